@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* GETATTR, SETATTR and STATFS. */
+#include "attr.h"
+
+#include <errno.h>
+#include <sys/statvfs.h>
+
+#include "lookup.h"
+#include "promise.h"
+#include "writer.h"
+
+enum { NEVER_CHANGES = 1 << 20, BLOCK = 512 };
+
+static struct timespec time_of(int64_t us)
+{
+	return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+}
+
+static bool is_file(const struct node *node)
+{
+	return node->kind == NODE_CELL || node->kind == NODE_VERSION || node->kind == NODE_CONTROL;
+}
+
+/* Directories have the creation time of their table, above it of the store. */
+static int64_t directory_time(struct fs *fs, const struct node *node)
+{
+	while (node && node->kind != NODE_TABLE)
+		node = node->parent;
+	return node ? wcs_table_created(node->table) : wcs_store_created(fs->store);
+}
+
+static void fill_cell(const struct node *node, struct stat *st, int64_t *time)
+{
+	uint64_t size = node->size;
+
+	*time = node->ts;
+	if (node->flags & NODE_F_WRITER)
+		writer_stat(node->writer, &size, time);
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + BLOCK - 1) / BLOCK);
+	st->st_nlink = node->kind == NODE_CELL ? 2 : 1;
+}
+
+void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
+{
+	int64_t time = fs->mounted;
+
+	*st = (struct stat){.st_ino = node->ino,
+			    .st_nlink = 1,
+			    .st_uid = fs->options.uid,
+			    .st_gid = fs->options.gid,
+			    .st_blksize = 4096};
+	st->st_mode = is_file(node) ? S_IFREG | (0666 & ~fs->options.umask)
+				    : S_IFDIR | (0777 & ~fs->options.umask);
+	if (node->kind == NODE_CONTROL && node->ts == CONTROL_ERRORS)
+		st->st_mode = S_IFREG | 0600;
+	if (node->kind == NODE_CELL || node->kind == NODE_VERSION)
+		fill_cell(node, st, &time);
+	else if (node->kind != NODE_CONTROL)
+		time = directory_time(fs, node);
+	st->st_mtim = st->st_atim = st->st_ctim = time_of(time);
+}
+
+double attr_timeout(const struct node *node)
+{
+	return node->flags & NODE_F_WRITER ? 0 : NEVER_CHANGES;
+}
+
+static void attr_reply(fuse_req_t req, const struct node *node)
+{
+	struct stat st;
+
+	attr_fill(fs_of(req), node, &st);
+	fuse_reply_attr(req, &st, attr_timeout(node));
+}
+
+void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)fi;
+	attr_reply(req, lookup_ino(fs_of(req), ino));
+}
+
+/* The time that a SETATTR asks for in microseconds. -ENOENT: none; -EINVAL: negative. */
+static int stamp_of(const struct stat *attr, int to_set, int64_t *stamp)
+{
+	if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
+		*stamp = fs_now();
+		return 0;
+	}
+	if (!(to_set & FUSE_SET_ATTR_MTIME))
+		return -ENOENT;
+	if (attr->st_mtim.tv_sec < 0)
+		return -EINVAL;
+	if (__builtin_mul_overflow((int64_t)attr->st_mtim.tv_sec, 1000000, stamp) ||
+	    __builtin_add_overflow(*stamp, attr->st_mtim.tv_nsec / 1000, stamp))
+		return -EINVAL;
+	return 0;
+}
+
+static int setattr_session(struct fs *fs, struct node *session, const struct stat *attr, int to_set,
+			   const int64_t *stamp)
+{
+	int rc = 0;
+
+	if (to_set & FUSE_SET_ATTR_SIZE)
+		rc = writer_resize(fs, session, attr->st_size);
+	return rc == 0 && stamp ? writer_stamp(session, *stamp) : rc;
+}
+
+/* A stored value does not change: whoever wants it to is sent to a write session. */
+static int setattr_stored(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
+			  int to_set, const int64_t *stamp)
+{
+	struct node *session;
+	int rc;
+
+	if (promise_ask(fs->promises, thread, node->ino, true) == PROMISE_FIRST)
+		return -ESTALE;
+	rc = writers_reopen(fs, thread, node, &session);
+	if (rc != 0)
+		return rc;
+	rc = setattr_session(fs, session, attr, to_set, stamp);
+	nodes_put(fs->nodes, session, 1);
+	return rc;
+}
+
+static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
+			int to_set)
+{
+	const int64_t *stamp = NULL;
+	int64_t time;
+	int rc = stamp_of(attr, to_set, &time);
+
+	if (rc == 0)
+		stamp = &time;
+	else if (rc != -ENOENT)
+		return rc;
+	if (!stamp && !(to_set & FUSE_SET_ATTR_SIZE))
+		return 0;
+	if (!(node->flags & NODE_F_WRITER))
+		return setattr_stored(fs, thread, node, attr, to_set, stamp);
+	promise_end(fs->promises, thread, node->ino);
+	return setattr_session(fs, node, attr, to_set, stamp);
+}
+
+static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
+		   int to_set)
+{
+	const int owners = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
+
+	if (fs->options.strict && (to_set & owners))
+		return -EPERM;
+	if (node->kind == NODE_CONTROL && (to_set & FUSE_SET_ATTR_SIZE))
+		return -EPERM;
+	if (node->kind == NODE_CELL || node->kind == NODE_VERSION)
+		return setattr_cell(fs, thread, node, attr, to_set);
+	return 0;
+}
+
+void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = lookup_ino(fs, ino);
+	int rc = setattr(fs, fuse_req_ctx(req)->pid, node, attr, to_set);
+
+	(void)fi;
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else
+		attr_reply(req, node);
+}
+
+void fs_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs st = {.f_bsize = 4096, .f_frsize = 4096, .f_namemax = NAMES_COMPONENT_MAX};
+	struct wcs_space space;
+	int rc = wcs_store_space(fs_of(req)->store, &space);
+
+	(void)ino;
+	if (rc != 0) {
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	st.f_blocks = space.total / st.f_frsize;
+	st.f_bfree = st.f_bavail = space.free / st.f_frsize;
+	fuse_reply_statfs(req, &st);
+}

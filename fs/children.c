@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a directory lists. Where directories in memory stand among stored ones, both are walked
+ * side by side by their bytes, so that one which changes from the one kind to the other while it
+ * is listed is neither missed nor repeated.
+ */
+#include "children.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+	struct fs *fs;
+	const struct pos *pos;
+	children_each *each;
+	void *ctx;
+	enum node_kind kind; /* of the children */
+	/* The next child in memory, where there is one. */
+	enum memdir_part part;
+	struct memdir_path path;
+	struct memdir_child memory; /* data NULL: none is left */
+};
+
+struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
+{
+	struct child *child = malloc(sizeof(*child) + bytes.len + 1);
+
+	if (!child)
+		return NULL;
+	child->kind = kind;
+	child->len = bytes.len;
+	if (bytes.len > 0)
+		memcpy(child->bytes, bytes.data, bytes.len);
+	child->bytes[bytes.len] = 0;
+	return child;
+}
+
+static int order(struct wcs_slice a, struct wcs_slice b)
+{
+	size_t shorter = a.len < b.len ? a.len : b.len;
+	int cmp = shorter ? memcmp(a.data, b.data, shorter) : 0;
+
+	return cmp != 0 ? cmp : (a.len > b.len) - (a.len < b.len);
+}
+
+static struct wcs_slice memory_bytes(const struct walk *walk)
+{
+	return (struct wcs_slice){walk->memory.data, walk->memory.len};
+}
+
+/* Goes to the next child in memory behind after. */
+static int memory_next(struct walk *walk, const struct wcs_slice *after)
+{
+	struct memdir_child next = {0};
+	int rc = memdirs_next(walk->fs->memdirs, &walk->path, walk->part, after, &next);
+
+	free(walk->memory.data);
+	walk->memory = next;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int memory_start(struct walk *walk, enum memdir_part part, const struct wcs_slice *after)
+{
+	int rc;
+
+	walk->part = part;
+	rc = pos_memdir_path(walk->pos, &walk->path);
+	return rc == 0 ? memory_next(walk, after) : rc;
+}
+
+static void memory_end(struct walk *walk)
+{
+	free(walk->memory.data);
+	memdir_path_clear(&walk->path);
+}
+
+/* Gives the children in memory that come before limit (NULL: all). */
+static int memory_give(struct walk *walk, const struct wcs_slice *limit)
+{
+	int rc = 0;
+
+	while (rc == 0 && walk->memory.data && (!limit || order(memory_bytes(walk), *limit) < 0)) {
+		struct wcs_slice bytes = memory_bytes(walk);
+
+		rc = walk->each(walk->ctx, walk->kind, bytes);
+		if (rc == 0)
+			rc = memory_next(walk, &bytes);
+	}
+	return rc;
+}
+
+/* Gives a stored child, and before it those in memory that it comes behind. */
+static int give(struct walk *walk, struct wcs_slice bytes)
+{
+	int rc = memory_give(walk, &bytes);
+
+	if (rc == 0 && walk->memory.data && order(memory_bytes(walk), bytes) == 0)
+		rc = memory_next(walk, &bytes);
+	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes) : rc;
+}
+
+static int walk_segments(struct walk *walk, const struct wcs_slice *after)
+{
+	char buf[WCS_ROW_KEY_MAX + 1];
+	struct wcs_list *list = NULL;
+	struct wcs_slice segment;
+	int rc;
+
+	walk->kind = NODE_PREFIX;
+	rc = memory_start(walk, MEMDIR_SEGMENT, after);
+	if (rc == 0)
+		rc = wcs_list_open(walk->pos->table, pos_prefix(walk->pos, buf), after, &list);
+	while (rc == 0 && (rc = wcs_list_next(list, &segment)) > 0)
+		rc = give(walk, segment);
+	if (rc == 0)
+		rc = memory_give(walk, NULL);
+	wcs_list_close(list);
+	memory_end(walk);
+	return rc;
+}
+
+/* A scan of the row that the position is in. */
+static int row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	char end[WCS_ROW_KEY_MAX + 1];
+	struct wcs_range range = {pos_key(pos), {end, pos->key_len + 1}};
+
+	memcpy(end, pos->key, pos->key_len);
+	end[pos->key_len] = 0;
+	return wcs_scan_open(pos->table, &range, filter, scan);
+}
+
+static int walk_families(struct walk *walk, const struct wcs_slice *after)
+{
+	struct wcs_filter filter = {.each = WCS_EACH_FAMILY};
+	struct wcs_scan *scan = NULL;
+	struct wcs_cell cell;
+	int rc;
+
+	walk->kind = NODE_FAMILY;
+	rc = memory_start(walk, MEMDIR_FAMILY, after);
+	if (rc == 0 && walk->pos->key_len > 0)
+		rc = row_scan(walk->pos, &filter, &scan);
+	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
+		rc = !after || order(cell.family, *after) > 0 ? give(walk, cell.family) : 0;
+	if (rc == 0)
+		rc = memory_give(walk, NULL);
+	wcs_scan_close(scan);
+	memory_end(walk);
+	return rc;
+}
+
+/* The columns of a family; a history each below /.versions, where some may be in memory. */
+static int walk_columns(struct walk *walk, const struct wcs_slice *after)
+{
+	struct wcs_filter filter = {
+		.each = WCS_EACH_COLUMN, .families = &walk->pos->family, .family_count = 1};
+	char from[WCS_QUALIFIER_MAX + 1];
+	struct wcs_scan *scan = NULL;
+	struct wcs_cell cell;
+	int rc = 0;
+
+	walk->kind = walk->pos->versions ? NODE_HISTORY : NODE_CELL;
+	if (after) {
+		memcpy(from, after->data, after->len);
+		from[after->len] = 0;
+		filter.qualifier_from = (struct wcs_slice){from, after->len + 1};
+	}
+	if (walk->pos->versions)
+		rc = memory_start(walk, MEMDIR_HISTORY, after);
+	if (rc == 0 && walk->pos->key_len > 0)
+		rc = row_scan(walk->pos, &filter, &scan);
+	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
+		rc = give(walk, cell.qualifier);
+	if (rc == 0)
+		rc = memory_give(walk, NULL);
+	wcs_scan_close(scan);
+	memory_end(walk);
+	return rc;
+}
+
+/* The versions of a column older than the one behind which to resume. */
+static int walk_versions(struct walk *walk, const struct wcs_slice *after)
+{
+	const struct pos *pos = walk->pos;
+	char to[WCS_QUALIFIER_MAX + 1], name[NAMES_TS_MAX + 1];
+	struct wcs_filter filter = {.families = &pos->family, .family_count = 1};
+	struct wcs_scan *scan = NULL;
+	struct wcs_cell cell;
+	int rc = 0;
+
+	if (after && names_ts_parse(after->data, after->len, &filter.ts_to) != 0)
+		return -EINVAL;
+	if (pos->key_len == 0 || (after && filter.ts_to == 0))
+		return 0;
+	if (pos->qualifier.len > 0)
+		memcpy(to, pos->qualifier.data, pos->qualifier.len);
+	to[pos->qualifier.len] = 0;
+	filter.qualifier_from = pos->qualifier;
+	filter.qualifier_to = (struct wcs_slice){to, pos->qualifier.len + 1};
+	rc = row_scan(pos, &filter, &scan);
+	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) > 0) {
+		size_t len = names_ts_format(cell.info.ts, name);
+
+		rc = walk->each(walk->ctx, NODE_VERSION, (struct wcs_slice){name, len});
+	}
+	wcs_scan_close(scan);
+	return rc;
+}
+
+static int walk_tables(struct walk *walk, const struct wcs_slice *after)
+{
+	char name[WCS_TABLE_NAME_MAX + 1];
+	int rc = wcs_table_next(walk->fs->store, after ? after->data : NULL, name);
+
+	while (rc == 0) {
+		rc = walk->each(walk->ctx, NODE_TABLE, (struct wcs_slice){name, strlen(name)});
+		if (rc == 0)
+			rc = wcs_table_next(walk->fs->store, name, name);
+	}
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int walk_policies(struct walk *walk, const struct wcs_slice *after)
+{
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	int rc = wcs_family_next(walk->pos->table, after ? after->data : NULL, name);
+
+	while (rc == 0) {
+		rc = walk->each(walk->ctx, NODE_POLICIES, (struct wcs_slice){name, strlen(name)});
+		if (rc == 0)
+			rc = wcs_family_next(walk->pos->table, name, name);
+	}
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int walk_controls(struct walk *walk, const struct wcs_slice *after)
+{
+	enum control control;
+	const char *name;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && spell_control(walk->pos->kind, i, &control, &name); i++) {
+		struct wcs_slice bytes = {name, strlen(name)};
+
+		if (!after || order(bytes, *after) > 0)
+			rc = walk->each(walk->ctx, NODE_CONTROL, bytes);
+	}
+	return rc;
+}
+
+/* Segments first, then families. */
+static int walk_prefix(struct walk *walk, const struct child *after, const struct wcs_slice *bytes)
+{
+	bool in_families = after && after->kind == NODE_FAMILY;
+	int rc = in_families ? 0 : walk_segments(walk, bytes);
+
+	if (rc != 0)
+		return rc;
+	walk->path = (struct memdir_path){0};
+	walk->memory = (struct memdir_child){0};
+	return walk_families(walk, in_families ? bytes : NULL);
+}
+
+int children_walk(struct fs *fs, const struct node *node, const struct child *after,
+		  children_each *each, void *ctx)
+{
+	struct pos pos;
+	struct walk walk = {.fs = fs, .pos = &pos, .each = each, .ctx = ctx};
+	struct wcs_slice slice = {after ? after->bytes : NULL, after ? after->len : 0};
+	const struct wcs_slice *bytes = after ? &slice : NULL;
+	int rc = pos_of(node, &pos);
+
+	if (rc != 0)
+		return rc;
+	switch (node->kind) {
+	case NODE_ROOT:
+		return walk_tables(&walk, bytes);
+	case NODE_TABLE:
+		return walk_segments(&walk, bytes);
+	case NODE_PREFIX:
+		return walk_prefix(&walk, after, bytes);
+	case NODE_FAMILY:
+		return walk_columns(&walk, bytes);
+	case NODE_HISTORY:
+		return walk_versions(&walk, bytes);
+	case NODE_FAMILIES:
+		return walk_policies(&walk, bytes);
+	default:
+		return walk_controls(&walk, bytes);
+	}
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* OPEN to RELEASE of files, and CREATE. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "control.h"
+#include "handle.h"
+#include "lookup.h"
+#include "promise.h"
+#include "report.h"
+#include "writer.h"
+
+static bool wants_write(const struct fuse_file_info *fi)
+{
+	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
+}
+
+static int open_value(const struct node *node, int64_t ts, struct handle *handle)
+{
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	return rc == 0 ? wcs_value_open(pos.table, pos_key(&pos), pos.family, pos.qualifier, ts,
+					&handle->value)
+		       : rc;
+}
+
+/* A stored value opens only while it is the one that the node stands for; else the kernel must
+ * look the name up again. */
+static int open_stored(const struct node *node, struct handle *handle, struct fuse_file_info *fi)
+{
+	int rc = open_value(node, node->ts, handle);
+
+	if (rc != 0)
+		return rc == -ENOENT ? -ESTALE : rc;
+	if (wcs_value_info(handle->value)->etag != node->etag) {
+		wcs_value_close(handle->value);
+		return -ESTALE;
+	}
+	fi->keep_cache = 1;
+	fi->noflush = 1;
+	return 0;
+}
+
+/* Takes over a reference to the session's node. */
+static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags)
+{
+	int rc = writer_open(fs, session, flags);
+
+	if (rc == 0)
+		handle->writer = session;
+	else
+		nodes_put(fs->nodes, session, 1);
+	return rc;
+}
+
+/* The kernel will not look the name up again, and keeps a node that is another's: what is read and
+ * written goes past that node's page cache. */
+static int open_unseen(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
+		       struct fuse_file_info *fi)
+{
+	struct node *session;
+	int rc;
+
+	fi->direct_io = 1;
+	if (!wants_write(fi))
+		return open_value(node, node->kind == NODE_CELL ? WCS_TS_NEWEST : node->ts, handle);
+	rc = writers_reopen(fs, thread, node, &session);
+	return rc == 0 ? open_session(fs, session, handle, fi->flags) : rc;
+}
+
+/* A node that the kernel has for this name, but not for this thread. */
+static int open_other(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
+		      struct fuse_file_info *fi)
+{
+	switch (promise_ask(fs->promises, thread, node->ino, wants_write(fi))) {
+	case PROMISE_FIRST:
+		return -ESTALE;
+	case PROMISE_REOPENED:
+		if (node->flags & NODE_F_WRITER)
+			return open_session(fs, node_get(node), handle, fi->flags);
+		break;
+	case PROMISE_AGAIN:
+		break;
+	}
+	return open_unseen(fs, thread, node, handle, fi);
+}
+
+static int open_cell(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
+		     struct fuse_file_info *fi)
+{
+	bool session = node->flags & NODE_F_WRITER;
+
+	if (!session && !wants_write(fi))
+		return open_stored(node, handle, fi);
+	if (!session || !writer_is_for(node, thread))
+		return open_other(fs, thread, node, handle, fi);
+	promise_end(fs->promises, thread, node->ino);
+	return open_session(fs, node_get(node), handle, fi->flags);
+}
+
+int handle_close(struct fs *fs, struct handle *handle)
+{
+	int rc = 0;
+
+	wcs_value_close(handle->value);
+	if (handle->writer) {
+		rc = writer_close(fs, handle->writer);
+		if (rc != 0)
+			report(fs, handle->writer, NULL, 0, rc,
+			       "what was written is lost: the last close could not commit it");
+		nodes_put(fs->nodes, handle->writer, 1);
+	}
+	if (handle->control)
+		control_close(fs, handle->control);
+	free(handle);
+	return rc;
+}
+
+void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = lookup_ino(fs, ino);
+	struct handle *handle = calloc(1, sizeof(*handle));
+	int rc = -ENOMEM;
+
+	if (handle && node->kind == NODE_CONTROL)
+		rc = control_open(fs, node, fuse_req_ctx(req)->pid, &handle->control, fi);
+	else if (handle)
+		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
+	if (rc != 0) {
+		free(handle);
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	fi->fh = (uintptr_t)handle;
+	if (fuse_reply_open(req, fi) != 0)
+		handle_close(fs, handle);
+}
+
+/* May a cell of that family be made as a file? */
+static int check_family(struct fs *fs, const struct node *dir, const char *name,
+			const struct pos *pos)
+{
+	struct wcs_family family;
+	int rc = wcs_family_get(pos->table, pos->family, &family);
+	enum wcs_type type;
+
+	if (rc != 0)
+		return rc;
+	type = family.type;
+	wcs_family_clear(&family);
+	if (type == WCS_BYTES)
+		return 0;
+	return report(fs, dir, name, 0, -EOPNOTSUPP,
+		      "family %s has the type %s, which this version cannot write yet", pos->family,
+		      wcs_type_name(type));
+}
+
+/* What may be made where, before a session for it is. */
+static int check_create(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
+			struct spelled *child, bool exclusive)
+{
+	struct wcs_cell_info info;
+	int rc = lookup_child(dir, name, pos, child);
+
+	if (rc != 0)
+		return rc;
+	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY)
+		return report_no_family(fs, dir, name, pos->table);
+	if (child->kind != NODE_CELL && child->kind != NODE_VERSION)
+		return -EPERM;
+	rc = check_family(fs, dir, name, pos);
+	if (rc == 0 && exclusive && pos_stored(pos, &info) == 0)
+		rc = -EEXIST;
+	return rc;
+}
+
+static int create(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+		  struct handle *handle, const struct fuse_file_info *fi)
+{
+	bool exclusive = fi->flags & O_EXCL;
+	struct spelled child;
+	struct node *session;
+	struct pos pos;
+	int rc = check_create(fs, dir, name, &pos, &child, exclusive);
+
+	if (rc == 0)
+		rc = writers_create(fs, thread, dir, &child, exclusive, &session);
+	if (rc == 0)
+		rc = open_session(fs, session, handle, fi->flags);
+	return rc;
+}
+
+void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = calloc(1, sizeof(*handle));
+	struct fuse_entry_param entry;
+	int rc = -ENOMEM;
+
+	(void)mode;
+	if (handle)
+		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
+	if (rc != 0) {
+		free(handle);
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	fi->fh = (uintptr_t)handle;
+	lookup_entry(fs, node_get(handle->writer), &entry);
+	if (fuse_reply_create(req, &entry, fi) == 0)
+		return;
+	nodes_put(fs->nodes, handle->writer, 1);
+	handle_close(fs, handle);
+}
+
+void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_of(fi);
+	char *buf = malloc(size);
+	size_t got = 0;
+	int rc = -ENOMEM;
+
+	(void)ino;
+	if (buf && handle->control)
+		rc = control_read(handle->control, buf, size, (uint64_t)off, &got);
+	else if (buf && handle->writer)
+		rc = writer_read(handle->writer->writer, buf, size, (uint64_t)off, &got);
+	else if (buf)
+		rc = wcs_value_read(handle->value, buf, size, (uint64_t)off, &got);
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_buf(req, buf, got);
+	free(buf);
+}
+
+void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+	      struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_of(fi);
+	int rc = -EBADF;
+
+	(void)ino;
+	if (handle->control)
+		rc = control_write(fs, handle->control, buf, size);
+	else if (handle->writer)
+		rc = writer_write(fs, handle->writer->writer, buf, size, (uint64_t)off,
+				  fi->writepage);
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_write(req, size);
+}
+
+void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_of(fi);
+	int rc = 0;
+
+	(void)ino;
+	if (handle->writer)
+		rc = writer_flush(handle->writer, fuse_req_ctx(req)->pid);
+	else if (handle->control)
+		rc = control_flush(fs_of(req), handle->control, fuse_req_ctx(req)->pid);
+	fuse_reply_err(req, -rc);
+}
+
+void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_of(fi);
+	int rc = handle->writer ? writer_commit(handle->writer) : 0;
+
+	(void)ino;
+	(void)datasync;
+	if (rc == 0)
+		rc = wcs_store_sync(fs_of(req)->store);
+	fuse_reply_err(req, -rc);
+}
+
+void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	fuse_reply_err(req, -handle_close(fs_of(req), handle_of(fi)));
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of one mount share: its options, its store, and the tables of the other files. */
+#ifndef FS_H
+#define FS_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "store.h"
+
+struct errors;
+struct memdirs;
+struct nodes;
+struct promises;
+struct writers;
+
+/* How the mount was asked for. Set before it serves, constant from then on. */
+struct fs_options {
+	uid_t uid; /* owner of everything shown */
+	gid_t gid;
+	mode_t umask;
+	bool strict; /* chmod, chown and setting other times are refused, not ignored */
+	bool read_only;
+	const char *table; /* this table is the root; NULL: all tables */
+};
+
+/* One mount: the userdata of its libfuse session. */
+struct fs {
+	struct fs_options options;
+	struct wcs_store *store;
+	const char *store_path; /* absolute */
+	struct fuse_session *session;
+	int64_t mounted; /* microseconds since 1970 */
+	struct nodes *nodes;
+	struct memdirs *memdirs;
+	struct writers *writers;
+	struct promises *promises;
+	struct errors *errors;
+	void (*ready)(
+		struct fs *fs); /* called once, when the kernel's first request was answered */
+};
+
+/* The present, microseconds since 1970. */
+int64_t fs_now(void);
+
+/* Writes a line to the log; a callback of the store, and of use here. Never a key or a value
+ * below WCS_LOG_DEBUG. Any thread. ctx is not used. */
+void fs_log(void *ctx, enum wcs_log_level level, const char *text);
+
+/* The operations of the mount, for fuse_session_new. */
+extern const struct fuse_lowlevel_ops fs_operations;
+
+static inline struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+/* The operations, one file per group; ops.c puts them together. */
+void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count);
+void fs_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
+void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi);
+void fs_statfs(fuse_req_t req, fuse_ino_t ino);
+void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi);
+void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+	      struct fuse_file_info *fi);
+void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+
+#endif

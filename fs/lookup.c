@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* LOOKUP and FORGET: from a name to a node. */
+#include <errno.h>
+#include <string.h>
+
+#include "attr.h"
+#include "fs.h"
+#include "lookup.h"
+#include "writer.h"
+
+/* A new handle on the table that a name under dir means. */
+static int table_of(struct fs *fs, const struct node *dir, const struct spelled *child,
+		    struct wcs_table **table)
+{
+	if (child->kind == NODE_ROOT) /* .versions of a mount that shows one table */
+		return wcs_table_open(fs->store, wcs_table_name(dir->table), table);
+	return wcs_table_open(fs->store, child->buf, table);
+}
+
+static int node_of_table(struct fs *fs, struct node *dir, const struct spelled *child,
+			 uint8_t flags, struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = NODE_TABLE, .name = child->bytes};
+	struct wcs_table *table;
+	int rc = table_of(fs, dir, child, &table);
+
+	if (rc != 0)
+		return rc;
+	key.etag = (uint32_t)wcs_table_created(table) ^
+		   (uint32_t)((uint64_t)wcs_table_created(table) >> 32);
+	*node = nodes_get(fs->nodes, &key, flags, table);
+	if (*node)
+		return 0;
+	wcs_table_close(table);
+	return -ENOMEM;
+}
+
+int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
+		const struct wcs_cell_info *info, struct node **node)
+{
+	uint8_t flags = dir->flags & NODE_F_VERSIONS;
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+
+	if (child->kind == NODE_ROOT)
+		flags |= NODE_F_VERSIONS;
+	if (child->kind == NODE_TABLE || (child->kind == NODE_ROOT && dir->kind == NODE_TABLE))
+		return node_of_table(fs, dir, child, flags, node);
+	if (child->kind == NODE_CELL || child->kind == NODE_VERSION) {
+		key.ts = info->ts;
+		key.etag = info->etag;
+		key.size = (uint32_t)info->size;
+	}
+	if (child->kind == NODE_CONTROL)
+		key.ts = child->control;
+	*node = nodes_get(fs->nodes, &key, flags, NULL);
+	return *node ? 0 : -ENOMEM;
+}
+
+void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->ino = (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
+	entry->attr_timeout = attr_timeout(node);
+	attr_fill(fs, node, &entry->attr);
+}
+
+struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? nodes_root(fs->nodes) : (struct node *)(uintptr_t)ino;
+}
+
+int lookup_child(const struct node *dir, const char *name, struct pos *pos, struct spelled *child)
+{
+	int rc = pos_of(dir, pos);
+
+	if (rc == 0)
+		rc = spell_parse(dir, pos, name, child);
+	if (rc == 0)
+		rc = pos_descend(pos, child->kind, child->bytes);
+	return rc;
+}
+
+static int exists(struct fs *fs, const struct pos *pos, const struct spelled *child)
+{
+	if (child->kind == NODE_POLICIES)
+		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
+	return pos_exists(fs, pos);
+}
+
+/* A cell's name leads to its stored value, to a session that writes it, or to one that makes it. */
+static int lookup_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		       const struct pos *pos, struct node **node)
+{
+	struct wcs_cell_info info;
+	int rc = pos_stored(pos, &info);
+
+	if (rc == -ENOENT)
+		return writers_hidden(fs, thread, dir, child, node);
+	if (rc == 0)
+		rc = writers_lookup(fs, thread, dir, child, &info, node);
+	return rc == -ENOENT ? lookup_node(fs, dir, child, &info, node) : rc;
+}
+
+static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+		  struct fuse_entry_param *entry)
+{
+	struct spelled child;
+	struct node *node;
+	struct pos pos;
+	int rc = lookup_child(dir, name, &pos, &child);
+
+	if (rc != 0)
+		return rc == -EINVAL ? -ENOENT : rc;
+	if (child.kind == NODE_CELL || child.kind == NODE_VERSION) {
+		rc = lookup_cell(fs, thread, dir, &child, &pos, &node);
+	} else {
+		rc = exists(fs, &pos, &child);
+		if (rc == 0)
+			rc = lookup_node(fs, dir, &child, NULL, &node);
+	}
+	if (rc == 0)
+		lookup_entry(fs, node, entry);
+	return rc;
+}
+
+void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct node *dir = lookup_ino(fs, parent);
+	struct fuse_entry_param entry;
+	int rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
+
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else if (fuse_reply_entry(req, &entry) != 0)
+		nodes_put(fs->nodes, lookup_ino(fs, entry.ino), 1);
+}
+
+void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	struct fs *fs = fs_of(req);
+
+	nodes_put(fs->nodes, lookup_ino(fs, ino), count);
+	fuse_reply_none(req);
+}
+
+void fs_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	struct fs *fs = fs_of(req);
+
+	for (size_t i = 0; i < count; i++)
+		nodes_put(fs->nodes, lookup_ino(fs, forgets[i].ino), forgets[i].nlookup);
+	fuse_reply_none(req);
+}

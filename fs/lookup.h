@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* From names and inode numbers to nodes. */
+#ifndef FS_LOOKUP_H
+#define FS_LOOKUP_H
+
+#include "fs.h"
+#include "spell.h"
+
+/* The node of an inode number that the kernel holds. */
+struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
+
+/* What a name in dir means: *child, and *pos, its position, which borrows from dir and child.
+ * It need not exist. -EINVAL: the name means nothing there; -ENAMETOOLONG. */
+int lookup_child(const struct node *dir, const char *name, struct pos *pos, struct spelled *child);
+
+/* The node of a child, with one reference more; info: of a cell. 0, -ENOENT (a table that has
+ * gone) or -ENOMEM. */
+int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
+		const struct wcs_cell_info *info, struct node **node);
+
+/* The reply that hands a node to the kernel. */
+void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The request loop: threads that read requests from the kernel and answer them. */
+#ifndef FS_LOOP_H
+#define FS_LOOP_H
+
+#include "fs.h"
+
+/* Blocks the signals that end a mount in this thread and those that it makes; call it before the
+ * first thread. */
+void loop_block_signals(void);
+
+/*
+ * Serves until the filesystem is unmounted or SIGTERM, SIGINT or SIGHUP comes. 0, or -EIO where
+ * the connection to the kernel broke, -EAGAIN where no thread could be made.
+ */
+int loop_run(struct fs *fs);
+
+#endif

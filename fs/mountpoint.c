@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Mountpoints: what is there, and the remains of a mount whose process has gone. */
+#include "mountpoint.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int refuse(const char *path, int error, const char *why)
+{
+	fprintf(stderr, "rowfs: %s: %s\n", path, why);
+	return error;
+}
+
+/* The resolved path of something that may be a dead mount itself, which cannot be looked into. */
+static char *resolve(const char *given)
+{
+	char *copy = strdup(given), *copy2 = strdup(given), *directory = NULL, *path = NULL;
+	const char *last;
+
+	if (!copy || !copy2)
+		goto out;
+	last = basename(copy2);
+	if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0 || strcmp(last, "/") == 0) {
+		path = realpath(given, NULL);
+		goto out;
+	}
+	directory = realpath(dirname(copy), NULL);
+	if (directory &&
+	    asprintf(&path, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, last) < 0)
+		path = NULL;
+out:
+	free(copy);
+	free(copy2);
+	free(directory);
+	return path;
+}
+
+/* Is a rowfs mounted there? what: its store. */
+static int find_mount(const char *path, char *what, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *mount;
+	int found = 0;
+
+	if (!mounts)
+		return 0;
+	while ((mount = getmntent(mounts)) != NULL) {
+		if (strcmp(mount->mnt_dir, path) != 0)
+			continue;
+		found = strcmp(mount->mnt_type, "fuse.rowfs") == 0;
+		snprintf(what, size, "%s", mount->mnt_fsname);
+	}
+	endmntent(mounts);
+	return found;
+}
+
+/* As root directly, else through libfuse's helper. */
+static int unmount(const char *path)
+{
+	int status;
+	pid_t pid;
+
+	if (umount2(path, MNT_DETACH) == 0)
+		return 0;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		execlp("fusermount3", "fusermount3", "-u", "-z", "--", path, (char *)NULL);
+		_exit(127);
+	}
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
+}
+
+static int clear_dead(const char *path)
+{
+	char what[256];
+
+	if (!find_mount(path, what, sizeof(what)))
+		return refuse(path, -ENOTCONN, "is a dead mount of another filesystem; unmount it");
+	if (unmount(path) != 0)
+		return refuse(path, -EBUSY, "is a dead mount and could not be cleared; unmount it");
+	fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
+	return 0;
+}
+
+/* A dead mount may lie on another, so what is there is looked at until it is alive. */
+static int check(const char *path)
+{
+	char what[256], why[512];
+	struct stat st;
+	int rc;
+
+	while (stat(path, &st) != 0) {
+		if (errno != ENOTCONN)
+			return refuse(path, -errno, strerror(errno));
+		rc = clear_dead(path);
+		if (rc != 0)
+			return rc;
+	}
+	if (!S_ISDIR(st.st_mode))
+		return refuse(path, -ENOTDIR, "is not a directory");
+	if (!find_mount(path, what, sizeof(what)))
+		return 0;
+	snprintf(why, sizeof(why), "is busy: %s is mounted there; fusermount3 -u unmounts it",
+		 what);
+	return refuse(path, -EBUSY, why);
+}
+
+int mountpoint_prepare(const char *given, char **path)
+{
+	char *resolved = resolve(given);
+	char *whole;
+	int rc;
+
+	if (!resolved)
+		return refuse(given, -errno, strerror(errno));
+	rc = check(resolved);
+	whole = rc == 0 ? realpath(resolved, NULL) : NULL;
+	free(resolved);
+	if (rc == 0 && !whole)
+		return refuse(given, -errno, strerror(errno));
+	if (rc == 0)
+		*path = whole;
+	return rc;
+}
+
+int mountpoint_covers(const char *directory, const char *path)
+{
+	size_t len = strlen(directory);
+
+	if (strcmp(directory, "/") == 0)
+		return 1;
+	return strncmp(path, directory, len) == 0 && (path[len] == 0 || path[len] == '/');
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inode table, in shards that each have a lock and a hash of their own.
+ *
+ * Invariant: a hashed node has refs > 0, but for the moment in which nodes_put holds its shard's
+ * lock; so who finds a node under that lock may take a reference.
+ */
+#include "node.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer.h"
+
+enum { SHARDS = 64, BUCKETS_FIRST = 64 };
+
+struct shard {
+	pthread_mutex_t lock;
+	struct node **buckets; /* Lock: lock, as all below */
+	size_t bucket_count;   /* a power of two */
+	size_t node_count;
+};
+
+struct nodes {
+	struct node *root;
+	int64_t writer_count; /* of writers' nodes so far. Atomic */
+	struct shard shards[SHARDS];
+};
+
+/* FNV-1a with a final mix (both public domain); ino must never change, so neither may this. */
+static uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+
+	for (size_t i = 0; i < len; i++)
+		seed = (seed ^ byte[i]) * 0x100000001b3u;
+	seed ^= seed >> 33;
+	seed *= 0xff51afd7ed558ccdu;
+	return seed ^ (seed >> 29);
+}
+
+uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name)
+{
+	uint64_t ino = hash_bytes(parent->ino + (uint64_t)kind + 1, name.data, name.len);
+
+	return ino > 1 ? ino : ino + 2; /* 0 is no inode, 1 the root */
+}
+
+static uint64_t key_hash(const struct node_key *key)
+{
+	uint64_t hash = node_child_ino(key->parent, key->kind, key->name);
+
+	hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
+	return hash_bytes(hash, &key->parent, sizeof(key->parent));
+}
+
+static struct node_key node_key_of(const struct node *node)
+{
+	return (struct node_key){.parent = node->parent,
+				 .kind = node->kind,
+				 .name = node_name(node),
+				 .ts = node->ts,
+				 .etag = node->etag};
+}
+
+static bool key_equal(const struct node_key *a, const struct node_key *b)
+{
+	return a->parent == b->parent && a->kind == b->kind && a->ts == b->ts &&
+	       a->etag == b->etag && a->name.len == b->name.len &&
+	       (a->name.len == 0 || memcmp(a->name.data, b->name.data, a->name.len) == 0);
+}
+
+static struct node *node_new(const struct node_key *key, uint8_t flags)
+{
+	struct node *node = calloc(1, sizeof(*node) + key->name.len + 1);
+
+	if (!node)
+		return NULL;
+	node->refs = 1;
+	node->kind = (uint8_t)key->kind;
+	node->flags = flags;
+	node->name_len = (uint16_t)key->name.len;
+	if (key->name.len > 0)
+		memcpy(node->name, key->name.data, key->name.len);
+	node->ts = key->ts;
+	node->etag = key->etag;
+	node->size = key->size;
+	if (key->parent) {
+		node->parent = node_get(key->parent);
+		node->ino = node_child_ino(key->parent, key->kind, key->name);
+	}
+	return node;
+}
+
+static void node_free(struct node *node)
+{
+	if (node->kind == NODE_TABLE)
+		wcs_table_close(node->table);
+	if (node->flags & NODE_F_WRITER)
+		writer_free(node->writer);
+	free(node);
+}
+
+struct nodes *nodes_new(struct wcs_table *root_table)
+{
+	struct nodes *nodes = calloc(1, sizeof(*nodes));
+	struct node_key key = {.kind = root_table ? NODE_TABLE : NODE_ROOT};
+
+	if (!nodes)
+		return NULL;
+	for (size_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = &nodes->shards[i];
+
+		pthread_mutex_init(&shard->lock, NULL);
+		shard->bucket_count = BUCKETS_FIRST;
+		shard->buckets = calloc(BUCKETS_FIRST, sizeof(*shard->buckets));
+		if (!shard->buckets)
+			goto fail;
+	}
+	nodes->root = node_new(&key, 0);
+	if (!nodes->root)
+		goto fail;
+	nodes->root->ino = 1;
+	nodes->root->table = root_table;
+	return nodes;
+fail:
+	nodes_free(nodes);
+	return NULL;
+}
+
+void nodes_free(struct nodes *nodes)
+{
+	if (!nodes)
+		return;
+	for (size_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = &nodes->shards[i];
+
+		for (size_t b = 0; shard->buckets && b < shard->bucket_count; b++) {
+			for (struct node *node = shard->buckets[b], *next; node; node = next) {
+				next = node->next;
+				node_free(node);
+			}
+		}
+		free(shard->buckets);
+		pthread_mutex_destroy(&shard->lock);
+	}
+	if (nodes->root)
+		node_free(nodes->root);
+	free(nodes);
+}
+
+struct node *nodes_root(struct nodes *nodes)
+{
+	return nodes->root;
+}
+
+static struct shard *shard_of(struct nodes *nodes, uint64_t hash)
+{
+	return &nodes->shards[hash % SHARDS];
+}
+
+static struct node **bucket_of(struct shard *shard, uint64_t hash)
+{
+	return &shard->buckets[(hash / SHARDS) & (shard->bucket_count - 1)];
+}
+
+/* Doubles the buckets when there are as many nodes; without memory the chains just grow. */
+static void shard_grow(struct shard *shard)
+{
+	size_t old_count = shard->bucket_count;
+	struct node **old = shard->buckets;
+	struct node **grown;
+
+	if (shard->node_count < old_count)
+		return;
+	grown = calloc(old_count * 2, sizeof(struct node *));
+	if (!grown)
+		return;
+	shard->buckets = grown;
+	shard->bucket_count = old_count * 2;
+	for (size_t b = 0; b < old_count; b++) {
+		for (struct node *node = old[b], *next; node; node = next) {
+			struct node_key key = node_key_of(node);
+			struct node **bucket = bucket_of(shard, key_hash(&key));
+
+			next = node->next;
+			node->next = *bucket;
+			*bucket = node;
+		}
+	}
+	free(old);
+}
+
+static struct node *shard_find(struct shard *shard, uint64_t hash, const struct node_key *key)
+{
+	struct node *node;
+
+	for (node = *bucket_of(shard, hash); node; node = node->next) {
+		struct node_key other = node_key_of(node);
+
+		if (key_equal(&other, key))
+			return node;
+	}
+	return NULL;
+}
+
+static struct node *shard_add(struct shard *shard, uint64_t hash, const struct node_key *key,
+			      uint8_t flags)
+{
+	struct node *node = node_new(key, flags);
+
+	if (!node)
+		return NULL;
+	shard_grow(shard);
+	node->next = *bucket_of(shard, hash);
+	*bucket_of(shard, hash) = node;
+	shard->node_count++;
+	return node;
+}
+
+struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
+		       struct wcs_table *table)
+{
+	uint64_t hash = key_hash(key);
+	struct shard *shard = shard_of(nodes, hash);
+	struct node *node;
+
+	pthread_mutex_lock(&shard->lock);
+	node = shard_find(shard, hash, key);
+	if (node) {
+		node_get(node);
+		wcs_table_close(table);
+	} else {
+		node = shard_add(shard, hash, key, flags);
+		if (node)
+			node->table = table;
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return node;
+}
+
+struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
+			      struct writer *writer)
+{
+	struct node_key own = *key;
+	struct shard *shard;
+	struct node *node;
+	uint64_t hash;
+
+	/* No stored value has a negative timestamp, so no other key leads here. */
+	own.ts = -__atomic_add_fetch(&nodes->writer_count, 1, __ATOMIC_RELAXED);
+	hash = key_hash(&own);
+	shard = shard_of(nodes, hash);
+	pthread_mutex_lock(&shard->lock);
+	node = shard_add(shard, hash, &own,
+			 (uint8_t)(NODE_F_WRITER | (key->parent->flags & NODE_F_VERSIONS)));
+	if (node)
+		node->writer = writer;
+	pthread_mutex_unlock(&shard->lock);
+	return node;
+}
+
+static void shard_remove(struct shard *shard, uint64_t hash, struct node *node)
+{
+	struct node **link = bucket_of(shard, hash);
+
+	while (*link != node)
+		link = &(*link)->next;
+	*link = node->next;
+	shard->node_count--;
+}
+
+/* Takes count references away; true if they were the last and nobody can find the node. */
+static bool node_release(struct nodes *nodes, struct node *node, uint64_t count)
+{
+	struct node_key key;
+	uint64_t hash;
+	struct shard *shard;
+	uint64_t refs = __atomic_load_n(&node->refs, __ATOMIC_RELAXED);
+	bool last;
+
+	while (refs > count) {
+		if (__atomic_compare_exchange_n(&node->refs, &refs, refs - count, false,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return false;
+	}
+	key = node_key_of(node);
+	hash = key_hash(&key);
+	shard = shard_of(nodes, hash);
+	pthread_mutex_lock(&shard->lock);
+	last = __atomic_sub_fetch(&node->refs, count, __ATOMIC_ACQ_REL) == 0;
+	if (last)
+		shard_remove(shard, hash, node);
+	pthread_mutex_unlock(&shard->lock);
+	return last;
+}
+
+void nodes_put(struct nodes *nodes, struct node *node, uint64_t count)
+{
+	while (node && node != nodes->root && node_release(nodes, node, count)) {
+		struct node *parent = node->parent;
+
+		node_free(node);
+		node = parent;
+		count = 1;
+	}
+}

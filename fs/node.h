@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inode table: one node for each inode that the kernel holds. A node knows its parent and its
+ * own part of the position (a segment, a family, a qualifier), so that a position is found by
+ * walking up and a node stays small. The kernel's node id is the node's address.
+ *
+ * A cell's node stands for one stored value, not for a name: its timestamp and etag are part of
+ * its identity, so that a name whose value was replaced leads to another node, and the kernel's
+ * page cache never mixes two values.
+ */
+#ifndef FS_NODE_H
+#define FS_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store.h"
+
+enum node_kind {
+	NODE_ROOT,     /* all tables */
+	NODE_TABLE,    /* rows by their key's first segment */
+	NODE_PREFIX,   /* a key: deeper segments, and the families of that row */
+	NODE_FAMILY,   /* one family of one row */
+	NODE_CELL,     /* the newest cell of a column */
+	NODE_HISTORY,  /* a column's versions */
+	NODE_VERSION,  /* one of them */
+	NODE_ROWFS,    /* /.rowfs */
+	NODE_FAMILIES, /* T/.families */
+	NODE_POLICIES, /* T/.families/F */
+	NODE_CONTROL,  /* a control file; ts is its enum control */
+};
+
+/* What tells nodes apart. name: the bytes that the name stands for, not their spelling. */
+struct node_key {
+	struct node *parent;
+	enum node_kind kind;
+	struct wcs_slice name;
+	int64_t ts;    /* NODE_CELL, NODE_VERSION: of the stored value; NODE_CONTROL: which */
+	uint32_t etag; /* of the stored value; NODE_TABLE: tells it from an earlier one of its name
+			*/
+	uint32_t size; /* of the stored value, bytes; does not tell nodes apart */
+};
+
+struct node {
+	struct node *parent; /* NULL: the root. Holds a reference */
+	struct node *next;   /* in its hash chain. Lock: the chain's shard */
+	uint64_t refs;	     /* of the kernel's lookups and of children. Atomic */
+	uint64_t ino;	     /* st_ino: stable across mounts */
+	union {
+		struct wcs_table *table; /* NODE_TABLE: owned */
+		struct writer *writer;	 /* with NODE_F_WRITER: owned */
+	};
+	int64_t ts;
+	uint32_t etag;
+	uint32_t size; /* of the stored value, bytes */
+	uint16_t name_len;
+	uint8_t kind;  /* enum node_kind */
+	uint8_t flags; /* NODE_F_… */
+	char name[];   /* name_len bytes and a NUL */
+};
+
+enum {
+	NODE_F_VERSIONS = 1, /* below /.versions */
+	NODE_F_WRITER = 2,   /* stands for one write session, not for a stored value */
+};
+
+struct nodes;
+
+/* Makes the table with its root, of kind NODE_ROOT or, with a table (which it takes over),
+ * NODE_TABLE. NULL: no memory. */
+struct nodes *nodes_new(struct wcs_table *root_table);
+/* Frees the table with all nodes in it; no request may be under way. */
+void nodes_free(struct nodes *nodes);
+struct node *nodes_root(struct nodes *nodes);
+
+/* The node of that key, made if need be, with one reference more. NULL: no memory. A table that
+ * goes with a new NODE_TABLE is taken over on success; with a found one it is closed. */
+struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
+		       struct wcs_table *table);
+
+/* A node of its own for one write session, which it takes over on success; with one reference.
+ * NULL: no memory. */
+struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
+			      struct writer *writer);
+
+/* One reference more, for who has one. Returns node. */
+static inline struct node *node_get(struct node *node)
+{
+	__atomic_fetch_add(&node->refs, 1, __ATOMIC_RELAXED);
+	return node;
+}
+
+/* Gives count references back; the last one frees the node. */
+void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
+
+/* The st_ino of a child of parent. */
+uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);
+
+static inline struct wcs_slice node_name(const struct node *node)
+{
+	return (struct wcs_slice){node->name, node->name_len};
+}
+
+#endif

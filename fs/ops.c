@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The operations table, and what is agreed with the kernel when it starts. */
+#include "fs.h"
+
+#include <time.h>
+
+enum { BACKGROUND_MAX = 1024 }; /* requests that the kernel may have under way of itself */
+
+/*
+ * ATOMIC_O_TRUNC: truncating is part of the write session that an open starts, and no version of
+ * its own. The kernel sends RELEASE in the background; where it holds those back, a later request
+ * would overtake the commit of a last close.
+ */
+static void ops_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+
+	conn->want |= conn->capable & (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS);
+	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
+				  FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_WRITEBACK_CACHE);
+	conn->max_background = BACKGROUND_MAX;
+	conn->congestion_threshold = BACKGROUND_MAX;
+	conn->time_gran = 1000;
+	if (fs->ready)
+		fs->ready(fs);
+}
+
+int64_t fs_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+const struct fuse_lowlevel_ops fs_operations = {
+	.init = ops_init,
+	.lookup = fs_lookup,
+	.forget = fs_forget,
+	.forget_multi = fs_forget_multi,
+	.getattr = fs_getattr,
+	.setattr = fs_setattr,
+	.statfs = fs_statfs,
+	.opendir = fs_opendir,
+	.readdir = fs_readdir,
+	.releasedir = fs_releasedir,
+	.fsyncdir = fs_fsyncdir,
+	.open = fs_open,
+	.create = fs_create,
+	.read = fs_read,
+	.write = fs_write,
+	.flush = fs_flush,
+	.fsync = fs_fsync,
+	.release = fs_release,
+	.unlink = fs_unlink,
+	.mkdir = fs_mkdir,
+	.rmdir = fs_rmdir,
+	.mknod = fs_mknod,
+	.symlink = fs_symlink,
+	.link = fs_link,
+};

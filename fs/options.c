@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: getopt for itself, a table for what -o takes; the rest of -o is libfuse's. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char options_usage[] =
+	"usage: rowfs [-f] [-d] [-o OPTION[,OPTION...]] STORE MOUNTPOINT\n"
+	"Mounts the wide-column store STORE, and returns once it serves.\n"
+	"\n"
+	"  -f             stay in the foreground, and log to standard error\n"
+	"  -d             the same, and log every request\n"
+	"  --help         this text\n"
+	"  --version      the version\n"
+	"\n"
+	"Options of -o:\n"
+	"  ro             nothing can be changed\n"
+	"  table=T        show table T alone: it is the root\n"
+	"  uid=N, gid=N   owner of everything (default: who mounts)\n"
+	"  umask=OCTAL    bits that files (0666) and directories (0777) lack (default: 022)\n"
+	"  strict         refuse chmod and chown, which are ignored else\n"
+	"  sync           every commit survives a power cut when it returns\n"
+	"  cache=MIB      memory for blocks of the store (default: 64)\n"
+	"and libfuse's own: allow_other, auto_unmount, ... (mount.fuse3(8)).\n"
+	"\n"
+	"Unmount with: fusermount3 -u MOUNTPOINT\n";
+
+static int wrong(const char *what, const char *why)
+{
+	fprintf(stderr, "rowfs: %s: %s; see rowfs --help\n", what, why);
+	return -EINVAL;
+}
+
+static int parse_number(const char *option, const char *text, int base, unsigned long max,
+			unsigned long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoul(text, &end, base);
+	if (errno != 0 || end == text || *end != 0 || *text == '-' || *number > max)
+		return wrong(option, base == 8 ? "not an octal number in its range"
+					       : "not a number in its range");
+	return 0;
+}
+
+/* Adds one option to what goes to libfuse. */
+static int pass_on(struct options *options, const char *option)
+{
+	char *joined;
+
+	if (asprintf(&joined, "%s%s%s", options->passed ? options->passed : "",
+		     options->passed ? "," : "", option) < 0)
+		return -ENOMEM;
+	free(options->passed);
+	options->passed = joined;
+	return 0;
+}
+
+static const char *value_of(const char *option, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(option, name, len) == 0 && option[len] == '=' ? option + len + 1 : NULL;
+}
+
+/* The options that have a value. -ENOENT: it is none of them. */
+static int set_valued(struct options *options, const char *option)
+{
+	unsigned long number = 0;
+	const char *value;
+	int rc;
+
+	if ((value = value_of(option, "table")) != NULL) {
+		options->fs.table = value;
+		return wcs_table_name_valid(value) ? 0 : wrong(option, "not a table's name");
+	}
+	if ((value = value_of(option, "uid")) != NULL) {
+		rc = parse_number(option, value, 10, UINT32_MAX - 1, &number);
+		options->fs.uid = (uid_t)number;
+	} else if ((value = value_of(option, "gid")) != NULL) {
+		rc = parse_number(option, value, 10, UINT32_MAX - 1, &number);
+		options->fs.gid = (gid_t)number;
+	} else if ((value = value_of(option, "umask")) != NULL) {
+		rc = parse_number(option, value, 8, 0777, &number);
+		options->fs.umask = (mode_t)number;
+	} else if ((value = value_of(option, "cache")) != NULL) {
+		rc = parse_number(option, value, 10, 1 << 20, &number);
+		options->cache_bytes = (size_t)number << 20;
+	} else {
+		rc = -ENOENT;
+	}
+	return rc;
+}
+
+static int set_option(struct options *options, const char *option)
+{
+	int rc;
+
+	if (strcmp(option, "strict") == 0) {
+		options->fs.strict = true;
+		return 0;
+	}
+	if (strcmp(option, "sync") == 0) {
+		options->sync = true;
+		return 0;
+	}
+	if (strcmp(option, "ro") == 0)
+		options->fs.read_only = true;
+	rc = set_valued(options, option);
+	return rc == -ENOENT ? pass_on(options, option) : rc;
+}
+
+/* Takes a comma-separated list apart, in place. */
+static int set_list(struct options *options, char *list)
+{
+	char *rest = list, *option;
+	int rc = 0;
+
+	while (rc == 0 && (option = strsep(&rest, ",")) != NULL)
+		rc = *option ? set_option(options, option) : 0;
+	return rc;
+}
+
+static int take_operands(struct options *options, int count, char **operands)
+{
+	if (count != 2)
+		return wrong(count < 2 ? "STORE and MOUNTPOINT" : operands[2],
+			     count < 2 ? "both are needed" : "one argument too many");
+	options->store = operands[0];
+	options->mountpoint = operands[1];
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *options)
+{
+	static const struct option words[] = {
+		{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
+	int letter, rc = 0;
+
+	*options = (struct options){.fs = {.uid = getuid(), .gid = getgid(), .umask = 022}};
+	while (rc == 0 && (letter = getopt_long(argc, argv, "fdo:hV", words, NULL)) != -1) {
+		switch (letter) {
+		case 'f':
+			options->foreground = true;
+			break;
+		case 'd':
+			options->foreground = options->debug = true;
+			break;
+		case 'o':
+			rc = set_list(options, optarg);
+			break;
+		case 'h':
+			options->help = true;
+			return 0;
+		case 'V':
+			options->version = true;
+			return 0;
+		default:
+			return wrong("command line", "not understood");
+		}
+	}
+	return rc == 0 ? take_operands(options, argc - optind, argv + optind) : rc;
+}
+
+void options_clear(struct options *options)
+{
+	free(options->passed);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of rowfs. */
+#ifndef FS_OPTIONS_H
+#define FS_OPTIONS_H
+
+#include "fs.h"
+
+struct options {
+	struct fs_options fs;
+	const char *store;	/* as given */
+	const char *mountpoint; /* as given */
+	bool foreground;
+	bool debug;	    /* log all levels, and each request */
+	bool sync;	    /* every commit is durable */
+	size_t cache_bytes; /* 0: the engine's default */
+	char *passed;	    /* what is libfuse's own, joined by commas; freed with options_clear */
+	bool help, version; /* print that and end */
+};
+
+/* Reads the command line. 0, or -EINVAL after a message on standard error. */
+int options_parse(int argc, char **argv, struct options *options);
+void options_clear(struct options *options);
+
+extern const char options_usage[];
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Positions in the tree: what a node stands for in the store's terms, and which names it has. */
+#ifndef FS_POS_H
+#define FS_POS_H
+
+#include "memdir.h"
+#include "node.h"
+
+struct pos {
+	enum node_kind kind;
+	bool versions;		 /* below /.versions */
+	struct wcs_table *table; /* borrowed from the table's node; NULL above it */
+	unsigned char delimiter; /* the table's, as it is now */
+	size_t depth;		 /* segments in the key; 0: no key */
+	size_t key_len;
+	const char *family;	    /* NULL above it */
+	struct wcs_slice qualifier; /* of a cell, a history or a version */
+	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
+	char key[WCS_ROW_KEY_MAX];
+};
+
+/* The node's position; it borrows from the node. -ENAMETOOLONG: its key would be over the limit
+ * (an empty directory made with a shorter delimiter cannot be, so nothing but a bug). */
+int pos_of(const struct node *node, struct pos *pos);
+
+/* Goes down to a child of that kind; bytes are borrowed where they are a family or qualifier.
+ * -ENAMETOOLONG. */
+int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes);
+
+static inline struct wcs_slice pos_key(const struct pos *pos)
+{
+	return (struct wcs_slice){pos->key, pos->key_len};
+}
+
+/* The bytes that the row keys below this directory start with: its key and the delimiter. buf has
+ * room for WCS_ROW_KEY_MAX + 1 bytes. */
+struct wcs_slice pos_prefix(const struct pos *pos, char *buf);
+
+/* The path in memory of a directory of segments, a family or a history. 0 or -ENOMEM. */
+int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
+
+/* Does what the position names exist in the store? 0, -ENOENT or another error. info: of a cell,
+ * may be NULL. */
+int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
+
+/* The same, in the store or as a directory in memory. */
+struct fs;
+int pos_exists(struct fs *fs, const struct pos *pos);
+
+/* Keeps a directory that something was removed from: if it is no longer in the store it is made
+ * one in memory. */
+int pos_keep(struct fs *fs, const struct pos *pos);
+
+/* The position as a path from the mount's root, as the tree spells it, for messages; cut to fit
+ * size bytes. */
+void pos_path(const struct node *node, const char *name, char *path, size_t size);
+
+#endif

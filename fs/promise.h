@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: which threads were answered with ESTALE, so that the kernel looks the name up again
+ * before it repeats the request. The kernel does so once; so the next request of that thread for
+ * that name must be answered as it stands, whatever node it comes with.
+ *
+ * A name is its st_ino. Any thread may call these.
+ */
+#ifndef FS_PROMISE_H
+#define FS_PROMISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct promises;
+struct promises *promises_new(void); /* NULL: no memory */
+void promises_free(struct promises *promises);
+
+enum promise_state {
+	PROMISE_FIRST,	  /* it was not made before, and is now: answer ESTALE */
+	PROMISE_REOPENED, /* no lookup came since: the file is reopened through /proc */
+	PROMISE_AGAIN,	  /* lookups came, and yet the request is for another's node */
+};
+
+/* A request of a thread comes with a node that is not for it. The latter two end the promise.
+ * write: the lookups to come are for writing. */
+enum promise_state promise_ask(struct promises *promises, pid_t thread, uint64_t ino, bool write);
+
+/* A lookup comes: is it promised to be for writing? */
+bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino);
+
+/* The request came with a node that is for it: the promise is kept. */
+void promise_end(struct promises *promises, pid_t thread, uint64_t ino);
+
+#endif

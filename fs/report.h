@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Says to the user why a request failed: into /.rowfs/errors, and into the log without names. */
+#ifndef FS_REPORT_H
+#define FS_REPORT_H
+
+#include "fs.h"
+#include "node.h"
+
+/* The request on node (or, with a name, on that child of it) failed, at that line of what was
+ * written (0: none). Returns error, so that callers can return it. */
+int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
+	   const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Reports that a file was made where none can be, with the table's families. */
+int report_no_family(struct fs *fs, const struct node *dir, const char *name,
+		     struct wcs_table *table);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Which child of which directory a name means, and how a child's name is spelled. No store access
+ * beyond the table's families. */
+#ifndef FS_SPELL_H
+#define FS_SPELL_H
+
+#include "names.h"
+#include "node.h"
+#include "pos.h"
+
+/* Bytes that hold the spelling of any one name, its '@' and NUL. */
+#define SPELL_MAX (NAMES_ENCODED_MAX(WCS_QUALIFIER_MAX) + 2)
+
+/* The control files. */
+enum control {
+	CONTROL_SCHEMA,	   /* /.rowfs/schema.json */
+	CONTROL_VERSION,   /* /.rowfs/version */
+	CONTROL_ERRORS,	   /* /.rowfs/errors */
+	CONTROL_DELIMITER, /* T/.delimiter */
+	CONTROL_GC,	   /* T/.families/F/gc */
+	CONTROL_TYPE,	   /* T/.families/F/type */
+};
+
+/* What a name means in its directory; it need not exist. */
+struct spelled {
+	enum node_kind kind;
+	enum control control; /* of NODE_CONTROL */
+	struct wcs_slice bytes;
+	char buf[NAMES_COMPONENT_MAX + 1]; /* holds bytes, with a NUL behind */
+};
+
+/* -EINVAL: the name means nothing there (looked up: ENOENT); -ENAMETOOLONG. */
+int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
+		struct spelled *child);
+
+/* Writes the spelling of a child and a NUL; name has room for SPELL_MAX. table: NULL where there
+ * is none. Returns its length. */
+size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes,
+		   char *name);
+
+/* The same for a node. */
+size_t spell_node(const struct node *node, char *name);
+
+/* The i-th control file that is listed in a directory of that kind, and its name; false: none. */
+bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A value under construction.
+ *
+ * Invariant: bytes of memory beyond size are zero, as they are in a file that was cut, so growing
+ * needs no filling.
+ */
+#include "spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void spool_init(struct spool *spool)
+{
+	*spool = (struct spool){.fd = -1};
+}
+
+static void spool_unmap(struct spool *spool)
+{
+	if (spool->map)
+		munmap(spool->map, spool->map_len);
+	spool->map = NULL;
+}
+
+void spool_clear(struct spool *spool)
+{
+	spool_unmap(spool);
+	free(spool->memory);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	spool_init(spool);
+}
+
+static int file_write(int fd, const char *data, size_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t done = pwrite(fd, data, len, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		data += done;
+		len -= (size_t)done;
+		offset += (uint64_t)done;
+	}
+	return 0;
+}
+
+static int spool_to_file(struct spool *spool, const char *directory)
+{
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = file_write(fd, spool->memory, spool->size, 0);
+	if (rc != 0) {
+		close(fd);
+		return rc;
+	}
+	free(spool->memory);
+	spool->memory = NULL;
+	spool->room = 0;
+	spool->fd = fd;
+	return 0;
+}
+
+static int memory_reserve(struct spool *spool, size_t size)
+{
+	size_t room = spool->room ? spool->room : 256;
+	char *memory;
+
+	while (room < size)
+		room *= 2;
+	if (room == spool->room)
+		return 0;
+	memory = realloc(spool->memory, room);
+	if (!memory)
+		return -ENOMEM;
+	memset(memory + spool->room, 0, room - spool->room);
+	spool->memory = memory;
+	spool->room = room;
+	return 0;
+}
+
+/* Brings it to where a spool of that size is kept. */
+static int spool_reserve(struct spool *spool, const char *directory, uint64_t size)
+{
+	spool_unmap(spool);
+	if (spool->fd >= 0)
+		return 0;
+	if (size > SPOOL_MEMORY)
+		return spool_to_file(spool, directory);
+	return size > 0 ? memory_reserve(spool, (size_t)size) : 0;
+}
+
+int spool_write(struct spool *spool, const char *directory, const void *data, size_t len,
+		uint64_t offset)
+{
+	uint64_t end = offset + len;
+	int rc = spool_reserve(spool, directory, end);
+
+	if (rc != 0 || len == 0)
+		return rc;
+	if (spool->fd >= 0)
+		rc = file_write(spool->fd, data, len, offset);
+	else
+		memcpy(spool->memory + offset, data, len);
+	if (rc == 0 && end > spool->size)
+		spool->size = (size_t)end;
+	return rc;
+}
+
+int spool_truncate(struct spool *spool, const char *directory, uint64_t size)
+{
+	int rc = spool_reserve(spool, directory, size);
+
+	if (rc != 0)
+		return rc;
+	if (spool->fd >= 0) {
+		if (ftruncate(spool->fd, (off_t)size) != 0)
+			return -errno;
+	} else if (size < spool->size) {
+		memset(spool->memory + size, 0, spool->size - size);
+	}
+	spool->size = (size_t)size;
+	return 0;
+}
+
+int spool_read(struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	size_t left = offset < spool->size ? spool->size - (size_t)offset : 0;
+	size_t want = len < left ? len : left;
+
+	if (want > 0 && spool->fd < 0)
+		memcpy(buf, spool->memory + offset, want);
+	for (size_t done = 0; spool->fd >= 0 && done < want;) {
+		ssize_t count =
+			pread(spool->fd, (char *)buf + done, want - done, (off_t)(offset + done));
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return count < 0 ? -errno : -EIO;
+		done += (size_t)count;
+	}
+	*got = want;
+	return 0;
+}
+
+int spool_map(struct spool *spool, struct wcs_slice *slice)
+{
+	spool_unmap(spool);
+	if (spool->fd < 0 || spool->size == 0) {
+		*slice = (struct wcs_slice){spool->memory, spool->size};
+		return 0;
+	}
+	spool->map = mmap(NULL, spool->size, PROT_READ, MAP_SHARED, spool->fd, 0);
+	if (spool->map == MAP_FAILED) {
+		spool->map = NULL;
+		return -errno;
+	}
+	spool->map_len = spool->size;
+	*slice = (struct wcs_slice){spool->map, spool->size};
+	return 0;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Names that come and go: UNLINK, MKDIR, RMDIR, and what is never made here. */
+#include <errno.h>
+#include <string.h>
+
+#include "lookup.h"
+#include "report.h"
+#include "writer.h"
+
+/* Deletes the column or the cell. */
+static int delete_stored(const struct pos *pos)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	int rc = -ENOMEM;
+
+	if (mutation && pos->kind == NODE_CELL)
+		rc = wcs_mutation_delete_column(mutation, pos->family, pos->qualifier);
+	else if (mutation)
+		rc = wcs_mutation_delete_cell(mutation, pos->family, pos->qualifier, pos->ts);
+	if (rc == 0)
+		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, NULL);
+	wcs_mutation_free(mutation);
+	return rc;
+}
+
+static int unlink_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		       const struct pos *pos)
+{
+	bool own = writers_detach(fs, thread, dir, child);
+	struct wcs_cell_info info;
+	struct pos above;
+	int rc = pos_stored(pos, &info);
+
+	if (rc == -ENOENT && own)
+		return 0;
+	if (rc == 0)
+		rc = delete_stored(pos);
+	if (rc == 0)
+		rc = pos_of(dir, &above);
+	return rc == 0 ? pos_keep(fs, &above) : rc;
+}
+
+static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char *name)
+{
+	struct spelled child;
+	struct pos pos;
+	int rc = lookup_child(dir, name, &pos, &child);
+
+	if (rc != 0)
+		return rc == -EINVAL ? -ENOENT : rc;
+	if (child.kind == NODE_CELL || child.kind == NODE_VERSION)
+		return unlink_cell(fs, thread, dir, &child, &pos);
+	return -EPERM;
+}
+
+void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct node *dir = lookup_ino(fs, parent);
+
+	fuse_reply_err(req, -unlink_name(fs, fuse_req_ctx(req)->pid, dir, name));
+}
+
+static int memdir_make(struct fs *fs, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	int rc = pos_memdir_path(pos, &path);
+
+	if (rc == 0)
+		rc = memdirs_add(fs->memdirs, &path);
+	memdir_path_clear(&path);
+	return rc;
+}
+
+static int mkdir_in_tree(struct fs *fs, const struct pos *pos)
+{
+	int rc = pos_exists(fs, pos);
+
+	if (rc == -ENOENT)
+		return memdir_make(fs, pos);
+	return rc == 0 ? -EEXIST : rc;
+}
+
+static int mkdir_child(struct fs *fs, const struct spelled *child, const struct pos *pos)
+{
+	switch (child->kind) {
+	case NODE_TABLE:
+		return wcs_table_create(fs->store, child->buf);
+	case NODE_POLICIES:
+		return wcs_family_create(pos->table, child->buf);
+	case NODE_PREFIX:
+	case NODE_FAMILY:
+	case NODE_HISTORY:
+		return mkdir_in_tree(fs, pos);
+	default:
+		return -EPERM;
+	}
+}
+
+static int make_directory(struct fs *fs, struct node *dir, const char *name,
+			  struct fuse_entry_param *entry)
+{
+	struct spelled child;
+	struct node *node;
+	struct pos pos;
+	int rc = lookup_child(dir, name, &pos, &child);
+
+	if (rc == 0)
+		rc = mkdir_child(fs, &child, &pos);
+	if (rc == 0)
+		rc = lookup_node(fs, dir, &child, NULL, &node);
+	if (rc == 0)
+		lookup_entry(fs, node, entry);
+	else if (rc == -EINVAL)
+		report(fs, dir, name, 0, rc, "not a name that can be made here");
+	else if (rc == -ENOSPC)
+		report(fs, dir, name, 0, rc,
+		       "%u empty directories are in memory, the most that can be", MEMDIRS_MAX);
+	return rc;
+}
+
+void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param entry;
+	int rc = make_directory(fs, lookup_ino(fs, parent), name, &entry);
+
+	(void)mode;
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else if (fuse_reply_entry(req, &entry) != 0)
+		nodes_put(fs->nodes, lookup_ino(fs, entry.ino), 1);
+}
+
+/* Removes a directory that is in memory only; the one above it stays, if only there. */
+static int rmdir_in_tree(struct fs *fs, const struct node *dir, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	struct pos above;
+	int rc = pos_stored(pos, NULL);
+
+	if (rc != -ENOENT)
+		return rc == 0 ? -ENOTEMPTY : rc;
+	rc = pos_memdir_path(pos, &path);
+	if (rc == 0 && !memdirs_exists(fs->memdirs, &path))
+		rc = -ENOENT;
+	if (rc == 0 && pos->kind == NODE_PREFIX && memdirs_has_children(fs->memdirs, &path))
+		rc = -ENOTEMPTY;
+	if (rc == 0)
+		rc = pos_of(dir, &above);
+	if (rc == 0) {
+		memdirs_remove(fs->memdirs, &path);
+		rc = pos_keep(fs, &above);
+	}
+	memdir_path_clear(&path);
+	return rc;
+}
+
+static int rmdir_table(struct fs *fs, const char *name)
+{
+	struct memdir_path path = {0};
+	struct wcs_slice bytes = {name, strlen(name)};
+	int rc = memdir_path_add(&path, MEMDIR_TABLE, bytes);
+
+	if (rc == 0 && memdirs_has_children(fs->memdirs, &path))
+		rc = -ENOTEMPTY;
+	memdir_path_clear(&path);
+	return rc == 0 ? wcs_table_remove(fs->store, name) : rc;
+}
+
+/* A family goes from the schema, and with it the directories in memory that it has in rows. */
+static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice name)
+{
+	struct memdir_path table = {0}, family = {0};
+	const char *table_name = wcs_table_name(pos->table);
+	int rc = memdir_path_add(&table, MEMDIR_TABLE,
+				 (struct wcs_slice){table_name, strlen(table_name)});
+
+	if (rc == 0)
+		rc = memdir_path_add(&family, MEMDIR_FAMILY, name);
+	if (rc == 0)
+		rc = wcs_family_remove(pos->table, name.data);
+	if (rc == 0)
+		memdirs_remove_family(fs->memdirs, &table, &family);
+	memdir_path_clear(&table);
+	memdir_path_clear(&family);
+	return rc;
+}
+
+static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
+{
+	struct spelled child;
+	struct pos pos;
+	int rc = lookup_child(dir, name, &pos, &child);
+
+	if (rc != 0)
+		return rc == -EINVAL ? -ENOENT : rc;
+	switch (child.kind) {
+	case NODE_TABLE:
+		return rmdir_table(fs, child.buf);
+	case NODE_POLICIES:
+		return rmdir_family(fs, &pos, child.bytes);
+	case NODE_PREFIX:
+	case NODE_FAMILY:
+	case NODE_HISTORY:
+		return rmdir_in_tree(fs, dir, &pos);
+	default:
+		return -EPERM;
+	}
+}
+
+void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+
+	fuse_reply_err(req, -rmdir_name(fs, lookup_ino(fs, parent), name));
+}
+
+/* CREATE makes regular files; a request of mknod for one comes from no tool that matters. */
+void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	(void)parent;
+	(void)name;
+	(void)mode;
+	(void)rdev;
+	fuse_reply_err(req, EPERM);
+}
+
+void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	(void)target;
+	(void)parent;
+	(void)name;
+	fuse_reply_err(req, EPERM);
+}
+
+void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	(void)ino;
+	(void)parent;
+	(void)name;
+	fuse_reply_err(req, EPERM);
+}

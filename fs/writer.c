@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One write session.
+ *
+ *     base    |......value at open......|           only until the session is whole
+ *     spool                             |..tail..|  appending: what came behind base
+ *     spool   |............value............|       whole: all of it
+ *
+ * A session that appends stays in the first form, so that its commit can append to what is newest
+ * then; anything else that writes makes it whole.
+ */
+#include "writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "process.h"
+#include "spool.h"
+#include "writer_private.h"
+
+struct writer *writer_new(pid_t opener, bool created)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	pthread_mutex_init(&writer->lock, NULL);
+	spool_init(&writer->spool);
+	writer->opener = opener;
+	writer->pending = created;
+	atomic_init(&writer->hidden, created);
+	writer->committed = WCS_TS_NONE;
+	writer->time = fs_now();
+	return writer;
+}
+
+void writer_free(struct writer *writer)
+{
+	if (!writer)
+		return;
+	wcs_value_close(writer->base);
+	spool_clear(&writer->spool);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+static uint64_t base_size(const struct writer *writer)
+{
+	return writer->base ? wcs_value_info(writer->base)->size : 0;
+}
+
+static uint64_t writer_size(const struct writer *writer)
+{
+	return writer->handles == 0 ? writer->final_size : base_size(writer) + writer->spool.size;
+}
+
+void writer_stat(struct writer *writer, uint64_t *size, int64_t *time)
+{
+	pthread_mutex_lock(&writer->lock);
+	*size = writer_size(writer);
+	*time = writer->stamped ? writer->stamp : writer->time;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+static void drop_base(struct writer *writer)
+{
+	wcs_value_close(writer->base);
+	writer->base = NULL;
+}
+
+/* Copies base in front of the tail. */
+static int make_whole(struct fs *fs, struct writer *writer)
+{
+	struct spool whole;
+	char buf[65536];
+	size_t got = 1;
+	uint64_t at = 0;
+	int rc = 0;
+
+	writer->append = false;
+	if (!writer->base)
+		return 0;
+	spool_init(&whole);
+	for (; rc == 0 && got > 0; at += got) {
+		rc = wcs_value_read(writer->base, buf, sizeof(buf), at, &got);
+		if (rc == 0)
+			rc = spool_write(&whole, fs->store_path, buf, got, at);
+	}
+	for (uint64_t from = 0; rc == 0 && from < writer->spool.size; from += got) {
+		rc = spool_read(&writer->spool, buf, sizeof(buf), from, &got);
+		if (rc == 0)
+			rc = spool_write(&whole, fs->store_path, buf, got,
+					 base_size(writer) + from);
+	}
+	if (rc != 0) {
+		spool_clear(&whole);
+		return rc;
+	}
+	spool_clear(&writer->spool);
+	writer->spool = whole;
+	drop_base(writer);
+	return 0;
+}
+
+static int load_base(struct node *node, struct writer *writer)
+{
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	if (rc == 0)
+		rc = wcs_value_open(pos.table, pos_key(&pos), pos.family, pos.qualifier, pos.ts,
+				    &writer->base);
+	return rc == -ENOENT && writer->hidden ? 0 : rc;
+}
+
+static int truncate_all(struct fs *fs, struct writer *writer)
+{
+	drop_base(writer);
+	writer->append = false;
+	writer->pending = true;
+	return spool_truncate(&writer->spool, fs->store_path, 0);
+}
+
+int writer_open(struct fs *fs, struct node *node, int flags)
+{
+	struct writer *writer = node->writer;
+	bool first;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	first = writer->handles == 0;
+	if (flags & O_TRUNC)
+		rc = truncate_all(fs, writer);
+	else if (first)
+		rc = load_base(node, writer);
+	if (rc == 0 && first)
+		writer->append =
+			(flags & O_APPEND) && !(flags & O_TRUNC) && node->kind == NODE_CELL;
+	if (rc == 0)
+		writer->handles++;
+	pthread_mutex_unlock(&writer->lock);
+	if (rc == 0 && first)
+		writers_remember(fs, writer, node);
+	return rc;
+}
+
+bool writer_is_for(const struct node *node, pid_t thread)
+{
+	struct writer *writer = node->writer;
+	bool open;
+
+	pthread_mutex_lock(&writer->lock);
+	open = writer->handles > 0;
+	pthread_mutex_unlock(&writer->lock);
+	if (!open)
+		return writer->opener == thread;
+	return writer_hidden(writer) && process_same(writer->opener, thread);
+}
+
+int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	size_t first = 0, second = 0;
+	uint64_t base;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	base = base_size(writer);
+	if (offset < base)
+		rc = wcs_value_read(writer->base, buf, len, offset, &first);
+	if (rc == 0 && offset + first >= base)
+		rc = spool_read(&writer->spool, (char *)buf + first, len - first,
+				offset + first - base, &second);
+	if (rc == 0)
+		*got = first + second;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
+		 uint64_t offset, bool mapped)
+{
+	int rc = 0;
+
+	if (offset > WCS_VALUE_MAX || len > WCS_VALUE_MAX - offset)
+		return -EFBIG;
+	pthread_mutex_lock(&writer->lock);
+	if (writer->append && !mapped)
+		offset = base_size(writer) + writer->spool.size;
+	if (!writer->append || offset < base_size(writer))
+		rc = make_whole(fs, writer);
+	if (rc == 0)
+		rc = spool_write(&writer->spool, fs->store_path, data, len,
+				 offset - base_size(writer));
+	if (rc == 0)
+		writer->dirty = true;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+static int writer_cut(struct fs *fs, struct writer *writer, uint64_t size)
+{
+	int rc = make_whole(fs, writer);
+
+	if (rc == 0)
+		rc = spool_truncate(&writer->spool, fs->store_path, size);
+	if (rc == 0)
+		writer->dirty = true;
+	return rc;
+}
+
+int writer_resize(struct fs *fs, struct node *node, off_t size)
+{
+	struct writer *writer = node->writer;
+	bool alone;
+	int rc = 0;
+
+	if (size > (off_t)WCS_VALUE_MAX)
+		return -EFBIG;
+	pthread_mutex_lock(&writer->lock);
+	alone = writer->handles == 0;
+	pthread_mutex_unlock(&writer->lock);
+	if (alone)
+		rc = writer_open(fs, node, O_WRONLY);
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&writer->lock);
+	rc = writer_cut(fs, writer, (uint64_t)size);
+	pthread_mutex_unlock(&writer->lock);
+	if (alone) {
+		int closed = writer_close(fs, node);
+
+		rc = rc != 0 ? rc : closed;
+	}
+	return rc;
+}
+
+int writer_stamp(struct node *node, int64_t stamp)
+{
+	struct writer *writer = node->writer;
+	int rc = 0;
+
+	if (node->kind == NODE_VERSION)
+		return 0;
+	pthread_mutex_lock(&writer->lock);
+	if (writer->handles == 0) {
+		rc = -EOPNOTSUPP;
+	} else {
+		writer->stamped = true;
+		writer->stamp = stamp;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+/* Puts what the session has into a mutation; its slices borrow from the session. */
+static int fill_mutation(struct writer *writer, const struct pos *pos,
+			 struct wcs_mutation *mutation)
+{
+	struct wcs_slice value;
+	bool again = writer->committed >= 0;
+	int rc = spool_map(&writer->spool, &value);
+
+	if (rc != 0)
+		return rc;
+	if (pos->kind == NODE_VERSION)
+		return wcs_mutation_set(mutation, pos->family, pos->qualifier, pos->ts, value);
+	if (writer->append) {
+		value.data = (const char *)value.data + writer->appended;
+		value.len -= writer->appended;
+		return wcs_mutation_append(mutation, pos->family, pos->qualifier, value,
+					   writer->committed);
+	}
+	if (!writer->stamped)
+		return wcs_mutation_set(mutation, pos->family, pos->qualifier,
+					again ? writer->committed : WCS_TS_SERVER, value);
+	if (again)
+		rc = wcs_mutation_delete_cell(mutation, pos->family, pos->qualifier,
+					      writer->committed);
+	if (rc == 0)
+		rc = wcs_mutation_set_newest(mutation, pos->family, pos->qualifier, writer->stamp,
+					     value);
+	return rc;
+}
+
+static void committed(struct writer *writer, int64_t ts)
+{
+	writer->committed = writer->time = ts;
+	writer->appended = writer->spool.size;
+	writer->dirty = writer->pending = writer->stamped = false;
+	writer->hidden = false;
+}
+
+/* Lock: the session's. */
+static int commit(struct node *node, struct writer *writer)
+{
+	struct wcs_mutation *mutation;
+	struct pos pos;
+	int64_t ts;
+	int rc;
+
+	if (writer->aborted || writer->unlinked)
+		return 0;
+	rc = pos_of(node, &pos);
+	if (rc != 0)
+		return rc;
+	mutation = wcs_mutation_new();
+	if (!mutation)
+		return -ENOMEM;
+	rc = fill_mutation(writer, &pos, mutation);
+	if (rc == 0)
+		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, &ts);
+	wcs_mutation_free(mutation);
+	if (rc == 0)
+		committed(writer, ts);
+	return rc;
+}
+
+int writer_flush(struct node *node, pid_t thread)
+{
+	struct writer *writer = node->writer;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	if ((writer->dirty || writer->pending) && process_same(thread, writer->opener)) {
+		if (process_killed(thread))
+			writer->aborted = true;
+		else if (writer->dirty)
+			rc = commit(node, writer);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+int writer_commit(struct node *node)
+{
+	struct writer *writer = node->writer;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->dirty || writer->pending)
+		rc = commit(node, writer);
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+int writer_close(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool last;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	last = writer->handles == 1;
+	if (last && (writer->dirty || writer->pending))
+		rc = commit(node, writer);
+	if (last) {
+		writer->final_size = writer_size(writer);
+		drop_base(writer);
+		spool_clear(&writer->spool);
+		writer->append = false;
+	}
+	writer->handles--;
+	pthread_mutex_unlock(&writer->lock);
+	if (last)
+		writers_forget(fs, writer);
+	return rc;
+}

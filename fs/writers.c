@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry of write sessions that have a file open, by st_ino, which stands for their
+ * directory and name.
+ *
+ * Invariant: a session in the registry has an open file, so the kernel, or the open file, holds its
+ * node. The registry's lock is never held while a session's is taken.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "process.h"
+#include "promise.h"
+#include "writer.h"
+#include "writer_private.h"
+
+enum { BUCKETS = 256 };
+
+struct writers {
+	pthread_mutex_t lock;
+	struct writer *open[BUCKETS]; /* at ino % BUCKETS. Lock: lock, as all below */
+	size_t count;		      /* of open; read without the lock as a hint: atomic */
+};
+
+struct writers *writers_new(void)
+{
+	struct writers *writers = calloc(1, sizeof(*writers));
+
+	if (writers)
+		pthread_mutex_init(&writers->lock, NULL);
+	return writers;
+}
+
+void writers_free(struct writers *writers)
+{
+	if (!writers)
+		return;
+	pthread_mutex_destroy(&writers->lock);
+	free(writers);
+}
+
+static struct writer **bucket_of(struct writers *writers, uint64_t ino)
+{
+	return &writers->open[ino % BUCKETS];
+}
+
+static void count_add(size_t *count, int by)
+{
+	__atomic_fetch_add(count, (size_t)by, __ATOMIC_RELAXED);
+}
+
+static bool none(const size_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED) == 0;
+}
+
+void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
+{
+	struct writers *writers = fs->writers;
+	struct writer **bucket = bucket_of(writers, node->ino);
+
+	pthread_mutex_lock(&writers->lock);
+	writer->node = node;
+	writer->next = *bucket;
+	*bucket = writer;
+	count_add(&writers->count, 1);
+	pthread_mutex_unlock(&writers->lock);
+}
+
+void writers_forget(struct fs *fs, struct writer *writer)
+{
+	struct writers *writers = fs->writers;
+	struct writer **link = bucket_of(writers, writer->node->ino);
+
+	pthread_mutex_lock(&writers->lock);
+	while (*link != writer)
+		link = &(*link)->next;
+	*link = writer->next;
+	count_add(&writers->count, -1);
+	pthread_mutex_unlock(&writers->lock);
+}
+
+/* The first session of that name behind `from` (NULL: the first of all). Lock: the registry's. */
+static struct writer *find(struct writers *writers, struct writer *from, uint64_t ino)
+{
+	struct writer *writer = from ? from->next : *bucket_of(writers, ino);
+
+	while (writer && writer->node->ino != ino)
+		writer = writer->next;
+	return writer;
+}
+
+/* The session in which that process makes this name, unseen by others, with a reference to its
+ * node. Processes are compared without the lock, since that reads files. */
+static struct writer *find_hidden(struct fs *fs, pid_t thread, uint64_t ino)
+{
+	struct writers *writers = fs->writers;
+	struct writer *found = NULL;
+	pid_t opener = 0;
+
+	if (none(&writers->count))
+		return NULL;
+	pthread_mutex_lock(&writers->lock);
+	while ((found = find(writers, found, ino)) != NULL) {
+		if (!writer_hidden(found))
+			continue;
+		opener = found->opener;
+		node_get(found->node);
+		break;
+	}
+	pthread_mutex_unlock(&writers->lock);
+	if (found && !process_same(thread, opener)) {
+		nodes_put(fs->nodes, found->node, 1);
+		found = NULL;
+	}
+	return found;
+}
+
+static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
+		       struct node **node)
+{
+	struct writer *writer = writer_new(thread, created);
+
+	if (!writer)
+		return -ENOMEM;
+	*node = nodes_get_writer(fs->nodes, key, writer);
+	if (*node)
+		return 0;
+	writer_free(writer);
+	return -ENOMEM;
+}
+
+int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
+{
+	struct node_key key = {.parent = node->parent, .kind = node->kind, .name = node_name(node)};
+
+	return session_new(fs, thread, &key, false, session);
+}
+
+int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		   const struct wcs_cell_info *info, struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
+	int rc;
+
+	if (!promise_lookup(fs->promises, thread, ino))
+		return -ENOENT;
+	rc = session_new(fs, thread, &key, false, node);
+	if (rc == 0) {
+		(*node)->writer->final_size = info->size;
+		(*node)->writer->time = info->ts;
+	}
+	return rc;
+}
+
+int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
+		   struct node **node)
+{
+	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
+	struct writer *writer = find_hidden(fs, thread, ino);
+
+	if (!writer)
+		return -ENOENT;
+	*node = writer->node;
+	return 0;
+}
+
+static bool reserved(struct writers *writers, uint64_t ino)
+{
+	struct writer *writer = NULL;
+	bool found = false;
+
+	if (none(&writers->count))
+		return false;
+	pthread_mutex_lock(&writers->lock);
+	while (!found && (writer = find(writers, writer, ino)) != NULL)
+		found = writer->exclusive && writer_hidden(writer);
+	pthread_mutex_unlock(&writers->lock);
+	return found;
+}
+
+int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		   bool exclusive, struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	int rc;
+
+	if (exclusive && reserved(fs->writers, node_child_ino(dir, child->kind, child->bytes)))
+		return -EEXIST;
+	rc = session_new(fs, thread, &key, true, node);
+	if (rc == 0)
+		(*node)->writer->exclusive = exclusive;
+	return rc;
+}
+
+bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
+		    const struct spelled *child)
+{
+	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
+	struct writers *writers = fs->writers;
+	struct writer *own, *writer = NULL;
+
+	if (none(&writers->count))
+		return false;
+	own = find_hidden(fs, thread, ino);
+	pthread_mutex_lock(&writers->lock);
+	while ((writer = find(writers, writer, ino)) != NULL)
+		if (writer == own || !writer_hidden(writer))
+			writer_unlink(writer);
+	pthread_mutex_unlock(&writers->lock);
+	if (own)
+		nodes_put(fs->nodes, own->node, 1);
+	return own != NULL;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines of a file. The buffer holds what was read and not yet given; it grows only when a line does
+ * not fit, and no byte is searched twice for a newline.
+ */
+#include "lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINES_ROOM 65536u
+
+void lines_open(struct lines *lines, int fd, size_t max)
+{
+	*lines = (struct lines){.fd = fd, .max = max};
+}
+
+void lines_close(struct lines *lines)
+{
+	free(lines->buffer);
+}
+
+static int lines_grow(struct lines *lines)
+{
+	size_t room = lines->room ? lines->room * 2 : LINES_ROOM;
+	char *grown = realloc(lines->buffer, room);
+
+	if (!grown)
+		return -ENOMEM;
+	lines->buffer = grown;
+	lines->room = room;
+	return 0;
+}
+
+/* Reads more behind what is there. */
+static int lines_fill(struct lines *lines)
+{
+	ssize_t got;
+	int error;
+
+	if (lines->start > 0) {
+		memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
+		lines->end -= lines->start;
+		lines->start = 0;
+	}
+	if (lines->end > lines->max)
+		return -EFBIG;
+	if (lines->end == lines->room) {
+		error = lines_grow(lines);
+		if (error)
+			return error;
+	}
+	do
+		got = read(lines->fd, lines->buffer + lines->end, lines->room - lines->end);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	lines->ended = got == 0;
+	lines->end += (size_t)got;
+	return 0;
+}
+
+int lines_next(struct lines *lines, const char **text, size_t *len)
+{
+	size_t searched = 0;
+
+	for (;;) {
+		const char *start = lines->buffer + lines->start;
+		size_t have = lines->end - lines->start, n = have;
+		const char *newline = NULL;
+		int error;
+
+		if (have > searched)
+			newline = memchr(start + searched, '\n', have - searched);
+		searched = have;
+		if (newline)
+			n = (size_t)(newline - start);
+		if (n > lines->max)
+			return -EFBIG;
+		if (newline || (lines->ended && have > 0)) {
+			*text = start;
+			*len = n;
+			lines->start += newline ? n + 1 : n;
+			return 1;
+		}
+		if (lines->ended)
+			return 0;
+		error = lines_fill(lines);
+		if (error)
+			return error;
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a file line by line, in memory that the longest line decides. */
+#ifndef LINES_H
+#define LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lines {
+	int fd;
+	size_t max; /* bytes of a line, without its newline */
+	char *buffer;
+	size_t room;
+	size_t start, end; /* what is read and not yet given */
+	bool ended;
+};
+
+void lines_open(struct lines *lines, int fd, size_t max);
+/* 1: the next line, without its newline, good until the next call; 0: the end; -EFBIG: it is longer
+ * than max; or what read(2) gave. */
+int lines_next(struct lines *lines, const char **text, size_t *len);
+/* Frees the memory; the file stays open. */
+void lines_close(struct lines *lines);
+
+#endif

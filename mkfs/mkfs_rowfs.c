@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* mkfs.rowfs: makes a store, whole or not at all. */
+#include <getopt.h>
+#include <stdlib.h>
+
+#include "program.h"
+
+/* A thousand tables of a hundred families each fit well. */
+#define MKFS_SCHEMA_MAX (64u << 20)
+
+static const struct program program = {
+	.name = (char[]){"mkfs.rowfs"},
+	.help = "Usage: mkfs.rowfs [--schema FILE] [--force] STORE\n"
+		"\n"
+		"Makes a store: a directory that rowfs mounts. STORE must not exist, or be an "
+		"empty\n"
+		"directory.\n"
+		"\n"
+		"  --schema FILE  makes the tables and families that FILE describes, in JSON:\n"
+		"                   {\"version\": 1, \"tables\": {\"vehicles\": {\"delimiter\": "
+		"\"#\",\n"
+		"                    \"families\": {\"loc\": {\"gc\": \"maxversions=3\", \"type\": "
+		"\"bytes\"},\n"
+		"                                 \"meta\": \"maxage=30d\"}}}}\n"
+		"                 All but the names may be left out. gc is what is not kept:\n"
+		"                 never, maxversions=N, maxage=N(ms|s|m|h|d), and, or, "
+		"parentheses.\n"
+		"  --force        replaces a rowfs store that nobody uses, and what it holds;\n"
+		"                 nothing else\n"
+		"  --help         prints this\n"
+		"  --version      prints the version\n"
+		"\n"
+		"Ends with 0, 1 when it failed (nothing is made then), 2 for wrong usage.\n",
+};
+
+static int mkfs_schema(const char *path, struct wcs_schema **schema)
+{
+	struct wcs_fault fault = {0};
+	char *text = NULL;
+	size_t len = 0;
+	int exit_code = program_read_file(&program, path, MKFS_SCHEMA_MAX, &text, &len);
+
+	if (exit_code)
+		return exit_code;
+	if (wcs_schema_parse(text, len, schema, &fault)) {
+		if (fault.line > 0)
+			exit_code =
+				program_fail(&program, "%s:%d: %s", path, fault.line, fault.text);
+		else
+			exit_code = program_fail(&program, "%s: %s", path, fault.text);
+	}
+	free(text);
+	return exit_code;
+}
+
+static int mkfs_create(const char *path, const char *schema_path, bool force)
+{
+	struct wcs_schema *schema = NULL;
+	struct wcs_fault fault = {0};
+	int exit_code = PROGRAM_OK;
+
+	if (schema_path)
+		exit_code = mkfs_schema(schema_path, &schema);
+	if (exit_code == PROGRAM_OK && wcs_store_create(path, schema, force, &fault))
+		exit_code = program_fail(&program, "%s", fault.text);
+	wcs_schema_free(schema);
+	return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {{"schema", required_argument, NULL, 's'},
+						{"force", no_argument, NULL, 'f'},
+						PROGRAM_OPTIONS,
+						{NULL, 0, NULL, 0}};
+	const char *schema_path = NULL;
+	bool force = false;
+	int option;
+
+	if (argc > 0)
+		argv[0] = program.name;
+	while ((option = getopt_long(argc, argv, "s:fhV", options, NULL)) != -1) {
+		if (option == 's')
+			schema_path = optarg;
+		else if (option == 'f')
+			force = true;
+		else
+			return program_option(&program, option);
+	}
+	if (optind == argc)
+		return program_misuse(&program, "STORE is missing");
+	if (optind + 1 < argc)
+		return program_misuse(&program, "%s: one STORE only", argv[optind + 1]);
+	return mkfs_create(argv[optind], schema_path, force);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the programs share. Every error is one line "program: what: why" on stderr; a program ends
+ * with 0, 1 when it failed, 2 for wrong usage.
+ */
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef ROWFS_VERSION
+#error "ROWFS_VERSION must be defined"
+#endif
+
+static int program_flush(const struct program *program)
+{
+	if (fflush(stdout) == 0)
+		return PROGRAM_OK;
+	return program_fail(program, "standard output: %s", strerror(errno));
+}
+
+int program_option(const struct program *program, int option)
+{
+	switch (option) {
+	case 'h':
+		fputs(program->help, stdout);
+		return program_flush(program);
+	case 'V':
+		printf("%s (rowfs) %s\n", program->name, ROWFS_VERSION);
+		return program_flush(program);
+	default:
+		/* getopt_long has said what is wrong. */
+		fprintf(stderr, "Try '%s --help'.\n", program->name);
+		return PROGRAM_MISUSED;
+	}
+}
+
+static void program_print(const struct program *program, const char *format, va_list args)
+{
+	fprintf(stderr, "%s: ", program->name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int program_fail(const struct program *program, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	program_print(program, format, args);
+	va_end(args);
+	return PROGRAM_FAILED;
+}
+
+int program_misuse(const struct program *program, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	program_print(program, format, args);
+	va_end(args);
+	fprintf(stderr, "Try '%s --help'.\n", program->name);
+	return PROGRAM_MISUSED;
+}
+
+/* 0, -EFBIG, or what read(2) gave. *text is the caller's in any case. */
+static int program_read_all(int fd, size_t max, char **text, size_t *len)
+{
+	size_t room = 0;
+
+	for (*len = 0;;) {
+		ssize_t got;
+
+		if (*len == room) {
+			char *grown = realloc(*text, room = room ? room * 2 : 4096);
+
+			if (!grown)
+				return -ENOMEM;
+			*text = grown;
+		}
+		got = read(fd, *text + *len, room - *len);
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (got > 0)
+			*len += (size_t)got;
+		if (*len > max)
+			return -EFBIG;
+	}
+}
+
+int program_read_file(const struct program *program, const char *path, size_t max, char **text,
+		      size_t *len)
+{
+	char *bytes = NULL;
+	size_t got = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int error = fd < 0 ? -errno : program_read_all(fd, max, &bytes, &got);
+
+	if (fd >= 0)
+		close(fd);
+	if (error) {
+		free(bytes);
+		return program_fail(program, "%s: %s", path, strerror(-error));
+	}
+	*text = bytes;
+	*len = got;
+	return PROGRAM_OK;
+}
+
+void program_log(void *ctx, enum wcs_log_level level, const char *text)
+{
+	if (level <= WCS_LOG_WARNING)
+		program_fail(ctx, "%s", text);
+}
+
+double program_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What the programs share: --help, --version, errors on stderr, exit codes. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store.h"
+
+enum program_exit { PROGRAM_OK = 0, PROGRAM_FAILED = 1, PROGRAM_MISUSED = 2 };
+
+struct program {
+	char *name;
+	const char *help; /* what --help prints */
+};
+
+/* Of getopt_long, for the two options that all have. */
+#define PROGRAM_OPTIONS                                                                            \
+	{"help", no_argument, NULL, 'h'},                                                          \
+	{                                                                                          \
+		"version", no_argument, NULL, 'V'                                                  \
+	}
+
+/* Does what getopt_long returned stand for one of those, or for none that it knows? Returns the
+ * exit code. */
+int program_option(const struct program *program, int option);
+
+/* Prints "name: " and the words on stderr. Returns PROGRAM_FAILED. */
+int program_fail(const struct program *program, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The same for wrong usage, with a hint at --help. Returns PROGRAM_MISUSED. */
+int program_misuse(const struct program *program, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Reads a whole file of at most max bytes; the caller frees it. Prints why it fails, and returns
+ * PROGRAM_FAILED then. */
+int program_read_file(const struct program *program, const char *path, size_t max, char **text,
+		      size_t *len);
+
+/* A log callback of a store: prints errors and warnings. ctx is the struct program. */
+void program_log(void *ctx, enum wcs_log_level level, const char *text);
+
+/* Seconds since some fixed moment. */
+double program_seconds(void);
+
+#endif

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Installs, from Debian's packages, what is missing for some purposes, and says what it installs.
+#
+#   scripts/deps.sh build|demo|test|lint…
+#
+# Asks first, and touches nothing where everything is there: a package counts as there when dpkg
+# has it, or when what it is needed for works. Needs root, directly or through sudo.
+
+set -u
+
+missing=()
+
+# need PACKAGE PROBE…: the package is needed, unless the probe succeeds.
+need() {
+	local package=$1
+	shift
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && return
+	"$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+header() {
+	printf '#include <%s>\n' "$1" | "${CC:-gcc}" -E -
+}
+
+build() {
+	need gcc command -v "${CC:-gcc}"
+	need libc6-dev header stdlib.h
+	need pkg-config command -v pkg-config
+	need libfuse3-dev pkg-config --exists fuse3
+	need fuse3 command -v fusermount3
+	need libleveldb-dev header leveldb/c.h
+	need libjansson-dev pkg-config --exists jansson
+}
+
+demo() {
+	need jq command -v jq
+	need attr command -v getfattr
+}
+
+tests() {
+	demo
+	need check pkg-config --exists check
+	need rsync command -v rsync
+	need procps command -v ps
+}
+
+lint() {
+	need clang-format command -v clang-format
+	need clang-tidy command -v clang-tidy
+	need shellcheck command -v shellcheck
+}
+
+fail() {
+	echo "deps: $1" >&2
+	echo "deps: please install: ${missing[*]}" >&2
+	exit 1
+}
+
+install() {
+	local as_root=()
+	command -v apt-get >/dev/null || fail "this system has no apt-get to install packages with"
+	if [ "$(id -u)" != 0 ]; then
+		command -v sudo >/dev/null || fail "installing needs root, and there is no sudo"
+		as_root=(sudo)
+	fi
+	as_root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+	echo "deps: installing from Debian's packages: ${missing[*]}"
+	"${as_root[@]}" update || echo "deps: the package lists could not be updated" >&2
+	"${as_root[@]}" install -y --no-install-recommends "${missing[@]}" ||
+		fail "apt-get could not install them"
+}
+
+for purpose in "$@"; do
+	case $purpose in
+	build) build ;;
+	demo) demo ;;
+	test) tests ;;
+	lint) lint ;;
+	*)
+		echo "usage: deps.sh build|demo|test|lint…" >&2
+		exit 2
+		;;
+	esac
+done
+((${#missing[@]} == 0)) || install

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Checks what a compiler does not: layout, common faults, shell scripts, and who may include what.
+# Closes with one line: "N passed, N failed".
+#
+#   scripts/lint.sh COMPILER-FLAG…
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+passed=0
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-lint.XXXXXX") || exit 1
+trap 'rm -rf -- "$work"' EXIT
+
+read -ra packages < <(pkg-config --cflags fuse3 jansson check)
+flags=(-std=c11 "$@" "${packages[@]}")
+mapfile -t sources < <(find store fs mkfs tests -name '*.c' | sort)
+mapfile -t headers < <(find store fs mkfs tests -name '*.h' | sort)
+mapfile -t scripts < <(grep -rlIE '^#!.*sh$|^# shellcheck shell=' scripts tests demo .ci | sort)
+
+# lint NAME COMMAND…: one check, which succeeds and prints nothing, or else prints what is wrong.
+lint() {
+	local name=$1
+	shift
+	if "$@" >"$work/out" 2>&1; then
+		passed=$((passed + 1))
+		printf 'ok   %s\n' "$name"
+	else
+		failed=$((failed + 1))
+		printf 'FAIL %s\n' "$name"
+		sed 's/^/    /' "$work/out"
+	fi
+}
+
+layout() {
+	local file status=0
+	for file in "${sources[@]}" "${headers[@]}"; do
+		clang-format "$file" | cmp -s - "$file" && continue
+		echo "$file: needs clang-format -i"
+		status=1
+	done
+	return "$status"
+}
+
+# The configuration is .clang-tidy.
+faults() {
+	printf '%s\0' "${sources[@]}" | xargs -0 -I '{}' -P "$(nproc)" \
+		clang-tidy --quiet '{}' -- "${flags[@]}" >"$work/tidy" 2>/dev/null
+	grep -E ': (warning|error):' "$work/tidy" && return 1
+	return 0
+}
+
+shell() {
+	shellcheck -x "${scripts[@]}"
+}
+
+headers_alone() {
+	local header status=0
+	for header in "${headers[@]}"; do
+		"${CC:-gcc}" "${flags[@]}" -Wall -Wextra -Werror -fsyntax-only -include "$header" \
+			-x c /dev/null || status=1
+	done
+	return "$status"
+}
+
+licences() {
+	local file status=0
+	for file in "${sources[@]}" "${headers[@]}" "${scripts[@]}" Makefile; do
+		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: MIT' && continue
+		echo "$file: no SPDX line"
+		status=1
+	done
+	return "$status"
+}
+
+# Prints "file:line:header" for each #include.
+includes() {
+	grep -nE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null |
+		sed -E 's/^([^:]*:[0-9]+):[^<"]*[<"]([^>"]*)[>"].*/\1:\2/'
+}
+
+# no_include WHY REGEX FILE…: no file includes a header that matches.
+no_include() {
+	local why=$1 regex=$2
+	shift 2
+	(($# > 0)) || return 0
+	! includes "$@" | grep -E ":($regex)\$" | sed "s|\$|: $why|" | grep .
+}
+
+only_store_h() {
+	local file private
+	mapfile -t files < <(find fs mkfs -name '*.[ch]')
+	private=$(find store -name '*.h' ! -path store/store.h -printf '%f\n' |
+		while read -r file; do
+			find fs mkfs -name "$file" | grep -q . || printf '%s|' "$file"
+		done | sed 's/\./[.]/g')
+	no_include "fs and mkfs know only store.h of the store" \
+		"(.*/)?(${private}store/.*|leveldb/.*)" "${files[@]}"
+}
+
+only_where() {
+	local why=$1 regex=$2
+	shift 2
+	mapfile -t files < <(find store fs mkfs tests -name '*.[ch]' "$@")
+	no_include "$why" "$regex" "${files[@]}"
+}
+
+lint "layout: clang-format" layout
+lint "faults: clang-tidy" faults
+lint "shell scripts: shellcheck" shell
+lint "every header compiles alone" headers_alone
+lint "every file names its licence" licences
+lint "fs and mkfs include only store.h of the store" only_store_h
+lint "only fs includes FUSE" only_where "FUSE is fs's alone" \
+	'fuse.*|linux/fuse[.]h' ! -path 'fs/*'
+lint "only store/leveldb includes LevelDB" only_where "LevelDB is store/leveldb's alone" \
+	'leveldb/c[.]h' ! -path 'store/leveldb/*'
+lint "jansson only where JSON is" only_where "jansson belongs in store/*json*" \
+	'jansson[.]h' ! -path 'store/*json*'
+
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an engine gives to the store. Private to store/ and the engines.
+ *
+ * The layer above (store.c, table.c) has checked every argument before it calls: names and limits
+ * hold, families exist, tables are there and cannot go while the call runs. An engine need not
+ * check them again. It returns the errors of store.h, and has logged the reason of what is its own
+ * fault (-EIO, -ENOSPC, -EROFS). Any thread may call; an engine locks for itself.
+ */
+#ifndef WCS_BACKEND_H
+#define WCS_BACKEND_H
+
+#include "mutation.h"
+#include "store.h"
+
+/* The first member of every engine's own struct, so that the layer above finds the engine. */
+struct wcs_scan {
+	const struct wcs_backend *backend;
+};
+struct wcs_list {
+	const struct wcs_backend *backend;
+};
+struct wcs_value {
+	const struct wcs_backend *backend;
+	struct wcs_cell_info info;
+};
+
+struct wcs_backend {
+	const char *name; /* as the store's marker file names it */
+
+	/* Makes an empty engine below the existing directory path. */
+	int (*create)(const char *path, struct wcs_fault *fault);
+	/* Opens it; fills fault on failure. The options stay valid while it is open; their log and
+	 * now are never NULL. */
+	int (*open)(const char *path, const struct wcs_options *options, void **db,
+		    struct wcs_fault *fault);
+	void (*close)(void *db);
+	/* As wcs_store_sync. */
+	int (*sync)(void *db);
+
+	/* Calls each for every table, in any order; stops at the first error and returns it. */
+	int (*tables_load)(void *db,
+			   int (*each)(void *ctx, uint32_t id,
+				       const struct wcs_table_schema *schema),
+			   void *ctx);
+	/* Makes a table (*id 0: the engine sets it to a number that it never used before) or
+	 * replaces the description of one. Durable. Calls for one table do not overlap. */
+	int (*table_put)(void *db, uint32_t *id, const struct wcs_table_schema *schema);
+	/* Removes a table without rows. Durable. */
+	int (*table_remove)(void *db, uint32_t id);
+
+	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. */
+	int (*cell_get)(void *db, uint32_t table, struct wcs_slice row, const char *family,
+			struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info);
+	int (*value_open)(void *db, uint32_t table, struct wcs_slice row, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
+	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
+			  size_t *got);
+	void (*value_close)(struct wcs_value *value);
+	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		       struct wcs_key_info *info);
+
+	/* The engine copies of range and filter what it needs beyond the call. */
+	int (*scan_open)(void *db, uint32_t table, const struct wcs_range *range,
+			 const struct wcs_filter *filter, struct wcs_scan **scan);
+	int (*scan_next)(struct wcs_scan *scan, struct wcs_cell *cell);
+	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
+			 size_t *got);
+	void (*scan_close)(struct wcs_scan *scan);
+
+	int (*list_open)(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
+			 const struct wcs_slice *after, struct wcs_list **list);
+	int (*list_next)(struct wcs_list *list, struct wcs_slice *segment);
+	void (*list_close)(struct wcs_list *list);
+
+	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. */
+	int (*mutate)(void *db, uint32_t table, struct wcs_slice row,
+		      const struct wcs_mutation *mutation, int64_t *ts);
+	int (*drop)(void *db, uint32_t table, const struct wcs_range *range);
+};
+
+extern const struct wcs_backend wcs_backend_leveldb;
+
+/* wcs_store_open with a given engine and no directory, marker or lock around it: for an engine
+ * that has none of its own, such as the one in tests/. path goes to the engine as it is. */
+int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
+			   const struct wcs_options *options, struct wcs_store **store,
+			   struct wcs_fault *fault);
+
+/* Fills a fault, printf-like; fault may be NULL. Returns error, so that callers can return it. */
+int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON errors that say where. jansson knows the position of a syntax error only, and its tree has
+ * none: what is wrong in meaning is looked up by a second pass over the text, which runs only when
+ * there is an error to report. That pass may trust the text up to where jansson accepted it.
+ */
+#include "json.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend.h"
+
+#define JSON_SCAN_DEPTH 16  /* nothing that is valid goes deeper than 6 */
+#define JSON_NAME_SHOWN 64  /* bytes of a name in an error */
+#define JSON_PATH_SHOWN 160 /* bytes of a path in an error, which has 256 */
+
+/* An object or list that the scan is in. */
+struct json_frame {
+	bool object;
+	bool at_key;	/* the next string is a member's name */
+	size_t key;	/* offset of the current member's name, with its quotes */
+	size_t key_len; /* 0: before the first */
+	size_t index;	/* of the current element */
+};
+
+struct json_scan {
+	const char *text;
+	size_t len;
+	size_t pos;
+	size_t depth; /* may exceed the frames: those are only counted */
+	struct json_frame frames[JSON_SCAN_DEPTH];
+};
+
+static void json_scan_string(struct json_scan *scan)
+{
+	while (scan->pos < scan->len) {
+		char c = scan->text[scan->pos++];
+
+		if (c == '"')
+			return;
+		if (c == '\\' && scan->pos < scan->len)
+			scan->pos++;
+	}
+}
+
+static void json_scan_enter(struct json_scan *scan, bool object)
+{
+	if (scan->depth < JSON_SCAN_DEPTH)
+		scan->frames[scan->depth] = (struct json_frame){.object = object, .at_key = object};
+	scan->depth++;
+}
+
+/* Goes on to the next member of any object; pos is then behind its name. false: the end. */
+static bool json_scan_next(struct json_scan *scan)
+{
+	while (scan->pos < scan->len) {
+		struct json_frame *top = NULL;
+		size_t start = scan->pos++;
+
+		if (scan->depth > 0 && scan->depth <= JSON_SCAN_DEPTH)
+			top = &scan->frames[scan->depth - 1];
+		switch (scan->text[start]) {
+		case '{':
+		case '[':
+			json_scan_enter(scan, scan->text[start] == '{');
+			break;
+		case '}':
+		case ']':
+			if (scan->depth > 0)
+				scan->depth--;
+			break;
+		case ',':
+			if (top) {
+				top->at_key = top->object;
+				top->index++;
+			}
+			break;
+		case '"':
+			json_scan_string(scan);
+			if (!top || !top->at_key)
+				break;
+			top->at_key = false;
+			top->key = start;
+			top->key_len = scan->pos - start;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The name of a frame's current member, decoded by jansson; NULL: none. */
+static json_t *json_frame_name(const struct json_scan *scan, const struct json_frame *frame)
+{
+	return json_loadb(scan->text + frame->key, frame->key_len, JSON_DECODE_ANY, NULL);
+}
+
+static bool json_scan_is_at(const struct json_scan *scan, const struct wcs_json_at *at)
+{
+	size_t depth = scan->depth;
+
+	if (depth > JSON_SCAN_DEPTH)
+		return false;
+	for (; at && depth > 0; at = at->up) {
+		const struct json_frame *frame = &scan->frames[--depth];
+		json_t *name;
+		bool same;
+
+		if (!frame->object || !at->name)
+			return false;
+		name = json_frame_name(scan, frame);
+		same = name && strcmp(json_string_value(name), at->name) == 0;
+		json_decref(name);
+		if (!same)
+			return false;
+	}
+	return !at && depth == 0;
+}
+
+static void json_position(const char *text, size_t offset, struct wcs_fault *fault)
+{
+	size_t line = 1, column = 1;
+
+	for (size_t i = 0; i < offset; i++) {
+		if (text[i] == '\n') {
+			line++;
+			column = 1;
+		} else if (((unsigned char)text[i] & 0xc0) != 0x80) {
+			column++;
+		}
+	}
+	fault->line = (int)line;
+	fault->column = (int)column;
+}
+
+void wcs_json_locate(const char *text, size_t len, const struct wcs_json_at *at,
+		     struct wcs_fault *fault)
+{
+	struct json_scan scan = {.text = text, .len = len};
+	size_t offset = 0;
+
+	if (!fault)
+		return;
+	while (at && json_scan_next(&scan))
+		if (json_scan_is_at(&scan, at)) {
+			offset = scan.frames[scan.depth - 1].key;
+			break;
+		}
+	json_position(text, offset, fault);
+}
+
+/* Text behind path without control bytes, at most JSON_NAME_SHOWN bytes of it. */
+static void json_path_name(char *path, size_t room, const char *name)
+{
+	size_t n = strlen(path), shown = strnlen(name, JSON_NAME_SHOWN + 1);
+
+	if (shown == 0)
+		snprintf(path + n, room - n, "\"\"");
+	if (shown > JSON_NAME_SHOWN) {
+		shown = JSON_NAME_SHOWN;
+		while (shown > 0 && ((unsigned char)name[shown] & 0xc0) == 0x80)
+			shown--;
+	}
+	for (size_t i = 0; i < shown && n + 4 < room; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c < 0x20 || c == 0x7f) {
+			n += (size_t)snprintf(path + n, room - n, "%%%02X", (unsigned)c);
+		} else {
+			path[n++] = (char)c;
+			path[n] = '\0';
+		}
+	}
+	if (name[shown] && n + 4 < room)
+		snprintf(path + n, room - n, "...");
+}
+
+static void json_path(char *path, size_t room, const struct wcs_json_at *at)
+{
+	size_t n;
+
+	if (!at)
+		return;
+	json_path(path, room, at->up);
+	n = strlen(path);
+	if (!at->name) {
+		snprintf(path + n, room - n, "[%zu]", at->index);
+		return;
+	}
+	if (n > 0)
+		snprintf(path + n, room - n, ".");
+	json_path_name(path, room, at->name);
+}
+
+int wcs_json_fault(struct wcs_fault *fault, int error, const struct wcs_json_at *at,
+		   const char *format, ...)
+{
+	char path[JSON_PATH_SHOWN] = "", why[sizeof(fault->text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	json_path(path, sizeof(path), at);
+	return wcs_fault_set(fault, error, "%s%s%s", path, at ? ": " : "", why);
+}
+
+/* Names the member that ends at offset end, where jansson met it for the second time. */
+static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t len, size_t end)
+{
+	struct json_scan scan = {.text = text, .len = len};
+	struct wcs_json_at at[JSON_SCAN_DEPTH];
+	json_t *names[JSON_SCAN_DEPTH] = {NULL};
+	size_t depth;
+
+	while (json_scan_next(&scan) && scan.pos < end)
+		;
+	/* Elsewhere only where it is deeper than the scan looks. */
+	if (scan.pos != end)
+		return wcs_fault_set(fault, -EINVAL, "a member named twice, deep inside");
+	depth = scan.depth;
+	for (size_t i = 0; i < depth; i++) {
+		const struct json_frame *frame = &scan.frames[i];
+
+		if (frame->object)
+			names[i] = json_frame_name(&scan, frame);
+		at[i].up = i ? &at[i - 1] : NULL;
+		at[i].name = names[i] ? json_string_value(names[i]) : NULL;
+		at[i].index = frame->index;
+	}
+	wcs_json_fault(fault, -EINVAL, &at[depth - 1], "named twice");
+	for (size_t i = 0; i < depth; i++)
+		json_decref(names[i]);
+	if (fault)
+		json_position(text, scan.frames[depth - 1].key, fault);
+	return -EINVAL;
+}
+
+/* jansson's words without the piece of text that it quotes: it may be a key or a value. */
+static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
+{
+	const char *near = strstr(error->text, " near ");
+	int len = (int)(near ? (size_t)(near - error->text) : strlen(error->text));
+
+	if (json_error_code(error) == json_error_out_of_memory)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	wcs_fault_set(fault, -EINVAL, "not JSON: %.*s", len, error->text);
+	if (fault && error->line > 0) {
+		fault->line = error->line;
+		fault->column = error->column > 0 ? error->column : 1;
+	}
+	return -EINVAL;
+}
+
+int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault)
+{
+	json_error_t error;
+	json_t *json;
+
+	json = json_loadb(text ? text : "", len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+	if (!json && json_error_code(&error) == json_error_duplicate_key)
+		return json_fault_repeated(fault, text, len, (size_t)error.position);
+	if (!json)
+		return json_fault_syntax(fault, &error);
+	if (!json_is_object(json)) {
+		json_decref(json);
+		return wcs_fault_set(fault, -EINVAL, "must be an object in braces");
+	}
+	*root = json;
+	return 0;
+}

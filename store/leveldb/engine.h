@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of the LevelDB engine: an open database and what its files share.
+ *
+ * Order of locks: a row lock, then one of the others; no other lock is taken while one of those
+ * is held.
+ */
+#ifndef WCS_LEVELDB_ENGINE_H
+#define WCS_LEVELDB_ENGINE_H
+
+#include <leveldb/c.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backend.h"
+#include "record.h"
+
+#define LDB_STRIPES	256u
+#define LDB_BATCH_BYTES (1u << 20) /* about how much one batch of chunks writes */
+
+/*
+ * A reader of what chunks can hold: chunks that were garbage before it came may go, and none
+ * that became garbage later.
+ */
+struct ldb_ticket {
+	uint64_t number;
+	struct ldb_ticket *prev;
+	struct ldb_ticket *next;
+};
+
+struct ldb_reclaim {
+	pthread_mutex_t lock;
+	pthread_cond_t wake; /* the thread: something to do, a reader gone, stop */
+	/* under lock */
+	struct ldb_ticket readers; /* head of a ring, oldest first */
+	uint64_t next_ticket;
+	bool wanted;
+	bool waiting; /* the thread, for readers to go */
+	bool stop;
+	/* set at open */
+	pthread_t thread;
+};
+
+struct ldb {
+	leveldb_t *db;
+	leveldb_options_t *open_options;
+	leveldb_cache_t *cache;
+	leveldb_filterpolicy_t *filter;
+	leveldb_readoptions_t *read;
+	leveldb_writeoptions_t *write;
+	leveldb_writeoptions_t *write_sync;
+	const struct wcs_options *options;
+	int dir; /* of LevelDB's files */
+
+	atomic_bool failed;		   /* a write failed: no more of them */
+	_Atomic uint32_t etag;		   /* of the next cell written */
+	_Atomic uint64_t next_drop;	   /* number of the next drop's record */
+	pthread_mutex_t write_lock;	   /* held over each write, see ldb_db_write */
+	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
+	pthread_mutex_t rows[LDB_STRIPES]; /* by hash of table and row; a drop takes all, upwards */
+
+	pthread_mutex_t ids_lock;
+	uint64_t next_id;     /* under ids_lock: of chunked values */
+	uint64_t reserved_id; /* under ids_lock: next_id must stay below */
+	uint64_t first_id;    /* set at open: no value of this session has a smaller one */
+
+	struct ldb_reclaim reclaim;
+};
+
+/* ---- open.c: opening and closing ---- */
+int ldb_open_create(const char *path, struct wcs_fault *fault);
+int ldb_open_store(const char *path, const struct wcs_options *options, void **db,
+		   struct wcs_fault *fault);
+void ldb_open_close(void *db);
+
+/* ---- db.c: the database itself ---- */
+int ldb_db_sync(void *db);
+void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The errno of an error of LevelDB, which is a text only. */
+int ldb_db_errno(const char *text);
+/* Frees text, an error of LevelDB, logs it and returns its errno. what: a few words. */
+int ldb_db_error(struct ldb *db, const char *what, char *text);
+/* Logs that a record is damaged and returns -EIO. */
+int ldb_db_damaged(struct ldb *db, const char *what);
+/* Writes a batch. After the first failure every call is -EROFS. */
+int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync);
+/* Makes all that was written before reach the medium; a power cut can then no more keep what is
+ * written next and lose what was written before. */
+int ldb_db_sync_logs(struct ldb *db);
+/* The value of a small key. *found false: it is not there. The caller frees *value. */
+int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,
+	       bool *found);
+leveldb_iterator_t *ldb_db_iterate(struct ldb *db);
+/* The error an iterator met, logged: it looks like the end otherwise, or like a gap. */
+int ldb_db_iter_error(struct ldb *db, leveldb_iterator_t *iter);
+void ldb_db_batch_put(leveldb_writebatch_t *batch, const struct ldb_id_key *key,
+		      const unsigned char *value, size_t len);
+void ldb_db_batch_delete(leveldb_writebatch_t *batch, const struct ldb_id_key *key);
+void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_garbage_kind kind,
+			  uint32_t chunks);
+
+static inline void ldb_iter_seek(leveldb_iterator_t *iter, const struct ldb_key *key)
+{
+	leveldb_iter_seek(iter, (const char *)key->data, key->len);
+}
+
+static inline const unsigned char *ldb_iter_key(leveldb_iterator_t *iter, size_t *len)
+{
+	return (const unsigned char *)leveldb_iter_key(iter, len);
+}
+
+/* Is the iterator at a key that starts with prefix? */
+static inline bool ldb_iter_within(leveldb_iterator_t *iter, const struct ldb_key *prefix)
+{
+	const unsigned char *key;
+	size_t len;
+
+	if (!leveldb_iter_valid(iter))
+		return false;
+	key = ldb_iter_key(iter, &len);
+	return ldb_key_starts(key, len, prefix);
+}
+
+/* The cell under the iterator. */
+static inline int ldb_iter_cell(leveldb_iterator_t *iter, struct ldb_cell *cell)
+{
+	size_t len;
+	const char *value = leveldb_iter_value(iter, &len);
+
+	return ldb_record_cell_decode(value, len, cell);
+}
+
+/* ---- reclaim.c: readers' tickets and the thread that deletes chunks ---- */
+int ldb_reclaim_start(struct ldb *db);
+void ldb_reclaim_stop(struct ldb *db);
+/* Garbage was committed. */
+void ldb_reclaim_wake(struct ldb *db);
+/* Enter before looking a cell up, leave when its chunks are not read any more. */
+void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket);
+void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket);
+/* to takes the place of a ticket that its owner gives up. */
+void ldb_reclaim_move(struct ldb *db, const struct ldb_ticket *from, struct ldb_ticket *to);
+
+/* ---- admin.c, read.c, scan.c, list.c, mutate.c, drop.c: the operations of backend.h ---- */
+int ldb_admin_load(void *db,
+		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
+		   void *ctx);
+int ldb_admin_put(void *db, uint32_t *id, const struct wcs_table_schema *schema);
+int ldb_admin_remove(void *db, uint32_t id);
+
+int ldb_read_cell(void *db, uint32_t table, struct wcs_slice row, const char *family,
+		  struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info);
+int ldb_read_open(void *db, uint32_t table, struct wcs_slice row, const char *family,
+		  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
+int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
+void ldb_read_close(struct wcs_value *value);
+int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		 struct wcs_key_info *info);
+
+int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
+		  const struct wcs_filter *filter, struct wcs_scan **scan);
+int ldb_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
+int ldb_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
+void ldb_scan_close(struct wcs_scan *scan);
+
+int ldb_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
+		  const struct wcs_slice *after, struct wcs_list **list);
+int ldb_list_next(struct wcs_list *list, struct wcs_slice *segment);
+void ldb_list_close(struct wcs_list *list);
+
+int ldb_mutate_row(void *db, uint32_t table, struct wcs_slice row,
+		   const struct wcs_mutation *mutation, int64_t *ts);
+
+int ldb_drop_rows(void *db, uint32_t table, const struct wcs_range *range);
+/* Ends the drops that a crash interrupted. Called before the store serves. */
+int ldb_drop_resume(struct ldb *db);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The children of a prefix P: the distinct segments S of the rows P·S and P·S·delimiter·rest, in
+ * the order of the segments' bytes, by skipping from child to child.
+ *
+ * The rows are not quite in that order. Bytes below the delimiter put rows such as ab!x between
+ * the row ab and the rows ab#…, so the segments ab and ab!x overlap. What is found at a row R
+ * with the segment S', when `last` was the last segment given (the tail of S: its rows
+ * P·S·delimiter…):
+ *
+ * - S' <= last: R is in the tail of a segment given before. The listing goes on behind that tail.
+ * - S' > last: segments between the two can have rows behind R only. Such a Z is a prefix of S'
+ *   that is not one of `last`, with a byte below the delimiter next in S'; it is there if
+ *   its tail is. The shortest comes first; else S'.
+ *
+ * A segment found in its tail has no row between P·S and the tail: R was the first row from a
+ * place on that is not behind P·S. So the listing goes on behind the tail at once, and the common
+ * case is one seek a child. The iterator is one view and lives as long as the listing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+enum {
+	LIST_STEPS = 8,	 /* before a seek */
+	LIST_RETRY = 32, /* seeks until steps are tried again where they did not do */
+	LIST_SEGMENT_MAX = LDB_ROW_BOUND,
+};
+
+/* Where the next row is to be looked for. */
+enum list_from {
+	LIST_FIRST, /* the first row that starts with P */
+	LIST_ROW,   /* behind the row P·last */
+	LIST_TAIL,  /* behind the tail of last */
+};
+
+struct list {
+	struct wcs_list base;
+	struct ldb *db;
+	leveldb_iterator_t *iter;
+	unsigned char delimiter;
+	bool closed; /* P ends in the delimiter: the row P is the empty segment */
+	int state;   /* 1: under way; else what every further call returns */
+	bool placed; /* the iterator is at the row found last */
+	enum list_from from;
+	unsigned seeks; /* until steps are tried again; 0: they are tried */
+	bool started;	/* there is a last segment */
+	size_t last_len;
+	size_t segment_len;
+	bool bare;	       /* the row found is P·segment, not of its tail */
+	struct ldb_key prefix; /* of the keys of all rows that start with P */
+	struct ldb_key target;
+	unsigned char last[LIST_SEGMENT_MAX];
+	unsigned char segment[2 * LIST_SEGMENT_MAX]; /* of the row found */
+};
+
+int ldb_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
+		  const struct wcs_slice *after, struct wcs_list **made)
+{
+	struct list *list = malloc(sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	memset(list, 0, offsetof(struct list, prefix));
+	list->base.backend = &wcs_backend_leveldb;
+	list->db = db;
+	list->delimiter = delimiter;
+	list->closed =
+		prefix.len > 0 && ((const unsigned char *)prefix.data)[prefix.len - 1] == delimiter;
+	ldb_key_table(&list->prefix, table);
+	ldb_key_row_prefix(&list->prefix, prefix);
+	list->started = after != NULL;
+	if (after && after->len > 0) {
+		list->last_len = after->len < LIST_SEGMENT_MAX ? after->len : LIST_SEGMENT_MAX;
+		memcpy(list->last, after->data, list->last_len);
+	}
+	list->from = after ? LIST_ROW : LIST_FIRST;
+	list->state = 1;
+	list->iter = ldb_db_iterate(list->db);
+	*made = &list->base;
+	return 0;
+}
+
+void ldb_list_close(struct wcs_list *base)
+{
+	struct list *list = (struct list *)base;
+
+	if (!list)
+		return;
+	leveldb_iter_destroy(list->iter);
+	free(list);
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+/* Makes target what the keys of the rows start with that start with P·segment. */
+static void list_target(struct list *list, const unsigned char *segment, size_t len)
+{
+	memcpy(list->target.data, list->prefix.data, list->prefix.len);
+	list->target.len = list->prefix.len;
+	ldb_key_row_prefix(&list->target, (struct wcs_slice){segment, len});
+}
+
+/* … and then the first key behind the row P·segment. */
+static void list_target_past_row(struct list *list, const unsigned char *segment, size_t len)
+{
+	list_target(list, segment, len);
+	ldb_key_row_close(&list->target);
+	ldb_key_past(&list->target);
+}
+
+/* … or the first key behind its tail. */
+static void list_target_past_tail(struct list *list, const unsigned char *segment, size_t len)
+{
+	unsigned char past = (unsigned char)(list->delimiter + 1);
+
+	list_target(list, segment, len);
+	ldb_key_row_prefix(&list->target, (struct wcs_slice){&past, 1});
+}
+
+/* Goes forward to target: in a few steps where that did for the children before. */
+static void list_skip(struct list *list)
+{
+	if (list->seeks == 0) {
+		for (int i = 0; i < LIST_STEPS; i++) {
+			const unsigned char *key;
+			size_t len;
+
+			leveldb_iter_next(list->iter);
+			if (!leveldb_iter_valid(list->iter))
+				return;
+			key = ldb_iter_key(list->iter, &len);
+			if (ldb_key_compare(key, len, &list->target) >= 0)
+				return;
+		}
+		list->seeks = LIST_RETRY;
+	} else {
+		list->seeks--;
+	}
+	ldb_iter_seek(list->iter, &list->target);
+}
+
+static void list_move(struct list *list)
+{
+	switch (list->from) {
+	case LIST_FIRST:
+		list_target(list, NULL, 0);
+		break;
+	case LIST_ROW:
+		list_target_past_row(list, list->last, list->last_len);
+		break;
+	case LIST_TAIL:
+		list_target_past_tail(list, list->last, list->last_len);
+		break;
+	}
+	if (list->placed)
+		list_skip(list);
+	else
+		ldb_iter_seek(list->iter, &list->target);
+	list->placed = true;
+}
+
+/* ---- The row found ----------------------------------------------------------------------- */
+
+/* Takes the segment of the row under the iterator. 1: taken; 0: the row is not below P. */
+static int list_take(struct list *list)
+{
+	struct ldb_key_parts parts;
+	const unsigned char *key, *delimiter;
+	size_t len;
+
+	if (!ldb_iter_within(list->iter, &list->prefix))
+		return 0;
+	key = ldb_iter_key(list->iter, &len);
+	if (ldb_key_split(key, len, &parts))
+		return ldb_db_damaged(list->db, "a cell's key");
+	len = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
+			       list->segment);
+	delimiter = memchr(list->segment, list->delimiter, len);
+	list->bare = !delimiter;
+	list->segment_len = delimiter ? (size_t)(delimiter - list->segment) : len;
+	return 1;
+}
+
+static size_t list_common(const struct list *list)
+{
+	size_t len = list->segment_len < list->last_len ? list->segment_len : list->last_len;
+	size_t common = 0;
+
+	while (common < len && list->segment[common] == list->last[common])
+		common++;
+	return common;
+}
+
+/* Looks for a segment that comes before the one found though its rows come behind: *len is its
+ * length, 0 or more; segment_len: there is none. Moves the iterator if it looks at all. */
+static int list_find_before(struct list *list, size_t *len)
+{
+	size_t shortest = list->started ? list_common(list) + 1 : 0;
+
+	for (size_t z = shortest; z < list->segment_len; z++) {
+		if (list->segment[z] >= list->delimiter)
+			continue;
+		list_target(list, list->segment, z);
+		ldb_key_row_prefix(&list->target, (struct wcs_slice){&list->delimiter, 1});
+		ldb_iter_seek(list->iter, &list->target);
+		list->placed = false;
+		if (ldb_iter_within(list->iter, &list->target)) {
+			*len = z;
+			return 0;
+		}
+	}
+	*len = list->segment_len;
+	return list->placed ? 0 : ldb_db_iter_error(list->db, list->iter);
+}
+
+static int list_give(struct list *list, struct wcs_slice *segment)
+{
+	size_t len;
+	int err;
+
+	err = list_find_before(list, &len);
+	if (err)
+		return err;
+	list->from = list->bare || len < list->segment_len ? LIST_ROW : LIST_TAIL;
+	memcpy(list->last, list->segment, len);
+	list->last_len = len;
+	list->started = true;
+	*segment = (struct wcs_slice){list->last, len};
+	return 1;
+}
+
+/* Is the segment found one that was given, or need not be? Then target is where to go on. */
+static bool list_passed(struct list *list)
+{
+	struct wcs_slice found = {list->segment, list->segment_len};
+
+	if (list->bare && list->segment_len == 0 && !list->closed) {
+		list_target_past_row(list, list->segment, 0);
+		return true; /* the row P itself, where that is no empty segment */
+	}
+	if (!list->started ||
+	    wcs_slice_compare(found, (struct wcs_slice){list->last, list->last_len}) > 0)
+		return false;
+	list_target_past_tail(list, list->segment, list->segment_len);
+	return true;
+}
+
+int ldb_list_next(struct wcs_list *base, struct wcs_slice *segment)
+{
+	struct list *list = (struct list *)base;
+
+	if (list->state <= 0)
+		return list->state;
+	list_move(list);
+	while ((list->state = list_take(list)) > 0 && list_passed(list))
+		list_skip(list);
+	if (list->state > 0)
+		list->state = list_give(list, segment);
+	else if (list->state == 0)
+		list->state = ldb_db_iter_error(list->db, list->iter);
+	return list->state;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutations of a row: all of one is one LevelDB batch, made under the row's lock.
+ *
+ * - One seek tells whether the row is there at all; if not, nothing else is read.
+ * - Values too large for the batch are streamed before, mostly before the lock is taken, under
+ *   intents; the batch holds the cell and the end of the intent. The logs are synced in between,
+ *   so that a power cut cannot keep the cell and lose chunks. A mutation that fails turns its
+ *   intents into garbage.
+ * - What is read of the row comes from one iterator; its error is asked for once, before
+ *   anything is written or said about the row.
+ */
+#include "mutate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a */
+static pthread_mutex_t *mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row)
+{
+	const unsigned char *data = row.data;
+	uint64_t hash = 0xcbf29ce484222325u ^ table;
+
+	for (size_t i = 0; i < row.len; i++)
+		hash = (hash ^ data[i]) * 0x100000001b3u;
+	return &db->rows[(hash ^ hash >> 32) % LDB_STRIPES];
+}
+
+void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
+{
+	m->key.len = m->row_end;
+	ldb_key_family(&m->key, family);
+	ldb_key_qualifier(&m->key, qualifier);
+}
+
+void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell)
+{
+	if (cell->id == 0)
+		return;
+	ldb_db_batch_garbage(m->batch, cell->id, LDB_GARBAGE, ldb_record_chunks(cell->size));
+	m->garbage = true;
+}
+
+/* ---- Values that become chunks ----------------------------------------------------------- */
+
+static struct ldb_made *mutate_made_grow(struct ldb_mutate *m)
+{
+	if (m->made_count == m->made_room) {
+		size_t room = m->made_room ? 2 * m->made_room : 8;
+		struct ldb_made *made = realloc(m->made, room * sizeof(*made));
+
+		if (!made)
+			return NULL;
+		m->made = made;
+		m->made_room = room;
+	}
+	return &m->made[m->made_count];
+}
+
+int ldb_mutate_chunks(struct ldb_mutate *m, const struct wcs_write *write,
+		      const struct ldb_source *source, bool stream, size_t *index)
+{
+	struct ldb_made *made = mutate_made_grow(m);
+	uint64_t id;
+	int err;
+
+	if (!made)
+		return -ENOMEM;
+	err = ldb_chunk_reserve(m->db, &id);
+	if (err)
+		return err;
+	*made = (struct ldb_made){.write = write,
+				  .ts = -1,
+				  .id = id,
+				  .chunks = ldb_record_chunks(source->size),
+				  .streamed = stream};
+	*index = m->made_count++;
+	if (!stream)
+		return ldb_chunk_batch(m->db, m->batch, id, source);
+	m->unsynced = true;
+	return ldb_chunk_stream(m->db, id, source);
+}
+
+static int mutate_prepare_write(struct ldb_mutate *m, const struct wcs_write *write)
+{
+	struct ldb_source source;
+	size_t index;
+	int err;
+
+	if (write->kind != WCS_WRITE_SET && write->kind != WCS_WRITE_SET_NEWEST)
+		return 0;
+	if (write->value.len <= WCS_VALUE_INLINE)
+		return 0;
+	if (m->batch_chunks + write->value.len <= LDB_BATCH_BYTES) {
+		m->batch_chunks += write->value.len;
+		return 0;
+	}
+	ldb_source_init(&source);
+	err = ldb_source_add(&source, write->value);
+	if (!err)
+		err = ldb_mutate_chunks(m, write, &source, true, &index);
+	ldb_source_free(&source);
+	return err;
+}
+
+static int mutate_sync(struct ldb_mutate *m)
+{
+	if (!m->unsynced)
+		return 0;
+	m->unsynced = false;
+	return ldb_db_sync_logs(m->db);
+}
+
+static int mutate_prepare(struct ldb_mutate *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < m->mutation->write_count && !err; i++)
+		err = mutate_prepare_write(m, &m->mutation->writes[i]);
+	m->prepared = m->made_count;
+	return err ? err : mutate_sync(m);
+}
+
+/* What happens to each intent with the batch. */
+static void mutate_end_intents(struct ldb_mutate *m)
+{
+	for (size_t i = 0; i < m->made_count; i++) {
+		const struct ldb_made *made = &m->made[i];
+		struct ldb_id_key key;
+
+		if (made->replaced) {
+			ldb_db_batch_garbage(m->batch, made->id, LDB_GARBAGE, made->chunks);
+			m->garbage = true;
+		} else if (made->streamed) {
+			ldb_key_garbage(&key, made->id);
+			ldb_db_batch_delete(m->batch, &key);
+		}
+	}
+}
+
+/* Where this fails too, the next open does it. */
+static void mutate_abandon(struct ldb_mutate *m)
+{
+	bool streamed = false;
+
+	leveldb_writebatch_clear(m->batch);
+	for (size_t i = 0; i < m->made_count; i++) {
+		if (!m->made[i].streamed)
+			continue;
+		ldb_db_batch_garbage(m->batch, m->made[i].id, LDB_GARBAGE, m->made[i].chunks);
+		streamed = true;
+	}
+	if (streamed && ldb_db_write(m->db, m->batch, false) == 0)
+		ldb_reclaim_wake(m->db);
+}
+
+/* ---- Conditions -------------------------------------------------------------------------- */
+
+/* 1: the cell's value is the expected one; 0: it is not; or an error. */
+static int mutate_cell_equals(struct ldb_mutate *m, const struct ldb_cell *cell,
+			      struct wcs_slice expected)
+{
+	const unsigned char *bytes = expected.data;
+	unsigned char piece[LDB_CHUNK];
+
+	if (cell->size != expected.len)
+		return 0;
+	if (cell->id == 0)
+		return expected.len == 0 || memcmp(cell->data, bytes, expected.len) == 0;
+	for (size_t offset = 0; offset < expected.len;) {
+		size_t got;
+		int err = ldb_chunk_read(m->db, cell->id, cell->size, piece, sizeof(piece), offset,
+					 &got);
+
+		if (err)
+			return err;
+		if (memcmp(piece, bytes + offset, got) != 0)
+			return 0;
+		offset += got;
+	}
+	return 1;
+}
+
+static int mutate_condition(struct ldb_mutate *m, const struct wcs_condition *condition)
+{
+	struct ldb_cell cell;
+	bool found = false;
+	int equal;
+
+	if (!m->row_empty) {
+		ldb_mutate_key(m, condition->family, condition->qualifier);
+		ldb_iter_seek(m->iter, &m->key);
+		found = ldb_iter_within(m->iter, &m->key);
+	}
+	if (!found || condition->absent)
+		return found == condition->absent ? -ECANCELED : 0;
+	if (ldb_iter_cell(m->iter, &cell))
+		return ldb_db_damaged(m->db, "a cell's record");
+	equal = mutate_cell_equals(m, &cell, condition->expected);
+	if (equal < 0)
+		return equal;
+	return equal ? 0 : -ECANCELED;
+}
+
+static int mutate_conditions(struct ldb_mutate *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < m->mutation->condition_count && !err; i++)
+		err = mutate_condition(m, &m->mutation->conditions[i]);
+	return err;
+}
+
+/* ---- Deletes ----------------------------------------------------------------------------- */
+
+/* Deletes every cell that the key is a prefix of. */
+static int mutate_delete_all(struct ldb_mutate *m)
+{
+	ldb_iter_seek(m->iter, &m->key);
+	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
+		struct ldb_cell cell;
+		const unsigned char *key;
+		size_t len;
+
+		if (ldb_iter_cell(m->iter, &cell))
+			return ldb_db_damaged(m->db, "a cell's record");
+		key = ldb_iter_key(m->iter, &len);
+		leveldb_writebatch_delete(m->batch, (const char *)key, len);
+		ldb_mutate_garbage(m, &cell);
+		m->changes = true;
+	}
+	return 0;
+}
+
+static int mutate_delete(struct ldb_mutate *m, const struct wcs_delete *delete)
+{
+	m->key.len = m->row_end;
+	ldb_key_family(&m->key, delete->family);
+	if (delete->kind != WCS_DELETE_FAMILY)
+		ldb_key_qualifier(&m->key, delete->qualifier);
+	if (delete->kind == WCS_DELETE_CELL)
+		ldb_key_ts(&m->key, delete->ts);
+	return mutate_delete_all(m);
+}
+
+static int mutate_deletes(struct ldb_mutate *m)
+{
+	int err = 0;
+
+	if (m->row_empty)
+		return 0;
+	if (m->mutation->delete_row) {
+		m->key.len = m->row_end;
+		return mutate_delete_all(m);
+	}
+	for (size_t i = 0; i < m->mutation->delete_count && !err; i++)
+		err = mutate_delete(m, &m->mutation->deletes[i]);
+	return err;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static bool mutate_same_column(const struct wcs_write *a, const struct wcs_write *b)
+{
+	return strcmp(a->family, b->family) == 0 &&
+	       wcs_slice_compare(a->qualifier, b->qualifier) == 0;
+}
+
+static int mutate_writes(struct ldb_mutate *m)
+{
+	const struct wcs_write *writes = m->mutation->writes;
+	size_t count = m->mutation->write_count;
+	int err = 0;
+
+	for (size_t from = 0, to; from < count && !err; from = to) {
+		for (to = from + 1; to < count; to++) {
+			if (!mutate_same_column(&writes[from], &writes[to]))
+				break;
+		}
+		err = ldb_column_write(m, writes + from, to - from);
+	}
+	return err;
+}
+
+static int mutate_build(struct ldb_mutate *m)
+{
+	int err, unread;
+
+	m->iter = ldb_db_iterate(m->db);
+	ldb_iter_seek(m->iter, &m->key);
+	m->row_empty = !ldb_iter_within(m->iter, &m->key);
+	err = mutate_conditions(m);
+	if (!err)
+		err = mutate_deletes(m);
+	if (!err)
+		err = mutate_writes(m);
+	unread = ldb_db_iter_error(m->db, m->iter);
+	leveldb_iter_destroy(m->iter);
+	return unread ? unread : err;
+}
+
+static int mutate_apply(struct ldb_mutate *m)
+{
+	int err = mutate_build(m);
+
+	if (!err)
+		err = mutate_sync(m);
+	if (err || !m->changes)
+		return err;
+	mutate_end_intents(m);
+	return ldb_db_write(m->db, m->batch, m->db->options->sync);
+}
+
+int ldb_mutate_row(void *engine, uint32_t table, struct wcs_slice row,
+		   const struct wcs_mutation *mutation, int64_t *ts)
+{
+	struct ldb *db = engine;
+	pthread_mutex_t *lock = mutate_lock(db, table, row);
+	struct ldb_mutate m;
+	int err;
+
+	if (atomic_load(&db->failed))
+		return -EROFS;
+	memset(&m, 0, offsetof(struct ldb_mutate, key));
+	m.db = db;
+	m.mutation = mutation;
+	m.now = -1;
+	ldb_key_row(&m.key, table, row);
+	m.row_end = m.key.len;
+	m.batch = leveldb_writebatch_create();
+	err = mutate_prepare(&m);
+	if (!err) {
+		pthread_mutex_lock(lock);
+		err = mutate_apply(&m);
+		pthread_mutex_unlock(lock);
+	}
+	if (err)
+		mutate_abandon(&m);
+	else if (m.garbage)
+		ldb_reclaim_wake(db);
+	if (!err && ts)
+		*ts = m.last_ts;
+	leveldb_writebatch_destroy(m.batch);
+	free(m.made);
+	return err;
+}

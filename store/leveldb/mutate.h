@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* One mutation of one row under way: shared by mutate.c and column.c only. */
+#ifndef WCS_LEVELDB_MUTATE_H
+#define WCS_LEVELDB_MUTATE_H
+
+#include "chunk.h"
+
+/* A chunked value that the mutation makes. */
+struct ldb_made {
+	const struct wcs_write *write;
+	int64_t ts; /* -1: not stored yet */
+	uint64_t id;
+	uint32_t chunks;
+	bool streamed; /* its chunks are written, under an intent */
+	bool replaced; /* by a later write of the mutation: garbage from the start */
+};
+
+struct ldb_mutate {
+	struct ldb *db;
+	const struct wcs_mutation *mutation;
+	leveldb_writebatch_t *batch;
+	leveldb_iterator_t *iter; /* a view taken under the row's lock */
+	bool row_empty;
+	bool changes;	     /* the batch holds something */
+	bool garbage;	     /* some of it makes garbage */
+	bool unsynced;	     /* chunks were streamed since the logs were synced */
+	size_t batch_chunks; /* bytes of chunks in the batch, those still to come included */
+	int64_t now;	     /* -1: not asked yet */
+	size_t last_order;   /* of the writes put so far, which was added last; its timestamp */
+	int64_t last_ts;
+	struct ldb_made *made;
+	size_t made_count, made_room;
+	size_t prepared, prepared_used;		/* the first of made: streamed before the lock */
+	size_t row_end;				/* the key's length as the row's prefix */
+	struct ldb_key key;			/* the row's prefix, and what is looked at */
+	unsigned char newest[WCS_VALUE_INLINE]; /* of the present column */
+	unsigned char record[LDB_CELL_MAX];
+};
+
+/* ---- mutate.c ---- */
+/* Makes the key the prefix of a column of the row. */
+void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier);
+/* Puts what a replaced or deleted cell leaves into the batch. */
+void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell);
+/* Chunks a value: under an intent at once (stream), or into the batch. *index: of m->made. */
+int ldb_mutate_chunks(struct ldb_mutate *m, const struct wcs_write *write,
+		      const struct ldb_source *source, bool stream, size_t *index);
+
+/* ---- column.c ---- */
+/* Puts the writes of one column into the batch. */
+int ldb_column_write(struct ldb_mutate *m, const struct wcs_write *writes, size_t count);
+
+#endif

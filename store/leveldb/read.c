@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Point reads: one cell, one value, what a key leads to. Each is one seek or one get, a key two.
+ *
+ * An open value holds a ticket from before its cell was looked up, so its chunks stay (see
+ * reclaim.c). It is immutable; several threads may read it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk.h"
+
+struct read_value {
+	struct wcs_value base;
+	struct ldb *db;
+	struct ldb_ticket ticket;
+	uint64_t id;	      /* 0: inline */
+	unsigned char data[]; /* of an inline value */
+};
+
+/* What a cell's bytes are borrowed from. */
+struct read_found {
+	char *record;
+	leveldb_iterator_t *iter;
+	int64_t ts;
+	struct ldb_cell cell;
+};
+
+static void read_found_free(struct read_found *found)
+{
+	leveldb_free(found->record);
+	if (found->iter)
+		leveldb_iter_destroy(found->iter);
+}
+
+static int read_exact(struct ldb *db, struct ldb_key *key, int64_t ts, struct read_found *found)
+{
+	char *text = NULL;
+	size_t len;
+
+	ldb_key_ts(key, ts);
+	found->record =
+		leveldb_get(db->db, db->read, (const char *)key->data, key->len, &len, &text);
+	if (text)
+		return ldb_db_error(db, "read", text);
+	if (!found->record)
+		return -ENOENT;
+	found->ts = ts;
+	return ldb_record_cell_decode(found->record, len, &found->cell)
+		       ? ldb_db_damaged(db, "a cell's record")
+		       : 0;
+}
+
+static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_found *found)
+{
+	struct ldb_key_parts parts;
+	const unsigned char *data;
+	bool within;
+	size_t len;
+	int err;
+
+	found->iter = ldb_db_iterate(db);
+	ldb_iter_seek(found->iter, key);
+	within = ldb_iter_within(found->iter, key);
+	/* Also where a cell was found: a newer one may be in a block that could not be read. */
+	err = ldb_db_iter_error(db, found->iter);
+	if (err)
+		return err;
+	if (!within)
+		return -ENOENT;
+	data = ldb_iter_key(found->iter, &len);
+	if (ldb_key_split(data, len, &parts) || ldb_iter_cell(found->iter, &found->cell))
+		return ldb_db_damaged(db, "a cell's key or record");
+	found->ts = parts.ts;
+	return 0;
+}
+
+/* Whatever it returns, found is to be freed. */
+static int read_find(struct ldb *db, uint32_t table, struct wcs_slice row, const char *family,
+		     struct wcs_slice qualifier, int64_t ts, struct read_found *found)
+{
+	struct ldb_key key;
+
+	memset(found, 0, sizeof(*found));
+	ldb_key_row(&key, table, row);
+	ldb_key_family(&key, family);
+	ldb_key_qualifier(&key, qualifier);
+	return ts == WCS_TS_NEWEST ? read_newest(db, &key, found) : read_exact(db, &key, ts, found);
+}
+
+static struct wcs_cell_info read_info(const struct read_found *found)
+{
+	return (struct wcs_cell_info){found->ts, found->cell.size, found->cell.etag};
+}
+
+int ldb_read_cell(void *db, uint32_t table, struct wcs_slice row, const char *family,
+		  struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
+{
+	struct read_found found;
+	int err = read_find(db, table, row, family, qualifier, ts, &found);
+
+	if (!err)
+		*info = read_info(&found);
+	read_found_free(&found);
+	return err;
+}
+
+static struct read_value *read_value_new(struct ldb *db, const struct read_found *found)
+{
+	size_t len = found->cell.id ? 0 : (size_t)found->cell.size;
+	struct read_value *value = malloc(sizeof(*value) + len);
+
+	if (!value)
+		return NULL;
+	value->base.backend = &wcs_backend_leveldb;
+	value->base.info = read_info(found);
+	value->db = db;
+	value->id = found->cell.id;
+	if (len > 0)
+		memcpy(value->data, found->cell.data, len);
+	return value;
+}
+
+int ldb_read_open(void *engine, uint32_t table, struct wcs_slice row, const char *family,
+		  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
+{
+	struct ldb *db = engine;
+	struct read_value *made = NULL;
+	struct ldb_ticket ticket;
+	struct read_found found;
+	int err;
+
+	ldb_reclaim_enter(db, &ticket);
+	err = read_find(db, table, row, family, qualifier, ts, &found);
+	if (!err) {
+		made = read_value_new(db, &found);
+		err = made ? 0 : -ENOMEM;
+	}
+	if (made && made->id)
+		ldb_reclaim_move(db, &ticket, &made->ticket);
+	else
+		ldb_reclaim_leave(db, &ticket);
+	read_found_free(&found);
+	if (made)
+		*value = &made->base;
+	return err;
+}
+
+int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct read_value *value = (struct read_value *)base;
+	uint64_t size = base->info.size;
+
+	if (value->id)
+		return ldb_chunk_read(value->db, value->id, size, buf, len, offset, got);
+	if (offset >= size)
+		len = 0;
+	else if (len > size - offset)
+		len = (size_t)(size - offset);
+	if (len > 0)
+		memcpy(buf, value->data + offset, len);
+	*got = len;
+	return 0;
+}
+
+void ldb_read_close(struct wcs_value *base)
+{
+	struct read_value *value = (struct read_value *)base;
+
+	if (!value)
+		return;
+	if (value->id)
+		ldb_reclaim_leave(value->db, &value->ticket);
+	free(value);
+}
+
+/* Is there a cell whose key starts with this? The first key from there on decides. */
+static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ldb_key *prefix,
+		       bool *starts)
+{
+	ldb_iter_seek(iter, prefix);
+	*starts = ldb_iter_within(iter, prefix);
+	return *starts ? 0 : ldb_db_iter_error(db, iter);
+}
+
+int ldb_read_key(void *engine, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		 struct wcs_key_info *info)
+{
+	struct ldb *db = engine;
+	struct wcs_key_info known = {false, false};
+	struct ldb_key row, prefix;
+	leveldb_iterator_t *iter;
+	int err = 0;
+
+	ldb_key_table(&prefix, table);
+	ldb_key_row_prefix(&prefix, key);
+	ldb_key_row_prefix(&prefix, (struct wcs_slice){&delimiter, 1});
+	iter = ldb_db_iterate(db);
+	if (key.len > 0) {
+		ldb_key_row(&row, table, key);
+		err = read_starts(db, iter, &row, &known.row);
+	}
+	/* Without the row, the iterator may be among the rows of the prefix already. */
+	if (!err && !known.row && key.len > 0)
+		known.prefix = ldb_iter_within(iter, &prefix);
+	if (!err && !known.prefix)
+		err = read_starts(db, iter, &prefix, &known.prefix);
+	leveldb_iter_destroy(iter);
+	if (!err)
+		*info = known;
+	return err;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks that no cell needs any more, and the thread that deletes them.
+ *
+ * A mutation never touches the chunks of what it replaces or deletes: it leaves a garbage record.
+ * A reader takes a ticket before it looks a cell up. The thread collects records, then takes the
+ * next ticket number as a barrier: who comes behind it looks cells up after the garbage was
+ * committed and cannot find these chunks; who came before is waited for. So an open value stays
+ * readable whatever is deleted, and no reader ever waits.
+ *
+ * Before chunks are deleted the logs are synced: otherwise a power cut could keep the delete of
+ * the chunks and lose the mutation that made them garbage.
+ *
+ * A record goes in the last batch of its chunks, so a crash half way leaves it for the next open.
+ * An intent belongs to a mutation under way, unless it is older than this session: then it is
+ * garbage.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine.h"
+
+enum {
+	RECLAIM_ROUND = 1024,	/* records per barrier */
+	RECLAIM_DELETES = 1000, /* per batch */
+	RECLAIM_PAUSE_MS = 50,	/* between wake and work, so that one sync serves many records */
+	RECLAIM_BUSY_FILES = 6, /* in level 0: LevelDB lags behind and slows writers soon */
+};
+
+struct reclaim_item {
+	uint64_t id;
+	uint32_t chunks;
+};
+
+void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket)
+{
+	struct ldb_reclaim *reclaim = &db->reclaim;
+	struct ldb_ticket *head = &reclaim->readers;
+
+	pthread_mutex_lock(&reclaim->lock);
+	ticket->number = reclaim->next_ticket++;
+	ticket->next = head;
+	ticket->prev = head->prev;
+	head->prev->next = ticket;
+	head->prev = ticket;
+	pthread_mutex_unlock(&reclaim->lock);
+}
+
+void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket)
+{
+	struct ldb_reclaim *reclaim = &db->reclaim;
+	bool oldest;
+
+	pthread_mutex_lock(&reclaim->lock);
+	oldest = reclaim->readers.next == ticket;
+	ticket->prev->next = ticket->next;
+	ticket->next->prev = ticket->prev;
+	if (oldest && reclaim->waiting)
+		pthread_cond_signal(&reclaim->wake);
+	pthread_mutex_unlock(&reclaim->lock);
+}
+
+void ldb_reclaim_move(struct ldb *db, const struct ldb_ticket *from, struct ldb_ticket *to)
+{
+	pthread_mutex_lock(&db->reclaim.lock);
+	*to = *from;
+	to->prev->next = to;
+	to->next->prev = to;
+	pthread_mutex_unlock(&db->reclaim.lock);
+}
+
+void ldb_reclaim_wake(struct ldb *db)
+{
+	struct ldb_reclaim *reclaim = &db->reclaim;
+
+	pthread_mutex_lock(&reclaim->lock);
+	if (!reclaim->wanted) {
+		reclaim->wanted = true;
+		pthread_cond_signal(&reclaim->wake);
+	}
+	pthread_mutex_unlock(&reclaim->lock);
+}
+
+/* Sleeps a moment, less where the store is being closed. Returns whether to go on. */
+static bool reclaim_pause(struct ldb_reclaim *reclaim)
+{
+	struct timespec until;
+	bool go_on;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += RECLAIM_PAUSE_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	pthread_mutex_lock(&reclaim->lock);
+	while (!reclaim->stop &&
+	       pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until) != ETIMEDOUT)
+		;
+	go_on = !reclaim->stop;
+	pthread_mutex_unlock(&reclaim->lock);
+	return go_on;
+}
+
+/* Waits until nobody is left who came before now. Returns whether to go on. */
+static bool reclaim_barrier(struct ldb_reclaim *reclaim)
+{
+	uint64_t barrier;
+	bool go_on;
+
+	pthread_mutex_lock(&reclaim->lock);
+	barrier = reclaim->next_ticket++;
+	reclaim->waiting = true;
+	while (!reclaim->stop && reclaim->readers.next != &reclaim->readers &&
+	       reclaim->readers.next->number < barrier)
+		pthread_cond_wait(&reclaim->wake, &reclaim->lock);
+	reclaim->waiting = false;
+	go_on = !reclaim->stop;
+	pthread_mutex_unlock(&reclaim->lock);
+	return go_on;
+}
+
+/* Lets LevelDB catch up first. Returns whether to go on. */
+static bool reclaim_yield(struct ldb *db)
+{
+	bool go_on = true, busy;
+
+	do {
+		char *files = leveldb_property_value(db->db, "leveldb.num-files-at-level0");
+
+		busy = files && atoi(files) >= RECLAIM_BUSY_FILES;
+		leveldb_free(files);
+		if (busy) {
+			go_on = reclaim_pause(&db->reclaim);
+		} else {
+			pthread_mutex_lock(&db->reclaim.lock);
+			go_on = !db->reclaim.stop;
+			pthread_mutex_unlock(&db->reclaim.lock);
+		}
+	} while (busy && go_on);
+	return go_on;
+}
+
+/* The garbage from *from on, which moves behind it. */
+static int reclaim_collect(struct ldb *db, uint64_t *from, struct reclaim_item *items,
+			   size_t *count)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	struct ldb_id_key key;
+	uint64_t id;
+	size_t len;
+	int err = 0;
+
+	*count = 0;
+	ldb_key_garbage(&key, *from);
+	leveldb_iter_seek(iter, (const char *)key.data, key.len);
+	for (; *count < RECLAIM_ROUND && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+		const char *data = leveldb_iter_key(iter, &len);
+		enum ldb_garbage_kind kind;
+		uint32_t chunks;
+
+		if (!ldb_key_garbage_decode(data, len, &id))
+			break;
+		*from = id + 1;
+		data = leveldb_iter_value(iter, &len);
+		if (ldb_record_garbage_decode(data, len, &kind, &chunks)) {
+			err = ldb_db_damaged(db, "a garbage record");
+			break;
+		}
+		if (kind == LDB_GARBAGE || id < db->first_id)
+			items[(*count)++] = (struct reclaim_item){id, chunks};
+	}
+	if (!err)
+		err = ldb_db_iter_error(db, iter);
+	leveldb_iter_destroy(iter);
+	return err;
+}
+
+/* Deletes the chunks of all items, in batches. 1: stopped on the way. */
+static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size_t count)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	struct ldb_id_key key;
+	size_t deletes = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		for (uint32_t chunk = 0; chunk <= items[i].chunks && !err; chunk++) {
+			if (chunk < items[i].chunks)
+				ldb_key_chunk(&key, items[i].id, chunk);
+			else
+				ldb_key_garbage(&key, items[i].id);
+			ldb_db_batch_delete(batch, &key);
+			if (++deletes < RECLAIM_DELETES)
+				continue;
+			err = reclaim_yield(db) ? ldb_db_write(db, batch, false) : 1;
+			leveldb_writebatch_clear(batch);
+			deletes = 0;
+		}
+	}
+	if (!err && deletes > 0)
+		err = reclaim_yield(db) ? ldb_db_write(db, batch, false) : 1;
+	leveldb_writebatch_destroy(batch);
+	return err;
+}
+
+/* All garbage there is. 1: stopped on the way. */
+static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
+{
+	uint64_t from = 0;
+	size_t count;
+	int err;
+
+	do {
+		err = reclaim_collect(db, &from, items, &count);
+		if (err || count == 0)
+			return err;
+		if (!reclaim_barrier(&db->reclaim))
+			return 1;
+		err = ldb_db_sync_logs(db);
+		if (!err)
+			err = reclaim_delete(db, items, count);
+	} while (!err);
+	return err;
+}
+
+static void *reclaim_main(void *arg)
+{
+	struct ldb *db = arg;
+	struct ldb_reclaim *reclaim = &db->reclaim;
+	struct reclaim_item *items = malloc(RECLAIM_ROUND * sizeof(*items));
+	int err = items ? 0 : -ENOMEM;
+
+	pthread_mutex_lock(&reclaim->lock);
+	while (!reclaim->stop) {
+		/* After an error nothing is deleted until the store is opened anew. */
+		if (!reclaim->wanted || err) {
+			pthread_cond_wait(&reclaim->wake, &reclaim->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&reclaim->lock);
+		if (reclaim_pause(reclaim)) {
+			pthread_mutex_lock(&reclaim->lock);
+			reclaim->wanted = false;
+			pthread_mutex_unlock(&reclaim->lock);
+			err = reclaim_pass(db, items);
+			if (err < 0)
+				ldb_db_log(db, WCS_LOG_WARNING,
+					   "space of deleted values is not reclaimed for now");
+		}
+		pthread_mutex_lock(&reclaim->lock);
+	}
+	pthread_mutex_unlock(&reclaim->lock);
+	free(items);
+	return NULL;
+}
+
+int ldb_reclaim_start(struct ldb *db)
+{
+	struct ldb_reclaim *reclaim = &db->reclaim;
+	pthread_condattr_t attr;
+	int err;
+
+	reclaim->readers.next = reclaim->readers.prev = &reclaim->readers;
+	reclaim->wanted = true; /* what the last session left */
+	pthread_mutex_init(&reclaim->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&reclaim->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	err = pthread_create(&reclaim->thread, NULL, reclaim_main, db);
+	if (!err)
+		return 0;
+	pthread_cond_destroy(&reclaim->wake);
+	pthread_mutex_destroy(&reclaim->lock);
+	return -ENOMEM;
+}
+
+void ldb_reclaim_stop(struct ldb *db)
+{
+	struct ldb_reclaim *reclaim = &db->reclaim;
+
+	pthread_mutex_lock(&reclaim->lock);
+	reclaim->stop = true;
+	pthread_cond_signal(&reclaim->wake);
+	pthread_mutex_unlock(&reclaim->lock);
+	pthread_join(reclaim->thread, NULL);
+	pthread_cond_destroy(&reclaim->wake);
+	pthread_mutex_destroy(&reclaim->lock);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans: one iterator, which is one consistent view, from the range's first cell to its last.
+ *
+ * - What the filter leaves out is skipped towards the first key that can be of use again: a few
+ *   steps first, since it is mostly near, then a seek.
+ * - The prefix of the present column is kept encoded. A key that starts with it, or with its
+ *   part up to the row or family, is of that column, row or family, without being decoded.
+ * - An iterator passes over a block that it cannot read and tells only when asked. So it is asked
+ *   before each cell is given: an older version must not pass for the newest.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk.h"
+
+#define SCAN_STEPS 8 /* before a seek: a seek costs about as much */
+
+/* What is to be left before the next cell is looked for. */
+enum scan_leave {
+	SCAN_NOTHING = 0,
+	SCAN_CELL,
+	SCAN_COLUMN,
+	SCAN_FAMILY,
+	SCAN_ROW,
+};
+
+struct scan {
+	struct wcs_scan base;
+	struct ldb *db;
+	struct ldb_ticket ticket;
+	leveldb_iterator_t *iter;
+	enum scan_leave leave;
+	int state; /* 1: under way; else what every further call returns */
+
+	/* the filter */
+	enum wcs_each each;
+	char (*families)[WCS_FAMILY_NAME_MAX + 1]; /* sorted; NULL: all */
+	size_t family_count;
+	unsigned char *from_bytes, *to_bytes;
+	struct wcs_slice from, to; /* qualifiers; to.data NULL: no upper end */
+	int64_t ts_from, ts_last;
+	uint32_t newest;
+
+	/* the present cell */
+	struct ldb_key_parts parts;
+	struct ldb_cell cell;
+	uint32_t given; /* cells of the column */
+	size_t row_len, qualifier_len;
+	char family[WCS_FAMILY_NAME_MAX + 1];
+	unsigned char row[WCS_ROW_KEY_MAX];
+	unsigned char qualifier[WCS_QUALIFIER_MAX];
+
+	struct ldb_key column; /* of the present cell; its first bytes are row and family */
+	struct ldb_key target; /* of a skip */
+	struct ldb_key end;    /* first key not to be given */
+};
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+static int scan_compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static int scan_copy_families(struct scan *scan, const struct wcs_filter *filter)
+{
+	if (!filter->families)
+		return 0;
+	scan->families = calloc(filter->family_count + 1, sizeof(*scan->families));
+	if (!scan->families)
+		return -ENOMEM;
+	for (size_t i = 0; i < filter->family_count; i++) {
+		size_t len = strlen(filter->families[i]);
+
+		if (len <= WCS_FAMILY_NAME_MAX) /* else there is none of that name */
+			memcpy(scan->families[scan->family_count++], filter->families[i], len);
+	}
+	qsort(scan->families, scan->family_count, sizeof(*scan->families), scan_compare_names);
+	return 0;
+}
+
+static int scan_copy_slice(struct wcs_slice slice, unsigned char **bytes, struct wcs_slice *copy)
+{
+	if (!slice.data)
+		return 0;
+	*bytes = malloc(slice.len + 1);
+	if (!*bytes)
+		return -ENOMEM;
+	memcpy(*bytes, slice.data, slice.len);
+	*copy = (struct wcs_slice){*bytes, slice.len};
+	return 0;
+}
+
+static int scan_copy_filter(struct scan *scan, const struct wcs_filter *filter)
+{
+	int err = scan_copy_families(scan, filter);
+
+	if (!err)
+		err = scan_copy_slice(filter->qualifier_from, &scan->from_bytes, &scan->from);
+	if (!err)
+		err = scan_copy_slice(filter->qualifier_to, &scan->to_bytes, &scan->to);
+	scan->each = filter->each;
+	scan->ts_from = filter->ts_from;
+	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
+	scan->newest = filter->newest;
+	return err;
+}
+
+static void scan_free(struct scan *scan)
+{
+	free(scan->families);
+	free(scan->from_bytes);
+	free(scan->to_bytes);
+	free(scan);
+}
+
+int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
+		  const struct wcs_filter *filter, struct wcs_scan **made)
+{
+	struct scan *scan = malloc(sizeof(*scan));
+	int err;
+
+	if (!scan)
+		return -ENOMEM;
+	memset(scan, 0, offsetof(struct scan, row));
+	err = filter ? scan_copy_filter(scan, filter) : 0;
+	if (err) {
+		scan_free(scan);
+		return err;
+	}
+	if (!filter)
+		scan->ts_last = INT64_MAX;
+	scan->base.backend = &wcs_backend_leveldb;
+	scan->db = db;
+	scan->state = 1;
+	scan->column.len = 0;
+	ldb_key_table_past(&scan->end, table);
+	if (range && range->end.data)
+		ldb_key_row(&scan->end, table, range->end);
+	ldb_key_row(&scan->target, table, range ? range->start : (struct wcs_slice){NULL, 0});
+	ldb_reclaim_enter(scan->db, &scan->ticket);
+	scan->iter = ldb_db_iterate(scan->db);
+	ldb_iter_seek(scan->iter, &scan->target);
+	*made = &scan->base;
+	return 0;
+}
+
+void ldb_scan_close(struct wcs_scan *base)
+{
+	struct scan *scan = (struct scan *)base;
+
+	if (!scan)
+		return;
+	leveldb_iter_destroy(scan->iter);
+	ldb_reclaim_leave(scan->db, &scan->ticket);
+	scan_free(scan);
+}
+
+/* ---- Skipping ---------------------------------------------------------------------------- */
+
+/* Moves to the first key from target on. */
+static void scan_skip(struct scan *scan)
+{
+	for (int i = 0; i < SCAN_STEPS; i++) {
+		const unsigned char *key;
+		size_t len;
+
+		leveldb_iter_next(scan->iter);
+		if (!leveldb_iter_valid(scan->iter))
+			return;
+		key = ldb_iter_key(scan->iter, &len);
+		if (ldb_key_compare(key, len, &scan->target) >= 0)
+			return;
+	}
+	ldb_iter_seek(scan->iter, &scan->target);
+}
+
+/* Makes target the present column's first bytes. */
+static void scan_target(struct scan *scan, size_t len)
+{
+	memcpy(scan->target.data, scan->column.data, len);
+	scan->target.len = len;
+}
+
+static void scan_skip_past(struct scan *scan, size_t len)
+{
+	scan_target(scan, len);
+	ldb_key_past(&scan->target);
+	scan_skip(scan);
+}
+
+static void scan_leave(struct scan *scan, enum scan_leave what)
+{
+	switch (what) {
+	case SCAN_NOTHING:
+		break;
+	case SCAN_CELL:
+		leveldb_iter_next(scan->iter);
+		break;
+	case SCAN_COLUMN:
+		scan_skip_past(scan, scan->parts.column_end);
+		break;
+	case SCAN_FAMILY:
+		scan_skip_past(scan, scan->parts.family_end);
+		break;
+	case SCAN_ROW:
+		scan_skip_past(scan, scan->parts.row_end);
+		break;
+	}
+}
+
+/* ---- The present cell -------------------------------------------------------------------- */
+
+/* Takes a key apart that is not of the present column; what it shares stays as it is. */
+static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t len)
+{
+	struct ldb_key_parts parts;
+	bool same_row = scan->column.len > 0 && len >= scan->parts.row_end &&
+			memcmp(key, scan->column.data, scan->parts.row_end) == 0;
+
+	if (ldb_key_split(key, len, &parts))
+		return ldb_db_damaged(scan->db, "a cell's key");
+	if (!same_row)
+		scan->row_len = ldb_key_get_row(key, &parts, scan->row);
+	memcpy(scan->family, key + parts.row_end, parts.family_end - parts.row_end);
+	scan->qualifier_len = ldb_key_get_qualifier(key, &parts, scan->qualifier);
+	memcpy(scan->column.data, key, parts.column_end);
+	scan->column.len = parts.column_end;
+	scan->parts = parts;
+	scan->given = 0;
+	return 0;
+}
+
+static int scan_enter(struct scan *scan, const unsigned char *key, size_t len)
+{
+	if (scan->column.len == 0 || !ldb_key_starts(key, len, &scan->column))
+		return scan_enter_column(scan, key, len);
+	if (ldb_key_split_ts(key, len, scan->parts.column_end, &scan->parts.ts))
+		return ldb_db_damaged(scan->db, "a cell's key");
+	return 0;
+}
+
+/* ---- The filter -------------------------------------------------------------------------- */
+
+/* The first wanted family from the present one on; NULL: none. */
+static const char *scan_family_from(const struct scan *scan)
+{
+	size_t low = 0, high = scan->family_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(scan->families[middle], scan->family) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < scan->family_count ? scan->families[low] : NULL;
+}
+
+/* Skips where the family is not wanted. Returns whether it is. */
+static bool scan_family_wanted(struct scan *scan)
+{
+	const char *wanted;
+
+	if (!scan->families)
+		return true;
+	wanted = scan_family_from(scan);
+	if (wanted && strcmp(wanted, scan->family) == 0)
+		return true;
+	if (wanted) {
+		scan_target(scan, scan->parts.row_end);
+		ldb_key_family(&scan->target, wanted);
+		if (scan->from.len > 0)
+			ldb_key_qualifier(&scan->target, scan->from);
+		scan_skip(scan);
+	} else {
+		scan_leave(scan, SCAN_ROW);
+	}
+	return false;
+}
+
+static bool scan_qualifier_wanted(struct scan *scan)
+{
+	struct wcs_slice qualifier = {scan->qualifier, scan->qualifier_len};
+
+	if (scan->to.data && wcs_slice_compare(qualifier, scan->to) >= 0) {
+		scan_leave(scan, SCAN_FAMILY);
+		return false;
+	}
+	if (scan->from.len == 0 || wcs_slice_compare(qualifier, scan->from) >= 0)
+		return true;
+	scan_target(scan, scan->parts.family_end);
+	ldb_key_qualifier(&scan->target, scan->from);
+	scan_skip(scan);
+	return false;
+}
+
+static bool scan_version_wanted(struct scan *scan)
+{
+	if (scan->parts.ts < scan->ts_from || (scan->newest && scan->given >= scan->newest)) {
+		scan_leave(scan, SCAN_COLUMN);
+		return false;
+	}
+	if (scan->parts.ts <= scan->ts_last)
+		return true;
+	scan_target(scan, scan->parts.column_end);
+	ldb_key_ts(&scan->target, scan->ts_last);
+	scan_skip(scan);
+	return false;
+}
+
+/* Moves to the next cell that the filter lets pass. 1: there; 0: the end; or an error. */
+static int scan_find(struct scan *scan)
+{
+	while (leveldb_iter_valid(scan->iter)) {
+		size_t len;
+		const unsigned char *key = ldb_iter_key(scan->iter, &len);
+		int err;
+
+		if (ldb_key_compare(key, len, &scan->end) >= 0)
+			return 0;
+		err = scan_enter(scan, key, len);
+		if (err)
+			return err;
+		if (scan_family_wanted(scan) && scan_qualifier_wanted(scan) &&
+		    scan_version_wanted(scan))
+			return 1;
+	}
+	return 0;
+}
+
+static enum scan_leave scan_leave_after(const struct scan *scan)
+{
+	switch (scan->each) {
+	case WCS_EACH_CELL:
+		break;
+	case WCS_EACH_COLUMN:
+		return SCAN_COLUMN;
+	case WCS_EACH_FAMILY:
+		return SCAN_FAMILY;
+	case WCS_EACH_ROW:
+		return SCAN_ROW;
+	}
+	return scan->newest && scan->given >= scan->newest ? SCAN_COLUMN : SCAN_CELL;
+}
+
+static void scan_give(struct scan *scan, struct wcs_cell *cell)
+{
+	cell->row = (struct wcs_slice){scan->row, scan->row_len};
+	cell->family =
+		(struct wcs_slice){scan->family, scan->parts.family_end - scan->parts.row_end - 1};
+	cell->qualifier = (struct wcs_slice){scan->qualifier, scan->qualifier_len};
+	cell->info = (struct wcs_cell_info){scan->parts.ts, scan->cell.size, scan->cell.etag};
+	cell->value =
+		(struct wcs_slice){scan->cell.data, scan->cell.id ? 0 : (size_t)scan->cell.size};
+	scan->given++;
+	scan->leave = scan_leave_after(scan);
+}
+
+int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
+{
+	struct scan *scan = (struct scan *)base;
+	int err;
+
+	if (scan->state <= 0)
+		return scan->state;
+	scan_leave(scan, scan->leave);
+	scan->state = scan_find(scan);
+	err = ldb_db_iter_error(scan->db, scan->iter);
+	if (err)
+		scan->state = err;
+	if (scan->state > 0 && ldb_iter_cell(scan->iter, &scan->cell))
+		scan->state = ldb_db_damaged(scan->db, "a cell's record");
+	if (scan->state > 0)
+		scan_give(scan, cell);
+	return scan->state;
+}
+
+int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct scan *scan = (struct scan *)base;
+	const struct ldb_cell *cell = &scan->cell;
+
+	if (cell->id)
+		return ldb_chunk_read(scan->db, cell->id, cell->size, buf, len, offset, got);
+	if (offset >= cell->size)
+		len = 0;
+	else if (len > cell->size - offset)
+		len = (size_t)(cell->size - offset);
+	if (len > 0)
+		memcpy(buf, cell->data + offset, len);
+	*got = len;
+	return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutations: collects conditions, deletes and writes, and sorts them for the engines.
+ *
+ * A mutation owns its three arrays and borrows every name and byte in them. A builder that fails
+ * leaves all as it was: arguments are checked first, then room is made, then the entry is put.
+ * Sealing keeps every entry and its `order`, so more may be added afterwards and sealed again.
+ */
+#include "mutation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int order = common > 0 ? memcmp(a.data, b.data, common) : 0;
+
+	if (order != 0)
+		return order;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+struct wcs_mutation *wcs_mutation_new(void)
+{
+	return calloc(1, sizeof(struct wcs_mutation));
+}
+
+void wcs_mutation_free(struct wcs_mutation *mutation)
+{
+	if (mutation == NULL)
+		return;
+	free(mutation->conditions);
+	free(mutation->deletes);
+	free(mutation->writes);
+	free(mutation);
+}
+
+static int mutation_check_column(const char *family, struct wcs_slice qualifier)
+{
+	if (!wcs_family_name_valid(family))
+		return -EINVAL;
+	if (qualifier.len > WCS_QUALIFIER_MAX)
+		return -ENAMETOOLONG;
+	return qualifier.data == NULL && qualifier.len > 0 ? -EINVAL : 0;
+}
+
+static int mutation_check_value(struct wcs_slice value)
+{
+	if (value.len > WCS_VALUE_MAX)
+		return -EFBIG;
+	return value.data == NULL && value.len > 0 ? -EINVAL : 0;
+}
+
+/* Returns the array with room for one entry more, or NULL; the old one stays good then. */
+static void *mutation_grow(void *entries, size_t count, size_t *room, size_t size)
+{
+	size_t wanted = *room == 0 ? 4 : *room * 2;
+	void *grown;
+
+	if (count < *room)
+		return entries;
+	grown = reallocarray(entries, wanted, size);
+	if (grown != NULL)
+		*room = wanted;
+	return grown;
+}
+
+int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
+		    const struct wcs_slice *expected)
+{
+	struct wcs_condition condition = {.family = family, .qualifier = qualifier};
+	struct wcs_condition *grown;
+	int rc = mutation_check_column(family, qualifier);
+
+	if (rc == 0 && expected != NULL)
+		rc = mutation_check_value(*expected);
+	if (rc != 0)
+		return rc;
+	condition.absent = expected == NULL;
+	if (expected != NULL)
+		condition.expected = *expected;
+	grown = mutation_grow(mutation->conditions, mutation->condition_count,
+			      &mutation->condition_room, sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	mutation->conditions = grown;
+	grown[mutation->condition_count++] = condition;
+	return 0;
+}
+
+int wcs_mutation_delete_row(struct wcs_mutation *mutation)
+{
+	mutation->delete_row = true;
+	return 0;
+}
+
+static int mutation_add_delete(struct wcs_mutation *mutation, struct wcs_delete entry)
+{
+	int rc = mutation_check_column(entry.family, entry.qualifier);
+	struct wcs_delete *grown;
+
+	if (rc != 0)
+		return rc;
+	if (entry.ts < 0)
+		return -EINVAL;
+	grown = mutation_grow(mutation->deletes, mutation->delete_count, &mutation->delete_room,
+			      sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	mutation->deletes = grown;
+	grown[mutation->delete_count++] = entry;
+	return 0;
+}
+
+int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family)
+{
+	struct wcs_delete entry = {.kind = WCS_DELETE_FAMILY, .family = family};
+
+	return mutation_add_delete(mutation, entry);
+}
+
+int wcs_mutation_delete_column(struct wcs_mutation *mutation, const char *family,
+			       struct wcs_slice qualifier)
+{
+	struct wcs_delete entry = {
+		.kind = WCS_DELETE_COLUMN, .family = family, .qualifier = qualifier};
+
+	return mutation_add_delete(mutation, entry);
+}
+
+int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
+			     struct wcs_slice qualifier, int64_t ts)
+{
+	struct wcs_delete entry = {
+		.kind = WCS_DELETE_CELL, .family = family, .qualifier = qualifier, .ts = ts};
+
+	return mutation_add_delete(mutation, entry);
+}
+
+static int mutation_add_write(struct wcs_mutation *mutation, struct wcs_write entry)
+{
+	int rc = mutation_check_column(entry.family, entry.qualifier);
+	struct wcs_write *grown;
+
+	if (rc == 0)
+		rc = mutation_check_value(entry.value);
+	if (rc != 0)
+		return rc;
+	grown = mutation_grow(mutation->writes, mutation->write_count, &mutation->write_room,
+			      sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	mutation->writes = grown;
+	entry.order = mutation->write_count;
+	grown[mutation->write_count++] = entry;
+	return 0;
+}
+
+int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
+		     int64_t ts, struct wcs_slice value)
+{
+	struct wcs_write entry = {.kind = WCS_WRITE_SET,
+				  .family = family,
+				  .qualifier = qualifier,
+				  .ts = ts,
+				  .value = value};
+
+	if (ts < 0 && ts != WCS_TS_SERVER)
+		return -EINVAL;
+	return mutation_add_write(mutation, entry);
+}
+
+int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
+			    struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
+{
+	struct wcs_write entry = {.kind = WCS_WRITE_SET_NEWEST,
+				  .family = family,
+				  .qualifier = qualifier,
+				  .ts = ts,
+				  .value = value};
+
+	if (ts < 0)
+		return -EINVAL;
+	return mutation_add_write(mutation, entry);
+}
+
+int wcs_mutation_append(struct wcs_mutation *mutation, const char *family,
+			struct wcs_slice qualifier, struct wcs_slice data, int64_t replaces)
+{
+	struct wcs_write entry = {.kind = WCS_WRITE_APPEND,
+				  .family = family,
+				  .qualifier = qualifier,
+				  .ts = WCS_TS_SERVER,
+				  .replaces = replaces,
+				  .value = data};
+
+	if (replaces < 0 && replaces != WCS_TS_NONE)
+		return -EINVAL;
+	return mutation_add_write(mutation, entry);
+}
+
+int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
+			   struct wcs_slice qualifier, int64_t delta)
+{
+	struct wcs_write entry = {.kind = WCS_WRITE_INCREMENT,
+				  .family = family,
+				  .qualifier = qualifier,
+				  .ts = WCS_TS_SERVER,
+				  .delta = delta};
+
+	return mutation_add_write(mutation, entry);
+}
+
+static int mutation_compare_deletes(const void *left, const void *right)
+{
+	const struct wcs_delete *a = left;
+	const struct wcs_delete *b = right;
+	int order = strcmp(a->family, b->family);
+
+	if (order != 0)
+		return order;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	order = wcs_slice_compare(a->qualifier, b->qualifier);
+	if (order != 0)
+		return order;
+	return (a->ts > b->ts) - (a->ts < b->ts);
+}
+
+static int mutation_compare_writes(const void *left, const void *right)
+{
+	const struct wcs_write *a = left;
+	const struct wcs_write *b = right;
+	int order = strcmp(a->family, b->family);
+
+	if (order == 0)
+		order = wcs_slice_compare(a->qualifier, b->qualifier);
+	if (order != 0)
+		return order;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+void wcs_mutation_seal(struct wcs_mutation *mutation)
+{
+	if (mutation->delete_count > 1)
+		qsort(mutation->deletes, mutation->delete_count, sizeof(*mutation->deletes),
+		      mutation_compare_deletes);
+	if (mutation->write_count > 1)
+		qsort(mutation->writes, mutation->write_count, sizeof(*mutation->writes),
+		      mutation_compare_writes);
+}
+
+static bool mutation_has_delete(const struct wcs_mutation *mutation, struct wcs_delete wanted)
+{
+	return bsearch(&wanted, mutation->deletes, mutation->delete_count,
+		       sizeof(*mutation->deletes), mutation_compare_deletes) != NULL;
+}
+
+bool wcs_mutation_deletes(const struct wcs_mutation *mutation, const char *family,
+			  struct wcs_slice qualifier, int64_t ts)
+{
+	struct wcs_delete wanted = {.kind = WCS_DELETE_FAMILY, .family = family};
+
+	if (mutation->delete_row)
+		return true;
+	if (mutation->delete_count == 0)
+		return false;
+	if (mutation_has_delete(mutation, wanted))
+		return true;
+	wanted.kind = WCS_DELETE_COLUMN;
+	wanted.qualifier = qualifier;
+	if (mutation_has_delete(mutation, wanted))
+		return true;
+	wanted.kind = WCS_DELETE_CELL;
+	wanted.ts = ts;
+	return mutation_has_delete(mutation, wanted);
+}

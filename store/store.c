@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store as a whole: opening, closing, what is asked of all of it; and writing to rows.
+ *
+ * As in store_read.c each call checks its arguments, takes the table's gate and hands on to the
+ * engine, which may trust what it gets.
+ */
+#include "store.h"
+
+#include "directory.h"
+#include "table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct wcs_backend *const store_engines[] = {&wcs_backend_leveldb};
+
+/* ---- Opening and closing ----------------------------------------------------------------- */
+
+static void store_log_nothing(void *ctx, enum wcs_log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	(void)text;
+}
+
+static int64_t store_system_now(void *ctx)
+{
+	struct timespec now;
+
+	(void)ctx;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	store->options.log(store->options.log_ctx, level, text);
+}
+
+int64_t store_now(const struct wcs_store *store)
+{
+	return store->options.now(store->options.now_ctx);
+}
+
+static struct wcs_store *store_new(const struct wcs_backend *backend,
+				   const struct wcs_options *options)
+{
+	struct wcs_store *store = calloc(1, sizeof(*store));
+
+	if (store == NULL)
+		return NULL;
+	store->backend = backend;
+	if (options != NULL)
+		store->options = *options;
+	if (store->options.log == NULL)
+		store->options.log = store_log_nothing;
+	if (store->options.now == NULL)
+		store->options.now = store_system_now;
+	pthread_mutex_init(&store->admin, NULL);
+	pthread_rwlock_init(&store->lock, NULL);
+	return store;
+}
+
+static void store_free(struct wcs_store *store)
+{
+	pthread_rwlock_destroy(&store->lock);
+	pthread_mutex_destroy(&store->admin);
+	free(store);
+}
+
+int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
+			   const struct wcs_options *options, struct wcs_store **store,
+			   struct wcs_fault *fault)
+{
+	struct wcs_store *made = store_new(backend, options);
+	int rc;
+
+	if (made == NULL)
+		return wcs_fault_set(fault, -ENOMEM, "%.120s: no memory", path);
+	rc = backend->open(path, &made->options, &made->db, fault);
+	if (rc != 0)
+		goto out_free;
+	rc = table_load(made);
+	if (rc != 0) {
+		wcs_fault_set(fault, rc, "%.120s: its tables could not be read: %s", path,
+			      strerror(-rc));
+		goto out_close;
+	}
+	made->created = store_now(made);
+	*store = made;
+	return 0;
+
+out_close:
+	table_unload(made);
+	backend->close(made->db);
+out_free:
+	store_free(made);
+	return rc;
+}
+
+static const struct wcs_backend *store_find_engine(const char *name)
+{
+	for (size_t i = 0; i < sizeof(store_engines) / sizeof(store_engines[0]); i++)
+		if (strcmp(store_engines[i]->name, name) == 0)
+			return store_engines[i];
+	return NULL;
+}
+
+int wcs_store_open(const char *path, const struct wcs_options *options, struct wcs_store **store,
+		   struct wcs_fault *fault)
+{
+	const struct wcs_backend *backend;
+	struct directory_marker marker;
+	struct directory *directory;
+	int rc = directory_open(path, &directory, fault);
+
+	if (rc != 0)
+		return rc;
+	rc = directory_read_marker(directory, &marker, fault);
+	if (rc != 0)
+		goto fail;
+	backend = store_find_engine(marker.engine);
+	if (backend == NULL) {
+		rc = wcs_fault_set(fault, -EINVAL,
+				   "%s: its engine is %s, which this program does not have; use "
+				   "the one that made it",
+				   directory_name(directory_path(directory)), marker.engine);
+		goto fail;
+	}
+	rc = wcs_store_open_backend(backend, directory_path(directory), options, store, fault);
+	if (rc != 0)
+		goto fail;
+	(*store)->directory = directory;
+	(*store)->created = marker.created;
+	return 0;
+
+fail:
+	directory_close(directory);
+	return rc;
+}
+
+void wcs_store_close(struct wcs_store *store)
+{
+	if (store == NULL)
+		return;
+	table_unload(store);
+	store->backend->close(store->db);
+	directory_close(store->directory);
+	store_free(store);
+}
+
+int wcs_store_sync(struct wcs_store *store)
+{
+	return store->backend->sync(store->db);
+}
+
+int64_t wcs_store_created(const struct wcs_store *store)
+{
+	return store->created;
+}
+
+int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
+{
+	struct wcs_space found = {0, 0};
+	int rc = 0;
+
+	if (store->directory != NULL)
+		rc = directory_space(store->directory, &found);
+	if (rc == 0)
+		*space = found;
+	return rc;
+}
+
+const char *wcs_store_engine(const struct wcs_store *store)
+{
+	return store->backend->name;
+}
+
+/* ---- Arguments ------------------------------------------------------------------------- */
+
+int store_check_slice(struct wcs_slice slice, size_t max)
+{
+	if (slice.len > max)
+		return -ENAMETOOLONG;
+	return slice.data == NULL && slice.len > 0 ? -EINVAL : 0;
+}
+
+int store_check_row(struct wcs_slice row)
+{
+	return row.len == 0 ? -EINVAL : store_check_slice(row, WCS_ROW_KEY_MAX);
+}
+
+int store_check_range(const struct wcs_range *range)
+{
+	int rc = store_check_slice(range->start, WCS_ROW_KEY_MAX + 1);
+
+	return rc == 0 ? store_check_slice(range->end, WCS_ROW_KEY_MAX + 1) : rc;
+}
+
+bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to)
+{
+	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
+}
+
+bool store_has_family(const struct wcs_table *table, const char *family)
+{
+	size_t at;
+
+	return family_find(table, (struct wcs_slice){family, strlen(family)}, &at);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+static bool store_has_families(const struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	for (size_t i = 0; i < mutation->condition_count; i++)
+		if (!store_has_family(table, mutation->conditions[i].family))
+			return false;
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (!store_has_family(table, mutation->deletes[i].family))
+			return false;
+	for (size_t i = 0; i < mutation->write_count; i++)
+		if (!store_has_family(table, mutation->writes[i].family))
+			return false;
+	return true;
+}
+
+/* Counts the mutation for each family that it wrote to; also when it failed, since an engine may
+ * have written before it knew. Must come before the gate is left: see
+ * table_change.c. */
+static void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	const char *last = NULL;
+	size_t at;
+
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const char *family = mutation->writes[i].family;
+
+		if (last != NULL && strcmp(last, family) == 0)
+			continue;
+		if (family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
+			atomic_fetch_add(&table->families[at]->writes, 1);
+		last = family;
+	}
+}
+
+static void store_warn_values(const struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	for (size_t i = 0; i < mutation->write_count; i++)
+		if (mutation->writes[i].value.len > WCS_VALUE_WARN)
+			store_log(table->store, WCS_LOG_WARNING,
+				  "table %s, family %s: a value of %zu bytes; more than %u is slow",
+				  table->name, mutation->writes[i].family,
+				  mutation->writes[i].value.len, WCS_VALUE_WARN);
+}
+
+int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
+		   int64_t *ts)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	int64_t made = 0;
+	int rc = store_check_row(row);
+
+	if (rc != 0)
+		return rc;
+	wcs_mutation_seal(mutation);
+	rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	if (store_has_families(table, mutation)) {
+		rc = backend->mutate(table->store->db, table->id, row, mutation, &made);
+		store_count_writes(table, mutation);
+	} else {
+		rc = -ENOENT;
+	}
+	table_leave(table);
+	if (rc != 0)
+		return rc;
+	store_warn_values(table, mutation);
+	if (ts != NULL)
+		*ts = made;
+	return 0;
+}
+
+/* Holds admin, not the gate: a long drop keeps the table from going, and lookups from waiting. */
+int wcs_rows_drop(struct wcs_table *table, const struct wcs_range *range)
+{
+	int rc = store_check_range(range);
+
+	if (rc != 0)
+		return rc;
+	rc = table_lock(table);
+	if (rc != 0)
+		return rc;
+	if (!store_bounds_empty(range->start, range->end))
+		rc = table->store->backend->drop(table->store->db, table->id, range);
+	table_unlock(table);
+	return rc;
+}

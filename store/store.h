@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wide-column store: tables of rows, sorted by their key's bytes; a row has cells, each
+ * addressed by (family, qualifier, timestamp). The data model is Bigtable's and HBase's.
+ *
+ * This header promises only what a remote store could keep as well: atomicity within one row,
+ * scans that resume by key, calls that may block or fail for a while, no snapshot across calls.
+ *
+ * Errors. A call returns 0 or a negative errno of this list:
+ *   -ENOENT     the table, family, row or cell does not exist
+ *   -EEXIST     what should be made is there
+ *   -EINVAL     an argument is not of its form; for a mutation: a timestamp that cannot be set,
+ *               an increment of what is no integer
+ *   -ENAMETOOLONG  a row key or qualifier over its limit
+ *   -EFBIG      a value over its limit
+ *   -EOVERFLOW  an integer or a timestamp would leave its range
+ *   -ENOTEMPTY  what should go still holds rows, cells or families
+ *   -EMFILE     one table more than a store can hold
+ *   -ECANCELED  a condition of the mutation does not hold; nothing was applied
+ *   -EBUSY      the store is in use by another process, or a family is being written
+ *               while it should be removed
+ *   -EROFS      a write failed before; the store takes no more until it is opened anew
+ *   -ENOSPC -EIO -ENOMEM -EPROTO  no room, a damaged or unreadable block, no memory, a store
+ *               of a newer format
+ * Out-parameters are written on success only. The reason in words goes once, where the fault is
+ * first seen, to the log callback, or into a struct wcs_fault where a call takes one.
+ *
+ * Threads. Any thread may call any function on a store or table. A scan, a listing, a value and a
+ * mutation belong to one thread at a time.
+ *
+ * Ownership. A slice is borrowed: the callee keeps no pointer into it past the call, except a
+ * mutation, which borrows what is put into it until it is freed. What a call hands over has a
+ * _free or _close, which takes NULL.
+ */
+#ifndef WCS_STORE_H
+#define WCS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WCS_ROW_KEY_MAX	      4096u	   /* bytes; at least 1 */
+#define WCS_QUALIFIER_MAX     16384u	   /* bytes */
+#define WCS_VALUE_MAX	      (100u << 20) /* bytes */
+#define WCS_VALUE_WARN	      (10u << 20)  /* bytes; logged */
+#define WCS_VALUE_INLINE      4096u	   /* bytes; values up to this come with their cell */
+#define WCS_FAMILY_NAME_MAX   64u	   /* bytes of [-_.a-zA-Z0-9]; at least 1 */
+#define WCS_FAMILIES_WARN     100u	   /* families in a table; logged */
+#define WCS_TABLE_NAME_MAX    50u	   /* bytes, [_a-zA-Z0-9][-_.a-zA-Z0-9]* */
+#define WCS_TABLES_MAX	      1000u	   /* tables in a store */
+#define WCS_DELIMITER_DEFAULT '#'
+
+#define WCS_TS_MAX    INT64_MAX /* microseconds since 1970 */
+#define WCS_TS_NEWEST (-1)	/* read: the newest cell */
+#define WCS_TS_NONE   (-1)	/* no cell */
+#define WCS_TS_SERVER (-1)	/* write: the present, later than the newest cell */
+
+/* Bytes that somebody else owns. data may be NULL when len is 0. */
+struct wcs_slice {
+	const void *data;
+	size_t len;
+};
+
+struct wcs_store; /* an open store */
+struct wcs_table; /* a handle on one table */
+
+/* What is wrong with a text: where and why. line and column count from 1; 0: not known. */
+struct wcs_fault {
+	int line;
+	int column;
+	char text[256];
+};
+
+/* ---- Store ------------------------------------------------------------------------------- */
+
+enum wcs_log_level { WCS_LOG_ERROR = 0, WCS_LOG_WARNING = 1, WCS_LOG_INFO = 2, WCS_LOG_DEBUG = 3 };
+
+/* How a store is opened. All zero is the default. */
+struct wcs_options {
+	/* Called with one line without newline, from any thread; no key or value below DEBUG. */
+	void (*log)(void *ctx, enum wcs_log_level level, const char *text);
+	void *log_ctx;
+	/* The present in microseconds since 1970; NULL: the system's clock. Any thread. */
+	int64_t (*now)(void *ctx);
+	void *now_ctx;
+	size_t cache_bytes; /* block cache; 0: the engine's default */
+	bool sync;	    /* every mutation is durable when its call returns */
+};
+
+/*
+ * Makes an empty store at path, which must not exist or be an empty directory; with schema (may
+ * be NULL) its tables. Appears whole or not at all. force: what is there may also be a store that
+ * nobody uses, which is replaced. -EEXIST: path is something else or not empty. fault says why.
+ */
+struct wcs_schema;
+int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
+		     struct wcs_fault *fault);
+
+/*
+ * Opens the store at path. -ENOENT: there is no store; -EBUSY: in use, fault names the pid where
+ * it is known; -EPROTO: a newer format. fault is filled whenever the call fails. After a fork
+ * only the process that opened it may use the store.
+ */
+int wcs_store_open(const char *path, const struct wcs_options *options, struct wcs_store **store,
+		   struct wcs_fault *fault);
+
+/* Closes the store. Every table, scan, listing and value of it must be closed before. */
+void wcs_store_close(struct wcs_store *store);
+
+/* Returns when every mutation whose call returned before survives a power cut. */
+int wcs_store_sync(struct wcs_store *store);
+
+/* The time the store was made, microseconds since 1970. */
+int64_t wcs_store_created(const struct wcs_store *store);
+
+/* Bytes of the medium below the store: all, and free to it. */
+struct wcs_space {
+	uint64_t total;
+	uint64_t free;
+};
+int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
+
+/* The engine's name and version in a word or two; static. */
+const char *wcs_store_engine(const struct wcs_store *store);
+
+/* ---- Schema ------------------------------------------------------------------------------ */
+
+/* What a family's cells are. The numbers are on disk. */
+enum wcs_type { WCS_BYTES = 0, WCS_INTSUM = 1, WCS_INTMIN = 2, WCS_INTMAX = 3, WCS_INTHLL = 4 };
+
+struct wcs_family {
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	enum wcs_type type;
+	char *gc; /* its policy in canonical spelling, "never" if it has none */
+};
+
+struct wcs_table_schema {
+	char name[WCS_TABLE_NAME_MAX + 1];
+	unsigned char delimiter; /* an ASCII byte */
+	int64_t created;	 /* microseconds since 1970; 0: not known (a schema from JSON) */
+	size_t family_count;
+	struct wcs_family *families; /* sorted by name */
+};
+
+struct wcs_schema {
+	size_t table_count;
+	struct wcs_table_schema *tables; /* sorted by name */
+};
+
+/*
+ * Reads a schema from JSON text: {"version":1,"tables":{T:{"delimiter":D,"families":{F:{"gc":P,
+ * "type":Y}}}}}; all but the names may be left out, F:P is short for a policy alone. A repeated
+ * or unknown member is an error. -EINVAL: fault has the line and names the member.
+ */
+int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
+		     struct wcs_fault *fault);
+
+/* The schema as JSON that wcs_schema_parse takes, indented, ending in a newline; sorted, so the
+ * same schema gives the same bytes. The caller frees it. NULL: no memory. */
+char *wcs_schema_format(const struct wcs_schema *schema);
+
+void wcs_schema_free(struct wcs_schema *schema);
+
+/* A copy of the store's schema as it is now. */
+int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
+
+/*
+ * Adds the tables and families that are missing, sets the policies that differ; removes nothing.
+ * A type or delimiter that differs from the store's is -ENOTEMPTY where there are cells. What
+ * comes before the first failure stays applied; fault names the table and family.
+ */
+int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
+		     struct wcs_fault *fault);
+
+/* The names of the types: "bytes", "intsum", … NULL for a number that is none. */
+const char *wcs_type_name(enum wcs_type type);
+/* The type of that name. -EINVAL: none. */
+int wcs_type_parse(const char *name, enum wcs_type *type);
+
+/* Are these bytes a table's, a family's name? */
+bool wcs_table_name_valid(const char *name);
+bool wcs_family_name_valid(const char *name);
+
+/*
+ * Brings a garbage-collection policy into its canonical spelling, which the caller frees.
+ * Grammar of cbt setgcpolicy: never, maxversions=N, maxage=N(ms|s|m|h|d), and/&&, or/||,
+ * parentheses, left-associative without precedence. -EINVAL: fault has the column.
+ */
+int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault);
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+/* Makes a table without families, with the delimiter '#'. -EEXIST, -EINVAL (name), -EMFILE. */
+int wcs_table_create(struct wcs_store *store, const char *name);
+
+/* Removes a table that has no rows and no families. -ENOTEMPTY otherwise. */
+int wcs_table_remove(struct wcs_store *store, const char *name);
+
+/* A handle on a table, good until wcs_table_close; when the table is removed meanwhile, calls
+ * with it give -ENOENT. */
+int wcs_table_open(struct wcs_store *store, const char *name, struct wcs_table **table);
+void wcs_table_close(struct wcs_table *table);
+
+/* The first table whose name is greater than after (NULL: the first of all). name has room for
+ * WCS_TABLE_NAME_MAX + 1 bytes. -ENOENT: none. */
+int wcs_table_next(struct wcs_store *store, const char *after, char *name);
+
+const char *wcs_table_name(const struct wcs_table *table);
+/* The time the table was made, microseconds since 1970. */
+int64_t wcs_table_created(const struct wcs_table *table);
+unsigned char wcs_table_delimiter(struct wcs_table *table);
+
+/* Sets the delimiter to an ASCII byte other than '/', NUL, '%' and '.'. -EINVAL; -ENOTEMPTY where
+ * the table has a row. */
+int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);
+
+/* Makes a family of type bytes with the policy never. -EEXIST, -EINVAL (name). */
+int wcs_family_create(struct wcs_table *table, const char *name);
+
+/* Removes a family that holds no cell; its cost grows with the table's rows. -ENOTEMPTY. */
+int wcs_family_remove(struct wcs_table *table, const char *name);
+
+/* A copy of a family, to be released with wcs_family_clear. -ENOENT. */
+int wcs_family_get(struct wcs_table *table, const char *name, struct wcs_family *family);
+void wcs_family_clear(struct wcs_family *family);
+
+/* Is there a family of that name? The name need not end in NUL. */
+bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name);
+
+/* The first family whose name is greater than after (NULL: the first of all); name has room for
+ * WCS_FAMILY_NAME_MAX + 1 bytes. -ENOENT: none. */
+int wcs_family_next(struct wcs_table *table, const char *after, char *name);
+
+/* Sets the policy. -EINVAL: fault has the column. */
+int wcs_family_set_gc(struct wcs_table *table, const char *name, const char *policy,
+		      struct wcs_fault *fault);
+
+/* Sets the type of a family that holds no cell. -ENOTEMPTY. */
+int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type type);
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+/* What is known of a cell without its value. */
+struct wcs_cell_info {
+	int64_t ts;    /* microseconds since 1970 */
+	uint64_t size; /* of the value, bytes */
+	uint32_t etag; /* with ts: which stored value this is; replacing it gives another */
+};
+
+/* The cell of a column with timestamp ts, or its newest (WCS_TS_NEWEST). -ENOENT: none. */
+int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *family,
+		 struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info);
+
+/*
+ * Opens the value of such a cell: one immutable value, whatever is written or deleted afterwards.
+ * Small values are held in memory; of large ones the space stays taken while they are open.
+ */
+struct wcs_value;
+int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
+		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
+void wcs_value_close(struct wcs_value *value);
+const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value);
+
+/* Copies up to len bytes from offset on into buf; *got is less than len only at the end. Several
+ * threads may read one value at once. */
+int wcs_value_read(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
+
+/* What a row key leads to. */
+struct wcs_key_info {
+	bool row;    /* the row exists */
+	bool prefix; /* rows exist whose key is this one, the delimiter, and more */
+};
+/* Neither is not an error. key may be empty here: it is then the prefix of keys that start with
+ * the delimiter. */
+int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info);
+
+/* What a scan stops at: every cell, or the first of each column, of each family, of each row. */
+enum wcs_each { WCS_EACH_CELL = 0, WCS_EACH_COLUMN, WCS_EACH_FAMILY, WCS_EACH_ROW };
+
+/* Which cells a scan gives. All zero: every cell. All conditions hold together. */
+struct wcs_filter {
+	enum wcs_each each;
+	const char *const *families; /* only these; NULL: all */
+	size_t family_count;
+	/* Only qualifiers in [from, to); a NULL data of `to`: no upper end. To name one column, let
+	 * `to` be `from` with a NUL byte behind it. */
+	struct wcs_slice qualifier_from;
+	struct wcs_slice qualifier_to;
+	int64_t ts_from; /* only timestamps in [ts_from, ts_to); ts_to 0: no upper end */
+	int64_t ts_to;
+	uint32_t newest; /* only so many of each column, the newest of those above; 0: all */
+};
+
+/* Rows from start on, up to but not with end. A NULL data of end: to the last row. */
+struct wcs_range {
+	struct wcs_slice start;
+	struct wcs_slice end;
+};
+
+/* A cell that a scan found; its slices are good until the next call on that scan. */
+struct wcs_cell {
+	struct wcs_slice row;
+	struct wcs_slice family;
+	struct wcs_slice qualifier;
+	struct wcs_cell_info info;
+	struct wcs_slice value; /* where info.size <= WCS_VALUE_INLINE; else use wcs_scan_read */
+};
+
+/*
+ * A scan gives cells in order: rows and qualifiers by unsigned bytes ascending, families by name,
+ * cells of a column newest first. All cells of one row come from one moment. It holds resources
+ * of the engine: close it soon, and resume by key.
+ */
+struct wcs_scan;
+int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
+		  const struct wcs_filter *filter, struct wcs_scan **scan);
+/* 1: *cell is the next one; 0: the end; or an error. */
+int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
+/* Like wcs_value_read, of the cell that wcs_scan_next gave last. */
+int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
+void wcs_scan_close(struct wcs_scan *scan);
+
+/*
+ * Lists the distinct first segments of the row keys that start with prefix, that is the bytes
+ * between prefix and the next delimiter or the key's end; segments by unsigned bytes ascending,
+ * those greater than after only (NULL: all). The key that equals prefix itself counts as the
+ * empty segment if prefix ends in the delimiter. Skips from child to child: its cost grows with
+ * the segments given, not with the rows below them. To resume, open another with the last one.
+ */
+struct wcs_list;
+int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
+		  struct wcs_list **list);
+/* 1: *segment is the next, good until the next call; 0: the end; or an error. */
+int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment);
+void wcs_list_close(struct wcs_list *list);
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+/*
+ * A mutation of one row: any number of conditions, deletes and writes. Applied atomically:
+ * conditions are looked at first, and when one does not hold nothing is applied; then the
+ * deletes; then the writes in the order in which they were added. A reader of the row sees all or
+ * nothing of it. Families and bytes are borrowed until the mutation is freed. The calls that add
+ * to it return 0, or an error of the arguments (-EINVAL, -ENAMETOOLONG, -EFBIG), or -ENOMEM; the
+ * mutation is then as it was.
+ */
+struct wcs_mutation;
+struct wcs_mutation *wcs_mutation_new(void); /* NULL: no memory */
+void wcs_mutation_free(struct wcs_mutation *mutation);
+
+/* Condition: the column's newest value is this; expected NULL: the column has no cell. */
+int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
+		    const struct wcs_slice *expected);
+
+int wcs_mutation_delete_row(struct wcs_mutation *mutation);
+int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family);
+int wcs_mutation_delete_column(struct wcs_mutation *mutation, const char *family,
+			       struct wcs_slice qualifier);
+/* One cell. What does not exist is deleted without an error, in all four. */
+int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
+			     struct wcs_slice qualifier, int64_t ts);
+
+/* Sets a cell. ts: a timestamp, whose cell is replaced where it exists, or WCS_TS_SERVER. */
+int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
+		     int64_t ts, struct wcs_slice value);
+
+/* Sets a cell that becomes the newest: with ts where the newest cell is not later (it is replaced
+ * where equal), else with the server's timestamp. */
+int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
+			    struct wcs_slice qualifier, int64_t ts, struct wcs_slice value);
+
+/* Makes a new cell, with the server's timestamp, of the newest value with data behind it. An
+ * absent column counts as empty. replaces: the timestamp of a cell that the new one stands for, or
+ * WCS_TS_NONE: that cell goes; where it is the newest, the new one takes its timestamp. -EFBIG from
+ * wcs_row_mutate. */
+int wcs_mutation_append(struct wcs_mutation *mutation, const char *family,
+			struct wcs_slice qualifier, struct wcs_slice data, int64_t replaces);
+
+/* Makes a new cell, with the server's timestamp, of the newest value plus delta; values are
+ * 8 bytes, big-endian, two's complement, as in Bigtable. An absent column counts as 0. -EINVAL
+ * (the newest value is not 8 bytes) and -EOVERFLOW from wcs_row_mutate. */
+int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
+			   struct wcs_slice qualifier, int64_t delta);
+
+/*
+ * Applies the mutation to a row. *ts (may be NULL) is the timestamp of the cell that the last
+ * write made, 0 if there was none. -ENOENT: the table or a named family does not exist (deletes
+ * included); -ECANCELED; -EOVERFLOW: a server's timestamp would leave the range; -EINVAL,
+ * -ENAMETOOLONG: the row key. A mutation may be applied again.
+ */
+int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
+		   int64_t *ts);
+
+/*
+ * Deletes all rows of the range. Not atomic across rows, but each row goes whole, and a crash half
+ * way is made good when the store is opened again: a row that the drop reached stays dropped, one
+ * written behind it stays.
+ */
+int wcs_rows_drop(struct wcs_table *table, const struct wcs_range *range);
+
+/* ---- Rows as JSON ------------------------------------------------------------------------ */
+
+/*
+ * A row object in JSON: {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…]}}}; K and Q are text with
+ * %XX for '%', control bytes and what is not UTF-8; "base64" instead of "value" for any bytes; a
+ * cell may be just "text" (the server's timestamp). "delete", "append", "increment" and "if" as
+ * in docs/semantics.md. A line {"table":T} names the table of those that follow.
+ */
+struct wcs_line;
+enum wcs_line_kind { WCS_LINE_ROW, WCS_LINE_TABLE, WCS_LINE_SCHEMA };
+
+/* Parses one line (len bytes without its newline). -EINVAL: fault has the reason. Families are
+ * not looked up here. */
+int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
+void wcs_line_free(struct wcs_line *line);
+enum wcs_line_kind wcs_line_kind(const struct wcs_line *line);
+/* What the line holds; borrowed from it. key.data is NULL where a row object has no key. */
+const char *wcs_line_table(const struct wcs_line *line);
+const struct wcs_schema *wcs_line_schema(const struct wcs_line *line);
+struct wcs_slice wcs_line_key(const struct wcs_line *line);
+struct wcs_mutation *wcs_line_mutation(const struct wcs_line *line);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes a store: whole in a temporary directory beside its place, then renamed into it.
+ *
+ * So whatever fails leaves the place as it was and nothing beside it. A store that is replaced is
+ * locked from before the new one is built until the old one is gone.
+ */
+#include "directory.h"
+#include "table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum store_create_place { STORE_CREATE_MISSING, STORE_CREATE_EMPTY, STORE_CREATE_STORE };
+
+struct store_create {
+	char *path;	  /* where the store goes: absolute, without links */
+	const char *name; /* its last part */
+	int parent;	  /* the directory around it */
+	char *temporary;  /* PATH.XXXXXX */
+	const char *temporary_name;
+	struct directory *old; /* the store that is replaced, locked */
+	enum store_create_place place;
+};
+
+static int store_create_fail(struct wcs_fault *fault, int error, const char *path, const char *what)
+{
+	return wcs_fault_set(fault, directory_error(error), "%s: %s: %s", directory_name(path),
+			     what, strerror(error));
+}
+
+/* The path of something missing: its directory's, resolved, and its name. */
+static char *store_create_join(const char *path)
+{
+	char *copy = strdup(path);
+	char *parent = NULL;
+	char *joined = NULL;
+	char *slash;
+	size_t len;
+
+	if (copy == NULL)
+		return NULL;
+	for (len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = '\0';
+	slash = strrchr(copy, '/');
+	if (slash != NULL)
+		*slash = '\0';
+	parent = realpath(slash == NULL ? "." : slash == copy ? "/" : copy, NULL);
+	if (parent != NULL && asprintf(&joined, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
+				       slash == NULL ? copy : slash + 1) < 0)
+		joined = NULL;
+	free(parent);
+	free(copy);
+	return joined;
+}
+
+static int store_create_resolve(struct store_create *create, const char *path,
+				struct wcs_fault *fault)
+{
+	struct stat st;
+	char *slash;
+	char *parent;
+
+	create->path = realpath(path, NULL);
+	if (create->path == NULL && errno == ENOENT && *path != '\0') {
+		if (lstat(path, &st) == 0)
+			return wcs_fault_set(fault, -EEXIST,
+					     "%s: a symbolic link that leads nowhere",
+					     directory_name(path));
+		create->path = store_create_join(path);
+	}
+	if (create->path == NULL)
+		return store_create_fail(fault, errno, path, "cannot be made");
+	slash = strrchr(create->path, '/');
+	create->name = slash + 1;
+	if (*create->name == '\0')
+		return wcs_fault_set(fault, -EEXIST, "/: the root directory cannot be a store");
+	parent = strndup(create->path, slash == create->path ? 1 : (size_t)(slash - create->path));
+	if (parent == NULL)
+		return store_create_fail(fault, ENOMEM, path, "cannot be made");
+	create->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(parent);
+	if (create->parent < 0)
+		return store_create_fail(fault, errno, path, "the directory around it");
+	return 0;
+}
+
+/* 1: empty; 0: not. */
+static int store_create_is_empty(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+	int others = 0;
+
+	if (dir == NULL) {
+		if (copy >= 0)
+			close(copy);
+		return 0;
+	}
+	while ((entry = readdir(dir)) != NULL)
+		others += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(dir);
+	return others == 0;
+}
+
+/* What is at the path now? -EEXIST: what must not be touched. */
+static int store_create_look(struct store_create *create, bool force, struct wcs_fault *fault)
+{
+	const char *name = directory_name(create->path);
+	int fd = openat(create->parent, create->name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool store;
+	bool empty;
+
+	create->place = STORE_CREATE_MISSING;
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return wcs_fault_set(fault, -EEXIST, "%s: exists and is not a directory", name);
+	if (fd < 0)
+		return store_create_fail(fault, errno, create->path, "cannot be opened");
+	store = directory_has_marker(fd);
+	empty = !store && store_create_is_empty(fd);
+	close(fd);
+	create->place = store ? STORE_CREATE_STORE : STORE_CREATE_EMPTY;
+	if (store && !force)
+		return wcs_fault_set(fault, -EEXIST,
+				     "%s: there is a rowfs store already; it is replaced only by "
+				     "force",
+				     name);
+	if (!store && !empty)
+		return wcs_fault_set(fault, -EEXIST,
+				     "%s: a directory that is neither empty nor a rowfs store",
+				     name);
+	return store ? directory_open(create->path, &create->old, fault) : 0;
+}
+
+static int64_t store_create_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int store_create_engine(const struct store_create *create, const struct wcs_schema *schema,
+			       struct wcs_fault *fault)
+{
+	const struct wcs_backend *backend = &wcs_backend_leveldb;
+	struct wcs_fault inner = {.text = ""};
+	struct wcs_store *store;
+	int rc = backend->create(create->temporary, &inner);
+
+	if (rc == 0)
+		rc = wcs_store_open_backend(backend, create->temporary, NULL, &store, &inner);
+	if (rc != 0)
+		return wcs_fault_set(fault, rc, "%s: cannot be made: %s: %s",
+				     directory_name(create->path), strerror(-rc), inner.text);
+	if (schema != NULL)
+		rc = wcs_schema_apply(store, schema, fault);
+	if (rc == 0) {
+		rc = wcs_store_sync(store);
+		if (rc != 0)
+			store_create_fail(fault, -rc, create->path, "cannot be written");
+	}
+	wcs_store_close(store);
+	return rc;
+}
+
+/* Builds the store in the temporary directory, which exists. */
+static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
+			      struct wcs_fault *fault)
+{
+	struct directory_marker marker = {.created = store_create_now()};
+	int fd = openat(create->parent, create->temporary_name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return store_create_fail(fault, errno, create->path, "cannot be made");
+	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_leveldb.name);
+	rc = directory_fill(fd, &marker);
+	close(fd);
+	if (rc != 0)
+		return store_create_fail(fault, -rc, create->path, "cannot be written");
+	rc = store_create_engine(create, schema, fault);
+	if (rc != 0)
+		return rc;
+	rc = directory_sync(create->parent, create->temporary_name);
+	if (rc != 0)
+		store_create_fail(fault, -rc, create->path, "cannot be made durable");
+	return rc;
+}
+
+/* Puts the built directory into its place; a store that was there is at the temporary name then. */
+static int store_create_rename(const struct store_create *create, struct wcs_fault *fault)
+{
+	unsigned int flags = create->place == STORE_CREATE_MISSING ? RENAME_NOREPLACE
+			     : create->place == STORE_CREATE_STORE ? RENAME_EXCHANGE
+								   : 0;
+
+	if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
+		      flags) == 0)
+		return 0;
+	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
+		return wcs_fault_set(fault, -EEXIST,
+				     "%s: something else appeared there meanwhile; nothing was "
+				     "changed",
+				     directory_name(create->path));
+	if (errno == EBUSY)
+		return wcs_fault_set(fault, -EBUSY,
+				     "%s: a filesystem is mounted there; make the store in a "
+				     "directory below it",
+				     directory_name(create->path));
+	return store_create_fail(fault, errno, create->path, "cannot be put into its place");
+}
+
+static int store_create_finish(const struct store_create *create, struct wcs_fault *fault)
+{
+	int rc;
+
+	if (fsync(create->parent) != 0)
+		return store_create_fail(fault, errno, create->path, "cannot be made durable");
+	if (create->place != STORE_CREATE_STORE)
+		return 0;
+	rc = directory_remove(create->parent, create->temporary_name);
+	if (rc != 0)
+		wcs_fault_set(fault, rc,
+			      "%s: the store is made, but what is left of the old one must be "
+			      "removed by hand: %s",
+			      directory_name(create->temporary), strerror(-rc));
+	return rc;
+}
+
+static int store_create_run(struct store_create *create, const struct wcs_schema *schema,
+			    struct wcs_fault *fault)
+{
+	int rc;
+
+	if (asprintf(&create->temporary, "%s.XXXXXX", create->path) < 0) {
+		create->temporary = NULL;
+		return store_create_fail(fault, ENOMEM, create->path, "cannot be made");
+	}
+	if (mkdtemp(create->temporary) == NULL)
+		return store_create_fail(fault, errno, create->path, "cannot be made");
+	create->temporary_name = strrchr(create->temporary, '/') + 1;
+	rc = store_create_build(create, schema, fault);
+	if (rc == 0)
+		rc = store_create_rename(create, fault);
+	if (rc != 0) {
+		directory_remove(create->parent, create->temporary_name);
+		return rc;
+	}
+	return store_create_finish(create, fault);
+}
+
+int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
+		     struct wcs_fault *fault)
+{
+	struct store_create create = {.parent = -1};
+	int rc = store_create_resolve(&create, path, fault);
+
+	if (rc == 0)
+		rc = store_create_look(&create, force, fault);
+	if (rc == 0)
+		rc = store_create_run(&create, schema, fault);
+	directory_close(create.old);
+	if (create.parent >= 0)
+		close(create.parent);
+	free(create.temporary);
+	free(create.path);
+	return rc;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading: cells, values, keys, scans and listings. Each call checks its arguments, takes the
+ * table's gate and hands on to the engine, which may trust what it gets.
+ *
+ * A range, filter or list of families that nothing can be in never reaches the engine.
+ */
+#include "table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Arguments --------------------------------------------------------------------------- */
+
+static int store_check_cell(struct wcs_slice row, struct wcs_slice qualifier, int64_t ts)
+{
+	int rc = store_check_row(row);
+
+	if (rc == 0)
+		rc = store_check_slice(qualifier, WCS_QUALIFIER_MAX);
+	if (rc == 0 && ts < 0 && ts != WCS_TS_NEWEST)
+		rc = -EINVAL;
+	return rc;
+}
+
+static int store_check_filter(const struct wcs_filter *filter)
+{
+	int rc = store_check_slice(filter->qualifier_from, WCS_QUALIFIER_MAX + 1);
+
+	if (rc == 0)
+		rc = store_check_slice(filter->qualifier_to, WCS_QUALIFIER_MAX + 1);
+	if (rc == 0 &&
+	    (filter->ts_from < 0 || filter->ts_to < 0 || (unsigned int)filter->each > WCS_EACH_ROW))
+		rc = -EINVAL;
+	return rc;
+}
+
+static bool store_scan_is_empty(const struct wcs_range *range, const struct wcs_filter *filter)
+{
+	return store_bounds_empty(range->start, range->end) ||
+	       store_bounds_empty(filter->qualifier_from, filter->qualifier_to) ||
+	       (filter->ts_to != 0 && filter->ts_from >= filter->ts_to) ||
+	       (filter->families != NULL && filter->family_count == 0);
+}
+
+/* ---- Reading cells ----------------------------------------------------------------------- */
+
+/* Enters the table for a call on one of its columns. */
+static int store_enter_column(struct wcs_table *table, const char *family)
+{
+	int rc = table_enter(table);
+
+	if (rc != 0 || store_has_family(table, family))
+		return rc;
+	table_leave(table);
+	return -ENOENT;
+}
+
+int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *family,
+		 struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
+{
+	int rc = store_check_cell(row, qualifier, ts);
+
+	if (rc == 0)
+		rc = store_enter_column(table, family);
+	if (rc != 0)
+		return rc;
+	rc = table->store->backend->cell_get(table->store->db, table->id, row, family, qualifier,
+					     ts, info);
+	table_leave(table);
+	return rc;
+}
+
+int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
+		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
+{
+	int rc = store_check_cell(row, qualifier, ts);
+
+	if (rc == 0)
+		rc = store_enter_column(table, family);
+	if (rc != 0)
+		return rc;
+	rc = table->store->backend->value_open(table->store->db, table->id, row, family, qualifier,
+					       ts, value);
+	table_leave(table);
+	return rc;
+}
+
+const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value)
+{
+	return &value->info;
+}
+
+int wcs_value_read(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	uint64_t rest = offset < value->info.size ? value->info.size - offset : 0;
+	size_t wanted = len < rest ? len : (size_t)rest;
+
+	if (wanted == 0) {
+		*got = 0;
+		return 0;
+	}
+	return value->backend->value_read(value, buf, wanted, offset, got);
+}
+
+void wcs_value_close(struct wcs_value *value)
+{
+	if (value != NULL)
+		value->backend->value_close(value);
+}
+
+int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
+{
+	int rc = store_check_slice(key, WCS_ROW_KEY_MAX);
+
+	if (rc == 0)
+		rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	rc = table->store->backend->key_get(table->store->db, table->id, key, table->delimiter,
+					    info);
+	table_leave(table);
+	return rc;
+}
+
+/* ---- Scans and listings ------------------------------------------------------------------ */
+
+static int store_none_next(struct wcs_scan *scan, struct wcs_cell *cell)
+{
+	(void)scan;
+	(void)cell;
+	return 0;
+}
+
+static int store_none_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
+			   size_t *got)
+{
+	(void)scan;
+	(void)buf;
+	(void)len;
+	(void)offset;
+	(void)got;
+	return -EINVAL;
+}
+
+static void store_none_close(struct wcs_scan *scan)
+{
+	(void)scan;
+}
+
+/* The scan that gives nothing. It has no state, so that all may share it. */
+static const struct wcs_backend store_none_backend = {
+	.name = "none",
+	.scan_next = store_none_next,
+	.scan_read = store_none_read,
+	.scan_close = store_none_close,
+};
+static struct wcs_scan store_none = {.backend = &store_none_backend};
+
+static int store_compare_names(const void *left, const void *right)
+{
+	const char *const *a = left;
+	const char *const *b = right;
+
+	return strcmp(*a, *b);
+}
+
+/* Leaves in names those that are families of the table, sorted, each once. */
+static size_t store_keep_families(const struct wcs_table *table, const char **names, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(names, count, sizeof(*names), store_compare_names);
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && strcmp(names[kept - 1], names[i]) == 0)
+			continue;
+		if (store_has_family(table, names[i]))
+			names[kept++] = names[i];
+	}
+	return kept;
+}
+
+/* The caller has entered the table. */
+static int store_scan_start(struct wcs_table *table, const struct wcs_range *range,
+			    struct wcs_filter filter, struct wcs_scan **scan)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	const char **names = NULL;
+	int rc = 0;
+
+	if (filter.families != NULL && filter.family_count > 0) {
+		names = calloc(filter.family_count, sizeof(*names));
+		if (names == NULL)
+			return -ENOMEM;
+		memcpy(names, filter.families, filter.family_count * sizeof(*names));
+		filter.family_count = store_keep_families(table, names, filter.family_count);
+		filter.families = names;
+	}
+	if (store_scan_is_empty(range, &filter))
+		*scan = &store_none;
+	else
+		rc = backend->scan_open(table->store->db, table->id, range, &filter, scan);
+	free(names);
+	return rc;
+}
+
+int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
+		  const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	int rc = store_check_range(range);
+
+	if (rc == 0)
+		rc = store_check_filter(filter);
+	if (rc == 0)
+		rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	rc = store_scan_start(table, range, *filter, scan);
+	table_leave(table);
+	return rc;
+}
+
+int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
+{
+	return scan->backend->scan_next(scan, cell);
+}
+
+int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	return scan->backend->scan_read(scan, buf, len, offset, got);
+}
+
+void wcs_scan_close(struct wcs_scan *scan)
+{
+	if (scan != NULL)
+		scan->backend->scan_close(scan);
+}
+
+int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
+		  struct wcs_list **list)
+{
+	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
+
+	if (rc == 0 && after != NULL)
+		rc = store_check_slice(*after, WCS_ROW_KEY_MAX);
+	if (rc == 0)
+		rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	rc = table->store->backend->list_open(table->store->db, table->id, prefix, table->delimiter,
+					      after, list);
+	table_leave(table);
+	return rc;
+}
+
+int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
+{
+	return list->backend->list_next(list, segment);
+}
+
+void wcs_list_close(struct wcs_list *list)
+{
+	if (list != NULL)
+		list->backend->list_close(list);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store and its tables in memory. Private to the neutral layer: store*.c, table*.c, family.c,
+ * schema_apply.c.
+ *
+ * Locks, in the order in which they are taken: a table's admin, the store's admin, the store's
+ * lock, a table's gate. The gate is held for reading across each engine call that names the
+ * table, so it must not be taken twice by one thread: a waiting writer would block the second.
+ */
+#ifndef WCS_TABLE_H
+#define WCS_TABLE_H
+
+#include "backend.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct directory;
+
+struct wcs_store {
+	const struct wcs_backend *backend;
+	void *db;
+	struct wcs_options options;  /* log and now are never NULL */
+	struct directory *directory; /* NULL: the store has none around its engine */
+	int64_t created;
+	pthread_mutex_t admin; /* one table is made or removed at a time */
+	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
+	size_t table_count;
+	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
+};
+
+struct table_family {
+	struct wcs_family family; /* never changes; a change puts another in its place */
+	/* Counts the mutations that wrote to it, each when its engine call is over and before
+	 * it leaves the gate. */
+	atomic_uint_fast64_t writes;
+};
+
+struct wcs_table {
+	struct wcs_store *store;
+	uint32_t id;
+	char name[WCS_TABLE_NAME_MAX + 1];
+	int64_t created;
+	atomic_size_t handles; /* the store's own is one of them */
+	pthread_mutex_t admin; /* one change of the table, or one drop, at a time */
+	pthread_rwlock_t gate; /* guards what follows; to change it takes admin too */
+	bool removed;
+	unsigned char delimiter;
+	size_t family_count;
+	struct table_family **families; /* by name */
+};
+
+/* A change of a table's description. */
+struct table_edit {
+	size_t at;		   /* in families */
+	bool removes;		   /* the family at `at` goes */
+	struct table_family *adds; /* comes in its place, or before it; the edit's until made */
+	unsigned char delimiter;
+	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
+};
+
+/* One line to the store's log. */
+void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int64_t store_now(const struct wcs_store *store);
+
+/* Do the bytes have that limit, the form of a row key? -ENAMETOOLONG, -EINVAL. */
+int store_check_slice(struct wcs_slice slice, size_t max);
+int store_check_row(struct wcs_slice row);
+/* A bound may be a byte longer than what it bounds: the longest key with a NUL behind it. */
+int store_check_range(const struct wcs_range *range);
+/* Is nothing in [from, to)? A NULL data of `to`: no upper end. */
+bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to);
+/* The caller has entered the table. */
+bool store_has_family(const struct wcs_table *table, const char *family);
+
+/* Fills the store's tables from its engine. */
+int table_load(struct wcs_store *store);
+/* Releases the store's tables. */
+void table_unload(struct wcs_store *store);
+/* Makes a table as described; its creation time is the present. -EEXIST, -EINVAL, -EMFILE. */
+int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
+/* Is there no cell of the family (NULL: of any)? The caller holds admin. -ENOTEMPTY. */
+int table_check_empty(struct wcs_table *table, const struct table_family *family);
+/* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
+int table_change(struct wcs_table *table, struct table_edit *edit);
+/* May this byte be a delimiter? */
+bool table_delimiter_valid(unsigned char delimiter);
+
+/* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
+int table_enter(struct wcs_table *table);
+void table_leave(struct wcs_table *table);
+/* Takes admin. -ENOENT: the table was removed; admin is not held then. */
+int table_lock(struct wcs_table *table);
+void table_unlock(struct wcs_table *table);
+
+/* Makes a family as described. -EEXIST. */
+int family_make(struct wcs_table *table, const struct wcs_family *family);
+struct table_family *family_new(const struct wcs_family *family);
+void family_free(struct table_family *family);
+/* Where the family is, or would be, among the table's; the caller holds gate or admin. */
+bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *at);
+
+#endif

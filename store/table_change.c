@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes of a table's description: the engine takes the new one first, then memory.
+ *
+ * Whether a family is empty is found by a scan, which may be long, so it runs without the gate.
+ * The family's counter of writes is read before the scan and again with the gate held: where it
+ * is the same, no mutation that the scan may have missed was in between.
+ */
+#include "table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_CHANGE_TRIES 16 /* scans for emptiness before a change gives up */
+
+int table_check_empty(struct wcs_table *table, const struct table_family *family)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	const char *name = family != NULL ? family->family.name : NULL;
+	struct wcs_filter filter = {.each = WCS_EACH_ROW,
+				    .families = family != NULL ? &name : NULL,
+				    .family_count = family != NULL ? 1 : 0};
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = backend->scan_open(table->store->db, table->id, &range, &filter, &scan);
+
+	if (rc != 0)
+		return rc;
+	rc = backend->scan_next(scan, &cell);
+	backend->scan_close(scan);
+	return rc > 0 ? -ENOTEMPTY : rc;
+}
+
+static uint_fast64_t table_change_writes(const struct wcs_table *table,
+					 const struct table_family *family)
+{
+	uint_fast64_t sum = 0;
+
+	if (family != NULL)
+		return atomic_load(&family->writes);
+	for (size_t i = 0; i < table->family_count; i++)
+		sum += atomic_load(&table->families[i]->writes);
+	return sum;
+}
+
+/* The families as they are after the edit: *families and the same as *described, which borrows
+ * their policies. */
+static int table_change_edited(const struct wcs_table *table, const struct table_edit *edit,
+			       struct table_family ***families, struct wcs_table_schema *described)
+{
+	size_t count = table->family_count + (edit->adds != NULL) - edit->removes;
+	struct table_family **next = calloc(count + 1, sizeof(struct table_family *));
+	struct wcs_family *plain = calloc(count + 1, sizeof(*plain));
+	size_t used = 0;
+
+	if (next == NULL || plain == NULL) {
+		free(next);
+		free(plain);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i <= table->family_count; i++) {
+		if (i == edit->at && edit->adds != NULL)
+			next[used++] = edit->adds;
+		if (i < table->family_count && !(i == edit->at && edit->removes))
+			next[used++] = table->families[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		plain[i] = next[i]->family;
+	*families = next;
+	strcpy(described->name, table->name);
+	described->delimiter = edit->delimiter;
+	described->created = table->created;
+	described->family_count = count;
+	described->families = plain;
+	return 0;
+}
+
+/* Puts the description and, when that went well, takes it over; the caller holds the gate. */
+static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
+			      struct table_family **families,
+			      const struct wcs_table_schema *described)
+{
+	struct table_family *gone = edit->removes ? table->families[edit->at] : NULL;
+	int rc = table->store->backend->table_put(table->store->db, &table->id, described);
+
+	if (rc != 0)
+		return rc;
+	free(table->families);
+	family_free(gone);
+	table->families = families;
+	table->family_count = described->family_count;
+	table->delimiter = edit->delimiter;
+	edit->adds = NULL;
+	return 0;
+}
+
+int table_change(struct wcs_table *table, struct table_edit *edit)
+{
+	const struct table_family *watched = edit->removes ? table->families[edit->at] : NULL;
+	struct wcs_table_schema described = {.family_count = 0};
+	struct table_family **families;
+	int rc = table_change_edited(table, edit, &families, &described);
+
+	if (rc != 0)
+		return rc;
+	rc = -EBUSY;
+	for (int tries = 0; rc == -EBUSY && tries < TABLE_CHANGE_TRIES; tries++) {
+		uint_fast64_t before = table_change_writes(table, watched);
+		int empty = edit->needs_empty ? table_check_empty(table, watched) : 0;
+
+		if (empty != 0) {
+			rc = empty;
+			break;
+		}
+		pthread_rwlock_wrlock(&table->gate);
+		if (!edit->needs_empty || table_change_writes(table, watched) == before)
+			rc = table_change_adopt(table, edit, families, &described);
+		pthread_rwlock_unlock(&table->gate);
+	}
+	free(described.families);
+	if (rc != 0)
+		free(families);
+	return rc;
+}
+
+bool table_delimiter_valid(unsigned char delimiter)
+{
+	return delimiter > 0 && delimiter < 0x80 && delimiter != '/' && delimiter != '%' &&
+	       delimiter != '.';
+}
+
+int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
+{
+	struct table_edit edit = {.delimiter = delimiter, .needs_empty = true};
+	int rc;
+
+	if (!table_delimiter_valid(delimiter))
+		return -EINVAL;
+	rc = table_lock(table);
+	if (rc != 0)
+		return rc;
+	if (delimiter != table->delimiter)
+		rc = table_change(table, &edit);
+	table_unlock(table);
+	return rc;
+}

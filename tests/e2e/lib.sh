@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# What every end-to-end test sources: checks, stores and mounts that clean up after themselves.
+#
+#   . "$(dirname "$0")/lib.sh"
+#   make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+#   mount_store "$TMP/s" "$TMP/m" -o strict
+#   check "a row can be made" mkdir "$TMP/m/t/row"
+#   check_eq "its value" 1 "$(cat "$TMP/m/t/row/f/q")"
+#   fail_with "no such family" 1 'not permitted' mkdir "$TMP/m/t/row/f/x"
+#   finish
+#
+# A check prints "ok NAME" or "not ok NAME: why" and never ends the test; what a test cannot go on
+# without (a store, a mount) ends it. Whatever way the test ends, its mounts are undone, the
+# processes that it started are gone and $TMP is removed.
+#
+#   BUILD   the programs' directory (environment; default: build/ of this repository)
+#   TMP     a directory of the test's own
+#   CHECKS, FAILED   how many checks ran, and failed
+
+set -u
+export LC_ALL=C.UTF-8 TZ=UTC0
+umask 022
+
+LIB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BUILD=$(cd "${BUILD:-$LIB_DIR/../../build}" 2>/dev/null && pwd) || {
+	echo "not ok setup: there are no programs in ${BUILD:-build/}"
+	exit 1
+}
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-e2e.XXXXXX") || exit 1
+CHECKS=0
+FAILED=0
+LIB_MOUNTS=()           # mountpoints, in the order in which they were mounted
+declare -A LIB_MOUNT_PID # mountpoint -> pid of the process that serves it, if we are its parent
+declare -A LIB_MOUNT_LOG # mountpoint -> file with its stderr
+LIB_PIDS=()             # other processes
+LIB_PATIENCE=${LIB_PATIENCE:-10} # seconds for an unmount, and for the process behind it to end
+LIB_SANITIZER='ERROR: (Address|Leak)Sanitizer|runtime error:'
+
+trap lib_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# ok NAME: a check passed.
+ok() {
+	CHECKS=$((CHECKS + 1))
+	printf 'ok %s\n' "$1"
+}
+
+# not_ok NAME WHY: a check failed.
+not_ok() {
+	CHECKS=$((CHECKS + 1))
+	FAILED=$((FAILED + 1))
+	printf 'not ok %s: %s\n' "$1" "$2"
+}
+
+# die WHY: ends the test, failed.
+die() {
+	not_ok "${0##*/}" "$1"
+	exit 1
+}
+
+# skip WHY: ends the test, skipped.
+skip() {
+	printf 'skip: %s\n' "$1"
+	exit 77
+}
+
+# check NAME COMMAND…: the command succeeds.
+check() {
+	local name=$1 status=0
+	shift
+	"$@" >"$TMP/.check" 2>&1 || status=$?
+	if ((status != 0)); then
+		not_ok "$name" "exit $status: $(lib_tail "$TMP/.check")"
+	elif grep -qE "$LIB_SANITIZER" "$TMP/.check"; then
+		not_ok "$name" "$(cat "$TMP/.check")"
+	else
+		ok "$name"
+	fi
+}
+
+# check_eq NAME EXPECTED ACTUAL
+check_eq() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "expected $(lib_quote "$2"), got $(lib_quote "$3")"
+	fi
+}
+
+# fail_with NAME STATUS REGEX COMMAND…: the command exits with STATUS ("-": any but 0), and its
+# stderr matches the extended regular expression.
+fail_with() {
+	local name=$1 want=$2 regex=$3 status=0
+	shift 3
+	"$@" >"$TMP/.out" 2>"$TMP/.check" || status=$?
+	if grep -qE "$LIB_SANITIZER" "$TMP/.check"; then
+		not_ok "$name" "$(cat "$TMP/.check")"
+	elif ((status == 0)) || [ "$want" != - ] && [ "$want" != "$status" ]; then
+		not_ok "$name" "exit $status, not $want: $(lib_tail "$TMP/.check")"
+	elif ! grep -qE -- "$regex" "$TMP/.check"; then
+		not_ok "$name" "stderr has no /$regex/: $(lib_tail "$TMP/.check")"
+	else
+		ok "$name"
+	fi
+}
+
+# need_fuse: in CI a machine without FUSE is a fault, elsewhere a reason to skip.
+need_fuse() {
+	[ -e /dev/fuse ] && return
+	[ "${CI:-}" = true ] && die "there is no /dev/fuse"
+	skip "there is no /dev/fuse"
+}
+
+# make_store STORE [SCHEMA]: makes a store; SCHEMA is JSON.
+make_store() {
+	local arguments=("$1")
+	if [ $# -gt 1 ]; then
+		printf '%s\n' "$2" >"$TMP/.schema.json"
+		arguments=(--schema "$TMP/.schema.json" "$1")
+	fi
+	"$BUILD/mkfs.rowfs" "${arguments[@]}" >"$TMP/.check" 2>&1 ||
+		die "mkfs.rowfs failed: $(lib_tail "$TMP/.check")"
+}
+
+# mount_store STORE MOUNTPOINT [OPTION…]: mounts, in the foreground of a process of ours, so that
+# its log can be looked at: mount_log MOUNTPOINT prints the file's name.
+mount_store() {
+	local store=$1 mountpoint=$2 log pid
+	shift 2
+	need_fuse
+	mkdir -p "$mountpoint" || die "cannot make $mountpoint"
+	mountpoint=$(realpath "$mountpoint")
+	log=$TMP/${mountpoint##*/}.log
+	"$BUILD/rowfs" -f "$@" "$store" "$mountpoint" </dev/null >"$log" 2>&1 &
+	pid=$!
+	LIB_MOUNTS+=("$mountpoint")
+	LIB_MOUNT_PID[$mountpoint]=$pid
+	LIB_MOUNT_LOG[$mountpoint]=$log
+	for ((i = 0; i < 600; i++)); do
+		lib_mounted "$mountpoint" && return
+		lib_alive "$pid" || break
+		sleep 0.05
+	done
+	lib_end "$pid" 0
+	wait "$pid"
+	lib_mounted "$mountpoint" || lib_forget "$mountpoint"
+	die "rowfs did not mount: $(lib_tail "$log")"
+}
+
+# track_mount MOUNTPOINT: undo this mount too when the test ends (one not made by mount_store).
+track_mount() {
+	LIB_MOUNTS+=("$(realpath -s "$1")")
+}
+
+# track_pid PID: end this process too when the test ends.
+track_pid() {
+	LIB_PIDS+=("$1")
+}
+
+# mount_pid MOUNTPOINT, mount_log MOUNTPOINT: of what mount_store mounted.
+mount_pid() {
+	printf '%s\n' "${LIB_MOUNT_PID[$(realpath -s "$1")]-}"
+}
+mount_log() {
+	printf '%s\n' "${LIB_MOUNT_LOG[$(realpath -s "$1")]-}"
+}
+
+# unmount_store MOUNTPOINT: unmounts. What is wrong on the way is a failed check: the mount cannot
+# be undone, the process does not end in time with status 0, a sanitizer reported something.
+unmount_store() {
+	local mountpoint
+	mountpoint=$(realpath -s "$1")
+	for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
+		lib_mounted "$mountpoint" || break
+		fusermount3 -u "$mountpoint" 2>"$TMP/.unmount" && break
+		sleep 0.05
+	done
+	if lib_mounted "$mountpoint"; then
+		not_ok "unmount $mountpoint" "$(lib_tail "$TMP/.unmount")"
+		lib_unmount_anyway "$mountpoint"
+	fi
+	lib_served "$mountpoint"
+	lib_forget "$mountpoint"
+}
+
+# finish: ends the test: passed where checks ran and none failed. What is still mounted is
+# unmounted, and that counts as well.
+finish() {
+	((CHECKS > 0)) || die "no check ran"
+	exit $((FAILED > 0))
+}
+
+# ---- Private -------------------------------------------------------------------------------
+
+lib_tail() {
+	tail -n 5 "$1" 2>/dev/null | tr '\n' ' '
+}
+
+lib_quote() {
+	local text=$1
+	((${#text} <= 500)) || text="${text:0:500}…"
+	printf '%q' "$text"
+}
+
+lib_alive() {
+	[ -e "/proc/$1/stat" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+}
+
+# Prints the places of the mount table, as they are.
+lib_mount_table() {
+	local place
+	while read -r _ place _; do
+		printf '%b\n' "$place"
+	done </proc/self/mounts
+}
+
+lib_mounted() {
+	lib_mount_table | grep -qxF -- "$1"
+}
+
+lib_unmount_anyway() {
+	fusermount3 -u -z "$1" 2>/dev/null || umount -l "$1" 2>/dev/null
+}
+
+# Waits for a process to end, at most so many seconds; then kills it. Status 1: had to be killed.
+lib_end() {
+	local pid=$1
+	for ((i = $2 * 20; i > 0; i--)); do
+		lib_alive "$pid" || return 0
+		sleep 0.05
+	done
+	kill -KILL "$pid" 2>/dev/null
+	return 1
+}
+
+# Checks how the process behind a mount ended.
+lib_served() {
+	local mountpoint=$1 status=0
+	local pid=${LIB_MOUNT_PID[$mountpoint]-} log=${LIB_MOUNT_LOG[$mountpoint]-}
+	[ -n "$pid" ] || return 0
+	if ! lib_end "$pid" "$LIB_PATIENCE"; then
+		not_ok "rowfs on $mountpoint" "did not end within $LIB_PATIENCE s after it was unmounted"
+		wait "$pid" 2>/dev/null
+		return 0
+	fi
+	wait "$pid" 2>/dev/null || status=$?
+	if grep -qE "$LIB_SANITIZER" "$log"; then
+		not_ok "rowfs on $mountpoint" "a sanitizer's report"
+		cat "$log"
+	elif ((status != 0)); then
+		not_ok "rowfs on $mountpoint" "exit $status: $(lib_tail "$log")"
+	fi
+}
+
+lib_forget() {
+	local rest=() place
+	for place in "${LIB_MOUNTS[@]}"; do
+		[ "$place" = "$1" ] || rest+=("$place")
+	done
+	LIB_MOUNTS=("${rest[@]}")
+	unset "LIB_MOUNT_PID[$1]" "LIB_MOUNT_LOG[$1]"
+}
+
+lib_exit() {
+	local status=$? place
+	trap '' INT TERM
+	cd / || status=1
+	while ((${#LIB_MOUNTS[@]} > 0)); do
+		unmount_store "${LIB_MOUNTS[-1]}"
+	done
+	for pid in "${LIB_PIDS[@]}"; do
+		lib_alive "$pid" && kill -TERM "$pid" 2>/dev/null
+	done
+	for pid in "${LIB_PIDS[@]}"; do
+		lib_end "$pid" 5
+	done
+	while read -r place; do
+		[[ $place == "$TMP"/* ]] && lib_unmount_anyway "$place"
+	done < <(lib_mount_table | tac)
+	rm -rf --one-file-system -- "$TMP"
+	((status == 0 && FAILED > 0)) && status=1
+	exit "$status"
+}

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Cells as files: what stat says of them, what reading gives while others write, and histories.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+
+# attr FORMAT PATH…: what stat says.
+attr() {
+	stat -c "$@"
+}
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
+}
+
+# line WORD…: the words, a line each.
+line() {
+	printf '%s\n' "$@"
+}
+
+text() {
+	head -c "$1" /dev/zero | tr '\0' x
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"u":{}}}'
+{
+	echo '{"table":"t"}'
+	printf '{"key":"row","families":{"f":{"time":[%s,%s,%s,%s],"base64":[{"ts":9,"base64":"AP/+"}]' \
+		'{"ts":1700000000123456,"value":"newest"}' '{"ts":1699999990000001,"value":"older"}' \
+		'{"ts":1,"value":"one"}' '{"ts":0,"value":"zero"}'
+	for size in 0 1 511 512 513 4095 4096 4097 65535 65536 65537 1048576; do
+		printf ',"s%d":[{"ts":%d,"value":"%s"}]' "$size" $((size + 1)) "$(text "$size")"
+	done
+	printf ',"zero":[{"ts":0,"value":"z"}],"max":[{"ts":9223372036854775807,"value":"m"}]'
+	printf ',"year2100":[{"ts":4102444800999999,"value":"y"}],"over":[{"ts":2,"value":"first"}]'
+	printf '},"g":{"time":[{"ts":1700000000123456,"value":"g"}]}}}\n'
+} >"$TMP/rows"
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
+mount_store "$TMP/s" "$m"
+
+# ---- Size and times --------------------------------------------------------------------------
+
+for size in 0 1 511 512 513 4095 4096 4097 65535 65536 65537 1048576; do
+	check_eq "a value of $size bytes: size, blocks" "$size $(((size + 511) / 512))" \
+		"$(attr '%s %b' "$f/s$size")"
+	check_eq "and its cell's" "$size $(((size + 511) / 512))" \
+		"$(attr '%s %b' "$f/s$size@/$((size + 1))")"
+	check "and its bytes" cmp <(text "$size") "$f/s$size"
+done
+check_eq "any bytes" '\0 377 376' "$(od -An -c "$f/base64" | tr -s ' ' | sed 's/^ //')"
+check_eq "wc -c" 1048576 "$(wc -c <"$f/s1048576")"
+check_eq "du counts the blocks" 1048576 "$(du -B1 "$f/s1048576" | cut -f 1)"
+check_eq "du --apparent-size counts bytes" 513 "$(du -b "$f/s513" | cut -f 1)"
+
+# times NAME SECONDS.MICROSECONDS PATH: all three times.
+times() {
+	check_eq "$1" "$2 $2 $2" "$(attr '%.6X %.6Y %.6Z' "$3")"
+}
+times "the newest cell's timestamp is q's time" 1700000000.123456 "$f/time"
+times "a cell's timestamp is its time" 1700000000.123456 "$f/time@/1700000000123456"
+times "an older one's" 1699999990.000001 "$f/time@/1699999990000001"
+times "a microsecond after 1970" 0.000001 "$f/time@/1"
+times "1970 itself" 0.000000 "$f/time@/0"
+times "1970 as the newest" 0.000000 "$f/zero"
+times "the next century" 4102444800.999999 "$f/year2100"
+check_eq "no nanoseconds are made up" 123456000 "$(attr %.9Y "$f/time" | cut -d . -f 2)"
+times "the last timestamp of all" 9223372036854.775807 "$f/max@/9223372036854775807"
+check_eq "cells newest first" "$(line 1700000000123456 1699999990000001 1 0)" \
+	"$(entries "$f/time@")"
+check_eq "each its own value" "newest older one zero" "$(cd "$f/time@" && printf '%s %s %s %s' \
+	"$(cat 1700000000123456)" "$(cat 1699999990000001)" "$(cat 1)" "$(cat 0)")"
+check_eq "q is the newest" newest "$(cat "$f/time")"
+for name in 2 01 00 +1 -1 ' 1' 1x 0x1 9223372036854775808 18446744073709551617 ''$'\u0661'; do
+	fail_with "no cell is called '$name'" - 'No such file' stat "$f/time@/$name"
+done
+fail_with "no history of a column that is missing" - 'No such file' stat "$f/none@"
+fail_with "nor of a history" - 'No such file' stat "$f/time@@"
+fail_with "a cell is no directory" - 'Not a directory' stat "$f/time@/1/x"
+
+# ---- Modes, owners, links, inodes ------------------------------------------------------------
+
+check_eq "a column is 0644, regular, with 2 links" "644 regular file 2" "$(attr '%a %F %h' "$f/time")"
+check_eq "a cell has 1" "644 regular file 1" "$(attr '%a %F %h' "$f/time@/1")"
+check_eq "directories are 0755 with 1 link" "755 directory 1" \
+	"$(attr '%a %F %h' "$m" "$m/t" "$m/t/row" "$f" "$f/time@" "$m/.versions" "$m/.rowfs" \
+		"$m/t/.families" | sort -u)"
+check_eq "who mounted owns everything" "$(id -u) $(id -g)" \
+	"$(attr '%u %g' "$m" "$m/t" "$m/t/row" "$f" "$f/time" "$f/time@" "$f/time@/1" | sort -u)"
+check_eq "a table's time is its directories'" 1 \
+	"$(attr '%.9X %.9Y %.9Z' "$m/t" "$m/t/row" "$f" "$f/time@" "$m/.versions/t" | tr ' ' '\n' |
+		sort -u | wc -l)"
+age=$(($(date +%s) - $(attr %Y "$m/t")))
+check "the table was made just now" test "$age" -ge 0 -a "$age" -lt 120
+check "and the store not later" test "$(attr %Y "$m")" -le "$(attr %Y "$m/t")"
+
+inodes() {
+	(cd "$m" && find . .versions -printf '%i %.10T@ %p\n' | sort -k 3)
+}
+inodes >"$TMP/inodes"
+check_eq "q, each of its cells and the others have inodes of their own" "" \
+	"$(for path in "$f"/* "$f"/time@/* "$f"/time@ "$m/t/row/g/time" "$m/t/row/g" "$f" "$m/t/row" \
+		"$m/t" "$m/u" "$m"; do attr %i "$path"; done | sort | uniq -d)"
+check_eq "readdir gives the same inodes" "$(attr '%i %n' "$f"/* | sed "s,$f/,," | sort)" \
+	"$(find "$f" -mindepth 1 -printf '%i %f\n' | sort)"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+inodes >"$TMP/again"
+check "inodes and times are the same in the next mount" cmp "$TMP/inodes" "$TMP/again"
+
+check "chmod is accepted" chmod 600 "$f/time"
+check "and ignored" test "$(attr %a "$f/time")" = 644
+check "chmod of a directory is accepted" chmod 700 "$m/t/row"
+check "and ignored" test "$(attr %a "$m/t/row")" = 755
+if [ "$(id -u)" = 0 ]; then
+	check "chown is accepted" chown 12:34 "$f/time" "$m/t/row"
+	check_eq "and ignored" "0 0" "$(attr '%u %g' "$f/time")"
+fi
+check_eq "neither makes a version" 4 "$(entries "$f/time@" | wc -l)"
+check "a directory's times can be set" touch -d @5 "$m/t/row" "$m/t" "$m"
+check "and are ignored" test "$(attr %Y "$m/t/row")" != 5
+
+# ---- Reading while others write --------------------------------------------------------------
+
+exec 3<"$f/over"
+echo new >"$f/over"
+check_eq "an open file is the value that it was" first "$(cat <&3)"
+check_eq "a new one is the newest" new "$(cat "$f/over")"
+exec 3<&-
+exec 3<"$f/over"
+rm "$f/over"
+check_eq "also when the column is removed" new "$(cat <&3)"
+exec 3<&-
+fail_with "which is then gone" - 'No such file' cat "$f/over"
+
+head -c 5242880 /dev/urandom >"$TMP/large1"
+head -c 5242880 /dev/urandom >"$TMP/large2"
+cp "$TMP/large1" "$f/large"
+exec 3<"$f/large"
+head -c 100000 <&3 >"$TMP/read"
+cp "$TMP/large2" "$f/large"
+check_eq "a large value has two versions now" 2 "$(entries "$f/large@" | wc -l)"
+cat <&3 >>"$TMP/read"
+exec 3<&-
+check "a large value half read is not mixed with the next" cmp "$TMP/large1" "$TMP/read"
+check "which is read whole" cmp "$TMP/large2" "$f/large"
+old=$(entries "$f/large@" | tail -n 1)
+exec 3<"$f/large@/$old"
+head -c 100000 <&3 >"$TMP/read"
+cp "$TMP/large2" "$f/large@/$old"
+cat <&3 >>"$TMP/read"
+exec 3<&-
+check "nor is a cell that is set anew" cmp "$TMP/large1" "$TMP/read"
+check "which is the new one then" cmp "$TMP/large2" "$f/large@/$old"
+cp "$TMP/large1" "$f/large"
+exec 3<"$f/large"
+head -c 100000 <&3 >"$TMP/read"
+rm "$f/large"
+cat <&3 >>"$TMP/read"
+exec 3<&-
+check "a large value is read to its end when it is removed" cmp "$TMP/large1" "$TMP/read"
+
+echo a >"$f/size"
+check_eq "a size" 2 "$(attr %s "$f/size")"
+echo abc >"$f/size"
+check_eq "follows the newest version" 4 "$(attr %s "$f/size")"
+check_eq "and it is read to its end" abc "$(cat "$f/size")"
+before=$(attr %.6Y "$f/size")
+echo abcd >"$f/size"
+check "its time moves on" test "$(attr %.6Y "$f/size" | tr -d .)" -gt "${before/./}"
+check_eq "its history has them all" 3 "$(entries "$f/size@" | wc -l)"
+check_eq "by their times" "$(attr %.6Y "$f/size" | tr -d .)" "$(entries "$f/size@" | head -n 1)"
+ino=$(attr %i "$f/size")
+echo abcde >"$f/size"
+check_eq "its inode stays" "$ino" "$(attr %i "$f/size")"
+
+# Each value is one digit 5,000 times: a reader that sees two digits saw half a value.
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	head -c 5000 /dev/zero | tr '\0' "$i" >"$TMP/digit$i"
+done
+cp "$TMP/digit0" "$f/race"
+(for ((i = 0; i < 200; i++)); do cat "$TMP/digit$((i % 10))" >"$f/race"; done) &
+writer=$!
+track_pid "$writer"
+bad=0
+reads=0
+while kill -0 "$writer" 2>/dev/null; do
+	value=$(cat "$f/race")
+	[ "$value" = "$(cat "$TMP/digit${value:0:1}")" ] || bad=$((bad + 1))
+	reads=$((reads + 1))
+done
+wait "$writer"
+check "readers met the writer" test "$reads" -gt 5
+check_eq "no reader saw half a value, or none" 0 "$bad"
+check_eq "each write was one version" 201 "$(entries "$f/race@" | wc -l)"
+
+# ---- Options ---------------------------------------------------------------------------------
+
+unmount_store "$m"
+mount_store "$TMP/s" "$m" -o strict
+fail_with "strict: chmod is refused" - 'Operation not permitted' chmod 600 "$f/time"
+fail_with "strict: of a directory as well" - 'Operation not permitted' chmod 700 "$m/t/row"
+if [ "$(id -u)" = 0 ]; then
+	fail_with "strict: chown is refused" - 'Operation not permitted' chown 12:34 "$f/time"
+fi
+check "strict: writing is not" bash -c "echo x >'$f/strict'"
+unmount_store "$m"
+mount_store "$TMP/s" "$m" -o uid=1234,gid=5678,umask=027
+check_eq "uid, gid, umask: of files" "1234 5678 640" "$(attr '%u %g %a' "$f/time")"
+check_eq "of cells" "1234 5678 640" "$(attr '%u %g %a' "$f/time@/1")"
+check_eq "of directories" "1234 5678 750" \
+	"$(attr '%u %g %a' "$m" "$m/t" "$m/t/row" "$f" "$f/time@" | sort -u)"
+check "errors is 0600 whatever the umask" test "$(attr %a "$m/.rowfs/errors")" = 600
+
+finish

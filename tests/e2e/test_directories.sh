@@ -1,0 +1,254 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Directories: which can be made and removed where, what is left in memory of what was emptied, and
+# what is refused.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+t=$m/t
+
+# entries DIRECTORY: what it lists.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort
+}
+
+# has NAME DIRECTORY ENTRY…: it lists these and nothing else.
+has() {
+	local name=$1 directory=$2
+	shift 2
+	check_eq "$name" "$( (($# == 0)) || printf '%s\n' "$@" | sort)" "$(entries "$directory")"
+}
+
+# none NAME PATH: it does not exist.
+none() {
+	fail_with "$1" - 'No such file' stat "$2"
+}
+
+# refused NAME COMMAND…: EPERM.
+refused() {
+	local name=$1
+	shift
+	fail_with "$name" - 'Operation not permitted' "$@"
+}
+
+# put PATH TEXT: writes the text and a newline.
+put() {
+	echo "$2" >"$1"
+}
+
+# remount: everything that lives in memory is gone afterwards.
+remount() {
+	unmount_store "$m"
+	mount_store "$TMP/s" "$m"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"gone":{}}}'
+mount_store "$TMP/s" "$m"
+
+# ---- Tables ----------------------------------------------------------------------------------
+
+check "mkdir makes a table" mkdir "$m/made"
+has "which is empty" "$m/made"
+check_eq "its delimiter is #" '#' "$(cat "$m/made/.delimiter")"
+has "and it has no families" "$m/made/.families"
+check "rmdir removes a table" rmdir "$m/gone"
+none "then it is gone" "$m/gone"
+fail_with "twice is no table" - 'File exists' mkdir "$m/made"
+for name in -x .x 'a b' a/ 'a#' é a@ "$(printf '%051d' 0)"; do
+	[[ $name == */ ]] && continue
+	fail_with "no table is called '$name'" - 'Invalid argument|Operation not permitted' \
+		mkdir -- "$m/$name"
+done
+for name in _ 0 A.b-c_d "$(printf '%050d' 0)"; do
+	check "a table may be called '$name'" mkdir "$m/$name"
+done
+rmdir "$m/_" "$m/0" "$m/A.b-c_d" "$m/$(printf '%050d' 0)"
+mkdir "$m/made/.families/f"
+fail_with "rmdir of a table with a family" - 'not empty' rmdir "$m/made"
+mkdir -p "$m/made/r/f"
+put "$m/made/r/f/q" x
+fail_with "rmdir of a table with a row" - 'not empty' rmdir "$m/made"
+fail_with "rm -r of a table that has a family" - 'not empty' rm -r "$m/made"
+has "it removes the rows and leaves the table" "$m" made t
+has "with its families" "$m/made/.families" f
+rmdir "$m/made/.families/f"
+check "without it the table goes" rmdir "$m/made"
+refused "no file next to the tables" put "$m/file" x
+mkdir "$m/kept"
+remount
+has "tables outlive the mount" "$m" kept t
+rmdir "$m/kept"
+check "a table may be made again" mkdir "$m/gone"
+rmdir "$m/gone"
+
+# ---- Prefixes and families -------------------------------------------------------------------
+
+check "mkdir of a prefix" mkdir "$t/a"
+has "it is listed" "$t" a
+has "and empty" "$t/a"
+check "mkdir -p of a row and its family" mkdir -p "$t/b/c/f"
+has "they are listed" "$t" a b
+has "on the way as well" "$t/b" c
+has "the family too" "$t/b/c" f
+fail_with "a second mkdir" - 'File exists' mkdir "$t/a"
+fail_with "a family made twice" - 'File exists' mkdir "$t/b/c/f"
+fail_with "mkdir where nothing is" - 'No such file' mkdir "$t/nowhere/x"
+check "mkdir -p of what is there" mkdir -p "$t/b/c/f"
+put "$t/b/c/f/q" x
+check "they hold a row" test "$(cat "$t/b/c/f/q")" = x
+fail_with "rmdir of a prefix with a row" - 'not empty' rmdir "$t/b"
+fail_with "of the row" - 'not empty' rmdir "$t/b/c"
+fail_with "of its family" - 'not empty' rmdir "$t/b/c/f"
+check "mkdir of another family" mkdir "$t/b/c/g"
+check "rmdir of it while it is empty" rmdir "$t/b/c/g"
+none "it is gone" "$t/b/c/g"
+none "a family that the row has no cell of" "$t/b/c/g"
+fail_with "a row needs not its parents: rmdir above" - 'not empty' rmdir "$t/b"
+check "rmdir of an empty prefix" rmdir "$t/a"
+none "it is gone" "$t/a"
+fail_with "rmdir of what is not there" - 'No such file' rmdir "$t/a"
+fail_with "rmdir of a column" - 'Not a directory' rmdir "$t/b/c/f/q"
+fail_with "rm of a directory" - 'Is a directory' rm "$t/b/c"
+mkdir -p "$t/a/empty" "$t/b/c/g" "$t/b/c/f/h@"
+remount
+has "empty directories end with the mount" "$t" b
+has "of families as well" "$t/b/c" f
+none "of histories as well" "$t/b/c/f/h@"
+fail_with "a family directly below a table: not made" - 'Invalid argument' mkdir "$t/f"
+none "nor found" "$t/f"
+
+# ---- What goes where -------------------------------------------------------------------------
+
+refused "no file in a table" put "$t/file" x
+refused "no file in a prefix" put "$t/b/file" x
+refused "no file in a row" put "$t/b/c/file" x
+refused "no file where a family does not exist" bash -c "mkdir -p '$t/b/c/nofamily' &&
+	echo x >'$t/b/c/nofamily/q'"
+check "errors says which families there are" bash -c "tail -n 1 '$m/.rowfs/errors' |
+	grep -E 'nofamily.*\bf\b.*\bg\b'"
+rmdir "$t/b/c/nofamily" 2>/dev/null
+refused "no directory in a family" mkdir "$t/b/c/f/directory"
+refused "no directory in a history" mkdir "$t/b/c/f/q@/5"
+fail_with "nor of another name" - 'Operation not permitted|Invalid argument' \
+	mkdir "$t/b/c/f/q@/directory"
+refused "no hard link" ln "$t/b/c/f/q" "$t/b/c/f/link"
+refused "no hard link of a cell" ln "$t/b/c/f/q@/$(ls "$t/b/c/f/q@")" "$t/b/c/f/link"
+refused "no symbolic link" ln -s q "$t/b/c/f/link"
+refused "no symbolic link in a prefix" ln -s b "$t/link"
+refused "no FIFO" mkfifo "$t/b/c/f/fifo"
+refused "no socket" perl -e 'use Socket; socket my $s, AF_UNIX, SOCK_STREAM, 0 or die;
+	chdir $ARGV[0] or die; bind $s, sockaddr_un("socket") or die "$!\n"' "$t/b/c/f"
+if [ "$(id -u)" = 0 ]; then
+	refused "no device" mknod "$t/b/c/f/null" c 1 3
+fi
+has "none of them left anything" "$t/b/c/f" q
+has "nor elsewhere" "$t" b
+fail_with "mkdir of a column's name" - 'File exists' mkdir "$t/b/c/f/q"
+
+# ---- Histories -------------------------------------------------------------------------------
+
+check "a history directory can be made" mkdir "$t/b/c/f/new@"
+check "it is there" test -d "$t/b/c/f/new@"
+has "but not listed" "$t/b/c/f" q
+check "/.versions lists it" grep -qx new@ <(entries "$m/.versions/t/b/c/f")
+check "and removed" rmdir "$t/b/c/f/new@"
+none "then it is gone" "$t/b/c/f/new@"
+fail_with "one that holds a cell stays" - 'not empty' rmdir "$t/b/c/f/q@"
+mkdir -p "$t/h/f"
+put "$t/h/f/q" x
+rm "$t/h/f/q@"/*
+none "a column without a cell is gone" "$t/h/f/q"
+check "an emptied history does not keep its family" rmdir "$t/h/f"
+check "nor the row" rmdir "$t/h"
+
+# ---- rm -r -----------------------------------------------------------------------------------
+
+# rows: some, at several depths.
+rows() {
+	local row
+	for row in x/1 x/1/2 x/1/2/3 x/4 x/% x/%25/5; do
+		mkdir -p "$1/$row/f" "$1/$row/g"
+		put "$1/$row/f/p" "$row"
+		put "$1/$row/f/q" "$row"
+		put "$1/$row/f/q" "$row, again"
+		put "$1/$row/g/%" "$row"
+	done
+}
+rows "$t"
+check_eq "find meets each column once" 18 "$(find "$t/x" -type f | wc -l)"
+check_eq "and each cell in /.versions" 24 "$(find "$m/.versions/t/x" -type f | wc -l)"
+check "rm of the last column of a row" rm "$t/x/4/f/p" "$t/x/4/f/q" "$t/x/4/g/%"
+has "leaves its directories" "$t/x/4" f g
+has "empty" "$t/x/4/f"
+check "until rmdir" rmdir "$t/x/4/f" "$t/x/4/g" "$t/x/4"
+none "then they are gone" "$t/x/4"
+check "rm -r of a row with rows below it" rm -r "$t/x/1"
+none "all are gone" "$t/x/1"
+has "the others are not" "$t/x" % %25
+check "rm -r of a prefix" rm -r "$t/x"
+has "the table is as before" "$t" b
+mkdir -p "$m/.versions/t/x/1/2/f/q@" "$m/.versions/t/x/3/g/%@"
+put "$m/.versions/t/x/1/2/f/q@/5" five
+put "$m/.versions/t/x/1/2/f/q@/6" six
+put "$m/.versions/t/x/3/g/%@/0" zero
+check_eq "rows are made through /.versions as well" "$(printf 'six\nzero')" \
+	"$(cat "$t/x/1/2/f/q" "$t/x/3/g/%")"
+check "rm -r through /.versions" rm -r "$m/.versions/t/x"
+none "it takes all" "$t/x"
+rows "$t"
+find "$t/x" -depth -delete
+check_eq "find -delete" "" "$(entries "$t" | grep -x x)"
+rows "$t"
+(cd "$t/x/1" && rm -rf ./*)
+has "rm -r of what is in the current directory" "$t/x/1"
+check "leaves it to rmdir" rmdir "$t/x/1"
+rm -r "$t/x"
+rows "$t"
+find "$t/x" -type f -delete
+check_eq "removing the files alone leaves the directories" 20 "$(find "$t/x" | wc -l)"
+remount
+has "until the mount ends" "$t" b
+check "rm -r of all rows" bash -c "rm -r '$t'/*"
+has "leaves the table empty" "$t"
+
+# ---- Trees in and out ------------------------------------------------------------------------
+
+mkdir "$TMP/in"
+for row in a a/b a/b/c z/%; do
+	mkdir -p "$TMP/in/$row/f" "$TMP/in/$row/g"
+	seq "${#row}" 50 >"$TMP/in/$row/f/numbers"
+	head -c 10000 /dev/urandom >"$TMP/in/$row/g/random"
+done
+check "cp -r of a tree" cp -r "$TMP/in/a" "$TMP/in/z" "$t"
+check "diff -r finds no difference" diff -r "$TMP/in" "$t"
+check_eq "grep -r finds each once" 4 "$(grep -rlx 50 "$t" | wc -l)"
+check_eq "find by size" "$(find "$TMP/in" -size +9k | wc -l)" "$(find "$t" -size +9k | wc -l)"
+check "tar c" bash -c "tar -C '$t' -cf '$TMP/tar' . 2>'$TMP/tar.err'"
+check_eq "without a complaint" "" "$(cat "$TMP/tar.err")"
+mkdir "$TMP/out"
+check "tar x elsewhere" tar -C "$TMP/out" -xf "$TMP/tar"
+check "gives the same tree" diff -r "$TMP/in" "$TMP/out"
+check "with the timestamps as times" test "$(stat -c %Y "$TMP/out/a/f/numbers")" = \
+	"$(stat -c %Y "$t/a/f/numbers")"
+check_eq "wc of many" "$(cat "$TMP/in"/a/b/[fg]/* | wc -c)" "$(cat "$t"/a/b/[fg]/* | wc -c)"
+check_eq "du counts values" "$(find "$t" -type f -printf '%b\n' | awk '{ n += $1 } END { print n }')" \
+	"$(du -s -B512 "$t" | cut -f 1)"
+check "cp -r from the mount" cp -r "$t/a" "$TMP/copy"
+check "gives the same tree" diff -r "$TMP/in/a" "$TMP/copy"
+check "cp -r over the tree that is there" cp -r "$TMP/in/a" "$TMP/in/z" "$t"
+check_eq "makes second versions" 16 "$(find "$m/.versions/t" -type f | wc -l)"
+remount
+check "the tree is the same in the next mount" diff -r "$TMP/in" "$t"
+
+# ---- statfs ----------------------------------------------------------------------------------
+
+check "df shows the medium below the store" test "$(df --output=size "$m" | tail -n 1)" = \
+	"$(df --output=size "$TMP/s" | tail -n 1)"
+check "with what is free" test "$(stat -f -c %a "$m")" -gt 0
+check_eq "names may have 255 bytes" 255 "$(stat -f -c %l "$m")"
+check_eq "the same in a row" "$(stat -f -c '%b %l' "$m")" "$(stat -f -c '%b %l' "$t/a/f")"
+
+finish

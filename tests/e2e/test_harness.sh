@@ -1,0 +1,206 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What runs the tests can itself fail, and leaves nothing behind.
+
+. "$(dirname "$0")/lib.sh"
+
+ROOT=$(cd "$LIB_DIR/../.." && pwd)
+RUN=$ROOT/scripts/run_tests.sh
+mkdir "$TMP/in" "$TMP/bin"
+export S=1000.$$ # seconds that nobody else sleeps, with a digit behind them
+
+# program NAME: makes a test out of stdin.
+program() {
+	{
+		echo '#!/bin/bash'
+		cat
+	} >"$TMP/in/$1"
+	chmod +x "$TMP/in/$1"
+}
+
+# lib_test NAME: the same for one that sources lib.sh.
+lib_test() {
+	{
+		printf '. %q\n' "$LIB_DIR/lib.sh"
+		cat
+	} | program "$1"
+}
+
+# run TEST…: runs these with the runner; its last line, and in $TMP/run all that it said.
+run() {
+	local tests=("${@/#/$TMP/in/}")
+	TMPDIR=$TMP "$RUN" -b "${STAND_IN:-$BUILD}" -t 5 "${tests[@]}" >"$TMP/run" 2>&1
+	echo "$? $(tail -n 1 "$TMP/run")"
+}
+
+said() {
+	grep -qE -- "$1" "$TMP/run" || { cat "$TMP/run" && return 1; }
+}
+
+# Does no such sleep run, and is nothing below our directory mounted or forgotten?
+nothing_left() {
+	! pgrep -f "^sleep $S$1\$" && ! grep -F "$TMP/rowfs" /proc/self/mounts &&
+		! find "$TMP" -mindepth 1 -maxdepth 1 -name 'rowfs-*' | grep .
+}
+
+# ---- The runner ----------------------------------------------------------------------------
+
+program pass.sh <<<'echo ok a; echo ok b'
+check_eq "counts what passes" "0 2 passed, 0 failed" "$(run pass.sh)"
+
+program fail.sh <<<'echo ok a; echo "not ok b: why"; exit 1'
+check_eq "counts what fails" "1 1 passed, 1 failed" "$(run fail.sh)"
+check "shows what fails" said 'not ok b: why'
+
+program forgets.sh <<<'echo ok a; echo "not ok b: why"; exit 0'
+check_eq "a failed check fails whatever the status" "1 1 passed, 1 failed" "$(run forgets.sh)"
+
+program dies.sh <<<'echo ok a; exit 3'
+check_eq "a status without a failed check is a failure" "1 1 passed, 1 failed" "$(run dies.sh)"
+
+program mute.sh <<<'exit 0'
+check_eq "no check is a failure" "1 0 passed, 1 failed" "$(run mute.sh)"
+check_eq "no test is a failure" "1 0 passed, 0 failed" "$(run)"
+check_eq "a test that is not there is a failure" "1 0 passed, 1 failed" "$(run absent.sh)"
+
+program skip.sh <<<'echo "skip: no such thing"; exit 77'
+check_eq "counts what is skipped" "0 2 passed, 0 failed, 1 skipped" "$(run skip.sh pass.sh)"
+check "says why" said 'no such thing'
+check_eq "all skipped is not passed" "1 0 passed, 0 failed, 1 skipped" "$(run skip.sh)"
+
+program slow.sh <<<'echo ok a; sleep ${S}1'
+check_eq "ends a test at its limit" "1 1 passed, 1 failed" "$(run slow.sh)"
+check "the limit leaves nothing" nothing_left 1
+
+program unit <<<'echo "100%: Checks: 7, Failures: 0, Errors: 0"; echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1'
+check_eq "adds libcheck's summaries" "1 9 passed, 2 failed" "$(run unit)"
+
+program crash <<<'kill -SEGV $$'
+check_eq "a crash is a failure" "1 0 passed, 1 failed" "$(run crash)"
+
+program process.sh <<<'echo ok a; setsid sleep ${S}2 </dev/null >/dev/null 2>&1 &'
+check_eq "a process left is a failure" "1 1 passed, 1 failed" "$(run process.sh)"
+check "it is ended" nothing_left 2
+check "it is named" said "left running: [0-9]+ sleep ${S}2"
+
+program file.sh <<<'echo ok a; echo x >"$TMPDIR/x"'
+check_eq "a file left is a failure" "1 1 passed, 1 failed" "$(run file.sh)"
+check "it is named" said 'left behind: .*/x$'
+check "it is removed" nothing_left 0
+
+if [ "$(id -u)" = 0 ]; then
+	program mount.sh <<<'mkdir "$TMPDIR/m m"; mount -t tmpfs none "$TMPDIR/m m" && echo ok a'
+	check_eq "a mount left is a failure" "1 1 passed, 1 failed" "$(run mount.sh)"
+	check "it is named" said 'left mounted: .*/m m$'
+	check "it is undone" nothing_left 0
+fi
+
+program wait.sh <<<'echo ok a; setsid sleep ${S}3 & sleep ${S}3'
+TMPDIR=$TMP "$RUN" -b "$BUILD" "$TMP/in/wait.sh" >"$TMP/run" 2>&1 &
+runner=$!
+for ((i = 0; i < 100; i++)); do
+	(($(pgrep -fc "^sleep ${S}3\$") == 2)) && break
+	sleep 0.05
+done
+kill -TERM "$runner"
+status=0
+wait "$runner" || status=$?
+check_eq "a signal ends the run" 143 "$status"
+check "a signal leaves nothing" nothing_left 3
+
+# ---- lib.sh --------------------------------------------------------------------------------
+
+lib_test good.sh <<'END'
+check "true" true
+check_eq "same" "a b" "a b"
+fail_with "fails" 2 'No such' ls /nowhere
+fail_with "fails somehow" - '^cat: .*No such' cat /nowhere
+finish
+END
+check_eq "good checks pass" "0 4 passed, 0 failed" "$(run good.sh)"
+
+lib_test bad.sh <<'END'
+check "false" false
+check_eq "differs" "a" "a "
+fail_with "does not fail" - '' true
+fail_with "other status" 3 'No such' ls /nowhere
+fail_with "other text" 2 'Permission' ls /nowhere
+check "sanitizer" echo 'x.c:1:1: runtime error: y'
+fail_with "sanitizer too" 1 'Address' sh -c 'echo "==1==ERROR: AddressSanitizer: z" >&2; exit 1'
+finish
+END
+check_eq "bad checks fail" "1 0 passed, 7 failed" "$(run bad.sh)"
+check "a difference shows both" said "differs: expected a, got a"
+
+lib_test none.sh <<<'finish'
+check_eq "no check is a failure of lib.sh too" "1 0 passed, 1 failed" "$(run none.sh)"
+
+lib_test late.sh <<<'check a true; not_ok b c; check d true; exit 0'
+check_eq "a failed check decides the status" "1 2 passed, 1 failed" "$(run late.sh)"
+
+lib_test unset.sh <<<'check a true; echo "$no_such_variable"; finish'
+check_eq "an unset variable is a failure" "1 1 passed, 1 failed" "$(run unset.sh)"
+
+lib_test tracked.sh <<<'sleep ${S}4 & track_pid $!; check a true; finish'
+check_eq "tracked processes end with the test" "0 1 passed, 0 failed" "$(run tracked.sh)"
+
+# From here on on mounts, with programs that stand in for ours where a fault is needed.
+
+need_fuse
+export LIB_PATIENCE=1
+
+lib_test mounts.sh <<'END'
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/s" "$TMP/m"
+check "it is a mount" mountpoint -q "$TMP/m"
+check "its pid is known" kill -0 "$(mount_pid "$TMP/m")"
+check "the table is there" test -d "$TMP/m/t"
+unmount_store "$TMP/m"
+check "it is unmounted" sh -c "! mountpoint -q '$TMP/m'"
+mount_store "$TMP/s" "$TMP/m"
+check "once more" mountpoint -q "$TMP/m"
+finish
+END
+check_eq "mounts and unmounts" "0 5 passed, 0 failed" "$(run mounts.sh)"
+check "mounts leave nothing" nothing_left 0
+
+lib_test interrupted.sh <<'END'
+make_store "$TMP/s"
+mount_store "$TMP/s" "$TMP/m"
+echo ok mounted
+kill -TERM $$
+END
+check_eq "a signal unmounts" "1 1 passed, 1 failed" "$(run interrupted.sh)"
+check "a signal leaves nothing behind" sh -c "! grep -E 'left ' '$TMP/run'"
+
+lib_test busy.sh <<'END'
+make_store "$TMP/s"
+mount_store "$TMP/s" "$TMP/m"
+(cd "$TMP/m" && exec sleep ${S}5) &
+track_pid $!
+sleep 0.3
+unmount_store "$TMP/m"
+finish
+END
+check_eq "a mount that stays busy is a failure" "1 0 passed, 2 failed" "$(run busy.sh)"
+check "and does not stay" nothing_left 5
+
+lib_test nostore.sh <<<'mount_store "$TMP/nowhere" "$TMP/m"; finish'
+check_eq "what does not mount is a failure" "1 0 passed, 1 failed" "$(run nostore.sh)"
+
+# stand_in SCRIPT: a rowfs that runs the real one and then misbehaves.
+STAND_IN=$TMP/bin
+ln -s "$BUILD/mkfs.rowfs" "$STAND_IN/"
+stand_in() {
+	printf '#!/bin/bash\n%q "$@"\n%s\n' "$BUILD/rowfs" "$1" >"$STAND_IN/rowfs"
+	chmod +x "$STAND_IN/rowfs"
+}
+lib_test mounted.sh <<<'make_store "$TMP/s"; mount_store "$TMP/s" "$TMP/m"; ok mounted; finish'
+stand_in 'exit 5'
+check_eq "its status counts" "1 1 passed, 1 failed" "$(run mounted.sh)"
+stand_in 'echo "a.c:1: runtime error: b" >&2'
+check_eq "a report in its log counts" "1 1 passed, 1 failed" "$(run mounted.sh)"
+stand_in 'sleep ${S}6'
+check_eq "not to end counts, and what is left too" "1 1 passed, 2 failed" "$(run mounted.sh)"
+check "and it is ended" nothing_left 6
+finish

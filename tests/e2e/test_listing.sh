@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Large directories: listed whole, quickly begun, and rightly while others write and delete.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+N=20000
+
+make_store "$TMP/s" '{"version":1,"tables":{
+	"many":{"families":{"f":{}}},"wide":{"families":{"f":{}}},"deep":{"families":{"f":{}}}}}'
+awk -v n=$N 'BEGIN {
+	print "{\"table\":\"many\"}"
+	for (i = 0; i < n; i++)
+		printf "{\"key\":\"p#k%05d\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%d\"}]}}}\n", i, i
+	printf "{\"table\":\"wide\"}\n{\"key\":\"r\",\"families\":{\"f\":{"
+	for (i = 0; i < n; i++)
+		printf "%s\"q%05d\":[{\"ts\":1,\"value\":\"%d\"}]", i ? "," : "", i, i
+	printf ",\"h\":["
+	for (i = n; i > 0; i--)
+		printf "%s{\"ts\":%d,\"value\":\"%d\"}", i < n ? "," : "", i, i
+	print "]}}}"
+	print "{\"table\":\"deep\"}"
+	for (i = 0; i < 3; i++)
+		for (j = 0; j < 20000; j++)
+			printf "{\"key\":\"%c#%05d\",\"families\":{\"f\":{\"q\":[\"x\"]}}}\n", 97 + i, j
+}' >"$TMP/rows"
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
+mount_store "$TMP/s" "$m"
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
+}
+
+# milliseconds COMMAND…: how long it takes.
+milliseconds() {
+	local start
+	start=$(date +%s%N)
+	"$@" >/dev/null 2>&1
+	echo $((($(date +%s%N) - start) / 1000000))
+}
+
+# ---- Whole -----------------------------------------------------------------------------------
+
+seq -f 'k%05g' 0 $((N - 1)) >"$TMP/segments"
+seq -f 'q%05g' 0 $((N - 1)) >"$TMP/columns"
+check "ls -U of $N rows: each once, in order" cmp "$TMP/segments" <(ls -U "$m/many/p")
+check "ls -f too" cmp "$TMP/segments" <(ls -f "$m/many/p" | grep -vx '[.]*')
+check_eq "ls -f has . and .. once" $'.\n..' "$(ls -f "$m/many/p" | grep -x '[.]*')"
+check "ls -l too" cmp "$TMP/segments" <(ls -l "$m/many/p" | awk 'NR > 1 { print $NF }')
+check "and again" cmp "$TMP/segments" <(ls -l "$m/many/p" | awk 'NR > 1 { print $NF }')
+check "$N columns" cmp <(cat - "$TMP/columns" <<<h) <(ls -U "$m/wide/r/f")
+check "with their attributes" cmp <(cat - "$TMP/columns" <<<h) <(ls -lU "$m/wide/r/f" | awk 'NR > 1 { print $NF }')
+check "$N cells of one column, newest first" cmp <(seq $N -1 1) <(entries "$m/wide/r/f/h@")
+check_eq "find meets each file" $N "$(find "$m/many" -type f | wc -l)"
+check_eq "and finds one" "$m/many/p/k12345/f/q" "$(find "$m/many" -path '*/k12345/f/q')"
+check "globs meet each" cmp "$TMP/segments" <(cd "$m/many/p" && printf '%s\n' *)
+check_eq "values are the right ones" 199990000 \
+	"$(cat "$m/wide/r/f"/q* | perl -ne 'END { print $n } $n += $_ for map { $_ } ()' 2>/dev/null)$(
+		cd "$m/wide/r/f" && perl -e '$n += do { open my $f, "<", $_; <$f> } for glob "q*"; print $n')"
+check_eq "/.versions lists as many" $N "$(entries "$m/.versions/many/p" | wc -l)"
+
+# ---- Quickly ---------------------------------------------------------------------------------
+
+check_eq "a directory shows its children, not the rows below them" $'a\nb\nc' "$(ls "$m/deep")"
+check "its cost is not theirs" test "$(milliseconds ls "$m/deep")" -lt 1000
+whole=$(milliseconds ls -U "$m/many/p")
+check "ls -f | head ends early" test "$(milliseconds bash -c "ls -f '$m/many/p' | head -n 3")" \
+	-lt $((whole + 1000))
+check_eq "with the first entries" $'k00000' "$(ls -f "$m/many/p" | grep -v '^[.]' | head -n 1)"
+check "eight listings at once" bash -c "seq 8 | xargs -P 8 -I '{}' bash -c '
+	ls -U \"$m/many/p\" | cmp - \"$TMP/segments\"'"
+
+# ---- Offsets ---------------------------------------------------------------------------------
+
+check_eq "telldir and seekdir: each entry follows its offset again" "" "$(perl -e '
+	opendir my $dir, $ARGV[0] or die; my (@place, @name);
+	for (;;) { push @place, telldir $dir; my $name = readdir $dir; last unless defined $name; push @name, $name }
+	for my $i (map { int $_ * $#name / 200 } reverse 0 .. 200) {
+		seekdir $dir, $place[$i]; my $name = readdir $dir;
+		print "$i: $name, not $name[$i]\n" if $name ne $name[$i];
+	}
+	print scalar(@name), " names\n" if @name != 20002;' "$m/many/p" | head -n 5)"
+check_eq "from an offset on the rest follows" "" "$(perl -e '
+	opendir my $dir, $ARGV[0] or die; readdir $dir for 1 .. 10000; my $place = telldir $dir;
+	my @rest = readdir $dir; seekdir $dir, $place; my @again = readdir $dir;
+	print "differs" if "@rest" ne "@again" || @rest != 10002' "$m/many/p")"
+check_eq "rewinddir starts again" "" "$(perl -e '
+	opendir my $dir, $ARGV[0] or die; my @all = readdir $dir; rewinddir $dir; my @again = readdir $dir;
+	print "differs" if "@all" ne "@again" || @all != 20002' "$m/many/p")"
+check_eq "rewinddir sees what is new" "1 0" "$(perl -e '
+	opendir my $dir, $ARGV[0] or die; my @all = readdir $dir; mkdir "$ARGV[0]/a-new"; rewinddir $dir;
+	print scalar grep { $_ eq "a-new" } readdir $dir; rmdir "$ARGV[0]/a-new"; rewinddir $dir;
+	print " ", scalar grep { $_ eq "a-new" } readdir $dir' "$m/many/p")"
+check_eq "two that read at once do not mind each other" "" "$(perl -e '
+	opendir my $a, $ARGV[0] or die; opendir my $b, $ARGV[0] or die; my (@a, @b);
+	readdir $b for 1 .. 777;
+	while (defined(my $x = readdir $a)) { push @a, $x; my $y = readdir $b; push @b, $y if defined $y }
+	print "differs" if @a != 20002 || @b != 20002 - 777 || "@b" ne "@a[777 .. $#a]"' "$m/many/p")"
+check_eq "an offset is good after its entry is removed" "" "$(perl -e '
+	my $top = $ARGV[0]; mkdir "$top/k1000$_" for "0a" .. "0e";
+	opendir my $dir, $top or die; my ($place, @before);
+	while (defined(my $x = readdir $dir)) { if ($x eq "k10000c") { $place = telldir $dir; last } }
+	rmdir "$top/k1000$_" for "0b" .. "0d";
+	seekdir $dir, $place; my $next = readdir $dir; print $next if $next !~ /^k10000[de]$/;
+	rmdir "$top/k1000$_" for "0a", "0e"' "$m/many/p")"
+
+# ---- While others write ----------------------------------------------------------------------
+
+# churn DIRECTORY COMMAND: runs COMMAND again and again until stopped, which makes and removes
+# children; meanwhile each listing must have the children of $TMP/there exactly once.
+churn() {
+	local directory=$1 writer rounds=0 bad=0
+	bash -c "$2" 2>"$TMP/churn" &
+	writer=$!
+	track_pid "$writer"
+	while ((rounds < 8)); do
+		entries "$directory" | grep -v '^x' | sort >"$TMP/seen"
+		cmp -s "$TMP/there" "$TMP/seen" || bad=$((bad + 1))
+		perl -e 'opendir my $dir, $ARGV[0] or die; while (defined(my $x = readdir $dir)) {
+			print "$x\n" unless $x =~ /^(x|\.)/; select undef, undef, undef, 0.0001 if rand() < 0.02 }' \
+			"$directory" | sort >"$TMP/seen"
+		cmp -s "$TMP/there" "$TMP/seen" || bad=$((bad + 1))
+		rounds=$((rounds + 1))
+	done
+	if ! lib_alive "$writer"; then
+		bad="the writer ended: $(tail -n 1 "$TMP/churn")"
+	fi
+	touch "$TMP/stop"
+	wait "$writer"
+	rm "$TMP/stop"
+	echo "$bad"
+}
+
+head -n 5000 "$TMP/columns" >"$TMP/there"
+mkdir -p "$m/wide/busy/f"
+awk 'BEGIN { print "busy" }' >/dev/null
+(cd "$m/wide/busy/f" && perl -e 'while (<>) { chomp; open my $f, ">", $_ or die; print $f $_ }' "$TMP/there")
+check_eq "columns that stay are listed once while others come and go" 0 "$(churn "$m/wide/busy/f" '
+	cd '"$m"'/wide/busy/f || exit; for ((i = 0; ; i = (i + 37) % 5000)); do
+		[ -e '"$TMP"'/stop ] && exit
+		printf -v n %05d "$i"
+		echo a >"xa$n"; echo b >"xq$n"; echo c >"q$n" || exit
+		rm "xa$n" "xq$n" || exit
+	done')"
+check "as many are left" cmp "$TMP/there" <(entries "$m/wide/busy/f" | grep -v '^x')
+rm -f "$m/wide/busy/f"/x*
+
+head -n 3000 "$TMP/segments" >"$TMP/there"
+mkdir -p "$m/many/busy"
+(cd "$m/many/busy" && perl -e 'while (<>) { chomp; mkdir $_ and mkdir "$_/f" or die;
+	open my $f, ">", "$_/f/q" or die; print $f $_ }' "$TMP/there")
+check_eq "rows as well" 0 "$(churn "$m/many/busy" '
+	cd '"$m"'/many/busy || exit; for ((i = 0; ; i = (i + 37) % 3000)); do
+		[ -e '"$TMP"'/stop ] && exit
+		printf -v n %05d "$i"
+		mkdir -p "x$n/f" && echo a >"x$n/f/q" && echo b >"k$n/f/other" || exit
+		rm -r "x$n" || exit
+		rm "k$n/f/other" || exit
+	done')"
+rm -rf "$m/many/busy"/x*
+check "as many are left" cmp "$TMP/there" <(entries "$m/many/busy")
+
+seq -f 'k%05g' 0 299 >"$TMP/there"
+mkdir "$m/many/memory"
+(cd "$m/many/memory" && xargs mkdir <"$TMP/there")
+check_eq "empty directories as well" 0 "$(churn "$m/many/memory" '
+	cd '"$m"'/many/memory || exit; for ((i = 0; ; i = (i + 37) % 300)); do
+		[ -e '"$TMP"'/stop ] && exit
+		printf -v n %05d "$i"
+		mkdir "x$n" "x$n/deeper" && rmdir "x$n/deeper" "x$n" || exit
+	done')"
+check "rm -r of $N columns" rm -r "$m/wide/r/f"
+check_eq "leaves none" "" "$(entries "$m/wide/r")"
+check "rm -r of 5,000 rows" bash -c "cd '$m/deep/a' && rm -r 00* 01* 02* 03* 04*"
+check_eq "leaves the others" 15000 "$(entries "$m/deep/a" | wc -l)"
+
+finish

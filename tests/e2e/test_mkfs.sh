@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# mkfs.rowfs: what it makes, what it refuses and in which words, and that it leaves nothing behind.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+mkfs=$BUILD/mkfs.rowfs
+cd "$TMP" || exit 1
+
+# no NAME PATH: there is nothing at PATH.
+no() {
+	check "$1" test ! -e "$2"
+}
+
+# ---- Usage -----------------------------------------------------------------------------------
+
+check "--help succeeds" "$mkfs" --help
+check_eq "--help prints the usage on stdout" "Usage: mkfs.rowfs [--schema FILE] [--force] STORE" \
+	"$("$mkfs" --help 2>/dev/null | head -n 1)"
+check_eq "--help fits a screen" "" \
+	"$("$mkfs" --help | awk 'length > 90 || NR > 30')"
+check "--version names the program" grep -qE '^mkfs.rowfs \(rowfs\) [0-9]' <("$mkfs" --version)
+fail_with "no store named" 2 '^mkfs.rowfs: STORE is missing' "$mkfs"
+fail_with "two stores named" 2 '^mkfs.rowfs: b: ' "$mkfs" a b
+fail_with "an unknown option" 2 '^mkfs.rowfs: ' "$mkfs" --wrong a
+fail_with "an option without its argument" 2 '^mkfs.rowfs: ' "$mkfs" --schema
+fail_with "--help to a full disk" 1 '^mkfs.rowfs: standard output: No space' \
+	bash -c "'$mkfs' --help >/dev/full"
+no "wrong usage makes nothing" a
+
+# ---- Making ----------------------------------------------------------------------------------
+
+check "makes a store" "$mkfs" s1
+check "which rowfs-load can open" "$BUILD/rowfs-load" s1 /dev/null
+mkdir empty
+check "makes one in an empty directory" "$mkfs" empty
+check "which rowfs-load can open" "$BUILD/rowfs-load" empty /dev/null
+fail_with "refuses a store" 1 '^mkfs.rowfs: .*s1' "$mkfs" s1
+mkdir full && touch full/file
+fail_with "refuses a directory that is not empty" 1 '^mkfs.rowfs: .*full' "$mkfs" full
+fail_with "also with --force, when it is no store" 1 '^mkfs.rowfs: .*full' "$mkfs" --force full
+check_eq "and leaves it as it was" file "$(ls -A full)"
+touch plain
+fail_with "refuses a file" 1 '^mkfs.rowfs: .*plain' "$mkfs" plain
+fail_with "also with --force" 1 '^mkfs.rowfs: .*plain' "$mkfs" --force plain
+fail_with "a directory above that is missing" 1 '^mkfs.rowfs: .*(No such|not exist)' \
+	"$mkfs" no/such/s
+no "nothing was made for it" no
+
+# ---- Schemas ---------------------------------------------------------------------------------
+
+# schema NAME: writes standard input to the file NAME.
+schema() {
+	cat >"$1"
+}
+
+schema good.json <<'END'
+{"version": 1, "tables": {
+  "vehicles": {"delimiter": ":", "families": {
+    "loc": {"gc": "maxage=24h or maxversions=3", "type": "bytes"},
+    "meta": "never"
+  }},
+  "plain": {}
+}}
+END
+check "takes a schema" "$mkfs" --schema good.json s2
+echo '{"table":"vehicles"}
+{"key":"a","families":{"loc":{"q":["x"]},"meta":{"q":["x"]}}}
+{"table":"plain"}' >rows
+check "the tables and families are there" "$BUILD/rowfs-load" s2 rows
+check "--force replaces a store" "$mkfs" --force s2
+fail_with "the old tables are gone" 1 'table vehicles' "$BUILD/rowfs-load" s2 rows
+
+schema bad.json <<'END'
+{"version": 1, "tables": {
+  "vehicles": {"families": {
+    "meta": "never",
+    "loc": {
+      "gc": "maxage=5w"
+    }
+  }}
+}}
+END
+fail_with "a wrong policy: file, line, member and place" 1 \
+	'^mkfs.rowfs: bad.json:5: tables.vehicles.families.loc.gc: .*\(character 9\)$' \
+	"$mkfs" --schema bad.json s3
+no "makes nothing then" s3
+schema twice.json <<'END'
+{"tables": {"t": {},
+  "u": {},
+  "t": {}}}
+END
+fail_with "a table named twice" 1 '^mkfs.rowfs: twice.json:3: tables.t: named twice$' \
+	"$mkfs" --schema twice.json s3
+schema syntax.json <<'END'
+{"tables": {
+  "t": {}
+  "u": {}}}
+END
+fail_with "what is not JSON" 1 '^mkfs.rowfs: syntax.json:3: not JSON: ' \
+	"$mkfs" --schema syntax.json s3
+echo '{"version": 2, "colour": "red"}' >newer.json
+fail_with "a newer version" 1 '^mkfs.rowfs: newer.json:1: version: newer than this program' \
+	"$mkfs" --schema newer.json s3
+: >void.json
+fail_with "an empty file" 1 '^mkfs.rowfs: void.json:1: not JSON' "$mkfs" --schema void.json s3
+fail_with "a schema that is missing" 1 '^mkfs.rowfs: none.json: No such file' \
+	"$mkfs" --schema none.json s3
+fail_with "a schema that is a directory" 1 '^mkfs.rowfs: full: Is a directory' \
+	"$mkfs" --schema full s3
+no "none of them makes anything" s3
+check "what was there stays with a wrong schema and --force" \
+	bash -c "! '$mkfs' --schema bad.json --force s1 && '$BUILD/rowfs-load' s1 /dev/null"
+check_eq "nothing else is left behind" "$(printf '%s\n' bad.json empty full good.json newer.json \
+	plain rows s1 s2 syntax.json twice.json void.json)" "$(ls)"
+
+finish

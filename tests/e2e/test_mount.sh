@@ -1,0 +1,266 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# rowfs itself: its options, what it says when it cannot mount, that it returns once it serves, how
+# it ends, and what it leaves.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_fuse
+rowfs=$BUILD/rowfs
+cd "$TMP" || exit 1
+mkdir m n plain
+echo text >file
+make_store s '{"version":1,"tables":{"t":{"families":{"f":{}}},"u":{"families":{"f":{}}}}}'
+make_store other
+
+# run ARGUMENT…: rowfs, which must not take long to return.
+run() {
+	timeout 20 "$rowfs" "$@"
+}
+
+# mounted PLACE, not_mounted PLACE
+mounted() {
+	grep -qF " $TMP/$1 fuse.rowfs " /proc/self/mounts
+}
+not_mounted() {
+	! grep -F " $TMP/$1 " /proc/self/mounts
+}
+
+# servers: the processes that serve stores of this test.
+servers() {
+	pgrep -f "rowfs .*(\\s|/)(s|other|odd [^ ]*)/? .*[mn]\$" -d ' ' --pgroup 0 2>/dev/null
+	grep -lsa "rowfs" /proc/[0-9]*/comm | cut -d / -f 3 | while read -r pid; do
+		tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -q . &&
+			[ "$(readlink "/proc/$pid/exe")" = "$rowfs" ] &&
+			grep -qsaF "LIB_TEST=$$" "/proc/$pid/environ" && echo "$pid"
+	done
+}
+export LIB_TEST=$$
+
+# server: the one that there is.
+server() {
+	servers | tail -n 1
+}
+
+# ends PID: within ten seconds.
+ends() {
+	for ((i = 0; i < 200; i++)); do
+		lib_alive "$1" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# unmount PLACE: and wait for its server.
+unmount() {
+	local pid
+	pid=$(server)
+	fusermount3 -u "$1" && ends "$pid"
+}
+
+track_mount m
+track_mount n
+
+# ---- Usage -----------------------------------------------------------------------------------
+
+check "--help succeeds" run --help
+check "--help names the options" bash -c "for option in ro table= uid= gid= umask= strict sync cache=; do
+	'$rowfs' --help | grep -q -- \"\$option\" || exit 1; done"
+check "--version names the program" grep -qE '^rowfs .*[0-9]+\.[0-9]+' <("$rowfs" --version)
+fail_with "no argument" 2 '^rowfs: ' run
+fail_with "no mountpoint" 2 '^rowfs: ' run s
+fail_with "one argument too many" 2 '^rowfs: .*x' run s m x
+fail_with "an unknown letter" 2 '^rowfs: ' run -Z s m
+fail_with "an unknown word" 2 '^rowfs: ' run --wrong s m
+fail_with "-o without options" 2 '^rowfs: ' run s m -o
+for option in wrong wrong=1 uid=root uid=-1 uid= gid=x gid=99999999999 umask=9 umask=1000 umask=x \
+	cache=x cache=-1 cache=1k table=a/b table= strict=1 'ro=1' 'sync=x'; do
+	fail_with "-o $option is refused" 2 "^rowfs: .*${option%%=*}" run -o "$option" s m
+	check "and nothing is mounted" not_mounted m
+	fusermount3 -u m 2>/dev/null
+done
+
+# ---- What it cannot mount --------------------------------------------------------------------
+
+fail_with "no store there" 1 '^rowfs: .*nowhere.*: .*(No such|no store|not exist)' run nowhere m
+fail_with "a directory that is no store" 1 '^rowfs: .*plain: .*(store)' run plain m
+check_eq "it is left as it was" "" "$(ls -A plain)"
+fail_with "a file that is no store" 1 '^rowfs: .*file: ' run file m
+fail_with "no mountpoint there" 1 '^rowfs: .*nowhere: No such file' run s nowhere
+fail_with "a mountpoint that is no directory" 1 '^rowfs: .*file: .*[Nn]ot a directory' run s file
+fail_with "a table that is missing" 1 '^rowfs: .*nothere' run -o table=nothere s m
+check "nothing is mounted then" not_mounted m
+check_eq "and nothing runs" "" "$(servers)"
+check "the store is free" "$BUILD/rowfs-load" s /dev/null
+
+# ---- Mounting --------------------------------------------------------------------------------
+
+check_eq "it says nothing, and lets go of the terminal" "" "$(run s m 2>&1)"
+check_eq "when it returns it serves" "t u" "$(ls -x m | tr -s ' ')"
+check "as fuse.rowfs" mounted m
+check "of that store" grep -qE "^([^ ]*/)?s $TMP/m " /proc/self/mounts
+pid=$(server)
+check "by a process of its own" test -n "$pid"
+check_eq "which keeps no directory busy" / "$(readlink "/proc/$pid/cwd")"
+check_eq "nor a terminal" "/dev/null /dev/null /dev/null" \
+	"$(readlink "/proc/$pid/fd/0" "/proc/$pid/fd/1" "/proc/$pid/fd/2" | paste -sd ' ')"
+check_eq "and has a session of its own" "$pid" "$(ps -o sid= -p "$pid" | tr -d ' ')"
+mkdir -p m/t/row/f
+echo kept >m/t/row/f/q
+fail_with "a store in use: who uses it" 1 "^rowfs: .*in use.*\\b$pid\\b" run s n
+check "nothing is mounted then" not_mounted n
+ln -s s link
+fail_with "also by another name" 1 "^rowfs: .*in use.*\\b$pid\\b" run link n
+fail_with "a tool says so as well" 1 "^rowfs-load: .*in use.*\\b$pid\\b" "$BUILD/rowfs-load" s /dev/null
+fail_with "and mkfs" 1 "^mkfs.rowfs: .*in use" "$BUILD/mkfs.rowfs" --force s
+fail_with "a mountpoint in use" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run other m
+check "the mount there goes on" test "$(cat m/t/row/f/q)" = kept
+check "another store on another place" run other n
+check "works next to it" mkdir n/x
+check "is unmounted" fusermount3 -u n
+check "fusermount3 -u" unmount m
+check "it is unmounted" not_mounted m
+check_eq "no process is left" "" "$(servers)"
+check_eq "the mountpoint is empty" "" "$(ls -A m)"
+
+# ---- Ending ----------------------------------------------------------------------------------
+
+check "a second mount" run s m
+check_eq "has what was written" kept "$(cat m/t/row/f/q)"
+head -c 5000000 /dev/urandom >large
+cp large m/t/row/f/large
+kill -TERM "$(server)"
+check "SIGTERM ends the process" ends "$(server)"
+check "it is unmounted" not_mounted m
+check "a third mount" run s m
+check "has what was written" cmp large m/t/row/f/large
+exec 3<m/t/row/f/large
+pid=$(server)
+kill -TERM "$pid"
+check "SIGTERM with a file open" ends "$pid"
+exec 3<&-
+check "it is unmounted" not_mounted m
+fusermount3 -u -z m 2>/dev/null
+for ((i = 0; i < 10; i++)); do
+	run s m && test -d m/t && echo "$i" >"m/t/row/f/$i" && unmount m || break
+done
+check_eq "mounting and unmounting ten times" 10 "$i"
+for ((i = 0; i < 10; i++)); do
+	run s m && pid=$(server) && test "$(cat "m/t/row/f/$i")" = "$i" && kill -TERM "$pid" && ends "$pid" &&
+		not_mounted m || break
+done
+check_eq "and ten times by SIGTERM" 10 "$i"
+
+"$rowfs" -f s m >log 2>&1 &
+pid=$!
+track_pid "$pid"
+for ((i = 0; i < 100; i++)); do
+	mounted m && break
+	sleep 0.05
+done
+check "-f stays in the foreground" lib_alive "$pid"
+check "and serves" test -d m/t
+kill -TERM "$pid"
+wait "$pid"
+check_eq "SIGTERM is a success" 0 $?
+check "it is unmounted" not_mounted m
+
+# ---- Dead mounts -----------------------------------------------------------------------------
+
+files() {
+	find s -type f ! -name '*.ldb' ! -name '*.log' ! -name 'MANIFEST-*' -printf '%P\n' | sort
+}
+files >before
+check "a mount" run s m
+for ((i = 0; i < 200; i++)); do
+	echo "$i" >"m/t/row/f/crash$i"
+done
+perl -e 'open my $f, ">", "m/t/row/f/uncommitted"; syswrite $f, "x" x 5000000; kill "KILL", $ARGV[0];
+	sleep 1' "$(server)"
+fail_with "a mount whose server was killed is dead" - 'endpoint is not connected' ls m
+check "a new mount clears it" run s m
+check_eq "and serves" "t u" "$(ls -x m | tr -s ' ')"
+check_eq "everything that was closed is there" "$(seq 0 199)" \
+	"$(cat m/t/row/f/crash* | sort -n)"
+check "nothing else" test ! -e m/t/row/f/uncommitted
+check_eq "there is one mount" 1 "$(grep -cF " $TMP/m " /proc/self/mounts)"
+check "which is unmounted" unmount m
+check "wholly" not_mounted m
+check_eq "no spool file is left in the store" "$(cat before)" "$(files)"
+run s m
+kill -KILL "$(server)"
+check "a dead mount is cleared for another store" run other m
+check "which serves" mkdir m/y
+unmount m
+
+# ---- Options ---------------------------------------------------------------------------------
+
+# with OPTIONS…: mounts s on m with these.
+with() {
+	check "mounts with $*" run "$@" s m
+}
+with -o ro
+check "ro: reads" test "$(cat m/t/row/f/q)" = kept
+check "ro: is in the mount table" grep -qE " $TMP/m fuse.rowfs ro," /proc/self/mounts
+for command in 'echo x >m/t/row/f/q' 'echo x >m/t/row/f/new' 'rm m/t/row/f/q' 'mkdir m/new' \
+	'mkdir m/t/new' 'rm m/t/row/f/q@/*' 'mkdir m/t/.families/g' 'echo never >m/t/.families/f/gc' \
+	'echo "{}" >m/.rowfs/schema.json' 'rmdir m/u'; do
+	fail_with "ro: $command" - 'Read-only file system' bash -c "$command"
+done
+unmount m
+with -o table=t
+check_eq "table=: it is the root" row "$(ls m)"
+check_eq "its columns are there" kept "$(cat m/row/f/q)"
+check "and written" bash -c 'echo again >m/row/f/q'
+check "rows are made" bash -c 'mkdir -p m/made/f && echo x >m/made/f/q'
+check "another table is not there" test ! -e m/u
+unmount m
+with -o sync
+check "sync: writes" bash -c 'echo sync >m/t/row/f/sync && cat m/t/row/f/sync'
+check_eq "what table= wrote is there" "again x" "$(cat m/t/row/f/q m/t/made/f/q | paste -sd ' ')"
+unmount m
+with -o cache=8,uid=12 -o gid=34,umask=077
+check_eq "options in several lists" "12 34 600" "$(stat -c '%u %g %a' m/t/row/f/q)"
+unmount m
+with -oumask=07
+check_eq "an option without a space" 660 "$(stat -c %a m/t/row/f/q)"
+unmount m
+check "options behind the operands" run s m -o umask=022,noexec,nosuid
+check "libfuse's own pass through" grep -qE " $TMP/m fuse.rowfs [^ ]*noexec" /proc/self/mounts
+unmount m
+if [ "$(id -u)" = 0 ]; then
+	with -o allow_other
+	check "allow_other" grep -qE " $TMP/m fuse.rowfs [^ ]*allow_other" /proc/self/mounts
+	unmount m
+fi
+if [ "$(id -u)" = 0 ] && [ -e /sbin/mount.fuse ]; then
+	PATH=$BUILD:$PATH check "mount -t fuse.rowfs" mount -t fuse.rowfs "$TMP/s" "$TMP/m" -o ro,umask=077
+	check "is a mount" mounted m
+	check_eq "with its options" 400 "$(printf '%o' $((0$(stat -c %a m/t/row/f/q) & 0577)))"
+	check "umount" umount m
+	ends "$(server)"
+fi
+
+# ---- Names -----------------------------------------------------------------------------------
+
+mkdir "odd" "odd/ a,b\\c" "odd/m é,x"
+make_store "odd/ a,b\\c/store"
+check "a store and a place with odd names" run "odd/ a,b\\c/store/" "odd/m é,x/"
+check "serve" mkdir "odd/m é,x/table"
+check "are unmounted" unmount "odd/m é,x"
+cd odd || exit 1
+check "paths with .." run ../s ./../m/../m
+cd "$TMP" || exit 1
+check "mean what they say" test -d m/t
+unmount m
+fail_with "a store is not mounted on itself" - '^rowfs: ' run s s
+check "it is left alone" run s m
+unmount m
+check_eq "nothing runs at the end" "" "$(servers)"
+check "nothing is mounted at the end" bash -c "! grep -F '$TMP' /proc/self/mounts"
+check_eq "nothing else was left behind" "before file large link log m n odd other plain s" \
+	"$(ls | paste -sd ' ')"
+
+finish

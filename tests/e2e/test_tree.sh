@@ -1,0 +1,342 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The tree: which directories and files the rows of a store are, and how any bytes are spelled as
+# names. What is expected comes from a speller of this test's own.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+
+# lines LINE…: as a file on standard output.
+lines() {
+	printf '%s\n' "$@"
+}
+
+# load TABLE KEY…: rows of these keys (as row JSON spells them), each with the column f/q.
+load() {
+	local table=$1
+	shift
+	{
+		lines "{\"table\":\"$table\"}"
+		(($# == 0)) || printf '{"key":"%s","families":{"f":{"q":[{"ts":5,"value":"x"}]}}}\n' "$@"
+	} >>"$TMP/rows"
+}
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
+}
+
+# has NAME DIRECTORY ENTRY…: the directory lists these, and nothing else, each once.
+has() {
+	local name=$1 directory=$m/$2
+	shift 2
+	check_eq "$name" "$( (($# == 0)) || lines "$@" | sort)" "$(entries "$directory" | sort)"
+}
+
+# order NAME DIRECTORY ENTRY…: the same, in this order.
+order() {
+	local name=$1 directory=$m/$2
+	shift 2
+	check_eq "$name" "$(lines "$@")" "$(entries "$directory")"
+}
+
+# none NAME PATH: there is nothing to look up.
+none() {
+	fail_with "$1" - 'No such file or directory' stat "$m/$2"
+}
+
+# put PATH: writes a file.
+put() {
+	echo x >"$m/$1"
+}
+
+# no_segment NAME PATH, no_column NAME PATH: neither to be found nor to be made.
+no_segment() {
+	none "$1: not found" "$2"
+	fail_with "$1: not made" - 'Invalid argument' mkdir "$m/$2"
+}
+no_column() {
+	none "$1: not found" "$2"
+	fail_with "$1: not made" - 'Invalid argument' put "$2"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{
+	"t": {"families":{"f":{},"loc":{},"f.b":{},".hid":{},"..":{},"-":{}}},
+	"colon": {"delimiter":":","families":{"f":{}}},
+	"space": {"delimiter":" ","families":{"f":{}}},
+	"bytes": {"families":{"f":{},".f":{},"UP":{}}},
+	"order": {"families":{"f":{}}},
+	"empty": {},
+	"_x": {}}}'
+
+load t 'STC#22#173' 'STC#22#175' 'STC#22' 'STC' 'a##b' 'a#' '#' '##' '#lead' 'end#' \
+	'loc' 'p#loc' 'p#loc#q' 'p#.hid' 'p#f.b' 'p#..' 'p#-' 'p#fx' 'p#F'
+load colon 'a:b' 'a#b' 'c:' ':d'
+load space 'a b' 'a#b'
+load order 'ab' 'ab!x' 'ab#1' 'ab#2' 'ab#' 'ab!x#y' 'ab\"z' 'ab c' 'ab%01' 'ab%00#z' 'abc' 'abc#1' \
+	'no!x' 'no#1' 'no\"y' 'no#2' 'no#1#2'
+lines '{"table":"t"}' '{"key":"fam","families":{"loc":{"q":["x"]},".hid":{"q":["x"]},
+	"..":{"q":["x"]},"-":{"q":["x"]},"f.b":{"q":["x"]}}}' | sed ':a;N;$!ba;s/,\n\t/,/' >>"$TMP/rows"
+
+# ---- Any bytes -------------------------------------------------------------------------------
+# Writes row JSON to the first file and, for each cell, its path and its value to the second. The
+# value is the cell's address in hexadecimal.
+
+cat >"$TMP/spell.pl" <<'END'
+use strict;
+use warnings;
+use bytes;
+
+my %families = map { $_ => 1 } ("f", ".f", "UP");
+my $utf8 = qr/[\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|[\xE1-\xEC\xEE\xEF][\x80-\xBF]{2}
+	|\xED[\x80-\x9F][\x80-\xBF]|\xF0[\x90-\xBF][\x80-\xBF]{2}|[\xF1-\xF3][\x80-\xBF]{3}
+	|\xF4[\x80-\x8F][\x80-\xBF]{2}/x;
+
+sub escaped { join "", map { sprintf "%%%02X", ord } split //, $_[0] }
+
+# Bytes as text: those that match $plain, and all that is UTF-8, as they are.
+sub spelled {
+	my ($bytes, $plain) = @_;
+	my $name = "";
+	while ($bytes =~ /\G(?:($utf8|$plain)|(.))/gs) {
+		$name .= defined $1 ? $1 : escaped($2);
+	}
+	return $name;
+}
+sub segment {
+	my $bytes = shift;
+	return "%" if $bytes eq "";
+	return escaped($bytes) if $families{$bytes};
+	my $name = spelled($bytes, qr/[\x20-\x24\x26-\x2E\x30-\x7E]/);
+	$name =~ s/^\./%2E/;
+	return $name;
+}
+sub qualifier {
+	my $bytes = shift;
+	return "%" if $bytes eq "";
+	return escaped($bytes) if $bytes eq "." || $bytes eq "..";
+	my $name = spelled($bytes, qr/[\x20-\x24\x26-\x2E\x30-\x7E]/);
+	$name =~ s/\@$/%40/;
+	return $name;
+}
+sub json { my $text = spelled($_[0], qr/[\x20-\x24\x26-\x7E]/); $text =~ s/([\\"])/\\$1/g; $text }
+
+open my $rows, ">", $ARGV[0] or die;
+open my $tree, ">", $ARGV[1] or die;
+my %seen;
+sub cell {
+	my ($key, $column) = @_;
+	return if $key eq "" || $seen{"$key\0\0$column"}++;
+	my $value = unpack("H*", $key) . ":" . unpack("H*", $column);
+	my ($k, $q) = (json($key), json($column));
+	print $rows qq({"key":"$k","families":{"f":{"$q":[{"ts":7,"value":"$value"}]}}}\n);
+	print $tree join("/", map { segment($_) } split(/#/, $key, -1)), "/f/", qualifier($column),
+		"\t$value\n";
+}
+
+print $rows qq({"table":"bytes"}\n);
+my @awkward = ("", "\@", "a\@", "\@a", "a\@b", "\@\@", ".", "..", "...", ".a", "a.", ".\@", "..\@",
+	"%", "%%", "%41", "a%", "%2F", "/", "a/b", "//", " ", " a ", "f", ".f", "UP", "up", "ff", "F",
+	"-", "*", "\\", "\\n", "'", '"', "~", "\n", "a\nb", "\r\n", "\t", "\0", "\0\0", "a\0", "\x7F",
+	"\x80", "\xFF", "\xFF\xFF", "\xC3\xA9", "\xC3", "\xA9\xC3", "\xE2\x82\xAC", "\xE2\x82", "\xE2\x82z",
+	"\xF0\x9F\x98\x80", "\xF0\x9F\x98", "\xC0\x80", "\xC1\xBF", "\xE0\x80\xAF", "\xE0\x9F\xBF",
+	"\xED\x9F\xBF", "\xED\xA0\x80", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80",
+	"\xEF\xBB\xBF", "\xC2\x85", "\xE2\x80\xA8", "e\xCC\x81", "1700000000000000", "x" x 230, "x" x 228 . "/",
+	"\xC3\xA9" x 115, "%" x 76);
+cell("row", $_) for @awkward;
+for my $byte (map { chr } 0 .. 255) {
+	cell("all", $_) for ($byte, "x$byte", "${byte}x", "x${byte}y");
+	cell($_, "q") for ($byte, "x$byte", "${byte}x", "x${byte}y");
+}
+for my $first (@awkward) {
+	cell($first, "q");
+	cell("$first#k", "q");
+	cell("$first#$_", $first) for ("", ".", "f", "\xFF", "\xC3\xA9", "/");
+	cell("k#$first", "q");
+	cell("k#$first##", "q");
+}
+srand 1;
+for (1 .. 500) {
+	my @word = map { join "", map { chr((rand 3) < 1 ? rand 256 : rand 128) } 1 .. rand 9 } 1 .. 2;
+	cell(@word);
+}
+close $rows or die;
+close $tree or die;
+END
+perl "$TMP/spell.pl" "$TMP/awkward" "$TMP/expected" || die "no rows"
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/awkward" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
+mount_store "$TMP/s" "$m"
+
+# same NAME EXPECTED ACTUAL: two sorted files; shows the first differences.
+same() {
+	if cmp -s "$2" "$3"; then
+		ok "$1"
+	else
+		not_ok "$1" "$(diff "$2" "$3" | grep -c '^[<>]') lines, such as $(diff "$2" "$3" |
+			grep '^[<>]' | head -n 6 | tr '\n' ' ')"
+	fi
+}
+cut -f 1 "$TMP/expected" | sort >"$TMP/paths"
+(cd "$m/bytes" && find . -type f -printf '%P\n') 2>"$TMP/find" | sort >"$TMP/found"
+check_eq "find meets no error on awkward names" "" "$(cat "$TMP/find")"
+same "each column once, spelled as it should be" "$TMP/paths" "$TMP/found"
+check_eq "file names are valid UTF-8 without control bytes" "" "$(tr -d '\n' <"$TMP/found" | perl -ne '
+	print "invalid" unless utf8::decode($_) && !/[\x00-\x1F\x7F]/')"
+(cd "$m/bytes" && perl -e 'while (<>) {
+	my ($path) = split /\t/;
+	open my $file, "<", "./$path" or print "$path: $!\n" and next;
+	print "$path\t", join("", <$file>), "\n";
+}' "$TMP/expected") >"$TMP/values" 2>&1
+same "each of those names opens its own cell" "$TMP/expected" "$TMP/values"
+(cd "$m/.versions/bytes" && find . -type f -printf '%P\n') 2>&1 | sort >"$TMP/found"
+sed 's,$,@/7,' "$TMP/paths" | sort >"$TMP/histories"
+same "/.versions has each cell once, spelled the same way" "$TMP/histories" "$TMP/found"
+check_eq "listed and found by globs alike" "$(entries "$m/bytes/row/f" | wc -l)" \
+	"$(cd "$m/bytes/row/f" && printf '%s\n' * .[!.]* ..?* | wc -l)"
+
+# ---- Rows and prefixes -----------------------------------------------------------------------
+
+has "/ lists the tables and nothing else" . t colon space bytes order empty _x
+has "a table without rows is empty" empty
+order "tables come in the order of their names" . _x bytes colon empty order space t
+has "a directory is a row and a prefix at once" t/STC/22 f 173 175
+has "the same one level up" t/STC f 22
+check_eq "the row's column is there" x "$(cat "$m/t/STC/22/f/q")"
+check_eq "the deeper row's as well" x "$(cat "$m/t/STC/22/173/f/q")"
+has "a# is the row a/%, a##b is a/%/b" t/a/% f b
+has "a is a prefix only" t/a %
+has "an empty first segment" t/% % lead
+has "## is three empty segments" t/%/%/% f
+has "# is two, and a prefix" t/%/% % f
+has "an empty last segment" t/end %
+none "a prefix that no key has" t/nowhere
+none "a deeper one" t/STC/22/174
+none "STC# is not a row" t/STC/%
+none "a table that is missing" nowhere
+none "a family that the row does not have" t/STC/22/loc
+none "a column that the row does not have" t/STC/22/f/r
+none "below a column" t/STC/22/f/r/s
+fail_with "a column is no directory" - 'Not a directory' stat "$m/t/STC/22/f/q/x"
+
+has "another delimiter" colon a a#b c %
+check_eq "splits keys" x "$(cat "$m/colon/a/b/f/q")"
+check_eq "and # does not there" x "$(cat "$m/colon/a#b/f/q")"
+has "an empty segment at the end" colon/c %
+has "and at the start" colon/% d
+has "a space as delimiter" space a a#b
+check_eq "splits keys, too" x "$(cat "$m/space/a/b/f/q")"
+no_segment "a segment with the delimiter in it" 't/p#q'
+no_segment "and of another table" 'colon/p:q'
+no_segment "and escaped" 'colon/p%3Aq'
+
+order "bytes below the delimiter do not list a child twice" order \
+	ab ab%00 ab%01 'ab c' 'ab!x' 'ab"z' abc no 'no!x' 'no"y'
+has "a child has all of its own" order/ab % 1 2 f
+has "and another its own" 'order/ab!x' y f
+has "also one that is only a prefix" order/no 1 2
+order "children come in the order of keys" order/ab/ % 1 2 f
+
+# ---- Names -----------------------------------------------------------------------------------
+
+has "segments that look like a family are escaped whole" t/p %6C%6F%63 %2E%68%69%64 %66%2E%62 \
+	%2E%2E %2D fx F
+has "at any depth" t/p/%6C%6F%63 f q
+check_eq "and lead to the row" x "$(cat "$m/t/p/%6C%6F%63/f/q")"
+check "directly below the table as well" test -d "$m/t/%6C%6F%63/f"
+has "families, a leading dot escaped" t/fam loc f.b %2Ehid %2E. -
+check_eq "a family with a dot is read" x "$(cat "$m/t/fam/%2Ehid/q")"
+none "directly below a table a family's name is not found" t/loc
+fail_with "nor made" - 'Invalid argument' mkdir "$m/t/loc"
+none "nor a family that starts with a dot" t/%2Ehid
+fail_with "nor made" - 'Invalid argument' mkdir "$m/t/%2Ehid"
+
+no_segment "an escape of what needs none" t/%61
+no_segment "within a name" t/a%62
+no_segment "escapes in lower case" t/%2f
+no_segment "half lower case" t/%c3%A9
+no_segment "an escape that is cut off" t/a%4
+no_segment "an escape of no digits" t/%zz
+no_segment "a stray percent sign" t/%%
+no_segment "valid UTF-8 escaped" t/%C3%A9
+no_segment "invalid UTF-8 as it is" t/$'x\xff'
+no_segment "a surrogate as it is" t/$'\xed\xa0\x80'
+no_segment "an overlong form as it is" t/$'\xc0\xaf'
+no_segment "a newline as it is" t/$'a\nb'
+no_segment "a control byte as it is" t/$'\x01'
+no_segment "DEL as it is" t/$'a\x7f'
+no_segment "the delimiter escaped" t/a%23b
+no_segment "a dot escaped that does not lead" t/a%2Eb
+no_segment "a family's name escaped in part" t/p/%6Coc
+no_segment "a name escaped whole that is no family's" t/p/%6C%6F%64
+no_segment "a family's name escaped in another table" order/%6C%6F%63
+no_column "an escaped letter in a column" t/STC/f/%61
+no_column "lower case in a column" t/STC/f/a%2fb
+no_column "a cut escape in a column" t/STC/f/a%2
+no_column "a family's name escaped as a column" t/STC/f/%6C%6F%63
+no_column "a newline in a column" t/STC/f/$'\n'
+no_column "invalid UTF-8 in a column" t/STC/f/$'\xe2\x82'
+no_column "an escaped dot at a column's start" t/STC/f/%2Ea
+no_column "three dots escaped" t/STC/f/%2E%2E%2E
+no_column "an escaped @ that is not the last" t/STC/f/a%40b
+no_column "an escaped # in a column" t/STC/f/a%23b
+
+# roundtrip NAME COLUMN: a column of that spelling can be made, is listed so and read.
+roundtrip() {
+	local made
+	mkdir -p "$m/t/new/f"
+	check "$1 is made" put "t/new/f/$2"
+	made=$(ls -A "$m/t/new/f")
+	check_eq "$1 is listed" "$2" "$made"
+	check "$1 is removed" rm -r "$m/t/new/f"
+}
+roundtrip "the empty column" %
+roundtrip "the column ." %2E
+roundtrip "the column .." %2E%2E
+roundtrip "a column with a leading dot" .profile
+roundtrip "a column with a slash" a%2Fb
+roundtrip "a column with a percent sign" a%25
+roundtrip "a column that ends in @" a%40
+roundtrip "a column with an @ inside" a@b
+roundtrip "a column of invalid UTF-8" %FF%C3
+roundtrip "a column with a newline" a%0Ab
+roundtrip "a column with a space" "a b"
+roundtrip "a column of UTF-8" "é€😀"
+roundtrip "a column with a # in it" "a#b"
+
+for segment in % %25 a%2F %00 %2Ex é 'a b' %FF a@ %6C%6F%63 %2E%2E '!'; do
+	mkdir -p "$m/t/$segment/deep/f"
+	check "a row below $segment" put "t/$segment/deep/f/q"
+done
+rmdir "$m/t/new"
+ls -A "$m/t" >"$TMP/before"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+check_eq "what was made is spelled the same after a remount" "$(cat "$TMP/before")" "$(ls -A "$m/t")"
+
+# ---- What is not listed ----------------------------------------------------------------------
+
+check "/.rowfs is there" test -d "$m/.rowfs"
+check "/.versions is there" test -d "$m/.versions"
+check "/T/.families is there" test -d "$m/t/.families"
+check_eq "no listing shows a control name" "" \
+	"$(find "$m/t" "$m/colon" \( -name '.families' -o -name '.delimiter' -o -path '*/f/*@' \))"
+check "q@ is there" test -d "$m/t/STC/f/q@"
+has "q@ is not listed" t/STC/f q
+has "/.versions lists the tables" .versions t colon space bytes order empty _x
+has "/.versions lists q@ instead of q" .versions/t/STC/f q@
+has "and in it the cells" .versions/t/STC/f/q@ 5
+has "the rest of the tree is the same there" .versions/t/STC/22 f 173 175
+none "/.versions has no control names" .versions/.rowfs
+none "nor itself" .versions/.versions
+none "nor has a table there" .versions/t/.families
+none "nor a delimiter" .versions/t/.delimiter
+none "an unknown control name" t/.nothing
+fail_with "which cannot be made" - 'Invalid argument|not permitted' mkdir "$m/t/.nothing"
+none "a control name in a row" t/STC/.nothing
+none "a family's directory in a row does not have them" t/STC/f/.families
+
+finish

@@ -1,0 +1,396 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Writing cells: one open file is one version, whole or not at all, by whatever tool it is written.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+MiB=1048576
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
+}
+
+# versions COLUMN: how many its history has.
+versions() {
+	entries "$f/$1@" | wc -l
+}
+
+# is NAME COLUMN VERSIONS VALUE: so many versions, the newest one being VALUE and a newline.
+is() {
+	check_eq "$1" "$3: $4" "$(versions "$2"): $(cat "$f/$2")"
+}
+
+# gone NAME COLUMN: it has no cell.
+gone() {
+	check_eq "$1" "no, no" "$(stat "$f/$2" >/dev/null 2>&1 && echo yes || echo no), $(
+		entries "$f" | grep -qxF -- "$2" && echo yes || echo no)"
+}
+
+# put PATH TEXT…: writes the text and a newline.
+put() {
+	local path=$1
+	shift
+	echo "$@" >"$path"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f"
+echo a >"$TMP/a"
+echo b >"$TMP/b"
+
+# ---- One open file is one version ------------------------------------------------------------
+
+put "$f/q" one
+is "echo > makes a column" q 1 one
+put "$f/q" two
+is "and a second version" q 2 two
+{ cat "$TMP/a"; cat "$TMP/b"; } >"$f/q"
+is "two commands, one redirection: one version" q 3 $'a\nb'
+(cat "$TMP/b"; echo x; cat "$TMP/a") >"$f/q"
+is "a subshell as well" q 4 $'b\nx\na'
+for i in 1 2 3; do /bin/echo "$i"; done >"$f/q"
+is "a loop as well" q 5 $'1\n2\n3'
+exec 3>"$f/q"
+/bin/echo a >&3
+check_eq "before the close readers see the version before" $'1\n2\n3' "$(cat "$f/q")"
+check_eq "the history has no more" 5 "$(versions q)"
+check_eq "and the size is the old one" 6 "$(stat -c %s "$f/q")"
+/bin/echo b >&3
+(echo c >&3)
+check_eq "so it is after children of the writer have ended" $'1\n2\n3' "$(cat "$f/q")"
+exec 3>&-
+is "after the close it is one version" q 6 $'a\nb\nc'
+exec 3>"$f/q"
+echo a >&3
+echo b >&3
+echo c >&3
+exec 3>&-
+is "also where the shell closes duplicates in between" q 7 $'a\nb\nc'
+rm "$f/q@/$(entries "$f/q@" | head -n 1)"
+: >"$f/q"
+is "a truncation alone is an empty version" q 7 ""
+check_eq "of no byte" 0 "$(stat -c %s "$f/q")"
+false >"$f/q"
+is "also by a command that fails" q 8 ""
+: >"$f/empty"
+is "an empty column" empty 1 ""
+: >>"$f/appended"
+is "made by >> as well" appended 1 ""
+put "$f/q" now
+exec 3<>"$f/q"
+exec 3>&-
+exec 3>>"$f/q"
+exec 3>&-
+is "opening without writing makes no version" q 9 now
+exec 3<>"$f/q"
+/bin/printf X >&3
+exec 3>&-
+is "<> starts from what is there" q 10 Xow
+exec 3<>"$f/q"
+exec 4<"$f/q"
+put "$f/q" other
+/bin/printf Y >&3
+exec 3>&-
+is "and from what was newest at open" q 12 Yow
+check_eq "a reader since then has the value of then" Xow "$(cat <&4)"
+exec 4<&-
+exec 3>"$f/q" 4>"$f/q"
+/bin/echo third >&3
+/bin/echo fourth >&4
+exec 4>&-
+exec 3>&-
+is "two open files are two versions, the last to close the newest" q 14 third
+exec 3>"$f/q"
+echo a >&3
+exec 4>&3
+exec 3>&-
+echo b >&4
+exec 4>&-
+check_eq "a duplicate: the whole is there" $'a\nb' "$(cat "$f/q")"
+check_eq "in one version" 15 "$(versions q)"
+
+# ---- Tools -----------------------------------------------------------------------------------
+
+rm "$f/q"
+cp "$TMP/a" "$f/q"
+is "cp makes" q 1 a
+cp "$TMP/b" "$f/q"
+is "cp over it: the history stays" q 2 b
+tee "$f/q" <"$TMP/a" >/dev/null
+is "tee" q 3 a
+tee -a "$f/q" <"$TMP/b" >/dev/null
+is "tee -a" q 4 $'a\nb'
+cat "$TMP/a" "$TMP/b" >>"$f/q"
+is ">>" q 5 $'a\nb\na\nb'
+printf XY | dd of="$f/q" conv=notrunc bs=1 seek=2 2>/dev/null
+is "dd conv=notrunc in the middle" q 6 $'a\nXYa\nb'
+dd if="$TMP/a" of="$f/q" 2>/dev/null
+is "dd" q 7 a
+printf 1234567 >"$f/q"
+truncate -s 3 "$f/q"
+is "truncate, shorter" q 9 123
+truncate -s 5 "$f/q"
+check_eq "truncate, longer: zeros" "10 123\0\0" "$(versions q) $(perl -pe 's/\0/\\0/g' "$f/q")"
+perl -e 'truncate $ARGV[0], 2 or die' "$f/q"
+is "truncate(2) by path" q 11 12
+printf z | dd of="$f/q" bs=1 seek=4 conv=notrunc 2>/dev/null
+check_eq "a gap is zeros" '12\0\0z' "$(perl -pe 's/\0/\\0/g' "$f/q")"
+truncate -s 100 "$f/new"
+check_eq "truncate makes" "1 100" "$(versions new) $(stat -c %s "$f/new")"
+sort -r -o "$f/sorted" "$TMP/a" "$TMP/b"
+is "sort -o" sorted 1 $'b\na'
+sort -o "$f/sorted" "$f/sorted"
+is "onto itself" sorted 2 $'a\nb'
+cp "$f/sorted" "$f/copy"
+is "cp within the family: the newest value alone" copy 1 $'a\nb'
+fail_with "a directory is not written" - 'Is a directory' put "$f" x
+
+check_eq "a program reads back what it has not committed" "hello, old: old" "$(perl -e '
+	open my $out, ">", $ARGV[0]; print $out "old"; close $out;
+	open my $file, "+>", $ARGV[0]; print $file "hello"; seek $file, 0, 0; my $own = <$file>;
+	print "$own, old: ", `cat $ARGV[0]`' "$f/own")"
+check_eq "also appending and reading" $'old\nnew' "$(perl -e '
+	open my $out, ">", $ARGV[0]; print $out "old\n"; close $out;
+	open my $file, "+>>", $ARGV[0]; print $file "new\n"; seek $file, 0, 0; print <$file>' "$f/own")"
+check_eq "fstat of it knows its size" 7 "$(perl -e '
+	open my $file, ">", $ARGV[0]; syswrite $file, "1234567"; print((stat $file)[7])' "$f/own")"
+check_eq "fsync commits, and what follows goes to the same version" "first: first! 1" "$(perl -e '
+	use IO::Handle; unlink $ARGV[0];
+	open my $file, ">", $ARGV[0]; syswrite $file, "first"; $file->sync or die;
+	print "first: ", `cat $ARGV[0]`; syswrite $file, "!"; close $file; print "!"' "$f/own" |
+	sed 's/$/ /')$(versions own)"
+check_eq "the whole" 'first!' "$(cat "$f/own")"
+check_eq "a program that ends without close has written" ended "$(perl -e '
+	use POSIX; open my $file, ">", $ARGV[0]; syswrite $file, "ended"; POSIX::_exit(3)' "$f/own"
+	cat "$f/own")"
+
+# ---- Names before they are committed ---------------------------------------------------------
+
+exec 3>"$f/unseen"
+/bin/echo x >&3
+check "who makes a column sees it" test -e "$f/unseen"
+gone "nobody else does before it is committed" unseen
+exec 3>&-
+is "then it is there" unseen 1 x
+exec 3>"$f/unseen2"
+check "who makes it can stat it when it is empty" test -e "$f/unseen2"
+gone "nobody else sees it" unseen2
+exec 3>&-
+is "an empty one, too" unseen2 1 ""
+
+# ---- Killed writers --------------------------------------------------------------------------
+
+put "$f/q" kept
+state() {
+	versions q
+	cat "$f/q"
+}
+# killed NAME OPEN COMMAND…: a shell opens the column with the redirection OPEN, writes by the
+# command, and is killed.
+killed() {
+	local name=$1 open=$2 before
+	shift 2
+	before=$(state)
+	{ bash -c "exec 3$open\"\$0\"; \"\$@\" >&3; kill -KILL \$\$" "$f/q" "$@"; } 2>/dev/null
+	check_eq "$name" "$before" "$(state)"
+}
+killed "a writer that is killed commits nothing" '>' /bin/printf half
+killed "nor one that truncated" '>' true
+killed "nor one that wrote 5 MiB" '>' head -c $((5 * MiB)) /dev/zero
+killed "nor one that appended" '>>' /bin/printf half
+killed "nor one that wrote into the value" '<>' /bin/printf half
+{ bash -c 'exec 3>"$0"; /bin/printf half >&3; kill -KILL $$' "$f/killed"; } 2>/dev/null
+gone "nor does a new column come" killed
+{ bash -c 'exec 3>"$0"; kill -KILL $$' "$f/killed"; } 2>/dev/null
+gone "nor an empty one" killed
+for signal in TERM INT HUP SEGV PIPE; do
+	before=$(state)
+	{ (ulimit -c 0; exec perl -e '$SIG{$ARGV[1]} = "DEFAULT"; open my $file, ">", $ARGV[0];
+		syswrite $file, "half"; kill $ARGV[1], $$; sleep 5' "$f/q" $signal); } 2>/dev/null
+	check_eq "nor does one that a SIG$signal ends" "$before" "$(state)"
+done
+before=$(state)
+{ bash -c 'sleep 60 >"$0" & pid=$!; sleep 0.3; kill -TERM $pid; wait' "$f/q"; } 2>/dev/null
+check_eq "a slow command that is ended leaves the value" "$before" "$(state)"
+put "$f/killed" x
+is "the name is free afterwards" killed 1 x
+perl -e '$SIG{TERM} = sub { exit 1 }; open my $file, ">", $ARGV[0]; syswrite $file, "caught";
+	kill "TERM", $$; sleep 5' "$f/q"
+check_eq "one that catches the signal and exits does" caught "$(cat "$f/q")"
+
+# ---- Creating exclusively --------------------------------------------------------------------
+
+fail_with "noclobber: a column that is there" 1 'cannot overwrite' bash -c "set -C; echo x >'$f/q'"
+winners=0
+versions=0
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	seq 6 | xargs -P 6 -n 1 bash -c 'set -C; echo "$2" >"$0" && echo "$2" >>"$1"' \
+		"$f/race$i" "$TMP/won$i" 2>/dev/null
+	[ "$(cat "$TMP/won$i")" = "$(cat "$f/race$i")" ] && winners=$((winners + 1))
+	versions=$((versions + $(versions "race$i")))
+done
+check_eq "of racers with O_EXCL one wins, and its value is there" "10 10" "$winners $versions"
+check_eq "the name is reserved at open" "EEXIST EEXIST" "$(perl -e '
+	use Fcntl; use Errno;
+	sub try { sysopen my $file, $ARGV[0], O_WRONLY | O_CREAT | O_EXCL and return "made";
+		$!{EEXIST} ? "EEXIST" : "$!" }
+	sysopen my $file, $ARGV[0], O_WRONLY | O_CREAT | O_EXCL or die $!;
+	$| = 1; print try(), " "; my $pid = fork; if (!$pid) { print try(); exit } waitpid $pid, 0' \
+	"$f/reserved")"
+is "and committed at close" reserved 1 ""
+
+# ---- Appending -------------------------------------------------------------------------------
+
+put "$f/log" start
+exec 3>>"$f/log"
+/bin/echo mine >&3
+echo other >>"$f/log"
+exec 3>&-
+is "append goes to what is newest at commit" log 3 $'start\nother\nmine'
+seq 400 >"$TMP/numbers"
+xargs -P 8 -n 1 bash -c 'echo "$1" >>"$0"' "$f/numbers" <"$TMP/numbers" 2>"$TMP/errors"
+check_eq "8 appenders meet no error" "" "$(sort -u "$TMP/errors" | head -n 3)"
+check "no concurrent append is lost" cmp "$TMP/numbers" <(sort -n "$f/numbers")
+check_eq "each was a version" 400 "$(versions numbers)"
+{ echo one; /bin/echo two; } >>"$f/log"
+is "a group appends once" log 4 $'start\nother\nmine\none\ntwo'
+put "$f/log2" start
+exec 3>>"$f/log2"
+echo one >&3
+echo two >&3
+exec 3>&-
+is "also where the shell closes duplicates in between" log2 2 $'start\none\ntwo'
+perl -e 'use IO::Handle; open my $file, ">>", $ARGV[0]; syswrite $file, "three\n"; $file->sync or die;
+	open my $other, ">>", $ARGV[0]; syswrite $other, "four\n"; close $other; syswrite $file, "five\n"' "$f/log2"
+check_eq "what others append between two commits stays" $'start\none\ntwo\nthree\nfour\nfive' \
+	"$(cat "$f/log2")"
+
+# ---- In parallel -----------------------------------------------------------------------------
+
+seq 300 | xargs -P 8 -I '{}' bash -c 'mkdir -p "$0/p/{}/g" && echo {} >"$0/p/{}/g/q"' "$m/t"
+check_eq "8 writers of 300 rows" 300 "$(entries "$m/t/p" | wc -l)"
+check_eq "all right" 45150 "$(cat "$m/t/p"/*/g/q | awk '{ n += $1 } END { print n }')"
+check_eq "8 readers of them" 45150 "$(find "$m/t/p" -type f -print0 | xargs -0 -P 8 -n 10 cat |
+	awk '{ n += $1 } END { print n }')"
+seq 200 | xargs -P 8 -I '{}' bash -c 'echo {} >"$0"' "$f/contended" 2>"$TMP/errors"
+check_eq "8 writers of one column meet no error" "" "$(sort -u "$TMP/errors" | head -n 3)"
+check_eq "each made a version" 200 "$(versions contended)"
+check "with a value of its own" cmp <(seq 200) <(cat "$f"/contended@/* | sort -n)
+
+# ---- Sizes -----------------------------------------------------------------------------------
+
+mkdir "$TMP/sizes"
+for size in 0 1 4095 4096 4097 65535 65536 65537 $((MiB - 1)) $MiB $((MiB + 1)) $((5 * MiB)); do
+	head -c "$size" /dev/urandom >"$TMP/sizes/$size"
+done
+mkdir -p "$m/t/sizes/f" "$m/t/sizes/g"
+cp "$TMP/sizes"/* "$m/t/sizes/f/"
+for path in "$TMP/sizes"/*; do
+	dd bs=777 if="$path" of="$m/t/sizes/g/${path##*/}" 2>/dev/null
+done
+check "values of 0 B to 5 MiB are read as written" diff -r "$TMP/sizes" "$m/t/sizes/f"
+check "also when written in small pieces" diff -r "$TMP/sizes" "$m/t/sizes/g"
+check_eq "and in the pieces that one asks for" "$(tail -c 70000 "$TMP/sizes/$((5 * MiB))" | md5sum)" \
+	"$(tail -c 70000 "$m/t/sizes/f/$((5 * MiB))" | md5sum)"
+check "tar reads them" bash -c "tar -C '$m/t/sizes/f' -c . | tar -C '$TMP' -x --one-top-level=tar"
+check "the same" diff -r "$TMP/sizes" "$TMP/tar"
+
+# ---- Too large -------------------------------------------------------------------------------
+
+# write_at PATH OFFSET: one byte there, O_RDWR; tells of what write(2) itself says.
+write_at() {
+	perl -e 'use Fcntl; sysopen my $file, $ARGV[0], O_RDWR | O_CREAT or die; sysseek $file, $ARGV[1], 0;
+		syswrite($file, "x") // die "$!\n"; close $file or die "close: $!\n"' "$1" "$2"
+}
+check "the last byte of 100 MiB" write_at "$f/big" $((100 * MiB - 1))
+check_eq "is there" "$((100 * MiB))" "$(stat -c %s "$f/big")"
+fail_with "a byte behind it: EFBIG from write" - '^File too large' write_at "$f/big" $((100 * MiB))
+fail_with "a byte far behind it" - '^File too large' write_at "$f/big" $((1 << 40))
+fail_with "truncate to more" - 'File too large' truncate -s $((100 * MiB + 1)) "$f/big"
+fail_with "appending to it" - 'File too large' bash -c "cat '$TMP/a' >>'$f/big'"
+check_eq "it stays what it was" "1 $((100 * MiB))" "$(versions big) $(stat -c %s "$f/big")"
+fail_with "dd of 101 MiB" - 'File too large' dd if=/dev/zero of="$f/huge" bs=1M count=101
+check "nothing larger was made" bash -c "! test -s '$f/huge' ||
+	test \$(stat -c %s '$f/huge') -le $((100 * MiB))"
+rm -f "$f/huge"
+
+# ---- Cells by their timestamp ----------------------------------------------------------------
+
+put "$f/h" first
+mkdir -p "$f/h@"
+now=$(entries "$f/h@")
+put "$f/h@/1700000000000001" past
+is "writing q@/TS sets that cell" h 2 first
+check_eq "exactly" "past 1700000000.000001" \
+	"$(cat "$f/h@/1700000000000001") $(stat -c %.6Y "$f/h@/1700000000000001")"
+put "$f/h@/1700000000000001" again
+is "again: it is replaced" h 2 first
+check_eq "by the new value" again "$(cat "$f/h@/1700000000000001")"
+put "$f/h@/4102444800000000" future
+is "a later one is the newest" h 3 future
+check_eq "q has its time" 4102444800.000000 "$(stat -c %.6Y "$f/h")"
+put "$f/h" above
+is "a write above it is newer still" h 4 above
+check_eq "by a microsecond" 4102444800.000001 "$(stat -c %.6Y "$f/h")"
+{ cat "$TMP/a"; cat "$TMP/b"; } >"$f/h@/0"
+check_eq "a cell at 0, by two commands" $'a\nb' "$(cat "$f/h@/0")"
+echo c >>"$f/h@/0"
+check_eq "appending to a cell" $'a\nb\nc' "$(cat "$f/h@/0")"
+check_eq "its history is in order" "4102444800000001 4102444800000000 $now 1700000000000001 0" \
+	"$(entries "$f/h@" | paste -sd ' ')"
+{ bash -c 'exec 3>"$0"; /bin/printf half >&3; kill -KILL $$' "$f/h@/5"; } 2>/dev/null
+check "a killed writer of a cell commits nothing" test ! -e "$f/h@/5"
+mkdir "$f/fresh@"
+put "$f/fresh@/42" x
+is "a column through its history" fresh 1 x
+put "$m/.versions/t/row/f/h@/43" "through versions"
+check_eq "/.versions is as writable" "through versions" "$(cat "$f/h@/43")"
+put "$f/max@/9223372036854775807" x 2>/dev/null || {
+	mkdir "$f/max@"
+	put "$f/max@/9223372036854775807" last
+}
+check_eq "the last timestamp of all" last "$(cat "$f/max")"
+fail_with "a write above it: EOVERFLOW" - 'Value too large' cp "$TMP/a" "$f/max"
+is "changes nothing" max 1 last
+
+# ---- Removing --------------------------------------------------------------------------------
+
+check "rm of a cell" rm "$f/h@/4102444800000001"
+is "the next older is the newest" h 5 future
+check "rm of an old one" rm "$f/h@/1700000000000001"
+is "leaves the newest" h 4 future
+check "rm of a column" rm "$f/h"
+gone "it goes" h
+check_eq "with its history" "" "$(entries "$f/h@" 2>/dev/null)"
+put "$f/h" new
+is "a new one of that name has no past" h 1 new
+check "rm of the last cell" rm "$f/h@/$(entries "$f/h@")"
+gone "takes the column" h
+fail_with "rm of what is not there" - 'No such file' rm "$f/h"
+fail_with "rm of a cell that is not there" - 'No such file' rm "$f/q@/77"
+exec 3>"$f/removed"
+echo x >&3
+rm -f "$f/removed"
+exec 3>&-
+
+# ---- After a remount -------------------------------------------------------------------------
+
+seq 20 | while read -r i; do put "$f/steady" "$i"; done
+entries "$f" | sort >"$TMP/columns"
+(cd "$f" && md5sum -- *) >"$TMP/sums"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+check_eq "the same columns" "$(cat "$TMP/columns")" "$(entries "$f" | sort)"
+check "with the same values" bash -c "cd '$f' && md5sum -c --quiet '$TMP/sums'"
+is "and histories" steady 20 20
+check "the values of all sizes" diff -r "$TMP/sizes" "$m/t/sizes/f"
+check "those in small pieces" diff -r "$TMP/sizes" "$m/t/sizes/g"
+gone "what was removed is not back" h
+
+finish

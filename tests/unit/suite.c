@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* What the store's tests share: see suite.h. */
+#include "suite.h"
+
+#include "memory_engine.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char suite_base[160];
+static pid_t suite_child; /* who runs the tests */
+
+/* ---- Running ----------------------------------------------------------------------------- */
+
+static int suite_remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static void suite_forward(int number)
+{
+	kill(suite_child, number);
+}
+
+static int suite_run(const char *name, void (*make)(Suite *suite))
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	make(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
+
+/* The tests run in a child, so that what they leave is removed also when they crash or are told
+ * to end. */
+int suite_main(const char *name, void (*make)(Suite *suite))
+{
+	struct sigaction forward = {.sa_handler = suite_forward};
+	const char *parent = getenv("TMPDIR");
+	int status = 0;
+
+	snprintf(suite_base, sizeof(suite_base), "%s/rowfs-unit.XXXXXX",
+		 parent != NULL ? parent : "/tmp");
+	if (mkdtemp(suite_base) == NULL) {
+		perror(suite_base);
+		return 1;
+	}
+	suite_child = fork();
+	if (suite_child == 0)
+		exit(suite_run(name, make));
+	if (suite_child > 0) {
+		sigaction(SIGTERM, &forward, NULL);
+		sigaction(SIGINT, &forward, NULL);
+		while (waitpid(suite_child, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	nftw(suite_base, suite_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return suite_child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+const char *suite_directory(void)
+{
+	return suite_base;
+}
+
+static TCase *suite_case(Suite *suite, const char *name, double seconds)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_set_timeout(tcase, seconds);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+void suite_add(Suite *suite, const char *name, const TTest *test, double seconds)
+{
+	tcase_add_loop_test(suite_case(suite, name, seconds), test, 0, SUITE_ENGINES);
+}
+
+void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds)
+{
+	tcase_add_test(suite_case(suite, name, seconds), test);
+}
+
+/* ---- A store ----------------------------------------------------------------------------- */
+
+static int64_t suite_now(void *ctx)
+{
+	return __atomic_load_n(&((struct suite *)ctx)->clock, __ATOMIC_RELAXED);
+}
+
+static void suite_log(void *ctx, enum wcs_log_level level, const char *text)
+{
+	struct suite *suite = ctx;
+
+	suite->warnings += level == WCS_LOG_WARNING;
+	snprintf(suite->log, sizeof(suite->log), "%s", text);
+}
+
+static void suite_open_store(struct suite *suite)
+{
+	struct wcs_options options = {.log = suite_log, .log_ctx = suite};
+	struct wcs_fault fault = {.text = ""};
+	int rc;
+
+	if (suite->clock >= 0) {
+		options.now = suite_now;
+		options.now_ctx = suite;
+	}
+	if (suite->engine == SUITE_MEMORY)
+		rc = wcs_store_open_backend(&wcs_backend_memory, "", &options, &suite->store,
+					    &fault);
+	else
+		rc = wcs_store_open(suite->path, &options, &suite->store, &fault);
+	ck_assert_msg(rc == 0, "open: %d %s", rc, fault.text);
+}
+
+void suite_open(struct suite *suite, int engine)
+{
+	struct wcs_fault fault = {.text = ""};
+	static const char *const families[] = {"f", "a", "b"};
+	int rc;
+
+	memset(suite, 0, sizeof(*suite));
+	suite->engine = (enum suite_engine)engine;
+	suite->clock = 1000000;
+	if (suite->engine == SUITE_LEVELDB) {
+		snprintf(suite->path, sizeof(suite->path), "%s/store.XXXXXX", suite_base);
+		ck_assert_ptr_nonnull(mkdtemp(suite->path));
+		rc = wcs_store_create(suite->path, NULL, false, &fault);
+		ck_assert_msg(rc == 0, "create: %d %s", rc, fault.text);
+	}
+	suite_open_store(suite);
+	ck_assert_int_eq(wcs_table_create(suite->store, "t"), 0);
+	ck_assert_int_eq(wcs_table_open(suite->store, "t", &suite->table), 0);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_int_eq(wcs_family_create(suite->table, families[i]), 0);
+}
+
+void suite_reopen(struct suite *suite)
+{
+	wcs_table_close(suite->table);
+	wcs_store_close(suite->store);
+	suite_open_store(suite);
+	if (wcs_table_open(suite->store, "t", &suite->table) != 0)
+		suite->table = NULL;
+}
+
+void suite_close(struct suite *suite)
+{
+	wcs_table_close(suite->table);
+	wcs_store_close(suite->store);
+	if (suite->engine == SUITE_LEVELDB)
+		nftw(suite->path, suite_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- Short calls ------------------------------------------------------------------------- */
+
+struct wcs_slice suite_text(const char *text)
+{
+	return (struct wcs_slice){text, strlen(text)};
+}
+
+int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *mutation,
+		 int64_t *ts)
+{
+	int rc = wcs_row_mutate(table, suite_text(row), mutation, ts);
+
+	wcs_mutation_free(mutation);
+	return rc;
+}
+
+int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
+		  const char *qualifier, int64_t ts, const char *value)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	int64_t made = -1;
+
+	ck_assert_int_eq(
+		wcs_mutation_set(mutation, family, suite_text(qualifier), ts, suite_text(value)),
+		0);
+	ck_assert_int_eq(suite_mutate(table, row, mutation, &made), 0);
+	return made;
+}
+
+void suite_delete_row(struct wcs_table *table, const char *row)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	ck_assert_int_eq(wcs_mutation_delete_row(mutation), 0);
+	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
+}
+
+/* ---- Content as text --------------------------------------------------------------------- */
+
+static void suite_print_bytes(FILE *out, struct wcs_slice bytes)
+{
+	const unsigned char *at = bytes.data;
+
+	for (size_t i = 0; i < bytes.len; i++)
+		if (at[i] >= 0x21 && at[i] <= 0x7e && at[i] != '\\')
+			fputc(at[i], out);
+		else
+			fprintf(out, "\\%02X", at[i]);
+}
+
+static void suite_print_value(FILE *out, struct wcs_slice value)
+{
+	const unsigned char *at = value.data;
+	uint32_t sum = 2166136261u;
+
+	if (value.len <= 64) {
+		suite_print_bytes(out, value);
+		return;
+	}
+	for (size_t i = 0; i < value.len; i++)
+		sum = (sum ^ at[i]) * 16777619u;
+	fprintf(out, "<%zu:%08x>", value.len, sum);
+}
+
+/* Prints the value of a cell that is too large to come with it. */
+static void suite_print_large(FILE *out, struct wcs_scan *scan, uint64_t size)
+{
+	char *value = malloc(size);
+	size_t got = 0;
+
+	ck_assert_ptr_nonnull(value);
+	ck_assert_int_eq(wcs_scan_read(scan, value, size, 0, &got), 0);
+	ck_assert_uint_eq(got, size);
+	suite_print_value(out, (struct wcs_slice){value, got});
+	free(value);
+}
+
+char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
+		 const struct wcs_filter *filter)
+{
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int rc = wcs_scan_open(table, range, filter, &scan);
+
+	ck_assert_int_eq(rc, 0);
+	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
+		suite_print_bytes(out, cell.row);
+		fputc('/', out);
+		suite_print_bytes(out, cell.family);
+		fputc('/', out);
+		suite_print_bytes(out, cell.qualifier);
+		fprintf(out, "@%lld=", (long long)cell.info.ts);
+		if (cell.info.size <= WCS_VALUE_INLINE) {
+			ck_assert_uint_eq(cell.info.size, cell.value.len);
+			suite_print_value(out, cell.value);
+		} else {
+			suite_print_large(out, scan, cell.info.size);
+		}
+		fputc(' ', out);
+	}
+	ck_assert_int_eq(rc, 0);
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+	wcs_scan_close(scan);
+	fclose(out);
+	return text;
+}
+
+void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
+		       const struct wcs_filter *filter, const char *expected)
+{
+	char *text = suite_scan(table, range, filter);
+
+	ck_assert_str_eq(text, expected);
+	free(text);
+}
+
+void suite_expect(struct wcs_table *table, const char *expected)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+
+	suite_expect_scan(table, &range, &filter, expected);
+}
+
+char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after)
+{
+	struct wcs_list *list;
+	struct wcs_slice segment;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int rc = wcs_list_open(table, prefix, after, &list);
+
+	ck_assert_int_eq(rc, 0);
+	while ((rc = wcs_list_next(list, &segment)) == 1) {
+		suite_print_bytes(out, segment);
+		fputc(' ', out);
+	}
+	ck_assert_int_eq(rc, 0);
+	wcs_list_close(list);
+	fclose(out);
+	return text;
+}
+
+char *suite_value(struct wcs_table *table, const char *row, const char *family,
+		  const char *qualifier, int64_t ts)
+{
+	struct wcs_value *value;
+	char *text = NULL;
+	char *bytes;
+	size_t len;
+	size_t got;
+	FILE *out = open_memstream(&text, &len);
+	int rc = wcs_value_open(table, suite_text(row), family, suite_text(qualifier), ts, &value);
+
+	if (rc == -ENOENT) {
+		fputc('-', out);
+	} else {
+		ck_assert_int_eq(rc, 0);
+		bytes = malloc(wcs_value_info(value)->size + 1);
+		ck_assert_int_eq(
+			wcs_value_read(value, bytes, wcs_value_info(value)->size + 1, 0, &got), 0);
+		ck_assert_uint_eq(got, wcs_value_info(value)->size);
+		suite_print_value(out, (struct wcs_slice){bytes, got});
+		free(bytes);
+		wcs_value_close(value);
+	}
+	fclose(out);
+	return text;
+}
+
+/* ---- Bytes and numbers ------------------------------------------------------------------- */
+
+uint32_t suite_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33);
+}
+
+char *suite_pattern(size_t len, unsigned int seed)
+{
+	char *bytes = malloc(len + 1);
+	uint64_t state = seed + 1u;
+
+	ck_assert_ptr_nonnull(bytes);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (char)(i % 61 == 0 ? suite_random(&state) : i * 7 + seed);
+	bytes[len] = '\0';
+	return bytes;
+}

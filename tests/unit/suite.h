@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the store's tests share: a store on either engine, short calls that check their own
+ * success, and the content of a table as text, so that a test can say what it expects in one line.
+ */
+#ifndef SUITE_H
+#define SUITE_H
+
+#include "store.h"
+
+#include <check.h>
+
+enum suite_engine { SUITE_MEMORY = 0, SUITE_LEVELDB = 1, SUITE_ENGINES = 2 };
+
+struct suite {
+	enum suite_engine engine;
+	char path[256]; /* of a LevelDB store */
+	struct wcs_store *store;
+	struct wcs_table *table; /* "t", with the families "a", "b" and "f" */
+	int64_t clock;		 /* what options.now gives; -1: the system's clock */
+	int warnings;		 /* lines logged as a warning */
+	char log[512];		 /* the last line logged */
+};
+
+/* Runs the tests that make adds to its suite, in a directory of their own that is removed
+ * afterwards, also when a test failed. For main. */
+int suite_main(const char *name, void (*make)(Suite *suite));
+/* The directory for this program's files. */
+const char *suite_directory(void);
+/* Adds a test that runs once on each engine. Its argument is _i. */
+void suite_add(Suite *suite, const char *name, const TTest *test, double seconds);
+/* The same for a test that runs once. */
+void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds);
+
+/* A new store with the table "t". The clock stands at 1,000,000. */
+void suite_open(struct suite *suite, int engine);
+/* Closes the store and opens it again; the memory engine forgets everything. */
+void suite_reopen(struct suite *suite);
+void suite_close(struct suite *suite);
+
+struct wcs_slice suite_text(const char *text);
+#define SUITE_BYTES(literal) ((struct wcs_slice){literal, sizeof(literal) - 1})
+
+/* Each applies one thing to a row and checks that it went well. */
+int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
+		  const char *qualifier, int64_t ts, const char *value);
+void suite_delete_row(struct wcs_table *table, const char *row);
+/* Applies the mutation, frees it and returns what the store said. */
+int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *mutation,
+		 int64_t *ts);
+
+/* The cells of a scan as text: "row/family/qualifier@ts=value", each followed by a space; bytes
+ * outside 21-7E as \XX; a long value as its size and a checksum. The caller frees it. */
+char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
+		 const struct wcs_filter *filter);
+/* Checks that a scan of the whole table gives this. */
+void suite_expect(struct wcs_table *table, const char *expected);
+void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
+		       const struct wcs_filter *filter, const char *expected);
+/* The segments below prefix, each followed by a space. The caller frees it. */
+char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after);
+/* A cell's value as text, "-" where there is none. The caller frees it. */
+char *suite_value(struct wcs_table *table, const char *row, const char *family,
+		  const char *qualifier, int64_t ts);
+
+/* len bytes that differ with seed and from place to place. The caller frees them. */
+char *suite_pattern(size_t len, unsigned int seed);
+/* The next number of a sequence that starts with *state. */
+uint32_t suite_random(uint64_t *state);
+
+#define suite_expect_value(table, row, family, qualifier, ts, expected)                            \
+	do {                                                                                       \
+		char *suite_value_ = suite_value(table, row, family, qualifier, ts);               \
+		ck_assert_str_eq(suite_value_, expected);                                          \
+		free(suite_value_);                                                                \
+	} while (0)
+
+#endif

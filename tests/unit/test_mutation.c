@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Mutations by themselves: their limits, sealing, and which cells a sealed one deletes. */
+#include "mutation.h"
+
+#include "suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct wcs_slice mutation_none = {NULL, 0};
+
+START_TEST(test_compare_is_bytewise)
+{
+	const struct wcs_slice sorted[] = {
+		{NULL, 0},	     SUITE_BYTES("\0"),	     SUITE_BYTES("\0\0"),
+		SUITE_BYTES("a"),    SUITE_BYTES("a\0"),     SUITE_BYTES("a\xff"),
+		SUITE_BYTES("b"),    SUITE_BYTES("\x7f"),    SUITE_BYTES("\x80"),
+		SUITE_BYTES("\xff"), SUITE_BYTES("\xff\xff")};
+	size_t count = sizeof(sorted) / sizeof(sorted[0]);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++) {
+			int order = wcs_slice_compare(sorted[i], sorted[j]);
+
+			ck_assert_int_eq((order > 0) - (order < 0), (i > j) - (i < j));
+		}
+}
+END_TEST
+
+START_TEST(test_arguments)
+{
+	static char bytes[WCS_QUALIFIER_MAX + 1];
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice longest = {bytes, WCS_QUALIFIER_MAX};
+	struct wcs_slice longer = {bytes, WCS_QUALIFIER_MAX + 1};
+	struct wcs_slice large = {bytes, WCS_VALUE_MAX + 1};
+	struct wcs_slice missing = {NULL, 1};
+
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, 0, mutation_none), 0);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longer, 0, mutation_none), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", missing, 0, mutation_none), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, 0, large), -EFBIG);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, 0, missing), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "", longest, 0, mutation_none), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "a b", longest, 0, mutation_none), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set(mutation, NULL, longest, 0, mutation_none), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, -2, mutation_none), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, INT64_MIN, mutation_none),
+			 -EINVAL);
+	ck_assert_int_eq(wcs_mutation_set_newest(mutation, "f", longest, -1, mutation_none),
+			 -EINVAL);
+	ck_assert_int_eq(wcs_mutation_append(mutation, "f", longest, large, WCS_TS_NONE), -EFBIG);
+	ck_assert_int_eq(wcs_mutation_append(mutation, "f", longer, mutation_none, WCS_TS_NONE),
+			 -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_mutation_increment(mutation, "f", longer, 1), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_mutation_increment(mutation, "/", longest, 1), -EINVAL);
+	ck_assert_uint_eq(mutation->write_count, 1);
+
+	ck_assert_int_eq(wcs_mutation_delete_family(mutation, "f/"), -EINVAL);
+	ck_assert_int_eq(wcs_mutation_delete_column(mutation, "f", longer), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, "f", longest, -1), -EINVAL);
+	ck_assert_uint_eq(mutation->delete_count, 0);
+
+	ck_assert_int_eq(wcs_mutation_if(mutation, "f", longer, NULL), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_mutation_if(mutation, "f", longest, &large), -EFBIG);
+	ck_assert_int_eq(wcs_mutation_if(mutation, "f\n", longest, NULL), -EINVAL);
+	ck_assert_uint_eq(mutation->condition_count, 0);
+	wcs_mutation_free(mutation);
+	wcs_mutation_free(NULL);
+}
+END_TEST
+
+START_TEST(test_seal_sorts_and_keeps_order)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	for (int i = 0; i < 100; i++) {
+		ck_assert_int_eq(wcs_mutation_set(mutation, i % 2 ? "b" : "a",
+						  i % 3 ? SUITE_BYTES("\xff") : SUITE_BYTES("x"), i,
+						  mutation_none),
+				 0);
+		if (i % 10 == 0)
+			wcs_mutation_seal(mutation);
+	}
+	wcs_mutation_seal(mutation);
+	wcs_mutation_seal(mutation);
+	ck_assert_uint_eq(mutation->write_count, 100);
+	for (size_t i = 0; i < 100; i++)
+		ck_assert_int_eq((int64_t)mutation->writes[i].order, mutation->writes[i].ts);
+	for (size_t i = 1; i < 100; i++) {
+		const struct wcs_write *before = &mutation->writes[i - 1];
+		const struct wcs_write *here = &mutation->writes[i];
+		int order = strcmp(before->family, here->family);
+
+		if (order == 0)
+			order = wcs_slice_compare(before->qualifier, here->qualifier);
+		ck_assert(order < 0 || (order == 0 && before->order < here->order));
+	}
+	wcs_mutation_free(mutation);
+}
+END_TEST
+
+START_TEST(test_deletes)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice q = SUITE_BYTES("q");
+	struct wcs_slice r = SUITE_BYTES("r");
+
+	wcs_mutation_seal(mutation);
+	ck_assert(!wcs_mutation_deletes(mutation, "a", q, 1));
+	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, "b", q, 7), 0);
+	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, "b", q, 0), 0);
+	ck_assert_int_eq(wcs_mutation_delete_column(mutation, "b", r), 0);
+	ck_assert_int_eq(wcs_mutation_delete_column(mutation, "c", mutation_none), 0);
+	ck_assert_int_eq(wcs_mutation_delete_family(mutation, "a"), 0);
+	wcs_mutation_seal(mutation);
+	ck_assert(wcs_mutation_deletes(mutation, "a", q, 1));
+	ck_assert(wcs_mutation_deletes(mutation, "a", mutation_none, 0));
+	ck_assert(wcs_mutation_deletes(mutation, "b", q, 7));
+	ck_assert(wcs_mutation_deletes(mutation, "b", q, 0));
+	ck_assert(!wcs_mutation_deletes(mutation, "b", q, 6));
+	ck_assert(!wcs_mutation_deletes(mutation, "b", SUITE_BYTES("q\0"), 7));
+	ck_assert(wcs_mutation_deletes(mutation, "b", r, 6));
+	ck_assert(wcs_mutation_deletes(mutation, "c", mutation_none, 6));
+	ck_assert(!wcs_mutation_deletes(mutation, "c", q, 6));
+	ck_assert(!wcs_mutation_deletes(mutation, "d", q, 6));
+	ck_assert_int_eq(wcs_mutation_delete_row(mutation), 0);
+	ck_assert(wcs_mutation_deletes(mutation, "d", q, 6));
+	wcs_mutation_free(mutation);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "compare", test_compare_is_bytewise, 10);
+	suite_add_once(suite, "arguments", test_arguments, 10);
+	suite_add_once(suite, "seal", test_seal_sorts_and_keeps_order, 10);
+	suite_add_once(suite, "deletes", test_deletes, 10);
+}
+
+int main(void)
+{
+	return suite_main("mutation", make);
+}

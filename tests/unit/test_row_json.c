@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of JSON: what mutation a row object becomes, and what is refused with which words. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mutation.h"
+#include "text.h"
+
+static struct wcs_line *parse_bytes(const char *text, size_t len)
+{
+	struct wcs_line *line = NULL;
+	struct wcs_fault fault = {0};
+
+	ck_assert_msg(wcs_line_parse(text, len, &line, &fault) == 0, "%s: %s", text, fault.text);
+	return line;
+}
+
+static struct wcs_line *parse(const char *text)
+{
+	return parse_bytes(text, strlen(text));
+}
+
+static const struct wcs_mutation *row_of(const struct wcs_line *line)
+{
+	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_ROW);
+	return wcs_line_mutation(line);
+}
+
+static bool slice_is(struct wcs_slice slice, const char *bytes, size_t len)
+{
+	return slice.len == len && memcmp(slice.data, bytes, len) == 0;
+}
+
+static void assert_set(const struct wcs_write *write, const char *family, const char *qualifier,
+		       int64_t ts, const char *value)
+{
+	ck_assert_int_eq(write->kind, WCS_WRITE_SET);
+	ck_assert_str_eq(write->family, family);
+	ck_assert(slice_is(write->qualifier, qualifier, strlen(qualifier)));
+	ck_assert_int_eq(write->ts, ts);
+	ck_assert_msg(slice_is(write->value, value, strlen(value)), "%.*s", (int)write->value.len,
+		      (const char *)write->value.data);
+}
+
+START_TEST(test_cells)
+{
+	struct wcs_line *line =
+		parse("{\"key\":\"STC#22\",\"families\":{\"loc\":{\"lat\":[{\"ts\":17,\"value\":"
+		      "\"53.4\"},{\"value\":\"x\"},{\"ts\":0,\"base64\":\"aGk=\"},\"text\"],"
+		      "\"\":[\"\"],\"none\":[],\"one\":\"alone\"},\"a\":{}}}\r");
+	const struct wcs_mutation *m = row_of(line);
+
+	ck_assert(slice_is(wcs_line_key(line), "STC#22", 6));
+	ck_assert_uint_eq(m->write_count, 6);
+	ck_assert_uint_eq(m->delete_count + m->condition_count, 0);
+	assert_set(&m->writes[0], "loc", "lat", 17, "53.4");
+	assert_set(&m->writes[1], "loc", "lat", WCS_TS_SERVER, "x");
+	assert_set(&m->writes[2], "loc", "lat", 0, "hi");
+	assert_set(&m->writes[3], "loc", "lat", WCS_TS_SERVER, "text");
+	assert_set(&m->writes[4], "loc", "", WCS_TS_SERVER, "");
+	assert_set(&m->writes[5], "loc", "one", WCS_TS_SERVER, "alone");
+	wcs_line_free(line);
+}
+END_TEST
+
+START_TEST(test_any_bytes)
+{
+	struct wcs_line *line = parse("{\"key\":\"a%00%FF%25%2F\\u00e4%41\",\"families\":{\"f\":{"
+				      "\"%0A%C3\":[\"\\u0000x\\u0000\"],\"\\u007f\":[{\"base64\":"
+				      "\"AP/+\"}],\"b\":[{\"ts\":9223372036854775807,\"base64\":"
+				      "\"\"}]}}}");
+	const struct wcs_mutation *m = row_of(line);
+
+	ck_assert(slice_is(wcs_line_key(line), "a\0\xff%/\xc3\xa4\x41", 8));
+	ck_assert_uint_eq(m->write_count, 3);
+	ck_assert(slice_is(m->writes[0].qualifier, "\n\xc3", 2));
+	ck_assert(slice_is(m->writes[0].value, "\0x\0", 3));
+	ck_assert(slice_is(m->writes[1].qualifier, "\x7f", 1));
+	ck_assert(slice_is(m->writes[1].value, "\0\xff\xfe", 3));
+	assert_set(&m->writes[2], "f", "b", INT64_MAX, "");
+	wcs_line_free(line);
+}
+END_TEST
+
+START_TEST(test_key_may_be_left_out)
+{
+	struct wcs_line *line = parse("{}");
+
+	ck_assert_ptr_null(wcs_line_key(line).data);
+	ck_assert_uint_eq(row_of(line)->write_count, 0);
+	wcs_line_free(line);
+}
+END_TEST
+
+START_TEST(test_deletes)
+{
+	struct wcs_line *line = parse("{\"key\":\"k\",\"delete\":true}");
+	const struct wcs_mutation *m = row_of(line);
+
+	ck_assert(m->delete_row);
+	ck_assert_uint_eq(m->delete_count, 0);
+	wcs_line_free(line);
+
+	line = parse("{\"key\":\"k\",\"delete\":{\"f\":true,\"g\":{\"q%01\":true,\"r\":[5,0],"
+		     "\"none\":[]},\"h\":{}}}");
+	m = row_of(line);
+	ck_assert(!m->delete_row);
+	ck_assert_uint_eq(m->delete_count, 4);
+	ck_assert_int_eq(m->deletes[0].kind, WCS_DELETE_FAMILY);
+	ck_assert_str_eq(m->deletes[0].family, "f");
+	ck_assert_int_eq(m->deletes[1].kind, WCS_DELETE_COLUMN);
+	ck_assert_str_eq(m->deletes[1].family, "g");
+	ck_assert(slice_is(m->deletes[1].qualifier, "q\x01", 2));
+	ck_assert_int_eq(m->deletes[2].kind, WCS_DELETE_CELL);
+	ck_assert_int_eq(m->deletes[2].ts, 5);
+	ck_assert_int_eq(m->deletes[3].ts, 0);
+	ck_assert(slice_is(m->deletes[3].qualifier, "r", 1));
+	wcs_line_free(line);
+}
+END_TEST
+
+START_TEST(test_append_increment_if)
+{
+	struct wcs_line *line = parse(
+		"{\"if\":{\"f\":{\"a\":\"old\",\"b\":null}},\"append\":{\"f\":{\"a\":\"new\"}},"
+		"\"increment\":{\"f\":{\"n\":-9223372036854775808,\"m\":1}}}");
+	const struct wcs_mutation *m = row_of(line);
+
+	ck_assert_uint_eq(m->condition_count, 2);
+	ck_assert(!m->conditions[0].absent);
+	ck_assert(slice_is(m->conditions[0].expected, "old", 3));
+	ck_assert(m->conditions[1].absent);
+	ck_assert(slice_is(m->conditions[1].qualifier, "b", 1));
+	ck_assert_uint_eq(m->write_count, 3);
+	ck_assert_int_eq(m->writes[0].kind, WCS_WRITE_APPEND);
+	ck_assert(slice_is(m->writes[0].value, "new", 3));
+	ck_assert_int_eq(m->writes[1].kind, WCS_WRITE_INCREMENT);
+	ck_assert_int_eq(m->writes[1].delta, INT64_MIN);
+	ck_assert_int_eq(m->writes[2].delta, 1);
+	wcs_line_free(line);
+}
+END_TEST
+
+START_TEST(test_other_lines)
+{
+	struct wcs_line *line = parse("{\"table\":\"packages\"}");
+
+	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_TABLE);
+	ck_assert_str_eq(wcs_line_table(line), "packages");
+	wcs_line_free(line);
+
+	line = parse("{\"version\":1,\"tables\":{\"t\":{\"families\":{\"f\":\"never\"}}}}");
+	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_SCHEMA);
+	ck_assert_uint_eq(wcs_line_schema(line)->table_count, 1);
+	wcs_line_free(line);
+
+	line = parse("{\"version\":1}");
+	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_SCHEMA);
+	wcs_line_free(line);
+	wcs_line_free(NULL);
+}
+END_TEST
+
+#define CELL(x) "{\"families\":{\"f\":{\"q\":[" x "]}}}"
+
+static const struct {
+	const char *text;
+	const char *says; /* the fault's text starts with this */
+} faults[] = {
+	{"", "not JSON"},
+	{"x", "not JSON"},
+	{"[]", "must be an object"},
+	{"\"text\"", "not JSON"},
+	{"{\"key\":\"a\"} {}", "not JSON"},
+	{"{\"key\":\"\xff\"}", "not JSON"},
+	{"{\"a\\u0000\":1}", "not JSON"},
+	{"{\"key\":1}", "key: must be text"},
+	{"{\"key\":null}", "key: must be text"},
+	{"{\"key\":\"\"}", "key: must not be empty"},
+	{"{\"key\":\"%\"}", "key: % must be followed"},
+	{"{\"key\":\"%4\"}", "key: % must be followed"},
+	{"{\"key\":\"%c3\"}", "key: % must be followed"},
+	{"{\"key\":\"%G0\"}", "key: % must be followed"},
+	{"{\"keys\":\"a\"}", "keys: a row has only"},
+	{"{\"key\":\"a\",\"key\":\"a\"}", "key: named twice"},
+	{"{\"families\":[]}", "families: must be an object"},
+	{"{\"families\":{\"a b\":{}}}", "families.a b: a family's name"},
+	{"{\"families\":{\"\":{}}}", "families.\"\": a family's name"},
+	{"{\"families\":{\"f\":true}}", "families.f: must be an object"},
+	{"{\"families\":{\"f\":{\"q\":true}}}", "families.f.q: must be a list"},
+	{"{\"families\":{\"f\":{\"q\":{\"value\":\"x\"}}}}", "families.f.q: must be a list"},
+	{"{\"families\":{\"f\":{\"%\":[]}}}", "families.f.%: % must be followed"},
+	{"{\"families\":{\"f\":{\"q\":[],\"q\":[]}}}", "families.f.q: named twice"},
+	{"{\"families\":{\"f\":{\"q\":[],\"%71\":[]}}}", "families.f.%71: named twice"},
+	{"{\"families\":{\"f\":{\"a%62\":[],\"%61b\":[]}}}", "families.f.%61b: named twice"},
+	{"{\"families\":{\"f\":{\"%0A\":[],\"\\n\":[]}}}", "families.f.%0A: named twice"},
+	{CELL("5"), "families.f.q[0]: a number, but the family holds bytes"},
+	{CELL("\"a\",null"), "families.f.q[1]: must be text"},
+	{CELL("{}"), "families.f.q[0]: the cell has no value"},
+	{CELL("{\"ts\":5}"), "families.f.q[0]: the cell has no value"},
+	{CELL("{\"value\":5}"), "families.f.q[0].value: a number, but the family holds bytes"},
+	{CELL("{\"value\":1.5}"), "families.f.q[0].value: a number, but the family holds bytes"},
+	{CELL("{\"value\":null}"), "families.f.q[0].value: must be text"},
+	{CELL("{\"value\":\"x\",\"base64\":\"\"}"), "families.f.q[0].base64: a cell has value or"},
+	{CELL("{\"value\":\"x\",\"value\":\"x\"}"), "families.f.q[0].value: named twice"},
+	{CELL("{\"value\":\"x\",\"state\":\"\"}"), "families.f.q[0].state: only an inthll"},
+	{CELL("{\"value\":\"x\",\"TS\":1}"), "families.f.q[0].TS: a cell has only"},
+	{CELL("{\"value\":\"x\",\"ts\":-1}"), "families.f.q[0].ts: must be a whole number"},
+	{CELL("{\"value\":\"x\",\"ts\":1.0}"), "families.f.q[0].ts: must be a whole number"},
+	{CELL("{\"value\":\"x\",\"ts\":\"1\"}"), "families.f.q[0].ts: must be a whole number"},
+	{CELL("{\"value\":\"x\",\"ts\":9223372036854775808}"), "not JSON: too big integer"},
+	{CELL("{\"base64\":5}"), "families.f.q[0].base64: must be base64"},
+	{CELL("{\"base64\":\"A\"}"), "families.f.q[0].base64: not base64"},
+	{CELL("{\"base64\":\"AA\"}"), "families.f.q[0].base64: not base64"},
+	{CELL("{\"base64\":\"A===\"}"), "families.f.q[0].base64: not base64"},
+	{CELL("{\"base64\":\"AB==\"}"), "families.f.q[0].base64: not base64"},
+	{CELL("{\"base64\":\"AA==AA==\"}"), "families.f.q[0].base64: not base64"},
+	{CELL("{\"base64\":\"AA-_\"}"), "families.f.q[0].base64: not base64"},
+	{CELL("{\"base64\":\"AA A\"}"), "families.f.q[0].base64: not base64"},
+	{"{\"delete\":false}", "delete: must be an object"},
+	{"{\"delete\":{\"f\":false}}", "delete.f: must be an object"},
+	{"{\"delete\":{\"f\":{\"q\":false}}}", "delete.f.q: must be true or a list"},
+	{"{\"delete\":{\"f\":{\"q\":[1,-1]}}}", "delete.f.q[1]: must be a whole number"},
+	{"{\"append\":true}", "append: must be an object"},
+	{"{\"append\":{\"f\":true}}", "append.f: must be an object"},
+	{"{\"append\":{\"f\":{\"q\":5}}}", "append.f.q: a number, but"},
+	{"{\"increment\":{\"f\":{\"q\":\"5\"}}}", "increment.f.q: must be a whole number"},
+	{"{\"increment\":{\"f\":{\"q\":5.0}}}", "increment.f.q: must be a whole number"},
+	{"{\"if\":{\"f\":{\"q\":true}}}", "if.f.q: must be text"},
+	{"{\"if\":{\"f\":{\"q\":[]}}}", "if.f.q: must be text"},
+	{"{\"table\":5}", "table: must be a table's name"},
+	{"{\"table\":\".t\"}", "table: must be a table's name"},
+	{"{\"table\":\"t\\u0000\"}", "table: must be a table's name"},
+	{"{\"table\":\"t\",\"key\":\"a\"}", "table: must stand alone"},
+	{"{\"tables\":5}", "tables: must be an object"},
+	{"{\"version\":2}", "version: newer than this program"},
+};
+
+START_TEST(test_fault_names_member)
+{
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		struct wcs_line *line = NULL;
+		struct wcs_fault fault = {0};
+		const char *text = faults[i].text;
+
+		ck_assert_msg(wcs_line_parse(text, strlen(text), &line, &fault) == -EINVAL, "%s",
+			      text);
+		ck_assert_msg(strncmp(fault.text, faults[i].says, strlen(faults[i].says)) == 0,
+			      "%s: '%s'", text, fault.text);
+		ck_assert_ptr_null(line);
+		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EINVAL);
+	}
+}
+END_TEST
+
+/* Text with something of len bytes 'x' in the middle. */
+static char *padded(const char *before, size_t len, const char *after)
+{
+	char *text = malloc(strlen(before) + len + strlen(after) + 1);
+
+	strcpy(text, before);
+	memset(text + strlen(before), 'x', len);
+	strcpy(text + strlen(before) + len, after);
+	return text;
+}
+
+/* A value's limit takes seconds to reach: tests/e2e/test_load.sh does. */
+static const struct {
+	const char *before, *after;
+	size_t limit;
+	int error;
+	const char *says;
+} limits[] = {
+	{"{\"key\":\"", "\"}", WCS_ROW_KEY_MAX, -ENAMETOOLONG, "key: has at most 4096 bytes"},
+	{"{\"families\":{\"f\":{\"", "\":[\"\"]}}}", WCS_QUALIFIER_MAX, -ENAMETOOLONG,
+	 "families.f.xx"},
+	{"{\"families\":{\"", "\":{}}}", WCS_FAMILY_NAME_MAX, -EINVAL, "families.xx"},
+};
+
+START_TEST(test_limits)
+{
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct wcs_line *line = NULL;
+		struct wcs_fault fault = {0};
+		char *text = padded(limits[i].before, limits[i].limit, limits[i].after);
+
+		wcs_line_free(parse(text));
+		free(text);
+		text = padded(limits[i].before, limits[i].limit + 1, limits[i].after);
+		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, &fault),
+				 limits[i].error);
+		ck_assert_msg(strncmp(fault.text, limits[i].says, strlen(limits[i].says)) == 0,
+			      "%s", fault.text);
+		/* The reason must not drown in a long name. */
+		ck_assert_ptr_nonnull(strstr(fault.text, ": "));
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(test_syntax_fault_quotes_no_value)
+{
+	static const char text[] = "{\"key\":\"a\",\"families\":{\"f\":{\"q\":[\"secret\"";
+	struct wcs_line *line = NULL;
+	struct wcs_fault fault = {0};
+
+	ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, &fault), -EINVAL);
+	ck_assert_ptr_null(strstr(fault.text, "secret"));
+	ck_assert_int_eq(fault.line, 1);
+	ck_assert_int_gt(fault.column, 1);
+}
+END_TEST
+
+START_TEST(test_hostile_depth)
+{
+	static char deep[1 << 20];
+	struct wcs_line *line = NULL;
+
+	memset(deep, '[', sizeof(deep));
+	memcpy(deep, "{\"families\":", 12);
+	ck_assert_int_eq(wcs_line_parse(deep, sizeof(deep), &line, NULL), -EINVAL);
+}
+END_TEST
+
+/* What encode makes of any bytes decodes to the same bytes, and is itself UTF-8 without control
+ * bytes. */
+START_TEST(test_text_round_trip)
+{
+	srandom(10);
+	for (int i = 0; i < 20000; i++) {
+		unsigned char bytes[24], back[96];
+		size_t len = (size_t)random() % (sizeof(bytes) + 1), back_len = 0;
+		char *text;
+
+		for (size_t k = 0; k < len; k++)
+			bytes[k] = (unsigned char)(random() % 3
+							   ? random()
+							   : "\xc3\xa4\xe0\xa0\x80%"[random() % 6]);
+		text = wcs_text_encode((struct wcs_slice){bytes, len});
+		ck_assert_int_eq(wcs_text_decode(text, strlen(text), back, &back_len), 0);
+		ck_assert_uint_eq(back_len, len);
+		ck_assert_mem_eq(back, bytes, len);
+		for (const unsigned char *c = (unsigned char *)text; *c;) {
+			size_t n = wcs_text_char(c, strlen((const char *)c));
+
+			ck_assert_uint_gt(n, 0);
+			ck_assert(*c >= 0x20 && *c != 0x7f);
+			c += n;
+		}
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(test_text_char)
+{
+	static const struct {
+		const char *bytes;
+		size_t len, is;
+	} chars[] = {
+		{"", 0, 0},
+		{"\0", 1, 1},
+		{"a", 1, 1},
+		{"\x80", 1, 0},
+		{"\xc1\xbf", 2, 0},
+		{"\xc2\x80", 2, 2},
+		{"\xc2", 1, 0},
+		{"\xe0\x9f\xbf", 3, 0},
+		{"\xe0\xa0\x80", 3, 3},
+		{"\xed\x9f\xbf", 3, 3},
+		{"\xed\xa0\x80", 3, 0},
+		{"\xef\xbf\xbf", 3, 3},
+		{"\xe2\x82", 2, 0},
+		{"\xf0\x8f\xbf\xbf", 4, 0},
+		{"\xf0\x90\x80\x80", 4, 4},
+		{"\xf4\x8f\xbf\xbf", 4, 4},
+		{"\xf4\x90\x80\x80", 4, 0},
+		{"\xf5\x80\x80\x80", 4, 0},
+		{"\xf0\x90\x80\xc0", 4, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(chars) / sizeof(chars[0]); i++)
+		ck_assert_uint_eq(
+			wcs_text_char((const unsigned char *)chars[i].bytes, chars[i].len),
+			chars[i].is);
+}
+END_TEST
+
+START_TEST(test_changed_bytes_never_crash)
+{
+	static const char good[] = "{\"key\":\"a%00#b\",\"if\":{\"f\":{\"a\":\"x\",\"b\":null}},"
+				   "\"delete\":{\"f\":{\"q\":[1,2]"
+				   ",\"r\":true},\"g\":true},\"families\":{\"f\":{\"q%FF\":[{"
+				   "\"ts\":1,\"value\":\"v\"},"
+				   "{\"base64\":\"AAAA\"},\"t\"]}},\"append\":{\"f\":{\"q\":\"x\"}}"
+				   ",\"increment\":{\"f\":"
+				   "{\"n\":5}}}";
+
+	srandom(11);
+	for (int i = 0; i < 30000; i++) {
+		char text[sizeof(good)];
+		struct wcs_line *line = NULL;
+		struct wcs_fault fault = {0};
+		int changes = 1 + (int)(random() % 3);
+
+		memcpy(text, good, sizeof(good));
+		while (changes--)
+			text[random() % (long)(sizeof(good) - 1)] =
+				random() % 2 ? (char)random() : "{}[]\",:\\0%"[random() % 10];
+		if (wcs_line_parse(text, sizeof(good) - 1, &line, &fault) == 0)
+			wcs_line_free(line);
+		else
+			ck_assert_str_ne(fault.text, "");
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("row_json");
+	TCase *tests = tcase_create("row_json");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, test_cells);
+	tcase_add_test(tests, test_any_bytes);
+	tcase_add_test(tests, test_key_may_be_left_out);
+	tcase_add_test(tests, test_deletes);
+	tcase_add_test(tests, test_append_increment_if);
+	tcase_add_test(tests, test_other_lines);
+	tcase_add_test(tests, test_fault_names_member);
+	tcase_add_test(tests, test_limits);
+	tcase_add_test(tests, test_syntax_fault_quotes_no_value);
+	tcase_add_test(tests, test_hostile_depth);
+	tcase_add_test(tests, test_text_round_trip);
+	tcase_add_test(tests, test_text_char);
+	tcase_add_test(tests, test_changed_bytes_never_crash);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

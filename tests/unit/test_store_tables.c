@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables, families and schemas on both engines, also while others write. */
+#include "mutation.h"
+
+#include "suite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct wcs_slice q = {"q", 1};
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+START_TEST(test_names)
+{
+	static const char *const good[] = {"a", "_", "0", "Z-_.9", "a.b", "con"};
+	static const char *const bad[] = {"", "-a", ".a", "a/b", "a b", "a#", "\xc3\xa9", "a\n"};
+	char name[66];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		ck_assert(wcs_table_name_valid(good[i]));
+		ck_assert_int_eq(wcs_table_create(s.store, good[i]), 0);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ck_assert(!wcs_table_name_valid(bad[i]));
+		ck_assert_int_eq(wcs_table_create(s.store, bad[i]), -EINVAL);
+		ck_assert(wcs_family_name_valid(bad[i]) == (i == 1 || i == 2));
+	}
+	memset(name, 'x', sizeof(name));
+	name[WCS_TABLE_NAME_MAX] = '\0';
+	ck_assert_int_eq(wcs_table_create(s.store, name), 0);
+	name[WCS_TABLE_NAME_MAX] = 'x';
+	name[WCS_TABLE_NAME_MAX + 1] = '\0';
+	ck_assert_int_eq(wcs_table_create(s.store, name), -EINVAL);
+	name[WCS_TABLE_NAME_MAX + 1] = 'x';
+	name[WCS_FAMILY_NAME_MAX] = '\0';
+	ck_assert_int_eq(wcs_family_create(s.table, name), 0);
+	name[WCS_FAMILY_NAME_MAX] = 'x';
+	name[WCS_FAMILY_NAME_MAX + 1] = '\0';
+	ck_assert_int_eq(wcs_family_create(s.table, name), -EINVAL);
+	ck_assert_int_eq(wcs_family_create(s.table, ""), -EINVAL);
+	ck_assert_int_eq(wcs_family_create(s.table, "a/b"), -EINVAL);
+	ck_assert(!wcs_table_name_valid(NULL) && !wcs_family_name_valid(NULL));
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_tables_in_order)
+{
+	static const char *const names[] = {"t", "b", "B", "_", "a-", "a.", "aa", "a", "9"};
+	static const char *const sorted[] = {"9", "B", "_", "a", "a-", "a.", "aa", "b", "t"};
+	char name[WCS_TABLE_NAME_MAX + 1];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (size_t i = 1; i < 9; i++)
+		ck_assert_int_eq(wcs_table_create(s.store, names[i]), 0);
+	ck_assert_int_eq(wcs_table_create(s.store, "aa"), -EEXIST);
+	for (size_t i = 0; i < 9; i++) {
+		ck_assert_int_eq(wcs_table_next(s.store, i == 0 ? NULL : name, name), 0);
+		ck_assert_str_eq(name, sorted[i]);
+	}
+	ck_assert_int_eq(wcs_table_next(s.store, name, name), -ENOENT);
+	ck_assert_str_eq(name, "t");
+	ck_assert_int_eq(wcs_table_next(s.store, "a+", name), 0);
+	ck_assert_str_eq(name, "a-");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_table_limit)
+{
+	char name[WCS_TABLE_NAME_MAX + 1];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (unsigned int i = 1; i < WCS_TABLES_MAX; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		ck_assert_int_eq(wcs_table_create(s.store, name), 0);
+	}
+	ck_assert_int_eq(wcs_table_create(s.store, "more"), -EMFILE);
+	ck_assert_int_eq(wcs_table_create(s.store, "n7"), -EEXIST);
+	ck_assert_int_eq(wcs_table_remove(s.store, "n7"), 0);
+	ck_assert_int_eq(wcs_table_create(s.store, "more"), 0);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_table_times)
+{
+	struct wcs_table *table;
+	struct suite s;
+
+	suite_open(&s, _i);
+	s.clock = 1234567;
+	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+	s.clock = 7654321;
+	ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+	ck_assert_int_eq(wcs_table_created(table), 1234567);
+	ck_assert_int_eq(wcs_family_create(table, "f"), 0);
+	ck_assert_int_eq(wcs_table_created(table), 1234567);
+	ck_assert_str_eq(wcs_table_name(table), "u");
+	wcs_table_close(table);
+	suite_close(&s);
+}
+END_TEST
+
+/* Every call with a handle whose table is gone. */
+static void tables_expect_gone(struct wcs_table *table)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_range all = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	struct wcs_cell_info info;
+	struct wcs_family family;
+	struct wcs_key_info key;
+	struct wcs_value *value;
+	struct wcs_fault fault;
+	struct wcs_scan *scan;
+	struct wcs_list *list;
+
+	ck_assert_int_eq(wcs_cell_get(table, q, "f", q, 0, &info), -ENOENT);
+	ck_assert_int_eq(wcs_value_open(table, q, "f", q, 0, &value), -ENOENT);
+	ck_assert_int_eq(wcs_key_get(table, q, &key), -ENOENT);
+	ck_assert_int_eq(wcs_scan_open(table, &all, &filter, &scan), -ENOENT);
+	ck_assert_int_eq(wcs_list_open(table, q, NULL, &list), -ENOENT);
+	ck_assert_int_eq(wcs_row_mutate(table, q, mutation, NULL), -ENOENT);
+	ck_assert_int_eq(wcs_rows_drop(table, &all), -ENOENT);
+	ck_assert_int_eq(wcs_table_set_delimiter(table, '!'), -ENOENT);
+	ck_assert_int_eq(wcs_family_create(table, "f"), -ENOENT);
+	ck_assert_int_eq(wcs_family_remove(table, "f"), -ENOENT);
+	ck_assert_int_eq(wcs_family_get(table, "f", &family), -ENOENT);
+	ck_assert_int_eq(wcs_family_next(table, NULL, name), -ENOENT);
+	ck_assert_int_eq(wcs_family_set_gc(table, "f", "never", &fault), -ENOENT);
+	ck_assert_int_eq(wcs_family_set_type(table, "f", WCS_INTSUM), -ENOENT);
+	ck_assert(!wcs_family_exists(table, suite_text("f")));
+	ck_assert_str_eq(wcs_table_name(table), "u");
+	wcs_mutation_free(mutation);
+}
+
+START_TEST(test_table_remove)
+{
+	struct wcs_table *first;
+	struct wcs_table *second;
+	struct wcs_table *again;
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOENT);
+	ck_assert_int_eq(wcs_table_open(s.store, "u", &first), -ENOENT);
+	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s.store, "u", &first), 0);
+	ck_assert_int_eq(wcs_table_open(s.store, "u", &second), 0);
+	ck_assert_int_eq(wcs_family_create(first, "f"), 0);
+	suite_set(first, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOTEMPTY);
+	suite_delete_row(first, "r");
+	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_remove(first, "f"), 0);
+	ck_assert_int_eq(wcs_table_remove(s.store, "u"), 0);
+	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOENT);
+	tables_expect_gone(first);
+	/* a new table of that name is another */
+	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s.store, "u", &again), 0);
+	ck_assert_int_eq(wcs_family_create(again, "f"), 0);
+	suite_set(again, "r", "f", "q", 2, "new");
+	wcs_table_close(first);
+	tables_expect_gone(second);
+	wcs_table_close(second);
+	suite_expect(again, "r/f/q@2=new ");
+	wcs_table_close(again);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_delimiter)
+{
+	static const unsigned char bad[] = {0, '/', '%', '.', 0x80, 0xff};
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_table_delimiter(s.table), '#');
+	for (size_t i = 0; i < sizeof(bad); i++)
+		ck_assert_int_eq(wcs_table_set_delimiter(s.table, bad[i]), -EINVAL);
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
+	ck_assert_int_eq(wcs_table_delimiter(s.table), '|');
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '#'), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
+	suite_delete_row(s.table, "r");
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
+	ck_assert_int_eq(wcs_table_delimiter(s.table), 0x7f);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Families ---------------------------------------------------------------------------- */
+
+START_TEST(test_families)
+{
+	static const char *const sorted[] = {"-", "a", "b", "b.", "f"};
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	struct wcs_family family;
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_family_create(s.table, "b."), 0);
+	ck_assert_int_eq(wcs_family_create(s.table, "-"), 0);
+	ck_assert_int_eq(wcs_family_create(s.table, "b"), -EEXIST);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_int_eq(wcs_family_next(s.table, i == 0 ? NULL : name, name), 0);
+		ck_assert_str_eq(name, sorted[i]);
+		ck_assert(wcs_family_exists(s.table, suite_text(name)));
+	}
+	ck_assert_int_eq(wcs_family_next(s.table, name, name), -ENOENT);
+	ck_assert(!wcs_family_exists(s.table, suite_text("")));
+	ck_assert(!wcs_family_exists(s.table, suite_text("b.c")));
+	ck_assert(!wcs_family_exists(s.table, SUITE_BYTES("b\0")));
+	ck_assert(wcs_family_exists(s.table, (struct wcs_slice){"b.c", 2}));
+	ck_assert_int_eq(wcs_family_get(s.table, "b", &family), 0);
+	ck_assert_str_eq(family.name, "b");
+	ck_assert_int_eq(family.type, WCS_BYTES);
+	ck_assert_str_eq(family.gc, "never");
+	wcs_family_clear(&family);
+	ck_assert_int_eq(wcs_family_get(s.table, "none", &family), -ENOENT);
+	ck_assert_int_eq(wcs_family_remove(s.table, "none"), -ENOENT);
+	suite_set(s.table, "r", "b", "q", 1, "v");
+	ck_assert_int_eq(wcs_family_remove(s.table, "b"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_remove(s.table, "b."), 0);
+	ck_assert(!wcs_family_exists(s.table, suite_text("b.")));
+	suite_delete_row(s.table, "r");
+	ck_assert_int_eq(wcs_family_remove(s.table, "b"), 0);
+	ck_assert_int_eq(wcs_family_remove(s.table, "b"), -ENOENT);
+	ck_assert_int_eq(wcs_family_create(s.table, "b"), 0);
+	suite_expect(s.table, "");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_many_families)
+{
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (unsigned int i = 3; i < WCS_FAMILIES_WARN; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		ck_assert_int_eq(wcs_family_create(s.table, name), 0);
+	}
+	ck_assert_int_eq(s.warnings, 0);
+	ck_assert_int_eq(wcs_family_create(s.table, "more"), 0);
+	ck_assert_int_eq(s.warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s.log, "101"));
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_gc)
+{
+	struct wcs_fault fault = {.text = ""};
+	struct wcs_family family;
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxversions=3", &fault), 0);
+	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
+	ck_assert_str_eq(family.gc, "maxversions=3");
+	wcs_family_clear(&family);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxversions=", &fault), -EINVAL);
+	ck_assert_int_gt(fault.column, 0);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "none", "never", &fault), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(fault.text, "none"));
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "none", "never", NULL), -ENOENT);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "never", NULL), 0);
+	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
+	ck_assert_str_eq(family.gc, "never");
+	wcs_family_clear(&family);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_type)
+{
+	struct wcs_family family;
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTHLL), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", (enum wcs_type)99), -EINVAL);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "none", WCS_INTSUM), -ENOENT);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_BYTES), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTHLL), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "b", WCS_INTMAX), 0);
+	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
+	ck_assert_int_eq(family.type, WCS_INTHLL);
+	wcs_family_clear(&family);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Schemas ----------------------------------------------------------------------------- */
+
+static void tables_expect_schema(struct wcs_store *store, const char *expected)
+{
+	struct wcs_schema *schema;
+	char text[1024];
+	size_t len = 0;
+
+	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
+	for (size_t i = 0; i < schema->table_count; i++) {
+		const struct wcs_table_schema *table = &schema->tables[i];
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c(", table->name,
+					table->delimiter);
+		for (size_t j = 0; j < table->family_count; j++)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s:%s:%s ",
+						table->families[j].name,
+						wcs_type_name(table->families[j].type),
+						table->families[j].gc);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ") ");
+	}
+	text[len] = '\0';
+	ck_assert_str_eq(text, expected);
+	wcs_schema_free(schema);
+}
+
+static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fault *fault)
+{
+	struct wcs_schema *schema;
+	int rc = wcs_schema_parse(json, strlen(json), &schema, fault);
+
+	ck_assert_msg(rc == 0, "%s", fault->text);
+	rc = wcs_schema_apply(store, schema, fault);
+	wcs_schema_free(schema);
+	return rc;
+}
+
+START_TEST(test_schema_apply)
+{
+	static const char json[] =
+		"{\"version\":1,\"tables\":{"
+		"\"z\":{\"families\":{\"y\":{\"gc\":\"maxage=1h\",\"type\":\"intsum\"},\"x\":{}}},"
+		"\"t\":{\"families\":{\"f\":\"maxversions=2\",\"new\":{\"type\":\"inthll\"}}},"
+		"\"s\":{\"delimiter\":\"|\"}}}";
+	static const char after[] =
+		"s|() t#(a:bytes:never b:bytes:never f:bytes:maxversions=2 new:inthll:never ) "
+		"z#(x:bytes:never y:intsum:maxage=1h ) ";
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	suite_open(&s, _i);
+	tables_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
+	tables_expect_schema(s.store, after);
+	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
+	tables_expect_schema(s.store, after);
+	ck_assert_int_eq(tables_apply(s.store, "{\"version\":1,\"tables\":{}}", &fault), 0);
+	tables_expect_schema(s.store, after);
+	suite_expect(s.table, "r/f/q@1=v ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_schema_conflicts)
+{
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"!\","
+				      "\"families\":{\"f\":{\"type\":\"intmin\"}}}}}",
+				      &fault),
+			 0);
+	tables_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"#\"}}}",
+				      &fault),
+			 -ENOTEMPTY);
+	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"version\":1,\"tables\":{\"s\":{},\"t\":{\"delimiter\":"
+				      "\"!\",\"families\":{\"b\":\"maxversions=1\",\"f\":{\"type\":"
+				      "\"intmax\"}}},\"u\":{}}}",
+				      &fault),
+			 -ENOTEMPTY);
+	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
+	ck_assert_ptr_nonnull(strstr(fault.text, "family f"));
+	/* what came before the failure stays, what comes after it is not there */
+	tables_expect_schema(s.store,
+			     "s#() t!(a:bytes:never b:bytes:maxversions=1 f:intmin:never ) ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_schema_by_hand)
+{
+	char gc[] = "maxversions=x";
+	struct wcs_family families[2] = {{.name = "f"}, {.name = "f"}};
+	struct wcs_table_schema table = {
+		.name = "n", .delimiter = '#', .family_count = 2, .families = families};
+	struct wcs_schema schema = {.table_count = 1, .tables = &table};
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	strcpy(families[1].name, "g h");
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	strcpy(families[1].name, "g");
+	families[1].gc = gc;
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(fault.text, "family g"));
+	families[1].gc = NULL;
+	families[1].type = (enum wcs_type)9;
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	families[1].type = WCS_BYTES;
+	table.delimiter = '/';
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	table.delimiter = '#';
+	strcpy(table.name, ".n");
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	tables_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	strcpy(table.name, "n");
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), 0);
+	tables_expect_schema(s.store, "n#(f:bytes:never g:bytes:never ) "
+				      "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- While others write ------------------------------------------------------------------ */
+
+struct tables_writer {
+	struct wcs_table *table;
+	bool stop;    /* atomic */
+	long written; /* atomic */
+};
+
+/* Sets and deletes one cell of "b" again and again, with a rest now and then while it is empty. */
+static void *tables_write(void *arg)
+{
+	struct tables_writer *writer = arg;
+
+	for (int i = 0; !__atomic_load_n(&writer->stop, __ATOMIC_RELAXED); i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+		int rc;
+
+		if (i % 2 == 0)
+			wcs_mutation_set(mutation, "b", q, 1, suite_text("v"));
+		else
+			wcs_mutation_delete_column(mutation, "b", q);
+		rc = suite_mutate(writer->table, "row", mutation, NULL);
+		if (rc == 0)
+			__atomic_add_fetch(&writer->written, 1, __ATOMIC_RELAXED);
+		else if (rc != -ENOENT)
+			abort();
+		if (i % 8 == 7)
+			usleep(20);
+	}
+	return NULL;
+}
+
+/* The family goes only while it is empty: no cell of it is left when it is gone. */
+START_TEST(test_remove_while_writing)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct tables_writer writer = {.stop = false};
+	pthread_t thread;
+	int removed = 0;
+	struct suite s;
+
+	suite_open(&s, _i);
+	writer.table = s.table;
+	ck_assert_int_eq(pthread_create(&thread, NULL, tables_write, &writer), 0);
+	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
+		usleep(100);
+	for (time_t end = time(NULL) + 4; removed < 200 && time(NULL) < end;) {
+		int rc = wcs_family_remove(s.table, "b");
+
+		ck_assert(rc == 0 || rc == -ENOTEMPTY || rc == -EBUSY);
+		if (rc != 0)
+			continue;
+		removed++;
+		suite_expect_scan(s.table, &all, &filter, "");
+		ck_assert_int_eq(wcs_family_create(s.table, "b"), 0);
+	}
+	ck_assert_int_gt(removed, 0);
+	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	suite_delete_row(s.table, "row");
+	ck_assert_int_eq(wcs_family_remove(s.table, "b"), 0);
+	suite_close(&s);
+}
+END_TEST
+
+struct tables_churn {
+	struct wcs_store *store;
+	const char *name;
+};
+
+static void *tables_make_and_remove(void *arg)
+{
+	struct tables_churn *churn = arg;
+
+	for (int i = 0; i < 60; i++) {
+		struct wcs_table *table;
+
+		if (wcs_table_create(churn->store, churn->name) != 0 ||
+		    wcs_table_open(churn->store, churn->name, &table) != 0 ||
+		    wcs_family_create(table, "f") != 0)
+			abort();
+		suite_set(table, "r", "f", "q", i, "v");
+		if (wcs_table_remove(churn->store, churn->name) != -ENOTEMPTY)
+			abort();
+		suite_delete_row(table, "r");
+		if (wcs_family_remove(table, "f") != 0 ||
+		    wcs_table_remove(churn->store, churn->name) != 0)
+			abort();
+		wcs_table_close(table);
+	}
+	return NULL;
+}
+
+START_TEST(test_tables_come_and_go)
+{
+	struct tables_churn churns[3] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
+	pthread_t threads[3];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 3; i++) {
+		churns[i].store = s.store;
+		pthread_create(&threads[i], NULL, tables_make_and_remove, &churns[i]);
+	}
+	for (int i = 0; i < 300; i++) {
+		char name[WCS_TABLE_NAME_MAX + 1];
+		struct wcs_schema *schema;
+
+		ck_assert_int_eq(wcs_table_next(s.store, NULL, name), 0);
+		while (wcs_table_next(s.store, name, name) == 0)
+			;
+		ck_assert_int_eq(wcs_schema_get(s.store, &schema), 0);
+		ck_assert(schema->table_count >= 1 && schema->table_count <= 4);
+		wcs_schema_free(schema);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	tables_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "names", test_names, 10);
+	suite_add(suite, "tables in order", test_tables_in_order, 10);
+	suite_add(suite, "table limit", test_table_limit, 60);
+	suite_add(suite, "table times", test_table_times, 10);
+	suite_add(suite, "table remove", test_table_remove, 10);
+	suite_add(suite, "delimiter", test_delimiter, 10);
+	suite_add(suite, "families", test_families, 10);
+	suite_add(suite, "many families", test_many_families, 20);
+	suite_add(suite, "gc", test_gc, 10);
+	suite_add(suite, "type", test_type, 10);
+	suite_add(suite, "schema apply", test_schema_apply, 10);
+	suite_add(suite, "schema conflicts", test_schema_conflicts, 10);
+	suite_add(suite, "schema by hand", test_schema_by_hand, 10);
+	suite_add(suite, "remove while writing", test_remove_while_writing, 60);
+	suite_add(suite, "tables come and go", test_tables_come_and_go, 60);
+}
+
+int main(void)
+{
+	return suite_main("store: tables", make);
+}

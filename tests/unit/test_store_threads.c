@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* Atomicity on both engines, in threads: rows flipped as a whole, counters, check-and-mutate. */
+#include "mutation.h"
+
+#include "suite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADS_CELLS 12
+#define THREADS_STEPS 300
+
+static const struct wcs_slice q = {"q", 1};
+static const struct wcs_range all = {.start = {NULL, 0}};
+
+struct threads_shared {
+	struct wcs_table *table;
+	bool stop; /* atomic */
+	int number;
+	long done;
+};
+
+/* Puts all cells of the row to one value, now and then a large one, or deletes them all. */
+static void threads_flip(struct wcs_table *table, const char *row, int round)
+{
+	static const char *const families[] = {"a", "b", "f"};
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	size_t size = round % 7 == 3 ? 70000 : 8;
+	char columns[THREADS_CELLS][12];
+	char *value = malloc(size);
+
+	memset(value, 'A' + round % 26, size);
+	wcs_mutation_delete_row(mutation);
+	for (int i = 0; i < THREADS_CELLS && round % 5 != 4; i++) {
+		snprintf(columns[i], sizeof(columns[i]), "%d", i);
+		wcs_mutation_set(mutation, families[i % 3], suite_text(columns[i]), round,
+				 (struct wcs_slice){value, size});
+	}
+	if (suite_mutate(table, row, mutation, NULL) != 0)
+		abort();
+	free(value);
+}
+
+static void *threads_flip_rows(void *arg)
+{
+	struct threads_shared *shared = arg;
+
+	for (int round = 0; round < THREADS_STEPS; round++)
+		threads_flip(shared->table, (round + shared->number) % 2 ? "r" : "s", round);
+	__atomic_store_n(&shared->stop, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void threads_check_row(int count, bool mixed)
+{
+	if (mixed || (count != 0 && count != THREADS_CELLS)) {
+		fprintf(stderr, "a row with %d cells, %smixed\n", count, mixed ? "" : "not ");
+		abort();
+	}
+}
+
+/* Scans all rows and checks that each has all its cells of one mutation. */
+static void threads_check_scan(struct wcs_table *table)
+{
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	char row[8] = "";
+	bool mixed = false;
+	int64_t ts = 0;
+	uint64_t size = 0;
+	char byte = 0;
+	int count = 0;
+	int rc;
+
+	ck_assert_int_eq(wcs_scan_open(table, &all, &filter, &scan), 0);
+	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
+		char first;
+		size_t got;
+
+		if (wcs_slice_compare(cell.row, suite_text(row)) != 0) {
+			threads_check_row(count, mixed);
+			snprintf(row, sizeof(row), "%.*s", (int)cell.row.len,
+				 (const char *)cell.row.data);
+			count = 0;
+			mixed = false;
+		}
+		if (wcs_scan_read(scan, &first, 1, cell.info.size - 1, &got) != 0 || got != 1)
+			abort();
+		if (count++ == 0) {
+			ts = cell.info.ts;
+			size = cell.info.size;
+			byte = first;
+		}
+		mixed = mixed || cell.info.ts != ts || cell.info.size != size || first != byte;
+	}
+	ck_assert_int_eq(rc, 0);
+	threads_check_row(count, mixed);
+	wcs_scan_close(scan);
+}
+
+START_TEST(test_rows_flip_whole)
+{
+	struct threads_shared writers[2] = {{.number = 0}, {.number = 1}};
+	pthread_t threads[2];
+	struct suite s;
+	int scans = 0;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 2; i++) {
+		writers[i].table = s.table;
+		pthread_create(&threads[i], NULL, threads_flip_rows, &writers[i]);
+	}
+	while (!__atomic_load_n(&writers[0].stop, __ATOMIC_ACQUIRE) ||
+	       !__atomic_load_n(&writers[1].stop, __ATOMIC_ACQUIRE) || scans < 50) {
+		threads_check_scan(s.table);
+		scans++;
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	threads_check_scan(s.table);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Read-modify-write ------------------------------------------------------------------- */
+
+static void *threads_count_up(void *arg)
+{
+	struct threads_shared *shared = arg;
+
+	for (int i = 0; i < THREADS_STEPS; i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		wcs_mutation_increment(mutation, "f", q, 1);
+		wcs_mutation_append(mutation, "a", q, suite_text("x"), WCS_TS_NONE);
+		wcs_mutation_set(mutation, "b", q, WCS_TS_SERVER, suite_text("v"));
+		if (suite_mutate(shared->table, "r", mutation, NULL) != 0)
+			abort();
+	}
+	return NULL;
+}
+
+static int threads_count(struct wcs_table *table, const char *family)
+{
+	struct wcs_filter filter = {.each = WCS_EACH_CELL, .families = &family, .family_count = 1};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int count = 0;
+
+	ck_assert_int_eq(wcs_scan_open(table, &all, &filter, &scan), 0);
+	while (wcs_scan_next(scan, &cell) == 1)
+		count++;
+	wcs_scan_close(scan);
+	return count;
+}
+
+START_TEST(test_nothing_is_lost)
+{
+	struct threads_shared shared[4] = {{.number = 0}};
+	struct wcs_cell_info info;
+	pthread_t threads[4];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 4; i++) {
+		shared[i].table = s.table;
+		pthread_create(&threads[i], NULL, threads_count_up, &shared[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	suite_expect_value(s.table, "r", "f", "q", WCS_TS_NEWEST,
+			   "\\00\\00\\00\\00\\00\\00\\04\\B0");
+	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("r"), "a", q, WCS_TS_NEWEST, &info), 0);
+	ck_assert_uint_eq(info.size, 4 * THREADS_STEPS);
+	/* the clock stands: each version has a timestamp of its own all the same */
+	ck_assert_int_eq(threads_count(s.table, "b"), 4 * THREADS_STEPS);
+	ck_assert_int_eq(info.ts, 1000000 + 4 * THREADS_STEPS - 1);
+	suite_close(&s);
+}
+END_TEST
+
+/* Takes a lock kept as a cell, counts without atomicity, gives it back. */
+static void *threads_lock_and_count(void *arg)
+{
+	struct threads_shared *shared = arg;
+	long *counted = &shared[-shared->number].done; /* of the first */
+
+	for (int i = 0; i < THREADS_STEPS / 2;) {
+		struct wcs_mutation *take = wcs_mutation_new();
+		struct wcs_mutation *give = wcs_mutation_new();
+		int rc;
+
+		wcs_mutation_if(take, "f", q, NULL);
+		wcs_mutation_set(take, "f", q, 1, suite_text("taken"));
+		wcs_mutation_delete_column(give, "f", q);
+		rc = suite_mutate(shared->table, "lock", take, NULL);
+		if (rc == 0) {
+			long before = __atomic_load_n(counted, __ATOMIC_RELAXED);
+
+			__atomic_store_n(counted, before + 1, __ATOMIC_RELAXED);
+			if (suite_mutate(shared->table, "lock", give, NULL) != 0)
+				abort();
+			i++;
+		} else if (rc == -ECANCELED) {
+			wcs_mutation_free(give);
+		} else {
+			abort();
+		}
+	}
+	return NULL;
+}
+
+START_TEST(test_conditions_exclude)
+{
+	struct threads_shared shared[3] = {{.number = 0}, {.number = 1}, {.number = 2}};
+	pthread_t threads[3];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 3; i++) {
+		shared[i].table = s.table;
+		pthread_create(&threads[i], NULL, threads_lock_and_count, &shared[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_int_eq(shared[0].done, 3 * (THREADS_STEPS / 2));
+	suite_expect(s.table, "");
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Drops ------------------------------------------------------------------------------- */
+
+static void *threads_write_behind(void *arg)
+{
+	struct threads_shared *shared = arg;
+	char row[8];
+
+	for (int i = 0; i < 4 * THREADS_STEPS; i++) {
+		snprintf(row, sizeof(row), "%03d", i % 200);
+		suite_set(shared->table, row, i % 2 ? "a" : "b", "q", i, "v");
+	}
+	return NULL;
+}
+
+START_TEST(test_drop_while_writing)
+{
+	struct wcs_range upper = {.start = SUITE_BYTES("100"), .end = SUITE_BYTES("2")};
+	struct threads_shared shared = {.number = 0};
+	pthread_t thread;
+	struct suite s;
+
+	suite_open(&s, _i);
+	shared.table = s.table;
+	pthread_create(&thread, NULL, threads_write_behind, &shared);
+	for (int i = 0; i < 30; i++)
+		ck_assert_int_eq(wcs_rows_drop(s.table, &upper), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &upper), 0);
+	/* half of the rows, of each of which no write was lost */
+	ck_assert_int_eq(threads_count(s.table, "a") + threads_count(s.table, "b"),
+			 2 * THREADS_STEPS);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Values ------------------------------------------------------------------------------ */
+
+struct threads_reader {
+	struct wcs_value *value;
+	const char *bytes;
+	unsigned int seed;
+};
+
+static void *threads_read_value(void *arg)
+{
+	struct threads_reader *reader = arg;
+	uint64_t state = reader->seed;
+	char buf[5000];
+	size_t got;
+
+	for (int i = 0; i < 300; i++) {
+		size_t offset = suite_random(&state) % 300000;
+
+		if (wcs_value_read(reader->value, buf, sizeof(buf), offset, &got) != 0 ||
+		    memcmp(buf, reader->bytes + offset, got) != 0)
+			abort();
+	}
+	return NULL;
+}
+
+START_TEST(test_one_value_many_readers)
+{
+	char *bytes = suite_pattern(300000, 9);
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct threads_reader readers[3];
+	pthread_t threads[3];
+	struct wcs_value *value;
+	struct suite s;
+
+	suite_open(&s, _i);
+	wcs_mutation_set(mutation, "f", q, 1, (struct wcs_slice){bytes, 300000});
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+	ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "f", q, 1, &value), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		readers[i] = (struct threads_reader){value, bytes, i};
+		pthread_create(&threads[i], NULL, threads_read_value, &readers[i]);
+	}
+	suite_delete_row(s.table, "r");
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	wcs_value_close(value);
+	free(bytes);
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "rows flip whole", test_rows_flip_whole, 120);
+	suite_add(suite, "nothing is lost", test_nothing_is_lost, 120);
+	suite_add(suite, "conditions exclude", test_conditions_exclude, 120);
+	suite_add(suite, "drop while writing", test_drop_while_writing, 120);
+	suite_add(suite, "one value, many readers", test_one_value_many_readers, 60);
+}
+
+int main(void)
+{
+	return suite_main("store: threads", make);
+}
