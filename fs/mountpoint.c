@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,14 @@ static int clear_dead(const char *path)
 	return 0;
 }
 
+/* The kernel may still know a dead mount's attributes, but has to ask for its size. */
+static int look(const char *path, struct stat *st)
+{
+	struct statvfs space;
+
+	return stat(path, st) != 0 || statvfs(path, &space) != 0 ? -1 : 0;
+}
+
 /* A dead mount may lie on another, so what is there is looked at until it is alive. */
 static int check(const char *path)
 {
@@ -101,7 +110,7 @@ static int check(const char *path)
 	struct stat st;
 	int rc;
 
-	while (stat(path, &st) != 0) {
+	while (look(path, &st) != 0) {
 		if (errno != ENOTCONN)
 			return refuse(path, -errno, strerror(errno));
 		rc = clear_dead(path);

@@ -216,23 +216,6 @@ int pos_exists(struct fs *fs, const struct pos *pos)
 	return rc == -ENOENT && pos_in_memory(fs, pos) ? 0 : rc;
 }
 
-int pos_keep(struct fs *fs, const struct pos *pos)
-{
-	struct memdir_path path = {0};
-	int rc;
-
-	if (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY && pos->kind != NODE_HISTORY)
-		return 0;
-	rc = pos_stored(pos, NULL);
-	if (rc != -ENOENT)
-		return rc;
-	rc = pos_memdir_path(pos, &path);
-	if (rc == 0)
-		rc = memdirs_add(fs->memdirs, &path);
-	memdir_path_clear(&path);
-	return rc;
-}
-
 /* Writes the component for one node in front of *at. */
 static void path_prepend(const struct node *node, char *path, char **at)
 {

@@ -47,10 +47,6 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 struct fs;
 int pos_exists(struct fs *fs, const struct pos *pos);
 
-/* Keeps a directory that something was removed from: if it is no longer in the store it is made
- * one in memory. */
-int pos_keep(struct fs *fs, const struct pos *pos);
-
 /* The position as a path from the mount's root, as the tree spells it, for messages; cut to fit
  * size bytes. */
 void pos_path(const struct node *node, const char *name, char *path, size_t size);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Names that come and go: UNLINK, MKDIR, RMDIR, and what is never made here. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "children.h"
 #include "lookup.h"
 #include "report.h"
 #include "writer.h"
@@ -23,21 +25,60 @@ static int delete_stored(const struct pos *pos)
 	return rc;
 }
 
+static int memdir_make(struct fs *fs, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	int rc = pos_memdir_path(pos, &path);
+
+	if (rc == 0)
+		rc = memdirs_add(fs->memdirs, &path);
+	memdir_path_clear(&path);
+	return rc;
+}
+
+static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes)
+{
+	(void)ctx;
+	(void)kind;
+	(void)bytes;
+	return 1;
+}
+
+/* A directory from which a child was removed stays: if nothing is left in it, in memory. What is
+ * behind the child is looked at first, since the store steps over everything that was deleted. */
+static int keep(struct fs *fs, const struct node *dir, const struct spelled *removed)
+{
+	struct child *child;
+	struct pos pos;
+	int rc;
+
+	if (dir->kind != NODE_PREFIX && dir->kind != NODE_FAMILY && dir->kind != NODE_HISTORY)
+		return 0;
+	child = child_new(removed->kind, removed->bytes);
+	if (!child)
+		return -ENOMEM;
+	rc = children_walk(fs, dir, child, found_one, NULL);
+	free(child);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = pos_of(dir, &pos);
+	if (rc == 0)
+		rc = pos_stored(&pos, NULL);
+	return rc == -ENOENT ? memdir_make(fs, &pos) : rc;
+}
+
 static int unlink_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		       const struct pos *pos)
 {
 	bool own = writers_detach(fs, thread, dir, child);
 	struct wcs_cell_info info;
-	struct pos above;
 	int rc = pos_stored(pos, &info);
 
 	if (rc == -ENOENT && own)
 		return 0;
 	if (rc == 0)
 		rc = delete_stored(pos);
-	if (rc == 0)
-		rc = pos_of(dir, &above);
-	return rc == 0 ? pos_keep(fs, &above) : rc;
+	return rc == 0 ? keep(fs, dir, child) : rc;
 }
 
 static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char *name)
@@ -59,17 +100,6 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *dir = lookup_ino(fs, parent);
 
 	fuse_reply_err(req, -unlink_name(fs, fuse_req_ctx(req)->pid, dir, name));
-}
-
-static int memdir_make(struct fs *fs, const struct pos *pos)
-{
-	struct memdir_path path = {0};
-	int rc = pos_memdir_path(pos, &path);
-
-	if (rc == 0)
-		rc = memdirs_add(fs->memdirs, &path);
-	memdir_path_clear(&path);
-	return rc;
 }
 
 static int mkdir_in_tree(struct fs *fs, const struct pos *pos)
@@ -133,10 +163,10 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 }
 
 /* Removes a directory that is in memory only; the one above it stays, if only there. */
-static int rmdir_in_tree(struct fs *fs, const struct node *dir, const struct pos *pos)
+static int rmdir_in_tree(struct fs *fs, const struct node *dir, const struct spelled *child,
+			 const struct pos *pos)
 {
 	struct memdir_path path = {0};
-	struct pos above;
 	int rc = pos_stored(pos, NULL);
 
 	if (rc != -ENOENT)
@@ -146,11 +176,9 @@ static int rmdir_in_tree(struct fs *fs, const struct node *dir, const struct pos
 		rc = -ENOENT;
 	if (rc == 0 && pos->kind == NODE_PREFIX && memdirs_has_children(fs->memdirs, &path))
 		rc = -ENOTEMPTY;
-	if (rc == 0)
-		rc = pos_of(dir, &above);
 	if (rc == 0) {
 		memdirs_remove(fs->memdirs, &path);
-		rc = pos_keep(fs, &above);
+		rc = keep(fs, dir, child);
 	}
 	memdir_path_clear(&path);
 	return rc;
@@ -203,7 +231,7 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
-		return rmdir_in_tree(fs, dir, &pos);
+		return rmdir_in_tree(fs, dir, &child, &pos);
 	default:
 		return -EPERM;
 	}

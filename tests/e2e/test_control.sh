@@ -167,7 +167,7 @@ check "a right one is taken" bash -c "cat '$TMP/more.json' >'$r/schema.json'"
 check_eq "it sets policies" "maxversions=5" "$(cat "$t/.families/g/gc")"
 check_eq "it adds families" $'%2Eh\nf\ng\nmore' "$(entries "$t/.families")"
 check_eq "and tables" ";" "$(cat "$m/added/.delimiter")"
-check_eq "and removes nothing" $'added\ncolon\nt' "$(entries "$m")"
+check_eq "and removes nothing" $'added\ncolon\nfam\nt' "$(entries "$m")"
 check "in a single line without newline" perl -e 'open my $f, ">", $ARGV[0] or die;
 	print $f q({"tables":{"single":{}}}); close $f or die' "$r/schema.json"
 check "is taken as well" test -d "$m/single"
