@@ -194,11 +194,8 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 		return -EINVAL;
 	if (pos->key_len == 0 || (after && filter.ts_to == 0))
 		return 0;
-	if (pos->qualifier.len > 0)
-		memcpy(to, pos->qualifier.data, pos->qualifier.len);
-	to[pos->qualifier.len] = 0;
 	filter.qualifier_from = pos->qualifier;
-	filter.qualifier_to = (struct wcs_slice){to, pos->qualifier.len + 1};
+	filter.qualifier_to = pos_qualifier_end(pos, to);
 	rc = row_scan(pos, &filter, &scan);
 	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) > 0) {
 		size_t len = names_ts_format(cell.info.ts, name);

@@ -84,6 +84,8 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
 void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+	       const char *new_name, unsigned flags);
 void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
 
 #endif

@@ -55,6 +55,7 @@ const struct fuse_lowlevel_ops fs_operations = {
 	.unlink = fs_unlink,
 	.mkdir = fs_mkdir,
 	.rmdir = fs_rmdir,
+	.rename = fs_rename,
 	.mknod = fs_mknod,
 	.symlink = fs_symlink,
 	.link = fs_link,

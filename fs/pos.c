@@ -143,11 +143,10 @@ int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
 	return rc;
 }
 
-/* A family of a row exists in the store if it holds a cell. */
-static int family_stored(const struct pos *pos)
+/* The n-th cell of the row that a filter lets through, n from 1. */
+static int nth_cell(const struct pos *pos, const struct wcs_filter *filter, int n,
+		    struct wcs_cell_info *info)
 {
-	struct wcs_filter filter = {
-		.each = WCS_EACH_FAMILY, .families = &pos->family, .family_count = 1};
 	struct wcs_range range;
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
@@ -160,12 +159,44 @@ static int family_stored(const struct pos *pos)
 	end[pos->key_len] = 0;
 	range.start = pos_key(pos);
 	range.end = (struct wcs_slice){end, pos->key_len + 1};
-	rc = wcs_scan_open(pos->table, &range, &filter, &scan);
+	rc = wcs_scan_open(pos->table, &range, filter, &scan);
 	if (rc != 0)
 		return rc;
-	rc = wcs_scan_next(scan, &cell);
+	do
+		rc = wcs_scan_next(scan, &cell);
+	while (rc > 0 && --n > 0);
+	if (rc > 0)
+		*info = cell.info;
 	wcs_scan_close(scan);
 	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
+}
+
+/* A family of a row exists in the store if it holds a cell. */
+static int family_stored(const struct pos *pos)
+{
+	struct wcs_filter filter = {
+		.each = WCS_EACH_FAMILY, .families = &pos->family, .family_count = 1};
+	struct wcs_cell_info info;
+
+	return nth_cell(pos, &filter, 1, &info);
+}
+
+int pos_older(const struct pos *pos, struct wcs_cell_info *info)
+{
+	struct wcs_filter filter = {.families = &pos->family, .family_count = 1, .newest = 2};
+	char to[WCS_QUALIFIER_MAX + 1];
+
+	filter.qualifier_from = pos->qualifier;
+	filter.qualifier_to = pos_qualifier_end(pos, to);
+	return nth_cell(pos, &filter, 2, info);
+}
+
+struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf)
+{
+	if (pos->qualifier.len > 0)
+		memcpy(buf, pos->qualifier.data, pos->qualifier.len);
+	buf[pos->qualifier.len] = 0;
+	return (struct wcs_slice){buf, pos->qualifier.len + 1};
 }
 
 static int prefix_stored(const struct pos *pos)

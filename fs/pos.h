@@ -36,6 +36,10 @@ static inline struct wcs_slice pos_key(const struct pos *pos)
  * room for WCS_ROW_KEY_MAX + 1 bytes. */
 struct wcs_slice pos_prefix(const struct pos *pos, char *buf);
 
+/* What follows the qualifier directly in their order: where a scan of just that column ends. buf
+ * has room for WCS_QUALIFIER_MAX + 1 bytes. */
+struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf);
+
 /* The path in memory of a directory of segments, a family or a history. 0 or -ENOMEM. */
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
 
@@ -46,6 +50,9 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 /* The same, in the store or as a directory in memory. */
 struct fs;
 int pos_exists(struct fs *fs, const struct pos *pos);
+
+/* The second newest cell of a column. -ENOENT: there is none. */
+int pos_older(const struct pos *pos, struct wcs_cell_info *info);
 
 /* The position as a path from the mount's root, as the tree spells it, for messages; cut to fit
  * size bytes. */

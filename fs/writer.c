@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "process.h"
 #include "spool.h"
@@ -42,8 +43,41 @@ void writer_free(struct writer *writer)
 		return;
 	wcs_value_close(writer->base);
 	spool_clear(&writer->spool);
+	free(writer->renamed);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
+}
+
+/* The position that it writes to; good while its lock is held. */
+static int writer_pos(const struct node *node, struct pos *pos)
+{
+	const struct writer *writer = node->writer;
+	int rc = pos_of(node, pos);
+
+	if (rc == 0 && writer->renamed)
+		pos->qualifier = (struct wcs_slice){writer->renamed, writer->renamed_len};
+	return rc;
+}
+
+static int restamp(const struct pos *pos, int64_t stamp)
+{
+	struct wcs_move move = {.kind = WCS_MOVE_STAMP,
+				.family = pos->family,
+				.from = pos->qualifier,
+				.to_ts = stamp};
+
+	return wcs_cells_move(pos->table, pos_key(pos), &move, NULL);
+}
+
+/* Would restamp refuse? The stamp must be later than the column's second newest cell. */
+static int check_stamp(const struct pos *pos, int64_t stamp)
+{
+	struct wcs_cell_info info;
+	int rc = pos_older(pos, &info);
+
+	if (rc == 0 && stamp <= info.ts)
+		return -EINVAL;
+	return rc == -ENOENT ? 0 : rc;
 }
 
 static uint64_t base_size(const struct writer *writer)
@@ -107,7 +141,7 @@ static int make_whole(struct fs *fs, struct writer *writer)
 static int load_base(struct node *node, struct writer *writer)
 {
 	struct pos pos;
-	int rc = pos_of(node, &pos);
+	int rc = writer_pos(node, &pos);
 
 	if (rc == 0)
 		rc = wcs_value_open(pos.table, pos_key(&pos), pos.family, pos.qualifier, pos.ts,
@@ -236,20 +270,39 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 	return rc;
 }
 
+/* Lock: the session's. A version that it made already is made once more, with the stamp. */
+static int stamp_open(struct writer *writer, const struct pos *pos, int64_t stamp)
+{
+	bool makes = writer->dirty || writer->pending;
+	int rc = 0;
+
+	if (!makes && (writer->committed < 0 || writer->append))
+		rc = check_stamp(pos, stamp);
+	if (rc != 0)
+		return rc;
+	writer->stamped = true;
+	writer->stamp = stamp;
+	if (writer->committed >= 0 && !writer->append)
+		writer->dirty = true;
+	return 0;
+}
+
 int writer_stamp(struct node *node, int64_t stamp)
 {
 	struct writer *writer = node->writer;
-	int rc = 0;
+	struct pos pos;
+	int rc;
 
 	if (node->kind == NODE_VERSION)
 		return 0;
 	pthread_mutex_lock(&writer->lock);
-	if (writer->handles == 0) {
-		rc = -EOPNOTSUPP;
-	} else {
-		writer->stamped = true;
-		writer->stamp = stamp;
-	}
+	rc = writer_pos(node, &pos);
+	if (rc == 0 && writer->handles > 0)
+		rc = stamp_open(writer, &pos, stamp);
+	else if (rc == 0)
+		rc = restamp(&pos, stamp);
+	if (rc == 0)
+		writer->time = stamp;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
@@ -302,7 +355,7 @@ static int commit(struct node *node, struct writer *writer)
 
 	if (writer->aborted || writer->unlinked)
 		return 0;
-	rc = pos_of(node, &pos);
+	rc = writer_pos(node, &pos);
 	if (rc != 0)
 		return rc;
 	mutation = wcs_mutation_new();
@@ -345,6 +398,18 @@ int writer_commit(struct node *node)
 	return rc;
 }
 
+/* At the last close: a stamp that no version took goes to the cell that is there. */
+static int stamp_stored(const struct node *node, struct writer *writer)
+{
+	struct pos pos;
+	int rc;
+
+	if (!writer->stamped || writer->aborted || writer->unlinked)
+		return 0;
+	rc = writer_pos(node, &pos);
+	return rc == 0 ? restamp(&pos, writer->stamp) : rc;
+}
+
 int writer_close(struct fs *fs, struct node *node)
 {
 	struct writer *writer = node->writer;
@@ -355,6 +420,8 @@ int writer_close(struct fs *fs, struct node *node)
 	last = writer->handles == 1;
 	if (last && (writer->dirty || writer->pending))
 		rc = commit(node, writer);
+	else if (last)
+		rc = stamp_stored(node, writer);
 	if (last) {
 		writer->final_size = writer_size(writer);
 		drop_base(writer);
@@ -366,4 +433,24 @@ int writer_close(struct fs *fs, struct node *node)
 	if (last)
 		writers_forget(fs, writer);
 	return rc;
+}
+
+int writer_rename(struct writer *writer, struct wcs_slice name, const struct writer_moved *moved)
+{
+	char *renamed = malloc(name.len + 1);
+
+	if (!renamed)
+		return -ENOMEM;
+	if (name.len > 0)
+		memcpy(renamed, name.data, name.len);
+	pthread_mutex_lock(&writer->lock);
+	free(writer->renamed);
+	writer->renamed = renamed;
+	writer->renamed_len = name.len;
+	if (moved && moved->merged && writer->committed != moved->newest)
+		writer->committed = WCS_TS_NONE;
+	else if (moved && writer->committed == moved->newest)
+		writer->committed = moved->now;
+	pthread_mutex_unlock(&writer->lock);
+	return 0;
 }

@@ -20,6 +20,13 @@
 struct writer;
 struct writers;
 
+/* What became of the versions of a column that was renamed. */
+struct writer_moved {
+	bool merged;	/* only the newest is left, as a version of another column */
+	int64_t newest; /* the timestamp of the newest before */
+	int64_t now;	/* and its timestamp now */
+};
+
 struct writers *writers_new(void); /* NULL: no memory */
 void writers_free(struct writers *writers);
 
@@ -49,6 +56,12 @@ int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct s
  * this process had made the name and not committed. dir: the directory that holds the name. */
 bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
 		    const struct spelled *child);
+
+/* The name from becomes the name to, both in dir: its sessions go with it, those of `to` are
+ * detached. moved: NULL where nothing of `from` was stored. -ENOENT: then no session of this
+ * thread's process was making `from` either. */
+int writers_rename(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *from,
+		   const struct spelled *to, const struct writer_moved *moved);
 
 /* Frees a session; for its node only. */
 void writer_free(struct writer *writer);

@@ -22,6 +22,8 @@ struct writer {
 	uint64_t final_size;
 	struct wcs_value *base;
 	struct spool spool;
+	char *renamed; /* its column's qualifier, where that is not its node's name; NULL */
+	size_t renamed_len;
 	size_t appended; /* bytes of spool that a commit has appended */
 
 	atomic_bool hidden;   /* makes a name that nobody else sees yet */
@@ -31,7 +33,8 @@ struct writer {
 	pid_t opener;	/* the thread that opened it first; constant, as is the next */
 	bool exclusive; /* its name is reserved while it is hidden */
 
-	struct writer *next; /* in the registry, under its lock */
+	struct writer *next; /* in the registry, under its lock, as is ino */
+	uint64_t ino;	     /* of its name as it is now */
 	struct node *node;   /* set when it enters the registry */
 };
 
@@ -49,6 +52,10 @@ static inline void writer_unlink(struct writer *writer)
 {
 	writer->unlinked = true;
 }
+
+/* Its name is another from now on; moved: what became of its version, NULL: nothing. 0 or
+ * -ENOMEM. */
+int writer_rename(struct writer *writer, struct wcs_slice name, const struct writer_moved *moved);
 
 /* Puts a session in the registry with its first open file, and takes it out with the last. */
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);

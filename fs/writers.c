@@ -61,21 +61,28 @@ void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
 
 	pthread_mutex_lock(&writers->lock);
 	writer->node = node;
+	writer->ino = node->ino;
 	writer->next = *bucket;
 	*bucket = writer;
 	count_add(&writers->count, 1);
 	pthread_mutex_unlock(&writers->lock);
 }
 
-void writers_forget(struct fs *fs, struct writer *writer)
+/* Lock: the registry's. */
+static void take_out(struct writers *writers, struct writer *writer)
 {
-	struct writers *writers = fs->writers;
-	struct writer **link = bucket_of(writers, writer->node->ino);
+	struct writer **link = bucket_of(writers, writer->ino);
 
-	pthread_mutex_lock(&writers->lock);
 	while (*link != writer)
 		link = &(*link)->next;
 	*link = writer->next;
+}
+
+void writers_forget(struct fs *fs, struct writer *writer)
+{
+	struct writers *writers = fs->writers;
+	pthread_mutex_lock(&writers->lock);
+	take_out(writers, writer);
 	count_add(&writers->count, -1);
 	pthread_mutex_unlock(&writers->lock);
 }
@@ -85,7 +92,7 @@ static struct writer *find(struct writers *writers, struct writer *from, uint64_
 {
 	struct writer *writer = from ? from->next : *bucket_of(writers, ino);
 
-	while (writer && writer->node->ino != ino)
+	while (writer && writer->ino != ino)
 		writer = writer->next;
 	return writer;
 }
@@ -212,4 +219,45 @@ bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
 	if (own)
 		nodes_put(fs->nodes, own->node, 1);
 	return own != NULL;
+}
+
+/* Gives one session of the name `from` the name `to`, in the registry; with a reference to its
+ * node. own: the one that makes `from`; of others that do, none. NULL: there is none left. */
+static struct writer *move_one(struct writers *writers, const struct writer *own, uint64_t from,
+			       uint64_t to)
+{
+	struct writer *writer = NULL, **bucket = bucket_of(writers, to);
+
+	pthread_mutex_lock(&writers->lock);
+	while ((writer = find(writers, writer, from)) != NULL)
+		if (writer == own || !writer_hidden(writer))
+			break;
+	if (writer) {
+		take_out(writers, writer);
+		writer->ino = to;
+		writer->next = *bucket;
+		*bucket = writer;
+		node_get(writer->node);
+	}
+	pthread_mutex_unlock(&writers->lock);
+	return writer;
+}
+
+int writers_rename(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *from,
+		   const struct spelled *to, const struct writer_moved *moved)
+{
+	uint64_t old = node_child_ino(dir, from->kind, from->bytes);
+	uint64_t new = node_child_ino(dir, to->kind, to->bytes);
+	struct writer *own = find_hidden(fs, thread, old), *writer;
+	int rc = !moved && !own ? -ENOENT : 0;
+
+	if (rc == 0)
+		writers_detach(fs, thread, dir, to);
+	while (rc == 0 && (writer = move_one(fs->writers, own, old, new)) != NULL) {
+		rc = writer_rename(writer, to->bytes, moved);
+		nodes_put(fs->nodes, writer->node, 1);
+	}
+	if (own)
+		nodes_put(fs->nodes, own->node, 1);
+	return rc;
 }

@@ -76,6 +76,8 @@ struct wcs_backend {
 	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. */
 	int (*mutate)(void *db, uint32_t table, struct wcs_slice row,
 		      const struct wcs_mutation *mutation, int64_t *ts);
+	int (*move)(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
+		    int64_t *ts);
 	int (*drop)(void *db, uint32_t table, const struct wcs_range *range);
 };
 

@@ -236,21 +236,26 @@ static bool store_has_families(const struct wcs_table *table, const struct wcs_m
 	return true;
 }
 
-/* Counts the mutation for each family that it wrote to; also when it failed, since an engine may
- * have written before it knew. Must come before the gate is left: see
- * table_change.c. */
+/* Counts a call that wrote to the family; also when it failed, since an engine may have written
+ * before it knew. Must come before the gate is left: see table_change.c. */
+static void store_count_write(struct wcs_table *table, const char *family)
+{
+	size_t at;
+
+	if (family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
+		atomic_fetch_add(&table->families[at]->writes, 1);
+}
+
 static void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation)
 {
 	const char *last = NULL;
-	size_t at;
 
 	for (size_t i = 0; i < mutation->write_count; i++) {
 		const char *family = mutation->writes[i].family;
 
 		if (last != NULL && strcmp(last, family) == 0)
 			continue;
-		if (family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
-			atomic_fetch_add(&table->families[at]->writes, 1);
+		store_count_write(table, family);
 		last = family;
 	}
 }
@@ -291,6 +296,49 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 	if (ts != NULL)
 		*ts = made;
 	return 0;
+}
+
+static int store_check_move(const struct wcs_move *move)
+{
+	bool one = move->kind == WCS_MOVE_CELL_NEWEST || move->kind == WCS_MOVE_CELL;
+	bool stamp = move->kind == WCS_MOVE_STAMP;
+	int rc = store_check_slice(move->from, WCS_QUALIFIER_MAX);
+
+	if (rc == 0 && !stamp)
+		rc = store_check_slice(move->to, WCS_QUALIFIER_MAX);
+	if (rc != 0)
+		return rc;
+	if ((unsigned int)move->kind > WCS_MOVE_STAMP || (one && move->from_ts < 0))
+		return -EINVAL;
+	if ((stamp || move->kind == WCS_MOVE_CELL) && move->to_ts < 0)
+		return -EINVAL;
+	if (move->kind == WCS_MOVE_CELL_NEWEST && wcs_slice_compare(move->from, move->to) == 0)
+		return -EINVAL;
+	return 0;
+}
+
+int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct wcs_move *move,
+		   int64_t *ts)
+{
+	int64_t made = 0;
+	int rc = store_check_row(row);
+
+	if (rc == 0)
+		rc = store_check_move(move);
+	if (rc == 0)
+		rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	if (store_has_family(table, move->family)) {
+		rc = table->store->backend->move(table->store->db, table->id, row, move, &made);
+		store_count_write(table, move->family);
+	} else {
+		rc = -ENOENT;
+	}
+	table_leave(table);
+	if (rc == 0 && ts != NULL)
+		*ts = made;
+	return rc;
 }
 
 /* Holds admin, not the gate: a long drop keeps the table from going, and lookups from waiting. */

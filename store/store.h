@@ -391,6 +391,39 @@ int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
 int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
 		   int64_t *ts);
 
+/* Cells that move within one family of a row, without their values being read. */
+enum wcs_move_kind {
+	/* The column `from` becomes the column `to`, with all its cells. Where `to` has a cell, the
+	 * newest value of `from` becomes the newest cell of `to` instead, with its timestamp where
+	 * that is later than the newest of `to`, else with the server's; and `from` goes. from and
+	 * to being the same changes nothing. */
+	WCS_MOVE_COLUMN,
+	/* The same, but -EEXIST where `to` has a cell, also when from and to are the same. */
+	WCS_MOVE_COLUMN_NEW,
+	/* The cell (from, from_ts) becomes the newest cell of `to`: with its timestamp where `to`
+	 * has no later or equal one, else with the server's. `to` must be another column. */
+	WCS_MOVE_CELL_NEWEST,
+	/* The cell (from, from_ts) becomes the cell (to, to_ts), in place of one that is there. */
+	WCS_MOVE_CELL,
+	/* The newest cell of `from` gets the timestamp to_ts. -EINVAL where that is not later than
+	 * the next older cell. `to` is not looked at. */
+	WCS_MOVE_STAMP,
+};
+
+struct wcs_move {
+	enum wcs_move_kind kind;
+	const char *family;
+	struct wcs_slice from;
+	int64_t from_ts; /* WCS_MOVE_CELL_NEWEST, WCS_MOVE_CELL */
+	struct wcs_slice to;
+	int64_t to_ts; /* WCS_MOVE_CELL, WCS_MOVE_STAMP */
+};
+
+/* Moves cells, atomically. *ts (may be NULL) is the timestamp of the cell that moved, of a column
+ * its newest. -ENOENT: the table, the family, the column or the cell does not exist. */
+int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct wcs_move *move,
+		   int64_t *ts);
+
 /*
  * Deletes all rows of the range. Not atomic across rows, but each row goes whole, and a crash half
  * way is made good when the store is opened again: a row that the drop reached stays dropped, one

@@ -70,29 +70,6 @@ static int column_look(struct column *column)
 	return 0;
 }
 
-static int64_t column_now(struct ldb_mutate *m)
-{
-	if (m->now < 0) {
-		m->now = m->db->options->now(m->db->options->now_ctx);
-		if (m->now < 0)
-			m->now = 0;
-	}
-	return m->now;
-}
-
-static int column_server_ts(struct column *column, int64_t *ts)
-{
-	int64_t now = column_now(column->m);
-
-	if (!column->found || column->ts < now)
-		*ts = now;
-	else if (column->ts == INT64_MAX)
-		return -EOVERFLOW;
-	else
-		*ts = column->ts + 1;
-	return 0;
-}
-
 /* ---- Storing ----------------------------------------------------------------------------- */
 
 /* What stands at the key (a cell's) becomes garbage, in the store and of this mutation. */
@@ -202,7 +179,7 @@ static int column_set(struct column *column, const struct wcs_write *write)
 	if (newest && column->found && column->ts > ts)
 		given = false;
 	if (!err && !given)
-		err = column_server_ts(column, &ts);
+		err = ldb_mutate_server_ts(column->m, column->found, column->ts, &ts);
 	if (err)
 		return err;
 	ldb_source_init(&source);
@@ -275,7 +252,7 @@ static int column_modify(struct column *column, const struct wcs_write *write)
 	if (!err && given)
 		ts = write->replaces;
 	else if (!err)
-		err = column_server_ts(column, &ts);
+		err = ldb_mutate_server_ts(column->m, column->found, column->ts, &ts);
 	if (!err && replaces && !given)
 		err = column_remove(column, write);
 	if (!err)

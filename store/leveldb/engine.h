@@ -142,7 +142,7 @@ void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket);
 /* to takes the place of a ticket that its owner gives up. */
 void ldb_reclaim_move(struct ldb *db, const struct ldb_ticket *from, struct ldb_ticket *to);
 
-/* ---- admin.c, read.c, scan.c, list.c, mutate.c, drop.c: the operations of backend.h ---- */
+/* ---- admin.c, read.c, scan.c, list.c, mutate.c, move.c, drop.c: operations of backend.h ---- */
 int ldb_admin_load(void *db,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
 		   void *ctx);
@@ -171,6 +171,9 @@ void ldb_list_close(struct wcs_list *list);
 
 int ldb_mutate_row(void *db, uint32_t table, struct wcs_slice row,
 		   const struct wcs_mutation *mutation, int64_t *ts);
+
+int ldb_move_cells(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
+		   int64_t *ts);
 
 int ldb_drop_rows(void *db, uint32_t table, const struct wcs_range *range);
 /* Ends the drops that a crash interrupted. Called before the store serves. */

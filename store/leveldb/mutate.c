@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* FNV-1a */
-static pthread_mutex_t *mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row)
+pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row)
 {
 	const unsigned char *data = row.data;
 	uint64_t hash = 0xcbf29ce484222325u ^ table;
@@ -25,6 +25,18 @@ static pthread_mutex_t *mutate_lock(struct ldb *db, uint32_t table, struct wcs_s
 	for (size_t i = 0; i < row.len; i++)
 		hash = (hash ^ data[i]) * 0x100000001b3u;
 	return &db->rows[(hash ^ hash >> 32) % LDB_STRIPES];
+}
+
+void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, uint32_t table, struct wcs_slice row,
+		     const struct wcs_mutation *mutation)
+{
+	memset(m, 0, offsetof(struct ldb_mutate, key));
+	m->db = db;
+	m->mutation = mutation;
+	m->now = -1;
+	ldb_key_row(&m->key, table, row);
+	m->row_end = m->key.len;
+	m->batch = leveldb_writebatch_create();
 }
 
 void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
@@ -40,6 +52,29 @@ void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell)
 		return;
 	ldb_db_batch_garbage(m->batch, cell->id, LDB_GARBAGE, ldb_record_chunks(cell->size));
 	m->garbage = true;
+}
+
+static int64_t mutate_now(struct ldb_mutate *m)
+{
+	if (m->now < 0) {
+		m->now = m->db->options->now(m->db->options->now_ctx);
+		if (m->now < 0)
+			m->now = 0;
+	}
+	return m->now;
+}
+
+int ldb_mutate_server_ts(struct ldb_mutate *m, bool found, int64_t newest, int64_t *ts)
+{
+	int64_t now = mutate_now(m);
+
+	if (!found || newest < now)
+		*ts = now;
+	else if (newest == INT64_MAX)
+		return -EOVERFLOW;
+	else
+		*ts = newest + 1;
+	return 0;
 }
 
 /* ---- Values that become chunks ----------------------------------------------------------- */
@@ -104,7 +139,7 @@ static int mutate_prepare_write(struct ldb_mutate *m, const struct wcs_write *wr
 	return err;
 }
 
-static int mutate_sync(struct ldb_mutate *m)
+int ldb_mutate_sync(struct ldb_mutate *m)
 {
 	if (!m->unsynced)
 		return 0;
@@ -119,7 +154,7 @@ static int mutate_prepare(struct ldb_mutate *m)
 	for (size_t i = 0; i < m->mutation->write_count && !err; i++)
 		err = mutate_prepare_write(m, &m->mutation->writes[i]);
 	m->prepared = m->made_count;
-	return err ? err : mutate_sync(m);
+	return err ? err : ldb_mutate_sync(m);
 }
 
 /* What happens to each intent with the batch. */
@@ -305,7 +340,7 @@ static int mutate_apply(struct ldb_mutate *m)
 	int err = mutate_build(m);
 
 	if (!err)
-		err = mutate_sync(m);
+		err = ldb_mutate_sync(m);
 	if (err || !m->changes)
 		return err;
 	mutate_end_intents(m);
@@ -316,19 +351,13 @@ int ldb_mutate_row(void *engine, uint32_t table, struct wcs_slice row,
 		   const struct wcs_mutation *mutation, int64_t *ts)
 {
 	struct ldb *db = engine;
-	pthread_mutex_t *lock = mutate_lock(db, table, row);
+	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
 	struct ldb_mutate m;
 	int err;
 
 	if (atomic_load(&db->failed))
 		return -EROFS;
-	memset(&m, 0, offsetof(struct ldb_mutate, key));
-	m.db = db;
-	m.mutation = mutation;
-	m.now = -1;
-	ldb_key_row(&m.key, table, row);
-	m.row_end = m.key.len;
-	m.batch = leveldb_writebatch_create();
+	ldb_mutate_init(&m, db, table, row, mutation);
 	err = mutate_prepare(&m);
 	if (!err) {
 		pthread_mutex_lock(lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One mutation of one row under way: shared by mutate.c and column.c only. */
+/* One mutation of one row under way: shared by mutate.c, column.c and move.c only. */
 #ifndef WCS_LEVELDB_MUTATE_H
 #define WCS_LEVELDB_MUTATE_H
 
@@ -17,7 +17,7 @@ struct ldb_made {
 
 struct ldb_mutate {
 	struct ldb *db;
-	const struct wcs_mutation *mutation;
+	const struct wcs_mutation *mutation; /* NULL: a move */
 	leveldb_writebatch_t *batch;
 	leveldb_iterator_t *iter; /* a view taken under the row's lock */
 	bool row_empty;
@@ -38,10 +38,18 @@ struct ldb_mutate {
 };
 
 /* ---- mutate.c ---- */
+pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row);
+/* The caller destroys the batch and frees made. */
+void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, uint32_t table, struct wcs_slice row,
+		     const struct wcs_mutation *mutation);
 /* Makes the key the prefix of a column of the row. */
 void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier);
 /* Puts what a replaced or deleted cell leaves into the batch. */
 void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell);
+/* The server's timestamp in a column with (found) or without a newest cell. -EOVERFLOW. */
+int ldb_mutate_server_ts(struct ldb_mutate *m, bool found, int64_t newest, int64_t *ts);
+/* Syncs the logs where m->unsynced says so. Must come before the batch is written. */
+int ldb_mutate_sync(struct ldb_mutate *m);
 /* Chunks a value: under an intent at once (stream), or into the batch. *index: of m->made. */
 int ldb_mutate_chunks(struct ldb_mutate *m, const struct wcs_write *write,
 		      const struct ldb_source *source, bool stream, size_t *index);

@@ -755,36 +755,171 @@ static int memory_row_apply(struct memory_row *row, const struct wcs_mutation *m
 	return rc;
 }
 
+/* Takes a copy of the row, so that what fails half way changes nothing. Returns where the row is,
+ * or would be. The caller clears row->cells. */
+static size_t memory_row_take(struct memory_row *row)
+{
+	const struct memory_cells *cells = &row->engine->cells;
+	size_t first = 0;
+
+	while (first < cells->count && (cells->all[first]->table < row->table ||
+					(cells->all[first]->table == row->table &&
+					 wcs_slice_compare(cells->all[first]->row, row->key) < 0)))
+		first++;
+	for (size_t i = first; i < cells->count && cells->all[i]->table == row->table &&
+			       memory_same(cells->all[i]->row, row->key);
+	     i++) {
+		cells->all[i]->refs++;
+		memory_cells_add(&row->cells, row->cells.count, cells->all[i]);
+	}
+	return first;
+}
+
+/* Puts the copy in the row's place. */
+static void memory_row_put(struct memory_row *row, size_t first)
+{
+	struct memory_cells *cells = &row->engine->cells;
+
+	while (first < cells->count && cells->all[first]->table == row->table &&
+	       memory_same(cells->all[first]->row, row->key))
+		memory_cells_remove(cells, first);
+	for (size_t i = 0; i < row->cells.count; i++) {
+		row->cells.all[i]->refs++;
+		memory_cells_add(cells, first + i, row->cells.all[i]);
+	}
+}
+
 static int memory_mutate(void *db, uint32_t table, struct wcs_slice key,
 			 const struct wcs_mutation *mutation, int64_t *ts)
 {
 	struct memory_engine *engine = db;
 	struct memory_row row = {.engine = engine, .table = table, .key = key};
-	struct memory_cells *cells = &engine->cells;
 	int64_t made = 0;
-	size_t first = 0;
+	size_t first;
 	int rc;
 
 	pthread_mutex_lock(&engine->mutex);
-	while (first < cells->count && (cells->all[first]->table < table ||
-					(cells->all[first]->table == table &&
-					 wcs_slice_compare(cells->all[first]->row, key) < 0)))
-		first++;
-	for (size_t i = first; i < cells->count && cells->all[i]->table == table &&
-			       memory_same(cells->all[i]->row, key);
-	     i++) {
-		cells->all[i]->refs++;
-		memory_cells_add(&row.cells, row.cells.count, cells->all[i]);
-	}
+	first = memory_row_take(&row);
 	rc = memory_row_apply(&row, mutation, &made);
 	if (rc == 0) {
-		while (first < cells->count && cells->all[first]->table == table &&
-		       memory_same(cells->all[first]->row, key))
-			memory_cells_remove(cells, first);
-		for (size_t i = 0; i < row.cells.count; i++) {
-			row.cells.all[i]->refs++;
-			memory_cells_add(cells, first + i, row.cells.all[i]);
-		}
+		memory_row_put(&row, first);
+		*ts = made;
+	}
+	memory_cells_clear(&row.cells);
+	pthread_mutex_unlock(&engine->mutex);
+	return rc;
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+static void memory_remove(struct memory_row *row, const struct memory_cell *cell)
+{
+	for (size_t i = row->cells.count; i-- > 0;)
+		if (row->cells.all[i] == cell)
+			memory_cells_remove(&row->cells, i);
+}
+
+/* The cell becomes the cell (qualifier, ts), in place of one that is there. */
+static int memory_move_to(struct memory_row *row, const struct wcs_move *move,
+			  const struct memory_cell *cell, struct wcs_slice qualifier, int64_t ts,
+			  int64_t *made)
+{
+	struct wcs_write write = {.family = move->family, .qualifier = qualifier};
+
+	*made = ts;
+	if (memory_same(cell->qualifier, qualifier) && cell->ts == ts)
+		return 0;
+	memory_cells_set(&row->cells, memory_cell_new(row->engine, row->table, row->key, &write, ts,
+						      cell->value));
+	memory_remove(row, cell);
+	return 0;
+}
+
+static int memory_move_newest(struct memory_row *row, const struct wcs_move *move,
+			      const struct memory_cell *cell, int64_t *made)
+{
+	const struct memory_cell *newest = memory_newest(row, move->family, move->to);
+	int64_t ts = cell->ts;
+	int rc = 0;
+
+	if (newest != NULL && newest->ts >= ts)
+		rc = memory_server_ts(row, newest, &ts);
+	return rc != 0 ? rc : memory_move_to(row, move, cell, move->to, ts, made);
+}
+
+static int memory_move_column(struct memory_row *row, const struct wcs_move *move,
+			      const struct memory_cell *newest, int64_t *made)
+{
+	bool met = memory_newest(row, move->family, move->to) != NULL;
+	const struct memory_cell *cell;
+	int64_t ts;
+	int rc;
+
+	if (met && move->kind == WCS_MOVE_COLUMN_NEW)
+		return -EEXIST;
+	*made = newest->ts;
+	if (memory_same(move->from, move->to))
+		return 0;
+	rc = memory_move_newest(row, move, newest, made);
+	while (rc == 0 && (cell = memory_newest(row, move->family, move->from)) != NULL) {
+		if (met)
+			memory_remove(row, cell);
+		else
+			memory_move_to(row, move, cell, move->to, cell->ts, &ts);
+	}
+	return rc;
+}
+
+static int memory_move_stamp(struct memory_row *row, const struct wcs_move *move,
+			     const struct memory_cell *newest, int64_t *made)
+{
+	for (size_t i = 0; i < row->cells.count; i++) {
+		const struct memory_cell *cell = row->cells.all[i];
+
+		if (cell != newest && memory_same(cell->family, newest->family) &&
+		    memory_same(cell->qualifier, newest->qualifier) && cell->ts >= move->to_ts)
+			return -EINVAL;
+	}
+	return memory_move_to(row, move, newest, move->from, move->to_ts, made);
+}
+
+static int memory_row_move(struct memory_row *row, const struct wcs_move *move, int64_t *made)
+{
+	bool one = move->kind == WCS_MOVE_CELL_NEWEST || move->kind == WCS_MOVE_CELL;
+	const struct memory_cell *cell =
+		memory_find(&row->cells, row->table, row->key, move->family, move->from,
+			    one ? move->from_ts : WCS_TS_NEWEST);
+
+	if (cell == NULL)
+		return -ENOENT;
+	switch (move->kind) {
+	case WCS_MOVE_COLUMN:
+	case WCS_MOVE_COLUMN_NEW:
+		return memory_move_column(row, move, cell, made);
+	case WCS_MOVE_CELL_NEWEST:
+		return memory_move_newest(row, move, cell, made);
+	case WCS_MOVE_CELL:
+		return memory_move_to(row, move, cell, move->to, move->to_ts, made);
+	case WCS_MOVE_STAMP:
+		return memory_move_stamp(row, move, cell, made);
+	}
+	return -EINVAL;
+}
+
+static int memory_move(void *db, uint32_t table, struct wcs_slice key, const struct wcs_move *move,
+		       int64_t *ts)
+{
+	struct memory_engine *engine = db;
+	struct memory_row row = {.engine = engine, .table = table, .key = key};
+	int64_t made = 0;
+	size_t first;
+	int rc;
+
+	pthread_mutex_lock(&engine->mutex);
+	first = memory_row_take(&row);
+	rc = memory_row_move(&row, move, &made);
+	if (rc == 0) {
+		memory_row_put(&row, first);
 		*ts = made;
 	}
 	memory_cells_clear(&row.cells);
@@ -827,5 +962,6 @@ const struct wcs_backend wcs_backend_memory = {
 	.list_next = memory_list_next,
 	.list_close = memory_list_close,
 	.mutate = memory_mutate,
+	.move = memory_move,
 	.drop = memory_drop,
 };

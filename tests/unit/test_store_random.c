@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The same random operations on both engines, with the same clock: each must give the same result,
- * and the same content afterwards.
+ * and the same content afterwards. Of the chunks in LevelDB those are left that the cells need.
  *
  * The seed is printed. ROWFS_SEED and ROWFS_STEPS in the environment choose others.
  */
-#include "mutation.h"
-
 #include "suite.h"
+
+#include "leveldb/engine.h"
+#include "table.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@ struct random_run {
 	size_t text_len;
 	char *buffers[RANDOM_BUFFERS]; /* what the present operation borrows */
 	size_t buffer_count;
+	int moved; /* moves that went well */
 };
 
 static uint32_t random_below(struct random_run *run, uint32_t limit)
@@ -110,6 +112,14 @@ static const char *random_family(struct random_run *run)
 
 	random_say(run, " %s", random_families[i]);
 	return random_families[i];
+}
+
+static void random_compare(struct random_run *run, char *memory, char *leveldb)
+{
+	ck_assert_msg(strcmp(memory, leveldb) == 0, "%s:\nmemory  %.3000s\nleveldb %.3000s",
+		      run->text, memory, leveldb);
+	free(memory);
+	free(leveldb);
 }
 
 /* ---- Mutations --------------------------------------------------------------------------- */
@@ -201,15 +211,111 @@ static void random_mutate(struct random_run *run)
 	wcs_mutation_free(mutation);
 }
 
-/* ---- Reads ------------------------------------------------------------------------------- */
+/* ---- Moves ------------------------------------------------------------------------------- */
 
-static void random_compare(struct random_run *run, char *memory, char *leveldb)
+/* What a move names: mostly a cell that is there. */
+struct random_cell {
+	struct wcs_slice row;
+	const char *family;
+	struct wcs_slice qualifier;
+	int64_t ts;
+};
+
+static struct wcs_slice random_copy(struct random_run *run, struct wcs_slice from)
 {
-	ck_assert_msg(strcmp(memory, leveldb) == 0, "%s:\nmemory  %.3000s\nleveldb %.3000s",
-		      run->text, memory, leveldb);
-	free(memory);
-	free(leveldb);
+	char *bytes = random_buffer(run, from.len);
+
+	if (from.len > 0)
+		memcpy(bytes, from.data, from.len);
+	random_say(run, " '");
+	for (size_t i = 0; i < from.len; i++)
+		random_say(run, "%02x", (unsigned char)bytes[i]);
+	random_say(run, "'");
+	return (struct wcs_slice){bytes, from.len};
 }
+
+static const char *random_family_named(struct wcs_slice name)
+{
+	for (int i = 0; i < RANDOM_FAMILIES; i++)
+		if (wcs_slice_compare(suite_text(random_families[i]), name) == 0)
+			return random_families[i];
+	return random_families[RANDOM_FAMILIES - 1];
+}
+
+/* One of the next cells behind a random row. False: there was none. */
+static bool random_pick(struct random_run *run, struct random_cell *picked)
+{
+	struct wcs_range range = {.start = random_bytes(run, 0, 3)};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	uint32_t skip = random_below(run, 6);
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	bool found = false;
+
+	ck_assert_int_eq(wcs_scan_open(run->suites[0].table, &range, &filter, &scan), 0);
+	while (wcs_scan_next(scan, &cell) == 1) {
+		found = true;
+		if (skip-- == 0)
+			break;
+	}
+	if (found && skip == UINT32_MAX) {
+		random_say(run, " picked");
+		picked->row = random_copy(run, cell.row);
+		picked->family = random_family_named(cell.family);
+		picked->qualifier = random_copy(run, cell.qualifier);
+		picked->ts = cell.info.ts;
+		random_say(run, " %s ts=%lld", picked->family, (long long)picked->ts);
+	}
+	wcs_scan_close(scan);
+	return found && skip == UINT32_MAX;
+}
+
+static int64_t random_ts_near(struct random_run *run, int64_t ts)
+{
+	if (random_below(run, 2) == 0)
+		return random_ts(run);
+	if (ts < WCS_TS_MAX && ts > 0)
+		ts += (int64_t)random_below(run, 3) - 1;
+	random_say(run, " ts=%lld", (long long)ts);
+	return ts;
+}
+
+static void random_move(struct random_run *run)
+{
+	struct random_cell cell;
+	struct wcs_move move = {.kind = (enum wcs_move_kind)random_below(run, 5)};
+	int64_t ts[SUITE_ENGINES] = {-7, -7};
+	struct wcs_range row;
+	struct wcs_filter all = {.each = WCS_EACH_CELL};
+	int rc[SUITE_ENGINES];
+
+	if (random_below(run, 5) == 0 || !random_pick(run, &cell)) {
+		cell.row = random_bytes(run, 1, 3);
+		cell.family = random_family(run);
+		cell.qualifier = random_bytes(run, 0, 1);
+		cell.ts = random_ts(run);
+	}
+	random_say(run, " move %d to", (int)move.kind);
+	move.family = cell.family;
+	move.from = cell.qualifier;
+	move.from_ts = cell.ts;
+	move.to = random_bytes(run, 0, 1);
+	move.to_ts = random_ts_near(run, cell.ts);
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		rc[i] = wcs_cells_move(run->suites[i].table, cell.row, &move, &ts[i]);
+	ck_assert_msg(rc[0] == rc[1], "%s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg(ts[0] == ts[1], "%s: ts %lld, %lld", run->text, (long long)ts[0],
+		      (long long)ts[1]);
+	run->moved += rc[0] == 0;
+	row.start = cell.row;
+	row.end = (struct wcs_slice){random_buffer(run, cell.row.len + 1), cell.row.len + 1};
+	memcpy((char *)(uintptr_t)row.end.data, cell.row.data, cell.row.len);
+	((char *)(uintptr_t)row.end.data)[cell.row.len] = '\0';
+	random_compare(run, suite_scan(run->suites[0].table, &row, &all),
+		       suite_scan(run->suites[1].table, &row, &all));
+}
+
+/* ---- Reads ------------------------------------------------------------------------------- */
 
 static void random_scan(struct random_run *run)
 {
@@ -326,8 +432,10 @@ static void random_step(struct random_run *run)
 	run->buffer_count = 0;
 	run->suites[0].clock = 1000000 + random_below(run, 30);
 	run->suites[1].clock = run->suites[0].clock;
-	if (kind < 600)
+	if (kind < 450)
 		random_mutate(run);
+	else if (kind < 600)
+		random_move(run);
 	else if (kind < 740)
 		random_scan(run);
 	else if (kind < 840)
@@ -344,6 +452,41 @@ static void random_step(struct random_run *run)
 		random_check_all(run);
 	for (size_t i = 0; i < run->buffer_count; i++)
 		free(run->buffers[i]);
+}
+
+/* How many keys of a key space there are. */
+static size_t random_count(struct random_run *run, char space)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(run->suites[SUITE_LEVELDB].store->db);
+	size_t count = 0;
+	size_t len;
+
+	leveldb_iter_seek(iter, &space, 1);
+	for (; leveldb_iter_valid(iter) && leveldb_iter_key(iter, &len)[0] == space; count++)
+		leveldb_iter_next(iter);
+	leveldb_iter_destroy(iter);
+	return count;
+}
+
+/* The full scan before has read every value, so the chunks that are needed are there. */
+static void random_check_chunks(struct random_run *run)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	size_t needed = 0;
+
+	ck_assert_int_eq(wcs_scan_open(run->suites[SUITE_LEVELDB].table, &range, &filter, &scan),
+			 0);
+	while (wcs_scan_next(scan, &cell) == 1)
+		if (cell.info.size > WCS_VALUE_INLINE)
+			needed += ldb_record_chunks(cell.info.size);
+	wcs_scan_close(scan);
+	for (int i = 0; i < 1000 && random_count(run, 'g') > 0; i++)
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	ck_assert_uint_eq(random_count(run, 'g'), 0);
+	ck_assert_uint_eq(random_count(run, 'v'), needed);
 }
 
 static uint64_t random_setting(const char *name, uint64_t otherwise)
@@ -366,6 +509,9 @@ START_TEST(test_engines_agree)
 	for (uint64_t i = 0; i < steps; i++)
 		random_step(&run);
 	random_check_all(&run);
+	random_check_chunks(&run);
+	if (steps >= RANDOM_STEPS)
+		ck_assert_int_gt(run.moved, (int)(steps / 40));
 	suite_close(&run.suites[SUITE_MEMORY]);
 	suite_close(&run.suites[SUITE_LEVELDB]);
 }

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Moves of cells within one family of a row: as a mutation, one batch under the row's lock.
+ *
+ * - A value is neither read nor written again: its record is, under another key and with another
+ *   etag. A chunked value keeps its id, so whoever reads its chunks goes on; it becomes garbage
+ *   only where its cell goes without a successor.
+ * - The batch may reach the medium while an older log, which holds the chunks or the end of their
+ *   intent, loses its end in a power cut. So the logs are synced before a chunked value of this
+ *   session moves; opening a store has made durable what it found.
+ * - No key is put and deleted in one batch: a cell that keeps its key does not move.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "mutate.h"
+
+struct move {
+	struct ldb_mutate m; /* its key: the column it goes to, or a cell of that */
+	const struct wcs_move *asked;
+	bool same;	     /* it goes to the column that it comes from */
+	struct ldb_key from; /* the column it comes from, or a cell of that */
+	size_t from_end, to_end;
+	struct ldb_cell cell; /* the one that moves, good while the iterator stays at it */
+	int64_t ts;	      /* its timestamp; once it moved, the new one */
+	bool met;	      /* the column it goes to has a cell */
+	int64_t newest;	      /* the timestamp of that one's newest */
+};
+
+static void move_init(struct move *move, struct ldb *db, uint32_t table, struct wcs_slice row,
+		      const struct wcs_move *asked)
+{
+	struct ldb_mutate *m = &move->m;
+
+	move->asked = asked;
+	move->same =
+		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
+	ldb_mutate_init(m, db, table, row, NULL);
+	ldb_mutate_key(m, asked->family, asked->from);
+	move->from.len = move->from_end = m->key.len;
+	memcpy(move->from.data, m->key.data, m->key.len);
+	if (!move->same)
+		ldb_mutate_key(m, asked->family, asked->to);
+	move->to_end = m->key.len;
+}
+
+/* ---- Looking ----------------------------------------------------------------------------- */
+
+/* The timestamp of the cell under the iterator, which is in the column whose key ends there. */
+static int move_iter_ts(struct move *move, size_t column_end, int64_t *ts)
+{
+	size_t len;
+	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
+
+	if (ldb_key_split_ts(key, len, column_end, ts))
+		return ldb_db_damaged(move->m.db, "a cell's key");
+	return 0;
+}
+
+static int move_iter_cell(struct move *move)
+{
+	if (ldb_iter_cell(move->m.iter, &move->cell))
+		return ldb_db_damaged(move->m.db, "a cell's record");
+	return move_iter_ts(move, move->from_end, &move->ts);
+}
+
+/* Looks for the newest cell of the column it goes to. */
+static int move_look_to(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+
+	m->key.len = move->to_end;
+	ldb_iter_seek(m->iter, &m->key);
+	move->met = ldb_iter_within(m->iter, &m->key);
+	return move->met ? move_iter_ts(move, move->to_end, &move->newest) : 0;
+}
+
+/* Puts the iterator at the cell that moves: the one that was named, or the newest. */
+static int move_look_from(struct move *move, bool named)
+{
+	bool found;
+
+	if (named)
+		ldb_key_ts(&move->from, move->asked->from_ts);
+	ldb_iter_seek(move->m.iter, &move->from);
+	found = ldb_iter_within(move->m.iter, &move->from);
+	move->from.len = move->from_end;
+	return found ? move_iter_cell(move) : -ENOENT;
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+/* The cell under the iterator goes. */
+static void move_take(struct move *move)
+{
+	size_t len;
+	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
+
+	leveldb_writebatch_delete(move->m.batch, (const char *)key, len);
+	move->m.changes = true;
+}
+
+/* It becomes a cell with timestamp ts of the column it goes to. */
+static void move_put(struct move *move, int64_t ts)
+{
+	struct ldb_mutate *m = &move->m;
+	const struct ldb_cell *cell = &move->cell;
+	uint32_t etag = atomic_fetch_add_explicit(&m->db->etag, 1, memory_order_relaxed);
+	size_t len;
+
+	if (cell->id == 0) {
+		struct wcs_slice value = {cell->data, (size_t)cell->size};
+
+		len = ldb_record_inline(m->record, etag, value);
+	} else {
+		len = ldb_record_chunked(m->record, etag, cell->size, cell->id);
+		if (cell->id >= m->db->first_id)
+			m->unsynced = true;
+	}
+	m->key.len = move->to_end;
+	ldb_key_ts(&m->key, ts);
+	leveldb_writebatch_put(m->batch, (const char *)m->key.data, m->key.len,
+			       (const char *)m->record, len);
+	move_take(move);
+}
+
+/* It becomes the newest cell of the column it goes to. */
+static int move_put_newest(struct move *move)
+{
+	int64_t ts = move->ts;
+	int err = 0;
+
+	if (move->met && move->newest >= ts)
+		err = ldb_mutate_server_ts(&move->m, true, move->newest, &ts);
+	if (err)
+		return err;
+	move_put(move, ts);
+	move->ts = ts;
+	return 0;
+}
+
+/* The cells behind the newest: they follow it, or go where it went to a column with cells. */
+static int move_older(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	int64_t newest = move->ts;
+	int err = 0;
+
+	leveldb_iter_next(m->iter);
+	for (; !err && ldb_iter_within(m->iter, &move->from); leveldb_iter_next(m->iter)) {
+		err = move_iter_cell(move);
+		if (err)
+			break;
+		if (move->met) {
+			ldb_mutate_garbage(m, &move->cell);
+			move_take(move);
+		} else {
+			move_put(move, move->ts);
+		}
+	}
+	move->ts = newest;
+	return err;
+}
+
+static int move_column(struct move *move)
+{
+	int err = move_look_to(move);
+
+	if (!err)
+		err = move_look_from(move, false);
+	if (err)
+		return err;
+	if (move->met && move->asked->kind == WCS_MOVE_COLUMN_NEW)
+		return -EEXIST;
+	if (move->same)
+		return 0;
+	err = move_put_newest(move);
+	return err ? err : move_older(move);
+}
+
+static int move_cell_newest(struct move *move)
+{
+	int err = move_look_to(move);
+
+	if (!err)
+		err = move_look_from(move, true);
+	return err ? err : move_put_newest(move);
+}
+
+/* What stands where the cell goes becomes garbage. */
+static int move_replace(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	struct ldb_cell cell;
+
+	ldb_key_ts(&m->key, move->asked->to_ts);
+	ldb_iter_seek(m->iter, &m->key);
+	if (!ldb_iter_within(m->iter, &m->key))
+		return 0;
+	if (ldb_iter_cell(m->iter, &cell))
+		return ldb_db_damaged(m->db, "a cell's record");
+	ldb_mutate_garbage(m, &cell);
+	return 0;
+}
+
+static int move_cell(struct move *move)
+{
+	const struct wcs_move *asked = move->asked;
+	bool stays = move->same && asked->from_ts == asked->to_ts;
+	int err = stays ? 0 : move_replace(move);
+
+	if (!err)
+		err = move_look_from(move, true);
+	if (err || stays)
+		return err;
+	move_put(move, asked->to_ts);
+	move->ts = asked->to_ts;
+	return 0;
+}
+
+/* Is the timestamp later than the cell behind the newest, under the iterator? */
+static int move_check_older(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	int64_t older;
+	int err;
+
+	leveldb_iter_next(m->iter);
+	if (!ldb_iter_within(m->iter, &move->from))
+		return 0;
+	err = move_iter_ts(move, move->from_end, &older);
+	return !err && older >= move->asked->to_ts ? -EINVAL : err;
+}
+
+static int move_stamp(struct move *move)
+{
+	int64_t ts = move->asked->to_ts;
+	int err = move_look_from(move, false);
+
+	if (err || ts == move->ts)
+		return err;
+	if (ts < move->ts) {
+		err = move_check_older(move);
+		if (!err)
+			err = move_look_from(move, false);
+	}
+	if (err)
+		return err;
+	move_put(move, ts);
+	move->ts = ts;
+	return 0;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static int move_kind(struct move *move)
+{
+	switch (move->asked->kind) {
+	case WCS_MOVE_COLUMN:
+	case WCS_MOVE_COLUMN_NEW:
+		return move_column(move);
+	case WCS_MOVE_CELL_NEWEST:
+		return move_cell_newest(move);
+	case WCS_MOVE_CELL:
+		return move_cell(move);
+	case WCS_MOVE_STAMP:
+		return move_stamp(move);
+	}
+	return -EINVAL;
+}
+
+static int move_apply(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	int err, unread;
+
+	m->iter = ldb_db_iterate(m->db);
+	err = move_kind(move);
+	unread = ldb_db_iter_error(m->db, m->iter);
+	leveldb_iter_destroy(m->iter);
+	if (unread)
+		err = unread;
+	if (!err)
+		err = ldb_mutate_sync(m);
+	if (err || !m->changes)
+		return err;
+	return ldb_db_write(m->db, m->batch, m->db->options->sync);
+}
+
+int ldb_move_cells(void *engine, uint32_t table, struct wcs_slice row, const struct wcs_move *asked,
+		   int64_t *ts)
+{
+	struct ldb *db = engine;
+	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
+	struct move move;
+	int err;
+
+	if (atomic_load(&db->failed))
+		return -EROFS;
+	move_init(&move, db, table, row, asked);
+	pthread_mutex_lock(lock);
+	err = move_apply(&move);
+	pthread_mutex_unlock(lock);
+	leveldb_writebatch_destroy(move.m.batch);
+	if (err)
+		return err;
+	if (move.m.garbage)
+		ldb_reclaim_wake(db);
+	*ts = move.ts;
+	return 0;
+}
