@@ -180,6 +180,21 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
+/* Chunk directories in memory. */
+static int walk_chunks(struct walk *walk, const struct wcs_slice *after)
+{
+	int rc;
+
+	walk->kind = NODE_CHUNK;
+	walk->path = (struct memdir_path){0};
+	walk->memory = (struct memdir_child){0};
+	rc = memory_start(walk, MEMDIR_CHUNK, after);
+	if (rc == 0)
+		rc = memory_give(walk, NULL);
+	memory_end(walk);
+	return rc;
+}
+
 /* The versions of a column older than the one behind which to resume. */
 static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 {
@@ -247,17 +262,24 @@ static int walk_controls(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
-/* Segments first, then families. */
-static int walk_prefix(struct walk *walk, const struct child *after, const struct wcs_slice *bytes)
+/* What a directory of segments or a family lists, one kind after the other; `after` is of one of
+ * them. */
+static int walk_kinds(struct walk *walk, const struct child *after, const struct wcs_slice *bytes)
 {
-	bool in_families = after && after->kind == NODE_FAMILY;
-	int rc = in_families ? 0 : walk_segments(walk, bytes);
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
-	walk->path = (struct memdir_path){0};
-	walk->memory = (struct memdir_child){0};
-	return walk_families(walk, in_families ? bytes : NULL);
+	if (after && after->kind == NODE_CHUNK)
+		return walk_chunks(walk, bytes);
+	if (walk->pos->kind == NODE_FAMILY)
+		rc = walk_columns(walk, bytes);
+	else if (!after || after->kind == NODE_PREFIX)
+		rc = walk_segments(walk, bytes);
+	if (rc == 0 && walk->pos->kind == NODE_PREFIX) {
+		walk->path = (struct memdir_path){0};
+		walk->memory = (struct memdir_child){0};
+		rc = walk_families(walk, after && after->kind == NODE_FAMILY ? bytes : NULL);
+	}
+	return rc == 0 ? walk_chunks(walk, NULL) : rc;
 }
 
 int children_walk(struct fs *fs, const struct node *node, const struct child *after,
@@ -275,11 +297,9 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 	case NODE_ROOT:
 		return walk_tables(&walk, bytes);
 	case NODE_TABLE:
-		return walk_segments(&walk, bytes);
 	case NODE_PREFIX:
-		return walk_prefix(&walk, after, bytes);
 	case NODE_FAMILY:
-		return walk_columns(&walk, bytes);
+		return walk_kinds(&walk, after, bytes);
 	case NODE_HISTORY:
 		return walk_versions(&walk, bytes);
 	case NODE_FAMILIES:

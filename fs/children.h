@@ -18,8 +18,9 @@ struct child *child_new(enum node_kind kind, struct wcs_slice bytes);
 
 /*
  * Calls each for the children of node behind `after` (NULL: for all): first segments, then
- * families, each by their bytes ascending; versions newest first. bytes are what spell_child
- * takes, good during the call. Stops when each returns other than 0, and returns that; 0: the end;
+ * families, each by their bytes ascending; versions newest first; last chunk directories that are
+ * in memory. Names are not split: node is no chunk. bytes are what spell_child takes, good during
+ * the call. Stops when each returns other than 0, and returns that; 0: the end;
  * or an error. Its cost grows with the children given.
  */
 typedef int children_each(void *ctx, enum node_kind kind, struct wcs_slice bytes);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "children.h"
+#include "chunk.h"
 #include "lookup.h"
 
 enum {
@@ -30,14 +30,20 @@ struct dir {
 /* A READDIR reply under construction. */
 struct reply {
 	fuse_req_t req;
-	const struct node *node;
+	struct fs *fs;
+	struct node *node;
+	struct node *base;     /* of a chunk directory; else the node */
+	struct wcs_slice text; /* of a chunk directory */
 	struct wcs_table *table;
 	struct dir *dir;
 	char *buf;
 	size_t size, used;
-	off_t offset; /* of the entry to come */
-	off_t skip;   /* entries to count and not to give */
+	off_t offset;	    /* of the entry to come */
+	off_t skip;	    /* entries to count and not to give */
+	struct child *jump; /* where to go on, instead of with the next child */
 };
+
+enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why a walk of children stops */
 
 void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -139,21 +145,91 @@ static int reply_add(struct reply *reply, const char *name, uint64_t ino, mode_t
 	return 0;
 }
 
-static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
+/* Adds the entry that a child stands for, and keeps what to resume behind: the child, or the jump
+ * behind all others that the entry stands for. */
+static int reply_entry(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
+		       struct wcs_slice bytes)
 {
-	struct reply *reply = ctx;
-	char name[SPELL_MAX];
+	bool below = name->place == CHUNK_BELOW;
 	bool file = kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_CONTROL;
+	struct wcs_slice text = {name->encoded, name->end};
+	uint64_t ino = below ? node_child_ino(reply->base, NODE_CHUNK, text)
+			     : node_child_ino(reply->base, kind, bytes);
 	int rc;
 
 	if (reply->skip > 0) {
 		reply->skip--;
 		return 0;
 	}
-	spell_child(reply->table, kind, bytes, name);
-	rc = reply_add(reply, name, node_child_ino(reply->node, kind, bytes),
-		       file ? S_IFREG : S_IFDIR);
-	return rc == 0 ? dir_keep(reply->dir, reply->offset, kind, bytes) : rc;
+	rc = reply_add(reply, name->component, ino, file && !below ? S_IFREG : S_IFDIR);
+	if (rc != 0)
+		return rc;
+	if (reply->jump)
+		bytes = (struct wcs_slice){reply->jump->bytes, reply->jump->len};
+	return dir_keep(reply->dir, reply->offset, kind, bytes);
+}
+
+/* A chunk directory is listed where its first child is met, or by itself if it is in memory only.
+ */
+static int is_first(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
+		    struct wcs_slice bytes)
+{
+	struct wcs_slice text = {name->encoded, name->end};
+	struct child *first;
+	int rc = chunk_first(reply->fs, reply->base, text, &first);
+
+	if (rc != 0)
+		return rc == -ENOENT ? 0 : rc;
+	if (kind == NODE_CHUNK)
+		rc = !first && name->end == name->len;
+	else
+		rc = first && first->len == bytes.len &&
+		     memcmp(first->bytes, bytes.data, bytes.len) == 0;
+	free(first);
+	return rc;
+}
+
+/* In a chunk directory: is the child among those that stand together behind its text? */
+static bool is_inside(const struct reply *reply, enum node_kind kind, struct wcs_slice bytes)
+{
+	struct wcs_slice text = reply->text;
+
+	if (kind == NODE_CHUNK)
+		return bytes.len > text.len && memcmp(bytes.data, text.data, text.len) == 0;
+	return kind != NODE_FAMILY && chunk_behind(text, bytes);
+}
+
+/* Behind them come the chunk directories in memory, and behind those nothing. */
+static int reply_leave(struct reply *reply, enum node_kind kind)
+{
+	if (kind == NODE_CHUNK)
+		return REPLY_END;
+	reply->jump = child_new(NODE_CHUNK, reply->text);
+	return reply->jump ? REPLY_JUMP : -ENOMEM;
+}
+
+static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
+{
+	struct reply *reply = ctx;
+	struct chunk_name name;
+	int rc = 0, listed = 1;
+
+	if (reply->text.len > 0 && !is_inside(reply, kind, bytes))
+		return reply_leave(reply, kind);
+	chunk_split(reply->table, reply->text, kind, bytes, &name);
+	if (name.place == CHUNK_BELOW)
+		listed = is_first(reply, &name, kind, bytes);
+	if (listed < 0)
+		return listed;
+	if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
+		reply->jump = chunk_skip(reply->text, &name, kind, bytes, &rc);
+	if (rc == 0 && listed && name.place != CHUNK_AWAY)
+		rc = reply_entry(reply, &name, kind, bytes);
+	if (rc != 0) {
+		free(reply->jump);
+		reply->jump = NULL;
+	}
+	return rc == 0 && reply->jump ? REPLY_JUMP : rc;
 }
 
 static int reply_dots(struct reply *reply)
@@ -168,10 +244,25 @@ static int reply_dots(struct reply *reply)
 	return rc;
 }
 
-static int reply_fill(struct fs *fs, struct reply *reply)
+/* A copy of what to resume behind, since kept children are dropped while they grow in number; NULL
+ * in *after: from the start. */
+static int reply_start(struct reply *reply, struct child **after)
 {
-	const struct child *after = dir_find(reply->dir, reply->offset);
-	struct child *copy = NULL;
+	const struct child *kept = dir_find(reply->dir, reply->offset);
+
+	*after = NULL;
+	if (kept)
+		*after = child_new(kept->kind, (struct wcs_slice){kept->bytes, kept->len});
+	else if (reply->text.len > 0)
+		*after = chunk_start(reply->base, reply->text);
+	else
+		return 0;
+	return *after ? 0 : -ENOMEM;
+}
+
+static int reply_fill(struct reply *reply)
+{
+	struct child *after;
 	struct pos pos;
 	int rc = pos_of(reply->node, &pos);
 
@@ -180,32 +271,39 @@ static int reply_fill(struct fs *fs, struct reply *reply)
 	if (rc != 0)
 		return rc;
 	reply->table = pos.table;
-	/* What it resumes behind may be dropped from the kept ones while they grow. */
-	if (after) {
-		copy = child_new(after->kind, (struct wcs_slice){after->bytes, after->len});
-		if (!copy)
-			return -ENOMEM;
-	} else {
+	if (!dir_find(reply->dir, reply->offset))
 		reply->skip = reply->offset - DOTS;
+	rc = reply_start(reply, &after);
+	if (rc == 0)
+		rc = children_walk(reply->fs, reply->base, after, reply_child, reply);
+	while (rc == REPLY_JUMP) {
+		free(after);
+		after = reply->jump;
+		reply->jump = NULL;
+		rc = children_walk(reply->fs, reply->base, after, reply_child, reply);
 	}
-	rc = children_walk(fs, reply->node, copy, reply_child, reply);
-	free(copy);
+	free(after);
 	return rc;
 }
 
 void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
+	struct node *node = lookup_ino(fs_of(req), ino);
 	struct reply reply = {.req = req,
-			      .node = lookup_ino(fs_of(req), ino),
+			      .fs = fs_of(req),
+			      .node = node,
+			      .base = node_base(node),
 			      .dir = (struct dir *)(uintptr_t)fi->fh,
 			      .size = size < REPLY_MAX ? size : REPLY_MAX,
 			      .offset = off};
 	int rc = -ENOMEM;
 
+	if (node->kind == NODE_CHUNK)
+		reply.text = node_name(node);
 	reply.buf = malloc(reply.size);
 	if (reply.buf) {
 		pthread_mutex_lock(&reply.dir->lock);
-		rc = reply_fill(fs_of(req), &reply);
+		rc = reply_fill(&reply);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
 	if (rc < 0 && reply.used == 0)

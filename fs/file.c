@@ -167,7 +167,8 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 
 	if (rc != 0)
 		return rc;
-	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY)
+	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
+	    (child->kind == NODE_CHUNK && !pos->family))
 		return report_no_family(fs, dir, name, pos->table);
 	if (child->kind != NODE_CELL && child->kind != NODE_VERSION)
 		return -EPERM;
@@ -181,13 +182,14 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		  struct handle *handle, const struct fuse_file_info *fi)
 {
 	bool exclusive = fi->flags & O_EXCL;
+	struct node *base = node_base(dir);
 	struct spelled child;
 	struct node *session;
 	struct pos pos;
 	int rc = check_create(fs, dir, name, &pos, &child, exclusive);
 
 	if (rc == 0)
-		rc = writers_create(fs, thread, dir, &child, exclusive, &session);
+		rc = writers_create(fs, thread, base, &child, exclusive, &session);
 	if (rc == 0)
 		rc = open_session(fs, session, handle, fi->flags);
 	return rc;

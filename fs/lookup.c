@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* LOOKUP and FORGET: from a name to a node. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attr.h"
+#include "chunk.h"
 #include "fs.h"
 #include "lookup.h"
 #include "writer.h"
@@ -80,8 +82,21 @@ int lookup_child(const struct node *dir, const char *name, struct pos *pos, stru
 	return rc;
 }
 
-static int exists(struct fs *fs, const struct pos *pos, const struct spelled *child)
+static int chunk_exists(struct fs *fs, struct node *base, struct wcs_slice text)
 {
+	struct child *first;
+	int rc = chunk_first(fs, base, text, &first);
+
+	if (rc == 0)
+		free(first);
+	return rc;
+}
+
+int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
+		  const struct spelled *child)
+{
+	if (child->kind == NODE_CHUNK)
+		return chunk_exists(fs, base, child->bytes);
 	if (child->kind == NODE_POLICIES)
 		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
 	return pos_exists(fs, pos);
@@ -104,19 +119,19 @@ static int lookup_cell(struct fs *fs, pid_t thread, struct node *dir, const stru
 static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
 		  struct fuse_entry_param *entry)
 {
+	struct node *base = node_base(dir), *node;
 	struct spelled child;
-	struct node *node;
 	struct pos pos;
 	int rc = lookup_child(dir, name, &pos, &child);
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	if (child.kind == NODE_CELL || child.kind == NODE_VERSION) {
-		rc = lookup_cell(fs, thread, dir, &child, &pos, &node);
+		rc = lookup_cell(fs, thread, base, &child, &pos, &node);
 	} else {
-		rc = exists(fs, &pos, &child);
+		rc = lookup_exists(fs, base, &pos, &child);
 		if (rc == 0)
-			rc = lookup_node(fs, dir, &child, NULL, &node);
+			rc = lookup_node(fs, base, &child, NULL, &node);
 	}
 	if (rc == 0)
 		lookup_entry(fs, node, entry);

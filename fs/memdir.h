@@ -20,7 +20,8 @@ enum memdir_part {
 	MEMDIR_TABLE = 'T',
 	MEMDIR_SEGMENT = 'S',
 	MEMDIR_FAMILY = 'F',
-	MEMDIR_HISTORY = 'H'
+	MEMDIR_HISTORY = 'H',
+	MEMDIR_CHUNK = 'C'
 };
 
 /* A path under construction; zero it first, memdir_path_clear frees it. */

@@ -29,6 +29,7 @@ enum node_kind {
 	NODE_FAMILIES, /* T/.families */
 	NODE_POLICIES, /* T/.families/F */
 	NODE_CONTROL,  /* a control file; ts is its enum control */
+	NODE_CHUNK,    /* a part of long names; its name is their encoded beginning */
 };
 
 /* What tells nodes apart. name: the bytes that the name stands for, not their spelling. */
@@ -96,6 +97,13 @@ void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
 
 /* The st_ino of a child of parent. */
 uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);
+
+/* The directory that a chunk of a name is in, whatever chunks are between; other nodes: itself.
+ * Every node's parent is such a one. */
+static inline struct node *node_base(struct node *node)
+{
+	return node->kind == NODE_CHUNK ? node->parent : node;
+}
 
 static inline struct wcs_slice node_name(const struct node *node)
 {

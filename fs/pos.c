@@ -56,7 +56,10 @@ int pos_of(const struct node *node, struct pos *pos)
 	pos->delimiter = table ? wcs_table_delimiter(table->table) : 0;
 	pos->family = family ? family->name : NULL;
 	pos->qualifier = (struct wcs_slice){0};
+	pos->chunk = (struct wcs_slice){0};
 	pos->ts = WCS_TS_NEWEST;
+	if (node->kind == NODE_CHUNK)
+		pos->chunk = node_name(node);
 	if (node->kind == NODE_CELL || node->kind == NODE_HISTORY)
 		pos->qualifier = node_name(node);
 	if (node->kind == NODE_VERSION) {
@@ -102,6 +105,9 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 	case NODE_HISTORY:
 		pos->qualifier = bytes;
 		break;
+	case NODE_CHUNK:
+		pos->chunk = bytes;
+		break;
 	case NODE_VERSION:
 		rc = names_ts_parse(bytes.data, bytes.len, &pos->ts) == 0 ? 0 : -ENOENT;
 		break;
@@ -140,6 +146,8 @@ int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
 				     (struct wcs_slice){pos->family, strlen(pos->family)});
 	if (rc == 0 && pos->kind == NODE_HISTORY)
 		rc = memdir_path_add(path, MEMDIR_HISTORY, pos->qualifier);
+	if (rc == 0 && pos->kind == NODE_CHUNK)
+		rc = memdir_path_add(path, MEMDIR_CHUNK, pos->chunk);
 	return rc;
 }
 

@@ -15,6 +15,7 @@ struct pos {
 	size_t key_len;
 	const char *family;	    /* NULL above it */
 	struct wcs_slice qualifier; /* of a cell, a history or a version */
+	struct wcs_slice chunk;	    /* of a chunk: its text */
 	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
 	char key[WCS_ROW_KEY_MAX];
 };

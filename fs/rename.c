@@ -19,7 +19,7 @@ struct side {
 
 static int side_of(struct side *side, struct node *dir, const char *name)
 {
-	side->dir = dir;
+	side->dir = node_base(dir);
 	return lookup_child(dir, name, &side->pos, &side->child);
 }
 
@@ -27,7 +27,7 @@ static int side_of(struct side *side, struct node *dir, const char *name)
 static bool is_fixed(enum node_kind kind)
 {
 	return kind != NODE_PREFIX && kind != NODE_FAMILY && kind != NODE_HISTORY &&
-	       kind != NODE_CELL && kind != NODE_VERSION;
+	       kind != NODE_CELL && kind != NODE_VERSION && kind != NODE_CHUNK;
 }
 
 static bool is_column(const struct side *side)

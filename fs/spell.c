@@ -40,15 +40,32 @@ static void take(struct spelled *child, enum node_kind kind, const char *bytes, 
 	child->kind = kind;
 }
 
-static int take_decoded(struct spelled *child, enum node_kind kind, enum names_kind names,
-			const struct names_families *families, const char *name, size_t len)
+/* Takes a component of a name, as a chunk of it or with the chunks above as the bytes that it
+ * stands for. */
+static int take_joined(struct spelled *child, const struct node *dir, enum node_kind kind,
+		       enum names_kind names, const struct names_families *families,
+		       const char *name, size_t len)
 {
-	char bytes[NAMES_COMPONENT_MAX];
+	struct wcs_slice above = {0};
+	char joined[SPELL_MAX + NAMES_COMPONENT_MAX];
 	size_t count;
+	bool more;
 
-	if (names_decode(names, families, name, len, bytes, &count) != 0)
+	if (dir->kind == NODE_CHUNK)
+		above = node_name(dir);
+	if (above.len + len >= SPELL_MAX)
+		return -ENAMETOOLONG;
+	if (names_join(names, above.data, above.len, name, len, joined, &count, &more) != 0)
 		return -EINVAL;
-	take(child, kind, bytes, count);
+	if (more) {
+		take(child, NODE_CHUNK, joined, count);
+		return 0;
+	}
+	if (names_decode(names, families, joined, count, child->buf, &count) != 0)
+		return -EINVAL;
+	if (count > WCS_QUALIFIER_MAX)
+		return -ENAMETOOLONG;
+	take(child, kind, child->buf, count);
 	return 0;
 }
 
@@ -79,39 +96,54 @@ static int parse_table(const char *name, struct spelled *child)
 	return 0;
 }
 
-/* In a directory of segments: a control name, a family, or a segment. */
-static int parse_prefix(const struct pos *pos, const char *name, size_t len, struct spelled *child)
+static int parse_table_control(const struct pos *pos, const char *name, struct spelled *child)
+{
+	if (pos->versions || pos->kind != NODE_TABLE)
+		return -EINVAL;
+	if (strcmp(name, ".delimiter") == 0)
+		return take_control(child, CONTROL_DELIMITER, name);
+	if (strcmp(name, ".families") != 0)
+		return -EINVAL;
+	take(child, NODE_FAMILIES, name, strlen(name));
+	return 0;
+}
+
+static bool is_family(const struct pos *pos, const struct node *dir, const char *name, size_t len,
+		      struct spelled *child)
+{
+	return take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
+	       child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes);
+}
+
+/* In a directory of segments: a control name, a family, or a segment. In a chunk directory: the
+ * rest of a segment. */
+static int parse_prefix(const struct node *dir, const struct pos *pos, const char *name, size_t len,
+			struct spelled *child)
 {
 	struct names_families families = {families_has, pos->table};
-	bool is_family;
+	int rc;
 
-	if (name[0] == '.') {
-		if (pos->versions || pos->kind != NODE_TABLE)
-			return -EINVAL;
-		if (strcmp(name, ".delimiter") == 0)
-			return take_control(child, CONTROL_DELIMITER, name);
-		if (strcmp(name, ".families") != 0)
-			return -EINVAL;
-		take(child, NODE_FAMILIES, name, len);
-		return 0;
-	}
-	is_family = take_decoded(child, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
-		    wcs_family_exists(pos->table, child->bytes);
-	if (is_family)
+	if (dir->kind != NODE_CHUNK && name[0] == '.')
+		return parse_table_control(pos, name, child);
+	if (dir->kind != NODE_CHUNK && is_family(pos, dir, name, len, child))
 		return pos->depth > 0 ? 0 : -EINVAL;
-	if (take_decoded(child, NODE_PREFIX, NAMES_SEGMENT, &families, name, len) != 0)
-		return -EINVAL;
+	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
+	if (rc != 0)
+		return rc;
 	/* A segment that holds the delimiter would be two. */
 	return memchr(child->buf, pos->delimiter, child->bytes.len) ? -EINVAL : 0;
 }
 
-static int parse_family(const struct pos *pos, const char *name, size_t len, struct spelled *child)
+static int parse_family(const struct node *dir, const struct pos *pos, const char *name, size_t len,
+			struct spelled *child)
 {
-	if (names_history(name, &len))
-		return take_decoded(child, NODE_HISTORY, NAMES_QUALIFIER, NULL, name, len);
-	if (pos->versions)
+	bool history = names_history(name, &len);
+	enum node_kind kind = history ? NODE_HISTORY : NODE_CELL;
+	int rc = take_joined(child, dir, kind, NAMES_QUALIFIER, NULL, name, len);
+
+	if (rc == 0 && (child->kind == NODE_CHUNK ? history : !history && pos->versions))
 		return -EINVAL;
-	return take_decoded(child, NODE_CELL, NAMES_QUALIFIER, NULL, name, len);
+	return rc;
 }
 
 static int parse_history(const char *name, size_t len, struct spelled *child)
@@ -144,18 +176,18 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		return -ENAMETOOLONG;
 	if (!dir->parent && parse_root(name, child) == 0)
 		return 0;
-	switch (dir->kind) {
+	switch (dir->kind == NODE_CHUNK ? dir->parent->kind : dir->kind) {
 	case NODE_ROOT:
 		return parse_table(name, child);
 	case NODE_TABLE:
 	case NODE_PREFIX:
-		return parse_prefix(pos, name, len, child);
+		return parse_prefix(dir, pos, name, len, child);
 	case NODE_FAMILY:
-		return parse_family(pos, name, len, child);
+		return parse_family(dir, pos, name, len, child);
 	case NODE_HISTORY:
 		return parse_history(name, len, child);
 	case NODE_FAMILIES:
-		return take_decoded(child, NODE_POLICIES, NAMES_FAMILY, NULL, name, len);
+		return take_joined(child, dir, NODE_POLICIES, NAMES_FAMILY, NULL, name, len);
 	default:
 		return parse_control(dir->kind, name, child);
 	}

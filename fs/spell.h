@@ -26,10 +26,11 @@ struct spelled {
 	enum node_kind kind;
 	enum control control; /* of NODE_CONTROL */
 	struct wcs_slice bytes;
-	char buf[NAMES_COMPONENT_MAX + 1]; /* holds bytes, with a NUL behind */
+	char buf[SPELL_MAX + NAMES_COMPONENT_MAX]; /* holds bytes, with a NUL behind */
 };
 
-/* -EINVAL: the name means nothing there (looked up: ENOENT); -ENAMETOOLONG. */
+/* dir may be a chunk directory; pos is its position. -EINVAL: the name means nothing there (looked
+ * up: ENOENT); -ENAMETOOLONG. */
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		struct spelled *child);
 

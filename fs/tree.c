@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "children.h"
+#include "chunk.h"
 #include "lookup.h"
 #include "report.h"
 #include "writer.h"
@@ -44,17 +44,14 @@ static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes)
 	return 1;
 }
 
-/* A directory from which a child was removed stays: if nothing is left in it, in memory. What is
+/* Is there nothing left in a directory that a child was removed from? 1 or 0, or an error. What is
  * behind the child is looked at first, since the store steps over everything that was deleted. */
-static int keep(struct fs *fs, const struct node *dir, const struct spelled *removed)
+static int is_emptied(struct fs *fs, const struct node *dir, const struct spelled *removed)
 {
-	struct child *child;
+	struct child *child = child_new(removed->kind, removed->bytes);
 	struct pos pos;
 	int rc;
 
-	if (dir->kind != NODE_PREFIX && dir->kind != NODE_FAMILY && dir->kind != NODE_HISTORY)
-		return 0;
-	child = child_new(removed->kind, removed->bytes);
 	if (!child)
 		return -ENOMEM;
 	rc = children_walk(fs, dir, child, found_one, NULL);
@@ -64,13 +61,39 @@ static int keep(struct fs *fs, const struct node *dir, const struct spelled *rem
 	rc = pos_of(dir, &pos);
 	if (rc == 0)
 		rc = pos_stored(&pos, NULL);
-	return rc == -ENOENT ? memdir_make(fs, &pos) : rc;
+	return rc == -ENOENT ? 1 : rc;
+}
+
+static int is_emptied_chunk(struct fs *fs, const struct node *dir)
+{
+	struct child *first;
+	int rc = chunk_first(fs, dir->parent, node_name(dir), &first);
+
+	if (rc == 0)
+		free(first);
+	return rc == -ENOENT ? 1 : rc;
+}
+
+/* A directory from which a child was removed stays: if nothing is left in it, in memory. */
+static int keep(struct fs *fs, struct node *dir, const struct spelled *removed)
+{
+	struct pos pos;
+	int rc = 0;
+
+	if (dir->kind == NODE_CHUNK)
+		rc = is_emptied_chunk(fs, dir);
+	else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY || dir->kind == NODE_HISTORY)
+		rc = is_emptied(fs, dir, removed);
+	if (rc <= 0)
+		return rc;
+	rc = pos_of(dir, &pos);
+	return rc == 0 ? memdir_make(fs, &pos) : rc;
 }
 
 static int unlink_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		       const struct pos *pos)
 {
-	bool own = writers_detach(fs, thread, dir, child);
+	bool own = writers_detach(fs, thread, node_base(dir), child);
 	struct wcs_cell_info info;
 	int rc = pos_stored(pos, &info);
 
@@ -102,16 +125,18 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, -unlink_name(fs, fuse_req_ctx(req)->pid, dir, name));
 }
 
-static int mkdir_in_tree(struct fs *fs, const struct pos *pos)
+static int mkdir_in_tree(struct fs *fs, struct node *base, const struct spelled *child,
+			 const struct pos *pos)
 {
-	int rc = pos_exists(fs, pos);
+	int rc = lookup_exists(fs, base, pos, child);
 
 	if (rc == -ENOENT)
 		return memdir_make(fs, pos);
 	return rc == 0 ? -EEXIST : rc;
 }
 
-static int mkdir_child(struct fs *fs, const struct spelled *child, const struct pos *pos)
+static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *child,
+		       const struct pos *pos)
 {
 	switch (child->kind) {
 	case NODE_TABLE:
@@ -121,7 +146,8 @@ static int mkdir_child(struct fs *fs, const struct spelled *child, const struct 
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
-		return mkdir_in_tree(fs, pos);
+	case NODE_CHUNK:
+		return mkdir_in_tree(fs, base, child, pos);
 	default:
 		return -EPERM;
 	}
@@ -130,15 +156,15 @@ static int mkdir_child(struct fs *fs, const struct spelled *child, const struct 
 static int make_directory(struct fs *fs, struct node *dir, const char *name,
 			  struct fuse_entry_param *entry)
 {
+	struct node *base = node_base(dir), *node;
 	struct spelled child;
-	struct node *node;
 	struct pos pos;
 	int rc = lookup_child(dir, name, &pos, &child);
 
 	if (rc == 0)
-		rc = mkdir_child(fs, &child, &pos);
+		rc = mkdir_child(fs, base, &child, &pos);
 	if (rc == 0)
-		rc = lookup_node(fs, dir, &child, NULL, &node);
+		rc = lookup_node(fs, base, &child, NULL, &node);
 	if (rc == 0)
 		lookup_entry(fs, node, entry);
 	else if (rc == -EINVAL)
@@ -163,11 +189,12 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 }
 
 /* Removes a directory that is in memory only; the one above it stays, if only there. */
-static int rmdir_in_tree(struct fs *fs, const struct node *dir, const struct spelled *child,
+static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *child,
 			 const struct pos *pos)
 {
 	struct memdir_path path = {0};
-	int rc = pos_stored(pos, NULL);
+	int rc = child->kind == NODE_CHUNK ? chunk_stored(fs, node_base(dir), child->bytes)
+					   : pos_stored(pos, NULL);
 
 	if (rc != -ENOENT)
 		return rc == 0 ? -ENOTEMPTY : rc;
@@ -231,6 +258,7 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
+	case NODE_CHUNK:
 		return rmdir_in_tree(fs, dir, &child, &pos);
 	default:
 		return -EPERM;
