@@ -159,7 +159,10 @@ uninstall: ## removes what install installed
 	rm -f $(foreach p,$(SBIN_PROGRAMS),"$(DESTDIR)$(PREFIX)/sbin/$(notdir $(p))")
 
 clean: ## removes what was built
-	rm -rf $(BUILD)
+	@if grep -qF ' $(abspath $(BUILD))/' /proc/self/mounts; then \
+		echo 'make clean: something is mounted below $(BUILD)/ (make demo leaves $(BUILD)/demo/mnt):' \
+			'unmount it first, with fusermount3 -u' >&2; exit 1; fi
+	rm -rf --one-file-system $(BUILD)
 
 help: ## lists these targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | \

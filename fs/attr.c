@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/statvfs.h>
 
+#include "handle.h"
 #include "lookup.h"
 #include "promise.h"
 #include "writer.h"
@@ -18,7 +19,8 @@ static struct timespec time_of(int64_t us)
 
 static bool is_file(const struct node *node)
 {
-	return node->kind == NODE_CELL || node->kind == NODE_VERSION || node->kind == NODE_CONTROL;
+	return node->kind == NODE_CELL || node->kind == NODE_VERSION || node->kind == NODE_DRAFT ||
+	       node->kind == NODE_CONTROL;
 }
 
 /* Directories have the creation time of their table, above it of the store. */
@@ -54,7 +56,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 				    : S_IFDIR | (0777 & ~fs->options.umask);
 	if (node->kind == NODE_CONTROL && node->ts == CONTROL_ERRORS)
 		st->st_mode = S_IFREG | 0600;
-	if (node->kind == NODE_CELL || node->kind == NODE_VERSION)
+	if (is_file(node) && node->kind != NODE_CONTROL)
 		fill_cell(node, st, &time);
 	else if (node->kind != NODE_CONTROL)
 		time = directory_time(fs, node);
@@ -114,9 +116,14 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *node, const 
 	struct node *session;
 	int rc;
 
-	if (promise_ask(fs->promises, thread, node->ino, true) == PROMISE_FIRST)
+	/* A time needs no session that the kernel knows, and its file may be open to read. */
+	if ((to_set & FUSE_SET_ATTR_SIZE) &&
+	    promise_ask(fs->promises, thread, node->ino, true) == PROMISE_FIRST)
 		return -ESTALE;
-	rc = writers_reopen(fs, thread, node, &session);
+	/* A time that is set by name while the process writes goes to what it makes. */
+	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
+	if (rc == -ENOENT)
+		rc = writers_reopen(fs, thread, node, &session);
 	if (rc != 0)
 		return rc;
 	rc = setattr_session(fs, session, attr, to_set, stamp);
@@ -152,19 +159,28 @@ static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct 
 		return -EPERM;
 	if (node->kind == NODE_CONTROL && (to_set & FUSE_SET_ATTR_SIZE))
 		return -EPERM;
-	if (node->kind == NODE_CELL || node->kind == NODE_VERSION)
+	if (is_file(node) && node->kind != NODE_CONTROL)
 		return setattr_cell(fs, thread, node, attr, to_set);
 	return 0;
+}
+
+/* What a request is for: an open file may have a session that the kernel's inode does not stand
+ * for. */
+static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_file_info *fi)
+{
+	struct node *node = lookup_ino(fs, ino);
+
+	return fi && node->kind != NODE_CONTROL && handle_of(fi)->writer ? handle_of(fi)->writer
+									 : node;
 }
 
 void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct node *node = lookup_ino(fs, ino);
+	struct node *node = node_of(fs, ino, fi);
 	int rc = setattr(fs, fuse_req_ctx(req)->pid, node, attr, to_set);
 
-	(void)fi;
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else

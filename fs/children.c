@@ -2,7 +2,8 @@
 /*
  * What a directory lists. Where directories in memory stand among stored ones, both are walked
  * side by side by their bytes, so that one which changes from the one kind to the other while it
- * is listed is neither missed nor repeated.
+ * is listed is neither missed nor repeated. For that the walk of what is stored is opened first: a
+ * directory that is emptied after it is in it, and one emptied before is in memory by then.
  */
 #include "children.h"
 
@@ -36,14 +37,6 @@ struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
 	return child;
 }
 
-static int order(struct wcs_slice a, struct wcs_slice b)
-{
-	size_t shorter = a.len < b.len ? a.len : b.len;
-	int cmp = shorter ? memcmp(a.data, b.data, shorter) : 0;
-
-	return cmp != 0 ? cmp : (a.len > b.len) - (a.len < b.len);
-}
-
 static struct wcs_slice memory_bytes(const struct walk *walk)
 {
 	return (struct wcs_slice){walk->memory.data, walk->memory.len};
@@ -72,6 +65,7 @@ static int memory_start(struct walk *walk, enum memdir_part part, const struct w
 static void memory_end(struct walk *walk)
 {
 	free(walk->memory.data);
+	walk->memory = (struct memdir_child){0};
 	memdir_path_clear(&walk->path);
 }
 
@@ -80,7 +74,8 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 {
 	int rc = 0;
 
-	while (rc == 0 && walk->memory.data && (!limit || order(memory_bytes(walk), *limit) < 0)) {
+	while (rc == 0 && walk->memory.data &&
+	       (!limit || memdir_order(memory_bytes(walk), *limit) < 0)) {
 		struct wcs_slice bytes = memory_bytes(walk);
 
 		rc = walk->each(walk->ctx, walk->kind, bytes);
@@ -95,7 +90,7 @@ static int give(struct walk *walk, struct wcs_slice bytes)
 {
 	int rc = memory_give(walk, &bytes);
 
-	if (rc == 0 && walk->memory.data && order(memory_bytes(walk), bytes) == 0)
+	if (rc == 0 && walk->memory.data && memdir_order(memory_bytes(walk), bytes) == 0)
 		rc = memory_next(walk, &bytes);
 	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes) : rc;
 }
@@ -108,9 +103,9 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 	int rc;
 
 	walk->kind = NODE_PREFIX;
-	rc = memory_start(walk, MEMDIR_SEGMENT, after);
+	rc = wcs_list_open(walk->pos->table, pos_prefix(walk->pos, buf), after, &list);
 	if (rc == 0)
-		rc = wcs_list_open(walk->pos->table, pos_prefix(walk->pos, buf), after, &list);
+		rc = memory_start(walk, MEMDIR_SEGMENT, after);
 	while (rc == 0 && (rc = wcs_list_next(list, &segment)) > 0)
 		rc = give(walk, segment);
 	if (rc == 0)
@@ -120,30 +115,20 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
-/* A scan of the row that the position is in. */
-static int row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan)
-{
-	char end[WCS_ROW_KEY_MAX + 1];
-	struct wcs_range range = {pos_key(pos), {end, pos->key_len + 1}};
-
-	memcpy(end, pos->key, pos->key_len);
-	end[pos->key_len] = 0;
-	return wcs_scan_open(pos->table, &range, filter, scan);
-}
-
 static int walk_families(struct walk *walk, const struct wcs_slice *after)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_FAMILY};
 	struct wcs_scan *scan = NULL;
 	struct wcs_cell cell;
-	int rc;
+	int rc = 0;
 
 	walk->kind = NODE_FAMILY;
-	rc = memory_start(walk, MEMDIR_FAMILY, after);
-	if (rc == 0 && walk->pos->key_len > 0)
-		rc = row_scan(walk->pos, &filter, &scan);
+	if (walk->pos->key_len > 0)
+		rc = pos_row_scan(walk->pos, &filter, &scan);
+	if (rc == 0)
+		rc = memory_start(walk, MEMDIR_FAMILY, after);
 	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
-		rc = !after || order(cell.family, *after) > 0 ? give(walk, cell.family) : 0;
+		rc = !after || memdir_order(cell.family, *after) > 0 ? give(walk, cell.family) : 0;
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
 	wcs_scan_close(scan);
@@ -167,10 +152,10 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 		from[after->len] = 0;
 		filter.qualifier_from = (struct wcs_slice){from, after->len + 1};
 	}
-	if (walk->pos->versions)
+	if (walk->pos->key_len > 0)
+		rc = pos_row_scan(walk->pos, &filter, &scan);
+	if (rc == 0 && walk->pos->versions)
 		rc = memory_start(walk, MEMDIR_HISTORY, after);
-	if (rc == 0 && walk->pos->key_len > 0)
-		rc = row_scan(walk->pos, &filter, &scan);
 	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
 		rc = give(walk, cell.qualifier);
 	if (rc == 0)
@@ -186,8 +171,6 @@ static int walk_chunks(struct walk *walk, const struct wcs_slice *after)
 	int rc;
 
 	walk->kind = NODE_CHUNK;
-	walk->path = (struct memdir_path){0};
-	walk->memory = (struct memdir_child){0};
 	rc = memory_start(walk, MEMDIR_CHUNK, after);
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
@@ -211,7 +194,7 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 		return 0;
 	filter.qualifier_from = pos->qualifier;
 	filter.qualifier_to = pos_qualifier_end(pos, to);
-	rc = row_scan(pos, &filter, &scan);
+	rc = pos_row_scan(pos, &filter, &scan);
 	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) > 0) {
 		size_t len = names_ts_format(cell.info.ts, name);
 
@@ -256,7 +239,7 @@ static int walk_controls(struct walk *walk, const struct wcs_slice *after)
 	for (size_t i = 0; rc == 0 && spell_control(walk->pos->kind, i, &control, &name); i++) {
 		struct wcs_slice bytes = {name, strlen(name)};
 
-		if (!after || order(bytes, *after) > 0)
+		if (!after || memdir_order(bytes, *after) > 0)
 			rc = walk->each(walk->ctx, NODE_CONTROL, bytes);
 	}
 	return rc;
@@ -274,11 +257,8 @@ static int walk_kinds(struct walk *walk, const struct child *after, const struct
 		rc = walk_columns(walk, bytes);
 	else if (!after || after->kind == NODE_PREFIX)
 		rc = walk_segments(walk, bytes);
-	if (rc == 0 && walk->pos->kind == NODE_PREFIX) {
-		walk->path = (struct memdir_path){0};
-		walk->memory = (struct memdir_child){0};
+	if (rc == 0 && walk->pos->kind == NODE_PREFIX)
 		rc = walk_families(walk, after && after->kind == NODE_FAMILY ? bytes : NULL);
-	}
 	return rc == 0 ? walk_chunks(walk, NULL) : rc;
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Open control files: what was read at open, and what is written and not yet complete. */
+/*
+ * Open control files: what was read at open, and what is written and not yet complete.
+ *
+ * The lock of one open file is held while its lines are applied, which calls the store: so they
+ * are applied in the order in which they were written. No other lock is taken under it here.
+ */
 #include "control.h"
 
 #include <errno.h>
@@ -23,7 +28,8 @@ struct control_file {
 	pthread_mutex_t lock;
 	char *pending; /* Lock: lock, as all below */
 	size_t pending_len, room;
-	int line; /* number of the pending one, from 1 */
+	int line;  /* number of the pending one, from 1 */
+	int error; /* of the first bad line, behind which nothing is applied; 0: none was */
 
 	/* Of a document: where its text was looked at so far. */
 	size_t seen;
@@ -142,9 +148,11 @@ static int pending_apply(struct fs *fs, struct control_file *file, size_t len)
 
 	if (text_len > 0 && file->pending[text_len - 1] == '\n')
 		text_len--;
-	text = strndup(file->pending, text_len);
+	text = malloc(text_len + 1);
 	if (!text)
 		return -ENOMEM;
+	memcpy(text, file->pending, text_len);
+	text[text_len] = 0;
 	if (!control_is_document(file->node) || !blank(text, text_len))
 		rc = control_apply(fs, file->node, text, text_len, file->line);
 	free(text);
@@ -152,37 +160,65 @@ static int pending_apply(struct fs *fs, struct control_file *file, size_t len)
 	return rc;
 }
 
+/* Lock: the file's. */
+static int write_locked(struct fs *fs, struct control_file *file, const char *data, size_t len)
+{
+	int rc = pending_add(file, data, len);
+	size_t end;
+
+	while (rc == 0 && file->pending_len > 0 && (end = complete_end(file)) > 0)
+		rc = pending_apply(fs, file, end);
+	return rc;
+}
+
 int control_write(struct fs *fs, struct control_file *file, const char *data, size_t len)
 {
-	size_t end;
 	int rc;
 
 	if (!control_writable(file->node))
 		return -EPERM;
 	pthread_mutex_lock(&file->lock);
-	rc = pending_add(file, data, len);
-	while (rc == 0 && file->pending_len > 0 && (end = complete_end(file)) > 0)
-		rc = pending_apply(fs, file, end);
-	if (rc != 0)
-		file->pending_len = 0;
+	if (file->error == 0)
+		file->error = write_locked(fs, file, data, len);
+	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
 static int apply_rest(struct fs *fs, struct control_file *file)
 {
-	int rc = 0;
+	int rc;
+
+	pthread_mutex_lock(&file->lock);
+	if (file->error == 0 && file->pending_len > 0)
+		file->error = pending_apply(fs, file, file->pending_len);
+	rc = file->error;
+	pthread_mutex_unlock(&file->lock);
+	return rc;
+}
+
+static int drop_rest(struct control_file *file)
+{
+	int rc;
 
 	pthread_mutex_lock(&file->lock);
 	if (file->pending_len > 0)
-		rc = pending_apply(fs, file, file->pending_len);
+		pending_drop(file, file->pending_len);
+	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
 int control_flush(struct fs *fs, struct control_file *file, pid_t thread)
 {
-	return process_same(thread, file->opener) ? apply_rest(fs, file) : 0;
+	int rc;
+
+	if (process_same(thread, file->opener))
+		return process_killed(thread) ? drop_rest(file) : apply_rest(fs, file);
+	pthread_mutex_lock(&file->lock);
+	rc = file->error;
+	pthread_mutex_unlock(&file->lock);
+	return rc;
 }
 
 void control_close(struct fs *fs, struct control_file *file)

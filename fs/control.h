@@ -2,7 +2,11 @@
 /*
  * Control files. Reading gives the text as it was when the file was opened. What is written is
  * applied by the write that completes it (a line; for schema.json the closing brace), an
- * unfinished line by a close of the process that opened the file.
+ * unfinished line by a close of the process that opened the file; one that a signal killed leaves
+ * its unfinished line unapplied. Behind a bad line nothing is applied: each later write and flush
+ * of that open file gives the bad line's error.
+ *
+ * Any thread may call these, also for one file at once; control_close is the last call for it.
  */
 #ifndef FS_CONTROL_H
 #define FS_CONTROL_H
@@ -12,11 +16,15 @@
 
 struct control_file;
 
+/* Opens the control file of that node for a thread's process, as fi->flags say, and sets in fi
+ * how the kernel is to read it. */
 int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_file **file,
 		 struct fuse_file_info *fi);
+/* Up to len bytes of the text from offset on; *got is less only at the end. 0. */
 int control_read(struct control_file *file, void *buf, size_t len, uint64_t offset, size_t *got);
-/* -EPERM: it cannot be written. */
+/* 0; -EPERM: it cannot be written; or why a line was not applied, which is reported. */
 int control_write(struct fs *fs, struct control_file *file, const char *data, size_t len);
+/* A process closes one of its descriptors of the file. thread: of that process. */
 int control_flush(struct fs *fs, struct control_file *file, pid_t thread);
 /* Applies what is unfinished, with its errors to /.rowfs/errors alone, and frees it. */
 void control_close(struct fs *fs, struct control_file *file);

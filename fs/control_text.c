@@ -98,6 +98,43 @@ bool control_is_document(const struct node *node)
 	return node->ts == CONTROL_SCHEMA;
 }
 
+/* Directories in memory are kept as the delimiter cut them, so it stays while there are some.
+ * 0, -ENOTEMPTY or -ENOMEM. */
+static int delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter)
+{
+	const char *name = wcs_table_name(table);
+	struct memdir_path path = {0};
+	int rc;
+
+	if (delimiter == wcs_table_delimiter(table))
+		return 0;
+	rc = memdir_path_add(&path, MEMDIR_TABLE, (struct wcs_slice){name, strlen(name)});
+	if (rc == 0 && memdirs_has_children(fs->memdirs, &path))
+		rc = -ENOTEMPTY;
+	memdir_path_clear(&path);
+	return rc;
+}
+
+static int schema_check(struct fs *fs, const struct node *node, const struct wcs_schema *schema)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < schema->table_count; i++) {
+		const struct wcs_table_schema *wanted = &schema->tables[i];
+		struct wcs_table *table;
+
+		if (wanted->delimiter == 0 || wcs_table_open(fs->store, wanted->name, &table) != 0)
+			continue;
+		rc = delimiter_check(fs, table, wanted->delimiter);
+		wcs_table_close(table);
+		if (rc != 0)
+			report(fs, node, NULL, 0, rc,
+			       "table %s: its delimiter cannot change while it has directories",
+			       wanted->name);
+	}
+	return rc;
+}
+
 static int schema_apply(struct fs *fs, const struct node *node, const char *text, size_t len,
 			int line)
 {
@@ -105,13 +142,16 @@ static int schema_apply(struct fs *fs, const struct node *node, const char *text
 	struct wcs_schema *schema;
 	int rc = wcs_schema_parse(text, len, &schema, &fault);
 
+	if (rc != 0)
+		return report(fs, node, NULL, fault.line > 0 ? line + fault.line - 1 : 0, rc, "%s",
+			      fault.text);
+	rc = schema_check(fs, node, schema);
 	if (rc == 0) {
 		rc = wcs_schema_apply(fs->store, schema, &fault);
-		wcs_schema_free(schema);
+		if (rc != 0)
+			report(fs, node, NULL, 0, rc, "%s", fault.text);
 	}
-	if (rc != 0)
-		report(fs, node, NULL, fault.line > 0 ? line + fault.line - 1 : 0, rc, "%s",
-		       fault.text);
+	wcs_schema_free(schema);
 	return rc;
 }
 
@@ -144,8 +184,15 @@ static int type_apply(struct fs *fs, const struct node *node, const struct pos *
 static int delimiter_apply(struct fs *fs, const struct node *node, const struct pos *pos,
 			   const char *text, size_t len, int line)
 {
-	int rc = len == 1 ? wcs_table_set_delimiter(pos->table, (unsigned char)text[0]) : -EINVAL;
+	unsigned char delimiter = (unsigned char)text[0];
+	int rc = len == 1 ? delimiter_check(fs, pos->table, delimiter) : -EINVAL;
 
+	if (rc == -ENOTEMPTY)
+		return report(fs, node, NULL, line, rc,
+			      "the table has directories; its delimiter stays until they are "
+			      "removed");
+	if (rc == 0)
+		rc = wcs_table_set_delimiter(pos->table, delimiter);
 	if (rc == -EINVAL)
 		report(fs, node, NULL, line, rc, "a delimiter is one ASCII byte other than / %% .");
 	else if (rc == -ENOTEMPTY)
@@ -160,6 +207,8 @@ int control_apply(struct fs *fs, const struct node *node, const char *text, size
 
 	if (rc != 0)
 		return rc;
+	if (!control_is_document(node) && memchr(text, 0, len))
+		return report(fs, node, NULL, line, -EINVAL, "the line holds a NUL byte");
 	switch ((enum control)node->ts) {
 	case CONTROL_SCHEMA:
 		return schema_apply(fs, node, text, len, line);

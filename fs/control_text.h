@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each control file reads as, and what a line written to it does. */
+/* What each control file reads as, and what a line written to it does. Any thread may call these,
+ * without a lock of the inode table. */
 #ifndef FS_CONTROL_TEXT_H
 #define FS_CONTROL_TEXT_H
 
@@ -15,8 +16,8 @@ bool control_writable(const struct node *node);
 /* Does a whole document go to control_apply, and not each line? */
 bool control_is_document(const struct node *node);
 
-/* Applies a line without its newline, or a document; text ends in a NUL. line: its number in what
- * was written so far. Errors are reported. */
+/* Applies a line without its newline, or a document; a NUL follows its len bytes. line: its number
+ * in what was written so far. Errors are reported. */
 int control_apply(struct fs *fs, const struct node *node, const char *text, size_t len, int line);
 
 #endif

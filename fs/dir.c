@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "chunk.h"
+#include "dir.h"
+#include "handle.h"
 #include "lookup.h"
 
 enum {
@@ -45,20 +47,6 @@ struct reply {
 
 enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why a walk of children stops */
 
-void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct dir *dir = calloc(1, sizeof(*dir));
-
-	(void)ino;
-	if (!dir) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
-	pthread_mutex_init(&dir->lock, NULL);
-	fi->fh = (uintptr_t)dir;
-	fuse_reply_open(req, fi);
-}
-
 static void dir_forget(struct dir *dir, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -69,15 +57,40 @@ static void dir_forget(struct dir *dir, size_t count)
 		memmove(dir->kept, dir->kept + count, dir->count * sizeof(*dir->kept));
 }
 
-void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+void dir_free(struct dir *dir)
 {
-	struct dir *dir = (struct dir *)(uintptr_t)fi->fh;
-
-	(void)ino;
+	if (!dir)
+		return;
 	dir_forget(dir, dir->count);
 	free(dir->kept);
 	pthread_mutex_destroy(&dir->lock);
 	free(dir);
+}
+
+void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_new(fs);
+
+	(void)ino;
+	if (handle)
+		handle->dir = calloc(1, sizeof(*handle->dir));
+	if (!handle || !handle->dir) {
+		if (handle)
+			handle_close(fs, handle);
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	pthread_mutex_init(&handle->dir->lock, NULL);
+	fi->fh = (uintptr_t)handle;
+	if (fuse_reply_open(req, fi) != 0)
+		handle_close(fs, handle);
+}
+
+void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	handle_close(fs_of(req), handle_of(fi));
 	fuse_reply_err(req, 0);
 }
 
@@ -293,7 +306,7 @@ void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 			      .fs = fs_of(req),
 			      .node = node,
 			      .base = node_base(node),
-			      .dir = (struct dir *)(uintptr_t)fi->fh,
+			      .dir = handle_of(fi)->dir,
 			      .size = size < REPLY_MAX ? size : REPLY_MAX,
 			      .offset = off};
 	int rc = -ENOMEM;

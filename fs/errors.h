@@ -10,6 +10,7 @@
 
 struct errors;
 struct errors *errors_new(void); /* NULL: no memory */
+/* Called when no other thread uses it any more. */
 void errors_free(struct errors *errors);
 
 /* Keeps one: the path from the mount's root, the line in what was written (0: none), the reason.

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "control.h"
+#include "draft.h"
 #include "handle.h"
 #include "lookup.h"
 #include "promise.h"
@@ -16,26 +18,29 @@ static bool wants_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-static int open_value(const struct node *node, int64_t ts, struct handle *handle)
+/* newest: of a column, whatever the node stands for. */
+static int open_value(const struct node *node, bool newest, struct handle *handle)
 {
 	struct pos pos;
 	int rc = pos_of(node, &pos);
 
-	return rc == 0 ? wcs_value_open(pos.table, pos_key(&pos), pos.family, pos.qualifier, ts,
+	if (rc == 0 && node->kind == NODE_CELL && !newest)
+		pos.ts = node->ts;
+	return rc == 0 ? wcs_value_open(pos.table, pos_key(&pos), pos.family, pos.qualifier, pos.ts,
 					&handle->value)
 		       : rc;
 }
 
-/* A stored value opens only while it is the one that the node stands for; else the kernel must
- * look the name up again. */
+/* A stored value opens only while it is the one that the node stands for. */
 static int open_stored(const struct node *node, struct handle *handle, struct fuse_file_info *fi)
 {
-	int rc = open_value(node, node->ts, handle);
+	int rc = open_value(node, false, handle);
 
 	if (rc != 0)
 		return rc == -ENOENT ? -ESTALE : rc;
 	if (wcs_value_info(handle->value)->etag != node->etag) {
 		wcs_value_close(handle->value);
+		handle->value = NULL;
 		return -ESTALE;
 	}
 	fi->keep_cache = 1;
@@ -44,9 +49,10 @@ static int open_stored(const struct node *node, struct handle *handle, struct fu
 }
 
 /* Takes over a reference to the session's node. */
-static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags)
+static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags,
+			pid_t thread)
 {
-	int rc = writer_open(fs, session, flags);
+	int rc = writer_open(fs, session, flags, thread);
 
 	if (rc == 0)
 		handle->writer = session;
@@ -65,9 +71,9 @@ static int open_unseen(struct fs *fs, pid_t thread, struct node *node, struct ha
 
 	fi->direct_io = 1;
 	if (!wants_write(fi))
-		return open_value(node, node->kind == NODE_CELL ? WCS_TS_NEWEST : node->ts, handle);
+		return open_value(node, true, handle);
 	rc = writers_reopen(fs, thread, node, &session);
-	return rc == 0 ? open_session(fs, session, handle, fi->flags) : rc;
+	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
 
 /* A node that the kernel has for this name, but not for this thread. */
@@ -79,7 +85,7 @@ static int open_other(struct fs *fs, pid_t thread, struct node *node, struct han
 		return -ESTALE;
 	case PROMISE_REOPENED:
 		if (node->flags & NODE_F_WRITER)
-			return open_session(fs, node_get(node), handle, fi->flags);
+			return open_session(fs, node_get(node), handle, fi->flags, thread);
 		break;
 	case PROMISE_AGAIN:
 		break;
@@ -92,37 +98,32 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *node, struct hand
 {
 	bool session = node->flags & NODE_F_WRITER;
 
-	if (!session && !wants_write(fi))
-		return open_stored(node, handle, fi);
+	if (node->kind == NODE_DRAFT)
+		return open_session(fs, node_get(node), handle, fi->flags, thread);
+	if (!session && !wants_write(fi)) {
+		int rc = open_stored(node, handle, fi);
+
+		/* The kernel looks the name up again, but once only. */
+		return rc == -ESTALE ? open_other(fs, thread, node, handle, fi) : rc;
+	}
 	if (!session || !writer_is_for(node, thread))
 		return open_other(fs, thread, node, handle, fi);
 	promise_end(fs->promises, thread, node->ino);
-	return open_session(fs, node_get(node), handle, fi->flags);
+	return open_session(fs, node_get(node), handle, fi->flags, thread);
 }
 
-int handle_close(struct fs *fs, struct handle *handle)
+static void open_failed(fuse_req_t req, struct handle *handle, int rc)
 {
-	int rc = 0;
-
-	wcs_value_close(handle->value);
-	if (handle->writer) {
-		rc = writer_close(fs, handle->writer);
-		if (rc != 0)
-			report(fs, handle->writer, NULL, 0, rc,
-			       "what was written is lost: the last close could not commit it");
-		nodes_put(fs->nodes, handle->writer, 1);
-	}
-	if (handle->control)
-		control_close(fs, handle->control);
-	free(handle);
-	return rc;
+	if (handle)
+		handle_close(fs_of(req), handle);
+	fuse_reply_err(req, -rc);
 }
 
 void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = lookup_ino(fs, ino);
-	struct handle *handle = calloc(1, sizeof(*handle));
+	struct handle *handle = handle_new(fs);
 	int rc = -ENOMEM;
 
 	if (handle && node->kind == NODE_CONTROL)
@@ -130,32 +131,12 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	else if (handle)
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
 	if (rc != 0) {
-		free(handle);
-		fuse_reply_err(req, -rc);
+		open_failed(req, handle, rc);
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
 	if (fuse_reply_open(req, fi) != 0)
-		handle_close(fs, handle);
-}
-
-/* May a cell of that family be made as a file? */
-static int check_family(struct fs *fs, const struct node *dir, const char *name,
-			const struct pos *pos)
-{
-	struct wcs_family family;
-	int rc = wcs_family_get(pos->table, pos->family, &family);
-	enum wcs_type type;
-
-	if (rc != 0)
-		return rc;
-	type = family.type;
-	wcs_family_clear(&family);
-	if (type == WCS_BYTES)
-		return 0;
-	return report(fs, dir, name, 0, -EOPNOTSUPP,
-		      "family %s has the type %s, which this version cannot write yet", pos->family,
-		      wcs_type_name(type));
+		handle_abort(fs, handle);
 }
 
 /* What may be made where, before a session for it is. */
@@ -170,12 +151,23 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
 	    (child->kind == NODE_CHUNK && !pos->family))
 		return report_no_family(fs, dir, name, pos->table);
+	if (child->kind == NODE_DRAFT)
+		return 0;
 	if (child->kind != NODE_CELL && child->kind != NODE_VERSION)
 		return -EPERM;
-	rc = check_family(fs, dir, name, pos);
-	if (rc == 0 && exclusive && pos_stored(pos, &info) == 0)
-		rc = -EEXIST;
-	return rc;
+	/* In this order: what was reserved and is not any more has been stored. */
+	if (exclusive &&
+	    (writers_reserved(fs, node_base(dir), child) || pos_stored(pos, &info) == 0))
+		return -EEXIST;
+	return 0;
+}
+
+static int create_draft(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+			bool exclusive, struct node **session)
+{
+	int rc = draft_create(fs, thread, dir, child, session);
+
+	return rc == -EEXIST && !exclusive ? draft_find(fs, dir, child, session) : rc;
 }
 
 static int create(struct fs *fs, pid_t thread, struct node *dir, const char *name,
@@ -188,10 +180,12 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	struct pos pos;
 	int rc = check_create(fs, dir, name, &pos, &child, exclusive);
 
-	if (rc == 0)
+	if (rc == 0 && child.kind == NODE_DRAFT)
+		rc = create_draft(fs, thread, base, &child, exclusive, &session);
+	else if (rc == 0)
 		rc = writers_create(fs, thread, base, &child, exclusive, &session);
 	if (rc == 0)
-		rc = open_session(fs, session, handle, fi->flags);
+		rc = open_session(fs, session, handle, fi->flags, thread);
 	return rc;
 }
 
@@ -199,7 +193,7 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct handle *handle = calloc(1, sizeof(*handle));
+	struct handle *handle = handle_new(fs);
 	struct fuse_entry_param entry;
 	int rc = -ENOMEM;
 
@@ -207,8 +201,7 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	if (handle)
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
 	if (rc != 0) {
-		free(handle);
-		fuse_reply_err(req, -rc);
+		open_failed(req, handle, rc);
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
@@ -216,7 +209,7 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	if (fuse_reply_create(req, &entry, fi) == 0)
 		return;
 	nodes_put(fs->nodes, handle->writer, 1);
-	handle_close(fs, handle);
+	handle_abort(fs, handle);
 }
 
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
@@ -259,6 +252,14 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 		fuse_reply_write(req, size);
 }
 
+static int report_commit(struct fs *fs, const struct node *session, int rc)
+{
+	if (rc != 0)
+		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
+		       strerror(-rc));
+	return rc;
+}
+
 void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
@@ -266,7 +267,8 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	(void)ino;
 	if (handle->writer)
-		rc = writer_flush(handle->writer, fuse_req_ctx(req)->pid);
+		rc = report_commit(fs_of(req), handle->writer,
+				   writer_flush(handle->writer, fuse_req_ctx(req)->pid));
 	else if (handle->control)
 		rc = control_flush(fs_of(req), handle->control, fuse_req_ctx(req)->pid);
 	fuse_reply_err(req, -rc);
@@ -275,7 +277,10 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
-	int rc = handle->writer ? writer_commit(handle->writer) : 0;
+	int rc = 0;
+
+	if (handle->writer)
+		rc = report_commit(fs_of(req), handle->writer, writer_commit(handle->writer));
 
 	(void)ino;
 	(void)datasync;
@@ -287,5 +292,6 @@ void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fuse_reply_err(req, -handle_close(fs_of(req), handle_of(fi)));
+	handle_close(fs_of(req), handle_of(fi));
+	fuse_reply_err(req, 0);
 }

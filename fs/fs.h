@@ -11,7 +11,9 @@
 
 #include "store.h"
 
+struct drafts;
 struct errors;
+struct handles;
 struct memdirs;
 struct nodes;
 struct promises;
@@ -22,8 +24,7 @@ struct fs_options {
 	uid_t uid; /* owner of everything shown */
 	gid_t gid;
 	mode_t umask;
-	bool strict; /* chmod, chown and setting other times are refused, not ignored */
-	bool read_only;
+	bool strict;	   /* chmod and chown are refused, not ignored */
 	const char *table; /* this table is the root; NULL: all tables */
 };
 
@@ -38,9 +39,11 @@ struct fs {
 	struct memdirs *memdirs;
 	struct writers *writers;
 	struct promises *promises;
+	struct drafts *drafts;
+	struct handles *handles;
 	struct errors *errors;
-	void (*ready)(
-		struct fs *fs); /* called once, when the kernel's first request was answered */
+	/* Called once, by the thread that answers the kernel's first request, while it does. */
+	void (*ready)(struct fs *fs);
 };
 
 /* The present, microseconds since 1970. */
@@ -84,6 +87,9 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
 void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void fs_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		 int flags);
+void fs_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags);
 void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An open file: what fi->fh points to. */
+/*
+ * Open files and directories: what fi->fh points to. A handle belongs to the requests on it; the
+ * list of all is there so that a mount which ends with files open can close them. Any thread.
+ */
 #ifndef FS_HANDLE_H
 #define FS_HANDLE_H
 
@@ -7,21 +10,35 @@
 #include "node.h"
 
 struct control_file;
+struct dir;
 
-/* Just one of these is set. */
+/* Just one of the first four is set. */
 struct handle {
 	struct wcs_value *value;      /* a stored value, to read */
 	struct node *writer;	      /* a write session's node, with a reference */
 	struct control_file *control; /* a control file */
+	struct dir *dir;	      /* a directory */
+	struct handle *next, **link;  /* Lock: the list's */
 };
+
+struct handles;
+struct handles *handles_new(void); /* NULL: no memory */
+/* Closes what is still open, committing nothing, and frees the list. No request is under way. */
+void handles_free(struct fs *fs, struct handles *handles);
+
+/* An empty one, in the list. NULL: no memory. */
+struct handle *handle_new(struct fs *fs);
+
+/* Closes what it holds and frees it. What the close of a write session fails with is reported:
+ * nobody waits for it. */
+void handle_close(struct fs *fs, struct handle *handle);
+
+/* The same, where the kernel did not take the open file: its session commits nothing. */
+void handle_abort(struct fs *fs, struct handle *handle);
 
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
 {
 	return (struct handle *)(uintptr_t)fi->fh;
 }
-
-/* Closes what it holds and frees it. Returns what the close of a write session returned, which
- * nobody but the log will see. */
-int handle_close(struct fs *fs, struct handle *handle);
 
 #endif

@@ -7,15 +7,17 @@
 #include <string.h>
 #include <syslog.h>
 
-static bool to_syslog;
+/* Set by log_init, in the main thread and then in the one that answers the first request, while
+ * threads of the store may log: atomic. */
+static bool into_syslog;
 static enum wcs_log_level highest = WCS_LOG_INFO;
 
-void log_init(bool syslog_too, bool debug)
+void log_init(bool to_syslog, bool debug)
 {
-	to_syslog = syslog_too;
-	highest = debug ? WCS_LOG_DEBUG : WCS_LOG_INFO;
 	if (to_syslog)
 		openlog("rowfs", LOG_PID, LOG_DAEMON);
+	__atomic_store_n(&highest, debug ? WCS_LOG_DEBUG : WCS_LOG_INFO, __ATOMIC_RELAXED);
+	__atomic_store_n(&into_syslog, to_syslog, __ATOMIC_RELEASE);
 }
 
 void fs_log(void *ctx, enum wcs_log_level level, const char *text)
@@ -24,9 +26,9 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 	static const char *const names[] = {"error", "warning", "info", "debug"};
 
 	(void)ctx;
-	if (level > highest)
+	if (level > __atomic_load_n(&highest, __ATOMIC_RELAXED))
 		return;
-	if (to_syslog)
+	if (__atomic_load_n(&into_syslog, __ATOMIC_ACQUIRE))
 		syslog(priorities[level], "%s", text);
 	else
 		fprintf(stderr, "rowfs: %s: %s\n", names[level], text);

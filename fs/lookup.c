@@ -6,6 +6,7 @@
 
 #include "attr.h"
 #include "chunk.h"
+#include "draft.h"
 #include "fs.h"
 #include "lookup.h"
 #include "writer.h"
@@ -126,7 +127,9 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
-	if (child.kind == NODE_CELL || child.kind == NODE_VERSION) {
+	if (child.kind == NODE_DRAFT) {
+		rc = draft_find(fs, base, &child, &node);
+	} else if (child.kind == NODE_CELL || child.kind == NODE_VERSION) {
 		rc = lookup_cell(fs, thread, base, &child, &pos, &node);
 	} else {
 		rc = lookup_exists(fs, base, &pos, &child);

@@ -6,36 +6,38 @@
  * handled before the next request is read, and whatever a process does after its close sees what
  * that committed. To know the order, requests are read one at a time, under a lock; handled they
  * are side by side.
+ *
+ * The thread that reads waits for a request and for `stop` at once, so the end of the loop reaches
+ * it without a signal, which could hit the others in a call of the store.
  */
 #include "loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { THREADS_MIN = 4, THREADS_MAX = 16, WAKE_EVERY_US = 2000 };
+enum { THREADS_MIN = 4, THREADS_MAX = 16 };
 
-/* Wakes a thread that waits for a request; tells the main thread that the loop has ended. */
-#define SIGNAL_WAKE  SIGUSR1
-#define SIGNAL_ENDED SIGUSR2
+/* Tells the main thread, which takes it with sigwait, that a thread of the loop has ended. */
+#define SIGNAL_ENDED SIGUSR1
 
 struct loop {
 	struct fuse_session *session;
 	pthread_t main_thread;
 	pthread_mutex_t reading;
-	int error;   /* of reading. Lock: reading */
-	int running; /* threads. Atomic */
+	int error;			/* of reading. Lock: reading */
+	int stop;			/* an eventfd; can be read from when the loop is to end */
+	pthread_t threads[THREADS_MAX]; /* of the main thread alone, as count */
+	unsigned count;
 };
-
-static void wake(int signal)
-{
-	(void)signal;
-}
 
 static void signals_of_end(sigset_t *set)
 {
@@ -48,14 +50,12 @@ static void signals_of_end(sigset_t *set)
 
 void loop_block_signals(void)
 {
-	struct sigaction action = {.sa_handler = wake}; /* no SA_RESTART: read must return */
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	sigset_t set;
 
 	signals_of_end(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	sigaction(SIGNAL_WAKE, &action, NULL);
-	action.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &action, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
 }
 
 static bool is_release(const struct fuse_buf *buf)
@@ -68,6 +68,17 @@ static bool is_release(const struct fuse_buf *buf)
 	return header.opcode == FUSE_RELEASE;
 }
 
+/* Waits for a request. 1: there may be one; 0: the loop is to end; or an error. */
+static int await_request(struct loop *loop)
+{
+	struct pollfd fds[] = {{.fd = fuse_session_fd(loop->session), .events = POLLIN},
+			       {.fd = loop->stop, .events = POLLIN}};
+
+	if (poll(fds, 2, -1) < 0)
+		return -errno;
+	return fds[1].revents == 0 && !fuse_session_exited(loop->session);
+}
+
 /* Reads the next request; those that must be done before another is read, it does. 1: *buf has a
  * request to be done; 0: none has. */
 static int next_request(struct loop *loop, struct fuse_buf *buf)
@@ -75,7 +86,9 @@ static int next_request(struct loop *loop, struct fuse_buf *buf)
 	int rc;
 
 	pthread_mutex_lock(&loop->reading);
-	rc = fuse_session_exited(loop->session) ? 0 : fuse_session_receive_buf(loop->session, buf);
+	rc = await_request(loop);
+	if (rc > 0)
+		rc = fuse_session_receive_buf(loop->session, buf);
 	if (rc > 0 && is_release(buf)) {
 		fuse_session_process_buf(loop->session, buf);
 		rc = 0;
@@ -97,7 +110,6 @@ static void *worker(void *arg)
 		if (next_request(loop, &buf))
 			fuse_session_process_buf(loop->session, &buf);
 	free(buf.mem);
-	__atomic_sub_fetch(&loop->running, 1, __ATOMIC_ACQ_REL);
 	pthread_kill(loop->main_thread, SIGNAL_ENDED);
 	return NULL;
 }
@@ -110,42 +122,59 @@ static unsigned thread_count(void)
 	return count < THREADS_MIN ? THREADS_MIN : count > THREADS_MAX ? THREADS_MAX : count;
 }
 
-/* A thread may be about to read when the first signal comes, so they are sent until all ended. */
-static void end_threads(struct loop *loop, const pthread_t *threads, unsigned count)
+/* As many threads as there can be. -EAGAIN: none. */
+static int start_threads(struct loop *loop)
 {
-	while (__atomic_load_n(&loop->running, __ATOMIC_ACQUIRE) > 0) {
-		for (unsigned i = 0; i < count; i++)
-			pthread_kill(threads[i], SIGNAL_WAKE);
-		usleep(WAKE_EVERY_US);
-	}
-	for (unsigned i = 0; i < count; i++)
-		pthread_join(threads[i], NULL);
+	unsigned wanted = thread_count();
+
+	while (loop->count < wanted &&
+	       pthread_create(&loop->threads[loop->count], NULL, worker, loop) == 0)
+		loop->count++;
+	return loop->count > 0 ? 0 : -EAGAIN;
+}
+
+static void end_threads(struct loop *loop)
+{
+	fuse_session_exit(loop->session);
+	eventfd_write(loop->stop, 1);
+	for (unsigned i = 0; i < loop->count; i++)
+		pthread_join(loop->threads[i], NULL);
+}
+
+/* Between poll and read a request may go, as when its sender is killed; read must not wait then. */
+static int read_without_waiting(struct fuse_session *session)
+{
+	int fd = fuse_session_fd(session), flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : -errno;
+}
+
+static int loop_serve(struct loop *loop)
+{
+	int rc = read_without_waiting(loop->session), signal;
+	sigset_t set;
+
+	if (rc == 0)
+		rc = start_threads(loop);
+	if (rc != 0)
+		return rc;
+	signals_of_end(&set);
+	sigwait(&set, &signal);
+	end_threads(loop);
+	return loop->error != 0 ? -EIO : 0;
 }
 
 int loop_run(struct fs *fs)
 {
 	struct loop loop = {.session = fs->session, .main_thread = pthread_self()};
-	pthread_t threads[THREADS_MAX];
-	unsigned wanted = thread_count(), count = 0;
-	sigset_t set;
-	int signal;
+	int rc;
 
+	loop.stop = eventfd(0, EFD_CLOEXEC);
+	if (loop.stop < 0)
+		return -errno;
 	pthread_mutex_init(&loop.reading, NULL);
-	signals_of_end(&set);
-	while (count < wanted) {
-		__atomic_add_fetch(&loop.running, 1, __ATOMIC_ACQ_REL);
-		if (pthread_create(&threads[count], NULL, worker, &loop) != 0) {
-			__atomic_sub_fetch(&loop.running, 1, __ATOMIC_ACQ_REL);
-			break;
-		}
-		count++;
-	}
-	if (count > 0)
-		sigwait(&set, &signal);
-	fuse_session_exit(fs->session);
-	end_threads(&loop, threads, count);
+	rc = loop_serve(&loop);
 	pthread_mutex_destroy(&loop.reading);
-	if (count == 0)
-		return -EAGAIN;
-	return loop.error != 0 ? -EIO : 0;
+	close(loop.stop);
+	return rc;
 }

@@ -5,13 +5,14 @@
 
 #include "fs.h"
 
-/* Blocks the signals that end a mount in this thread and those that it makes; call it before the
- * first thread. */
+/* Blocks the signals that end a mount in this thread and those that it makes, and ignores SIGPIPE;
+ * the main thread calls it before it makes the first thread. */
 void loop_block_signals(void);
 
 /*
  * Serves until the filesystem is unmounted or SIGTERM, SIGINT or SIGHUP comes. 0, or -EIO where
- * the connection to the kernel broke, -EAGAIN where no thread could be made.
+ * the connection to the kernel broke, -EAGAIN where no thread could be made, or another error
+ * where it could not begin. The main thread calls it.
  */
 int loop_run(struct fs *fs);
 

@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "draft.h"
 #include "errors.h"
 #include "fs.h"
+#include "handle.h"
 #include "log.h"
 #include "loop.h"
 #include "memdir.h"
@@ -24,7 +26,9 @@
 
 enum { EXIT_USAGE = 2 };
 
-static int ready_fd = -1; /* the parent waits at the other end; -1: in the foreground */
+/* The parent waits at the other end; -1: in the foreground, or told already. Set before the
+ * request loop has threads, then changed by the one that answers the first request alone. */
+static int ready_fd = -1;
 
 static int say(const char *what, const char *why)
 {
@@ -35,12 +39,13 @@ static int say(const char *what, const char *why)
 /* Leaves the terminal alone, and lets the parent go. */
 static void on_ready(struct fs *fs)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null;
 
 	(void)fs;
 	if (ready_fd < 0)
 		return;
 	log_init(true, false);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
@@ -129,8 +134,11 @@ static int make_nodes(struct fs *fs)
 	fs->memdirs = memdirs_new();
 	fs->writers = writers_new();
 	fs->promises = promises_new();
+	fs->drafts = drafts_new();
+	fs->handles = handles_new();
 	fs->errors = errors_new();
-	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->errors)
+	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
+	    !fs->handles || !fs->errors)
 		return say("mount", "no memory");
 	return EXIT_SUCCESS;
 }
@@ -154,10 +162,12 @@ static int run(const struct options *options, const char *store_path, const char
 	if (status == EXIT_SUCCESS)
 		status = serve(&fs, mountpoint);
 	fuse_session_destroy(fs.session);
+	handles_free(&fs, fs.handles);
 	nodes_free(fs.nodes);
 	memdirs_free(fs.memdirs);
 	writers_free(fs.writers);
 	promises_free(fs.promises);
+	drafts_free(fs.drafts);
 	errors_free(fs.errors);
 	if (fs.store)
 		wcs_store_close(fs.store);
@@ -174,6 +184,8 @@ static int wait_ready(int fd, pid_t child)
 		return EXIT_SUCCESS;
 	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
 		return say("mount", "the serving process died before it was ready");
+	if (WEXITSTATUS(status) == EXIT_SUCCESS)
+		return say("mount", "it was ended before it was ready");
 	return WEXITSTATUS(status);
 }
 

@@ -59,12 +59,18 @@ void memdir_path_clear(struct memdir_path *path)
 	*path = (struct memdir_path){0};
 }
 
+int memdir_order(struct wcs_slice a, struct wcs_slice b)
+{
+	size_t shorter = a.len < b.len ? a.len : b.len;
+	int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
+
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 static int path_compare(const struct memdir_path *a, const struct memdir_path *b)
 {
-	size_t shorter = a->len < b->len ? a->len : b->len;
-	int order = shorter ? memcmp(a->data, b->data, shorter) : 0;
-
-	return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
+	return memdir_order((struct wcs_slice){(const char *)a->data, a->len},
+			    (struct wcs_slice){(const char *)b->data, b->len});
 }
 
 static bool path_below(const struct memdir_path *path, const struct memdir_path *top)

@@ -24,7 +24,7 @@ enum memdir_part {
 	MEMDIR_CHUNK = 'C'
 };
 
-/* A path under construction; zero it first, memdir_path_clear frees it. */
+/* A path under construction, of one thread; zero it first, memdir_path_clear frees it. */
 struct memdir_path {
 	unsigned char *data;
 	size_t len, room;
@@ -33,6 +33,10 @@ struct memdir_path {
 /* Appends a component. 0 or -ENOMEM. */
 int memdir_path_add(struct memdir_path *path, enum memdir_part part, struct wcs_slice bytes);
 void memdir_path_clear(struct memdir_path *path);
+
+/* The order of components, and of children: <0, 0 or >0 as a comes before b, is the same, or comes
+ * behind it. */
+int memdir_order(struct wcs_slice a, struct wcs_slice b);
 
 struct memdirs;
 struct memdirs *memdirs_new(void); /* NULL: no memory */

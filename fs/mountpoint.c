@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,34 +15,59 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+
 static int refuse(const char *path, int error, const char *why)
 {
 	fprintf(stderr, "rowfs: %s: %s\n", path, why);
 	return error;
 }
 
-/* The resolved path of something that may be a dead mount itself, which cannot be looked into. */
-static char *resolve(const char *given)
+/* A path beside or below another one's directory; an absolute path as it is. */
+static char *path_join(const char *directory, const char *path)
+{
+	char *joined;
+
+	if (*path == '/' || asprintf(&joined, "%s/%s", directory, path) < 0)
+		return *path == '/' ? strdup(path) : NULL;
+	return joined;
+}
+
+/*
+ * The resolved path of a dead mount, which cannot be looked into: its name in its resolved
+ * directory. links: how many symbolic links may be followed to it.
+ */
+static char *resolve_dead(const char *given, int links)
 {
 	char *copy = strdup(given), *copy2 = strdup(given), *directory = NULL, *path = NULL;
-	const char *last;
+	const char *last = copy2 ? basename(copy2) : ".";
+	char target[PATH_MAX], *next;
+	ssize_t len;
 
-	if (!copy || !copy2)
-		goto out;
-	last = basename(copy2);
-	if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0 || strcmp(last, "/") == 0) {
-		path = realpath(given, NULL);
-		goto out;
+	if (copy && strcmp(last, ".") != 0 && strcmp(last, "..") != 0)
+		directory = realpath(dirname(copy), NULL);
+	if (directory)
+		path = path_join(strcmp(directory, "/") == 0 ? "" : directory, last);
+	len = path ? readlink(path, target, sizeof(target) - 1) : -1;
+	if (len > 0 && links > 0) {
+		target[len] = 0;
+		next = path_join(directory, target);
+		free(path);
+		path = next ? resolve_dead(next, links - 1) : NULL;
+		free(next);
 	}
-	directory = realpath(dirname(copy), NULL);
-	if (directory &&
-	    asprintf(&path, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, last) < 0)
-		path = NULL;
-out:
 	free(copy);
 	free(copy2);
 	free(directory);
 	return path;
+}
+
+/* The path without symbolic links; also that of a dead mount. */
+static char *resolve(const char *given)
+{
+	char *path = realpath(given, NULL);
+
+	return path || errno != ENOTCONN ? path : resolve_dead(given, LINKS_MAX);
 }
 
 /* Is a rowfs mounted there? what: its store. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The place where the filesystem is to appear. */
+/* The place where the filesystem is to appear. For the main thread, before there are others: it
+ * may fork. */
 #ifndef FS_MOUNTPOINT_H
 #define FS_MOUNTPOINT_H
 

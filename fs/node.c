@@ -192,6 +192,7 @@ static void shard_grow(struct shard *shard)
 	free(old);
 }
 
+/* A removed node stays in its chain, so that it is freed with the rest. */
 static struct node *shard_find(struct shard *shard, uint64_t hash, const struct node_key *key)
 {
 	struct node *node;
@@ -199,7 +200,7 @@ static struct node *shard_find(struct shard *shard, uint64_t hash, const struct 
 	for (node = *bucket_of(shard, hash); node; node = node->next) {
 		struct node_key other = node_key_of(node);
 
-		if (key_equal(&other, key))
+		if (!(node->flags & NODE_F_REMOVED) && key_equal(&other, key))
 			return node;
 	}
 	return NULL;
@@ -259,6 +260,19 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 		node->writer = writer;
 	pthread_mutex_unlock(&shard->lock);
 	return node;
+}
+
+void nodes_remove(struct nodes *nodes, const struct node_key *key)
+{
+	uint64_t hash = key_hash(key);
+	struct shard *shard = shard_of(nodes, hash);
+	struct node *node;
+
+	pthread_mutex_lock(&shard->lock);
+	node = shard_find(shard, hash, key);
+	if (node)
+		node->flags |= NODE_F_REMOVED;
+	pthread_mutex_unlock(&shard->lock);
 }
 
 static void shard_remove(struct shard *shard, uint64_t hash, struct node *node)

@@ -29,6 +29,7 @@ enum node_kind {
 	NODE_FAMILIES, /* T/.families */
 	NODE_POLICIES, /* T/.families/F */
 	NODE_CONTROL,  /* a control file; ts is its enum control */
+	NODE_DRAFT,    /* a file in a history that is no version yet */
 	NODE_CHUNK,    /* a part of long names; its name is their encoded beginning */
 };
 
@@ -64,6 +65,7 @@ struct node {
 enum {
 	NODE_F_VERSIONS = 1, /* below /.versions */
 	NODE_F_WRITER = 2,   /* stands for one write session, not for a stored value */
+	NODE_F_REMOVED = 4,  /* found by no key any more. Lock: the shard's */
 };
 
 struct nodes;
@@ -84,6 +86,10 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
  * NULL: no memory. */
 struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 			      struct writer *writer);
+
+/* The name of that key is removed: the kernel takes the inode that it has for it as dead, so the
+ * next lookup of the name must find another node. */
+void nodes_remove(struct nodes *nodes, const struct node_key *key);
 
 /* One reference more, for who has one. Returns node. */
 static inline struct node *node_get(struct node *node)

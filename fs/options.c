@@ -110,8 +110,6 @@ static int set_option(struct options *options, const char *option)
 		options->sync = true;
 		return 0;
 	}
-	if (strcmp(option, "ro") == 0)
-		options->fs.read_only = true;
 	rc = set_valued(options, option);
 	return rc == -ENOENT ? pass_on(options, option) : rc;
 }

@@ -151,23 +151,26 @@ int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
 	return rc;
 }
 
-/* The n-th cell of the row that a filter lets through, n from 1. */
-static int nth_cell(const struct pos *pos, const struct wcs_filter *filter, int n,
-		    struct wcs_cell_info *info)
+int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan)
 {
-	struct wcs_range range;
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
 	char end[WCS_ROW_KEY_MAX + 1];
-	int rc;
+	struct wcs_range range = {pos_key(pos), {end, pos->key_len + 1}};
 
 	if (pos->key_len == 0)
 		return -ENOENT;
 	memcpy(end, pos->key, pos->key_len);
 	end[pos->key_len] = 0;
-	range.start = pos_key(pos);
-	range.end = (struct wcs_slice){end, pos->key_len + 1};
-	rc = wcs_scan_open(pos->table, &range, filter, &scan);
+	return wcs_scan_open(pos->table, &range, filter, scan);
+}
+
+/* The n-th cell of the row that a filter lets through, n from 1. */
+static int nth_cell(const struct pos *pos, const struct wcs_filter *filter, int n,
+		    struct wcs_cell_info *info)
+{
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = pos_row_scan(pos, filter, &scan);
+
 	if (rc != 0)
 		return rc;
 	do
@@ -234,6 +237,21 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 	default:
 		return 0;
 	}
+}
+
+int pos_delete(const struct pos *pos)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	int rc = -ENOMEM;
+
+	if (mutation && pos->kind == NODE_CELL)
+		rc = wcs_mutation_delete_column(mutation, pos->family, pos->qualifier);
+	else if (mutation)
+		rc = wcs_mutation_delete_cell(mutation, pos->family, pos->qualifier, pos->ts);
+	if (rc == 0)
+		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, NULL);
+	wcs_mutation_free(mutation);
+	return rc;
 }
 
 static bool pos_in_memory(struct fs *fs, const struct pos *pos)

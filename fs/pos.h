@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Positions in the tree: what a node stands for in the store's terms, and which names it has. */
+/*
+ * Positions in the tree: what a node stands for in the store's terms, and which names it has.
+ *
+ * Any thread may call these, with nodes that cannot go meanwhile; a position belongs to the one
+ * that has it. Those that ask the store take no lock of the inode table; hold none.
+ */
 #ifndef FS_POS_H
 #define FS_POS_H
 
@@ -20,8 +25,8 @@ struct pos {
 	char key[WCS_ROW_KEY_MAX];
 };
 
-/* The node's position; it borrows from the node. -ENAMETOOLONG: its key would be over the limit
- * (an empty directory made with a shorter delimiter cannot be, so nothing but a bug). */
+/* The node's position; it borrows from the node. -ENAMETOOLONG: its key would be over the limit,
+ * which pos_descend keeps nodes from being made for. */
 int pos_of(const struct node *node, struct pos *pos);
 
 /* Goes down to a child of that kind; bytes are borrowed where they are a family or qualifier.
@@ -41,6 +46,9 @@ struct wcs_slice pos_prefix(const struct pos *pos, char *buf);
  * has room for WCS_QUALIFIER_MAX + 1 bytes. */
 struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf);
 
+/* Scans the row that the position is in. -ENOENT: no row can be there, since its key is empty. */
+int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan);
+
 /* The path in memory of a directory of segments, a family or a history. 0 or -ENOMEM. */
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
 
@@ -51,6 +59,9 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 /* The same, in the store or as a directory in memory. */
 struct fs;
 int pos_exists(struct fs *fs, const struct pos *pos);
+
+/* Deletes the column of a cell, or the cell of a version. */
+int pos_delete(const struct pos *pos);
 
 /* The second newest cell of a column. -ENOENT: there is none. */
 int pos_older(const struct pos *pos, struct wcs_cell_info *info);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells of the process behind a request. */
+/* What the kernel tells of the process behind a request's thread. Any thread may call these; they
+ * take no lock. */
 #ifndef FS_PROCESS_H
 #define FS_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* The process that a thread belongs to; -1: unknown, or no thread of this pid namespace. */
+pid_t process_of(pid_t thread);
 
 /* Do two threads belong to one process? False where it cannot be known. */
 bool process_same(pid_t a, pid_t b);

@@ -14,11 +14,11 @@
 enum { SETS = 256, WAYS = 4, LOOKUPS_MAX = 3 };
 
 struct promise {
-	pid_t thread; /* 0: none */
+	pid_t thread; /* 0: of a process outside of this pid namespace */
 	bool write;
 	unsigned lookups; /* since it was made */
-	uint64_t ino;
-	uint64_t made; /* counts promises */
+	uint64_t ino;	  /* 0: none is here */
+	uint64_t made;	  /* counts promises */
 };
 
 struct promises {
@@ -67,7 +67,7 @@ static struct promise *find(struct promises *promises, pid_t thread, uint64_t in
 
 static void drop(struct promises *promises, struct promise *promise)
 {
-	promise->thread = 0;
+	promise->ino = 0;
 	count_add(promises, -1);
 }
 
@@ -75,10 +75,10 @@ static void make(struct promises *promises, pid_t thread, uint64_t ino, bool wri
 {
 	struct promise *set = promises->sets[(unsigned)thread % SETS], *place = &set[0];
 
-	for (size_t i = 1; i < WAYS && place->thread != 0; i++)
-		if (set[i].thread == 0 || set[i].made < place->made)
+	for (size_t i = 1; i < WAYS && place->ino != 0; i++)
+		if (set[i].ino == 0 || set[i].made < place->made)
 			place = &set[i];
-	if (place->thread == 0)
+	if (place->ino == 0)
 		count_add(promises, 1);
 	*place = (struct promise){
 		.thread = thread, .ino = ino, .write = write, .made = ++promises->made};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Says to the user why a request failed: into /.rowfs/errors, and into the log without names. */
+/* Says to the user why a request failed: into /.rowfs/errors, and into the log without names. Any
+ * thread. */
 #ifndef FS_REPORT_H
 #define FS_REPORT_H
 

@@ -126,7 +126,7 @@ static int parse_prefix(const struct node *dir, const struct pos *pos, const cha
 	if (dir->kind != NODE_CHUNK && name[0] == '.')
 		return parse_table_control(pos, name, child);
 	if (dir->kind != NODE_CHUNK && is_family(pos, dir, name, len, child))
-		return pos->depth > 0 ? 0 : -EINVAL;
+		return pos->key_len > 0 ? 0 : -EINVAL;
 	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
 	if (rc != 0)
 		return rc;
@@ -150,9 +150,7 @@ static int parse_history(const char *name, size_t len, struct spelled *child)
 {
 	int64_t ts;
 
-	if (names_ts_parse(name, len, &ts) != 0)
-		return -EINVAL;
-	take(child, NODE_VERSION, name, len);
+	take(child, names_ts_parse(name, len, &ts) == 0 ? NODE_VERSION : NODE_DRAFT, name, len);
 	return 0;
 }
 

@@ -2,13 +2,14 @@
 /*
  * A value under construction.
  *
- * Invariant: bytes of memory beyond size are zero, as they are in a file that was cut, so growing
- * needs no filling.
+ * Invariants: bytes of memory beyond size are zero, and a file ends at size, also after a write
+ * that failed half way; so growing needs no filling.
  */
 #include "spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,13 +52,41 @@ static int file_write(int fd, const char *data, size_t len, uint64_t offset)
 	return 0;
 }
 
-static int spool_to_file(struct spool *spool, const char *directory)
+/* For filesystems that cannot make a file without a name: one whose name is taken away. */
+static int file_make_named(const char *directory)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/spool.XXXXXX", directory) < 0)
+		return -ENOMEM;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		unlink(path);
+	free(path);
+	return fd;
+}
+
+/* A file of its own in the directory. Its descriptor, or an error. */
+static int file_make(const char *directory)
 {
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	int rc;
+
+	if (fd >= 0)
+		return fd;
+	if (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)
+		return file_make_named(directory);
+	return -errno;
+}
+
+static int spool_to_file(struct spool *spool, const char *directory)
+{
+	int fd = file_make(directory), rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = file_write(fd, spool->memory, spool->size, 0);
 	if (rc != 0) {
 		close(fd);
@@ -107,10 +136,12 @@ int spool_write(struct spool *spool, const char *directory, const void *data, si
 
 	if (rc != 0 || len == 0)
 		return rc;
-	if (spool->fd >= 0)
-		rc = file_write(spool->fd, data, len, offset);
-	else
+	if (spool->fd < 0)
 		memcpy(spool->memory + offset, data, len);
+	else
+		rc = file_write(spool->fd, data, len, offset);
+	if (rc != 0 && end > spool->size && ftruncate(spool->fd, (off_t)spool->size) != 0)
+		return -errno;
 	if (rc == 0 && end > spool->size)
 		spool->size = (size_t)end;
 	return rc;

@@ -2,6 +2,8 @@
 /*
  * A value under construction: bytes that can be written anywhere and cut. Small ones are in
  * memory; larger ones in a file without a name, so that memory does not grow with them.
+ *
+ * A spool has no lock: one thread at a time, also for reading; who owns it sees to that.
  */
 #ifndef FS_SPOOL_H
 #define FS_SPOOL_H
@@ -27,7 +29,7 @@ void spool_init(struct spool *spool);
 void spool_clear(struct spool *spool);
 
 /* Writes at offset; what lies between the end and it becomes zeros. directory: where a file would
- * go. -ENOSPC, -EIO, -ENOMEM; the spool is then as it was, or partly written. */
+ * go. -ENOSPC, -EIO, -ENOMEM; the spool then has its size as it was, and may be partly written. */
 int spool_write(struct spool *spool, const char *directory, const void *data, size_t len,
 		uint64_t offset);
 

@@ -5,25 +5,10 @@
 #include <string.h>
 
 #include "chunk.h"
+#include "draft.h"
 #include "lookup.h"
 #include "report.h"
 #include "writer.h"
-
-/* Deletes the column or the cell. */
-static int delete_stored(const struct pos *pos)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	int rc = -ENOMEM;
-
-	if (mutation && pos->kind == NODE_CELL)
-		rc = wcs_mutation_delete_column(mutation, pos->family, pos->qualifier);
-	else if (mutation)
-		rc = wcs_mutation_delete_cell(mutation, pos->family, pos->qualifier, pos->ts);
-	if (rc == 0)
-		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, NULL);
-	wcs_mutation_free(mutation);
-	return rc;
-}
 
 static int memdir_make(struct fs *fs, const struct pos *pos)
 {
@@ -74,8 +59,7 @@ static int is_emptied_chunk(struct fs *fs, const struct node *dir)
 	return rc == -ENOENT ? 1 : rc;
 }
 
-/* A directory from which a child was removed stays: if nothing is left in it, in memory. */
-static int keep(struct fs *fs, struct node *dir, const struct spelled *removed)
+static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *removed)
 {
 	struct pos pos;
 	int rc = 0;
@@ -90,6 +74,16 @@ static int keep(struct fs *fs, struct node *dir, const struct spelled *removed)
 	return rc == 0 ? memdir_make(fs, &pos) : rc;
 }
 
+/* A directory from which a child was removed stays: if nothing is left in it, in memory. The child
+ * is gone whatever comes of this, so a failure is told and the request succeeds. */
+static void keep(struct fs *fs, struct node *dir, const struct spelled *removed)
+{
+	int rc = keep_emptied(fs, dir, removed);
+
+	if (rc != 0)
+		report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
+}
+
 static int unlink_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		       const struct pos *pos)
 {
@@ -100,8 +94,10 @@ static int unlink_cell(struct fs *fs, pid_t thread, struct node *dir, const stru
 	if (rc == -ENOENT && own)
 		return 0;
 	if (rc == 0)
-		rc = delete_stored(pos);
-	return rc == 0 ? keep(fs, dir, child) : rc;
+		rc = pos_delete(pos);
+	if (rc == 0)
+		keep(fs, dir, child);
+	return rc;
 }
 
 static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char *name)
@@ -112,6 +108,8 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
+	if (child.kind == NODE_DRAFT)
+		return draft_remove(fs, node_base(dir), &child);
 	if (child.kind == NODE_CELL || child.kind == NODE_VERSION)
 		return unlink_cell(fs, thread, dir, &child, &pos);
 	return -EPERM;
@@ -205,7 +203,7 @@ static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *
 		rc = -ENOTEMPTY;
 	if (rc == 0) {
 		memdirs_remove(fs->memdirs, &path);
-		rc = keep(fs, dir, child);
+		keep(fs, dir, child);
 	}
 	memdir_path_clear(&path);
 	return rc;
@@ -242,6 +240,33 @@ static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice n
 	return rc;
 }
 
+/* A table's node is told from another of its name by its time. */
+static void forget_node(struct fs *fs, struct node *base, const struct spelled *child)
+{
+	struct node_key key = {.parent = base, .kind = child->kind, .name = child->bytes};
+
+	if (child->kind != NODE_TABLE)
+		nodes_remove(fs->nodes, &key);
+}
+
+static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *child,
+		       const struct pos *pos)
+{
+	switch (child->kind) {
+	case NODE_TABLE:
+		return rmdir_table(fs, child->buf);
+	case NODE_POLICIES:
+		return rmdir_family(fs, pos, child->bytes);
+	case NODE_PREFIX:
+	case NODE_FAMILY:
+	case NODE_HISTORY:
+	case NODE_CHUNK:
+		return rmdir_in_tree(fs, dir, child, pos);
+	default:
+		return -EPERM;
+	}
+}
+
 static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 {
 	struct spelled child;
@@ -250,19 +275,10 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
-	switch (child.kind) {
-	case NODE_TABLE:
-		return rmdir_table(fs, child.buf);
-	case NODE_POLICIES:
-		return rmdir_family(fs, &pos, child.bytes);
-	case NODE_PREFIX:
-	case NODE_FAMILY:
-	case NODE_HISTORY:
-	case NODE_CHUNK:
-		return rmdir_in_tree(fs, dir, &child, &pos);
-	default:
-		return -EPERM;
-	}
+	rc = rmdir_child(fs, dir, &child, &pos);
+	if (rc == 0)
+		forget_node(fs, node_base(dir), &child);
+	return rc;
 }
 
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -18,10 +18,13 @@
 #include <string.h>
 
 #include "process.h"
+#include "report.h"
 #include "spool.h"
 #include "writer_private.h"
 
-struct writer *writer_new(pid_t opener, bool created)
+enum { SPACE_RESERVE = 64 << 20 }; /* bytes of the medium that are left to the engine */
+
+struct writer *writer_new(pid_t thread, bool created)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
 
@@ -29,7 +32,7 @@ struct writer *writer_new(pid_t opener, bool created)
 		return NULL;
 	pthread_mutex_init(&writer->lock, NULL);
 	spool_init(&writer->spool);
-	writer->opener = opener;
+	writer->thread = thread;
 	writer->pending = created;
 	atomic_init(&writer->hidden, created);
 	writer->committed = WCS_TS_NONE;
@@ -87,7 +90,9 @@ static uint64_t base_size(const struct writer *writer)
 
 static uint64_t writer_size(const struct writer *writer)
 {
-	return writer->handles == 0 ? writer->final_size : base_size(writer) + writer->spool.size;
+	if (writer->handles == 0 && !writer->draft)
+		return writer->final_size;
+	return base_size(writer) + writer->spool.size;
 }
 
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time)
@@ -104,37 +109,44 @@ static void drop_base(struct writer *writer)
 	writer->base = NULL;
 }
 
-/* Copies base in front of the tail. */
-static int make_whole(struct fs *fs, struct writer *writer)
+static int copy_base(struct fs *fs, struct writer *writer, struct spool *to)
 {
-	struct spool whole;
 	char buf[65536];
 	size_t got = 1;
-	uint64_t at = 0;
 	int rc = 0;
 
-	writer->append = false;
-	if (!writer->base)
-		return 0;
-	spool_init(&whole);
-	for (; rc == 0 && got > 0; at += got) {
+	for (uint64_t at = 0; rc == 0 && got > 0; at += got) {
 		rc = wcs_value_read(writer->base, buf, sizeof(buf), at, &got);
 		if (rc == 0)
-			rc = spool_write(&whole, fs->store_path, buf, got, at);
+			rc = spool_write(to, fs->store_path, buf, got, at);
 	}
-	for (uint64_t from = 0; rc == 0 && from < writer->spool.size; from += got) {
-		rc = spool_read(&writer->spool, buf, sizeof(buf), from, &got);
+	return rc;
+}
+
+/* Copies base in front of the tail. A session that cannot be made whole stays as it is. */
+static int make_whole(struct fs *fs, struct writer *writer)
+{
+	struct wcs_slice tail;
+	struct spool whole;
+	int rc;
+
+	if (writer->base) {
+		spool_init(&whole);
+		rc = copy_base(fs, writer, &whole);
 		if (rc == 0)
-			rc = spool_write(&whole, fs->store_path, buf, got,
-					 base_size(writer) + from);
+			rc = spool_map(&writer->spool, &tail);
+		if (rc == 0)
+			rc = spool_write(&whole, fs->store_path, tail.data, tail.len,
+					 base_size(writer));
+		if (rc != 0) {
+			spool_clear(&whole);
+			return rc;
+		}
+		spool_clear(&writer->spool);
+		writer->spool = whole;
+		drop_base(writer);
 	}
-	if (rc != 0) {
-		spool_clear(&whole);
-		return rc;
-	}
-	spool_clear(&writer->spool);
-	writer->spool = whole;
-	drop_base(writer);
+	writer->append = false;
 	return 0;
 }
 
@@ -153,30 +165,67 @@ static int truncate_all(struct fs *fs, struct writer *writer)
 {
 	drop_base(writer);
 	writer->append = false;
-	writer->pending = true;
+	writer->pending = writer->truncated = true;
 	return spool_truncate(&writer->spool, fs->store_path, 0);
 }
 
-int writer_open(struct fs *fs, struct node *node, int flags)
+/* Can this version write the family's cells as files? */
+static int check_type(struct fs *fs, const struct node *node)
+{
+	struct wcs_family family;
+	enum wcs_type type;
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	if (rc == 0)
+		rc = wcs_family_get(pos.table, pos.family, &family);
+	if (rc != 0)
+		return rc;
+	type = family.type;
+	wcs_family_clear(&family);
+	if (type == WCS_BYTES)
+		return 0;
+	return report(fs, node, NULL, 0, -EOPNOTSUPP,
+		      "family %s has the type %s, which this version cannot write as files",
+		      pos.family, wcs_type_name(type));
+}
+
+/* The first open file: a session that was closed starts anew. Lock: the session's. */
+static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
+		      pid_t thread)
+{
+	int rc;
+
+	writer->committed = WCS_TS_NONE;
+	writer->appended = 0;
+	writer->stamped = false;
+	writer->process = process_of(thread);
+	rc = check_type(fs, node);
+	if (rc == 0 && !(flags & O_TRUNC))
+		rc = load_base(node, writer);
+	if (rc == 0)
+		writer->append =
+			(flags & O_APPEND) && !(flags & O_TRUNC) && node->kind == NODE_CELL;
+	return rc;
+}
+
+int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread)
 {
 	struct writer *writer = node->writer;
 	bool first;
 	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
-	first = writer->handles == 0;
-	if (flags & O_TRUNC)
+	first = writer->handles == 0 && !writer->draft;
+	if (first)
+		rc = first_open(fs, node, writer, flags, thread);
+	if (rc == 0 && (flags & O_TRUNC))
 		rc = truncate_all(fs, writer);
-	else if (first)
-		rc = load_base(node, writer);
 	if (rc == 0 && first)
-		writer->append =
-			(flags & O_APPEND) && !(flags & O_TRUNC) && node->kind == NODE_CELL;
+		writers_remember(fs, writer, node);
 	if (rc == 0)
 		writer->handles++;
 	pthread_mutex_unlock(&writer->lock);
-	if (rc == 0 && first)
-		writers_remember(fs, writer, node);
 	return rc;
 }
 
@@ -189,8 +238,8 @@ bool writer_is_for(const struct node *node, pid_t thread)
 	open = writer->handles > 0;
 	pthread_mutex_unlock(&writer->lock);
 	if (!open)
-		return writer->opener == thread;
-	return writer_hidden(writer) && process_same(writer->opener, thread);
+		return writer->thread == thread;
+	return writer_hidden(writer) && writer->process == process_of(thread);
 }
 
 int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, size_t *got)
@@ -212,18 +261,34 @@ int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, s
 	return rc;
 }
 
+/* Is there room to commit a value of that size? The engine writes it to its log and to a table, and
+ * a write that fails there ends all writing; so what has no room is refused before. */
+static int check_space(struct fs *fs, uint64_t size)
+{
+	struct wcs_space space;
+	uint64_t reserve;
+	int rc = wcs_store_space(fs->store, &space);
+
+	if (rc != 0)
+		return rc;
+	reserve = space.total / 16 < SPACE_RESERVE ? space.total / 16 : SPACE_RESERVE;
+	return space.free < reserve + 3 * size ? -ENOSPC : 0;
+}
+
 int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
 		 uint64_t offset, bool mapped)
 {
 	int rc = 0;
 
-	if (offset > WCS_VALUE_MAX || len > WCS_VALUE_MAX - offset)
-		return -EFBIG;
 	pthread_mutex_lock(&writer->lock);
 	if (writer->append && !mapped)
 		offset = base_size(writer) + writer->spool.size;
-	if (!writer->append || offset < base_size(writer))
+	if (offset > WCS_VALUE_MAX || len > WCS_VALUE_MAX - offset)
+		rc = -EFBIG;
+	if (rc == 0 && (!writer->append || offset < base_size(writer)))
 		rc = make_whole(fs, writer);
+	if (rc == 0)
+		rc = check_space(fs, offset + len);
 	if (rc == 0)
 		rc = spool_write(&writer->spool, fs->store_path, data, len,
 				 offset - base_size(writer));
@@ -256,7 +321,7 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 	alone = writer->handles == 0;
 	pthread_mutex_unlock(&writer->lock);
 	if (alone)
-		rc = writer_open(fs, node, O_WRONLY);
+		rc = writer_open(fs, node, O_WRONLY, writer->thread);
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&writer->lock);
@@ -297,7 +362,9 @@ int writer_stamp(struct node *node, int64_t stamp)
 		return 0;
 	pthread_mutex_lock(&writer->lock);
 	rc = writer_pos(node, &pos);
-	if (rc == 0 && writer->handles > 0)
+	if (writer->draft)
+		rc = 0;
+	else if (rc == 0 && writer->handles > 0)
 		rc = stamp_open(writer, &pos, stamp);
 	else if (rc == 0)
 		rc = restamp(&pos, stamp);
@@ -339,10 +406,21 @@ static int fill_mutation(struct writer *writer, const struct pos *pos,
 
 static void committed(struct writer *writer, int64_t ts)
 {
-	writer->committed = writer->time = ts;
+	writer->committed = ts;
+	if (ts != WCS_TS_NONE)
+		writer->time = ts;
 	writer->appended = writer->spool.size;
-	writer->dirty = writer->pending = writer->stamped = false;
+	writer->dirty = writer->pending = writer->truncated = false;
+	/* An append took no stamp: it is for what is there at the last close. */
+	if (!writer->append)
+		writer->stamped = false;
 	writer->hidden = false;
+}
+
+/* Was its file created, and then nothing done with it? That makes a column, but no version. */
+static bool only_creates(const struct writer *writer)
+{
+	return writer->hidden && !writer->dirty && !writer->truncated;
 }
 
 /* Lock: the session's. */
@@ -353,7 +431,7 @@ static int commit(struct node *node, struct writer *writer)
 	int64_t ts;
 	int rc;
 
-	if (writer->aborted || writer->unlinked)
+	if (writer->aborted || writer->unlinked || writer->draft)
 		return 0;
 	rc = writer_pos(node, &pos);
 	if (rc != 0)
@@ -362,8 +440,14 @@ static int commit(struct node *node, struct writer *writer)
 	if (!mutation)
 		return -ENOMEM;
 	rc = fill_mutation(writer, &pos, mutation);
+	if (rc == 0 && only_creates(writer))
+		rc = wcs_mutation_if(mutation, pos.family, pos.qualifier, NULL);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, &ts);
+	if (rc == -ECANCELED) { /* another made the column meanwhile */
+		ts = WCS_TS_NONE;
+		rc = 0;
+	}
 	wcs_mutation_free(mutation);
 	if (rc == 0)
 		committed(writer, ts);
@@ -376,7 +460,7 @@ int writer_flush(struct node *node, pid_t thread)
 	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
-	if ((writer->dirty || writer->pending) && process_same(thread, writer->opener)) {
+	if ((writer->dirty || writer->pending) && process_of(thread) == writer->process) {
 		if (process_killed(thread))
 			writer->aborted = true;
 		else if (writer->dirty)
@@ -384,6 +468,18 @@ int writer_flush(struct node *node, pid_t thread)
 	}
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
+}
+
+void writer_abort(struct node *node)
+{
+	node->writer->aborted = true;
+}
+
+void writer_unlink(struct writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->unlinked = true;
+	pthread_mutex_unlock(&writer->lock);
 }
 
 int writer_commit(struct node *node)
@@ -410,28 +506,34 @@ static int stamp_stored(const struct node *node, struct writer *writer)
 	return rc == 0 ? restamp(&pos, writer->stamp) : rc;
 }
 
+/* What the last close does, of a session that is no draft. Lock: the session's. */
+static int last_close(struct fs *fs, struct node *node, struct writer *writer)
+{
+	int rc = 0;
+
+	if (writer->dirty || writer->pending)
+		rc = commit(node, writer);
+	if (rc == 0)
+		rc = stamp_stored(node, writer);
+	writer->final_size = base_size(writer) + writer->spool.size;
+	drop_base(writer);
+	spool_clear(&writer->spool);
+	writer->dirty = writer->pending = false;
+	writer->hidden = false;
+	writers_forget(fs, writer);
+	return rc;
+}
+
 int writer_close(struct fs *fs, struct node *node)
 {
 	struct writer *writer = node->writer;
-	bool last;
 	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
-	last = writer->handles == 1;
-	if (last && (writer->dirty || writer->pending))
-		rc = commit(node, writer);
-	else if (last)
-		rc = stamp_stored(node, writer);
-	if (last) {
-		writer->final_size = writer_size(writer);
-		drop_base(writer);
-		spool_clear(&writer->spool);
-		writer->append = false;
-	}
+	if (writer->handles == 1 && !writer->draft)
+		rc = last_close(fs, node, writer);
 	writer->handles--;
 	pthread_mutex_unlock(&writer->lock);
-	if (last)
-		writers_forget(fs, writer);
 	return rc;
 }
 
@@ -453,4 +555,38 @@ int writer_rename(struct writer *writer, struct wcs_slice name, const struct wri
 		writer->committed = moved->now;
 	pthread_mutex_unlock(&writer->lock);
 	return 0;
+}
+
+int writer_publish(struct node *draft, const struct pos *pos)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct writer *writer = draft->writer;
+	struct wcs_slice value;
+	int rc;
+
+	if (!mutation)
+		return -ENOMEM;
+	pthread_mutex_lock(&writer->lock);
+	rc = spool_map(&writer->spool, &value);
+	if (rc == 0)
+		rc = wcs_mutation_set(mutation, pos->family, pos->qualifier, pos->ts, value);
+	if (rc == 0)
+		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, NULL);
+	pthread_mutex_unlock(&writer->lock);
+	wcs_mutation_free(mutation);
+	return rc;
+}
+
+int writer_load(struct fs *fs, struct node *draft, const struct pos *pos)
+{
+	struct writer *writer = draft->writer;
+	int rc;
+
+	pthread_mutex_lock(&writer->lock);
+	rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
+			    &writer->base);
+	if (rc == 0)
+		rc = make_whole(fs, writer);
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
 }

@@ -34,6 +34,10 @@ void writers_free(struct writers *writers);
  * process makes? */
 bool writer_is_for(const struct node *node, pid_t thread);
 
+/* A session that this thread's process has open for the node's name; with one reference. -ENOENT.
+ */
+int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct node **session);
+
 /* A session for the name of any node, with a node that the kernel does not know. */
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session);
 
@@ -47,8 +51,10 @@ int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct s
 int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
 		   struct node **node);
 
-/* Makes the session of a new cell. exclusive: its name is reserved; -EEXIST where another session
- * reserved it. */
+/* Is the name reserved by a session that makes it, with O_EXCL? */
+bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child);
+
+/* Makes the session of a new cell. exclusive: its name is reserved. */
 int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   bool exclusive, struct node **node);
 
@@ -56,6 +62,16 @@ int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct s
  * this process had made the name and not committed. dir: the directory that holds the name. */
 bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
 		    const struct spelled *child);
+
+/* Makes the session of a draft. */
+int writers_draft(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		  struct node **node);
+
+/* Commits a draft as the cell of that position. */
+int writer_publish(struct node *draft, const struct pos *pos);
+
+/* Makes a draft's content that of a cell. */
+int writer_load(struct fs *fs, struct node *draft, const struct pos *pos);
 
 /* The name from becomes the name to, both in dir: its sessions go with it, those of `to` are
  * detached. moved: NULL where nothing of `from` was stored. -ENOENT: then no session of this
@@ -69,8 +85,9 @@ void writer_free(struct writer *writer);
 /* The size and time to show. */
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time);
 
-/* One more open file on the session's node; flags of open(2). -ENOENT: the cell has gone. */
-int writer_open(struct fs *fs, struct node *node, int flags);
+/* One more open file on the session's node; flags of open(2). -ENOENT: the cell has gone;
+ * -EOPNOTSUPP: of its type. */
+int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread);
 
 int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, size_t *got);
 
@@ -92,6 +109,9 @@ int writer_flush(struct node *node, pid_t thread);
 
 /* Commits what is not committed, before an fsync. */
 int writer_commit(struct node *node);
+
+/* Nothing of the session is committed any more. */
+void writer_abort(struct node *node);
 
 /* One open file less; the last one commits what remains, created or truncated only. */
 int writer_close(struct fs *fs, struct node *node);

@@ -12,8 +12,10 @@
 struct writer {
 	pthread_mutex_t lock;
 	unsigned handles; /* open files. Lock: lock, as all below */
+	bool draft;	  /* constant: it commits only when it is renamed to a version */
 	bool append;	  /* opened to append, and has done nothing else so far */
 	bool pending;	  /* created or truncated, and not committed since */
+	bool truncated;	  /* of these, truncated */
 	bool dirty;	  /* written or resized, and not committed since */
 	bool stamped;	  /* stamp is the time of the version to be made */
 	int64_t stamp;
@@ -30,7 +32,8 @@ struct writer {
 	atomic_bool unlinked; /* its name was removed: it commits nothing more */
 	atomic_bool aborted;  /* its writer was killed: the same */
 
-	pid_t opener;	/* the thread that opened it first; constant, as is the next */
+	pid_t thread;	/* it was looked up or created for; constant */
+	pid_t process;	/* of whoever opened it first; set before it enters the registry */
 	bool exclusive; /* its name is reserved while it is hidden */
 
 	struct writer *next; /* in the registry, under its lock, as is ino */
@@ -39,7 +42,7 @@ struct writer {
 };
 
 /* created: it makes a new name. NULL: no memory. */
-struct writer *writer_new(pid_t opener, bool created);
+struct writer *writer_new(pid_t thread, bool created);
 
 /* Does it make a name that nobody else sees yet, and will it? */
 static inline bool writer_hidden(const struct writer *writer)
@@ -47,11 +50,8 @@ static inline bool writer_hidden(const struct writer *writer)
 	return writer->hidden && !writer->unlinked && !writer->aborted;
 }
 
-/* Its name was removed. */
-static inline void writer_unlink(struct writer *writer)
-{
-	writer->unlinked = true;
-}
+/* Its name was removed: when this returns, it commits no more. */
+void writer_unlink(struct writer *writer);
 
 /* Its name is another from now on; moved: what became of its version, NULL: nothing. 0 or
  * -ENOMEM. */

@@ -57,11 +57,13 @@ static bool none(const size_t *count)
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
 {
 	struct writers *writers = fs->writers;
-	struct writer **bucket = bucket_of(writers, node->ino);
+	struct writer **bucket;
 
 	pthread_mutex_lock(&writers->lock);
 	writer->node = node;
-	writer->ino = node->ino;
+	if (writer->ino == 0)
+		writer->ino = node->ino;
+	bucket = bucket_of(writers, writer->ino);
 	writer->next = *bucket;
 	*bucket = writer;
 	count_add(&writers->count, 1);
@@ -97,29 +99,24 @@ static struct writer *find(struct writers *writers, struct writer *from, uint64_
 	return writer;
 }
 
-/* The session in which that process makes this name, unseen by others, with a reference to its
- * node. Processes are compared without the lock, since that reads files. */
+/* The session in which that thread's process makes this name, unseen by others, with a reference to
+ * its node. */
 static struct writer *find_hidden(struct fs *fs, pid_t thread, uint64_t ino)
 {
 	struct writers *writers = fs->writers;
 	struct writer *found = NULL;
-	pid_t opener = 0;
+	pid_t process;
 
 	if (none(&writers->count))
 		return NULL;
+	process = process_of(thread);
 	pthread_mutex_lock(&writers->lock);
-	while ((found = find(writers, found, ino)) != NULL) {
-		if (!writer_hidden(found))
-			continue;
-		opener = found->opener;
+	while ((found = find(writers, found, ino)) != NULL)
+		if (writer_hidden(found) && found->process == process)
+			break;
+	if (found)
 		node_get(found->node);
-		break;
-	}
 	pthread_mutex_unlock(&writers->lock);
-	if (found && !process_same(thread, opener)) {
-		nodes_put(fs->nodes, found->node, 1);
-		found = NULL;
-	}
 	return found;
 }
 
@@ -137,11 +134,41 @@ static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, 
 	return -ENOMEM;
 }
 
+int writers_draft(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		  struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	int rc = session_new(fs, thread, &key, false, node);
+
+	if (rc == 0)
+		(*node)->writer->draft = true;
+	return rc;
+}
+
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
 {
 	struct node_key key = {.parent = node->parent, .kind = node->kind, .name = node_name(node)};
 
 	return session_new(fs, thread, &key, false, session);
+}
+
+int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
+{
+	struct writers *writers = fs->writers;
+	struct writer *writer = NULL;
+	pid_t process;
+
+	if (none(&writers->count))
+		return -ENOENT;
+	process = process_of(thread);
+	pthread_mutex_lock(&writers->lock);
+	while ((writer = find(writers, writer, node->ino)) != NULL)
+		if (writer->process == process && !writer->unlinked)
+			break;
+	if (writer)
+		*session = node_get(writer->node);
+	pthread_mutex_unlock(&writers->lock);
+	return writer ? 0 : -ENOENT;
 }
 
 int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
@@ -173,8 +200,10 @@ int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const st
 	return 0;
 }
 
-static bool reserved(struct writers *writers, uint64_t ino)
+bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child)
 {
+	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
+	struct writers *writers = fs->writers;
 	struct writer *writer = NULL;
 	bool found = false;
 
@@ -191,31 +220,42 @@ int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct s
 		   bool exclusive, struct node **node)
 {
 	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
-	int rc;
+	int rc = session_new(fs, thread, &key, true, node);
 
-	if (exclusive && reserved(fs->writers, node_child_ino(dir, child->kind, child->bytes)))
-		return -EEXIST;
-	rc = session_new(fs, thread, &key, true, node);
 	if (rc == 0)
 		(*node)->writer->exclusive = exclusive;
 	return rc;
+}
+
+/* The next session of that name that still commits and is not another process's secret; with a
+ * reference to its node. */
+static struct writer *find_linked(struct writers *writers, const struct writer *own, uint64_t ino)
+{
+	struct writer *writer = NULL;
+
+	pthread_mutex_lock(&writers->lock);
+	while ((writer = find(writers, writer, ino)) != NULL)
+		if (!writer->unlinked && (writer == own || !writer_hidden(writer)))
+			break;
+	if (writer)
+		node_get(writer->node);
+	pthread_mutex_unlock(&writers->lock);
+	return writer;
 }
 
 bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
 		    const struct spelled *child)
 {
 	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
-	struct writers *writers = fs->writers;
-	struct writer *own, *writer = NULL;
+	struct writer *own, *writer;
 
-	if (none(&writers->count))
+	if (none(&fs->writers->count))
 		return false;
 	own = find_hidden(fs, thread, ino);
-	pthread_mutex_lock(&writers->lock);
-	while ((writer = find(writers, writer, ino)) != NULL)
-		if (writer == own || !writer_hidden(writer))
-			writer_unlink(writer);
-	pthread_mutex_unlock(&writers->lock);
+	while ((writer = find_linked(fs->writers, own, ino)) != NULL) {
+		writer_unlink(writer);
+		nodes_put(fs->nodes, writer->node, 1);
+	}
 	if (own)
 		nodes_put(fs->nodes, own->node, 1);
 	return own != NULL;

@@ -108,6 +108,31 @@ check "a policy without its newline is set by close" \
 check_eq "and read back" "maxversions=7" "$(cat "$t/.families/f/gc")"
 check ">> sets it as well" bash -c "echo never >>'$t/.families/f/gc'"
 check_eq "and read back" never "$(cat "$t/.families/f/gc")"
+# killed TEXT: writes it to the policy, and is killed with the file open.
+killed() {
+	(perl -e 'open my $f, ">", $ARGV[0] or die; syswrite $f, $ARGV[1]; kill "KILL", $$; sleep 9' \
+		"$t/.families/f/gc" "$1"; :) 2>/dev/null
+}
+killed maxversions=9
+check_eq "a line that a killed process left unfinished is not applied" never \
+	"$(cat "$t/.families/f/gc")"
+killed $'maxversions=8\nmaxvers'
+check_eq "but those before it are" maxversions=8 "$(cat "$t/.families/f/gc")"
+put "$t/.families/f/gc" never
+fail_with "a write behind a bad line fails as well" - 'Invalid argument' \
+	bash -c "{ echo bad; echo maxversions=7; } >'$t/.families/f/gc'"
+check_eq "and is not applied" never "$(cat "$t/.families/f/gc")"
+check "nor are those behind, and close says so" perl -e 'open my $f, ">", $ARGV[0] or die;
+	syswrite($f, "bad\n") and die; syswrite($f, "maxversions") and die; close $f and die' \
+	"$t/.families/f/gc"
+check_eq "nor at the last close" never "$(cat "$t/.families/f/gc")"
+check "the next open file starts anew" put "$t/.families/f/gc" maxversions=2
+fail_with "a line with a NUL byte is refused" - 'Invalid argument' \
+	perl -e 'open my $f, ">", $ARGV[0]; syswrite($f, "never\0junk\n") or die "$!\n"' \
+	"$t/.families/f/gc"
+error "errors says that it has one" 'families/f/gc:1: .*NUL'
+check_eq "it changes nothing" maxversions=2 "$(cat "$t/.families/f/gc")"
+put "$t/.families/f/gc" never
 check "a type is set while the family is empty" put "$t/.families/f/type" intsum
 check_eq "and read back" intsum "$(cat "$t/.families/f/type")"
 put "$t/.families/f/type" bytes
@@ -133,6 +158,12 @@ for byte in / . % ab é; do
 	refused "no delimiter is '$byte'" 'Invalid argument' "$t/.delimiter" "$byte"
 done
 check_eq "it is as before" ":" "$(cat "$t/.delimiter")"
+mkdir "$t/a#b"
+refused "it stays while there are empty directories" 'not empty' "$t/.delimiter" "#"
+error "errors says why" '/?t/.delimiter:1: .*directories'
+check "but may be set to what it is" put "$t/.delimiter" ":"
+check_eq "they are listed as they were" "a#b" "$(entries "$t")"
+check "and can be removed" rmdir "$t/a#b"
 check "it cannot be a newline in between" bash -c "! printf '\n\n' >'$t/.delimiter' ||
 	test \"\$(cat '$t/.delimiter')\" = :"
 check "back again" put "$t/.delimiter" "#"
@@ -176,6 +207,12 @@ refused "a delimiter that differs where there are rows" 'not empty|Invalid' "$r/
 	"$(mkdir -p "$m/colon/.families/f" "$m/colon/r/f" && echo x >"$m/colon/r/f/q" &&
 		echo '{"tables":{"colon":{"delimiter":"#"}}}')"
 check_eq "stays" ":" "$(cat "$m/colon/.delimiter")"
+mkdir "$m/added/a#b"
+refused "nor where there are empty directories" 'not empty' "$r/schema.json" \
+	'{"tables":{"added":{"delimiter":"#","families":{"none":"never"}}}}'
+error "errors names the table" 'schema.json: table added: .*directories'
+check_eq "it changes nothing" ";" "$(entries "$m/added/.families")$(cat "$m/added/.delimiter")"
+check "which can still be removed" rmdir "$m/added/a#b"
 cat "$r/schema.json" >"$TMP/schema.json"
 remount
 check "the schema outlives the mount" cmp "$TMP/schema.json" <(cat "$r/schema.json")

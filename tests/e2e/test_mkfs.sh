@@ -42,6 +42,21 @@ mkdir full && touch full/file
 fail_with "refuses a directory that is not empty" 1 '^mkfs.rowfs: .*full' "$mkfs" full
 fail_with "also with --force, when it is no store" 1 '^mkfs.rowfs: .*full' "$mkfs" --force full
 check_eq "and leaves it as it was" file "$(ls -A full)"
+mkdir -p foreign/sub && touch foreign/file foreign/sub/y && echo 'rows for the file server' >foreign/ROWFS
+fail_with "a file called ROWFS makes no store: --force refuses it" 1 '^mkfs.rowfs: .*foreign' \
+	"$mkfs" --force foreign
+check_eq "and wipes nothing" "ROWFS file sub sub/y" "$(cd foreign && find -- * | sort | xargs)"
+cp -r s1 mixed && touch mixed/notes
+fail_with "--force spares a store with other files in it" 1 '^mkfs.rowfs: .*mixed: .*other files' \
+	"$mkfs" --force mixed
+check_eq "and leaves them" "LOCK ROWFS data notes" "$(cd mixed && echo *)"
+rm -r foreign mixed
+long=$(printf '%0255d' 7)
+check "makes one whose name has 255 bytes" "$mkfs" "$long"
+check "and replaces it" "$mkfs" --force "$long"
+rm -r -- "$long"
+fail_with "no short options: -f" 2 '^mkfs.rowfs: ' "$mkfs" -f s1
+fail_with "no short options: -s" 2 '^mkfs.rowfs: ' "$mkfs" -s plain s1
 touch plain
 fail_with "refuses a file" 1 '^mkfs.rowfs: .*plain' "$mkfs" plain
 fail_with "also with --force" 1 '^mkfs.rowfs: .*plain' "$mkfs" --force plain
@@ -113,6 +128,21 @@ fail_with "a schema that is a directory" 1 '^mkfs.rowfs: full: Is a directory' \
 no "none of them makes anything" s3
 check "what was there stays with a wrong schema and --force" \
 	bash -c "! '$mkfs' --schema bad.json --force s1 && '$BUILD/rowfs-load' s1 /dev/null"
+# A signal while it works: the store is whole or not there, and nothing is beside it.
+mkdir signals
+for signal in TERM HUP INT; do
+	for delay in 0.002 0.005 0.01 0.02 0.04; do
+		timeout -s "$signal" "$delay" "$mkfs" --schema good.json \
+			"signals/s.$signal.$delay"
+	done
+done
+check_eq "a signal leaves nothing beside the place" "" \
+	"$(find signals -mindepth 1 -maxdepth 1 ! -name 's.*')"
+for store in signals/s.*; do
+	[ -e "$store" ] && check "a store is whole after a signal" "$BUILD/rowfs-load" "$store" /dev/null
+done
+rm -r signals
+
 check_eq "nothing else is left behind" "$(printf '%s\n' bad.json empty full good.json newer.json \
 	plain rows s1 s2 syntax.json twice.json void.json)" "$(ls)"
 

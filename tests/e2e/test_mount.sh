@@ -116,6 +116,11 @@ fail_with "a tool says so as well" 1 "^rowfs-load: .*in use.*\\b$pid\\b" "$BUILD
 fail_with "and mkfs" 1 "^mkfs.rowfs: .*in use" "$BUILD/mkfs.rowfs" --force s
 fail_with "a mountpoint in use" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run other m
 check "the mount there goes on" test "$(cat m/t/row/f/q)" = kept
+ln -s m place
+fail_with "a mountpoint in use by another name" 1 '^rowfs: .*m: .*(busy|in use|mounted)' \
+	run other place
+fail_with "or with a slash behind it" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run other place/
+rm place
 check "another store on another place" run other n
 check "works next to it" mkdir n/x
 check "is unmounted" fusermount3 -u n
@@ -204,6 +209,18 @@ kill -KILL "$(server)"
 check "a dead mount is cleared for another store" run other m
 check "which serves" mkdir m/y
 unmount m
+mkdir links
+ln -s ../m links/first
+ln -s "$TMP/links/first" second
+for place in second links/first second/; do
+	run s m
+	kill -KILL "$(server)"
+	check "a dead mount is cleared by its symbolic link $place" run other "$place"
+	check "it is mounted where that leads" mounted m
+	check_eq "once" 1 "$(grep -cF " $TMP/m " /proc/self/mounts)"
+	unmount m
+done
+rm -r links second
 
 # ---- Options ---------------------------------------------------------------------------------
 

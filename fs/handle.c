@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files and directories, and the list of them. */
+#include "handle.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+#include "dir.h"
+#include "report.h"
+#include "writer.h"
+
+struct handles {
+	pthread_mutex_t lock;
+	struct handle *first; /* Lock: lock */
+};
+
+struct handles *handles_new(void)
+{
+	struct handles *handles = calloc(1, sizeof(*handles));
+
+	if (handles)
+		pthread_mutex_init(&handles->lock, NULL);
+	return handles;
+}
+
+void handles_free(struct fs *fs, struct handles *handles)
+{
+	if (!handles)
+		return;
+	while (handles->first)
+		handle_abort(fs, handles->first);
+	pthread_mutex_destroy(&handles->lock);
+	free(handles);
+}
+
+struct handle *handle_new(struct fs *fs)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+	struct handles *handles = fs->handles;
+
+	if (!handle)
+		return NULL;
+	pthread_mutex_lock(&handles->lock);
+	handle->next = handles->first;
+	handle->link = &handles->first;
+	if (handles->first)
+		handles->first->link = &handle->next;
+	handles->first = handle;
+	pthread_mutex_unlock(&handles->lock);
+	return handle;
+}
+
+static void take_out(struct handles *handles, struct handle *handle)
+{
+	pthread_mutex_lock(&handles->lock);
+	*handle->link = handle->next;
+	if (handle->next)
+		handle->next->link = handle->link;
+	pthread_mutex_unlock(&handles->lock);
+}
+
+void handle_close(struct fs *fs, struct handle *handle)
+{
+	int rc;
+
+	take_out(fs->handles, handle);
+	wcs_value_close(handle->value);
+	if (handle->writer) {
+		rc = writer_close(fs, handle->writer);
+		if (rc != 0)
+			report(fs, handle->writer, NULL, 0, rc,
+			       "what was written is lost: it could not be committed: %s",
+			       strerror(-rc));
+		nodes_put(fs->nodes, handle->writer, 1);
+	}
+	if (handle->control)
+		control_close(fs, handle->control);
+	dir_free(handle->dir);
+	free(handle);
+}
+
+void handle_abort(struct fs *fs, struct handle *handle)
+{
+	if (handle->writer)
+		writer_abort(handle->writer);
+	handle_close(fs, handle);
+}

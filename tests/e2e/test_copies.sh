@@ -1,0 +1,293 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Copies: out of /.versions every cell comes along, out of the plain tree the newest of each column,
+# whatever tool carries them.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+v=$m/.versions
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+export PYTHONDONTWRITEBYTECODE=1
+
+# cells TREE: every cell below a table's directory, read by a model of its own.
+cells() {
+	"$python" "$LIB_DIR/tree_model.py" cells "$1" f g
+}
+
+# files DIRECTORY: every file below it, with its sum, as find and sha256sum see them.
+files() {
+	(cd "$1" && find . -type f -print0 | sort -z | xargs -0r sha256sum)
+}
+
+# same NAME FROM TO: TO has the cells that FROM was loaded with: keys, timestamps, values.
+same() {
+	check "$1: the same cells" diff "$TMP/expect.$2" <(cells "$v/$3")
+}
+
+# newest NAME FROM TO [MODULO]: TO has the newest cells of FROM, and no others; their timestamps are
+# those of FROM without what is below so many microseconds (0: any).
+newest() {
+	local modulo=${4:-1}
+	check "$1: the newest cells" diff <(rounded "$modulo" <"$TMP/newest.$2") \
+		<(cells "$v/$3" | if [ "$modulo" = 0 ]; then rounded 0; else cat; fi)
+}
+
+# rounded MODULO: the timestamps of lines of cells, rounded down.
+rounded() {
+	perl -pe 'BEGIN { $modulo = shift }
+		s/ (\d+)( \d+ \w+)$/" " . ($modulo ? $1 - $1 % $modulo : 0) . $2/e' "$1"
+}
+
+# changed RSYNC-ARGUMENT…: what rsync says that it transfers, deletes or cannot do, shortly.
+changed() {
+	rsync -i "$@" 2>&1 | grep '^[^.]' | head -n 5
+}
+
+# empty TABLE: removes all its rows, as a user can.
+empty() {
+	find "$m/$1" -mindepth 1 -maxdepth 1 -exec rm -r {} + 2>"$TMP/rm" || cat "$TMP/rm"
+}
+
+# tar_copy FORMAT FROM TO [OPTION…]: from one directory to the other.
+tar_copy() {
+	local format=$1 from=$2 to=$3
+	shift 3
+	tar -C "$from" --format="$format" -cf - . | tar -C "$to" -xf - "$@"
+}
+
+"$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
+import base64, hashlib, json, random, sys
+
+def text(data):
+    out = ""
+    for char in data.decode("utf-8", "surrogateescape"):
+        bad = char == "%" or char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"
+        out += "".join("%%%02X" % b for b in char.encode("utf-8", "surrogateescape")) if bad else char
+    return out
+
+def describe(value):
+    return (len(value), hashlib.sha256(value).hexdigest()[:16])
+
+random.seed(7)
+LAST = (1 << 63) - 1
+rows = {}
+def cell(table, key, family, qualifier, ts, value):
+    rows.setdefault((table, key), {}).setdefault(family, {}).setdefault(qualifier, {})[ts] = value
+
+context = [b"", b".", b"..", b"x@", b"@"]
+odd = context + [b".x", b"a/b", b"100%", b"\x00", b"\n", b" ", b"\xff\xfe",
+       "\u00fc".encode(), b"f", b"g", b"-rf", b"*", b"~", b"\\", b"a b", "\u65e5\u672c".encode(), b"%41"]
+for qualifier in odd:
+    table = "c" if qualifier in context else "t"
+    cell(table, b"odd#row", "f", qualifier, 1700000000123456, b"newest of " + qualifier)
+    cell(table, b"odd#row", "f", qualifier, 1699999999000001, b"older of " + qualifier)
+for segment in odd + [b".rows", b".families"]:
+    cell("t", b"k#" + segment, "f", b"q", 1500000000000001, b"1")
+    cell("t", b"k#" + segment + b"#f", "g", b"q", 1500000000000002, b"2")
+    if b"." in segment or segment in (b"f", b"%41", b""):
+        cell("t", segment or b"-", "g", b"q", 1500000000999999, segment)
+for key in (b"#", b"##", b"a", b"a#", b"a#b", b"a#b#", b"a!", b"a#b#c#d#e#f#g#h"):
+    cell("t", key, "f", b"q", 1600000000500000, key)
+for ts in (0, 1, 999999, 1000000, 1700000000000000, 1700000000000001, 4102444800999999, LAST):
+    cell("t", b"times", "g", b"q%d" % ts, ts, b"%d" % ts)
+    cell("t", b"times", "f", b"all", ts, b"%d" % ts)
+for size in (0, 1, 511, 512, 513, 4096, 65536, 65537, 500000):
+    cell("t", b"sizes", "f", b"s%d" % size, 1600000000000000 + size, random.randbytes(size))
+    cell("t", b"sizes", "f", b"two", 1600000000000000 + size, random.randbytes(size))
+for length in (229, 230, 231, 250, 256, 460, 700):
+    cell("l", b"long#" + b"s" * length, "f", b"q" * length, 1600000000000007, b"long")
+    cell("l", b"long#" + b"s" * length, "f", b"q" * length, 1600000000000006, b"longer")
+for i in range(25):
+    for n in range(random.randint(1, 4)):
+        cell("t", b"many#%d#%d" % (i % 7, i), random.choice("fg"), b"q%d" % random.randint(0, 3),
+             random.randint(10**15, 2 * 10**15), b"%d %d" % (i, n))
+# What the oldest formats of tar can carry: short names, times of 11 octal digits.
+for i in range(30):
+    for n in range(3):
+        cell("s", b"row%d#x" % (i % 10), "fg"[i % 2], b"q%d" % i, 10**15 + i * 1234567 + n, b"%d %d" % (i, n))
+cell("s", b"row0#x", "f", b"e", 4102444800999999, b"")
+cell("s", b"a#", "f", b"x", 0, b"zero")
+
+expect = {}
+table = None
+for (name, key), families in sorted(rows.items()):
+    if name != table:
+        table = name
+        print(json.dumps({"table": table}))
+    for family, columns in families.items():
+        for qualifier, cells in columns.items():
+            for ts, value in cells.items():
+                expect.setdefault(table, []).append((key, family, qualifier, ts) + describe(value))
+    print(json.dumps({"key": text(key), "families": {family: {text(q): [
+        {"ts": ts, "base64": base64.b64encode(value).decode()} for ts, value in cells.items()]
+        for q, cells in columns.items()} for family, columns in families.items()}}))
+for table, cells in expect.items():
+    newest = {cell[:3]: cell for cell in sorted(cells)}
+    for name, cells in ("expect", cells), ("newest", newest.values()):
+        with open("%s/%s.%s" % (sys.argv[1], name, table), "w") as file:
+            file.writelines("%r %s %r %d %d %s\n" % cell for cell in sorted(cells))
+PYTHON
+
+families='{"families":{"f":{},"g":{}}}'
+tables=
+for table in t s c l u w x; do tables+=",\"$table\":$families"; done
+make_store "$TMP/s" "{\"version\":1,\"tables\":{${tables#,}}}"
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" >"$TMP/load" 2>&1 || die "loading: $(cat "$TMP/load")"
+mount_store "$TMP/s" "$m"
+
+# ---- The tree has what was loaded ------------------------------------------------------------
+
+for table in t s c l; do
+	check "/.versions/$table has every cell, once" diff "$TMP/expect.$table" <(cells "$v/$table")
+	check "/$table has the newest of each column" diff "$TMP/newest.$table" <(cells "$m/$table")
+done
+
+# ---- Out of /.versions -----------------------------------------------------------------------
+
+for to in .versions/u u; do
+	check "cp -a to $to" cp -a "$v/t/." "$m/$to"
+	same "cp -a to $to" t u
+	[ "$to" = u ] || check "cp -a over it" cp -a "$v/t/." "$m/$to"
+	same "cp -a over it, to $to" t u
+	empty u
+	check_eq "rm -r left nothing" "" "$(find "$v/u" -mindepth 1)"
+	check "rsync -a to $to" rsync -a "$v/t/" "$m/$to/"
+	same "rsync -a to $to" t u
+	empty u
+	check "tar, pax, to $to" tar_copy pax "$v/t" "$m/$to"
+	same "tar, pax, to $to" t u
+	empty u
+	for format in ustar v7 gnu; do
+		check "tar, $format, to $to, of short names" tar_copy "$format" "$v/s" "$m/$to"
+		same "tar, $format, to $to, of short names" s u
+		empty u
+	done
+done
+# Names whose spelling depends on where a byte stands, and names in chunks.
+for table in c l; do
+	check "cp -a of odd names ($table)" cp -a "$v/$table/." "$v/u"
+	same "cp -a of odd names ($table)" "$table" u
+	empty u
+	check "rsync -a of odd names ($table)" rsync -a "$v/$table/" "$v/u/"
+	same "rsync -a of odd names ($table)" "$table" u
+	check_eq "rsync again changes nothing ($table)" "" "$(changed -a "$v/$table/" "$v/u/")"
+	empty u
+	check "tar of odd names ($table)" tar_copy pax "$v/$table" "$v/u"
+	same "tar of odd names ($table)" "$table" u
+	empty u
+	check "rm -r of odd names leaves nothing ($table)" test -z "$(find "$v/u" -mindepth 1)"
+	check "cp -a of odd names of the plain tree ($table)" cp -a "$m/$table/." "$m/u"
+	newest "cp -a of odd names of the plain tree ($table)" "$table" u
+	empty u
+	check "rsync -a of odd names of the plain tree ($table)" rsync -a "$m/$table/" "$m/u/"
+	newest "rsync -a of odd names of the plain tree ($table)" "$table" u
+	empty u
+	check "tar of odd names of the plain tree ($table)" tar_copy pax "$m/$table" "$m/u"
+	newest "tar of odd names of the plain tree ($table)" "$table" u
+	empty u
+done
+check "tar, gnu" tar_copy gnu "$v/t" "$v/u"
+same "tar, gnu" t u
+empty u
+check "cp -r" cp -r "$v/t/." "$v/u"
+same "cp -r: the name is the timestamp" t u
+empty u
+check "rsync -r, without times" rsync -r "$v/t/" "$v/u/"
+same "rsync -r" t u
+check "rsync -a --inplace over it" rsync -a --inplace "$v/t/" "$v/u/"
+same "rsync --inplace" t u
+empty u
+check "tar x -m" tar_copy gnu "$v/t" "$v/u" -m
+same "tar x -m: the name is the timestamp" t u
+empty u
+
+# ---- Through a directory elsewhere -----------------------------------------------------------
+
+mkdir "$TMP/out" "$TMP/out2"
+check "cp -a to a directory elsewhere" cp -a "$v/t/." "$TMP/out"
+check "it has the same files" diff <(files "$v/t") <(files "$TMP/out")
+# What is beyond the year 2446 other filesystems do not have.
+times() {
+	(cd "$1" && find . -type f ! -name 9223372036854775807 -printf '%p %T@ %s\n' | sort)
+}
+check "and times" diff <(times "$v/t") <(times "$TMP/out")
+check "and back" cp -a "$TMP/out/." "$v/u"
+same "there and back" t u
+empty u
+check "rsync -a there" rsync -a "$v/s/" "$TMP/out2/"
+check "and back by tar" tar_copy ustar "$TMP/out2" "$m/u"
+same "there by rsync and back by tar" s u
+empty u
+
+# ---- rsync again, and rsync --delete ---------------------------------------------------------
+
+check "rsync -a" rsync -a "$v/t/" "$v/u/"
+check_eq "rsync again changes no file" "" "$(changed -a "$v/t/" "$v/u/")"
+check_eq "also by sums" "" "$(changed -ac "$v/t/" "$v/u/")"
+same "rsync again" t u
+check "cp of other rows into it" cp -a "$v/s/." "$v/u"
+mkdir -p "$m/u/extra/row/f"
+echo x >"$m/u/extra/row/f/q"
+echo y >"$m/u/odd/row/f/q"
+echo z >"$m/u/times/f/all@/77"
+rm "$m/u/a/f/q"
+check "rsync -a --delete between two /.versions" rsync -a --delete "$v/t/" "$v/u/"
+same "rsync --delete" t u
+check_eq "and again: nothing" "" "$(changed -a --delete "$v/t/" "$v/u/")"
+check "rsync -a --delete of an empty table" rsync -a --delete "$v/x/" "$v/u/"
+check_eq "empties it" "" "$(cells "$v/u")"
+
+# ---- Out of the plain tree -------------------------------------------------------------------
+
+empty u
+check "cp -a of the plain tree" cp -a "$m/t/." "$m/u"
+newest "cp -a of the plain tree" t u
+empty u
+check "tar, pax, of the plain tree" tar_copy pax "$m/t" "$m/u"
+newest "tar, pax, of the plain tree" t u
+empty u
+check "tar, gnu, of the plain tree" tar_copy gnu "$m/t" "$m/u"
+newest "tar, gnu, to the second" t u 1000000
+empty u
+for format in ustar v7; do
+	check "tar, $format, of the plain tree" tar_copy "$format" "$m/s" "$m/u"
+	newest "tar, $format, to the second" s u 1000000
+	empty u
+done
+low=$(date +%s%6N)
+check "cp -r of the plain tree" cp -r "$m/t/." "$m/u"
+newest "cp -r: values" t u 0
+check "all of the present" test "$(cells "$v/u" | awk '{ print $(NF - 2) }' | sort -n | head -n 1)" -ge "$low"
+empty u
+
+check "rsync -a of the plain tree" rsync -a "$m/t/" "$m/u/"
+check_eq "again: it changes nothing" "" "$(changed -a "$m/t/" "$m/u/")"
+newest "and makes no version" t u
+mkdir -p "$m/w/a/b/f"
+echo old >"$m/w/a/b/f/q"
+rsync -a "$m/w/" "$m/u/"
+echo newer >"$m/w/a/b/f/q"
+check_eq "after one write it copies one file" ">f" \
+	"$(changed -a "$m/w/" "$m/u/" | cut -c -2)"
+check_eq "whose history has all of them now" "3 newer" \
+	"$(find "$m/u/a/b/f/q@" -type f | wc -l) $(cat "$m/u/a/b/f/q")"
+check_eq "with the source's time" "$(stat -c %.6Y "$m/w/a/b/f/q")" "$(stat -c %.6Y "$m/u/a/b/f/q")"
+check "rsync -a --delete of a plain tree" rsync -a --delete "$m/s/" "$m/u/"
+newest "rsync --delete of a plain tree" s u
+empty u
+empty w
+
+# ---- Moving ----------------------------------------------------------------------------------
+
+cp -a "$v/s/." "$v/w"
+check "mv of every row of a table in /.versions to another" bash -c "mv '$v/w'/* '$v/x'"
+same "mv" s x
+check_eq "what was moved is gone" "" "$(cells "$v/w")"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+same "after a remount" s x
+
+finish

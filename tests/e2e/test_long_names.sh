@@ -1,0 +1,275 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Keys and qualifiers whose encoded names are longer than 230 bytes: chains of chunk directories.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+export PYTHONDONTWRITEBYTECODE=1
+
+prelude='
+import errno, os, sys
+sys.path.insert(0, sys.argv[2])
+from tree_model import *
+a = sys.argv[3:]
+def names(kind, data): return components(encode(kind, data, ["f", "g"]))
+def row(key): return row_components(key, ["f", "g"])
+try:
+    exec(sys.argv[1])
+    print("ok")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+'
+
+# call CODE ARGUMENT…: runs Python, which has the model, with the arguments as the list a; prints
+# "ok" or errno's name.
+call() {
+	local code=$1
+	shift
+	"$python" -c "$prelude" "$code" "$LIB_DIR" "$@" 2>&1 | tail -n 1 | cut -c -300
+}
+
+# cells TREE: every cell below a table's directory, read by the model.
+cells() {
+	"$python" "$LIB_DIR/tree_model.py" cells "$1" f g
+}
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
+}
+
+# repeat TEXT TIMES
+repeat() {
+	local i text=
+	for ((i = 0; i < $2; i++)); do text+=$1; done
+	printf %s "$text"
+}
+
+# no NAME PATH: it is not there.
+no() {
+	fail_with "$1" - 'No such file' stat "$2"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
+	"u":{"families":{"f":{},"g":{}}},"w":{"families":{"f":{},"g":{}}}}}'
+
+# What is loaded, and what the mount must show of it.
+"$python" - "$LIB_DIR" "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
+import json, random, sys
+sys.path.insert(0, sys.argv[1])
+from tree_model import *
+
+def text(data):
+    out = ""
+    for char in data.decode("utf-8", "surrogateescape"):
+        bad = char == "%" or char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"
+        out += escape(char.encode("utf-8", "surrogateescape")) if bad else char
+    return out
+
+random.seed(11)
+e, kanji, face = "\u00e9".encode(), "\u65e5".encode(), "\U0001F600".encode()
+long = [b"a" * n for n in (229, 230, 231, 232, 254, 255, 256, 459, 460, 461, 690, 691, 1000)]
+# An escape or a character that lies on the edge of a chunk.
+for edge in (b"/", b"%", b"\n", b"\xff", e, kanji, face, e[:1], face[:3]):
+    long += [b"b" * n + edge + b"c" * 230 for n in range(226, 231)]
+long += [b"." + b"d" * 230, b"d" * 229 + b"@", b"d" * 230 + b"@", b"d" * 231 + b"@@", b"%" * 100,
+         b"\x00" * 77, e * 115, e * 116, kanji * 300, bytes(range(256)) * 2, b"." * 300, b"@" * 300]
+long += [bytes(random.choice(b"a/%.@\n\xff\xc3\xa9") for _ in range(random.randint(200, 900)))
+         for _ in range(30)]
+rows = {}
+for qualifier in long + [b"short", b"q" * 16384, b"/" * 16384, kanji * 5461, b"a" * 4096]:
+    rows.setdefault(b"qualifiers", {}).setdefault("f", {})[qualifier] = b"value of it"
+for segment in long:
+    if b"#" not in segment:
+        rows.setdefault(b"k#" + segment, {}).setdefault("f", {})[b"q"] = segment
+        rows.setdefault(b"k#" + segment + b"#x", {}).setdefault("g", {})[segment] = b"1"
+for key in (b"k" * 4096, b"/" * 4096, b"#" * 300, b"a#" * 500, (b"s" * 240 + b"#") * 16, b"." * 4000):
+    rows.setdefault(key, {}).setdefault("f", {})[b"q"] = b"4096"
+rows[b"/" * 4096]["f"][b"/" * 16384] = b"the longest"
+print(json.dumps({"table": "t"}))
+every, listed = [], set()
+for key, families in rows.items():
+    print(json.dumps({"key": text(key), "families": {family: {text(q): [
+        {"ts": ts, "value": value.decode("latin1") if value.isascii() else "x"} for ts in (2000, 1000)]
+        for q, value in columns.items()} for family, columns in families.items()}}))
+    for family, columns in families.items():
+        for q, value in columns.items():
+            value = value if value.isascii() else b"x"
+            every += [(key, family, q, ts) + describe(value) for ts in (2000, 1000)]
+for name, cells in ("expect", every), ("newest", [cell for cell in every if cell[3] == 2000]):
+    with open(sys.argv[2] + "/" + name, "w") as file:
+        file.write(lines(cells))
+with open(sys.argv[2] + "/names", "w", encoding="utf-8") as file:
+    for q in rows[b"qualifiers"]["f"]:
+        file.write("/".join(components(encode("qualifier", q))) + "\n")
+PYTHON
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" >"$TMP/load" 2>&1 || die "loading: $(cat "$TMP/load")"
+mount_store "$TMP/s" "$m"
+
+# ---- What is listed --------------------------------------------------------------------------
+
+check "/.versions has every cell under the name that the model gives it" \
+	diff "$TMP/expect" <(cells "$m/.versions/t")
+check "the plain tree has the newest" diff "$TMP/newest" <(cells "$m/t")
+check "each column is spelled as the model spells it" diff <(sort "$TMP/names") \
+	<(find "$m/t/qualifiers/f" -type f -printf '%P\n' | sort)
+check "and each history" diff <(sed 's/$/@/' "$TMP/names" | sort) \
+	<(find "$m/.versions/t/qualifiers/f" -type d -name '*@' -printf '%P\n' | sort)
+check_eq "no component is over 231 bytes, or 232 with the @ of a history" "" \
+	"$(find "$m/t" "$m/.versions/t" -regextype posix-extended -printf '%f\n' |
+		LC_ALL=C awk 'length($0) > 231 + /@$/')"
+check_eq "no name is listed twice in a directory" "" \
+	"$(find "$m/t/qualifiers" "$m/t/k" -printf '%p\n' | sort | uniq -d)"
+check_eq "chunk directories are directories: 0755, 1 link" "755 d 1" \
+	"$(find "$m/t/qualifiers/f" -mindepth 1 -type d -printf '%m %y %n\n' | sort -u)"
+check_eq "every file and directory has an inode of its own" "" \
+	"$(find "$m/t" -printf '%i\n' | sort | uniq -d)"
+check_eq "every one is reached name by name" ok "$(call '
+for line in open(a[1], encoding="utf-8"):
+    *above, last = line.rstrip("\n").split("/")
+    fd = enter(a[0], *above)
+    assert read(fd, last) == b"value of it"
+    assert read(enter(a[0], *above, last + "@"), "1000") == b"value of it"
+    st = os.stat(last, dir_fd=fd)
+    assert (st.st_mtime_ns, st.st_nlink, st.st_size) == (2000000, 2, 11)
+    os.close(fd)' "$m/t/qualifiers/f" "$TMP/names")"
+check_eq "the longest key and qualifier, by cd" "the longest" "$(call '
+fd = enter(a[0], *row(b"/" * 4096), "f", *names("qualifier", b"/" * 16384)[:-1])
+os.fchdir(fd)
+print(open(names("qualifier", b"/" * 16384)[-1]).read(), end="")' "$m/t" | sed 's/ok$//')"
+check "a shell gets there, too" bash -c 'cd "$0" && while read -r name; do cd "./$name" || exit; done
+	' "$m/t" < <("$python" -c "$prelude" 'print("\n".join(row(b"/" * 4096)))' "$LIB_DIR" | sed '$d')
+
+# ---- One spelling ----------------------------------------------------------------------------
+
+a229=$(repeat a 229) a230=$(repeat a 230) a231=$(repeat a 231)
+q=$m/t/qualifiers/f
+check_eq "230 bytes are one name" "value of it" "$(cat "$q/$a230")"
+check_eq "231 are two" "value of it" "$(cat "$q/$a230%/a")"
+no "a chunk that is not full" "$q/$a229%/aa"
+no "nor is its directory there" "$q/$a229%"
+no "a chunk of another name" "$q/$(repeat z 230)%"
+no "a chunk that ends a name" "$q/$a230%/%"
+no "a chunk too long" "$q/${a231}%"
+no "a chunk whose rest is not there" "$q/$a230%/zz"
+check_eq "an escape does not lie over the edge" "value of it" \
+	"$(cat "$q/$(repeat b 229)%/%2F$(repeat c 227)%/ccc")"
+no "a chunk that had room for the escape behind it" "$q/$(repeat b 227)%/%2F$(repeat c 230)"
+no "an escape where none belongs" "$q/$(repeat a 227)%41%/a"
+mkdir -p "$f"
+# A chunk of 227 to 229 bytes may have an escape or a character behind it that did not fit.
+fail_with "mkdir of a chunk that is not full" - 'Invalid argument' mkdir "$f/$(repeat a 226)%"
+fail_with "of one too long" - 'Invalid argument|too long' mkdir "$f/${a231}%"
+fail_with "of a segment's" - 'Invalid argument' mkdir "$m/t/$(repeat a 226)%"
+fail_with "of one that is misspelt" - 'Invalid argument' mkdir "$m/t/$(repeat a 227)%41%"
+fail_with "of one that is no chunk" - 'not permitted' mkdir "$f/$a230"
+fail_with "of a long name that is none" - 'not permitted' mkdir "$f/$a231"
+for length in 231 240 255; do
+	long=$(repeat a $length)
+	[ -e "$q/$long" ] || continue
+	check_eq "$length bytes also resolve unsplit" "value of it" "$(cat "$q/$long")"
+	check_eq "and are the same file" "$(stat -c %i "$q/$a230%/$(repeat a $((length - 230)))")" \
+		"$(stat -c %i "$q/$long")"
+	check_eq "not listed" "" "$(entries "$q" | grep -x "$long")"
+done
+check "231 bytes do" test -e "$q/$a231"
+check "255 as well" test -e "$q/$(repeat a 255)"
+no "but not a wrong spelling of 231" "$q/$(repeat a 228)%41"
+check_eq "a row's segment of 231 bytes, too" x \
+	"$(f=$m/t/u$(repeat a 230)/f; mkdir -p "$f" && printf x >"$f/q" && cat "$m/t/u$a229%/a/f/q")"
+fail_with "256 bytes are too many" - 'too long' stat "$q/$(repeat a 256)"
+
+# ---- Making ----------------------------------------------------------------------------------
+
+x=$(repeat x 230)
+check "mkdir of a chunk" mkdir "$f/$x%"
+check_eq "it is listed, empty" "$x% " "$(entries "$f" | grep x) $(entries "$f/$x%")"
+check "a column in it" bash -c 'printf one >"$0"' "$f/$x%/y"
+check_eq "is there" one "$(cat "$f/$x%/y")"
+check_eq "and unsplit" one "$(cat "$f/${x}y")"
+check "its history" test "$(entries "$f/$x%/y@" | wc -l)" = 1
+printf two >"$f/$x%/y"
+check_eq "has each version" "2 two" "$(entries "$f/$x%/y@" | wc -l) $(cat "$f/${x}y")"
+check "mkdir of a history in a chunk" mkdir "$f/$x%/z@"
+check "takes a cell" bash -c 'printf z >"$0"' "$f/$x%/z@/77"
+check_eq "which is its newest" "z 0.000077" "$(cat "$f/$x%/z") $(stat -c %.6Y "$f/$x%/z")"
+fail_with "mkdir in a chunk of anything else" - 'not permitted' mkdir "$f/$x%/dir"
+check "a column written unsplit" bash -c 'printf u >"$0"' "$f/${x}unsplit"
+check_eq "is the split one" u "$(cat "$f/$x%/unsplit")"
+check "mkdir -p of chunks of a key" mkdir -p "$m/t/$x%/$x%/end/f"
+check "a row there" bash -c 'printf row >"$0"' "$m/t/$x%/$x%/end/f/q"
+check_eq "has the key of all" row "$(call 'fd = enter(a[0], *row(b"x" * 460 + b"end"), "f")
+print(read(fd, "q").decode(), end=" ")' "$m/t" | sed 's/ ok//;s/ok//')"
+check "a name in a chunk directory that decodes by itself is still a chunk's" \
+	test ! -e "$m/t/end"
+fail_with "a file in a chunk of a key" - 'not permitted' cp "$TMP/load" "$m/t/$x%/file"
+check_eq "the longest key can be made" ok "$(call '
+fd = enter(a[0], *row(b"%" * 4096), "f", *names("qualifier", b"%" * 16384)[:-1], make=True)
+write(fd, names("qualifier", b"%" * 16384)[-1], b"made")
+assert read(enter(a[0], *row(b"%" * 4096), "f", *names("qualifier", b"%" * 16384)[:-1]),
+    names("qualifier", b"%" * 16384)[-1]) == b"made"' "$m/t")"
+check "a key of 4,097 bytes cannot" test ok != "$(call '
+fd = enter(a[0], *row(b"%" * 4097), "f", make=True)
+write(fd, "q", b"made")' "$m/t")"
+check_eq "nor a qualifier of 16,385" ENAMETOOLONG "$(call '
+fd = enter(a[0], *names("qualifier", b"q" * 16385)[:-1], make=True)
+write(fd, names("qualifier", b"q" * 16385)[-1], b"made")' "$f")"
+
+# ---- Renaming, removing ----------------------------------------------------------------------
+
+check "mv within a chunk directory" mv "$f/$x%/y" "$f/$x%/v"
+check_eq "moves the column" "2 two" "$(entries "$f/$x%/v@" | wc -l) $(cat "$f/$x%/v")"
+no "from its old name" "$f/$x%/y"
+check "mv of an unsplit name to a short one, as programs do with temporary names" \
+	mv "$f/${x}v" "$f/v"
+check_eq "is a rename, history and all" "2 two" "$(entries "$f/v@" | wc -l) $(cat "$f/v")"
+check "and back" mv "$f/v" "$f/${x}v"
+check_eq "so is that" "2 two" "$(entries "$f/$x%/v@" | wc -l) $(cat "$f/$x%/v")"
+printf rsync >"$TMP/$x"
+check "rsync of a name of 230 bytes, whose temporary name is longer" rsync -a "$TMP/$x" "$f/"
+check_eq "sets the column" rsync "$(cat "$f/$x")"
+check "sed -i" sed -i s/rsync/sed/ "$f/$x"
+check_eq "keeps its history" "2 sed" "$(entries "$f/$x@" | wc -l) $(cat "$f/$x")"
+vim=$(command -v vim || command -v vim.tiny) || die "there is no vim"
+check "vim" "$vim" -Nu NONE -es +%s/sed/vim/ +wq "$f/$x" </dev/null
+check_eq "too" "3 vim" "$(entries "$f/$x@" | wc -l) $(cat "$f/$x")"
+check_eq "no temporary name is left" "" "$(entries "$f" | grep xxx | grep -v '^x*%\?$')"
+fail_with "rmdir of a chunk directory with columns" - 'not empty' rmdir "$f/$x%"
+fail_with "of one with rows below" - 'not empty' rmdir "$m/t/$x%"
+fail_with "mv of a chunk directory" - . perl -e 'rename $ARGV[0], $ARGV[1] or die "$!\n"' \
+	"$m/t/$x%" "$m/t/other"
+check "rm of a column in one" rm "$f/$x%/v" "$f/$x%/z" "$f/$x%/unsplit"
+check "leaves the directory" test -d "$f/$x%"
+check "until rmdir" rmdir "$f/$x%"
+no "then it is gone" "$f/$x%"
+check "rm -r of chunks of a key" rm -r "$m/t/$x%"
+no "takes them" "$m/t/$x%"
+check "rm -r of the longest key" bash -c 'cd "$0" && rm -r %25*' "$m/t"
+check_eq "nothing of it is left" "" "$(entries "$m/t" | grep '^%25')"
+
+# ---- Copies ----------------------------------------------------------------------------------
+
+check "cp -a of long names in /.versions" cp -a "$m/.versions/t/k" "$m/.versions/u/k"
+check "gives the same cells" diff <(cells "$m/.versions/t" | grep "^b'k#") <(cells "$m/.versions/u")
+check "rsync -a" rsync -a "$m/.versions/t/k" "$m/.versions/w/"
+check "as well" diff <(cells "$m/.versions/u") <(cells "$m/.versions/w")
+check_eq "rsync again: nothing" "" "$(rsync -ai "$m/.versions/t/k" "$m/.versions/w/" | grep '^[^.]')"
+check "rm -r in /.versions" bash -c 'rm -r "$0"/*' "$m/.versions/w"
+check "tar" bash -c 'tar -C "$0" -cf - k | tar -C "$1" -xf -' "$m/.versions/t" "$m/.versions/w"
+check "as well as those" diff <(cells "$m/.versions/u") <(cells "$m/.versions/w")
+check "rm -r of everything" bash -c 'rm -r "$0"/* "$1"/*' "$m/w" "$m/u"
+check_eq "leaves nothing" "" "$(find "$m/u" "$m/w" -mindepth 1)"
+(cd "$m/t" && find . -printf '%i %p\n' | sort) >"$TMP/before"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+check "names and inodes are the same in the next mount" \
+	diff "$TMP/before" <(cd "$m/t" && find . -printf '%i %p\n' | sort)
+check "rm -r of it all" bash -c 'cd "$0" && rm -r -- *' "$m/t"
+check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1)$(cells "$m/.versions/t")"
+
+finish

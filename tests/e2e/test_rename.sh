@@ -1,0 +1,483 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Renaming columns and versions, and what programs do with it: write a temporary file, rename it.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+future=4102444800000000
+last=9223372036854775807
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
+}
+
+# column PATH TS=VALUE…: makes the column anew, of these cells.
+column() {
+	local path=$1 cell
+	shift
+	rm -f "$path"
+	mkdir -p "$path@"
+	for cell; do
+		printf %s "${cell#*=}" >"$path@/${cell%%=*}"
+	done
+}
+
+# history PATH: its cells, newest first: TS=VALUE…
+history() {
+	local ts cells=()
+	for ts in $(entries "$1@"); do
+		cells+=("$ts=$(cat "$1@/$ts")")
+	done
+	echo "${cells[*]}"
+}
+
+# is NAME PATH HISTORY
+is() {
+	check_eq "$1" "$3" "$(history "$2")"
+}
+
+# newest_is NAME PATH VALUE OLDER: the newest cell has the value and the present as its timestamp,
+# those below it are OLDER.
+newest_is() {
+	local all newest low high
+	all=$(history "$2")
+	newest=${all%% *}
+	low=$(($(date +%s) - 60))000000
+	high=$(($(date +%s) + 60))000000
+	check_eq "$1" "$3 $4" "${newest#*=} ${all#* }"
+	check "$1: it has the present as its timestamp" \
+		test "${newest%%=*}" -gt "$low" -a "${newest%%=*}" -lt "$high"
+}
+
+# gone NAME PATH: no such column, by lookup, by listing, by its history.
+gone() {
+	check_eq "$1" "no no 0" "$(stat "$2" >/dev/null 2>&1 && echo yes || echo no) $(
+		entries "${2%/*}" | grep -qxF -- "${2##*/}" && echo yes || echo no) $(
+		entries "$2@" | wc -l)"
+}
+
+prelude='
+import ctypes, errno, os, sys, tempfile
+from os import rename, replace
+libc = ctypes.CDLL(None, use_errno=True)
+NOREPLACE, EXCHANGE = 1, 2
+def renameat2(old, new, flags):
+    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
+        raise OSError(ctypes.get_errno(), "renameat2")
+def put(path, text):
+    with open(path, "w") as file: file.write(text)
+a = sys.argv[2:]
+try:
+    exec(sys.argv[1])
+    print("ok")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+'
+
+# Once: where python3 is a wrapper, that is slower than the program.
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+
+# call CODE ARGUMENT…: runs Python with the arguments as the list a; prints "ok" or errno's name.
+call() {
+	"$python" -c "$prelude" "$@" 2>&1
+}
+
+# refused NAME ERRNO FROM TO: what rename(2) says.
+refused() {
+	check_eq "$1" "$2" "$(call 'rename(*a)' "$3" "$4")"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{
+	"t":{"families":{"f":{},"g":{},"one":"maxversions=1","two":"maxversions=2","day":"maxage=1d"}},
+	"u":{"families":{"f":{},"g":{}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f" "$m/t/row/g" "$m/t/row/one" "$m/t/row/two" "$m/t/row/day" "$m/t/other/f" "$m/u/row/f"
+
+# ---- The target is not there -----------------------------------------------------------------
+
+column "$f/a" 1000=x 2000=y 3000=z
+check "mv to a new name" mv "$f/a" "$f/b"
+is "the column is renamed, history and all" "$f/b" "3000=z 2000=y 1000=x"
+gone "the old name goes" "$f/a"
+check_eq "its time is that of its newest cell" 0.003000 "$(stat -c %.6Y "$f/b")"
+check_eq "and its size" 1 "$(stat -c %s "$f/b")"
+check "mv back" mv "$f/b" "$f/a"
+is "gives what was" "$f/a" "3000=z 2000=y 1000=x"
+check "mv to a name of odd bytes" mv "$f/a" "$f/%0A ü%FF%40"
+is "it is a column as any" "$f/%0A ü%FF%40" "3000=z 2000=y 1000=x"
+check "the empty name" mv "$f/%0A ü%FF%40" "$f/%"
+is "is one, too" "$f/%" "3000=z 2000=y 1000=x"
+check "back from it" mv "$f/%" "$f/a"
+check_eq "rename onto itself changes nothing" ok "$(call 'rename(a[0], a[0])' "$f/a")"
+is "nothing at all" "$f/a" "3000=z 2000=y 1000=x"
+head -c 5000000 /dev/urandom >"$TMP/large"
+cp "$TMP/large" "$f/large"
+check "mv of a large value" mv "$f/large" "$f/larger"
+check "moves it whole" cmp "$TMP/large" "$f/larger"
+for i in {1..60}; do echo "$i" >"$f/many"; done
+before=$(history "$f/many")
+check "mv of a long history" mv "$f/many" "$f/many2"
+is "moves it all" "$f/many2" "$before"
+
+# ---- The target is there ---------------------------------------------------------------------
+
+column "$f/a" 4000=ao 5000=an
+column "$f/b" 2000=bo 3000=bn
+check "mv over a column" mv "$f/a" "$f/b"
+is "a's newest becomes b's newest, at a's timestamp where that is later; b's history stays" "$f/b" \
+	"5000=an 3000=bn 2000=bo"
+gone "column a goes, also its older version" "$f/a"
+check_eq "b's time" 0.005000 "$(stat -c %.6Y "$f/b")"
+column "$f/a" 1000=an
+column "$f/b" 3000=bn
+check "mv of an older over a newer one" mv "$f/a" "$f/b"
+newest_is "it gets a fresh timestamp" "$f/b" an 3000=bn
+gone "a goes" "$f/a"
+column "$f/a" 3000=an
+column "$f/b" 3000=bn
+check "mv of one of the same timestamp" mv "$f/a" "$f/b"
+newest_is "it gets a fresh one, too" "$f/b" an 3000=bn
+column "$f/a" 1000=an
+column "$f/b" $future=bn
+check "mv over one of the future" mv "$f/a" "$f/b"
+is "is a microsecond later" "$f/b" "$((future + 1))=an $future=bn"
+column "$f/a" $((future + 5))=an 7=ao
+check "mv of one of a later future" mv "$f/a" "$f/b"
+is "keeps its timestamp" "$f/b" "$((future + 5))=an $((future + 1))=an $future=bn"
+column "$f/a" 1000=an
+column "$f/b" $last=bn
+refused "above the last timestamp of all there is no room" EOVERFLOW "$f/a" "$f/b"
+is "then nothing changed in b" "$f/b" "$last=bn"
+is "nor in a" "$f/a" "1000=an"
+column "$f/a" $last=an
+column "$f/b" 1000=bn
+check "the last timestamp of all is later than any other" mv "$f/a" "$f/b"
+is "and kept" "$f/b" "$last=an 1000=bn"
+column "$f/a" 1000=
+column "$f/b" 500=bn
+check "mv of an empty value" mv "$f/a" "$f/b"
+is "makes an empty version" "$f/b" "1000= 500=bn"
+
+# ---- One version -----------------------------------------------------------------------------
+
+column "$f/q" 1000=x 2000=y 3000=z
+rm -f "$f/b"
+check "mv q@/TS b" mv "$f/q@/2000" "$f/b"
+is "moves that one cell" "$f/b" "2000=y"
+is "the others stay" "$f/q" "3000=z 1000=x"
+column "$f/b" 500=bn
+check "over a column" mv "$f/q@/1000" "$f/b"
+is "it becomes the newest" "$f/b" "1000=x 500=bn"
+check "over a newer one" bash -c "printf new >'$f/b@/5000' && mv '$f/q@/3000' '$f/b'"
+newest_is "it becomes the newest, too" "$f/b" z "5000=new 1000=x 500=bn"
+gone "the last cell takes its column along" "$f/q"
+column "$f/q" 1000=x 2000=y 3000=z
+check "mv of a version to another timestamp" mv "$f/q@/2000" "$f/q@/4000"
+is "sets that cell" "$f/q" "4000=y 3000=z 1000=x"
+check "to one that is there" mv "$f/q@/4000" "$f/q@/3000"
+is "replaces it" "$f/q" "3000=y 1000=x"
+check_eq "with RENAME_NOREPLACE it does not" EEXIST \
+	"$(call 'renameat2(*a, NOREPLACE)' "$f/q@/1000" "$f/q@/3000")"
+check_eq "but to a free one it does" ok \
+	"$(call 'renameat2(*a, NOREPLACE)' "$f/q@/1000" "$f/q@/2000")"
+is "nothing else changed" "$f/q" "3000=y 2000=x"
+check "mv of an older version to its own column" mv "$f/q@/2000" "$f/q"
+newest_is "makes it the newest again" "$f/q" x "3000=y"
+refused "a version to another column's history" EXDEV "$f/q@/3000" "$f/b@/3000"
+check "mv copies it" mv "$f/q@/3000" "$f/b@/7"
+check_eq "the cell is there" y "$(cat "$f/b@/7")"
+check "and not here" test ! -e "$f/q@/3000"
+refused "a version that is missing" ENOENT "$f/q@/77" "$f/b"
+
+# ---- RENAME_NOREPLACE, RENAME_EXCHANGE -------------------------------------------------------
+
+column "$f/a" 1000=a
+column "$f/b" 2000=b
+mv -n "$f/a" "$f/b" 2>/dev/null
+is "mv -n keeps the target" "$f/b" "2000=b"
+is "and the source" "$f/a" "1000=a"
+check "mv -n to a new name" mv -n "$f/a" "$f/n"
+is "moves" "$f/n" "1000=a"
+gone "it all" "$f/a"
+check_eq "RENAME_NOREPLACE over a column" EEXIST "$(call 'renameat2(*a, NOREPLACE)' "$f/n" "$f/b")"
+check_eq "to a new name" ok "$(call 'renameat2(*a, NOREPLACE)' "$f/n" "$f/a")"
+check_eq "RENAME_EXCHANGE" EINVAL "$(call 'renameat2(*a, EXCHANGE)' "$f/a" "$f/b")"
+is "changes nothing in a" "$f/a" "1000=a"
+is "nor in b" "$f/b" "2000=b"
+check_eq "of 8 racers to one name one wins, and the others keep theirs" "1 7" "$(call '
+d = a[0]
+for i in range(8): put(d + "/racer%d" % i, str(i))
+r, w = os.pipe()
+pids = []
+for i in range(8):
+    pid = os.fork()
+    if pid == 0:
+        os.close(w)
+        os.read(r, 1)
+        try: renameat2(d + "/racer%d" % i, d + "/goal", NOREPLACE)
+        except OSError as error: os._exit(error.errno)
+        os._exit(0)
+    pids.append(pid)
+os.close(w)
+won = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+print(won.count(0), won.count(errno.EEXIST), end=" ")
+assert open(d + "/goal").read() == str(won.index(0))
+assert len([name for name in os.listdir(d) if name.startswith("racer")]) == 7
+' "$f" | sed 's/ ok$//')"
+
+# ---- What is refused -------------------------------------------------------------------------
+
+column "$f/a" 1000=ao 2000=an
+refused "to another family" EXDEV "$f/a" "$m/t/row/g/a"
+refused "to another row" EXDEV "$f/a" "$m/t/other/f/a"
+refused "to another table" EXDEV "$f/a" "$m/u/row/f/a"
+refused "a version to another column's in /.versions" EXDEV "$m/.versions/t/row/f/a@/1000" \
+	"$m/.versions/t/row/f/b@/1000"
+refused "a row" EXDEV "$m/t/row" "$m/t/row2"
+refused "a family" EXDEV "$f" "$m/t/other/f2"
+refused "a family to another row" EXDEV "$f" "$m/t/other/one"
+refused "a history" EXDEV "$f/a@" "$f/z@"
+refused "a table" EPERM "$m/t" "$m/t2"
+refused "a table in /.versions" EPERM "$m/.versions/t" "$m/.versions/t2"
+refused "what is not there" ENOENT "$f/none" "$f/b"
+refused "from a name that is no name" ENOENT "$f/%41" "$f/b"
+refused "to a name that is no name" EINVAL "$f/a" "$f/%41"
+refused "to a name with a bad escape" EINVAL "$f/a" "$f/x%zz"
+refused "onto a directory" EISDIR "$f/a" "$f/a@"
+check "to a history's name it fails" test ok != "$(call 'rename(*a)' "$f/a" "$f/fresh@")"
+for file in .rowfs/errors .rowfs/schema.json .rowfs/version t/.delimiter t/.families/f/gc \
+	t/.families/f/type; do
+	refused "$file" EPERM "$m/$file" "$m/${file%/*}/renamed"
+	check "$file is still there" test -e "$m/$file"
+done
+check "a family's control directory stays" bash -c "! mv '$m/t/.families/g' '$m/t/.families/h' &&
+	test -d '$m/t/.families/g' -a ! -e '$m/t/.families/h'"
+refused "the control directory" EPERM "$m/.rowfs" "$m/rowfs"
+check_eq "a column over a control file" "EPERM" "$(call 'rename(*a)' "$f/a" "$m/t/.delimiter" |
+	sed s/EXDEV/EPERM/)"
+refused "over a control file of its own directory" EPERM "$m/.rowfs/version" "$m/.rowfs/errors"
+is "nothing of this changed a" "$f/a" "2000=an 1000=ao"
+check_eq "nor the delimiter" "#" "$(head -c 1 "$m/t/.delimiter")"
+
+# ---- Across directories: mv copies -----------------------------------------------------------
+
+column "$m/t/row/g/b" 5000=bn 4000=bo
+check "mv to another family" mv "$f/a" "$m/t/row/g/b"
+is "copies the newest cell with its timestamp and starts a new history" "$m/t/row/g/b" "2000=an"
+gone "and removes the column" "$f/a"
+column "$m/t/p/f/x" 2>/dev/null
+mkdir -p "$m/t/p/f" "$m/t/p/k/g"
+column "$m/t/p/f/x" 1000=xo 2000=xn
+column "$m/t/p/k/g/y" 3000=y
+check "mv of a prefix" mv "$m/t/p" "$m/t/p2"
+is "copies its rows" "$m/t/p2/f/x" "2000=xn"
+is "and those below" "$m/t/p2/k/g/y" "3000=y"
+check "and is gone" test ! -e "$m/t/p"
+mkdir -p "$m/.versions/t/v/f"
+column "$m/t/v/f/x" 1000=xo 2000=xn
+check "mv of a row in /.versions" mv "$m/.versions/t/v" "$m/.versions/t/v2"
+is "copies every cell" "$m/t/v2/f/x" "2000=xn 1000=xo"
+check "mv of a history" mv "$m/.versions/t/v2/f/x@" "$m/.versions/t/v2/f/z@"
+is "as well" "$m/t/v2/f/z" "2000=xn 1000=xo"
+gone "and removes it" "$m/t/v2/f/x"
+
+# ---- Policies --------------------------------------------------------------------------------
+
+# Of a family with maxversions=1 a second version hides the first, where policies are in force.
+policies() {
+	local o=$m/t/row/one w=$m/t/row/two d=$m/t/row/day
+	check "of a column of which a policy hides the older cells, mv of the newest" \
+		mv "$o/q@/$(entries "$o/q@")" "$o/r"
+	gone "does not bring the older back" "$o/q"
+	check_eq "and moves it" "second 1" "$(cat "$o/r") $(entries "$o/r@" | wc -l)"
+	printf first >"$o/q"
+	printf second >"$o/q"
+	check "mv of the whole column" mv "$o/q" "$o/s"
+	rm "$o/s@/$(entries "$o/s@")"
+	gone "does not bring it back, neither" "$o/s"
+	column "$w/b" 1000=bo 2000=bn
+	column "$w/a" 3000=a
+	check "mv over a column with as many versions as it may have" mv "$w/a" "$w/b"
+	is "hides the oldest" "$w/b" "3000=a 2000=bn"
+	printf x >"$d/q"
+	check "mv of a version to a time at which its policy hides it" \
+		mv "$d/q@/$(entries "$d/q@")" "$d/q@/1000"
+	gone "shows nothing" "$d/q"
+}
+printf first >"$m/t/row/one/q"
+printf second >"$m/t/row/one/q"
+if [ "$(entries "$m/t/row/one/q@" | wc -l)" = 1 ]; then
+	policies
+fi
+
+# ---- Open files ------------------------------------------------------------------------------
+
+column "$f/a" 1000=one
+column "$f/b" 2000=two
+exec 3<"$f/a" 4<"$f/b"
+mv "$f/a" "$f/b"
+check_eq "who reads has what was, of both" "one two" "$(cat <&3) $(cat <&4)"
+exec 3<&- 4<&-
+column "$f/b" 2000=two
+exec 3>"$f/b"
+/bin/printf three >&3
+column "$f/a" 3000=one
+mv "$f/a" "$f/b"
+check_eq "an uncommitted write of the target is not seen" one "$(cat "$f/b")"
+exec 3>&-
+check_eq "nor does its close harm what is there" "3000=one 2000=two" \
+	"$(history "$f/b" | grep -o '3000=.*')"
+column "$f/a" 1000=old
+exec 3>"$f/a"
+/bin/printf new >&3
+rm -f "$f/b"
+mv "$f/a" "$f/b"
+is "an uncommitted write of the source is not moved yet" "$f/b" "1000=old"
+exec 3>&-
+newest_is "but goes where its column went" "$f/b" new "1000=old"
+gone "and does not bring the old name back" "$f/a"
+
+# replaced NAME BEFORE CODE: Python writes to a temporary file t, renames it to a[0] and so on; it
+# makes one version on top of BEFORE, and no other name.
+replaced() {
+	local names before=$2
+	rm -f "$f/b"
+	[ -z "$before" ] || column "$f/b" "$before"
+	names=$(entries "$f" | grep -vxF b | sort)
+	check_eq "$1" ok "$(call "$3" "$f/b" "$f")"
+	check_eq "$1: the value" new "$(cat "$f/b")"
+	check_eq "$1: one version" $((1 + ${#before} / 6)) "$(entries "$f/b@" | wc -l)"
+	check_eq "$1: no other name" "$names" "$(entries "$f" | grep -vxF b | sort)"
+}
+for before in "" 1000=x; do
+	over=${before:+, over a column}
+	replaced "write, close, rename$over" "$before" '
+t = tempfile.NamedTemporaryFile("w", dir=a[1], delete=False)
+t.write("new")
+t.close()
+replace(t.name, a[0])'
+	replaced "write, flush, rename, close$over" "$before" '
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("new")
+    t.flush()
+    replace(t.name, a[0])'
+	replaced "rename, write, close$over" "$before" '
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    replace(t.name, a[0])
+    t.write("new")'
+	replaced "write, fsync, rename, close$over" "$before" '
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("new")
+    t.flush()
+    os.fsync(t.fileno())
+    replace(t.name, a[0])'
+	replaced "write, fsync, rename, write, close$over" "$before" '
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("n")
+    t.flush()
+    os.fsync(t.fileno())
+    replace(t.name, a[0])
+    t.write("ew")'
+	replaced "write, rename, fsync, write, close$over" "$before" '
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("n")
+    t.flush()
+    replace(t.name, a[0])
+    os.fsync(t.fileno())
+    t.write("ew")'
+	replaced "write, rename twice, close$over" "$before" '
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("new")
+    t.flush()
+    rename(t.name, t.name + "2")
+    rename(t.name + "2", a[0])'
+	replaced "os.open, write, stamp, rename, close$over" "$before" '
+fd = os.open(a[1] + "/.b.1234", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+os.write(fd, b"new")
+os.utime(fd, (5000, 5000))
+os.rename(a[1] + "/.b.1234", a[0])
+os.close(fd)'
+	check_eq "$over: the stamp is the version's" 5000.000000 "$(stat -c %.6Y "$f/b")"
+done
+column "$f/b" 1000=old
+check_eq "before its close a renamed write is seen by no other process" "old new" "$(call '
+import subprocess
+with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("new")
+    t.flush()
+    replace(t.name, a[0])
+    print(subprocess.check_output(["cat", a[0]]).decode(), end=" ")
+print(open(a[0]).read(), end=" ")' "$f/b" "$f" | sed 's/ ok$//')"
+check_eq "a temporary file that is removed leaves nothing" ok "$(call '
+before = os.listdir(a[0])
+with tempfile.NamedTemporaryFile("w", dir=a[0]) as t:
+    t.write("x")
+    t.flush()
+    assert os.path.exists(t.name)
+with tempfile.TemporaryFile("w+", dir=a[0]) as t:
+    t.write("unnamed")
+    t.seek(0)
+    assert t.read() == "unnamed"
+assert os.listdir(a[0]) == before' "$f")"
+before=$(history "$f/b")
+call 'with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
+    t.write("half")
+    t.flush()
+    replace(t.name, a[0])
+    os.kill(os.getpid(), 9)' "$f/b" "$f" >/dev/null 2>&1
+is "who is killed after the rename and before the close has committed nothing" "$f/b" "$before"
+
+# ---- Nothing stale ---------------------------------------------------------------------------
+
+column "$f/a" 1000=aaaa
+column "$f/b" 500=b
+exec 3<"$f/b@"
+stat "$f/a" "$f/b" "$f/a@/1000" "$f/b@/500" >/dev/null
+cat "$f/a" "$f/b" >/dev/null
+mv "$f/a" "$f/b"
+check_eq "size and time are new at once" "4 0.001000" "$(stat -c '%s %.6Y' "$f/b")"
+check_eq "so is the value" aaaa "$(cat "$f/b")"
+check_eq "and each version" "aaaa b" "$(cat "$f/b@/1000") $(cat "$f/b@/500")"
+fail_with "the old name is not found" - 'No such file' stat "$f/a"
+fail_with "nor its version" - 'No such file' stat "$f/a@/1000"
+exec 3<&-
+printf y >"$f/a"
+check_eq "a new column of the old name is its own" "y aaaa" "$(cat "$f/a") $(cat "$f/b")"
+
+# Each value is one digit 5,000 times, written beside the column and renamed over it.
+perl -e 'for $i (0 .. 149) {
+	open my $file, ">", "$ARGV[0]/.race.tmp" or die; print $file $i % 10 x 5000; close $file or die;
+	rename "$ARGV[0]/.race.tmp", "$ARGV[0]/race" or die "$!\n" }' "$f" 2>"$TMP/race" &
+writer=$!
+track_pid "$writer"
+seen=$(perl -e '
+	($path, $writer) = @ARGV;
+	while (kill 0, $writer) {
+		if (open my $file, "<", $path) {
+			local $/; my $value = <$file>; $there = 1; $reads++;
+			$bad++ unless $value =~ /^(\d)\1{4999}$/;
+		} else { $missing++ if $there }
+		last if $reads > 100000;
+		open my $stat, "<", "/proc/$writer/stat" or last;
+		last if <$stat> =~ /\) Z /;
+	}
+	print $reads > 20 ? "many" : $reads, " ", $bad + 0, " ", $missing + 0' "$f/race" "$writer")
+wait "$writer"
+check_eq "the writer met no error" "" "$(cat "$TMP/race")"
+check_eq "readers met it, saw only whole values, and always one" "many 0 0" "$seen"
+check_eq "each rename made one version" 150 "$(entries "$f/race@" | wc -l)"
+
+# ---- After a remount -------------------------------------------------------------------------
+
+(cd "$m/.versions" && find . -type f -exec md5sum {} + | sort -k 2) >"$TMP/before"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+check "the next mount has the same cells" \
+	diff "$TMP/before" <(cd "$m/.versions" && find . -type f -exec md5sum {} + | sort -k 2)
+
+finish
