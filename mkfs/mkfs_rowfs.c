@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mkfs.rowfs: makes a store, whole or not at all. */
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "program.h"
@@ -8,13 +9,16 @@
 /* A thousand tables of a hundred families each fit well. */
 #define MKFS_SCHEMA_MAX (64u << 20)
 
+/* Long options only; letters are those of program_option. */
+enum mkfs_option { MKFS_SCHEMA = 256, MKFS_FORCE };
+
 static const struct program program = {
 	.name = (char[]){"mkfs.rowfs"},
 	.help = "Usage: mkfs.rowfs [--schema FILE] [--force] STORE\n"
 		"\n"
-		"Makes a store: a directory that rowfs mounts. STORE must not exist, or be an "
-		"empty\n"
-		"directory.\n"
+		"Makes a store: a directory that rowfs mounts, of mode 0700. STORE must not "
+		"exist, or\n"
+		"be an empty directory.\n"
 		"\n"
 		"  --schema FILE  makes the tables and families that FILE describes, in JSON:\n"
 		"                   {\"version\": 1, \"tables\": {\"vehicles\": {\"delimiter\": "
@@ -53,24 +57,39 @@ static int mkfs_schema(const char *path, struct wcs_schema **schema)
 	return exit_code;
 }
 
+static void mkfs_block_signals(sigset_t *before)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, before);
+}
+
 static int mkfs_create(const char *path, const char *schema_path, bool force)
 {
 	struct wcs_schema *schema = NULL;
 	struct wcs_fault fault = {0};
 	int exit_code = PROGRAM_OK;
+	sigset_t before;
 
 	if (schema_path)
 		exit_code = mkfs_schema(schema_path, &schema);
+	/* What is half made would stay beside its place; it takes a moment only. */
+	mkfs_block_signals(&before);
 	if (exit_code == PROGRAM_OK && wcs_store_create(path, schema, force, &fault))
 		exit_code = program_fail(&program, "%s", fault.text);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	wcs_schema_free(schema);
 	return exit_code;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"schema", required_argument, NULL, 's'},
-						{"force", no_argument, NULL, 'f'},
+	static const struct option options[] = {{"schema", required_argument, NULL, MKFS_SCHEMA},
+						{"force", no_argument, NULL, MKFS_FORCE},
 						PROGRAM_OPTIONS,
 						{NULL, 0, NULL, 0}};
 	const char *schema_path = NULL;
@@ -79,10 +98,10 @@ int main(int argc, char **argv)
 
 	if (argc > 0)
 		argv[0] = program.name;
-	while ((option = getopt_long(argc, argv, "s:fhV", options, NULL)) != -1) {
-		if (option == 's')
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == MKFS_SCHEMA)
 			schema_path = optarg;
-		else if (option == 'f')
+		else if (option == MKFS_FORCE)
 			force = true;
 		else
 			return program_option(&program, option);

@@ -44,6 +44,7 @@ tests() {
 	need check pkg-config --exists check
 	need rsync command -v rsync
 	need procps command -v ps
+	need python3 command -v python3
 }
 
 lint() {

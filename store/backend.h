@@ -60,7 +60,9 @@ struct wcs_backend {
 	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
 		       struct wcs_key_info *info);
 
-	/* The engine copies of range and filter what it needs beyond the call. */
+	/* range and filter are not NULL, and not such that nothing can be in them; the filter's
+	 * families are sorted and distinct. The engine copies of both what it needs beyond the
+	 * call. */
 	int (*scan_open)(void *db, uint32_t table, const struct wcs_range *range,
 			 const struct wcs_filter *filter, struct wcs_scan **scan);
 	int (*scan_next)(struct wcs_scan *scan, struct wcs_cell *cell);
@@ -88,6 +90,10 @@ extern const struct wcs_backend wcs_backend_leveldb;
 int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 			   const struct wcs_options *options, struct wcs_store **store,
 			   struct wcs_fault *fault);
+
+/* Logs a warning where the value that a mutation made is over WCS_VALUE_WARN; an engine says so of
+ * the largest, since it alone knows what an append comes to. */
+void wcs_warn_value(const struct wcs_options *options, const char *family, uint64_t size);
 
 /* Fills a fault, printf-like; fault may be NULL. Returns error, so that callers can return it. */
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)

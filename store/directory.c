@@ -25,8 +25,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define DIRECTORY_MARKER_MAX 4096 /* bytes */
-#define DIRECTORY_NAME_MAX   120  /* bytes of a path in a fault */
+#define DIRECTORY_MARKER_MAX 4096	   /* bytes */
+#define DIRECTORY_NAME_MAX   120	   /* bytes of a path in a fault */
+#define DIRECTORY_TITLE	     "rowfs store" /* first line of the marker */
 
 struct directory {
 	char *path;
@@ -73,6 +74,14 @@ const char *directory_path(const struct directory *directory)
 	return directory->path;
 }
 
+bool directory_is(const struct directory *directory, int parent, const char *name)
+{
+	struct stat st;
+
+	return fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == directory->dev && st.st_ino == directory->ino;
+}
+
 int directory_space(const struct directory *directory, struct wcs_space *space)
 {
 	struct statvfs found;
@@ -84,11 +93,35 @@ int directory_space(const struct directory *directory, struct wcs_space *space)
 	return 0;
 }
 
-bool directory_has_marker(int fd)
+/* Reads the marker as text. An errno in errno, and -1, where it cannot be. */
+static int directory_load_marker(int fd, char *text, size_t room)
+{
+	int file = openat(fd, DIRECTORY_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t got;
+
+	if (file < 0)
+		return -1;
+	got = read(file, text, room - 1);
+	close(file);
+	if (got >= 0)
+		text[got] = '\0';
+	return got < 0 ? -1 : 0;
+}
+
+static bool directory_has_file(int fd)
 {
 	struct stat st;
 
 	return fstatat(fd, DIRECTORY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A file of that name alone is no marker: other programs' directories may have one. */
+bool directory_has_marker(int fd)
+{
+	char text[sizeof(DIRECTORY_TITLE "\n")];
+
+	return directory_has_file(fd) && directory_load_marker(fd, text, sizeof(text)) == 0 &&
+	       strcmp(text, DIRECTORY_TITLE "\n") == 0;
 }
 
 /* ---- Opening and locking ----------------------------------------------------------------- */
@@ -119,11 +152,18 @@ static int directory_find(const char *path, struct directory *directory, struct 
 				     directory_name(path));
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
 		return directory_fail(fault, path, "cannot be opened");
-	if (!directory_has_marker(directory->fd))
+	if (!directory_has_file(directory->fd))
 		return wcs_fault_set(fault, -ENOENT,
 				     "%s: not a rowfs store: it has no file " DIRECTORY_MARKER
 				     "; mkfs.rowfs makes a store",
 				     directory_name(path));
+	/* Before LOCK is made there: it may be another program's. */
+	if (!directory_has_marker(directory->fd))
+		return wcs_fault_set(
+			fault, -EIO,
+			"%s/" DIRECTORY_MARKER
+			": damaged, or not a store's; put it back from a copy of the store",
+			directory_name(directory->path));
 	directory->dev = st.st_dev;
 	directory->ino = st.st_ino;
 	return 0;
@@ -260,7 +300,7 @@ static int64_t directory_number(const char *text)
 /* Changes text. -EINVAL: it is not of the form; *format is 0 until the format is known. */
 static int directory_parse(char *text, int64_t *format, struct directory_marker *marker)
 {
-	char *line = directory_line(&text, "rowfs store");
+	char *line = directory_line(&text, DIRECTORY_TITLE);
 
 	if (line == NULL || *line != '\0')
 		return -EINVAL;
@@ -279,21 +319,6 @@ static int directory_parse(char *text, int64_t *format, struct directory_marker 
 	return *text == '\0' ? 0 : -EINVAL;
 }
 
-static int directory_load_marker(const struct directory *directory, char *text, size_t room)
-{
-	int fd = openat(directory->fd, DIRECTORY_MARKER,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t got;
-
-	if (fd < 0)
-		return -1;
-	got = read(fd, text, room - 1);
-	close(fd);
-	if (got >= 0)
-		text[got] = '\0';
-	return got < 0 ? -1 : 0;
-}
-
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
 			  struct wcs_fault *fault)
 {
@@ -303,7 +328,7 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 	int64_t format = 0;
 	int rc;
 
-	if (directory_load_marker(directory, text, sizeof(text)) != 0)
+	if (directory_load_marker(directory->fd, text, sizeof(text)) != 0)
 		return directory_fail(fault, directory->path, DIRECTORY_MARKER " cannot be read");
 	rc = directory_parse(text, &format, &found);
 	if (format > DIRECTORY_FORMAT)
@@ -338,7 +363,7 @@ int directory_fill(int fd, const struct directory_marker *marker)
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	char text[256];
 	int len = snprintf(text, sizeof(text),
-			   "rowfs store\nformat %d\nengine %s\ncreated %" PRId64 "\n",
+			   DIRECTORY_TITLE "\nformat %d\nengine %s\ncreated %" PRId64 "\n",
 			   DIRECTORY_FORMAT, marker->engine, marker->created);
 	int file = openat(fd, DIRECTORY_MARKER, flags, 0600);
 	int rc;

@@ -7,6 +7,7 @@
 
 #define DIRECTORY_MARKER     "ROWFS"
 #define DIRECTORY_LOCK	     "LOCK"
+#define DIRECTORY_DATA	     "data" /* what an engine may make in it */
 #define DIRECTORY_FORMAT     1
 #define DIRECTORY_ENGINE_MAX 32 /* bytes of an engine's name, with its NUL */
 
@@ -30,9 +31,12 @@ int directory_space(const struct directory *directory, struct wcs_space *space);
 
 /* Makes marker and lock file in the empty directory that fd is open on. An errno of store.h. */
 int directory_fill(int fd, const struct directory_marker *marker);
-/* Is there a store's marker in the directory that fd is open on? */
+/* Does the directory that fd is open on have a marker whose first line says that it is a store? */
 bool directory_has_marker(int fd);
-/* Makes all files and directories in and with the one of that name durable, mode 0700 or 0600. */
+/* Is this name in parent the directory that is open? */
+bool directory_is(const struct directory *directory, int parent, const char *name);
+/* Gives the directory of that name and all in it the modes 0700 and 0600, and makes them durable.
+ */
 int directory_sync(int parent, const char *name);
 /* Removes the directory of that name with all in it; what is on another device stays. */
 int directory_remove(int parent, const char *name);

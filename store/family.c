@@ -34,6 +34,8 @@ struct table_family *family_new(const struct wcs_family *family)
 	if (made == NULL)
 		return NULL;
 	made->family = *family;
+	if (family->type == WCS_TYPE_NONE)
+		made->family.type = WCS_BYTES;
 	made->family.gc = strdup(family->gc != NULL ? family->gc : "never");
 	atomic_init(&made->writes, 0);
 	if (made->family.gc != NULL)
@@ -135,7 +137,7 @@ void wcs_family_clear(struct wcs_family *family)
 	family->gc = NULL;
 }
 
-static void family_warn_count(const struct wcs_table *table)
+void family_warn_count(const struct wcs_table *table)
 {
 	if (table->family_count > WCS_FAMILIES_WARN)
 		store_log(table->store, WCS_LOG_WARNING,

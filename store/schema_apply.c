@@ -76,25 +76,36 @@ static int schema_fail_family(struct wcs_fault *fault, int rc, const char *table
 	return wcs_fault_set(fault, rc, "table %.50s, family %.64s: %s", table, family, why);
 }
 
-/* A checked copy of a family with its policy in canonical spelling, for wcs_family_clear. */
+/* A checked copy of a family, for wcs_family_clear: its policy in canonical spelling, or open. */
 static int schema_check_family(const char *table, const struct wcs_family *family,
 			       struct wcs_family *checked, struct wcs_fault *fault)
 {
 	struct wcs_fault inner = {.line = 0};
-	char *gc;
-	int rc;
+	char *gc = NULL;
+	int rc = 0;
 
 	if (!wcs_family_name_valid(family->name))
 		return schema_fail_family(fault, -EINVAL, table, family->name,
 					  "not a name of a family");
-	if (wcs_type_name(family->type) == NULL)
+	if (family->type != WCS_TYPE_NONE && wcs_type_name(family->type) == NULL)
 		return schema_fail_family(fault, -EINVAL, table, family->name, "no such type");
-	rc = wcs_gc_canonical(family->gc != NULL ? family->gc : "never", &gc, &inner);
+	if (family->gc != NULL)
+		rc = wcs_gc_canonical(family->gc, &gc, &inner);
 	if (rc != 0)
 		return schema_fail_family(fault, rc, table, family->name, inner.text);
 	*checked = *family;
 	checked->gc = gc;
 	return 0;
+}
+
+/* Of a family that is to be made: what is open becomes the default. */
+static int schema_close_family(struct wcs_family *family)
+{
+	if (family->type == WCS_TYPE_NONE)
+		family->type = WCS_BYTES;
+	if (family->gc == NULL)
+		family->gc = strdup("never");
+	return family->gc != NULL ? 0 : -ENOMEM;
 }
 
 static int schema_make_table(struct wcs_store *store, const struct wcs_table_schema *wanted,
@@ -103,6 +114,8 @@ static int schema_make_table(struct wcs_store *store, const struct wcs_table_sch
 	struct wcs_table_schema checked = *wanted;
 	int rc = 0;
 
+	if (checked.delimiter == 0)
+		checked.delimiter = WCS_DELIMITER_DEFAULT;
 	checked.family_count = 0;
 	checked.families = calloc(wanted->family_count + 1, sizeof(*checked.families));
 	if (checked.families == NULL)
@@ -110,6 +123,8 @@ static int schema_make_table(struct wcs_store *store, const struct wcs_table_sch
 	for (size_t i = 0; rc == 0 && i < wanted->family_count; i++) {
 		rc = schema_check_family(wanted->name, &wanted->families[i], &checked.families[i],
 					 fault);
+		if (rc == 0 && schema_close_family(&checked.families[i]) != 0)
+			rc = wcs_fault_set(fault, -ENOMEM, "table %s: no memory", wanted->name);
 		checked.family_count += rc == 0;
 	}
 	if (rc == 0) {
@@ -132,15 +147,17 @@ static int schema_apply_family(struct wcs_table *table, const struct wcs_family 
 			       struct wcs_fault *fault)
 {
 	const char *name = wcs_table_name(table);
-	struct wcs_family checked;
+	struct wcs_family checked = {.gc = NULL};
 	int rc = schema_check_family(name, wanted, &checked, fault);
 
 	if (rc != 0)
 		return rc;
 	rc = family_make(table, &checked);
 	if (rc == -EEXIST) {
-		rc = wcs_family_set_type(table, checked.name, checked.type);
-		if (rc == 0)
+		rc = 0;
+		if (checked.type != WCS_TYPE_NONE)
+			rc = wcs_family_set_type(table, checked.name, checked.type);
+		if (rc == 0 && checked.gc != NULL)
 			rc = wcs_family_set_gc(table, checked.name, checked.gc, fault);
 	}
 	if (rc == -ENOTEMPTY)
@@ -155,8 +172,10 @@ static int schema_apply_family(struct wcs_table *table, const struct wcs_family 
 static int schema_apply_table(struct wcs_table *table, const struct wcs_table_schema *wanted,
 			      struct wcs_fault *fault)
 {
-	int rc = wcs_table_set_delimiter(table, wanted->delimiter);
+	int rc = 0;
 
+	if (wanted->delimiter != 0)
+		rc = wcs_table_set_delimiter(table, wanted->delimiter);
 	if (rc == -ENOTEMPTY)
 		return wcs_fault_set(fault, rc,
 				     "table %s: its delimiter cannot change while it has rows",
@@ -169,6 +188,20 @@ static int schema_apply_table(struct wcs_table *table, const struct wcs_table_sc
 	return rc;
 }
 
+/* -ENOENT, -EEXIST: others removed or made the table meanwhile. */
+static int schema_apply_once(struct wcs_store *store, const struct wcs_table_schema *wanted,
+			     struct wcs_fault *fault)
+{
+	struct wcs_table *table;
+	int rc = wcs_table_open(store, wanted->name, &table);
+
+	if (rc == -ENOENT)
+		return schema_make_table(store, wanted, fault);
+	rc = schema_apply_table(table, wanted, fault);
+	wcs_table_close(table);
+	return rc;
+}
+
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault)
 {
@@ -176,21 +209,16 @@ int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 
 	for (size_t i = 0; rc == 0 && i < schema->table_count; i++) {
 		const struct wcs_table_schema *wanted = &schema->tables[i];
-		struct wcs_table *table;
 
 		if (!wcs_table_name_valid(wanted->name))
 			return wcs_fault_set(fault, -EINVAL, "table %.50s: not a name of a table",
 					     wanted->name);
-		if (!table_delimiter_valid(wanted->delimiter))
+		if (wanted->delimiter != 0 && !table_delimiter_valid(wanted->delimiter))
 			return wcs_fault_set(fault, -EINVAL,
 					     "table %s: not a byte that can delimit", wanted->name);
-		rc = wcs_table_open(store, wanted->name, &table);
-		if (rc == -ENOENT) {
-			rc = schema_make_table(store, wanted, fault);
-			continue;
-		}
-		rc = schema_apply_table(table, wanted, fault);
-		wcs_table_close(table);
+		rc = schema_apply_once(store, wanted, fault);
+		if (rc == -EEXIST || rc == -ENOENT)
+			rc = schema_apply_once(store, wanted, fault);
 	}
 	return rc;
 }

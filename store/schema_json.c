@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Schemas as JSON. What is read is checked whole before anything is given out, and what is written
- * has every default spelled out and is sorted, so that equal schemas are equal bytes.
+ * is sorted, so that equal schemas are equal bytes. A member that is left out stays open, both
+ * ways.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,7 +64,6 @@ static int schema_json_type(const struct schema_json *in, const struct wcs_json_
 	return 0;
 }
 
-/* Replaces *gc, which the family owns. */
 static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at *at,
 			  const json_t *json, char **gc)
 {
@@ -82,7 +82,6 @@ static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at
 		wcs_json_locate(in->text, in->len, at, in->fault);
 		return error;
 	}
-	free(*gc);
 	*gc = canonical;
 	return 0;
 }
@@ -97,9 +96,7 @@ static int schema_json_family(const struct schema_json *in, const struct wcs_jso
 	if (!wcs_family_name_valid(at->name))
 		return schema_json_fault(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
 	strcpy(family->name, at->name);
-	family->gc = strdup("never");
-	if (!family->gc)
-		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
+	family->type = WCS_TYPE_NONE;
 	if (json_is_string(json))
 		return schema_json_gc(in, at, json, &family->gc);
 	if (!json_is_object(json))
@@ -176,7 +173,6 @@ static int schema_json_table(const struct schema_json *in, const struct wcs_json
 		return schema_json_fault(
 			in, at, "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first");
 	strcpy(table->name, at->name);
-	table->delimiter = WCS_DELIMITER_DEFAULT;
 	if (!json_is_object(json))
 		return schema_json_fault(in, at, "must be an object");
 	json_object_foreach(json, name, member)
@@ -294,7 +290,7 @@ static json_t *schema_json_of_families(const struct wcs_table_schema *table)
 
 	for (size_t i = 0; families && i < table->family_count; i++) {
 		const struct wcs_family *family = &table->families[i];
-		json_t *json = json_pack("{s:s, s:s}", "gc", family->gc, "type",
+		json_t *json = json_pack("{s:s*, s:s*}", "gc", family->gc, "type",
 					 wcs_type_name(family->type));
 
 		if (json_object_set_new(families, family->name, json)) {
@@ -311,8 +307,8 @@ static json_t *schema_json_of_tables(const struct wcs_schema *schema)
 
 	for (size_t i = 0; tables && i < schema->table_count; i++) {
 		const struct wcs_table_schema *table = &schema->tables[i];
-		const char delimiter = (char)table->delimiter;
-		json_t *json = json_pack("{s:s%, s:o}", "delimiter", &delimiter, (size_t)1,
+		const char delimiter[] = {(char)table->delimiter, '\0'};
+		json_t *json = json_pack("{s:s*, s:o}", "delimiter", *delimiter ? delimiter : NULL,
 					 "families", schema_json_of_families(table));
 
 		if (json_object_set_new(tables, table->name, json)) {

@@ -11,6 +11,7 @@
 #include "table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,14 +261,16 @@ static void store_count_writes(struct wcs_table *table, const struct wcs_mutatio
 	}
 }
 
-static void store_warn_values(const struct wcs_table *table, const struct wcs_mutation *mutation)
+void wcs_warn_value(const struct wcs_options *options, const char *family, uint64_t size)
 {
-	for (size_t i = 0; i < mutation->write_count; i++)
-		if (mutation->writes[i].value.len > WCS_VALUE_WARN)
-			store_log(table->store, WCS_LOG_WARNING,
-				  "table %s, family %s: a value of %zu bytes; more than %u is slow",
-				  table->name, mutation->writes[i].family,
-				  mutation->writes[i].value.len, WCS_VALUE_WARN);
+	char text[192];
+
+	if (size <= WCS_VALUE_WARN)
+		return;
+	snprintf(text, sizeof(text),
+		 "family %.64s: a value of %" PRIu64 " bytes; more than %u is slow", family, size,
+		 WCS_VALUE_WARN);
+	options->log(options->log_ctx, WCS_LOG_WARNING, text);
 }
 
 int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
@@ -292,7 +295,6 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 	table_leave(table);
 	if (rc != 0)
 		return rc;
-	store_warn_values(table, mutation);
 	if (ts != NULL)
 		*ts = made;
 	return 0;

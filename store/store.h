@@ -77,7 +77,8 @@ enum wcs_log_level { WCS_LOG_ERROR = 0, WCS_LOG_WARNING = 1, WCS_LOG_INFO = 2, W
 
 /* How a store is opened. All zero is the default. */
 struct wcs_options {
-	/* Called with one line without newline, from any thread; no key or value below DEBUG. */
+	/* Called with one line without newline, from any thread; no key or value below DEBUG. It
+	 * and now are called with locks held, so they must not call the store. */
 	void (*log)(void *ctx, enum wcs_log_level level, const char *text);
 	void *log_ctx;
 	/* The present in microseconds since 1970; NULL: the system's clock. Any thread. */
@@ -89,8 +90,10 @@ struct wcs_options {
 
 /*
  * Makes an empty store at path, which must not exist or be an empty directory; with schema (may
- * be NULL) its tables. Appears whole or not at all. force: what is there may also be a store that
- * nobody uses, which is replaced. -EEXIST: path is something else or not empty. fault says why.
+ * be NULL) its tables. Appears whole or not at all, as a directory of the caller's with mode 0700,
+ * also in place of an empty one. force: what is there may also be a store that
+ * nobody uses and that holds nothing else, which is replaced. -EEXIST: path is something else or
+ * not empty. fault says why.
  */
 struct wcs_schema;
 int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
@@ -98,7 +101,8 @@ int wcs_store_create(const char *path, const struct wcs_schema *schema, bool for
 
 /*
  * Opens the store at path. -ENOENT: there is no store; -EBUSY: in use, fault names the pid where
- * it is known; -EPROTO: a newer format. fault is filled whenever the call fails. After a fork
+ * it is known; -EPROTO: a newer format; -EINVAL: an engine that this program does not have; -EIO:
+ * damaged or unreadable. fault is filled whenever the call fails. After a fork
  * only the process that opened it may use the store.
  */
 int wcs_store_open(const char *path, const struct wcs_options *options, struct wcs_store **store,
@@ -125,18 +129,28 @@ const char *wcs_store_engine(const struct wcs_store *store);
 
 /* ---- Schema ------------------------------------------------------------------------------ */
 
-/* What a family's cells are. The numbers are on disk. */
-enum wcs_type { WCS_BYTES = 0, WCS_INTSUM = 1, WCS_INTMIN = 2, WCS_INTMAX = 3, WCS_INTHLL = 4 };
+/* What a family's cells are. The numbers are on disk; WCS_TYPE_NONE is not: it is a type that a
+ * schema leaves open. */
+enum wcs_type {
+	WCS_TYPE_NONE = -1,
+	WCS_BYTES = 0,
+	WCS_INTSUM = 1,
+	WCS_INTMIN = 2,
+	WCS_INTMAX = 3,
+	WCS_INTHLL = 4
+};
 
+/* In a schema that comes from JSON or from a caller a type, policy or delimiter may be left open:
+ * what is there keeps its own, and what is made gets the default. From a store they are all set. */
 struct wcs_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
-	enum wcs_type type;
-	char *gc; /* its policy in canonical spelling, "never" if it has none */
+	enum wcs_type type; /* default: WCS_BYTES */
+	char *gc; /* its policy in canonical spelling; "never", the default: none; NULL: open */
 };
 
 struct wcs_table_schema {
 	char name[WCS_TABLE_NAME_MAX + 1];
-	unsigned char delimiter; /* an ASCII byte */
+	unsigned char delimiter; /* an ASCII byte, by default '#'; 0: open */
 	int64_t created;	 /* microseconds since 1970; 0: not known (a schema from JSON) */
 	size_t family_count;
 	struct wcs_family *families; /* sorted by name */
@@ -149,14 +163,16 @@ struct wcs_schema {
 
 /*
  * Reads a schema from JSON text: {"version":1,"tables":{T:{"delimiter":D,"families":{F:{"gc":P,
- * "type":Y}}}}}; all but the names may be left out, F:P is short for a policy alone. A repeated
- * or unknown member is an error. -EINVAL: fault has the line and names the member.
+ * "type":Y}}}}}; all but the names may be left out (and is open then), F:P is short for a policy
+ * alone. A repeated or unknown member is an error. -EINVAL: fault has the line and names the
+ * member.
  */
 int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 		     struct wcs_fault *fault);
 
 /* The schema as JSON that wcs_schema_parse takes, indented, ending in a newline; sorted, so the
- * same schema gives the same bytes. The caller frees it. NULL: no memory. */
+ * same schema gives the same bytes; what is open is left out. The caller frees it. NULL: no
+ * memory. */
 char *wcs_schema_format(const struct wcs_schema *schema);
 
 void wcs_schema_free(struct wcs_schema *schema);
@@ -165,9 +181,10 @@ void wcs_schema_free(struct wcs_schema *schema);
 int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
 
 /*
- * Adds the tables and families that are missing, sets the policies that differ; removes nothing.
- * A type or delimiter that differs from the store's is -ENOTEMPTY where there are cells. What
- * comes before the first failure stays applied; fault names the table and family.
+ * Adds the tables and families that are missing, sets what differs of the rest; removes nothing,
+ * and leaves what the schema leaves open. A type or delimiter that differs from the store's is
+ * -ENOTEMPTY where there are cells. What comes before the first failure stays applied; fault names
+ * the table and family. -EBUSY: a family whose type should change is being written.
  */
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault);
@@ -309,14 +326,14 @@ struct wcs_cell {
 /*
  * A scan gives cells in order: rows and qualifiers by unsigned bytes ascending, families by name,
  * cells of a column newest first. All cells of one row come from one moment. It holds resources
- * of the engine: close it soon, and resume by key.
+ * of the engine: close it soon, and resume by key. range and filter must not be NULL.
  */
 struct wcs_scan;
 int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
 /* 1: *cell is the next one; 0: the end; or an error. */
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
-/* Like wcs_value_read, of the cell that wcs_scan_next gave last. */
+/* Like wcs_value_read, of the cell that wcs_scan_next gave last. -EINVAL: it gave none. */
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void wcs_scan_close(struct wcs_scan *scan);
 
@@ -442,8 +459,8 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_range *range);
 struct wcs_line;
 enum wcs_line_kind { WCS_LINE_ROW, WCS_LINE_TABLE, WCS_LINE_SCHEMA };
 
-/* Parses one line (len bytes without its newline). -EINVAL: fault has the reason. Families are
- * not looked up here. */
+/* Parses one line (len bytes without its newline). -EINVAL, -ENAMETOOLONG, -EFBIG, -ENOMEM: fault
+ * has the reason. Families are not looked up here. */
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 enum wcs_line_kind wcs_line_kind(const struct wcs_line *line);

@@ -3,7 +3,8 @@
  * Makes a store: whole in a temporary directory beside its place, then renamed into it.
  *
  * So whatever fails leaves the place as it was and nothing beside it. A store that is replaced is
- * locked from before the new one is built until the old one is gone.
+ * locked from before the new one is built until the old one is gone. Nothing is removed but the
+ * directory that was built here, and a store that was locked and holds nothing foreign.
  */
 #include "directory.h"
 #include "table.h"
@@ -24,8 +25,10 @@ struct store_create {
 	char *path;	  /* where the store goes: absolute, without links */
 	const char *name; /* its last part */
 	int parent;	  /* the directory around it */
-	char *temporary;  /* PATH.XXXXXX */
+	char *temporary;  /* beside it: a short name, since that of the place may be the longest */
 	const char *temporary_name;
+	dev_t dev; /* of the directory that was built there */
+	ino_t ino;
 	struct directory *old; /* the store that is replaced, locked */
 	enum store_create_place place;
 };
@@ -92,23 +95,42 @@ static int store_create_resolve(struct store_create *create, const char *path,
 	return 0;
 }
 
-/* 1: empty; 0: not. */
-static int store_create_is_empty(int fd)
+enum store_create_holds { STORE_CREATE_NOTHING, STORE_CREATE_OWN, STORE_CREATE_FOREIGN };
+
+static enum store_create_holds store_create_weigh(const char *name)
+{
+	static const char *const own[] = {DIRECTORY_MARKER, DIRECTORY_LOCK, DIRECTORY_DATA};
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return STORE_CREATE_NOTHING;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strcmp(name, own[i]) == 0)
+			return STORE_CREATE_OWN;
+	return STORE_CREATE_FOREIGN;
+}
+
+/* What the directory holds. What cannot be read counts as foreign. */
+static enum store_create_holds store_create_holds(int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	enum store_create_holds holds = STORE_CREATE_NOTHING;
 	struct dirent *entry;
-	int others = 0;
 
 	if (dir == NULL) {
 		if (copy >= 0)
 			close(copy);
-		return 0;
+		return STORE_CREATE_FOREIGN;
 	}
-	while ((entry = readdir(dir)) != NULL)
-		others += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	while ((errno = 0, entry = readdir(dir)) != NULL) {
+		enum store_create_holds weight = store_create_weigh(entry->d_name);
+
+		holds = weight > holds ? weight : holds;
+	}
+	if (errno != 0)
+		holds = STORE_CREATE_FOREIGN;
 	closedir(dir);
-	return others == 0;
+	return holds;
 }
 
 /* What is at the path now? -EEXIST: what must not be touched. */
@@ -117,8 +139,8 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	const char *name = directory_name(create->path);
 	int fd = openat(create->parent, create->name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	enum store_create_holds holds;
 	bool store;
-	bool empty;
 
 	create->place = STORE_CREATE_MISSING;
 	if (fd < 0 && errno == ENOENT)
@@ -128,7 +150,7 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	if (fd < 0)
 		return store_create_fail(fault, errno, create->path, "cannot be opened");
 	store = directory_has_marker(fd);
-	empty = !store && store_create_is_empty(fd);
+	holds = store_create_holds(fd);
 	close(fd);
 	create->place = store ? STORE_CREATE_STORE : STORE_CREATE_EMPTY;
 	if (store && !force)
@@ -136,7 +158,11 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 				     "%s: there is a rowfs store already; it is replaced only by "
 				     "force",
 				     name);
-	if (!store && !empty)
+	if (store && holds == STORE_CREATE_FOREIGN)
+		return wcs_fault_set(fault, -EEXIST,
+				     "%s: a rowfs store that holds other files too; move them away",
+				     name);
+	if (!store && holds != STORE_CREATE_NOTHING)
 		return wcs_fault_set(fault, -EEXIST,
 				     "%s: a directory that is neither empty nor a rowfs store",
 				     name);
@@ -200,6 +226,23 @@ static int store_create_build(const struct store_create *create, const struct wc
 	return rc;
 }
 
+/* Somebody may have renamed the locked store away, and something else into its place: that must
+ * not be what is removed. */
+static int store_create_confirm(const struct store_create *create, struct wcs_fault *fault)
+{
+	if (create->place != STORE_CREATE_STORE ||
+	    directory_is(create->old, create->parent, create->temporary_name))
+		return 0;
+	if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
+		      RENAME_EXCHANGE) == 0)
+		return wcs_fault_set(fault, -EEXIST,
+				     "%s: something else appeared there meanwhile; nothing was "
+				     "changed",
+				     directory_name(create->path));
+	return store_create_fail(fault, errno, create->temporary,
+				 "what was at the store's place is here now, and cannot go back");
+}
+
 /* Puts the built directory into its place; a store that was there is at the temporary name then. */
 static int store_create_rename(const struct store_create *create, struct wcs_fault *fault)
 {
@@ -209,7 +252,7 @@ static int store_create_rename(const struct store_create *create, struct wcs_fau
 
 	if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
 		      flags) == 0)
-		return 0;
+		return store_create_confirm(create, fault);
 	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
 		return wcs_fault_set(fault, -EEXIST,
 				     "%s: something else appeared there meanwhile; nothing was "
@@ -240,23 +283,48 @@ static int store_create_finish(const struct store_create *create, struct wcs_fau
 	return rc;
 }
 
+/* Removes what was built, and nothing else that others may have moved there. */
+static void store_create_abandon(const struct store_create *create)
+{
+	struct stat st;
+
+	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_dev == create->dev && st.st_ino == create->ino)
+		directory_remove(create->parent, create->temporary_name);
+}
+
+static int store_create_make_temporary(struct store_create *create)
+{
+	struct stat st;
+
+	if (asprintf(&create->temporary, "%.*s.rowfs-XXXXXX", (int)(create->name - create->path),
+		     create->path) < 0) {
+		create->temporary = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	if (mkdtemp(create->temporary) == NULL)
+		return -1;
+	create->temporary_name = strrchr(create->temporary, '/') + 1;
+	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return -1;
+	create->dev = st.st_dev;
+	create->ino = st.st_ino;
+	return 0;
+}
+
 static int store_create_run(struct store_create *create, const struct wcs_schema *schema,
 			    struct wcs_fault *fault)
 {
 	int rc;
 
-	if (asprintf(&create->temporary, "%s.XXXXXX", create->path) < 0) {
-		create->temporary = NULL;
-		return store_create_fail(fault, ENOMEM, create->path, "cannot be made");
-	}
-	if (mkdtemp(create->temporary) == NULL)
+	if (store_create_make_temporary(create) != 0)
 		return store_create_fail(fault, errno, create->path, "cannot be made");
-	create->temporary_name = strrchr(create->temporary, '/') + 1;
 	rc = store_create_build(create, schema, fault);
 	if (rc == 0)
 		rc = store_create_rename(create, fault);
 	if (rc != 0) {
-		directory_remove(create->parent, create->temporary_name);
+		store_create_abandon(create);
 		return rc;
 	}
 	return store_create_finish(create, fault);

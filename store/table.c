@@ -224,8 +224,10 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 		rc = -EMFILE;
 	else
 		rc = store->backend->table_put(store->db, &table->id, &described);
-	if (rc == 0)
+	if (rc == 0) {
+		family_warn_count(table); /* before others can have it */
 		table_insert(store, at, table);
+	}
 	pthread_mutex_unlock(&store->admin);
 	if (rc != 0)
 		table_free(table);

@@ -96,8 +96,11 @@ void table_unlock(struct wcs_table *table);
 
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
+/* What is open of it becomes the default. */
 struct table_family *family_new(const struct wcs_family *family);
 void family_free(struct table_family *family);
+/* Logs a warning where there are more than WCS_FAMILIES_WARN. The caller holds gate or admin. */
+void family_warn_count(const struct wcs_table *table);
 /* Where the family is, or would be, among the table's; the caller holds gate or admin. */
 bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *at);
 

@@ -4,7 +4,10 @@
  *
  * Whether a family is empty is found by a scan, which may be long, so it runs without the gate.
  * The family's counter of writes is read before the scan and again with the gate held: where it
- * is the same, no mutation that the scan may have missed was in between.
+ * is the same, no mutation that the scan may have missed was in between. An engine makes durable
+ * what was written before it takes a description, and that may be long too: so it is told to
+ * before, and little is left to do with the gate held. It comes before the counter is read, since
+ * a wait behind the scan would let a mutation in nearly every time.
  */
 #include "table.h"
 
@@ -107,11 +110,14 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 		return rc;
 	rc = -EBUSY;
 	for (int tries = 0; rc == -EBUSY && tries < TABLE_CHANGE_TRIES; tries++) {
-		uint_fast64_t before = table_change_writes(table, watched);
-		int empty = edit->needs_empty ? table_check_empty(table, watched) : 0;
+		uint_fast64_t before;
+		int ready = table->store->backend->sync(table->store->db);
 
-		if (empty != 0) {
-			rc = empty;
+		before = table_change_writes(table, watched);
+		if (ready == 0 && edit->needs_empty)
+			ready = table_check_empty(table, watched);
+		if (ready != 0) {
+			rc = ready;
 			break;
 		}
 		pthread_rwlock_wrlock(&table->gate);

@@ -22,13 +22,15 @@ int ldb_admin_load(void *engine,
 
 	ldb_key_description(&first, 0);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !err && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+	for (; !err && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
 		size_t len;
 		const char *data = leveldb_iter_key(iter, &len);
 		uint32_t id;
 
-		if (!ldb_key_description_decode(data, len, &id))
+		if (!ldb_key_description_decode(data, len, &id)) {
+			err = ldb_db_damaged(db, "the key of a table");
 			break;
+		}
 		data = leveldb_iter_value(iter, &len);
 		err = ldb_record_table_decode(data, len, &schema);
 		if (err == -EIO)

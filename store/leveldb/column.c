@@ -157,6 +157,10 @@ static int column_store(struct column *column, const struct wcs_write *write, in
 	leveldb_writebatch_put(m->batch, (const char *)m->key.data, m->key.len,
 			       (const char *)m->record, len);
 	m->changes = true;
+	if (source->size > m->largest) {
+		m->largest = source->size;
+		m->largest_family = write->family;
+	}
 	if (write->order >= m->last_order) {
 		m->last_order = write->order;
 		m->last_ts = ts;
@@ -244,9 +248,11 @@ static int column_modify(struct column *column, const struct wcs_write *write)
 {
 	bool append = write->kind == WCS_WRITE_APPEND;
 	bool replaces = append && write->replaces != WCS_TS_NONE;
+	bool given;
 	int64_t ts = 0;
 	int err = column_look(column);
-	bool given = replaces && column->found && column->ts == write->replaces;
+
+	given = replaces && column->found && column->ts == write->replaces;
 	if (!err)
 		err = append ? column_append(column, write) : column_increment(column, write);
 	if (!err && given)
@@ -257,9 +263,11 @@ static int column_modify(struct column *column, const struct wcs_write *write)
 		err = column_remove(column, write);
 	if (!err)
 		err = column_store(column, write, ts, given, &column->newest);
+	if (err)
+		return err;
 	column->found = true;
 	column->ts = ts;
-	return err;
+	return 0;
 }
 
 int ldb_column_write(struct ldb_mutate *m, const struct wcs_write *writes, size_t count)

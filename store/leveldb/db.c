@@ -146,21 +146,11 @@ int ldb_db_sync_logs(struct ldb *db)
 	return db_fail(db, err == -ENOSPC ? err : -EIO, strerror(-err));
 }
 
+/* Nothing is written: LevelDB keeps no acknowledged write in the process, and on a full disk a
+ * write would fail and close the store to writing though all was safe. */
 int ldb_db_sync(void *engine)
 {
-	struct ldb *db = engine;
-	leveldb_writebatch_t *batch;
-	struct ldb_id_key key;
-	int err = ldb_db_sync_logs(db);
-
-	if (err)
-		return err;
-	batch = leveldb_writebatch_create();
-	ldb_key_synced(&key);
-	ldb_db_batch_put(batch, &key, NULL, 0);
-	err = ldb_db_write(db, batch, true);
-	leveldb_writebatch_destroy(batch);
-	return err;
+	return ldb_db_sync_logs(engine);
 }
 
 int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,

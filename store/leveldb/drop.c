@@ -6,8 +6,11 @@
  *   and what is deleted.
  * - A drop that one batch does not finish has a record of what is left, which every batch replaces
  *   and the last one deletes. What the drop passed is not in it, so rows written there
- *   afterwards stay, also when a crash lets the next open finish the drop. These batches are
- *   synced: a power cut must not keep a later one and lose an earlier one.
+ *   afterwards stay, also when a crash lets the next open finish the drop.
+ * - Behind each of these batches the logs are synced, once the row locks are free: a power cut
+ *   must not keep a later batch, or the end of the drop, and lose an earlier one. A mutation that
+ *   comes into that window is lost with the batch before it or is not yet promised either, except
+ *   with the option sync; there the batch is a synced write itself.
  * - A drop that fails gives up what is left: were it finished later, it would take what was
  *   written meanwhile.
  */
@@ -24,6 +27,7 @@ struct drop {
 	struct ldb *db;
 	uint64_t id;
 	bool recorded; /* there is a record */
+	bool unsynced; /* the batch put last must be synced before the next */
 	bool garbage;
 	uint32_t table;
 	struct wcs_slice start; /* in start_bytes */
@@ -138,13 +142,21 @@ static int drop_batch(struct drop *drop)
 	if (unread)
 		err = unread;
 	if (!err && (drop->cells > 0 || drop->recorded)) {
-		bool sync = more || drop->recorded || drop->db->options->sync;
-
+		drop->unsynced = more || drop->recorded;
 		drop_put_record(drop, more);
-		err = ldb_db_write(drop->db, drop->batch, sync);
+		err = ldb_db_write(drop->db, drop->batch, drop->db->options->sync);
 		drop->recorded = more;
 	}
 	leveldb_writebatch_clear(drop->batch);
+	return err ? err : more;
+}
+
+/* Passes on what the batch said, unless it cannot be made durable. */
+static int drop_sync(struct drop *drop, int more)
+{
+	int err = more >= 0 && drop->unsynced ? ldb_db_sync_logs(drop->db) : 0;
+
+	drop->unsynced = false;
 	return err ? err : more;
 }
 
@@ -169,6 +181,7 @@ static int drop_run(struct drop *drop)
 		drop_lock(drop->db);
 		more = drop_batch(drop);
 		drop_unlock(drop->db);
+		more = drop_sync(drop, more);
 	} while (more > 0);
 	if (more < 0)
 		drop_give_up(drop);
@@ -240,14 +253,16 @@ int ldb_drop_resume(struct ldb *db)
 
 	ldb_key_drop(&first, 0);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !err && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+	for (; !err && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
 		struct ldb_drop what;
 		size_t len;
 		const char *data = leveldb_iter_key(iter, &len);
 		uint64_t id;
 
-		if (!ldb_key_drop_decode(data, len, &id))
+		if (!ldb_key_drop_decode(data, len, &id)) {
+			err = ldb_db_damaged(db, "the key of a drop");
 			break;
+		}
 		data = leveldb_iter_value(iter, &len);
 		if (ldb_record_drop_decode(data, len, &what))
 			err = ldb_db_damaged(db, "the record of a drop");

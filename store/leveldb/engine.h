@@ -2,8 +2,8 @@
 /*
  * The inside of the LevelDB engine: an open database and what its files share.
  *
- * Order of locks: a row lock, then one of the others; no other lock is taken while one of those
- * is held.
+ * Order of locks: a row lock, then ids_lock or admin_lock, then write_lock. The lock of reclaim
+ * stands for itself: no other is taken under it, and it is taken with none of these held.
  */
 #ifndef WCS_LEVELDB_ENGINE_H
 #define WCS_LEVELDB_ENGINE_H
@@ -18,14 +18,23 @@
 #define LDB_STRIPES	256u
 #define LDB_BATCH_BYTES (1u << 20) /* about how much one batch of chunks writes */
 
+#define LDB_HOLDS 64u /* buckets of held values */
+
 /*
- * A reader of what chunks can hold: chunks that were garbage before it came may go, and none
- * that became garbage later.
+ * Who looks cells up that can have chunks: chunks that were garbage before it came may go, and
+ * none that became garbage later.
  */
 struct ldb_ticket {
 	uint64_t number;
 	struct ldb_ticket *prev;
 	struct ldb_ticket *next;
+};
+
+/* An open value: its chunks stay. */
+struct ldb_hold {
+	uint64_t id;
+	bool awaited; /* its chunks are garbage that the thread left for later */
+	struct ldb_hold *next;
 };
 
 struct ldb_reclaim {
@@ -34,9 +43,12 @@ struct ldb_reclaim {
 	/* under lock */
 	struct ldb_ticket readers; /* head of a ring, oldest first */
 	uint64_t next_ticket;
+	struct ldb_hold *holds[LDB_HOLDS]; /* by id; one for each open value */
 	bool wanted;
 	bool waiting; /* the thread, for readers to go */
 	bool stop;
+	/* the thread's own */
+	bool told; /* of a bad record, once */
 	/* set at open */
 	pthread_t thread;
 };
@@ -122,6 +134,18 @@ static inline bool ldb_iter_within(leveldb_iterator_t *iter, const struct ldb_ke
 	return ldb_key_starts(key, len, prefix);
 }
 
+/* Is it at a key of the key space that key is of? Such a key need not be a good one. */
+static inline bool ldb_iter_in_space(leveldb_iterator_t *iter, const struct ldb_id_key *key)
+{
+	const unsigned char *data;
+	size_t len;
+
+	if (!leveldb_iter_valid(iter))
+		return false;
+	data = ldb_iter_key(iter, &len);
+	return ldb_key_same_space(data, len, key);
+}
+
 /* The cell under the iterator. */
 static inline int ldb_iter_cell(leveldb_iterator_t *iter, struct ldb_cell *cell)
 {
@@ -136,11 +160,14 @@ int ldb_reclaim_start(struct ldb *db);
 void ldb_reclaim_stop(struct ldb *db);
 /* Garbage was committed. */
 void ldb_reclaim_wake(struct ldb *db);
-/* Enter before looking a cell up, leave when its chunks are not read any more. */
+/* Enter before looking a cell up, leave when its chunks are not read any more. A ticket keeps all
+ * garbage that comes after it, so it is for a moment, or for a scan. */
 void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket);
 void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket);
-/* to takes the place of a ticket that its owner gives up. */
-void ldb_reclaim_move(struct ldb *db, const struct ldb_ticket *from, struct ldb_ticket *to);
+/* Gives the ticket up and holds the chunks of one value that was found with it instead. */
+void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold *hold,
+		      uint64_t id);
+void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
 
 /* ---- admin.c, read.c, scan.c, list.c, mutate.c, move.c, drop.c: operations of backend.h ---- */
 int ldb_admin_load(void *db,

@@ -6,7 +6,7 @@
  *   'c' table(4) esc(row) 00 01  family 00  esc(qualifier) 00 01  INT64_MAX-ts(8)    a cell
  *   'g' value-id(8)                        garbage or intent of a chunked value
  *   'v' value-id(8) index(4)               one chunk
- *   'm' 't' table(4)  'm' 'i'  'm' 'v'  'm' 's'    table; next table; next value id; sync mark
+ *   'm' 't' table(4)  'm' 'i'  'm' 'v'     table; next table; next value id
  *   'x' drop-id(8)                         an unfinished drop
  *
  * esc writes byte 00 as 00 FF. Below the terminator 00 01 is then only the end of the store's
@@ -29,7 +29,6 @@ enum {
 	KEY_META_TABLE = 't',
 	KEY_META_NEXT_TABLE = 'i',
 	KEY_META_NEXT_VALUE = 'v',
-	KEY_META_SYNCED = 's',
 	KEY_ESCAPE = 0xFF,
 	KEY_END = 0x01,
 };
@@ -266,16 +265,18 @@ void ldb_key_next_value(struct ldb_id_key *key)
 	key_meta(key, KEY_META_NEXT_VALUE);
 }
 
-void ldb_key_synced(struct ldb_id_key *key)
-{
-	key_meta(key, KEY_META_SYNCED);
-}
-
 void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
 {
 	key->data[0] = KEY_DROP;
 	ldb_put64(key->data + 1, id);
 	key->len = 9;
+}
+
+bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key)
+{
+	size_t head = key->data[0] == KEY_META ? 2 : 1;
+
+	return len >= head && memcmp(data, key->data, head) == 0;
 }
 
 static bool key_id_decode(unsigned char space, const unsigned char *data, size_t len, uint64_t *id)
@@ -294,17 +295,6 @@ bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id)
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id)
 {
 	return key_id_decode(KEY_DROP, data, len, id);
-}
-
-bool ldb_key_chunk_decode(const void *key, size_t len, uint64_t *id, uint32_t *index)
-{
-	const unsigned char *data = key;
-
-	if (len != 13 || data[0] != KEY_CHUNK)
-		return false;
-	*id = ldb_get64(data + 1);
-	*index = ldb_get32(data + 9);
-	return true;
 }
 
 bool ldb_key_description_decode(const void *key, size_t len, uint32_t *table)

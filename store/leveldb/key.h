@@ -84,12 +84,13 @@ void ldb_key_chunk(struct ldb_id_key *key, uint64_t id, uint32_t index);
 void ldb_key_description(struct ldb_id_key *key, uint32_t table);
 void ldb_key_next_table(struct ldb_id_key *key);
 void ldb_key_next_value(struct ldb_id_key *key);
-void ldb_key_synced(struct ldb_id_key *key);
 void ldb_key_drop(struct ldb_id_key *key, uint64_t id);
+
+/* Does data start as the keys of key's key space do? It may be no good key of it. */
+bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key);
 
 /* True where data is exactly such a key. */
 bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id);
-bool ldb_key_chunk_decode(const void *data, size_t len, uint64_t *id, uint32_t *index);
 bool ldb_key_description_decode(const void *data, size_t len, uint32_t *table);
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id);
 

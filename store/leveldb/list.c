@@ -13,13 +13,21 @@
  *   that is not one of `last`, with a byte below the delimiter next in S'; it is there if
  *   its tail is. The shortest comes first; else S'.
  *
+ * Such a Z cannot be longer than what S' has in common with the first row K behind all that start
+ * with P·S': a tail of Z lies there, all keys from S' up to it start with P·Z, and K is one of
+ * them. So one seek to K mostly tells that there is none.
+ *
  * A segment found in its tail has no row between P·S and the tail: R was the first row from a
  * place on that is not behind P·S. So the listing goes on behind the tail at once, and the common
- * case is one seek a child. The iterator is one view and lives as long as the listing.
+ * case is one seek a child. The iterator is one view and lives as long as the listing. It passes
+ * over a block that it cannot read and tells only when asked, so it is asked before each segment
+ * is given: a gap must not pass for the next child.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "engine.h"
 
@@ -54,6 +62,7 @@ struct list {
 	struct ldb_key target;
 	unsigned char last[LIST_SEGMENT_MAX];
 	unsigned char segment[2 * LIST_SEGMENT_MAX]; /* of the row found */
+	unsigned char behind[2 * LIST_SEGMENT_MAX];  /* of the row behind all that start with it */
 };
 
 int ldb_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
@@ -118,6 +127,17 @@ static void list_target_past_tail(struct list *list, const unsigned char *segmen
 
 	list_target(list, segment, len);
 	ldb_key_row_prefix(&list->target, (struct wcs_slice){&past, 1});
+}
+
+/* … or the first key behind all rows that start with P·segment. */
+static void list_target_past_all(struct list *list, const unsigned char *segment, size_t len)
+{
+	struct ldb_key *target = &list->target;
+
+	list_target(list, segment, len);
+	while (target->data[target->len - 1] == 0xFF) /* a cell's key starts with none */
+		target->len--;
+	ldb_key_past(target);
 }
 
 /* Goes forward to target: in a few steps where that did for the children before. */
@@ -194,34 +214,60 @@ static size_t list_common(const struct list *list)
 	return common;
 }
 
-/* Looks for a segment that comes before the one found though its rows come behind: *len is its
- * length, 0 or more; segment_len: there is none. Moves the iterator if it looks at all. */
-static int list_find_before(struct list *list, size_t *len)
+/* Of a segment that comes before the one found though its rows come behind: how long it can be at
+ * most. Negative: there is none, or an error of the iterator's, which list_give asks for. */
+static ssize_t list_longest_before(struct list *list)
+{
+	const struct wcs_slice found = {list->segment, list->segment_len};
+	struct ldb_key_parts parts;
+	const unsigned char *key;
+	ssize_t common = 0;
+	size_t len;
+
+	list_target_past_all(list, found.data, found.len);
+	ldb_iter_seek(list->iter, &list->target);
+	list->placed = false;
+	if (!ldb_iter_within(list->iter, &list->prefix))
+		return -1;
+	key = ldb_iter_key(list->iter, &len);
+	if (ldb_key_split(key, len, &parts))
+		return -1; /* it is met again, and told, when the listing comes there */
+	len = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
+			       list->behind);
+	while ((size_t)common < found.len && (size_t)common < len &&
+	       list->behind[common] == list->segment[common])
+		common++;
+	return common;
+}
+
+/* Looks for a segment that comes before the one found though its rows come behind. Returns its
+ * length; segment_len: there is none. Moves the iterator if it looks at all. */
+static size_t list_find_before(struct list *list)
 {
 	size_t shortest = list->started ? list_common(list) + 1 : 0;
+	ssize_t longest = SSIZE_MAX;
 
 	for (size_t z = shortest; z < list->segment_len; z++) {
 		if (list->segment[z] >= list->delimiter)
 			continue;
+		if (longest == SSIZE_MAX)
+			longest = list_longest_before(list);
+		if (longest < 0 || z > (size_t)longest)
+			break;
 		list_target(list, list->segment, z);
 		ldb_key_row_prefix(&list->target, (struct wcs_slice){&list->delimiter, 1});
 		ldb_iter_seek(list->iter, &list->target);
-		list->placed = false;
-		if (ldb_iter_within(list->iter, &list->target)) {
-			*len = z;
-			return 0;
-		}
+		if (ldb_iter_within(list->iter, &list->target))
+			return z;
 	}
-	*len = list->segment_len;
-	return list->placed ? 0 : ldb_db_iter_error(list->db, list->iter);
+	return list->segment_len;
 }
 
 static int list_give(struct list *list, struct wcs_slice *segment)
 {
-	size_t len;
-	int err;
+	size_t len = list_find_before(list);
+	int err = ldb_db_iter_error(list->db, list->iter);
 
-	err = list_find_before(list, &len);
 	if (err)
 		return err;
 	list->from = list->bare || len < list->segment_len ? LIST_ROW : LIST_TAIL;

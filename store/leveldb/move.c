@@ -5,9 +5,11 @@
  * - A value is neither read nor written again: its record is, under another key and with another
  *   etag. A chunked value keeps its id, so whoever reads its chunks goes on; it becomes garbage
  *   only where its cell goes without a successor.
- * - The batch may reach the medium while an older log, which holds the chunks or the end of their
- *   intent, loses its end in a power cut. So the logs are synced before a chunked value of this
- *   session moves; opening a store has made durable what it found.
+ * - So one id can stand under two keys, one after the other, and a power cut that loses the end of
+ *   an older log and keeps a newer one must never mix the two. Before a chunked value moves the
+ *   logs are synced, for they may hold its chunks or the end of their intent; the batch itself is
+ *   a synced write, before the row's lock is free. Otherwise the first key could come back beside
+ *   what was done to the second one: garbage on record for chunks that a cell leads to.
  * - No key is put and deleted in one batch: a cell that keeps its key does not move.
  */
 #include <errno.h>
@@ -114,8 +116,7 @@ static void move_put(struct move *move, int64_t ts)
 		len = ldb_record_inline(m->record, etag, value);
 	} else {
 		len = ldb_record_chunked(m->record, etag, cell->size, cell->id);
-		if (cell->id >= m->db->first_id)
-			m->unsynced = true;
+		m->unsynced = true;
 	}
 	m->key.len = move->to_end;
 	ldb_key_ts(&m->key, ts);
@@ -272,6 +273,7 @@ static int move_kind(struct move *move)
 static int move_apply(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
+	bool chunked;
 	int err, unread;
 
 	m->iter = ldb_db_iterate(m->db);
@@ -280,11 +282,12 @@ static int move_apply(struct move *move)
 	leveldb_iter_destroy(m->iter);
 	if (unread)
 		err = unread;
+	chunked = m->unsynced;
 	if (!err)
 		err = ldb_mutate_sync(m);
 	if (err || !m->changes)
 		return err;
-	return ldb_db_write(m->db, m->batch, m->db->options->sync);
+	return ldb_db_write(m->db, m->batch, chunked || m->db->options->sync);
 }
 
 int ldb_move_cells(void *engine, uint32_t table, struct wcs_slice row, const struct wcs_move *asked,

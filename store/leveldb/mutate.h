@@ -20,14 +20,16 @@ struct ldb_mutate {
 	const struct wcs_mutation *mutation; /* NULL: a move */
 	leveldb_writebatch_t *batch;
 	leveldb_iterator_t *iter; /* a view taken under the row's lock */
-	bool row_empty;
-	bool changes;	     /* the batch holds something */
-	bool garbage;	     /* some of it makes garbage */
-	bool unsynced;	     /* chunks were streamed since the logs were synced */
-	size_t batch_chunks; /* bytes of chunks in the batch, those still to come included */
-	int64_t now;	     /* -1: not asked yet */
-	size_t last_order;   /* of the writes put so far, which was added last; its timestamp */
+	bool row_empty;		  /* it was looked, and there is none */
+	bool changes;		  /* the batch holds something */
+	bool garbage;		  /* some of it makes garbage */
+	bool unsynced;		  /* chunks were streamed since the logs were synced */
+	size_t batch_chunks;	  /* bytes of chunks in the batch, those still to come included */
+	int64_t now;		  /* -1: not asked yet */
+	size_t last_order; /* of the writes put so far, which was added last; its timestamp */
 	int64_t last_ts;
+	uint64_t largest; /* of the values made: its size and family */
+	const char *largest_family;
 	struct ldb_made *made;
 	size_t made_count, made_room;
 	size_t prepared, prepared_used;		/* the first of made: streamed before the lock */

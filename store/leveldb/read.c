@@ -2,7 +2,7 @@
 /*
  * Point reads: one cell, one value, what a key leads to. Each is one seek or one get, a key two.
  *
- * An open value holds a ticket from before its cell was looked up, so its chunks stay (see
+ * A value is looked up under a ticket and then held, so its chunks stay while it is open (see
  * reclaim.c). It is immutable; several threads may read it.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 struct read_value {
 	struct wcs_value base;
 	struct ldb *db;
-	struct ldb_ticket ticket;
+	struct ldb_hold hold; /* of a chunked value */
 	uint64_t id;	      /* 0: inline */
 	unsigned char data[]; /* of an inline value */
 };
@@ -138,7 +138,7 @@ int ldb_read_open(void *engine, uint32_t table, struct wcs_slice row, const char
 		err = made ? 0 : -ENOMEM;
 	}
 	if (made && made->id)
-		ldb_reclaim_move(db, &ticket, &made->ticket);
+		ldb_reclaim_hold(db, &ticket, &made->hold, made->id);
 	else
 		ldb_reclaim_leave(db, &ticket);
 	read_found_free(&found);
@@ -171,7 +171,7 @@ void ldb_read_close(struct wcs_value *base)
 	if (!value)
 		return;
 	if (value->id)
-		ldb_reclaim_leave(value->db, &value->ticket);
+		ldb_reclaim_release(value->db, &value->hold);
 	free(value);
 }
 

@@ -5,8 +5,10 @@
  * A mutation never touches the chunks of what it replaces or deletes: it leaves a garbage record.
  * A reader takes a ticket before it looks a cell up. The thread collects records, then takes the
  * next ticket number as a barrier: who comes behind it looks cells up after the garbage was
- * committed and cannot find these chunks; who came before is waited for. So an open value stays
- * readable whatever is deleted, and no reader ever waits.
+ * committed and cannot find these chunks; who came before is waited for. A scan keeps its ticket;
+ * an open value gives it up for a hold on its own chunks, so that behind the barrier whoever can
+ * still read a value holds it. What is held is left for the pass that its release asks for. So an
+ * open value stays readable whatever is deleted, it keeps no other's space, and no reader waits.
  *
  * Before chunks are deleted the logs are synced: otherwise a power cut could keep the delete of
  * the chunks and lose the mutation that made them garbage.
@@ -14,6 +16,9 @@
  * A record goes in the last batch of its chunks, so a crash half way leaves it for the next open.
  * An intent belongs to a mutation under way, unless it is older than this session: then it is
  * garbage.
+ *
+ * What cannot be read or written now is tried again at the next wake. Only the latch of a failed
+ * write (db->failed) ends reclaiming until the store is opened anew.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,40 +52,98 @@ void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket)
 	pthread_mutex_unlock(&reclaim->lock);
 }
 
-void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket)
+/* The caller holds the lock. */
+static void reclaim_drop_ticket(struct ldb_reclaim *reclaim, struct ldb_ticket *ticket)
 {
-	struct ldb_reclaim *reclaim = &db->reclaim;
-	bool oldest;
+	bool oldest = reclaim->readers.next == ticket;
 
-	pthread_mutex_lock(&reclaim->lock);
-	oldest = reclaim->readers.next == ticket;
 	ticket->prev->next = ticket->next;
 	ticket->next->prev = ticket->prev;
 	if (oldest && reclaim->waiting)
 		pthread_cond_signal(&reclaim->wake);
-	pthread_mutex_unlock(&reclaim->lock);
 }
 
-void ldb_reclaim_move(struct ldb *db, const struct ldb_ticket *from, struct ldb_ticket *to)
+void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket)
 {
 	pthread_mutex_lock(&db->reclaim.lock);
-	*to = *from;
-	to->prev->next = to;
-	to->next->prev = to;
+	reclaim_drop_ticket(&db->reclaim, ticket);
 	pthread_mutex_unlock(&db->reclaim.lock);
+}
+
+/* The caller holds the lock. */
+static void reclaim_want(struct ldb_reclaim *reclaim)
+{
+	if (reclaim->wanted)
+		return;
+	reclaim->wanted = true;
+	pthread_cond_signal(&reclaim->wake);
 }
 
 void ldb_reclaim_wake(struct ldb *db)
 {
+	pthread_mutex_lock(&db->reclaim.lock);
+	reclaim_want(&db->reclaim);
+	pthread_mutex_unlock(&db->reclaim.lock);
+}
+
+/* ---- Held values ------------------------------------------------------------------------- */
+
+static struct ldb_hold **reclaim_bucket(struct ldb_reclaim *reclaim, uint64_t id)
+{
+	return &reclaim->holds[id % LDB_HOLDS];
+}
+
+void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold *hold, uint64_t id)
+{
 	struct ldb_reclaim *reclaim = &db->reclaim;
+	struct ldb_hold **bucket = reclaim_bucket(reclaim, id);
 
 	pthread_mutex_lock(&reclaim->lock);
-	if (!reclaim->wanted) {
-		reclaim->wanted = true;
-		pthread_cond_signal(&reclaim->wake);
-	}
+	hold->id = id;
+	hold->awaited = false;
+	hold->next = *bucket;
+	*bucket = hold;
+	reclaim_drop_ticket(reclaim, ticket);
 	pthread_mutex_unlock(&reclaim->lock);
 }
+
+void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold)
+{
+	struct ldb_reclaim *reclaim = &db->reclaim;
+	struct ldb_hold **link = reclaim_bucket(reclaim, hold->id);
+
+	pthread_mutex_lock(&reclaim->lock);
+	while (*link != hold)
+		link = &(*link)->next;
+	*link = hold->next;
+	if (hold->awaited)
+		reclaim_want(reclaim);
+	pthread_mutex_unlock(&reclaim->lock);
+}
+
+/* Keeps of the items those that nobody holds; of the others the last release wakes the thread. */
+static void reclaim_leave_held(struct ldb_reclaim *reclaim, struct reclaim_item *items,
+			       size_t *count)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&reclaim->lock);
+	for (size_t i = 0; i < *count; i++) {
+		struct ldb_hold *hold = *reclaim_bucket(reclaim, items[i].id);
+		bool held = false;
+
+		for (; hold; hold = hold->next) {
+			if (hold->id == items[i].id)
+				held = hold->awaited = true;
+		}
+		if (!held)
+			items[kept++] = items[i];
+	}
+	pthread_mutex_unlock(&reclaim->lock);
+	*count = kept;
+}
+
+/* ---- The thread -------------------------------------------------------------------------- */
 
 /* Sleeps a moment, less where the store is being closed. Returns whether to go on. */
 static bool reclaim_pause(struct ldb_reclaim *reclaim)
@@ -142,37 +205,48 @@ static bool reclaim_yield(struct ldb *db)
 	return go_on;
 }
 
+/* A record or key that cannot be understood keeps its chunks, and stops no other. */
+static bool reclaim_refuse(struct ldb *db)
+{
+	if (!db->reclaim.told)
+		ldb_db_damaged(db, "a garbage record");
+	db->reclaim.told = true;
+	return false;
+}
+
+/* The record under the iterator. Returns whether it is garbage. */
+static bool reclaim_take(struct ldb *db, leveldb_iterator_t *iter, struct reclaim_item *item)
+{
+	enum ldb_garbage_kind kind;
+	size_t len;
+	const char *data = leveldb_iter_key(iter, &len);
+
+	if (!ldb_key_garbage_decode(data, len, &item->id))
+		return reclaim_refuse(db);
+	data = leveldb_iter_value(iter, &len);
+	if (ldb_record_garbage_decode(data, len, &kind, &item->chunks))
+		return reclaim_refuse(db);
+	return kind == LDB_GARBAGE || item->id < db->first_id;
+}
+
 /* The garbage from *from on, which moves behind it. */
 static int reclaim_collect(struct ldb *db, uint64_t *from, struct reclaim_item *items,
 			   size_t *count)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_id_key key;
-	uint64_t id;
-	size_t len;
-	int err = 0;
+	int err;
 
 	*count = 0;
 	ldb_key_garbage(&key, *from);
 	leveldb_iter_seek(iter, (const char *)key.data, key.len);
-	for (; *count < RECLAIM_ROUND && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
-		const char *data = leveldb_iter_key(iter, &len);
-		enum ldb_garbage_kind kind;
-		uint32_t chunks;
-
-		if (!ldb_key_garbage_decode(data, len, &id))
-			break;
-		*from = id + 1;
-		data = leveldb_iter_value(iter, &len);
-		if (ldb_record_garbage_decode(data, len, &kind, &chunks)) {
-			err = ldb_db_damaged(db, "a garbage record");
-			break;
-		}
-		if (kind == LDB_GARBAGE || id < db->first_id)
-			items[(*count)++] = (struct reclaim_item){id, chunks};
+	for (; *count < RECLAIM_ROUND && ldb_iter_in_space(iter, &key); leveldb_iter_next(iter)) {
+		if (!reclaim_take(db, iter, &items[*count]))
+			continue;
+		*from = items[*count].id + 1;
+		(*count)++;
 	}
-	if (!err)
-		err = ldb_db_iter_error(db, iter);
+	err = ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);
 	return err;
 }
@@ -218,7 +292,9 @@ static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 			return err;
 		if (!reclaim_barrier(&db->reclaim))
 			return 1;
-		err = ldb_db_sync_logs(db);
+		reclaim_leave_held(&db->reclaim, items, &count);
+		if (count > 0)
+			err = ldb_db_sync_logs(db);
 		if (!err)
 			err = reclaim_delete(db, items, count);
 	} while (!err);
@@ -229,13 +305,11 @@ static void *reclaim_main(void *arg)
 {
 	struct ldb *db = arg;
 	struct ldb_reclaim *reclaim = &db->reclaim;
-	struct reclaim_item *items = malloc(RECLAIM_ROUND * sizeof(*items));
-	int err = items ? 0 : -ENOMEM;
+	struct reclaim_item items[RECLAIM_ROUND];
 
 	pthread_mutex_lock(&reclaim->lock);
 	while (!reclaim->stop) {
-		/* After an error nothing is deleted until the store is opened anew. */
-		if (!reclaim->wanted || err) {
+		if (!reclaim->wanted || atomic_load(&db->failed)) {
 			pthread_cond_wait(&reclaim->wake, &reclaim->lock);
 			continue;
 		}
@@ -244,15 +318,13 @@ static void *reclaim_main(void *arg)
 			pthread_mutex_lock(&reclaim->lock);
 			reclaim->wanted = false;
 			pthread_mutex_unlock(&reclaim->lock);
-			err = reclaim_pass(db, items);
-			if (err < 0)
+			if (reclaim_pass(db, items) < 0)
 				ldb_db_log(db, WCS_LOG_WARNING,
 					   "space of deleted values is not reclaimed for now");
 		}
 		pthread_mutex_lock(&reclaim->lock);
 	}
 	pthread_mutex_unlock(&reclaim->lock);
-	free(items);
 	return NULL;
 }
 

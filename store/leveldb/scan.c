@@ -32,7 +32,8 @@ struct scan {
 	struct ldb_ticket ticket;
 	leveldb_iterator_t *iter;
 	enum scan_leave leave;
-	int state; /* 1: under way; else what every further call returns */
+	bool at_cell; /* cell is the one that was given last */
+	int state;    /* 1: under way; else what every further call returns */
 
 	/* the filter */
 	enum wcs_each each;
@@ -59,11 +60,6 @@ struct scan {
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-static int scan_compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 static int scan_copy_families(struct scan *scan, const struct wcs_filter *filter)
 {
 	if (!filter->families)
@@ -77,7 +73,6 @@ static int scan_copy_families(struct scan *scan, const struct wcs_filter *filter
 		if (len <= WCS_FAMILY_NAME_MAX) /* else there is none of that name */
 			memcpy(scan->families[scan->family_count++], filter->families[i], len);
 	}
-	qsort(scan->families, scan->family_count, sizeof(*scan->families), scan_compare_names);
 	return 0;
 }
 
@@ -125,21 +120,19 @@ int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
 	if (!scan)
 		return -ENOMEM;
 	memset(scan, 0, offsetof(struct scan, row));
-	err = filter ? scan_copy_filter(scan, filter) : 0;
+	err = scan_copy_filter(scan, filter);
 	if (err) {
 		scan_free(scan);
 		return err;
 	}
-	if (!filter)
-		scan->ts_last = INT64_MAX;
 	scan->base.backend = &wcs_backend_leveldb;
 	scan->db = db;
 	scan->state = 1;
 	scan->column.len = 0;
 	ldb_key_table_past(&scan->end, table);
-	if (range && range->end.data)
+	if (range->end.data)
 		ldb_key_row(&scan->end, table, range->end);
-	ldb_key_row(&scan->target, table, range ? range->start : (struct wcs_slice){NULL, 0});
+	ldb_key_row(&scan->target, table, range->start);
 	ldb_reclaim_enter(scan->db, &scan->ticket);
 	scan->iter = ldb_db_iterate(scan->db);
 	ldb_iter_seek(scan->iter, &scan->target);
@@ -357,6 +350,7 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 	cell->value =
 		(struct wcs_slice){scan->cell.data, scan->cell.id ? 0 : (size_t)scan->cell.size};
 	scan->given++;
+	scan->at_cell = true;
 	scan->leave = scan_leave_after(scan);
 }
 
@@ -367,6 +361,7 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 
 	if (scan->state <= 0)
 		return scan->state;
+	scan->at_cell = false; /* what it borrows goes with the iterator's place */
 	scan_leave(scan, scan->leave);
 	scan->state = scan_find(scan);
 	err = ldb_db_iter_error(scan->db, scan->iter);
@@ -384,6 +379,8 @@ int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset,
 	struct scan *scan = (struct scan *)base;
 	const struct ldb_cell *cell = &scan->cell;
 
+	if (!scan->at_cell)
+		return -EINVAL;
 	if (cell->id)
 		return ldb_chunk_read(scan->db, cell->id, cell->size, buf, len, offset, got);
 	if (offset >= cell->size)

@@ -79,7 +79,7 @@ for edge in (b"/", b"%", b"\n", b"\xff", e, kanji, face, e[:1], face[:3]):
     long += [b"b" * n + edge + b"c" * 230 for n in range(226, 231)]
 long += [b"." + b"d" * 230, b"d" * 229 + b"@", b"d" * 230 + b"@", b"d" * 231 + b"@@", b"%" * 100,
          b"\x00" * 77, e * 115, e * 116, kanji * 300, bytes(range(256)) * 2, b"." * 300, b"@" * 300]
-long += [bytes(random.choice(b"a/%.@\n\xff\xc3\xa9") for _ in range(random.randint(200, 900)))
+long += [bytes(random.choice(b"a/%.@\n\xff\xc3\xa9") for _ in range(random.randint(120, 300)))
          for _ in range(30)]
 rows = {}
 for qualifier in long + [b"short", b"q" * 16384, b"/" * 16384, kanji * 5461, b"a" * 4096]:
@@ -120,15 +120,16 @@ check "each column is spelled as the model spells it" diff <(sort "$TMP/names") 
 	<(find "$m/t/qualifiers/f" -type f -printf '%P\n' | sort)
 check "and each history" diff <(sed 's/$/@/' "$TMP/names" | sort) \
 	<(find "$m/.versions/t/qualifiers/f" -type d -name '*@' -printf '%P\n' | sort)
+check "find walks it all without an error" find "$m/t" "$m/.versions/t" -fprint /dev/null
 check_eq "no component is over 231 bytes, or 232 with the @ of a history" "" \
-	"$(find "$m/t" "$m/.versions/t" -regextype posix-extended -printf '%f\n' |
+	"$(find "$m/t" "$m/.versions/t" -printf '%f\n' 2>/dev/null |
 		LC_ALL=C awk 'length($0) > 231 + /@$/')"
 check_eq "no name is listed twice in a directory" "" \
 	"$(find "$m/t/qualifiers" "$m/t/k" -printf '%p\n' | sort | uniq -d)"
 check_eq "chunk directories are directories: 0755, 1 link" "755 d 1" \
 	"$(find "$m/t/qualifiers/f" -mindepth 1 -type d -printf '%m %y %n\n' | sort -u)"
 check_eq "every file and directory has an inode of its own" "" \
-	"$(find "$m/t" -printf '%i\n' | sort | uniq -d)"
+	"$(find "$m/t" -printf '%i\n' 2>/dev/null | sort | uniq -d)"
 check_eq "every one is reached name by name" ok "$(call '
 for line in open(a[1], encoding="utf-8"):
     *above, last = line.rstrip("\n").split("/")
@@ -153,6 +154,10 @@ check_eq "230 bytes are one name" "value of it" "$(cat "$q/$a230")"
 check_eq "231 are two" "value of it" "$(cat "$q/$a230%/a")"
 no "a chunk that is not full" "$q/$a229%/aa"
 no "nor is its directory there" "$q/$a229%"
+for length in 226 227 228 229; do
+	no "nor is a segment's of $length bytes, where there are rows of longer chunks" \
+		"$m/t/k/$(repeat a $length)%"
+done
 no "a chunk of another name" "$q/$(repeat z 230)%"
 no "a chunk that ends a name" "$q/$a230%/%"
 no "a chunk too long" "$q/${a231}%"
@@ -258,18 +263,22 @@ check "cp -a of long names in /.versions" cp -a "$m/.versions/t/k" "$m/.versions
 check "gives the same cells" diff <(cells "$m/.versions/t" | grep "^b'k#") <(cells "$m/.versions/u")
 check "rsync -a" rsync -a "$m/.versions/t/k" "$m/.versions/w/"
 check "as well" diff <(cells "$m/.versions/u") <(cells "$m/.versions/w")
-check_eq "rsync again: nothing" "" "$(rsync -ai "$m/.versions/t/k" "$m/.versions/w/" | grep '^[^.]')"
+check_eq "rsync again: nothing" "" "$(rsync -ai "$m/.versions/t/k" "$m/.versions/w/" 2>&1 | grep '^[^.]' | head -n 3)"
 check "rm -r in /.versions" bash -c 'rm -r "$0"/*' "$m/.versions/w"
 check "tar" bash -c 'tar -C "$0" -cf - k | tar -C "$1" -xf -' "$m/.versions/t" "$m/.versions/w"
 check "as well as those" diff <(cells "$m/.versions/u") <(cells "$m/.versions/w")
 check "rm -r of everything" bash -c 'rm -r "$0"/* "$1"/*' "$m/w" "$m/u"
-check_eq "leaves nothing" "" "$(find "$m/u" "$m/w" -mindepth 1)"
-(cd "$m/t" && find . -printf '%i %p\n' | sort) >"$TMP/before"
+check_eq "leaves nothing" "" "$(find "$m/u" "$m/w" -mindepth 1 2>&1)"
+inodes() {
+	(cd "$m/t" && find . -printf '%i %p\n' 2>/dev/null | sort)
+}
+rm -r "$f"
+inodes >"$TMP/before"
 unmount_store "$m"
 mount_store "$TMP/s" "$m"
 check "names and inodes are the same in the next mount" \
-	diff "$TMP/before" <(cd "$m/t" && find . -printf '%i %p\n' | sort)
+	diff "$TMP/before" <(inodes)
 check "rm -r of it all" bash -c 'cd "$0" && rm -r -- *' "$m/t"
-check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1)$(cells "$m/.versions/t")"
+check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1 2>&1)$(cells "$m/.versions/t")"
 
 finish

@@ -57,6 +57,7 @@ struct memory_scan {
 	struct memory_engine *engine;
 	struct memory_cells found;
 	size_t next;
+	bool at_cell;
 };
 
 struct memory_list {
@@ -482,7 +483,8 @@ static int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 	struct memory_scan *at = (struct memory_scan *)scan;
 	const struct memory_cell *found;
 
-	if (at->next == at->found.count)
+	at->at_cell = at->next < at->found.count;
+	if (!at->at_cell)
 		return 0;
 	found = at->found.all[at->next++];
 	cell->row = found->row;
@@ -500,6 +502,8 @@ static int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64
 {
 	struct memory_scan *at = (struct memory_scan *)scan;
 
+	if (!at->at_cell)
+		return -EINVAL;
 	return memory_read(at->found.all[at->next - 1], buf, len, offset, got);
 }
 
@@ -592,6 +596,8 @@ struct memory_row {
 	uint32_t table;
 	struct wcs_slice key;
 	struct memory_cells cells;
+	size_t largest; /* of the values made: its size and family */
+	const char *largest_family;
 };
 
 static const struct memory_cell *memory_newest(const struct memory_row *row, const char *family,
@@ -639,6 +645,10 @@ static int memory_write_set(struct memory_row *row, const struct wcs_write *writ
 	}
 	memory_cells_set(&row->cells,
 			 memory_cell_new(row->engine, row->table, row->key, write, wanted, value));
+	if (value.len > row->largest) {
+		row->largest = value.len;
+		row->largest_family = write->family;
+	}
 	*ts = wanted;
 	return 0;
 }
@@ -807,6 +817,8 @@ static int memory_mutate(void *db, uint32_t table, struct wcs_slice key,
 	}
 	memory_cells_clear(&row.cells);
 	pthread_mutex_unlock(&engine->mutex);
+	if (rc == 0)
+		wcs_warn_value(engine->options, row.largest_family, row.largest);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "leveldb/chunk.h"
 #include "leveldb/engine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -276,6 +277,62 @@ START_TEST(test_scan_keeps_chunks)
 	engine_close(&engine);
 	free(bytes);
 	free(expected);
+}
+END_TEST
+
+/* An open value keeps its own chunks and no other's. */
+START_TEST(test_open_value_keeps_only_its_chunks)
+{
+	struct wcs_value *first, *second;
+	struct engine engine;
+
+	engine_open(&engine);
+	ck_assert_int_eq(engine_set(&engine, "a", 1, 100000, 1), 0);
+	ck_assert_int_eq(engine_value_open(&engine, "a", &first), 0);
+	ck_assert_int_eq(engine_value_open(&engine, "a", &second), 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		ck_assert_int_eq(engine_set(&engine, "b", 1, 300000, i), 0);
+		ck_assert_int_eq(engine_delete(&engine, "b"), 0);
+		engine_expect_chunks(&engine, 2);
+	}
+	ck_assert_int_eq(engine_delete(&engine, "a"), 0);
+	sleep_ms(300);
+	ck_assert_int_eq(engine_count(&engine, 'g'), 1);
+	/* the garbage of later values goes though the record before it must wait */
+	ck_assert_int_eq(engine_set(&engine, "b", 1, 300000, 9), 0);
+	ck_assert_int_eq(engine_delete(&engine, "b"), 0);
+	for (int i = 0; i < 1000 && engine_count(&engine, 'v') > 2; i++)
+		sleep_ms(10);
+	ck_assert_int_eq(engine_count(&engine, 'v'), 2);
+	wcs_backend_leveldb.value_close(first);
+	sleep_ms(300);
+	expect_value(second, 100000, 1);
+	wcs_backend_leveldb.value_close(second);
+	engine_expect_chunks(&engine, 0);
+	engine_close(&engine);
+}
+END_TEST
+
+/* A record or key of garbage that cannot be understood is told and stops no other. */
+START_TEST(test_bad_garbage_record_stops_no_other)
+{
+	struct ldb_id_key key;
+	struct engine engine;
+
+	engine_open(&engine);
+	ldb_key_garbage(&key, 0);
+	engine_put_raw(&engine, key.data, key.len, "\7what", 5);
+	engine_put_raw(&engine, "g\0\0x", 4, "", 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, i), 0);
+		ck_assert_int_eq(engine_delete(&engine, "r"), 0);
+		for (int k = 0; k < 1000 && engine_count(&engine, 'v') > 0; k++)
+			sleep_ms(10);
+		ck_assert_int_eq(engine_count(&engine, 'v'), 0);
+	}
+	ck_assert_int_eq(engine_count(&engine, 'g'), 2);
+	ck_assert_int_eq(engine.errors, 1);
+	engine_close(&engine);
 }
 END_TEST
 
@@ -558,6 +615,70 @@ START_TEST(test_killed_while_writing)
 }
 END_TEST
 
+/* ---- What a power cut may take ---------------------------------------------------------- */
+
+static off_t synced; /* bytes of the file that was synced last */
+
+/* LevelDB's calls come here, too. */
+int fdatasync(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		synced = st.st_size;
+	return fsync(fd);
+}
+
+static off_t log_size(struct engine *engine)
+{
+	struct dirent **entries;
+	char data[300];
+	struct stat st;
+	off_t size = 0;
+	int count;
+
+	snprintf(data, sizeof(data), "%s/data", engine->path);
+	count = scandir(data, &entries, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		size_t len = strlen(entries[i]->d_name);
+		char path[600];
+
+		snprintf(path, sizeof(path), "%s/%s", data, entries[i]->d_name);
+		if (len > 4 && strcmp(entries[i]->d_name + len - 4, ".log") == 0 &&
+		    stat(path, &st) == 0)
+			size = st.st_size;
+		free(entries[i]);
+	}
+	free(entries);
+	return size;
+}
+
+/* A moved chunked value is durable before anything else can be done to it: a power cut that kept
+ * what followed and lost the move would leave garbage on record for a cell that is back. */
+START_TEST(test_move_of_chunks_is_durable)
+{
+	struct wcs_move move = {
+		.kind = WCS_MOVE_COLUMN, .family = "f", .from = {"q", 1}, .to = {"p", 1}};
+	struct engine engine;
+	int64_t ts;
+
+	engine_open(&engine);
+	for (int round = 0; round < 2; round++) {
+		ck_assert_int_eq(engine_set(&engine, "small", 1, 10, 1), 0);
+		ck_assert_int_eq(
+			wcs_backend_leveldb.move(engine.db, 1, suite_text("small"), &move, &ts), 0);
+		ck_assert_int_ne(synced, log_size(&engine));
+		ck_assert_int_eq(engine_set(&engine, "large", 1, 70000, 1), 0);
+		if (round == 1) /* also what an earlier session made */
+			engine_reopen(&engine);
+		ck_assert_int_eq(
+			wcs_backend_leveldb.move(engine.db, 1, suite_text("large"), &move, &ts), 0);
+		ck_assert_int_eq(synced, log_size(&engine));
+	}
+	engine_close(&engine);
+}
+END_TEST
+
 /* ---- Failed writes ----------------------------------------------------------------------- */
 
 static void limit_files(rlim_t bytes)
@@ -810,6 +931,82 @@ START_TEST(test_damaged_block)
 }
 END_TEST
 
+static int no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
+{
+	(void)ctx;
+	(void)id;
+	(void)schema;
+	return 0;
+}
+
+/* A key of a table that is none is damage, not the end of the tables. */
+START_TEST(test_bad_key_of_a_table)
+{
+	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
+	struct engine engine;
+	uint32_t id = 0;
+
+	engine_open(&engine);
+	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &id, &schema), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), 0);
+	engine_put_raw(&engine, "mt\0\0\0\0\0", 7, "", 0);
+	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), -EIO);
+	engine_close(&engine);
+}
+END_TEST
+
+START_TEST(test_bad_key_of_a_drop)
+{
+	struct engine engine;
+
+	engine_open(&engine);
+	engine_put_raw(&engine, "x\0\0\0\0\0\0\0\0\0", 10, "", 0);
+	engine_close(&engine);
+	ck_assert_int_eq(engine_try_open(&engine), -EIO);
+}
+END_TEST
+
+/* Children in a block that cannot be read: an error, never a listing without them. */
+START_TEST(test_damaged_block_is_no_gap_in_a_listing)
+{
+	struct wcs_slice segment;
+	struct wcs_list *list;
+	struct engine engine;
+	int next = 0, rc;
+
+	engine_open(&engine);
+	for (int i = 0; i < 600; i++) {
+		char row[16];
+
+		snprintf(row, sizeof(row), "r%03d#x", i);
+		ck_assert_int_eq(engine_set(&engine, row, 1, 1000, (unsigned int)i), 0);
+	}
+	engine_reopen(&engine); /* the log becomes a table */
+	engine_close(&engine);
+	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
+	ck_assert_int_eq(engine_try_open(&engine), 0);
+	for (int from = 0; from < 600; from += 20) {
+		char name[16];
+		struct wcs_slice after = {name,
+					  (size_t)snprintf(name, sizeof(name), "r%03d", from)};
+
+		next = from + 1;
+		ck_assert_int_eq(wcs_backend_leveldb.list_open(engine.db, 1, suite_text(""), '#',
+							       &after, &list),
+				 0);
+		while ((rc = wcs_backend_leveldb.list_next(list, &segment)) == 1) {
+			snprintf(name, sizeof(name), "r%03d", next++);
+			ck_assert_int_eq(wcs_slice_compare(segment, suite_text(name)), 0);
+		}
+		wcs_backend_leveldb.list_close(list);
+		if (from == 0)
+			ck_assert_int_eq(rc, -EIO);
+		ck_assert(rc == -EIO || next == 600);
+	}
+	engine_close(&engine);
+}
+END_TEST
+
 /* ---- Listing ----------------------------------------------------------------------------- */
 
 static int segment_compare(const void *a, const void *b)
@@ -819,10 +1016,11 @@ static int segment_compare(const void *a, const void *b)
 
 /* What the listing of prefix must give, by looking at every row. */
 static size_t naive_list(const struct wcs_slice *rows, size_t count, struct wcs_slice prefix,
-			 const struct wcs_slice *after, struct wcs_slice *segments)
+			 unsigned char delimiter, const struct wcs_slice *after,
+			 struct wcs_slice *segments)
 {
 	const unsigned char *p = prefix.data;
-	bool closed = prefix.len > 0 && p[prefix.len - 1] == '#';
+	bool closed = prefix.len > 0 && p[prefix.len - 1] == delimiter;
 	size_t made = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -833,7 +1031,7 @@ static size_t naive_list(const struct wcs_slice *rows, size_t count, struct wcs_
 
 		if (rows[i].len < prefix.len || memcmp(row, p, prefix.len) != 0)
 			continue;
-		end = memchr(row + prefix.len, '#', len);
+		end = memchr(row + prefix.len, delimiter, len);
 		if (len == 0 && !closed)
 			continue;
 		segment = (struct wcs_slice){row + prefix.len,
@@ -851,7 +1049,8 @@ static size_t naive_list(const struct wcs_slice *rows, size_t count, struct wcs_
 
 static struct wcs_slice random_key(uint64_t *state, unsigned char *to, size_t min, size_t max)
 {
-	static const unsigned char alphabet[] = {'#', '#', '!', '"', '$', 'a', 0, 0xFF};
+	static const unsigned char alphabet[] = {'#', '#', '|', '|', 1, 1,
+						 '!', '"', '$', 'a', 0, 0xFF};
 	size_t len = min + suite_random(state) % (max - min + 1);
 
 	for (size_t i = 0; i < len; i++)
@@ -861,13 +1060,15 @@ static struct wcs_slice random_key(uint64_t *state, unsigned char *to, size_t mi
 
 START_TEST(test_list_against_model)
 {
+	static const unsigned char delimiters[] = {'#', '|', 1};
 	static unsigned char keys[400][8];
 	static struct wcs_slice rows[400], expected[400];
 	struct engine engine;
 	uint64_t state = 5;
 
 	engine_open(&engine);
-	for (uint32_t table = 1; table <= 40; table++) {
+	for (uint32_t table = 1; table <= 60; table++) {
+		const unsigned char delimiter = delimiters[table % 3];
 		size_t count = 1 + suite_random(&state) % (table % 2 ? 400 : 40);
 		struct wcs_mutation *mutation = wcs_mutation_new();
 		uint32_t cells = 1 + suite_random(&state) % 12;
@@ -889,15 +1090,15 @@ START_TEST(test_list_against_model)
 			struct wcs_slice prefix = random_key(&state, p, 0, 3);
 			struct wcs_slice after = random_key(&state, a, 0, 3);
 			bool resumed = suite_random(&state) % 2;
-			size_t n =
-				naive_list(rows, count, prefix, resumed ? &after : NULL, expected);
+			size_t n = naive_list(rows, count, prefix, delimiter,
+					      resumed ? &after : NULL, expected);
 			struct wcs_list *list;
 			struct wcs_slice segment;
 
-			ck_assert_int_eq(wcs_backend_leveldb.list_open(engine.db, table, prefix,
-								       '#', resumed ? &after : NULL,
-								       &list),
-					 0);
+			ck_assert_int_eq(
+				wcs_backend_leveldb.list_open(engine.db, table, prefix, delimiter,
+							      resumed ? &after : NULL, &list),
+				0);
 			for (size_t k = 0; k < n; k++) {
 				ck_assert_int_eq(wcs_backend_leveldb.list_next(list, &segment), 1);
 				ck_assert_int_eq(wcs_slice_compare(segment, expected[k]), 0);
@@ -917,6 +1118,14 @@ static void make(Suite *suite)
 	suite_add_once(suite, "sizes", test_sizes, 60);
 	suite_add_once(suite, "open_value_keeps_its_chunks", test_open_value_keeps_its_chunks, 60);
 	suite_add_once(suite, "scan_keeps_chunks", test_scan_keeps_chunks, 60);
+	suite_add_once(suite, "open_value_keeps_only_its_chunks",
+		       test_open_value_keeps_only_its_chunks, 60);
+	suite_add_once(suite, "bad_garbage_record_stops_no_other",
+		       test_bad_garbage_record_stops_no_other, 60);
+	suite_add_once(suite, "bad_key_of_a_table", test_bad_key_of_a_table, 60);
+	suite_add_once(suite, "bad_key_of_a_drop", test_bad_key_of_a_drop, 60);
+	suite_add_once(suite, "damaged_block_is_no_gap_in_a_listing",
+		       test_damaged_block_is_no_gap_in_a_listing, 60);
 	suite_add_once(suite, "later_reader_does_not_wait", test_later_reader_does_not_wait, 60);
 	suite_add_once(suite, "close_does_not_wait_for_readers",
 		       test_close_does_not_wait_for_readers, 60);
@@ -929,6 +1138,7 @@ static void make(Suite *suite)
 	suite_add_once(suite, "drop_of_a_crash", test_drop_of_a_crash, 120);
 	suite_add_once(suite, "drop_leaves_nothing", test_drop_leaves_nothing, 120);
 	suite_add_once(suite, "killed_while_writing", test_killed_while_writing, 120);
+	suite_add_once(suite, "move_of_chunks_is_durable", test_move_of_chunks_is_durable, 60);
 	suite_add_once(suite, "latch_after_a_failed_write", test_latch_after_a_failed_write, 60);
 	suite_add_once(suite, "in_use", test_in_use, 60);
 	suite_add_once(suite, "create_refuses_what_is_there", test_create_refuses_what_is_there,

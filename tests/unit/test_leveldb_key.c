@@ -105,8 +105,6 @@ START_TEST(test_page_meta)
 	expect_bytes(key.data, key.len, "6d 69");
 	ldb_key_next_value(&key);
 	expect_bytes(key.data, key.len, "6d 76");
-	ldb_key_synced(&key);
-	expect_bytes(key.data, key.len, "6d 73");
 	ldb_key_drop(&key, 3);
 	expect_bytes(key.data, key.len, "78 00 00 00 00 00 00 00 03");
 	len = ldb_record_drop(record, &drop);
@@ -341,6 +339,7 @@ START_TEST(test_rejects_keys)
 		SUITE_BYTES(""),
 	};
 	struct ldb_key_parts parts;
+	struct ldb_id_key key;
 	uint64_t id;
 	uint32_t n;
 
@@ -351,11 +350,16 @@ START_TEST(test_rejects_keys)
 	ck_assert(!ldb_key_garbage_decode("g1234567", 8, &id));
 	ck_assert(!ldb_key_garbage_decode("x12345678", 9, &id));
 	ck_assert(ldb_key_drop_decode("x12345678", 9, &id));
-	ck_assert(!ldb_key_chunk_decode("v12345678123", 12, &id, &n));
-	ck_assert(ldb_key_chunk_decode("v123456781234", 13, &id, &n));
 	ck_assert(!ldb_key_description_decode("mi", 2, &n));
 	ck_assert(!ldb_key_description_decode("mt12345", 7, &n));
 	ck_assert(ldb_key_description_decode("mt1234", 6, &n));
+	ldb_key_description(&key, 0);
+	ck_assert(ldb_key_same_space("mt12345", 7, &key));
+	ck_assert(!ldb_key_same_space("mi", 2, &key));
+	ck_assert(!ldb_key_same_space("m", 1, &key));
+	ldb_key_garbage(&key, 0);
+	ck_assert(ldb_key_same_space("g", 1, &key));
+	ck_assert(!ldb_key_same_space("m12345678", 9, &key));
 }
 END_TEST
 

@@ -44,7 +44,7 @@ START_TEST(test_whole_schema)
 
 	ck_assert_uint_eq(schema->table_count, 2);
 	ck_assert_str_eq(schema->tables[0].name, "a");
-	ck_assert_int_eq(schema->tables[0].delimiter, '#');
+	ck_assert_int_eq(schema->tables[0].delimiter, 0);
 	ck_assert_int_eq(schema->tables[0].created, 0);
 	ck_assert_uint_eq(schema->tables[0].family_count, 0);
 	b = &schema->tables[1];
@@ -55,8 +55,8 @@ START_TEST(test_whole_schema)
 	ck_assert_str_eq(b->families[0].gc, "maxage=1d or maxversions=1");
 	ck_assert_int_eq(b->families[0].type, WCS_INTSUM);
 	ck_assert_str_eq(b->families[1].name, "m");
-	ck_assert_str_eq(b->families[1].gc, "never");
-	ck_assert_int_eq(b->families[1].type, WCS_BYTES);
+	ck_assert_ptr_null(b->families[1].gc);
+	ck_assert_int_eq(b->families[1].type, WCS_TYPE_NONE);
 	ck_assert_str_eq(b->families[2].gc, "maxversions=3");
 	wcs_schema_free(schema);
 	wcs_schema_free(NULL);
@@ -211,7 +211,7 @@ END_TEST
 START_TEST(test_format)
 {
 	struct wcs_schema *schema =
-		parse("{\"tables\":{\"b\":{\"families\":{\"f\":\"maxage=60m\"}},"
+		parse("{\"tables\":{\"b\":{\"families\":{\"f\":\"maxage=60m\",\"g\":{}}},"
 		      "\"a\":{\"delimiter\":\"\\\"\"}}}");
 	char *text = wcs_schema_format(schema), *again;
 
@@ -223,12 +223,11 @@ START_TEST(test_format)
 			       "      \"families\": {}\n"
 			       "    },\n"
 			       "    \"b\": {\n"
-			       "      \"delimiter\": \"#\",\n"
 			       "      \"families\": {\n"
 			       "        \"f\": {\n"
-			       "          \"gc\": \"maxage=1h\",\n"
-			       "          \"type\": \"bytes\"\n"
-			       "        }\n"
+			       "          \"gc\": \"maxage=1h\"\n"
+			       "        },\n"
+			       "        \"g\": {}\n"
 			       "      }\n"
 			       "    }\n"
 			       "  }\n"

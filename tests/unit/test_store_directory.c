@@ -267,11 +267,111 @@ START_TEST(test_force_follows_no_links)
 	directory_write(directory_place("precious"), "file", "text");
 	strcpy(path, directory_place("f"));
 	ck_assert_int_eq(wcs_store_create(path, NULL, false, &fault), 0);
-	snprintf(link, sizeof(link), "%s/link", path);
+	snprintf(link, sizeof(link), "%s/data/link", path);
 	ck_assert_int_eq(symlink(directory_place("precious"), link), 0);
 	ck_assert_int_eq(wcs_store_create(path, NULL, true, &fault), 0);
 	directory_expect(directory_place("precious"), "file ");
 	directory_expect(directory_place(""), "f precious ");
+}
+END_TEST
+
+/* A file that happens to be called ROWFS makes no directory a store. */
+START_TEST(test_force_spares_a_foreign_directory)
+{
+	static const char *const titles[] = {"Rows for the fiscal server\n", "", "rowfs store",
+					     "rowfs stores\nformat 1\n", " rowfs store\n"};
+	char path[256];
+	char sub[300];
+
+	directory_begin();
+	strcpy(path, directory_place("foreign"));
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	snprintf(sub, sizeof(sub), "%s/sub", path);
+	ck_assert_int_eq(mkdir(sub, 0755), 0);
+	directory_write(sub, "y", "text");
+	directory_write(path, "file", "text");
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+		directory_write(path, "ROWFS", titles[i]);
+		directory_expect_fault(wcs_store_create(path, NULL, true, &fault), -EEXIST,
+				       "neither empty");
+		directory_expect_open(path, -EIO, "not a store's");
+		directory_expect(path, "ROWFS file sub ");
+		directory_expect(sub, "y ");
+	}
+}
+END_TEST
+
+/* What others put into a store's directory is not replaced with it. */
+START_TEST(test_force_spares_what_is_not_the_stores)
+{
+	char path[256];
+	char name[300];
+
+	directory_begin();
+	strcpy(path, directory_place("f"));
+	ck_assert_int_eq(wcs_store_create(path, NULL, false, &fault), 0);
+	directory_write(path, "notes", "text");
+	directory_expect_fault(wcs_store_create(path, NULL, true, &fault), -EEXIST, "other files");
+	directory_expect(path, "LOCK ROWFS data notes ");
+	directory_check_opens(path);
+	/* damaged behind its first line it is a store nevertheless */
+	directory_write(path, "ROWFS", "rowfs store\nscribble\n");
+	snprintf(name, sizeof(name), "%s/notes", path);
+	ck_assert_int_eq(unlink(name), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, &fault), 0);
+	directory_check_opens(path);
+}
+END_TEST
+
+/* Swaps the store and a directory with somebody's file in it, again and again. */
+static void directory_swap_until_killed(const char *store, const char *precious)
+{
+	for (;;)
+		renameat2(AT_FDCWD, store, AT_FDCWD, precious, RENAME_EXCHANGE);
+}
+
+START_TEST(test_force_while_others_rename)
+{
+	char store[256];
+	char precious[256];
+	char name[300];
+	int found = 0;
+	pid_t pid;
+
+	directory_begin();
+	strcpy(store, directory_place("store"));
+	strcpy(precious, directory_place("precious"));
+	ck_assert_int_eq(wcs_store_create(store, NULL, false, &fault), 0);
+	ck_assert_int_eq(mkdir(precious, 0755), 0);
+	directory_write(precious, "file", "text");
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		directory_swap_until_killed(store, precious);
+	for (int i = 0; i < 60; i++)
+		wcs_store_create(store, NULL, true, &fault);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "%s/file", i ? store : precious);
+		found += access(name, F_OK) == 0;
+	}
+	ck_assert_int_eq(found, 1);
+}
+END_TEST
+
+/* The temporary directory beside the store needs no longer name than the store has. */
+START_TEST(test_longest_name)
+{
+	char path[512];
+
+	directory_begin();
+	for (size_t len = 247; len <= 255; len++) {
+		snprintf(path, sizeof(path), "%s/%0*d", directory_base, (int)len, 7);
+		ck_assert_int_eq(wcs_store_create(path, NULL, false, &fault), 0);
+		ck_assert_int_eq(wcs_store_create(path, NULL, true, &fault), 0);
+		directory_check_opens(path);
+	}
 }
 END_TEST
 
@@ -577,6 +677,12 @@ static void make(Suite *suite)
 	suite_add_once(suite, "create with schema", test_create_with_schema, 20);
 	suite_add_once(suite, "force", test_force, 20);
 	suite_add_once(suite, "force follows no links", test_force_follows_no_links, 20);
+	suite_add_once(suite, "force spares a foreign directory",
+		       test_force_spares_a_foreign_directory, 20);
+	suite_add_once(suite, "force spares what is not the store's",
+		       test_force_spares_what_is_not_the_stores, 20);
+	suite_add_once(suite, "force while others rename", test_force_while_others_rename, 60);
+	suite_add_once(suite, "longest name", test_longest_name, 60);
 	suite_add_once(suite, "twice in one process", test_twice_in_one_process, 20);
 	suite_add_once(suite, "in use by another", test_in_use_by_another, 20);
 	suite_add_once(suite, "marker", test_marker, 20);

@@ -744,7 +744,7 @@ struct mover {
 	struct suite *suite;
 	const char *from, *to;
 	atomic_bool *stop;
-	int moved;
+	atomic_int moved;
 };
 
 static void *mover_main(void *arg)
@@ -756,7 +756,7 @@ static void *mover_main(void *arg)
 		int rc = move_try(mover->suite, &move, NULL);
 
 		if (rc == 0)
-			mover->moved++;
+			atomic_fetch_add(&mover->moved, 1);
 		else if (rc != -ENOENT)
 			break;
 	}
@@ -782,7 +782,7 @@ START_TEST(test_readers_see_all_or_nothing)
 	texts[1] = suite_scan(s.table, &range, &filter);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, mover_main, &movers[i]), 0);
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 500 || atomic_load(&movers[0].moved) == 0; i++) {
 		char *text = suite_scan(s.table, &range, &filter);
 
 		ck_assert_msg(strcmp(text, texts[0]) == 0 || strcmp(text, texts[1]) == 0, "%s",

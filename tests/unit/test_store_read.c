@@ -372,6 +372,32 @@ static void read_fill(struct wcs_table *table)
 					suite_set(table, rows[r], families[f], columns[c], ts, "");
 }
 
+START_TEST(test_scan_read_without_a_cell)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	struct suite s;
+	char byte;
+	size_t got;
+
+	suite_open(&s, _i);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), 0);
+	ck_assert_uint_eq(got, 1);
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
+	wcs_scan_close(scan);
+	suite_close(&s);
+}
+END_TEST
+
 START_TEST(test_each)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
@@ -613,6 +639,7 @@ static void make(Suite *suite)
 	suite_add(suite, "order of qualifiers", test_order_of_qualifiers, 10);
 	suite_add(suite, "order of families, times", test_order_of_families_and_timestamps, 10);
 	suite_add(suite, "longest of all", test_longest_of_all, 10);
+	suite_add(suite, "scan read without a cell", test_scan_read_without_a_cell, 10);
 	suite_add(suite, "each", test_each, 10);
 	suite_add(suite, "families", test_families, 10);
 	suite_add(suite, "qualifiers", test_qualifiers, 10);

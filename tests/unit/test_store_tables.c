@@ -373,6 +373,50 @@ START_TEST(test_schema_apply)
 }
 END_TEST
 
+/* What a schema leaves out stays as it is, and gets its default only where it is made. */
+START_TEST(test_schema_apply_leaves_what_is_left_out)
+{
+	static const char json[] =
+		"{\"tables\":{\"t\":{\"families\":{\"a\":{},\"b\":{\"type\":\"intmin\"},"
+		"\"f\":\"maxversions=9\",\"new\":{}}},\"u\":{\"families\":{\"x\":{}}}}}";
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1h", &fault), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "a", WCS_INTSUM), 0);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "b", "maxversions=2", &fault), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMAX), 0);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	for (int i = 0; i < 2; i++) {
+		ck_assert_msg(tables_apply(s.store, json, &fault) == 0, "%s", fault.text);
+		tables_expect_schema(s.store, "t|(a:intsum:maxage=1h b:intmin:maxversions=2 "
+					      "f:intmax:maxversions=9 new:bytes:never ) "
+					      "u#(x:bytes:never ) ");
+	}
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_schema_with_many_families_warns)
+{
+	char json[4096] = "{\"tables\":{\"m\":{\"families\":{";
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	for (unsigned int i = 0; i <= WCS_FAMILIES_WARN; i++)
+		snprintf(json + strlen(json), sizeof(json) - strlen(json), "%s\"n%u\":{}",
+			 i ? "," : "", i);
+	strcat(json, "}}}}");
+	suite_open(&s, _i);
+	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
+	ck_assert_int_eq(s.warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s.log, "101"));
+	suite_close(&s);
+}
+END_TEST
+
 START_TEST(test_schema_conflicts)
 {
 	struct wcs_fault fault = {.text = ""};
@@ -578,6 +622,8 @@ static void make(Suite *suite)
 	suite_add(suite, "gc", test_gc, 10);
 	suite_add(suite, "type", test_type, 10);
 	suite_add(suite, "schema apply", test_schema_apply, 10);
+	suite_add(suite, "schema, many families", test_schema_with_many_families_warns, 10);
+	suite_add(suite, "schema apply, left out", test_schema_apply_leaves_what_is_left_out, 10);
 	suite_add(suite, "schema conflicts", test_schema_conflicts, 10);
 	suite_add(suite, "schema by hand", test_schema_by_hand, 10);
 	suite_add(suite, "remove while writing", test_remove_while_writing, 60);

@@ -267,6 +267,57 @@ START_TEST(test_append_over_the_limit)
 }
 END_TEST
 
+/* What counts is what the value comes to, not the piece that was appended. */
+START_TEST(test_append_warns_of_the_whole_value)
+{
+	const size_t piece = 6u << 20;
+	char *bytes = suite_pattern(piece, 4);
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 1; i <= 3; i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		wcs_mutation_append(mutation, "f", q, (struct wcs_slice){bytes, piece},
+				    WCS_TS_NONE);
+		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+		ck_assert_int_eq(s.warnings, i - 1);
+	}
+	ck_assert_ptr_nonnull(strstr(s.log, "family f: a value of 18874368 bytes"));
+	free(bytes);
+	suite_close(&s);
+}
+END_TEST
+
+/* A mutation that looks at one column only, in a row whose first cells were deleted: it must find
+ * its column whatever lies before it. */
+START_TEST(test_delete_one_by_one)
+{
+	char name[16];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "q%03d", i);
+		suite_set(s.table, "r", "f", name, 1, "v");
+		suite_set(s.table, "r", "f", name, 2, "w");
+	}
+	for (int i = 0; i < 300; i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		snprintf(name, sizeof(name), "q%03d", i);
+		if (i % 2)
+			wcs_mutation_delete_column(mutation, "f", suite_text(name));
+		else
+			wcs_mutation_delete_cell(mutation, "f", suite_text(name), 2);
+		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+		suite_expect_value(s.table, "r", "f", name, WCS_TS_NEWEST, i % 2 ? "-" : "v");
+		suite_expect_value(s.table, "r", "f", "q299", WCS_TS_NEWEST, i < 299 ? "w" : "-");
+	}
+	suite_close(&s);
+}
+END_TEST
+
 START_TEST(test_increment)
 {
 	struct suite s;
@@ -633,6 +684,9 @@ static void make(Suite *suite)
 	suite_add(suite, "append", test_append, 10);
 	suite_add(suite, "append for an earlier cell", test_append_for_an_earlier_cell, 10);
 	suite_add(suite, "append over the limit", test_append_over_the_limit, 60);
+	suite_add(suite, "append warns of the whole value", test_append_warns_of_the_whole_value,
+		  30);
+	suite_add(suite, "delete one by one", test_delete_one_by_one, 30);
 	suite_add(suite, "increment", test_increment, 10);
 	suite_add(suite, "increment errors", test_increment_errors, 10);
 	suite_add(suite, "failure applies nothing", test_failure_applies_nothing, 10);
