@@ -53,8 +53,10 @@ static bool goes_through(const struct chunk_name *name, struct wcs_slice text)
 	char component[NAMES_CHUNK_MAX + 2];
 	size_t at = 0, len;
 
+	if (text.len == 0)
+		return true;
 	if (name->len < text.len || memcmp(name->encoded, text.data, text.len) != 0)
-		return text.len == 0;
+		return false;
 	while (at < text.len)
 		at = names_component(name->encoded, name->len, at, component, &len);
 	return at == text.len;

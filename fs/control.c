@@ -92,9 +92,14 @@ static int pending_add(struct control_file *file, const char *data, size_t len)
 	return 0;
 }
 
-/* The bytes of pending up to the closing brace of a JSON object; 0: it is not complete. */
+/* The bytes of pending up to the closing brace of a JSON object; what starts otherwise is complete
+ * at once, and wrong. 0: it is not complete. */
 static size_t document_end(struct control_file *file)
 {
+	size_t blanks = strspn(file->pending, " \t\r\n");
+
+	if (blanks < file->pending_len && file->pending[blanks] != '{')
+		return file->pending_len;
 	while (file->seen < file->pending_len) {
 		char c = file->pending[file->seen++];
 

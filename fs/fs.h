@@ -25,6 +25,7 @@ struct fs_options {
 	gid_t gid;
 	mode_t umask;
 	bool strict;	   /* chmod and chown are refused, not ignored */
+	unsigned max_read; /* bytes of one READ, as libfuse's option says; 0: the default */
 	const char *table; /* this table is the root; NULL: all tables */
 };
 

@@ -2,6 +2,7 @@
 /* The log: standard error in the foreground, syslog otherwise. */
 #include "log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,11 +35,22 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 		fprintf(stderr, "rowfs: %s: %s\n", names[level], text);
 }
 
+/* libfuse puts some lines together out of several messages. */
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+static char line[512]; /* begun and not ended. Lock: line_lock */
+
 void log_fuse(enum fuse_log_level level, const char *format, va_list args)
 {
-	char text[512];
+	size_t len;
 
-	vsnprintf(text, sizeof(text), format, args);
-	text[strcspn(text, "\n")] = 0;
-	fs_log(NULL, level <= FUSE_LOG_ERR ? WCS_LOG_ERROR : WCS_LOG_INFO, text);
+	pthread_mutex_lock(&line_lock);
+	len = strlen(line);
+	vsnprintf(line + len, sizeof(line) - len, format, args);
+	len = strcspn(line, "\n");
+	if (line[len] == '\n' || len + 1 == sizeof(line)) {
+		line[len] = 0;
+		fs_log(NULL, level <= FUSE_LOG_ERR ? WCS_LOG_ERROR : WCS_LOG_INFO, line);
+		line[0] = 0;
+	}
+	pthread_mutex_unlock(&line_lock);
 }

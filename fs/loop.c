@@ -56,6 +56,7 @@ void loop_block_signals(void)
 	signals_of_end(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL); /* a limit on file sizes is an error of a write */
 }
 
 static bool is_release(const struct fuse_buf *buf)

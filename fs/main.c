@@ -24,7 +24,7 @@
 #include "promise.h"
 #include "writer.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, BUSY_TRIES = 50, BUSY_PAUSE_US = 100000 };
 
 /* The parent waits at the other end; -1: in the foreground, or told already. Set before the
  * request loop has threads, then changed by the one that answers the first request alone. */
@@ -107,15 +107,19 @@ static int serve(struct fs *fs, const char *mountpoint)
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* A store that is in use and not mounted is one whose process is about to end, most likely. */
 static int open_store(const struct options *options, struct fs *fs)
 {
 	struct wcs_options store = {
 		.log = fs_log, .cache_bytes = options->cache_bytes, .sync = options->sync};
 	struct wcs_fault fault = {0};
+	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
 
-	if (wcs_store_open(fs->store_path, &store, &fs->store, &fault) != 0)
-		return say(options->store, fault.text);
-	return EXIT_SUCCESS;
+	for (int i = 0; rc == -EBUSY && i < BUSY_TRIES && !mountpoint_serves(fs->store_path); i++) {
+		usleep(BUSY_PAUSE_US);
+		rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
+	}
+	return rc == 0 ? EXIT_SUCCESS : say(options->store, fault.text);
 }
 
 static int make_nodes(struct fs *fs)

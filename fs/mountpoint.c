@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <mntent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,20 @@ static int find_mount(const char *path, char *what, size_t size)
 		snprintf(what, size, "%s", mount->mnt_fsname);
 	}
 	endmntent(mounts);
+	return found;
+}
+
+bool mountpoint_serves(const char *store)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *mount;
+	bool found = false;
+
+	while (mounts && !found && (mount = getmntent(mounts)) != NULL)
+		found = strcmp(mount->mnt_type, "fuse.rowfs") == 0 &&
+			strcmp(mount->mnt_fsname, store) == 0;
+	if (mounts)
+		endmntent(mounts);
 	return found;
 }
 

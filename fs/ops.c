@@ -20,6 +20,7 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 				  FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_WRITEBACK_CACHE);
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_MAX;
+	conn->max_read = fs->options.max_read;
 	conn->time_gran = 1000;
 	if (fs->ready)
 		fs->ready(fs);

@@ -92,6 +92,12 @@ static int set_valued(struct options *options, const char *option)
 	} else if ((value = value_of(option, "cache")) != NULL) {
 		rc = parse_number(option, value, 10, 1 << 20, &number);
 		options->cache_bytes = (size_t)number << 20;
+	} else if ((value = value_of(option, "max_read")) != NULL) {
+		rc = parse_number(option, value, 10, UINT32_MAX, &number);
+		options->fs.max_read = (unsigned)number;
+		/* libfuse takes it from the mount's options and from the program, and wants both
+		 * to agree. */
+		rc = rc == 0 ? -ENOENT : rc;
 	} else {
 		rc = -ENOENT;
 	}

@@ -157,7 +157,7 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	struct node *base = node_base(dir), *node;
 	struct spelled child;
 	struct pos pos;
-	int rc = lookup_child(dir, name, &pos, &child);
+	int rc = wcs_store_failed(fs->store) ? -EROFS : lookup_child(dir, name, &pos, &child);
 
 	if (rc == 0)
 		rc = mkdir_child(fs, base, &child, &pos);
@@ -167,6 +167,9 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 		lookup_entry(fs, node, entry);
 	else if (rc == -EINVAL)
 		report(fs, dir, name, 0, rc, "not a name that can be made here");
+	else if (rc == -EMFILE)
+		report(fs, dir, name, 0, rc, "the store has %u tables, the most that it can",
+		       WCS_TABLES_MAX);
 	else if (rc == -ENOSPC)
 		report(fs, dir, name, 0, rc,
 		       "%u empty directories are in memory, the most that can be", MEMDIRS_MAX);

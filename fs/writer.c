@@ -215,6 +215,8 @@ int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread)
 	bool first;
 	int rc = 0;
 
+	if ((flags & O_ACCMODE) != O_RDONLY && wcs_store_failed(fs->store))
+		return -EROFS;
 	pthread_mutex_lock(&writer->lock);
 	first = writer->handles == 0 && !writer->draft;
 	if (first)
@@ -271,7 +273,7 @@ static int check_space(struct fs *fs, uint64_t size)
 
 	if (rc != 0)
 		return rc;
-	reserve = space.total / 16 < SPACE_RESERVE ? space.total / 16 : SPACE_RESERVE;
+	reserve = space.total / 3 < SPACE_RESERVE ? space.total / 3 : SPACE_RESERVE;
 	return space.free < reserve + 3 * size ? -ENOSPC : 0;
 }
 

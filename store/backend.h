@@ -37,6 +37,8 @@ struct wcs_backend {
 	void (*close)(void *db);
 	/* As wcs_store_sync. */
 	int (*sync)(void *db);
+	/* As wcs_store_failed. */
+	bool (*failed)(void *db);
 
 	/* Calls each for every table, in any order; stops at the first error and returns it. */
 	int (*tables_load)(void *db,

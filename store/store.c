@@ -166,6 +166,11 @@ int wcs_store_sync(struct wcs_store *store)
 	return store->backend->sync(store->db);
 }
 
+bool wcs_store_failed(struct wcs_store *store)
+{
+	return store->backend->failed(store->db);
+}
+
 int64_t wcs_store_created(const struct wcs_store *store)
 {
 	return store->created;

@@ -114,6 +114,9 @@ void wcs_store_close(struct wcs_store *store);
 /* Returns when every mutation whose call returned before survives a power cut. */
 int wcs_store_sync(struct wcs_store *store);
 
+/* Has a write failed, so that the store takes no more (-EROFS) until it is opened anew? */
+bool wcs_store_failed(struct wcs_store *store);
+
 /* The time the store was made, microseconds since 1970. */
 int64_t wcs_store_created(const struct wcs_store *store);
 

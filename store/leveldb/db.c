@@ -148,6 +148,13 @@ int ldb_db_sync_logs(struct ldb *db)
 
 /* Nothing is written: LevelDB keeps no acknowledged write in the process, and on a full disk a
  * write would fail and close the store to writing though all was safe. */
+bool ldb_db_failed(void *engine)
+{
+	struct ldb *db = engine;
+
+	return atomic_load(&db->failed);
+}
+
 int ldb_db_sync(void *engine)
 {
 	return ldb_db_sync_logs(engine);

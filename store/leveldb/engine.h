@@ -87,6 +87,7 @@ void ldb_open_close(void *db);
 
 /* ---- db.c: the database itself ---- */
 int ldb_db_sync(void *db);
+bool ldb_db_failed(void *db);
 void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The errno of an error of LevelDB, which is a text only. */

@@ -25,6 +25,7 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.open = ldb_open_store,
 	.close = ldb_open_close,
 	.sync = ldb_db_sync,
+	.failed = ldb_db_failed,
 	.tables_load = ldb_admin_load,
 	.table_put = ldb_admin_put,
 	.table_remove = ldb_admin_remove,

@@ -247,6 +247,12 @@ static void memory_close(void *db)
 	free(engine);
 }
 
+static bool memory_failed(void *db)
+{
+	(void)db;
+	return false;
+}
+
 static int memory_sync(void *db)
 {
 	(void)db;
@@ -958,6 +964,7 @@ const struct wcs_backend wcs_backend_memory = {
 	.open = memory_open,
 	.close = memory_close,
 	.sync = memory_sync,
+	.failed = memory_failed,
 	.tables_load = memory_tables_load,
 	.table_put = memory_table_put,
 	.table_remove = memory_table_remove,

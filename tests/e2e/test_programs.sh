@@ -1,0 +1,313 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What programs do with open files: write in the middle, leave holes, map, sync, unlink, die.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
+}
+
+cat >"$TMP/program.py" <<'PYTHON'
+import errno, mmap, os, signal, subprocess, sys, time
+
+q = sys.argv[2]
+RW, TRUNC, CREATE = os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_TRUNC, os.O_RDWR | os.O_CREAT
+
+
+def seen():
+    """What another process reads."""
+    return subprocess.run(["cat", q], capture_output=True).stdout
+
+
+def put(data):
+    with open(q, "wb") as file:
+        file.write(data)
+
+
+try:
+    exec(sys.argv[1])
+    print("ok")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+PYTHON
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+
+# run NAME BEFORE VERSIONS VALUE CODE: Python runs on a column that has the value BEFORE (none: no
+# column); then it has so many versions more, the newest one being VALUE (as printf %b has it).
+run() {
+	local name=$1 before=$2 versions=$3
+	rm -f "$f/q"
+	[ "$before" = none ] || printf %b "$before" >"$f/q"
+	[ "$before" = none ] || versions=$((versions + 1))
+	printf %b "$4" >"$TMP/want"
+	check_eq "$name" ok "$("$python" "$TMP/program.py" "$5" "$f/q" 2>&1 | tail -n 1)"
+	check_eq "$name: versions" "$versions" "$(entries "$f/q@" | wc -l)"
+	if ((versions > 0)); then
+		check "$name: the value" cmp "$TMP/want" "$f/q"
+	fi
+	check_eq "$name: names" "$( ((versions > 0)) && echo q)" "$(entries "$f")"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f"
+
+# ---- Where is written ------------------------------------------------------------------------
+
+run "pwrite in the middle" 0123456789 1 012xy56789 'fd = os.open(q, RW); os.pwrite(fd, b"xy", 3); os.close(fd)'
+run "pwrite from the end to the start" none 1 abc \
+	'fd = os.open(q, CREATE)
+for i in (2, 1, 0): os.pwrite(fd, b"abc"[i:i + 1], i)
+os.close(fd)'
+run "a hole in front" none 1 '\0\0\0\0x' 'fd = os.open(q, CREATE); os.pwrite(fd, b"x", 4); os.close(fd)'
+run "a hole behind" ab 1 'ab\0\0c' 'fd = os.open(q, RW); os.pwrite(fd, b"c", 4); os.close(fd)'
+run "a large hole" none 1 '' 'fd = os.open(q, CREATE); os.pwrite(fd, b"x", 3000000)
+assert os.pread(fd, 10, 2999995) == b"\0" * 5 + b"x"
+os.ftruncate(fd, 0); os.close(fd)'
+run "ftruncate to less" 0123456789 1 012 'fd = os.open(q, RW); os.ftruncate(fd, 3); os.close(fd)'
+run "ftruncate to more" 012 1 '012\0\0' 'fd = os.open(q, RW); os.ftruncate(fd, 5); os.close(fd)'
+run "ftruncate to less, then more: zeros" 0123456789 1 '012\0\0' \
+	'fd = os.open(q, RW); os.ftruncate(fd, 3); os.ftruncate(fd, 5); os.close(fd)'
+run "truncate by path, while it is not open" 0123 1 01 'os.truncate(q, 2)'
+run "ftruncate to its own size" 0123 1 0123 'fd = os.open(q, RW); os.ftruncate(fd, 4); os.close(fd)'
+run "writing what was there" 0123 1 0123 'fd = os.open(q, RW); os.write(fd, b"0123"); os.close(fd)'
+run "opening alone" 0123 0 0123 'fd = os.open(q, RW); os.read(fd, 2); os.close(fd)'
+run "opening with O_TRUNC alone" 0123 1 '' 'os.close(os.open(q, TRUNC))'
+run "creating alone" none 1 '' 'os.close(os.open(q, CREATE))'
+run "writev" none 1 onetwo 'fd = os.open(q, CREATE); os.writev(fd, [b"one", b"two"]); os.close(fd)'
+run "copy_file_range" source 1 'sourcesour' \
+	'fd = os.open(q, RW); os.lseek(fd, 0, 2)
+other = os.open(q, os.O_RDONLY)
+os.copy_file_range(other, fd, 4); os.close(fd)'
+run "sendfile" source 1 'sourceurce' 'fd = os.open(q, RW); os.lseek(fd, 0, 2)
+os.sendfile(fd, os.open(q, os.O_RDONLY), 2, 4); os.close(fd)'
+run "posix_fallocate" 01 1 '01\0\0' 'fd = os.open(q, RW); os.posix_fallocate(fd, 0, 4); os.close(fd)'
+run "SEEK_END, SEEK_DATA, SEEK_HOLE" 0123 0 0123 'fd = os.open(q, os.O_RDONLY)
+assert os.lseek(fd, 0, os.SEEK_END) == 4
+assert os.lseek(fd, 1, os.SEEK_DATA) == 1
+assert os.lseek(fd, 0, os.SEEK_HOLE) == 4'
+run "reading at and behind the end" 0123 0 0123 'fd = os.open(q, os.O_RDONLY)
+assert (os.pread(fd, 9, 3), os.pread(fd, 9, 4), os.pread(fd, 9, 1 << 40)) == (b"3", b"", b"")'
+run "random writes, compared with a plain model" none 1 '' '
+import random
+random.seed(5)
+fd, model = os.open(q, CREATE), bytearray()
+for _ in range(300):
+    at, data = random.randrange(200000), os.urandom(random.randrange(1, 9000))
+    what = random.randrange(10)
+    if what == 0:
+        os.ftruncate(fd, at)
+        model = model[:at] + bytes(max(0, at - len(model)))
+    elif what < 4:
+        assert os.pread(fd, 9000, at) == bytes(model[at:at + 9000])
+    else:
+        os.pwrite(fd, data, at)
+        model += bytes(max(0, at - len(model)))
+        model[at:at + len(data)] = data
+    assert os.fstat(fd).st_size == len(model)
+os.fsync(fd)
+assert seen() == bytes(model)
+os.ftruncate(fd, 0)
+os.close(fd)'
+
+# ---- One version -----------------------------------------------------------------------------
+
+run "fsync, then more writes" none 1 onetwothree 'fd = os.open(q, CREATE)
+os.write(fd, b"one"); os.fsync(fd); assert seen() == b"one"
+os.write(fd, b"two"); assert seen() == b"one"
+os.fsync(fd); assert seen() == b"onetwo"
+os.write(fd, b"three"); os.close(fd)'
+run "fdatasync" old 1 new 'fd = os.open(q, TRUNC); os.write(fd, b"new"); os.fdatasync(fd); assert seen() == b"new"'
+run "fsync without a change" old 0 old 'fd = os.open(q, RW); os.fsync(fd); os.close(fd)'
+run "fsync and a truncation alone" old 1 '' 'fd = os.open(q, TRUNC); os.fsync(fd); assert seen() == b""'
+run "closing twice what was duplicated" old 1 onetwo 'fd = os.open(q, TRUNC); other = os.dup(fd)
+os.write(fd, b"one"); os.close(fd); os.write(other, b"two"); os.close(other)'
+run "a child that writes and ends" old 1 parentchild 'fd = os.open(q, TRUNC)
+os.write(fd, b"parent")
+if os.fork() == 0:
+    os.write(fd, b"child"); os._exit(0)
+os.wait(); assert seen() == b"old"; os.close(fd)'
+run "a child that outlives its parent" old 1 parentchild '
+fd = os.open(q, TRUNC)
+os.write(fd, b"parent")
+r, w = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.close(r); time.sleep(0.3); os.write(fd, b"child"); os.close(fd); os._exit(0)
+    os._exit(0)
+os.close(w); os.close(fd); os.read(r, 1)'
+run "two writers of one column" old 2 two '
+one, two = os.open(q, TRUNC), os.open(q, TRUNC)
+os.write(one, b"one"); os.write(two, b"two")
+assert seen() == b"old"
+assert (os.pread(one, 9, 0), os.pread(two, 9, 0)) == (b"one", b"two")
+os.close(one); assert seen() == b"one"
+os.close(two); assert seen() == b"two"'
+run "two writers, of which the first goes on" old 2 one+ '
+one, two = os.open(q, TRUNC), os.open(q, TRUNC)
+os.write(one, b"one"); os.fsync(one); os.write(two, b"two"); os.close(two)
+assert seen() == b"two"
+os.write(one, b"+"); os.close(one)
+seen_last = seen()
+assert seen_last in (b"one+", b"two"), seen_last
+put(b"one+") if seen_last == b"two" else None
+' 
+run "a reader has what was when it opened" old 1 new '
+reader = os.open(q, os.O_RDONLY)
+writer = os.open(q, TRUNC)
+os.write(writer, b"new")
+assert os.pread(reader, 9, 0) == b"old"
+os.close(writer)
+assert (os.pread(reader, 9, 0), os.fstat(reader).st_size) == (b"old", 3)
+assert seen() == b"new"'
+run "reopening an open file through /proc" old 1 newer '
+fd = os.open(q, TRUNC); os.write(fd, b"new")
+other = os.open("/proc/self/fd/%d" % fd, os.O_RDWR)
+os.pwrite(other, b"er", 3)
+os.close(other); os.close(fd)'
+run "O_APPEND and a reader between two writes" old 1 oldonetwo '
+fd = os.open(q, os.O_WRONLY | os.O_APPEND)
+os.write(fd, b"one"); assert seen() == b"old"; os.write(fd, b"two"); os.close(fd)'
+run "O_APPEND keeps what others append" old 2 oldthemme '
+fd = os.open(q, os.O_WRONLY | os.O_APPEND)
+os.write(fd, b"me")
+with open(q, "ab") as other: other.write(b"them")
+os.close(fd)'
+run "O_SYNC" old 1 new 'fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC); os.write(fd, b"n"); os.write(fd, b"ew"); os.close(fd)'
+run "1,000 small writes" none 1 "$(seq -s '' 1000)" 'fd = os.open(q, CREATE)
+for i in range(1, 1001): os.write(fd, b"%d" % i)
+os.close(fd)'
+run "nothing is left open by a process that ends" old 1 new 'fd = os.open(q, TRUNC); os.write(fd, b"new")'
+
+# ---- Maps ------------------------------------------------------------------------------------
+
+run "reading a map" 0123456789 0 0123456789 '
+fd = os.open(q, os.O_RDONLY)
+assert mmap.mmap(fd, 10, prot=mmap.PROT_READ)[3:6] == b"345"'
+run "a map keeps the value that was opened" old 1 new '
+fd = os.open(q, os.O_RDONLY)
+data = mmap.mmap(fd, 3, prot=mmap.PROT_READ)
+os.close(fd)
+put(b"new")
+assert data[:] == b"old"'
+run "a map of a large value" none 1 '' '
+value = os.urandom(3000001)
+put(value)
+fd = os.open(q, os.O_RDONLY)
+data = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+assert data[:] == value
+assert data[2999990:] == value[2999990:]
+os.unlink(q)
+assert data[1500000:1500100] == value[1500000:1500100]
+put(b"")'
+run "a private map changes nothing" old 0 old '
+data = mmap.mmap(os.open(q, RW), 3, flags=mmap.MAP_PRIVATE)
+data[0:3] = b"new"'
+run "writing through a map, with msync" 0123456789 1 012xy56789 '
+fd = os.open(q, RW)
+data = mmap.mmap(fd, 10)
+data[3:5] = b"xy"
+data.flush(); os.fsync(fd)
+data.close(); os.close(fd)'
+run "and without" 0123456789 1 012xy56789 '
+fd = os.open(q, RW)
+data = mmap.mmap(fd, 10)
+data[3:5] = b"xy"
+data.close(); os.close(fd)'
+run "where the file was closed before" 0123456789 1 012xy56789 '
+fd = os.open(q, RW)
+data = mmap.mmap(fd, 10)
+os.close(fd)
+data[3:5] = b"xy"
+data.close()
+time.sleep(0.3)'
+run "of a new column" none 1 'mapped' '
+fd = os.open(q, CREATE); os.ftruncate(fd, 6)
+data = mmap.mmap(fd, 6)
+data[:] = b"mapped"
+data.close(); os.close(fd)'
+run "a map and write(2) see each other" 0123456789 1 ab2yz56789 '
+fd = os.open(q, RW)
+data = mmap.mmap(fd, 10)
+os.pwrite(fd, b"ab", 0)
+assert data[0:3] == b"ab2"
+data[3:5] = b"yz"
+assert os.pread(fd, 5, 0) == b"ab2yz"
+assert seen() == b"0123456789"
+data.close(); os.close(fd)'
+run "a large map" none 1 '' '
+fd = os.open(q, CREATE); os.ftruncate(fd, 2000003)
+data, value = mmap.mmap(fd, 2000003), os.urandom(2000003)
+data[:] = value
+data.flush(); data.close(); os.close(fd)
+assert seen() == value
+put(b"")
+os.unlink(q); put(b"")'
+
+# ---- Unlinked while open, killed -------------------------------------------------------------
+
+run "a reader keeps what is unlinked" old 0 old '
+fd = os.open(q, os.O_RDONLY); os.unlink(q)
+assert not os.path.exists(q)
+assert os.pread(fd, 9, 0) == b"old"
+os.fstat(fd)
+put(b"old")'
+rm -f "$f/q"
+run "a new file that is unlinked before its close" none 0 '' '
+fd = os.open(q, CREATE | os.O_EXCL); os.write(fd, b"x"); os.unlink(q)
+assert not os.path.exists(q)
+os.lseek(fd, 0, 0); assert os.read(fd, 9) == b"x"
+os.write(fd, b"yz"); assert os.fstat(fd).st_size == 3
+os.close(fd)'
+run "a writer whose column is unlinked reads and writes on" old 0 '' '
+fd = os.open(q, RW); os.write(fd, b"new"); os.unlink(q)
+os.lseek(fd, 0, 0); assert os.read(fd, 9) == b"new"
+os.write(fd, b"er"); os.close(fd)
+put(b"")
+os.unlink(q); fd = os.open(q, CREATE); os.close(fd)' 2>/dev/null
+rm -f "$f/q"
+run "unlinked and made again while it is open" old 0 again '
+fd = os.open(q, RW); os.write(fd, b"new"); os.unlink(q)
+put(b"again")
+os.close(fd)'
+for signal in KILL TERM INT SEGV; do
+	run "killed by SIG$signal" old 0 old "
+import resource
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+if os.fork() == 0:
+    signal.signal(signal.SIG$signal, signal.SIG_DFL) if '$signal' != 'KILL' else None
+    fd = os.open(q, TRUNC); os.write(fd, b'half'); os.kill(os.getpid(), signal.SIG$signal)
+os.wait()"
+done
+run "killed after fsync: what was committed stays" old 1 new '
+if os.fork() == 0:
+    fd = os.open(q, TRUNC); os.write(fd, b"new"); os.fsync(fd); os.write(fd, b"half")
+    os.kill(os.getpid(), 9)
+os.wait()'
+run "killed with a new name" none 0 '' '
+if os.fork() == 0:
+    fd = os.open(q, CREATE); os.write(fd, b"half"); os.kill(os.getpid(), 9)
+os.wait()'
+run "killed with a map" 0123456789 0 0123456789 '
+if os.fork() == 0:
+    fd = os.open(q, RW); data = mmap.mmap(fd, 10); data[0:4] = b"half"
+    os.kill(os.getpid(), 9)
+os.wait()'
+run "a child is killed, its parent closes" old 1 parent '
+fd = os.open(q, TRUNC); os.write(fd, b"parent")
+if os.fork() == 0: os.kill(os.getpid(), 9)
+os.wait(); os.close(fd)'
+run "the name of a killed writer with O_EXCL is free" none 1 mine '
+if os.fork() == 0:
+    fd = os.open(q, CREATE | os.O_EXCL); os.kill(os.getpid(), 9)
+os.wait()
+fd = os.open(q, CREATE | os.O_EXCL); os.write(fd, b"mine"); os.close(fd)'
+
+finish

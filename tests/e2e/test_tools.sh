@@ -1,0 +1,280 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The tools that people use, on columns and directories: what they say and what they leave.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
+}
+
+# is NAME COLUMN VERSIONS VALUE: so many versions, the newest one being VALUE and a newline; and the
+# family lists no name that it did not have: no temporary or backup file is left.
+is() {
+	check_eq "$1" "$3: $4" "$(entries "$f/$2@" | wc -l): $(cat "$f/$2")"
+	check_eq "$1: nothing is left beside it" "" \
+		"$(entries "$f" | grep -E '^(sed|tmp|\.|4913)|~$|\.sw.$|\.[A-Za-z0-9]{6}$')"
+}
+
+# at COLUMN TS VALUE: writes one cell of that time.
+at() {
+	mkdir -p "${1%/*}" "$1@" && printf '%s\n' "$3" >"$1@/$2"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
+	"u":{"families":{"f":{},"g":{}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f" "$m/t/row/g"
+printf '%s\n' a >"$TMP/a"
+printf '%s\n' b >"$TMP/b"
+
+# ---- Editors ---------------------------------------------------------------------------------
+
+seq 3 >"$f/e"
+check "sed -i" sed -i s/2/two/ "$f/e"
+is "makes a version of the column" e 2 $'1\ntwo\n3'
+check "sed -i of several" sed -i s/3/three/ "$f/e" "$f/e"
+is "each once more" e 4 $'1\ntwo\nthree'
+check "sed -i that changes nothing" sed -i s/x/y/ "$f/e"
+check_eq "the value stays" $'1\ntwo\nthree' "$(cat "$f/e")"
+check "sed -i.bak" sed -i.bak s/1/one/ "$f/e"
+check_eq "makes a column of the old text" $'1\ntwo\nthree' "$(cat "$f/e.bak")"
+check_eq "and the new one" $'one\ntwo\nthree' "$(cat "$f/e")"
+vim=$(command -v vim || command -v vim.tiny) || die "there is no vim"
+seq 3 >"$f/v"
+check "vim, in ex mode" "$vim" -Nu NONE -es +%s/2/two/ +wq "$f/v" </dev/null
+is "makes one version" v 2 $'1\ntwo\n3'
+check "vim with a backup" "$vim" -Nu NONE -es -c 'set backup writebackup backupcopy=auto backupskip=' \
+	-c 'set backupdir=.' +%s/3/three/ +wq "$f/v" </dev/null
+check_eq "keeps the history" "3 three" "$(entries "$f/v@" | wc -l) $(tail -n 1 "$f/v")"
+rm -f "$f/v~"
+check "vim makes a column" "$vim" -Nu NONE -es -c 'normal ihello' +wq "$f/v2" </dev/null
+is "of one version" v2 1 hello
+check "perl -i" perl -pi -e s/hello/bye/ "$f/v2"
+check_eq "edits in place" bye "$(cat "$f/v2")"
+if command -v ed >/dev/null; then
+	check "ed" bash -c 'printf "s/bye/ed/\nw\nq\n" | ed -s "$0"' "$f/v2"
+	check_eq "edits, too" ed "$(cat "$f/v2")"
+fi
+
+# ---- What writes -----------------------------------------------------------------------------
+
+tee "$f/w" <"$TMP/a" >/dev/null
+check "tee -a" bash -c 'tee -a "$0" >/dev/null <"$1"' "$f/w" "$TMP/b"
+is "appends" w 2 $'a\nb'
+check "tee into several" bash -c 'tee "$0/w1" "$0/w2" >/dev/null <"$1"' "$f" "$TMP/a"
+check_eq "writes each" "a a" "$(cat "$f/w1") $(cat "$f/w2")"
+check "dd" dd if=/dev/zero of="$f/dd" bs=1000 count=100 status=none
+check_eq "is one version" "1 100000" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd")"
+check "dd conv=notrunc seek" bash -c 'printf XYZ | dd of="$0" bs=1 seek=5000 conv=notrunc status=none' "$f/dd"
+check_eq "writes into the value" "2 100000 XYZ" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(
+	tail -c +5001 "$f/dd" | head -c 3)"
+check "dd conv=fsync oflag=append" bash -c \
+	'printf end | dd of="$0" conv=notrunc,fsync oflag=append status=none' "$f/dd"
+check_eq "appends" "3 100003 end" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(tail -c 3 "$f/dd")"
+check "truncate -s" truncate -s 5002 "$f/dd"
+check_eq "cuts" "5002 XY" "$(stat -c %s "$f/dd") $(tail -c 2 "$f/dd")"
+check "truncate to more" truncate -s 1M "$f/dd"
+check_eq "fills up with zeros" "1048576 0" \
+	"$(stat -c %s "$f/dd") $(tail -c +5003 "$f/dd" | tr -d '\0' | wc -c)"
+check "fallocate -l" fallocate -x -l 2M "$f/dd"
+check_eq "makes it longer" 2097152 "$(stat -c %s "$f/dd")"
+seq 1000 >"$TMP/seq"
+check "split" split -l 100 "$TMP/seq" "$f/split."
+check_eq "makes ten columns" "10 1000" "$(find "$f" -name 'split.*' | wc -l) $(cat "$f"/split.* | wc -l)"
+check "they make the whole" cmp "$TMP/seq" <(cat "$f"/split.*)
+check "install" install -m 755 -o "$(id -u)" "$TMP/a" "$f/i"
+is "makes a column" i 1 a
+check "install over it" install -m 644 "$TMP/b" "$f/i"
+is "removes its target first: a new history" i 1 b
+check "install -C of the same" install -C -m 644 "$TMP/b" "$f/i"
+is "leaves it" i 1 b
+check "install -d" install -d "$m/t/installed/f"
+check "makes directories" test -d "$m/t/installed/f"
+check "cp --remove-destination" bash -c 'echo x >>"$1" && cp --remove-destination "$0" "$1"' "$TMP/a" "$f/i"
+is "starts a new history" i 1 a
+check "cp -f" cp -f "$TMP/b" "$f/i"
+is "keeps it" i 2 b
+check "cp --sparse=always of holes" bash -c 'truncate -s 1M "$0" && cp --sparse=always "$0" "$1"' \
+	"$TMP/hole" "$f/hole"
+check "gives the same bytes" cmp "$TMP/hole" "$f/hole"
+check "cp --reflink=auto within the mount" cp --reflink=auto "$f/hole" "$f/hole2"
+check "as well" cmp "$TMP/hole" "$f/hole2"
+fail_with "gzip leaves a file with two links alone" - 'other link' gzip -k "$f/split.aa"
+check "gzip -c" bash -c 'gzip -c "$0" >"$0.gz"' "$f/split.aa"
+check "can be unpacked" cmp "$f/split.aa" <(gzip -dc "$f/split.aa.gz")
+check "sort -u -o onto itself" bash -c 'sort -ru -o "$0" "$0"' "$f/split.ab"
+check_eq "sorts" 200 "$(head -n 1 "$f/split.ab")"
+check "tar into a column" tar -C "$TMP" -cf "$f/archive" a b
+check_eq "lists from it" "a b" "$(tar -tf "$f/archive" | paste -sd ' ')"
+check "tar -r adds to it" tar -C "$TMP" -rf "$f/archive" seq
+check_eq "one more" "a b seq" "$(tar -tf "$f/archive" | paste -sd ' ')"
+fail_with "ln" - 'not permitted' ln "$f/w" "$f/link"
+fail_with "ln -s" - 'not permitted' ln -s w "$f/link"
+fail_with "mkfifo" - 'not permitted' mkfifo "$f/fifo"
+fail_with "mknod" - 'not permitted' mknod "$f/pipe" p
+check "cp -l, which would link, copies nothing" bash -c '! cp -l "$0" "$1" && test ! -e "$1"' "$f/w" "$f/linked"
+fail_with "cp to a prefix directory" - 'not permitted' cp "$TMP/a" "$m/t/row/a"
+check "/.rowfs/errors says which families there are" \
+	bash -c 'grep -q f "$0/.rowfs/errors" && grep -q g "$0/.rowfs/errors"' "$m"
+check "mktemp in a family" bash -c 'p=$(mktemp "$0/XXXXXX.tmp") && test -f "$p" && rm "$p"' "$f"
+check "shred -u" bash -c 'echo secret >"$0" && shred -u "$0" && ! test -e "$0"' "$f/secret"
+
+# ---- What finds and counts -------------------------------------------------------------------
+
+z=$m/t/z
+at "$z/1/f/old" 1000000000000000 old
+at "$z/1/f/new" 1700000000000001 new
+at "$z/2/f/empty" 1700000000000000 x
+: >"$z/2/f/empty@/1700000000000000"
+at "$z/2/g/big" 1700000000000002 "$(head -c 5000 /dev/zero | tr '\0' x)"
+# found NAME EXPECTED FIND-ARGUMENT…
+found() {
+	local name=$1 want=$2
+	shift 2
+	check_eq "$name" "$want" "$(find "$z" "$@" -printf '%P\n' 2>&1 | sort | paste -sd ' ')"
+}
+found "find" " 1 1/f 1/f/new 1/f/old 2 2/f 2/f/empty 2/g 2/g/big"
+found "find -type f" "1/f/new 1/f/old 2/f/empty 2/g/big" -type f
+found "find -newermt" "1/f/new 2/f/empty 2/g/big" -type f -newermt 2020-01-01
+found "to the microsecond" "1/f/new 2/g/big" -type f -newermt '2023-11-14 22:13:20.000000 UTC'
+found "and above" "2/g/big" -type f -newermt '2023-11-14 22:13:20.000001 UTC'
+found "find -newer" "2/g/big" -type f -newer "$z/1/f/new"
+found "find -size" "2/g/big" -type f -size +4k
+found "find -size in bytes" "1/f/new 1/f/old" -size 4c
+found "find -empty" "2/f/empty" -type f -empty
+found "find -name" "1/f/new" -name 'n*'
+found "find -path" "1/f/new 1/f/old" -path '*/1/f/*'
+found "find -maxdepth" "1 2" -mindepth 1 -maxdepth 1
+found "find -links 2" "1/f/new 1/f/old 2/f/empty 2/g/big" -links 2
+found "find -mtime" "1/f/new 1/f/old 2/f/empty 2/g/big" -type f -mtime +30
+check_eq "find in /.versions" "2" "$(find "$m/.versions/t/z/1" -type f | wc -l)"
+check_eq "grep -r" "$z/1/f/new:new" "$(grep -r new "$z")"
+check_eq "grep -rl" "$z/1/f/old" "$(grep -rl old "$z")"
+check_eq "grep -rc finds each once" 4 "$(grep -rc . "$z" | wc -l)"
+check_eq "du -b" "$((5001 + 4 + 4))" "$(find "$z" -type f -print0 | du -bc --files0-from=- | tail -n 1 | cut -f 1)"
+check_eq "du counts links once for each name" 512 "$(du -B1 "$z/1/f/new" | cut -f 1)"
+check "df" df "$m"
+check_eq "df -T names the type" fuse.rowfs "$(df --output=fstype "$m" | tail -n 1)"
+check "df has room" test "$(df --output=avail "$m" | tail -n 1)" -gt 0
+check "df -i" df -i "$m"
+check_eq "stat -c" "4 1 1700000000 regular file 2" "$(stat -c '%s %b %Y %F %h' "$z/1/f/new")"
+check "stat -f" stat -f "$m"
+check_eq "stat -f: names of 255 bytes" 255 "$(stat -f -c %l "$m")"
+check_eq "ls" $'1\n2' "$(ls "$z")"
+check_eq "ls -t: newest first" "new old" "$(ls -t "$z/1/f" | paste -sd ' ')"
+check_eq "ls -S" "big" "$(ls -S "$z/2/g")"
+check "ls -lR" ls -lR --time-style=full-iso "$m"
+check_eq "ls -la shows no history" "2" "$(ls -A "$z/1/f" | wc -l)"
+check_eq "wc" "3 3 5009" "$(cat "$z"/1/f/* "$z"/2/*/* | wc | awk '{ print $1, $2, $3 }')"
+check_eq "a glob" "$z/1/f/new $z/1/f/old" "$(echo "$z"/1/f/*)"
+check_eq "xargs -P reads" "new old" "$(find "$z/1" -type f -print0 | xargs -0 -P 4 -n 1 cat | sort | paste -sd ' ')"
+seq 200 | xargs -P 8 -I '{}' bash -c 'mkdir -p "$0/many/{}/f" && echo {} >"$0/many/{}/f/q"' "$m/t" 2>"$TMP/errors"
+check_eq "xargs -P writes without an error" "" "$(head -n 3 "$TMP/errors")"
+check_eq "all of it" "200 20100" "$(find "$m/t/many" -type f | wc -l) $(
+	grep -rh . "$m/t/many" | awk '{ n += $1 } END { print n }')"
+check "cp -r of a prefix" cp -r "$m/t/many" "$m/t/many2"
+check "diff -r of two prefixes that are alike" diff -r "$m/t/many" "$m/t/many2"
+echo other >"$m/t/many2/7/f/q"
+mkdir -p "$m/t/many2/new/g"
+echo x >"$m/t/many2/new/g/q"
+check_eq "diff -rq of two that are not" "2" "$(diff -rq "$m/t/many" "$m/t/many2" | wc -l)"
+check "diff -r across tables" bash -c 'cp -a "$0/t/many" "$0/u/" && diff -r "$0/t/many" "$0/u/many"' "$m"
+check_eq "find -name -delete" "0 200" "$(find "$m/t/many2" -name q -delete 2>&1 | wc -l) $(
+	find "$m/t/many2" -type d -name '[0-9]*' | wc -l)"
+check_eq "find -delete of a tree" "" "$(find "$m/t/many2" -delete 2>&1; ls -d "$m/t/many2" 2>/dev/null)"
+check_eq "find -newermt -delete" "1/f/old" "$(find "$z" -type f -newermt 2020-01-01 -delete
+	cd "$z" && find . -type f -printf '%P\n')"
+check "rm -r of a row" rm -r "$z/1"
+check "rm -r of a prefix" rm -r "$z"
+check "leaves nothing" test ! -e "$z"
+check "rm -rf of what is not there" rm -rf "$m/t/nothing"
+check "rm -r through /.versions" rm -r "$m/.versions/u/many"
+check_eq "leaves nothing, neither" "" "$(entries "$m/u")"
+check_eq "getfattr -d" "" "$(getfattr -d "$f/w" 2>&1 | grep -v rowfs)"
+check "file, stat, head, tail and md5sum -c" bash -c 'cd "$0" && md5sum w w1 | md5sum -c --quiet' "$f"
+
+# ---- rsync and cp of the plain tree ----------------------------------------------------------
+
+mkdir -p "$TMP/dir/x/f" "$TMP/dir/y/g"
+seq 10 >"$TMP/dir/x/f/one"
+seq 20 >"$TMP/dir/x/f/two"
+: >"$TMP/dir/y/g/empty"
+touch -d @1600000000.25 "$TMP/dir/x/f/one"
+check "rsync -a in" rsync -a "$TMP/dir/" "$m/u/"
+check "gives the same" diff -r "$TMP/dir" "$m/u"
+check_eq "with the times" 1600000000.250000 "$(stat -c %.6Y "$m/u/x/f/one")"
+versions() {
+	find "$m/.versions/u" -type f | sort
+}
+versions >"$TMP/before"
+check_eq "rsync again transfers nothing" "" "$(rsync -ai "$TMP/dir/" "$m/u/" 2>&1 | grep '^[^.]')"
+check "and makes no version" diff "$TMP/before" <(versions)
+check_eq "rsync --checksum neither" "" "$(rsync -aci "$TMP/dir/" "$m/u/" 2>&1 | grep '^[^.]')"
+seq 30 >"$TMP/dir/x/f/one"
+check "rsync of a change" rsync -a "$TMP/dir/" "$m/u/"
+check_eq "makes one version" 2 "$(entries "$m/u/x/f/one@" | wc -l)"
+seq 40 >"$TMP/dir/x/f/one"
+check "rsync --inplace" rsync -a --inplace "$TMP/dir/" "$m/u/"
+check_eq "makes one" "3 40" "$(entries "$m/u/x/f/one@" | wc -l) $(tail -n 1 "$m/u/x/f/one")"
+seq 50 >"$TMP/dir/x/f/one"
+check "rsync --append" rsync -a --append "$TMP/dir/" "$m/u/"
+check_eq "makes one, too" "4 50" "$(entries "$m/u/x/f/one@" | wc -l) $(tail -n 1 "$m/u/x/f/one")"
+rm -r "$TMP/dir/y"
+check "rsync --delete" rsync -a --delete "$TMP/dir/" "$m/u/"
+check "removes what is gone" diff -r "$TMP/dir" "$m/u"
+check "rsync --remove-source-files to a directory" rsync -a --remove-source-files "$m/u/" "$TMP/back/"
+check "moves out" diff -r "$TMP/dir" "$TMP/back"
+check_eq "all of it" "" "$(find "$m/u" -type f)"
+rm -rf "${m:?}/u/"*
+for format in gnu pax ustar v7; do
+	check "tar in, $format" bash -c 'tar -C "$0" --format="$2" -cf - . | tar -C "$1" -xf -' \
+		"$TMP/dir" "$m/u" "$format"
+	check "gives the same" diff -r "$TMP/dir" "$m/u"
+	check "tar out, $format" bash -c 'tar -C "$0" --format="$2" -cf "$1" . && tar -C "$0" -df "$1"' \
+		"$m/u" "$TMP/out.tar" "$format"
+	rm -r "$m/u/x"
+done
+check "cp -a in" cp -a "$TMP/dir/." "$m/u"
+check "gives the same" diff -r "$TMP/dir" "$m/u"
+check "cp -au of what is not newer, to the microsecond" cp -au "$TMP/dir/." "$m/u"
+check_eq "makes no version" 1 "$(entries "$m/u/x/f/two@" | wc -l)"
+check "mv into the mount" mv "$TMP/dir/x/f/two" "$m/u/x/f/moved"
+check_eq "and out of it" 20 "$(mv "$m/u/x/f/moved" "$TMP/moved" && tail -n 1 "$TMP/moved")"
+
+# ---- Reading while others write --------------------------------------------------------------
+
+echo 0 >"$f/clock"
+(for ((i = 1; i <= 150; i++)); do echo "$i $i $i" >"$f/clock"; done) &
+writer=$!
+track_pid "$writer"
+last=0
+bad=0
+while kill -0 "$writer" 2>/dev/null; do
+	read -r one two three <"$f/clock"
+	[ "$one" = 0 ] || [ "$one $two" = "$two $three" ] || bad=$((bad + 1))
+	((one >= last)) || bad=$((bad + 1))
+	last=$one
+	[ -e "$f/clock" ] || bad=$((bad + 1))
+done
+wait "$writer"
+check_eq "who reads in a loop sees whole values, never an older one after a newer" 0 "$bad"
+check_eq "and the last" "150 150 150" "$(cat "$f/clock")"
+(for ((i = 1; i <= 200; i++)); do echo "$i" >>"$f/tail"; done) &
+writer=$!
+track_pid "$writer"
+bad=0
+while kill -0 "$writer" 2>/dev/null; do
+	[ -e "$f/tail" ] || continue
+	[ "$(tee "$TMP/tail" <"$f/tail" | wc -l)" = "$(tail -n 1 "$TMP/tail")" ] || bad=$((bad + 1))
+done
+wait "$writer"
+check_eq "who reads what another appends to sees whole lines, from the first" 0 "$bad"
+
+finish
