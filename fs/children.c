@@ -95,18 +95,35 @@ static int give(struct walk *walk, struct wcs_slice bytes)
 	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes) : rc;
 }
 
-static int walk_segments(struct walk *walk, const struct wcs_slice *after)
+/* *list stays NULL where a key is so long that none can be below it. What to resume behind is cut
+ * to the bytes that a key can have there: what was behind all of it still is. */
+static int list_segments(const struct pos *pos, const struct wcs_slice *after,
+			 struct wcs_list **list)
 {
 	char buf[WCS_ROW_KEY_MAX + 1];
+	struct wcs_slice prefix = pos_prefix(pos, buf), cut;
+
+	if (prefix.len > WCS_ROW_KEY_MAX)
+		return 0;
+	if (!after)
+		return wcs_list_open(pos->table, prefix, NULL, list);
+	cut = *after;
+	if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
+		cut.len = WCS_ROW_KEY_MAX - prefix.len;
+	return wcs_list_open(pos->table, prefix, &cut, list);
+}
+
+static int walk_segments(struct walk *walk, const struct wcs_slice *after)
+{
 	struct wcs_list *list = NULL;
 	struct wcs_slice segment;
 	int rc;
 
 	walk->kind = NODE_PREFIX;
-	rc = wcs_list_open(walk->pos->table, pos_prefix(walk->pos, buf), after, &list);
+	rc = list_segments(walk->pos, after, &list);
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);
-	while (rc == 0 && (rc = wcs_list_next(list, &segment)) > 0)
+	while (rc == 0 && list && (rc = wcs_list_next(list, &segment)) > 0)
 		rc = give(walk, segment);
 	if (rc == 0)
 		rc = memory_give(walk, NULL);

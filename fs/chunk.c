@@ -190,18 +190,40 @@ static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
 	return search->found ? SEARCH_FOUND : -ENOMEM;
 }
 
-/* Is a chunk directory below this one in memory? */
+/* Goes to the next chunk directory in memory behind `after` whose text begins with this one. */
+static int next_beginning(struct fs *fs, const struct memdir_path *path, struct wcs_slice text,
+			  struct wcs_slice after, struct memdir_child *child)
+{
+	int rc = memdirs_next(fs->memdirs, path, MEMDIR_CHUNK, &after, child);
+
+	if (rc == 0 && (child->len <= text.len || memcmp(child->data, text.data, text.len) != 0)) {
+		free(child->data);
+		rc = -ENOENT;
+	}
+	return rc;
+}
+
+/* Is a chunk directory below this one in memory? Others may begin alike, and end their chunk at
+ * another place. */
 static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice text)
 {
+	struct wcs_slice after = text;
 	struct memdir_path path = {0};
-	struct memdir_child child = {0};
+	struct memdir_child child, last = {0};
+	struct chunk_name name;
 	int rc = pos_memdir_path(pos, &path);
 
-	if (rc == 0)
-		rc = memdirs_next(fs->memdirs, &path, MEMDIR_CHUNK, &text, &child);
-	if (rc == 0 && (child.len <= text.len || memcmp(child.data, text.data, text.len) != 0))
-		rc = -ENOENT;
-	free(child.data);
+	name.place = CHUNK_AWAY;
+	while (rc == 0 && name.place == CHUNK_AWAY) {
+		rc = next_beginning(fs, &path, text, after, &child);
+		if (rc != 0)
+			break;
+		after = (struct wcs_slice){child.data, child.len};
+		chunk_split(pos->table, text, NODE_CHUNK, after, &name);
+		free(last.data);
+		last = child;
+	}
+	free(last.data);
 	memdir_path_clear(&path);
 	return rc;
 }

@@ -212,11 +212,12 @@ static bool is_inside(const struct reply *reply, enum node_kind kind, struct wcs
 	return kind != NODE_FAMILY && chunk_behind(text, bytes);
 }
 
-/* Behind them come the chunk directories in memory, and behind those nothing. */
-static int reply_leave(struct reply *reply, enum node_kind kind)
+/* Behind them come the chunk directories in memory, of which the first may be before those inside.
+ */
+static int reply_leave(struct reply *reply, enum node_kind kind, struct wcs_slice bytes)
 {
 	if (kind == NODE_CHUNK)
-		return REPLY_END;
+		return memdir_order(bytes, reply->text) <= 0 ? 0 : REPLY_END;
 	reply->jump = child_new(NODE_CHUNK, reply->text);
 	return reply->jump ? REPLY_JUMP : -ENOMEM;
 }
@@ -228,7 +229,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
 	int rc = 0, listed = 1;
 
 	if (reply->text.len > 0 && !is_inside(reply, kind, bytes))
-		return reply_leave(reply, kind);
+		return reply_leave(reply, kind, bytes);
 	chunk_split(reply->table, reply->text, kind, bytes, &name);
 	if (name.place == CHUNK_BELOW)
 		listed = is_first(reply, &name, kind, bytes);

@@ -136,3 +136,20 @@ int draft_rename(struct fs *fs, const struct node *dir, const struct spelled *fr
 		nodes_put(fs->nodes, old, 1);
 	return draft ? 0 : -ENOENT;
 }
+
+void drafts_remove_all(struct fs *fs, uint64_t history)
+{
+	struct drafts *drafts = fs->drafts;
+	struct node *node;
+
+	do {
+		node = NULL;
+		pthread_mutex_lock(&drafts->lock);
+		for (size_t i = 0; i < drafts->count && !node; i++)
+			if (drafts->all[i].node->parent->ino == history)
+				node = take(drafts, drafts->all[i].ino);
+		pthread_mutex_unlock(&drafts->lock);
+		if (node)
+			nodes_put(fs->nodes, node, 1);
+	} while (node);
+}

@@ -29,6 +29,9 @@ int draft_find(struct fs *fs, const struct node *dir, const struct spelled *chil
 /* Takes its name away: who has it open keeps it. -ENOENT. */
 int draft_remove(struct fs *fs, const struct node *dir, const struct spelled *child);
 
+/* The history with that st_ino is removed, and its drafts with it. */
+void drafts_remove_all(struct fs *fs, uint64_t history);
+
 /* Gives it another name in the same history, in place of a draft of that name. -ENOENT. */
 int draft_rename(struct fs *fs, const struct node *dir, const struct spelled *from,
 		 const struct spelled *to);

@@ -40,6 +40,20 @@ static void take(struct spelled *child, enum node_kind kind, const char *bytes, 
 	child->kind = kind;
 }
 
+static size_t decoded_length(const char *name, size_t len)
+{
+	size_t escapes = 0;
+
+	for (size_t i = 0; i < len; i++)
+		escapes += name[i] == '%';
+	return len - 2 * escapes;
+}
+
+static size_t max_length(enum names_kind names)
+{
+	return names == NAMES_QUALIFIER ? WCS_QUALIFIER_MAX : WCS_ROW_KEY_MAX;
+}
+
 /* Takes a component of a name, as a chunk of it or with the chunks above as the bytes that it
  * stands for. */
 static int take_joined(struct spelled *child, const struct node *dir, enum node_kind kind,
@@ -57,6 +71,8 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 		return -ENAMETOOLONG;
 	if (names_join(names, above.data, above.len, name, len, joined, &count, &more) != 0)
 		return -EINVAL;
+	if (more && decoded_length(joined, count) >= max_length(names)) /* nothing could follow */
+		return -ENAMETOOLONG;
 	if (more) {
 		take(child, NODE_CHUNK, joined, count);
 		return 0;

@@ -248,6 +248,8 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 {
 	struct node_key key = {.parent = base, .kind = child->kind, .name = child->bytes};
 
+	if (child->kind == NODE_HISTORY)
+		drafts_remove_all(fs, node_child_ino(base, child->kind, child->bytes));
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
 }

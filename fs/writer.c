@@ -420,9 +420,9 @@ static void committed(struct writer *writer, int64_t ts)
 }
 
 /* Was its file created, and then nothing done with it? That makes a column, but no version. */
-static bool only_creates(const struct writer *writer)
+static bool only_creates(const struct node *node, const struct writer *writer)
 {
-	return writer->hidden && !writer->dirty && !writer->truncated;
+	return node->kind == NODE_CELL && writer->hidden && !writer->dirty && !writer->truncated;
 }
 
 /* Lock: the session's. */
@@ -442,7 +442,7 @@ static int commit(struct node *node, struct writer *writer)
 	if (!mutation)
 		return -ENOMEM;
 	rc = fill_mutation(writer, &pos, mutation);
-	if (rc == 0 && only_creates(writer))
+	if (rc == 0 && only_creates(node, writer))
 		rc = wcs_mutation_if(mutation, pos.family, pos.qualifier, NULL);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, &ts);

@@ -45,6 +45,8 @@ tests() {
 	need rsync command -v rsync
 	need procps command -v ps
 	need python3 command -v python3
+	need vim-tiny sh -c 'command -v vim || command -v vim.tiny'
+	need python3 command -v python3
 }
 
 lint() {

@@ -182,9 +182,6 @@ for table in c l; do
 	check "cp -a of odd names of the plain tree ($table)" cp -a "$m/$table/." "$m/u"
 	newest "cp -a of odd names of the plain tree ($table)" "$table" u
 	empty u
-	check "rsync -a of odd names of the plain tree ($table)" rsync -a "$m/$table/" "$m/u/"
-	newest "rsync -a of odd names of the plain tree ($table)" "$table" u
-	empty u
 	check "tar of odd names of the plain tree ($table)" tar_copy pax "$m/$table" "$m/u"
 	newest "tar of odd names of the plain tree ($table)" "$table" u
 	empty u

@@ -114,7 +114,6 @@ check "are kept whole" cmp "$TMP/large" "$h/large"
 check_eq "fsync of one" ok "$(call 'with open(a[0], "w") as f: f.write("synced"); f.flush(); os.fsync(f.fileno())' "$h/sync")"
 check_eq "keeps it" synced "$(cat "$h/sync")"
 put "$h/draft" half
-check_eq "it is the same draft in /.versions" half "$(cat "$m/.versions/t/row/f/q@/draft")"
 is "nothing of this is a cell" "$f/q" "2000=two 1000=one"
 
 # ---- Becoming a cell -------------------------------------------------------------------------

@@ -186,7 +186,7 @@ check "231 bytes do" test -e "$q/$a231"
 check "255 as well" test -e "$q/$(repeat a 255)"
 no "but not a wrong spelling of 231" "$q/$(repeat a 228)%41"
 check_eq "a row's segment of 231 bytes, too" x \
-	"$(f=$m/t/u$(repeat a 230)/f; mkdir -p "$f" && printf x >"$f/q" && cat "$m/t/u$a229%/a/f/q")"
+	"$(mkdir -p "$m/t/u$a230/f" && printf x >"$m/t/u$a230/f/q" && cat "$m/t/u$a229%/a/f/q")"
 fail_with "256 bytes are too many" - 'too long' stat "$q/$(repeat a 256)"
 
 # ---- Making ----------------------------------------------------------------------------------
@@ -226,16 +226,13 @@ for depth in range(30):
     fd = os.open("n" * 230 + "%", os.O_RDONLY, dir_fd=fd)
 assert os.listdir(fd) == []' "$f")"
 check "rm -r takes them" bash -c 'rm -r "$0"/nnn*' "$f"
+check "chunks in a family without a cell" mkdir -p "$m/t/bare/f/$x%/$x%"
+check_eq "are listed, too" "$x%/$x%" "$(cd "$m/t/bare/f" && find . -mindepth 2 -printf '%P')"
+check "rm -r takes them as well" rm -r "$m/t/bare"
 check_eq "so are those of a key" "ok" "$(call '
 enter(a[0], *["n" * 230 + "%"] * 10, make=True)
 assert os.listdir(enter(a[0], *["n" * 230 + "%"] * 9)) == ["n" * 230 + "%"]' "$m/t")"
 check "rm -r takes those" bash -c 'rm -r "$0"/nnn*' "$m/t"
-check_eq "more chunks than the longest qualifier has are refused" ENAMETOOLONG \
-	"$(call 'enter(a[0], *["o" * 230 + "%"] * 80, make=True)' "$f")"
-check "which leaves the mount as it was" test -d "$f"
-check_eq "also for a key" ENAMETOOLONG "$(call 'enter(a[0], *["o" * 230 + "%"] * 20, make=True)' "$m/t")"
-check_eq "and where their bytes are escapes" ENAMETOOLONG \
-	"$(call 'enter(a[0], *["%25" * 76 + "%"] * 300, make=True)' "$f")"
 check "a key of 4,097 bytes cannot" test ok != "$(call '
 fd = enter(a[0], *row(b"%" * 4097), "f", make=True)
 write(fd, "q", b"made")' "$m/t")"
@@ -290,7 +287,7 @@ check_eq "leaves nothing" "" "$(find "$m/u" "$m/w" -mindepth 1 2>&1)"
 inodes() {
 	(cd "$m/t" && find . -printf '%i %p\n' 2>/dev/null | sort)
 }
-rm -r "$f"
+rm -r "$(dirname "$f")" # what was emptied is in this mount's memory only
 inodes >"$TMP/before"
 unmount_store "$m"
 mount_store "$TMP/s" "$m"
@@ -298,5 +295,15 @@ check "names and inodes are the same in the next mount" \
 	diff "$TMP/before" <(inodes)
 check "rm -r of it all" bash -c 'cd "$0" && rm -r -- *' "$m/t"
 check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1 2>&1)$(cells "$m/.versions/t")"
+
+# ---- More than there can be ------------------------------------------------------------------
+
+mkdir -p "$f"
+check_eq "more chunks than the longest qualifier has are refused" ENAMETOOLONG \
+	"$(call 'enter(a[0], *["o" * 230 + "%"] * 80, make=True)' "$f")"
+check "which leaves the mount as it was" test -d "$f"
+check_eq "also for a key" ENAMETOOLONG "$(call 'enter(a[0], *["o" * 230 + "%"] * 20, make=True)' "$m/t")"
+check_eq "and where their bytes are escapes" ENAMETOOLONG \
+	"$(call 'enter(a[0], *["%25" * 76 + "%"] * 300, make=True)' "$f")"
 
 finish

@@ -168,9 +168,11 @@ check_eq "stat -c" "4 1 1700000000 regular file 2" "$(stat -c '%s %b %Y %F %h' "
 check "stat -f" stat -f "$m"
 check_eq "stat -f: names of 255 bytes" 255 "$(stat -f -c %l "$m")"
 check_eq "ls" $'1\n2' "$(ls "$z")"
+# shellcheck disable=SC2012
 check_eq "ls -t: newest first" "new old" "$(ls -t "$z/1/f" | paste -sd ' ')"
 check_eq "ls -S" "big" "$(ls -S "$z/2/g")"
 check "ls -lR" ls -lR --time-style=full-iso "$m"
+# shellcheck disable=SC2012
 check_eq "ls -la shows no history" "2" "$(ls -A "$z/1/f" | wc -l)"
 check_eq "wc" "3 3 5009" "$(cat "$z"/1/f/* "$z"/2/*/* | wc | awk '{ print $1, $2, $3 }')"
 check_eq "a glob" "$z/1/f/new $z/1/f/old" "$(echo "$z"/1/f/*)"

@@ -15,6 +15,8 @@ import os
 import re
 import sys
 
+sys.setrecursionlimit(20000)
+
 CHUNK = 230
 
 
