@@ -143,7 +143,7 @@ test-e2e: all ## runs the end-to-end tests, on real mounts
 
 asan: deps ## runs every test with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) $(JOBS) SANITIZE=1 BUILD=$(BUILD)/asan all unit-programs
-	scripts/run_tests.sh -s -b $(BUILD)/asan $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(UNIT_TESTS)) $(E2E_TESTS)
+	scripts/run_tests.sh -s -t 900 -b $(BUILD)/asan $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(UNIT_TESTS)) $(E2E_TESTS)
 
 lint: ## checks layout, common faults, scripts and the include rules; installs the tools for it
 	scripts/deps.sh build test lint
