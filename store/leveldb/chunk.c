@@ -101,6 +101,7 @@ void ldb_source_set_number(struct ldb_source *source, const unsigned char number
 static int source_copy(struct ldb *db, const struct ldb_part *part, uint64_t offset, size_t len,
 		       unsigned char *to)
 {
+	struct ldb_cell cell = {.id = part->id, .size = part->len};
 	size_t got;
 	int err;
 
@@ -108,7 +109,7 @@ static int source_copy(struct ldb *db, const struct ldb_part *part, uint64_t off
 		memcpy(to, (part->data ? part->data : part->own) + offset, len);
 		return 0;
 	}
-	err = ldb_chunk_read(db, part->id, part->len, to, len, offset, &got);
+	err = ldb_chunk_read(db, &cell, to, len, offset, &got);
 	if (!err && got < len)
 		err = ldb_db_damaged(db, "a value is shorter than its cell says");
 	return err;
@@ -256,19 +257,23 @@ static int chunk_copy(struct ldb *db, uint64_t id, uint64_t size, unsigned char 
 	return 0;
 }
 
-int ldb_chunk_read(struct ldb *db, uint64_t id, uint64_t size, void *buf, size_t len,
+int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
 		   uint64_t offset, size_t *got)
 {
+	uint64_t left = offset < cell->size ? cell->size - offset : 0;
 	unsigned char *to = buf;
 	size_t made = 0;
 
-	if (offset >= size)
-		len = 0;
-	else if (len > size - offset)
-		len = (size_t)(size - offset);
+	if (len > left)
+		len = (size_t)left;
+	if (cell->id == 0 && len > 0) {
+		memcpy(buf, cell->data + offset, len);
+		made = len;
+	}
 	while (made < len) {
 		size_t copied = 0;
-		int err = chunk_copy(db, id, size, to + made, len - made, offset + made, &copied);
+		int err = chunk_copy(db, cell->id, cell->size, to + made, len - made, offset + made,
+				     &copied);
 
 		if (err)
 			return err;

@@ -45,8 +45,8 @@ int ldb_chunk_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
 		    const struct ldb_source *source);
 /* Writes an intent and the chunks at once, in several batches. */
 int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *source);
-/* As wcs_value_read, of a chunked value. */
-int ldb_chunk_read(struct ldb *db, uint64_t id, uint64_t size, void *buf, size_t len,
+/* As wcs_value_read, of the value of a cell, inline or chunked. */
+int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
 		   uint64_t offset, size_t *got);
 
 #endif

@@ -76,7 +76,6 @@ static int column_look(struct column *column)
 static int column_replace(struct column *column, const struct wcs_write *write, int64_t ts)
 {
 	struct ldb_mutate *m = column->m;
-	struct ldb_cell cell;
 
 	for (size_t i = 0; i < m->made_count; i++) {
 		struct ldb_made *made = &m->made[i];
@@ -84,15 +83,7 @@ static int column_replace(struct column *column, const struct wcs_write *write, 
 		if (made->ts == ts && made->write >= column->writes && made->write < write)
 			made->replaced = true;
 	}
-	if (m->row_empty)
-		return 0;
-	ldb_iter_seek(m->iter, &m->key);
-	if (!ldb_iter_within(m->iter, &m->key))
-		return 0;
-	if (ldb_iter_cell(m->iter, &cell))
-		return ldb_db_damaged(m->db, "a cell's record");
-	ldb_mutate_garbage(m, &cell);
-	return 0;
+	return m->row_empty ? 0 : ldb_mutate_replaced(m);
 }
 
 /* Chunks what write makes, unless that was done before the lock. */

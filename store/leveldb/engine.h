@@ -135,6 +135,25 @@ static inline bool ldb_iter_within(leveldb_iterator_t *iter, const struct ldb_ke
 	return ldb_key_starts(key, len, prefix);
 }
 
+/* Steps forward to the first key from target on, in `steps` steps at the most. Is it there, or at
+ * the end? */
+static inline bool ldb_iter_step_to(leveldb_iterator_t *iter, const struct ldb_key *target,
+				    int steps)
+{
+	for (int i = 0; i < steps; i++) {
+		const unsigned char *key;
+		size_t len;
+
+		leveldb_iter_next(iter);
+		if (!leveldb_iter_valid(iter))
+			return true;
+		key = ldb_iter_key(iter, &len);
+		if (ldb_key_compare(key, len, target) >= 0)
+			return true;
+	}
+	return false;
+}
+
 /* Is it at a key of the key space that key is of? Such a key need not be a good one. */
 static inline bool ldb_iter_in_space(leveldb_iterator_t *iter, const struct ldb_id_key *key)
 {

@@ -144,17 +144,8 @@ static void list_target_past_all(struct list *list, const unsigned char *segment
 static void list_skip(struct list *list)
 {
 	if (list->seeks == 0) {
-		for (int i = 0; i < LIST_STEPS; i++) {
-			const unsigned char *key;
-			size_t len;
-
-			leveldb_iter_next(list->iter);
-			if (!leveldb_iter_valid(list->iter))
-				return;
-			key = ldb_iter_key(list->iter, &len);
-			if (ldb_key_compare(key, len, &list->target) >= 0)
-				return;
-		}
+		if (ldb_iter_step_to(list->iter, &list->target, LIST_STEPS))
+			return;
 		list->seeks = LIST_RETRY;
 	} else {
 		list->seeks--;

@@ -191,17 +191,8 @@ static int move_cell_newest(struct move *move)
 /* What stands where the cell goes becomes garbage. */
 static int move_replace(struct move *move)
 {
-	struct ldb_mutate *m = &move->m;
-	struct ldb_cell cell;
-
-	ldb_key_ts(&m->key, move->asked->to_ts);
-	ldb_iter_seek(m->iter, &m->key);
-	if (!ldb_iter_within(m->iter, &m->key))
-		return 0;
-	if (ldb_iter_cell(m->iter, &cell))
-		return ldb_db_damaged(m->db, "a cell's record");
-	ldb_mutate_garbage(m, &cell);
-	return 0;
+	ldb_key_ts(&move->m.key, move->asked->to_ts);
+	return ldb_mutate_replaced(&move->m);
 }
 
 static int move_cell(struct move *move)

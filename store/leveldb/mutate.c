@@ -59,6 +59,19 @@ void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell)
 	m->garbage = true;
 }
 
+int ldb_mutate_replaced(struct ldb_mutate *m)
+{
+	struct ldb_cell cell;
+
+	ldb_iter_seek(m->iter, &m->key);
+	if (!ldb_iter_within(m->iter, &m->key))
+		return 0;
+	if (ldb_iter_cell(m->iter, &cell))
+		return ldb_db_damaged(m->db, "a cell's record");
+	ldb_mutate_garbage(m, &cell);
+	return 0;
+}
+
 static int64_t mutate_now(struct ldb_mutate *m)
 {
 	if (m->now < 0) {
@@ -210,8 +223,7 @@ static int mutate_cell_equals(struct ldb_mutate *m, const struct ldb_cell *cell,
 		return expected.len == 0 || memcmp(cell->data, bytes, expected.len) == 0;
 	for (size_t offset = 0; offset < expected.len;) {
 		size_t got;
-		int err = ldb_chunk_read(m->db, cell->id, cell->size, piece, sizeof(piece), offset,
-					 &got);
+		int err = ldb_chunk_read(m->db, cell, piece, sizeof(piece), offset, &got);
 
 		if (err)
 			return err;

@@ -48,6 +48,8 @@ void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, uint32_t table, struc
 void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier);
 /* Puts what a replaced or deleted cell leaves into the batch. */
 void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell);
+/* The same for the cell whose key m->key is, where there is one; it moves m->iter. */
+int ldb_mutate_replaced(struct ldb_mutate *m);
 /* The server's timestamp in a column with (found) or without a newest cell. -EOVERFLOW. */
 int ldb_mutate_server_ts(struct ldb_mutate *m, bool found, int64_t newest, int64_t *ts);
 /* Syncs the logs where m->unsynced says so. Must come before the batch is written. */

@@ -15,7 +15,7 @@ struct read_value {
 	struct wcs_value base;
 	struct ldb *db;
 	struct ldb_hold hold; /* of a chunked value */
-	uint64_t id;	      /* 0: inline */
+	struct ldb_cell cell;
 	unsigned char data[]; /* of an inline value */
 };
 
@@ -116,7 +116,8 @@ static struct read_value *read_value_new(struct ldb *db, const struct read_found
 	value->base.backend = &wcs_backend_leveldb;
 	value->base.info = read_info(found);
 	value->db = db;
-	value->id = found->cell.id;
+	value->cell = found->cell;
+	value->cell.data = value->data;
 	if (len > 0)
 		memcpy(value->data, found->cell.data, len);
 	return value;
@@ -137,8 +138,8 @@ int ldb_read_open(void *engine, uint32_t table, struct wcs_slice row, const char
 		made = read_value_new(db, &found);
 		err = made ? 0 : -ENOMEM;
 	}
-	if (made && made->id)
-		ldb_reclaim_hold(db, &ticket, &made->hold, made->id);
+	if (made && made->cell.id)
+		ldb_reclaim_hold(db, &ticket, &made->hold, made->cell.id);
 	else
 		ldb_reclaim_leave(db, &ticket);
 	read_found_free(&found);
@@ -150,18 +151,8 @@ int ldb_read_open(void *engine, uint32_t table, struct wcs_slice row, const char
 int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct read_value *value = (struct read_value *)base;
-	uint64_t size = base->info.size;
 
-	if (value->id)
-		return ldb_chunk_read(value->db, value->id, size, buf, len, offset, got);
-	if (offset >= size)
-		len = 0;
-	else if (len > size - offset)
-		len = (size_t)(size - offset);
-	if (len > 0)
-		memcpy(buf, value->data + offset, len);
-	*got = len;
-	return 0;
+	return ldb_chunk_read(value->db, &value->cell, buf, len, offset, got);
 }
 
 void ldb_read_close(struct wcs_value *base)
@@ -170,7 +161,7 @@ void ldb_read_close(struct wcs_value *base)
 
 	if (!value)
 		return;
-	if (value->id)
+	if (value->cell.id)
 		ldb_reclaim_release(value->db, &value->hold);
 	free(value);
 }

@@ -156,18 +156,8 @@ void ldb_scan_close(struct wcs_scan *base)
 /* Moves to the first key from target on. */
 static void scan_skip(struct scan *scan)
 {
-	for (int i = 0; i < SCAN_STEPS; i++) {
-		const unsigned char *key;
-		size_t len;
-
-		leveldb_iter_next(scan->iter);
-		if (!leveldb_iter_valid(scan->iter))
-			return;
-		key = ldb_iter_key(scan->iter, &len);
-		if (ldb_key_compare(key, len, &scan->target) >= 0)
-			return;
-	}
-	ldb_iter_seek(scan->iter, &scan->target);
+	if (!ldb_iter_step_to(scan->iter, &scan->target, SCAN_STEPS))
+		ldb_iter_seek(scan->iter, &scan->target);
 }
 
 /* Makes target the present column's first bytes. */
@@ -377,18 +367,8 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct scan *scan = (struct scan *)base;
-	const struct ldb_cell *cell = &scan->cell;
 
 	if (!scan->at_cell)
 		return -EINVAL;
-	if (cell->id)
-		return ldb_chunk_read(scan->db, cell->id, cell->size, buf, len, offset, got);
-	if (offset >= cell->size)
-		len = 0;
-	else if (len > cell->size - offset)
-		len = (size_t)(cell->size - offset);
-	if (len > 0)
-		memcpy(buf, cell->data + offset, len);
-	*got = len;
-	return 0;
+	return ldb_chunk_read(scan->db, &scan->cell, buf, len, offset, got);
 }
