@@ -104,9 +104,13 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 {
 	int rc = 0;
 
+	writers_share(fs, session);
 	if (to_set & FUSE_SET_ATTR_SIZE)
 		rc = writer_resize(fs, session, attr->st_size);
-	return rc == 0 && stamp ? writer_stamp(session, *stamp) : rc;
+	if (rc == 0 && stamp)
+		rc = writer_stamp(fs, session, *stamp);
+	writers_release(fs, session);
+	return rc;
 }
 
 /* A stored value does not change: whoever wants it to is sent to a write session. */
@@ -118,7 +122,7 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *node, const 
 
 	/* A time needs no session that the kernel knows, and its file may be open to read. */
 	if ((to_set & FUSE_SET_ATTR_SIZE) &&
-	    promise_ask(fs->promises, thread, node->ino, true) == PROMISE_FIRST)
+	    promise_ask(fs->promises, thread, node->plain, true) == PROMISE_FIRST)
 		return -ESTALE;
 	/* A time that is set by name while the process writes goes to what it makes. */
 	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
@@ -146,7 +150,7 @@ static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const st
 		return 0;
 	if (!(node->flags & NODE_F_WRITER))
 		return setattr_stored(fs, thread, node, attr, to_set, stamp);
-	promise_end(fs->promises, thread, node->ino);
+	promise_end(fs->promises, thread, node->plain);
 	return setattr_session(fs, node, attr, to_set, stamp);
 }
 

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Drafts, by st_ino, which stands for their history and name. Each holds a reference to its node.
- */
+/* Drafts, in a table: there are few. */
 #include "draft.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "writer.h"
-
 struct draft {
-	uint64_t ino;
-	struct node *node;
+	struct file_id id;
+	struct value *value;
+	int64_t ts;
+	uint32_t etag; /* tells what it was from what it is; never 0 */
 };
 
 struct drafts {
 	pthread_mutex_t lock;
 	size_t count; /* Lock: lock, as all below */
+	size_t reserved;
+	size_t memory; /* bytes that the values take */
+	uint32_t etag; /* given last */
 	struct draft all[DRAFTS_MAX];
 };
 
@@ -33,123 +35,187 @@ void drafts_free(struct drafts *drafts)
 {
 	if (!drafts)
 		return;
+	for (size_t i = 0; i < drafts->count; i++)
+		value_put(drafts->all[i].value);
 	pthread_mutex_destroy(&drafts->lock);
 	free(drafts);
 }
 
-static uint64_t ino_of(const struct node *dir, const struct spelled *child)
-{
-	return node_child_ino(dir, child->kind, child->bytes);
-}
-
 /* Lock: the drafts'. */
-static struct draft *find(struct drafts *drafts, uint64_t ino)
+static struct draft *find(struct drafts *drafts, struct file_id id)
 {
 	for (size_t i = 0; i < drafts->count; i++)
-		if (drafts->all[i].ino == ino)
+		if (drafts->all[i].id.file == id.file)
 			return &drafts->all[i];
 	return NULL;
 }
 
-/* Takes one out, and hands its reference over; NULL: there is none. Lock: the drafts'. */
-static struct node *take(struct drafts *drafts, uint64_t ino)
+/* Takes one out, and hands its reference over. Lock: the drafts'. */
+static struct value *take(struct drafts *drafts, struct draft *draft)
 {
-	struct draft *draft = find(drafts, ino);
-	struct node *node = draft ? draft->node : NULL;
+	struct value *value = draft->value;
 
-	if (draft)
-		*draft = drafts->all[--drafts->count];
-	return node;
+	drafts->memory -= value_memory(value);
+	*draft = drafts->all[--drafts->count];
+	return value;
 }
 
-static int add(struct drafts *drafts, uint64_t ino, struct node *node)
+/* Lock: the drafts'. */
+static void renew(struct drafts *drafts, struct draft *draft, int64_t ts)
 {
-	int rc = 0;
+	if (++drafts->etag == 0)
+		drafts->etag = 1;
+	draft->etag = drafts->etag;
+	draft->ts = ts;
+}
+
+int draft_get(struct fs *fs, struct file_id id, struct wcs_cell_info *info, struct value **value)
+{
+	struct draft *draft;
+
+	pthread_mutex_lock(&fs->drafts->lock);
+	draft = find(fs->drafts, id);
+	if (draft) {
+		*info = (struct wcs_cell_info){draft->ts, value_size(draft->value), draft->etag};
+		if (value)
+			*value = value_get(draft->value);
+	}
+	pthread_mutex_unlock(&fs->drafts->lock);
+	return draft ? 0 : -ENOENT;
+}
+
+int drafts_reserve(struct fs *fs)
+{
+	struct drafts *drafts = fs->drafts;
+	int rc = -ENOSPC;
 
 	pthread_mutex_lock(&drafts->lock);
-	if (find(drafts, ino))
-		rc = -EEXIST;
-	else if (drafts->count == DRAFTS_MAX)
-		rc = -ENOSPC;
-	else
-		drafts->all[drafts->count++] = (struct draft){ino, node};
+	if (drafts->count + drafts->reserved < DRAFTS_MAX) {
+		drafts->reserved++;
+		rc = 0;
+	}
 	pthread_mutex_unlock(&drafts->lock);
 	return rc;
 }
 
-int draft_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-		 struct node **node)
+void drafts_unreserve(struct fs *fs)
 {
-	struct node *made;
-	int rc = writers_draft(fs, thread, dir, child, &made);
-
-	if (rc != 0)
-		return rc;
-	rc = add(fs->drafts, ino_of(dir, child), node_get(made));
-	if (rc != 0)
-		nodes_put(fs->nodes, made, 2);
-	else
-		*node = made;
-	return rc;
+	pthread_mutex_lock(&fs->drafts->lock);
+	fs->drafts->reserved--;
+	pthread_mutex_unlock(&fs->drafts->lock);
 }
 
-int draft_find(struct fs *fs, const struct node *dir, const struct spelled *child,
-	       struct node **node)
+/* A place for a new one. NULL: there is none. Lock: the drafts'. */
+static struct draft *add(struct drafts *drafts, struct file_id id, bool reserved)
 {
 	struct draft *draft;
 
-	pthread_mutex_lock(&fs->drafts->lock);
-	draft = find(fs->drafts, ino_of(dir, child));
-	if (draft)
-		*node = node_get(draft->node);
-	pthread_mutex_unlock(&fs->drafts->lock);
-	return draft ? 0 : -ENOENT;
+	if (!reserved && drafts->count + drafts->reserved >= DRAFTS_MAX)
+		return NULL;
+	draft = &drafts->all[drafts->count++];
+	*draft = (struct draft){.id = id};
+	return draft;
 }
 
-int draft_remove(struct fs *fs, const struct node *dir, const struct spelled *child)
+static int put(struct drafts *drafts, struct file_id id, struct value *value, int64_t ts,
+	       const struct draft_before *before, bool reserved, struct value **old)
 {
-	struct node *node;
+	struct draft *draft = find(drafts, id);
 
-	pthread_mutex_lock(&fs->drafts->lock);
-	node = take(fs->drafts, ino_of(dir, child));
-	pthread_mutex_unlock(&fs->drafts->lock);
-	if (!node)
-		return -ENOENT;
-	nodes_put(fs->nodes, node, 1);
+	if (!before->any && before->etag != (draft ? draft->etag : 0))
+		return -EAGAIN;
+	if (!draft)
+		draft = add(drafts, id, reserved);
+	if (!draft)
+		return -ENOSPC;
+	*old = draft->value;
+	drafts->memory -= *old ? value_memory(*old) : 0;
+	drafts->memory += value_memory(value);
+	draft->value = value_get(value);
+	renew(drafts, draft, ts);
+	if (reserved)
+		drafts->reserved--;
 	return 0;
 }
 
-int draft_rename(struct fs *fs, const struct node *dir, const struct spelled *from,
-		 const struct spelled *to)
+int draft_put(struct fs *fs, struct file_id id, struct value *value, int64_t ts,
+	      const struct draft_before *before, bool reserved)
 {
-	struct node *old = NULL;
+	struct drafts *drafts = fs->drafts;
+	struct value *old = NULL;
+	bool full;
+	int rc = 0;
+
+	pthread_mutex_lock(&drafts->lock);
+	full = drafts->memory + value_memory(value) > DRAFTS_MEMORY;
+	pthread_mutex_unlock(&drafts->lock);
+	if (full)
+		rc = value_unload(value, fs->store_path);
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&drafts->lock);
+	rc = put(drafts, id, value, ts, before, reserved, &old);
+	pthread_mutex_unlock(&drafts->lock);
+	value_put(old);
+	return rc;
+}
+
+int draft_stamp(struct fs *fs, struct file_id id, int64_t ts)
+{
 	struct draft *draft;
 
 	pthread_mutex_lock(&fs->drafts->lock);
-	draft = find(fs->drafts, ino_of(dir, from));
-	if (draft) {
-		old = take(fs->drafts, ino_of(dir, to));
-		find(fs->drafts, ino_of(dir, from))->ino = ino_of(dir, to);
-	}
+	draft = find(fs->drafts, id);
+	if (draft)
+		renew(fs->drafts, draft, ts);
 	pthread_mutex_unlock(&fs->drafts->lock);
-	if (old)
-		nodes_put(fs->nodes, old, 1);
 	return draft ? 0 : -ENOENT;
 }
 
-void drafts_remove_all(struct fs *fs, uint64_t history)
+int draft_remove(struct fs *fs, struct file_id id)
+{
+	struct value *value = NULL;
+	struct draft *draft;
+
+	pthread_mutex_lock(&fs->drafts->lock);
+	draft = find(fs->drafts, id);
+	if (draft)
+		value = take(fs->drafts, draft);
+	pthread_mutex_unlock(&fs->drafts->lock);
+	value_put(value);
+	return draft ? 0 : -ENOENT;
+}
+
+int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
+{
+	struct value *old = NULL;
+	struct draft *draft;
+
+	pthread_mutex_lock(&fs->drafts->lock);
+	draft = find(fs->drafts, from);
+	if (draft && from.file != to.file) {
+		struct draft *other = find(fs->drafts, to);
+
+		if (other)
+			old = take(fs->drafts, other);
+		find(fs->drafts, from)->id = to;
+	}
+	pthread_mutex_unlock(&fs->drafts->lock);
+	value_put(old);
+	return draft ? 0 : -ENOENT;
+}
+
+void drafts_remove_all(struct fs *fs, uint64_t column)
 {
 	struct drafts *drafts = fs->drafts;
-	struct node *node;
+	size_t i = 0;
 
-	do {
-		node = NULL;
-		pthread_mutex_lock(&drafts->lock);
-		for (size_t i = 0; i < drafts->count && !node; i++)
-			if (drafts->all[i].node->parent->ino == history)
-				node = take(drafts, drafts->all[i].ino);
-		pthread_mutex_unlock(&drafts->lock);
-		if (node)
-			nodes_put(fs->nodes, node, 1);
-	} while (node);
+	pthread_mutex_lock(&drafts->lock);
+	while (i < drafts->count) {
+		if (drafts->all[i].id.column == column)
+			value_put(take(drafts, &drafts->all[i]));
+		else
+			i++;
+	}
+	pthread_mutex_unlock(&drafts->lock);
 }

@@ -1,39 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drafts: files in a history whose name is no timestamp. They are kept in memory (large ones in a
- * file without a name), listed nowhere, and gone with the mount. Renamed to a timestamp a draft
- * becomes that cell: so rsync and editors, which write to a temporary name, work in histories.
+ * Drafts: files that are no cells. In a history any name that is no timestamp is one, in a family
+ * the temporary names that rsync gives to columns which have no other. They are kept in memory,
+ * listed nowhere, and gone with the mount. Renamed to a timestamp, or to a column, a draft becomes
+ * that cell: so rsync and editors, which write to a temporary name, work.
  *
- * A draft is a write session that never commits by itself. Any thread may call these.
+ * A draft is to a write session what a cell of the store is: a value as a whole, which a commit
+ * replaces. Any thread may call these.
  */
 #ifndef FS_DRAFT_H
 #define FS_DRAFT_H
 
 #include "fs.h"
-#include "spell.h"
+#include "node.h"
+#include "value.h"
 
-#define DRAFTS_MAX 1000u /* at once */
+#define DRAFTS_MAX    1000u	  /* at once */
+#define DRAFTS_MEMORY (64u << 20) /* bytes of all together; what would not fit is in files */
 
 struct drafts;
 struct drafts *drafts_new(void); /* NULL: no memory */
 void drafts_free(struct drafts *drafts);
 
-/* Makes one. *node: its node, with a reference. -EEXIST; -ENOSPC: there are DRAFTS_MAX. */
-int draft_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-		 struct node **node);
+/* The draft's time, size and etag, and if value is not NULL its value. -ENOENT. */
+int draft_get(struct fs *fs, struct file_id id, struct wcs_cell_info *info, struct value **value);
 
-/* Finds one. *node: with a reference. -ENOENT. */
-int draft_find(struct fs *fs, const struct node *dir, const struct spelled *child,
-	       struct node **node);
+/* Makes room for one that is to come, so that its commit does not fail for it. -ENOSPC: there are
+ * DRAFTS_MAX, those to come included. */
+int drafts_reserve(struct fs *fs);
+/* Gives that back. */
+void drafts_unreserve(struct fs *fs);
 
-/* Takes its name away: who has it open keeps it. -ENOENT. */
-int draft_remove(struct fs *fs, const struct node *dir, const struct spelled *child);
+/* What a draft must be for draft_put to replace it. */
+struct draft_before {
+	bool any;      /* whatever it is */
+	uint32_t etag; /* else: with this etag; 0: not there */
+};
 
-/* The history with that st_ino is removed, and its drafts with it. */
-void drafts_remove_all(struct fs *fs, uint64_t history);
+/*
+ * Gives the draft that value and time. reserved: room for it was reserved; when it is made, that is
+ * given back. -EAGAIN: it is not as `before` says. -ENOSPC; and errors of a file, -EIO, -EMFILE.
+ */
+int draft_put(struct fs *fs, struct file_id id, struct value *value, int64_t ts,
+	      const struct draft_before *before, bool reserved);
 
-/* Gives it another name in the same history, in place of a draft of that name. -ENOENT. */
-int draft_rename(struct fs *fs, const struct node *dir, const struct spelled *from,
-		 const struct spelled *to);
+/* Sets its time. -ENOENT. */
+int draft_stamp(struct fs *fs, struct file_id id, int64_t ts);
+
+/* Takes it away: who has it open to read keeps it. -ENOENT. */
+int draft_remove(struct fs *fs, struct file_id id);
+
+/* Takes away all of a history. */
+void drafts_remove_all(struct fs *fs, uint64_t column);
+
+/* Gives it another name in the same directory, in place of a draft of that name. -ENOENT. */
+int draft_rename(struct fs *fs, struct file_id from, struct file_id to);
 
 #endif

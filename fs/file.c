@@ -11,6 +11,7 @@
 #include "lookup.h"
 #include "promise.h"
 #include "report.h"
+#include "value.h"
 #include "writer.h"
 
 static bool wants_write(const struct fuse_file_info *fi)
@@ -19,27 +20,38 @@ static bool wants_write(const struct fuse_file_info *fi)
 }
 
 /* newest: of a column, whatever the node stands for. */
-static int open_value(const struct node *node, bool newest, struct handle *handle)
+static int open_value(struct fs *fs, const struct node *node, bool newest, uint32_t *etag,
+		      struct value **value)
 {
+	struct wcs_cell_info info;
 	struct pos pos;
-	int rc = pos_of(node, &pos);
+	int rc;
 
+	if (node->kind == NODE_DRAFT) {
+		rc = draft_get(fs, node_id(node), &info, value);
+		*etag = rc == 0 ? info.etag : 0;
+		return rc;
+	}
+	rc = pos_of(node, &pos);
 	if (rc == 0 && node->kind == NODE_CELL && !newest)
 		pos.ts = node->ts;
-	return rc == 0 ? wcs_value_open(pos.table, pos_key(&pos), pos.family, pos.qualifier, pos.ts,
-					&handle->value)
-		       : rc;
+	if (rc == 0)
+		rc = value_open(&pos, value);
+	*etag = rc == 0 ? value_etag(*value) : 0;
+	return rc;
 }
 
-/* A stored value opens only while it is the one that the node stands for. */
-static int open_stored(const struct node *node, struct handle *handle, struct fuse_file_info *fi)
+/* A committed value opens only while it is the one that the node stands for. */
+static int open_committed(struct fs *fs, const struct node *node, struct handle *handle,
+			  struct fuse_file_info *fi)
 {
-	int rc = open_value(node, false, handle);
+	uint32_t etag;
+	int rc = open_value(fs, node, false, &etag, &handle->value);
 
 	if (rc != 0)
 		return rc == -ENOENT ? -ESTALE : rc;
-	if (wcs_value_info(handle->value)->etag != node->etag) {
-		wcs_value_close(handle->value);
+	if (etag != node->etag) {
+		value_put(handle->value);
 		handle->value = NULL;
 		return -ESTALE;
 	}
@@ -48,9 +60,9 @@ static int open_stored(const struct node *node, struct handle *handle, struct fu
 	return 0;
 }
 
-/* Takes over a reference to the session's node. */
-static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags,
-			pid_t thread)
+/* Takes over a reference to the session's node. Lock: its family's. */
+static int open_locked(struct fs *fs, struct node *session, struct handle *handle, int flags,
+		       pid_t thread)
 {
 	int rc = writer_open(fs, session, flags, thread);
 
@@ -61,17 +73,31 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 	return rc;
 }
 
+static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags,
+			pid_t thread)
+{
+	struct node *dir = node_get(session->parent); /* the session may go */
+	int rc;
+
+	writers_share(fs, dir);
+	rc = open_locked(fs, session, handle, flags, thread);
+	writers_release(fs, dir);
+	nodes_put(fs->nodes, dir, 1);
+	return rc;
+}
+
 /* The kernel will not look the name up again, and keeps a node that is another's: what is read and
  * written goes past that node's page cache. */
 static int open_unseen(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
 		       struct fuse_file_info *fi)
 {
 	struct node *session;
+	uint32_t etag;
 	int rc;
 
 	fi->direct_io = 1;
 	if (!wants_write(fi))
-		return open_value(node, true, handle);
+		return open_value(fs, node, true, &etag, &handle->value);
 	rc = writers_reopen(fs, thread, node, &session);
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
@@ -80,7 +106,7 @@ static int open_unseen(struct fs *fs, pid_t thread, struct node *node, struct ha
 static int open_other(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
 		      struct fuse_file_info *fi)
 {
-	switch (promise_ask(fs->promises, thread, node->ino, wants_write(fi))) {
+	switch (promise_ask(fs->promises, thread, node->plain, wants_write(fi))) {
 	case PROMISE_FIRST:
 		return -ESTALE;
 	case PROMISE_REOPENED:
@@ -98,17 +124,15 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *node, struct hand
 {
 	bool session = node->flags & NODE_F_WRITER;
 
-	if (node->kind == NODE_DRAFT)
-		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	if (!session && !wants_write(fi)) {
-		int rc = open_stored(node, handle, fi);
+		int rc = open_committed(fs, node, handle, fi);
 
 		/* The kernel looks the name up again, but once only. */
 		return rc == -ESTALE ? open_other(fs, thread, node, handle, fi) : rc;
 	}
 	if (!session || !writer_is_for(node, thread))
 		return open_other(fs, thread, node, handle, fi);
-	promise_end(fs->promises, thread, node->ino);
+	promise_end(fs->promises, thread, node->plain);
 	return open_session(fs, node_get(node), handle, fi->flags, thread);
 }
 
@@ -143,7 +167,7 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static int check_create(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
 			struct spelled *child, bool exclusive)
 {
-	struct wcs_cell_info info;
+	struct node *base = node_base(dir);
 	int rc = lookup_child(dir, name, pos, child);
 
 	if (rc != 0)
@@ -151,41 +175,35 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
 	    (child->kind == NODE_CHUNK && !pos->family))
 		return report_no_family(fs, dir, name, pos->table);
-	if (child->kind == NODE_DRAFT)
-		return 0;
-	if (child->kind != NODE_CELL && child->kind != NODE_VERSION)
+	if (child->kind != NODE_CELL && child->kind != NODE_VERSION && child->kind != NODE_DRAFT)
 		return -EPERM;
-	/* In this order: what was reserved and is not any more has been stored. */
 	if (exclusive &&
-	    (writers_reserved(fs, node_base(dir), child) || pos_stored(pos, &info) == 0))
+	    (writers_reserved(fs, base, child) || lookup_file(fs, base, pos, child, NULL) == 0))
 		return -EEXIST;
 	return 0;
 }
 
-static int create_draft(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-			bool exclusive, struct node **session)
-{
-	int rc = draft_create(fs, thread, dir, child, session);
-
-	return rc == -EEXIST && !exclusive ? draft_find(fs, dir, child, session) : rc;
-}
-
+/* Who creates with O_EXCL is alone in the family: the kernel lets one in at a time by each way into
+ * it, and there are several. */
 static int create(struct fs *fs, pid_t thread, struct node *dir, const char *name,
 		  struct handle *handle, const struct fuse_file_info *fi)
 {
 	bool exclusive = fi->flags & O_EXCL;
-	struct node *base = node_base(dir);
 	struct spelled child;
 	struct node *session;
 	struct pos pos;
-	int rc = check_create(fs, dir, name, &pos, &child, exclusive);
+	int rc;
 
-	if (rc == 0 && child.kind == NODE_DRAFT)
-		rc = create_draft(fs, thread, base, &child, exclusive, &session);
-	else if (rc == 0)
-		rc = writers_create(fs, thread, base, &child, exclusive, &session);
+	if (exclusive)
+		writers_exclude(fs, dir);
+	else
+		writers_share(fs, dir);
+	rc = check_create(fs, dir, name, &pos, &child, exclusive);
 	if (rc == 0)
-		rc = open_session(fs, session, handle, fi->flags, thread);
+		rc = writers_create(fs, thread, node_base(dir), &child, exclusive, &session);
+	if (rc == 0)
+		rc = open_locked(fs, session, handle, fi->flags, thread);
+	writers_release(fs, dir);
 	return rc;
 }
 
@@ -225,7 +243,7 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	else if (buf && handle->writer)
 		rc = writer_read(handle->writer->writer, buf, size, (uint64_t)off, &got);
 	else if (buf)
-		rc = wcs_value_read(handle->value, buf, size, (uint64_t)off, &got);
+		rc = value_read(handle->value, buf, size, (uint64_t)off, &got);
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else
@@ -260,18 +278,38 @@ static int report_commit(struct fs *fs, const struct node *session, int rc)
 	return rc;
 }
 
+static int flush_session(struct fs *fs, struct node *session, pid_t thread)
+{
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_flush(fs, session, thread);
+	writers_release(fs, session);
+	return report_commit(fs, session, rc);
+}
+
 void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
+	pid_t thread = fuse_req_ctx(req)->pid;
 	int rc = 0;
 
 	(void)ino;
 	if (handle->writer)
-		rc = report_commit(fs_of(req), handle->writer,
-				   writer_flush(handle->writer, fuse_req_ctx(req)->pid));
+		rc = flush_session(fs_of(req), handle->writer, thread);
 	else if (handle->control)
-		rc = control_flush(fs_of(req), handle->control, fuse_req_ctx(req)->pid);
+		rc = control_flush(fs_of(req), handle->control, thread);
 	fuse_reply_err(req, -rc);
+}
+
+static int commit_session(struct fs *fs, struct node *session)
+{
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_commit(fs, session);
+	writers_release(fs, session);
+	return report_commit(fs, session, rc);
 }
 
 void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
@@ -279,11 +317,10 @@ void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 	struct handle *handle = handle_of(fi);
 	int rc = 0;
 
-	if (handle->writer)
-		rc = report_commit(fs_of(req), handle->writer, writer_commit(handle->writer));
-
 	(void)ino;
 	(void)datasync;
+	if (handle->writer)
+		rc = commit_session(fs_of(req), handle->writer);
 	if (rc == 0)
 		rc = wcs_store_sync(fs_of(req)->store);
 	fuse_reply_err(req, -rc);

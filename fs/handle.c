@@ -9,6 +9,7 @@
 #include "control.h"
 #include "dir.h"
 #include "report.h"
+#include "value.h"
 #include "writer.h"
 
 struct handles {
@@ -66,9 +67,11 @@ void handle_close(struct fs *fs, struct handle *handle)
 	int rc;
 
 	take_out(fs->handles, handle);
-	wcs_value_close(handle->value);
+	value_put(handle->value);
 	if (handle->writer) {
+		writers_share(fs, handle->writer);
 		rc = writer_close(fs, handle->writer);
+		writers_release(fs, handle->writer);
 		if (rc != 0)
 			report(fs, handle->writer, NULL, 0, rc,
 			       "what was written is lost: it could not be committed: %s",

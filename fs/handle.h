@@ -11,10 +11,11 @@
 
 struct control_file;
 struct dir;
+struct value;
 
 /* Just one of the first four is set. */
 struct handle {
-	struct wcs_value *value;      /* a stored value, to read */
+	struct value *value;	      /* a committed value, to read */
 	struct node *writer;	      /* a write session's node, with a reference */
 	struct control_file *control; /* a control file */
 	struct dir *dir;	      /* a directory */

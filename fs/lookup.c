@@ -48,7 +48,7 @@ int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		flags |= NODE_F_VERSIONS;
 	if (child->kind == NODE_TABLE || (child->kind == NODE_ROOT && dir->kind == NODE_TABLE))
 		return node_of_table(fs, dir, child, flags, node);
-	if (child->kind == NODE_CELL || child->kind == NODE_VERSION) {
+	if (child->kind == NODE_CELL || child->kind == NODE_VERSION || child->kind == NODE_DRAFT) {
 		key.ts = info->ts;
 		key.etag = info->etag;
 		key.size = (uint32_t)info->size;
@@ -103,12 +103,24 @@ int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 	return pos_exists(fs, pos);
 }
 
-/* A cell's name leads to its stored value, to a session that writes it, or to one that makes it. */
-static int lookup_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-		       const struct pos *pos, struct node **node)
+int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
+		const struct spelled *child, struct wcs_cell_info *info)
+{
+	struct wcs_cell_info unused;
+
+	if (child->kind != NODE_DRAFT)
+		return pos_stored(pos, info);
+	return draft_get(fs, node_child_id(base, child->kind, child->bytes), info ? info : &unused,
+			 NULL);
+}
+
+/* A file's name leads to its committed value, to a session that writes it, or to one that makes it.
+ */
+static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+			const struct pos *pos, struct node **node)
 {
 	struct wcs_cell_info info;
-	int rc = pos_stored(pos, &info);
+	int rc = lookup_file(fs, dir, pos, child, &info);
 
 	if (rc == -ENOENT)
 		return writers_hidden(fs, thread, dir, child, node);
@@ -127,10 +139,8 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
-	if (child.kind == NODE_DRAFT) {
-		rc = draft_find(fs, base, &child, &node);
-	} else if (child.kind == NODE_CELL || child.kind == NODE_VERSION) {
-		rc = lookup_cell(fs, thread, base, &child, &pos, &node);
+	if (child.kind == NODE_CELL || child.kind == NODE_VERSION || child.kind == NODE_DRAFT) {
+		rc = lookup_value(fs, thread, base, &child, &pos, &node);
 	} else {
 		rc = lookup_exists(fs, base, &pos, &child);
 		if (rc == 0)

@@ -13,11 +13,16 @@ struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
  * It need not exist. -EINVAL: the name means nothing there; -ENAMETOOLONG. */
 int lookup_child(const struct node *dir, const char *name, struct pos *pos, struct spelled *child);
 
+/* What a file's name leads to: a stored cell, or a draft. 0, -ENOENT or another error. info: may be
+ * NULL. */
+int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
+		const struct spelled *child, struct wcs_cell_info *info);
+
 /* Does a child of a directory that is no chunk exist? 0, -ENOENT or another error. */
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child);
 
-/* The node of a child of a directory that is no chunk, with one reference more; info: of a cell. 0,
+/* The node of a child of a directory that is no chunk, with one reference more; info: of a file. 0,
  * -ENOENT (a table that has gone) or -ENOMEM. */
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node);

@@ -40,11 +40,35 @@ static uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 	return seed ^ (seed >> 29);
 }
 
-uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name)
+static uint64_t child_ino(uint64_t parent, enum node_kind kind, struct wcs_slice name)
 {
-	uint64_t ino = hash_bytes(parent->ino + (uint64_t)kind + 1, name.data, name.len);
+	uint64_t ino = hash_bytes(parent + (uint64_t)kind + 1, name.data, name.len);
 
 	return ino > 1 ? ino : ino + 2; /* 0 is no inode, 1 the root */
+}
+
+uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name)
+{
+	return child_ino(parent->ino, kind, name);
+}
+
+struct file_id node_child_id(const struct node *dir, enum node_kind kind, struct wcs_slice name)
+{
+	struct file_id id = {dir->plain, child_ino(dir->plain, kind, name)};
+
+	if (kind == NODE_CELL)
+		id.column = child_ino(dir->plain, NODE_HISTORY, name);
+	return id;
+}
+
+struct file_id node_id(const struct node *node)
+{
+	return node_child_id(node->parent, node->kind, node_name(node));
+}
+
+struct file_id node_version_id(uint64_t column, struct wcs_slice name)
+{
+	return (struct file_id){column, child_ino(column, NODE_VERSION, name)};
 }
 
 static uint64_t key_hash(const struct node_key *key)
@@ -89,6 +113,9 @@ static struct node *node_new(const struct node_key *key, uint8_t flags)
 	if (key->parent) {
 		node->parent = node_get(key->parent);
 		node->ino = node_child_ino(key->parent, key->kind, key->name);
+		node->plain = child_ino(key->parent->plain, key->kind, key->name);
+		if ((flags & ~key->parent->flags) & NODE_F_VERSIONS) /* /.versions itself */
+			node->plain = key->parent->plain;
 	}
 	return node;
 }
@@ -121,7 +148,7 @@ struct nodes *nodes_new(struct wcs_table *root_table)
 	nodes->root = node_new(&key, 0);
 	if (!nodes->root)
 		goto fail;
-	nodes->root->ino = 1;
+	nodes->root->ino = nodes->root->plain = 1;
 	nodes->root->table = root_table;
 	return nodes;
 fail:

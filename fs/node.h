@@ -49,6 +49,7 @@ struct node {
 	struct node *next;   /* in its hash chain. Lock: the chain's shard */
 	uint64_t refs;	     /* of the kernel's lookups and of children. Atomic */
 	uint64_t ino;	     /* st_ino: stable across mounts */
+	uint64_t plain;	     /* the same place's st_ino outside of /.versions */
 	union {
 		struct wcs_table *table; /* NODE_TABLE: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
@@ -103,6 +104,19 @@ void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
 
 /* The st_ino of a child of parent. */
 uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);
+
+/* Which file a name means: the same in both trees, and whatever is in it. 0 is in none. */
+struct file_id {
+	uint64_t column; /* of all that belongs to one column; a family's draft: of the family */
+	uint64_t file;
+};
+
+/* Of a child of dir, a NODE_CELL, NODE_VERSION or NODE_DRAFT. */
+struct file_id node_child_id(const struct node *dir, enum node_kind kind, struct wcs_slice name);
+/* Of a node of these kinds. */
+struct file_id node_id(const struct node *node);
+/* Of a version of a column. */
+struct file_id node_version_id(uint64_t column, struct wcs_slice name);
 
 /* The directory that a chunk of a name is in, whatever chunks are between; other nodes: itself.
  * Every node's parent is such a one. */

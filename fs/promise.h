@@ -4,7 +4,7 @@
  * before it repeats the request. The kernel does so once; so the next request of that thread for
  * that name must be answered as it stands, whatever node it comes with.
  *
- * A name is its st_ino, never 0. Any thread may call these.
+ * A name is its st_ino in the plain tree, never 0. Any thread may call these.
  */
 #ifndef FS_PROMISE_H
 #define FS_PROMISE_H

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RENAME: of a column within its family, of a version within its history, and of a version to a
- * column. Everything else is EXDEV, so that mv copies, or EPERM, where there is nothing to copy.
+ * RENAME: of a column within its family, of a version within its history, of a version to a column,
+ * and of drafts, which become the cells of their directory. Everything else is EXDEV, so that mv
+ * copies, or EPERM, where there is nothing to copy.
+ *
+ * All of it, what moves in the store and who has it open to write, moves under the family's lock,
+ * which is held alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +14,7 @@
 
 #include "draft.h"
 #include "lookup.h"
+#include "value.h"
 #include "writer.h"
 
 /* One side of a rename. */
@@ -58,51 +63,60 @@ static int move_cells(const struct side *from, const struct side *to, enum wcs_m
 	return wcs_cells_move(from->pos.table, pos_key(&from->pos), &move, ts);
 }
 
-/* A name that only sessions make becomes another: the store has nothing to move. */
-static int rename_unstored(struct fs *fs, pid_t thread, const struct side *from,
-			   const struct side *to, bool exclusive)
+static struct file_id id_of(const struct side *side)
 {
-	struct wcs_cell_info info;
-
-	if (exclusive && pos_stored(&to->pos, &info) == 0)
-		return -EEXIST;
-	return writers_rename(fs, thread, from->dir, &from->child, &to->child, NULL);
+	return node_child_id(side->dir, side->child.kind, side->child.bytes);
 }
 
-static int rename_column(struct fs *fs, pid_t thread, const struct side *from,
-			 const struct side *to, bool exclusive)
+static struct writer_target target_of(const struct side *side)
+{
+	return (struct writer_target){.kind = side->child.kind,
+				      .id = id_of(side),
+				      .qualifier = side->pos.qualifier,
+				      .ts = side->pos.ts};
+}
+
+static int stored(struct fs *fs, const struct side *side, struct wcs_cell_info *info)
+{
+	return lookup_file(fs, side->dir, &side->pos, &side->child, info);
+}
+
+/* The sessions of `from` go to `to`. */
+static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
+			 const struct side *to, const struct writer_moved *moved)
+{
+	struct writer_target target = target_of(to);
+	int rc = writers_rename(fs, thread, id_of(from), &target, moved);
+
+	if (rc == 0 && moved && is_column(from))
+		rc = writers_rename_history(fs, id_of(from).column, &target, moved);
+	return rc;
+}
+
+/* moved->newest is the timestamp that `from` has. */
+static int rename_column(const struct side *from, const struct side *to, bool exclusive,
+			 struct writer_moved *moved)
 {
 	enum wcs_move_kind kind = exclusive ? WCS_MOVE_COLUMN_NEW : WCS_MOVE_COLUMN;
-	struct writer_moved moved;
-	struct wcs_cell_info info;
-	int rc = pos_stored(&from->pos, &info);
 
-	if (rc == -ENOENT)
-		return rename_unstored(fs, thread, from, to, exclusive);
-	if (rc != 0)
-		return rc;
-	moved.newest = info.ts;
-	moved.merged = pos_stored(&to->pos, &info) == 0;
-	rc = move_cells(from, to, kind, &moved.now);
-	if (rc == 0)
-		rc = writers_rename(fs, thread, from->dir, &from->child, &to->child, &moved);
-	return rc;
+	moved->merged = pos_stored(&to->pos, NULL) == 0;
+	return move_cells(from, to, kind, &moved->now);
 }
 
 /* An older version of a column becomes its newest: with the present as its timestamp, since another
  * has its own. */
-static int rename_to_newest(const struct side *from, const struct side *to)
+static int rename_to_newest(const struct side *from, const struct side *to, int64_t *ts)
 {
 	struct side stamped = *to;
 	struct wcs_cell_info info;
 	int rc = pos_stored(&to->pos, &info);
 
-	if (rc != 0 || info.ts == from->pos.ts)
+	if (rc == 0 && info.ts == WCS_TS_MAX)
+		rc = -EOVERFLOW;
+	if (rc != 0)
 		return rc;
-	if (info.ts == WCS_TS_MAX)
-		return -EOVERFLOW;
 	stamped.pos.ts = fs_now() > info.ts ? fs_now() : info.ts + 1;
-	return move_cells(from, &stamped, WCS_MOVE_CELL, NULL);
+	return move_cells(from, &stamped, WCS_MOVE_CELL, ts);
 }
 
 static bool same_column(const struct side *a, const struct side *b)
@@ -111,83 +125,133 @@ static bool same_column(const struct side *a, const struct side *b)
 	       memcmp(a->pos.qualifier.data, b->pos.qualifier.data, a->pos.qualifier.len) == 0;
 }
 
-static int rename_version(const struct side *from, const struct side *to, bool exclusive)
+/* Is it the version that the column shows already? */
+static bool is_newest(const struct side *from, const struct side *to)
 {
-	enum wcs_move_kind kind = is_column(to) ? WCS_MOVE_CELL_NEWEST : WCS_MOVE_CELL;
 	struct wcs_cell_info info;
 
-	if (exclusive && pos_stored(&to->pos, &info) == 0)
-		return -EEXIST;
-	if (is_column(to) && same_column(from, to))
-		return rename_to_newest(from, to);
-	return move_cells(from, to, kind, NULL);
+	return from->child.kind == NODE_VERSION && is_column(to) && same_column(from, to) &&
+	       pos_stored(&to->pos, &info) == 0 && info.ts == from->pos.ts;
 }
 
-/* A draft becomes a version, or gets another name. */
-static int rename_draft(struct fs *fs, const struct side *from, const struct side *to,
-			bool exclusive)
+static int rename_version(const struct side *from, const struct side *to,
+			  struct writer_moved *moved)
 {
-	struct wcs_cell_info info;
-	struct node *draft, *other;
-	int rc = draft_find(fs, from->dir, &from->child, &draft);
+	enum wcs_move_kind kind = is_column(to) ? WCS_MOVE_CELL_NEWEST : WCS_MOVE_CELL;
+
+	if (is_column(to) && same_column(from, to))
+		return rename_to_newest(from, to, &moved->now);
+	return move_cells(from, to, kind, &moved->now);
+}
+
+/* A draft becomes a version, or the newest one of a column: then as a column that is renamed, with
+ * its time where that is later. */
+static int publish(struct fs *fs, const struct side *from, const struct side *to, int64_t *ts)
+{
+	struct wcs_cell_info info, newest;
+	struct value *value;
+	int rc = draft_get(fs, id_of(from), &info, &value);
 
 	if (rc != 0)
 		return rc;
-	if (to->child.kind == NODE_VERSION) {
-		rc = exclusive && pos_stored(&to->pos, &info) == 0 ? -EEXIST : 0;
-		if (rc == 0)
-			rc = writer_publish(draft, &to->pos);
-		if (rc == 0)
-			rc = draft_remove(fs, from->dir, &from->child);
-	} else if (exclusive && draft_find(fs, to->dir, &to->child, &other) == 0) {
-		nodes_put(fs->nodes, other, 1);
-		rc = -EEXIST;
-	} else {
-		rc = draft_rename(fs, from->dir, &from->child, &to->child);
-	}
-	nodes_put(fs->nodes, draft, 1);
-	return rc;
+	*ts = is_column(to) ? info.ts : to->pos.ts;
+	if (is_column(to) && pos_stored(&to->pos, &newest) == 0 && newest.ts >= info.ts)
+		*ts = WCS_TS_SERVER;
+	rc = value_store(value, fs->store_path, &to->pos, ts);
+	value_put(value);
+	return rc == 0 ? draft_remove(fs, id_of(from)) : rc;
+}
+
+static int rename_draft(struct fs *fs, const struct side *from, const struct side *to,
+			struct writer_moved *moved)
+{
+	if (to->child.kind != NODE_DRAFT)
+		return publish(fs, from, to, &moved->now);
+	moved->now = moved->newest;
+	return draft_rename(fs, id_of(from), id_of(to));
 }
 
 /* A version becomes a draft: an editor keeps a backup. */
-static int rename_to_draft(struct fs *fs, pid_t thread, const struct side *from,
-			   const struct side *to, bool exclusive)
+static int rename_to_draft(struct fs *fs, const struct side *from, const struct side *to,
+			   struct writer_moved *moved)
 {
-	struct node *draft;
-	int rc = exclusive ? 0 : draft_remove(fs, to->dir, &to->child);
+	struct draft_before before = {.any = true};
+	struct value *value;
+	int rc = value_load(&from->pos, fs->store_path, &value);
 
-	if (rc == 0 || rc == -ENOENT)
-		rc = draft_create(fs, thread, to->dir, &to->child, &draft);
 	if (rc != 0)
 		return rc;
-	rc = writer_load(fs, draft, &from->pos);
-	if (rc == 0)
+	moved->now = moved->newest;
+	rc = draft_put(fs, id_of(to), value, moved->newest, &before, false);
+	value_put(value);
+	if (rc == 0) {
 		rc = pos_delete(&from->pos);
-	if (rc != 0)
-		draft_remove(fs, to->dir, &to->child);
-	nodes_put(fs->nodes, draft, 1);
+		if (rc != 0)
+			draft_remove(fs, id_of(to));
+	}
 	return rc;
 }
 
-static int rename_name(struct fs *fs, pid_t thread, struct side *from, struct side *to,
-		       bool exclusive)
+static bool same_place(const struct node *a, const struct node *b)
 {
+	return a->plain == b->plain;
+}
+
+static bool is_file(enum node_kind kind)
+{
+	return kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_DRAFT;
+}
+
+/* Can the one become the other? Everything else mv copies. */
+static int check_sides(const struct side *from, const struct side *to)
+{
+	enum node_kind kind = from->child.kind;
+
 	if (is_fixed(to->child.kind))
 		return -EPERM;
-	if (is_column(from) && is_column(to) && from->dir == to->dir)
-		return rename_column(fs, thread, from, to, exclusive);
-	if (from->child.kind == NODE_DRAFT && from->dir == to->dir &&
-	    (to->child.kind == NODE_DRAFT || to->child.kind == NODE_VERSION))
-		return rename_draft(fs, from, to, exclusive);
-	if (from->child.kind != NODE_VERSION)
+	if (!is_file(kind) || !is_file(to->child.kind))
 		return -EXDEV;
-	if (to->child.kind == NODE_DRAFT && from->dir == to->dir)
-		return rename_to_draft(fs, thread, from, to, exclusive);
-	if (to->child.kind == NODE_VERSION && from->dir == to->dir)
-		return rename_version(from, to, exclusive);
-	if (is_column(to) && from->dir->parent == to->dir)
-		return rename_version(from, to, exclusive);
-	return -EXDEV;
+	if (kind == NODE_VERSION && is_column(to))
+		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
+	/* A column keeps its history, which a draft could not. */
+	if (!same_place(from->dir, to->dir) || (is_column(from) && !is_column(to)))
+		return -EXDEV;
+	return 0;
+}
+
+/* Moves what is committed. */
+static int move_stored(struct fs *fs, const struct side *from, const struct side *to,
+		       bool exclusive, struct writer_moved *moved)
+{
+	if (from->child.kind == NODE_DRAFT)
+		return rename_draft(fs, from, to, moved);
+	if (is_column(from))
+		return rename_column(from, to, exclusive, moved);
+	if (to->child.kind == NODE_DRAFT)
+		return rename_to_draft(fs, from, to, moved);
+	return rename_version(from, to, moved);
+}
+
+/* Lock: the family's, alone. */
+static int rename_file(struct fs *fs, pid_t thread, const struct side *from, const struct side *to,
+		       bool exclusive)
+{
+	struct writer_moved moved = {.merged = true};
+	struct wcs_cell_info info;
+	int rc;
+
+	if (exclusive && stored(fs, to, NULL) == 0)
+		return -EEXIST;
+	rc = stored(fs, from, &info);
+	if (rc == -ENOENT) /* a name that only sessions make */
+		return move_sessions(fs, thread, from, to, NULL);
+	if (rc != 0)
+		return rc;
+	if (id_of(from).file == id_of(to).file || is_newest(from, to))
+		return 0;
+	moved.newest = info.ts;
+	rc = move_stored(fs, from, to, exclusive, &moved);
+	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
 }
 
 void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
@@ -206,6 +270,11 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	if (rc == 0)
 		rc = side_of(&to, lookup_ino(fs, new_parent), new_name);
 	if (rc == 0)
-		rc = rename_name(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);
+		rc = check_sides(&from, &to);
+	if (rc == 0) {
+		writers_exclude(fs, from.dir);
+		rc = rename_file(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);
+		writers_release(fs, from.dir);
+	}
 	fuse_reply_err(req, -rc);
 }

@@ -150,13 +150,55 @@ static int parse_prefix(const struct node *dir, const struct pos *pos, const cha
 	return memchr(child->buf, pos->delimiter, child->bytes.len) ? -EINVAL : 0;
 }
 
+static bool is_random(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'A' && text[i] <= 'Z') ||
+		      (text[i] >= 'a' && text[i] <= 'z')))
+			return false;
+	return true;
+}
+
+/*
+ * The temporary name that rsync gives to a column, where it is no column's itself, for a name may
+ * not start or end with any byte: ".NAME.XXXXXX". In a chunk directory its bytes are apart from
+ * those of others there, as no name has a '/'.
+ */
+static int parse_temporary(const struct node *dir, const char *name, size_t len,
+			   struct spelled *child)
+{
+	const size_t random = 6, around = 1 + 1 + random; /* a dot before and behind */
+	struct wcs_slice above = {0};
+
+	if (len <= around || name[0] != '.' || name[len - random - 1] != '.' ||
+	    !is_random(name + len - random, random))
+		return -EINVAL;
+	if (take_joined(child, dir, NODE_DRAFT, NAMES_QUALIFIER, NULL, name + 1, len - around) !=
+		    0 ||
+	    child->kind == NODE_CHUNK)
+		return -EINVAL;
+	if (dir->kind == NODE_CHUNK)
+		above = node_name(dir);
+	take(child, NODE_DRAFT, name, len);
+	if (above.len > 0) {
+		memmove(child->buf + above.len + 1, child->buf, len + 1);
+		memcpy(child->buf, above.data, above.len);
+		child->buf[above.len] = '/';
+		child->bytes.len += above.len + 1;
+	}
+	return 0;
+}
+
 static int parse_family(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 			struct spelled *child)
 {
-	bool history = names_history(name, &len);
+	size_t column = len;
+	bool history = names_history(name, &column);
 	enum node_kind kind = history ? NODE_HISTORY : NODE_CELL;
-	int rc = take_joined(child, dir, kind, NAMES_QUALIFIER, NULL, name, len);
+	int rc = take_joined(child, dir, kind, NAMES_QUALIFIER, NULL, name, column);
 
+	if (rc == -EINVAL && !history && !pos->versions)
+		return parse_temporary(dir, name, len, child);
 	if (rc == 0 && (child->kind == NODE_CHUNK ? history : !history && pos->versions))
 		return -EINVAL;
 	return rc;

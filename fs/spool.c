@@ -81,7 +81,7 @@ static int file_make(const char *directory)
 	return -errno;
 }
 
-static int spool_to_file(struct spool *spool, const char *directory)
+int spool_unload(struct spool *spool, const char *directory)
 {
 	int fd = file_make(directory), rc;
 
@@ -124,7 +124,7 @@ static int spool_reserve(struct spool *spool, const char *directory, uint64_t si
 	if (spool->fd >= 0)
 		return 0;
 	if (size > SPOOL_MEMORY)
-		return spool_to_file(spool, directory);
+		return spool_unload(spool, directory);
 	return size > 0 ? memory_reserve(spool, (size_t)size) : 0;
 }
 
@@ -163,7 +163,7 @@ int spool_truncate(struct spool *spool, const char *directory, uint64_t size)
 	return 0;
 }
 
-int spool_read(struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got)
+int spool_read(const struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	size_t left = offset < spool->size ? spool->size - (size_t)offset : 0;
 	size_t want = len < left ? len : left;

@@ -3,7 +3,8 @@
  * A value under construction: bytes that can be written anywhere and cut. Small ones are in
  * memory; larger ones in a file without a name, so that memory does not grow with them.
  *
- * A spool has no lock: one thread at a time, also for reading; who owns it sees to that.
+ * A spool has no lock: one thread at a time, and who owns it sees to that; but one that is not
+ * written any more can be read by several.
  */
 #ifndef FS_SPOOL_H
 #define FS_SPOOL_H
@@ -36,8 +37,11 @@ int spool_write(struct spool *spool, const char *directory, const void *data, si
 /* Cuts it, or fills it up with zeros. */
 int spool_truncate(struct spool *spool, const char *directory, uint64_t size);
 
+/* Moves it from memory into a file. */
+int spool_unload(struct spool *spool, const char *directory);
+
 /* Copies up to len bytes from offset on; *got is less only at the end. */
-int spool_read(struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got);
+int spool_read(const struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got);
 
 /* All of it as one slice, good until the spool is next written, cut or cleared. */
 int spool_map(struct spool *spool, struct wcs_slice *slice);

@@ -84,19 +84,32 @@ static void keep(struct fs *fs, struct node *dir, const struct spelled *removed)
 		report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
 }
 
-static int unlink_cell(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-		       const struct pos *pos)
+/* A name that just a session of this process makes. */
+static int unlink_hidden(struct fs *fs, pid_t thread, struct node *base,
+			 const struct spelled *child)
 {
-	bool own = writers_detach(fs, thread, node_base(dir), child);
-	struct wcs_cell_info info;
-	int rc = pos_stored(pos, &info);
+	struct node *session;
+	int rc = writers_hidden(fs, thread, base, child, &session);
 
-	if (rc == -ENOENT && own)
-		return 0;
 	if (rc == 0)
-		rc = pos_delete(pos);
+		nodes_put(fs->nodes, session, 1);
+	return rc;
+}
+
+/* Lock: the family's, alone. *emptied: a cell less is stored. */
+static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const struct spelled *child,
+		       const struct pos *pos, bool *emptied)
+{
+	struct file_id id = node_child_id(base, child->kind, child->bytes);
+	int rc = lookup_file(fs, base, pos, child, NULL);
+
+	*emptied = rc == 0 && child->kind != NODE_DRAFT;
 	if (rc == 0)
-		keep(fs, dir, child);
+		rc = child->kind == NODE_DRAFT ? draft_remove(fs, id) : pos_delete(pos);
+	else if (rc == -ENOENT)
+		rc = unlink_hidden(fs, thread, base, child);
+	if (rc == 0)
+		writers_detach(fs, thread, child->kind, id);
 	return rc;
 }
 
@@ -104,15 +117,19 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 {
 	struct spelled child;
 	struct pos pos;
+	bool emptied;
 	int rc = lookup_child(dir, name, &pos, &child);
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
-	if (child.kind == NODE_DRAFT)
-		return draft_remove(fs, node_base(dir), &child);
-	if (child.kind == NODE_CELL || child.kind == NODE_VERSION)
-		return unlink_cell(fs, thread, dir, &child, &pos);
-	return -EPERM;
+	if (child.kind != NODE_CELL && child.kind != NODE_VERSION && child.kind != NODE_DRAFT)
+		return -EPERM;
+	writers_exclude(fs, dir);
+	rc = unlink_file(fs, thread, node_base(dir), &child, &pos, &emptied);
+	writers_release(fs, dir);
+	if (rc == 0 && emptied)
+		keep(fs, dir, &child);
+	return rc;
 }
 
 void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -243,13 +260,23 @@ static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice n
 	return rc;
 }
 
+static void forget_drafts(struct fs *fs, const struct node *base, const struct spelled *child)
+{
+	uint64_t column = node_child_id(base, NODE_CELL, child->bytes).column;
+
+	writers_exclude(fs, base);
+	drafts_remove_all(fs, column);
+	writers_detach_drafts(fs, column);
+	writers_release(fs, base);
+}
+
 /* A table's node is told from another of its name by its time. */
 static void forget_node(struct fs *fs, struct node *base, const struct spelled *child)
 {
 	struct node_key key = {.parent = base, .kind = child->kind, .name = child->bytes};
 
 	if (child->kind == NODE_HISTORY)
-		drafts_remove_all(fs, node_child_ino(base, child->kind, child->bytes));
+		forget_drafts(fs, base, child);
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
 }

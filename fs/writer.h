@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Write sessions: what an open file has written and not yet committed. A session makes at most one
- * new version of its cell, each time whole. Its node is its own, so that the kernel's page cache
- * of it is seen by nobody who reads a stored value.
+ * new version of its cell, or one value of a draft, each time whole. Its node is its own, so that
+ * the kernel's page cache of it is seen by nobody who reads a committed value.
  *
  * A session comes to be by CREATE, or in three steps, since the kernel opens the node that it
  * looked up: OPEN for writing of a stored value's node is answered with ESTALE (promise.h), the
  * kernel repeats the LOOKUP, that gets a session's node (writers_lookup), and opens it.
  *
- * Any thread may call these. No registry lock is held across a call of the store; the lock of one
- * session is, while it commits, so that what is committed is one state of it.
+ * Locks. A family's lock (writers_share, writers_exclude) is held across calls of the store: by
+ * who opens or commits a session or stamps a cell, with others; by who renames or removes a file
+ * there, or makes one with O_EXCL, alone. So a commit goes wholly before or behind the rename of
+ * its column, in whichever tree. Below it comes the lock of one session, which is held while it
+ * commits too, so that what is committed is one state of it. No lock of the registry is held across
+ * a call of the store. Each function says whether its caller holds the family's lock.
  */
 #ifndef FS_WRITER_H
 #define FS_WRITER_H
@@ -20,15 +24,15 @@
 struct writer;
 struct writers;
 
-/* What became of the versions of a column that was renamed. */
-struct writer_moved {
-	bool merged;	/* only the newest is left, as a version of another column */
-	int64_t newest; /* the timestamp of the newest before */
-	int64_t now;	/* and its timestamp now */
-};
-
 struct writers *writers_new(void); /* NULL: no memory */
 void writers_free(struct writers *writers);
+
+/* The lock of the family that the node is in, with others or alone; not to be taken twice. */
+void writers_share(struct fs *fs, const struct node *node);
+void writers_exclude(struct fs *fs, const struct node *node);
+void writers_release(struct fs *fs, const struct node *node);
+
+/* ---- Which there are; without the family's lock where nothing else is said ---------------- */
 
 /* Is the node a session's that this thread may open: looked up for it, or of a name that its
  * process makes? */
@@ -41,12 +45,12 @@ int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct nod
 /* A session for the name of any node, with a node that the kernel does not know. */
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session);
 
-/* The promised session's node for a lookup of a stored cell, with one reference. -ENOENT: none was
- * promised. */
+/* The promised session's node for a lookup of a stored cell or a draft, with one reference.
+ * -ENOENT: none was promised. */
 int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   const struct wcs_cell_info *info, struct node **node);
 
-/* The session's node of a new cell that the same process made and has not committed, with one
+/* The session's node of a new file that the same process made and has not committed, with one
  * reference. -ENOENT: there is none. */
 int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
 		   struct node **node);
@@ -54,30 +58,44 @@ int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const st
 /* Is the name reserved by a session that makes it, with O_EXCL? */
 bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child);
 
-/* Makes the session of a new cell. exclusive: its name is reserved. */
+/* Makes the session of a new file. exclusive: its name is reserved. */
 int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   bool exclusive, struct node **node);
 
-/* The cell's name was removed: what its sessions still write goes nowhere. True if a session of
- * this process had made the name and not committed. dir: the directory that holds the name. */
-bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
-		    const struct spelled *child);
+/* The file was removed, a column with its history: what its sessions still write goes nowhere. Of
+ * those that make a name, which nobody else sees, only this process's of just that name. Family's
+ * lock: alone. */
+void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id);
 
-/* Makes the session of a draft. */
-int writers_draft(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-		  struct node **node);
+/* The history was removed, and its drafts with it; the same. Family's lock: alone. */
+void writers_detach_drafts(struct fs *fs, uint64_t column);
 
-/* Commits a draft as the cell of that position. */
-int writer_publish(struct node *draft, const struct pos *pos);
+/* What a name stands for that a session goes to. */
+struct writer_target {
+	enum node_kind kind; /* NODE_CELL, NODE_VERSION or NODE_DRAFT */
+	struct file_id id;
+	struct wcs_slice qualifier; /* but of a draft */
+	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
+};
 
-/* Makes a draft's content that of a cell. */
-int writer_load(struct fs *fs, struct node *draft, const struct pos *pos);
+/* What became of the versions of a file that was renamed. */
+struct writer_moved {
+	bool merged;	/* only the newest is left, as a version of another column */
+	int64_t newest; /* the timestamp of the newest before */
+	int64_t now;	/* and its timestamp now */
+};
 
-/* The name from becomes the name to, both in dir: its sessions go with it, those of `to` are
- * detached. moved: NULL where nothing of `from` was stored. -ENOENT: then no session of this
- * thread's process was making `from` either. */
-int writers_rename(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *from,
-		   const struct spelled *to, const struct writer_moved *moved);
+/* The file `from` became `to`: its sessions go with it, those of what `to` was are detached.
+ * moved: NULL where nothing of `from` was stored. -ENOENT: then no session of this thread's process
+ * was making `from` either. Family's lock: alone. */
+int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
+		   const struct writer_moved *moved);
+
+/* The same for the versions of a column that became another. */
+int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_target *to,
+			   const struct writer_moved *moved);
+
+/* ---- One session ------------------------------------------------------------------------- */
 
 /* Frees a session; for its node only. */
 void writer_free(struct writer *writer);
@@ -86,7 +104,7 @@ void writer_free(struct writer *writer);
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time);
 
 /* One more open file on the session's node; flags of open(2). -ENOENT: the cell has gone;
- * -EOPNOTSUPP: of its type. */
+ * -EOPNOTSUPP: of its type; -ENOSPC: there are too many drafts. Family's lock: shared. */
 int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread);
 
 int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, size_t *got);
@@ -97,23 +115,26 @@ int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, s
 int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
 		 uint64_t offset, bool mapped);
 
-/* Cuts or grows it; commits at once where no file is open on it (truncate(2)). */
+/* Cuts or grows it; commits at once where no file is open on it (truncate(2)). Family's lock:
+ * shared. */
 int writer_resize(struct fs *fs, struct node *node, off_t size);
 
-/* Sets the time of the version that the session makes. */
-int writer_stamp(struct node *node, int64_t stamp);
+/* Sets the time of the version that the session makes. Family's lock: shared. */
+int writer_stamp(struct fs *fs, struct node *node, int64_t stamp);
 
 /* A close of one descriptor by that thread: commits if its process opened the file and something
- * was written or resized; if a signal killed it, nothing of the session is committed any more. */
-int writer_flush(struct node *node, pid_t thread);
+ * was written or resized; if a signal killed it, nothing of the session is committed any more.
+ * Family's lock: shared. */
+int writer_flush(struct fs *fs, struct node *node, pid_t thread);
 
-/* Commits what is not committed, before an fsync. */
-int writer_commit(struct node *node);
+/* Commits what is not committed, before an fsync. Family's lock: shared. */
+int writer_commit(struct fs *fs, struct node *node);
 
 /* Nothing of the session is committed any more. */
 void writer_abort(struct node *node);
 
-/* One open file less; the last one commits what remains, created or truncated only. */
+/* One open file less; the last one commits what remains, created or truncated only. Family's lock:
+ * shared. */
 int writer_close(struct fs *fs, struct node *node);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a write session, shared by writer.c and the registry in writers.c. */
+/*
+ * The inside of a write session, shared by its open files (writer.c), its bytes (writer_bytes.c),
+ * its commits (writer_commit.c) and the registry (writers.c, writers_move.c).
+ */
 #ifndef FS_WRITER_PRIVATE_H
 #define FS_WRITER_PRIVATE_H
 
@@ -7,25 +10,24 @@
 #include <stdatomic.h>
 
 #include "spool.h"
+#include "value.h"
 #include "writer.h"
 
 struct writer {
 	pthread_mutex_t lock;
 	unsigned handles; /* open files. Lock: lock, as all below */
-	bool draft;	  /* constant: it commits only when it is renamed to a version */
 	bool append;	  /* opened to append, and has done nothing else so far */
 	bool pending;	  /* created or truncated, and not committed since */
 	bool truncated;	  /* of these, truncated */
 	bool dirty;	  /* written or resized, and not committed since */
 	bool stamped;	  /* stamp is the time of the version to be made */
+	bool reserved;	  /* room for the draft that it makes was reserved */
 	int64_t stamp;
 	int64_t committed; /* timestamp of the version it made; negative: none yet */
 	int64_t time;	   /* what to show as its time */
 	uint64_t final_size;
-	struct wcs_value *base;
+	struct value *base;
 	struct spool spool;
-	char *renamed; /* its column's qualifier, where that is not its node's name; NULL */
-	size_t renamed_len;
 	size_t appended; /* bytes of spool that a commit has appended */
 
 	atomic_bool hidden;   /* makes a name that nobody else sees yet */
@@ -36,13 +38,17 @@ struct writer {
 	pid_t process;	/* of whoever opened it first; set before it enters the registry */
 	bool exclusive; /* its name is reserved while it is hidden */
 
-	struct writer *next; /* in the registry, under its lock, as is ino */
-	uint64_t ino;	     /* of its name as it is now */
+	/* What it writes to. Changes under its family's lock, alone, together with its own and the
+	 * registry's: each of them is enough to read it. */
+	struct writer_target target;
+	char *renamed; /* target's qualifier, where its node has another; NULL */
+
+	struct writer *next; /* in the registry, under its lock */
 	struct node *node;   /* set when it enters the registry */
 };
 
-/* created: it makes a new name. NULL: no memory. */
-struct writer *writer_new(pid_t thread, bool created);
+/* key: of its node; created: it makes a new name. NULL: no memory. */
+struct writer *writer_new(pid_t thread, const struct node_key *key, bool created);
 
 /* Does it make a name that nobody else sees yet, and will it? */
 static inline bool writer_hidden(const struct writer *writer)
@@ -50,15 +56,59 @@ static inline bool writer_hidden(const struct writer *writer)
 	return writer->hidden && !writer->unlinked && !writer->aborted;
 }
 
-/* Its name was removed: when this returns, it commits no more. */
-void writer_unlink(struct writer *writer);
+/* ---- Its bytes; lock: the session's -------------------------------------------------------- */
 
-/* Its name is another from now on; moved: what became of its version, NULL: nothing. 0 or
- * -ENOMEM. */
-int writer_rename(struct writer *writer, struct wcs_slice name, const struct writer_moved *moved);
+/* Its size before the tail. */
+uint64_t writer_base_size(const struct writer *writer);
+void writer_drop_base(struct writer *writer);
+
+/* Takes the newest value as its base. -ENOENT, but not where it makes the name. */
+int writer_load_base(struct fs *fs, struct node *node, struct writer *writer);
+
+/* Copies base in front of the tail. A session that cannot be made whole stays as it is. */
+int writer_make_whole(struct fs *fs, struct writer *writer);
+
+/* Empties it, as O_TRUNC does. */
+int writer_truncate_all(struct fs *fs, struct writer *writer);
+
+/* ---- Its commits; locks: the family's, shared, and the session's ----------------------------- */
+
+/* The position that it writes to. */
+int writer_pos(const struct node *node, struct pos *pos);
+
+/* Commits what it has, if its name is still there. */
+int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer);
+
+/* At the last close: a stamp that no version took goes to the cell that is there. */
+int writer_stamp_stored(struct fs *fs, const struct node *node, struct writer *writer);
+
+/* ---- The registry -------------------------------------------------------------------------- */
+
+enum { WRITERS_BUCKETS = 256, WRITERS_FAMILIES = 64 };
+
+struct writers {
+	pthread_mutex_t lock;
+	struct writer *open[WRITERS_BUCKETS]; /* by the column. Lock: lock, as all below */
+	size_t count;			      /* of open; read without the lock as a hint: atomic */
+	pthread_rwlock_t families[WRITERS_FAMILIES]; /* by the family's st_ino */
+};
 
 /* Puts a session in the registry with its first open file, and takes it out with the last. */
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
 void writers_forget(struct fs *fs, struct writer *writer);
+
+/* Is there no session at all? */
+bool writers_none(const struct writers *writers);
+
+/* The session in which that thread's process makes this name, unseen by others, with a reference to
+ * its node; NULL: there is none. */
+struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id id);
+
+/* With the registry's lock: the sessions of a column; the first one of that file behind `from`
+ * (NULL: of all); taking one out, and putting it in, where its target says. */
+struct writer **writers_bucket(struct writers *writers, uint64_t column);
+struct writer *writers_find(struct writers *writers, struct writer *from, struct file_id id);
+void writers_put_in(struct writers *writers, struct writer *writer);
+void writers_take_out(struct writers *writers, struct writer *writer);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of write sessions that have a file open, by st_ino, which stands for their
- * directory and name.
+ * The registry of write sessions that have a file open, by the column of what they write, which is
+ * the same in both trees; and the locks of families.
  *
  * Invariant: a session in the registry has an open file, so the kernel, or the open file, holds its
  * node. The registry's lock is never held while a session's is taken.
@@ -14,20 +14,27 @@
 #include "writer.h"
 #include "writer_private.h"
 
-enum { BUCKETS = 256 };
+/* Who waits to be alone goes first: else commits that follow each other closely could keep a rename
+ * waiting for good. */
+static void families_init(struct writers *writers)
+{
+	pthread_rwlockattr_t attr;
 
-struct writers {
-	pthread_mutex_t lock;
-	struct writer *open[BUCKETS]; /* at ino % BUCKETS. Lock: lock, as all below */
-	size_t count;		      /* of open; read without the lock as a hint: atomic */
-};
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++)
+		pthread_rwlock_init(&writers->families[i], &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
 
 struct writers *writers_new(void)
 {
 	struct writers *writers = calloc(1, sizeof(*writers));
 
-	if (writers)
-		pthread_mutex_init(&writers->lock, NULL);
+	if (!writers)
+		return NULL;
+	pthread_mutex_init(&writers->lock, NULL);
+	families_init(writers);
 	return writers;
 }
 
@@ -35,13 +42,37 @@ void writers_free(struct writers *writers)
 {
 	if (!writers)
 		return;
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++)
+		pthread_rwlock_destroy(&writers->families[i]);
 	pthread_mutex_destroy(&writers->lock);
 	free(writers);
 }
 
-static struct writer **bucket_of(struct writers *writers, uint64_t ino)
+static pthread_rwlock_t *family_of(struct fs *fs, const struct node *node)
 {
-	return &writers->open[ino % BUCKETS];
+	while (node->parent && node->kind != NODE_FAMILY)
+		node = node->parent;
+	return &fs->writers->families[node->plain % WRITERS_FAMILIES];
+}
+
+void writers_share(struct fs *fs, const struct node *node)
+{
+	pthread_rwlock_rdlock(family_of(fs, node));
+}
+
+void writers_exclude(struct fs *fs, const struct node *node)
+{
+	pthread_rwlock_wrlock(family_of(fs, node));
+}
+
+void writers_release(struct fs *fs, const struct node *node)
+{
+	pthread_rwlock_unlock(family_of(fs, node));
+}
+
+struct writer **writers_bucket(struct writers *writers, uint64_t column)
+{
+	return &writers->open[column % WRITERS_BUCKETS];
 }
 
 static void count_add(size_t *count, int by)
@@ -49,69 +80,69 @@ static void count_add(size_t *count, int by)
 	__atomic_fetch_add(count, (size_t)by, __ATOMIC_RELAXED);
 }
 
-static bool none(const size_t *count)
+bool writers_none(const struct writers *writers)
 {
-	return __atomic_load_n(count, __ATOMIC_RELAXED) == 0;
+	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED) == 0;
 }
 
-void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
+void writers_put_in(struct writers *writers, struct writer *writer)
 {
-	struct writers *writers = fs->writers;
-	struct writer **bucket;
+	struct writer **bucket = writers_bucket(writers, writer->target.id.column);
 
-	pthread_mutex_lock(&writers->lock);
-	writer->node = node;
-	if (writer->ino == 0)
-		writer->ino = node->ino;
-	bucket = bucket_of(writers, writer->ino);
 	writer->next = *bucket;
 	*bucket = writer;
-	count_add(&writers->count, 1);
-	pthread_mutex_unlock(&writers->lock);
 }
 
-/* Lock: the registry's. */
-static void take_out(struct writers *writers, struct writer *writer)
+void writers_take_out(struct writers *writers, struct writer *writer)
 {
-	struct writer **link = bucket_of(writers, writer->ino);
+	struct writer **link = writers_bucket(writers, writer->target.id.column);
 
 	while (*link != writer)
 		link = &(*link)->next;
 	*link = writer->next;
 }
 
+void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
+{
+	struct writers *writers = fs->writers;
+
+	pthread_mutex_lock(&writers->lock);
+	writer->node = node;
+	writers_put_in(writers, writer);
+	count_add(&writers->count, 1);
+	pthread_mutex_unlock(&writers->lock);
+}
+
 void writers_forget(struct fs *fs, struct writer *writer)
 {
 	struct writers *writers = fs->writers;
+
 	pthread_mutex_lock(&writers->lock);
-	take_out(writers, writer);
+	writers_take_out(writers, writer);
 	count_add(&writers->count, -1);
 	pthread_mutex_unlock(&writers->lock);
 }
 
-/* The first session of that name behind `from` (NULL: the first of all). Lock: the registry's. */
-static struct writer *find(struct writers *writers, struct writer *from, uint64_t ino)
+struct writer *writers_find(struct writers *writers, struct writer *from, struct file_id id)
 {
-	struct writer *writer = from ? from->next : *bucket_of(writers, ino);
+	struct writer *writer = from ? from->next : *writers_bucket(writers, id.column);
 
-	while (writer && writer->ino != ino)
+	while (writer && writer->target.id.file != id.file)
 		writer = writer->next;
 	return writer;
 }
 
-/* The session in which that thread's process makes this name, unseen by others, with a reference to
- * its node. */
-static struct writer *find_hidden(struct fs *fs, pid_t thread, uint64_t ino)
+struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id id)
 {
 	struct writers *writers = fs->writers;
 	struct writer *found = NULL;
 	pid_t process;
 
-	if (none(&writers->count))
+	if (writers_none(writers))
 		return NULL;
 	process = process_of(thread);
 	pthread_mutex_lock(&writers->lock);
-	while ((found = find(writers, found, ino)) != NULL)
+	while ((found = writers_find(writers, found, id)) != NULL)
 		if (writer_hidden(found) && found->process == process)
 			break;
 	if (found)
@@ -123,7 +154,7 @@ static struct writer *find_hidden(struct fs *fs, pid_t thread, uint64_t ino)
 static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
 		       struct node **node)
 {
-	struct writer *writer = writer_new(thread, created);
+	struct writer *writer = writer_new(thread, key, created);
 
 	if (!writer)
 		return -ENOMEM;
@@ -132,17 +163,6 @@ static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, 
 		return 0;
 	writer_free(writer);
 	return -ENOMEM;
-}
-
-int writers_draft(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-		  struct node **node)
-{
-	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
-	int rc = session_new(fs, thread, &key, false, node);
-
-	if (rc == 0)
-		(*node)->writer->draft = true;
-	return rc;
 }
 
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
@@ -156,13 +176,15 @@ int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct nod
 {
 	struct writers *writers = fs->writers;
 	struct writer *writer = NULL;
+	struct file_id id;
 	pid_t process;
 
-	if (none(&writers->count))
+	if (writers_none(writers))
 		return -ENOENT;
+	id = node_id(node);
 	process = process_of(thread);
 	pthread_mutex_lock(&writers->lock);
-	while ((writer = find(writers, writer, node->ino)) != NULL)
+	while ((writer = writers_find(writers, writer, id)) != NULL)
 		if (writer->process == process && !writer->unlinked)
 			break;
 	if (writer)
@@ -175,10 +197,10 @@ int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct s
 		   const struct wcs_cell_info *info, struct node **node)
 {
 	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
-	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
+	struct file_id id = node_child_id(dir, child->kind, child->bytes);
 	int rc;
 
-	if (!promise_lookup(fs->promises, thread, ino))
+	if (!promise_lookup(fs->promises, thread, id.file))
 		return -ENOENT;
 	rc = session_new(fs, thread, &key, false, node);
 	if (rc == 0) {
@@ -191,8 +213,8 @@ int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct s
 int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
 		   struct node **node)
 {
-	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
-	struct writer *writer = find_hidden(fs, thread, ino);
+	struct file_id id = node_child_id(dir, child->kind, child->bytes);
+	struct writer *writer = writers_find_hidden(fs, thread, id);
 
 	if (!writer)
 		return -ENOENT;
@@ -202,15 +224,15 @@ int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const st
 
 bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child)
 {
-	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
+	struct file_id id = node_child_id(dir, child->kind, child->bytes);
 	struct writers *writers = fs->writers;
 	struct writer *writer = NULL;
 	bool found = false;
 
-	if (none(&writers->count))
+	if (writers_none(writers))
 		return false;
 	pthread_mutex_lock(&writers->lock);
-	while (!found && (writer = find(writers, writer, ino)) != NULL)
+	while (!found && (writer = writers_find(writers, writer, id)) != NULL)
 		found = writer->exclusive && writer_hidden(writer);
 	pthread_mutex_unlock(&writers->lock);
 	return found;
@@ -224,80 +246,5 @@ int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct s
 
 	if (rc == 0)
 		(*node)->writer->exclusive = exclusive;
-	return rc;
-}
-
-/* The next session of that name that still commits and is not another process's secret; with a
- * reference to its node. */
-static struct writer *find_linked(struct writers *writers, const struct writer *own, uint64_t ino)
-{
-	struct writer *writer = NULL;
-
-	pthread_mutex_lock(&writers->lock);
-	while ((writer = find(writers, writer, ino)) != NULL)
-		if (!writer->unlinked && (writer == own || !writer_hidden(writer)))
-			break;
-	if (writer)
-		node_get(writer->node);
-	pthread_mutex_unlock(&writers->lock);
-	return writer;
-}
-
-bool writers_detach(struct fs *fs, pid_t thread, const struct node *dir,
-		    const struct spelled *child)
-{
-	uint64_t ino = node_child_ino(dir, child->kind, child->bytes);
-	struct writer *own, *writer;
-
-	if (none(&fs->writers->count))
-		return false;
-	own = find_hidden(fs, thread, ino);
-	while ((writer = find_linked(fs->writers, own, ino)) != NULL) {
-		writer_unlink(writer);
-		nodes_put(fs->nodes, writer->node, 1);
-	}
-	if (own)
-		nodes_put(fs->nodes, own->node, 1);
-	return own != NULL;
-}
-
-/* Gives one session of the name `from` the name `to`, in the registry; with a reference to its
- * node. own: the one that makes `from`; of others that do, none. NULL: there is none left. */
-static struct writer *move_one(struct writers *writers, const struct writer *own, uint64_t from,
-			       uint64_t to)
-{
-	struct writer *writer = NULL, **bucket = bucket_of(writers, to);
-
-	pthread_mutex_lock(&writers->lock);
-	while ((writer = find(writers, writer, from)) != NULL)
-		if (writer == own || !writer_hidden(writer))
-			break;
-	if (writer) {
-		take_out(writers, writer);
-		writer->ino = to;
-		writer->next = *bucket;
-		*bucket = writer;
-		node_get(writer->node);
-	}
-	pthread_mutex_unlock(&writers->lock);
-	return writer;
-}
-
-int writers_rename(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *from,
-		   const struct spelled *to, const struct writer_moved *moved)
-{
-	uint64_t old = node_child_ino(dir, from->kind, from->bytes);
-	uint64_t new = node_child_ino(dir, to->kind, to->bytes);
-	struct writer *own = find_hidden(fs, thread, old), *writer;
-	int rc = !moved && !own ? -ENOENT : 0;
-
-	if (rc == 0)
-		writers_detach(fs, thread, dir, to);
-	while (rc == 0 && (writer = move_one(fs->writers, own, old, new)) != NULL) {
-		rc = writer_rename(writer, to->bytes, moved);
-		nodes_put(fs->nodes, writer->node, 1);
-	}
-	if (own)
-		nodes_put(fs->nodes, own->node, 1);
 	return rc;
 }
