@@ -312,6 +312,17 @@ static void shard_remove(struct shard *shard, uint64_t hash, struct node *node)
 	shard->node_count--;
 }
 
+bool node_get_alive(struct node *node)
+{
+	uint64_t refs = __atomic_load_n(&node->refs, __ATOMIC_RELAXED);
+
+	while (refs > 0)
+		if (__atomic_compare_exchange_n(&node->refs, &refs, refs + 1, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 /* Takes count references away; true if they were the last and nobody can find the node. */
 static bool node_release(struct nodes *nodes, struct node *node, uint64_t count)
 {

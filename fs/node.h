@@ -99,6 +99,10 @@ static inline struct node *node_get(struct node *node)
 	return node;
 }
 
+/* One reference more, unless the last one is gone: then false. For who finds the node elsewhere
+ * than in the table, where it is until it is freed. */
+bool node_get_alive(struct node *node);
+
 /* Gives count references back; the last one frees the node. */
 void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
 

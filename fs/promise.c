@@ -4,12 +4,14 @@
  *
  * Two lookups may come for one promise: one that finds that the name leads elsewhere by now, of
  * which the kernel forgets the answer, and a fresh one. Another thread's lookup of the same name
- * may stand in for the second. A promise that is not taken up by then is dropped.
+ * may stand in for the second. A name that others rename all the time takes more; those lead to
+ * what is stored, but a request that comes within a second is still the one that was promised to.
  */
 #include "promise.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { SETS = 256, WAYS = 4, LOOKUPS_MAX = 3 };
 
@@ -19,6 +21,7 @@ struct promise {
 	unsigned lookups; /* since it was made */
 	uint64_t ino;	  /* 0: none is here */
 	uint64_t made;	  /* counts promises */
+	time_t second;	  /* when it was made, of a clock that does not jump */
 };
 
 struct promises {
@@ -65,6 +68,14 @@ static struct promise *find(struct promises *promises, pid_t thread, uint64_t in
 	return NULL;
 }
 
+static time_t this_second(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
+}
+
 static void drop(struct promises *promises, struct promise *promise)
 {
 	promise->ino = 0;
@@ -80,8 +91,17 @@ static void make(struct promises *promises, pid_t thread, uint64_t ino, bool wri
 			place = &set[i];
 	if (place->ino == 0)
 		count_add(promises, 1);
-	*place = (struct promise){
-		.thread = thread, .ino = ino, .write = write, .made = ++promises->made};
+	*place = (struct promise){.thread = thread,
+				  .ino = ino,
+				  .write = write,
+				  .made = ++promises->made,
+				  .second = this_second()};
+}
+
+/* Was it not taken up, and is it too old to be? */
+static bool is_stale(const struct promise *promise)
+{
+	return promise->lookups >= LOOKUPS_MAX && this_second() > promise->second + 1;
 }
 
 enum promise_state promise_ask(struct promises *promises, pid_t thread, uint64_t ino, bool write)
@@ -91,6 +111,10 @@ enum promise_state promise_ask(struct promises *promises, pid_t thread, uint64_t
 
 	pthread_mutex_lock(&promises->lock);
 	promise = find(promises, thread, ino);
+	if (promise && is_stale(promise)) {
+		drop(promises, promise);
+		promise = NULL;
+	}
 	if (promise) {
 		state = promise->lookups == 0 ? PROMISE_REOPENED : PROMISE_AGAIN;
 		drop(promises, promise);
@@ -110,10 +134,9 @@ bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
 		return false;
 	pthread_mutex_lock(&promises->lock);
 	promise = find(promises, thread, ino);
-	if (promise) {
+	if (promise && promise->lookups < LOOKUPS_MAX) {
 		write = promise->write;
-		if (++promise->lookups == LOOKUPS_MAX)
-			drop(promises, promise);
+		promise->lookups++;
 	}
 	pthread_mutex_unlock(&promises->lock);
 	return write;

@@ -43,6 +43,7 @@ void writer_free(struct writer *writer)
 {
 	if (!writer)
 		return;
+	writers_forget(writer);
 	value_put(writer->base);
 	spool_clear(&writer->spool);
 	free(writer->renamed);
@@ -98,6 +99,15 @@ static void unreserve(struct fs *fs, struct writer *writer)
 	writer->reserved = false;
 }
 
+/* One that no lookup registered has a name that may be another's by now, or nobody's: then it must
+ * not be made anew. One whose name was removed since the lookup writes to nowhere. */
+static bool needs_base(const struct writer *writer, int flags)
+{
+	if (writer->unlinked)
+		return false;
+	return !(flags & O_TRUNC) || (!writer->registry && !writer->hidden);
+}
+
 /* The first open file: a session that was closed starts anew. Lock: the session's. */
 static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
 		      pid_t thread)
@@ -109,7 +119,7 @@ static int first_open(struct fs *fs, struct node *node, struct writer *writer, i
 	writer->stamped = false;
 	writer->process = process_of(thread);
 	rc = check_type(fs, node);
-	if (rc == 0 && !(flags & O_TRUNC))
+	if (rc == 0 && needs_base(writer, flags))
 		rc = writer_load_base(fs, node, writer);
 	if (rc == 0)
 		writer->append = (flags & O_APPEND) && !(flags & O_TRUNC) &&
@@ -204,7 +214,7 @@ static int last_close(struct fs *fs, struct node *node, struct writer *writer)
 	unreserve(fs, writer);
 	writer->dirty = writer->pending = false;
 	writer->hidden = false;
-	writers_forget(fs, writer);
+	writers_forget(writer);
 	return rc;
 }
 

@@ -34,17 +34,18 @@ struct writer {
 	atomic_bool unlinked; /* its name was removed: it commits nothing more */
 	atomic_bool aborted;  /* its writer was killed: the same */
 
-	pid_t thread;	/* it was looked up or created for; constant */
-	pid_t process;	/* of whoever opened it first; set before it enters the registry */
-	bool exclusive; /* its name is reserved while it is hidden */
+	pid_t thread;	       /* it was looked up or created for; constant */
+	_Atomic pid_t process; /* of whoever opened it first; 0: nobody yet */
+	bool exclusive;	       /* its name is reserved while it is hidden */
 
 	/* What it writes to. Changes under its family's lock, alone, together with its own and the
 	 * registry's: each of them is enough to read it. */
 	struct writer_target target;
 	char *renamed; /* target's qualifier, where its node has another; NULL */
 
-	struct writer *next; /* in the registry, under its lock */
-	struct node *node;   /* set when it enters the registry */
+	struct writers *registry; /* that it is in; NULL: none. Lock: both, as next; one to read */
+	struct writer *next;
+	struct node *node; /* set when it enters the registry */
 };
 
 /* key: of its node; created: it makes a new name. NULL: no memory. */
@@ -93,9 +94,9 @@ struct writers {
 	pthread_rwlock_t families[WRITERS_FAMILIES]; /* by the family's st_ino */
 };
 
-/* Puts a session in the registry with its first open file, and takes it out with the last. */
+/* Puts a session in the registry, where it may be already, and takes it out, if it is there. */
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
-void writers_forget(struct fs *fs, struct writer *writer);
+void writers_forget(struct writer *writer);
 
 /* Is there no session at all? */
 bool writers_none(const struct writers *writers);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of write sessions that have a file open, by the column of what they write, which is
- * the same in both trees; and the locks of families.
+ * The registry of write sessions, by the column of what they write, which is the same in both
+ * trees; and the locks of families.
  *
- * Invariant: a session in the registry has an open file, so the kernel, or the open file, holds its
- * node. The registry's lock is never held while a session's is taken.
+ * A session is in it while it has a file open, and, where it was looked up to be opened, from the
+ * lookup on: so a rename between the two takes it along. Before its first open its node may go at
+ * any time, and takes it out. The registry's lock is never held while a session's is taken.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -107,17 +108,23 @@ void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
 	struct writers *writers = fs->writers;
 
 	pthread_mutex_lock(&writers->lock);
-	writer->node = node;
-	writers_put_in(writers, writer);
-	count_add(&writers->count, 1);
+	if (!writer->registry) {
+		writer->registry = writers;
+		writer->node = node;
+		writers_put_in(writers, writer);
+		count_add(&writers->count, 1);
+	}
 	pthread_mutex_unlock(&writers->lock);
 }
 
-void writers_forget(struct fs *fs, struct writer *writer)
+void writers_forget(struct writer *writer)
 {
-	struct writers *writers = fs->writers;
+	struct writers *writers = writer->registry;
 
+	if (!writers)
+		return;
 	pthread_mutex_lock(&writers->lock);
+	writer->registry = NULL;
 	writers_take_out(writers, writer);
 	count_add(&writers->count, -1);
 	pthread_mutex_unlock(&writers->lock);
@@ -206,6 +213,7 @@ int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct s
 	if (rc == 0) {
 		(*node)->writer->final_size = info->size;
 		(*node)->writer->time = info->ts;
+		writers_remember(fs, (*node)->writer, *node);
 	}
 	return rc;
 }

@@ -22,6 +22,36 @@ static bool is_version_of(const struct writer *writer, uint64_t column)
 	return writer->target.kind == NODE_VERSION && writer->target.id.column == column;
 }
 
+/* Who is about to open what is replaced finds what is there then. */
+static bool is_replaced(const struct writer *writer, struct file_id id, const struct writer *own)
+{
+	return writer->target.id.file == id.file && writer->process != 0 && concerns(writer, own);
+}
+
+static void detach_replaced(struct fs *fs, pid_t thread, struct file_id id)
+{
+	struct writer *own = writers_find_hidden(fs, thread, id), *writer;
+	struct writers *writers = fs->writers;
+
+	pthread_mutex_lock(&writers->lock);
+	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
+		if (is_replaced(writer, id, own))
+			writer->unlinked = true;
+	pthread_mutex_unlock(&writers->lock);
+	if (own)
+		nodes_put(fs->nodes, own->node, 1);
+}
+
+static bool is_removed(const struct writer *writer, enum node_kind kind, struct file_id id,
+		       const struct writer *own)
+{
+	bool named = writer->target.id.file == id.file;
+
+	if (kind == NODE_CELL && is_version_of(writer, id.column))
+		named = true;
+	return named && concerns(writer, own);
+}
+
 static void detach(struct writers *writers, enum node_kind kind, struct file_id id,
 		   const struct writer *own)
 {
@@ -29,9 +59,7 @@ static void detach(struct writers *writers, enum node_kind kind, struct file_id 
 
 	pthread_mutex_lock(&writers->lock);
 	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
-		if ((writer->target.id.file == id.file ||
-		     (kind == NODE_CELL && is_version_of(writer, id.column))) &&
-		    concerns(writer, own))
+		if (is_removed(writer, kind, id, own))
 			writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
 }
@@ -114,10 +142,8 @@ static struct writer *next_of(struct writers *writers, struct file_id id, const 
 
 	pthread_mutex_lock(&writers->lock);
 	while ((writer = writers_find(writers, writer, id)) != NULL)
-		if (concerns(writer, own))
+		if (concerns(writer, own) && node_get_alive(writer->node))
 			break;
-	if (writer)
-		node_get(writer->node);
 	pthread_mutex_unlock(&writers->lock);
 	return writer;
 }
@@ -144,7 +170,7 @@ int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struc
 	int rc = !moved && !own ? -ENOENT : 0;
 
 	if (rc == 0 && from.file != to->id.file) {
-		writers_detach(fs, thread, NODE_VERSION, to->id);
+		detach_replaced(fs, thread, to->id);
 		rc = move_all(fs, from, to, moved, own);
 	}
 	if (own)
@@ -159,10 +185,9 @@ static struct writer *next_version(struct writers *writers, uint64_t column)
 
 	pthread_mutex_lock(&writers->lock);
 	writer = *writers_bucket(writers, column);
-	while (writer && !(is_version_of(writer, column) && concerns(writer, NULL)))
+	while (writer && !(is_version_of(writer, column) && concerns(writer, NULL) &&
+			   node_get_alive(writer->node)))
 		writer = writer->next;
-	if (writer)
-		node_get(writer->node);
 	pthread_mutex_unlock(&writers->lock);
 	return writer;
 }
