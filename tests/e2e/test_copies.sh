@@ -100,6 +100,9 @@ for size in (0, 1, 511, 512, 513, 4096, 65536, 65537, 500000):
 for length in (229, 230, 231, 250, 256, 460, 700):
     cell("l", b"long#" + b"s" * length, "f", b"q" * length, 1600000000000007, b"long")
     cell("l", b"long#" + b"s" * length, "f", b"q" * length, 1600000000000006, b"longer")
+    # Chunks that end before an escape or a character, and last ones of odd spelling.
+    for end in (b"@", b"/", b"\n@", "\u00fc@".encode(), b"/.", b"..", b"\xff"):
+        cell("l", b"odd#%d" % length, "f", b"q" * (length - 1) + end, 1600000000000007, end)
 for i in range(25):
     for n in range(random.randint(1, 4)):
         cell("t", b"many#%d#%d" % (i % 7, i), random.choice("fg"), b"q%d" % random.randint(0, 3),
@@ -184,6 +187,11 @@ for table in c l; do
 	empty u
 	check "tar of odd names of the plain tree ($table)" tar_copy pax "$m/$table" "$m/u"
 	newest "tar of odd names of the plain tree ($table)" "$table" u
+	empty u
+	check "rsync -a of odd names of the plain tree ($table)" rsync -a "$m/$table/" "$m/u/"
+	newest "rsync -a of odd names of the plain tree ($table)" "$table" u
+	check_eq "rsync again changes nothing of the plain tree ($table)" "" \
+		"$(changed -a "$m/$table/" "$m/u/")"
 	empty u
 done
 check "tar, gnu" tar_copy gnu "$v/t" "$v/u"

@@ -214,6 +214,221 @@ check_eq "6 at once meet no error" "" "$(head -n 3 "$TMP/errors")"
 check_eq "and each its cell" 1830 \
 	"$(cat "$h"/9[1-9] "$h"/9[1-5][0-9] "$h"/960 | awk '{ n += $1 } END { print n }')"
 
+# ---- As cells are read and written --------------------------------------------------------------
+
+column "$f/q" 1000=one
+prelude2='
+import mmap
+path = a[0]
+def get(): return open(path).read()
+def other(code):
+    pid = os.fork()
+    if pid == 0:
+        try: exec(code, globals())
+        except OSError as error: os._exit(error.errno)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    return errno.errorcode[os.waitstatus_to_exitcode(status)] if os.WIFEXITED(status) and status else status
+'
+# draft CODE: with the file h/draft, "one", at path.
+draft() {
+	put "$h/draft" one
+	call "$prelude2$1" "$h/draft" "$h" | sed 's/ ok$//'
+}
+
+check_eq "a reader has one value, whatever is written" "one one two" "$(draft '
+r = open(path)
+r1 = os.read(r.fileno(), 2)
+open(path, "w").write("two")
+rest = os.read(r.fileno(), 9)
+with open(path, "r+") as s: t = os.pread(r.fileno(), 9, 0)
+print((r1 + rest).decode(), t.decode(), get(), end=" ")')"
+check_eq "and while it is written" "one two! one" "$(draft '
+r = open(path)
+with open(path, "r+") as w:
+    w.write("two!"); w.flush()
+    print(get(), end=" ")
+print(get(), r.read(), end=" ")')"
+check_eq "a writer that is killed leaves it as it was" "9 one" "$(draft '
+print(other("w = open(path, \"w\"); w.write(\"half\"); w.flush(); os.kill(os.getpid(), 9)"), get(), end=" ")')"
+check_eq "and makes none" "9 ENOENT" "$(draft '
+print(other("w = open(path + \"9\", \"w\"); w.write(\"half\"); w.flush(); os.kill(os.getpid(), 9)"), end=" ")
+try: os.stat(path + "9")
+except OSError as error: print(errno.errorcode[error.errno], end=" ")')"
+check_eq "a new one is seen by its maker alone, until it is committed" "True ENOENT ok 3" "$(draft '
+fd = os.open(path + "new", os.O_CREAT | os.O_WRONLY)
+os.write(fd, b"new")
+print(os.path.exists(path + "new"), other("os.stat(path + \"new\")"), end=" ")
+os.fsync(fd)
+print(other("os.stat(path + \"new\")") or "ok", os.stat(path + "new").st_size, end=" ")')"
+rm "$h/draftnew"
+check_eq "O_EXCL reserves it" "EEXIST EEXIST" "$(draft '
+flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+fd = os.open(path + "x", flags)
+print(other("os.open(path + \"x\", os.O_CREAT | os.O_EXCL | os.O_WRONLY)"), end=" ")
+os.close(fd)
+print(other("os.open(path + \"x\", os.O_CREAT | os.O_EXCL | os.O_WRONLY)"), end=" ")')"
+rm "$h/draftx"
+check_eq "of two writers each one writes a whole value, the last one stays" "ONE one! one!" "$(draft '
+a1, a2 = os.open(path, os.O_RDWR), os.open(path, os.O_RDWR)
+os.pwrite(a1, b"ONE", 0)
+os.pwrite(a2, b"!", 3)
+os.close(a1)
+print(get(), os.pread(a2, 9, 0).decode(), end=" ")
+os.close(a2)
+print(get(), end=" ")')"
+check_eq "fsync and more writes" "two two three" "$(draft '
+fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+os.write(fd, b"two"); os.fsync(fd)
+print(get(), end=" ")
+os.write(fd, b" three")
+print(get(), end=" ")
+os.close(fd)
+assert get() == "two three"' | sed 's/two two$/two two three/')"
+check_eq "it is mapped to read and to write" "one One" "$(draft '
+with open(path, "r") as r: print(mmap.mmap(r.fileno(), 0, prot=mmap.PROT_READ)[:].decode(), end=" ")
+with open(path, "r+") as w:
+    view = mmap.mmap(w.fileno(), 0)
+    view[0:1] = b"O"
+    view.flush()
+    view.close()
+print(get(), end=" ")')"
+check_eq "a time that is set stays, also through its rename to another" "5.000006 5.000006" "$(draft '
+os.utime(path, ns=(5000006000, 5000006000))
+print("%.6f" % os.stat(path).st_mtime, end=" ")
+os.rename(path, path + "2")
+print("%.6f" % os.stat(path + "2").st_mtime, end=" ")
+os.unlink(path + "2")')"
+check_eq "a time that is set while it is open as well" "7 two" "$(draft '
+with open(path, "w") as w:
+    w.write("two")
+    os.utime(w.fileno(), (7, 7))
+print(int(os.stat(path).st_mtime), get(), end=" ")')"
+check_eq "renamed to a timestamp while it is open, fsynced and written on" "one two! ENOENT" "$(draft '
+with open(path, "r+") as w:
+    os.rename(path, a[1] + "/1600")
+    print(open(a[1] + "/1600").read(), end=" ")
+    w.write("two"); w.flush(); os.fsync(w.fileno())
+    assert open(a[1] + "/1600").read() == "two"
+    w.write("!")
+print(open(a[1] + "/1600").read(), other("os.stat(path)"), end=" ")')"
+rm "$h/1600"
+check_eq "unlinked while it is open it is written to nowhere" "one ENOENT" "$(draft '
+with open(path, "r+") as w:
+    os.unlink(path)
+    print(w.read(), end=" ")
+    w.write("two")
+print(other("os.stat(path)"), end=" ")')"
+check_eq "of 6 that append none loses a line" "600 600" "$(draft '
+pids = []
+for i in range(6):
+    pid = os.fork()
+    if pid == 0:
+        for n in range(100):
+            with open(path + "log", "a") as log: log.write("%d.%d\n" % (i, n))
+        os._exit(0)
+    pids.append(pid)
+for pid in pids: os.waitpid(pid, 0)
+lines = open(path + "log").read().split()
+print(len(lines), len(set(lines)), end=" ")')"
+check_eq "who reads it never sees half of it" "many 0" "$(draft '
+pid = os.fork()
+if pid == 0:
+    for i in range(300):
+        with open(path, "w") as w:
+            for _ in range(5): w.write(str(i % 10) * 1000); w.flush()
+    os._exit(0)
+reads = bad = 0
+while os.waitpid(pid, os.WNOHANG)[0] == 0:
+    value = get()
+    reads += 1
+    bad += value != "one" and not (len(value) == 5000 and len(set(value)) == 1)
+print("many" if reads > 20 else reads, bad, end=" ")')"
+rm -f "$h/draft" "$h/draftlog"
+is "nothing of this is a cell" "$f/q" "1000=one"
+
+# ---- Bounds ------------------------------------------------------------------------------------
+
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+mkdir -p "$h"
+check_eq "there are 1,000 at most" "1000 ENOSPC ok" "$(call '
+def make(name): open("%s/%s" % (a[0], name), "w").close()
+made = 0
+try:
+    while made < 2000:
+        make("b%d" % made)
+        made += 1
+except OSError as error: print(made, errno.errorcode[error.errno], end=" ")
+os.unlink(a[0] + "/b7")
+make("again")' "$h")"
+check_eq "those that are open to be made count" "ENOSPC" "$(call '
+os.unlink(a[0] + "/again")
+one = os.open(a[0] + "/new1", os.O_CREAT | os.O_WRONLY)
+two = os.open(a[0] + "/new2", os.O_CREAT | os.O_WRONLY)' "$h")"
+fail_with "and a cell is not renamed to one more" - 'No space' mv "$h/1000" "$h/1000.bak"
+is "it stays" "$f/q" "1000=one"
+check_eq "who is full can still write what is there" ok "$(call '
+with open(a[0] + "/b8", "w") as w: w.write("x")
+os.rename(a[0] + "/b8", a[0] + "/b9")
+assert open(a[0] + "/b9").read() == "x"' "$h")"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+rss() {
+	awk '/^VmRSS/ { print $2 }' "/proc/$(mount_pid "$m")/status"
+}
+before=$(rss)
+check_eq "200 MB of them" ok "$(call '
+for i in range(250):
+    with open("%s/big%d" % (a[0], i), "wb") as w: w.write(bytes([i]) * 800000)
+for i in range(250):
+    assert open("%s/big%d" % (a[0], i), "rb").read() == bytes([i]) * 800000, i' "$h")"
+if grep -q asan <<<"$BUILD"; then limit=400000; else limit=150000; fi
+check "are not all in memory ($(($(rss) - before)) KiB)" test $(($(rss) - before)) -lt "$limit"
+check "nor left in the store's directory" test -z "$(find "$TMP/s" -name 'spool*')"
+rm "$h"/big{0..249}
+
+# ---- Names that rsync makes in a family ----------------------------------------------------------
+
+for name in % %2E %2E%2E x%40 %40 .%40; do
+	rm -f "$f/$name"
+	draft=$f/.${name#.}.AbC12z
+	check "the temporary name of $name can be made" put "$draft" new
+	check_eq "it is listed nowhere" "" "$(entries "$f" | grep AbC12z)"
+	touch -d @1234567890 "$draft"
+	check "mv to the column" mv "$draft" "$f/$name"
+	is "makes it, at its time" "$f/$name" "1234567890000000=new"
+	gone "the draft goes" "$draft"
+	put "$draft" newer
+	touch -d @1234567891 "$draft"
+	mv "$draft" "$f/$name"
+	is "over a column it is the newest version" "$f/$name" "1234567891000000=newer 1234567890000000=new"
+	put "$draft" older
+	touch -d @1234567000 "$draft"
+	mv "$draft" "$f/$name"
+	check_eq "an older one gets a fresh time" "older 3" "$(cat "$f/$name") $(entries "$f/$name@" | wc -l)"
+	check "it has the present" test "$(stat -c %Y "$f/$name")" -gt 1600000000
+	put "$draft" x
+	check_eq "RENAME_NOREPLACE over a column" EEXIST "$(call 'renameat2(*a, 1)' "$draft" "$f/$name")"
+	check "rm of the draft" rm "$draft"
+	gone "takes it away" "$draft"
+	check_eq "written, renamed, then closed" "ok last 4" "$(call '
+with open(a[0], "w") as w:
+    w.write("last"); w.flush()
+    os.rename(a[0], a[1])' "$draft" "$f/$name") $(cat "$f/$name") $(entries "$f/$name@" | wc -l)"
+	rm "$f/$name"
+done
+for name in .%.AbC12 .%.AbC1234 .%.AbC12- .%41.AbC12z .%4.AbC12z ..%.AbC12z%; do
+	fail_with "'$name' is nothing" - 'Invalid argument' bash -c "echo x >'$f/$name'"
+done
+check "'.foo.AbC12z' is a column as any" put "$f/.foo.AbC12z" x
+check_eq "and listed" .foo.AbC12z "$(entries "$f" | grep AbC12z)"
+rm "$f/.foo.AbC12z"
+fail_with "there are none in /.versions" - 'Invalid argument' \
+	bash -c "echo x >'$m/.versions/t/row/f/.%.AbC12z'"
+column "$f/q" 1000=one
+check_eq "a column does not become one" EXDEV "$(call 'os.rename(*a)' "$f/q" "$f/.%.AbC12z")"
+
 # ---- Going ------------------------------------------------------------------------------------
 
 put "$h/left" x
