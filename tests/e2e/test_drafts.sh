@@ -5,67 +5,12 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 h=$f/q@
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
-
-# column PATH TS=VALUE…: makes the column anew, of these cells.
-column() {
-	local path=$1 cell
-	shift
-	rm -f "$path"
-	mkdir -p "$path@"
-	for cell; do
-		printf %s "${cell#*=}" >"$path@/${cell%%=*}"
-	done
-}
-
-# is NAME PATH TS=VALUE…: its cells, newest first; and that both trees list just these.
-is() {
-	local name=$1 path=$2 want=$3 ts cells=() all
-	for ts in $(entries "$path@"); do
-		cells+=("$ts=$(cat "$path@/$ts")")
-	done
-	check_eq "$name" "$want" "${cells[*]}"
-	all=$(entries "$m/.versions${path#"$m"}@" | wc -l)
-	check_eq "$name: /.versions lists as many" "${#cells[@]}" "$all"
-}
-
-# gone NAME PATH: it is not there.
-gone() {
-	fail_with "$1" - 'No such file' stat "$2"
-}
-
-# put PATH TEXT: without a newline.
-put() {
-	printf %s "$2" >"$1"
-}
-
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-prelude='
-import ctypes, errno, os, sys, tempfile
-libc = ctypes.CDLL(None, use_errno=True)
-def renameat2(old, new, flags):
-    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
-        raise OSError(ctypes.get_errno(), "renameat2")
-a = sys.argv[2:]
-try:
-    exec(sys.argv[1])
-    print("ok")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-'
-
-# call CODE ARGUMENT…: runs Python with the arguments as the list a; prints "ok" or errno's name.
-call() {
-	"$python" -c "$prelude" "$@" 2>&1
-}
 
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 mount_store "$TMP/s" "$m"

@@ -5,87 +5,13 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 future=4102444800000000
 last=9223372036854775807
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
-
-# column PATH TS=VALUE…: makes the column anew, of these cells.
-column() {
-	local path=$1 cell
-	shift
-	rm -f "$path"
-	mkdir -p "$path@"
-	for cell; do
-		printf %s "${cell#*=}" >"$path@/${cell%%=*}"
-	done
-}
-
-# history PATH: its cells, newest first: TS=VALUE…
-history() {
-	local ts cells=()
-	for ts in $(entries "$1@"); do
-		cells+=("$ts=$(cat "$1@/$ts")")
-	done
-	echo "${cells[*]}"
-}
-
-# is NAME PATH HISTORY
-is() {
-	check_eq "$1" "$3" "$(history "$2")"
-}
-
-# newest_is NAME PATH VALUE OLDER: the newest cell has the value and the present as its timestamp,
-# those below it are OLDER.
-newest_is() {
-	local all newest low high
-	all=$(history "$2")
-	newest=${all%% *}
-	low=$(($(date +%s) - 60))000000
-	high=$(($(date +%s) + 60))000000
-	check_eq "$1" "$3 $4" "${newest#*=} ${all#* }"
-	check "$1: it has the present as its timestamp" \
-		test "${newest%%=*}" -gt "$low" -a "${newest%%=*}" -lt "$high"
-}
-
-# gone NAME PATH: no such column, by lookup, by listing, by its history.
-gone() {
-	check_eq "$1" "no no 0" "$(stat "$2" >/dev/null 2>&1 && echo yes || echo no) $(
-		entries "${2%/*}" | grep -qxF -- "${2##*/}" && echo yes || echo no) $(
-		entries "$2@" | wc -l)"
-}
-
-prelude='
-import ctypes, errno, os, sys, tempfile
-from os import rename, replace
-libc = ctypes.CDLL(None, use_errno=True)
-NOREPLACE, EXCHANGE = 1, 2
-def renameat2(old, new, flags):
-    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
-        raise OSError(ctypes.get_errno(), "renameat2")
-def put(path, text):
-    with open(path, "w") as file: file.write(text)
-a = sys.argv[2:]
-try:
-    exec(sys.argv[1])
-    print("ok")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-'
-
-# Once: where python3 is a wrapper, that is slower than the program.
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-
-# call CODE ARGUMENT…: runs Python with the arguments as the list a; prints "ok" or errno's name.
-call() {
-	"$python" -c "$prelude" "$@" 2>&1
-}
 
 # refused NAME ERRNO FROM TO: what rename(2) says.
 refused() {

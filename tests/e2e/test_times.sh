@@ -5,74 +5,12 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 last=9223372036854775807
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
-
-# column PATH TS=VALUE…: makes the column anew, of these cells.
-column() {
-	local path=$1 cell
-	shift
-	rm -f "$path"
-	mkdir -p "$path@"
-	for cell; do
-		printf %s "${cell#*=}" >"$path@/${cell%%=*}"
-	done
-}
-
-# history PATH: its cells, newest first: TS=VALUE…
-history() {
-	local ts cells=()
-	for ts in $(entries "$1@"); do
-		cells+=("$ts=$(cat "$1@/$ts")")
-	done
-	echo "${cells[*]}"
-}
-
-# is NAME PATH HISTORY
-is() {
-	check_eq "$1" "$3" "$(history "$2")"
-}
-
-# newest_is NAME PATH VALUE OLDER: the newest cell has the value and the present as its timestamp,
-# those below it are OLDER.
-newest_is() {
-	local all newest low high
-	all=$(history "$2")
-	newest=${all%% *}
-	low=$(($(date +%s) - 60))000000
-	high=$(($(date +%s) + 60))000000
-	check_eq "$1" "$3 $4" "${newest#*=} $(cut -s -d ' ' -f 2- <<<"$all")"
-	check "$1: it has the present as its timestamp" \
-		test "${newest%%=*}" -gt "$low" -a "${newest%%=*}" -lt "$high"
-}
-
-# Once: where python3 is a wrapper, that is slower than the program.
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-prelude='
-import errno, fcntl, os, sys
-from os import fsync, write, close
-def stamp(file, us): os.utime(file, ns=(us * 1000, us * 1000))
-def opened(flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC): return os.open(sys.argv[2], flags, 0o600)
-q = sys.argv[2]
-us = int(sys.argv[3]) if len(sys.argv) > 3 else None
-try:
-    exec(sys.argv[1])
-    print("ok")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-'
-
-# call CODE PATH [MICROSECONDS]: runs Python with them as q and us; prints "ok" or errno's name.
-call() {
-	"$python" -c "$prelude" "$@" 2>&1
-}
 
 # stamped NAME ERRNO PATH MICROSECONDS: what utimensat(2) by path says, with no open write.
 stamped() {
