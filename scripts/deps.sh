@@ -44,9 +44,12 @@ tests() {
 	need check pkg-config --exists check
 	need rsync command -v rsync
 	need procps command -v ps
-	need python3 command -v python3
+	need python3 python3 -c 'import ctypes, sqlite3'
 	need vim-tiny sh -c 'command -v vim || command -v vim.tiny'
-	need python3 command -v python3
+	need fio command -v fio
+	need stress-ng command -v stress-ng
+	need faketime command -v faketime
+	need sqlite3 command -v sqlite3
 }
 
 lint() {
