@@ -63,12 +63,18 @@ static char *resolve_dead(const char *given, int links)
 	return path;
 }
 
+/* ECONNABORTED is what a request gets that was under way when the mount died. */
+static bool is_dead(int error)
+{
+	return error == ENOTCONN || error == ECONNABORTED;
+}
+
 /* The path without symbolic links; also that of a dead mount. */
 static char *resolve(const char *given)
 {
 	char *path = realpath(given, NULL);
 
-	return path || errno != ENOTCONN ? path : resolve_dead(given, LINKS_MAX);
+	return path || !is_dead(errno) ? path : resolve_dead(given, LINKS_MAX);
 }
 
 /* Is a rowfs mounted there? what: its store. */
@@ -152,7 +158,7 @@ static int check(const char *path)
 	int rc;
 
 	while (look(path, &st) != 0) {
-		if (errno != ENOTCONN)
+		if (!is_dead(errno))
 			return refuse(path, -errno, strerror(errno));
 		rc = clear_dead(path);
 		if (rc != 0)

@@ -221,6 +221,23 @@ for place in second links/first second/; do
 	unmount m
 done
 rm -r links second
+run s m
+pid=$(server)
+kill -STOP "$pid"
+"$rowfs" other m >"$TMP/dying" 2>&1 &
+new=$!
+for ((i = 0; i < 400; i++)); do # until it waits for an answer of the one that is stopped
+	grep -qs request_wait_answer "/proc/$new/wchan" && break
+	sleep 0.05
+done
+check "who mounts waits for a mount that does not answer" grep -q request_wait_answer "/proc/$new/wchan"
+kill -KILL "$pid"
+wait "$new"
+check "a mount that dies meanwhile is cleared" grep -q 'cleared a dead mount' "$TMP/dying"
+check "and the other store is mounted" mkdir m/dying
+rmdir m/dying
+rm dying
+unmount m
 
 # ---- Options ---------------------------------------------------------------------------------
 
