@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# An ordinary user mounts through fusermount3: who may look inside and who may unmount, and other
+# tests run again by that user. Root becomes one for it, in a mount namespace of its own, so that
+# what it needs there (a /dev/fuse for everybody, a directory that the user can enter) is nowhere
+# else.
+#
+#   USER_TESTS   which tests to run again (default: those that do most in little time)
+
+if [ "$(id -u)" = 0 ] && [ -z "${USER_NAMESPACE-}" ]; then
+	USER_NAMESPACE=yes exec unshare --mount "$0"
+fi
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_drafts.sh}
+uid=$(id -u)
+place=$TMP
+cd "$place" || exit 1
+
+# user COMMAND…: as the ordinary user, with nothing of root's environment.
+user() {
+	if ((uid == $(id -u))); then
+		"$@"
+	else
+		env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TZ=UTC0 \
+			HOME="$place" TMPDIR="$place" BUILD="$BUILD" ${CI+CI="$CI"} \
+			${ROWFS_TEST_RUN+ROWFS_TEST_RUN="$ROWFS_TEST_RUN"} \
+			${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
+			setpriv --reuid="$uid" --regid="$uid" --clear-groups -- "$@"
+	fi
+}
+
+# become_user: prepares /mnt, where the user has the programs and the tests.
+become_user() {
+	uid=65534
+	mkdir "$TMP/root"
+	mount -t tmpfs -o mode=755 none "$TMP/root" || die "root cannot mount here"
+	mknod -m 666 "$TMP/root/fuse" c 10 229
+	: >"$TMP/root/fuse.conf"
+	mkdir "$TMP/root/bin"
+	cp -r "$LIB_DIR" "$TMP/root/e2e"
+	find "$BUILD" -maxdepth 1 -type f -perm -100 -exec cp {} "$TMP/root/bin" \;
+	install -d -o "$uid" -g "$uid" "$TMP/root/home"
+	mount --bind "$TMP/root/fuse" /dev/fuse
+	[ ! -e /etc/fuse.conf ] || mount --bind "$TMP/root/fuse.conf" /etc/fuse.conf
+	mount --bind "$TMP/root" /mnt || die "there is no /mnt"
+	BUILD=/mnt/bin
+	LIB_DIR=/mnt/e2e
+	place=/mnt/home
+	cd "$place" || die "$place cannot be entered"
+}
+
+need_fuse
+((uid != 0)) || become_user
+s=$place/s
+m=$place/m
+user mkdir "$m" "$place/n"
+track_mount "$m"
+
+# ---- One mount ---------------------------------------------------------------------------------
+
+echo '{"version":1,"tables":{"t":{"families":{"f":{}}}}}' >"$TMP/schema"
+check "a user makes a store" user "$BUILD/mkfs.rowfs" --schema /dev/stdin "$s" <"$TMP/schema"
+check_eq "all of which is the user's" "$uid" "$(find "$s" -printf '%U\n' | sort -u)"
+check "and mounts it" user "$BUILD/rowfs" "$s" "$m"
+mount=$(grep -F " $m fuse.rowfs " /proc/self/mounts)
+check_eq "it is the user's mount" "user_id=$uid" "$(grep -o 'user_id=[0-9]*' <<<"$mount")"
+check_eq "without set-user-ID programs and devices" "nodev nosuid" \
+	"$(cut -d ' ' -f 4 <<<"$mount" | tr , '\n' | grep -xE 'nosuid|nodev' | sort | paste -sd ' ')"
+check "rows are made" user mkdir -p "$m/t/a/b/f"
+check "and written" user sh -c 'echo one >"$0" && echo two >>"$0"' "$m/t/a/b/f/q"
+check_eq "and read" $'one\ntwo' "$(user cat "$m/t/a/b/f/q")"
+check_eq "everything is the user's" "$uid" \
+	"$(user find "$m" "$m/.versions" "$m/.rowfs" -printf '%U\n' | sort -u)"
+check "tar takes it out and in again" user sh -c 'cd "$0" && mkdir -p t/copy &&
+	tar -C .versions/t/a -cf - . | tar -C t/copy -xf - && diff -r .versions/t/a .versions/t/copy' "$m"
+check "chmod and chown to oneself are accepted" user sh -c 'chmod 600 "$0" && chown "$(id -u)" "$0"' \
+	"$m/t/a/b/f/q"
+fail_with "devices are refused" - 'not permitted' user mknod "$m/t/a/b/f/null" c 1 3
+fail_with "the store is in use" 1 'in use' user "$BUILD/rowfs" "$s" "$m/t"
+fail_with "allow_other is for those whom /etc/fuse.conf allows it" 1 user_allow_other \
+	user sh -c '"$0/mkfs.rowfs" other && "$0/rowfs" -o allow_other other n' "$BUILD"
+
+# as_root: what only root can find out.
+as_root() {
+	fail_with "root cannot look inside" - 'Permission denied' ls "$m"
+	fail_with "nor read" - 'Permission denied' cat "$m/t/a/b/f/q"
+	fail_with "nor can another user" - 'Permission denied' \
+		setpriv --reuid=1 --regid=1 --clear-groups ls "$m"
+	fail_with "who cannot unmount it, either" - 'not permitted|only root|not found|Permission' \
+		setpriv --reuid=1 --regid=1 --clear-groups fusermount3 -u "$m"
+	check_eq "it is still there" $'one\ntwo' "$(user cat "$m/t/a/b/f/q")"
+	mkdir -m 700 "$place/roots"
+	make_store "$place/roots/s"
+	fail_with "a store of root's is closed to the user" 1 'Permission denied' \
+		user "$BUILD/rowfs" "$place/roots/s" "$place/n"
+	chmod 755 "$place/roots"
+	fail_with "also where it can be seen" 1 'Permission denied' \
+		user "$BUILD/rowfs" "$place/roots/s" "$place/n"
+	mkdir "$place/roots/m"
+	fail_with "a mountpoint of root's, too" 1 'no write access|[Pp]ermission' \
+		user "$BUILD/rowfs" other roots/m
+}
+(($(id -u) != 0)) || as_root
+
+check "the user unmounts it" user fusermount3 -u "$m"
+check_eq "it is unmounted" "" "$(grep -F " $m " /proc/self/mounts)"
+check "mounts it again" user "$BUILD/rowfs" "$s" "$m"
+check_eq "with what was written" $'one\ntwo' "$(user cat "$m/t/copy/b/f/q")"
+check "and unmounts it" user fusermount3 -u "$m"
+
+# ---- Other tests -------------------------------------------------------------------------------
+
+if (($(id -u) == 0)); then
+	for name in $USER_TESTS; do
+		status=0
+		user "$LIB_DIR/$name" >"$TMP/other" 2>&1 || status=$?
+		check_eq "$name" "exit 0: " "exit $status: $(grep -v '^ok ' "$TMP/other" | head -n 5)"
+		check "$name has made checks" grep -q '^ok ' "$TMP/other"
+	done
+fi
+
+finish
