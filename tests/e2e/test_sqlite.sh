@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# An SQLite database in a cell, used by one connection at a time: transactions, journals beside it,
+# every journal mode, a killed writer, and the database after a remount.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+
+# sql DATABASE STATEMENT…: what SQLite prints of them.
+sql() {
+	local database=$1
+	shift
+	sqlite3 -batch -bail "$database" "$@" 2>&1
+}
+
+# sound NAME DATABASE ROWS SUM: the database is whole, and has just these.
+sound() {
+	check_eq "$1" "ok $3 $4" "$(sql "$2" "PRAGMA integrity_check; SELECT count(*), sum(n) FROM t" |
+		tr '|\n' '  ' | sed 's/ $//')"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f"
+d=$f/db
+
+# ---- Transactions ------------------------------------------------------------------------------
+
+check_eq "a table is made" "" "$(sql "$d" "CREATE TABLE t(n INTEGER PRIMARY KEY, text)")"
+check_eq "no journal is left" db "$(entries "$f")"
+check_eq "1,000 rows in a transaction" "" "$(sql "$d" "BEGIN;
+	WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000)
+	INSERT INTO t SELECT n, printf('text %d', n) FROM c; COMMIT")"
+sound "are there" "$d" 1000 500500
+check_eq "20 transactions of one connection" "" "$(for i in {1001..1020}; do
+	echo "INSERT INTO t VALUES($i, 'x');"
+done | sql "$d")"
+sound "are there" "$d" 1020 520710
+check_eq "one that is rolled back" "" "$(sql "$d" "BEGIN; DELETE FROM t; ROLLBACK")"
+sound "changes nothing" "$d" 1020 520710
+check_eq "an index, an update, a delete, a vacuum" "" "$(sql "$d" "CREATE INDEX i ON t(text);
+	UPDATE t SET text = 'even' WHERE n % 2 = 0; DELETE FROM t WHERE n > 1000; VACUUM")"
+sound "leave what they should" "$d" 1000 500500
+check_eq "found by the index" 500 "$(sql "$d" "SELECT count(*) FROM t WHERE text = 'even'")"
+check_eq "no journal is left" db "$(entries "$f")"
+versions=$(entries "$d@" | wc -l)
+sql "$d" "SELECT count(*) FROM t" >"$TMP/read"
+check_eq "reading makes no version" "$versions" "$(entries "$d@" | wc -l)"
+cp "$d" "$TMP/copy"
+sound "a copy of the cell is the database" "$TMP/copy" 1000 500500
+oldest=$(for ts in $(entries "$d@"); do
+	cp "$d@/$ts" "$TMP/old" && sql "$TMP/old" "PRAGMA integrity_check" | head -n 1
+done | sort | uniq -c | awk '{ print $2, $1 }' | paste -sd ' ')
+check_eq "every version of it was a whole database" "ok $versions" "$oldest"
+
+# ---- Journals ----------------------------------------------------------------------------------
+
+for mode in delete truncate persist memory off; do
+	q=$f/$mode
+	check_eq "journal_mode=$mode" "$mode" "$(sql "$q" "PRAGMA journal_mode=$mode;
+		CREATE TABLE t(n); BEGIN; INSERT INTO t VALUES(1), (2); COMMIT; INSERT INTO t VALUES(4)")"
+	sound "its rows are there" "$q" 3 7
+done
+check_eq "a write-ahead log, of one process" $'exclusive\nwal' "$(sql "$f/wal" "PRAGMA locking_mode=exclusive;
+	PRAGMA journal_mode=wal; CREATE TABLE t(n); INSERT INTO t VALUES(1), (2); INSERT INTO t VALUES(4)" |
+	head -n 2)"
+check_eq "its rows are there" $'exclusive\nok\n7' \
+	"$(sql "$f/wal" "PRAGMA locking_mode=exclusive; PRAGMA integrity_check; SELECT sum(n) FROM t")"
+
+# ---- Who else looks ----------------------------------------------------------------------------
+
+check_eq "another process sees what is committed, and that alone" "before 0 after 3" "$("$python" - "$f/seen" <<'END'
+import sqlite3, subprocess, sys
+def seen():
+    out = subprocess.run(["sqlite3", "-readonly", "file:%s?immutable=1" % sys.argv[1],
+        "SELECT count(*) FROM t"], capture_output=True, text=True)
+    return (out.stdout + out.stderr).strip()
+one = sqlite3.connect(sys.argv[1], isolation_level=None)
+one.execute("CREATE TABLE t(n)")
+one.execute("PRAGMA cache_spill=1")
+one.execute("BEGIN")
+one.executemany("INSERT INTO t VALUES(?)", [(1,), (2,), (3,)])
+before = seen()
+one.execute("COMMIT")
+print("before", before, "after", seen())
+END
+)"
+
+# ---- Killed ------------------------------------------------------------------------------------
+
+cat >"$TMP/killed.py" <<'END'
+# Commits rows and says so, until it is killed; the last transaction spills into the database.
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("CREATE TABLE IF NOT EXISTS t(n)")
+db.execute("PRAGMA cache_size=2")
+db.execute("DELETE FROM t")
+for i in range(1, 11):
+    db.execute("INSERT INTO t VALUES(?)", (i,))
+    print(i, flush=True)
+db.execute("BEGIN")
+for i in range(20000):
+    db.execute("INSERT INTO t VALUES(1000000)")
+print("in", flush=True)
+sys.stdin.read()
+END
+mkfifo "$TMP/never"
+"$python" "$TMP/killed.py" "$f/killed" <"$TMP/never" >"$TMP/said" &
+pid=$!
+track_pid "$pid"
+exec 9>"$TMP/never"
+for ((i = 0; i < 400; i++)); do
+	grep -q in "$TMP/said" && break
+	sleep 0.05
+done
+check_eq "a writer is in a transaction that outgrew its memory" in "$(tail -n 1 "$TMP/said")"
+check "and has a journal" test -e "$f/killed-journal"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+exec 9>&-
+sound "after it is killed what it committed is there, and no more" "$f/killed" 10 55
+check "the journal is gone" test ! -e "$f/killed-journal"
+
+# ---- The next mount ----------------------------------------------------------------------------
+
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+sound "the database is whole in the next mount" "$d" 1000 500500
+sound "so is the killed one" "$f/killed" 10 55
+check_eq "and it is written on" "" "$(sql "$d" "INSERT INTO t VALUES(1001, 'more')")"
+sound "as before" "$d" 1001 501501
+
+finish
