@@ -1,0 +1,288 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Listings of random keys, full of bytes below and above the delimiter, compared with a plain model:
+# each child once, in order, also through small buffers and while others write and delete. And
+# families that are made later than the segments of their name.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
+
+m=$TMP/m
+
+cat >"$TMP/keys.py" <<'PYTHON'
+import ctypes, errno, json, os, random, signal, struct, subprocess, sys
+
+sys.path.insert(0, sys.argv[1])
+from tree_model import encode, enter
+
+libc = ctypes.CDLL(None, use_errno=True)
+DELIMITERS = b"# :a@f\x01\x7f"
+
+
+def dirents(fd, size):
+    """One getdents64: a list of (name, offset), empty at the end."""
+    buffer = ctypes.create_string_buffer(size)
+    got = libc.getdents64(fd, buffer, ctypes.c_size_t(size))
+    if got < 0:
+        raise OSError(ctypes.get_errno(), "getdents64")
+    at, found = 0, []
+    while at < got:
+        _, offset, length, _ = struct.unpack_from("=QqHB", buffer.raw, at)
+        name = buffer.raw[at + 19:at + length].split(b"\0")[0].decode()
+        if name not in (".", ".."):
+            found.append((name, offset))
+        else:
+            found.append((None, offset))
+        at += length
+    return found
+
+
+def listing(fd, size):
+    names = []
+    os.lseek(fd, 0, os.SEEK_SET)
+    while True:
+        found = dirents(fd, size)
+        if not found:
+            return names
+        names += [name for name, _ in found if name]
+
+
+# ---- Random keys ---------------------------------------------------------------------------------
+
+def keys(delimiter):
+    around = [bytes([b]) for b in (delimiter - 1, delimiter, delimiter, delimiter, delimiter + 1)]
+    others = [b"\0", b"\1", b" ", b"!", b"%", b"/", b".", b"@", b"f", b"a", b"~", b"\x7f", b"\xff",
+              b"\xc3\xa9", b"\xc3", b"\xe2\x82\xac"]
+    found = set()
+    while len(found) < 90:
+        found.add(b"".join(random.choice(random.choice((around, others)))
+                           for _ in range(random.randint(1, 9))))
+    return sorted(found)
+
+
+def text(data):
+    out = ""
+    for char in data.decode("utf-8", "surrogateescape"):
+        bad = char == "%" or char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"
+        raw = char.encode("utf-8", "surrogateescape")
+        out += "".join("%%%02X" % b for b in raw) if bad else char
+    return out
+
+
+def tables():
+    random.seed(23)
+    return {"t%02x" % d: (bytes([d]), keys(d)) for d in DELIMITERS}
+
+
+def schema():
+    all = {name: {"delimiter": d.decode(), "families": {"f": {}}} for name, (d, _) in tables().items()}
+    for name in ("churn", "late"):
+        all[name] = {"families": {"f": {}}}
+    print(json.dumps({"version": 1, "tables": all}))
+
+
+def rows():
+    for name, (_, all) in tables().items():
+        print(json.dumps({"table": name}))
+        for key in all:
+            print(json.dumps({"key": text(key), "families": {"f": {"q": [{"ts": 1, "value": "x"}]}}}))
+
+
+def walk(fd, splits, has_row, size):
+    """Compares a directory, whose rows below have these segments left, and all below it."""
+    children = sorted({split[0] for split in splits})
+    want = [encode("segment", child, ["f"]) for child in children] + (["f"] if has_row else [])
+    got = listing(fd, size)
+    if got != want:
+        raise SystemExit("%s: listed %r, not %r" % (os.readlink("/proc/self/fd/%d" % fd), got, want))
+    for child in children:
+        below = enter("/proc/self/fd/%d" % fd, encode("segment", child, ["f"]))
+        walk(below, [s[1:] for s in splits if s[0] == child and len(s) > 1], [child] in splits, size)
+        os.close(below)
+
+
+def compare(mount, size):
+    for name, (delimiter, all) in tables().items():
+        fd = enter(mount + "/" + name)
+        walk(fd, [key.split(delimiter) for key in all], False, int(size))
+        os.close(fd)
+    print("ok")
+
+
+# ---- While others write --------------------------------------------------------------------------
+
+def churn(directory, kind):
+    """Makes and removes names around those that stay, for ever; two of them never meet."""
+    os.chdir(directory)
+    me = "%d" % os.getpid()
+    while True:
+        n = random.randrange(1000)
+        if kind == "rows":
+            path = "k%03d%s" % (n, me)
+            os.makedirs(path + "/f")
+            open(path + "/f/q", "w").close()
+            open("k%03d/f/q" % n, "w").close()
+            os.unlink(path + "/f/q")
+            os.rmdir(path + "/f")
+            os.rmdir(path)
+        elif kind == "memory":
+            os.mkdir("k%03d%s" % (n, me))
+            os.rmdir("k%03d%s" % (n, me))
+        elif kind == "columns":
+            open("k%03d%s" % (n, me), "w").close()
+            open("k%03d" % n, "w").close()
+            os.unlink("k%03d%s" % (n, me))
+        else:
+            path = "%d%s" % (1000 + n, me)
+            open(path, "w").close()
+            open("%d" % (1000 + n), "w").close()
+            os.unlink(path)
+
+
+def stays(directory, kind):
+    """Makes what stays, and returns it in the order of a listing."""
+    os.makedirs(directory)
+    if kind == "cells":
+        names = ["%d" % n for n in range(1999, 999, -1)]
+    else:
+        names = ["k%03d" % n for n in range(1000)]
+    for name in names:
+        path = directory + "/" + name
+        if kind in ("rows", "memory"):
+            os.mkdir(path)
+        if kind == "rows":
+            os.mkdir(path + "/f")
+            path += "/f/q"
+        if kind != "memory":
+            open(path, "w").close()
+    return names
+
+
+def follow(fd, names, size, changed):
+    """Lists, going back to offsets of before and to the start now and then."""
+    place = {name: i for i, name in enumerate(names)}
+    recent, next, goes_back = [], 0, 12
+    changed[0] += 1
+    while True:
+        found = dirents(fd, size)
+        if not found:
+            break
+        for name, offset in found:
+            if name in place:
+                if place[name] != next:
+                    raise SystemExit("after %r came %r" % (names[next - 1], name))
+                next += 1
+            elif name:
+                changed[1] += 1
+            recent = recent[-60:] + [(offset, next)]
+        if goes_back and random.random() < 0.15:
+            goes_back -= 1
+            offset, next = random.choice(recent) if goes_back % 6 else (0, 0)
+            os.lseek(fd, offset, os.SEEK_SET)
+            recent = [(offset, next)]
+    if next != len(names):
+        raise SystemExit("the listing ended after %r" % names[next - 1])
+
+
+def others(directory, kind):
+    random.seed(5)
+    names = stays(directory, kind)
+    others = [subprocess.Popen([sys.executable] + sys.argv[:2] + ["churn", directory, kind])
+              for _ in range(2)]
+    changed = [0, 0]
+    try:
+        fd = os.open(directory, os.O_RDONLY)
+        while changed[0] < 6 or changed[1] < 20:
+            os.lseek(fd, 0, os.SEEK_SET)
+            follow(fd, names, random.choice((64, 512, 512, 4096, 32768)), changed)
+            for other in others:
+                if other.poll() is not None:
+                    raise SystemExit("who writes ended: %d" % other.returncode)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    print("ok")
+
+
+def small(directory):
+    """A buffer that no name fits is EINVAL, and loses nothing."""
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        dirents(fd, 16)
+    except OSError as error:
+        print(errno.errorcode[error.errno], len(listing(fd, 512)))
+
+
+globals()[sys.argv[2]](*sys.argv[3:])
+PYTHON
+
+# keys COMMAND ARGUMENT…
+keys() {
+	timeout 100 "$python" "$TMP/keys.py" "$LIB_DIR" "$@" 2>&1 | tail -n 1
+}
+
+make_store "$TMP/s" "$("$python" "$TMP/keys.py" "$LIB_DIR" schema)"
+"$python" "$TMP/keys.py" "$LIB_DIR" rows >"$TMP/rows"
+"$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
+mount_store "$TMP/s" "$m"
+
+# ---- Random keys -------------------------------------------------------------------------------
+
+check_eq "every directory of random keys of eight delimiters, through buffers of 512 bytes" \
+	ok "$(keys compare "$m" 512)"
+check_eq "and of 64" ok "$(keys compare "$m" 64)"
+check_eq "/.versions lists the same" ok "$(keys compare "$m/.versions" 512)"
+check_eq "a buffer without room for a name is EINVAL, and the listing goes on" \
+	"EINVAL $(find "$m/t23" -mindepth 1 -maxdepth 1 | wc -l)" "$(keys small "$m/t23")"
+
+# ---- While others write and delete -------------------------------------------------------------
+
+for kind in rows memory columns cells; do
+	case $kind in
+	columns) place=$m/churn/row/f ;;
+	cells) place=$m/churn/history/f/q@ ;;
+	*) place=$m/churn/$kind ;;
+	esac
+	check_eq "each of 1,000 $kind once, with seeks back and rewinds, while others come and go" \
+		ok "$(keys others "$place" $kind)"
+done
+
+# ---- Families that are made later --------------------------------------------------------------
+
+l=$m/late
+mkdir -p "$l/x/kind/f" "$l/x/kind/kind/f" "$l/kind/y/f" "$l/x/f" "$l/plain/f"
+for row in x/kind x/kind/kind kind/y x plain; do
+	echo "$row" >"$l/$row/f/q"
+done
+inode=$(stat -c %i "$l/x/kind/f/q")
+exec 3<"$l/x/kind/f/q"
+check "a family can be made of a segment's name" mkdir "$l/.families/kind"
+escaped=%6B%69%6E%64
+check_eq "the segment is listed with all its bytes escaped" "$escaped f" "$(entries "$l/x" | paste -sd ' ')"
+check_eq "at any depth" "$escaped f" "$(entries "$l/x/$escaped" | paste -sd ' ')"
+check_eq "and directly below the table" "$escaped plain x" "$(entries "$l" | paste -sd ' ')"
+fail_with "its old name is not found" - 'No such file' stat "$l/x/kind"
+fail_with "nor what was below it" - 'No such file' stat "$l/x/kind/f/q"
+fail_with "nor directly below the table" - 'No such file' cat "$l/kind/y/f/q"
+check_eq "the rows are the same by the new one" $'x/kind\nx/kind/kind\nkind/y' \
+	"$(cat "$l/x/$escaped/f/q" "$l/x/$escaped/$escaped/f/q" "$l/$escaped/y/f/q")"
+check_eq "with their inodes" "$inode" "$(stat -c %i "$l/x/$escaped/f/q")"
+check_eq "who had one open reads on" x/kind "$(cat <&3)"
+exec 3<&-
+check_eq "/.versions has them so" "$escaped f" "$(entries "$m/.versions/late/x" | paste -sd ' ')"
+check "the name is a family of the row now" bash -c 'mkdir "$0/x/kind" && echo cell >"$0/x/kind/q"' "$l"
+check_eq "of that row alone" "$escaped f kind" "$(entries "$l/x" | paste -sd ' ')"
+fail_with "it stays while it holds a cell" - 'not empty' rmdir "$l/.families/kind"
+check "a row is made below the segment" mkdir -p "$l/x/$escaped/deep/f"
+check "rm -r of the family's cells" rm -r "$l/x/kind"
+check "and it goes" rmdir "$l/.families/kind"
+check_eq "the segment has its own name again" "f kind" "$(entries "$l/x" | sort | paste -sd ' ')"
+check_eq "with its rows" $'x/kind\nx/kind/kind\nkind/y' \
+	"$(cat "$l/x/kind/f/q" "$l/x/kind/kind/f/q" "$l/kind/y/f/q")"
+fail_with "and not the escaped one" - 'No such file' stat "$l/x/$escaped"
+
+finish
