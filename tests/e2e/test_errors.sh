@@ -1,0 +1,202 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What is refused, by the errno that the call itself gives; limits of what lives in memory; and a
+# disk that is nearly full.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
+
+m=$TMP/m
+t=$m/t
+f=$t/row/f
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f" "$t/row/g" "$t/other/f" "$t/empty" "$m/u/row/f"
+column "$f/q" 1000=o 2000=n
+column "$f/p" 3000=p
+column "$f/last" 9223372036854775807=l
+
+# ---- One by one --------------------------------------------------------------------------------
+
+# says ERRNO CODE PATH…: what Python's call says of the paths, below the mount, as the list a.
+says() {
+	printf '%s\n' "$*" >>"$TMP/says"
+}
+
+# said: checks all that was said so far. Each call has a process of its own, started by one Python.
+said() {
+	local want got
+	call '
+for line in open(a[1], encoding="utf-8"):
+    want, rest = line.rstrip("\n").split(" ", 1)
+    code, paths = rest.rsplit(" : ", 1)
+    sys.stdout.flush()
+    if os.fork() == 0:
+        a = [a[0] + "/" + path for path in paths.split()]
+        q = a[0]
+        got = "ok"
+        try:
+            exec(code)
+        except OSError as error:
+            got = errno.errorcode[error.errno]
+        print(want, got, code, paths, sep="\t", flush=True)
+        os._exit(0)
+    os.wait()' "$m" "$TMP/says" >"$TMP/said"
+	while IFS=$'\t' read -r want got code paths; do
+		check_eq "$code of $paths" "$want" "$got"
+	done <"$TMP/said"
+	check_eq "each was called" "$(wc -l <"$TMP/says")" "$(grep -c $'\t' "$TMP/said")"
+}
+
+name255=$(printf 'x%.0s' {1..255})
+says ENAMETOOLONG 'os.stat(q)' : "t/row/f/x$name255"
+says ENAMETOOLONG 'os.mkdir(q)' : "t/x$name255"
+says ENAMETOOLONG 'os.mkdir(q)' : "x$name255"
+says ENAMETOOLONG 'os.open(q, os.O_CREAT | os.O_WRONLY)' : "t/row/f/x$name255"
+says ENAMETOOLONG 'os.rename(*a)' : t/row/f/p "t/row/f/x$name255"
+says EOVERFLOW 'fd = os.open(q, os.O_WRONLY | os.O_APPEND); os.write(fd, b"x"); os.fsync(fd)' : t/row/f/last
+says EOVERFLOW 'fd = os.open(q, os.O_WRONLY); os.write(fd, b"x"); os.fsync(fd)' : t/row/f/last
+says EOVERFLOW 'os.truncate(q, 0)' : t/row/f/last
+says EFBIG 'fd = os.open(q, os.O_WRONLY); os.pwrite(fd, b"x", 100 << 20)' : t/row/f/p
+says EFBIG 'fd = os.open(q, os.O_WRONLY); os.ftruncate(fd, (100 << 20) + 1)' : t/row/f/p
+says EFBIG 'os.truncate(q, (100 << 20) + 1)' : t/row/f/p
+says ENOTEMPTY 'os.rmdir(q)' : u
+says ENOTEMPTY 'os.rmdir(q)' : t/row
+says ENOTEMPTY 'os.rmdir(q)' : t/row/f
+says ENOTEMPTY 'os.rmdir(q)' : t/row/f/q@
+says ENOTEMPTY 'os.rmdir(q)' : t/.families/f
+says EEXIST 'os.mkdir(q)' : t
+says EEXIST 'os.mkdir(q)' : t/row
+says EEXIST 'os.mkdir(q)' : t/row/f
+says EEXIST 'os.mkdir(q)' : t/row/f/q@
+says EEXIST 'os.mkdir(q)' : t/empty
+says EEXIST 'os.mkdir(q)' : t/.families/f
+says EEXIST 'os.open(q, os.O_CREAT | os.O_EXCL | os.O_WRONLY)' : t/row/f/q
+says EEXIST 'os.open(q, os.O_CREAT | os.O_EXCL | os.O_WRONLY)' : t/row/f/q@/1000
+says EEXIST 'renameat2(*a, NOREPLACE)' : t/row/f/q t/row/f/p
+says EXDEV 'os.rename(*a)' : t/row/f/q t/row/g/q
+says EXDEV 'os.rename(*a)' : t/row/f/q t/other/f/q
+says EXDEV 'os.rename(*a)' : t/row/f/q u/row/f/q
+says EXDEV 'os.rename(*a)' : t/row/f/q@/1000 t/row/f/p@/1000
+says EXDEV 'os.rename(*a)' : t/row t/new
+says EXDEV 'os.rename(*a)' : t/empty t/new
+says EXDEV 'os.rename(*a)' : t/row/f t/row/h
+says EPERM 'os.rename(*a)' : t v
+says EPERM 'os.link(*a)' : t/row/f/q t/row/f/new
+says EPERM 'os.link(*a)' : t/row/f/q@/1000 t/row/f/q@/5
+says EPERM 'os.symlink("x", q)' : t/row/f/new
+says EPERM 'os.symlink("x", q)' : t/new
+says EPERM 'os.mkfifo(q)' : t/row/f/new
+says EPERM 'os.mknod(q, 0o140600)' : t/row/f/new
+says EPERM 'os.open(q, os.O_CREAT | os.O_WRONLY)' : new
+says EPERM 'os.open(q, os.O_CREAT | os.O_WRONLY)' : t/new
+says EPERM 'os.open(q, os.O_CREAT | os.O_WRONLY)' : t/row/new
+says EPERM 'os.open(q, os.O_CREAT | os.O_WRONLY)' : t/empty/new
+says EPERM 'os.mkdir(q)' : t/row/f/new
+says EPERM 'os.mkdir(q)' : t/row/f/q@/5
+says EINVAL 'renameat2(*a, EXCHANGE)' : t/row/f/q t/row/f/p
+says EINVAL 'os.mkdir(q)' : t/f
+says EINVAL 'os.mkdir(q)' : t/%41
+says EINVAL 'os.open(q, os.O_CREAT | os.O_WRONLY)' : t/row/f/%41
+says EINVAL 'os.rename(*a)' : t/row/f/q t/row/f/%41
+says EINVAL 'os.utime(q, ns=(1000000, 1000000))' : t/row/f/q
+says EINVAL 'os.utime(q, ns=(-1000, -1000))' : t/row/f/q
+says EINVAL 'os.lseek(os.open(q, os.O_RDONLY), -1, 0)' : t/row/f/q
+says ENOENT 'os.stat(q)' : t/row/f/new
+says ENOENT 'os.stat(q)' : t/row/f/q@/5
+says ENOENT 'os.stat(q)' : t/f
+says ENOENT 'os.unlink(q)' : t/row/f/%41
+says ENOENT 'os.open(q, os.O_CREAT | os.O_WRONLY)' : t/none/f/q
+says ENOTDIR 'os.stat(q)' : t/row/f/q/x
+says ENOTDIR 'os.rmdir(q)' : t/row/f/q
+says EISDIR 'os.open(q, os.O_WRONLY)' : t/row/f
+says EISDIR 'os.unlink(q)' : t/row
+says ENOTSUP 'os.setxattr(q, "user.x", b"1")' : t/row/f/q
+says ENOTSUP 'os.setxattr(q, "user.x", b"1")' : t/row
+says ok 'os.setxattr(q, "user.rowfs.x", b"1")' : t/row/f/q
+said
+is "nothing of this changed a column" "$f/q" "2000=n 1000=o"
+is "nor another" "$f/p" "3000=p"
+is "nor the last" "$f/last" "9223372036854775807=l"
+check_eq "nor made one" "last p q" "$(entries "$f" | paste -sd ' ')"
+check_eq "nor a row" "empty other row" "$(entries "$t" | paste -sd ' ')"
+for where in new t/new t/row/new t/empty/new; do
+	call 'os.open(q, os.O_CREAT | os.O_WRONLY)' "$m/$where" >/dev/null
+	[ "$where" = new ] && continue # above the tables there are no families
+	check "errors says which families there are ($where)" bash -c \
+		'tail -n 1 "$0/.rowfs/errors" | grep -F "$1" | grep -qE "\bf\b.*\bg\b"' "$m" "$where"
+done
+
+# ---- What lives in memory is bounded -----------------------------------------------------------
+
+size() {
+	du -sb --exclude=LOG "$TMP/s" | cut -f 1
+}
+before=$(size)
+check_eq "of empty directories there can be 100,000, then ENOSPC" "4 ENOSPC" "$(for part in 1 2 3 4; do
+	call 'os.mkdir(q)
+for i in range(100000): os.mkdir("%s/%05d" % (q, i))' "$t/empty/$part" &
+done | sort | uniq -c | sed 's/^ *//')"
+made=$(($(ls -U "$t/empty" "$t/empty"/? | grep -c .) - 9)) # 5 headings, and those 4
+check "no more, and nearly as many" test "$made" -le 100000 -a "$made" -ge 99980
+check_eq "nothing of them is on disk" "$before" "$(size)"
+fail_with "a directory elsewhere is refused as well" - 'No space' mkdir "$t/more"
+check "cells are not: a new one" put "$f/full" x
+check "a row that is emptied goes at once" rm -r "$t/row/g" "$t/other"
+check "rmdir makes room" rmdir "$t/empty/1/00000"
+check "for one" mkdir "$t/more"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+check_eq "the next mount has none of them" row "$(entries "$t" | paste -sd ' ')"
+check "and room" mkdir -p "$t/more/and/more"
+mkdir -p "$f/q@"
+check_eq "of drafts there can be 1,000, then ENOSPC" "ENOSPC 1000" "$(call '
+os.chdir(q)
+try:
+    for i in range(1010): put("d%d" % i, "x")
+except OSError as error: print(errno.errorcode[error.errno], i, end=" ")' "$f/q@" | sed 's/ ok$//')"
+check "they are listed nowhere" test "$(entries "$f/q@" | wc -l)" = 2
+check "one that is removed makes room" rm "$f/q@/d7"
+check "for one" put "$f/q@/another" x
+
+# ---- A disk that is nearly full ----------------------------------------------------------------
+
+# full: the store stands on a small filesystem of its own, in memory.
+full() {
+	local d=$TMP/disk n=$TMP/n status
+	mkdir "$d"
+	mount -t tmpfs -o size=200m none "$d" || die "root cannot mount a tmpfs"
+	make_store "$d/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	mount_store "$d/s" "$n"
+	mkdir -p "$n/t/row/f"
+	put "$n/t/row/f/kept" kept
+	check_eq "df shows that disk" "$(df --output=size,avail "$d" | tail -n 1)" \
+		"$(df --output=size,avail "$n" | tail -n 1)"
+	status=$(call '
+fd = opened()
+for i in range(90): write(fd, bytes(1 << 20))' "$n/t/row/f/large")
+	check_eq "a value that has no room is ENOSPC from write itself" ENOSPC "$status"
+	check_eq "so are many, in the end" ENOSPC "$(call '
+for i in range(400):
+    fd = os.open("%s%d" % (q, i), os.O_CREAT | os.O_WRONLY)
+    write(fd, os.urandom(1000000))
+    close(fd)' "$n/t/row/f/many")"
+	check_eq "what was there is there" kept "$(cat "$n/t/row/f/kept")"
+	check_eq "each of the many is whole, or empty where it could not be written" "" \
+		"$(find "$n/t/row/f" -name 'many*' ! -size 0 ! -size 1000000c)"
+	check "and there are some" test "$(find "$n/t/row/f" -name 'many*' -size 1000000c | wc -l)" -ge 10
+	check "columns can be removed" bash -c 'rm "$0"/t/row/f/many1*' "$n"
+	check_eq "the mount is not read-only" "" "$(grep -E 'read-only|EROFS' "$(mount_log "$n")")"
+	unmount_store "$n"
+	mount_store "$d/s" "$n"
+	check_eq "the next mount has it" kept "$(cat "$n/t/row/f/kept")"
+	unmount_store "$n"
+	umount "$d"
+}
+[ "$(id -u)" != 0 ] || full
+
+finish
