@@ -163,7 +163,7 @@ for to in .versions/u u; do
 	check "tar, pax, to $to" tar_copy pax "$v/t" "$m/$to"
 	same "tar, pax, to $to" t u
 	empty u
-	for format in ustar v7 gnu; do
+	for format in ustar v7 gnu oldgnu; do
 		check "tar, $format, to $to, of short names" tar_copy "$format" "$v/s" "$m/$to"
 		same "tar, $format, to $to, of short names" s u
 		empty u
@@ -257,7 +257,7 @@ empty u
 check "tar, gnu, of the plain tree" tar_copy gnu "$m/t" "$m/u"
 newest "tar, gnu, to the second" t u 1000000
 empty u
-for format in ustar v7; do
+for format in ustar v7 oldgnu; do
 	check "tar, $format, of the plain tree" tar_copy "$format" "$m/s" "$m/u"
 	newest "tar, $format, to the second" s u 1000000
 	empty u

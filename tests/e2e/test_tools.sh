@@ -235,7 +235,7 @@ check "rsync --remove-source-files to a directory" rsync -a --remove-source-file
 check "moves out" diff -r "$TMP/dir" "$TMP/back"
 check_eq "all of it" "" "$(find "$m/u" -type f)"
 rm -rf "${m:?}/u/"*
-for format in gnu pax ustar v7; do
+for format in gnu pax ustar v7 oldgnu; do
 	check "tar in, $format" bash -c 'tar -C "$0" --format="$2" -cf - . | tar -C "$1" -xf -' \
 		"$TMP/dir" "$m/u" "$format"
 	check "gives the same" diff -r "$TMP/dir" "$m/u"

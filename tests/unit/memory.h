@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the memory engine share. The engine's mutex is held around every call that
+ * counts a cell's references or looks through the engine's cells; scans, listings and mutations take
+ * it themselves. backend.h says what they do.
+ */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include "memory_engine.h"
+
+#include <pthread.h>
+
+struct memory_cell {
+	size_t refs; /* guarded by the engine's mutex */
+	uint32_t table;
+	struct wcs_slice row;
+	struct wcs_slice family;
+	struct wcs_slice qualifier;
+	struct wcs_slice value;
+	int64_t ts;
+	uint32_t etag;
+	char bytes[]; /* of all four slices */
+};
+
+struct memory_cells {
+	struct memory_cell **all;
+	size_t count;
+	size_t room;
+};
+
+struct memory_table {
+	uint32_t id;
+	struct wcs_table_schema schema;
+};
+
+struct memory_engine {
+	pthread_mutex_t mutex; /* guards all that follows */
+	const struct wcs_options *options;
+	struct memory_cells cells;
+	struct memory_table *tables;
+	size_t table_count;
+	uint32_t last_table;
+	uint32_t last_etag;
+};
+
+/* ---- memory_cells.c ---- */
+
+/* Tests have no use for an engine that goes on without memory. */
+void *memory_cells_realloc(void *old, size_t size);
+struct wcs_slice memory_cells_text(const char *text);
+bool memory_cells_same(struct wcs_slice a, struct wcs_slice b);
+/* Copies the bytes to *at, and moves that behind them. */
+struct wcs_slice memory_cells_copy(char **at, struct wcs_slice from);
+/* A cell of the engine, with an etag of its own, referred to once. */
+struct memory_cell *memory_cells_new(struct memory_engine *engine, uint32_t table,
+				     struct wcs_slice row, const struct wcs_write *write,
+				     int64_t ts, struct wcs_slice value);
+/* Gives one reference back; the last one frees. */
+void memory_cells_put(struct memory_cell *cell);
+/* Inserts the cell there; the array takes over the caller's reference. */
+void memory_cells_add(struct memory_cells *cells, size_t at, struct memory_cell *cell);
+void memory_cells_remove(struct memory_cells *cells, size_t at);
+void memory_cells_clear(struct memory_cells *cells);
+/* Puts the cell where it belongs, in place of one at the same address. */
+void memory_cells_set(struct memory_cells *cells, struct memory_cell *cell);
+/* The newest cell of a column, or the one with that timestamp. NULL: none. */
+struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
+				      struct wcs_slice row, const char *family,
+				      struct wcs_slice qualifier, int64_t ts);
+struct wcs_cell_info memory_cells_info(const struct memory_cell *cell);
+int memory_cells_read(const struct memory_cell *cell, void *buf, size_t len, uint64_t offset,
+		      size_t *got);
+bool memory_cells_start_with(struct wcs_slice bytes, struct wcs_slice prefix);
+/* from <= bytes < to; a NULL to is no bound. */
+bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct wcs_slice to);
+
+/* ---- memory_scan.c: operations of the backend ---- */
+
+int memory_scan_open(void *db, uint32_t table, const struct wcs_range *range,
+		     const struct wcs_filter *filter, struct wcs_scan **scan);
+int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
+int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
+void memory_scan_close(struct wcs_scan *scan);
+int memory_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
+		     const struct wcs_slice *after, struct wcs_list **list);
+int memory_list_next(struct wcs_list *list, struct wcs_slice *segment);
+void memory_list_close(struct wcs_list *list);
+
+/* ---- memory_mutate.c: operations of the backend ---- */
+
+int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
+		      const struct wcs_mutation *mutation, int64_t *ts);
+int memory_mutate_move(void *db, uint32_t table, struct wcs_slice key, const struct wcs_move *move,
+		       int64_t *ts);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory engine's cells: made, found, kept in order. */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *memory_cells_realloc(void *old, size_t size)
+{
+	void *got = realloc(old, size > 0 ? size : 1);
+
+	if (got == NULL)
+		abort();
+	return got;
+}
+
+struct wcs_slice memory_cells_text(const char *text)
+{
+	return (struct wcs_slice){text, strlen(text)};
+}
+
+bool memory_cells_same(struct wcs_slice a, struct wcs_slice b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+struct wcs_slice memory_cells_copy(char **at, struct wcs_slice from)
+{
+	struct wcs_slice put = {*at, from.len};
+
+	if (from.len > 0)
+		memcpy(*at, from.data, from.len);
+	*at += from.len;
+	return put;
+}
+
+struct memory_cell *memory_cells_new(struct memory_engine *engine, uint32_t table,
+				     struct wcs_slice row, const struct wcs_write *write,
+				     int64_t ts, struct wcs_slice value)
+{
+	struct wcs_slice family = memory_cells_text(write->family);
+	struct memory_cell *cell = memory_cells_realloc(
+		NULL, sizeof(*cell) + row.len + family.len + write->qualifier.len + value.len);
+	char *at = cell->bytes;
+
+	cell->refs = 1;
+	cell->table = table;
+	cell->row = memory_cells_copy(&at, row);
+	cell->family = memory_cells_copy(&at, family);
+	cell->qualifier = memory_cells_copy(&at, write->qualifier);
+	cell->value = memory_cells_copy(&at, value);
+	cell->ts = ts;
+	cell->etag = ++engine->last_etag;
+	return cell;
+}
+
+void memory_cells_put(struct memory_cell *cell)
+{
+	if (--cell->refs == 0)
+		free(cell);
+}
+
+void memory_cells_add(struct memory_cells *cells, size_t at, struct memory_cell *cell)
+{
+	if (cells->count == cells->room) {
+		cells->room = cells->room * 2 + 8;
+		cells->all = memory_cells_realloc(cells->all, cells->room * sizeof(*cells->all));
+	}
+	memmove(&cells->all[at + 1], &cells->all[at], (cells->count - at) * sizeof(*cells->all));
+	cells->all[at] = cell;
+	cells->count++;
+}
+
+void memory_cells_remove(struct memory_cells *cells, size_t at)
+{
+	memory_cells_put(cells->all[at]);
+	cells->count--;
+	memmove(&cells->all[at], &cells->all[at + 1], (cells->count - at) * sizeof(*cells->all));
+}
+
+void memory_cells_clear(struct memory_cells *cells)
+{
+	for (size_t i = 0; i < cells->count; i++)
+		memory_cells_put(cells->all[i]);
+	free(cells->all);
+}
+
+static int memory_compare(const struct memory_cell *a, const struct memory_cell *b)
+{
+	int order;
+
+	if (a->table != b->table)
+		return a->table < b->table ? -1 : 1;
+	order = wcs_slice_compare(a->row, b->row);
+	if (order == 0)
+		order = wcs_slice_compare(a->family, b->family);
+	if (order == 0)
+		order = wcs_slice_compare(a->qualifier, b->qualifier);
+	if (order == 0)
+		order = (a->ts < b->ts) - (a->ts > b->ts);
+	return order;
+}
+
+void memory_cells_set(struct memory_cells *cells, struct memory_cell *cell)
+{
+	size_t at = 0;
+
+	while (at < cells->count && memory_compare(cells->all[at], cell) < 0)
+		at++;
+	if (at < cells->count && memory_compare(cells->all[at], cell) == 0)
+		memory_cells_remove(cells, at);
+	memory_cells_add(cells, at, cell);
+}
+
+struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
+				      struct wcs_slice row, const char *family,
+				      struct wcs_slice qualifier, int64_t ts)
+{
+	for (size_t i = 0; i < cells->count; i++) {
+		struct memory_cell *cell = cells->all[i];
+
+		if (cell->table == table && memory_cells_same(cell->row, row) &&
+		    memory_cells_same(cell->family, memory_cells_text(family)) &&
+		    memory_cells_same(cell->qualifier, qualifier) &&
+		    (ts == WCS_TS_NEWEST || ts == cell->ts))
+			return cell;
+	}
+	return NULL;
+}
+
+struct wcs_cell_info memory_cells_info(const struct memory_cell *cell)
+{
+	return (struct wcs_cell_info){.ts = cell->ts, .size = cell->value.len, .etag = cell->etag};
+}
+
+int memory_cells_read(const struct memory_cell *cell, void *buf, size_t len, uint64_t offset,
+		      size_t *got)
+{
+	size_t rest = offset < cell->value.len ? cell->value.len - (size_t)offset : 0;
+
+	*got = len < rest ? len : rest;
+	if (*got > 0)
+		memcpy(buf, (const char *)cell->value.data + offset, *got);
+	return 0;
+}
+
+bool memory_cells_start_with(struct wcs_slice bytes, struct wcs_slice prefix)
+{
+	return bytes.len >= prefix.len &&
+	       (prefix.len == 0 || memcmp(bytes.data, prefix.data, prefix.len) == 0);
+}
+
+bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct wcs_slice to)
+{
+	return wcs_slice_compare(bytes, from) >= 0 &&
+	       (to.data == NULL || wcs_slice_compare(bytes, to) < 0);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory engine's mutations and moves: applied to a copy of the row, which then takes its
+ * place. */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A row while a mutation is applied to it: its cells alone. */
+struct memory_row {
+	struct memory_engine *engine;
+	uint32_t table;
+	struct wcs_slice key;
+	struct memory_cells cells;
+	size_t largest; /* of the values made: its size and family */
+	const char *largest_family;
+};
+
+static const struct memory_cell *memory_newest(const struct memory_row *row, const char *family,
+					       struct wcs_slice qualifier)
+{
+	return memory_cells_find(&row->cells, row->table, row->key, family, qualifier,
+				 WCS_TS_NEWEST);
+}
+
+static bool memory_holds(const struct memory_row *row, const struct wcs_condition *condition)
+{
+	const struct memory_cell *cell =
+		memory_newest(row, condition->family, condition->qualifier);
+
+	if (condition->absent)
+		return cell == NULL;
+	return cell != NULL && memory_cells_same(cell->value, condition->expected);
+}
+
+/* The present, later than the newest cell. */
+static int memory_server_ts(const struct memory_row *row, const struct memory_cell *newest,
+			    int64_t *ts)
+{
+	int64_t now = row->engine->options->now(row->engine->options->now_ctx);
+
+	if (now < 0)
+		now = 0;
+	if (newest != NULL && newest->ts == WCS_TS_MAX)
+		return -EOVERFLOW;
+	*ts = newest != NULL && newest->ts >= now ? newest->ts + 1 : now;
+	return 0;
+}
+
+static int memory_write_set(struct memory_row *row, const struct wcs_write *write, int64_t wanted,
+			    struct wcs_slice value, int64_t *ts)
+{
+	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
+	int rc;
+
+	if (write->kind == WCS_WRITE_SET_NEWEST && newest != NULL && newest->ts > wanted)
+		wanted = WCS_TS_SERVER;
+	if (wanted == WCS_TS_SERVER) {
+		rc = memory_server_ts(row, newest, &wanted);
+		if (rc != 0)
+			return rc;
+	}
+	memory_cells_set(&row->cells,
+			 memory_cells_new(row->engine, row->table, row->key, write, wanted, value));
+	if (value.len > row->largest) {
+		row->largest = value.len;
+		row->largest_family = write->family;
+	}
+	*ts = wanted;
+	return 0;
+}
+
+/* The cell that an append stands for goes, unless it is the newest: that one is overwritten. */
+static int64_t memory_replace(struct memory_row *row, const struct wcs_write *write,
+			      const struct memory_cell *newest)
+{
+	if (write->replaces == WCS_TS_NONE)
+		return WCS_TS_SERVER;
+	if (newest != NULL && newest->ts == write->replaces)
+		return write->replaces;
+	for (size_t i = row->cells.count; i-- > 0;) {
+		const struct memory_cell *cell = row->cells.all[i];
+
+		if (cell->ts == write->replaces &&
+		    memory_cells_same(cell->family, memory_cells_text(write->family)) &&
+		    memory_cells_same(cell->qualifier, write->qualifier))
+			memory_cells_remove(&row->cells, i);
+	}
+	return WCS_TS_SERVER;
+}
+
+static int memory_write_append(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
+{
+	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
+	struct wcs_slice old = newest != NULL ? newest->value : (struct wcs_slice){NULL, 0};
+	char *joined;
+	char *at;
+	int rc;
+
+	if (old.len + write->value.len > WCS_VALUE_MAX)
+		return -EFBIG;
+	joined = memory_cells_realloc(NULL, old.len + write->value.len);
+	at = joined;
+	memory_cells_copy(&at, old);
+	memory_cells_copy(&at, write->value);
+	old.len += write->value.len;
+	rc = memory_write_set(row, write, memory_replace(row, write, newest),
+			      (struct wcs_slice){joined, old.len}, ts);
+	free(joined);
+	return rc;
+}
+
+static int memory_write_increment(struct memory_row *row, const struct wcs_write *write,
+				  int64_t *ts)
+{
+	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
+	unsigned char bytes[8] = {0};
+	uint64_t bits = 0;
+	int64_t sum;
+
+	if (newest != NULL && newest->value.len != sizeof(bytes))
+		return -EINVAL;
+	if (newest != NULL)
+		memcpy(bytes, newest->value.data, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bits = bits << 8 | bytes[i];
+	if (__builtin_add_overflow((int64_t)bits, write->delta, &sum))
+		return -EOVERFLOW;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)((uint64_t)sum >> (56 - 8 * i));
+	return memory_write_set(row, write, WCS_TS_SERVER, (struct wcs_slice){bytes, sizeof(bytes)},
+				ts);
+}
+
+static int memory_write(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
+{
+	switch (write->kind) {
+	case WCS_WRITE_SET:
+	case WCS_WRITE_SET_NEWEST:
+		return memory_write_set(row, write, write->ts, write->value, ts);
+	case WCS_WRITE_APPEND:
+		return memory_write_append(row, write, ts);
+	case WCS_WRITE_INCREMENT:
+		return memory_write_increment(row, write, ts);
+	}
+	return -EINVAL;
+}
+
+static bool memory_deleted(const struct memory_cell *cell, const struct wcs_mutation *mutation)
+{
+	if (mutation->delete_row)
+		return true;
+	for (size_t i = 0; i < mutation->delete_count; i++) {
+		const struct wcs_delete *entry = &mutation->deletes[i];
+
+		if (!memory_cells_same(cell->family, memory_cells_text(entry->family)))
+			continue;
+		if (entry->kind == WCS_DELETE_FAMILY)
+			return true;
+		if (memory_cells_same(cell->qualifier, entry->qualifier) &&
+		    (entry->kind == WCS_DELETE_COLUMN || cell->ts == entry->ts))
+			return true;
+	}
+	return false;
+}
+
+static int memory_row_apply(struct memory_row *row, const struct wcs_mutation *mutation,
+			    int64_t *ts)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < mutation->condition_count; i++)
+		if (!memory_holds(row, &mutation->conditions[i]))
+			return -ECANCELED;
+	for (size_t i = row->cells.count; i-- > 0;)
+		if (memory_deleted(row->cells.all[i], mutation))
+			memory_cells_remove(&row->cells, i);
+	for (size_t order = 0; order < mutation->write_count; order++)
+		for (size_t i = 0; rc == 0 && i < mutation->write_count; i++)
+			if (mutation->writes[i].order == order)
+				rc = memory_write(row, &mutation->writes[i], ts);
+	return rc;
+}
+
+/* Takes a copy of the row, so that what fails half way changes nothing. Returns where the row is,
+ * or would be. The caller clears row->cells. */
+static size_t memory_row_take(struct memory_row *row)
+{
+	const struct memory_cells *cells = &row->engine->cells;
+	size_t first = 0;
+
+	while (first < cells->count && (cells->all[first]->table < row->table ||
+					(cells->all[first]->table == row->table &&
+					 wcs_slice_compare(cells->all[first]->row, row->key) < 0)))
+		first++;
+	for (size_t i = first; i < cells->count && cells->all[i]->table == row->table &&
+			       memory_cells_same(cells->all[i]->row, row->key);
+	     i++) {
+		cells->all[i]->refs++;
+		memory_cells_add(&row->cells, row->cells.count, cells->all[i]);
+	}
+	return first;
+}
+
+/* Puts the copy in the row's place. */
+static void memory_row_put(struct memory_row *row, size_t first)
+{
+	struct memory_cells *cells = &row->engine->cells;
+
+	while (first < cells->count && cells->all[first]->table == row->table &&
+	       memory_cells_same(cells->all[first]->row, row->key))
+		memory_cells_remove(cells, first);
+	for (size_t i = 0; i < row->cells.count; i++) {
+		row->cells.all[i]->refs++;
+		memory_cells_add(cells, first + i, row->cells.all[i]);
+	}
+}
+
+int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
+		      const struct wcs_mutation *mutation, int64_t *ts)
+{
+	struct memory_engine *engine = db;
+	struct memory_row row = {.engine = engine, .table = table, .key = key};
+	int64_t made = 0;
+	size_t first;
+	int rc;
+
+	pthread_mutex_lock(&engine->mutex);
+	first = memory_row_take(&row);
+	rc = memory_row_apply(&row, mutation, &made);
+	if (rc == 0) {
+		memory_row_put(&row, first);
+		*ts = made;
+	}
+	memory_cells_clear(&row.cells);
+	pthread_mutex_unlock(&engine->mutex);
+	if (rc == 0)
+		wcs_warn_value(engine->options, row.largest_family, row.largest);
+	return rc;
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+static void memory_remove(struct memory_row *row, const struct memory_cell *cell)
+{
+	for (size_t i = row->cells.count; i-- > 0;)
+		if (row->cells.all[i] == cell)
+			memory_cells_remove(&row->cells, i);
+}
+
+/* The cell becomes the cell (qualifier, ts), in place of one that is there. */
+static int memory_move_to(struct memory_row *row, const struct wcs_move *move,
+			  const struct memory_cell *cell, struct wcs_slice qualifier, int64_t ts,
+			  int64_t *made)
+{
+	struct wcs_write write = {.family = move->family, .qualifier = qualifier};
+
+	*made = ts;
+	if (memory_cells_same(cell->qualifier, qualifier) && cell->ts == ts)
+		return 0;
+	memory_cells_set(&row->cells, memory_cells_new(row->engine, row->table, row->key, &write,
+						       ts, cell->value));
+	memory_remove(row, cell);
+	return 0;
+}
+
+static int memory_move_newest(struct memory_row *row, const struct wcs_move *move,
+			      const struct memory_cell *cell, int64_t *made)
+{
+	const struct memory_cell *newest = memory_newest(row, move->family, move->to);
+	int64_t ts = cell->ts;
+	int rc = 0;
+
+	if (newest != NULL && newest->ts >= ts)
+		rc = memory_server_ts(row, newest, &ts);
+	return rc != 0 ? rc : memory_move_to(row, move, cell, move->to, ts, made);
+}
+
+static int memory_move_column(struct memory_row *row, const struct wcs_move *move,
+			      const struct memory_cell *newest, int64_t *made)
+{
+	bool met = memory_newest(row, move->family, move->to) != NULL;
+	const struct memory_cell *cell;
+	int64_t ts;
+	int rc;
+
+	if (met && move->kind == WCS_MOVE_COLUMN_NEW)
+		return -EEXIST;
+	*made = newest->ts;
+	if (memory_cells_same(move->from, move->to))
+		return 0;
+	rc = memory_move_newest(row, move, newest, made);
+	while (rc == 0 && (cell = memory_newest(row, move->family, move->from)) != NULL) {
+		if (met)
+			memory_remove(row, cell);
+		else
+			memory_move_to(row, move, cell, move->to, cell->ts, &ts);
+	}
+	return rc;
+}
+
+static int memory_move_stamp(struct memory_row *row, const struct wcs_move *move,
+			     const struct memory_cell *newest, int64_t *made)
+{
+	for (size_t i = 0; i < row->cells.count; i++) {
+		const struct memory_cell *cell = row->cells.all[i];
+
+		if (cell != newest && memory_cells_same(cell->family, newest->family) &&
+		    memory_cells_same(cell->qualifier, newest->qualifier) &&
+		    cell->ts >= move->to_ts)
+			return -EINVAL;
+	}
+	return memory_move_to(row, move, newest, move->from, move->to_ts, made);
+}
+
+static int memory_row_move(struct memory_row *row, const struct wcs_move *move, int64_t *made)
+{
+	bool one = move->kind == WCS_MOVE_CELL_NEWEST || move->kind == WCS_MOVE_CELL;
+	const struct memory_cell *cell =
+		memory_cells_find(&row->cells, row->table, row->key, move->family, move->from,
+				  one ? move->from_ts : WCS_TS_NEWEST);
+
+	if (cell == NULL)
+		return -ENOENT;
+	switch (move->kind) {
+	case WCS_MOVE_COLUMN:
+	case WCS_MOVE_COLUMN_NEW:
+		return memory_move_column(row, move, cell, made);
+	case WCS_MOVE_CELL_NEWEST:
+		return memory_move_newest(row, move, cell, made);
+	case WCS_MOVE_CELL:
+		return memory_move_to(row, move, cell, move->to, move->to_ts, made);
+	case WCS_MOVE_STAMP:
+		return memory_move_stamp(row, move, cell, made);
+	}
+	return -EINVAL;
+}
+
+int memory_mutate_move(void *db, uint32_t table, struct wcs_slice key, const struct wcs_move *move,
+		       int64_t *ts)
+{
+	struct memory_engine *engine = db;
+	struct memory_row row = {.engine = engine, .table = table, .key = key};
+	int64_t made = 0;
+	size_t first;
+	int rc;
+
+	pthread_mutex_lock(&engine->mutex);
+	first = memory_row_take(&row);
+	rc = memory_row_move(&row, move, &made);
+	if (rc == 0) {
+		memory_row_put(&row, first);
+		*ts = made;
+	}
+	memory_cells_clear(&row.cells);
+	pthread_mutex_unlock(&engine->mutex);
+	return rc;
+}

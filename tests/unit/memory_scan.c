@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory engine's scans and listings: each takes all it will give when it is opened. */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct memory_scan {
+	struct wcs_scan base;
+	struct memory_engine *engine;
+	struct memory_cells found;
+	size_t next;
+	bool at_cell;
+};
+
+struct memory_list {
+	struct wcs_list base;
+	struct wcs_slice *segments; /* each with bytes of its own */
+	size_t count;
+	size_t next;
+};
+
+/* ---- Scans ------------------------------------------------------------------------------- */
+
+static bool memory_matches(const struct memory_cell *cell, const struct wcs_filter *filter)
+{
+	bool family = filter->families == NULL;
+
+	for (size_t i = 0; filter->families != NULL && i < filter->family_count; i++)
+		family = family ||
+			 memory_cells_same(cell->family, memory_cells_text(filter->families[i]));
+	return family &&
+	       memory_cells_within(cell->qualifier, filter->qualifier_from, filter->qualifier_to) &&
+	       cell->ts >= filter->ts_from && (filter->ts_to == 0 || cell->ts < filter->ts_to);
+}
+
+/* Are the two in one row, one family, one column? */
+static bool memory_alike(const struct memory_cell *a, const struct memory_cell *b,
+			 enum wcs_each each)
+{
+	return each != WCS_EACH_CELL && memory_cells_same(a->row, b->row) &&
+	       (each == WCS_EACH_ROW ||
+		(memory_cells_same(a->family, b->family) &&
+		 (each == WCS_EACH_FAMILY || memory_cells_same(a->qualifier, b->qualifier))));
+}
+
+static void memory_scan_fill(struct memory_scan *scan, uint32_t table,
+			     const struct wcs_range *range, const struct wcs_filter *filter)
+{
+	const struct memory_cells *cells = &scan->engine->cells;
+	const struct memory_cell *column = NULL;
+	uint32_t of_column = 0;
+
+	for (size_t i = 0; i < cells->count; i++) {
+		struct memory_cell *cell = cells->all[i];
+		size_t count = scan->found.count;
+
+		if (cell->table != table ||
+		    !memory_cells_within(cell->row, range->start, range->end) ||
+		    !memory_matches(cell, filter))
+			continue;
+		if (column == NULL || !memory_alike(column, cell, WCS_EACH_COLUMN))
+			of_column = 0;
+		column = cell;
+		of_column++;
+		if (filter->newest != 0 && of_column > filter->newest)
+			continue;
+		if (count > 0 && memory_alike(scan->found.all[count - 1], cell, filter->each))
+			continue;
+		cell->refs++;
+		memory_cells_add(&scan->found, count, cell);
+	}
+}
+
+int memory_scan_open(void *db, uint32_t table, const struct wcs_range *range,
+		     const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	struct memory_scan *made = memory_cells_realloc(NULL, sizeof(*made));
+
+	memset(made, 0, sizeof(*made));
+	made->base.backend = &wcs_backend_memory;
+	made->engine = db;
+	pthread_mutex_lock(&made->engine->mutex);
+	memory_scan_fill(made, table, range, filter);
+	pthread_mutex_unlock(&made->engine->mutex);
+	*scan = &made->base;
+	return 0;
+}
+
+int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
+{
+	struct memory_scan *at = (struct memory_scan *)scan;
+	const struct memory_cell *found;
+
+	at->at_cell = at->next < at->found.count;
+	if (!at->at_cell)
+		return 0;
+	found = at->found.all[at->next++];
+	cell->row = found->row;
+	cell->family = found->family;
+	cell->qualifier = found->qualifier;
+	cell->info = memory_cells_info(found);
+	cell->value = (struct wcs_slice){NULL, 0};
+	if (found->value.len <= WCS_VALUE_INLINE)
+		cell->value = found->value;
+	return 1;
+}
+
+int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct memory_scan *at = (struct memory_scan *)scan;
+
+	if (!at->at_cell)
+		return -EINVAL;
+	return memory_cells_read(at->found.all[at->next - 1], buf, len, offset, got);
+}
+
+void memory_scan_close(struct wcs_scan *scan)
+{
+	struct memory_scan *closed = (struct memory_scan *)scan;
+
+	pthread_mutex_lock(&closed->engine->mutex);
+	memory_cells_clear(&closed->found);
+	pthread_mutex_unlock(&closed->engine->mutex);
+	free(closed);
+}
+
+/* ---- Listings ---------------------------------------------------------------------------- */
+
+/* Keeps a copy of the segment in its place, once. */
+static void memory_list_add(struct memory_list *list, struct wcs_slice segment)
+{
+	char *copy;
+	size_t at = 0;
+
+	while (at < list->count && wcs_slice_compare(list->segments[at], segment) < 0)
+		at++;
+	if (at < list->count && memory_cells_same(list->segments[at], segment))
+		return;
+	list->segments = memory_cells_realloc(list->segments, (list->count + 1) * sizeof(segment));
+	memmove(&list->segments[at + 1], &list->segments[at], (list->count - at) * sizeof(segment));
+	copy = memory_cells_realloc(NULL, segment.len);
+	list->segments[at] = memory_cells_copy(&copy, segment);
+	list->count++;
+}
+
+int memory_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
+		     const struct wcs_slice *after, struct wcs_list **list)
+{
+	struct memory_engine *engine = db;
+	struct memory_list *made = memory_cells_realloc(NULL, sizeof(*made));
+	const unsigned char *bytes = prefix.data;
+	bool itself = prefix.len > 0 && bytes[prefix.len - 1] == delimiter;
+
+	memset(made, 0, sizeof(*made));
+	made->base.backend = &wcs_backend_memory;
+	pthread_mutex_lock(&engine->mutex);
+	for (size_t i = 0; i < engine->cells.count; i++) {
+		const struct memory_cell *cell = engine->cells.all[i];
+		const char *key = cell->row.data;
+		struct wcs_slice segment;
+
+		if (cell->table != table || !memory_cells_start_with(cell->row, prefix) ||
+		    (cell->row.len == prefix.len && !itself))
+			continue;
+		segment.data = key + prefix.len;
+		for (segment.len = 0; prefix.len + segment.len < cell->row.len; segment.len++)
+			if ((unsigned char)key[prefix.len + segment.len] == delimiter)
+				break;
+		if (after == NULL || wcs_slice_compare(segment, *after) > 0)
+			memory_list_add(made, segment);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	*list = &made->base;
+	return 0;
+}
+
+int memory_list_next(struct wcs_list *list, struct wcs_slice *segment)
+{
+	struct memory_list *at = (struct memory_list *)list;
+
+	if (at->next == at->count)
+		return 0;
+	*segment = at->segments[at->next++];
+	return 1;
+}
+
+void memory_list_close(struct wcs_list *list)
+{
+	struct memory_list *closed = (struct memory_list *)list;
+
+	for (size_t i = 0; i < closed->count; i++)
+		free((void *)(uintptr_t)closed->segments[i].data);
+	free(closed->segments);
+	free(closed);
+}
