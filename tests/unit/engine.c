@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* A LevelDB engine of a test's own. */
+#include "engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void engine_log(void *ctx, enum wcs_log_level level, const char *text)
+{
+	struct engine *engine = ctx;
+
+	engine->errors += level == WCS_LOG_ERROR;
+	snprintf(engine->log, sizeof(engine->log), "%s", text);
+}
+
+static int64_t engine_now(void *ctx)
+{
+	(void)ctx;
+	return 1000;
+}
+
+int engine_try_open(struct engine *engine)
+{
+	struct wcs_fault fault = {.text = ""};
+	void *db;
+	int rc = wcs_backend_leveldb.open(engine->path, &engine->options, &db, &fault);
+
+	if (rc == 0)
+		engine->db = db;
+	else
+		ck_assert_str_ne(fault.text, "");
+	return rc;
+}
+
+void engine_open(struct engine *engine)
+{
+	memset(engine, 0, sizeof(*engine));
+	snprintf(engine->path, sizeof(engine->path), "%s/engine.XXXXXX", suite_directory());
+	ck_assert_ptr_nonnull(mkdtemp(engine->path));
+	engine->options =
+		(struct wcs_options){.log = engine_log, .log_ctx = engine, .now = engine_now};
+	ck_assert_int_eq(wcs_backend_leveldb.create(engine->path, NULL), 0);
+	ck_assert_int_eq(engine_try_open(engine), 0);
+}
+
+void engine_close(struct engine *engine)
+{
+	wcs_backend_leveldb.close(engine->db);
+	engine->db = NULL;
+}
+
+void engine_reopen(struct engine *engine)
+{
+	engine_close(engine);
+	ck_assert_int_eq(engine_try_open(engine), 0);
+}
+
+int engine_count(struct engine *engine, char space)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(engine->db);
+	int count = 0;
+
+	for (leveldb_iter_seek(iter, &space, 1); leveldb_iter_valid(iter);
+	     leveldb_iter_next(iter)) {
+		size_t len;
+
+		if (leveldb_iter_key(iter, &len)[0] != space)
+			break;
+		count++;
+	}
+	leveldb_iter_destroy(iter);
+	return count;
+}
+
+void engine_sleep(long ms)
+{
+	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+void engine_expect_chunks(struct engine *engine, int chunks)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (engine_count(engine, 'v') == chunks && engine_count(engine, 'g') == 0)
+			return;
+		engine_sleep(10);
+	}
+	ck_abort_msg("%d chunks and %d garbage records, expected %d and none",
+		     engine_count(engine, 'v'), engine_count(engine, 'g'), chunks);
+}
+
+int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation)
+{
+	int64_t ts;
+	int rc;
+
+	wcs_mutation_seal(mutation);
+	rc = wcs_backend_leveldb.mutate(engine->db, 1, suite_text(row), mutation, &ts);
+	wcs_mutation_free(mutation);
+	return rc;
+}
+
+int engine_set(struct engine *engine, const char *row, int64_t ts, size_t size, unsigned int seed)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	char *value = suite_pattern(size, seed);
+	int rc;
+
+	wcs_mutation_set(mutation, "f", suite_text("q"), ts, (struct wcs_slice){value, size});
+	rc = engine_apply(engine, row, mutation);
+	free(value);
+	return rc;
+}
+
+int engine_delete(struct engine *engine, const char *row)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	wcs_mutation_delete_row(mutation);
+	return engine_apply(engine, row, mutation);
+}
+
+int engine_value_open(struct engine *engine, const char *row, struct wcs_value **value)
+{
+	return wcs_backend_leveldb.value_open(engine->db, 1, suite_text(row), "f", suite_text("q"),
+					      WCS_TS_NEWEST, value);
+}
+
+void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed)
+{
+	char *expected = suite_pattern(size, seed);
+	char *bytes = malloc(size + 1);
+	size_t got;
+
+	ck_assert_uint_eq(value->info.size, size);
+	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, size + 1, 0, &got), 0);
+	ck_assert_uint_eq(got, size);
+	ck_assert_mem_eq(bytes, expected, size);
+	free(bytes);
+	free(expected);
+}
+
+void engine_expect(struct engine *engine, const char *row, size_t size, unsigned int seed)
+{
+	struct wcs_value *value;
+
+	ck_assert_int_eq(engine_value_open(engine, row, &value), 0);
+	engine_expect_value(value, size, seed);
+	wcs_backend_leveldb.value_close(value);
+}
+
+void engine_put_raw(struct engine *engine, const void *key, size_t key_len, const void *value,
+		    size_t len)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+
+	leveldb_writebatch_put(batch, key, key_len, value, len);
+	ck_assert_int_eq(ldb_db_write(engine->db, batch, false), 0);
+	leveldb_writebatch_destroy(batch);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of the LevelDB engine share: an engine without a store around it, and a look below
+ * its interface at its keys. */
+#ifndef TEST_ENGINE_H
+#define TEST_ENGINE_H
+
+#include "suite.h"
+
+#include "leveldb/chunk.h"
+#include "leveldb/engine.h"
+
+#define MIB (1u << 20)
+
+struct engine {
+	char path[256];
+	struct wcs_options options;
+	struct ldb *db;
+	int errors; /* lines logged as such */
+	char log[512];
+};
+
+/* Opens what engine->path has; what the backend said. */
+int engine_try_open(struct engine *engine);
+/* A new engine, in a directory of its own. Its clock stands at 1,000. */
+void engine_open(struct engine *engine);
+void engine_close(struct engine *engine);
+void engine_reopen(struct engine *engine);
+/* How many keys of a key space there are. */
+int engine_count(struct engine *engine, char space);
+/* Waits until the thread has left this many chunks, and no garbage records. */
+void engine_expect_chunks(struct engine *engine, int chunks);
+/* Seals and frees the mutation; what the backend said, of table 1. */
+int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation);
+/* The cell f/q of the row: the pattern of this size and seed. */
+int engine_set(struct engine *engine, const char *row, int64_t ts, size_t size, unsigned int seed);
+int engine_delete(struct engine *engine, const char *row);
+/* The newest cell of f/q. */
+int engine_value_open(struct engine *engine, const char *row, struct wcs_value **value);
+/* That cell is this pattern. */
+void engine_expect(struct engine *engine, const char *row, size_t size, unsigned int seed);
+/* A key and value of LevelDB's, past the engine. */
+void engine_put_raw(struct engine *engine, const void *key, size_t key_len, const void *value,
+		    size_t len);
+void engine_sleep(long ms);
+/* The whole value is the pattern of this size and seed. */
+void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed);
+
+#endif

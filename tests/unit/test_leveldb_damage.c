@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Damaged data: an error for what is in it, never wrong data, and never a gap. */
+#include "engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Damage ------------------------------------------------------------------------------ */
+
+START_TEST(test_missing_chunk)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	char *bytes = malloc(200000);
+	struct wcs_value *value;
+	struct ldb_id_key key;
+	struct engine engine;
+	size_t got;
+
+	engine_open(&engine);
+	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
+	ldb_key_chunk(&key, 1, 2);
+	ldb_db_batch_delete(batch, &key);
+	ck_assert_int_eq(ldb_db_write(engine.db, batch, false), 0);
+	leveldb_writebatch_destroy(batch);
+	ck_assert_int_eq(engine_value_open(&engine, "r", &value), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 200000, 0, &got), -EIO);
+	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 100000, 0, &got), 0);
+	ck_assert_int_eq(engine.errors, 1);
+	wcs_backend_leveldb.value_close(value);
+	engine_close(&engine);
+	free(bytes);
+}
+END_TEST
+
+START_TEST(test_damaged_record)
+{
+	static struct ldb_key key;
+	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
+	struct wcs_filter filter = {0};
+	struct wcs_cell_info info;
+	struct engine engine;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	engine_open(&engine);
+	ldb_key_row(&key, 1, suite_text("r"));
+	ldb_key_family(&key, "f");
+	ldb_key_qualifier(&key, suite_text("q"));
+	ldb_key_ts(&key, 1);
+	engine_put_raw(&engine, key.data, key.len, "\7what", 5);
+	for (int64_t ts = WCS_TS_NEWEST; ts <= 1; ts += 2)
+		ck_assert_int_eq(wcs_backend_leveldb.cell_get(engine.db, 1, suite_text("r"), "f",
+							      suite_text("q"), ts, &info),
+				 -EIO);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, 1, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
+	wcs_backend_leveldb.scan_close(scan);
+	engine_close(&engine);
+}
+END_TEST
+
+/* Damages blocks in the first half of each larger table, far from its index. */
+static int flip_bytes(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	size_t len = strlen(path);
+	int fd;
+
+	(void)at;
+	if (type != FTW_F || st->st_size < 65536 || strcmp(path + len - 4, ".ldb") != 0)
+		return 0;
+	fd = open(path, O_RDWR);
+	ck_assert_int_ge(fd, 0);
+	for (off_t i = 0; i < 8; i++) {
+		unsigned char byte;
+		off_t place = st->st_size * i / 16 + 10;
+
+		ck_assert_int_eq(pread(fd, &byte, 1, place), 1);
+		byte ^= 0x55;
+		ck_assert_int_eq(pwrite(fd, &byte, 1, place), 1);
+	}
+	close(fd);
+	return 0;
+}
+
+/* Newest cells in a block that cannot be read: an error, never the older cells behind them. */
+START_TEST(test_damaged_block)
+{
+	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
+	struct engine engine;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int good = 0, bad = 0, rc;
+
+	engine_open(&engine);
+	for (int i = 0; i < 60; i++) {
+		char row[16];
+
+		snprintf(row, sizeof(row), "r%02d", i);
+		for (int64_t ts = 1; ts <= 9; ts++)
+			ck_assert_int_eq(engine_set(&engine, row, ts, 1000, (unsigned int)i), 0);
+	}
+	engine_reopen(&engine); /* the log becomes a table */
+	engine_close(&engine);
+	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
+	ck_assert_int_eq(engine_try_open(&engine), 0);
+	for (int i = 0; i < 60; i++) {
+		struct wcs_cell_info info;
+		char row[16];
+
+		snprintf(row, sizeof(row), "r%02d", i);
+		rc = wcs_backend_leveldb.cell_get(engine.db, 1, suite_text(row), "f",
+						  suite_text("q"), WCS_TS_NEWEST, &info);
+		ck_assert(rc == -EIO || (rc == 0 && info.ts == 9));
+		good += rc == 0;
+		bad += rc != 0;
+	}
+	ck_assert_int_gt(good, 0);
+	ck_assert_int_gt(bad, 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, 1, &all, &filter, &scan), 0);
+	while ((rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1)
+		ck_assert_int_eq(cell.info.ts, 9);
+	ck_assert_int_eq(rc, -EIO);
+	wcs_backend_leveldb.scan_close(scan);
+	engine_close(&engine);
+}
+END_TEST
+
+static int no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
+{
+	(void)ctx;
+	(void)id;
+	(void)schema;
+	return 0;
+}
+
+/* A key of a table that is none is damage, not the end of the tables. */
+START_TEST(test_bad_key_of_a_table)
+{
+	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
+	struct engine engine;
+	uint32_t id = 0;
+
+	engine_open(&engine);
+	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &id, &schema), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), 0);
+	engine_put_raw(&engine, "mt\0\0\0\0\0", 7, "", 0);
+	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), -EIO);
+	engine_close(&engine);
+}
+END_TEST
+
+START_TEST(test_bad_key_of_a_drop)
+{
+	struct engine engine;
+
+	engine_open(&engine);
+	engine_put_raw(&engine, "x\0\0\0\0\0\0\0\0\0", 10, "", 0);
+	engine_close(&engine);
+	ck_assert_int_eq(engine_try_open(&engine), -EIO);
+}
+END_TEST
+
+/* Children in a block that cannot be read: an error, never a listing without them. */
+START_TEST(test_damaged_block_is_no_gap_in_a_listing)
+{
+	struct wcs_slice segment;
+	struct wcs_list *list;
+	struct engine engine;
+	int next = 0, rc;
+
+	engine_open(&engine);
+	for (int i = 0; i < 600; i++) {
+		char row[16];
+
+		snprintf(row, sizeof(row), "r%03d#x", i);
+		ck_assert_int_eq(engine_set(&engine, row, 1, 1000, (unsigned int)i), 0);
+	}
+	engine_reopen(&engine); /* the log becomes a table */
+	engine_close(&engine);
+	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
+	ck_assert_int_eq(engine_try_open(&engine), 0);
+	for (int from = 0; from < 600; from += 20) {
+		char name[16];
+		struct wcs_slice after = {name,
+					  (size_t)snprintf(name, sizeof(name), "r%03d", from)};
+
+		next = from + 1;
+		ck_assert_int_eq(wcs_backend_leveldb.list_open(engine.db, 1, suite_text(""), '#',
+							       &after, &list),
+				 0);
+		while ((rc = wcs_backend_leveldb.list_next(list, &segment)) == 1) {
+			snprintf(name, sizeof(name), "r%03d", next++);
+			ck_assert_int_eq(wcs_slice_compare(segment, suite_text(name)), 0);
+		}
+		wcs_backend_leveldb.list_close(list);
+		if (from == 0)
+			ck_assert_int_eq(rc, -EIO);
+		ck_assert(rc == -EIO || next == 600);
+	}
+	engine_close(&engine);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "missing_chunk", test_missing_chunk, 60);
+	suite_add_once(suite, "damaged_record", test_damaged_record, 60);
+	suite_add_once(suite, "damaged_block", test_damaged_block, 60);
+	suite_add_once(suite, "bad_key_of_a_table", test_bad_key_of_a_table, 60);
+	suite_add_once(suite, "bad_key_of_a_drop", test_bad_key_of_a_drop, 60);
+	suite_add_once(suite, "damaged_block_is_no_gap_in_a_listing",
+		       test_damaged_block_is_no_gap_in_a_listing, 60);
+}
+
+int main(void)
+{
+	return suite_main("leveldb: damage", make);
+}
