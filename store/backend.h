@@ -80,6 +80,9 @@ struct wcs_backend {
 	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. */
 	int (*mutate)(void *db, uint32_t table, struct wcs_slice row,
 		      const struct wcs_mutation *mutation, int64_t *ts);
+	/* As wcs_rows_mutate; count is not 0. Rows are as mutate has them. */
+	int (*mutate_many)(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
+			   size_t *applied);
 	int (*move)(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
 		    int64_t *ts);
 	int (*drop)(void *db, uint32_t table, const struct wcs_range *range);

@@ -228,7 +228,7 @@ bool store_has_family(const struct wcs_table *table, const char *family)
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-static bool store_has_families(const struct wcs_table *table, const struct wcs_mutation *mutation)
+bool store_has_families(const struct wcs_table *table, const struct wcs_mutation *mutation)
 {
 	for (size_t i = 0; i < mutation->condition_count; i++)
 		if (!store_has_family(table, mutation->conditions[i].family))
@@ -252,7 +252,7 @@ static void store_count_write(struct wcs_table *table, const char *family)
 		atomic_fetch_add(&table->families[at]->writes, 1);
 }
 
-static void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation)
+void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation)
 {
 	const char *last = NULL;
 

@@ -411,6 +411,21 @@ int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
 int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
 		   int64_t *ts);
 
+/* A row and its mutation in a batch. */
+struct wcs_entry {
+	struct wcs_slice row;
+	struct wcs_mutation *mutation;
+	int64_t ts; /* set where it is applied: as *ts of wcs_row_mutate */
+};
+
+/*
+ * Applies many mutations, in order, each atomic for itself as by wcs_row_mutate, and much faster;
+ * a row may come more than once. Stops at the first that fails and returns its error. *applied,
+ * which is written in any case, is how many before it are applied; no other is.
+ */
+int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
+		    size_t *applied);
+
 /* Cells that move within one family of a row, without their values being read. */
 enum wcs_move_kind {
 	/* The column `from` becomes the column `to`, with all its cells. Where `to` has a cell, the

@@ -74,6 +74,12 @@ bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to);
 /* The caller has entered the table. */
 bool store_has_family(const struct wcs_table *table, const char *family);
 
+/* Has the table each family that the mutation names? */
+bool store_has_families(const struct wcs_table *table, const struct wcs_mutation *mutation);
+/* Counts a sealed mutation that was given to the engine, whether or not it was applied. Must come
+ * before the gate is left: see table_change.c. */
+void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation);
+
 /* Fills the store's tables from its engine. */
 int table_load(struct wcs_store *store);
 /* Releases the store's tables. */

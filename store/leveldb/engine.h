@@ -2,7 +2,7 @@
 /*
  * The inside of the LevelDB engine: an open database and what its files share.
  *
- * Order of locks: a row lock, then ids_lock or admin_lock, then write_lock. The lock of reclaim
+ * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. The lock of reclaim
  * stands for itself: no other is taken under it, and it is taken with none of these held.
  */
 #ifndef WCS_LEVELDB_ENGINE_H
@@ -69,7 +69,7 @@ struct ldb {
 	_Atomic uint64_t next_drop;	   /* number of the next drop's record */
 	pthread_mutex_t write_lock;	   /* held over each write, see ldb_db_write */
 	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
-	pthread_mutex_t rows[LDB_STRIPES]; /* by hash of table and row; a drop takes all, upwards */
+	pthread_mutex_t rows[LDB_STRIPES]; /* by ldb_mutate_stripe; a drop takes all */
 
 	pthread_mutex_t ids_lock;
 	uint64_t next_id;     /* under ids_lock: of chunked values */
@@ -189,7 +189,7 @@ void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold
 		      uint64_t id);
 void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
 
-/* ---- admin.c, read.c, scan.c, list.c, mutate.c, move.c, drop.c: operations of backend.h ---- */
+/* ---- admin.c, read.c, scan.c, list.c, mutate.c, batch.c, move.c, drop.c: operations of backend.h ---- */
 int ldb_admin_load(void *db,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
 		   void *ctx);
@@ -218,6 +218,9 @@ void ldb_list_close(struct wcs_list *list);
 
 int ldb_mutate_row(void *db, uint32_t table, struct wcs_slice row,
 		   const struct wcs_mutation *mutation, int64_t *ts);
+
+int ldb_batch_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
+		   size_t *applied);
 
 int ldb_move_cells(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
 		   int64_t *ts);

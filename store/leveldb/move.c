@@ -37,7 +37,7 @@ static void move_init(struct move *move, struct ldb *db, uint32_t table, struct 
 	move->asked = asked;
 	move->same =
 		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
-	ldb_mutate_init(m, db, table, row, NULL);
+	ldb_mutate_init(m, db, leveldb_writebatch_create(), table, row, NULL);
 	ldb_mutate_key(m, asked->family, asked->from);
 	move->from.len = move->from_end = m->key.len;
 	memcpy(move->from.data, m->key.data, m->key.len);

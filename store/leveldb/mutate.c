@@ -22,18 +22,23 @@
 enum { MUTATE_ASKS_ROW = 3 }; /* writes */
 
 /* FNV-1a */
-pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row)
+uint64_t ldb_mutate_hash(uint32_t table, struct wcs_slice row)
 {
 	const unsigned char *data = row.data;
 	uint64_t hash = 0xcbf29ce484222325u ^ table;
 
 	for (size_t i = 0; i < row.len; i++)
 		hash = (hash ^ data[i]) * 0x100000001b3u;
-	return &db->rows[(hash ^ hash >> 32) % LDB_STRIPES];
+	return hash;
 }
 
-void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, uint32_t table, struct wcs_slice row,
-		     const struct wcs_mutation *mutation)
+pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row)
+{
+	return &db->rows[ldb_mutate_stripe(ldb_mutate_hash(table, row))];
+}
+
+void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, leveldb_writebatch_t *batch,
+		     uint32_t table, struct wcs_slice row, const struct wcs_mutation *mutation)
 {
 	memset(m, 0, offsetof(struct ldb_mutate, key));
 	m->db = db;
@@ -41,7 +46,7 @@ void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, uint32_t table, struc
 	m->now = -1;
 	ldb_key_row(&m->key, table, row);
 	m->row_end = m->key.len;
-	m->batch = leveldb_writebatch_create();
+	m->batch = batch;
 }
 
 void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
@@ -175,8 +180,7 @@ static int mutate_prepare(struct ldb_mutate *m)
 	return err ? err : ldb_mutate_sync(m);
 }
 
-/* What happens to each intent with the batch. */
-static void mutate_end_intents(struct ldb_mutate *m)
+void ldb_mutate_end_intents(struct ldb_mutate *m)
 {
 	for (size_t i = 0; i < m->made_count; i++) {
 		const struct ldb_made *made = &m->made[i];
@@ -279,6 +283,7 @@ static int mutate_delete_all(struct ldb_mutate *m)
 			return ldb_db_damaged(m->db, "a cell's record");
 		key = ldb_iter_key(m->iter, &len);
 		leveldb_writebatch_delete(m->batch, (const char *)key, len);
+		m->deleted += len;
 		ldb_mutate_garbage(m, &cell);
 		m->changes = true;
 		if (len == m->key.len)
@@ -344,11 +349,10 @@ static bool mutate_asks_row(const struct wcs_mutation *mutation)
 	       !mutation->delete_row && mutation->condition_count == 0;
 }
 
-static int mutate_build(struct ldb_mutate *m)
+int ldb_mutate_build(struct ldb_mutate *m)
 {
 	int err, unread;
 
-	m->iter = ldb_db_iterate(m->db);
 	if (mutate_asks_row(m->mutation)) {
 		ldb_iter_seek(m->iter, &m->key);
 		m->row_empty = !ldb_iter_within(m->iter, &m->key);
@@ -359,19 +363,21 @@ static int mutate_build(struct ldb_mutate *m)
 	if (!err)
 		err = mutate_writes(m);
 	unread = ldb_db_iter_error(m->db, m->iter);
-	leveldb_iter_destroy(m->iter);
 	return unread ? unread : err;
 }
 
 static int mutate_apply(struct ldb_mutate *m)
 {
-	int err = mutate_build(m);
+	int err;
 
+	m->iter = ldb_db_iterate(m->db);
+	err = ldb_mutate_build(m);
+	leveldb_iter_destroy(m->iter);
 	if (!err)
 		err = ldb_mutate_sync(m);
 	if (err || !m->changes)
 		return err;
-	mutate_end_intents(m);
+	ldb_mutate_end_intents(m);
 	return ldb_db_write(m->db, m->batch, m->db->options->sync);
 }
 
@@ -385,7 +391,7 @@ int ldb_mutate_row(void *engine, uint32_t table, struct wcs_slice row,
 
 	if (atomic_load(&db->failed))
 		return -EROFS;
-	ldb_mutate_init(&m, db, table, row, mutation);
+	ldb_mutate_init(&m, db, leveldb_writebatch_create(), table, row, mutation);
 	err = mutate_prepare(&m);
 	if (!err) {
 		pthread_mutex_lock(lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One mutation of one row under way: shared by mutate.c, column.c and move.c only. */
+/* One mutation of one row under way: shared by mutate.c, column.c, batch.c and
+ * move.c only. */
 #ifndef WCS_LEVELDB_MUTATE_H
 #define WCS_LEVELDB_MUTATE_H
 
@@ -19,11 +20,12 @@ struct ldb_mutate {
 	struct ldb *db;
 	const struct wcs_mutation *mutation; /* NULL: a move */
 	leveldb_writebatch_t *batch;
-	leveldb_iterator_t *iter; /* a view taken under the row's lock */
+	leveldb_iterator_t *iter; /* a view taken under the row's lock; whoever makes it ends it */
 	bool row_empty;		  /* it was looked, and there is none */
 	bool changes;		  /* the batch holds something */
 	bool garbage;		  /* some of it makes garbage */
 	bool unsynced;		  /* chunks were streamed since the logs were synced */
+	size_t deleted;		  /* bytes of keys that the batch deletes */
 	size_t batch_chunks;	  /* bytes of chunks in the batch, those still to come included */
 	int64_t now;		  /* -1: not asked yet */
 	size_t last_order; /* of the writes put so far, which was added last; its timestamp */
@@ -40,10 +42,21 @@ struct ldb_mutate {
 };
 
 /* ---- mutate.c ---- */
+/* A number that stands for the row; ldb_mutate_stripe makes that of its lock from it. */
+uint64_t ldb_mutate_hash(uint32_t table, struct wcs_slice row);
+static inline size_t ldb_mutate_stripe(uint64_t hash)
+{
+	return (hash ^ hash >> 32) % LDB_STRIPES;
+}
 pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row);
-/* The caller destroys the batch and frees made. */
-void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, uint32_t table, struct wcs_slice row,
-		     const struct wcs_mutation *mutation);
+/* The batch stays the caller's, who also frees made. */
+void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, leveldb_writebatch_t *batch,
+		     uint32_t table, struct wcs_slice row, const struct wcs_mutation *mutation);
+/* Fills the batch from what m->iter sees. Nothing that the iterator led to counts where this
+ * fails. */
+int ldb_mutate_build(struct ldb_mutate *m);
+/* Puts into the batch what becomes of the chunked values. The last step before it is written. */
+void ldb_mutate_end_intents(struct ldb_mutate *m);
 /* Makes the key the prefix of a column of the row. */
 void ldb_mutate_key(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier);
 /* Puts what a replaced or deleted cell leaves into the batch. */

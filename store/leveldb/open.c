@@ -42,6 +42,7 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.list_next = ldb_list_next,
 	.list_close = ldb_list_close,
 	.mutate = ldb_mutate_row,
+	.mutate_many = ldb_batch_rows,
 	.move = ldb_move_cells,
 	.drop = ldb_drop_rows,
 };

@@ -91,6 +91,8 @@ void memory_list_close(struct wcs_list *list);
 
 int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
 		      const struct wcs_mutation *mutation, int64_t *ts);
+int memory_mutate_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
+		       size_t *applied);
 int memory_mutate_move(void *db, uint32_t table, struct wcs_slice key, const struct wcs_move *move,
 		       int64_t *ts);
 

@@ -251,6 +251,7 @@ const struct wcs_backend wcs_backend_memory = {
 	.list_next = memory_list_next,
 	.list_close = memory_list_close,
 	.mutate = memory_mutate_row,
+	.mutate_many = memory_mutate_rows,
 	.move = memory_mutate_move,
 	.drop = memory_drop,
 };

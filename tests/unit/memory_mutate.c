@@ -240,6 +240,21 @@ int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
 	return rc;
 }
 
+int memory_mutate_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
+		       size_t *applied)
+{
+	int rc = 0;
+
+	for (*applied = 0; *applied < count; ++*applied) {
+		struct wcs_entry *entry = &entries[*applied];
+
+		rc = memory_mutate_row(db, table, entry->row, entry->mutation, &entry->ts);
+		if (rc != 0)
+			break;
+	}
+	return rc;
+}
+
 /* ---- Moving ------------------------------------------------------------------------------ */
 
 static void memory_remove(struct memory_row *row, const struct memory_cell *cell)

@@ -19,7 +19,8 @@
 
 #define RANDOM_STEPS	4000
 #define RANDOM_FAMILIES 4 /* the last does not exist */
-#define RANDOM_BUFFERS	64
+#define RANDOM_BUFFERS	256
+#define RANDOM_BATCH	12
 
 static const char *const random_families[RANDOM_FAMILIES] = {"a", "b", "f", "none"};
 
@@ -31,6 +32,7 @@ struct random_run {
 	char *buffers[RANDOM_BUFFERS]; /* what the present operation borrows */
 	size_t buffer_count;
 	int moved; /* moves that went well */
+	size_t batched; /* mutations in batches that did */
 };
 
 static uint32_t random_below(struct random_run *run, uint32_t limit)
@@ -184,22 +186,32 @@ static void random_add_condition(struct random_run *run, struct wcs_mutation *mu
 	wcs_mutation_if(mutation, family, qualifier, random_below(run, 3) == 0 ? &expected : NULL);
 }
 
-static void random_mutate(struct random_run *run)
+/* *writes: how many it has. */
+static struct wcs_mutation *random_mutation(struct random_run *run, uint32_t *writes)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct wcs_slice row = random_bytes(run, 1, 3);
-	int64_t ts[SUITE_ENGINES] = {-7, -7};
-	int rc[SUITE_ENGINES];
-	uint32_t writes = random_below(run, 5);
 	uint32_t deletes = random_below(run, 3) == 0 ? random_below(run, 4) : 0;
 
-	random_say(run, " mutate:");
+	*writes = random_below(run, 5);
 	if (random_below(run, 6) == 0)
 		random_add_condition(run, mutation);
 	for (uint32_t i = 0; i < deletes; i++)
 		random_add_delete(run, mutation);
-	for (uint32_t i = 0; i < writes; i++)
+	for (uint32_t i = 0; i < *writes; i++)
 		random_add_write(run, mutation);
+	return mutation;
+}
+
+static void random_mutate(struct random_run *run)
+{
+	struct wcs_slice row = random_bytes(run, 1, 3);
+	int64_t ts[SUITE_ENGINES] = {-7, -7};
+	struct wcs_mutation *mutation;
+	int rc[SUITE_ENGINES];
+	uint32_t writes;
+
+	random_say(run, " mutate:");
+	mutation = random_mutation(run, &writes);
 	for (int i = 0; i < SUITE_ENGINES; i++)
 		rc[i] = wcs_row_mutate(run->suites[i].table, row, mutation, &ts[i]);
 	/* Of several faults in one mutation any may be reported. */
@@ -209,6 +221,37 @@ static void random_mutate(struct random_run *run)
 	ck_assert_msg(ts[0] == ts[1], "%s: ts %lld, %lld", run->text, (long long)ts[0],
 		      (long long)ts[1]);
 	wcs_mutation_free(mutation);
+}
+
+/* Of the entries that fail the engines may give different errors, but not different entries. */
+static void random_batch(struct random_run *run)
+{
+	struct wcs_entry entries[SUITE_ENGINES][RANDOM_BATCH];
+	uint32_t count = 1 + random_below(run, RANDOM_BATCH), writes;
+	size_t applied[SUITE_ENGINES] = {0};
+	int rc[SUITE_ENGINES];
+
+	random_say(run, " batch:");
+	for (uint32_t i = 0; i < count; i++) {
+		entries[0][i].row = random_bytes(run, 1, 3);
+		entries[0][i].mutation = random_mutation(run, &writes);
+		entries[0][i].ts = -7;
+		random_say(run, ";");
+		entries[1][i] = entries[0][i];
+	}
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		rc[i] = wcs_rows_mutate(run->suites[i].table, entries[i], count, &applied[i]);
+	ck_assert_msg((rc[0] == 0) == (rc[1] == 0), "%s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg(applied[0] == applied[1], "%s: %zu, %zu", run->text, applied[0], applied[1]);
+	ck_assert_msg((rc[0] == 0) == (applied[0] == count), "%s: %d, %zu of %u", run->text, rc[0],
+		      applied[0], count);
+	for (size_t i = 0; i < applied[0]; i++)
+		ck_assert_msg(entries[0][i].ts == entries[1][i].ts, "%s: %zu: ts %lld, %lld",
+			      run->text, i, (long long)entries[0][i].ts,
+			      (long long)entries[1][i].ts);
+	for (uint32_t i = 0; i < count; i++)
+		wcs_mutation_free(entries[0][i].mutation);
+	run->batched += applied[0];
 }
 
 /* ---- Moves ------------------------------------------------------------------------------- */
@@ -432,8 +475,10 @@ static void random_step(struct random_run *run)
 	run->buffer_count = 0;
 	run->suites[0].clock = 1000000 + random_below(run, 30);
 	run->suites[1].clock = run->suites[0].clock;
-	if (kind < 450)
+	if (kind < 350)
 		random_mutate(run);
+	else if (kind < 450)
+		random_batch(run);
 	else if (kind < 600)
 		random_move(run);
 	else if (kind < 740)
@@ -510,6 +555,8 @@ START_TEST(test_engines_agree)
 		random_step(&run);
 	random_check_all(&run);
 	random_check_chunks(&run);
+	if (steps >= RANDOM_STEPS)
+		ck_assert_uint_gt(run.batched, steps / 10);
 	if (steps >= RANDOM_STEPS)
 		ck_assert_int_gt(run.moved, (int)(steps / 40));
 	suite_close(&run.suites[SUITE_MEMORY]);
