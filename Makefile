@@ -65,9 +65,10 @@ MKFS_MAINS    := $(wildcard mkfs/mkfs_rowfs.c mkfs/fsck_rowfs.c mkfs/rowfs_*.c)
 MKFS_SHARED   := $(filter-out $(MKFS_MAINS),$(wildcard mkfs/*.c))
 UNIT_MAINS    := $(wildcard tests/unit/test_*.c)
 UNIT_SHARED   := $(filter-out $(UNIT_MAINS),$(wildcard tests/unit/*.c))
+BENCH_MAINS   := $(wildcard tests/bench/bench_*.c)
 E2E_TESTS     := $(wildcard tests/e2e/test_*.sh)
 SOURCES       := $(STORE_SOURCES) $(FS_SOURCES) $(MKFS_MAINS) $(MKFS_SHARED) \
-		 $(UNIT_MAINS) $(UNIT_SHARED)
+		 $(UNIT_MAINS) $(UNIT_SHARED) $(BENCH_MAINS)
 
 LIBSTORE := $(BUILD)/libstore.a
 NAMES    := $(OBJ)/fs/names.o
@@ -81,8 +82,10 @@ BIN_PROGRAMS  := $(BUILD)/rowfs \
 SBIN_PROGRAMS := $(addprefix $(BUILD)/,$(call program,$(notdir $(basename $(filter %_rowfs.c,$(MKFS_MAINS))))))
 MKFS_PROGRAMS := $(filter-out $(BUILD)/rowfs,$(BIN_PROGRAMS)) $(SBIN_PROGRAMS)
 UNIT_TESTS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_MAINS))
+BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
 
-.PHONY: all deps demo test test-unit test-e2e asan lint install uninstall clean help unit-programs
+.PHONY: all deps demo test test-unit test-e2e asan bench lint install uninstall clean help \
+	unit-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -95,6 +98,7 @@ unit-programs: $(UNIT_TESTS)
 $(OBJ)/fs/%.o: EXTRA = $(FUSE_CFLAGS)
 $(OBJ)/store/%.o: EXTRA = $(LEVELDB_CFLAGS) $(JANSSON_CFLAGS)
 $(OBJ)/tests/%.o: EXTRA = $(CHECK_CFLAGS)
+$(OBJ)/tests/bench/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit
 
 $(OBJ)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -113,6 +117,10 @@ $(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKF
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
 $(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(LIBSTORE)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
+
+$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED)) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 
@@ -144,6 +152,9 @@ test-e2e: all ## runs the end-to-end tests, on real mounts
 asan: deps ## runs every test with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) $(JOBS) SANITIZE=1 BUILD=$(BUILD)/asan all unit-programs
 	scripts/run_tests.sh -s -t 900 -b $(BUILD)/asan $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(UNIT_TESTS)) $(E2E_TESTS)
+
+bench: $(BENCHES) ## measures speed, as ratios to what LevelDB alone does (docs/performance.md)
+	for bench in $(BENCHES); do $$bench || exit 1; done
 
 lint: ## checks layout, common faults, scripts and the include rules; installs the tools for it
 	scripts/deps.sh build test lint

@@ -488,4 +488,44 @@ const struct wcs_schema *wcs_line_schema(const struct wcs_line *line);
 struct wcs_slice wcs_line_key(const struct wcs_line *line);
 struct wcs_mutation *wcs_line_mutation(const struct wcs_line *line);
 
+/*
+ * Rows from text: lines of row JSON, and {"table":T} lines, which must name this table; blank
+ * lines are skipped. Each row is one atomic mutation; those of one wcs_import_write are batched
+ * underneath and applied before it returns. A bad line stops it: those before it are applied, it
+ * and those behind it are not, and each later call gives its error.
+ */
+#define WCS_IMPORT_LINE_MAX ((size_t)256 << 20) /* bytes; memory for about three times that */
+
+struct wcs_import;
+struct wcs_import_options {
+	const struct wcs_slice *key; /* only this row and those below it; NULL: any row */
+	bool row;		     /* only that row; a row object may leave out its key */
+	/* After the row's mutation is applied and before the call returns; NULL: none. */
+	void (*applied)(void *ctx, struct wcs_slice row);
+	/* Takes the lines that are no rows, when all before them is applied; NULL: as above.
+	 * *table is the table of the rows that follow, which it may replace. */
+	int (*other)(void *ctx, const struct wcs_line *line, struct wcs_table **table,
+		     struct wcs_fault *fault);
+	void *ctx;
+};
+/* table may be NULL where options->other gives one, but not with a key. options (NULL: none) and
+ * key are copied. -EINVAL: options->row without a key. */
+int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *options,
+		   struct wcs_import **import);
+/*
+ * The next bytes, any number. -EINVAL: no JSON, no such family, a wrong member or type, a key that
+ * is not below options->key; -ENAMETOOLONG; -EFBIG: a value or the line; and what wcs_row_mutate
+ * gives. fault->line is the number of the bad line, from 1; the text has the reason and ends in
+ * " (N lines applied before it)".
+ */
+int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
+		     struct wcs_fault *fault);
+/* Takes the last line, if it has no newline. */
+int wcs_import_finish(struct wcs_import *import, struct wcs_fault *fault);
+/* Forgets the unfinished line. */
+void wcs_import_cancel(struct wcs_import *import);
+/* How many rows are applied so far. */
+uint64_t wcs_import_lines(const struct wcs_import *import);
+void wcs_import_free(struct wcs_import *import);
+
 #endif
