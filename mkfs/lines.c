@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of a file. The buffer holds what was read and not yet given; it grows only when a line does
- * not fit, and no byte is searched twice for a newline.
+ * Whole lines of a file. The buffer holds what was read and not yet given; it grows only when a
+ * line does not fit, and no byte is searched twice for a newline.
  */
 #include "lines.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_ROOM 65536u
+#define LINES_ROOM (256u << 10)
 
 void lines_open(struct lines *lines, int fd, size_t max)
 {
@@ -45,7 +45,7 @@ static int lines_fill(struct lines *lines)
 		lines->end -= lines->start;
 		lines->start = 0;
 	}
-	if (lines->end > lines->max)
+	if (lines->end >= lines->max)
 		return -EFBIG;
 	if (lines->end == lines->room) {
 		error = lines_grow(lines);
@@ -62,27 +62,31 @@ static int lines_fill(struct lines *lines)
 	return 0;
 }
 
+/* Behind the last newline of what was read, searched no further back than from `searched` on. */
+static size_t lines_whole(const struct lines *lines, size_t searched)
+{
+	const char *from = lines->buffer + lines->start + searched;
+	size_t have = lines->end - lines->start - searched;
+	const char *newline = have ? memrchr(from, '\n', have) : NULL;
+
+	return newline ? (size_t)(newline + 1 - (lines->buffer + lines->start)) : 0;
+}
+
 int lines_next(struct lines *lines, const char **text, size_t *len)
 {
 	size_t searched = 0;
 
 	for (;;) {
-		const char *start = lines->buffer + lines->start;
-		size_t have = lines->end - lines->start, n = have;
-		const char *newline = NULL;
+		size_t whole = lines_whole(lines, searched);
 		int error;
 
-		if (have > searched)
-			newline = memchr(start + searched, '\n', have - searched);
-		searched = have;
-		if (newline)
-			n = (size_t)(newline - start);
-		if (n > lines->max)
-			return -EFBIG;
-		if (newline || (lines->ended && have > 0)) {
-			*text = start;
-			*len = n;
-			lines->start += newline ? n + 1 : n;
+		searched = lines->end - lines->start;
+		if (whole == 0 && lines->ended)
+			whole = searched;
+		if (whole > 0) {
+			*text = lines->buffer + lines->start;
+			*len = whole;
+			lines->start += whole;
 			return 1;
 		}
 		if (lines->ended)

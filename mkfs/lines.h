@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a file line by line, in memory that the longest line decides. */
+/* Reads a file in pieces of whole lines, in memory that the longest line decides. */
 #ifndef LINES_H
 #define LINES_H
 
@@ -8,7 +8,7 @@
 
 struct lines {
 	int fd;
-	size_t max; /* bytes of a line, without its newline */
+	size_t max; /* bytes of a line, with its newline */
 	char *buffer;
 	size_t room;
 	size_t start, end; /* what is read and not yet given */
@@ -16,8 +16,8 @@ struct lines {
 };
 
 void lines_open(struct lines *lines, int fd, size_t max);
-/* 1: the next line, without its newline, good until the next call; 0: the end; -EFBIG: it is longer
- * than max; or what read(2) gave. */
+/* 1: the next lines, at least one, good until the next call; only the last of the file may be
+ * without a newline. 0: the end; -EFBIG: a line is longer than max; or what read(2) gave. */
 int lines_next(struct lines *lines, const char **text, size_t *len);
 /* Frees the memory; the file stays open. */
 void lines_close(struct lines *lines);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowfs-load: applies lines of JSON to a store, one by one. Invariant: when it stops at a line, all
+ * rowfs-load: lines of JSON, or CSV, into a store or a mount. Invariant: when it stops at a line, all
  * lines before it are applied and safe on disk, that line and those behind it are not.
  */
 #include <errno.h>
@@ -8,22 +8,24 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "csv_rows.h"
 #include "lines.h"
-#include "program.h"
+#include "sink.h"
 
-/* A value at its limit, in base64 or as text with some escapes, and more cells beside it. */
-#define LOAD_LINE_MAX ((size_t)256 << 20)
+enum load_option { LOAD_CSV = 256, LOAD_FAMILY, LOAD_TIMESTAMPS };
 
 static const struct program program = {
 	.name = (char[]){"rowfs-load"},
-	.help = "Usage: rowfs-load STORE [FILE]\n"
+	.help = "Usage: rowfs-load [--csv TABLE] STORE|DIRECTORY [FILE]\n"
 		"\n"
 		"Applies lines of JSON from FILE, or from standard input, to the store STORE, "
-		"which\n"
-		"must not be mounted. Each line is one of\n"
+		"which must\n"
+		"not be mounted, or to the DIRECTORY of a mount. Each line is one of\n"
 		"\n"
 		"  {\"table\": \"vehicles\"}     the lines that follow are rows of this table\n"
 		"  {\"key\": \"STC#22\", \"families\": {\"loc\": {\"lat\": [{\"ts\": 17, "
@@ -42,20 +44,27 @@ static const struct program program = {
 		"A wrong line ends it: the lines before it are applied, it and those behind are "
 		"not.\n"
 		"\n"
-		"  --help     prints this\n"
-		"  --version  prints the version\n"
+		"  --csv TABLE   FILE is CSV, as cbt import takes it: a row of families, each for "
+		"the\n"
+		"                columns up to the next; a row of columns; then rows, each with its "
+		"key\n"
+		"                first. Empty fields are no cells.\n"
+		"  --family F    of all columns; the CSV has no row of families then\n"
+		"  --timestamps  a field VALUE@TIMESTAMP has its cell's timestamp\n"
+		"  --help        prints this\n"
+		"  --version     prints the version\n"
 		"\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
 
 struct load {
+	const char *path;   /* where it goes, as given */
 	const char *source; /* as errors name it */
-	struct wcs_store *store;
-	struct wcs_table *table; /* NULL: no table line came yet */
-	uint64_t line;		 /* number of the one at hand, from 1 */
-	uint64_t rows;
-	uint64_t bytes;
-	bool terminal; /* stderr is one */
+	const char *table;  /* that of --csv */
+	int fd;
+	struct sink *sink;
+	uint64_t bytes, size; /* read; of the file, 0: not known */
+	bool terminal;	      /* stderr is one */
 	double started, shown;
 };
 
@@ -63,6 +72,7 @@ struct load {
 
 static void load_progress(struct load *load)
 {
+	char of[48] = "";
 	double now;
 
 	if (!load->terminal)
@@ -71,8 +81,10 @@ static void load_progress(struct load *load)
 	if (now - load->shown < 1)
 		return;
 	load->shown = now;
-	fprintf(stderr, "\r%s: %" PRIu64 " rows, %" PRIu64 " MiB, %.0f s ", program.name,
-		load->rows, load->bytes >> 20, now - load->started);
+	if (load->size > 0)
+		snprintf(of, sizeof(of), " of %" PRIu64, load->size >> 20);
+	fprintf(stderr, "\r%s: %" PRIu64 " rows, %" PRIu64 "%s MiB, %.0f s ", program.name,
+		load->sink->rows, load->bytes >> 20, of, now - load->started);
 }
 
 static void load_progress_clear(const struct load *load)
@@ -81,193 +93,209 @@ static void load_progress_clear(const struct load *load)
 		fputs("\r\033[K", stderr);
 }
 
-static int load_fail(const struct load *load, const char *why)
+/* With the number of what is applied, which why does not have. */
+static int load_fail_at(const struct load *load, uint64_t line, uint64_t column, const char *why)
+{
+	char at[32] = "";
+	uint64_t rows = load->sink->rows;
+
+	load_progress_clear(load);
+	if (column > 0)
+		snprintf(at, sizeof(at), ":%" PRIu64, column);
+	return program_fail(&program,
+			    "%s:%" PRIu64 "%s: %s (%" PRIu64 " line%s applied before it)",
+			    load->source, line, at, why, rows, rows == 1 ? "" : "s");
+}
+
+/* The sink's words, which say what is applied. line 0: of no line in particular. */
+static int load_fail_sink(const struct load *load, uint64_t line)
 {
 	load_progress_clear(load);
-	return program_fail(&program, "%s:%" PRIu64 ": %s (%" PRIu64 " row%s before it applied)",
-			    load->source, load->line, why, load->rows, load->rows == 1 ? "" : "s");
+	if (line == 0)
+		return program_fail(&program, "%s: %s", load->source, load->sink->why);
+	return program_fail(&program, "%s:%" PRIu64 ": %s", load->source, line, load->sink->why);
 }
 
-/* The words for what wcs_row_mutate returned. */
-static int load_fail_row(const struct load *load, int error)
-{
-	char why[512], name[WCS_FAMILY_NAME_MAX + 1];
-	const char *after = NULL;
-	size_t n;
+/* ---- Lines of JSON ----------------------------------------------------------------------- */
 
-	if (error == -ECANCELED)
-		return load_fail(load, "the row is not as \"if\" says");
-	if (error == -EINVAL)
-		return load_fail(load, "\"increment\" of a value that is not an 8-byte integer");
-	if (error == -EOVERFLOW)
-		return load_fail(load, "an integer or a timestamp would leave its range");
-	if (error == -EFBIG)
-		return load_fail(load, "\"append\" makes a value larger than 100 MiB");
-	if (error != -ENOENT)
-		return load_fail(load, strerror(-error));
-	n = (size_t)snprintf(why, sizeof(why), "a family that table %s does not have; it has",
-			     wcs_table_name(load->table));
-	while (n < sizeof(why) && wcs_family_next(load->table, after, name) == 0) {
-		n += (size_t)snprintf(why + n, sizeof(why) - n, " %s", name);
-		after = name;
+static uint64_t load_count(const char *text, size_t len)
+{
+	uint64_t count = 0;
+
+	for (const char *end = text + len, *at = text; at < end; at++) {
+		at = memchr(at, '\n', (size_t)(end - at));
+		if (!at)
+			break;
+		count++;
 	}
-	if (!after)
-		snprintf(why + n, sizeof(why) - n, " none");
-	return load_fail(load, why);
+	return count;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------- */
-
-static int load_table(struct load *load, const char *name)
+static int load_lines(struct load *load)
 {
-	struct wcs_table *table;
-	char why[128];
-	int error = wcs_table_open(load->store, name, &table);
-
-	if (error) {
-		snprintf(why, sizeof(why), "table %s: %s", name,
-			 error == -ENOENT ? "the store has none of that name" : strerror(-error));
-		return load_fail(load, why);
-	}
-	wcs_table_close(load->table);
-	load->table = table;
-	return PROGRAM_OK;
-}
-
-static int load_schema(struct load *load, const struct wcs_schema *schema)
-{
-	struct wcs_fault fault = {0};
-
-	if (wcs_schema_apply(load->store, schema, &fault))
-		return load_fail(load, fault.text);
-	return PROGRAM_OK;
-}
-
-static int load_row(struct load *load, const struct wcs_line *line)
-{
-	struct wcs_slice key = wcs_line_key(line);
-	int error;
-
-	if (!load->table)
-		return load_fail(load, "a row, but no line {\"table\": NAME} came before it");
-	if (!key.data)
-		return load_fail(load, "the row has no \"key\"");
-	error = wcs_row_mutate(load->table, key, wcs_line_mutation(line), NULL);
-	if (error)
-		return load_fail_row(load, error);
-	load->rows++;
-	return PROGRAM_OK;
-}
-
-static int load_line(struct load *load, const char *text, size_t len)
-{
-	struct wcs_fault fault = {0};
-	struct wcs_line *line;
-	char why[sizeof(fault.text) + 32];
-	int exit_code = PROGRAM_FAILED;
-
-	if (wcs_line_parse(text, len, &line, &fault)) {
-		if (fault.column == 0)
-			return load_fail(load, fault.text);
-		snprintf(why, sizeof(why), "%s, at character %d", fault.text, fault.column);
-		return load_fail(load, why);
-	}
-	switch (wcs_line_kind(line)) {
-	case WCS_LINE_TABLE:
-		exit_code = load_table(load, wcs_line_table(line));
-		break;
-	case WCS_LINE_SCHEMA:
-		exit_code = load_schema(load, wcs_line_schema(line));
-		break;
-	case WCS_LINE_ROW:
-		exit_code = load_row(load, line);
-		break;
-	}
-	wcs_line_free(line);
-	return exit_code;
-}
-
-static bool load_is_blank(const char *text, size_t len)
-{
-	while (len > 0 && strchr(" \t\r", text[len - 1]) && text[len - 1])
-		len--;
-	return len == 0;
-}
-
-static int load_lines(struct load *load, int fd)
-{
-	int exit_code = PROGRAM_OK, more = 0;
 	struct lines lines;
 	const char *text;
 	size_t len;
+	int more, exit_code = PROGRAM_OK;
 
-	lines_open(&lines, fd, LOAD_LINE_MAX);
-	while (exit_code == PROGRAM_OK) {
-		load->line++;
-		more = lines_next(&lines, &text, &len);
-		if (more <= 0)
+	lines_open(&lines, load->fd, WCS_IMPORT_LINE_MAX + 1);
+	while ((more = lines_next(&lines, &text, &len)) > 0) {
+		if (load->sink->kind->write(load->sink, text, len)) {
+			exit_code = load_fail_sink(load, load->sink->failed);
 			break;
-		load->bytes += len + 1;
-		if (!load_is_blank(text, len))
-			exit_code = load_line(load, text, len);
+		}
+		load->sink->lines += load_count(text, len);
+		load->bytes += len;
 		load_progress(load);
 	}
 	lines_close(&lines);
 	if (more == -EFBIG)
-		return load_fail(load, "longer than 256 MiB");
+		return load_fail_at(load, load->sink->lines + 1, 0, "longer than 256 MiB");
 	if (more < 0)
-		return load_fail(load, strerror(-more));
+		return load_fail_at(load, load->sink->lines + 1, 0, strerror(-more));
+	return exit_code;
+}
+
+/* ---- CSV --------------------------------------------------------------------------------- */
+
+static int load_has_family(void *ctx, const char *family)
+{
+	struct load *load = ctx;
+
+	return load->sink->kind->family(load->sink, load->table, family);
+}
+
+/* The lines that were made of the CSV go to the sink, then what was wrong with it is said. */
+static int load_csv_lines(struct load *load, struct csv_rows *rows, int error)
+{
+	struct sink *sink = load->sink;
+
+	if (rows->lines > 0 && sink->kind->write(sink, rows->out, rows->len)) {
+		uint64_t at = sink->failed - sink->lines;
+
+		return load_fail_sink(load, at >= 1 && at <= rows->lines ? rows->origins[at - 1]
+									 : 0);
+	}
+	sink->lines += rows->lines;
+	if (!error)
+		return PROGRAM_OK;
+	return load_fail_at(load, rows->wrong.line, rows->wrong.column,
+			    rows->why[0] ? rows->why : sink->why);
+}
+
+static ssize_t load_read(int fd, char *buffer, size_t len)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, buffer, len);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static int load_csv(struct load *load, const struct csv_rows_options *options)
+{
+	enum { LOAD_PIECE = 256 << 10 };
+	char *buffer = malloc(LOAD_PIECE);
+	int exit_code = PROGRAM_OK;
+	struct csv_rows rows;
+	ssize_t got = 0;
+
+	if (!buffer)
+		return program_fail(&program, "no memory");
+	csv_rows_open(&rows, options);
+	while (exit_code == PROGRAM_OK && (got = load_read(load->fd, buffer, LOAD_PIECE)) > 0) {
+		int error = csv_rows_read(&rows, buffer, (size_t)got);
+
+		exit_code = load_csv_lines(load, &rows, error);
+		load->bytes += (uint64_t)got;
+		load_progress(load);
+	}
+	if (exit_code == PROGRAM_OK && got < 0)
+		exit_code = load_fail_at(load, rows.csv.place.line, 0, strerror(errno));
+	else if (exit_code == PROGRAM_OK)
+		exit_code = load_csv_lines(load, &rows, csv_rows_end(&rows));
+	csv_rows_close(&rows);
+	free(buffer);
 	return exit_code;
 }
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-static int load_store(const char *path, const char *source, int fd)
+static int load_run(struct load *load, const struct csv_rows_options *csv)
 {
-	const struct wcs_options options = {.log = program_log,
-					    .log_ctx = (void *)(uintptr_t)&program};
-	struct load load = {.source = source, .terminal = isatty(STDERR_FILENO) == 1};
-	struct wcs_fault fault = {0};
-	int exit_code, error;
+	int exit_code = sink_open(&program, load->path, &load->sink);
+	struct stat st;
 
-	if (wcs_store_open(path, &options, &load.store, &fault))
-		return program_fail(&program, "%s", fault.text);
-	load.started = load.shown = program_seconds();
-	exit_code = load_lines(&load, fd);
-	/* What was applied before a wrong line is to last as well. */
-	error = wcs_store_sync(load.store);
+	if (exit_code)
+		return exit_code;
+	load->terminal = isatty(STDERR_FILENO) == 1;
+	if (fstat(load->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		load->size = (uint64_t)st.st_size;
+	load->started = load->shown = program_seconds();
+	if (csv->table)
+		exit_code = load_csv(load, csv);
+	else
+		exit_code = load_lines(load);
 	if (exit_code == PROGRAM_OK)
-		load_progress_clear(&load);
-	if (error)
-		exit_code =
-			program_fail(&program, "%s: not safe on disk: %s", path, strerror(-error));
-	wcs_table_close(load.table);
-	wcs_store_close(load.store);
+		load_progress_clear(load);
+	/* What was applied before a wrong line is to last as well. */
+	if (load->sink->kind->sync(load->sink))
+		exit_code = program_fail(&program, "%s: not safe on disk: %s", load->path,
+					 load->sink->why);
+	load->sink->kind->close(load->sink);
 	return exit_code;
+}
+
+static int load_open(struct load *load, char **names, int count)
+{
+	if (count == 0)
+		return program_misuse(&program, "STORE is missing");
+	if (count > 2)
+		return program_misuse(&program, "%s: one STORE and one FILE only", names[2]);
+	load->path = names[0];
+	load->fd = STDIN_FILENO;
+	load->source = "standard input";
+	if (count == 1 || strcmp(names[1], "-") == 0)
+		return PROGRAM_OK;
+	load->source = names[1];
+	load->fd = open(load->source, O_RDONLY | O_CLOEXEC);
+	if (load->fd < 0)
+		return program_fail(&program, "%s: %s", load->source, strerror(errno));
+	return PROGRAM_OK;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
-	int option, exit_code, fd = STDIN_FILENO;
-	const char *source = "standard input";
+	static const struct option options[] = {
+		{"csv", required_argument, NULL, LOAD_CSV},
+		{"family", required_argument, NULL, LOAD_FAMILY},
+		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
+		PROGRAM_OPTIONS,
+		{NULL, 0, NULL, 0}};
+	struct load load = {.fd = -1};
+	struct csv_rows_options csv = {.has_family = load_has_family, .ctx = &load};
+	int option, exit_code;
 
 	if (argc > 0)
 		argv[0] = program.name;
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1)
-		return program_option(&program, option);
-	if (optind == argc)
-		return program_misuse(&program, "STORE is missing");
-	if (optind + 2 < argc)
-		return program_misuse(&program, "%s: one STORE and one FILE only",
-				      argv[optind + 2]);
-	if (optind + 1 < argc && strcmp(argv[optind + 1], "-") != 0) {
-		source = argv[optind + 1];
-		fd = open(source, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return program_fail(&program, "%s: %s", source, strerror(errno));
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+		if (option == LOAD_CSV)
+			csv.table = optarg;
+		else if (option == LOAD_FAMILY)
+			csv.family = optarg;
+		else if (option == LOAD_TIMESTAMPS)
+			csv.timestamps = true;
+		else
+			return program_option(&program, option);
 	}
-	exit_code = load_store(argv[optind], source, fd);
-	close(fd);
+	if (!csv.table && (csv.family || csv.timestamps))
+		return program_misuse(&program, "--family and --timestamps are of --csv");
+	load.table = csv.table;
+	exit_code = load_open(&load, argv + optind, argc - optind);
+	if (exit_code == PROGRAM_OK)
+		exit_code = load_run(&load, &csv);
+	if (load.fd >= 0)
+		close(load.fd);
 	return exit_code;
 }

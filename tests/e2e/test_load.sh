@@ -35,9 +35,9 @@ row() {
 # ---- Usage -----------------------------------------------------------------------------------
 
 check "--help succeeds" "$load" --help
-check_eq "--help prints the usage on stdout" "Usage: rowfs-load STORE [FILE]" \
+check_eq "--help prints the usage on stdout" "Usage: rowfs-load [--csv TABLE] STORE|DIRECTORY [FILE]" \
 	"$("$load" --help 2>/dev/null | head -n 1)"
-check_eq "--help fits a screen" "" "$("$load" --help | awk 'length > 92 || NR > 30')"
+check_eq "--help fits a screen" "" "$("$load" --help | awk 'length > 92 || NR > 36')"
 check "--version names the program" grep -qE '^rowfs-load \(rowfs\) [0-9]' <("$load" --version)
 fail_with "no store named" 2 '^rowfs-load: STORE is missing' "$load"
 fail_with "too many names" 2 '^rowfs-load: c: ' "$load" a b c
@@ -113,16 +113,16 @@ stops() {
 }
 
 fresh
-stops "a wrong line" 4 'families.f.q\[0\]: a number.*\(2 rows before it applied\)$' "$T" \
+stops "a wrong line" 4 'families.f.q\[0\]: a number.*\(2 lines applied before it\)$' "$T" \
 	"$(row a 1)" "$(row b 1)" '{"key":"c","families":{"f":{"p":["x"],"q":[5]}}}' "$(row d 1)"
 is "the rows before it are applied" t a q '"1"'
 is "both" t b q '"1"'
 is "it is not, nor a part of it" t c p null
 is "those behind it are not" t d q null
-stops "what is not JSON" 2 'not JSON: .*, at character [0-9]+ \(0 rows before' "$T" '{"key":"a"'
+stops "what is not JSON" 2 'not JSON: .*, at character [0-9]+ \(0 lines applied before it\)$' "$T" '{"key":"a"'
 stops "a row before any table line" 1 'a row, but no line .*table' "$(row a 1)"
 stops "a table that is missing" 2 'table w: the store has none' "$T" '{"table":"w"}'
-stops "a family that is missing" 3 'a family that table t does not have; it has f g \(1 row before' \
+stops "a family that is missing" 3 'family h: table t does not have it; it has f, g \(1 line applied before it\)$' \
 	"$T" "$(row a 1)" '{"key":"a","families":{"h":{"q":["x"]},"f":{"h":["x"]}}}'
 is "nothing of that row is applied" t a h null
 stops "a row without a key" 2 'the row has no "key"' "$T" '{"families":{"f":{"q":["x"]}}}'

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads CSV as RFC 4180 has it, in pieces: records of fields of any bytes. */
+#ifndef CSV_H
+#define CSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a field begins: line from 1, column in characters from 1. */
+struct csv_place {
+	uint64_t line;
+	uint64_t column;
+};
+
+struct csv_field {
+	size_t start, len; /* in csv->bytes */
+	struct csv_place place;
+	bool quoted;
+};
+
+struct csv {
+	size_t max; /* bytes of a record */
+	int state;
+	struct csv_place place; /* of the next byte */
+	/* The record: complete when csv_read or csv_end returned 1, and good until the next call. */
+	char *bytes;
+	size_t len, room;
+	struct csv_field *fields;
+	size_t count, fields_room;
+	const char *why; /* what is wrong, and where */
+	struct csv_place wrong;
+};
+
+void csv_open(struct csv *csv, size_t max);
+void csv_close(struct csv *csv);
+/* Takes bytes; *used is how many. 1: a record is complete; 0: all are used; -EINVAL, -EFBIG,
+ * -ENOMEM: why and wrong are set. Empty lines are no records. */
+int csv_read(struct csv *csv, const char *text, size_t len, size_t *used);
+/* The same at the end of the text: a last record that had no newline. */
+int csv_end(struct csv *csv);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CSV as `cbt import` takes it, as lines of row JSON: a row of families, unless there is one for
+ * all, whose names carry to the right; a row of qualifiers; then rows, the key first.
+ */
+#ifndef CSV_ROWS_H
+#define CSV_ROWS_H
+
+#include "csv.h"
+
+struct csv_rows_options {
+	const char *table;
+	const char *family; /* of all columns, and no row of families; NULL: there is one */
+	bool timestamps;    /* value@timestamp */
+	/* Has the table the family? Any error ends reading there; why is the caller's. */
+	int (*has_family)(void *ctx, const char *family);
+	void *ctx;
+};
+
+struct csv_column;
+
+struct csv_rows {
+	struct csv_rows_options options;
+	struct csv csv;
+	struct csv_column *columns; /* as in the headers, the first of no use; NULL: not read yet */
+	size_t column_count;
+	struct csv_column **sorted; /* by family, then qualifier */
+	bool headed;		    /* all headers are read */
+	char *out;     /* lines made by the present call */
+	size_t len, room;
+	uint64_t *origins; /* of each of them: the line of the CSV it comes from */
+	size_t lines, lines_room;
+	/* Where and what is wrong; why empty: has_family has the words. */
+	struct csv_place wrong;
+	char why[256];
+};
+
+void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options);
+void csv_rows_close(struct csv_rows *rows);
+/* Takes the next bytes; the lines of this call are in out. Those made before an error are good. The
+ * first line of all names the table. */
+int csv_rows_read(struct csv_rows *rows, const char *text, size_t len);
+int csv_rows_end(struct csv_rows *rows);
+
+#endif
