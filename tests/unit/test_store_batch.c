@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Batches of row mutations on both engines: each is atomic for itself and sees those before it; the
+ * first that fails ends the batch, and what was applied is said.
+ */
+#include "mutation.h"
+
+#include "suite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define BATCH_MANY 2000
+
+static const struct wcs_slice q = {"q", 1};
+
+static struct wcs_entry entry_new(const char *row)
+{
+	return (struct wcs_entry){
+		.row = suite_text(row), .mutation = wcs_mutation_new(), .ts = -7};
+}
+
+static struct wcs_entry entry_set(const char *row, const char *family, int64_t ts,
+				  const char *value)
+{
+	struct wcs_entry entry = entry_new(row);
+
+	ck_assert_int_eq(wcs_mutation_set(entry.mutation, family, q, ts, suite_text(value)), 0);
+	return entry;
+}
+
+static struct wcs_entry entry_append(const char *row, const char *data)
+{
+	struct wcs_entry entry = entry_new(row);
+
+	ck_assert_int_eq(
+		wcs_mutation_append(entry.mutation, "f", q, suite_text(data), WCS_TS_NONE), 0);
+	return entry;
+}
+
+static struct wcs_entry entry_increment(const char *row, int64_t delta)
+{
+	struct wcs_entry entry = entry_new(row);
+
+	ck_assert_int_eq(wcs_mutation_increment(entry.mutation, "f", q, delta), 0);
+	return entry;
+}
+
+/* A set that holds only where the newest value is expected (NULL: none). */
+static struct wcs_entry entry_if(const char *row, const char *expected, const char *value)
+{
+	struct wcs_entry entry = entry_set(row, "f", WCS_TS_SERVER, value);
+	struct wcs_slice slice = suite_text(expected ? expected : "");
+
+	ck_assert_int_eq(wcs_mutation_if(entry.mutation, "f", q, expected ? &slice : NULL), 0);
+	return entry;
+}
+
+static struct wcs_entry entry_delete(const char *row)
+{
+	struct wcs_entry entry = entry_new(row);
+
+	ck_assert_int_eq(wcs_mutation_delete_row(entry.mutation), 0);
+	return entry;
+}
+
+/* Applies the entries and frees their mutations. */
+static int apply(struct wcs_table *table, struct wcs_entry *entries, size_t count, size_t *applied)
+{
+	int rc = wcs_rows_mutate(table, entries, count, applied);
+
+	for (size_t i = 0; i < count; i++)
+		wcs_mutation_free(entries[i].mutation);
+	return rc;
+}
+
+START_TEST(test_in_order)
+{
+	struct wcs_entry entries[] = {
+		entry_set("b", "f", 5, "one"), entry_set("a", "f", WCS_TS_SERVER, "two"),
+		entry_append("b", "+"),	       entry_append("b", "-"),
+		entry_if("b", "one+-", "was"), entry_set("c", "a", 0, ""),
+		entry_delete("a"),	       entry_if("a", NULL, "new"),
+	};
+	struct suite s;
+	size_t applied = 99;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(apply(s.table, entries, 8, &applied), 0);
+	ck_assert_uint_eq(applied, 8);
+	suite_expect(s.table, "a/f/q@1000000=new b/f/q@1000002=was b/f/q@1000001=one+- "
+			      "b/f/q@1000000=one+ b/f/q@5=one c/a/q@0= ");
+	ck_assert_int_eq(entries[0].ts, 5);
+	ck_assert_int_eq(entries[1].ts, 1000000);
+	ck_assert_int_eq(entries[4].ts, 1000002);
+	ck_assert_int_eq(entries[5].ts, 0);
+	ck_assert_int_eq(entries[6].ts, 0); /* no write */
+	ck_assert_int_eq(entries[7].ts, 1000000);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_nothing)
+{
+	struct suite s;
+	size_t applied = 99;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_rows_mutate(s.table, NULL, 0, &applied), 0);
+	ck_assert_uint_eq(applied, 0);
+	suite_close(&s);
+}
+END_TEST
+
+/* Every kind of fault, after two good entries and before one. */
+static const struct {
+	const char *name;
+	int error;
+} faults[] = {{"a condition", -ECANCELED}, {"a family", -ENOENT},	{"an empty row", -EINVAL},
+	      {"a long row", -ENAMETOOLONG}, {"no number", -EINVAL}, {"overflow", -EOVERFLOW}};
+
+static struct wcs_entry entry_faulty(size_t i)
+{
+	static char longest[WCS_ROW_KEY_MAX + 2];
+
+	memset(longest, 'k', sizeof(longest) - 1);
+	switch (i) {
+	case 0:
+		return entry_if("b", "other", "x");
+	case 1:
+		return entry_set("b", "none", 1, "x");
+	case 2:
+		return entry_set("", "f", 1, "x");
+	case 3:
+		return entry_set(longest, "f", 1, "x");
+	case 4:
+		return entry_increment("b", 1);
+	default:
+		return entry_increment("c", 1);
+	}
+}
+
+START_TEST(test_stops_at_the_first_that_fails)
+{
+	struct suite s;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		struct wcs_entry entries[] = {entry_set("b", "f", 2, "text"),
+					      entry_increment("c", INT64_MAX), entry_faulty(i),
+					      entry_set("d", "f", 2, "behind")};
+		size_t applied = 99;
+		int rc;
+
+		suite_open(&s, _i);
+		rc = apply(s.table, entries, 4, &applied);
+		ck_assert_msg(rc == faults[i].error, "%s: %d", faults[i].name, rc);
+		ck_assert_uint_eq(applied, 2);
+		ck_assert_int_eq(entries[2].ts, -7);
+		ck_assert_int_eq(entries[3].ts, -7);
+		suite_expect(s.table, "b/f/q@2=text c/f/q@1000000=\\7F\\FF\\FF\\FF\\FF\\FF\\FF\\FF ");
+		suite_close(&s);
+	}
+}
+END_TEST
+
+/* A mutation that fails late leaves nothing of what it put before. */
+START_TEST(test_what_fails_is_applied_in_no_part)
+{
+	struct wcs_entry entries[2] = {entry_set("a", "f", 2, "text"), entry_delete("b")};
+	size_t applied = 99;
+	struct suite s;
+
+	suite_open(&s, _i);
+	suite_set(s.table, "b", "a", "q", 1, "kept");
+	suite_set(s.table, "b", "f", "q", 1, "no number");
+	wcs_mutation_free(entries[1].mutation);
+	entries[1] = entry_increment("b", 1);
+	ck_assert_int_eq(wcs_mutation_delete_family(entries[1].mutation, "a"), 0);
+	ck_assert_int_eq(wcs_mutation_set(entries[1].mutation, "a", q, 9, suite_text("new")), 0);
+	ck_assert_int_eq(apply(s.table, entries, 2, &applied), -EINVAL);
+	ck_assert_uint_eq(applied, 1);
+	suite_expect(s.table, "a/f/q@2=text b/a/q@1=kept b/f/q@1=no\\20number ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_a_table_that_is_gone)
+{
+	struct wcs_entry entry = entry_set("a", "f", 1, "x");
+	size_t applied = 99;
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_family_remove(s.table, "a"), 0);
+	ck_assert_int_eq(wcs_family_remove(s.table, "b"), 0);
+	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);
+	ck_assert_int_eq(wcs_table_remove(s.store, "t"), 0);
+	ck_assert_int_eq(apply(s.table, &entry, 1, &applied), -ENOENT);
+	ck_assert_uint_eq(applied, 0);
+	suite_close(&s);
+}
+END_TEST
+
+/* More than goes into one batch of an engine, each row many times, with values of all sizes. */
+START_TEST(test_many)
+{
+	static struct wcs_entry entries[BATCH_MANY];
+	static char rows[BATCH_MANY][16];
+	char *values[BATCH_MANY];
+	size_t applied = 99;
+	uint64_t state = 7;
+	struct suite s, one;
+	char *whole, *single;
+	struct wcs_range all = {.start = {NULL, 0}};
+	struct wcs_filter cells = {.each = WCS_EACH_CELL};
+
+	suite_open(&s, _i);
+	for (size_t i = 0; i < BATCH_MANY; i++) {
+		uint32_t kind = suite_random(&state) % 100;
+		size_t size = kind < 90 ? kind : kind < 97 ? 9000 : kind < 99 ? 70000 : 1200000;
+
+		snprintf(rows[i], sizeof(rows[i]), "r%u", suite_random(&state) % 900);
+		values[i] = suite_pattern(size, (unsigned int)i);
+		entries[i] = kind % 9 == 0 ? entry_delete(rows[i]) : entry_new(rows[i]);
+		ck_assert_int_eq(wcs_mutation_set(entries[i].mutation, "f", q,
+						  kind % 2 ? WCS_TS_SERVER : (int64_t)i,
+						  (struct wcs_slice){values[i], size}),
+				 0);
+	}
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, BATCH_MANY, &applied), 0);
+	ck_assert_uint_eq(applied, BATCH_MANY);
+	whole = suite_scan(s.table, &all, &cells);
+	suite_close(&s);
+
+	/* One by one gives the same. */
+	suite_open(&one, _i);
+	for (size_t i = 0; i < BATCH_MANY; i++)
+		ck_assert_int_eq(
+			wcs_row_mutate(one.table, entries[i].row, entries[i].mutation, NULL), 0);
+	single = suite_scan(one.table, &all, &cells);
+	ck_assert_str_eq(whole, single);
+	suite_close(&one);
+	free(whole);
+	free(single);
+	for (size_t i = 0; i < BATCH_MANY; i++) {
+		wcs_mutation_free(entries[i].mutation);
+		free(values[i]);
+	}
+}
+END_TEST
+
+/* ---- A medium that fails ----------------------------------------------------------------- */
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit = {bytes, RLIM_INFINITY};
+
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+START_TEST(test_a_failed_write_applies_only_what_it_says)
+{
+	static struct wcs_entry entries[BATCH_MANY];
+	static char rows[BATCH_MANY][16];
+	char *value = suite_pattern(1000, 1);
+	struct wcs_cell_info info;
+	size_t applied = 99, again = 99;
+	struct suite s;
+
+	signal(SIGXFSZ, SIG_IGN);
+	suite_open(&s, SUITE_LEVELDB);
+	for (size_t i = 0; i < BATCH_MANY; i++) {
+		snprintf(rows[i], sizeof(rows[i]), "r%05zu", i);
+		entries[i] = entry_new(rows[i]);
+		ck_assert_int_eq(wcs_mutation_set(entries[i].mutation, "f", q, 1,
+						  (struct wcs_slice){value, 1000}),
+				 0);
+	}
+	limit_files(1000000);
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, BATCH_MANY, &applied), -EIO);
+	limit_files(RLIM_INFINITY);
+	ck_assert_uint_gt(applied, 100);
+	ck_assert_uint_lt(applied, 1000);
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 1, &again), -EROFS);
+	ck_assert_uint_eq(again, 0);
+	for (int reopened = 0; reopened < 2; reopened++) {
+		for (size_t i = 0; i < BATCH_MANY; i++)
+			ck_assert_int_eq(
+				wcs_cell_get(s.table, entries[i].row, "f", q, 1, &info),
+				i < applied ? 0 : -ENOENT);
+		suite_reopen(&s);
+	}
+	ck_assert_int_eq(apply(s.table, entries, BATCH_MANY, &applied), 0);
+	ck_assert_uint_eq(applied, BATCH_MANY);
+	suite_close(&s);
+	free(value);
+}
+END_TEST
+
+/* ---- Threads ----------------------------------------------------------------------------- */
+
+#define BATCH_ROWS   40
+#define BATCH_ROUNDS 150
+
+struct batch_thread {
+	struct wcs_table *table;
+	bool down; /* its batches name the rows from last to first */
+};
+
+/* Each mutation sets two columns of its row to the same value. */
+static void *thread_batches(void *arg)
+{
+	struct batch_thread *thread = arg;
+	struct wcs_entry entries[BATCH_ROWS];
+	char rows[BATCH_ROWS][8], value[16];
+	size_t applied;
+
+	for (int round = 0; round < BATCH_ROUNDS; round++) {
+		snprintf(value, sizeof(value), "%d-%d", thread->down, round);
+		for (int i = 0; i < BATCH_ROWS; i++) {
+			snprintf(rows[i], sizeof(rows[i]), "r%02d",
+				 thread->down ? BATCH_ROWS - i : i);
+			entries[i] = (struct wcs_entry){suite_text(rows[i]), wcs_mutation_new(), 0};
+			wcs_mutation_set(entries[i].mutation, "a", q, 1, suite_text(value));
+			wcs_mutation_set(entries[i].mutation, "f", q, 1, suite_text(value));
+		}
+		if (apply(thread->table, entries, BATCH_ROWS, &applied) != 0)
+			abort();
+	}
+	return NULL;
+}
+
+/* Rows whose two columns differ. */
+static int thread_mixed(struct wcs_table *table)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+	const char *families[] = {"a", "f"};
+	struct wcs_filter cells = {
+		.each = WCS_EACH_CELL, .families = families, .family_count = 2};
+	char last[32] = "";
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int mixed = 0;
+
+	ck_assert_int_eq(wcs_scan_open(table, &all, &cells, &scan), 0);
+	while (wcs_scan_next(scan, &cell) == 1) {
+		char value[32];
+
+		snprintf(value, sizeof(value), "%.*s", (int)cell.value.len,
+			 (const char *)cell.value.data);
+		if (((const char *)cell.family.data)[0] == 'f')
+			mixed += strcmp(value, last) != 0;
+		strcpy(last, value);
+	}
+	wcs_scan_close(scan);
+	return mixed;
+}
+
+START_TEST(test_batches_of_threads)
+{
+	struct batch_thread both[2];
+	struct wcs_range range = {.start = suite_text("r1"), .end = suite_text("r2")};
+	pthread_t threads[2];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 2; i++) {
+		both[i] = (struct batch_thread){s.table, i == 1};
+		pthread_create(&threads[i], NULL, thread_batches, &both[i]);
+	}
+	for (int i = 0; i < 30; i++) {
+		ck_assert_int_eq(thread_mixed(s.table), 0);
+		ck_assert_int_eq(wcs_rows_drop(s.table, &range), 0);
+		suite_set(s.table, "r05", "b", "q", 1, "x");
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_int_eq(thread_mixed(s.table), 0);
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "in order", test_in_order, 10);
+	suite_add(suite, "nothing", test_nothing, 10);
+	suite_add(suite, "stops at the first that fails", test_stops_at_the_first_that_fails, 20);
+	suite_add(suite, "no part of what fails", test_what_fails_is_applied_in_no_part, 10);
+	suite_add(suite, "a table that is gone", test_a_table_that_is_gone, 10);
+	suite_add(suite, "many", test_many, 120);
+	suite_add_once(suite, "a failed write", test_a_failed_write_applies_only_what_it_says, 60);
+	suite_add(suite, "threads", test_batches_of_threads, 120);
+}
+
+int main(void)
+{
+	return suite_main("store: batches", make);
+}
