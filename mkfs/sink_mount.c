@@ -307,11 +307,17 @@ static void sink_mount_list(struct sink *sink, const char *families)
 	DIR *stream = opendir(families);
 	size_t n = strlen(sink->why);
 	const struct dirent *entry;
+	bool any = false;
 
-	while (stream && n < sizeof(sink->why) && (entry = readdir(stream)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, " %s",
-					      entry->d_name);
+	while (stream && n < sizeof(sink->why) && (entry = readdir(stream)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s", any ? "," : "",
+				      entry->d_name);
+		any = true;
+	}
+	if (!any && n < sizeof(sink->why))
+		snprintf(sink->why + n, sizeof(sink->why) - n, " none");
 	if (stream)
 		closedir(stream);
 }
