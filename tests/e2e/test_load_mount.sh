@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# rowfs-load into directories of a mount: what arrives, and that its errors name the line and the
+# reason as those of a store do.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+load=$BUILD/rowfs-load
+cd "$TMP" || exit 1
+make_store s '{"tables":{"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}}}}'
+mount_store s m
+
+lines() {
+	printf '%s\n' "$@"
+}
+row() {
+	printf '{"key":"%s","families":{"f":{"q":["%s"]}}}' "$1" "$2"
+}
+T='{"table":"t"}'
+
+# stops NAME LINE REGEX DIRECTORY TEXT…: loading these lines there stops at that one.
+stops() {
+	local name=$1 line=$2 regex=$3 directory=$4
+	shift 4
+	lines "$@" >in
+	fail_with "$name" 1 "^rowfs-load: in:$line: $regex" "$load" "$directory" in
+}
+
+# ---- What arrives ----------------------------------------------------------------------------
+
+check "rows of several tables, and a schema" "$load" m <(lines \
+	'{"tables":{"v":{"families":{"f":{}}}}}' "$T" "$(row a 1)" '' '{"table":"v"}' "$(row b 2)" \
+	'{"key":"c","families":{"f":{"table":["3"],"version":["\u0041"]}}}' "$T" "$(row d#e 4)")
+check_eq "the first table" 1 "$(cat m/t/a/f/q)"
+check_eq "the table that the schema made" 2 "$(cat m/v/b/f/q)"
+check_eq "a column called table" 3 "$(cat m/v/c/f/table)"
+check_eq "a column called version" A "$(cat m/v/c/f/version)"
+check_eq "the first table again" 4 "$(cat m/t/d/e/f/q)"
+check "into a table" "$load" m/u <(lines '{"table":"u"}' "$(row a 5)")
+check_eq "arrived" 5 "$(cat m/u/a/f/q)"
+check "into a directory below it, from standard input without a newline" \
+	bash -c "printf '%s' '$(row d#x 6)' | '$load' m/t/d"
+check_eq "arrived" 6 "$(cat m/t/d/x/f/q)"
+check "by a link" bash -c "ln -s m/t link && '$load' link <<<'$(row l 7)'"
+check_eq "arrived" 7 "$(cat m/t/l/f/q)"
+check "csv" "$load" --csv t m <(lines ',f,g' ',a,b' 'k,1,' 'l,,2')
+check_eq "one family" 1 "$(cat m/t/k/f/a)"
+check_eq "the other" 2 "$(cat m/t/l/g/b)"
+awk 'BEGIN { print "{\"table\":\"u\"}"
+	for (i = 0; i < 20000; i++)
+		printf "{\"key\":\"r#%d\",\"families\":{\"f\":{\"q\":[{\"ts\":%d,\"value\":\"%d\"}]}}}\n", i, i, i
+	}' >many
+check "20,000 rows" "$load" m many
+check_eq "all of them" 20000 "$(find m/u/r -type f | wc -l)"
+check_eq "the last one" 19999 "$(cat m/u/r/19999/f/q)"
+
+# ---- Where it stops --------------------------------------------------------------------------
+
+stops "a bad line, counted over tables" 7 'families.f.q\[0\]: a number.*\(3 lines applied before it\)$' m \
+	"$T" "$(row s1 1)" '{"table":"u"}' '' "$(row s2 2)" "$(row s3 3)" \
+	'{"key":"s4","families":{"f":{"q":[5]}}}' "$(row s5 4)"
+check_eq "what is before it is applied" "1 2 3" "$(cat m/t/s1/f/q) $(cat m/u/s2/f/q) $(cat m/u/s3/f/q)"
+check_eq "it is not, nor what is behind" "" "$(find m -name 's[45]*')"
+stops "an unknown family" 2 'family h: table t does not have it; it has f, g \(0 lines' m \
+	"$T" '{"key":"a","families":{"h":{"q":["x"]}}}'
+stops "a condition" 3 'the row is not as "if" says \(1 line applied' m/t \
+	"$(row s6 1)" '' '{"key":"s6","if":{"f":{"q":null}}}'
+stops "no JSON" 1 'not JSON' m/t '{"key"'
+stops "a row before any table line" 1 'a row, but no line .*table' m "$(row a 1)"
+stops "a table that is missing" 2 'table w: the store has none of that name' m "$T" '{"table":"w"}'
+stops "another table" 1 'the rows of table u cannot go to table t' m/t '{"table":"u"}'
+stops "a key outside" 2 'key: .*\(1 line applied' m/t/d "$(row d 1)" "$(row e 1)"
+stops "a schema that does not fit" 2 '.*delimiter' m "$T" '{"tables":{"t":{"delimiter":":"}}}'
+printf ',f,no\n,a,b\nk,1,\n' >in
+fail_with "csv: an unknown family" 1 '^rowfs-load: in:1:4: family no: table t does not have it; it has f, g ' \
+	"$load" --csv t m in
+printf ',f\n,a\nd#k,1\n"d#l","x\ny"\ne,1\n' >in
+fail_with "csv: a key outside" 1 '^rowfs-load: in:6: key: .*\(2 lines applied' "$load" --csv t m/t/d in
+fail_with "a family's directory" 1 'm/t/a/f: holds no rows' "$load" m/t/a/f /dev/null
+fail_with "a directory that is missing" 1 'm/none: there is no such directory' "$load" m/none /dev/null
+
+unmount_store m
+finish
