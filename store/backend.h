@@ -68,6 +68,7 @@ struct wcs_backend {
 	int (*scan_open)(void *db, uint32_t table, const struct wcs_range *range,
 			 const struct wcs_filter *filter, struct wcs_scan **scan);
 	int (*scan_next)(struct wcs_scan *scan, struct wcs_cell *cell);
+	int (*scan_seek)(struct wcs_scan *scan, struct wcs_slice row);
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			 size_t *got);
 	void (*scan_close)(struct wcs_scan *scan);

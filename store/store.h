@@ -336,6 +336,9 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
 /* 1: *cell is the next one; 0: the end; or an error. */
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
+/* Goes on at the first row from this one on, where the scan is not there or behind it yet: cheaper
+ * than another scan, and of the same moment. There is no cell to read until the next one. */
+int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 /* Like wcs_value_read, of the cell that wcs_scan_next gave last. -EINVAL: it gave none. */
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void wcs_scan_close(struct wcs_scan *scan);
@@ -527,5 +530,36 @@ void wcs_import_cancel(struct wcs_import *import);
 /* How many rows are applied so far. */
 uint64_t wcs_import_lines(const struct wcs_import *import);
 void wcs_import_free(struct wcs_import *import);
+
+/* Spells the bytes of a key or qualifier as that text: %XX (upper-case hex) for '%', 00-1F, 7F and
+ * every byte that is not part of valid UTF-8. One spelling for the same bytes. The caller frees it;
+ * NULL: no memory. */
+char *wcs_text_encode(struct wcs_slice bytes);
+
+/* The reverse; takes an escape of any byte, and other bytes as they are. out has room for len
+ * bytes. -EINVAL: a '%' without two upper-case hex digits behind it. */
+int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
+
+/* What a stream of rows as text holds. */
+enum wcs_export_kind {
+	WCS_EXPORT_ROWS, /* a row object a line, keys ascending */
+	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
+	WCS_EXPORT_ROW	 /* the row object of just the row `key`; nothing where there is none */
+};
+
+/*
+ * Rows as text: those of the table (key NULL), or the row of that key and all below it, whose keys
+ * start with it and the delimiter; all of one moment, that of the call. One spelling: the same
+ * cells give the same bytes. Memory is constant, whatever the sizes of rows and values, which are
+ * read as they are asked for. Like a scan it holds resources of the engine and belongs to one
+ * thread at a time. -EINVAL, -ENAMETOOLONG: key.
+ */
+struct wcs_export;
+int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
+		    struct wcs_export **exported);
+/* Copies the next bytes into buf, len of them but at the end; *got is 0 only there. After an error
+ * every call returns it; what stands before the place of the error is given first. */
+int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);
+void wcs_export_close(struct wcs_export *exported);
 
 #endif

@@ -133,6 +133,13 @@ static int store_none_next(struct wcs_scan *scan, struct wcs_cell *cell)
 	return 0;
 }
 
+static int store_none_seek(struct wcs_scan *scan, struct wcs_slice row)
+{
+	(void)scan;
+	(void)row;
+	return 0;
+}
+
 static int store_none_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			   size_t *got)
 {
@@ -153,6 +160,7 @@ static void store_none_close(struct wcs_scan *scan)
 static const struct wcs_backend store_none_backend = {
 	.name = "none",
 	.scan_next = store_none_next,
+	.scan_seek = store_none_seek,
 	.scan_read = store_none_read,
 	.scan_close = store_none_close,
 };
@@ -224,6 +232,13 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 {
 	return scan->backend->scan_next(scan, cell);
+}
+
+int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
+{
+	int rc = store_check_slice(row, WCS_ROW_KEY_MAX + 1);
+
+	return rc == 0 ? scan->backend->scan_seek(scan, row) : rc;
 }
 
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)

@@ -36,6 +36,7 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.key_get = ldb_read_key,
 	.scan_open = ldb_scan_open,
 	.scan_next = ldb_scan_next,
+	.scan_seek = ldb_scan_seek,
 	.scan_read = ldb_scan_read,
 	.scan_close = ldb_scan_close,
 	.list_open = ldb_list_open,

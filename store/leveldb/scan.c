@@ -29,6 +29,7 @@ enum scan_leave {
 struct scan {
 	struct wcs_scan base;
 	struct ldb *db;
+	uint32_t table;
 	struct ldb_ticket ticket;
 	leveldb_iterator_t *iter;
 	enum scan_leave leave;
@@ -127,6 +128,7 @@ int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
 	}
 	scan->base.backend = &wcs_backend_leveldb;
 	scan->db = db;
+	scan->table = table;
 	scan->state = 1;
 	scan->column.len = 0;
 	ldb_key_table_past(&scan->end, table);
@@ -362,6 +364,24 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 	if (scan->state > 0)
 		scan_give(scan, cell);
 	return scan->state;
+}
+
+int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
+{
+	struct scan *scan = (struct scan *)base;
+	const unsigned char *key;
+	size_t len;
+
+	scan->at_cell = false;
+	if (scan->state <= 0 || !leveldb_iter_valid(scan->iter))
+		return 0;
+	ldb_key_row(&scan->target, scan->table, row);
+	key = ldb_iter_key(scan->iter, &len);
+	if (ldb_key_compare(key, len, &scan->target) >= 0)
+		return 0;
+	scan->leave = SCAN_NOTHING;
+	ldb_iter_seek(scan->iter, &scan->target);
+	return 0;
 }
 
 int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)

@@ -245,6 +245,7 @@ const struct wcs_backend wcs_backend_memory = {
 	.key_get = memory_key_get,
 	.scan_open = memory_scan_open,
 	.scan_next = memory_scan_next,
+	.scan_seek = memory_scan_seek,
 	.scan_read = memory_scan_read,
 	.scan_close = memory_scan_close,
 	.list_open = memory_list_open,

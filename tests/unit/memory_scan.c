@@ -107,6 +107,17 @@ int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 	return 1;
 }
 
+int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
+{
+	struct memory_scan *at = (struct memory_scan *)scan;
+
+	at->at_cell = false;
+	while (at->next < at->found.count &&
+	       wcs_slice_compare(at->found.all[at->next]->row, row) < 0)
+		at->next++;
+	return 0;
+}
+
 int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct memory_scan *at = (struct memory_scan *)scan;
