@@ -466,6 +466,15 @@ static struct wcs_table *other_table(struct suite *s)
 	return table;
 }
 
+static size_t lines(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < len; i++)
+		count += text[i] == '\n';
+	return count;
+}
+
 /* The table's rows as text, applied to an empty table, make the same cells and the same text;
  * and its bytes do not depend on how they are read. */
 static void expect_round_trip(struct suite *s)
@@ -473,7 +482,7 @@ static void expect_round_trip(struct suite *s)
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_table *table = other_table(s);
-	size_t len, again_len;
+	size_t len, again_len, controls = 0;
 	char *text = export_text(s->table, NULL, WCS_EXPORT_ROWS, 1 << 20, &len);
 	char *again = export_text(s->table, NULL, WCS_EXPORT_ROWS, 4093, &again_len);
 	char *cells = suite_scan(s->table, &range, &filter);
@@ -481,7 +490,8 @@ static void expect_round_trip(struct suite *s)
 	ck_assert_uint_eq(len, again_len);
 	ck_assert_int_eq(memcmp(text, again, len), 0);
 	for (size_t i = 0; i < len; i++)
-		ck_assert((unsigned char)text[i] >= 0x20 || text[i] == '\n');
+		controls += (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
+	ck_assert_uint_eq(controls, lines(text, len));
 	apply(table, text, len);
 	suite_expect(table, cells);
 	free(again);
