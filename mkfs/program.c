@@ -18,6 +18,8 @@
 #error "ROWFS_VERSION must be defined"
 #endif
 
+static bool program_shows; /* a line of progress stands on stderr */
+
 static int program_flush(const struct program *program)
 {
 	if (fflush(stdout) == 0)
@@ -43,9 +45,28 @@ int program_option(const struct program *program, int option)
 
 static void program_print(const struct program *program, const char *format, va_list args)
 {
+	program_progress_end();
 	fprintf(stderr, "%s: ", program->name);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
+}
+
+void program_progress(const struct program *program, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "\r%s: ", program->name);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	program_shows = true;
+}
+
+void program_progress_end(void)
+{
+	if (program_shows)
+		fputs("\r\033[K", stderr);
+	program_shows = false;
 }
 
 int program_fail(const struct program *program, const char *format, ...)

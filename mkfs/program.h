@@ -34,6 +34,11 @@ int program_fail(const struct program *program, const char *format, ...)
 int program_misuse(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Shows a line on stderr in place of the last one, until the next error or program_progress_end. */
+void program_progress(const struct program *program, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void program_progress_end(void);
+
 /* Reads a whole file of at most max bytes; the caller frees it. Prints why it fails, and returns
  * PROGRAM_FAILED then. */
 int program_read_file(const struct program *program, const char *path, size_t max, char **text,

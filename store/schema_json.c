@@ -319,11 +319,11 @@ static json_t *schema_json_of_tables(const struct wcs_schema *schema)
 	return tables;
 }
 
-char *wcs_schema_format(const struct wcs_schema *schema)
+static char *schema_json_text(const struct wcs_schema *schema, size_t flags)
 {
 	json_t *root = json_pack("{s:i, s:o}", "version", SCHEMA_JSON_VERSION, "tables",
 				 schema_json_of_tables(schema));
-	char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	char *text = root ? json_dumps(root, flags) : NULL;
 	size_t len = text ? strlen(text) : 0;
 	char *ended = text ? realloc(text, len + 2) : NULL;
 
@@ -334,6 +334,16 @@ char *wcs_schema_format(const struct wcs_schema *schema)
 	}
 	memcpy(ended + len, "\n", 2);
 	return ended;
+}
+
+char *wcs_schema_format(const struct wcs_schema *schema)
+{
+	return schema_json_text(schema, JSON_INDENT(2));
+}
+
+char *wcs_schema_line(const struct wcs_schema *schema)
+{
+	return schema_json_text(schema, JSON_COMPACT);
 }
 
 void wcs_schema_free(struct wcs_schema *schema)

@@ -177,6 +177,8 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
  * same schema gives the same bytes; what is open is left out. The caller frees it. NULL: no
  * memory. */
 char *wcs_schema_format(const struct wcs_schema *schema);
+/* The same in one line. */
+char *wcs_schema_line(const struct wcs_schema *schema);
 
 void wcs_schema_free(struct wcs_schema *schema);
 

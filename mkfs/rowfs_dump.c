@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowfs-dump: a store, or a directory in a mount, as lines of JSON that rowfs-load takes; or a
+ * table as CSV. The same rows give the same bytes.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "csv_write.h"
+#include "key_path.h"
+
+static const struct program program = {
+	.name = (char[]){"rowfs-dump"},
+	.help = "Usage: rowfs-dump [--csv [--family F] [--timestamps]] STORE|DIRECTORY [TABLE "
+		"[PREFIX]]\n"
+		"\n"
+		"Prints a store that is not mounted, or what is in a directory of a mount, as "
+		"lines\n"
+		"of JSON that rowfs-load takes: the schema, and for each table a line with its "
+		"name\n"
+		"and one for each row, with all versions. The same rows give the same bytes.\n"
+		"\n"
+		"  TABLE         prints this table only; DIRECTORY is then the mount's root\n"
+		"  PREFIX        prints the row of this key and those below it, as the directory "
+		"of\n"
+		"                that row has them; spelled as in .keys, where %XX is a byte\n"
+		"  --csv         prints one table as the CSV that cbt import and rowfs-load --csv\n"
+		"                take: a row of families, each named at its first column, a row "
+		"of\n"
+		"                columns, then rows with the newest values; an empty field is no "
+		"cell.\n"
+		"                What CSV cannot have is an error: empty values (but with\n"
+		"                --timestamps), columns without a name, a carriage return before "
+		"a\n"
+		"                newline.\n"
+		"  --family F    with --csv: prints this family only\n"
+		"  --timestamps  with --csv: prints values as value@timestamp, in microseconds "
+		"since\n"
+		"                1970, for cbt import with timestamp=value-encoded\n"
+		"  --help        prints this\n"
+		"  --version     prints the version\n"
+		"\n"
+		"Ends with 0, 1 when it failed (what it has printed then is not all), 2 for wrong\n"
+		"usage.\n",
+};
+
+struct dump {
+	struct rows *rows;
+	const char *table;    /* NULL: all */
+	struct wcs_slice key; /* data NULL: all rows */
+	bool csv;
+	struct csv_options options;
+	struct output out;
+};
+
+static const struct wcs_slice *dump_key(const struct dump *dump)
+{
+	return dump->key.data ? &dump->key : NULL;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+/* The schema of the tables that are printed, in a line. */
+static int dump_schema(struct dump *dump, struct wcs_table_schema *tables, size_t count)
+{
+	const struct wcs_schema schema = {.table_count = count, .tables = tables};
+	char *text = wcs_schema_line(&schema);
+	int exit_code;
+
+	if (!text)
+		return program_fail(&program, "no memory");
+	exit_code = output_text(&dump->out, text);
+	free(text);
+	return exit_code;
+}
+
+static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
+{
+	char line[WCS_TABLE_NAME_MAX + 32], buf[64u << 10];
+	size_t got = 0;
+	int exit_code = rows_start(dump->rows, table, dump_key(dump));
+
+	snprintf(line, sizeof(line), "{\"table\":\"%s\"}\n", table->name);
+	if (exit_code == PROGRAM_OK)
+		exit_code = output_text(&dump->out, line);
+	while (exit_code == PROGRAM_OK) {
+		exit_code = rows_read(dump->rows, buf, sizeof(buf), &got);
+		if (exit_code || got == 0)
+			break;
+		exit_code = output_write(&dump->out, buf, got);
+	}
+	return exit_code;
+}
+
+static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t count)
+{
+	int exit_code = dump_schema(dump, tables, count);
+
+	for (size_t i = 0; i < count && exit_code == PROGRAM_OK; i++)
+		exit_code = dump_table(dump, &tables[i]);
+	return exit_code;
+}
+
+/* ---- What is asked for ------------------------------------------------------------------- */
+
+static bool dump_has_family(const struct wcs_table_schema *table, const char *family)
+{
+	for (size_t i = 0; i < table->family_count; i++)
+		if (strcmp(table->families[i].name, family) == 0)
+			return true;
+	return false;
+}
+
+static int dump_csv(struct dump *dump, const struct wcs_table_schema *table)
+{
+	const char *family = dump->options.family;
+
+	if (family && !dump_has_family(table, family))
+		return program_fail(&program, "table %s: there is no family %s", table->name,
+				    family);
+	return csv_write(dump->rows, table, dump_key(dump), &dump->options, &dump->out);
+}
+
+/* The table that is named, or that the directory is in. */
+static int dump_pick(struct dump *dump)
+{
+	const char *in = rows_table(dump->rows);
+
+	if (in && dump->table && (rows_some(dump->rows) || strcmp(in, dump->table) != 0))
+		return program_fail(
+			&program, "%s: DIRECTORY is in table %s: name a table at the mount's root",
+			dump->table, in);
+	if (in)
+		dump->table = in;
+	if (dump->csv && !dump->table)
+		return program_fail(&program, "--csv: name the TABLE that is to be printed");
+	return PROGRAM_OK;
+}
+
+static int dump_rows(struct dump *dump)
+{
+	const struct wcs_schema *schema = rows_schema(dump->rows);
+	struct wcs_table_schema *tables = schema->tables;
+	size_t count = schema->table_count;
+	int exit_code = dump_pick(dump);
+
+	if (exit_code)
+		return exit_code;
+	if (dump->table) {
+		while (count > 0 && strcmp(tables->name, dump->table) != 0) {
+			tables++;
+			count--;
+		}
+		if (count == 0)
+			return program_fail(&program, "table %s: there is none of that name",
+					    dump->table);
+		count = 1;
+	}
+	return dump->csv ? dump_csv(dump, tables) : dump_json(dump, tables, count);
+}
+
+static int dump_path(struct dump *dump, const char *path)
+{
+	int ended, exit_code = rows_open(&program, path, &dump->rows);
+
+	if (exit_code)
+		return exit_code;
+	output_start(&dump->out, &program);
+	exit_code = dump_rows(dump);
+	ended = output_end(&dump->out);
+	rows_close(dump->rows);
+	return exit_code ? exit_code : ended;
+}
+
+/* ---- Main -------------------------------------------------------------------------------- */
+
+enum dump_option { DUMP_CSV = 256, DUMP_FAMILY, DUMP_TIMESTAMPS };
+
+static int dump_arguments(struct dump *dump, int argc, char **argv)
+{
+	if (!dump->csv && (dump->options.family || dump->options.timestamps))
+		return program_misuse(&program, "--family and --timestamps go with --csv");
+	if (argc == 0)
+		return program_misuse(&program, "STORE or DIRECTORY is missing");
+	if (argc > 3)
+		return program_misuse(&program, "%s: one TABLE and one PREFIX only", argv[3]);
+	if (argc > 1)
+		dump->table = argv[1];
+	return argc > 2 ? key_parse(&program, argv[2], &dump->key) : PROGRAM_OK;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {{"csv", no_argument, NULL, DUMP_CSV},
+						{"family", required_argument, NULL, DUMP_FAMILY},
+						{"timestamps", no_argument, NULL, DUMP_TIMESTAMPS},
+						PROGRAM_OPTIONS,
+						{NULL, 0, NULL, 0}};
+	static struct dump dump;
+	int option, exit_code;
+
+	if (argc > 0)
+		argv[0] = program.name;
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+		if (option == DUMP_CSV)
+			dump.csv = true;
+		else if (option == DUMP_FAMILY)
+			dump.options.family = optarg;
+		else if (option == DUMP_TIMESTAMPS)
+			dump.options.timestamps = true;
+		else
+			return program_option(&program, option);
+	}
+	exit_code = dump_arguments(&dump, argc - optind, argv + optind);
+	if (exit_code == PROGRAM_OK)
+		exit_code = dump_path(&dump, argv[optind]);
+	free((void *)(uintptr_t)dump.key.data);
+	return exit_code;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows as text, read back byte by byte: in constant memory, whatever the size of rows and values.
+ * The text is not any JSON but what rowfs writes,
+ *
+ *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…],…},…}}
+ *
+ * a line each, with "base64" instead of "value", and a number instead of text. Anything else is a
+ * failure.
+ */
+#include "rows_reader.h"
+
+#include <string.h>
+
+enum { READER_END = -1 };
+
+/* ---- Bytes ------------------------------------------------------------------------------- */
+
+static bool reader_fill(struct rows_reader *reader)
+{
+	if (reader->exit_code)
+		return false;
+	reader->at = reader->end = 0;
+	reader->exit_code =
+		rows_read(reader->rows, reader->room, sizeof(reader->room), &reader->end);
+	return reader->exit_code == PROGRAM_OK && reader->end > 0;
+}
+
+static inline int reader_peek(struct rows_reader *reader)
+{
+	if (reader->at == reader->end && !reader_fill(reader))
+		return READER_END;
+	return reader->room[reader->at];
+}
+
+static inline int reader_get(struct rows_reader *reader)
+{
+	int byte = reader_peek(reader);
+
+	if (byte != READER_END)
+		reader->at++;
+	return byte;
+}
+
+/* Nothing more is read. Returns false. */
+static bool reader_wrong(struct rows_reader *reader)
+{
+	if (!reader->exit_code)
+		reader->exit_code = rows_fail(reader->rows, "not rows as this program knows them");
+	reader->at = reader->end = 0;
+	reader->value = ROWS_VALUE_NONE;
+	return false;
+}
+
+static bool reader_expect(struct rows_reader *reader, const char *text)
+{
+	for (; *text; text++)
+		if (reader_get(reader) != *text)
+			return reader_wrong(reader);
+	return true;
+}
+
+/* ---- Strings ----------------------------------------------------------------------------- */
+
+static int reader_hex(int c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Two hex digits. */
+static int reader_byte(struct rows_reader *reader)
+{
+	int high = reader_hex(reader_get(reader)), low = reader_hex(reader_get(reader));
+
+	if (high >= 0 && low >= 0)
+		return high << 4 | low;
+	reader_wrong(reader);
+	return READER_END;
+}
+
+/* The next byte of a string; READER_END: its end, or a failure. */
+static int reader_string(struct rows_reader *reader)
+{
+	static const char letters[] = "btnfr\"\\", bytes[] = "\b\t\n\f\r\"\\";
+	int c = reader_get(reader);
+	const char *letter;
+
+	if (c == '"')
+		return READER_END;
+	if (c != '\\') {
+		if (c < 0x20)
+			reader_wrong(reader);
+		return c < 0x20 ? READER_END : c;
+	}
+	c = reader_get(reader);
+	if (c == 'u')
+		return reader_expect(reader, "00") ? reader_byte(reader) : READER_END;
+	letter = c > 0 ? strchr(letters, c) : NULL;
+	if (letter)
+		return bytes[letter - letters];
+	reader_wrong(reader);
+	return READER_END;
+}
+
+/* The rest of a key's, family's or qualifier's string, with its escapes undone. */
+static bool reader_name(struct rows_reader *reader, struct rows_name *name)
+{
+	int c;
+
+	for (name->len = 0; (c = reader_string(reader)) != READER_END; name->len++) {
+		if (c == '%')
+			c = reader_byte(reader);
+		if (c == READER_END || name->len == sizeof(name->bytes))
+			return reader_wrong(reader);
+		name->bytes[name->len] = (unsigned char)c;
+	}
+	return reader->exit_code == PROGRAM_OK;
+}
+
+/* ---- Values ------------------------------------------------------------------------------ */
+
+static int reader_base64_digit(int c)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+	const char *digit = c > 0 ? strchr(digits, c) : NULL;
+
+	return digit ? (int)(digit - digits) : -1;
+}
+
+/* A group of four digits to up to three bytes; 0: the end, or a failure. */
+static size_t reader_base64(struct rows_reader *reader, unsigned char *to)
+{
+	uint32_t group = 0;
+	size_t pad = 0;
+
+	for (int i = 0; i < 4; i++) {
+		int c = reader_get(reader), digit = 0;
+
+		if (c == '"' && i == 0)
+			return 0;
+		if (c == '=' && i >= 2)
+			pad++;
+		else
+			digit = pad ? -1 : reader_base64_digit(c);
+		if (digit < 0) {
+			reader_wrong(reader);
+			return 0;
+		}
+		group = group << 6 | (uint32_t)digit;
+	}
+	to[0] = (unsigned char)(group >> 16);
+	to[1] = (unsigned char)(group >> 8);
+	to[2] = (unsigned char)group;
+	return 3 - pad;
+}
+
+size_t rows_reader_value(struct rows_reader *reader, void *buf, size_t len)
+{
+	unsigned char *to = buf;
+	size_t made = 0;
+
+	/* A group of base64 has to fit. */
+	while (reader->value != ROWS_VALUE_NONE && made + 3 <= len) {
+		size_t n = 1;
+		int c = 0;
+
+		if (reader->value == ROWS_VALUE_BASE64) {
+			n = reader_base64(reader, to + made);
+		} else if (reader->value == ROWS_VALUE_TEXT) {
+			c = reader_string(reader);
+			n = c != READER_END;
+		} else {
+			c = reader_peek(reader);
+			n = c == '-' || (c >= '0' && c <= '9');
+			reader->at += n;
+		}
+		if (n == 0)
+			reader->value = ROWS_VALUE_NONE;
+		else if (reader->value != ROWS_VALUE_BASE64)
+			to[made] = (unsigned char)c;
+		made += n;
+	}
+	return reader->exit_code ? 0 : made;
+}
+
+/* What of the value was not asked for, and of an inthll its state. */
+static bool reader_skip_value(struct rows_reader *reader)
+{
+	unsigned char rest[4096];
+
+	while (rows_reader_value(reader, rest, sizeof(rest)) > 0)
+		;
+	if (reader_peek(reader) == ',') {
+		if (!reader_expect(reader, ",\"state\":\""))
+			return false;
+		reader->value = ROWS_VALUE_BASE64;
+		while (rows_reader_value(reader, rest, sizeof(rest)) > 0)
+			;
+	}
+	return reader_expect(reader, "}");
+}
+
+/* ---- Rows -------------------------------------------------------------------------------- */
+
+void rows_reader_init(struct rows_reader *reader, struct rows *rows)
+{
+	memset(reader, 0, offsetof(struct rows_reader, room));
+	reader->rows = rows;
+}
+
+bool rows_reader_row(struct rows_reader *reader)
+{
+	while (reader->in_row)
+		if (!rows_reader_column(reader))
+			break;
+	if (reader_peek(reader) == READER_END)
+		return false;
+	reader->in_row = reader_expect(reader, "{\"key\":\"") &&
+			 reader_name(reader, &reader->key) &&
+			 reader_expect(reader, ",\"families\":{");
+	return reader->in_row;
+}
+
+/* From behind a cell's '{' to its value. */
+static bool reader_cell(struct rows_reader *reader)
+{
+	size_t len = 0;
+	int c;
+
+	if (!reader_expect(reader, "\"ts\":"))
+		return false;
+	while ((c = reader_get(reader)) >= '0' && c <= '9' && len < sizeof(reader->ts) - 1)
+		reader->ts[len++] = (char)c;
+	reader->ts[len] = '\0';
+	if (len == 0 || c != ',' || !reader_expect(reader, "\""))
+		return reader_wrong(reader);
+	if (reader_get(reader) == 'b') {
+		reader->value = ROWS_VALUE_BASE64;
+		return reader_expect(reader, "ase64\":\"");
+	}
+	if (!reader_expect(reader, "alue\":"))
+		return false;
+	reader->value = reader_peek(reader) == '"' ? ROWS_VALUE_TEXT : ROWS_VALUE_NUMBER;
+	reader->at += reader->value == ROWS_VALUE_TEXT;
+	return true;
+}
+
+/* To the end of a column, past its older cells. */
+static bool reader_leave_column(struct rows_reader *reader)
+{
+	int c;
+
+	if (!reader_skip_value(reader))
+		return false;
+	while ((c = reader_get(reader)) == ',')
+		if (!reader_expect(reader, "{") || !reader_cell(reader) ||
+		    !reader_skip_value(reader))
+			return false;
+	return c == ']' || reader_wrong(reader);
+}
+
+static bool reader_family(struct rows_reader *reader)
+{
+	reader->in_family = reader_expect(reader, "\"") && reader_name(reader, &reader->family) &&
+			    reader_expect(reader, ":{");
+	return reader->in_family;
+}
+
+/* To the next column, from behind the one before; false: there is none in the row. */
+static bool reader_step(struct rows_reader *reader)
+{
+	int c;
+
+	if (!reader->in_family)
+		return reader_family(reader);
+	if (!reader_leave_column(reader))
+		return false;
+	c = reader_get(reader);
+	if (c == ',')
+		return true;
+	if (c != '}')
+		return reader_wrong(reader);
+	reader->in_family = false;
+	c = reader_get(reader);
+	if (c == ',')
+		return reader_family(reader);
+	reader->in_row = false;
+	if (c == '}')
+		reader_expect(reader, "}\n");
+	else
+		reader_wrong(reader);
+	return false;
+}
+
+bool rows_reader_column(struct rows_reader *reader)
+{
+	if (!reader->in_row || reader->exit_code)
+		return false;
+	return reader_step(reader) && reader_expect(reader, "\"") &&
+	       reader_name(reader, &reader->qualifier) && reader_expect(reader, ":[{") &&
+	       reader_cell(reader);
+}
