@@ -56,6 +56,34 @@ static inline size_t word_clean(uint64_t marks)
 #endif
 }
 
+/* The first bytes of a text, eight or all there are, as a word; what is behind them is plain. */
+static inline uint64_t word_load(const unsigned char *from, size_t len)
+{
+	uint64_t word = 0;
+
+	if (len >= 8) {
+		memcpy(&word, from, 8);
+		return word;
+	}
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	if (len >= 4) {
+		uint32_t low, high;
+
+		memcpy(&low, from, 4);
+		memcpy(&high, from + len - 4, 4);
+		word = low | (uint64_t)high << (8 * (len - 4));
+	} else {
+		word = from[0] | (uint64_t)from[len / 2] << (8 * (len / 2)) |
+		       (uint64_t)from[len - 1] << (8 * (len - 1));
+	}
+	return word | (WORD_ONES * 'a') << (8 * len);
+#else
+	word = WORD_ONES * 'a';
+	memcpy(&word, from, len);
+	return word;
+#endif
+}
+
 static unsigned char *write_percent(unsigned char *to, unsigned char byte)
 {
 	static const char hex[] = "0123456789ABCDEF";
@@ -117,21 +145,17 @@ static inline unsigned char *write_text(unsigned char *to, const unsigned char *
 					enum spelling spelling)
 {
 	while (len > 0) {
-		size_t n;
+		uint64_t word = word_load(from, len), marks = word_marks(word);
+		size_t n = len < 8 ? len : 8;
 
-		if (len >= 8) {
-			uint64_t word, marks;
-
-			memcpy(&word, from, 8);
-			memcpy(to, &word, 8);
-			marks = word_marks(word);
-			n = marks ? word_clean(marks) : 8;
-			to += n;
-			from += n;
-			len -= n;
-			if (!marks)
-				continue;
-		}
+		memcpy(to, &word, 8);
+		if (marks)
+			n = word_clean(marks);
+		to += n;
+		from += n;
+		len -= n;
+		if (!marks)
+			continue;
 		n = write_unit(&to, from, len, spelling);
 		if (n == 0)
 			return NULL;
@@ -292,6 +316,18 @@ static unsigned char *write_column(struct wcs_row_writer *writer, unsigned char 
 	return WRITE_LITERAL(to, "\":[");
 }
 
+/* Cells that were written together have one timestamp. */
+static unsigned char *write_ts(struct wcs_row_writer *writer, unsigned char *to, int64_t ts)
+{
+	if (writer->ts_len == 0 || ts != writer->ts) {
+		writer->ts = ts;
+		writer->ts_len = (size_t)(write_number(writer->ts_text, ts) - writer->ts_text);
+		writer->ts_text[writer->ts_len++] = ',';
+	}
+	memcpy(to, writer->ts_text, sizeof(writer->ts_text));
+	return to + writer->ts_len;
+}
+
 void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell)
 {
 	unsigned char *to = writer->to;
@@ -311,9 +347,7 @@ void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *ce
 		*to++ = ',';
 	}
 	to = WRITE_LITERAL(to, "{\"ts\":");
-	to = write_number(to, cell->info.ts);
-	*to++ = ',';
-	writer->to = to;
+	writer->to = write_ts(writer, to, cell->info.ts);
 }
 
 void wcs_row_write_finish(struct wcs_row_writer *writer)

@@ -20,6 +20,9 @@ struct wcs_row_writer {
 	bool text;   /* the value under way is "value", not "base64" */
 	size_t left; /* bytes of base64 that wait for the rest of their group of three */
 	unsigned char group[3];
+	unsigned char ts_text[24]; /* of the last cell, with the comma behind it */
+	size_t ts_len;
+	int64_t ts;
 	size_t row_len, family_len, qualifier_len; /* of the last cell */
 	unsigned char row[WCS_ROW_KEY_MAX];
 	unsigned char family[WCS_FAMILY_NAME_MAX];

@@ -167,6 +167,16 @@ int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *t
 	return 0;
 }
 
+int ldb_key_split_column(const void *data, size_t len, struct ldb_key_parts *parts)
+{
+	size_t bytes;
+
+	if (!key_part(data, len, parts->family_end, &parts->column_end, &bytes) ||
+	    bytes > WCS_QUALIFIER_MAX)
+		return -EIO;
+	return ldb_key_split_ts(data, len, parts->column_end, &parts->ts);
+}
+
 int ldb_key_split(const void *key, size_t len, struct ldb_key_parts *parts)
 {
 	const unsigned char *data = key;
@@ -187,9 +197,7 @@ int ldb_key_split(const void *key, size_t len, struct ldb_key_parts *parts)
 	bytes = p.family_end - p.row_end - 1;
 	if (bytes == 0 || bytes > WCS_FAMILY_NAME_MAX)
 		return -EIO;
-	if (!key_part(data, len, p.family_end, &p.column_end, &bytes) || bytes > WCS_QUALIFIER_MAX)
-		return -EIO;
-	if (ldb_key_split_ts(data, len, p.column_end, &p.ts))
+	if (ldb_key_split_column(data, len, &p))
 		return -EIO;
 	*parts = p;
 	return 0;

@@ -67,6 +67,9 @@ int ldb_key_compare(const void *data, size_t len, const struct ldb_key *key);
 
 /* Takes a cell's key apart. -EIO: it is not exactly one. */
 int ldb_key_split(const void *data, size_t len, struct ldb_key_parts *parts);
+/* The rest of a key known to start with the family whose end parts has. -EIO: not exactly; parts
+ * may have been written to then. */
+int ldb_key_split_column(const void *data, size_t len, struct ldb_key_parts *parts);
 /* The timestamp of a key known to start with the column whose end parts has. -EIO: not exactly. */
 int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *ts);
 /* The bytes of an escaped part that ldb_key_split accepted (without its terminator); to has room

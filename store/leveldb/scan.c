@@ -198,20 +198,32 @@ static void scan_leave(struct scan *scan, enum scan_leave what)
 
 /* ---- The present cell -------------------------------------------------------------------- */
 
+static bool scan_shares(const struct scan *scan, const unsigned char *key, size_t len, size_t part)
+{
+	return scan->column.len > 0 && len >= part && memcmp(key, scan->column.data, part) == 0;
+}
+
 /* Takes a key apart that is not of the present column; what it shares stays as it is. */
 static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t len)
 {
-	struct ldb_key_parts parts;
-	bool same_row = scan->column.len > 0 && len >= scan->parts.row_end &&
-			memcmp(key, scan->column.data, scan->parts.row_end) == 0;
+	struct ldb_key_parts parts = scan->parts;
+	size_t kept = 0;
+	bool same_row;
 
-	if (ldb_key_split(key, len, &parts))
-		return ldb_db_damaged(scan->db, "a cell's key");
-	if (!same_row)
-		scan->row_len = ldb_key_get_row(key, &parts, scan->row);
-	memcpy(scan->family, key + parts.row_end, parts.family_end - parts.row_end);
+	if (scan_shares(scan, key, len, parts.family_end)) {
+		kept = parts.family_end;
+		if (ldb_key_split_column(key, len, &parts))
+			return ldb_db_damaged(scan->db, "a cell's key");
+	} else {
+		same_row = scan_shares(scan, key, len, parts.row_end);
+		if (ldb_key_split(key, len, &parts))
+			return ldb_db_damaged(scan->db, "a cell's key");
+		if (!same_row)
+			scan->row_len = ldb_key_get_row(key, &parts, scan->row);
+		memcpy(scan->family, key + parts.row_end, parts.family_end - parts.row_end);
+	}
 	scan->qualifier_len = ldb_key_get_qualifier(key, &parts, scan->qualifier);
-	memcpy(scan->column.data, key, parts.column_end);
+	memcpy(scan->column.data + kept, key + kept, parts.column_end - kept);
 	scan->column.len = parts.column_end;
 	scan->parts = parts;
 	scan->given = 0;
