@@ -131,13 +131,13 @@ static int dump_pick(struct dump *dump)
 	const char *in = rows_table(dump->rows);
 
 	if (in && dump->table && (rows_some(dump->rows) || strcmp(in, dump->table) != 0))
-		return program_fail(
+		return program_misuse(
 			&program, "%s: DIRECTORY is in table %s: name a table at the mount's root",
 			dump->table, in);
 	if (in)
 		dump->table = in;
 	if (dump->csv && !dump->table)
-		return program_fail(&program, "--csv: name the TABLE that is to be printed");
+		return program_misuse(&program, "--csv: name the TABLE that is to be printed");
 	return PROGRAM_OK;
 }
 

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# rowfs-dump and rowfs-path: what they print of a store, and that rowfs-load makes the same of it.
+# What a dump is comes from dump_model.py; test_dump_mount.sh has the directories of mounts.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+dump=$BUILD/rowfs-dump
+load=$BUILD/rowfs-load
+path=$BUILD/rowfs-path
+model() {
+	python3 "$LIB_DIR/dump_model.py" "$@"
+}
+cd "$TMP" || exit 1
+
+# store SCHEMA LINE…: a new store s with these lines in it.
+store() {
+	rm -rf s
+	make_store s "$1"
+	shift
+	printf '%s\n' "$@" >lines
+	"$load" s lines >.check 2>&1 || die "rowfs-load failed: $(cat .check)"
+}
+
+# ---- Usage -----------------------------------------------------------------------------------
+
+for program in rowfs-dump rowfs-path; do
+	check "$program --help succeeds" "$BUILD/$program" --help
+	check_eq "$program --help fits a screen" "" \
+		"$("$BUILD/$program" --help | awk 'length > 92 || NR > 34')"
+	check "$program --version names the program" \
+		grep -qE "^$program \(rowfs\) [0-9]" <("$BUILD/$program" --version)
+	fail_with "$program: an unknown option" 2 "^$program: " "$BUILD/$program" --wrong a b
+done
+fail_with "no store named" 2 '^rowfs-dump: STORE or DIRECTORY is missing' "$dump"
+fail_with "too many names" 2 '^rowfs-dump: d: ' "$dump" a b c d
+fail_with "--family without --csv" 2 '^rowfs-dump: --family' "$dump" --family f a
+fail_with "--csv needs a table" 2 '^rowfs-dump: --csv: ' bash -c "
+	'$BUILD/mkfs.rowfs' plain && '$dump' --csv plain"
+fail_with "a store that is missing" 1 '^rowfs-dump: none: No such file' "$dump" none
+mkdir nothing
+fail_with "a directory that is no store" 1 '^rowfs-dump: nothing: neither a store nor' "$dump" nothing
+mkdir broken && echo something >broken/ROWFS
+fail_with "a store that is none" 1 '^rowfs-dump: .*broken' "$dump" broken
+check_eq "nothing is printed of what cannot be read" "" "$("$dump" broken 2>/dev/null)"
+
+# ---- What a dump is --------------------------------------------------------------------------
+
+store '{"tables":{"t":{"families":{"f":{}}},"z":{"delimiter":":","families":{}}}}'
+check_eq "an empty store" \
+	'{"version":1,"tables":{"t":{"delimiter":"#","families":{"f":{"gc":"never","type":"bytes"}}},"z":{"delimiter":":","families":{}}}}
+{"table":"t"}
+{"table":"z"}' "$("$dump" s)"
+# jq takes numbers for floating point: what is above 2^53 it changes.
+for seed in 1 2 3; do
+	mkdir "m$seed"
+	last=$((1 << 53))
+	((seed > 1)) || last=9223372036854775807
+	model make "$seed" "m$seed" "$last" || die "no model"
+	make_store "s$seed"
+	check "random rows $seed can be loaded" "$load" "s$seed" "m$seed/in"
+	check "their dump" bash -c "'$dump' s$seed >m$seed/got"
+	check "is what the model says" cmp "m$seed/want" "m$seed/got"
+	make_store "c$seed"
+	check "it loads into an empty store" bash -c "'$dump' s$seed | '$load' c$seed"
+	check "whose dump is the same" bash -c "'$dump' c$seed | cmp - m$seed/want"
+	check "jq agrees that each line is JSON" bash -c "jq -c . m$seed/got | wc -l | grep -qx $(wc -l <m$seed/want)"
+	((seed > 1)) || continue
+	make_store "j$seed"
+	check "a dump that went through jq is the same rows" bash -c "
+		jq -c . m$seed/got | '$load' j$seed && '$dump' j$seed | cmp - m$seed/want"
+done
+
+# ---- Parts of a store ------------------------------------------------------------------------
+
+row() {
+	printf '{"key":"%s","families":{"f":{"q":[{"ts":1,"value":"v"}]}}}' "$1"
+}
+two='{"tables":{"t":{"families":{"f":{}}},"u":{"delimiter":":","families":{"f":{}}}}}'
+store "$two" '{"table":"t"}' "$(row a)" "$(row 'a!')" "$(row 'a#b')" "$(row 'a#b#c')" "$(row 'a%25')" \
+	"$(row 'a%00#x')" '{"table":"u"}' "$(row a)" "$(row 'a#b')" "$(row 'a:b')"
+keys() {
+	"$dump" "$@" | jq -r 'select(.key).key' | xargs
+}
+check_eq "one table" '{"version":1,"tables":{"u":{"delimiter":":","families":{"f":{"gc":"never","type":"bytes"}}}}}
+{"table":"u"}' "$("$dump" s u | head -n 2)"
+check_eq "its rows" "a a#b a:b" "$(keys s u)"
+check_eq "a prefix" "a a#b a#b#c" "$(keys s t a)"
+check_eq "below a row" "a#b a#b#c" "$(keys s t 'a#b')"
+check_eq "with another delimiter" "a a:b" "$(keys s u a)"
+check_eq "a prefix is spelled as in .keys" "a%25" "$(keys s t a%25)"
+check_eq "so that any byte can be in it" "a%00#x" "$(keys s t a%00)"
+check_eq "a prefix without rows" 2 "$("$dump" s t nothing | wc -l)"
+fail_with "a table that is missing" 1 '^rowfs-dump: table w: there is none' "$dump" s w
+fail_with "a prefix that is none" 1 '^rowfs-dump: a%: % must' "$dump" s t a%
+fail_with "a prefix that is too long" 1 'a row key has 1 to 4096 bytes' \
+	"$dump" s t "$(printf '%4097s' '')"
+
+# ---- Failing ---------------------------------------------------------------------------------
+
+fail_with "a full disk" 1 '^rowfs-dump: standard output: No space left' bash -c "'$dump' s >/dev/full"
+fail_with "a closed output" 1 '^rowfs-dump: standard output: Bad file' bash -c "'$dump' s >&-"
+check_eq "a reader that has gone is no error worth a word" "" \
+	"$(bash -c "trap '' PIPE; '$dump' s3 2>&1 >&3 3>&- | cat" 3> >(head -c 1 >/dev/null))"
+fail_with "a store that is in use" 1 '^rowfs-dump: .*in use' bash -c "
+	mkfifo hold && '$load' s hold & sleep 0.01; exec 9>hold; sleep 0.5
+	'$dump' s; status=\$?; exec 9>&-; wait; exit \$status"
+
+# A block of data that cannot be read: what is printed is not all, and that is said.
+store "$two" '{"table":"t"}' "$(row a)"
+head -c 3000000 /dev/urandom | base64 -w 0 >large
+printf '{"table":"t"}\n{"key":"b","families":{"f":{"q":[{"ts":1,"value":"%s"}]}}}\n' \
+	"$(head -c 3000000 large)" >lines
+check "a large value can be loaded" "$load" s lines
+check "and dumped" bash -c "'$dump' s t b | tail -n 1 | jq -r .families.f.q[0].value | tr -d '\n' |
+	cmp - <(head -c 3000000 large)"
+for file in s/data/*.log s/data/*.ldb; do
+	[ -e "$file" ] && size=$(stat -c %s "$file") && ((size > 100000)) &&
+		printf 'damaged!' | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+done
+fail_with "a damaged store" 1 '^rowfs-dump: ' "$dump" s
+
+# ---- CSV -------------------------------------------------------------------------------------
+
+cells() {
+	printf '{"key":"%s","families":%s}' "$1" "$2"
+}
+store '{"tables":{"t":{"families":{"f":{},"g":{},"h":{}}},"n":{"families":{"i":{"type":"intsum"}}}}}' \
+	'{"table":"t"}' \
+	"$(cells r1 '{"f":{"b":[{"ts":9,"value":"new"},{"ts":3,"value":"old"}]},"h":{"a":[{"ts":1,"value":"x"}]}}')" \
+	"$(cells 'r,2' '{"f":{"a":[{"ts":1,"value":"say \"hi\",\nthen\r go"}],"b":[{"ts":2,"base64":"/w=="}]}}')" \
+	"$(cells r3 '{"h":{"a":[{"ts":5,"value":" x "}],"b%0A":[{"ts":7,"value":"é"}]}}')"
+printf ',f,,h,\n,a,b,a,"b\n"\n"r,2","say ""hi"",\nthen\r go",\xff,,\nr1,,new,x,\nr3,,, x ,é\n' >want
+check "--csv" bash -c "'$dump' --csv s t | cmp - want"
+check_eq "--timestamps" ',f,h
+,b,a
+r1,new@9,x@1' "$("$dump" --csv --timestamps s t r1)"
+check_eq "--family" ',h,
+,a,"b
+"
+r1,x,
+r3, x ,é' "$("$dump" --csv --family h s t)"
+check_eq "a family without cells" "" "$("$dump" --csv --family g s t)"
+fail_with "a family that is missing" 1 '^rowfs-dump: table t: there is no family x' \
+	"$dump" --csv --family x s t
+check_eq "a prefix's columns alone" ',f,h
+,b,a
+r1,new,x' "$("$dump" --csv s t r1)"
+
+# one LINE…: a store with just this in table t.
+one() {
+	store '{"tables":{"t":{"families":{"f":{}}}}}' '{"table":"t"}' "$@"
+}
+one "$(cells r '{"f":{"q":[{"ts":1,"value":""}]}}')"
+fail_with "an empty value cannot be" 1 '^rowfs-dump: s: table t: row r, column f:q: an empty value' \
+	"$dump" --csv s t
+check_eq "but with its timestamp" ',f
+,q
+r,@1' "$("$dump" --csv --timestamps s t)"
+one "$(cells r '{"f":{"q":[{"ts":1,"value":"a\r\nb"}]}}')"
+fail_with "a value with CR LF cannot be" 1 'row r, column f:q: a carriage return and newline' \
+	"$dump" --csv s t
+one "$(cells 'r%0D%0A' '{"f":{"q":[{"ts":1,"value":"a"}]}}')"
+fail_with "nor a key" 1 'row r%0D%0A, .*a carriage return and newline in the key' "$dump" --csv s t
+one "$(cells r '{"f":{"%0D%0A":[{"ts":1,"value":"a"}]}}')"
+fail_with "nor a column" 1 'row r, column f:%0D%0A: a carriage return and newline' "$dump" --csv s t
+one "$(cells r '{"f":{"":[{"ts":1,"value":"a"}]}}')"
+fail_with "nor a column without a name" 1 'row r, column f:: a column without a name' "$dump" --csv s t
+printf '{"table":"t"}\n{"key":"r","families":{"f":{"q":[{"ts":1,"value":"%s"}]}}}\n' \
+	"$(head -c 200000 large),$(head -c 65535 large)\\r\\n" >lines
+one "$(sed -n 2p lines)"
+fail_with "CR LF far behind in a value" 1 'a carriage return and newline in a value' "$dump" --csv s t
+
+# Random tables, without what CSV cannot have, read back by Python's csv.
+for seed in 2 3; do
+	model fit "m$seed/want" >"m$seed/rows"
+	rm -rf r && make_store r '{"tables":{"t":{"families":{"f":{},"g":{}}}}}'
+	"$load" r <(echo '{"table":"t"}' && cat "m$seed/rows") || die "no rows for CSV"
+	check "random rows $seed as CSV" bash -c "'$dump' --csv r t >m$seed/csv"
+	model csv "m$seed/csv" | sort >"m$seed/cells"
+	check "has the newest values of all" cmp "m$seed/cells" <(model newest "m$seed/rows" | sort)
+	check "of which there are some" test "$(wc -l <"m$seed/cells")" -gt 50
+done
+
+# ---- rowfs-path ------------------------------------------------------------------------------
+
+fail_with "no table" 2 '^rowfs-path: TABLE is missing' "$path"
+fail_with "no key" 2 '^rowfs-path: KEY is missing' "$path" t
+fail_with "a table's name that is none" 1 '^rowfs-path: a/b: not a table' "$path" a/b c
+fail_with "an empty key" 1 '^rowfs-path: : a row key has 1 to 4096 bytes' "$path" t a ''
+check_eq "where one key is none, nothing is printed" "" "$("$path" t a '' 2>/dev/null)"
+fail_with "an escape that is none" 1 '^rowfs-path: a%0a: % must' "$path" t a%0a
+check_eq "paths" 't/a
+t/a/b
+t/a/%/b
+t/%/a
+t/a/%
+t/%2E/%2E.
+t/a%2Fb
+t/%25
+t/%00%0A
+t/%FF
+t/é
+t/--help' "$("$path" t a 'a#b' 'a##b' '#a' 'a#' '.#..' a/b %25 "%00$(printf '\n.')" %FF é --help |
+	sed 's/%0A\.$/%0A/')"
+long=$(printf '%300s' '' | tr ' ' a)
+check_eq "long names are cut into chunks" "t/${long:0:230}%/${long:230}/b" "$("$path" t "$long#b")"
+fail_with "a full disk" 1 '^rowfs-path: standard output: No space' bash -c "'$path' t a >/dev/full"
+
+# The tree agrees.
+mkdir "$TMP/mnt"
+store "$two" '{"table":"t"}' "$(row 'a##b')" "$(row '.x%0A#%FF')" "$(row "$long#..")"
+mount_store "$TMP/s" "$TMP/mnt"
+for key in 'a##b' '.x%0A#%FF' "$long#.."; do
+	check_eq "there is a row ${key:0:20}" v "$(cat "mnt/$("$path" t "$key")/f/q")"
+done
+
+finish
