@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# rowfs-dump of directories in a mount: the same bytes as of the store itself.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+dump=$BUILD/rowfs-dump
+load=$BUILD/rowfs-load
+cd "$TMP" || exit 1
+
+# want NAME ARGUMENT…: keeps what the dump of the store is, for `same`.
+want() {
+	"$dump" "${@:2}" >"want.$1" || die "rowfs-dump failed"
+}
+
+# same NAME WANT ARGUMENT…: a dump has these bytes.
+same() {
+	"$dump" "${@:3}" >got 2>err || not_ok "$1" "rowfs-dump failed: $(cat err)"
+	check "$1" cmp "want.$2" got
+}
+
+row() {
+	printf '{"key":"%s","families":{"f":{"q":[{"ts":3,"value":"v"},{"ts":1,"base64":"/w=="}]}}}\n' "$1"
+}
+long=$(printf '%300s' '' | tr ' ' a)
+make_store s '{"tables":{"t":{"families":{"f":{}}},"u":{"delimiter":":","families":{"f":{}}},"empty":{}}}'
+{
+	echo '{"table":"t"}'
+	for key in a 'a!' 'a#b' 'a#b#c' 'a%00#%FF' 'a#f' 'a#f#x' "$long#b" '%C3%A9' '.x#..#y' 'a##b'; do
+		row "$key"
+	done
+	echo '{"table":"u"}'
+	for key in a a:b 'a#b' a:b:c; do
+		row "$key"
+	done
+} >lines
+"$load" s lines >.check 2>&1 || die "rowfs-load failed: $(cat .check)"
+python3 "$LIB_DIR/dump_model.py" make 4 . 9223372036854775807 || die "no model"
+make_store r
+"$load" r in >.check 2>&1 || die "rowfs-load failed: $(cat .check)"
+
+want all s
+want t s t
+want u s u
+want empty s empty
+for key in a 'a#b' 'a%00' 'a#f' 'a#f#x' "$long" "$long#b" nothing '.x' 'a#'; do
+	want "t ${key:0:9}" s t "$key"
+done
+want "u a" s u a
+want "u a:b" s u a:b
+want csv --csv --timestamps s t
+want "csv a" --csv s t 'a#b'
+
+# ---- A mount of all tables -------------------------------------------------------------------
+
+mount_store s m
+same "the root" all m
+same "a table, named" t m t
+same "a table's directory" t m/t
+same "one with another delimiter" u m/u
+same "one without families" empty m/empty
+for key in a 'a#b' 'a%00' 'a#f' 'a#f#x' "$long" "$long#b" nothing '.x' 'a#'; do
+	same "prefix ${key:0:9}, named" "t ${key:0:9}" m t "$key"
+done
+same "a row's directory" "t a" m/t/a
+same "a deeper one" "t a#b" m/t/a/b
+same "one whose name is a family's" "t a#f" m/t/a/%66
+same "of a long name" "t ${long:0:9}" "m/t/${long:0:230}%/${long:230}"
+same "with another delimiter" "u a:b" m/u/a/b
+same "named, with another delimiter" "u a:b" m u a:b
+same "a slash behind it" "t a" m/t/a/
+ln -s m/t/a link
+same "a link to it" "t a" link
+cd m/t/a || exit 1
+check "the working directory" bash -c "'$dump' . | cmp - '$TMP/want.t a'"
+cd "$TMP" || exit 1
+same "CSV" csv --csv --timestamps m t
+same "CSV of a row's directory" "csv a" --csv m/t/a/b
+
+mkdir m/t/made
+check_eq "a directory without rows" 2 "$("$dump" m/t/made | wc -l)"
+fail_with "a table that is missing" 1 '^rowfs-dump: table w: there is none' "$dump" m w
+fail_with "a directory that is missing" 1 '^rowfs-dump: m/w: No such file' "$dump" m/w
+fail_with "a table named below the root" 2 '^rowfs-dump: t: DIRECTORY is in table t' "$dump" m/t/a t
+fail_with "another table than the directory's" 2 '^rowfs-dump: u: DIRECTORY is in table t' "$dump" m/t u
+fail_with "CSV of all tables" 2 '^rowfs-dump: --csv: name' "$dump" --csv m
+fail_with "a family's directory" 1 '^rowfs-dump: .*m/t/a/f' "$dump" m/t/a/f
+fail_with "a column" 1 '^rowfs-dump: m/t/a/f/q: ' "$dump" m/t/a/f/q
+fail_with "the tree of versions" 1 'm/.versions/t: not the directory of a table' "$dump" m/.versions/t
+fail_with "the control directory" 1 'm/.rowfs: not the directory of a table' "$dump" m/.rowfs
+unmount_store m
+
+# ---- A mount of one table --------------------------------------------------------------------
+
+mount_store s one -o table=t
+same "the root of a mount of one table" t one
+same "its table, named" t one t
+same "a prefix, named" "t a#b" one t 'a#b'
+same "a row's directory in it" "t a" one/a
+fail_with "another table" 2 '^rowfs-dump: u: DIRECTORY is in table t' "$dump" one u
+unmount_store one
+
+# ---- Random rows -----------------------------------------------------------------------------
+
+mount_store r rm
+check "random rows" bash -c "'$dump' rm | cmp - want"
+unmount_store rm
+
+finish
