@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Moves of cells, and the cells that they move. */
+#include "move.h"
+
+#include <stdlib.h>
+
+int move_try(struct suite *s, const struct wcs_move *asked, int64_t *ts)
+{
+	struct wcs_move move = *asked;
+
+	if (move.family == NULL)
+		move.family = "f";
+	return wcs_cells_move(s->table, suite_text("r"), &move, ts);
+}
+
+int64_t move_do(struct suite *s, struct wcs_move move)
+{
+	int64_t ts = -7;
+
+	ck_assert_int_eq(move_try(s, &move, &ts), 0);
+	return ts;
+}
+
+void move_fails(struct suite *s, struct wcs_move move, int error)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	char *before = suite_scan(s->table, &range, &filter);
+	int64_t ts = 77;
+
+	ck_assert_int_eq(move_try(s, &move, &ts), error);
+	ck_assert_int_eq(ts, 77);
+	suite_expect(s->table, before);
+	free(before);
+}
+
+struct wcs_move move_column(const char *from, const char *to)
+{
+	return (struct wcs_move){
+		.kind = WCS_MOVE_COLUMN, .from = suite_text(from), .to = suite_text(to)};
+}
+
+struct wcs_move move_column_new(const char *from, const char *to)
+{
+	struct wcs_move move = move_column(from, to);
+
+	move.kind = WCS_MOVE_COLUMN_NEW;
+	return move;
+}
+
+struct wcs_move move_newest(const char *from, int64_t from_ts, const char *to)
+{
+	return (struct wcs_move){.kind = WCS_MOVE_CELL_NEWEST,
+				 .from = suite_text(from),
+				 .from_ts = from_ts,
+				 .to = suite_text(to)};
+}
+
+struct wcs_move move_cell(const char *from, int64_t from_ts, const char *to, int64_t to_ts)
+{
+	return (struct wcs_move){.kind = WCS_MOVE_CELL,
+				 .from = suite_text(from),
+				 .from_ts = from_ts,
+				 .to = suite_text(to),
+				 .to_ts = to_ts};
+}
+
+struct wcs_move move_stamp(const char *column, int64_t to_ts)
+{
+	return (struct wcs_move){
+		.kind = WCS_MOVE_STAMP, .from = suite_text(column), .to_ts = to_ts};
+}
+
+void move_set(struct suite *s, const char *column, int64_t ts, const char *value)
+{
+	suite_set(s->table, "r", "f", column, ts, value);
+}
+
+uint32_t move_etag(struct suite *s, const char *column, int64_t ts)
+{
+	struct wcs_cell_info info;
+
+	ck_assert_int_eq(
+		wcs_cell_get(s->table, suite_text("r"), "f", suite_text(column), ts, &info), 0);
+	return info.etag;
+}
+
+void move_set_large(struct suite *s, const char *column, int64_t ts, size_t size, unsigned int seed)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	char *value = suite_pattern(size, seed);
+
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", suite_text(column), ts,
+					  (struct wcs_slice){value, size}),
+			 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	free(value);
+}
+
+struct wcs_value *move_open(struct suite *s, const char *column, int64_t ts)
+{
+	struct wcs_value *value;
+
+	ck_assert_int_eq(
+		wcs_value_open(s->table, suite_text("r"), "f", suite_text(column), ts, &value), 0);
+	return value;
+}
+
+void move_expect_pattern(struct wcs_value *value, size_t size, unsigned int seed)
+{
+	char *expected = suite_pattern(size, seed);
+	char *bytes = malloc(size + 1);
+	size_t got;
+
+	ck_assert_uint_eq(wcs_value_info(value)->size, size);
+	ck_assert_int_eq(wcs_value_read(value, bytes, size + 1, 0, &got), 0);
+	ck_assert_uint_eq(got, size);
+	ck_assert_mem_eq(bytes, expected, size);
+	wcs_value_close(value);
+	free(bytes);
+	free(expected);
+}

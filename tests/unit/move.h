@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of moves share: each kind of move, in the row "r" and the family "f". */
+#ifndef TEST_MOVE_H
+#define TEST_MOVE_H
+
+#include "suite.h"
+
+/* Moves in the row "r" and the family "f". */
+int move_try(struct suite *s, const struct wcs_move *asked, int64_t *ts);
+/* Moves, checks that it went well, and returns the timestamp. */
+int64_t move_do(struct suite *s, struct wcs_move move);
+/* Fails so, and leaves *ts and all cells as they were. */
+void move_fails(struct suite *s, struct wcs_move move, int error);
+struct wcs_move move_column(const char *from, const char *to);
+struct wcs_move move_column_new(const char *from, const char *to);
+struct wcs_move move_newest(const char *from, int64_t from_ts, const char *to);
+struct wcs_move move_cell(const char *from, int64_t from_ts, const char *to, int64_t to_ts);
+struct wcs_move move_stamp(const char *column, int64_t to_ts);
+void move_set(struct suite *s, const char *column, int64_t ts, const char *value);
+uint32_t move_etag(struct suite *s, const char *column, int64_t ts);
+void move_set_large(struct suite *s, const char *column, int64_t ts, size_t size,
+		    unsigned int seed);
+struct wcs_value *move_open(struct suite *s, const char *column, int64_t ts);
+/* The value is the pattern of this size and seed. Closes it. */
+void move_expect_pattern(struct wcs_value *value, size_t size, unsigned int seed);
+
+#endif
