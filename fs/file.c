@@ -8,6 +8,7 @@
 #include "control.h"
 #include "draft.h"
 #include "handle.h"
+#include "lock.h"
 #include "lookup.h"
 #include "promise.h"
 #include "report.h"
@@ -56,7 +57,7 @@ static int open_committed(struct fs *fs, const struct node *node, struct handle 
 		return -ESTALE;
 	}
 	fi->keep_cache = 1;
-	fi->noflush = 1;
+	fi->noflush = !locks_need_flush(fs->locks);
 	return 0;
 }
 
@@ -291,14 +292,15 @@ static int flush_session(struct fs *fs, struct node *session, pid_t thread)
 void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
+	struct fs *fs = fs_of(req);
 	pid_t thread = fuse_req_ctx(req)->pid;
 	int rc = 0;
 
-	(void)ino;
 	if (handle->writer)
-		rc = flush_session(fs_of(req), handle->writer, thread);
+		rc = flush_session(fs, handle->writer, thread);
 	else if (handle->control)
-		rc = control_flush(fs_of(req), handle->control, thread);
+		rc = control_flush(fs, handle->control, thread);
+	locks_flush(fs->locks, lookup_ino(fs, ino), handle, fi->lock_owner);
 	fuse_reply_err(req, -rc);
 }
 

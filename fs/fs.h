@@ -14,6 +14,7 @@
 struct drafts;
 struct errors;
 struct handles;
+struct locks;
 struct memdirs;
 struct nodes;
 struct promises;
@@ -42,6 +43,7 @@ struct fs {
 	struct promises *promises;
 	struct drafts *drafts;
 	struct handles *handles;
+	struct locks *locks;
 	struct errors *errors;
 	/* Called once, by the thread that answers the kernel's first request, while it does. */
 	void (*ready)(struct fs *fs);
@@ -83,6 +85,10 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
 void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fs_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void fs_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock);
+void fs_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock,
+	      int sleep);
+void fs_flock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int op);
 void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);

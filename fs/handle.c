@@ -8,6 +8,7 @@
 
 #include "control.h"
 #include "dir.h"
+#include "lock.h"
 #include "report.h"
 #include "value.h"
 #include "writer.h"
@@ -81,6 +82,7 @@ void handle_close(struct fs *fs, struct handle *handle)
 	if (handle->control)
 		control_close(fs, handle->control);
 	dir_free(handle->dir);
+	locks_close(fs->locks, handle);
 	free(handle);
 }
 

@@ -11,6 +11,7 @@
 
 struct control_file;
 struct dir;
+struct lock_file;
 struct value;
 
 /* Just one of the first four is set. */
@@ -19,6 +20,7 @@ struct handle {
 	struct node *writer;	      /* a write session's node, with a reference */
 	struct control_file *control; /* a control file */
 	struct dir *dir;	      /* a directory */
+	struct lock_file *locks;      /* what it locked, or NULL. Lock: that of the lock table */
 	struct handle *next, **link;  /* Lock: the list's */
 };
 

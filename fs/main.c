@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "fs.h"
 #include "handle.h"
+#include "lock.h"
 #include "log.h"
 #include "loop.h"
 #include "memdir.h"
@@ -101,6 +102,7 @@ static int serve(struct fs *fs, const char *mountpoint)
 	if (fuse_session_mount(fs->session, mountpoint) != 0)
 		return say(mountpoint, "could not be mounted");
 	rc = loop_run(fs);
+	locks_end(fs->locks);
 	fuse_session_unmount(fs->session);
 	if (rc != 0)
 		fs_log(NULL, WCS_LOG_ERROR, strerror(-rc));
@@ -140,9 +142,10 @@ static int make_nodes(struct fs *fs)
 	fs->promises = promises_new();
 	fs->drafts = drafts_new();
 	fs->handles = handles_new();
+	fs->locks = locks_new();
 	fs->errors = errors_new();
 	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
-	    !fs->handles || !fs->errors)
+	    !fs->handles || !fs->locks || !fs->errors)
 		return say("mount", "no memory");
 	return EXIT_SUCCESS;
 }
@@ -167,6 +170,7 @@ static int run(const struct options *options, const char *store_path, const char
 		status = serve(&fs, mountpoint);
 	fuse_session_destroy(fs.session);
 	handles_free(&fs, fs.handles);
+	locks_free(fs.locks);
 	nodes_free(fs.nodes);
 	memdirs_free(fs.memdirs);
 	writers_free(fs.writers);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "lock.h"
 #include "lookup.h"
 #include "value.h"
 #include "writer.h"
@@ -276,5 +277,7 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 		rc = rename_file(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);
 		writers_release(fs, from.dir);
 	}
+	if (rc == 0)
+		locks_rename(fs->locks, from.dir, &from.child, to.dir, &to.child);
 	fuse_reply_err(req, -rc);
 }
