@@ -424,8 +424,7 @@ void locks_rename(struct locks *locks, const struct node *from_dir, const struct
 	pthread_mutex_lock(&locks->lock);
 	file = *find(locks, old);
 	other = *find(locks, new);
-	if (file && file != other && file_in_use(locks, file) &&
-	    !(other && file_in_use(locks, other))) {
+	if (file && file != other && !(other && file_in_use(locks, other))) {
 		if (other) {
 			file_remove(locks, other);
 			other->lost = true;

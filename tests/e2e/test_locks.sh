@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Locks: flock(2) and fcntl(2) hold between processes, and a column is one thing to lock.
+# Locks: flock(2) and fcntl(2) hold between processes, and a column is one thing to lock. What is
+# the same on every filesystem is checked on an ordinary file as well.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+export TMP
 
 m=$TMP/m
 f=$m/t/row/f
+plain=$TMP/plain
 python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
 
 # entries DIRECTORY: what it lists, in its own order.
@@ -15,14 +18,42 @@ entries() {
 	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
 }
 
-# wait_for FILE: until another process has made it.
-wait_for() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		[ -e "$1" ] && return
+# run CODE PATH: see locks.py.
+run() {
+	rm -f "$TMP"/gate.*
+	timeout 100 "$python" "$LIB_DIR/locks.py" "$1" "$2" 2>&1 | paste -sd ' '
+}
+
+# says NAME EXPECTED CODE [PATH]
+says() {
+	check_eq "$1" "$2" "$(run "$3" "${4:-$f/q}")"
+}
+
+# same NAME EXPECTED CODE: the expected is what an ordinary file gives, too.
+same() {
+	rm -f "$plain"/*
+	echo 0 >"$plain/q"
+	check_eq "$1 (ordinary file)" "$2" "$(run "$3" "$plain/q")"
+	says "$@"
+}
+
+# hold FILE: another process has the file open and locked, with flock; its pid is $holder.
+hold() {
+	rm -f "$TMP/held"
+	bash -c 'exec 9<"$0"; flock 9; : >"$1"; exec sleep 60' "$1" "$TMP/held" &
+	holder=$!
+	track_pid "$holder"
+	for ((i = 0; i < 500; i++)); do
+		[ -e "$TMP/held" ] && return
 		sleep 0.02
 	done
-	die "nobody made $1"
+	die "$1 could not be locked"
+}
+
+# let_go: ends it.
+let_go() {
+	kill -KILL "$holder"
+	wait "$holder" 2>/dev/null
 }
 
 # refused COMMAND…: flock(1) exits with 1 where it does not get the lock.
@@ -31,68 +62,17 @@ refused() {
 	[ $? = 1 ]
 }
 
-# What one process does and sees: each line of code is run by Python, with the path as q.
-cat >"$TMP/locks.py" <<'PYTHON'
-import errno, fcntl, os, signal, struct, subprocess, sys, time
-from fcntl import LOCK_EX, LOCK_SH, LOCK_NB, LOCK_UN, flock, lockf
-
-q = sys.argv[2]
-GETLK, SETLK, SETLKW = 36, 37, 38 # F_OFD_…
-
-
-def said(call):
-    try:
-        call()
-        return "ok"
-    except OSError as error:
-        return errno.errorcode[error.errno]
-
-
-def other(code, path=None):
-    """What another process says of the code."""
-    return subprocess.check_output([sys.executable, sys.argv[0], code, path or q]).decode().strip()
-
-
-def try_flock(kind, flags=os.O_RDWR, path=None):
-    return other("print(said(lambda: flock(os.open(q, %d), %d)))" % (flags, kind | LOCK_NB), path)
-
-
-def try_lockf(kind, length=0, start=0, path=None):
-    return other(
-        "print(said(lambda: lockf(os.open(q, os.O_RDWR), %d, %d, %d)))" % (kind | LOCK_NB, length, start),
-        path,
-    )
-
-
-def record(kind, start, length):
-    return struct.pack("hhqqi4x", kind, os.SEEK_SET, start, length, 0)
-
-
-def ofd(fd, command, kind, start=0, length=0):
-    return struct.unpack("hhqqi4x", fcntl.fcntl(fd, command, record(kind, start, length)))
-
-
-exec(sys.argv[1])
-PYTHON
-
-# says NAME EXPECTED PATH CODE: what Python prints.
-says() {
-	check_eq "$1" "$2" "$("$python" "$TMP/locks.py" "$4" "$3" 2>&1 | paste -sd ' ')"
-}
-
+mkdir "$plain"
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 mount_store "$TMP/s" "$m"
 mkdir -p "$f" "$m/t/row/g"
-for column in q r s db lock; do echo 0 >"$f/$column"; done
+for column in q r s lock; do echo 0 >"$f/$column"; done
 echo 0 >"$m/t/row/g/q"
 
 # ---- flock -----------------------------------------------------------------------------------
 
 check "flock of a column" flock -n "$f/q" true
-flock "$f/q" -c "touch '$TMP/held'; sleep 60" &
-holder=$!
-track_pid "$holder"
-wait_for "$TMP/held"
+hold "$f/q"
 check "another process does not get it" refused flock -n "$f/q"
 check "nor shared" refused flock -n -s "$f/q"
 check "nor after waiting" refused flock -w 0.2 "$f/q"
@@ -102,95 +82,163 @@ check_eq "who only reads is not stopped" 0 "$(cat "$f/q")"
 echo 1 >"$f/q"
 check_eq "nor who writes" 1 "$(cat "$f/q")"
 check "after a new version it holds" refused flock -n "$f/q"
-pkill -P "$holder" 2>/dev/null
-kill "$holder" 2>/dev/null
-wait "$holder" 2>/dev/null
-check "it goes with its holder" flock -w 5 "$f/q" true
-says "shared locks stand together" "ok EWOULDBLOCK" "$f/q" '
-fd = os.open(q, os.O_RDONLY)
+echo 2 >"$f/new" && mv "$f/new" "$f/q"
+check_eq "when another name is moved over it" 2 "$(cat "$f/q")"
+check "it holds as well" refused flock -n "$f/q"
+rm "$f/q"
+echo 3 >"$f/q"
+check "also when the column is removed and made anew" refused flock -n "$f/q"
+let_go
+check "it goes with its holder, who is killed" flock -w 5 "$f/q" true
+same "shared locks stand together" "ok EAGAIN" '
+fd = os.open(q, RO)
 flock(fd, LOCK_SH)
-print(try_flock(LOCK_SH))
-print(try_flock(LOCK_EX).replace("EAGAIN", "EWOULDBLOCK"))'
-says "unlocking frees it" "EAGAIN ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(try_flock(LOCK_SH), try_flock(LOCK_EX))'
+same "unlocking frees it" "EAGAIN ok" '
+fd = os.open(q, RW)
 flock(fd, LOCK_EX)
 print(try_flock(LOCK_EX))
 flock(fd, LOCK_UN)
 print(try_flock(LOCK_EX))'
-says "so does closing" "EAGAIN ok" "$f/q" '
-fd = os.open(q, os.O_RDONLY)
+same "so does closing" "EAGAIN ok" '
+fd = os.open(q, RO)
 flock(fd, LOCK_EX)
 print(try_flock(LOCK_EX))
 os.close(fd)
 print(try_flock(LOCK_EX))'
-says "a duplicate keeps it" "EAGAIN ok" "$f/q" '
-fd = os.open(q, os.O_RDONLY)
+same "a duplicate keeps it" "EAGAIN ok" '
+fd = os.open(q, RO)
 copy = os.dup(fd)
 flock(fd, LOCK_EX)
 os.close(fd)
 print(try_flock(LOCK_EX))
 os.close(copy)
 print(try_flock(LOCK_EX))'
-says "two open files of one process exclude each other" "EAGAIN" "$f/q" '
-one, two = os.open(q, os.O_RDWR), os.open(q, os.O_RDWR)
+same "two open files of one process exclude each other" "EAGAIN" '
+one, two = os.open(q, RW), os.open(q, RW)
 flock(one, LOCK_EX)
 print(said(lambda: flock(two, LOCK_EX | LOCK_NB)))'
-says "a reader and a writer of a column lock the same" "EAGAIN EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDONLY)
+same "a reader and a writer of a column lock the same" "EAGAIN EAGAIN EAGAIN" '
+fd = os.open(q, RO)
 flock(fd, LOCK_EX)
-print(try_flock(LOCK_EX, os.O_WRONLY))
-print(try_flock(LOCK_EX, os.O_WRONLY | os.O_TRUNC))'
-says "a writer and a reader, too" "EAGAIN EAGAIN" "$f/q" '
-fd = os.open(q, os.O_WRONLY | os.O_TRUNC)
+print(try_flock(LOCK_EX, WO), try_flock(LOCK_EX, RW), try_flock(LOCK_EX, WO | os.O_TRUNC))'
+same "a writer and a reader, too" "EAGAIN EAGAIN" '
+fd = os.open(q, WO | os.O_TRUNC)
 os.write(fd, b"x")
 flock(fd, LOCK_EX)
-print(try_flock(LOCK_EX, os.O_RDONLY))
+print(try_flock(LOCK_EX, RO))
 os.fsync(fd)
-print(try_flock(LOCK_EX, os.O_RDONLY))'
-says "shared becomes exclusive, where nobody else has it" "EAGAIN ok EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(try_flock(LOCK_EX, RO))'
+same "and who makes a name that is not committed" "EAGAIN" '
+fd = os.open(q + ".made", RW | os.O_CREAT)
+flock(fd, LOCK_EX)
+print(try_flock(LOCK_EX, RW | os.O_CREAT, q + ".made"))'
+rm -f "$f/q.made"
+same "shared becomes exclusive, where nobody else has it" "EAGAIN ok EAGAIN" '
+fd = os.open(q, RW)
 flock(fd, LOCK_SH)
 print(try_flock(LOCK_EX))
 print(said(lambda: flock(fd, LOCK_EX | LOCK_NB)))
 print(try_flock(LOCK_SH))'
-says "a lock is inherited by a child" "EAGAIN ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
-os.set_inheritable(fd, True)
+same "exclusive becomes shared" "ok EAGAIN" '
+fd = os.open(q, RW)
 flock(fd, LOCK_EX)
-child = subprocess.Popen(["sleep", "0.6"], close_fds=False)
+flock(fd, LOCK_SH)
+print(try_flock(LOCK_SH), try_flock(LOCK_EX))'
+same "what cannot become exclusive is lost, as flock(2) says" "EAGAIN ok" '
+one, two = os.open(q, RW), os.open(q, RW)
+flock(one, LOCK_SH)
+flock(two, LOCK_SH)
+print(said(lambda: flock(one, LOCK_EX | LOCK_NB)), said(lambda: flock(two, LOCK_EX | LOCK_NB)))'
+same "of two that have it shared and wait for it alone one gets it, then the other" "ok ok" '
+one, two = os.open(q, RW), os.open(q, RW)
+flock(one, LOCK_SH)
+flock(two, LOCK_SH)
+def first(ready):
+    ready()
+    return said(lambda: flock(one, LOCK_EX) or flock(one, LOCK_UN))
+first = Process(first)
+first.asleep()
+print(said(lambda: flock(two, LOCK_EX) or flock(two, LOCK_UN)), first.result())'
+same "a process that is forked shares it, and can unlock it" "EAGAIN ok ok" '
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+print(try_flock(LOCK_EX), other(lambda: said(lambda: flock(fd, LOCK_UN))), try_flock(LOCK_EX))'
+same "and keeps it when the parent closes it" "EAGAIN ok" '
+fd = os.open(q, RW)
+child = locked(flock, fd, LOCK_EX)
 os.close(fd)
 print(try_flock(LOCK_EX))
-child.wait()
+child.send(signal.SIGKILL)
+child.result()
 print(try_flock(LOCK_EX))'
-says "who waits gets it when it is free" "waited" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+same "who waits gets it when it is free" "waited" '
+fd = os.open(q, RW)
 flock(fd, LOCK_EX)
-child = subprocess.Popen([sys.executable, sys.argv[0],
-    "fd = os.open(q, os.O_RDWR); flock(fd, LOCK_EX); print(\"waited\" if os.path.exists(%r) else \"early\")"
-    % (sys.argv[0] + ".free"), q])
-time.sleep(0.4)
-open(sys.argv[0] + ".free", "w").close()
+child = waits(lambda: flock(os.open(q, RW), LOCK_EX))
+child.open_gate()
 flock(fd, LOCK_UN)
-child.wait()'
-says "who waits can be killed" "-9 ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(child.result())'
+same "also when it is the close that frees it" "waited" '
+fd = os.open(q, RO)
 flock(fd, LOCK_EX)
-child = subprocess.Popen([sys.executable, sys.argv[0], "flock(os.open(q, os.O_RDWR), LOCK_EX)", q])
-time.sleep(0.4)
-child.kill()
-print(child.wait(timeout=5))
+child = waits(lambda: flock(os.open(q, RO), LOCK_EX), without=fd)
+child.open_gate()
+os.close(fd)
+print(child.result())'
+same "or when its holder is killed" "waited" '
+holder = locked(flock, lambda: os.open(q, RW), LOCK_EX)
+child = waits(lambda: flock(os.open(q, RW), LOCK_EX))
+child.open_gate()
+holder.send(signal.SIGKILL)
+print(child.result())'
+same "all who wait to share it get it at once" "waited waited waited EAGAIN" '
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+files = [os.open(q, RW) for _ in range(3)]
+children = [waits(lambda file=file: flock(file, LOCK_SH)) for file in files]
+children[0].open_gate()
+flock(fd, LOCK_UN)
+print(*[child.result() for child in children], try_flock(LOCK_EX))'
+same "who waits can be killed" "signal 9 ok" '
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+child = waits(lambda: flock(os.open(q, RW), LOCK_EX))
+child.send(signal.SIGKILL)
+print(child.result())
 flock(fd, LOCK_UN)
 print(try_flock(LOCK_EX))'
-says "who waits can be interrupted" "EINTR ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
-flock(fd, LOCK_EX)
-child = subprocess.Popen([sys.executable, sys.argv[0], """
+interrupted='
 def stop(*_): raise OSError(errno.EINTR, "")
-signal.signal(signal.SIGALRM, stop); signal.setitimer(signal.ITIMER_REAL, 0.3)
-print(said(lambda: flock(os.open(q, os.O_RDWR), LOCK_EX)), flush=True)""", q])
-child.wait(timeout=5)
+signal.signal(signal.SIGUSR1, stop)
+fd = os.open(q, RW)
+how(fd, LOCK_EX)
+child = waits(lambda: how(os.open(q, RW), LOCK_EX))
+child.send(signal.SIGUSR1)
+print(child.result())
+how(fd, LOCK_UN)
+print(other(lambda: said(lambda: how(os.open(q, RW), LOCK_EX | LOCK_NB))))'
+same "who waits can be interrupted" "EINTR ok" "how = flock$interrupted"
+restarted='
+signal.signal(signal.SIGUSR1, lambda *_: None)
+signal.siginterrupt(signal.SIGUSR1, False)
+fd = os.open(q, RW)
+how(fd, LOCK_EX)
+child = waits(lambda: how(os.open(q, RW), LOCK_EX))
+for _ in range(20): child.send(signal.SIGUSR1); time.sleep(0.005)
+child.open_gate()
+how(fd, LOCK_UN)
+print(child.result())'
+same "a signal that is handled does not end it" "waited" "how = flock$restarted"
+same "more can wait than the server has threads" "40 times waited, 0 otherwise" '
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+children = [waits(lambda: flock(os.open(q, RW), LOCK_EX)) for _ in range(40)]
+os.stat(q)
+children[0].open_gate()
 flock(fd, LOCK_UN)
-print(try_flock(LOCK_EX))'
+results = [child.result() for child in children]
+print("%d times waited, %d otherwise" % (results.count("waited"), 40 - results.count("waited")))'
 echo 0 >"$f/count"
 # shellcheck disable=SC2016
 seq 40 | xargs -P 8 -I '{}' bash -c 'exec 9<"$1"; flock 9; n=$(cat "$0"); echo $((n + 1)) >"$0"' \
@@ -205,174 +253,258 @@ check_eq "also where they lock the column that they write" 40 "$(cat "$f/count")
 
 # ---- fcntl -----------------------------------------------------------------------------------
 
-says "an exclusive lock excludes" "EAGAIN EAGAIN ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+# The first fcntl lock of a mount, of a file that is open to read, is known by its open file alone.
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+says "the first lock of a mount goes with the close of its file" "EAGAIN ok" '
+fd = os.open(q, RO)
+lockf(fd, LOCK_SH)
+print(try_lockf(LOCK_EX))
+os.close(fd)
+print(try_lockf(LOCK_EX))'
+same "an exclusive lock excludes" "EAGAIN EAGAIN ok" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX)
-print(try_lockf(LOCK_EX).replace("EACCES", "EAGAIN"))
-print(try_lockf(LOCK_SH).replace("EACCES", "EAGAIN"))
+print(try_lockf(LOCK_EX), try_lockf(LOCK_SH))
 lockf(fd, LOCK_UN)
 print(try_lockf(LOCK_EX))'
-says "a shared one does not exclude shared ones" "ok EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+same "a shared one does not exclude shared ones" "ok EAGAIN" '
+fd = os.open(q, RO)
 lockf(fd, LOCK_SH)
-print(try_lockf(LOCK_SH))
-print(try_lockf(LOCK_EX).replace("EACCES", "EAGAIN"))'
-says "a range excludes what overlaps" "EAGAIN EAGAIN ok ok ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(try_lockf(LOCK_SH), try_lockf(LOCK_EX))'
+same "a range excludes what overlaps" "EAGAIN EAGAIN ok ok ok" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX, 10, 100)
-print(try_lockf(LOCK_EX, 1, 109))
-print(try_lockf(LOCK_EX, 91, 10))
-print(try_lockf(LOCK_EX, 1, 110))
-print(try_lockf(LOCK_EX, 90, 10))
+print(try_lockf(LOCK_EX, 1, 109), try_lockf(LOCK_EX, 91, 10))
+print(try_lockf(LOCK_EX, 1, 110), try_lockf(LOCK_EX, 90, 10))
 lockf(fd, LOCK_UN, 5, 100)
 print(try_lockf(LOCK_EX, 5, 100))'
-says "unlocking the middle leaves both sides" "EAGAIN ok EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+same "unlocking the middle leaves both sides" "EAGAIN ok EAGAIN" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX, 30, 0)
 lockf(fd, LOCK_UN, 10, 10)
-print(try_lockf(LOCK_EX, 10, 0))
-print(try_lockf(LOCK_EX, 10, 10))
-print(try_lockf(LOCK_EX, 10, 20))'
-says "beyond the end of the value as well, and to the end of all" "EAGAIN ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(try_lockf(LOCK_EX, 10, 0), try_lockf(LOCK_EX, 10, 10), try_lockf(LOCK_EX, 10, 20))'
+same "a part becomes shared" "EAGAIN ok EAGAIN" '
+fd = os.open(q, RW)
+lockf(fd, LOCK_EX, 30, 0)
+lockf(fd, LOCK_SH, 10, 10)
+print(try_lockf(LOCK_SH, 10, 0), try_lockf(LOCK_SH, 10, 10), try_lockf(LOCK_SH, 10, 20))'
+same "beyond the end of the value as well, and to the end of all" "EAGAIN ok EAGAIN EAGAIN" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX, 0, 1 << 40)
-print(try_lockf(LOCK_EX, 1, (1 << 50)))
-print(try_lockf(LOCK_EX, 1, 0))'
-says "F_GETLK tells of it, and by which process" "True" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(try_lockf(LOCK_EX, 1, 1 << 50), try_lockf(LOCK_EX, 1, 0))
+print(try_lockf(LOCK_EX, 1, (1 << 63) - 1), try_lockf(LOCK_EX, 0, 0))'
+same "F_GETLK tells of it, and by which process" "True" '
+fd, parent = os.open(q, RW), os.getpid()
 lockf(fd, LOCK_EX, 10, 5)
-print(other("""
-fd = os.open(q, os.O_RDWR)
-kind, _, start, length, pid = struct.unpack("hhqqi4x",
-    fcntl.fcntl(fd, fcntl.F_GETLK, record(fcntl.F_WRLCK, 0, 0)))
-print(kind == fcntl.F_WRLCK and (start, length) == (5, 10) and pid == os.getppid())"""))'
-says "and that there is none" "True" "$f/q" '
-fd = os.open(q, os.O_RDWR)
-print(struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, record(fcntl.F_WRLCK, 0, 0)))[0] == fcntl.F_UNLCK)'
-says "any close of the column by its process frees it" "EAGAIN ok" "$f/q" '
-fd, second = os.open(q, os.O_RDWR), os.open(q, os.O_RDWR)
+lockf(fd, LOCK_EX, 10, 30)
+print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK) == ("exclusive", 5, 10, parent)))'
+same "of one to the end, too" "True" '
+fd, parent = os.open(q, RO), os.getpid()
+lockf(fd, LOCK_SH, 0, 5)
+print(other(lambda: get_record(os.open(q, RW), fcntl.F_WRLCK, 100) == ("shared", 5, 0, parent)))'
+same "and that there is none" "none none" '
+fd = os.open(q, RW)
+lockf(fd, LOCK_SH, 10, 5)
+print(get_record(fd, fcntl.F_WRLCK)[0])
+print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK)[0]))'
+for flags in RW RO; do
+	same "any close of the column by its process frees it ($flags)" "EAGAIN ok" "
+fd, second = os.open(q, RW), os.open(q, $flags)
 lockf(fd, LOCK_EX)
 print(try_lockf(LOCK_EX))
 os.close(second)
-print(try_lockf(LOCK_EX))'
-says "its end as well" "EAGAIN ok" "$f/q" '
-child = subprocess.Popen([sys.executable, sys.argv[0],
-    "fd = os.open(q, os.O_RDWR); lockf(fd, LOCK_EX); print(flush=True); time.sleep(60)", q],
-    stdout=subprocess.PIPE)
-child.stdout.readline()
-print(try_lockf(LOCK_EX))
-child.kill()
-child.wait()
-print(try_lockf(LOCK_EX))'
-says "a child does not have it" "EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDWR)
-lockf(fd, LOCK_EX)
-if os.fork() == 0:
-    print(said(lambda: lockf(fd, LOCK_EX | LOCK_NB)), flush=True)
-    os._exit(0)
-os.wait()'
-says "a process does not exclude itself" "ok" "$f/q" '
-lockf(os.open(q, os.O_RDWR), LOCK_EX)
-print(said(lambda: lockf(os.open(q, os.O_RDWR), LOCK_EX | LOCK_NB)))'
-says "a writer and a reader of a column lock the same" "EAGAIN EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDONLY)
+print(try_lockf(LOCK_EX))"
+	same "of a duplicate as well, though a child has it open ($flags)" "EAGAIN ok" "
+fd = os.open(q, $flags)
+copy = os.dup(fd)
+child = Process(lambda ready: (ready(), signal.pause()))
+child.asleep()
 lockf(fd, LOCK_SH)
-print(other("print(said(lambda: lockf(os.open(q, os.O_WRONLY), LOCK_EX | LOCK_NB)))"))
-print(other("print(said(lambda: lockf(os.open(q, os.O_RDWR | os.O_TRUNC), LOCK_EX | LOCK_NB)))"))'
-says "a new version changes nothing" "EAGAIN" "$f/q" '
-fd = os.open(q, os.O_RDWR)
-lockf(fd, LOCK_EX)
-other("open(q, \"w\").write(\"new\")")
+print(try_lockf(LOCK_EX))
+os.close(copy)
+print(try_lockf(LOCK_EX))
+child.send(signal.SIGKILL)
+child.result()"
+done
+same "the end of its process frees it" "EAGAIN ok" '
+holder = locked(lockf, lambda: os.open(q, RW), LOCK_EX)
+print(try_lockf(LOCK_EX))
+holder.send(signal.SIGKILL)
+holder.result()
 print(try_lockf(LOCK_EX))'
-says "flock and fcntl locks know nothing of each other" "ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+same "also where its parent still has the file open" "EAGAIN ok" '
+fd = os.open(q, RO)
+holder = locked(lockf, fd, LOCK_SH)
+print(try_lockf(LOCK_EX))
+holder.send(signal.SIGKILL)
+holder.result()
+print(try_lockf(LOCK_EX))'
+same "a child does not have it" "EAGAIN" '
+fd = os.open(q, RW)
+lockf(fd, LOCK_EX)
+print(other(lambda: said(lambda: lockf(fd, LOCK_EX | LOCK_NB))))'
+same "nor does a close by a child free it" "EAGAIN" '
+fd = os.open(q, RW)
+lockf(fd, LOCK_EX)
+other(lambda: os.close(fd))
+print(try_lockf(LOCK_EX))'
+same "a process does not exclude itself" "ok" '
+lockf(os.open(q, RW), LOCK_EX)
+print(said(lambda: lockf(os.open(q, RW), LOCK_EX | LOCK_NB)))'
+same "a writer and a reader of a column lock the same" "EAGAIN EAGAIN" '
+fd = os.open(q, RO)
+lockf(fd, LOCK_SH)
+print(try_lockf(LOCK_EX, flags=WO), try_lockf(LOCK_EX, flags=RW | os.O_TRUNC))'
+same "a new version changes nothing" "EAGAIN" '
+fd = os.open(q, RW)
+lockf(fd, LOCK_EX)
+other(lambda: open(q, "w").write("new"))
+print(try_lockf(LOCK_EX))'
+same "flock and fcntl locks know nothing of each other" "ok" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX)
 print(try_flock(LOCK_EX))'
-says "who waits gets it when it is free" "waited" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+same "who waits gets it when it is free" "waited" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX)
-child = subprocess.Popen([sys.executable, sys.argv[0],
-    "fd = os.open(q, os.O_RDWR); lockf(fd, LOCK_EX); print(\"waited\" if os.path.exists(%r) else \"early\")"
-    % (sys.argv[0] + ".free2"), q])
-time.sleep(0.4)
-open(sys.argv[0] + ".free2", "w").close()
+child = waits(lambda: lockf(os.open(q, RW), LOCK_EX))
+child.open_gate()
 lockf(fd, LOCK_UN)
-child.wait()'
-says "who waits can be killed" "-9 ok" "$f/q" '
-fd = os.open(q, os.O_RDWR)
+print(child.result())'
+same "a part of it that is free is enough" "EAGAIN waited" '
+fd = os.open(q, RW)
 lockf(fd, LOCK_EX)
-child = subprocess.Popen([sys.executable, sys.argv[0], "lockf(os.open(q, os.O_RDWR), LOCK_EX)", q])
-time.sleep(0.4)
-child.kill()
-print(child.wait(timeout=5))
+child = waits(lambda: lockf(os.open(q, RW), LOCK_EX, 10, 10))
+lockf(fd, LOCK_UN, 5, 5)
+print(try_lockf(LOCK_EX, 10, 10))
+child.open_gate()
+lockf(fd, LOCK_SH, 5, 0)
+lockf(fd, LOCK_UN, 10, 10)
+print(child.result())'
+same "who waits can be killed" "signal 9 ok" '
+fd = os.open(q, RW)
+lockf(fd, LOCK_EX)
+child = waits(lambda: lockf(os.open(q, RW), LOCK_EX))
+child.send(signal.SIGKILL)
+print(child.result())
 lockf(fd, LOCK_UN)
 print(try_lockf(LOCK_EX))'
-says "locks of open files (F_OFD) exclude as well" "EAGAIN ok" "$f/q" '
-one, two = os.open(q, os.O_RDWR), os.open(q, os.O_RDWR)
-ofd(one, SETLK, fcntl.F_WRLCK)
-print(said(lambda: ofd(two, SETLK, fcntl.F_WRLCK)))
-ofd(one, SETLK, fcntl.F_UNLCK)
-print(said(lambda: ofd(two, SETLK, fcntl.F_WRLCK)))'
+same "or interrupted" "EINTR ok" "how = lockf$interrupted"
+same "a signal that is handled does not end it" "waited" "how = lockf$restarted"
+same "who would wait for each other are told" "EDEADLK waited" '
+one, two = os.open(q, RW), os.open(q + "2", RW | os.O_CREAT)
+lockf(one, LOCK_EX)
+def child(ready):
+    lockf(two, LOCK_EX)
+    ready()
+    return said(lambda: lockf(one, LOCK_EX)).replace("ok", "waited")
+process = Process(child)
+process.asleep()
+print(said(lambda: lockf(two, LOCK_EX)))
+lockf(one, LOCK_UN)
+print(process.result())'
+same "also three of them" "EDEADLK ok ok" '
+fd = os.open(q, RW)
+def child(at, ready):
+    lockf(fd, LOCK_EX, 1, at)
+    ready()
+    return said(lambda: lockf(fd, LOCK_EX, 1, at - 1))
+lockf(fd, LOCK_EX, 1, 0)
+processes = []
+for at in 1, 2:
+    processes.append(Process(lambda ready: child(at, ready)))
+    processes[-1].asleep()
+print(said(lambda: lockf(fd, LOCK_EX, 1, 2)))
+lockf(fd, LOCK_UN)
+print(*[process.result() for process in processes])'
+rm -f "$f/q2"
+same "locks of open files (F_OFD) exclude as well" "ok EAGAIN ok EAGAIN" '
+one, two = os.open(q, RW), os.open(q, RW)
+print(ofd(one, fcntl.F_WRLCK), ofd(two, fcntl.F_WRLCK), ofd(one, fcntl.F_UNLCK))
+ofd(two, fcntl.F_WRLCK)
+print(try_lockf(LOCK_EX))'
+for flags in RW RO; do
+	same "no other close frees them, and their own does ($flags)" "EAGAIN EAGAIN ok" "
+one, copy, two = os.open(q, $flags), None, os.open(q, $flags)
+copy = os.dup(one)
+ofd(one, fcntl.F_RDLCK)
+os.close(two)
+print(try_lockf(LOCK_EX))
+os.close(one)
+print(try_lockf(LOCK_EX))
+os.close(copy)
+print(try_lockf(LOCK_EX))"
+done
 echo 0 >"$f/count"
-seq 40 | xargs -P 8 -I '{}' "$python" "$TMP/locks.py" '
-fd = os.open(q + "lock", os.O_RDWR | os.O_CREAT)
+seq 40 | xargs -P 8 -I '{}' "$python" "$LIB_DIR/locks.py" '
+fd = os.open(q + "lock", RW | os.O_CREAT)
 lockf(fd, LOCK_EX)
 n = int(open(q).read())
 open(q, "w").write(str(n + 1))' "$f/count"
 check_eq "8 processes that lock count right" 40 "$(cat "$f/count")"
-mkdir -p "$m/.versions/t/row/f/q@"
-ts=$(entries "$f/q@" | head -n 1)
-says "a version can be locked" "EAGAIN EAGAIN" "$f/q@/$ts" '
-fd = os.open(q, os.O_RDWR)
+
+# ---- Names -----------------------------------------------------------------------------------
+
+same "a rename takes the locks along" "EAGAIN EAGAIN waited ok ok" '
+fd = os.open(q, RW)
 flock(fd, LOCK_EX)
 lockf(fd, LOCK_EX)
+child = waits(lambda: flock(os.open(q, RW), LOCK_EX), without=fd)
+os.rename(q, q + ".moved")
+open(q, "w").write("new")
+print(try_flock(LOCK_EX, path=q + ".moved"), try_lockf(LOCK_EX, path=q + ".moved"))
+child.open_gate()
+os.close(fd)
+print(child.result(), try_flock(LOCK_EX), try_lockf(LOCK_EX, path=q + ".moved"))'
+rm -f "$f/q.moved"
+same "so a file can be locked before it gets its name" "EAGAIN ok" '
+temporary = os.open(q + ".tmp", RW | os.O_CREAT | os.O_EXCL)
+flock(temporary, LOCK_EX)
+os.rename(q + ".tmp", q)
 print(try_flock(LOCK_EX))
-print(try_lockf(LOCK_EX))'
-says "no lock is left by any of this" "ok ok" "$f/q" '
+flock(temporary, LOCK_UN)
+print(try_flock(LOCK_EX))'
+says "a name that is locked keeps its locks when another is moved over it" "EAGAIN ok" '
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+temporary = os.open(q + ".tmp", RW | os.O_CREAT | os.O_EXCL)
+flock(temporary, LOCK_EX)
+os.rename(q + ".tmp", q)
+os.close(temporary)
 print(try_flock(LOCK_EX))
-print(try_lockf(LOCK_EX))'
-
-# ---- A database in a cell --------------------------------------------------------------------
-
-rm -f "$f/db"
-sql() {
-	"$python" -c 'import sqlite3, sys
-db = sqlite3.connect(sys.argv[1], timeout=0.2)
-with db:
-    for row in db.execute(sys.argv[2]): print(*row)
-db.close()' "$f/db" "$1" 2>&1 | tail -n 1
-}
-check_eq "sqlite: a table" "" "$(sql 'CREATE TABLE t (a INTEGER, b TEXT)')"
-for i in 1 2 3; do sql "INSERT INTO t VALUES ($i, 'row $i')"; done
-check_eq "rows" "6 row 1row 2row 3" "$(sql "SELECT sum(a), group_concat(b, '') FROM t")"
-check_eq "it is sound" ok "$(sql 'PRAGMA integrity_check')"
-check_eq "its journal is gone" "" "$(entries "$f" | grep journal)"
-check_eq "each connection that wrote made one version" 4 "$(entries "$f/db@" | wc -l)"
-check_eq "the version before is a database, too" 2 "$(cp "$f/db@/$(entries "$f/db@" | sed -n 2p)" "$TMP/db" &&
-	"$python" -c 'import sqlite3, sys
-print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM t").fetchone()[0])' "$TMP/db")"
-check_eq "while one connection writes another finds it locked" "database is locked, 4 rows" \
-	"$("$python" -c 'import sqlite3, sys
-one = sqlite3.connect(sys.argv[1], timeout=0.1, isolation_level=None)
-one.execute("BEGIN IMMEDIATE")
-one.execute("INSERT INTO t VALUES (4, 4)")
-if __name__ == "__main__":
-    import subprocess
-    code = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0.1, isolation_level=None).execute(\"BEGIN IMMEDIATE\")"
-    out = subprocess.run([sys.executable, "-c", code, sys.argv[1]], capture_output=True).stderr.decode()
-    print(out.strip().split(": ")[-1], end=", ")
-one.execute("COMMIT")
-one.close()
-print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM t").fetchone()[0], "rows")' "$f/db" 2>&1)"
-check_eq "what is rolled back is not there" 4 "$("$python" -c 'import sqlite3, sys
-one = sqlite3.connect(sys.argv[1], isolation_level=None)
-one.execute("BEGIN")
-one.execute("INSERT INTO t VALUES (5, 5)")
-one.execute("ROLLBACK")
-one.close()
-print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM t").fetchone()[0])' "$f/db" 2>&1)"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
-check_eq "the next mount has it" "4 ok" "$(sql 'SELECT count(*) FROM t') $(sql 'PRAGMA integrity_check')"
-
+os.close(fd)
+print(try_flock(LOCK_EX))'
+says "one that was locked once does not" "EAGAIN EAGAIN ok" '
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+flock(fd, LOCK_UN)
+temporary = os.open(q + ".tmp", RW | os.O_CREAT | os.O_EXCL)
+flock(temporary, LOCK_EX)
+os.rename(q + ".tmp", q)
+print(try_flock(LOCK_EX), said(lambda: flock(fd, LOCK_EX | LOCK_NB)))
+os.close(temporary)
+print(said(lambda: flock(fd, LOCK_EX | LOCK_NB)))'
+ts=$(entries "$f/q@" | head -n 1)
+says "a version can be locked, and is one below /.versions" "EAGAIN EAGAIN ok" "
+fd = os.open(q, RW)
+flock(fd, LOCK_EX)
+lockf(fd, LOCK_EX)
+print(try_flock(LOCK_EX, path='$m/.versions/t/row/f/q@/$ts'), try_lockf(LOCK_EX))
+print(try_flock(LOCK_EX, path='$f/q'))" "$f/q@/$ts"
+for control in .rowfs/errors .rowfs/schema.json t/.delimiter t/.families/f/gc; do
+	says "$control can be locked" "EAGAIN EAGAIN ok" '
+fd = os.open(q, RO)
+flock(fd, LOCK_EX)
+lockf(fd, LOCK_SH)
+print(try_flock(LOCK_EX, RO), try_lockf(LOCK_EX, flags=WO))
+os.close(fd)
+print(try_lockf(LOCK_EX, flags=WO))' "$m/$control"
+done
+for dir in "$m" "$m/t" "$m/t/row" "$f" "$f/q@" "$m/.versions/t" "$m/.rowfs"; do
+	hold "$dir"
+	check "the directory ${dir#"$TMP/"} can be locked" refused flock -n "$dir"
+	let_go
+	check "and freed" flock -w 5 "$dir" true
+done
 finish

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What processes that lock files see.
+
+    TMP=DIRECTORY locks.py CODE PATH
+
+runs CODE, with PATH as q and what stands below; what it prints is the result. Nothing here knows
+of the filesystem that the file is on."""
+
+import errno
+import fcntl
+import os
+import signal
+import struct
+import sys
+import time
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock, lockf
+
+OFD_GETLK, OFD_SETLK = 36, 37
+PATIENCE = 30  # seconds that a process may wait in vain
+RO, WO, RW = os.O_RDONLY, os.O_WRONLY, os.O_RDWR
+
+q = sys.argv[2]
+
+
+def said(call):
+    """ok, or the error's name."""
+    try:
+        call()
+        return "ok"
+    except OSError as error:
+        name = errno.errorcode[error.errno]
+        return {"EWOULDBLOCK": "EAGAIN", "EACCES": "EAGAIN", "EDEADLOCK": "EDEADLK"}.get(name, name)
+
+
+class Process:
+    """A process that runs a function, which is given a way to say that it is about to wait; what
+    that returns is its result. It does not inherit the open file `without`."""
+
+    def __init__(self, function, without=None):
+        self.output, output = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.output)
+            signal.alarm(PATIENCE)
+            try:
+                if without is not None:
+                    os.close(without)
+                result = function(lambda: os.write(output, b"\n"))
+            except BaseException as error:  # the parent shows it
+                result = repr(error)
+            os.write(output, str(result).encode())
+            os._exit(0)
+        os.close(output)
+
+    def asleep(self):
+        """It has said that it is about to wait, and does, or has ended."""
+        os.read(self.output, 1)
+        for _ in range(1000):
+            with open("/proc/%d/stat" % self.pid) as stat:
+                if stat.read().rsplit(")", 1)[1].split()[0] in "SDZ":
+                    return
+            time.sleep(0.01)
+        raise TimeoutError("it does not sleep")
+
+    def send(self, number):
+        os.kill(self.pid, number)
+
+    def result(self):
+        """What it returned, or the signal that killed it."""
+        signal.alarm(2 * PATIENCE)
+        text = b""
+        while True:
+            more = os.read(self.output, 4096)
+            if not more:
+                break
+            text += more
+        os.close(self.output)
+        status = os.waitpid(self.pid, 0)[1]
+        signal.alarm(0)
+        if os.WIFSIGNALED(status):
+            return "signal %d" % os.WTERMSIG(status)
+        return text.decode().strip()
+
+
+def other(function):
+    """What another process says."""
+    return Process(lambda _: function()).result()
+
+
+def locked(how, fd, *arguments):
+    """A process that holds a lock, until it is sent a signal."""
+    held = Process(lambda ready: (how(fd() if callable(fd) else fd, *arguments), ready(),
+                                  signal.pause()))
+    held.asleep()
+    return held
+
+
+def try_flock(kind, flags=RW, path=None):
+    return other(lambda: said(lambda: flock(os.open(path or q, flags), kind | LOCK_NB)))
+
+
+def try_lockf(kind, length=0, start=0, flags=RW, path=None):
+    return other(
+        lambda: said(lambda: lockf(os.open(path or q, flags), kind | LOCK_NB, length, start)))
+
+
+def waits(call, without=None):
+    """A process that waits in that call; its result is `waited` where the call returned after
+    `open_gate`, `early` where it did not wait."""
+    gate = "%s/gate.%d" % (os.environ["TMP"], os.getpid())
+
+    def wait(ready):
+        ready()
+        answer = said(call)
+        if answer != "ok":
+            return answer
+        return "waited" if os.path.exists(gate) else "early"
+
+    process = Process(wait, without)
+    process.open_gate = lambda: open(gate, "w").close()
+    process.asleep()
+    return process
+
+
+def record(kind, start=0, length=0, pid=0):
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, start, length, pid)
+
+
+def get_record(fd, kind, start=0, length=0, command=fcntl.F_GETLK):
+    """Kind, start, length and process of the lock that is in the way."""
+    kind, _, start, length, pid = struct.unpack(
+        "hhqqi4x", fcntl.fcntl(fd, command, record(kind, start, length)))
+    name = {fcntl.F_RDLCK: "shared", fcntl.F_WRLCK: "exclusive", fcntl.F_UNLCK: "none"}[kind]
+    return name, start, length, pid
+
+
+def ofd(fd, kind, start=0, length=0):
+    return said(lambda: fcntl.fcntl(fd, OFD_SETLK, record(kind, start, length)))
+
+
+exec(sys.argv[1])

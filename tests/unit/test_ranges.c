@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Locked ranges: the ends of a file, splitting, merging, and random steps against a model that
+ * knows of each byte who has it. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranges.h"
+
+enum { ROOM = 1000 };
+
+static const char handles[2]; /* two open files, by their addresses */
+
+static struct range range(uint64_t owner, uint64_t start, uint64_t end, bool exclusive)
+{
+	return (struct range){.owner = owner,
+			      .start = start,
+			      .end = end,
+			      .exclusive = exclusive,
+			      .handle = &handles[0]};
+}
+
+static size_t count(const struct ranges *ranges)
+{
+	size_t n = 0;
+
+	for (const struct range *at = ranges->first; at; at = at->next)
+		n++;
+	return n;
+}
+
+/* Is there just one range from start to end? */
+static bool has(const struct ranges *ranges, uint64_t owner, uint64_t start, uint64_t end,
+		bool exclusive)
+{
+	int found = 0;
+
+	for (const struct range *at = ranges->first; at; at = at->next)
+		found += at->owner == owner && at->start == start && at->end == end &&
+			 at->exclusive == exclusive;
+	return found == 1;
+}
+
+static void take(struct ranges *ranges, struct range want, size_t *room)
+{
+	ck_assert_int_eq(ranges_take(ranges, &want, room), 0);
+}
+
+static void give(struct ranges *ranges, struct range want, size_t *room)
+{
+	ck_assert_int_eq(ranges_give(ranges, &want, room), 0);
+}
+
+static void give_all(struct ranges *ranges, uint64_t owner, size_t *room)
+{
+	give(ranges, range(owner, 0, RANGES_END, false), room);
+}
+
+START_TEST(test_neighbours_merge)
+{
+	struct ranges ranges = {0};
+	size_t room = ROOM;
+
+	take(&ranges, range(1, 0, 9, true), &room);
+	take(&ranges, range(1, 20, 29, true), &room);
+	ck_assert_uint_eq(count(&ranges), 2);
+	take(&ranges, range(1, 10, 19, true), &room);
+	ck_assert_uint_eq(count(&ranges), 1);
+	ck_assert(has(&ranges, 1, 0, 29, true));
+	take(&ranges, range(1, 30, RANGES_END, true), &room);
+	ck_assert(has(&ranges, 1, 0, RANGES_END, true));
+	ck_assert_uint_eq(room, ROOM - 1);
+	give_all(&ranges, 1, &room);
+	ck_assert_ptr_null(ranges.first);
+	ck_assert_uint_eq(room, ROOM);
+}
+END_TEST
+
+START_TEST(test_what_differs_does_not_merge)
+{
+	struct ranges ranges = {0};
+	struct range other = range(1, 20, 29, true);
+	size_t room = ROOM;
+
+	other.handle = &handles[1];
+	take(&ranges, range(1, 0, 9, false), &room);
+	take(&ranges, range(1, 10, 19, true), &room);
+	take(&ranges, other, &room);
+	take(&ranges, range(2, 30, 39, true), &room);
+	ck_assert_uint_eq(count(&ranges), 4);
+	ranges_give_handle(&ranges, &handles[0], &room);
+	ck_assert_uint_eq(count(&ranges), 1);
+	ck_assert(has(&ranges, 1, 20, 29, true));
+	give_all(&ranges, 1, &room);
+	ck_assert_uint_eq(room, ROOM);
+}
+END_TEST
+
+START_TEST(test_the_middle_splits)
+{
+	struct ranges ranges = {0};
+	size_t room = ROOM;
+
+	take(&ranges, range(1, 0, RANGES_END, true), &room);
+	give(&ranges, range(1, 10, 19, false), &room);
+	ck_assert(has(&ranges, 1, 0, 9, true));
+	ck_assert(has(&ranges, 1, 20, RANGES_END, true));
+	take(&ranges, range(1, 30, 39, false), &room);
+	ck_assert(has(&ranges, 1, 20, 29, true));
+	ck_assert(has(&ranges, 1, 30, 39, false));
+	ck_assert(has(&ranges, 1, 40, RANGES_END, true));
+	ck_assert_uint_eq(count(&ranges), 4);
+	give_all(&ranges, 1, &room);
+	ck_assert_uint_eq(room, ROOM);
+}
+END_TEST
+
+START_TEST(test_last_byte)
+{
+	struct range last = range(2, RANGES_END, RANGES_END, true);
+	struct ranges ranges = {0};
+	size_t room = ROOM;
+
+	take(&ranges, range(1, 5, RANGES_END, false), &room);
+	ck_assert_ptr_nonnull(ranges_conflict(ranges.first, &last));
+	last.exclusive = false;
+	ck_assert_ptr_null(ranges_conflict(ranges.first, &last));
+	give(&ranges, range(1, RANGES_END, RANGES_END, false), &room);
+	ck_assert(has(&ranges, 1, 5, RANGES_END - 1, false));
+	last.exclusive = true;
+	ck_assert_ptr_null(ranges_conflict(ranges.first, &last));
+	give_all(&ranges, 1, &room);
+}
+END_TEST
+
+START_TEST(test_no_room_changes_nothing)
+{
+	struct range more = range(1, 0, 0, true), middle = range(1, 15, 15, false);
+	struct ranges ranges = {0};
+	size_t room = 2;
+
+	take(&ranges, range(1, 10, 19, true), &room);
+	middle.exclusive = false;
+	ck_assert_int_eq(ranges_take(&ranges, &middle, &room), -ENOLCK);
+	ck_assert_uint_eq(room, 1);
+	ck_assert(has(&ranges, 1, 10, 19, true));
+	take(&ranges, range(2, 30, 39, true), &room);
+	ck_assert_int_eq(ranges_take(&ranges, &more, &room), -ENOLCK);
+	ck_assert_int_eq(ranges_give(&ranges, &middle, &room), -ENOLCK);
+	ck_assert_uint_eq(count(&ranges), 2);
+	ck_assert_uint_eq(room, 0);
+	give(&ranges, range(1, 18, 25, false), &room);
+	ck_assert(has(&ranges, 1, 10, 17, true));
+	give_all(&ranges, 1, &room);
+	give_all(&ranges, 2, &room);
+	ck_assert_uint_eq(room, 2);
+}
+END_TEST
+
+/* ---- The model ------------------------------------------------------------------------------ */
+
+enum { BYTES = 24, OWNERS = 3, STEPS = 20000 };
+
+/* Of each byte, the last one standing for all behind it, what an owner has: 0, or which kind and
+ * open file. */
+struct model {
+	unsigned char has[OWNERS][BYTES];
+};
+
+static unsigned char code(const struct range *want)
+{
+	return (unsigned char)(1 + want->exclusive + 2 * (want->handle == &handles[1]));
+}
+
+static bool is_exclusive(unsigned char code)
+{
+	return (code - 1) & 1;
+}
+
+static uint64_t byte_of(uint64_t at)
+{
+	return at == RANGES_END ? BYTES - 1 : at;
+}
+
+static void model_set(struct model *model, const struct range *want, unsigned char code)
+{
+	for (uint64_t b = want->start; b <= byte_of(want->end); b++)
+		model->has[want->owner][b] = code;
+}
+
+static void model_give_handle(struct model *model, const void *handle)
+{
+	unsigned char first = handle == &handles[1] ? 3 : 1;
+
+	for (int owner = 0; owner < OWNERS; owner++)
+		for (int b = 0; b < BYTES; b++)
+			if (model->has[owner][b] == first || model->has[owner][b] == first + 1)
+				model->has[owner][b] = 0;
+}
+
+/* Where the lowest range begins that stops want; -1: none does. */
+static int model_conflict(const struct model *model, const struct range *want)
+{
+	int lowest = -1;
+
+	for (uint64_t owner = 0; owner < OWNERS; owner++) {
+		const unsigned char *line = model->has[owner];
+
+		if (owner == want->owner)
+			continue;
+		for (int b = (int)want->start; b <= (int)byte_of(want->end); b++) {
+			int start = b;
+
+			if (!line[b] || !(want->exclusive || is_exclusive(line[b])))
+				continue;
+			while (start > 0 && line[start - 1] == line[b])
+				start--;
+			if (lowest < 0 || start < lowest)
+				lowest = start;
+		}
+	}
+	return lowest;
+}
+
+static void check_equal(const struct model *model, const struct ranges *ranges, size_t room)
+{
+	struct model seen = {0};
+	size_t runs = 0;
+
+	for (const struct range *at = ranges->first; at; at = at->next) {
+		ck_assert_uint_le(at->start, at->end);
+		ck_assert(at->end < BYTES - 1 || at->end == RANGES_END);
+		for (uint64_t b = at->start; b <= byte_of(at->end); b++)
+			ck_assert_uint_eq(seen.has[at->owner][b], 0);
+		model_set(&seen, at, code(at));
+	}
+	ck_assert_mem_eq(&seen, model, sizeof(seen));
+	for (int owner = 0; owner < OWNERS; owner++)
+		for (int b = 0; b < BYTES; b++)
+			runs += model->has[owner][b] &&
+				(b == 0 || model->has[owner][b] != model->has[owner][b - 1]);
+	ck_assert_uint_eq(count(ranges), runs);
+	ck_assert_uint_eq(room + runs, ROOM);
+}
+
+static struct range random_range(void)
+{
+	uint64_t a = (uint64_t)(rand() % BYTES), b = (uint64_t)(rand() % BYTES);
+	struct range want =
+		range((uint64_t)(rand() % OWNERS), a < b ? a : b, a < b ? b : a, rand() % 3 == 0);
+
+	if (want.end == BYTES - 1)
+		want.end = RANGES_END;
+	want.handle = &handles[rand() % 2];
+	return want;
+}
+
+START_TEST(test_random_steps_agree_with_model)
+{
+	struct ranges ranges = {0};
+	struct model model = {0};
+	size_t room = ROOM;
+
+	srand((unsigned)_i + 1);
+	for (int step = 0; step < STEPS; step++) {
+		struct range want = random_range();
+		const struct range *found = ranges_conflict_lowest(&ranges, &want);
+		int expected = model_conflict(&model, &want);
+
+		ck_assert_int_eq(found ? (int)found->start : -1, expected);
+		ck_assert_int_eq(ranges_conflict(ranges.first, &want) != NULL, expected >= 0);
+		if (rand() % 100 == 0) {
+			ranges_give_handle(&ranges, want.handle, &room);
+			model_give_handle(&model, want.handle);
+		} else if (rand() % 3 == 0) {
+			give(&ranges, want, &room);
+			model_set(&model, &want, 0);
+		} else if (!found) {
+			take(&ranges, want, &room);
+			model_set(&model, &want, code(&want));
+		}
+		check_equal(&model, &ranges, room);
+	}
+	for (uint64_t owner = 0; owner < OWNERS; owner++)
+		give_all(&ranges, owner, &room);
+	ck_assert_uint_eq(room, ROOM);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ranges");
+	TCase *tests = tcase_create("ranges");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tests, test_neighbours_merge);
+	tcase_add_test(tests, test_what_differs_does_not_merge);
+	tcase_add_test(tests, test_the_middle_splits);
+	tcase_add_test(tests, test_last_byte);
+	tcase_add_test(tests, test_no_room_changes_nothing);
+	tcase_add_loop_test(tests, test_random_steps_agree_with_model, 0, 4);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
