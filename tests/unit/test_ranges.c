@@ -160,7 +160,7 @@ END_TEST
 
 /* ---- The model ------------------------------------------------------------------------------ */
 
-enum { BYTES = 24, OWNERS = 3, STEPS = 20000 };
+enum { BYTES = 24, OWNERS = 3, STEPS = 4000 };
 
 /* Of each byte, the last one standing for all behind it, what an owner has: 0, or which kind and
  * open file. */
