@@ -86,7 +86,9 @@ struct wcs_backend {
 			   size_t *applied);
 	int (*move)(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
 		    int64_t *ts);
-	int (*drop)(void *db, uint32_t table, const struct wcs_range *range);
+	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
+	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
+		    const struct wcs_range *range);
 };
 
 extern const struct wcs_backend wcs_backend_leveldb;

@@ -347,19 +347,3 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 		*ts = made;
 	return rc;
 }
-
-/* Holds admin, not the gate: a long drop keeps the table from going, and lookups from waiting. */
-int wcs_rows_drop(struct wcs_table *table, const struct wcs_range *range)
-{
-	int rc = store_check_range(range);
-
-	if (rc != 0)
-		return rc;
-	rc = table_lock(table);
-	if (rc != 0)
-		return rc;
-	if (!store_bounds_empty(range->start, range->end))
-		rc = table->store->backend->drop(table->store->db, table->id, range);
-	table_unlock(table);
-	return rc;
-}

@@ -465,11 +465,21 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 		   int64_t *ts);
 
 /*
- * Deletes all rows of the range. Not atomic across rows, but each row goes whole, and a crash half
- * way is made good when the store is opened again: a row that the drop reached stays dropped, one
- * written behind it stays.
+ * Deletes the row `key` and all rows below it: those whose key is this one, the delimiter, and
+ * more; NULL: all rows of the table. Not atomic across rows, but each row goes whole, and a crash
+ * half way is made good when the store is opened again: a row that the drop reached stays dropped,
+ * one written behind it stays. Other calls on the table go on meanwhile, but for changes of its
+ * schema and other drops, which wait. key may be empty, as in wcs_key_get.
  */
-int wcs_rows_drop(struct wcs_table *table, const struct wcs_range *range);
+int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key);
+
+/* What wcs_rows_drop would delete. Its cost grows with that. */
+struct wcs_count {
+	uint64_t rows;
+	uint64_t cells;
+	uint64_t bytes; /* of their values */
+};
+int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count);
 
 /* ---- Rows as JSON ------------------------------------------------------------------------ */
 

@@ -14,10 +14,13 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine.h"
+
+enum { DB_BUSY_FILES = 6 }; /* in level 0; LevelDB slows writers from 8 on, and stops them at 12 */
 
 int ldb_db_errno(const char *text)
 {
@@ -173,6 +176,15 @@ int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **val
 	*value = (unsigned char *)got;
 	*len = got ? size : 0;
 	return 0;
+}
+
+bool ldb_db_busy(struct ldb *db)
+{
+	char *files = leveldb_property_value(db->db, "leveldb.num-files-at-level0");
+	bool busy = files && atoi(files) >= DB_BUSY_FILES;
+
+	leveldb_free(files);
+	return busy;
 }
 
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db)

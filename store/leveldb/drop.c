@@ -13,15 +13,28 @@
  *   with the option sync; there the batch is a synced write itself.
  * - A drop that fails gives up what is left: were it finished later, it would take what was
  *   written meanwhile.
+ * - A single row may go with the range, in the first batch: so the record is of the range only, and
+ *   the two are one drop.
+ * - The deleted keys are compacted in slices while the drop goes on, never more than
+ *   DROP_SLICES_AHEAD behind it. So it returns when its rows are gone and what comes to the place
+ *   where they were is not slowed down by them, nor was it much meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine.h"
 
-enum { DROP_CELLS = 1000 };
-#define DROP_BYTES (1u << 20) /* of keys: LevelDB keeps a batch in memory */
+enum {
+	DROP_CELLS = 4000,	   /* in a batch: some milliseconds under the row locks */
+	DROP_SLICE_CELLS = 100000, /* what a seek crosses in about 10 ms */
+	DROP_SLICES_AHEAD = 2,
+	DROP_PAUSE_MS = 50,
+	DROP_PAUSES = 20, /* at most, in a slice, while LevelDB lags behind */
+};
+#define DROP_BYTES	 (1u << 20)  /* of keys in a batch: LevelDB keeps it in memory */
+#define DROP_SLICE_BYTES (32u << 20) /* of keys and values */
 
 struct drop {
 	struct ldb *db;
@@ -29,13 +42,21 @@ struct drop {
 	bool recorded; /* there is a record */
 	bool unsynced; /* the batch put last must be synced before the next */
 	bool garbage;
+	bool compacts; /* more than a batch: it is worth it */
 	uint32_t table;
-	struct wcs_slice start; /* in start_bytes */
+	const struct wcs_slice *row; /* NULL: none any more */
+	struct wcs_slice start;	     /* of what is left of the range */
 	leveldb_iterator_t *iter;
 	leveldb_writebatch_t *batch;
 	size_t cells, bytes; /* in the batch */
+	size_t slice_cells;
+	uint64_t slice_bytes;
+	unsigned int pauses;		     /* in the slice */
+	unsigned int slices;		     /* pushed */
+	uint64_t numbers[DROP_SLICES_AHEAD]; /* of those pushed last */
 	struct ldb_key seek;
-	struct ldb_key end; /* first key not to be deleted */
+	struct ldb_key slice; /* where the slice begins */
+	struct ldb_key end;   /* first key not to be deleted */
 	struct wcs_range range;
 	unsigned char start_bytes[LDB_ROW_BOUND];
 	unsigned char record[LDB_DROP_MAX];
@@ -79,6 +100,7 @@ static int drop_row(struct drop *drop, size_t row_end)
 		leveldb_writebatch_delete(drop->batch, (const char *)key, len);
 		drop->cells++;
 		drop->bytes += len;
+		drop->slice_bytes += len + (cell.id == 0 ? cell.size : 0);
 		if (cell.id == 0)
 			continue;
 		ldb_db_batch_garbage(drop->batch, cell.id, LDB_GARBAGE,
@@ -88,9 +110,23 @@ static int drop_row(struct drop *drop, size_t row_end)
 	return 0;
 }
 
+static int drop_single_row(struct drop *drop)
+{
+	if (!drop->row)
+		return 0;
+	ldb_key_row(&drop->seek, drop->table, *drop->row);
+	ldb_iter_seek(drop->iter, &drop->seek);
+	drop->row = NULL;
+	return drop_row(drop, drop->seek.len);
+}
+
 /* Collects rows until the batch is full. *more: there are others, from drop->start on. */
 static int drop_collect(struct drop *drop, bool *more)
 {
+	int first = drop_single_row(drop);
+
+	if (first)
+		return first;
 	ldb_key_row(&drop->seek, drop->table, drop->start);
 	ldb_iter_seek(drop->iter, &drop->seek);
 	for (*more = false; drop_valid(drop);) {
@@ -169,27 +205,94 @@ static void drop_give_up(struct drop *drop)
 	ldb_db_write(drop->db, drop->batch, true);
 }
 
-static int drop_run(struct drop *drop)
-{
-	int more;
+/* ---- Beside the deleting ----------------------------------------------------------------- */
 
+/* Compacts what was deleted since the last slice, once that is enough. */
+static void drop_compact(struct drop *drop, bool more)
+{
+	uint64_t *number = &drop->numbers[drop->slices % DROP_SLICES_AHEAD];
+	struct wcs_slice start = {drop->slice.data, drop->slice.len};
+
+	drop->slice_cells += drop->cells;
+	if (!drop->compacts ||
+	    (more && drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
+		return;
+	drop->seek = drop->end;
+	if (more)
+		ldb_key_row(&drop->seek, drop->table, drop->start);
+	ldb_compact_wait(drop->db, *number);
+	*number = ldb_compact_push(drop->db, start,
+				   (struct wcs_slice){drop->seek.data, drop->seek.len});
+	drop->slices++;
+	drop->slice = drop->seek;
+	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
+}
+
+/* Returns when all of it is compacted. */
+static void drop_settle(struct drop *drop)
+{
+	for (size_t i = 0; i < DROP_SLICES_AHEAD; i++)
+		ldb_compact_wait(drop->db, drop->numbers[i]);
+}
+
+/* Lets LevelDB catch up with what others write; not for ever, since that may never end. */
+static void drop_yield(struct drop *drop)
+{
+	for (; drop->pauses < DROP_PAUSES && ldb_db_busy(drop->db); drop->pauses++)
+		nanosleep(&(struct timespec){0, DROP_PAUSE_MS * 1000000L}, NULL);
+}
+
+/* Is it more than one batch? Reads that much ahead, which need not be done under the locks then. */
+static bool drop_is_long(struct drop *drop)
+{
+	size_t cells = 0;
+
+	drop->iter = ldb_db_iterate(drop->db);
+	ldb_key_row(&drop->seek, drop->table, drop->start);
+	ldb_iter_seek(drop->iter, &drop->seek);
+	for (; cells <= DROP_CELLS && drop_valid(drop); cells++)
+		leveldb_iter_next(drop->iter);
+	leveldb_iter_destroy(drop->iter);
+	return cells > DROP_CELLS;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static void drop_begin(struct drop *drop)
+{
 	drop->batch = leveldb_writebatch_create();
 	ldb_key_table_past(&drop->end, drop->table);
 	if (drop->range.end.data)
 		ldb_key_row(&drop->end, drop->table, drop->range.end);
+	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
+	drop->compacts = drop_is_long(drop);
+	if (drop->compacts)
+		ldb_compact_flush(drop->db);
+	atomic_fetch_add(&drop->db->drops, 1);
+}
+
+static int drop_run(struct drop *drop)
+{
+	int more;
+
+	drop_begin(drop);
 	do {
+		drop_yield(drop);
 		drop_lock(drop->db);
 		more = drop_batch(drop);
 		drop_unlock(drop->db);
 		more = drop_sync(drop, more);
+		drop_compact(drop, more > 0);
 	} while (more > 0);
 	if (more < 0)
 		drop_give_up(drop);
 	leveldb_writebatch_destroy(drop->batch);
+	atomic_fetch_sub(&drop->db->drops, 1);
 	return more;
 }
 
-static struct drop *drop_new(struct ldb *db, uint64_t id, const struct ldb_drop *what)
+static struct drop *drop_new(struct ldb *db, uint64_t id, const struct wcs_slice *row,
+			     const struct ldb_drop *what)
 {
 	struct drop *drop = malloc(sizeof(*drop));
 
@@ -199,29 +302,30 @@ static struct drop *drop_new(struct ldb *db, uint64_t id, const struct ldb_drop 
 	drop->db = db;
 	drop->id = id;
 	drop->table = what->table;
+	drop->row = row;
 	drop->range = what->range;
 	drop->start = what->range.start;
 	return drop;
 }
 
-int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_range *range)
+int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
+		  const struct wcs_range *range)
 {
 	struct ldb *db = engine;
 	struct ldb_drop what = {table, *range};
 	struct drop *drop;
-	bool garbage;
 	int err;
 
 	if (atomic_load(&db->failed))
 		return -EROFS;
-	drop = drop_new(db, atomic_fetch_add(&db->next_drop, 1), &what);
+	drop = drop_new(db, atomic_fetch_add(&db->next_drop, 1), row, &what);
 	if (!drop)
 		return -ENOMEM;
 	err = drop_run(drop);
-	garbage = drop->garbage;
-	free(drop);
-	if (garbage)
+	if (drop->garbage)
 		ldb_reclaim_wake(db);
+	drop_settle(drop);
+	free(drop);
 	return err;
 }
 
@@ -229,7 +333,7 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_range *range)
 
 static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 {
-	struct drop *drop = drop_new(db, id, what);
+	struct drop *drop = drop_new(db, id, NULL, what);
 	int err;
 
 	if (!drop)

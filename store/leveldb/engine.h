@@ -2,8 +2,9 @@
 /*
  * The inside of the LevelDB engine: an open database and what its files share.
  *
- * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. The lock of reclaim
- * stands for itself: no other is taken under it, and it is taken with none of these held.
+ * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. The locks of
+ * reclaim and compact stand for themselves: no other is taken under them, and they are taken with
+ * none of these held.
  */
 #ifndef WCS_LEVELDB_ENGINE_H
 #define WCS_LEVELDB_ENGINE_H
@@ -53,6 +54,20 @@ struct ldb_reclaim {
 	pthread_t thread;
 };
 
+struct ldb_compact {
+	pthread_mutex_t lock;
+	pthread_cond_t wake; /* the thread: a range, stop */
+	pthread_cond_t done; /* the others: one range less, stop */
+	/* under lock */
+	struct ldb_compact_range *first;
+	struct ldb_compact_range **last; /* where the next one goes */
+	uint64_t pushed;		 /* ranges, each with its number from 1 on */
+	uint64_t finished;
+	bool stop;
+	/* set at open */
+	pthread_t thread;
+};
+
 struct ldb {
 	leveldb_t *db;
 	leveldb_options_t *open_options;
@@ -67,6 +82,7 @@ struct ldb {
 	atomic_bool failed;		   /* a write failed: no more of them */
 	_Atomic uint32_t etag;		   /* of the next cell written */
 	_Atomic uint64_t next_drop;	   /* number of the next drop's record */
+	_Atomic uint64_t drops;		   /* under way */
 	pthread_mutex_t write_lock;	   /* held over each write, see ldb_db_write */
 	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
 	pthread_mutex_t rows[LDB_STRIPES]; /* by ldb_mutate_stripe; a drop takes all */
@@ -77,6 +93,7 @@ struct ldb {
 	uint64_t first_id;    /* set at open: no value of this session has a smaller one */
 
 	struct ldb_reclaim reclaim;
+	struct ldb_compact compact;
 };
 
 /* ---- open.c: opening and closing ---- */
@@ -101,6 +118,9 @@ int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync);
 /* Makes all that was written before reach the medium; a power cut can then no more keep what is
  * written next and lose what was written before. */
 int ldb_db_sync_logs(struct ldb *db);
+/* Does LevelDB lag behind what is written, so that it slows writers soon? Work that can wait should
+ * then. */
+bool ldb_db_busy(struct ldb *db);
 /* The value of a small key. *found false: it is not there. The caller frees *value. */
 int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,
 	       bool *found);
@@ -189,6 +209,21 @@ void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold
 		      uint64_t id);
 void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
 
+/* ---- compact.c: the thread that compacts what was emptied ---- */
+int ldb_compact_start(struct ldb *db);
+/* The calls below return at once from now on. */
+void ldb_compact_cancel(struct ldb *db);
+void ldb_compact_stop(struct ldb *db);
+/* Queues the keys from start to end; waits while the queue is full. Returns the range's number, 0
+ * where it is not queued. The caller holds no lock. */
+uint64_t ldb_compact_push(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
+/* Returns when that range, and all before it, were compacted or forgotten. */
+void ldb_compact_wait(struct ldb *db, uint64_t number);
+void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
+/* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
+ * every compaction; in a later one it does not. */
+void ldb_compact_flush(struct ldb *db);
+
 /* ---- admin.c, read.c, scan.c, list.c, mutate.c, batch.c, move.c, drop.c: operations of backend.h ---- */
 int ldb_admin_load(void *db,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
@@ -226,7 +261,8 @@ int ldb_batch_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t c
 int ldb_move_cells(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
 		   int64_t *ts);
 
-int ldb_drop_rows(void *db, uint32_t table, const struct wcs_range *range);
+int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
+		  const struct wcs_range *range);
 /* Ends the drops that a crash interrupted. Called before the store serves. */
 int ldb_drop_resume(struct ldb *db);
 

@@ -208,21 +208,27 @@ int ldb_open_store(const char *path, const struct wcs_options *options, void **e
 		etag = (uint32_t)options->now(options->now_ctx);
 	atomic_init(&db->etag, etag);
 	atomic_init(&db->next_drop, 1);
+	atomic_init(&db->drops, 0);
 	atomic_init(&db->failed, false);
 	err = open_data(db, path, fault);
 	if (err)
 		goto fail;
 	err = open_read_counters(db);
 	if (!err)
-		err = ldb_drop_resume(db);
+		err = ldb_compact_start(db);
+	if (err)
+		goto fail_unread;
+	err = ldb_drop_resume(db);
 	if (!err)
 		err = ldb_reclaim_start(db);
-	if (err) {
-		wcs_fault_set(fault, err, "the store cannot be read: %s", strerror(-err));
-		goto fail;
-	}
+	if (err)
+		goto fail_compact;
 	*engine = db;
 	return 0;
+fail_compact:
+	ldb_compact_stop(db);
+fail_unread:
+	wcs_fault_set(fault, err, "the store cannot be read: %s", strerror(-err));
 fail:
 	open_free(db);
 	return err;
@@ -232,6 +238,8 @@ void ldb_open_close(void *engine)
 {
 	struct ldb *db = engine;
 
+	ldb_compact_cancel(db);
 	ldb_reclaim_stop(db);
+	ldb_compact_stop(db);
 	open_free(db);
 }

@@ -27,10 +27,12 @@
 #include "engine.h"
 
 enum {
-	RECLAIM_ROUND = 1024,	/* records per barrier */
-	RECLAIM_DELETES = 1000, /* per batch */
-	RECLAIM_PAUSE_MS = 50,	/* between wake and work, so that one sync serves many records */
-	RECLAIM_BUSY_FILES = 6, /* in level 0: LevelDB lags behind and slows writers soon */
+	RECLAIM_ROUND = 1024,	 /* records per barrier */
+	RECLAIM_DELETES = 1000,	 /* per batch */
+	RECLAIM_PAUSE_MS = 50,	 /* between wake and work, so that one sync serves many records */
+	RECLAIM_RUN = 1000,	 /* chunks that are worth a compaction of their range */
+	RECLAIM_DENSE = 4,	 /* one id in so many must be garbage for that */
+	RECLAIM_RECORDS = 10000, /* records that are */
 };
 
 struct reclaim_item {
@@ -190,10 +192,7 @@ static bool reclaim_yield(struct ldb *db)
 	bool go_on = true, busy;
 
 	do {
-		char *files = leveldb_property_value(db->db, "leveldb.num-files-at-level0");
-
-		busy = files && atoi(files) >= RECLAIM_BUSY_FILES;
-		leveldb_free(files);
+		busy = ldb_db_busy(db);
 		if (busy) {
 			go_on = reclaim_pause(&db->reclaim);
 		} else {
@@ -279,15 +278,55 @@ static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size
 	return err;
 }
 
+static void reclaim_push(struct ldb *db, const struct ldb_id_key *from, const struct ldb_id_key *to)
+{
+	ldb_compact_push(db, (struct wcs_slice){from->data, from->len},
+			 (struct wcs_slice){to->data, to->len});
+}
+
+/* Gives the space of deleted chunks back where they lie close together; elsewhere it would mean to
+ * write anew what lies between. */
+static void reclaim_compact(struct ldb *db, const struct reclaim_item *items, size_t count)
+{
+	struct ldb_id_key first, last;
+	uint64_t chunks = 0;
+
+	for (size_t i = 0, from = 0; i < count; i++) {
+		chunks += items[i].chunks;
+		if (chunks < RECLAIM_RUN)
+			continue;
+		ldb_key_chunk(&first, items[from].id, 0);
+		ldb_key_chunk(&last, items[i].id, items[i].chunks);
+		if (items[i].id - items[from].id < RECLAIM_DENSE * (i + 1 - from))
+			reclaim_push(db, &first, &last);
+		from = i + 1;
+		chunks = 0;
+	}
+}
+
+/* Every pass starts before the first record, so it would step over all that were deleted. */
+static void reclaim_compact_records(struct ldb *db, uint64_t records, uint64_t end)
+{
+	struct ldb_id_key first, last;
+
+	if (records < RECLAIM_RECORDS)
+		return;
+	ldb_key_garbage(&first, 0);
+	ldb_key_garbage(&last, end);
+	reclaim_push(db, &first, &last);
+}
+
 /* All garbage there is. 1: stopped on the way. */
 static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 {
-	uint64_t from = 0;
+	uint64_t from = 0, records = 0;
 	size_t count;
 	int err;
 
 	do {
 		err = reclaim_collect(db, &from, items, &count);
+		if (!err && count == 0)
+			reclaim_compact_records(db, records, from);
 		if (err || count == 0)
 			return err;
 		if (!reclaim_barrier(&db->reclaim))
@@ -297,6 +336,9 @@ static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 			err = ldb_db_sync_logs(db);
 		if (!err)
 			err = reclaim_delete(db, items, count);
+		if (!err)
+			reclaim_compact(db, items, count);
+		records += count;
 	} while (!err);
 	return err;
 }

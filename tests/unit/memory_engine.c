@@ -215,14 +215,16 @@ static int memory_key_get(void *db, uint32_t table, struct wcs_slice key, unsign
 	return 0;
 }
 
-static int memory_drop(void *db, uint32_t table, const struct wcs_range *range)
+static int memory_drop(void *db, uint32_t table, const struct wcs_slice *row,
+		       const struct wcs_range *range)
 {
 	struct memory_engine *engine = db;
 
 	pthread_mutex_lock(&engine->mutex);
 	for (size_t i = engine->cells.count; i-- > 0;)
 		if (engine->cells.all[i]->table == table &&
-		    memory_cells_within(engine->cells.all[i]->row, range->start, range->end))
+		    ((row && wcs_slice_compare(engine->cells.all[i]->row, *row) == 0) ||
+		     memory_cells_within(engine->cells.all[i]->row, range->start, range->end)))
 			memory_cells_remove(&engine->cells, i);
 	pthread_mutex_unlock(&engine->mutex);
 	return 0;

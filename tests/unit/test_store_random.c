@@ -435,12 +435,21 @@ static void random_get(struct random_run *run)
 
 static void random_drop(struct random_run *run)
 {
-	struct wcs_range range = {.start = random_bytes(run, 0, 3)};
+	struct wcs_slice key = random_bytes(run, 0, 2);
+	const struct wcs_slice *root = random_below(run, 8) == 0 ? NULL : &key;
+	struct wcs_count count[SUITE_ENGINES];
 
-	range.end = random_bytes(run, 0, 3);
-	random_say(run, " drop");
+	random_say(run, root == NULL ? " drop all" : " drop");
 	for (int i = 0; i < SUITE_ENGINES; i++)
-		ck_assert_int_eq(wcs_rows_drop(run->suites[i].table, &range), 0);
+		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
+	ck_assert_msg(count[0].rows == count[1].rows && count[0].cells == count[1].cells &&
+			      count[0].bytes == count[1].bytes,
+		      "%s", run->text);
+	for (int i = 0; i < SUITE_ENGINES; i++) {
+		ck_assert_int_eq(wcs_rows_drop(run->suites[i].table, root), 0);
+		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
+		ck_assert_uint_eq(count[i].cells, 0);
+	}
 }
 
 static void random_remove_family(struct random_run *run)

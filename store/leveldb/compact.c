@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compaction of ranges that were emptied, by a thread of its own.
+ *
+ * LevelDB keeps a deleted key until a compaction meets it, and steps over each of them when it
+ * seeks: across a million that takes a good part of a second. So who deletes many keys in a row
+ * pushes their range, in slices of moderate size: LevelDB has one background thread, which works
+ * for nobody else during a slice, and closing the store waits for the slice under way. What is
+ * queued behind it is forgotten then; it is a matter of speed only.
+ *
+ * The queue is short. Who pushes onto a full one waits, so that no more deletes pile up than what
+ * a seek crosses in a moment.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine.h"
+
+enum {
+	COMPACT_QUEUE = 8,
+	COMPACT_PAUSE_MS = 50,
+	COMPACT_PAUSES = 40, /* at most, before a slice, while LevelDB lags behind */
+};
+
+struct ldb_compact_range {
+	struct ldb_compact_range *next;
+	size_t start_len, end_len;
+	unsigned char bytes[]; /* start, end */
+};
+
+void ldb_compact_flush(struct ldb *db)
+{
+	/* No key is empty, so nothing but the memtable has to do with this range. */
+	leveldb_compact_range(db->db, "", 0, "", 0);
+}
+
+static struct ldb_compact_range *compact_new(struct wcs_slice start, struct wcs_slice end)
+{
+	struct ldb_compact_range *range = malloc(sizeof(*range) + start.len + end.len);
+
+	if (!range)
+		return NULL;
+	range->next = NULL;
+	range->start_len = start.len;
+	range->end_len = end.len;
+	memcpy(range->bytes, start.data, start.len);
+	memcpy(range->bytes + start.len, end.data, end.len);
+	return range;
+}
+
+uint64_t ldb_compact_push(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
+{
+	struct ldb_compact *compact = &db->compact;
+	struct ldb_compact_range *range = compact_new(start, end);
+	uint64_t ticket = 0;
+
+	if (!range)
+		return 0;
+	pthread_mutex_lock(&compact->lock);
+	while (!compact->stop && compact->pushed - compact->finished >= COMPACT_QUEUE)
+		pthread_cond_wait(&compact->done, &compact->lock);
+	if (compact->stop) {
+		free(range);
+	} else {
+		*compact->last = range;
+		compact->last = &range->next;
+		ticket = ++compact->pushed;
+		pthread_cond_signal(&compact->wake);
+	}
+	pthread_mutex_unlock(&compact->lock);
+	return ticket;
+}
+
+void ldb_compact_wait(struct ldb *db, uint64_t ticket)
+{
+	struct ldb_compact *compact = &db->compact;
+
+	pthread_mutex_lock(&compact->lock);
+	while (!compact->stop && compact->finished < ticket)
+		pthread_cond_wait(&compact->done, &compact->lock);
+	pthread_mutex_unlock(&compact->lock);
+}
+
+void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending)
+{
+	pthread_mutex_lock(&db->compact.lock);
+	*finished = db->compact.finished;
+	*pending = db->compact.pushed - db->compact.finished;
+	pthread_mutex_unlock(&db->compact.lock);
+}
+
+/* ---- The thread -------------------------------------------------------------------------- */
+
+/* Sleeps a moment, less where the store is being closed. The caller holds the lock. */
+static void compact_pause(struct ldb_compact *compact)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += COMPACT_PAUSE_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	while (!compact->stop &&
+	       pthread_cond_timedwait(&compact->wake, &compact->lock, &until) != ETIMEDOUT)
+		;
+}
+
+/* Lets LevelDB catch up with what others write; not for ever, since that may never end. The caller
+ * holds the lock, which is free in between. */
+static void compact_yield(struct ldb *db)
+{
+	struct ldb_compact *compact = &db->compact;
+	bool busy = true;
+
+	for (int i = 0; i < COMPACT_PAUSES && busy && !compact->stop; i++) {
+		pthread_mutex_unlock(&compact->lock);
+		busy = ldb_db_busy(db);
+		pthread_mutex_lock(&compact->lock);
+		if (busy)
+			compact_pause(compact);
+	}
+}
+
+/* After a failed write the logs must stay as they are, and compacting starts another. */
+static void compact_run(struct ldb *db, const struct ldb_compact_range *range)
+{
+	const char *bytes = (const char *)range->bytes;
+
+	if (!atomic_load(&db->failed))
+		leveldb_compact_range(db->db, bytes, range->start_len, bytes + range->start_len,
+				      range->end_len);
+}
+
+/* The caller holds the lock, which is free in between. */
+static void compact_first(struct ldb *db)
+{
+	struct ldb_compact *compact = &db->compact;
+	struct ldb_compact_range *range;
+
+	compact_yield(db);
+	range = compact->first;
+	compact->first = range->next;
+	if (!compact->first)
+		compact->last = &compact->first;
+	if (!compact->stop) {
+		pthread_mutex_unlock(&compact->lock);
+		compact_run(db, range);
+		pthread_mutex_lock(&compact->lock);
+	}
+	free(range);
+	compact->finished++;
+	pthread_cond_broadcast(&compact->done);
+}
+
+static void *compact_main(void *arg)
+{
+	struct ldb *db = arg;
+	struct ldb_compact *compact = &db->compact;
+
+	pthread_mutex_lock(&compact->lock);
+	while (compact->first || !compact->stop) {
+		if (compact->first)
+			compact_first(db);
+		else
+			pthread_cond_wait(&compact->wake, &compact->lock);
+	}
+	pthread_mutex_unlock(&compact->lock);
+	return NULL;
+}
+
+int ldb_compact_start(struct ldb *db)
+{
+	struct ldb_compact *compact = &db->compact;
+	pthread_condattr_t attr;
+
+	compact->last = &compact->first;
+	pthread_mutex_init(&compact->lock, NULL);
+	pthread_cond_init(&compact->done, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&compact->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	if (pthread_create(&compact->thread, NULL, compact_main, db) == 0)
+		return 0;
+	pthread_cond_destroy(&compact->wake);
+	pthread_cond_destroy(&compact->done);
+	pthread_mutex_destroy(&compact->lock);
+	return -ENOMEM;
+}
+
+void ldb_compact_cancel(struct ldb *db)
+{
+	pthread_mutex_lock(&db->compact.lock);
+	db->compact.stop = true;
+	pthread_cond_signal(&db->compact.wake);
+	pthread_cond_broadcast(&db->compact.done);
+	pthread_mutex_unlock(&db->compact.lock);
+}
+
+void ldb_compact_stop(struct ldb *db)
+{
+	struct ldb_compact *compact = &db->compact;
+
+	ldb_compact_cancel(db);
+	pthread_join(compact->thread, NULL);
+	pthread_cond_destroy(&compact->wake);
+	pthread_cond_destroy(&compact->done);
+	pthread_mutex_destroy(&compact->lock);
+}
