@@ -193,6 +193,21 @@ const char *wcs_store_engine(const struct wcs_store *store)
 	return store->backend->name;
 }
 
+int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats)
+{
+	struct wcs_stats found = {.failed = wcs_store_failed(store)};
+	int rc = store->backend->stats(store->db, &found);
+
+	if (rc == 0)
+		*stats = found;
+	return rc;
+}
+
+char *wcs_store_engine_text(struct wcs_store *store)
+{
+	return store->backend->text(store->db);
+}
+
 /* ---- Arguments ------------------------------------------------------------------------- */
 
 int store_check_slice(struct wcs_slice slice, size_t max)

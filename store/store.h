@@ -130,6 +130,38 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
 /* The engine's name and version in a word or two; static. */
 const char *wcs_store_engine(const struct wcs_store *store);
 
+#define WCS_LEVELS_MAX	      16u
+#define WCS_STATS_PENDING_MAX 100000u
+
+/* What an operator watches. 0: none, or the engine does not tell. */
+struct wcs_stats {
+	/* Since the store was opened. */
+	uint64_t cells_written;	   /* also in place of another; a cell that moves is deleted, too */
+	uint64_t cells_deleted;	   /* also by drops */
+	uint64_t bytes_written;	   /* given to the engine, keys and its own records included */
+	uint64_t value_bytes_read; /* by wcs_value_read and scans */
+	uint64_t values_reclaimed; /* large ones that were deleted, of which the space was freed */
+	uint64_t compactions;	   /* of ranges that were emptied */
+	/* At this moment. */
+	uint64_t values_pending; /* large ones that were deleted and still take space; counted up
+				  * to WCS_STATS_PENDING_MAX */
+	uint64_t drops;		 /* calls of wcs_rows_drop */
+	uint64_t compactions_pending;
+	uint64_t cache_bytes;  /* room in the block cache */
+	uint64_t memory_bytes; /* that the engine has filled, the cache's included */
+	bool failed;	       /* as wcs_store_failed */
+	/* Files on the medium, by level where the engine has levels. */
+	size_t level_count;
+	struct {
+		uint64_t files;
+		uint64_t bytes; /* as exact as the engine tells: LevelDB in MiB */
+	} levels[WCS_LEVELS_MAX];
+};
+int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats);
+
+/* What the engine says of itself, in lines for a person; the caller frees it. NULL: no memory. */
+char *wcs_store_engine_text(struct wcs_store *store);
+
 /* ---- Schema ------------------------------------------------------------------------------ */
 
 /* What a family's cells are. The numbers are on disk; WCS_TYPE_NONE is not: it is a type that a

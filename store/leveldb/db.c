@@ -90,6 +90,8 @@ int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
 	pthread_mutex_lock(&db->write_lock);
 	err = db_write_locked(db, batch, sync);
 	pthread_mutex_unlock(&db->write_lock);
+	if (!err)
+		ldb_stats_batch(db, batch);
 	return err;
 }
 

@@ -48,8 +48,7 @@ struct ldb_reclaim {
 	bool wanted;
 	bool waiting; /* the thread, for readers to go */
 	bool stop;
-	/* the thread's own */
-	bool told; /* of a bad record, once */
+	atomic_bool told; /* of a bad record, once */
 	/* set at open */
 	pthread_t thread;
 };
@@ -66,6 +65,15 @@ struct ldb_compact {
 	bool stop;
 	/* set at open */
 	pthread_t thread;
+};
+
+/* Since the store was opened. */
+struct ldb_counters {
+	_Atomic uint64_t cells_written;
+	_Atomic uint64_t cells_deleted;
+	_Atomic uint64_t bytes_written;
+	_Atomic uint64_t bytes_read; /* of values */
+	_Atomic uint64_t values_reclaimed;
 };
 
 struct ldb {
@@ -94,6 +102,7 @@ struct ldb {
 
 	struct ldb_reclaim reclaim;
 	struct ldb_compact compact;
+	struct ldb_counters counters;
 };
 
 /* ---- open.c: opening and closing ---- */
@@ -101,6 +110,7 @@ int ldb_open_create(const char *path, struct wcs_fault *fault);
 int ldb_open_store(const char *path, const struct wcs_options *options, void **db,
 		   struct wcs_fault *fault);
 void ldb_open_close(void *db);
+size_t ldb_open_cache_bytes(const struct wcs_options *options);
 
 /* ---- db.c: the database itself ---- */
 int ldb_db_sync(void *db);
@@ -208,6 +218,8 @@ void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket);
 void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold *hold,
 		      uint64_t id);
 void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
+/* How much garbage there is, counted up to max. */
+int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count);
 
 /* ---- compact.c: the thread that compacts what was emptied ---- */
 int ldb_compact_start(struct ldb *db);
@@ -223,6 +235,14 @@ void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
 /* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
  * every compaction; in a later one it does not. */
 void ldb_compact_flush(struct ldb *db);
+
+/* ---- stats.c: counters and properties ---- */
+/* Counts a batch that was written. */
+void ldb_stats_batch(struct ldb *db, leveldb_writebatch_t *batch);
+void ldb_stats_read(struct ldb *db, uint64_t bytes);
+void ldb_stats_reclaimed(struct ldb *db, uint64_t values);
+int ldb_stats_get(void *db, struct wcs_stats *stats);
+char *ldb_stats_text(void *db);
 
 /* ---- admin.c, read.c, scan.c, list.c, mutate.c, batch.c, move.c, drop.c: operations of backend.h ---- */
 int ldb_admin_load(void *db,

@@ -280,6 +280,11 @@ void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
 	key->len = 9;
 }
 
+bool ldb_key_is_cell(const void *data, size_t len)
+{
+	return len > 0 && *(const unsigned char *)data == KEY_CELL;
+}
+
 bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key)
 {
 	size_t head = key->data[0] == KEY_META ? 2 : 1;

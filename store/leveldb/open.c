@@ -26,6 +26,8 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.close = ldb_open_close,
 	.sync = ldb_db_sync,
 	.failed = ldb_db_failed,
+	.stats = ldb_stats_get,
+	.text = ldb_stats_text,
 	.tables_load = ldb_admin_load,
 	.table_put = ldb_admin_put,
 	.table_remove = ldb_admin_remove,
@@ -60,6 +62,11 @@ static int open_path(const char *path, char **data, struct wcs_fault *fault)
 	return 0;
 }
 
+size_t ldb_open_cache_bytes(const struct wcs_options *options)
+{
+	return options && options->cache_bytes ? options->cache_bytes : OPEN_CACHE_DEFAULT;
+}
+
 static struct ldb *open_new(const struct wcs_options *options)
 {
 	struct ldb *db = calloc(1, sizeof(*db));
@@ -69,8 +76,7 @@ static struct ldb *open_new(const struct wcs_options *options)
 	db->dir = -1;
 	db->options = options;
 	db->filter = leveldb_filterpolicy_create_bloom(OPEN_BLOOM_BITS);
-	db->cache = leveldb_cache_create_lru(options && options->cache_bytes ? options->cache_bytes
-									     : OPEN_CACHE_DEFAULT);
+	db->cache = leveldb_cache_create_lru(ldb_open_cache_bytes(options));
 	db->open_options = leveldb_options_create();
 	leveldb_options_set_filter_policy(db->open_options, db->filter);
 	leveldb_options_set_cache(db->open_options, db->cache);

@@ -152,7 +152,11 @@ int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offse
 {
 	struct read_value *value = (struct read_value *)base;
 
-	return ldb_chunk_read(value->db, &value->cell, buf, len, offset, got);
+	int err = ldb_chunk_read(value->db, &value->cell, buf, len, offset, got);
+
+	if (!err)
+		ldb_stats_read(value->db, *got);
+	return err;
 }
 
 void ldb_read_close(struct wcs_value *base)

@@ -207,9 +207,8 @@ static bool reclaim_yield(struct ldb *db)
 /* A record or key that cannot be understood keeps its chunks, and stops no other. */
 static bool reclaim_refuse(struct ldb *db)
 {
-	if (!db->reclaim.told)
+	if (!atomic_exchange(&db->reclaim.told, true))
 		ldb_db_damaged(db, "a garbage record");
-	db->reclaim.told = true;
 	return false;
 }
 
@@ -226,6 +225,25 @@ static bool reclaim_take(struct ldb *db, leveldb_iterator_t *iter, struct reclai
 	if (ldb_record_garbage_decode(data, len, &kind, &item->chunks))
 		return reclaim_refuse(db);
 	return kind == LDB_GARBAGE || item->id < db->first_id;
+}
+
+int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	struct reclaim_item item;
+	struct ldb_id_key first;
+	uint64_t found = 0;
+	int err;
+
+	ldb_key_garbage(&first, 0);
+	leveldb_iter_seek(iter, (const char *)first.data, first.len);
+	for (; found < max && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter))
+		found += reclaim_take(db, iter, &item);
+	err = ldb_db_iter_error(db, iter);
+	leveldb_iter_destroy(iter);
+	if (!err)
+		*count = found;
+	return err;
 }
 
 /* The garbage from *from on, which moves behind it. */
@@ -336,8 +354,10 @@ static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 			err = ldb_db_sync_logs(db);
 		if (!err)
 			err = reclaim_delete(db, items, count);
-		if (!err)
+		if (!err) {
+			ldb_stats_reclaimed(db, count);
 			reclaim_compact(db, items, count);
+		}
 		records += count;
 	} while (!err);
 	return err;

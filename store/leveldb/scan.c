@@ -33,8 +33,9 @@ struct scan {
 	struct ldb_ticket ticket;
 	leveldb_iterator_t *iter;
 	enum scan_leave leave;
-	bool at_cell; /* cell is the one that was given last */
-	int state;    /* 1: under way; else what every further call returns */
+	bool at_cell;  /* cell is the one that was given last */
+	uint64_t read; /* bytes of values */
+	int state;     /* 1: under way; else what every further call returns */
 
 	/* the filter */
 	enum wcs_each each;
@@ -150,6 +151,7 @@ void ldb_scan_close(struct wcs_scan *base)
 		return;
 	leveldb_iter_destroy(scan->iter);
 	ldb_reclaim_leave(scan->db, &scan->ticket);
+	ldb_stats_read(scan->db, scan->read);
 	scan_free(scan);
 }
 
@@ -354,6 +356,7 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 	cell->value =
 		(struct wcs_slice){scan->cell.data, scan->cell.id ? 0 : (size_t)scan->cell.size};
 	scan->given++;
+	scan->read += cell->value.len;
 	scan->at_cell = true;
 	scan->leave = scan_leave_after(scan);
 }
@@ -399,8 +402,12 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct scan *scan = (struct scan *)base;
+	int err;
 
 	if (!scan->at_cell)
 		return -EINVAL;
-	return ldb_chunk_read(scan->db, &scan->cell, buf, len, offset, got);
+	err = ldb_chunk_read(scan->db, &scan->cell, buf, len, offset, got);
+	if (!err)
+		scan->read += *got;
+	return err;
 }

@@ -215,6 +215,20 @@ static int memory_key_get(void *db, uint32_t table, struct wcs_slice key, unsign
 	return 0;
 }
 
+/* It counts nothing. */
+static int memory_stats(void *db, struct wcs_stats *stats)
+{
+	(void)db;
+	(void)stats;
+	return 0;
+}
+
+static char *memory_describe(void *db)
+{
+	(void)db;
+	return strdup("in memory\n");
+}
+
 static int memory_drop(void *db, uint32_t table, const struct wcs_slice *row,
 		       const struct wcs_range *range)
 {
@@ -237,6 +251,8 @@ const struct wcs_backend wcs_backend_memory = {
 	.close = memory_close,
 	.sync = memory_sync,
 	.failed = memory_failed,
+	.stats = memory_stats,
+	.text = memory_describe,
 	.tables_load = memory_tables_load,
 	.table_put = memory_table_put,
 	.table_remove = memory_table_remove,
