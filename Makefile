@@ -73,6 +73,7 @@ SOURCES       := $(STORE_SOURCES) $(FS_SOURCES) $(MKFS_MAINS) $(MKFS_SHARED) \
 LIBSTORE := $(BUILD)/libstore.a
 NAMES    := $(OBJ)/fs/names.o
 RANGES   := $(OBJ)/fs/ranges.o
+METRICS  := $(OBJ)/fs/metrics.o $(OBJ)/fs/metrics_now.o
 
 # mkfs/mkfs_rowfs.c makes mkfs.rowfs, mkfs/rowfs_load.c makes rowfs-load.
 program     = $(patsubst rowfs_%,rowfs-%,$(patsubst %_rowfs,%.rowfs,$(1)))
@@ -117,7 +118,7 @@ $(BUILD)/rowfs: $(call objects,$(FS_SOURCES)) $(LIBSTORE)
 $(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(NAMES) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
-$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(LIBSTORE)
+$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(METRICS) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 

@@ -31,6 +31,16 @@ struct drafts *drafts_new(void)
 	return drafts;
 }
 
+size_t drafts_count(struct drafts *drafts)
+{
+	size_t count;
+
+	pthread_mutex_lock(&drafts->lock);
+	count = drafts->count;
+	pthread_mutex_unlock(&drafts->lock);
+	return count;
+}
+
 void drafts_free(struct drafts *drafts)
 {
 	if (!drafts)

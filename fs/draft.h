@@ -21,6 +21,7 @@
 struct drafts;
 struct drafts *drafts_new(void); /* NULL: no memory */
 void drafts_free(struct drafts *drafts);
+size_t drafts_count(struct drafts *drafts);
 
 /* The draft's time, size and etag, and if value is not NULL its value. -ENOENT. */
 int draft_get(struct fs *fs, struct file_id id, struct wcs_cell_info *info, struct value **value);

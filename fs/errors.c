@@ -14,6 +14,7 @@ struct errors {
 	pthread_mutex_t lock;
 	char *lines[ERRORS_KEPT]; /* Lock: lock, as all below */
 	size_t next;		  /* the oldest, and the one to be replaced */
+	uint64_t count;		  /* since the beginning */
 };
 
 struct errors *errors_new(void)
@@ -80,8 +81,19 @@ void errors_add(struct errors *errors, int64_t now, const char *path, int line, 
 	old = errors->lines[errors->next];
 	errors->lines[errors->next] = copy;
 	errors->next = (errors->next + 1) % ERRORS_KEPT;
+	errors->count++;
 	pthread_mutex_unlock(&errors->lock);
 	free(old);
+}
+
+uint64_t errors_count(struct errors *errors)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&errors->lock);
+	count = errors->count;
+	pthread_mutex_unlock(&errors->lock);
+	return count;
 }
 
 char *errors_format(struct errors *errors, size_t *len)

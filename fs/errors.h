@@ -17,6 +17,9 @@ void errors_free(struct errors *errors);
  * Long texts are cut. Any thread. */
 void errors_add(struct errors *errors, int64_t now, const char *path, int line, const char *reason);
 
+/* How many there were, kept or not. Any thread. */
+uint64_t errors_count(struct errors *errors);
+
 /* All that are kept, oldest first: "TIME PATH:LINE: REASON" a line, time in UTC. The caller frees
  * it. NULL: no memory. Any thread. */
 char *errors_format(struct errors *errors, size_t *len);

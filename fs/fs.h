@@ -16,6 +16,7 @@ struct errors;
 struct handles;
 struct locks;
 struct memdirs;
+struct metrics;
 struct nodes;
 struct promises;
 struct writers;
@@ -45,6 +46,7 @@ struct fs {
 	struct handles *handles;
 	struct locks *locks;
 	struct errors *errors;
+	struct metrics *metrics;
 	/* Called once, by the thread that answers the kernel's first request, while it does. */
 	void (*ready)(struct fs *fs);
 };

@@ -15,7 +15,8 @@
 
 struct handles {
 	pthread_mutex_t lock;
-	struct handle *first; /* Lock: lock */
+	struct handle *first; /* Lock: lock, as count */
+	size_t count;
 };
 
 struct handles *handles_new(void)
@@ -37,6 +38,16 @@ void handles_free(struct fs *fs, struct handles *handles)
 	free(handles);
 }
 
+size_t handles_count(struct handles *handles)
+{
+	size_t count;
+
+	pthread_mutex_lock(&handles->lock);
+	count = handles->count;
+	pthread_mutex_unlock(&handles->lock);
+	return count;
+}
+
 struct handle *handle_new(struct fs *fs)
 {
 	struct handle *handle = calloc(1, sizeof(*handle));
@@ -50,6 +61,7 @@ struct handle *handle_new(struct fs *fs)
 	if (handles->first)
 		handles->first->link = &handle->next;
 	handles->first = handle;
+	handles->count++;
 	pthread_mutex_unlock(&handles->lock);
 	return handle;
 }
@@ -57,6 +69,7 @@ struct handle *handle_new(struct fs *fs)
 static void take_out(struct handles *handles, struct handle *handle)
 {
 	pthread_mutex_lock(&handles->lock);
+	handles->count--;
 	*handle->link = handle->next;
 	if (handle->next)
 		handle->next->link = handle->link;

@@ -29,6 +29,8 @@ struct handles *handles_new(void); /* NULL: no memory */
 /* Closes what is still open, committing nothing, and frees the list. No request is under way. */
 void handles_free(struct fs *fs, struct handles *handles);
 
+size_t handles_count(struct handles *handles);
+
 /* An empty one, in the list. NULL: no memory. */
 struct handle *handle_new(struct fs *fs);
 

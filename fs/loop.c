@@ -22,7 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#include "metrics.h"
 
 enum { THREADS_MIN = 4, THREADS_MAX = 16 };
 
@@ -31,6 +34,7 @@ enum { THREADS_MIN = 4, THREADS_MAX = 16 };
 
 struct loop {
 	struct fuse_session *session;
+	struct metrics *metrics;
 	pthread_t main_thread;
 	pthread_mutex_t reading;
 	int error;			/* of reading. Lock: reading */
@@ -90,6 +94,8 @@ static int next_request(struct loop *loop, struct fuse_buf *buf)
 	rc = await_request(loop);
 	if (rc > 0)
 		rc = fuse_session_receive_buf(loop->session, buf);
+	if (rc > 0 && !(buf->flags & FUSE_BUF_IS_FD))
+		metrics_receive(loop->metrics, buf->mem, buf->size);
 	if (rc > 0 && is_release(buf)) {
 		fuse_session_process_buf(loop->session, buf);
 		rc = 0;
@@ -165,10 +171,37 @@ static int loop_serve(struct loop *loop)
 	return loop->error != 0 ? -EIO : 0;
 }
 
+static ssize_t receive(int fd, void *buf, size_t len, void *fs)
+{
+	(void)fs;
+	return read(fd, buf, len);
+}
+
+/* Counted before it is sent: whoever gets the answer finds it counted. */
+static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata)
+{
+	const struct fs *fs = userdata;
+
+	metrics_send(fs->metrics, iov, count);
+	return writev(fd, iov, count);
+}
+
+/* All that libfuse sends passes here, from whatever thread. */
+static int count_answers(struct fuse_session *session)
+{
+	static const struct fuse_custom_io io = {.read = receive, .writev = send_counted};
+
+	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
+}
+
 int loop_run(struct fs *fs)
 {
-	struct loop loop = {.session = fs->session, .main_thread = pthread_self()};
-	int rc;
+	struct loop loop = {
+		.session = fs->session, .metrics = fs->metrics, .main_thread = pthread_self()};
+	int rc = count_answers(fs->session);
+
+	if (rc != 0)
+		return rc;
 
 	loop.stop = eventfd(0, EFD_CLOEXEC);
 	if (loop.stop < 0)

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "loop.h"
 #include "memdir.h"
+#include "metrics.h"
 #include "mountpoint.h"
 #include "node.h"
 #include "options.h"
@@ -144,8 +145,9 @@ static int make_nodes(struct fs *fs)
 	fs->handles = handles_new();
 	fs->locks = locks_new();
 	fs->errors = errors_new();
+	fs->metrics = metrics_new();
 	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
-	    !fs->handles || !fs->locks || !fs->errors)
+	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics)
 		return say("mount", "no memory");
 	return EXIT_SUCCESS;
 }
@@ -177,6 +179,7 @@ static int run(const struct options *options, const char *store_path, const char
 	promises_free(fs.promises);
 	drafts_free(fs.drafts);
 	errors_free(fs.errors);
+	metrics_free(fs.metrics);
 	if (fs.store)
 		wcs_store_close(fs.store);
 	return status;

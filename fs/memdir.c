@@ -87,6 +87,16 @@ struct memdirs *memdirs_new(void)
 	return dirs;
 }
 
+size_t memdirs_count(struct memdirs *dirs)
+{
+	size_t count;
+
+	pthread_rwlock_rdlock(&dirs->lock);
+	count = dirs->count;
+	pthread_rwlock_unlock(&dirs->lock);
+	return count;
+}
+
 void memdirs_free(struct memdirs *dirs)
 {
 	if (!dirs)

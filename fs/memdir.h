@@ -41,6 +41,7 @@ int memdir_order(struct wcs_slice a, struct wcs_slice b);
 struct memdirs;
 struct memdirs *memdirs_new(void); /* NULL: no memory */
 void memdirs_free(struct memdirs *dirs);
+size_t memdirs_count(struct memdirs *dirs);
 
 /* Any thread may call these. Adds a path, also one that is there: 0, -ENOMEM, or -ENOSPC at
  * MEMDIRS_MAX. */

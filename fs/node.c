@@ -182,6 +182,18 @@ struct node *nodes_root(struct nodes *nodes)
 	return nodes->root;
 }
 
+size_t nodes_count(struct nodes *nodes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_lock(&nodes->shards[i].lock);
+		count += nodes->shards[i].node_count;
+		pthread_mutex_unlock(&nodes->shards[i].lock);
+	}
+	return count;
+}
+
 static struct shard *shard_of(struct nodes *nodes, uint64_t hash)
 {
 	return &nodes->shards[hash % SHARDS];

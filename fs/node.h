@@ -77,6 +77,8 @@ struct nodes *nodes_new(struct wcs_table *root_table);
 /* Frees the table with all nodes in it; no request may be under way. */
 void nodes_free(struct nodes *nodes);
 struct node *nodes_root(struct nodes *nodes);
+/* How many there are beside the root. */
+size_t nodes_count(struct nodes *nodes);
 
 /* The node of that key, made if need be, with one reference more. NULL: no memory. A table that
  * goes with a new NODE_TABLE is taken over on success; with a found one it is closed. */

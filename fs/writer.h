@@ -26,6 +26,7 @@ struct writers;
 
 struct writers *writers_new(void); /* NULL: no memory */
 void writers_free(struct writers *writers);
+size_t writers_count(const struct writers *writers);
 
 /* The lock of the family that the node is in, with others or alone; not to be taken twice. */
 void writers_share(struct fs *fs, const struct node *node);

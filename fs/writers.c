@@ -86,6 +86,11 @@ bool writers_none(const struct writers *writers)
 	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED) == 0;
 }
 
+size_t writers_count(const struct writers *writers)
+{
+	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED);
+}
+
 void writers_put_in(struct writers *writers, struct writer *writer)
 {
 	struct writer **bucket = writers_bucket(writers, writer->target.id.column);
