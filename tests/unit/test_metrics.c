@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The metrics text, checked against the text format of Prometheus as its page has it, and each
+ * number after requests that were made up.
+ */
+#include "metrics.h"
+#include "suite.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <linux/fuse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Requests ---------------------------------------------------------------------------- */
+
+static void receive(struct metrics *metrics, uint32_t opcode, uint64_t unique)
+{
+	struct fuse_in_header header = {.opcode = opcode, .unique = unique};
+
+	metrics_receive(metrics, &header, sizeof(header));
+}
+
+static void answer(struct metrics *metrics, uint64_t unique, int error, const void *data,
+		   size_t len)
+{
+	char copy[256];
+	struct fuse_out_header header = {
+		.len = (uint32_t)(sizeof(header) + len), .error = error, .unique = unique};
+	struct iovec iov[2] = {{&header, sizeof(header)}, {copy, len}};
+
+	if (len > 0)
+		memcpy(copy, data, len);
+	metrics_send(metrics, iov, len > 0 ? 2 : 1);
+}
+
+static char *text_of(const struct metrics *metrics)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	metrics_print(metrics, to);
+	fclose(to);
+	return text;
+}
+
+/* The number behind a series, as it is written; "-" where there is none. The same buffer each
+ * time. */
+static const char *value_of(const char *text, const char *series)
+{
+	static char value[64];
+	size_t len = strlen(series);
+
+	for (const char *line = text; line != NULL && *line != 0; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, series, len) != 0 || line[len] != ' ')
+			continue;
+		snprintf(value, sizeof(value), "%.*s", (int)strcspn(line + len + 1, "\n"),
+			 line + len + 1);
+		return value;
+	}
+	return "-";
+}
+
+#define expect(text, series, expected) ck_assert_str_eq(value_of(text, series), expected)
+
+/* ---- The format -------------------------------------------------------------------------- */
+
+static size_t name_len(const char *text)
+{
+	size_t len = 0;
+
+	while (isalnum((unsigned char)text[len]) || text[len] == '_' || text[len] == ':')
+		len++;
+	ck_assert_msg(len > 0 && !isdigit((unsigned char)text[0]), "no name: %s", text);
+	return len;
+}
+
+/* Behind a label's value. */
+static const char *check_value(const char *at)
+{
+	ck_assert_msg(*at == '"', "no value: %s", at);
+	for (at++; *at != '"'; at++) {
+		ck_assert_msg(*at != 0 && *at != '\n', "a value does not end");
+		if (*at == '\\')
+			ck_assert_msg(*++at == '\\' || *at == '"' || *at == 'n', "escape: %s", at);
+	}
+	return at + 1;
+}
+
+static const char *check_labels(const char *at)
+{
+	if (*at != '{')
+		return at;
+	do {
+		at += 1 + name_len(at + 1);
+		ck_assert_msg(*at == '=', "no value: %s", at);
+		at = check_value(at + 1);
+	} while (*at == ',');
+	ck_assert_msg(*at == '}', "labels: %s", at);
+	return at + 1;
+}
+
+struct family {
+	char name[128], type[16];
+	double below; /* the bucket before */
+};
+
+static void check_type(struct family *family, const char *line)
+{
+	static char seen[100][128];
+	static size_t count;
+
+	ck_assert_int_eq(sscanf(line, "# TYPE %127s %15s", family->name, family->type), 2);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_msg(strcmp(seen[i], family->name) != 0, "twice: %s", family->name);
+	ck_assert_uint_lt(count, 100);
+	strcpy(seen[count++], family->name);
+	if (strcmp(family->type, "counter") == 0)
+		ck_assert_msg(strlen(family->name) > 6 &&
+				      strcmp(family->name + strlen(family->name) - 6, "_total") ==
+					      0,
+			      "%s does not end in _total", family->name);
+}
+
+static void check_sample(struct family *family, const char *line)
+{
+	size_t len = name_len(line), base = strlen(family->name);
+	const char *at = check_labels(line + len);
+	char *end;
+	double value;
+
+	ck_assert_msg(strncmp(line, family->name, base) == 0, "%s in %s", line, family->name);
+	ck_assert_msg(*at == ' ', "no number: %s", line);
+	value = strtod(at + 1, &end);
+	ck_assert_msg(end > at + 1 && (*end == '\n'), "no number: %s", line);
+	ck_assert_msg(value >= 0, "%s", line);
+	if (strcmp(family->type, "histogram") != 0) {
+		ck_assert_msg(len == base, "%s in %s", line, family->name);
+	} else if (strncmp(line + base, "_bucket", 7) == 0) {
+		bool first = strstr(line, "le=\"0.00001\"") != NULL;
+
+		ck_assert_msg(first || value >= family->below, "buckets fall: %s", line);
+		family->below = value;
+	} else if (strncmp(line + base, "_count", 6) == 0) {
+		ck_assert_msg(value == family->below, "count is not the last bucket: %s", line);
+	} else {
+		ck_assert_msg(strncmp(line + base, "_sum", 4) == 0, "%s", line);
+	}
+}
+
+/* HELP, then TYPE, then samples of that family only; no family twice. */
+static void check_format(const char *text)
+{
+	struct family family = {.name = ""};
+	char help[128] = "";
+
+	ck_assert_uint_gt(strlen(text), 0);
+	ck_assert_int_eq(text[strlen(text) - 1], '\n');
+	for (const char *line = text; *line != 0; line = strchr(line, '\n') + 1) {
+		if (strncmp(line, "# HELP ", 7) == 0) {
+			ck_assert_int_eq(sscanf(line, "# HELP %127s", help), 1);
+		} else if (*line == '#') {
+			check_type(&family, line);
+			ck_assert_str_eq(help, family.name);
+		} else {
+			check_sample(&family, line);
+		}
+	}
+}
+
+/* ---- Tests ------------------------------------------------------------------------------- */
+
+START_TEST(test_requests)
+{
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	receive(metrics, FUSE_LOOKUP, 2);
+	receive(metrics, FUSE_LOOKUP, 4);
+	receive(metrics, FUSE_GETATTR, 6);
+	receive(metrics, FUSE_FORGET, 8); /* is not answered */
+	receive(metrics, 60, 10);	  /* of a later kernel */
+	answer(metrics, 4, -ENOENT, NULL, 0);
+	answer(metrics, 2, 0, "entry", 5);
+	answer(metrics, 6, -EIO, NULL, 0);
+	answer(metrics, 10, -ENOSYS, NULL, 0);
+	answer(metrics, 0, FUSE_NOTIFY_INVAL_ENTRY, "a notification", 14);
+	text = text_of(metrics);
+	check_format(text);
+	expect(text, "rowfs_requests_total{operation=\"lookup\"}", "2");
+	expect(text, "rowfs_requests_total{operation=\"getattr\"}", "1");
+	expect(text, "rowfs_requests_total{operation=\"forget\"}", "1");
+	expect(text, "rowfs_requests_total{operation=\"other\"}", "1");
+	expect(text, "rowfs_request_errors_total{operation=\"lookup\",error=\"ENOENT\"}", "1");
+	expect(text, "rowfs_request_errors_total{operation=\"getattr\",error=\"EIO\"}", "1");
+	expect(text, "rowfs_request_errors_total{operation=\"other\",error=\"ENOSYS\"}", "1");
+	expect(text, "rowfs_request_errors_total{operation=\"getattr\",error=\"ENOENT\"}", "-");
+	expect(text, "rowfs_request_duration_seconds_count{operation=\"lookup\"}", "2");
+	expect(text, "rowfs_request_duration_seconds_count{operation=\"forget\"}", "-");
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+START_TEST(test_durations)
+{
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	metrics_request(metrics, FUSE_OPEN, 0, 0);
+	metrics_request(metrics, FUSE_OPEN, 0, 10000);
+	metrics_request(metrics, FUSE_OPEN, 0, 10001);
+	metrics_request(metrics, FUSE_OPEN, 0, 999999999);
+	metrics_request(metrics, FUSE_OPEN, 0, 60000000000);
+	text = text_of(metrics);
+	check_format(text);
+#define BUCKET(le) "rowfs_request_duration_seconds_bucket{operation=\"open\",le=\"" le "\"}"
+	expect(text, BUCKET("0.00001"), "2");
+	expect(text, BUCKET("0.000025"), "3");
+	expect(text, BUCKET("0.5"), "3");
+	expect(text, BUCKET("1"), "4");
+	expect(text, BUCKET("10"), "4");
+	expect(text, BUCKET("+Inf"), "5");
+	expect(text, "rowfs_request_duration_seconds_sum{operation=\"open\"}", "61.000020000");
+	expect(text, "rowfs_request_duration_seconds_count{operation=\"open\"}", "5");
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* From reading to answering, also when others came between. */
+START_TEST(test_time_of_an_answer)
+{
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	receive(metrics, FUSE_SETLKW, 2);
+	nanosleep(&(struct timespec){0, 30000000}, NULL);
+	receive(metrics, FUSE_LOOKUP, 4);
+	answer(metrics, 4, 0, NULL, 0);
+	answer(metrics, 2, 0, NULL, 0);
+	text = text_of(metrics);
+	expect(text, "rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"0.025\"}",
+	       "0");
+	expect(text, "rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"+Inf\"}",
+	       "1");
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+START_TEST(test_bytes)
+{
+	struct fuse_write_out written = {.size = 100000};
+	struct metrics *metrics = metrics_new();
+	char *text;
+
+	receive(metrics, FUSE_READ, 2);
+	receive(metrics, FUSE_READ, 4);
+	receive(metrics, FUSE_WRITE, 6);
+	receive(metrics, FUSE_WRITE, 8);
+	receive(metrics, FUSE_READDIR, 10);
+	answer(metrics, 2, 0, "12345", 5);
+	answer(metrics, 4, -EIO, NULL, 0);
+	answer(metrics, 6, 0, &written, sizeof(written));
+	answer(metrics, 8, -ENOSPC, NULL, 0);
+	answer(metrics, 10, 0, "a listing", 9);
+	text = text_of(metrics);
+	expect(text, "rowfs_read_bytes_total", "5");
+	expect(text, "rowfs_written_bytes_total", "100000");
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* What cannot be understood, or comes twice, does no harm. */
+START_TEST(test_odd_messages)
+{
+	struct metrics *metrics = metrics_new();
+	struct iovec none = {NULL, 0};
+	char *text;
+
+	metrics_receive(metrics, "short", 5);
+	metrics_send(metrics, &none, 1);
+	metrics_send(metrics, &none, 0);
+	answer(metrics, 77, 0, NULL, 0);
+	receive(metrics, UINT32_MAX, 2);
+	answer(metrics, 2, -4000, NULL, 0);
+	for (uint64_t i = 1; i <= 100000; i++) /* more than are remembered */
+		receive(metrics, FUSE_GETATTR, 2 * i);
+	for (uint64_t i = 1; i <= 100000; i++)
+		answer(metrics, 2 * i, 0, NULL, 0);
+	text = text_of(metrics);
+	check_format(text);
+	expect(text, "rowfs_requests_total{operation=\"getattr\"}", "100000");
+	expect(text, "rowfs_request_errors_total{operation=\"other\",error=\"other\"}", "1");
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+START_TEST(test_empty)
+{
+	struct metrics *metrics = metrics_new();
+	char *text = text_of(metrics);
+
+	check_format(text);
+	expect(text, "rowfs_read_bytes_total", "0");
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+START_TEST(test_now)
+{
+	struct metrics_now now = {.version = "1.2 \"a\\b\"\nc",
+				  .engine = "leveldb",
+				  .fuse = "3.14",
+				  .mounted = 1700000000000042,
+				  .inodes = 11,
+				  .open_files = 12,
+				  .write_sessions = 13,
+				  .drafts = 14,
+				  .memory_directories = 15,
+				  .errors = 16};
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	now.store = (struct wcs_stats){.cells_written = 21,
+				       .cells_deleted = 22,
+				       .bytes_written = UINT64_MAX,
+				       .failed = true,
+				       .level_count = 2,
+				       .levels = {{1, 2}, {3, 4}}};
+	metrics_print_now(&now, to);
+	fclose(to);
+	check_format(text);
+	expect(text,
+	       "rowfs_info{version=\"1.2 \\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"}",
+	       "1");
+	expect(text, "rowfs_mounted_timestamp_seconds", "1700000000.000042");
+	expect(text, "rowfs_inodes", "11");
+	expect(text, "rowfs_open_files", "12");
+	expect(text, "rowfs_write_sessions", "13");
+	expect(text, "rowfs_drafts", "14");
+	expect(text, "rowfs_memory_directories", "15");
+	expect(text, "rowfs_errors_total", "16");
+	expect(text, "rowfs_store_written_cells_total", "21");
+	expect(text, "rowfs_store_deleted_cells_total", "22");
+	expect(text, "rowfs_store_written_bytes_total", "18446744073709551615");
+	expect(text, "rowfs_store_read_only", "1");
+	expect(text, "rowfs_store_files{level=\"1\"}", "3");
+	expect(text, "rowfs_store_bytes{level=\"1\"}", "4");
+	free(text);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "requests", test_requests, 10);
+	suite_add_once(suite, "durations", test_durations, 10);
+	suite_add_once(suite, "time of an answer", test_time_of_an_answer, 10);
+	suite_add_once(suite, "bytes", test_bytes, 10);
+	suite_add_once(suite, "odd messages", test_odd_messages, 10);
+	suite_add_once(suite, "empty", test_empty, 10);
+	suite_add_once(suite, "now", test_now, 10);
+}
+
+int main(void)
+{
+	return suite_main("metrics", make);
+}
