@@ -15,9 +15,9 @@
  *   written meanwhile.
  * - A single row may go with the range, in the first batch: so the record is of the range only, and
  *   the two are one drop.
- * - The deleted keys are compacted in slices while the drop goes on, never more than
- *   DROP_SLICES_AHEAD behind it. So it returns when its rows are gone and what comes to the place
- *   where they were is not slowed down by them, nor was it much meanwhile.
+ * - The deleted keys are compacted in slices while the drop goes on, one slice behind it at most.
+ *   So it returns when its rows are gone and who comes to the place where they were is not slowed
+ *   down by them, nor was it much meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +28,7 @@
 
 enum {
 	DROP_CELLS = 4000,	   /* in a batch: some milliseconds under the row locks */
-	DROP_SLICE_CELLS = 100000, /* what a seek crosses in about 10 ms */
-	DROP_SLICES_AHEAD = 2,
+	DROP_SLICE_CELLS = 200000, /* what a seek crosses in some 25 ms */
 	DROP_PAUSE_MS = 50,
 	DROP_PAUSES = 20, /* at most, in a slice, while LevelDB lags behind */
 };
@@ -51,9 +50,8 @@ struct drop {
 	size_t cells, bytes; /* in the batch */
 	size_t slice_cells;
 	uint64_t slice_bytes;
-	unsigned int pauses;		     /* in the slice */
-	unsigned int slices;		     /* pushed */
-	uint64_t numbers[DROP_SLICES_AHEAD]; /* of those pushed last */
+	unsigned int pauses; /* in the slice */
+	uint64_t number;     /* of the slice pushed last */
 	struct ldb_key seek;
 	struct ldb_key slice; /* where the slice begins */
 	struct ldb_key end;   /* first key not to be deleted */
@@ -210,7 +208,6 @@ static void drop_give_up(struct drop *drop)
 /* Compacts what was deleted since the last slice, once that is enough. */
 static void drop_compact(struct drop *drop, bool more)
 {
-	uint64_t *number = &drop->numbers[drop->slices % DROP_SLICES_AHEAD];
 	struct wcs_slice start = {drop->slice.data, drop->slice.len};
 
 	drop->slice_cells += drop->cells;
@@ -220,19 +217,11 @@ static void drop_compact(struct drop *drop, bool more)
 	drop->seek = drop->end;
 	if (more)
 		ldb_key_row(&drop->seek, drop->table, drop->start);
-	ldb_compact_wait(drop->db, *number);
-	*number = ldb_compact_push(drop->db, start,
-				   (struct wcs_slice){drop->seek.data, drop->seek.len});
-	drop->slices++;
+	ldb_compact_wait(drop->db, drop->number);
+	drop->number = ldb_compact_push(drop->db, start,
+					(struct wcs_slice){drop->seek.data, drop->seek.len});
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
-}
-
-/* Returns when all of it is compacted. */
-static void drop_settle(struct drop *drop)
-{
-	for (size_t i = 0; i < DROP_SLICES_AHEAD; i++)
-		ldb_compact_wait(drop->db, drop->numbers[i]);
 }
 
 /* Lets LevelDB catch up with what others write; not for ever, since that may never end. */
@@ -324,7 +313,7 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
 	err = drop_run(drop);
 	if (drop->garbage)
 		ldb_reclaim_wake(db);
-	drop_settle(drop);
+	ldb_compact_wait(db, drop->number);
 	free(drop);
 	return err;
 }

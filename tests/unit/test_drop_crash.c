@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that is killed in the middle of a drop, by itself, while another thread of it writes
+ * rows behind the drop. When the store is opened again the drop is complete, and what was written
+ * behind it is there.
+ */
+#include "suite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROWS = 50000, ROUNDS = 6, ROUNDS_MAX = 40 };
+
+enum {
+	ACKNOWLEDGED = 3
+}; /* a pipe: "w" for each row written behind the drop, "D" when it returned */
+
+static const struct wcs_slice dropped = {"m", 1};
+
+static void row_name(char *row, size_t size, unsigned int i)
+{
+	if (i == 0)
+		snprintf(row, size, "m"); /* the row that the others are below */
+	else
+		snprintf(row, size, "m#%05u", i);
+}
+
+/* These two are called outside of a test, too, where no check of the suite can be. */
+static bool has(struct wcs_table *table, unsigned int i, const char *qualifier)
+{
+	struct wcs_slice column = {qualifier, strlen(qualifier)};
+	struct wcs_cell_info info;
+	char row[16];
+	int rc;
+
+	row_name(row, sizeof(row), i);
+	rc = wcs_cell_get(table, (struct wcs_slice){row, strlen(row)}, "f", column, WCS_TS_NEWEST,
+			  &info);
+	if (rc != 0 && rc != -ENOENT)
+		abort();
+	return rc == 0;
+}
+
+static void put(struct wcs_table *table, unsigned int i, const char *qualifier)
+{
+	struct wcs_slice column = {qualifier, strlen(qualifier)};
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	char row[16];
+
+	row_name(row, sizeof(row), i);
+	if (mutation == NULL || wcs_mutation_set(mutation, "f", column, 1, column) != 0 ||
+	    wcs_row_mutate(table, (struct wcs_slice){row, strlen(row)}, mutation, NULL) != 0)
+		abort();
+	wcs_mutation_free(mutation);
+}
+
+static void fill(struct wcs_table *table)
+{
+	for (unsigned int i = 0; i < ROWS; i++)
+		put(table, i, "old");
+	suite_set(table, "m!between", "f", "old", 1, "v");
+	suite_set(table, "m$behind", "f", "old", 1, "v");
+}
+
+/* ---- The process that dies --------------------------------------------------------------- */
+
+struct behind {
+	struct wcs_table *table;
+	unsigned int rows;
+};
+
+/* Writes rows once the drop has passed them, says so, and ends the process behind the last. */
+static void *write_behind(void *arg)
+{
+	struct behind *behind = arg;
+
+	for (unsigned int i = 0; i < behind->rows; i++) {
+		while (has(behind->table, i, "old"))
+			;
+		put(behind->table, i, "new");
+		if (write(ACKNOWLEDGED, "w", 1) != 1)
+			abort();
+	}
+	kill(getpid(), SIGKILL);
+	return NULL;
+}
+
+/* A program of its own: LevelDB's background thread does not come along with a fork. */
+static void drop_and_die(const char *path, unsigned int rows)
+{
+	struct behind behind = {.rows = rows};
+	struct wcs_fault fault;
+	struct wcs_store *store;
+	pthread_t thread;
+
+	if (wcs_store_open(path, NULL, &store, &fault) != 0 ||
+	    wcs_table_open(store, "t", &behind.table) != 0)
+		abort();
+	pthread_create(&thread, NULL, write_behind, &behind);
+	if (wcs_rows_drop(behind.table, &dropped) == 0 && write(ACKNOWLEDGED, "D", 1) != 1)
+		abort();
+	pthread_join(thread, NULL);
+}
+
+/* ---- The one that looks ------------------------------------------------------------------ */
+
+/* Returns how many rows were written behind the drop; *done: the drop had returned. */
+static unsigned int run_and_die(const char *path, unsigned int rows, bool *done)
+{
+	unsigned int written = 0;
+	char number[16], byte;
+	int fds[2], status;
+	pid_t child;
+
+	ck_assert_int_eq(pipe(fds), 0);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		snprintf(number, sizeof(number), "%u", rows);
+		dup2(fds[1], ACKNOWLEDGED);
+		execl("/proc/self/exe", "test_drop_crash", path, number, (char *)NULL);
+		_exit(1);
+	}
+	close(fds[1]);
+	for (*done = false; read(fds[0], &byte, 1) == 1;) {
+		*done = *done || byte == 'D';
+		written += byte == 'w';
+	}
+	close(fds[0]);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	return written;
+}
+
+START_TEST(test_killed_in_a_drop)
+{
+	unsigned int round = 0, interrupted = 0;
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	/* On a busy machine the drop may often be over before the other thread has its turn. */
+	for (; round < ROUNDS || (interrupted == 0 && round < ROUNDS_MAX); round++) {
+		unsigned int written, rows = 1 + round * 20;
+		struct wcs_fault fault;
+		bool done;
+
+		fill(s.table);
+		wcs_table_close(s.table);
+		wcs_store_close(s.store);
+		written = run_and_die(s.path, rows, &done);
+		ck_assert_uint_eq(written, rows);
+		interrupted += !done;
+		ck_assert_int_eq(wcs_store_open(s.path, NULL, &s.store, &fault), 0);
+		ck_assert_int_eq(wcs_table_open(s.store, "t", &s.table), 0);
+		for (unsigned int i = 0; i < ROWS; i++) {
+			ck_assert_msg(!has(s.table, i, "old"), "row %u came back", i);
+			ck_assert_msg(has(s.table, i, "new") == (i < rows), "row %u", i);
+		}
+		suite_expect_value(s.table, "m!between", "f", "old", 1, "v");
+		suite_expect_value(s.table, "m$behind", "f", "old", 1, "v");
+		ck_assert_int_eq(wcs_rows_drop(s.table, &dropped), 0);
+	}
+	printf("%u of %u drops were interrupted\n", interrupted, round);
+	ck_assert_uint_gt(interrupted, 0);
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "killed in a drop", test_killed_in_a_drop, 600);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3)
+		drop_and_die(argv[1], (unsigned int)atoi(argv[2]));
+	return suite_main("store: drops and crashes", make);
+}
