@@ -126,10 +126,6 @@ $(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARE
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 
-$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED)) $(LIBSTORE)
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
-
 -include $(patsubst %.o,%.d,$(call objects,$(SOURCES)))
 
 # ---- Everything else -----------------------------------------------------------------------
