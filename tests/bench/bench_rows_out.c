@@ -7,7 +7,7 @@
  * Both read the same store, by turns; the medians are compared. BENCH_CELLS and BENCH_TURNS in
  * the environment choose others.
  */
-#include "suite.h"
+#include "../unit/suite.h"
 
 #include "leveldb/engine.h"
 #include "table.h"
