@@ -16,7 +16,7 @@ struct csv_column {
 	unsigned char *names; /* the family, and the qualifier behind it */
 };
 
-struct csv {
+struct csv_table {
 	const struct csv_options *options;
 	struct output *out;
 	struct rows *rows;
@@ -28,14 +28,14 @@ struct csv {
 	unsigned char value[64u << 10];
 };
 
-static bool csv_fail(struct csv *csv, const char *why)
+static bool csv_fail(struct csv_table *csv, const char *why)
 {
 	csv->exit_code = rows_fail(csv->rows, why);
 	return false;
 }
 
 /* Says which cell it is about. */
-static bool csv_fail_cell(struct csv *csv, const char *why)
+static bool csv_fail_cell(struct csv_table *csv, const char *why)
 {
 	const struct rows_reader *reader = &csv->reader;
 	char *key = wcs_text_encode((struct wcs_slice){reader->key.bytes, reader->key.len});
@@ -54,13 +54,13 @@ static bool csv_fail_cell(struct csv *csv, const char *why)
 	return false;
 }
 
-static bool csv_write_bytes(struct csv *csv, const void *data, size_t len)
+static bool csv_write_bytes(struct csv_table *csv, const void *data, size_t len)
 {
 	csv->exit_code = output_write(csv->out, data, len);
 	return csv->exit_code == PROGRAM_OK;
 }
 
-static bool csv_put(struct csv *csv, const char *text)
+static bool csv_put(struct csv_table *csv, const char *text)
 {
 	return csv_write_bytes(csv, text, strlen(text));
 }
@@ -79,7 +79,7 @@ static bool csv_needs_quotes(const unsigned char *bytes, size_t len)
 }
 
 /* Bytes within quotes. */
-static bool csv_quoted(struct csv *csv, const unsigned char *bytes, size_t len)
+static bool csv_quoted(struct csv_table *csv, const unsigned char *bytes, size_t len)
 {
 	const unsigned char *quote;
 
@@ -94,7 +94,7 @@ static bool csv_quoted(struct csv *csv, const unsigned char *bytes, size_t len)
 	return csv_write_bytes(csv, bytes, len);
 }
 
-static bool csv_name(struct csv *csv, const unsigned char *bytes, size_t len)
+static bool csv_name(struct csv_table *csv, const unsigned char *bytes, size_t len)
 {
 	if (!csv_needs_quotes(bytes, len))
 		return csv_write_bytes(csv, bytes, len);
@@ -107,12 +107,12 @@ static bool csv_is_broken(const unsigned char *bytes, size_t len, unsigned char 
 	return len > 0 && ((last == '\r' && bytes[0] == '\n') || memmem(bytes, len, "\r\n", 2));
 }
 
-static bool csv_stamp(struct csv *csv)
+static bool csv_stamp(struct csv_table *csv)
 {
 	return !csv->options->timestamps || (csv_put(csv, "@") && csv_put(csv, csv->reader.ts));
 }
 
-static bool csv_value(struct csv *csv)
+static bool csv_value(struct csv_table *csv)
 {
 	size_t len = rows_reader_value(&csv->reader, csv->value, sizeof(csv->value));
 	bool more = csv->reader.value != ROWS_VALUE_NONE;
@@ -159,7 +159,7 @@ static int csv_order(const struct rows_reader *reader, const struct csv_column *
 }
 
 /* Where the reader's column is, or would be. */
-static bool csv_find(const struct csv *csv, size_t *at)
+static bool csv_find(const struct csv_table *csv, size_t *at)
 {
 	size_t low = 0, high = csv->count;
 
@@ -180,7 +180,7 @@ static bool csv_find(const struct csv *csv, size_t *at)
 	return false;
 }
 
-static bool csv_grow(struct csv *csv)
+static bool csv_grow(struct csv_table *csv)
 {
 	size_t room = csv->room ? 2 * csv->room : 64;
 	struct csv_column *columns = realloc(csv->columns, room * sizeof(*columns));
@@ -192,7 +192,7 @@ static bool csv_grow(struct csv *csv)
 	return true;
 }
 
-static bool csv_add(struct csv *csv, size_t at)
+static bool csv_add(struct csv_table *csv, size_t at)
 {
 	const struct rows_reader *reader = &csv->reader;
 	struct csv_column column = {reader->family.len, reader->qualifier.len, NULL};
@@ -216,7 +216,7 @@ static bool csv_add(struct csv *csv, size_t at)
 	return true;
 }
 
-static bool csv_wanted(const struct csv *csv)
+static bool csv_wanted(const struct csv_table *csv)
 {
 	const struct rows_name *family = &csv->reader.family;
 	const char *wanted = csv->options->family;
@@ -225,7 +225,7 @@ static bool csv_wanted(const struct csv *csv)
 	       (strlen(wanted) == family->len && memcmp(wanted, family->bytes, family->len) == 0);
 }
 
-static bool csv_next_column(struct csv *csv)
+static bool csv_next_column(struct csv_table *csv)
 {
 	while (rows_reader_column(&csv->reader))
 		if (csv_wanted(csv))
@@ -234,7 +234,7 @@ static bool csv_next_column(struct csv *csv)
 }
 
 /* The first pass. */
-static bool csv_gather(struct csv *csv)
+static bool csv_gather(struct csv_table *csv)
 {
 	while (rows_reader_row(&csv->reader)) {
 		while (csv_next_column(csv)) {
@@ -254,7 +254,7 @@ static bool csv_gather(struct csv *csv)
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-static bool csv_header(struct csv *csv)
+static bool csv_header(struct csv_table *csv)
 {
 	for (size_t i = 0; i < csv->count; i++) {
 		const struct csv_column *column = &csv->columns[i], *before = column - 1;
@@ -278,7 +278,7 @@ static bool csv_header(struct csv *csv)
 }
 
 /* Commas up to the field with this number; field 0 is the key's. */
-static bool csv_commas(struct csv *csv, size_t field)
+static bool csv_commas(struct csv_table *csv, size_t field)
 {
 	for (; csv->at < field; csv->at++)
 		if (!csv_put(csv, ","))
@@ -286,7 +286,7 @@ static bool csv_commas(struct csv *csv, size_t field)
 	return true;
 }
 
-static bool csv_row(struct csv *csv)
+static bool csv_row(struct csv_table *csv)
 {
 	const struct rows_name *key = &csv->reader.key;
 	size_t column;
@@ -309,7 +309,7 @@ static bool csv_row(struct csv *csv)
 	return csv_commas(csv, csv->count) && csv_put(csv, "\n");
 }
 
-static bool csv_rows(struct csv *csv)
+static bool csv_rows(struct csv_table *csv)
 {
 	while (rows_reader_row(&csv->reader))
 		if (!csv_row(csv))
@@ -319,7 +319,7 @@ static bool csv_rows(struct csv *csv)
 	return csv->exit_code == PROGRAM_OK;
 }
 
-static bool csv_start(struct csv *csv, const struct wcs_table_schema *table,
+static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
 		      const struct wcs_slice *key)
 {
 	rows_reader_init(&csv->reader, csv->rows);
@@ -331,7 +331,7 @@ static bool csv_start(struct csv *csv, const struct wcs_table_schema *table,
 int csv_write(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
 	      const struct csv_options *options, struct output *out)
 {
-	struct csv *csv = calloc(1, sizeof(*csv));
+	struct csv_table *csv = calloc(1, sizeof(*csv));
 	int exit_code;
 
 	if (!csv)

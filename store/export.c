@@ -12,6 +12,7 @@
 #include "backend.h"
 #include "row_json_write.h"
 #include "subtree.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -169,7 +170,7 @@ static int export_check_value(struct wcs_export *exported, bool *text)
 
 		if (rc != 0)
 			return rc;
-		good = wcs_row_write_utf8(exported->value, exported->value_end);
+		good = wcs_text_utf8(exported->value, exported->value_end);
 		kept = exported->value_end - good;
 		if (kept > 3)
 			break;

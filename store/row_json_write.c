@@ -170,26 +170,6 @@ static unsigned char *write_name(unsigned char *to, const void *from, size_t len
 	return write_text(to, from, len, SPELL_NAME);
 }
 
-size_t wcs_row_write_utf8(const unsigned char *bytes, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len) {
-		size_t n = 8;
-		uint64_t word = WORD_HIGH;
-
-		if (len - at >= 8)
-			memcpy(&word, bytes + at, 8);
-		if (word & WORD_HIGH) {
-			n = wcs_text_char(bytes + at, len - at);
-			if (n == 0)
-				return at;
-		}
-		at += n;
-	}
-	return at;
-}
-
 /* ---- Numbers ----------------------------------------------------------------------------- */
 
 static unsigned char *write_number(unsigned char *to, int64_t number)
@@ -217,22 +197,6 @@ static unsigned char *write_number(unsigned char *to, int64_t number)
 
 /* ---- Base64 ------------------------------------------------------------------------------ */
 
-static unsigned char *write_base64(unsigned char *to, const unsigned char *from, size_t groups)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789+/";
-
-	for (; groups > 0; groups--, from += 3) {
-		uint32_t group = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
-
-		*to++ = (unsigned char)digits[group >> 18];
-		*to++ = (unsigned char)digits[group >> 12 & 63];
-		*to++ = (unsigned char)digits[group >> 6 & 63];
-		*to++ = (unsigned char)digits[group & 63];
-	}
-	return to;
-}
-
 static void write_base64_piece(struct wcs_row_writer *writer, const unsigned char *from, size_t len)
 {
 	while (writer->left > 0 && len > 0) {
@@ -240,10 +204,10 @@ static void write_base64_piece(struct wcs_row_writer *writer, const unsigned cha
 		len--;
 		if (writer->left < 3)
 			continue;
-		writer->to = write_base64(writer->to, writer->group, 1);
+		writer->to = wcs_text_base64(writer->to, writer->group, 1);
 		writer->left = 0;
 	}
-	writer->to = write_base64(writer->to, from, len / 3);
+	writer->to = wcs_text_base64(writer->to, from, len / 3);
 	from += len - len % 3;
 	for (len %= 3; len > 0; len--)
 		writer->group[writer->left++] = *from++;
@@ -256,7 +220,7 @@ static void write_base64_rest(struct wcs_row_writer *writer)
 	if (left == 0)
 		return;
 	memset(writer->group + left, 0, 3 - left);
-	writer->to = write_base64(writer->to, writer->group, 1);
+	writer->to = wcs_text_base64(writer->to, writer->group, 1);
 	memset(writer->to - (3 - left), '=', 3 - left);
 	writer->left = 0;
 }

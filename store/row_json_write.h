@@ -50,8 +50,4 @@ void wcs_row_write_finish(struct wcs_row_writer *writer);
 /* Writes a row key as a line: text with %XX, no JSON. Three bytes for each, and one. */
 void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key);
 
-/* How many bytes from the start on are whole characters of UTF-8. Where four or more are left,
- * what stands there is none. */
-size_t wcs_row_write_utf8(const unsigned char *bytes, size_t len);
-
 #endif

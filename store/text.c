@@ -42,6 +42,27 @@ size_t wcs_text_char(const unsigned char *b, size_t len)
 	return need;
 }
 
+size_t wcs_text_utf8(const unsigned char *bytes, size_t len)
+{
+	const uint64_t high = 0x8080808080808080u; /* bits of a word without ASCII alone */
+	size_t at = 0;
+
+	while (at < len) {
+		size_t n = 8;
+		uint64_t word = high;
+
+		if (len - at >= 8)
+			memcpy(&word, bytes + at, 8);
+		if (word & high) {
+			n = wcs_text_char(bytes + at, len - at);
+			if (n == 0)
+				return at;
+		}
+		at += n;
+	}
+	return at;
+}
+
 static bool text_is_special(unsigned char c)
 {
 	return c < 0x20 || c == 0x7f || c == '%';
@@ -106,6 +127,22 @@ int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *ou
 	}
 	*out_len = n;
 	return 0;
+}
+
+unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, size_t groups)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+
+	for (; groups > 0; groups--, from += 3) {
+		uint32_t group = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
+
+		*to++ = (unsigned char)digits[group >> 18];
+		*to++ = (unsigned char)digits[group >> 12 & 63];
+		*to++ = (unsigned char)digits[group >> 6 & 63];
+		*to++ = (unsigned char)digits[group & 63];
+	}
+	return to;
 }
 
 static int text_base64_digit(char c)
