@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/statvfs.h>
 
+#include "cache.h"
 #include "handle.h"
 #include "lookup.h"
 #include "promise.h"
@@ -35,7 +36,7 @@ static void fill_cell(const struct node *node, struct stat *st, int64_t *time)
 {
 	uint64_t size = node->size;
 
-	*time = node->ts;
+	*time = node_ts(node);
 	if (node->flags & NODE_F_WRITER)
 		writer_stat(node->writer, &size, time);
 	st->st_size = (off_t)size;
@@ -78,17 +79,18 @@ static void attr_reply(fuse_req_t req, const struct node *node)
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct fs *fs = fs_of(req);
+
 	(void)fi;
-	attr_reply(req, lookup_ino(fs_of(req), ino));
+	if (lookup_is_stale(fs, ino))
+		fuse_reply_err(req, ESTALE);
+	else
+		attr_reply(req, lookup_ino(fs, ino));
 }
 
 /* The time that a SETATTR asks for in microseconds. -ENOENT: none; -EINVAL: negative. */
 static int stamp_of(const struct stat *attr, int to_set, int64_t *stamp)
 {
-	if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
-		*stamp = fs_now();
-		return 0;
-	}
 	if (!(to_set & FUSE_SET_ATTR_MTIME))
 		return -ENOENT;
 	if (attr->st_mtim.tv_sec < 0)
@@ -178,13 +180,30 @@ static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_fil
 									 : node;
 }
 
+/* What an entry that is kept leads to may get another timestamp. */
+static bool may_stamp(const struct node *node, int to_set)
+{
+	return node_is_stored(node) && (to_set & FUSE_SET_ATTR_MTIME);
+}
+
 void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = node_of(fs, ino, fi);
-	int rc = setattr(fs, fuse_req_ctx(req)->pid, node, attr, to_set);
+	bool newest = may_stamp(node, to_set) && cache_is_newest(node);
+	int64_t stamp;
+	int rc;
 
+	if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
+		to_set = (to_set & ~FUSE_SET_ATTR_MTIME_NOW) | FUSE_SET_ATTR_MTIME;
+		attr->st_mtim = time_of(fs_now());
+	}
+	rc = setattr(fs, fuse_req_ctx(req)->pid, node, attr, to_set);
+	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0)
+		cache_stamped(fs, node, newest, stamp);
+	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
+		writer_expire(fs, node);
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else

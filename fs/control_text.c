@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "errors.h"
 #include "report.h"
 #include "spell.h"
@@ -135,6 +136,22 @@ static int schema_check(struct fs *fs, const struct node *node, const struct wcs
 	return rc;
 }
 
+/* Families may have been made, and policies set. */
+static void schema_expire(struct fs *fs, const struct wcs_schema *schema)
+{
+	for (size_t i = 0; i < schema->table_count; i++) {
+		const struct wcs_table_schema *applied = &schema->tables[i];
+		struct wcs_table *table;
+
+		if (wcs_table_open(fs->store, applied->name, &table) != 0)
+			continue;
+		for (size_t f = 0; f < applied->family_count; f++)
+			cache_expire_family(fs, table, applied->families[f].name);
+		cache_expire_subtree(fs, table, NULL);
+		wcs_table_close(table);
+	}
+}
+
 static int schema_apply(struct fs *fs, const struct node *node, const char *text, size_t len,
 			int line)
 {
@@ -148,6 +165,7 @@ static int schema_apply(struct fs *fs, const struct node *node, const char *text
 	rc = schema_check(fs, node, schema);
 	if (rc == 0) {
 		rc = wcs_schema_apply(fs->store, schema, &fault);
+		schema_expire(fs, schema);
 		if (rc != 0)
 			report(fs, node, NULL, 0, rc, "%s", fault.text);
 	}
@@ -163,6 +181,8 @@ static int gc_apply(struct fs *fs, const struct node *node, const struct pos *po
 
 	if (rc != 0)
 		report(fs, node, NULL, line, rc, "column %d: %s", fault.column, fault.text);
+	else
+		cache_expire_family(fs, pos->table, pos->family);
 	return rc;
 }
 
@@ -193,6 +213,8 @@ static int delimiter_apply(struct fs *fs, const struct node *node, const struct 
 			      "removed");
 	if (rc == 0)
 		rc = wcs_table_set_delimiter(pos->table, delimiter);
+	if (rc == 0)
+		cache_expire_subtree(fs, pos->table, NULL);
 	if (rc == -EINVAL)
 		report(fs, node, NULL, line, rc, "a delimiter is one ASCII byte other than / %% .");
 	else if (rc == -ENOTEMPTY)

@@ -72,7 +72,6 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handle_new(fs);
 
-	(void)ino;
 	if (handle)
 		handle->dir = calloc(1, sizeof(*handle->dir));
 	if (!handle || !handle->dir) {
@@ -83,14 +82,17 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	pthread_mutex_init(&handle->dir->lock, NULL);
 	fi->fh = (uintptr_t)handle;
-	if (fuse_reply_open(req, fi) != 0)
+	lookup_opened(fs, ino, 1);
+	if (fuse_reply_open(req, fi) != 0) {
+		lookup_opened(fs, ino, -1);
 		handle_close(fs, handle);
+	}
 }
 
 void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
 	handle_close(fs_of(req), handle_of(fi));
+	lookup_opened(fs_of(req), ino, -1);
 	fuse_reply_err(req, 0);
 }
 

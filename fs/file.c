@@ -35,7 +35,7 @@ static int open_value(struct fs *fs, const struct node *node, bool newest, uint3
 	}
 	rc = pos_of(node, &pos);
 	if (rc == 0 && node->kind == NODE_CELL && !newest)
-		pos.ts = node->ts;
+		pos.ts = node_ts(node);
 	if (rc == 0)
 		rc = value_open(&pos, value);
 	*etag = rc == 0 ? value_etag(*value) : 0;
@@ -51,7 +51,7 @@ static int open_committed(struct fs *fs, const struct node *node, struct handle 
 
 	if (rc != 0)
 		return rc == -ENOENT ? -ESTALE : rc;
-	if (etag != node->etag) {
+	if (etag != node_etag(node) || (node_state(node) & NODE_S_STALE)) {
 		value_put(handle->value);
 		handle->value = NULL;
 		return -ESTALE;
@@ -160,8 +160,11 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
-	if (fuse_reply_open(req, fi) != 0)
+	lookup_opened(fs, ino, 1);
+	if (fuse_reply_open(req, fi) != 0) {
+		lookup_opened(fs, ino, -1);
 		handle_abort(fs, handle);
+	}
 }
 
 /* What may be made where, before a session for it is. */
@@ -225,8 +228,10 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	}
 	fi->fh = (uintptr_t)handle;
 	lookup_entry(fs, node_get(handle->writer), &entry);
+	lookup_opened(fs, entry.ino, 1);
 	if (fuse_reply_create(req, &entry, fi) == 0)
 		return;
+	lookup_opened(fs, entry.ino, -1);
 	nodes_put(fs->nodes, handle->writer, 1);
 	handle_abort(fs, handle);
 }
@@ -286,6 +291,7 @@ static int flush_session(struct fs *fs, struct node *session, pid_t thread)
 	writers_share(fs, session);
 	rc = writer_flush(fs, session, thread);
 	writers_release(fs, session);
+	writer_expire(fs, session);
 	return report_commit(fs, session, rc);
 }
 
@@ -311,6 +317,7 @@ static int commit_session(struct fs *fs, struct node *session)
 	writers_share(fs, session);
 	rc = writer_commit(fs, session);
 	writers_release(fs, session);
+	writer_expire(fs, session);
 	return report_commit(fs, session, rc);
 }
 
@@ -330,7 +337,7 @@ void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 
 void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
 	handle_close(fs_of(req), handle_of(fi));
+	lookup_opened(fs_of(req), ino, -1);
 	fuse_reply_err(req, 0);
 }

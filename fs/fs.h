@@ -11,13 +11,17 @@
 
 #include "store.h"
 
+struct cache_deferrals;
+struct caches;
 struct drafts;
 struct errors;
 struct handles;
 struct locks;
+struct loop;
 struct memdirs;
 struct metrics;
 struct nodes;
+struct notices;
 struct promises;
 struct writers;
 
@@ -47,6 +51,10 @@ struct fs {
 	struct locks *locks;
 	struct errors *errors;
 	struct metrics *metrics;
+	struct caches *caches;
+	struct cache_deferrals *deferrals;
+	struct notices *notices;
+	struct loop *loop; /* while it serves */
 	/* Called once, by the thread that answers the kernel's first request, while it does. */
 	void (*ready)(struct fs *fs);
 };

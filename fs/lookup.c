@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "cache.h"
 #include "chunk.h"
 #include "draft.h"
 #include "fs.h"
@@ -29,8 +30,7 @@ static int node_of_table(struct fs *fs, struct node *dir, const struct spelled *
 
 	if (rc != 0)
 		return rc;
-	key.etag = (uint32_t)wcs_table_created(table) ^
-		   (uint32_t)((uint64_t)wcs_table_created(table) >> 32);
+	key.etag = node_table_etag(table);
 	*node = nodes_get(fs->nodes, &key, flags, table);
 	if (*node)
 		return 0;
@@ -67,9 +67,27 @@ void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *ent
 	attr_fill(fs, node, &entry->attr);
 }
 
-struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
+struct node *lookup_inode(struct fs *fs, fuse_ino_t ino)
 {
 	return ino == FUSE_ROOT_ID ? nodes_root(fs->nodes) : (struct node *)(uintptr_t)ino;
+}
+
+struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
+{
+	return node_now(lookup_inode(fs, ino));
+}
+
+bool lookup_is_stale(struct fs *fs, fuse_ino_t ino)
+{
+	struct node *inode = lookup_inode(fs, ino);
+
+	return (node_state(node_now(inode)) & NODE_S_STALE) &&
+	       __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) == 0;
+}
+
+void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
+{
+	__atomic_fetch_add(&lookup_inode(fs, ino)->opens, (uint32_t)by, __ATOMIC_RELAXED);
 }
 
 int lookup_child(const struct node *dir, const char *name, struct pos *pos, struct spelled *child)
@@ -117,37 +135,45 @@ int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
 /* A file's name leads to its committed value, to a session that writes it, or to one that makes it.
  */
 static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
-			const struct pos *pos, struct node **node)
+			const struct pos *pos, struct wcs_cell_info *info, struct node **node)
 {
-	struct wcs_cell_info info;
-	int rc = lookup_file(fs, dir, pos, child, &info);
+	int rc = lookup_file(fs, dir, pos, child, info);
 
 	if (rc == -ENOENT)
 		return writers_hidden(fs, thread, dir, child, node);
 	if (rc == 0)
-		rc = writers_lookup(fs, thread, dir, child, &info, node);
-	return rc == -ENOENT ? lookup_node(fs, dir, child, &info, node) : rc;
+		rc = writers_lookup(fs, thread, dir, child, info, node);
+	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;
 }
 
 static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
 		  struct fuse_entry_param *entry)
 {
 	struct node *base = node_base(dir), *node;
+	struct wcs_cell_info info = {0};
+	struct cache_mark mark;
 	struct spelled child;
 	struct pos pos;
-	int rc = lookup_child(dir, name, &pos, &child);
+	int rc;
 
+	cache_mark(fs, &mark);
+	rc = lookup_child(dir, name, &pos, &child);
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
+	if (child.kind == NODE_FAMILY || child.kind == NODE_HISTORY)
+		cache_deferred_wait(fs, thread);
 	if (child.kind == NODE_CELL || child.kind == NODE_VERSION || child.kind == NODE_DRAFT) {
-		rc = lookup_value(fs, thread, base, &child, &pos, &node);
+		cache_mark_column(fs, &mark, node_child_id(base, child.kind, child.bytes).column);
+		rc = lookup_value(fs, thread, base, &child, &pos, &info, &node);
 	} else {
 		rc = lookup_exists(fs, base, &pos, &child);
 		if (rc == 0)
 			rc = lookup_node(fs, base, &child, NULL, &node);
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		lookup_entry(fs, node, entry);
+		entry->entry_timeout = cache_timeout(fs, &mark, node, name, &info);
+	}
 	return rc;
 }
 
@@ -161,14 +187,14 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else if (fuse_reply_entry(req, &entry) != 0)
-		nodes_put(fs->nodes, lookup_ino(fs, entry.ino), 1);
+		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
 }
 
 void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 {
 	struct fs *fs = fs_of(req);
 
-	nodes_put(fs->nodes, lookup_ino(fs, ino), count);
+	nodes_put(fs->nodes, lookup_inode(fs, ino), count);
 	fuse_reply_none(req);
 }
 
@@ -177,6 +203,6 @@ void fs_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forg
 	struct fs *fs = fs_of(req);
 
 	for (size_t i = 0; i < count; i++)
-		nodes_put(fs->nodes, lookup_ino(fs, forgets[i].ino), forgets[i].nlookup);
+		nodes_put(fs->nodes, lookup_inode(fs, forgets[i].ino), forgets[i].nlookup);
 	fuse_reply_none(req);
 }

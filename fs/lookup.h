@@ -6,8 +6,15 @@
 #include "fs.h"
 #include "spell.h"
 
-/* The node of an inode number that the kernel holds. */
+/* The node of an inode that the kernel holds, and what that stands for by now. */
+struct node *lookup_inode(struct fs *fs, fuse_ino_t ino);
 struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
+
+/* Must the kernel look its name up again? Not of what is open: its attributes are asked for by
+ * who has it open, too, who would be told that it is stale. */
+bool lookup_is_stale(struct fs *fs, fuse_ino_t ino);
+/* The kernel has so many open files more on that inode. */
+void lookup_opened(struct fs *fs, fuse_ino_t ino, int by);
 
 /* What a name in dir means: *child, and *pos, its position, which borrows from dir and child.
  * It need not exist. -EINVAL: the name means nothing there; -ENAMETOOLONG. */
@@ -27,7 +34,7 @@ int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node);
 
-/* The reply that hands a node to the kernel. */
+/* The reply that hands a node to the kernel, with an entry that is not kept. */
 void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry);
 
 #endif

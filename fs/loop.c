@@ -7,6 +7,9 @@
  * that committed. To know the order, requests are read one at a time, under a lock; handled they
  * are side by side.
  *
+ * A request that waits for the kernel holds up those that the kernel waits for, if they find no
+ * thread: so there are always THREADS_FREE that do not wait, and more threads where need be.
+ *
  * The thread that reads waits for a request and for `stop` at once, so the end of the loop reaches
  * it without a signal, which could hit the others in a call of the store.
  */
@@ -26,8 +29,9 @@
 #include <unistd.h>
 
 #include "metrics.h"
+#include "notice.h"
 
-enum { THREADS_MIN = 4, THREADS_MAX = 16 };
+enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 64 };
 
 /* Tells the main thread, which takes it with sigwait, that a thread of the loop has ended. */
 #define SIGNAL_ENDED SIGUSR1
@@ -37,10 +41,13 @@ struct loop {
 	struct metrics *metrics;
 	pthread_t main_thread;
 	pthread_mutex_t reading;
-	int error;			/* of reading. Lock: reading */
-	int stop;			/* an eventfd; can be read from when the loop is to end */
-	pthread_t threads[THREADS_MAX]; /* of the main thread alone, as count */
+	int error; /* of reading. Lock: reading */
+	int stop;  /* an eventfd; can be read from when the loop is to end */
+	pthread_mutex_t counting;
+	pthread_t threads[THREADS_LIMIT]; /* Lock: counting, as all below */
 	unsigned count;
+	unsigned waiting; /* of these, for the kernel */
+	bool ends;	  /* there are to be no more */
 };
 
 static void signals_of_end(sigset_t *set)
@@ -61,6 +68,14 @@ void loop_block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL); /* a limit on file sizes is an error of a write */
+}
+
+/* Does this thread handle a RELEASE, while nobody reads requests? */
+static _Thread_local bool releases;
+
+bool loop_can_wait(void)
+{
+	return !releases;
 }
 
 static bool is_release(const struct fuse_buf *buf)
@@ -97,7 +112,9 @@ static int next_request(struct loop *loop, struct fuse_buf *buf)
 	if (rc > 0 && !(buf->flags & FUSE_BUF_IS_FD))
 		metrics_receive(loop->metrics, buf->mem, buf->size);
 	if (rc > 0 && is_release(buf)) {
+		releases = true;
 		fuse_session_process_buf(loop->session, buf);
+		releases = false;
 		rc = 0;
 	}
 	if (rc < 0 && rc != -EINTR && rc != -EAGAIN) {
@@ -129,21 +146,42 @@ static unsigned thread_count(void)
 	return count < THREADS_MIN ? THREADS_MIN : count > THREADS_MAX ? THREADS_MAX : count;
 }
 
-/* As many threads as there can be. -EAGAIN: none. */
-static int start_threads(struct loop *loop)
+/* Has that many threads, or as many as there can be. */
+static void have_threads(struct loop *loop, unsigned wanted)
 {
-	unsigned wanted = thread_count();
-
-	while (loop->count < wanted &&
+	pthread_mutex_lock(&loop->counting);
+	while (!loop->ends && loop->count < wanted + loop->waiting && loop->count < THREADS_LIMIT &&
 	       pthread_create(&loop->threads[loop->count], NULL, worker, loop) == 0)
 		loop->count++;
-	return loop->count > 0 ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&loop->counting);
+}
+
+void loop_wait_begin(struct fs *fs)
+{
+	struct loop *loop = fs->loop;
+
+	pthread_mutex_lock(&loop->counting);
+	loop->waiting++;
+	pthread_mutex_unlock(&loop->counting);
+	have_threads(loop, THREADS_FREE);
+}
+
+void loop_wait_end(struct fs *fs)
+{
+	struct loop *loop = fs->loop;
+
+	pthread_mutex_lock(&loop->counting);
+	loop->waiting--;
+	pthread_mutex_unlock(&loop->counting);
 }
 
 static void end_threads(struct loop *loop)
 {
 	fuse_session_exit(loop->session);
 	eventfd_write(loop->stop, 1);
+	pthread_mutex_lock(&loop->counting);
+	loop->ends = true;
+	pthread_mutex_unlock(&loop->counting);
 	for (unsigned i = 0; i < loop->count; i++)
 		pthread_join(loop->threads[i], NULL);
 }
@@ -156,18 +194,23 @@ static int read_without_waiting(struct fuse_session *session)
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
-static int loop_serve(struct loop *loop)
+static int loop_serve(struct fs *fs, struct loop *loop)
 {
 	int rc = read_without_waiting(loop->session), signal;
 	sigset_t set;
 
 	if (rc == 0)
-		rc = start_threads(loop);
+		rc = notices_start(fs);
 	if (rc != 0)
 		return rc;
+	have_threads(loop, thread_count());
 	signals_of_end(&set);
-	sigwait(&set, &signal);
+	if (loop->count > 0)
+		sigwait(&set, &signal);
+	notices_end(fs);
 	end_threads(loop);
+	if (loop->count == 0)
+		return -EAGAIN;
 	return loop->error != 0 ? -EIO : 0;
 }
 
@@ -207,7 +250,11 @@ int loop_run(struct fs *fs)
 	if (loop.stop < 0)
 		return -errno;
 	pthread_mutex_init(&loop.reading, NULL);
-	rc = loop_serve(&loop);
+	pthread_mutex_init(&loop.counting, NULL);
+	fs->loop = &loop;
+	rc = loop_serve(fs, &loop);
+	fs->loop = NULL;
+	pthread_mutex_destroy(&loop.counting);
 	pthread_mutex_destroy(&loop.reading);
 	close(loop.stop);
 	return rc;

@@ -16,4 +16,12 @@ void loop_block_signals(void);
  */
 int loop_run(struct fs *fs);
 
+/* Does the thread handle a request that may wait for the kernel? Not a RELEASE. */
+bool loop_can_wait(void);
+
+/* Around what a request waits for, which the kernel answers only when others are served. Handlers
+ * call it, in a thread of the loop. */
+void loop_wait_begin(struct fs *fs);
+void loop_wait_end(struct fs *fs);
+
 #endif

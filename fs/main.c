@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cache.h"
 #include "draft.h"
 #include "errors.h"
 #include "fs.h"
@@ -22,6 +23,7 @@
 #include "metrics.h"
 #include "mountpoint.h"
 #include "node.h"
+#include "notice.h"
 #include "options.h"
 #include "promise.h"
 #include "writer.h"
@@ -139,7 +141,10 @@ static int make_nodes(struct fs *fs)
 	if (!fs->nodes)
 		wcs_table_close(table);
 	fs->memdirs = memdirs_new();
-	fs->writers = writers_new();
+	fs->caches = caches_new();
+	fs->deferrals = cache_deferrals_new();
+	fs->notices = notices_new();
+	fs->writers = writers_new(fs->caches);
 	fs->promises = promises_new();
 	fs->drafts = drafts_new();
 	fs->handles = handles_new();
@@ -147,7 +152,8 @@ static int make_nodes(struct fs *fs)
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
 	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
-	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics)
+	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics || !fs->caches ||
+	    !fs->deferrals || !fs->notices)
 		return say("mount", "no memory");
 	return EXIT_SUCCESS;
 }
@@ -173,6 +179,7 @@ static int run(const struct options *options, const char *store_path, const char
 	fuse_session_destroy(fs.session);
 	handles_free(&fs, fs.handles);
 	locks_free(fs.locks);
+	notices_free(&fs, fs.notices);
 	nodes_free(fs.nodes);
 	memdirs_free(fs.memdirs);
 	writers_free(fs.writers);
@@ -180,6 +187,8 @@ static int run(const struct options *options, const char *store_path, const char
 	drafts_free(fs.drafts);
 	errors_free(fs.errors);
 	metrics_free(fs.metrics);
+	cache_deferrals_free(fs.deferrals);
+	caches_free(fs.caches);
 	if (fs.store)
 		wcs_store_close(fs.store);
 	return status;

@@ -2,18 +2,23 @@
 /*
  * The inode table, in shards that each have a lock and a hash of their own.
  *
- * Invariant: a hashed node has refs > 0, but for the moment in which nodes_put holds its shard's
- * lock; so who finds a node under that lock may take a reference.
+ * Invariants: a hashed node has refs > 0, but for the moment in which nodes_put holds its shard's
+ * lock; so who finds a node under that lock may take a reference. A node is among its parent's
+ * children until just before it is freed, and may have no reference left then. Stored cells are
+ * hashed by their name alone, so that all of one column are in one chain.
+ *
+ * Locks: a lock of parents is taken below a shard's.
  */
 #include "node.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "writer.h"
 
-enum { SHARDS = 64, BUCKETS_FIRST = 64 };
+enum { SHARDS = 64, BUCKETS_FIRST = 64, HOPS_MAX = 16 };
 
 struct shard {
 	pthread_mutex_t lock;
@@ -26,6 +31,7 @@ struct nodes {
 	struct node *root;
 	int64_t writer_count; /* of writers' nodes so far. Atomic */
 	struct shard shards[SHARDS];
+	pthread_mutex_t parents[SHARDS]; /* of the lists of children */
 };
 
 /* FNV-1a with a final mix (both public domain); ino must never change, so neither may this. */
@@ -75,7 +81,8 @@ static uint64_t key_hash(const struct node_key *key)
 {
 	uint64_t hash = node_child_ino(key->parent, key->kind, key->name);
 
-	hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
+	if (key->kind != NODE_CELL || key->ts < 0)
+		hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
 	return hash_bytes(hash, &key->parent, sizeof(key->parent));
 }
 
@@ -84,8 +91,8 @@ static struct node_key node_key_of(const struct node *node)
 	return (struct node_key){.parent = node->parent,
 				 .kind = node->kind,
 				 .name = node_name(node),
-				 .ts = node->ts,
-				 .etag = node->etag};
+				 .ts = node_ts(node),
+				 .etag = node_etag(node)};
 }
 
 static bool key_equal(const struct node_key *a, const struct node_key *b)
@@ -120,6 +127,36 @@ static struct node *node_new(const struct node_key *key, uint8_t flags)
 	return node;
 }
 
+static pthread_mutex_t *parent_lock(struct nodes *nodes, const struct node *parent)
+{
+	return &nodes->parents[((uintptr_t)parent >> 6) % SHARDS];
+}
+
+static void node_link(struct nodes *nodes, struct node *node)
+{
+	pthread_mutex_t *lock = parent_lock(nodes, node->parent);
+	struct node **first = &node->parent->child;
+
+	pthread_mutex_lock(lock);
+	node->sibling = *first;
+	if (*first)
+		(*first)->link = &node->sibling;
+	node->link = first;
+	*first = node;
+	pthread_mutex_unlock(lock);
+}
+
+static void node_unlink(struct nodes *nodes, struct node *node)
+{
+	pthread_mutex_t *lock = parent_lock(nodes, node->parent);
+
+	pthread_mutex_lock(lock);
+	*node->link = node->sibling;
+	if (node->sibling)
+		node->sibling->link = node->link;
+	pthread_mutex_unlock(lock);
+}
+
 static void node_free(struct node *node)
 {
 	if (node->kind == NODE_TABLE)
@@ -139,6 +176,7 @@ struct nodes *nodes_new(struct wcs_table *root_table)
 	for (size_t i = 0; i < SHARDS; i++) {
 		struct shard *shard = &nodes->shards[i];
 
+		pthread_mutex_init(&nodes->parents[i], NULL);
 		pthread_mutex_init(&shard->lock, NULL);
 		shard->bucket_count = BUCKETS_FIRST;
 		shard->buckets = calloc(BUCKETS_FIRST, sizeof(*shard->buckets));
@@ -171,6 +209,7 @@ void nodes_free(struct nodes *nodes)
 		}
 		free(shard->buckets);
 		pthread_mutex_destroy(&shard->lock);
+		pthread_mutex_destroy(&nodes->parents[i]);
 	}
 	if (nodes->root)
 		node_free(nodes->root);
@@ -239,14 +278,14 @@ static struct node *shard_find(struct shard *shard, uint64_t hash, const struct 
 	for (node = *bucket_of(shard, hash); node; node = node->next) {
 		struct node_key other = node_key_of(node);
 
-		if (!(node->flags & NODE_F_REMOVED) && key_equal(&other, key))
+		if (!(node_state(node) & NODE_S_REMOVED) && key_equal(&other, key))
 			return node;
 	}
 	return NULL;
 }
 
-static struct node *shard_add(struct shard *shard, uint64_t hash, const struct node_key *key,
-			      uint8_t flags)
+static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t hash,
+			      const struct node_key *key, uint8_t flags)
 {
 	struct node *node = node_new(key, flags);
 
@@ -256,6 +295,7 @@ static struct node *shard_add(struct shard *shard, uint64_t hash, const struct n
 	node->next = *bucket_of(shard, hash);
 	*bucket_of(shard, hash) = node;
 	shard->node_count++;
+	node_link(nodes, node);
 	return node;
 }
 
@@ -272,7 +312,7 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 		node_get(node);
 		wcs_table_close(table);
 	} else {
-		node = shard_add(shard, hash, key, flags);
+		node = shard_add(nodes, shard, hash, key, flags);
 		if (node)
 			node->table = table;
 	}
@@ -293,7 +333,7 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 	hash = key_hash(&own);
 	shard = shard_of(nodes, hash);
 	pthread_mutex_lock(&shard->lock);
-	node = shard_add(shard, hash, &own,
+	node = shard_add(nodes, shard, hash, &own,
 			 (uint8_t)(NODE_F_WRITER | (key->parent->flags & NODE_F_VERSIONS)));
 	if (node)
 		node->writer = writer;
@@ -301,7 +341,7 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 	return node;
 }
 
-void nodes_remove(struct nodes *nodes, const struct node_key *key)
+struct node *nodes_find(struct nodes *nodes, const struct node_key *key)
 {
 	uint64_t hash = key_hash(key);
 	struct shard *shard = shard_of(nodes, hash);
@@ -310,8 +350,118 @@ void nodes_remove(struct nodes *nodes, const struct node_key *key)
 	pthread_mutex_lock(&shard->lock);
 	node = shard_find(shard, hash, key);
 	if (node)
-		node->flags |= NODE_F_REMOVED;
+		node_get(node);
 	pthread_mutex_unlock(&shard->lock);
+	return node;
+}
+
+void nodes_remove(struct nodes *nodes, const struct node_key *key)
+{
+	struct node *node = nodes_find(nodes, key);
+
+	if (!node)
+		return;
+	node_state_set(node, NODE_S_REMOVED);
+	nodes_put(nodes, node, 1);
+}
+
+/* The caller has or takes the reference. 0 or -ENOMEM. */
+static int list_add(struct node_list *list, struct node *node)
+{
+	size_t room = list->room ? list->room * 2 : 8;
+	struct node **all;
+
+	if (list->count == list->room) {
+		all = realloc(list->all, room * sizeof(struct node *));
+		if (!all)
+			return -ENOMEM;
+		list->all = all;
+		list->room = room;
+	}
+	list->all[list->count++] = node;
+	return 0;
+}
+
+void node_list_clear(struct nodes *nodes, struct node_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		nodes_put(nodes, list->all[i], 1);
+	free(list->all);
+	*list = (struct node_list){0};
+}
+
+int nodes_cells(struct nodes *nodes, struct node *family, struct wcs_slice qualifier,
+		struct node_list *list)
+{
+	struct node_key key = {.parent = family, .kind = NODE_CELL, .name = qualifier};
+	uint64_t hash = key_hash(&key);
+	struct shard *shard = shard_of(nodes, hash);
+	int rc = 0;
+
+	pthread_mutex_lock(&shard->lock);
+	for (struct node *node = *bucket_of(shard, hash); node && rc == 0; node = node->next) {
+		struct node_key other = node_key_of(node);
+
+		key.ts = other.ts;
+		key.etag = other.etag;
+		if (!node_is_stored(node) || !key_equal(&other, &key) ||
+		    (node_state(node) & NODE_S_REMOVED))
+			continue;
+		rc = list_add(list, node);
+		if (rc == 0)
+			node_get(node);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return rc;
+}
+
+int nodes_children(struct nodes *nodes, struct node *parent, struct node_list *list)
+{
+	pthread_mutex_t *lock = parent_lock(nodes, parent);
+	size_t before = list->count;
+	int rc = 0;
+
+	pthread_mutex_lock(lock);
+	for (struct node *node = parent->child; node && rc == 0; node = node->sibling)
+		if (!(node->flags & NODE_F_WRITER))
+			rc = list_add(list, node);
+	for (size_t i = before, end = list->count; i < end; i++)
+		if (node_get_alive(list->all[i]))
+			list->all[before++] = list->all[i];
+	list->count = before;
+	pthread_mutex_unlock(lock);
+	return rc;
+}
+
+void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_info *info)
+{
+	struct node_key key = node_key_of(node);
+	struct shard *shard = shard_of(nodes, key_hash(&key));
+
+	pthread_mutex_lock(&shard->lock);
+	__atomic_store_n(&node->ts, info->ts, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->etag, info->etag, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&shard->lock);
+}
+
+bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
+{
+	struct node_key key = node_key_of(node);
+	struct shard *shard = shard_of(nodes, key_hash(&key));
+	bool moves = node != to && node->hops < HOPS_MAX;
+
+	pthread_mutex_lock(&shard->lock);
+	moves = moves && !node->moved;
+	if (moves) {
+		if (to->hops <= node->hops)
+			to->hops = (uint8_t)(node->hops + 1);
+		node_state_set(node, NODE_S_REMOVED);
+		if (node_state_clear(node, NODE_S_KEPT) & NODE_S_KEPT)
+			node_state_set(to, NODE_S_KEPT);
+		__atomic_store_n(&node->moved, to, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return moves;
 }
 
 static void shard_remove(struct shard *shard, uint64_t hash, struct node *node)
@@ -364,8 +514,11 @@ void nodes_put(struct nodes *nodes, struct node *node, uint64_t count)
 {
 	while (node && node != nodes->root && node_release(nodes, node, count)) {
 		struct node *parent = node->parent;
+		struct node *moved = node_is_stored(node) ? node->moved : NULL;
 
+		node_unlink(nodes, node);
 		node_free(node);
+		nodes_put(nodes, moved, 1); /* not deeper than HOPS_MAX */
 		node = parent;
 		count = 1;
 	}

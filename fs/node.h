@@ -6,7 +6,8 @@
  *
  * A cell's node stands for one stored value, not for a name: its timestamp and etag are part of
  * its identity, so that a name whose value was replaced leads to another node, and the kernel's
- * page cache never mixes two values.
+ * page cache never mixes two values. Where the same value gets another timestamp or name, under an
+ * inode that the kernel keeps, the node follows: nodes_stamp, nodes_move.
  */
 #ifndef FS_NODE_H
 #define FS_NODE_H
@@ -45,28 +46,48 @@ struct node_key {
 };
 
 struct node {
-	struct node *parent; /* NULL: the root. Holds a reference */
-	struct node *next;   /* in its hash chain. Lock: the chain's shard */
-	uint64_t refs;	     /* of the kernel's lookups and of children. Atomic */
-	uint64_t ino;	     /* st_ino: stable across mounts */
-	uint64_t plain;	     /* the same place's st_ino outside of /.versions */
+	struct node *parent;	      /* NULL: the root. Holds a reference */
+	struct node *next;	      /* in its hash chain. Lock: the chain's shard */
+	struct node *child;	      /* the first. Lock: the parents', for this node */
+	struct node *sibling, **link; /* Lock: the parents', for the parent */
+	uint64_t refs;		      /* of the kernel's lookups and of children. Atomic */
+	uint64_t ino;		      /* st_ino: stable across mounts */
+	uint64_t plain;		      /* the same place's st_ino outside of /.versions */
 	union {
 		struct wcs_table *table; /* NODE_TABLE: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
+		struct node *moved;	 /* other cells: what it stands for now; NULL: itself. Holds
+					  * a reference. Atomic, set once */
 	};
-	int64_t ts;
+	int64_t ts; /* of a cell: atomic, as etag; changed under its shard's lock */
 	uint32_t etag;
-	uint32_t size; /* of the stored value, bytes */
+	uint32_t size;	   /* of the stored value, bytes */
+	uint32_t opens;	   /* open files of the kernel's inode. Atomic */
+	uint32_t expiring; /* notices of it that are under way. Atomic */
 	uint16_t name_len;
 	uint8_t kind;  /* enum node_kind */
 	uint8_t flags; /* NODE_F_… */
+	uint8_t state; /* NODE_S_… Atomic */
+	uint8_t hops;  /* nodes that lead here by `moved` */
 	char name[];   /* name_len bytes and a NUL */
 };
 
+/* Constant. */
 enum {
 	NODE_F_VERSIONS = 1, /* below /.versions */
 	NODE_F_WRITER = 2,   /* stands for one write session, not for a stored value */
-	NODE_F_REMOVED = 4,  /* found by no key any more. Lock: the shard's */
+};
+
+enum {
+	NODE_S_REMOVED = 1, /* found by no key any more */
+	NODE_S_KEPT = 2,    /* the kernel may have an entry for it that it does not ask for again */
+	NODE_S_STALE = 4,   /* the kernel may have such an entry, but the name leads elsewhere */
+};
+
+/* Nodes, each with a reference. Zero it first. */
+struct node_list {
+	struct node **all;
+	size_t count, room;
 };
 
 struct nodes;
@@ -90,9 +111,26 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 			      struct writer *writer);
 
+/* The node of that key, with one reference more. NULL: there is none. */
+struct node *nodes_find(struct nodes *nodes, const struct node_key *key);
+
 /* The name of that key is removed: the kernel takes the inode that it has for it as dead, so the
  * next lookup of the name must find another node. */
 void nodes_remove(struct nodes *nodes, const struct node_key *key);
+
+/* Adds all stored values' nodes of one column of a family's node. 0 or -ENOMEM. */
+int nodes_cells(struct nodes *nodes, struct node *family, struct wcs_slice qualifier,
+		struct node_list *list);
+/* Adds all children of a node but those of write sessions. 0 or -ENOMEM. */
+int nodes_children(struct nodes *nodes, struct node *parent, struct node_list *list);
+void node_list_clear(struct nodes *nodes, struct node_list *list);
+
+/* A stored value's node stands for another cell with the same bytes from now on: one with another
+ * timestamp. */
+void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_info *info);
+/* One with another name, which has a node; a reference to that is taken over. False: the node has
+ * moved so often that it is better forgotten; then nothing is done. */
+bool nodes_move(struct nodes *nodes, struct node *node, struct node *to);
 
 /* One reference more, for who has one. Returns node. */
 static inline struct node *node_get(struct node *node)
@@ -104,6 +142,48 @@ static inline struct node *node_get(struct node *node)
 /* One reference more, unless the last one is gone: then false. For who finds the node elsewhere
  * than in the table, where it is until it is freed. */
 bool node_get_alive(struct node *node);
+
+static inline uint8_t node_state(const struct node *node)
+{
+	return __atomic_load_n(&node->state, __ATOMIC_SEQ_CST);
+}
+
+/* Returns the state before. */
+static inline uint8_t node_state_set(struct node *node, uint8_t bits)
+{
+	return __atomic_fetch_or(&node->state, bits, __ATOMIC_SEQ_CST);
+}
+
+static inline uint8_t node_state_clear(struct node *node, uint8_t bits)
+{
+	return __atomic_fetch_and(&node->state, (uint8_t)~bits, __ATOMIC_SEQ_CST);
+}
+
+static inline bool node_is_stored(const struct node *node)
+{
+	return node->kind == NODE_CELL && !(node->flags & NODE_F_WRITER);
+}
+
+/* What an inode that the kernel holds stands for by now. */
+static inline struct node *node_now(struct node *node)
+{
+	struct node *moved = node;
+
+	while (node_is_stored(node) &&
+	       (moved = __atomic_load_n(&node->moved, __ATOMIC_ACQUIRE)) != NULL)
+		node = moved;
+	return node;
+}
+
+static inline int64_t node_ts(const struct node *node)
+{
+	return __atomic_load_n(&node->ts, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t node_etag(const struct node *node)
+{
+	return __atomic_load_n(&node->etag, __ATOMIC_RELAXED);
+}
 
 /* Gives count references back; the last one frees the node. */
 void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
@@ -123,6 +203,14 @@ struct file_id node_child_id(const struct node *dir, enum node_kind kind, struct
 struct file_id node_id(const struct node *node);
 /* Of a version of a column. */
 struct file_id node_version_id(uint64_t column, struct wcs_slice name);
+
+/* What tells a table's node from that of an earlier table of its name. */
+static inline uint32_t node_table_etag(const struct wcs_table *table)
+{
+	uint64_t created = (uint64_t)wcs_table_created(table);
+
+	return (uint32_t)created ^ (uint32_t)(created >> 32);
+}
 
 /* The directory that a chunk of a name is in, whatever chunks are between; other nodes: itself.
  * Every node's parent is such a one. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache.h"
 #include "draft.h"
 #include "lock.h"
 #include "lookup.h"
@@ -233,6 +234,26 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 	return rename_version(from, to, moved);
 }
 
+/* A version that becomes a column leaves another one behind in a directory that the kernel has
+ * locked. */
+static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
+{
+	return from->child.kind == NODE_VERSION && is_column(to) &&
+	       cache_defer(fs, thread, &from->pos);
+}
+
+/* What a version that came or went makes of its column. The kernel has renamed the entries of
+ * columns itself, and holds their family's lock. */
+static void expire(struct fs *fs, const struct side *from, const struct side *to)
+{
+	if (from->child.kind == NODE_VERSION && is_column(to))
+		cache_expire_locked(fs, &from->pos);
+	else if (from->child.kind == NODE_VERSION)
+		cache_expire_pos(fs, &from->pos, true);
+	else if (to->child.kind == NODE_VERSION)
+		cache_expire_pos(fs, &to->pos, true);
+}
+
 /* Lock: the family's, alone. */
 static int rename_file(struct fs *fs, pid_t thread, const struct side *from, const struct side *to,
 		       bool exclusive)
@@ -250,8 +271,12 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 		return rc;
 	if (id_of(from).file == id_of(to).file || is_newest(from, to))
 		return 0;
+	if (must_defer(fs, thread, from, to))
+		return -ESTALE;
 	moved.newest = info.ts;
 	rc = move_stored(fs, from, to, exclusive, &moved);
+	if (rc == 0 && is_column(from))
+		cache_renamed(fs, from->dir, from->child.bytes, &info, to->child.bytes, moved.now);
 	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
 }
 
@@ -277,7 +302,11 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 		rc = rename_file(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);
 		writers_release(fs, from.dir);
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		locks_rename(fs->locks, from.dir, &from.child, to.dir, &to.child);
+		expire(fs, &from, &to);
+	}
+	if (rc != -ESTALE)
+		cache_deferred_end(fs, fuse_req_ctx(req)->pid);
 	fuse_reply_err(req, -rc);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "chunk.h"
 #include "draft.h"
 #include "lookup.h"
@@ -79,9 +80,13 @@ static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *r
 static void keep(struct fs *fs, struct node *dir, const struct spelled *removed)
 {
 	int rc = keep_emptied(fs, dir, removed);
+	struct pos pos;
 
-	if (rc != 0)
-		report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
+	if (rc == 0)
+		return;
+	report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
+	if (pos_of(dir, &pos) == 0)
+		cache_expire_row(fs, pos.table, pos_key(&pos));
 }
 
 /* A name that just a session of this process makes. */
@@ -129,6 +134,8 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 	writers_release(fs, dir);
 	if (rc == 0 && emptied)
 		keep(fs, dir, &child);
+	if (rc == 0 && child.kind == NODE_VERSION)
+		cache_expire_pos(fs, &pos, true);
 	return rc;
 }
 
@@ -153,11 +160,16 @@ static int mkdir_in_tree(struct fs *fs, struct node *base, const struct spelled 
 static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *child,
 		       const struct pos *pos)
 {
+	int rc;
+
 	switch (child->kind) {
 	case NODE_TABLE:
 		return wcs_table_create(fs->store, child->buf);
 	case NODE_POLICIES:
-		return wcs_family_create(pos->table, child->buf);
+		rc = wcs_family_create(pos->table, child->buf);
+		if (rc == 0)
+			cache_expire_family(fs, pos->table, child->buf);
+		return rc;
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
@@ -172,17 +184,21 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 			  struct fuse_entry_param *entry)
 {
 	struct node *base = node_base(dir), *node;
+	struct cache_mark mark;
 	struct spelled child;
 	struct pos pos;
-	int rc = wcs_store_failed(fs->store) ? -EROFS : lookup_child(dir, name, &pos, &child);
+	int rc;
 
+	cache_mark(fs, &mark);
+	rc = wcs_store_failed(fs->store) ? -EROFS : lookup_child(dir, name, &pos, &child);
 	if (rc == 0)
 		rc = mkdir_child(fs, base, &child, &pos);
 	if (rc == 0)
 		rc = lookup_node(fs, base, &child, NULL, &node);
-	if (rc == 0)
+	if (rc == 0) {
 		lookup_entry(fs, node, entry);
-	else if (rc == -EINVAL)
+		entry->entry_timeout = cache_timeout(fs, &mark, node, name, NULL);
+	} else if (rc == -EINVAL)
 		report(fs, dir, name, 0, rc, "not a name that can be made here");
 	else if (rc == -EMFILE)
 		report(fs, dir, name, 0, rc, "the store has %u tables, the most that it can",
@@ -203,7 +219,7 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else if (fuse_reply_entry(req, &entry) != 0)
-		nodes_put(fs->nodes, lookup_ino(fs, entry.ino), 1);
+		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
 }
 
 /* Removes a directory that is in memory only; the one above it stays, if only there. */
@@ -255,6 +271,8 @@ static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice n
 		rc = wcs_family_remove(pos->table, name.data);
 	if (rc == 0)
 		memdirs_remove_family(fs->memdirs, &table, &family);
+	if (rc == 0)
+		cache_expire_family(fs, pos->table, name.data);
 	memdir_path_clear(&table);
 	memdir_path_clear(&family);
 	return rc;
@@ -308,9 +326,14 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	rc = rmdir_child(fs, dir, &child, &pos);
-	if (rc == 0)
-		forget_node(fs, node_base(dir), &child);
-	return rc;
+	if (rc != 0)
+		return rc;
+	forget_node(fs, node_base(dir), &child);
+	if (child.kind != NODE_TABLE)
+		cache_expire_directory(fs, &pos);
+	else if (dir->flags & NODE_F_VERSIONS)
+		cache_expire_table(fs, child.buf);
+	return 0;
 }
 
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cache.h"
 #include "draft.h"
 #include "process.h"
 #include "report.h"
@@ -197,6 +199,23 @@ int writer_commit(struct fs *fs, struct node *node)
 		rc = writer_commit_all(fs, node, writer);
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
+}
+
+void writer_expire(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	char qualifier[WCS_QUALIFIER_MAX];
+	struct pos pos;
+	int rc;
+
+	pthread_mutex_lock(&writer->lock);
+	rc = writer_pos(node, &pos);
+	if (rc == 0 && pos.qualifier.len > 0)
+		memcpy(qualifier, pos.qualifier.data, pos.qualifier.len);
+	pthread_mutex_unlock(&writer->lock);
+	pos.qualifier.data = qualifier;
+	if (rc == 0 && pos.kind != NODE_DRAFT)
+		cache_expire_pos(fs, &pos, false);
 }
 
 /* What the last close does. Lock: the session's. */

@@ -24,7 +24,9 @@
 struct writer;
 struct writers;
 
-struct writers *writers_new(void); /* NULL: no memory */
+struct caches;
+/* Sessions that are open hold their columns there. NULL: no memory. */
+struct writers *writers_new(struct caches *caches);
 void writers_free(struct writers *writers);
 size_t writers_count(const struct writers *writers);
 
@@ -130,6 +132,10 @@ int writer_flush(struct fs *fs, struct node *node, pid_t thread);
 
 /* Commits what is not committed, before an fsync. Family's lock: shared. */
 int writer_commit(struct fs *fs, struct node *node);
+
+/* The kernel keeps no entry of its column any more, but those made from now on. Waits: without a
+ * lock. */
+void writer_expire(struct fs *fs, struct node *node);
 
 /* Nothing of the session is committed any more. */
 void writer_abort(struct node *node);

@@ -92,6 +92,7 @@ struct writers {
 	struct writer *open[WRITERS_BUCKETS]; /* by the column. Lock: lock, as all below */
 	size_t count;			      /* of open; read without the lock as a hint: atomic */
 	pthread_rwlock_t families[WRITERS_FAMILIES]; /* by the family's st_ino */
+	struct caches *caches;
 };
 
 /* Puts a session in the registry, where it may be already, and takes it out, if it is there. */

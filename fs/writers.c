@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cache.h"
 #include "process.h"
 #include "promise.h"
 #include "writer.h"
@@ -28,7 +29,7 @@ static void families_init(struct writers *writers)
 	pthread_rwlockattr_destroy(&attr);
 }
 
-struct writers *writers_new(void)
+struct writers *writers_new(struct caches *caches)
 {
 	struct writers *writers = calloc(1, sizeof(*writers));
 
@@ -36,6 +37,7 @@ struct writers *writers_new(void)
 		return NULL;
 	pthread_mutex_init(&writers->lock, NULL);
 	families_init(writers);
+	writers->caches = caches;
 	return writers;
 }
 
@@ -97,6 +99,7 @@ void writers_put_in(struct writers *writers, struct writer *writer)
 
 	writer->next = *bucket;
 	*bucket = writer;
+	cache_hold(writers->caches, writer->target.id.column);
 }
 
 void writers_take_out(struct writers *writers, struct writer *writer)
@@ -106,6 +109,7 @@ void writers_take_out(struct writers *writers, struct writer *writer)
 	while (*link != writer)
 		link = &(*link)->next;
 	*link = writer->next;
+	cache_release(writers->caches, writer->target.id.column);
 }
 
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries that the kernel keeps.
+ *
+ * A lookup and a change that meet. The lookup takes a mark, reads the store, has the node in the
+ * table, says that it is kept, and looks at the mark again. The change is made, counts, and then
+ * looks for nodes that are kept. So either the change finds the node, or the lookup finds that
+ * something was counted, and does not let the entry be kept. Where the change finds the node before
+ * the kernel has the reply of the lookup, the notice still comes behind that: for a first lookup
+ * the kernel holds the directory's lock, which the notice waits for; the entry of one that is
+ * looked up again is taken out of the directory by the notice, whatever the reply says.
+ *
+ * A node that is kept may have one entry only: names that resolve in two places (those of 231 to
+ * 255 bytes) are kept where they are listed.
+ */
+#include "cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache_private.h"
+#include "names.h"
+
+enum { SLOTS = 4096 };
+
+static const double KEPT_SECONDS = 86400;
+
+struct slot {
+	uint64_t changes; /* Atomic, as all here */
+	uint64_t holds;	  /* of write sessions; of all columns in this slot */
+};
+
+struct caches {
+	uint64_t tree; /* changes of more than one column */
+	struct slot slots[SLOTS];
+};
+
+struct caches *caches_new(void)
+{
+	return calloc(1, sizeof(struct caches));
+}
+
+void caches_free(struct caches *caches)
+{
+	free(caches);
+}
+
+static uint64_t load(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+
+static void add(uint64_t *count, uint64_t by)
+{
+	__atomic_fetch_add(count, by, __ATOMIC_SEQ_CST);
+}
+
+static struct slot *slot_of(struct caches *caches, uint64_t column)
+{
+	return &caches->slots[column % SLOTS];
+}
+
+void cache_changed_tree(struct fs *fs)
+{
+	add(&fs->caches->tree, 1);
+}
+
+void cache_changed_column(struct fs *fs, uint64_t column)
+{
+	add(&slot_of(fs->caches, column)->changes, 1);
+}
+
+/* ---- A lookup ---------------------------------------------------------------------------- */
+
+void cache_mark(struct fs *fs, struct cache_mark *mark)
+{
+	*mark = (struct cache_mark){.tree = load(&fs->caches->tree)};
+}
+
+void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column)
+{
+	mark->column = column;
+	mark->changes = load(&slot_of(fs->caches, column)->changes);
+}
+
+static bool is_marked(struct fs *fs, const struct cache_mark *mark)
+{
+	return load(&fs->caches->tree) == mark->tree &&
+	       (mark->column == 0 ||
+		load(&slot_of(fs->caches, mark->column)->changes) == mark->changes);
+}
+
+static bool is_held(struct fs *fs, const struct cache_mark *mark)
+{
+	return mark->column != 0 && load(&slot_of(fs->caches, mark->column)->holds) > 0;
+}
+
+static bool can_be_kept(const struct node *node, const char *name)
+{
+	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER))
+		return false;
+	switch (node->kind) {
+	case NODE_TABLE:
+	case NODE_PREFIX:
+	case NODE_FAMILY:
+	case NODE_CELL:
+		return strlen(name) <= NAMES_CHUNK_MAX;
+	case NODE_CHUNK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A directory that was removed has no entries that could be found. */
+static bool is_below_removed(const struct node *node)
+{
+	for (; node; node = node->parent)
+		if (node_state(node) & NODE_S_REMOVED)
+			return true;
+	return false;
+}
+
+/* Until when is it right, if nothing changes it? */
+static double lifetime(const struct node *node, const struct wcs_cell_info *info)
+{
+	(void)node;
+	(void)info;
+	return KEPT_SECONDS;
+}
+
+double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
+		     const char *name, const struct wcs_cell_info *info)
+{
+	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
+		return 0;
+	node_state_set(node, NODE_S_KEPT);
+	if (is_held(fs, mark) || !is_marked(fs, mark) || is_below_removed(node))
+		return 0;
+	return lifetime(node, info);
+}
+
+/* ---- Write sessions ---------------------------------------------------------------------- */
+
+void cache_hold(struct caches *caches, uint64_t column)
+{
+	add(&slot_of(caches, column)->holds, 1);
+}
+
+void cache_release(struct caches *caches, uint64_t column)
+{
+	/* In this order: who looked before its commit finds the one or the other. */
+	add(&slot_of(caches, column)->changes, 1);
+	add(&slot_of(caches, column)->holds, (uint64_t)-1);
+}
+
+/* ---- Columns that move ------------------------------------------------------------------- */
+
+static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_info *info)
+{
+	int rc = pos_of(node, pos);
+
+	return rc == 0 ? pos_stored(pos, info) : rc;
+}
+
+bool cache_is_newest(const struct node *node)
+{
+	struct wcs_cell_info info;
+	struct pos pos;
+
+	return cell_of(node, &pos, &info) == 0 && info.ts == node_ts(node) &&
+	       info.etag == node_etag(node);
+}
+
+/* The node that the renamed column's newest cell has under its name now, if it is that cell still;
+ * with a reference. */
+static struct node *node_renamed(struct fs *fs, const struct node *old, struct wcs_slice to,
+				 int64_t now)
+{
+	struct node_key key = {.parent = old->parent, .kind = NODE_CELL, .name = to};
+	struct wcs_cell_info info;
+	struct pos pos;
+
+	if (pos_of(old->parent, &pos) != 0 || pos_descend(&pos, NODE_CELL, to) != 0 ||
+	    pos_stored(&pos, &info) != 0 || info.ts != now || info.size != old->size)
+		return NULL;
+	key.ts = info.ts;
+	key.etag = info.etag;
+	key.size = old->size;
+	return nodes_get(fs->nodes, &key, 0, NULL);
+}
+
+/* The kernel's entry goes with its inode to the new name, so that inode stands for it from now on;
+ * or for nothing. */
+static void rename_node(struct fs *fs, struct node *old, const struct wcs_cell_info *was,
+			struct wcs_slice to, int64_t now)
+{
+	struct cache_mark mark;
+	struct node *renamed = NULL;
+
+	cache_mark(fs, &mark);
+	cache_mark_column(fs, &mark, node_child_id(old->parent, NODE_CELL, to).column);
+	if (node_ts(old) == was->ts && node_etag(old) == was->etag)
+		renamed = node_renamed(fs, old, to, now);
+	if (renamed && nodes_move(fs->nodes, old, renamed)) {
+		if (!is_marked(fs, &mark))
+			cache_withdraw(fs, renamed);
+		return;
+	}
+	nodes_put(fs->nodes, renamed, 1);
+	if (node_state(old) & NODE_S_KEPT)
+		cache_withdraw_as(fs, old, to);
+}
+
+void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
+		   const struct wcs_cell_info *was, struct wcs_slice to, int64_t now)
+{
+	struct node_list list = {0};
+
+	cache_changed_column(fs, node_child_id(dir, NODE_CELL, from).column);
+	cache_changed_column(fs, node_child_id(dir, NODE_CELL, to).column);
+	if (nodes_cells(fs->nodes, dir, from, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		rename_node(fs, list.all[i], was, to, now);
+	node_list_clear(fs->nodes, &list);
+}
+
+void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)
+{
+	struct wcs_cell_info info;
+	struct pos pos;
+	int rc = cell_of(node, &pos, &info);
+
+	if (rc != 0 && rc != -ENOENT)
+		return;
+	pos.ts = node_ts(node);
+	/* Was it this cell, and not one that came meanwhile? Then it has gone. */
+	if (rc == 0 && newest && info.ts == stamp && info.size == node->size && info.ts != pos.ts &&
+	    pos_stored(&pos, NULL) == -ENOENT)
+		nodes_stamp(fs->nodes, node, &info);
+	pos.ts = WCS_TS_NEWEST;
+	cache_expire_pos(fs, &pos, true);
+}
