@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 size_t wcs_text_char(const unsigned char *b, size_t len)
 {
