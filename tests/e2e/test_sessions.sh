@@ -114,12 +114,15 @@ fail_with "a cell of an aggregate is not written as text" - 'not supported' \
 fail_with "a family of the empty key cannot be made" - 'Invalid argument' mkdir -p "$m/t/%/f"
 
 mkdir -p "$m/t/gone/f"
+mkfifo "$TMP/opened" "$TMP/removed"
 (
-	sleep 0.6
+	echo >"$TMP/opened"
+	read -r _ <"$TMP/removed"
 	echo data
 ) >"$m/t/gone/f/z" &
-sleep 0.2
+read -r _ <"$TMP/opened"
 rm -r "$m/t/gone"
+echo >"$TMP/removed"
 wait $!
 check_eq "a directory removed under a writer comes back with what it writes" data \
 	"$(cat "$m/t/gone/f/z")"
