@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open control files: what was read at open, and what is written and not yet complete.
+ * Open control files: what is the same for all kinds of them.
  *
- * The lock of one open file is held while its lines are applied, which calls the store: so they
- * are applied in the order in which they were written. No other lock is taken under it here.
+ * The lock of one open file is held while it is read and while what was written is applied, which
+ * calls the store: so that is in order. No other lock is taken under it here.
  */
 #include "control.h"
 
@@ -11,52 +11,58 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "control_text.h"
+#include "control_kind.h"
 #include "process.h"
-#include "report.h"
-
-enum { PENDING_MAX = 16 << 20 }; /* bytes of one line or document */
 
 struct control_file {
-	struct node *node; /* the kernel holds it while the file is open */
+	const struct control_kind *kind;
 	pid_t opener;
-	char *text;
-	size_t len;
 
 	pthread_mutex_t lock;
-	char *pending; /* Lock: lock, as all below */
-	size_t pending_len, room;
-	int line;  /* number of the pending one, from 1 */
-	int error; /* of the first bad line, behind which nothing is applied; 0: none was */
-
-	/* Of a document: where its text was looked at so far. */
-	size_t seen;
-	int depth;
-	bool in_string, escaped;
+	void *reader; /* state of kind->reader; NULL: not open. Lock: lock, as all below */
+	void *writer; /* of kind->writer */
+	int error;    /* of the first bad write, behind which nothing is applied; 0: none was */
 };
+
+static int open_states(struct fs *fs, struct control_file *file, const struct node *node, int flags)
+{
+	const struct control_kind *kind = file->kind;
+	int rc = 0;
+
+	if ((flags & O_ACCMODE) != O_WRONLY)
+		rc = kind->reader->open(fs, node, &file->reader);
+	if (rc == 0 && (flags & O_ACCMODE) != O_RDONLY && kind->writer)
+		rc = kind->writer->open(fs, node, &file->writer);
+	return rc;
+}
+
+static void file_free(struct control_file *file)
+{
+	if (file->reader)
+		file->kind->reader->close(file->reader);
+	if (file->writer)
+		file->kind->writer->close(file->writer);
+	pthread_mutex_destroy(&file->lock);
+	free(file);
+}
 
 int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_file **file,
 		 struct fuse_file_info *fi)
 {
-	bool reads = (fi->flags & O_ACCMODE) != O_WRONLY;
-	struct control_file *opened;
-	int rc = 0;
+	struct control_file *opened = calloc(1, sizeof(*opened));
+	int rc;
 
-	opened = calloc(1, sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
-	if (reads)
-		rc = control_text(fs, node, &opened->text, &opened->len);
+	pthread_mutex_init(&opened->lock, NULL);
+	opened->kind = control_kind(node);
+	opened->opener = thread;
+	rc = open_states(fs, opened, node, fi->flags);
 	if (rc != 0) {
-		free(opened);
+		file_free(opened);
 		return rc;
 	}
-	pthread_mutex_init(&opened->lock, NULL);
-	opened->node = node;
-	opened->opener = thread;
-	opened->line = 1;
 	fi->direct_io = 1;
 	*file = opened;
 	return 0;
@@ -64,139 +70,35 @@ int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_
 
 int control_read(struct control_file *file, void *buf, size_t len, uint64_t offset, size_t *got)
 {
-	size_t left = offset < file->len ? file->len - (size_t)offset : 0;
+	int rc;
 
-	*got = len < left ? len : left;
-	if (*got > 0)
-		memcpy(buf, file->text + offset, *got);
-	return 0;
-}
-
-static int pending_add(struct control_file *file, const char *data, size_t len)
-{
-	size_t need = file->pending_len + len + 1, room = file->room ? file->room : 256;
-	char *pending;
-
-	if (need > PENDING_MAX)
-		return -EFBIG;
-	while (room < need)
-		room *= 2;
-	pending = room == file->room ? file->pending : realloc(file->pending, room);
-	if (!pending)
-		return -ENOMEM;
-	file->pending = pending;
-	file->room = room;
-	memcpy(pending + file->pending_len, data, len);
-	file->pending_len += len;
-	pending[file->pending_len] = 0;
-	return 0;
-}
-
-/* The bytes of pending up to the closing brace of a JSON object; what starts otherwise is complete
- * at once, and wrong. 0: it is not complete. */
-static size_t document_end(struct control_file *file)
-{
-	size_t blanks = strspn(file->pending, " \t\r\n");
-
-	if (blanks < file->pending_len && file->pending[blanks] != '{')
-		return file->pending_len;
-	while (file->seen < file->pending_len) {
-		char c = file->pending[file->seen++];
-
-		if (file->escaped)
-			file->escaped = false;
-		else if (file->in_string && c == '\\')
-			file->escaped = true;
-		else if (c == '"')
-			file->in_string = !file->in_string;
-		else if (!file->in_string && (c == '{' || c == '['))
-			file->depth++;
-		else if (!file->in_string && (c == '}' || c == ']') && --file->depth <= 0)
-			return file->seen;
-	}
-	return 0;
-}
-
-/* The bytes of pending that are complete; 0: none. */
-static size_t complete_end(struct control_file *file)
-{
-	const char *newline;
-
-	if (control_is_document(file->node))
-		return document_end(file);
-	newline = memchr(file->pending, '\n', file->pending_len);
-	return newline ? (size_t)(newline - file->pending) + 1 : 0;
-}
-
-static void pending_drop(struct control_file *file, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		file->line += file->pending[i] == '\n';
-	file->pending_len -= len;
-	memmove(file->pending, file->pending + len, file->pending_len + 1);
-	file->seen = 0;
-	file->depth = 0;
-	file->in_string = file->escaped = false;
-}
-
-static bool blank(const char *text, size_t len)
-{
-	return strspn(text, " \t\r\n") >= len;
-}
-
-/* Applies the first len bytes of pending. */
-static int pending_apply(struct fs *fs, struct control_file *file, size_t len)
-{
-	size_t text_len = len;
-	char *text;
-	int rc = 0;
-
-	if (text_len > 0 && file->pending[text_len - 1] == '\n')
-		text_len--;
-	text = malloc(text_len + 1);
-	if (!text)
-		return -ENOMEM;
-	memcpy(text, file->pending, text_len);
-	text[text_len] = 0;
-	if (!control_is_document(file->node) || !blank(text, text_len))
-		rc = control_apply(fs, file->node, text, text_len, file->line);
-	free(text);
-	pending_drop(file, len);
+	pthread_mutex_lock(&file->lock);
+	rc = file->kind->reader->read(file->reader, buf, len, offset, got);
+	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
-/* Lock: the file's. */
-static int write_locked(struct fs *fs, struct control_file *file, const char *data, size_t len)
-{
-	int rc = pending_add(file, data, len);
-	size_t end;
-
-	while (rc == 0 && file->pending_len > 0 && (end = complete_end(file)) > 0)
-		rc = pending_apply(fs, file, end);
-	return rc;
-}
-
-int control_write(struct fs *fs, struct control_file *file, const char *data, size_t len)
+int control_write(struct control_file *file, const char *data, size_t len)
 {
 	int rc;
 
-	if (!control_writable(file->node))
+	if (!file->writer)
 		return -EPERM;
 	pthread_mutex_lock(&file->lock);
 	if (file->error == 0)
-		file->error = write_locked(fs, file, data, len);
+		file->error = file->kind->writer->write(file->writer, data, len);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
-static int apply_rest(struct fs *fs, struct control_file *file)
+static int apply_rest(struct control_file *file)
 {
 	int rc;
 
 	pthread_mutex_lock(&file->lock);
-	if (file->error == 0 && file->pending_len > 0)
-		file->error = pending_apply(fs, file, file->pending_len);
+	if (file->error == 0 && file->writer)
+		file->error = file->kind->writer->finish(file->writer);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
@@ -207,30 +109,32 @@ static int drop_rest(struct control_file *file)
 	int rc;
 
 	pthread_mutex_lock(&file->lock);
-	if (file->pending_len > 0)
-		pending_drop(file, file->pending_len);
+	if (file->writer)
+		file->kind->writer->cancel(file->writer);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
-int control_flush(struct fs *fs, struct control_file *file, pid_t thread)
+int control_flush(struct control_file *file, pid_t thread)
 {
 	int rc;
 
 	if (process_same(thread, file->opener))
-		return process_killed(thread) ? drop_rest(file) : apply_rest(fs, file);
+		return process_killed(thread) ? drop_rest(file) : apply_rest(file);
 	pthread_mutex_lock(&file->lock);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
-void control_close(struct fs *fs, struct control_file *file)
+void control_close(struct control_file *file)
 {
-	apply_rest(fs, file);
-	pthread_mutex_destroy(&file->lock);
-	free(file->pending);
-	free(file->text);
-	free(file);
+	apply_rest(file);
+	file_free(file);
+}
+
+void control_abort(struct control_file *file)
+{
+	file_free(file);
 }

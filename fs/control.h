@@ -23,10 +23,12 @@ int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_
 /* Up to len bytes of the text from offset on; *got is less only at the end. 0. */
 int control_read(struct control_file *file, void *buf, size_t len, uint64_t offset, size_t *got);
 /* 0; -EPERM: it cannot be written; or why a line was not applied, which is reported. */
-int control_write(struct fs *fs, struct control_file *file, const char *data, size_t len);
+int control_write(struct control_file *file, const char *data, size_t len);
 /* A process closes one of its descriptors of the file. thread: of that process. */
-int control_flush(struct fs *fs, struct control_file *file, pid_t thread);
+int control_flush(struct control_file *file, pid_t thread);
 /* Applies what is unfinished, with its errors to /.rowfs/errors alone, and frees it. */
-void control_close(struct fs *fs, struct control_file *file);
+void control_close(struct control_file *file);
+/* Applies nothing more, and frees it. */
+void control_abort(struct control_file *file);
 
 #endif

@@ -266,7 +266,7 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 
 	(void)ino;
 	if (handle->control)
-		rc = control_write(fs, handle->control, buf, size);
+		rc = control_write(handle->control, buf, size);
 	else if (handle->writer)
 		rc = writer_write(fs, handle->writer->writer, buf, size, (uint64_t)off,
 				  fi->writepage);
@@ -305,7 +305,7 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (handle->writer)
 		rc = flush_session(fs, handle->writer, thread);
 	else if (handle->control)
-		rc = control_flush(fs, handle->control, thread);
+		rc = control_flush(handle->control, thread);
 	locks_flush(fs->locks, lookup_ino(fs, ino), handle, fi->lock_owner);
 	fuse_reply_err(req, -rc);
 }

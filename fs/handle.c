@@ -93,7 +93,7 @@ void handle_close(struct fs *fs, struct handle *handle)
 		nodes_put(fs->nodes, handle->writer, 1);
 	}
 	if (handle->control)
-		control_close(fs, handle->control);
+		control_close(handle->control);
 	dir_free(handle->dir);
 	locks_close(fs->locks, handle);
 	free(handle);
@@ -103,5 +103,8 @@ void handle_abort(struct fs *fs, struct handle *handle)
 {
 	if (handle->writer)
 		writer_abort(handle->writer);
+	if (handle->control)
+		control_abort(handle->control);
+	handle->control = NULL;
 	handle_close(fs, handle);
 }

@@ -11,7 +11,7 @@ static const struct {
 	const char *name;
 } controls[] = {
 	{NODE_ROWFS, CONTROL_ERRORS, "errors"},	  {NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
-	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_GC, "gc"},
+	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_POLICY, "gc"},
 	{NODE_POLICIES, CONTROL_TYPE, "type"},
 };
 

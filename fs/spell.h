@@ -17,7 +17,7 @@ enum control {
 	CONTROL_VERSION,   /* /.rowfs/version */
 	CONTROL_ERRORS,	   /* /.rowfs/errors */
 	CONTROL_DELIMITER, /* T/.delimiter */
-	CONTROL_GC,	   /* T/.families/F/gc */
+	CONTROL_POLICY,	   /* T/.families/F/gc */
 	CONTROL_TYPE,	   /* T/.families/F/type */
 };
 
