@@ -236,6 +236,67 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	handle_abort(fs, handle);
 }
 
+static int report_commit(struct fs *fs, const struct node *session, int rc)
+{
+	if (rc != 0)
+		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
+		       strerror(-rc));
+	return rc;
+}
+
+static int commit_session(struct fs *fs, struct node *session)
+{
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_commit(fs, session);
+	writers_release(fs, session);
+	writer_expire(fs, session);
+	return report_commit(fs, session, rc);
+}
+
+/* Creates a file and closes it. */
+static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+		     struct fuse_entry_param *entry)
+{
+	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};
+	struct handle *handle = handle_new(fs);
+	struct node *session;
+	int rc = -ENOMEM;
+
+	if (handle)
+		rc = create(fs, thread, dir, name, handle, &fi);
+	if (rc != 0) {
+		if (handle)
+			handle_close(fs, handle);
+		return rc;
+	}
+	session = node_get(handle->writer);
+	rc = commit_session(fs, session);
+	handle_close(fs, handle);
+	if (rc == 0)
+		lookup_entry(fs, session, entry);
+	else
+		nodes_put(fs->nodes, session, 1);
+	return rc;
+}
+
+/* A regular file, as tar makes one to set its attributes before it is opened; nothing else. */
+void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param entry;
+	int rc = -EPERM;
+
+	(void)rdev;
+	if (S_ISREG(mode))
+		rc = make_file(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, &entry);
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else if (fuse_reply_entry(req, &entry) != 0)
+		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
+}
+
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
@@ -276,14 +337,6 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 		fuse_reply_write(req, size);
 }
 
-static int report_commit(struct fs *fs, const struct node *session, int rc)
-{
-	if (rc != 0)
-		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
-		       strerror(-rc));
-	return rc;
-}
-
 static int flush_session(struct fs *fs, struct node *session, pid_t thread)
 {
 	int rc;
@@ -308,17 +361,6 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		rc = control_flush(handle->control, thread);
 	locks_flush(fs->locks, lookup_ino(fs, ino), handle, fi->lock_owner);
 	fuse_reply_err(req, -rc);
-}
-
-static int commit_session(struct fs *fs, struct node *session)
-{
-	int rc;
-
-	writers_share(fs, session);
-	rc = writer_commit(fs, session);
-	writers_release(fs, session);
-	writer_expire(fs, session);
-	return report_commit(fs, session, rc);
 }
 
 void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -343,16 +343,6 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, -rmdir_name(fs, lookup_ino(fs, parent), name));
 }
 
-/* CREATE makes regular files; a request of mknod for one comes from no tool that matters. */
-void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
-{
-	(void)parent;
-	(void)name;
-	(void)mode;
-	(void)rdev;
-	fuse_reply_err(req, EPERM);
-}
-
 void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	(void)target;

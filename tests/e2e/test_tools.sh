@@ -199,7 +199,7 @@ check "leaves nothing" test ! -e "$z"
 check "rm -rf of what is not there" rm -rf "$m/t/nothing"
 check "rm -r through /.versions" rm -r "$m/.versions/u/many"
 check_eq "leaves nothing, neither" "" "$(entries "$m/u")"
-check_eq "getfattr -d" "" "$(getfattr -d "$f/w" 2>&1 | grep -v rowfs)"
+check_eq "getfattr -d" "" "$(getfattr --absolute-names -d "$f/w" 2>&1 | grep -v rowfs)"
 check "file, stat, head, tail and md5sum -c" bash -c 'cd "$0" && md5sum w w1 | md5sum -c --quiet' "$f"
 
 # ---- rsync and cp of the plain tree ----------------------------------------------------------

@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Extended attributes: what user.rowfs.* say of tables, prefixes, rows, families and cells; that
+# they are read-only, that copies carry them, and that there are no others.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+t=$m/t
+
+# attribute NAME PATH: its value.
+attribute() {
+	getfattr --absolute-names --only-values -n "user.rowfs.$1" "$2" 2>&1
+}
+
+# attributes PATH: NAME=VALUE of all that getfattr lists, in one line.
+attributes() {
+	getfattr --absolute-names -d "$1" 2>&1 | sed -n 's/^user\.rowfs\.//p' | sort | paste -sd ' '
+}
+
+# python SCRIPT [ARGUMENT…]: its output.
+python() {
+	python3 -c "import os, sys, errno
+a = sys.argv[1:]
+$1" "${@:2}" 2>&1
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{
+	"t":{"families":{"f":{},".h":{}}},
+	"u":{"families":{"f":{},".h":{}}},
+	"colon":{"delimiter":":","families":{"f":{}}}}}'
+mount_store "$TMP/s" "$m"
+
+mkdir -p "$t/a/b/f" "$t/a/b/%2Eh" "$m/colon/x/y/f"
+echo 1 >"$t/a/b/f/q"
+touch -d @1700000000.000001 "$t/a/b/f/q"
+echo 2 >"$t/a/b/f/q@/5"
+echo 3 >"$t/a/b/%2Eh/%"
+echo 4 >"$m/colon/x/y/f/q"
+
+# ---- What they say ---------------------------------------------------------------------------
+
+check_eq "a table" 'kind="table"' "$(attributes "$t")"
+check_eq "a prefix" 'key="a" kind="prefix"' "$(attributes "$t/a")"
+check_eq "a row" 'key="a#b" kind="row"' "$(attributes "$t/a/b")"
+check_eq "another delimiter" 'key="x:y" kind="row"' "$(attributes "$m/colon/x/y")"
+check_eq "a family" 'family="f" key="a#b" kind="family"' "$(attributes "$t/a/b/f")"
+check_eq "a family is not spelled as its directory is" .h "$(attribute family "$t/a/b/%2Eh")"
+check_eq "a column's newest cell" \
+	'family="f" key="a#b" kind="cell" qualifier="q" timestamp="1700000000000001"' \
+	"$(attributes "$t/a/b/f/q")"
+check_eq "a version" 'family="f" key="a#b" kind="cell" qualifier="q" timestamp="5"' \
+	"$(attributes "$t/a/b/f/q@/5")"
+check_eq "a history" 'family="f" key="a#b" qualifier="q"' "$(attributes "$t/a/b/f/q@")"
+check_eq "the same below .versions" "$(attributes "$t/a/b/f/q@/5")" \
+	"$(attributes "$m/.versions/t/a/b/f/q@/5")"
+check_eq "a row that has been made a prefix" 'key="a#c" kind="prefix"' \
+	"$(mkdir "$t/a/c" && attributes "$t/a/c")"
+check_eq "and a row by its first cell" 'key="a#c" kind="row"' \
+	"$(mkdir "$t/a/c/f" && echo x >"$t/a/c/f/q" && attributes "$t/a/c")"
+for path in "$m" "$m/.rowfs" "$m/.rowfs/version" "$t/.families" "$t/.families/f" \
+	"$t/.families/f/gc" "$t/.delimiter" "$m/.versions"; do
+	check_eq "none of ${path#"$TMP/"}" "" "$(getfattr --absolute-names -d -m - "$path" 2>&1)"
+done
+check_eq "getfattr -d lists them for a whole tree" 5 \
+	"$(getfattr -R --absolute-names -d "$t/a/b" | grep -c 'rowfs.kind=')"
+
+# ---- Raw bytes -------------------------------------------------------------------------------
+
+mkdir -p "$t/%01%25%FF/%/f" "$t/long/f"
+echo raw >"$t/%01%25%FF/%/f/%00%FF%40"
+check_eq "a key is its bytes" "b'\\x01%\\xff#'" \
+	"$(python 'print(os.getxattr(a[0], "user.rowfs.key"))' "$t/%01%25%FF/%")"
+check_eq "so is a qualifier" "b'\\x00\\xff@'" \
+	"$(python 'print(os.getxattr(a[0], "user.rowfs.qualifier"))' "$t/%01%25%FF/%/f/%00%FF%40")"
+check_eq "also the empty one" "b''" \
+	"$(python 'print(os.getxattr(a[0], "user.rowfs.qualifier"))' "$t/a/b/%2Eh/%")"
+long=$(printf 'l%.0s' {1..200})
+check_eq "and one of 16 KiB, in chunks" 16384 "$(python '
+os.chdir(a[0])
+q = b"l" * 16384
+chunks = [q[i:i + 230] + b"%" for i in range(0, len(q) - 230, 230)]
+for chunk in chunks:
+    if not os.path.isdir(chunk): os.mkdir(chunk)
+    os.chdir(chunk)
+open(q[len(chunks) * 230:], "w").close()
+print(len(os.getxattr(q[len(chunks) * 230:], "user.rowfs.qualifier")))' "$t/long/f")"
+check_eq "a chunk of a name has none" "[]" \
+	"$(python 'print(os.listxattr(a[0]))' "$t/long/f/$long$(printf 'l%.0s' {1..30})%")"
+
+# ---- Sizes and errors ------------------------------------------------------------------------
+
+# The C library asks with a size; ctypes asks as we want it.
+getxattr='
+import ctypes
+c = ctypes.CDLL(None, use_errno=True)
+def get(path, name, size):
+    n = c.getxattr(path.encode(), name.encode(), ctypes.create_string_buffer(64), size)
+    return n if n >= 0 else errno.errorcode[ctypes.get_errno()]
+def names(path, size):
+    n = c.listxattr(path.encode(), ctypes.create_string_buffer(4096), size)
+    return n if n >= 0 else errno.errorcode[ctypes.get_errno()]
+'
+check_eq "a size of 0 asks how long a value is" 16 \
+	"$(python "$getxattr"'print(get(a[0], "user.rowfs.timestamp", 0))' "$t/a/b/f/q")"
+check_eq "a buffer that is just long enough" 16 \
+	"$(python "$getxattr"'print(get(a[0], "user.rowfs.timestamp", 16))' "$t/a/b/f/q")"
+check_eq "one that is too short" ERANGE \
+	"$(python "$getxattr"'print(get(a[0], "user.rowfs.timestamp", 15))' "$t/a/b/f/q")"
+check_eq "how long the list is" "$(printf '%s\0' user.rowfs.{kind,key} | wc -c)" \
+	"$(python "$getxattr"'print(names(a[0], 0))' "$t/a")"
+check_eq "a list that is too long" ERANGE "$(python "$getxattr"'print(names(a[0], 5))' "$t/a")"
+for name in family qualifier timestamp other; do
+	check_eq "a prefix has no $name" ENODATA \
+		"$(python "$getxattr"'print(get(a[0], "user.rowfs." + a[1], 64))' "$t/a" "$name")"
+done
+check_eq "a table has no key" ENODATA \
+	"$(python "$getxattr"'print(get(a[0], "user.rowfs.key", 64))' "$t")"
+for name in user.other security.capability; do
+	check_eq "there is no $name" ENODATA \
+		"$(python "$getxattr"'print(get(a[0], a[1], 64))' "$t/a/b/f/q" "$name")"
+done
+check_eq "nor after 100 writes, each of which asks for one" ENODATA "$(
+	for ((i = 0; i < 100; i++)); do echo "$i"; done >"$t/a/b/f/many"
+	python "$getxattr"'print(get(a[0], "security.capability", 64))' "$t/a/b/f/many")"
+check_eq "and the others still answer" cell "$(attribute kind "$t/a/b/f/many")"
+check_eq "ACLs are of another kind" ENOTSUP \
+	"$(python "$getxattr"'print(get(a[0], "system.posix_acl_access", 64))' "$t/a/b/f/q")"
+
+# ---- Setting ---------------------------------------------------------------------------------
+
+check "user.rowfs.* can be set" setfattr -n user.rowfs.key -v other "$t/a/b/f/q"
+check_eq "which does nothing" "a#b" "$(attribute key "$t/a/b/f/q")"
+check "also what is none" setfattr -n user.rowfs.none -v x "$t/a"
+check "and removed" setfattr -x user.rowfs.timestamp "$t/a/b/f/q"
+check_eq "which does nothing" 1700000000000001 "$(attribute timestamp "$t/a/b/f/q")"
+fail_with "no other can be set" - 'not supported' setfattr -n user.x -v y "$t/a/b/f/q"
+fail_with "or removed" - 'not supported' setfattr -x user.x "$t/a/b/f/q"
+fail_with "not of a directory" - 'not supported' setfattr -n trusted.x -v y "$t/a"
+check "setting one does not make a version" test "$(find "$t/a/b/f/q@" -type f | wc -l)" = 2
+
+# ---- Copies ----------------------------------------------------------------------------------
+
+check "cp -a keeps what can be kept" cp -a "$m/.versions/t/a" "$m/.versions/u/a"
+check_eq "and the copy speaks for itself" 'family="f" key="a#b" kind="cell" qualifier="q" timestamp="5"' \
+	"$(attributes "$m/u/a/b/f/q@/5")"
+rm -r "$m/u/a"
+check "rsync -aX" rsync -aX "$m/.versions/t/a" "$m/.versions/u/"
+check_eq "rsync -aX again has nothing to do" "" \
+	"$(rsync -aXi "$m/.versions/t/a" "$m/.versions/u/" | grep '^[<>]f')"
+rm -r "$m/u/a"
+check "tar --xattrs out" tar --xattrs --xattrs-include='*' -C "$m/.versions/t" -cf "$TMP/x.tar" a
+check "tar --xattrs in" tar --xattrs --xattrs-include='*' -C "$m/.versions/u" -xf "$TMP/x.tar"
+check_eq "gives the cells" "$(cat "$t/a/b/f/q@/5")" "$(cat "$m/u/a/b/f/q@/5")"
+check "a file is made by mknod as well, which tar --xattrs does" \
+	python 'os.mknod(a[0], 0o100644)' "$t/a/b/f/node"
+check_eq "and is empty" "0 cell" "$(stat -c %s "$t/a/b/f/node") $(attribute kind "$t/a/b/f/node")"
+check "also one that is no version yet" python 'os.mknod(a[0], 0o100644)' "$t/a/b/f/node@/draft"
+check_eq "not twice" EEXIST "$(python '
+try: os.mknod(a[0], 0o100644)
+except OSError as e: print(errno.errorcode[e.errno])' "$t/a/b/f/node")"
+check "cp -a out of the mount" cp -a "$t/a" "$TMP/out"
+check "ls -l asks without harm" ls -lR --color=always "$t/a"
+
+finish
