@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 
 #include "cache.h"
+#include "control.h"
 #include "handle.h"
 #include "lookup.h"
 #include "promise.h"
@@ -55,8 +56,8 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 			    .st_blksize = 4096};
 	st->st_mode = is_file(node) ? S_IFREG | (0666 & ~fs->options.umask)
 				    : S_IFDIR | (0777 & ~fs->options.umask);
-	if (node->kind == NODE_CONTROL && node->ts == CONTROL_ERRORS)
-		st->st_mode = S_IFREG | 0600;
+	if (node->kind == NODE_CONTROL)
+		st->st_mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
 	if (is_file(node) && node->kind != NODE_CONTROL)
 		fill_cell(node, st, &time);
 	else if (node->kind != NODE_CONTROL)

@@ -16,31 +16,36 @@
 #include "process.h"
 
 struct control_file {
+	struct fs *fs;
+	const struct node *node; /* the kernel holds it while the file is open */
 	const struct control_kind *kind;
 	pid_t opener;
 
 	pthread_mutex_t lock;
-	void *reader; /* state of kind->reader; NULL: not open. Lock: lock, as all below */
+	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as all below */
+	uint64_t start; /* the offset at which it begins: 0 before anything was written */
+	bool written;
 	void *writer; /* of kind->writer */
 	int error;    /* of the first bad write, behind which nothing is applied; 0: none was */
 };
 
-static int open_states(struct fs *fs, struct control_file *file, const struct node *node, int flags)
+mode_t control_mode(const struct node *node)
 {
-	const struct control_kind *kind = file->kind;
-	int rc = 0;
+	if (node->ts == CONTROL_ERRORS)
+		return 0600;
+	return control_kind(node)->writer ? 0666 : 0444;
+}
 
-	if ((flags & O_ACCMODE) != O_WRONLY)
-		rc = kind->reader->open(fs, node, &file->reader);
-	if (rc == 0 && (flags & O_ACCMODE) != O_RDONLY && kind->writer)
-		rc = kind->writer->open(fs, node, &file->writer);
-	return rc;
+static void close_reader(struct control_file *file)
+{
+	if (file->reader)
+		file->kind->reader->close(file->reader);
+	file->reader = NULL;
 }
 
 static void file_free(struct control_file *file)
 {
-	if (file->reader)
-		file->kind->reader->close(file->reader);
+	close_reader(file);
 	if (file->writer)
 		file->kind->writer->close(file->writer);
 	pthread_mutex_destroy(&file->lock);
@@ -51,14 +56,17 @@ int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_
 		 struct fuse_file_info *fi)
 {
 	struct control_file *opened = calloc(1, sizeof(*opened));
-	int rc;
+	int rc = 0;
 
 	if (!opened)
 		return -ENOMEM;
 	pthread_mutex_init(&opened->lock, NULL);
+	opened->fs = fs;
+	opened->node = node;
 	opened->kind = control_kind(node);
 	opened->opener = thread;
-	rc = open_states(fs, opened, node, fi->flags);
+	if ((fi->flags & O_ACCMODE) != O_RDONLY && opened->kind->writer)
+		rc = opened->kind->writer->open(fs, node, &opened->writer);
 	if (rc != 0) {
 		file_free(opened);
 		return rc;
@@ -68,16 +76,33 @@ int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_
 	return 0;
 }
 
-int control_read(struct control_file *file, void *buf, size_t len, uint64_t offset, size_t *got)
+/* Lock: the file's. */
+static int begin_reading(struct control_file *file, uint64_t offset)
 {
 	int rc;
 
+	close_reader(file);
+	rc = file->kind->reader->open(file->fs, file->node, &file->reader);
+	file->start = file->written ? offset : 0;
+	return rc;
+}
+
+int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
+		 size_t *got)
+{
+	int rc = 0;
+
 	pthread_mutex_lock(&file->lock);
-	rc = file->kind->reader->read(file->reader, buf, len, offset, got);
+	if (!file->reader || offset < file->start)
+		rc = begin_reading(file, offset);
+	if (rc == 0)
+		rc = file->kind->reader->read(file->reader, req, buf, len, offset - file->start,
+					      got);
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
 
+/* What is read next begins anew. */
 int control_write(struct control_file *file, const char *data, size_t len)
 {
 	int rc;
@@ -87,6 +112,8 @@ int control_write(struct control_file *file, const char *data, size_t len)
 	pthread_mutex_lock(&file->lock);
 	if (file->error == 0)
 		file->error = file->kind->writer->write(file->writer, data, len);
+	close_reader(file);
+	file->written = true;
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;

@@ -4,6 +4,7 @@
 
 #include "control_kind.h"
 #include "errors.h"
+#include "metrics.h"
 
 static int version_format(struct fs *fs, const struct node *node, char **text, size_t *len)
 {
@@ -19,5 +20,21 @@ static int errors_text(struct fs *fs, const struct node *node, char **text, size
 	return *text ? 0 : -ENOMEM;
 }
 
+static int metrics_text(struct fs *fs, const struct node *node, char **text, size_t *len)
+{
+	(void)node;
+	*text = metrics_format(fs, len);
+	return *text ? 0 : -ENOMEM;
+}
+
+static int engine_text(struct fs *fs, const struct node *node, char **text, size_t *len)
+{
+	(void)node;
+	*text = engine_format(fs, len);
+	return *text ? 0 : -ENOMEM;
+}
+
+const struct control_text control_metrics = {metrics_text, NULL, false};
+const struct control_text control_engine = {engine_text, NULL, false};
 const struct control_text control_version = {version_format, NULL, false};
 const struct control_text control_errors = {errors_text, NULL, false};

@@ -15,8 +15,10 @@
 
 struct control_reader {
 	int (*open)(struct fs *fs, const struct node *node, void **state);
-	/* Up to len bytes from offset on; *got is 0 only at the end. */
-	int (*read)(void *state, void *buf, size_t len, uint64_t offset, size_t *got);
+	/* Up to len bytes from offset on; *got is 0 only at the end. -ESPIPE: what is there is not
+	 * kept any more; -EINTR: req was interrupted before it came there. */
+	int (*read)(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
+		    size_t *got);
 	void (*close)(void *state);
 };
 
@@ -50,15 +52,30 @@ struct control_kind {
 	const struct control_text *text;     /* of those above, where they are for texts */
 };
 
+/* The key of the row that the control file's directory stands for, whose subtree it is about; NULL:
+ * the directory is the table, and so is the subtree. pos: of the file's node, key has room. */
+static inline const struct wcs_slice *control_key(const struct pos *pos, struct wcs_slice *key)
+{
+	*key = pos_key(pos);
+	return pos->depth > 0 ? key : NULL;
+}
+
 /* The kind of a control file's node. */
 const struct control_kind *control_kind(const struct node *node);
 
 extern const struct control_reader control_text_reader;
+extern const struct control_reader control_stream_reader;
 extern const struct control_writer control_lines_writer;
+extern const struct control_writer control_rows_writer;
+extern const struct control_writer control_drop_writer;
 
 extern const struct control_text control_schema;
 extern const struct control_text control_version;
 extern const struct control_text control_errors;
+extern const struct control_text control_metrics;
+extern const struct control_text control_engine;
+extern const struct control_text control_help;
+extern const struct control_text control_drop;
 extern const struct control_text control_delimiter;
 extern const struct control_text control_policy;
 extern const struct control_text control_type;

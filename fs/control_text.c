@@ -40,11 +40,13 @@ static int text_open(struct fs *fs, const struct node *node, void **state)
 	return rc;
 }
 
-static int text_read(void *state, void *buf, size_t len, uint64_t offset, size_t *got)
+static int text_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
+		     size_t *got)
 {
 	const struct text *text = state;
 	size_t left = offset < text->len ? text->len - (size_t)offset : 0;
 
+	(void)req;
 	*got = len < left ? len : left;
 	if (*got > 0)
 		memcpy(buf, text->data + offset, *got);

@@ -306,7 +306,7 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 
 	(void)ino;
 	if (buf && handle->control)
-		rc = control_read(handle->control, buf, size, (uint64_t)off, &got);
+		rc = control_read(handle->control, req, buf, size, (uint64_t)off, &got);
 	else if (buf && handle->writer)
 		rc = writer_read(handle->writer->writer, buf, size, (uint64_t)off, &got);
 	else if (buf)

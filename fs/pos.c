@@ -239,6 +239,17 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 	}
 }
 
+int pos_keep(struct fs *fs, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	int rc = pos_memdir_path(pos, &path);
+
+	if (rc == 0)
+		rc = memdirs_add(fs->memdirs, &path);
+	memdir_path_clear(&path);
+	return rc;
+}
+
 int pos_delete(const struct pos *pos)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();

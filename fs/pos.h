@@ -60,6 +60,9 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 struct fs;
 int pos_exists(struct fs *fs, const struct pos *pos);
 
+/* Keeps a directory in memory, as mkdir makes it. 0, -ENOMEM, or -ENOSPC. */
+int pos_keep(struct fs *fs, const struct pos *pos);
+
 /* Deletes the column of a cell, or the cell of a version. */
 int pos_delete(const struct pos *pos);
 

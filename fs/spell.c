@@ -10,9 +10,23 @@ static const struct {
 	enum control control;
 	const char *name;
 } controls[] = {
-	{NODE_ROWFS, CONTROL_ERRORS, "errors"},	  {NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
-	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_POLICY, "gc"},
-	{NODE_POLICIES, CONTROL_TYPE, "type"},
+	{NODE_ROWFS, CONTROL_ENGINE, "engine"},	     {NODE_ROWFS, CONTROL_ERRORS, "errors"},
+	{NODE_ROWFS, CONTROL_HELP, "help"},	     {NODE_ROWFS, CONTROL_METRICS, "metrics"},
+	{NODE_ROWFS, CONTROL_SCHEMA, "schema.json"}, {NODE_ROWFS, CONTROL_VERSION, "version"},
+	{NODE_POLICIES, CONTROL_POLICY, "gc"},	     {NODE_POLICIES, CONTROL_TYPE, "type"},
+};
+
+/* Those of directories of segments, which are not listed. */
+static const struct {
+	enum control control;
+	const char *name;
+	bool of_table, of_prefix;
+} unlisted[] = {
+	{CONTROL_DELIMITER, ".delimiter", true, false},
+	{CONTROL_DROP, ".drop", true, true},
+	{CONTROL_KEYS, ".keys", true, true},
+	{CONTROL_ROW, ".row", false, true},
+	{CONTROL_ROWS, ".rows", true, true},
 };
 
 bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name)
@@ -112,16 +126,22 @@ static int parse_table(const char *name, struct spelled *child)
 	return 0;
 }
 
-static int parse_table_control(const struct pos *pos, const char *name, struct spelled *child)
+static int parse_unlisted(const struct pos *pos, const char *name, struct spelled *child)
 {
-	if (pos->versions || pos->kind != NODE_TABLE)
+	bool table = pos->kind == NODE_TABLE;
+
+	if (pos->versions)
 		return -EINVAL;
-	if (strcmp(name, ".delimiter") == 0)
-		return take_control(child, CONTROL_DELIMITER, name);
-	if (strcmp(name, ".families") != 0)
-		return -EINVAL;
-	take(child, NODE_FAMILIES, name, strlen(name));
-	return 0;
+	if (table && strcmp(name, ".families") == 0) {
+		take(child, NODE_FAMILIES, name, strlen(name));
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(unlisted) / sizeof(unlisted[0]); i++) {
+		if ((table ? unlisted[i].of_table : unlisted[i].of_prefix) &&
+		    strcmp(name, unlisted[i].name) == 0)
+			return take_control(child, unlisted[i].control, name);
+	}
+	return -EINVAL;
 }
 
 static bool is_family(const struct pos *pos, const struct node *dir, const char *name, size_t len,
@@ -140,7 +160,7 @@ static int parse_prefix(const struct node *dir, const struct pos *pos, const cha
 	int rc;
 
 	if (dir->kind != NODE_CHUNK && name[0] == '.')
-		return parse_table_control(pos, name, child);
+		return parse_unlisted(pos, name, child);
 	if (dir->kind != NODE_CHUNK && is_family(pos, dir, name, len, child))
 		return pos->key_len > 0 ? 0 : -EINVAL;
 	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);

@@ -16,6 +16,13 @@ enum control {
 	CONTROL_SCHEMA,	   /* /.rowfs/schema.json */
 	CONTROL_VERSION,   /* /.rowfs/version */
 	CONTROL_ERRORS,	   /* /.rowfs/errors */
+	CONTROL_METRICS,   /* /.rowfs/metrics */
+	CONTROL_ENGINE,	   /* /.rowfs/engine */
+	CONTROL_HELP,	   /* /.rowfs/help */
+	CONTROL_ROWS,	   /* .rows in T and below */
+	CONTROL_ROW,	   /* .row below T */
+	CONTROL_KEYS,	   /* .keys in T and below */
+	CONTROL_DROP,	   /* .drop in T and below */
 	CONTROL_DELIMITER, /* T/.delimiter */
 	CONTROL_POLICY,	   /* T/.families/F/gc */
 	CONTROL_TYPE,	   /* T/.families/F/type */

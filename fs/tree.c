@@ -11,17 +11,6 @@
 #include "report.h"
 #include "writer.h"
 
-static int memdir_make(struct fs *fs, const struct pos *pos)
-{
-	struct memdir_path path = {0};
-	int rc = pos_memdir_path(pos, &path);
-
-	if (rc == 0)
-		rc = memdirs_add(fs->memdirs, &path);
-	memdir_path_clear(&path);
-	return rc;
-}
-
 static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes)
 {
 	(void)ctx;
@@ -72,7 +61,7 @@ static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *r
 	if (rc <= 0)
 		return rc;
 	rc = pos_of(dir, &pos);
-	return rc == 0 ? memdir_make(fs, &pos) : rc;
+	return rc == 0 ? pos_keep(fs, &pos) : rc;
 }
 
 /* A directory from which a child was removed stays: if nothing is left in it, in memory. The child
@@ -153,7 +142,7 @@ static int mkdir_in_tree(struct fs *fs, struct node *base, const struct spelled 
 	int rc = lookup_exists(fs, base, pos, child);
 
 	if (rc == -ENOENT)
-		return memdir_make(fs, pos);
+		return pos_keep(fs, pos);
 	return rc == 0 ? -EEXIST : rc;
 }
 

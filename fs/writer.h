@@ -73,6 +73,11 @@ void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct fil
 /* The history was removed, and its drafts with it; the same. Family's lock: alone. */
 void writers_detach_drafts(struct fs *fs, uint64_t column);
 
+/* All rows at or below a directory of segments, or of a table, are about to be dropped: the same
+ * for what is in them, but nothing of those that make a name. When it returns none of them commits
+ * any more. Family's lock: not held. */
+void writers_detach_below(struct fs *fs, const struct node *dir);
+
 /* What a name stands for that a session goes to. */
 struct writer_target {
 	enum node_kind kind; /* NODE_CELL, NODE_VERSION or NODE_DRAFT */

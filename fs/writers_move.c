@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What becomes of write sessions when their file is removed or renamed. Lock: the family's, alone;
- * so none of them commits meanwhile.
+ * so none of them commits meanwhile. (But a drop of rows, which is of any number of families.)
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,6 +84,32 @@ void writers_detach_drafts(struct fs *fs, uint64_t column)
 		if (writer->target.kind == NODE_DRAFT && writer->target.id.column == column)
 			writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
+}
+
+/* Is the node at or below that directory, in whichever tree? */
+static bool is_below(const struct node *node, const struct node *dir)
+{
+	while (node && node->plain != dir->plain)
+		node = node->parent;
+	return node != NULL;
+}
+
+void writers_detach_below(struct fs *fs, const struct node *dir)
+{
+	struct writers *writers = fs->writers;
+
+	if (writers_none(writers))
+		return;
+	pthread_mutex_lock(&writers->lock);
+	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
+		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
+			if (concerns(writer, NULL) && is_below(writer->node, dir))
+				writer->unlinked = true;
+	pthread_mutex_unlock(&writers->lock);
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++) { /* what commits already does so first */
+		pthread_rwlock_wrlock(&writers->families[i]);
+		pthread_rwlock_unlock(&writers->families[i]);
+	}
 }
 
 /* Gives a session another target, of which it takes over a copy. Locks: the registry's, and its

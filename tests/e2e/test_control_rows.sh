@@ -1,0 +1,351 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Rows written as JSON into .row and .rows: what a line does, what a bad one does not, whole copies
+# by cat, and that a row is never seen half written.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+t=$m/t
+model=$LIB_DIR/rows_model.py
+
+put() {
+	printf '%s\n' "$2" >"$1"
+}
+
+# write PATH TEXT: writes the text as it is, by one write(2), and says what that and close gave:
+# "ok", or the name of an error and which of both gave it.
+write() {
+	python3 -c '
+import errno, os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+try:
+    os.write(fd, os.fsencode(sys.argv[2]))
+except OSError as e:
+    print("write", errno.errorcode[e.errno])
+    sys.exit()
+try:
+    os.close(fd)
+except OSError as e:
+    print("close", errno.errorcode[e.errno])
+    sys.exit()
+print("ok")' "$1" "$2"
+}
+
+# value PATH: what the cell has, in hex where it is not a line.
+value() {
+	cat "$1"
+}
+
+# newest ROW FAMILY QUALIFIER: from the row's .row.
+newest() {
+	jq -r ".families[\"$2\"][\"$3\"][0].value" "$1/.row"
+}
+
+last_error() {
+	tail -n 1 "$m/.rowfs/errors"
+}
+
+# error NAME REGEX: the last error says this.
+error() {
+	if last_error | grep -qE -- "$2"; then
+		ok "$1"
+	else
+		not_ok "$1" "the last error is: $(last_error)"
+	fi
+}
+
+schema='{"version":1,"tables":{
+	"t":{"families":{"f":{},"g":{}}},
+	"u":{"families":{"f":{},"g":{}}},
+	"colon":{"delimiter":":","families":{"f":{},"g":{}}},
+	"other":{"families":{"f":{}}}}}'
+make_store "$TMP/s" "$schema"
+mount_store "$TMP/s" "$m"
+mkdir -p "$t/a/b"
+
+# ---- One row ---------------------------------------------------------------------------------
+
+check_eq "the .row of no row is empty" "" "$(cat "$t/a/b/.row")"
+check "a row is written by its .row" put "$t/a/b/.row" \
+	'{"families":{"f":{"q":[{"ts":7,"value":"new"},{"ts":5,"value":"old"}],"r":["x"]},"g":{"":[{"ts":1,"value":""}]}}}'
+check_eq "its cells are there" "new old" "$(value "$t/a/b/f/q") $(value "$t/a/b/f/q@/5")"
+check_eq "one that is just text has the present" 1 \
+	"$(($(date +%s) - $(stat -c %Y "$t/a/b/f/r") < 60))"
+check_eq "and reads as it was written" '{"q":[{"ts":7,"value":"new"},{"ts":5,"value":"old"}]}' \
+	"$(jq -c '.families.f | del(.r)' "$t/a/b/.row")"
+check_eq "with its key" "a#b" "$(jq -r .key "$t/a/b/.row")"
+check_eq "the empty qualifier and value" '{"":[{"ts":1,"value":""}]}' \
+	"$(jq -c .families.g "$t/a/b/.row")"
+check_eq "a prefix is no row" "" "$(cat "$t/a/.row")"
+check "the key may be said" put "$t/a/b/.row" '{"key":"a#b","families":{"f":{"q":["newer"]}}}'
+check_eq "what is named is written" newer "$(newest "$t/a/b" f q)"
+check_eq "the rest stays" x "$(newest "$t/a/b" f r)"
+check_eq "another key is refused" "write EINVAL" \
+	"$(write "$t/a/b/.row" $'{"key":"a#c","families":{"f":{"q":["x"]}}}\n')"
+check_eq "also one below" "write EINVAL" \
+	"$(write "$t/a/b/.row" $'{"key":"a#b#c","families":{"f":{"q":["x"]}}}\n')"
+check "and neither is made" test ! -e "$t/a/c" -a ! -e "$t/a/b/c"
+check "append" put "$t/a/b/.row" '{"append":{"f":{"r":"yz"}}}'
+check_eq "goes behind the newest value" xyz "$(newest "$t/a/b" f r)"
+check "increment" put "$t/a/b/.row" '{"increment":{"f":{"n":5}}}'
+check "increment once more" put "$t/a/b/.row" '{"increment":{"f":{"n":-7}}}'
+check_eq "is 8 bytes, big-endian" fffffffffffffffe "$(xxd -p "$t/a/b/f/n")"
+check_eq "not on what is none" "write EINVAL" "$(write "$t/a/b/.row" $'{"increment":{"f":{"q":1}}}\n')"
+check_eq "not past its range" "write EOVERFLOW" \
+	"$(write "$t/a/b/.row" $'{"increment":{"f":{"n":-9223372036854775807}}}\n')"
+check "delete of a cell" put "$t/a/b/.row" '{"delete":{"f":{"q":[5]}}}'
+check "is gone" test ! -e "$t/a/b/f/q@/5" -a -e "$t/a/b/f/q@/7"
+check "an empty list deletes nothing" put "$t/a/b/.row" '{"delete":{"f":{"q":[]}}}'
+check "is not gone" test -e "$t/a/b/f/q@/7"
+check "delete of a column" put "$t/a/b/.row" '{"delete":{"f":{"q":true}}}'
+check "is gone, and the rest is not" test ! -e "$t/a/b/f/q" -a -e "$t/a/b/f/r"
+check "delete of a family" put "$t/a/b/.row" '{"delete":{"g":true}}'
+check "is gone, and the rest is not" test ! -e "$t/a/b/g" -a -e "$t/a/b/f/r"
+check "deletes come before sets" put "$t/a/b/.row" \
+	'{"families":{"f":{"only":[{"ts":3,"value":"1"}]}},"delete":true}'
+check_eq "in one mutation" '{"key":"a#b","families":{"f":{"only":[{"ts":3,"value":"1"}]}}}' \
+	"$(cat "$t/a/b/.row")"
+check "delete of the row" put "$t/a/b/.row" '{"delete":true}'
+check_eq "leaves none" "" "$(cat "$t/.keys")"
+check_eq "its .row is there and empty" "" "$(cat "$t/a/b/.row")"
+check "and takes the row again" put "$t/a/b/.row" '{"families":{"f":{"q":["again"]}}}'
+check_eq "as it was" again "$(newest "$t/a/b" f q)"
+check_eq "the row with an empty key cannot be" "EINVAL" \
+	"$(mkdir "$t/%" && write "$t/%/.row" $'{"families":{"f":{"q":["x"]}}}\n' | sed 's/.* //')"
+check_eq "and reads as none" "" "$(cat "$t/%/.row")"
+
+# ---- Check and mutate ------------------------------------------------------------------------
+
+put "$t/a/b/.row" '{"delete":true,"families":{"f":{"state":["free"]}}}'
+check_eq "what holds is done, and the script goes on" $'next\n1' "$(
+	echo '{"if":{"f":{"state":"free"}},"families":{"f":{"state":["taken"]}}}' >"$t/a/b/.row" && echo next
+	newest "$t/a/b" f state | grep -c taken)"
+check_eq "what does not stops it, and changes nothing" taken "$(
+	{ echo '{"if":{"f":{"state":"free"}},"families":{"f":{"state":["mine"]}}}' >"$t/a/b/.row" && echo next; } 2>&-
+	newest "$t/a/b" f state)"
+check_eq "by ECANCELED of write" "write ECANCELED" \
+	"$(write "$t/a/b/.row" $'{"if":{"f":{"state":null}},"families":{"f":{"state":["mine"]}}}\n')"
+check "null is a column that is not there" put "$t/a/b/.row" \
+	'{"if":{"f":{"none":null,"state":"taken"}},"families":{"f":{"none":["1"]}}}'
+check_eq "of many racers one wins" won "$(
+	for ((i = 0; i < 16; i++)); do
+		{ echo '{"if":{"f":{"lock":null}},"families":{"f":{"lock":["'$i'"]}}}' >"$t/a/b/.row" && echo won; } 2>&- &
+	done
+	wait)"
+counters=()
+for ((i = 0; i < 8; i++)); do
+	for ((k = 0; k < 50; k++)); do echo '{"increment":{"f":{"count":1}}}'; done >"$t/a/b/.row" &
+	counters+=($!)
+	track_pid $!
+done
+wait "${counters[@]}"
+check_eq "no increment is lost" "$(printf '%016x' 400)" "$(xxd -p "$t/a/b/f/count")"
+
+# ---- Reading on ------------------------------------------------------------------------------
+
+check_eq "who writes a row and reads on reads it as that left it" "one two" "$(
+	exec 3<>"$t/a/b/.row"
+	echo '{"delete":true,"families":{"f":{"q":["one"]}}}' >&3
+	one=$(jq -r '.families.f.q[0].value' <&3)
+	echo '{"families":{"f":{"q":["two"]}}}' >&3
+	read -r two <&3
+	echo "$one $(jq -r '.families.f.q[0].value' <<<"$two")")"
+check_eq "the increment's result" 1 "$(
+	exec 3<>"$t/a/b/.row"
+	echo '{"increment":{"g":{"n":1}}}' >&3
+	jq -r '.families.g.n[0].value' <&3 | xxd -p | grep -c '^0000000000000001')"
+check_eq "all of it, also where something was read before" "same" "$(
+	exec 3<>"$t/a/b/.row"
+	read -r _ <&3
+	echo '{"families":{"f":{"q":["three"]}}}' >&3
+	cmp - "$t/a/b/.row" <&3 && echo same)"
+check_eq "from the start, in one read and in many" "same same" "$(python3 -c '
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+now = lambda: open(sys.argv[1], "rb").read()
+os.write(fd, b"{\"append\":{\"f\":{\"q\":\"four\"}}}\n")
+os.lseek(fd, 0, 0)
+print("same" if os.read(fd, 1 << 20) == now() else "other")
+os.write(fd, b"{\"append\":{\"f\":{\"q\":\"five\"}}}\n")
+os.lseek(fd, 1000, 0)
+text = b""
+while True:
+    some = os.read(fd, 3)
+    if not some: break
+    text += some
+print("same" if text == now() else "other")' "$t/a/b/.row" | paste -sd ' ')"
+check_eq "reading an open file without writing starts at its beginning" '{"key":"a#b"' \
+	"$(exec 3<>"$t/a/b/.row"; head -c 12 <&3)"
+
+# ---- Many rows -------------------------------------------------------------------------------
+
+put "$t/.drop" t
+mkdir -p "$t/p"
+for ((i = 0; i < 100; i++)); do
+	printf '{"key":"p#%02d","families":{"f":{"q":[{"ts":1,"value":"%d"}]}}}\n' "$i" "$i"
+done >"$TMP/hundred"
+check "rows are written by cat" bash -c "cat '$TMP/hundred' >'$t/.rows'"
+check_eq "count: wc -l .keys" 100 "$(wc -l <"$t/.keys")"
+check_eq "they read as they were written" "" "$(diff "$TMP/hundred" "$t/.rows")"
+check "in pieces of any size" bash -c "dd if='$TMP/hundred' of='$m/u/.rows' bs=7 2>/dev/null"
+check_eq "gives the same" "" "$(diff "$TMP/hundred" "$m/u/.rows")"
+check "by one write for each line" bash -c "while IFS= read -r l; do echo \"\$l\"; done <'$TMP/hundred' >'$t/p/.rows'"
+check "also with the table's line before" bash -c "{ echo '{\"table\":\"t\"}'; cat '$TMP/hundred'; } >'$t/.rows'"
+check_eq "another table's line is refused" "write EINVAL" "$(write "$t/.rows" $'{"table":"u"}\n')"
+error "and errors names it" '/t/\.rows:1: .*\bu\b'
+check ">> does the same" bash -c "cat '$TMP/hundred' >>'$t/.rows'"
+check "so does tee" bash -c "tee '$t/.rows' <'$TMP/hundred' >/dev/null"
+check "so does cp" cp "$TMP/hundred" "$t/.rows"
+check_eq "each replaces the cells of the same timestamps" "" "$(diff "$TMP/hundred" "$t/.rows")"
+check "the last line may end with the file" bash -c "printf '{\"key\":\"p#last\",\"families\":{\"f\":{\"q\":[\"1\"]}}}' >'$t/.rows'"
+check "and is applied by close" test -e "$t/p/last/f/q"
+check_eq "its error is that of close" "close EINVAL" "$(write "$t/.rows" '{"key":')"
+check_eq "what a killed writer left unfinished is not applied" "" "$(
+	(python3 -c '
+import os, signal, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+os.write(fd, b"{\"key\":\"killed\",\"families\":{\"f\":{\"q\":[\"1\"]}}}")
+os.kill(os.getpid(), signal.SIGKILL)' "$t/.rows"; :) 2>/dev/null
+	grep -x killed "$t/.keys")"
+check "a key below the directory" put "$t/p/.rows" '{"key":"p#in#deep","families":{"f":{"q":["1"]}}}'
+check "and its own" put "$t/p/.rows" '{"key":"p","families":{"f":{"q":["1"]}}}'
+for key in q 'p!' 'p!#x' pp 'pp#x' o '#p'; do
+	check_eq "a key that is not: $key" "write EINVAL" \
+		"$(write "$t/p/.rows" '{"key":"'"$key"'","families":{"f":{"q":["1"]}}}'$'\n')"
+	error "errors says why" '/t/p/.rows:1: .*key'
+done
+check_eq "an escape of the delimiter is the delimiter" 1 "$(put "$t/p/.rows" \
+	'{"key":"p%23esc","families":{"f":{"q":["1"]}}}'; grep -cx 'p#esc' "$t/.keys")"
+check_eq "with another delimiter" "write EINVAL" "$(mkdir "$m/colon/p" &&
+	write "$m/colon/p/.rows" $'{"key":"p#x","families":{"f":{"q":["1"]}}}\n')"
+check "and that" put "$m/colon/p/.rows" '{"key":"p:x","families":{"f":{"q":["1"]}}}'
+
+# ---- Bad lines -------------------------------------------------------------------------------
+
+# bad NAME ERROR REGEX LINE: the third of five lines. The write fails with that error, the two
+# before are applied, the two behind are not, and errors says which line, why, and how many were.
+bad() {
+	local before behind
+	before=$(printf '{"key":"bad#%s","families":{"f":{"q":["1"]}}}\n' 1 2)
+	behind=$(printf '{"key":"bad#%s","families":{"f":{"q":["1"]}}}\n' 4 5)
+	mkdir -p "$t/bad"
+	echo bad >"$t/bad/.drop"
+	check_eq "$1: $2" "write $2" "$(write "$t/.rows" "$before"$'\n'"$4"$'\n'"$behind"$'\n')"
+	check_eq "$1: what is before is applied, what is behind is not" "bad#1 bad#2" \
+		"$(grep '^bad#' "$t/.keys" | paste -sd ' ')"
+	error "$1: errors has the line and the reason" "/t/\\.rows:3: .*($3)"
+	error "$1: and how many lines were applied" '\b2 lines\b'
+}
+
+bad "no JSON" EINVAL 'JSON' '{"key":"bad#3"'
+bad "text behind it" EINVAL 'JSON|end|extra' '{"key":"bad#3","families":{"f":{"q":["1"]}}} x'
+bad "no object" EINVAL 'object' '[1]'
+bad "an unknown member" EINVAL 'famlies' '{"key":"bad#3","famlies":{"f":{"q":["1"]}}}'
+bad "a repeated member" EINVAL 'duplicate|repeat|twice' \
+	'{"key":"bad#3","families":{"f":{"q":["1"]}},"families":{"f":{"q":["2"]}}}'
+bad "an unknown family" EINVAL 'nofamily.*\bf\b.*\bg\b' '{"key":"bad#3","families":{"nofamily":{"q":["1"]}}}'
+bad "an unknown family in a delete" EINVAL nofamily '{"key":"bad#3","delete":{"nofamily":true}}'
+bad "bad base64" EINVAL base64 '{"key":"bad#3","families":{"f":{"q":[{"ts":1,"base64":"?"}]}}}'
+bad "a number in a family of bytes" EINVAL '.' '{"key":"bad#3","families":{"f":{"q":[{"ts":1,"value":5}]}}}'
+bad "a wrong type" EINVAL '.' '{"key":"bad#3","families":{"f":"q"}}'
+bad "a negative timestamp" EINVAL '.' '{"key":"bad#3","families":{"f":{"q":[{"ts":-5,"value":"1"}]}}}'
+bad "a timestamp that is text" EINVAL '.' '{"key":"bad#3","families":{"f":{"q":[{"ts":"5","value":"1"}]}}}'
+bad "no key" EINVAL key '{"families":{"f":{"q":["1"]}}}'
+bad "an empty key" EINVAL key '{"key":"","families":{"f":{"q":["1"]}}}'
+bad "a bad escape in a key" EINVAL '%|escape' '{"key":"bad#%zz","families":{"f":{"q":["1"]}}}'
+bad "a failed if" ECANCELED if '{"key":"bad#3","if":{"f":{"q":"1"}},"families":{"f":{"q":["2"]}}}'
+bad "a schema" EINVAL 'schema' '{"version":1,"tables":{}}'
+bad "a key over its limit" ENAMETOOLONG 'key' \
+	'{"key":"'"$(printf 'k%.0s' {1..4097})"'","families":{"f":{"q":["1"]}}}'
+bad "a qualifier over its limit" ENAMETOOLONG 'qualifier' \
+	'{"key":"bad#3","families":{"f":{"'"$(printf 'k%.0s' {1..16385})"'":["1"]}}}'
+check_eq "a bad first line says so" 1 "$(write "$t/.rows" $'x\n' >"$TMP/out"; last_error | grep -c '/t/.rows:1: .*\b0 lines\b')"
+check_eq "each later write and the close of that open file fail as well" \
+	"EINVAL EINVAL EINVAL" "$(python3 -c '
+import errno, os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+for text in b"x\n", b"{\"key\":\"later\",\"families\":{\"f\":{\"q\":[\"1\"]}}}\n", None:
+    try:
+        os.write(fd, text) if text else os.close(fd)
+        print("ok")
+    except OSError as e:
+        print(errno.errorcode[e.errno])' "$t/.rows" | paste -sd ' ')"
+check "and nothing of them is applied" bash -c "! grep -qx later '$t/.keys'"
+check_eq "the error is said once" 1 "$(grep -c 'rows:1: not JSON' <(tail -n 1 "$m/.rowfs/errors"))"
+check_eq "the log has no key" 0 "$(grep -c 'bad#' "$(mount_log "$m")")"
+python3 -c '
+import json, sys
+json.dump({"key": "big", "families": {"f": {"q": ["v" * ((100 << 20) + 1)]}}}, open(sys.argv[1], "w"))
+open(sys.argv[1], "a").write("\n")' "$TMP/big"
+fail_with "a value over its limit" - 'too large' cp "$TMP/big" "$t/.rows"
+check "is not applied" bash -c "! grep -qx big '$t/.keys'"
+rm "$TMP/big"
+
+# ---- Copies ----------------------------------------------------------------------------------
+
+echo t >"$t/.drop"
+echo u >"$m/u/.drop"
+echo colon >"$m/colon/.drop"
+python3 "$model" make 1 200 src >"$TMP/made"
+check "rows of any bytes are written" bash -c "cat '$TMP/made' >'$t/.rows'"
+cat "$t/src/.rows" >"$TMP/dump"
+check "they are read in order, in one spelling" python3 "$model" ordered "$TMP/dump"
+check_eq "and are the same cells" "" \
+	"$(diff <(python3 "$model" cells "$TMP/made") <(python3 "$model" cells "$TMP/dump") | head -c 300)"
+check_eq "keys are spelled alike in .keys" "" "$(diff <(jq -r .key "$TMP/dump") "$t/.keys" | head -c 300)"
+check "another table by cat alone" bash -c "cat '$t/.rows' >'$m/u/.rows'"
+check "is the same" cmp "$TMP/dump" <(cat "$m/u/.rows")
+echo u >"$m/u/.drop"
+check "through jq -c ." bash -c "jq -c . '$t/src/.rows' >'$m/u/.rows'"
+check "is the same" cmp "$TMP/dump" <(cat "$m/u/.rows")
+make_store "$TMP/s2" "$schema"
+mount_store "$TMP/s2" "$TMP/m2"
+check "another store by cat alone" bash -c "cat '$t/src/.rows' >'$TMP/m2/t/.rows'"
+check "is the same" cmp "$TMP/dump" <(cat "$TMP/m2/t/.rows")
+unmount_store "$TMP/m2"
+check "a table with another delimiter" bash -c "cat '$t/.rows' >'$m/colon/.rows'"
+check "is the same" cmp "$TMP/dump" <(cat "$m/colon/.rows")
+check_eq "one with fewer families says which is missing" 1 \
+	"$(cat "$t/.rows" 2>&- >"$m/other/.rows" || last_error | grep -c 'other/.rows:[0-9]*: .*\bg\b')"
+check_eq "a dump and a load of it change nothing" "" \
+	"$(cat "$TMP/dump" >"$t/.rows"; cmp "$TMP/dump" "$t/.rows" 2>&1)"
+check "rows that were dropped can be loaded again" bash -c "echo src >'$t/src/.drop' && cat '$TMP/dump' >'$t/.rows'"
+check "to the same" cmp "$TMP/dump" <(cat "$t/.rows")
+
+# ---- Atomicity -------------------------------------------------------------------------------
+
+# Writers flip all cells of a row together; nobody ever sees two values in one row.
+mkdir -p "$t/flip/x"
+flip() {
+	local n=0
+	while [ ! -e "$TMP/stop" ]; do
+		n=$((n + 1))
+		printf '{"key":"flip#%s","delete":true,"families":{"f":{"a":["%s"],"b":["%s"],"c":["%s"]},"g":{"d":["%s"]}}}\n' \
+			x "$1$n" "$1$n" "$1$n" "$1$n" y "$1$n" "$1$n" "$1$n" "$1$n"
+		((n % 10)) || printf '{"key":"flip#x","families":{"f":{"a":["%s"],"b":["%s"],"c":["%s"]},"g":{"d":["%s"]}}}\n' \
+			"$1+$n" "$1+$n" "$1+$n" "$1+$n"
+	done >"$t/flip/.rows"
+}
+flippers=()
+for who in A B C; do
+	flip "$who" &
+	flippers+=($!)
+	track_pid $!
+done
+for ((i = 0; i < 300; i++)); do
+	cat "$t/flip/.rows"
+done >"$TMP/seen.rows"
+for ((i = 0; i < 300; i++)); do
+	cat "$t/flip/x/.row"
+done >"$TMP/seen.row"
+touch "$TMP/stop"
+wait "${flippers[@]}"
+check "rows show one value each" python3 "$model" halves "$TMP/seen.rows"
+check "so does a row by itself" python3 "$model" halves "$TMP/seen.row"
+check "while it changed" test "$(sort -u "$TMP/seen.row" | wc -l)" -gt 20
+check "and was read" test "$(wc -l <"$TMP/seen.rows")" -gt 300
+
+finish
