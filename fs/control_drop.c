@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "control_kind.h"
 #include "report.h"
 #include "writer.h"
@@ -149,9 +150,10 @@ static int drop_rows(struct drop *drop)
 	if (rc == 0) {
 		writers_detach_below(drop->fs, drop->node->parent);
 		rc = wcs_rows_drop(pos.table, control_key(&pos, &key));
+		if (rc == 0)
+			rc = forget_directories(drop, &pos);
+		cache_expire_subtree(drop->fs, pos.table, control_key(&pos, &key));
 	}
-	if (rc == 0)
-		rc = forget_directories(drop, &pos);
 	if (rc != 0)
 		report(drop->fs, drop->node, NULL, 1, rc, "the rows could not be dropped: %s",
 		       strerror(-rc));

@@ -9,20 +9,30 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cache.h"
 #include "control_kind.h"
 #include "report.h"
 
 struct rows {
 	struct fs *fs;
 	const struct node *node;
+	struct wcs_table *table; /* the node's */
 	struct wcs_import *import;
 	uint64_t seen; /* rows applied when the directory was looked at last */
 };
 
+static void row_applied(void *ctx, struct wcs_slice row)
+{
+	const struct rows *rows = ctx;
+
+	cache_expire_row(rows->fs, rows->table, row);
+}
+
 static int rows_open(struct fs *fs, const struct node *node, void **state)
 {
 	struct rows *rows = calloc(1, sizeof(*rows));
-	struct wcs_import_options options = {.row = node->ts == CONTROL_ROW};
+	struct wcs_import_options options = {
+		.row = node->ts == CONTROL_ROW, .applied = row_applied, .ctx = rows};
 	struct wcs_slice key;
 	struct pos pos;
 	int rc;
@@ -33,6 +43,7 @@ static int rows_open(struct fs *fs, const struct node *node, void **state)
 	rows->node = node;
 	rc = pos_of(node, &pos);
 	if (rc == 0) {
+		rows->table = pos.table;
 		options.key = control_key(&pos, &key);
 		rc = wcs_import_new(pos.table, &options, &rows->import);
 	}
