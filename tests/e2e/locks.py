@@ -88,9 +88,17 @@ def other(function):
     return Process(lambda _: function()).result()
 
 
-def locked(how, fd, *arguments):
-    """A process that holds a lock, until it is sent a signal."""
-    held = Process(lambda ready: (how(fd() if callable(fd) else fd, *arguments), ready(),
+def reader():
+    return os.open(q, RO)
+
+
+def writer():
+    return os.open(q, RW)
+
+
+def locked(how, file, *arguments):
+    """A process that holds a lock on a file, open or to be opened, until it is sent a signal."""
+    held = Process(lambda ready: (how(file() if callable(file) else file, *arguments), ready(),
                                   signal.pause()))
     held.asleep()
     return held
@@ -105,14 +113,15 @@ def try_lockf(kind, length=0, start=0, flags=RW, path=None):
         lambda: said(lambda: lockf(os.open(path or q, flags), kind | LOCK_NB, length, start)))
 
 
-def waits(call, without=None):
-    """A process that waits in that call; its result is `waited` where the call returned after
-    `open_gate`, `early` where it did not wait."""
+def waits(how, file, *arguments, without=None):
+    """A process that waits for a lock on a file, open or to be opened; its result is `waited` where
+    it got it after `open_gate`, `early` where it did not wait."""
     gate = "%s/gate.%d" % (os.environ["TMP"], os.getpid())
 
     def wait(ready):
+        fd = file() if callable(file) else file
         ready()
-        answer = said(call)
+        answer = said(lambda: how(fd, *arguments))
         if answer != "ok":
             return answer
         return "waited" if os.path.exists(gate) else "early"

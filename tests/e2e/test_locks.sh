@@ -1,41 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Locks: flock(2) and fcntl(2) hold between processes, and a column is one thing to lock. What is
-# the same on every filesystem is checked on an ordinary file as well.
+# Locks of flock(2) hold between processes, and a column is one thing to lock; names and locks.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-export TMP
-
-m=$TMP/m
-f=$m/t/row/f
-plain=$TMP/plain
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
-
-# run CODE PATH: see locks.py.
-run() {
-	rm -f "$TMP"/gate.*
-	timeout 100 "$python" "$LIB_DIR/locks.py" "$1" "$2" 2>&1 | paste -sd ' '
-}
-
-# says NAME EXPECTED CODE [PATH]
-says() {
-	check_eq "$1" "$2" "$(run "$3" "${4:-$f/q}")"
-}
-
-# same NAME EXPECTED CODE: the expected is what an ordinary file gives, too.
-same() {
-	rm -f "$plain"/*
-	echo 0 >"$plain/q"
-	check_eq "$1 (ordinary file)" "$2" "$(run "$3" "$plain/q")"
-	says "$@"
-}
+# shellcheck source=tests/e2e/locks.sh
+. "$(dirname "$0")/locks.sh"
 
 # hold FILE: another process has the file open and locked, with flock; its pid is $holder.
 hold() {
@@ -62,12 +33,7 @@ refused() {
 	[ $? = 1 ]
 }
 
-mkdir "$plain"
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
-mount_store "$TMP/s" "$m"
-mkdir -p "$f" "$m/t/row/g"
-for column in q r s lock; do echo 0 >"$f/$column"; done
-echo 0 >"$m/t/row/g/q"
+lock_mount
 
 # ---- flock -----------------------------------------------------------------------------------
 
@@ -175,20 +141,20 @@ print(try_flock(LOCK_EX))'
 same "who waits gets it when it is free" "waited" '
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
-child = waits(lambda: flock(os.open(q, RW), LOCK_EX))
+child = waits(flock, writer, LOCK_EX)
 child.open_gate()
 flock(fd, LOCK_UN)
 print(child.result())'
 same "also when it is the close that frees it" "waited" '
 fd = os.open(q, RO)
 flock(fd, LOCK_EX)
-child = waits(lambda: flock(os.open(q, RO), LOCK_EX), without=fd)
+child = waits(flock, reader, LOCK_EX, without=fd)
 child.open_gate()
 os.close(fd)
 print(child.result())'
 same "or when its holder is killed" "waited" '
-holder = locked(flock, lambda: os.open(q, RW), LOCK_EX)
-child = waits(lambda: flock(os.open(q, RW), LOCK_EX))
+holder = locked(flock, writer, LOCK_EX)
+child = waits(flock, writer, LOCK_EX)
 child.open_gate()
 holder.send(signal.SIGKILL)
 print(child.result())'
@@ -196,44 +162,24 @@ same "all who wait to share it get it at once" "waited waited waited EAGAIN" '
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
 files = [os.open(q, RW) for _ in range(3)]
-children = [waits(lambda file=file: flock(file, LOCK_SH)) for file in files]
+children = [waits(flock, file, LOCK_SH) for file in files]
 children[0].open_gate()
 flock(fd, LOCK_UN)
 print(*[child.result() for child in children], try_flock(LOCK_EX))'
 same "who waits can be killed" "signal 9 ok" '
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
-child = waits(lambda: flock(os.open(q, RW), LOCK_EX))
+child = waits(flock, writer, LOCK_EX)
 child.send(signal.SIGKILL)
 print(child.result())
 flock(fd, LOCK_UN)
 print(try_flock(LOCK_EX))'
-interrupted='
-def stop(*_): raise OSError(errno.EINTR, "")
-signal.signal(signal.SIGUSR1, stop)
-fd = os.open(q, RW)
-how(fd, LOCK_EX)
-child = waits(lambda: how(os.open(q, RW), LOCK_EX))
-child.send(signal.SIGUSR1)
-print(child.result())
-how(fd, LOCK_UN)
-print(other(lambda: said(lambda: how(os.open(q, RW), LOCK_EX | LOCK_NB))))'
 same "who waits can be interrupted" "EINTR ok" "how = flock$interrupted"
-restarted='
-signal.signal(signal.SIGUSR1, lambda *_: None)
-signal.siginterrupt(signal.SIGUSR1, False)
-fd = os.open(q, RW)
-how(fd, LOCK_EX)
-child = waits(lambda: how(os.open(q, RW), LOCK_EX))
-for _ in range(20): child.send(signal.SIGUSR1); time.sleep(0.005)
-child.open_gate()
-how(fd, LOCK_UN)
-print(child.result())'
 same "a signal that is handled does not end it" "waited" "how = flock$restarted"
 same "more can wait than the server has threads" "40 times waited, 0 otherwise" '
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
-children = [waits(lambda: flock(os.open(q, RW), LOCK_EX)) for _ in range(40)]
+children = [waits(flock, writer, LOCK_EX) for _ in range(40)]
 os.stat(q)
 children[0].open_gate()
 flock(fd, LOCK_UN)
@@ -251,206 +197,13 @@ seq 40 | xargs -P 8 -I '{}' bash -c 'exec 9<"$0"; flock 9; n=$(cat "$0"); echo $
 	"$f/count"
 check_eq "also where they lock the column that they write" 40 "$(cat "$f/count")"
 
-# ---- fcntl -----------------------------------------------------------------------------------
-
-# The first fcntl lock of a mount, of a file that is open to read, is known by its open file alone.
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
-says "the first lock of a mount goes with the close of its file" "EAGAIN ok" '
-fd = os.open(q, RO)
-lockf(fd, LOCK_SH)
-print(try_lockf(LOCK_EX))
-os.close(fd)
-print(try_lockf(LOCK_EX))'
-same "an exclusive lock excludes" "EAGAIN EAGAIN ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-print(try_lockf(LOCK_EX), try_lockf(LOCK_SH))
-lockf(fd, LOCK_UN)
-print(try_lockf(LOCK_EX))'
-same "a shared one does not exclude shared ones" "ok EAGAIN" '
-fd = os.open(q, RO)
-lockf(fd, LOCK_SH)
-print(try_lockf(LOCK_SH), try_lockf(LOCK_EX))'
-same "a range excludes what overlaps" "EAGAIN EAGAIN ok ok ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 10, 100)
-print(try_lockf(LOCK_EX, 1, 109), try_lockf(LOCK_EX, 91, 10))
-print(try_lockf(LOCK_EX, 1, 110), try_lockf(LOCK_EX, 90, 10))
-lockf(fd, LOCK_UN, 5, 100)
-print(try_lockf(LOCK_EX, 5, 100))'
-same "unlocking the middle leaves both sides" "EAGAIN ok EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 30, 0)
-lockf(fd, LOCK_UN, 10, 10)
-print(try_lockf(LOCK_EX, 10, 0), try_lockf(LOCK_EX, 10, 10), try_lockf(LOCK_EX, 10, 20))'
-same "a part becomes shared" "EAGAIN ok EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 30, 0)
-lockf(fd, LOCK_SH, 10, 10)
-print(try_lockf(LOCK_SH, 10, 0), try_lockf(LOCK_SH, 10, 10), try_lockf(LOCK_SH, 10, 20))'
-same "beyond the end of the value as well, and to the end of all" "EAGAIN ok EAGAIN EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 0, 1 << 40)
-print(try_lockf(LOCK_EX, 1, 1 << 50), try_lockf(LOCK_EX, 1, 0))
-print(try_lockf(LOCK_EX, 1, (1 << 63) - 1), try_lockf(LOCK_EX, 0, 0))'
-same "F_GETLK tells of it, and by which process" "True" '
-fd, parent = os.open(q, RW), os.getpid()
-lockf(fd, LOCK_EX, 10, 5)
-lockf(fd, LOCK_EX, 10, 30)
-print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK) == ("exclusive", 5, 10, parent)))'
-same "of one to the end, too" "True" '
-fd, parent = os.open(q, RO), os.getpid()
-lockf(fd, LOCK_SH, 0, 5)
-print(other(lambda: get_record(os.open(q, RW), fcntl.F_WRLCK, 100) == ("shared", 5, 0, parent)))'
-same "and that there is none" "none none" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_SH, 10, 5)
-print(get_record(fd, fcntl.F_WRLCK)[0])
-print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK)[0]))'
-for flags in RW RO; do
-	same "any close of the column by its process frees it ($flags)" "EAGAIN ok" "
-fd, second = os.open(q, RW), os.open(q, $flags)
-lockf(fd, LOCK_EX)
-print(try_lockf(LOCK_EX))
-os.close(second)
-print(try_lockf(LOCK_EX))"
-	same "of a duplicate as well, though a child has it open ($flags)" "EAGAIN ok" "
-fd = os.open(q, $flags)
-copy = os.dup(fd)
-child = Process(lambda ready: (ready(), signal.pause()))
-child.asleep()
-lockf(fd, LOCK_SH)
-print(try_lockf(LOCK_EX))
-os.close(copy)
-print(try_lockf(LOCK_EX))
-child.send(signal.SIGKILL)
-child.result()"
-done
-same "the end of its process frees it" "EAGAIN ok" '
-holder = locked(lockf, lambda: os.open(q, RW), LOCK_EX)
-print(try_lockf(LOCK_EX))
-holder.send(signal.SIGKILL)
-holder.result()
-print(try_lockf(LOCK_EX))'
-same "also where its parent still has the file open" "EAGAIN ok" '
-fd = os.open(q, RO)
-holder = locked(lockf, fd, LOCK_SH)
-print(try_lockf(LOCK_EX))
-holder.send(signal.SIGKILL)
-holder.result()
-print(try_lockf(LOCK_EX))'
-same "a child does not have it" "EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-print(other(lambda: said(lambda: lockf(fd, LOCK_EX | LOCK_NB))))'
-same "nor does a close by a child free it" "EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-other(lambda: os.close(fd))
-print(try_lockf(LOCK_EX))'
-same "a process does not exclude itself" "ok" '
-lockf(os.open(q, RW), LOCK_EX)
-print(said(lambda: lockf(os.open(q, RW), LOCK_EX | LOCK_NB)))'
-same "a writer and a reader of a column lock the same" "EAGAIN EAGAIN" '
-fd = os.open(q, RO)
-lockf(fd, LOCK_SH)
-print(try_lockf(LOCK_EX, flags=WO), try_lockf(LOCK_EX, flags=RW | os.O_TRUNC))'
-same "a new version changes nothing" "EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-other(lambda: open(q, "w").write("new"))
-print(try_lockf(LOCK_EX))'
-same "flock and fcntl locks know nothing of each other" "ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-print(try_flock(LOCK_EX))'
-same "who waits gets it when it is free" "waited" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-child = waits(lambda: lockf(os.open(q, RW), LOCK_EX))
-child.open_gate()
-lockf(fd, LOCK_UN)
-print(child.result())'
-same "a part of it that is free is enough" "EAGAIN waited" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-child = waits(lambda: lockf(os.open(q, RW), LOCK_EX, 10, 10))
-lockf(fd, LOCK_UN, 5, 5)
-print(try_lockf(LOCK_EX, 10, 10))
-child.open_gate()
-lockf(fd, LOCK_SH, 5, 0)
-lockf(fd, LOCK_UN, 10, 10)
-print(child.result())'
-same "who waits can be killed" "signal 9 ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-child = waits(lambda: lockf(os.open(q, RW), LOCK_EX))
-child.send(signal.SIGKILL)
-print(child.result())
-lockf(fd, LOCK_UN)
-print(try_lockf(LOCK_EX))'
-same "or interrupted" "EINTR ok" "how = lockf$interrupted"
-same "a signal that is handled does not end it" "waited" "how = lockf$restarted"
-same "who would wait for each other are told" "EDEADLK waited" '
-one, two = os.open(q, RW), os.open(q + "2", RW | os.O_CREAT)
-lockf(one, LOCK_EX)
-def child(ready):
-    lockf(two, LOCK_EX)
-    ready()
-    return said(lambda: lockf(one, LOCK_EX)).replace("ok", "waited")
-process = Process(child)
-process.asleep()
-print(said(lambda: lockf(two, LOCK_EX)))
-lockf(one, LOCK_UN)
-print(process.result())'
-same "also three of them" "EDEADLK ok ok" '
-fd = os.open(q, RW)
-def child(at, ready):
-    lockf(fd, LOCK_EX, 1, at)
-    ready()
-    return said(lambda: lockf(fd, LOCK_EX, 1, at - 1))
-lockf(fd, LOCK_EX, 1, 0)
-processes = []
-for at in 1, 2:
-    processes.append(Process(lambda ready: child(at, ready)))
-    processes[-1].asleep()
-print(said(lambda: lockf(fd, LOCK_EX, 1, 2)))
-lockf(fd, LOCK_UN)
-print(*[process.result() for process in processes])'
-rm -f "$f/q2"
-same "locks of open files (F_OFD) exclude as well" "ok EAGAIN ok EAGAIN" '
-one, two = os.open(q, RW), os.open(q, RW)
-print(ofd(one, fcntl.F_WRLCK), ofd(two, fcntl.F_WRLCK), ofd(one, fcntl.F_UNLCK))
-ofd(two, fcntl.F_WRLCK)
-print(try_lockf(LOCK_EX))'
-for flags in RW RO; do
-	same "no other close frees them, and their own does ($flags)" "EAGAIN EAGAIN ok" "
-one, copy, two = os.open(q, $flags), None, os.open(q, $flags)
-copy = os.dup(one)
-ofd(one, fcntl.F_RDLCK)
-os.close(two)
-print(try_lockf(LOCK_EX))
-os.close(one)
-print(try_lockf(LOCK_EX))
-os.close(copy)
-print(try_lockf(LOCK_EX))"
-done
-echo 0 >"$f/count"
-seq 40 | xargs -P 8 -I '{}' "$python" "$LIB_DIR/locks.py" '
-fd = os.open(q + "lock", RW | os.O_CREAT)
-lockf(fd, LOCK_EX)
-n = int(open(q).read())
-open(q, "w").write(str(n + 1))' "$f/count"
-check_eq "8 processes that lock count right" 40 "$(cat "$f/count")"
-
 # ---- Names -----------------------------------------------------------------------------------
 
 same "a rename takes the locks along" "EAGAIN EAGAIN waited ok ok" '
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
 lockf(fd, LOCK_EX)
-child = waits(lambda: flock(os.open(q, RW), LOCK_EX), without=fd)
+child = waits(flock, writer, LOCK_EX, without=fd)
 os.rename(q, q + ".moved")
 open(q, "w").write("new")
 print(try_flock(LOCK_EX, path=q + ".moved"), try_lockf(LOCK_EX, path=q + ".moved"))

@@ -6,27 +6,8 @@
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-export TMP
-
-m=$TMP/m
-f=$m/t/row/f
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
-
-# run CODE PATH: see locks.py.
-run() {
-	rm -f "$TMP"/gate.*
-	timeout 100 "$python" "$LIB_DIR/locks.py" "$1" "$2" 2>&1 | paste -sd ' '
-}
-
-# says NAME EXPECTED CODE [PATH]
-says() {
-	check_eq "$1" "$2" "$(run "$3" "${4:-$f/q}")"
-}
+# shellcheck source=tests/e2e/locks.sh
+. "$(dirname "$0")/locks.sh"
 
 # wait_for FILE: until another process has made it.
 wait_for() {
@@ -37,22 +18,20 @@ wait_for() {
 	die "nobody made $1"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mount_store "$TMP/s" "$m"
-mkdir -p "$f"
-for column in q r db; do echo 0 >"$f/$column"; done
+lock_mount
 
 # ---- How many --------------------------------------------------------------------------------
 
-says "65536 locks can be held, and then no more" "65536 ENOLCK ENOLCK ENOLCK" '
+says "65536 locks can be held, then no more until one is given up" "65536 ENOLCK ENOLCK ENOLCK ok" '
 files = [os.open(q + str(i), RW | os.O_CREAT) for i in range(64)]
 count, answer = 0, "ok"
 while answer == "ok":
     answer = said(lambda: lockf(files[count % 64], LOCK_SH, 1, count // 64 * 2))
     count += answer == "ok"
 print(count, answer, try_flock(LOCK_EX))
-child = waits(lambda: lockf(os.open(q + "0", RW | os.O_CREAT), LOCK_EX, 1, 0))
-print(child.result())'
+print(waits(lockf, files[0], LOCK_EX, 1, 0).result())
+lockf(files[0], LOCK_UN, 1, 0)
+print(try_flock(LOCK_EX))'
 says "they go with their process, and all can be had again" "ok 65536" '
 print(try_flock(LOCK_EX))
 files = [os.open(q + str(i), RW) for i in range(64)]
@@ -60,18 +39,6 @@ for i in range(65536):
     lockf(files[i % 64], LOCK_SH, 1, i // 64 * 2)
 print(i + 1)'
 rm -f "$f"/q[0-9]*
-says "a lock that is given up can be had by others" "ENOLCK ok" '
-fd = os.open(q, RW)
-for i in range(500): lockf(fd, LOCK_SH, 1, 2 * i)
-files = [os.open(q + str(i), RW | os.O_CREAT) for i in range(64)]
-try:
-    for i in range(65536): lockf(files[i % 64], LOCK_SH, 1, i // 64 * 2)
-except OSError: pass
-print(try_flock(LOCK_EX))
-lockf(fd, LOCK_UN)
-print(try_flock(LOCK_EX))'
-rm -f "$f"/q[0-9]*
-
 # ---- Options ---------------------------------------------------------------------------------
 
 mkdir -p "$m/.versions/t/row/f/q@"
@@ -100,7 +67,7 @@ waiting() {
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
 lockf(fd, LOCK_EX)
-child = waits(lambda: '"$1"'(os.open(q, RW), LOCK_EX))
+child = waits('"$1"', writer, LOCK_EX)
 open(os.environ["TMP"] + "/asleep", "w").close()
 print(child.result())' "$f/q" >"$TMP/answer" &
 	waiter=$!

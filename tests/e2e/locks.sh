@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# What the tests of locks share, sourced behind lib.sh: a mount with columns to lock, and what
+# processes say of them (locks.py).
+#
+#   m, f     the mount, and a family in it with the columns q, r and lock
+#   plain    a directory that is not of the mount
+
+export TMP
+m=$TMP/m
+f=$m/t/row/f
+plain=$TMP/plain
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+
+# entries DIRECTORY: what it lists, in its own order.
+entries() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
+}
+
+# run CODE PATH: see locks.py.
+run() {
+	rm -f "$TMP"/gate.*
+	timeout 100 "$python" "$LIB_DIR/locks.py" "$1" "$2" 2>&1 | paste -sd ' '
+}
+
+# says NAME EXPECTED CODE [PATH]
+says() {
+	check_eq "$1" "$2" "$(run "$3" "${4:-$f/q}")"
+}
+
+# same NAME EXPECTED CODE: the expected is what an ordinary file gives, too.
+same() {
+	rm -f "$plain"/*
+	echo 0 >"$plain/q"
+	check_eq "$1 (ordinary file)" "$2" "$(run "$3" "$plain/q")"
+	says "$@"
+}
+
+# lock_mount: makes the store and mounts it.
+lock_mount() {
+	mkdir "$plain"
+	make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
+	mount_store "$TMP/s" "$m"
+	mkdir -p "$f" "$m/t/row/g"
+	for column in q r lock; do echo 0 >"$f/$column"; done
+	echo 0 >"$m/t/row/g/q"
+}
+
+# Steps for locks.py, of a lock taken with `how`: a signal that ends the wait, and one that does not.
+# shellcheck disable=SC2034
+interrupted='
+def stop(*_): raise OSError(errno.EINTR, "")
+signal.signal(signal.SIGUSR1, stop)
+fd = os.open(q, RW)
+how(fd, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.send(signal.SIGUSR1)
+print(child.result())
+how(fd, LOCK_UN)
+print(other(lambda: said(lambda: how(os.open(q, RW), LOCK_EX | LOCK_NB))))'
+# shellcheck disable=SC2034
+restarted='
+signal.signal(signal.SIGUSR1, lambda *_: None)
+signal.siginterrupt(signal.SIGUSR1, False)
+fd = os.open(q, RW)
+how(fd, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+for _ in range(20): child.send(signal.SIGUSR1); time.sleep(0.005)
+child.open_gate()
+how(fd, LOCK_UN)
+print(child.result())'
