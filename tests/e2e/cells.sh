@@ -75,6 +75,7 @@ history() {
 # is NAME PATH HISTORY: these cells, newest first, and both trees list as many.
 is() {
 	check_eq "$1" "$3" "$(history "$2")"
+	# shellcheck disable=SC2154 # the test's
 	check_eq "$1: as many in /.versions" "$(wc -w <<<"$3")" \
 		"$(entries "$m/.versions${2#"$m"}@" | wc -l)"
 }

@@ -15,19 +15,19 @@ m=$TMP/m
 # those whose own choice is too large. Not among them: what needs links, devices or directories
 # beside files (dir, dirdeep, link, symlink, mknod, inotify), files over 100 MiB (copy-file), modes that are
 # kept (access), renames between directories (rename), extents and flags (fiemap, chattr, verity).
-FILES="chmod:20 chown:150 dentry:30 dirmany:100 dup:50 fallocate:2:fallocate-bytes=4m fault:100
+FILES=(chmod:20 chown:150 dentry:30 dirmany:100 dup:50 fallocate:2:fallocate-bytes=4m fault:100
 	fcntl:100 file-ioctl:100 filename:8 flock:100 fsize:50 fstat:100 getdent:100
 	handle:100 hdd:200:hdd-bytes=4m io:20 iomix:50:iomix-bytes=4m locka:100 lockf:100 lockofd:100
 	msync:100:msync-bytes=4m open:100 readahead:50:readahead-bytes=4m revio:100:revio-bytes=4m
-	seek:100 sendfile:50 splice:100 sync-file:3:sync-file-bytes=4m touch:50 utime:50"
+	seek:100 sendfile:50 splice:100 sync-file:3:sync-file-bytes=4m touch:50 utime:50)
 # Stressors on directories alone, below a prefix.
-DIRECTORIES="chdir:10:chdir-dirs=64 dir:20:dir-dirs=200"
+DIRECTORIES=(chdir:10:chdir-dirs=64 dir:20:dir-dirs=200)
 
 # The directory that a stressor makes is named after its process, or its parent's: the second and
 # the first one in a namespace of its own. Families of these names make it one.
 families() {
 	local name separator=
-	for name in $FILES; do
+	for name in "${FILES[@]}"; do
 		printf '%s"tmp-stress-ng-%s-1-0":{},"tmp-stress-ng-%s-2-0":{}' "$separator" \
 			"${name%%:*}" "${name%%:*}"
 		separator=,
@@ -74,7 +74,9 @@ END
 
 # job DIRECTORY OPTION…: runs the job file there.
 job() {
-	fio --directory="$@" --output="$TMP/fio" "$TMP/job.fio"
+	local directory=$1
+	shift
+	fio --directory="$directory" "$@" --output="$TMP/fio" "$TMP/job.fio"
 }
 
 make_store "$TMP/s" "{\"version\":1,\"tables\":{\"fio\":{\"families\":{\"f\":{}}},
@@ -119,10 +121,12 @@ stressor() {
 export -f stressor
 export TMP
 
-# stress NAME DIRECTORY STRESSORS: all of them, three at a time.
+# stress NAME DIRECTORY STRESSOR…: all of them, three at a time.
 stress() {
-	check_eq "$1" "$(printf '%s: ok\n' $3 | sed 's/:.*:/:/' | sort)" \
-		"$(printf '%s\n' $3 | xargs -P 3 -I '{}' bash -c 'stressor "$0" "$1"' "$2" '{}' | sort)"
+	local name=$1 directory=$2
+	shift 2
+	check_eq "$name" "$(printf '%s\n' "$@" | sed 's/:.*/: ok/' | sort)" \
+		"$(printf '%s\n' "$@" | xargs -P 3 -I '{}' bash -c 'stressor "$0" "$1"' "$directory" '{}' | sort)"
 }
 
 pid=$(mount_pid "$m")
@@ -132,8 +136,8 @@ descriptors() {
 }
 mkdir -p "$m/files/row" "$m/dirs/row"
 before=$(descriptors)
-stress "stressors on files" "$m/files/row" "$FILES"
-stress "stressors on directories" "$m/dirs/row" "$DIRECTORIES"
+stress "stressors on files" "$m/files/row" "${FILES[@]}"
+stress "stressors on directories" "$m/dirs/row" "${DIRECTORIES[@]}"
 check_eq "they leave no file" "" "$(find "$m/files" "$m/dirs" -type f)"
 check_eq "nor a cell" "" "$(find "$m/.versions/files" "$m/.versions/dirs" -type f)"
 check "the mount serves on" bash -c 'echo on >"$0" && [ "$(cat "$0")" = on ]' "$f/on"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of the memory engine share. The engine's mutex is held around every call that
- * counts a cell's references or looks through the engine's cells; scans, listings and mutations take
- * it themselves. backend.h says what they do.
+ * counts a cell's references or looks through the engine's cells; scans, listings and mutations
+ * take it themselves. backend.h says what they do.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
