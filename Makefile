@@ -122,7 +122,7 @@ $(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHAR
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 
-$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED)) $(LIBSTORE)
+$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 
