@@ -244,7 +244,8 @@ void ldb_stats_reclaimed(struct ldb *db, uint64_t values);
 int ldb_stats_get(void *db, struct wcs_stats *stats);
 char *ldb_stats_text(void *db);
 
-/* ---- admin.c, read.c, scan.c, list.c, mutate.c, batch.c, move.c, drop.c: operations of backend.h ---- */
+/* ---- admin.c, read.c, scan.c, list.c, mutate.c, batch.c, move.c, drop.c: operations of backend.h
+ * ---- */
 int ldb_admin_load(void *db,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
 		   void *ctx);
