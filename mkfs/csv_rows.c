@@ -36,14 +36,13 @@ void csv_rows_close(struct csv_rows *rows)
 	}
 	free(rows->columns);
 	free(rows->sorted);
-	free(rows->out);
+	json_out_free(&rows->out);
 	free(rows->origins);
 	csv_close(&rows->csv);
 }
 
-__attribute__((format(printf, 4, 5))) static int csv_rows_fail(struct csv_rows *rows, int error,
-							       struct csv_place at,
-							       const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int
+csv_rows_fail(struct csv_rows *rows, int error, struct csv_place at, const char *format, ...)
 {
 	va_list args;
 
@@ -54,96 +53,14 @@ __attribute__((format(printf, 4, 5))) static int csv_rows_fail(struct csv_rows *
 	return error;
 }
 
-/* ---- Text -------------------------------------------------------------------------------- */
+/* ---- Lines ------------------------------------------------------------------------------- */
 
+/* Room for what is put next. */
 static int csv_rows_reserve(struct csv_rows *rows, size_t more)
 {
-	size_t room = rows->room ? rows->room : 65536;
-	char *out;
-
-	while (room - rows->len < more)
-		room *= 2;
-	if (room == rows->room)
+	if (json_out_reserve(&rows->out, more) == 0)
 		return 0;
-	out = realloc(rows->out, room);
-	if (!out)
-		return csv_rows_fail(rows, -ENOMEM, rows->csv.place, "no memory");
-	rows->out = out;
-	rows->room = room;
-	return 0;
-}
-
-/* The callers of those below have reserved what they put. */
-static void csv_rows_put(struct csv_rows *rows, const char *text)
-{
-	size_t len = strlen(text);
-
-	memcpy(rows->out + rows->len, text, len);
-	rows->len += len;
-}
-
-static void csv_rows_hex(struct csv_rows *rows, const char *before, unsigned char byte)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%s%02X", before, byte);
-	csv_rows_put(rows, text);
-}
-
-/* Text of JSON: at most 6 bytes for each, and the quotes. */
-static void csv_rows_text(struct csv_rows *rows, const unsigned char *bytes, size_t len)
-{
-	rows->out[rows->len++] = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '"' || bytes[i] == '\\')
-			rows->out[rows->len++] = '\\';
-		if (bytes[i] < 0x20)
-			csv_rows_hex(rows, "\\u00", bytes[i]);
-		else
-			rows->out[rows->len++] = (char)bytes[i];
-	}
-	rows->out[rows->len++] = '"';
-}
-
-/* A key or qualifier: the same. */
-static void csv_rows_name(struct csv_rows *rows, const unsigned char *bytes, size_t len)
-{
-	rows->out[rows->len++] = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '"' || bytes[i] == '\\' || bytes[i] == '%' || bytes[i] < 0x20 ||
-		    bytes[i] >= 0x7f)
-			csv_rows_hex(rows, "%", bytes[i]);
-		else
-			rows->out[rows->len++] = (char)bytes[i];
-	}
-	rows->out[rows->len++] = '"';
-}
-
-static void csv_rows_base64(struct csv_rows *rows, const unsigned char *bytes, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	rows->out[rows->len++] = '"';
-	for (size_t i = 0; i < len; i += 3) {
-		size_t n = len - i < 3 ? len - i : 3;
-		unsigned int bits = (unsigned int)bytes[i] << 16;
-
-		bits |= n > 1 ? (unsigned int)bytes[i + 1] << 8 : 0;
-		bits |= n > 2 ? bytes[i + 2] : 0;
-		for (size_t digit = 0; digit < 4; digit++)
-			rows->out[rows->len++] =
-				digit <= n ? digits[bits >> (18 - 6 * digit) & 63] : '=';
-	}
-	rows->out[rows->len++] = '"';
-}
-
-static bool csv_rows_ascii(const unsigned char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (bytes[i] >= 0x80)
-			return false;
-	return true;
+	return csv_rows_fail(rows, -ENOMEM, rows->csv.place, "no memory");
 }
 
 /* Ends a line, which comes from that line of the CSV. */
@@ -158,7 +75,7 @@ static int csv_rows_line(struct csv_rows *rows, uint64_t origin)
 		rows->origins = origins;
 		rows->lines_room = room;
 	}
-	rows->out[rows->len++] = '\n';
+	json_out_put(&rows->out, "\n");
 	rows->origins[rows->lines++] = origin;
 	return 0;
 }
@@ -221,7 +138,7 @@ static int csv_rows_families(struct csv_rows *rows)
 static int csv_rows_qualifier(struct csv_rows *rows, size_t i)
 {
 	const struct csv_field *field = &rows->csv.fields[i];
-	size_t start = rows->len;
+	size_t start = rows->out.len;
 	int error = csv_rows_reserve(rows, 6 * field->len + 2);
 
 	if (error)
@@ -229,9 +146,9 @@ static int csv_rows_qualifier(struct csv_rows *rows, size_t i)
 	if (field->len > WCS_QUALIFIER_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, field->place,
 				     "a qualifier has at most %u bytes", WCS_QUALIFIER_MAX);
-	csv_rows_name(rows, (const unsigned char *)csv_rows_field(rows, i), field->len);
-	rows->columns[i].qualifier = strndup(rows->out + start, rows->len - start);
-	rows->len = start;
+	json_out_name(&rows->out, (const unsigned char *)csv_rows_field(rows, i), field->len);
+	rows->columns[i].qualifier = strndup(rows->out.bytes + start, rows->out.len - start);
+	rows->out.len = start;
 	if (!rows->columns[i].qualifier)
 		return csv_rows_fail(rows, -ENOMEM, field->place, "no memory");
 	return 0;
@@ -261,8 +178,7 @@ static int csv_rows_distinct(struct csv_rows *rows)
 		size_t a = rows->sorted[i - 1]->field, b = rows->sorted[i]->field;
 
 		if (csv_rows_compare(&rows->sorted[i - 1], &rows->sorted[i]) == 0)
-			return csv_rows_fail(rows, -EINVAL,
-					     rows->csv.fields[a > b ? a : b].place,
+			return csv_rows_fail(rows, -EINVAL, rows->csv.fields[a > b ? a : b].place,
 					     "this column of family %s is there twice",
 					     rows->columns[a].family);
 	}
@@ -311,10 +227,10 @@ static int csv_rows_table(struct csv_rows *rows)
 
 	if (error)
 		return error;
-	csv_rows_put(rows, "{\"table\":");
-	csv_rows_text(rows, (const unsigned char *)rows->options.table,
+	json_out_put(&rows->out, "{\"table\":");
+	json_out_text(&rows->out, (const unsigned char *)rows->options.table,
 		      strlen(rows->options.table));
-	csv_rows_put(rows, "}");
+	json_out_put(&rows->out, "}");
 	return csv_rows_line(rows, rows->csv.fields[0].place.line);
 }
 
@@ -392,17 +308,17 @@ static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column)
 		return error;
 	if (ts != WCS_TS_SERVER)
 		snprintf(stamp, sizeof(stamp), "\"ts\":%" PRId64 ",", ts);
-	csv_rows_put(rows, column->qualifier);
-	csv_rows_put(rows, ":[{");
-	csv_rows_put(rows, stamp);
-	if (csv_rows_ascii(bytes, len)) {
-		csv_rows_put(rows, "\"value\":");
-		csv_rows_text(rows, bytes, len);
+	json_out_put(&rows->out, column->qualifier);
+	json_out_put(&rows->out, ":[{");
+	json_out_put(&rows->out, stamp);
+	if (json_out_ascii(bytes, len)) {
+		json_out_put(&rows->out, "\"value\":");
+		json_out_text(&rows->out, bytes, len);
 	} else {
-		csv_rows_put(rows, "\"base64\":");
-		csv_rows_base64(rows, bytes, len);
+		json_out_put(&rows->out, "\"base64\":");
+		json_out_base64(&rows->out, bytes, len);
 	}
-	csv_rows_put(rows, "}]");
+	json_out_put(&rows->out, "}]");
 	return 0;
 }
 
@@ -414,12 +330,12 @@ static int csv_rows_begin(struct csv_rows *rows, const char *family, const char 
 	if (error)
 		return error;
 	if (last && strcmp(last, family) == 0) {
-		csv_rows_put(rows, ",");
+		json_out_put(&rows->out, ",");
 		return 0;
 	}
-	csv_rows_put(rows, last ? "},\"" : "\"");
-	csv_rows_put(rows, family);
-	csv_rows_put(rows, "\":{");
+	json_out_put(&rows->out, last ? "},\"" : "\"");
+	json_out_put(&rows->out, family);
+	json_out_put(&rows->out, "\":{");
 	return 0;
 }
 
@@ -435,15 +351,15 @@ static int csv_rows_key(struct csv_rows *rows)
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
 	if (error)
 		return error;
-	csv_rows_put(rows, "{\"key\":");
-	csv_rows_name(rows, (const unsigned char *)csv_rows_field(rows, 0), key->len);
-	csv_rows_put(rows, ",\"families\":{");
+	json_out_put(&rows->out, "{\"key\":");
+	json_out_name(&rows->out, (const unsigned char *)csv_rows_field(rows, 0), key->len);
+	json_out_put(&rows->out, ",\"families\":{");
 	return 0;
 }
 
 static int csv_rows_row(struct csv_rows *rows)
 {
-	size_t start = rows->len;
+	size_t start = rows->out.len;
 	const char *last = NULL;
 	int error;
 
@@ -465,10 +381,10 @@ static int csv_rows_row(struct csv_rows *rows)
 	if (!error)
 		error = csv_rows_reserve(rows, 8);
 	if (error || !last) {
-		rows->len = start;
+		rows->out.len = start;
 		return error;
 	}
-	csv_rows_put(rows, "}}}");
+	json_out_put(&rows->out, "}}}");
 	return csv_rows_line(rows, rows->csv.fields[0].place.line);
 }
 
@@ -481,7 +397,7 @@ static int csv_rows_wrong(struct csv_rows *rows, int error)
 
 int csv_rows_read(struct csv_rows *rows, const char *text, size_t len)
 {
-	rows->len = rows->lines = 0;
+	rows->out.len = rows->lines = 0;
 	while (len > 0) {
 		size_t used;
 		int more = csv_read(&rows->csv, text, len, &used), error = 0;
@@ -502,7 +418,7 @@ int csv_rows_end(struct csv_rows *rows)
 {
 	int more = csv_end(&rows->csv), error = 0;
 
-	rows->len = rows->lines = 0;
+	rows->out.len = rows->lines = 0;
 	if (more < 0)
 		return csv_rows_wrong(rows, more);
 	if (more > 0)

@@ -7,6 +7,7 @@
 #define CSV_ROWS_H
 
 #include "csv.h"
+#include "json_out.h"
 
 struct csv_rows_options {
 	const char *table;
@@ -26,9 +27,8 @@ struct csv_rows {
 	size_t column_count;
 	struct csv_column **sorted; /* by family, then qualifier */
 	bool headed;		    /* all headers are read */
-	char *out;     /* lines made by the present call */
-	size_t len, room;
-	uint64_t *origins; /* of each of them: the line of the CSV it comes from */
+	struct json_out out;	    /* lines made by the present call */
+	uint64_t *origins;	    /* of each of them: the line of the CSV it comes from */
 	size_t lines, lines_room;
 	/* Where and what is wrong; why empty: has_family has the words. */
 	struct csv_place wrong;

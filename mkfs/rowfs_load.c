@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowfs-load: lines of JSON, or CSV, into a store or a mount. Invariant: when it stops at a line, all
- * lines before it are applied and safe on disk, that line and those behind it are not.
+ * rowfs-load: lines of JSON, or CSV, into a store or a mount. Invariant: when it stops at a line,
+ * all lines before it are applied and safe on disk, that line and those behind it are not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,8 @@ static const struct program program = {
 		"\n"
 		"  --csv TABLE   FILE is CSV, as cbt import takes it: a row of families, each for "
 		"the\n"
-		"                columns up to the next; a row of columns; then rows, each with its "
+		"                columns up to the next; a row of columns; then rows, each with "
+		"its "
 		"key\n"
 		"                first. Empty fields are no cells.\n"
 		"  --family F    of all columns; the CSV has no row of families then\n"
@@ -102,8 +103,7 @@ static int load_fail_at(const struct load *load, uint64_t line, uint64_t column,
 	load_progress_clear(load);
 	if (column > 0)
 		snprintf(at, sizeof(at), ":%" PRIu64, column);
-	return program_fail(&program,
-			    "%s:%" PRIu64 "%s: %s (%" PRIu64 " line%s applied before it)",
+	return program_fail(&program, "%s:%" PRIu64 "%s: %s (%" PRIu64 " line%s applied before it)",
 			    load->source, line, at, why, rows, rows == 1 ? "" : "s");
 }
 
@@ -170,11 +170,11 @@ static int load_csv_lines(struct load *load, struct csv_rows *rows, int error)
 {
 	struct sink *sink = load->sink;
 
-	if (rows->lines > 0 && sink->kind->write(sink, rows->out, rows->len)) {
+	if (rows->lines > 0 && sink->kind->write(sink, rows->out.bytes, rows->out.len)) {
 		uint64_t at = sink->failed - sink->lines;
 
-		return load_fail_sink(load, at >= 1 && at <= rows->lines ? rows->origins[at - 1]
-									 : 0);
+		return load_fail_sink(load,
+				      at >= 1 && at <= rows->lines ? rows->origins[at - 1] : 0);
 	}
 	sink->lines += rows->lines;
 	if (!error)
@@ -267,12 +267,11 @@ static int load_open(struct load *load, char **names, int count)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"csv", required_argument, NULL, LOAD_CSV},
-		{"family", required_argument, NULL, LOAD_FAMILY},
-		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
-		PROGRAM_OPTIONS,
-		{NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"csv", required_argument, NULL, LOAD_CSV},
+						{"family", required_argument, NULL, LOAD_FAMILY},
+						{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
+						PROGRAM_OPTIONS,
+						{NULL, 0, NULL, 0}};
 	struct load load = {.fd = -1};
 	struct csv_rows_options csv = {.has_family = load_has_family, .ctx = &load};
 	int option, exit_code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells a directory of a mount from a store: below a mount's root there is .rowfs/version, and every
- * directory of it is on the same device.
+ * Tells a directory of a mount from a store: below a mount's root there is .rowfs/version, and
+ * every directory of it is on the same device.
  */
 #include "sink.h"
 

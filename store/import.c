@@ -22,8 +22,9 @@
 
 enum { IMPORT_ROWS = 512 };
 /* Their trees take about ten times that, which should stay in a processor's cache. */
-#define IMPORT_BYTES (32u << 10)
-#define IMPORT_KEEP  (1u << 20) /* of the buffer for unfinished lines, between lines */
+#define IMPORT_BYTES	(32u << 10)
+#define IMPORT_TOO_LONG "the line is longer than 256 MiB"
+#define IMPORT_KEEP	(1u << 20) /* of the buffer for unfinished lines, between lines */
 
 struct import_row {
 	struct wcs_line *line;
@@ -62,26 +63,23 @@ static int import_fail(struct wcs_import *import, uint64_t number, int error, co
 	return error;
 }
 
+static bool import_has(struct wcs_table *table, const char *family)
+{
+	return wcs_family_exists(table, (struct wcs_slice){family, strlen(family)});
+}
+
 /* The first family of the mutation that the table does not have; NULL: none. */
 static const char *import_unknown(struct wcs_table *table, const struct wcs_mutation *mutation)
 {
-	const char *family;
-
-	for (size_t i = 0; i < mutation->condition_count; i++) {
-		family = mutation->conditions[i].family;
-		if (!wcs_family_exists(table, (struct wcs_slice){family, strlen(family)}))
-			return family;
-	}
-	for (size_t i = 0; i < mutation->delete_count; i++) {
-		family = mutation->deletes[i].family;
-		if (!wcs_family_exists(table, (struct wcs_slice){family, strlen(family)}))
-			return family;
-	}
-	for (size_t i = 0; i < mutation->write_count; i++) {
-		family = mutation->writes[i].family;
-		if (!wcs_family_exists(table, (struct wcs_slice){family, strlen(family)}))
-			return family;
-	}
+	for (size_t i = 0; i < mutation->condition_count; i++)
+		if (!import_has(table, mutation->conditions[i].family))
+			return mutation->conditions[i].family;
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (!import_has(table, mutation->deletes[i].family))
+			return mutation->deletes[i].family;
+	for (size_t i = 0; i < mutation->write_count; i++)
+		if (!import_has(table, mutation->writes[i].family))
+			return mutation->writes[i].family;
 	return NULL;
 }
 
@@ -99,8 +97,7 @@ static int import_fail_family(struct wcs_import *import, uint64_t number,
 	}
 	n = (size_t)snprintf(why, sizeof(why), "family %s: table %s does not have it; it has",
 			     unknown, wcs_table_name(import->table));
-	while (n < sizeof(why) &&
-	       wcs_family_next(import->table, any ? name : NULL, name) == 0) {
+	while (n < sizeof(why) && wcs_family_next(import->table, any ? name : NULL, name) == 0) {
 		n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", any ? "," : "", name);
 		any = true;
 	}
@@ -227,8 +224,7 @@ static int import_parse(struct wcs_import *import, const char *text, size_t len,
 	int error;
 
 	if (len > WCS_IMPORT_LINE_MAX)
-		return wcs_fault_set(fault, -EFBIG, "the line is longer than %zu MiB",
-				     WCS_IMPORT_LINE_MAX >> 20);
+		return wcs_fault_set(fault, -EFBIG, IMPORT_TOO_LONG);
 	error = wcs_line_parse(text, len, line, fault);
 	if (error || wcs_line_kind(*line) != WCS_LINE_ROW)
 		return error;
@@ -278,30 +274,30 @@ static int import_take(struct wcs_import *import, const char *text, size_t len)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
+/* The line that is not finished cannot be kept. */
+static int import_drop(struct wcs_import *import, int error, const char *why)
+{
+	struct wcs_fault fault = {0};
+
+	wcs_fault_set(&fault, error, "%s", why);
+	import->line++;
+	return import_refuse(import, error, &fault);
+}
+
 /* Keeps an unfinished line, or more of it. */
 static int import_keep(struct wcs_import *import, const char *text, size_t len)
 {
-	struct wcs_fault fault = {0};
 	size_t room = import->room;
 
-	if (len > WCS_IMPORT_LINE_MAX - import->len) {
-		import->line++;
-		return import_refuse(import,
-				     wcs_fault_set(&fault, -EFBIG,
-						   "the line is longer than %zu MiB",
-						   WCS_IMPORT_LINE_MAX >> 20),
-				     &fault);
-	}
+	if (len > WCS_IMPORT_LINE_MAX - import->len)
+		return import_drop(import, -EFBIG, IMPORT_TOO_LONG);
 	while (room < import->len + len)
 		room = room ? room * 2 : 4096;
 	if (room != import->room) {
 		char *grown = realloc(import->text, room);
 
-		if (!grown) {
-			import->line++;
-			return import_refuse(
-				import, wcs_fault_set(&fault, -ENOMEM, "no memory"), &fault);
-		}
+		if (!grown)
+			return import_drop(import, -ENOMEM, "no memory");
 		import->text = grown;
 		import->room = room;
 	}

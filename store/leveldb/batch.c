@@ -21,7 +21,8 @@ enum {
 	BATCH_SEEN = 1024,   /* places to note them; a power of two */
 	BATCH_MASK_BITS = 64 /* stripes in a word of the mask */
 };
-#define BATCH_BYTES (256u << 10) /* of a group: keys and values, and of what it deletes the keys */
+#define BATCH_BYTES (256u << 10) /* of a group: keys and values, and of what it deletes the keys   \
+				  */
 
 struct batch {
 	struct ldb *db;
@@ -30,8 +31,8 @@ struct batch {
 	size_t count; /* of those left */
 	leveldb_writebatch_t *one, *all;
 	leveldb_iterator_t *iter;
-	bool changes, garbage;		 /* of the group */
-	uint64_t seen[BATCH_SEEN];	 /* hashes of its rows, 0: none */
+	bool changes, garbage;				 /* of the group */
+	uint64_t seen[BATCH_SEEN];			 /* hashes of its rows, 0: none */
 	uint64_t stripes[LDB_STRIPES / BATCH_MASK_BITS]; /* of its rows */
 	struct ldb_mutate m;
 };

@@ -5,7 +5,8 @@
  *
  * Both write into a new store each time, by turns, in pieces of the size that a file is written in;
  * the medians are compared. It is the processor time of the thread that loads, which other work on
- * the machine moves less than the clock; LevelDB's own thread has the same to do for both. BENCH_CELLS and BENCH_TURNS in the environment choose others.
+ * the machine moves less than the clock; LevelDB's own thread has the same to do for both.
+ * BENCH_CELLS and BENCH_TURNS in the environment choose others.
  */
 #include "suite.h"
 
@@ -52,7 +53,8 @@ static void bench_text(struct bench *bench)
 	FILE *out = open_memstream(&bench->text, &bench->text_len);
 
 	for (size_t row = 0; row < bench->cells / BENCH_COLUMNS; row++) {
-		fprintf(out, "{\"key\":\"STC#%02zu#%06zu\",\"families\":{\"f\":{", row / 10000, row);
+		fprintf(out, "{\"key\":\"STC#%02zu#%06zu\",\"families\":{\"f\":{", row / 10000,
+			row);
 		for (size_t i = 0; i < BENCH_COLUMNS; i++)
 			fprintf(out, "%s\"column%zu\":[{\"ts\":%zu,\"value\":\"%zu.%zu\"}]",
 				i ? "," : "", i, 1700000000000000 + row, row * 7 % 1000,

@@ -38,7 +38,8 @@ START_TEST(test_lines_are_applied_when_the_call_returns)
 
 	suite_open(&s, _i);
 	import = import_of(s.table);
-	ck_assert_int_eq(write_text(import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
+	ck_assert_int_eq(write_text(import,
+				    "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
 				    NULL),
 			 0);
 	suite_expect(s.table, "a/f/q@1000000=1 ");
@@ -47,7 +48,8 @@ START_TEST(test_lines_are_applied_when_the_call_returns)
 	ck_assert_uint_eq(wcs_import_lines(import), 1);
 	ck_assert_int_eq(write_text(import, "\n", NULL), 0);
 	suite_expect(s.table, "a/f/q@1000000=1 b/f/q@1000000=2 ");
-	ck_assert_int_eq(write_text(import, " \t\r\n\n{\"table\":\"t\"}\r\n{\"key\":\"c\",\"delete\":true}",
+	ck_assert_int_eq(write_text(import,
+				    " \t\r\n\n{\"table\":\"t\"}\r\n{\"key\":\"c\",\"delete\":true}",
 				    NULL),
 			 0);
 	ck_assert_uint_eq(wcs_import_lines(import), 2);
@@ -67,7 +69,8 @@ START_TEST(test_cancel_forgets_the_unfinished_line)
 
 	suite_open(&s, _i);
 	import = import_of(s.table);
-	ck_assert_int_eq(write_text(import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
+	ck_assert_int_eq(write_text(import,
+				    "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
 				    NULL),
 			 0);
 	wcs_import_cancel(import);
@@ -89,7 +92,8 @@ START_TEST(test_a_row_again_in_one_piece)
 	ck_assert_int_eq(
 		write_text(import,
 			   "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
-			   "{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"1\"}},\"append\":{\"f\":{\"q\":\"2\"}}}\n"
+			   "{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"1\"}},\"append\":{\"f\":{\"q\":"
+			   "\"2\"}}}\n"
 			   "{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"12\"}},\"delete\":true}\n",
 			   NULL),
 		0);
@@ -156,15 +160,17 @@ static char *pieces_text(uint64_t *state, bool bad, size_t *len)
 		else if (kind < 15)
 			fprintf(out, "{\"key\":\"r%u\",\"delete\":{\"f\":true}}\n", row);
 		else if (kind < 20)
-			fprintf(out, "{\"key\":\"r%u\",\"append\":{\"a\":{\"log\":\"%d;\"}}}\n", row,
-				i);
+			fprintf(out, "{\"key\":\"r%u\",\"append\":{\"a\":{\"log\":\"%d;\"}}}\n",
+				row, i);
 		else if (kind < 22)
-			fprintf(out, "{\"key\":\"r%u\",\"families\":{\"b\":{\"big\":\"%0*d\"}}}\n", row,
-				200 << (suite_random(state) % 10), i);
+			fprintf(out, "{\"key\":\"r%u\",\"families\":{\"b\":{\"big\":\"%0*d\"}}}\n",
+				row, 200 << (suite_random(state) % 10), i);
 		else
 			fprintf(out,
-				"{\"key\":\"r%u\",\"families\":{\"f\":{\"q%%0A\":[{\"ts\":%d,\"value\":"
-				"\"\\u0000\xc3\xa4%d\"},\"now\"]},\"a\":{\"\":[{\"base64\":\"/w==\"}]}}}"
+				"{\"key\":\"r%u\",\"families\":{\"f\":{\"q%%0A\":[{\"ts\":%d,"
+				"\"value\":"
+				"\"\\u0000\xc3\xa4%d\"},\"now\"]},\"a\":{\"\":[{\"base64\":\"/"
+				"w==\"}]}}}"
 				"\n",
 				row, i, i);
 		if (bad && i == PIECES_LINES / 2)
@@ -216,7 +222,8 @@ START_TEST(test_pieces_of_any_size)
 			int rc;
 
 			suite_open(&s, _i);
-			rc = pieces_import(s.table, text[bad], len[bad], &state, longest[i], &fault);
+			rc = pieces_import(s.table, text[bad], len[bad], &state, longest[i],
+					   &fault);
 			ck_assert_int_eq(rc, bad ? -EINVAL : 0);
 			ck_assert_int_eq(fault.line, bad ? PIECES_LINES / 2 + 2 : 0);
 			got = content(s.table);
@@ -258,9 +265,12 @@ static const struct {
 	{"{\"key\":\"k\",\"delete\":{\"none\":true}}", -EINVAL, "family none: table t does not"},
 	{"{\"key\":\"k\",\"delete\":{\"none\":{\"q\":[1]}}}", -EINVAL, "family none: "},
 	{"{\"key\":\"k\",\"if\":{\"none\":{\"q\":null}}}", -EINVAL, "family none: "},
-	{"{\"key\":\"k\",\"if\":{\"f\":{\"q\":\"x\"}}}", -ECANCELED, "the row is not as \"if\" says"},
-	{"{\"key\":\"a\",\"increment\":{\"f\":{\"q\":1}}}", -EINVAL, "\"increment\" of a value that"},
-	{"{\"key\":\"n\",\"increment\":{\"f\":{\"q\":1}}}", -EOVERFLOW, "an integer or a timestamp"},
+	{"{\"key\":\"k\",\"if\":{\"f\":{\"q\":\"x\"}}}", -ECANCELED,
+	 "the row is not as \"if\" says"},
+	{"{\"key\":\"a\",\"increment\":{\"f\":{\"q\":1}}}", -EINVAL,
+	 "\"increment\" of a value that"},
+	{"{\"key\":\"n\",\"increment\":{\"f\":{\"q\":1}}}", -EOVERFLOW,
+	 "an integer or a timestamp"},
 	{"{\"key\":\"m\",\"families\":{\"f\":{\"q\":\"x\"}}}", -EOVERFLOW,
 	 "an integer or a timestamp"},
 	{"{\"table\":\"u\"}", -EINVAL, "the rows of table u cannot go to table t"},
@@ -370,9 +380,11 @@ START_TEST(test_long_names_leave_room_for_the_count)
 		ck_assert_int_eq(wcs_family_create(s.table, name), 0);
 	}
 	import = import_of(s.table);
-	ck_assert_int_eq(write_text(import, "{\"key\":\"k\",\"families\":{\"x\":{\"q\":\"\"}}}\n", &fault),
-			 -EINVAL);
-	ck_assert_ptr_nonnull(strstr(fault.text, "family x: table t does not have it; it has a, b, "));
+	ck_assert_int_eq(
+		write_text(import, "{\"key\":\"k\",\"families\":{\"x\":{\"q\":\"\"}}}\n", &fault),
+		-EINVAL);
+	ck_assert_ptr_nonnull(
+		strstr(fault.text, "family x: table t does not have it; it has a, b, "));
 	ck_assert_ptr_nonnull(strstr(fault.text, " (0 lines applied before it)"));
 	wcs_import_free(import);
 	suite_close(&s);
@@ -475,14 +487,15 @@ START_TEST(test_tables_switch)
 	ck_assert_int_eq(wcs_family_create(other.u, "g"), 0);
 	other.s = &s;
 	ck_assert_int_eq(wcs_import_new(NULL, &options, &import), 0);
-	ck_assert_int_eq(write_text(import,
-				    "{\"tables\":{}}\n{\"table\":\"t\"}\n"
-				    "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
-				    "{\"table\":\"u\"}\n{\"key\":\"b\",\"families\":{\"g\":{\"q\":\"2\"}}}\n"
-				    "{\"key\":\"c\",\"families\":{\"g\":{\"q\":\"3\"}}}\n{\"table\":\"v\"}\n"
-				    "{\"key\":\"d\",\"families\":{\"g\":{\"q\":\"4\"}}}\n",
-				    &fault),
-			 -ENOENT);
+	ck_assert_int_eq(
+		write_text(import,
+			   "{\"tables\":{}}\n{\"table\":\"t\"}\n"
+			   "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
+			   "{\"table\":\"u\"}\n{\"key\":\"b\",\"families\":{\"g\":{\"q\":\"2\"}}}\n"
+			   "{\"key\":\"c\",\"families\":{\"g\":{\"q\":\"3\"}}}\n{\"table\":\"v\"}\n"
+			   "{\"key\":\"d\",\"families\":{\"g\":{\"q\":\"4\"}}}\n",
+			   &fault),
+		-ENOENT);
 	ck_assert_str_eq(fault.text, "no such table (3 lines applied before it)");
 	ck_assert_int_eq(fault.line, 7);
 	ck_assert_int_eq(other.schemas, 1);

@@ -21,8 +21,7 @@ static const struct wcs_slice q = {"q", 1};
 
 static struct wcs_entry entry_new(const char *row)
 {
-	return (struct wcs_entry){
-		.row = suite_text(row), .mutation = wcs_mutation_new(), .ts = -7};
+	return (struct wcs_entry){.row = suite_text(row), .mutation = wcs_mutation_new(), .ts = -7};
 }
 
 static struct wcs_entry entry_set(const char *row, const char *family, int64_t ts,
@@ -38,8 +37,8 @@ static struct wcs_entry entry_append(const char *row, const char *data)
 {
 	struct wcs_entry entry = entry_new(row);
 
-	ck_assert_int_eq(
-		wcs_mutation_append(entry.mutation, "f", q, suite_text(data), WCS_TS_NONE), 0);
+	ck_assert_int_eq(wcs_mutation_append(entry.mutation, "f", q, suite_text(data), WCS_TS_NONE),
+			 0);
 	return entry;
 }
 
@@ -82,10 +81,14 @@ static int apply(struct wcs_table *table, struct wcs_entry *entries, size_t coun
 START_TEST(test_in_order)
 {
 	struct wcs_entry entries[] = {
-		entry_set("b", "f", 5, "one"), entry_set("a", "f", WCS_TS_SERVER, "two"),
-		entry_append("b", "+"),	       entry_append("b", "-"),
-		entry_if("b", "one+-", "was"), entry_set("c", "a", 0, ""),
-		entry_delete("a"),	       entry_if("a", NULL, "new"),
+		entry_set("b", "f", 5, "one"),
+		entry_set("a", "f", WCS_TS_SERVER, "two"),
+		entry_append("b", "+"),
+		entry_append("b", "-"),
+		entry_if("b", "one+-", "was"),
+		entry_set("c", "a", 0, ""),
+		entry_delete("a"),
+		entry_if("a", NULL, "new"),
 	};
 	struct suite s;
 	size_t applied = 99;
@@ -121,7 +124,7 @@ END_TEST
 static const struct {
 	const char *name;
 	int error;
-} faults[] = {{"a condition", -ECANCELED}, {"a family", -ENOENT},	{"an empty row", -EINVAL},
+} faults[] = {{"a condition", -ECANCELED},   {"a family", -ENOENT},  {"an empty row", -EINVAL},
 	      {"a long row", -ENAMETOOLONG}, {"no number", -EINVAL}, {"overflow", -EOVERFLOW}};
 
 static struct wcs_entry entry_faulty(size_t i)
@@ -162,7 +165,8 @@ START_TEST(test_stops_at_the_first_that_fails)
 		ck_assert_uint_eq(applied, 2);
 		ck_assert_int_eq(entries[2].ts, -7);
 		ck_assert_int_eq(entries[3].ts, -7);
-		suite_expect(s.table, "b/f/q@2=text c/f/q@1000000=\\7F\\FF\\FF\\FF\\FF\\FF\\FF\\FF ");
+		suite_expect(s.table,
+			     "b/f/q@2=text c/f/q@1000000=\\7F\\FF\\FF\\FF\\FF\\FF\\FF\\FF ");
 		suite_close(&s);
 	}
 }
@@ -290,9 +294,8 @@ START_TEST(test_a_failed_write_applies_only_what_it_says)
 	ck_assert_uint_eq(again, 0);
 	for (int reopened = 0; reopened < 2; reopened++) {
 		for (size_t i = 0; i < BATCH_MANY; i++)
-			ck_assert_int_eq(
-				wcs_cell_get(s.table, entries[i].row, "f", q, 1, &info),
-				i < applied ? 0 : -ENOENT);
+			ck_assert_int_eq(wcs_cell_get(s.table, entries[i].row, "f", q, 1, &info),
+					 i < applied ? 0 : -ENOENT);
 		suite_reopen(&s);
 	}
 	ck_assert_int_eq(apply(s.table, entries, BATCH_MANY, &applied), 0);
@@ -340,8 +343,7 @@ static int thread_mixed(struct wcs_table *table)
 {
 	struct wcs_range all = {.start = {NULL, 0}};
 	const char *families[] = {"a", "f"};
-	struct wcs_filter cells = {
-		.each = WCS_EACH_CELL, .families = families, .family_count = 2};
+	struct wcs_filter cells = {.each = WCS_EACH_CELL, .families = families, .family_count = 2};
 	char last[32] = "";
 	struct wcs_scan *scan;
 	struct wcs_cell cell;

@@ -31,7 +31,7 @@ struct random_run {
 	size_t text_len;
 	char *buffers[RANDOM_BUFFERS]; /* what the present operation borrows */
 	size_t buffer_count;
-	int moved; /* moves that went well */
+	int moved;	/* moves that went well */
 	size_t batched; /* mutations in batches that did */
 };
 
