@@ -86,7 +86,8 @@ int draft_get(struct fs *fs, struct file_id id, struct wcs_cell_info *info, stru
 	pthread_mutex_lock(&fs->drafts->lock);
 	draft = find(fs->drafts, id);
 	if (draft) {
-		*info = (struct wcs_cell_info){draft->ts, value_size(draft->value), draft->etag};
+		*info = (struct wcs_cell_info){draft->ts, value_size(draft->value), draft->etag,
+					       WCS_TS_MAX};
 		if (value)
 			*value = value_get(draft->value);
 	}

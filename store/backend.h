@@ -12,13 +12,16 @@
 
 #include "mutation.h"
 #include "store.h"
+#include "view.h"
 
 /* The first member of every engine's own struct, so that the layer above finds the engine. */
 struct wcs_scan {
 	const struct wcs_backend *backend;
+	struct wcs_policies *policies; /* the layer above holds them while it is open */
 };
 struct wcs_list {
 	const struct wcs_backend *backend;
+	struct wcs_policies *policies; /* the same */
 };
 struct wcs_value {
 	const struct wcs_backend *backend;
@@ -55,41 +58,50 @@ struct wcs_backend {
 	/* Removes a table without rows. Durable. */
 	int (*table_remove)(void *db, uint32_t id);
 
-	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. */
-	int (*cell_get)(void *db, uint32_t table, struct wcs_slice row, const char *family,
-			struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info);
-	int (*value_open)(void *db, uint32_t table, struct wcs_slice row, const char *family,
-			  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
+	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. What the view
+	 * hides is not there for them. It is good for the call; its policies as long as what the
+	 * call opened is open. */
+	int (*cell_get)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+			const char *family, struct wcs_slice qualifier, int64_t ts,
+			struct wcs_cell_info *info);
+	int (*value_open)(void *db, const struct wcs_view *view, uint32_t table,
+			  struct wcs_slice row, const char *family, struct wcs_slice qualifier,
+			  int64_t ts, struct wcs_value **value);
 	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
 			  size_t *got);
 	void (*value_close)(struct wcs_value *value);
-	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
-		       struct wcs_key_info *info);
+	int (*key_get)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+		       unsigned char delimiter, struct wcs_key_info *info);
 
 	/* range and filter are not NULL, and not such that nothing can be in them; the filter's
 	 * families are sorted and distinct. The engine copies of both what it needs beyond the
 	 * call. */
-	int (*scan_open)(void *db, uint32_t table, const struct wcs_range *range,
-			 const struct wcs_filter *filter, struct wcs_scan **scan);
+	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
+			 const struct wcs_range *range, const struct wcs_filter *filter,
+			 struct wcs_scan **scan);
 	int (*scan_next)(struct wcs_scan *scan, struct wcs_cell *cell);
 	int (*scan_seek)(struct wcs_scan *scan, struct wcs_slice row);
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			 size_t *got);
 	void (*scan_close)(struct wcs_scan *scan);
 
-	int (*list_open)(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
+	int (*list_open)(void *db, const struct wcs_view *view, uint32_t table,
+			 struct wcs_slice prefix, unsigned char delimiter,
 			 const struct wcs_slice *after, struct wcs_list **list);
 	int (*list_next)(struct wcs_list *list, struct wcs_slice *segment);
 	void (*list_close)(struct wcs_list *list);
 
-	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. */
-	int (*mutate)(void *db, uint32_t table, struct wcs_slice row,
+	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. What
+	 * the view hides has no value for conditions, appends and increments; but it counts for the
+	 * server's timestamps, and nothing that the call does makes it seen again: where it could,
+	 * as by a delete of a newer cell, it goes. */
+	int (*mutate)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		      const struct wcs_mutation *mutation, int64_t *ts);
 	/* As wcs_rows_mutate; count is not 0. Rows are as mutate has them. */
-	int (*mutate_many)(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
-			   size_t *applied);
-	int (*move)(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
-		    int64_t *ts);
+	int (*mutate_many)(void *db, const struct wcs_view *view, uint32_t table,
+			   struct wcs_entry *entries, size_t count, size_t *applied);
+	int (*move)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		    const struct wcs_move *move, int64_t *ts);
 	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
 	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
 		    const struct wcs_range *range);

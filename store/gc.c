@@ -331,29 +331,57 @@ int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault
 	return 0;
 }
 
-static bool gc_node_collects(const struct wcs_gc *gc, size_t at, uint64_t rank, int64_t ts,
-			     int64_t now)
+/* The first moment at which maxage collects: a cell is too old when it is older than the bound. */
+static int64_t gc_age_expiry(int64_t bound, int64_t ts)
 {
-	const struct gc_node *node = &gc->nodes[at];
-
-	switch (node->kind) {
-	case GC_MAXVERSIONS:
-		return rank > (uint64_t)node->bound;
-	case GC_MAXAGE:
-		return ts < now - node->bound;
-	case GC_AND:
-		return gc_node_collects(gc, node->left, rank, ts, now) &&
-		       gc_node_collects(gc, node->right, rank, ts, now);
-	case GC_OR:
-		return gc_node_collects(gc, node->left, rank, ts, now) ||
-		       gc_node_collects(gc, node->right, rank, ts, now);
-	case GC_NEVER:
-		break;
-	}
-	return false;
+	return ts > INT64_MAX - bound - 1 ? INT64_MAX : ts + bound + 1;
 }
 
-bool wcs_gc_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts, int64_t now)
+static int64_t gc_node_expiry(const struct wcs_gc *gc, size_t at, uint64_t rank, int64_t ts)
 {
-	return gc_node_collects(gc, gc->root, rank, ts, now);
+	const struct gc_node *node = &gc->nodes[at];
+	int64_t left, right;
+
+	switch (node->kind) {
+	case GC_NEVER:
+		return INT64_MAX;
+	case GC_MAXVERSIONS:
+		return rank > (uint64_t)node->bound ? INT64_MIN : INT64_MAX;
+	case GC_MAXAGE:
+		return gc_age_expiry(node->bound, ts);
+	case GC_AND:
+	case GC_OR:
+		break;
+	}
+	left = gc_node_expiry(gc, node->left, rank, ts);
+	right = gc_node_expiry(gc, node->right, rank, ts);
+	return (node->kind == GC_AND) == (left > right) ? left : right;
+}
+
+int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts)
+{
+	return gc_node_expiry(gc, gc->root, rank, ts);
+}
+
+uint64_t wcs_gc_last_rank(const struct wcs_gc *gc)
+{
+	uint64_t last = 1;
+
+	for (size_t i = 0; i < gc->count; i++) {
+		const struct gc_node *node = &gc->nodes[i];
+
+		if (node->kind == GC_MAXVERSIONS && (uint64_t)node->bound + 1 > last)
+			last = (uint64_t)node->bound + 1;
+	}
+	return last;
+}
+
+bool wcs_gc_hides(const struct wcs_gc *gc)
+{
+	return wcs_gc_expiry(gc, wcs_gc_last_rank(gc), 0) != INT64_MAX;
+}
+
+bool wcs_gc_hides_newest(const struct wcs_gc *gc)
+{
+	return wcs_gc_expiry(gc, 1, 0) != INT64_MAX;
 }

@@ -18,8 +18,24 @@ void wcs_gc_free(struct wcs_gc *gc);
  * caller frees it; NULL: no memory. */
 char *wcs_gc_format(const struct wcs_gc *gc);
 
-/* Does the policy collect the cell that is the rank-th newest of its column (from 1), with
- * timestamp ts, at the time now (both >= 0, microseconds since 1970)? */
-bool wcs_gc_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts, int64_t now);
+/* The time from which on the policy collects the cell that is the rank-th newest of its column
+ * (from 1), with timestamp ts (>= 0, microseconds since 1970). INT64_MIN: at any time; INT64_MAX:
+ * never. It falls with the rank and grows with the timestamp. */
+int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts);
+
+/* Does it collect that cell at the time now (>= 0)? */
+static inline bool wcs_gc_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts, int64_t now)
+{
+	int64_t expiry = wcs_gc_expiry(gc, rank, ts);
+
+	return expiry != INT64_MAX && expiry <= now;
+}
+
+/* The rank from which on all ranks are the same to it; 1: it does not look at the rank. */
+uint64_t wcs_gc_last_rank(const struct wcs_gc *gc);
+
+/* Can it collect any cell, the newest one of a column? */
+bool wcs_gc_hides(const struct wcs_gc *gc);
+bool wcs_gc_hides_newest(const struct wcs_gc *gc);
 
 #endif

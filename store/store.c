@@ -297,6 +297,7 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 		   int64_t *ts)
 {
 	const struct wcs_backend *backend = table->store->backend;
+	struct wcs_view view;
 	int64_t made = 0;
 	int rc = store_check_row(row);
 
@@ -307,7 +308,8 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 	if (rc != 0)
 		return rc;
 	if (store_has_families(table, mutation)) {
-		rc = backend->mutate(table->store->db, table->id, row, mutation, &made);
+		view = table_view(table);
+		rc = backend->mutate(table->store->db, &view, table->id, row, mutation, &made);
 		store_count_writes(table, mutation);
 	} else {
 		rc = -ENOENT;
@@ -342,8 +344,9 @@ static int store_check_move(const struct wcs_move *move)
 int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct wcs_move *move,
 		   int64_t *ts)
 {
-	int64_t made = 0;
 	int rc = store_check_row(row);
+	struct wcs_view view;
+	int64_t made = 0;
 
 	if (rc == 0)
 		rc = store_check_move(move);
@@ -352,7 +355,9 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	if (rc != 0)
 		return rc;
 	if (store_has_family(table, move->family)) {
-		rc = table->store->backend->move(table->store->db, table->id, row, move, &made);
+		view = table_view(table);
+		rc = table->store->backend->move(table->store->db, &view, table->id, row, move,
+						 &made);
 		store_count_write(table, move->family);
 	} else {
 		rc = -ENOENT;

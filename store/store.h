@@ -299,6 +299,9 @@ struct wcs_cell_info {
 	int64_t ts;    /* microseconds since 1970 */
 	uint64_t size; /* of the value, bytes */
 	uint32_t etag; /* with ts: which stored value this is; replacing it gives another */
+	/* From when on its family's policy hides it, for its age, microseconds since 1970;
+	 * WCS_TS_MAX: it does not. A change of the column or of the policy may hide it before. */
+	int64_t expires;
 };
 
 /* The cell of a column with timestamp ts, or its newest (WCS_TS_NEWEST). -ENOENT: none. */
@@ -321,8 +324,9 @@ int wcs_value_read(struct wcs_value *value, void *buf, size_t len, uint64_t offs
 
 /* What a row key leads to. */
 struct wcs_key_info {
-	bool row;    /* the row exists */
-	bool prefix; /* rows exist whose key is this one, the delimiter, and more */
+	bool row;	 /* the row exists */
+	bool prefix;	 /* rows exist whose key is this one, the delimiter, and more */
+	int64_t expires; /* it is so until then, unless something is written or deleted; as above */
 };
 /* Neither is not an error. key may be empty here: it is then the prefix of keys that start with
  * the delimiter. */

@@ -30,6 +30,7 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 		    size_t *applied)
 {
 	const struct wcs_backend *backend = table->store->backend;
+	struct wcs_view view;
 	int rc, wrong = 0;
 	size_t good;
 
@@ -39,7 +40,8 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 		return rc;
 	good = store_batch_good(table, entries, count, &wrong);
 	if (good > 0)
-		rc = backend->mutate_many(table->store->db, table->id, entries, good, applied);
+		view = table_view(table);
+	rc = backend->mutate_many(table->store->db, &view, table->id, entries, good, applied);
 	for (size_t i = 0; i < good; i++)
 		store_count_writes(table, entries[i].mutation);
 	table_leave(table);

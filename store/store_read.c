@@ -61,13 +61,15 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 		 struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
 {
 	int rc = store_check_cell(row, qualifier, ts);
+	struct wcs_view view;
 
 	if (rc == 0)
 		rc = store_enter_column(table, family);
 	if (rc != 0)
 		return rc;
-	rc = table->store->backend->cell_get(table->store->db, table->id, row, family, qualifier,
-					     ts, info);
+	view = table_view(table);
+	rc = table->store->backend->cell_get(table->store->db, &view, table->id, row, family,
+					     qualifier, ts, info);
 	table_leave(table);
 	return rc;
 }
@@ -76,13 +78,15 @@ int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *fa
 		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
 {
 	int rc = store_check_cell(row, qualifier, ts);
+	struct wcs_view view;
 
 	if (rc == 0)
 		rc = store_enter_column(table, family);
 	if (rc != 0)
 		return rc;
-	rc = table->store->backend->value_open(table->store->db, table->id, row, family, qualifier,
-					       ts, value);
+	view = table_view(table);
+	rc = table->store->backend->value_open(table->store->db, &view, table->id, row, family,
+					       qualifier, ts, value);
 	table_leave(table);
 	return rc;
 }
@@ -113,13 +117,15 @@ void wcs_value_close(struct wcs_value *value)
 int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
 {
 	int rc = store_check_slice(key, WCS_ROW_KEY_MAX);
+	struct wcs_view view;
 
 	if (rc == 0)
 		rc = table_enter(table);
 	if (rc != 0)
 		return rc;
-	rc = table->store->backend->key_get(table->store->db, table->id, key, table->delimiter,
-					    info);
+	view = table_view(table);
+	rc = table->store->backend->key_get(table->store->db, &view, table->id, key,
+					    table->delimiter, info);
 	table_leave(table);
 	return rc;
 }
@@ -194,6 +200,7 @@ static int store_scan_start(struct wcs_table *table, const struct wcs_range *ran
 			    struct wcs_filter filter, struct wcs_scan **scan)
 {
 	const struct wcs_backend *backend = table->store->backend;
+	struct wcs_view view = table_view(table);
 	const char **names = NULL;
 	int rc = 0;
 
@@ -208,7 +215,9 @@ static int store_scan_start(struct wcs_table *table, const struct wcs_range *ran
 	if (store_scan_is_empty(range, &filter))
 		*scan = &store_none;
 	else
-		rc = backend->scan_open(table->store->db, table->id, range, &filter, scan);
+		rc = backend->scan_open(table->store->db, &view, table->id, range, &filter, scan);
+	if (rc == 0 && *scan != &store_none)
+		(*scan)->policies = wcs_policies_hold(table->policies);
 	free(names);
 	return rc;
 }
@@ -248,14 +257,18 @@ int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 
 void wcs_scan_close(struct wcs_scan *scan)
 {
+	struct wcs_policies *policies = scan != NULL ? scan->policies : NULL;
+
 	if (scan != NULL)
 		scan->backend->scan_close(scan);
+	wcs_policies_drop(policies);
 }
 
 int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
 		  struct wcs_list **list)
 {
 	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
+	struct wcs_view view;
 
 	if (rc == 0 && after != NULL)
 		rc = store_check_slice(*after, WCS_ROW_KEY_MAX);
@@ -263,8 +276,11 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		rc = table_enter(table);
 	if (rc != 0)
 		return rc;
-	rc = table->store->backend->list_open(table->store->db, table->id, prefix, table->delimiter,
-					      after, list);
+	view = table_view(table);
+	rc = table->store->backend->list_open(table->store->db, &view, table->id, prefix,
+					      table->delimiter, after, list);
+	if (rc == 0)
+		(*list)->policies = wcs_policies_hold(table->policies);
 	table_leave(table);
 	return rc;
 }
@@ -276,6 +292,9 @@ int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 
 void wcs_list_close(struct wcs_list *list)
 {
+	struct wcs_policies *policies = list != NULL ? list->policies : NULL;
+
 	if (list != NULL)
 		list->backend->list_close(list);
+	wcs_policies_drop(policies);
 }

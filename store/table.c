@@ -45,6 +45,12 @@ void table_leave(struct wcs_table *table)
 	pthread_rwlock_unlock(&table->gate);
 }
 
+struct wcs_view table_view(const struct wcs_table *table)
+{
+	return (struct wcs_view){.policies = table->policies,
+				 .now = table->policies ? store_now(table->store) : 0};
+}
+
 int table_lock(struct wcs_table *table)
 {
 	pthread_mutex_lock(&table->admin);
@@ -64,6 +70,7 @@ static void table_free(struct wcs_table *table)
 	for (size_t i = 0; i < table->family_count; i++)
 		family_free(table->families[i]);
 	free(table->families);
+	wcs_policies_drop(table->policies);
 	pthread_rwlock_destroy(&table->gate);
 	pthread_mutex_destroy(&table->admin);
 	free(table);
@@ -112,7 +119,7 @@ static int table_fill_families(struct wcs_table *table, const struct wcs_table_s
 	for (size_t i = 1; i < table->family_count; i++)
 		if (table_compare_families(&table->families[i - 1], &table->families[i]) == 0)
 			return -EINVAL;
-	return 0;
+	return family_policies(table->families, table->family_count, &table->policies);
 }
 
 static int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,

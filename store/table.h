@@ -48,6 +48,7 @@ struct wcs_table {
 	unsigned char delimiter;
 	size_t family_count;
 	struct table_family **families; /* by name */
+	struct wcs_policies *policies;	/* of the families */
 };
 
 /* A change of a table's description. */
@@ -86,7 +87,8 @@ int table_load(struct wcs_store *store);
 void table_unload(struct wcs_store *store);
 /* Makes a table as described; its creation time is the present. -EEXIST, -EINVAL, -EMFILE. */
 int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
-/* Is there no cell of the family (NULL: of any)? The caller holds admin. -ENOTEMPTY. */
+/* Is there no cell of the family (NULL: of any), not even a hidden one? The caller holds admin.
+ * -ENOTEMPTY. */
 int table_check_empty(struct wcs_table *table, const struct table_family *family);
 /* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
 int table_change(struct wcs_table *table, struct table_edit *edit);
@@ -96,12 +98,18 @@ bool table_delimiter_valid(unsigned char delimiter);
 /* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
 int table_enter(struct wcs_table *table);
 void table_leave(struct wcs_table *table);
+/* What can be seen of the table now; the caller has entered it, and the view is good until it
+ * leaves, or as long as it holds the policies. */
+struct wcs_view table_view(const struct wcs_table *table);
 /* Takes admin. -ENOENT: the table was removed; admin is not held then. */
 int table_lock(struct wcs_table *table);
 void table_unlock(struct wcs_table *table);
 
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
+/* The policies of the families, which are sorted by name. */
+int family_policies(struct table_family *const *families, size_t count,
+		    struct wcs_policies **policies);
 /* What is open of it becomes the default. */
 struct table_family *family_new(const struct wcs_family *family);
 void family_free(struct table_family *family);

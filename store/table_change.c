@@ -25,15 +25,63 @@ int table_check_empty(struct wcs_table *table, const struct table_family *family
 				    .families = family != NULL ? &name : NULL,
 				    .family_count = family != NULL ? 1 : 0};
 	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_view all = {.policies = NULL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = backend->scan_open(table->store->db, table->id, &range, &filter, &scan);
+	int rc = backend->scan_open(table->store->db, &all, table->id, &range, &filter, &scan);
 
 	if (rc != 0)
 		return rc;
 	rc = backend->scan_next(scan, &cell);
 	backend->scan_close(scan);
 	return rc > 0 ? -ENOTEMPTY : rc;
+}
+
+/* A column whose newest cell this is: -ENOTEMPTY where the view shows it; else its cells go. */
+static int table_sweep_column(struct wcs_table *table, const struct wcs_view *view,
+			      const struct wcs_cell *cell)
+{
+	char family[WCS_FAMILY_NAME_MAX + 1] = "";
+	struct wcs_mutation *mutation;
+	int rc = -ENOMEM;
+
+	memcpy(family, cell->family.data, cell->family.len);
+	if (!wcs_view_hides(view, wcs_view_expiry(wcs_view_gc(view, family), 1, cell->info.ts)))
+		return -ENOTEMPTY;
+	mutation = wcs_mutation_new();
+	/* What is hidden behind it goes with it, and nothing that was written since. */
+	if (mutation != NULL)
+		rc = wcs_mutation_delete_cell(mutation, family, cell->qualifier, cell->info.ts);
+	if (rc == 0) {
+		wcs_mutation_seal(mutation);
+		rc = table->store->backend->mutate(table->store->db, view, table->id, cell->row,
+						   mutation, NULL);
+	}
+	wcs_mutation_free(mutation);
+	return rc;
+}
+
+/* Deletes the hidden cells of the family (NULL: of all), so that it is empty where nothing else is
+ * in it; -ENOTEMPTY at the first cell that is seen. The caller holds admin. */
+static int table_sweep(struct wcs_table *table, const struct table_family *family)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	const char *name = family != NULL ? family->family.name : NULL;
+	struct wcs_filter filter = {.each = WCS_EACH_COLUMN,
+				    .families = family != NULL ? &name : NULL,
+				    .family_count = family != NULL ? 1 : 0};
+	struct wcs_view all = {.policies = NULL}, view = table_view(table);
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = backend->scan_open(table->store->db, &all, table->id, &range, &filter, &scan);
+
+	if (rc != 0)
+		return rc;
+	while (rc == 0 && (rc = backend->scan_next(scan, &cell)) > 0)
+		rc = table_sweep_column(table, &view, &cell);
+	backend->scan_close(scan);
+	return rc;
 }
 
 static uint_fast64_t table_change_writes(const struct wcs_table *table,
@@ -86,10 +134,18 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 			      const struct wcs_table_schema *described)
 {
 	struct table_family *gone = edit->removes ? table->families[edit->at] : NULL;
-	int rc = table->store->backend->table_put(table->store->db, &table->id, described);
+	struct wcs_policies *policies;
+	int rc = family_policies(families, described->family_count, &policies);
 
 	if (rc != 0)
 		return rc;
+	rc = table->store->backend->table_put(table->store->db, &table->id, described);
+	if (rc != 0) {
+		wcs_policies_drop(policies);
+		return rc;
+	}
+	wcs_policies_drop(table->policies);
+	table->policies = policies;
 	free(table->families);
 	family_free(gone);
 	table->families = families;
@@ -115,7 +171,7 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 
 		before = table_change_writes(table, watched);
 		if (ready == 0 && edit->needs_empty)
-			ready = table_check_empty(table, watched);
+			ready = table_sweep(table, watched);
 		if (ready != 0) {
 			rc = ready;
 			break;

@@ -7,8 +7,9 @@
  *   written by earlier groups.
  * - A mutation is built apart and joins the group when it is whole; where it fails, what it put is
  *   left out and the group ends before it. So the group's batch is exactly the mutations before.
- * - A mutation that may be large, or stream a value, goes alone, through ldb_mutate_row. So a group
- *   has no intents, and what it holds in memory and how long it holds the locks are bounded.
+ * - A mutation that may be large, stream a value or bring hidden cells back goes alone, through
+ * ldb_mutate_row. So a group has no intents, and what it holds in memory and how long it holds the
+ * locks are bounded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ enum {
 
 struct batch {
 	struct ldb *db;
+	const struct wcs_view *view;
 	uint32_t table;
 	struct wcs_entry *entries;
 	size_t count; /* of those left */
@@ -40,7 +42,7 @@ struct batch {
 /* ---- What goes together ------------------------------------------------------------------ */
 
 /* About the bytes that a mutation puts; SIZE_MAX: it must go alone. */
-static size_t batch_size(const struct wcs_entry *entry)
+static size_t batch_size(const struct wcs_view *view, const struct wcs_entry *entry)
 {
 	const struct wcs_mutation *mutation = entry->mutation;
 	size_t size = entry->row.len;
@@ -52,6 +54,10 @@ static size_t batch_size(const struct wcs_entry *entry)
 			return SIZE_MAX;
 		size += entry->row.len + write->qualifier.len + write->value.len;
 	}
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&
+		    wcs_view_gc(view, mutation->deletes[i].family))
+			return SIZE_MAX;
 	return size <= BATCH_BYTES ? size : SIZE_MAX;
 }
 
@@ -78,7 +84,7 @@ static size_t batch_group(struct batch *batch)
 	memset(batch->seen, 0, sizeof(batch->seen));
 	memset(batch->stripes, 0, sizeof(batch->stripes));
 	for (n = 0; n < batch->count && n < BATCH_ROWS; n++) {
-		size_t size = batch_size(&batch->entries[n]);
+		size_t size = batch_size(batch->view, &batch->entries[n]);
 
 		if (size > BATCH_BYTES - bytes || !batch_note(batch, batch->entries[n].row))
 			break;
@@ -114,7 +120,8 @@ static int batch_add(struct batch *batch, struct wcs_entry *entry)
 	struct ldb_mutate *m = &batch->m;
 	int err;
 
-	ldb_mutate_init(m, batch->db, batch->one, batch->table, entry->row, entry->mutation);
+	ldb_mutate_init(m, batch->db, batch->view, batch->one, batch->table, entry->row,
+			entry->mutation);
 	m->iter = batch->iter;
 	err = ldb_mutate_build(m);
 	if (!err && m->changes) {
@@ -178,13 +185,14 @@ static int batch_next(struct batch *batch, size_t *n)
 	*n = batch_group(batch);
 	if (*n > 0)
 		return batch_apply(batch, n);
-	err = ldb_mutate_row(batch->db, batch->table, entry->row, entry->mutation, &entry->ts);
+	err = ldb_mutate_row(batch->db, batch->view, batch->table, entry->row, entry->mutation,
+			     &entry->ts);
 	*n = err ? 0 : 1;
 	return err;
 }
 
-int ldb_batch_rows(void *engine, uint32_t table, struct wcs_entry *entries, size_t count,
-		   size_t *applied)
+int ldb_batch_rows(void *engine, const struct wcs_view *view, uint32_t table,
+		   struct wcs_entry *entries, size_t count, size_t *applied)
 {
 	struct ldb *db = engine;
 	struct batch *batch;
@@ -198,6 +206,7 @@ int ldb_batch_rows(void *engine, uint32_t table, struct wcs_entry *entries, size
 	if (!batch)
 		return -ENOMEM;
 	batch->db = db;
+	batch->view = view;
 	batch->table = table;
 	batch->one = leveldb_writebatch_create();
 	batch->all = leveldb_writebatch_create();

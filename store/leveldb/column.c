@@ -16,10 +16,11 @@
 struct column {
 	struct ldb_mutate *m;
 	const struct wcs_write *writes;
-	size_t key_len; /* of the column's prefix */
-	bool looked;	/* at the store */
-	bool found;	/* there is a newest cell */
-	int64_t ts;	/* its timestamp */
+	const struct wcs_gc *gc; /* NULL: it hides nothing */
+	size_t key_len;		 /* of the column's prefix */
+	bool looked;		 /* at the store */
+	bool found;		 /* there is a newest cell */
+	int64_t ts;		 /* its timestamp */
 	struct ldb_source newest;
 };
 
@@ -68,6 +69,13 @@ static int column_look(struct column *column)
 			return column_take_stored(column, ts);
 	}
 	return 0;
+}
+
+/* Is there a newest cell, and does the view show it? What it hides has no value. */
+static bool column_shown(const struct column *column)
+{
+	return column->found &&
+	       !wcs_view_hides(column->m->view, wcs_view_expiry(column->gc, 1, column->ts));
 }
 
 /* ---- Storing ----------------------------------------------------------------------------- */
@@ -171,7 +179,7 @@ static int column_set(struct column *column, const struct wcs_write *write)
 
 	if (newest || !given)
 		err = column_look(column);
-	if (newest && column->found && column->ts > ts)
+	if (newest && column_shown(column) && column->ts > ts)
 		given = false;
 	if (!err && !given)
 		err = ldb_mutate_server_ts(column->m, column->found, column->ts, &ts);
@@ -204,7 +212,7 @@ static int column_increment(struct column *column, const struct wcs_write *write
 	int64_t number = 0;
 	int err;
 
-	if (column->found) {
+	if (column_shown(column)) {
 		if (column->newest.size != sizeof(scratch))
 			return -EINVAL;
 		err = ldb_source_view(column->m->db, &column->newest, 0, sizeof(scratch), scratch,
@@ -243,6 +251,8 @@ static int column_modify(struct column *column, const struct wcs_write *write)
 	int64_t ts = 0;
 	int err = column_look(column);
 
+	if (!err && !column_shown(column))
+		ldb_source_clear(&column->newest);
 	given = replaces && column->found && column->ts == write->replaces;
 	if (!err)
 		err = append ? column_append(column, write) : column_increment(column, write);
@@ -271,6 +281,7 @@ int ldb_column_write(struct ldb_mutate *m, const struct wcs_write *writes, size_
 	ldb_mutate_key(m, writes->family, writes->qualifier);
 	column.m = m;
 	column.writes = writes;
+	column.gc = wcs_view_gc(m->view, writes->family);
 	column.key_len = m->key.len;
 	for (size_t i = 0; i < count && !err; i++) {
 		if (writes[i].kind == WCS_WRITE_SET || writes[i].kind == WCS_WRITE_SET_NEWEST)

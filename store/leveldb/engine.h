@@ -252,35 +252,42 @@ int ldb_admin_load(void *db,
 int ldb_admin_put(void *db, uint32_t *id, const struct wcs_table_schema *schema);
 int ldb_admin_remove(void *db, uint32_t id);
 
-int ldb_read_cell(void *db, uint32_t table, struct wcs_slice row, const char *family,
-		  struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info);
-int ldb_read_open(void *db, uint32_t table, struct wcs_slice row, const char *family,
-		  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
+int ldb_read_cell(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		  const char *family, struct wcs_slice qualifier, int64_t ts,
+		  struct wcs_cell_info *info);
+int ldb_read_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		  const char *family, struct wcs_slice qualifier, int64_t ts,
+		  struct wcs_value **value);
 int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_read_close(struct wcs_value *value);
-int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
-		 struct wcs_key_info *info);
+int ldb_read_key(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+		 unsigned char delimiter, struct wcs_key_info *info);
 
-int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
-		  const struct wcs_filter *filter, struct wcs_scan **scan);
+/* Does the view show a cell of that range? Then *expires comes down to when it hides that one. */
+int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
+		   const struct wcs_range *range, bool *shows, int64_t *expires);
+
+int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
+		  const struct wcs_range *range, const struct wcs_filter *filter,
+		  struct wcs_scan **scan);
 int ldb_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int ldb_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 int ldb_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_scan_close(struct wcs_scan *scan);
 
-int ldb_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
-		  const struct wcs_slice *after, struct wcs_list **list);
+int ldb_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
+		  unsigned char delimiter, const struct wcs_slice *after, struct wcs_list **list);
 int ldb_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void ldb_list_close(struct wcs_list *list);
 
-int ldb_mutate_row(void *db, uint32_t table, struct wcs_slice row,
+int ldb_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		   const struct wcs_mutation *mutation, int64_t *ts);
 
-int ldb_batch_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
-		   size_t *applied);
+int ldb_batch_rows(void *db, const struct wcs_view *view, uint32_t table, struct wcs_entry *entries,
+		   size_t count, size_t *applied);
 
-int ldb_move_cells(void *db, uint32_t table, struct wcs_slice row, const struct wcs_move *move,
-		   int64_t *ts);
+int ldb_move_cells(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		   const struct wcs_move *move, int64_t *ts);
 
 int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
 		  const struct wcs_range *range);

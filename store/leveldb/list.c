@@ -19,9 +19,10 @@
  *
  * A segment found in its tail has no row between P·S and the tail: R was the first row from a
  * place on that is not behind P·S. So the listing goes on behind the tail at once, and the common
- * case is one seek a child. The iterator is one view and lives as long as the listing. It passes
- * over a block that it cannot read and tells only when asked, so it is asked before each segment
- * is given: a gap must not pass for the next child.
+ * case is one seek a child. Where the view can hide whole rows, each row and tail that is met is
+ * looked into for a cell that it shows; a row without one is not there. The iterator is one view
+ * and lives as long as the listing. It passes over a block that it cannot read and tells only when
+ * asked, so it is asked before each segment is given: a gap must not pass for the next child.
  */
 #include <errno.h>
 #include <limits.h>
@@ -57,16 +58,20 @@ struct list {
 	bool started;	/* there is a last segment */
 	size_t last_len;
 	size_t segment_len;
-	bool bare;	       /* the row found is P·segment, not of its tail */
+	bool bare; /* the row found is P·segment, not of its tail */
+	struct wcs_view view;
+	uint32_t table;
+	size_t plain_len;
 	struct ldb_key prefix; /* of the keys of all rows that start with P */
 	struct ldb_key target;
+	unsigned char plain[LIST_SEGMENT_MAX]; /* P */
 	unsigned char last[LIST_SEGMENT_MAX];
 	unsigned char segment[2 * LIST_SEGMENT_MAX]; /* of the row found */
 	unsigned char behind[2 * LIST_SEGMENT_MAX];  /* of the row behind all that start with it */
 };
 
-int ldb_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
-		  const struct wcs_slice *after, struct wcs_list **made)
+int ldb_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
+		  unsigned char delimiter, const struct wcs_slice *after, struct wcs_list **made)
 {
 	struct list *list = malloc(sizeof(*list));
 
@@ -75,7 +80,12 @@ int ldb_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned ch
 	memset(list, 0, offsetof(struct list, prefix));
 	list->base.backend = &wcs_backend_leveldb;
 	list->db = db;
+	list->view = *view;
+	list->table = table;
 	list->delimiter = delimiter;
+	list->plain_len = prefix.len;
+	if (prefix.len > 0)
+		memcpy(list->plain, prefix.data, prefix.len);
 	list->closed =
 		prefix.len > 0 && ((const unsigned char *)prefix.data)[prefix.len - 1] == delimiter;
 	ldb_key_table(&list->prefix, table);
@@ -173,13 +183,54 @@ static void list_move(struct list *list)
 	list->placed = true;
 }
 
+/* ---- What the view shows ----------------------------------------------------------------- */
+
+/* Is there a row that the view shows from the key P·segment·from up to P·segment·to? */
+static int list_shows(struct list *list, const unsigned char *segment, size_t len,
+		      struct wcs_slice from, struct wcs_slice to, bool *shows)
+{
+	unsigned char start[3 * LIST_SEGMENT_MAX], end[3 * LIST_SEGMENT_MAX];
+	struct wcs_range range = {{start, list->plain_len + len + from.len},
+				  {end, list->plain_len + len + to.len}};
+	int64_t expires = WCS_TS_MAX;
+
+	memcpy(start, list->plain, list->plain_len);
+	memcpy(start + list->plain_len, segment, len);
+	memcpy(end, start, list->plain_len + len);
+	if (from.len > 0)
+		memcpy(start + list->plain_len + len, from.data, from.len);
+	memcpy(end + list->plain_len + len, to.data, to.len);
+	return ldb_read_shows(list->db, &list->view, list->table, &range, shows, &expires);
+}
+
+static int list_shows_row(struct list *list, const unsigned char *segment, size_t len, bool *shows)
+{
+	if (wcs_view_hides_rows(&list->view))
+		return list_shows(list, segment, len, (struct wcs_slice){NULL, 0},
+				  (struct wcs_slice){"", 1}, shows);
+	*shows = true;
+	return 0;
+}
+
+/* The tail of a segment, which has rows. */
+static int list_shows_tail(struct list *list, const unsigned char *segment, size_t len, bool *shows)
+{
+	unsigned char past = (unsigned char)(list->delimiter + 1);
+
+	if (wcs_view_hides_rows(&list->view))
+		return list_shows(list, segment, len, (struct wcs_slice){&list->delimiter, 1},
+				  (struct wcs_slice){&past, 1}, shows);
+	*shows = true;
+	return 0;
+}
+
 /* ---- The row found ----------------------------------------------------------------------- */
 
-/* Takes the segment of the row under the iterator. 1: taken; 0: the row is not below P. */
-static int list_take(struct list *list)
+/* Takes the row under the iterator, all of it behind P. 1: taken; 0: the row is not below P. */
+static int list_take_row(struct list *list, size_t *taken)
 {
 	struct ldb_key_parts parts;
-	const unsigned char *key, *delimiter;
+	const unsigned char *key;
 	size_t len;
 
 	if (!ldb_iter_within(list->iter, &list->prefix))
@@ -187,8 +238,31 @@ static int list_take(struct list *list)
 	key = ldb_iter_key(list->iter, &len);
 	if (ldb_key_split(key, len, &parts))
 		return ldb_db_damaged(list->db, "a cell's key");
-	len = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
-			       list->segment);
+	*taken = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
+				  list->segment);
+	return 1;
+}
+
+/* Takes the segment of the first row from the iterator on. 1: taken; 0: there is none below P. */
+static int list_take(struct list *list)
+{
+	const unsigned char *delimiter;
+	bool shown = false;
+	size_t len = 0;
+	int rc;
+
+	while (!shown) {
+		rc = list_take_row(list, &len);
+		if (rc <= 0)
+			return rc;
+		rc = list_shows_row(list, list->segment, len, &shown);
+		if (rc != 0)
+			return rc;
+		if (shown)
+			break;
+		list_target_past_row(list, list->segment, len);
+		list_skip(list);
+	}
 	delimiter = memchr(list->segment, list->delimiter, len);
 	list->bare = !delimiter;
 	list->segment_len = delimiter ? (size_t)(delimiter - list->segment) : len;
@@ -231,13 +305,16 @@ static ssize_t list_longest_before(struct list *list)
 	return common;
 }
 
-/* Looks for a segment that comes before the one found though its rows come behind. Returns its
+/* Looks for a segment that comes before the one found though its rows come behind. *len is its
  * length; segment_len: there is none. Moves the iterator if it looks at all. */
-static size_t list_find_before(struct list *list)
+static int list_find_before(struct list *list, size_t *len)
 {
 	size_t shortest = list->started ? list_common(list) + 1 : 0;
 	ssize_t longest = SSIZE_MAX;
+	bool shown = false;
+	int err;
 
+	*len = list->segment_len;
 	for (size_t z = shortest; z < list->segment_len; z++) {
 		if (list->segment[z] >= list->delimiter)
 			continue;
@@ -248,17 +325,24 @@ static size_t list_find_before(struct list *list)
 		list_target(list, list->segment, z);
 		ldb_key_row_prefix(&list->target, (struct wcs_slice){&list->delimiter, 1});
 		ldb_iter_seek(list->iter, &list->target);
-		if (ldb_iter_within(list->iter, &list->target))
-			return z;
+		if (!ldb_iter_within(list->iter, &list->target))
+			continue;
+		err = list_shows_tail(list, list->segment, z, &shown);
+		if (err || shown) {
+			*len = z;
+			return err;
+		}
 	}
-	return list->segment_len;
+	return 0;
 }
 
 static int list_give(struct list *list, struct wcs_slice *segment)
 {
-	size_t len = list_find_before(list);
-	int err = ldb_db_iter_error(list->db, list->iter);
+	size_t len;
+	int err = list_find_before(list, &len);
 
+	if (!err)
+		err = ldb_db_iter_error(list->db, list->iter);
 	if (err)
 		return err;
 	list->from = list->bare || len < list->segment_len ? LIST_ROW : LIST_TAIL;

@@ -29,15 +29,15 @@ struct move {
 	int64_t newest;	      /* the timestamp of that one's newest */
 };
 
-static void move_init(struct move *move, struct ldb *db, uint32_t table, struct wcs_slice row,
-		      const struct wcs_move *asked)
+static void move_init(struct move *move, struct ldb *db, const struct wcs_view *view,
+		      uint32_t table, struct wcs_slice row, const struct wcs_move *asked)
 {
 	struct ldb_mutate *m = &move->m;
 
 	move->asked = asked;
 	move->same =
 		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
-	ldb_mutate_init(m, db, leveldb_writebatch_create(), table, row, NULL);
+	ldb_mutate_init(m, db, view, leveldb_writebatch_create(), table, row, NULL);
 	ldb_mutate_key(m, asked->family, asked->from);
 	move->from.len = move->from_end = m->key.len;
 	memcpy(move->from.data, m->key.data, m->key.len);
@@ -261,12 +261,26 @@ static int move_kind(struct move *move)
 	return -EINVAL;
 }
 
+/* What the view hides of both columns goes: it must not come back, nor count as a cell. */
+static int move_purge(struct move *move)
+{
+	const struct wcs_move *asked = move->asked;
+	int err = ldb_purge_column(&move->m, asked->family, asked->from);
+
+	if (!err && !move->same)
+		err = ldb_purge_column(&move->m, asked->family, asked->to);
+	return err;
+}
+
 static int move_apply(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
 	bool chunked;
 	int err, unread;
 
+	err = move_purge(move);
+	if (err)
+		return err;
 	m->iter = ldb_db_iterate(m->db);
 	err = move_kind(move);
 	unread = ldb_db_iter_error(m->db, m->iter);
@@ -281,8 +295,8 @@ static int move_apply(struct move *move)
 	return ldb_db_write(m->db, m->batch, chunked || m->db->options->sync);
 }
 
-int ldb_move_cells(void *engine, uint32_t table, struct wcs_slice row, const struct wcs_move *asked,
-		   int64_t *ts)
+int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		   const struct wcs_move *asked, int64_t *ts)
 {
 	struct ldb *db = engine;
 	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
@@ -291,15 +305,14 @@ int ldb_move_cells(void *engine, uint32_t table, struct wcs_slice row, const str
 
 	if (atomic_load(&db->failed))
 		return -EROFS;
-	move_init(&move, db, table, row, asked);
+	move_init(&move, db, view, table, row, asked);
 	pthread_mutex_lock(lock);
 	err = move_apply(&move);
 	pthread_mutex_unlock(lock);
 	leveldb_writebatch_destroy(move.m.batch);
-	if (err)
-		return err;
-	if (move.m.garbage)
+	if (move.m.garbage) /* also on failure: what was purged before is */
 		ldb_reclaim_wake(db);
-	*ts = move.ts;
-	return 0;
+	if (!err)
+		*ts = move.ts;
+	return err;
 }

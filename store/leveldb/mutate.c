@@ -37,11 +37,13 @@ pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slic
 	return &db->rows[ldb_mutate_stripe(ldb_mutate_hash(table, row))];
 }
 
-void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, leveldb_writebatch_t *batch,
-		     uint32_t table, struct wcs_slice row, const struct wcs_mutation *mutation)
+void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, const struct wcs_view *view,
+		     leveldb_writebatch_t *batch, uint32_t table, struct wcs_slice row,
+		     const struct wcs_mutation *mutation)
 {
 	memset(m, 0, offsetof(struct ldb_mutate, key));
 	m->db = db;
+	m->view = view;
 	m->mutation = mutation;
 	m->now = -1;
 	ldb_key_row(&m->key, table, row);
@@ -238,17 +240,33 @@ static int mutate_cell_equals(struct ldb_mutate *m, const struct ldb_cell *cell,
 	return 1;
 }
 
+/* Puts the iterator at the column's newest cell that the view shows. 1: there; 0: it has none. */
+static int mutate_seek_shown(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
+{
+	const unsigned char *key;
+	int64_t ts;
+	size_t len;
+
+	if (m->row_empty)
+		return 0;
+	ldb_mutate_key(m, family, qualifier);
+	ldb_iter_seek(m->iter, &m->key);
+	if (!ldb_iter_within(m->iter, &m->key))
+		return 0;
+	key = ldb_iter_key(m->iter, &len);
+	if (ldb_key_split_ts(key, len, m->key.len, &ts))
+		return ldb_db_damaged(m->db, "a cell's key");
+	return !wcs_view_hides(m->view, wcs_view_expiry(wcs_view_gc(m->view, family), 1, ts));
+}
+
 static int mutate_condition(struct ldb_mutate *m, const struct wcs_condition *condition)
 {
+	int found = mutate_seek_shown(m, condition->family, condition->qualifier);
 	struct ldb_cell cell;
-	bool found = false;
 	int equal;
 
-	if (!m->row_empty) {
-		ldb_mutate_key(m, condition->family, condition->qualifier);
-		ldb_iter_seek(m->iter, &m->key);
-		found = ldb_iter_within(m->iter, &m->key);
-	}
+	if (found < 0)
+		return found;
 	if (!found || condition->absent)
 		return found == condition->absent ? -ECANCELED : 0;
 	if (ldb_iter_cell(m->iter, &cell))
@@ -342,6 +360,21 @@ static int mutate_writes(struct ldb_mutate *m)
 	return err;
 }
 
+/* Cells behind those that are deleted must not come back. */
+static int mutate_purge(struct ldb_mutate *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < m->mutation->delete_count && !err; i++) {
+		const struct wcs_delete *delete = &m->mutation->deletes[i];
+
+		if (delete->kind == WCS_DELETE_CELL)
+			err = ldb_purge_column(m, delete->family, delete->qualifier);
+	}
+	m->key.len = m->row_end;
+	return err;
+}
+
 /* Does a new row save more than it costs to know that it is new? */
 static bool mutate_asks_row(const struct wcs_mutation *mutation)
 {
@@ -368,8 +401,10 @@ int ldb_mutate_build(struct ldb_mutate *m)
 
 static int mutate_apply(struct ldb_mutate *m)
 {
-	int err;
+	int err = mutate_purge(m);
 
+	if (err)
+		return err;
 	m->iter = ldb_db_iterate(m->db);
 	err = ldb_mutate_build(m);
 	leveldb_iter_destroy(m->iter);
@@ -381,7 +416,7 @@ static int mutate_apply(struct ldb_mutate *m)
 	return ldb_db_write(m->db, m->batch, m->db->options->sync);
 }
 
-int ldb_mutate_row(void *engine, uint32_t table, struct wcs_slice row,
+int ldb_mutate_row(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		   const struct wcs_mutation *mutation, int64_t *ts)
 {
 	struct ldb *db = engine;
@@ -391,7 +426,7 @@ int ldb_mutate_row(void *engine, uint32_t table, struct wcs_slice row,
 
 	if (atomic_load(&db->failed))
 		return -EROFS;
-	ldb_mutate_init(&m, db, leveldb_writebatch_create(), table, row, mutation);
+	ldb_mutate_init(&m, db, view, leveldb_writebatch_create(), table, row, mutation);
 	err = mutate_prepare(&m);
 	if (!err) {
 		pthread_mutex_lock(lock);
@@ -400,7 +435,7 @@ int ldb_mutate_row(void *engine, uint32_t table, struct wcs_slice row,
 	}
 	if (err)
 		mutate_abandon(&m);
-	else if (m.garbage)
+	if (m.garbage) /* also on failure: what was purged before is */
 		ldb_reclaim_wake(db);
 	if (!err)
 		wcs_warn_value(db->options, m.largest_family, m.largest);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One mutation of one row under way: shared by mutate.c, column.c, batch.c and
- * move.c only. */
+/* One mutation of one row under way: shared by mutate.c, column.c, purge.c, batch.c and move.c
+ * only. */
 #ifndef WCS_LEVELDB_MUTATE_H
 #define WCS_LEVELDB_MUTATE_H
 
@@ -18,6 +18,7 @@ struct ldb_made {
 
 struct ldb_mutate {
 	struct ldb *db;
+	const struct wcs_view *view;
 	const struct wcs_mutation *mutation; /* NULL: a move */
 	leveldb_writebatch_t *batch;
 	leveldb_iterator_t *iter; /* a view taken under the row's lock; whoever makes it ends it */
@@ -50,8 +51,9 @@ static inline size_t ldb_mutate_stripe(uint64_t hash)
 }
 pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slice row);
 /* The batch stays the caller's, who also frees made. */
-void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, leveldb_writebatch_t *batch,
-		     uint32_t table, struct wcs_slice row, const struct wcs_mutation *mutation);
+void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, const struct wcs_view *view,
+		     leveldb_writebatch_t *batch, uint32_t table, struct wcs_slice row,
+		     const struct wcs_mutation *mutation);
 /* Fills the batch from what m->iter sees. Nothing that the iterator led to counts where this
  * fails. */
 int ldb_mutate_build(struct ldb_mutate *m);
@@ -70,6 +72,11 @@ int ldb_mutate_sync(struct ldb_mutate *m);
 /* Chunks a value: under an intent at once (stream), or into the batch. *index: of m->made. */
 int ldb_mutate_chunks(struct ldb_mutate *m, const struct wcs_write *write,
 		      const struct ldb_source *source, bool stream, size_t *index);
+
+/* ---- purge.c ---- */
+/* Deletes what the view hides of a column. The caller holds the row's lock, has no iterator and
+ * nothing in the batch yet; afterwards m->unsynced may be set. */
+int ldb_purge_column(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier);
 
 /* ---- column.c ---- */
 /* Puts the writes of one column into the batch. */

@@ -2,6 +2,9 @@
 /*
  * Point reads: one cell, one value, what a key leads to. Each is one seek or one get, a key two.
  *
+ * What the view hides is not found. An older version's rank is counted only where its policy looks
+ * at ranks, and no further than to where they are all the same to it.
+ *
  * A value is looked up under a ticket and then held, so its chunks stay while it is open (see
  * reclaim.c). It is immutable; several threads may read it.
  */
@@ -10,6 +13,7 @@
 #include <string.h>
 
 #include "chunk.h"
+#include "subtree.h"
 
 struct read_value {
 	struct wcs_value base;
@@ -24,6 +28,7 @@ struct read_found {
 	char *record;
 	leveldb_iterator_t *iter;
 	int64_t ts;
+	int64_t expires;
 	struct ldb_cell cell;
 };
 
@@ -76,29 +81,82 @@ static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_fo
 	return 0;
 }
 
-/* Whatever it returns, found is to be freed. */
-static int read_find(struct ldb *db, uint32_t table, struct wcs_slice row, const char *family,
-		     struct wcs_slice qualifier, int64_t ts, struct read_found *found)
+/* The rank of the cell ts of the column, or `last` where it has that one or a higher one. */
+static int read_rank(struct ldb *db, const struct ldb_key *column, int64_t ts, uint64_t last,
+		     uint64_t *rank)
 {
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	uint64_t found = 1;
+	int64_t newer;
+	int err = 0;
+
+	ldb_iter_seek(iter, column);
+	for (; found < last && ldb_iter_within(iter, column); leveldb_iter_next(iter)) {
+		size_t len;
+		const unsigned char *key = ldb_iter_key(iter, &len);
+
+		err = ldb_key_split_ts(key, len, column->len, &newer);
+		if (err || newer <= ts)
+			break;
+		found++;
+	}
+	err = err ? ldb_db_damaged(db, "a cell's key") : ldb_db_iter_error(db, iter);
+	leveldb_iter_destroy(iter);
+	if (!err)
+		*rank = found;
+	return err;
+}
+
+/* Is the cell found seen? -ENOENT: it is not. column: the key's part that is the column's. */
+static int read_seen(struct ldb *db, const struct wcs_view *view, const struct wcs_gc *gc,
+		     const struct ldb_key *column, bool newest, struct read_found *found)
+{
+	uint64_t rank = 1, last = gc ? wcs_gc_last_rank(gc) : 1;
+	int err = 0;
+
+	if (!newest && last > 1 && !wcs_view_hides(view, wcs_view_expiry(gc, 1, found->ts)) &&
+	    wcs_view_hides(view, wcs_view_expiry(gc, last, found->ts)))
+		err = read_rank(db, column, found->ts, last, &rank);
+	else if (!newest)
+		rank = last;
+	if (err)
+		return err;
+	found->expires = wcs_view_expiry(gc, rank, found->ts);
+	return wcs_view_hides(view, found->expires) ? -ENOENT : 0;
+}
+
+/* Whatever it returns, found is to be freed. */
+static int read_find(struct ldb *db, const struct wcs_view *view, uint32_t table,
+		     struct wcs_slice row, const char *family, struct wcs_slice qualifier,
+		     int64_t ts, struct read_found *found)
+{
+	bool newest = ts == WCS_TS_NEWEST;
 	struct ldb_key key;
+	size_t column;
+	int err;
 
 	memset(found, 0, sizeof(*found));
 	ldb_key_row(&key, table, row);
 	ldb_key_family(&key, family);
 	ldb_key_qualifier(&key, qualifier);
-	return ts == WCS_TS_NEWEST ? read_newest(db, &key, found) : read_exact(db, &key, ts, found);
+	column = key.len;
+	err = newest ? read_newest(db, &key, found) : read_exact(db, &key, ts, found);
+	key.len = column;
+	return err ? err : read_seen(db, view, wcs_view_gc(view, family), &key, newest, found);
 }
 
 static struct wcs_cell_info read_info(const struct read_found *found)
 {
-	return (struct wcs_cell_info){found->ts, found->cell.size, found->cell.etag};
+	return (struct wcs_cell_info){found->ts, found->cell.size, found->cell.etag,
+				      found->expires};
 }
 
-int ldb_read_cell(void *db, uint32_t table, struct wcs_slice row, const char *family,
-		  struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
+int ldb_read_cell(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		  const char *family, struct wcs_slice qualifier, int64_t ts,
+		  struct wcs_cell_info *info)
 {
 	struct read_found found;
-	int err = read_find(db, table, row, family, qualifier, ts, &found);
+	int err = read_find(db, view, table, row, family, qualifier, ts, &found);
 
 	if (!err)
 		*info = read_info(&found);
@@ -123,8 +181,9 @@ static struct read_value *read_value_new(struct ldb *db, const struct read_found
 	return value;
 }
 
-int ldb_read_open(void *engine, uint32_t table, struct wcs_slice row, const char *family,
-		  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
+int ldb_read_open(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		  const char *family, struct wcs_slice qualifier, int64_t ts,
+		  struct wcs_value **value)
 {
 	struct ldb *db = engine;
 	struct read_value *made = NULL;
@@ -133,7 +192,7 @@ int ldb_read_open(void *engine, uint32_t table, struct wcs_slice row, const char
 	int err;
 
 	ldb_reclaim_enter(db, &ticket);
-	err = read_find(db, table, row, family, qualifier, ts, &found);
+	err = read_find(db, view, table, row, family, qualifier, ts, &found);
 	if (!err) {
 		made = read_value_new(db, &found);
 		err = made ? 0 : -ENOMEM;
@@ -179,15 +238,53 @@ static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ld
 	return *starts ? 0 : ldb_db_iter_error(db, iter);
 }
 
-int ldb_read_key(void *engine, uint32_t table, struct wcs_slice key, unsigned char delimiter,
-		 struct wcs_key_info *info)
+int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
+		   const struct wcs_range *range, bool *shows, int64_t *expires)
 {
+	struct wcs_filter filter = {.each = WCS_EACH_ROW};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = ldb_scan_open(db, view, table, range, &filter, &scan);
+
+	if (rc != 0)
+		return rc;
+	rc = ldb_scan_next(scan, &cell);
+	ldb_scan_close(scan);
+	*shows = rc > 0;
+	if (rc > 0 && cell.info.expires < *expires)
+		*expires = cell.info.expires;
+	return rc < 0 ? rc : 0;
+}
+
+static int read_key_shown(struct ldb *db, const struct wcs_view *view, uint32_t table,
+			  struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info)
+{
+	struct wcs_key_info known = {false, false, WCS_TS_MAX};
+	struct wcs_subtree subtree;
+	int err = wcs_subtree_init(&subtree, &key, delimiter);
+
+	if (!err)
+		err = ldb_read_shows(db, view, table, &subtree.ranges[0], &known.row,
+				     &known.expires);
+	if (!err)
+		err = ldb_read_shows(db, view, table, &subtree.ranges[1], &known.prefix,
+				     &known.expires);
+	if (!err)
+		*info = known;
+	return err;
+}
+
+int ldb_read_key(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+		 unsigned char delimiter, struct wcs_key_info *info)
+{
+	struct wcs_key_info known = {false, false, WCS_TS_MAX};
 	struct ldb *db = engine;
-	struct wcs_key_info known = {false, false};
 	struct ldb_key row, prefix;
 	leveldb_iterator_t *iter;
 	int err = 0;
 
+	if (wcs_view_hides_rows(view))
+		return read_key_shown(db, view, table, key, delimiter, info);
 	ldb_key_table(&prefix, table);
 	ldb_key_row_prefix(&prefix, key);
 	ldb_key_row_prefix(&prefix, (struct wcs_slice){&delimiter, 1});

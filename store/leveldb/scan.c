@@ -6,6 +6,8 @@
  *   steps first, since it is mostly near, then a seek.
  * - The prefix of the present column is kept encoded. A key that starts with it, or with its
  *   part up to the row or family, is of that column, row or family, without being decoded.
+ * - A cell's rank is counted, since every column is come to at its newest cell, up to the rank
+ *   from which on all are the same to its policy.
  * - An iterator passes over a block that it cannot read and tells only when asked. So it is asked
  *   before each cell is given: an older version must not pass for the newest.
  */
@@ -46,10 +48,16 @@ struct scan {
 	int64_t ts_from, ts_last;
 	uint32_t newest;
 
+	struct wcs_view view;
+
 	/* the present cell */
 	struct ldb_key_parts parts;
 	struct ldb_cell cell;
-	uint32_t given; /* cells of the column */
+	uint32_t given;		 /* cells of the column */
+	const struct wcs_gc *gc; /* of its family; NULL: it hides nothing */
+	uint64_t last_rank;	 /* from which on all are the same to gc */
+	uint64_t rank;		 /* of the cell; at most last_rank */
+	int64_t expires;
 	size_t row_len, qualifier_len;
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	unsigned char row[WCS_ROW_KEY_MAX];
@@ -113,8 +121,9 @@ static void scan_free(struct scan *scan)
 	free(scan);
 }
 
-int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
-		  const struct wcs_filter *filter, struct wcs_scan **made)
+int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
+		  const struct wcs_range *range, const struct wcs_filter *filter,
+		  struct wcs_scan **made)
 {
 	struct scan *scan = malloc(sizeof(*scan));
 	int err;
@@ -130,6 +139,7 @@ int ldb_scan_open(void *db, uint32_t table, const struct wcs_range *range,
 	scan->base.backend = &wcs_backend_leveldb;
 	scan->db = db;
 	scan->table = table;
+	scan->view = *view;
 	scan->state = 1;
 	scan->column.len = 0;
 	ldb_key_table_past(&scan->end, table);
@@ -205,6 +215,15 @@ static bool scan_shares(const struct scan *scan, const unsigned char *key, size_
 	return scan->column.len > 0 && len >= part && memcmp(key, scan->column.data, part) == 0;
 }
 
+static void scan_enter_family(struct scan *scan, const char *family)
+{
+	if (scan->column.len > 0 && strcmp(scan->family, family) == 0)
+		return;
+	strcpy(scan->family, family);
+	scan->gc = wcs_view_gc(&scan->view, family);
+	scan->last_rank = scan->gc ? wcs_gc_last_rank(scan->gc) : 1;
+}
+
 /* Takes a key apart that is not of the present column; what it shares stays as it is. */
 static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t len)
 {
@@ -222,13 +241,14 @@ static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t
 			return ldb_db_damaged(scan->db, "a cell's key");
 		if (!same_row)
 			scan->row_len = ldb_key_get_row(key, &parts, scan->row);
-		memcpy(scan->family, key + parts.row_end, parts.family_end - parts.row_end);
+		scan_enter_family(scan, (const char *)key + parts.row_end);
 	}
 	scan->qualifier_len = ldb_key_get_qualifier(key, &parts, scan->qualifier);
 	memcpy(scan->column.data + kept, key + kept, parts.column_end - kept);
 	scan->column.len = parts.column_end;
 	scan->parts = parts;
 	scan->given = 0;
+	scan->rank = 1;
 	return 0;
 }
 
@@ -238,6 +258,8 @@ static int scan_enter(struct scan *scan, const unsigned char *key, size_t len)
 		return scan_enter_column(scan, key, len);
 	if (ldb_key_split_ts(key, len, scan->parts.column_end, &scan->parts.ts))
 		return ldb_db_damaged(scan->db, "a cell's key");
+	if (scan->rank < scan->last_rank)
+		scan->rank++;
 	return 0;
 }
 
@@ -297,14 +319,22 @@ static bool scan_qualifier_wanted(struct scan *scan)
 	return false;
 }
 
+/* A cell that is hidden, and those behind it, are not; one that is too new is stepped over where
+ * the rank of those behind it matters. */
 static bool scan_version_wanted(struct scan *scan)
 {
-	if (scan->parts.ts < scan->ts_from || (scan->newest && scan->given >= scan->newest)) {
+	scan->expires = wcs_view_expiry(scan->gc, scan->rank, scan->parts.ts);
+	if (scan->parts.ts < scan->ts_from || (scan->newest && scan->given >= scan->newest) ||
+	    wcs_view_hides(&scan->view, scan->expires)) {
 		scan_leave(scan, SCAN_COLUMN);
 		return false;
 	}
 	if (scan->parts.ts <= scan->ts_last)
 		return true;
+	if (scan->rank < scan->last_rank) {
+		scan_leave(scan, SCAN_CELL);
+		return false;
+	}
 	scan_target(scan, scan->parts.column_end);
 	ldb_key_ts(&scan->target, scan->ts_last);
 	scan_skip(scan);
@@ -352,7 +382,8 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 	cell->family =
 		(struct wcs_slice){scan->family, scan->parts.family_end - scan->parts.row_end - 1};
 	cell->qualifier = (struct wcs_slice){scan->qualifier, scan->qualifier_len};
-	cell->info = (struct wcs_cell_info){scan->parts.ts, scan->cell.size, scan->cell.etag};
+	cell->info = (struct wcs_cell_info){scan->parts.ts, scan->cell.size, scan->cell.etag,
+					    scan->expires};
 	cell->value =
 		(struct wcs_slice){scan->cell.data, scan->cell.id ? 0 : (size_t)scan->cell.size};
 	scan->given++;

@@ -98,7 +98,8 @@ int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mu
 	int rc;
 
 	wcs_mutation_seal(mutation);
-	rc = wcs_backend_leveldb.mutate(engine->db, 1, suite_text(row), mutation, &ts);
+	rc = wcs_backend_leveldb.mutate(engine->db, &suite_everything, 1, suite_text(row), mutation,
+					&ts);
 	wcs_mutation_free(mutation);
 	return rc;
 }
@@ -125,8 +126,8 @@ int engine_delete(struct engine *engine, const char *row)
 
 int engine_value_open(struct engine *engine, const char *row, struct wcs_value **value)
 {
-	return wcs_backend_leveldb.value_open(engine->db, 1, suite_text(row), "f", suite_text("q"),
-					      WCS_TS_NEWEST, value);
+	return wcs_backend_leveldb.value_open(engine->db, &suite_everything, 1, suite_text(row),
+					      "f", suite_text("q"), WCS_TS_NEWEST, value);
 }
 
 void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed)

@@ -68,33 +68,48 @@ void memory_cells_set(struct memory_cells *cells, struct memory_cell *cell);
 struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
 				      struct wcs_slice row, const char *family,
 				      struct wcs_slice qualifier, int64_t ts);
-struct wcs_cell_info memory_cells_info(const struct memory_cell *cell);
+struct wcs_cell_info memory_cells_info(const struct memory_cell *cell, int64_t expires);
 int memory_cells_read(const struct memory_cell *cell, void *buf, size_t len, uint64_t offset,
 		      size_t *got);
 bool memory_cells_start_with(struct wcs_slice bytes, struct wcs_slice prefix);
 /* from <= bytes < to; a NULL to is no bound. */
 bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct wcs_slice to);
 
+/* ---- memory_view.c ---- */
+
+/* When the view hides the i-th cell, and whether it does now. */
+int64_t memory_view_expiry(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
+bool memory_view_hides(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
+/* As memory_cells_find, of what the view shows. */
+struct memory_cell *memory_view_find(const struct memory_cells *cells, const struct wcs_view *view,
+				     uint32_t table, struct wcs_slice row, const char *family,
+				     struct wcs_slice qualifier, int64_t ts, int64_t *expires);
+/* Removes what is hidden of a column. */
+void memory_view_purge(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
+		       struct wcs_slice row, const char *family, struct wcs_slice qualifier);
+
 /* ---- memory_scan.c: operations of the backend ---- */
 
-int memory_scan_open(void *db, uint32_t table, const struct wcs_range *range,
-		     const struct wcs_filter *filter, struct wcs_scan **scan);
+int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
+		     const struct wcs_range *range, const struct wcs_filter *filter,
+		     struct wcs_scan **scan);
 int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void memory_scan_close(struct wcs_scan *scan);
-int memory_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
-		     const struct wcs_slice *after, struct wcs_list **list);
+int memory_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
+		     unsigned char delimiter, const struct wcs_slice *after,
+		     struct wcs_list **list);
 int memory_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void memory_list_close(struct wcs_list *list);
 
 /* ---- memory_mutate.c: operations of the backend ---- */
 
-int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
+int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		      const struct wcs_mutation *mutation, int64_t *ts);
-int memory_mutate_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
-		       size_t *applied);
-int memory_mutate_move(void *db, uint32_t table, struct wcs_slice key, const struct wcs_move *move,
-		       int64_t *ts);
+int memory_mutate_rows(void *db, const struct wcs_view *view, uint32_t table,
+		       struct wcs_entry *entries, size_t count, size_t *applied);
+int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+		       const struct wcs_move *move, int64_t *ts);
 
 #endif

@@ -129,9 +129,10 @@ struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t
 	return NULL;
 }
 
-struct wcs_cell_info memory_cells_info(const struct memory_cell *cell)
+struct wcs_cell_info memory_cells_info(const struct memory_cell *cell, int64_t expires)
 {
-	return (struct wcs_cell_info){.ts = cell->ts, .size = cell->value.len, .etag = cell->etag};
+	return (struct wcs_cell_info){
+		.ts = cell->ts, .size = cell->value.len, .etag = cell->etag, .expires = expires};
 }
 
 int memory_cells_read(const struct memory_cell *cell, void *buf, size_t len, uint64_t offset,

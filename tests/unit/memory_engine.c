@@ -139,29 +139,33 @@ static int memory_table_remove(void *db, uint32_t id)
 
 /* ---- Cells and keys ---------------------------------------------------------------------- */
 
-static int memory_cell_get(void *db, uint32_t table, struct wcs_slice row, const char *family,
-			   struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
+static int memory_cell_get(void *db, const struct wcs_view *view, uint32_t table,
+			   struct wcs_slice row, const char *family, struct wcs_slice qualifier,
+			   int64_t ts, struct wcs_cell_info *info)
 {
 	struct memory_engine *engine = db;
 	const struct memory_cell *cell;
+	int64_t expires;
 
 	pthread_mutex_lock(&engine->mutex);
-	cell = memory_cells_find(&engine->cells, table, row, family, qualifier, ts);
+	cell = memory_view_find(&engine->cells, view, table, row, family, qualifier, ts, &expires);
 	if (cell != NULL)
-		*info = memory_cells_info(cell);
+		*info = memory_cells_info(cell, expires);
 	pthread_mutex_unlock(&engine->mutex);
 	return cell != NULL ? 0 : -ENOENT;
 }
 
-static int memory_value_open(void *db, uint32_t table, struct wcs_slice row, const char *family,
-			     struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
+static int memory_value_open(void *db, const struct wcs_view *view, uint32_t table,
+			     struct wcs_slice row, const char *family, struct wcs_slice qualifier,
+			     int64_t ts, struct wcs_value **value)
 {
 	struct memory_engine *engine = db;
 	struct memory_value *made;
 	struct memory_cell *cell;
+	int64_t expires;
 
 	pthread_mutex_lock(&engine->mutex);
-	cell = memory_cells_find(&engine->cells, table, row, family, qualifier, ts);
+	cell = memory_view_find(&engine->cells, view, table, row, family, qualifier, ts, &expires);
 	if (cell != NULL)
 		cell->refs++;
 	pthread_mutex_unlock(&engine->mutex);
@@ -169,7 +173,7 @@ static int memory_value_open(void *db, uint32_t table, struct wcs_slice row, con
 		return -ENOENT;
 	made = memory_cells_realloc(NULL, sizeof(*made));
 	made->base.backend = &wcs_backend_memory;
-	made->base.info = memory_cells_info(cell);
+	made->base.info = memory_cells_info(cell, expires);
 	made->engine = engine;
 	made->cell = cell;
 	*value = &made->base;
@@ -192,23 +196,33 @@ static void memory_value_close(struct wcs_value *value)
 	free(closed);
 }
 
-static int memory_key_get(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
-			  struct wcs_key_info *info)
+static bool memory_lower(int64_t *expires, int64_t to)
+{
+	if (to < *expires)
+		*expires = to;
+	return true;
+}
+
+static int memory_key_get(void *db, const struct wcs_view *view, uint32_t table,
+			  struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info)
 {
 	struct memory_engine *engine = db;
-	struct wcs_key_info found = {.row = false};
+	struct wcs_key_info found = {.expires = WCS_TS_MAX};
+	int64_t expires;
 
 	pthread_mutex_lock(&engine->mutex);
 	for (size_t i = 0; i < engine->cells.count; i++) {
 		const struct memory_cell *cell = engine->cells.all[i];
 		const unsigned char *bytes = cell->row.data;
 
-		if (cell->table != table || !memory_cells_start_with(cell->row, key))
+		if (cell->table != table || !memory_cells_start_with(cell->row, key) ||
+		    memory_view_hides(&engine->cells, i, view))
 			continue;
-		if (cell->row.len == key.len)
-			found.row = true;
-		else if (bytes[key.len] == delimiter)
-			found.prefix = true;
+		expires = memory_view_expiry(&engine->cells, i, view);
+		if (cell->row.len == key.len && !found.row)
+			found.row = memory_lower(&found.expires, expires);
+		else if (cell->row.len > key.len && bytes[key.len] == delimiter && !found.prefix)
+			found.prefix = memory_lower(&found.expires, expires);
 	}
 	pthread_mutex_unlock(&engine->mutex);
 	*info = found;

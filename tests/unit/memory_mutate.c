@@ -10,6 +10,7 @@
 /* A row while a mutation is applied to it: its cells alone. */
 struct memory_row {
 	struct memory_engine *engine;
+	const struct wcs_view *view;
 	uint32_t table;
 	struct wcs_slice key;
 	struct memory_cells cells;
@@ -24,10 +25,20 @@ static const struct memory_cell *memory_newest(const struct memory_row *row, con
 				 WCS_TS_NEWEST);
 }
 
+/* The same, where the view shows it: what it hides has no value. */
+static const struct memory_cell *memory_newest_shown(const struct memory_row *row,
+						     const char *family, struct wcs_slice qualifier)
+{
+	int64_t expires;
+
+	return memory_view_find(&row->cells, row->view, row->table, row->key, family, qualifier,
+				WCS_TS_NEWEST, &expires);
+}
+
 static bool memory_holds(const struct memory_row *row, const struct wcs_condition *condition)
 {
 	const struct memory_cell *cell =
-		memory_newest(row, condition->family, condition->qualifier);
+		memory_newest_shown(row, condition->family, condition->qualifier);
 
 	if (condition->absent)
 		return cell == NULL;
@@ -54,7 +65,8 @@ static int memory_write_set(struct memory_row *row, const struct wcs_write *writ
 	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
 	int rc;
 
-	if (write->kind == WCS_WRITE_SET_NEWEST && newest != NULL && newest->ts > wanted)
+	if (write->kind == WCS_WRITE_SET_NEWEST && newest != NULL && newest->ts > wanted &&
+	    memory_newest_shown(row, write->family, write->qualifier) != NULL)
 		wanted = WCS_TS_SERVER;
 	if (wanted == WCS_TS_SERVER) {
 		rc = memory_server_ts(row, newest, &wanted);
@@ -93,7 +105,8 @@ static int64_t memory_replace(struct memory_row *row, const struct wcs_write *wr
 static int memory_write_append(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
 {
 	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
-	struct wcs_slice old = newest != NULL ? newest->value : (struct wcs_slice){NULL, 0};
+	const struct memory_cell *shown = memory_newest_shown(row, write->family, write->qualifier);
+	struct wcs_slice old = shown != NULL ? shown->value : (struct wcs_slice){NULL, 0};
 	char *joined;
 	char *at;
 	int rc;
@@ -114,7 +127,8 @@ static int memory_write_append(struct memory_row *row, const struct wcs_write *w
 static int memory_write_increment(struct memory_row *row, const struct wcs_write *write,
 				  int64_t *ts)
 {
-	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
+	const struct memory_cell *newest =
+		memory_newest_shown(row, write->family, write->qualifier);
 	unsigned char bytes[8] = {0};
 	uint64_t bits = 0;
 	int64_t sum;
@@ -217,21 +231,28 @@ static void memory_row_put(struct memory_row *row, size_t first)
 	}
 }
 
-int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
+int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		      const struct wcs_mutation *mutation, int64_t *ts)
 {
 	struct memory_engine *engine = db;
-	struct memory_row row = {.engine = engine, .table = table, .key = key};
+	struct memory_row row = {.engine = engine, .view = view, .table = table, .key = key};
 	int64_t made = 0;
 	size_t first;
 	int rc;
 
 	pthread_mutex_lock(&engine->mutex);
+	/* What is hidden goes also where the call then fails. */
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (mutation->deletes[i].kind == WCS_DELETE_CELL)
+			memory_view_purge(&engine->cells, view, table, key,
+					  mutation->deletes[i].family,
+					  mutation->deletes[i].qualifier);
 	first = memory_row_take(&row);
 	rc = memory_row_apply(&row, mutation, &made);
 	if (rc == 0) {
 		memory_row_put(&row, first);
-		*ts = made;
+		if (ts != NULL)
+			*ts = made;
 	}
 	memory_cells_clear(&row.cells);
 	pthread_mutex_unlock(&engine->mutex);
@@ -240,15 +261,15 @@ int memory_mutate_row(void *db, uint32_t table, struct wcs_slice key,
 	return rc;
 }
 
-int memory_mutate_rows(void *db, uint32_t table, struct wcs_entry *entries, size_t count,
-		       size_t *applied)
+int memory_mutate_rows(void *db, const struct wcs_view *view, uint32_t table,
+		       struct wcs_entry *entries, size_t count, size_t *applied)
 {
 	int rc = 0;
 
 	for (*applied = 0; *applied < count; ++*applied) {
 		struct wcs_entry *entry = &entries[*applied];
 
-		rc = memory_mutate_row(db, table, entry->row, entry->mutation, &entry->ts);
+		rc = memory_mutate_row(db, view, table, entry->row, entry->mutation, &entry->ts);
 		if (rc != 0)
 			break;
 	}
@@ -352,16 +373,19 @@ static int memory_row_move(struct memory_row *row, const struct wcs_move *move, 
 	return -EINVAL;
 }
 
-int memory_mutate_move(void *db, uint32_t table, struct wcs_slice key, const struct wcs_move *move,
-		       int64_t *ts)
+int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+		       const struct wcs_move *move, int64_t *ts)
 {
 	struct memory_engine *engine = db;
-	struct memory_row row = {.engine = engine, .table = table, .key = key};
+	struct memory_row row = {.engine = engine, .view = view, .table = table, .key = key};
 	int64_t made = 0;
 	size_t first;
 	int rc;
 
 	pthread_mutex_lock(&engine->mutex);
+	memory_view_purge(&engine->cells, view, table, key, move->family, move->from);
+	if (move->kind != WCS_MOVE_STAMP)
+		memory_view_purge(&engine->cells, view, table, key, move->family, move->to);
 	first = memory_row_take(&row);
 	rc = memory_row_move(&row, move, &made);
 	if (rc == 0) {

@@ -10,6 +10,7 @@ struct memory_scan {
 	struct wcs_scan base;
 	struct memory_engine *engine;
 	struct memory_cells found;
+	int64_t *expires; /* of each */
 	size_t next;
 	bool at_cell;
 };
@@ -45,7 +46,7 @@ static bool memory_alike(const struct memory_cell *a, const struct memory_cell *
 		 (each == WCS_EACH_FAMILY || memory_cells_same(a->qualifier, b->qualifier))));
 }
 
-static void memory_scan_fill(struct memory_scan *scan, uint32_t table,
+static void memory_scan_fill(struct memory_scan *scan, const struct wcs_view *view, uint32_t table,
 			     const struct wcs_range *range, const struct wcs_filter *filter)
 {
 	const struct memory_cells *cells = &scan->engine->cells;
@@ -58,7 +59,7 @@ static void memory_scan_fill(struct memory_scan *scan, uint32_t table,
 
 		if (cell->table != table ||
 		    !memory_cells_within(cell->row, range->start, range->end) ||
-		    !memory_matches(cell, filter))
+		    !memory_matches(cell, filter) || memory_view_hides(cells, i, view))
 			continue;
 		if (column == NULL || !memory_alike(column, cell, WCS_EACH_COLUMN))
 			of_column = 0;
@@ -70,11 +71,15 @@ static void memory_scan_fill(struct memory_scan *scan, uint32_t table,
 			continue;
 		cell->refs++;
 		memory_cells_add(&scan->found, count, cell);
+		scan->expires =
+			memory_cells_realloc(scan->expires, (count + 1) * sizeof(*scan->expires));
+		scan->expires[count] = memory_view_expiry(cells, i, view);
 	}
 }
 
-int memory_scan_open(void *db, uint32_t table, const struct wcs_range *range,
-		     const struct wcs_filter *filter, struct wcs_scan **scan)
+int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
+		     const struct wcs_range *range, const struct wcs_filter *filter,
+		     struct wcs_scan **scan)
 {
 	struct memory_scan *made = memory_cells_realloc(NULL, sizeof(*made));
 
@@ -82,7 +87,7 @@ int memory_scan_open(void *db, uint32_t table, const struct wcs_range *range,
 	made->base.backend = &wcs_backend_memory;
 	made->engine = db;
 	pthread_mutex_lock(&made->engine->mutex);
-	memory_scan_fill(made, table, range, filter);
+	memory_scan_fill(made, view, table, range, filter);
 	pthread_mutex_unlock(&made->engine->mutex);
 	*scan = &made->base;
 	return 0;
@@ -100,7 +105,7 @@ int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 	cell->row = found->row;
 	cell->family = found->family;
 	cell->qualifier = found->qualifier;
-	cell->info = memory_cells_info(found);
+	cell->info = memory_cells_info(found, at->expires[at->next - 1]);
 	cell->value = (struct wcs_slice){NULL, 0};
 	if (found->value.len <= WCS_VALUE_INLINE)
 		cell->value = found->value;
@@ -133,6 +138,7 @@ void memory_scan_close(struct wcs_scan *scan)
 
 	pthread_mutex_lock(&closed->engine->mutex);
 	memory_cells_clear(&closed->found);
+	free(closed->expires);
 	pthread_mutex_unlock(&closed->engine->mutex);
 	free(closed);
 }
@@ -156,8 +162,8 @@ static void memory_list_add(struct memory_list *list, struct wcs_slice segment)
 	list->count++;
 }
 
-int memory_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned char delimiter,
-		     const struct wcs_slice *after, struct wcs_list **list)
+int memory_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
+		     unsigned char delimiter, const struct wcs_slice *after, struct wcs_list **list)
 {
 	struct memory_engine *engine = db;
 	struct memory_list *made = memory_cells_realloc(NULL, sizeof(*made));
@@ -173,6 +179,7 @@ int memory_list_open(void *db, uint32_t table, struct wcs_slice prefix, unsigned
 		struct wcs_slice segment;
 
 		if (cell->table != table || !memory_cells_start_with(cell->row, prefix) ||
+		    memory_view_hides(&engine->cells, i, view) ||
 		    (cell->row.len == prefix.len && !itself))
 			continue;
 		segment.data = key + prefix.len;

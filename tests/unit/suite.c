@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+const struct wcs_view suite_everything = {.policies = NULL};
+
 static char suite_base[160];
 static pid_t suite_child; /* who runs the tests */
 

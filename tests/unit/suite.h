@@ -7,10 +7,14 @@
 #define SUITE_H
 
 #include "store.h"
+#include "view.h"
 
 #include <check.h>
 
 enum suite_engine { SUITE_MEMORY = 0, SUITE_LEVELDB = 1, SUITE_ENGINES = 2 };
+
+/* A view that hides nothing, for calls of an engine. */
+extern const struct wcs_view suite_everything;
 
 struct suite {
 	enum suite_engine engine;

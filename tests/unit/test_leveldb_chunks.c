@@ -76,7 +76,9 @@ START_TEST(test_scan_keeps_chunks)
 
 	engine_open(&engine);
 	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, 1, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &range,
+						       &filter, &scan),
+			 0);
 	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
 	engine_sleep(300);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);

@@ -132,8 +132,8 @@ static int crash_check_row(struct engine *engine, const char *row)
 	unsigned int i;
 	size_t got;
 
-	if (wcs_backend_leveldb.value_open(engine->db, 1, suite_text(row), "f", suite_text("seed"),
-					   1, &value))
+	if (wcs_backend_leveldb.value_open(engine->db, &suite_everything, 1, suite_text(row), "f",
+					   suite_text("seed"), 1, &value))
 		return 0;
 	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, &i, sizeof(i), 0, &got), 0);
 	wcs_backend_leveldb.value_close(value);
@@ -217,14 +217,16 @@ START_TEST(test_move_of_chunks_is_durable)
 	engine_open(&engine);
 	for (int round = 0; round < 2; round++) {
 		ck_assert_int_eq(engine_set(&engine, "small", 1, 10, 1), 0);
-		ck_assert_int_eq(
-			wcs_backend_leveldb.move(engine.db, 1, suite_text("small"), &move, &ts), 0);
+		ck_assert_int_eq(wcs_backend_leveldb.move(engine.db, &suite_everything, 1,
+							  suite_text("small"), &move, &ts),
+				 0);
 		ck_assert_int_ne(synced, log_size(&engine));
 		ck_assert_int_eq(engine_set(&engine, "large", 1, 70000, 1), 0);
 		if (round == 1) /* also what an earlier session made */
 			engine_reopen(&engine);
-		ck_assert_int_eq(
-			wcs_backend_leveldb.move(engine.db, 1, suite_text("large"), &move, &ts), 0);
+		ck_assert_int_eq(wcs_backend_leveldb.move(engine.db, &suite_everything, 1,
+							  suite_text("large"), &move, &ts),
+				 0);
 		ck_assert_int_eq(synced, log_size(&engine));
 	}
 	engine_close(&engine);

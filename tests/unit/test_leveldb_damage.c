@@ -55,10 +55,13 @@ START_TEST(test_damaged_record)
 	ldb_key_ts(&key, 1);
 	engine_put_raw(&engine, key.data, key.len, "\7what", 5);
 	for (int64_t ts = WCS_TS_NEWEST; ts <= 1; ts += 2)
-		ck_assert_int_eq(wcs_backend_leveldb.cell_get(engine.db, 1, suite_text("r"), "f",
-							      suite_text("q"), ts, &info),
+		ck_assert_int_eq(wcs_backend_leveldb.cell_get(engine.db, &suite_everything, 1,
+							      suite_text("r"), "f", suite_text("q"),
+							      ts, &info),
 				 -EIO);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, 1, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all,
+						       &filter, &scan),
+			 0);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	wcs_backend_leveldb.scan_close(scan);
@@ -116,15 +119,17 @@ START_TEST(test_damaged_block)
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%02d", i);
-		rc = wcs_backend_leveldb.cell_get(engine.db, 1, suite_text(row), "f",
-						  suite_text("q"), WCS_TS_NEWEST, &info);
+		rc = wcs_backend_leveldb.cell_get(engine.db, &suite_everything, 1, suite_text(row),
+						  "f", suite_text("q"), WCS_TS_NEWEST, &info);
 		ck_assert(rc == -EIO || (rc == 0 && info.ts == 9));
 		good += rc == 0;
 		bad += rc != 0;
 	}
 	ck_assert_int_gt(good, 0);
 	ck_assert_int_gt(bad, 0);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, 1, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all,
+						       &filter, &scan),
+			 0);
 	while ((rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1)
 		ck_assert_int_eq(cell.info.ts, 9);
 	ck_assert_int_eq(rc, -EIO);
@@ -193,8 +198,8 @@ START_TEST(test_damaged_block_is_no_gap_in_a_listing)
 					  (size_t)snprintf(name, sizeof(name), "r%03d", from)};
 
 		next = from + 1;
-		ck_assert_int_eq(wcs_backend_leveldb.list_open(engine.db, 1, suite_text(""), '#',
-							       &after, &list),
+		ck_assert_int_eq(wcs_backend_leveldb.list_open(engine.db, &suite_everything, 1,
+							       suite_text(""), '#', &after, &list),
 				 0);
 		while ((rc = wcs_backend_leveldb.list_next(list, &segment)) == 1) {
 			snprintf(name, sizeof(name), "r%03d", next++);

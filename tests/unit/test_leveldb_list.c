@@ -78,8 +78,8 @@ START_TEST(test_list_against_model)
 			int64_t ts;
 
 			rows[i] = random_key(&state, keys[i], 1, 6);
-			ck_assert_int_eq(wcs_backend_leveldb.mutate(engine.db, table, rows[i],
-								    mutation, &ts),
+			ck_assert_int_eq(wcs_backend_leveldb.mutate(engine.db, &suite_everything,
+								    table, rows[i], mutation, &ts),
 					 0);
 		}
 		wcs_mutation_free(mutation);
@@ -93,10 +93,10 @@ START_TEST(test_list_against_model)
 			struct wcs_list *list;
 			struct wcs_slice segment;
 
-			ck_assert_int_eq(
-				wcs_backend_leveldb.list_open(engine.db, table, prefix, delimiter,
-							      resumed ? &after : NULL, &list),
-				0);
+			ck_assert_int_eq(wcs_backend_leveldb.list_open(
+						 engine.db, &suite_everything, table, prefix,
+						 delimiter, resumed ? &after : NULL, &list),
+					 0);
 			for (size_t k = 0; k < n; k++) {
 				ck_assert_int_eq(wcs_backend_leveldb.list_next(list, &segment), 1);
 				ck_assert_int_eq(wcs_slice_compare(segment, expected[k]), 0);

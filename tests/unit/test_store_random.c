@@ -118,7 +118,7 @@ static const char *random_family(struct random_run *run)
 
 static void random_compare(struct random_run *run, char *memory, char *leveldb)
 {
-	ck_assert_msg(strcmp(memory, leveldb) == 0, "%s:\nmemory  %.3000s\nleveldb %.3000s",
+	ck_assert_msg(strcmp(memory, leveldb) == 0, "%.1500s:\nmemory  %.2500s\nleveldb %.2500s",
 		      run->text, memory, leveldb);
 	free(memory);
 	free(leveldb);
@@ -430,6 +430,8 @@ static void random_get(struct random_run *run)
 	}
 	ck_assert_msg(rc[0] == rc[1] && info[0].ts == info[1].ts && info[0].size == info[1].size,
 		      "%s: %d, %d", run->text, rc[0], rc[1]);
+	if (ts == WCS_TS_NEWEST)
+		ck_assert_msg(info[0].expires == info[1].expires, "%s", run->text);
 	ck_assert_msg(key[0].row == key[1].row && key[0].prefix == key[1].prefix, "%s", run->text);
 }
 
@@ -466,6 +468,35 @@ static void random_remove_family(struct random_run *run)
 	ck_assert_msg(rc[0] == rc[1], "%s: %d, %d", run->text, rc[0], rc[1]);
 }
 
+static void random_set_policy(struct random_run *run, const char *family, const char *policy)
+{
+	random_say(run, " policy of %s: %s", family, policy);
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		ck_assert_int_eq(wcs_family_set_gc(run->suites[i].table, family, policy, NULL), 0);
+}
+
+static void random_policy(struct random_run *run)
+{
+	static const char *const policies[] = {
+		"never",	  "maxversions=1",
+		"maxversions=2",  "maxversions=3 or maxage=1ms",
+		"maxage=1ms",	  "maxversions=1 and maxage=1ms",
+		"maxage=1000ms",  "(maxversions=2 and maxage=1ms) or maxversions=4",
+		"never or never", "maxage=2ms and maxage=1ms or maxversions=5"};
+	size_t count = sizeof(policies) / sizeof(policies[0]);
+
+	random_set_policy(run, random_families[random_below(run, 3)],
+			  policies[random_below(run, (uint32_t)count)]);
+}
+
+/* A clock that moves a little, mostly; now and then by what a policy counts in. */
+static int64_t random_clock(struct random_run *run)
+{
+	int64_t clock = 1000000 + random_below(run, 30);
+
+	return random_below(run, 3) == 0 ? clock + 1000 * random_below(run, 3) : clock;
+}
+
 static void random_check_all(struct random_run *run)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
@@ -482,7 +513,7 @@ static void random_step(struct random_run *run)
 
 	run->text_len = 0;
 	run->buffer_count = 0;
-	run->suites[0].clock = 1000000 + random_below(run, 30);
+	run->suites[0].clock = random_clock(run);
 	run->suites[1].clock = run->suites[0].clock;
 	if (kind < 350)
 		random_mutate(run);
@@ -502,6 +533,8 @@ static void random_step(struct random_run *run)
 		random_drop(run);
 	else if (kind < 988)
 		suite_reopen(&run->suites[SUITE_LEVELDB]);
+	else if (kind < 994)
+		random_policy(run);
 	else
 		random_check_all(run);
 	for (size_t i = 0; i < run->buffer_count; i++)
@@ -562,6 +595,9 @@ START_TEST(test_engines_agree)
 	suite_open(&run.suites[SUITE_LEVELDB], SUITE_LEVELDB);
 	for (uint64_t i = 0; i < steps; i++)
 		random_step(&run);
+	random_check_all(&run);
+	for (int i = 0; i < 3; i++) /* what was hidden and is still there comes back */
+		random_set_policy(&run, random_families[i], "never");
 	random_check_all(&run);
 	random_check_chunks(&run);
 	if (steps >= RANDOM_STEPS)
