@@ -28,6 +28,18 @@ struct wcs_value {
 	struct wcs_cell_info info;
 };
 
+/* Collecting: a place in a table, and what was done. */
+#define WCS_COLLECT_AT_MAX (48u << 10)
+struct wcs_collect {
+	size_t batch; /* cells to delete, at most */
+	size_t look;  /* cells to look at, at most, or not many more */
+	bool done;    /* the table's end was reached */
+	/* Counted up. */
+	uint64_t looked, collected, bytes;
+	size_t len; /* of the place, the engine's own bytes; 0: the table's start */
+	unsigned char at[WCS_COLLECT_AT_MAX];
+};
+
 struct wcs_backend {
 	const char *name; /* as the store's marker file names it */
 
@@ -102,6 +114,19 @@ struct wcs_backend {
 			   struct wcs_entry *entries, size_t count, size_t *applied);
 	int (*move)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		    const struct wcs_move *move, int64_t *ts);
+	/* Deletes, from the place on, what the view hides of the table, a slice at a time; the
+	 * place moves. A cell that is written meanwhile stays. One call at a time. */
+	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,
+		       struct wcs_collect *slice);
+	/* Comes behind each slice, with nothing held: what slices emptied may be made fast to read
+	 * here. end: of a table. It may take a while. */
+	void (*collected)(void *db, bool end);
+	/* Does the engine lag behind what is written, so that work which can wait should? */
+	bool (*busy)(void *db);
+	/* One small record of the layer above. The caller of note_get frees *bytes. -ENOENT: there
+	 * is none. What is put need not be durable. */
+	int (*note_put)(void *db, const unsigned char *bytes, size_t len);
+	int (*note_get)(void *db, unsigned char **bytes, size_t *len);
 	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
 	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
 		    const struct wcs_range *range);

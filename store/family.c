@@ -229,7 +229,10 @@ static int family_set(struct wcs_table *table, const char *name, char *gc,
 		goto out;
 	edit.delimiter = table->delimiter;
 	edit.needs_empty = type != NULL && *type != next.type;
-	next.gc = gc != NULL ? gc : next.gc;
+	if (gc != NULL && strcmp(gc, next.gc) != 0) {
+		next.gc = gc;
+		next.gc_changed = store_now(table->store);
+	}
 	next.type = type != NULL ? *type : next.type;
 	rc = -ENOMEM;
 	edit.adds = family_new(&next);

@@ -7,6 +7,7 @@
  */
 #include "store.h"
 
+#include "collector.h"
 #include "directory.h"
 #include "table.h"
 
@@ -99,6 +100,11 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 		goto out_close;
 	}
 	made->created = store_now(made);
+	rc = collector_start(made);
+	if (rc != 0) {
+		wcs_fault_set(fault, rc, "%.120s: no thread for garbage collection", path);
+		goto out_close;
+	}
 	*store = made;
 	return 0;
 
@@ -155,6 +161,7 @@ void wcs_store_close(struct wcs_store *store)
 {
 	if (store == NULL)
 		return;
+	collector_stop(store);
 	table_unload(store);
 	store->backend->close(store->db);
 	directory_close(store->directory);

@@ -86,6 +86,11 @@ struct wcs_options {
 	void *now_ctx;
 	size_t cache_bytes; /* block cache; 0: the engine's default */
 	bool sync;	    /* every mutation is durable when its call returns */
+	/* Garbage collection, microseconds: from the start of one pass to that of the next (0:
+	 * only when asked), and how long what a changed policy or a jump of the clock hides is left
+	 * alone. */
+	int64_t gc_interval;
+	int64_t gc_grace;
 };
 
 /*
@@ -181,6 +186,8 @@ struct wcs_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	enum wcs_type type; /* default: WCS_BYTES */
 	char *gc; /* its policy in canonical spelling; "never", the default: none; NULL: open */
+	int64_t gc_changed; /* when that was last changed, microseconds since 1970; 0: it is as it
+			     * was made, or (in a schema from JSON) not known */
 };
 
 struct wcs_table_schema {
@@ -291,6 +298,40 @@ int wcs_family_set_gc(struct wcs_table *table, const char *name, const char *pol
 
 /* Sets the type of a family that holds no cell. -ENOTEMPTY. */
 int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type type);
+
+/* ---- Garbage collection ------------------------------------------------------------------ */
+
+/*
+ * Reads never show what a family's policy collects. A thread of the store deletes it, slowly in the
+ * background. It leaves alone, for the grace of the options, what is hidden by a policy that was
+ * changed, or since the clock jumped by more than a day: putting either right brings it back.
+ */
+
+/* One pass over the whole store, at once, at full speed and without grace. Returns when it is done:
+ * 0, -ECANCELED where the store is closed meanwhile, or why it stopped. */
+int wcs_gc_run(struct wcs_store *store);
+
+/* Stops the passes in the background, or lets them go on. */
+void wcs_gc_pause(struct wcs_store *store, bool paused);
+
+struct wcs_gc_status {
+	bool paused;
+	bool running;
+	char table[WCS_TABLE_NAME_MAX + 1]; /* where it is, or was last; "": nowhere */
+	/* Since the store was opened. */
+	uint64_t passes; /* that went through */
+	uint64_t cells;	 /* deleted */
+	uint64_t bytes;	 /* their keys and values */
+	uint64_t looked; /* cells looked at */
+	/* The pass under way, or the last one begun. */
+	int64_t pass_started; /* microseconds since 1970; 0: none was */
+	uint64_t pass_cells;
+	/* The last one that went through. */
+	int64_t last_started, last_ended;
+	uint64_t last_cells;
+	uint64_t left; /* families with a policy that it left alone, for the grace */
+};
+void wcs_gc_status(struct wcs_store *store, struct wcs_gc_status *status);
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 

@@ -16,12 +16,14 @@
 #include <stdatomic.h>
 
 struct directory;
+struct wcs_collector;
 
 struct wcs_store {
 	const struct wcs_backend *backend;
 	void *db;
 	struct wcs_options options;  /* log and now are never NULL */
 	struct directory *directory; /* NULL: the store has none around its engine */
+	struct wcs_collector *collector;
 	int64_t created;
 	pthread_mutex_t admin; /* one table is made or removed at a time */
 	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */

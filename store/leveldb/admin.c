@@ -134,3 +134,28 @@ int ldb_admin_remove(void *engine, uint32_t id)
 	leveldb_writebatch_destroy(batch);
 	return err;
 }
+
+int ldb_admin_note_put(void *engine, const unsigned char *bytes, size_t len)
+{
+	struct ldb *db = engine;
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	struct ldb_id_key key;
+	int err;
+
+	ldb_key_note(&key);
+	ldb_db_batch_put(batch, &key, bytes, len);
+	err = ldb_db_write(db, batch, false);
+	leveldb_writebatch_destroy(batch);
+	return err;
+}
+
+int ldb_admin_note_get(void *engine, unsigned char **bytes, size_t *len)
+{
+	struct ldb_id_key key;
+	bool found;
+	int err;
+
+	ldb_key_note(&key);
+	err = ldb_db_get(engine, &key, bytes, len, &found);
+	return err || found ? err : -ENOENT;
+}

@@ -135,6 +135,18 @@ static int db_sync_files(int dir)
 	return err;
 }
 
+void ldb_db_lock_rows(struct ldb *db)
+{
+	for (size_t i = 0; i < LDB_STRIPES; i++)
+		pthread_mutex_lock(&db->rows[i]);
+}
+
+void ldb_db_unlock_rows(struct ldb *db)
+{
+	for (size_t i = LDB_STRIPES; i > 0; i--)
+		pthread_mutex_unlock(&db->rows[i - 1]);
+}
+
 int ldb_db_sync_logs(struct ldb *db)
 {
 	int err;
@@ -180,8 +192,9 @@ int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **val
 	return 0;
 }
 
-bool ldb_db_busy(struct ldb *db)
+bool ldb_db_busy(void *engine)
 {
+	struct ldb *db = engine;
 	char *files = leveldb_property_value(db->db, "leveldb.num-files-at-level0");
 	bool busy = files && atoi(files) >= DB_BUSY_FILES;
 

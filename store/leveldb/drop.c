@@ -60,18 +60,6 @@ struct drop {
 	unsigned char record[LDB_DROP_MAX];
 };
 
-static void drop_lock(struct ldb *db)
-{
-	for (size_t i = 0; i < LDB_STRIPES; i++)
-		pthread_mutex_lock(&db->rows[i]);
-}
-
-static void drop_unlock(struct ldb *db)
-{
-	for (size_t i = LDB_STRIPES; i > 0; i--)
-		pthread_mutex_unlock(&db->rows[i - 1]);
-}
-
 static bool drop_valid(const struct drop *drop)
 {
 	const unsigned char *key;
@@ -267,9 +255,9 @@ static int drop_run(struct drop *drop)
 	drop_begin(drop);
 	do {
 		drop_yield(drop);
-		drop_lock(drop->db);
+		ldb_db_lock_rows(drop->db);
 		more = drop_batch(drop);
-		drop_unlock(drop->db);
+		ldb_db_unlock_rows(drop->db);
 		more = drop_sync(drop, more);
 		drop_compact(drop, more > 0);
 	} while (more > 0);

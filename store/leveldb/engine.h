@@ -76,6 +76,12 @@ struct ldb_counters {
 	_Atomic uint64_t values_reclaimed;
 };
 
+/* What the collector emptied since it pushed the last compaction; its own. */
+struct ldb_emptied {
+	uint64_t cells, looked;
+	struct ldb_key from, to;
+};
+
 struct ldb {
 	leveldb_t *db;
 	leveldb_options_t *open_options;
@@ -100,6 +106,7 @@ struct ldb {
 	uint64_t reserved_id; /* under ids_lock: next_id must stay below */
 	uint64_t first_id;    /* set at open: no value of this session has a smaller one */
 
+	struct ldb_emptied emptied;
 	struct ldb_reclaim reclaim;
 	struct ldb_compact compact;
 	struct ldb_counters counters;
@@ -130,7 +137,10 @@ int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync);
 int ldb_db_sync_logs(struct ldb *db);
 /* Does LevelDB lag behind what is written, so that it slows writers soon? Work that can wait should
  * then. */
-bool ldb_db_busy(struct ldb *db);
+bool ldb_db_busy(void *db);
+/* All row locks, upwards: no mutation comes between. */
+void ldb_db_lock_rows(struct ldb *db);
+void ldb_db_unlock_rows(struct ldb *db);
 /* The value of a small key. *found false: it is not there. The caller frees *value. */
 int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,
 	       bool *found);
@@ -285,6 +295,13 @@ int ldb_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct
 
 int ldb_batch_rows(void *db, const struct wcs_view *view, uint32_t table, struct wcs_entry *entries,
 		   size_t count, size_t *applied);
+
+int ldb_collect_slice(void *db, const struct wcs_view *view, uint32_t table,
+		      struct wcs_collect *slice);
+void ldb_collect_settle(void *db, bool end);
+
+int ldb_admin_note_put(void *db, const unsigned char *bytes, size_t len);
+int ldb_admin_note_get(void *db, unsigned char **bytes, size_t *len);
 
 int ldb_move_cells(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		   const struct wcs_move *move, int64_t *ts);

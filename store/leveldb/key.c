@@ -29,6 +29,7 @@ enum {
 	KEY_META_TABLE = 't',
 	KEY_META_NEXT_TABLE = 'i',
 	KEY_META_NEXT_VALUE = 'v',
+	KEY_META_NOTE = 'n',
 	KEY_ESCAPE = 0xFF,
 	KEY_END = 0x01,
 };
@@ -271,6 +272,11 @@ void ldb_key_next_table(struct ldb_id_key *key)
 void ldb_key_next_value(struct ldb_id_key *key)
 {
 	key_meta(key, KEY_META_NEXT_VALUE);
+}
+
+void ldb_key_note(struct ldb_id_key *key)
+{
+	key_meta(key, KEY_META_NOTE);
 }
 
 void ldb_key_drop(struct ldb_id_key *key, uint64_t id)

@@ -87,6 +87,7 @@ void ldb_key_chunk(struct ldb_id_key *key, uint64_t id, uint32_t index);
 void ldb_key_description(struct ldb_id_key *key, uint32_t table);
 void ldb_key_next_table(struct ldb_id_key *key);
 void ldb_key_next_value(struct ldb_id_key *key);
+void ldb_key_note(struct ldb_id_key *key);
 void ldb_key_drop(struct ldb_id_key *key, uint64_t id);
 
 /* Does data start as the keys of key's key space do? It may be no good key of it. */

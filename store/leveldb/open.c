@@ -48,6 +48,11 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.mutate_many = ldb_batch_rows,
 	.move = ldb_move_cells,
 	.drop = ldb_drop_rows,
+	.collect = ldb_collect_slice,
+	.collected = ldb_collect_settle,
+	.busy = ldb_db_busy,
+	.note_put = ldb_admin_note_put,
+	.note_get = ldb_admin_note_get,
 };
 
 static int open_path(const char *path, char **data, struct wcs_fault *fault)

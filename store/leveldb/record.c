@@ -19,7 +19,9 @@
 
 #include "bytes.h"
 
-enum { RECORD_INLINE = 0, RECORD_CHUNKED = 1, RECORD_CHUNKED_LEN = 21, RECORD_TABLE_VERSION = 1 };
+enum { RECORD_INLINE = 0, RECORD_CHUNKED = 1, RECORD_CHUNKED_LEN = 21 };
+/* Of a table's description; the first has no time of a policy's last change. */
+enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2 };
 
 size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)
 {
@@ -145,7 +147,7 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 	unsigned char *record, *to;
 
 	for (size_t i = 0; i < schema->family_count; i++)
-		size += 1 + strlen(schema->families[i].name) + 1 + 4 +
+		size += 1 + strlen(schema->families[i].name) + 1 + 8 + 4 +
 			strlen(schema->families[i].gc);
 	record = malloc(size);
 	if (!record)
@@ -165,8 +167,9 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 		*to++ = (unsigned char)name;
 		to = record_put_text(to, family->name, name);
 		*to++ = (unsigned char)family->type;
-		ldb_put32(to, (uint32_t)gc);
-		to = record_put_text(to + 4, family->gc, gc);
+		ldb_put64(to, (uint64_t)family->gc_changed);
+		ldb_put32(to + 8, (uint32_t)gc);
+		to = record_put_text(to + 12, family->gc, gc);
 	}
 	*len = size;
 	return record;
@@ -202,18 +205,25 @@ static bool record_take_name(struct record_rest *rest, char *to, size_t max)
 	return true;
 }
 
-static int record_take_family(struct record_rest *rest, struct wcs_family *family)
+static int record_take_family(struct record_rest *rest, unsigned char version,
+			      struct wcs_family *family)
 {
 	const unsigned char *data;
 	uint32_t len;
 
 	if (!record_take_name(rest, family->name, WCS_FAMILY_NAME_MAX))
 		return -EIO;
-	data = record_take(rest, 5);
+	data = record_take(rest, 1);
 	if (!data || data[0] > WCS_INTHLL)
 		return -EIO;
 	family->type = (enum wcs_type)data[0];
-	len = ldb_get32(data + 1);
+	data = version > RECORD_TABLE_NO_CHANGES ? record_take(rest, 8) : NULL;
+	if (data)
+		family->gc_changed = (int64_t)ldb_get64(data);
+	data = record_take(rest, 4);
+	if (!data)
+		return -EIO;
+	len = ldb_get32(data);
 	data = record_take(rest, len);
 	if (!data || memchr(data, 0, len))
 		return -EIO;
@@ -226,11 +236,13 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	struct record_rest rest = {record, len};
 	struct wcs_table_schema made = {0};
 	const unsigned char *data = record_take(&rest, 10);
+	unsigned char version;
 	uint32_t count;
 	int err;
 
-	if (!data || data[0] != RECORD_TABLE_VERSION)
+	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_VERSION)
 		return -EIO;
+	version = data[0];
 	made.delimiter = data[1];
 	made.created = (int64_t)ldb_get64(data + 2);
 	if (!record_take_name(&rest, made.name, WCS_TABLE_NAME_MAX))
@@ -245,7 +257,7 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	if (!made.families)
 		return -ENOMEM;
 	for (err = 0; !err && made.family_count < count; made.family_count++)
-		err = record_take_family(&rest, &made.families[made.family_count]);
+		err = record_take_family(&rest, version, &made.families[made.family_count]);
 	if (!err && rest.len > 0)
 		err = -EIO;
 	if (err)

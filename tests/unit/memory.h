@@ -42,6 +42,8 @@ struct memory_engine {
 	size_t table_count;
 	uint32_t last_table;
 	uint32_t last_etag;
+	unsigned char *note; /* of the layer above; NULL: none */
+	size_t note_len;
 };
 
 /* ---- memory_cells.c ---- */

@@ -63,6 +63,7 @@ static void memory_close(void *db)
 	struct memory_engine *engine = db;
 
 	memory_cells_clear(&engine->cells);
+	free(engine->note);
 	for (size_t i = 0; i < engine->table_count; i++)
 		memory_schema_clear(&engine->tables[i].schema);
 	free(engine->tables);
@@ -258,6 +259,70 @@ static int memory_drop(void *db, uint32_t table, const struct wcs_slice *row,
 	return 0;
 }
 
+/* ---- Collecting -------------------------------------------------------------------------- */
+
+/* All at once: the oldest first, so that no rank changes. */
+static int memory_collect(void *db, const struct wcs_view *view, uint32_t table,
+			  struct wcs_collect *slice)
+{
+	struct memory_engine *engine = db;
+
+	pthread_mutex_lock(&engine->mutex);
+	for (size_t i = engine->cells.count; i-- > 0;) {
+		const struct memory_cell *cell = engine->cells.all[i];
+
+		if (cell->table != table)
+			continue;
+		slice->looked++;
+		if (!memory_view_hides(&engine->cells, i, view))
+			continue;
+		slice->collected++;
+		slice->bytes += cell->value.len;
+		memory_cells_remove(&engine->cells, i);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	slice->done = true;
+	return 0;
+}
+
+static void memory_collected(void *db, bool end)
+{
+	(void)db;
+	(void)end;
+}
+
+static bool memory_busy(void *db)
+{
+	(void)db;
+	return false;
+}
+
+static int memory_note_put(void *db, const unsigned char *bytes, size_t len)
+{
+	struct memory_engine *engine = db;
+
+	pthread_mutex_lock(&engine->mutex);
+	engine->note = memory_cells_realloc(engine->note, len);
+	memcpy(engine->note, bytes, len);
+	engine->note_len = len;
+	pthread_mutex_unlock(&engine->mutex);
+	return 0;
+}
+
+static int memory_note_get(void *db, unsigned char **bytes, size_t *len)
+{
+	struct memory_engine *engine = db;
+
+	pthread_mutex_lock(&engine->mutex);
+	if (engine->note != NULL) {
+		*len = engine->note_len;
+		*bytes = memory_cells_realloc(NULL, *len);
+		memcpy(*bytes, engine->note, *len);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	return engine->note != NULL ? 0 : -ENOENT;
+}
+
 const struct wcs_backend wcs_backend_memory = {
 	.name = "memory",
 	.create = memory_create,
@@ -287,4 +352,9 @@ const struct wcs_backend wcs_backend_memory = {
 	.mutate_many = memory_mutate_rows,
 	.move = memory_mutate_move,
 	.drop = memory_drop,
+	.collect = memory_collect,
+	.collected = memory_collected,
+	.busy = memory_busy,
+	.note_put = memory_note_put,
+	.note_get = memory_note_get,
 };

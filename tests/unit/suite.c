@@ -114,7 +114,10 @@ static void suite_log(void *ctx, enum wcs_log_level level, const char *text)
 
 static void suite_open_store(struct suite *suite)
 {
-	struct wcs_options options = {.log = suite_log, .log_ctx = suite};
+	struct wcs_options options = {.log = suite_log,
+				      .log_ctx = suite,
+				      .gc_interval = suite->gc_interval,
+				      .gc_grace = suite->gc_grace};
 	struct wcs_fault fault = {.text = ""};
 	int rc;
 

@@ -22,8 +22,10 @@ struct suite {
 	struct wcs_store *store;
 	struct wcs_table *table; /* "t", with the families "a", "b" and "f" */
 	int64_t clock;		 /* what options.now gives; -1: the system's clock */
-	int warnings;		 /* lines logged as a warning */
-	char log[512];		 /* the last line logged */
+	int64_t gc_interval;	 /* of the options; 0 unless set before suite_reopen */
+	int64_t gc_grace;
+	int warnings;  /* lines logged as a warning */
+	char log[512]; /* the last line logged */
 };
 
 /* Runs the tests that make adds to its suite, in a directory of their own that is removed

@@ -489,6 +489,13 @@ static void random_policy(struct random_run *run)
 			  policies[random_below(run, (uint32_t)count)]);
 }
 
+static void random_collect(struct random_run *run)
+{
+	random_say(run, " collect");
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		ck_assert_int_eq(wcs_gc_run(run->suites[i].store), 0);
+}
+
 /* A clock that moves a little, mostly; now and then by what a policy counts in. */
 static int64_t random_clock(struct random_run *run)
 {
@@ -535,6 +542,8 @@ static void random_step(struct random_run *run)
 		suite_reopen(&run->suites[SUITE_LEVELDB]);
 	else if (kind < 994)
 		random_policy(run);
+	else if (kind < 996)
+		random_collect(run);
 	else
 		random_check_all(run);
 	for (size_t i = 0; i < run->buffer_count; i++)

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collector, on both engines: what it deletes and what it leaves alone, and that nothing which
+ * is seen goes. What is still stored shows when the policies are taken away.
+ */
+#include "suite.h"
+
+#include "table.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECOND INT64_C(1000000)
+#define HOUR   (3600 * SECOND)
+
+static void gc_policy(struct suite *s, const char *family, const char *policy)
+{
+	ck_assert_int_eq(wcs_family_set_gc(s->table, family, policy, NULL), 0);
+}
+
+static void gc_fill(struct suite *s, const char *row, const char *family, int64_t versions)
+{
+	for (int64_t ts = 1; ts <= versions; ts++)
+		suite_set(s->table, row, family, "q", ts, "v");
+}
+
+static struct wcs_gc_status gc_status(struct suite *s)
+{
+	struct wcs_gc_status status;
+
+	wcs_gc_status(s->store, &status);
+	return status;
+}
+
+START_TEST(test_run_deletes_what_is_hidden)
+{
+	struct suite s;
+
+	suite_open(&s, _i);
+	gc_fill(&s, "r1", "f", 4);
+	gc_fill(&s, "r2", "f", 1);
+	gc_fill(&s, "r2", "a", 3);
+	gc_policy(&s, "f", "maxversions=2");
+	ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	ck_assert_uint_eq(gc_status(&s).cells, 2);
+	ck_assert_uint_eq(gc_status(&s).passes, 1);
+	ck_assert_uint_eq(gc_status(&s).last_cells, 2);
+	ck_assert(!gc_status(&s).running);
+	gc_policy(&s, "f", "never");
+	suite_expect(s.table, "r1/f/q@4=v r1/f/q@3=v r2/a/q@3=v r2/a/q@2=v r2/a/q@1=v r2/f/q@1=v ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_run_by_age)
+{
+	struct suite s;
+
+	suite_open(&s, _i);
+	s.clock = HOUR;
+	gc_policy(&s, "f", "maxage=1s");
+	gc_fill(&s, "r", "f", 3);
+	suite_set(s.table, "r", "f", "q", HOUR, "new");
+	ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	gc_policy(&s, "f", "never");
+	suite_expect(s.table, "r/f/q@3600000000=new ");
+	suite_close(&s);
+}
+END_TEST
+
+/* More cells than a slice takes, in one column and in many. */
+START_TEST(test_run_in_slices)
+{
+	char row[16];
+	struct suite s;
+
+	suite_open(&s, _i);
+	gc_fill(&s, "long", "f", 9000);
+	for (int i = 0; i < 1500; i++) {
+		snprintf(row, sizeof(row), "r%04d", i);
+		gc_fill(&s, row, "f", 3);
+	}
+	gc_policy(&s, "f", "maxversions=1");
+	ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	ck_assert_uint_eq(gc_status(&s).cells, 8999 + 2 * 1500);
+	ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	ck_assert_uint_eq(gc_status(&s).cells, 8999 + 2 * 1500);
+	suite_expect_value(s.table, "long", "f", "q", 9000, "v");
+	suite_expect_value(s.table, "r0777", "f", "q", 3, "v");
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- In the background ------------------------------------------------------------------- */
+
+/* Opens the store again with a collector that passes all the time. */
+static void gc_background(struct suite *s, int64_t grace)
+{
+	s->gc_interval = 1000;
+	s->gc_grace = grace;
+	suite_reopen(s);
+}
+
+/* Waits for passes that begin from now on. */
+static void gc_wait(struct suite *s, uint64_t passes)
+{
+	uint64_t until = gc_status(s).passes + passes + 1;
+
+	for (int i = 0; i < 3000 && gc_status(s).passes < until; i++)
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	ck_assert_uint_ge(gc_status(s).passes, until);
+}
+
+START_TEST(test_background_passes)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	gc_policy(&s, "f", "maxversions=1");
+	gc_fill(&s, "r", "f", 3);
+	gc_background(&s, 0);
+	gc_wait(&s, 1);
+	gc_policy(&s, "f", "never");
+	suite_expect(s.table, "r/f/q@3=v ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_grace_of_a_changed_policy)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	s.clock = 10 * HOUR;
+	gc_fill(&s, "r", "a", 2);
+	gc_fill(&s, "r", "f", 2);
+	gc_policy(&s, "a", "maxversions=1");
+	s.clock = 11 * HOUR;
+	gc_policy(&s, "f", "maxversions=1");
+	s.clock += HOUR / 2;
+	gc_background(&s, HOUR); /* that of a is over, that of f is not, also after reopening */
+	gc_wait(&s, 1);
+	ck_assert_uint_eq(gc_status(&s).left, 1);
+	gc_policy(&s, "a", "never");
+	gc_policy(&s, "f", "never");
+	suite_expect(s.table, "r/a/q@2=v r/f/q@2=v r/f/q@1=v ");
+	gc_policy(&s, "f", "maxversions=1");
+	ck_assert_int_eq(wcs_gc_run(s.store), 0); /* knows no grace */
+	gc_policy(&s, "f", "never");
+	suite_expect(s.table, "r/a/q@2=v r/f/q@2=v ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_grace_of_a_clock_that_jumped)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	s.clock = 1000 * HOUR;
+	gc_policy(&s, "f", "maxage=1h");
+	suite_set(s.table, "r", "f", "q", 1000 * HOUR, "v");
+	s.clock = 1005 * HOUR;
+	suite_set(s.table, "r", "f", "p", 1000 * HOUR, "hidden from the start");
+	gc_background(&s, HOUR);
+	gc_wait(&s, 1);
+	suite_set(s.table, "r", "f", "o", 1005 * HOUR, "v");
+	s.clock = 1035 * HOUR;
+	gc_wait(&s, 1);
+	suite_expect(s.table, "");
+	s.clock = 1005 * HOUR; /* put right */
+	suite_expect(s.table, "r/f/o@3618000000000=v ");
+	gc_policy(&s, "f", "never");
+	suite_expect(s.table, "r/f/o@3618000000000=v ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_pause)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	gc_policy(&s, "f", "maxversions=1");
+	gc_background(&s, 0);
+	wcs_gc_pause(s.store, true);
+	ck_assert(gc_status(&s).paused);
+	gc_fill(&s, "r", "f", 3);
+	nanosleep(&(struct timespec){0, 300000000}, NULL);
+	ck_assert_uint_eq(gc_status(&s).cells, 0);
+	ck_assert_int_eq(wcs_gc_run(s.store), 0); /* asked for, it passes */
+	ck_assert_uint_eq(gc_status(&s).cells, 2);
+	gc_fill(&s, "p", "f", 3);
+	wcs_gc_pause(s.store, false);
+	gc_wait(&s, 1);
+	ck_assert_uint_eq(gc_status(&s).cells, 4);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Among others ------------------------------------------------------------------------ */
+
+struct gc_writer {
+	struct suite *s;
+	int number;
+	atomic_bool *stop;
+	int writes;
+};
+
+/* Writes versions of one column, and looks each time whether the last two are there. */
+static void *gc_write(void *arg)
+{
+	struct gc_writer *writer = arg;
+	struct wcs_cell_info info;
+	char row[16];
+
+	snprintf(row, sizeof(row), "w%d", writer->number);
+	for (int64_t ts = 1; !atomic_load(writer->stop); ts++) {
+		suite_set(writer->s->table, row, "f", "q", ts, "v");
+		for (int64_t seen = ts; seen > 0 && seen > ts - 2; seen--)
+			ck_assert_int_eq(wcs_cell_get(writer->s->table, suite_text(row), "f",
+						      suite_text("q"), seen, &info),
+					 0);
+		writer->writes++;
+	}
+	return NULL;
+}
+
+START_TEST(test_nothing_that_is_seen_goes)
+{
+	struct gc_writer writers[4];
+	pthread_t threads[4];
+	atomic_bool stop = false;
+	struct suite s;
+
+	suite_open(&s, _i);
+	gc_policy(&s, "f", "maxversions=2");
+	for (int i = 0; i < 4; i++) {
+		writers[i] = (struct gc_writer){.s = &s, .number = i, .stop = &stop};
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, gc_write, &writers[i]), 0);
+	}
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	atomic_store(&stop, true);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		ck_assert_int_gt(writers[i].writes, 1);
+	}
+	ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	gc_policy(&s, "f", "never");
+	for (int i = 0; i < 4; i++) {
+		char expected[128], row[16];
+		struct wcs_range range = {.start = {row, 2}};
+		struct wcs_filter filter = {.each = WCS_EACH_CELL};
+		char end[16];
+
+		snprintf(row, sizeof(row), "w%d", i);
+		snprintf(end, sizeof(end), "w%d", i + 1);
+		range.end = suite_text(end);
+		snprintf(expected, sizeof(expected), "w%d/f/q@%d=v w%d/f/q@%d=v ", i,
+			 writers[i].writes, i, writers[i].writes - 1);
+		suite_expect_scan(s.table, &range, &filter, expected);
+	}
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "run", test_run_deletes_what_is_hidden, 30);
+	suite_add(suite, "by age", test_run_by_age, 30);
+	suite_add(suite, "in slices", test_run_in_slices, 120);
+	suite_add_once(suite, "background", test_background_passes, 60);
+	suite_add_once(suite, "grace of a policy", test_grace_of_a_changed_policy, 60);
+	suite_add_once(suite, "grace of the clock", test_grace_of_a_clock_that_jumped, 60);
+	suite_add_once(suite, "pause", test_pause, 60);
+	suite_add(suite, "nothing that is seen goes", test_nothing_that_is_seen_goes, 120);
+}
+
+int main(void)
+{
+	return suite_main("store: garbage collection", make);
+}
