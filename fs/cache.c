@@ -22,7 +22,10 @@
 #include "cache_private.h"
 #include "names.h"
 
-enum { SLOTS = 4096 };
+enum {
+	SLOTS = 4096,
+	ROUNDING_US = 10000, /* the kernel counts in ticks, and rounds up */
+};
 
 static const double KEPT_SECONDS = 86400;
 
@@ -122,12 +125,25 @@ static bool is_below_removed(const struct node *node)
 	return false;
 }
 
-/* Until when is it right, if nothing changes it? */
+/* Seconds until the cell is hidden, by its age; somewhat less, since the kernel rounds up. */
+static double time_left(int64_t expires)
+{
+	int64_t left = expires == WCS_TS_MAX ? INT64_MAX : expires - fs_now() - ROUNDING_US;
+
+	return left < 0 ? 0 : (double)left > KEPT_SECONDS * 1e6 ? KEPT_SECONDS : (double)left / 1e6;
+}
+
+/* For how long is it right, if nothing changes it? A directory goes with the last of its cells, and
+ * which one that is, nobody knows. */
 static double lifetime(const struct node *node, const struct wcs_cell_info *info)
 {
-	(void)node;
-	(void)info;
-	return KEPT_SECONDS;
+	struct pos pos;
+
+	if (node->kind == NODE_CELL)
+		return info ? time_left(info->expires) : 0;
+	if (node->kind == NODE_TABLE)
+		return KEPT_SECONDS;
+	return pos_of(node, &pos) == 0 && !wcs_table_ages(pos.table) ? KEPT_SECONDS : 0;
 }
 
 double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,

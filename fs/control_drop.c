@@ -13,6 +13,7 @@
 
 #include "cache.h"
 #include "control_kind.h"
+#include "loop.h"
 #include "report.h"
 #include "writer.h"
 
@@ -149,7 +150,9 @@ static int drop_rows(struct drop *drop)
 
 	if (rc == 0) {
 		writers_detach_below(drop->fs, drop->node->parent);
+		loop_wait_begin(drop->fs);
 		rc = wcs_rows_drop(pos.table, control_key(&pos, &key));
+		loop_wait_end(drop->fs);
 		if (rc == 0)
 			rc = forget_directories(drop, &pos);
 		cache_expire_subtree(drop->fs, pos.table, control_key(&pos, &key));

@@ -8,6 +8,7 @@ static const struct control_kind kinds[] = {
 	[CONTROL_ERRORS] = {&control_text_reader, NULL, &control_errors},
 	[CONTROL_METRICS] = {&control_text_reader, NULL, &control_metrics},
 	[CONTROL_ENGINE] = {&control_text_reader, NULL, &control_engine},
+	[CONTROL_COLLECTOR] = {&control_text_reader, &control_lines_writer, &control_gc},
 	[CONTROL_HELP] = {&control_text_reader, NULL, &control_help},
 	[CONTROL_ROWS] = {&control_stream_reader, &control_rows_writer, NULL},
 	[CONTROL_ROW] = {&control_stream_reader, &control_rows_writer, NULL},

@@ -74,6 +74,7 @@ extern const struct control_text control_version;
 extern const struct control_text control_errors;
 extern const struct control_text control_metrics;
 extern const struct control_text control_engine;
+extern const struct control_text control_gc;
 extern const struct control_text control_help;
 extern const struct control_text control_drop;
 extern const struct control_text control_delimiter;

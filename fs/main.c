@@ -115,8 +115,11 @@ static int serve(struct fs *fs, const char *mountpoint)
 /* A store that is in use and not mounted is one whose process is about to end, most likely. */
 static int open_store(const struct options *options, struct fs *fs)
 {
-	struct wcs_options store = {
-		.log = fs_log, .cache_bytes = options->cache_bytes, .sync = options->sync};
+	struct wcs_options store = {.log = fs_log,
+				    .cache_bytes = options->cache_bytes,
+				    .sync = options->sync,
+				    .gc_interval = options->read_only ? 0 : options->gc_interval,
+				    .gc_grace = options->gc_grace};
 	struct wcs_fault fault = {0};
 	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
 

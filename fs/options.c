@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define GC_INTERVAL INT64_C(300000000) /* microseconds */
+#define GC_GRACE    INT64_C(3600000000)
+
 const char options_usage[] =
 	"usage: rowfs [-f] [-d] [-o OPTION[,OPTION...]] STORE MOUNTPOINT\n"
 	"Mounts the wide-column store STORE, and returns once it serves.\n"
@@ -26,6 +29,8 @@ const char options_usage[] =
 	"  strict         refuse chmod and chown, which are ignored else\n"
 	"  sync           every commit survives a power cut when it returns\n"
 	"  cache=MIB      memory for blocks of the store (default: 64)\n"
+	"  gcinterval=S   seconds from one garbage collection to the next (default: 300; 0: off)\n"
+	"  gcgrace=S      seconds that it leaves alone what a changed policy hides (3600)\n"
 	"and libfuse's own: allow_other, auto_unmount, ... (mount.fuse3(8)).\n"
 	"\n"
 	"Unmount with: fusermount3 -u MOUNTPOINT\n";
@@ -92,6 +97,12 @@ static int set_valued(struct options *options, const char *option)
 	} else if ((value = value_of(option, "cache")) != NULL) {
 		rc = parse_number(option, value, 10, 1 << 20, &number);
 		options->cache_bytes = (size_t)number << 20;
+	} else if ((value = value_of(option, "gcinterval")) != NULL) {
+		rc = parse_number(option, value, 10, INT32_MAX, &number);
+		options->gc_interval = (int64_t)number * 1000000;
+	} else if ((value = value_of(option, "gcgrace")) != NULL) {
+		rc = parse_number(option, value, 10, INT32_MAX, &number);
+		options->gc_grace = (int64_t)number * 1000000;
 	} else if ((value = value_of(option, "max_read")) != NULL) {
 		rc = parse_number(option, value, 10, UINT32_MAX, &number);
 		options->fs.max_read = (unsigned)number;
@@ -116,6 +127,8 @@ static int set_option(struct options *options, const char *option)
 		options->sync = true;
 		return 0;
 	}
+	if (strcmp(option, "ro") == 0)
+		options->read_only = true;
 	rc = set_valued(options, option);
 	return rc == -ENOENT ? pass_on(options, option) : rc;
 }
@@ -147,7 +160,9 @@ int options_parse(int argc, char **argv, struct options *options)
 		{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
 	int letter, rc = 0;
 
-	*options = (struct options){.fs = {.uid = getuid(), .gid = getgid(), .umask = 022}};
+	*options = (struct options){.fs = {.uid = getuid(), .gid = getgid(), .umask = 022},
+				    .gc_interval = GC_INTERVAL,
+				    .gc_grace = GC_GRACE};
 	while (rc == 0 && (letter = getopt_long(argc, argv, "fdo:hV", words, NULL)) != -1) {
 		switch (letter) {
 		case 'f':

@@ -10,9 +10,11 @@ struct options {
 	const char *store;	/* as given */
 	const char *mountpoint; /* as given */
 	bool foreground;
-	bool debug;	    /* log all levels, and each request */
-	bool sync;	    /* every commit is durable */
-	size_t cache_bytes; /* 0: the engine's default */
+	bool debug; /* log all levels, and each request */
+	bool read_only;
+	bool sync;		       /* every commit is durable */
+	size_t cache_bytes;	       /* 0: the engine's default */
+	int64_t gc_interval, gc_grace; /* microseconds, as of struct wcs_options */
 	char *passed;	    /* what is libfuse's own, joined by commas; freed with options_clear */
 	bool help, version; /* print that and end */
 };

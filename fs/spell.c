@@ -10,10 +10,11 @@ static const struct {
 	enum control control;
 	const char *name;
 } controls[] = {
-	{NODE_ROWFS, CONTROL_ENGINE, "engine"},	     {NODE_ROWFS, CONTROL_ERRORS, "errors"},
-	{NODE_ROWFS, CONTROL_HELP, "help"},	     {NODE_ROWFS, CONTROL_METRICS, "metrics"},
-	{NODE_ROWFS, CONTROL_SCHEMA, "schema.json"}, {NODE_ROWFS, CONTROL_VERSION, "version"},
-	{NODE_POLICIES, CONTROL_POLICY, "gc"},	     {NODE_POLICIES, CONTROL_TYPE, "type"},
+	{NODE_ROWFS, CONTROL_ENGINE, "engine"},	  {NODE_ROWFS, CONTROL_ERRORS, "errors"},
+	{NODE_ROWFS, CONTROL_COLLECTOR, "gc"},	  {NODE_ROWFS, CONTROL_HELP, "help"},
+	{NODE_ROWFS, CONTROL_METRICS, "metrics"}, {NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
+	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_POLICY, "gc"},
+	{NODE_POLICIES, CONTROL_TYPE, "type"},
 };
 
 /* Those of directories of segments, which are not listed. */

@@ -18,6 +18,7 @@ enum control {
 	CONTROL_ERRORS,	   /* /.rowfs/errors */
 	CONTROL_METRICS,   /* /.rowfs/metrics */
 	CONTROL_ENGINE,	   /* /.rowfs/engine */
+	CONTROL_COLLECTOR, /* /.rowfs/gc */
 	CONTROL_HELP,	   /* /.rowfs/help */
 	CONTROL_ROWS,	   /* .rows in T and below */
 	CONTROL_ROW,	   /* .row below T */

@@ -271,6 +271,9 @@ const char *wcs_table_name(const struct wcs_table *table);
 int64_t wcs_table_created(const struct wcs_table *table);
 unsigned char wcs_table_delimiter(struct wcs_table *table);
 
+/* Does a policy of the table look at ages so that it hides newest cells, and thereby rows? */
+bool wcs_table_ages(struct wcs_table *table);
+
 /* Sets the delimiter to an ASCII byte other than '/', NUL, '%' and '.'. -EINVAL; -ENOTEMPTY where
  * the table has a row. */
 int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);

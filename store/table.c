@@ -349,3 +349,16 @@ unsigned char wcs_table_delimiter(struct wcs_table *table)
 	pthread_rwlock_unlock(&table->gate);
 	return delimiter;
 }
+
+bool wcs_table_ages(struct wcs_table *table)
+{
+	struct wcs_view view;
+	bool ages;
+
+	if (table_enter(table) != 0)
+		return false;
+	view = table_view(table);
+	ages = wcs_view_hides_rows(&view);
+	table_leave(table);
+	return ages;
+}
