@@ -46,10 +46,10 @@ csv_rows_fail(struct csv_rows *rows, int error, struct csv_place at, const char 
 {
 	va_list args;
 
+	rows->wrong = at;
 	va_start(args, format);
 	vsnprintf(rows->why, sizeof(rows->why), format, args);
 	va_end(args);
-	rows->wrong = at;
 	return error;
 }
 

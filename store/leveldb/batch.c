@@ -22,9 +22,8 @@ enum {
 	BATCH_SEEN = 1024,   /* places to note them; a power of two */
 	BATCH_MASK_BITS = 64 /* stripes in a word of the mask */
 };
-#define BATCH_BYTES                                                                                \
-	(256u << 10) /* of a group: keys and values, and of what it deletes the keys               \
-		      */
+/* Of a group: its keys and values, and of what it deletes the keys. */
+#define BATCH_BYTES (256u << 10)
 
 struct batch {
 	struct ldb *db;
