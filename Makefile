@@ -160,7 +160,7 @@ bench: $(BENCHES) ## measures speed, as ratios to what LevelDB alone does (docs/
 
 lint: ## checks layout, common faults, scripts and the include rules; installs the tools for it
 	scripts/deps.sh build test lint
-	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS)
+	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS) -Itests/unit
 
 install: all ## installs the programs below PREFIX (default /usr/local); DESTDIR is put before it
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/sbin"
