@@ -10,6 +10,8 @@
 m=$TMP/m
 t=$m/t
 model=$LIB_DIR/rows_model.py
+# Once: where python3 is a wrapper, that is slower than the program.
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
 
 put() {
 	printf '%s\n' "$2" >"$1"
@@ -18,7 +20,7 @@ put() {
 # write PATH TEXT: writes the text as it is, by one write(2), and says what that and close gave:
 # "ok", or the name of an error and which of both gave it.
 write() {
-	python3 -c '
+	"$python" -c '
 import errno, os, sys
 fd = os.open(sys.argv[1], os.O_WRONLY)
 try:
@@ -32,11 +34,6 @@ except OSError as e:
     print("close", errno.errorcode[e.errno])
     sys.exit()
 print("ok")' "$1" "$2"
-}
-
-# value PATH: what the cell has, in hex where it is not a line.
-value() {
-	cat "$1"
 }
 
 # newest ROW FAMILY QUALIFIER: from the row's .row.
@@ -71,7 +68,7 @@ mkdir -p "$t/a/b"
 check_eq "the .row of no row is empty" "" "$(cat "$t/a/b/.row")"
 check "a row is written by its .row" put "$t/a/b/.row" \
 	'{"families":{"f":{"q":[{"ts":7,"value":"new"},{"ts":5,"value":"old"}],"r":["x"]},"g":{"":[{"ts":1,"value":""}]}}}'
-check_eq "its cells are there" "new old" "$(value "$t/a/b/f/q") $(value "$t/a/b/f/q@/5")"
+check_eq "its cells are there" "new old" "$(cat "$t/a/b/f/q") $(cat "$t/a/b/f/q@/5")"
 check_eq "one that is just text has the present" 1 \
 	"$(($(date +%s) - $(stat -c %Y "$t/a/b/f/r") < 60))"
 check_eq "and reads as it was written" '{"q":[{"ts":7,"value":"new"},{"ts":5,"value":"old"}]}' \
@@ -162,7 +159,7 @@ check_eq "all of it, also where something was read before" "same" "$(
 	read -r _ <&3
 	echo '{"families":{"f":{"q":["three"]}}}' >&3
 	cmp - "$t/a/b/.row" <&3 && echo same)"
-check_eq "from the start, in one read and in many" "same same" "$(python3 -c '
+check_eq "from the start, in one read and in many" "same same" "$("$python" -c '
 import os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 now = lambda: open(sys.argv[1], "rb").read()
@@ -204,7 +201,7 @@ check "the last line may end with the file" bash -c "printf '{\"key\":\"p#last\"
 check "and is applied by close" test -e "$t/p/last/f/q"
 check_eq "its error is that of close" "close EINVAL" "$(write "$t/.rows" '{"key":')"
 check_eq "what a killed writer left unfinished is not applied" "" "$(
-	(python3 -c '
+	("$python" -c '
 import os, signal, sys
 fd = os.open(sys.argv[1], os.O_WRONLY)
 os.write(fd, b"{\"key\":\"killed\",\"families\":{\"f\":{\"q\":[\"1\"]}}}")
@@ -264,7 +261,7 @@ bad "a qualifier over its limit" ENAMETOOLONG 'qualifier' \
 	'{"key":"bad#3","families":{"f":{"'"$(printf 'k%.0s' {1..16385})"'":["1"]}}}'
 check_eq "a bad first line says so" 1 "$(write "$t/.rows" $'x\n' >"$TMP/out"; last_error | grep -c '/t/.rows:1: .*\b0 lines\b')"
 check_eq "each later write and the close of that open file fail as well" \
-	"EINVAL EINVAL EINVAL" "$(python3 -c '
+	"EINVAL EINVAL EINVAL" "$("$python" -c '
 import errno, os, sys
 fd = os.open(sys.argv[1], os.O_WRONLY)
 for text in b"x\n", b"{\"key\":\"later\",\"families\":{\"f\":{\"q\":[\"1\"]}}}\n", None:
@@ -276,7 +273,7 @@ for text in b"x\n", b"{\"key\":\"later\",\"families\":{\"f\":{\"q\":[\"1\"]}}}\n
 check "and nothing of them is applied" bash -c "! grep -qx later '$t/.keys'"
 check_eq "the error is said once" 1 "$(grep -c 'rows:1: not JSON' <(tail -n 1 "$m/.rowfs/errors"))"
 check_eq "the log has no key" 0 "$(grep -c 'bad#' "$(mount_log "$m")")"
-python3 -c '
+"$python" -c '
 import json, sys
 json.dump({"key": "big", "families": {"f": {"q": ["v" * ((100 << 20) + 1)]}}}, open(sys.argv[1], "w"))
 open(sys.argv[1], "a").write("\n")' "$TMP/big"
@@ -289,12 +286,12 @@ rm "$TMP/big"
 echo t >"$t/.drop"
 echo u >"$m/u/.drop"
 echo colon >"$m/colon/.drop"
-python3 "$model" make 1 200 src >"$TMP/made"
+"$python" "$model" make 1 200 src >"$TMP/made"
 check "rows of any bytes are written" bash -c "cat '$TMP/made' >'$t/.rows'"
 cat "$t/src/.rows" >"$TMP/dump"
-check "they are read in order, in one spelling" python3 "$model" ordered "$TMP/dump"
+check "they are read in order, in one spelling" "$python" "$model" ordered "$TMP/dump"
 check_eq "and are the same cells" "" \
-	"$(diff <(python3 "$model" cells "$TMP/made") <(python3 "$model" cells "$TMP/dump") | head -c 300)"
+	"$(diff <("$python" "$model" cells "$TMP/made") <("$python" "$model" cells "$TMP/dump") | head -c 300)"
 check_eq "keys are spelled alike in .keys" "" "$(diff <(jq -r .key "$TMP/dump") "$t/.keys" | head -c 300)"
 check "another table by cat alone" bash -c "cat '$t/.rows' >'$m/u/.rows'"
 check "is the same" cmp "$TMP/dump" <(cat "$m/u/.rows")
@@ -343,8 +340,8 @@ for ((i = 0; i < 300; i++)); do
 done >"$TMP/seen.row"
 touch "$TMP/stop"
 wait "${flippers[@]}"
-check "rows show one value each" python3 "$model" halves "$TMP/seen.rows"
-check "so does a row by itself" python3 "$model" halves "$TMP/seen.row"
+check "rows show one value each" "$python" "$model" halves "$TMP/seen.rows"
+check "so does a row by itself" "$python" "$model" halves "$TMP/seen.row"
 check "while it changed" test "$(sort -u "$TMP/seen.row" | wc -l)" -gt 20
 check "and was read" test "$(wc -l <"$TMP/seen.rows")" -gt 300
 

@@ -1,54 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The control files of rows as files: where their names are, how streams are read and sought in,
-# what they cost, .drop, and that no tool aimed at one changes a row beyond the lines it writes.
+# The control files of rows as files: where their names are, how streams are read and sought in, and
+# what they cost.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/control.sh
+. "$(dirname "$0")/control.sh"
 
 # Freed memory is not to stand in the way of what is measured below.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1
-
-m=$TMP/m
-t=$m/t
 BIG=60000 # rows; about 15 MB of .rows
 
-put() {
-	printf '%s\n' "$2" >"$1"
-}
-
-# drop DIRECTORY PREFIX
-drop() {
-	printf '%s\n' "$2" >"$1/.drop"
-}
-
-last_error() {
-	tail -n 1 "$m/.rowfs/errors"
-}
-
-# python SCRIPT [ARGUMENT…]
-python() {
-	python3 -c "import os, sys, errno
-a = sys.argv[1:]
-def error(call, *args):
-    try: call(*args)
-    except OSError as e: return errno.errorcode[e.errno]
-    return 'ok'
-$1" "${@:2}" 2>&1
-}
-
-# rows PREFIX COUNT: lines of rows PREFIX#000000 and so on, of about 250 bytes.
-rows() {
-	python '
-for i in range(int(a[1])):
-    print("{\"key\":\"%s#%06d\",\"families\":{\"f\":{\"q\":[{\"ts\":%d,\"value\":\"%s\"}]}}}"
-          % (a[0], i, i + 1, ("%06d " % i) * 28))' "$1" "$2"
-}
-
-make_store "$TMP/s" '{"version":1,"tables":{
-	"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}},"empty":{}}}'
-mount_store "$TMP/s" "$m"
+mount_tables
 
 # ---- Names -----------------------------------------------------------------------------------
 
@@ -260,120 +225,6 @@ check_eq "a stream is of one moment" "$BIG" "$(
 		cat
 	} <"$s" | wc -l | { read -r n; echo $((n + 1)); })"
 check_eq "the next one has it" 'big#zzz' "$(tail -n 1 "$t/big/.keys")"
-
-# ---- Drops -----------------------------------------------------------------------------------
-
-check_eq "what a drop would delete" \
-	'{"table":"t","prefix":"a","rows":2,"bytes":5}' "$(cat "$t/a/.drop")"
-check_eq "of a table" '{"table":"u","prefix":"","rows":0,"bytes":0}' "$(cat "$m/u/.drop")"
-check_eq "of no row" '{"table":"t","prefix":"none#yet","rows":0,"bytes":0}' \
-	"$(mkdir -p "$t/none/yet" && cat "$t/none/yet/.drop")"
-keys=$(md5sum <"$t/.keys")
-for text in '' b 'a ' ' a' 'a#' 'a#b' A aa t '*' a/ $'a\r' $'a\na' $'a\n' $'\na' 'a%'; do
-	check_eq "what is not just the prefix is refused: $(printf %q "$text")" EINVAL \
-		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
-			"$t/a/.drop" "$text")"
-done
-check_eq "errors says what to write" 1 "$(last_error | grep -c '/t/a/.drop:1: .*write just a and a newline')"
-check_eq "without its newline it drops nothing" EINVAL "$(python '
-fd = os.open(a[0], os.O_WRONLY)
-os.write(fd, b"a")
-print(error(os.close, fd))' "$t/a/.drop")"
-check "nor does an empty write, or none" bash -c ": >'$t/a/.drop' && printf '' >'$t/a/.drop'"
-(python '
-fd = os.open(a[0], os.O_WRONLY)
-os.write(fd, b"a")
-os.kill(os.getpid(), 9)' "$t/a/.drop"; :) 2>/dev/null
-check_eq "a table wants its name" EINVAL \
-	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"\n"))' "$t/.drop")"
-check_eq "nothing was dropped by all these" "$keys" "$(md5sum <"$t/.keys")"
-mkdir -p "$t/a/b/c/d" "$t/a/e" "$t/ab/kept"
-check "the prefix and a newline" drop "$t/a" a
-check_eq "drops what is at and below" "0" "$(grep -c '^a\(#\|$\)' "$t/.keys")"
-check_eq "and not what is beside it" 'a!b ab' "$(grep '^a' "$t/.keys" | paste -sd ' ')"
-check "no directory is left of it" test ! -e "$t/a"
-check "others are" test -d "$t/ab/kept"
-check "byte by byte" bash -c "mkdir '$t/bytes' && printf 'bytes\n' | dd of='$t/bytes/.drop' bs=1 status=none"
-check "many rows" drop "$t/big" big
-check_eq "all of them" 0 "$(grep -c ^big "$t/.keys")"
-check_eq "the rest stays" '#x a!b ab root' "$(paste -sd ' ' "$t/.keys")"
-check "rows written behind a drop stay" put "$t/.rows" '{"key":"big#000001","families":{"f":{"q":["1"]}}}'
-check_eq "the empty prefix" 0 "$(drop "$t/%" ''; grep -c '^#' "$t/.keys")"
-mkdir -p "$t/%01%25%FF"
-put "$t/%01%25%FF/.row" '{"families":{"f":{"q":["1"]}}}'
-check_eq "a prefix of any bytes is read as rows spell it" '%01%25%FF' "$(jq -r .prefix "$t/%01%25%FF/.drop")"
-check "and written so" drop "$t/%01%25%FF" '%01%25%FF'
-check_eq "drops it" 0 "$(grep -c '^%01' "$t/.keys")"
-mkdir -p "$t/%01%25%FF" "$t/a\"\\b"
-put "$t/%01%25%FF/.row" '{"families":{"f":{"q":["1"]}}}'
-check "or as the bytes are" drop "$t/%01%25%FF" $'\x01%\xff'
-check_eq "drops it" 0 "$(grep -c '^%01' "$t/.keys")"
-check_eq "what JSON escapes is escaped" 'a"\b' "$(jq -r .prefix "$t/a\"\\b/.drop")"
-mkdir "$t/w" "$t/w/f"
-echo x >"$t/w/f/old"
-exec 4>>"$t/w/f/old"
-exec 5>>"$m/.versions/t/w/f/old@/7"
-echo late >&4
-echo late >&5
-check "while a file in it is being written" drop "$t/w" w
-exec 4>&- 5>&-
-check_eq "what that wrote goes nowhere, as after rm" "" "$(grep -x w "$t/.keys")"
-mkdir -p "$t/more"
-check "a table by its name" drop "$t" t
-check_eq "all of it" "" "$(cat "$t/.keys")$(find "$t" -mindepth 1)"
-check "reading goes on after a write" bash -c "mkdir -p '$t/x' && echo '{\"families\":{\"f\":{\"q\":[\"1\"]}}}' >'$t/x/.row' &&
-	exec 3<>'$t/x/.drop' && echo x >&3 && jq -e '.rows == 0' <&3 >/dev/null"
-
-# ---- No tool changes a row -------------------------------------------------------------------
-
-rows keep 20 >"$TMP/keep"
-cp "$TMP/keep" "$t/.rows"
-put "$t/.rows" '{"key":"keep","families":{"f":{"q":[{"ts":9,"value":"self"}]}}}'
-cat "$t/.rows" >"$TMP/all"
-echo '{"key":"keep#000001","delete":true}' >"$TMP/line"
-echo text >"$TMP/text"
-cp "$TMP/line" "$TMP/.rows"
-cp "$TMP/line" "$TMP/.row"
-cp "$TMP/text" "$TMP/.drop"
-tar -C "$TMP" -cf "$TMP/control.tar" .rows .row .drop
-# same NAME: every row is as it was.
-same() {
-	check "$1 changes no row" cmp "$TMP/all" "$t/.rows"
-}
-for name in .rows .row .drop .keys; do
-	c=$t/keep/$name
-	for command in 'rm -f' 'unlink' 'truncate -s 0' 'truncate -s 5' 'shred -u -n 0' \
-		"mv $TMP/line" "mv $t/keep/000001/f/q" "mv $t/keep/000001" 'sed -i s/x/y/' \
-		"install $TMP/line" "cp --remove-destination $TMP/line" "ln -f $TMP/line" \
-		"ln -sf $TMP/line" "rsync -a $TMP/line" "rmdir" "mkdir" "mkfifo" "perl -pi -e s/x/y/"; do
-		# shellcheck disable=SC2086 # words
-		if timeout 20 $command "$c" >"$TMP/out" 2>&1 && [[ $command != perl* && $command != shred* ]]; then
-			not_ok "$command $name" "succeeded: $(cat "$TMP/out")"
-		fi
-		check "$name is there after $command" test -f "$c"
-	done
-	cp "$TMP/line" "$TMP/moved"
-	fail_with "mv $name away" - 'not permitted' mv "$c" "$TMP/away"
-	fail_with "mv $name to another name" - 'not permitted' mv "$c" "$t/keep/x"
-	fail_with "mv $name into a family" - 'not permitted|cross-device' mv -n "$c" "$t/keep/f/x"
-	check "touch $name" touch "$c"
-	check "chmod $name" chmod 600 "$c"
-	same "what is aimed at $name"
-done
-fail_with "tar x onto them" - 'exist|not permitted' tar -C "$t/keep" -xf "$TMP/control.tar"
-same "tar x"
-fail_with "rm -r of a control file" - 'not permitted' rm -rf "$t/keep/.rows"
-check "find -delete meets none" bash -c "! find '$t' -name '.row*' | grep ."
-check "mktemp next to them fails" bash -c "! mktemp '$t/keep/.rows.XXXXXX' 2>/dev/null"
-fail_with "cp of what is no row" - 'Invalid argument' cp "$TMP/text" "$t/keep/.rows"
-fail_with "dd of what is no prefix" - 'Invalid argument' dd if="$TMP/text" of="$t/keep/.drop" status=none
-fail_with "tee" - 'Invalid argument' tee "$t/keep/.row" <"$TMP/text"
-fail_with "rsync --inplace of what is no row" - 'Invalid argument' rsync --inplace "$TMP/text" "$t/keep/.rows"
-same "what is no row"
-check "cp writes its lines and no more" cp "$TMP/line" "$t/keep/.rows"
-check_eq "one row went" "$(grep -v 'keep#000001' "$TMP/all" | md5sum)" "$(md5sum <"$t/.rows")"
-check_eq "/.rowfs/errors is not removed either" "not permitted" \
-	"$(rm -f "$m/.rowfs/errors" 2>&1 | grep -o 'not permitted')"
 
 # ---- Metrics ---------------------------------------------------------------------------------
 
