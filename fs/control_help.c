@@ -33,6 +33,8 @@ static const char help[] =
 	"                write: adds what is missing, sets policies, removes nothing\n"
 	"  errors        the last 1,000 errors: time, path, line, reason\n"
 	"  metrics       what the mount counts, in the text format of Prometheus\n"
+	"  gc            read:  what garbage collection does and did, JSON\n"
+	"                write: run (at once; returns when done), pause, resume\n"
 	"  engine        statistics of the engine\n"
 	"  version       the versions\n"
 	"  help          this\n"

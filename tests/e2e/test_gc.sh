@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Policies in a mount: what they hide is in no view, from the moment on at which they do, also where
+# the kernel keeps names; and the collector, as /.rowfs/gc shows it.
+
+. "$(dirname "$0")/lib.sh"
+
+M=$TMP/m
+F=$M/t/r/f
+
+# seen NAME EXPECTED: the versions of column f/q of row r, in each view that there is of them.
+seen() {
+	local name=$1 expected=$2
+	check_eq "$name, its history" "$expected" "$(ls -U "$F/q@" 2>/dev/null | paste -sd' ')"
+	check_eq "$name, below .versions" "$expected" \
+		"$(ls -U "$M/.versions/t/r/f/q@" 2>/dev/null | paste -sd' ')"
+	check_eq "$name, in .row" "$expected" \
+		"$(jq -r '.families.f.q // [] | map(.ts) | join(" ")' "$M/t/r/.row")"
+	check_eq "$name, in .rows" "$expected" \
+		"$(jq -r '.families.f.q // [] | map(.ts) | join(" ")' "$M/t/.rows")"
+	check_eq "$name, in a dump" "$expected" \
+		"$("$BUILD/rowfs-dump" "$M/t" | jq -r '.families.f.q // empty | map(.ts) | join(" ")')"
+}
+
+policy() {
+	echo "$1" >"$M/t/.families/f/gc"
+}
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/s" "$M" -o gcinterval=0
+mkdir -p "$F/q@"
+for ts in 10 20 30 40; do echo "$ts" >"$F/q@/$ts"; done
+seen "without a policy" "40 30 20 10"
+
+# ---- By rank
+check "a policy is set" policy 'maxversions=2'
+seen "two versions" "40 30"
+check_eq "the policy is printed" maxversions=2 "$(cat "$M/t/.families/f/gc")"
+fail_with "a hidden version cannot be read" 1 'No such file' cat "$F/q@/20"
+fail_with "a hidden version cannot be removed" 1 'No such file' rm "$F/q@/20"
+check "another policy brings it back" policy 'maxversions=3'
+seen "three versions" "40 30 20"
+check "the newest is removed" rm "$F/q@/40"
+seen "what was hidden does not come back" "30 20"
+policy never
+seen "and is gone" "30 20"
+fail_with "a wrong policy" 1 'Invalid argument' bash -c "echo 'maxversions=2 or' >'$M/t/.families/f/gc'"
+check "its column is named" grep -q 'column ' "$M/.rowfs/errors"
+
+# ---- By age. The kernel has what it may keep of the names before they end.
+policy 'maxage=3s'
+seen "old versions" ""
+check_eq "a row of them is not there" "" "$(cat "$M/t/.keys")"
+echo new >"$F/q"
+exec 4<"$F/q"
+ts=$(ls "$F/q@")
+check_eq "a new version is seen" new "$(cat "$F/q")"
+check "its name is looked up" stat "$F/q" "$M/t/r"
+while (($(date +%s%6N) <= ts + 3000000)); do
+	# It may end between two looks; then it must be gone for the next ones.
+	cat "$F/q" >/dev/null 2>&1
+	sleep 0.02
+done
+fail_with "at its age it cannot be read" 1 'No such file' cat "$F/q"
+seen "at its age" ""
+check_eq "no key is left" "" "$(cat "$M/t/.keys")"
+check_eq "who has it open keeps it" new "$(cat <&4)"
+exec 4<&-
+echo more >>"$F/q"
+check_eq "an append starts anew" more "$(cat "$F/q")"
+echo '{"if":{"f":{"q":"more\n"}},"families":{"f":{"p":["1"]}}}' >"$M/t/r/.row"
+check_eq "a condition sees what is there" 1 "$(cat "$F/p")"
+sleep 3.1
+check "a condition does not see what was" \
+	bash -c "echo '{\"if\":{\"f\":{\"q\":null}},\"families\":{\"f\":{\"p\":[\"2\"]}}}' >'$M/t/r/.row'"
+check_eq "and it was applied" 2 "$(cat "$F/p")"
+
+# ---- What was never a directory by itself goes with its last cell.
+echo '{"key":"gone#deep","families":{"f":{"x":["1"]}}}' >"$M/t/.rows"
+check_eq "a row made through .rows" 1 "$(cat "$M/t/gone/deep/f/x")"
+sleep 3.1
+check_eq "is not listed any more" "" "$(ls "$M/t" | grep gone)"
+fail_with "nor found" 2 'No such file' ls "$M/t/gone"
+
+# ---- The collector
+policy 'maxversions=1'
+mkdir -p "$M/t/many/f/q@"
+for ts in 1 2 3 4 5 6 7 8 9; do echo "$ts" >"$M/t/many/f/q@/$ts"; done
+before=$(jq .total.cells "$M/.rowfs/gc")
+check "a pass" bash -c "echo run >'$M/.rowfs/gc'"
+check "it deleted what is hidden" test "$(jq .total.cells "$M/.rowfs/gc")" -ge $((before + 8))
+check_eq "and is idle" idle "$(jq -r .state "$M/.rowfs/gc")"
+policy never
+check_eq "nothing of it is left" 9 "$(ls "$M/t/many/f/q@" | paste -sd' ')"
+check "it pauses" bash -c "echo pause >'$M/.rowfs/gc'"
+check_eq "and says so" paused "$(jq -r .state "$M/.rowfs/gc")"
+check "it goes on" bash -c "echo resume >'$M/.rowfs/gc'"
+fail_with "another word" 1 'Invalid argument' bash -c "echo stop >'$M/.rowfs/gc'"
+unmount_store "$M"
+
+# ---- By itself, but not in the grace
+
+# passes MORE: waits until so many passes more went through.
+passes() {
+	local until
+	until=$(($(jq .total.passes "$M/.rowfs/gc") + $1))
+	for ((i = 0; i < 600; i++)); do
+		(($(jq .total.passes "$M/.rowfs/gc") >= until)) && return
+		sleep 0.1
+	done
+	return 1
+}
+
+mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=3600
+mkdir -p "$M/t/own/f/q@"
+for ts in 1 2 3; do echo "$ts" >"$M/t/own/f/q@/$ts"; done
+policy 'maxversions=1'
+check "it passes by itself" passes 2
+check_eq "leaving alone what a changed policy hides" 1 "$(jq .last.families_in_grace "$M/.rowfs/gc")"
+policy never
+check_eq "which comes back" "3 2 1" "$(ls -U "$M/t/own/f/q@" | paste -sd' ')"
+policy 'maxversions=1'
+unmount_store "$M"
+mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=0
+check "without a grace it passes, too" passes 2
+policy never
+check_eq "and deletes" 3 "$(ls -U "$M/t/own/f/q@" | paste -sd' ')"
+unmount_store "$M"
+
+finish
