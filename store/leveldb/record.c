@@ -217,9 +217,12 @@ static int record_take_family(struct record_rest *rest, unsigned char version,
 	if (!data || data[0] > WCS_INTHLL)
 		return -EIO;
 	family->type = (enum wcs_type)data[0];
-	data = version > RECORD_TABLE_NO_CHANGES ? record_take(rest, 8) : NULL;
-	if (data)
+	if (version > RECORD_TABLE_NO_CHANGES) {
+		data = record_take(rest, 8);
+		if (!data)
+			return -EIO;
 		family->gc_changed = (int64_t)ldb_get64(data);
+	}
 	data = record_take(rest, 4);
 	if (!data)
 		return -EIO;

@@ -87,7 +87,10 @@ END_TEST
 
 START_TEST(test_page_meta)
 {
-	struct wcs_family family = {.name = "loc", .type = WCS_INTSUM, .gc = (char *)"never"};
+	struct wcs_family family = {.name = "loc",
+				    .type = WCS_INTSUM,
+				    .gc = (char *)"never",
+				    .gc_changed = 1700000000000001};
 	struct wcs_table_schema schema = {.name = "vehicles",
 					  .delimiter = '#',
 					  .created = 1700000000000000,
@@ -111,8 +114,8 @@ START_TEST(test_page_meta)
 	expect_bytes(record, len, "00 00 00 01 01 00 01 61 62 00");
 	bytes = ldb_record_table(&schema, &len);
 	expect_bytes(bytes, len,
-		     "01 23 00 06 0a 24 18 1e 40 00 08 76 65 68 69 63 6c 65 73 00 00 00 01 "
-		     "03 6c 6f 63 01 00 00 00 05 6e 65 76 65 72");
+		     "02 23 00 06 0a 24 18 1e 40 00 08 76 65 68 69 63 6c 65 73 00 00 00 01 "
+		     "03 6c 6f 63 01 00 06 0a 24 18 1e 40 01 00 00 00 05 6e 65 76 65 72");
 	free(bytes);
 }
 END_TEST
@@ -457,10 +460,27 @@ START_TEST(test_table_records)
 	memcpy(longer, record, len);
 	longer[len] = 0;
 	ck_assert_int_eq(ldb_record_table_decode(longer, len + 1, &got), -EIO);
-	longer[0] = 2; /* a later version of the record */
+	longer[0] = 3; /* a later version of the record */
 	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EIO);
 	free(longer);
 	free(record);
+}
+END_TEST
+
+/* Those of version 1 do not tell when a policy was changed. */
+START_TEST(test_table_records_of_version_1)
+{
+	static const unsigned char record[] = {1, '#', 0, 0,   0,   0,	 0,   0,   0, 42,
+					       1, 't', 0, 0,   0,   1,	 1,   'f', 0, 0,
+					       0, 0,   5, 'n', 'e', 'v', 'e', 'r'};
+	struct wcs_table_schema got;
+
+	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record), &got), 0);
+	ck_assert_uint_eq(got.family_count, 1);
+	ck_assert_str_eq(got.families[0].gc, "never");
+	ck_assert_int_eq(got.families[0].gc_changed, 0);
+	ldb_record_table_clear(&got);
+	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record) - 1, &got), -EIO);
 }
 END_TEST
 
@@ -480,6 +500,7 @@ static void make(Suite *suite)
 	suite_add_once(suite, "chunk_count", test_chunk_count, 10);
 	suite_add_once(suite, "drop_records", test_drop_records, 10);
 	suite_add_once(suite, "table_records", test_table_records, 10);
+	suite_add_once(suite, "table_records_1", test_table_records_of_version_1, 10);
 }
 
 int main(void)
