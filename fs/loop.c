@@ -208,6 +208,7 @@ static int loop_serve(struct fs *fs, struct loop *loop)
 	if (loop->count > 0)
 		sigwait(&set, &signal);
 	notices_end(fs);
+	wcs_gc_end(fs->store); /* a request may wait for a pass */
 	end_threads(loop);
 	if (loop->count == 0)
 		return -EAGAIN;

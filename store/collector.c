@@ -54,7 +54,8 @@ struct wcs_collector {
 	int64_t jumped;	    /* when the clock jumped, by the one that never does; 0: it did not */
 	int64_t stored;	    /* when the place was, by the same clock */
 	int64_t last_start; /* of the last pass, by the same */
-	uint64_t left;	    /* cells of the pass that it leaves alone */
+	uint64_t left;	    /* families that the pass leaves alone */
+	int failed;	    /* the first error of a table of the pass */
 };
 
 /* ---- Clocks ------------------------------------------------------------------------------ */
@@ -120,8 +121,8 @@ static int collector_policies(struct wcs_collector *collector, const struct wcs_
 		if (collector->fast ||
 		    (!changed_later && collector_grace_end(collector, family) <= now))
 			ripe[count++] = family;
-		else if (strcmp(family->gc, "never") != 0)
-			collector->left++;
+		else if (strcmp(family->gc, "never") != 0 && collector->slice.len == 0)
+			collector->left++; /* once: in the table's first slice */
 	}
 	rc = wcs_policies_new(ripe, count, policies);
 	free(ripe);
@@ -142,10 +143,12 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 	view.policies = policies;
 	collector->slice.batch = collector->fast ? COLLECTOR_FAST_CELLS : COLLECTOR_SLOW_CELLS;
 	collector->slice.look = COLLECTOR_LOOKS * collector->slice.batch;
+	pthread_mutex_lock(&store->collecting);
 	if (rc == 0 && policies != NULL)
 		rc = store->backend->collect(store->db, &view, table->id, &collector->slice);
 	else if (rc == 0)
 		collector->slice.done = true;
+	pthread_mutex_unlock(&store->collecting);
 	table_leave(table);
 	wcs_policies_drop(policies);
 	return rc;
@@ -191,7 +194,7 @@ static void collector_load_place(struct wcs_collector *collector)
 	memcpy(collector->table, bytes + 9, name);
 	collector->slice.len = len - 9 - name;
 	memcpy(collector->slice.at, bytes + 9 + name, collector->slice.len);
-	if (collector_far((int64_t)last, store_now(store)))
+	if (last > INT64_MAX || collector_far((int64_t)last, store_now(store)))
 		collector->jumped = collector_steady();
 out:
 	free(bytes);
@@ -212,7 +215,7 @@ static void collector_sleep(struct wcs_collector *collector, int64_t microsecond
 /* Is a pass to stop here? The caller holds the lock. */
 static bool collector_interrupted(const struct wcs_collector *collector)
 {
-	return collector->stop ||
+	return collector->stop || /* nobody waits any more */
 	       (!collector->fast && (collector->paused || collector->asked > collector->granted));
 }
 
@@ -252,6 +255,15 @@ static void collector_tell(struct wcs_collector *collector, const struct wcs_col
 	pthread_mutex_unlock(&collector->lock);
 }
 
+static void collector_settle(struct wcs_collector *collector)
+{
+	struct wcs_store *store = collector->store;
+
+	pthread_mutex_lock(&store->collecting);
+	store->backend->collected(store->db, collector->slice.done);
+	pthread_mutex_unlock(&store->collecting);
+}
+
 /* A table, from the slice's place on. 1: it was interrupted. */
 static int collector_table(struct wcs_collector *collector, struct wcs_table *table)
 {
@@ -267,9 +279,7 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 		collector_look_at_clock(collector);
 		rc = collector_slice(collector, table);
 		collector_tell(collector, &before);
-		if (rc == 0)
-			collector->store->backend->collected(collector->store->db,
-							     collector->slice.done);
+		collector_settle(collector);
 		collector_rest(collector, collector_steady() - start);
 		if (collector_steady() - collector->stored > COLLECTOR_STORE_S * COLLECTOR_SECOND)
 			collector_store_place(collector);
@@ -304,7 +314,9 @@ static int collector_pass(struct wcs_collector *collector)
 
 		if (*after != '\0')
 			rc = collector_named(collector);
-		if (rc == -ENOENT) /* it was removed, or is at its start */
+		if (rc == -EIO && collector->failed == 0)
+			collector->failed = rc;
+		if (rc == -ENOENT || rc == -EIO) /* it was removed, or is damaged: the next one */
 			rc = 0;
 		if (rc != 0)
 			break;
@@ -313,9 +325,10 @@ static int collector_pass(struct wcs_collector *collector)
 			break;
 		strcpy(collector->table, next);
 	}
-	if (rc == 0)
-		collector->table[0] = '\0';
-	return rc;
+	if (rc != 0)
+		return rc;
+	collector->table[0] = '\0';
+	return collector->failed;
 }
 
 static void collector_begin(struct wcs_collector *collector)
@@ -326,6 +339,7 @@ static void collector_begin(struct wcs_collector *collector)
 	status->pass_started = store_now(collector->store);
 	status->pass_cells = 0;
 	collector->left = 0;
+	collector->failed = 0;
 	collector->last_start = collector_steady();
 	collector->fast = collector->asked > collector->granted;
 	if (collector->fast) { /* all of the store, not from the middle on */
@@ -448,10 +462,7 @@ void collector_stop(struct wcs_store *store)
 
 	if (collector == NULL)
 		return;
-	pthread_mutex_lock(&collector->lock);
-	collector->stop = true;
-	pthread_cond_signal(&collector->wake);
-	pthread_mutex_unlock(&collector->lock);
+	wcs_gc_end(store);
 	pthread_join(collector->thread, NULL);
 	collector_free(collector);
 	store->collector = NULL;
@@ -473,6 +484,17 @@ int wcs_gc_run(struct wcs_store *store)
 	rc = collector->granted < number ? -ECANCELED : collector->error;
 	pthread_mutex_unlock(&collector->lock);
 	return rc;
+}
+
+void wcs_gc_end(struct wcs_store *store)
+{
+	struct wcs_collector *collector = store->collector;
+
+	pthread_mutex_lock(&collector->lock);
+	collector->stop = true;
+	pthread_cond_signal(&collector->wake);
+	pthread_cond_broadcast(&collector->done);
+	pthread_mutex_unlock(&collector->lock);
 }
 
 void wcs_gc_pause(struct wcs_store *store, bool paused)

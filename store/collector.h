@@ -13,8 +13,8 @@
 
 /* Starts the thread of an open store. 0 or -ENOMEM. */
 int collector_start(struct wcs_store *store);
-/* Ends the slice under way, the passes that somebody waits for (-ECANCELED), and the thread. Takes
- * NULL for the collector of a store that has none. */
+/* Ends the slice under way and the thread; nobody may wait for a pass any more (wcs_gc_end). A
+ * store that has no collector is left as it is. */
 void collector_stop(struct wcs_store *store);
 
 #endif

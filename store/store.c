@@ -70,6 +70,7 @@ static struct wcs_store *store_new(const struct wcs_backend *backend,
 	if (store->options.now == NULL)
 		store->options.now = store_system_now;
 	pthread_mutex_init(&store->admin, NULL);
+	pthread_mutex_init(&store->collecting, NULL);
 	pthread_rwlock_init(&store->lock, NULL);
 	return store;
 }
@@ -78,6 +79,7 @@ static void store_free(struct wcs_store *store)
 {
 	pthread_rwlock_destroy(&store->lock);
 	pthread_mutex_destroy(&store->admin);
+	pthread_mutex_destroy(&store->collecting);
 	free(store);
 }
 

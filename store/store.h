@@ -311,8 +311,12 @@ int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type
  */
 
 /* One pass over the whole store, at once, at full speed and without grace. Returns when it is done:
- * 0, -ECANCELED where the store is closed meanwhile, or why it stopped. */
+ * 0, -ECANCELED where garbage collection is ended meanwhile, or why it stopped. */
 int wcs_gc_run(struct wcs_store *store);
+
+/* Ends garbage collection until the store is opened anew; a call of wcs_gc_run that waits returns.
+ * To be called before what must end before the store is closed. */
+void wcs_gc_end(struct wcs_store *store);
 
 /* Stops the passes in the background, or lets them go on. */
 void wcs_gc_pause(struct wcs_store *store, bool paused);

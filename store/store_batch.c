@@ -39,9 +39,11 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 	if (rc != 0)
 		return rc;
 	good = store_batch_good(table, entries, count, &wrong);
-	if (good > 0)
+	if (good > 0) {
 		view = table_view(table);
-	rc = backend->mutate_many(table->store->db, &view, table->id, entries, good, applied);
+		rc = backend->mutate_many(table->store->db, &view, table->id, entries, good,
+					  applied);
+	}
 	for (size_t i = 0; i < good; i++)
 		store_count_writes(table, entries[i].mutation);
 	table_leave(table);

@@ -4,8 +4,8 @@
  * schema_apply.c.
  *
  * Locks, in the order in which they are taken: a table's admin, the store's admin, the store's
- * lock, a table's gate. The gate is held for reading across each engine call that names the
- * table, so it must not be taken twice by one thread: a waiting writer would block the second.
+ * lock, a table's gate, collecting. The gate is held for reading across each engine call that names
+ * the table, so it must not be taken twice by one thread: a waiting writer would block the second.
  */
 #ifndef WCS_TABLE_H
 #define WCS_TABLE_H
@@ -24,6 +24,7 @@ struct wcs_store {
 	struct wcs_options options;  /* log and now are never NULL */
 	struct directory *directory; /* NULL: the store has none around its engine */
 	struct wcs_collector *collector;
+	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
 	int64_t created;
 	pthread_mutex_t admin; /* one table is made or removed at a time */
 	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */

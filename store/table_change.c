@@ -15,9 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_CHANGE_TRIES 16 /* scans for emptiness before a change gives up */
+enum {
+	TABLE_CHANGE_TRIES = 16,   /* scans for emptiness before a change gives up */
+	TABLE_CHANGE_CELLS = 4000, /* hidden ones that are deleted at once */
+};
 
-int table_check_empty(struct wcs_table *table, const struct table_family *family)
+/* Does the view show no cell of the family (NULL: of any)? -ENOTEMPTY. */
+static int table_check_view(struct wcs_table *table, const struct wcs_view *view,
+			    const struct table_family *family)
 {
 	const struct wcs_backend *backend = table->store->backend;
 	const char *name = family != NULL ? family->family.name : NULL;
@@ -25,10 +30,9 @@ int table_check_empty(struct wcs_table *table, const struct table_family *family
 				    .families = family != NULL ? &name : NULL,
 				    .family_count = family != NULL ? 1 : 0};
 	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_view all = {.policies = NULL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = backend->scan_open(table->store->db, &all, table->id, &range, &filter, &scan);
+	int rc = backend->scan_open(table->store->db, view, table->id, &range, &filter, &scan);
 
 	if (rc != 0)
 		return rc;
@@ -37,50 +41,49 @@ int table_check_empty(struct wcs_table *table, const struct table_family *family
 	return rc > 0 ? -ENOTEMPTY : rc;
 }
 
-/* A column whose newest cell this is: -ENOTEMPTY where the view shows it; else its cells go. */
-static int table_sweep_column(struct wcs_table *table, const struct wcs_view *view,
-			      const struct wcs_cell *cell)
+int table_check_empty(struct wcs_table *table, const struct table_family *family)
 {
-	char family[WCS_FAMILY_NAME_MAX + 1] = "";
-	struct wcs_mutation *mutation;
-	int rc = -ENOMEM;
+	struct wcs_view all = {.policies = NULL};
 
-	memcpy(family, cell->family.data, cell->family.len);
-	if (!wcs_view_hides(view, wcs_view_expiry(wcs_view_gc(view, family), 1, cell->info.ts)))
-		return -ENOTEMPTY;
-	mutation = wcs_mutation_new();
-	/* What is hidden behind it goes with it, and nothing that was written since. */
-	if (mutation != NULL)
-		rc = wcs_mutation_delete_cell(mutation, family, cell->qualifier, cell->info.ts);
-	if (rc == 0) {
-		wcs_mutation_seal(mutation);
-		rc = table->store->backend->mutate(table->store->db, view, table->id, cell->row,
-						   mutation, NULL);
+	return table_check_view(table, &all, family);
+}
+
+/* Deletes what the policies hide. */
+static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
+{
+	struct wcs_store *store = table->store;
+	struct wcs_view view = {.policies = policies, .now = store_now(store)};
+	struct wcs_collect *slice = calloc(1, sizeof(*slice));
+	int rc = slice != NULL ? 0 : -ENOMEM;
+
+	while (rc == 0 && !slice->done) {
+		slice->batch = TABLE_CHANGE_CELLS;
+		slice->look = SIZE_MAX;
+		pthread_mutex_lock(&store->collecting);
+		rc = store->backend->collect(store->db, &view, table->id, slice);
+		pthread_mutex_unlock(&store->collecting);
 	}
-	wcs_mutation_free(mutation);
+	free(slice);
 	return rc;
 }
 
-/* Deletes the hidden cells of the family (NULL: of all), so that it is empty where nothing else is
- * in it; -ENOTEMPTY at the first cell that is seen. The caller holds admin. */
-static int table_sweep(struct wcs_table *table, const struct table_family *family)
+/* Deletes the hidden cells of the family (NULL: of all), so that it is empty; -ENOTEMPTY where
+ * there are others, and then nothing goes. The caller holds admin. */
+static int table_sweep(struct wcs_table *table, struct table_family *family)
 {
-	const struct wcs_backend *backend = table->store->backend;
-	const char *name = family != NULL ? family->family.name : NULL;
-	struct wcs_filter filter = {.each = WCS_EACH_COLUMN,
-				    .families = family != NULL ? &name : NULL,
-				    .family_count = family != NULL ? 1 : 0};
-	struct wcs_view all = {.policies = NULL}, view = table_view(table);
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-	int rc = backend->scan_open(table->store->db, &all, table->id, &range, &filter, &scan);
+	struct table_family *const *families = family != NULL ? &family : table->families;
+	size_t count = family != NULL ? 1 : table->family_count;
+	struct wcs_view view = table_view(table);
+	struct wcs_policies *policies;
+	int rc = table_check_view(table, &view, family);
 
+	if (rc == 0)
+		rc = family_policies(families, count, &policies);
 	if (rc != 0)
 		return rc;
-	while (rc == 0 && (rc = backend->scan_next(scan, &cell)) > 0)
-		rc = table_sweep_column(table, &view, &cell);
-	backend->scan_close(scan);
+	if (policies != NULL)
+		rc = table_collect(table, policies);
+	wcs_policies_drop(policies);
 	return rc;
 }
 
@@ -157,7 +160,7 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 
 int table_change(struct wcs_table *table, struct table_edit *edit)
 {
-	const struct table_family *watched = edit->removes ? table->families[edit->at] : NULL;
+	struct table_family *watched = edit->removes ? table->families[edit->at] : NULL;
 	struct wcs_table_schema described = {.family_count = 0};
 	struct table_family **families;
 	int rc = table_change_edited(table, edit, &families, &described);

@@ -6,7 +6,8 @@
  *   again and deleted under all row locks, as a drop does: so no mutation comes between what is
  *   read and what is deleted, and a cell that was written meanwhile stays.
  * - The logs are synced before a batch, so that a power cut cannot keep the deletes and lose the
- *   newer cells that were their reason.
+ *   newer cells that were their reason; and behind it, so that it cannot keep a later change, which
+ *   found nothing hidden to delete, and lose the deletes.
  * - A slice ends where it looked at enough cells or deleted enough of them, also in the middle of a
  *   column. The next one comes to that column at its newest cell, counts ranks up to where they
  *   are known, and goes on where the one before ended: so it does not step over all that was
@@ -26,7 +27,7 @@ enum {
 	COLLECT_LOOKS_PER_DELETE = 4, /* under the locks */
 	COLLECT_EMPTIED = 50000,      /* deletes that are worth a compaction */
 	COLLECT_EMPTIED_END = 1000,   /* the same, at the end of a table */
-	COLLECT_DENSITY = 10,	      /* there are no more cells than so many for each of them */
+	COLLECT_DENSITY = 10,	      /* the range is not larger than so many times what went */
 };
 
 struct collect {
@@ -102,7 +103,8 @@ static int collect_look(struct collect *c)
 	bool hidden;
 	int err = 0;
 
-	c->looked++;
+	if (!c->resume) /* else it was looked at by the slice before */
+		c->looked++;
 	if (c->column.len == 0 || !ldb_key_starts(key, len, &c->column))
 		err = collect_enter(c, key, len);
 	else if (ldb_key_split_ts(key, len, c->parts.column_end, &c->parts.ts))
@@ -225,59 +227,80 @@ static int collect_batch(struct collect *c, struct ldb_key *at, leveldb_writebat
 	return collect_stop(c, found);
 }
 
+/* Syncs the logs where something was written since they were: what a batch deletes must not be
+ * hidden by a cell that a power cut can lose. The caller holds all row locks. */
+static int collect_sync_again(struct ldb *db, uint64_t written)
+{
+	return atomic_load(&db->counters.bytes_written) == written ? 0 : ldb_db_sync_logs(db);
+}
+
 /* One batch, with the cell at `at` being hidden when it was looked at. */
 static int collect_write(struct collect *c, struct ldb_key *at, struct wcs_collect *progress)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	uint64_t before = progress->collected;
-	int found = ldb_db_sync_logs(c->db), err;
+	uint64_t written = atomic_load(&c->db->counters.bytes_written);
+	int found = ldb_db_sync_logs(c->db), err = 0;
 
 	ldb_db_lock_rows(c->db);
 	if (found == 0)
+		found = collect_sync_again(c->db, written);
+	if (found == 0)
 		found = collect_batch(c, at, batch, progress);
-	if (found >= 0 && progress->collected > before) {
+	if (found >= 0 && progress->collected > before)
 		err = ldb_db_write(c->db, batch, c->db->options->sync);
-		found = err ? err : found;
-	}
 	ldb_db_unlock_rows(c->db);
+	/* A later change in which nothing hidden is left to be seen must not outlive this. */
+	if (!err && found >= 0)
+		err = ldb_db_sync_logs(c->db);
 	leveldb_writebatch_destroy(batch);
-	return found;
+	progress->looked += c->looked;
+	return err ? err : found;
 }
 
 /* ---- Compaction -------------------------------------------------------------------------- */
 
-/* Remembers a slice that began there and deleted so many cells. */
+/* Remembers a slice that deleted so many bytes from there on. */
 static void collect_emptied(struct ldb *db, const struct ldb_key *from, const struct ldb_key *to,
-			    uint64_t cells, uint64_t looked)
+			    uint64_t cells, uint64_t bytes)
 {
 	struct ldb_emptied *emptied = &db->emptied;
 
-	emptied->looked += looked;
 	if (cells == 0)
 		return;
-	if (emptied->cells == 0) {
+	if (emptied->cells == 0)
 		emptied->from = *from;
-		emptied->looked = looked;
-	}
 	emptied->to = *to;
 	emptied->cells += cells;
+	emptied->bytes += bytes;
 }
 
-/* A range is not worth it in which few cells were deleted for those that are there: they would all
- * be written anew, and a reader hardly notices. */
+static uint64_t collect_size(struct ldb *db, const struct ldb_key *from, const struct ldb_key *to)
+{
+	const char *start = (const char *)from->data, *limit = (const char *)to->data;
+	uint64_t size = 0;
+
+	leveldb_approximate_sizes(db->db, 1, &start, &from->len, &limit, &to->len, &size);
+	return size;
+}
+
+/* A range is not worth it that holds much else: all of it would be written anew, and a reader
+ * hardly notices the few deletes. */
 void ldb_collect_settle(void *engine, bool end)
 {
 	struct ldb *db = engine;
 	struct ldb_emptied *emptied = &db->emptied;
 
-	if (emptied->cells < (end ? COLLECT_EMPTIED_END : COLLECT_EMPTIED)) {
-		emptied->cells = end ? 0 : emptied->cells;
-		return;
+	if (emptied->cells >= (end ? COLLECT_EMPTIED_END : COLLECT_EMPTIED)) {
+		if (collect_size(db, &emptied->from, &emptied->to) / COLLECT_DENSITY <=
+		    emptied->bytes)
+			ldb_compact_push(db,
+					 (struct wcs_slice){emptied->from.data, emptied->from.len},
+					 (struct wcs_slice){emptied->to.data, emptied->to.len});
+		emptied->cells = emptied->bytes = 0;
 	}
-	if (emptied->looked / COLLECT_DENSITY <= emptied->cells)
-		ldb_compact_push(db, (struct wcs_slice){emptied->from.data, emptied->from.len},
-				 (struct wcs_slice){emptied->to.data, emptied->to.len});
-	emptied->cells = 0;
+	if (end)
+		emptied->cells = emptied->bytes = 0;
 }
 
 /* ---- A slice ----------------------------------------------------------------------------- */
@@ -305,7 +328,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	struct ldb *db = engine;
 	struct collect *c = malloc(sizeof(*c));
 	struct ldb_key *at = malloc(sizeof(*at));
-	uint64_t collected = progress->collected, looked = progress->looked;
+	uint64_t collected = progress->collected, bytes = progress->bytes;
 	int found = -ENOMEM;
 
 	if (!c || !at)
@@ -315,6 +338,8 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	c->look = progress->look;
 	ldb_key_table_past(&c->end, table);
 	ldb_key_table(at, table);
+	if (progress->len == 0)
+		db->emptied.cells = db->emptied.bytes = 0;
 	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
 	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
 		memcpy(at->data, progress->at, progress->len);
@@ -327,7 +352,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	progress->len = progress->done ? 0 : at->len;
 	memcpy(progress->at, at->data, progress->len);
 	collect_emptied(db, &c->first, progress->done ? &c->end : at,
-			progress->collected - collected, progress->looked - looked);
+			progress->collected - collected, progress->bytes - bytes);
 	if (progress->collected > collected)
 		ldb_reclaim_wake(db);
 out:

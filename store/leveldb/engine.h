@@ -78,7 +78,7 @@ struct ldb_counters {
 
 /* What the collector emptied since it pushed the last compaction; its own. */
 struct ldb_emptied {
-	uint64_t cells, looked;
+	uint64_t cells, bytes;
 	struct ldb_key from, to;
 };
 

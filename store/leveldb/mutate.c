@@ -360,6 +360,20 @@ static int mutate_writes(struct ldb_mutate *m)
 	return err;
 }
 
+static bool mutate_deletes_same_column(const struct wcs_delete *a, const struct wcs_delete *b)
+{
+	return a->kind == b->kind && strcmp(a->family, b->family) == 0 &&
+	       wcs_slice_compare(a->qualifier, b->qualifier) == 0;
+}
+
+/* What a policy hides for its age alone, no delete brings back. */
+static bool mutate_counts_ranks(const struct ldb_mutate *m, const char *family)
+{
+	const struct wcs_gc *gc = wcs_view_gc(m->view, family);
+
+	return gc && wcs_gc_last_rank(gc) > 1;
+}
+
 /* Cells behind those that are deleted must not come back. */
 static int mutate_purge(struct ldb_mutate *m)
 {
@@ -368,7 +382,9 @@ static int mutate_purge(struct ldb_mutate *m)
 	for (size_t i = 0; i < m->mutation->delete_count && !err; i++) {
 		const struct wcs_delete *delete = &m->mutation->deletes[i];
 
-		if (delete->kind == WCS_DELETE_CELL)
+		if (delete->kind == WCS_DELETE_CELL &&
+		    (i == 0 || !mutate_deletes_same_column(delete, delete - 1)) &&
+		    mutate_counts_ranks(m, delete->family))
 			err = ldb_purge_column(m, delete->family, delete->qualifier);
 	}
 	m->key.len = m->row_end;
@@ -408,9 +424,10 @@ static int mutate_apply(struct ldb_mutate *m)
 	m->iter = ldb_db_iterate(m->db);
 	err = ldb_mutate_build(m);
 	leveldb_iter_destroy(m->iter);
-	if (!err)
-		err = ldb_mutate_sync(m);
 	if (err || !m->changes)
+		return err;
+	err = ldb_mutate_sync(m);
+	if (err)
 		return err;
 	ldb_mutate_end_intents(m);
 	return ldb_db_write(m->db, m->batch, m->db->options->sync);

@@ -81,13 +81,14 @@ static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_fo
 	return 0;
 }
 
-/* The rank of the cell ts of the column, or `last` where it has that one or a higher one. */
+/* The rank of the cell ts of the column, or `last` where it has that one or a higher one. -ENOENT:
+ * it went meanwhile, and what was before it may have, too. */
 static int read_rank(struct ldb *db, const struct ldb_key *column, int64_t ts, uint64_t last,
 		     uint64_t *rank)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	uint64_t found = 1;
-	int64_t newer;
+	int64_t newer = -1;
 	int err = 0;
 
 	ldb_iter_seek(iter, column);
@@ -102,6 +103,8 @@ static int read_rank(struct ldb *db, const struct ldb_key *column, int64_t ts, u
 	}
 	err = err ? ldb_db_damaged(db, "a cell's key") : ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);
+	if (!err && found < last && newer != ts)
+		err = -ENOENT;
 	if (!err)
 		*rank = found;
 	return err;

@@ -231,6 +231,14 @@ static void memory_row_put(struct memory_row *row, size_t first)
 	}
 }
 
+/* What a policy hides for its age alone, no delete brings back. */
+static bool memory_counts_ranks(const struct wcs_view *view, const char *family)
+{
+	const struct wcs_gc *gc = wcs_view_gc(view, family);
+
+	return gc != NULL && wcs_gc_last_rank(gc) > 1;
+}
+
 int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		      const struct wcs_mutation *mutation, int64_t *ts)
 {
@@ -243,7 +251,8 @@ int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, str
 	pthread_mutex_lock(&engine->mutex);
 	/* What is hidden goes also where the call then fails. */
 	for (size_t i = 0; i < mutation->delete_count; i++)
-		if (mutation->deletes[i].kind == WCS_DELETE_CELL)
+		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&
+		    memory_counts_ranks(view, mutation->deletes[i].family))
 			memory_view_purge(&engine->cells, view, table, key,
 					  mutation->deletes[i].family,
 					  mutation->deletes[i].qualifier);

@@ -96,6 +96,21 @@ START_TEST(test_run_in_slices)
 }
 END_TEST
 
+/* More versions are seen than a slice looks at, and one is not. */
+START_TEST(test_run_behind_many_that_are_seen)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	gc_fill(&s, "long", "f", 17001);
+	gc_fill(&s, "z", "f", 17002);
+	gc_policy(&s, "f", "maxversions=17000");
+	ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	ck_assert_uint_eq(gc_status(&s).cells, 3);
+	suite_close(&s);
+}
+END_TEST
+
 /* ---- In the background ------------------------------------------------------------------- */
 
 /* Opens the store again with a collector that passes all the time. */
@@ -190,6 +205,8 @@ START_TEST(test_pause)
 	gc_background(&s, 0);
 	wcs_gc_pause(s.store, true);
 	ck_assert(gc_status(&s).paused);
+	while (gc_status(&s).running) /* the pass under way */
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	gc_fill(&s, "r", "f", 3);
 	nanosleep(&(struct timespec){0, 300000000}, NULL);
 	ck_assert_uint_eq(gc_status(&s).cells, 0);
@@ -275,6 +292,7 @@ static void make(Suite *suite)
 	suite_add(suite, "run", test_run_deletes_what_is_hidden, 30);
 	suite_add(suite, "by age", test_run_by_age, 30);
 	suite_add(suite, "in slices", test_run_in_slices, 120);
+	suite_add_once(suite, "behind many", test_run_behind_many_that_are_seen, 120);
 	suite_add_once(suite, "background", test_background_passes, 60);
 	suite_add_once(suite, "grace of a policy", test_grace_of_a_changed_policy, 60);
 	suite_add_once(suite, "grace of the clock", test_grace_of_a_clock_that_jumped, 60);

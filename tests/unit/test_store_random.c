@@ -216,9 +216,9 @@ static void random_mutate(struct random_run *run)
 		rc[i] = wcs_row_mutate(run->suites[i].table, row, mutation, &ts[i]);
 	/* Of several faults in one mutation any may be reported. */
 	if (writes < 2)
-		ck_assert_msg(rc[0] == rc[1], "%s: %d, %d", run->text, rc[0], rc[1]);
-	ck_assert_msg((rc[0] == 0) == (rc[1] == 0), "%s: %d, %d", run->text, rc[0], rc[1]);
-	ck_assert_msg(ts[0] == ts[1], "%s: ts %lld, %lld", run->text, (long long)ts[0],
+		ck_assert_msg(rc[0] == rc[1], "%.2000s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg((rc[0] == 0) == (rc[1] == 0), "%.2000s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg(ts[0] == ts[1], "%.2000s: ts %lld, %lld", run->text, (long long)ts[0],
 		      (long long)ts[1]);
 	wcs_mutation_free(mutation);
 }
@@ -241,12 +241,13 @@ static void random_batch(struct random_run *run)
 	}
 	for (int i = 0; i < SUITE_ENGINES; i++)
 		rc[i] = wcs_rows_mutate(run->suites[i].table, entries[i], count, &applied[i]);
-	ck_assert_msg((rc[0] == 0) == (rc[1] == 0), "%s: %d, %d", run->text, rc[0], rc[1]);
-	ck_assert_msg(applied[0] == applied[1], "%s: %zu, %zu", run->text, applied[0], applied[1]);
-	ck_assert_msg((rc[0] == 0) == (applied[0] == count), "%s: %d, %zu of %u", run->text, rc[0],
-		      applied[0], count);
+	ck_assert_msg((rc[0] == 0) == (rc[1] == 0), "%.2000s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg(applied[0] == applied[1], "%.2000s: %zu, %zu", run->text, applied[0],
+		      applied[1]);
+	ck_assert_msg((rc[0] == 0) == (applied[0] == count), "%.2000s: %d, %zu of %u", run->text,
+		      rc[0], applied[0], count);
 	for (size_t i = 0; i < applied[0]; i++)
-		ck_assert_msg(entries[0][i].ts == entries[1][i].ts, "%s: %zu: ts %lld, %lld",
+		ck_assert_msg(entries[0][i].ts == entries[1][i].ts, "%.2000s: %zu: ts %lld, %lld",
 			      run->text, i, (long long)entries[0][i].ts,
 			      (long long)entries[1][i].ts);
 	for (uint32_t i = 0; i < count; i++)
@@ -346,8 +347,8 @@ static void random_move(struct random_run *run)
 	move.to_ts = random_ts_near(run, cell.ts);
 	for (int i = 0; i < SUITE_ENGINES; i++)
 		rc[i] = wcs_cells_move(run->suites[i].table, cell.row, &move, &ts[i]);
-	ck_assert_msg(rc[0] == rc[1], "%s: %d, %d", run->text, rc[0], rc[1]);
-	ck_assert_msg(ts[0] == ts[1], "%s: ts %lld, %lld", run->text, (long long)ts[0],
+	ck_assert_msg(rc[0] == rc[1], "%.2000s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg(ts[0] == ts[1], "%.2000s: ts %lld, %lld", run->text, (long long)ts[0],
 		      (long long)ts[1]);
 	run->moved += rc[0] == 0;
 	row.start = cell.row;
@@ -429,10 +430,11 @@ static void random_get(struct random_run *run)
 		ck_assert_int_eq(wcs_key_get(table, row, &key[i]), 0);
 	}
 	ck_assert_msg(rc[0] == rc[1] && info[0].ts == info[1].ts && info[0].size == info[1].size,
-		      "%s: %d, %d", run->text, rc[0], rc[1]);
+		      "%.2000s: %d, %d", run->text, rc[0], rc[1]);
 	if (ts == WCS_TS_NEWEST)
-		ck_assert_msg(info[0].expires == info[1].expires, "%s", run->text);
-	ck_assert_msg(key[0].row == key[1].row && key[0].prefix == key[1].prefix, "%s", run->text);
+		ck_assert_msg(info[0].expires == info[1].expires, "%.2000s", run->text);
+	ck_assert_msg(key[0].row == key[1].row && key[0].prefix == key[1].prefix, "%.2000s",
+		      run->text);
 }
 
 static void random_drop(struct random_run *run)
@@ -446,7 +448,7 @@ static void random_drop(struct random_run *run)
 		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
 	ck_assert_msg(count[0].rows == count[1].rows && count[0].cells == count[1].cells &&
 			      count[0].bytes == count[1].bytes,
-		      "%s", run->text);
+		      "%.2000s", run->text);
 	for (int i = 0; i < SUITE_ENGINES; i++) {
 		ck_assert_int_eq(wcs_rows_drop(run->suites[i].table, root), 0);
 		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
@@ -465,7 +467,7 @@ static void random_remove_family(struct random_run *run)
 		if (rc[i] == 0)
 			ck_assert_int_eq(wcs_family_create(run->suites[i].table, family), 0);
 	}
-	ck_assert_msg(rc[0] == rc[1], "%s: %d, %d", run->text, rc[0], rc[1]);
+	ck_assert_msg(rc[0] == rc[1], "%.2000s: %d, %d", run->text, rc[0], rc[1]);
 }
 
 static void random_set_policy(struct random_run *run, const char *family, const char *policy)

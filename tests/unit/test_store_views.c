@@ -407,6 +407,25 @@ START_TEST(test_family_of_hidden_cells_goes)
 }
 END_TEST
 
+/* A change that is refused deletes nothing: another policy brings back what is hidden. */
+START_TEST(test_refused_changes_delete_nothing)
+{
+	struct suite s;
+
+	suite_open(&s, _i);
+	views_policy(&s, "f", "maxage=1s");
+	s.clock = 10 * SECOND;
+	views_set(&s, "a", "q", 1);
+	views_set(&s, "r", "q", 10 * SECOND);
+	ck_assert_int_eq(wcs_family_remove(s.table, "f"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), -ENOTEMPTY);
+	views_policy(&s, "f", "never");
+	suite_expect(s.table, "a/f/q@1=1 r/f/q@10000000=0 ");
+	suite_close(&s);
+}
+END_TEST
+
 START_TEST(test_delimiter_of_hidden_rows_changes)
 {
 	struct suite s;
@@ -454,6 +473,7 @@ static void make(Suite *suite)
 	suite_add(suite, "written hidden", test_written_hidden, 30);
 	suite_add(suite, "set newest", test_set_newest_does_not_see_it, 30);
 	suite_add(suite, "family of hidden cells", test_family_of_hidden_cells_goes, 30);
+	suite_add(suite, "refused changes", test_refused_changes_delete_nothing, 30);
 	suite_add(suite, "delimiter", test_delimiter_of_hidden_rows_changes, 30);
 	suite_add_once(suite, "reopened", test_policies_are_there_after_reopening, 30);
 }
