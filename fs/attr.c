@@ -134,6 +134,8 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *node, const 
 	if (rc != 0)
 		return rc;
 	rc = setattr_session(fs, session, attr, to_set, stamp);
+	if (to_set & FUSE_SET_ATTR_SIZE)
+		writer_expire(fs, session);
 	nodes_put(fs->nodes, session, 1);
 	return rc;
 }

@@ -257,5 +257,6 @@ void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)
 	    pos_stored(&pos, NULL) == -ENOENT)
 		nodes_stamp(fs->nodes, node, &info);
 	pos.ts = WCS_TS_NEWEST;
-	cache_expire_pos(fs, &pos, true);
+	/* A time may bring the end of the cell, too. */
+	cache_expire_pos(fs, &pos, rc == 0 && info.expires == WCS_TS_MAX);
 }

@@ -409,6 +409,7 @@ static bool is_named(const struct node *node, enum node_kind kind, const char *n
 
 void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *family)
 {
+	bool ages = wcs_table_ages(table);
 	struct node_list list = {0};
 	struct expiry expiry;
 	struct node *top;
@@ -428,6 +429,8 @@ void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *fam
 			add_spellings(&expiry, node);
 		else
 			add_node(&expiry, node);
+		if (ages) /* what is right may be so for less time than it was */
+			add_entry(&expiry, node);
 	}
 	node_list_clear(fs->nodes, &list);
 	put(fs, top);

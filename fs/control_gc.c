@@ -63,6 +63,9 @@ static int gc_apply(struct fs *fs, const struct node *node, const struct pos *po
 	(void)pos;
 	(void)len;
 	if (strcmp(text, "run") == 0) {
+		if (!loop_can_wait())
+			return report(fs, node, NULL, line, -EINVAL,
+				      "a last close cannot wait for a pass; end the line");
 		loop_wait_begin(fs);
 		rc = wcs_gc_run(fs->store);
 		loop_wait_end(fs);

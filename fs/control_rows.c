@@ -21,10 +21,39 @@ struct rows {
 	uint64_t seen; /* rows applied when the directory was looked at last */
 };
 
+/* Keeps the directory, where its last row went. */
+static void keep_directory(const struct rows *rows)
+{
+	struct pos pos;
+	int rc = pos_of(rows->node->parent, &pos);
+
+	if (rc != 0 || pos.kind != NODE_PREFIX)
+		return;
+	rc = pos_exists(rows->fs, &pos);
+	if (rc == -ENOENT)
+		rc = pos_keep(rows->fs, &pos);
+	if (rc != 0)
+		report(rows->fs, rows->node->parent, NULL, 0, rc,
+		       "the directory was emptied and could not be kept");
+}
+
+/* Of a stream of many rows that is done at its end only: to look for rows that are left may mean to
+ * pass by all that were deleted. */
+static void keep_at_end(struct rows *rows)
+{
+	uint64_t applied = wcs_import_lines(rows->import);
+
+	if (rows->node->ts != CONTROL_ROW && applied != rows->seen)
+		keep_directory(rows);
+	rows->seen = applied;
+}
+
 static void row_applied(void *ctx, struct wcs_slice row)
 {
 	const struct rows *rows = ctx;
 
+	if (rows->node->ts == CONTROL_ROW)
+		keep_directory(rows);
 	cache_expire_row(rows->fs, rows->table, row);
 }
 
@@ -54,34 +83,11 @@ static int rows_open(struct fs *fs, const struct node *node, void **state)
 	return rc;
 }
 
-/* Keeps the directory, if rows were applied that may have emptied it. */
-static void keep_directory(struct rows *rows)
-{
-	uint64_t applied = wcs_import_lines(rows->import);
-	struct pos pos;
-	int rc;
-
-	if (applied == rows->seen)
-		return;
-	rows->seen = applied;
-	rc = pos_of(rows->node->parent, &pos);
-	if (rc != 0 || pos.kind != NODE_PREFIX)
-		return;
-	rc = pos_exists(rows->fs, &pos);
-	if (rc == -ENOENT)
-		rc = pos_keep(rows->fs, &pos);
-	if (rc != 0)
-		report(rows->fs, rows->node->parent, NULL, 0, rc,
-		       "the directory was emptied and could not be kept");
-}
-
 static int report_fault(const struct rows *rows, int rc, const struct wcs_fault *fault)
 {
 	return report(rows->fs, rows->node, NULL, fault->line, rc, "%s", fault->text);
 }
 
-/* Looking for rows that are left may pass by all that were deleted, so in a stream of many it is
- * done at its end only. */
 static int rows_write(void *state, const char *data, size_t len)
 {
 	struct wcs_fault fault = {0};
@@ -90,8 +96,8 @@ static int rows_write(void *state, const char *data, size_t len)
 
 	if (rc != 0)
 		report_fault(rows, rc, &fault);
-	if (rc != 0 || rows->node->ts == CONTROL_ROW)
-		keep_directory(rows);
+	if (rc != 0)
+		keep_at_end(rows);
 	return rc;
 }
 
@@ -103,7 +109,7 @@ static int rows_finish(void *state)
 
 	if (rc != 0)
 		report_fault(rows, rc, &fault);
-	keep_directory(rows);
+	keep_at_end(rows);
 	return rc;
 }
 
@@ -112,7 +118,7 @@ static void rows_cancel(void *state)
 	struct rows *rows = state;
 
 	wcs_import_cancel(rows->import);
-	keep_directory(rows);
+	keep_at_end(rows);
 }
 
 static void rows_close(void *state)

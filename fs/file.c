@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "control.h"
 #include "draft.h"
 #include "handle.h"
@@ -251,7 +252,6 @@ static int commit_session(struct fs *fs, struct node *session)
 	writers_share(fs, session);
 	rc = writer_commit(fs, session);
 	writers_release(fs, session);
-	writer_expire(fs, session);
 	return report_commit(fs, session, rc);
 }
 
@@ -262,6 +262,7 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};
 	struct handle *handle = handle_new(fs);
 	struct node *session;
+	struct pos pos;
 	int rc = -ENOMEM;
 
 	if (handle)
@@ -273,6 +274,8 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 	}
 	session = node_get(handle->writer);
 	rc = commit_session(fs, session);
+	if (pos_of(session, &pos) == 0)
+		cache_expire_locked(fs, &pos); /* the kernel holds the directory */
 	handle_close(fs, handle);
 	if (rc == 0)
 		lookup_entry(fs, session, entry);
@@ -363,6 +366,14 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, -rc);
 }
 
+static int fsync_session(struct fs *fs, struct node *session)
+{
+	int rc = commit_session(fs, session);
+
+	writer_expire(fs, session);
+	return rc;
+}
+
 void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
@@ -371,7 +382,7 @@ void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 	(void)ino;
 	(void)datasync;
 	if (handle->writer)
-		rc = commit_session(fs_of(req), handle->writer);
+		rc = fsync_session(fs_of(req), handle->writer);
 	if (rc == 0)
 		rc = wcs_store_sync(fs_of(req)->store);
 	fuse_reply_err(req, -rc);

@@ -8,6 +8,7 @@
 #include "chunk.h"
 #include "draft.h"
 #include "lookup.h"
+#include "names.h"
 #include "report.h"
 #include "writer.h"
 
@@ -125,6 +126,8 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 		keep(fs, dir, &child);
 	if (rc == 0 && child.kind == NODE_VERSION)
 		cache_expire_pos(fs, &pos, true);
+	else if (rc == 0 && strlen(name) > NAMES_CHUNK_MAX) /* it has an entry in chunks, too */
+		cache_expire_pos(fs, &pos, false);
 	return rc;
 }
 

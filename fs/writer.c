@@ -119,7 +119,6 @@ static int first_open(struct fs *fs, struct node *node, struct writer *writer, i
 	writer->committed = WCS_TS_NONE;
 	writer->appended = 0;
 	writer->stamped = false;
-	writer->process = process_of(thread);
 	rc = check_type(fs, node);
 	if (rc == 0 && needs_base(writer, flags))
 		rc = writer_load_base(fs, node, writer);
@@ -128,6 +127,8 @@ static int first_open(struct fs *fs, struct node *node, struct writer *writer, i
 				 writer->target.kind != NODE_VERSION;
 	if (rc == 0 && writer->target.kind == NODE_DRAFT && writer->hidden)
 		rc = reserve(fs, node, writer);
+	if (rc == 0)
+		writer->process = process_of(thread);
 	return rc;
 }
 
