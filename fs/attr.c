@@ -81,12 +81,17 @@ static void attr_reply(fuse_req_t req, const struct node *node)
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct promise_names names;
 
 	(void)fi;
-	if (lookup_is_stale(fs, ino))
-		fuse_reply_err(req, ESTALE);
-	else
+	if (!lookup_is_stale(fs, ino)) {
 		attr_reply(req, lookup_ino(fs, ino));
+		return;
+	}
+	/* If it is asked for on the way to an open, that must not be refused another time. */
+	lookup_names(lookup_inode(fs, ino), &names);
+	promise_ask(fs->promises, fuse_req_ctx(req)->pid, &names, false);
+	fuse_reply_err(req, ESTALE);
 }
 
 /* The time that a SETATTR asks for in microseconds. -ENOENT: none; -EINVAL: negative. */
@@ -108,6 +113,7 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 	int rc = 0;
 
 	writers_share(fs, session);
+	writer_replaces(fs, session);
 	if (to_set & FUSE_SET_ATTR_SIZE)
 		rc = writer_resize(fs, session, attr->st_size);
 	if (rc == 0 && stamp)
@@ -117,15 +123,17 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 }
 
 /* A stored value does not change: whoever wants it to is sent to a write session. */
-static int setattr_stored(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
+static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const struct stat *attr,
 			  int to_set, const int64_t *stamp)
 {
-	struct node *session;
+	struct node *node = node_now(inode), *session;
+	struct promise_names names;
 	int rc;
 
 	/* A time needs no session that the kernel knows, and its file may be open to read. */
+	lookup_names(inode, &names);
 	if ((to_set & FUSE_SET_ATTR_SIZE) &&
-	    promise_ask(fs->promises, thread, node->plain, true) == PROMISE_FIRST)
+	    promise_ask(fs->promises, thread, &names, true) == PROMISE_FIRST)
 		return -ESTALE;
 	/* A time that is set by name while the process writes goes to what it makes. */
 	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
@@ -177,7 +185,7 @@ static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct 
  * for. */
 static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_file_info *fi)
 {
-	struct node *node = lookup_ino(fs, ino);
+	struct node *node = lookup_inode(fs, ino);
 
 	return fi && node->kind != NODE_CONTROL && handle_of(fi)->writer ? handle_of(fi)->writer
 									 : node;
@@ -193,7 +201,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct node *node = node_of(fs, ino, fi);
+	struct node *inode = node_of(fs, ino, fi), *node = node_now(inode);
 	bool newest = may_stamp(node, to_set) && cache_is_newest(node);
 	int64_t stamp;
 	int rc;
@@ -202,7 +210,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		to_set = (to_set & ~FUSE_SET_ATTR_MTIME_NOW) | FUSE_SET_ATTR_MTIME;
 		attr->st_mtim = time_of(fs_now());
 	}
-	rc = setattr(fs, fuse_req_ctx(req)->pid, node, attr, to_set);
+	rc = setattr(fs, fuse_req_ctx(req)->pid, inode, attr, to_set);
 	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0)
 		cache_stamped(fs, node, newest, stamp);
 	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
@@ -210,7 +218,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else
-		attr_reply(req, node);
+		attr_reply(req, node_now(inode));
 }
 
 void fs_statfs(fuse_req_t req, fuse_ino_t ino)

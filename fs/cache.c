@@ -99,6 +99,11 @@ static bool is_held(struct fs *fs, const struct cache_mark *mark)
 	return mark->column != 0 && load(&slot_of(fs->caches, mark->column)->holds) > 0;
 }
 
+bool cache_is_usual(const char *name)
+{
+	return strlen(name) <= NAMES_CHUNK_MAX;
+}
+
 static bool can_be_kept(const struct node *node, const char *name)
 {
 	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER))
@@ -108,7 +113,7 @@ static bool can_be_kept(const struct node *node, const char *name)
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_CELL:
-		return strlen(name) <= NAMES_CHUNK_MAX;
+		return cache_is_usual(name);
 	case NODE_CHUNK:
 		return true;
 	default:
@@ -171,7 +176,32 @@ void cache_release(struct caches *caches, uint64_t column)
 	add(&slot_of(caches, column)->holds, (uint64_t)-1);
 }
 
+void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier)
+{
+	struct node_list list = {0};
+
+	if (nodes_cells(fs->nodes, family, qualifier, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		node_state_clear(list.all[i], NODE_S_KEPT);
+	node_list_clear(fs->nodes, &list);
+}
+
+bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
+			  struct wcs_slice qualifier)
+{
+	if (!is_marked(fs, mark))
+		return false;
+	cache_replaced(fs, family, qualifier);
+	return true;
+}
+
 /* ---- Columns that move ------------------------------------------------------------------- */
+
+static bool is_cell(const struct node *node, const struct wcs_cell_info *info)
+{
+	return node_ts(node) == info->ts && node_etag(node) == info->etag;
+}
 
 static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_info *info)
 {
@@ -185,47 +215,60 @@ bool cache_is_newest(const struct node *node)
 	struct wcs_cell_info info;
 	struct pos pos;
 
-	return cell_of(node, &pos, &info) == 0 && info.ts == node_ts(node) &&
-	       info.etag == node_etag(node);
+	return cell_of(node, &pos, &info) == 0 && is_cell(node, &info);
 }
 
-/* The node that the renamed column's newest cell has under its name now, if it is that cell still;
- * with a reference. */
-static struct node *node_renamed(struct fs *fs, const struct node *old, struct wcs_slice to,
-				 int64_t now)
+/* The node of a column's newest cell, made if need be, with a reference; NULL: there is none. */
+static struct node *node_of(struct fs *fs, struct node *dir, struct wcs_slice name)
 {
-	struct node_key key = {.parent = old->parent, .kind = NODE_CELL, .name = to};
+	struct node_key key = {.parent = dir, .kind = NODE_CELL, .name = name};
 	struct wcs_cell_info info;
 	struct pos pos;
 
-	if (pos_of(old->parent, &pos) != 0 || pos_descend(&pos, NODE_CELL, to) != 0 ||
-	    pos_stored(&pos, &info) != 0 || info.ts != now || info.size != old->size)
+	if (pos_of(dir, &pos) != 0 || pos_descend(&pos, NODE_CELL, name) != 0 ||
+	    pos_stored(&pos, &info) != 0)
 		return NULL;
 	key.ts = info.ts;
 	key.etag = info.etag;
-	key.size = old->size;
+	key.size = (uint32_t)info.size;
 	return nodes_get(fs->nodes, &key, 0, NULL);
 }
 
-/* The kernel's entry goes with its inode to the new name, so that inode stands for it from now on;
- * or for nothing. */
-static void rename_node(struct fs *fs, struct node *old, const struct wcs_cell_info *was,
-			struct wcs_slice to, int64_t now)
+/* What stood for an older value, since a commit is not answered yet: its notice goes to where the
+ * entry is by now, and who answers that commit finds it with the node there. */
+static void rename_older(struct fs *fs, struct node *old, struct wcs_slice to)
 {
+	uint64_t alias = node_child_id(old->parent, NODE_CELL, to).file;
+	struct node *under;
+
+	__atomic_store_n(&old->alias, alias, __ATOMIC_RELAXED);
+	if (!cache_node_is_kept(old))
+		return;
+	under = node_of(fs, old->parent, to);
+	cache_expire_as(fs, under ? under : old, to);
+	nodes_put(fs->nodes, under, 1);
+}
+
+/* The kernel's entry goes with its inode to the new name, so that inode stands for it from now on;
+ * or, where that cannot be, for nothing. */
+static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, int64_t now)
+{
+	struct node *renamed;
 	struct cache_mark mark;
-	struct node *renamed = NULL;
 
 	cache_mark(fs, &mark);
 	cache_mark_column(fs, &mark, node_child_id(old->parent, NODE_CELL, to).column);
-	if (node_ts(old) == was->ts && node_etag(old) == was->etag)
-		renamed = node_renamed(fs, old, to, now);
-	if (renamed && nodes_move(fs->nodes, old, renamed)) {
-		if (!is_marked(fs, &mark))
-			cache_withdraw(fs, renamed);
+	renamed = node_of(fs, old->parent, to);
+	if (renamed && renamed->ts == now && renamed->size == old->size &&
+	    nodes_move(fs->nodes, old, renamed)) {
+		if (!is_marked(fs, &mark) && !cache_is_newest(renamed))
+			cache_withdraw_as(fs, renamed, to);
 		return;
 	}
 	nodes_put(fs->nodes, renamed, 1);
-	if (node_state(old) & NODE_S_KEPT)
+	__atomic_store_n(&old->alias, node_child_id(old->parent, NODE_CELL, to).file,
+			 __ATOMIC_RELAXED);
+	if (cache_node_is_kept(old))
 		cache_withdraw_as(fs, old, to);
 }
 
@@ -239,7 +282,10 @@ void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
 	if (nodes_cells(fs->nodes, dir, from, &list) != 0)
 		cache_failed(fs);
 	for (size_t i = 0; i < list.count; i++)
-		rename_node(fs, list.all[i], was, to, now);
+		if (is_cell(list.all[i], was))
+			rename_node(fs, list.all[i], to, now);
+		else
+			rename_older(fs, list.all[i], to);
 	node_list_clear(fs->nodes, &list);
 }
 

@@ -42,12 +42,24 @@ void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column);
 double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
 		     const char *name, const struct wcs_cell_info *info);
 
+/* Is this the spelling that an entry is kept by? One of 231 to 255 bytes is not. */
+bool cache_is_usual(const char *name);
+
 /* ---- Write sessions ---------------------------------------------------------------------- */
 
 /* While a session of a column (struct file_id) is open its entry is not kept: what it commits at
  * its last close nobody waits for. Do not wait. */
 void cache_hold(struct caches *caches, uint64_t column);
 void cache_release(struct caches *caches, uint64_t column);
+
+/* The kernel itself has put what it keeps of that column out of its directory, or does so with the
+ * reply to a request that holds the directory's lock. Family's lock. */
+void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier);
+
+/* The same by the entry of a session that was looked up since the mark, by the usual spelling.
+ * False: it is not known, since something has changed since. */
+bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
+			  struct wcs_slice qualifier);
 
 /* ---- Changes: to be called behind them, before the reply --------------------------------- */
 
@@ -60,6 +72,8 @@ void cache_expire_locked(struct fs *fs, const struct pos *pos);
 /* Must a rename that changes the column of that position, whose family's lock the kernel holds for
  * it, be refused with -ESTALE, so that the kernel comes again? It does so once. */
 bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos);
+/* The same of a column that is renamed itself. */
+bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos);
 /* A lookup of that thread comes for which the kernel holds no family's lock: if its rename was
  * refused, waits for what that waits for. */
 void cache_deferred_wait(struct fs *fs, pid_t thread);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renames that change what an entry in a locked directory means. Such a rename cannot wait until
- * the entry has gone: the kernel holds the lock that the notice needs. So the first time it is
- * refused with ESTALE, on which the kernel lets go of its locks, looks the path up again, which
- * waits for the notice, and asks once more. Until then the entry is not kept anew.
+ * Renames that change what an entry in a locked directory means, or of an inode that has had too
+ * many names to stand for one more. Such a rename cannot wait until the entry has gone: the kernel
+ * holds the lock that the notice needs. So the first time it is refused with ESTALE, on which the
+ * kernel lets go of its locks, looks the path up again, which waits for the notice, and asks once
+ * more. Until then the entry is not kept anew.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,14 +73,11 @@ static bool none(struct fs *fs)
 	return __atomic_load_n(&fs->deferrals->count, __ATOMIC_RELAXED) == 0;
 }
 
-bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos)
+static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t column)
 {
 	struct cache_deferrals *deferrals = fs->deferrals;
 	struct deferred *place = NULL;
-	uint64_t column;
 
-	if (!cache_is_kept(fs, pos, &column))
-		return false;
 	pthread_mutex_lock(&deferrals->lock);
 	if (!find(fs, thread, column))
 		place = find(fs, 0, 0);
@@ -92,6 +90,23 @@ bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos)
 	if (place)
 		cache_expire_soon(fs, pos);
 	return place != NULL;
+}
+
+bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos)
+{
+	uint64_t column;
+
+	return cache_is_kept(fs, pos, &column) && defer(fs, thread, pos, column);
+}
+
+bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos)
+{
+	uint64_t column;
+
+	if (!cache_is_worn(fs, pos, &column) || !defer(fs, thread, pos, column))
+		return false;
+	cache_renew(fs, pos);
+	return true;
 }
 
 void cache_deferred_wait(struct fs *fs, pid_t thread)

@@ -67,8 +67,7 @@ static void add_spelled(struct expiry *expiry, struct node *node, const char *en
 	put(fs, dir);
 }
 
-/* May the kernel have its entry still? */
-static bool is_kept(const struct node *node)
+bool cache_node_is_kept(const struct node *node)
 {
 	return (node_state(node) & NODE_S_KEPT) ||
 	       __atomic_load_n(&node->expiring, __ATOMIC_SEQ_CST) > 0;
@@ -79,13 +78,13 @@ static void add_entry(struct expiry *expiry, struct node *node)
 {
 	char encoded[SPELL_MAX];
 
-	if (expiry->error != 0 || !is_kept(node))
+	if (expiry->error != 0 || !cache_node_is_kept(node))
 		return;
 	add_spelled(expiry, node, encoded, spell_node(node, encoded));
 	node_state_clear(node, NODE_S_KEPT);
 }
 
-void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as)
+static void expire_as(struct fs *fs, struct node *node, struct wcs_slice as, enum notice_how how)
 {
 	char encoded[SPELL_MAX];
 	struct expiry expiry;
@@ -93,12 +92,17 @@ void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as)
 	expiry_start(&expiry, fs);
 	if (expiry.error == 0)
 		add_spelled(&expiry, node, encoded, spell_child(NULL, NODE_CELL, as, encoded));
-	expiry_end(&expiry, NOTICE_NOW);
+	expiry_end(&expiry, how);
 }
 
-void cache_withdraw(struct fs *fs, struct node *node)
+void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as)
 {
-	cache_withdraw_as(fs, node, node_name(node));
+	expire_as(fs, node, as, NOTICE_NOW);
+}
+
+void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as)
+{
+	expire_as(fs, node, as, NOTICE_SOON);
 }
 
 /* ---- Which are wrong --------------------------------------------------------------------- */
@@ -317,22 +321,54 @@ void cache_expire_soon(struct fs *fs, const struct pos *pos)
 	expire_pos(fs, pos, false, NOTICE_SOON);
 }
 
-bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column)
+/* Finds the nodes of a column; false: there are none. */
+static bool list_column(struct fs *fs, const struct pos *pos, struct node_list *list,
+			uint64_t *column)
 {
 	struct node *family = find_family(fs, pos->table, pos_key(pos), pos->family);
-	struct node_list list = {0};
-	bool kept = false;
 
 	if (!family)
 		return false;
 	*column = node_child_id(family, NODE_CELL, pos->qualifier).column;
-	if (nodes_cells(fs->nodes, family, pos->qualifier, &list) != 0)
+	if (nodes_cells(fs->nodes, family, pos->qualifier, list) != 0)
 		cache_failed(fs);
-	for (size_t i = 0; i < list.count; i++)
-		kept = kept || is_kept(list.all[i]);
-	node_list_clear(fs->nodes, &list);
 	put(fs, family);
-	return kept;
+	return list->count > 0;
+}
+
+static bool any_kept(struct fs *fs, const struct pos *pos, uint8_t hops, uint64_t *column)
+{
+	struct node_list list = {0};
+	bool found = false;
+
+	if (!list_column(fs, pos, &list, column))
+		return false;
+	for (size_t i = 0; i < list.count; i++)
+		found = found || (cache_node_is_kept(list.all[i]) && list.all[i]->hops >= hops);
+	node_list_clear(fs->nodes, &list);
+	return found;
+}
+
+bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column)
+{
+	return any_kept(fs, pos, 0, column);
+}
+
+bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column)
+{
+	return any_kept(fs, pos, NODE_HOPS_MAX, column);
+}
+
+void cache_renew(struct fs *fs, const struct pos *pos)
+{
+	struct node_list list = {0};
+	uint64_t column;
+
+	if (!list_column(fs, pos, &list, &column))
+		return;
+	for (size_t i = 0; i < list.count; i++)
+		node_state_set(list.all[i], NODE_S_REMOVED);
+	node_list_clear(fs->nodes, &list);
 }
 
 void cache_expire_column(struct fs *fs, struct wcs_table *table, struct wcs_slice row,
@@ -392,7 +428,7 @@ static void add_spellings(struct expiry *expiry, struct node *node)
 	struct wcs_slice name = node_name(node);
 	size_t len;
 
-	if (!is_kept(node))
+	if (!cache_node_is_kept(node))
 		return;
 	len = names_encode(NAMES_SEGMENT, NULL, name.data, name.len, encoded);
 	add_spelled(expiry, node, encoded, len);

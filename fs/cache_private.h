@@ -9,12 +9,20 @@
 void cache_changed_column(struct fs *fs, uint64_t column);
 void cache_changed_tree(struct fs *fs);
 
-/* Withdraws a node, and its entry later; as: the entry has another name by now. */
-void cache_withdraw(struct fs *fs, struct node *node);
+/* Withdraws a node, and its entry, which has the name `as` by now, later. */
 void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as);
+/* The same without withdrawing the node. */
+void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as);
+
+/* May the kernel have its entry still? */
+bool cache_node_is_kept(const struct node *node);
 
 /* Is the column's entry kept, or its notice under way? *column: its id, where it is. */
 bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column);
+/* Has what is kept of it had another name too often? */
+bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column);
+/* The next lookup of the column finds another node than those that it has. */
+void cache_renew(struct fs *fs, const struct pos *pos);
 /* Sends the notice of the column's entry, without waiting and without withdrawing it. */
 void cache_expire_soon(struct fs *fs, const struct pos *pos);
 

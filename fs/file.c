@@ -79,12 +79,17 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 			pid_t thread)
 {
 	struct node *dir = node_get(session->parent); /* the session may go */
+	bool replaces = true;
 	int rc;
 
 	writers_share(fs, dir);
 	rc = open_locked(fs, session, handle, flags, thread);
+	if (rc == 0)
+		replaces = writer_replaces(fs, session);
 	writers_release(fs, dir);
 	nodes_put(fs->nodes, dir, 1);
+	if (!replaces)
+		writer_expire(fs, session);
 	return rc;
 }
 
@@ -104,11 +109,15 @@ static int open_unseen(struct fs *fs, pid_t thread, struct node *node, struct ha
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
 
-/* A node that the kernel has for this name, but not for this thread. */
-static int open_other(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
+/* An inode that the kernel has for this name, but not for this thread. */
+static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		      struct fuse_file_info *fi)
 {
-	switch (promise_ask(fs->promises, thread, node->plain, wants_write(fi))) {
+	struct node *node = node_now(inode);
+	struct promise_names names;
+
+	lookup_names(inode, &names);
+	switch (promise_ask(fs->promises, thread, &names, wants_write(fi))) {
 	case PROMISE_FIRST:
 		return -ESTALE;
 	case PROMISE_REOPENED:
@@ -121,19 +130,20 @@ static int open_other(struct fs *fs, pid_t thread, struct node *node, struct han
 	return open_unseen(fs, thread, node, handle, fi);
 }
 
-static int open_cell(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
+static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		     struct fuse_file_info *fi)
 {
+	struct node *node = node_now(inode);
 	bool session = node->flags & NODE_F_WRITER;
 
 	if (!session && !wants_write(fi)) {
 		int rc = open_committed(fs, node, handle, fi);
 
 		/* The kernel looks the name up again, but once only. */
-		return rc == -ESTALE ? open_other(fs, thread, node, handle, fi) : rc;
+		return rc == -ESTALE ? open_other(fs, thread, inode, handle, fi) : rc;
 	}
 	if (!session || !writer_is_for(node, thread))
-		return open_other(fs, thread, node, handle, fi);
+		return open_other(fs, thread, inode, handle, fi);
 	promise_end(fs->promises, thread, node->plain);
 	return open_session(fs, node_get(node), handle, fi->flags, thread);
 }
@@ -148,7 +158,7 @@ static void open_failed(fuse_req_t req, struct handle *handle, int rc)
 void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct node *node = lookup_ino(fs, ino);
+	struct node *node = lookup_inode(fs, ino);
 	struct handle *handle = handle_new(fs);
 	int rc = -ENOMEM;
 

@@ -10,6 +10,7 @@
 #include "draft.h"
 #include "fs.h"
 #include "lookup.h"
+#include "promise.h"
 #include "writer.h"
 
 /* A new handle on the table that a name under dir means. */
@@ -75,6 +76,25 @@ struct node *lookup_inode(struct fs *fs, fuse_ino_t ino)
 struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
 {
 	return node_now(lookup_inode(fs, ino));
+}
+
+static void add_name(struct promise_names *names, uint64_t name)
+{
+	memmove(names->all + 1, names->all, sizeof(names->all) - sizeof(names->all[0]));
+	names->all[0] = name;
+}
+
+void lookup_names(const struct node *inode, struct promise_names *names)
+{
+	uint64_t alias;
+
+	*names = (struct promise_names){0};
+	for (const struct node *node = inode; node; node = node_moved(node)) {
+		alias = __atomic_load_n(&node->alias, __ATOMIC_RELAXED);
+		if (alias != 0)
+			add_name(names, alias);
+		add_name(names, node->plain);
+	}
 }
 
 bool lookup_is_stale(struct fs *fs, fuse_ino_t ino)
@@ -146,6 +166,12 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;
 }
 
+/* Of a column in the plain tree. */
+static bool is_new_session(const struct node *node)
+{
+	return node->kind == NODE_CELL && (node->flags & NODE_F_WRITER);
+}
+
 static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
 		  struct fuse_entry_param *entry)
 {
@@ -173,6 +199,8 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	if (rc == 0) {
 		lookup_entry(fs, node, entry);
 		entry->entry_timeout = cache_timeout(fs, &mark, node, name, &info);
+		if (is_new_session(node) && cache_is_usual(name))
+			writer_found(node, &mark);
 	}
 	return rc;
 }

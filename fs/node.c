@@ -18,7 +18,7 @@
 
 #include "writer.h"
 
-enum { SHARDS = 64, BUCKETS_FIRST = 64, HOPS_MAX = 16 };
+enum { SHARDS = 64, BUCKETS_FIRST = 64 };
 
 struct shard {
 	pthread_mutex_t lock;
@@ -448,7 +448,7 @@ bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
 {
 	struct node_key key = node_key_of(node);
 	struct shard *shard = shard_of(nodes, key_hash(&key));
-	bool moves = node != to && node->hops < HOPS_MAX;
+	bool moves = node != to && node->hops < NODE_HOPS_MAX;
 
 	pthread_mutex_lock(&shard->lock);
 	moves = moves && !node->moved;
@@ -516,9 +516,11 @@ void nodes_put(struct nodes *nodes, struct node *node, uint64_t count)
 		struct node *parent = node->parent;
 		struct node *moved = node_is_stored(node) ? node->moved : NULL;
 
+		if (moved) /* what leads there now is not known; this did */
+			__atomic_store_n(&moved->hops, 0, __ATOMIC_RELAXED);
 		node_unlink(nodes, node);
 		node_free(node);
-		nodes_put(nodes, moved, 1); /* not deeper than HOPS_MAX */
+		nodes_put(nodes, moved, 1); /* not deeper than NODE_HOPS_MAX */
 		node = parent;
 		count = 1;
 	}

@@ -53,6 +53,8 @@ struct node {
 	uint64_t refs;		      /* of the kernel's lookups and of children. Atomic */
 	uint64_t ino;		      /* st_ino: stable across mounts */
 	uint64_t plain;		      /* the same place's st_ino outside of /.versions */
+	uint64_t alias; /* `plain` of the name that the kernel's entry got by a rename, though
+			 * the node is not of what has that name; 0: none. Atomic */
 	union {
 		struct wcs_table *table; /* NODE_TABLE: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
@@ -83,6 +85,8 @@ enum {
 	NODE_S_KEPT = 2,    /* the kernel may have an entry for it that it does not ask for again */
 	NODE_S_STALE = 4,   /* the kernel may have such an entry, but the name leads elsewhere */
 };
+
+#define NODE_HOPS_MAX 200 /* nodes from an inode to what it stands for */
 
 /* Nodes, each with a reference. Zero it first. */
 struct node_list {
@@ -164,13 +168,16 @@ static inline bool node_is_stored(const struct node *node)
 	return node->kind == NODE_CELL && !(node->flags & NODE_F_WRITER);
 }
 
+/* What it stands for since a rename; NULL: itself. */
+static inline struct node *node_moved(const struct node *node)
+{
+	return node_is_stored(node) ? __atomic_load_n(&node->moved, __ATOMIC_ACQUIRE) : NULL;
+}
+
 /* What an inode that the kernel holds stands for by now. */
 static inline struct node *node_now(struct node *node)
 {
-	struct node *moved = node;
-
-	while (node_is_stored(node) &&
-	       (moved = __atomic_load_n(&node->moved, __ATOMIC_ACQUIRE)) != NULL)
+	for (struct node *moved; (moved = node_moved(node)) != NULL;)
 		node = moved;
 	return node;
 }

@@ -18,10 +18,10 @@ enum { SETS = 256, WAYS = 4, LOOKUPS_MAX = 3 };
 struct promise {
 	pid_t thread; /* 0: of a process outside of this pid namespace */
 	bool write;
-	unsigned lookups; /* since it was made */
-	uint64_t ino;	  /* 0: none is here */
-	uint64_t made;	  /* counts promises */
-	time_t second;	  /* when it was made, of a clock that does not jump */
+	unsigned lookups;	    /* since it was made */
+	struct promise_names names; /* the first is 0: none is here */
+	uint64_t made;		    /* counts promises */
+	time_t second;		    /* when it was made, of a clock that does not jump */
 };
 
 struct promises {
@@ -58,12 +58,25 @@ static bool none(const struct promises *promises)
 	return __atomic_load_n(&promises->count, __ATOMIC_RELAXED) == 0;
 }
 
+static bool has(const struct promise_names *names, uint64_t ino)
+{
+	for (size_t i = 0; i < sizeof(names->all) / sizeof(names->all[0]); i++)
+		if (names->all[i] == ino)
+			return true;
+	return false;
+}
+
+static bool is_none(const struct promise *promise)
+{
+	return promise->names.all[0] == 0;
+}
+
 static struct promise *find(struct promises *promises, pid_t thread, uint64_t ino)
 {
 	struct promise *set = promises->sets[(unsigned)thread % SETS];
 
 	for (size_t i = 0; i < WAYS; i++)
-		if (set[i].thread == thread && set[i].ino == ino)
+		if (set[i].thread == thread && !is_none(&set[i]) && has(&set[i].names, ino))
 			return &set[i];
 	return NULL;
 }
@@ -78,21 +91,22 @@ static time_t this_second(void)
 
 static void drop(struct promises *promises, struct promise *promise)
 {
-	promise->ino = 0;
+	promise->names = (struct promise_names){0};
 	count_add(promises, -1);
 }
 
-static void make(struct promises *promises, pid_t thread, uint64_t ino, bool write)
+static void make(struct promises *promises, pid_t thread, const struct promise_names *names,
+		 bool write)
 {
 	struct promise *set = promises->sets[(unsigned)thread % SETS], *place = &set[0];
 
-	for (size_t i = 1; i < WAYS && place->ino != 0; i++)
-		if (set[i].ino == 0 || set[i].made < place->made)
+	for (size_t i = 1; i < WAYS && !is_none(place); i++)
+		if (is_none(&set[i]) || set[i].made < place->made)
 			place = &set[i];
-	if (place->ino == 0)
+	if (is_none(place))
 		count_add(promises, 1);
 	*place = (struct promise){.thread = thread,
-				  .ino = ino,
+				  .names = *names,
 				  .write = write,
 				  .made = ++promises->made,
 				  .second = this_second()};
@@ -104,13 +118,14 @@ static bool is_stale(const struct promise *promise)
 	return promise->lookups >= LOOKUPS_MAX && this_second() > promise->second + 1;
 }
 
-enum promise_state promise_ask(struct promises *promises, pid_t thread, uint64_t ino, bool write)
+enum promise_state promise_ask(struct promises *promises, pid_t thread,
+			       const struct promise_names *names, bool write)
 {
 	enum promise_state state = PROMISE_FIRST;
 	struct promise *promise;
 
 	pthread_mutex_lock(&promises->lock);
-	promise = find(promises, thread, ino);
+	promise = find(promises, thread, names->all[0]);
 	if (promise && is_stale(promise)) {
 		drop(promises, promise);
 		promise = NULL;
@@ -119,7 +134,7 @@ enum promise_state promise_ask(struct promises *promises, pid_t thread, uint64_t
 		state = promise->lookups == 0 ? PROMISE_REOPENED : PROMISE_AGAIN;
 		drop(promises, promise);
 	} else {
-		make(promises, thread, ino, write);
+		make(promises, thread, names, write);
 	}
 	pthread_mutex_unlock(&promises->lock);
 	return state;

@@ -23,9 +23,16 @@ enum promise_state {
 	PROMISE_AGAIN,	  /* lookups came, and yet the request is for another's node */
 };
 
+/* The name of what a request is for, and those that it had before, the latest first; 0: none. A
+ * rename may come between the lookup and the request, and the kernel looks up the old one again. */
+struct promise_names {
+	uint64_t all[4];
+};
+
 /* A request of a thread comes with a node that is not for it. The latter two end the promise.
  * write: the lookups to come are for writing. */
-enum promise_state promise_ask(struct promises *promises, pid_t thread, uint64_t ino, bool write);
+enum promise_state promise_ask(struct promises *promises, pid_t thread,
+			       const struct promise_names *names, bool write);
 
 /* A lookup comes: is it promised to be for writing? */
 bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino);

@@ -23,6 +23,7 @@
 /* One side of a rename. */
 struct side {
 	struct node *dir;
+	const char *name;
 	struct spelled child;
 	struct pos pos;
 };
@@ -30,6 +31,7 @@ struct side {
 static int side_of(struct side *side, struct node *dir, const char *name)
 {
 	side->dir = node_base(dir);
+	side->name = name;
 	return lookup_child(dir, name, &side->pos, &side->child);
 }
 
@@ -235,10 +237,15 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 	return rename_version(from, to, moved);
 }
 
-/* A version that becomes a column leaves another one behind in a directory that the kernel has
- * locked. */
+/* A version that becomes a column leaves another one behind, in a directory that the kernel has
+ * locked; and a column's entry may have another spelling than the one that is renamed, or get one
+ * that is not kept. */
 static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
 {
+	if (is_column(from) && !(cache_is_usual(from->name) && cache_is_usual(to->name)))
+		return cache_defer(fs, thread, &from->pos);
+	if (is_column(from))
+		return cache_defer_worn(fs, thread, &from->pos);
 	return from->child.kind == NODE_VERSION && is_column(to) &&
 	       cache_defer(fs, thread, &from->pos);
 }
@@ -251,7 +258,7 @@ static void expire(struct fs *fs, const struct side *from, const struct side *to
 		cache_expire_locked(fs, &from->pos);
 	else if (from->child.kind == NODE_VERSION)
 		cache_expire_pos(fs, &from->pos, true);
-	else if (to->child.kind == NODE_VERSION)
+	else if (to->child.kind == NODE_VERSION || !cache_is_usual(to->name))
 		cache_expire_pos(fs, &to->pos, true);
 }
 

@@ -121,10 +121,12 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 		return -EPERM;
 	writers_exclude(fs, dir);
 	rc = unlink_file(fs, thread, node_base(dir), &child, &pos, &emptied);
+	if (rc == 0 && child.kind == NODE_CELL && cache_is_usual(name))
+		cache_replaced(fs, node_base(dir), child.bytes);
 	writers_release(fs, dir);
 	if (rc == 0 && emptied)
 		keep(fs, dir, &child);
-	if (rc == 0 && child.kind == NODE_VERSION)
+	if (rc == 0 && (child.kind == NODE_VERSION || !cache_is_usual(name)))
 		cache_expire_pos(fs, &pos, true);
 	else if (rc == 0 && strlen(name) > NAMES_CHUNK_MAX) /* it has an entry in chunks, too */
 		cache_expire_pos(fs, &pos, false);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
 #include "draft.h"
 #include "process.h"
 #include "report.h"
@@ -200,6 +199,25 @@ int writer_commit(struct fs *fs, struct node *node)
 		rc = writer_commit_all(fs, node, writer);
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
+}
+
+void writer_found(struct node *node, const struct cache_mark *mark)
+{
+	node->writer->mark = *mark;
+	node->writer->found = true;
+}
+
+bool writer_replaces(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool known;
+
+	pthread_mutex_lock(&writer->lock);
+	known = writer->found && !writer->renamed &&
+		cache_replaced_since(fs, &writer->mark, node->parent, node_name(node));
+	writer->found = false;
+	pthread_mutex_unlock(&writer->lock);
+	return known;
 }
 
 void writer_expire(struct fs *fs, struct node *node)

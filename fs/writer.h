@@ -138,6 +138,15 @@ int writer_flush(struct fs *fs, struct node *node, pid_t thread);
 /* Commits what is not committed, before an fsync. Family's lock: shared. */
 int writer_commit(struct fs *fs, struct node *node);
 
+/* Its node is about to be handed out by a lookup that began with the mark, for the usual spelling
+ * of its column (cache.h). */
+struct cache_mark;
+void writer_found(struct node *node, const struct cache_mark *mark);
+
+/* The kernel came with its node: if it was looked up, what was kept of its column has given way to
+ * it. False: that is not known. Family's lock: shared. */
+bool writer_replaces(struct fs *fs, struct node *node);
+
 /* The kernel keeps no entry of its column any more, but those made from now on. Waits: without a
  * lock. */
 void writer_expire(struct fs *fs, struct node *node);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "cache.h"
 #include "spool.h"
 #include "value.h"
 #include "writer.h"
@@ -37,6 +38,8 @@ struct writer {
 	pid_t thread;	       /* it was looked up or created for; constant */
 	_Atomic pid_t process; /* of whoever opened it first; 0: nobody yet */
 	bool exclusive;	       /* its name is reserved while it is hidden */
+	bool found;	       /* set by its lookup, as mark is */
+	struct cache_mark mark;
 
 	/* What it writes to. Changes under its family's lock, alone, together with its own and the
 	 * registry's: each of them is enough to read it. */
