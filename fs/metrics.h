@@ -43,6 +43,7 @@ struct metrics_now {
 	uint64_t inodes;		     /* that the kernel holds */
 	uint64_t open_files, write_sessions, drafts, memory_directories;
 	uint64_t errors; /* that /.rowfs/errors was told */
+	struct wcs_gc_status gc;
 	struct wcs_stats store;
 };
 

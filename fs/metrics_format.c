@@ -25,6 +25,7 @@ static int collect(struct fs *fs, struct metrics_now *now)
 				    .drafts = drafts_count(fs->drafts),
 				    .memory_directories = memdirs_count(fs->memdirs),
 				    .errors = errors_count(fs->errors)};
+	wcs_gc_status(fs->store, &now->gc);
 	return wcs_store_stats(fs->store, &now->store);
 }
 

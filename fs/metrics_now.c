@@ -90,12 +90,26 @@ static void print_levels(const struct wcs_stats *store, FILE *to)
 			store->levels[i].bytes);
 }
 
+static void print_garbage(const struct wcs_gc_status *gc, FILE *to)
+{
+	print_counter("rowfs_gc_passes_total", gc->passes,
+		      "Passes of garbage collection that went through.", to);
+	print_counter("rowfs_gc_cells_total", gc->cells, "Cells that it deleted.", to);
+	print_counter("rowfs_gc_bytes_total", gc->bytes, "Their keys and values, bytes.", to);
+	print_counter("rowfs_gc_looked_cells_total", gc->looked, "Cells that it looked at.", to);
+	print_gauge("rowfs_gc_families_in_grace", gc->left,
+		    "Families whose hidden cells the last pass left alone.", to);
+	print_gauge("rowfs_gc_running", gc->running, "1 while a pass is under way.", to);
+	print_gauge("rowfs_gc_paused", gc->paused, "1 while passes are paused.", to);
+}
+
 void metrics_print_now(const struct metrics_now *now, FILE *to)
 {
 	const struct wcs_stats *store = &now->store;
 
 	print_mount(now, to);
 	print_traffic(store, to);
+	print_garbage(&now->gc, to);
 	print_gauge("rowfs_store_pending_values", store->values_pending,
 		    "Large values that were deleted and still take space.", to);
 	print_gauge("rowfs_store_drops", store->drops, "Drops of rows under way.", to);

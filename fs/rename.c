@@ -16,7 +16,6 @@
 #include "draft.h"
 #include "lock.h"
 #include "lookup.h"
-#include "names.h"
 #include "value.h"
 #include "writer.h"
 
@@ -288,25 +287,6 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
 }
 
-/* A name of more than a chunk has another entry, in the directories of its chunks, which the kernel
- * does not rename. What gets such a name must have no entry that the kernel keeps: notices go to
- * the other one. -ESTALE: it has, and the kernel is to come again. */
-static int prepare_long(struct fs *fs, pid_t thread, const struct side *from, const char *name,
-			const struct side *to, const char *new_name)
-{
-	bool was = strlen(name) > NAMES_CHUNK_MAX, becomes = strlen(new_name) > NAMES_CHUNK_MAX;
-
-	if (!is_column(from) || !is_column(to))
-		return 0;
-	if (becomes && !was && cache_defer(fs, thread, &from->pos))
-		return -ESTALE;
-	if (was)
-		cache_expire_pos(fs, &from->pos, false);
-	if (becomes)
-		cache_expire_pos(fs, &to->pos, false);
-	return 0;
-}
-
 void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags)
 {
@@ -324,8 +304,6 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 		rc = side_of(&to, lookup_ino(fs, new_parent), new_name);
 	if (rc == 0)
 		rc = check_sides(&from, &to);
-	if (rc == 0)
-		rc = prepare_long(fs, fuse_req_ctx(req)->pid, &from, name, &to, new_name);
 	if (rc == 0) {
 		writers_exclude(fs, from.dir);
 		rc = rename_file(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);

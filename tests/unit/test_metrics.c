@@ -107,18 +107,18 @@ static const char *check_labels(const char *at)
 struct family {
 	char name[128], type[16];
 	double below; /* the bucket before */
+	size_t count; /* of those of the text that came so far */
+	char seen[100][128];
 };
 
 static void check_type(struct family *family, const char *line)
 {
-	static char seen[100][128];
-	static size_t count;
-
 	ck_assert_int_eq(sscanf(line, "# TYPE %127s %15s", family->name, family->type), 2);
-	for (size_t i = 0; i < count; i++)
-		ck_assert_msg(strcmp(seen[i], family->name) != 0, "twice: %s", family->name);
-	ck_assert_uint_lt(count, 100);
-	strcpy(seen[count++], family->name);
+	for (size_t i = 0; i < family->count; i++)
+		ck_assert_msg(strcmp(family->seen[i], family->name) != 0, "twice: %s",
+			      family->name);
+	ck_assert_uint_lt(family->count, 100);
+	strcpy(family->seen[family->count++], family->name);
 	if (strcmp(family->type, "counter") == 0)
 		ck_assert_msg(strlen(family->name) > 6 &&
 				      strcmp(family->name + strlen(family->name) - 6, "_total") ==
