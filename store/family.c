@@ -108,6 +108,19 @@ bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name)
 	return found;
 }
 
+enum wcs_type wcs_family_type(struct wcs_table *table, const char *name)
+{
+	enum wcs_type type = WCS_TYPE_NONE;
+	size_t at;
+
+	if (table_enter(table) != 0)
+		return type;
+	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
+		type = table->families[at]->family.type;
+	table_leave(table);
+	return type;
+}
+
 int wcs_family_next(struct wcs_table *table, const char *after, char *name)
 {
 	size_t at = 0;

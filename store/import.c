@@ -218,6 +218,23 @@ static int import_other(struct wcs_import *import, const struct wcs_line *line,
 			     wcs_line_table(line), wcs_table_name(import->table));
 }
 
+/* What cells of an aggregate family hold is not just any bytes, and nothing writes it yet. A family
+ * that does not exist is told of later, with those that do. */
+static int import_check_types(const struct wcs_import *import, const struct wcs_mutation *mutation,
+			      struct wcs_fault *fault)
+{
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const char *family = mutation->writes[i].family;
+		enum wcs_type type = wcs_family_type(import->table, family);
+
+		if (type != WCS_TYPE_NONE && type != WCS_BYTES)
+			return wcs_fault_set(fault, -EINVAL,
+					     "family %s is of type %s, which cannot be written yet",
+					     family, wcs_type_name(type));
+	}
+	return 0;
+}
+
 static int import_parse(struct wcs_import *import, const char *text, size_t len,
 			struct wcs_line **line, struct wcs_fault *fault)
 {
@@ -233,7 +250,7 @@ static int import_parse(struct wcs_import *import, const char *text, size_t len,
 				      "a row, but no line {\"table\": NAME} came before it");
 	else
 		error = import_check_key(import, *line, fault);
-	return error;
+	return error ? error : import_check_types(import, wcs_line_mutation(*line), fault);
 }
 
 /* Applies what waits, then fails with what is wrong with the present line. */

@@ -291,6 +291,9 @@ void wcs_family_clear(struct wcs_family *family);
 /* Is there a family of that name? The name need not end in NUL. */
 bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name);
 
+/* Its type; WCS_TYPE_NONE: there is none of that name. */
+enum wcs_type wcs_family_type(struct wcs_table *table, const char *name);
+
 /* The first family whose name is greater than after (NULL: the first of all); name has room for
  * WCS_FAMILY_NAME_MAX + 1 bytes. -ENOENT: none. */
 int wcs_family_next(struct wcs_table *table, const char *after, char *name);

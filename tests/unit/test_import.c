@@ -511,6 +511,29 @@ START_TEST(test_tables_switch)
 }
 END_TEST
 
+/* Bytes are no state of an aggregate. */
+START_TEST(test_aggregates_are_refused)
+{
+	static const char *const lines[] = {"{\"key\":\"a\",\"families\":{\"a\":{\"q\":\"5\"}}}\n",
+					    "{\"key\":\"a\",\"append\":{\"a\":{\"q\":\"5\"}}}\n",
+					    "{\"key\":\"a\",\"increment\":{\"a\":{\"q\":5}}}\n"};
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "a", WCS_INTSUM), 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct wcs_import *import = import_of(s.table);
+		struct wcs_fault fault = {0};
+
+		ck_assert_int_eq(write_text(import, lines[i], &fault), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(fault.text, "family a is of type intsum"));
+		wcs_import_free(import);
+	}
+	suite_expect(s.table, "");
+	suite_close(&s);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
 	suite_add(suite, "applied when the call returns",
@@ -525,6 +548,7 @@ static void make(Suite *suite)
 	suite_add(suite, "keys outside", test_keys_outside, 10);
 	suite_add(suite, "one row", test_one_row, 10);
 	suite_add(suite, "tables switch", test_tables_switch, 10);
+	suite_add(suite, "aggregates", test_aggregates_are_refused, 10);
 }
 
 int main(void)
