@@ -8,7 +8,6 @@
 #include "chunk.h"
 #include "draft.h"
 #include "lookup.h"
-#include "names.h"
 #include "report.h"
 #include "writer.h"
 
@@ -126,9 +125,9 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 	writers_release(fs, dir);
 	if (rc == 0 && emptied)
 		keep(fs, dir, &child);
-	if (rc == 0 && (child.kind == NODE_VERSION || !cache_is_usual(name)))
+	if (rc == 0 && child.kind == NODE_VERSION)
 		cache_expire_pos(fs, &pos, true);
-	else if (rc == 0 && strlen(name) > NAMES_CHUNK_MAX) /* it has an entry in chunks, too */
+	else if (rc == 0 && !cache_is_usual(name)) /* it has an entry in chunks, too */
 		cache_expire_pos(fs, &pos, false);
 	return rc;
 }
