@@ -76,7 +76,7 @@ END
 job() {
 	local directory=$1
 	shift
-	fio --directory="$directory" "$@" --output="$TMP/fio" "$TMP/job.fio"
+	fio --directory="$directory" --aux-path="$TMP" "$@" --output="$TMP/fio" "$TMP/job.fio"
 }
 
 make_store "$TMP/s" "{\"version\":1,\"tables\":{\"fio\":{\"families\":{\"f\":{}}},
