@@ -255,6 +255,12 @@ static int prepare_and_run(const struct options *options)
 	return status;
 }
 
+/* What was printed may not fit where it goes. */
+static int end_output(void)
+{
+	return fflush(stdout) == 0 ? 0 : say("standard output", strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
@@ -263,9 +269,9 @@ int main(int argc, char **argv)
 	if (options_parse(argc, argv, &options) != 0)
 		status = EXIT_USAGE;
 	else if (options.help)
-		status = fputs(options_usage, stdout) < 0;
+		status = fputs(options_usage, stdout) < 0 || end_output() != 0;
 	else if (options.version)
-		status = printf("rowfs %s\n", ROWFS_VERSION) < 0;
+		status = printf("rowfs %s\n", ROWFS_VERSION) < 0 || end_output() != 0;
 	else {
 		log_init(false, options.debug);
 		fuse_set_log_func(log_fuse);

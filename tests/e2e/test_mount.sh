@@ -310,4 +310,10 @@ check "nothing is mounted at the end" bash -c "! grep -F '$TMP' /proc/self/mount
 check_eq "nothing else was left behind" "before file large link log m n odd other plain s" \
 	"$(echo *)"
 
+# ---- What cannot be printed
+for option in --help --version; do
+	fail_with "$option where nothing fits" 1 'standard output: No space left' \
+		bash -c "'$BUILD/rowfs' $option >/dev/full"
+done
+
 finish
