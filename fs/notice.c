@@ -119,11 +119,6 @@ int notice_add(struct notice_batch *batch, struct node *dir, const char *name, s
 	return 0;
 }
 
-size_t notice_count(const struct notice_batch *batch)
-{
-	return batch->count;
-}
-
 static fuse_ino_t kernel_ino(const struct node *node)
 {
 	return (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);

@@ -31,8 +31,6 @@ struct notice_batch *notice_batch_new(void); /* NULL: no memory */
  * kept. Takes a reference to both. 0 or -ENOMEM. */
 int notice_add(struct notice_batch *batch, struct node *dir, const char *name, struct node *node);
 
-size_t notice_count(const struct notice_batch *batch);
-
 /* How to send them. */
 enum notice_how {
 	NOTICE_WAIT, /* return when the kernel has taken them; in a RELEASE the next */

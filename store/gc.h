@@ -23,14 +23,6 @@ char *wcs_gc_format(const struct wcs_gc *gc);
  * never. It falls with the rank and grows with the timestamp. */
 int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts);
 
-/* Does it collect that cell at the time now (>= 0)? */
-static inline bool wcs_gc_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts, int64_t now)
-{
-	int64_t expiry = wcs_gc_expiry(gc, rank, ts);
-
-	return expiry != INT64_MAX && expiry <= now;
-}
-
 /* The rank from which on all ranks are the same to it; 1: it does not look at the rank. */
 uint64_t wcs_gc_last_rank(const struct wcs_gc *gc);
 
