@@ -5,10 +5,13 @@
 #   make WERROR=1              warnings are errors (so they are with CI=true in the environment)
 #   make BUILD=DIR             another directory for what is built (default: build)
 #   make SANITIZE=1 BUILD=DIR  the same programs with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make SANITIZE=thread BUILD=DIR  and with ThreadSanitizer
 
 VERSION := 0.1.0
 
 PREFIX ?= /usr/local
+# Where systemd looks for units.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 BUILD  ?= build
 OBJ    := $(BUILD)/obj
 
@@ -18,6 +21,8 @@ CC := gcc
 endif
 CFLAGS     ?= -O2 -g
 PKG_CONFIG ?= pkg-config
+# Seconds of each soak test that `make soak` runs.
+T          ?= 600
 JOBS        = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- Dependencies --------------------------------------------------------------------------
@@ -29,9 +34,11 @@ JANSSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags jansson)
 JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
 CHECK_CFLAGS   = $(shell $(PKG_CONFIG) --cflags check)
 CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
-# Debian's LevelDB comes without a .pc file.
-LEVELDB_CFLAGS = $(shell $(PKG_CONFIG) --cflags leveldb 2>/dev/null)
-LEVELDB_LIBS   = $(shell $(PKG_CONFIG) --libs leveldb 2>/dev/null || echo -lleveldb)
+# Debian's LevelDB comes without a .pc file. Its shared library does not have what keeps it from mapping
+# tables (store/leveldb/open.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
+# ours.
+LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
+LEVELDB_LIBS   = $(LEVELDB) -lsnappy -lstdc++
 STORE_LIBS     = $(LEVELDB_LIBS) $(JANSSON_LIBS) -lpthread -lm
 
 # ---- Flags ---------------------------------------------------------------------------------
@@ -44,12 +51,22 @@ endif
 BASE_CPPFLAGS := -D_GNU_SOURCE -DROWFS_VERSION=\"$(VERSION)\" -Istore -Ifs
 BASE_CFLAGS   := -std=c11 $(WARNINGS) -fPIE -fstack-protector-strong
 BASE_LDFLAGS  := -pie -Wl,-z,relro,-z,now
+comma := ,
 ifdef SANITIZE
 # Recovering is off, so that a test fails where the fault is. Fortified calls hide faults from it.
-BASE_CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-BASE_LDFLAGS += -fsanitize=address,undefined
+SANITIZERS   := -fsanitize=$(if $(filter thread,$(SANITIZE)),thread,address$(comma)undefined)
+BASE_CFLAGS  += $(SANITIZERS) -fno-sanitize-recover=all -fno-omit-frame-pointer
+BASE_LDFLAGS += $(SANITIZERS)
+BASE_CPPFLAGS += $(if $(filter thread,$(SANITIZE)),-DLDB_STRIPES=32u)
 else
 BASE_CPPFLAGS += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+endif
+# Fuzz targets are made for libFuzzer (clang) or, by default, to run inputs from files.
+ifdef FUZZ
+BASE_CFLAGS += -fsanitize=fuzzer-no-link
+FUZZ_DRIVER := -fsanitize=fuzzer
+else
+FUZZ_DRIVER = $(OBJ)/tests/fuzz/replay.o
 endif
 
 COMPILE = $(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP
@@ -64,15 +81,27 @@ FS_SOURCES    := $(wildcard fs/*.c)
 MKFS_MAINS    := $(wildcard mkfs/mkfs_rowfs.c mkfs/fsck_rowfs.c mkfs/rowfs_*.c)
 MKFS_SHARED   := $(filter-out $(MKFS_MAINS),$(wildcard mkfs/*.c))
 UNIT_MAINS    := $(wildcard tests/unit/test_*.c)
-UNIT_SHARED   := $(filter-out $(UNIT_MAINS),$(wildcard tests/unit/*.c))
+ALLOC         := tests/unit/alloc.c
+UNIT_SHARED   := $(filter-out $(UNIT_MAINS) $(ALLOC),$(wildcard tests/unit/*.c))
 BENCH_MAINS   := $(wildcard tests/bench/bench_*.c)
-E2E_TESTS     := $(wildcard tests/e2e/test_*.sh)
+BENCH_NULL    := tests/bench/null.c tests/bench/tree.c
+BENCH_SHARED  := $(filter-out $(BENCH_MAINS) tests/bench/null.c,$(wildcard tests/bench/*.c))
+E2E_TESTS     := $(wildcard tests/e2e/test_*.sh tests/fuzz/test_*.sh)
+CRASH_TESTS   := $(wildcard tests/crash/test_*.sh)
+FUZZ_MAINS    := $(wildcard tests/fuzz/fuzz_*.c)
+E2E_MAINS     := $(wildcard tests/e2e/*.c)
 SOURCES       := $(STORE_SOURCES) $(FS_SOURCES) $(MKFS_MAINS) $(MKFS_SHARED) \
-		 $(UNIT_MAINS) $(UNIT_SHARED) $(BENCH_MAINS)
+		 $(UNIT_MAINS) $(UNIT_SHARED) $(ALLOC) $(BENCH_MAINS) $(BENCH_SHARED) \
+		 tests/bench/null.c \
+		 $(E2E_MAINS) tests/crash/fault.c $(wildcard tests/fuzz/*.c)
 
 LIBSTORE := $(BUILD)/libstore.a
 NAMES    := $(OBJ)/fs/names.o
+DESCRIPTORS := $(OBJ)/fs/descriptors.o
 RANGES   := $(OBJ)/fs/ranges.o
+DIR_KEPT := $(OBJ)/fs/dir_kept.o
+SANDBOX  := $(OBJ)/fs/sandbox.o
+LEAD     := $(OBJ)/fs/lead.o
 METRICS  := $(OBJ)/fs/metrics.o $(OBJ)/fs/metrics_now.o
 
 # mkfs/mkfs_rowfs.c makes mkfs.rowfs, mkfs/rowfs_load.c makes rowfs-load.
@@ -83,24 +112,34 @@ BIN_PROGRAMS  := $(BUILD)/rowfs \
 		 $(addprefix $(BUILD)/,$(call program,$(notdir $(basename $(filter mkfs/rowfs_%,$(MKFS_MAINS))))))
 SBIN_PROGRAMS := $(addprefix $(BUILD)/,$(call program,$(notdir $(basename $(filter %_rowfs.c,$(MKFS_MAINS))))))
 MKFS_PROGRAMS := $(filter-out $(BUILD)/rowfs,$(BIN_PROGRAMS)) $(SBIN_PROGRAMS)
+MAN_PAGES     := $(wildcard man/*.[158])
 UNIT_TESTS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_MAINS))
+FAULT         := $(BUILD)/crash/fault.so
+E2E_PROGRAMS  := $(patsubst tests/e2e/%.c,$(BUILD)/e2e/%,$(E2E_MAINS))
 BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
+FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
+FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
+		 mkfs/csv.c mkfs/csv_rows.c mkfs/json_out.c
 
-.PHONY: all deps demo test test-unit test-e2e asan bench lint install uninstall clean help \
-	unit-programs
+.PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
+	install-contrib uninstall-contrib deb deb-test help unit-programs fuzz fuzz-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(BIN_PROGRAMS) $(SBIN_PROGRAMS) ## builds the programs into build/ (default)
 
-unit-programs: $(UNIT_TESTS)
+unit-programs: $(UNIT_TESTS) $(E2E_PROGRAMS) $(FAULT) $(FUZZERS)
+
+fuzz-programs: $(FUZZERS)
 
 # ---- Rules ---------------------------------------------------------------------------------
 
 $(OBJ)/fs/%.o: EXTRA = $(FUSE_CFLAGS)
-$(OBJ)/store/%.o: EXTRA = $(LEVELDB_CFLAGS) $(JANSSON_CFLAGS)
+$(OBJ)/store/%.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/%.o: EXTRA = $(CHECK_CFLAGS)
+$(OBJ)/tests/fuzz/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit -Imkfs
 $(OBJ)/tests/bench/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit
+$(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
 
 $(OBJ)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -115,23 +154,53 @@ $(BUILD)/rowfs: $(call objects,$(FS_SOURCES)) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(FUSE_LIBS) $(STORE_LIBS)
 
 .SECONDEXPANSION:
-$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(NAMES) $(LIBSTORE)
+$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(NAMES) $(DESCRIPTORS) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
-$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(METRICS) $(LIBSTORE)
+# The test that has allocations fail replaces what allocates, in its own objects and the store's, not in
+# LevelDB's.
+$(BUILD)/unit/test_store_alloc: $(call objects,$(ALLOC)) | $(BUILD)/libleveldb_apart.a
+$(BUILD)/unit/test_store_alloc: LEVELDB = $(BUILD)/libleveldb_apart.a
+$(BUILD)/unit/test_store_alloc: BASE_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc \
+	reallocarray free strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk open_memstream)
+
+$(BUILD)/libleveldb_apart.a: Makefile
+	@mkdir -p $(@D)
+	objcopy --redefine-sym malloc=__real_malloc --redefine-sym strdup=__real_strdup \
+		"$$($(CC) -print-file-name=libleveldb.a)" $@
+
+$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(DIR_KEPT) $(SANDBOX) $(LEAD) $(METRICS) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 
-$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(LIBSTORE)
+$(BUILD)/unit/test_store_faults $(BUILD)/unit/test_repair: $(OBJ)/tests/crash/fault.o
+
+$(FAULT): tests/crash/fault.c tests/crash/fault.h Makefile
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(NAMES) $(LIBSTORE)
+	@mkdir -p $(@D)
+	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
+
+$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(LIBSTORE)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(STORE_LIBS)
+
+$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED) $(BENCH_SHARED)) $(NAMES) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
+
+$(BUILD)/bench/null: $(call objects,$(BENCH_NULL))
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(FUSE_LIBS)
 
 -include $(patsubst %.o,%.d,$(call objects,$(SOURCES)))
 
 # ---- Everything else -----------------------------------------------------------------------
 # What installs packages builds in a make of its own, which then finds them.
 
-RUN_TESTS = scripts/run_tests.sh -b $(BUILD) $(if $(SANITIZE),-s)
+RUN_TESTS = scripts/run_tests.sh -j $(shell nproc) -b $(BUILD) $(if $(SANITIZE),-s)
 
 deps: ## installs what is missing to build, demonstrate and test (Debian packages)
 	scripts/deps.sh build test
@@ -143,33 +212,95 @@ demo: ## installs what is missing, builds, and mounts a store full of this machi
 
 test: deps ## installs what is missing, builds, and runs every test
 	$(MAKE) $(JOBS) all unit-programs
-	$(RUN_TESTS) $(UNIT_TESTS) $(E2E_TESTS)
+	$(RUN_TESTS) $(UNIT_TESTS) $(E2E_TESTS) $(CRASH_TESTS)
 
 test-unit: unit-programs ## runs the unit tests
 	$(RUN_TESTS) $(UNIT_TESTS)
 
-test-e2e: all ## runs the end-to-end tests, on real mounts
+test-e2e: all $(E2E_PROGRAMS) ## runs the end-to-end tests, on real mounts
 	$(RUN_TESTS) $(E2E_TESTS)
+
+soak: all unit-programs ## runs the soak tests longer, for T seconds each (default 600)
+	ROWFS_SOAK=$(T) $(RUN_TESTS) -t $$((2 * $(T) + 300)) $(BUILD)/unit/test_soak tests/e2e/test_soak.sh
+
+bounds: all ## checks the bounds on memory with full sizes: 1,000,000 files, 10,000,000 rows, 100 MiB
+	ROWFS_BOUNDS=full $(RUN_TESTS) -t 7200 tests/e2e/test_bounds.sh
 
 asan: deps ## runs every test with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) $(JOBS) SANITIZE=1 BUILD=$(BUILD)/asan all unit-programs
-	scripts/run_tests.sh -s -t 900 -b $(BUILD)/asan $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(UNIT_TESTS)) $(E2E_TESTS)
+	scripts/run_tests.sh -j $(shell nproc) -s -t 1200 -b $(BUILD)/asan $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(UNIT_TESTS)) \
+		$(E2E_TESTS) $(CRASH_TESTS)
 
-bench: $(BENCHES) ## measures speed, as ratios to what LevelDB alone does (docs/performance.md)
-	for bench in $(BENCHES); do $$bench || exit 1; done
+crash: all ## cuts the power N times (default: 500) under a load, kills as often, and fills disks; as root
+	BUILD=$(BUILD) tests/crash/test_power.sh $(or $(N),500)
+	BUILD=$(BUILD) tests/crash/test_kill.sh $(or $(N),500)
+	BUILD=$(BUILD) tests/crash/test_full.sh large
+
+# The tests that have threads meet.
+TSAN_UNIT := store_threads store_gc drop_crash store_batch store_random soak sync leveldb_chunks metrics lead
+TSAN_E2E  := stress soak
+
+tsan: deps ## runs the tests of threads with ThreadSanitizer
+	$(MAKE) $(JOBS) SANITIZE=thread BUILD=$(BUILD)/tsan all unit-programs
+	scripts/run_tests.sh -j $(shell nproc) -s -t 1200 -b $(BUILD)/tsan $(TSAN_UNIT:%=$(BUILD)/tsan/unit/test_%) \
+		$(TSAN_E2E:%=tests/e2e/test_%.sh)
+
+fuzz: ## runs the fuzz targets for T seconds altogether (default 60); what fails is kept
+	scripts/deps.sh build test fuzz
+	$(MAKE) $(JOBS) CC=clang SANITIZE=1 FUZZ=1 BUILD=$(BUILD)/fuzzing fuzz-programs
+	scripts/fuzz.sh $(BUILD)/fuzzing $(or $(T),60)
+
+bench: $(BUILD)/bench/bench_table $(BUILD)/bench/null $(BUILD)/rowfs ## measures speed, as a table of ratios (docs/performance.md); larger: SCALE=full
+	$<
+
+bench-more: $(filter-out %/bench_table,$(BENCHES)) $(BUILD)/rowfs ## the other benchmarks; bench-gc_after: one of them
+	for bench in $(filter %/bench/%,$^); do $$bench || exit 1; done
+
+bench-%: $(BUILD)/bench/bench_% $(BUILD)/rowfs
+	$<
 
 lint: ## checks layout, common faults, scripts and the include rules; installs the tools for it
 	scripts/deps.sh build test lint
-	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS) -Itests/unit
+	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS) -Itests/unit -Imkfs
 
-install: all ## installs the programs below PREFIX (default /usr/local); DESTDIR is put before it
+# Where a page goes, below PREFIX; what is installed has the version as well.
+man_place = share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+
+install: all ## installs programs and manual pages below PREFIX (default /usr/local); DESTDIR is put before it
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/sbin"
 	install -m 755 $(BIN_PROGRAMS) "$(DESTDIR)$(PREFIX)/bin"
 	$(if $(SBIN_PROGRAMS),install -m 755 $(SBIN_PROGRAMS) "$(DESTDIR)$(PREFIX)/sbin")
+	install -d $(foreach d,man1 man5 man8,"$(DESTDIR)$(PREFIX)/share/man/$(d)")
+	$(foreach p,$(MAN_PAGES),sed 's/^\.Os$$/& rowfs $(VERSION)/' $(p) | \
+		install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/$(call man_place,$(p))" &&) :
 
 uninstall: ## removes what install installed
 	rm -f $(foreach p,$(BIN_PROGRAMS),"$(DESTDIR)$(PREFIX)/bin/$(notdir $(p))")
 	rm -f $(foreach p,$(SBIN_PROGRAMS),"$(DESTDIR)$(PREFIX)/sbin/$(notdir $(p))")
+	rm -f $(foreach p,$(MAN_PAGES),"$(DESTDIR)$(PREFIX)/$(call man_place,$(p))")
+
+# The unit for systemd, and what bash completes.
+COMPLETIONS = "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+INSTALLED   = $(notdir $(BIN_PROGRAMS) $(SBIN_PROGRAMS))
+install: install-contrib
+uninstall: uninstall-contrib
+
+install-contrib:
+	install -d "$(DESTDIR)$(UNITDIR)" $(COMPLETIONS)
+	sed 's|/usr/bin/|$(PREFIX)/bin/|' contrib/rowfs@.service | \
+		install -m 644 /dev/stdin "$(DESTDIR)$(UNITDIR)/rowfs@.service"
+	install -m 644 contrib/rowfs.bash $(COMPLETIONS)/rowfs
+	for program in $(filter-out rowfs,$(INSTALLED)); do ln -sf rowfs $(COMPLETIONS)/$$program || exit; done
+
+uninstall-contrib:
+	rm -f "$(DESTDIR)$(UNITDIR)/rowfs@.service" $(foreach p,$(INSTALLED),$(COMPLETIONS)/$(p))
+
+deb: ## makes the Debian package, in build/
+	scripts/deps.sh build deb
+	scripts/deb.sh $(BUILD) $(VERSION)
+
+deb-test: deb ## makes it, has lintian look at it, and installs, uses and removes it in a Debian of its own; as root
+	scripts/run_tests.sh -t 1200 -b $(BUILD) tests/package/test_deb.sh
 
 clean: ## removes what was built
 	@if grep -qF ' $(abspath $(BUILD))/' /proc/self/mounts; then \

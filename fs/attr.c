@@ -10,6 +10,7 @@
 #include "handle.h"
 #include "lookup.h"
 #include "promise.h"
+#include "report.h"
 #include "writer.h"
 
 enum { NEVER_CHANGES = 1 << 20, BLOCK = 512 };
@@ -65,17 +66,33 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 	st->st_mtim = st->st_atim = st->st_ctim = time_of(time);
 }
 
-double attr_timeout(const struct node *node)
+double attr_timeout(struct node *inode)
 {
-	return node->flags & NODE_F_WRITER ? 0 : NEVER_CHANGES;
+	if (node_now(inode)->flags & NODE_F_WRITER)
+		return node_state(inode) & NODE_S_SHOWN ? NEVER_CHANGES : 0;
+	return node_state(inode) & NODE_S_CUT ? 0 : NEVER_CHANGES;
 }
 
-static void attr_reply(fuse_req_t req, const struct node *node)
+/* One that takes lines shows a number, whose size the kernel does not know from its writes. */
+void attr_keep(struct node *session)
+{
+	if (!writer_takes_lines(session))
+		node_state_set(session, NODE_S_SHOWN);
+}
+
+/* The kernel takes no lock for it, and drops a reply that is under way with what was before. */
+void attr_changed(struct fs *fs, struct node *session)
+{
+	if (node_state_clear(session, NODE_S_SHOWN) & NODE_S_SHOWN)
+		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)session, -1, 0);
+}
+
+static void attr_reply(fuse_req_t req, struct node *inode)
 {
 	struct stat st;
 
-	attr_fill(fs_of(req), node, &st);
-	fuse_reply_attr(req, &st, attr_timeout(node));
+	attr_fill(fs_of(req), node_now(inode), &st);
+	fuse_reply_attr(req, &st, attr_timeout(inode));
 }
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -85,7 +102,7 @@ void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	(void)fi;
 	if (!lookup_is_stale(fs, ino)) {
-		attr_reply(req, lookup_ino(fs, ino));
+		attr_reply(req, lookup_inode(fs, ino));
 		return;
 	}
 	/* If it is asked for on the way to an open, that must not be refused another time. */
@@ -107,6 +124,14 @@ static int stamp_of(const struct stat *attr, int to_set, int64_t *stamp)
 	return 0;
 }
 
+static int report_stamp(struct fs *fs, const struct node *session, int error)
+{
+	if (error != -EINVAL)
+		return report_no_room(fs, session, error);
+	return report(fs, session, NULL, 0, error,
+		      "the time would not be later than that of the next older version");
+}
+
 static int setattr_session(struct fs *fs, struct node *session, const struct stat *attr, int to_set,
 			   const int64_t *stamp)
 {
@@ -115,9 +140,9 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 	writers_share(fs, session);
 	writer_replaces(fs, session);
 	if (to_set & FUSE_SET_ATTR_SIZE)
-		rc = writer_resize(fs, session, attr->st_size);
+		rc = report_no_room(fs, session, writer_resize(fs, session, attr->st_size));
 	if (rc == 0 && stamp)
-		rc = writer_stamp(fs, session, *stamp);
+		rc = report_stamp(fs, session, writer_stamp(fs, session, *stamp));
 	writers_release(fs, session);
 	return rc;
 }
@@ -144,6 +169,7 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 	rc = setattr_session(fs, session, attr, to_set, stamp);
 	if (to_set & FUSE_SET_ATTR_SIZE)
 		writer_expire(fs, session);
+	attr_changed(fs, session);
 	nodes_put(fs->nodes, session, 1);
 	return rc;
 }
@@ -158,7 +184,8 @@ static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const st
 	if (rc == 0)
 		stamp = &time;
 	else if (rc != -ENOENT)
-		return rc;
+		return report(fs, node, NULL, 0, rc,
+			      "no timestamp is before 1970, or after 294247");
 	if (!stamp && !(to_set & FUSE_SET_ATTR_SIZE))
 		return 0;
 	if (!(node->flags & NODE_F_WRITER))
@@ -197,6 +224,16 @@ static bool may_stamp(const struct node *node, int to_set)
 	return node_is_stored(node) && (to_set & FUSE_SET_ATTR_MTIME);
 }
 
+/* The kernel may have the node by another inode as well, whose time is another now. */
+static void stamped(struct fs *fs, struct node *inode, bool newest, int64_t stamp)
+{
+	struct node *node = node_now(inode);
+
+	cache_stamped(fs, node, newest, stamp);
+	if (node != inode)
+		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
+}
+
 void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
@@ -212,13 +249,18 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	}
 	rc = setattr(fs, fuse_req_ctx(req)->pid, inode, attr, to_set);
 	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0)
-		cache_stamped(fs, node, newest, stamp);
+		stamped(fs, inode, newest, stamp);
 	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
 		writer_expire(fs, node);
-	if (rc != 0)
+	if (rc != 0) {
+		attr_changed(fs, node);
 		fuse_reply_err(req, -rc);
-	else
-		attr_reply(req, node_now(inode));
+		return;
+	}
+	/* The kernel takes this reply for the latest, whatever comes between: not to keep. */
+	if (node->flags & NODE_F_WRITER)
+		node_state_clear(node, NODE_S_SHOWN);
+	attr_reply(req, inode);
 }
 
 void fs_statfs(fuse_req_t req, fuse_ino_t ino)
@@ -233,6 +275,7 @@ void fs_statfs(fuse_req_t req, fuse_ino_t ino)
 		return;
 	}
 	st.f_blocks = space.total / st.f_frsize;
-	st.f_bfree = st.f_bavail = space.free / st.f_frsize;
+	st.f_bfree = space.free / st.f_frsize;
+	st.f_bavail = space.available / st.f_frsize;
 	fuse_reply_statfs(req, &st);
 }

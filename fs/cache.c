@@ -10,6 +10,13 @@
  * the kernel holds the directory's lock, which the notice waits for; the entry of one that is
  * looked up again is taken out of the directory by the notice, whatever the reply says.
  *
+ * A listing takes its mark before it reads the first of the columns that it will meet. So changes
+ * of columns are numbered, and a slot has the number of its last one: whether something was changed
+ * since can be asked for any column. The kernel holds the directory's lock, shared with lookups,
+ * from the request until it has made the last of the entries, so a notice comes behind them; but by
+ * which time they are made, nobody tells. So where a node was listed (NODE_S_LISTED), that the
+ * kernel has put another entry in its place is only believed of a request that had that lock alone.
+ *
  * A node that is kept may have one entry only: names that resolve in two places (those of 231 to
  * 255 bytes) are kept where they are listed.
  */
@@ -19,23 +26,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache_clock.h"
 #include "cache_private.h"
 #include "names.h"
 
 enum {
 	SLOTS = 4096,
 	ROUNDING_US = 10000, /* the kernel counts in ticks, and rounds up */
+	SLOWNESS = 1000,     /* of a clock: at most one part in so many */
 };
 
 static const double KEPT_SECONDS = 86400;
 
 struct slot {
-	uint64_t changes; /* Atomic, as all here */
+	uint64_t changed; /* the number of the last change. Atomic, as all here */
 	uint64_t holds;	  /* of write sessions; of all columns in this slot */
 };
 
 struct caches {
-	uint64_t tree; /* changes of more than one column */
+	uint64_t tree;	  /* changes of more than one column */
+	uint64_t columns; /* changes of one, which number them */
 	struct slot slots[SLOTS];
 };
 
@@ -69,29 +79,47 @@ void cache_changed_tree(struct fs *fs)
 	add(&fs->caches->tree, 1);
 }
 
+/* The last change of a slot that is told has the greatest number, whichever comes first. */
+static void changed(struct caches *caches, uint64_t column)
+{
+	uint64_t number = __atomic_add_fetch(&caches->columns, 1, __ATOMIC_SEQ_CST);
+	uint64_t *last = &slot_of(caches, column)->changed, was = load(last);
+
+	while (was < number && !__atomic_compare_exchange_n(last, &was, number, false,
+							    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
 void cache_changed_column(struct fs *fs, uint64_t column)
 {
-	add(&slot_of(fs->caches, column)->changes, 1);
+	changed(fs->caches, column);
 }
 
 /* ---- A lookup ---------------------------------------------------------------------------- */
 
 void cache_mark(struct fs *fs, struct cache_mark *mark)
 {
-	*mark = (struct cache_mark){.tree = load(&fs->caches->tree)};
+	*mark = (struct cache_mark){.tree = load(&fs->caches->tree),
+				    .columns = load(&fs->caches->columns)};
+}
+
+void cache_mark_listing(struct fs *fs, struct cache_mark *mark)
+{
+	cache_mark(fs, mark);
+	mark->listing = true;
 }
 
 void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column)
 {
 	mark->column = column;
-	mark->changes = load(&slot_of(fs->caches, column)->changes);
+	mark->columns = load(&fs->caches->columns);
 }
 
 static bool is_marked(struct fs *fs, const struct cache_mark *mark)
 {
 	return load(&fs->caches->tree) == mark->tree &&
 	       (mark->column == 0 ||
-		load(&slot_of(fs->caches, mark->column)->changes) == mark->changes);
+		load(&slot_of(fs->caches, mark->column)->changed) <= mark->columns);
 }
 
 static bool is_held(struct fs *fs, const struct cache_mark *mark)
@@ -130,25 +158,36 @@ static bool is_below_removed(const struct node *node)
 	return false;
 }
 
-/* Seconds until the cell is hidden, by its age; somewhat less, since the kernel rounds up. */
-static double time_left(int64_t expires)
+/* Seconds until the cell is hidden, by its age; somewhat less, since the kernel rounds up and its
+ * own clock may be somewhat slow. */
+static double time_left(struct fs *fs, int64_t expires)
 {
-	int64_t left = expires == WCS_TS_MAX ? INT64_MAX : expires - fs_now() - ROUNDING_US;
+	int64_t left;
+	double seconds;
 
-	return left < 0 ? 0 : (double)left > KEPT_SECONDS * 1e6 ? KEPT_SECONDS : (double)left / 1e6;
+	if (expires == WCS_TS_MAX)
+		return KEPT_SECONDS;
+	left = expires - fs_now() - ROUNDING_US;
+	if (left <= 0)
+		return 0;
+	left -= left / SLOWNESS;
+	seconds = (double)left / 1e6;
+	seconds = seconds < KEPT_SECONDS ? seconds : KEPT_SECONDS;
+	cache_clock_keeps(fs->clock, seconds);
+	return seconds;
 }
 
 /* For how long is it right, if nothing changes it? A directory goes with the last of its cells, and
  * which one that is, nobody knows. */
-static double lifetime(const struct node *node, const struct wcs_cell_info *info)
+static double lifetime(struct fs *fs, const struct node *node, const struct wcs_cell_info *info)
 {
-	struct pos pos;
-
 	if (node->kind == NODE_CELL)
-		return info ? time_left(info->expires) : 0;
+		return info ? time_left(fs, info->expires) : 0;
 	if (node->kind == NODE_TABLE)
 		return KEPT_SECONDS;
-	return pos_of(node, &pos) == 0 && !wcs_table_ages(pos.table) ? KEPT_SECONDS : 0;
+	while (node->kind != NODE_TABLE)
+		node = node->parent;
+	return wcs_table_ages(node->table) ? 0 : KEPT_SECONDS;
 }
 
 double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
@@ -156,10 +195,10 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 {
 	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
 		return 0;
-	node_state_set(node, NODE_S_KEPT);
+	node_state_set(node, mark->listing ? NODE_S_KEPT | NODE_S_LISTED : NODE_S_KEPT);
 	if (is_held(fs, mark) || !is_marked(fs, mark) || is_below_removed(node))
 		return 0;
-	return lifetime(node, info);
+	return lifetime(fs, node, info);
 }
 
 /* ---- Write sessions ---------------------------------------------------------------------- */
@@ -172,28 +211,35 @@ void cache_hold(struct caches *caches, uint64_t column)
 void cache_release(struct caches *caches, uint64_t column)
 {
 	/* In this order: who looked before its commit finds the one or the other. */
-	add(&slot_of(caches, column)->changes, 1);
+	changed(caches, column);
 	add(&slot_of(caches, column)->holds, (uint64_t)-1);
+}
+
+/* Says that no node of a column is kept; but if none may be listed, only where none is. */
+static bool replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool listed)
+{
+	struct node_list list = {0};
+	bool done = true;
+
+	if (nodes_cells(fs->nodes, family, qualifier, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count && !listed; i++)
+		done = done && !(node_state(list.all[i]) & NODE_S_LISTED);
+	for (size_t i = 0; i < list.count && done; i++)
+		node_state_clear(list.all[i], NODE_S_KEPT | NODE_S_LISTED);
+	node_list_clear(fs->nodes, &list);
+	return done;
 }
 
 void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier)
 {
-	struct node_list list = {0};
-
-	if (nodes_cells(fs->nodes, family, qualifier, &list) != 0)
-		cache_failed(fs);
-	for (size_t i = 0; i < list.count; i++)
-		node_state_clear(list.all[i], NODE_S_KEPT);
-	node_list_clear(fs->nodes, &list);
+	replaced(fs, family, qualifier, true);
 }
 
 bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
 			  struct wcs_slice qualifier)
 {
-	if (!is_marked(fs, mark))
-		return false;
-	cache_replaced(fs, family, qualifier);
-	return true;
+	return is_marked(fs, mark) && replaced(fs, family, qualifier, false);
 }
 
 /* ---- Columns that move ------------------------------------------------------------------- */

@@ -26,16 +26,19 @@ void cache_deferrals_free(struct cache_deferrals *deferrals);
 
 /* ---- A lookup ---------------------------------------------------------------------------- */
 
-/* What was changed before a lookup looked. */
+/* What was changed before a lookup, or a listing, looked. */
 struct cache_mark {
 	uint64_t tree;
-	uint64_t changes; /* of the column */
-	uint64_t column;  /* 0: it is no column's */
+	uint64_t columns;
+	uint64_t column; /* 0: it is no column's */
+	bool listing;
 };
 
 /* To be called before the name is taken apart, and of a column again before it is read. */
 void cache_mark(struct fs *fs, struct cache_mark *mark);
 void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column);
+/* Of a listing, before it reads anything; then `column` is that of each entry. */
+void cache_mark_listing(struct fs *fs, struct cache_mark *mark);
 
 /* Seconds for which the kernel may keep the entry `name` that leads to node; info: of a cell. To be
  * called when the node is in the inode table, just before the reply. */
@@ -57,7 +60,7 @@ void cache_release(struct caches *caches, uint64_t column);
 void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier);
 
 /* The same by the entry of a session that was looked up since the mark, by the usual spelling.
- * False: it is not known, since something has changed since. */
+ * False: it is not known, since something has changed since, or it was listed. */
 bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
 			  struct wcs_slice qualifier);
 
@@ -89,6 +92,9 @@ void cache_expire_subtree(struct fs *fs, struct wcs_table *table, const struct w
 
 /* A family of the table was made, removed, or its cells are seen otherwise. Waits. */
 void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *family);
+
+/* The clock was set: columns in families whose policies look at ages. Waits. */
+void cache_expire_ages(struct fs *fs);
 
 /* A table was removed. Waits. */
 void cache_expire_table(struct fs *fs, const char *name);

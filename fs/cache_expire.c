@@ -11,6 +11,9 @@
 #include "chunk.h"
 #include "notice.h"
 
+/* A qualifier of more bytes may have a name that is split, each byte taking three at most. */
+enum { SPLIT_FROM = NAMES_CHUNK_MAX / 3 };
+
 /* One change's search. */
 struct expiry {
 	struct fs *fs;
@@ -67,12 +70,6 @@ static void add_spelled(struct expiry *expiry, struct node *node, const char *en
 	put(fs, dir);
 }
 
-bool cache_node_is_kept(const struct node *node)
-{
-	return (node_state(node) & NODE_S_KEPT) ||
-	       __atomic_load_n(&node->expiring, __ATOMIC_SEQ_CST) > 0;
-}
-
 /* In this order: another change of the same entry finds it kept or under way, and waits too. */
 static void add_entry(struct expiry *expiry, struct node *node)
 {
@@ -81,7 +78,7 @@ static void add_entry(struct expiry *expiry, struct node *node)
 	if (expiry->error != 0 || !cache_node_is_kept(node))
 		return;
 	add_spelled(expiry, node, encoded, spell_node(node, encoded));
-	node_state_clear(node, NODE_S_KEPT);
+	node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED);
 }
 
 static void expire_as(struct fs *fs, struct node *node, struct wcs_slice as, enum notice_how how)
@@ -131,6 +128,7 @@ static bool add_directory(struct expiry *expiry, struct node *node)
 
 	if (rc == 0)
 		return false;
+	cache_changed_tree(expiry->fs); /* it may be the change of one column */
 	add_entry(expiry, node);
 	node_state_set(node, NODE_S_REMOVED);
 	return true;
@@ -206,80 +204,6 @@ static void add_column(struct expiry *expiry, struct node *family, struct wcs_sl
 	node_list_clear(expiry->fs->nodes, &list);
 }
 
-/* ---- Where they are, in the plain tree --------------------------------------------------- */
-
-static struct node *find_table(struct fs *fs, const struct wcs_table *table)
-{
-	struct node *root = nodes_root(fs->nodes);
-	const char *name = wcs_table_name(table);
-	struct node_key key = {.parent = root,
-			       .kind = NODE_TABLE,
-			       .name = {name, strlen(name)},
-			       .etag = node_table_etag(table)};
-
-	if (root->kind != NODE_TABLE)
-		return nodes_find(fs->nodes, &key);
-	return strcmp(wcs_table_name(root->table), name) == 0 ? node_get(root) : NULL;
-}
-
-/* A child of dir, whose reference is given back. */
-static struct node *find_child(struct fs *fs, struct node *dir, enum node_kind kind,
-			       struct wcs_slice name)
-{
-	struct node_key key = {.parent = dir, .kind = kind, .name = name};
-	struct node *node = dir ? nodes_find(fs->nodes, &key) : NULL;
-
-	put(fs, dir);
-	return node;
-}
-
-static struct wcs_slice take_segment(struct wcs_slice *key, unsigned char delimiter)
-{
-	const char *start = key->data, *end = memchr(start, delimiter, key->len);
-	size_t len = end ? (size_t)(end - start) : key->len;
-
-	*key = end ? (struct wcs_slice){end + 1, key->len - len - 1} : (struct wcs_slice){0};
-	return (struct wcs_slice){start, len};
-}
-
-/* The node of a key with a reference; whole false: or else of the longest part of it that has one;
- * NULL: none. */
-static struct node *find_key(struct fs *fs, struct wcs_table *table, struct wcs_slice key,
-			     bool *whole)
-{
-	unsigned char delimiter = wcs_table_delimiter(table);
-	struct node *node = find_table(fs, table), *next = node;
-
-	while (next && key.data) {
-		next = find_child(fs, node_get(node), NODE_PREFIX, take_segment(&key, delimiter));
-		if (next) {
-			put(fs, node);
-			node = next;
-		}
-	}
-	*whole = next != NULL;
-	return node;
-}
-
-static struct node *find_row(struct fs *fs, struct wcs_table *table, struct wcs_slice row)
-{
-	bool whole;
-	struct node *node = find_key(fs, table, row, &whole);
-
-	if (node && !whole) {
-		put(fs, node);
-		node = NULL;
-	}
-	return node;
-}
-
-static struct node *find_family(struct fs *fs, struct wcs_table *table, struct wcs_slice row,
-				const char *family)
-{
-	return find_child(fs, find_row(fs, table, row), NODE_FAMILY,
-			  (struct wcs_slice){family, strlen(family)});
-}
-
 /* ---- Changes ----------------------------------------------------------------------------- */
 
 static void expire_column(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool keep,
@@ -298,8 +222,11 @@ static void expire_column(struct fs *fs, struct node *family, struct wcs_slice q
 
 static void expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum notice_how how)
 {
-	struct node *family = find_family(fs, pos->table, pos_key(pos), pos->family);
+	struct node *family = cache_find_family(fs, pos->table, pos_key(pos), pos->family);
 
+	/* Directories may go with it that have no node yet, and are being looked up or listed. */
+	if (!family || pos->qualifier.len > SPLIT_FROM)
+		cache_changed_tree(fs);
 	if (!family)
 		return;
 	expire_column(fs, family, pos->qualifier, keep, how);
@@ -321,60 +248,10 @@ void cache_expire_soon(struct fs *fs, const struct pos *pos)
 	expire_pos(fs, pos, false, NOTICE_SOON);
 }
 
-/* Finds the nodes of a column; false: there are none. */
-static bool list_column(struct fs *fs, const struct pos *pos, struct node_list *list,
-			uint64_t *column)
-{
-	struct node *family = find_family(fs, pos->table, pos_key(pos), pos->family);
-
-	if (!family)
-		return false;
-	*column = node_child_id(family, NODE_CELL, pos->qualifier).column;
-	if (nodes_cells(fs->nodes, family, pos->qualifier, list) != 0)
-		cache_failed(fs);
-	put(fs, family);
-	return list->count > 0;
-}
-
-static bool any_kept(struct fs *fs, const struct pos *pos, uint8_t hops, uint64_t *column)
-{
-	struct node_list list = {0};
-	bool found = false;
-
-	if (!list_column(fs, pos, &list, column))
-		return false;
-	for (size_t i = 0; i < list.count; i++)
-		found = found || (cache_node_is_kept(list.all[i]) && list.all[i]->hops >= hops);
-	node_list_clear(fs->nodes, &list);
-	return found;
-}
-
-bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column)
-{
-	return any_kept(fs, pos, 0, column);
-}
-
-bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column)
-{
-	return any_kept(fs, pos, NODE_HOPS_MAX, column);
-}
-
-void cache_renew(struct fs *fs, const struct pos *pos)
-{
-	struct node_list list = {0};
-	uint64_t column;
-
-	if (!list_column(fs, pos, &list, &column))
-		return;
-	for (size_t i = 0; i < list.count; i++)
-		node_state_set(list.all[i], NODE_S_REMOVED);
-	node_list_clear(fs->nodes, &list);
-}
-
 void cache_expire_column(struct fs *fs, struct wcs_table *table, struct wcs_slice row,
 			 const char *name, struct wcs_slice qualifier)
 {
-	struct node *family = find_family(fs, table, row, name);
+	struct node *family = cache_find_family(fs, table, row, name);
 
 	if (family)
 		expire_column(fs, family, qualifier, true, NOTICE_WAIT);
@@ -390,7 +267,7 @@ static void expire_key(struct fs *fs, struct wcs_table *table, struct wcs_slice 
 	bool whole;
 
 	cache_changed_tree(fs);
-	node = find_key(fs, table, key, &whole);
+	node = cache_find_key(fs, table, key, &whole);
 	if (!node)
 		return;
 	expiry_start(&expiry, fs);
@@ -434,7 +311,7 @@ static void add_spellings(struct expiry *expiry, struct node *node)
 	add_spelled(expiry, node, encoded, len);
 	len = names_encode(NAMES_SEGMENT, &any, name.data, name.len, encoded);
 	add_spelled(expiry, node, encoded, len);
-	node_state_clear(node, NODE_S_KEPT);
+	node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED);
 }
 
 static bool is_named(const struct node *node, enum node_kind kind, const char *name)
@@ -451,7 +328,7 @@ void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *fam
 	struct node *top;
 
 	cache_changed_tree(fs);
-	top = find_table(fs, table);
+	top = cache_find_table(fs, table);
 	if (!top)
 		return;
 	expiry_start(&expiry, fs);
@@ -473,6 +350,43 @@ void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *fam
 	expiry_end(&expiry, NOTICE_WAIT);
 }
 
+/* Columns alone: directories are not kept in such a table. */
+static void add_aging(struct expiry *expiry, struct node *table)
+{
+	struct node_list list = {0};
+
+	if (!wcs_table_ages(table->table))
+		return;
+	list_below(expiry, table, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		struct node *node = list.all[i];
+
+		list_below(expiry, node, &list);
+		if (node_is_stored(node))
+			add_entry(expiry, node);
+	}
+	node_list_clear(expiry->fs->nodes, &list);
+}
+
+void cache_expire_ages(struct fs *fs)
+{
+	struct node *root = nodes_root(fs->nodes);
+	struct node_list list = {0};
+	struct expiry expiry;
+
+	cache_changed_tree(fs);
+	expiry_start(&expiry, fs);
+	if (expiry.error == 0 && root->kind == NODE_TABLE)
+		add_aging(&expiry, root);
+	else if (expiry.error == 0 && nodes_children(fs->nodes, root, &list) != 0)
+		expiry.error = -ENOMEM;
+	for (size_t i = 0; i < list.count; i++)
+		if (list.all[i]->kind == NODE_TABLE)
+			add_aging(&expiry, list.all[i]);
+	node_list_clear(fs->nodes, &list);
+	expiry_end(&expiry, NOTICE_WAIT);
+}
+
 void cache_expire_table(struct fs *fs, const char *name)
 {
 	struct node_list list = {0};
@@ -489,20 +403,6 @@ void cache_expire_table(struct fs *fs, const char *name)
 	expiry_end(&expiry, NOTICE_WAIT);
 }
 
-/* The node of a directory that is no history, with a reference; NULL: none. */
-static struct node *find_directory(struct fs *fs, const struct pos *pos)
-{
-	struct wcs_slice key = pos->depth > 0 ? pos_key(pos) : (struct wcs_slice){0};
-	struct node *node = find_row(fs, pos->table, key);
-
-	if (pos->family)
-		node = find_child(fs, node, NODE_FAMILY,
-				  (struct wcs_slice){pos->family, strlen(pos->family)});
-	if (pos->kind == NODE_CHUNK)
-		node = find_child(fs, node, NODE_CHUNK, pos->chunk);
-	return node;
-}
-
 void cache_expire_directory(struct fs *fs, const struct pos *pos)
 {
 	struct expiry expiry;
@@ -511,7 +411,7 @@ void cache_expire_directory(struct fs *fs, const struct pos *pos)
 	cache_changed_tree(fs);
 	if (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY && pos->kind != NODE_CHUNK)
 		return;
-	node = find_directory(fs, pos);
+	node = cache_find_directory(fs, pos);
 	if (!node)
 		return;
 	node_state_set(node, NODE_S_REMOVED);

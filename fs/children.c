@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate.h"
+
 struct walk {
 	struct fs *fs;
 	const struct pos *pos;
@@ -78,7 +80,7 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 	       (!limit || memdir_order(memory_bytes(walk), *limit) < 0)) {
 		struct wcs_slice bytes = memory_bytes(walk);
 
-		rc = walk->each(walk->ctx, walk->kind, bytes);
+		rc = walk->each(walk->ctx, walk->kind, bytes, NULL);
 		if (rc == 0)
 			rc = memory_next(walk, &bytes);
 	}
@@ -86,13 +88,13 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 }
 
 /* Gives a stored child, and before it those in memory that it comes behind. */
-static int give(struct walk *walk, struct wcs_slice bytes)
+static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell_info *info)
 {
 	int rc = memory_give(walk, &bytes);
 
 	if (rc == 0 && walk->memory.data && memdir_order(memory_bytes(walk), bytes) == 0)
 		rc = memory_next(walk, &bytes);
-	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes) : rc;
+	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes, info) : rc;
 }
 
 /* *list stays NULL where a key is so long that none can be below it. What to resume behind is cut
@@ -124,7 +126,7 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);
 	while (rc == 0 && list && (rc = wcs_list_next(list, &segment)) > 0)
-		rc = give(walk, segment);
+		rc = give(walk, segment, NULL);
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
 	wcs_list_close(list);
@@ -145,12 +147,20 @@ static int walk_families(struct walk *walk, const struct wcs_slice *after)
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_FAMILY, after);
 	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
-		rc = !after || memdir_order(cell.family, *after) > 0 ? give(walk, cell.family) : 0;
+		rc = !after || memdir_order(cell.family, *after) > 0 ? give(walk, cell.family, NULL)
+								     : 0;
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
 	wcs_scan_close(scan);
 	memory_end(walk);
 	return rc;
+}
+
+/* What a column shows; false: to know its size takes more than its record. */
+static bool shown(enum wcs_type type, const struct wcs_cell *cell, struct wcs_cell_info *info)
+{
+	*info = cell->info;
+	return !wcs_type_aggregates(type) || aggregate_size(type, cell->value, &info->size) == 0;
 }
 
 /* The columns of a family; a history each below /.versions, where some may be in memory. */
@@ -160,8 +170,10 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 		.each = WCS_EACH_COLUMN, .families = &walk->pos->family, .family_count = 1};
 	char from[WCS_QUALIFIER_MAX + 1];
 	struct wcs_scan *scan = NULL;
+	struct wcs_cell_info info;
 	struct wcs_cell cell;
-	int rc = 0;
+	enum wcs_type type;
+	int rc = aggregate_type(walk->pos, &type);
 
 	walk->kind = walk->pos->versions ? NODE_HISTORY : NODE_CELL;
 	if (after) {
@@ -169,12 +181,12 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 		from[after->len] = 0;
 		filter.qualifier_from = (struct wcs_slice){from, after->len + 1};
 	}
-	if (walk->pos->key_len > 0)
+	if (rc == 0 && walk->pos->key_len > 0)
 		rc = pos_row_scan(walk->pos, &filter, &scan);
 	if (rc == 0 && walk->pos->versions)
 		rc = memory_start(walk, MEMDIR_HISTORY, after);
 	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
-		rc = give(walk, cell.qualifier);
+		rc = give(walk, cell.qualifier, shown(type, &cell, &info) ? &info : NULL);
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
 	wcs_scan_close(scan);
@@ -215,7 +227,7 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) > 0) {
 		size_t len = names_ts_format(cell.info.ts, name);
 
-		rc = walk->each(walk->ctx, NODE_VERSION, (struct wcs_slice){name, len});
+		rc = walk->each(walk->ctx, NODE_VERSION, (struct wcs_slice){name, len}, NULL);
 	}
 	wcs_scan_close(scan);
 	return rc;
@@ -227,7 +239,8 @@ static int walk_tables(struct walk *walk, const struct wcs_slice *after)
 	int rc = wcs_table_next(walk->fs->store, after ? after->data : NULL, name);
 
 	while (rc == 0) {
-		rc = walk->each(walk->ctx, NODE_TABLE, (struct wcs_slice){name, strlen(name)});
+		rc = walk->each(walk->ctx, NODE_TABLE, (struct wcs_slice){name, strlen(name)},
+				NULL);
 		if (rc == 0)
 			rc = wcs_table_next(walk->fs->store, name, name);
 	}
@@ -240,7 +253,8 @@ static int walk_policies(struct walk *walk, const struct wcs_slice *after)
 	int rc = wcs_family_next(walk->pos->table, after ? after->data : NULL, name);
 
 	while (rc == 0) {
-		rc = walk->each(walk->ctx, NODE_POLICIES, (struct wcs_slice){name, strlen(name)});
+		rc = walk->each(walk->ctx, NODE_POLICIES, (struct wcs_slice){name, strlen(name)},
+				NULL);
 		if (rc == 0)
 			rc = wcs_family_next(walk->pos->table, name, name);
 	}
@@ -257,7 +271,7 @@ static int walk_controls(struct walk *walk, const struct wcs_slice *after)
 		struct wcs_slice bytes = {name, strlen(name)};
 
 		if (!after || memdir_order(bytes, *after) > 0)
-			rc = walk->each(walk->ctx, NODE_CONTROL, bytes);
+			rc = walk->each(walk->ctx, NODE_CONTROL, bytes, NULL);
 	}
 	return rc;
 }

@@ -13,25 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hex(char digit)
-{
-	return digit <= '9' ? digit - '0' : digit - 'A' + 10;
-}
-
 /* The bytes that the beginning of a name stands for; to has room for text.len. */
 static size_t unescape(struct wcs_slice text, unsigned char *to)
 {
-	const char *from = text.data;
 	size_t len = 0;
 
-	for (size_t i = 0; i < text.len; i++) {
-		if (from[i] == '%') {
-			to[len++] = (unsigned char)(hex(from[i + 1]) << 4 | hex(from[i + 2]));
-			i += 2;
-		} else {
-			to[len++] = (unsigned char)from[i];
-		}
-	}
+	wcs_text_decode(text.data, text.len, to, &len);
 	return len;
 }
 
@@ -171,12 +158,14 @@ bool chunk_behind(struct wcs_slice text, struct wcs_slice bytes)
 	return bytes.len >= len && memcmp(bytes.data, stem, len) == 0;
 }
 
-static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
+static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
+			const struct wcs_cell_info *info)
 {
 	struct search *search = ctx;
 	struct chunk_name name;
 	int error = 0;
 
+	(void)info;
 	if (kind != NODE_PREFIX && kind != NODE_CELL && kind != NODE_HISTORY)
 		return SEARCH_END;
 	if (!chunk_behind(search->text, bytes))

@@ -3,7 +3,8 @@
  * Open control files: what is the same for all kinds of them.
  *
  * The lock of one open file is held while it is read and while what was written is applied, which
- * calls the store: so that is in order. No other lock is taken under it here.
+ * calls the store: so that is in order. No other lock is taken under it here. What is written may
+ * wait for others of that kind (a drop, a large line), so the request loop is told.
  */
 #include "control.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 #include "control_kind.h"
+#include "loop.h"
 #include "process.h"
 
 struct control_file {
@@ -109,6 +111,7 @@ int control_write(struct control_file *file, const char *data, size_t len)
 
 	if (!file->writer)
 		return -EPERM;
+	loop_wait_begin(file->fs);
 	pthread_mutex_lock(&file->lock);
 	if (file->error == 0)
 		file->error = file->kind->writer->write(file->writer, data, len);
@@ -116,6 +119,7 @@ int control_write(struct control_file *file, const char *data, size_t len)
 	file->written = true;
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
+	loop_wait_end(file->fs);
 	return rc;
 }
 
@@ -123,11 +127,13 @@ static int apply_rest(struct control_file *file)
 {
 	int rc;
 
+	loop_wait_begin(file->fs);
 	pthread_mutex_lock(&file->lock);
 	if (file->error == 0 && file->writer)
 		file->error = file->kind->writer->finish(file->writer);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
+	loop_wait_end(file->fs);
 	return rc;
 }
 

@@ -13,6 +13,8 @@
 
 #include "cache.h"
 #include "control_kind.h"
+#include "draft.h"
+#include "escape.h"
 #include "loop.h"
 #include "report.h"
 #include "writer.h"
@@ -28,26 +30,11 @@ struct drop {
 	char bytes[WCS_ROW_KEY_MAX];
 };
 
-/* Puts a backslash before what JSON wants one before. The caller frees it. NULL: no memory. */
-static char *escape(const char *text)
-{
-	char *escaped = malloc(2 * strlen(text) + 1), *to = escaped;
-
-	if (!escaped)
-		return NULL;
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			*to++ = '\\';
-		*to++ = *text;
-	}
-	*to = 0;
-	return escaped;
-}
-
 static int print(const char *table, struct wcs_slice key, const struct wcs_count *count,
 		 char **text, size_t *len)
 {
-	char *spelled = wcs_text_encode(key), *escaped = spelled ? escape(spelled) : NULL;
+	char *spelled = wcs_text_encode(key),
+	     *escaped = spelled ? escape_bytes(spelled, "\"\\") : NULL;
 	int rc = -ENOMEM;
 
 	if (escaped)
@@ -131,7 +118,7 @@ static int refuse(struct drop *drop)
 }
 
 /* What the dropped rows had in memory goes as well. */
-static int forget_directories(struct drop *drop, const struct pos *pos)
+static int forget_memory(struct drop *drop, const struct pos *pos)
 {
 	struct memdir_path path = {0};
 	int rc = pos_memdir_path(pos, &path);
@@ -139,6 +126,7 @@ static int forget_directories(struct drop *drop, const struct pos *pos)
 	if (rc == 0)
 		memdirs_remove(drop->fs->memdirs, &path);
 	memdir_path_clear(&path);
+	drafts_remove_below(drop->fs, drop->node->parent->plain, NULL);
 	return rc;
 }
 
@@ -154,7 +142,7 @@ static int drop_rows(struct drop *drop)
 		rc = wcs_rows_drop(pos.table, control_key(&pos, &key));
 		loop_wait_end(drop->fs);
 		if (rc == 0)
-			rc = forget_directories(drop, &pos);
+			rc = forget_memory(drop, &pos);
 		cache_expire_subtree(drop->fs, pos.table, control_key(&pos, &key));
 	}
 	if (rc != 0)

@@ -44,7 +44,8 @@ static int pending_add(struct lines *lines, const char *data, size_t len)
 	char *pending;
 
 	if (need > PENDING_MAX)
-		return -EFBIG;
+		return report(lines->fs, lines->node, NULL, lines->line, -EFBIG,
+			      "longer than 16 MiB");
 	while (room < need)
 		room *= 2;
 	pending = room == lines->room ? lines->pending : realloc(lines->pending, room);

@@ -74,6 +74,8 @@ static int schema_apply(struct fs *fs, const struct node *node, const struct pos
 	if (rc == 0) {
 		rc = wcs_schema_apply(fs->store, schema, &fault);
 		schema_expire(fs, schema);
+		if (rc == -EMFILE) /* which users know of files */
+			rc = -ENOSPC;
 		if (rc != 0)
 			report(fs, node, NULL, 0, rc, "%s", fault.text);
 	}

@@ -6,20 +6,26 @@
  * Its last bytes stand in a ring, byte o at o % STREAM_KEPT, for those who read ahead and seek back
  * (head, while read), and for readers of one open file that overtake each other. What is made and
  * was not given yet is less than STREAM_STEP, so STREAM_BACK bytes before it are there.
+ *
+ * The view of a stream keeps what the engine had in memory when it began, however long it is left
+ * unread: so there are STREAMS_MAX of them.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control_kind.h"
+#include "report.h"
 
 enum {
 	STREAM_BACK = 1 << 20, /* bytes that can be sought back */
 	STREAM_STEP = 1 << 16,
 	STREAM_KEPT = STREAM_BACK + STREAM_STEP,
+	STREAMS_MAX = 256,
 };
 
 struct stream {
+	struct fs *fs;
 	struct wcs_export *export;
 	uint64_t made;	/* bytes so far */
 	uint64_t given; /* of these, up to the furthest that was read */
@@ -58,6 +64,7 @@ static void stream_close(void *state)
 	struct stream *stream = state;
 
 	wcs_export_close(stream->export);
+	__atomic_sub_fetch(&stream->fs->streams, 1, __ATOMIC_RELAXED);
 	free(stream->kept);
 	free(stream);
 }
@@ -67,10 +74,14 @@ static int stream_open(struct fs *fs, const struct node *node, void **state)
 	struct stream *stream = calloc(1, sizeof(*stream));
 	int rc = -ENOMEM;
 
-	(void)fs;
 	if (!stream)
 		return rc;
-	stream->kept = malloc(STREAM_KEPT);
+	stream->fs = fs;
+	if (__atomic_add_fetch(&fs->streams, 1, __ATOMIC_RELAXED) > STREAMS_MAX)
+		rc = report(fs, node, NULL, 0, -ENFILE,
+			    "%d streams of rows are being read, and no more can be", STREAMS_MAX);
+	else
+		stream->kept = malloc(STREAM_KEPT);
 	if (stream->kept)
 		rc = export_open(node, &stream->export);
 	if (rc != 0) {

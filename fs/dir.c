@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OPENDIR to RELEASEDIR. A listing holds nothing of the store between two requests: each READDIR
- * resumes behind the child that was handed out with its offset.
+ * OPENDIR to RELEASEDIR; READDIR and READDIRPLUS are alike but for the bytes of the reply. A
+ * listing holds nothing of the store between two requests: each READDIR resumes behind the child
+ * that was handed out with its offset.
  *
  * Offset o stands for: o entries were given. 0 and 1 are `.` and `..`. The children behind which
  * the last offsets resume are kept; an older offset is found again by counting from the start.
@@ -13,56 +14,40 @@
 
 #include "chunk.h"
 #include "dir.h"
+#include "dir_kept.h"
+#include "dir_reply.h"
 #include "handle.h"
 #include "lookup.h"
+#include "loop.h"
+#include "report.h"
 
-enum {
-	DOTS = 2,
-	REPLY_MAX = 65536, /* bytes of a reply; an entry takes 32 or more */
-	KEPT = 4096,	   /* children; more than two replies have */
-};
+enum { DOTS = 2 };
 
 struct dir {
 	pthread_mutex_t lock;
-	struct child **kept; /* kept[i] stands before offset first + i. Lock: lock, as all below */
-	size_t count, room;
-	off_t first;
+	struct dir_kept kept; /* Lock: lock */
 };
 
-/* A READDIR reply under construction. */
+/* A reply under construction. */
 struct reply {
-	fuse_req_t req;
+	struct dir_reply out;
 	struct fs *fs;
 	struct node *node;
 	struct node *base;     /* of a chunk directory; else the node */
 	struct wcs_slice text; /* of a chunk directory */
 	struct wcs_table *table;
 	struct dir *dir;
-	char *buf;
-	size_t size, used;
-	off_t offset;	    /* of the entry to come */
 	off_t skip;	    /* entries to count and not to give */
 	struct child *jump; /* where to go on, instead of with the next child */
 };
 
 enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why a walk of children stops */
 
-static void dir_forget(struct dir *dir, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(dir->kept[i]);
-	dir->count -= count;
-	dir->first += (off_t)count;
-	if (count > 0)
-		memmove(dir->kept, dir->kept + count, dir->count * sizeof(*dir->kept));
-}
-
 void dir_free(struct dir *dir)
 {
 	if (!dir)
 		return;
-	dir_forget(dir, dir->count);
-	free(dir->kept);
+	dir_kept_clear(&dir->kept);
 	pthread_mutex_destroy(&dir->lock);
 	free(dir);
 }
@@ -96,92 +81,29 @@ void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-static int dir_reserve(struct dir *dir)
-{
-	size_t room = dir->room ? dir->room * 2 : 64;
-	struct child **kept;
-
-	if (dir->count == KEPT)
-		dir_forget(dir, KEPT / 2);
-	if (dir->count < dir->room)
-		return 0;
-	kept = realloc(dir->kept, room * sizeof(*kept));
-	if (!kept)
-		return -ENOMEM;
-	dir->kept = kept;
-	dir->room = room;
-	return 0;
-}
-
-/* Keeps a child as what stands before that offset. Offsets come in sequence; where they do not,
- * the kept ones are of no use any more. */
-static int dir_keep(struct dir *dir, off_t offset, enum node_kind kind, struct wcs_slice bytes)
-{
-	int rc;
-
-	if (offset != dir->first + (off_t)dir->count) {
-		bool again = offset >= dir->first && offset < dir->first + (off_t)dir->count;
-
-		while (again && dir->count > (size_t)(offset - dir->first))
-			free(dir->kept[--dir->count]);
-		if (!again) {
-			dir_forget(dir, dir->count);
-			dir->first = offset;
-		}
-	}
-	rc = dir_reserve(dir);
-	if (rc != 0)
-		return rc;
-	dir->kept[dir->count] = child_new(kind, bytes);
-	if (!dir->kept[dir->count])
-		return -ENOMEM;
-	dir->count++;
-	return 0;
-}
-
-static const struct child *dir_find(const struct dir *dir, off_t offset)
-{
-	if (offset < dir->first || offset >= dir->first + (off_t)dir->count)
-		return NULL;
-	return dir->kept[offset - dir->first];
-}
-
-/* Adds an entry. 1: it does not fit any more. */
-static int reply_add(struct reply *reply, const char *name, uint64_t ino, mode_t mode)
-{
-	struct stat st = {.st_ino = ino, .st_mode = mode};
-	size_t size = fuse_add_direntry(reply->req, reply->buf + reply->used,
-					reply->size - reply->used, name, &st, reply->offset + 1);
-
-	if (size > reply->size - reply->used)
-		return 1;
-	reply->used += size;
-	reply->offset++;
-	return 0;
-}
-
 /* Adds the entry that a child stands for, and keeps what to resume behind: the child, or the jump
  * behind all others that the entry stands for. */
 static int reply_entry(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
-		       struct wcs_slice bytes)
+		       struct wcs_slice bytes, const struct wcs_cell_info *info)
 {
-	bool below = name->place == CHUNK_BELOW;
-	bool file = kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_CONTROL;
-	struct wcs_slice text = {name->encoded, name->end};
-	uint64_t ino = below ? node_child_ino(reply->base, NODE_CHUNK, text)
-			     : node_child_ino(reply->base, kind, bytes);
+	struct node_key key = {.parent = reply->base, .kind = kind, .name = bytes};
 	int rc;
+
+	if (name->place == CHUNK_BELOW) {
+		key.kind = NODE_CHUNK;
+		key.name = (struct wcs_slice){name->encoded, name->end};
+	}
 
 	if (reply->skip > 0) {
 		reply->skip--;
 		return 0;
 	}
-	rc = reply_add(reply, name->component, ino, file && !below ? S_IFREG : S_IFDIR);
+	rc = dir_reply_add_child(&reply->out, name->component, &key, info);
 	if (rc != 0)
 		return rc;
 	if (reply->jump)
 		bytes = (struct wcs_slice){reply->jump->bytes, reply->jump->len};
-	return dir_keep(reply->dir, reply->offset, kind, bytes);
+	return dir_kept_add(&reply->dir->kept, reply->out.offset, kind, bytes);
 }
 
 /* A chunk directory is listed where its first child is met, or by itself if it is in memory only.
@@ -224,7 +146,8 @@ static int reply_leave(struct reply *reply, enum node_kind kind, struct wcs_slic
 	return reply->jump ? REPLY_JUMP : -ENOMEM;
 }
 
-static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
+static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
+		       const struct wcs_cell_info *info)
 {
 	struct reply *reply = ctx;
 	struct chunk_name name;
@@ -240,7 +163,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes)
 	if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
 		reply->jump = chunk_skip(reply->text, &name, kind, bytes, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)
-		rc = reply_entry(reply, &name, kind, bytes);
+		rc = reply_entry(reply, &name, kind, bytes, info);
 	if (rc != 0) {
 		free(reply->jump);
 		reply->jump = NULL;
@@ -253,22 +176,25 @@ static int reply_dots(struct reply *reply)
 	const struct node *parent = reply->node->parent ? reply->node->parent : reply->node;
 	int rc = 0;
 
-	if (reply->offset == 0)
-		rc = reply_add(reply, ".", reply->node->ino, S_IFDIR);
-	if (rc == 0 && reply->offset == 1)
-		rc = reply_add(reply, "..", parent->ino, S_IFDIR);
+	if (reply->out.offset == 0)
+		rc = dir_reply_add(&reply->out, ".", reply->node->ino, S_IFDIR);
+	if (rc == 0 && reply->out.offset == 1)
+		rc = dir_reply_add(&reply->out, "..", parent->ino, S_IFDIR);
 	return rc;
 }
 
-/* A copy of what to resume behind, since kept children are dropped while they grow in number; NULL
- * in *after: from the start. */
+/* What to resume behind, to be freed; NULL in *after: from the start. */
 static int reply_start(struct reply *reply, struct child **after)
 {
-	const struct child *kept = dir_find(reply->dir, reply->offset);
+	enum node_kind kind;
+	struct wcs_slice bytes;
+	bool known = dir_kept_find(&reply->dir->kept, reply->out.offset, &kind, &bytes);
 
 	*after = NULL;
-	if (kept)
-		*after = child_new(kept->kind, (struct wcs_slice){kept->bytes, kept->len});
+	if (!known)
+		reply->skip = reply->out.offset - DOTS;
+	if (known)
+		*after = child_new(kind, bytes);
 	else if (reply->text.len > 0)
 		*after = chunk_start(reply->base, reply->text);
 	else
@@ -287,8 +213,6 @@ static int reply_fill(struct reply *reply)
 	if (rc != 0)
 		return rc;
 	reply->table = pos.table;
-	if (!dir_find(reply->dir, reply->offset))
-		reply->skip = reply->offset - DOTS;
 	rc = reply_start(reply, &after);
 	if (rc == 0)
 		rc = children_walk(reply->fs, reply->base, after, reply_child, reply);
@@ -302,31 +226,35 @@ static int reply_fill(struct reply *reply)
 	return rc;
 }
 
-void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		 const struct fuse_file_info *fi, bool plus)
 {
 	struct node *node = lookup_ino(fs_of(req), ino);
-	struct reply reply = {.req = req,
-			      .fs = fs_of(req),
-			      .node = node,
-			      .base = node_base(node),
-			      .dir = handle_of(fi)->dir,
-			      .size = size < REPLY_MAX ? size : REPLY_MAX,
-			      .offset = off};
-	int rc = -ENOMEM;
+	struct reply reply = {
+		.fs = fs_of(req), .node = node, .base = node_base(node), .dir = handle_of(fi)->dir};
+	int rc = dir_reply_start(&reply.out, req, size, off, plus);
 
 	if (node->kind == NODE_CHUNK)
 		reply.text = node_name(node);
-	reply.buf = malloc(reply.size);
-	if (reply.buf) {
+	if (rc == 0) {
 		pthread_mutex_lock(&reply.dir->lock);
 		rc = reply_fill(&reply);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
-	if (rc < 0 && reply.used == 0)
-		fuse_reply_err(req, -rc);
-	else
-		fuse_reply_buf(req, reply.buf, reply.used);
-	free(reply.buf);
+	if (rc < 0 && reply.out.used == 0)
+		rc = report_unreadable(reply.fs, node, NULL, rc);
+	dir_reply_send(&reply.out, rc < 0 ? rc : 0);
+}
+
+void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	list(req, ino, size, off, fi, false);
+}
+
+void fs_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
+{
+	list(req, ino, size, off, fi, true);
 }
 
 void fs_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
@@ -334,5 +262,5 @@ void fs_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	(void)ino;
 	(void)datasync;
 	(void)fi;
-	fuse_reply_err(req, -wcs_store_sync(fs_of(req)->store));
+	fuse_reply_err(req, -loop_sync(fs_of(req)));
 }

@@ -3,7 +3,8 @@
  * Drafts: files that are no cells. In a history any name that is no timestamp is one, in a family
  * the temporary names that rsync gives to columns which have no other. They are kept in memory,
  * listed nowhere, and gone with the mount. Renamed to a timestamp, or to a column, a draft becomes
- * that cell: so rsync and editors, which write to a temporary name, work.
+ * that cell: so rsync and editors, which write to a temporary name, work. The directory that a
+ * draft is in exists as long as the draft, or until it is removed with it.
  *
  * A draft is to a write session what a cell of the store is: a value as a whole, which a commit
  * replaces. Any thread may call these.
@@ -20,6 +21,7 @@
 
 struct drafts;
 struct drafts *drafts_new(void); /* NULL: no memory */
+/* The inode table has gone. */
 void drafts_free(struct drafts *drafts);
 size_t drafts_count(struct drafts *drafts);
 
@@ -39,10 +41,11 @@ struct draft_before {
 };
 
 /*
- * Gives the draft that value and time. reserved: room for it was reserved; when it is made, that is
- * given back. -EAGAIN: it is not as `before` says. -ENOSPC; and errors of a file, -EIO, -EMFILE.
+ * Gives the draft, which is in dir, that value and time. reserved: room for it was reserved; when
+ * it is made, that is given back. -EAGAIN: it is not as `before` says. -ENOSPC; and errors of a
+ * file, -EIO, -EMFILE.
  */
-int draft_put(struct fs *fs, struct file_id id, struct value *value, int64_t ts,
+int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *value, int64_t ts,
 	      const struct draft_before *before, bool reserved);
 
 /* Sets its time. -ENOENT. */
@@ -53,6 +56,10 @@ int draft_remove(struct fs *fs, struct file_id id);
 
 /* Takes away all of a history. */
 void drafts_remove_all(struct fs *fs, uint64_t column);
+
+/* Takes away all at or below a directory, told by node.plain; family: in families of that name;
+ * NULL: in all. */
+void drafts_remove_below(struct fs *fs, uint64_t plain, const char *family);
 
 /* Gives it another name in the same directory, in place of a draft of that name. -ENOENT. */
 int draft_rename(struct fs *fs, struct file_id from, struct file_id to);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "names.h"
+
 enum { LINE_MAX_BYTES = 6144 };
 
 struct errors {
@@ -47,18 +49,24 @@ static void time_format(int64_t now, char *text, size_t size)
 	snprintf(text, size, "%s.%06dZ", whole, (int)(now % 1000000));
 }
 
-/* Control bytes as %XX, so that an error stays one line. */
-static void escape(const char *from, char *to, size_t size)
+/* Control bytes and what is not UTF-8 as %XX, so that an error stays one line of text. */
+static void escape(const char *text, char *to, size_t size)
 {
-	size_t used = 0;
+	const unsigned char *from = (const unsigned char *)text;
+	size_t left = strlen(text), used = 0;
 
-	for (; *from && used + 4 < size; from++) {
-		unsigned char byte = (unsigned char)*from;
+	while (left > 0 && used + 4 < size) {
+		size_t len = names_character(from, left);
 
-		if (byte < 0x20 || byte == 0x7F)
-			used += (size_t)snprintf(to + used, size - used, "%%%02X", byte);
-		else
-			to[used++] = *from;
+		if (len == 0 || *from < 0x20 || *from == 0x7F) {
+			used += (size_t)snprintf(to + used, size - used, "%%%02X", *from);
+			len = 1;
+		} else {
+			memcpy(to + used, from, len);
+			used += len;
+		}
+		from += len;
+		left -= len;
 	}
 	to[used] = 0;
 }

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr.h"
 #include "cache.h"
 #include "control.h"
 #include "draft.h"
 #include "handle.h"
 #include "lock.h"
 #include "lookup.h"
+#include "loop.h"
 #include "promise.h"
 #include "report.h"
 #include "value.h"
@@ -88,23 +90,29 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 		replaces = writer_replaces(fs, session);
 	writers_release(fs, dir);
 	nodes_put(fs->nodes, dir, 1);
+	if (rc == 0)
+		attr_changed(fs, session); /* what cuts it does so twice, as below */
 	if (!replaces)
 		writer_expire(fs, session);
 	return rc;
 }
 
 /* The kernel will not look the name up again, and keeps a node that is another's: what is read and
- * written goes past that node's page cache. */
-static int open_unseen(struct fs *fs, pid_t thread, struct node *node, struct handle *handle,
+ * written goes past that node's page cache. With O_TRUNC the kernel sets that node's size to 0 once
+ * it has the answer, and once more after it has asked for an attribute (security.capability); what
+ * others have asked for between the two it would keep as it is, with that 0. */
+static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		       struct fuse_file_info *fi)
 {
-	struct node *session;
+	struct node *node = node_now(inode), *session;
 	uint32_t etag;
 	int rc;
 
 	fi->direct_io = 1;
 	if (!wants_write(fi))
 		return open_value(fs, node, true, &etag, &handle->value);
+	if (fi->flags & O_TRUNC)
+		node_state_set(inode, NODE_S_CUT);
 	rc = writers_reopen(fs, thread, node, &session);
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
@@ -127,7 +135,7 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 	case PROMISE_AGAIN:
 		break;
 	}
-	return open_unseen(fs, thread, node, handle, fi);
+	return open_unseen(fs, thread, inode, handle, fi);
 }
 
 static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
@@ -148,6 +156,13 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 	return open_session(fs, node_get(node), handle, fi->flags, thread);
 }
 
+static void set_direct(struct handle *handle, struct fuse_file_info *fi)
+{
+	if (handle->writer && writer_is_direct(handle->writer))
+		fi->direct_io = 1;
+	handle->direct = fi->direct_io;
+}
+
 static void open_failed(fuse_req_t req, struct handle *handle, int rc)
 {
 	if (handle)
@@ -166,8 +181,10 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		rc = control_open(fs, node, fuse_req_ctx(req)->pid, &handle->control, fi);
 	else if (handle)
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
+	if (rc == 0)
+		set_direct(handle, fi);
 	if (rc != 0) {
-		open_failed(req, handle, rc);
+		open_failed(req, handle, report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
@@ -183,15 +200,18 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 			struct spelled *child, bool exclusive)
 {
 	struct node *base = node_base(dir);
-	int rc = lookup_child(dir, name, pos, child);
+	int rc = spell_is_fixed(dir) ? -EPERM : lookup_child(fs, dir, name, pos, child);
 
 	if (rc != 0)
-		return rc;
+		return rc == -EINVAL ? report_bad_name(fs, dir, name) : rc;
 	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
 	    (child->kind == NODE_CHUNK && !pos->family))
 		return report_no_family(fs, dir, name, pos->table);
 	if (child->kind != NODE_CELL && child->kind != NODE_VERSION && child->kind != NODE_DRAFT)
-		return -EPERM;
+		return report(
+			fs, dir, name, 0, -EPERM,
+			"a file is a column, in a family of a row, or one of its versions, and "
+			"here none of these can be");
 	if (exclusive &&
 	    (writers_reserved(fs, base, child) || lookup_file(fs, base, pos, child, NULL) == 0))
 		return -EEXIST;
@@ -233,11 +253,14 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	(void)mode;
 	if (handle)
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
+	if (rc == 0)
+		set_direct(handle, fi);
 	if (rc != 0) {
 		open_failed(req, handle, rc);
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
+	attr_keep(handle->writer);
 	lookup_entry(fs, node_get(handle->writer), &entry);
 	lookup_opened(fs, entry.ino, 1);
 	if (fuse_reply_create(req, &entry, fi) == 0)
@@ -247,9 +270,10 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	handle_abort(fs, handle);
 }
 
+/* Why a line could not be merged is reported already. */
 static int report_commit(struct fs *fs, const struct node *session, int rc)
 {
-	if (rc != 0)
+	if (rc != 0 && !writer_takes_lines(session))
 		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
 		       strerror(-rc));
 	return rc;
@@ -282,6 +306,10 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 			handle_close(fs, handle);
 		return rc;
 	}
+	if (writer_takes_lines(handle->writer)) { /* a number is made of a line only */
+		handle_abort(fs, handle);
+		return -EOPNOTSUPP;
+	}
 	session = node_get(handle->writer);
 	rc = commit_session(fs, session);
 	if (pos_of(session, &pos) == 0)
@@ -313,22 +341,62 @@ void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
+	struct fs *fs = fs_of(req);
 	char *buf = malloc(size);
 	size_t got = 0;
 	int rc = -ENOMEM;
 
-	(void)ino;
 	if (buf && handle->control)
 		rc = control_read(handle->control, req, buf, size, (uint64_t)off, &got);
 	else if (buf && handle->writer)
-		rc = writer_read(handle->writer->writer, buf, size, (uint64_t)off, &got);
+		rc = writer_read(handle->writer, buf, size, (uint64_t)off, &got);
 	else if (buf)
 		rc = value_read(handle->value, buf, size, (uint64_t)off, &got);
 	if (rc != 0)
-		fuse_reply_err(req, -rc);
+		fuse_reply_err(req, -report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
 	else
 		fuse_reply_buf(req, buf, got);
 	free(buf);
+}
+
+/* *taken: bytes that were. What merged nothing left the number as the kernel knows it. */
+static int write_lines(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
+		       bool append, size_t *taken)
+{
+	bool merged;
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_write_lines(fs, session, buf, size, (uint64_t)off, append, taken, &merged);
+	writers_release(fs, session);
+	if (merged)
+		writer_expire(fs, session);
+	return rc;
+}
+
+static int fsync_session(struct fs *fs, struct node *session)
+{
+	int rc = commit_session(fs, session);
+
+	writer_expire(fs, session);
+	attr_changed(fs, session);
+	return rc;
+}
+
+static int fsync_file(struct fs *fs, const struct handle *handle)
+{
+	int rc = handle->writer ? fsync_session(fs, handle->writer) : 0;
+
+	return rc == 0 ? loop_sync(fs) : rc;
+}
+
+/* The kernel sends no FSYNC behind a write that was to be durable and went past its pages. A line
+ * that is not ended waits for its rest. */
+static int sync_written(struct fs *fs, const struct handle *handle)
+{
+	if (handle->writer && !writer_takes_lines(handle->writer))
+		return fsync_file(fs, handle);
+	return loop_sync(fs);
 }
 
 void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
@@ -336,18 +404,24 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handle_of(fi);
+	size_t taken = size;
 	int rc = -EBADF;
 
 	(void)ino;
 	if (handle->control)
 		rc = control_write(handle->control, buf, size);
+	else if (handle->writer && writer_takes_lines(handle->writer))
+		rc = write_lines(fs, handle->writer, buf, size, off, fi->flags & O_APPEND, &taken);
 	else if (handle->writer)
-		rc = writer_write(fs, handle->writer->writer, buf, size, (uint64_t)off,
-				  fi->writepage);
+		rc = report_no_room(fs, handle->writer,
+				    writer_write(fs, handle->writer->writer, buf, size,
+						 (uint64_t)off, fi->writepage));
+	if (rc == 0 && handle->direct && (fi->flags & O_DSYNC))
+		rc = sync_written(fs, handle);
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else
-		fuse_reply_write(req, size);
+		fuse_reply_write(req, taken);
 }
 
 static int flush_session(struct fs *fs, struct node *session, pid_t thread)
@@ -358,6 +432,7 @@ static int flush_session(struct fs *fs, struct node *session, pid_t thread)
 	rc = writer_flush(fs, session, thread);
 	writers_release(fs, session);
 	writer_expire(fs, session);
+	attr_changed(fs, session);
 	return report_commit(fs, session, rc);
 }
 
@@ -376,26 +451,11 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, -rc);
 }
 
-static int fsync_session(struct fs *fs, struct node *session)
-{
-	int rc = commit_session(fs, session);
-
-	writer_expire(fs, session);
-	return rc;
-}
-
 void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-	struct handle *handle = handle_of(fi);
-	int rc = 0;
-
 	(void)ino;
 	(void)datasync;
-	if (handle->writer)
-		rc = fsync_session(fs_of(req), handle->writer);
-	if (rc == 0)
-		rc = wcs_store_sync(fs_of(req)->store);
-	fuse_reply_err(req, -rc);
+	fuse_reply_err(req, -fsync_file(fs_of(req), handle_of(fi)));
 }
 
 void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -11,6 +11,7 @@
 
 #include "store.h"
 
+struct cache_clock;
 struct cache_deferrals;
 struct caches;
 struct drafts;
@@ -52,9 +53,11 @@ struct fs {
 	struct errors *errors;
 	struct metrics *metrics;
 	struct caches *caches;
+	struct cache_clock *clock;
 	struct cache_deferrals *deferrals;
 	struct notices *notices;
 	struct loop *loop; /* while it serves */
+	unsigned streams;  /* of rows, that are being read. Atomic */
 	/* Called once, by the thread that answers the kernel's first request, while it does. */
 	void (*ready)(struct fs *fs);
 };
@@ -84,6 +87,8 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 void fs_statfs(fuse_req_t req, fuse_ino_t ino);
 void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void fs_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi);
 void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,

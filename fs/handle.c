@@ -88,7 +88,9 @@ void handle_close(struct fs *fs, struct handle *handle)
 		writers_release(fs, handle->writer);
 		if (rc != 0)
 			report(fs, handle->writer, NULL, 0, rc,
-			       "what was written is lost: it could not be committed: %s",
+			       writer_takes_lines(handle->writer)
+				       ? "the time that was set could not be kept: %s"
+				       : "what was written is lost: it could not be committed: %s",
 			       strerror(-rc));
 		nodes_put(fs->nodes, handle->writer, 1);
 	}

@@ -11,6 +11,7 @@
 #include "fs.h"
 #include "lookup.h"
 #include "promise.h"
+#include "report.h"
 #include "writer.h"
 
 /* A new handle on the table that a name under dir means. */
@@ -64,8 +65,8 @@ void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *ent
 {
 	memset(entry, 0, sizeof(*entry));
 	entry->ino = (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
-	entry->attr_timeout = attr_timeout(node);
 	attr_fill(fs, node, &entry->attr);
+	entry->attr_timeout = attr_timeout(node);
 }
 
 struct node *lookup_inode(struct fs *fs, fuse_ino_t ino)
@@ -110,7 +111,22 @@ void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
 	__atomic_fetch_add(&lookup_inode(fs, ino)->opens, (uint32_t)by, __ATOMIC_RELAXED);
 }
 
-int lookup_child(const struct node *dir, const char *name, struct pos *pos, struct spelled *child)
+/* Is there a draft in place of the column, since a time that it was given would have hidden it? */
+static bool is_hidden_draft(struct fs *fs, const struct node *dir, const char *name,
+			    const struct pos *pos)
+{
+	struct wcs_cell_info info;
+	struct spelled draft;
+
+	if (pos->kind != NODE_CELL || name[0] != '.' || drafts_count(fs->drafts) == 0 ||
+	    spell_temporary(dir, name, &draft) != 0)
+		return false;
+	return draft_get(fs, node_child_id(dir, NODE_DRAFT, draft.bytes), &info, NULL) == 0 &&
+	       pos_stored(pos, NULL) == -ENOENT;
+}
+
+int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
+		 struct spelled *child)
 {
 	int rc = pos_of(dir, pos);
 
@@ -118,7 +134,12 @@ int lookup_child(const struct node *dir, const char *name, struct pos *pos, stru
 		rc = spell_parse(dir, pos, name, child);
 	if (rc == 0)
 		rc = pos_descend(pos, child->kind, child->bytes);
-	return rc;
+	if (rc != 0 || !is_hidden_draft(fs, dir, name, pos))
+		return rc;
+	rc = pos_of(dir, pos);
+	if (rc == 0)
+		rc = spell_temporary(dir, name, child);
+	return rc == 0 ? pos_descend(pos, child->kind, child->bytes) : rc;
 }
 
 static int chunk_exists(struct fs *fs, struct node *base, struct wcs_slice text)
@@ -183,7 +204,7 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	int rc;
 
 	cache_mark(fs, &mark);
-	rc = lookup_child(dir, name, &pos, &child);
+	rc = lookup_child(fs, dir, name, &pos, &child);
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	if (child.kind == NODE_FAMILY || child.kind == NODE_HISTORY)
@@ -213,7 +234,7 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
 
 	if (rc != 0)
-		fuse_reply_err(req, -rc);
+		fuse_reply_err(req, -report_unreadable(fs, dir, name, rc));
 	else if (fuse_reply_entry(req, &entry) != 0)
 		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
 }

@@ -22,7 +22,8 @@ void lookup_opened(struct fs *fs, fuse_ino_t ino, int by);
 
 /* What a name in dir means: *child, and *pos, its position, which borrows from dir and child.
  * It need not exist. -EINVAL: the name means nothing there; -ENAMETOOLONG. */
-int lookup_child(const struct node *dir, const char *name, struct pos *pos, struct spelled *child);
+int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
+		 struct spelled *child);
 
 /* What a file's name leads to: a stored cell, or a draft. 0, -ENOENT or another error. info: may be
  * NULL. */

@@ -19,9 +19,13 @@ int loop_run(struct fs *fs);
 /* Does the thread handle a request that may wait for the kernel? Not a RELEASE. */
 bool loop_can_wait(void);
 
-/* Around what a request waits for, which the kernel answers only when others are served. Handlers
- * call it, in a thread of the loop. */
+/* Around what a request waits for long, or which the kernel answers only when others are served.
+ * For threads of the loop; another may have it make a thread more than need be. */
 void loop_wait_begin(struct fs *fs);
 void loop_wait_end(struct fs *fs);
+
+/* wcs_store_sync, in a thread of the loop: the medium is slow, and the more callers wait for it
+ * together, the less each of them does. */
+int loop_sync(struct fs *fs);
 
 #endif

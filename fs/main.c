@@ -8,12 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cache.h"
+#include "cache_clock.h"
+#include "descriptors.h"
 #include "draft.h"
 #include "errors.h"
+#include "escape.h"
 #include "fs.h"
 #include "handle.h"
 #include "lock.h"
@@ -21,18 +25,24 @@
 #include "loop.h"
 #include "memdir.h"
 #include "metrics.h"
+#include "mounter.h"
 #include "mountpoint.h"
 #include "node.h"
 #include "notice.h"
 #include "options.h"
 #include "promise.h"
+#include "sandbox.h"
 #include "writer.h"
 
-enum { EXIT_USAGE = 2, BUSY_TRIES = 50, BUSY_PAUSE_US = 100000 };
+enum { EXIT_USAGE = 2 };
+enum { JSON_BYTES = 1 << 30 };
+enum { HIDDEN_EVERY = 60000000 }; /* microseconds between two such lines of a family */
 
 /* The parent waits at the other end; -1: in the foreground, or told already. Set before the
  * request loop has threads, then changed by the one that answers the first request alone. */
 static int ready_fd = -1;
+static const char *confined; /* what was given up, in words */
+static int null_fd = -1;     /* /dev/null, which is out of reach later; open where ready_fd is */
 
 static int say(const char *what, const char *why)
 {
@@ -41,48 +51,32 @@ static int say(const char *what, const char *why)
 }
 
 /* Leaves the terminal alone, and lets the parent go. */
-static void on_ready(struct fs *fs)
+static void leave_terminal(void)
 {
-	int null;
-
-	(void)fs;
-	if (ready_fd < 0)
-		return;
 	log_init(true, false);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null >= 0) {
-		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-		close(null);
-	}
+	dup2(null_fd, STDIN_FILENO);
+	dup2(null_fd, STDOUT_FILENO);
+	dup2(null_fd, STDERR_FILENO);
+	close(null_fd);
 	if (write(ready_fd, "", 1) != 1)
 		fs_log(NULL, WCS_LOG_WARNING, "nobody waited for the mount to be ready");
 	close(ready_fd);
 	ready_fd = -1;
 }
 
-/* A value of -o, with what is special to libfuse's parser escaped. */
-static char *escape(const char *value)
+static void on_ready(struct fs *fs)
 {
-	char *escaped = malloc(2 * strlen(value) + 1), *to = escaped;
-
-	if (!escaped)
-		return NULL;
-	for (; *value; value++) {
-		if (*value == ',' || *value == '\\')
-			*to++ = '\\';
-		*to++ = *value;
-	}
-	*to = 0;
-	return escaped;
+	(void)fs;
+	if (ready_fd >= 0)
+		leave_terminal();
+	fs_log(NULL, WCS_LOG_INFO, confined);
 }
 
 static struct fuse_session *session_new(const struct options *options, struct fs *fs)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *session = NULL;
-	char *name = escape(fs->store_path), *list = NULL;
+	char *name = escape_bytes(fs->store_path, ",\\"), *list = NULL; /* as libfuse parses -o */
 
 	if (name &&
 	    asprintf(&list, "subtype=rowfs,default_permissions,fsname=%s%s%s", name,
@@ -98,36 +92,39 @@ static struct fuse_session *session_new(const struct options *options, struct fs
 	return session;
 }
 
-static int serve(struct fs *fs, const char *mountpoint)
+static int serve(struct fs *fs, const struct mounter *mounter, const char *mountpoint)
 {
+	bool mounted = mountpoint_is_open(mountpoint);
 	int rc;
 
-	if (fuse_session_mount(fs->session, mountpoint) != 0)
+	rc = mounted ? fuse_session_mount(fs->session, mountpoint)
+		     : mounter_mount(mounter, fs->session);
+	if (rc != 0)
 		return say(mountpoint, "could not be mounted");
 	rc = loop_run(fs);
 	locks_end(fs->locks);
-	fuse_session_unmount(fs->session);
+	if (!mounted && mounter_unmount(mounter, fs->session) != 0)
+		fs_log(NULL, WCS_LOG_ERROR, "could not be unmounted: the mounter has gone");
 	if (rc != 0)
 		fs_log(NULL, WCS_LOG_ERROR, strerror(-rc));
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* A store that is in use and not mounted is one whose process is about to end, most likely. */
 static int open_store(const struct options *options, struct fs *fs)
 {
 	struct wcs_options store = {.log = fs_log,
 				    .cache_bytes = options->cache_bytes,
+				    .json_bytes = JSON_BYTES,
 				    .sync = options->sync,
 				    .gc_interval = options->read_only ? 0 : options->gc_interval,
-				    .gc_grace = options->gc_grace};
+				    .gc_grace = options->gc_grace,
+				    .hidden_every = HIDDEN_EVERY};
 	struct wcs_fault fault = {0};
 	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
 
-	for (int i = 0; rc == -EBUSY && i < BUSY_TRIES && !mountpoint_serves(fs->store_path); i++) {
-		usleep(BUSY_PAUSE_US);
-		rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
-	}
-	return rc == 0 ? EXIT_SUCCESS : say(options->store, fault.text);
+	if (rc != 0) /* the text names the store */
+		fprintf(stderr, "rowfs: %s\n", fault.text);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int make_nodes(struct fs *fs)
@@ -145,6 +142,7 @@ static int make_nodes(struct fs *fs)
 		wcs_table_close(table);
 	fs->memdirs = memdirs_new();
 	fs->caches = caches_new();
+	fs->clock = cache_clock_new();
 	fs->deferrals = cache_deferrals_new();
 	fs->notices = notices_new();
 	fs->writers = writers_new(fs->caches);
@@ -156,9 +154,53 @@ static int make_nodes(struct fs *fs)
 	fs->metrics = metrics_new();
 	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
 	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics || !fs->caches ||
-	    !fs->deferrals || !fs->notices)
+	    !fs->deferrals || !fs->notices || !fs->clock)
 		return say("mount", "no memory");
 	return EXIT_SUCCESS;
+}
+
+static void clear(struct fs *fs)
+{
+	fuse_session_destroy(fs->session);
+	handles_free(fs, fs->handles);
+	locks_free(fs->locks);
+	notices_free(fs, fs->notices);
+	nodes_free(fs->nodes);
+	memdirs_free(fs->memdirs);
+	writers_free(fs->writers);
+	promises_free(fs->promises);
+	drafts_free(fs->drafts);
+	errors_free(fs->errors);
+	metrics_free(fs->metrics);
+	cache_deferrals_free(fs->deferrals);
+	cache_clock_free(fs->clock);
+	caches_free(fs->caches);
+	if (fs->store)
+		wcs_store_close(fs->store);
+}
+
+/* Leaves what mounts to a process of its own, and gives up all that serving does not take. */
+static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
+{
+	int rc = 0;
+
+	if (!mountpoint_is_open(mountpoint))
+		rc = mounter_start(mounter, fs->session, mountpoint, ready_fd, ready_fd >= 0);
+	if (rc != 0)
+		return say("fork", strerror(-rc));
+	rc = sandbox_enter(fs->store_path, &confined);
+	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
+}
+
+/* Files of the engine, and one for each large value that is being written: as many as may be. */
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 /* Everything that the serving process does; returns its exit status. */
@@ -168,32 +210,25 @@ static int run(const struct options *options, const char *store_path, const char
 			.store_path = store_path,
 			.mounted = fs_now(),
 			.ready = on_ready};
+	struct mounter mounter = {.fd = -1, .clears = options->auto_unmount};
 	int status;
 
 	loop_block_signals();
+	raise_files();
 	fs.session = session_new(options, &fs);
-	if (!fs.session)
+	if (!fs.session) { /* libfuse has said why */
+		fputs("Try 'rowfs --help'.\n", stderr);
 		return EXIT_USAGE;
-	status = open_store(options, &fs);
+	}
+	status = shut_in(&fs, &mounter, mountpoint);
+	if (status == EXIT_SUCCESS)
+		status = open_store(options, &fs);
 	if (status == EXIT_SUCCESS)
 		status = make_nodes(&fs);
 	if (status == EXIT_SUCCESS)
-		status = serve(&fs, mountpoint);
-	fuse_session_destroy(fs.session);
-	handles_free(&fs, fs.handles);
-	locks_free(fs.locks);
-	notices_free(&fs, fs.notices);
-	nodes_free(fs.nodes);
-	memdirs_free(fs.memdirs);
-	writers_free(fs.writers);
-	promises_free(fs.promises);
-	drafts_free(fs.drafts);
-	errors_free(fs.errors);
-	metrics_free(fs.metrics);
-	cache_deferrals_free(fs.deferrals);
-	caches_free(fs.caches);
-	if (fs.store)
-		wcs_store_close(fs.store);
+		status = serve(&fs, &mounter, mountpoint);
+	clear(&fs);
+	mounter_end(&mounter);
 	return status;
 }
 
@@ -206,7 +241,7 @@ static int wait_ready(int fd, pid_t child)
 	if (read(fd, &byte, 1) == 1)
 		return EXIT_SUCCESS;
 	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
-		return say("mount", "the serving process died before it was ready");
+		return say("mount", "the serving process died before it was ready; -f shows more");
 	if (WEXITSTATUS(status) == EXIT_SUCCESS)
 		return say("mount", "it was ended before it was ready");
 	return WEXITSTATUS(status);
@@ -220,6 +255,9 @@ static int run_in_background(const struct options *options, const char *store,
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return say("pipe", strerror(errno));
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0)
+		return say("/dev/null", strerror(errno));
 	child = fork();
 	if (child < 0)
 		return say("fork", strerror(errno));
@@ -240,15 +278,26 @@ static int prepare_and_run(const struct options *options)
 	char *store = realpath(options->store, NULL), *mountpoint = NULL;
 	int status = EXIT_FAILURE;
 
-	if (!store)
+	if (!store && errno == ENOENT)
+		say(options->store, "there is no such directory; mkfs.rowfs makes a store");
+	else if (!store)
 		say(options->store, strerror(errno));
+	else if (options->allow_other && !options->default_permissions &&
+		 mountpoint_is_open(options->mountpoint))
+		say("drop_privileges",
+		    "with allow_other the option default_permissions is needed, too: without it "
+		    "nobody's access would be checked");
 	else if (mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
 		if (mountpoint_covers(mountpoint, store))
 			say(mountpoint, "the store lies below it and would be hidden");
+		else if (mountpoint_covers(store, mountpoint))
+			say(mountpoint, "it lies in the store, which keeps its own files there");
 		else if (options->foreground)
 			status = run(options, store, mountpoint);
-		else
+		else {
+			descriptors_close_inherited(mountpoint_fd(mountpoint));
 			status = run_in_background(options, store, mountpoint);
+		}
 	}
 	free(store);
 	free(mountpoint);
@@ -266,6 +315,7 @@ int main(int argc, char **argv)
 	struct options options;
 	int status;
 
+	descriptors_open_standard();
 	if (options_parse(argc, argv, &options) != 0)
 		status = EXIT_USAGE;
 	else if (options.help)

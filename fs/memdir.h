@@ -4,7 +4,8 @@
  * removing the last cell emptied, is kept here until rmdir or the end of the mount.
  *
  * A directory is named by its path: the table's name and then its components, each appended with
- * memdir_path_add. A path exists if it or something below it was added.
+ * memdir_path_add. A path exists if it or something below it was added. So a draft is added below
+ * its directory, which exists as long as the draft.
  */
 #ifndef FS_MEMDIR_H
 #define FS_MEMDIR_H
@@ -21,7 +22,8 @@ enum memdir_part {
 	MEMDIR_SEGMENT = 'S',
 	MEMDIR_FAMILY = 'F',
 	MEMDIR_HISTORY = 'H',
-	MEMDIR_CHUNK = 'C'
+	MEMDIR_CHUNK = 'C',
+	MEMDIR_DRAFT = 'D' /* its bytes: what tells it from others */
 };
 
 /* A path under construction, of one thread; zero it first, memdir_path_clear frees it. */

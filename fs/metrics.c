@@ -154,10 +154,10 @@ void metrics_receive(struct metrics *metrics, const void *data, size_t len)
 	memcpy(&header, data, sizeof(header));
 	add(&kind_of(metrics, header.opcode)->received, 1);
 	request = request_at(metrics, header.unique);
+	/* Who sees one of the new values sees the 0, or what comes behind them. */
 	atomic_store_explicit(&request->unique, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&request->start, clock_now(), memory_order_relaxed);
-	atomic_store_explicit(&request->opcode, header.opcode, memory_order_relaxed);
+	atomic_store_explicit(&request->start, clock_now(), memory_order_release);
+	atomic_store_explicit(&request->opcode, header.opcode, memory_order_release);
 	atomic_store_explicit(&request->unique, header.unique, memory_order_release);
 }
 
@@ -168,9 +168,8 @@ static bool find(struct metrics *metrics, uint64_t unique, uint32_t *opcode, uin
 
 	if (atomic_load_explicit(&request->unique, memory_order_acquire) != unique)
 		return false;
-	*opcode = atomic_load_explicit(&request->opcode, memory_order_relaxed);
-	*start = get(&request->start);
-	atomic_thread_fence(memory_order_acquire);
+	*opcode = atomic_load_explicit(&request->opcode, memory_order_acquire);
+	*start = atomic_load_explicit(&request->start, memory_order_acquire);
 	return get(&request->unique) == unique;
 }
 

@@ -55,7 +55,8 @@ static void print_mount(const struct metrics_now *now, FILE *to)
 		    "Files being written that make a version.", to);
 	print_gauge("rowfs_drafts", now->drafts, "Drafts in histories.", to);
 	print_gauge("rowfs_memory_directories", now->memory_directories,
-		    "Empty directories that are kept in memory.", to);
+		    "Empty directories that are kept in memory, and drafts, which keep theirs.",
+		    to);
 	print_counter("rowfs_errors_total", now->errors,
 		      "Refused requests with a reason in /.rowfs/errors.", to);
 }
@@ -97,6 +98,8 @@ static void print_garbage(const struct wcs_gc_status *gc, FILE *to)
 	print_counter("rowfs_gc_cells_total", gc->cells, "Cells that it deleted.", to);
 	print_counter("rowfs_gc_bytes_total", gc->bytes, "Their keys and values, bytes.", to);
 	print_counter("rowfs_gc_looked_cells_total", gc->looked, "Cells that it looked at.", to);
+	print_counter("rowfs_gc_hidden_writes_total", gc->hidden,
+		      "Cells that their policy hid when they were written.", to);
 	print_gauge("rowfs_gc_families_in_grace", gc->left,
 		    "Families whose hidden cells the last pass left alone.", to);
 	print_gauge("rowfs_gc_running", gc->running, "1 while a pass is under way.", to);

@@ -3,6 +3,7 @@
 #include "mountpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <mntent.h>
@@ -13,10 +14,13 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+#define OPEN_FILES "/dev/fd/"
+enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
 
 static int refuse(const char *path, int error, const char *why)
 {
@@ -78,14 +82,14 @@ static char *resolve(const char *given)
 }
 
 /* Is a rowfs mounted there? what: its store. */
-static int find_mount(const char *path, char *what, size_t size)
+static bool find_mount(const char *path, char *what, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
 	struct mntent *mount;
-	int found = 0;
+	bool found = false;
 
 	if (!mounts)
-		return 0;
+		return false;
 	while ((mount = getmntent(mounts)) != NULL) {
 		if (strcmp(mount->mnt_dir, path) != 0)
 			continue;
@@ -96,28 +100,47 @@ static int find_mount(const char *path, char *what, size_t size)
 	return found;
 }
 
-bool mountpoint_serves(const char *store)
+/* The kernel may still know a dead mount's attributes, but has to ask for its size. */
+static int look(const char *path, struct stat *st)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	struct mntent *mount;
-	bool found = false;
+	struct statvfs space;
 
-	while (mounts && !found && (mount = getmntent(mounts)) != NULL)
-		found = strcmp(mount->mnt_type, "fuse.rowfs") == 0 &&
-			strcmp(mount->mnt_fsname, store) == 0;
-	if (mounts)
-		endmntent(mounts);
-	return found;
+	return stat(path, st) != 0 || statvfs(path, &space) != 0 ? -1 : 0;
 }
 
-/* As root directly, else through libfuse's helper. */
+static bool lies_dead(const char *path)
+{
+	struct stat st;
+
+	return look(path, &st) != 0 && is_dead(errno);
+}
+
+/* Through an open file: what was looked at is what goes, whatever is mounted there meanwhile. */
+static int unmount_as_root(const char *path)
+{
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1;
+	struct statvfs space;
+	char link[32];
+
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fstatvfs(fd, &space) != 0 && is_dead(errno))
+		rc = umount2(link, MNT_DETACH);
+	close(fd);
+	return rc;
+}
+
+/* Of a dead mount. As root directly, else through libfuse's helper. */
 static int unmount(const char *path)
 {
 	int status;
 	pid_t pid;
 
-	if (umount2(path, MNT_DETACH) == 0)
+	if (unmount_as_root(path) == 0)
 		return 0;
+	if (!lies_dead(path))
+		return -EBUSY;
 	pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -130,24 +153,43 @@ static int unmount(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
 }
 
+/* The kernel lets only who mounted look, also at a dead mount. */
+static int refuse_look(const char *path, int error)
+{
+	char what[256], why[512];
+
+	if (error != -EACCES || !find_mount(path, what, sizeof(what)))
+		return refuse(path, error, strerror(-error));
+	snprintf(why, sizeof(why), "is a mount of %s by another user; umount unmounts it, as root",
+		 what);
+	return refuse(path, error, why);
+}
+
+/* auto_unmount or another start may clear it at the same time: then there is nothing to refuse. */
 static int clear_dead(const char *path)
 {
 	char what[256];
+	bool ours = find_mount(path, what, sizeof(what));
 
-	if (!find_mount(path, what, sizeof(what)))
-		return refuse(path, -ENOTCONN, "is a dead mount of another filesystem; unmount it");
-	if (unmount(path) != 0)
-		return refuse(path, -EBUSY, "is a dead mount and could not be cleared; unmount it");
-	fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
-	return 0;
+	if (ours && unmount(path) == 0) {
+		fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
+		return 0;
+	}
+	if (!lies_dead(path))
+		return 0;
+	if (!ours)
+		return refuse(path, -ENOTCONN,
+			      "is a dead mount of another filesystem, or lies "
+			      "in a dead mount; unmount that");
+	return refuse(path, -EBUSY, "is a dead mount and could not be cleared; unmount it");
 }
 
-/* The kernel may still know a dead mount's attributes, but has to ask for its size. */
-static int look(const char *path, struct stat *st)
+void mountpoint_clear(const char *path)
 {
-	struct statvfs space;
+	char what[256];
 
-	return stat(path, st) != 0 || statvfs(path, &space) != 0 ? -1 : 0;
+	if (lies_dead(path) && find_mount(path, what, sizeof(what)))
+		unmount(path);
 }
 
 /* A dead mount may lie on another, so what is there is looked at until it is alive. */
@@ -159,7 +201,7 @@ static int check(const char *path)
 
 	while (look(path, &st) != 0) {
 		if (!is_dead(errno))
-			return refuse(path, -errno, strerror(errno));
+			return refuse_look(path, -errno);
 		rc = clear_dead(path);
 		if (rc != 0)
 			return rc;
@@ -173,14 +215,48 @@ static int check(const char *path)
 	return refuse(path, -EBUSY, why);
 }
 
+bool mountpoint_is_open(const char *path)
+{
+	return strncmp(path, OPEN_FILES, strlen(OPEN_FILES)) == 0;
+}
+
+int mountpoint_fd(const char *path)
+{
+	return mountpoint_is_open(path) ? atoi(path + strlen(OPEN_FILES)) : -1;
+}
+
+/* As it is; only that of a mount that waits for its server is one, which is of /dev/fuse. */
+static int prepare_open(const char *given, char **path)
+{
+	struct stat st;
+
+	if (stat(given, &st) != 0)
+		return refuse(given, -errno, strerror(errno));
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
+		return refuse(given, -ENODEV, "is not an open mount");
+	*path = strdup(given);
+	return *path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
+}
+
+static int refuse_unresolved(const char *given, int error)
+{
+	if (error == ENOENT)
+		return refuse(given, -error, "No such file or directory; mkdir makes a mountpoint");
+	if (is_dead(error))
+		return refuse(given, -error, "lies in a dead mount; unmount that");
+	return refuse(given, -error, strerror(error));
+}
+
 int mountpoint_prepare(const char *given, char **path)
 {
-	char *resolved = resolve(given);
-	char *whole;
+	char *resolved, *whole;
 	int rc;
 
+	if (mountpoint_is_open(given))
+		return prepare_open(given, path);
+	resolved = resolve(given);
 	if (!resolved)
-		return refuse(given, -errno, strerror(errno));
+		return refuse_unresolved(given, errno);
 	rc = check(resolved);
 	whole = rc == 0 ? realpath(resolved, NULL) : NULL;
 	free(resolved);

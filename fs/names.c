@@ -31,8 +31,7 @@ enum names_place { NAMES_FIRST = 1, NAMES_LAST = 2 };
 
 static const char names_hex[] = "0123456789ABCDEF";
 
-/* The bytes of the UTF-8 character at the start of left bytes; 0: there is none. */
-static size_t names_character(const unsigned char *at, size_t left)
+size_t names_character(const unsigned char *at, size_t left)
 {
 	unsigned char low = 0x80, high = 0xBF; /* limits of the second byte */
 	size_t len;
@@ -94,6 +93,13 @@ static size_t names_unit(enum names_kind kind, bool whole, const unsigned char *
 	return len;
 }
 
+/* Is this byte, wherever it is, a unit by itself that is written as it is? */
+static bool names_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7F && byte != '/' && byte != '%' && byte != '.' &&
+	       byte != '@';
+}
+
 /* Is it "." or ".."? */
 static bool names_dots(const char *name, size_t len)
 {
@@ -117,11 +123,16 @@ size_t names_encode(enum names_kind kind, const struct names_families *families,
 	const unsigned char *bytes = data;
 	bool whole = names_whole(kind, families, data, len);
 	size_t at = 0, name_len = 0, unit_len;
+	int place;
 
 	if (len == 0)
 		name[name_len++] = '%';
 	while (at < len) {
-		int place = (at == 0 ? NAMES_FIRST : 0) | (at + 1 == len ? NAMES_LAST : 0);
+		if (!whole && names_plain(bytes[at])) {
+			name[name_len++] = (char)bytes[at++];
+			continue;
+		}
+		place = (at == 0 ? NAMES_FIRST : 0) | (at + 1 == len ? NAMES_LAST : 0);
 
 		at += names_unit(kind, whole, bytes + at, len - at, place, name + name_len,
 				 &unit_len);

@@ -456,7 +456,7 @@ bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
 		if (to->hops <= node->hops)
 			to->hops = (uint8_t)(node->hops + 1);
 		node_state_set(node, NODE_S_REMOVED);
-		if (node_state_clear(node, NODE_S_KEPT) & NODE_S_KEPT)
+		if (node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED) & NODE_S_KEPT)
 			node_state_set(to, NODE_S_KEPT);
 		__atomic_store_n(&node->moved, to, __ATOMIC_RELEASE);
 	}

@@ -84,6 +84,9 @@ enum {
 	NODE_S_REMOVED = 1, /* found by no key any more */
 	NODE_S_KEPT = 2,    /* the kernel may have an entry for it that it does not ask for again */
 	NODE_S_STALE = 4,   /* the kernel may have such an entry, but the name leads elsewhere */
+	NODE_S_CUT = 8,	    /* the kernel takes its size for 0 now and then */
+	NODE_S_SHOWN = 16,  /* of a write session: the kernel may keep its attributes */
+	NODE_S_LISTED = 32, /* kept since a listing, whose entry the kernel may yet have to make */
 };
 
 #define NODE_HOPS_MAX 200 /* nodes from an inode to what it stands for */
@@ -190,6 +193,14 @@ static inline int64_t node_ts(const struct node *node)
 static inline uint32_t node_etag(const struct node *node)
 {
 	return __atomic_load_n(&node->etag, __ATOMIC_RELAXED);
+}
+
+/* Is the node at or below that directory, which is told by `plain`, in whichever tree? */
+static inline bool node_is_below(const struct node *node, uint64_t plain)
+{
+	while (node && node->plain != plain)
+		node = node->parent;
+	return node != NULL;
 }
 
 /* Gives count references back; the last one frees the node. */

@@ -13,27 +13,28 @@
 #define GC_GRACE    INT64_C(3600000000)
 
 const char options_usage[] =
-	"usage: rowfs [-f] [-d] [-o OPTION[,OPTION...]] STORE MOUNTPOINT\n"
+	"Usage: rowfs [-f] [-d] [-o OPTION[,OPTION...]] STORE MOUNTPOINT\n"
+	"\n"
 	"Mounts the wide-column store STORE, and returns once it serves.\n"
 	"\n"
-	"  -f             stay in the foreground, and log to standard error\n"
-	"  -d             the same, and log every request\n"
-	"  --help         this text\n"
-	"  --version      the version\n"
+	"  -f             stays in the foreground, and logs to standard error\n"
+	"  -d             the same, and logs every request\n"
+	"  -h, --help     prints this\n"
+	"  -V, --version  prints the version\n"
 	"\n"
 	"Options of -o:\n"
 	"  ro             nothing can be changed\n"
-	"  table=T        show table T alone: it is the root\n"
+	"  table=T        shows table T alone: it is the root\n"
 	"  uid=N, gid=N   owner of everything (default: who mounts)\n"
-	"  umask=OCTAL    bits that files (0666) and directories (0777) lack (default: 022)\n"
-	"  strict         refuse chmod and chown, which are ignored else\n"
-	"  sync           every commit survives a power cut when it returns\n"
+	"  umask=OCTAL    bits that files and directories lack (default: 022)\n"
+	"  strict         refuses chmod and chown, which are ignored else\n"
+	"  sync           every change survives a power cut when it returns\n"
 	"  cache=MIB      memory for blocks of the store (default: 64)\n"
-	"  gcinterval=S   seconds from one garbage collection to the next (default: 300; 0: off)\n"
-	"  gcgrace=S      seconds that it leaves alone what a changed policy hides (3600)\n"
+	"  gcinterval=S   seconds between garbage collections (default: 300; 0: off)\n"
+	"  gcgrace=S      seconds they leave alone what a changed policy hides (3600)\n"
 	"and libfuse's own: allow_other, auto_unmount, ... (mount.fuse3(8)).\n"
 	"\n"
-	"Unmount with: fusermount3 -u MOUNTPOINT\n";
+	"Unmount with: fusermount3 -u MOUNTPOINT. More in rowfs(8) and rowfs(5).\n";
 
 static int wrong(const char *what, const char *why)
 {
@@ -44,14 +45,17 @@ static int wrong(const char *what, const char *why)
 static int parse_number(const char *option, const char *text, int base, unsigned long max,
 			unsigned long *number)
 {
+	char why[64];
 	char *end;
 
 	errno = 0;
 	*number = strtoul(text, &end, base);
-	if (errno != 0 || end == text || *end != 0 || *text == '-' || *number > max)
-		return wrong(option, base == 8 ? "not an octal number in its range"
-					       : "not a number in its range");
-	return 0;
+	if (errno == 0 && end != text && *end == 0 && *text != '-' && *number <= max)
+		return 0;
+	snprintf(why, sizeof(why),
+		 base == 8 ? "its value must be octal, 0 to %lo" : "its value must be 0 to %lu",
+		 max);
+	return wrong(option, why);
 }
 
 /* Adds one option to what goes to libfuse. */
@@ -67,11 +71,14 @@ static int pass_on(struct options *options, const char *option)
 	return 0;
 }
 
+/* NULL: it is another option. */
 static const char *value_of(const char *option, const char *name)
 {
 	size_t len = strlen(name);
 
-	return strncmp(option, name, len) == 0 && option[len] == '=' ? option + len + 1 : NULL;
+	if (strncmp(option, name, len) != 0)
+		return NULL;
+	return option[len] == '=' ? option + len + 1 : option[len] == 0 ? "" : NULL;
 }
 
 /* The options that have a value. -ENOENT: it is none of them. */
@@ -82,8 +89,11 @@ static int set_valued(struct options *options, const char *option)
 	int rc;
 
 	if ((value = value_of(option, "table")) != NULL) {
-		options->fs.table = value;
-		return wcs_table_name_valid(value) ? 0 : wrong(option, "not a table's name");
+		if (!wcs_table_name_valid(value))
+			return wrong(option, "not a table's name");
+		free(options->table);
+		options->fs.table = options->table = strdup(value);
+		return options->table ? 0 : wrong(option, "no memory");
 	}
 	if ((value = value_of(option, "uid")) != NULL) {
 		rc = parse_number(option, value, 10, UINT32_MAX - 1, &number);
@@ -115,10 +125,38 @@ static int set_valued(struct options *options, const char *option)
 	return rc;
 }
 
+/*
+ * What mount(8), systemd and lines of /etc/fstab say among themselves, and the kinds of access
+ * times that libfuse does not know: cells have none of their own.
+ */
+static bool is_for_others(const char *option)
+{
+	static const char *const words[] = {
+		"auto",	    "noauto",	  "defaults",	 "fail",	  "nofail",   "user",
+		"nouser",   "users",	  "nousers",	 "owner",	  "noowner",  "group",
+		"nogroup",  "_netdev",	  "loud",	 "silent",	  "diratime", "nodiratime",
+		"relatime", "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime",
+	};
+	static const char *const starts[] = {"x-", "X-", "user=", "comment="};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(option, words[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (strncmp(option, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
 static int set_option(struct options *options, const char *option)
 {
 	int rc;
 
+	if (is_for_others(option))
+		return 0;
+	if (strcmp(option, "remount") == 0)
+		return wrong(option, "options of a mount cannot be changed; unmount it, and mount "
+				     "it anew");
 	if (strcmp(option, "strict") == 0) {
 		options->fs.strict = true;
 		return 0;
@@ -127,20 +165,27 @@ static int set_option(struct options *options, const char *option)
 		options->sync = true;
 		return 0;
 	}
-	if (strcmp(option, "ro") == 0)
-		options->read_only = true;
+	if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0)
+		options->read_only = strcmp(option, "ro") == 0;
+	if (strcmp(option, "allow_other") == 0)
+		options->allow_other = true;
+	if (strcmp(option, "auto_unmount") == 0)
+		options->auto_unmount = true;
+	if (strcmp(option, "default_permissions") == 0)
+		options->default_permissions = true;
 	rc = set_valued(options, option);
 	return rc == -ENOENT ? pass_on(options, option) : rc;
 }
 
-/* Takes a comma-separated list apart, in place. */
-static int set_list(struct options *options, char *list)
+/* Takes a comma-separated list apart; the one that was given stays whole, as ps shows it. */
+static int set_list(struct options *options, const char *list)
 {
-	char *rest = list, *option;
-	int rc = 0;
+	char *copy = strdup(list), *rest = copy, *option;
+	int rc = copy ? 0 : wrong("-o", "no memory");
 
 	while (rc == 0 && (option = strsep(&rest, ",")) != NULL)
 		rc = *option ? set_option(options, option) : 0;
+	free(copy);
 	return rc;
 }
 
@@ -190,4 +235,5 @@ int options_parse(int argc, char **argv, struct options *options)
 void options_clear(struct options *options)
 {
 	free(options->passed);
+	free(options->table);
 }

@@ -12,10 +12,14 @@ struct options {
 	bool foreground;
 	bool debug; /* log all levels, and each request */
 	bool read_only;
+	bool auto_unmount;
+	bool allow_other;
+	bool default_permissions;      /* was given: a mount of ours has it anyway */
 	bool sync;		       /* every commit is durable */
 	size_t cache_bytes;	       /* 0: the engine's default */
 	int64_t gc_interval, gc_grace; /* microseconds, as of struct wcs_options */
 	char *passed;	    /* what is libfuse's own, joined by commas; freed with options_clear */
+	char *table;	    /* what fs.table points to, if anything; freed with options_clear */
 	bool help, version; /* print that and end */
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "fs.h"
 #include "spell.h"
 
@@ -218,10 +219,24 @@ static int prefix_stored(const struct pos *pos)
 	return rc != 0 ? rc : info.row || info.prefix ? 0 : -ENOENT;
 }
 
-int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
+static int cell_stored(const struct pos *pos, struct wcs_cell_info *info)
 {
 	struct wcs_cell_info unused;
+	enum wcs_type type;
+	int rc;
 
+	if (pos->key_len == 0)
+		return -ENOENT;
+	rc = info ? aggregate_type(pos, &type) : 0;
+	if (rc == 0 && info && wcs_type_aggregates(type))
+		return aggregate_text(pos, type, NULL, info);
+	return rc != 0 ? rc
+		       : wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier,
+				      pos->ts, info ? info : &unused);
+}
+
+int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
+{
 	switch (pos->kind) {
 	case NODE_PREFIX:
 		return prefix_stored(pos);
@@ -230,10 +245,7 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 	case NODE_CELL:
 	case NODE_HISTORY:
 	case NODE_VERSION:
-		if (pos->key_len == 0)
-			return -ENOENT;
-		return wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
-				    info ? info : &unused);
+		return cell_stored(pos, info);
 	default:
 		return 0;
 	}

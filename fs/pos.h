@@ -53,7 +53,7 @@ int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct 
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
 
 /* Does what the position names exist in the store? 0, -ENOENT or another error. info: of a cell,
- * may be NULL. */
+ * with the size of what it shows; may be NULL, which is cheaper in aggregate families. */
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 
 /* The same, in the store or as a directory in memory. */

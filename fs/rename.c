@@ -12,10 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "cache.h"
 #include "draft.h"
+#include "emptied.h"
 #include "lock.h"
 #include "lookup.h"
+#include "report.h"
 #include "value.h"
 #include "writer.h"
 
@@ -27,11 +30,11 @@ struct side {
 	struct pos pos;
 };
 
-static int side_of(struct side *side, struct node *dir, const char *name)
+static int side_of(struct fs *fs, struct side *side, struct node *dir, const char *name)
 {
 	side->dir = node_base(dir);
 	side->name = name;
-	return lookup_child(dir, name, &side->pos, &side->child);
+	return lookup_child(fs, dir, name, &side->pos, &side->child);
 }
 
 /* What cannot be moved at all, also not by copying it. */
@@ -45,8 +48,7 @@ static bool is_fixed(enum node_kind kind)
 /* Is it a directory of rows and what is in them? */
 static bool is_in_tree(const struct node *dir)
 {
-	return dir->kind != NODE_ROOT && dir->kind != NODE_ROWFS && dir->kind != NODE_FAMILIES &&
-	       dir->kind != NODE_POLICIES;
+	return dir->kind != NODE_ROOT && dir->kind != NODE_FAMILIES && !spell_is_fixed(dir);
 }
 
 static bool is_column(const struct side *side)
@@ -148,6 +150,15 @@ static int rename_version(const struct side *from, const struct side *to,
 	return move_cells(from, to, kind, &moved->now);
 }
 
+/* It is not what an aggregate family takes. */
+static void report_aggregate(struct fs *fs, const struct side *from, int rc)
+{
+	enum wcs_type type;
+
+	if (aggregate_type(&from->pos, &type) == 0 && wcs_type_aggregates(type))
+		report(fs, from->dir, from->name, 0, rc, "%s", aggregate_reason(type));
+}
+
 /* A draft becomes a version, or the newest one of a column: then as a column that is renamed, with
  * its time where that is later. */
 static int publish(struct fs *fs, const struct side *from, const struct side *to, int64_t *ts)
@@ -163,7 +174,11 @@ static int publish(struct fs *fs, const struct side *from, const struct side *to
 		*ts = WCS_TS_SERVER;
 	rc = value_store(value, fs->store_path, &to->pos, ts);
 	value_put(value);
-	return rc == 0 ? draft_remove(fs, id_of(from)) : rc;
+	if (rc == 0)
+		rc = draft_remove(fs, id_of(from));
+	else if (rc == -EINVAL || rc == -EOPNOTSUPP)
+		report_aggregate(fs, from, rc);
+	return rc;
 }
 
 static int rename_draft(struct fs *fs, const struct side *from, const struct side *to,
@@ -175,18 +190,25 @@ static int rename_draft(struct fs *fs, const struct side *from, const struct sid
 	return draft_rename(fs, id_of(from), id_of(to));
 }
 
-/* A version becomes a draft: an editor keeps a backup. */
+/* A version becomes a draft: an editor keeps a backup. A draft has no state of an inthll. */
 static int rename_to_draft(struct fs *fs, const struct side *from, const struct side *to,
 			   struct writer_moved *moved)
 {
 	struct draft_before before = {.any = true};
 	struct value *value;
-	int rc = value_load(&from->pos, fs->store_path, &value);
+	enum wcs_type type;
+	int rc = aggregate_type(&from->pos, &type);
 
+	if (rc == 0 && type == WCS_INTHLL) {
+		report_aggregate(fs, from, -EOPNOTSUPP);
+		return -EOPNOTSUPP;
+	}
+	if (rc == 0)
+		rc = value_load(&from->pos, fs->store_path, &value);
 	if (rc != 0)
 		return rc;
 	moved->now = moved->newest;
-	rc = draft_put(fs, id_of(to), value, moved->newest, &before, false);
+	rc = draft_put(fs, to->dir, id_of(to), value, moved->newest, &before, false);
 	value_put(value);
 	if (rc == 0) {
 		rc = pos_delete(&from->pos);
@@ -204,6 +226,12 @@ static bool same_place(const struct node *a, const struct node *b)
 static bool is_file(enum node_kind kind)
 {
 	return kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_DRAFT;
+}
+
+/* mv would copy its newest cell there, and then remove it with its history. */
+static bool is_own_history(const struct side *from, const struct side *to)
+{
+	return is_column(from) && !is_column(to) && id_of(from).column == id_of(to).column;
 }
 
 /* Can the one become the other? Everything else mv copies. */
@@ -287,6 +315,14 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
 }
 
+/* May it empty the directory that it renames from? A column stays in its family, a draft that is
+ * still one in its directory. */
+static bool takes_away(const struct side *from, const struct side *to)
+{
+	return !is_column(from) &&
+	       !(from->child.kind == NODE_DRAFT && to->child.kind == NODE_DRAFT);
+}
+
 void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags)
 {
@@ -295,13 +331,17 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	int rc = flags & ~(unsigned)RENAME_NOREPLACE ? -EINVAL : 0;
 
 	if (rc == 0) {
-		rc = side_of(&from, lookup_ino(fs, parent), name);
+		rc = side_of(fs, &from, lookup_ino(fs, parent), name);
 		rc = rc == -EINVAL ? -ENOENT : rc;
 	}
 	if (rc == 0 && (is_fixed(from.child.kind) || !is_in_tree(lookup_ino(fs, new_parent))))
-		rc = -EPERM;
+		rc = report(fs, from.dir, name, 0, -EPERM,
+			    "only columns and their versions can be renamed, to such");
 	if (rc == 0)
-		rc = side_of(&to, lookup_ino(fs, new_parent), new_name);
+		rc = side_of(fs, &to, lookup_ino(fs, new_parent), new_name);
+	if (rc == 0 && is_own_history(&from, &to))
+		rc = report(fs, from.dir, name, 0, -EINVAL,
+			    "a column does not become a version of itself: cp copies what it has");
 	if (rc == 0)
 		rc = check_sides(&from, &to);
 	if (rc == 0) {
@@ -311,6 +351,8 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	if (rc == 0) {
 		locks_rename(fs->locks, from.dir, &from.child, to.dir, &to.child);
+		if (takes_away(&from, &to))
+			emptied_keep(fs, from.dir, &from.child);
 		expire(fs, &from, &to);
 	}
 	if (rc != -ESTALE)

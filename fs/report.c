@@ -41,3 +41,60 @@ int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		      wcs_table_name(table),
 		      used > 0 ? list : "(none; mkdir in .families makes one)");
 }
+
+#define MISSPELLED                                                                                 \
+	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
+	"is not UTF-8, and nothing else (rowfs(5))"
+
+/* Why no name in the directory that pos is of may be so spelled. */
+static const char *bad_name(const struct pos *pos, const char *name)
+{
+	const struct wcs_slice bytes = {name, strlen(name)};
+
+	if (pos->kind == NODE_ROOT)
+		return "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first";
+	if (pos->kind == NODE_FAMILIES)
+		return "a family's name is 1 to 64 of -_.a-zA-Z0-9";
+	if (!pos->table || pos->family)
+		return MISSPELLED;
+	if (name[0] == '.')
+		return "only control files start with a dot, /.rowfs/help has them; that of a key "
+		       "is written %2E";
+	if (memchr(name, pos->delimiter, bytes.len))
+		return "it holds the delimiter, at which keys become paths: a directory for each "
+		       "segment (mkdir -p)";
+	if (wcs_family_exists(pos->table, bytes))
+		return "it is a family, and no row can be here; families are in rows, below the "
+		       "segments of their keys";
+	return MISSPELLED;
+}
+
+int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
+{
+	struct pos pos;
+	int rc = pos_of(dir, &pos);
+
+	return rc != 0 ? rc : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(&pos, name));
+}
+
+int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error)
+{
+	if (error != -EIO)
+		return error;
+	return report(
+		fs, node, name, 0, error,
+		"what the store has here is damaged; the log says more, and fsck.rowfs, once it "
+		"is unmounted, says where, and repairs");
+}
+
+int report_no_room(struct fs *fs, const struct node *node, int error)
+{
+	if (error == -EFBIG)
+		return report(fs, node, NULL, 0, error, "a value has at most %d MiB",
+			      WCS_VALUE_MAX >> 20);
+	if (error != -ENOSPC)
+		return error;
+	return report(fs, node, NULL, 0, error,
+		      "the medium has no room for it, since some is kept for the engine: df shows "
+		      "what there is, and rm and .drop make room");
+}

@@ -16,4 +16,14 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		     struct wcs_table *table);
 
+/* Reports that a name can be none there, with what a name would be. Returns -EINVAL. */
+int report_bad_name(struct fs *fs, const struct node *dir, const char *name);
+
+/* Reports what fails with -EIO: the store could not be read. Returns error, which may be any. */
+int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error);
+
+/* Reports that there is no room for a value: in a cell (-EFBIG), or on the medium (-ENOSPC).
+ * Returns error, which may be any. */
+int report_no_room(struct fs *fs, const struct node *node, int error);
+
 #endif

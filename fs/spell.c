@@ -210,6 +210,13 @@ static int parse_temporary(const struct node *dir, const char *name, size_t len,
 	return 0;
 }
 
+int spell_temporary(const struct node *dir, const char *name, struct spelled *child)
+{
+	if (dir->kind != NODE_FAMILY || (dir->flags & NODE_F_VERSIONS))
+		return -EINVAL;
+	return parse_temporary(dir, name, strlen(name), child);
+}
+
 static int parse_family(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 			struct spelled *child)
 {
@@ -242,6 +249,11 @@ static int parse_control(enum node_kind dir, const char *name, struct spelled *c
 		if (strcmp(name, known) == 0)
 			return take_control(child, control, name);
 	return -EINVAL;
+}
+
+bool spell_is_fixed(const struct node *dir)
+{
+	return dir->kind == NODE_ROWFS || dir->kind == NODE_POLICIES;
 }
 
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,

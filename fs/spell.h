@@ -42,6 +42,10 @@ struct spelled {
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		struct spelled *child);
 
+/* The draft that a name in a family, no chunk of it, is where it is not the column whose spelling
+ * it is, too: it is of the form of rsync's temporary names. -EINVAL: it is not. */
+int spell_temporary(const struct node *dir, const char *name, struct spelled *child);
+
 /* Writes the spelling of a child and a NUL; name has room for SPELL_MAX. table: NULL where there
  * is none. Returns its length. */
 size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes,
@@ -52,5 +56,7 @@ size_t spell_node(const struct node *node, char *name);
 
 /* The i-th control file that is listed in a directory of that kind, and its name; false: none. */
 bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name);
+/* Does the directory have these alone, so that nothing can be made in it? */
+bool spell_is_fixed(const struct node *dir);
 
 #endif

@@ -13,7 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* LevelDB keeps up to 990 tables open, at most a fifth of what there may be. */
+enum { FILES_RESERVED = 1280 };
+
+/* Bytes of all spools' memory. Atomic */
+static size_t spools_memory;
+
+static void memory_count(size_t more, size_t less)
+{
+	__atomic_add_fetch(&spools_memory, more - less, __ATOMIC_RELAXED);
+}
 
 void spool_init(struct spool *spool)
 {
@@ -30,6 +42,7 @@ static void spool_unmap(struct spool *spool)
 void spool_clear(struct spool *spool)
 {
 	spool_unmap(spool);
+	memory_count(0, spool->room);
 	free(spool->memory);
 	if (spool->fd >= 0)
 		close(spool->fd);
@@ -69,8 +82,7 @@ static int file_make_named(const char *directory)
 	return fd;
 }
 
-/* A file of its own in the directory. Its descriptor, or an error. */
-static int file_make(const char *directory)
+static int file_make_any(const char *directory)
 {
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
@@ -79,6 +91,30 @@ static int file_make(const char *directory)
 	if (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)
 		return file_make_named(directory);
 	return -errno;
+}
+
+/* Does the descriptor belong to those that are left to the engine, which takes no more writes once
+ * it has none for a log? The lowest free one is always given, so its number tells. */
+static bool file_is_reserved(int fd)
+{
+	struct rlimit files;
+	rlim_t reserve;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return false;
+	reserve = files.rlim_cur / 2 < FILES_RESERVED ? files.rlim_cur / 2 : FILES_RESERVED;
+	return (rlim_t)fd >= files.rlim_cur - reserve;
+}
+
+/* A file of its own in the directory. Its descriptor, or an error. */
+static int file_make(const char *directory)
+{
+	int fd = file_make_any(directory);
+
+	if (fd < 0 || !file_is_reserved(fd))
+		return fd;
+	close(fd);
+	return -EMFILE;
 }
 
 int spool_unload(struct spool *spool, const char *directory)
@@ -92,6 +128,7 @@ int spool_unload(struct spool *spool, const char *directory)
 		close(fd);
 		return rc;
 	}
+	memory_count(0, spool->room);
 	free(spool->memory);
 	spool->memory = NULL;
 	spool->room = 0;
@@ -112,9 +149,18 @@ static int memory_reserve(struct spool *spool, size_t size)
 	if (!memory)
 		return -ENOMEM;
 	memset(memory + spool->room, 0, room - spool->room);
+	memory_count(room, spool->room);
 	spool->memory = memory;
 	spool->room = room;
 	return 0;
+}
+
+static bool is_large(const struct spool *spool, uint64_t size)
+{
+	size_t all = __atomic_load_n(&spools_memory, __ATOMIC_RELAXED);
+
+	return size > SPOOL_MEMORY ||
+	       (size > SPOOL_SMALL && size > spool->room && all + size > SPOOLS_MEMORY);
 }
 
 /* Brings it to where a spool of that size is kept. */
@@ -123,7 +169,7 @@ static int spool_reserve(struct spool *spool, const char *directory, uint64_t si
 	spool_unmap(spool);
 	if (spool->fd >= 0)
 		return 0;
-	if (size > SPOOL_MEMORY)
+	if (is_large(spool, size))
 		return spool_unload(spool, directory);
 	return size > 0 ? memory_reserve(spool, (size_t)size) : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A value under construction: bytes that can be written anywhere and cut. Small ones are in
- * memory; larger ones in a file without a name, so that memory does not grow with them.
+ * memory; larger ones in a file without a name, so that memory does not grow with them. Where all
+ * that are in memory take SPOOLS_MEMORY, one that grows beyond SPOOL_SMALL is larger, too.
  *
  * A spool has no lock: one thread at a time, and who owns it sees to that; but one that is not
  * written any more can be read by several.
@@ -14,7 +15,9 @@
 
 #include "store.h"
 
-#define SPOOL_MEMORY (1u << 20) /* bytes; a larger spool is in a file */
+#define SPOOL_SMALL   (4u << 10)  /* bytes */
+#define SPOOL_MEMORY  (1u << 20)  /* bytes; a larger spool is in a file */
+#define SPOOLS_MEMORY (64u << 20) /* bytes of all in memory, but for small ones */
 
 struct spool {
 	size_t size;
@@ -30,7 +33,8 @@ void spool_init(struct spool *spool);
 void spool_clear(struct spool *spool);
 
 /* Writes at offset; what lies between the end and it becomes zeros. directory: where a file would
- * go. -ENOSPC, -EIO, -ENOMEM; the spool then has its size as it was, and may be partly written. */
+ * go. -ENOSPC, -EIO, -ENOMEM, -EMFILE (files without a name leave some descriptors to the
+ * engine); the spool then has its size as it was, and may be partly written. */
 int spool_write(struct spool *spool, const char *directory, const void *data, size_t len,
 		uint64_t offset);
 

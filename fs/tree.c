@@ -7,76 +7,10 @@
 #include "cache.h"
 #include "chunk.h"
 #include "draft.h"
+#include "emptied.h"
 #include "lookup.h"
 #include "report.h"
 #include "writer.h"
-
-static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes)
-{
-	(void)ctx;
-	(void)kind;
-	(void)bytes;
-	return 1;
-}
-
-/* Is there nothing left in a directory that a child was removed from? 1 or 0, or an error. What is
- * behind the child is looked at first, since the store steps over everything that was deleted. */
-static int is_emptied(struct fs *fs, const struct node *dir, const struct spelled *removed)
-{
-	struct child *child = child_new(removed->kind, removed->bytes);
-	struct pos pos;
-	int rc;
-
-	if (!child)
-		return -ENOMEM;
-	rc = children_walk(fs, dir, child, found_one, NULL);
-	free(child);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	rc = pos_of(dir, &pos);
-	if (rc == 0)
-		rc = pos_stored(&pos, NULL);
-	return rc == -ENOENT ? 1 : rc;
-}
-
-static int is_emptied_chunk(struct fs *fs, const struct node *dir)
-{
-	struct child *first;
-	int rc = chunk_first(fs, dir->parent, node_name(dir), &first);
-
-	if (rc == 0)
-		free(first);
-	return rc == -ENOENT ? 1 : rc;
-}
-
-static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *removed)
-{
-	struct pos pos;
-	int rc = 0;
-
-	if (dir->kind == NODE_CHUNK)
-		rc = is_emptied_chunk(fs, dir);
-	else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY || dir->kind == NODE_HISTORY)
-		rc = is_emptied(fs, dir, removed);
-	if (rc <= 0)
-		return rc;
-	rc = pos_of(dir, &pos);
-	return rc == 0 ? pos_keep(fs, &pos) : rc;
-}
-
-/* A directory from which a child was removed stays: if nothing is left in it, in memory. The child
- * is gone whatever comes of this, so a failure is told and the request succeeds. */
-static void keep(struct fs *fs, struct node *dir, const struct spelled *removed)
-{
-	int rc = keep_emptied(fs, dir, removed);
-	struct pos pos;
-
-	if (rc == 0)
-		return;
-	report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
-	if (pos_of(dir, &pos) == 0)
-		cache_expire_row(fs, pos.table, pos_key(&pos));
-}
 
 /* A name that just a session of this process makes. */
 static int unlink_hidden(struct fs *fs, pid_t thread, struct node *base,
@@ -90,14 +24,14 @@ static int unlink_hidden(struct fs *fs, pid_t thread, struct node *base,
 	return rc;
 }
 
-/* Lock: the family's, alone. *emptied: a cell less is stored. */
+/* Lock: the family's, alone. *less: the directory has a file less, other than of a session. */
 static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const struct spelled *child,
-		       const struct pos *pos, bool *emptied)
+		       const struct pos *pos, bool *less)
 {
 	struct file_id id = node_child_id(base, child->kind, child->bytes);
 	int rc = lookup_file(fs, base, pos, child, NULL);
 
-	*emptied = rc == 0 && child->kind != NODE_DRAFT;
+	*less = rc == 0;
 	if (rc == 0)
 		rc = child->kind == NODE_DRAFT ? draft_remove(fs, id) : pos_delete(pos);
 	else if (rc == -ENOENT)
@@ -111,20 +45,20 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 {
 	struct spelled child;
 	struct pos pos;
-	bool emptied;
-	int rc = lookup_child(dir, name, &pos, &child);
+	bool less;
+	int rc = lookup_child(fs, dir, name, &pos, &child);
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	if (child.kind != NODE_CELL && child.kind != NODE_VERSION && child.kind != NODE_DRAFT)
 		return -EPERM;
 	writers_exclude(fs, dir);
-	rc = unlink_file(fs, thread, node_base(dir), &child, &pos, &emptied);
+	rc = unlink_file(fs, thread, node_base(dir), &child, &pos, &less);
 	if (rc == 0 && child.kind == NODE_CELL && cache_is_usual(name))
 		cache_replaced(fs, node_base(dir), child.bytes);
 	writers_release(fs, dir);
-	if (rc == 0 && emptied)
-		keep(fs, dir, &child);
+	if (rc == 0 && less)
+		emptied_keep(fs, dir, &child);
 	if (rc == 0 && child.kind == NODE_VERSION)
 		cache_expire_pos(fs, &pos, true);
 	else if (rc == 0 && !cache_is_usual(name)) /* it has an entry in chunks, too */
@@ -183,7 +117,9 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	int rc;
 
 	cache_mark(fs, &mark);
-	rc = wcs_store_failed(fs->store) ? -EROFS : lookup_child(dir, name, &pos, &child);
+	rc = wcs_store_failed(fs->store) ? -EROFS : spell_is_fixed(dir) ? -EPERM : 0;
+	if (rc == 0)
+		rc = lookup_child(fs, dir, name, &pos, &child);
 	if (rc == 0)
 		rc = mkdir_child(fs, base, &child, &pos);
 	if (rc == 0)
@@ -192,10 +128,14 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 		lookup_entry(fs, node, entry);
 		entry->entry_timeout = cache_timeout(fs, &mark, node, name, NULL);
 	} else if (rc == -EINVAL)
-		report(fs, dir, name, 0, rc, "not a name that can be made here");
+		report_bad_name(fs, dir, name);
+	else if (rc == -EPERM)
+		report(fs, dir, name, 0, rc,
+		       "a directory is a table, a segment of a key, a family or a history, and "
+		       "here none of these can be");
 	else if (rc == -EMFILE)
-		report(fs, dir, name, 0, rc, "the store has %u tables, the most that it can",
-		       WCS_TABLES_MAX);
+		rc = report(fs, dir, name, 0, -ENOSPC,
+			    "the store has %u tables, the most that it can", WCS_TABLES_MAX);
 	else if (rc == -ENOSPC)
 		report(fs, dir, name, 0, rc,
 		       "%u empty directories are in memory, the most that can be", MEMDIRS_MAX);
@@ -232,7 +172,7 @@ static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *
 		rc = -ENOTEMPTY;
 	if (rc == 0) {
 		memdirs_remove(fs->memdirs, &path);
-		keep(fs, dir, child);
+		emptied_keep(fs, dir, child);
 	}
 	memdir_path_clear(&path);
 	return rc;
@@ -251,7 +191,8 @@ static int rmdir_table(struct fs *fs, const char *name)
 }
 
 /* A family goes from the schema, and with it the directories in memory that it has in rows. */
-static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice name)
+static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos *pos,
+			struct wcs_slice name)
 {
 	struct memdir_path table = {0}, family = {0};
 	const char *table_name = wcs_table_name(pos->table);
@@ -262,8 +203,11 @@ static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice n
 		rc = memdir_path_add(&family, MEMDIR_FAMILY, name);
 	if (rc == 0)
 		rc = wcs_family_remove(pos->table, name.data);
-	if (rc == 0)
+	if (rc == 0) {
 		memdirs_remove_family(fs->memdirs, &table, &family);
+		writers_settle(fs); /* from then on no draft is committed there */
+		drafts_remove_below(fs, dir->parent->plain, name.data);
+	}
 	if (rc == 0)
 		cache_expire_family(fs, pos->table, name.data);
 	memdir_path_clear(&table);
@@ -271,7 +215,7 @@ static int rmdir_family(struct fs *fs, const struct pos *pos, struct wcs_slice n
 	return rc;
 }
 
-static void forget_drafts(struct fs *fs, const struct node *base, const struct spelled *child)
+static void forget_history(struct fs *fs, const struct node *base, const struct spelled *child)
 {
 	uint64_t column = node_child_id(base, NODE_CELL, child->bytes).column;
 
@@ -281,12 +225,25 @@ static void forget_drafts(struct fs *fs, const struct node *base, const struct s
 	writers_release(fs, base);
 }
 
+static void forget_drafts(struct fs *fs, const struct node *base, const struct spelled *child)
+{
+	uint64_t plain = node_child_id(base, child->kind, child->bytes).file;
+
+	if (child->kind == NODE_TABLE)
+		writers_settle(fs); /* from then on no draft is committed there */
+	else
+		writers_detach_drafts_below(fs, plain);
+	drafts_remove_below(fs, plain, NULL);
+}
+
 /* A table's node is told from another of its name by its time. */
 static void forget_node(struct fs *fs, struct node *base, const struct spelled *child)
 {
 	struct node_key key = {.parent = base, .kind = child->kind, .name = child->bytes};
 
 	if (child->kind == NODE_HISTORY)
+		forget_history(fs, base, child);
+	else if (child->kind != NODE_POLICIES)
 		forget_drafts(fs, base, child);
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
@@ -299,7 +256,7 @@ static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *ch
 	case NODE_TABLE:
 		return rmdir_table(fs, child->buf);
 	case NODE_POLICIES:
-		return rmdir_family(fs, pos, child->bytes);
+		return rmdir_family(fs, dir, pos, child->bytes);
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
@@ -314,11 +271,15 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 {
 	struct spelled child;
 	struct pos pos;
-	int rc = lookup_child(dir, name, &pos, &child);
+	int rc = lookup_child(fs, dir, name, &pos, &child);
 
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	rc = rmdir_child(fs, dir, &child, &pos);
+	if (rc == -ENOTEMPTY && child.kind == NODE_TABLE)
+		report(fs, dir, name, 0, rc,
+		       "the table has rows, which .drop removes, or families, which rmdir in its "
+		       ".families removes");
 	if (rc != 0)
 		return rc;
 	forget_node(fs, node_base(dir), &child);

@@ -6,10 +6,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "aggregate.h"
+
 struct value {
 	atomic_uint refs;
 	struct wcs_value *stored; /* NULL: it is the spool */
 	struct spool spool;
+	uint32_t etag;
 };
 
 static struct value *value_make(void)
@@ -23,15 +26,40 @@ static struct value *value_make(void)
 	return value;
 }
 
+static int value_open_stored(struct value *value, const struct pos *pos)
+{
+	int rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
+				&value->stored);
+
+	if (rc == 0)
+		value->etag = wcs_value_info(value->stored)->etag;
+	return rc;
+}
+
+static int value_open_aggregate(struct value *value, const struct pos *pos, enum wcs_type type)
+{
+	struct wcs_cell_info info;
+	char text[AGGREGATE_TEXT];
+	int rc = aggregate_text(pos, type, text, &info);
+
+	if (rc != 0)
+		return rc;
+	value->etag = info.etag;
+	return spool_write(&value->spool, NULL, text, (size_t)info.size, 0);
+}
+
 int value_open(const struct pos *pos, struct value **value)
 {
 	struct value *made = value_make();
+	enum wcs_type type;
 	int rc;
 
 	if (!made)
 		return -ENOMEM;
-	rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
-			    &made->stored);
+	rc = aggregate_type(pos, &type);
+	if (rc == 0)
+		rc = wcs_type_aggregates(type) ? value_open_aggregate(made, pos, type)
+					       : value_open_stored(made, pos);
 	if (rc == 0)
 		*value = made;
 	else
@@ -72,7 +100,7 @@ uint64_t value_size(const struct value *value)
 
 uint32_t value_etag(const struct value *value)
 {
-	return wcs_value_info(value->stored)->etag;
+	return value->etag;
 }
 
 int value_read(struct value *value, void *buf, size_t len, uint64_t offset, size_t *got)
@@ -107,6 +135,7 @@ static int fill_mutation(struct wcs_mutation *mutation, const struct pos *pos, i
 int value_store(struct value *value, const char *directory, const struct pos *pos, int64_t *ts)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
+	unsigned char parsed[WCS_AGGREGATE_LINE_MAX];
 	struct wcs_slice bytes;
 	struct spool spool;
 	int rc = -ENOMEM;
@@ -116,6 +145,8 @@ int value_store(struct value *value, const char *directory, const struct pos *po
 		rc = value_copy(value, directory, &spool);
 	if (rc == 0)
 		rc = spool_map(&spool, &bytes);
+	if (rc == 0)
+		rc = aggregate_to_store(pos, &bytes, parsed);
 	if (rc == 0)
 		rc = fill_mutation(mutation, pos, *ts, bytes);
 	if (rc == 0)

@@ -14,7 +14,7 @@
 struct value;
 
 /* Opens the stored value of that position: of a version, or of a column the newest, or the one
- * with pos->ts. */
+ * with pos->ts. Of an aggregate it is the text that it shows. */
 int value_open(const struct pos *pos, struct value **value);
 
 /* Makes one of what was written, and takes that over: the spool is empty then. NULL: no memory. */
@@ -37,7 +37,8 @@ int value_read(struct value *value, void *buf, size_t len, uint64_t offset, size
 int value_copy(struct value *value, const char *directory, struct spool *to);
 
 /* Sets the cell of that position to it: of a column with timestamp *ts, which becomes its newest,
- * or WCS_TS_SERVER. *ts: the one it got. */
+ * or WCS_TS_SERVER. *ts: the one it got. Of an aggregate to the number that it shows: -EINVAL,
+ * -EOPNOTSUPP as aggregate_to_store. */
 int value_store(struct value *value, const char *directory, const struct pos *pos, int64_t *ts);
 
 /* A copy of a stored value. */

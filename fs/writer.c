@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "draft.h"
 #include "process.h"
 #include "report.h"
@@ -47,39 +48,23 @@ void writer_free(struct writer *writer)
 	writers_forget(writer);
 	value_put(writer->base);
 	spool_clear(&writer->spool);
+	writer_lines_clear(writer);
 	free(writer->renamed);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
 }
 
+static uint64_t size_of(const struct writer *writer)
+{
+	return writer->lines.on ? writer->lines.end : writer_base_size(writer) + writer->spool.size;
+}
+
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time)
 {
 	pthread_mutex_lock(&writer->lock);
-	*size = writer->handles == 0 ? writer->final_size
-				     : writer_base_size(writer) + writer->spool.size;
+	*size = writer->handles == 0 ? writer->final_size : size_of(writer);
 	*time = writer->stamped ? writer->stamp : writer->time;
 	pthread_mutex_unlock(&writer->lock);
-}
-
-/* Can this version write the family's cells as files? */
-static int check_type(struct fs *fs, const struct node *node)
-{
-	struct wcs_family family;
-	enum wcs_type type;
-	struct pos pos;
-	int rc = pos_of(node, &pos);
-
-	if (rc == 0)
-		rc = wcs_family_get(pos.table, pos.family, &family);
-	if (rc != 0)
-		return rc;
-	type = family.type;
-	wcs_family_clear(&family);
-	if (type == WCS_BYTES)
-		return 0;
-	return report(fs, node, NULL, 0, -EOPNOTSUPP,
-		      "family %s has the type %s, which this version cannot write as files",
-		      pos.family, wcs_type_name(type));
 }
 
 static int reserve(struct fs *fs, const struct node *node, struct writer *writer)
@@ -109,6 +94,22 @@ static bool needs_base(const struct writer *writer, int flags)
 	return !(flags & O_TRUNC) || (!writer->registry && !writer->hidden);
 }
 
+/* What it begins with. Lock: the session's. */
+static int load(struct fs *fs, struct node *node, struct writer *writer, int flags)
+{
+	bool needed = needs_base(writer, flags);
+	enum wcs_type type;
+	struct pos pos;
+	int rc = writer_pos(node, &pos);
+
+	if (rc == 0)
+		rc = aggregate_type(&pos, &type);
+	writer_lines_clear(writer);
+	if (rc == 0 && wcs_type_aggregates(type) && pos.kind != NODE_DRAFT)
+		return writer_lines_open(fs, node, writer, type, flags, needed);
+	return rc == 0 && needed ? writer_load_base(fs, node, writer) : rc;
+}
+
 /* The first open file: a session that was closed starts anew. Lock: the session's. */
 static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
 		      pid_t thread)
@@ -118,16 +119,19 @@ static int first_open(struct fs *fs, struct node *node, struct writer *writer, i
 	writer->committed = WCS_TS_NONE;
 	writer->appended = 0;
 	writer->stamped = false;
-	rc = check_type(fs, node);
-	if (rc == 0 && needs_base(writer, flags))
-		rc = writer_load_base(fs, node, writer);
+	rc = load(fs, node, writer, flags);
+	/* A change by itself, and who closes the file does not learn that it cannot be made. */
+	if (rc == 0 && (flags & (O_TRUNC | O_CREAT)) && (flags & O_ACCMODE) != O_RDONLY)
+		rc = report_no_room(fs, node, wcs_store_room(fs->store, 1));
 	if (rc == 0)
 		writer->append = (flags & O_APPEND) && !(flags & O_TRUNC) &&
 				 writer->target.kind != NODE_VERSION;
 	if (rc == 0 && writer->target.kind == NODE_DRAFT && writer->hidden)
 		rc = reserve(fs, node, writer);
-	if (rc == 0)
+	if (rc == 0) {
+		writer->direct = (flags & O_ACCMODE) == O_WRONLY && !(flags & O_DSYNC);
 		writer->process = process_of(thread);
+	}
 	return rc;
 }
 
@@ -155,6 +159,17 @@ int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread)
 	return rc;
 }
 
+bool writer_is_direct(const struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool direct;
+
+	pthread_mutex_lock(&writer->lock);
+	direct = writer->direct || writer->lines.on;
+	pthread_mutex_unlock(&writer->lock);
+	return direct;
+}
+
 bool writer_is_for(const struct node *node, pid_t thread)
 {
 	struct writer *writer = node->writer;
@@ -180,6 +195,8 @@ int writer_flush(struct fs *fs, struct node *node, pid_t thread)
 		else if (writer->dirty)
 			rc = writer_commit_all(fs, node, writer);
 	}
+	if (rc == 0 && !writer->aborted)
+		rc = writer->lines.error;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
@@ -197,6 +214,8 @@ int writer_commit(struct fs *fs, struct node *node)
 	pthread_mutex_lock(&writer->lock);
 	if (writer->dirty || writer->pending)
 		rc = writer_commit_all(fs, node, writer);
+	if (rc == 0)
+		rc = writer->lines.error;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
@@ -244,9 +263,13 @@ static int last_close(struct fs *fs, struct node *node, struct writer *writer)
 
 	if (writer->dirty || writer->pending)
 		rc = writer_commit_all(fs, node, writer);
+	if (writer->lines.on)
+		rc = 0; /* it is reported */
 	if (rc == 0)
 		rc = writer_stamp_stored(fs, node, writer);
-	writer->final_size = writer_base_size(writer) + writer->spool.size;
+	writer->final_size = size_of(writer);
+	if (writer->lines.on)
+		writer_lines_close(fs, node, writer);
 	writer_drop_base(writer);
 	spool_clear(&writer->spool);
 	unreserve(fs, writer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Write sessions: what an open file has written and not yet committed. A session makes at most one
- * new version of its cell, or one value of a draft, each time whole. Its node is its own, so that
+ * new version of its cell, or one value of a draft, each time whole; that of an aggregate's cell
+ * merges the lines that it is given (writer_lines.c). Its node is its own, so that
  * the kernel's page cache of it is seen by nobody who reads a committed value.
  *
  * A session comes to be by CREATE, or in three steps, since the kernel opens the node that it
@@ -73,10 +74,17 @@ void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct fil
 /* The history was removed, and its drafts with it; the same. Family's lock: alone. */
 void writers_detach_drafts(struct fs *fs, uint64_t column);
 
+/* A directory was removed, told by `plain`, and the drafts at or below it with it; the same. When
+ * it returns none of them is committed any more. Family's lock: not held. */
+void writers_detach_drafts_below(struct fs *fs, uint64_t plain);
+
 /* All rows at or below a directory of segments, or of a table, are about to be dropped: the same
  * for what is in them, but nothing of those that make a name. When it returns none of them commits
  * any more. Family's lock: not held. */
 void writers_detach_below(struct fs *fs, const struct node *dir);
+
+/* Returns when what is committed, renamed or removed at the moment is. Family's lock: not held. */
+void writers_settle(struct fs *fs);
 
 /* What a name stands for that a session goes to. */
 struct writer_target {
@@ -112,16 +120,34 @@ void writer_free(struct writer *writer);
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time);
 
 /* One more open file on the session's node; flags of open(2). -ENOENT: the cell has gone;
- * -EOPNOTSUPP: of its type; -ENOSPC: there are too many drafts. Family's lock: shared. */
+ * -EOPNOTSUPP: an inthll, with O_EXCL; -ENOSPC: there are too many drafts. Family's lock: shared.
+ */
 int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread);
 
-int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, size_t *got);
+int writer_read(struct node *node, void *buf, size_t len, uint64_t offset, size_t *got);
 
 /* Writes at offset, but behind all that is there where the file was opened to append; mapped: from
  * a page, which stays at its place. -EFBIG, -ENOSPC and the like: what cannot be committed for its
  * size is refused here. */
 int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
 		 uint64_t offset, bool mapped);
+
+/* Do its bytes go past the kernel's pages? Once it is open, the same for all its open files, which
+ * so see the same. Lines are taken by the write that brings them; and what is opened to write only
+ * cannot be mapped, so its pages would be of use to nobody, while they cost a copy and, before each
+ * write(2), a question for attributes that would have to go with it. Not where each write(2) is
+ * to be durable: past the pages it comes in pieces, each as if it were one. */
+bool writer_is_direct(const struct node *node);
+
+/* Does it take lines? Once it is open. */
+bool writer_takes_lines(const struct node *node);
+
+/* Writes to a session that takes lines: append: wherever the offset is, for O_APPEND. *taken: bytes
+ * that it took, fewer than len where a line behind them cannot be, or none, with an error. *merged:
+ * the cell has become another, perhaps in spite of an error. The errors of lines are reported.
+ * Family's lock: shared. */
+int writer_write_lines(struct fs *fs, struct node *node, const void *data, size_t len,
+		       uint64_t offset, bool append, size_t *taken, bool *merged);
 
 /* Cuts or grows it; commits at once where no file is open on it (truncate(2)). Family's lock:
  * shared. */

@@ -16,8 +16,6 @@
 #include "draft.h"
 #include "writer_private.h"
 
-enum { SPACE_RESERVE = 64 << 20 }; /* bytes of the medium that are left to the engine */
-
 uint64_t writer_base_size(const struct writer *writer)
 {
 	return writer->base ? value_size(writer->base) : 0;
@@ -72,20 +70,23 @@ int writer_make_whole(struct fs *fs, struct writer *writer)
 
 int writer_truncate_all(struct fs *fs, struct writer *writer)
 {
+	if (writer->lines.on) {
+		writer_lines_truncate(writer);
+		return 0;
+	}
 	writer_drop_base(writer);
 	writer->append = false;
 	writer->pending = writer->truncated = true;
 	return spool_truncate(&writer->spool, fs->store_path, 0);
 }
 
-int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, size_t *got)
+static int writer_read_bytes(struct writer *writer, void *buf, size_t len, uint64_t offset,
+			     size_t *got)
 {
+	uint64_t base = writer_base_size(writer);
 	size_t first = 0, second = 0;
-	uint64_t base;
 	int rc = 0;
 
-	pthread_mutex_lock(&writer->lock);
-	base = writer_base_size(writer);
 	if (offset < base)
 		rc = value_read(writer->base, buf, len, offset, &first);
 	if (rc == 0 && offset + first >= base)
@@ -93,22 +94,21 @@ int writer_read(struct writer *writer, void *buf, size_t len, uint64_t offset, s
 				offset + first - base, &second);
 	if (rc == 0)
 		*got = first + second;
-	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
 
-/* Is there room to commit a value of that size? The engine writes it to its log and to a table, and
- * a write that fails there ends all writing; so what has no room is refused before. */
-static int check_space(struct fs *fs, uint64_t size)
+int writer_read(struct node *node, void *buf, size_t len, uint64_t offset, size_t *got)
 {
-	struct wcs_space space;
-	uint64_t reserve;
-	int rc = wcs_store_space(fs->store, &space);
+	struct writer *writer = node->writer;
+	int rc;
 
-	if (rc != 0)
-		return rc;
-	reserve = space.total / 3 < SPACE_RESERVE ? space.total / 3 : SPACE_RESERVE;
-	return space.free < reserve + 3 * size ? -ENOSPC : 0;
+	pthread_mutex_lock(&writer->lock);
+	if (writer->lines.on)
+		rc = writer_lines_read(node, buf, len, offset, got);
+	else
+		rc = writer_read_bytes(writer, buf, len, offset, got);
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
 }
 
 int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
@@ -124,7 +124,7 @@ int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t 
 	if (rc == 0 && (!writer->append || offset < writer_base_size(writer)))
 		rc = writer_make_whole(fs, writer);
 	if (rc == 0)
-		rc = check_space(fs, offset + len);
+		rc = wcs_store_room(fs->store, offset + len);
 	if (rc == 0)
 		rc = spool_write(&writer->spool, fs->store_path, data, len,
 				 offset - writer_base_size(writer));
@@ -161,7 +161,8 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&writer->lock);
-	rc = writer_cut(fs, writer, (uint64_t)size);
+	rc = writer->lines.on ? writer_lines_resize(fs, node, writer, (uint64_t)size, alone)
+			      : writer_cut(fs, writer, (uint64_t)size);
 	pthread_mutex_unlock(&writer->lock);
 	if (alone) {
 		int closed = writer_close(fs, node);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a write session commits, and its times. Locks: the family's, shared, and the session's. */
 #include <errno.h>
+#include <string.h>
 
+#include "aggregate.h"
 #include "draft.h"
+#include "spell.h"
 #include "writer_private.h"
 
 int writer_pos(const struct node *node, struct pos *pos)
@@ -19,8 +22,55 @@ int writer_pos(const struct node *node, struct pos *pos)
 
 /* ---- Times ------------------------------------------------------------------------------- */
 
-static int restamp(struct fs *fs, const struct writer *writer, const struct pos *pos, int64_t stamp)
+/* Does the time hide the column's only cell at once, and is its name one that rsync gives, which is
+ * renamed next? *child: the draft of that name. */
+static bool hides_temporary(const struct node *node, const struct pos *pos, int64_t stamp,
+			    struct spelled *child, struct wcs_cell_info *info)
 {
+	char name[SPELL_MAX];
+	struct wcs_cell_info older;
+	enum wcs_type type;
+	size_t len;
+
+	if (pos->kind != NODE_CELL || pos_stored(pos, info) != 0 || info->expires == WCS_TS_MAX ||
+	    info->expires - info->ts > fs_now() - stamp)
+		return false;
+	len = spell_child(NULL, NODE_CELL, pos->qualifier, name);
+	return len <= NAMES_COMPONENT_MAX && spell_temporary(node->parent, name, child) == 0 &&
+	       pos_older(pos, &older) == -ENOENT && aggregate_type(pos, &type) == 0 &&
+	       type != WCS_INTHLL;
+}
+
+/* The cell becomes a draft of the column's name, with that time, and can so be renamed. */
+static int restamp_as_draft(struct fs *fs, const struct node *node, const struct pos *pos,
+			    const struct spelled *child, int64_t stamp)
+{
+	struct file_id id = node_child_id(node->parent, NODE_DRAFT, child->bytes);
+	struct draft_before before = {.any = true};
+	struct pos cell = *pos;
+	struct value *value;
+	int rc = value_load(pos, fs->store_path, &value);
+
+	if (rc != 0)
+		return rc;
+	rc = draft_put(fs, node->parent, id, value, stamp, &before, false);
+	value_put(value);
+	if (rc != 0)
+		return rc;
+	cell.kind = NODE_VERSION;
+	rc = pos_delete(&cell);
+	if (rc != 0)
+		draft_remove(fs, id);
+	return rc;
+}
+
+static int restamp(struct fs *fs, const struct node *node, const struct pos *pos, int64_t stamp)
+{
+	const struct writer *writer = node->writer;
+	struct wcs_cell_info info;
+	struct spelled child;
+	struct pos cell;
+
 	struct wcs_move move = {.kind = WCS_MOVE_STAMP,
 				.family = pos->family,
 				.from = pos->qualifier,
@@ -28,12 +78,21 @@ static int restamp(struct fs *fs, const struct writer *writer, const struct pos 
 
 	if (pos->kind == NODE_DRAFT)
 		return draft_stamp(fs, writer->target.id, stamp);
+	if (hides_temporary(node, pos, stamp, &child, &info)) {
+		cell = *pos;
+		cell.ts = info.ts;
+		if (restamp_as_draft(fs, node, &cell, &child, stamp) == 0)
+			return 0;
+	}
 	return wcs_cells_move(pos->table, pos_key(pos), &move, NULL);
 }
 
-/* Would restamp refuse? The stamp must be later than the column's second newest cell. */
-static int check_stamp(const struct pos *pos, int64_t stamp)
+/* Would restamp refuse? The stamp must be later than the column's second newest cell, and a value
+ * that stands in its cell is written anew. What the last close finds nobody hears of. */
+static int check_stamp(struct fs *fs, const struct writer *writer, const struct pos *pos,
+		       int64_t stamp)
 {
+	uint64_t size = writer_base_size(writer);
 	struct wcs_cell_info info;
 	int rc;
 
@@ -42,17 +101,34 @@ static int check_stamp(const struct pos *pos, int64_t stamp)
 	rc = pos_older(pos, &info);
 	if (rc == 0 && stamp <= info.ts)
 		return -EINVAL;
-	return rc == -ENOENT ? 0 : rc;
+	if (rc != 0 && rc != -ENOENT)
+		return rc;
+	return size > 0 && size <= WCS_VALUE_INLINE ? wcs_store_room(fs->store, size) : 0;
+}
+
+/* It goes to the cell that is there at the last close. Who writes a file anew may come with an old
+ * stamp: that gives way. */
+static int stamp_lines(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
+{
+	int rc = writer->lines.whole ? 0 : check_stamp(fs, writer, pos, stamp);
+
+	if (rc == 0) {
+		writer->stamped = true;
+		writer->stamp = stamp;
+	}
+	return rc;
 }
 
 /* A version that it made already is made once more, with the stamp. */
-static int stamp_open(struct writer *writer, const struct pos *pos, int64_t stamp)
+static int stamp_open(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
 {
 	bool makes = writer->dirty || writer->pending;
 	int rc = 0;
 
+	if (writer->lines.on)
+		return stamp_lines(fs, writer, pos, stamp);
 	if (!makes && (writer->committed < 0 || writer->append))
-		rc = check_stamp(pos, stamp);
+		rc = check_stamp(fs, writer, pos, stamp);
 	if (rc != 0)
 		return rc;
 	writer->stamped = true;
@@ -73,9 +149,9 @@ int writer_stamp(struct fs *fs, struct node *node, int64_t stamp)
 	pthread_mutex_lock(&writer->lock);
 	rc = writer_pos(node, &pos);
 	if (rc == 0 && writer->handles > 0)
-		rc = stamp_open(writer, &pos, stamp);
+		rc = stamp_open(fs, writer, &pos, stamp);
 	else if (rc == 0)
-		rc = restamp(fs, writer, &pos, stamp);
+		rc = restamp(fs, node, &pos, stamp);
 	if (rc == 0)
 		writer->time = stamp;
 	pthread_mutex_unlock(&writer->lock);
@@ -91,7 +167,9 @@ int writer_stamp_stored(struct fs *fs, const struct node *node, struct writer *w
 	    writer->target.kind == NODE_VERSION)
 		return 0;
 	rc = writer_pos(node, &pos);
-	return rc == 0 ? restamp(fs, writer, &pos, writer->stamp) : rc;
+	if (rc == 0)
+		rc = restamp(fs, node, &pos, writer->stamp);
+	return writer->lines.whole && (rc == -EINVAL || rc == -ENOENT) ? 0 : rc;
 }
 
 /* ---- Commits ----------------------------------------------------------------------------- */
@@ -143,14 +221,17 @@ static int fill_column(struct writer *writer, const struct pos *pos, struct wcs_
 	return rc;
 }
 
+/* parsed: room for the value of an aggregate. */
 static int fill_mutation(struct fs *fs, struct writer *writer, const struct pos *pos,
-			 struct wcs_mutation *mutation)
+			 unsigned char *parsed, struct wcs_mutation *mutation)
 {
 	struct wcs_slice value;
 	int rc = writer->append && pos->kind == NODE_CELL ? 0 : writer_make_whole(fs, writer);
 
 	if (rc == 0)
 		rc = spool_map(&writer->spool, &value);
+	if (rc == 0 && !writer->append) /* it was a draft when it was opened */
+		rc = aggregate_to_store(pos, &value, parsed);
 	if (rc != 0)
 		return rc;
 	if (pos->kind == NODE_VERSION)
@@ -160,6 +241,7 @@ static int fill_mutation(struct fs *fs, struct writer *writer, const struct pos 
 
 static int commit_cell(struct fs *fs, const struct node *node, struct writer *writer, int64_t *ts)
 {
+	unsigned char parsed[WCS_AGGREGATE_LINE_MAX];
 	struct wcs_mutation *mutation;
 	struct pos pos;
 	int rc = writer_pos(node, &pos);
@@ -172,7 +254,7 @@ static int commit_cell(struct fs *fs, const struct node *node, struct writer *wr
 	mutation = wcs_mutation_new();
 	if (!mutation)
 		return -ENOMEM;
-	rc = fill_mutation(fs, writer, &pos, mutation);
+	rc = fill_mutation(fs, writer, &pos, parsed, mutation);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, ts);
 	wcs_mutation_free(mutation);
@@ -214,8 +296,15 @@ static int appended(struct fs *fs, struct writer *writer, struct draft_before *b
 static int put_draft(struct fs *fs, struct writer *writer, struct value *value, int64_t ts,
 		     const struct draft_before *before)
 {
-	int rc = draft_put(fs, writer->target.id, value, ts, before, writer->reserved);
+	struct node *dir = writer->node->parent;
+	struct pos pos;
+	int rc = pos_of(dir, &pos);
 
+	if (rc == 0 &&
+	    !wcs_family_exists(pos.table, (struct wcs_slice){pos.family, strlen(pos.family)}))
+		rc = -ENOENT; /* it went, and its drafts with it */
+	if (rc == 0)
+		rc = draft_put(fs, dir, writer->target.id, value, ts, before, writer->reserved);
 	if (rc == 0)
 		writer->reserved = false;
 	return rc;
@@ -265,6 +354,8 @@ int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer)
 
 	if (writer->aborted || writer->unlinked)
 		return 0;
+	if (writer->lines.on)
+		return writer_lines_end(fs, node, writer);
 	rc = writer->target.kind == NODE_DRAFT ? commit_draft(fs, writer, &ts)
 					       : commit_cell(fs, node, writer, &ts);
 	if (rc == 0)

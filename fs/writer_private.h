@@ -14,13 +14,28 @@
 #include "value.h"
 #include "writer.h"
 
+/* Of a session that takes lines. */
+struct writer_lines {
+	bool on; /* it does; set by the first open */
+	enum wcs_type type;
+	uint64_t end;  /* bytes, to show, and where what comes next must be written */
+	bool replaces; /* the next line is in place of what is there */
+	bool whole;    /* its file was created or truncated */
+	int error;     /* of a line that was refused, behind which none is taken; 0: none was */
+	char *text;    /* of the line that is not ended */
+	size_t len, room;
+	uint64_t number; /* of the next line, from 1 */
+	const char *why; /* of what is about to be refused; static */
+};
+
 struct writer {
 	pthread_mutex_t lock;
 	unsigned handles; /* open files. Lock: lock, as all below */
+	bool direct;	  /* opened to write only: see writer_is_direct */
 	bool append;	  /* opened to append, and has done nothing else so far */
 	bool pending;	  /* created or truncated, and not committed since */
 	bool truncated;	  /* of these, truncated */
-	bool dirty;	  /* written or resized, and not committed since */
+	bool dirty;	  /* written or resized, and not committed since; of lines: one is begun */
 	bool stamped;	  /* stamp is the time of the version to be made */
 	bool reserved;	  /* room for the draft that it makes was reserved */
 	int64_t stamp;
@@ -30,6 +45,7 @@ struct writer {
 	struct value *base;
 	struct spool spool;
 	size_t appended; /* bytes of spool that a commit has appended */
+	struct writer_lines lines;
 
 	atomic_bool hidden;   /* makes a name that nobody else sees yet */
 	atomic_bool unlinked; /* its name was removed: it commits nothing more */
@@ -74,6 +90,35 @@ int writer_make_whole(struct fs *fs, struct writer *writer);
 
 /* Empties it, as O_TRUNC does. */
 int writer_truncate_all(struct fs *fs, struct writer *writer);
+
+/* ---- Its lines; lock: the session's, and the family's, shared -------------------------------- */
+
+/* It takes none, and has nothing of one. */
+void writer_lines_clear(struct writer *writer);
+
+/* Begins to, for a cell of that type; cleared before. needs_number: the cell must be there, but not
+ * where the session makes the name. -ENOENT; -EOPNOTSUPP: with O_EXCL, an inthll. */
+int writer_lines_open(struct fs *fs, const struct node *node, struct writer *writer,
+		      enum wcs_type type, int flags, bool needs_number);
+
+/* As the stored cell is now. Without the family's lock. */
+int writer_lines_read(const struct node *node, void *buf, size_t len, uint64_t offset, size_t *got);
+
+/* The next line replaces the number; until then it is what it was. */
+void writer_lines_truncate(struct writer *writer);
+
+/* alone: no file is open, so no line could follow. -EINVAL: to a size that is neither 0 nor its
+ * own.
+ */
+int writer_lines_resize(struct fs *fs, const struct node *node, struct writer *writer,
+			uint64_t size, bool alone);
+
+/* Merges a line that is not ended. Why it fails is reported. */
+int writer_lines_end(struct fs *fs, const struct node *node, struct writer *writer);
+
+/* The last close, behind that: reports where nothing was written to a file that was made or
+ * truncated for it, and keeps no text. */
+void writer_lines_close(struct fs *fs, const struct node *node, struct writer *writer);
 
 /* ---- Its commits; locks: the family's, shared, and the session's ----------------------------- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What becomes of write sessions when their file is removed or renamed. Lock: the family's, alone;
- * so none of them commits meanwhile. (But a drop of rows, which is of any number of families.)
+ * so none of them commits meanwhile. (But a drop of rows and the removal of a directory, which are
+ * of any number of families.)
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -86,12 +87,29 @@ void writers_detach_drafts(struct fs *fs, uint64_t column)
 	pthread_mutex_unlock(&writers->lock);
 }
 
-/* Is the node at or below that directory, in whichever tree? */
-static bool is_below(const struct node *node, const struct node *dir)
+void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
 {
-	while (node && node->plain != dir->plain)
-		node = node->parent;
-	return node != NULL;
+	struct writers *writers = fs->writers;
+	bool detached = false;
+
+	if (writers_none(writers))
+		return;
+	pthread_mutex_lock(&writers->lock);
+	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
+		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
+			if (writer->target.kind == NODE_DRAFT && node_is_below(writer->node, plain))
+				writer->unlinked = detached = true;
+	pthread_mutex_unlock(&writers->lock);
+	if (detached) /* else who removes many directories would wait at each for all commits */
+		writers_settle(fs);
+}
+
+void writers_settle(struct fs *fs)
+{
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++) {
+		pthread_rwlock_wrlock(&fs->writers->families[i]);
+		pthread_rwlock_unlock(&fs->writers->families[i]);
+	}
 }
 
 void writers_detach_below(struct fs *fs, const struct node *dir)
@@ -103,13 +121,10 @@ void writers_detach_below(struct fs *fs, const struct node *dir)
 	pthread_mutex_lock(&writers->lock);
 	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
 		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
-			if (concerns(writer, NULL) && is_below(writer->node, dir))
+			if (concerns(writer, NULL) && node_is_below(writer->node, dir->plain))
 				writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
-	for (size_t i = 0; i < WRITERS_FAMILIES; i++) { /* what commits already does so first */
-		pthread_rwlock_wrlock(&writers->families[i]);
-		pthread_rwlock_unlock(&writers->families[i]);
-	}
+	writers_settle(fs);
 }
 
 /* Gives a session another target, of which it takes over a copy. Locks: the registry's, and its

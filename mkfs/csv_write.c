@@ -18,6 +18,7 @@ struct csv_column {
 
 struct csv_table {
 	const struct csv_options *options;
+	const struct wcs_table_schema *table;
 	struct output *out;
 	struct rows *rows;
 	struct rows_reader reader;
@@ -192,6 +193,19 @@ static bool csv_grow(struct csv_table *csv)
 	return true;
 }
 
+static enum wcs_type csv_type(const struct csv_table *csv)
+{
+	const struct rows_name *name = &csv->reader.family;
+
+	for (size_t i = 0; i < csv->table->family_count; i++) {
+		const struct wcs_family *family = &csv->table->families[i];
+
+		if (csv_compare(family->name, strlen(family->name), name->bytes, name->len) == 0)
+			return family->type;
+	}
+	return WCS_BYTES;
+}
+
 static bool csv_add(struct csv_table *csv, size_t at)
 {
 	const struct rows_reader *reader = &csv->reader;
@@ -199,6 +213,9 @@ static bool csv_add(struct csv_table *csv, size_t at)
 
 	if (reader->qualifier.len == 0)
 		return csv_fail_cell(csv, "a column without a name, which CSV cannot have");
+	if (csv_type(csv) == WCS_INTHLL)
+		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
+					  "families (--family), or JSON");
 	if (csv_is_broken(reader->qualifier.bytes, reader->qualifier.len, 0))
 		return csv_fail_cell(csv, "a carriage return and newline in its name, "
 					  "which CSV cannot have");
@@ -337,6 +354,7 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	if (!csv)
 		return program_fail(out->program, "no memory");
 	csv->rows = rows;
+	csv->table = table;
 	csv->options = options;
 	csv->out = out;
 	if (csv_start(csv, table, key) && csv_gather(csv) && csv->count > 0 && csv_header(csv) &&

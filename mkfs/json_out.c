@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store.h"
+
 void json_out_free(struct json_out *out)
 {
 	free(out->bytes);
@@ -74,20 +76,17 @@ void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len)
 
 void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t len)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned char rest[3] = {0}, *to;
+	size_t left = len % 3;
 
 	out->bytes[out->len++] = '"';
-	for (size_t i = 0; i < len; i += 3) {
-		size_t n = len - i < 3 ? len - i : 3;
-		unsigned int bits = (unsigned int)bytes[i] << 16;
-
-		bits |= n > 1 ? (unsigned int)bytes[i + 1] << 8 : 0;
-		bits |= n > 2 ? bytes[i + 2] : 0;
-		for (size_t digit = 0; digit < 4; digit++)
-			out->bytes[out->len++] =
-				digit <= n ? digits[bits >> (18 - 6 * digit) & 63] : '=';
+	to = wcs_text_base64((unsigned char *)out->bytes + out->len, bytes, len / 3);
+	if (left > 0) {
+		memcpy(rest, bytes + len - left, left);
+		to = wcs_text_base64(to, rest, 1);
+		memset(to - (3 - left), '=', 3 - left);
 	}
+	out->len = (size_t)(to - (unsigned char *)out->bytes);
 	out->bytes[out->len++] = '"';
 }
 

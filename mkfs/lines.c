@@ -37,6 +37,7 @@ static int lines_grow(struct lines *lines)
 /* Reads more behind what is there. */
 static int lines_fill(struct lines *lines)
 {
+	size_t room;
 	ssize_t got;
 	int error;
 
@@ -52,8 +53,9 @@ static int lines_fill(struct lines *lines)
 		if (error)
 			return error;
 	}
+	room = lines->room < lines->max ? lines->room : lines->max;
 	do
-		got = read(lines->fd, lines->buffer + lines->end, lines->room - lines->end);
+		got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;

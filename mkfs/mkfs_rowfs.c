@@ -16,23 +16,20 @@ static const struct program program = {
 	.name = (char[]){"mkfs.rowfs"},
 	.help = "Usage: mkfs.rowfs [--schema FILE] [--force] STORE\n"
 		"\n"
-		"Makes a store: a directory that rowfs mounts, of mode 0700. STORE must not "
-		"exist, or\n"
-		"be an empty directory.\n"
+		"Makes a store: a directory that rowfs mounts, of mode 0700. STORE must not\n"
+		"exist, or be an empty directory.\n"
 		"\n"
 		"  --schema FILE  makes the tables and families that FILE describes, in JSON:\n"
-		"                   {\"version\": 1, \"tables\": {\"vehicles\": {\"delimiter\": "
-		"\"#\",\n"
-		"                    \"families\": {\"loc\": {\"gc\": \"maxversions=3\", \"type\": "
-		"\"bytes\"},\n"
-		"                                 \"meta\": \"maxage=30d\"}}}}\n"
+		"                   {\"tables\": {\"vehicles\": {\"delimiter\": \"#\", "
+		"\"families\": {\n"
+		"                     \"loc\": {\"gc\": \"maxversions=3\", \"type\": \"bytes\"},\n"
+		"                     \"meta\": \"maxage=30d\"}}}}\n"
 		"                 All but the names may be left out. gc is what is not kept:\n"
-		"                 never, maxversions=N, maxage=N(ms|s|m|h|d), and, or, "
-		"parentheses.\n"
+		"                 never, maxversions=N, maxage=N(ms|s|m|h|d), and, or, ( ).\n"
 		"  --force        replaces a rowfs store that nobody uses, and what it holds;\n"
 		"                 nothing else\n"
-		"  --help         prints this\n"
-		"  --version      prints the version\n"
+		"  -h, --help     prints this\n"
+		"  -V, --version  prints the version\n"
 		"\n"
 		"Ends with 0, 1 when it failed (nothing is made then), 2 for wrong usage.\n",
 };
@@ -96,9 +93,8 @@ int main(int argc, char **argv)
 	bool force = false;
 	int option;
 
-	if (argc > 0)
-		argv[0] = program.name;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	program_begin(&program, argc, argv);
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
 		if (option == MKFS_SCHEMA)
 			schema_path = optarg;
 		else if (option == MKFS_FORCE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories of a mount. The root is the directory above that has .rowfs; below it comes the
- * table's name, or, where the mount shows one table alone, the first segment of a key.
+ * Directories of a mount. The root is the directory above, on the same device, that has .rowfs;
+ * below it comes the table's name, or, where the mount shows one table alone, the first segment of
+ * a key. What holds rows has .rows.
  */
 #include "mounted.h"
 
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+enum { MOUNTED_TEXT = 2048 }; /* bytes of a short control file */
 
 /* Is there a regular file of that name in a directory? */
 static bool mounted_has(const char *directory, const char *name)
@@ -35,16 +38,21 @@ bool mounted_is_store(const char *path)
 
 static int mounted_root(struct mounted *mounted)
 {
+	struct stat st, up;
 	char *slash;
 
 	mounted->root = strdup(mounted->directory);
 	if (!mounted->root)
 		return -ENOMEM;
+	if (stat(mounted->directory, &st))
+		return -errno;
 	while (!mounted_has(mounted->root, ".rowfs/schema.json")) {
 		slash = strrchr(mounted->root, '/');
 		if (!slash || !slash[1])
 			return -ENOENT;
 		slash[slash == mounted->root] = '\0';
+		if (stat(mounted->root, &up) || up.st_dev != st.st_dev)
+			return -ENOENT;
 	}
 	return 0;
 }
@@ -57,33 +65,57 @@ static bool mounted_is_table(const char *directory)
 	return len == 5 && memcmp(kind, "table", 5) == 0;
 }
 
-/* A mount of one table does not have its name in a path; .drop says it. */
-static int mounted_ask_table(const char *root, char *table)
+/* Reads a file of the mount that is JSON; *value is where the member's value stands in text. */
+static int mounted_ask(const char *root, const char *name, const char *member,
+		       char text[MOUNTED_TEXT], const char **value)
 {
-	static const char member[] = "\"table\"";
-	char text[1024] = "", *path = NULL;
-	const char *at, *end = NULL;
-	FILE *file = NULL;
+	char *path = NULL;
+	FILE *file;
 
-	if (asprintf(&path, "%s/.drop", root) < 0)
+	if (asprintf(&path, "%s/%s", root, name) < 0)
 		return -ENOMEM;
 	file = fopen(path, "re");
 	free(path);
 	if (!file)
 		return -errno;
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	text[fread(text, 1, MOUNTED_TEXT - 1, file)] = '\0';
 	fclose(file);
-	at = strstr(text, member);
-	if (at) {
-		at += sizeof(member) - 1;
-		at += strspn(at, ": \"");
-		end = strchr(at, '"');
-	}
-	if (!end || end - at > WCS_TABLE_NAME_MAX)
+	text = strstr(text, member);
+	if (!text)
 		return -EPROTO;
-	memcpy(table, at, (size_t)(end - at));
-	table[end - at] = '\0';
+	text += strlen(member);
+	*value = text + strspn(text, ": \"");
 	return 0;
+}
+
+/* .drop says it, and counts the rows for that. */
+int mounted_ask_table(struct mounted *mounted)
+{
+	char text[MOUNTED_TEXT];
+	const char *name;
+	size_t len;
+	int error;
+
+	if (!mounted->rows || mounted->table[0])
+		return 0;
+	error = mounted_ask(mounted->root, ".drop", "\"table\"", text, &name);
+	if (error)
+		return error;
+	len = strcspn(name, "\"");
+	if (len > WCS_TABLE_NAME_MAX || !name[len])
+		return -EPROTO;
+	memcpy(mounted->table, name, len);
+	mounted->table[len] = '\0';
+	return 0;
+}
+
+uint64_t mounted_hidden_writes(const char *root)
+{
+	char text[MOUNTED_TEXT];
+	const char *number;
+	int error = mounted_ask(root, ".rowfs/gc", "\"hidden_writes\"", text, &number);
+
+	return error ? 0 : strtoull(number, NULL, 10);
 }
 
 static int mounted_table(struct mounted *mounted)
@@ -94,15 +126,17 @@ static int mounted_table(struct mounted *mounted)
 	below += strspn(below, "/");
 	len = strcspn(below, "/");
 	if (mounted_is_table(mounted->root)) {
+		mounted->rows = true;
 		mounted->below = len > 0;
-		return below[0] == '.' ? -EINVAL : mounted_ask_table(mounted->root, mounted->table);
+	} else {
+		if (len > WCS_TABLE_NAME_MAX)
+			return -EINVAL;
+		memcpy(mounted->table, below, len);
+		mounted->table[len] = '\0';
+		mounted->rows = len > 0;
+		mounted->below = below[len] == '/';
 	}
-	if (len > WCS_TABLE_NAME_MAX)
-		return -EINVAL;
-	memcpy(mounted->table, below, len);
-	mounted->table[len] = '\0';
-	mounted->below = below[len] == '/';
-	return len == 0 || wcs_table_name_valid(mounted->table) ? 0 : -EINVAL;
+	return !mounted->rows || mounted_has(mounted->directory, ".rows") ? 0 : -EINVAL;
 }
 
 int mounted_find(const char *path, struct mounted *mounted)

@@ -8,18 +8,27 @@
 #include "store.h"
 
 struct mounted {
-	char *directory;		    /* its path, resolved */
-	char *root;			    /* of the mount */
-	char table[WCS_TABLE_NAME_MAX + 1]; /* that the directory is in; empty: the root of all */
-	bool below;			    /* the table's directory */
+	char *directory; /* its path, resolved */
+	char *root;	 /* of the mount */
+	bool rows;	 /* the directory is in a table; else it is the root of all */
+	bool below;	 /* the table's directory */
+	/* That the directory is in; empty where there is none, or where the mount shows one table
+	 * alone, so that it does not stand in the path: mounted_ask_table. */
+	char table[WCS_TABLE_NAME_MAX + 1];
 };
 
 /* Is there a store at path? */
 bool mounted_is_store(const char *path);
 
-/* Looks for the mount that a directory is in. -ENOENT: it is in none, or is none; -EINVAL: it is in
- * a part of the tree without rows, such as .versions; or an error of the system. */
+/* Looks for the mount that a directory is in. -ENOENT: it is in none, or is none; -EINVAL: it holds
+ * no rows, as that of a family or those below .versions; or an error of the system. */
 int mounted_find(const char *path, struct mounted *mounted);
+/* Finds the table's name where it is not known yet; it takes as long as the table is large. */
+int mounted_ask_table(struct mounted *mounted);
 void mounted_free(struct mounted *mounted);
+
+/* How many cells the mount has counted that were hidden when they were written; 0 where it does not
+ * say. */
+uint64_t mounted_hidden_writes(const char *root);
 
 #endif

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descriptors.h"
+
 #ifndef ROWFS_VERSION
 #error "ROWFS_VERSION must be defined"
 #endif
@@ -25,6 +27,13 @@ static int program_flush(const struct program *program)
 	if (fflush(stdout) == 0)
 		return PROGRAM_OK;
 	return program_fail(program, "standard output: %s", strerror(errno));
+}
+
+void program_begin(const struct program *program, int argc, char **argv)
+{
+	descriptors_open_standard();
+	if (argc > 0)
+		argv[0] = program->name; /* as getopt_long says it */
 }
 
 int program_option(const struct program *program, int option)

@@ -22,6 +22,9 @@ struct program {
 		"version", no_argument, NULL, 'V'                                                  \
 	}
 
+/* The first that main does. */
+void program_begin(const struct program *program, int argc, char **argv);
+
 /* Does what getopt_long returned stand for one of those, or for none that it knows? Returns the
  * exit code. */
 int program_option(const struct program *program, int option);

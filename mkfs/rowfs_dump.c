@@ -15,34 +15,25 @@
 
 static const struct program program = {
 	.name = (char[]){"rowfs-dump"},
-	.help = "Usage: rowfs-dump [--csv [--family F] [--timestamps]] STORE|DIRECTORY [TABLE "
-		"[PREFIX]]\n"
+	.help = "Usage: rowfs-dump [--csv [--family F] [--timestamps]] STORE|DIRECTORY\n"
+		"                  [TABLE [PREFIX]]\n"
 		"\n"
-		"Prints a store that is not mounted, or what is in a directory of a mount, as "
-		"lines\n"
-		"of JSON that rowfs-load takes: the schema, and for each table a line with its "
-		"name\n"
-		"and one for each row, with all versions. The same rows give the same bytes.\n"
+		"Prints a store that is not mounted, or what is in a directory of a mount, as\n"
+		"lines of JSON that rowfs-load takes: the schema, and for each table a line with\n"
+		"its name and one for each row, with all versions.\n"
 		"\n"
-		"  TABLE         prints this table only; DIRECTORY is then the mount's root\n"
-		"  PREFIX        prints the row of this key and those below it, as the directory "
-		"of\n"
-		"                that row has them; spelled as in .keys, where %XX is a byte\n"
-		"  --csv         prints one table as the CSV that cbt import and rowfs-load --csv\n"
-		"                take: a row of families, each named at its first column, a row "
-		"of\n"
-		"                columns, then rows with the newest values; an empty field is no "
-		"cell.\n"
-		"                What CSV cannot have is an error: empty values (but with\n"
-		"                --timestamps), columns without a name, a carriage return before "
-		"a\n"
-		"                newline.\n"
-		"  --family F    with --csv: prints this family only\n"
-		"  --timestamps  with --csv: prints values as value@timestamp, in microseconds "
-		"since\n"
-		"                1970, for cbt import with timestamp=value-encoded\n"
-		"  --help        prints this\n"
-		"  --version     prints the version\n"
+		"  TABLE          prints this table only; DIRECTORY is then the mount's root\n"
+		"  PREFIX         prints the row of this key and those below it, as the directory\n"
+		"                 of that row has them; spelled as in .keys, where %XX is a byte\n"
+		"  --csv          prints one table as the CSV that cbt import and rowfs-load\n"
+		"                 take: a row of families, each named at its first column; one of\n"
+		"                 columns; then rows with the newest values; an empty field is no\n"
+		"                 cell. What CSV cannot have is an error (see rowfs-dump(1)).\n"
+		"  --family F     with --csv: prints this family only\n"
+		"  --timestamps   with --csv: prints values as value@timestamp, in microseconds,\n"
+		"                 for cbt import with timestamp=value-encoded\n"
+		"  -h, --help     prints this\n"
+		"  -V, --version  prints the version\n"
 		"\n"
 		"Ends with 0, 1 when it failed (what it has printed then is not all), 2 for wrong\n"
 		"usage.\n",
@@ -203,8 +194,7 @@ int main(int argc, char **argv)
 	static struct dump dump;
 	int option, exit_code;
 
-	if (argc > 0)
-		argv[0] = program.name;
+	program_begin(&program, argc, argv);
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
 		if (option == DUMP_CSV)
 			dump.csv = true;

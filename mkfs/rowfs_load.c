@@ -23,37 +23,29 @@ static const struct program program = {
 	.name = (char[]){"rowfs-load"},
 	.help = "Usage: rowfs-load [--csv TABLE] STORE|DIRECTORY [FILE]\n"
 		"\n"
-		"Applies lines of JSON from FILE, or from standard input, to the store STORE, "
-		"which must\n"
-		"not be mounted, or to the DIRECTORY of a mount. Each line is one of\n"
-		"\n"
-		"  {\"table\": \"vehicles\"}     the lines that follow are rows of this table\n"
+		"Applies lines of JSON from FILE, or standard input, to a store that is not\n"
+		"mounted or to a directory of a mount. A wrong line ends it: those before it are\n"
+		"applied, it and those behind are not. Each line is one of\n"
+		"  {\"table\": \"vehicles\"}  the lines that follow are rows of this table\n"
 		"  {\"key\": \"STC#22\", \"families\": {\"loc\": {\"lat\": [{\"ts\": 17, "
 		"\"value\": \"53.4\"}]}}}\n"
-		"                            one atomic change of a row: \"text\" alone is a cell "
-		"with\n"
-		"                            the present as its timestamp, in microseconds since\n"
-		"                            1970; \"base64\" instead of \"value\" takes any "
-		"bytes; %XX\n"
-		"                            in keys and columns is a byte; \"delete\", "
-		"\"append\",\n"
-		"                            \"increment\" and \"if\" stand beside \"families\"\n"
-		"  {\"version\": 1, \"tables\": …}  a schema: adds what the store lacks, sets "
+		"     one atomic change of a row. A cell that is just \"53.4\" gets the present "
+		"as\n"
+		"     timestamp, in microseconds; \"base64\" instead of \"value\" takes any "
+		"bytes;\n"
+		"     %XX in keys and columns is a byte; \"delete\", \"append\", \"increment\" and "
+		"\"if\"\n"
+		"     stand beside \"families\": see rowfs(5)\n"
+		"  {\"version\": 1, \"tables\": ...}  a schema: adds what is missing, sets "
 		"policies\n"
 		"\n"
-		"A wrong line ends it: the lines before it are applied, it and those behind are "
-		"not.\n"
-		"\n"
-		"  --csv TABLE   FILE is CSV, as cbt import takes it: a row of families, each for "
-		"the\n"
-		"                columns up to the next; a row of columns; then rows, each with "
-		"its "
-		"key\n"
-		"                first. Empty fields are no cells.\n"
-		"  --family F    of all columns; the CSV has no row of families then\n"
-		"  --timestamps  a field VALUE@TIMESTAMP has its cell's timestamp\n"
-		"  --help        prints this\n"
-		"  --version     prints the version\n"
+		"  --csv TABLE    FILE is CSV, as cbt import takes it: a row of families, each\n"
+		"                 for the columns up to the next; a row of columns; then rows,\n"
+		"                 each with its key first. Empty fields are no cells.\n"
+		"  --family F     with --csv: of all columns; there is no row of families then\n"
+		"  --timestamps   with --csv: a field VALUE@TIMESTAMP has its cell's timestamp\n"
+		"  -h, --help     prints this\n"
+		"  -V, --version  prints the version\n"
 		"\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
@@ -118,6 +110,18 @@ static int load_fail_sink(const struct load *load, uint64_t line)
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
+/* The byte order mark that some editors put before the first line. */
+static void load_skip_bom(struct load *load, const char **text, size_t *len)
+{
+	static const char bom[3] = "\xef\xbb\xbf";
+
+	if (*len < sizeof(bom) || memcmp(*text, bom, sizeof(bom)) != 0)
+		return;
+	*text += sizeof(bom);
+	*len -= sizeof(bom);
+	load->bytes += sizeof(bom);
+}
+
 static uint64_t load_count(const char *text, size_t len)
 {
 	uint64_t count = 0;
@@ -131,6 +135,19 @@ static uint64_t load_count(const char *text, size_t len)
 	return count;
 }
 
+static int load_too_long(const struct load *load)
+{
+	size_t max = load->sink->line_max;
+	char why[160];
+	int n = snprintf(why, sizeof(why), "the line is longer than %zu MiB", max >> 20);
+
+	if (max < WCS_IMPORT_LINE_MOST)
+		snprintf(why + n, sizeof(why) - (size_t)n,
+			 "; a store that is not mounted takes up to %zu MiB",
+			 WCS_IMPORT_LINE_MOST >> 20);
+	return load_fail_at(load, load->sink->lines + 1, 0, why);
+}
+
 static int load_lines(struct load *load)
 {
 	struct lines lines;
@@ -138,9 +155,11 @@ static int load_lines(struct load *load)
 	size_t len;
 	int more, exit_code = PROGRAM_OK;
 
-	lines_open(&lines, load->fd, WCS_IMPORT_LINE_MAX + 1);
+	lines_open(&lines, load->fd, load->sink->line_max + 1);
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
-		if (load->sink->kind->write(load->sink, text, len)) {
+		if (load->bytes == 0)
+			load_skip_bom(load, &text, &len);
+		if (len > 0 && load->sink->kind->write(load->sink, text, len)) {
 			exit_code = load_fail_sink(load, load->sink->failed);
 			break;
 		}
@@ -150,7 +169,7 @@ static int load_lines(struct load *load)
 	}
 	lines_close(&lines);
 	if (more == -EFBIG)
-		return load_fail_at(load, load->sink->lines + 1, 0, "longer than 256 MiB");
+		return load_too_long(load);
 	if (more < 0)
 		return load_fail_at(load, load->sink->lines + 1, 0, strerror(-more));
 	return exit_code;
@@ -276,8 +295,7 @@ int main(int argc, char **argv)
 	struct csv_rows_options csv = {.has_family = load_has_family, .ctx = &load};
 	int option, exit_code;
 
-	if (argc > 0)
-		argv[0] = program.name;
+	program_begin(&program, argc, argv);
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
 		if (option == LOAD_CSV)
 			csv.table = optarg;
@@ -289,7 +307,7 @@ int main(int argc, char **argv)
 			return program_option(&program, option);
 	}
 	if (!csv.table && (csv.family || csv.timestamps))
-		return program_misuse(&program, "--family and --timestamps are of --csv");
+		return program_misuse(&program, "--family and --timestamps go with --csv");
 	load.table = csv.table;
 	exit_code = load_open(&load, argv + optind, argc - optind);
 	if (exit_code == PROGRAM_OK)

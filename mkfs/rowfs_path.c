@@ -15,17 +15,15 @@ static const struct program program = {
 		"\n"
 		"Prints, a line for each KEY, the path of that row below a mount's root.\n"
 		"\n"
-		"KEY is spelled as in the control file .keys and in row JSON: %XX, with "
-		"upper-case\n"
-		"digits, is a byte, so that '%' itself is %25.\n"
+		"KEY is spelled as in the control file .keys and in row JSON: %XX, with\n"
+		"upper-case digits, is a byte, so that '%' itself is %25.\n"
 		"\n"
-		"There is no store to ask, so the delimiter is taken to be '#', and a segment of "
-		"a\n"
-		"key that has the name of a family of its table is not told from others: in the\n"
+		"There is no store to ask, so the delimiter is taken to be '#', and a segment of\n"
+		"a key that has the name of a family of its table is not told from others: in the\n"
 		"tree all bytes of such a segment are written as %XX.\n"
 		"\n"
-		"  --help     prints this\n"
-		"  --version  prints the version\n"
+		"  -h, --help     prints this\n"
+		"  -V, --version  prints the version\n"
 		"\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
@@ -68,8 +66,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
 	int option, exit_code;
 
-	if (argc > 0)
-		argv[0] = program.name;
+	program_begin(&program, argc, argv);
 	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1)
 		return program_option(&program, option);
 	if (optind == argc)

@@ -33,14 +33,18 @@ struct rows {
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-static int rows_open_store(struct rows *rows)
+/* mount: it may have been meant as a directory of one. */
+static int rows_open_store(struct rows *rows, bool mount)
 {
 	const struct wcs_options options = {.log = program_log,
 					    .log_ctx = (void *)(uintptr_t)rows->program};
 	struct wcs_fault fault = {0};
-	int error;
+	int error = wcs_store_open(rows->path, &options, &rows->store, &fault);
 
-	if (wcs_store_open(rows->path, &options, &rows->store, &fault))
+	if (error == -ENOENT && mount)
+		return program_fail(rows->program, "%s: neither a store nor a directory of a mount",
+				    rows->path);
+	if (error)
 		return program_fail(rows->program, "%s", fault.text);
 	error = wcs_schema_get(rows->store, &rows->schema);
 	if (error)
@@ -65,19 +69,31 @@ static int rows_mount_schema(struct rows *rows)
 	return exit_code;
 }
 
+/* What is there and may be looked into? */
+static int rows_look(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 static int rows_open_mount(struct rows *rows)
 {
-	int error = access(rows->path, F_OK) ? -errno : 0;
+	int error = rows_look(rows->path);
 
 	if (error)
 		return program_fail(rows->program, "%s: %s", rows->path, strerror(-error));
 	error = mounted_find(rows->path, &rows->mounted);
+	if (!error)
+		error = mounted_ask_table(&rows->mounted);
 	switch (error) {
 	case 0:
 		return rows_mount_schema(rows);
-	case -ENOENT:
-		return program_fail(rows->program, "%s: neither a store nor a directory of a mount",
-				    rows->path);
+	case -ENOENT: /* a store may have lost its marker, and says so */
+		return rows_open_store(rows, true);
 	case -EINVAL:
 		return program_fail(rows->program, "%s: not the directory of a table or row",
 				    rows->path);
@@ -98,7 +114,7 @@ int rows_open(const struct program *program, const char *path, struct rows **row
 	made->fd = -1;
 	/* A mount is told by its own files; what is no mount is a store, or else the store says
 	 * what is wrong with it. */
-	exit_code = mounted_is_store(path) ? rows_open_store(made) : rows_open_mount(made);
+	exit_code = mounted_is_store(path) ? rows_open_store(made, false) : rows_open_mount(made);
 	if (exit_code)
 		rows_close(made);
 	else

@@ -6,7 +6,8 @@
  *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…],…},…}}
  *
  * a line each, with "base64" instead of "value", and a number instead of text. Anything else is a
- * failure.
+ * failure. A long row takes several lines, of which each goes on with the cells where the one
+ * before ended, maybe within a column: they are one row here.
  */
 #include "rows_reader.h"
 
@@ -123,40 +124,23 @@ static bool reader_name(struct rows_reader *reader, struct rows_name *name)
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
-static int reader_base64_digit(int c)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789+/";
-	const char *digit = c > 0 ? strchr(digits, c) : NULL;
-
-	return digit ? (int)(digit - digits) : -1;
-}
-
 /* A group of four digits to up to three bytes; 0: the end, or a failure. */
 static size_t reader_base64(struct rows_reader *reader, unsigned char *to)
 {
-	uint32_t group = 0;
-	size_t pad = 0;
+	char group[4];
+	size_t len;
 
-	for (int i = 0; i < 4; i++) {
-		int c = reader_get(reader), digit = 0;
+	for (size_t i = 0; i < sizeof(group); i++) {
+		int c = reader_get(reader);
 
 		if (c == '"' && i == 0)
 			return 0;
-		if (c == '=' && i >= 2)
-			pad++;
-		else
-			digit = pad ? -1 : reader_base64_digit(c);
-		if (digit < 0) {
-			reader_wrong(reader);
-			return 0;
-		}
-		group = group << 6 | (uint32_t)digit;
+		group[i] = (char)c; /* READER_END is no digit */
 	}
-	to[0] = (unsigned char)(group >> 16);
-	to[1] = (unsigned char)(group >> 8);
-	to[2] = (unsigned char)group;
-	return 3 - pad;
+	if (!wcs_text_base64_decode(group, sizeof(group), to, &len))
+		return len;
+	reader_wrong(reader);
+	return 0;
 }
 
 size_t rows_reader_value(struct rows_reader *reader, void *buf, size_t len)
@@ -213,17 +197,34 @@ void rows_reader_init(struct rows_reader *reader, struct rows *rows)
 	reader->rows = rows;
 }
 
+/* Goes up to the families of the next line. False: there is none, or a failure. */
+static bool reader_line(struct rows_reader *reader)
+{
+	if (reader_peek(reader) == READER_END)
+		return false;
+	reader->ahead = reader_expect(reader, "{\"key\":\"") &&
+			reader_name(reader, &reader->next) &&
+			reader_expect(reader, ",\"families\":{");
+	return reader->ahead;
+}
+
+static bool reader_same(const struct rows_name *a, const struct rows_name *b)
+{
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
 bool rows_reader_row(struct rows_reader *reader)
 {
 	while (reader->in_row)
 		if (!rows_reader_column(reader))
 			break;
-	if (reader_peek(reader) == READER_END)
+	if (reader->exit_code || (!reader->ahead && !reader_line(reader)))
 		return false;
-	reader->in_row = reader_expect(reader, "{\"key\":\"") &&
-			 reader_name(reader, &reader->key) &&
-			 reader_expect(reader, ",\"families\":{");
-	return reader->in_row;
+	reader->ahead = false;
+	reader->in_row = true;
+	reader->key.len = reader->next.len;
+	memcpy(reader->key.bytes, reader->next.bytes, reader->next.len);
+	return true;
 }
 
 /* From behind a cell's '{' to its value. */
@@ -271,6 +272,20 @@ static bool reader_family(struct rows_reader *reader)
 	return reader->in_family;
 }
 
+/* From behind the families of a line to where the row goes on in the next one, if it does. */
+static bool reader_go_on(struct rows_reader *reader)
+{
+	reader->in_row = false;
+	if (!reader_expect(reader, "}\n") || !reader_line(reader) ||
+	    !reader_same(&reader->key, &reader->next))
+		return false;
+	reader->ahead = false;
+	reader->in_row = reader->again = true;
+	reader->last_family = reader->family;
+	reader->last_qualifier = reader->qualifier;
+	return reader_family(reader);
+}
+
 /* To the next column, from behind the one before; false: there is none in the row. */
 static bool reader_step(struct rows_reader *reader)
 {
@@ -289,19 +304,24 @@ static bool reader_step(struct rows_reader *reader)
 	c = reader_get(reader);
 	if (c == ',')
 		return reader_family(reader);
-	reader->in_row = false;
-	if (c == '}')
-		reader_expect(reader, "}\n");
-	else
-		reader_wrong(reader);
-	return false;
+	return c == '}' ? reader_go_on(reader) : reader_wrong(reader);
+}
+
+/* Is this the rest of a column that the line before began? */
+static bool reader_is_rest(const struct rows_reader *reader)
+{
+	return reader->again && reader_same(&reader->family, &reader->last_family) &&
+	       reader_same(&reader->qualifier, &reader->last_qualifier);
 }
 
 bool rows_reader_column(struct rows_reader *reader)
 {
-	if (!reader->in_row || reader->exit_code)
-		return false;
-	return reader_step(reader) && reader_expect(reader, "\"") &&
-	       reader_name(reader, &reader->qualifier) && reader_expect(reader, ":[{") &&
-	       reader_cell(reader);
+	do {
+		reader->again = false;
+		if (!reader->in_row || reader->exit_code || !reader_step(reader) ||
+		    !reader_expect(reader, "\"") || !reader_name(reader, &reader->qualifier) ||
+		    !reader_expect(reader, ":[{") || !reader_cell(reader))
+			return false;
+	} while (reader_is_rest(reader));
+	return true;
 }

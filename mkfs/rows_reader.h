@@ -20,10 +20,15 @@ struct rows_reader {
 	struct rows *rows;
 	int exit_code; /* PROGRAM_FAILED: why is printed */
 	struct rows_name key, family, qualifier;
-	char ts[24]; /* of the cell, decimal */
+	struct rows_name next; /* the key of the line behind the row */
+	struct rows_name last_family,
+		last_qualifier; /* of the line before, where the row goes on */
+	char ts[24];		/* of the cell, decimal */
 
 	enum rows_value value; /* under way */
 	bool in_row, in_family;
+	bool ahead;	/* at the line behind the row, up to its families */
+	bool again;	/* at the first column of a line in which the row goes on */
 	size_t at, end; /* of what is read and not yet taken */
 	unsigned char room[ROWS_READER_ROOM];
 };

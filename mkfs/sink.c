@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Tells a directory of a mount from a store: below a mount's root there is .rowfs/version, and
- * every directory of it is on the same device.
- */
+/* Tells a directory of a mount from a store. */
 #include "sink.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
-#ifndef FUSE_SUPER_MAGIC
-#define FUSE_SUPER_MAGIC 0x65735546
-#endif
+#include "mounted.h"
 
 int sink_fail(struct sink *sink, int error, const char *format, ...)
 {
@@ -28,46 +18,18 @@ int sink_fail(struct sink *sink, int error, const char *format, ...)
 	return error;
 }
 
-static bool sink_is_root(const char *path)
-{
-	char version[PATH_MAX + 16];
-	struct stat st;
-
-	snprintf(version, sizeof(version), "%s/.rowfs/version", path);
-	return stat(version, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* Shortens path to the root of the mount that it is in. False: it is in none of rowfs. */
-static bool sink_find_root(char *path)
-{
-	struct statfs fs;
-	struct stat st, up;
-
-	if (statfs(path, &fs) || fs.f_type != FUSE_SUPER_MAGIC || stat(path, &st))
-		return false;
-	while (!sink_is_root(path)) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash || slash == path)
-			return false;
-		*slash = '\0';
-		if (stat(path, &up) || up.st_dev != st.st_dev)
-			return false;
-	}
-	return true;
-}
-
 int sink_open(const struct program *program, const char *path, struct sink **sink)
 {
-	char *whole = realpath(path, NULL);
-	char *root = whole ? strdup(whole) : NULL;
-	int exit_code;
+	struct mounted mounted;
+	int exit_code, error = mounted_is_store(path) ? -ENOENT : mounted_find(path, &mounted);
 
-	if (root && sink_find_root(root))
-		exit_code = sink_mount_open(program, whole, root, sink);
-	else
-		exit_code = sink_store_open(program, path, sink);
-	free(root);
-	free(whole);
+	if (error == -EINVAL)
+		return program_fail(
+			program, "%s: holds no rows: name the mount, a table, or a directory of it",
+			path);
+	if (error) /* the store says what is wrong */
+		return sink_store_open(program, path, sink);
+	exit_code = sink_mount_open(program, &mounted, sink);
+	mounted_free(&mounted);
 	return exit_code;
 }

@@ -10,10 +10,13 @@
 
 #include "program.h"
 
+struct mounted;
+
 struct sink {
 	const struct sink_kind *kind;
-	uint64_t lines; /* taken before the present call; a failed line's number counts on */
-	uint64_t rows;	/* applied so far */
+	uint64_t lines;	 /* taken before the present call; a failed line's number counts on */
+	uint64_t rows;	 /* applied so far */
+	size_t line_max; /* bytes of a line */
 	/* Set by what fails. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
 	char why[512];	 /* what is wrong */
@@ -42,8 +45,7 @@ int sink_fail(struct sink *sink, int error, const char *format, ...)
 
 /* ---- Of sink.c only ---- */
 int sink_store_open(const struct program *program, const char *path, struct sink **sink);
-/* root: the mount's, which path is in. */
-int sink_mount_open(const struct program *program, const char *path, const char *root,
+int sink_mount_open(const struct program *program, const struct mounted *mounted,
 		    struct sink **sink);
 
 #endif

@@ -19,16 +19,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mounted.h"
 #include "sink.h"
 
 #define SINK_SCHEMA "/.rowfs/schema.json"
 
 struct sink_mount {
 	struct sink sink;
+	const struct program *program;
+	uint64_t hidden;	  /* writes that the mount had counted as hidden before */
 	char root[PATH_MAX];	  /* of the mount */
-	char directory[PATH_MAX]; /* where the lines go */
 	bool tables;		  /* it is a root with tables below it */
-	int dir;		  /* of directory */
+	int dir;		  /* where the lines go */
 	int rows;		  /* the .rows that is open; -1: none */
 	char rows_path[PATH_MAX]; /* of it, from the root on */
 	uint64_t stream;	  /* lines that were written into it */
@@ -344,10 +346,26 @@ static int sink_mount_family(struct sink *sink, const char *table, const char *f
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
+/* The mount's log has the families; the mount counts for all who write. */
+static void sink_mount_tell_hidden(const struct sink_mount *to)
+{
+	uint64_t hidden = mounted_hidden_writes(to->root);
+	char text[128];
+
+	if (hidden <= to->hidden)
+		return;
+	hidden -= to->hidden;
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " cell%s written (or by others, meanwhile) that a policy hides at once",
+		 hidden, hidden == 1 ? " was" : "s were");
+	program_log((void *)(uintptr_t)to->program, WCS_LOG_WARNING, text);
+}
+
 static void sink_mount_close(struct sink *sink)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
 
+	sink_mount_tell_hidden(to);
 	if (to->rows >= 0)
 		close(to->rows);
 	if (to->dir >= 0)
@@ -360,7 +378,7 @@ static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .family = sink_mount_family,
 						 .close = sink_mount_close};
 
-int sink_mount_open(const struct program *program, const char *path, const char *root,
+int sink_mount_open(const struct program *program, const struct mounted *mounted,
 		    struct sink **sink)
 {
 	struct sink_mount *to = calloc(1, sizeof(*to));
@@ -369,24 +387,22 @@ int sink_mount_open(const struct program *program, const char *path, const char 
 	if (!to)
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_mount_kind;
+	to->sink.line_max = WCS_IMPORT_LINE_MAX;
+	to->program = program;
+	to->hidden = UINT64_MAX; /* nothing is written yet */
 	to->rows = -1;
-	snprintf(to->root, sizeof(to->root), "%s", root);
-	to->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	to->tables = !mounted->rows;
+	snprintf(to->root, sizeof(to->root), "%s", mounted->root);
+	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to->dir < 0)
 		error = -errno;
-	else if (faccessat(to->dir, ".rows", F_OK, 0) == 0)
-		error = sink_mount_rows_open(to, path + strlen(root));
-	else if (strcmp(path, root) == 0)
-		to->tables = true;
-	else
-		error = -EINVAL;
+	else if (!to->tables)
+		error = sink_mount_rows_open(to, mounted->directory + strlen(mounted->root));
 	if (!error) {
+		to->hidden = mounted_hidden_writes(to->root);
 		*sink = &to->sink;
 		return PROGRAM_OK;
 	}
 	sink_mount_close(&to->sink);
-	return program_fail(program, "%s: %s", path,
-			    error == -EINVAL
-				    ? "holds no rows: name the mount, a table, or a directory of it"
-				    : strerror(-error));
+	return program_fail(program, "%s: %s", mounted->directory, strerror(-error));
 }

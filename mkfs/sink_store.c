@@ -112,7 +112,8 @@ int sink_store_open(const struct program *program, const char *path, struct sink
 {
 	const struct wcs_options options = {.log = program_log,
 					    .log_ctx = (void *)(uintptr_t)program};
-	struct wcs_import_options import = {.other = sink_store_other};
+	struct wcs_import_options import = {.other = sink_store_other,
+					    .line_max = WCS_IMPORT_LINE_MOST};
 	struct sink_store *to = calloc(1, sizeof(*to));
 	struct wcs_fault fault = {0};
 	int exit_code;
@@ -120,6 +121,7 @@ int sink_store_open(const struct program *program, const char *path, struct sink
 	if (!to)
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_store_kind;
+	to->sink.line_max = import.line_max;
 	import.ctx = to;
 	if (wcs_store_open(path, &options, &to->store, &fault)) {
 		exit_code = program_fail(program, "%s", fault.text);

@@ -3,7 +3,7 @@
 #
 # Installs, from Debian's packages, what is missing for some purposes, and says what it installs.
 #
-#   scripts/deps.sh build|demo|test|lint…
+#   scripts/deps.sh build|demo|test|lint|fuzz|deb…
 #
 # Asks first, and touches nothing where everything is there: a package counts as there when dpkg
 # has it, or when what it is needed for works. Needs root, directly or through sudo.
@@ -24,6 +24,10 @@ header() {
 	printf '#include <%s>\n' "$1" | "${CC:-gcc}" -E -
 }
 
+links() {
+	echo 'int main(void) { return 0; }' | "${CC:-gcc}" -x c - -o /dev/null "-l$1"
+}
+
 build() {
 	need gcc command -v "${CC:-gcc}"
 	need libc6-dev header stdlib.h
@@ -31,6 +35,8 @@ build() {
 	need libfuse3-dev pkg-config --exists fuse3
 	need fuse3 command -v fusermount3
 	need libleveldb-dev header leveldb/c.h
+	need libsnappy-dev links snappy # as LevelDB's static library
+	need g++ links stdc++
 	need libjansson-dev pkg-config --exists jansson
 }
 
@@ -50,12 +56,33 @@ tests() {
 	need stress-ng command -v stress-ng
 	need faketime command -v faketime
 	need sqlite3 command -v sqlite3
+	need e2fsprogs command -v mkfs.ext4
+	need systemd command -v systemd-analyze
 }
 
 lint() {
 	need clang-format command -v clang-format
 	need clang-tidy command -v clang-tidy
 	need shellcheck command -v shellcheck
+	need mandoc command -v mandoc
+}
+
+fuzzer() {
+	echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+		clang -fsanitize=fuzzer,address -x c -o /dev/null -
+}
+
+fuzz() {
+	need clang command -v clang
+	need libclang-rt-dev fuzzer
+}
+
+deb() {
+	need build-essential false # dpkg-buildpackage asks for the package
+	need dpkg-dev command -v dpkg-buildpackage
+	need debhelper command -v dh
+	need lintian command -v lintian
+	need mmdebstrap command -v mmdebstrap
 }
 
 fail() {
@@ -84,8 +111,10 @@ for purpose in "$@"; do
 	demo) demo ;;
 	test) tests ;;
 	lint) lint ;;
+	fuzz) fuzz ;;
+	deb) deb ;;
 	*)
-		echo "usage: deps.sh build|demo|test|lint…" >&2
+		echo "usage: deps.sh build|demo|test|lint|fuzz|deb…" >&2
 		exit 2
 		;;
 	esac

@@ -18,6 +18,7 @@ read -ra packages < <(pkg-config --cflags fuse3 jansson check)
 flags=(-std=c11 "$@" "${packages[@]}")
 mapfile -t sources < <(find store fs mkfs tests -name '*.c' | sort)
 mapfile -t headers < <(find store fs mkfs tests -name '*.h' | sort)
+pages=(man/*.[158])
 mapfile -t scripts < <(grep -rlIE '^#!.*sh$|^# shellcheck shell=' scripts tests demo .ci | sort)
 
 # lint NAME COMMAND…: one check, which succeeds and prints nothing, or else prints what is wrong.
@@ -53,7 +54,13 @@ faults() {
 }
 
 shell() {
-	shellcheck -x "${scripts[@]}"
+	shellcheck -x "${scripts[@]}" contrib/*.bash
+}
+
+# Which pages of other programs there are to refer to is this machine's matter.
+manual() {
+	! mandoc -T lint "${pages[@]}" 2>&1 |
+		grep -vE 'referenced manual not found|outdated mandoc[.]db'
 }
 
 headers_alone() {
@@ -67,9 +74,21 @@ headers_alone() {
 
 licences() {
 	local file status=0
-	for file in "${sources[@]}" "${headers[@]}" "${scripts[@]}" Makefile; do
+	for file in "${sources[@]}" "${headers[@]}" "${scripts[@]}" "${pages[@]}" contrib/* debian/rules \
+		Makefile; do
 		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: MIT' && continue
 		echo "$file: no SPDX line"
+		status=1
+	done
+	return "$status"
+}
+
+one_version() {
+	local version file status=0
+	version=$(sed -n 's/^VERSION := //p' Makefile)
+	for file in debian/changelog CHANGELOG.md; do
+		grep -m 1 -E '^(## |rowfs \()' "$file" | grep -wF -- "$version" >/dev/null && continue
+		echo "$file: its newest entry is not of version $version, as Makefile is"
 		status=1
 	done
 	return "$status"
@@ -97,7 +116,7 @@ only_store_h() {
 			find fs mkfs -name "$file" | grep -q . || printf '%s|' "$file"
 		done | sed 's/\./[.]/g')
 	no_include "fs and mkfs know only store.h of the store" \
-		"(.*/)?(${private}store/.*|leveldb/.*)" "${files[@]}"
+		"${private}(.*/)?(store/.*|leveldb/.*)" "${files[@]}"
 }
 
 only_where() {
@@ -107,16 +126,25 @@ only_where() {
 	no_include "$why" "$regex" "${files[@]}"
 }
 
+# An explicit snapshot of LevelDB's can bring deleted data back; an iterator is a view without one.
+no_snapshots() {
+	! grep -rnE 'leveldb_(create_snapshot|readoptions_set_snapshot)' store fs mkfs tests
+}
+
 lint "layout: clang-format" layout
 lint "faults: clang-tidy" faults
 lint "shell scripts: shellcheck" shell
 lint "every header compiles alone" headers_alone
 lint "every file names its licence" licences
+lint "one version: Makefile, debian/changelog, CHANGELOG.md" one_version
 lint "fs and mkfs include only store.h of the store" only_store_h
+lint "manual pages: mandoc" manual
 lint "only fs includes FUSE" only_where "FUSE is fs's alone" \
-	'fuse.*|linux/fuse[.]h' ! -path 'fs/*' ! -path tests/unit/test_metrics.c
+	'fuse.*|linux/fuse[.]h' ! -path 'fs/*' ! -path tests/unit/test_metrics.c \
+	! -path tests/bench/null.c
 lint "only store/leveldb includes LevelDB" only_where "LevelDB is store/leveldb's alone" \
 	'leveldb/c[.]h' ! -path 'store/leveldb/*'
+lint "no explicit snapshots of LevelDB's" no_snapshots
 lint "jansson only where JSON is" only_where "jansson belongs in store/*json*" \
 	'jansson[.]h' ! -path 'store/*json*'
 

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Runs test programs one after the other and closes with one line: "N passed, N failed", and
-# ", N skipped" where there are. Exit 0 when something passed and nothing failed.
+# Runs test programs and closes with one line: "N passed, N failed", and ", N skipped" where there
+# are. Exit 0 when something passed and nothing failed.
 #
-#   scripts/run_tests.sh [-b BUILD] [-s] [-t SECONDS] TEST…
+#   scripts/run_tests.sh [-b BUILD] [-j JOBS] [-s] [-t SECONDS] TEST…
 #
 #   -b  the directory of the programs under test (default: build)
+#   -j  how many tests run side by side (default: 1)
 #   -s  they are built with sanitizers
 #   -t  the time limit of one test (default: 300)
 #
@@ -24,11 +25,15 @@ usage() {
 }
 
 build=build
+jobs=1
+queue= # of a lane: the file that has the tests of all lanes, one on a line
 sanitized=
 limit=300
-while getopts b:st: option; do
+while getopts b:j:q:st: option; do
 	case $option in
 	b) build=$OPTARG ;;
+	j) jobs=$OPTARG ;;
+	q) queue=$OPTARG ;;
 	s) sanitized=yes ;;
 	t) limit=$OPTARG ;;
 	*) usage ;;
@@ -44,6 +49,7 @@ tmp=$work/tmp
 log=$work/log
 run=${ROWFS_TEST_RUN:-}/$(basename "$work")
 runner=0 # pid of the `timeout` that the test runs under
+lanes=() # pids
 
 # Mountpoints below the test's directory, the innermost first.
 left_mounts() {
@@ -84,6 +90,10 @@ stop() {
 		kill -TERM "$runner" 2>/dev/null
 		wait "$runner" 2>/dev/null
 	fi
+	if ((${#lanes[@]})); then
+		kill -TERM "${lanes[@]}" 2>/dev/null
+		wait "${lanes[@]}" 2>/dev/null
+	fi
 	clean >/dev/null 2>&1
 	rm -rf -- "$work"
 	exit "$1"
@@ -103,6 +113,7 @@ sanitizer_options() {
 	fi
 	export ASAN_OPTIONS=detect_leaks=$leaks:exitcode=99:abort_on_error=0
 	export UBSAN_OPTIONS=print_stacktrace=1
+	export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp:exitcode=99
 	export CK_FORK=no
 }
 
@@ -137,9 +148,10 @@ count() {
 
 run_test() {
 	local test=$1 status=0 word=PASS start=$SECONDS good=0 bad=0 left
+	[[ $test == */* ]] || test=./$test
 	mkdir "$tmp"
 	TMPDIR=$tmp BUILD=$build ROWFS_TEST_RUN=$run/ \
-		timeout -k 10 "$limit" "$test" </dev/null >"$log" 2>&1 &
+		timeout -k 10 "$limit" "$test" </dev/null >"$log" 2>&1 9>&- &
 	runner=$!
 	wait "$runner" 2>/dev/null || status=$?
 	runner=0
@@ -157,12 +169,54 @@ run_test() {
 	fi
 	passed=$((passed + good))
 	failed=$((failed + bad))
+	[ -z "$queue" ] || flock 9
 	printf '%s %-40s %4d passed, %d failed, %d s\n' "$word" "$test" "$good" "$bad" \
 		$((SECONDS - start))
 	case $word in
 	FAIL) sed 's/^/    /' "$log" ;;
 	SKIP) tail -n 1 "$log" | sed 's/^/    /' ;;
 	esac
+	[ -z "$queue" ] || flock -u 9
+}
+
+# ---- Lanes: this script again, several times side by side ----------------------------------
+
+# Takes the next test of the queue into $test.
+take_test() {
+	flock 9
+	test=$(head -n 1 "$queue")
+	sed -i 1d "$queue"
+	flock -u 9
+	[ -n "$test" ]
+}
+
+# One lane: runs tests until none are left, and adds its counts to a file beside the queue.
+run_lane() {
+	local test
+	exec 9>"$queue.lock"
+	while take_test; do
+		run_test "$test"
+	done
+	echo "$passed $failed $skipped" >>"$queue.counts"
+}
+
+# A lane that ended without its counts is a failure.
+run_lanes() {
+	local options=(-b "$build" -q "$work/queue" -t "$limit") lane good bad left ended=0
+	printf '%s\n' "$@" >"$work/queue"
+	for ((lane = 0; lane < jobs; lane++)); do
+		TMPDIR=$work "$0" "${options[@]}" &
+		lanes+=($!)
+	done
+	wait "${lanes[@]}"
+	lanes=()
+	while read -r good bad left; do
+		passed=$((passed + good))
+		failed=$((failed + bad))
+		skipped=$((skipped + left))
+		ended=$((ended + 1))
+	done <"$work/queue.counts"
+	failed=$((failed + jobs - ended))
 }
 
 # Jobs of a shell with job control have a process group of their own and take SIGINT; so Ctrl-C
@@ -171,10 +225,17 @@ set -m
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-60} CK_VERBOSITY=normal
 build=$(realpath -m "$build")
 [ -z "$sanitized" ] || sanitizer_options
-for test in "$@"; do
-	[[ $test == */* ]] || test=./$test
-	run_test "$test"
-done
+if [ -n "$queue" ]; then
+	run_lane
+	exit 0
+fi
+if ((jobs > 1 && $# > 1)); then
+	run_lanes "$@"
+else
+	for test in "$@"; do
+		run_test "$test"
+	done
+fi
 
 line="$passed passed, $failed failed"
 ((skipped == 0)) || line="$line, $skipped skipped"

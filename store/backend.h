@@ -33,12 +33,19 @@ struct wcs_value {
 struct wcs_collect {
 	size_t batch; /* cells to delete, at most */
 	size_t look;  /* cells to look at, at most, or not many more */
-	bool done;    /* the table's end was reached */
+	/* Cells that slices delete before what they emptied is made fast to read: few of them cost
+	 * readers less, many of them cost less in all. */
+	size_t compact;
+	bool done; /* the table's end was reached */
 	/* Counted up. */
 	uint64_t looked, collected, bytes;
 	size_t len; /* of the place, the engine's own bytes; 0: the table's start */
 	unsigned char at[WCS_COLLECT_AT_MAX];
+	size_t row_len; /* of the row where the place is, for who looks on; 0: none */
+	unsigned char row[WCS_ROW_KEY_MAX];
 };
+
+struct wcs_fsck;
 
 struct wcs_backend {
 	const char *name; /* as the store's marker file names it */
@@ -50,6 +57,11 @@ struct wcs_backend {
 	int (*open)(const char *path, const struct wcs_options *options, void **db,
 		    struct wcs_fault *fault);
 	void (*close)(void *db);
+	/* Is that the name of a file that the engine makes in DIRECTORY_DATA? It makes nothing but
+	 * regular files there. */
+	bool (*owns)(const char *name);
+	/* As wcs_store_check (fsck.h), of an engine that is not open. NULL: it cannot be. */
+	int (*check)(const char *path, struct wcs_fsck *fsck);
 	/* As wcs_store_sync. */
 	int (*sync)(void *db);
 	/* As wcs_store_failed. */
@@ -106,23 +118,33 @@ struct wcs_backend {
 	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. What
 	 * the view hides has no value for conditions, appends and increments; but it counts for the
 	 * server's timestamps, and nothing that the call does makes it seen again: where it could,
-	 * as by a delete of a newer cell, it goes. */
+	 * as by a delete of a newer cell, it goes.
+	 *
+	 * Where it succeeds, `hidden` of each write says whether the view hides the cell that this
+	 * made. By its age that is so in any case; by its rank as far as the engine knows without
+	 * looking for more of the column than the write needs: it may say that a cell is shown
+	 * which is behind newer ones, but never the reverse. Of writes that make one cell it
+	 * marks one at least. */
 	int (*mutate)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		      const struct wcs_mutation *mutation, int64_t *ts);
+		      struct wcs_mutation *mutation, int64_t *ts);
 	/* As wcs_rows_mutate; count is not 0. Rows are as mutate has them. */
 	int (*mutate_many)(void *db, const struct wcs_view *view, uint32_t table,
 			   struct wcs_entry *entries, size_t count, size_t *applied);
+	/* *hidden: as of a write, of the cell that moved. */
 	int (*move)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		    const struct wcs_move *move, int64_t *ts);
+		    const struct wcs_move *move, int64_t *ts, bool *hidden);
 	/* Deletes, from the place on, what the view hides of the table, a slice at a time; the
 	 * place moves. A cell that is written meanwhile stays. One call at a time. */
 	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,
 		       struct wcs_collect *slice);
-	/* Comes behind each slice, with nothing held: what slices emptied may be made fast to read
-	 * here. end: of a table. It may take a while. */
+	/* Comes behind each slice: what slices emptied is made fast to read, in the background.
+	 * end: of a table. */
 	void (*collected)(void *db, bool end);
 	/* Does the engine lag behind what is written, so that work which can wait should? */
 	bool (*busy)(void *db);
+	/* There is no room on the medium: what deletes left behind is given back, in the
+	 * background. Called often then, and returns at once. */
+	void (*shrink)(void *db);
 	/* One small record of the layer above. The caller of note_get frees *bytes. -ENOENT: there
 	 * is none. What is put need not be durable. */
 	int (*note_put)(void *db, const unsigned char *bytes, size_t len);

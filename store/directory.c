@@ -2,9 +2,10 @@
 /*
  * The directory of a store:
  *
- *   ROWFS   what this is, as text: "rowfs store", "format 1", "engine NAME", "created MICROSECONDS"
- *   LOCK    empty; who has the store open holds a write lock (fcntl) on it
- *   …       the engine's own
+ *   ROWFS   the marker: what this is, see directory_marker.c
+ *   LOCK    empty; who has the store open holds a write lock (fcntl) on it, who only looks at it
+ *           a read lock, and none where it is missing: then nobody has the store open
+ *   data/   the engine's own; beside it what repairs may leave, see directory_is_left
  *
  * fcntl locks exclude processes only, and closing any descriptor of the file drops them. So this
  * process keeps a list of the directories that it has open, and looks there before it opens LOCK.
@@ -16,18 +17,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DIRECTORY_MARKER_MAX 4096	   /* bytes */
-#define DIRECTORY_NAME_MAX   120	   /* bytes of a path in a fault */
-#define DIRECTORY_TITLE	     "rowfs store" /* first line of the marker */
+#define DIRECTORY_NAME_MAX 120	/* bytes of a path in a fault */
+#define DIRECTORY_PATIENCE 1000 /* ms, for who has the lock */
+#define DIRECTORY_TRIES	   50	/* in that time */
 
 struct directory {
 	char *path;
@@ -69,6 +70,31 @@ int directory_error(int error)
 	}
 }
 
+int directory_check_data(const struct directory *directory, struct wcs_fault *fault)
+{
+	struct stat st;
+	bool there = fstatat(directory->fd, DIRECTORY_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	int rc;
+
+	if (there ? S_ISREG(st.st_mode) : errno == ENOENT)
+		return wcs_fault_set(fault, -EIO,
+				     "%s/" DIRECTORY_DATA ": missing, and with it all that the "
+				     "store held; restore a copy of it, or a dump (mkfs.rowfs "
+				     "--force, rowfs-load)",
+				     directory_name(directory->path));
+	rc = directory_check(directory->fd, DIRECTORY_DATA);
+	if (rc == -ELOOP)
+		return wcs_fault_set(fault, -EIO,
+				     "%s/" DIRECTORY_DATA ": there is a symbolic link or a special "
+				     "file in it, which no store has; there, find . ! -type f ! "
+				     "-type d shows it; move it away",
+				     directory_name(directory->path));
+	if (rc != 0)
+		return wcs_fault_set(fault, rc, "%s/" DIRECTORY_DATA ": %s",
+				     directory_name(directory->path), strerror(-rc));
+	return 0;
+}
+
 const char *directory_path(const struct directory *directory)
 {
 	return directory->path;
@@ -93,37 +119,6 @@ int directory_space(const struct directory *directory, struct wcs_space *space)
 	return 0;
 }
 
-/* Reads the marker as text. An errno in errno, and -1, where it cannot be. */
-static int directory_load_marker(int fd, char *text, size_t room)
-{
-	int file = openat(fd, DIRECTORY_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t got;
-
-	if (file < 0)
-		return -1;
-	got = read(file, text, room - 1);
-	close(file);
-	if (got >= 0)
-		text[got] = '\0';
-	return got < 0 ? -1 : 0;
-}
-
-static bool directory_has_file(int fd)
-{
-	struct stat st;
-
-	return fstatat(fd, DIRECTORY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
-/* A file of that name alone is no marker: other programs' directories may have one. */
-bool directory_has_marker(int fd)
-{
-	char text[sizeof(DIRECTORY_TITLE "\n")];
-
-	return directory_has_file(fd) && directory_load_marker(fd, text, sizeof(text)) == 0 &&
-	       strcmp(text, DIRECTORY_TITLE "\n") == 0;
-}
-
 /* ---- Opening and locking ----------------------------------------------------------------- */
 
 static int directory_fail(struct wcs_fault *fault, const char *path, const char *what)
@@ -134,9 +129,69 @@ static int directory_fail(struct wcs_fault *fault, const char *path, const char 
 			     what, strerror(error));
 }
 
-static int directory_find(const char *path, struct directory *directory, struct wcs_fault *fault)
+#define DIRECTORY_PARTS (DIRECTORY_PART_LEFT + 1)
+
+enum directory_part directory_weigh(int fd, const char *name)
 {
 	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return DIRECTORY_PART_NONE;
+	if (strcmp(name, DIRECTORY_DATA) == 0 && S_ISDIR(st.st_mode))
+		return DIRECTORY_PART_DATA;
+	if (directory_is_left(name) &&
+	    (strcmp(name, DIRECTORY_ANEW) == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
+		return DIRECTORY_PART_LEFT;
+	if (strcmp(name, DIRECTORY_LOCK) != 0 && strcmp(name, DIRECTORY_MARKER) != 0 &&
+	    strcmp(name, DIRECTORY_NEW) != 0)
+		return DIRECTORY_PART_NONE;
+	return S_ISREG(st.st_mode) ? DIRECTORY_PART_FILE : DIRECTORY_PART_NONE;
+}
+
+static int directory_count_part(void *ctx, int fd, const char *name)
+{
+	size_t *parts = ctx;
+
+	parts[directory_weigh(fd, name)]++;
+	return 0;
+}
+
+/* Is there, apart from a good marker, what a store's directory has, and nothing else? */
+static bool directory_looks_like_store(int fd)
+{
+	size_t parts[DIRECTORY_PARTS] = {0};
+
+	return directory_each(fd, directory_count_part, parts) == 0 &&
+	       parts[DIRECTORY_PART_DATA] > 0 && parts[DIRECTORY_PART_FILE] > 0 &&
+	       parts[DIRECTORY_PART_NONE] == 0;
+}
+
+/* 0: it has a good marker, or else is a store all the same and may be. */
+static int directory_check_marker(const struct directory *directory, const char *path, bool damaged,
+				  struct wcs_fault *fault)
+{
+	bool store = directory_looks_like_store(directory->fd);
+
+	/* Before LOCK is made there: it may be another program's. */
+	if (directory_has_marker(directory->fd) || (damaged && store))
+		return 0;
+	if (!directory_has_file(directory->fd) && !store)
+		return wcs_fault_set(fault, -ENOENT,
+				     "%s: not a rowfs store: it has no file " DIRECTORY_MARKER
+				     "; mkfs.rowfs makes a store",
+				     directory_name(path));
+	return wcs_fault_set(fault, -EIO, "%s/" DIRECTORY_MARKER ": %s",
+			     directory_name(directory->path),
+			     store ? "damaged or missing; fsck.rowfs makes it anew"
+				   : "damaged, or not a store's; put it back from a copy of the "
+				     "store");
+}
+
+static int directory_find(const char *path, struct directory *directory, bool damaged,
+			  struct wcs_fault *fault)
+{
+	struct stat st;
+	int rc;
 
 	directory->path = realpath(path, NULL);
 	if (directory->path == NULL && (errno == ENOENT || errno == ENOTDIR))
@@ -152,21 +207,10 @@ static int directory_find(const char *path, struct directory *directory, struct 
 				     directory_name(path));
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
 		return directory_fail(fault, path, "cannot be opened");
-	if (!directory_has_file(directory->fd))
-		return wcs_fault_set(fault, -ENOENT,
-				     "%s: not a rowfs store: it has no file " DIRECTORY_MARKER
-				     "; mkfs.rowfs makes a store",
-				     directory_name(path));
-	/* Before LOCK is made there: it may be another program's. */
-	if (!directory_has_marker(directory->fd))
-		return wcs_fault_set(
-			fault, -EIO,
-			"%s/" DIRECTORY_MARKER
-			": damaged, or not a store's; put it back from a copy of the store",
-			directory_name(directory->path));
+	rc = directory_check_marker(directory, path, damaged, fault);
 	directory->dev = st.st_dev;
 	directory->ino = st.st_ino;
-	return 0;
+	return rc;
 }
 
 static int directory_busy(const struct directory *directory, pid_t pid, struct wcs_fault *fault)
@@ -180,9 +224,12 @@ static int directory_busy(const struct directory *directory, pid_t pid, struct w
 			     directory_name(directory->path));
 }
 
-static int directory_set_lock(const struct directory *directory, struct wcs_fault *fault)
+/* -EAGAIN: another process has it, which fault tells. */
+static int directory_set_lock(const struct directory *directory, enum directory_for what,
+			      struct wcs_fault *fault)
 {
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock lock = {.l_type = what == DIRECTORY_LOOK ? F_RDLCK : F_WRLCK,
+			     .l_whence = SEEK_SET};
 
 	if (fcntl(directory->lock_fd, F_SETLK, &lock) == 0)
 		return 0;
@@ -190,11 +237,40 @@ static int directory_set_lock(const struct directory *directory, struct wcs_faul
 		return directory_fail(fault, directory->path, "its LOCK cannot be taken");
 	if (fcntl(directory->lock_fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
 		lock.l_pid = 0;
-	return directory_busy(directory, lock.l_pid, fault);
+	directory_busy(directory, lock.l_pid, fault);
+	return -EAGAIN;
 }
 
-/* The caller holds directory_mutex. */
-static int directory_lock(struct directory *directory, struct wcs_fault *fault)
+static int directory_take_lock(struct directory *directory, enum directory_for what,
+			       struct wcs_fault *fault)
+{
+	int flags = what == DIRECTORY_LOOK ? O_RDONLY : O_RDWR | O_CREAT;
+
+	directory->lock_fd = openat(directory->fd, DIRECTORY_LOCK,
+				    flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (directory->lock_fd >= 0)
+		return directory_set_lock(directory, what, fault);
+	if (what == DIRECTORY_LOOK && errno == ENOENT)
+		return 0;
+	if (errno == EROFS)
+		return wcs_fault_set(fault, -EROFS,
+				     "%s: its LOCK cannot be opened: %s; copy the store (cp -a) to "
+				     "a medium that can be written, and use the copy",
+				     directory_name(directory->path), strerror(EROFS));
+	return directory_fail(fault, directory->path, "its LOCK cannot be opened");
+}
+
+/* Before another of this process opens the store: to close that later would drop its lock. */
+static void directory_close_lock(struct directory *directory)
+{
+	if (directory->lock_fd >= 0)
+		close(directory->lock_fd);
+	directory->lock_fd = -1;
+}
+
+/* -EAGAIN: another process has it. The caller holds directory_mutex. */
+static int directory_try(struct directory *directory, enum directory_for what,
+			 struct wcs_fault *fault)
 {
 	struct stat st;
 	int rc;
@@ -203,11 +279,7 @@ static int directory_lock(struct directory *directory, struct wcs_fault *fault)
 		if (other->dev == directory->dev && other->ino == directory->ino &&
 		    other->pid == directory->pid)
 			return directory_busy(directory, other->pid, fault);
-	directory->lock_fd = openat(directory->fd, DIRECTORY_LOCK,
-				    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (directory->lock_fd < 0)
-		return directory_fail(fault, directory->path, "its LOCK cannot be opened");
-	rc = directory_set_lock(directory, fault);
+	rc = directory_take_lock(directory, what, fault);
 	if (rc != 0)
 		return rc;
 	/* Another store may have taken the place of the one that was found. */
@@ -220,17 +292,41 @@ static int directory_lock(struct directory *directory, struct wcs_fault *fault)
 	return 0;
 }
 
+/* Another process that has the store open may be about to close it: umount returns before the
+ * process that served has ended. Others of this process do not wait for that. */
+static int directory_lock(struct directory *directory, enum directory_for what,
+			  struct wcs_fault *fault)
+{
+	const struct timespec nap = {.tv_nsec = DIRECTORY_PATIENCE / DIRECTORY_TRIES * 1000000L};
+	struct wcs_fault said = {0};
+	int rc;
+
+	for (int tries = 0;; tries++) {
+		pthread_mutex_lock(&directory_mutex);
+		rc = directory_try(directory, what, &said);
+		if (rc != 0)
+			directory_close_lock(directory);
+		pthread_mutex_unlock(&directory_mutex);
+		if (rc != -EAGAIN || tries == DIRECTORY_TRIES)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	if (rc != 0 && fault != NULL)
+		*fault = said;
+	return rc == -EAGAIN ? -EBUSY : rc;
+}
+
 static void directory_free(struct directory *directory)
 {
-	if (directory->lock_fd >= 0)
-		close(directory->lock_fd);
+	directory_close_lock(directory);
 	if (directory->fd >= 0)
 		close(directory->fd);
 	free(directory->path);
 	free(directory);
 }
 
-int directory_open(const char *path, struct directory **directory, struct wcs_fault *fault)
+int directory_open(const char *path, enum directory_for what, struct directory **directory,
+		   struct wcs_fault *fault)
 {
 	struct directory *made = calloc(1, sizeof(*made));
 	int rc;
@@ -240,17 +336,19 @@ int directory_open(const char *path, struct directory **directory, struct wcs_fa
 	made->fd = -1;
 	made->lock_fd = -1;
 	made->pid = getpid();
-	rc = directory_find(path, made, fault);
-	if (rc == 0) {
-		pthread_mutex_lock(&directory_mutex);
-		rc = directory_lock(made, fault);
-		pthread_mutex_unlock(&directory_mutex);
-	}
+	rc = directory_find(path, made, what != DIRECTORY_USE, fault);
+	if (rc == 0)
+		rc = directory_lock(made, what, fault);
 	if (rc == 0)
 		*directory = made;
 	else
 		directory_free(made);
 	return rc;
+}
+
+int directory_fd(const struct directory *directory)
+{
+	return directory->fd;
 }
 
 void directory_close(struct directory *directory)
@@ -266,117 +364,4 @@ void directory_close(struct directory *directory)
 		*link = directory->next;
 	directory_free(directory);
 	pthread_mutex_unlock(&directory_mutex);
-}
-
-/* ---- The marker -------------------------------------------------------------------------- */
-
-/* Splits the next line off the text: returns what stands behind word in it, or NULL. */
-static char *directory_line(char **text, const char *word)
-{
-	char *line = *text;
-	char *end = strchr(line, '\n');
-	size_t len = strlen(word);
-
-	if (end == NULL || strncmp(line, word, len) != 0)
-		return NULL;
-	*end = '\0';
-	*text = end + 1;
-	return line + len;
-}
-
-/* Decimal digits only. -1: it is none, or too large. */
-static int64_t directory_number(const char *text)
-{
-	char *end;
-	intmax_t number;
-
-	if (*text < '0' || *text > '9')
-		return -1;
-	errno = 0;
-	number = strtoimax(text, &end, 10);
-	return errno != 0 || *end != '\0' ? -1 : number;
-}
-
-/* Changes text. -EINVAL: it is not of the form; *format is 0 until the format is known. */
-static int directory_parse(char *text, int64_t *format, struct directory_marker *marker)
-{
-	char *line = directory_line(&text, DIRECTORY_TITLE);
-
-	if (line == NULL || *line != '\0')
-		return -EINVAL;
-	line = directory_line(&text, "format ");
-	if (line == NULL || directory_number(line) < 1)
-		return -EINVAL;
-	*format = directory_number(line);
-	line = directory_line(&text, "engine ");
-	if (line == NULL || *line == '\0' || strlen(line) >= sizeof(marker->engine))
-		return -EINVAL;
-	strcpy(marker->engine, line);
-	line = directory_line(&text, "created ");
-	if (line == NULL || directory_number(line) < 0)
-		return -EINVAL;
-	marker->created = directory_number(line);
-	return *text == '\0' ? 0 : -EINVAL;
-}
-
-int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
-			  struct wcs_fault *fault)
-{
-	const char *name = directory_name(directory->path);
-	char text[DIRECTORY_MARKER_MAX];
-	struct directory_marker found;
-	int64_t format = 0;
-	int rc;
-
-	if (directory_load_marker(directory->fd, text, sizeof(text)) != 0)
-		return directory_fail(fault, directory->path, DIRECTORY_MARKER " cannot be read");
-	rc = directory_parse(text, &format, &found);
-	if (format > DIRECTORY_FORMAT)
-		return wcs_fault_set(fault, -EPROTO,
-				     "%s: its format is %" PRId64 " and this program knows up to "
-				     "%d; use a newer rowfs",
-				     name, format, DIRECTORY_FORMAT);
-	if (rc != 0)
-		return wcs_fault_set(fault, -EIO,
-				     "%s/" DIRECTORY_MARKER
-				     ": damaged; put it back from a copy of the store",
-				     name);
-	*marker = found;
-	return 0;
-}
-
-static int directory_write(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0)
-			return directory_error(errno);
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
-}
-
-int directory_fill(int fd, const struct directory_marker *marker)
-{
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	char text[256];
-	int len = snprintf(text, sizeof(text),
-			   DIRECTORY_TITLE "\nformat %d\nengine %s\ncreated %" PRId64 "\n",
-			   DIRECTORY_FORMAT, marker->engine, marker->created);
-	int file = openat(fd, DIRECTORY_MARKER, flags, 0600);
-	int rc;
-
-	if (file < 0)
-		return directory_error(errno);
-	rc = directory_write(file, text, (size_t)len);
-	close(file);
-	if (rc != 0)
-		return rc;
-	file = openat(fd, DIRECTORY_LOCK, flags, 0600);
-	if (file < 0)
-		return directory_error(errno);
-	close(file);
-	return 0;
 }

@@ -6,8 +6,11 @@
 #include "store.h"
 
 #define DIRECTORY_MARKER     "ROWFS"
+#define DIRECTORY_NEW	     "ROWFS.new" /* a marker being made */
 #define DIRECTORY_LOCK	     "LOCK"
-#define DIRECTORY_DATA	     "data" /* what an engine may make in it */
+#define DIRECTORY_DATA	     "data"	/* what an engine may make in it */
+#define DIRECTORY_ANEW	     "data.new" /* beside it, while a repair makes it anew */
+#define DIRECTORY_TORN	     "torn-"	/* so begin the names of what was cut from files in it */
 #define DIRECTORY_FORMAT     1
 #define DIRECTORY_ENGINE_MAX 32 /* bytes of an engine's name, with its NUL */
 
@@ -19,25 +22,58 @@ struct directory_marker {
 
 struct directory; /* the directory of a store, locked by this process */
 
-/* Locks the store at path, whatever its marker says. -ENOENT: no store; -EBUSY: in use. */
-int directory_open(const char *path, struct directory **directory, struct wcs_fault *fault);
+enum directory_for {
+	DIRECTORY_USE,
+	DIRECTORY_MEND, /* the marker may be damaged or missing */
+	DIRECTORY_LOOK, /* the same, and nothing is made there; others may look, too */
+};
+
+/* Locks the store at path, whatever its marker says. -ENOENT: no store; -EBUSY: in use, by
+ * another process also a second later. */
+int directory_open(const char *path, enum directory_for what, struct directory **directory,
+		   struct wcs_fault *fault);
 void directory_close(struct directory *directory);
+/* A descriptor of the directory, which stays its own. */
+int directory_fd(const struct directory *directory);
+/* Makes the marker anew. The time the store was made is then that of its lock. */
+int directory_mend_marker(const struct directory *directory, const char *engine,
+			  struct wcs_fault *fault);
 /* -EPROTO: a newer format; -EIO: damaged. */
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
 			  struct wcs_fault *fault);
+/* -EIO: what the engine has there is not only directories and regular files. */
+int directory_check_data(const struct directory *directory, struct wcs_fault *fault);
 /* Absolute, without symbolic links. */
 const char *directory_path(const struct directory *directory);
 int directory_space(const struct directory *directory, struct wcs_space *space);
 
+/* Is there a file that may be a marker? */
+bool directory_has_file(int fd);
 /* Makes marker and lock file in the empty directory that fd is open on. An errno of store.h. */
 int directory_fill(int fd, const struct directory_marker *marker);
 /* Does the directory that fd is open on have a marker whose first line says that it is a store? */
 bool directory_has_marker(int fd);
 /* Is this name in parent the directory that is open? */
 bool directory_is(const struct directory *directory, int parent, const char *name);
+/* Is there nothing in the directory of that name but directories and regular files? An engine
+ * follows symbolic links, which could lead it to what is not the store's. -ELOOP: there is. */
+int directory_check(int parent, const char *name);
 /* Gives the directory of that name and all in it the modes 0700 and 0600, and makes them durable.
  */
 int directory_sync(int parent, const char *name);
+/* Calls each for every name in the directory that dir is open on but "." and "..", until one
+ * returns another number than 0, which it returns then. */
+int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx);
+/* What a name in the directory that fd is open on is to a store, by its type, too. */
+enum directory_part {
+	DIRECTORY_PART_NONE,
+	DIRECTORY_PART_FILE, /* its marker, its lock */
+	DIRECTORY_PART_DATA,
+	DIRECTORY_PART_LEFT /* as of directory_is_left */
+};
+enum directory_part directory_weigh(int fd, const char *name);
+/* Is that a name of what an engine may leave beside DIRECTORY_DATA? */
+bool directory_is_left(const char *name);
 /* Removes the directory of that name with all in it; what is on another device stays. */
 int directory_remove(int parent, const char *name);
 

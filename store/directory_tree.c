@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks over a store's directory: making it durable, and removing it. No symbolic link is followed
- * and no other device is entered.
+ * Walks over a store's directory: looking at it, making it durable, and removing it, which enters
+ * no other device. No symbolic link is followed.
  */
 #include "directory.h"
 
@@ -14,36 +14,56 @@
 
 typedef int directory_tree_step(int parent, const char *name, dev_t dev);
 
+struct directory_tree {
+	directory_tree_step *step;
+	dev_t dev;
+};
+
 static bool directory_tree_is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (stream == NULL) {
+		rc = directory_error(errno);
+		if (copy >= 0)
+			close(copy);
+		return rc;
+	}
+	while (rc == 0 && (errno = 0, entry = readdir(stream)) != NULL)
+		if (!directory_tree_is_dots(entry->d_name))
+			rc = each(ctx, dir, entry->d_name);
+	if (rc == 0 && errno != 0)
+		rc = directory_error(errno);
+	closedir(stream);
+	return rc;
+}
+
+static int directory_tree_step_in(void *ctx, int dir, const char *name)
+{
+	const struct directory_tree *tree = ctx;
+
+	return tree->step(dir, name, tree->dev);
+}
+
 /* Calls step for each name in the directory of this name. */
 static int directory_tree_each(int parent, const char *name, dev_t dev, directory_tree_step *step)
 {
+	struct directory_tree tree = {.step = step, .dev = dev};
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	int rc = 0;
+	int rc;
 
-	if (dir == NULL) {
-		rc = directory_error(errno);
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	while (rc == 0) {
-		errno = 0;
-		entry = readdir(dir);
-		if (entry == NULL) {
-			rc = errno != 0 ? directory_error(errno) : 0;
-			break;
-		}
-		if (!directory_tree_is_dots(entry->d_name))
-			rc = step(dirfd(dir), entry->d_name, dev);
-	}
-	closedir(dir);
+	if (fd < 0)
+		return directory_error(errno);
+	rc = directory_each(fd, directory_tree_step_in, &tree);
+	close(fd);
 	return rc;
 }
 
@@ -80,6 +100,28 @@ static int directory_tree_sync(int parent, const char *name, dev_t dev)
 		rc = directory_error(errno);
 	close(fd);
 	return rc;
+}
+
+static int directory_tree_check(int parent, const char *name, dev_t dev)
+{
+	struct stat st;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : directory_error(errno);
+	if (S_ISDIR(st.st_mode))
+		return directory_tree_each(parent, name, dev, directory_tree_check);
+	return S_ISREG(st.st_mode) ? 0 : -ELOOP;
+}
+
+bool directory_is_left(const char *name)
+{
+	return strcmp(name, DIRECTORY_ANEW) == 0 ||
+	       strncmp(name, DIRECTORY_TORN, sizeof(DIRECTORY_TORN) - 1) == 0;
+}
+
+int directory_check(int parent, const char *name)
+{
+	return directory_tree_check(parent, name, 0);
 }
 
 int directory_sync(int parent, const char *name)

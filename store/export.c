@@ -8,6 +8,8 @@
  * - A value that does not come with its cell is read in pieces, twice: its member's name depends
  *   on whether all of it is UTF-8. So nothing here grows with a row or value.
  * - Each step writes less than the room that it finds.
+ * - A row of more text than WCS_EXPORT_LINE_MAX takes several lines, so that who reads one needs no
+ *   more memory than for that and a cell.
  */
 #include "backend.h"
 #include "row_json_write.h"
@@ -21,7 +23,13 @@
 #define EXPORT_FILL  (64u << 10) /* steps go on until so many bytes wait */
 #define EXPORT_READ  (64u << 10) /* of a large value at a time; the store keeps it in such parts */
 #define EXPORT_PIECE (16u << 10) /* of those, spelled in one step */
-#define EXPORT_ROOM  (EXPORT_FILL + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(EXPORT_PIECE) + 64u)
+_Static_assert(WCS_AGGREGATE_VALUE_MAX < EXPORT_READ &&
+		       WCS_AGGREGATE_VALUE_MAX / 3 * 4 + 64 < WCS_ROW_WRITE_VALUE(EXPORT_PIECE),
+	       "a state is read and spelled in one step");
+_Static_assert(WCS_EXPORT_LINE_MAX + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(WCS_VALUE_MAX) <
+		       WCS_IMPORT_LINE_MOST,
+	       "every line can be read back");
+#define EXPORT_ROOM (EXPORT_FILL + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(EXPORT_PIECE) + 64u)
 
 struct export_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
@@ -117,6 +125,7 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	memset(made, 0, offsetof(struct wcs_export, writer.row));
 	made->kind = kind;
 	made->state = 1;
+	made->writer.line_max = kind == WCS_EXPORT_ROWS ? WCS_EXPORT_LINE_MAX : 0;
 	rc = wcs_subtree_init(&made->subtree, key, wcs_table_delimiter(table));
 	if (rc == 0)
 		rc = export_scan(made, table);
@@ -128,6 +137,11 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	}
 	*exported = made;
 	return 0;
+}
+
+void wcs_export_set_line_max(struct wcs_export *exported, size_t bytes)
+{
+	exported->writer.line_max = bytes;
 }
 
 void wcs_export_close(struct wcs_export *exported)
@@ -253,6 +267,30 @@ static int export_next(struct wcs_export *exported, struct wcs_cell *cell)
 	return rc == 0 ? wcs_scan_next(exported->scan, cell) : rc;
 }
 
+/* A state is small enough to be read and spelled at once. */
+static int export_state(struct wcs_export *exported, const struct wcs_cell *cell)
+{
+	struct wcs_slice state;
+	int64_t estimate;
+	size_t got = 0;
+	int rc;
+
+	if (exported->value == NULL)
+		exported->value = malloc(EXPORT_READ + 3);
+	if (exported->value == NULL)
+		return -ENOMEM;
+	if (cell->info.size > WCS_AGGREGATE_VALUE_MAX)
+		return -EIO;
+	rc = wcs_scan_read(exported->scan, exported->value, EXPORT_READ, 0, &got);
+	if (rc != 0)
+		return rc;
+	state = (struct wcs_slice){exported->value, got};
+	if (wcs_aggregate_number(WCS_INTHLL, state, &estimate) != 0)
+		return -EIO;
+	wcs_row_write_state(&exported->writer, estimate, state);
+	return 1;
+}
+
 static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 {
 	struct wcs_row_writer *writer = &exported->writer;
@@ -265,6 +303,8 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 	if (!wcs_row_write_same_family(writer, cell))
 		exported->type = export_type(exported, cell->family);
 	wcs_row_write_cell(writer, cell);
+	if (exported->type == WCS_INTHLL)
+		return export_state(exported, cell);
 	if (cell->info.size <= WCS_VALUE_INLINE) {
 		wcs_row_write_value(writer, cell->value, exported->type);
 		return 1;
@@ -279,7 +319,7 @@ static void export_fill(struct wcs_export *exported)
 	struct wcs_row_writer *writer = &exported->writer;
 	struct wcs_cell cell;
 
-	writer->to = exported->room;
+	wcs_row_write_to(writer, exported->room);
 	while (exported->state > 0 && writer->to < exported->room + EXPORT_FILL) {
 		if (exported->in_value) {
 			exported->state = export_piece(exported);

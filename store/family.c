@@ -108,19 +108,6 @@ bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name)
 	return found;
 }
 
-enum wcs_type wcs_family_type(struct wcs_table *table, const char *name)
-{
-	enum wcs_type type = WCS_TYPE_NONE;
-	size_t at;
-
-	if (table_enter(table) != 0)
-		return type;
-	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
-		type = table->families[at]->family.type;
-	table_leave(table);
-	return type;
-}
-
 int wcs_family_next(struct wcs_table *table, const char *after, char *name)
 {
 	size_t at = 0;
@@ -137,24 +124,49 @@ int wcs_family_next(struct wcs_table *table, const char *after, char *name)
 	return rc;
 }
 
-int wcs_family_get(struct wcs_table *table, const char *name, struct wcs_family *family)
+/* Enters the table and finds a family of it. -ENOENT: the table is not entered then. */
+static int family_enter(struct wcs_table *table, const char *name, const struct wcs_family **family)
 {
-	struct wcs_family copy;
 	size_t at;
 	int rc = table_enter(table);
 
 	if (rc != 0)
 		return rc;
-	rc = -ENOENT;
 	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &at)) {
-		copy = table->families[at]->family;
-		copy.gc = strdup(copy.gc);
-		rc = copy.gc != NULL ? 0 : -ENOMEM;
+		*family = &table->families[at]->family;
+		return 0;
 	}
 	table_leave(table);
-	if (rc == 0)
-		*family = copy;
-	return rc;
+	return -ENOENT;
+}
+
+int wcs_family_get(struct wcs_table *table, const char *name, struct wcs_family *family)
+{
+	const struct wcs_family *found;
+	struct wcs_family copy;
+	int rc = family_enter(table, name, &found);
+
+	if (rc != 0)
+		return rc;
+	copy = *found;
+	copy.gc = strdup(copy.gc);
+	table_leave(table);
+	if (copy.gc == NULL)
+		return -ENOMEM;
+	*family = copy;
+	return 0;
+}
+
+int wcs_family_type(struct wcs_table *table, const char *name, enum wcs_type *type)
+{
+	const struct wcs_family *found;
+	int rc = family_enter(table, name, &found);
+
+	if (rc != 0)
+		return rc;
+	*type = found->type;
+	table_leave(table);
+	return 0;
 }
 
 void wcs_family_clear(struct wcs_family *family)

@@ -9,123 +9,58 @@
  * - An error belongs to the first line that has one: before a bad line is spoken of, the rows that
  *   wait are applied, and where one of those fails that is the error.
  */
-#include "mutation.h"
+#include "import_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "json_memory.h"
 
-enum { IMPORT_ROWS = 512 };
-/* Their trees take about ten times that, which should stay in a processor's cache. */
-#define IMPORT_BYTES	(32u << 10)
-#define IMPORT_TOO_LONG "the line is longer than 256 MiB"
-#define IMPORT_KEEP	(1u << 20) /* of the buffer for unfinished lines, between lines */
+/* The text of rows that wait: their trees take about ten times that, which should stay in a
+ * processor's cache. */
+#define IMPORT_BYTES (32u << 10)
+#define IMPORT_KEEP  (1u << 20) /* of the buffer for unfinished lines, between lines */
 
-struct import_row {
-	struct wcs_line *line;
-	uint64_t number;
-};
+/* ---- Unfinished lines ------------------------------------------------------------------ */
 
-struct wcs_import {
-	struct wcs_table *table;
-	struct wcs_import_options options; /* key points to the one below */
-	struct wcs_slice key;
-	unsigned char delimiter;
-	char *text; /* the unfinished line */
-	size_t len, room;
-	uint64_t line; /* number of the last line that was taken */
-	uint64_t applied;
-	int error; /* 0: none yet */
-	struct wcs_fault fault;
-	size_t waiting, bytes; /* rows, and the length of their text */
-	struct import_row rows[IMPORT_ROWS];
-	struct wcs_entry entries[IMPORT_ROWS];
-};
+/* Bytes of all buffers above IMPORT_KEEP. Atomic */
+static size_t import_unfinished;
 
-/* ---- Errors ------------------------------------------------------------------------------ */
-
-static int import_fail(struct wcs_import *import, uint64_t number, int error, const char *why)
+static size_t import_counted(size_t room)
 {
-	char applied[64];
-	int room;
-
-	snprintf(applied, sizeof(applied), " (%" PRIu64 " line%s applied before it)",
-		 import->applied, import->applied == 1 ? "" : "s");
-	room = (int)(sizeof(import->fault.text) - 1 - strlen(applied));
-	import->error = error;
-	wcs_fault_set(&import->fault, error, "%.*s%s", room, why, applied);
-	import->fault.line = number < INT_MAX ? (int)number : INT_MAX;
-	return error;
+	return room > IMPORT_KEEP ? room : 0;
 }
 
-static bool import_has(struct wcs_table *table, const char *family)
+/* Has a buffer of so many bytes, of which the first ones stay. */
+static int import_resize(struct wcs_import *import, size_t room)
 {
-	return wcs_family_exists(table, (struct wcs_slice){family, strlen(family)});
+	size_t more = import_counted(room), less = import_counted(import->room);
+	char *text;
+
+	if (__atomic_add_fetch(&import_unfinished, more, __ATOMIC_RELAXED) >
+	    WCS_IMPORT_UNFINISHED + less)
+		goto out_less;
+	text = realloc(import->text, room);
+	if (!text)
+		goto out_less;
+	__atomic_sub_fetch(&import_unfinished, less, __ATOMIC_RELAXED);
+	import->text = text;
+	import->room = room;
+	return 0;
+
+out_less:
+	__atomic_sub_fetch(&import_unfinished, more, __ATOMIC_RELAXED);
+	return -ENOMEM;
 }
 
-/* The first family of the mutation that the table does not have; NULL: none. */
-static const char *import_unknown(struct wcs_table *table, const struct wcs_mutation *mutation)
+static void import_free_text(struct wcs_import *import)
 {
-	for (size_t i = 0; i < mutation->condition_count; i++)
-		if (!import_has(table, mutation->conditions[i].family))
-			return mutation->conditions[i].family;
-	for (size_t i = 0; i < mutation->delete_count; i++)
-		if (!import_has(table, mutation->deletes[i].family))
-			return mutation->deletes[i].family;
-	for (size_t i = 0; i < mutation->write_count; i++)
-		if (!import_has(table, mutation->writes[i].family))
-			return mutation->writes[i].family;
-	return NULL;
-}
-
-static int import_fail_family(struct wcs_import *import, uint64_t number,
-			      const struct wcs_mutation *mutation)
-{
-	const char *unknown = import_unknown(import->table, mutation);
-	char why[sizeof(import->fault.text)], name[WCS_FAMILY_NAME_MAX + 1];
-	bool any = false;
-	size_t n;
-
-	if (!unknown) { /* nor does such a table say which it has */
-		snprintf(why, sizeof(why), "table %s was removed", wcs_table_name(import->table));
-		return import_fail(import, number, -ENOENT, why);
-	}
-	n = (size_t)snprintf(why, sizeof(why), "family %s: table %s does not have it; it has",
-			     unknown, wcs_table_name(import->table));
-	while (n < sizeof(why) && wcs_family_next(import->table, any ? name : NULL, name) == 0) {
-		n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", any ? "," : "", name);
-		any = true;
-	}
-	if (!any)
-		snprintf(why + n, sizeof(why) - n, " none");
-	return import_fail(import, number, -EINVAL, why);
-}
-
-/* The words for what wcs_rows_mutate said of a row. */
-static int import_fail_row(struct wcs_import *import, const struct import_row *row, int error)
-{
-	switch (error) {
-	case -ENOENT:
-		return import_fail_family(import, row->number, wcs_line_mutation(row->line));
-	case -ECANCELED:
-		return import_fail(import, row->number, error, "the row is not as \"if\" says");
-	case -EINVAL:
-		return import_fail(import, row->number, error,
-				   "\"increment\" of a value that is not an 8-byte integer");
-	case -EOVERFLOW:
-		return import_fail(import, row->number, error,
-				   "an integer or a timestamp would leave its range");
-	case -EFBIG:
-		return import_fail(import, row->number, error,
-				   "\"append\" makes a value larger than 100 MiB");
-	default:
-		return import_fail(import, row->number, error, strerror(-error));
-	}
+	__atomic_sub_fetch(&import_unfinished, import_counted(import->room), __ATOMIC_RELAXED);
+	free(import->text);
+	import->text = NULL;
+	import->len = import->room = 0;
 }
 
 /* ---- Rows that wait ---------------------------------------------------------------------- */
@@ -218,21 +153,10 @@ static int import_other(struct wcs_import *import, const struct wcs_line *line,
 			     wcs_line_table(line), wcs_table_name(import->table));
 }
 
-/* What cells of an aggregate family hold is not just any bytes, and nothing writes it yet. A family
- * that does not exist is told of later, with those that do. */
-static int import_check_types(const struct wcs_import *import, const struct wcs_mutation *mutation,
-			      struct wcs_fault *fault)
+static int import_too_long(const struct wcs_import *import, struct wcs_fault *fault)
 {
-	for (size_t i = 0; i < mutation->write_count; i++) {
-		const char *family = mutation->writes[i].family;
-		enum wcs_type type = wcs_family_type(import->table, family);
-
-		if (type != WCS_TYPE_NONE && type != WCS_BYTES)
-			return wcs_fault_set(fault, -EINVAL,
-					     "family %s is of type %s, which cannot be written yet",
-					     family, wcs_type_name(type));
-	}
-	return 0;
+	return wcs_fault_set(fault, -EFBIG, "the line is longer than %zu MiB",
+			     import->options.line_max >> 20);
 }
 
 static int import_parse(struct wcs_import *import, const char *text, size_t len,
@@ -240,8 +164,8 @@ static int import_parse(struct wcs_import *import, const char *text, size_t len,
 {
 	int error;
 
-	if (len > WCS_IMPORT_LINE_MAX)
-		return wcs_fault_set(fault, -EFBIG, IMPORT_TOO_LONG);
+	if (len > import->options.line_max)
+		return import_too_long(import, fault);
 	error = wcs_line_parse(text, len, line, fault);
 	if (error || wcs_line_kind(*line) != WCS_LINE_ROW)
 		return error;
@@ -250,7 +174,7 @@ static int import_parse(struct wcs_import *import, const char *text, size_t len,
 				      "a row, but no line {\"table\": NAME} came before it");
 	else
 		error = import_check_key(import, *line, fault);
-	return error ? error : import_check_types(import, wcs_line_mutation(*line), fault);
+	return error;
 }
 
 /* Applies what waits, then fails with what is wrong with the present line. */
@@ -267,15 +191,12 @@ static int import_refuse(struct wcs_import *import, int error, const struct wcs_
 	return import_fail(import, import->line, error, why);
 }
 
-static int import_take(struct wcs_import *import, const char *text, size_t len)
+static int import_apply(struct wcs_import *import, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
 	struct wcs_line *line = NULL;
 	int error;
 
-	import->line++;
-	if (import_is_blank(text, len))
-		return 0;
 	error = import_parse(import, text, len, &line, &fault);
 	if (!error && wcs_line_kind(line) == WCS_LINE_ROW)
 		return import_add(import, line, len);
@@ -289,34 +210,43 @@ static int import_take(struct wcs_import *import, const char *text, size_t len)
 	return import_refuse(import, error, &fault);
 }
 
+/* A large line never waits: what begins here with it has freed its tree at the end. */
+static int import_take(struct wcs_import *import, const char *text, size_t len)
+{
+	bool begun;
+	int error;
+
+	import->line++;
+	if (import_is_blank(text, len))
+		return 0;
+	begun = wcs_json_begin(len);
+	error = import_apply(import, text, len);
+	wcs_json_end(begun);
+	return error;
+}
+
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
 /* The line that is not finished cannot be kept. */
-static int import_drop(struct wcs_import *import, int error, const char *why)
+static int import_drop(struct wcs_import *import, int error, const struct wcs_fault *fault)
 {
-	struct wcs_fault fault = {0};
-
-	wcs_fault_set(&fault, error, "%s", why);
 	import->line++;
-	return import_refuse(import, error, &fault);
+	return import_refuse(import, error, fault);
 }
 
 /* Keeps an unfinished line, or more of it. */
 static int import_keep(struct wcs_import *import, const char *text, size_t len)
 {
+	struct wcs_fault fault = {0};
 	size_t room = import->room;
 
-	if (len > WCS_IMPORT_LINE_MAX - import->len)
-		return import_drop(import, -EFBIG, IMPORT_TOO_LONG);
+	if (len > import->options.line_max - import->len)
+		return import_drop(import, import_too_long(import, &fault), &fault);
 	while (room < import->len + len)
 		room = room ? room * 2 : 4096;
-	if (room != import->room) {
-		char *grown = realloc(import->text, room);
-
-		if (!grown)
-			return import_drop(import, -ENOMEM, "no memory");
-		import->text = grown;
-		import->room = room;
+	if (room != import->room && import_resize(import, room) != 0) {
+		wcs_fault_set(&fault, -ENOMEM, "no memory for so many unfinished lines");
+		return import_drop(import, -ENOMEM, &fault);
 	}
 	memcpy(import->text + import->len, text, len);
 	import->len += len;
@@ -388,11 +318,8 @@ int wcs_import_finish(struct wcs_import *import, struct wcs_fault *fault)
 void wcs_import_cancel(struct wcs_import *import)
 {
 	import->len = 0;
-	if (import->room <= IMPORT_KEEP)
-		return;
-	free(import->text);
-	import->text = NULL;
-	import->room = 0;
+	if (import->room > IMPORT_KEEP)
+		import_free_text(import);
 }
 
 uint64_t wcs_import_lines(const struct wcs_import *import)
@@ -412,12 +339,16 @@ int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *opt
 		return -EINVAL;
 	if (options && options->row && !options->key)
 		return -EINVAL;
+	if (options && options->line_max > WCS_IMPORT_LINE_MOST)
+		return -EINVAL;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
 	made->table = table;
 	if (options)
 		made->options = *options;
+	if (made->options.line_max == 0)
+		made->options.line_max = WCS_IMPORT_LINE_MAX;
 	if (made->options.key) {
 		key = malloc(options->key->len + 1);
 		if (!key) {
@@ -438,6 +369,6 @@ void wcs_import_free(struct wcs_import *import)
 	if (!import)
 		return;
 	free((void *)(uintptr_t)import->key.data);
-	free(import->text);
+	import_free_text(import);
 	free(import);
 }

@@ -91,10 +91,14 @@ static bool json_scan_next(struct json_scan *scan)
 	return false;
 }
 
-/* The name of a frame's current member, decoded by jansson; NULL: none. */
+/* The name of a frame's current member, decoded by jansson; NULL: no memory for it. */
 static json_t *json_frame_name(const struct json_scan *scan, const struct json_frame *frame)
 {
-	return json_loadb(scan->text + frame->key, frame->key_len, JSON_DECODE_ANY, NULL);
+	json_t *name = NULL;
+	json_error_t error;
+
+	wcs_json_load(scan->text + frame->key, frame->key_len, JSON_DECODE_ANY, &name, &error);
+	return name;
 }
 
 static bool json_scan_is_at(const struct json_scan *scan, const struct wcs_json_at *at)
@@ -207,34 +211,42 @@ int wcs_json_fault(struct wcs_fault *fault, int error, const struct wcs_json_at 
 	return wcs_fault_set(fault, error, "%s%s%s", path, at ? ": " : "", why);
 }
 
+/* Fills a fault with the member that the scan is at. */
+static int json_fault_member(struct wcs_fault *fault, int error, const struct json_scan *scan,
+			     const char *why)
+{
+	struct wcs_json_at at[JSON_SCAN_DEPTH];
+	json_t *names[JSON_SCAN_DEPTH] = {NULL};
+	size_t depth = scan->depth;
+
+	for (size_t i = 0; i < depth; i++) {
+		const struct json_frame *frame = &scan->frames[i];
+
+		if (frame->object)
+			names[i] = json_frame_name(scan, frame);
+		at[i].up = i ? &at[i - 1] : NULL;
+		at[i].name = names[i] ? json_string_value(names[i]) : NULL;
+		at[i].index = frame->index;
+	}
+	wcs_json_fault(fault, error, depth > 0 ? &at[depth - 1] : NULL, "%s", why);
+	for (size_t i = 0; i < depth; i++)
+		json_decref(names[i]);
+	return error;
+}
+
 /* Names the member that ends at offset end, where jansson met it for the second time. */
 static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t len, size_t end)
 {
 	struct json_scan scan = {.text = text, .len = len};
-	struct wcs_json_at at[JSON_SCAN_DEPTH];
-	json_t *names[JSON_SCAN_DEPTH] = {NULL};
-	size_t depth;
 
 	while (json_scan_next(&scan) && scan.pos < end)
 		;
 	/* Elsewhere only where it is deeper than the scan looks. */
 	if (scan.pos != end)
 		return wcs_fault_set(fault, -EINVAL, "a member named twice, deep inside");
-	depth = scan.depth;
-	for (size_t i = 0; i < depth; i++) {
-		const struct json_frame *frame = &scan.frames[i];
-
-		if (frame->object)
-			names[i] = json_frame_name(&scan, frame);
-		at[i].up = i ? &at[i - 1] : NULL;
-		at[i].name = names[i] ? json_string_value(names[i]) : NULL;
-		at[i].index = frame->index;
-	}
-	wcs_json_fault(fault, -EINVAL, &at[depth - 1], "named twice");
-	for (size_t i = 0; i < depth; i++)
-		json_decref(names[i]);
+	json_fault_member(fault, -EINVAL, &scan, "named twice");
 	if (fault)
-		json_position(text, scan.frames[depth - 1].key, fault);
+		json_position(text, scan.frames[scan.depth - 1].key, fault);
 	return -EINVAL;
 }
 
@@ -244,8 +256,6 @@ static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
 	const char *near = strstr(error->text, " near ");
 	int len = (int)(near ? (size_t)(near - error->text) : strlen(error->text));
 
-	if (json_error_code(error) == json_error_out_of_memory)
-		return wcs_fault_set(fault, -ENOMEM, "no memory");
 	wcs_fault_set(fault, -EINVAL, "not JSON: %.*s", len, error->text);
 	if (fault && error->line > 0) {
 		fault->line = error->line;
@@ -254,16 +264,52 @@ static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
 	return -EINVAL;
 }
 
+/* Names the member whose number, which ends where jansson met it, no 64 bits hold. */
+static int json_fault_range(struct wcs_fault *fault, const char *text, const json_error_t *why)
+{
+	size_t end = (size_t)why->position;
+	struct json_scan scan = {.text = text, .len = end};
+	const struct json_frame *frame;
+
+	while (json_scan_next(&scan))
+		;
+	if (scan.depth > JSON_SCAN_DEPTH)
+		return wcs_fault_set(fault, -EOVERFLOW, "an integer beyond 64 bits, deep inside");
+	frame = scan.depth > 0 ? &scan.frames[scan.depth - 1] : NULL;
+	if (frame && frame->object && frame->at_key)
+		return json_fault_syntax(fault, why);
+	json_fault_member(fault, -EOVERFLOW, &scan, "an integer beyond 64 bits");
+	while (end > 0 && strchr("-0123456789", text[end - 1]))
+		end--;
+	if (fault)
+		json_position(text, end, fault);
+	return -EOVERFLOW;
+}
+
+/* jansson has one code for integers and for fractions, which are nowhere good. */
+static bool json_is_range(const json_error_t *error)
+{
+	return json_error_code(error) == json_error_numeric_overflow &&
+	       strncmp(error->text, "too big ", 8) == 0;
+}
+
 int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault)
 {
-	json_error_t error;
+	json_error_t why;
 	json_t *json;
+	int error = wcs_json_load(text ? text : "", len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+				  &json, &why);
 
-	json = json_loadb(text ? text : "", len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-	if (!json && json_error_code(&error) == json_error_duplicate_key)
-		return json_fault_repeated(fault, text, len, (size_t)error.position);
-	if (!json)
-		return json_fault_syntax(fault, &error);
+	if (error == -ENOMEM)
+		return wcs_fault_set(fault, error, "no memory");
+	if (error == -EFBIG)
+		return wcs_fault_set(fault, error, "JSON that takes too much memory to read");
+	if (error && json_error_code(&why) == json_error_duplicate_key)
+		return json_fault_repeated(fault, text, len, (size_t)why.position);
+	if (error && json_is_range(&why))
+		return json_fault_range(fault, text, &why);
+	if (error)
+		return json_fault_syntax(fault, &why);
 	if (!json_is_object(json)) {
 		json_decref(json);
 		return wcs_fault_set(fault, -EINVAL, "must be an object in braces");

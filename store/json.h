@@ -14,8 +14,12 @@ struct wcs_json_at {
 	size_t index;	  /* of the element */
 };
 
+/* As json_loadb. -EINVAL: it is not JSON, error says why; -ENOMEM; -EFBIG: beyond the limit. */
+int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, json_error_t *error);
+
 /* Parses one JSON object; a repeated member anywhere in it is an error. Strings may hold NUL.
- * -EINVAL: fault has line, column and reason. The caller releases *root with json_decref. */
+ * -EINVAL, and -EOVERFLOW for an integer beyond 64 bits: fault has line, column and reason. The
+ * caller releases *root with json_decref. */
 int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault);
 
 /* Fills a fault with "tables.t.delimiter: why" and leaves its line open. Returns error. */

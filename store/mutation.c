@@ -67,20 +67,16 @@ static void *mutation_grow(void *entries, size_t count, size_t *room, size_t siz
 	return grown;
 }
 
-int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
-		    const struct wcs_slice *expected)
+static int mutation_add_condition(struct wcs_mutation *mutation, struct wcs_condition condition)
 {
-	struct wcs_condition condition = {.family = family, .qualifier = qualifier};
 	struct wcs_condition *grown;
-	int rc = mutation_check_column(family, qualifier);
+	int rc = mutation_check_column(condition.family, condition.qualifier);
 
-	if (rc == 0 && expected != NULL)
-		rc = mutation_check_value(*expected);
+	if (rc == 0)
+		rc = mutation_check_value(condition.given);
 	if (rc != 0)
 		return rc;
-	condition.absent = expected == NULL;
-	if (expected != NULL)
-		condition.expected = *expected;
+	condition.expected = condition.given;
 	grown = mutation_grow(mutation->conditions, mutation->condition_count,
 			      &mutation->condition_room, sizeof(*grown));
 	if (grown == NULL)
@@ -88,6 +84,30 @@ int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wc
 	mutation->conditions = grown;
 	grown[mutation->condition_count++] = condition;
 	return 0;
+}
+
+int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
+		    const struct wcs_slice *expected)
+{
+	struct wcs_condition condition = {
+		.family = family, .qualifier = qualifier, .absent = expected == NULL};
+
+	if (expected != NULL)
+		condition.given = *expected;
+	return mutation_add_condition(mutation, condition);
+}
+
+int wcs_mutation_if_form(struct wcs_mutation *mutation, const char *family,
+			 struct wcs_slice qualifier, enum wcs_form form, struct wcs_slice expected,
+			 int64_t number)
+{
+	struct wcs_condition condition = {.family = family,
+					  .qualifier = qualifier,
+					  .form = form,
+					  .given = expected,
+					  .number = number};
+
+	return mutation_add_condition(mutation, condition);
 }
 
 int wcs_mutation_delete_row(struct wcs_mutation *mutation)
@@ -158,32 +178,48 @@ static int mutation_add_write(struct wcs_mutation *mutation, struct wcs_write en
 	return 0;
 }
 
-int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
-		     int64_t ts, struct wcs_slice value)
+int wcs_mutation_set_form(struct wcs_mutation *mutation, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, enum wcs_form form,
+			  struct wcs_slice value, int64_t number)
 {
 	struct wcs_write entry = {.kind = WCS_WRITE_SET,
 				  .family = family,
 				  .qualifier = qualifier,
 				  .ts = ts,
-				  .value = value};
+				  .value = value,
+				  .form = form,
+				  .delta = number};
 
 	if (ts < 0 && ts != WCS_TS_SERVER)
 		return -EINVAL;
+	if (form == WCS_FORM_STATE && ts != WCS_TS_SERVER)
+		entry.kind = WCS_WRITE_MERGE;
+	return mutation_add_write(mutation, entry);
+}
+
+int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
+		     int64_t ts, struct wcs_slice value)
+{
+	return wcs_mutation_set_form(mutation, family, qualifier, ts, WCS_FORM_VALUE, value, 0);
+}
+
+/* A write that gives its value as bytes. */
+static int mutation_add_value(struct wcs_mutation *mutation, enum wcs_write_kind kind,
+			      const char *family, struct wcs_slice qualifier, int64_t ts,
+			      struct wcs_slice value)
+{
+	struct wcs_write entry = {
+		.kind = kind, .family = family, .qualifier = qualifier, .ts = ts, .value = value};
+
 	return mutation_add_write(mutation, entry);
 }
 
 int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
 			    struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {
-	struct wcs_write entry = {.kind = WCS_WRITE_SET_NEWEST,
-				  .family = family,
-				  .qualifier = qualifier,
-				  .ts = ts,
-				  .value = value};
-
 	if (ts < 0)
 		return -EINVAL;
-	return mutation_add_write(mutation, entry);
+	return mutation_add_value(mutation, WCS_WRITE_SET_NEWEST, family, qualifier, ts, value);
 }
 
 int wcs_mutation_append(struct wcs_mutation *mutation, const char *family,
@@ -211,6 +247,21 @@ int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
 				  .delta = delta};
 
 	return mutation_add_write(mutation, entry);
+}
+
+int wcs_mutation_merge(struct wcs_mutation *mutation, const char *family,
+		       struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
+{
+	if (ts < 0 && ts != WCS_TS_NEWEST)
+		return -EINVAL;
+	return mutation_add_value(mutation, WCS_WRITE_MERGE, family, qualifier, ts, value);
+}
+
+int wcs_mutation_replace(struct wcs_mutation *mutation, const char *family,
+			 struct wcs_slice qualifier, struct wcs_slice value)
+{
+	return mutation_add_value(mutation, WCS_WRITE_REPLACE, family, qualifier, WCS_TS_NEWEST,
+				  value);
 }
 
 static int mutation_compare_deletes(const void *left, const void *right)

@@ -6,13 +6,33 @@
 #include "store.h"
 
 enum wcs_delete_kind { WCS_DELETE_FAMILY, WCS_DELETE_COLUMN, WCS_DELETE_CELL };
-enum wcs_write_kind { WCS_WRITE_SET, WCS_WRITE_SET_NEWEST, WCS_WRITE_APPEND, WCS_WRITE_INCREMENT };
+enum wcs_write_kind {
+	WCS_WRITE_SET,
+	WCS_WRITE_SET_NEWEST,
+	WCS_WRITE_APPEND,
+	WCS_WRITE_INCREMENT, /* in an aggregate family: merges delta into the newest cell */
+	WCS_WRITE_MERGE,     /* in an aggregate family only, as the next */
+	WCS_WRITE_REPLACE,   /* the newest cell, where it is */
+};
+
+/* What a value is given as. Rows of JSON are read before their families' types are known. */
+enum wcs_form {
+	WCS_FORM_VALUE,	 /* itself */
+	WCS_FORM_TEXT,	 /* text; of an integer its digits */
+	WCS_FORM_NUMBER, /* an integer */
+	WCS_FORM_STATE,	 /* the state of an inthll */
+};
 
 struct wcs_condition {
 	const char *family;
 	struct wcs_slice qualifier;
 	bool absent;		   /* the column must have no cell */
-	struct wcs_slice expected; /* else its newest value */
+	struct wcs_slice expected; /* else its newest value; set anew before an engine gets it */
+	enum wcs_form form;	   /* of what was given */
+	struct wcs_slice given;
+	int64_t number; /* WCS_FORM_NUMBER */
+	enum wcs_type type;
+	unsigned char integer[8]; /* what expected may be */
 };
 
 struct wcs_delete {
@@ -26,11 +46,14 @@ struct wcs_write {
 	enum wcs_write_kind kind;
 	const char *family;
 	struct wcs_slice qualifier;
-	int64_t ts;		/* WCS_WRITE_SET (or WCS_TS_SERVER), _SET_NEWEST */
+	int64_t ts;		/* _SET (or WCS_TS_SERVER), _SET_NEWEST, _MERGE (or _NEWEST) */
 	int64_t replaces;	/* WCS_WRITE_APPEND: a timestamp, or WCS_TS_NONE */
-	struct wcs_slice value; /* what is set or appended */
-	int64_t delta;		/* WCS_WRITE_INCREMENT */
+	struct wcs_slice value; /* what is set, appended or merged */
+	enum wcs_form form;	/* of the value; in a family of bytes it is _VALUE or _TEXT */
+	int64_t delta;		/* WCS_WRITE_INCREMENT; WCS_FORM_NUMBER */
 	size_t order;		/* as added: 0, 1, … */
+	enum wcs_type type;	/* of the family; set before an engine gets it */
+	bool hidden;		/* set by the engine: the view hides the cell made; see backend.h */
 };
 
 struct wcs_mutation {
@@ -45,6 +68,15 @@ struct wcs_mutation {
 	struct wcs_write *writes;
 	size_t write_count, write_room;
 };
+
+/* As wcs_mutation_set and wcs_mutation_if, of values in any form; number with WCS_FORM_NUMBER. A
+ * state is merged into the cell of a ts that is given. */
+int wcs_mutation_set_form(struct wcs_mutation *mutation, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, enum wcs_form form,
+			  struct wcs_slice value, int64_t number);
+int wcs_mutation_if_form(struct wcs_mutation *mutation, const char *family,
+			 struct wcs_slice qualifier, enum wcs_form form, struct wcs_slice expected,
+			 int64_t number);
 
 /* Sorts deletes and writes as said above. Every engine gets mutations sealed. */
 void wcs_mutation_seal(struct wcs_mutation *mutation);

@@ -8,12 +8,21 @@
 #include <string.h>
 
 #include "backend.h"
+#include "mutation.h"
 #include "row_json.h"
 #include "text.h"
 
 struct row_json {
 	struct wcs_line *line;
 	struct wcs_fault *fault;
+};
+
+/* What a cell's members say of its value. */
+struct row_json_given {
+	enum wcs_form form;
+	struct wcs_slice value;
+	int64_t number;
+	bool valued; /* "value" or "base64" came */
 };
 
 /* What a row object holds for one column, below "families", "delete" and so on. */
@@ -106,6 +115,22 @@ static int row_json_text(struct row_json *in, const struct wcs_json_at *at, cons
 	return 0;
 }
 
+/* A value whose family is not known yet: text, or an integer. */
+static int row_json_value(struct row_json *in, const struct wcs_json_at *at, const json_t *json,
+			  struct row_json_given *given)
+{
+	if (json_is_integer(json)) {
+		given->form = WCS_FORM_NUMBER;
+		given->number = json_integer_value(json);
+		return 0;
+	}
+	if (json_is_number(json))
+		return wcs_json_fault(in->fault, -EINVAL, at,
+				      "a number that is not whole: put it in quotes");
+	given->form = WCS_FORM_TEXT;
+	return row_json_text(in, at, json, &given->value);
+}
+
 static int row_json_ts(struct row_json *in, const struct wcs_json_at *at, const json_t *json,
 		       int64_t *ts)
 {
@@ -118,53 +143,56 @@ static int row_json_ts(struct row_json *in, const struct wcs_json_at *at, const 
 
 /* One member of a cell object. */
 static int row_json_cell_member(struct row_json *in, const struct wcs_json_at *at,
-				const json_t *json, int64_t *ts, struct wcs_slice *value,
-				bool *valued)
+				const json_t *json, int64_t *ts, struct row_json_given *given,
+				struct wcs_slice *state)
 {
 	bool text = strcmp(at->name, "value") == 0;
 
 	if (strcmp(at->name, "ts") == 0)
 		return row_json_ts(in, at, json, ts);
 	if (strcmp(at->name, "state") == 0)
-		return wcs_json_fault(in->fault, -EINVAL, at,
-				      "only an inthll has a state, but the family holds bytes");
+		return row_json_base64(in, at, json, state);
 	if (!text && strcmp(at->name, "base64") != 0)
 		return wcs_json_fault(in->fault, -EINVAL, at,
-				      "a cell has only ts and value or base64");
-	if (*valued)
+				      "a cell has only ts, state and value or base64");
+	if (given->valued)
 		return wcs_json_fault(in->fault, -EINVAL, at,
 				      "a cell has value or base64, not both");
-	*valued = true;
-	return text ? row_json_text(in, at, json, value) : row_json_base64(in, at, json, value);
+	given->valued = true;
+	return text ? row_json_value(in, at, json, given)
+		    : row_json_base64(in, at, json, &given->value);
 }
 
 static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			 struct wcs_slice qualifier, const json_t *json)
 {
-	struct wcs_slice value = {NULL, 0};
+	struct row_json_given given = {.form = WCS_FORM_VALUE};
+	struct wcs_slice state = {NULL, 0};
 	int64_t ts = WCS_TS_SERVER;
-	bool valued = false;
 	const char *name;
 	json_t *member;
 	int error = 0;
 
 	if (!json_is_object(json)) {
-		error = row_json_text(in, at, json, &value);
-		valued = true;
+		error = row_json_value(in, at, json, &given);
+		given.valued = true;
 	}
 	json_object_foreach((json_t *)(uintptr_t)json, name, member)
 	{
 		struct wcs_json_at inner = {.up = at, .name = name};
 
-		error = row_json_cell_member(in, &inner, member, &ts, &value, &valued);
+		error = row_json_cell_member(in, &inner, member, &ts, &given, &state);
 		if (error)
 			break;
 	}
-	if (!error && !valued)
+	if (!error && !given.valued && !state.data)
 		error = wcs_json_fault(in->fault, -EINVAL, at, "the cell has no value");
 	if (error)
 		return error;
-	error = wcs_mutation_set(in->line->mutation, family, qualifier, ts, value);
+	if (state.data) /* the value is what it comes to */
+		given = (struct row_json_given){.form = WCS_FORM_STATE, .value = state};
+	error = wcs_mutation_set_form(in->line->mutation, family, qualifier, ts, given.form,
+				      given.value, given.number);
 	return row_json_built(in, at, error);
 }
 
@@ -175,7 +203,7 @@ static int row_json_cells(struct row_json *in, const struct wcs_json_at *at, con
 	json_t *cell;
 	int error;
 
-	if (json_is_string(json))
+	if (json_is_string(json) || json_is_number(json))
 		return row_json_cell(in, at, family, qualifier, json);
 	if (!json_is_array(json))
 		return wcs_json_fault(in->fault, -EINVAL, at, "must be a list of cells");
@@ -243,17 +271,18 @@ static int row_json_increment(struct row_json *in, const struct wcs_json_at *at,
 static int row_json_if(struct row_json *in, const struct wcs_json_at *at, const char *family,
 		       struct wcs_slice qualifier, const json_t *json)
 {
-	struct wcs_slice expected;
+	struct row_json_given given = {.form = WCS_FORM_VALUE};
 	int error;
 
 	if (json_is_null(json)) {
 		error = wcs_mutation_if(in->line->mutation, family, qualifier, NULL);
 		return row_json_built(in, at, error);
 	}
-	error = row_json_text(in, at, json, &expected);
+	error = row_json_value(in, at, json, &given);
 	if (error)
 		return error;
-	error = wcs_mutation_if(in->line->mutation, family, qualifier, &expected);
+	error = wcs_mutation_if_form(in->line->mutation, family, qualifier, given.form, given.value,
+				     given.number);
 	return row_json_built(in, at, error);
 }
 

@@ -5,6 +5,8 @@
  *
  *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},{"ts":T,"base64":B}],Q:[…]},F:{…}}}
  *
+ * A row whose line grows beyond a bound goes on in another line, with whole cells in each.
+ *
  * This is what reading a table through a mount costs most, so bytes are looked at eight at a
  * time: a word without a byte that needs care is copied whole, else up to the first such byte. Up
  * to seven bytes behind `to` may be written to and mean nothing.
@@ -254,6 +256,8 @@ static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice 
 	if (writer->in_row)
 		to = WRITE_LITERAL(to, "]}}}\n");
 	writer->in_row = true;
+	writer->from = to;
+	writer->passed = 0;
 	write_keep(row, writer->row, &writer->row_len);
 	to = WRITE_LITERAL(to, "{\"key\":\"");
 	to = write_name(to, row.data, row.len);
@@ -292,11 +296,30 @@ static unsigned char *write_ts(struct wcs_row_writer *writer, unsigned char *to,
 	return to + writer->ts_len;
 }
 
+static uint64_t write_line_len(const struct wcs_row_writer *writer)
+{
+	return writer->passed + (uint64_t)(writer->to - writer->from);
+}
+
+static inline bool write_is_long(const struct wcs_row_writer *writer)
+{
+	return writer->line_max > 0 && write_line_len(writer) > writer->line_max;
+}
+
+void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room)
+{
+	if (writer->in_row)
+		writer->passed = write_line_len(writer);
+	writer->to = room;
+	writer->from = room;
+}
+
 void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell)
 {
 	unsigned char *to = writer->to;
 
-	if (!writer->in_row || !write_is(cell->row, writer->row, writer->row_len)) {
+	if (!writer->in_row || !write_is(cell->row, writer->row, writer->row_len) ||
+	    write_is_long(writer)) {
 		to = write_row(writer, cell->row);
 		to = write_family(writer, to, cell->family);
 		to = write_column(writer, to, cell->qualifier);
@@ -330,33 +353,27 @@ void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key)
 /* ---- Values ------------------------------------------------------------------------------ */
 
 /* A number; as text in quotes where not every reader would take it exactly. */
-static unsigned char *write_integer(unsigned char *to, const unsigned char *value)
+static unsigned char *write_integer(unsigned char *to, int64_t number)
 {
-	uint64_t bits = 0;
-	int64_t number;
-	bool quoted;
+	bool quoted = number > NUMBER_EXACT || number < -NUMBER_EXACT;
 
-	for (size_t i = 0; i < 8; i++)
-		bits = bits << 8 | value[i];
-	memcpy(&number, &bits, 8);
-	quoted = number > NUMBER_EXACT || number < -NUMBER_EXACT;
 	to = WRITE_LITERAL(to, "\"value\":");
 	if (quoted)
 		*to++ = '"';
 	to = write_number(to, number);
 	if (quoted)
 		*to++ = '"';
-	*to++ = '}';
 	return to;
 }
 
 void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, enum wcs_type type)
 {
-	bool integer = type == WCS_INTSUM || type == WCS_INTMIN || type == WCS_INTMAX;
 	unsigned char *to;
+	int64_t number;
 
-	if (integer && value.len == 8) {
-		writer->to = write_integer(writer->to, value.data);
+	if (type != WCS_BYTES && wcs_aggregate_number(type, value, &number) == 0) {
+		writer->to = write_integer(writer->to, number);
+		*writer->to++ = '}';
 		return;
 	}
 	to = WRITE_LITERAL(writer->to, "\"value\":\"");
@@ -367,6 +384,14 @@ void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, 
 	}
 	wcs_row_write_begin(writer, false);
 	wcs_row_write_piece(writer, value);
+	wcs_row_write_end(writer);
+}
+
+void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct wcs_slice state)
+{
+	writer->to = write_integer(writer->to, estimate);
+	writer->to = WRITE_LITERAL(writer->to, ",\"state\":\"");
+	write_base64_piece(writer, state.data, state.len);
 	wcs_row_write_end(writer);
 }
 

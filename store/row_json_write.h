@@ -12,10 +12,13 @@
 
 /*
  * Writes the cells of rows, in the order of a scan, as lines of JSON. The caller sees to it that
- * there is room behind `to`, which every call moves on. All zero but `to`: nothing is written yet.
+ * there is room behind `to`, which every call moves on. All zero: nothing is written yet.
  */
 struct wcs_row_writer {
-	unsigned char *to;
+	unsigned char *to;	   /* set by wcs_row_write_to */
+	const unsigned char *from; /* what of the line is still in the room begins here */
+	uint64_t passed;	   /* bytes of the line that were in the room before */
+	uint64_t line_max; /* a line of more bytes ends before the next cell; 0: with its row */
 	bool in_row;
 	bool text;   /* the value under way is "value", not "base64" */
 	size_t left; /* bytes of base64 that wait for the rest of their group of three */
@@ -29,15 +32,22 @@ struct wcs_row_writer {
 	unsigned char qualifier[WCS_QUALIFIER_MAX];
 };
 
+/* What is written next goes to the start of a room. */
+void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room);
+
 /* Writes what stands before the cell's value: `{"ts":T,`, and the row, family and column where they
- * are others than those of the cell before. WCS_ROW_WRITE_HEAD. */
+ * are others than those of the cell before, or the line is one of its own. WCS_ROW_WRITE_HEAD. */
 void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell);
 
 /* Is the cell, whose slices are good, in another family than the cell before? */
 bool wcs_row_write_same_family(const struct wcs_row_writer *writer, const struct wcs_cell *cell);
 
-/* Writes a whole value of a family of that type, and closes its cell. WCS_ROW_WRITE_VALUE + 16. */
+/* Writes a whole value of a family of that type (no inthll), and closes its cell.
+ * WCS_ROW_WRITE_VALUE + 16. */
 void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, enum wcs_type type);
+
+/* Writes the estimate and the state of an inthll, and closes its cell. WCS_ROW_WRITE_VALUE + 64. */
+void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct wcs_slice state);
 
 /* The same in pieces; text: all of it is UTF-8. A character may be cut between two pieces. */
 void wcs_row_write_begin(struct wcs_row_writer *writer, bool text);

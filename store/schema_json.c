@@ -10,6 +10,7 @@
 
 #include "backend.h"
 #include "json.h"
+#include "json_memory.h"
 
 #define SCHEMA_JSON_VERSION 1
 
@@ -262,8 +263,8 @@ static int schema_json_root(const struct schema_json *in, json_t *root, struct w
 	return error;
 }
 
-int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
-		     struct wcs_fault *fault)
+static int schema_json_parse(const char *text, size_t len, struct wcs_schema **schema,
+			     struct wcs_fault *fault)
 {
 	struct schema_json in = {.text = text, .len = len, .fault = fault};
 	struct wcs_schema *made;
@@ -271,7 +272,7 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 	int error = wcs_json_parse(text, len, &root, fault);
 
 	if (error)
-		return error;
+		return error == -EOVERFLOW ? -EINVAL : error; /* no member is a large number */
 	made = calloc(1, sizeof(*made));
 	error = made ? schema_json_root(&in, root, made)
 		     : wcs_fault_set(fault, -ENOMEM, "no memory");
@@ -284,15 +285,35 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 	return 0;
 }
 
+int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
+		     struct wcs_fault *fault)
+{
+	bool begun = wcs_json_begin(len);
+	int error = schema_json_parse(text, len, schema, fault);
+
+	wcs_json_end(begun);
+	return error;
+}
+
+/* A member, unless it is open. (json_pack would leave out what it has no memory for.) */
+static int schema_json_put(json_t *object, const char *name, const char *value)
+{
+	return value ? json_object_set_new(object, name, json_string(value)) : 0;
+}
+
 static json_t *schema_json_of_families(const struct wcs_table_schema *table)
 {
 	json_t *families = json_object();
 
 	for (size_t i = 0; families && i < table->family_count; i++) {
 		const struct wcs_family *family = &table->families[i];
-		json_t *json = json_pack("{s:s*, s:s*}", "gc", family->gc, "type",
-					 wcs_type_name(family->type));
+		json_t *json = json_object();
 
+		if (schema_json_put(json, "gc", family->gc) ||
+		    schema_json_put(json, "type", wcs_type_name(family->type))) {
+			json_decref(json);
+			json = NULL;
+		}
 		if (json_object_set_new(families, family->name, json)) {
 			json_decref(families);
 			return NULL;
@@ -308,9 +329,13 @@ static json_t *schema_json_of_tables(const struct wcs_schema *schema)
 	for (size_t i = 0; tables && i < schema->table_count; i++) {
 		const struct wcs_table_schema *table = &schema->tables[i];
 		const char delimiter[] = {(char)table->delimiter, '\0'};
-		json_t *json = json_pack("{s:s*, s:o}", "delimiter", *delimiter ? delimiter : NULL,
-					 "families", schema_json_of_families(table));
+		json_t *json = json_object();
 
+		if (schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL) ||
+		    json_object_set_new(json, "families", schema_json_of_families(table))) {
+			json_decref(json);
+			json = NULL;
+		}
 		if (json_object_set_new(tables, table->name, json)) {
 			json_decref(tables);
 			return NULL;
@@ -323,17 +348,17 @@ static char *schema_json_text(const struct wcs_schema *schema, size_t flags)
 {
 	json_t *root = json_pack("{s:i, s:o}", "version", SCHEMA_JSON_VERSION, "tables",
 				 schema_json_of_tables(schema));
-	char *text = root ? json_dumps(root, flags) : NULL;
-	size_t len = text ? strlen(text) : 0;
-	char *ended = text ? realloc(text, len + 2) : NULL;
+	size_t len = root ? json_dumpb(root, NULL, 0, flags) : 0;
+	char *text = len > 0 ? malloc(len + 2) : NULL;
 
-	json_decref(root);
-	if (!ended) {
+	if (text && json_dumpb(root, text, len, flags) == len) {
+		memcpy(text + len, "\n", 2);
+	} else {
 		free(text);
-		return NULL;
+		text = NULL;
 	}
-	memcpy(ended + len, "\n", 2);
-	return ended;
+	json_decref(root);
+	return text;
 }
 
 char *wcs_schema_format(const struct wcs_schema *schema)

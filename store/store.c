@@ -7,8 +7,10 @@
  */
 #include "store.h"
 
+#include "aggregate.h"
 #include "collector.h"
 #include "directory.h"
+#include "json_memory.h"
 #include "table.h"
 
 #include <errno.h>
@@ -92,6 +94,7 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 
 	if (made == NULL)
 		return wcs_fault_set(fault, -ENOMEM, "%.120s: no memory", path);
+	wcs_json_limit(made->options.json_bytes);
 	rc = backend->open(path, &made->options, &made->db, fault);
 	if (rc != 0)
 		goto out_free;
@@ -118,7 +121,7 @@ out_free:
 	return rc;
 }
 
-static const struct wcs_backend *store_find_engine(const char *name)
+const struct wcs_backend *store_find_engine(const char *name)
 {
 	for (size_t i = 0; i < sizeof(store_engines) / sizeof(store_engines[0]); i++)
 		if (strcmp(store_engines[i]->name, name) == 0)
@@ -132,7 +135,7 @@ int wcs_store_open(const char *path, const struct wcs_options *options, struct w
 	const struct wcs_backend *backend;
 	struct directory_marker marker;
 	struct directory *directory;
-	int rc = directory_open(path, &directory, fault);
+	int rc = directory_open(path, DIRECTORY_USE, &directory, fault);
 
 	if (rc != 0)
 		return rc;
@@ -147,7 +150,10 @@ int wcs_store_open(const char *path, const struct wcs_options *options, struct w
 				   directory_name(directory_path(directory)), marker.engine);
 		goto fail;
 	}
-	rc = wcs_store_open_backend(backend, directory_path(directory), options, store, fault);
+	rc = directory_check_data(directory, fault);
+	if (rc == 0)
+		rc = wcs_store_open_backend(backend, directory_path(directory), options, store,
+					    fault);
 	if (rc != 0)
 		goto fail;
 	(*store)->directory = directory;
@@ -187,11 +193,11 @@ int64_t wcs_store_created(const struct wcs_store *store)
 
 int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
 {
-	struct wcs_space found = {0, 0};
+	struct wcs_space found = {0};
 	int rc = 0;
 
 	if (store->directory != NULL)
-		rc = directory_space(store->directory, &found);
+		rc = room_space(store, &found);
 	if (rc == 0)
 		*space = found;
 	return rc;
@@ -252,18 +258,51 @@ bool store_has_family(const struct wcs_table *table, const char *family)
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-bool store_has_families(const struct wcs_table *table, const struct wcs_mutation *mutation)
+static int store_find_type(const struct wcs_table *table, const char *family, enum wcs_type *type)
 {
-	for (size_t i = 0; i < mutation->condition_count; i++)
-		if (!store_has_family(table, mutation->conditions[i].family))
-			return false;
+	size_t at;
+
+	if (!family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
+		return -ENOENT;
+	*type = table->families[at]->family.type;
+	return 0;
+}
+
+static int store_check_write(const struct wcs_table *table, struct wcs_write *write)
+{
+	int rc = store_find_type(table, write->family, &write->type);
+
+	if (rc != 0)
+		return rc;
+	return wcs_aggregate_refuses(write) != NULL ? -EINVAL : 0;
+}
+
+static int store_check_condition(const struct wcs_table *table, struct wcs_condition *condition)
+{
+	int rc = store_find_type(table, condition->family, &condition->type);
+
+	if (rc != 0)
+		return rc;
+	if (wcs_aggregate_refuses_if(condition) != NULL)
+		return -EINVAL;
+	wcs_aggregate_expect(condition);
+	return 0;
+}
+
+int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < mutation->condition_count && rc == 0; i++)
+		rc = store_check_condition(table, &mutation->conditions[i]);
+	if (rc != 0)
+		return rc;
 	for (size_t i = 0; i < mutation->delete_count; i++)
 		if (!store_has_family(table, mutation->deletes[i].family))
-			return false;
-	for (size_t i = 0; i < mutation->write_count; i++)
-		if (!store_has_family(table, mutation->writes[i].family))
-			return false;
-	return true;
+			return -ENOENT;
+	for (size_t i = 0; i < mutation->write_count && rc == 0; i++)
+		rc = store_check_write(table, &mutation->writes[i]);
+	return rc;
 }
 
 /* Counts a call that wrote to the family; also when it failed, since an engine may have written
@@ -306,8 +345,10 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 		   int64_t *ts)
 {
 	const struct wcs_backend *backend = table->store->backend;
+	const struct wcs_entry entry = {.row = row, .mutation = mutation};
 	struct wcs_view view;
 	int64_t made = 0;
+	uint64_t room, copied;
 	int rc = store_check_row(row);
 
 	if (rc != 0)
@@ -316,12 +357,21 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 	rc = table_enter(table);
 	if (rc != 0)
 		return rc;
-	if (store_has_families(table, mutation)) {
-		view = table_view(table);
+	view = table_view(table);
+	room = room_of(row, mutation);
+	rc = store_check_mutation(table, mutation);
+	if (rc == 0)
+		rc = room_copies_of(table, &view, &entry, 1, &copied);
+	if (rc == 0) {
+		room += copied;
+		rc = room_enter(table->store, room);
+	}
+	if (rc == 0) {
 		rc = backend->mutate(table->store->db, &view, table->id, row, mutation, &made);
+		if (rc == 0)
+			hidden_count_mutation(table, mutation);
 		store_count_writes(table, mutation);
-	} else {
-		rc = -ENOENT;
+		room_leave(table->store, room);
 	}
 	table_leave(table);
 	if (rc != 0)
@@ -355,7 +405,9 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 {
 	int rc = store_check_row(row);
 	struct wcs_view view;
+	bool hidden = false;
 	int64_t made = 0;
+	uint64_t room;
 
 	if (rc == 0)
 		rc = store_check_move(move);
@@ -363,13 +415,17 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 		rc = table_enter(table);
 	if (rc != 0)
 		return rc;
-	if (store_has_family(table, move->family)) {
-		view = table_view(table);
+	view = table_view(table);
+	rc = store_has_family(table, move->family) ? 0 : -ENOENT;
+	if (rc == 0)
+		rc = room_copies_enter(table, &view, row, move, &room);
+	if (rc == 0) {
 		rc = table->store->backend->move(table->store->db, &view, table->id, row, move,
-						 &made);
+						 &made, &hidden);
+		if (rc == 0 && hidden)
+			hidden_count_cell(table, move->family);
 		store_count_write(table, move->family);
-	} else {
-		rc = -ENOENT;
+		room_leave(table->store, room);
 	}
 	table_leave(table);
 	if (rc == 0 && ts != NULL)

@@ -10,7 +10,7 @@
  *   -ENOENT     the table, family, row or cell does not exist
  *   -EEXIST     what should be made is there
  *   -EINVAL     an argument is not of its form; for a mutation: a timestamp that cannot be set,
- *               an increment of what is no integer
+ *               an increment of what is no integer, what the family's type does not take
  *   -ENAMETOOLONG  a row key or qualifier over its limit
  *   -EFBIG      a value over its limit
  *   -EOVERFLOW  an integer or a timestamp would leave its range
@@ -20,8 +20,9 @@
  *   -EBUSY      the store is in use by another process, or a family is being written
  *               while it should be removed
  *   -EROFS      a write failed before; the store takes no more until it is opened anew
- *   -ENOSPC -EIO -ENOMEM -EPROTO  no room, a damaged or unreadable block, no memory, a store
- *               of a newer format
+ *   -EOPNOTSUPP the engine cannot do it
+ *   -ENOSPC -EIO -ENOMEM -EPROTO  no room (deletes still have), a damaged or unreadable
+ *               block, no memory, a store of a newer format
  * Out-parameters are written on success only. The reason in words goes once, where the fault is
  * first seen, to the log callback, or into a struct wcs_fault where a call takes one.
  *
@@ -49,6 +50,9 @@
 #define WCS_TABLE_NAME_MAX    50u	   /* bytes, [_a-zA-Z0-9][-_.a-zA-Z0-9]* */
 #define WCS_TABLES_MAX	      1000u	   /* tables in a store */
 #define WCS_DELIMITER_DEFAULT '#'
+
+#define WCS_AGGREGATE_VALUE_MAX 24578u /* bytes; of a value of an aggregate family */
+#define WCS_AGGREGATE_LINE_MAX	8u     /* bytes; of the value that one line stands for */
 
 #define WCS_TS_MAX    INT64_MAX /* microseconds since 1970 */
 #define WCS_TS_NEWEST (-1)	/* read: the newest cell */
@@ -85,12 +89,17 @@ struct wcs_options {
 	int64_t (*now)(void *ctx);
 	void *now_ctx;
 	size_t cache_bytes; /* block cache; 0: the engine's default */
+	size_t json_bytes;  /* memory to read a line of row JSON, or a schema, in; of the process,
+			     * as the last store opened says; 0: any */
 	bool sync;	    /* every mutation is durable when its call returns */
 	/* Garbage collection, microseconds: from the start of one pass to that of the next (0:
 	 * only when asked), and how long what a changed policy or a jump of the clock hides is left
 	 * alone. */
 	int64_t gc_interval;
 	int64_t gc_grace;
+	/* What is written and hidden at once by its policy is told to the log as a warning: for
+	 * each family one line in so many microseconds; 0: one when the store is closed. */
+	int64_t hidden_every;
 };
 
 /*
@@ -105,10 +114,10 @@ int wcs_store_create(const char *path, const struct wcs_schema *schema, bool for
 		     struct wcs_fault *fault);
 
 /*
- * Opens the store at path. -ENOENT: there is no store; -EBUSY: in use, fault names the pid where
- * it is known; -EPROTO: a newer format; -EINVAL: an engine that this program does not have; -EIO:
- * damaged or unreadable. fault is filled whenever the call fails. After a fork
- * only the process that opened it may use the store.
+ * Opens the store at path. -ENOENT: there is no store; -EBUSY: in use, also a second later, fault
+ * names the pid where it is known; -EPROTO: a newer format; -EINVAL: an engine that this program
+ * does not have; -EIO: damaged or unreadable. fault is filled whenever the call fails. After a
+ * fork only the process that opened it may use the store.
  */
 int wcs_store_open(const char *path, const struct wcs_options *options, struct wcs_store **store,
 		   struct wcs_fault *fault);
@@ -125,12 +134,18 @@ bool wcs_store_failed(struct wcs_store *store);
 /* The time the store was made, microseconds since 1970. */
 int64_t wcs_store_created(const struct wcs_store *store);
 
-/* Bytes of the medium below the store: all, and free to it. */
+/* Bytes of the medium below the store: all, free to it, and of those what is there for values, each
+ * of which is counted three times: the rest is left to the engine. */
 struct wcs_space {
 	uint64_t total;
 	uint64_t free;
+	uint64_t available;
 };
 int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
+
+/* Is there room for a value of that size, now? Mutations ask that themselves, before anything is
+ * written (-ENOSPC); who gathers a value asks earlier with this, which keeps a little more free. */
+int wcs_store_room(struct wcs_store *store, uint64_t size);
 
 /* The engine's name and version in a word or two; static. */
 const char *wcs_store_engine(const struct wcs_store *store);
@@ -238,6 +253,27 @@ const char *wcs_type_name(enum wcs_type type);
 /* The type of that name. -EINVAL: none. */
 int wcs_type_parse(const char *name, enum wcs_type *type);
 
+/* Is it intsum, intmin, intmax or inthll? */
+bool wcs_type_aggregates(enum wcs_type type);
+
+/*
+ * Values of aggregate families, and text. A value of intsum, intmin and intmax has 8 bytes,
+ * big-endian, two's complement; one of inthll is a state of HyperLogLog++ (docs/format.md). Such a
+ * family takes no other value.
+ */
+/* A decimal integer: digits, perhaps behind a sign. -EINVAL: something else, or no int64. */
+int wcs_integer_parse(const char *text, size_t len, int64_t *number);
+/* The value that a line of text (without its newline) stands for: a decimal integer; for inthll
+ * any bytes, an element. value has room for WCS_AGGREGATE_LINE_MAX bytes. -EINVAL: no integer, or a
+ * type that is no aggregate. */
+int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigned char *value,
+		       size_t *value_len);
+/* The value that lines of an inthll stand for together, each with its newline. value has room for
+ * WCS_AGGREGATE_VALUE_MAX bytes. -ENOMEM. */
+int wcs_aggregate_elements(const char *lines, size_t len, unsigned char *value, size_t *value_len);
+/* The integer, or the estimate, that the value stands for. -EINVAL: it is no value of the type. */
+int wcs_aggregate_number(enum wcs_type type, struct wcs_slice value, int64_t *number);
+
 /* Are these bytes a table's, a family's name? */
 bool wcs_table_name_valid(const char *name);
 bool wcs_family_name_valid(const char *name);
@@ -288,11 +324,11 @@ int wcs_family_remove(struct wcs_table *table, const char *name);
 int wcs_family_get(struct wcs_table *table, const char *name, struct wcs_family *family);
 void wcs_family_clear(struct wcs_family *family);
 
+/* The type of a family. -ENOENT. */
+int wcs_family_type(struct wcs_table *table, const char *name, enum wcs_type *type);
+
 /* Is there a family of that name? The name need not end in NUL. */
 bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name);
-
-/* Its type; WCS_TYPE_NONE: there is none of that name. */
-enum wcs_type wcs_family_type(struct wcs_table *table, const char *name);
 
 /* The first family whose name is greater than after (NULL: the first of all); name has room for
  * WCS_FAMILY_NAME_MAX + 1 bytes. -ENOENT: none. */
@@ -327,12 +363,21 @@ void wcs_gc_pause(struct wcs_store *store, bool paused);
 struct wcs_gc_status {
 	bool paused;
 	bool running;
-	char table[WCS_TABLE_NAME_MAX + 1]; /* where it is, or was last; "": nowhere */
+	/* Where a pass is, or was interrupted and goes on; "": in none. */
+	char table[WCS_TABLE_NAME_MAX + 1];
+	size_t row_len; /* of the row there; 0: at the table's start */
+	unsigned char row[WCS_ROW_KEY_MAX];
+	int64_t next; /* when the next pass begins by itself; 0: none will */
 	/* Since the store was opened. */
 	uint64_t passes; /* that went through */
 	uint64_t cells;	 /* deleted */
 	uint64_t bytes;	 /* their keys and values */
 	uint64_t looked; /* cells looked at */
+	/* Cells that their policy hid when they were written, stamped or moved: all of those that
+	 * it hides for their age, and those behind newer ones as far as the call knew of them:
+	 * those that it made itself, before, from the newest on; of a write with a timestamp that
+	 * is the only one of its column, and of a move, up to eight cells of the store. */
+	uint64_t hidden;
 	/* The pass under way, or the last one begun. */
 	int64_t pass_started; /* microseconds since 1970; 0: none was */
 	uint64_t pass_cells;
@@ -342,6 +387,65 @@ struct wcs_gc_status {
 	uint64_t left; /* families with a policy that it left alone, for the grace */
 };
 void wcs_gc_status(struct wcs_store *store, struct wcs_gc_status *status);
+
+/* ---- Checking ---------------------------------------------------------------------------- */
+
+/* What a check finds. The first two are counted, and can be corrected. */
+enum wcs_found {
+	WCS_FOUND_DAMAGE,   /* what is lost, cannot be read, or is not of its form */
+	WCS_FOUND_LEFTOVER, /* what a crash left: it takes space, or waits to be finished */
+	WCS_FOUND_NOTICE,   /* nothing is wrong with it */
+};
+
+struct wcs_finding {
+	enum wcs_found kind;
+	const char *where; /* a file, key or place in a table, as text */
+	const char *what;
+	const char *done; /* how it was corrected; NULL: it was not */
+};
+
+/* What a repair asks for before it does it. */
+enum wcs_check_ask {
+	WCS_ASK_FILES, /* damaged files are mended: what can be read in them stays */
+	WCS_ASK_ALL,  /* the engine makes the store anew of all its files; old data may come back */
+	WCS_ASK_KEYS, /* what is wrong in the store goes into the quarantine */
+};
+
+struct wcs_check_options {
+	bool repair; /* else nothing in the store's directory is changed */
+	/* A directory that a repair makes when it first takes something out of the store, and puts
+	 * it there: docs/format.md says how. */
+	const char *quarantine;
+	/* Called for each finding; NULL: for none. */
+	void (*found)(void *ctx, const struct wcs_finding *finding);
+	/* Asked before each kind of repair, once; NULL: all are agreed to. what: in words. */
+	bool (*agree)(void *ctx, enum wcs_check_ask ask, const char *what);
+	/* Called now and then, total 0: not known; false ends the check: -ECANCELED. NULL: none. */
+	bool (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
+	void *ctx;
+};
+
+/* What was looked at; found counts damage and leftovers. */
+struct wcs_check_result {
+	uint64_t files;
+	bool counted; /* what follows, wholly; else it means nothing */
+	uint64_t tables, rows, cells;
+	uint64_t values; /* that are stored apart from their cell */
+	uint64_t found, corrected;
+	bool quarantined; /* the quarantine was made */
+};
+
+/*
+ * Checks all of the store at path, which nobody may have open: checksums, keys, records, values,
+ * schema, leftovers; and repairs it. Memory is constant but for the schema and the names of files;
+ * what more it needs goes to files in $TMPDIR. 0: it went through, *result says what it found.
+ * Errors, with fault filled: those of wcs_store_open; -ECANCELED; -EOPNOTSUPP: this engine cannot
+ * be checked from here, which is so of a remote one; what a repair met (-ENOSPC, -EIO). A repair
+ * that ends early can be started again: nothing goes from the store that is not safe in the
+ * quarantine. *result is written in any case.
+ */
+int wcs_store_check(const char *path, const struct wcs_check_options *options,
+		    struct wcs_check_result *result, struct wcs_fault *fault);
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
@@ -495,10 +599,27 @@ int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
 			   struct wcs_slice qualifier, int64_t delta);
 
 /*
+ * Aggregate families: merges a value of the family's type into a cell: of ts, or the column's
+ * newest (WCS_TS_NEWEST). Where there is none it is made of the value alone, with ts or the
+ * server's timestamp. Several merges add up in their order. An increment of an intsum is a merge
+ * into the newest cell; otherwise such families take neither increments nor appends. From
+ * wcs_row_mutate: -EOVERFLOW: a sum leaves its range; -EINVAL: the value is none of the type, or
+ * the family holds bytes; -EIO: what the cell has is none of the type.
+ */
+int wcs_mutation_merge(struct wcs_mutation *mutation, const char *family,
+		       struct wcs_slice qualifier, int64_t ts, struct wcs_slice value);
+
+/* Aggregate families: sets the value of the column's newest cell, which keeps its timestamp. Where
+ * there is none it is made, with the server's. Errors as of a merge. */
+int wcs_mutation_replace(struct wcs_mutation *mutation, const char *family,
+			 struct wcs_slice qualifier, struct wcs_slice value);
+
+/*
  * Applies the mutation to a row. *ts (may be NULL) is the timestamp of the cell that the last
  * write made, 0 if there was none. -ENOENT: the table or a named family does not exist (deletes
- * included); -ECANCELED; -EOVERFLOW: a server's timestamp would leave the range; -EINVAL,
- * -ENAMETOOLONG: the row key. A mutation may be applied again.
+ * included); -ECANCELED; -EOVERFLOW: a server's timestamp would leave the range; -EINVAL: a value
+ * that an aggregate family does not take; -EINVAL, -ENAMETOOLONG: the row key. A mutation may be
+ * applied again.
  */
 int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
 		   int64_t *ts);
@@ -573,14 +694,16 @@ int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct 
 /*
  * A row object in JSON: {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…]}}}; K and Q are text with
  * %XX for '%', control bytes and what is not UTF-8; "base64" instead of "value" for any bytes; a
- * cell may be just "text" (the server's timestamp). "delete", "append", "increment" and "if" as
- * in docs/semantics.md. A line {"table":T} names the table of those that follow.
+ * cell may be just "text" (the server's timestamp). A value of an integer aggregate is a number, or
+ * its digits in quotes; an inthll has "state" in base64, which is merged. "delete",
+ * "append", "increment" and "if" as in docs/semantics.md. A line {"table":T} names the table of
+ * those that follow.
  */
 struct wcs_line;
 enum wcs_line_kind { WCS_LINE_ROW, WCS_LINE_TABLE, WCS_LINE_SCHEMA };
 
-/* Parses one line (len bytes without its newline). -EINVAL, -ENAMETOOLONG, -EFBIG, -ENOMEM: fault
- * has the reason. Families are not looked up here. */
+/* Parses one line (len bytes without its newline). -EINVAL, -EOVERFLOW (an integer beyond 64 bits),
+ * -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason. Families are not looked up here. */
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 enum wcs_line_kind wcs_line_kind(const struct wcs_line *line);
@@ -596,12 +719,16 @@ struct wcs_mutation *wcs_line_mutation(const struct wcs_line *line);
  * underneath and applied before it returns. A bad line stops it: those before it are applied, it
  * and those behind it are not, and each later call gives its error.
  */
-#define WCS_IMPORT_LINE_MAX ((size_t)256 << 20) /* bytes; memory for about three times that */
+#define WCS_IMPORT_LINE_MAX  ((size_t)256 << 20) /* bytes, where the options name no other */
+#define WCS_IMPORT_LINE_MOST ((size_t)1 << 30)	 /* that they may name; no export has more */
+/* Bytes of all unfinished lines of the process that take more than 1 MiB each. */
+#define WCS_IMPORT_UNFINISHED ((size_t)1 << 30)
 
 struct wcs_import;
 struct wcs_import_options {
 	const struct wcs_slice *key; /* only this row and those below it; NULL: any row */
 	bool row;		     /* only that row; a row object may leave out its key */
+	size_t line_max;	     /* bytes of a line, in MiB; 0: WCS_IMPORT_LINE_MAX */
 	/* After the row's mutation is applied and before the call returns; NULL: none. */
 	void (*applied)(void *ctx, struct wcs_slice row);
 	/* Takes the lines that are no rows, when all before them is applied; NULL: as above.
@@ -611,14 +738,14 @@ struct wcs_import_options {
 	void *ctx;
 };
 /* table may be NULL where options->other gives one, but not with a key. options (NULL: none) and
- * key are copied. -EINVAL: options->row without a key. */
+ * key are copied. -EINVAL: options->row without a key, or a line_max that is too large. */
 int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *options,
 		   struct wcs_import **import);
 /*
  * The next bytes, any number. -EINVAL: no JSON, no such family, a wrong member or type, a key that
- * is not below options->key; -ENAMETOOLONG; -EFBIG: a value or the line; and what wcs_row_mutate
- * gives. fault->line is the number of the bad line, from 1; the text has the reason and ends in
- * " (N lines applied before it)".
+ * is not below options->key; -EOVERFLOW; -ENAMETOOLONG; -EFBIG: a value or the line; and what
+ * wcs_row_mutate gives. fault->line is the number of the bad line, from 1; the text has the reason
+ * and ends in " (N lines applied before it)".
  */
 int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
 		     struct wcs_fault *fault);
@@ -639,9 +766,16 @@ char *wcs_text_encode(struct wcs_slice bytes);
  * bytes. -EINVAL: a '%' without two upper-case hex digits behind it. */
 int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
 
+/* Writes groups of three bytes as base64, four characters each. Returns their end. */
+unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, size_t groups);
+
+/* Reads base64 of the standard alphabet, padded, without spaces, unused bits zero. out has room
+ * for len / 4 * 3 bytes. -EINVAL: something else. */
+int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
+
 /* What a stream of rows as text holds. */
 enum wcs_export_kind {
-	WCS_EXPORT_ROWS, /* a row object a line, keys ascending */
+	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
 	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
 	WCS_EXPORT_ROW	 /* the row object of just the row `key`; nothing where there is none */
 };
@@ -653,12 +787,18 @@ enum wcs_export_kind {
  * read as they are asked for. Like a scan it holds resources of the engine and belongs to one
  * thread at a time. -EINVAL, -ENAMETOOLONG: key.
  */
+#define WCS_EXPORT_LINE_MAX ((size_t)128 << 20) /* bytes */
+
 struct wcs_export;
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
 		    struct wcs_export **exported);
 /* Copies the next bytes into buf, len of them but at the end; *got is 0 only there. After an error
  * every call returns it; what stands before the place of the error is given first. */
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);
+/* Of WCS_EXPORT_ROWS: a line that has more bytes ends before the row's next cell, and the row goes
+ * on in another one, with its key; so all lines together make the same cells. Without this it is
+ * WCS_EXPORT_LINE_MAX, and of WCS_EXPORT_ROW none (0). Before the first read. */
+void wcs_export_set_line_max(struct wcs_export *exported, size_t bytes);
 void wcs_export_close(struct wcs_export *exported);
 
 #endif

@@ -7,9 +7,9 @@
  * directory that was built here, and a store that was locked and holds nothing foreign.
  */
 #include "directory.h"
+#include "store_replace.h"
 #include "table.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,6 +78,10 @@ static int store_create_resolve(struct store_create *create, const char *path,
 					     "%s: a symbolic link that leads nowhere",
 					     directory_name(path));
 		create->path = store_create_join(path);
+		if (create->path == NULL && errno == ENOENT)
+			return wcs_fault_set(fault, -ENOENT,
+					     "%s: the directory to make it in does not exist",
+					     directory_name(path));
 	}
 	if (create->path == NULL)
 		return store_create_fail(fault, errno, path, "cannot be made");
@@ -95,42 +99,12 @@ static int store_create_resolve(struct store_create *create, const char *path,
 	return 0;
 }
 
-enum store_create_holds { STORE_CREATE_NOTHING, STORE_CREATE_OWN, STORE_CREATE_FOREIGN };
-
-static enum store_create_holds store_create_weigh(const char *name)
+static int store_create_met(void *ctx, int fd, const char *name)
 {
-	static const char *const own[] = {DIRECTORY_MARKER, DIRECTORY_LOCK, DIRECTORY_DATA};
-
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return STORE_CREATE_NOTHING;
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strcmp(name, own[i]) == 0)
-			return STORE_CREATE_OWN;
-	return STORE_CREATE_FOREIGN;
-}
-
-/* What the directory holds. What cannot be read counts as foreign. */
-static enum store_create_holds store_create_holds(int fd)
-{
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	enum store_create_holds holds = STORE_CREATE_NOTHING;
-	struct dirent *entry;
-
-	if (dir == NULL) {
-		if (copy >= 0)
-			close(copy);
-		return STORE_CREATE_FOREIGN;
-	}
-	while ((errno = 0, entry = readdir(dir)) != NULL) {
-		enum store_create_holds weight = store_create_weigh(entry->d_name);
-
-		holds = weight > holds ? weight : holds;
-	}
-	if (errno != 0)
-		holds = STORE_CREATE_FOREIGN;
-	closedir(dir);
-	return holds;
+	(void)ctx;
+	(void)fd;
+	(void)name;
+	return -ENOTEMPTY;
 }
 
 /* What is at the path now? -EEXIST: what must not be touched. */
@@ -139,34 +113,35 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	const char *name = directory_name(create->path);
 	int fd = openat(create->parent, create->name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	enum store_create_holds holds;
-	bool store;
+	bool store, empty;
+	int rc;
 
 	create->place = STORE_CREATE_MISSING;
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return wcs_fault_set(fault, -EEXIST, "%s: exists and is not a directory", name);
+		return wcs_fault_set(fault, -EEXIST,
+				     "%s: exists and is not a directory; name a new place", name);
 	if (fd < 0)
 		return store_create_fail(fault, errno, create->path, "cannot be opened");
 	store = directory_has_marker(fd);
-	holds = store_create_holds(fd);
+	empty = directory_each(fd, store_create_met, NULL) == 0;
 	close(fd);
 	create->place = store ? STORE_CREATE_STORE : STORE_CREATE_EMPTY;
 	if (store && !force)
 		return wcs_fault_set(fault, -EEXIST,
-				     "%s: there is a rowfs store already; it is replaced only by "
-				     "force",
+				     "%s: there is a rowfs store already; mkfs.rowfs --force "
+				     "replaces it",
 				     name);
-	if (store && holds == STORE_CREATE_FOREIGN)
+	if (!store && !empty)
 		return wcs_fault_set(fault, -EEXIST,
-				     "%s: a rowfs store that holds other files too; move them away",
+				     "%s: a directory that is neither empty nor a rowfs store; "
+				     "name a new place",
 				     name);
-	if (!store && holds != STORE_CREATE_NOTHING)
-		return wcs_fault_set(fault, -EEXIST,
-				     "%s: a directory that is neither empty nor a rowfs store",
-				     name);
-	return store ? directory_open(create->path, &create->old, fault) : 0;
+	if (!store)
+		return 0;
+	rc = directory_open(create->path, DIRECTORY_USE, &create->old, fault);
+	return rc == 0 ? store_replace_check(create->old, fault) : rc;
 }
 
 static int64_t store_create_now(void)
@@ -188,8 +163,9 @@ static int store_create_engine(const struct store_create *create, const struct w
 	if (rc == 0)
 		rc = wcs_store_open_backend(backend, create->temporary, NULL, &store, &inner);
 	if (rc != 0)
-		return wcs_fault_set(fault, rc, "%s: cannot be made: %s: %s",
-				     directory_name(create->path), strerror(-rc), inner.text);
+		return wcs_fault_set(fault, rc, "%s: cannot be made: %s",
+				     directory_name(create->path),
+				     inner.text[0] ? inner.text : strerror(-rc));
 	if (schema != NULL)
 		rc = wcs_schema_apply(store, schema, fault);
 	if (rc == 0) {

@@ -46,11 +46,14 @@ static bool store_scan_is_empty(const struct wcs_range *range, const struct wcs_
 
 /* ---- Reading cells ----------------------------------------------------------------------- */
 
-/* Enters the table for a call on one of its columns. */
-static int store_enter_column(struct wcs_table *table, const char *family)
+/* Checks the cell's name and enters the table for a call on it. */
+static int store_enter_cell(struct wcs_table *table, struct wcs_slice row, const char *family,
+			    struct wcs_slice qualifier, int64_t ts)
 {
-	int rc = table_enter(table);
+	int rc = store_check_cell(row, qualifier, ts);
 
+	if (rc == 0)
+		rc = table_enter(table);
 	if (rc != 0 || store_has_family(table, family))
 		return rc;
 	table_leave(table);
@@ -60,11 +63,9 @@ static int store_enter_column(struct wcs_table *table, const char *family)
 int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *family,
 		 struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
 {
-	int rc = store_check_cell(row, qualifier, ts);
+	int rc = store_enter_cell(table, row, family, qualifier, ts);
 	struct wcs_view view;
 
-	if (rc == 0)
-		rc = store_enter_column(table, family);
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
@@ -77,11 +78,9 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
 		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
 {
-	int rc = store_check_cell(row, qualifier, ts);
+	int rc = store_enter_cell(table, row, family, qualifier, ts);
 	struct wcs_view view;
 
-	if (rc == 0)
-		rc = store_enter_column(table, family);
 	if (rc != 0)
 		return rc;
 	view = table_view(table);

@@ -67,8 +67,10 @@ void table_unlock(struct wcs_table *table)
 
 static void table_free(struct wcs_table *table)
 {
-	for (size_t i = 0; i < table->family_count; i++)
+	for (size_t i = 0; i < table->family_count; i++) {
+		hidden_end(table, table->families[i]);
 		family_free(table->families[i]);
+	}
 	free(table->families);
 	wcs_policies_drop(table->policies);
 	pthread_rwlock_destroy(&table->gate);

@@ -11,6 +11,7 @@
 #define WCS_TABLE_H
 
 #include "backend.h"
+#include "hidden.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,8 +27,10 @@ struct wcs_store {
 	struct wcs_collector *collector;
 	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
 	int64_t created;
-	pthread_mutex_t admin; /* one table is made or removed at a time */
-	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
+	_Atomic uint64_t writing; /* bytes that mutations under way write, see room.c */
+	_Atomic uint64_t hidden;  /* cells that were hidden when they were written */
+	pthread_mutex_t admin;	  /* one table is made or removed at a time */
+	pthread_rwlock_t lock;	  /* guards what follows; to change it takes admin too */
 	size_t table_count;
 	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
 };
@@ -37,6 +40,7 @@ struct table_family {
 	/* Counts the mutations that wrote to it, each when its engine call is over and before
 	 * it leaves the gate. */
 	atomic_uint_fast64_t writes;
+	struct hidden hidden;
 };
 
 struct wcs_table {
@@ -63,6 +67,9 @@ struct table_edit {
 	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
 };
 
+/* NULL: there is none of that name. */
+const struct wcs_backend *store_find_engine(const char *name);
+
 /* One line to the store's log. */
 void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -78,11 +85,36 @@ bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to);
 /* The caller has entered the table. */
 bool store_has_family(const struct wcs_table *table, const char *family);
 
-/* Has the table each family that the mutation names? */
-bool store_has_families(const struct wcs_table *table, const struct wcs_mutation *mutation);
+/* Has the table each family that the mutation names (-ENOENT), and does that take what is written
+ * (-EINVAL)? Gives conditions and writes their types, and conditions the value to expect, which may
+ * point into the array of conditions: valid until the mutation gets another condition. */
+int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation);
 /* Counts a sealed mutation that was given to the engine, whether or not it was applied. Must come
  * before the gate is left: see table_change.c. */
 void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation);
+
+/* ---- room.c ---- */
+/* How many bytes the mutation gives the engine to store; 0: it only deletes. */
+uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation);
+/* Is there so much room that nobody need look how much is copied, small values of one row and
+ * `most` bytes of large ones? */
+bool room_is_plenty(const struct wcs_store *store, uint64_t most);
+/* How much there is, of the medium and for values, where the store has a directory. */
+int room_space(const struct wcs_store *store, struct wcs_space *space);
+/* Is there room for so many? -ENOSPC; 0: room_leave comes when they are written. */
+int room_enter(struct wcs_store *store, uint64_t size);
+/* The same for records of large values that move: they may go into a quarter of what is kept free,
+ * so that large values can be renamed on a full medium. */
+int room_enter_small(struct wcs_store *store, uint64_t size);
+void room_leave(struct wcs_store *store, uint64_t size);
+
+/* ---- room_copies.c: the caller has entered the table ---- */
+/* How many bytes of values the engine writes again for the appends of count entries. */
+int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
+		   const struct wcs_entry *entries, size_t count, uint64_t *size);
+/* Is there room for the move? -ENOSPC; 0: room_leave(*size) comes when it is made. */
+int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
+		      const struct wcs_move *move, uint64_t *size);
 
 /* Fills the store's tables from its engine. */
 int table_load(struct wcs_store *store);

@@ -58,7 +58,7 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 
 	while (rc == 0 && !slice->done) {
 		slice->batch = TABLE_CHANGE_CELLS;
-		slice->look = SIZE_MAX;
+		slice->look = slice->compact = SIZE_MAX;
 		pthread_mutex_lock(&store->collecting);
 		rc = store->backend->collect(store->db, &view, table->id, slice);
 		pthread_mutex_unlock(&store->collecting);
@@ -150,6 +150,8 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 	wcs_policies_drop(table->policies);
 	table->policies = policies;
 	free(table->families);
+	if (gone != NULL)
+		hidden_end(table, gone);
 	family_free(gone);
 	table->families = families;
 	table->family_count = described->family_count;

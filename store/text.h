@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes as text: UTF-8, base64; store.h has the %XX spelling of keys and qualifiers. Private. */
+/* Bytes as text: UTF-8; store.h has the %XX spelling of keys and qualifiers, and base64. Private.
+ */
 #ifndef WCS_TEXT_H
 #define WCS_TEXT_H
 
@@ -14,12 +15,5 @@ size_t wcs_text_utf8(const unsigned char *bytes, size_t len);
 
 /* Is this UTF-8 text its own spelling: no '%' and no control byte? */
 bool wcs_text_is_plain(const char *text, size_t len);
-
-/* Writes groups of three bytes as base64, four characters each. Returns their end. */
-unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, size_t groups);
-
-/* Reads base64 of the standard alphabet, padded, without spaces, unused bits zero. out has room
- * for len / 4 * 3 bytes. -EINVAL: something else. */
-int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
 
 #endif

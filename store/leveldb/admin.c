@@ -72,7 +72,7 @@ static int admin_next_id(struct ldb *db, uint32_t *id)
 
 static int admin_write(struct ldb *db, leveldb_writebatch_t *batch)
 {
-	int err = ldb_db_sync_logs(db);
+	int err = ldb_sync_logs(db);
 
 	return err ? err : ldb_db_write(db, batch, true);
 }

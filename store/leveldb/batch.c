@@ -33,9 +33,9 @@ struct batch {
 	size_t count; /* of those left */
 	leveldb_writebatch_t *one, *all;
 	leveldb_iterator_t *iter;
-	bool changes, garbage;				 /* of the group */
-	uint64_t seen[BATCH_SEEN];			 /* hashes of its rows, 0: none */
-	uint64_t stripes[LDB_STRIPES / BATCH_MASK_BITS]; /* of its rows */
+	bool changes, garbage;	   /* of the group */
+	uint64_t seen[BATCH_SEEN]; /* hashes of its rows, 0: none */
+	uint64_t stripes[(LDB_STRIPES + BATCH_MASK_BITS - 1) / BATCH_MASK_BITS]; /* of its rows */
 	struct ldb_mutate m;
 };
 
@@ -52,7 +52,8 @@ static size_t batch_size(const struct wcs_view *view, const struct wcs_entry *en
 
 		if (write->kind == WCS_WRITE_APPEND)
 			return SIZE_MAX;
-		size += entry->row.len + write->qualifier.len + write->value.len;
+		size += entry->row.len + write->qualifier.len;
+		size += write->type == WCS_INTHLL ? WCS_AGGREGATE_VALUE_MAX : write->value.len;
 	}
 	for (size_t i = 0; i < mutation->delete_count; i++)
 		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&

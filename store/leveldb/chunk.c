@@ -4,8 +4,11 @@
  *
  * - An id is never used again, also after a crash: ids come out of blocks that were reserved with
  *   a synced write before. So chunks under an id are of one value, whole or being written.
- * - The intent of streamed chunks is in the batch of the first of them: no chunk is ever without
- *   an intent, a garbage record or a cell that leads to it.
+ * - No chunk is ever without an intent, a garbage record or a cell that leads to it, also where a
+ *   power cut keeps only the newer of two logs. So the intent of streamed chunks is in every batch
+ *   of them; that of a value larger than LevelDB's write buffer is alone and synced before. For
+ *   then a table of the value's middle has nothing but its chunks, overlaps no other, and is not
+ *   merged again.
  */
 #include "chunk.h"
 
@@ -13,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "bytes.h"
 
 #define CHUNK_IDS (1u << 20) /* reserved at a time */
@@ -48,13 +52,12 @@ static struct ldb_part *source_grow(struct ldb_source *source, uint64_t len)
 
 	if (source->count > 0) {
 		if (source->count > source->room) {
-			size_t room = source->room ? 2 * source->room : 4;
-			struct ldb_part *more = realloc(source->more, room * sizeof(*more));
+			struct ldb_part *more =
+				ldb_buffer_more(source->more, &source->room, 4, sizeof(*more));
 
 			if (!more)
 				return NULL;
 			source->more = more;
-			source->room = room;
 		}
 		part = &source->more[source->count - 1];
 	}
@@ -210,13 +213,21 @@ int ldb_chunk_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
 int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *source)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	bool first = source->size > db->buffer_bytes;
 	uint64_t offset = 0;
 	int err = 0;
 
-	ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_record_chunks(source->size));
+	if (first) {
+		ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_record_chunks(source->size));
+		err = ldb_db_write(db, batch, true);
+		leveldb_writebatch_clear(batch);
+	}
 	while (!err && offset < source->size) {
 		uint64_t end = offset + LDB_BATCH_BYTES;
 
+		if (!first)
+			ldb_db_batch_garbage(batch, id, LDB_INTENT,
+					     ldb_record_chunks(source->size));
 		while (!err && offset < source->size && offset < end)
 			err = chunk_put(db, batch, id, source, &offset);
 		if (!err)
@@ -227,58 +238,113 @@ int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *sourc
 	return err;
 }
 
-/* Copies from one chunk; *copied is less than len only at the chunk's end. */
-static int chunk_copy(struct ldb *db, uint64_t id, uint64_t size, unsigned char *to, size_t len,
-		      uint64_t offset, size_t *copied)
+static int chunk_damaged(struct ldb *db)
+{
+	return ldb_db_damaged(db, "a chunk of a value is missing or of wrong length");
+}
+
+/* What of a read is to be had from one chunk. */
+struct chunk_part {
+	struct ldb_id_key key;
+	size_t chunk_len, skip, len;
+};
+
+static struct chunk_part chunk_part_at(const struct ldb_cell *cell, uint64_t offset, size_t len)
 {
 	uint32_t index = (uint32_t)(offset / LDB_CHUNK);
-	uint64_t start = (uint64_t)index * LDB_CHUNK;
-	uint64_t expected = size - start < LDB_CHUNK ? size - start : LDB_CHUNK;
-	size_t skip = (size_t)(offset - start);
-	struct ldb_id_key key;
-	unsigned char *chunk;
-	size_t chunk_len;
-	bool found;
-	int err;
+	uint64_t start = (uint64_t)index * LDB_CHUNK, left = cell->size - start;
+	struct chunk_part part = {.chunk_len = left < LDB_CHUNK ? (size_t)left : LDB_CHUNK,
+				  .skip = (size_t)(offset - start)};
 
-	ldb_key_chunk(&key, id, index);
-	err = ldb_db_get(db, &key, &chunk, &chunk_len, &found);
+	ldb_key_chunk(&part.key, cell->id, index);
+	part.len = len < part.chunk_len - part.skip ? len : part.chunk_len - part.skip;
+	return part;
+}
+
+/* Of one chunk, which a Get finds without looking into tables that do not have it. */
+static int chunk_get(struct ldb *db, const struct chunk_part *part, unsigned char *to)
+{
+	unsigned char *chunk;
+	size_t len;
+	bool found;
+	int err = ldb_db_get(db, &part->key, &chunk, &len, &found);
+
 	if (err)
 		return err;
-	if (!found || chunk_len != expected) {
-		leveldb_free(chunk);
-		return ldb_db_damaged(db, "a chunk of a value is missing or of wrong length");
-	}
-	if (len > chunk_len - skip)
-		len = chunk_len - skip;
-	memcpy(to, chunk + skip, len);
+	if (found && len == part->chunk_len)
+		memcpy(to, chunk + part->skip, part->len);
+	else
+		err = chunk_damaged(db);
 	leveldb_free(chunk);
-	*copied = len;
+	return err;
+}
+
+/* Is this chunk the one under the iterator? */
+static bool chunk_is_at(leveldb_iterator_t *iter, const struct chunk_part *part)
+{
+	const char *key;
+	size_t len;
+
+	if (!leveldb_iter_valid(iter))
+		return false;
+	key = leveldb_iter_key(iter, &len);
+	if (len != part->key.len || memcmp(key, part->key.data, len) != 0)
+		return false;
+	leveldb_iter_value(iter, &len);
+	return len == part->chunk_len;
+}
+
+/* Of the chunk under the iterator. */
+static int chunk_take(struct ldb *db, leveldb_iterator_t *iter, const struct chunk_part *part,
+		      unsigned char *to)
+{
+	size_t len;
+	int err;
+
+	if (!chunk_is_at(iter, part)) {
+		err = ldb_db_iter_error(db, iter);
+		return err ? err : chunk_damaged(db);
+	}
+	memcpy(to, leveldb_iter_value(iter, &len) + part->skip, part->len);
 	return 0;
+}
+
+/* Of several chunks, one behind the other: an iterator shows what a Get copies twice. */
+static int chunk_walk(struct ldb *db, const struct ldb_cell *cell, unsigned char *to, size_t len,
+		      uint64_t offset)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	struct chunk_part part = chunk_part_at(cell, offset, len);
+	int err = 0;
+
+	leveldb_iter_seek(iter, (const char *)part.key.data, part.key.len);
+	for (size_t made = 0; !err && made < len; made += part.len) {
+		part = chunk_part_at(cell, offset + made, len - made);
+		if (made > 0)
+			leveldb_iter_next(iter);
+		err = chunk_take(db, iter, &part, to + made);
+	}
+	leveldb_iter_destroy(iter);
+	return err;
 }
 
 int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
 		   uint64_t offset, size_t *got)
 {
 	uint64_t left = offset < cell->size ? cell->size - offset : 0;
-	unsigned char *to = buf;
-	size_t made = 0;
+	struct chunk_part part;
+	int err = 0;
 
 	if (len > left)
 		len = (size_t)left;
-	if (cell->id == 0 && len > 0) {
+	if (len > 0 && cell->id == 0) {
 		memcpy(buf, cell->data + offset, len);
-		made = len;
+	} else if (len > 0) {
+		part = chunk_part_at(cell, offset, len);
+		err = part.len == len ? chunk_get(db, &part, buf)
+				      : chunk_walk(db, cell, buf, len, offset);
 	}
-	while (made < len) {
-		size_t copied = 0;
-		int err = chunk_copy(db, cell->id, cell->size, to + made, len - made, offset + made,
-				     &copied);
-
-		if (err)
-			return err;
-		made += copied;
-	}
-	*got = made;
-	return 0;
+	if (!err)
+		*got = len;
+	return err;
 }

@@ -6,6 +6,10 @@
  * mutation does not delete, and the newest written so far (which wins where they are equal, for it
  * replaces the other). The store is looked at only when a write asks. A server's timestamp is
  * later than the newest cell, so only a timestamp that was given can meet a cell that is there.
+ *
+ * A write whose cell is hidden at once is marked. Its rank is that of the newest, or at least one
+ * more than that of the write before, where that has a later timestamp; a write that is alone in
+ * its column, and looks there for what it replaces, comes from the column's newest cell and counts.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,6 +21,10 @@ struct column {
 	struct ldb_mutate *m;
 	const struct wcs_write *writes;
 	const struct wcs_gc *gc; /* NULL: it hides nothing */
+	bool counts;		 /* what is newer than the one write */
+	uint64_t newer;		 /* cells of the store */
+	uint64_t rank;		 /* of the write before, at least; 0: there is none */
+	int64_t last;		 /* its timestamp */
 	size_t key_len;		 /* of the column's prefix */
 	bool looked;		 /* at the store */
 	bool found;		 /* there is a newest cell */
@@ -91,20 +99,22 @@ static int column_replace(struct column *column, const struct wcs_write *write, 
 		if (made->ts == ts && made->write >= column->writes && made->write < write)
 			made->replaced = true;
 	}
-	return m->row_empty ? 0 : ldb_mutate_replaced(m);
+	if (m->row_empty)
+		return 0;
+	if (column->counts)
+		return ldb_rank_replaced(m, column->key_len, ts, &column->newer);
+	return ldb_mutate_replaced(m);
 }
 
 /* Chunks what write makes, unless that was done before the lock. */
-static int column_chunks(struct column *column, const struct wcs_write *write,
+static int column_chunks(struct ldb_mutate *m, const struct wcs_write *write,
 			 const struct ldb_source *source, size_t *index)
 {
-	struct ldb_mutate *m = column->m;
-
 	if (m->prepared_used < m->prepared && m->made[m->prepared_used].write == write) {
 		*index = m->prepared_used++;
 		return 0;
 	}
-	if (write->kind != WCS_WRITE_APPEND) /* counted before */
+	if (ldb_mutate_is_given(write)) /* counted before */
 		return ldb_mutate_chunks(m, write, source, false, index);
 	if (m->batch_chunks + source->size > LDB_BATCH_BYTES)
 		return ldb_mutate_chunks(m, write, source, true, index);
@@ -112,10 +122,9 @@ static int column_chunks(struct column *column, const struct wcs_write *write,
 	return ldb_mutate_chunks(m, write, source, false, index);
 }
 
-static int column_record(struct column *column, const struct wcs_write *write, int64_t ts,
+static int column_record(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
 			 const struct ldb_source *source, size_t *len)
 {
-	struct ldb_mutate *m = column->m;
 	uint32_t etag = atomic_fetch_add_explicit(&m->db->etag, 1, memory_order_relaxed);
 	unsigned char scratch[WCS_VALUE_INLINE];
 	const unsigned char *data;
@@ -130,7 +139,7 @@ static int column_record(struct column *column, const struct wcs_write *write, i
 			*len = ldb_record_inline(m->record, etag, (struct wcs_slice){data, size});
 		return err;
 	}
-	err = column_chunks(column, write, source, &index);
+	err = column_chunks(m, write, source, &index);
 	if (err)
 		return err;
 	m->made[index].ts = ts;
@@ -138,19 +147,12 @@ static int column_record(struct column *column, const struct wcs_write *write, i
 	return 0;
 }
 
-static int column_store(struct column *column, const struct wcs_write *write, int64_t ts,
-			bool given, const struct ldb_source *source)
+int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
+		   const struct ldb_source *source)
 {
-	struct ldb_mutate *m = column->m;
 	size_t len;
-	int err = 0;
+	int err = column_record(m, write, ts, source, &len);
 
-	m->key.len = column->key_len;
-	ldb_key_ts(&m->key, ts);
-	if (given)
-		err = column_replace(column, write, ts);
-	if (!err)
-		err = column_record(column, write, ts, source, &len);
 	if (err)
 		return err;
 	leveldb_writebatch_put(m->batch, (const char *)m->key.data, m->key.len,
@@ -167,9 +169,39 @@ static int column_store(struct column *column, const struct wcs_write *write, in
 	return 0;
 }
 
+/* Is the cell with that timestamp, which a write makes next, hidden at once? */
+static bool column_hides(struct column *column, int64_t ts)
+{
+	uint64_t rank = 1 + column->newer, known = 1;
+
+	if (!column->gc)
+		return false;
+	if (column->rank > 0 && column->last >= ts)
+		known = column->rank + (column->last > ts);
+	else if (column->found && column->ts > ts)
+		known = 2;
+	column->rank = rank > known ? rank : known;
+	column->last = ts;
+	return wcs_view_hides(column->m->view, wcs_view_expiry(column->gc, column->rank, ts));
+}
+
+static int column_store(struct column *column, struct wcs_write *write, int64_t ts, bool given,
+			const struct ldb_source *source)
+{
+	struct ldb_mutate *m = column->m;
+	int err = 0;
+
+	m->key.len = column->key_len;
+	ldb_key_ts(&m->key, ts);
+	if (given)
+		err = column_replace(column, write, ts);
+	write->hidden = column_hides(column, ts);
+	return err ? err : ldb_column_put(m, write, ts, source);
+}
+
 /* ---- The kinds of writes ----------------------------------------------------------------- */
 
-static int column_set(struct column *column, const struct wcs_write *write)
+static int column_set(struct column *column, struct wcs_write *write)
 {
 	bool newest = write->kind == WCS_WRITE_SET_NEWEST;
 	bool given = write->ts != WCS_TS_SERVER;
@@ -239,11 +271,12 @@ static int column_remove(struct column *column, const struct wcs_write *write)
 	err = column_replace(column, write, write->replaces);
 	if (!err)
 		leveldb_writebatch_delete(m->batch, (const char *)m->key.data, m->key.len);
+	column->rank = 0;
 	return err;
 }
 
 /* Makes a new newest cell of the newest one. */
-static int column_modify(struct column *column, const struct wcs_write *write)
+static int column_modify(struct column *column, struct wcs_write *write)
 {
 	bool append = write->kind == WCS_WRITE_APPEND;
 	bool replaces = append && write->replaces != WCS_TS_NONE;
@@ -271,7 +304,7 @@ static int column_modify(struct column *column, const struct wcs_write *write)
 	return 0;
 }
 
-int ldb_column_write(struct ldb_mutate *m, const struct wcs_write *writes, size_t count)
+int ldb_column_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
 {
 	struct column column;
 	int err = 0;
@@ -282,6 +315,7 @@ int ldb_column_write(struct ldb_mutate *m, const struct wcs_write *writes, size_
 	column.m = m;
 	column.writes = writes;
 	column.gc = wcs_view_gc(m->view, writes->family);
+	column.counts = ldb_rank_counts(m, writes, count);
 	column.key_len = m->key.len;
 	for (size_t i = 0; i < count && !err; i++) {
 		if (writes[i].kind == WCS_WRITE_SET || writes[i].kind == WCS_WRITE_SET_NEWEST)

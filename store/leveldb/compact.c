@@ -22,6 +22,7 @@ enum {
 	COMPACT_QUEUE = 8,
 	COMPACT_PAUSE_MS = 50,
 	COMPACT_PAUSES = 40, /* at most, before a slice, while LevelDB lags behind */
+	COMPACT_STORE_S = 5, /* from one compaction of all there is to the next, at least */
 };
 
 struct ldb_compact_range {
@@ -45,8 +46,10 @@ static struct ldb_compact_range *compact_new(struct wcs_slice start, struct wcs_
 	range->next = NULL;
 	range->start_len = start.len;
 	range->end_len = end.len;
-	memcpy(range->bytes, start.data, start.len);
-	memcpy(range->bytes + start.len, end.data, end.len);
+	if (start.len > 0)
+		memcpy(range->bytes, start.data, start.len);
+	if (end.len > 0)
+		memcpy(range->bytes + start.len, end.data, end.len);
 	return range;
 }
 
@@ -73,6 +76,29 @@ uint64_t ldb_compact_push(struct ldb *db, struct wcs_slice start, struct wcs_sli
 	return ticket;
 }
 
+void ldb_compact_store(void *engine)
+{
+	struct ldb *db = engine;
+	struct ldb_compact *compact = &db->compact;
+	uint64_t deleted = atomic_load(&db->counters.cells_deleted) +
+			   atomic_load(&db->counters.values_reclaimed);
+	struct timespec now;
+	bool due;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&compact->lock);
+	due = compact->pushed == compact->finished &&
+	      now.tv_sec - compact->shrunk >= COMPACT_STORE_S;
+	if (due) {
+		compact->more = compact->more || compact->deleted != deleted;
+		compact->deleted = deleted;
+		compact->shrunk = now.tv_sec;
+	}
+	pthread_mutex_unlock(&compact->lock);
+	if (due)
+		ldb_compact_push(db, (struct wcs_slice){NULL, 0}, (struct wcs_slice){NULL, 0});
+}
+
 void ldb_compact_wait(struct ldb *db, uint64_t ticket)
 {
 	struct ldb_compact *compact = &db->compact;
@@ -81,6 +107,16 @@ void ldb_compact_wait(struct ldb *db, uint64_t ticket)
 	while (!compact->stop && compact->finished < ticket)
 		pthread_cond_wait(&compact->done, &compact->lock);
 	pthread_mutex_unlock(&compact->lock);
+}
+
+bool ldb_compact_stopped(struct ldb *db)
+{
+	bool stopped;
+
+	pthread_mutex_lock(&db->compact.lock);
+	stopped = db->compact.stop;
+	pthread_mutex_unlock(&db->compact.lock);
+	return stopped;
 }
 
 void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending)
@@ -125,12 +161,35 @@ static void compact_yield(struct ldb *db)
 	}
 }
 
+/* Where nothing was deleted since all was compacted, it may be readers who keep space. */
+static void compact_all(struct ldb *db)
+{
+	struct ldb_compact *compact = &db->compact;
+	bool more;
+
+	pthread_mutex_lock(&compact->lock);
+	more = compact->more;
+	compact->more = false;
+	pthread_mutex_unlock(&compact->lock);
+	if (!more) {
+		ldb_shrink_left(db);
+	} else if (!ldb_shrink_run(db)) {
+		pthread_mutex_lock(&compact->lock);
+		compact->more = true;
+		pthread_mutex_unlock(&compact->lock);
+	}
+}
+
 /* After a failed write the logs must stay as they are, and compacting starts another. */
 static void compact_run(struct ldb *db, const struct ldb_compact_range *range)
 {
 	const char *bytes = (const char *)range->bytes;
 
-	if (!atomic_load(&db->failed))
+	if (atomic_load(&db->failed))
+		return;
+	if (range->end_len == 0)
+		compact_all(db);
+	else
 		leveldb_compact_range(db->db, bytes, range->start_len, bytes + range->start_len,
 				      range->end_len);
 }
@@ -178,6 +237,7 @@ int ldb_compact_start(struct ldb *db)
 	pthread_condattr_t attr;
 
 	compact->last = &compact->first;
+	compact->more = true; /* what the last session left, for all that is known */
 	pthread_mutex_init(&compact->lock, NULL);
 	pthread_cond_init(&compact->done, NULL);
 	pthread_condattr_init(&attr);

@@ -77,21 +77,15 @@ static int drop_row(struct drop *drop, size_t row_end)
 	drop->seek.len = row_end;
 	for (; ldb_iter_within(drop->iter, &drop->seek); leveldb_iter_next(drop->iter)) {
 		struct ldb_cell cell;
-		const unsigned char *key;
 		size_t len;
+		int err = ldb_db_batch_cell(drop->db, drop->batch, drop->iter, &cell, &len);
 
-		if (ldb_iter_cell(drop->iter, &cell))
-			return ldb_db_damaged(drop->db, "a cell's record");
-		key = ldb_iter_key(drop->iter, &len);
-		leveldb_writebatch_delete(drop->batch, (const char *)key, len);
+		if (err)
+			return err;
 		drop->cells++;
 		drop->bytes += len;
 		drop->slice_bytes += len + (cell.id == 0 ? cell.size : 0);
-		if (cell.id == 0)
-			continue;
-		ldb_db_batch_garbage(drop->batch, cell.id, LDB_GARBAGE,
-				     ldb_record_chunks(cell.size));
-		drop->garbage = true;
+		drop->garbage = drop->garbage || cell.id != 0;
 	}
 	return 0;
 }
@@ -176,7 +170,7 @@ static int drop_batch(struct drop *drop)
 /* Passes on what the batch said, unless it cannot be made durable. */
 static int drop_sync(struct drop *drop, int more)
 {
-	int err = more >= 0 && drop->unsynced ? ldb_db_sync_logs(drop->db) : 0;
+	int err = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
 
 	drop->unsynced = false;
 	return err ? err : more;

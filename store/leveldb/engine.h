@@ -12,11 +12,16 @@
 #include <leveldb/c.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "backend.h"
 #include "record.h"
 
-#define LDB_STRIPES	256u
+/* Locks of rows. A build for ThreadSanitizer sets fewer: it looks for deadlocks among up to 64 that
+ * a thread holds. */
+#ifndef LDB_STRIPES
+#define LDB_STRIPES 256u
+#endif
 #define LDB_BATCH_BYTES (1u << 20) /* about how much one batch of chunks writes */
 
 #define LDB_HOLDS 64u /* buckets of held values */
@@ -62,24 +67,47 @@ struct ldb_compact {
 	struct ldb_compact_range **last; /* where the next one goes */
 	uint64_t pushed;		 /* ranges, each with its number from 1 on */
 	uint64_t finished;
+	uint64_t deleted; /* cells and values by the time that all was pushed last */
+	bool more;	  /* may be given back since all was compacted */
+	time_t shrunk;	  /* when all was pushed last, of the monotonic clock */
 	bool stop;
 	/* set at open */
 	pthread_t thread;
 };
 
-/* Since the store was opened. */
+/* Syncs, numbered from 1 on. */
+struct ldb_sync {
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	uint64_t begun, done; /* under lock, as error: of the last one that is done */
+	int error;
+};
+
+/* Since the store was opened. What a mutation wrote and deleted is counted before its row's lock is
+ * free; the collector relies on bytes_written and deletes. */
 struct ldb_counters {
 	_Atomic uint64_t cells_written;
 	_Atomic uint64_t cells_deleted;
 	_Atomic uint64_t bytes_written;
 	_Atomic uint64_t bytes_read; /* of values */
 	_Atomic uint64_t values_reclaimed;
+	_Atomic uint64_t deletes[LDB_STRIPES]; /* of cells, by ldb_stats_column */
 };
 
 /* What the collector emptied since it pushed the last compaction; its own. */
 struct ldb_emptied {
 	uint64_t cells, bytes;
+	uint64_t enough; /* cells, for one */
+	uint64_t number; /* of that compaction */
 	struct ldb_key from, to;
+};
+
+/* Where the collector's last slice ended; its own. */
+struct ldb_collected {
+	uint64_t rank;	  /* of the cell there, if it counted them in that column; 0: not */
+	uint64_t deletes; /* the counter of that column then */
+	unsigned int tries;
+	struct ldb_key at;
 };
 
 struct ldb {
@@ -89,9 +117,10 @@ struct ldb {
 	leveldb_filterpolicy_t *filter;
 	leveldb_readoptions_t *read;
 	leveldb_writeoptions_t *write;
-	leveldb_writeoptions_t *write_sync;
 	const struct wcs_options *options;
 	int dir; /* of LevelDB's files */
+	/* About what a table has; on level 0. Set at open. */
+	uint64_t table_bytes, buffer_bytes;
 
 	atomic_bool failed;		   /* a write failed: no more of them */
 	_Atomic uint32_t etag;		   /* of the next cell written */
@@ -106,7 +135,9 @@ struct ldb {
 	uint64_t reserved_id; /* under ids_lock: next_id must stay below */
 	uint64_t first_id;    /* set at open: no value of this session has a smaller one */
 
+	struct ldb_sync sync;
 	struct ldb_emptied emptied;
+	struct ldb_collected collected;
 	struct ldb_reclaim reclaim;
 	struct ldb_compact compact;
 	struct ldb_counters counters;
@@ -117,10 +148,14 @@ int ldb_open_create(const char *path, struct wcs_fault *fault);
 int ldb_open_store(const char *path, const struct wcs_options *options, void **db,
 		   struct wcs_fault *fault);
 void ldb_open_close(void *db);
+/* LevelDB alone, in the directory data, behind a look at its files (ldb_files_check), which cuts a
+ * torn log: no thread, no key read. options may be NULL where nothing but batches is written. */
+int ldb_open_raw(const char *data, bool create, const struct wcs_options *options, struct ldb **db,
+		 struct wcs_fault *fault);
+void ldb_open_raw_close(struct ldb *db);
 size_t ldb_open_cache_bytes(const struct wcs_options *options);
 
 /* ---- db.c: the database itself ---- */
-int ldb_db_sync(void *db);
 bool ldb_db_failed(void *db);
 void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -130,11 +165,11 @@ int ldb_db_errno(const char *text);
 int ldb_db_error(struct ldb *db, const char *what, char *text);
 /* Logs that a record is damaged and returns -EIO. */
 int ldb_db_damaged(struct ldb *db, const char *what);
-/* Writes a batch. After the first failure every call is -EROFS. */
+/* The first failed write ends writing: logs why and returns err. Called with write_lock held, or
+ * without any lock where the failed call wrote nothing itself. */
+int ldb_db_fail(struct ldb *db, int err, const char *why);
+/* Writes a batch; sync: and makes it durable. After the first failure every call is -EROFS. */
 int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync);
-/* Makes all that was written before reach the medium; a power cut can then no more keep what is
- * written next and lose what was written before. */
-int ldb_db_sync_logs(struct ldb *db);
 /* Does LevelDB lag behind what is written, so that it slows writers soon? Work that can wait should
  * then. */
 bool ldb_db_busy(void *db);
@@ -152,6 +187,18 @@ void ldb_db_batch_put(leveldb_writebatch_t *batch, const struct ldb_id_key *key,
 void ldb_db_batch_delete(leveldb_writebatch_t *batch, const struct ldb_id_key *key);
 void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_garbage_kind kind,
 			  uint32_t chunks);
+/* Deletes the cell under the iterator; where it has chunks (cell->id is not 0), they become
+ * garbage. *key_len: bytes of its key. -EIO: its record is damaged. */
+int ldb_db_batch_cell(struct ldb *db, leveldb_writebatch_t *batch, leveldb_iterator_t *iter,
+		      struct ldb_cell *cell, size_t *key_len);
+
+/* ---- sync.c: durability ---- */
+void ldb_sync_init(struct ldb_sync *sync);
+void ldb_sync_clear(struct ldb_sync *sync);
+/* Makes all that was written before reach the medium; a power cut can then no more keep what is
+ * written next and lose what was written before. Threads that call it together share the cost. */
+int ldb_sync_logs(struct ldb *db);
+int ldb_sync_store(void *db);
 
 static inline void ldb_iter_seek(leveldb_iterator_t *iter, const struct ldb_key *key)
 {
@@ -215,6 +262,10 @@ static inline int ldb_iter_cell(leveldb_iterator_t *iter, struct ldb_cell *cell)
 	return ldb_record_cell_decode(value, len, cell);
 }
 
+/* ---- fsck.c ---- */
+struct wcs_fsck;
+int ldb_fsck_store(const char *path, struct wcs_fsck *fsck);
+
 /* ---- reclaim.c: readers' tickets and the thread that deletes chunks ---- */
 int ldb_reclaim_start(struct ldb *db);
 void ldb_reclaim_stop(struct ldb *db);
@@ -236,19 +287,39 @@ int ldb_compact_start(struct ldb *db);
 /* The calls below return at once from now on. */
 void ldb_compact_cancel(struct ldb *db);
 void ldb_compact_stop(struct ldb *db);
-/* Queues the keys from start to end; waits while the queue is full. Returns the range's number, 0
- * where it is not queued. The caller holds no lock. */
+/* Queues the keys from start to end, or, with an empty end, all there is (shrink.c); waits while
+ * the queue is full. Returns the range's number, 0 where it is not queued. The caller holds no
+ * lock. */
 uint64_t ldb_compact_push(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
+/* Queues all there is, or, where nothing was deleted since that was done last, the removal of
+ * tables that readers kept; not while anything is queued, and not every moment. */
+void ldb_compact_store(void *db);
 /* Returns when that range, and all before it, were compacted or forgotten. */
 void ldb_compact_wait(struct ldb *db, uint64_t number);
 void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
+/* Is the store being closed? */
+bool ldb_compact_stopped(struct ldb *db);
 /* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
  * every compaction; in a later one it does not. */
 void ldb_compact_flush(struct ldb *db);
 
+/* ---- shrink.c: space on a full medium ---- */
+/* Compacts all there is, piece by piece; false: it did not come to the end, for want of room, say.
+ * For the thread of compact.c. */
+bool ldb_shrink_run(struct ldb *db);
+/* Removes the tables that are not used any more and that readers had open when they came out of
+ * use. For the same thread. */
+void ldb_shrink_left(struct ldb *db);
+
 /* ---- stats.c: counters and properties ---- */
+/* A property of LevelDB's that is a number; 0 where it has none. */
+uint64_t ldb_stats_number(struct ldb *db, const char *property);
+/* Bytes of the tables of a level, rather too many than too few. */
+uint64_t ldb_stats_level(struct ldb *db, unsigned int level);
 /* Counts a batch that was written. */
 void ldb_stats_batch(struct ldb *db, leveldb_writebatch_t *batch);
+/* Which of the counters of deletes that of a cell's column is: others may share it. */
+size_t ldb_stats_column(const void *key, size_t len);
 void ldb_stats_read(struct ldb *db, uint64_t bytes);
 void ldb_stats_reclaimed(struct ldb *db, uint64_t values);
 int ldb_stats_get(void *db, struct wcs_stats *stats);
@@ -291,20 +362,27 @@ int ldb_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void ldb_list_close(struct wcs_list *list);
 
 int ldb_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		   const struct wcs_mutation *mutation, int64_t *ts);
+		   struct wcs_mutation *mutation, int64_t *ts);
 
 int ldb_batch_rows(void *db, const struct wcs_view *view, uint32_t table, struct wcs_entry *entries,
 		   size_t count, size_t *applied);
 
 int ldb_collect_slice(void *db, const struct wcs_view *view, uint32_t table,
 		      struct wcs_collect *slice);
-void ldb_collect_settle(void *db, bool end);
+
+/* ---- emptied.c: the compaction of what the collector emptied, whose thread calls ---- */
+void ldb_emptied_forget(struct ldb *db);
+/* So many cells, and bytes of theirs, went from there on. */
+void ldb_emptied_add(struct ldb *db, const struct ldb_key *from, const struct ldb_key *to,
+		     uint64_t cells, uint64_t bytes);
+/* As collected of backend.h. */
+void ldb_emptied_settle(void *db, bool end);
 
 int ldb_admin_note_put(void *db, const unsigned char *bytes, size_t len);
 int ldb_admin_note_get(void *db, unsigned char **bytes, size_t *len);
 
 int ldb_move_cells(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		   const struct wcs_move *move, int64_t *ts);
+		   const struct wcs_move *move, int64_t *ts, bool *hidden);
 
 int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
 		  const struct wcs_range *range);

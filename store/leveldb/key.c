@@ -286,6 +286,14 @@ void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
 	key->len = 9;
 }
 
+bool ldb_key_is_known(const void *data, size_t len)
+{
+	static const unsigned char spaces[] = {KEY_CELL, KEY_GARBAGE, KEY_META, KEY_CHUNK,
+					       KEY_DROP};
+
+	return len > 0 && memchr(spaces, *(const unsigned char *)data, sizeof(spaces));
+}
+
 bool ldb_key_is_cell(const void *data, size_t len)
 {
 	return len > 0 && *(const unsigned char *)data == KEY_CELL;
@@ -314,6 +322,17 @@ bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id)
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id)
 {
 	return key_id_decode(KEY_DROP, data, len, id);
+}
+
+bool ldb_key_chunk_decode(const void *key, size_t len, uint64_t *id, uint32_t *index)
+{
+	const unsigned char *data = key;
+
+	if (len != 13 || data[0] != KEY_CHUNK)
+		return false;
+	*id = ldb_get64(data + 1);
+	*index = ldb_get32(data + 9);
+	return true;
 }
 
 bool ldb_key_description_decode(const void *key, size_t len, uint32_t *table)

@@ -93,6 +93,9 @@ void ldb_key_drop(struct ldb_id_key *key, uint64_t id);
 /* Does data start as the keys of key's key space do? It may be no good key of it. */
 bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key);
 
+/* Does a key start as those of one of the key spaces do? */
+bool ldb_key_is_known(const void *data, size_t len);
+
 /* Is a key of the database one of a cell? */
 bool ldb_key_is_cell(const void *data, size_t len);
 
@@ -100,5 +103,6 @@ bool ldb_key_is_cell(const void *data, size_t len);
 bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id);
 bool ldb_key_description_decode(const void *data, size_t len, uint32_t *table);
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id);
+bool ldb_key_chunk_decode(const void *data, size_t len, uint64_t *id, uint32_t *index);
 
 #endif

@@ -27,6 +27,7 @@ struct move {
 	int64_t ts;	      /* its timestamp; once it moved, the new one */
 	bool met;	      /* the column it goes to has a cell */
 	int64_t newest;	      /* the timestamp of that one's newest */
+	uint64_t rank;	      /* of the cell once it moved, at least */
 };
 
 static void move_init(struct move *move, struct ldb *db, const struct wcs_view *view,
@@ -35,6 +36,7 @@ static void move_init(struct move *move, struct ldb *db, const struct wcs_view *
 	struct ldb_mutate *m = &move->m;
 
 	move->asked = asked;
+	move->rank = 1;
 	move->same =
 		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
 	ldb_mutate_init(m, db, view, leveldb_writebatch_create(), table, row, NULL);
@@ -195,15 +197,38 @@ static int move_replace(struct move *move)
 	return ldb_mutate_replaced(&move->m);
 }
 
+/* Counts what is newer than the cell will be, but not the cell itself. */
+static int move_count(struct move *move)
+{
+	const struct wcs_move *asked = move->asked;
+	uint64_t newer;
+	int err;
+
+	if (!ldb_rank_matters(&move->m, asked->family))
+		return 0;
+	err = ldb_rank_newer(&move->m, move->to_end, asked->to_ts, &newer);
+	if (err)
+		return err;
+	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
+		newer--;
+	move->rank += newer;
+	return 0;
+}
+
 static int move_cell(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
 	bool stays = move->same && asked->from_ts == asked->to_ts;
-	int err = stays ? 0 : move_replace(move);
+	int err;
 
+	if (stays)
+		return move_look_from(move, true);
+	err = move_count(move);
+	if (!err)
+		err = move_replace(move);
 	if (!err)
 		err = move_look_from(move, true);
-	if (err || stays)
+	if (err)
 		return err;
 	move_put(move, asked->to_ts);
 	move->ts = asked->to_ts;
@@ -295,8 +320,17 @@ static int move_apply(struct move *move)
 	return ldb_db_write(m->db, m->batch, chunked || m->db->options->sync);
 }
 
+/* Does the view hide the cell where it is now? */
+static bool move_hidden(const struct move *move)
+{
+	const struct wcs_view *view = move->m.view;
+	const struct wcs_gc *gc = wcs_view_gc(view, move->asked->family);
+
+	return move->m.changes && wcs_view_hides(view, wcs_view_expiry(gc, move->rank, move->ts));
+}
+
 int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		   const struct wcs_move *asked, int64_t *ts)
+		   const struct wcs_move *asked, int64_t *ts, bool *hidden)
 {
 	struct ldb *db = engine;
 	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
@@ -312,7 +346,9 @@ int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, st
 	leveldb_writebatch_destroy(move.m.batch);
 	if (move.m.garbage) /* also on failure: what was purged before is */
 		ldb_reclaim_wake(db);
-	if (!err)
+	if (!err) {
 		*ts = move.ts;
+		*hidden = move_hidden(&move);
+	}
 	return err;
 }

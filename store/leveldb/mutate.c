@@ -6,10 +6,6 @@
  *   not, nothing else is read. Not where little is to be read: it steps over every deleted cell at
  *   the row's start, so that 20,000 columns deleted one by one in order would cost the square of
  *   that.
- * - Values too large for the batch are streamed before, mostly before the lock is taken, under
- *   intents; the batch holds the cell and the end of the intent. The logs are synced in between,
- *   so that a power cut cannot keep the cell and lose chunks. A mutation that fails turns its
- *   intents into garbage.
  * - What is read of the row comes from one iterator; its error is asked for once, before
  *   anything is written or said about the row.
  */
@@ -39,7 +35,7 @@ pthread_mutex_t *ldb_mutate_lock(struct ldb *db, uint32_t table, struct wcs_slic
 
 void ldb_mutate_init(struct ldb_mutate *m, struct ldb *db, const struct wcs_view *view,
 		     leveldb_writebatch_t *batch, uint32_t table, struct wcs_slice row,
-		     const struct wcs_mutation *mutation)
+		     struct wcs_mutation *mutation)
 {
 	memset(m, 0, offsetof(struct ldb_mutate, key));
 	m->db = db;
@@ -66,11 +62,26 @@ void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell)
 	m->garbage = true;
 }
 
+int ldb_mutate_delete_cell(struct ldb_mutate *m, size_t *key_len)
+{
+	struct ldb_cell cell;
+	int err = ldb_db_batch_cell(m->db, m->batch, m->iter, &cell, key_len);
+
+	if (!err && cell.id != 0)
+		m->garbage = true;
+	return err;
+}
+
 int ldb_mutate_replaced(struct ldb_mutate *m)
+{
+	ldb_iter_seek(m->iter, &m->key);
+	return ldb_mutate_replaced_here(m);
+}
+
+int ldb_mutate_replaced_here(struct ldb_mutate *m)
 {
 	struct ldb_cell cell;
 
-	ldb_iter_seek(m->iter, &m->key);
 	if (!ldb_iter_within(m->iter, &m->key))
 		return 0;
 	if (ldb_iter_cell(m->iter, &cell))
@@ -100,118 +111,6 @@ int ldb_mutate_server_ts(struct ldb_mutate *m, bool found, int64_t newest, int64
 	else
 		*ts = newest + 1;
 	return 0;
-}
-
-/* ---- Values that become chunks ----------------------------------------------------------- */
-
-static struct ldb_made *mutate_made_grow(struct ldb_mutate *m)
-{
-	if (m->made_count == m->made_room) {
-		size_t room = m->made_room ? 2 * m->made_room : 8;
-		struct ldb_made *made = realloc(m->made, room * sizeof(*made));
-
-		if (!made)
-			return NULL;
-		m->made = made;
-		m->made_room = room;
-	}
-	return &m->made[m->made_count];
-}
-
-int ldb_mutate_chunks(struct ldb_mutate *m, const struct wcs_write *write,
-		      const struct ldb_source *source, bool stream, size_t *index)
-{
-	struct ldb_made *made = mutate_made_grow(m);
-	uint64_t id;
-	int err;
-
-	if (!made)
-		return -ENOMEM;
-	err = ldb_chunk_reserve(m->db, &id);
-	if (err)
-		return err;
-	*made = (struct ldb_made){.write = write,
-				  .ts = -1,
-				  .id = id,
-				  .chunks = ldb_record_chunks(source->size),
-				  .streamed = stream};
-	*index = m->made_count++;
-	if (!stream)
-		return ldb_chunk_batch(m->db, m->batch, id, source);
-	m->unsynced = true;
-	return ldb_chunk_stream(m->db, id, source);
-}
-
-static int mutate_prepare_write(struct ldb_mutate *m, const struct wcs_write *write)
-{
-	struct ldb_source source;
-	size_t index;
-	int err;
-
-	if (write->kind != WCS_WRITE_SET && write->kind != WCS_WRITE_SET_NEWEST)
-		return 0;
-	if (write->value.len <= WCS_VALUE_INLINE)
-		return 0;
-	if (m->batch_chunks + write->value.len <= LDB_BATCH_BYTES) {
-		m->batch_chunks += write->value.len;
-		return 0;
-	}
-	ldb_source_init(&source);
-	err = ldb_source_add(&source, write->value);
-	if (!err)
-		err = ldb_mutate_chunks(m, write, &source, true, &index);
-	ldb_source_free(&source);
-	return err;
-}
-
-int ldb_mutate_sync(struct ldb_mutate *m)
-{
-	if (!m->unsynced)
-		return 0;
-	m->unsynced = false;
-	return ldb_db_sync_logs(m->db);
-}
-
-static int mutate_prepare(struct ldb_mutate *m)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < m->mutation->write_count && !err; i++)
-		err = mutate_prepare_write(m, &m->mutation->writes[i]);
-	m->prepared = m->made_count;
-	return err ? err : ldb_mutate_sync(m);
-}
-
-void ldb_mutate_end_intents(struct ldb_mutate *m)
-{
-	for (size_t i = 0; i < m->made_count; i++) {
-		const struct ldb_made *made = &m->made[i];
-		struct ldb_id_key key;
-
-		if (made->replaced) {
-			ldb_db_batch_garbage(m->batch, made->id, LDB_GARBAGE, made->chunks);
-			m->garbage = true;
-		} else if (made->streamed) {
-			ldb_key_garbage(&key, made->id);
-			ldb_db_batch_delete(m->batch, &key);
-		}
-	}
-}
-
-/* Where this fails too, the next open does it. */
-static void mutate_abandon(struct ldb_mutate *m)
-{
-	bool streamed = false;
-
-	leveldb_writebatch_clear(m->batch);
-	for (size_t i = 0; i < m->made_count; i++) {
-		if (!m->made[i].streamed)
-			continue;
-		ldb_db_batch_garbage(m->batch, m->made[i].id, LDB_GARBAGE, m->made[i].chunks);
-		streamed = true;
-	}
-	if (streamed && ldb_db_write(m->db, m->batch, false) == 0)
-		ldb_reclaim_wake(m->db);
 }
 
 /* ---- Conditions -------------------------------------------------------------------------- */
@@ -293,16 +192,12 @@ static int mutate_delete_all(struct ldb_mutate *m)
 {
 	ldb_iter_seek(m->iter, &m->key);
 	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
-		struct ldb_cell cell;
-		const unsigned char *key;
 		size_t len;
+		int err = ldb_mutate_delete_cell(m, &len);
 
-		if (ldb_iter_cell(m->iter, &cell))
-			return ldb_db_damaged(m->db, "a cell's record");
-		key = ldb_iter_key(m->iter, &len);
-		leveldb_writebatch_delete(m->batch, (const char *)key, len);
+		if (err)
+			return err;
 		m->deleted += len;
-		ldb_mutate_garbage(m, &cell);
 		m->changes = true;
 		if (len == m->key.len)
 			break; /* one cell; the next may be behind many that were deleted */
@@ -346,7 +241,7 @@ static bool mutate_same_column(const struct wcs_write *a, const struct wcs_write
 
 static int mutate_writes(struct ldb_mutate *m)
 {
-	const struct wcs_write *writes = m->mutation->writes;
+	struct wcs_write *writes = m->mutation->writes;
 	size_t count = m->mutation->write_count;
 	int err = 0;
 
@@ -355,7 +250,10 @@ static int mutate_writes(struct ldb_mutate *m)
 			if (!mutate_same_column(&writes[from], &writes[to]))
 				break;
 		}
-		err = ldb_column_write(m, writes + from, to - from);
+		if (wcs_type_aggregates(writes[from].type))
+			err = ldb_column_merge(m, writes + from, to - from);
+		else
+			err = ldb_column_write(m, writes + from, to - from);
 	}
 	return err;
 }
@@ -364,14 +262,6 @@ static bool mutate_deletes_same_column(const struct wcs_delete *a, const struct 
 {
 	return a->kind == b->kind && strcmp(a->family, b->family) == 0 &&
 	       wcs_slice_compare(a->qualifier, b->qualifier) == 0;
-}
-
-/* What a policy hides for its age alone, no delete brings back. */
-static bool mutate_counts_ranks(const struct ldb_mutate *m, const char *family)
-{
-	const struct wcs_gc *gc = wcs_view_gc(m->view, family);
-
-	return gc && wcs_gc_last_rank(gc) > 1;
 }
 
 /* Cells behind those that are deleted must not come back. */
@@ -384,7 +274,7 @@ static int mutate_purge(struct ldb_mutate *m)
 
 		if (delete->kind == WCS_DELETE_CELL &&
 		    (i == 0 || !mutate_deletes_same_column(delete, delete - 1)) &&
-		    mutate_counts_ranks(m, delete->family))
+		    ldb_rank_matters(m, delete->family))
 			err = ldb_purge_column(m, delete->family, delete->qualifier);
 	}
 	m->key.len = m->row_end;
@@ -434,7 +324,7 @@ static int mutate_apply(struct ldb_mutate *m)
 }
 
 int ldb_mutate_row(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		   const struct wcs_mutation *mutation, int64_t *ts)
+		   struct wcs_mutation *mutation, int64_t *ts)
 {
 	struct ldb *db = engine;
 	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
@@ -444,14 +334,14 @@ int ldb_mutate_row(void *engine, const struct wcs_view *view, uint32_t table, st
 	if (atomic_load(&db->failed))
 		return -EROFS;
 	ldb_mutate_init(&m, db, view, leveldb_writebatch_create(), table, row, mutation);
-	err = mutate_prepare(&m);
+	err = ldb_mutate_prepare(&m);
 	if (!err) {
 		pthread_mutex_lock(lock);
 		err = mutate_apply(&m);
 		pthread_mutex_unlock(lock);
 	}
 	if (err)
-		mutate_abandon(&m);
+		ldb_mutate_abandon(&m);
 	if (m.garbage) /* also on failure: what was purged before is */
 		ldb_reclaim_wake(db);
 	if (!err)

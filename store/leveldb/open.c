@@ -7,16 +7,28 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bytes.h"
+#include "crc.h"
+#include "directory.h"
 #include "engine.h"
+#include "file.h"
+#include "files.h"
 
 #define OPEN_CACHE_DEFAULT (64u << 20)
-#define OPEN_WRITE_BUFFER  (16u << 20)
+#define OPEN_BUFFER_LEAST  (256u << 10)
+#define OPEN_BUFFER_MOST   (16u << 20)
+#define OPEN_TABLE_LEAST   (1u << 20) /* LevelDB makes them no smaller */
+#define OPEN_TABLE_MOST	   (2u << 20)
+#define OPEN_SHARE	   256 /* of the medium, of both, at most */
 #define OPEN_BLOOM_BITS	   10
 
 const struct wcs_backend wcs_backend_leveldb = {
@@ -24,7 +36,9 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.create = ldb_open_create,
 	.open = ldb_open_store,
 	.close = ldb_open_close,
-	.sync = ldb_db_sync,
+	.owns = ldb_file_owns,
+	.check = ldb_fsck_store,
+	.sync = ldb_sync_store,
 	.failed = ldb_db_failed,
 	.stats = ldb_stats_get,
 	.text = ldb_stats_text,
@@ -49,8 +63,9 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.move = ldb_move_cells,
 	.drop = ldb_drop_rows,
 	.collect = ldb_collect_slice,
-	.collected = ldb_collect_settle,
+	.collected = ldb_emptied_settle,
 	.busy = ldb_db_busy,
+	.shrink = ldb_compact_store,
 	.note_put = ldb_admin_note_put,
 	.note_get = ldb_admin_note_get,
 };
@@ -72,12 +87,40 @@ size_t ldb_open_cache_bytes(const struct wcs_options *options)
 	return options && options->cache_bytes ? options->cache_bytes : OPEN_CACHE_DEFAULT;
 }
 
+/* Not in its C interface, nor in its shared library. To be called before anything else of
+ * LevelDB's. */
+extern void
+open_limit_maps(int limit) __asm__("_ZN7leveldb18EnvPosixTestHelper20SetReadOnlyMMapLimitEi")
+	__attribute__((weak));
+
+/* LevelDB would map its tables into memory. Where the disk then cannot give a page, or a table is
+ * cut under an open store, there is no error but a signal, which ends the process; and what was
+ * read once counts as the process's memory. Read with pread, it is an error, and the cache's. */
+static void open_without_maps(void)
+{
+	if (open_limit_maps) /* not there where the shared library is linked all the same */
+		open_limit_maps(0);
+}
+
+/* LevelDB's own function for checksums, which Debian builds without the processor's instruction:
+ * every byte that is written or read passes it, several times. What is defined here is not taken
+ * from its static library. */
+uint32_t open_checksum(uint32_t crc, const char *data,
+		       size_t len) __asm__("_ZN7leveldb6crc32c6ExtendEjPKcm");
+
+uint32_t open_checksum(uint32_t crc, const char *data, size_t len)
+{
+	return wcs_crc_extend(crc, data, len);
+}
+
 static struct ldb *open_new(const struct wcs_options *options)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ldb *db = calloc(1, sizeof(*db));
 
 	if (!db)
 		return NULL;
+	pthread_once(&once, open_without_maps);
 	db->dir = -1;
 	db->options = options;
 	db->filter = leveldb_filterpolicy_create_bloom(OPEN_BLOOM_BITS);
@@ -86,14 +129,12 @@ static struct ldb *open_new(const struct wcs_options *options)
 	leveldb_options_set_filter_policy(db->open_options, db->filter);
 	leveldb_options_set_cache(db->open_options, db->cache);
 	leveldb_options_set_paranoid_checks(db->open_options, 1);
-	leveldb_options_set_write_buffer_size(db->open_options, OPEN_WRITE_BUFFER);
 	leveldb_options_set_compression(db->open_options, leveldb_snappy_compression);
 	db->read = leveldb_readoptions_create();
 	leveldb_readoptions_set_verify_checksums(db->read, 1);
 	db->write = leveldb_writeoptions_create();
-	db->write_sync = leveldb_writeoptions_create();
-	leveldb_writeoptions_set_sync(db->write_sync, 1);
 	pthread_mutex_init(&db->write_lock, NULL);
+	ldb_sync_init(&db->sync);
 	pthread_mutex_init(&db->admin_lock, NULL);
 	pthread_mutex_init(&db->ids_lock, NULL);
 	for (size_t i = 0; i < LDB_STRIPES; i++)
@@ -107,7 +148,6 @@ static void open_free(struct ldb *db)
 		leveldb_close(db->db);
 	if (db->dir >= 0)
 		close(db->dir);
-	leveldb_writeoptions_destroy(db->write_sync);
 	leveldb_writeoptions_destroy(db->write);
 	leveldb_readoptions_destroy(db->read);
 	leveldb_options_destroy(db->open_options);
@@ -117,30 +157,91 @@ static void open_free(struct ldb *db)
 		pthread_mutex_destroy(&db->rows[i]);
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
+	ldb_sync_clear(&db->sync);
 	pthread_mutex_destroy(&db->write_lock);
 	free(db);
 }
 
-static int open_data(struct ldb *db, const char *path, struct wcs_fault *fault)
+static uint64_t open_share(uint64_t total, uint64_t least, uint64_t most)
 {
-	char *text = NULL;
-	char *data = NULL;
-	int err = open_path(path, &data, fault);
+	uint64_t size = total / OPEN_SHARE;
 
-	if (err)
-		return err;
+	return size < least ? least : size > most ? most : size;
+}
+
+/* How much LevelDB gathers for a table, and how large it makes those that it merges. It writes up
+ * to 25 of them anew at once before it deletes them: that must fit into the room that is kept free
+ * on the medium (room.c). */
+static void open_sizes(struct ldb *db, const char *path)
+{
+	uint64_t total = UINT64_MAX;
+	struct statvfs space;
+
+	if (statvfs(path, &space) == 0)
+		total = (uint64_t)space.f_blocks * space.f_frsize;
+	db->buffer_bytes = open_share(total, OPEN_BUFFER_LEAST, OPEN_BUFFER_MOST);
+	db->table_bytes = open_share(total, OPEN_TABLE_LEAST, OPEN_TABLE_MOST);
+	leveldb_options_set_write_buffer_size(db->open_options, (size_t)db->buffer_bytes);
+	leveldb_options_set_max_file_size(db->open_options, (size_t)db->table_bytes);
+}
+
+/* What to do where the error itself has no file's name. */
+static const char *open_advice(int err)
+{
+	switch (err) {
+	case -EIO:
+		return "; fsck.rowfs -n names what is damaged, -y repairs";
+	case -ENOSPC:
+		return "; make some room on that medium, which the engine needs to start, and try "
+		       "again";
+	default:
+		return "";
+	}
+}
+
+static int open_data(struct ldb *db, const char *data, struct wcs_fault *fault)
+{
+	char *text = NULL, where[128] = "";
+	int err;
+
+	open_sizes(db, data);
 	db->db = leveldb_open(db->open_options, data, &text);
 	if (text) {
 		err = ldb_db_errno(text);
-		wcs_fault_set(fault, err, "%s", text);
+		if (strstr(text, data) == NULL)
+			snprintf(where, sizeof(where), "%s: ", directory_name(data));
+		wcs_fault_set(fault, err, "%s%s%s", where, text, open_advice(err));
 		leveldb_free(text);
-	} else {
-		db->dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (db->dir < 0)
-			err = wcs_fault_set(fault, -EIO, "%s: %s", data, strerror(errno));
+		return err;
 	}
-	free(data);
+	db->dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return db->dir >= 0 ? 0 : wcs_fault_set(fault, -EIO, "%s: %s", data, strerror(errno));
+}
+
+int ldb_open_raw(const char *data, bool create, const struct wcs_options *options, struct ldb **db,
+		 struct wcs_fault *fault)
+{
+	struct ldb *made = open_new(options);
+	int err;
+
+	if (!made)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	leveldb_options_set_create_if_missing(made->open_options, create);
+	leveldb_options_set_error_if_exists(made->open_options, create);
+	err = create ? 0 : ldb_files_check(data, options, fault);
+	if (!err)
+		err = open_data(made, data, fault);
+	if (err)
+		open_free(made);
+	else
+		*db = made;
 	return err;
+}
+
+void ldb_open_raw_close(struct ldb *db)
+{
+	if (db)
+		open_free(db);
 }
 
 /* The first records: what numbers come next. Without them a store is damaged, not young. */
@@ -158,7 +259,8 @@ static int open_make_counters(struct ldb *db, struct wcs_fault *fault)
 	ldb_key_next_value(&key);
 	ldb_put64(one, 1);
 	ldb_db_batch_put(batch, &key, one, 8);
-	leveldb_write(db->db, db->write_sync, batch, &text);
+	leveldb_writeoptions_set_sync(db->write, 1);
+	leveldb_write(db->db, db->write, batch, &text);
 	leveldb_writebatch_destroy(batch);
 	if (text) {
 		err = wcs_fault_set(fault, ldb_db_errno(text), "%s", text);
@@ -171,17 +273,16 @@ static int open_make_counters(struct ldb *db, struct wcs_fault *fault)
 
 int ldb_open_create(const char *path, struct wcs_fault *fault)
 {
-	struct ldb *db = open_new(NULL);
-	int err;
+	struct ldb *db = NULL;
+	char *data = NULL;
+	int err = open_path(path, &data, fault);
 
-	if (!db)
-		return wcs_fault_set(fault, -ENOMEM, "no memory");
-	leveldb_options_set_create_if_missing(db->open_options, 1);
-	leveldb_options_set_error_if_exists(db->open_options, 1);
-	err = open_data(db, path, fault);
+	if (!err)
+		err = ldb_open_raw(data, true, NULL, &db, fault);
 	if (!err)
 		err = open_make_counters(db, fault);
-	open_free(db);
+	ldb_open_raw_close(db);
+	free(data);
 	return err;
 }
 
@@ -206,42 +307,110 @@ static int open_read_counters(struct ldb *db)
 	return 0;
 }
 
-int ldb_open_store(const char *path, const struct wcs_options *options, void **engine,
-		   struct wcs_fault *fault)
+static int open_no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
 {
-	struct ldb *db = open_new(options);
-	uint32_t etag = 0;
+	(void)ctx;
+	(void)id;
+	(void)schema;
+	return 0;
+}
+
+/* What every session needs; whoever opens a store learns here that it cannot be had. */
+static int open_read(struct ldb *db)
+{
+	int err = open_read_counters(db);
+
+	return err ? err : ldb_admin_load(db, open_no_table, NULL);
+}
+
+static void *open_tell_tid(void *tid)
+{
+	*(pid_t *)tid = gettid();
+	return NULL;
+}
+
+/* LevelDB starts the thread of its background work, one for the process, when it first has some,
+ * and ends the process where it cannot. So that is done here, once it is known that it can. A
+ * thread that has ended counts for the limit of the user's until the kernel has let go of it, which
+ * is after it was joined. */
+static int open_can_start(void)
+{
+	const struct timespec moment = {0, 10000};
+	pthread_t thread;
+	pid_t tid;
+
+	if (pthread_create(&thread, NULL, open_tell_tid, &tid) != 0)
+		return -ENOMEM;
+	pthread_join(thread, NULL);
+	for (int i = 0; i < 100000 && tgkill(getpid(), tid, 0) == 0; i++)
+		nanosleep(&moment, NULL);
+	return 0;
+}
+
+static void open_start_background(struct ldb *db)
+{
+	static atomic_bool started;
+
+	if (!atomic_exchange(&started, true))
+		ldb_compact_flush(db);
+}
+
+static int open_start(struct ldb *db)
+{
 	int err;
 
-	if (!db)
-		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	open_start_background(db);
+	err = ldb_compact_start(db);
+	if (err)
+		return err;
+	err = ldb_drop_resume(db);
+	if (!err)
+		err = ldb_reclaim_start(db);
+	if (err)
+		ldb_compact_stop(db);
+	return err;
+}
+
+static void open_init(struct ldb *db, const struct wcs_options *options)
+{
+	uint32_t etag = 0;
+
 	if (getrandom(&etag, sizeof(etag), 0) < 0)
 		etag = (uint32_t)options->now(options->now_ctx);
 	atomic_init(&db->etag, etag);
 	atomic_init(&db->next_drop, 1);
 	atomic_init(&db->drops, 0);
 	atomic_init(&db->failed, false);
-	err = open_data(db, path, fault);
-	if (err)
-		goto fail;
-	err = open_read_counters(db);
+}
+
+int ldb_open_store(const char *path, const struct wcs_options *options, void **engine,
+		   struct wcs_fault *fault)
+{
+	struct ldb *db = NULL;
+	char *data = NULL;
+	int err = open_path(path, &data, fault);
+
+	if (!err && open_can_start() != 0)
+		err = wcs_fault_set(fault, -ENOMEM, "%s: there can be no more threads",
+				    directory_name(path));
 	if (!err)
-		err = ldb_compact_start(db);
+		err = ldb_open_raw(data, false, options, &db, fault);
 	if (err)
-		goto fail_unread;
-	err = ldb_drop_resume(db);
+		goto out;
+	open_init(db, options);
+	err = open_read(db);
 	if (!err)
-		err = ldb_reclaim_start(db);
-	if (err)
-		goto fail_compact;
-	*engine = db;
-	return 0;
-fail_compact:
-	ldb_compact_stop(db);
-fail_unread:
-	wcs_fault_set(fault, err, "the store cannot be read: %s", strerror(-err));
-fail:
+		err = open_start(db);
+	if (!err) {
+		*engine = db;
+		goto out;
+	}
 	open_free(db);
+	wcs_fault_set(fault, err, "%s: cannot be read: %s%s", directory_name(data), strerror(-err),
+		      open_advice(err));
+	ldb_files_blame(data, err, fault);
+out:
+	free(data);
 	return err;
 }
 

@@ -34,16 +34,10 @@ static int purge_rest(struct ldb_mutate *m)
 	int err = 0;
 
 	for (; !err && ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
-		struct ldb_cell cell;
-		const unsigned char *key;
 		size_t len;
 
-		if (ldb_iter_cell(m->iter, &cell))
-			return ldb_db_damaged(m->db, "a cell's record");
-		key = ldb_iter_key(m->iter, &len);
-		leveldb_writebatch_delete(m->batch, (const char *)key, len);
-		ldb_mutate_garbage(m, &cell);
-		if (++cells == PURGE_CELLS)
+		err = ldb_mutate_delete_cell(m, &len);
+		if (!err && ++cells == PURGE_CELLS)
 			err = purge_flush(m, &cells);
 	}
 	return err || cells == 0 ? err : purge_flush(m, &cells);

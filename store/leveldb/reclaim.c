@@ -13,9 +13,9 @@
  * Before chunks are deleted the logs are synced: otherwise a power cut could keep the delete of
  * the chunks and lose the mutation that made them garbage.
  *
- * A record goes in the last batch of its chunks, so a crash half way leaves it for the next open.
- * An intent belongs to a mutation under way, unless it is older than this session: then it is
- * garbage.
+ * A record goes in one batch with all of its chunks: of two a power cut could lose the first, at
+ * the end of a log that LevelDB closed unsynced, and keep the second. An intent belongs to a
+ * mutation under way, unless it is older than this session: then it is garbage.
  *
  * What cannot be read or written now is tried again at the next wake. Only the latch of a failed
  * write (db->failed) ends reclaiming until the store is opened anew.
@@ -28,7 +28,7 @@
 
 enum {
 	RECLAIM_ROUND = 1024,	 /* records per barrier */
-	RECLAIM_DELETES = 1000,	 /* per batch */
+	RECLAIM_DELETES = 1000,	 /* per batch, and what the last record adds */
 	RECLAIM_PAUSE_MS = 50,	 /* between wake and work, so that one sync serves many records */
 	RECLAIM_RUN = 1000,	 /* chunks that are worth a compaction of their range */
 	RECLAIM_DENSE = 4,	 /* one id in so many must be garbage for that */
@@ -268,30 +268,34 @@ static int reclaim_collect(struct ldb *db, uint64_t *from, struct reclaim_item *
 	return err;
 }
 
+static void reclaim_put(leveldb_writebatch_t *batch, const struct reclaim_item *item)
+{
+	struct ldb_id_key key;
+
+	for (uint32_t chunk = 0; chunk < item->chunks; chunk++) {
+		ldb_key_chunk(&key, item->id, chunk);
+		ldb_db_batch_delete(batch, &key);
+	}
+	ldb_key_garbage(&key, item->id);
+	ldb_db_batch_delete(batch, &key);
+}
+
 /* Deletes the chunks of all items, in batches. 1: stopped on the way. */
 static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size_t count)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	struct ldb_id_key key;
 	size_t deletes = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		for (uint32_t chunk = 0; chunk <= items[i].chunks && !err; chunk++) {
-			if (chunk < items[i].chunks)
-				ldb_key_chunk(&key, items[i].id, chunk);
-			else
-				ldb_key_garbage(&key, items[i].id);
-			ldb_db_batch_delete(batch, &key);
-			if (++deletes < RECLAIM_DELETES)
-				continue;
-			err = reclaim_yield(db) ? ldb_db_write(db, batch, false) : 1;
-			leveldb_writebatch_clear(batch);
-			deletes = 0;
-		}
-	}
-	if (!err && deletes > 0)
+		reclaim_put(batch, &items[i]);
+		deletes += items[i].chunks + 1;
+		if (deletes < RECLAIM_DELETES && i + 1 < count)
+			continue;
 		err = reclaim_yield(db) ? ldb_db_write(db, batch, false) : 1;
+		leveldb_writebatch_clear(batch);
+		deletes = 0;
+	}
 	leveldb_writebatch_destroy(batch);
 	return err;
 }
@@ -351,7 +355,7 @@ static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 			return 1;
 		reclaim_leave_held(&db->reclaim, items, &count);
 		if (count > 0)
-			err = ldb_db_sync_logs(db);
+			err = ldb_sync_logs(db);
 		if (!err)
 			err = reclaim_delete(db, items, count);
 		if (!err) {

@@ -12,7 +12,10 @@
 
 #include "engine.h"
 
-enum { STATS_LEVELS = 7 };
+enum {
+	STATS_LEVELS = 7,
+	STATS_ROUNDED = 1 << 20, /* as much as LevelDB's text may say too little */
+};
 
 static void stats_add(_Atomic uint64_t *counter, uint64_t more)
 {
@@ -22,8 +25,27 @@ static void stats_add(_Atomic uint64_t *counter, uint64_t more)
 /* ---- Counting ---------------------------------------------------------------------------- */
 
 struct stats_batch {
+	struct ldb *db;
 	uint64_t written, deleted, bytes;
 };
+
+size_t ldb_stats_column(const void *key, size_t len)
+{
+	const unsigned char *data = key;
+	uint64_t hash = len, word = 0;
+
+	len = len > LDB_KEY_TS_LEN ? len - LDB_KEY_TS_LEN : 0;
+	for (; len >= sizeof(word); len -= sizeof(word)) {
+		memcpy(&word, data, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+		data += sizeof(word);
+	}
+	word = 0;
+	memcpy(&word, data, len);
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return (hash >> 32) % LDB_STRIPES;
+}
 
 static void stats_put(void *arg, const char *key, size_t key_len, const char *value, size_t len)
 {
@@ -38,13 +60,16 @@ static void stats_delete(void *arg, const char *key, size_t key_len)
 {
 	struct stats_batch *batch = arg;
 
-	batch->deleted += ldb_key_is_cell(key, key_len);
 	batch->bytes += key_len;
+	if (!ldb_key_is_cell(key, key_len))
+		return;
+	batch->deleted++;
+	stats_add(&batch->db->counters.deletes[ldb_stats_column(key, key_len)], 1);
 }
 
 void ldb_stats_batch(struct ldb *db, leveldb_writebatch_t *batch)
 {
-	struct stats_batch found = {0, 0, 0};
+	struct stats_batch found = {.db = db};
 
 	leveldb_writebatch_iterate(batch, &found, stats_put, stats_delete);
 	stats_add(&db->counters.cells_written, found.written);
@@ -64,8 +89,7 @@ void ldb_stats_reclaimed(struct ldb *db, uint64_t values)
 
 /* ---- What LevelDB tells ------------------------------------------------------------------ */
 
-/* A property that is one number. */
-static uint64_t stats_number(struct ldb *db, const char *name)
+uint64_t ldb_stats_number(struct ldb *db, const char *name)
 {
 	char *text = leveldb_property_value(db->db, name);
 	uint64_t number = text ? strtoull(text, NULL, 10) : 0;
@@ -90,6 +114,16 @@ static void stats_levels(const char *text, struct wcs_stats *stats)
 	}
 }
 
+uint64_t ldb_stats_level(struct ldb *db, unsigned int level)
+{
+	char *text = leveldb_property_value(db->db, "leveldb.stats");
+	struct wcs_stats stats = {0};
+
+	stats_levels(text, &stats);
+	leveldb_free(text);
+	return stats.levels[level].files == 0 ? 0 : stats.levels[level].bytes + STATS_ROUNDED;
+}
+
 int ldb_stats_get(void *engine, struct wcs_stats *stats)
 {
 	struct ldb *db = engine;
@@ -102,7 +136,7 @@ int ldb_stats_get(void *engine, struct wcs_stats *stats)
 	stats->values_reclaimed = atomic_load(&db->counters.values_reclaimed);
 	stats->drops = atomic_load(&db->drops);
 	stats->cache_bytes = ldb_open_cache_bytes(db->options);
-	stats->memory_bytes = stats_number(db, "leveldb.approximate-memory-usage");
+	stats->memory_bytes = ldb_stats_number(db, "leveldb.approximate-memory-usage");
 	ldb_compact_count(db, &stats->compactions, &stats->compactions_pending);
 	stats->level_count = STATS_LEVELS;
 	stats_levels(text, stats);

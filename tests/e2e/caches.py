@@ -3,17 +3,19 @@
 
     caches.py MOUNT TABLE SCENARIO SECONDS [READERS]
 
-Makes the scenario's changes over and over. Before each, a reader process has looked at every name
-that the change concerns; after each it looks again, at once, and must see the new state. Meanwhile
-READERS more processes look at the same names all the time; what they see is not compared, but they
-must meet no error other than that a name is not there. Prints what was wrong, or the scenario's
-name; `caches.py --list` prints the names of all.
+Makes the scenario's changes over and over. Before each, a process has looked at every name that the
+change concerns, and another has listed their directories with attributes, or just that one; after each
+both look again, now the one first and now the other, and must see the new state. Meanwhile READERS more
+processes look at the same names and list the same directories all the time; what they see is not
+compared, but they must meet no error other than that a name is not there. Prints what was wrong, or the
+scenario's name; `caches.py --list` prints the names of all.
 """
 import errno
 import json
 import mmap
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -37,10 +39,34 @@ def look(path):
         return seen
 
 
-class Reader:
-    """A process that looks at names when it is asked to."""
+def scan(directory):
+    """A listing with attributes, as of `ls -l`."""
+    with os.scandir(directory) as entries:
+        return [(entry, entry.stat(follow_symlinks=False)) for entry in entries]
 
-    def __init__(self):
+
+def find(path):
+    """What a process sees of a name in a listing of its directory: of a file its size and time."""
+    directory, name = os.path.split(path.rstrip("/"))
+    try:
+        found = [pair for pair in scan(directory) if pair[0].name == name]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        return "half there" if error.filename != directory else GONE
+    if len(found) != 1:
+        return "twice" if found else GONE
+    entry, st = found[0]
+    again = os.stat(path)
+    if entry.inode() != st.st_ino or st != again:
+        return ["other attributes", str(st), str(again)]
+    if entry.is_dir(follow_symlinks=False):
+        return ["dir", os.path.isdir(path)]
+    return ["file", st.st_size, st.st_mtime_ns // 1000]
+
+
+class Reader:
+    """A process that looks at names, by the function `look`, when it is asked to."""
+
+    def __init__(self, look):
         ask, self.ask = os.pipe()
         self.answer, answer = os.pipe()
         self.pid = os.fork()
@@ -60,14 +86,20 @@ class Reader:
         return json.loads(self.answers.readline())
 
 
+def visit(path):
+    os.stat(path)
+    with open(path, "rb") as file:
+        file.read()
+
+
 def hammer(paths, deadline):
     """Looks at names until the time is over; what it prints is wrong."""
+    looks = [(scan, path) for path in sorted(set(os.path.dirname(path.rstrip("/")) for path in paths))]
+    looks += [(visit, path) for path in paths]
     while time.time() < deadline:
-        for path in paths:
+        for look_at, path in looks:
             try:
-                os.stat(path)
-                with open(path, "rb") as file:
-                    file.read()
+                look_at(path)
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 pass
             except OSError as error:
@@ -195,8 +227,19 @@ def mapped(world):
     yield [value("bbbb")]
 
 
+def start_asker(fd):
+    """A process that asks for an open file's attributes over and over, until it is killed or alone."""
+    parent, pid = os.getpid(), os.fork()
+    if pid == 0:
+        while os.getppid() == parent:
+            os.fstat(fd)
+        os._exit(0)
+    return pid
+
+
 def reopened(world):
-    """Opened for writing without a lookup."""
+    """Opened for writing without a lookup; what was open before keeps its value. The kernel takes its size
+    for 0 meanwhile, so others ask for that."""
     old = world.next()
     put(world.f("q"), old)
     fd = os.open(world.f("q"), os.O_RDONLY)
@@ -205,7 +248,10 @@ def reopened(world):
     put("/proc/self/fd/%d" % fd, new, os.O_WRONLY | os.O_TRUNC)
     yield [value(new)]
     yield [world.f("q")]
+    asker = start_asker(fd)
     os.close(os.open("/proc/self/fd/%d" % fd, os.O_WRONLY | os.O_TRUNC))
+    os.kill(asker, signal.SIGKILL)
+    os.waitpid(asker, 0)
     yield [value("")]
     assert os.read(fd, 100).decode() == old
     os.close(fd)
@@ -347,6 +393,22 @@ def stamped(world):
     os.utime(fd, ns=(stamp * 1000, stamp * 1000))
     yield [value("x", stamp)]
     os.close(fd)
+
+
+def stamped_renamed(world):
+    """Through a file that was opened by another name; the kernel may know the new one by another inode."""
+    for listed in False, True:
+        new = world.next()
+        put(world.f("p"), new)
+        fd = os.open(world.f("p"), os.O_RDONLY)
+        os.rename(world.f("p"), world.f("q"))
+        yield [world.f("q")]
+        if listed:
+            scan(world.f())
+        stamp = world.ts()
+        os.utime(fd, ns=(stamp * 1000, stamp * 1000))
+        yield [value(new, stamp)]
+        os.close(fd)
 
 
 def removed(world):
@@ -542,7 +604,7 @@ def commands(world):
 
 SCENARIOS = {function.__name__.replace("_", "-"): function for function in (
     write, append, truncated, synced, mapped, reopened, older, emptied, version, version_moved,
-    version_out, draft, renamed, renamed_changed, renamed_open, stamped, removed, directories,
+    version_out, draft, renamed, renamed_changed, renamed_open, stamped, stamped_renamed, removed, directories,
     working, tables, families, delimiter, long_names, commands)}
 
 
@@ -550,6 +612,25 @@ def matches(expected, seen):
     if isinstance(seen, str) or expected == GONE or "dir" in (expected[0], seen[0]):
         return expected == seen
     return expected[:3] == seen[:3] and (expected[3] is None or expected[3] == seen[3]) and seen[4]
+
+
+def is_listed(path):
+    """Names that are not split resolve, but are listed where they are split."""
+    return len(os.path.basename(path.rstrip("/"))) <= 231
+
+
+def is_found(expected, seen):
+    if expected == GONE or isinstance(seen, str):
+        return expected == seen
+    if expected[0] == "dir":
+        return seen == ["dir", True]
+    return seen[:2] == ["file", expected[2]] and (expected[3] is None or expected[3] == seen[2])
+
+
+def compare(reader, paths, expected, matching):
+    seen = reader.look(paths)
+    return ["%s: %s, not %s" % (path, got, want)
+            for path, got, want in zip(paths, seen, expected) if not matching(want, got)]
 
 
 def start_readers(paths, count, deadline):
@@ -571,18 +652,21 @@ def main():
         return
     world = World(sys.argv[1], sys.argv[2])
     scenario, deadline = SCENARIOS[sys.argv[3]], time.time() + float(sys.argv[4])
-    reader, names, rounds, wrong = Reader(), [], 0, []
-    pipes = []
+    reader, lister = Reader(look), Reader(find)
+    names, rounds, wrong, pipes = [], 0, [], []
     while not wrong and (rounds < 3 or time.time() < deadline):
         steps = scenario(world)
         for paths in steps:
-            reader.look(paths)
+            if rounds % 2 == 0:
+                reader.look(paths)
+            lister.look(paths)
             names += [path for path in paths if path not in names]
             expected = next(steps)
-            seen = reader.look(paths)
-            wrong += ["%s: %s, not %s" % (path, got, want)
-                      for path, got, want in zip(paths, seen, expected)
-                      if not matches(want, got)]
+            listed = [pair for pair in zip(paths, expected) if is_listed(pair[0])]
+            listing = lister, [path for path, _ in listed], [want for _, want in listed], is_found
+            both = [listing, (reader, paths, expected, matches)]
+            for one in both if rounds % 3 == 0 else reversed(both):
+                wrong += compare(*one)
         rounds += 1
         if rounds == 1 and len(sys.argv) > 5:
             pipes = start_readers(names, int(sys.argv[5]), deadline)

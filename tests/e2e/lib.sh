@@ -35,8 +35,8 @@ LIB_MOUNTS=()           # mountpoints, in the order in which they were mounted
 declare -A LIB_MOUNT_PID # mountpoint -> pid of the process that serves it, if we are its parent
 declare -A LIB_MOUNT_LOG # mountpoint -> file with its stderr
 LIB_PIDS=()             # other processes
-LIB_PATIENCE=${LIB_PATIENCE:-10} # seconds for an unmount, and for the process behind it to end
-LIB_SANITIZER='ERROR: (Address|Leak)Sanitizer|runtime error:'
+LIB_PATIENCE=${LIB_PATIENCE:-30} # seconds for an unmount, and for the process behind it to end
+LIB_SANITIZER='(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:'
 
 trap lib_exit EXIT
 trap 'exit 130' INT
@@ -152,7 +152,7 @@ mount_store() {
 
 # track_mount MOUNTPOINT: undo this mount too when the test ends (one not made by mount_store).
 track_mount() {
-	LIB_MOUNTS+=("$(realpath -s "$1")")
+	LIB_MOUNTS+=("$(realpath -ms "$1")")
 }
 
 # track_pid PID: end this process too when the test ends.
@@ -162,17 +162,17 @@ track_pid() {
 
 # mount_pid MOUNTPOINT, mount_log MOUNTPOINT: of what mount_store mounted.
 mount_pid() {
-	printf '%s\n' "${LIB_MOUNT_PID[$(realpath -s "$1")]-}"
+	printf '%s\n' "${LIB_MOUNT_PID[$(realpath -ms "$1")]-}"
 }
 mount_log() {
-	printf '%s\n' "${LIB_MOUNT_LOG[$(realpath -s "$1")]-}"
+	printf '%s\n' "${LIB_MOUNT_LOG[$(realpath -ms "$1")]-}"
 }
 
 # unmount_store MOUNTPOINT: unmounts. What is wrong on the way is a failed check: the mount cannot
 # be undone, the process does not end in time with status 0, a sanitizer reported something.
 unmount_store() {
 	local mountpoint
-	mountpoint=$(realpath -s "$1")
+	mountpoint=$(realpath -ms "$1")
 	for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
 		lib_mounted "$mountpoint" || break
 		fusermount3 -u "$mountpoint" 2>"$TMP/.unmount" && break
@@ -184,6 +184,38 @@ unmount_store() {
 	fi
 	lib_served "$mountpoint"
 	lib_forget "$mountpoint"
+}
+
+# within COMMAND…: it succeeds within twenty seconds.
+within() {
+	local i
+	for ((i = 0; i < 400; i++)); do
+		"$@" && return
+		sleep 0.05
+	done
+	return 1
+}
+
+# ended PID: the process has ended.
+ended() {
+	! lib_alive "$1"
+}
+
+# not_mounted PLACE: below $TMP, or absolute.
+not_mounted() {
+	case $1 in
+	/*) ! lib_mounted "$1" ;;
+	*) ! lib_mounted "$TMP/$1" ;;
+	esac
+}
+
+# pgrep_here REGEX: pids of the processes in this mount namespace whose command line matches. Where a
+# test has one of its own, these are none of another test's, which has the same paths.
+pgrep_here() {
+	local pid
+	for pid in $(pgrep -f "$1"); do
+		[ "/proc/$pid/ns/mnt" -ef /proc/self/ns/mnt ] && echo "$pid"
+	done
 }
 
 # finish: ends the test: passed where checks ran and none failed. What is still mounted is

@@ -71,6 +71,59 @@ mv "$f/q" "$f/r"
 check_eq "a column that was renamed keeps its entry" 0 "$(requests_of LOOKUP cat "$f/r")"
 check_eq "a name that is not there is looked up each time" 50 \
 	"$(requests_of LOOKUP bash -c "for ((i = 0; i < 50; i++)); do [ -e '$f/none' ]; done")"
+
+# ---- What a listing with attributes gives ----------------------------------------------------
+
+COUNT=1000
+mkdir "$m/t/.families/n" "$m/t/wide"
+echo intsum >"$m/t/.families/n/type"
+
+# Makes a row of COUNT columns, a number and a table of COUNT rows, none of which the kernel knows.
+make_listed() {
+	awk -v n=$COUNT 'BEGIN {
+		printf "{\"families\":{\"n\":{\"sum\":1234},\"f\":{"
+		for (i = 0; i < n; i++)
+			printf "%s\"q%d\":\"%0*d\"", i ? "," : "", i, i % 50 + 1, 0
+		print "}}}"
+	}' >"$m/t/wide/.row"
+	seq -f '{"key":"many#%g","families":{"f":{"q":["x"]}}}' $COUNT >"$m/t/.rows"
+}
+
+# inodes: how many the kernel holds.
+inodes() {
+	awk '$1 == "rowfs_inodes" { print $2 }' "$m/.rowfs/metrics"
+}
+
+# sizes DIRECTORY: of all that it lists, in order.
+sizes() {
+	find "$1" -mindepth 1 -maxdepth 1 -printf '%f %s\n' | sort
+}
+
+before=$(inodes)
+make_listed
+wide=$m/t/wide/f
+stat "$wide" "$m/t/wide/n" "$m/t/many" >/dev/null
+check_eq "a listing with attributes looks no column up" 0 "$(requests_of LOOKUP ls -l "$wide")"
+check_eq "nor does what comes behind it" 0 "$(requests_of LOOKUP cat "$wide"/q*)"
+check_eq "its sizes are the right ones" \
+	"$(for ((i = 0; i < COUNT; i++)); do echo "q$i $((i % 50 + 1))"; done | sort)" "$(sizes "$wide")"
+check_eq "and that of a number" "0 sum 5" "$(requests_of LOOKUP ls -l "$m/t/wide/n") $(sizes "$m/t/wide/n")"
+check_eq "a listing with attributes looks no row up" 0 "$(requests_of LOOKUP ls -l "$m/t/many")"
+exec 3>>"$wide/q7"
+stat "$wide/q7" >/dev/null
+check_eq "but a column that is open to write" 1 "$(requests_of LOOKUP sizes "$wide")"
+echo >&3
+exec 3>&-
+ls -l "$wide" >/dev/null
+check_eq "until it is closed" "0 9" "$(requests_of LOOKUP ls -l "$wide") $(stat -c %s "$wide/q7")"
+echo '{"delete":true}' >"$m/t/wide/.row"
+echo many >"$m/t/many/.drop"
+check_eq "nothing is listed of what was deleted" "" "$(sizes "$m/t/wide")$(sizes "$m/t/many" 2>/dev/null)"
+for ((i = 0; i < 100 && $(inodes) > before + 10; i++)); do
+	sleep 0.1
+done
+check "and what listings gave the kernel is given back: all but control files and the like" \
+	[ "$(inodes)" -le $((before + 10)) ]
 unmount_store "$m"
 
 # ---- What is seen -----------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 #
 # The server's timestamps while its clock stands still, goes back and jumps: the present where that
 # is later than the column's newest cell, else a microsecond later than that; no version is lost.
-# libfaketime gives rowfs a clock that this test sets; nobody else's clock is touched.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
+# shellcheck source=tests/e2e/clock.sh
+. "$(dirname "$0")/clock.sh"
 
 m=$TMP/m
 f=$m/t/row/f
@@ -16,8 +17,7 @@ base=1700000000000000 # 2023-11-14 22:13:20
 
 # clock SECONDS: it stands at so many seconds after the base.
 clock() {
-	date -d "@$((base / 1000000 + $1))" '+%F %T' >"$TMP/clock.new"
-	mv "$TMP/clock.new" "$TMP/clock"
+	set_clock "$(date -d "@$((base / 1000000 + $1))" '+%F %T')"
 }
 
 # stamps COLUMN: its timestamps as microseconds after the base, oldest first.
@@ -41,19 +41,8 @@ writes() {
 	done
 }
 
-library=$(find /usr/lib /usr/local/lib -name libfaketimeMT.so.1 2>/dev/null | head -n 1)
-[ -n "$library" ] || die "there is no libfaketime"
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mkdir "$TMP/programs"
-cat >"$TMP/programs/rowfs" <<END
-#!/bin/sh
-export LD_PRELOAD=$library FAKETIME_TIMESTAMP_FILE=$TMP/clock FAKETIME_NO_CACHE=1
-export FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1
-export ASAN_OPTIONS="\${ASAN_OPTIONS:+\$ASAN_OPTIONS:}verify_asan_link_order=0"
-exec "$BUILD/rowfs" "\$@"
-END
-chmod +x "$TMP/programs/rowfs"
-BUILD=$TMP/programs
+fake_clock
 clock 0
 mount_store "$TMP/s" "$m"
 mkdir -p "$f"

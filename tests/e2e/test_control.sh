@@ -240,10 +240,13 @@ for path in "$r/schema.json" "$r/version" "$t/.delimiter" "$t/.families/f/gc"; d
 done
 check_eq "a stream is read twice by one open file" "$(cat "$r/schema.json" "$r/schema.json")" \
 	"$(perl -e 'open my $f, "<", $ARGV[0]; print <$f>; seek $f, 0, 0 or die; print <$f>' "$r/schema.json")"
-fail_with "no file is made in /.rowfs" - 'Operation not permitted|Invalid' put "$r/other" x
-fail_with "nor a directory" - 'Operation not permitted|Invalid' mkdir "$r/directory"
-fail_with "nor in .families" - 'Operation not permitted|Invalid' put "$t/.families/file" x
-fail_with "nor in a family there" - 'Operation not permitted|Invalid' put "$t/.families/f/file" x
+fail_with "no file is made in /.rowfs" - 'Operation not permitted' put "$r/other" x
+fail_with "nor a directory" - 'Operation not permitted' mkdir "$r/directory"
+fail_with "nor in .families" - 'Operation not permitted' put "$t/.families/file" x
+fail_with "nor in a family there" - 'Operation not permitted' put "$t/.families/f/file" x
+fail_with "nor touched" - 'Operation not permitted' touch "$t/.families/f/file"
+fail_with "nor a directory there" - 'Operation not permitted' mkdir "$t/.families/f/directory"
+fail_with "nor a node" - 'Operation not permitted' mknod "$t/.families/f/file" p
 fail_with "/.rowfs stays" - 'Operation not permitted|not empty' rmdir "$r"
 fail_with ".families stays" - 'Operation not permitted|not empty' rmdir "$t/.families"
 check "diff of a stream" diff "$r/schema.json" <(cat "$r/schema.json")

@@ -12,9 +12,14 @@ m=$TMP/m
 f=$m/t/row/f
 h=$f/q@
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{},"a":{"gc":"maxage=4s"},"s":{"type":"intsum","gc":"maxage=1h"},"hour":{"gc":"maxage=1h"}}}}}'
 mount_store "$TMP/s" "$m"
 mkdir -p "$f" "$m/t/row/g"
+
+# drafts: how many there are in the mount.
+drafts() {
+	sed -n 's/^rowfs_drafts //p' "$m/.rowfs/metrics"
+}
 
 # ---- What a draft is -------------------------------------------------------------------------
 
@@ -374,6 +379,113 @@ fail_with "there are none in /.versions" - 'Invalid argument' \
 column "$f/q" 1000=one
 check_eq "a column does not become one" EXDEV "$(call 'os.rename(*a)' "$f/q" "$f/.%.AbC12z")"
 
+# ---- Drafts of a column that grows too old ----------------------------------------------------------
+
+# outlive FILE: waits until the file is hidden by its age.
+outlive() {
+	for ((i = 0; i < 200; i++)); do
+		[ -e "$1" ] || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+for tree in "$m" "$m/.versions"; do
+	old=$tree/t/old/a
+	# By a row of JSON, so that no mkdir made a directory of it.
+	printf '{"key":"old","families":{"a":{"v":[{"ts":%s,"value":"one"}]}}}\n' \
+		"$(date +%s%6N)" >"$m/t/.rows"
+	put "$old/v@/draft" two
+	put "$old/v@/other" three
+	check "its last cell grows too old" outlive "$m/t/old/a/v"
+	check_eq "the draft stays" two "$(cat "$old/v@/draft")"
+	check_eq "in a directory that lists nothing" "" "$(entries "$old/v@")"
+	check "it is renamed" mv "$old/v@/draft" "$old/v@/draft2"
+	check "over another" mv "$old/v@/draft2" "$old/v@/other"
+	check_eq "and stays" two "$(cat "$old/v@/other")"
+	check "mv to a timestamp of long ago" mv "$old/v@/other" "$old/v@/1"
+	gone "shows nothing" "$m/t/old/a/v"
+	check "the emptied history is left" test -d "$old/v@"
+	put "$old/v@/draft" four
+	now=$(date +%s%6N)
+	check "mv to one of now" mv "$old/v@/draft" "$old/v@/$now"
+	check_eq "makes the cell" four "$(cat "$m/t/old/a/v")"
+	put "$old/v@/draft" five
+	check "rm of all" rm "$m/t/old/a/v" "$old/v@/draft"
+	check "rm -r takes the row" rm -r "$m/t/old"
+	gone "it goes" "$m/t/old"
+done
+
+# ---- rsync of what is too old for its family -----------------------------------------------------------
+
+before=$(drafts)
+for family in hour s; do
+	aged=$m/t/aged/$family
+	mkdir -p "$aged"
+	printf '5\n' >"$TMP/of"
+	touch -d @1234567890 "$TMP/of"
+	check "rsync -a of a file that $family hides at once" rsync -a "$TMP/of" "$aged/"
+	check_eq "shows nothing" "" "$(ls -A "$aged")"
+	check_eq "and leaves no draft" "$before" "$(drafts)"
+	echo 7 >"$aged/of"
+	check "rsync over a newer one" rsync -a "$TMP/of" "$aged/"
+	check_eq "is its newest version" "5 2" "$(cat "$aged/of") $(entries "$aged/of@" | wc -l)"
+	check "with the present as its time" test "$(stat -c %Y "$aged/of")" -gt 1600000000
+	echo 9 >"$aged/.rs.abcdef"
+	check_eq "the temporary name is a column's, too" .rs.abcdef "$(entries "$aged" | grep rs)"
+	check "until a time would hide it" touch -d @1 "$aged/.rs.abcdef"
+	check_eq "then it is a draft" "$((before + 1)) 9" "$(drafts) $(cat "$aged/.rs.abcdef")"
+	check_eq "of that time" 1 "$(stat -c %Y "$aged/.rs.abcdef")"
+	check_eq "listed nowhere" of "$(entries "$aged")"
+	check "mv to a column" mv "$aged/.rs.abcdef" "$aged/new"
+	check_eq "shows nothing" of "$(entries "$aged")"
+	gone "the draft goes" "$aged/.rs.abcdef"
+	echo 9 >"$aged/.rs.abcdef"
+	touch -d @1 "$aged/.rs.abcdef"
+	check "rm of it" rm "$aged/.rs.abcdef"
+	gone "takes it away" "$aged/.rs.abcdef"
+	echo 9 >"$aged/.rs.abcdef"
+	touch -d @1 "$aged/.rs.abcdef"
+	echo 10 >"$aged/.rs.abcdef"
+	check_eq "it is written to as a draft" "$((before + 1)) 10" "$(drafts) $(cat "$aged/.rs.abcdef")"
+	rm "$aged/.rs.abcdef"
+	column "$aged/.rs.abcdef" "$(date +%s%6N)=1" "$(date +%s%6N)=2"
+	touch "$aged/.rs.abcdef"
+	check_eq "a column of that name that a time leaves seen stays one" "$before 2" \
+		"$(drafts) $(cat "$aged/.rs.abcdef")"
+	rm -r "$m/t/aged"
+done
+
+# ---- The last cell of a column that goes elsewhere -------------------------------------------------
+
+for tree in "$m" "$m/.versions"; do
+	last=$tree/t/last/f
+	mkdir -p "$m/t/last/f"
+	put "$m/t/last/f/w" one # so no mkdir made its history
+	version=$(entries "$last/w@")
+	check "mv of the last cell to a draft" mv "$last/w@/$version" "$last/w@/$version.bak"
+	gone "takes the column away" "$m/t/last/f/w"
+	check_eq "the draft is there" one "$(cat "$last/w@/$version.bak")"
+	check "the history is left, empty" test -d "$last/w@" -a -z "$(entries "$last/w@")"
+	check "and mv back" mv "$last/w@/$version.bak" "$last/w@/$version"
+	is "makes it the cell again" "$m/t/last/f/w" "$version=one"
+	check "sed -i.bak of the only cell" sed -i.bak s/one/two/ "$last/w@/$version"
+	is "changes it" "$m/t/last/f/w" "$version=two"
+	check_eq "and keeps the old text" one "$(cat "$last/w@/$version.bak")"
+	if [ "$tree" = "$m" ]; then # there the other tree has no names to move it to
+		check "mv of the last cell to another column" mv "$last/w@/$version" "$last/v"
+		is "makes that" "$last/v" "$version=two"
+		check "its history is left, empty" test -d "$last/w@" -a -z "$(entries "$last/w@")"
+	fi
+	column "$m/t/last/f/x" 1=x
+	mkdir "$last/y@"
+	check "mv of the last cell to another history" mv "$last/x@/1" "$last/y@/2"
+	is "makes it there" "$m/t/last/f/y" "2=x"
+	check "its own is left, empty" test -d "$last/x@" -a -z "$(entries "$last/x@")"
+	rm -rf "$m/t/last"
+	gone "rm -r takes the row" "$m/t/last"
+done
+
 # ---- Going ------------------------------------------------------------------------------------
 
 put "$h/left" x
@@ -391,6 +503,54 @@ mkdir -p "$m/t/gone/f/q@"
 put "$m/t/gone/f/q@/left" x
 check "rm -r of a row whose history has only drafts" rm -r "$m/t/gone"
 gone "takes it" "$m/t/gone"
+# made TABLE: a table with a family and a history, and a draft in each.
+made() {
+	mkdir -p "$m/$1/.families/f" "$m/$1/row/f/q@"
+	put "$m/$1/row/f/q@/left" x
+	put "$m/.versions/$1/row/f/q@/left2" x
+	put "$m/$1/row/f/.%.AbCdEf" x
+}
+
+all=$(drafts)
+mkdir "$m/u"
+made u
+check_eq "drafts are counted" $((all + 3)) "$(drafts)"
+check "a family with drafts goes" rmdir "$m/u/.families/f"
+check_eq "and they with it" "$all" "$(drafts)"
+mkdir -p "$m/u/.families/f" "$m/u/row/f/q@"
+gone "also when it is made again" "$m/u/row/f/q@/left"
+made u
+exec 3>>"$m/u/row/f/q@/left" 4>>"$m/u/row/f/.%.AbCdEf"
+check "directories of drafts go while these are written" rmdir "$m/u/row/f" "$m/u/row"
+echo x >&3
+echo x >&4
+exec 3>&- 4>&-
+check_eq "no draft of them is left" "$all" "$(drafts)"
+mkdir -p "$m/u/row/f/q@"
+gone "nor there when they are made again" "$m/u/row/f/q@/left"
+rmdir "$m/u/row/f"
+check "a prefix with a family of drafts is empty" rmdir "$m/u/row"
+made u
+exec 3>"$m/u/row/f/q@/late"
+rmdir "$m/u/row/f" "$m/u/row" "$m/u/.families/f"
+check "a table goes while a draft is written" rmdir "$m/u"
+echo x >&3
+exec 3>&-
+check_eq "no draft of it is left" "$all" "$(drafts)"
+mkdir "$m/u"
+made u
+put "$m/u/row/f/q" x
+check "a drop of all rows" bash -c "echo u >'$m/u/.drop'"
+check_eq "takes their drafts" "$all" "$(drafts)"
+made u
+mkdir -p "$m/u/other/f/q@"
+put "$m/u/other/f/q@/left" x
+check "a drop of one row" bash -c "echo row >'$m/u/row/.drop'"
+check_eq "takes those of that row" $((all + 1)) "$(drafts)"
+check_eq "and no other" x "$(cat "$m/u/other/f/q@/left")"
+made u
+check "rm -r of a row" rm -r "$m/u/row"
+check_eq "takes those of the family, too" $((all + 1)) "$(drafts)"
 column "$f/q" 1000=one
 put "$h/left" x
 put "$h/500.tmp" y

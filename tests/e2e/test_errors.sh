@@ -131,6 +131,13 @@ for where in new t/new t/row/new t/empty/new; do
 		'tail -n 1 "$0/.rowfs/errors" | grep -F "$1" | grep -qE "\bf\b.*\bg\b"' "$m" "$where"
 done
 
+for change in 'os.truncate(q, (100 << 20) + 1)' 'os.pwrite(os.open(q, os.O_WRONLY), b"x", 100 << 20)'; do
+	before=$(wc -l <"$m/.rowfs/errors")
+	check_eq "$change" EFBIG "$(call "$change" "$f/q")"
+	check_eq "errors says why" "t/row/f/q a value has at most 100 MiB" \
+		"$(tail -n "+$((before + 1))" "$m/.rowfs/errors" | grep -oE 't/row/f/q|a value has.*MiB' | paste -sd ' ')"
+done
+
 # ---- What lives in memory is bounded -----------------------------------------------------------
 
 size() {
@@ -180,8 +187,10 @@ full() {
 	mount_store "$d/s" "$n"
 	mkdir -p "$n/t/row/f"
 	put "$n/t/row/f/kept" kept
-	check_eq "df shows that disk" "$(df --output=size,avail "$d" | tail -n 1)" \
-		"$(df --output=size,avail "$n" | tail -n 1)"
+	check_eq "df shows that disk" "$(df --output=size "$d" | tail -n 1)" \
+		"$(df --output=size "$n" | tail -n 1)"
+	check_eq "without what is left to the engine" "$(($(df --output=avail "$d" | tail -n 1) - 40960))" \
+		"$(($(df --output=avail "$n" | tail -n 1)))"
 	status=$(call '
 fd = opened()
 for i in range(90): write(fd, bytes(1 << 20))' "$n/t/row/f/large")
@@ -203,6 +212,36 @@ for i in range(400):
 	unmount_store "$n"
 	umount "$d"
 }
+# ---- What the log does not say -----------------------------------------------------------------
+
+# Row keys, qualifiers and values may be private data: each kind of them is in a request that fails.
+private() {
+	local n=$TMP/private f=$TMP/private/t/secretkey/f
+	mkdir -p "$f"
+	{
+		echo secretvalue >"$f/secretqualifier"
+		echo '{"key":"secretkey","families":{"f":{"secretqualifier":[{"value":1}]}}}' >"$n/t/.rows"
+		echo '{"secretmember":1}' >"$n/t/secretkey/.row"
+		echo 'secretvalue' >"$n/t/secretkey/.drop"
+		echo 'maxversions=secretvalue' >"$n/t/.families/f/gc"
+		echo secretvalue >"$f/secretqualifier@/secretname"
+		echo secretvalue >"$n/t/secretkey/secretfile"
+		mkdir "$n/t/secretkey/f/secretqualifier2"
+		touch -d @-5 "$f/secretqualifier"
+		cat "$f/secretnothing"
+		ln "$f/secretqualifier" "$f/secretlink"
+		truncate -s 200M "$f/secretqualifier"
+	} 2>/dev/null
+}
+make_store "$TMP/secrets" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/secrets" "$TMP/private"
+log=$(mount_log "$TMP/private")
+private
+check "errors has the path" grep -q secretkey "$TMP/private/.rowfs/errors"
+check "the log has lines of that" test "$(wc -l <"$log")" -ge 5
+check_eq "and none with a key, qualifier or value" "" "$(grep secret "$log")"
+unmount_store "$TMP/private"
+
 [ "$(id -u)" != 0 ] || full
 
 finish

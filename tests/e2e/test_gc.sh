@@ -29,6 +29,11 @@ policy() {
 	echo "$1" >"$M/t/.families/f/gc"
 }
 
+entries() {
+	ls -U "$1" 2>/dev/null
+}
+
+touch -d @1 "$TMP/old"
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 mount_store "$TMP/s" "$M" -o gcinterval=0
 mkdir -p "$F/q@"
@@ -85,6 +90,33 @@ sleep 3.1
 check_eq "is not listed any more" "" "$(find "$M/t" -maxdepth 1 -name gone)"
 fail_with "nor found" 2 'No such file' ls "$M/t/gone"
 
+# ---- Written and hidden at once
+
+# counts NAME COMMAND…: it succeeds and one more cell is counted.
+counts() {
+	local before
+	before=$(jq .total.hidden_writes "$M/.rowfs/gc")
+	check "$@"
+	check_eq "$1: it is counted" $((before + 1)) "$(jq .total.hidden_writes "$M/.rowfs/gc")"
+}
+
+policy 'maxage=1d'
+mkdir -p "$M/t/w/f/q@"
+echo 1 >"$M/t/w/f/q"
+check_eq "a new cell is not" 0 "$(jq .total.hidden_writes "$M/.rowfs/gc")"
+counts "an old version" bash -c "echo old >'$M/t/w/f/q@/1000000'"
+check_eq "shows nothing" 1 "$(entries "$M/t/w/f/q@" | wc -l)"
+counts "a new column copied with its old time" cp -p "$TMP/old" "$M/t/w/f/old"
+fail_with "shows nothing, too" 2 'No such file' ls "$M/t/w/f/old"
+counts "a touch with an old time" touch -d @1 "$M/t/w/f/q"
+fail_with "hides it" 2 'No such file' ls "$M/t/w/f/q"
+echo 2 >"$M/t/w/f/q"
+counts "a rename to an old version" mv "$M/t/w/f/q@/$(entries "$M/t/w/f/q@")" "$M/t/w/f/q@/5"
+counts "a row" bash -c "echo '{\"families\":{\"f\":{\"q\":[{\"ts\":7,\"value\":\"v\"}]}}}' >'$M/t/w/.row'"
+check_eq "the log has one line of them till now, without key and value" \
+	"rowfs: warning: table t, family f: 1 cell was written that its policy hides at once" \
+	"$(grep warning "$(mount_log "$M")")"
+
 # ---- The collector
 policy 'maxversions=1'
 mkdir -p "$M/t/many/f/q@"
@@ -92,11 +124,12 @@ for ts in 1 2 3 4 5 6 7 8 9; do echo "$ts" >"$M/t/many/f/q@/$ts"; done
 before=$(jq .total.cells "$M/.rowfs/gc")
 check "a pass" bash -c "echo run >'$M/.rowfs/gc'"
 check "it deleted what is hidden" test "$(jq .total.cells "$M/.rowfs/gc")" -ge $((before + 8))
-check_eq "and is idle" idle "$(jq -r .state "$M/.rowfs/gc")"
+check_eq "and is idle, in no table" "idle null" "$(jq -r '"\(.state) \(.table)"' "$M/.rowfs/gc")"
 policy never
 check_eq "nothing of it is left" 9 "$(ls "$M/t/many/f/q@" | paste -sd' ')"
 check "it pauses" bash -c "echo pause >'$M/.rowfs/gc'"
 check_eq "and says so" paused "$(jq -r .state "$M/.rowfs/gc")"
+check_eq "no pass comes by itself" null "$(jq .pending.next "$M/.rowfs/gc")"
 check "it goes on" bash -c "echo resume >'$M/.rowfs/gc'"
 fail_with "another word" 1 'Invalid argument' bash -c "echo stop >'$M/.rowfs/gc'"
 unmount_store "$M"
@@ -113,6 +146,25 @@ passes() {
 	done
 	return 1
 }
+
+# place FILTER: waits until jq's filter of /.rowfs/gc is true.
+place() {
+	for ((i = 0; i < 2000; i++)); do
+		jq -e "$1" "$M/.rowfs/gc" >/dev/null && return
+	done
+	return 1
+}
+
+mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=0
+check "the next pass is told" place '.pending.next | strings'
+mkdir "$M/t/.families/g1"
+echo 'maxversions=1' >"$M/t/.families/g1/gc"
+check "many hidden cells" bash -c "seq -f '{\"key\":\"place-%06.0f\",\"families\":{\"g1\":{\"q\":[\"a\",\"b\",\"c\"]}}}' 30000 >'$M/t/.rows'"
+check "a pass under way tells the row where it is" place '.row | strings | test("^place-[0-9]{6}$")'
+check "no compaction is left in the end" place '.state == "idle" and .pending.compactions == 0'
+echo t >"$M/t/.drop"
+rmdir "$M/t/.families/g1"
+unmount_store "$M"
 
 mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=3600
 mkdir -p "$M/t/own/f/q@"

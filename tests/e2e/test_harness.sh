@@ -29,7 +29,7 @@ lib_test() {
 # run TEST…: runs these with the runner; its last line, and in $TMP/run all that it said.
 run() {
 	local tests=("${@/#/$TMP/in/}")
-	TMPDIR=$TMP "$RUN" -b "${STAND_IN:-$BUILD}" -t 5 "${tests[@]}" >"$TMP/run" 2>&1
+	TMPDIR=$TMP "$RUN" -b "${STAND_IN:-$BUILD}" -j "${JOBS:-1}" -t "${LIMIT:-60}" "${tests[@]}" >"$TMP/run" 2>&1
 	echo "$? $(tail -n 1 "$TMP/run")"
 }
 
@@ -69,7 +69,7 @@ check "says why" said 'no such thing'
 check_eq "all skipped is not passed" "1 0 passed, 0 failed, 1 skipped" "$(run skip.sh)"
 
 program slow.sh <<<'echo ok a; sleep ${S}1'
-check_eq "ends a test at its limit" "1 1 passed, 1 failed" "$(run slow.sh)"
+check_eq "ends a test at its limit" "1 1 passed, 1 failed" "$(LIMIT=3 run slow.sh)"
 check "the limit leaves nothing" nothing_left 1
 
 program unit <<<'echo "100%: Checks: 7, Failures: 0, Errors: 0"; echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1'
@@ -95,18 +95,39 @@ if [ "$(id -u)" = 0 ]; then
 	check "it is undone" nothing_left 0
 fi
 
-program wait.sh <<<'echo ok a; setsid sleep ${S}3 & sleep ${S}3'
-TMPDIR=$TMP "$RUN" -b "$BUILD" "$TMP/in/wait.sh" >"$TMP/run" 2>&1 &
-runner=$!
-for ((i = 0; i < 100; i++)); do
-	(($(pgrep -fc "^sleep ${S}3\$") == 2)) && break
-	sleep 0.05
+# Two that wait for each other end only side by side.
+for name in one two; do
+	program "$name.sh" <<-END
+		mkdir "$TMP/meet-$name"
+		for ((i = 0; i < 100; i++)); do
+			[ ! -d "$TMP/meet-one" ] || [ ! -d "$TMP/meet-two" ] || exec echo ok they meet
+			sleep 0.03
+		done
+		echo not ok they meet
+	END
 done
-kill -TERM "$runner"
-status=0
-wait "$runner" || status=$?
-check_eq "a signal ends the run" 143 "$status"
-check "a signal leaves nothing" nothing_left 3
+check_eq "runs tests side by side" "0 2 passed, 0 failed" "$(JOBS=2 run one.sh two.sh)"
+check_eq "adds what they count" "1 6 passed, 2 failed, 1 skipped" \
+	"$(JOBS=3 run pass.sh fail.sh dies.sh pass.sh skip.sh)"
+check "shows what fails" said '^    not ok b: why'
+check_eq "and one alone" "0 2 passed, 0 failed" "$(JOBS=2 run pass.sh)"
+program ends_lane.sh <<<'kill -KILL $(($(ps -o ppid= -p $PPID))); echo ok a'
+check_eq "a lane that is killed is a failure" 1 "$(JOBS=2 run ends_lane.sh ends_lane.sh | cut -c 1)"
+
+program wait.sh <<<'echo ok a; setsid sleep ${S}3 & sleep ${S}3'
+for jobs in 1 2; do
+	TMPDIR=$TMP "$RUN" -b "$BUILD" -j $jobs "$TMP/in/wait.sh" "$TMP/in/wait.sh" >"$TMP/run" 2>&1 &
+	runner=$!
+	for ((i = 0; i < 100; i++)); do
+		(($(pgrep -fc "^sleep ${S}3\$") == 2 * jobs)) && break
+		sleep 0.05
+	done
+	kill -TERM "$runner"
+	status=0
+	wait "$runner" || status=$?
+	check_eq "a signal ends the run, of $jobs at a time" 143 "$status"
+	check "a signal leaves nothing, of $jobs at a time" nothing_left 3
+done
 
 # ---- lib.sh --------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ check_eq "the last one" 19999 "$(cat m/u/r/19999/f/q)"
 
 # ---- Where it stops --------------------------------------------------------------------------
 
-stops "a bad line, counted over tables" 7 'families.f.q\[0\]: a number.*\(3 lines applied before it\)$' m \
+stops "a bad line, counted over tables" 7 'families.f.q: a number.*\(3 lines applied before it\)$' m \
 	"$T" "$(row s1 1)" '{"table":"u"}' '' "$(row s2 2)" "$(row s3 3)" \
 	'{"key":"s4","families":{"f":{"q":[5]}}}' "$(row s5 4)"
 check_eq "what is before it is applied" "1 2 3" "$(cat m/t/s1/f/q) $(cat m/u/s2/f/q) $(cat m/u/s3/f/q)"
@@ -81,5 +81,32 @@ fail_with "csv: a key outside" 1 '^rowfs-load: in:6: key: .*\(2 lines applied' "
 fail_with "a family's directory" 1 'm/t/a/f: holds no rows' "$load" m/t/a/f /dev/null
 fail_with "a directory that is missing" 1 'm/none: there is no such directory' "$load" m/none /dev/null
 
+# hidden FAMILY: what rowfs-load says of a new and an old cell in that family of table aged.
+hidden() {
+	"$load" m <<-END 2>&1
+		{"table":"aged"}
+		{"key":"a","families":{"$1":{"q":["new",{"ts":1000000,"value":"old"}]}}}
+	END
+}
+
+"$load" m <<<'{"tables":{"aged":{"families":{"all":{},"day":{"gc":"maxage=1d"}}}}}'
+check_eq "nothing hidden" "" "$(hidden all)"
+check_eq "a cell that is too old" \
+	"rowfs-load: 1 cell was written (or by others, meanwhile) that a policy hides at once" \
+	"$(hidden day)"
+check_eq "it is not there" 1 "$(find m/aged/a/day/q@ -type f | wc -l)"
+check_eq "it is counted" "1 rowfs_gc_hidden_writes_total 1" \
+	"$(jq .total.hidden_writes m/.rowfs/gc) $(grep '^rowfs_gc_hidden_writes_total' m/.rowfs/metrics)"
+check "and logged, without key or value" grep -qx \
+	'rowfs: warning: table aged, family day: 1 cell was written that its policy hides at once' \
+	"$(mount_log m)"
 unmount_store m
+check_eq "the same in a store" \
+	"rowfs-load: table aged, family day: 2 cells were written that its policy hides at once" \
+	"$("$load" s 2>&1 <<-END
+		{"table":"aged"}
+		{"key":"a","families":{"day":{"q":["new",{"ts":1000000,"value":"old"}]}}}
+		{"key":"b","families":{"day":{"q":["new",{"ts":1000000,"value":"old"}]}}}
+	END
+	)"
 finish

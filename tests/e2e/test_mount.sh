@@ -20,12 +20,9 @@ run() {
 	timeout 20 "$rowfs" "$@"
 }
 
-# mounted PLACE, not_mounted PLACE
+# mounted PLACE
 mounted() {
 	grep -qF " $TMP/$1 fuse.rowfs " /proc/self/mounts
-}
-not_mounted() {
-	! grep -F " $TMP/$1 " /proc/self/mounts
 }
 
 # servers: the processes that serve stores of this test.
@@ -42,21 +39,11 @@ server() {
 	servers | tail -n 1
 }
 
-# ends PID: within ten seconds.
-ends() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		lib_alive "$1" || return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 # unmount PLACE: and wait for its server.
 unmount() {
 	local pid
 	pid=$(server)
-	fusermount3 -u "$1" && ends "$pid"
+	fusermount3 -u "$1" && within ended "$pid"
 }
 
 track_mount m
@@ -83,16 +70,31 @@ done
 
 # ---- What it cannot mount --------------------------------------------------------------------
 
-fail_with "no store there" 1 '^rowfs: .*nowhere.*: .*(No such|no store|not exist)' run nowhere m
+fail_with "no store there" 1 '^rowfs: nowhere: there is no such directory' run nowhere m
 fail_with "a directory that is no store" 1 '^rowfs: .*plain: .*(store)' run plain m
 check_eq "it is left as it was" "" "$(ls -A plain)"
 fail_with "a file that is no store" 1 '^rowfs: .*file: ' run file m
+fail_with "a mountpoint in the store" 1 '^rowfs: .*s/data: it lies in the store' run s s/data
+fail_with "the store itself" 1 '^rowfs: .*s: ' run s s
+fail_with "a store below the mountpoint" 1 'would be hidden' run s .
 fail_with "no mountpoint there" 1 '^rowfs: .*nowhere: No such file' run s nowhere
 fail_with "a mountpoint that is no directory" 1 '^rowfs: .*file: .*[Nn]ot a directory' run s file
 fail_with "a table that is missing" 1 '^rowfs: .*nothere' run -o table=nothere s m
+fail_with "an open file that is no mount" 1 '^rowfs: /dev/fd/0: is not an open mount' run s /dev/fd/0 <file
+fail_with "nor is a device but FUSE's" 1 '^rowfs: /dev/fd/0: is not an open mount' run s /dev/fd/0 </dev/zero
 check "nothing is mounted then" not_mounted m
 check_eq "and nothing runs" "" "$(servers)"
 check "the store is free" "$BUILD/rowfs-load" s /dev/null
+
+# held COMMAND…: runs it while the store is open in a process without a mount.
+held() {
+	python3 -c 'import fcntl, subprocess, sys
+lock = open("s/LOCK", "r+")
+fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+sys.exit(subprocess.call(sys.argv[1:]))' "$@"
+}
+fail_with "a store in use without a mount: that is said after a second" 1 '^rowfs: .*in use by process' \
+	held timeout 4 "$rowfs" s m
 
 # ---- Mounting --------------------------------------------------------------------------------
 
@@ -137,14 +139,14 @@ head -c 5000000 /dev/urandom >large
 cp large m/t/row/f/large
 pid=$(server)
 kill -TERM "$pid"
-check "SIGTERM ends the process" ends "$pid"
+check "SIGTERM ends the process" within ended "$pid"
 check "it is unmounted" not_mounted m
 check "a third mount" run s m
 check "has what was written" cmp large m/t/row/f/large
 exec 3<m/t/row/f/large
 pid=$(server)
 kill -TERM "$pid"
-check "SIGTERM with a file open" ends "$pid"
+check "SIGTERM with a file open" within ended "$pid"
 exec 3<&-
 check "it is unmounted" not_mounted m
 fusermount3 -u -z m 2>/dev/null
@@ -156,7 +158,7 @@ cycle() {
 	pid=$(server)
 	[ "$number" = 0 ] || [ "$(cat "m/t/row/f/cycle$((number - 1))")" = "$number" ] || return
 	echo $((number + 1)) >"m/t/row/f/cycle$number"
-	"$@" && ends "$pid" && not_mounted m
+	"$@" && within ended "$pid" && not_mounted m
 }
 end_by_signal() {
 	kill -TERM "$(server)"
@@ -194,7 +196,7 @@ for ((i = 0; i < 200; i++)); do
 done
 perl -e 'open my $f, ">", "m/t/row/f/uncommitted"; syswrite $f, "x" x 5000000; kill "KILL", $ARGV[0];
 	sleep 1' "$(server)" 2>/dev/null
-fail_with "a mount whose server was killed is dead" - 'endpoint is not connected' ls m
+fail_with "a mount whose server was killed is dead" - 'endpoint is not connected|connection abort' ls m
 check "a new mount clears it" run s m
 check_eq "and serves" "t u" "$(echo m/* | sed s,m/,,g)"
 check_eq "everything that was closed is there" "$(seq 0 199)" \
@@ -287,8 +289,21 @@ if [ "$(id -u)" = 0 ] && [ -e /sbin/mount.fuse3 ]; then
 	check_eq "with its options" 600 "$(stat -c %a m/t/row/f/q)"
 	pid=$(server)
 	check "umount" umount m
-	check "ends it" ends "$pid"
+	check "ends it" within ended "$pid"
 fi
+
+# ---- What it is started with ----------------------------------------------------------------------
+
+check "with 0 to 2 closed it returns" sh -c 'timeout 10 "$0" s m <&- >&- 2>&-' "$rowfs"
+check "and serves" test -d m/t
+unmount m
+check "so does one with other files open" test "$( (run s m 3>&1 4>&1 >/dev/null 2>&1) | timeout 10 cat; echo "${PIPESTATUS[*]}")" = "0 0"
+check "it has closed them" sh -c 'ls -l "/proc/$0/fd" >fds && ! grep pipe: fds; status=$?; rm fds; exit $status' "$(server)"
+unmount m
+cp -r s closed
+"$BUILD/rowfs-dump" closed nosuchtable 2>&- && not_ok "a table that is not there" "it succeeded"
+check "what is said to a closed standard error is in no file of the store" sh -c '! grep -r nosuchtable closed'
+rm -r closed
 
 # ---- Names -----------------------------------------------------------------------------------
 

@@ -188,6 +188,71 @@ os.write(fd, b"me")
 with open(q, "ab") as other: other.write(b"them")
 os.close(fd)'
 run "O_SYNC" old 1 new 'fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC); os.write(fd, b"n"); os.write(fd, b"ew"); os.close(fd)'
+run "O_SYNC: each write is seen when it returns" old 1 new '
+fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC)
+os.write(fd, b"n"); assert seen() == b"n"
+os.write(fd, b"ew"); assert seen() == b"new"; os.close(fd)'
+# Who looks the name up while it is opened may have the file reopened past the pages: semantics.md.
+run "O_SYNC: one write is one change" old 1 "$(printf '%05000000d' 0)" '
+import threading
+done, sizes = threading.Event(), set()
+def look():
+    while not done.is_set():
+        sizes.add(os.stat(q).st_size)
+looker = threading.Thread(target=look)
+fd = os.open(q, os.O_WRONLY | os.O_SYNC)
+looker.start()
+assert os.write(fd, b"0" * 5000000) == 5000000
+done.set(); looker.join(); os.close(fd)
+assert sizes <= {3, 5000000}, sizes'
+run "O_SYNC, to read as well" none 1 new '
+fd = os.open(q, CREATE | os.O_SYNC)
+os.write(fd, b"n"); assert seen() == b"n"
+os.write(fd, b"ew"); assert seen() == b"new"; os.close(fd)'
+run "a write that is to be durable, among others" none 1 onetwothree '
+fd = os.open(q, os.O_WRONLY | os.O_CREAT)
+os.write(fd, b"one"); assert seen() == b""
+os.pwritev(fd, [b"two"], 3, os.RWF_DSYNC); assert seen() == b"onetwo"
+os.pwrite(fd, b"three", 6); assert seen() == b"onetwo"; os.close(fd)'
+run "O_APPEND and O_SYNC" old 1 oldonetwo '
+fd = os.open(q, os.O_WRONLY | os.O_APPEND | os.O_SYNC)
+os.write(fd, b"one"); assert seen() == b"oldone"
+os.write(fd, b"two"); assert seen() == b"oldonetwo"; os.close(fd)'
+run "two descriptors see what the other writes, the first to write only" none 1 one2three4 '
+fd = os.open(q, os.O_WRONLY | os.O_CREAT); other = os.open(q, RW)
+os.write(fd, b"onetwothree"); assert os.pread(other, 20, 0) == b"onetwothree"
+os.pwrite(fd, b"2", 3); assert os.pread(other, 20, 0) == b"one2wothree"
+os.pwrite(other, b"2three4", 3); os.ftruncate(fd, 10)
+assert os.pread(other, 20, 0) == b"one2three4"
+os.close(fd); os.close(other)'
+run "the same, the first to read as well" none 1 one2three4 '
+other = os.open(q, CREATE); fd = os.open(q, os.O_WRONLY)
+os.write(fd, b"onetwothree"); assert os.pread(other, 20, 0) == b"onetwothree"
+os.pwrite(fd, b"2", 3); assert os.pread(other, 20, 0) == b"one2wothree"
+assert mmap.mmap(other, 11)[2:6] == b"e2wo"
+os.pwrite(other, b"2three4", 3); os.ftruncate(fd, 10)
+assert os.pread(other, 20, 0) == b"one2three4"
+os.close(fd); os.close(other)'
+
+# ---- Attributes of what is written -------------------------------------------------------------
+
+run "attributes of a new file follow what is done to it" none 1 four '
+fd = os.open(q, os.O_WRONLY | os.O_CREAT)
+def here(): return os.stat(fd).st_size, os.stat(fd).st_mtime_ns
+def there(): s = subprocess.run(["stat", "-c", "%s %.9Y", q], capture_output=True).stdout.split(); return int(s[0]), int(s[1].replace(b".", b""))
+assert here()[0] == 0
+os.fsync(fd); assert here() == there()
+os.utime(q, ns=(0, 2000000000123456000)); assert here() == (0, 2000000000123456000)
+os.utime(fd, ns=(0, 2000000001123456000)); assert here() == (0, 2000000001123456000)
+os.write(fd, b"fourfive"); assert here()[0] == 8
+os.ftruncate(fd, 4); assert here()[0] == 4
+os.fsync(fd); assert here() == there() == (4, 2000000001123456000)
+os.close(fd)'
+run "a new file that was only made, by a descriptor that opens nothing" none 1 "" '
+fd = os.open(q, os.O_WRONLY | os.O_CREAT)
+path = os.open(q, os.O_PATH); os.stat(path); os.close(fd)
+assert os.stat(path).st_mtime_ns == os.stat(q).st_mtime_ns'
+
 run "1,000 small writes" none 1 "$(seq -s '' 1000)" 'fd = os.open(q, CREATE)
 for i in range(1, 1001): os.write(fd, b"%d" % i)
 os.close(fd)'

@@ -144,7 +144,7 @@ check "the mount serves on" bash -c 'echo on >"$0" && [ "$(cat "$0")" = on ]' "$
 check "with no more descriptors than before" test "$(descriptors)" -le $((before + 20))
 # A sanitizer keeps what was freed for a while.
 limit=131072
-grep -q __asan_init "$BUILD/rowfs" && limit=1500000
+grep -qE '__(asan|tsan)_init' "$BUILD/rowfs" && limit=1500000
 check "within its memory" test "$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$pid/status")" -lt "$limit"
 check_eq "and its log has no warning" "" "$(grep -v ': info: ' "$(mount_log "$m")")"
 

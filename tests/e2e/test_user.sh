@@ -9,13 +9,13 @@
 #   USER_TESTS   which tests to run again (default: those that do most in little time)
 
 if [ "$(id -u)" = 0 ] && [ -z "${USER_NAMESPACE-}" ]; then
-	USER_NAMESPACE=yes exec unshare --mount "$0"
+	USER_NAMESPACE=yes exec "$(dirname "$0")/own_mounts.sh" "$0"
 fi
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_drafts.sh}
+USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_drafts.sh test_threads.sh}
 uid=$(id -u)
 place=$TMP
 cd "$place" || exit 1
@@ -35,16 +35,21 @@ user() {
 
 # become_user: prepares /mnt, where the user has the programs and the tests.
 become_user() {
-	uid=65534
+	uid=$((1000000 + $$)) # of this test alone: the limit of its processes counts those of all others
 	mkdir "$TMP/root"
 	mount -t tmpfs -o mode=755 none "$TMP/root" || die "root cannot mount here"
 	mknod -m 666 "$TMP/root/fuse" c 10 229
 	: >"$TMP/root/fuse.conf"
+	{
+		cat /etc/passwd
+		echo "rowfs-test:x:$uid:$uid::/mnt/home:/bin/sh" # fusermount3 wants a name
+	} >"$TMP/root/passwd"
 	mkdir "$TMP/root/bin"
 	cp -r "$LIB_DIR" "$TMP/root/e2e"
 	find "$BUILD" -maxdepth 1 -type f -perm -100 -exec cp {} "$TMP/root/bin" \;
 	install -d -o "$uid" -g "$uid" "$TMP/root/home"
 	mount --bind "$TMP/root/fuse" /dev/fuse
+	mount --bind "$TMP/root/passwd" /etc/passwd
 	[ ! -e /etc/fuse.conf ] || mount --bind "$TMP/root/fuse.conf" /etc/fuse.conf
 	mount --bind "$TMP/root" /mnt || die "there is no /mnt"
 	BUILD=/mnt/bin
@@ -70,6 +75,11 @@ mount=$(grep -F " $m fuse.rowfs " /proc/self/mounts)
 check_eq "it is the user's mount" "user_id=$uid" "$(grep -o 'user_id=[0-9]*' <<<"$mount")"
 check_eq "without set-user-ID programs and devices" "nodev nosuid" \
 	"$(cut -d ' ' -f 4 <<<"$mount" | tr , '\n' | grep -xE 'nosuid|nodev' | sort | paste -sd ' ')"
+for process in $(pgrep_here "^$BUILD/rowfs $s $m\$"); do
+	grep -q mounter "/proc/$process/comm" || server=$process
+done
+check "the process that serves gains no privileges" \
+	grep -q '^NoNewPrivs:[[:space:]]*1$' "/proc/${server:-none}/status"
 check "rows are made" user mkdir -p "$m/t/a/b/f"
 check "and written" user sh -c 'echo one >"$0" && echo two >>"$0"' "$m/t/a/b/f/q"
 check_eq "and read" $'one\ntwo' "$(user cat "$m/t/a/b/f/q")"
@@ -111,6 +121,45 @@ check_eq "it is unmounted" "" "$(grep -F " $m " /proc/self/mounts)"
 check "mounts it again" user "$BUILD/rowfs" "$s" "$m"
 check_eq "with what was written" $'one\ntwo' "$(user cat "$m/t/copy/b/f/q")"
 check "and unmounts it" user fusermount3 -u "$m"
+
+# ---- Mounts whose server was killed --------------------------------------------------------------
+
+# kill_server: the process that serves the user's mount, with -9; and waits for its end.
+kill_server() {
+	local pid
+	for pid in $(pgrep_here "^$BUILD/rowfs .*$s $m\$"); do
+		grep -qs '^Name:.rowfs$' "/proc/$pid/status" || continue
+		kill -KILL "$pid"
+		lib_end "$pid" 20
+	done
+}
+
+user "$BUILD/rowfs" "$s" "$m"
+kill_server
+fail_with "killed, it leaves a dead mount" - 'not connected|connection abort' user ls "$m"
+user "$BUILD/rowfs" "$s" "$m" 2>"$TMP/said"
+check_eq "the user's next start clears it" "rowfs: $m: cleared a dead mount of $s" "$(cat "$TMP/said")"
+check_eq "with what was written" $'one\ntwo' "$(user cat "$m/t/copy/b/f/q")"
+check_eq "there is one mount" 1 "$(lib_mount_table | grep -cxF "$m")"
+kill_server
+if (($(id -u) == 0)); then
+	install -d -o 1 -g 1 "$place/theirs"
+	fail_with "another user's start does not clear it" 1 'by another user' \
+		setpriv --reuid=1 --regid=1 --clear-groups "$BUILD/rowfs" "$place/theirs" "$m"
+	check "it is still there" lib_mounted "$m"
+	make_store "$TMP/roots"
+	fail_with "nor does root's, who cannot tell whether it is dead" 1 \
+		"^rowfs: $m: is a mount of $s by another user; umount unmounts it, as root\$" \
+		"$BUILD/rowfs" "$TMP/roots" "$m"
+	check "which it does" umount "$m"
+else
+	fusermount3 -u "$m"
+fi
+check "auto_unmount" user "$BUILD/rowfs" -o auto_unmount "$s" "$m"
+kill_server
+check "clears it at once" within not_mounted "$m"
+check "so that it is a directory again" user rmdir "$m"
+user mkdir "$m"
 
 # ---- Other tests -------------------------------------------------------------------------------
 

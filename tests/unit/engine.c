@@ -57,9 +57,9 @@ void engine_reopen(struct engine *engine)
 	ck_assert_int_eq(engine_try_open(engine), 0);
 }
 
-int engine_count(struct engine *engine, char space)
+int engine_count(struct ldb *db, char space)
 {
-	leveldb_iterator_t *iter = ldb_db_iterate(engine->db);
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	int count = 0;
 
 	for (leveldb_iter_seek(iter, &space, 1); leveldb_iter_valid(iter);
@@ -81,15 +81,15 @@ void engine_sleep(long ms)
 	nanosleep(&time, NULL);
 }
 
-void engine_expect_chunks(struct engine *engine, int chunks)
+void engine_expect_chunks(struct ldb *db, int chunks)
 {
 	for (int i = 0; i < 1000; i++) {
-		if (engine_count(engine, 'v') == chunks && engine_count(engine, 'g') == 0)
+		if (engine_count(db, 'v') == chunks && engine_count(db, 'g') == 0)
 			return;
 		engine_sleep(10);
 	}
 	ck_abort_msg("%d chunks and %d garbage records, expected %d and none",
-		     engine_count(engine, 'v'), engine_count(engine, 'g'), chunks);
+		     engine_count(db, 'v'), engine_count(db, 'g'), chunks);
 }
 
 int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation)

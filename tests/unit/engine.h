@@ -26,9 +26,9 @@ void engine_open(struct engine *engine);
 void engine_close(struct engine *engine);
 void engine_reopen(struct engine *engine);
 /* How many keys of a key space there are. */
-int engine_count(struct engine *engine, char space);
+int engine_count(struct ldb *db, char space);
 /* Waits until the thread has left this many chunks, and no garbage records. */
-void engine_expect_chunks(struct engine *engine, int chunks);
+void engine_expect_chunks(struct ldb *db, int chunks);
 /* Seals and frees the mutation; what the backend said, of table 1. */
 int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation);
 /* The cell f/q of the row: the pattern of this size and seed. */

@@ -108,10 +108,10 @@ void memory_list_close(struct wcs_list *list);
 /* ---- memory_mutate.c: operations of the backend ---- */
 
 int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		      const struct wcs_mutation *mutation, int64_t *ts);
+		      struct wcs_mutation *mutation, int64_t *ts);
 int memory_mutate_rows(void *db, const struct wcs_view *view, uint32_t table,
 		       struct wcs_entry *entries, size_t count, size_t *applied);
 int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		       const struct wcs_move *move, int64_t *ts);
+		       const struct wcs_move *move, int64_t *ts, bool *hidden);
 
 #endif

@@ -3,6 +3,8 @@
  * place. */
 #include "memory.h"
 
+#include "aggregate.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,18 +149,86 @@ static int memory_write_increment(struct memory_row *row, const struct wcs_write
 				ts);
 }
 
+/* Of an aggregate family: the value in whatever form it was given. */
+static int memory_write_given(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
+{
+	unsigned char *value = memory_cells_realloc(NULL, WCS_AGGREGATE_VALUE_MAX);
+	size_t len;
+	int rc = wcs_aggregate_apply(write, (struct wcs_slice){NULL, 0}, value, &len);
+
+	if (rc == 0)
+		rc = memory_write_set(row, write, write->ts, (struct wcs_slice){value, len}, ts);
+	free(value);
+	return rc;
+}
+
+/* Of an aggregate family: the value becomes one with that of the cell, if the view shows it. */
+static int memory_write_merge(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
+{
+	int64_t expires, wanted = write->kind == WCS_WRITE_MERGE ? write->ts : WCS_TS_NEWEST;
+	const struct memory_cell *cell =
+		memory_view_find(&row->cells, row->view, row->table, row->key, write->family,
+				 write->qualifier, wanted, &expires);
+	unsigned char *value = memory_cells_realloc(NULL, WCS_AGGREGATE_VALUE_MAX);
+	size_t len;
+	int rc = wcs_aggregate_apply(
+		write, cell != NULL ? cell->value : (struct wcs_slice){NULL, 0}, value, &len);
+
+	if (wanted == WCS_TS_NEWEST)
+		wanted = cell != NULL ? cell->ts : WCS_TS_SERVER;
+	if (rc == 0)
+		rc = memory_write_set(row, write, wanted, (struct wcs_slice){value, len}, ts);
+	free(value);
+	return rc;
+}
+
+/* The newest cell that is shown gets the value; its timestamp stays. */
+static int memory_write_replace(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
+{
+	const struct memory_cell *cell = memory_newest_shown(row, write->family, write->qualifier);
+
+	return memory_write_set(row, write, cell != NULL ? cell->ts : WCS_TS_SERVER, write->value,
+				ts);
+}
+
 static int memory_write(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
 {
 	switch (write->kind) {
 	case WCS_WRITE_SET:
 	case WCS_WRITE_SET_NEWEST:
+		if (wcs_type_aggregates(write->type))
+			return memory_write_given(row, write, ts);
 		return memory_write_set(row, write, write->ts, write->value, ts);
 	case WCS_WRITE_APPEND:
 		return memory_write_append(row, write, ts);
 	case WCS_WRITE_INCREMENT:
+		if (write->type == WCS_INTSUM)
+			return memory_write_merge(row, write, ts);
 		return memory_write_increment(row, write, ts);
+	case WCS_WRITE_MERGE:
+		return memory_write_merge(row, write, ts);
+	case WCS_WRITE_REPLACE:
+		return memory_write_replace(row, write, ts);
 	}
 	return -EINVAL;
+}
+
+/* Does the view hide the cell, now that it is there? */
+static bool memory_hides(const struct memory_row *row, const char *family,
+			 struct wcs_slice qualifier, int64_t ts)
+{
+	int64_t expires;
+
+	return memory_view_find(&row->cells, row->view, row->table, row->key, family, qualifier, ts,
+				&expires) == NULL;
+}
+
+static int memory_write_marked(struct memory_row *row, struct wcs_write *write, int64_t *ts)
+{
+	int rc = memory_write(row, write, ts);
+
+	write->hidden = rc == 0 && memory_hides(row, write->family, write->qualifier, *ts);
+	return rc;
 }
 
 static bool memory_deleted(const struct memory_cell *cell, const struct wcs_mutation *mutation)
@@ -179,8 +249,7 @@ static bool memory_deleted(const struct memory_cell *cell, const struct wcs_muta
 	return false;
 }
 
-static int memory_row_apply(struct memory_row *row, const struct wcs_mutation *mutation,
-			    int64_t *ts)
+static int memory_row_apply(struct memory_row *row, struct wcs_mutation *mutation, int64_t *ts)
 {
 	int rc = 0;
 
@@ -193,7 +262,7 @@ static int memory_row_apply(struct memory_row *row, const struct wcs_mutation *m
 	for (size_t order = 0; order < mutation->write_count; order++)
 		for (size_t i = 0; rc == 0 && i < mutation->write_count; i++)
 			if (mutation->writes[i].order == order)
-				rc = memory_write(row, &mutation->writes[i], ts);
+				rc = memory_write_marked(row, &mutation->writes[i], ts);
 	return rc;
 }
 
@@ -240,7 +309,7 @@ static bool memory_counts_ranks(const struct wcs_view *view, const char *family)
 }
 
 int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		      const struct wcs_mutation *mutation, int64_t *ts)
+		      struct wcs_mutation *mutation, int64_t *ts)
 {
 	struct memory_engine *engine = db;
 	struct memory_row row = {.engine = engine, .view = view, .table = table, .key = key};
@@ -383,8 +452,9 @@ static int memory_row_move(struct memory_row *row, const struct wcs_move *move, 
 }
 
 int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		       const struct wcs_move *move, int64_t *ts)
+		       const struct wcs_move *move, int64_t *ts, bool *hidden)
 {
+	bool one = move->kind == WCS_MOVE_CELL || move->kind == WCS_MOVE_STAMP;
 	struct memory_engine *engine = db;
 	struct memory_row row = {.engine = engine, .view = view, .table = table, .key = key};
 	int64_t made = 0;
@@ -400,6 +470,9 @@ int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, st
 	if (rc == 0) {
 		memory_row_put(&row, first);
 		*ts = made;
+		*hidden = one &&
+			  memory_hides(&row, move->family,
+				       move->kind == WCS_MOVE_CELL ? move->to : move->from, made);
 	}
 	memory_cells_clear(&row.cells);
 	pthread_mutex_unlock(&engine->mutex);

@@ -6,19 +6,12 @@
 
 #include <errno.h>
 #include <ftw.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 const struct wcs_view suite_everything = {.policies = NULL};
-
-static char suite_base[160];
-static pid_t suite_child; /* who runs the tests */
-
-/* ---- Running ----------------------------------------------------------------------------- */
 
 static int suite_remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -28,88 +21,27 @@ static int suite_remove_one(const char *path, const struct stat *st, int type, s
 	return remove(path);
 }
 
-static void suite_forward(int number)
+void suite_remove(const char *path)
 {
-	kill(suite_child, number);
-}
-
-static int suite_run(const char *name, void (*make)(Suite *suite))
-{
-	Suite *suite = suite_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	make(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
-
-/* The tests run in a child, so that what they leave is removed also when they crash or are told
- * to end. */
-int suite_main(const char *name, void (*make)(Suite *suite))
-{
-	struct sigaction forward = {.sa_handler = suite_forward};
-	const char *parent = getenv("TMPDIR");
-	int status = 0;
-
-	snprintf(suite_base, sizeof(suite_base), "%s/rowfs-unit.XXXXXX",
-		 parent != NULL ? parent : "/tmp");
-	if (mkdtemp(suite_base) == NULL) {
-		perror(suite_base);
-		return 1;
-	}
-	suite_child = fork();
-	if (suite_child == 0)
-		exit(suite_run(name, make));
-	if (suite_child > 0) {
-		sigaction(SIGTERM, &forward, NULL);
-		sigaction(SIGINT, &forward, NULL);
-		while (waitpid(suite_child, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	nftw(suite_base, suite_remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	return suite_child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-const char *suite_directory(void)
-{
-	return suite_base;
-}
-
-static TCase *suite_case(Suite *suite, const char *name, double seconds)
-{
-	TCase *tcase = tcase_create(name);
-
-	tcase_set_timeout(tcase, seconds);
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
-void suite_add(Suite *suite, const char *name, const TTest *test, double seconds)
-{
-	tcase_add_loop_test(suite_case(suite, name, seconds), test, 0, SUITE_ENGINES);
-}
-
-void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds)
-{
-	tcase_add_test(suite_case(suite, name, seconds), test);
+	nftw(path, suite_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- A store ----------------------------------------------------------------------------- */
 
 static int64_t suite_now(void *ctx)
 {
-	return __atomic_load_n(&((struct suite *)ctx)->clock, __ATOMIC_RELAXED);
+	return ((struct suite *)ctx)->clock;
 }
 
 static void suite_log(void *ctx, enum wcs_log_level level, const char *text)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads of the store log, too */
 	struct suite *suite = ctx;
 
+	pthread_mutex_lock(&lock);
 	suite->warnings += level == WCS_LOG_WARNING;
 	snprintf(suite->log, sizeof(suite->log), "%s", text);
+	pthread_mutex_unlock(&lock);
 }
 
 static void suite_open_store(struct suite *suite)
@@ -117,7 +49,9 @@ static void suite_open_store(struct suite *suite)
 	struct wcs_options options = {.log = suite_log,
 				      .log_ctx = suite,
 				      .gc_interval = suite->gc_interval,
-				      .gc_grace = suite->gc_grace};
+				      .gc_grace = suite->gc_grace,
+				      .hidden_every = suite->hidden_every,
+				      .sync = suite->sync};
 	struct wcs_fault fault = {.text = ""};
 	int rc;
 
@@ -143,7 +77,7 @@ void suite_open(struct suite *suite, int engine)
 	suite->engine = (enum suite_engine)engine;
 	suite->clock = 1000000;
 	if (suite->engine == SUITE_LEVELDB) {
-		snprintf(suite->path, sizeof(suite->path), "%s/store.XXXXXX", suite_base);
+		snprintf(suite->path, sizeof(suite->path), "%s/store.XXXXXX", suite_directory());
 		ck_assert_ptr_nonnull(mkdtemp(suite->path));
 		rc = wcs_store_create(suite->path, NULL, false, &fault);
 		ck_assert_msg(rc == 0, "create: %d %s", rc, fault.text);
@@ -169,7 +103,7 @@ void suite_close(struct suite *suite)
 	wcs_table_close(suite->table);
 	wcs_store_close(suite->store);
 	if (suite->engine == SUITE_LEVELDB)
-		nftw(suite->path, suite_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		suite_remove(suite->path);
 }
 
 /* ---- Short calls ------------------------------------------------------------------------- */
@@ -188,17 +122,23 @@ int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *
 	return rc;
 }
 
-int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
-		  const char *qualifier, int64_t ts, const char *value)
+int64_t suite_put(struct wcs_table *table, struct wcs_slice row, const char *family,
+		  struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	int64_t made = -1;
 
-	ck_assert_int_eq(
-		wcs_mutation_set(mutation, family, suite_text(qualifier), ts, suite_text(value)),
-		0);
-	ck_assert_int_eq(suite_mutate(table, row, mutation, &made), 0);
+	ck_assert_int_eq(wcs_mutation_set(mutation, family, qualifier, ts, value), 0);
+	ck_assert_int_eq(wcs_row_mutate(table, row, mutation, &made), 0);
+	wcs_mutation_free(mutation);
 	return made;
+}
+
+int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
+		  const char *qualifier, int64_t ts, const char *value)
+{
+	return suite_put(table, suite_text(row), family, suite_text(qualifier), ts,
+			 suite_text(value));
 }
 
 void suite_delete_row(struct wcs_table *table, const char *row)
@@ -282,21 +222,29 @@ char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
 	return text;
 }
 
-void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
-		       const struct wcs_filter *filter, const char *expected)
-{
-	char *text = suite_scan(table, range, filter);
-
-	ck_assert_str_eq(text, expected);
-	free(text);
-}
-
-void suite_expect(struct wcs_table *table, const char *expected)
+char *suite_content(struct wcs_table *table)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 
-	suite_expect_scan(table, &range, &filter, expected);
+	return suite_scan(table, &range, &filter);
+}
+
+static void suite_expect_text(char *text, const char *expected)
+{
+	ck_assert_str_eq(text, expected);
+	free(text);
+}
+
+void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
+		       const struct wcs_filter *filter, const char *expected)
+{
+	suite_expect_text(suite_scan(table, range, filter), expected);
+}
+
+void suite_expect(struct wcs_table *table, const char *expected)
+{
+	suite_expect_text(suite_content(table), expected);
 }
 
 char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after)
@@ -344,6 +292,40 @@ char *suite_value(struct wcs_table *table, const char *row, const char *family,
 	}
 	fclose(out);
 	return text;
+}
+
+int suite_append(struct wcs_table *table, const char *row, const char *data, int64_t *ts)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	ck_assert_int_eq(
+		wcs_mutation_append(mutation, "f", suite_text("q"), suite_text(data), WCS_TS_NONE),
+		0);
+	return suite_mutate(table, row, mutation, ts);
+}
+
+void suite_expect_schema(struct wcs_store *store, const char *expected)
+{
+	struct wcs_schema *schema;
+	char text[1024];
+	size_t len = 0;
+
+	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
+	for (size_t i = 0; i < schema->table_count; i++) {
+		const struct wcs_table_schema *table = &schema->tables[i];
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c(", table->name,
+					table->delimiter);
+		for (size_t j = 0; j < table->family_count; j++)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s:%s:%s ",
+						table->families[j].name,
+						wcs_type_name(table->families[j].type),
+						table->families[j].gc);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ") ");
+	}
+	text[len] = '\0';
+	ck_assert_str_eq(text, expected);
+	wcs_schema_free(schema);
 }
 
 /* ---- Bytes and numbers ------------------------------------------------------------------- */

@@ -21,9 +21,11 @@ struct suite {
 	char path[256]; /* of a LevelDB store */
 	struct wcs_store *store;
 	struct wcs_table *table; /* "t", with the families "a", "b" and "f" */
-	int64_t clock;		 /* what options.now gives; -1: the system's clock */
+	_Atomic int64_t clock;	 /* what options.now gives; -1: the system's clock */
 	int64_t gc_interval;	 /* of the options; 0 unless set before suite_reopen */
 	int64_t gc_grace;
+	bool sync; /* of the options, from suite_reopen on */
+	int64_t hidden_every;
 	int warnings;  /* lines logged as a warning */
 	char log[512]; /* the last line logged */
 };
@@ -33,6 +35,8 @@ struct suite {
 int suite_main(const char *name, void (*make)(Suite *suite));
 /* The directory for this program's files. */
 const char *suite_directory(void);
+/* Removes a directory with all that is in it. */
+void suite_remove(const char *path);
 /* Adds a test that runs once on each engine. Its argument is _i. */
 void suite_add(Suite *suite, const char *name, const TTest *test, double seconds);
 /* The same for a test that runs once. */
@@ -50,6 +54,9 @@ struct wcs_slice suite_text(const char *text);
 /* Each applies one thing to a row and checks that it went well. */
 int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
 		  const char *qualifier, int64_t ts, const char *value);
+/* The same with any bytes. */
+int64_t suite_put(struct wcs_table *table, struct wcs_slice row, const char *family,
+		  struct wcs_slice qualifier, int64_t ts, struct wcs_slice value);
 void suite_delete_row(struct wcs_table *table, const char *row);
 /* Applies the mutation, frees it and returns what the store said. */
 int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *mutation,
@@ -59,6 +66,8 @@ int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *
  * outside 21-7E as \XX; a long value as its size and a checksum. The caller frees it. */
 char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
 		 const struct wcs_filter *filter);
+/* The same of the whole table. */
+char *suite_content(struct wcs_table *table);
 /* Checks that a scan of the whole table gives this. */
 void suite_expect(struct wcs_table *table, const char *expected);
 void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
@@ -68,6 +77,11 @@ char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct 
 /* A cell's value as text, "-" where there is none. The caller frees it. */
 char *suite_value(struct wcs_table *table, const char *row, const char *family,
 		  const char *qualifier, int64_t ts);
+
+/* Appends to the newest cell of the row's f:q, with the server's timestamp. */
+int suite_append(struct wcs_table *table, const char *row, const char *data, int64_t *ts);
+/* Checks that the store has these tables: "name#(family:type:policy …) " of each. */
+void suite_expect_schema(struct wcs_store *store, const char *expected);
 
 /* len bytes that differ with seed and from place to place. The caller frees them. */
 char *suite_pattern(size_t len, unsigned int seed);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Garbage-collection policies: spelling, errors, and evaluation against a naive model. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "view.h"
+#include "gc_model.h"
+#include "suite.h"
 
 static const struct {
 	const char *given, *canonical;
@@ -191,84 +191,20 @@ START_TEST(test_collects)
 }
 END_TEST
 
-/* The model: a tree of its own, evaluated from the definitions, written with random spelling. */
-struct model {
-	char kind; /* n, v, a, & or | */
-	long bound;
-	struct model *left, *right;
-};
-
-static int pick(int n)
+static unsigned int pick_random(void *ctx, unsigned int n)
 {
-	return (int)(random() % n);
+	(void)ctx;
+	return (unsigned int)random() % n;
 }
 
-static struct model *model_new(int depth)
-{
-	struct model *m = calloc(1, sizeof(*m));
+static const struct gc_model_source source = {.pick = pick_random};
 
-	m->kind = "nva&|"[depth > 0 ? pick(5) : pick(3)];
-	m->bound = 1 + pick(5);
-	if (m->kind == '&' || m->kind == '|') {
-		m->left = model_new(depth - 1);
-		m->right = model_new(depth - 1);
-	}
-	return m;
+static unsigned int pick(unsigned int n)
+{
+	return pick_random(NULL, n);
 }
 
-static void model_free(struct model *m)
-{
-	if (!m)
-		return;
-	model_free(m->left);
-	model_free(m->right);
-	free(m);
-}
-
-static bool model_collects(const struct model *m, uint64_t rank, int64_t ts, int64_t now)
-{
-	bool left = m->left && model_collects(m->left, rank, ts, now);
-	bool right = m->right && model_collects(m->right, rank, ts, now);
-
-	switch (m->kind) {
-	case 'v':
-		return rank > (uint64_t)m->bound;
-	case 'a':
-		return now - ts > m->bound * 1000;
-	case '&':
-		return left && right;
-	case '|':
-		return left || right;
-	default:
-		return false;
-	}
-}
-
-static void model_print(const struct model *m, FILE *out)
-{
-	bool parentheses = m->right && m->right->right;
-
-	if (m->kind == 'n')
-		fputs("never", out);
-	if (m->kind == 'v')
-		fprintf(out, "maxversions=%ld", m->bound);
-	if (m->kind == 'a')
-		fprintf(out, "maxage=%ldms", m->bound);
-	if (!m->right)
-		return;
-	model_print(m->left, out);
-	if (m->kind == '&')
-		fputs(pick(2) ? " and " : "&&", out);
-	else
-		fputs(pick(2) ? " or " : "||", out);
-	if (!parentheses && pick(4) == 0)
-		parentheses = true;
-	fputs(parentheses ? "( " : "", out);
-	model_print(m->right, out);
-	fputs(parentheses ? ")" : "", out);
-}
-
-static void model_agrees(const struct model *m, const char *text)
+static void model_agrees(const struct gc_model *m, const char *text)
 {
 	struct wcs_gc *gc = NULL;
 
@@ -276,7 +212,7 @@ static void model_agrees(const struct model *m, const char *text)
 	for (uint64_t rank = 1; rank <= 7; rank++)
 		for (int64_t ts = 0; ts <= 8000; ts += 500)
 			ck_assert_msg(gc_collects(gc, rank, ts, 7000) ==
-					      model_collects(m, rank, ts, 7000),
+					      gc_model_collects(m, rank, ts, 7000),
 				      "%s", text);
 	wcs_gc_free(gc);
 }
@@ -285,12 +221,12 @@ START_TEST(test_random_policies_agree_with_model)
 {
 	srandom(7);
 	for (int i = 0; i < 3000; i++) {
-		struct model *m = model_new(pick(5));
+		struct gc_model *m = gc_model_new(&source, (int)pick(5));
 		char *text = NULL, *canonical = NULL, *again = NULL;
 		size_t len;
 		FILE *out = open_memstream(&text, &len);
 
-		model_print(m, out);
+		gc_model_print(m, &source, out);
 		fclose(out);
 		if (len <= WCS_GC_TEXT_MAX / 2) {
 			model_agrees(m, text);
@@ -302,7 +238,7 @@ START_TEST(test_random_policies_agree_with_model)
 		free(text);
 		free(canonical);
 		free(again);
-		model_free(m);
+		gc_model_free(m);
 	}
 }
 END_TEST
@@ -317,8 +253,8 @@ START_TEST(test_random_text_never_crashes)
 	for (int i = 0; i < 20000; i++) {
 		char text[256] = "", *canonical = NULL;
 
-		for (int k = pick(14); k > 0; k--)
-			strcat(text, pieces[pick((int)(sizeof(pieces) / sizeof(pieces[0])))]);
+		for (unsigned int k = pick(14); k > 0; k--)
+			strcat(text, pieces[pick(sizeof(pieces) / sizeof(pieces[0]))]);
 		if (wcs_gc_canonical(text, &canonical, NULL) == 0) {
 			char *again = NULL;
 
@@ -331,12 +267,9 @@ START_TEST(test_random_text_never_crashes)
 }
 END_TEST
 
-int main(void)
+static void make(Suite *suite)
 {
-	Suite *suite = suite_create("gc");
 	TCase *tests = tcase_create("gc");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, test_canonical);
 	tcase_add_test(tests, test_fault_has_column);
@@ -345,9 +278,9 @@ int main(void)
 	tcase_add_test(tests, test_random_policies_agree_with_model);
 	tcase_add_test(tests, test_random_text_never_crashes);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return suite_main("gc", make);
 }

@@ -21,14 +21,6 @@ static int write_text(struct wcs_import *import, const char *text, struct wcs_fa
 	return wcs_import_write(import, text, strlen(text), fault);
 }
 
-static char *content(struct wcs_table *table)
-{
-	struct wcs_range all = {.start = {NULL, 0}};
-	struct wcs_filter cells = {.each = WCS_EACH_CELL};
-
-	return suite_scan(table, &all, &cells);
-}
-
 /* ---- What is applied when ---------------------------------------------------------------- */
 
 START_TEST(test_lines_are_applied_when_the_call_returns)
@@ -226,7 +218,7 @@ START_TEST(test_pieces_of_any_size)
 					   &fault);
 			ck_assert_int_eq(rc, bad ? -EINVAL : 0);
 			ck_assert_int_eq(fault.line, bad ? PIECES_LINES / 2 + 2 : 0);
-			got = content(s.table);
+			got = suite_content(s.table);
 			if (first) {
 				ck_assert_str_eq(got, first);
 				ck_assert_str_eq(fault.text, first_fault);
@@ -257,7 +249,11 @@ static const struct {
 	{"{\"key\":\"k\",\"key\":\"k\"}", -EINVAL, "key: named twice, at character 12"},
 	{"{\"families\":{}}", -EINVAL, "the row has no \"key\""},
 	{"{\"key\":\"\"}", -EINVAL, "key: must not be empty"},
-	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[7]}}}", -EINVAL, "families.f.q[0]: a number"},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[7]}}}", -EINVAL,
+	 "families.f.q: a number, but the family holds bytes"},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[{\"value\":1,\"state\":\"AQA=\"}]}}}", -EINVAL,
+	 "families.f.q: only an inthll"},
+	{"{\"key\":\"k\",\"if\":{\"f\":{\"q\":7}}}", -EINVAL, "if.f.q: a number, but"},
 	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[{\"base64\":\"?\"}]}}}", -EINVAL,
 	 "families.f.q[0].base64: not base64"},
 	{"{\"key\":\"k\",\"families\":{\"none\":{\"q\":\"x\"}}}", -EINVAL,
@@ -308,7 +304,7 @@ static void bad_line(int engine, size_t i, bool whole)
 	ck_assert_msg(strstr(fault.text, " (2 lines applied before it)") != NULL, "%s", fault.text);
 	ck_assert_int_eq(fault.line, 4);
 	ck_assert_uint_eq(wcs_import_lines(import), 2);
-	got = content(s.table);
+	got = suite_content(s.table);
 	ck_assert_str_eq(got, "a/f/q@1=text b/f/q@1000001=12 b/f/q@1000000=1 "
 			      "m/f/q@9223372036854775807= "
 			      "n/f/q@1=\\7F\\FF\\FF\\FF\\FF\\FF\\FF\\FF ");
@@ -364,6 +360,38 @@ START_TEST(test_limits)
 	suite_close(&s);
 	free(spaces);
 	free(key);
+}
+END_TEST
+
+/* A limit of one's own, for lines in one piece and in several. */
+START_TEST(test_limit_of_options)
+{
+	struct wcs_import_options options = {.line_max = 1 << 20};
+	char *line = malloc((1 << 20) + 2);
+	struct wcs_import *import;
+	struct wcs_fault fault;
+	struct suite s;
+
+	suite_open(&s, _i);
+	memset(line, ' ', 1 << 20);
+	memcpy(line + (1 << 20), "x\n", 2);
+	for (int pieces = 1; pieces <= 2; pieces++) {
+		size_t first = pieces == 1 ? 0 : 1 << 20;
+
+		fault = (struct wcs_fault){0};
+		ck_assert_int_eq(wcs_import_new(s.table, &options, &import), 0);
+		ck_assert_int_eq(wcs_import_write(import, line, first, &fault), 0);
+		ck_assert_int_eq(
+			wcs_import_write(import, line + first, (1 << 20) + 2 - first, &fault),
+			-EFBIG);
+		ck_assert_str_eq(fault.text,
+				 "the line is longer than 1 MiB (0 lines applied before it)");
+		wcs_import_free(import);
+	}
+	options.line_max = WCS_IMPORT_LINE_MOST + 1;
+	ck_assert_int_eq(wcs_import_new(s.table, &options, &import), -EINVAL);
+	suite_close(&s);
+	free(line);
 }
 END_TEST
 
@@ -511,29 +539,6 @@ START_TEST(test_tables_switch)
 }
 END_TEST
 
-/* Bytes are no state of an aggregate. */
-START_TEST(test_aggregates_are_refused)
-{
-	static const char *const lines[] = {"{\"key\":\"a\",\"families\":{\"a\":{\"q\":\"5\"}}}\n",
-					    "{\"key\":\"a\",\"append\":{\"a\":{\"q\":\"5\"}}}\n",
-					    "{\"key\":\"a\",\"increment\":{\"a\":{\"q\":5}}}\n"};
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "a", WCS_INTSUM), 0);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct wcs_import *import = import_of(s.table);
-		struct wcs_fault fault = {0};
-
-		ck_assert_int_eq(write_text(import, lines[i], &fault), -EINVAL);
-		ck_assert_ptr_nonnull(strstr(fault.text, "family a is of type intsum"));
-		wcs_import_free(import);
-	}
-	suite_expect(s.table, "");
-	suite_close(&s);
-}
-END_TEST
-
 static void make(Suite *suite)
 {
 	suite_add(suite, "applied when the call returns",
@@ -544,11 +549,11 @@ static void make(Suite *suite)
 	suite_add(suite, "pieces of any size", test_pieces_of_any_size, 300);
 	suite_add(suite, "bad lines", test_bad_lines, 60);
 	suite_add(suite, "limits", test_limits, 120);
+	suite_add(suite, "limit of options", test_limit_of_options, 10);
 	suite_add(suite, "long names", test_long_names_leave_room_for_the_count, 10);
 	suite_add(suite, "keys outside", test_keys_outside, 10);
 	suite_add(suite, "one row", test_one_row, 10);
 	suite_add(suite, "tables switch", test_tables_switch, 10);
-	suite_add(suite, "aggregates", test_aggregates_are_refused, 10);
 }
 
 int main(void)

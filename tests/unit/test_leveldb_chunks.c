@@ -14,12 +14,12 @@ START_TEST(test_replace_frees_chunks)
 
 	engine_open(&engine);
 	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(engine_count(&engine, 'v'), 4);
+	ck_assert_int_eq(engine_count(engine.db, 'v'), 4);
 	ck_assert_int_eq(engine_set(&engine, "r", 1, 70000, 2), 0);
-	engine_expect_chunks(&engine, 2);
+	engine_expect_chunks(engine.db, 2);
 	engine_expect(&engine, "r", 70000, 2);
 	ck_assert_int_eq(engine_set(&engine, "r", 1, 10, 3), 0);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 }
 END_TEST
@@ -40,7 +40,7 @@ START_TEST(test_sizes)
 	engine_reopen(&engine);
 	engine_expect(&engine, "r", 5 * MIB + 7, 14);
 	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 }
 END_TEST
@@ -56,9 +56,9 @@ START_TEST(test_open_value_keeps_its_chunks)
 	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
 	engine_sleep(300);
 	engine_expect_value(value, 3 * MIB, 1);
-	ck_assert_int_eq(engine_count(&engine, 'v'), 48);
+	ck_assert_int_eq(engine_count(engine.db, 'v'), 48);
 	wcs_backend_leveldb.value_close(value);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 }
 END_TEST
@@ -87,7 +87,7 @@ START_TEST(test_scan_keeps_chunks)
 	ck_assert_mem_eq(bytes, expected, got);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 0);
 	wcs_backend_leveldb.scan_close(scan);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 	free(bytes);
 	free(expected);
@@ -107,22 +107,22 @@ START_TEST(test_open_value_keeps_only_its_chunks)
 	for (unsigned int i = 0; i < 5; i++) {
 		ck_assert_int_eq(engine_set(&engine, "b", 1, 300000, i), 0);
 		ck_assert_int_eq(engine_delete(&engine, "b"), 0);
-		engine_expect_chunks(&engine, 2);
+		engine_expect_chunks(engine.db, 2);
 	}
 	ck_assert_int_eq(engine_delete(&engine, "a"), 0);
 	engine_sleep(300);
-	ck_assert_int_eq(engine_count(&engine, 'g'), 1);
+	ck_assert_int_eq(engine_count(engine.db, 'g'), 1);
 	/* the garbage of later values goes though the record before it must wait */
 	ck_assert_int_eq(engine_set(&engine, "b", 1, 300000, 9), 0);
 	ck_assert_int_eq(engine_delete(&engine, "b"), 0);
-	for (int i = 0; i < 1000 && engine_count(&engine, 'v') > 2; i++)
+	for (int i = 0; i < 1000 && engine_count(engine.db, 'v') > 2; i++)
 		engine_sleep(10);
-	ck_assert_int_eq(engine_count(&engine, 'v'), 2);
+	ck_assert_int_eq(engine_count(engine.db, 'v'), 2);
 	wcs_backend_leveldb.value_close(first);
 	engine_sleep(300);
 	engine_expect_value(second, 100000, 1);
 	wcs_backend_leveldb.value_close(second);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 }
 END_TEST
@@ -140,11 +140,11 @@ START_TEST(test_bad_garbage_record_stops_no_other)
 	for (unsigned int i = 0; i < 3; i++) {
 		ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, i), 0);
 		ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-		for (int k = 0; k < 1000 && engine_count(&engine, 'v') > 0; k++)
+		for (int k = 0; k < 1000 && engine_count(engine.db, 'v') > 0; k++)
 			engine_sleep(10);
-		ck_assert_int_eq(engine_count(&engine, 'v'), 0);
+		ck_assert_int_eq(engine_count(engine.db, 'v'), 0);
 	}
-	ck_assert_int_eq(engine_count(&engine, 'g'), 2);
+	ck_assert_int_eq(engine_count(engine.db, 'g'), 2);
 	ck_assert_int_eq(engine.errors, 1);
 	engine_close(&engine);
 }
@@ -164,7 +164,7 @@ START_TEST(test_later_reader_does_not_wait)
 	engine_sleep(200);
 	ck_assert_int_eq(engine_value_open(&engine, "b", &second), 0);
 	wcs_backend_leveldb.value_close(first);
-	engine_expect_chunks(&engine, 2);
+	engine_expect_chunks(engine.db, 2);
 	engine_expect_value(second, 100000, 2);
 	wcs_backend_leveldb.value_close(second);
 	engine_close(&engine);
@@ -182,7 +182,7 @@ START_TEST(test_close_does_not_wait_for_readers)
 	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
 	engine_sleep(200);
 	engine_reopen(&engine);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 }
 END_TEST
@@ -202,7 +202,7 @@ START_TEST(test_replaced_within_a_mutation)
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 		ck_assert_int_eq(engine_apply(&engine, "r", mutation), 0);
-		engine_expect_chunks(&engine, (int)ldb_record_chunks(sizes[i]));
+		engine_expect_chunks(engine.db, (int)ldb_record_chunks(sizes[i]));
 		engine_expect(&engine, "r", sizes[i], 1);
 		free(value);
 	}
@@ -222,14 +222,14 @@ START_TEST(test_failed_mutation_leaves_nothing)
 	wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 	wcs_mutation_set(mutation, "f", suite_text("r"), 5, (struct wcs_slice){value, 5000});
 	ck_assert_int_eq(engine_apply(&engine, "r", mutation), -ECANCELED);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 
 	mutation = wcs_mutation_new();
 	wcs_mutation_append(mutation, "f", suite_text("q"), bytes, WCS_TS_NONE);
 	wcs_mutation_increment(mutation, "f", suite_text("q"), 1);
 	ck_assert_int_eq(engine_apply(&engine, "r", mutation), -EINVAL);
-	engine_expect_chunks(&engine, 0);
-	ck_assert_int_eq(engine_count(&engine, 'c'), 0);
+	engine_expect_chunks(engine.db, 0);
+	ck_assert_int_eq(engine_count(engine.db, 'c'), 0);
 	engine_close(&engine);
 	free(value);
 }
@@ -256,7 +256,7 @@ START_TEST(test_append_grows_into_chunks)
 	}
 	ck_assert_uint_gt(size, MIB);
 	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 	free(value);
 }

@@ -32,12 +32,12 @@ START_TEST(test_intent_of_a_crash)
 	/* While it is under way nothing of it goes, whatever else does. */
 	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
 	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-	for (int i = 0; i < 500 && engine_count(&engine, 'g') > 1; i++)
+	for (int i = 0; i < 500 && engine_count(engine.db, 'g') > 1; i++)
 		engine_sleep(10);
-	ck_assert_int_eq(engine_count(&engine, 'g'), 1);
-	ck_assert_int_eq(engine_count(&engine, 'v'), 48);
+	ck_assert_int_eq(engine_count(engine.db, 'g'), 1);
+	ck_assert_int_eq(engine_count(engine.db, 'v'), 48);
 	engine_reopen(&engine);
-	engine_expect_chunks(&engine, 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 	free(value);
 }
@@ -66,11 +66,11 @@ START_TEST(test_drop_of_a_crash)
 	ldb_key_drop(&key, 7);
 	engine_put_raw(&engine, key.data, key.len, record, ldb_record_drop(record, &drop));
 	engine_reopen(&engine);
-	ck_assert_int_eq(engine_count(&engine, 'x'), 0);
-	ck_assert_int_eq(engine_count(&engine, 'c'), 1500);
+	ck_assert_int_eq(engine_count(engine.db, 'x'), 0);
+	ck_assert_int_eq(engine_count(engine.db, 'c'), 1500);
 	engine_expect(&engine, "r00999", 5, 1);
 	engine_expect(&engine, "r04500", 5, 1);
-	engine_expect_chunks(&engine, 2);
+	engine_expect_chunks(engine.db, 2);
 	engine_close(&engine);
 }
 END_TEST
@@ -83,9 +83,9 @@ START_TEST(test_drop_leaves_nothing)
 	engine_open(&engine);
 	many_rows(&engine, 9500);
 	ck_assert_int_eq(wcs_backend_leveldb.drop(engine.db, 1, NULL, &all), 0);
-	ck_assert_int_eq(engine_count(&engine, 'c'), 0);
-	ck_assert_int_eq(engine_count(&engine, 'x'), 0);
-	engine_expect_chunks(&engine, 0);
+	ck_assert_int_eq(engine_count(engine.db, 'c'), 0);
+	ck_assert_int_eq(engine_count(engine.db, 'x'), 0);
+	engine_expect_chunks(engine.db, 0);
 	engine_close(&engine);
 }
 END_TEST
@@ -159,8 +159,8 @@ START_TEST(test_killed_while_writing)
 			snprintf(row, sizeof(row), "r%d", i);
 			chunks += crash_check_row(&engine, row);
 		}
-		rows += engine_count(&engine, 'c');
-		engine_expect_chunks(&engine, chunks);
+		rows += engine_count(engine.db, 'c');
+		engine_expect_chunks(engine.db, chunks);
 		engine_close(&engine);
 	}
 	ck_assert_int_gt(rows, 0);
@@ -212,20 +212,21 @@ START_TEST(test_move_of_chunks_is_durable)
 	struct wcs_move move = {
 		.kind = WCS_MOVE_COLUMN, .family = "f", .from = {"q", 1}, .to = {"p", 1}};
 	struct engine engine;
+	bool hidden;
 	int64_t ts;
 
 	engine_open(&engine);
 	for (int round = 0; round < 2; round++) {
 		ck_assert_int_eq(engine_set(&engine, "small", 1, 10, 1), 0);
 		ck_assert_int_eq(wcs_backend_leveldb.move(engine.db, &suite_everything, 1,
-							  suite_text("small"), &move, &ts),
+							  suite_text("small"), &move, &ts, &hidden),
 				 0);
 		ck_assert_int_ne(synced, log_size(&engine));
 		ck_assert_int_eq(engine_set(&engine, "large", 1, 70000, 1), 0);
 		if (round == 1) /* also what an earlier session made */
 			engine_reopen(&engine);
 		ck_assert_int_eq(wcs_backend_leveldb.move(engine.db, &suite_everything, 1,
-							  suite_text("large"), &move, &ts),
+							  suite_text("large"), &move, &ts, &hidden),
 				 0);
 		ck_assert_int_eq(synced, log_size(&engine));
 	}
@@ -281,7 +282,7 @@ START_TEST(test_latch_after_a_failed_write)
 		snprintf(row, sizeof(row), "r%05u", i);
 		engine_expect(&engine, row, 1000, i);
 	}
-	ck_assert_int_eq(engine_count(&engine, 'c'), (int)good);
+	ck_assert_int_eq(engine_count(engine.db, 'c'), (int)good);
 	ck_assert_int_eq(engine_set(&engine, "x", 1, 10, 1), 0);
 	engine_close(&engine);
 }

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hll.h"
+#include "mutation.h"
+
 /* ---- Damage ------------------------------------------------------------------------------ */
 
 START_TEST(test_missing_chunk)
@@ -65,6 +68,34 @@ START_TEST(test_damaged_record)
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	wcs_backend_leveldb.scan_close(scan);
+	engine_close(&engine);
+}
+END_TEST
+
+/* A merge into what is no value of the type is damage, which is told and logged. */
+START_TEST(test_damaged_aggregate)
+{
+	static const struct {
+		enum wcs_type type;
+		size_t size;
+	} cases[] = {
+		{WCS_INTSUM, 7}, {WCS_INTMAX, 0}, {WCS_INTHLL, 9}, {WCS_INTSUM, 2 * WCS_HLL_MAX}};
+	unsigned char value[WCS_AGGREGATE_LINE_MAX];
+	struct engine engine;
+
+	engine_open(&engine);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+		struct wcs_slice line = {value, 0};
+
+		engine_set(&engine, "r", 1, cases[i].size, 1);
+		ck_assert_int_eq(wcs_aggregate_line(cases[i].type, "1", 1, value, &line.len), 0);
+		wcs_mutation_merge(mutation, "f", suite_text("q"), i % 2 ? WCS_TS_NEWEST : 1, line);
+		mutation->writes[0].type = cases[i].type;
+		ck_assert_int_eq(engine_apply(&engine, "r", mutation), -EIO);
+		ck_assert_int_eq(engine.errors, (int)i + 1);
+		engine_expect(&engine, "r", cases[i].size, 1);
+	}
 	engine_close(&engine);
 }
 END_TEST
@@ -218,6 +249,7 @@ static void make(Suite *suite)
 {
 	suite_add_once(suite, "missing_chunk", test_missing_chunk, 60);
 	suite_add_once(suite, "damaged_record", test_damaged_record, 60);
+	suite_add_once(suite, "damaged_aggregate", test_damaged_aggregate, 60);
 	suite_add_once(suite, "damaged_block", test_damaged_block, 60);
 	suite_add_once(suite, "bad_key_of_a_table", test_bad_key_of_a_table, 60);
 	suite_add_once(suite, "bad_key_of_a_drop", test_bad_key_of_a_drop, 60);

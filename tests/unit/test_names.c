@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names against the contract: what bytes are spelled like, and that one spelling only resolves. */
 #include "model.h"
+#include "suite.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -298,12 +299,9 @@ START_TEST(timestamps)
 }
 END_TEST
 
-int main(void)
+static void make(Suite *suite)
 {
-	Suite *suite = suite_create("names");
 	TCase *tests = tcase_create("names");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, every_byte_at_every_position);
 	tcase_add_test(tests, every_two_bytes);
@@ -321,9 +319,9 @@ int main(void)
 	tcase_add_test(tests, timestamps);
 	tcase_set_timeout(tests, 120);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+}
+
+int main(void)
+{
+	return suite_main("names", make);
 }

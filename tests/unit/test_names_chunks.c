@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Long names against the contract: how they are split, and which chunks lead back to them. */
 #include "model.h"
+#include "suite.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -233,12 +234,9 @@ START_TEST(what_is_a_chunk)
 }
 END_TEST
 
-int main(void)
+static void make(Suite *suite)
 {
-	Suite *suite = suite_create("names_chunks");
 	TCase *tests = tcase_create("names_chunks");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, random_names_are_split);
 	tcase_add_test(tests, the_longest_names_are_split);
@@ -252,9 +250,9 @@ int main(void)
 	tcase_add_test(tests, what_is_a_chunk);
 	tcase_set_timeout(tests, 120);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+}
+
+int main(void)
+{
+	return suite_main("names_chunks", make);
 }

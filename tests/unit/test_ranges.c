@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Locked ranges: the ends of a file, splitting, merging, and random steps against a model that
  * knows of each byte who has it. */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranges.h"
+#include "suite.h"
 
 enum { ROOM = 1000 };
 
@@ -298,12 +298,9 @@ START_TEST(test_random_steps_agree_with_model)
 }
 END_TEST
 
-int main(void)
+static void make(Suite *suite)
 {
-	Suite *suite = suite_create("ranges");
 	TCase *tests = tcase_create("ranges");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, test_neighbours_merge);
 	tcase_add_test(tests, test_what_differs_does_not_merge);
@@ -312,9 +309,9 @@ int main(void)
 	tcase_add_test(tests, test_no_room_changes_nothing);
 	tcase_add_loop_test(tests, test_random_steps_agree_with_model, 0, 4);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return suite_main("ranges", make);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of JSON: what mutation a row object becomes, and what is refused with which words. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mutation.h"
+#include "suite.h"
 #include "text.h"
 
 static struct wcs_line *parse_bytes(const char *text, size_t len)
@@ -172,6 +172,8 @@ static const struct {
 } faults[] = {
 	{"", "not JSON"},
 	{"x", "not JSON"},
+	{"{99999999999999999999}", "not JSON"},
+	{"{\"key\":\"a\",99999999999999999999}", "not JSON"},
 	{"[]", "must be an object"},
 	{"\"text\"", "not JSON"},
 	{"{\"key\":\"a\"} {}", "not JSON"},
@@ -197,21 +199,19 @@ static const struct {
 	{"{\"families\":{\"f\":{\"q\":[],\"%71\":[]}}}", "families.f.%71: named twice"},
 	{"{\"families\":{\"f\":{\"a%62\":[],\"%61b\":[]}}}", "families.f.%61b: named twice"},
 	{"{\"families\":{\"f\":{\"%0A\":[],\"\\n\":[]}}}", "families.f.%0A: named twice"},
-	{CELL("5"), "families.f.q[0]: a number, but the family holds bytes"},
 	{CELL("\"a\",null"), "families.f.q[1]: must be text"},
 	{CELL("{}"), "families.f.q[0]: the cell has no value"},
 	{CELL("{\"ts\":5}"), "families.f.q[0]: the cell has no value"},
-	{CELL("{\"value\":5}"), "families.f.q[0].value: a number, but the family holds bytes"},
-	{CELL("{\"value\":1.5}"), "families.f.q[0].value: a number, but the family holds bytes"},
+	{CELL("{\"value\":1.5}"), "families.f.q[0].value: a number that is not whole"},
 	{CELL("{\"value\":null}"), "families.f.q[0].value: must be text"},
 	{CELL("{\"value\":\"x\",\"base64\":\"\"}"), "families.f.q[0].base64: a cell has value or"},
 	{CELL("{\"value\":\"x\",\"value\":\"x\"}"), "families.f.q[0].value: named twice"},
-	{CELL("{\"value\":\"x\",\"state\":\"\"}"), "families.f.q[0].state: only an inthll"},
+	{CELL("{\"value\":\"x\",\"state\":5}"), "families.f.q[0].state: must be base64"},
 	{CELL("{\"value\":\"x\",\"TS\":1}"), "families.f.q[0].TS: a cell has only"},
 	{CELL("{\"value\":\"x\",\"ts\":-1}"), "families.f.q[0].ts: must be a whole number"},
 	{CELL("{\"value\":\"x\",\"ts\":1.0}"), "families.f.q[0].ts: must be a whole number"},
 	{CELL("{\"value\":\"x\",\"ts\":\"1\"}"), "families.f.q[0].ts: must be a whole number"},
-	{CELL("{\"value\":\"x\",\"ts\":9223372036854775808}"), "not JSON: too big integer"},
+	{CELL("{\"value\":1e999}"), "not JSON: real number overflow"},
 	{CELL("{\"base64\":5}"), "families.f.q[0].base64: must be base64"},
 	{CELL("{\"base64\":\"A\"}"), "families.f.q[0].base64: not base64"},
 	{CELL("{\"base64\":\"AA\"}"), "families.f.q[0].base64: not base64"},
@@ -252,6 +252,40 @@ START_TEST(test_fault_names_member)
 			      "%s: '%s'", text, fault.text);
 		ck_assert_ptr_null(line);
 		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EINVAL);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *text, *says, *number;
+	int line;
+} ranges[] = {
+	{CELL("{\"value\":\"x\",\"ts\":9223372036854775808}"),
+	 "families.f.q[0].ts: an integer beyond 64 bits", "9223", 1},
+	{CELL("{\"ts\":5,\"value\":\"\"},{\"ts\":-9223372036854775809,\"value\":\"\"}"),
+	 "families.f.q[1].ts: an integer beyond 64 bits", "-9223", 1},
+	{"{\"delete\":{\"f\":{\"q\":[1,99999999999999999999]}}}",
+	 "delete.f.q[1]: an integer beyond 64 bits", "9999", 1},
+	{"{\"version\":9223372036854775808}", "version: an integer beyond 64 bits", "9223", 1},
+	{"{\"key\":\"a\",\n\"increment\":{\"f\":{\"q\":9223372036854775808}}}",
+	 "increment.f.q: an integer beyond 64 bits", "9223", 2},
+};
+
+START_TEST(test_fault_of_range)
+{
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const char *text = ranges[i].text, *begin = strrchr(text, '\n');
+		struct wcs_line *line = NULL;
+		struct wcs_fault fault = {0};
+
+		ck_assert_msg(wcs_line_parse(text, strlen(text), &line, &fault) == -EOVERFLOW, "%s",
+			      text);
+		ck_assert_str_eq(fault.text, ranges[i].says);
+		begin = begin ? begin + 1 : text;
+		ck_assert_int_eq(fault.line, ranges[i].line);
+		ck_assert_int_eq(fault.column, strstr(begin, ranges[i].number) - begin + 1);
+		ck_assert_ptr_null(line);
+		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EOVERFLOW);
 	}
 }
 END_TEST
@@ -418,12 +452,9 @@ START_TEST(test_changed_bytes_never_crash)
 }
 END_TEST
 
-int main(void)
+static void make(Suite *suite)
 {
-	Suite *suite = suite_create("row_json");
 	TCase *tests = tcase_create("row_json");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, test_cells);
@@ -433,6 +464,7 @@ int main(void)
 	tcase_add_test(tests, test_append_increment_if);
 	tcase_add_test(tests, test_other_lines);
 	tcase_add_test(tests, test_fault_names_member);
+	tcase_add_test(tests, test_fault_of_range);
 	tcase_add_test(tests, test_limits);
 	tcase_add_test(tests, test_syntax_fault_quotes_no_value);
 	tcase_add_test(tests, test_hostile_depth);
@@ -440,9 +472,9 @@ int main(void)
 	tcase_add_test(tests, test_text_char);
 	tcase_add_test(tests, test_changed_bytes_never_crash);
 	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return suite_main("row_json", make);
 }

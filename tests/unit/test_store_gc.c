@@ -51,6 +51,7 @@ START_TEST(test_run_deletes_what_is_hidden)
 	ck_assert_uint_eq(gc_status(&s).passes, 1);
 	ck_assert_uint_eq(gc_status(&s).last_cells, 2);
 	ck_assert(!gc_status(&s).running);
+	ck_assert_str_eq(gc_status(&s).table, "");
 	gc_policy(&s, "f", "never");
 	suite_expect(s.table, "r1/f/q@4=v r1/f/q@3=v r2/a/q@3=v r2/a/q@2=v r2/a/q@1=v r2/f/q@1=v ");
 	suite_close(&s);
@@ -108,6 +109,175 @@ START_TEST(test_run_behind_many_that_are_seen)
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
 	ck_assert_uint_eq(gc_status(&s).cells, 3);
 	suite_close(&s);
+}
+END_TEST
+
+/* ---- Between slices ---------------------------------------------------------------------- */
+
+/* A pass, slice by slice. */
+struct gc_slices {
+	struct suite s;
+	struct wcs_collect at;
+};
+
+static struct gc_slices *gc_slices_open(const char *policy, int64_t versions)
+{
+	struct gc_slices *slices = calloc(1, sizeof(*slices));
+
+	ck_assert_ptr_nonnull(slices);
+	suite_open(&slices->s, SUITE_LEVELDB);
+	gc_policy(&slices->s, "f", policy);
+	gc_fill(&slices->s, "r", "f", versions);
+	suite_set(slices->s.table, "other", "f", "q", 1, "v");
+	return slices;
+}
+
+static void gc_slices_close(struct gc_slices *slices)
+{
+	suite_close(&slices->s);
+	free(slices);
+}
+
+static void gc_slice(struct gc_slices *slices, size_t batch, size_t look)
+{
+	struct wcs_table *table = slices->s.table;
+	struct wcs_view view;
+
+	slices->at.batch = batch;
+	slices->at.look = look;
+	ck_assert_int_eq(table_enter(table), 0);
+	view = table_view(table);
+	ck_assert_int_eq(slices->s.store->backend->collect(slices->s.store->db, &view, table->id,
+							   &slices->at),
+			 0);
+	table_leave(table);
+}
+
+/* To the end of the pass. between, where it is not NULL, is called before each slice. */
+static void gc_slices_end(struct gc_slices *slices, size_t batch, size_t look,
+			  void (*between)(struct suite *s))
+{
+	for (int i = 0; i < 1000 && !slices->at.done; i++) {
+		if (between != NULL)
+			between(&slices->s);
+		gc_slice(slices, batch, look);
+	}
+	ck_assert(slices->at.done);
+}
+
+static void gc_delete_other(struct suite *s)
+{
+	suite_delete_row(s->table, "other");
+	suite_set(s->table, "other", "f", "q", 1, "v");
+}
+
+static void gc_delete_cell(struct suite *s, int64_t ts)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	wcs_mutation_delete_cell(mutation, "f", suite_text("q"), ts);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+}
+
+/* The cells of row "r" that are stored, hidden or not. */
+static void gc_slices_expect(struct gc_slices *slices, int64_t newest, int64_t oldest)
+{
+	struct wcs_range range = {.start = suite_text("r"), .end = SUITE_BYTES("s")};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	char expected[8192] = "";
+
+	for (int64_t ts = newest; ts >= oldest; ts--)
+		sprintf(expected + strlen(expected), "r/f/q@%lld=v ", (long long)ts);
+	gc_policy(&slices->s, "f", "never");
+	suite_expect_scan(slices->s.table, &range, &filter, expected);
+}
+
+START_TEST(test_slices_go_on_in_a_column)
+{
+	struct gc_slices *slices = gc_slices_open("maxversions=100", 150);
+
+	gc_slices_end(slices, 7, 30, NULL);
+	ck_assert_uint_eq(slices->at.collected, 50);
+	gc_slices_expect(slices, 150, 51);
+	gc_slices_close(slices);
+}
+END_TEST
+
+START_TEST(test_slices_go_on_while_others_delete)
+{
+	struct gc_slices *slices = gc_slices_open("maxversions=100", 150);
+
+	gc_slices_end(slices, 7, 30, gc_delete_other);
+	ck_assert_uint_eq(slices->at.collected, 50);
+	gc_slices_expect(slices, 150, 51);
+	gc_slices_close(slices);
+}
+END_TEST
+
+/* A cell that is seen now stands where the slice before found a hidden one. */
+START_TEST(test_column_made_anew_between_slices)
+{
+	struct gc_slices *slices = gc_slices_open("maxversions=2", 10);
+
+	gc_slice(slices, 2, 100);
+	ck_assert_uint_eq(slices->at.collected, 2);
+	suite_delete_row(slices->s.table, "r");
+	gc_fill(&slices->s, "r", "f", 1);
+	gc_slices_end(slices, 2, 100, NULL);
+	ck_assert_uint_eq(slices->at.collected, 2);
+	gc_slices_expect(slices, 1, 1);
+	gc_slices_close(slices);
+}
+END_TEST
+
+/* The rank of what comes next is less than the slice before left it. */
+START_TEST(test_newer_cells_deleted_between_slices)
+{
+	struct gc_slices *slices = gc_slices_open("maxversions=100", 100);
+
+	gc_slice(slices, 5, 50);
+	for (int64_t ts = 100; ts > 90; ts--)
+		gc_delete_cell(&slices->s, ts);
+	suite_set(slices->s.table, "r", "f", "q", 0, "v");
+	gc_slices_end(slices, 5, 50, NULL);
+	ck_assert_uint_eq(slices->at.collected, 0);
+	gc_slices_expect(slices, 90, 0);
+	gc_slices_close(slices);
+}
+END_TEST
+
+/* What is deleted counts no more, also where the policy is another one now. */
+START_TEST(test_policy_changed_between_slices)
+{
+	struct gc_slices *slices = gc_slices_open("maxversions=2", 20);
+
+	gc_slice(slices, 5, 100);
+	ck_assert_uint_eq(slices->at.collected, 5);
+	gc_policy(&slices->s, "f", "maxversions=10");
+	gc_slices_end(slices, 5, 100, NULL);
+	ck_assert_uint_eq(slices->at.collected, 5 + 5);
+	gc_policy(&slices->s, "f", "never");
+	gc_delete_cell(&slices->s, 20);
+	gc_delete_cell(&slices->s, 19);
+	gc_slices_expect(slices, 13, 6);
+	gc_slices_close(slices);
+}
+END_TEST
+
+/* Cells that come between slices, newer ones and such as are hidden at once. */
+START_TEST(test_cells_written_between_slices)
+{
+	struct gc_slices *slices = gc_slices_open("maxversions=10", 20);
+
+	gc_slice(slices, 5, 100);
+	suite_set(slices->s.table, "r", "f", "q", 21, "v");
+	suite_set(slices->s.table, "r", "f", "q", 2, "w");
+	gc_slices_end(slices, 5, 100, NULL);
+	slices->at.done = false;
+	gc_slices_end(slices, 5, 100, NULL);
+	ck_assert_uint_eq(slices->at.collected, 11);
+	gc_slices_expect(slices, 21, 12);
+	gc_slices_close(slices);
 }
 END_TEST
 
@@ -294,17 +464,69 @@ START_TEST(test_nothing_that_is_seen_goes)
 }
 END_TEST
 
+/* Makes a column anew, again and again, and looks each time whether what stands where cells were
+ * hidden is there. */
+static void *gc_renew(void *arg)
+{
+	struct gc_writer *writer = arg;
+	struct wcs_cell_info info;
+	char row[16];
+
+	snprintf(row, sizeof(row), "w%d", writer->number);
+	while (!atomic_load(writer->stop)) {
+		suite_delete_row(writer->s->table, row);
+		gc_fill(writer->s, row, "f", 2);
+		for (int i = 0; i < 50; i++)
+			for (int64_t ts = 1; ts <= 2; ts++)
+				ck_assert_int_eq(wcs_cell_get(writer->s->table, suite_text(row),
+							      "f", suite_text("q"), ts, &info),
+						 0);
+		gc_fill(writer->s, row, "f", 8);
+		atomic_fetch_add(&writer->writes, 1);
+	}
+	return NULL;
+}
+
+START_TEST(test_columns_made_anew)
+{
+	struct gc_writer writers[4];
+	pthread_t threads[4];
+	atomic_bool stop = false;
+	struct suite s;
+
+	suite_open(&s, _i);
+	gc_policy(&s, "f", "maxversions=2");
+	for (int i = 0; i < 4; i++) {
+		writers[i] = (struct gc_writer){.s = &s, .number = i, .stop = &stop};
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, gc_renew, &writers[i]), 0);
+	}
+	for (int i = 0; i < 100 || !gc_written(writers, 100); i++)
+		ck_assert_int_eq(wcs_gc_run(s.store), 0);
+	atomic_store(&stop, true);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	suite_close(&s);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
 	suite_add(suite, "run", test_run_deletes_what_is_hidden, 30);
 	suite_add(suite, "by age", test_run_by_age, 30);
 	suite_add_once(suite, "in slices", test_run_in_slices, 120);
 	suite_add_once(suite, "behind many", test_run_behind_many_that_are_seen, 120);
+	suite_add_once(suite, "slices in a column", test_slices_go_on_in_a_column, 60);
+	suite_add_once(suite, "slices among deletes", test_slices_go_on_while_others_delete, 60);
+	suite_add_once(suite, "column made anew", test_column_made_anew_between_slices, 60);
+	suite_add_once(suite, "newer cells deleted", test_newer_cells_deleted_between_slices, 60);
+	suite_add_once(suite, "policy changed", test_policy_changed_between_slices, 60);
+	suite_add_once(suite, "cells written", test_cells_written_between_slices, 60);
 	suite_add_once(suite, "background", test_background_passes, 60);
 	suite_add_once(suite, "grace of a policy", test_grace_of_a_changed_policy, 60);
 	suite_add_once(suite, "grace of the clock", test_grace_of_a_clock_that_jumped, 60);
 	suite_add_once(suite, "pause", test_pause, 60);
 	suite_add(suite, "nothing that is seen goes", test_nothing_that_is_seen_goes, 120);
+	suite_add(suite, "columns made anew", test_columns_made_anew, 120);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
  */
 #include "move.h"
 
-#include "leveldb/engine.h"
+#include "engine.h"
 #include "table.h"
 
 #include <errno.h>
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define MIB (1u << 20)
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
@@ -267,36 +265,6 @@ static struct ldb *chunks_db(struct suite *s)
 	return s->store->db;
 }
 
-/* How many keys of a key space there are. */
-static int chunks_count(struct suite *s, char space)
-{
-	leveldb_iterator_t *iter = ldb_db_iterate(chunks_db(s));
-	int count = 0;
-
-	for (leveldb_iter_seek(iter, &space, 1); leveldb_iter_valid(iter);
-	     leveldb_iter_next(iter)) {
-		size_t len;
-
-		if (leveldb_iter_key(iter, &len)[0] != space)
-			break;
-		count++;
-	}
-	leveldb_iter_destroy(iter);
-	return count;
-}
-
-/* Waits until this many chunks are left, and no garbage records. */
-static void chunks_expect(struct suite *s, int chunks)
-{
-	for (int i = 0; i < 1000; i++) {
-		if (chunks_count(s, 'v') == chunks && chunks_count(s, 'g') == 0)
-			return;
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
-	}
-	ck_abort_msg("%d chunks and %d garbage records, expected %d and none", chunks_count(s, 'v'),
-		     chunks_count(s, 'g'), chunks);
-}
-
 /* A value of 200,000 bytes has 4 chunks, one of 70,000 has 2. */
 START_TEST(test_chunks_stay_or_go)
 {
@@ -309,29 +277,29 @@ START_TEST(test_chunks_stay_or_go)
 	move_do(&s, move_stamp("q", 8));
 	move_do(&s, move_cell("q", 5, "q", 5));
 	move_do(&s, move_column("q", "q"));
-	ck_assert_int_eq(chunks_count(&s, 'g'), 0);
-	ck_assert_int_eq(chunks_count(&s, 'v'), 6);
+	ck_assert_int_eq(engine_count(chunks_db(&s), 'g'), 0);
+	ck_assert_int_eq(engine_count(chunks_db(&s), 'v'), 6);
 	/* replaced */
 	move_do(&s, move_cell("q", 8, "q", 5));
-	chunks_expect(&s, 4);
+	engine_expect_chunks(chunks_db(&s), 4);
 	move_set(&s, "p", 3, "small");
 	move_do(&s, move_cell("q", 5, "p", 3));
-	chunks_expect(&s, 4);
+	engine_expect_chunks(chunks_db(&s), 4);
 	/* older ones of a column that goes */
 	move_set_large(&s, "p", 2, 70000, 3);
 	move_set_large(&s, "q", 9, 70000, 4);
 	move_do(&s, move_column("p", "q"));
-	chunks_expect(&s, 6);
+	engine_expect_chunks(chunks_db(&s), 6);
 	move_fails(&s, move_cell("none", 1, "q", 9), -ENOENT);
 	suite_reopen(&s);
-	chunks_expect(&s, 6);
+	engine_expect_chunks(chunks_db(&s), 6);
 	move_expect_pattern(move_open(&s, "q", WCS_TS_NEWEST), 200000, 1);
 	move_expect_pattern(move_open(&s, "q", 9), 70000, 4);
 	move_set(&s, "p", 9, "small");
 	move_do(&s, move_cell("p", 9, "q", 9));
-	chunks_expect(&s, 4);
+	engine_expect_chunks(chunks_db(&s), 4);
 	suite_delete_row(s.table, "r");
-	chunks_expect(&s, 0);
+	engine_expect_chunks(chunks_db(&s), 0);
 	suite_close(&s);
 }
 END_TEST
@@ -346,9 +314,9 @@ START_TEST(test_streamed_value_moves)
 	move_do(&s, move_column("p", "q"));
 	move_set_large(&s, "p", 9, 3 * MIB, 2);
 	move_do(&s, move_cell("p", 9, "q", 9));
-	chunks_expect(&s, 48);
+	engine_expect_chunks(chunks_db(&s), 48);
 	suite_reopen(&s);
-	chunks_expect(&s, 48);
+	engine_expect_chunks(chunks_db(&s), 48);
 	move_expect_pattern(move_open(&s, "q", 9), 3 * MIB, 2);
 	suite_close(&s);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables, families and schemas on both engines, also while others write. */
-#include "mutation.h"
-
+/* Tables and families on both engines, also while others write. */
 #include "suite.h"
 
 #include <errno.h>
@@ -295,196 +293,21 @@ START_TEST(test_type)
 	struct suite s;
 
 	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTHLL), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMIN), 0);
 	ck_assert_int_eq(wcs_family_set_type(s.table, "f", (enum wcs_type)99), -EINVAL);
 	ck_assert_int_eq(wcs_family_set_type(s.table, "none", WCS_INTSUM), -ENOENT);
-	suite_set(s.table, "r", "f", "q", 1, "v");
+	suite_set(s.table, "r", "f", "q", 1, "8 bytes.");
 	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_BYTES), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTHLL), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMIN), 0);
 	ck_assert_int_eq(wcs_family_set_type(s.table, "b", WCS_INTMAX), 0);
 	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
-	ck_assert_int_eq(family.type, WCS_INTHLL);
+	ck_assert_int_eq(family.type, WCS_INTMIN);
 	wcs_family_clear(&family);
 	suite_close(&s);
 }
 END_TEST
 
 /* ---- Schemas ----------------------------------------------------------------------------- */
-
-static void tables_expect_schema(struct wcs_store *store, const char *expected)
-{
-	struct wcs_schema *schema;
-	char text[1024];
-	size_t len = 0;
-
-	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
-	for (size_t i = 0; i < schema->table_count; i++) {
-		const struct wcs_table_schema *table = &schema->tables[i];
-
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c(", table->name,
-					table->delimiter);
-		for (size_t j = 0; j < table->family_count; j++)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s:%s:%s ",
-						table->families[j].name,
-						wcs_type_name(table->families[j].type),
-						table->families[j].gc);
-		len += (size_t)snprintf(text + len, sizeof(text) - len, ") ");
-	}
-	text[len] = '\0';
-	ck_assert_str_eq(text, expected);
-	wcs_schema_free(schema);
-}
-
-static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fault *fault)
-{
-	struct wcs_schema *schema;
-	int rc = wcs_schema_parse(json, strlen(json), &schema, fault);
-
-	ck_assert_msg(rc == 0, "%s", fault->text);
-	rc = wcs_schema_apply(store, schema, fault);
-	wcs_schema_free(schema);
-	return rc;
-}
-
-START_TEST(test_schema_apply)
-{
-	static const char json[] =
-		"{\"version\":1,\"tables\":{"
-		"\"z\":{\"families\":{\"y\":{\"gc\":\"maxage=1h\",\"type\":\"intsum\"},\"x\":{}}},"
-		"\"t\":{\"families\":{\"f\":\"maxversions=2\",\"new\":{\"type\":\"inthll\"}}},"
-		"\"s\":{\"delimiter\":\"|\"}}}";
-	static const char after[] =
-		"s|() t#(a:bytes:never b:bytes:never f:bytes:maxversions=2 new:inthll:never ) "
-		"z#(x:bytes:never y:intsum:maxage=1h ) ";
-	struct wcs_fault fault = {.text = ""};
-	struct suite s;
-
-	suite_open(&s, _i);
-	tables_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
-	tables_expect_schema(s.store, after);
-	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
-	tables_expect_schema(s.store, after);
-	ck_assert_int_eq(tables_apply(s.store, "{\"version\":1,\"tables\":{}}", &fault), 0);
-	tables_expect_schema(s.store, after);
-	suite_expect(s.table, "r/f/q@1=v ");
-	suite_close(&s);
-}
-END_TEST
-
-/* What a schema leaves out stays as it is, and gets its default only where it is made. */
-START_TEST(test_schema_apply_leaves_what_is_left_out)
-{
-	static const char json[] =
-		"{\"tables\":{\"t\":{\"families\":{\"a\":{},\"b\":{\"type\":\"intmin\"},"
-		"\"f\":\"maxversions=9\",\"new\":{}}},\"u\":{\"families\":{\"x\":{}}}}}";
-	struct wcs_fault fault = {.text = ""};
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1h", &fault), 0);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "a", WCS_INTSUM), 0);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "b", "maxversions=2", &fault), 0);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMAX), 0);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	for (int i = 0; i < 2; i++) {
-		ck_assert_msg(tables_apply(s.store, json, &fault) == 0, "%s", fault.text);
-		tables_expect_schema(s.store, "t|(a:intsum:maxage=1h b:intmin:maxversions=2 "
-					      "f:intmax:maxversions=9 new:bytes:never ) "
-					      "u#(x:bytes:never ) ");
-	}
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_schema_with_many_families_warns)
-{
-	char json[4096] = "{\"tables\":{\"m\":{\"families\":{";
-	struct wcs_fault fault = {.text = ""};
-	struct suite s;
-
-	for (unsigned int i = 0; i <= WCS_FAMILIES_WARN; i++)
-		snprintf(json + strlen(json), sizeof(json) - strlen(json), "%s\"n%u\":{}",
-			 i ? "," : "", i);
-	strcat(json, "}}}}");
-	suite_open(&s, _i);
-	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_nonnull(strstr(s.log, "101"));
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_schema_conflicts)
-{
-	struct wcs_fault fault = {.text = ""};
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(tables_apply(s.store,
-				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"!\","
-				      "\"families\":{\"f\":{\"type\":\"intmin\"}}}}}",
-				      &fault),
-			 0);
-	tables_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(tables_apply(s.store,
-				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"#\"}}}",
-				      &fault),
-			 -ENOTEMPTY);
-	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
-	ck_assert_int_eq(tables_apply(s.store,
-				      "{\"version\":1,\"tables\":{\"s\":{},\"t\":{\"delimiter\":"
-				      "\"!\",\"families\":{\"b\":\"maxversions=1\",\"f\":{\"type\":"
-				      "\"intmax\"}}},\"u\":{}}}",
-				      &fault),
-			 -ENOTEMPTY);
-	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
-	ck_assert_ptr_nonnull(strstr(fault.text, "family f"));
-	/* what came before the failure stays, what comes after it is not there */
-	tables_expect_schema(s.store,
-			     "s#() t!(a:bytes:never b:bytes:maxversions=1 f:intmin:never ) ");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_schema_by_hand)
-{
-	char gc[] = "maxversions=x";
-	struct wcs_family families[2] = {{.name = "f"}, {.name = "f"}};
-	struct wcs_table_schema table = {
-		.name = "n", .delimiter = '#', .family_count = 2, .families = families};
-	struct wcs_schema schema = {.table_count = 1, .tables = &table};
-	struct wcs_fault fault = {.text = ""};
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	strcpy(families[1].name, "g h");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	strcpy(families[1].name, "g");
-	families[1].gc = gc;
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(fault.text, "family g"));
-	families[1].gc = NULL;
-	families[1].type = (enum wcs_type)9;
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	families[1].type = WCS_BYTES;
-	table.delimiter = '/';
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	table.delimiter = '#';
-	strcpy(table.name, ".n");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	tables_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	strcpy(table.name, "n");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), 0);
-	tables_expect_schema(s.store, "n#(f:bytes:never g:bytes:never ) "
-				      "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	suite_close(&s);
-}
-END_TEST
 
 /* ---- While others write ------------------------------------------------------------------ */
 
@@ -604,7 +427,7 @@ START_TEST(test_tables_come_and_go)
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	tables_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	suite_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	suite_close(&s);
 }
 END_TEST
@@ -621,11 +444,6 @@ static void make(Suite *suite)
 	suite_add(suite, "many families", test_many_families, 20);
 	suite_add(suite, "gc", test_gc, 10);
 	suite_add(suite, "type", test_type, 10);
-	suite_add(suite, "schema apply", test_schema_apply, 10);
-	suite_add(suite, "schema, many families", test_schema_with_many_families_warns, 10);
-	suite_add(suite, "schema apply, left out", test_schema_apply_leaves_what_is_left_out, 10);
-	suite_add(suite, "schema conflicts", test_schema_conflicts, 10);
-	suite_add(suite, "schema by hand", test_schema_by_hand, 10);
 	suite_add(suite, "remove while writing", test_remove_while_writing, 60);
 	suite_add(suite, "tables come and go", test_tables_come_and_go, 60);
 }

@@ -397,7 +397,7 @@ START_TEST(test_family_of_hidden_cells_goes)
 	views_set(&s, "r", "q", 2);
 	s.clock = 10 * SECOND;
 	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), 0);
-	views_set(&s, "r2", "q", 10 * SECOND);
+	suite_set(s.table, "r2", "f", "q", 10 * SECOND, "8 bytes.");
 	ck_assert_int_eq(wcs_family_remove(s.table, "f"), -ENOTEMPTY);
 	s.clock = 20 * SECOND;
 	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);

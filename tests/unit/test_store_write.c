@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Row mutations on both engines: each kind of write, delete and condition, and timestamps. */
+/* Row mutations on both engines: sets, deletes, conditions, limits, and timestamps. */
 #include "mutation.h"
 
 #include "suite.h"
@@ -7,36 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct wcs_slice q = {"q", 1};
-
-static int write_append(struct wcs_table *table, const char *row, const char *data, int64_t *ts)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	ck_assert_int_eq(wcs_mutation_append(mutation, "f", q, suite_text(data), WCS_TS_NONE), 0);
-	return suite_mutate(table, row, mutation, ts);
-}
-
-static int64_t write_append_for(struct wcs_table *table, const char *row, const char *data,
-				int64_t replaces)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	int64_t ts;
-
-	ck_assert_int_eq(wcs_mutation_append(mutation, "f", q, suite_text(data), replaces), 0);
-	ck_assert_int_eq(suite_mutate(table, row, mutation, &ts), 0);
-	return ts;
-}
-
-static int write_increment(struct wcs_table *table, const char *row, int64_t delta, int64_t *ts)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	ck_assert_int_eq(wcs_mutation_increment(mutation, "f", q, delta), 0);
-	return suite_mutate(table, row, mutation, ts);
-}
 
 static int write_newest(struct wcs_table *table, const char *row, int64_t wanted, const char *value,
 			int64_t *ts)
@@ -132,7 +104,7 @@ START_TEST(test_timestamps_end)
 	suite_open(&s, _i);
 	suite_set(s.table, "r", "f", "q", INT64_MAX - 1, "a");
 	ck_assert_int_eq(suite_set(s.table, "r", "f", "q", WCS_TS_SERVER, "b"), INT64_MAX);
-	ck_assert_int_eq(write_append(s.table, "r", "c", &ts), -EOVERFLOW);
+	ck_assert_int_eq(suite_append(s.table, "r", "c", &ts), -EOVERFLOW);
 	ck_assert_int_eq(write_newest(s.table, "r", 5, "c", &ts), -EOVERFLOW);
 	ck_assert_int_eq(ts, 77);
 	ck_assert_int_eq(write_newest(s.table, "r", INT64_MAX, "c", &ts), 0);
@@ -203,172 +175,6 @@ START_TEST(test_later_writes_win)
 	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
 	suite_expect(s.table, "r/f/q@1000002=second++! r/f/q@1000001=second++ "
 			      "r/f/q@1000000=second+ r/f/q@5=second r/f/q@4=older ");
-	suite_close(&s);
-}
-END_TEST
-
-/* ---- Appends and increments -------------------------------------------------------------- */
-
-START_TEST(test_append_for_an_earlier_cell)
-{
-	struct suite s;
-	struct wcs_cell_info gone;
-	int64_t first, other;
-
-	suite_open(&s, _i);
-	first = write_append_for(s.table, "r", "a", WCS_TS_NONE);
-	ck_assert_int_eq(write_append_for(s.table, "r", "b", first), first);
-	suite_expect_value(s.table, "r", "f", "q", WCS_TS_NEWEST, "ab");
-	other = write_append_for(s.table, "r", "X", WCS_TS_NONE);
-	ck_assert_int_gt(other, first);
-	/* Somebody came in between: what he wrote stays, and the earlier cell goes. */
-	ck_assert_int_gt(write_append_for(s.table, "r", "c", first), other);
-	suite_expect_value(s.table, "r", "f", "q", WCS_TS_NEWEST, "abXc");
-	suite_expect_value(s.table, "r", "f", "q", other, "abX");
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("r"), "f", q, first, &gone), -ENOENT);
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_append)
-{
-	struct suite s;
-	int64_t ts = 0;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(write_append(s.table, "r", "ab", &ts), 0);
-	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(write_append(s.table, "r", "cd", &ts), 0);
-	ck_assert_int_eq(ts, 1000001);
-	ck_assert_int_eq(write_append(s.table, "r", "", &ts), 0);
-	suite_expect(s.table, "r/f/q@1000002=abcd r/f/q@1000001=abcd r/f/q@1000000=ab ");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_append_over_the_limit)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	char *bytes = suite_pattern(WCS_VALUE_MAX, 1);
-	struct wcs_slice large = {bytes, WCS_VALUE_MAX};
-	struct wcs_cell_info info;
-	struct suite s;
-
-	suite_open(&s, _i);
-	wcs_mutation_set(mutation, "f", q, 1, large);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_nonnull(strstr(s.log, "104857600"));
-	ck_assert_int_eq(write_append(s.table, "r", "x", NULL), -EFBIG);
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("r"), "f", q, WCS_TS_NEWEST, &info), 0);
-	ck_assert_int_eq(info.ts, 1);
-	free(bytes);
-	suite_close(&s);
-}
-END_TEST
-
-/* What counts is what the value comes to, not the piece that was appended. */
-START_TEST(test_append_warns_of_the_whole_value)
-{
-	const size_t piece = 6u << 20;
-	char *bytes = suite_pattern(piece, 4);
-	struct suite s;
-
-	suite_open(&s, _i);
-	for (int i = 1; i <= 3; i++) {
-		struct wcs_mutation *mutation = wcs_mutation_new();
-
-		wcs_mutation_append(mutation, "f", q, (struct wcs_slice){bytes, piece},
-				    WCS_TS_NONE);
-		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-		ck_assert_int_eq(s.warnings, i - 1);
-	}
-	ck_assert_ptr_nonnull(strstr(s.log, "family f: a value of 18874368 bytes"));
-	free(bytes);
-	suite_close(&s);
-}
-END_TEST
-
-/* A mutation that looks at one column only, in a row whose first cells were deleted: it must find
- * its column whatever lies before it. */
-START_TEST(test_delete_one_by_one)
-{
-	char name[16];
-	struct suite s;
-
-	suite_open(&s, _i);
-	for (int i = 0; i < 300; i++) {
-		snprintf(name, sizeof(name), "q%03d", i);
-		suite_set(s.table, "r", "f", name, 1, "v");
-		suite_set(s.table, "r", "f", name, 2, "w");
-	}
-	for (int i = 0; i < 300; i++) {
-		struct wcs_mutation *mutation = wcs_mutation_new();
-
-		snprintf(name, sizeof(name), "q%03d", i);
-		if (i % 2)
-			wcs_mutation_delete_column(mutation, "f", suite_text(name));
-		else
-			wcs_mutation_delete_cell(mutation, "f", suite_text(name), 2);
-		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-		suite_expect_value(s.table, "r", "f", name, WCS_TS_NEWEST, i % 2 ? "-" : "v");
-		suite_expect_value(s.table, "r", "f", "q299", WCS_TS_NEWEST, i < 299 ? "w" : "-");
-	}
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_increment)
-{
-	struct suite s;
-	int64_t ts = 0;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(write_increment(s.table, "r", 5, &ts), 0);
-	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(write_increment(s.table, "r", -7, &ts), 0);
-	ck_assert_int_eq(ts, 1000001);
-	suite_expect(s.table, "r/f/q@1000001=\\FF\\FF\\FF\\FF\\FF\\FF\\FF\\FE "
-			      "r/f/q@1000000=\\00\\00\\00\\00\\00\\00\\00\\05 ");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_increment_errors)
-{
-	struct suite s;
-	int64_t ts = 77;
-
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "1234567");
-	ck_assert_int_eq(write_increment(s.table, "r", 1, &ts), -EINVAL);
-	suite_set(s.table, "r", "f", "q", 2, "123456789");
-	ck_assert_int_eq(write_increment(s.table, "r", 1, &ts), -EINVAL);
-	suite_set(s.table, "r", "f", "q", 3, "");
-	ck_assert_int_eq(write_increment(s.table, "r", 0, &ts), -EINVAL);
-	ck_assert_int_eq(write_increment(s.table, "max", INT64_MAX, NULL), 0);
-	ck_assert_int_eq(write_increment(s.table, "max", 1, &ts), -EOVERFLOW);
-	ck_assert_int_eq(write_increment(s.table, "min", INT64_MIN, NULL), 0);
-	ck_assert_int_eq(write_increment(s.table, "min", -1, &ts), -EOVERFLOW);
-	ck_assert_int_eq(write_increment(s.table, "min", INT64_MAX, NULL), 0);
-	ck_assert_int_eq(ts, 77);
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_failure_applies_nothing)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "text");
-	wcs_mutation_delete_row(mutation);
-	wcs_mutation_set(mutation, "a", q, 1, suite_text("new"));
-	wcs_mutation_set(mutation, "f", q, 9, suite_text("text"));
-	wcs_mutation_increment(mutation, "f", q, 1);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), -EINVAL);
-	suite_expect(s.table, "r/f/q@1=text ");
 	suite_close(&s);
 }
 END_TEST
@@ -618,143 +424,6 @@ START_TEST(test_large_mutation)
 }
 END_TEST
 
-static void expect_count(struct wcs_table *table, const struct wcs_slice *key, uint64_t rows,
-			 uint64_t cells, uint64_t bytes)
-{
-	struct wcs_count count = {.rows = 99};
-
-	ck_assert_int_eq(wcs_rows_count(table, key, &count), 0);
-	ck_assert_uint_eq(count.rows, rows);
-	ck_assert_uint_eq(count.cells, cells);
-	ck_assert_uint_eq(count.bytes, bytes);
-}
-
-static void drop_store(struct suite *s, int engine)
-{
-	suite_open(s, engine);
-	suite_set(s->table, "#x", "f", "q", 1, "0");
-	suite_set(s->table, "a", "f", "q", 1, "1");
-	suite_set(s->table, "a", "f", "q", 2, "22");
-	suite_set(s->table, "a", "f", "r", 1, "333");
-	suite_set(s->table, "a!b", "f", "q", 1, "between");
-	suite_set(s->table, "a#", "a", "", 1, "4");
-	suite_set(s->table, "a#b", "f", "q", 1, "5");
-	suite_set(s->table, "a#b#c", "f", "q", 1, "6");
-	suite_set(s->table, "a$", "f", "q", 1, "behind");
-	suite_set(s->table, "ab", "f", "q", 1, "another");
-}
-
-/* The row and those below it; keys that only begin alike stay, also those between. */
-START_TEST(test_drop)
-{
-	struct wcs_slice key = SUITE_BYTES("a");
-	struct suite s;
-
-	drop_store(&s, _i);
-	expect_count(s.table, &key, 4, 6, 9);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &key), 0);
-	suite_expect(s.table, "#x/f/q@1=0 a!b/f/q@1=between a$/f/q@1=behind ab/f/q@1=another ");
-	expect_count(s.table, &key, 0, 0, 0);
-	suite_set(s.table, "a#b", "f", "q", 1, "again");
-	expect_count(s.table, &key, 1, 1, 5);
-	expect_count(s.table, NULL, 5, 5, 26);
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	suite_expect(s.table, "");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_drop_of_a_leaf_and_of_none)
-{
-	struct wcs_slice leaf = SUITE_BYTES("a#b#c"), none = SUITE_BYTES("a#c");
-	struct suite s;
-
-	drop_store(&s, _i);
-	expect_count(s.table, NULL, 8, 10, 30);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &none), 0);
-	expect_count(s.table, NULL, 8, 10, 30);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &leaf), 0);
-	expect_count(s.table, NULL, 7, 9, 29);
-	suite_expect_value(s.table, "a#b#c", "f", "q", 1, "-");
-	suite_close(&s);
-}
-END_TEST
-
-/* No row has the empty key, but rows are below it. */
-START_TEST(test_drop_below_the_empty_key)
-{
-	struct wcs_slice empty = {NULL, 0};
-	struct suite s;
-
-	drop_store(&s, _i);
-	expect_count(s.table, &empty, 1, 1, 1);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &empty), 0);
-	expect_count(s.table, NULL, 7, 9, 29);
-	suite_expect_value(s.table, "#x", "f", "q", 1, "-");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_drop_limits)
-{
-	char *bytes = suite_pattern(WCS_ROW_KEY_MAX + 1, 1);
-	struct wcs_slice longest = {bytes, WCS_ROW_KEY_MAX}, longer = {bytes, WCS_ROW_KEY_MAX + 1};
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct wcs_count count;
-	struct suite s;
-
-	suite_open(&s, _i);
-	wcs_mutation_set(mutation, "f", suite_text("q"), 1, suite_text("v"));
-	ck_assert_int_eq(wcs_row_mutate(s.table, longest, mutation, NULL), 0);
-	wcs_mutation_free(mutation);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &longer), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_rows_count(s.table, &longer, &count), -ENAMETOOLONG);
-	expect_count(s.table, &longest, 1, 1, 1);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &longest), 0);
-	suite_expect(s.table, "");
-	free(bytes);
-	suite_close(&s);
-}
-END_TEST
-
-/* Another delimiter makes other rows be below. */
-START_TEST(test_drop_with_another_delimiter)
-{
-	struct wcs_slice key = SUITE_BYTES("a");
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
-	suite_set(s.table, "a", "f", "q", 1, "1");
-	suite_set(s.table, "a#b", "f", "q", 1, "2");
-	suite_set(s.table, "a\x7f", "f", "q", 1, "3");
-	suite_set(s.table, "a\x80", "f", "q", 1, "4");
-	ck_assert_int_eq(wcs_rows_drop(s.table, &key), 0);
-	suite_expect(s.table, "a#b/f/q@1=2 a\\80/f/q@1=4 ");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_drop_leaves_other_tables)
-{
-	struct wcs_table *other;
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &other), 0);
-	ck_assert_int_eq(wcs_family_create(other, "f"), 0);
-	suite_set(s.table, "\xff\xff", "f", "q", 1, "t");
-	suite_set(other, "\x01", "f", "q", 1, "u");
-	suite_set(other, "\xff\xff", "f", "q", 1, "u");
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	suite_expect(s.table, "");
-	suite_expect(other, "\\01/f/q@1=u \\FF\\FF/f/q@1=u ");
-	wcs_table_close(other);
-	suite_close(&s);
-}
-END_TEST
-
 static void make(Suite *suite)
 {
 	suite_add(suite, "set", test_set, 10);
@@ -765,15 +434,6 @@ static void make(Suite *suite)
 	suite_add(suite, "set newest", test_set_newest, 10);
 	suite_add(suite, "ts of the last write", test_ts_is_of_the_last_write, 10);
 	suite_add(suite, "later writes win", test_later_writes_win, 10);
-	suite_add(suite, "append", test_append, 10);
-	suite_add(suite, "append for an earlier cell", test_append_for_an_earlier_cell, 10);
-	suite_add(suite, "append over the limit", test_append_over_the_limit, 60);
-	suite_add(suite, "append warns of the whole value", test_append_warns_of_the_whole_value,
-		  30);
-	suite_add(suite, "delete one by one", test_delete_one_by_one, 30);
-	suite_add(suite, "increment", test_increment, 10);
-	suite_add(suite, "increment errors", test_increment_errors, 10);
-	suite_add(suite, "failure applies nothing", test_failure_applies_nothing, 10);
 	suite_add(suite, "deletes", test_deletes, 10);
 	suite_add(suite, "deletes before writes", test_deletes_come_before_writes, 10);
 	suite_add(suite, "delete newest, write", test_delete_newest_then_write, 10);
@@ -783,12 +443,6 @@ static void make(Suite *suite)
 	suite_add(suite, "row key limits", test_row_key_limits, 10);
 	suite_add(suite, "missing family", test_missing_family, 10);
 	suite_add(suite, "large mutation", test_large_mutation, 20);
-	suite_add(suite, "drop", test_drop, 10);
-	suite_add(suite, "drop, a leaf and none", test_drop_of_a_leaf_and_of_none, 10);
-	suite_add(suite, "drop, the empty key", test_drop_below_the_empty_key, 10);
-	suite_add(suite, "drop, limits", test_drop_limits, 10);
-	suite_add(suite, "drop, another delimiter", test_drop_with_another_delimiter, 10);
-	suite_add(suite, "drop, other tables", test_drop_leaves_other_tables, 10);
 }
 
 int main(void)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors that were inherited, or are missing. */
+#include "descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* The lowest that is free is what open gives. The wrong way round: to read or write it stays an
+ * error. */
+void descriptors_open_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(1); /* and there may be nowhere to say so */
+}
+
+void descriptors_close_inherited(int but)
+{
+	unsigned from = STDERR_FILENO + 1;
+
+	if (but > STDERR_FILENO) {
+		if ((unsigned)but > from)
+			close_range(from, (unsigned)but - 1, 0);
+		from = (unsigned)but + 1;
+	}
+	close_range(from, ~0U, 0);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Directories that were emptied: whether they were, and keeping them. */
+#include "emptied.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cache.h"
+#include "chunk.h"
+#include "report.h"
+
+static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes,
+		     const struct wcs_cell_info *info)
+{
+	(void)ctx;
+	(void)kind;
+	(void)bytes;
+	(void)info;
+	return 1;
+}
+
+/* Are there children of a directory behind that one? 1 or 0, or an error. */
+static int has_behind(struct fs *fs, const struct node *dir, const struct spelled *removed)
+{
+	struct child *child = child_new(removed->kind, removed->bytes);
+	int rc = -ENOMEM;
+
+	if (child)
+		rc = children_walk(fs, dir, child, found_one, NULL);
+	free(child);
+	return rc;
+}
+
+/* Is there nothing left in a directory that a child was removed from? 1 or 0, or an error. What is
+ * behind the child is looked at first, since the store steps over everything that was deleted. A
+ * draft was not in the store. */
+static int is_emptied(struct fs *fs, const struct node *dir, const struct spelled *removed)
+{
+	struct pos pos;
+	int rc = removed->kind == NODE_DRAFT ? 0 : has_behind(fs, dir, removed);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = pos_of(dir, &pos);
+	if (rc == 0)
+		rc = pos_stored(&pos, NULL);
+	return rc == -ENOENT ? 1 : rc;
+}
+
+static int is_emptied_chunk(struct fs *fs, const struct node *dir)
+{
+	struct child *first;
+	int rc = chunk_first(fs, dir->parent, node_name(dir), &first);
+
+	if (rc == 0)
+		free(first);
+	return rc == -ENOENT ? 1 : rc;
+}
+
+static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *removed)
+{
+	struct pos pos;
+	int rc = 0;
+
+	if (dir->kind == NODE_CHUNK)
+		rc = is_emptied_chunk(fs, dir);
+	else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY || dir->kind == NODE_HISTORY)
+		rc = is_emptied(fs, dir, removed);
+	if (rc <= 0)
+		return rc;
+	rc = pos_of(dir, &pos);
+	return rc == 0 ? pos_keep(fs, &pos) : rc;
+}
+
+void emptied_keep(struct fs *fs, struct node *dir, const struct spelled *removed)
+{
+	int rc = keep_emptied(fs, dir, removed);
+	struct pos pos;
+
+	if (rc == 0)
+		return;
+	report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
+	if (pos_of(dir, &pos) == 0)
+		cache_expire_row(fs, pos.table, pos_key(&pos));
+}

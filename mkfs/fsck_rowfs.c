@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* fsck.rowfs: checks a store and repairs it. Its exit codes are those of fsck(8). */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "program.h"
+
+enum fsck_exit {
+	FSCK_CLEAN = 0,
+	FSCK_CORRECTED = 1,
+	FSCK_LEFT = 4,
+	FSCK_FAILED = 8,
+	FSCK_MISUSED = 16,
+	FSCK_STOPPED = 32,
+};
+
+static const struct program program = {
+	.name = (char[]){"fsck.rowfs"},
+	.help = "Usage: fsck.rowfs [-n|-y] STORE\n"
+		"\n"
+		"Checks STORE, which nobody may have mounted: the checksums of all files, every\n"
+		"key and record, each value with its parts, the schema against the data, and what\n"
+		"a crash left. Prints a line for each thing that is wrong, and whether it was\n"
+		"corrected.\n"
+		"\n"
+		"  -n             corrects nothing and changes nothing in STORE\n"
+		"  -y             corrects all there is. What has to go from STORE is copied\n"
+		"                 before into a new directory, STORE.quarantine-TIME: rows.json,\n"
+		"                 which rowfs-load takes; raw.json, keys and records that are no\n"
+		"                 rows; files/, damaged files; store/, all of STORE as it was,\n"
+		"                 where all of it is made anew\n"
+		"  -h, --help     prints this\n"
+		"  -V, --version  prints the version\n"
+		"\n"
+		"Without -n and -y it asks, at a terminal, and is as with -n elsewhere. $TMPDIR\n"
+		"(else /var/tmp) takes what does not fit into memory.\n"
+		"\n"
+		"Ends with 0: nothing is wrong; 1: all that was is corrected; 4: some is left; 8:\n"
+		"it could not be checked or corrected, for the reason printed; 16: wrong usage;\n"
+		"32: stopped.\n",
+};
+
+struct fsck {
+	const char *path;
+	bool yes, ask;
+	bool terminal; /* stderr is one */
+	double started, shown;
+	bool failed; /* what was found could not be printed */
+};
+
+static volatile sig_atomic_t fsck_stopped;
+
+static void fsck_stop(int number)
+{
+	(void)number;
+	fsck_stopped = 1;
+}
+
+static void fsck_catch(void)
+{
+	const struct sigaction action = {.sa_handler = fsck_stop};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* ---- What the check calls ---------------------------------------------------------------- */
+
+static void fsck_found(void *ctx, const struct wcs_finding *finding)
+{
+	struct fsck *fsck = ctx;
+	const char *colon = finding->done ? "; corrected: " : "";
+
+	program_progress_end();
+	if (printf("%s: %s: %s%s%s\n", fsck->path, finding->where, finding->what, colon,
+		   finding->done ? finding->done : "") < 0)
+		fsck->failed = true;
+}
+
+static bool fsck_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+	struct fsck *fsck = ctx;
+	double now;
+
+	if (!fsck->terminal || fsck_stopped)
+		return !fsck_stopped;
+	now = program_seconds();
+	if (now - fsck->shown < 1)
+		return true;
+	fsck->shown = now;
+	if (total > 0)
+		program_progress(&program, "%s: %" PRIu64 " of %" PRIu64 " MiB, %.0f s ", what,
+				 done >> 20, total >> 20, now - fsck->started);
+	else
+		program_progress(&program, "%s: %" PRIu64 ", %.0f s ", what, done,
+				 now - fsck->started);
+	return true;
+}
+
+static bool fsck_agree(void *ctx, enum wcs_check_ask ask, const char *what)
+{
+	const struct fsck *fsck = ctx;
+	char answer[16];
+
+	(void)ask;
+	if (fsck->yes)
+		return true;
+	program_progress_end();
+	for (;;) {
+		printf("%s [y/n] ", what);
+		fflush(stdout);
+		if (!fgets(answer, sizeof(answer), stdin) || fsck_stopped)
+			return false;
+		if (strcasecmp(answer, "y\n") == 0 || strcasecmp(answer, "yes\n") == 0)
+			return true;
+		if (strcasecmp(answer, "n\n") == 0 || strcasecmp(answer, "no\n") == 0)
+			return false;
+	}
+}
+
+/* ---- The result -------------------------------------------------------------------------- */
+
+/* Does the text begin with where the store is, as most reasons do? */
+static bool fsck_says_where(const struct fsck *fsck, const char *why)
+{
+	size_t len = strlen(fsck->path);
+
+	return *why == '/' || (strncmp(why, fsck->path, len) == 0 && why[len] == ':');
+}
+
+static int fsck_fail(const struct fsck *fsck, const char *why)
+{
+	if (fsck_says_where(fsck, why))
+		program_fail(&program, "%s", why);
+	else
+		program_fail(&program, "%s: %s", fsck->path, why);
+	return FSCK_FAILED;
+}
+
+/* A new directory's name beside the store's own directory: a path may end in it or lead through it,
+ * as `.` does, and a copy of the store must not be in the store. */
+static char *fsck_quarantine(const char *path)
+{
+	char *whole = realpath(path, NULL);
+	time_t now = time(NULL);
+	char when[32], *name = NULL;
+	struct tm tm;
+
+	if (!whole)
+		whole = strdup(path); /* which the check says more of */
+	gmtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
+	for (int i = 1; whole && i < 1000; i++) {
+		char more[8] = "";
+
+		if (i > 1)
+			snprintf(more, sizeof(more), "-%d", i);
+		if (asprintf(&name, "%s.quarantine-%s%s", whole, when, more) < 0)
+			name = NULL;
+		if (!name || access(name, F_OK) != 0)
+			break;
+		free(name);
+		name = NULL;
+	}
+	free(whole);
+	return name;
+}
+
+static void fsck_count(const char *before, uint64_t count, const char *what)
+{
+	printf("%s%" PRIu64 " %s%s", before, count, what, count == 1 ? "" : "s");
+}
+
+static int fsck_sum(struct fsck *fsck, const struct wcs_check_result *result,
+		    const char *quarantine)
+{
+	uint64_t left = result->found - result->corrected;
+	int exit_code = left > 0 ? FSCK_LEFT : result->found > 0 ? FSCK_CORRECTED : FSCK_CLEAN;
+
+	if (result->quarantined)
+		printf("%s: quarantine: %s\n", fsck->path, quarantine);
+	if (result->found == 0)
+		printf("%s: clean", fsck->path);
+	else
+		printf("%s: %" PRIu64 " found, %" PRIu64 " corrected, %" PRIu64 " left", fsck->path,
+		       result->found, result->corrected, left);
+	fsck_count("; ", result->files, "file");
+	if (result->counted) {
+		fsck_count(", ", result->tables, "table");
+		fsck_count(", ", result->rows, "row");
+		fsck_count(", ", result->cells, "cell");
+		fsck_count(", ", result->values, "large value");
+	} else {
+		printf("; tables, rows and cells were not counted");
+	}
+	printf("\n");
+	if (fflush(stdout) != 0 || fsck->failed) {
+		program_fail(&program, "standard output: %s", strerror(errno));
+		return exit_code | FSCK_FAILED;
+	}
+	return exit_code;
+}
+
+static int fsck_run(struct fsck *fsck)
+{
+	char *quarantine = fsck_quarantine(fsck->path);
+	struct wcs_check_options options = {.repair = fsck->yes || fsck->ask,
+					    .quarantine = quarantine,
+					    .found = fsck_found,
+					    .agree = fsck_agree,
+					    .progress = fsck_progress,
+					    .ctx = fsck};
+	struct wcs_check_result result;
+	struct wcs_fault fault = {0};
+	int error, exit_code;
+
+	if (!quarantine)
+		return fsck_fail(fsck, "no name for a quarantine beside it");
+	fsck_catch();
+	fsck->terminal = isatty(STDERR_FILENO) == 1;
+	fsck->started = fsck->shown = program_seconds();
+	error = wcs_store_check(fsck->path, &options, &result, &fault);
+	program_progress_end();
+	if (error) {
+		fflush(stdout);
+		if (result.quarantined)
+			printf("%s: quarantine: %s\n", fsck->path, quarantine);
+		exit_code = fsck_fail(fsck, fault.text);
+		if (error == -ECANCELED)
+			exit_code = FSCK_STOPPED;
+	} else {
+		exit_code = fsck_sum(fsck, &result, quarantine);
+	}
+	free(quarantine);
+	return exit_code;
+}
+
+/* The codes that the other programs share, as those of fsck(8). */
+static int fsck_usage(int exit_code)
+{
+	switch (exit_code) {
+	case PROGRAM_OK:
+		return FSCK_CLEAN;
+	case PROGRAM_MISUSED:
+		return FSCK_MISUSED;
+	default:
+		return FSCK_FAILED;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
+	struct fsck fsck = {.path = NULL};
+	bool no = false;
+	int option;
+
+	program_begin(&program, argc, argv);
+	while ((option = getopt_long(argc, argv, "nyhV", options, NULL)) != -1) {
+		if (option == 'n')
+			no = true;
+		else if (option == 'y')
+			fsck.yes = true;
+		else
+			return fsck_usage(program_option(&program, option));
+	}
+	if (no && fsck.yes)
+		return fsck_usage(program_misuse(&program, "-n and -y: only one of them"));
+	if (optind == argc)
+		return fsck_usage(program_misuse(&program, "STORE is missing"));
+	if (optind + 1 < argc)
+		return fsck_usage(program_misuse(&program, "%s: one STORE only", argv[optind + 1]));
+	fsck.path = argv[optind];
+	fsck.ask = !no && !fsck.yes && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+	if (!no && !fsck.yes && !fsck.ask)
+		program_fail(&program,
+			     "%s: no terminal to ask at: nothing is changed; -y corrects what is "
+			     "wrong",
+			     fsck.path);
+	return fsck_run(&fsck);
+}

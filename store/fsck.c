@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checking a store: its directory and marker here, all else by its engine. It stays locked from the
+ * first look to the end, so what is repaired is what was found.
+ */
+#include "fsck.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "directory.h"
+#include "table.h"
+
+void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what, const char *done,
+		    const char *where, ...)
+{
+	struct wcs_finding finding = {.kind = kind, .what = what, .done = done};
+	char *text = NULL;
+	va_list args;
+
+	if (kind != WCS_FOUND_NOTICE) {
+		fsck->result->found++;
+		fsck->result->corrected += done != NULL;
+	}
+	if (fsck->options->found == NULL)
+		return;
+	va_start(args, where);
+	if (vasprintf(&text, where, args) < 0)
+		text = NULL;
+	va_end(args);
+	finding.where = text != NULL ? text : "(no memory)";
+	fsck->options->found(fsck->options->ctx, &finding);
+	free(text);
+}
+
+bool wcs_fsck_agreed(struct wcs_fsck *fsck, enum wcs_check_ask ask, const char *what)
+{
+	const struct wcs_check_options *options = fsck->options;
+
+	if (!options->repair)
+		return false;
+	if (fsck->answers[ask] == 0)
+		fsck->answers[ask] =
+			options->agree == NULL || options->agree(options->ctx, ask, what) ? 1 : -1;
+	return fsck->answers[ask] > 0;
+}
+
+bool wcs_fsck_agreed_one(struct wcs_fsck *fsck, const char *what)
+{
+	bool agreed = wcs_fsck_agreed(fsck, WCS_ASK_FILES, what);
+
+	fsck->answers[WCS_ASK_FILES] = 0;
+	return agreed;
+}
+
+int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, uint64_t total)
+{
+	const struct wcs_check_options *options = fsck->options;
+
+	if (options->progress == NULL || options->progress(options->ctx, what, done, total))
+		return 0;
+	return wcs_fault_set(fsck->fault, -ECANCELED, "stopped before it was through");
+}
+
+static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
+{
+	bool mend =
+		wcs_fsck_agreed_one(fsck, "The file " DIRECTORY_MARKER " is damaged or missing. "
+					  "Make it anew?");
+	int rc = 0;
+
+	if (mend && faccessat(directory_fd(directory), DIRECTORY_MARKER, F_OK, 0) == 0)
+		rc = wcs_quarantine_file(fsck->quarantine, directory_fd(directory),
+					 DIRECTORY_MARKER);
+	if (rc == 0 && mend)
+		rc = directory_mend_marker(directory, engine, fsck->fault);
+	if (rc == 0)
+		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "damaged or missing",
+			       mend ? "made anew; the store may seem made at another time" : NULL,
+			       DIRECTORY_MARKER);
+	return rc;
+}
+
+/* Reads the marker; one that is damaged is made anew. *backend NULL: it cannot be. */
+static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
+		       const struct wcs_backend **backend)
+{
+	struct directory_marker marker;
+	struct wcs_fault fault = {0};
+	int rc = directory_read_marker(directory, &marker, &fault);
+
+	*backend = NULL;
+	if (rc == 0) {
+		*backend = store_find_engine(marker.engine);
+		if (*backend == NULL)
+			return wcs_fault_set(fsck->fault, -EINVAL,
+					     "its engine is %s, which this program does not have",
+					     marker.engine);
+		return 0;
+	}
+	if (rc != -EIO && rc != -ENOENT)
+		return wcs_fault_set(fsck->fault, rc, "%s", fault.text);
+	/* There is but one engine so far. */
+	*backend = store_find_engine("leveldb");
+	return fsck_mend_marker(fsck, directory, (*backend)->name);
+}
+
+static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
+{
+	const struct wcs_backend *backend;
+	int rc = fsck_marker(fsck, directory, &backend);
+
+	if (rc != 0)
+		return rc;
+	if (backend->check == NULL)
+		return wcs_fault_set(fsck->fault, -EOPNOTSUPP,
+				     "a store of the engine %s cannot be checked from here",
+				     backend->name);
+	rc = directory_check_data(directory, fsck->fault);
+	return rc == 0 ? backend->check(directory_path(directory), fsck) : rc;
+}
+
+int wcs_store_check(const char *path, const struct wcs_check_options *options,
+		    struct wcs_check_result *result, struct wcs_fault *fault)
+{
+	struct wcs_fsck fsck = {.options = options, .result = result};
+	struct directory *directory = NULL;
+	struct wcs_fault unused;
+	int rc;
+
+	fsck.fault = fault != NULL ? fault : &unused;
+	memset(result, 0, sizeof(*result));
+	if (options->repair) {
+		fsck.quarantine = wcs_quarantine_new(options->quarantine, fsck.fault);
+		if (fsck.quarantine == NULL)
+			return wcs_fault_set(fsck.fault, -ENOMEM, "no memory");
+	}
+	rc = directory_open(path, options->repair ? DIRECTORY_MEND : DIRECTORY_LOOK, &directory,
+			    fsck.fault);
+	if (rc == 0)
+		rc = fsck_directory(&fsck, directory);
+	if (rc == 0 && options->repair)
+		rc = wcs_quarantine_sync(fsck.quarantine);
+	if (options->repair)
+		result->quarantined = wcs_quarantine_used(fsck.quarantine);
+	wcs_quarantine_free(fsck.quarantine);
+	directory_close(directory);
+	return rc;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What a store must be to be replaced by another. Private to store/. */
+#ifndef WCS_STORE_REPLACE_H
+#define WCS_STORE_REPLACE_H
+
+#include "directory.h"
+
+/* Is there nothing in a store's directory, which is locked, but a store's own? -EEXIST: there is
+ * something else, which fault names; -EINVAL: the store is of an engine that is not known. */
+int store_replace_check(const struct directory *directory, struct wcs_fault *fault);
+
+#endif

@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Full disks: writes say so, nothing of what was acknowledged is lost, deletes still work, and then
+# there is room again.
+#
+#   tests/crash/test_full.sh [large]    larger disks, too
+
+# shellcheck source=tests/crash/crash.sh
+. "$(dirname "$0")/crash.sh"
+need_fuse
+need_disks
+
+m=$TMP/m
+export ACKNOWLEDGED=$TMP/acknowledged
+
+# Removes every second file that was acknowledged; large ones slowly, so that each is one that the
+# engine meets alone.
+remove_half() {
+	local kind size number
+	: >"$ACKNOWLEDGED.left"
+	while read -r kind size number; do
+		if ((number % 2)); then
+			echo "$kind $size $number" >>"$ACKNOWLEDGED.left"
+		else
+			rm "$m/t/$kind/$number/f/q" || return
+			((size < 1000000)) || sleep 0.1
+		fi
+	done <"$ACKNOWLEDGED"
+	mv "$ACKNOWLEDGED.left" "$ACKNOWLEDGED"
+}
+
+# fill_disk MIB KIND SIZE
+fill_disk() {
+	local disk=$TMP/disk$1$2$3 what="$1 MiB, $2 of $3 bytes"
+	: >"$ACKNOWLEDGED"
+	make_disk "$disk" "$1"
+	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	mount_store "$disk/store" "$m"
+	check "$what: until there is no space" full "$2" "$m" "$3" ENOSPC
+	cat "$TMP/.check"
+	check "$what: errors says so" grep -qE 'no room|No space' "$m/.rowfs/errors"
+	check "$what: all of it is there" full verify "$m"
+	if [ "$2" = files ]; then
+		check "$what: half of it can be removed" remove_half
+	else
+		check "$what: all of it can be dropped" eval "echo rows >'$m/t/rows/.drop'"
+		: >"$ACKNOWLEDGED"
+	fi
+	check "$what: then there is room again" full again "$m" $(($1 * 30000))
+	check "$what: what was not removed is there" full verify "$m"
+	check "$what: it can be made durable" sync_mount "$m"
+	unmount_store "$m"
+	mount_store "$disk/store" "$m"
+	check "$what: also in another mount" full verify "$m"
+	check "$what: where it can be written" full again "$m" 10000
+	unmount_store "$m"
+	check_fsck "$disk/store"
+	unplug "$disk"
+	rm -f "$disk.img"
+}
+
+# press: fills the disk, and again and again tries to write more, so that the engine gives back what
+# it has.
+press() {
+	local round
+	for round in $(seq 18); do
+		if ((round > 12)); then
+			rm -r "$m/t/press/$((round - 1))-2" || return
+			sleep 3
+		fi
+		full press "$m" 3000000 "$round" || return
+	done
+}
+
+# The engine merges tables to give space back, and needs space for that.
+press_disk() {
+	local disk=$TMP/pressed what="a disk that is filled again and again"
+	make_disk "$disk" 150
+	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	mount_store "$disk/store" "$m"
+	check "$what: no error but that it is full" press
+	check "$what: a file can be removed" rm "$m/t/press/1-0/f/q"
+	check "$what: all can" rm -r "$m/t/press"
+	check "$what: then there is room again" full again "$m" 3000000
+	unmount_store "$m"
+	check_fsck "$disk/store"
+	unplug "$disk"
+	rm -f "$disk.img"
+}
+
+# touch_all: stamps every cell of the rows anew.
+touch_all() {
+	find "$m/t/rows" -type f -exec touch {} +
+}
+
+# append_to DIRECTORY: appends a byte to its cell q, which is written anew.
+append_to() {
+	echo '{"append":{"f":{"q":"x"}}}' >"$1/.row"
+}
+
+# until_full COMMAND…: repeats what copies cells until there is no room for it; it must not take so
+# much that the engine meets a full disk.
+until_full() {
+	local tries
+	for ((tries = 0; tries < 10; tries++)); do
+		"$@" 2>"$TMP/.full" && continue
+		! grep -v 'No space left on device' "$TMP/.full"
+		return
+	done
+	echo "there is always room"
+	return 1
+}
+
+# touch_often: twice, with or without room for it.
+touch_often() {
+	for _ in 1 2; do
+		touch_all 2>"$TMP/.full" || ! grep -v 'No space left on device' "$TMP/.full" ||
+			return
+	done
+}
+
+# What copies what is there fills a disk as well as other writes.
+copy_on_full_disk() {
+	local disk=$TMP/disk what="copies on a full disk"
+	: >"$ACKNOWLEDGED"
+	make_disk "$disk" 64
+	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	mount_store "$disk/store" "$m"
+	check "$what: a large cell" full again "$m" 3000000
+	check "$what: until there is no space" full rows "$m" 4000 ENOSPC
+	check "$what: touch is refused in time" until_full touch_all
+	check "$what: so are appends" until_full append_to "$m/t/again/0"
+	check "$what: all of it is there" full verify "$m"
+	check "$what: half of it can be removed" remove_half
+	check "$what: touch as often as one likes" touch_often
+	check "$what: then there is room again" full again "$m" 1000000
+	check "$what: and for a touch" touch "$m/t/again/0/f/q"
+	check "$what: and for an append" append_to "$m/t/again/0"
+	unmount_store "$m"
+	mount_store "$disk/store" "$m"
+	check "$what: what was not removed is there" full verify "$m"
+	unmount_store "$m"
+	check_fsck "$disk/store"
+	unplug "$disk"
+	rm -f "$disk.img"
+}
+
+press_disk
+copy_on_full_disk
+fill_disk 64 files 200000
+fill_disk 64 rows 1000
+if [ "${1-}" = large ]; then
+	fill_disk 300 files 1500000
+	fill_disk 300 rows 100000
+fi
+finish

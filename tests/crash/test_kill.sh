@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The process behind a mount is killed under a mixed load, N times (default: 6). After each all
+# that was acknowledged is there, synced or not, and nothing is half there.
+#
+#   tests/crash/test_kill.sh [N [SEED]]
+
+# shellcheck source=tests/crash/crash.sh
+. "$(dirname "$0")/crash.sh"
+need_fuse
+
+kills=${1:-6}
+seed=${2:-$RANDOM$RANDOM}
+store=$TMP/store
+m=$TMP/m
+
+# kill_once NUMBER: one round.
+kill_once() {
+	mount_store "$store" "$m" -o gcinterval=1
+	check "kill $1: the load goes on until then" load run "$m" "$TMP/state" $((seed + $1)) \
+		kill "$(mount_pid "$m")"
+	bury_mount "$m"
+	after_crash "kill $1 (seed $seed)" "$store" "$m" "$TMP/state" everything 1
+}
+
+crash_often "$kills" "$store" "$TMP/state" kill_once
+check_rounds 75
+finish

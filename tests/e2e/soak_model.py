@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""A column as its only writer knows it: which of its cells must be seen, may be, and must not.
+
+What a policy hides may be deleted at any moment, or not, so a cell that was hidden once is no
+longer sure: when another policy shows it, it is there or gone, and stays so. What was hidden and
+would be seen again after a delete or a rename is gone. Of the policy and the time only bounds may
+be known: what the loosest policy hides at the earliest moment must not be seen; what the tightest
+hides at the latest one is not sure.
+"""
+import time
+
+
+def now():
+    return time.time_ns() // 1000
+
+
+class Policy:
+    """Hides versions of too high a rank, and those too old (microseconds); 0: it does not."""
+
+    def __init__(self, text, versions=0, age=0):
+        self.text, self.versions, self.age = text, versions, age
+
+    def hides(self, rank, ts, moment):
+        return (0 < self.versions < rank) or (0 < self.age < moment - ts)
+
+
+class View:
+    def __init__(self, loose, tight, since, until):
+        self.loose, self.tight, self.since, self.until = loose, tight, since, until
+
+    def hides(self, rank, ts):
+        return self.loose.hides(rank, ts, self.since)
+
+    def may_hide(self, rank, ts):
+        return self.tight.hides(rank, ts, self.until)
+
+    def __str__(self):
+        return "%s to %s, %d to %d" % (self.loose.text, self.tight.text, self.since, self.until)
+
+
+class Cell:
+    def __init__(self, ts, text, sure=True):
+        self.ts, self.text, self.sure, self.hidden = ts, text, sure, False
+
+    def copy(self):
+        return Cell(self.ts, self.text, self.sure)
+
+    def __repr__(self):
+        return "%d=%s(%d)%s" % (self.ts, self.text[:8], len(self.text), "" if self.sure else "?")
+
+
+class History:
+    def __init__(self, cells=None):
+        self.cells = cells or []  # newest first
+
+    def __str__(self):
+        return str(self.cells)
+
+    def hide(self, view):
+        """Time went on, or the policy is about to change."""
+        for at, cell in enumerate(self.cells):
+            if view.may_hide(at + 1, cell.ts):
+                cell.sure = False
+
+    def begin(self, view):
+        """A change: begin, any of put and remove, end."""
+        self.hide(view)
+        rank = 1
+        for cell in self.cells:
+            cell.hidden = view.hides(rank, cell.ts)
+            rank += cell.sure
+
+    def end(self, view):
+        at = 0
+        while at < len(self.cells):
+            if self.cells[at].hidden and not view.may_hide(at + 1, self.cells[at].ts):
+                del self.cells[at]
+            else:
+                at += 1
+        self.hide(view)
+
+    def put(self, ts, text, sure=True):
+        self.remove(ts)
+        self.cells.append(Cell(ts, text, sure))
+        self.cells.sort(key=lambda cell: -cell.ts)
+
+    def remove(self, ts):
+        self.cells = [cell for cell in self.cells if cell.ts != ts]
+
+    def last(self):
+        return self.cells[0] if self.cells else None
+
+    def head(self):
+        """The number that the newest value starts with."""
+        return int(self.cells[0].text.split(";")[0]) if self.cells else 0
+
+    def newest(self, view):
+        """The newest cell, None, or "unknown"."""
+        if not self.cells:
+            return None
+        first = self.cells[0]
+        if first.sure:
+            return "unknown" if view.may_hide(1, first.ts) else first
+        return None if view.hides(1, first.ts) else "unknown"
+
+    def ends(self, view):
+        """Does it depend on the moment what is seen?"""
+        age = view.tight.age
+        return age > 0 and (view.until - view.since > age // 2 or any(
+            view.since <= cell.ts + age + 1 <= view.until + 1 for cell in self.cells))
+
+    def nothing(self, view):
+        return all(view.hides(1, cell.ts) for cell in self.cells)
+
+    def something(self, view):
+        return any(cell.sure and not view.may_hide(1, cell.ts) for cell in self.cells[:1])
+
+    def check_newest(self, view, seen):
+        """The newest cell as [timestamp, text or its length], or None. Returns what is wrong."""
+        if seen is None:
+            return "nothing is seen" if self.something(view) else None
+        for cell in self.cells:
+            if cell.ts == seen[0]:
+                if seen[1] not in (cell.text, len(cell.text)):
+                    return "the newest cell has another value"
+                return "the newest cell is hidden" if view.hides(1, cell.ts) else None
+            if cell.sure and not view.may_hide(1, cell.ts):
+                return "it is not the newest cell"
+        return "the newest cell is none of its cells"
+
+    def check(self, view, seen):
+        """All cells as [timestamp, text], newest first, and learns from it; text None: it was gone
+        before it was read."""
+        if [ts for ts, _ in seen] != sorted((ts for ts, _ in seen), reverse=True):
+            return "the cells are not in order"
+        seen, at, known = [cell for cell in seen if cell[1] is not None], 0, []
+        for cell in self.cells:
+            if at < len(seen) and seen[at][0] == cell.ts:
+                if view.hides(at + 1, cell.ts):
+                    return "a hidden cell is shown"
+                if seen[at][1] != cell.text:
+                    return "a cell has another value"
+                cell.sure = True
+                at += 1
+            elif view.may_hide(at + 1, cell.ts):
+                cell.sure = False
+            elif cell.sure:
+                return "a cell is lost"
+            else:
+                continue
+            known.append(cell)
+        if at < len(seen):
+            return "a cell came back, or was never written"
+        self.cells = known
+        self.hide(view)
+        return None

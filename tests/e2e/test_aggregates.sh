@@ -1,0 +1,453 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Aggregate families as files: what they show, how lines are merged and which are refused, and that
+# tools copy the numbers. aggregates.py has the system calls that no shell has, and a model.
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cells.sh"
+
+m=$TMP/m
+types='"f":{},"sum":{"type":"intsum"},"min":{"type":"intmin"},"max":{"type":"intmax"},"hll":{"type":"inthll"}'
+make_store "$TMP/s" "{\"version\":1,\"tables\":{\"t\":{\"families\":{$types}},\"u\":{\"families\":{$types}}}}"
+mount_store "$TMP/s" "$m" -o gcinterval=0
+r=$m/t/r
+mkdir -p "$r"/{f,sum,min,max,hll} "$m/u"
+s=$r/sum
+
+aggregates() {
+	"$python" "$LIB_DIR/aggregates.py" "$@" 2>&1
+}
+last_error() {
+	tail -n 1 "$m/.rowfs/errors" | cut -d ' ' -f 2-
+}
+# said NAME REGEX: the last error matches.
+said() {
+	check "$1" grep -qE -- "$2" <(last_error)
+}
+# estimate NAME COUNT PATH: the number is within 2 % of the count.
+estimate() {
+	local number
+	number=$(cat "$3")
+	check "$1" test $((number * 100)) -ge $(($2 * 98)) -a $((number * 100)) -le $(($2 * 102))
+}
+
+# ---- What is shown
+
+for number in 0 7 -5 1234567 9223372036854775807 -9223372036854775808; do
+	echo "$number" >"$s/shown"
+	check_eq "$number is shown" "$number" "$(cat "$s/shown")"
+	check_eq "$number: its size, blocks and links" "$((${#number} + 1)) 1 2" "$(stat -c '%s %b %h' "$s/shown")"
+	check_eq "$number: of its version" "$((${#number} + 1)) 1 1" "$(stat -c '%s %b %h' "$s/shown@/"*)"
+	check_eq "$number: below /.versions" "$number $((${#number} + 1))" \
+		"$(cat "$m/.versions/t/r/sum/shown@/"*) $(stat -c %s "$m/.versions/t/r/sum/shown@/"*)"
+done
+check_eq "a listing has the sizes" 21 "$(find "$s" -name shown -printf '%s\n')"
+check_eq "its time is its timestamp" "$(entries "$s/shown@")" \
+	"$(stat -c %.6Y "$s/shown" | tr -d .)"
+check_eq "what is stored are 8 bytes" -9223372036854775808 \
+	"$(jq -r '.families.sum.shown[0].value' "$r/.row")"
+rm "$s/shown"
+
+# ---- Merging and replacing
+
+before=$(date +%s%6N)
+echo 5 >>"$s/q"
+ts=$(entries "$s/q@")
+check "a new column has the present as its timestamp" test "$ts" -ge "$before" -a "$ts" -le "$(date +%s%6N)"
+echo 6 >>"$s/q"
+echo -20 >>"$m/.versions/t/r/sum/q@/$ts"
+is "lines are merged into the newest cell" "$s/q" "$ts=-9"
+echo 4 >"$s/q"
+is "> replaces its number, under its timestamp" "$s/q" "$ts=4"
+echo 1 >"$s/p"
+newest_is "and makes a new column" "$s/p" 1 ""
+echo 10 >>"$s/q@/100"
+echo 11 >>"$s/q@/100"
+echo 3 >"$s/q@/50"
+echo 1 >>"$s/q"
+is "buckets are merged one by one" "$s/q" "$ts=5 100=21 50=3"
+echo 2 >"$s/q@/100"
+is "and replaced" "$s/q" "$ts=5 100=2 50=3"
+rm "$s/q@/$ts"
+echo 8 >>"$s/q"
+is "what is the newest is merged into" "$s/q" "100=10 50=3"
+echo +7 >"$s/q"
+echo 007 >>"$s/q"
+is "signs and zeros are taken" "$s/q" "100=14 50=3"
+for number in 5 -3 4; do
+	echo "$number" >>"$r/min/q"
+	echo "$number" >>"$r/max/q"
+done
+check_eq "the least and the greatest" "-3 5" "$(cat "$r/min/q") $(cat "$r/max/q")"
+echo 9 >"$r/min/q"
+echo -9 >"$r/max/q"
+check_eq "are replaced by others" "9 -9" "$(cat "$r/min/q") $(cat "$r/max/q")"
+
+# ---- Lines
+
+printf '1\n20\n300\n' >>"$s/lines"
+check_eq "several lines of one write" 321 "$(cat "$s/lines")"
+printf '1\n20\n300' >"$s/lines"
+check_eq "the last one ends with the close" 321 "$(cat "$s/lines")"
+{ printf 1; printf 2; echo 3; printf 4; } >"$s/lines"
+check_eq "a line in pieces" 127 "$(cat "$s/lines")"
+{ /usr/bin/printf 1; /usr/bin/printf 2; echo 3; } >>"$s/lines"
+check_eq "by several processes" 250 "$(cat "$s/lines")"
+seq 1 100000 >"$s/lines"
+check_eq "many lines" 5000050000 "$(cat "$s/lines")"
+check_eq "and one version" 1 "$(entries "$s/lines@" | wc -l)"
+seq 1 100000 | tee -a "$r/max/lines" "$r/min/lines" >/dev/null
+check_eq "through tee" "1 100000" "$(cat "$r/min/lines") $(cat "$r/max/lines")"
+exec 3>>"$s/lines"
+echo 1 >"$s/lines"
+for number in 1 10 100; do
+	echo $number >&3
+	check_eq "a line is merged when it is written: $number" "$((number * 10 / 9 + 1))" "$(cat "$s/lines")"
+	cat "$s/lines" >"$TMP/shown"
+	check_eq "and its size is right: $number" "$(wc -c <"$TMP/shown")" "$(stat -c %s "$s/lines")"
+done
+exec 3>&-
+aggregates open "$s/calls" || die "aggregates.py open"
+
+# ---- What is refused
+
+echo 5 >"$s/bad"
+ts=$(entries "$s/bad@")
+while IFS= read -r line; do
+	for redirect in '>>' '>'; do
+		fail_with "refused by $redirect: '$line'" 1 'write error: Invalid argument' \
+			bash -c "printf '%s\n' '$line' $redirect '$s/bad'"
+		said "and why: '$line'" '^/t/r/sum/bad:1: not a whole number within 64 bits$'
+	done
+done <<'EOF'
+x
+1.0
+1e3
+0x10
+ 1
+1 
+--1
+-
+9223372036854775808
+-9223372036854775809
+
+1 2
+EOF
+is "none of them changed anything" "$s/bad" "$ts=5"
+fail_with "a bad line behind others" 1 'write error: Invalid argument' \
+	bash -c "printf '1\n2\nx\n100\n' >>'$s/bad'"
+said "its number is told" '^/t/r/sum/bad:3: '
+is "the lines before it are merged, it and those behind are not" "$s/bad" "$ts=8"
+fail_with "the same in one write" 1 'write error: Invalid argument' \
+	bash -c "/usr/bin/printf '1\n-1\nx\n100\n' >>'$s/bad'"
+said "its number is told" '^/t/r/sum/bad:3: '
+is "with the same result" "$s/bad" "$ts=8"
+fail_with "nothing behind it is taken from that open file" 1 'write error: Invalid argument' \
+	bash -c "{ printf 1; echo x; echo 2; } >>'$s/bad'"
+is "and nothing merged" "$s/bad" "$ts=8"
+echo 9223372036854775800 >"$s/bad"
+fail_with "a sum out of range" 1 'write error: Invalid argument' bash -c "echo 8 >>'$s/bad'"
+said "is told" '^/t/r/sum/bad:1: the sum would leave the range of 64 bits$'
+fail_with "within many lines, too" 1 'write error: Invalid argument' \
+	bash -c "printf '%s\n' 1 2 3 -1 -1 3 1 -100 >>'$s/bad'"
+is "behind those that fit" "$s/bad" "$ts=9223372036854775807"
+said "the line is told" '^/t/r/sum/bad:7: the sum'
+fail_with "a line that never ends" 1 'Invalid argument' \
+	bash -c "head -c 3000000 /dev/zero | tr '\0' 1 >>'$s/bad'"
+check_eq "and changed nothing" 9223372036854775807 "$(cat "$s/bad")"
+echo 5 >"$s/bad"
+aggregates elsewhere "$s/bad" || die "aggregates.py elsewhere"
+fail_with "truncate to another size" 1 'Invalid argument' truncate -s 7 "$s/bad"
+is "nothing of it changed anything" "$s/bad" "$ts=5"
+
+# ---- Files without a line
+
+: >"$s/bad"
+is "truncating alone leaves the number" "$s/bad" "$ts=5"
+said "and says so" '^/t/r/sum/bad: no line was written: the number is what it was$'
+{ :; echo 6; } >"$s/bad"
+is "a line then replaces it" "$s/bad" "$ts=6"
+touch "$s/touched"
+gone "creating alone makes nothing" "$s/touched"
+said "and says so, too" '^/t/r/sum/touched: no line was written: nothing was made$'
+exec 3>"$s/unseen"
+gone "a new name is not seen by others" "$s/unseen"
+/usr/bin/printf 1 >&3 # of another process, whose end does not end the line
+gone "not before its first line ends" "$s/unseen"
+echo 2 >&3
+check_eq "but then" 12 "$(cat "$s/unseen")"
+exec 3>&-
+check "O_EXCL makes a new one" bash -c "set -C; echo 5 >'$s/excl'"
+check_eq "with its line" 5 "$(cat "$s/excl")"
+fail_with "but not twice" 1 'cannot overwrite' bash -c "set -C; echo 5 >'$s/excl'"
+
+# ---- Long lines
+
+# long BYTES LAST: one of so many bytes, in pieces, without a newline.
+long() {
+	head -c $(($1 - 1)) /dev/zero | tr '\0' 0 | dd bs=1000 status=none && printf %s "$2"
+}
+{ long 1048576 x && echo; } >>"$r/hll/long"
+check_eq "an element of 1 MiB" 1 "$(cat "$r/hll/long")"
+{ long 1048576 y; } >>"$r/hll/long"
+check_eq "that a close ends" 2 "$(cat "$r/hll/long")"
+fail_with "a longer one" - 'Invalid argument' bash -c "head -c 1048577 /dev/zero >>'$r/hll/long'"
+said "says why" '^/t/r/hll/long:1: a line of more than 1 MiB$'
+check_eq "and is none" 2 "$(cat "$r/hll/long")"
+{ long 4096 7 && echo; } >"$s/long"
+check_eq "an integer in 4096 bytes" 7 "$(cat "$s/long")"
+printf '%04096d\n' 8 | dd bs=5000 iflag=fullblock status=none >"$s/long"
+check_eq "also in one write" 8 "$(cat "$s/long")"
+fail_with "in more, before the line ends" - 'Invalid argument' \
+	bash -c "printf %04097d 9 | dd bs=5000 iflag=fullblock status=none >>'$s/long'"
+said "says why" '^/t/r/sum/long:1: not a whole number within 64 bits$'
+fail_with "also when it ends in the same write" - 'Invalid argument' \
+	bash -c "printf '%04097d\\n' 9 | dd bs=5000 iflag=fullblock status=none >>'$s/long'"
+check_eq "none of them is merged" 8 "$(cat "$s/long")"
+
+# ---- Killed, removed and renamed under a writer
+
+# killed COMMAND…: runs it, a process that kills itself.
+killed() {
+	bash -c "$1; kill -9 \$\$" 2>/dev/null &
+	wait $! 2>/dev/null
+}
+killed "exec >>'$s/killed'; echo 1; printf 2"
+check_eq "a line that a killed writer did not end is not merged, those before are" 1 "$(cat "$s/killed")"
+killed "exec >'$s/killed'; echo 5; printf 6"
+check_eq "the same where it replaces" 5 "$(cat "$s/killed")"
+killed "exec >'$s/killed-new'; printf 6"
+gone "or is alone" "$s/killed-new"
+exec 3>>"$s/removed"
+echo 1 >&3
+rm "$s/removed"
+echo 2 >&3
+exec 3>&-
+gone "what is written to a removed file goes nowhere" "$s/removed"
+echo 1 >"$s/from"
+exec 3>>"$s/from"
+mv "$s/from" "$s/to"
+echo 2 >&3
+exec 3>&-
+check_eq "a rename takes the writer along" 3 "$(cat "$s/to")"
+gone "and leaves nothing" "$s/from"
+column "$s/a" 10=1 20=2
+column "$s/b" 30=3 15=4
+mv "$s/a" "$s/b"
+check_eq "mv makes it the newest version of another" "2 3 4" \
+	"$(for version in $(entries "$s/b@"); do cat "$s/b@/$version"; done | paste -sd' ')"
+mv "$s/b@/15" "$s/c"
+is "mv of a version" "$s/c" "15=4"
+
+# ---- Many at once
+
+for writer in 1 2 3 4 5 6 7 8; do
+	for ((i = 0; i < 200; i++)); do
+		echo 1 >>"$s/many"
+		((i % 4)) || printf '1\n-1\n1\n' >>"$s/many"
+	done &
+	pids[writer]=$!
+done
+wait "${pids[@]}"
+check_eq "of 8 writers' lines none is lost" 2000 "$(cat "$s/many")"
+check_eq "and they are one cell" 1 "$(entries "$s/many@" | wc -l)"
+ts=$(entries "$s/many@")
+for writer in 1 2 3 4 5 6 7 8; do
+	for ((i = 0; i < 100; i++)); do
+		case $((writer % 4)) in
+		0) echo 1 >>"$s/many" ;;
+		1) echo 1 >>"$s/many@/$ts" ;;
+		2) echo 1 >>"$m/.versions/t/r/sum/many@/$ts" ;;
+		3) echo '{"increment":{"sum":{"many":1}}}' >"$r/.row" ;;
+		esac
+	done &
+	pids[writer]=$!
+done
+wait "${pids[@]}"
+check_eq "nor by whatever ways they come" "$ts=2800" "$(history "$s/many")"
+check "every look is exact" aggregates looks "$s/looks"
+check "random writes are as the model says" aggregates random "$m" t/random/sum 7
+
+# ---- Times
+
+column "$s/times" 1000=1 5000=2
+touch -d @0.004 "$s/times"
+is "touch stamps the newest cell" "$s/times" "4000=2 1000=1"
+fail_with "but not to before the next one" 1 'Invalid argument' touch -d @0.001 "$s/times"
+echo 9 >"$TMP/nine"
+touch -d @0.003 "$TMP/nine"
+cp -p "$TMP/nine" "$s/times"
+is "cp -p replaces and stamps" "$s/times" "3000=9 1000=1"
+touch -d @0.0005 "$TMP/nine"
+echo 8 >"$TMP/nine" && touch -d @0.0005 "$TMP/nine"
+check "an older stamp gives way" cp -p "$TMP/nine" "$s/times"
+is "and the number is there" "$s/times" "3000=8 1000=1"
+cp -p "$TMP/nine" "$s/stamped"
+is "a new column has the stamp" "$s/stamped" "500=8"
+column "$s/late" 1000=1 5000=2
+exec 3>>"$s/late"
+echo 1 >&3
+touch -d @0.004 - >&3
+echo 4 >"$s/late@/4500"
+exec 3>&-
+is "a stamp that has become too early" "$s/late" "5000=3 4500=4 1000=1"
+said "is told at the close" '^/t/r/sum/late: the time that was set could not be kept: Invalid argument$'
+
+# ---- Tools
+
+column "$m/t/tools/sum/q" 1000=-1 2000000=22
+column "$m/t/tools/sum/p" 3000000=333
+column "$m/t/tools/min/q" 4000000=4
+column "$m/t/tools/max/q" 5000000=-55555
+# numbers ROW: family, column and cells.
+numbers() {
+	local family name
+	for family in sum min max; do
+		for name in $(entries "$m/$1/$family"); do
+			echo "$family $name $(history "$m/$1/$family/$name")"
+		done
+	done
+}
+newest='sum p 3000000=333
+sum q 2000000=22
+min q 4000000=4
+max q 5000000=-55555'
+all=${newest/2000000=22/2000000=22 1000=-1}
+check_eq "what is to be copied" "$all" "$(numbers t/tools)"
+check "cp -a" cp -a "$m/t/tools" "$m/u/cp"
+check_eq "cp -a: the newest, with their times" "$newest" "$(numbers u/cp)"
+check "rsync -a" rsync -a "$m/t/tools/" "$m/u/rsync/"
+check_eq "rsync -a: the same" "$newest" "$(numbers u/rsync)"
+check_eq "rsync finds nothing more to do" "" "$(rsync -ai "$m/t/tools/" "$m/u/rsync/" | grep '^>')"
+mkdir "$m/u/tar" "$m/u/posix"
+check "tar" bash -c "tar c -C '$m/t/tools' . | tar x -C '$m/u/tar'"
+check_eq "tar: numbers" "$newest" "$(numbers u/tar)"
+check "tar --overwrite, over them" bash -c "tar c -C '$m/t/tools' . | tar x --overwrite -C '$m/u/tar'"
+check_eq "tar --overwrite: the same numbers" "$newest" "$(numbers u/tar)"
+for tool in "cp -a" "rsync -a"; do
+	read -ra command <<<"$tool"
+	to=u/all-${tool%% *}
+	check "$tool, all versions" "${command[@]}" "$m/.versions/t/tools" "$m/.versions/$to"
+	[ "$tool" = "cp -a" ] || to=$to/tools
+	check_eq "$tool: all cells" "$all" "$(numbers "$to")"
+done
+mkdir -p "$m/.versions/u/all-tar"
+check "tar, all versions" bash -c "tar c -C '$m/.versions/t/tools' . | tar x -C '$m/.versions/u/all-tar'"
+check_eq "tar: all cells" "$all" "$(numbers u/all-tar)"
+rsync -a "$m/t/tools/" "$m/u/cp/"
+mkdir -p "$m/u/mv/sum"
+check "mv to another row" mv "$m/u/cp/sum/q" "$m/u/mv/sum/q"
+is "mv copies the newest" "$m/u/mv/sum/q" "2000000=22"
+gone "and removes it" "$m/u/cp/sum/q"
+check "install" install "$m/u/mv/sum/q" "$m/u/mv/sum/p"
+check_eq "install: the number" 22 "$(cat "$m/u/mv/sum/p")"
+check "cp to a file of bytes" cp "$m/u/mv/sum/q" "$r/f/bytes"
+check_eq "is its text" "22" "$(cat "$r/f/bytes")"
+check "and back" cp "$r/f/bytes" "$s/back"
+check_eq "its number" 22 "$(cat "$s/back")"
+check "sed -i" sed -i s/22/44/ "$m/u/mv/sum/q"
+newest_is "sed -i makes a version" "$m/u/mv/sum/q" 44 "2000000=22"
+check_eq "and leaves no other name" "p q" "$(entries "$m/u/mv/sum" | sort | paste -sd' ')"
+check "sed -i of a version" sed -i s/22/55/ "$m/u/mv/sum/q@/2000000"
+check_eq "sets that" 55 "$(cat "$m/u/mv/sum/q@/2000000")"
+check "vim" vim -u NONE -n -es -c 's/44/66/' -c wq "$m/u/mv/sum/q"
+check_eq "vim: its number" 66 "$(cat "$m/u/mv/sum/q")"
+check_eq "and no other name" "p q" "$(entries "$m/u/mv/sum" | sort | paste -sd' ')"
+check "dd to a new one" bash -c "echo 5 | dd of='$s/dd' status=none"
+check_eq "dd: its number" 5 "$(cat "$s/dd")"
+
+# Drafts are text until they become cells.
+echo 77 >"$s/q@/draft"
+check_eq "a draft is text" 77 "$(cat "$s/q@/draft")"
+mv "$s/q@/draft" "$s/q@/60"
+check_eq "that becomes a number" 77 "$(cat "$s/q@/60")"
+mv "$s/q@/60" "$s/q@/60~"
+mv "$s/q@/60~" "$s/q@/61"
+check_eq "and back" "77" "$(cat "$s/q@/61")"
+for text in x '' '1\n2'; do
+	printf %b "$text" >"$s/q@/draft"
+	fail_with "a draft that is no number: '$text'" 1 'Invalid argument|to a subdirectory of itself' \
+		mv "$s/q@/draft" "$s/q@/70"
+	said "is refused in words: '$text'" '^/t/r/sum/q@/draft: it is not one line'
+	check_eq "and stays: '$text'" "$(printf %b "$text")" "$(cat "$s/q@/draft")"
+done
+fail_with "nothing is made of it" 1 'No such file' cat "$s/q@/70"
+
+# ---- inthll
+
+h=$r/hll
+for name in ann bob ann eve bob; do echo "$name" >>"$h/few"; done
+check_eq "elements count once" 3 "$(cat "$h/few")"
+check_eq "the size is the estimate's" 2 "$(stat -c %s "$h/few")"
+printf 'ann\n\neve' >>"$h/few"
+check_eq "an empty line is an element, the last line one, too" 4 "$(cat "$h/few")"
+seq 1 100000 >"$h/many"
+estimate "many elements in one file" 100000 "$h/many"
+seq 50001 150000 >>"$h/many"
+estimate "half of them twice" 150000 "$h/many"
+cat "$h/many" "$h/many" >"$TMP/shown"
+check_eq "the size is the number's" "$(wc -c <"$TMP/shown")" \
+	"$(stat -c %s "$h/many" "$h/many@"/* | awk '{ sum += $1 } END { print sum }')"
+state=$(jq -r '.families.hll.many[0].state' "$r/.row")
+seq 1 150000 | shuf >"$h/again"
+check_eq "the same elements make the same state" "$state" "$(jq -r '.families.hll.again[0].state' "$r/.row")"
+echo one >"$h/again"
+check_eq "> replaces them" 1 "$(cat "$h/again")"
+for writer in 1 2 3 4 5 6 7 8; do
+	for ((i = 0; i < 50; i++)); do echo "$((writer % 4)) $i" >>"$h/writers"; done &
+	pids[writer]=$!
+done
+wait "${pids[@]}"
+estimate "of 8 writers' elements none is lost" 200 "$h/writers"
+mkdir -p "$m/u/elements/hll" "$m/u/elements/sum"
+for tool in "cp" "cp -a" "install" "rsync -a" "mv"; do
+	read -ra command <<<"$tool"
+	fail_with "$tool does not copy an estimate as an element" - 'not supported' \
+		"${command[@]}" "$h/many" "$m/u/elements/hll/"
+done
+said "why is told" '^/u/elements/hll/many: the file of an inthll has its estimate'
+check_eq "nothing was made" "" "$(entries "$m/u/elements/hll")"
+estimate "nothing was lost" 150000 "$h/many"
+fail_with "nor is a version kept as a draft" 1 'not supported' \
+	mv "$h/many@/$(entries "$h/many@")" "$h/many@/draft"
+check "row JSON copies it" bash -c "jq -c '{families:{hll:{many:.families.hll.many}}}' '$r/.row' >'$m/u/elements/.row'"
+check_eq "with its state" "$state" "$(jq -r '.families.hll.many[0].state' "$m/u/elements/.row")"
+check "cp of an estimate as a number" cp "$h/few" "$m/u/elements/sum/few"
+check_eq "is that number" 4 "$(cat "$m/u/elements/sum/few")"
+
+# ---- Garbage collection
+
+echo 'maxversions=2' >"$m/t/.families/sum/gc"
+column "$s/gc" 10=1 20=2 30=3 40=4
+is "a policy hides buckets" "$s/gc" "40=4 30=3"
+check "a merge into one that is hidden succeeds" bash -c "echo 100 >>'$s/gc@/10'"
+is "and shows nothing" "$s/gc" "40=4 30=3"
+echo 5 >>"$s/gc@/35"
+is "a new bucket hides another" "$s/gc" "40=4 35=5"
+echo 6 >>"$s/gc"
+echo 7 >"$s/gc@/35"
+is "what is seen merges" "$s/gc" "40=10 35=7"
+before=$(jq .total.cells "$m/.rowfs/gc")
+check "a pass" bash -c "echo run >'$m/.rowfs/gc'"
+check "deletes what is hidden" test "$(jq .total.cells "$m/.rowfs/gc")" -ge $((before + 3))
+echo never >"$m/t/.families/sum/gc"
+is "nothing of that is left" "$s/gc" "40=10 35=7"
+echo 'maxage=1h' >"$m/t/.families/sum/gc"
+gone "old buckets are not there" "$s/gc"
+echo 1 >>"$s/gc"
+newest_is "a merge starts anew" "$s/gc" 1 ""
+echo 2 >"$s/gc"
+newest_is "and is replaced" "$s/gc" 2 ""
+echo never >"$m/t/.families/sum/gc"
+
+# ---- All is there after a remount
+
+before=$(find "$m/t" -type f -exec grep -H . {} + | sort | cksum)
+ino=$(stat -c %i "$s/q")
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+check_eq "the numbers are there" "$before" "$(find "$m/t" -type f -exec grep -H . {} + | sort | cksum)"
+check_eq "so is the inode" "$ino" "$(stat -c %i "$s/q")"
+unmount_store "$m"
+finish

@@ -1,0 +1,426 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Damaged and missing files of a store: a mount refuses it or gives EIO, and says which file and that
+# fsck.rowfs helps; fsck.rowfs finds it, saves what can be read, and the second time finds nothing.
+# tests/unit/test_damaged_files.c damages every file in many places.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/fsck.sh
+. "$(dirname "$0")/fsck.sh"
+
+# flip FILE OFFSET: flips a bit there; a negative offset counts from the end.
+flip() {
+	python3 - "$1" "$2" <<'END'
+import sys
+path, at = sys.argv[1], int(sys.argv[2])
+data = bytearray(open(path, 'rb').read())
+data[at] ^= 0x10
+open(path, 'wb').write(data)
+END
+}
+
+# zero FILE OFFSET LENGTH
+zero() {
+	dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none
+}
+
+# cp_foreign FILE: puts a table of the store `foreign` in its place.
+cp_foreign() {
+	cp "$(find foreign/data -name '*.ldb' | head -n 1)" "$1"
+}
+
+# flip_last_length FILE: of a log, flips a bit of the length of its last record, which then seems to
+# reach beyond the end of the file: LevelDB would take it for one that was being written.
+flip_last_length() {
+	python3 - "$1" <<'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+at = last = 0
+while at + 7 <= len(data):
+    left = 32768 - at % 32768
+    if left < 7:
+        at += left
+        continue
+    last = at
+    at += 7 + struct.unpack('<H', data[at + 4:at + 6])[0]
+data[last + 5] ^= 0x40
+open(sys.argv[1], 'wb').write(data)
+END
+}
+
+# in_file PATTERN COMMAND…: runs the command with the largest such file of the store s, whose name
+# is put into `damaged`.
+in_file() {
+	local pattern=$1 command=$2 file
+	shift 2
+	file=$(find s -path "s/$pattern" -printf '%s %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2)
+	[ -n "$file" ] || die "$case: there is no $pattern"
+	echo "${file#s/}" >damaged
+	if [ "$command" = truncate ]; then
+		truncate "$@" "$file"
+	else
+		"$command" "$file" "$@"
+	fi
+}
+
+# rows_of STORE: its rows alone, sorted.
+rows_of() {
+	dump_rows "$1" | grep -v '^{"table"' | sort
+}
+
+# damage_file CODE NAME WORDS PATTERN COMMAND…: damages such a file; -n finds just that, in such words,
+# and -y corrects it.
+damage_file() {
+	local code=$1 name=$2 words=$3
+	shift 3
+	damage_with "$code" "$name" in_file "$@"
+	file=$(cat damaged)
+	check_eq "$case: -n finds just that" "1 1" "$(grep -c "^s: $file: $words" first) \
+$(tail -n 1 first | cut -d ' ' -f 2)"
+	check_eq "$case: -y corrects it" 1 "$(grep -c "^s: $file: $words.*; corrected: " second)"
+	check_eq "$case: -y leaves nothing" 1 "$(tail -n 1 second | grep -c ', 0 left;')"
+}
+
+# expect_kept: the damaged file is in the quarantine, as it was.
+expect_kept() {
+	check_eq "$case: it is in the quarantine" "${file##*/}" "$(ls s.quarantine-*/files)"
+}
+
+# expect_some MINIMUM: nothing but what was before is there, and at least so many rows.
+expect_some() {
+	rows_of s >have
+	check_eq "$case: nothing is there that was not before" "" "$(comm -13 all have)"
+	check "$case: what could be read is there ($(wc -l <have) rows)" test "$(wc -l <have)" -ge "$1"
+}
+
+expect_every_row() {
+	check_eq "$case: every row is there" "$(sha256sum <all)" "$(rows_of s | sha256sum)"
+}
+
+# refused NAME PATTERN COMMAND…: a mount refuses a store so damaged, and names the file.
+refused() {
+	case=$1
+	shift
+	fresh
+	in_file "$@"
+	mkdir -p "$TMP/refused"
+	fail_with "a mount refuses $case" 1 "$(basename "$(cat damaged)").*fsck\.rowfs" \
+		"$BUILD/rowfs" -f s "$TMP/refused"
+}
+
+# ---- A store with a table and a log ------------------------------------------------------------
+
+# some_rows KEY: 100 rows.
+some_rows() {
+	for ((i = 0; i < 100; i++)); do
+		printf '{"key":"%s%02d","families":{"f":{"q":[{"ts":%d,"value":"%0100d"}]}}}\n' "$1" $i $i $i
+	done
+}
+
+# twenty A: 2,000 rows, a batch of each hundred.
+twenty() {
+	for ((group = 10; group < 30; group++)); do
+		echo "{\"table\":\"$((group % 2))\"}" | tr 01 tu
+		some_rows "$1$group"
+	done
+}
+
+make_store base "$base_schema"
+twenty a | "$BUILD/rowfs-load" base || die "the rows cannot be loaded"
+twenty b | "$BUILD/rowfs-load" base || die "the rows cannot be loaded"
+cp -a base other
+rows_of other >all # which makes a table of the log there
+rm -r other
+check_eq "the store has its rows" 4000 "$(wc -l <all)"
+
+# ---- Logs ------------------------------------------------------------------------------------
+
+log='data/*.log' table='data/*.ldb' manifest='data/MANIFEST-*'
+
+refused "a bit of a log" "$log" flip 100000
+damage_file 4 "a bit of a log" "at [0-9]*: a record whose checksum is wrong" "$log" flip 100000
+expect_kept
+expect_some 3700
+
+refused "a length at the end of a log" "$log" flip_last_length
+damage_file 4 "a length at the end of a log" "at [0-9]*: a record of a wrong length" "$log" flip_last_length
+expect_kept
+expect_some 3800
+
+refused "zeros in a log" "$log" zero 40000 32768
+damage_file 4 "zeros in a log" "at [0-9]*: " "$log" zero 40000 32768
+expect_kept
+expect_some 3000
+
+refused "no log" "$log" rm
+damage_file 4 "no log" "it is missing, or the end of MANIFEST-[0-9]* is" "$log" rm
+expect_some 2000
+
+damage_with 0 "a log whose last record was being written" in_file "$log" truncate -s -700
+expect_some 3800
+
+# ---- Tables ----------------------------------------------------------------------------------
+
+damage_file 4 "a bit of a table" "at [0-9]*: a block whose checksum is wrong" "$table" flip 10000
+expect_kept
+expect_some 3800
+
+damage_file 4 "a bit of a table's index" "at [0-9]*: a block whose checksum is wrong" "$table" flip -300
+expect_kept
+expect_every_row
+
+damage_file 4 "a bit of a table's end" "at [0-9]*: the end of the table is no footer" "$table" flip -3
+expect_kept
+expect_every_row
+
+damage_file 4 "a table that is cut" "it has 20000 bytes and should have [0-9]*" "$table" truncate -s 20000
+expect_kept
+expect_some 2200
+
+damage_file 4 "an empty table" "it has 0 bytes and should have" "$table" truncate -s 0
+expect_kept
+expect_some 2000
+
+make_store foreign "$base_schema"
+some_rows x | sed '1i {"table":"t"}' | "$BUILD/rowfs-load" foreign || die "the rows cannot be loaded"
+"$BUILD/rowfs-dump" foreign >foreign.rows || die "cannot dump"
+damage_file 4 "a table of another store" "it is another table: it has [0-9]* bytes and should have" \
+	"$table" cp_foreign
+expect_kept
+expect_some 2000
+
+refused "no table" "$table" rm
+damage_file 4 "no table" "it is missing" "$table" rm
+expect_some 2000
+
+# Nothing of a table that only grew is lost, and nothing says so.
+append() {
+	head -c 5000 /dev/urandom >>"$1"
+}
+damage_file 4 "a table with bytes behind it" "it has [0-9]* bytes and should have" "$table" append
+expect_kept
+expect_every_row
+check_eq "$case: -y says that all is there" "1 0" "$(grep -c '[0-9] keys could be read in it and stay, all that it had;' second) \
+$(grep -c lost second)"
+check_eq "$case: -n does not count what it did not look at" \
+	"s: 1 found, 0 corrected, 1 left; N files; tables, rows and cells were not counted" \
+	"$(tail -n 1 first | sed -E 's/; [0-9]+ files/; N files/')"
+check_eq "$case: -y does" "2 tables, 4000 rows, 4000 cells, 0 large values" \
+	"$(tail -n 1 second | sed 's/.* files, //')"
+
+# ---- Directories where files belong ------------------------------------------------------------
+
+# in_its_place: the file gives way to a directory with something in it.
+in_its_place() {
+	rm -f "$1" && mkdir "$1" && echo precious >"$1/x"
+}
+
+# expect_moved FINDINGS: of the repair; one is the directory, which is in the quarantine.
+expect_moved() {
+	local words="it is a directory where a file belongs"
+	check_eq "$case: -n finds just that" "1 1" "$(grep -c "^s: $file: $words$" first) \
+$(tail -n 1 first | cut -d ' ' -f 2)"
+	check_eq "$case: -y moves it" 1 \
+		"$(grep -c "^s: $file: $words; corrected: moved to the quarantine, files/${file##*/}$" second)"
+	check_eq "$case: and corrects all" "s: $1 found, $1 corrected, 0 left" "$(tail -n 1 second | cut -d ';' -f 1)"
+	check_eq "$case: with what is in it" precious "$(quarantine "files/${file##*/}/x")"
+}
+
+# damage_place NAME PATTERN
+damage_place() {
+	refused "$1" "$2" in_its_place
+	damage_with 4 "$1" in_file "$2" in_its_place
+	file=$(cat damaged)
+}
+
+damage_place "a directory for LOCK" data/LOCK
+expect_moved 1
+expect_every_row
+check_eq "$case: -n looks at all else" "2 tables, 4000 rows, 4000 cells, 0 large values" \
+	"$(tail -n 1 first | sed 's/.* files, //')"
+damage_place "a directory for a table" "$table"
+expect_moved 2
+expect_some 2000
+damage_place "a directory for a log" "$log"
+expect_moved 2
+expect_some 2000
+damage_place "a directory for CURRENT" data/CURRENT
+expect_moved 2
+expect_every_row
+damage_place "a directory for the MANIFEST" "$manifest"
+expect_moved 3
+expect_every_row
+fresh
+in_its_place s/data/LOCK
+ask n
+check_eq "a directory for LOCK: it is asked for" "4 1" "$status $(grep -c 'Move it to the quarantine.*\[y/n\]' asked)"
+check_eq "and stays after no" precious "$(cat s/data/LOCK/x)"
+
+# ---- A refused mount names the file --------------------------------------------------------------
+
+# Whichever table is cut: a mount serves, or names it, also the one with the first parts of a large value, which
+# LevelDB opens at the end of what is read before them.
+make_store large "$base_schema"
+mount_store large "$TMP/m"
+mkdir -p "$TMP/m/t/a/f"
+head -c 30M /dev/urandom >"$TMP/m/t/a/f/big" || die "no large value"
+unmount_store "$TMP/m"
+"$BUILD/rowfs-dump" large >/dev/null || die "the store cannot be dumped" # which makes tables of its log
+tables=0 nameless=
+for path in large/data/*.ldb; do
+	name=${path##*/}
+	cp -a large cut
+	truncate -s "$(($(stat -c %s "$path") / 2))" "cut/data/$name"
+	status=0
+	"$BUILD/rowfs-dump" cut t none >/dev/null 2>cut.err || status=$?
+	tables=$((tables + 1))
+	((status <= 1)) || nameless+="$name: exit $status: $(cat cut.err)"
+	grep -q 'cut/data: \|: cannot be read: ' cut.err && ! grep -q "$name" cut.err && nameless+="$name: $(cat cut.err)"
+	grep -q 'rror' cut.err && ! grep -q 'fsck\.rowfs' cut.err && nameless+="$name, no advice: $(cat cut.err)"
+	rm -r cut
+done
+check "there are tables to cut ($tables)" test "$tables" -ge 3
+check_eq "whichever is cut: refused with its name, or served" "" "$nameless"
+rm -r large
+
+# ---- What says which files are in use ------------------------------------------------------------
+
+refused "a bit of the MANIFEST" "$manifest" flip 40
+damage_file 4 "a bit of the MANIFEST" "at 0: a record whose checksum is wrong" "$manifest" flip 40
+expect_every_row
+check_eq "$case: all of the store was copied" "$(printf 'LOCK\nROWFS\ndata')" "$(ls s.quarantine-*/store)"
+check_eq "$case: as it was" "$(flip base/"$file" 40 && cd base && find . -type f -exec sha256sum {} + | sort)" \
+	"$(cd s.quarantine-*/store && find . -type f -exec sha256sum {} + | sort)"
+flip base/"$file" 40
+
+refused "a MANIFEST that is cut" "$manifest" truncate -s 60
+damage_file 4 "a MANIFEST that is cut" "it has no edits" "$manifest" truncate -s 60
+expect_every_row
+
+refused "CURRENT that is none" data/CURRENT flip 3
+damage_file 4 "CURRENT that is none" "it does not name a MANIFEST" data/CURRENT flip 3
+expect_kept
+expect_every_row
+
+refused "no CURRENT" data/CURRENT rm
+damage_file 4 "no CURRENT" "it is missing" data/CURRENT rm
+expect_every_row
+
+remove_manifest() {
+	rm s/data/MANIFEST-*
+}
+damage_with 4 "no MANIFEST" remove_manifest
+check_eq "$case: -y corrects all" 1 "$(tail -n 1 second | grep -c '2 found, 2 corrected, 0 left;')"
+expect_every_row
+
+for place in 1 14 25 45; do
+	refused "a bit of ROWFS" ROWFS flip $place
+	damage_file 4 "a bit of ROWFS at $place" "damaged or missing" ROWFS flip $place
+	expect_kept
+	expect_every_row
+done
+
+refused "no ROWFS" ROWFS rm
+damage_file 4 "no ROWFS" "damaged or missing" ROWFS rm
+expect_every_row
+
+# ---- Asked first -----------------------------------------------------------------------------
+
+fresh
+in_file "$manifest" flip 40
+ask n
+check_eq "making all anew is asked for: exit code after no" 4 $status
+check_eq "with what it can do" 1 "$(grep -c 'deleted or replaced may be back.*copied.*\[y/n\]' asked)"
+check_eq "nothing is copied then" 0 "$(quarantines)"
+before=$(state)
+ask $'\003'
+check_eq "Ctrl-C at the question stops it" 32 $status
+check_eq "and nothing is changed" "$before 0" "$(state) $(quarantines)"
+ask y 1.1
+check_eq "after yes" 1 $status
+check "what it does is shown, at a terminal" grep -qE '(copy|making anew|files): [0-9]+ of [0-9]+ MiB, [0-9]+ s' asked
+expect_every_row
+
+# ---- Where it is done ----------------------------------------------------------------------------
+
+# The quarantine is beside the store, also for who is in it.
+for place in . ../s/ ./. "$TMP/s/"; do
+	fresh
+	in_file "$manifest" flip 40
+	status=0
+	(cd s && "$fsck" -y "$place" >"$TMP/within") || status=$?
+	check_eq "fsck.rowfs -y $place, in the store" "1 1" "$status $(quarantines)"
+	check_eq "in the store is what belongs there" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
+	expect_every_row
+done
+
+# What an interrupted repair left is removed; mkfs.rowfs --force takes it for the store's.
+leave() {
+	mkdir s/data.new && cp s/data/CURRENT s/data.new
+}
+damage_with 4 "a repair that was interrupted" leave
+expect_found 'data.new: left by a repair that did not come to its end; corrected: removed'
+expect_every_row
+fresh
+leave
+check "a store with what it left can be replaced" "$BUILD/mkfs.rowfs" --force s
+check_eq "with all of that" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
+
+gone="/s/data: missing, and with it all that the store held; restore a copy of it, or a dump \(mkfs.rowfs --force, rowfs-load\)$"
+fresh
+"$BUILD/rowfs-dump" s >whole || die "the store cannot be dumped"
+rm -r s/data
+fail_with "no data/: fsck.rowfs says what is gone, and what to do" 8 "$gone" "$fsck" -n s
+fail_with "no data/: so does a mount" 1 "$gone" "$BUILD/rowfs" -f s "$TMP/refused"
+check "no data/: an empty store can be made there" "$BUILD/mkfs.rowfs" --force s
+check "no data/: into which a dump goes" "$BUILD/rowfs-load" s whole
+check_eq "no data/: then all is there" "$(cat whole)" "$("$BUILD/rowfs-dump" s)"
+
+# What the store cannot have is found as the message says.
+fresh
+mkfifo s/data/fifo
+fail_with "a FIFO: it is refused" 8 'in it, which no store has; there, .* shows it' "$fsck" -n s
+check_eq "a FIFO: the command that it names shows it" ./fifo \
+	"$(cd s/data && bash -c "$(sed -E 's/.*; there, (.*) shows it;.*/\1/' "$TMP/.check")")"
+
+# No room for the copy: nothing is repaired.
+fresh
+in_file "$manifest" flip 40
+before=$(state)
+fail_with "no copy, no repair" 8 '^fsck.rowfs: .*/s\.quarantine-[0-9TZ]*/.*: File too large' bash -c "ulimit -f 8; trap '' XFSZ; '$fsck' -y s"
+check_eq "the store is as it was" "$before" "$(state)"
+
+# ---- Through a mount -----------------------------------------------------------------------------
+
+# A store of tables only, one of them with a damaged block: its rows are EIO, others are read.
+fresh
+rows_of s >/dev/null
+in_file "$table" flip 10000
+mount_store s "$TMP/m"
+read -r good bad wrong < <(python3 - "$TMP/m/t" <<'END'
+import errno, sys
+counts = {'good': 0, 'bad': 0, 'wrong': 0}
+for part in 'ab':
+    for group in range(10, 30, 2):
+        for i in range(100):
+            try:
+                text = open(f'{sys.argv[1]}/{part}{group}{i:02d}/f/q').read()
+                counts['good' if text == f'{i:0100d}' else 'wrong'] += 1
+            except OSError as error:
+                counts['bad' if error.errno == errno.EIO else 'wrong'] += 1
+print(*counts.values())
+END
+)
+check_eq "a damaged block gives nothing but EIO" 0 "$wrong"
+check "some rows cannot be read ($bad)" test "$bad" -gt 0
+check "the others can ($good)" test "$good" -gt 0
+check "/.rowfs/errors says that fsck.rowfs helps" \
+	grep -qE '^[0-9TZ:.-]* /t/.*: what the store has here is damaged.*fsck\.rowfs' "$TMP/m/.rowfs/errors"
+check "so does the log" grep -q 'rowfs: error: .*Corruption.*fsck.rowfs' "$(mount_log "$TMP/m")"
+unmount_store "$TMP/m"
+
+check_eq "no scratch directory is left" "" "$(find "$TMPDIR_SCRATCH" -mindepth 1)"
+
+finish

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# fsck.rowfs -n just looks: on a medium that cannot be written to, beside others that look, and
+# leaving nothing behind; but not while somebody uses the store.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cd "$TMP" || exit 1
+make_store s '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+for i in $(seq 100); do
+	echo "{\"key\":\"r$i\",\"families\":{\"f\":{\"q\":\"v$i\"}}}"
+done >rows
+sed -i '1i {"table":"t"}' rows
+"$BUILD/rowfs-load" s rows || die "cannot load"
+
+rm s/LOCK
+find s -type f -printf '%p %s %T@\n' | sort >before
+check_eq "a store without its LOCK is clean" 0 "$("$BUILD/fsck.rowfs" -n s >out 2>&1; echo $?)"
+check_eq "and is as it was" "$(cat before)" "$(find s -type f -printf '%p %s %T@\n' | sort)"
+"$BUILD/rowfs-dump" s >/dev/null || die "cannot dump"
+check "who uses it makes one" test -f s/LOCK
+
+mkdir m
+mount_store s m
+fail_with "who looks at a store in use is told" 8 "in use by process" "$BUILD/fsck.rowfs" -n s
+unmount_store m
+
+# locked KIND COMMAND…: runs it while another process holds such a lock, as docs/format.md has it.
+locked() {
+	python3 -c 'import fcntl, subprocess, sys
+lock = open("s/LOCK", "r+")
+fcntl.lockf(lock, getattr(fcntl, sys.argv[1]) | fcntl.LOCK_NB)
+sys.exit(subprocess.call(sys.argv[2:]))' "$@"
+}
+
+check "who looks does not keep out who looks" locked LOCK_SH "$BUILD/fsck.rowfs" -n s
+fail_with "but who would use it" 1 "in use by process" locked LOCK_SH "$BUILD/rowfs-dump" s
+fail_with "and is kept out by who uses it" 8 "in use by process" \
+	locked LOCK_EX "$BUILD/fsck.rowfs" -n s
+
+# released COMMAND…: the same, but the other process lets go when the command has tried for a while.
+released() {
+	python3 -c 'import fcntl, subprocess, sys, time
+lock = open("s/LOCK", "r+")
+fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+command = subprocess.Popen(sys.argv[1:])
+time.sleep(0.5)
+fcntl.lockf(lock, fcntl.LOCK_UN)
+sys.exit(command.wait())' "$@"
+}
+
+check "what is let go within a second is waited for" released "$BUILD/fsck.rowfs" -n s
+check "also by who would use it" released "$BUILD/rowfs-dump" s
+# The mount is gone before its process, as after any umount.
+for i in 1 2 3; do
+	"$BUILD/rowfs" s m || die "cannot mount"
+	track_mount m
+	check "the store can be used right behind an unmount" \
+		bash -c 'fusermount3 -u m && "$0" s /dev/null' "$BUILD/rowfs-load"
+done
+
+# as_user COMMAND…: as an ordinary user, for whom this directory is /mnt, since those above it may be
+# closed to others.
+as_user() {
+	unshare -m sh -c 'mount --bind . /mnt && cd /mnt &&
+		TMPDIR=/mnt exec setpriv --reuid=1 --regid=1 --clear-groups -- "$@"' - "$@"
+}
+
+if [ "$(id -u)" = 0 ]; then
+	mkdir ro
+	mount --bind s ro && track_mount ro
+	mount -o remount,bind,ro ro || die "cannot mount read-only"
+	check_eq "on a medium that is read-only, too" 0 \
+		"$("$BUILD/fsck.rowfs" -n ro >out 2>&1; echo $?)"
+	check_eq "-y says why it cannot" 8 "$("$BUILD/fsck.rowfs" -y ro >out 2>&1; echo $?)"
+	check "in words" grep -q "Read-only file system" out
+	umount ro && lib_forget "$(realpath -ms ro)"
+
+	# What keeps a user from reading a file is no damage, which -y would mend.
+	"$BUILD/rowfs-load" s rows || die "cannot load"
+	table=$(find s/data -name '*.ldb' | head -n 1)
+	chown -R 1:1 s
+	chown 0:0 "$table"
+	chmod 600 "$table"
+	chmod 777 .
+	cp "$BUILD/fsck.rowfs" .
+	fail_with "a table that the user may not read stops a check" 8 \
+		"${table##*/}: Permission denied" as_user ./fsck.rowfs -n s
+	fail_with "and a repair" 8 "${table##*/}: Permission denied" as_user ./fsck.rowfs -y s
+	check_eq "which leaves no quarantine" "" "$(find . -name '*quarantine*')"
+	check "and nothing was wrong" "$BUILD/fsck.rowfs" -n s
+fi
+finish

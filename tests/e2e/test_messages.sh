@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What an operator is told when something cannot be done, to the letter: what, why, and what to do where that
+# is not plain. The store's path stands once in each line.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$TMP" || die "no $TMP"
+PATH=$BUILD:$PATH
+
+# told NAME STATUS LINES COMMAND…: it fails with STATUS and prints just LINES on stderr, in which PID stands
+# for any process.
+told() {
+	local name=$1 want=$2 lines=$3 status=0
+	shift 3
+	"$@" >.out 2>.err || status=$?
+	check_eq "$name" "$want: $lines" "$status: $(sed 's/process [0-9]*/process PID/' .err)"
+}
+
+make_store "$TMP/s" '{"tables":{"t":{"families":{"f":{},"n":{"type":"intsum"}}}}}'
+mkdir plain full m && touch file full/x
+
+# ---- Programs --------------------------------------------------------------------------------
+
+none="there is no such directory; mkfs.rowfs makes a store"
+told "rowfs: no store" 1 "rowfs: none: $none" rowfs none m
+told "rowfs-load: no store" 1 "rowfs-load: none: $none" rowfs-load none file
+told "fsck.rowfs: no store" 8 "fsck.rowfs: none: $none" fsck.rowfs -n none
+none="not a rowfs store: it has no file ROWFS; mkfs.rowfs makes a store"
+told "rowfs: another directory" 1 "rowfs: $TMP/plain: $none" rowfs plain m
+told "fsck.rowfs: another directory" 8 "fsck.rowfs: plain: $none" fsck.rowfs -n plain
+told "rowfs-dump: another directory" 1 "rowfs-dump: plain: neither a store nor a directory of a mount" \
+	rowfs-dump plain
+told "mkfs.rowfs: a store" 1 "mkfs.rowfs: $TMP/s: there is a rowfs store already; mkfs.rowfs --force replaces it" \
+	mkfs.rowfs s
+told "mkfs.rowfs: a directory with a file" 1 \
+	"mkfs.rowfs: $TMP/full: a directory that is neither empty nor a rowfs store; name a new place" mkfs.rowfs full
+told "mkfs.rowfs: a file" 1 "mkfs.rowfs: $TMP/file: exists and is not a directory; name a new place" mkfs.rowfs file
+told "mkfs.rowfs: no place" 1 "mkfs.rowfs: none/s: the directory to make it in does not exist" mkfs.rowfs none/s
+told "rowfs: an option without its value" 2 "rowfs: uid: its value must be 0 to 4294967294; see rowfs --help" \
+	rowfs -o uid s m
+told "rowfs: a value that is none" 2 "rowfs: umask=8: its value must be octal, 0 to 777; see rowfs --help" \
+	rowfs -o umask=8 s m
+told "rowfs: an option that is none" 2 "rowfs: error: fuse: unknown option(s): \`-o none'
+Try 'rowfs --help'." rowfs -o none s m
+
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 . && mkdir -m 700 theirs
+	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	told "rowfs-dump: a directory of somebody else's" 1 "rowfs-dump: theirs: Permission denied" \
+		"${nobody[@]}" "$BUILD/rowfs-dump" theirs
+else
+	mkdir -m 0 theirs
+	told "rowfs-dump: a directory of somebody else's" 1 "rowfs-dump: theirs: Permission denied" rowfs-dump theirs
+fi
+
+mount_store s m
+used="$TMP/s: in use by process PID; unmount it or end that program"
+for program in rowfs-dump rowfs-load; do
+	told "$program: in use" 1 "$program: $used" $program s
+done
+mkdir n
+told "rowfs: in use" 1 "rowfs: $used" rowfs s n
+told "fsck.rowfs: in use" 8 "fsck.rowfs: $used" fsck.rowfs -n s
+told "mkfs.rowfs: in use" 1 "mkfs.rowfs: $used" mkfs.rowfs --force s
+
+# ---- In a mount ------------------------------------------------------------------------------
+
+# refused NAME PATH REASON COMMAND…: it fails, and the mount's errors give the reason.
+refused() {
+	local name=$1 path=$2 reason=$3
+	shift 3
+	"$@" >.out 2>.err && not_ok "$name" "it succeeded"
+	check_eq "$name" "$path: $reason" "$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 2-)"
+}
+
+mkdir -p m/t/row/f m/.versions/t/row/f
+spelled="no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what is not UTF-8, and nothing else"
+refused "a table's name" /-t "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first" mkdir m/-t
+refused "a family's name" '/t/.families/a b' "a family's name is 1 to 64 of -_.a-zA-Z0-9" mkdir 'm/t/.families/a b'
+refused "a family without a row" /t/f "it is a family, and no row can be here; families are in rows, below the segments of their keys" mkdir m/t/f
+refused "a segment with the delimiter" '/t/a#b' "it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)" mkdir 'm/t/a#b'
+refused "a segment with a leading dot" /t/.a "only control files start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
+refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61
+refused "a column that is not spelled right" /t/row/f/%61 "$spelled (rowfs(5))" touch m/t/row/f/%61
+refused "one of /.versions" /.versions/t/row/f/%61@ "$spelled (rowfs(5))" mkdir m/.versions/t/row/f/%61@
+nothing="a directory is a table, a segment of a key, a family or a history, and here none of these can be"
+refused "a directory in a family" /t/row/f/x "$nothing" mkdir m/t/row/f/x
+refused "a directory among control files" /.rowfs/x "$nothing" mkdir m/.rowfs/x
+refused "a file that is in no family" /t/row/q "cells are files in a family of a row; the families of table t are: f, n" touch m/t/row/q
+refused "a file in no family, spelled wrong" '/t/a#b' "it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)" touch 'm/t/a#b'
+echo one >m/t/row/f/q
+echo two >m/t/row/f/q
+older=$(find m/t/row/f/q@ -type f | sort | head -n 1)
+refused "a file above the tables" /file "a file is a column, in a family of a row, or one of its versions, and here none of these can be" touch m/file
+refused "a file that is spelled like a history" /t/row/f/x@ "a file is a column, in a family of a row, or one of its versions, and here none of these can be" sh -c 'echo >m/t/row/f/x@'
+refused "a table's new name" /t "only columns and their versions can be renamed, to such" mv m/t m/v
+mkdir m/u m/u/.families/g
+refused "a table that has families" /u "the table has rows, which .drop removes, or families, which rmdir in its .families removes" rmdir m/u
+refused "a time of before the older version" /t/row/f/q "the time would not be later than that of the next older version" \
+	touch -d "@$((${older##*/} / 1000000 - 100))" m/t/row/f/q
+refused "a time of before 1970" /t/row/f/q "no timestamp is before 1970, or after 294247" touch -d 1969-12-31 m/t/row/f/q
+python3 -c 'print({"tables": {"n%d" % i: {} for i in range(998)}})' | tr "'" '"' >m/.rowfs/schema.json
+refused "one table too many" /more "the store has 1000 tables, the most that it can" mkdir m/more
+check "is not a file too many" grep -q 'No space left' .err
+refused "nor by the schema" /.rowfs/schema.json "table more: a store holds at most 1000 tables" \
+	sh -c 'echo "{\"tables\":{\"more\":{}}}" | dd of=m/.rowfs/schema.json' # which looks at close
+check "which is none, either" grep -q 'No space left' .err
+
+finish

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Processes that write, read, drop, change policies and collect in one mount, against models: what
+# each sees is right at every step, and so it is in the next mount. ROWFS_SOAK in the environment
+# is how many seconds they do; ROWFS_SEED chooses what, though not how it mixes.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+seconds=${ROWFS_SOAK:-9}
+seed=${ROWFS_SEED:-$RANDOM}
+soak() {
+	PYTHONDONTWRITEBYTECODE=1 python3 "$LIB_DIR/soak.py" "$m" "$TMP" "$@" 2>&1
+}
+
+echo "ROWFS_SEED=$seed ROWFS_SOAK=$seconds"
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":
+	{"f":{},"s":{"gc":"maxversions=5"},"g0":{},"g1":{}}}}}'
+mount_store "$TMP/s" "$m" -o gcinterval=1,gcgrace=0
+done=$(soak "$seconds" "$seed")
+echo "$done"
+check_eq "what is seen is right at every step" "" "$(grep -A 100 wrong <<<"$done")"
+check_eq "each part did something" 5 "$(grep -oE '[1-9][0-9]* (steps|reads|drops|policies)' <<<"$done" |
+	wc -l)"
+check "cells were collected" test "$(jq .total.cells "$m/.rowfs/gc")" -gt 0
+# Its writers do write cells that their policy hides at once.
+check_eq "the log has no other warning" "" \
+	"$(grep -vE ': info: |its policy hides at once$' "$(mount_log "$m")")"
+unmount_store "$m"
+mount_store "$TMP/s" "$m" -o gcinterval=0,gcgrace=0
+check_eq "and in the next mount" "as it was" "$(soak verify)"
+unmount_store "$m"
+
+finish

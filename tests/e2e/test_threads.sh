@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Requests that wait hold nobody up, and where there can be no more threads the process that serves goes
+# on with those that it has, or does not begin. Limits of threads bind no root: test_user.sh runs this as
+# an ordinary user.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+
+threads() {
+	find "/proc/$(mount_pid "$m")/task" -mindepth 1 -maxdepth 1 | wc -l
+}
+
+# serves WHEN: requests of all kinds, also those that wait, and enough for the engine to merge files.
+serves() {
+	check_eq "many that wait hold nobody up, $1" \
+		"others are served
+those that do not wait: {0}
+those that waited: {0}
+rows that are left: as many" "$("$python" "$LIB_DIR/bounds.py" waiters "$m" 100 2>&1)"
+	check "much is written, $1" sh -c 'mkdir -p "$0/t/much/f" && for i in 1 2 3 4 5 6 7 8; do
+		head -c 6000000 /dev/zero >"$0/t/much/f/q$i" || exit 1; done' "$m"
+	check_eq "and read" 48000000 "$(cat "$m"/t/much/f/* | wc -c)"
+	check "and compacted" sh -c 'echo "$1" >"$0/t/much/.drop" && echo run >"$0/.rowfs/gc"' "$m" much
+}
+
+# Leaks are looked for by another thread.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/s" "$m"
+before=$(threads)
+if (($(id -u) != 0)); then
+	prlimit --pid "$(mount_pid "$m")" --nproc=1:1
+	serves "without another thread"
+	check_eq "there was none" "$before" "$(threads)"
+else
+	serves "with threads"
+fi
+unmount_store "$m"
+
+# served PID: the mount answers, or the process has ended.
+served() {
+	[ -d "$m/t" ] || ended "$1"
+}
+
+# With few from the beginning it serves, or says that it cannot; what it had mounted by then it
+# unmounts.
+few() {
+	local pid status=0
+	bash -c 'ulimit -u "$1" && exec "$2" -f "$3" "$4"' - "$1" "$BUILD/rowfs" "$TMP/s" "$m" \
+		>"$TMP/few" 2>&1 &
+	pid=$!
+	track_mount "$m"
+	check "$1 processes: it serves or ends" within served "$pid"
+	if ! ended "$pid"; then
+		check "$1 processes are enough: it serves" ls "$m/t"
+		check "and is written" sh -c 'mkdir -p "$0/t/few/f" && echo 1 >"$0/t/few/f/q"' "$m"
+		check "and unmounted" fusermount3 -u "$m"
+	fi
+	wait "$pid" || status=$?
+	check "$1 processes: exit $status" test "$status" -le 1
+	((status == 0)) || check "with a reason" grep -q '^rowfs: ' "$TMP/few"
+	check "nothing is mounted then" within not_mounted "$m"
+}
+
+if (($(id -u) != 0)); then
+	own=$(ps -L -u "$(id -u)" --no-headers | wc -l)
+	for more in 1 2 3 4 5 6 8 10 12; do
+		few $((own + more))
+	done
+fi
+
+finish

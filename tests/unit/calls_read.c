@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of the store that read cells: see calls.h. */
+#include "calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int run_get(struct calls *calls)
+{
+	struct wcs_cell_info info;
+	struct wcs_key_info key;
+	int rc = wcs_cell_get(calls->suite.table, suite_text("r"), "a", suite_text("q"), 1, &info);
+
+	if (rc == 0)
+		rc = wcs_key_get(calls->suite.table, suite_text("r"), &key);
+	if (rc == 0)
+		calls_out_text(calls, info.size == 3 && key.row && key.prefix ? "is" : "is not");
+	return rc;
+}
+
+static int value(struct calls *calls, const char *row, const char *family, const char *qualifier)
+{
+	static char buf[CALLS_BIG + 1];
+	struct wcs_value *value;
+	size_t got;
+	int rc = wcs_value_open(calls->suite.table, suite_text(row), family, suite_text(qualifier),
+				WCS_TS_NEWEST, &value);
+
+	if (rc != 0)
+		return rc;
+	rc = wcs_value_read(value, buf, sizeof(buf), 0, &got);
+	if (rc == 0 && got < sizeof(buf))
+		calls_out_text(calls, got == CALLS_BIG ? "big" : "small");
+	wcs_value_close(value);
+	return rc;
+}
+
+static int run_value(struct calls *calls)
+{
+	int rc = value(calls, "r", "a", "q");
+
+	return rc != 0 ? rc : value(calls, "r#s", "f", "big");
+}
+
+static int run_scan(struct calls *calls)
+{
+	static char buf[CALLS_BIG + 1];
+	const char *families[] = {"a", "f"};
+	struct wcs_range range = {.start = suite_text("r"), .end = suite_text("t")};
+	struct wcs_filter filter = {.families = families,
+				    .family_count = 2,
+				    .qualifier_from = suite_text("a"),
+				    .qualifier_to = suite_text("z"),
+				    .newest = 1};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	size_t got;
+	int rc = wcs_scan_open(calls->suite.table, &range, &filter, &scan), more = 0;
+
+	if (rc != 0)
+		return rc;
+	while (rc == 0 && (more = wcs_scan_next(scan, &cell)) == 1) {
+		calls_out(calls, cell.row.data, cell.row.len);
+		calls_out(calls, "/", 1);
+		calls_out(calls, cell.qualifier.data, cell.qualifier.len);
+		calls_out(calls, " ", 1);
+		if (cell.info.size > WCS_VALUE_INLINE)
+			rc = wcs_scan_read(scan, buf, sizeof(buf), 0, &got);
+		if (rc == 0 && cell.row.len == 1)
+			rc = wcs_scan_seek(scan, suite_text("r#"));
+	}
+	wcs_scan_close(scan);
+	return rc != 0 ? rc : more;
+}
+
+static int run_list(struct calls *calls)
+{
+	struct wcs_slice after = suite_text("1"), segment;
+	struct wcs_list *list;
+	int rc = wcs_list_open(calls->suite.table, suite_text("t#"), &after, &list);
+
+	if (rc != 0)
+		return rc;
+	while ((rc = wcs_list_next(list, &segment)) == 1)
+		calls_out(calls, segment.data, segment.len);
+	wcs_list_close(list);
+	return rc;
+}
+
+static int run_count(struct calls *calls)
+{
+	struct wcs_slice key = suite_text("t");
+	struct wcs_count count;
+	int rc = wcs_rows_count(calls->suite.table, &key, &count);
+
+	if (rc == 0)
+		calls_out_text(calls, count.rows == 2 && count.cells == 2 ? "two" : "not two");
+	return rc;
+}
+
+static int run_stats(struct calls *calls)
+{
+	struct wcs_stats stats;
+	char *words = wcs_store_engine_text(calls->suite.store);
+	int rc = words ? wcs_store_stats(calls->suite.store, &stats) : -ENOMEM;
+
+	free(words);
+	return rc;
+}
+
+/* ---- All of them ------------------------------------------------------------------------- */
+
+const struct call calls_read[] = {
+	{.name = "get", .run = run_get, .out = "is "},
+	{.name = "value", .run = run_value, .out = "small big ", .least = 2},
+	{.name = "scan", .run = run_scan, .out = "r/q r#s/q r#s/big ", .least = 2},
+	{.name = "list", .run = run_list, .out = "2", .least = 1},
+	{.name = "count", .run = run_count, .out = "two ", .least = 1},
+	{.name = "stats", .run = run_stats, .least = 1},
+	{.name = NULL},
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans, listings and gets of both engines: see random.h. */
+#include "random.h"
+
+void random_scan(struct random_run *run)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = (enum wcs_each)random_below(run, 4)};
+	const char *names[2];
+
+	random_say(run, " scan each=%d", (int)filter.each);
+	if (random_below(run, 2) == 0)
+		range.start = random_bytes(run, 0, 3);
+	random_say(run, " to");
+	if (random_below(run, 2) == 0)
+		range.end = random_bytes(run, 0, 3);
+	if (random_below(run, 2) == 0) {
+		filter.families = names;
+		filter.family_count = random_below(run, 3);
+		names[0] = random_family(run);
+		names[1] = random_family(run);
+		random_say(run, " %zu of them", filter.family_count);
+	}
+	random_say(run, " qualifiers");
+	if (random_below(run, 3) == 0)
+		filter.qualifier_from = random_bytes(run, 0, 1);
+	random_say(run, " to");
+	if (random_below(run, 3) == 0)
+		filter.qualifier_to = random_bytes(run, 0, 2);
+	if (random_below(run, 3) == 0)
+		filter.ts_from = random_ts(run);
+	random_say(run, " to");
+	if (random_below(run, 3) == 0)
+		filter.ts_to = random_ts(run);
+	if (random_below(run, 2) == 0)
+		filter.newest = random_below(run, 4);
+	random_say(run, " newest=%u", filter.newest);
+	random_compare(run, suite_scan(run->suites[0].table, &range, &filter),
+		       suite_scan(run->suites[1].table, &range, &filter));
+}
+
+void random_list(struct random_run *run)
+{
+	struct wcs_slice prefix;
+	struct wcs_slice after;
+	bool from_start = random_below(run, 2) == 0;
+
+	random_say(run, " list");
+	prefix = random_bytes(run, 0, 2);
+	after = random_bytes(run, 0, 2);
+	random_say(run, from_start ? " all" : " after");
+	random_compare(run, suite_list(run->suites[0].table, prefix, from_start ? NULL : &after),
+		       suite_list(run->suites[1].table, prefix, from_start ? NULL : &after));
+}
+
+void random_get(struct random_run *run)
+{
+	struct wcs_slice row = random_bytes(run, 1, 3);
+	const char *family = random_family(run);
+	struct wcs_slice qualifier = random_bytes(run, 0, 1);
+	int64_t ts = random_below(run, 2) == 0 ? WCS_TS_NEWEST : random_ts(run);
+	struct wcs_cell_info info[SUITE_ENGINES] = {{.ts = 0}, {.ts = 0}};
+	struct wcs_key_info key[SUITE_ENGINES];
+	int rc[SUITE_ENGINES];
+
+	random_say(run, " get");
+	for (int i = 0; i < SUITE_ENGINES; i++) {
+		struct wcs_table *table = run->suites[i].table;
+
+		rc[i] = wcs_cell_get(table, row, family, qualifier, ts, &info[i]);
+		ck_assert_int_eq(wcs_key_get(table, row, &key[i]), 0);
+	}
+	ck_assert_msg(rc[0] == rc[1] && info[0].ts == info[1].ts && info[0].size == info[1].size,
+		      "%.2000s: %d, %d", run->text, rc[0], rc[1]);
+	if (ts == WCS_TS_NEWEST)
+		ck_assert_msg(info[0].expires == info[1].expires, "%.2000s", run->text);
+	ck_assert_msg(key[0].row == key[1].row && key[0].prefix == key[1].prefix, "%.2000s",
+		      run->text);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* How a program of unit tests runs: what of suite.h needs libcheck's runner, or stands for it. */
+#include "suite.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char suite_base[160];
+static pid_t suite_child; /* who runs the tests */
+
+static void suite_forward(int number)
+{
+	kill(suite_child, number);
+}
+
+static int suite_run(const char *name, void (*make)(Suite *suite))
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	make(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? 0 : 1;
+}
+
+/* The tests run in a child, so that what they leave is removed also when they crash or are told
+ * to end. */
+int suite_main(const char *name, void (*make)(Suite *suite))
+{
+	struct sigaction forward = {.sa_handler = suite_forward};
+	const char *parent = getenv("TMPDIR");
+	int status = 0;
+
+	snprintf(suite_base, sizeof(suite_base), "%s/rowfs-unit.XXXXXX",
+		 parent != NULL ? parent : "/tmp");
+	if (mkdtemp(suite_base) == NULL) {
+		perror(suite_base);
+		return 1;
+	}
+	suite_child = fork();
+	if (suite_child == 0)
+		exit(suite_run(name, make));
+	if (suite_child > 0) {
+		sigaction(SIGTERM, &forward, NULL);
+		sigaction(SIGINT, &forward, NULL);
+		while (waitpid(suite_child, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	suite_remove(suite_base);
+	return suite_child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+const char *suite_directory(void)
+{
+	return suite_base;
+}
+
+static TCase *suite_case(Suite *suite, const char *name, double seconds)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_set_timeout(tcase, seconds);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+void suite_add(Suite *suite, const char *name, const TTest *test, double seconds)
+{
+	tcase_add_loop_test(suite_case(suite, name, seconds), test, 0, SUITE_ENGINES);
+}
+
+void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds)
+{
+	tcase_add_test(suite_case(suite, name, seconds), test);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows as text: reading a stream back gives the same cells, at random and with large values. On
+ * both engines. */
+#include "exported.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Applies the lines of a text to a table. */
+static void apply(struct wcs_table *table, const char *text, size_t len)
+{
+	while (len > 0) {
+		const char *end = memchr(text, '\n', len);
+		struct wcs_fault fault = {.text = ""};
+		struct wcs_line *line = NULL;
+
+		ck_assert_ptr_nonnull(end);
+		ck_assert_msg(wcs_line_parse(text, (size_t)(end - text), &line, &fault) == 0, "%s",
+			      fault.text);
+		ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_ROW);
+		ck_assert_int_eq(
+			wcs_row_mutate(table, wcs_line_key(line), wcs_line_mutation(line), NULL),
+			0);
+		wcs_line_free(line);
+		len -= (size_t)(end + 1 - text);
+		text = end + 1;
+	}
+}
+
+static struct wcs_table *other_table(struct suite *s)
+{
+	struct wcs_table *table;
+
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
+	ck_assert_int_eq(wcs_family_create(table, "a"), 0);
+	ck_assert_int_eq(wcs_family_create(table, "b"), 0);
+	ck_assert_int_eq(wcs_family_create(table, "f"), 0);
+	return table;
+}
+
+static size_t lines(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < len; i++)
+		count += text[i] == '\n';
+	return count;
+}
+
+/* The table's rows as text, applied to an empty table, make the same cells and the same text;
+ * and its bytes do not depend on how they are read. */
+static void expect_round_trip(struct suite *s)
+{
+	struct wcs_table *table = other_table(s);
+	size_t len, again_len, controls = 0;
+	char *text = exported_text(s->table, NULL, WCS_EXPORT_ROWS, 1 << 20, &len);
+	char *again = exported_text(s->table, NULL, WCS_EXPORT_ROWS, 4093, &again_len);
+	char *cells = suite_content(s->table);
+
+	ck_assert_uint_eq(len, again_len);
+	ck_assert_int_eq(memcmp(text, again, len), 0);
+	for (size_t i = 0; i < len; i++)
+		controls += (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
+	ck_assert_uint_eq(controls, lines(text, len));
+	apply(table, text, len);
+	suite_expect(table, cells);
+	free(again);
+	again = exported_text(table, NULL, WCS_EXPORT_ROWS, 65536, &again_len);
+	ck_assert_uint_eq(len, again_len);
+	ck_assert_int_eq(memcmp(text, again, len), 0);
+	free(again);
+	free(text);
+	free(cells);
+	wcs_table_close(table);
+}
+
+/* Bytes of one of several kinds: any, text with all escapes, letters. */
+static size_t random_bytes(uint64_t *state, unsigned char *to, size_t max)
+{
+	static const char *const pieces[] = {"a",
+					     "#",
+					     "%",
+					     "\"",
+					     "\\",
+					     "\n",
+					     "\x7f",
+					     "\xc3\xa9",
+					     "\xff",
+					     "\xe2\x82\xac",
+					     "\xf0\x9f\x98\x80",
+					     "\xe2\x82",
+					     "plain",
+					     "\x01"};
+	size_t want = suite_random(state) % max, len = 0;
+	uint32_t kind = suite_random(state) % 4;
+
+	while (len < want) {
+		const char *piece = pieces[suite_random(state) %
+					   (kind == 1 ? sizeof(pieces) / sizeof(pieces[0]) : 8)];
+
+		if (kind == 0 || kind == 3) {
+			to[len++] = (unsigned char)(kind == 0 ? suite_random(state)
+							      : 'a' + suite_random(state) % 26);
+			continue;
+		}
+		for (; *piece && len < want; piece++)
+			to[len++] = (unsigned char)*piece;
+	}
+	return len;
+}
+
+static void random_cell(struct suite *s, uint64_t *state, unsigned char *value)
+{
+	static const char *const families[] = {"a", "b", "f"};
+	unsigned char row[64], qualifier[64];
+	size_t row_len = 1 + random_bytes(state, row + 1, 12);
+	size_t qualifier_len = random_bytes(state, qualifier, 24);
+	size_t max = suite_random(state) % 20 == 0 ? 12000 : 40;
+
+	row[0] = (unsigned char)(suite_random(state) % 8 ? 'k' : suite_random(state));
+	suite_put(s->table, (struct wcs_slice){row, row_len}, families[suite_random(state) % 3],
+		  (struct wcs_slice){qualifier, qualifier_len}, suite_random(state) % 3 * 1000,
+		  (struct wcs_slice){value, random_bytes(state, value, max)});
+}
+
+START_TEST(random_rows)
+{
+	unsigned char *value = malloc(12000);
+	uint64_t state = 20261121;
+	struct suite s;
+
+	for (int round = 0; round < 4; round++) {
+		suite_open(&s, _i);
+		for (int i = 0; i < 300; i++)
+			random_cell(&s, &state, value);
+		expect_round_trip(&s);
+		suite_close(&s);
+	}
+	free(value);
+}
+END_TEST
+
+/* A value of that many bytes: letters, with these bytes at a place. */
+static void put_large(struct suite *s, const char *row, size_t len, size_t at,
+		      struct wcs_slice bytes)
+{
+	char *value = malloc(len);
+
+	for (size_t i = 0; i < len; i++)
+		value[i] = (char)('a' + i % 26);
+	memcpy(value + at, bytes.data, bytes.len);
+	suite_put(s->table, suite_text(row), "f", suite_text("q"), 1,
+		  (struct wcs_slice){value, len});
+	free(value);
+}
+
+static const char *form(struct suite *s, const char *row)
+{
+	struct wcs_slice key = suite_text(row);
+	size_t len;
+	char *text = exported_text(s->table, &key, WCS_EXPORT_ROW, 8192, &len);
+	bool is_text = strstr(text, "\"value\":\"") != NULL;
+
+	ck_assert_int_ne(is_text, strstr(text, "\"base64\":\"") != NULL);
+	free(text);
+	return is_text ? "text" : "base64";
+}
+
+START_TEST(large_values)
+{
+	const struct wcs_slice emoji = SUITE_BYTES("\xf0\x9f\x98\x80");
+	const struct wcs_slice half = SUITE_BYTES("\xf0\x9f\x98");
+	const struct wcs_slice wrong = SUITE_BYTES("\xff");
+	struct suite s;
+	char row[16];
+
+	suite_open(&s, _i);
+	/* A character across the parts in which a value is read; its first bytes alone there. */
+	for (size_t i = 0; i <= 4; i++) {
+		snprintf(row, sizeof(row), "whole%zu", i);
+		put_large(&s, row, 140000, 131072 - i, emoji);
+		ck_assert_str_eq(form(&s, row), "text");
+		snprintf(row, sizeof(row), "half%zu", i);
+		put_large(&s, row, 140000, 131072 - i, half);
+		ck_assert_str_eq(form(&s, row), "base64");
+	}
+	/* At the end: of a value, and of one that ends with a part. */
+	put_large(&s, "last", 70000, 70000 - 4, emoji);
+	ck_assert_str_eq(form(&s, "last"), "text");
+	put_large(&s, "lasthalf", 70000, 70000 - 3, half);
+	ck_assert_str_eq(form(&s, "lasthalf"), "base64");
+	put_large(&s, "part", 131072, 131072 - 3, half);
+	ck_assert_str_eq(form(&s, "part"), "base64");
+	put_large(&s, "wrong", 131073, 131072, wrong);
+	ck_assert_str_eq(form(&s, "wrong"), "base64");
+	/* Around the size up to which values come with their cells, and groups of three. */
+	for (size_t len = WCS_VALUE_INLINE - 1; len <= WCS_VALUE_INLINE + 3; len++) {
+		snprintf(row, sizeof(row), "r%zu", len);
+		put_large(&s, row, len, len - 1, wrong);
+		ck_assert_str_eq(form(&s, row), "base64");
+		snprintf(row, sizeof(row), "t%zu", len);
+		put_large(&s, row, len, len - 1, suite_text("\n"));
+		ck_assert_str_eq(form(&s, row), "text");
+	}
+	expect_round_trip(&s);
+	suite_close(&s);
+}
+END_TEST
+
+/* Nothing but escapes: the most that bytes can grow. */
+START_TEST(all_escapes)
+{
+	char *value = calloc(1, 300000);
+	struct suite s;
+
+	suite_open(&s, _i);
+	suite_put(s.table, suite_text("large"), "f", suite_text("q"), 1,
+		  (struct wcs_slice){value, 300000});
+	suite_put(s.table, suite_text("small"), "f", suite_text("q"), 1,
+		  (struct wcs_slice){value, WCS_VALUE_INLINE});
+	ck_assert_str_eq(form(&s, "large"), "text");
+	expect_round_trip(&s);
+	suite_close(&s);
+	free(value);
+}
+END_TEST
+
+/* ---- Rows in several lines --------------------------------------------------------------- */
+
+struct cell {
+	const char *row, *family, *qualifier;
+	int64_t ts;
+	const char *value;
+};
+
+/* What rows of these cells, in their order, are as text where a line of more than max bytes ends
+ * before the next cell. */
+static char *expected_lines(const struct cell *cells, size_t count, size_t max)
+{
+	char *text = NULL;
+	size_t len, start = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct cell *c = &cells[i], *last = i > 0 ? c - 1 : c;
+		bool row = strcmp(c->row, last->row) == 0;
+		bool family = strcmp(c->family, last->family) == 0;
+
+		fflush(out);
+		if (i == 0 || !row || len - start > max) {
+			fputs(i > 0 ? "]}}}\n" : "", out);
+			fflush(out);
+			start = len;
+			fprintf(out, "{\"key\":\"%s\",\"families\":{\"%s\":{\"%s\":[", c->row,
+				c->family, c->qualifier);
+		} else if (family && strcmp(c->qualifier, last->qualifier) == 0) {
+			fputs(",", out);
+		} else {
+			fputs(family ? "]," : "]},", out);
+			if (!family)
+				fprintf(out, "\"%s\":{", c->family);
+			fprintf(out, "\"%s\":[", c->qualifier);
+		}
+		fprintf(out, "{\"ts\":%d,\"value\":\"%s\"}", (int)c->ts, c->value);
+	}
+	fputs("]}}}\n", out);
+	fclose(out);
+	return text;
+}
+
+static char *lines_text(struct wcs_table *table, size_t max, size_t piece, size_t *len)
+{
+	struct wcs_export *exported;
+
+	ck_assert_int_eq(wcs_export_open(table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	wcs_export_set_line_max(exported, max);
+	return exported_drain(exported, piece, len);
+}
+
+/* The rows with lines of that many bytes are as expected, and make the same cells in the other
+ * table, which is emptied for that. */
+static void expect_lines(struct suite *s, struct wcs_table *other, const struct cell *cells,
+			 size_t count, size_t max)
+{
+	char *expected = expected_lines(cells, count, max), *all = suite_content(s->table);
+	size_t len, again_len;
+	char *text = lines_text(s->table, max, 65536, &len);
+	char *again = lines_text(s->table, max, 4093, &again_len);
+
+	ck_assert_str_eq(text, expected);
+	ck_assert_str_eq(again, expected);
+	ck_assert_uint_eq(len, strlen(expected));
+	ck_assert_uint_eq(again_len, len);
+	ck_assert_int_eq(wcs_rows_drop(other, NULL), 0);
+	apply(other, text, len);
+	suite_expect(other, all);
+	free(again);
+	free(text);
+	free(all);
+	free(expected);
+}
+
+static void put_cells(struct suite *s, const struct cell *cells, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		suite_set(s->table, cells[i].row, cells[i].family, cells[i].qualifier, cells[i].ts,
+			  cells[i].value);
+}
+
+START_TEST(lines_of_small_rows)
+{
+	static const struct cell cells[] = {
+		{"a", "a", "", 3, "x"},	      {"a", "a", "", 2, ""},
+		{"a", "a", "q", 2, "second"}, {"a", "b", "q", 9, "third"},
+		{"a", "b", "q", 8, "fourth"}, {"a", "b", "q", 0, "fifth"},
+		{"a", "f", "q", 0, "sixth"},  {"a", "f", "r", 12345, "seventh"},
+		{"b", "a", "q", 1, "v"},      {"c", "f", "q", 2, "v"},
+		{"c", "f", "q", 1, "w"},
+	};
+	const size_t count = sizeof(cells) / sizeof(cells[0]);
+	struct wcs_table *other;
+	struct suite s;
+	size_t len, whole;
+	char *text;
+
+	suite_open(&s, _i);
+	other = other_table(&s);
+	put_cells(&s, cells, count);
+	text = exported_text(s.table, NULL, WCS_EXPORT_ROWS, 4096, &whole);
+	for (size_t max = 1; max < whole; max++)
+		expect_lines(&s, other, cells, count, max);
+	free(text);
+	text = lines_text(s.table, 1, 4096, &len);
+	ck_assert_uint_eq(lines(text, len), count);
+	free(text);
+	/* One stays whole, and so does each that is not beyond the bound. */
+	text = lines_text(s.table, whole, 4096, &len);
+	ck_assert_uint_eq(lines(text, len), 3);
+	free(text);
+	text = lines_text(s.table, 0, 4096, &len);
+	ck_assert_uint_eq(lines(text, len), 3);
+	free(text);
+	wcs_table_close(other);
+	suite_close(&s);
+}
+END_TEST
+
+/* Values that come in pieces, and a line that is longer than what a stream holds of it. */
+START_TEST(lines_of_large_values)
+{
+	char *value = suite_pattern(150000, 1);
+	struct cell cells[] = {{"a", "a", "q", 2, value}, {"a", "a", "q", 1, "small"},
+			       {"a", "b", "q", 2, value}, {"a", "b", "q", 1, value},
+			       {"a", "b", "r", 1, "v"},	  {"b", "b", "r", 1, value}};
+	const size_t count = sizeof(cells) / sizeof(cells[0]);
+	struct wcs_table *other;
+	struct suite s;
+
+	memset(value, 'x', 150000);
+	value[149999] = '\0';
+	suite_open(&s, _i);
+	other = other_table(&s);
+	put_cells(&s, cells, count);
+	for (size_t i = 1; i < count; i++) {
+		char *text = expected_lines(cells, i, SIZE_MAX);
+		size_t len = strlen(text) - strlen("]}}}\n");
+
+		for (size_t max = len - 1; max <= len + 1; max++)
+			expect_lines(&s, other, cells, count, max);
+		free(text);
+	}
+	expect_lines(&s, other, cells, count, 1);
+	wcs_table_close(other);
+	suite_close(&s);
+	free(value);
+}
+END_TEST
+
+static void add_tests(Suite *suite)
+{
+	suite_add(suite, "random rows", random_rows, 60);
+	suite_add(suite, "large values", large_values, 60);
+	suite_add(suite, "all escapes", all_escapes, 30);
+	suite_add(suite, "lines of small rows", lines_of_small_rows, 60);
+	suite_add(suite, "lines of large values", lines_of_large_values, 60);
+}
+
+int main(void)
+{
+	return suite_main("export and back", add_tests);
+}

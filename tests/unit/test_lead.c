@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that take turns to read requests, which are numbers here. Whatever a request does, one
+ * thread reads at a time, each request is handled once, and others are handled meanwhile.
+ */
+#include "lead.h"
+#include "suite.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS = 6, REQUESTS = 20000 };
+
+struct turns {
+	struct lead lead;
+	atomic_int readers; /* at this moment */
+	atomic_int next;    /* request */
+	int last;
+	atomic_int handled[REQUESTS];
+	atomic_int done;
+	/* What request 10 does: it waits until so many others are handled, and says so before or
+	 * not. */
+	int others;
+	bool gives;
+	unsigned cores; /* for requests that others wait behind; 0: none wait */
+};
+
+static void turns_handle(struct turns *turns, int request)
+{
+	if (request == 10 && turns->gives)
+		lead_give(&turns->lead);
+	while (request == 10 && atomic_load(&turns->done) < turns->others)
+		usleep(100);
+	atomic_fetch_add(&turns->handled[request], 1);
+	atomic_fetch_add(&turns->done, 1);
+}
+
+/* The next request; -1: there are no more. */
+static int turns_read(struct turns *turns)
+{
+	int request;
+
+	ck_assert_int_eq(atomic_fetch_add(&turns->readers, 1), 0);
+	request = atomic_load(&turns->next);
+	if (request % 1000 == 7) { /* now and then none is there for a while */
+		lead_sleep(&turns->lead);
+		usleep(300);
+		lead_wake(&turns->lead);
+	}
+	if (request < turns->last)
+		atomic_store(&turns->next, request + 1);
+	atomic_fetch_sub(&turns->readers, 1);
+	return request < turns->last ? request : -1;
+}
+
+static void *turns_thread(void *arg)
+{
+	struct turns *turns = arg;
+
+	while (lead_take(&turns->lead)) {
+		bool leads = true;
+
+		while (leads) {
+			int request = turns_read(turns);
+
+			if (request < 0) {
+				lead_end(&turns->lead);
+				return NULL;
+			}
+			lead_handle(&turns->lead, turns->cores > 0);
+			turns_handle(turns, request);
+			leads = lead_handled(&turns->lead);
+		}
+	}
+	return NULL;
+}
+
+static void turns_run(struct turns *turns)
+{
+	pthread_t threads[THREADS];
+
+	lead_init(&turns->lead);
+	if (turns->cores > 0)
+		turns->lead.cores = turns->cores;
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, turns_thread, turns), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	lead_destroy(&turns->lead);
+	for (int i = 0; i < turns->last; i++)
+		ck_assert_msg(atomic_load(&turns->handled[i]) == 1, "request %d: %d times", i,
+			      atomic_load(&turns->handled[i]));
+}
+
+static struct turns turns;
+/* With one or two, the lead is never given away because others wait. */
+static const unsigned cores[] = {0, 1, 2, THREADS};
+
+enum { CORES = sizeof(cores) / sizeof(*cores) };
+
+START_TEST(test_each_once)
+{
+	turns = (struct turns){.last = REQUESTS, .cores = cores[_i]};
+	turns_run(&turns);
+}
+END_TEST
+
+/* One that waits for others which come later. */
+START_TEST(test_others_meanwhile)
+{
+	turns = (struct turns){
+		.last = 2000, .others = 1500, .gives = _i & 1, .cores = cores[_i / 2]};
+	turns_run(&turns);
+}
+END_TEST
+
+/* A leader that sleeps needs no guard: the process does nothing. */
+START_TEST(test_idle)
+{
+	struct timespec before, after;
+	pthread_t threads[THREADS];
+	int64_t spent;
+
+	turns = (struct turns){.last = 0};
+	lead_init(&turns.lead);
+	ck_assert(lead_take(&turns.lead));
+	lead_sleep(&turns.lead);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, turns_thread, &turns), 0);
+	usleep(100000);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	usleep(500000);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	spent = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
+	ck_assert_msg(spent < 5000000, "%ld ns of processor time", (long)spent);
+	lead_end(&turns.lead);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	lead_destroy(&turns.lead);
+}
+END_TEST
+
+START_TEST(test_crowded)
+{
+	static const struct {
+		const char *loadavg;
+		bool crowded;
+	} cases[] = {{"0.10 0.20 0.30 2/99 7\n", false},
+		     {"0.10 0.20 0.30 3/99 7\n", true},
+		     {"9.00 9.00 9.00 1/99 7\n", false},
+		     {"0.10 0.20 0.30 12/99 7\n", true},
+		     {"", false},
+		     {"0.10 0.20 0.30", false},
+		     {"0.10 0.20 0.30 x/99 7\n", false}};
+	struct lead lead;
+
+	lead_init(&lead);
+	lead.cores = 2;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		ck_assert_int_eq(lead_is_crowded(&lead, cases[i].loadavg), cases[i].crowded);
+	lead_destroy(&lead);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	TCase *turns_case = tcase_create("turns");
+
+	tcase_set_timeout(turns_case, 60);
+	tcase_add_loop_test(turns_case, test_each_once, 0, CORES);
+	tcase_add_loop_test(turns_case, test_others_meanwhile, 0, 2 * CORES);
+	tcase_add_test(turns_case, test_idle);
+	tcase_add_test(turns_case, test_crowded);
+	suite_add_tcase(suite, turns_case);
+}
+
+int main(void)
+{
+	return suite_main("the loop: who reads", make);
+}

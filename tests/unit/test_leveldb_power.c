@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a power cut takes when LevelDB has just begun another log: it closes the one before without
+ * a sync. The medium here is what this program's own syncs saw of each file, and no table is ever
+ * done, since their syncs wait; so all that was written is in the two logs.
+ */
+#include "engine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	POWER_FILES = 100,
+	POWER_ROWS_MAX = 20000,
+	POWER_VALUE = 20 << 20 /* more than a log takes, less than two do */
+};
+
+static pthread_mutex_t power_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t power_go = PTHREAD_COND_INITIALIZER;
+static bool power_held; /* under power_lock, as all below: tables wait */
+static struct {
+	ino_t ino;
+	off_t size;
+} power_synced[POWER_FILES];
+static int power_count;
+
+static bool power_is_table(int fd)
+{
+	char link[64], path[4096];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	return len > 4 && strncmp(path + len - 4, ".ldb", 4) == 0;
+}
+
+/* LevelDB's calls come here, too. */
+int fdatasync(int fd)
+{
+	struct stat st;
+	int i = 0;
+
+	pthread_mutex_lock(&power_lock);
+	while (power_held && power_is_table(fd))
+		pthread_cond_wait(&power_go, &power_lock);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		while (i < power_count && power_synced[i].ino != st.st_ino)
+			i++;
+		if (i == POWER_FILES)
+			abort();
+		power_count += i == power_count;
+		power_synced[i].ino = st.st_ino;
+		power_synced[i].size = st.st_size;
+	}
+	pthread_mutex_unlock(&power_lock);
+	return 0;
+}
+
+static void power_hold(bool hold)
+{
+	pthread_mutex_lock(&power_lock);
+	power_held = hold;
+	pthread_cond_broadcast(&power_go);
+	pthread_mutex_unlock(&power_lock);
+}
+
+static off_t power_size(const struct stat *st)
+{
+	off_t size = 0;
+
+	pthread_mutex_lock(&power_lock);
+	for (int i = 0; i < power_count; i++)
+		if (power_synced[i].ino == st->st_ino)
+			size = power_synced[i].size;
+	pthread_mutex_unlock(&power_lock);
+	return size;
+}
+
+/* Copies as much of a file as was synced. */
+static void power_copy(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char buf[1 << 16];
+	struct stat st;
+
+	ck_assert_int_ge(in, 0);
+	ck_assert_int_ge(out, 0);
+	ck_assert_int_eq(fstat(in, &st), 0);
+	for (off_t left = power_size(&st); left > 0;) {
+		ssize_t got = read(in, buf, left < (off_t)sizeof(buf) ? (size_t)left : sizeof(buf));
+
+		ck_assert_int_gt(got, 0);
+		ck_assert_int_eq(write(out, buf, (size_t)got), got);
+		left -= got;
+	}
+	close(in);
+	close(out);
+}
+
+static bool is_log(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, ".log") == 0;
+}
+
+static int count_logs(const char *path)
+{
+	const struct dirent *entry;
+	char data[300];
+	int count = 0;
+	DIR *dir;
+
+	snprintf(data, sizeof(data), "%s/data", path);
+	dir = opendir(data);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)))
+		count += is_log(entry->d_name);
+	closedir(dir);
+	return count;
+}
+
+/* What is on the medium, as another store. */
+static void power_cut(const struct engine *engine, struct engine *after)
+{
+	const struct dirent *entry;
+	char data[300], from[600], to[600];
+	DIR *dir;
+
+	*after = *engine;
+	snprintf(after->path, sizeof(after->path), "%s/after.XXXXXX", suite_directory());
+	ck_assert_ptr_nonnull(mkdtemp(after->path));
+	snprintf(data, sizeof(data), "%s/data", after->path);
+	ck_assert_int_eq(mkdir(data, 0700), 0);
+	snprintf(data, sizeof(data), "%s/data", engine->path);
+	dir = opendir(data);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(from, sizeof(from), "%s/%s", data, entry->d_name);
+		snprintf(to, sizeof(to), "%s/data/%s", after->path, entry->d_name);
+		power_copy(from, to);
+	}
+	closedir(dir);
+}
+
+static void power_row(char row[16], int number)
+{
+	snprintf(row, 16, "r%05d", number);
+}
+
+/* Writes until there is a second log, which has some of it. Returns how many rows. */
+static int write_over_two_logs(struct engine *engine)
+{
+	char row[16];
+	int rows = 0, first;
+
+	for (; count_logs(engine->path) < 2 && rows < POWER_ROWS_MAX; rows++) {
+		power_row(row, rows);
+		ck_assert_int_eq(engine_set(engine, row, 1, 4000, (unsigned int)rows), 0);
+	}
+	for (first = rows; rows < first + 10; rows++) {
+		power_row(row, rows);
+		ck_assert_int_eq(engine_set(engine, row, 1, 4000, (unsigned int)rows), 0);
+	}
+	ck_assert_int_eq(count_logs(engine->path), 2);
+	return rows;
+}
+
+static void check_sync(int (*sync)(struct engine *engine))
+{
+	struct engine engine, after;
+	char row[16];
+	int rows;
+
+	engine_open(&engine);
+	power_hold(true);
+	rows = write_over_two_logs(&engine);
+	ck_assert_int_eq(sync(&engine), 0);
+	power_cut(&engine, &after);
+	power_hold(false);
+	engine_close(&engine);
+	ck_assert_int_eq(engine_try_open(&after), 0);
+	ck_assert_int_ge(engine_count(after.db, 'c'), rows);
+	for (int i = 0; i < rows; i++) {
+		power_row(row, i);
+		engine_expect(&after, row, 4000, (unsigned int)i);
+	}
+	engine_close(&after);
+}
+
+static int sync_store(struct engine *engine)
+{
+	return wcs_backend_leveldb.sync(engine->db);
+}
+
+/* With the option sync. */
+static int sync_write(struct engine *engine)
+{
+	engine->options.sync = true;
+	return engine_set(engine, "synced", 1, 10, 1);
+}
+
+/* A new table is durable, and so is all before it. */
+static int sync_schema(struct engine *engine)
+{
+	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
+	uint32_t id = 0;
+
+	return wcs_backend_leveldb.table_put(engine->db, &id, &schema);
+}
+
+START_TEST(test_sync_behind_a_new_log)
+{
+	check_sync(sync_store);
+}
+END_TEST
+
+START_TEST(test_synced_write_behind_a_new_log)
+{
+	check_sync(sync_write);
+}
+END_TEST
+
+START_TEST(test_schema_behind_a_new_log)
+{
+	check_sync(sync_schema);
+}
+END_TEST
+
+/* Makes the newest log durable, and no other. Returns its size. */
+static off_t sync_newest_log(const struct engine *engine)
+{
+	char path[600], newest[256] = "";
+	const struct dirent *entry;
+	struct stat st;
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/data", engine->path);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)))
+		if (is_log(entry->d_name) && strcmp(entry->d_name, newest) > 0)
+			snprintf(newest, sizeof(newest), "%s", entry->d_name);
+	closedir(dir);
+	snprintf(path, sizeof(path), "%s/data/%s", engine->path, newest);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fdatasync(fd), 0);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	close(fd);
+	return st.st_size;
+}
+
+/* The newer log has chunks of a value whose first ones, and their intent, went with the older. */
+START_TEST(test_chunks_behind_a_new_log)
+{
+	struct engine engine, after;
+	struct ldb_source source;
+	char *value = suite_pattern(POWER_VALUE, 1);
+	uint64_t id;
+
+	engine_open(&engine);
+	power_hold(true);
+	ck_assert_int_eq(ldb_chunk_reserve(engine.db, &id), 0);
+	ldb_source_init(&source);
+	ck_assert_int_eq(ldb_source_add(&source, (struct wcs_slice){value, POWER_VALUE}), 0);
+	ck_assert_int_eq(ldb_chunk_stream(engine.db, id, &source), 0);
+	ldb_source_free(&source);
+	ck_assert_int_eq(count_logs(engine.path), 2);
+	ck_assert_int_gt(sync_newest_log(&engine), MIB);
+	power_cut(&engine, &after);
+	power_hold(false);
+	engine_close(&engine);
+	ck_assert_int_eq(engine_try_open(&after), 0);
+	engine_expect_chunks(after.db, 0);
+	engine_close(&after);
+	free(value);
+}
+END_TEST
+
+/* The medium of this test takes what is not synced, or the others would show nothing. */
+START_TEST(test_unsynced_is_lost)
+{
+	struct engine engine, after;
+
+	engine_open(&engine);
+	power_hold(true);
+	ck_assert_int_eq(engine_set(&engine, "r", 1, 10, 1), 0);
+	power_cut(&engine, &after);
+	power_hold(false);
+	engine_close(&engine);
+	ck_assert_int_eq(engine_try_open(&after), 0);
+	ck_assert_int_eq(engine_count(after.db, 'c'), 0);
+	engine_close(&after);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "sync behind a new log", test_sync_behind_a_new_log, 60);
+	suite_add_once(suite, "synced write behind a new log", test_synced_write_behind_a_new_log,
+		       60);
+	suite_add_once(suite, "schema behind a new log", test_schema_behind_a_new_log, 60);
+	suite_add_once(suite, "chunks behind a new log", test_chunks_behind_a_new_log, 60);
+	suite_add_once(suite, "unsynced is lost", test_unsynced_is_lost, 60);
+}
+
+int main(void)
+{
+	return suite_main("leveldb: power cuts", make);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* What was deleted on a full medium is given back, however LevelDB has it. */
+#include "engine.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define SHRINK_DISK (64u * MIB)
+#define SHRINK_ROW  4096u /* bytes of a cell that has no chunks */
+
+static uint64_t shrink_room = SHRINK_DISK;
+
+static int shrink_space(struct statvfs *space)
+{
+	memset(space, 0, sizeof(*space));
+	space->f_frsize = 4096;
+	space->f_blocks = SHRINK_DISK / 4096;
+	space->f_bfree = space->f_bavail = shrink_room / 4096;
+	return 0;
+}
+
+/* The engine's calls come here: a small medium, so small tables. */
+int statvfs(const char *path, struct statvfs *space)
+{
+	(void)path;
+	return shrink_space(space);
+}
+
+int fstatvfs(int fd, struct statvfs *space)
+{
+	(void)fd;
+	return shrink_space(space);
+}
+
+static void set_row(struct engine *engine, const char *row, unsigned int seed)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	unsigned char value[SHRINK_ROW];
+	uint64_t state = seed;
+
+	for (size_t i = 0; i < sizeof(value); i++)
+		value[i] = (unsigned char)suite_random(&state);
+	wcs_mutation_set(mutation, "f", suite_text("q"), 1,
+			 (struct wcs_slice){value, sizeof(value)});
+	ck_assert_int_eq(engine_apply(engine, row, mutation), 0);
+}
+
+/* What all files of the engine take. */
+static uint64_t disk_use(struct engine *engine)
+{
+	DIR *dir = fdopendir(dup(engine->db->dir));
+	uint64_t bytes = 0;
+	struct dirent *entry;
+	struct stat st;
+
+	ck_assert_ptr_nonnull(dir);
+	rewinddir(dir);
+	while ((entry = readdir(dir)))
+		if (fstatat(engine->db->dir, entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+	closedir(dir);
+	return bytes;
+}
+
+/* Asks for space, as those do who are refused, until no more than that is taken. */
+static void expect_use(struct engine *engine, uint64_t most)
+{
+	for (int i = 0; i < 300; i++) {
+		wcs_backend_leveldb.shrink(engine->db);
+		if (disk_use(engine) <= most)
+			return;
+		engine_sleep(100);
+	}
+	ck_abort_msg("%llu bytes stay", (unsigned long long)disk_use(engine));
+}
+
+/* Waits until LevelDB has no more than so many MiB in tables, whatever files there are. */
+static void expect_tables(struct engine *engine, uint64_t mib)
+{
+	for (int i = 0; i < 300; i++) {
+		struct wcs_stats stats = {0};
+		uint64_t bytes = 0;
+
+		wcs_backend_leveldb.shrink(engine->db);
+		ck_assert_int_eq(wcs_backend_leveldb.stats(engine->db, &stats), 0);
+		for (size_t level = 0; level < stats.level_count; level++)
+			bytes += stats.levels[level].bytes;
+		if (bytes <= mib * MIB)
+			return;
+		engine_sleep(100);
+	}
+	ck_abort_msg("the tables stay");
+}
+
+static void set_rows(struct engine *engine, unsigned int rows)
+{
+	char row[16];
+
+	for (unsigned int i = 0; i < rows; i++) {
+		snprintf(row, sizeof(row), "r%03u", i);
+		set_row(engine, row, i);
+	}
+	ldb_compact_flush(engine->db);
+	ck_assert_uint_ge(disk_use(engine), rows * SHRINK_ROW);
+}
+
+static void delete_rows(struct engine *engine, unsigned int rows, bool apart)
+{
+	char row[16];
+
+	for (unsigned int i = 0; i < rows; i++) {
+		snprintf(row, sizeof(row), "r%03u", i);
+		ck_assert_int_eq(engine_delete(engine, row), 0);
+		if (apart)
+			ldb_compact_flush(engine->db);
+	}
+}
+
+/* Deletes that lie apart, each moved out of memory by itself, make a table each, which lies above
+ * what it deletes. Counted as full ones they would take more than there is. */
+START_TEST(test_many_small_tables)
+{
+	enum { ROWS = 40 };
+	struct engine engine;
+
+	shrink_room = SHRINK_DISK;
+	engine_open(&engine);
+	set_rows(&engine, ROWS);
+	delete_rows(&engine, ROWS, true);
+	ck_assert_uint_ge(ldb_stats_number(engine.db, "leveldb.num-files-at-level1"), ROWS - 10);
+	ck_assert_uint_ge(disk_use(&engine), ROWS * SHRINK_ROW);
+	shrink_room = 16 * MIB;
+	expect_use(&engine, ROWS * SHRINK_ROW / 2);
+	engine_close(&engine);
+}
+END_TEST
+
+/* Keys that begin alike are told apart where they differ. */
+START_TEST(test_keys_that_begin_alike)
+{
+	enum { ROWS = 10000, LEN = 200 };
+	char row[LEN + 16];
+	struct engine engine;
+
+	shrink_room = SHRINK_DISK;
+	engine_open(&engine);
+	memset(row, 'a', LEN);
+	for (unsigned int i = 0; i < ROWS; i++) {
+		snprintf(row + LEN, sizeof(row) - LEN, "%05u", i);
+		set_row(&engine, row, i);
+	}
+	ck_assert_uint_ge(disk_use(&engine), ROWS * SHRINK_ROW);
+	for (unsigned int i = 0; i < ROWS; i++) {
+		snprintf(row + LEN, sizeof(row) - LEN, "%05u", i);
+		ck_assert_int_eq(engine_delete(&engine, row), 0);
+	}
+	shrink_room = 20 * MIB;
+	expect_use(&engine, 4 * MIB);
+	engine_close(&engine);
+}
+END_TEST
+
+/* Who reads keeps the tables that were there; when nobody does any more, they go, also where
+ * nothing else was deleted meanwhile. */
+START_TEST(test_tables_that_readers_kept)
+{
+	enum { ROWS = 1000 };
+	struct engine engine;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	shrink_room = SHRINK_DISK;
+	engine_open(&engine);
+	set_rows(&engine, ROWS);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1,
+						       &(struct wcs_range){0},
+						       &(struct wcs_filter){0}, &scan),
+			 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
+	delete_rows(&engine, ROWS, false);
+	shrink_room = 16 * MIB;
+	expect_tables(&engine, 0);
+	ck_assert_uint_ge(disk_use(&engine), ROWS * SHRINK_ROW);
+	wcs_backend_leveldb.scan_close(scan);
+	expect_use(&engine, MIB);
+	engine_close(&engine);
+}
+END_TEST
+
+/* What was deleted before this session as well. */
+START_TEST(test_deleted_before)
+{
+	enum { ROWS = 1000 };
+	struct engine engine;
+
+	shrink_room = SHRINK_DISK;
+	engine_open(&engine);
+	set_rows(&engine, ROWS);
+	delete_rows(&engine, ROWS, false);
+	engine_reopen(&engine);
+	shrink_room = 16 * MIB;
+	expect_use(&engine, MIB);
+	engine_close(&engine);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "many_small_tables", test_many_small_tables, 60);
+	suite_add_once(suite, "keys_that_begin_alike", test_keys_that_begin_alike, 120);
+	suite_add_once(suite, "tables_that_readers_kept", test_tables_that_readers_kept, 60);
+	suite_add_once(suite, "deleted_before", test_deleted_before, 60);
+}
+
+int main(void)
+{
+	return suite_main("leveldb: shrink", make);
+}

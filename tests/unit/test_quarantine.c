@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* A quarantine's rows when a value that could be read cannot be read a second time. */
+#include "suite.h"
+
+#include "../../store/quarantine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 200000 };
+
+static int reads_left;
+
+static int read_value(void *ctx, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	(void)ctx;
+	if (reads_left-- == 0)
+		return -EIO;
+	*got = offset + len > SIZE ? (size_t)(SIZE - offset) : len;
+	memset(buf, 'x', *got);
+	return 0;
+}
+
+static int put(struct wcs_quarantine *quarantine, const char *row, int reads)
+{
+	const struct wcs_quarantine_value value = {.read = read_value};
+	struct wcs_cell cell = {.row = suite_text(row),
+				.family = suite_text("f"),
+				.qualifier = suite_text("q"),
+				.info = {.ts = 1, .size = SIZE}};
+
+	reads_left = reads;
+	return wcs_quarantine_cell(quarantine, "t", WCS_BYTES, &cell, &value);
+}
+
+/* Every line is one, and those of rows are of good cells only. */
+static int good_lines(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t len;
+	int rows = 0;
+
+	ck_assert_ptr_nonnull(file);
+	while ((len = getline(&text, &room, file)) > 0) {
+		struct wcs_fault fault = {.text = ""};
+		struct wcs_line *line;
+		int rc = wcs_line_parse(text, (size_t)len - 1, &line, &fault);
+
+		ck_assert_msg(rc == 0, "%s", fault.text);
+		if (wcs_line_kind(line) == WCS_LINE_ROW) {
+			ck_assert(memcmp(wcs_line_key(line).data, "good", 4) == 0);
+			rows++;
+		}
+		wcs_line_free(line);
+	}
+	free(text);
+	fclose(file);
+	return rows;
+}
+
+START_TEST(test_second_read_fails)
+{
+	struct wcs_fault fault = {.text = ""};
+	struct wcs_quarantine *quarantine;
+	char path[256], rows[300];
+	int pieces = (SIZE + 65535) / 65536;
+
+	snprintf(path, sizeof(path), "%s/quarantine", suite_directory());
+	snprintf(rows, sizeof(rows), "%s/rows.json", path);
+	quarantine = wcs_quarantine_new(path, &fault);
+	ck_assert_int_eq(put(quarantine, "good1", -1), 0);
+	for (int reads = 0; reads < 2 * pieces; reads++)
+		ck_assert_int_eq(put(quarantine, "bad", reads), -EIO);
+	ck_assert_int_eq(put(quarantine, "good2", -1), 0);
+	ck_assert_int_eq(put(quarantine, "bad", pieces + 1), -EIO);
+	ck_assert_int_eq(wcs_quarantine_sync(quarantine), 0);
+	wcs_quarantine_free(quarantine);
+	ck_assert_int_eq(good_lines(rows), 2);
+	suite_remove(path);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "a second read that fails", test_second_read_fails, 60);
+}
+
+int main(void)
+{
+	return suite_main("store: quarantine", make);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process that has shut itself in can still reach. */
+#include "sandbox.h"
+#include "suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool sandbox_has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+}
+
+/* The errno of opening it; 0: it can be. */
+static int sandbox_open(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? 0 : errno;
+}
+
+static void *sandbox_in_thread(void *path)
+{
+	return (void *)(intptr_t)sandbox_open(path, O_RDONLY);
+}
+
+static void sandbox_make(const char *name, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s", suite_directory(), name);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+START_TEST(test_sandbox)
+{
+	char inside[300], outside[300], path[320], to[320];
+	const int denied = sandbox_has_landlock() ? EACCES : 0;
+	const char *how = NULL;
+	pthread_t thread;
+	void *error;
+
+	sandbox_make("inside", inside, sizeof(inside));
+	sandbox_make("outside", outside, sizeof(outside));
+	snprintf(path, sizeof(path), "%s/old", outside);
+	ck_assert_int_eq(sandbox_open(path, O_CREAT | O_WRONLY), 0);
+	ck_assert_int_eq(sandbox_enter(inside, &how), 0);
+	ck_assert_ptr_nonnull(strstr(how, denied ? "Landlock leaves" : "no Landlock"));
+
+	ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
+	ck_assert_int_eq(sandbox_open(path, O_RDONLY), denied);
+	ck_assert_int_eq(sandbox_open(path, O_WRONLY), denied);
+	ck_assert_int_eq(pthread_create(&thread, NULL, sandbox_in_thread, path), 0);
+	pthread_join(thread, &error);
+	ck_assert_int_eq((int)(intptr_t)error, denied);
+	snprintf(to, sizeof(to), "%s/new", outside);
+	ck_assert_int_eq(sandbox_open(to, O_CREAT | O_WRONLY), denied);
+	ck_assert_int_eq(sandbox_open("/etc/passwd", O_RDONLY), denied);
+	ck_assert_int_eq(sandbox_open("/proc/self/stat", O_RDONLY), 0);
+}
+END_TEST
+
+START_TEST(test_store_in_sandbox)
+{
+	char inside[300], file[320], other[320], part[320];
+	const char *how;
+	struct stat st;
+
+	sandbox_make("store", inside, sizeof(inside));
+	ck_assert_int_eq(sandbox_enter(inside, &how), 0);
+	snprintf(file, sizeof(file), "%s/file", inside);
+	snprintf(part, sizeof(part), "%s/part", inside);
+	snprintf(other, sizeof(other), "%s/part/other", inside);
+	ck_assert_int_eq(sandbox_open(file, O_CREAT | O_RDWR), 0);
+	ck_assert_int_eq(truncate(file, 10), 0);
+	ck_assert_int_eq(mkdir(part, 0700), 0);
+	ck_assert_int_eq(rename(file, other), 0);
+	ck_assert_int_eq(sandbox_open(inside, O_TMPFILE | O_RDWR), 0);
+	ck_assert_int_eq(stat(other, &st), 0);
+	ck_assert_int_eq(unlink(other), 0);
+	ck_assert_int_eq(rmdir(part), 0);
+	ck_assert_int_eq(sandbox_open(inside, O_RDONLY | O_DIRECTORY), 0);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "sandbox", test_sandbox, 10);
+	suite_add_once(suite, "store", test_store_in_sandbox, 10);
+}
+
+int main(void)
+{
+	setenv("CK_FORK", "yes", 1); /* who shuts itself in cannot go on to the next test */
+	return suite_main("sandbox", make);
+}

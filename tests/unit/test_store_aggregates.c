@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* Aggregate families on both engines: what merges make of a column, what is refused, and that
+ * concurrent merges are all there in the end. */
+#include "suite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hll.h"
+
+/* The value that a line stands for; it stays until the test's end. */
+static struct wcs_slice value_of(enum wcs_type type, const char *line)
+{
+	static unsigned char values[256][WCS_AGGREGATE_LINE_MAX];
+	static size_t next;
+	unsigned char *value = values[next++ % 256];
+	size_t len;
+
+	ck_assert_int_eq(wcs_aggregate_line(type, line, strlen(line), value, &len), 0);
+	return (struct wcs_slice){value, len};
+}
+
+static void open_typed(struct suite *s, int engine)
+{
+	suite_open(s, engine);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "a", WCS_INTSUM), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTHLL), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, "max"), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "max", WCS_INTMAX), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, "min"), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "min", WCS_INTMIN), 0);
+}
+
+static enum wcs_type type_of(const struct suite *s, const char *family)
+{
+	struct wcs_family found;
+	enum wcs_type type;
+
+	ck_assert_int_eq(wcs_family_get(s->table, family, &found), 0);
+	type = found.type;
+	wcs_family_clear(&found);
+	return type;
+}
+
+static int merge(struct suite *s, const char *family, int64_t ts, const char *line, int64_t *made)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice value = value_of(type_of(s, family), line);
+
+	ck_assert_int_eq(wcs_mutation_merge(mutation, family, suite_text("q"), ts, value), 0);
+	return suite_mutate(s->table, "r", mutation, made);
+}
+
+static int64_t merged(struct suite *s, const char *family, int64_t ts, const char *line)
+{
+	int64_t made;
+
+	ck_assert_int_eq(merge(s, family, ts, line, &made), 0);
+	return made;
+}
+
+/* The column as "ts=number" of its cells, newest first. */
+static void expect(struct suite *s, const char *family, const char *expected)
+{
+	struct wcs_filter filter = {.each = WCS_EACH_CELL, .families = &family, .family_count = 1};
+	struct wcs_range all = {.start = {NULL, 0}};
+	char text[512] = "";
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	while (wcs_scan_next(scan, &cell) == 1) {
+		unsigned char value[WCS_AGGREGATE_VALUE_MAX];
+		size_t len = strlen(text), got;
+		int64_t number;
+
+		ck_assert_int_eq(wcs_scan_read(scan, value, sizeof(value), 0, &got), 0);
+		ck_assert_uint_eq(got, cell.info.size);
+		ck_assert_int_eq(wcs_aggregate_number(type_of(s, family),
+						      (struct wcs_slice){value, got}, &number),
+				 0);
+		snprintf(text + len, sizeof(text) - len, "%lld=%lld ", (long long)cell.info.ts,
+			 (long long)number);
+	}
+	wcs_scan_close(scan);
+	ck_assert_str_eq(text, expected);
+}
+
+START_TEST(test_merge_into_the_newest)
+{
+	struct suite s;
+
+	open_typed(&s, _i);
+	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "5"), 1000000);
+	s.clock = 2000000;
+	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "-7"), 1000000);
+	expect(&s, "a", "1000000=-2 ");
+	merged(&s, "max", WCS_TS_NEWEST, "-5");
+	merged(&s, "max", WCS_TS_NEWEST, "-7");
+	expect(&s, "max", "2000000=-5 ");
+	merged(&s, "max", WCS_TS_NEWEST, "3");
+	expect(&s, "max", "2000000=3 ");
+	merged(&s, "min", WCS_TS_NEWEST, "5");
+	merged(&s, "min", WCS_TS_NEWEST, "7");
+	expect(&s, "min", "2000000=5 ");
+	merged(&s, "min", WCS_TS_NEWEST, "-7");
+	expect(&s, "min", "2000000=-7 ");
+	merged(&s, "b", WCS_TS_NEWEST, "ann");
+	merged(&s, "b", WCS_TS_NEWEST, "bob");
+	merged(&s, "b", WCS_TS_NEWEST, "ann");
+	expect(&s, "b", "2000000=2 ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_merge_into_buckets)
+{
+	struct suite s;
+
+	open_typed(&s, _i);
+	ck_assert_int_eq(merged(&s, "a", 20, "1"), 20);
+	ck_assert_int_eq(merged(&s, "a", 10, "2"), 10);
+	ck_assert_int_eq(merged(&s, "a", 0, "4"), 0);
+	ck_assert_int_eq(merged(&s, "a", 10, "8"), 10);
+	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "16"), 20);
+	expect(&s, "a", "20=17 10=10 0=4 ");
+	ck_assert_int_eq(merged(&s, "a", WCS_TS_MAX, "1"), WCS_TS_MAX);
+	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "1"), WCS_TS_MAX);
+	expect(&s, "a", "9223372036854775807=2 20=17 10=10 0=4 ");
+	suite_close(&s);
+}
+END_TEST
+
+static int replace(struct suite *s, const char *family, const char *line, int64_t *made)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice value = value_of(type_of(s, family), line);
+
+	ck_assert_int_eq(wcs_mutation_replace(mutation, family, suite_text("q"), value), 0);
+	return suite_mutate(s->table, "r", mutation, made);
+}
+
+/* The newest cell stays where it is; what a policy hides is none. */
+START_TEST(test_replace)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice q = SUITE_BYTES("q");
+	struct suite s;
+	int64_t made;
+
+	open_typed(&s, _i);
+	ck_assert_int_eq(replace(&s, "a", "5", &made), 0);
+	ck_assert_int_eq(made, 1000000);
+	s.clock = 2000000;
+	ck_assert_int_eq(replace(&s, "a", "7", &made), 0);
+	ck_assert_int_eq(made, 1000000);
+	merged(&s, "a", 10, "1");
+	expect(&s, "a", "1000000=7 10=1 ");
+	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "100"));
+	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "2"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
+	ck_assert_int_eq(made, 1000000);
+	expect(&s, "a", "1000000=3 10=1 ");
+	mutation = wcs_mutation_new();
+	wcs_mutation_delete_cell(mutation, "a", q, 1000000);
+	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "4"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
+	expect(&s, "a", "10=4 ");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1ms", NULL), 0);
+	ck_assert_int_eq(replace(&s, "a", "6", &made), 0);
+	ck_assert_int_eq(made, 2000000);
+	expect(&s, "a", "2000000=6 ");
+	merged(&s, "b", WCS_TS_NEWEST, "ann");
+	merged(&s, "b", WCS_TS_NEWEST, "bob");
+	ck_assert_int_eq(replace(&s, "b", "eve", &made), 0);
+	expect(&s, "b", "2000000=1 ");
+	merged(&s, "max", WCS_TS_MAX, "3");
+	ck_assert_int_eq(replace(&s, "max", "2", &made), 0);
+	expect(&s, "max", "9223372036854775807=2 ");
+	mutation = wcs_mutation_new();
+	wcs_mutation_replace(mutation, "f", q, value_of(WCS_INTSUM, "4"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), -EINVAL);
+	suite_close(&s);
+}
+END_TEST
+
+/* Deletes come first; then each write sees what the ones before it left. */
+START_TEST(test_merges_of_one_mutation)
+{
+	struct wcs_slice q = SUITE_BYTES("q");
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	int64_t made;
+	struct suite s;
+
+	open_typed(&s, _i);
+	merged(&s, "a", 30, "1000");
+	merged(&s, "a", 20, "100");
+	merged(&s, "a", 10, "10");
+	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "2"));
+	wcs_mutation_delete_cell(mutation, "a", q, 30);
+	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "3"));
+	wcs_mutation_set(mutation, "a", q, 25, value_of(WCS_INTSUM, "7"));
+	wcs_mutation_increment(mutation, "a", q, 5);
+	wcs_mutation_merge(mutation, "a", q, 30, value_of(WCS_INTSUM, "9"));
+	wcs_mutation_merge(mutation, "a", q, 25, value_of(WCS_INTSUM, "1"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
+	ck_assert_int_eq(made, 25);
+	expect(&s, "a", "30=9 25=13 20=104 10=12 ");
+	mutation = wcs_mutation_new();
+	wcs_mutation_delete_row(mutation);
+	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "2"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
+	expect(&s, "a", "10=2 ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_overflow_changes_nothing)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct suite s;
+
+	open_typed(&s, _i);
+	merged(&s, "a", 10, "9223372036854775800");
+	ck_assert_int_eq(merge(&s, "a", 10, "8", NULL), -EOVERFLOW);
+	ck_assert_int_eq(merge(&s, "a", WCS_TS_NEWEST, "8", NULL), -EOVERFLOW);
+	wcs_mutation_merge(mutation, "a", suite_text("q"), 5, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_increment(mutation, "a", suite_text("q"), 8);
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), -EOVERFLOW);
+	expect(&s, "a", "10=9223372036854775800 ");
+	merged(&s, "a", 10, "7");
+	merged(&s, "max", 10, "9223372036854775807");
+	merged(&s, "max", 10, "9223372036854775807");
+	merged(&s, "min", 10, "-9223372036854775808");
+	merged(&s, "min", 10, "-9223372036854775808");
+	expect(&s, "a", "10=9223372036854775807 ");
+	expect(&s, "max", "10=9223372036854775807 ");
+	expect(&s, "min", "10=-9223372036854775808 ");
+	suite_close(&s);
+}
+END_TEST
+
+static int mutate_one(struct suite *s, int kind, const char *family, struct wcs_slice value)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice q = SUITE_BYTES("q");
+
+	switch (kind) {
+	case 0:
+		wcs_mutation_set(mutation, family, q, 1, value);
+		break;
+	case 1:
+		wcs_mutation_set_newest(mutation, family, q, 1, value);
+		break;
+	case 2:
+		wcs_mutation_append(mutation, family, q, value, WCS_TS_NONE);
+		break;
+	case 3:
+		wcs_mutation_increment(mutation, family, q, 1);
+		break;
+	default:
+		wcs_mutation_merge(mutation, family, q, 1, value);
+		break;
+	}
+	return suite_mutate(s->table, "r", mutation, NULL);
+}
+
+START_TEST(test_refuses)
+{
+	static const char *const families[] = {"a", "min", "max", "b"};
+	struct wcs_slice text = SUITE_BYTES("5"), integer = SUITE_BYTES("\0\0\0\0\0\0\0\5");
+	struct wcs_slice state = SUITE_BYTES("\1\0");
+	struct suite s;
+
+	open_typed(&s, _i);
+	for (int i = 0; i < 4; i++) {
+		struct wcs_slice good = i < 3 ? integer : state, bad = i < 3 ? state : integer;
+
+		for (int kind = 0; kind < 5; kind++)
+			if (kind != 3)
+				ck_assert_int_eq(mutate_one(&s, kind, families[i], text), -EINVAL);
+		ck_assert_int_eq(mutate_one(&s, 0, families[i], bad), -EINVAL);
+		ck_assert_int_eq(mutate_one(&s, 2, families[i], good), -EINVAL);
+		ck_assert_int_eq(mutate_one(&s, 4, families[i], bad), -EINVAL);
+		if (i > 0)
+			ck_assert_int_eq(mutate_one(&s, 3, families[i], good), -EINVAL);
+	}
+	ck_assert_int_eq(mutate_one(&s, 4, "f", integer), -EINVAL);
+	suite_expect(s.table, "");
+	for (int i = 0; i < 4; i++)
+		for (int kind = 0; kind < 5; kind++)
+			if (kind != 2 && (i == 0 || kind != 3))
+				ck_assert_int_eq(
+					mutate_one(&s, kind, families[i], i < 3 ? integer : state),
+					0);
+	expect(&s, "a", "1=11 ");
+	suite_close(&s);
+}
+END_TEST
+
+/* What a policy hides is not there for a merge; and what it shows is, at any rank. */
+START_TEST(test_hidden_cells_do_not_count)
+{
+	struct suite s;
+
+	open_typed(&s, _i);
+	merged(&s, "a", 400, "1");
+	merged(&s, "a", 300, "2");
+	merged(&s, "a", 200, "9223372036854775807");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxversions=2", NULL), 0);
+	merged(&s, "a", 300, "4");
+	expect(&s, "a", "400=1 300=6 ");
+	merged(&s, "a", 200, "8");
+	expect(&s, "a", "400=1 300=6 ");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "never", NULL), 0);
+	expect(&s, "a", "400=1 300=6 200=8 ");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1ms", NULL), 0);
+	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "16"), 1000000);
+	expect(&s, "a", "1000000=16 ");
+	suite_close(&s);
+}
+END_TEST
+
+/* What newer cells of the same mutation hide is not there either. */
+START_TEST(test_cells_hidden_meanwhile)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_slice q = SUITE_BYTES("q");
+	struct suite s;
+
+	open_typed(&s, _i);
+	merged(&s, "a", 50, "1");
+	merged(&s, "a", 10, "2");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxversions=3", NULL), 0);
+	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, 50, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, 30, value_of(WCS_INTSUM, "4"));
+	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
+	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "7"));
+	wcs_mutation_merge(mutation, "a", q, 40, value_of(WCS_INTSUM, "5"));
+	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "8"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+	expect(&s, "a", "50=2 40=5 30=4 ");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "never", NULL), 0);
+	expect(&s, "a", "50=2 40=5 30=4 20=8 10=7 ");
+	suite_close(&s);
+}
+END_TEST
+
+enum { MANY = 50000 };
+
+/* Each timestamp once, rising, falling or in no order. */
+static int64_t many_ts(int order, int64_t i)
+{
+	return order == 0 ? i : order == 1 ? MANY - 1 - i : i * 12347 % MANY;
+}
+
+static void expect_many(struct suite *s, int64_t number)
+{
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_range all = {.start = {NULL, 0}};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	for (int64_t ts = MANY; ts-- > 0;) {
+		unsigned char value[WCS_AGGREGATE_LINE_MAX];
+		struct wcs_slice read = {value, 0};
+		int64_t found;
+
+		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+		ck_assert_int_eq(cell.info.ts, ts);
+		ck_assert_int_eq(wcs_scan_read(scan, value, sizeof(value), 0, &read.len), 0);
+		ck_assert_int_eq(wcs_aggregate_number(WCS_INTSUM, read, &found), 0);
+		ck_assert_int_eq(found, number);
+	}
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+	wcs_scan_close(scan);
+}
+
+/* Many cells of one column in one mutation. */
+START_TEST(test_many_cells)
+{
+	struct wcs_slice q = SUITE_BYTES("q"), one = value_of(WCS_INTSUM, "1");
+	struct suite s;
+
+	open_typed(&s, SUITE_LEVELDB);
+	for (int order = 0; order < 3; order++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		for (int64_t i = 0; i < 2 * MANY; i++)
+			wcs_mutation_merge(mutation, "a", q, many_ts(order, i % MANY), one);
+		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+		expect_many(&s, 2 * (order + 1));
+	}
+	suite_close(&s);
+}
+END_TEST
+
+/* Large states go in and out of chunks. */
+START_TEST(test_large_states)
+{
+	static unsigned char state[WCS_AGGREGATE_VALUE_MAX], all[WCS_AGGREGATE_VALUE_MAX];
+	struct wcs_slice sum = {all, 2};
+	struct suite s;
+	char *value;
+
+	open_typed(&s, _i);
+	memcpy(all, "\1", 2);
+	for (int i = 0; i < 20; i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		for (int j = 0; j < 500; j++) {
+			char line[16];
+			struct wcs_slice element;
+
+			snprintf(line, sizeof(line), "%d", i * 450 + j);
+			element = value_of(WCS_INTHLL, line);
+			sum.len = wcs_hll_merge(sum, element, state);
+			memcpy(all, state, sum.len);
+			if (j == 499) {
+				wcs_mutation_merge(mutation, "b", suite_text("q"), WCS_TS_NEWEST,
+						   element);
+				wcs_mutation_merge(mutation, "b", suite_text("q"), WCS_TS_NEWEST,
+						   sum);
+			}
+		}
+		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+	}
+	ck_assert_uint_eq(sum.len, sizeof(all));
+	value = malloc(sum.len);
+	{
+		struct wcs_value *opened;
+		size_t got;
+
+		ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "b", suite_text("q"),
+						WCS_TS_NEWEST, &opened),
+				 0);
+		ck_assert_int_eq(wcs_value_read(opened, value, sum.len, 0, &got), 0);
+		ck_assert_uint_eq(got, sum.len);
+		ck_assert_mem_eq(value, all, got);
+		wcs_value_close(opened);
+	}
+	free(value);
+	suite_close(&s);
+}
+END_TEST
+
+enum { WRITERS = 8, MERGES = 300 };
+
+static void *merge_many(void *table)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	unsigned char one[WCS_AGGREGATE_LINE_MAX];
+	struct wcs_entry entry = {.row = suite_text("r"), .mutation = mutation};
+	size_t len, applied;
+	int failed = 0;
+
+	wcs_aggregate_line(WCS_INTSUM, "1", 1, one, &len);
+	wcs_mutation_merge(mutation, "a", suite_text("q"), WCS_TS_NEWEST,
+			   (struct wcs_slice){one, len});
+	for (int i = 0; i < MERGES; i++) {
+		if (i % 2 == 0)
+			failed |= wcs_row_mutate(table, entry.row, mutation, NULL);
+		else
+			failed |= wcs_rows_mutate(table, &entry, 1, &applied);
+	}
+	wcs_mutation_free(mutation);
+	return failed ? table : NULL;
+}
+
+START_TEST(test_no_merge_is_lost)
+{
+	pthread_t threads[WRITERS];
+	void *failed;
+	struct suite s;
+
+	open_typed(&s, _i);
+	for (int i = 0; i < WRITERS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, merge_many, s.table), 0);
+	for (int i = 0; i < WRITERS; i++) {
+		pthread_join(threads[i], &failed);
+		ck_assert_ptr_null(failed);
+	}
+	expect(&s, "a", "1000000=2400 ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_lines)
+{
+	static const struct {
+		const char *line;
+		const char *bytes; /* NULL: refused */
+	} lines[] = {{"0", "\0\0\0\0\0\0\0\0"},
+		     {"-0", "\0\0\0\0\0\0\0\0"},
+		     {"+1", "\0\0\0\0\0\0\0\1"},
+		     {"007", "\0\0\0\0\0\0\0\7"},
+		     {"-1", "\xff\xff\xff\xff\xff\xff\xff\xff"},
+		     {"256", "\0\0\0\0\0\0\1\0"},
+		     {"9223372036854775807", "\x7f\xff\xff\xff\xff\xff\xff\xff"},
+		     {"-9223372036854775808", "\x80\0\0\0\0\0\0\0"},
+		     {"9223372036854775808", NULL},
+		     {"-9223372036854775809", NULL},
+		     {"99999999999999999999999999", NULL},
+		     {"", NULL},
+		     {"-", NULL},
+		     {"+", NULL},
+		     {"--1", NULL},
+		     {"1 ", NULL},
+		     {" 1", NULL},
+		     {"1.0", NULL},
+		     {"1e3", NULL},
+		     {"0x1", NULL},
+		     {"one", NULL}};
+	unsigned char value[WCS_AGGREGATE_LINE_MAX];
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		const char *line = lines[i].line;
+		int rc = wcs_aggregate_line(WCS_INTMIN, line, strlen(line), value, &len);
+
+		ck_assert_msg(rc == (lines[i].bytes ? 0 : -EINVAL), "'%s': %d", line, rc);
+		if (lines[i].bytes)
+			ck_assert_mem_eq(value, lines[i].bytes, 8);
+	}
+	ck_assert_int_eq(wcs_aggregate_line(WCS_INTSUM, "1\0", 2, value, &len), -EINVAL);
+	ck_assert_int_eq(wcs_aggregate_line(WCS_BYTES, "1", 1, value, &len), -EINVAL);
+	ck_assert_int_eq(wcs_aggregate_line(WCS_INTHLL, "", 0, value, &len), 0);
+	ck_assert_uint_eq(len, WCS_HLL_ELEMENT);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "into the newest", test_merge_into_the_newest, 30);
+	suite_add(suite, "into buckets", test_merge_into_buckets, 30);
+	suite_add(suite, "replace", test_replace, 30);
+	suite_add(suite, "of one mutation", test_merges_of_one_mutation, 30);
+	suite_add(suite, "overflow", test_overflow_changes_nothing, 30);
+	suite_add(suite, "refuses", test_refuses, 30);
+	suite_add(suite, "hidden cells", test_hidden_cells_do_not_count, 30);
+	suite_add(suite, "hidden meanwhile", test_cells_hidden_meanwhile, 30);
+	suite_add_once(suite, "many cells", test_many_cells, 60);
+	suite_add(suite, "large states", test_large_states, 60);
+	suite_add(suite, "no merge is lost", test_no_merge_is_lost, 120);
+	suite_add_once(suite, "lines", test_lines, 30);
+}
+
+int main(void)
+{
+	return suite_main("store: aggregates", make);
+}

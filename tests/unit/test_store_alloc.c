@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each allocation of the store fails in turn. Every call then says -ENOMEM, or does its work all
+ * the same; on -ENOMEM nothing of it is there, nothing leaks, no lock is held, and the same call
+ * works when memory is back.
+ */
+#include "alloc.h"
+#include "calls.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct calls calls;
+
+/* The same thing done again and again, until it asks for less than n allocations. */
+struct attempt {
+	size_t n;    /* the allocation that fails */
+	size_t live; /* how many there were */
+	bool failed; /* did it fail? */
+};
+
+static void attempt_begin(struct attempt *attempt, bool others)
+{
+	attempt->n++;
+	attempt->live = alloc_live();
+	alloc_fail(attempt->n, others);
+}
+
+/* What it returned is either, and in words where there are to be any. */
+static void attempt_end(struct attempt *attempt, int rc, const struct wcs_fault *fault)
+{
+	attempt->failed = alloc_stop();
+	ck_assert_msg(rc == 0 || (attempt->failed && rc == -ENOMEM), "allocation %zu: %d %s",
+		      attempt->n, rc, fault ? fault->text : "");
+	ck_assert_msg(!fault || (fault->text[0] != '\0') == (rc != 0), "allocation %zu: %d '%s'",
+		      attempt->n, rc, fault ? fault->text : "");
+}
+
+static void attempt_expect_live(const struct attempt *attempt)
+{
+	ck_assert_msg(alloc_live() == attempt->live, "allocation %zu: %zu were there, now %zu",
+		      attempt->n, attempt->live, alloc_live());
+}
+
+/* ---- Calls ------------------------------------------------------------------------------- */
+
+static char *before; /* the store's content */
+
+/* The schema, a newline, and the cells of t. */
+static char *alloc_state(void)
+{
+	struct wcs_schema *schema;
+	char *line, *cells, *state = malloc(CALLS_OUT_MAX);
+
+	ck_assert_int_eq(wcs_schema_get(calls.suite.store, &schema), 0);
+	line = wcs_schema_line(schema);
+	cells = suite_content(calls.suite.table);
+	snprintf(state, CALLS_OUT_MAX, "%s%s", line, cells);
+	wcs_schema_free(schema);
+	free(line);
+	free(cells);
+	return state;
+}
+
+static void alloc_open(void)
+{
+	calls_open(&calls);
+	before = alloc_state();
+}
+
+static void alloc_close(void)
+{
+	suite_close(&calls.suite);
+	free(before);
+}
+
+/* Whatever needs a lock that a failed call might have left held. */
+static void alloc_usable(void)
+{
+	struct wcs_store *store = calls.suite.store;
+	struct wcs_table *table = calls.suite.table;
+	struct wcs_slice none = suite_text("none");
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	suite_set(table, "r", "a", "usable", 1, "");
+	wcs_mutation_delete_column(mutation, "a", suite_text("usable"));
+	ck_assert_int_eq(suite_mutate(table, "r", mutation, NULL), 0);
+	ck_assert_int_eq(wcs_family_create(table, "usable"), 0);
+	ck_assert_int_eq(wcs_family_remove(table, "usable"), 0);
+	ck_assert_int_eq(wcs_table_create(store, "usable"), 0);
+	ck_assert_int_eq(wcs_table_remove(store, "usable"), 0);
+	ck_assert_int_eq(wcs_rows_drop(table, &none), 0);
+	ck_assert_int_eq(wcs_gc_run(store), 0);
+}
+
+static void alloc_expect_unchanged(const struct call *call, const struct attempt *attempt)
+{
+	char *state;
+
+	/* A thread of the store may be about to free something. */
+	for (int i = 0; i < 500 && alloc_live() != attempt->live; i++)
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	attempt_expect_live(attempt);
+	state = alloc_state();
+	ck_assert_msg(strcmp(state, before) == 0, "%s, allocation %zu: %s", call->name, attempt->n,
+		      state);
+	free(state);
+}
+
+static void alloc_expect_done(const struct call *call, size_t n)
+{
+	char *state = alloc_state(), *cells = strchr(state, '\n') + 1;
+
+	ck_assert_msg(strcmp(cells, call->content ? call->content : CALLS_R CALLS_REST) == 0,
+		      "%s, allocation %zu: %s", call->name, n, cells);
+	ck_assert_msg(strstr(state, call->schema ? call->schema : "{\"version\":1") != NULL,
+		      "%s, allocation %zu: %s", call->name, n, state);
+	if (call->out)
+		ck_assert_msg(strcmp(calls.out, call->out) == 0, "%s, allocation %zu: %s",
+			      call->name, n, calls.out);
+	free(state);
+}
+
+static void alloc_try(const struct call *call)
+{
+	struct attempt attempt = {.n = 0};
+
+	alloc_open();
+	do {
+		int rc;
+
+		calls.out_len = 0;
+		calls.out[0] = '\0';
+		attempt_begin(&attempt, call->others);
+		rc = call->run(&calls);
+		attempt_end(&attempt, rc, NULL);
+		if (rc != 0)
+			alloc_expect_unchanged(call, &attempt);
+		else
+			alloc_expect_done(call, attempt.n);
+		alloc_usable();
+		if (rc == 0) {
+			alloc_close();
+			if (attempt.failed)
+				alloc_open();
+		}
+	} while (attempt.failed);
+	ck_assert_msg(attempt.n > call->least, "%s: only %zu allocations", call->name,
+		      attempt.n - 1);
+}
+
+START_TEST(test_every_allocation_of_a_call)
+{
+	alloc_try(calls_at(_i));
+}
+END_TEST
+
+/* ---- Making and opening a store ---------------------------------------------------------- */
+
+/* How many names there are in the directory. */
+static size_t alloc_names(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+START_TEST(test_every_allocation_of_create)
+{
+	static const char json[] = "{\"version\":1,\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}";
+	struct attempt attempt = {.n = 0};
+	char base[256], path[300];
+	struct wcs_schema *schema;
+
+	snprintf(base, sizeof(base), "%s/create.XXXXXX", suite_directory());
+	ck_assert_ptr_nonnull(mkdtemp(base));
+	snprintf(path, sizeof(path), "%s/store", base);
+	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, NULL), 0);
+	do {
+		struct wcs_fault fault = {.text = ""};
+		int rc;
+
+		attempt_begin(&attempt, false);
+		rc = wcs_store_create(path, schema, false, &fault);
+		attempt_end(&attempt, rc, &fault);
+		attempt_expect_live(&attempt);
+		ck_assert_uint_eq(alloc_names(base), rc == 0);
+		if (rc == 0)
+			suite_remove(path);
+	} while (attempt.failed);
+	ck_assert_uint_gt(attempt.n, 20);
+	wcs_schema_free(schema);
+}
+END_TEST
+
+/* A store that is whole, but closed; the path of a quarantine for it. */
+static void alloc_make(char quarantine[300])
+{
+	calls_open(&calls);
+	wcs_table_close(calls.suite.table);
+	wcs_store_close(calls.suite.store);
+	snprintf(quarantine, 300, "%s.taken", calls.suite.path);
+}
+
+/* It is still that. */
+static void alloc_expect_whole(void)
+{
+	ck_assert_int_eq(wcs_store_open(calls.suite.path, NULL, &calls.suite.store, NULL), 0);
+	ck_assert_int_eq(wcs_table_open(calls.suite.store, "t", &calls.suite.table), 0);
+	suite_expect(calls.suite.table, CALLS_R CALLS_REST);
+	suite_close(&calls.suite);
+}
+
+START_TEST(test_every_allocation_of_open)
+{
+	struct wcs_options options = {.cache_bytes = 1 << 20};
+	struct attempt attempt = {.n = 0};
+	char quarantine[300];
+
+	alloc_make(quarantine);
+	do {
+		struct wcs_fault fault = {.text = ""};
+		struct wcs_store *store = NULL;
+		int rc;
+
+		attempt_begin(&attempt, false);
+		rc = wcs_store_open(calls.suite.path, &options, &store, &fault);
+		attempt_end(&attempt, rc, &fault);
+		if (rc == 0)
+			wcs_store_close(store);
+		attempt_expect_live(&attempt);
+	} while (attempt.failed);
+	ck_assert_uint_gt(attempt.n, 20);
+	alloc_expect_whole();
+}
+END_TEST
+
+/* ---- Checks ------------------------------------------------------------------------------ */
+
+/* One whose next allocation fails. */
+static int alloc_check(struct attempt *attempt, const struct wcs_check_options *options,
+		       struct wcs_check_result *result)
+{
+	struct wcs_fault fault = {.text = ""};
+	int rc;
+
+	attempt_begin(attempt, false);
+	rc = wcs_store_check(calls.suite.path, options, result, &fault);
+	attempt_end(attempt, rc, &fault);
+	attempt_expect_live(attempt);
+	return rc;
+}
+
+/* Of a store in which nothing is wrong: no allocation that fails is taken for damage. */
+START_TEST(test_every_allocation_of_a_check)
+{
+	struct wcs_check_options options = {.repair = _i == 1};
+	struct attempt attempt = {.n = 0};
+	char quarantine[300];
+
+	alloc_make(quarantine);
+	options.quarantine = quarantine;
+	do {
+		struct wcs_check_result result = {.cells = 0};
+
+		if (alloc_check(&attempt, &options, &result) == 0)
+			ck_assert_uint_eq(result.cells, 8);
+		ck_assert_msg(result.found == 0 && !result.quarantined, "allocation %zu",
+			      attempt.n);
+	} while (attempt.failed);
+	ck_assert_uint_gt(attempt.n, 20);
+	alloc_expect_whole();
+}
+END_TEST
+
+/* Of a store whose MANIFEST is damaged: what memory ends in leaves it to the next repair. */
+START_TEST(test_every_allocation_of_a_repair)
+{
+	struct wcs_check_options options = {.repair = true};
+	struct attempt attempt = {.n = 0};
+	char quarantine[300], command[1300];
+
+	alloc_make(quarantine);
+	options.quarantine = quarantine;
+	snprintf(command, sizeof(command), "truncate -s 20 '%s'/data/MANIFEST-*", calls.suite.path);
+	do {
+		struct wcs_fault fault = {.text = ""};
+		struct wcs_check_result result;
+		int rc;
+
+		ck_assert_int_eq(system(command), 0);
+		suite_remove(quarantine);
+		rc = alloc_check(&attempt, &options, &result);
+		suite_remove(quarantine);
+		if (rc != 0)
+			rc = wcs_store_check(calls.suite.path, &options, &result, &fault);
+		ck_assert_msg(rc == 0 && result.found == result.corrected && result.cells == 8,
+			      "behind allocation %zu: %d %s", attempt.n, rc, fault.text);
+	} while (attempt.failed);
+	ck_assert_uint_gt(attempt.n, 40);
+	suite_remove(quarantine);
+	alloc_expect_whole();
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	TCase *each = tcase_create("calls"), *checks = tcase_create("checks");
+	int count = 0;
+
+	while (calls_at(count))
+		count++;
+	tcase_set_timeout(each, 300);
+	tcase_add_loop_test(each, test_every_allocation_of_a_call, 0, count);
+	suite_add_tcase(suite, each);
+	tcase_set_timeout(checks, 300);
+	tcase_add_loop_test(checks, test_every_allocation_of_a_check, 0, 2);
+	tcase_add_test(checks, test_every_allocation_of_a_repair);
+	suite_add_tcase(suite, checks);
+	suite_add_once(suite, "create", test_every_allocation_of_create, 300);
+	suite_add_once(suite, "open", test_every_allocation_of_open, 300);
+}
+
+int main(void)
+{
+	return suite_main("store: allocations that fail", make);
+}

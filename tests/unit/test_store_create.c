@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Stores are made whole or not at all, and replace nothing but a store that nobody uses. */
+#include "place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Making ------------------------------------------------------------------------------ */
+
+START_TEST(test_create)
+{
+	char path[256];
+	struct wcs_space space;
+	struct wcs_store *store;
+	struct stat st;
+	int64_t now = (int64_t)time(NULL) * 1000000;
+
+	place_store(path, "new.db");
+	place_expect_names(place_path(""), "new.db ");
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0700);
+	strcat(path, "/ROWFS");
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0600);
+	ck_assert_int_eq(wcs_store_open(place_path("new.db"), NULL, &store, &place_fault), 0);
+	ck_assert(wcs_store_created(store) >= now - 2000000);
+	ck_assert(wcs_store_created(store) <= now + 100000000);
+	ck_assert_str_eq(wcs_store_engine(store), "leveldb");
+	ck_assert_int_eq(wcs_store_sync(store), 0);
+	ck_assert_int_eq(wcs_store_space(store, &space), 0);
+	ck_assert(space.total > 0 && space.free <= space.total);
+	ck_assert(space.available < space.free);
+	wcs_store_close(store);
+}
+END_TEST
+
+START_TEST(test_create_over_an_empty_directory)
+{
+	char path[256];
+
+	place_begin();
+	strcpy(path, place_path("empty"));
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	strcat(path, "/");
+	ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
+	place_expect_names(place_path(""), "empty ");
+	place_check_opens(path);
+}
+END_TEST
+
+START_TEST(test_create_by_relative_paths)
+{
+	place_begin();
+	ck_assert_int_eq(mkdir(place_path("here"), 0755), 0);
+	ck_assert_int_eq(chdir(place_path("")), 0);
+	ck_assert_int_eq(wcs_store_create("a.db", NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create("./here/b.db///", NULL, false, &place_fault), 0);
+	ck_assert_int_eq(symlink("here", "link"), 0);
+	ck_assert_int_eq(wcs_store_create("link/c.db", NULL, false, &place_fault), 0);
+	place_check_opens("a.db");
+	place_check_opens("here/b.db");
+	place_check_opens("here/c.db/");
+	place_expect_names("here", "b.db c.db ");
+	ck_assert_int_eq(symlink("here/b.db", "to-b"), 0);
+	place_check_opens("to-b");
+}
+END_TEST
+
+START_TEST(test_create_refuses)
+{
+	char path[256];
+	struct wcs_store *store;
+
+	place_begin();
+	place_write(place_path(""), "file", "text");
+	for (int force = 0; force < 2; force++) {
+		place_expect_fault(wcs_store_create(place_path("file"), NULL, force, &place_fault),
+				   -EEXIST, "not a directory");
+		strcpy(path, place_path("full"));
+		mkdir(path, 0755);
+		place_write(path, "x", "");
+		place_expect_fault(wcs_store_create(path, NULL, force, &place_fault), -EEXIST,
+				   "neither empty");
+		place_expect_fault(
+			wcs_store_create(place_path("no/where"), NULL, force, &place_fault),
+			-ENOENT, "no/where");
+		place_expect_fault(wcs_store_create("", NULL, force, &place_fault), -ENOENT, "");
+		place_expect_fault(wcs_store_create("/", NULL, force, &place_fault), -EEXIST, "/");
+		strcpy(path, place_path("dangling"));
+		ck_assert(symlink("nowhere", path) == 0 || force);
+		place_expect_fault(wcs_store_create(path, NULL, force, &place_fault), -EEXIST,
+				   "symbolic link");
+	}
+	place_expect_names(place_path(""), "dangling file full ");
+	place_expect_names(place_path("full"), "x ");
+	ck_assert_int_eq(unlink(place_path("dangling")), 0);
+	place_expect_fault(wcs_store_open(place_path("file"), NULL, &store, &place_fault), -ENOENT,
+			   "directory");
+	place_expect_fault(wcs_store_open(place_path("full"), NULL, &store, &place_fault), -ENOENT,
+			   "not a rowfs store");
+	place_expect_fault(wcs_store_open(place_path("none"), NULL, &store, &place_fault), -ENOENT,
+			   "no such directory");
+	place_expect_names(place_path("full"), "x ");
+}
+END_TEST
+
+START_TEST(test_create_with_schema)
+{
+	static const char json[] = "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"|\","
+				   "\"families\":{\"f\":\"maxversions=2\"}},\"u\":{}}}";
+	struct wcs_family families[2] = {{.name = "f"}, {.name = "f"}};
+	struct wcs_table_schema bad = {
+		.name = "n", .delimiter = '#', .family_count = 2, .families = families};
+	struct wcs_schema wrong = {.table_count = 1, .tables = &bad};
+	struct wcs_schema *schema;
+	struct wcs_schema *found;
+	struct wcs_store *store;
+	char *text;
+
+	place_begin();
+	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(place_path("s"), schema, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_open(place_path("s"), NULL, &store, &place_fault), 0);
+	ck_assert_int_eq(wcs_schema_get(store, &found), 0);
+	ck_assert(found->tables[0].created > 0);
+	text = wcs_schema_format(found);
+	ck_assert_ptr_nonnull(strstr(text, "maxversions=2"));
+	ck_assert_uint_eq(found->table_count, 2);
+	ck_assert_int_eq(found->tables[0].delimiter, '|');
+	free(text);
+	wcs_schema_free(found);
+	wcs_schema_free(schema);
+	wcs_store_close(store);
+	/* a schema that fails leaves nothing */
+	place_expect_fault(wcs_store_create(place_path("w"), &wrong, false, &place_fault), -EINVAL,
+			   "table n");
+	place_expect_names(place_path(""), "s ");
+}
+END_TEST
+
+/* ---- By force -------------------------------------------------------------------------- */
+
+START_TEST(test_force)
+{
+	char path[256];
+	struct wcs_store *store;
+	struct wcs_table *table;
+	char name[WCS_TABLE_NAME_MAX + 1];
+	struct stat before;
+	struct stat after;
+
+	place_begin();
+	strcpy(path, place_path("f"));
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	ck_assert_int_eq(wcs_table_create(store, "old"), 0);
+	ck_assert_int_eq(wcs_table_open(store, "old", &table), 0);
+	wcs_table_close(table);
+	place_expect_fault(wcs_store_create(path, NULL, false, &place_fault), -EEXIST, "already");
+	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EBUSY, "in use");
+	ck_assert_int_eq(wcs_table_next(store, NULL, name), 0);
+	wcs_store_close(store);
+	ck_assert_int_eq(stat(path, &before), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	ck_assert_int_eq(stat(path, &after), 0);
+	ck_assert(before.st_ino != after.st_ino);
+	place_expect_names(place_path(""), "f ");
+	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	ck_assert_int_eq(wcs_table_next(store, NULL, name), -ENOENT);
+	wcs_store_close(store);
+}
+END_TEST
+
+/* A link that somebody put there is no file of the store's, and is not followed. */
+START_TEST(test_force_follows_no_links)
+{
+	char path[256];
+	char link[300];
+
+	place_begin();
+	ck_assert_int_eq(mkdir(place_path("precious"), 0755), 0);
+	place_write(place_path("precious"), "file", "text");
+	strcpy(path, place_path("f"));
+	ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
+	snprintf(link, sizeof(link), "%s/data/link", path);
+	ck_assert_int_eq(symlink(place_path("precious"), link), 0);
+	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EEXIST, "data/link");
+	place_expect_names(place_path("precious"), "file ");
+	ck_assert_int_eq(unlink(link), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	place_expect_names(place_path("precious"), "file ");
+	place_expect_names(place_path(""), "f precious ");
+}
+END_TEST
+
+/* A file that happens to be called ROWFS makes no directory a store. */
+START_TEST(test_force_spares_a_foreign_directory)
+{
+	static const char *const titles[] = {"Rows for the fiscal server\n", "", "rowfs store",
+					     "rowfs stores\nformat 1\n", " rowfs store\n"};
+	char path[256];
+	char sub[300];
+
+	place_begin();
+	strcpy(path, place_path("foreign"));
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	snprintf(sub, sizeof(sub), "%s/sub", path);
+	ck_assert_int_eq(mkdir(sub, 0755), 0);
+	place_write(sub, "y", "text");
+	place_write(path, "file", "text");
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+		place_write(path, "ROWFS", titles[i]);
+		place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EEXIST,
+				   "neither empty");
+		place_expect_open(path, -EIO, "not a store's");
+		place_expect_names(path, "ROWFS file sub ");
+		place_expect_names(sub, "y ");
+	}
+}
+END_TEST
+
+/* What others put into a store's directory is not replaced with it. */
+START_TEST(test_force_spares_what_is_not_the_stores)
+{
+	char path[256];
+	char name[300];
+
+	place_store(path, "f");
+	place_write(path, "notes", "text");
+	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EEXIST,
+			   "/notes: not a file of a rowfs store");
+	place_expect_names(path, "LOCK ROWFS data notes ");
+	place_check_opens(path);
+	/* damaged behind its first line it is a store nevertheless */
+	place_write(path, "ROWFS", "rowfs store\nscribble\n");
+	snprintf(name, sizeof(name), "%s/notes", path);
+	ck_assert_int_eq(unlink(name), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	place_check_opens(path);
+}
+END_TEST
+
+/* Swaps the store and a directory with somebody's file in it, again and again. */
+static void swap_until_killed(const char *store, const char *precious)
+{
+	for (;;)
+		renameat2(AT_FDCWD, store, AT_FDCWD, precious, RENAME_EXCHANGE);
+}
+
+START_TEST(test_force_while_others_rename)
+{
+	char store[256];
+	char precious[256];
+	char name[300];
+	int found = 0;
+	pid_t pid;
+
+	place_begin();
+	strcpy(store, place_path("store"));
+	strcpy(precious, place_path("precious"));
+	ck_assert_int_eq(wcs_store_create(store, NULL, false, &place_fault), 0);
+	ck_assert_int_eq(mkdir(precious, 0755), 0);
+	place_write(precious, "file", "text");
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		swap_until_killed(store, precious);
+	for (int i = 0; i < 60; i++)
+		wcs_store_create(store, NULL, true, &place_fault);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "%s/file", i ? store : precious);
+		found += access(name, F_OK) == 0;
+	}
+	ck_assert_int_eq(found, 1);
+}
+END_TEST
+
+/* The temporary directory beside the store needs no longer name than the store has. */
+START_TEST(test_longest_name)
+{
+	char path[512];
+
+	place_begin();
+	for (size_t len = 247; len <= 255; len++) {
+		snprintf(path, sizeof(path), "%s%0*d", place_path(""), (int)len, 7);
+		ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
+		ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+		place_check_opens(path);
+	}
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "create", test_create, 20);
+	suite_add_once(suite, "create, empty directory", test_create_over_an_empty_directory, 20);
+	suite_add_once(suite, "create, relative paths", test_create_by_relative_paths, 20);
+	suite_add_once(suite, "create refuses", test_create_refuses, 20);
+	suite_add_once(suite, "create with schema", test_create_with_schema, 20);
+	suite_add_once(suite, "force", test_force, 20);
+	suite_add_once(suite, "force follows no links", test_force_follows_no_links, 20);
+	suite_add_once(suite, "force spares a foreign directory",
+		       test_force_spares_a_foreign_directory, 20);
+	suite_add_once(suite, "force spares what is not the store's",
+		       test_force_spares_what_is_not_the_stores, 20);
+	suite_add_once(suite, "force while others rename", test_force_while_others_rename, 60);
+	suite_add_once(suite, "longest name", test_longest_name, 60);
+}
+
+int main(void)
+{
+	return suite_main("store: making", make);
+}

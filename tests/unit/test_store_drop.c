@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Drops of rows on both engines. */
+#include "mutation.h"
+
+#include "suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void expect_count(struct wcs_table *table, const struct wcs_slice *key, uint64_t rows,
+			 uint64_t cells, uint64_t bytes)
+{
+	struct wcs_count count = {.rows = 99};
+
+	ck_assert_int_eq(wcs_rows_count(table, key, &count), 0);
+	ck_assert_uint_eq(count.rows, rows);
+	ck_assert_uint_eq(count.cells, cells);
+	ck_assert_uint_eq(count.bytes, bytes);
+}
+
+static void drop_store(struct suite *s, int engine)
+{
+	suite_open(s, engine);
+	suite_set(s->table, "#x", "f", "q", 1, "0");
+	suite_set(s->table, "a", "f", "q", 1, "1");
+	suite_set(s->table, "a", "f", "q", 2, "22");
+	suite_set(s->table, "a", "f", "r", 1, "333");
+	suite_set(s->table, "a!b", "f", "q", 1, "between");
+	suite_set(s->table, "a#", "a", "", 1, "4");
+	suite_set(s->table, "a#b", "f", "q", 1, "5");
+	suite_set(s->table, "a#b#c", "f", "q", 1, "6");
+	suite_set(s->table, "a$", "f", "q", 1, "behind");
+	suite_set(s->table, "ab", "f", "q", 1, "another");
+}
+
+/* The row and those below it; keys that only begin alike stay, also those between. */
+START_TEST(test_drop)
+{
+	struct wcs_slice key = SUITE_BYTES("a");
+	struct suite s;
+
+	drop_store(&s, _i);
+	expect_count(s.table, &key, 4, 6, 9);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &key), 0);
+	suite_expect(s.table, "#x/f/q@1=0 a!b/f/q@1=between a$/f/q@1=behind ab/f/q@1=another ");
+	expect_count(s.table, &key, 0, 0, 0);
+	suite_set(s.table, "a#b", "f", "q", 1, "again");
+	expect_count(s.table, &key, 1, 1, 5);
+	expect_count(s.table, NULL, 5, 5, 26);
+	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	suite_expect(s.table, "");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_drop_of_a_leaf_and_of_none)
+{
+	struct wcs_slice leaf = SUITE_BYTES("a#b#c"), none = SUITE_BYTES("a#c");
+	struct suite s;
+
+	drop_store(&s, _i);
+	expect_count(s.table, NULL, 8, 10, 30);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &none), 0);
+	expect_count(s.table, NULL, 8, 10, 30);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &leaf), 0);
+	expect_count(s.table, NULL, 7, 9, 29);
+	suite_expect_value(s.table, "a#b#c", "f", "q", 1, "-");
+	suite_close(&s);
+}
+END_TEST
+
+/* No row has the empty key, but rows are below it. */
+START_TEST(test_drop_below_the_empty_key)
+{
+	struct wcs_slice empty = {NULL, 0};
+	struct suite s;
+
+	drop_store(&s, _i);
+	expect_count(s.table, &empty, 1, 1, 1);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &empty), 0);
+	expect_count(s.table, NULL, 7, 9, 29);
+	suite_expect_value(s.table, "#x", "f", "q", 1, "-");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_drop_limits)
+{
+	char *bytes = suite_pattern(WCS_ROW_KEY_MAX + 1, 1);
+	struct wcs_slice longest = {bytes, WCS_ROW_KEY_MAX}, longer = {bytes, WCS_ROW_KEY_MAX + 1};
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_count count;
+	struct suite s;
+
+	suite_open(&s, _i);
+	wcs_mutation_set(mutation, "f", suite_text("q"), 1, suite_text("v"));
+	ck_assert_int_eq(wcs_row_mutate(s.table, longest, mutation, NULL), 0);
+	wcs_mutation_free(mutation);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &longer), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_rows_count(s.table, &longer, &count), -ENAMETOOLONG);
+	expect_count(s.table, &longest, 1, 1, 1);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &longest), 0);
+	suite_expect(s.table, "");
+	free(bytes);
+	suite_close(&s);
+}
+END_TEST
+
+/* Another delimiter makes other rows be below. */
+START_TEST(test_drop_with_another_delimiter)
+{
+	struct wcs_slice key = SUITE_BYTES("a");
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
+	suite_set(s.table, "a", "f", "q", 1, "1");
+	suite_set(s.table, "a#b", "f", "q", 1, "2");
+	suite_set(s.table, "a\x7f", "f", "q", 1, "3");
+	suite_set(s.table, "a\x80", "f", "q", 1, "4");
+	ck_assert_int_eq(wcs_rows_drop(s.table, &key), 0);
+	suite_expect(s.table, "a#b/f/q@1=2 a\\80/f/q@1=4 ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_drop_leaves_other_tables)
+{
+	struct wcs_table *other;
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s.store, "u", &other), 0);
+	ck_assert_int_eq(wcs_family_create(other, "f"), 0);
+	suite_set(s.table, "\xff\xff", "f", "q", 1, "t");
+	suite_set(other, "\x01", "f", "q", 1, "u");
+	suite_set(other, "\xff\xff", "f", "q", 1, "u");
+	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	suite_expect(s.table, "");
+	suite_expect(other, "\\01/f/q@1=u \\FF\\FF/f/q@1=u ");
+	wcs_table_close(other);
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "drop", test_drop, 10);
+	suite_add(suite, "drop, a leaf and none", test_drop_of_a_leaf_and_of_none, 10);
+	suite_add(suite, "drop, the empty key", test_drop_below_the_empty_key, 10);
+	suite_add(suite, "drop, limits", test_drop_limits, 10);
+	suite_add(suite, "drop, another delimiter", test_drop_with_another_delimiter, 10);
+	suite_add(suite, "drop, other tables", test_drop_leaves_other_tables, 10);
+}
+
+int main(void)
+{
+	return suite_main("store: drops", make);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is written and hidden by its policy at once is counted and told to the log, on both engines.
+ * Whether it is hidden a read says.
+ */
+#include "suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000)
+#define HOUR   (3600 * SECOND)
+
+/* A store whose clock stands at 10 hours. */
+static void hidden_open(struct suite *s, int engine, const char *policy)
+{
+	suite_open(s, engine);
+	s->clock = 10 * HOUR;
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", policy, NULL), 0);
+}
+
+static uint64_t hidden_cells(struct suite *s)
+{
+	struct wcs_gc_status status;
+
+	wcs_gc_status(s->store, &status);
+	return status.hidden;
+}
+
+static void hidden_set(struct suite *s, const char *column, int64_t ts)
+{
+	suite_set(s->table, "r", "f", column, ts, "secret");
+}
+
+START_TEST(test_by_age)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct suite s;
+
+	hidden_open(&s, _i, "maxage=1h");
+	hidden_set(&s, "q", 9 * HOUR);
+	hidden_set(&s, "q", WCS_TS_SERVER);
+	ck_assert_uint_eq(hidden_cells(&s), 0);
+	hidden_set(&s, "q", 9 * HOUR - 1);
+	ck_assert_uint_eq(hidden_cells(&s), 1);
+	wcs_mutation_set_newest(mutation, "f", suite_text("new"), 8 * HOUR, suite_text("v"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(&s), 2);
+	suite_set(s.table, "r", "a", "q", 1, "v"); /* it has no policy */
+	ck_assert_uint_eq(hidden_cells(&s), 2);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_by_rank)
+{
+	struct suite s;
+
+	hidden_open(&s, _i, "maxversions=2");
+	for (int64_t ts = 20; ts <= 40; ts += 10)
+		hidden_set(&s, "q", ts);
+	ck_assert_uint_eq(hidden_cells(&s), 0);
+	hidden_set(&s, "q", 10);
+	ck_assert_uint_eq(hidden_cells(&s), 1);
+	hidden_set(&s, "q", 35);
+	hidden_set(&s, "other", 10);
+	ck_assert_uint_eq(hidden_cells(&s), 1);
+	suite_close(&s);
+}
+END_TEST
+
+/* As a row of a dump comes: each column's newest version first. */
+START_TEST(test_a_history_in_one_mutation)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct suite s;
+
+	hidden_open(&s, _i, "maxversions=20");
+	for (int64_t ts = 50; ts > 0; ts--)
+		wcs_mutation_set(mutation, "f", suite_text("q"), ts, suite_text("v"));
+	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(&s), 30);
+	suite_close(&s);
+}
+END_TEST
+
+/* What fails, or is not reached, was not written. */
+START_TEST(test_of_many_rows_those_that_are_applied)
+{
+	struct wcs_entry entries[4];
+	size_t applied;
+	struct suite s;
+
+	hidden_open(&s, _i, "maxage=1h");
+	for (int i = 0; i < 4; i++) {
+		entries[i].row = suite_text("r");
+		entries[i].mutation = wcs_mutation_new();
+		wcs_mutation_set(entries[i].mutation, "f", suite_text("q"), i, suite_text("v"));
+	}
+	wcs_mutation_if(entries[2].mutation, "f", suite_text("q"), &(struct wcs_slice){"v", 1});
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 4, &applied), -ECANCELED);
+	ck_assert_uint_eq(hidden_cells(&s), 2);
+	for (int i = 0; i < 4; i++)
+		wcs_mutation_free(entries[i].mutation);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_moves)
+{
+	struct wcs_move stamp = {
+		.kind = WCS_MOVE_STAMP, .family = "f", .from = {"q", 1}, .to_ts = 9 * HOUR - 1};
+	struct wcs_move cell = {.kind = WCS_MOVE_CELL,
+				.family = "f",
+				.from = {"p", 1},
+				.from_ts = 9 * HOUR + 3,
+				.to = {"p", 1},
+				.to_ts = 9 * HOUR + 1};
+	struct suite s;
+
+	hidden_open(&s, _i, "maxage=1h or maxversions=2");
+	hidden_set(&s, "q", 10 * HOUR);
+	for (int64_t ts = 2; ts <= 3; ts++)
+		hidden_set(&s, "p", 9 * HOUR + ts);
+	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &stamp, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(&s), 1);
+	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &cell, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(&s), 1); /* two are there: it is shown */
+	hidden_set(&s, "p", 9 * HOUR + 4);
+	cell.from_ts = 9 * HOUR + 4;
+	cell.to = suite_text("o");
+	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &cell, NULL), 0);
+	hidden_set(&s, "o", 9 * HOUR + 2);
+	hidden_set(&s, "p", 9 * HOUR + 5);
+	hidden_set(&s, "p", 9 * HOUR + 6);
+	cell.from = suite_text("o");
+	cell.from_ts = 9 * HOUR + 2;
+	cell.to = suite_text("p");
+	ck_assert_uint_eq(hidden_cells(&s), 1);
+	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &cell, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(&s), 2);
+	suite_close(&s);
+}
+END_TEST
+
+static void hidden_merge(struct suite *s, const char *column, int64_t ts)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	wcs_mutation_merge(mutation, "f", suite_text(column), ts, SUITE_BYTES("\0\0\0\0\0\0\0\1"));
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+}
+
+START_TEST(test_merges)
+{
+	struct suite s;
+
+	hidden_open(&s, _i, "maxage=1h or maxversions=2");
+	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), 0);
+	hidden_merge(&s, "q", 8 * HOUR);
+	ck_assert_uint_eq(hidden_cells(&s), 1);
+	hidden_merge(&s, "q", WCS_TS_NEWEST);
+	for (int i = 3; i > 0; i--) {
+		ck_assert_uint_eq(hidden_cells(&s), 1);
+		hidden_merge(&s, "p", 9 * HOUR + i);
+	}
+	ck_assert_uint_eq(hidden_cells(&s), 2);
+	suite_close(&s);
+}
+END_TEST
+
+/* Each write counts if, and only if, it cannot be read. */
+START_TEST(test_as_a_read_says)
+{
+	static const char *const policies[] = {"maxversions=1",
+					       "maxversions=3",
+					       "maxage=10s",
+					       "maxage=10s or maxversions=2",
+					       "maxage=10s and maxversions=2",
+					       "(maxage=5s and maxversions=1) or maxversions=4"};
+	uint64_t state = 7, hidden = 0;
+	struct suite s;
+
+	hidden_open(&s, _i, "never");
+	for (int i = 0; i < 3000; i++) {
+		static const char *const columns[] = {"p", "q"};
+		const char *column = columns[suite_random(&state) % 2];
+		int64_t ts = s.clock - suite_random(&state) % 20 * SECOND;
+		struct wcs_cell_info info;
+
+		if (suite_random(&state) % 16 == 0)
+			ck_assert_int_eq(wcs_family_set_gc(s.table, "f",
+							   policies[suite_random(&state) % 6],
+							   NULL),
+					 0);
+		if (suite_random(&state) % 8 == 0)
+			suite_delete_row(s.table, "r");
+		s.clock += suite_random(&state) % 3 * SECOND;
+		hidden_set(&s, column, ts);
+		hidden += wcs_cell_get(s.table, suite_text("r"), "f", suite_text(column), ts,
+				       &info) == -ENOENT;
+		ck_assert_uint_eq(hidden_cells(&s), hidden);
+	}
+	ck_assert_uint_gt(hidden, 500);
+	ck_assert_uint_lt(hidden, 2500);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- The log ----------------------------------------------------------------------------- */
+
+START_TEST(test_one_line_when_the_store_is_closed)
+{
+	struct suite s;
+
+	hidden_open(&s, _i, "maxage=1h");
+	for (int i = 0; i < 100; i++)
+		hidden_set(&s, "q", i);
+	ck_assert_int_eq(s.warnings, 0);
+	suite_reopen(&s);
+	ck_assert_int_eq(s.warnings, 1);
+	ck_assert_str_eq(s.log,
+			 "table t, family f: 100 cells were written that its policy hides at once");
+	suite_close(&s);
+	ck_assert_int_eq(s.warnings, 1);
+}
+END_TEST
+
+START_TEST(test_lines_are_few)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	s.hidden_every = HOUR;
+	suite_reopen(&s);
+	s.clock = 10 * HOUR;
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxage=1h", NULL), 0);
+	for (int i = 0; i < 100; i++)
+		hidden_set(&s, "q", i);
+	ck_assert_int_eq(s.warnings, 1);
+	ck_assert_str_eq(s.log,
+			 "table t, family f: 1 cell was written that its policy hides at once");
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxage=2h", NULL), 0);
+	ck_assert_int_eq(s.warnings, 2);
+	ck_assert_str_eq(
+		s.log,
+		"table t, family f: 99 more cells were written that its policy hides at once");
+	suite_close(&s);
+	ck_assert_int_eq(s.warnings, 2);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "by age", test_by_age, 30);
+	suite_add(suite, "by rank", test_by_rank, 30);
+	suite_add(suite, "a history", test_a_history_in_one_mutation, 30);
+	suite_add(suite, "many rows", test_of_many_rows_those_that_are_applied, 30);
+	suite_add(suite, "moves", test_moves, 30);
+	suite_add(suite, "merges", test_merges, 30);
+	suite_add(suite, "as a read says", test_as_a_read_says, 60);
+	suite_add(suite, "one line at the end", test_one_line_when_the_store_is_closed, 30);
+	suite_add_once(suite, "few lines", test_lines_are_few, 30);
+}
+
+int main(void)
+{
+	return suite_main("store: written and hidden at once", make);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* What a store has when it is opened again, also after the death of its process. */
+#include "place.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+START_TEST(test_reopen)
+{
+	char *bytes = suite_pattern(300000, 2);
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	char *before;
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1h", NULL), 0);
+	ck_assert_int_eq(wcs_family_set_type(s.table, "b", WCS_INTMIN), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '!'), 0);
+	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+	ck_assert_int_eq(wcs_table_create(s.store, "gone"), 0);
+	ck_assert_int_eq(wcs_table_remove(s.store, "gone"), 0);
+	wcs_mutation_set(mutation, "f", suite_text("q"), 7, (struct wcs_slice){bytes, 300000});
+	wcs_mutation_set(mutation, "f", suite_text("small"), 7, suite_text("x"));
+	ck_assert_int_eq(suite_mutate(s.table, "row", mutation, NULL), 0);
+	suite_set(s.table, "away", "f", "q", 1, "v");
+	suite_delete_row(s.table, "away");
+	before = suite_content(s.table);
+	for (int i = 0; i < 3; i++) {
+		struct wcs_family family;
+		struct wcs_table *table;
+
+		s.clock += 1000;
+		suite_reopen(&s);
+		ck_assert_ptr_nonnull(s.table);
+		suite_expect(s.table, before);
+		ck_assert_int_eq(wcs_table_delimiter(s.table), '!');
+		ck_assert_int_eq(wcs_table_created(s.table), 1000000);
+		ck_assert_int_eq(wcs_family_get(s.table, "a", &family), 0);
+		ck_assert_str_eq(family.gc, "maxage=1h");
+		wcs_family_clear(&family);
+		ck_assert_int_eq(wcs_family_get(s.table, "b", &family), 0);
+		ck_assert_int_eq(family.type, WCS_INTMIN);
+		wcs_family_clear(&family);
+		ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+		wcs_table_close(table);
+		ck_assert_int_eq(wcs_table_open(s.store, "gone", &table), -ENOENT);
+	}
+	free(before);
+	free(bytes);
+	suite_close(&s);
+}
+END_TEST
+
+/* A table that takes a removed one's name must not take its rows' place on disk. */
+START_TEST(test_removed_table_stays_apart)
+{
+	struct wcs_table *table;
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+		ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+		ck_assert_int_eq(wcs_family_create(table, "f"), 0);
+		suite_expect(table, "");
+		suite_set(table, "r", "f", "q", i, "v");
+		wcs_table_close(table);
+		suite_reopen(&s);
+		ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+		suite_delete_row(table, "r");
+		ck_assert_int_eq(wcs_family_remove(table, "f"), 0);
+		ck_assert_int_eq(wcs_table_remove(s.store, "u"), 0);
+		wcs_table_close(table);
+	}
+	suite_close(&s);
+}
+END_TEST
+
+/* Sets one cell after the other until it is killed; tells each that was acknowledged. */
+static void write_until_killed(const char *path, int out)
+{
+	struct wcs_options options = {.sync = false};
+	struct wcs_store *store;
+	struct wcs_table *table;
+	char row[16];
+
+	if (wcs_store_open(path, &options, &store, &place_fault) != 0 ||
+	    wcs_table_create(store, "t") != 0 || wcs_table_open(store, "t", &table) != 0 ||
+	    wcs_family_create(table, "f") != 0)
+		_exit(1);
+	for (int i = 0;; i++) {
+		snprintf(row, sizeof(row), "%08d", i);
+		suite_set(table, row, "f", "q", 1, "v");
+		if (write(out, &i, sizeof(i)) != sizeof(i))
+			_exit(1);
+	}
+}
+
+/* What was acknowledged survives the death of the process, without a sync. */
+START_TEST(test_killed)
+{
+	struct wcs_store *store;
+	struct wcs_table *table;
+	char path[256];
+	char row[16];
+	int fds[2];
+	int last = -1;
+	int number;
+	pid_t pid;
+
+	place_store(path, "k");
+	ck_assert_int_eq(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		write_until_killed(path, fds[1]);
+	}
+	close(fds[1]);
+	while (read(fds[0], &number, sizeof(number)) == sizeof(number)) {
+		last = number;
+		if (last == 2000)
+			kill(pid, SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	ck_assert_int_ge(last, 2000);
+	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
+	for (int i = 0; i <= last; i++) {
+		snprintf(row, sizeof(row), "%08d", i);
+		suite_expect_value(table, row, "f", "q", 1, "v");
+	}
+	wcs_table_close(table);
+	wcs_store_close(store);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "reopen", test_reopen, 20);
+	suite_add_once(suite, "removed table apart", test_removed_table_stays_apart, 20);
+	suite_add_once(suite, "killed", test_killed, 60);
+}
+
+int main(void)
+{
+	return suite_main("store: reopening", make);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* A full medium: writes, and what a change copies, are refused before the engine meets it; deletes
+ * and what frees more than it writes are not. */
+#include "suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#define GIB	((uint64_t)1 << 30)
+#define MIB	((uint64_t)1 << 20)
+#define RESERVE (512 * MIB) /* of the medium below, as docs/semantics.md has it */
+
+static uint64_t room_free = 8 * GIB;
+
+/* The store's calls come here. */
+int fstatvfs(int fd, struct statvfs *space)
+{
+	(void)fd;
+	memset(space, 0, sizeof(*space));
+	space->f_frsize = 4096;
+	space->f_blocks = 16 * GIB / 4096;
+	space->f_bfree = space->f_bavail = room_free / 4096;
+	return 0;
+}
+
+static int set(struct suite *s, const char *row)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	wcs_mutation_set(mutation, "f", suite_text("q"), 1, suite_text("v"));
+	return suite_mutate(s->table, row, mutation, NULL);
+}
+
+/* A store with the rows a and b on a medium that is full then. */
+static void open_full(struct suite *s)
+{
+	room_free = 8 * GIB;
+	suite_open(s, SUITE_LEVELDB);
+	ck_assert_int_eq(set(s, "a"), 0);
+	ck_assert_int_eq(set(s, "b"), 0);
+	room_free = 4096;
+}
+
+START_TEST(test_full_takes_deletes_only)
+{
+	struct suite s;
+
+	open_full(&s);
+	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
+	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
+	suite_delete_row(s.table, "b");
+	suite_expect(s.table, "a/f/q@1=v ");
+	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	ck_assert(!wcs_store_failed(s.store));
+	room_free = 8 * GIB;
+	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
+	ck_assert_int_eq(set(&s, "c"), 0);
+	suite_expect(s.table, "c/f/q@1=v ");
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Moves ------------------------------------------------------------------------------- */
+
+/* Sets r/f/qualifier@ts to len bytes, where there is room. */
+static void set_bytes(struct suite *s, const char *qualifier, int64_t ts, size_t len)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	uint64_t was = room_free;
+	char *bytes = suite_pattern(len, 1);
+
+	room_free = 8 * GIB;
+	wcs_mutation_set(mutation, "f", suite_text(qualifier), ts, (struct wcs_slice){bytes, len});
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	room_free = was;
+	free(bytes);
+}
+
+/* Moves in r/f, with so much room. */
+static int move_with(struct suite *s, uint64_t room, enum wcs_move_kind kind, const char *from,
+		     int64_t from_ts, const char *to, int64_t to_ts)
+{
+	const struct wcs_move move = {.kind = kind,
+				      .family = "f",
+				      .from = suite_text(from),
+				      .from_ts = from_ts,
+				      .to = suite_text(to),
+				      .to_ts = to_ts};
+
+	room_free = room;
+	return wcs_cells_move(s->table, suite_text("r"), &move, NULL);
+}
+
+/* Each kind writes the value again; touching all files of a full store would double it. */
+START_TEST(test_full_refuses_moves_of_values)
+{
+	const uint64_t short_of_it = RESERVE + 4096;
+	struct suite s;
+	char *before, *after;
+
+	suite_open(&s, SUITE_LEVELDB);
+	set_bytes(&s, "q", 5, WCS_VALUE_INLINE);
+	set_bytes(&s, "p", 7, WCS_VALUE_INLINE);
+	before = suite_scan(s.table, &(struct wcs_range){0}, &(struct wcs_filter){0});
+	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "n", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_COLUMN_NEW, "q", 0, "n", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "p", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_CELL_NEWEST, "q", 5, "p", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_CELL, "q", 5, "n", 9), -ENOSPC);
+	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_STAMP, "q", 0, "", 9), -ENOSPC);
+	after = suite_scan(s.table, &(struct wcs_range){0}, &(struct wcs_filter){0});
+	ck_assert_str_eq(after, before);
+	/* What fails for another reason says that one. */
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN_NEW, "q", 0, "p", 0), -EEXIST);
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN, "no", 0, "p", 0), -ENOENT);
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_STAMP, "no", 0, "", 9), -ENOENT);
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN, "q", 0, "q", 0), 0);
+	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_STAMP, "q", 0, "", 9), 0);
+	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	ck_assert(!wcs_store_failed(s.store));
+	free(before);
+	free(after);
+	suite_close(&s);
+}
+END_TEST
+
+/* A large value stays where it is; what moves is its record. */
+START_TEST(test_full_moves_large_values)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	set_bytes(&s, "q", 5, MIB);
+	set_bytes(&s, "p", 7, MIB);
+	ck_assert_int_eq(move_with(&s, RESERVE - MIB, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	ck_assert_int_eq(move_with(&s, RESERVE - MIB, WCS_MOVE_STAMP, "n", 0, "", 9), 0);
+	ck_assert_int_eq(move_with(&s, RESERVE - MIB, WCS_MOVE_COLUMN, "n", 0, "p", 0), 0);
+	/* But not for ever: what is left of it is for deletes. */
+	ck_assert_int_eq(move_with(&s, RESERVE / 2, WCS_MOVE_STAMP, "p", 0, "", 20), -ENOSPC);
+	suite_close(&s);
+}
+END_TEST
+
+/* What makes more room than it takes is welcome on any medium. */
+START_TEST(test_full_takes_moves_that_free)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	set_bytes(&s, "q", 5, 1000);
+	set_bytes(&s, "q", 4, 5000);
+	set_bytes(&s, "p", 3, 10);
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN, "q", 0, "p", 0), 0);
+	set_bytes(&s, "q", 9, 10);
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_CELL, "q", 9, "p", 5), 0);
+	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_CELL, "p", 5, "p", 3), -ENOSPC);
+	suite_close(&s);
+}
+END_TEST
+
+/* A column moves with all its versions, but onto another's with one. */
+START_TEST(test_room_for_a_history)
+{
+	enum { VERSIONS = 100 };
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	for (int ts = 1; ts <= VERSIONS; ts++) {
+		set_bytes(&s, "q", ts, 4000);
+		set_bytes(&s, "o", ts, ts == VERSIONS ? 4000 : 1);
+	}
+	set_bytes(&s, "p", 1, 1);
+	ck_assert_int_eq(
+		move_with(&s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
+		-ENOSPC);
+	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_COLUMN, "o", 0, "p", 0), 0);
+	ck_assert_int_eq(
+		move_with(&s, RESERVE + 9 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Appends ----------------------------------------------------------------------------- */
+
+static struct wcs_mutation *one_byte_more(void)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	wcs_mutation_append(mutation, "f", suite_text("q"), suite_text("v"), WCS_TS_NONE);
+	return mutation;
+}
+
+/* An append writes the whole value anew. */
+START_TEST(test_room_for_an_append)
+{
+	struct wcs_entry entries[2] = {{.row = suite_text("r")}, {.row = suite_text("r")}};
+	size_t applied;
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	set_bytes(&s, "q", 1, 10 * MIB);
+	for (int i = 0; i < 2; i++)
+		entries[i].mutation = one_byte_more();
+	room_free = RESERVE + 19 * MIB;
+	ck_assert_int_eq(suite_mutate(s.table, "r", one_byte_more(), NULL), -ENOSPC);
+	ck_assert_int_eq(suite_mutate(s.table, "other", one_byte_more(), NULL), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 1, &applied), -ENOSPC);
+	ck_assert_uint_eq(applied, 0);
+	room_free = RESERVE + 21 * MIB;
+	ck_assert_int_eq(suite_mutate(s.table, "r", one_byte_more(), NULL), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 2, &applied), -ENOSPC);
+	ck_assert_uint_eq(applied, 0);
+	room_free = RESERVE + 42 * MIB;
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 2, &applied), 0);
+	ck_assert_uint_eq(applied, 2);
+	for (int i = 0; i < 2; i++)
+		wcs_mutation_free(entries[i].mutation);
+	suite_close(&s);
+}
+END_TEST
+
+/* Of a batch on a full medium those before the first that writes are applied. */
+START_TEST(test_full_ends_a_batch)
+{
+	struct wcs_entry entries[3];
+	size_t applied = 9;
+	struct suite s;
+
+	room_free = 8 * GIB;
+	suite_open(&s, SUITE_LEVELDB);
+	ck_assert_int_eq(set(&s, "a"), 0);
+	ck_assert_int_eq(set(&s, "b"), 0);
+	for (int i = 0; i < 3; i++)
+		entries[i].mutation = wcs_mutation_new();
+	entries[0].row = suite_text("a");
+	wcs_mutation_delete_row(entries[0].mutation);
+	entries[1].row = suite_text("c");
+	wcs_mutation_set(entries[1].mutation, "f", suite_text("q"), 1, suite_text("v"));
+	entries[2].row = suite_text("b");
+	wcs_mutation_delete_row(entries[2].mutation);
+	room_free = 4096;
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 3, &applied), -ENOSPC);
+	ck_assert_uint_eq(applied, 1);
+	suite_expect(s.table, "b/f/q@1=v ");
+	room_free = 8 * GIB;
+	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 3, &applied), 0);
+	ck_assert_uint_eq(applied, 3);
+	suite_expect(s.table, "c/f/q@1=v ");
+	for (int i = 0; i < 3; i++)
+		wcs_mutation_free(entries[i].mutation);
+	suite_close(&s);
+}
+END_TEST
+
+/* A value must fit twice, behind what is the engine's. */
+START_TEST(test_room_grows_with_the_value)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	room_free = GIB * 3 / 4;
+	ck_assert_int_eq(wcs_store_room(s.store, 1 << 20), 0);
+	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), -ENOSPC);
+	room_free = GIB;
+	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), 0);
+	suite_close(&s);
+}
+END_TEST
+
+static void expect_compactions(struct suite *s, uint64_t count)
+{
+	struct wcs_stats stats;
+
+	for (int i = 0; i < 1000; i++) {
+		ck_assert_int_eq(wcs_store_stats(s->store, &stats), 0);
+		if (stats.compactions == count && stats.compactions_pending == 0)
+			return;
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
+	ck_abort_msg("%u compactions, expected %u", (unsigned int)stats.compactions,
+		     (unsigned int)count);
+}
+
+/* A few deletes here and there are not worth a compaction, unless there is no room; and then not
+ * one for each that finds none. What is given back, test_leveldb_shrink looks at. */
+START_TEST(test_full_gives_back_what_was_deleted)
+{
+	struct suite s;
+
+	open_full(&s);
+	suite_delete_row(s.table, "b");
+	expect_compactions(&s, 0);
+	ck_assert_int_eq(set(&s, "c"), -ENOSPC);
+	expect_compactions(&s, 1);
+	ck_assert_int_eq(set(&s, "c"), -ENOSPC);
+	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
+	expect_compactions(&s, 1);
+	suite_expect(s.table, "a/f/q@1=v ");
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "full takes deletes only", test_full_takes_deletes_only, 60);
+	suite_add_once(suite, "full refuses moves of values", test_full_refuses_moves_of_values,
+		       60);
+	suite_add_once(suite, "full moves large values", test_full_moves_large_values, 60);
+	suite_add_once(suite, "full takes moves that free", test_full_takes_moves_that_free, 60);
+	suite_add_once(suite, "room for a history", test_room_for_a_history, 60);
+	suite_add_once(suite, "room for an append", test_room_for_an_append, 60);
+	suite_add_once(suite, "full gives back what was deleted",
+		       test_full_gives_back_what_was_deleted, 60);
+	suite_add_once(suite, "full ends a batch", test_full_ends_a_batch, 60);
+	suite_add_once(suite, "room grows with the value", test_room_grows_with_the_value, 60);
+}
+
+int main(void)
+{
+	return suite_main("store: room", make);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Syncs of many threads: each holds what its caller wrote, and they share the cost. The medium is
+ * made slow here: fdatasync is this program's own, which does what it should after a while. So is
+ * openat, which may find too many open files.
+ */
+#include "suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS = 8, SYNCS = 20, SLOW_MS = 5 };
+
+static _Atomic long sync_begun, sync_ended; /* how many; the latest beginning that has ended */
+static _Atomic long sync_fails = -1;	    /* the one that fails */
+static _Atomic int sync_failed, sync_later; /* it did; how many began after that */
+
+int fdatasync(int fd)
+{
+	const struct timespec slow = {.tv_nsec = SLOW_MS * 1000000L};
+	long number = atomic_fetch_add(&sync_begun, 1) + 1, ended;
+	int rc;
+
+	sync_later += sync_failed;
+	nanosleep(&slow, NULL);
+	if (number == sync_fails) {
+		sync_failed = 1;
+		errno = EIO;
+		return -1;
+	}
+	rc = (int)syscall(SYS_fdatasync, fd);
+	ended = atomic_load(&sync_ended);
+	while (ended < number && !atomic_compare_exchange_weak(&sync_ended, &ended, number))
+		;
+	return rc;
+}
+
+static _Atomic int logs_opened; /* by openat */
+static _Atomic int logs_fail;	/* the one that fails; 0: none */
+
+int openat(int dir, const char *name, int flags, ...)
+{
+	size_t len = strlen(name);
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & (O_CREAT))
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	if (len > 4 && strcmp(name + len - 4, ".log") == 0 && ++logs_opened == logs_fail) {
+		errno = EMFILE;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dir, name, flags, mode);
+}
+
+struct sync_thread {
+	struct suite *suite;
+	int number;
+	int early; /* syncs that returned before one ended that began after they were called */
+	int failed;
+};
+
+static void *sync_write(void *arg)
+{
+	struct sync_thread *thread = arg;
+
+	for (int i = 0; i < SYNCS; i++) {
+		char row[32];
+		long before;
+
+		snprintf(row, sizeof(row), "r%d-%d", thread->number, i);
+		suite_set(thread->suite->table, row, "f", "q", 1, "v");
+		before = atomic_load(&sync_begun);
+		thread->failed += wcs_store_sync(thread->suite->store) != 0;
+		thread->early += atomic_load(&sync_ended) <= before;
+	}
+	return NULL;
+}
+
+START_TEST(test_syncs_are_shared)
+{
+	struct sync_thread threads[THREADS];
+	pthread_t ids[THREADS];
+	struct suite s;
+	long before;
+
+	suite_open(&s, SUITE_LEVELDB);
+	before = atomic_load(&sync_begun);
+	for (int i = 0; i < THREADS; i++) {
+		threads[i] = (struct sync_thread){.suite = &s, .number = i};
+		ck_assert_int_eq(pthread_create(&ids[i], NULL, sync_write, &threads[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(ids[i], NULL);
+		ck_assert_int_eq(threads[i].early, 0);
+		ck_assert_int_eq(threads[i].failed, 0);
+	}
+	/* All that wait while one runs share the next: two rounds for each of a thread's at most.
+	 */
+	ck_assert_int_le(atomic_load(&sync_begun) - before, THREADS * SYNCS / 2);
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_sync_of_one_thread_begins_at_once)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	for (int i = 0; i < 3; i++) {
+		long before = atomic_load(&sync_begun);
+
+		ck_assert_int_eq(wcs_store_sync(s.store), 0);
+		ck_assert_int_gt(atomic_load(&sync_ended), before);
+	}
+	suite_close(&s);
+}
+END_TEST
+
+static int sync_set(struct wcs_table *table, int64_t ts)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	ck_assert_int_eq(wcs_mutation_set(mutation, "f", suite_text("q"), ts, suite_text("v")), 0);
+	return suite_mutate(table, "r", mutation, NULL);
+}
+
+static void *sync_until_it_fails(void *arg)
+{
+	struct sync_thread *thread = arg;
+
+	for (int i = 0; i < 1000 && thread->failed == 0; i++)
+		thread->failed = wcs_store_sync(thread->suite->store);
+	return NULL;
+}
+
+/* A medium that could not take something once may say that it has it the next time. */
+START_TEST(test_sync_behind_a_failed_one_fails)
+{
+	struct sync_thread threads[THREADS];
+	pthread_t ids[THREADS];
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	sync_fails = sync_begun + SYNCS;
+	for (int i = 0; i < THREADS; i++) {
+		threads[i] = (struct sync_thread){.suite = &s, .number = i};
+		ck_assert_int_eq(pthread_create(&ids[i], NULL, sync_until_it_fails, &threads[i]),
+				 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(ids[i], NULL);
+		ck_assert_int_lt(threads[i].failed, 0);
+	}
+	ck_assert_int_eq(sync_failed, 1);
+	ck_assert_int_eq(sync_later, 0);
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Too many open files ----------------------------------------------------------------- */
+
+static struct rlimit files_before;
+
+static void files_forbid(void)
+{
+	struct rlimit none;
+	int next = dup(STDIN_FILENO);
+
+	close(next);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files_before), 0);
+	none = files_before;
+	none.rlim_cur = (rlim_t)next;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+static void files_allow(void)
+{
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files_before), 0);
+}
+
+START_TEST(test_sync_without_files)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	files_forbid();
+	ck_assert_int_eq(wcs_store_sync(s.store), -EIO);
+	files_allow();
+	ck_assert_int_eq(wcs_store_sync(s.store), 0);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	suite_close(&s);
+}
+END_TEST
+
+/* Another log was synced before: nothing is lost all the same. */
+START_TEST(test_sync_with_too_few_files_for_all_logs)
+{
+	struct suite s;
+	int dir, fd;
+
+	suite_open(&s, SUITE_LEVELDB);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	dir = open(s.path, O_RDONLY | O_DIRECTORY);
+	fd = openat(dir, "data/999999.log", O_WRONLY | O_CREAT | O_EXCL, 0600);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	close(dir);
+	for (int which = 1; which <= 2; which++) {
+		long before = atomic_load(&sync_begun);
+
+		logs_opened = 0;
+		logs_fail = which;
+		ck_assert_int_eq(wcs_store_sync(s.store), -EIO);
+		ck_assert_int_eq(logs_opened, which);
+		ck_assert_int_eq(atomic_load(&sync_begun) - before, which - 1);
+	}
+	logs_fail = 0;
+	ck_assert(!wcs_store_failed(s.store));
+	ck_assert_int_eq(wcs_store_sync(s.store), 0);
+	suite_set(s.table, "r", "f", "q", 2, "v");
+	suite_close(&s);
+}
+END_TEST
+
+/* What was written and could not be synced is in the store, though its writer was told that it is
+ * not: so nobody writes behind it. */
+START_TEST(test_durable_write_without_files)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	s.sync = true;
+	suite_reopen(&s);
+	suite_set(s.table, "r", "f", "q", 1, "first");
+	files_forbid();
+	ck_assert_int_eq(sync_set(s.table, 2), -EIO);
+	files_allow();
+	ck_assert_int_eq(sync_set(s.table, 3), -EROFS);
+	ck_assert_int_eq(wcs_store_sync(s.store), -EROFS);
+	suite_reopen(&s);
+	suite_expect_value(s.table, "r", "f", "q", 1, "first");
+	suite_expect_value(s.table, "r", "f", "q", 3, "-");
+	suite_close(&s);
+}
+END_TEST
+
+/* What is written then is gone when the process ends: nobody is told that it is safe. */
+START_TEST(test_log_removed)
+{
+	char command[300];
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_store_sync(s.store), 0);
+	snprintf(command, sizeof(command), "rm '%s'/data/*.log", s.path);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(wcs_store_sync(s.store), -EIO);
+	ck_assert(wcs_store_failed(s.store));
+	suite_expect_value(s.table, "r", "f", "q", 1, "v");
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "without files", test_sync_without_files, 10);
+	suite_add_once(suite, "too few files for all logs",
+		       test_sync_with_too_few_files_for_all_logs, 10);
+	suite_add_once(suite, "durable, without files", test_durable_write_without_files, 10);
+	suite_add_once(suite, "shared", test_syncs_are_shared, 60);
+	suite_add_once(suite, "behind a failed one", test_sync_behind_a_failed_one_fails, 60);
+	suite_add_once(suite, "alone", test_sync_of_one_thread_begins_at_once, 10);
+	suite_add_once(suite, "log removed", test_log_removed, 10);
+}
+
+int main(void)
+{
+	return suite_main("sync", make);
+}
