@@ -6,6 +6,7 @@
  *   BENCH_ROWS=N  rows to drop (default 1,000,000), of three cells each
  *   BENCH_LARGE=N rows with a value of 100,000 bytes to drop besides (default 0)
  */
+#include "measure.h"
 #include "suite.h"
 
 #include <pthread.h>
@@ -27,30 +28,6 @@ struct waits {
 	uint64_t turns;
 	double sum, longest, above; /* above: sum of those longer than 10 ms */
 };
-
-static double now(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
-/* Of all threads; of use where other programs keep the machine busy. */
-static double processor(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
-static unsigned int setting(const char *name, unsigned int otherwise)
-{
-	const char *text = getenv(name);
-
-	return text != NULL ? (unsigned int)strtoul(text, NULL, 10) : otherwise;
-}
 
 /* ---- Filling ----------------------------------------------------------------------------- */
 
@@ -138,10 +115,10 @@ static void seek_once(struct wcs_table *table, unsigned int turn)
 
 static void turn_once(struct waits *waits)
 {
-	double start = now(), took;
+	double start = measure_now(), took;
 
 	waits->once(waits->table, (unsigned int)waits->turns);
-	took = now() - start;
+	took = measure_now() - start;
 	waits->turns++;
 	waits->sum += took;
 	waits->above += took > 0.01 ? took : 0;
@@ -193,7 +170,7 @@ static void drop_beside(struct wcs_table *table, bool drop)
 		{.table = table, .stop = &stop, .once = list_root, .name = "listings"},
 	};
 	pthread_t threads[3];
-	double start = now();
+	double start = measure_now();
 
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, turn_until, &waits[i]);
@@ -201,7 +178,7 @@ static void drop_beside(struct wcs_table *table, bool drop)
 		ck_assert_int_eq(wcs_rows_drop(table, &SUITE_BYTES("m")), 0);
 	else
 		nanosleep(&(struct timespec){5, 0}, NULL);
-	start = now() - start;
+	start = measure_now() - start;
 	atomic_store(&stop, true);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
@@ -214,11 +191,12 @@ static void drop_beside(struct wcs_table *table, bool drop)
 
 START_TEST(bench_drop)
 {
-	unsigned int rows = setting("BENCH_ROWS", 1000000), large = setting("BENCH_LARGE", 0);
+	unsigned int rows = measure_setting("BENCH_ROWS", 1000000);
+	unsigned int large = measure_setting("BENCH_LARGE", 0);
 	struct wcs_count count;
 	struct wcs_stats stats;
 	struct suite s, fresh;
-	double start = now(), busy, written;
+	double start = measure_now(), busy, written;
 
 	suite_open(&s, SUITE_LEVELDB);
 	suite_open(&fresh, SUITE_LEVELDB);
@@ -226,30 +204,31 @@ START_TEST(bench_drop)
 	put_neighbours(s.table);
 	put_rows(s.table, rows, large);
 	printf("drop: %u rows of three cells, %u of large values, written in %.1f s\n", rows, large,
-	       now() - start);
+	       measure_now() - start);
 	drop_beside(s.table, false);
-	start = now();
+	start = measure_now();
 	ck_assert_int_eq(wcs_rows_count(s.table, &SUITE_BYTES("m"), &count), 0);
-	printf("  counted %llu rows in %.2f s\n", (unsigned long long)count.rows, now() - start);
+	printf("  counted %llu rows in %.2f s\n", (unsigned long long)count.rows,
+	       measure_now() - start);
 	compare(s.table, fresh.table, "before");
 	drop_beside(s.table, true);
 	compare(s.table, fresh.table, "after ");
-	start = now();
+	start = measure_now();
 	do {
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 		ck_assert_int_eq(wcs_store_stats(s.store, &stats), 0);
 	} while (stats.values_pending + stats.compactions_pending > 0);
-	printf("  space of large values freed %.2f s later; %llu compactions\n", now() - start,
-	       (unsigned long long)stats.compactions);
+	printf("  space of large values freed %.2f s later; %llu compactions\n",
+	       measure_now() - start, (unsigned long long)stats.compactions);
 	suite_close(&s);
-	busy = processor();
+	busy = measure_processor();
 	put_rows(fresh.table, rows, 0);
-	written = processor() - busy;
-	start = now();
-	busy = processor();
+	written = measure_processor() - busy;
+	start = measure_now();
+	busy = measure_processor();
 	ck_assert_int_eq(wcs_rows_drop(fresh.table, &SUITE_BYTES("m")), 0);
-	busy = processor() - busy;
-	printf("  dropped in %.2f s with nobody else at work\n", now() - start);
+	busy = measure_processor() - busy;
+	printf("  dropped in %.2f s with nobody else at work\n", measure_now() - start);
 	printf("  processor time: writing %.2f s, dropping %.2f s, ratio %.2f\n", written, busy,
 	       busy / written);
 	suite_close(&fresh);

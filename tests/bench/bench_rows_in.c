@@ -8,6 +8,7 @@
  * the machine moves less than the clock; LevelDB's own thread has the same to do for both.
  * BENCH_CELLS and BENCH_TURNS in the environment choose others.
  */
+#include "measure.h"
 #include "suite.h"
 
 #include "leveldb/engine.h"
@@ -31,21 +32,6 @@ struct bench {
 	size_t pairs_len;
 	double *times[3]; /* parse, load, raw */
 };
-
-static double bench_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static size_t bench_setting(const char *name, size_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 10) : otherwise;
-}
 
 /* Rows of ten columns, as a dump writes them. */
 static void bench_text(struct bench *bench)
@@ -97,7 +83,7 @@ static void bench_pairs(struct bench *bench, struct suite *suite)
 static double bench_parse(const struct bench *bench)
 {
 	const char *text = bench->text, *end = text + bench->text_len;
-	double start = bench_now();
+	double start = measure_thread();
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
@@ -107,7 +93,7 @@ static double bench_parse(const struct bench *bench)
 		wcs_line_free(line);
 		text = newline + 1;
 	}
-	return bench_now() - start;
+	return measure_thread() - start;
 }
 
 static double bench_load(struct bench *bench)
@@ -119,7 +105,7 @@ static double bench_load(struct bench *bench)
 
 	suite_open(&suite, SUITE_LEVELDB);
 	ck_assert_int_eq(wcs_import_new(suite.table, NULL, &import), 0);
-	start = bench_now();
+	start = measure_thread();
 	for (size_t at = 0, n; at < bench->text_len; at += n) {
 		n = bench->text_len - at;
 		if (n > BENCH_PIECE)
@@ -127,7 +113,7 @@ static double bench_load(struct bench *bench)
 		ck_assert_msg(wcs_import_write(import, bench->text + at, n, &fault) == 0, "%s",
 			      fault.text);
 	}
-	took = bench_now() - start;
+	took = measure_thread() - start;
 	ck_assert_uint_eq(wcs_import_lines(import), bench->cells / BENCH_COLUMNS);
 	wcs_import_free(import);
 	if (!bench->pairs)
@@ -157,7 +143,7 @@ static double bench_raw(const struct bench *bench)
 
 	suite_open(&suite, SUITE_LEVELDB);
 	db = suite.store->db;
-	start = bench_now();
+	start = measure_thread();
 	while (at < end) {
 		struct wcs_slice key = bench_pair_part(&at), value = bench_pair_part(&at);
 
@@ -168,28 +154,15 @@ static double bench_raw(const struct bench *bench)
 		leveldb_writebatch_clear(batch);
 		first = at;
 	}
-	took = bench_now() - start;
+	took = measure_thread() - start;
 	leveldb_writebatch_destroy(batch);
 	suite_close(&suite);
 	return took;
 }
 
-static int bench_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double bench_median(double *times, size_t count)
-{
-	qsort(times, count, sizeof(*times), bench_compare);
-	return times[count / 2];
-}
-
 static void bench_run(struct bench *bench)
 {
-	size_t turns = bench_setting("BENCH_TURNS", BENCH_TURNS);
+	size_t turns = measure_setting("BENCH_TURNS", BENCH_TURNS);
 	double parse, load, raw;
 
 	for (int i = 0; i < 3; i++)
@@ -200,9 +173,9 @@ static void bench_run(struct bench *bench)
 		bench->times[1][i] = bench_load(bench);
 		bench->times[2][i] = bench_raw(bench);
 	}
-	parse = bench_median(bench->times[0], turns);
-	load = bench_median(bench->times[1], turns);
-	raw = bench_median(bench->times[2], turns);
+	parse = measure_median(bench->times[0], turns);
+	load = measure_median(bench->times[1], turns);
+	raw = measure_median(bench->times[2], turns);
 	for (int i = 0; i < 3; i++)
 		free(bench->times[i]);
 	printf("rows in: %zu cells, %.1f MB of JSON, %.1f MB in the engine, median of %zu\n",
@@ -217,7 +190,7 @@ static void bench_run(struct bench *bench)
 
 START_TEST(bench_rows_in)
 {
-	struct bench bench = {.cells = bench_setting("BENCH_CELLS", 1000000)};
+	struct bench bench = {.cells = measure_setting("BENCH_CELLS", 1000000)};
 
 	bench_text(&bench);
 	bench_run(&bench);

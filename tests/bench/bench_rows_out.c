@@ -4,10 +4,12 @@
  * iterator of LevelDB that knows how keys and values lie and nothing else of rowfs: how much of the
  * engine's speed is left for rows as text.
  *
- * Both read the same store, by turns; the medians are compared. BENCH_CELLS and BENCH_TURNS in
- * the environment choose others.
+ * Both read the same store, by turns; the medians of the processor time are compared: both read
+ * what the system has in memory, and other work of the machine does not count. BENCH_CELLS and
+ * BENCH_TURNS in the environment choose others.
  */
-#include "../unit/suite.h"
+#include "measure.h"
+#include "suite.h"
 
 #include "leveldb/engine.h"
 #include "table.h"
@@ -27,23 +29,6 @@ struct bench {
 	size_t bytes; /* that were printed */
 	uint64_t sum; /* of them */
 };
-
-/* Processor time of this thread: both read what the system has in memory, and other work of the
- * machine does not count. */
-static double bench_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static size_t bench_setting(const char *name, size_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 10) : otherwise;
-}
 
 /* ---- The table --------------------------------------------------------------------------- */
 
@@ -100,7 +85,7 @@ static double bench_rows(struct bench *bench)
 {
 	char *buf = malloc(BENCH_PIECE);
 	struct wcs_export *exported;
-	double start = bench_now();
+	double start = measure_thread();
 	size_t got;
 
 	bench_start(bench);
@@ -109,7 +94,7 @@ static double bench_rows(struct bench *bench)
 		bench_take(bench, buf, got);
 	wcs_export_close(exported);
 	free(buf);
-	return bench_now() - start;
+	return measure_thread() - start;
 }
 
 /* Escapes of a string of ASCII as JSON has them; of a name also as %XX. */
@@ -204,7 +189,7 @@ static double bench_raw(struct bench *bench)
 	struct ldb *db = bench->suite.store->db;
 	struct bench_cell *cell = malloc(2 * sizeof(*cell)), *last = cell + 1, *swap;
 	char *buf = malloc(2 * BENCH_PIECE), *to = buf;
-	double start = bench_now();
+	double start = measure_thread();
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	bool first = true;
 
@@ -237,27 +222,14 @@ static double bench_raw(struct bench *bench)
 	leveldb_iter_destroy(iter);
 	free(buf);
 	free(cell < last ? cell : last);
-	return bench_now() - start;
+	return measure_thread() - start;
 }
 
 /* ---- What is printed --------------------------------------------------------------------- */
 
-static int bench_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double bench_median(double *times, size_t count)
-{
-	qsort(times, count, sizeof(*times), bench_compare);
-	return times[count / 2];
-}
-
 static void bench_run(struct bench *bench)
 {
-	size_t turns = bench_setting("BENCH_TURNS", BENCH_TURNS), bytes;
+	size_t turns = measure_setting("BENCH_TURNS", BENCH_TURNS), bytes;
 	double *rows = calloc(turns, sizeof(double)), *raw = calloc(turns, sizeof(double));
 	double rows_time, raw_time;
 	uint64_t sum;
@@ -273,8 +245,8 @@ static void bench_run(struct bench *bench)
 		rows[i] = bench_rows(bench);
 		raw[i] = bench_raw(bench);
 	}
-	rows_time = bench_median(rows, turns);
-	raw_time = bench_median(raw, turns);
+	rows_time = measure_median(rows, turns);
+	raw_time = measure_median(raw, turns);
 	printf("rows out: %zu cells, %zu MiB of JSON, medians of %zu turns\n", bench->cells,
 	       bytes >> 20, turns);
 	printf("  read as text       %7.3f s  %6.0f cells/ms\n", rows_time,
@@ -289,7 +261,7 @@ static void bench_run(struct bench *bench)
 
 START_TEST(bench_all)
 {
-	struct bench bench = {.cells = bench_setting("BENCH_CELLS", 1000000)};
+	struct bench bench = {.cells = measure_setting("BENCH_CELLS", 1000000)};
 
 	bench_run(&bench);
 }

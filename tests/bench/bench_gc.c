@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What garbage collection costs: a pass that is asked for, next to deletes of the same keys by
+ * plain batches of LevelDB, which know where they are; and what a store pays that has nothing to
+ * collect.
+ *
+ * Both work on copies of one store, by turns; medians are compared, and the range of the turns is
+ * printed. Seconds are of the clock, since collecting waits for the medium and for LevelDB; the
+ * processor time beside them is of all threads, so with LevelDB's own work.
+ *
+ *   BENCH_CELLS=N  cells to collect (default 1,000,000)
+ *   BENCH_TURNS=N  (default 5)
+ *   BENCH_SHAPE=S  only this shape: rows, columns or aged
+ */
+#include "gc_store.h"
+
+#include "leveldb/engine.h"
+#include "table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURNS_MAX = 100, BATCH = 4000 };
+
+struct times {
+	double seconds[TURNS_MAX], processor[TURNS_MAX];
+	double waited[TURNS_MAX]; /* of the seconds, for a processor */
+};
+
+struct bench {
+	struct gc_shape shape;
+	uint64_t cells;
+	size_t turns;
+	struct gc_store base;
+	struct times collected, compacted, deleted;
+};
+
+/* ---- Collecting -------------------------------------------------------------------------- */
+
+/* Leaves the store closed, without what its policy hides. */
+static void collect(struct bench *bench, struct gc_store *store, size_t turn)
+{
+	struct wcs_gc_status status;
+	double start, busy, waited;
+
+	gc_store_open(store, 0);
+	gc_store_settle(store);
+	start = measure_now();
+	busy = measure_processor();
+	waited = gc_waited();
+	ck_assert_int_eq(wcs_gc_run(store->store), 0);
+	bench->collected.seconds[turn] = measure_now() - start;
+	bench->collected.processor[turn] = measure_processor() - busy;
+	bench->collected.waited[turn] = gc_waited() - waited;
+	wcs_gc_status(store->store, &status);
+	ck_assert_uint_eq(status.cells, bench->cells);
+	gc_store_settle(store);
+	bench->compacted.seconds[turn] = measure_now() - start - 0.3; /* that it is quiet */
+	bench->compacted.processor[turn] = measure_processor() - busy;
+	gc_store_close(store);
+}
+
+/* ---- Deleting the same keys -------------------------------------------------------------- */
+
+static bool is_hidden(const struct bench *bench, const char *key, bool first)
+{
+	return bench->shape.gone > 0 ? key[LDB_KEY_TABLE_LEN] == 'm' : !first;
+}
+
+/* The keys, each with its length before it. */
+static char *hidden_keys(const struct bench *bench, struct gc_store *store, size_t *size)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(store->store->db);
+	char *keys = NULL, column[64] = "";
+	size_t len, column_len = 0;
+	FILE *out = open_memstream(&keys, size);
+
+	for (leveldb_iter_seek(iter, "c", 1); leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+		const char *key = leveldb_iter_key(iter, &len);
+		bool first;
+
+		if (key[0] != 'c')
+			break;
+		first = len - LDB_KEY_TS_LEN != column_len || memcmp(key, column, column_len) != 0;
+		column_len = len - LDB_KEY_TS_LEN;
+		memcpy(column, key, column_len);
+		if (!is_hidden(bench, key, first))
+			continue;
+		fwrite(&len, sizeof(len), 1, out);
+		fwrite(key, 1, len, out);
+	}
+	leveldb_iter_destroy(iter);
+	fclose(out);
+	return keys;
+}
+
+static void delete_keys(struct gc_store *store, const char *keys, size_t size, uint64_t cells)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	const char *at = keys, *end = keys + size;
+	uint64_t count = 0;
+	size_t len;
+
+	for (; at < end; at += sizeof(len) + len) {
+		memcpy(&len, at, sizeof(len));
+		leveldb_writebatch_delete(batch, at + sizeof(len), len);
+		if (++count % BATCH != 0 && count < cells)
+			continue;
+		ck_assert_int_eq(ldb_db_write(store->store->db, batch, false), 0);
+		leveldb_writebatch_clear(batch);
+	}
+	leveldb_writebatch_destroy(batch);
+	ck_assert_uint_eq(count, cells);
+}
+
+static void delete (struct bench *bench, struct gc_store *store, size_t turn)
+{
+	double start, busy;
+	size_t size;
+	char *keys;
+
+	gc_store_open(store, 0);
+	gc_store_settle(store);
+	keys = hidden_keys(bench, store, &size);
+	start = measure_now();
+	busy = measure_processor();
+	delete_keys(store, keys, size, bench->cells);
+	bench->deleted.seconds[turn] = measure_now() - start;
+	bench->deleted.processor[turn] = measure_processor() - busy;
+	free(keys);
+	gc_store_close(store);
+}
+
+/* ---- Nothing to do ----------------------------------------------------------------------- */
+
+/* What one pass in the background costs. Other threads of the store have nothing to do. */
+static void idle(struct gc_store *store, const char *what)
+{
+	struct wcs_gc_status status, before;
+	double busy, start, spent, took;
+
+	gc_store_open(store, 0);
+	gc_store_settle(store);
+	gc_store_close(store);
+	gc_store_open(store, 1000);
+	wcs_gc_status(store->store, &before);
+	busy = measure_processor();
+	start = measure_now();
+	do {
+		measure_pause(500);
+		wcs_gc_status(store->store, &status);
+	} while (measure_now() - start < 3 ||
+		 (status.passes < before.passes + 3 && measure_now() - start < 120));
+	spent = (measure_processor() - busy) / (double)(status.passes - before.passes);
+	took = (measure_now() - start) / (double)(status.passes - before.passes);
+	printf("  %s: a pass takes %.2f ms of the processor in %.1f ms; one in five minutes is "
+	       "%.4f %% of it\n",
+	       what, 1e3 * spent, 1e3 * took, 100 * spent / 300);
+	gc_store_close(store);
+}
+
+static void idle_compare(struct gc_store *base, struct gc_store *collected)
+{
+	double busy;
+
+	gc_store_open(base, 0);
+	gc_store_settle(base);
+	busy = measure_processor();
+	measure_pause(3000);
+	printf("  no passes: %.2f ms of the processor in 3 s\n",
+	       1e3 * (measure_processor() - busy));
+	ck_assert_int_eq(wcs_family_set_gc(base->table, "f", "never", NULL), 0);
+	gc_store_close(base);
+	idle(base, "no policy");
+	idle(collected, "nothing to collect");
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static void turn(struct bench *bench, size_t number)
+{
+	struct gc_store store;
+
+	gc_store_copy(&store, &bench->base, "deleted");
+	delete (bench, &store, number);
+	gc_store_remove(&store);
+	gc_store_copy(&store, &bench->base, "collected");
+	collect(bench, &store, number);
+	if (number + 1 == bench->turns && bench->shape.gone + bench->shape.others == 0)
+		idle_compare(&bench->base, &store);
+	gc_store_remove(&store);
+}
+
+static void say(const struct bench *bench, const char *what, struct times *times)
+{
+	double middle = measure_median(times->seconds, bench->turns);
+
+	printf("  %-21s %6.3f s (%.3f to %.3f), %9.0f cells a second; processor %.3f s\n", what,
+	       middle, times->seconds[0], times->seconds[bench->turns - 1],
+	       (double)bench->cells / middle, measure_median(times->processor, bench->turns));
+}
+
+static void run(struct bench *bench)
+{
+	struct times *collected = &bench->collected, *deleted = &bench->deleted;
+	double ratios[TURNS_MAX];
+
+	printf("%s: %s\n", bench->shape.name, bench->shape.what);
+	fflush(stdout);
+	bench->cells = gc_shape_cells(&bench->shape);
+	bench->turns = measure_setting("BENCH_TURNS", 5);
+	if (bench->turns > TURNS_MAX)
+		bench->turns = TURNS_MAX;
+	gc_store_make(&bench->base, "base", &bench->shape, true);
+	for (size_t i = 0; i < bench->turns; i++)
+		turn(bench, i);
+	gc_store_remove(&bench->base);
+	for (size_t i = 0; i < bench->turns; i++)
+		ratios[i] = deleted->seconds[i] / collected->seconds[i];
+	say(bench, "collecting", collected);
+	say(bench, "collecting, compacted", &bench->compacted);
+	say(bench, "plain deletes", deleted);
+	printf("  collecting waited for a processor for %.3f s\n",
+	       measure_median(collected->waited, bench->turns));
+	printf("  ratio to plain deletes: median %.2f (", measure_median(ratios, bench->turns));
+	printf("%.2f to %.2f), of processor time %.2f\n", ratios[0], ratios[bench->turns - 1],
+	       measure_median(deleted->processor, bench->turns) /
+		       measure_median(collected->processor, bench->turns));
+	fflush(stdout);
+}
+
+START_TEST(bench_gc)
+{
+	const char *only = getenv("BENCH_SHAPE");
+
+	for (int kind = 0; kind < GC_SHAPES; kind++) {
+		struct bench *bench = calloc(1, sizeof(*bench));
+
+		bench->shape = gc_shape(kind, measure_setting("BENCH_CELLS", 1000000));
+		if (only == NULL || strcmp(only, bench->shape.name) == 0)
+			run(bench);
+		free(bench);
+	}
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "gc", bench_gc, 3600);
+}
+
+int main(void)
+{
+	return suite_main("bench: garbage collection", make);
+}

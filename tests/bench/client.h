@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What clients of a mount do, with plain calls of the system: what `ls`, `find`, `cat`, `cp` and
+ * others spend their time with. Each checks what it gets, as far as that costs nothing.
+ */
+#ifndef BENCH_CLIENT_H
+#define BENCH_CLIENT_H
+
+#include "tree.h"
+
+struct client {
+	const char *mount;
+	const struct tree *tree;
+	unsigned int round;  /* new in each call, so that what is made is new */
+	unsigned int number; /* of the client */
+	unsigned int all;    /* of them */
+	uint32_t count;	     /* what one client is to do */
+};
+
+/* ls -f t/w, t/d; ls -l t/c/f, t/l/f, t/e/f; find over some rows of t/w, with attributes. */
+void client_list_rows(const struct client *client);
+void client_list_segments(const struct client *client);
+void client_long_list(const struct client *client);
+void client_long_list_large(const struct client *client);
+void client_long_list_empty(const struct client *client);
+void client_find(const struct client *client);
+/* The first entries of t/w, count times. */
+void client_first(const struct client *client);
+/* stat, open+read+close, of random files of t/c/f, no file twice. */
+void client_stat(const struct client *client);
+void client_read(const struct client *client);
+/* create+write+close of new files in t/n/f. */
+void client_create(const struct client *client);
+/* Of ten: five are read, three are asked for attributes, one is made, one row is listed. */
+void client_mixed(const struct client *client);
+/* The cell t/b/f/00000000, and a new one of its size, which is removed. */
+void client_read_big(const struct client *client);
+void client_write_big(const struct client *client);
+/* tar x of the archive "archive" into a new directory. */
+void client_tar(const struct client *client);
+
+/* Runs so many of them side by side, each in a process of its own; seconds until all are done. */
+double client_run(struct client *client, unsigned int clients,
+		  void (*work)(const struct client *client));
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes the tree of tree.h: as a store, and as plain files. */
+#ifndef BENCH_FILL_H
+#define BENCH_FILL_H
+
+#include "tree.h"
+
+/* A new store, compacted, so that nobody pays later for what filling left to LevelDB. */
+void fill_store(const char *path, const struct tree *tree);
+/* Without the rows below d's segments, which no listing of them meets. */
+void fill_files(const char *directory, const struct tree *tree);
+
+#endif
