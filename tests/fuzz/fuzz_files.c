@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * LevelDB's files as fsck.rowfs reads them. What stands in them is the input's, their checksums are
+ * right, so that it is looked at. What the reader and the writer of a format make of each other's
+ * is the same.
+ *
+ * The input is pieces: a byte that says what it is, its length in two bytes, and so many bytes.
+ */
+#include "fuzz.h"
+
+#include "crc.h"
+#include "leveldb/bytes.h"
+#include "leveldb/files.h"
+#include "leveldb/logfile.h"
+#include "leveldb/snappy.h"
+#include "leveldb/tablefile.h"
+#include "suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct files_fuzz_piece {
+	unsigned int kind;
+	struct wcs_slice bytes;
+};
+
+static bool files_fuzz_take(const uint8_t **data, size_t *size, struct files_fuzz_piece *piece)
+{
+	size_t len;
+
+	if (*size == 0)
+		return false;
+	piece->kind = fuzz_byte(data, size);
+	len = fuzz_byte(data, size);
+	len |= (size_t)fuzz_byte(data, size) << 8;
+	if (len > *size)
+		len = *size;
+	piece->bytes = (struct wcs_slice){*data, len};
+	*data += len;
+	*size -= len;
+	return true;
+}
+
+static int files_fuzz_memory(void)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	FUZZ_CHECK(fd >= 0);
+	return fd;
+}
+
+static void files_fuzz_write(int fd, const void *bytes, size_t len)
+{
+	FUZZ_CHECK(write(fd, bytes, len) == (ssize_t)len);
+}
+
+/* ---- Snappy ------------------------------------------------------------------------------ */
+
+/* Bytes as literals of that length, which is Snappy. */
+static void files_fuzz_literals(struct wcs_slice bytes, unsigned int each)
+{
+	unsigned char *coded = malloc(2 * bytes.len + 16), *plain = malloc(bytes.len);
+	const unsigned char *from = bytes.data;
+	size_t len = ldb_put_varint(coded, bytes.len), size;
+
+	for (size_t at = 0, some; at < bytes.len; at += some) {
+		some = bytes.len - at < each ? bytes.len - at : each;
+		coded[len++] = (unsigned char)((some - 1) << 2);
+		memcpy(coded + len, from + at, some);
+		len += some;
+	}
+	FUZZ_CHECK(ldb_snappy_size(coded, len, &size) == 0 && size == bytes.len);
+	FUZZ_CHECK(ldb_snappy_decode(coded, len, plain, size) == 0);
+	FUZZ_CHECK(fuzz_same(plain, size, bytes.data, bytes.len));
+	free(coded);
+	free(plain);
+}
+
+static void files_fuzz_snappy(const uint8_t *data, size_t size)
+{
+	unsigned char *plain;
+	size_t len;
+
+	if (ldb_snappy_size(data, size, &len) == 0) {
+		plain = malloc(len);
+		ldb_snappy_decode(data, size, plain, len);
+		free(plain);
+	}
+	if (size > 1)
+		files_fuzz_literals((struct wcs_slice){data + 1, size - 1}, data[0] % 60 + 1);
+}
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+/* A visit: entries in order, and what came of it. */
+struct files_fuzz_visit {
+	bool started;
+	uint64_t entries, damages, bytes;
+	size_t last_len;
+	unsigned char last[65536];
+	struct ldb_tablefile_writer *copy; /* takes the entries; NULL: none */
+};
+
+static void files_fuzz_damaged(void *ctx, uint64_t offset, const char *what)
+{
+	(void)offset;
+	FUZZ_CHECK(what && *what);
+	((struct files_fuzz_visit *)ctx)->damages++;
+}
+
+static int files_fuzz_entry(void *ctx, struct wcs_slice key, struct wcs_slice value)
+{
+	struct files_fuzz_visit *visit = ctx;
+	struct wcs_slice last = {visit->last, visit->last_len};
+
+	FUZZ_CHECK(key.len >= 8 && key.len <= sizeof(visit->last));
+	FUZZ_CHECK(!visit->started || ldb_internal_compare(last, key) < 0);
+	visit->started = true;
+	visit->entries++;
+	visit->bytes += key.len + value.len;
+	memcpy(visit->last, key.data, key.len);
+	visit->last_len = key.len;
+	if (visit->copy)
+		FUZZ_CHECK(ldb_tablefile_add(visit->copy, key, value) == 0);
+	return 0;
+}
+
+static void files_fuzz_visit(int fd, struct files_fuzz_visit *result)
+{
+	struct ldb_tablefile_visit visit = {
+		.damaged = files_fuzz_damaged, .entry = files_fuzz_entry, .ctx = result};
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	FUZZ_CHECK(ldb_tablefile_visit(fd, (uint64_t)size, &visit) == 0);
+}
+
+/* A block with its checksum. Returns where it stands. */
+static uint64_t files_fuzz_block(int fd, const struct files_fuzz_piece *piece)
+{
+	uint64_t at = (uint64_t)lseek(fd, 0, SEEK_END);
+	unsigned char *block = malloc(piece->bytes.len + LDB_TABLEFILE_TRAILER);
+	size_t len = piece->bytes.len;
+
+	if (len > 0)
+		memcpy(block, piece->bytes.data, len);
+	block[len] = (unsigned char)(piece->kind % 3);
+	ldb_put32le(block + len + 1, wcs_crc_mask(wcs_crc_extend(0, block, len + 1)));
+	files_fuzz_write(fd, block, len + LDB_TABLEFILE_TRAILER);
+	free(block);
+	return at;
+}
+
+/* Blocks, of which the last two are the metaindex and the index. */
+static void files_fuzz_blocks(int fd, const uint8_t *data, size_t size)
+{
+	unsigned char footer[LDB_TABLEFILE_FOOTER] = {0};
+	uint64_t at[2] = {0, 0}, len[2] = {0, 0};
+	struct files_fuzz_piece piece;
+	size_t used = 0;
+
+	while (files_fuzz_take(&data, &size, &piece)) {
+		at[0] = at[1];
+		len[0] = len[1];
+		len[1] = piece.bytes.len;
+		at[1] = files_fuzz_block(fd, &piece);
+	}
+	for (int i = 0; i < 2; i++) {
+		used += ldb_put_varint(footer + used, at[i]);
+		used += ldb_put_varint(footer + used, len[i]);
+	}
+	ldb_put64le(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
+	files_fuzz_write(fd, footer, sizeof(footer));
+}
+
+/* What is good in the table, written as a table, is all good there. */
+static void files_fuzz_table(const uint8_t *data, size_t size)
+{
+	static struct files_fuzz_visit found, again;
+	int fd = files_fuzz_memory(), copy = files_fuzz_memory();
+	struct wcs_slice smallest, largest;
+	uint64_t len = 0;
+
+	memset(&found, 0, sizeof(found));
+	memset(&again, 0, sizeof(again));
+	found.copy = ldb_tablefile_writer_new(copy);
+	files_fuzz_blocks(fd, data, size);
+	files_fuzz_visit(fd, &found);
+	FUZZ_CHECK(ldb_tablefile_finish(found.copy, &len, &smallest, &largest) == 0);
+	FUZZ_CHECK((len == 0) == (found.entries == 0));
+	if (len > 0) {
+		files_fuzz_visit(copy, &again);
+		FUZZ_CHECK(again.damages == 0 && again.entries == found.entries);
+		FUZZ_CHECK(again.bytes == found.bytes);
+		FUZZ_CHECK(fuzz_same(largest.data, largest.len, again.last, again.last_len));
+		FUZZ_CHECK(ldb_internal_compare(smallest, largest) <= 0);
+	}
+	ldb_tablefile_writer_free(found.copy);
+	close(fd);
+	close(copy);
+}
+
+/* ---- Logs -------------------------------------------------------------------------------- */
+
+/* Reads to the end, which there is. Returns how many bytes of records there are. */
+static uint64_t files_fuzz_read_log(int fd, unsigned int *damages, uint32_t *crc)
+{
+	struct ldb_logfile *log = malloc(sizeof(*log));
+	off_t size = lseek(fd, 0, SEEK_END);
+	uint64_t bytes = 0, events = 0;
+	struct wcs_slice record;
+	int event;
+
+	ldb_logfile_init(log, fd);
+	*damages = 0;
+	*crc = 0;
+	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
+		FUZZ_CHECK(event > 0 && ++events <= (uint64_t)size + 2);
+		*damages += event == LDB_LOGFILE_DAMAGE;
+		if (event == LDB_LOGFILE_RECORD) {
+			bytes += record.len;
+			*crc = wcs_crc_extend(*crc, record.data, record.len);
+		}
+		FUZZ_CHECK(event != LDB_LOGFILE_DAMAGE || log->damaged_at <= (uint64_t)size);
+	}
+	FUZZ_CHECK(log->end <= (uint64_t)size && bytes <= (uint64_t)size);
+	ldb_logfile_free(log);
+	free(log);
+	return bytes;
+}
+
+/* Pieces as they stand in a log: type, and a checksum that is right but now and then. */
+static void files_fuzz_log_pieces(int fd, const uint8_t *data, size_t size)
+{
+	struct files_fuzz_piece piece;
+
+	while (files_fuzz_take(&data, &size, &piece)) {
+		unsigned char *bytes = malloc(LDB_LOGFILE_HEAD + piece.bytes.len);
+		size_t len = piece.bytes.len;
+
+		if (len > 0)
+			memcpy(bytes + LDB_LOGFILE_HEAD, piece.bytes.data, len);
+		bytes[4] = (unsigned char)(len + (piece.kind & 128 ? 300 : 0));
+		bytes[5] = (unsigned char)((len + (piece.kind & 128 ? 300 : 0)) >> 8);
+		bytes[6] = (unsigned char)(piece.kind % 6);
+		ldb_put32le(bytes, wcs_crc_mask(wcs_crc_extend(0, bytes + 6, 1 + len)) ^
+					   (piece.kind & 64));
+		files_fuzz_write(fd, bytes, LDB_LOGFILE_HEAD + len);
+		free(bytes);
+	}
+}
+
+static void files_fuzz_log(const uint8_t *data, size_t size)
+{
+	int fd = files_fuzz_memory();
+	unsigned int damages;
+	uint32_t crc;
+
+	files_fuzz_log_pieces(fd, data, size);
+	files_fuzz_read_log(fd, &damages, &crc);
+	close(fd);
+}
+
+/* Records that were written; kind: so many times 500 bytes more. */
+static void files_fuzz_append(const uint8_t *data, size_t size)
+{
+	static unsigned char record[256 * 500 + 65536];
+	int fd = files_fuzz_memory();
+	struct files_fuzz_piece piece;
+	uint64_t at = 0, bytes = 0;
+	uint32_t expected = 0, crc;
+	unsigned int damages;
+
+	while (at < 1000000 && files_fuzz_take(&data, &size, &piece)) {
+		size_t len = piece.bytes.len + 500 * (size_t)piece.kind;
+
+		if (piece.bytes.len > 0)
+			memcpy(record, piece.bytes.data, piece.bytes.len);
+		FUZZ_CHECK(ldb_logfile_append(fd, &at, record, len) == 0);
+		expected = wcs_crc_extend(expected, record, len);
+		bytes += len;
+	}
+	FUZZ_CHECK(files_fuzz_read_log(fd, &damages, &crc) == bytes);
+	FUZZ_CHECK(damages == 0 && crc == expected);
+	close(fd);
+}
+
+/* ---- MANIFESTs and directories ----------------------------------------------------------- */
+
+static int files_fuzz_make(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	FUZZ_CHECK(fd >= 0);
+	return fd;
+}
+
+/* Tables by number, and level; one that is taken out is out in the file, too. */
+static void files_fuzz_manifest(int dir)
+{
+	struct ldb_manifest manifest, again;
+	struct wcs_fault fault = {.text = ""};
+	int err = ldb_manifest_read(dir, "MANIFEST-000001", &manifest, &fault);
+
+	FUZZ_CHECK(err == 0 || err == -EIO);
+	FUZZ_CHECK((err != 0) == (fault.text[0] != '\0'));
+	if (err)
+		return;
+	for (size_t i = 0; i < manifest.count; i++) {
+		const struct ldb_manifest_table *table = &manifest.tables[i];
+
+		FUZZ_CHECK(table->level < LDB_MANIFEST_LEVELS);
+		FUZZ_CHECK(table->smallest.len >= 8 && table->largest.len >= 8);
+		FUZZ_CHECK(i == 0 || table[-1].number < table->number ||
+			   (table[-1].number == table->number && table[-1].level <= table->level));
+		FUZZ_CHECK(ldb_manifest_find(&manifest, table->number)->number == table->number);
+	}
+	if (manifest.count > 0) {
+		uint64_t number = manifest.tables[0].number;
+		size_t count = manifest.count;
+
+		FUZZ_CHECK(ldb_manifest_replace(dir, &manifest, number, NULL) == 0);
+		FUZZ_CHECK(ldb_manifest_read(dir, "MANIFEST-000001", &again, NULL) == 0);
+		FUZZ_CHECK(manifest.count == count - 1 && again.count == count - 1);
+		FUZZ_CHECK(again.sequence == manifest.sequence);
+		ldb_manifest_free(&again);
+	}
+	ldb_manifest_free(&manifest);
+}
+
+static void files_fuzz_note(void *ctx, enum wcs_log_level level, const char *text)
+{
+	(void)level;
+	(void)text;
+	(*(int *)ctx)++;
+}
+
+/* Checked as when a store is opened: what was cut need not be cut again. */
+static void files_fuzz_open(const char *path)
+{
+	struct wcs_fault fault = {.text = ""};
+	int cut = 0;
+	const struct wcs_options options = {.log = files_fuzz_note, .log_ctx = &cut};
+	int err = ldb_files_check(path, &options, &fault);
+
+	FUZZ_CHECK(err == 0 || (err == -EIO && fault.text[0] != '\0'));
+	cut = 0;
+	FUZZ_CHECK(ldb_files_check(path, &options, &fault) == err && cut == 0);
+}
+
+static void files_fuzz_check(const char *path)
+{
+	struct ldb_files files;
+	int err = ldb_files_open(path, &files, NULL);
+
+	FUZZ_CHECK(err == 0);
+	FUZZ_CHECK(ldb_files_logs(&files) == 0 && ldb_files_tables(&files) == 0);
+	for (size_t i = 0; i < files.fault_count; i++)
+		FUZZ_CHECK(files.faults[i].what[0] != '\0');
+	ldb_files_close(&files);
+	files_fuzz_open(path);
+}
+
+/* The first piece is CURRENT's, the next a log's and a table's as above, the rest edits. */
+static void files_fuzz_directory(const uint8_t *data, size_t size)
+{
+	struct files_fuzz_piece piece[3] = {0}, edit;
+	char path[256];
+	uint64_t at = 0;
+	int dir, fd;
+
+	snprintf(path, sizeof(path), "%s/files.XXXXXX", suite_directory());
+	FUZZ_CHECK(mkdtemp(path));
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 3; i++)
+		files_fuzz_take(&data, &size, &piece[i]);
+	fd = files_fuzz_make(dir, "CURRENT");
+	files_fuzz_write(fd, piece[0].kind == 0 ? "MANIFEST-000001\n" : piece[0].bytes.data,
+			 piece[0].kind == 0 ? 16 : piece[0].bytes.len);
+	close(fd);
+	fd = files_fuzz_make(dir, "000003.log");
+	files_fuzz_log_pieces(fd, piece[1].bytes.data, piece[1].bytes.len);
+	close(fd);
+	fd = files_fuzz_make(dir, "000004.ldb");
+	files_fuzz_blocks(fd, piece[2].bytes.data, piece[2].bytes.len);
+	close(fd);
+	fd = files_fuzz_make(dir, "MANIFEST-000001");
+	while (files_fuzz_take(&data, &size, &edit))
+		FUZZ_CHECK(ldb_logfile_append(fd, &at, edit.bytes.data, edit.bytes.len) == 0);
+	close(fd);
+	files_fuzz_check(path);
+	files_fuzz_manifest(dir);
+	close(dir);
+	suite_remove(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const kinds[])(const uint8_t *data, size_t size) = {
+		files_fuzz_snappy, files_fuzz_table, files_fuzz_log, files_fuzz_append,
+		files_fuzz_directory};
+
+	kinds[fuzz_byte(&data, &size) % 5](data, size);
+	return 0;
+}

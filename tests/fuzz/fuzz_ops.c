@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations, as random.h has them, on the LevelDB engine and on the one in memory, which is the
+ * model: after each they hold the same. */
+#include "fuzz.h"
+
+#include "random.h"
+
+#include <string.h>
+
+#define OPS_FUZZ_MAX 64 /* operations of one input */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const enum wcs_type types[][RANDOM_FAMILIES] = {
+		{WCS_BYTES, WCS_BYTES, WCS_BYTES},
+		{WCS_INTSUM, WCS_INTHLL, WCS_BYTES},
+		{WCS_INTMIN, WCS_INTHLL, WCS_INTMAX},
+	};
+	static struct random_run run;
+	unsigned int kind = fuzz_byte(&data, &size) % 3;
+
+	if (size == 0)
+		return 0;
+	memset(&run, 0, sizeof(run));
+	memcpy(run.types, types[kind], sizeof(run.types));
+	run.aggregates = kind > 0;
+	run.bytes = data;
+	run.bytes_left = size;
+	random_open(&run);
+	for (int i = 0; i < OPS_FUZZ_MAX && run.bytes_left > 0; i++) {
+		random_step(&run);
+		random_check_all(&run);
+	}
+	random_close(&run);
+	return 0;
+}

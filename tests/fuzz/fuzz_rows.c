@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Row JSON: lines mean the same in one piece and in many; what they made, written as row JSON and
+ * read into an empty table, is the same again.
+ */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A store that all inputs use, with no rows in it before and behind each. */
+static struct wcs_table *rows_fuzz_table(void)
+{
+	static const char schema[] =
+		"{\"version\":1,\"tables\":{\"t\":{\"families\":{\"a\":{},\"b\":{},"
+		"\"s\":{\"type\":\"intsum\"},\"m\":{\"type\":\"intmin\"},"
+		"\"x\":{\"type\":\"intmax\"},\"h\":{\"type\":\"inthll\"}}}}}";
+	struct wcs_store *store = fuzz_store();
+	struct wcs_table *table = NULL;
+	struct wcs_schema *parsed;
+
+	FUZZ_CHECK(wcs_schema_parse(schema, strlen(schema), &parsed, NULL) == 0);
+	FUZZ_CHECK(wcs_schema_apply(store, parsed, NULL) == 0);
+	wcs_schema_free(parsed);
+	FUZZ_CHECK(wcs_table_open(store, "t", &table) == 0);
+	return table;
+}
+
+struct rows_fuzz_result {
+	int error;
+	uint64_t lines;
+	struct wcs_fault fault;
+};
+
+/* Reads the text in pieces of that size. */
+static struct rows_fuzz_result rows_fuzz_read(struct wcs_table *table, const char *text, size_t len,
+					      size_t piece)
+{
+	struct rows_fuzz_result result = {.error = 0};
+	struct wcs_import *import = NULL;
+
+	FUZZ_CHECK(wcs_import_new(table, NULL, &import) == 0);
+	for (size_t at = 0; at < len && !result.error; at += piece)
+		result.error = wcs_import_write(import, text + at,
+						len - at < piece ? len - at : piece, &result.fault);
+	if (!result.error)
+		result.error = wcs_import_finish(import, &result.fault);
+	result.lines = wcs_import_lines(import);
+	wcs_import_free(import);
+	return result;
+}
+
+static void rows_fuzz_same(struct wcs_table *a, struct wcs_table *b)
+{
+	size_t a_len, b_len;
+	char *a_text = fuzz_rows(a, &a_len), *b_text = fuzz_rows(b, &b_len);
+
+	FUZZ_CHECK(fuzz_same(a_text, a_len, b_text, b_len));
+	free(a_text);
+	free(b_text);
+}
+
+/* A row object alone: its mutation may be applied again and makes the same of an empty row. */
+static void rows_fuzz_line(const char *text, size_t len)
+{
+	struct wcs_line *line = NULL;
+	struct wcs_fault fault = {.text = ""};
+	int error = wcs_line_parse(text, len, &line, &fault);
+
+	FUZZ_CHECK((error != 0) == (line == NULL));
+	FUZZ_CHECK((error != 0) == (fault.text[0] != '\0'));
+	if (!error && wcs_line_kind(line) == WCS_LINE_ROW)
+		FUZZ_CHECK(wcs_line_key(line).len <= WCS_ROW_KEY_MAX);
+	wcs_line_free(line);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct wcs_table *a, *b;
+	size_t piece = fuzz_byte(&data, &size) + 1, len;
+	struct rows_fuzz_result whole, pieces;
+	char *text = fuzz_text(data, size), *rows;
+
+	if (!a) {
+		a = rows_fuzz_table();
+		b = rows_fuzz_table();
+	}
+	rows_fuzz_line(text, size);
+	whole = rows_fuzz_read(a, text, size, size + 1);
+	pieces = rows_fuzz_read(b, text, size, piece);
+	free(text);
+	FUZZ_CHECK(whole.error == pieces.error && whole.lines == pieces.lines);
+	FUZZ_CHECK(strcmp(whole.fault.text, pieces.fault.text) == 0);
+	FUZZ_CHECK(whole.fault.line == pieces.fault.line);
+	FUZZ_CHECK((whole.error != 0) == (whole.fault.text[0] != '\0'));
+	rows_fuzz_same(a, b);
+	FUZZ_CHECK(wcs_rows_drop(b, NULL) == 0);
+	rows = fuzz_rows(a, &len);
+	whole = rows_fuzz_read(b, rows, len, len + 1);
+	free(rows);
+	FUZZ_CHECK(whole.error == 0);
+	rows_fuzz_same(a, b);
+	FUZZ_CHECK(wcs_rows_drop(a, NULL) == 0 && wcs_rows_drop(b, NULL) == 0);
+	return 0;
+}
