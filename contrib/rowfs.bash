@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Completion of rowfs and the programs beside it, for bash. It needs nothing but bash itself; where
+# bash-completion is installed, that loads it when one of them is first completed.
+
+# The operands that stand before the word to be completed; $1: the letters and words of options
+# that take a value, which is no operand.
+_rowfs_operands() {
+	local i word
+	_rowfs_before=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		if [[ " $1 " == *" $word "* ]]; then
+			i=$((i + 1))
+			while [[ ${COMP_WORDS[i + 1]-} == = ]]; do # bash cuts words at =
+				i=$((i + 2))
+			done
+		elif [[ $word != -?* ]]; then
+			_rowfs_before+=("$word")
+		fi
+	done
+}
+
+# Answers with the lines of its input, as names of files.
+_rowfs_names() {
+	mapfile -t COMPREPLY
+	compopt -o filenames 2>/dev/null
+}
+
+# Those of the words that begin with $2. compgen expands the words as a command line: they are this
+# file's, never names out of a store.
+_rowfs_words() {
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+# The tables of the mount whose root $1 is. What has no table's name is left out: whatever a store
+# holds, nothing of it is a word that bash would take for more than a word.
+_rowfs_tables() {
+	local root=$1 name
+	root=${root/#\~\//$HOME/}
+	root=${root//\\/}
+	[ -e "$root/.rowfs/version" ] || return 0
+	for name in "$root"/*; do
+		name=${name##*/}
+		if [[ $name == "$2"* && $name =~ ^[_a-zA-Z0-9][-_.a-zA-Z0-9]*$ ]]; then
+			COMPREPLY+=("$name")
+		fi
+	done
+}
+
+# What stands behind -o: the last of a list with commas.
+_rowfs_list() {
+	local done="" word=$1
+	if [[ $word == *,* ]]; then
+		done=${word%,*},
+		word=${word##*,}
+	fi
+	mapfile -t COMPREPLY < <(compgen -P "$done" -W "ro rw table= uid= gid= umask= strict sync cache= \
+gcinterval= gcgrace= allow_other allow_root auto_unmount default_permissions fsname= max_read= nodev nosuid noexec \
+noatime" -- "$word")
+	if [[ ${#COMPREPLY[@]} == 1 ]]; then
+		compopt -o nospace 2>/dev/null
+	fi
+}
+
+_rowfs() {
+	local word=${COMP_WORDS[COMP_CWORD]} at=$COMP_CWORD
+	COMPREPLY=()
+	while ((at > 2)); do # to the beginning of what bash cut at =
+		if [[ ${COMP_WORDS[at]} == = ]]; then
+			at=$((at - 1))
+		elif [[ ${COMP_WORDS[at - 1]} == = ]]; then
+			at=$((at - 2))
+		else
+			break
+		fi
+	done
+	if [[ ${COMP_WORDS[at - 1]} == -o ]]; then
+		if ((at == COMP_CWORD)) || [[ $word == *,* ]]; then
+			_rowfs_list "$word"
+		fi
+	elif [[ $word == -* ]]; then
+		_rowfs_words "-f -d -o -h -V --help --version" "$word"
+	else
+		_rowfs_operands -o
+		((${#_rowfs_before[@]} > 1)) || _rowfs_names < <(compgen -d -- "$word")
+	fi
+}
+
+_rowfs_mkfs() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	COMPREPLY=()
+	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --schema ]]; then
+		_rowfs_names < <(compgen -f -- "$word")
+	elif [[ $word == -* ]]; then
+		_rowfs_words "--schema --force -h -V --help --version" "$word"
+	else
+		_rowfs_operands --schema
+		((${#_rowfs_before[@]} > 0)) || _rowfs_names < <(compgen -d -- "$word")
+	fi
+}
+
+_rowfs_fsck() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	COMPREPLY=()
+	if [[ $word == -* ]]; then
+		_rowfs_words "-n -y -h -V --help --version" "$word"
+	else
+		_rowfs_operands ""
+		((${#_rowfs_before[@]} > 0)) || _rowfs_names < <(compgen -d -- "$word")
+	fi
+}
+
+_rowfs_dump() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	COMPREPLY=()
+	if [[ $word == -* ]]; then
+		_rowfs_words "--csv --family --timestamps -h -V --help --version" "$word"
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} != --family ]]; then
+		_rowfs_operands --family
+		case ${#_rowfs_before[@]} in
+		0) _rowfs_names < <(compgen -d -- "$word") ;;
+		1) _rowfs_tables "${_rowfs_before[0]}" "$word" ;;
+		esac
+	fi
+}
+
+_rowfs_load() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	COMPREPLY=()
+	if [[ $word == -* ]]; then
+		_rowfs_words "--csv --family --timestamps -h -V --help --version" "$word"
+	elif [[ $before != --csv && $before != --family ]]; then
+		_rowfs_operands "--csv --family"
+		case ${#_rowfs_before[@]} in
+		0) _rowfs_names < <(compgen -d -- "$word") ;;
+		1) _rowfs_names < <(compgen -f -- "$word") ;;
+		esac
+	fi
+}
+
+_rowfs_path() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	COMPREPLY=()
+	[[ $word != -* ]] || _rowfs_words "-h -V --help --version" "$word"
+}
+
+complete -F _rowfs rowfs
+complete -F _rowfs_mkfs mkfs.rowfs
+complete -F _rowfs_fsck fsck.rowfs
+complete -F _rowfs_dump rowfs-dump
+complete -F _rowfs_load rowfs-load
+complete -F _rowfs_path rowfs-path
