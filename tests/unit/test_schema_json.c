@@ -76,6 +76,8 @@ START_TEST(test_all_may_be_left_out)
 }
 END_TEST
 
+#define LISTS_14 "[[[[[[[[[[[[[["
+
 static const struct {
 	const char *text;
 	int line;
@@ -139,6 +141,12 @@ static const struct {
 	{"{\"tables\":{\"t\":{\"families\":{\"f\":{\"gc\":\"never\",\n\"gc\":\"never\"}}}}}", 2,
 	 "tables.t.families.f.gc: named twice"},
 	{"{\"tables\":[{\"a\":1},[0,{\"b\":1,\n\"b\":2}]]}", 2, "tables[1][1].b: named twice"},
+	/* Where the place has no name: deeper than 16. */
+	{"{\"a\":" LISTS_14 "{\"b\":1,\n\"b\"", 2, "a[0][0][0]"},
+	{"{\"a\":" LISTS_14 "[{\"b\":1,\n\"b\"", 0, "a member named twice, deep inside"},
+	{"{\"a\":" LISTS_14 "[{\"b\":1,\n\"b\":2}", 0, "a member named twice, deep inside"},
+	{"{\"a\":" LISTS_14 "[9223372036854775808", 1, "a[0][0][0]"},
+	{"{\"a\":" LISTS_14 "[[9223372036854775808", 0, "an integer beyond 64 bits, deep inside"},
 	{"{\"tables\":{\"\\u0000\":{}}}", 1, "not JSON"},
 	{"{\"tables\":{\"\xff\":{}}}", 1, "not JSON"},
 	{"{\"tables\":{\"\\ud800\":{}}}", 1, "not JSON"},
