@@ -21,8 +21,6 @@ CC := gcc
 endif
 CFLAGS     ?= -O2 -g
 PKG_CONFIG ?= pkg-config
-# Seconds of each soak test that `make soak` runs.
-T          ?= 600
 JOBS        = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- Dependencies --------------------------------------------------------------------------
@@ -220,8 +218,9 @@ test-unit: unit-programs ## runs the unit tests
 test-e2e: all $(E2E_PROGRAMS) ## runs the end-to-end tests, on real mounts
 	$(RUN_TESTS) $(E2E_TESTS)
 
+soak: SOAK = $(or $(T),600)
 soak: all unit-programs ## runs the soak tests longer, for T seconds each (default 600)
-	ROWFS_SOAK=$(T) $(RUN_TESTS) -t $$((2 * $(T) + 300)) $(BUILD)/unit/test_soak tests/e2e/test_soak.sh
+	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$((2 * $(SOAK) + 300)) $(BUILD)/unit/test_soak tests/e2e/test_soak.sh
 
 bounds: all ## checks the bounds on memory with full sizes: 1,000,000 files, 10,000,000 rows, 100 MiB
 	ROWFS_BOUNDS=full $(RUN_TESTS) -t 7200 tests/e2e/test_bounds.sh
