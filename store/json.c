@@ -241,7 +241,8 @@ static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t
 
 	while (json_scan_next(&scan) && scan.pos < end)
 		;
-	/* Deeper than the scan looks, it goes past the name, or to the end of a text that ends there. */
+	/* Deeper than the scan looks, it goes past the name, or to the end of a text that ends
+	 * there. */
 	if (scan.pos != end || scan.depth > JSON_SCAN_DEPTH)
 		return wcs_fault_set(fault, -EINVAL, "a member named twice, deep inside");
 	json_fault_member(fault, -EINVAL, &scan, "named twice");
