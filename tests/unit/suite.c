@@ -141,12 +141,37 @@ int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
 			 suite_text(value));
 }
 
+void suite_set_versions(struct wcs_table *table, const char *row, const char *family,
+			int64_t versions)
+{
+	for (int64_t ts = 1; ts <= versions; ts++)
+		suite_set(table, row, family, "q", ts, "v");
+}
+
 void suite_delete_row(struct wcs_table *table, const char *row)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
 	ck_assert_int_eq(wcs_mutation_delete_row(mutation), 0);
 	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
+}
+
+void suite_policy(struct wcs_table *table, const char *family, const char *policy)
+{
+	ck_assert_int_eq(wcs_family_set_gc(table, family, policy, NULL), 0);
+}
+
+struct wcs_import *suite_import(struct wcs_table *table)
+{
+	struct wcs_import *import = NULL;
+
+	ck_assert_int_eq(wcs_import_new(table, NULL, &import), 0);
+	return import;
+}
+
+int suite_import_text(struct wcs_import *import, const char *text, struct wcs_fault *fault)
+{
+	return wcs_import_write(import, text, strlen(text), fault);
 }
 
 /* ---- Content as text --------------------------------------------------------------------- */

@@ -57,10 +57,19 @@ int64_t suite_set(struct wcs_table *table, const char *row, const char *family,
 /* The same with any bytes. */
 int64_t suite_put(struct wcs_table *table, struct wcs_slice row, const char *family,
 		  struct wcs_slice qualifier, int64_t ts, struct wcs_slice value);
+/* Cells of the row's column "q" with the timestamps 1 to versions. */
+void suite_set_versions(struct wcs_table *table, const char *row, const char *family,
+			int64_t versions);
 void suite_delete_row(struct wcs_table *table, const char *row);
+/* Sets a family's policy. */
+void suite_policy(struct wcs_table *table, const char *family, const char *policy);
 /* Applies the mutation, frees it and returns what the store said. */
 int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *mutation,
 		 int64_t *ts);
+
+/* Rows from text, for that table alone; wcs_import_free frees it. */
+struct wcs_import *suite_import(struct wcs_table *table);
+int suite_import_text(struct wcs_import *import, const char *text, struct wcs_fault *fault);
 
 /* The cells of a scan as text: "row/family/qualifier@ts=value", each followed by a space; bytes
  * outside 21-7E as \XX; a long value as its size and a checksum. The caller frees it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The LevelDB engine's keys and records: the bytes of docs/format.md, the order, the limits, and
- * that decoders take nothing else.
+ * The LevelDB engine's keys: the bytes of docs/format.md, the order, the limits, and that the
+ * decoder takes nothing else.
  */
 #include "suite.h"
 
@@ -366,124 +366,6 @@ START_TEST(test_rejects_keys)
 }
 END_TEST
 
-/* ---- Records ----------------------------------------------------------------------------- */
-
-START_TEST(test_cell_records)
-{
-	static unsigned char value[WCS_VALUE_INLINE], record[LDB_CELL_MAX + 1];
-	struct ldb_cell cell;
-	size_t len = ldb_record_inline(record, 7, (struct wcs_slice){value, sizeof(value)});
-
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), 0);
-	ck_assert_uint_eq(cell.etag, 7);
-	ck_assert_uint_eq(cell.size, sizeof(value));
-	ck_assert_uint_eq(cell.id, 0);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len + 1, &cell), -EIO);
-	ck_assert_int_eq(ldb_record_cell_decode(record, 4, &cell), -EIO);
-	ck_assert_int_eq(ldb_record_cell_decode(record, 5, &cell), 0);
-	ck_assert_uint_eq(cell.size, 0);
-	record[0] = 2;
-	ck_assert_int_eq(ldb_record_cell_decode(record, 21, &cell), -EIO);
-
-	len = ldb_record_chunked(record, 8, WCS_VALUE_MAX, 5);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), 0);
-	ck_assert_uint_eq(cell.size, WCS_VALUE_MAX);
-	ck_assert_uint_eq(cell.id, 5);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len + 1, &cell), -EIO);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len - 1, &cell), -EIO);
-	ldb_record_chunked(record, 8, WCS_VALUE_MAX + 1, 5);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
-	ldb_record_chunked(record, 8, WCS_VALUE_INLINE, 5);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
-	ldb_record_chunked(record, 8, WCS_VALUE_MAX, 0);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
-}
-END_TEST
-
-START_TEST(test_chunk_count)
-{
-	ck_assert_uint_eq(ldb_record_chunks(WCS_VALUE_INLINE + 1), 1);
-	ck_assert_uint_eq(ldb_record_chunks(LDB_CHUNK), 1);
-	ck_assert_uint_eq(ldb_record_chunks(LDB_CHUNK + 1), 2);
-	ck_assert_uint_eq(ldb_record_chunks(WCS_VALUE_MAX), 1600);
-}
-END_TEST
-
-START_TEST(test_drop_records)
-{
-	static unsigned char bytes[WCS_ROW_KEY_MAX + 1], record[LDB_DROP_MAX];
-	struct ldb_drop drop = {7, {{bytes, sizeof(bytes)}, {bytes, sizeof(bytes)}}}, got;
-	size_t len = ldb_record_drop(record, &drop);
-
-	ck_assert_uint_eq(len, LDB_DROP_MAX);
-	ck_assert_int_eq(ldb_record_drop_decode(record, len, &got), 0);
-	ck_assert_uint_eq(got.table, 7);
-	ck_assert_uint_eq(got.range.start.len, sizeof(bytes));
-	ck_assert_uint_eq(got.range.end.len, sizeof(bytes));
-	ck_assert_int_eq(ldb_record_drop_decode(record, 6, &got), -EIO);
-	ck_assert_int_eq(ldb_record_drop_decode(record, 100, &got), -EIO);
-
-	drop.range = (struct wcs_range){{NULL, 0}, {NULL, 0}};
-	len = ldb_record_drop(record, &drop);
-	ck_assert_int_eq(ldb_record_drop_decode(record, len, &got), 0);
-	ck_assert_ptr_null(got.range.end.data);
-	ck_assert_int_eq(ldb_record_drop_decode(record, len + 1, &got), -EIO);
-}
-END_TEST
-
-START_TEST(test_table_records)
-{
-	struct wcs_family families[2] = {
-		{.name = "a", .type = WCS_BYTES, .gc = (char *)"maxversions=3"},
-		{.name = "b", .type = WCS_INTHLL, .gc = (char *)"never"}};
-	struct wcs_table_schema schema = {.name = "t",
-					  .delimiter = '/',
-					  .created = 42,
-					  .family_count = 2,
-					  .families = families};
-	struct wcs_table_schema got;
-	size_t len;
-	unsigned char *record = ldb_record_table(&schema, &len);
-	unsigned char *longer = malloc(len + 1);
-
-	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), 0);
-	ck_assert_str_eq(got.name, "t");
-	ck_assert_int_eq(got.delimiter, '/');
-	ck_assert_int_eq(got.created, 42);
-	ck_assert_uint_eq(got.family_count, 2);
-	ck_assert_str_eq(got.families[0].name, "a");
-	ck_assert_str_eq(got.families[0].gc, "maxversions=3");
-	ck_assert_int_eq(got.families[1].type, WCS_INTHLL);
-	ldb_record_table_clear(&got);
-	for (size_t shorter = 0; shorter < len; shorter++)
-		ck_assert_int_eq(ldb_record_table_decode(record, shorter, &got), -EIO);
-	memcpy(longer, record, len);
-	longer[len] = 0;
-	ck_assert_int_eq(ldb_record_table_decode(longer, len + 1, &got), -EIO);
-	longer[0] = 3; /* a later version of the record */
-	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EIO);
-	free(longer);
-	free(record);
-}
-END_TEST
-
-/* Those of version 1 do not tell when a policy was changed. */
-START_TEST(test_table_records_of_version_1)
-{
-	static const unsigned char record[] = {1, '#', 0, 0,   0,   0,	 0,   0,   0, 42,
-					       1, 't', 0, 0,   0,   1,	 1,   'f', 0, 0,
-					       0, 0,   5, 'n', 'e', 'v', 'e', 'r'};
-	struct wcs_table_schema got;
-
-	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record), &got), 0);
-	ck_assert_uint_eq(got.family_count, 1);
-	ck_assert_str_eq(got.families[0].gc, "never");
-	ck_assert_int_eq(got.families[0].gc_changed, 0);
-	ldb_record_table_clear(&got);
-	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record) - 1, &got), -EIO);
-}
-END_TEST
-
 static void make(Suite *suite)
 {
 	suite_add_once(suite, "page_cell", test_page_cell, 10);
@@ -496,11 +378,6 @@ static void make(Suite *suite)
 	suite_add_once(suite, "round_trip", test_round_trip, 60);
 	suite_add_once(suite, "one_spelling", test_one_spelling, 60);
 	suite_add_once(suite, "rejects_keys", test_rejects_keys, 10);
-	suite_add_once(suite, "cell_records", test_cell_records, 10);
-	suite_add_once(suite, "chunk_count", test_chunk_count, 10);
-	suite_add_once(suite, "drop_records", test_drop_records, 10);
-	suite_add_once(suite, "table_records", test_table_records, 10);
-	suite_add_once(suite, "table_records_1", test_table_records_of_version_1, 10);
 }
 
 int main(void)

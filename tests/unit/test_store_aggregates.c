@@ -170,7 +170,7 @@ START_TEST(test_replace)
 	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "4"));
 	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
 	expect(&s, "a", "10=4 ");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1ms", NULL), 0);
+	suite_policy(s.table, "a", "maxage=1ms");
 	ck_assert_int_eq(replace(&s, "a", "6", &made), 0);
 	ck_assert_int_eq(made, 2000000);
 	expect(&s, "a", "2000000=6 ");
@@ -312,14 +312,14 @@ START_TEST(test_hidden_cells_do_not_count)
 	merged(&s, "a", 400, "1");
 	merged(&s, "a", 300, "2");
 	merged(&s, "a", 200, "9223372036854775807");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxversions=2", NULL), 0);
+	suite_policy(s.table, "a", "maxversions=2");
 	merged(&s, "a", 300, "4");
 	expect(&s, "a", "400=1 300=6 ");
 	merged(&s, "a", 200, "8");
 	expect(&s, "a", "400=1 300=6 ");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "never", NULL), 0);
+	suite_policy(s.table, "a", "never");
 	expect(&s, "a", "400=1 300=6 200=8 ");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1ms", NULL), 0);
+	suite_policy(s.table, "a", "maxage=1ms");
 	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "16"), 1000000);
 	expect(&s, "a", "1000000=16 ");
 	suite_close(&s);
@@ -336,7 +336,7 @@ START_TEST(test_cells_hidden_meanwhile)
 	open_typed(&s, _i);
 	merged(&s, "a", 50, "1");
 	merged(&s, "a", 10, "2");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxversions=3", NULL), 0);
+	suite_policy(s.table, "a", "maxversions=3");
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, 50, value_of(WCS_INTSUM, "1"));
@@ -348,7 +348,7 @@ START_TEST(test_cells_hidden_meanwhile)
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "8"));
 	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
 	expect(&s, "a", "50=2 40=5 30=4 ");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "never", NULL), 0);
+	suite_policy(s.table, "a", "never");
 	expect(&s, "a", "50=2 40=5 30=4 20=8 10=7 ");
 	suite_close(&s);
 }

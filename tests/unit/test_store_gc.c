@@ -5,29 +5,15 @@
  */
 #include "suite.h"
 
-#include "table.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define SECOND INT64_C(1000000)
 #define HOUR   (3600 * SECOND)
-
-static void gc_policy(struct suite *s, const char *family, const char *policy)
-{
-	ck_assert_int_eq(wcs_family_set_gc(s->table, family, policy, NULL), 0);
-}
-
-static void gc_fill(struct suite *s, const char *row, const char *family, int64_t versions)
-{
-	for (int64_t ts = 1; ts <= versions; ts++)
-		suite_set(s->table, row, family, "q", ts, "v");
-}
 
 static struct wcs_gc_status gc_status(struct suite *s)
 {
@@ -42,17 +28,17 @@ START_TEST(test_run_deletes_what_is_hidden)
 	struct suite s;
 
 	suite_open(&s, _i);
-	gc_fill(&s, "r1", "f", 4);
-	gc_fill(&s, "r2", "f", 1);
-	gc_fill(&s, "r2", "a", 3);
-	gc_policy(&s, "f", "maxversions=2");
+	suite_set_versions(s.table, "r1", "f", 4);
+	suite_set_versions(s.table, "r2", "f", 1);
+	suite_set_versions(s.table, "r2", "a", 3);
+	suite_policy(s.table, "f", "maxversions=2");
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
 	ck_assert_uint_eq(gc_status(&s).cells, 2);
 	ck_assert_uint_eq(gc_status(&s).passes, 1);
 	ck_assert_uint_eq(gc_status(&s).last_cells, 2);
 	ck_assert(!gc_status(&s).running);
 	ck_assert_str_eq(gc_status(&s).table, "");
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r1/f/q@4=v r1/f/q@3=v r2/a/q@3=v r2/a/q@2=v r2/a/q@1=v r2/f/q@1=v ");
 	suite_close(&s);
 }
@@ -64,11 +50,11 @@ START_TEST(test_run_by_age)
 
 	suite_open(&s, _i);
 	s.clock = HOUR;
-	gc_policy(&s, "f", "maxage=1s");
-	gc_fill(&s, "r", "f", 3);
+	suite_policy(s.table, "f", "maxage=1s");
+	suite_set_versions(s.table, "r", "f", 3);
 	suite_set(s.table, "r", "f", "q", HOUR, "new");
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/q@3600000000=new ");
 	suite_close(&s);
 }
@@ -81,12 +67,12 @@ START_TEST(test_run_in_slices)
 	struct suite s;
 
 	suite_open(&s, SUITE_LEVELDB);
-	gc_fill(&s, "long", "f", 9000);
+	suite_set_versions(s.table, "long", "f", 9000);
 	for (int i = 0; i < 1500; i++) {
 		snprintf(row, sizeof(row), "r%04d", i);
-		gc_fill(&s, row, "f", 3);
+		suite_set_versions(s.table, row, "f", 3);
 	}
-	gc_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
 	ck_assert_uint_eq(gc_status(&s).cells, 8999 + 2 * 1500);
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
@@ -103,181 +89,12 @@ START_TEST(test_run_behind_many_that_are_seen)
 	struct suite s;
 
 	suite_open(&s, SUITE_LEVELDB);
-	gc_fill(&s, "long", "f", 17001);
-	gc_fill(&s, "z", "f", 17002);
-	gc_policy(&s, "f", "maxversions=17000");
+	suite_set_versions(s.table, "long", "f", 17001);
+	suite_set_versions(s.table, "z", "f", 17002);
+	suite_policy(s.table, "f", "maxversions=17000");
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
 	ck_assert_uint_eq(gc_status(&s).cells, 3);
 	suite_close(&s);
-}
-END_TEST
-
-/* ---- Between slices ---------------------------------------------------------------------- */
-
-/* A pass, slice by slice. */
-struct gc_slices {
-	struct suite s;
-	struct wcs_collect at;
-};
-
-static struct gc_slices *gc_slices_open(const char *policy, int64_t versions)
-{
-	struct gc_slices *slices = calloc(1, sizeof(*slices));
-
-	ck_assert_ptr_nonnull(slices);
-	suite_open(&slices->s, SUITE_LEVELDB);
-	gc_policy(&slices->s, "f", policy);
-	gc_fill(&slices->s, "r", "f", versions);
-	suite_set(slices->s.table, "other", "f", "q", 1, "v");
-	return slices;
-}
-
-static void gc_slices_close(struct gc_slices *slices)
-{
-	suite_close(&slices->s);
-	free(slices);
-}
-
-static void gc_slice(struct gc_slices *slices, size_t batch, size_t look)
-{
-	struct wcs_table *table = slices->s.table;
-	struct wcs_view view;
-
-	slices->at.batch = batch;
-	slices->at.look = look;
-	ck_assert_int_eq(table_enter(table), 0);
-	view = table_view(table);
-	ck_assert_int_eq(slices->s.store->backend->collect(slices->s.store->db, &view, table->id,
-							   &slices->at),
-			 0);
-	table_leave(table);
-}
-
-/* To the end of the pass. between, where it is not NULL, is called before each slice. */
-static void gc_slices_end(struct gc_slices *slices, size_t batch, size_t look,
-			  void (*between)(struct suite *s))
-{
-	for (int i = 0; i < 1000 && !slices->at.done; i++) {
-		if (between != NULL)
-			between(&slices->s);
-		gc_slice(slices, batch, look);
-	}
-	ck_assert(slices->at.done);
-}
-
-static void gc_delete_other(struct suite *s)
-{
-	suite_delete_row(s->table, "other");
-	suite_set(s->table, "other", "f", "q", 1, "v");
-}
-
-static void gc_delete_cell(struct suite *s, int64_t ts)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	wcs_mutation_delete_cell(mutation, "f", suite_text("q"), ts);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
-}
-
-/* The cells of row "r" that are stored, hidden or not. */
-static void gc_slices_expect(struct gc_slices *slices, int64_t newest, int64_t oldest)
-{
-	struct wcs_range range = {.start = suite_text("r"), .end = SUITE_BYTES("s")};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-	char expected[8192] = "";
-
-	for (int64_t ts = newest; ts >= oldest; ts--)
-		sprintf(expected + strlen(expected), "r/f/q@%lld=v ", (long long)ts);
-	gc_policy(&slices->s, "f", "never");
-	suite_expect_scan(slices->s.table, &range, &filter, expected);
-}
-
-START_TEST(test_slices_go_on_in_a_column)
-{
-	struct gc_slices *slices = gc_slices_open("maxversions=100", 150);
-
-	gc_slices_end(slices, 7, 30, NULL);
-	ck_assert_uint_eq(slices->at.collected, 50);
-	gc_slices_expect(slices, 150, 51);
-	gc_slices_close(slices);
-}
-END_TEST
-
-START_TEST(test_slices_go_on_while_others_delete)
-{
-	struct gc_slices *slices = gc_slices_open("maxversions=100", 150);
-
-	gc_slices_end(slices, 7, 30, gc_delete_other);
-	ck_assert_uint_eq(slices->at.collected, 50);
-	gc_slices_expect(slices, 150, 51);
-	gc_slices_close(slices);
-}
-END_TEST
-
-/* A cell that is seen now stands where the slice before found a hidden one. */
-START_TEST(test_column_made_anew_between_slices)
-{
-	struct gc_slices *slices = gc_slices_open("maxversions=2", 10);
-
-	gc_slice(slices, 2, 100);
-	ck_assert_uint_eq(slices->at.collected, 2);
-	suite_delete_row(slices->s.table, "r");
-	gc_fill(&slices->s, "r", "f", 1);
-	gc_slices_end(slices, 2, 100, NULL);
-	ck_assert_uint_eq(slices->at.collected, 2);
-	gc_slices_expect(slices, 1, 1);
-	gc_slices_close(slices);
-}
-END_TEST
-
-/* The rank of what comes next is less than the slice before left it. */
-START_TEST(test_newer_cells_deleted_between_slices)
-{
-	struct gc_slices *slices = gc_slices_open("maxversions=100", 100);
-
-	gc_slice(slices, 5, 50);
-	for (int64_t ts = 100; ts > 90; ts--)
-		gc_delete_cell(&slices->s, ts);
-	suite_set(slices->s.table, "r", "f", "q", 0, "v");
-	gc_slices_end(slices, 5, 50, NULL);
-	ck_assert_uint_eq(slices->at.collected, 0);
-	gc_slices_expect(slices, 90, 0);
-	gc_slices_close(slices);
-}
-END_TEST
-
-/* What is deleted counts no more, also where the policy is another one now. */
-START_TEST(test_policy_changed_between_slices)
-{
-	struct gc_slices *slices = gc_slices_open("maxversions=2", 20);
-
-	gc_slice(slices, 5, 100);
-	ck_assert_uint_eq(slices->at.collected, 5);
-	gc_policy(&slices->s, "f", "maxversions=10");
-	gc_slices_end(slices, 5, 100, NULL);
-	ck_assert_uint_eq(slices->at.collected, 5 + 5);
-	gc_policy(&slices->s, "f", "never");
-	gc_delete_cell(&slices->s, 20);
-	gc_delete_cell(&slices->s, 19);
-	gc_slices_expect(slices, 13, 6);
-	gc_slices_close(slices);
-}
-END_TEST
-
-/* Cells that come between slices, newer ones and such as are hidden at once. */
-START_TEST(test_cells_written_between_slices)
-{
-	struct gc_slices *slices = gc_slices_open("maxversions=10", 20);
-
-	gc_slice(slices, 5, 100);
-	suite_set(slices->s.table, "r", "f", "q", 21, "v");
-	suite_set(slices->s.table, "r", "f", "q", 2, "w");
-	gc_slices_end(slices, 5, 100, NULL);
-	slices->at.done = false;
-	gc_slices_end(slices, 5, 100, NULL);
-	ck_assert_uint_eq(slices->at.collected, 11);
-	gc_slices_expect(slices, 21, 12);
-	gc_slices_close(slices);
 }
 END_TEST
 
@@ -306,11 +123,11 @@ START_TEST(test_background_passes)
 	struct suite s;
 
 	suite_open(&s, SUITE_LEVELDB);
-	gc_policy(&s, "f", "maxversions=1");
-	gc_fill(&s, "r", "f", 3);
+	suite_policy(s.table, "f", "maxversions=1");
+	suite_set_versions(s.table, "r", "f", 3);
 	gc_background(&s, 0);
 	gc_wait(&s, 1);
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/q@3=v ");
 	suite_close(&s);
 }
@@ -322,21 +139,21 @@ START_TEST(test_grace_of_a_changed_policy)
 
 	suite_open(&s, SUITE_LEVELDB);
 	s.clock = 10 * HOUR;
-	gc_fill(&s, "r", "a", 2);
-	gc_fill(&s, "r", "f", 2);
-	gc_policy(&s, "a", "maxversions=1");
+	suite_set_versions(s.table, "r", "a", 2);
+	suite_set_versions(s.table, "r", "f", 2);
+	suite_policy(s.table, "a", "maxversions=1");
 	s.clock = 11 * HOUR;
-	gc_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	s.clock += HOUR / 2;
 	gc_background(&s, HOUR); /* that of a is over, that of f is not, also after reopening */
 	gc_wait(&s, 1);
 	ck_assert_uint_eq(gc_status(&s).left, 1);
-	gc_policy(&s, "a", "never");
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "a", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/a/q@2=v r/f/q@2=v r/f/q@1=v ");
-	gc_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	ck_assert_int_eq(wcs_gc_run(s.store), 0); /* knows no grace */
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/a/q@2=v r/f/q@2=v ");
 	suite_close(&s);
 }
@@ -348,7 +165,7 @@ START_TEST(test_grace_of_a_clock_that_jumped)
 
 	suite_open(&s, SUITE_LEVELDB);
 	s.clock = 1000 * HOUR;
-	gc_policy(&s, "f", "maxage=1h");
+	suite_policy(s.table, "f", "maxage=1h");
 	suite_set(s.table, "r", "f", "q", 1000 * HOUR, "v");
 	s.clock = 1005 * HOUR;
 	suite_set(s.table, "r", "f", "p", 1000 * HOUR, "hidden from the start");
@@ -360,7 +177,7 @@ START_TEST(test_grace_of_a_clock_that_jumped)
 	suite_expect(s.table, "");
 	s.clock = 1005 * HOUR; /* put right */
 	suite_expect(s.table, "r/f/o@3618000000000=v ");
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/o@3618000000000=v ");
 	suite_close(&s);
 }
@@ -371,18 +188,18 @@ START_TEST(test_pause)
 	struct suite s;
 
 	suite_open(&s, SUITE_LEVELDB);
-	gc_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	gc_background(&s, 0);
 	wcs_gc_pause(s.store, true);
 	ck_assert(gc_status(&s).paused);
 	while (gc_status(&s).running) /* the pass under way */
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
-	gc_fill(&s, "r", "f", 3);
+	suite_set_versions(s.table, "r", "f", 3);
 	nanosleep(&(struct timespec){0, 300000000}, NULL);
 	ck_assert_uint_eq(gc_status(&s).cells, 0);
 	ck_assert_int_eq(wcs_gc_run(s.store), 0); /* asked for, it passes */
 	ck_assert_uint_eq(gc_status(&s).cells, 2);
-	gc_fill(&s, "p", "f", 3);
+	suite_set_versions(s.table, "p", "f", 3);
 	wcs_gc_pause(s.store, false);
 	gc_wait(&s, 1);
 	ck_assert_uint_eq(gc_status(&s).cells, 4);
@@ -435,7 +252,7 @@ START_TEST(test_nothing_that_is_seen_goes)
 	struct suite s;
 
 	suite_open(&s, _i);
-	gc_policy(&s, "f", "maxversions=2");
+	suite_policy(s.table, "f", "maxversions=2");
 	for (int i = 0; i < 4; i++) {
 		writers[i] = (struct gc_writer){.s = &s, .number = i, .stop = &stop};
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, gc_write, &writers[i]), 0);
@@ -446,7 +263,7 @@ START_TEST(test_nothing_that_is_seen_goes)
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	gc_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	for (int i = 0; i < 4; i++) {
 		char expected[128], row[16];
 		struct wcs_range range = {.start = {row, 2}};
@@ -475,13 +292,13 @@ static void *gc_renew(void *arg)
 	snprintf(row, sizeof(row), "w%d", writer->number);
 	while (!atomic_load(writer->stop)) {
 		suite_delete_row(writer->s->table, row);
-		gc_fill(writer->s, row, "f", 2);
+		suite_set_versions(writer->s->table, row, "f", 2);
 		for (int i = 0; i < 50; i++)
 			for (int64_t ts = 1; ts <= 2; ts++)
 				ck_assert_int_eq(wcs_cell_get(writer->s->table, suite_text(row),
 							      "f", suite_text("q"), ts, &info),
 						 0);
-		gc_fill(writer->s, row, "f", 8);
+		suite_set_versions(writer->s->table, row, "f", 8);
 		atomic_fetch_add(&writer->writes, 1);
 	}
 	return NULL;
@@ -495,7 +312,7 @@ START_TEST(test_columns_made_anew)
 	struct suite s;
 
 	suite_open(&s, _i);
-	gc_policy(&s, "f", "maxversions=2");
+	suite_policy(s.table, "f", "maxversions=2");
 	for (int i = 0; i < 4; i++) {
 		writers[i] = (struct gc_writer){.s = &s, .number = i, .stop = &stop};
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, gc_renew, &writers[i]), 0);
@@ -515,12 +332,6 @@ static void make(Suite *suite)
 	suite_add(suite, "by age", test_run_by_age, 30);
 	suite_add_once(suite, "in slices", test_run_in_slices, 120);
 	suite_add_once(suite, "behind many", test_run_behind_many_that_are_seen, 120);
-	suite_add_once(suite, "slices in a column", test_slices_go_on_in_a_column, 60);
-	suite_add_once(suite, "slices among deletes", test_slices_go_on_while_others_delete, 60);
-	suite_add_once(suite, "column made anew", test_column_made_anew_between_slices, 60);
-	suite_add_once(suite, "newer cells deleted", test_newer_cells_deleted_between_slices, 60);
-	suite_add_once(suite, "policy changed", test_policy_changed_between_slices, 60);
-	suite_add_once(suite, "cells written", test_cells_written_between_slices, 60);
 	suite_add_once(suite, "background", test_background_passes, 60);
 	suite_add_once(suite, "grace of a policy", test_grace_of_a_changed_policy, 60);
 	suite_add_once(suite, "grace of the clock", test_grace_of_a_clock_that_jumped, 60);

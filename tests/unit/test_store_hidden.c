@@ -17,7 +17,7 @@ static void hidden_open(struct suite *s, int engine, const char *policy)
 {
 	suite_open(s, engine);
 	s->clock = 10 * HOUR;
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", policy, NULL), 0);
+	suite_policy(s->table, "f", policy);
 }
 
 static uint64_t hidden_cells(struct suite *s)
@@ -235,13 +235,13 @@ START_TEST(test_lines_are_few)
 	s.hidden_every = HOUR;
 	suite_reopen(&s);
 	s.clock = 10 * HOUR;
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxage=1h", NULL), 0);
+	suite_policy(s.table, "f", "maxage=1h");
 	for (int i = 0; i < 100; i++)
 		hidden_set(&s, "q", i);
 	ck_assert_int_eq(s.warnings, 1);
 	ck_assert_str_eq(s.log,
 			 "table t, family f: 1 cell was written that its policy hides at once");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxage=2h", NULL), 0);
+	suite_policy(s.table, "f", "maxage=2h");
 	ck_assert_int_eq(s.warnings, 2);
 	ck_assert_str_eq(
 		s.log,

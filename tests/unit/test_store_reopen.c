@@ -18,7 +18,7 @@ START_TEST(test_reopen)
 	struct suite s;
 
 	suite_open(&s, SUITE_LEVELDB);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1h", NULL), 0);
+	suite_policy(s.table, "a", "maxage=1h");
 	ck_assert_int_eq(wcs_family_set_type(s.table, "b", WCS_INTMIN), 0);
 	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '!'), 0);
 	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);

@@ -12,11 +12,6 @@
 
 #define SECOND INT64_C(1000000)
 
-static void views_policy(struct suite *s, const char *family, const char *policy)
-{
-	ck_assert_int_eq(wcs_family_set_gc(s->table, family, policy, NULL), 0);
-}
-
 static void views_set(struct suite *s, const char *row, const char *qualifier, int64_t ts)
 {
 	char value[2] = {(char)('0' + ts % 10), '\0'};
@@ -70,7 +65,7 @@ START_TEST(test_hidden_by_rank)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxversions=2");
+	suite_policy(s.table, "f", "maxversions=2");
 	for (int64_t ts = 1; ts <= 4; ts++)
 		views_set(&s, "r", "q", ts);
 	suite_expect(s.table, "r/f/q@4=4 r/f/q@3=3 ");
@@ -91,7 +86,7 @@ START_TEST(test_hidden_by_age)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	s.clock = 10 * SECOND;
 	views_set(&s, "r", "q", 9 * SECOND);
 	views_set(&s, "r", "q", 9 * SECOND - 1);
@@ -121,11 +116,12 @@ START_TEST(test_joined_policies)
 	s.clock = 10 * SECOND;
 	for (int64_t ts = 1; ts <= 4; ts++)
 		views_set(&s, "r", "q", ts * 2 * SECOND);
-	views_policy(&s, "f", "maxversions=1 and maxage=5s"); /* 4 s: old, and not the newest */
+	suite_policy(s.table, "f",
+		     "maxversions=1 and maxage=5s"); /* 4 s: old, and not the newest */
 	suite_expect(s.table, "r/f/q@8000000=0 r/f/q@6000000=0 ");
-	views_policy(&s, "f", "maxversions=3 or maxage=3s");
+	suite_policy(s.table, "f", "maxversions=3 or maxage=3s");
 	suite_expect(s.table, "r/f/q@8000000=0 ");
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/q@8000000=0 r/f/q@6000000=0 r/f/q@4000000=0 r/f/q@2000000=0 ");
 	suite_close(&s);
 }
@@ -139,7 +135,7 @@ START_TEST(test_open_value_stays)
 	size_t got;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	s.clock = 5 * SECOND;
 	views_set(&s, "r", "q", 5 * SECOND);
 	ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "f", suite_text("q"),
@@ -162,7 +158,7 @@ START_TEST(test_filters_count_hidden_newer_cells)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxversions=3");
+	suite_policy(s.table, "f", "maxversions=3");
 	for (int64_t ts = 1; ts <= 5; ts++)
 		views_set(&s, "r", "q", ts);
 	suite_expect_scan(s.table, &all, &older, "r/f/q@3=3 ");
@@ -179,7 +175,7 @@ START_TEST(test_listings)
 
 	suite_open(&s, _i);
 	s.clock = 10 * SECOND;
-	views_policy(&s, "f", "maxage=5s");
+	suite_policy(s.table, "f", "maxage=5s");
 	views_set(&s, "a", "q", 1);
 	views_set(&s, "a!x", "q", 9 * SECOND);
 	views_set(&s, "a#1", "q", 1);
@@ -209,12 +205,12 @@ START_TEST(test_delete_brings_nothing_back)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	for (int64_t ts = 1; ts <= 3; ts++)
 		views_set(&s, "r", "q", ts);
 	views_delete(&s, "q", 3);
 	suite_expect(s.table, "");
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "");
 	suite_close(&s);
 }
@@ -227,10 +223,10 @@ START_TEST(test_delete_of_many_hidden)
 	suite_open(&s, _i);
 	for (int64_t ts = 1; ts <= 2503; ts++)
 		views_set(&s, "r", "q", ts);
-	views_policy(&s, "f", "maxversions=2");
+	suite_policy(s.table, "f", "maxversions=2");
 	views_delete(&s, "q", 2503);
 	suite_expect(s.table, "r/f/q@2502=2 ");
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/q@2502=2 ");
 	suite_close(&s);
 }
@@ -243,13 +239,13 @@ START_TEST(test_stamp_brings_nothing_back)
 	int64_t ts;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	views_set(&s, "r", "q", 5);
 	views_set(&s, "r", "q", 9);
 	ck_assert_int_eq(views_move(&s, stamp, &ts), 0); /* below one that is hidden */
 	ck_assert_int_eq(ts, 4);
 	suite_expect(s.table, "r/f/q@4=9 ");
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/q@4=9 ");
 	suite_close(&s);
 }
@@ -269,7 +265,7 @@ START_TEST(test_moves)
 
 	suite_open(&s, _i);
 	s.clock = 10 * SECOND;
-	views_policy(&s, "f", "maxversions=1 or maxage=5s");
+	suite_policy(s.table, "f", "maxversions=1 or maxage=5s");
 	views_set(&s, "r", "p", 4 * SECOND); /* hidden: there is no column p */
 	ck_assert_int_eq(views_move(&s,
 				    (struct wcs_move){.kind = WCS_MOVE_COLUMN,
@@ -284,7 +280,7 @@ START_TEST(test_moves)
 	suite_expect(s.table, "r/f/p@9000000=0 ");
 	ck_assert_int_eq(views_move(&s, cell, &ts), 0);
 	suite_expect(s.table, "r/f/o@8000000=0 ");
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/o@8000000=0 ");
 	suite_close(&s);
 }
@@ -299,7 +295,7 @@ START_TEST(test_append_and_increment_start_anew)
 	int64_t ts;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	views_set(&s, "r", "q", 1);
 	views_set(&s, "r", "n", 2);
 	s.clock = 10 * SECOND;
@@ -322,7 +318,7 @@ START_TEST(test_conditions_do_not_see_it)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	views_set(&s, "r", "q", 1);
 	s.clock = 10 * SECOND;
 	ck_assert_int_eq(wcs_mutation_if(fails, "f", suite_text("q"), &one), 0);
@@ -341,7 +337,7 @@ START_TEST(test_server_timestamps_count_it)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	s.clock = 20 * SECOND;
 	views_set(&s, "r", "q", 20 * SECOND);
 	s.clock = 19 * SECOND;
@@ -355,7 +351,7 @@ START_TEST(test_written_hidden)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxversions=1 or maxage=1s");
+	suite_policy(s.table, "f", "maxversions=1 or maxage=1s");
 	s.clock = 10 * SECOND;
 	views_set(&s, "r", "q", 1);
 	suite_expect(s.table, "");
@@ -373,7 +369,7 @@ START_TEST(test_set_newest_does_not_see_it)
 	int64_t ts;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	s.clock = 10 * SECOND;
 	views_set(&s, "r", "q", 3);
 	ck_assert_int_eq(
@@ -392,7 +388,7 @@ START_TEST(test_family_of_hidden_cells_goes)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	views_set(&s, "r", "q", 1);
 	views_set(&s, "r", "q", 2);
 	s.clock = 10 * SECOND;
@@ -413,14 +409,14 @@ START_TEST(test_refused_changes_delete_nothing)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	s.clock = 10 * SECOND;
 	views_set(&s, "a", "q", 1);
 	views_set(&s, "r", "q", 10 * SECOND);
 	ck_assert_int_eq(wcs_family_remove(s.table, "f"), -ENOTEMPTY);
 	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), -ENOTEMPTY);
 	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), -ENOTEMPTY);
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "a/f/q@1=1 r/f/q@10000000=0 ");
 	suite_close(&s);
 }
@@ -431,11 +427,11 @@ START_TEST(test_delimiter_of_hidden_rows_changes)
 	struct suite s;
 
 	suite_open(&s, _i);
-	views_policy(&s, "f", "maxage=1s");
+	suite_policy(s.table, "f", "maxage=1s");
 	views_set(&s, "r#1", "q", 1);
 	s.clock = 10 * SECOND;
 	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
-	views_policy(&s, "f", "never");
+	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "");
 	suite_close(&s);
 }
@@ -446,7 +442,7 @@ START_TEST(test_policies_are_there_after_reopening)
 	struct suite s;
 
 	suite_open(&s, SUITE_LEVELDB);
-	views_policy(&s, "f", "maxversions=1");
+	suite_policy(s.table, "f", "maxversions=1");
 	views_set(&s, "r", "q", 1);
 	views_set(&s, "r", "q", 2);
 	suite_reopen(&s);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows from text up to the first bad line, or one that is too long, and what is said of that. */
+#include "suite.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *line;
+	int error;
+	const char *says;
+} bad_lines[] = {
+	{"x", -EINVAL, "not JSON: '[' or '{' expected, at character 1"},
+	{"{\"key\":\"k\"", -EINVAL, "not JSON: "},
+	{"{\"key\":\"k\",\"rows\":1}", -EINVAL, "rows: a row has only key, families, "},
+	{"{\"key\":\"k\",\"key\":\"k\"}", -EINVAL, "key: named twice, at character 12"},
+	{"{\"families\":{}}", -EINVAL, "the row has no \"key\""},
+	{"{\"key\":\"\"}", -EINVAL, "key: must not be empty"},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[7]}}}", -EINVAL,
+	 "families.f.q: a number, but the family holds bytes"},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[{\"value\":1,\"state\":\"AQA=\"}]}}}", -EINVAL,
+	 "families.f.q: only an inthll"},
+	{"{\"key\":\"k\",\"if\":{\"f\":{\"q\":7}}}", -EINVAL, "if.f.q: a number, but"},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":[{\"base64\":\"?\"}]}}}", -EINVAL,
+	 "families.f.q[0].base64: not base64"},
+	{"{\"key\":\"k\",\"families\":{\"none\":{\"q\":\"x\"}}}", -EINVAL,
+	 "family none: table t does not have it; it has a, b, f"},
+	{"{\"key\":\"k\",\"delete\":{\"none\":true}}", -EINVAL, "family none: table t does not"},
+	{"{\"key\":\"k\",\"delete\":{\"none\":{\"q\":[1]}}}", -EINVAL, "family none: "},
+	{"{\"key\":\"k\",\"if\":{\"none\":{\"q\":null}}}", -EINVAL, "family none: "},
+	{"{\"key\":\"k\",\"if\":{\"f\":{\"q\":\"x\"}}}", -ECANCELED,
+	 "the row is not as \"if\" says"},
+	{"{\"key\":\"a\",\"increment\":{\"f\":{\"q\":1}}}", -EINVAL,
+	 "\"increment\" of a value that"},
+	{"{\"key\":\"n\",\"increment\":{\"f\":{\"q\":1}}}", -EOVERFLOW,
+	 "an integer or a timestamp"},
+	{"{\"key\":\"m\",\"families\":{\"f\":{\"q\":\"x\"}}}", -EOVERFLOW,
+	 "an integer or a timestamp"},
+	{"{\"table\":\"u\"}", -EINVAL, "the rows of table u cannot go to table t"},
+	{"{\"table\":\"t\",\"key\":\"k\"}", -EINVAL, "table: must stand alone"},
+	{"{\"version\":1,\"tables\":{}}", -EINVAL, "a schema, not a row: it belongs into /.rowfs/"},
+};
+
+/* Two good lines, an empty one, the bad one, a good one: in one piece and line by line. */
+static void bad_line(int engine, size_t i, bool whole)
+{
+	static const char before[] = "{\"key\":\"b\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
+				     "\n{\"key\":\"b\",\"append\":{\"f\":{\"q\":\"2\"}}}\n",
+			  behind[] = "\n{\"key\":\"d\",\"families\":{\"f\":{\"q\":\"x\"}}}\n";
+	struct wcs_fault fault = {0}, again = {0};
+	struct wcs_import *import;
+	char text[1024], *got;
+	struct suite s;
+	int rc;
+
+	suite_open(&s, engine);
+	suite_set(s.table, "a", "f", "q", 1, "text");
+	suite_set(s.table, "m", "f", "q", INT64_MAX, "");
+	suite_set(s.table, "n", "f", "q", 1, "\x7f\xff\xff\xff\xff\xff\xff\xff");
+	import = suite_import(s.table);
+	snprintf(text, sizeof(text), "%s%s%s", before, bad_lines[i].line, behind);
+	if (whole) {
+		rc = suite_import_text(import, text, &fault);
+	} else {
+		ck_assert_int_eq(suite_import_text(import, before, &fault), 0);
+		rc = suite_import_text(import, text + strlen(before), &fault);
+	}
+	ck_assert_msg(rc == bad_lines[i].error, "%s: %d, %s", bad_lines[i].line, rc, fault.text);
+	ck_assert_msg(strncmp(fault.text, bad_lines[i].says, strlen(bad_lines[i].says)) == 0,
+		      "%s: %s", bad_lines[i].line, fault.text);
+	ck_assert_msg(strstr(fault.text, " (2 lines applied before it)") != NULL, "%s", fault.text);
+	ck_assert_int_eq(fault.line, 4);
+	ck_assert_uint_eq(wcs_import_lines(import), 2);
+	got = suite_content(s.table);
+	ck_assert_str_eq(got, "a/f/q@1=text b/f/q@1000001=12 b/f/q@1000000=1 "
+			      "m/f/q@9223372036854775807= "
+			      "n/f/q@1=\\7F\\FF\\FF\\FF\\FF\\FF\\FF\\FF ");
+	free(got);
+
+	/* From now on it says so again, and applies nothing. */
+	ck_assert_int_eq(suite_import_text(import, behind, &again), rc);
+	ck_assert_str_eq(again.text, fault.text);
+	ck_assert_int_eq(again.line, 4);
+	ck_assert_int_eq(wcs_import_finish(import, NULL), rc);
+	ck_assert_uint_eq(wcs_import_lines(import), 2);
+	wcs_import_free(import);
+	suite_close(&s);
+}
+
+START_TEST(test_bad_lines)
+{
+	for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
+		bad_line(_i, i, true);
+		bad_line(_i, i, false);
+	}
+}
+END_TEST
+
+START_TEST(test_limits)
+{
+	char *key = calloc(1, WCS_ROW_KEY_MAX + 64), *spaces = malloc(1 << 20);
+	struct wcs_fault fault = {0};
+	struct wcs_import *import;
+	struct suite s;
+	int rc = 0;
+
+	suite_open(&s, _i);
+	strcpy(key, "{\"key\":\"");
+	memset(key + 8, 'k', WCS_ROW_KEY_MAX + 1);
+	strcat(key, "\"}\n");
+	import = suite_import(s.table);
+	ck_assert_int_eq(suite_import_text(import, key, &fault), -ENAMETOOLONG);
+	ck_assert_msg(strncmp(fault.text, "key: has at most 4096 bytes", 27) == 0, "%s",
+		      fault.text);
+	wcs_import_free(import);
+
+	/* A line over the limit ends the import before it is there as a whole. */
+	memset(spaces, ' ', 1 << 20);
+	import = suite_import(s.table);
+	for (int i = 0; i < 256 && rc == 0; i++)
+		rc = wcs_import_write(import, spaces, 1 << 20, &fault);
+	ck_assert_int_eq(rc, 0);
+	ck_assert_int_eq(wcs_import_write(import, spaces, 1, &fault), -EFBIG);
+	ck_assert_str_eq(fault.text, "the line is longer than 256 MiB (0 lines applied before it)");
+	ck_assert_int_eq(fault.line, 1);
+	wcs_import_free(import);
+	suite_close(&s);
+	free(spaces);
+	free(key);
+}
+END_TEST
+
+/* A limit of one's own, for lines in one piece and in several. */
+START_TEST(test_limit_of_options)
+{
+	struct wcs_import_options options = {.line_max = 1 << 20};
+	char *line = malloc((1 << 20) + 2);
+	struct wcs_import *import;
+	struct wcs_fault fault;
+	struct suite s;
+
+	suite_open(&s, _i);
+	memset(line, ' ', 1 << 20);
+	memcpy(line + (1 << 20), "x\n", 2);
+	for (int pieces = 1; pieces <= 2; pieces++) {
+		size_t first = pieces == 1 ? 0 : 1 << 20;
+
+		fault = (struct wcs_fault){0};
+		ck_assert_int_eq(wcs_import_new(s.table, &options, &import), 0);
+		ck_assert_int_eq(wcs_import_write(import, line, first, &fault), 0);
+		ck_assert_int_eq(
+			wcs_import_write(import, line + first, (1 << 20) + 2 - first, &fault),
+			-EFBIG);
+		ck_assert_str_eq(fault.text,
+				 "the line is longer than 1 MiB (0 lines applied before it)");
+		wcs_import_free(import);
+	}
+	options.line_max = WCS_IMPORT_LINE_MOST + 1;
+	ck_assert_int_eq(wcs_import_new(s.table, &options, &import), -EINVAL);
+	suite_close(&s);
+	free(line);
+}
+END_TEST
+
+START_TEST(test_long_names_leave_room_for_the_count)
+{
+	struct wcs_fault fault = {0};
+	struct wcs_import *import;
+	char name[8];
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 90; i++) {
+		snprintf(name, sizeof(name), "fam%d", i);
+		ck_assert_int_eq(wcs_family_create(s.table, name), 0);
+	}
+	import = suite_import(s.table);
+	ck_assert_int_eq(suite_import_text(import,
+					   "{\"key\":\"k\",\"families\":{\"x\":{\"q\":\"\"}}}\n",
+					   &fault),
+			 -EINVAL);
+	ck_assert_ptr_nonnull(
+		strstr(fault.text, "family x: table t does not have it; it has a, b, "));
+	ck_assert_ptr_nonnull(strstr(fault.text, " (0 lines applied before it)"));
+	wcs_import_free(import);
+	suite_close(&s);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add(suite, "bad lines", test_bad_lines, 60);
+	suite_add(suite, "limits", test_limits, 120);
+	suite_add(suite, "limit of options", test_limit_of_options, 10);
+	suite_add(suite, "long names", test_long_names_leave_room_for_the_count, 10);
+}
+
+int main(void)
+{
+	return suite_main("import: bad lines", make);
+}
