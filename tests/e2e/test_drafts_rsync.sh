@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Drafts of programs that make a file under a temporary name: rsync's, which are no column's name, and
+# what is too old for its family.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/cells.sh
+. "$(dirname "$0")/cells.sh"
+
+m=$TMP/m
+f=$m/t/row/f
+
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"a":{"gc":"maxage=4s"},"s":{"type":"intsum","gc":"maxage=1h"},"hour":{"gc":"maxage=1h"}}}}}'
+mount_store "$TMP/s" "$m"
+mkdir -p "$f"
+
+# drafts: how many there are in the mount.
+drafts() {
+	sed -n 's/^rowfs_drafts //p' "$m/.rowfs/metrics"
+}
+
+# ---- Names that rsync makes in a family ----------------------------------------------------------
+
+for name in % %2E %2E%2E x%40 %40 .%40; do
+	rm -f "$f/$name"
+	draft=$f/.${name#.}.AbC12z
+	check "the temporary name of $name can be made" put "$draft" new
+	check_eq "it is listed nowhere" "" "$(entries "$f" | grep AbC12z)"
+	touch -d @1234567890 "$draft"
+	check "mv to the column" mv "$draft" "$f/$name"
+	is "makes it, at its time" "$f/$name" "1234567890000000=new"
+	gone "the draft goes" "$draft"
+	put "$draft" newer
+	touch -d @1234567891 "$draft"
+	mv "$draft" "$f/$name"
+	is "over a column it is the newest version" "$f/$name" "1234567891000000=newer 1234567890000000=new"
+	put "$draft" older
+	touch -d @1234567000 "$draft"
+	mv "$draft" "$f/$name"
+	check_eq "an older one gets a fresh time" "older 3" "$(cat "$f/$name") $(entries "$f/$name@" | wc -l)"
+	check "it has the present" test "$(stat -c %Y "$f/$name")" -gt 1600000000
+	put "$draft" x
+	check_eq "RENAME_NOREPLACE over a column" EEXIST "$(call 'renameat2(*a, 1)' "$draft" "$f/$name")"
+	check "rm of the draft" rm "$draft"
+	gone "takes it away" "$draft"
+	check_eq "written, renamed, then closed" "ok last 4" "$(call '
+with open(a[0], "w") as w:
+    w.write("last"); w.flush()
+    os.rename(a[0], a[1])' "$draft" "$f/$name") $(cat "$f/$name") $(entries "$f/$name@" | wc -l)"
+	rm "$f/$name"
+done
+for name in .%.AbC12 .%.AbC1234 .%.AbC12- .%41.AbC12z .%4.AbC12z ..%.AbC12z%; do
+	fail_with "'$name' is nothing" - 'Invalid argument' bash -c "echo x >'$f/$name'"
+done
+check "'.foo.AbC12z' is a column as any" put "$f/.foo.AbC12z" x
+check_eq "and listed" .foo.AbC12z "$(entries "$f" | grep AbC12z)"
+rm "$f/.foo.AbC12z"
+fail_with "there are none in /.versions" - 'Invalid argument' \
+	bash -c "echo x >'$m/.versions/t/row/f/.%.AbC12z'"
+column "$f/q" 1000=one
+check_eq "a column does not become one" EXDEV "$(call 'os.rename(*a)' "$f/q" "$f/.%.AbC12z")"
+
+# ---- Drafts of a column that grows too old ----------------------------------------------------------
+
+# outlive FILE: waits until the file is hidden by its age.
+outlive() {
+	for ((i = 0; i < 200; i++)); do
+		[ -e "$1" ] || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+for tree in "$m" "$m/.versions"; do
+	old=$tree/t/old/a
+	# By a row of JSON, so that no mkdir made a directory of it.
+	printf '{"key":"old","families":{"a":{"v":[{"ts":%s,"value":"one"}]}}}\n' \
+		"$(date +%s%6N)" >"$m/t/.rows"
+	put "$old/v@/draft" two
+	put "$old/v@/other" three
+	check "its last cell grows too old" outlive "$m/t/old/a/v"
+	check_eq "the draft stays" two "$(cat "$old/v@/draft")"
+	check_eq "in a directory that lists nothing" "" "$(entries "$old/v@")"
+	check "it is renamed" mv "$old/v@/draft" "$old/v@/draft2"
+	check "over another" mv "$old/v@/draft2" "$old/v@/other"
+	check_eq "and stays" two "$(cat "$old/v@/other")"
+	check "mv to a timestamp of long ago" mv "$old/v@/other" "$old/v@/1"
+	gone "shows nothing" "$m/t/old/a/v"
+	check "the emptied history is left" test -d "$old/v@"
+	put "$old/v@/draft" four
+	now=$(date +%s%6N)
+	check "mv to one of now" mv "$old/v@/draft" "$old/v@/$now"
+	check_eq "makes the cell" four "$(cat "$m/t/old/a/v")"
+	put "$old/v@/draft" five
+	check "rm of all" rm "$m/t/old/a/v" "$old/v@/draft"
+	check "rm -r takes the row" rm -r "$m/t/old"
+	gone "it goes" "$m/t/old"
+done
+
+# ---- rsync of what is too old for its family -----------------------------------------------------------
+
+before=$(drafts)
+for family in hour s; do
+	aged=$m/t/aged/$family
+	mkdir -p "$aged"
+	printf '5\n' >"$TMP/of"
+	touch -d @1234567890 "$TMP/of"
+	check "rsync -a of a file that $family hides at once" rsync -a "$TMP/of" "$aged/"
+	check_eq "shows nothing" "" "$(ls -A "$aged")"
+	check_eq "and leaves no draft" "$before" "$(drafts)"
+	echo 7 >"$aged/of"
+	check "rsync over a newer one" rsync -a "$TMP/of" "$aged/"
+	check_eq "is its newest version" "5 2" "$(cat "$aged/of") $(entries "$aged/of@" | wc -l)"
+	check "with the present as its time" test "$(stat -c %Y "$aged/of")" -gt 1600000000
+	echo 9 >"$aged/.rs.abcdef"
+	check_eq "the temporary name is a column's, too" .rs.abcdef "$(entries "$aged" | grep rs)"
+	check "until a time would hide it" touch -d @1 "$aged/.rs.abcdef"
+	check_eq "then it is a draft" "$((before + 1)) 9" "$(drafts) $(cat "$aged/.rs.abcdef")"
+	check_eq "of that time" 1 "$(stat -c %Y "$aged/.rs.abcdef")"
+	check_eq "listed nowhere" of "$(entries "$aged")"
+	check "mv to a column" mv "$aged/.rs.abcdef" "$aged/new"
+	check_eq "shows nothing" of "$(entries "$aged")"
+	gone "the draft goes" "$aged/.rs.abcdef"
+	echo 9 >"$aged/.rs.abcdef"
+	touch -d @1 "$aged/.rs.abcdef"
+	check "rm of it" rm "$aged/.rs.abcdef"
+	gone "takes it away" "$aged/.rs.abcdef"
+	echo 9 >"$aged/.rs.abcdef"
+	touch -d @1 "$aged/.rs.abcdef"
+	echo 10 >"$aged/.rs.abcdef"
+	check_eq "it is written to as a draft" "$((before + 1)) 10" "$(drafts) $(cat "$aged/.rs.abcdef")"
+	rm "$aged/.rs.abcdef"
+	column "$aged/.rs.abcdef" "$(date +%s%6N)=1" "$(date +%s%6N)=2"
+	touch "$aged/.rs.abcdef"
+	check_eq "a column of that name that a time leaves seen stays one" "$before 2" \
+		"$(drafts) $(cat "$aged/.rs.abcdef")"
+	rm -r "$m/t/aged"
+done
+
+finish
