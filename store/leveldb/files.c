@@ -15,8 +15,6 @@
  * then reads as well. A log that just ends earlier than it did cannot be told from one whose end
  * was never on the medium.
  */
-#include "files.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,15 +28,11 @@
 #include "backend.h"
 #include "buffer.h"
 #include "directory.h"
+#include "files_private.h"
 #include "logfile.h"
-#include "tablefile.h"
 
-static int files_fault(struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
-		       const char *name, bool missing, const char *format, ...)
-	__attribute__((format(printf, 6, 7)));
-
-static int files_fault(struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
-		       const char *name, bool missing, const char *format, ...)
+int ldb_files_add(struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
+		  const char *name, bool missing, const char *format, ...)
 {
 	struct ldb_files_fault *fault;
 	va_list args;
@@ -58,7 +52,7 @@ static int files_fault(struct ldb_files *files, enum ldb_file_kind kind, uint64_
 	return 0;
 }
 
-static int files_read(struct ldb_files *files, uint64_t bytes)
+int ldb_files_progress(struct ldb_files *files, uint64_t bytes)
 {
 	files->bytes += bytes;
 	return files->progress ? files->progress(files->ctx, files->bytes, files->all) : 0;
@@ -128,7 +122,7 @@ static int files_read_current(struct ldb_files *files)
 	files->current_good = err == 0;
 	if (!err)
 		return 0;
-	err = files_fault(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
+	err = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
 	return err ? err : ldb_files_each(files, files_newest, files);
 }
 
@@ -138,13 +132,14 @@ static int files_read_manifest(struct ldb_files *files)
 	int err;
 
 	if (!files->current[0])
-		return files_fault(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true, "there is none");
+		return ldb_files_add(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true,
+				     "there is none");
 	files->count++;
 	err = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
 	files->whole = err == 0;
 	if (err != -EIO)
 		return err;
-	return files_fault(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s", why.text);
+	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s", why.text);
 }
 
 int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault)
@@ -192,7 +187,7 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 	int event;
 
 	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
-		int err = files_read(files, log->base + log->at - before);
+		int err = ldb_files_progress(files, log->base + log->at - before);
 
 		before = log->base + log->at;
 		if (err)
@@ -212,8 +207,8 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 	}
 	if (damages == 0)
 		return log->torn ? files_torn(files, name, log->end) : 0;
-	return files_fault(files, LDB_FILE_LOG, number, name, false, "at %" PRIu64 ": %s%s", first,
-			   what, damages > 1 ? ", and more behind it" : "");
+	return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "at %" PRIu64 ": %s%s",
+			     first, what, damages > 1 ? ", and more behind it" : "");
 }
 
 static int files_log(struct ldb_files *files, const char *name, uint64_t number)
@@ -224,7 +219,8 @@ static int files_log(struct ldb_files *files, const char *name, uint64_t number)
 	files->count++;
 	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return files_fault(files, LDB_FILE_LOG, number, name, false, "%s", strerror(errno));
+		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",
+				     strerror(errno));
 	log = malloc(sizeof(*log));
 	err = log ? 0 : -ENOMEM;
 	if (!err) {
@@ -261,8 +257,8 @@ static int files_missing_log(struct ldb_files *files)
 	ldb_file_name(name, LDB_FILE_LOG, files->manifest.log_number);
 	if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	return files_fault(files, LDB_FILE_LOG, files->manifest.log_number, name, true,
-			   "it is missing, or the end of %s is", files->manifest.name);
+	return ldb_files_add(files, LDB_FILE_LOG, files->manifest.log_number, name, true,
+			     "it is missing, or the end of %s is", files->manifest.name);
 }
 
 int ldb_files_logs(struct ldb_files *files)
@@ -272,156 +268,6 @@ int ldb_files_logs(struct ldb_files *files)
 	if (!err && files->whole && files->manifest.torn)
 		err = files_torn(files, files->manifest.name, files->manifest.end);
 	return err ? err : ldb_files_each(files, files_used_log, files);
-}
-
-/* ---- Tables ------------------------------------------------------------------------------ */
-
-/* Of one table's visit. */
-struct files_table {
-	struct ldb_files *files;
-	uint64_t damages, first;
-	const char *what;
-	int err;
-};
-
-static void files_table_damaged(void *ctx, uint64_t offset, const char *what)
-{
-	struct files_table *table = ctx;
-
-	if (table->damages++ > 0)
-		return;
-	table->first = offset;
-	table->what = what;
-}
-
-static int files_table_progress(void *ctx, uint64_t bytes)
-{
-	struct files_table *table = ctx;
-
-	table->err = files_read(table->files, bytes);
-	return table->err != 0;
-}
-
-int ldb_files_open_table(struct ldb_files *files, uint64_t number, uint64_t *size)
-{
-	char name[LDB_FILE_NAME_MAX];
-	int fd = ldb_file_open_table(files->dir, number, name);
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	st.st_mode = 0;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		errno = S_ISDIR(st.st_mode) ? EISDIR : EIO;
-		return -1;
-	}
-	*size = (uint64_t)st.st_size;
-	return fd;
-}
-
-static int files_another_size(struct ldb_files *files, uint64_t number, const char *name,
-			      uint64_t size, uint64_t expected, bool good)
-{
-	int err = files_fault(files, LDB_FILE_TABLE, number, name, false,
-			      "%s %" PRIu64 " bytes and should have %" PRIu64,
-			      good ? "it is another table: it has" : "it has", size, expected);
-
-	if (!err)
-		files->faults[files->fault_count - 1].another = good;
-	return err;
-}
-
-/* expected: its size as the MANIFEST has it; 0: not known. */
-static int files_table(struct ldb_files *files, uint64_t number, uint64_t expected)
-{
-	struct files_table table = {.files = files};
-	struct ldb_tablefile_visit visit = {
-		.damaged = files_table_damaged, .progress = files_table_progress, .ctx = &table};
-	char name[LDB_FILE_NAME_MAX];
-	uint64_t size = 0;
-	int fd = ldb_files_open_table(files, number, &size), err;
-
-	files->count++;
-	ldb_file_name(name, LDB_FILE_TABLE, number);
-	if (fd < 0)
-		return files_fault(files, LDB_FILE_TABLE, number, name, errno == ENOENT, "%s",
-				   errno == ENOENT ? "it is missing" : strerror(errno));
-	err = ldb_tablefile_visit(fd, size, &visit);
-	close(fd);
-	if (err < 0)
-		return err;
-	if (table.err)
-		return table.err;
-	if (expected != 0 && size != expected)
-		return files_another_size(files, number, name, size, expected, table.damages == 0);
-	if (table.damages == 0)
-		return 0;
-	return files_fault(files, LDB_FILE_TABLE, number, name, false, "at %" PRIu64 ": %s%s",
-			   table.first, table.what,
-			   table.damages > 1 ? ", and more behind it" : "");
-}
-
-/* Where no MANIFEST tells which are in use, all are. */
-static int files_any_table(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
-{
-	struct ldb_files *files = ctx;
-
-	(void)name;
-	return kind == LDB_FILE_TABLE ? files_table(files, number, 0) : 0;
-}
-
-/* Can it have keys that start with that byte? */
-static bool files_table_has(const struct ldb_manifest_table *table, unsigned char space)
-{
-	const unsigned char *smallest = table->smallest.data, *largest = table->largest.data;
-
-	return table->smallest.len <= 8 || table->largest.len <= 8 ||
-	       (smallest[0] <= space && largest[0] >= space);
-}
-
-static int files_tables(struct ldb_files *files, bool all, unsigned char space)
-{
-	int err = 0;
-
-	if (!files->whole)
-		return ldb_files_each(files, files_any_table, files);
-	for (size_t i = 0; !err && i < files->manifest.count; i++) {
-		const struct ldb_manifest_table *table = &files->manifest.tables[i];
-
-		if (all || files_table_has(table, space))
-			err = files_table(files, table->number, table->size);
-	}
-	return err;
-}
-
-static int files_size(struct ldb_files *files, const struct ldb_manifest_table *table)
-{
-	uint64_t size = 0;
-	int fd = ldb_files_open_table(files, table->number, &size);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 && size == table->size ? 0 : files_table(files, table->number, table->size);
-}
-
-int ldb_files_sizes(struct ldb_files *files)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && files->whole && i < files->manifest.count; i++)
-		err = files_size(files, &files->manifest.tables[i]);
-	return err;
-}
-
-int ldb_files_tables(struct ldb_files *files)
-{
-	return files_tables(files, true, 0);
-}
-
-int ldb_files_tables_of(struct ldb_files *files, unsigned char space)
-{
-	return files_tables(files, false, space);
 }
 
 /* ---- A MANIFEST that was cut ------------------------------------------------------------- */
@@ -435,7 +281,7 @@ static int files_unlisted(void *ctx, const char *name, enum ldb_file_kind kind, 
 	    files_is_listed(files, kind, number))
 		return 0;
 	files->unlisted++;
-	return kind == LDB_FILE_TABLE ? files_table(files, number, 0)
+	return kind == LDB_FILE_TABLE ? ldb_files_table(files, number, 0)
 				      : files_log(files, name, number);
 }
 
@@ -452,8 +298,8 @@ int ldb_files_end(struct ldb_files *files)
 	if (err || files->unlisted == 0)
 		return err;
 	files->whole = false;
-	return files_fault(files, LDB_FILE_MANIFEST, 0, files->manifest.name, false,
-			   "its end is missing: it does not name %" PRIu64
-			   " files that are there, and names some that are not",
-			   files->unlisted);
+	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->manifest.name, false,
+			     "its end is missing: it does not name %" PRIu64
+			     " files that are there, and names some that are not",
+			     files->unlisted);
 }
