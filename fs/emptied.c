@@ -57,6 +57,31 @@ static int is_emptied_chunk(struct fs *fs, const struct node *dir)
 	return rc == -ENOENT ? 1 : rc;
 }
 
+/* A history stays where it stood: if its name has chunks, in the directory of the last before its
+ * end.
+ * /.versions lists it there, the other tree lists nothing of it. */
+static int keep_chunk(struct fs *fs, const struct node *history)
+{
+	char encoded[SPELL_MAX], component[NAMES_CHUNK_MAX + 2];
+	size_t at = 0, next, len, count;
+	struct child *first = NULL;
+	struct pos pos;
+	int rc = pos_of(history->parent, &pos);
+
+	if (rc != 0)
+		return rc;
+	len = spell_child(pos.table, NODE_CELL, node_name(history), encoded);
+	while ((next = names_component(encoded, len, at, component, &count)) < len)
+		at = next;
+	if (at == 0)
+		return 0;
+	pos.kind = NODE_CHUNK;
+	pos.chunk = (struct wcs_slice){encoded, at};
+	rc = pos.versions ? -ENOENT : chunk_first(fs, history->parent, pos.chunk, &first);
+	free(first);
+	return rc == -ENOENT ? pos_keep(fs, &pos) : rc;
+}
+
 static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *removed)
 {
 	struct pos pos;
@@ -69,7 +94,9 @@ static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *r
 	if (rc <= 0)
 		return rc;
 	rc = pos_of(dir, &pos);
-	return rc == 0 ? pos_keep(fs, &pos) : rc;
+	if (rc == 0)
+		rc = pos_keep(fs, &pos);
+	return rc == 0 && dir->kind == NODE_HISTORY ? keep_chunk(fs, dir) : rc;
 }
 
 void emptied_keep(struct fs *fs, struct node *dir, const struct spelled *removed)

@@ -366,6 +366,20 @@ for tree in "$m" "$m/.versions"; do
 	check "its own is left, empty" test -d "$last/x@" -a -z "$(entries "$last/x@")"
 	rm -rf "$m/t/last"
 	gone "rm -r takes the row" "$m/t/last"
+
+	# Of a column whose name has a chunk, which stands in a directory of it.
+	long=$(printf 'x%.0s' {1..230})%
+	for what in "mv OLD/5 OLD/draft" "rm OLD/5" "mv OLD/5 FAMILY/other"; do
+		printf '{"key":"last","families":{"f":{"%stail":[{"ts":5,"value":"kept"}]}}}\n' "${long%\%}" >"$m/t/.rows"
+		what=${what//OLD/$last/$long/tail@}
+		check "$(sed -E 's/x{9,}/x…/g' <<<"$what")" bash -c "${what//FAMILY/$m\/t\/last\/f}"
+		check "leaves the chunk's directory" test -d "$m/t/last/f/$long"
+		check "and the history" test -d "$last/$long/tail@"
+		[ ! -e "$last/$long/tail@/draft" ] ||
+			check_eq "the draft is there" kept "$(cat "$last/$long/tail@/draft")"
+		rm -rf "$m/t/last"
+		gone "rm -r takes them" "$m/t/last"
+	done
 done
 
 # ---- Going ------------------------------------------------------------------------------------
