@@ -107,7 +107,7 @@ void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	/* If it is asked for on the way to an open, that must not be refused another time. */
 	lookup_names(lookup_inode(fs, ino), &names);
-	promise_ask(fs->promises, fuse_req_ctx(req)->pid, &names, false);
+	promise_ask(fs->promises, fuse_req_ctx(req)->pid, &names, PROMISE_STAT);
 	fuse_reply_err(req, ESTALE);
 }
 
@@ -158,7 +158,7 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 	/* A time needs no session that the kernel knows, and its file may be open to read. */
 	lookup_names(inode, &names);
 	if ((to_set & FUSE_SET_ATTR_SIZE) &&
-	    promise_ask(fs->promises, thread, &names, true) == PROMISE_FIRST)
+	    promise_ask(fs->promises, thread, &names, PROMISE_WRITE) == PROMISE_FIRST)
 		return -ESTALE;
 	/* A time that is set by name while the process writes goes to what it makes. */
 	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);

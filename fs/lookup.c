@@ -98,12 +98,16 @@ void lookup_names(const struct node *inode, struct promise_names *names)
 	}
 }
 
+bool lookup_is_open(const struct node *inode)
+{
+	return __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) > 0;
+}
+
 bool lookup_is_stale(struct fs *fs, fuse_ino_t ino)
 {
 	struct node *inode = lookup_inode(fs, ino);
 
-	return (node_state(node_now(inode)) & NODE_S_STALE) &&
-	       __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) == 0;
+	return (node_state(node_now(inode)) & NODE_S_STALE) && !lookup_is_open(inode);
 }
 
 void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
@@ -180,8 +184,13 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 {
 	int rc = lookup_file(fs, dir, pos, child, info);
 
-	if (rc == -ENOENT)
-		return writers_hidden(fs, thread, dir, child, node);
+	if (rc == -ENOENT) {
+		rc = writers_hidden(fs, thread, dir, child, node);
+		if (rc == -ENOENT)
+			promise_missed(fs->promises, thread,
+				       node_child_id(dir, child->kind, child->bytes).file);
+		return rc;
+	}
 	if (rc == 0)
 		rc = writers_lookup(fs, thread, dir, child, info, node);
 	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;

@@ -120,10 +120,11 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 		      struct fuse_file_info *fi)
 {
 	struct node *node = node_now(inode);
+	enum promise_want want = wants_write(fi) ? PROMISE_WRITE : PROMISE_READ;
 	struct promise_names names;
 
 	lookup_names(inode, &names);
-	switch (promise_ask(fs->promises, thread, &names, wants_write(fi))) {
+	switch (promise_ask(fs->promises, thread, &names, want)) {
 	case PROMISE_FIRST:
 		return -ESTALE;
 	case PROMISE_REOPENED:
@@ -131,6 +132,10 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 			return open_session(fs, node_get(node), handle, fi->flags, thread);
 		break;
 	case PROMISE_AGAIN:
+		/* To write past other open files would show them its size. */
+		if (want == PROMISE_WRITE && lookup_is_open(inode) &&
+		    promise_ask(fs->promises, thread, &names, want) == PROMISE_FIRST)
+			return -ESTALE;
 		break;
 	}
 	return open_unseen(fs, thread, inode, handle, fi);
@@ -146,7 +151,10 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		int rc = open_committed(fs, node, handle, fi);
 
 		/* The kernel looks the name up again, but once only. */
-		return rc == -ESTALE ? open_other(fs, thread, inode, handle, fi) : rc;
+		if (rc == -ESTALE)
+			return open_other(fs, thread, inode, handle, fi);
+		promise_end(fs->promises, thread, node->plain);
+		return rc;
 	}
 	if (!session || !writer_is_for(node, thread))
 		return open_other(fs, thread, inode, handle, fi);
@@ -232,6 +240,9 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	else
 		writers_share(fs, dir);
 	rc = check_create(fs, dir, name, &pos, &child, exclusive);
+	if (rc == 0)
+		promise_end(fs->promises, thread,
+			    node_child_id(node_base(dir), child.kind, child.bytes).file);
 	if (rc == 0)
 		rc = writers_create(fs, thread, node_base(dir), &child, exclusive, &session);
 	if (rc == 0)

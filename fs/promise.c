@@ -4,8 +4,9 @@
  *
  * Two lookups may come for one promise: one that finds that the name leads elsewhere by now, of
  * which the kernel forgets the answer, and a fresh one. Another thread's lookup of the same name
- * may stand in for the second. A name that others rename all the time takes more; those lead to
- * what is stored, but a request that comes within a second is still the one that was promised to.
+ * may stand in for the second, which is then checked by one more; so a name that others open or
+ * rename all the time takes many. Behind the last of them the name leads to what is stored, but a
+ * request that comes within a second is still the one that was promised to.
  */
 #include "promise.h"
 
@@ -13,11 +14,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SETS = 256, WAYS = 4, LOOKUPS_MAX = 3 };
+enum { SETS = 256, WAYS = 4, LOOKUPS_MAX = 16 };
 
 struct promise {
 	pid_t thread; /* 0: of a process outside of this pid namespace */
-	bool write;
+	enum promise_want want;
+	bool looked;		    /* a lookup of any name came since */
+	bool missed;		    /* one of its names found nothing since */
 	unsigned lookups;	    /* since it was made */
 	struct promise_names names; /* the first is 0: none is here */
 	uint64_t made;		    /* counts promises */
@@ -96,7 +99,7 @@ static void drop(struct promises *promises, struct promise *promise)
 }
 
 static void make(struct promises *promises, pid_t thread, const struct promise_names *names,
-		 bool write)
+		 enum promise_want want)
 {
 	struct promise *set = promises->sets[(unsigned)thread % SETS], *place = &set[0];
 
@@ -107,37 +110,54 @@ static void make(struct promises *promises, pid_t thread, const struct promise_n
 		count_add(promises, 1);
 	*place = (struct promise){.thread = thread,
 				  .names = *names,
-				  .write = write,
+				  .want = want,
 				  .made = ++promises->made,
 				  .second = this_second()};
 }
 
-/* Was it not taken up, and is it too old to be? */
-static bool is_stale(const struct promise *promise)
+/* Is it left of another request? Who was refused to write comes back to write, and makes the name
+ * if it is gone. A reader may have been refused its attributes first; past the kernel's pages he
+ * does no harm. A writer would, so he is rather refused twice. */
+static bool is_left(const struct promise *promise, enum promise_want want)
 {
-	return promise->lookups >= LOOKUPS_MAX && this_second() > promise->second + 1;
+	bool left = promise->want != want || promise->missed;
+
+	if (want == PROMISE_READ && promise->want != PROMISE_WRITE)
+		left = false;
+	return left || (promise->lookups >= LOOKUPS_MAX && this_second() > promise->second + 1);
 }
 
 enum promise_state promise_ask(struct promises *promises, pid_t thread,
-			       const struct promise_names *names, bool write)
+			       const struct promise_names *names, enum promise_want want)
 {
 	enum promise_state state = PROMISE_FIRST;
 	struct promise *promise;
 
 	pthread_mutex_lock(&promises->lock);
 	promise = find(promises, thread, names->all[0]);
-	if (promise && is_stale(promise)) {
+	if (promise && is_left(promise, want)) {
 		drop(promises, promise);
 		promise = NULL;
 	}
 	if (promise) {
-		state = promise->lookups == 0 ? PROMISE_REOPENED : PROMISE_AGAIN;
+		state = promise->looked ? PROMISE_AGAIN : PROMISE_REOPENED;
 		drop(promises, promise);
 	} else {
-		make(promises, thread, names, write);
+		make(promises, thread, names, want);
 	}
 	pthread_mutex_unlock(&promises->lock);
 	return state;
+}
+
+/* The promise that a lookup is for, or NULL. Lock: lock. */
+static struct promise *look(struct promises *promises, pid_t thread, uint64_t ino)
+{
+	struct promise *set = promises->sets[(unsigned)thread % SETS];
+
+	for (size_t i = 0; i < WAYS; i++)
+		if (set[i].thread == thread)
+			set[i].looked = true;
+	return find(promises, thread, ino);
 }
 
 bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
@@ -148,13 +168,26 @@ bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
 	if (none(promises))
 		return false;
 	pthread_mutex_lock(&promises->lock);
-	promise = find(promises, thread, ino);
+	promise = look(promises, thread, ino);
 	if (promise && promise->lookups < LOOKUPS_MAX) {
-		write = promise->write;
+		write = promise->want == PROMISE_WRITE;
 		promise->lookups++;
 	}
 	pthread_mutex_unlock(&promises->lock);
 	return write;
+}
+
+void promise_missed(struct promises *promises, pid_t thread, uint64_t ino)
+{
+	struct promise *promise;
+
+	if (none(promises))
+		return;
+	pthread_mutex_lock(&promises->lock);
+	promise = look(promises, thread, ino);
+	if (promise)
+		promise->missed = true;
+	pthread_mutex_unlock(&promises->lock);
 }
 
 void promise_end(struct promises *promises, pid_t thread, uint64_t ino)

@@ -29,13 +29,20 @@ struct promise_names {
 	uint64_t all[4];
 };
 
-/* A request of a thread comes with a node that is not for it. The latter two end the promise.
- * write: the lookups to come are for writing. */
+/* What a request wants of the node. Attributes may be asked for on the way to an open. */
+enum promise_want { PROMISE_STAT, PROMISE_READ, PROMISE_WRITE };
+
+/* A request of a thread comes with a node that is not for it. The latter two end the promise, which
+ * was then made to a request that wanted the same, or to one for attributes where this one wants to
+ * read: what else was promised is left of a request that came to nothing. */
 enum promise_state promise_ask(struct promises *promises, pid_t thread,
-			       const struct promise_names *names, bool write);
+			       const struct promise_names *names, enum promise_want want);
 
 /* A lookup comes: is it promised to be for writing? */
 bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino);
+
+/* A lookup comes that finds nothing: so may the request that it was promised to. */
+void promise_missed(struct promises *promises, pid_t thread, uint64_t ino);
 
 /* The request came with a node that is for it: the promise is kept. */
 void promise_end(struct promises *promises, pid_t thread, uint64_t ino);

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Processes that write, read, rename and remove the same few columns at once.
+
+    races.py FAMILY SECONDS PROCESSES ACT…
+
+Each process does acts by chance: `write` and `edit` make a new version through a new open file, `read` and
+`map` read one, `move`, `remove` and `look` do what they say. Every value tells its own length and sum, so
+whoever reads one knows whether it is whole; who writes also asks for the size of what it has open. Prints
+what was wrong, or "ok" and how often each act was done.
+"""
+import collections
+import errno
+import hashlib
+import mmap
+import os
+import random
+import sys
+import time
+
+NAMES = ["a", "b", "x" * 230 + "%/tail"]
+SIZES = [0, 10, 5000, 60000]
+MET = {errno.ENOENT}  # a name may go at any time
+
+
+def value(chance):
+    body = bytes([chance.randrange(1, 256)]) * chance.choice(SIZES)
+    return hashlib.md5(body).digest() + body
+
+
+def is_whole(data):
+    return len(data) - 16 in SIZES and hashlib.md5(data[16:]).digest() == data[:16]
+
+
+def told(data):
+    return "%d bytes from %r to %r" % (len(data), data[16:20], data[-4:])
+
+
+def write_through(path, flags, chance):
+    data = value(chance)
+    fd = os.open(path, os.O_CREAT | os.O_TRUNC | flags)
+    try:
+        half = len(data) // 2
+        os.write(fd, data[:half])
+        os.write(fd, data[half:])
+        size = os.fstat(fd).st_size
+        back = data if flags == os.O_WRONLY else os.pread(fd, 1 << 20, 0)
+    finally:
+        os.close(fd)
+    if back != data or size != len(data):
+        return "wrote %s, size %d, read back %s" % (told(data), size, told(back))
+    return None
+
+
+def write(path, chance):
+    return write_through(path, os.O_WRONLY, chance)
+
+
+def edit(path, chance):
+    return write_through(path, os.O_RDWR, chance)
+
+
+def resume(path, chance):
+    """Opens what is there to write, and leaves it."""
+    fd = os.open(path, os.O_RDWR)
+    data = os.pread(fd, 1 << 20, 0)
+    size = os.fstat(fd).st_size
+    os.close(fd)
+    if not is_whole(data) or size != len(data):
+        return "opened to write: %s, size %d" % (told(data), size)
+    return None
+
+
+def read(path, chance):
+    fd = os.open(path, os.O_RDONLY)
+    size = os.fstat(fd).st_size
+    data, piece = b"", b"-"
+    while piece:
+        piece = os.read(fd, 4096 if size < 10000 else 50000)
+        data += piece
+    again = os.pread(fd, 1 << 20, 0)
+    os.close(fd)
+    if not is_whole(data) or data != again or size != len(data):
+        return "read %s, then %s, size %d" % (told(data), told(again), size)
+    return None
+
+
+def map_it(path, chance):
+    fd = os.open(path, os.O_RDONLY)
+    with mmap.mmap(fd, os.fstat(fd).st_size, prot=mmap.PROT_READ) as pages:
+        data = pages[:]
+    os.close(fd)
+    return None if is_whole(data) else "mapped %s" % told(data)
+
+
+def move(path, chance):
+    directory = path.partition("/x")[0] if "%/" in path else os.path.dirname(path)
+    os.rename(path, directory + "/" + chance.choice(NAMES))
+
+
+def remove(path, chance):
+    if chance.random() < 0.4:
+        os.unlink(path)
+
+
+def look(path, chance):
+    os.stat(path)
+
+
+def work(family, seconds, acts, number):
+    """The acts of one process, and how often it did each."""
+    chance, done = random.Random(number), collections.Counter()
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        act, path = chance.choice(acts), family + "/" + chance.choice(NAMES)
+        try:
+            wrong = act(path, chance)
+        except OSError as error:
+            wrong = None if error.errno in MET else str(error)
+        if wrong:
+            return "%s: %s" % (act.__name__, wrong.replace("x" * 230, "x…"))
+        done[act.__name__] += 1
+    return " ".join("%s:%d" % pair for pair in sorted(done.items()))
+
+
+def main():
+    family, seconds, count = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+    acts = [{"map": map_it}.get(name) or globals()[name] for name in sys.argv[4:]]
+    os.makedirs(family + "/" + NAMES[2].partition("/")[0], exist_ok=True)
+    pipes = []
+    for number in range(count):
+        out, into = os.pipe()
+        if os.fork() == 0:
+            os.write(into, work(family, seconds, acts, number).encode())
+            os._exit(0)
+        os.close(into)
+        pipes.append(out)
+    said = [os.fdopen(pipe).read() for pipe in pipes]
+    wrong = [text for text in said if ": " in text or not text]
+    print("\n".join(wrong) if wrong else "ok")
+    print("\n".join(said), file=sys.stderr)
+
+
+main()
