@@ -242,8 +242,10 @@ int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
 /*
  * Adds the tables and families that are missing, sets what differs of the rest; removes nothing,
  * and leaves what the schema leaves open. A type or delimiter that differs from the store's is
- * -ENOTEMPTY where there are cells. What comes before the first failure stays applied; fault names
- * the table and family. -EBUSY: a family whose type should change is being written.
+ * -ENOTEMPTY where there are cells, a table too many -EMFILE; fault names the table and family.
+ * What is refused is applied in no part. Only what fails behind that look leaves applied what came
+ * before it: where other threads change the store meanwhile, where a family whose type should
+ * change is being written (-EBUSY), and where memory or the engine fails.
  */
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault);
