@@ -263,7 +263,8 @@ bool wcs_type_aggregates(enum wcs_type type);
  * big-endian, two's complement; one of inthll is a state of HyperLogLog++ (docs/format.md). Such a
  * family takes no other value.
  */
-/* A decimal integer: digits, perhaps behind a sign. -EINVAL: something else, or no int64. */
+/* A decimal integer: digits, perhaps behind a sign. -EINVAL: something else; -EOVERFLOW: one that
+ * is no int64. */
 int wcs_integer_parse(const char *text, size_t len, int64_t *number);
 /* The value that a line of text (without its newline) stands for: a decimal integer; for inthll
  * any bytes, an element. value has room for WCS_AGGREGATE_LINE_MAX bytes. -EINVAL: no integer, or a
