@@ -284,7 +284,8 @@ bool wcs_family_name_valid(const char *name);
 /*
  * Brings a garbage-collection policy into its canonical spelling, which the caller frees.
  * Grammar of cbt setgcpolicy: never, maxversions=N, maxage=N(ms|s|m|h|d), and/&&, or/||,
- * parentheses, left-associative without precedence. -EINVAL: fault has the column.
+ * parentheses, left-associative without precedence. -EINVAL: fault has the column, or 0 where it is
+ * wrong at none: too long.
  */
 int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault);
 

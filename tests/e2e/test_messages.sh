@@ -80,6 +80,14 @@ spelled="no name is spelled so: %XX, with upper-case digits, stands for / % cont
 refused "a table's name" /-t "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first" mkdir m/-t
 refused "a family's name" '/t/.families/a b' "a family's name is 1 to 64 of -_.a-zA-Z0-9" mkdir 'm/t/.families/a b'
 refused "a family without a row" /t/f "it is a family, and no row can be here; families are in rows, below the segments of their keys" mkdir m/t/f
+refused "a policy that is too long" /t/.families/f/gc:1 "longer than 1024 bytes" \
+	sh -c 'printf "never%02000d\n" 0 >m/t/.families/f/gc'
+refused "one of which the canonical spelling is" /t/.families/f/gc:1 "longer than 1024 bytes" \
+	sh -c 'yes "never||" | head -n 140 | tr -d "\n" | sed "s/\$/never\n/" >m/t/.families/f/gc'
+refused "one that is wrong somewhere" /t/.families/f/gc:1 "column 13: a unit must follow the number: ms, s, m, h or d" \
+	sh -c 'echo maxage=12345w >m/t/.families/f/gc'
+refused "one that is too long in a schema" /.rowfs/schema.json:1 "tables.t.families.f: longer than 1024 bytes" \
+	sh -c 'printf "{\"tables\":{\"t\":{\"families\":{\"f\":\"never%02000d\"}}}}\n" 0 >m/.rowfs/schema.json'
 refused "a segment with the delimiter" '/t/a#b' "it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)" mkdir 'm/t/a#b'
 refused "a segment with a leading dot" /t/.a "only control files start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
 refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61
