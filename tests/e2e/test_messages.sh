@@ -93,6 +93,15 @@ refused "a segment with a leading dot" /t/.a "only control files start with a do
 refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61
 refused "a column that is not spelled right" /t/row/f/%61 "$spelled (rowfs(5))" touch m/t/row/f/%61
 refused "one of /.versions" /.versions/t/row/f/%61@ "$spelled (rowfs(5))" mkdir m/.versions/t/row/f/%61@
+histories="in /.versions a family has only histories: column q is a directory q@, with its versions in it"
+refused "a column of /.versions" /.versions/t/row/f/x "$histories" touch m/.versions/t/row/f/x
+refused "made as a directory" /.versions/t/row/f/x "$histories" mkdir m/.versions/t/row/f/x
+refused "one that is spelled in escapes" /.versions/t/row/f/%2Fx "$histories" touch m/.versions/t/row/f/%2Fx
+refused "one that is spelled wrong" /.versions/t/row/f/%61 "$spelled (rowfs(5))" touch m/.versions/t/row/f/%61
+long=$(printf '%0230d' 0)
+mkdir "m/.versions/t/row/f/$long%"
+fail_with "the end of a long one" - "Invalid argument" touch "m/.versions/t/row/f/$long%/x"
+check "is told the same" grep -q "0/x: $histories\$" <(tail -n 1 m/.rowfs/errors)
 nothing="a directory is a table, a segment of a key, a family or a history, and here none of these can be"
 refused "a directory in a family" /t/row/f/x "$nothing" mkdir m/t/row/f/x
 refused "a directory among control files" /.rowfs/x "$nothing" mkdir m/.rowfs/x
