@@ -73,6 +73,16 @@ static int policy_format(struct fs *fs, const struct node *node, char **text, si
 	return rc;
 }
 
+/* Says at which column a policy is wrong, where it is at one. */
+static int policy_refuse(struct fs *fs, const struct node *node, int line, int rc,
+			 const struct wcs_fault *fault)
+{
+	if (fault->column > 0)
+		return report(fs, node, NULL, line, rc, "column %d: %s", fault->column,
+			      fault->text);
+	return report(fs, node, NULL, line, rc, "%s", fault->text);
+}
+
 static int policy_apply(struct fs *fs, const struct node *node, const struct pos *pos,
 			const char *text, size_t len, int line)
 {
@@ -81,10 +91,9 @@ static int policy_apply(struct fs *fs, const struct node *node, const struct pos
 
 	(void)len;
 	if (rc != 0)
-		report(fs, node, NULL, line, rc, "column %d: %s", fault.column, fault.text);
-	else
-		cache_expire_family(fs, pos->table, pos->family);
-	return rc;
+		return policy_refuse(fs, node, line, rc, &fault);
+	cache_expire_family(fs, pos->table, pos->family);
+	return 0;
 }
 
 static int type_format(struct fs *fs, const struct node *node, char **text, size_t *len)

@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "pos.h"
+#include "spell.h"
 
 int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
 	   const char *format, ...)
@@ -46,8 +47,18 @@ int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
 	"is not UTF-8, and nothing else (rowfs(5))"
 
+/* Would the name, which means nothing in a family of /.versions, mean a column outside of it? */
+static bool is_column(const struct node *dir, const struct pos *pos, const char *name)
+{
+	struct spelled child;
+	struct pos plain = *pos;
+
+	plain.versions = false;
+	return spell_parse(dir, &plain, name, &child) == 0;
+}
+
 /* Why no name in the directory that pos is of may be so spelled. */
-static const char *bad_name(const struct pos *pos, const char *name)
+static const char *bad_name(const struct node *dir, const struct pos *pos, const char *name)
 {
 	const struct wcs_slice bytes = {name, strlen(name)};
 
@@ -55,6 +66,9 @@ static const char *bad_name(const struct pos *pos, const char *name)
 		return "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first";
 	if (pos->kind == NODE_FAMILIES)
 		return "a family's name is 1 to 64 of -_.a-zA-Z0-9";
+	if (pos->family && pos->versions && is_column(dir, pos, name))
+		return "in /.versions a family has only histories: column q is a directory q@, "
+		       "with its versions in it";
 	if (!pos->table || pos->family)
 		return MISSPELLED;
 	if (name[0] == '.')
@@ -74,7 +88,7 @@ int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
 	struct pos pos;
 	int rc = pos_of(dir, &pos);
 
-	return rc != 0 ? rc : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(&pos, name));
+	return rc != 0 ? rc : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name));
 }
 
 int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error)

@@ -43,6 +43,7 @@ int wcs_integer_parse(const char *text, size_t len, int64_t *number)
 	bool negative = len > 0 && text[0] == '-';
 	size_t at = len > 0 && (text[0] == '-' || text[0] == '+');
 	int64_t sum = 0;
+	bool beyond = false;
 
 	if (at == len)
 		return -EINVAL;
@@ -51,10 +52,11 @@ int wcs_integer_parse(const char *text, size_t len, int64_t *number)
 
 		if (digit < 0 || digit > 9)
 			return -EINVAL;
-		if (__builtin_mul_overflow(sum, 10, &sum) ||
-		    __builtin_add_overflow(sum, negative ? -digit : digit, &sum))
-			return -EINVAL;
+		beyond = beyond || __builtin_mul_overflow(sum, 10, &sum) ||
+			 __builtin_add_overflow(sum, negative ? -digit : digit, &sum);
 	}
+	if (beyond)
+		return -EOVERFLOW;
 	*number = sum;
 	return 0;
 }
@@ -65,7 +67,6 @@ int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigne
 		       size_t *value_len)
 {
 	int64_t number;
-	int rc;
 
 	if (!wcs_type_aggregates(type))
 		return -EINVAL;
@@ -74,9 +75,8 @@ int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigne
 		*value_len = WCS_HLL_ELEMENT;
 		return 0;
 	}
-	rc = wcs_integer_parse(line, len, &number);
-	if (rc != 0)
-		return rc;
+	if (wcs_integer_parse(line, len, &number) != 0)
+		return -EINVAL;
 	aggregate_put(value, number);
 	*value_len = INTEGER;
 	return 0;
@@ -111,20 +111,40 @@ static bool aggregate_is_integer(enum wcs_type type)
 	return wcs_type_aggregates(type) && type != WCS_INTHLL;
 }
 
+/* The one reason that has an error of its own, and the words of a number that JSON cannot hold. */
+static const char aggregate_beyond[] = "an integer beyond 64 bits";
+
+static int aggregate_refused(const char *reason, const char **why)
+{
+	if (reason == NULL)
+		return 0;
+	if (why != NULL)
+		*why = reason;
+	return reason == aggregate_beyond ? -EOVERFLOW : -EINVAL;
+}
+
+static const char *aggregate_refuses_text(struct wcs_slice text)
+{
+	int64_t number;
+	int rc = wcs_integer_parse(text.data, text.len, &number);
+
+	if (rc == -EOVERFLOW)
+		return aggregate_beyond;
+	return rc == 0 ? NULL : "must be a whole number within 64 bits";
+}
+
 static const char *aggregate_refuses_form(enum wcs_type type, enum wcs_form form,
 					  struct wcs_slice value)
 {
 	bool integer = aggregate_is_integer(type);
-	int64_t number;
 
 	switch (form) {
 	case WCS_FORM_VALUE:
 		return type == WCS_BYTES ? NULL : aggregate_refuses_value(type, value);
 	case WCS_FORM_TEXT:
-		if (type == WCS_BYTES ||
-		    (integer && wcs_integer_parse(value.data, value.len, &number) == 0))
+		if (type == WCS_BYTES)
 			return NULL;
-		return integer ? "must be a whole number within 64 bits"
+		return integer ? aggregate_refuses_text(value)
 			       : "an inthll is given as its \"state\"";
 	case WCS_FORM_NUMBER:
 		if (type == WCS_BYTES)
@@ -140,7 +160,7 @@ static const char *aggregate_refuses_form(enum wcs_type type, enum wcs_form form
 	return aggregate_refuses_value(type, value);
 }
 
-const char *wcs_aggregate_refuses(const struct wcs_write *write)
+static const char *aggregate_refuses_write(const struct wcs_write *write)
 {
 	bool aggregates = wcs_type_aggregates(write->type);
 	bool merges = (write->kind == WCS_WRITE_MERGE && write->form != WCS_FORM_STATE) ||
@@ -164,7 +184,12 @@ const char *wcs_aggregate_refuses(const struct wcs_write *write)
 	return aggregate_refuses_form(write->type, write->form, write->value);
 }
 
-const char *wcs_aggregate_refuses_if(const struct wcs_condition *condition)
+int wcs_aggregate_refuses(const struct wcs_write *write, const char **why)
+{
+	return aggregate_refused(aggregate_refuses_write(write), why);
+}
+
+static const char *aggregate_refuses_condition(const struct wcs_condition *condition)
 {
 	if (condition->absent)
 		return NULL;
@@ -173,6 +198,11 @@ const char *wcs_aggregate_refuses_if(const struct wcs_condition *condition)
 	if (condition->form == WCS_FORM_VALUE)
 		return NULL; /* it may be anything, and then does not hold */
 	return aggregate_refuses_form(condition->type, condition->form, condition->given);
+}
+
+int wcs_aggregate_refuses_if(const struct wcs_condition *condition, const char **why)
+{
+	return aggregate_refused(aggregate_refuses_condition(condition), why);
 }
 
 /* What was given of an integer; it was not refused. */

@@ -6,11 +6,12 @@
 
 #include "mutation.h"
 
-/* Of a write whose type is set: why a family of that type does not take it. NULL: it does. */
-const char *wcs_aggregate_refuses(const struct wcs_write *write);
+/* Of a write whose type is set: does a family of that type take it? -EINVAL, -EOVERFLOW (digits of
+ * an integer beyond 64 bits): *why says why not; why may be NULL. */
+int wcs_aggregate_refuses(const struct wcs_write *write, const char **why);
 
 /* The same of a condition. */
-const char *wcs_aggregate_refuses_if(const struct wcs_condition *condition);
+int wcs_aggregate_refuses_if(const struct wcs_condition *condition, const char **why);
 
 /* Of a condition that is not refused: makes what was given the value to expect. */
 void wcs_aggregate_expect(struct wcs_condition *condition);

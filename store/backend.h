@@ -60,6 +60,9 @@ struct wcs_backend {
 	/* Is that the name of a file that the engine makes in DIRECTORY_DATA? It makes nothing but
 	 * regular files there. */
 	bool (*owns)(const char *name);
+	/* Has no process opened it? Tells also of one from under which somebody took the store's
+	 * LOCK. There where check is. -EBUSY: fault names the process. */
+	int (*check_unused)(const char *path, struct wcs_fault *fault);
 	/* As wcs_store_check (fsck.h), of an engine that is not open. NULL: it cannot be. */
 	int (*check)(const char *path, struct wcs_fsck *fsck);
 	/* As wcs_store_sync. */

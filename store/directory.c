@@ -4,14 +4,14 @@
  *
  *   ROWFS   the marker: what this is, see directory_marker.c
  *   LOCK    empty; who has the store open holds a write lock (fcntl) on it, who only looks at it
- *           a read lock, and none where it is missing: then nobody has the store open
+ *           a read lock, see directory_lock.c
  *   data/   the engine's own; beside it what repairs may leave, see directory_is_left
  *
  * fcntl locks exclude processes only, and closing any descriptor of the file drops them. So this
  * process keeps a list of the directories that it has open, and looks there before it opens LOCK.
  * A child of fork inherits the list but no lock: an entry counts in the process that made it.
  */
-#include "directory.h"
+#include "directory_private.h"
 
 #include "backend.h"
 
@@ -29,16 +29,6 @@
 #define DIRECTORY_NAME_MAX 120	/* bytes of a path in a fault */
 #define DIRECTORY_PATIENCE 1000 /* ms, for who has the lock */
 #define DIRECTORY_TRIES	   50	/* in that time */
-
-struct directory {
-	char *path;
-	int fd;
-	int lock_fd;
-	dev_t dev;
-	ino_t ino;
-	pid_t pid; /* who locked it */
-	struct directory *next;
-};
 
 static pthread_mutex_t directory_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct directory *directory_list; /* those that are locked; guarded by directory_mutex */
@@ -121,7 +111,7 @@ int directory_space(const struct directory *directory, struct wcs_space *space)
 
 /* ---- Opening and locking ----------------------------------------------------------------- */
 
-static int directory_fail(struct wcs_fault *fault, const char *path, const char *what)
+int directory_fail(struct wcs_fault *fault, const char *path, const char *what)
 {
 	int error = errno;
 
@@ -142,8 +132,8 @@ enum directory_part directory_weigh(int fd, const char *name)
 	if (directory_is_left(name) &&
 	    (strcmp(name, DIRECTORY_ANEW) == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
 		return DIRECTORY_PART_LEFT;
-	if (strcmp(name, DIRECTORY_LOCK) != 0 && strcmp(name, DIRECTORY_MARKER) != 0 &&
-	    strcmp(name, DIRECTORY_NEW) != 0)
+	if (strcmp(name, DIRECTORY_LOCK) != 0 && strcmp(name, DIRECTORY_LOCK_NEW) != 0 &&
+	    strcmp(name, DIRECTORY_MARKER) != 0 && strcmp(name, DIRECTORY_NEW) != 0)
 		return DIRECTORY_PART_NONE;
 	return S_ISREG(st.st_mode) ? DIRECTORY_PART_FILE : DIRECTORY_PART_NONE;
 }
@@ -213,53 +203,6 @@ static int directory_find(const char *path, struct directory *directory, bool da
 	return rc;
 }
 
-static int directory_busy(const struct directory *directory, pid_t pid, struct wcs_fault *fault)
-{
-	if (pid > 0)
-		return wcs_fault_set(fault, -EBUSY,
-				     "%s: in use by process %ld; unmount it or end that program",
-				     directory_name(directory->path), (long)pid);
-	return wcs_fault_set(fault, -EBUSY,
-			     "%s: in use by another process; unmount it or end that program",
-			     directory_name(directory->path));
-}
-
-/* -EAGAIN: another process has it, which fault tells. */
-static int directory_set_lock(const struct directory *directory, enum directory_for what,
-			      struct wcs_fault *fault)
-{
-	struct flock lock = {.l_type = what == DIRECTORY_LOOK ? F_RDLCK : F_WRLCK,
-			     .l_whence = SEEK_SET};
-
-	if (fcntl(directory->lock_fd, F_SETLK, &lock) == 0)
-		return 0;
-	if (errno != EAGAIN && errno != EACCES)
-		return directory_fail(fault, directory->path, "its LOCK cannot be taken");
-	if (fcntl(directory->lock_fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
-		lock.l_pid = 0;
-	directory_busy(directory, lock.l_pid, fault);
-	return -EAGAIN;
-}
-
-static int directory_take_lock(struct directory *directory, enum directory_for what,
-			       struct wcs_fault *fault)
-{
-	int flags = what == DIRECTORY_LOOK ? O_RDONLY : O_RDWR | O_CREAT;
-
-	directory->lock_fd = openat(directory->fd, DIRECTORY_LOCK,
-				    flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (directory->lock_fd >= 0)
-		return directory_set_lock(directory, what, fault);
-	if (what == DIRECTORY_LOOK && errno == ENOENT)
-		return 0;
-	if (errno == EROFS)
-		return wcs_fault_set(fault, -EROFS,
-				     "%s: its LOCK cannot be opened: %s; copy the store (cp -a) to "
-				     "a medium that can be written, and use the copy",
-				     directory_name(directory->path), strerror(EROFS));
-	return directory_fail(fault, directory->path, "its LOCK cannot be opened");
-}
-
 /* Before another of this process opens the store: to close that later would drop its lock. */
 static void directory_close_lock(struct directory *directory)
 {
@@ -278,8 +221,8 @@ static int directory_try(struct directory *directory, enum directory_for what,
 	for (const struct directory *other = directory_list; other != NULL; other = other->next)
 		if (other->dev == directory->dev && other->ino == directory->ino &&
 		    other->pid == directory->pid)
-			return directory_busy(directory, other->pid, fault);
-	rc = directory_take_lock(directory, what, fault);
+			return directory_lock_busy(directory, other->pid, fault);
+	rc = directory_lock_take(directory, what, fault);
 	if (rc != 0)
 		return rc;
 	/* Another store may have taken the place of the one that was found. */
@@ -362,6 +305,7 @@ void directory_close(struct directory *directory)
 		link = &(*link)->next;
 	if (*link == directory)
 		*link = directory->next;
+	directory_lock_end(directory);
 	directory_free(directory);
 	pthread_mutex_unlock(&directory_mutex);
 }

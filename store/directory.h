@@ -8,6 +8,7 @@
 #define DIRECTORY_MARKER     "ROWFS"
 #define DIRECTORY_NEW	     "ROWFS.new" /* a marker being made */
 #define DIRECTORY_LOCK	     "LOCK"
+#define DIRECTORY_LOCK_NEW   "LOCK.new" /* one being made, where a directory is in its place */
 #define DIRECTORY_DATA	     "data"	/* what an engine may make in it */
 #define DIRECTORY_ANEW	     "data.new" /* beside it, while a repair makes it anew */
 #define DIRECTORY_TORN	     "torn-"	/* so begin the names of what was cut from files in it */
@@ -33,6 +34,11 @@ enum directory_for {
 int directory_open(const char *path, enum directory_for what, struct directory **directory,
 		   struct wcs_fault *fault);
 void directory_close(struct directory *directory);
+/* Does a directory stand where its lock belongs? Who opens it to use it is refused then. */
+bool directory_lock_misplaced(const struct directory *directory);
+/* Of one that is open to be mended: puts a lock there, and removes the directory, which must have
+ * been copied. */
+int directory_mend_lock(struct directory *directory, struct wcs_fault *fault);
 /* A descriptor of the directory, which stays its own. */
 int directory_fd(const struct directory *directory);
 /* Makes the marker anew. The time the store was made is then that of its lock. */
@@ -55,6 +61,8 @@ int directory_fill(int fd, const struct directory_marker *marker);
 bool directory_has_marker(int fd);
 /* Is this name in parent the directory that is open? */
 bool directory_is(const struct directory *directory, int parent, const char *name);
+/* Is it a directory that has that name in parent? */
+bool directory_is_place(int parent, const char *name);
 /* Is there nothing in the directory of that name but directories and regular files? An engine
  * follows symbolic links, which could lead it to what is not the store's. -ELOOP: there is. */
 int directory_check(int parent, const char *name);

@@ -129,6 +129,13 @@ int directory_sync(int parent, const char *name)
 	return directory_tree_sync(parent, name, 0);
 }
 
+bool directory_is_place(int parent, const char *name)
+{
+	struct stat st;
+
+	return fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 int directory_remove(int parent, const char *name)
 {
 	struct stat st;

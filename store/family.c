@@ -293,3 +293,17 @@ int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type
 		return -EINVAL;
 	return family_set(table, name, NULL, &type);
 }
+
+int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type)
+{
+	size_t at;
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &at) &&
+	    table->families[at]->family.type != type)
+		rc = table_check_shown(table, table->families[at]);
+	table_unlock(table);
+	return rc;
+}

@@ -109,6 +109,29 @@ static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
 	return fsck_mend_marker(fsck, directory, (*backend)->name);
 }
 
+/* A directory in the place of LOCK goes to the quarantine. */
+static int fsck_lock(struct wcs_fsck *fsck, struct directory *directory)
+{
+	bool mend;
+	int rc = 0;
+
+	if (!directory_lock_misplaced(directory))
+		return 0;
+	mend = wcs_fsck_agreed_one(fsck,
+				   "There is a directory where the file " DIRECTORY_LOCK
+				   " belongs. Move it to the quarantine, with all that is in it?");
+	if (mend)
+		rc = wcs_quarantine_directory(fsck->quarantine, directory_fd(directory),
+					      DIRECTORY_LOCK);
+	if (rc == 0 && mend)
+		rc = directory_mend_lock(directory, fsck->fault);
+	if (rc == 0)
+		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "it is a directory where a file belongs",
+			       mend ? "moved to the quarantine, files/" DIRECTORY_LOCK : NULL,
+			       DIRECTORY_LOCK);
+	return rc;
+}
+
 static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 {
 	const struct wcs_backend *backend;
@@ -120,7 +143,11 @@ static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 		return wcs_fault_set(fsck->fault, -EOPNOTSUPP,
 				     "a store of the engine %s cannot be checked from here",
 				     backend->name);
-	rc = directory_check_data(directory, fsck->fault);
+	rc = backend->check_unused(directory_path(directory), fsck->fault);
+	if (rc == 0)
+		rc = fsck_lock(fsck, directory);
+	if (rc == 0)
+		rc = directory_check_data(directory, fsck->fault);
 	return rc == 0 ? backend->check(directory_path(directory), fsck) : rc;
 }
 

@@ -68,43 +68,50 @@ static int import_fail_family(struct wcs_import *import, uint64_t number,
 	return import_fail(import, number, -EINVAL, why);
 }
 
-static int import_fail_column(struct wcs_import *import, uint64_t number, const char *member,
-			      const char *family, struct wcs_slice qualifier, const char *reason)
+static int import_fail_column(struct wcs_import *import, uint64_t number, int error,
+			      const char *member, const char *family, struct wcs_slice qualifier,
+			      const char *reason)
 {
 	char why[sizeof(import->fault.text)];
 	char *name = wcs_text_encode(qualifier);
 
 	snprintf(why, sizeof(why), "%s.%s.%.40s: %s", member, family, name ? name : "?", reason);
 	free(name);
-	return import_fail(import, number, -EINVAL, why);
+	return import_fail(import, number, error, why);
 }
 
-/* The first condition or write that its family does not take, as the store has found. */
-static int import_fail_value(struct wcs_import *import, uint64_t number,
-			     const struct wcs_mutation *mutation)
+static const char *import_fail_member(const struct wcs_write *write)
 {
+	if (write->kind == WCS_WRITE_APPEND)
+		return "append";
+	return write->kind == WCS_WRITE_INCREMENT ? "increment" : "families";
+}
+
+/* The first condition or write that its family does not take, as the store has found. Where there
+ * is none, the engine found what `otherwise` says. */
+static int import_fail_value(struct wcs_import *import, uint64_t number,
+			     const struct wcs_mutation *mutation, int error, const char *otherwise)
+{
+	const char *reason;
+	int rc;
+
 	for (size_t i = 0; i < mutation->condition_count; i++) {
 		const struct wcs_condition *condition = &mutation->conditions[i];
-		const char *reason = wcs_aggregate_refuses_if(condition);
 
-		if (reason)
-			return import_fail_column(import, number, "if", condition->family,
+		rc = wcs_aggregate_refuses_if(condition, &reason);
+		if (rc != 0)
+			return import_fail_column(import, number, rc, "if", condition->family,
 						  condition->qualifier, reason);
 	}
 	for (size_t i = 0; i < mutation->write_count; i++) {
 		const struct wcs_write *write = &mutation->writes[i];
-		const char *reason = wcs_aggregate_refuses(write), *member = "families";
 
-		if (write->kind == WCS_WRITE_APPEND)
-			member = "append";
-		else if (write->kind == WCS_WRITE_INCREMENT)
-			member = "increment";
-		if (reason)
-			return import_fail_column(import, number, member, write->family,
-						  write->qualifier, reason);
+		rc = wcs_aggregate_refuses(write, &reason);
+		if (rc != 0)
+			return import_fail_column(import, number, rc, import_fail_member(write),
+						  write->family, write->qualifier, reason);
 	}
-	return import_fail(import, number, -EINVAL,
-			   "\"increment\" of a value that is not an 8-byte integer");
+	return import_fail(import, number, error, otherwise);
 }
 
 int import_fail_row(struct wcs_import *import, const struct import_row *row, int error)
@@ -115,10 +122,11 @@ int import_fail_row(struct wcs_import *import, const struct import_row *row, int
 	case -ECANCELED:
 		return import_fail(import, row->number, error, "the row is not as \"if\" says");
 	case -EINVAL:
-		return import_fail_value(import, row->number, wcs_line_mutation(row->line));
+		return import_fail_value(import, row->number, wcs_line_mutation(row->line), error,
+					 "\"increment\" of a value that is not an 8-byte integer");
 	case -EOVERFLOW:
-		return import_fail(import, row->number, error,
-				   "an integer or a timestamp would leave its range");
+		return import_fail_value(import, row->number, wcs_line_mutation(row->line), error,
+					 "an integer or a timestamp would leave its range");
 	case -EFBIG:
 		return import_fail(import, row->number, error,
 				   "\"append\" makes a value larger than 100 MiB");

@@ -256,15 +256,33 @@ static int row_json_append(struct row_json *in, const struct wcs_json_at *at, co
 	return row_json_built(in, at, error);
 }
 
+/* A number, or its digits in quotes. */
+static int row_json_integer(struct row_json *in, const struct wcs_json_at *at, const json_t *json,
+			    int64_t *number)
+{
+	int error = -EINVAL;
+
+	if (json_is_integer(json)) {
+		*number = json_integer_value(json);
+		return 0;
+	}
+	if (json_is_string(json))
+		error = wcs_integer_parse(json_string_value(json), json_string_length(json),
+					  number);
+	if (error == -EOVERFLOW)
+		return wcs_json_fault(in->fault, error, at, "an integer beyond 64 bits");
+	return error ? wcs_json_fault(in->fault, error, at, "must be a whole number") : 0;
+}
+
 static int row_json_increment(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			      struct wcs_slice qualifier, const json_t *json)
 {
-	int error;
+	int64_t delta;
+	int error = row_json_integer(in, at, json, &delta);
 
-	if (!json_is_integer(json))
-		return wcs_json_fault(in->fault, -EINVAL, at, "must be a whole number");
-	error = wcs_mutation_increment(in->line->mutation, family, qualifier,
-				       json_integer_value(json));
+	if (error)
+		return error;
+	error = wcs_mutation_increment(in->line->mutation, family, qualifier, delta);
 	return row_json_built(in, at, error);
 }
 

@@ -78,8 +78,11 @@ static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at
 		return schema_json_fault(in, at, "no policy holds a NUL");
 	error = wcs_gc_canonical(json_string_value(json), &canonical, &why);
 	if (error) {
-		wcs_json_fault(in->fault, error, at, "%s (character %d)", why.text,
-			       why.column > 0 ? why.column : 1);
+		if (why.column > 0)
+			wcs_json_fault(in->fault, error, at, "%s (character %d)", why.text,
+				       why.column);
+		else
+			wcs_json_fault(in->fault, error, at, "%s", why.text);
 		wcs_json_locate(in->text, in->len, at, in->fault);
 		return error;
 	}

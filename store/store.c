@@ -274,19 +274,18 @@ static int store_check_write(const struct wcs_table *table, struct wcs_write *wr
 
 	if (rc != 0)
 		return rc;
-	return wcs_aggregate_refuses(write) != NULL ? -EINVAL : 0;
+	return wcs_aggregate_refuses(write, NULL);
 }
 
 static int store_check_condition(const struct wcs_table *table, struct wcs_condition *condition)
 {
 	int rc = store_find_type(table, condition->family, &condition->type);
 
-	if (rc != 0)
-		return rc;
-	if (wcs_aggregate_refuses_if(condition) != NULL)
-		return -EINVAL;
-	wcs_aggregate_expect(condition);
-	return 0;
+	if (rc == 0)
+		rc = wcs_aggregate_refuses_if(condition, NULL);
+	if (rc == 0)
+		wcs_aggregate_expect(condition);
+	return rc;
 }
 
 int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation)

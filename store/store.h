@@ -242,8 +242,10 @@ int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
 /*
  * Adds the tables and families that are missing, sets what differs of the rest; removes nothing,
  * and leaves what the schema leaves open. A type or delimiter that differs from the store's is
- * -ENOTEMPTY where there are cells. What comes before the first failure stays applied; fault names
- * the table and family. -EBUSY: a family whose type should change is being written.
+ * -ENOTEMPTY where there are cells, a table too many -EMFILE; fault names the table and family.
+ * What is refused is applied in no part. Only what fails behind that look leaves applied what came
+ * before it: where other threads change the store meanwhile, where a family whose type should
+ * change is being written (-EBUSY), and where memory or the engine fails.
  */
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault);
@@ -261,7 +263,8 @@ bool wcs_type_aggregates(enum wcs_type type);
  * big-endian, two's complement; one of inthll is a state of HyperLogLog++ (docs/format.md). Such a
  * family takes no other value.
  */
-/* A decimal integer: digits, perhaps behind a sign. -EINVAL: something else, or no int64. */
+/* A decimal integer: digits, perhaps behind a sign. -EINVAL: something else; -EOVERFLOW: one that
+ * is no int64. */
 int wcs_integer_parse(const char *text, size_t len, int64_t *number);
 /* The value that a line of text (without its newline) stands for: a decimal integer; for inthll
  * any bytes, an element. value has room for WCS_AGGREGATE_LINE_MAX bytes. -EINVAL: no integer, or a
@@ -281,7 +284,8 @@ bool wcs_family_name_valid(const char *name);
 /*
  * Brings a garbage-collection policy into its canonical spelling, which the caller frees.
  * Grammar of cbt setgcpolicy: never, maxversions=N, maxage=N(ms|s|m|h|d), and/&&, or/||,
- * parentheses, left-associative without precedence. -EINVAL: fault has the column.
+ * parentheses, left-associative without precedence. -EINVAL: fault has the column, or 0 where it is
+ * wrong at none: too long.
  */
 int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault);
 

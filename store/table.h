@@ -125,6 +125,10 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
 /* Is there no cell of the family (NULL: of any), not even a hidden one? The caller holds admin.
  * -ENOTEMPTY. */
 int table_check_empty(struct wcs_table *table, const struct table_family *family);
+/* The same, but for cells that the policies hide. */
+int table_check_shown(struct wcs_table *table, const struct table_family *family);
+/* Could the table get that delimiter now? -ENOTEMPTY. */
+int table_may_delimit(struct wcs_table *table, unsigned char delimiter);
 /* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
 int table_change(struct wcs_table *table, struct table_edit *edit);
 /* May this byte be a delimiter? */
@@ -142,6 +146,8 @@ void table_unlock(struct wcs_table *table);
 
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
+/* Could the family get that type now, or be made with it? -ENOTEMPTY. */
+int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type);
 /* The policies of the families, which are sorted by name. */
 int family_policies(struct table_family *const *families, size_t count,
 		    struct wcs_policies **policies);

@@ -48,6 +48,13 @@ int table_check_empty(struct wcs_table *table, const struct table_family *family
 	return table_check_view(table, &all, family);
 }
 
+int table_check_shown(struct wcs_table *table, const struct table_family *family)
+{
+	struct wcs_view view = table_view(table);
+
+	return table_check_view(table, &view, family);
+}
+
 /* Deletes what the policies hide. */
 static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 {
@@ -73,9 +80,8 @@ static int table_sweep(struct wcs_table *table, struct table_family *family)
 {
 	struct table_family *const *families = family != NULL ? &family : table->families;
 	size_t count = family != NULL ? 1 : table->family_count;
-	struct wcs_view view = table_view(table);
 	struct wcs_policies *policies;
-	int rc = table_check_view(table, &view, family);
+	int rc = table_check_shown(table, family);
 
 	if (rc == 0)
 		rc = family_policies(families, count, &policies);
@@ -196,6 +202,18 @@ bool table_delimiter_valid(unsigned char delimiter)
 {
 	return delimiter > 0 && delimiter < 0x80 && delimiter != '/' && delimiter != '%' &&
 	       delimiter != '.';
+}
+
+int table_may_delimit(struct wcs_table *table, unsigned char delimiter)
+{
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	if (delimiter != table->delimiter)
+		rc = table_check_shown(table, NULL);
+	table_unlock(table);
+	return rc;
 }
 
 int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)

@@ -264,6 +264,7 @@ static inline int ldb_iter_cell(leveldb_iterator_t *iter, struct ldb_cell *cell)
 
 /* ---- fsck.c ---- */
 struct wcs_fsck;
+int ldb_fsck_unused(const char *path, struct wcs_fault *fault);
 int ldb_fsck_store(const char *path, struct wcs_fsck *fsck);
 
 /* ---- reclaim.c: readers' tickets and the thread that deletes chunks ---- */

@@ -9,8 +9,10 @@
  */
 #include "fsck_keys.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "directory.h"
 
@@ -157,6 +159,29 @@ static int fsck_run(struct ldb_fsck *f, const char *path)
 			       "deleted values whose space a mount reclaims", NULL,
 			       "%" PRIu64 " value%s", f->pending, f->pending == 1 ? "" : "s");
 	return err ? err : fsck_finish_drops(f, path);
+}
+
+/* LevelDB has a lock of its own. */
+int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char *name;
+	bool used;
+	int fd;
+
+	if (asprintf(&name, "%s/" DIRECTORY_DATA "/LOCK", path) < 0)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	free(name);
+	if (fd < 0) /* missing, or nobody's who could not open it, either */
+		return 0;
+	used = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	close(fd);
+	if (!used)
+		return 0;
+	return wcs_fault_set(fault, -EBUSY,
+			     "%s: in use by process %ld; unmount it or end that program",
+			     directory_name(path), (long)lock.l_pid);
 }
 
 int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)

@@ -350,7 +350,7 @@ static int files_mend(struct ldb_fsck *f, struct ldb_files *files)
 static void files_tell_all(struct ldb_fsck *f, const struct ldb_files *files, const char *done)
 {
 	for (size_t i = 0; i < files->fault_count; i++)
-		if (!ldb_fsck_is_place(files->dir, files->faults[i].name)) /* which is told */
+		if (!directory_is_place(files->dir, files->faults[i].name)) /* which is told */
 			files_tell(f, &files->faults[i], done);
 }
 

@@ -77,8 +77,6 @@ bool ldb_fsck_may_anew(struct ldb_fsck *f);
 /* Tells of directories where files belong, and moves them to the quarantine where it may. *left:
  * some are still there. */
 int ldb_fsck_places(struct ldb_fsck *f, bool *left);
-/* Is such a directory there? */
-bool ldb_fsck_is_place(int dir, const char *name);
 
 /* ---- fsck_salvage.c ---- */
 /* What can be read of a table. entries, writer: all zero before; the writer has by's keys. */

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "directory.h"
@@ -18,13 +17,6 @@ struct places {
 	bool left; /* one that is told, and still there */
 	int err;
 };
-
-bool ldb_fsck_is_place(int dir, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
 
 static bool places_may(struct ldb_fsck *f, const char *name)
 {
@@ -58,7 +50,7 @@ static int places_one(void *ctx, int dir, const char *name)
 	int left = 0;
 	bool may;
 
-	if (!ldb_file_owns(name) || !ldb_fsck_is_place(dir, name))
+	if (!ldb_file_owns(name) || !directory_is_place(dir, name))
 		return 0;
 	may = places_may(places->f, name);
 	if (may)

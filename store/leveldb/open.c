@@ -37,6 +37,7 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.open = ldb_open_store,
 	.close = ldb_open_close,
 	.owns = ldb_file_owns,
+	.check_unused = ldb_fsck_unused,
 	.check = ldb_fsck_store,
 	.sync = ldb_sync_store,
 	.failed = ldb_db_failed,

@@ -213,7 +213,26 @@ refused "nor where there are empty directories" 'not empty' "$r/schema.json" \
 error "errors names the table" 'schema.json: table added: .*directories'
 check_eq "it changes nothing" ";" "$(entries "$m/added/.families")$(cat "$m/added/.delimiter")"
 check "which can still be removed" rmdir "$m/added/a#b"
+for value in 1 2; do
+	mkdir -p "$t/v/f"
+	echo $value >"$t/v/f/q"
+done
+mkdir "$m/zz" "$m/zz/.families/f"
+mkdir -p "$m/zz/r/f"
+echo x >"$m/zz/r/f/q"
 cat "$r/schema.json" >"$TMP/schema.json"
+bad='{"version":1,"tables":{"a_new":{"families":{"n":{}}},
+	"t":{"families":{"f":"maxversions=1","g1":{}}},"zz":{"families":{"f":{"type":"intsum"}}}}}'
+refused "a schema that the store cannot follow in its last table" 'not empty' "$r/schema.json" "$bad"
+error "errors names the family" 'schema.json: table zz, family f: its type cannot change'
+check "it changes nothing of the tables before" cmp "$TMP/schema.json" <(cat "$r/schema.json")
+check_eq "nor the versions that it would have hidden" 2 "$(entries "$t/v/f/q@" | wc -l)"
+unmount_store "$m"
+fail_with "a line of rowfs-load is refused as a whole, too" 1 'its type cannot change' \
+	"$BUILD/rowfs-load" "$TMP/s" <(tr -d '\n' <<<"$bad")
+mount_store "$TMP/s" "$m"
+check "it changes nothing" cmp "$TMP/schema.json" <(cat "$r/schema.json")
+rm -r "$t/v"
 remount
 check "the schema outlives the mount" cmp "$TMP/schema.json" <(cat "$r/schema.json")
 

@@ -90,6 +90,12 @@ check_eq "goes behind the newest value" xyz "$(newest "$t/a/b" f r)"
 check "increment" put "$t/a/b/.row" '{"increment":{"f":{"n":5}}}'
 check "increment once more" put "$t/a/b/.row" '{"increment":{"f":{"n":-7}}}'
 check_eq "is 8 bytes, big-endian" fffffffffffffffe "$(xxd -p "$t/a/b/f/n")"
+check "its digits may be in quotes" put "$t/a/b/.row" '{"increment":{"f":{"n":"9007199254740995"}}}'
+check_eq "beyond 2^53 too" 0020000000000001 "$(xxd -p "$t/a/b/f/n")"
+check "behind a sign" put "$t/a/b/.row" '{"increment":{"f":{"n":"-9007199254740995"}}}'
+check_eq "and back" fffffffffffffffe "$(xxd -p "$t/a/b/f/n")"
+check_eq "not beyond 64 bits" "write EOVERFLOW" \
+	"$(write "$t/a/b/.row" $'{"increment":{"f":{"n":"9223372036854775808"}}}\n')"
 check_eq "not on what is none" "write EINVAL" "$(write "$t/a/b/.row" $'{"increment":{"f":{"q":1}}}\n')"
 check_eq "not past its range" "write EOVERFLOW" \
 	"$(write "$t/a/b/.row" $'{"increment":{"f":{"n":-9223372036854775807}}}\n')"

@@ -252,6 +252,29 @@ expect_every_row
 damage_place "a directory for the MANIFEST" "$manifest"
 expect_moved 3
 expect_every_row
+damage_place "a directory for the store's LOCK" LOCK
+expect_moved 1
+expect_every_row
+check_eq "$case: in the store is what belongs there" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
+check "$case: LOCK is a file again" test -f s/LOCK
+fresh
+in_its_place s/LOCK
+ask n
+check_eq "$case: it is asked for" "4 1" "$status $(grep -c 'Move it to the quarantine.*\[y/n\]' asked)"
+check_eq "$case: and stays after no" "precious LOCK ROWFS data" "$(cat s/LOCK/x) $(cd s && echo *)"
+fresh
+mkdir held
+mount_store s held
+mv s/LOCK lock
+mkdir s/LOCK
+for option in -n -y; do
+	fail_with "$case: $option leaves a store alone that is in use from before" 8 "in use by process" \
+		"$fsck" $option s
+done
+check "$case: it is as it was" rmdir s/LOCK
+mv lock s/LOCK
+unmount_store held
+check "$case: and clean" "$fsck" -n s
 fresh
 in_its_place s/data/LOCK
 ask n

@@ -162,7 +162,8 @@ bad=(
 	'an unknown family in delete|family h: table t does not have it; it has f, g|{"key":"x","delete":{"h":true}}'
 	'an unknown family in if|family h: table t does not have it|{"key":"x","if":{"h":{"q":null}}}'
 	'an append of a number|append.f.q: a number|{"key":"x","append":{"f":{"q":1}}}'
-	'an increment by text|increment.f.q: must be a whole number|{"key":"x","increment":{"f":{"q":"1"}}}'
+	'an increment by text|increment.f.q: must be a whole number|{"key":"x","increment":{"f":{"q":"1.0"}}}'
+	'an increment beyond int64|increment.f.q: an integer beyond 64 bits|{"key":"x","increment":{"f":{"q":"9223372036854775808"}}}'
 	'a condition of a number|if.f.q: a number|{"key":"x","if":{"f":{"q":1}}}'
 	'a table line with more|table: must stand alone|{"table":"t","key":"x"}'
 )

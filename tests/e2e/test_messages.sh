@@ -80,11 +80,28 @@ spelled="no name is spelled so: %XX, with upper-case digits, stands for / % cont
 refused "a table's name" /-t "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first" mkdir m/-t
 refused "a family's name" '/t/.families/a b' "a family's name is 1 to 64 of -_.a-zA-Z0-9" mkdir 'm/t/.families/a b'
 refused "a family without a row" /t/f "it is a family, and no row can be here; families are in rows, below the segments of their keys" mkdir m/t/f
+refused "a policy that is too long" /t/.families/f/gc:1 "longer than 1024 bytes" \
+	sh -c 'printf "never%02000d\n" 0 >m/t/.families/f/gc'
+refused "one of which the canonical spelling is" /t/.families/f/gc:1 "longer than 1024 bytes" \
+	sh -c 'yes "never||" | head -n 140 | tr -d "\n" | sed "s/\$/never\n/" >m/t/.families/f/gc'
+refused "one that is wrong somewhere" /t/.families/f/gc:1 "column 13: a unit must follow the number: ms, s, m, h or d" \
+	sh -c 'echo maxage=12345w >m/t/.families/f/gc'
+refused "one that is too long in a schema" /.rowfs/schema.json:1 "tables.t.families.f: longer than 1024 bytes" \
+	sh -c 'printf "{\"tables\":{\"t\":{\"families\":{\"f\":\"never%02000d\"}}}}\n" 0 >m/.rowfs/schema.json'
 refused "a segment with the delimiter" '/t/a#b' "it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)" mkdir 'm/t/a#b'
 refused "a segment with a leading dot" /t/.a "only control files start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
 refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61
 refused "a column that is not spelled right" /t/row/f/%61 "$spelled (rowfs(5))" touch m/t/row/f/%61
 refused "one of /.versions" /.versions/t/row/f/%61@ "$spelled (rowfs(5))" mkdir m/.versions/t/row/f/%61@
+histories="in /.versions a family has only histories: column q is a directory q@, with its versions in it"
+refused "a column of /.versions" /.versions/t/row/f/x "$histories" touch m/.versions/t/row/f/x
+refused "made as a directory" /.versions/t/row/f/x "$histories" mkdir m/.versions/t/row/f/x
+refused "one that is spelled in escapes" /.versions/t/row/f/%2Fx "$histories" touch m/.versions/t/row/f/%2Fx
+refused "one that is spelled wrong" /.versions/t/row/f/%61 "$spelled (rowfs(5))" touch m/.versions/t/row/f/%61
+long=$(printf '%0230d' 0)
+mkdir "m/.versions/t/row/f/$long%"
+fail_with "the end of a long one" - "Invalid argument" touch "m/.versions/t/row/f/$long%/x"
+check "is told the same" grep -q "0/x: $histories\$" <(tail -n 1 m/.rowfs/errors)
 nothing="a directory is a table, a segment of a key, a family or a history, and here none of these can be"
 refused "a directory in a family" /t/row/f/x "$nothing" mkdir m/t/row/f/x
 refused "a directory among control files" /.rowfs/x "$nothing" mkdir m/.rowfs/x

@@ -88,18 +88,18 @@ static void aggregate_fuzz_states(const uint8_t *data, size_t size)
 }
 
 /* Digits behind at most one sign, and what strtoll has room for. */
-static bool aggregate_fuzz_is_integer(const char *text, size_t len, int64_t *number)
+static int aggregate_fuzz_integer(const char *text, size_t len, int64_t *number)
 {
 	size_t at = len > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;
 
 	if (at == len)
-		return false;
+		return -EINVAL;
 	for (; at < len; at++)
 		if (!isdigit((unsigned char)text[at]))
-			return false;
+			return -EINVAL;
 	errno = 0;
 	*number = strtoll(text, NULL, 10);
-	return errno == 0;
+	return errno == 0 ? 0 : -EOVERFLOW;
 }
 
 static void aggregate_fuzz_integers(const uint8_t *data, size_t size)
@@ -107,10 +107,11 @@ static void aggregate_fuzz_integers(const uint8_t *data, size_t size)
 	unsigned char value[WCS_AGGREGATE_LINE_MAX];
 	char *text = fuzz_text(data, size);
 	int64_t number = -7, expected = -7;
-	bool right = aggregate_fuzz_is_integer(text, size, &expected);
+	int rc = aggregate_fuzz_integer(text, size, &expected);
+	bool right = rc == 0;
 	size_t len;
 
-	FUZZ_CHECK(wcs_integer_parse(text, size, &number) == (right ? 0 : -EINVAL));
+	FUZZ_CHECK(wcs_integer_parse(text, size, &number) == rc);
 	FUZZ_CHECK(!right || number == expected);
 	FUZZ_CHECK(wcs_aggregate_line(WCS_INTMIN, text, size, value, &len) ==
 		   (right ? 0 : -EINVAL));

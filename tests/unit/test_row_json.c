@@ -144,6 +144,33 @@ START_TEST(test_append_increment_if)
 }
 END_TEST
 
+/* Beyond 2^53 the digits of an integer come in quotes. */
+START_TEST(test_increment_in_quotes)
+{
+	static const char *const beyond[] = {
+		"{\"increment\":{\"f\":{\"n\":\"9223372036854775808\"}}}",
+		"{\"increment\":{\"f\":{\"n\":\"-9223372036854775809\"}}}"};
+	struct wcs_line *line =
+		parse("{\"increment\":{\"f\":{\"a\":\"9007199254740993\",\"b\":\"+5\","
+		      "\"c\":\"-9223372036854775808\"}}}");
+	const struct wcs_mutation *m = row_of(line);
+	struct wcs_fault fault = {0};
+
+	ck_assert_uint_eq(m->write_count, 3);
+	ck_assert_int_eq(m->writes[0].kind, WCS_WRITE_INCREMENT);
+	ck_assert_int_eq(m->writes[0].delta, INT64_C(9007199254740993));
+	ck_assert_int_eq(m->writes[1].delta, 5);
+	ck_assert_int_eq(m->writes[2].delta, INT64_MIN);
+	wcs_line_free(line);
+	for (size_t i = 0; i < 2; i++) {
+		int rc = wcs_line_parse(beyond[i], strlen(beyond[i]), &line, &fault);
+
+		ck_assert_msg(rc == -EOVERFLOW, "%s: %d, %s", beyond[i], rc, fault.text);
+		ck_assert_str_eq(fault.text, "increment.f.n: an integer beyond 64 bits");
+	}
+}
+END_TEST
+
 START_TEST(test_other_lines)
 {
 	struct wcs_line *line = parse("{\"table\":\"packages\"}");
@@ -227,7 +254,11 @@ static const struct {
 	{"{\"append\":true}", "append: must be an object"},
 	{"{\"append\":{\"f\":true}}", "append.f: must be an object"},
 	{"{\"append\":{\"f\":{\"q\":5}}}", "append.f.q: a number, but"},
-	{"{\"increment\":{\"f\":{\"q\":\"5\"}}}", "increment.f.q: must be a whole number"},
+	{"{\"increment\":{\"f\":{\"q\":\"\"}}}", "increment.f.q: must be a whole number"},
+	{"{\"increment\":{\"f\":{\"q\":\"5 \"}}}", "increment.f.q: must be a whole number"},
+	{"{\"increment\":{\"f\":{\"q\":\"99999999999999999999x\"}}}",
+	 "increment.f.q: must be a whole number"},
+	{"{\"increment\":{\"f\":{\"q\":true}}}", "increment.f.q: must be a whole number"},
 	{"{\"increment\":{\"f\":{\"q\":5.0}}}", "increment.f.q: must be a whole number"},
 	{"{\"if\":{\"f\":{\"q\":true}}}", "if.f.q: must be text"},
 	{"{\"if\":{\"f\":{\"q\":[]}}}", "if.f.q: must be text"},
@@ -462,6 +493,7 @@ static void make(Suite *suite)
 	tcase_add_test(tests, test_key_may_be_left_out);
 	tcase_add_test(tests, test_deletes);
 	tcase_add_test(tests, test_append_increment_if);
+	tcase_add_test(tests, test_increment_in_quotes);
 	tcase_add_test(tests, test_other_lines);
 	tcase_add_test(tests, test_fault_names_member);
 	tcase_add_test(tests, test_fault_of_range);

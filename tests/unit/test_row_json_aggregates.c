@@ -185,6 +185,9 @@ START_TEST(test_increment_and_if)
 		apply(&s, "{\"key\":\"r\",\"delete\":true,\"if\":{\"a\":{\"q\":7}}}", &fault),
 		-ECANCELED);
 	expect(&s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":-1}]}"));
+	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"9007199254740993\"}}}");
+	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"-9007199254740000\"}}}");
+	expect(&s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":992}]}"));
 	suite_close(&s);
 }
 END_TEST
@@ -195,7 +198,6 @@ static const struct {
 } refused[] = {
 	{ROW("\"a\":{\"q\":\"x\"}"), "families.a.q: must be a whole number"},
 	{ROW("\"a\":{\"q\":\"\"}"), "families.a.q: must be a whole number"},
-	{ROW("\"a\":{\"q\":[{\"value\":\"9223372036854775808\"}]}"), "families.a.q: must be a"},
 	{ROW("\"min\":{\"q\":[{\"base64\":\"AAAA\"}]}"), "families.min.q: the value is not an 8"},
 	{ROW("\"f\":{\"q\":[{\"value\":1,\"state\":\"" STATE_A "\"}]}"),
 	 "families.f.q: only an inthll has a state"},
@@ -232,12 +234,44 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* What JSON's numbers cannot hold is the same error in quotes. */
+START_TEST(test_beyond_64_bits)
+{
+	static const struct {
+		const char *line;
+		const char *says;
+	} beyond[] = {
+		{ROW("\"a\":{\"q\":9223372036854775808}"), "families.a.q: "},
+		{ROW("\"a\":{\"q\":\"9223372036854775808\"}"), "families.a.q: "},
+		{ROW("\"min\":{\"q\":[{\"value\":\"-9223372036854775809\"}]}"), "families.min.q: "},
+		{"{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"9223372036854775808\"}}}",
+		 "increment.a.q: "},
+		{"{\"key\":\"r\",\"if\":{\"a\":{\"q\":\"9223372036854775808\"}}}", "if.a.q: "},
+	};
+	struct suite s;
+
+	open_typed(&s, _i);
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		struct wcs_fault fault = {.text = ""};
+		int rc = apply(&s, beyond[i].line, &fault);
+
+		ck_assert_msg(rc == -EOVERFLOW, "%s: %d", beyond[i].line, rc);
+		ck_assert_msg(strncmp(fault.text, beyond[i].says, strlen(beyond[i].says)) == 0 &&
+				      strstr(fault.text, ": an integer beyond 64 bits") != NULL,
+			      "%s: %s", beyond[i].line, fault.text);
+	}
+	expect(&s, "");
+	suite_close(&s);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
 	suite_add(suite, "numbers", test_numbers, 30);
 	suite_add(suite, "states", test_states, 30);
 	suite_add(suite, "round trip", test_round_trip, 60);
 	suite_add(suite, "increment and if", test_increment_and_if, 30);
+	suite_add(suite, "beyond 64 bits", test_beyond_64_bits, 30);
 	suite_add(suite, "refused", test_refused, 60);
 }
 

@@ -116,9 +116,92 @@ START_TEST(test_schema_conflicts)
 			 -ENOTEMPTY);
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
 	ck_assert_ptr_nonnull(strstr(fault.text, "family f"));
-	/* what came before the failure stays, what comes after it is not there */
-	suite_expect_schema(s.store,
-			    "s#() t!(a:bytes:never b:bytes:maxversions=1 f:intmin:never ) ");
+	suite_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
+	suite_close(&s);
+}
+END_TEST
+
+/* A schema that is refused, at whatever place, is applied in no part. */
+START_TEST(test_schema_refused_whole)
+{
+	static const struct {
+		const char *last; /* of the tables, behind what could be applied */
+		const char *why;
+	} refused[] = {
+		{"\"z\":{\"delimiter\":\"!\"}", "table z: its delimiter cannot change"},
+		{"\"z\":{\"families\":{\"a\":\"maxversions=4\",\"n\":{},\"y\":{\"type\":"
+		 "\"intmax\"}}}",
+		 "table z, family y: its type cannot change"},
+	};
+	static const char before[] =
+		"t#(a:bytes:never b:bytes:never f:bytes:never ) z#(a:bytes:never y:intmin:never ) ";
+	struct wcs_fault fault = {.text = ""};
+	struct wcs_table *z;
+	char json[512];
+	struct suite s;
+
+	suite_open(&s, _i);
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"tables\":{\"z\":{\"families\":{\"a\":{},\"y\":{"
+				      "\"type\":\"intmin\"}}}}}",
+				      &fault),
+			 0);
+	ck_assert_int_eq(wcs_table_open(s.store, "z", &z), 0);
+	suite_set(z, "r", "y", "q", 1, "8 bytes.");
+	suite_set_versions(s.table, "r", "f", 3);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		snprintf(json, sizeof(json),
+			 "{\"tables\":{\"new\":{\"families\":{\"n\":{}}},\"t\":{\"families\":{"
+			 "\"a\":{\"type\":\"intsum\"},\"f\":\"maxversions=1\",\"g\":{}}},%s}}",
+			 refused[i].last);
+		ck_assert_int_eq(tables_apply(s.store, json, &fault), -ENOTEMPTY);
+		ck_assert_msg(strstr(fault.text, refused[i].why) != NULL, "%s", fault.text);
+		suite_expect_schema(s.store, before);
+		suite_expect(s.table, "r/f/q@3=v r/f/q@2=v r/f/q@1=v ");
+	}
+	wcs_table_close(z);
+	suite_close(&s);
+}
+END_TEST
+
+/* Cells that a policy hides are in no change's way, nor in that of the look before it. */
+START_TEST(test_schema_changes_what_shows_no_cell)
+{
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	suite_open(&s, _i);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	suite_policy(s.table, "f", "maxage=1ms");
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"tables\":{\"t\":{\"delimiter\":\"!\",\"families\":{"
+				      "\"f\":{\"gc\":\"never\",\"type\":\"intsum\"}}}}}",
+				      &fault),
+			 0);
+	suite_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intsum:never ) ");
+	suite_expect(s.table, "");
+	suite_close(&s);
+}
+END_TEST
+
+/* Tables are counted before any is made: those that are there are none too many. */
+START_TEST(test_schema_refuses_tables_too_many)
+{
+	static struct wcs_table_schema tables[WCS_TABLES_MAX];
+	struct wcs_schema schema = {.table_count = WCS_TABLES_MAX, .tables = tables};
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (unsigned int i = 0; i < WCS_TABLES_MAX; i++)
+		snprintf(tables[i].name, sizeof(tables[i].name), "n%03u", i);
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EMFILE);
+	ck_assert_str_eq(fault.text, "table n999: a store holds at most 1000 tables");
+	suite_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	schema.table_count = 2;
+	strcpy(tables[1].name, "t");
+	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), 0);
+	suite_expect_schema(s.store, "n000#() t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	suite_close(&s);
 }
 END_TEST
@@ -165,6 +248,9 @@ static void make(Suite *suite)
 	suite_add(suite, "schema, many families", test_schema_with_many_families_warns, 10);
 	suite_add(suite, "schema apply, left out", test_schema_apply_leaves_what_is_left_out, 10);
 	suite_add(suite, "schema conflicts", test_schema_conflicts, 10);
+	suite_add(suite, "schema, refused whole", test_schema_refused_whole, 10);
+	suite_add(suite, "schema, hidden cells", test_schema_changes_what_shows_no_cell, 10);
+	suite_add(suite, "schema, tables too many", test_schema_refuses_tables_too_many, 10);
 	suite_add(suite, "schema by hand", test_schema_by_hand, 10);
 }
 
