@@ -298,6 +298,33 @@ static void stores_damage_manifest(void)
 	ck_assert_int_eq(rename(path, to), 0);
 }
 
+/* Each table gets the name of the one before, and the first one that of the last. */
+static void stores_exchange_tables(void)
+{
+	struct dirent **names;
+	int dir, count = 0, all;
+	char data[300];
+
+	snprintf(data, sizeof(data), "%s/data", stores_copy);
+	all = scandir(data, &names, NULL, alphasort);
+	dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < all; i++) {
+		if (strstr(names[i]->d_name, ".ldb"))
+			names[count++] = names[i];
+		else
+			free(names[i]);
+	}
+	ck_assert_int_ge(count, 2);
+	for (int i = 1; i < count; i++)
+		ck_assert_int_eq(renameat2(dir, names[i - 1]->d_name, dir, names[i]->d_name,
+					   RENAME_EXCHANGE),
+				 0);
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	close(dir);
+}
+
 static size_t stores_put_key(unsigned char *to, struct wcs_slice key)
 {
 	size_t len = ldb_put_varint(to, key.len);
@@ -357,6 +384,7 @@ const struct stores_damage stores_damages[STORES_DAMAGES] = {
 	{"a table", stores_damage_table, false, false},
 	{"a log", stores_damage_log, false, false},
 	{"the MANIFEST", stores_damage_manifest, true, true},
+	{"names of tables", stores_exchange_tables, true, false},
 };
 
 const struct stores_damage stores_overlap = {"tables that overlap", stores_overlap_tables, true,

@@ -10,7 +10,7 @@
 
 #include "suite.h"
 
-enum { STORES_ROWS = 40, STORES_BIG = 2, STORES_DAMAGES = 3 };
+enum { STORES_ROWS = 40, STORES_BIG = 2, STORES_DAMAGES = 4 };
 
 extern char stores_place[200];	/* the directory of all of them */
 extern char stores_merged[256]; /* a store whose MANIFEST has many edits */
