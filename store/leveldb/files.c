@@ -167,6 +167,7 @@ void ldb_files_close(struct ldb_files *files)
 		close(files->dir);
 	files->dir = -1;
 	ldb_manifest_free(&files->manifest);
+	ldb_files_forget(files);
 	free(files->faults);
 	files->faults = NULL;
 }
@@ -281,7 +282,7 @@ static int files_unlisted(void *ctx, const char *name, enum ldb_file_kind kind, 
 	    files_is_listed(files, kind, number))
 		return 0;
 	files->unlisted++;
-	return kind == LDB_FILE_TABLE ? ldb_files_table(files, number, 0)
+	return kind == LDB_FILE_TABLE ? ldb_files_table(files, number, NULL)
 				      : files_log(files, name, number);
 }
 
@@ -291,7 +292,7 @@ int ldb_files_end(struct ldb_files *files)
 	int err;
 
 	for (size_t i = 0; i < files->fault_count; i++)
-		missing |= files->faults[i].missing;
+		missing |= files->faults[i].missing && files->faults[i].right == 0;
 	if (!files->whole || !missing)
 		return 0;
 	err = ldb_files_each(files, files_unlisted, files);

@@ -6,6 +6,7 @@
 #ifndef WCS_LEVELDB_FILES_H
 #define WCS_LEVELDB_FILES_H
 
+#include "buffer.h"
 #include "manifest.h"
 
 /* What is wrong with a file. */
@@ -14,8 +15,20 @@ struct ldb_files_fault {
 	uint64_t number;
 	char name[LDB_FILE_NAME_MAX];
 	bool missing;
-	bool another; /* a good table, but not the one that the MANIFEST means */
-	char what[160];
+	bool another;	    /* a table, but not the one that the MANIFEST means */
+	uint64_t right;	    /* that one has the name of this number; 0: it is not there */
+	bool right_damaged; /* not all of it */
+	uint64_t stands;    /* as right, where a repair has changed names since */
+	char what[192];
+};
+
+/* A table that stands under another's name, or under one that the MANIFEST does not know. */
+struct ldb_files_table {
+	uint64_t number; /* of its name */
+	uint64_t size;
+	bool good;			     /* all of it can be read */
+	bool taken;			     /* it is some fault's right one */
+	struct ldb_buffer smallest, largest; /* of what can be read; none: nothing */
 };
 
 struct ldb_files {
@@ -31,6 +44,8 @@ struct ldb_files {
 	uint64_t unlisted; /* tables and logs that the MANIFEST does not name, or not any more */
 	size_t fault_count, fault_room;
 	struct ldb_files_fault *faults;
+	size_t astray_count, astray_room;
+	struct ldb_files_table *astray;
 	/* Now and then; not 0 ends it, and is returned. */
 	int (*progress)(void *ctx, uint64_t done, uint64_t total);
 	/* A log or the MANIFEST is torn behind that place (logfile.h), which is no fault. */
@@ -48,8 +63,11 @@ int ldb_files_tables(struct ldb_files *files);
 int ldb_files_tables_of(struct ldb_files *files, unsigned char space);
 /* Looks at those only that are missing or of a wrong size, at no cost but for those. */
 int ldb_files_sizes(struct ldb_files *files);
-/* Behind both: where files are missing and others are there of which the MANIFEST says nothing, its
- * end is missing, and it is a fault, too, and not whole any more. */
+/* Behind ldb_files_tables: finds tables that are missing, or not what their names say, under other
+ * names. */
+int ldb_files_names(struct ldb_files *files);
+/* Behind all these: where files are missing and others are there of which the MANIFEST says
+ * nothing, its end is missing, and it is a fault, too, and not whole any more. */
 int ldb_files_end(struct ldb_files *files);
 /* Calls each for all of LevelDB's files there are, until one returns another number than 0. */
 int ldb_files_each(const struct ldb_files *files,

@@ -139,9 +139,12 @@ static int anew_read_table(struct anew *anew, int fd, const char *name, uint64_t
 	if (fstat(fd, &st) != 0)
 		return -EIO;
 	size = (uint64_t)st.st_size;
-	if (known && size > known->size)
-		size = known->size;
 	err = anew_visit(&table, fd, size);
+	if (!err && table.damages > 0 && known && size > known->size) {
+		size = known->size; /* it grew, or is another, damaged */
+		table.entries = table.damages = 0;
+		err = anew_visit(&table, fd, size);
+	}
 	by.smallest = ldb_buffer_slice(&table.smallest);
 	by.largest = ldb_buffer_slice(&table.largest);
 	if (ldb_manifest_find(&anew->made,

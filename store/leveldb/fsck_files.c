@@ -2,8 +2,7 @@
 /*
  * Damaged files, mended one by one, and what cannot be.
  *
- * - A table gives way to one of those entries that can be read in it, at the same place in the tree
- *   of levels: old entries must not come to lie above newer ones, as LevelDB's repair puts them.
+ * - Tables: fsck_mend.c.
  * - A log is written anew of its good records.
  * - CURRENT names the newest MANIFEST again, where that is whole.
  * - Without a MANIFEST nobody knows which tables are in use, nor where one was cut: its last edits
@@ -38,128 +37,6 @@ static int files_progress(void *ctx, uint64_t done, uint64_t total)
 	return wcs_fsck_progress(f->fsck, "files", done, total);
 }
 
-/* all: as much as it had when it was written. Else nobody knows how much was in the rest, which
- * may be nothing. */
-static void files_say_read(char *done, size_t room, uint64_t count, const char *what, bool all,
-			   const char *name)
-{
-	snprintf(done, room,
-		 "%" PRIu64 " %s%s could be read in it and stay%s; it is in the "
-		 "quarantine, files/%s",
-		 count, what, count == 1 ? "" : "s",
-		 all ? ", all that it had" : ", what could not be read of it is lost", name);
-}
-
-/* ---- Tables ------------------------------------------------------------------------------ */
-
-/* The file of the table that takes the place of the damaged one. */
-static int files_make_table(struct ldb_files *files, uint64_t number,
-			    struct ldb_fsck_salvage *salvage)
-{
-	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, number);
-	uint64_t size = 0;
-	int from = ldb_files_open_table(files, number, &size), err;
-
-	if (from < 0)
-		return -EIO;
-	err = ldb_fsck_salvage_table(salvage, from, size > known->size ? known->size : size);
-	close(from);
-	return err;
-}
-
-/* Is there a file of that number? */
-static bool files_is_used(const struct ldb_files *files, uint64_t number)
-{
-	static const enum ldb_file_kind kinds[] = {LDB_FILE_TABLE, LDB_FILE_LOG, LDB_FILE_MANIFEST};
-	char name[LDB_FILE_NAME_MAX];
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		ldb_file_name(name, kinds[i], number);
-		if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	}
-	return ldb_manifest_find(&files->manifest, number) != NULL;
-}
-
-/* On level 0 a table is as new as its number is high: the free one that is next to it, with no
- * other table's between. 0: there is none. */
-static uint64_t files_number_beside(const struct ldb_files *files, uint64_t number)
-{
-	const struct ldb_manifest *manifest = &files->manifest;
-	uint64_t below = 0, above = manifest->next_file;
-
-	for (size_t i = 0; i < manifest->count; i++) {
-		const struct ldb_manifest_table *table = &manifest->tables[i];
-
-		if (table->level == 0 && table->number < number && table->number > below)
-			below = table->number;
-		if (table->level == 0 && table->number > number && table->number < above)
-			above = table->number;
-	}
-	for (uint64_t at = number + 1; at < above; at++)
-		if (!files_is_used(files, at))
-			return at;
-	for (uint64_t at = number - 1; at > below; at--)
-		if (!files_is_used(files, at))
-			return at;
-	return 0;
-}
-
-/* 0: there is none that says how old it is. */
-static uint64_t files_new_number(struct ldb_files *files, uint64_t number)
-{
-	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, number);
-
-	if (known->level == 0)
-		return files_number_beside(files, number);
-	if (files->largest < files->manifest.next_file)
-		files->largest = files->manifest.next_file;
-	return ++files->largest;
-}
-
-static int files_replace_table(struct ldb_files *files, const struct ldb_files_fault *fault,
-			       struct ldb_fsck_salvage *salvage)
-{
-	int err;
-
-	salvage->dir = files->dir;
-	salvage->by->number = files_new_number(files, fault->number);
-	if (salvage->by->number == 0)
-		return -EAGAIN;
-	err = files_make_table(files, fault->number, salvage);
-	if (!err && fsync(files->dir))
-		err = -EIO;
-	if (!err)
-		err = ldb_manifest_replace(files->dir, &files->manifest, fault->number,
-					   salvage->by->size > 0 ? salvage->by : NULL);
-	if (!err)
-		unlinkat(files->dir, fault->name, 0);
-	return err;
-}
-
-static int files_mend_table(struct ldb_files *files, const struct ldb_files_fault *fault,
-			    char *done, size_t room)
-{
-	struct ldb_manifest_table by = {0};
-	struct ldb_fsck_salvage salvage = {.by = &by};
-	int err;
-
-	if (fault->missing || fault->another) {
-		if (fault->missing)
-			snprintf(done, room, "what was in it is lost");
-		else
-			snprintf(done, room,
-				 "what was in the right one is lost; this one is in the "
-				 "quarantine, files/%s",
-				 fault->name);
-		return ldb_manifest_replace(files->dir, &files->manifest, fault->number, NULL);
-	}
-	err = files_replace_table(files, fault, &salvage);
-	ldb_tablefile_writer_free(salvage.writer);
-	files_say_read(done, room, salvage.entries, "key", salvage.damages == 0, fault->name);
-	return err;
-}
-
 /* ---- Logs -------------------------------------------------------------------------------- */
 
 /* Its good records take its place. */
@@ -184,7 +61,7 @@ static int files_mend_log(struct ldb_files *files, const struct ldb_files_fault 
 	if (fault->missing)
 		snprintf(done, room, "the last changes are lost");
 	else
-		files_say_read(done, room, records, "change", false, fault->name);
+		ldb_fsck_say_read(done, room, records, "change", false, fault->name);
 	return err;
 }
 
@@ -198,15 +75,6 @@ static const char files_question[] =
 bool ldb_fsck_may_anew(struct ldb_fsck *f)
 {
 	return wcs_fsck_agreed(f->fsck, WCS_ASK_ALL, files_question);
-}
-
-/* On level 0, with no number free beside it? */
-static bool files_has_no_place(const struct ldb_files *files, const struct ldb_files_fault *fault)
-{
-	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, fault->number);
-
-	return fault->kind == LDB_FILE_TABLE && !fault->missing && known && known->level == 0 &&
-	       files_number_beside(files, fault->number) == 0;
 }
 
 /* No damage for sure. A repair opens the store, which cuts it, and tells of what is kept then. */
@@ -280,9 +148,11 @@ static int files_look(struct ldb_fsck *f, struct ldb_files *files)
 	if (!err)
 		err = ldb_files_tables(files);
 	if (!err)
+		err = ldb_files_names(files);
+	if (!err)
 		err = ldb_files_end(files);
 	for (size_t i = 0; files->whole && i < files->fault_count; i++)
-		if (files_has_no_place(files, &files->faults[i]))
+		if (ldb_fsck_has_no_place(files, &files->faults[i]))
 			files->whole = false;
 	f->fsck->result->files = files->count;
 	if (err && err != -ECANCELED)
@@ -297,25 +167,48 @@ static void files_tell(struct ldb_fsck *f, const struct ldb_files_fault *fault, 
 	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, fault->what, done, "data/%s", fault->name);
 }
 
-static int files_keep(struct ldb_fsck *f, struct ldb_files *files,
-		      const struct ldb_files_fault *fault)
+static int files_keep(struct ldb_fsck *f, struct ldb_files *files, const char *name)
 {
-	if (fault->missing || faccessat(files->dir, fault->name, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	return wcs_quarantine_file(f->fsck->quarantine, files->dir, fault->name);
+	return wcs_quarantine_file(f->fsck->quarantine, files->dir, name);
+}
+
+/* The table that is to get its name back, where it is not kept as what is wrong under the other. */
+static int files_keep_right(struct ldb_fsck *f, struct ldb_files *files, uint64_t number)
+{
+	char name[LDB_FILE_NAME_MAX];
+
+	if (number == 0 || ldb_manifest_find(&files->manifest, number))
+		return 0;
+	ldb_file_name(name, LDB_FILE_TABLE, number);
+	return files_keep(f, files, name);
+}
+
+/* Before the first of them is changed, as one can be what another needs. */
+static int files_keep_all(struct ldb_fsck *f, struct ldb_files *files)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < files->fault_count; i++) {
+		const struct ldb_files_fault *fault = &files->faults[i];
+
+		err = fault->missing ? 0 : files_keep(f, files, fault->name);
+		if (!err)
+			err = files_keep_right(f, files, fault->right);
+	}
+	return err;
 }
 
 static int files_mend_one(struct ldb_fsck *f, struct ldb_files *files,
 			  const struct ldb_files_fault *fault)
 {
 	char done[200] = "";
-	int err = files_keep(f, files, fault);
+	int err = 0;
 
-	if (err)
-		return err;
 	switch (fault->kind) {
 	case LDB_FILE_TABLE:
-		err = files_mend_table(files, fault, done, sizeof(done));
+		err = ldb_fsck_mend_table(files, fault, done, sizeof(done));
 		break;
 	case LDB_FILE_LOG:
 		err = files_mend_log(files, fault, done, sizeof(done));
@@ -340,8 +233,10 @@ static int files_mend_one(struct ldb_fsck *f, struct ldb_files *files,
 
 static int files_mend(struct ldb_fsck *f, struct ldb_files *files)
 {
-	int err = 0;
+	int err = files_keep_all(f, files);
 
+	if (!err)
+		err = ldb_fsck_mend_names(f, files);
 	for (size_t i = 0; !err && i < files->fault_count; i++)
 		err = files_mend_one(f, files, &files->faults[i]);
 	return err;

@@ -6,6 +6,7 @@
 #include "buffer.h"
 #include "engine.h"
 #include "file.h"
+#include "files.h"
 #include "fsck.h"
 #include "manifest.h"
 #include "tablefile.h"
@@ -72,6 +73,20 @@ bool ldb_fsck_ref_get(leveldb_iterator_t *iter, struct ldb_fsck_entry *entry);
 int ldb_fsck_files(struct ldb_fsck *f);
 /* May the store be made anew? Asks where it was not asked yet. */
 bool ldb_fsck_may_anew(struct ldb_fsck *f);
+
+/* ---- fsck_mend.c ---- */
+/* What could be read in a file, as text. all: as much as it had when it was written. Else nobody
+ * knows how much was in the rest, which may be nothing. */
+void ldb_fsck_say_read(char *done, size_t room, uint64_t count, const char *what, bool all,
+		       const char *name);
+/* Gives tables that stand under others' names their own; first of all, since what stands in their
+ * place changes its name, too. */
+int ldb_fsck_mend_names(struct ldb_fsck *f, struct ldb_files *files);
+/* Mends what is wrong with a table; done: how. -EAGAIN: another took the last number. */
+int ldb_fsck_mend_table(struct ldb_files *files, const struct ldb_files_fault *fault, char *done,
+			size_t room);
+/* Is it to be replaced on level 0, with no number free beside it? */
+bool ldb_fsck_has_no_place(const struct ldb_files *files, const struct ldb_files_fault *fault);
 
 /* ---- fsck_places.c ---- */
 /* Tells of directories where files belong, and moves them to the quarantine where it may. *left:

@@ -10,6 +10,9 @@
  * acts on it, so a MANIFEST never loses its end without damage; but one that was cut looks whole
  * where the cut is between two edits. What the lost edits named tells it then: a table that is
  * missing, or the log (see files.c).
+ *
+ * Behind level 0 the tables of a level lie one behind the other. LevelDB takes that for granted: it
+ * aborts on a MANIFEST of which it is not true, so one is damage before LevelDB sees it.
  */
 #include "manifest.h"
 
@@ -25,6 +28,7 @@
 #include "buffer.h"
 #include "bytes.h"
 #include "logfile.h"
+#include "tablefile.h"
 
 int ldb_manifest_current(int dir, char name[LDB_FILE_NAME_MAX], struct wcs_fault *fault)
 {
@@ -136,6 +140,63 @@ int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_ta
 	manifest->count++;
 	return 0;
 }
+
+/* ---- Levels ------------------------------------------------------------------------------ */
+
+static int manifest_compare(const void *a, const void *b)
+{
+	const struct ldb_manifest_table *one = *(const struct ldb_manifest_table *const *)a;
+	const struct ldb_manifest_table *other = *(const struct ldb_manifest_table *const *)b;
+
+	if (one->level != other->level)
+		return one->level < other->level ? -1 : 1;
+	return ldb_internal_compare(one->smallest, other->smallest);
+}
+
+static int manifest_say_overlap(const struct ldb_manifest_table *one,
+				const struct ldb_manifest_table *other, struct wcs_fault *fault)
+{
+	char names[2][LDB_FILE_NAME_MAX];
+
+	ldb_file_name(names[0], LDB_FILE_TABLE, one->number);
+	ldb_file_name(names[1], LDB_FILE_TABLE, other->number);
+	return wcs_fault_set(fault, -EIO, "tables %s and %s of level %u overlap", names[0],
+			     names[1], one->level);
+}
+
+int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault)
+{
+	const struct ldb_manifest_table **sorted = malloc((manifest->count + 1) * sizeof(*sorted));
+	int err = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < manifest->count; i++)
+		sorted[i] = &manifest->tables[i];
+	qsort(sorted, manifest->count, sizeof(*sorted), manifest_compare);
+	for (size_t i = 1; !err && i < manifest->count; i++)
+		if (sorted[i]->level > 0 && sorted[i]->level == sorted[i - 1]->level &&
+		    ldb_internal_compare(sorted[i - 1]->largest, sorted[i]->smallest) >= 0)
+			err = manifest_say_overlap(sorted[i - 1], sorted[i], fault);
+	free(sorted);
+	return err;
+}
+
+bool ldb_manifest_overlaps(const struct ldb_manifest *manifest, unsigned int level, uint64_t number,
+			   const struct ldb_manifest_table *table)
+{
+	for (size_t i = 0; level > 0 && i < manifest->count; i++) {
+		const struct ldb_manifest_table *other = &manifest->tables[i];
+
+		if (other->level == level && other->number != number &&
+		    ldb_internal_compare(table->smallest, other->largest) <= 0 &&
+		    ldb_internal_compare(table->largest, other->smallest) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- Edits ------------------------------------------------------------------------------- */
 
 static bool manifest_text(struct ldb_rest *rest, struct wcs_slice *text)
 {
@@ -262,6 +323,8 @@ int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 		ldb_logfile_init(log, fd);
 		err = manifest_read_edits(&made, log, fault);
 		ldb_logfile_free(log);
+		if (!err)
+			err = ldb_manifest_check(&made, fault);
 	}
 	if (fd >= 0)
 		close(fd);

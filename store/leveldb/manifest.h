@@ -30,7 +30,8 @@ struct ldb_manifest {
 
 /* dir: of LevelDB's files. -EIO: what CURRENT says has not its form. */
 int ldb_manifest_current(int dir, char name[LDB_FILE_NAME_MAX], struct wcs_fault *fault);
-/* Reads the MANIFEST of that name. -EIO: it is damaged or missing; fault says what is wrong. */
+/* Reads the MANIFEST of that name. -EIO: it is damaged or missing, or its tables overlap where they
+ * must not; fault says what is wrong. */
 int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 		      struct wcs_fault *fault);
 void ldb_manifest_free(struct ldb_manifest *manifest);
@@ -61,12 +62,20 @@ int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_ta
 /* Takes it out, if it is there on that level. */
 void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level);
 
+/* Behind level 0 no two tables of a level have keys between each other's; LevelDB ends the process
+ * where they do. -EIO: fault names two. -ENOMEM. */
+int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault);
+/* Would a table with these keys overlap another than `number` on that level, as above? */
+bool ldb_manifest_overlaps(const struct ldb_manifest *manifest, unsigned int level, uint64_t number,
+			   const struct ldb_manifest_table *table);
+
 /* ---- manifest_write.c ---- */
 /* Puts the table `by` in the place of another, durably; NULL: just takes the other out. The file of
- * `by` is there already, with a number that no other has. */
+ * `by` is there already, with a number that no other has. -EIO, too, where it would overlap. */
 int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number,
 			 const struct ldb_manifest_table *by);
-/* Makes the file of its name, which must not exist, durable but for that name. */
+/* Makes the file of its name, which must not exist, durable but for that name. -EIO, too, where
+ * its tables overlap. */
 int ldb_manifest_write(int dir, const struct ldb_manifest *manifest);
 /* Makes CURRENT name that MANIFEST, durably. */
 int ldb_manifest_set_current(int dir, const char *name);

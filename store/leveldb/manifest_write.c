@@ -73,11 +73,14 @@ int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number
 	const struct ldb_manifest_table *found = ldb_manifest_find(manifest, number);
 	struct ldb_manifest_table made;
 	unsigned int level = found->level;
-	unsigned char *edit = malloc(EDIT_MAX(by ? by->smallest.len + by->largest.len : 0));
-	int err = -ENOMEM;
+	unsigned char *edit;
+	int err;
 
+	if (by && ldb_manifest_overlaps(manifest, level, number, by))
+		return -EIO;
+	edit = malloc(EDIT_MAX(by ? by->smallest.len + by->largest.len : 0));
 	if (!edit)
-		return err;
+		return -ENOMEM;
 	if (by && manifest->next_file <= by->number)
 		manifest->next_file = by->number + 1;
 	err = manifest_append(dir, manifest, edit, manifest_spell(edit, manifest, found, by));
@@ -119,12 +122,14 @@ static int manifest_write_edits(int fd, const struct ldb_manifest *manifest, uns
 
 int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
 {
-	int fd = openat(dir, manifest->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0600);
 	unsigned char *edit;
 	size_t keys = 0;
-	int err = -ENOMEM;
+	int fd, err = ldb_manifest_check(manifest, NULL);
 
+	if (err)
+		return err;
+	fd = openat(dir, manifest->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
 	if (fd < 0)
 		return ldb_file_errno();
 	for (size_t i = 0; i < manifest->count; i++) {
@@ -134,8 +139,7 @@ int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
 			keys = table->smallest.len + table->largest.len;
 	}
 	edit = malloc(EDIT_MAX(keys));
-	if (edit)
-		err = manifest_write_edits(fd, manifest, edit);
+	err = edit ? manifest_write_edits(fd, manifest, edit) : -ENOMEM;
 	free(edit);
 	close(fd);
 	return err;

@@ -359,6 +359,7 @@ static void files_fuzz_check(const char *path)
 
 	FUZZ_CHECK(err == 0);
 	FUZZ_CHECK(ldb_files_logs(&files) == 0 && ldb_files_tables(&files) == 0);
+	FUZZ_CHECK(ldb_files_names(&files) == 0 && ldb_files_end(&files) == 0);
 	for (size_t i = 0; i < files.fault_count; i++)
 		FUZZ_CHECK(files.faults[i].what[0] != '\0');
 	ldb_files_close(&files);

@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "leveldb/bytes.h"
+#include "leveldb/logfile.h"
+#include "leveldb/manifest.h"
+
 enum { MANY = 12, MUCH = 5 << 20, VALUE = 300, BIG = 150000 };
 
 char stores_place[200], stores_merged[256], stores_base[256];
@@ -294,8 +298,94 @@ static void stores_damage_manifest(void)
 	ck_assert_int_eq(rename(path, to), 0);
 }
 
+/* Each table gets the name of the one before, and the first one that of the last. */
+static void stores_exchange_tables(void)
+{
+	struct dirent **names;
+	int dir, count = 0, all;
+	char data[300];
+
+	snprintf(data, sizeof(data), "%s/data", stores_copy);
+	all = scandir(data, &names, NULL, alphasort);
+	dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < all; i++) {
+		if (strstr(names[i]->d_name, ".ldb"))
+			names[count++] = names[i];
+		else
+			free(names[i]);
+	}
+	ck_assert_int_ge(count, 2);
+	for (int i = 1; i < count; i++)
+		ck_assert_int_eq(renameat2(dir, names[i - 1]->d_name, dir, names[i]->d_name,
+					   RENAME_EXCHANGE),
+				 0);
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	close(dir);
+}
+
+static size_t stores_put_key(unsigned char *to, struct wcs_slice key)
+{
+	size_t len = ldb_put_varint(to, key.len);
+
+	memcpy(to + len, key.data, key.len);
+	return len + key.len;
+}
+
+/* An edit by hand, of a table that becomes known by another number, on level 1. */
+static void stores_add_table(int dir, struct ldb_manifest *manifest,
+			     const struct ldb_manifest_table *table, uint64_t number)
+{
+	char from[LDB_FILE_NAME_MAX], to[LDB_FILE_NAME_MAX];
+	unsigned char edit[400];
+	int fd = openat(dir, manifest->name, O_RDWR | O_CLOEXEC);
+	size_t len = ldb_put_varint(edit, LDB_EDIT_NEXT_FILE);
+
+	ldb_file_name(from, LDB_FILE_TABLE, table->number);
+	ldb_file_name(to, LDB_FILE_TABLE, number);
+	ck_assert_int_eq(linkat(dir, from, dir, to, 0), 0);
+	ck_assert_uint_lt(table->smallest.len + table->largest.len, 300);
+	len += ldb_put_varint(edit + len, number + 1);
+	len += ldb_put_varint(edit + len, LDB_EDIT_NEW);
+	len += ldb_put_varint(edit + len, 1);
+	len += ldb_put_varint(edit + len, number);
+	len += ldb_put_varint(edit + len, table->size);
+	len += stores_put_key(edit + len, table->smallest);
+	len += stores_put_key(edit + len, table->largest);
+	ck_assert_int_eq(ldb_logfile_append(fd, &manifest->end, edit, len), 0);
+	close(fd);
+}
+
+/* The MANIFEST says that the largest table is on level 1, twice and under other numbers. LevelDB
+ * would abort. */
+static void stores_overlap_tables(void)
+{
+	struct ldb_manifest manifest;
+	struct ldb_manifest_table table;
+	char name[LDB_FILE_NAME_MAX], path[512], data[300];
+	uint64_t number;
+	int dir;
+
+	snprintf(data, sizeof(data), "%s/data", stores_copy);
+	stores_file(".ldb", path);
+	ldb_file_parse(strrchr(path, '/') + 1, &number);
+	dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(ldb_manifest_current(dir, name, NULL), 0);
+	ck_assert_int_eq(ldb_manifest_read(dir, name, &manifest, NULL), 0);
+	table = *ldb_manifest_find(&manifest, number);
+	stores_add_table(dir, &manifest, &table, 91);
+	stores_add_table(dir, &manifest, &table, 92);
+	ldb_manifest_free(&manifest);
+	close(dir);
+}
+
 const struct stores_damage stores_damages[STORES_DAMAGES] = {
-	{"a table", stores_damage_table, false},
-	{"a log", stores_damage_log, false},
-	{"the MANIFEST", stores_damage_manifest, true},
+	{"a table", stores_damage_table, false, false},
+	{"a log", stores_damage_log, false, false},
+	{"the MANIFEST", stores_damage_manifest, true, true},
+	{"names of tables", stores_exchange_tables, true, false},
 };
+
+const struct stores_damage stores_overlap = {"tables that overlap", stores_overlap_tables, true,
+					     true};

@@ -10,7 +10,7 @@
 
 #include "suite.h"
 
-enum { STORES_ROWS = 40, STORES_BIG = 2, STORES_DAMAGES = 3 };
+enum { STORES_ROWS = 40, STORES_BIG = 2, STORES_DAMAGES = 4 };
 
 extern char stores_place[200];	/* the directory of all of them */
 extern char stores_merged[256]; /* a store whose MANIFEST has many edits */
@@ -35,9 +35,12 @@ void stores_file(const char *part, char path[512]);
 struct stores_damage {
 	const char *name;
 	void (*inflict)(void); /* on the copy */
-	bool all;	       /* is there after a repair, and before it nothing can be opened */
+	bool all;	       /* is there after a repair */
+	bool refused;	       /* before it nothing can be opened */
 };
 extern const struct stores_damage stores_damages[STORES_DAMAGES];
+/* For which the store is made anew, as for the MANIFEST. */
+extern const struct stores_damage stores_overlap;
 
 /* Of each row its generation, 0: it is not there; and how many large values there are. */
 struct stores_seen {

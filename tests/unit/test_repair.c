@@ -72,7 +72,7 @@ static void expect_mended(const struct stores_damage *damage, const struct store
 	struct stores_seen seen;
 	int rc;
 
-	if (damage->all) {
+	if (damage->refused) {
 		rc = stores_look(&seen, &fault);
 		ck_assert_msg(rc == 0 || (rc == -EIO && strstr(fault.text, "fsck.rowfs")),
 			      "%s: error %d: %s", what, rc, fault.text);
@@ -275,6 +275,21 @@ START_TEST(test_cut_manifest)
 }
 END_TEST
 
+START_TEST(test_overlap)
+{
+	struct wcs_fault fault = {.text = ""};
+	struct stores_seen seen;
+
+	stores_make();
+	inflict(&stores_overlap);
+	ck_assert_int_eq(stores_look(&seen, &fault), -EIO);
+	ck_assert_msg(strstr(fault.text, "MANIFEST-") && strstr(fault.text, " overlap; fsck.rowfs"),
+		      "%s", fault.text);
+	mend(&stores_overlap, &seen);
+	stores_remove();
+}
+END_TEST
+
 static void make(Suite *suite)
 {
 	TCase *repairs = tcase_create("repairs");
@@ -285,6 +300,7 @@ static void make(Suite *suite)
 	tcase_add_loop_test(repairs, test_stopped_everywhere, 0, STORES_DAMAGES);
 	suite_add_tcase(suite, repairs);
 	suite_add_once(suite, "a MANIFEST that was cut", test_cut_manifest, 60);
+	suite_add_once(suite, "tables that overlap", test_overlap, 60);
 }
 
 /* A process that is killed at a call: fork alone would leave it without LevelDB's threads. */

@@ -1,0 +1,172 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Tables under wrong names: files that somebody exchanged or renamed get their names back, and what
+# stands in the place of a table that is nowhere goes to the quarantine, damaged or not. LevelDB
+# aborts where tables of one level overlap, so no repair may make a store of which that is true.
+# tests/unit/test_repair.c has repairs that are interrupted, test_wrong_tables.c tables of one size.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/fsck.sh
+. "$(dirname "$0")/fsck.sh"
+
+# some_rows SEED: 1,600 rows of random keys, with values that do not compress.
+some_rows() {
+	python3 - "$1" <<'END'
+import base64, json, random, sys
+source = random.Random(int(sys.argv[1]))
+print('{"table":"t"}')
+for i in range(1600):
+    value = base64.b64encode(source.randbytes(2500)).decode()
+    print(json.dumps({'key': 'r%05d' % source.randrange(99999),
+                      'families': {'f': {'q': [{'ts': int(sys.argv[1]), 'base64': value}]}}}))
+END
+}
+
+# rows_of STORE: what it has, as a sum.
+rows_of() {
+	"$BUILD/rowfs-dump" "$1" | sha256sum
+}
+
+# Tables of one level, one behind the other.
+make_store base "$base_schema"
+for seed in 1 2 3; do
+	some_rows $seed | "$BUILD/rowfs-load" base || die "the rows cannot be loaded"
+done
+"$BUILD/rowfs-dump" base >/dev/null || die "the store cannot be dumped" # which makes tables of the log
+all=$(rows_of base)
+mapfile -t tables < <(find base/data -name '*.ldb' -size +2000k -printf '%f\n' | sort)
+[ ${#tables[@]} -ge 3 ] || die "there are only ${#tables[@]} large tables"
+a=${tables[0]} b=${tables[1]} c=${tables[2]}
+
+# names NAME WORDS…: the state of the case is what the function damage_it makes of data/; the findings of
+# both runs have these words, and then all is well. Mounts and dumps of it end as they should.
+names() {
+	local name=$1
+	shift
+	damage_with 4 "$name" in_data damage_it
+	expect_found "$@"
+	mount_store s "$TMP/m"
+	check "$case: it can be mounted, and read" test "$(find "$TMP/m/t" -maxdepth 1 | wc -l)" -gt 1000
+	unmount_store "$TMP/m"
+}
+
+in_data() {
+	(cd s/data && "$@")
+}
+
+expect_every_row() {
+	check_eq "$case: every row is there" "$all" "$(rows_of s)"
+}
+
+# expect_rows_of_repair COMMAND…: what is there is what a repair leaves of a store so damaged.
+expect_rows_of_repair() {
+	rm -rf other other.quarantine-*
+	cp -a base other
+	(cd other/data && "$@") || die "$case: cannot be made"
+	"$fsck" -y other >/dev/null
+	check_eq "$case: what is there is what there can be" "$(rows_of other)" "$(rows_of s)"
+	rm -rf other other.quarantine-*
+}
+
+# expect_kept FILE…: these are in the quarantine, and nothing else.
+expect_kept() {
+	check_eq "$case: all is there as it was, and not more" "files $*" \
+		"$(ls s.quarantine-*) $(cd s.quarantine-*/files && echo *)"
+}
+
+garbage() {
+	printf garbage | dd of="$1" bs=1 seek=20000 conv=notrunc status=none
+}
+
+size="it has [0-9]+ bytes and should have [0-9]+"
+other="it is another table: $size"
+lost="corrected: what was in the right one is lost"
+
+# ---- A copy of another table in a table's place ----------------------------------------------------
+
+damage_it() {
+	cp "$a" "$b" && garbage "$b"
+}
+names "a damaged copy of another" "data/$b: it is another table, and damaged: $size"
+check_eq "$case: -y says what is lost" 1 "$(grep -c "$lost" second)"
+expect_kept "$b"
+expect_rows_of_repair rm "$b"
+
+damage_it() {
+	cp "$a" "$b" && truncate -s 1000000 "$b"
+}
+names "a copy of another, cut short" "data/$b: it is another table, and damaged: it has 1000000 bytes"
+expect_kept "$b"
+expect_rows_of_repair rm "$b"
+
+damage_it() {
+	cp "$a" "$b"
+}
+names "a copy of another" "data/$b: $other"
+check_eq "$case: -y says what is lost" 1 "$(grep -c "$lost" second)"
+expect_kept "$b"
+expect_rows_of_repair rm "$b"
+
+# ---- Exchanged names -----------------------------------------------------------------------------
+
+damage_it() {
+	mv "$a" x && mv "$b" "$a" && mv x "$b"
+}
+names "two exchanged names" "data/$a: $other; the right one stands as $b" "data/$b: $other; the right one stands as $a"
+check_eq "$case: -y says what it did" 2 "$(grep -c 'corrected: that one has its name again; this one, as it stood here, is in the quarantine' second)"
+check_eq "$case: nothing is lost" 0 "$(grep -c lost second)"
+expect_kept "$a" "$b"
+expect_every_row
+
+# exchange X Y Z: each gets the name of the one before.
+exchange() {
+	mv "$1" x && mv "$2" "$1" && mv "$3" "$2" && mv x "$3"
+}
+damage_it() {
+	exchange "${order[@]}"
+}
+for way in to fro; do
+	if [ "$way" = fro ]; then order=("$c" "$b" "$a"); else order=("$a" "$b" "$c"); fi
+	names "three exchanged names, $way" "data/$a: $other; the right one stands as" \
+		"data/$b: $other; the right one stands as" "data/$c: $other; the right one stands as"
+	expect_kept "$a" "$b" "$c"
+	expect_every_row
+done
+
+damage_it() {
+	mv "$b" "$c" && mv "$a" "$b"
+}
+names "a chain of names" "data/$a: it is missing; the right one stands as $b" \
+	"data/$b: $other; the right one stands as $c" "data/$c: $other"
+check_eq "$case: -y says what is lost" 1 "$(grep -c "data/$c.*$lost" second)"
+expect_rows_of_repair rm "$c"
+
+damage_it() {
+	mv "$a" 009000.ldb
+}
+names "a name that no table has" "data/$a: it is missing; the right one stands as 009000.ldb"
+expect_kept 009000.ldb
+expect_every_row
+
+damage_it() {
+	cp "$a" 009000.ldb && garbage "$a"
+}
+names "a whole copy of a damaged table" "data/$a: at [0-9]+: .*; the right one stands as 009000.ldb"
+expect_kept "$a" 009000.ldb
+expect_every_row
+
+damage_it() {
+	mv "$a" x && mv "$b" "$a" && mv x "$b" && garbage "$b"
+}
+names "two exchanged names, one damaged" "data/$a: $other; the right one, damaged, stands as $b" \
+	"data/$b: it is another table, and damaged: $size; the right one stands as $a"
+check_eq "$case: -y saves what can be read" 1 \
+	"$(grep -c "data/$a.*corrected: [0-9]* keys could be read in it and stay.*files/$b$" second)"
+expect_kept "$a" "$b"
+expect_rows_of_repair garbage "$a"
+
+check_eq "no scratch directory is left" "" "$(find "$TMPDIR_SCRATCH" -mindepth 1)"
+
+finish

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables under wrong names, and MANIFESTs whose tables overlap, as LevelDB would abort on: of files
+ * made by hand, so that tables of other keys have one size.
+ */
+#include "suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "leveldb/files.h"
+#include "leveldb/tablefile.h"
+
+enum { TABLES = 4, FIRST = 11, ENTRIES = 50 };
+
+static char path[300];
+static int dir;
+static struct ldb_manifest manifest;
+
+static uint64_t number_of(int table)
+{
+	return FIRST + (uint64_t)table;
+}
+
+/* ---- The files --------------------------------------------------------------------------- */
+
+/* An internal key: a letter, a number, and 8 bytes, of a value that was put. */
+static struct wcs_slice key_of(char letter, int i)
+{
+	static char key[2][16];
+	static int next;
+	char *made = key[next ^= 1];
+
+	snprintf(made, sizeof(key[0]), "%c%03d", letter, i);
+	memcpy(made + 4, "\1\2\0\0\0\0\0\0", 8);
+	return (struct wcs_slice){made, 12};
+}
+
+/* Makes the table of that letter under that number, and adds it. */
+static void make_table(char letter, uint64_t number)
+{
+	struct ldb_manifest_table table = {.number = number, .level = 1};
+	struct ldb_tablefile_writer *writer;
+	char name[LDB_FILE_NAME_MAX];
+	int fd;
+
+	ldb_file_name(name, LDB_FILE_TABLE, number);
+	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	writer = ldb_tablefile_writer_new(fd);
+	for (int i = 0; i < ENTRIES; i++)
+		ck_assert_int_eq(ldb_tablefile_add(writer, key_of(letter, i), suite_text("value")),
+				 0);
+	ck_assert_int_eq(ldb_tablefile_finish(writer, &table.size, &table.smallest, &table.largest),
+			 0);
+	ck_assert_int_eq(ldb_manifest_add(&manifest, &table), 0);
+	ldb_tablefile_writer_free(writer);
+	close(fd);
+}
+
+static void make_files(void)
+{
+	snprintf(path, sizeof(path), "%s/files", suite_directory());
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	memset(&manifest, 0, sizeof(manifest));
+	for (int i = 0; i < TABLES; i++)
+		make_table((char)('a' + i), number_of(i));
+	for (int i = 1; i < TABLES; i++)
+		ck_assert_uint_eq(manifest.tables[i].size, manifest.tables[0].size);
+	manifest.next_file = FIRST + TABLES + 1;
+	ldb_file_name(manifest.name, LDB_FILE_MANIFEST, FIRST + TABLES);
+	ck_assert_int_eq(ldb_manifest_write(dir, &manifest), 0);
+	ck_assert_int_eq(ldb_manifest_set_current(dir, manifest.name), 0);
+}
+
+static void remove_files(void)
+{
+	ldb_manifest_free(&manifest);
+	close(dir);
+	suite_remove(path);
+}
+
+static void exchange(int one, int other)
+{
+	char names[2][LDB_FILE_NAME_MAX];
+
+	ldb_file_name(names[0], LDB_FILE_TABLE, number_of(one));
+	ldb_file_name(names[1], LDB_FILE_TABLE, number_of(other));
+	ck_assert_int_eq(renameat2(dir, names[0], dir, names[1], RENAME_EXCHANGE), 0);
+}
+
+static void flip(int table, off_t at)
+{
+	char name[LDB_FILE_NAME_MAX], byte;
+	int fd;
+
+	ldb_file_name(name, LDB_FILE_TABLE, number_of(table));
+	fd = openat(dir, name, O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+	byte ^= 4;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+	close(fd);
+}
+
+static void look(struct ldb_files *files)
+{
+	ck_assert_int_eq(ldb_files_open(path, files, NULL), 0);
+	ck_assert(files->whole);
+	ck_assert_int_eq(ldb_files_tables(files), 0);
+	ck_assert_int_eq(ldb_files_names(files), 0);
+	ck_assert_int_eq(ldb_files_end(files), 0);
+	ck_assert(files->whole);
+}
+
+/* right: the table's own number is not that of its file; -1: the right one is nowhere. */
+static void expect(const struct ldb_files_fault *fault, int table, int right, const char *words)
+{
+	ck_assert_uint_eq(fault->number, number_of(table));
+	ck_assert(fault->another);
+	ck_assert_uint_eq(fault->right, right < 0 ? 0 : number_of(right));
+	ck_assert_msg(strstr(fault->what, words), "%s is not in: %s", words, fault->what);
+}
+
+/* ---- The tests --------------------------------------------------------------------------- */
+
+START_TEST(test_good)
+{
+	struct ldb_files files;
+
+	make_files();
+	look(&files);
+	ck_assert_uint_eq(files.fault_count, 0);
+	ldb_files_close(&files);
+	remove_files();
+}
+END_TEST
+
+START_TEST(test_one_size)
+{
+	struct ldb_files files;
+
+	make_files();
+	exchange(0, 1);
+	exchange(1, 3);
+	look(&files);
+	ck_assert_uint_eq(files.fault_count, 3);
+	expect(&files.faults[0], 0, 3, "it is another table: it has other keys; the right one");
+	expect(&files.faults[1], 1, 0, "it is another table: it has other keys; the right one");
+	expect(&files.faults[2], 3, 1, "it is another table: it has other keys; the right one");
+	ldb_files_close(&files);
+	remove_files();
+}
+END_TEST
+
+/* What can be read tells whose it is; a table of which nothing can be read is taken for its own. */
+START_TEST(test_damaged)
+{
+	struct ldb_files files;
+
+	make_files();
+	exchange(0, 1);
+	flip(0, (off_t)manifest.tables[1].size - 1);
+	flip(2, 20);
+	look(&files);
+	ck_assert_uint_eq(files.fault_count, 3);
+	expect(&files.faults[0], 0, 1, "it is another table, and damaged: at ");
+	expect(&files.faults[1], 1, 0,
+	       "it is another table: it has other keys; the right one, "
+	       "damaged, stands as 000011.ldb");
+	ck_assert(!files.faults[0].right_damaged && files.faults[1].right_damaged);
+	ck_assert(!files.faults[2].another && files.faults[2].right == 0);
+	ldb_files_close(&files);
+	remove_files();
+}
+END_TEST
+
+START_TEST(test_overlap_is_not_written)
+{
+	struct ldb_manifest_table by = {.number = 40, .level = 1, .size = 100};
+	struct wcs_fault fault = {.text = ""};
+	struct ldb_manifest again;
+
+	make_files();
+	ck_assert_int_eq(ldb_manifest_read(dir, manifest.name, &again, NULL), 0);
+	by.smallest = key_of('b', 3);
+	by.largest = key_of('c', 1);
+	ck_assert_int_eq(ldb_manifest_replace(dir, &again, FIRST + 1, &by), -EIO);
+	by.largest = key_of('b', 7);
+	ck_assert_int_eq(ldb_manifest_replace(dir, &again, FIRST + 1, &by), 0);
+	ldb_manifest_free(&again);
+	ck_assert_int_eq(ldb_manifest_read(dir, manifest.name, &again, NULL), 0);
+	ck_assert_ptr_null(ldb_manifest_find(&again, FIRST + 1));
+	by.number = 41;
+	ck_assert_int_eq(ldb_manifest_add(&again, &by), 0);
+	ck_assert_int_eq(ldb_manifest_check(&again, &fault), -EIO);
+	ck_assert_str_eq(fault.text, "tables 000040.ldb and 000041.ldb of level 1 overlap");
+	snprintf(again.name, sizeof(again.name), "MANIFEST-000050");
+	ck_assert_int_eq(ldb_manifest_write(dir, &again), -EIO);
+	ck_assert_int_ne(faccessat(dir, again.name, F_OK, 0), 0);
+	ldb_manifest_free(&again);
+	remove_files();
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "good", test_good, 20);
+	suite_add_once(suite, "one size", test_one_size, 20);
+	suite_add_once(suite, "damaged", test_damaged, 20);
+	suite_add_once(suite, "overlap is not written", test_overlap_is_not_written, 20);
+}
+
+int main(void)
+{
+	return suite_main("leveldb: wrong tables", make);
+}
