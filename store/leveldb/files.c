@@ -3,7 +3,8 @@
  * What LevelDB checks of its files, even with paranoid checks, leaves gaps:
  *
  * - A record of a log or MANIFEST whose damaged length reaches beyond the end of the file is taken
- *   for one that was being written, and it and all behind it for nothing (logfile.c).
+ *   for one that was being written, whatever its type, and it and all behind it for nothing
+ *   (logfile_damage.c).
  * - A MANIFEST that was cut between two edits, and a log that is missing, go unnoticed. But a log
  *   is made, and its name synced, before a MANIFEST names it, and goes only when a later edit names
  *   another; so the log that it names is there, or something is lost. (After LevelDB's own repair

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "logfile.h"
 #include "tablefile.h"
 
@@ -61,29 +62,88 @@ int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t 
 	return err;
 }
 
+/* How far a log is salvaged. */
+struct salvage_place {
+	uint64_t at, records; /* of what is made */
+	uint64_t end, next;   /* of its last batch: where it ended, the sequence number behind it */
+};
+
+/* The batches of a log that stay. What is in a damaged one's value and looks like a batch must not
+ * come in, not least since LevelDB aborts where a key has a sequence number twice. These numbers
+ * grow; and of what is lost between two batches each change had a byte at least. */
+struct salvage_log {
+	int to;
+	struct salvage_place here, damage; /* now; when the last damage was met that is passed */
+	bool damaged, passed;		   /* just behind one; behind any */
+};
+
+static bool salvage_follows(const struct salvage_place *last, uint64_t sequence, uint64_t end)
+{
+	return last->records == 0 || sequence - last->next <= end - last->end;
+}
+
+/* Does it belong there? What came since the damage does not where a good one contradicts it. */
+static bool salvage_belongs(struct salvage_log *salvage, uint64_t sequence, uint64_t end)
+{
+	if (salvage->damaged) {
+		if (!salvage_follows(&salvage->here, sequence, end))
+			return false;
+		salvage->damage = salvage->here;
+		salvage->passed = true;
+	} else if (salvage->passed && sequence < salvage->here.next) {
+		if (!salvage_follows(&salvage->damage, sequence, end))
+			return false;
+		salvage->here = salvage->damage;
+	}
+	salvage->damaged = false;
+	return true;
+}
+
+static int salvage_record(struct salvage_log *salvage, uint64_t end, struct wcs_slice record)
+{
+	const unsigned char *data = record.data;
+	struct salvage_place *here = &salvage->here;
+
+	if (!ldb_logfile_is_batch(record) || !salvage_belongs(salvage, ldb_get64le(data), end))
+		return 0;
+	here->end = end;
+	here->next = ldb_get64le(data) + ldb_get32le(data + 8);
+	here->records++;
+	return ldb_logfile_append(salvage->to, &here->at, record.data, record.len);
+}
+
+static int salvage_records(struct salvage_log *salvage, struct ldb_logfile *log)
+{
+	struct wcs_slice record;
+	int event, err = 0;
+
+	while (!err && (event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
+		if (event == LDB_LOGFILE_RECORD)
+			err = salvage_record(salvage, log->end, record);
+		else if (event == LDB_LOGFILE_DAMAGE)
+			salvage->damaged = true;
+		else if (event == -EIO)
+			break; /* of a failing disk; what is behind it cannot be had */
+		else
+			err = event;
+	}
+	return err;
+}
+
 int ldb_fsck_salvage_log(int from, int to, uint64_t *records)
 {
 	struct ldb_logfile *log = malloc(sizeof(*log));
-	struct wcs_slice record;
-	uint64_t at = 0;
-	int event, err = 0;
+	struct salvage_log salvage = {.to = to};
+	int err;
 
 	if (!log)
 		return -ENOMEM;
 	ldb_logfile_init(log, from);
-	while (!err && (event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
-		if (event == LDB_LOGFILE_RECORD) {
-			if (!ldb_logfile_is_batch(record))
-				continue;
-			err = ldb_logfile_append(to, &at, record.data, record.len);
-			(*records)++;
-		} else if (event == -EIO) {
-			break; /* of a failing disk; what is behind it cannot be had */
-		} else if (event < 0) {
-			err = event;
-		}
-	}
+	err = salvage_records(&salvage, log);
+	*records += salvage.here.records;
 	ldb_logfile_free(log);
 	free(log);
-	return !err && fsync(to) ? -EIO : err;
+	if (!err && (ftruncate(to, (off_t)salvage.here.at) || fsync(to)))
+		err = -EIO;
+	return err;
 }

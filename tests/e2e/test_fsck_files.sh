@@ -149,6 +149,60 @@ damage_file 4 "a length at the end of a log" "at [0-9]*: a record of a wrong len
 expect_kept
 expect_some 3800
 
+# overwrite FILE NUMBER TEXT: puts the text over the header of a log's record of that number, -1: the last.
+overwrite() {
+	python3 - "$@" <<'END'
+import struct, sys
+path, number, text = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode()
+data = bytearray(open(path, 'rb').read())
+heads, at = [], 0
+while at + 7 <= len(data):
+    left = 32768 - at % 32768
+    if left < 7:
+        at += left
+        continue
+    heads.append(at)
+    at += 7 + struct.unpack('<H', data[at + 4:at + 6])[0]
+at = heads[number]
+data[at:at + len(text)] = text
+open(path, 'wb').write(data)
+END
+}
+
+# short FILE COMMAND…: the same with a log that has just its first block, where every record would
+# reach beyond the end of the file with a larger length.
+short() {
+	truncate -s 20000 "$1" && "$2" "$1" "${@:3}"
+}
+
+# A block has two batches of a hundred rows, and the begin of a third.
+for number in 0 1; do
+	refused "no header at record $number" "$log" short overwrite $number garbage
+	damage_file 4 "no header at record $number" "at [0-9]*: a record of an unknown type" "$log" \
+		short overwrite $number garbage
+	expect_kept
+	expect_some 2000
+done
+
+refused "no header at the last record" "$log" overwrite -1 garbage
+damage_file 4 "no header at the last record" "at [0-9]*: a record of an unknown type" "$log" overwrite -1 garbage
+expect_kept
+expect_some 3800
+
+damage_file 4 "no header in a log" "at [0-9]*: " "$log" overwrite 3 garbage
+expect_kept
+expect_some 3800
+
+# foreign_text FILE: it is no log at all.
+foreign_text() {
+	echo "hello, this is some other file" >"$1"
+}
+refused "a text in place of a log" "$log" foreign_text
+damage_file 4 "a text in place of a log" "at 0: a record of an unknown type" "$log" foreign_text
+expect_kept
+expect_some 2000
+check_eq "$case: -y says so" 1 "$(grep -c '0 changes could be read in it and stay' second)"
+
 refused "zeros in a log" "$log" zero 40000 32768
 damage_file 4 "zeros in a log" "at [0-9]*: " "$log" zero 40000 32768
 expect_kept

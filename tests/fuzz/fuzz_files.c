@@ -11,6 +11,7 @@
 #include "crc.h"
 #include "leveldb/bytes.h"
 #include "leveldb/files.h"
+#include "leveldb/fsck_keys.h"
 #include "leveldb/logfile.h"
 #include "leveldb/snappy.h"
 #include "leveldb/tablefile.h"
@@ -254,6 +255,20 @@ static void files_fuzz_log_pieces(int fd, const uint8_t *data, size_t size)
 	}
 }
 
+/* What is salvaged of a log is a whole one. */
+static void files_fuzz_salvage(int log)
+{
+	int fd = files_fuzz_memory();
+	unsigned int damages;
+	uint64_t records = 0;
+	uint32_t crc;
+
+	FUZZ_CHECK(ldb_fsck_salvage_log(log, fd, &records) == 0);
+	FUZZ_CHECK((files_fuzz_read_log(fd, &damages, &crc) > 0) == (records > 0));
+	FUZZ_CHECK(damages == 0);
+	close(fd);
+}
+
 static void files_fuzz_log(const uint8_t *data, size_t size)
 {
 	int fd = files_fuzz_memory();
@@ -262,6 +277,7 @@ static void files_fuzz_log(const uint8_t *data, size_t size)
 
 	files_fuzz_log_pieces(fd, data, size);
 	files_fuzz_read_log(fd, &damages, &crc);
+	files_fuzz_salvage(fd);
 	close(fd);
 }
 

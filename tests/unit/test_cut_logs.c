@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A log that was cut anywhere, or in which zeros begin where a sector does, is one that was being
+ * written when the machine went down: not damaged, whatever stands in its values, parts of logs
+ * among them.
+ */
+#include "leveldb/bytes.h"
+#include "leveldb/logfile.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 1 << 17 };
+
+/* A batch of one change: "k" gets the bytes. */
+static size_t make_batch(unsigned char *batch, uint64_t sequence, const void *bytes, size_t len)
+{
+	size_t at = 12;
+
+	ldb_put64le(batch, sequence);
+	ldb_put32le(batch + 8, 1);
+	memcpy(batch + at, "\1\1k", 3);
+	at += 3;
+	at += ldb_put_varint(batch + at, len);
+	memcpy(batch + at, bytes, len);
+	return at + len;
+}
+
+/* Batches with values of a length, which are `value` over and over, moved a byte by each. */
+static int make_log(const unsigned char *value, size_t value_len, size_t len, int batches)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	unsigned char *batch = malloc(len + 64), *bytes = malloc(len);
+	uint64_t at = 0;
+
+	ck_assert_int_ge(fd, 0);
+	for (int i = 0; i < batches; i++) {
+		for (size_t k = 0; k < len; k++)
+			bytes[k] = value[(k + (size_t)i) % value_len];
+		ck_assert_int_eq(ldb_logfile_append(fd, &at, batch,
+						    make_batch(batch, (uint64_t)i + 1, bytes, len)),
+				 0);
+	}
+	free(batch);
+	free(bytes);
+	return fd;
+}
+
+/* Its whole records; damage is none. */
+static int records_of(int fd, const char *what, off_t size)
+{
+	static struct ldb_logfile log;
+	struct wcs_slice record;
+	int records = 0, event;
+
+	ldb_logfile_init(&log, fd);
+	while ((event = ldb_logfile_next(&log, &record)) == LDB_LOGFILE_RECORD)
+		records++;
+	ck_assert_msg(event == LDB_LOGFILE_END, "%s, cut at %lld: %s at %llu", what,
+		      (long long)size, log.damage, (unsigned long long)log.damaged_at);
+	ldb_logfile_free(&log);
+	return records;
+}
+
+/* Cut anywhere, and with zeros behind a sector's end. */
+static void cut_log(int fd, const char *what)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	int records = records_of(fd, what, size), before;
+
+	for (off_t at = size - 1; at >= 0; at -= at % 1024 < 40 ? 1 : 7) {
+		ck_assert_int_eq(ftruncate(fd, at), 0);
+		before = records;
+		records = records_of(fd, what, at);
+		ck_assert_int_le(records, before);
+		if (at % 512 != 0)
+			continue;
+		ck_assert_int_eq(ftruncate(fd, at + 700), 0);
+		ck_assert_int_eq(records_of(fd, what, at), records);
+	}
+	ck_assert_int_eq(records, 0);
+}
+
+START_TEST(test_cut)
+{
+	static unsigned char value[FILE_MAX];
+	static const size_t lens[] = {20, 1000, 9000, 40000};
+	int inner = make_log((const unsigned char *)"abc", 3, 20, 60), fd;
+	ssize_t len = pread(inner, value, sizeof(value), 0);
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		fd = make_log(value, (size_t)len, lens[i], (int)(80000 / lens[i] % 1000));
+		cut_log(fd, "a log of logs");
+		close(fd);
+	}
+	close(inner);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	suite_add_once(suite, "a log that was cut", test_cut, 60);
+}
+
+int main(void)
+{
+	return suite_main("leveldb: cut logs", make);
+}
