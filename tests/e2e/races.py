@@ -60,12 +60,12 @@ def edit(path, chance):
 
 
 def resume(path, chance):
-    """Opens what is there to write, and leaves it."""
+    """Opens what is there to write, and leaves it. What goes between its lookup and its opening is empty."""
     fd = os.open(path, os.O_RDWR)
     data = os.pread(fd, 1 << 20, 0)
     size = os.fstat(fd).st_size
     os.close(fd)
-    if not is_whole(data) or size != len(data):
+    if (data and not is_whole(data)) or size != len(data):
         return "opened to write: %s, size %d" % (told(data), size)
     return None
 
