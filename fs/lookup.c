@@ -187,8 +187,7 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	if (rc == -ENOENT) {
 		rc = writers_hidden(fs, thread, dir, child, node);
 		if (rc == -ENOENT)
-			promise_missed(fs->promises, thread,
-				       node_child_id(dir, child->kind, child->bytes).file);
+			promise_missed(fs->promises, thread);
 		return rc;
 	}
 	if (rc == 0)

@@ -156,7 +156,7 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		promise_end(fs->promises, thread, node->plain);
 		return rc;
 	}
-	if (!session || !writer_is_for(node, thread))
+	if (!session || !writer_is_for(node, thread, wants_write(fi)))
 		return open_other(fs, thread, inode, handle, fi);
 	promise_end(fs->promises, thread, node->plain);
 	return open_session(fs, node_get(node), handle, fi->flags, thread);

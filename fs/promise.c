@@ -20,7 +20,7 @@ struct promise {
 	pid_t thread; /* 0: of a process outside of this pid namespace */
 	enum promise_want want;
 	bool looked;		    /* a lookup of any name came since */
-	bool missed;		    /* one of its names found nothing since */
+	bool missed;		    /* a lookup found nothing since */
 	unsigned lookups;	    /* since it was made */
 	struct promise_names names; /* the first is 0: none is here */
 	uint64_t made;		    /* counts promises */
@@ -149,15 +149,18 @@ enum promise_state promise_ask(struct promises *promises, pid_t thread,
 	return state;
 }
 
-/* The promise that a lookup is for, or NULL. Lock: lock. */
-static struct promise *look(struct promises *promises, pid_t thread, uint64_t ino)
+/* A lookup of a thread comes. The name that its request is for may have been another file's when
+ * the promise was made, so each may be for any of its promises. Lock: lock. */
+static void look(struct promises *promises, pid_t thread, bool missed)
 {
 	struct promise *set = promises->sets[(unsigned)thread % SETS];
 
-	for (size_t i = 0; i < WAYS; i++)
-		if (set[i].thread == thread)
-			set[i].looked = true;
-	return find(promises, thread, ino);
+	for (size_t i = 0; i < WAYS; i++) {
+		if (set[i].thread != thread)
+			continue;
+		set[i].looked = true;
+		set[i].missed |= missed;
+	}
 }
 
 bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
@@ -168,7 +171,8 @@ bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
 	if (none(promises))
 		return false;
 	pthread_mutex_lock(&promises->lock);
-	promise = look(promises, thread, ino);
+	look(promises, thread, false);
+	promise = find(promises, thread, ino);
 	if (promise && promise->lookups < LOOKUPS_MAX) {
 		write = promise->want == PROMISE_WRITE;
 		promise->lookups++;
@@ -177,16 +181,12 @@ bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
 	return write;
 }
 
-void promise_missed(struct promises *promises, pid_t thread, uint64_t ino)
+void promise_missed(struct promises *promises, pid_t thread)
 {
-	struct promise *promise;
-
 	if (none(promises))
 		return;
 	pthread_mutex_lock(&promises->lock);
-	promise = look(promises, thread, ino);
-	if (promise)
-		promise->missed = true;
+	look(promises, thread, true);
 	pthread_mutex_unlock(&promises->lock);
 }
 

@@ -41,8 +41,8 @@ enum promise_state promise_ask(struct promises *promises, pid_t thread,
 /* A lookup comes: is it promised to be for writing? */
 bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino);
 
-/* A lookup comes that finds nothing: so may the request that it was promised to. */
-void promise_missed(struct promises *promises, pid_t thread, uint64_t ino);
+/* A lookup comes that finds no file: so does the request that was promised to, most likely. */
+void promise_missed(struct promises *promises, pid_t thread);
 
 /* The request came with a node that is for it: the promise is kept. */
 void promise_end(struct promises *promises, pid_t thread, uint64_t ino);

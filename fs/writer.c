@@ -170,7 +170,7 @@ bool writer_is_direct(const struct node *node)
 	return direct;
 }
 
-bool writer_is_for(const struct node *node, pid_t thread)
+bool writer_is_for(const struct node *node, pid_t thread, bool write)
 {
 	struct writer *writer = node->writer;
 	bool open;
@@ -179,7 +179,7 @@ bool writer_is_for(const struct node *node, pid_t thread)
 	open = writer->handles > 0;
 	pthread_mutex_unlock(&writer->lock);
 	if (!open)
-		return writer->thread == thread;
+		return writer->thread == thread && (write || !writer->unlinked);
 	return writer_hidden(writer) && writer->process == process_of(thread);
 }
 

@@ -39,8 +39,8 @@ void writers_release(struct fs *fs, const struct node *node);
 /* ---- Which there are; without the family's lock where nothing else is said ---------------- */
 
 /* Is the node a session's that this thread may open: looked up for it, or of a name that its
- * process makes? */
-bool writer_is_for(const struct node *node, pid_t thread);
+ * process makes? Not to read where the name was removed since. */
+bool writer_is_for(const struct node *node, pid_t thread, bool write);
 
 /* A session that this thread's process has open for the node's name; with one reference. -ENOENT.
  */
