@@ -58,8 +58,7 @@ static int is_emptied_chunk(struct fs *fs, const struct node *dir)
 }
 
 /* A history stays where it stood: if its name has chunks, in the directory of the last before its
- * end.
- * /.versions lists it there, the other tree lists nothing of it. */
+ * end. /.versions lists it there, the other tree lists nothing of it. */
 static int keep_chunk(struct fs *fs, const struct node *history)
 {
 	char encoded[SPELL_MAX], component[NAMES_CHUNK_MAX + 2];

@@ -4,6 +4,7 @@
 
 #include "memory_engine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
@@ -359,6 +360,23 @@ uint32_t suite_random(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)(*state >> 33);
+}
+
+void suite_store_file(const char *store, const char *part, char name[64])
+{
+	const struct dirent *entry;
+	char path[400];
+	DIR *stream;
+
+	name[0] = '\0';
+	snprintf(path, sizeof(path), "%s/data", store);
+	stream = opendir(path);
+	ck_assert_ptr_nonnull(stream);
+	while ((entry = readdir(stream)) != NULL)
+		if (strstr(entry->d_name, part) != NULL)
+			snprintf(name, 64, "data/%.50s", entry->d_name);
+	closedir(stream);
+	ck_assert_msg(name[0] != '\0', "%s: no file with %s", path, part);
 }
 
 char *suite_pattern(size_t len, unsigned int seed)

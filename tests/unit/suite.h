@@ -92,6 +92,9 @@ int suite_append(struct wcs_table *table, const char *row, const char *data, int
 /* Checks that the store has these tables: "name#(family:type:policy …) " of each. */
 void suite_expect_schema(struct wcs_store *store, const char *expected);
 
+/* The path, relative to the store, of the engine's file whose name has that part. */
+void suite_store_file(const char *store, const char *part, char name[64]);
+
 /* len bytes that differ with seed and from place to place. The caller frees them. */
 char *suite_pattern(size_t len, unsigned int seed);
 /* The next number of a sequence that starts with *state. */

@@ -6,7 +6,6 @@
 #include "leveldb/logfile.h"
 #include "suite.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,24 +60,6 @@ static void write_file(const char *store, const char *name)
 	close(fd);
 }
 
-static void find_files(void)
-{
-	char path[300];
-	const struct dirent *entry;
-	DIR *stream;
-
-	snprintf(path, sizeof(path), "%s/data", base);
-	stream = opendir(path);
-	ck_assert_ptr_nonnull(stream);
-	while ((entry = readdir(stream))) {
-		if (strstr(entry->d_name, ".log"))
-			snprintf(log_name, sizeof(log_name), "data/%.50s", entry->d_name);
-		if (strstr(entry->d_name, "MANIFEST-"))
-			snprintf(manifest_name, sizeof(manifest_name), "data/%.50s", entry->d_name);
-	}
-	closedir(stream);
-}
-
 /* All are in one block. */
 static void find_heads(void)
 {
@@ -127,7 +108,8 @@ static void make_base(const char *prefix, int special, struct wcs_slice value)
 	cells = suite_content(table);
 	wcs_table_close(table);
 	wcs_store_close(store);
-	find_files();
+	suite_store_file(base, ".log", log_name);
+	suite_store_file(base, "MANIFEST-", manifest_name);
 }
 
 /* A copy, whose log is in `file`. */

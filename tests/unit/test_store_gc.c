@@ -244,24 +244,32 @@ static bool gc_written(struct gc_writer *writers, int count)
 	return true;
 }
 
+/* Runs the collector at least so many times while four threads write. */
+static void gc_run_among(struct suite *s, struct gc_writer *writers, void *(*write)(void *writer),
+			 int runs)
+{
+	pthread_t threads[4];
+	atomic_bool stop = false;
+
+	for (int i = 0; i < 4; i++) {
+		writers[i] = (struct gc_writer){.s = s, .number = i, .stop = &stop};
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, write, &writers[i]), 0);
+	}
+	for (int i = 0; i < runs || !gc_written(writers, 100); i++)
+		ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	atomic_store(&stop, true);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
 START_TEST(test_nothing_that_is_seen_goes)
 {
 	struct gc_writer writers[4];
-	pthread_t threads[4];
-	atomic_bool stop = false;
 	struct suite s;
 
 	suite_open(&s, _i);
 	suite_policy(s.table, "f", "maxversions=2");
-	for (int i = 0; i < 4; i++) {
-		writers[i] = (struct gc_writer){.s = &s, .number = i, .stop = &stop};
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, gc_write, &writers[i]), 0);
-	}
-	for (int i = 0; i < 30 || !gc_written(writers, 100); i++)
-		ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	atomic_store(&stop, true);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	gc_run_among(&s, writers, gc_write, 30);
 	ck_assert_int_eq(wcs_gc_run(s.store), 0);
 	suite_policy(s.table, "f", "never");
 	for (int i = 0; i < 4; i++) {
@@ -307,21 +315,11 @@ static void *gc_renew(void *arg)
 START_TEST(test_columns_made_anew)
 {
 	struct gc_writer writers[4];
-	pthread_t threads[4];
-	atomic_bool stop = false;
 	struct suite s;
 
 	suite_open(&s, _i);
 	suite_policy(s.table, "f", "maxversions=2");
-	for (int i = 0; i < 4; i++) {
-		writers[i] = (struct gc_writer){.s = &s, .number = i, .stop = &stop};
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, gc_renew, &writers[i]), 0);
-	}
-	for (int i = 0; i < 100 || !gc_written(writers, 100); i++)
-		ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	atomic_store(&stop, true);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
+	gc_run_among(&s, writers, gc_renew, 100);
 	suite_close(&s);
 }
 END_TEST

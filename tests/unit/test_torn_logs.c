@@ -9,7 +9,6 @@
 #include "leveldb/logfile.h"
 #include "suite.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,24 +76,6 @@ static void put_row(struct wcs_table *table, int row)
 	free(value);
 }
 
-static void find_files(void)
-{
-	char path[300];
-	const struct dirent *entry;
-	DIR *stream;
-
-	snprintf(path, sizeof(path), "%s/data", base);
-	stream = opendir(path);
-	ck_assert_ptr_nonnull(stream);
-	while ((entry = readdir(stream))) {
-		if (strstr(entry->d_name, ".log"))
-			snprintf(log_name, sizeof(log_name), "data/%.50s", entry->d_name);
-		if (strstr(entry->d_name, "MANIFEST-"))
-			snprintf(manifest_name, sizeof(manifest_name), "data/%.50s", entry->d_name);
-	}
-	closedir(stream);
-}
-
 static unsigned char *read_file(const char *name, off_t *size)
 {
 	char path[400];
@@ -156,7 +137,8 @@ static void make_base(void)
 		put_row(table, row);
 	wcs_table_close(table);
 	wcs_store_close(store);
-	find_files();
+	suite_store_file(base, ".log", log_name);
+	suite_store_file(base, "MANIFEST-", manifest_name);
 	find_pieces();
 }
 
