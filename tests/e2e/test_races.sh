@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Processes that write, read, rename and remove the same columns at once: each read is one whole value,
-# and who writes has, but for one in 500, the size of what it wrote, whatever the kernel has of the name.
+# and who writes has, but for one of all, the size of what it wrote, whatever the kernel has of the name.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
