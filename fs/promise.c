@@ -116,14 +116,14 @@ static void make(struct promises *promises, pid_t thread, const struct promise_n
 }
 
 /* Is it left of another request? Who was refused to write comes back to write, and makes the name
- * if it is gone. A reader may have been refused its attributes first; past the kernel's pages he
- * does no harm. A writer would, so he is rather refused twice. */
+ * if it is gone. Whoever comes back may have been refused the attributes, on the way to his open.
+ */
 static bool is_left(const struct promise *promise, enum promise_want want)
 {
-	bool left = promise->want != want || promise->missed;
+	bool left = promise->want != want && promise->want != PROMISE_STAT;
 
-	if (want == PROMISE_READ && promise->want != PROMISE_WRITE)
-		left = false;
+	if (want == PROMISE_WRITE && promise->want == PROMISE_WRITE)
+		left = promise->missed;
 	return left || (promise->lookups >= LOOKUPS_MAX && this_second() > promise->second + 1);
 }
 
