@@ -132,10 +132,6 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 			return open_session(fs, node_get(node), handle, fi->flags, thread);
 		break;
 	case PROMISE_AGAIN:
-		/* To write past other open files would show them its size. */
-		if (want == PROMISE_WRITE && lookup_is_open(inode) &&
-		    promise_ask(fs->promises, thread, &names, want) == PROMISE_FIRST)
-			return -ESTALE;
 		break;
 	}
 	return open_unseen(fs, thread, inode, handle, fi);
