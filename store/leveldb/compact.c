@@ -31,12 +31,6 @@ struct ldb_compact_range {
 	unsigned char bytes[]; /* start, end */
 };
 
-void ldb_compact_flush(struct ldb *db)
-{
-	/* No key is empty, so nothing but the memtable has to do with this range. */
-	leveldb_compact_range(db->db, "", 0, "", 0);
-}
-
 static struct ldb_compact_range *compact_new(struct wcs_slice start, struct wcs_slice end)
 {
 	struct ldb_compact_range *range = malloc(sizeof(*range) + start.len + end.len);
@@ -183,15 +177,15 @@ static void compact_all(struct ldb *db)
 /* After a failed write the logs must stay as they are, and compacting starts another. */
 static void compact_run(struct ldb *db, const struct ldb_compact_range *range)
 {
-	const char *bytes = (const char *)range->bytes;
+	struct wcs_slice start = {range->bytes, range->start_len};
+	struct wcs_slice end = {range->bytes + range->start_len, range->end_len};
 
 	if (atomic_load(&db->failed))
 		return;
 	if (range->end_len == 0)
 		compact_all(db);
 	else
-		leveldb_compact_range(db->db, bytes, range->start_len, bytes + range->start_len,
-				      range->end_len);
+		ldb_manual_run(db, start, end);
 }
 
 /* The caller holds the lock, which is free in between. */

@@ -85,6 +85,7 @@ int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
 	int err;
 
 	pthread_mutex_lock(&db->write_lock);
+	ldb_manual_admit(db, batch);
 	err = db_write_locked(db, batch);
 	pthread_mutex_unlock(&db->write_lock);
 	if (err)

@@ -238,7 +238,7 @@ static void drop_begin(struct drop *drop)
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
 	drop->compacts = drop_is_long(drop);
 	if (drop->compacts)
-		ldb_compact_flush(drop->db);
+		ldb_manual_flush(drop->db);
 	atomic_fetch_add(&drop->db->drops, 1);
 }
 

@@ -2,9 +2,9 @@
 /*
  * The inside of the LevelDB engine: an open database and what its files share.
  *
- * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. The locks of
- * reclaim and compact stand for themselves: no other is taken under them, and they are taken with
- * none of these held.
+ * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. That of manual
+ * is taken with none of these held, and write_lock under it. The locks of reclaim and compact stand
+ * for themselves: no other is taken under them, and they are taken with none of these held.
  */
 #ifndef WCS_LEVELDB_ENGINE_H
 #define WCS_LEVELDB_ENGINE_H
@@ -75,6 +75,14 @@ struct ldb_compact {
 	pthread_t thread;
 };
 
+/* Compactions that are asked for, one at a time. */
+struct ldb_manual {
+	pthread_mutex_t lock; /* held over each; write_lock may be taken under it */
+	pthread_cond_t ended; /* with write_lock, as all below */
+	bool runs;
+	uint64_t written; /* bytes in memory since it began */
+};
+
 /* Syncs, numbered from 1 on. */
 struct ldb_sync {
 	pthread_mutex_t lock;
@@ -136,6 +144,7 @@ struct ldb {
 	uint64_t first_id;    /* set at open: no value of this session has a smaller one */
 
 	struct ldb_sync sync;
+	struct ldb_manual manual;
 	struct ldb_emptied emptied;
 	struct ldb_collected collected;
 	struct ldb_reclaim reclaim;
@@ -199,6 +208,18 @@ void ldb_sync_clear(struct ldb_sync *sync);
  * written next and lose what was written before. Threads that call it together share the cost. */
 int ldb_sync_logs(struct ldb *db);
 int ldb_sync_store(void *db);
+
+/* ---- manual.c: compactions that are asked for ---- */
+void ldb_manual_init(struct ldb_manual *manual);
+void ldb_manual_clear(struct ldb_manual *manual);
+/* Compacts the keys from start to end. The caller holds no lock. */
+void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
+/* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
+ * every compaction; in a later one it does not. The caller holds no lock. */
+void ldb_manual_flush(struct ldb *db);
+/* Before each write, with write_lock held, which is free while it waits: for room in memory, where
+ * a compaction is under way. */
+void ldb_manual_admit(struct ldb *db, leveldb_writebatch_t *batch);
 
 static inline void ldb_iter_seek(leveldb_iterator_t *iter, const struct ldb_key *key)
 {
@@ -300,9 +321,6 @@ void ldb_compact_wait(struct ldb *db, uint64_t number);
 void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
 /* Is the store being closed? */
 bool ldb_compact_stopped(struct ldb *db);
-/* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
- * every compaction; in a later one it does not. */
-void ldb_compact_flush(struct ldb *db);
 
 /* ---- shrink.c: space on a full medium ---- */
 /* Compacts all there is, piece by piece; false: it did not come to the end, for want of room, say.

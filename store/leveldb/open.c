@@ -136,6 +136,7 @@ static struct ldb *open_new(const struct wcs_options *options)
 	db->write = leveldb_writeoptions_create();
 	pthread_mutex_init(&db->write_lock, NULL);
 	ldb_sync_init(&db->sync);
+	ldb_manual_init(&db->manual);
 	pthread_mutex_init(&db->admin_lock, NULL);
 	pthread_mutex_init(&db->ids_lock, NULL);
 	for (size_t i = 0; i < LDB_STRIPES; i++)
@@ -158,6 +159,7 @@ static void open_free(struct ldb *db)
 		pthread_mutex_destroy(&db->rows[i]);
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
+	ldb_manual_clear(&db->manual);
 	ldb_sync_clear(&db->sync);
 	pthread_mutex_destroy(&db->write_lock);
 	free(db);
@@ -353,7 +355,7 @@ static void open_start_background(struct ldb *db)
 	static atomic_bool started;
 
 	if (!atomic_exchange(&started, true))
-		ldb_compact_flush(db);
+		ldb_manual_flush(db);
 }
 
 static int open_start(struct ldb *db)

@@ -153,7 +153,7 @@ void ldb_shrink_left(struct ldb *db)
 		used += ldb_stats_number(db, name);
 	}
 	if (directory_each(db->dir, shrink_count, &there) == 0 && there > used)
-		ldb_compact_flush(db);
+		ldb_manual_flush(db);
 }
 
 bool ldb_shrink_run(struct ldb *db)
@@ -167,8 +167,8 @@ bool ldb_shrink_run(struct ldb *db)
 			return false;
 		next = shrink_end(db, &at, end, piece);
 		if (shrink_size(db, &at, &next) <= 4 * piece)
-			leveldb_compact_range(db->db, (const char *)at.bytes, shrink_len(&at),
-					      (const char *)next.bytes, shrink_len(&next));
+			ldb_manual_run(db, (struct wcs_slice){at.bytes, shrink_len(&at)},
+				       (struct wcs_slice){next.bytes, shrink_len(&next)});
 		at = next;
 	}
 	return true;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compactions that are asked for, and who writes meanwhile.
+ *
+ * LevelDB 1.23 ends the process with SIGSEGV where one of these is under way and what is in memory
+ * cannot be moved into a table: who waits for the compaction is woken by that error, takes it back,
+ * and the thread that does it still writes to what was taken back (mended by LevelDB's commit
+ * eb31d19, "Allow compaction to finish in TEST_CompactRange", which Debian 12 has not). A failing
+ * or full medium must not end the mount. So nothing is moved meanwhile: what is in memory goes into
+ * a table first, and then no more is written than fits in, until the compaction is done. No other
+ * error of LevelDB's comes from elsewhere: its log is synced past it (sync.c).
+ */
+#include "engine.h"
+
+/* What LevelDB's memtable keeps of a key beside it and its value, rather too much. */
+enum { MANUAL_ENTRY = 64 };
+
+void ldb_manual_init(struct ldb_manual *manual)
+{
+	pthread_mutex_init(&manual->lock, NULL);
+	pthread_cond_init(&manual->ended, NULL);
+}
+
+void ldb_manual_clear(struct ldb_manual *manual)
+{
+	pthread_cond_destroy(&manual->ended);
+	pthread_mutex_destroy(&manual->lock);
+}
+
+static void manual_put(void *arg, const char *key, size_t key_len, const char *value, size_t len)
+{
+	uint64_t *bytes = arg;
+
+	(void)key;
+	(void)value;
+	*bytes += key_len + len + MANUAL_ENTRY;
+}
+
+static void manual_delete(void *arg, const char *key, size_t key_len)
+{
+	manual_put(arg, key, key_len, NULL, 0);
+}
+
+/* LevelDB looks at what there is before it writes: the batch itself may be of any size. Blocks of
+ * its memory are not filled to their ends, so half of what it gathers is counted on. */
+void ldb_manual_admit(struct ldb *db, leveldb_writebatch_t *batch)
+{
+	struct ldb_manual *manual = &db->manual;
+
+	while (manual->runs && manual->written >= db->buffer_bytes / 2)
+		pthread_cond_wait(&manual->ended, &db->write_lock);
+	if (manual->runs)
+		leveldb_writebatch_iterate(batch, &manual->written, manual_put, manual_delete);
+}
+
+static void manual_mark(struct ldb *db, bool runs)
+{
+	pthread_mutex_lock(&db->write_lock);
+	db->manual.runs = runs;
+	db->manual.written = 0;
+	pthread_cond_broadcast(&db->manual.ended);
+	pthread_mutex_unlock(&db->write_lock);
+}
+
+void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
+{
+	pthread_mutex_lock(&db->manual.lock);
+	manual_mark(db, true);
+	leveldb_compact_range(db->db, start.data, start.len, end.data, end.len);
+	manual_mark(db, false);
+	pthread_mutex_unlock(&db->manual.lock);
+}
+
+void ldb_manual_flush(struct ldb *db)
+{
+	pthread_mutex_lock(&db->manual.lock);
+	/* No key is empty, so nothing but the memtable has to do with this range. */
+	leveldb_compact_range(db->db, "", 0, "", 0);
+	pthread_mutex_unlock(&db->manual.lock);
+}
