@@ -174,18 +174,30 @@ static void compact_all(struct ldb *db)
 	}
 }
 
+static void compact_pieces(struct ldb *db, const struct ldb_compact_range *range)
+{
+	struct wcs_slice start = {range->bytes, range->start_len};
+	struct wcs_slice limit = {range->bytes + range->start_len, range->end_len};
+	struct ldb_place at = ldb_place_before(start), end = ldb_place_behind(limit), next;
+
+	for (; memcmp(&at, &end, sizeof(at)) < 0 && !ldb_compact_stopped(db); at = next) {
+		next = ldb_place_end(db, &at, end, LDB_PIECE_TABLES * db->table_bytes);
+		ldb_manual_run(db, ldb_place_key(&at), ldb_place_key(&next));
+		pthread_mutex_lock(&db->compact.lock);
+		compact_yield(db);
+		pthread_mutex_unlock(&db->compact.lock);
+	}
+}
+
 /* After a failed write the logs must stay as they are, and compacting starts another. */
 static void compact_run(struct ldb *db, const struct ldb_compact_range *range)
 {
-	struct wcs_slice start = {range->bytes, range->start_len};
-	struct wcs_slice end = {range->bytes + range->start_len, range->end_len};
-
 	if (atomic_load(&db->failed))
 		return;
 	if (range->end_len == 0)
 		compact_all(db);
 	else
-		ldb_manual_run(db, start, end);
+		compact_pieces(db, range);
 }
 
 /* The caller holds the lock, which is free in between. */

@@ -212,7 +212,8 @@ int ldb_sync_store(void *db);
 /* ---- manual.c: compactions that are asked for ---- */
 void ldb_manual_init(struct ldb_manual *manual);
 void ldb_manual_clear(struct ldb_manual *manual);
-/* Compacts the keys from start to end. The caller holds no lock. */
+/* Compacts the keys from start to end, which should be few: writers may wait for it. The caller
+ * holds no lock. */
 void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
 /* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
  * every compaction; in a later one it does not. The caller holds no lock. */
@@ -321,6 +322,23 @@ void ldb_compact_wait(struct ldb *db, uint64_t number);
 void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
 /* Is the store being closed? */
 bool ldb_compact_stopped(struct ldb *db);
+
+/* ---- pieces.c: a range of keys in pieces ---- */
+#define LDB_PLACE_BYTES	 1024u /* of a key that tell one piece from the next, at most */
+#define LDB_PIECE_TABLES 8u    /* what is compacted at once, at most */
+struct ldb_place {
+	unsigned char bytes[LDB_PLACE_BYTES]; /* a key, zeros behind it */
+};
+struct ldb_place ldb_place_before(struct wcs_slice key); /* or there, as below */
+struct ldb_place ldb_place_behind(struct wcs_slice key);
+/* Its bytes but for the zeros behind it. LevelDB's LOG has them for every piece. */
+struct wcs_slice ldb_place_key(const struct ldb_place *place);
+/* Bytes of the tables there, about. */
+uint64_t ldb_place_size(struct ldb *db, const struct ldb_place *from, const struct ldb_place *to);
+/* Where a piece of about that many bytes ends that starts at from; of more, where these keys cannot
+ * be told apart. */
+struct ldb_place ldb_place_end(struct ldb *db, const struct ldb_place *from, struct ldb_place end,
+			       uint64_t piece);
 
 /* ---- shrink.c: space on a full medium ---- */
 /* Compacts all there is, piece by piece; false: it did not come to the end, for want of room, say.

@@ -9,11 +9,20 @@
  * or full medium must not end the mount. So nothing is moved meanwhile: what is in memory goes into
  * a table first, and then no more is written than fits in, until the compaction is done. No other
  * error of LevelDB's comes from elsewhere: its log is synced past it (sync.c).
+ *
+ * LevelDB does not always do what it is asked to first: its own empty write, which it would make
+ * the move behind, can be done as part of another's, and then moves nothing; nor does it say where
+ * it could not begin another log. Another log is what tells.
  */
+#include "directory.h"
 #include "engine.h"
+#include "file.h"
 
-/* What LevelDB's memtable keeps of a key beside it and its value, rather too much. */
-enum { MANUAL_ENTRY = 64 };
+enum {
+	MANUAL_ENTRY =
+		64, /* what LevelDB's memtable keeps of a key beside it and its value, or less */
+	MANUAL_TRIES = 3,
+};
 
 void ldb_manual_init(struct ldb_manual *manual)
 {
@@ -62,11 +71,48 @@ static void manual_mark(struct ldb *db, bool runs)
 	pthread_mutex_unlock(&db->write_lock);
 }
 
+static int manual_log(void *ctx, int dir, const char *name)
+{
+	uint64_t *last = ctx, number;
+
+	(void)dir;
+	if (ldb_file_parse(name, &number) == LDB_FILE_LOG && number > *last)
+		*last = number;
+	return 0;
+}
+
+/* The number of the log that is written; 0: unknown. */
+static uint64_t manual_last_log(struct ldb *db)
+{
+	uint64_t last = 0;
+
+	return directory_each(db->dir, manual_log, &last) == 0 ? last : 0;
+}
+
+static void manual_flush(struct ldb *db)
+{
+	/* No key is empty, so nothing but the memtable has to do with this range. */
+	leveldb_compact_range(db->db, "", 0, "", 0);
+}
+
+/* Moves all that was written before this into tables; not, where it fails. */
+static bool manual_empty(struct ldb *db)
+{
+	uint64_t before = manual_last_log(db), after = 0;
+
+	for (int i = 0; before > 0 && after <= before && i < MANUAL_TRIES; i++) {
+		manual_flush(db);
+		after = manual_last_log(db);
+	}
+	return before > 0 && after > before;
+}
+
 void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
 {
 	pthread_mutex_lock(&db->manual.lock);
 	manual_mark(db, true);
-	leveldb_compact_range(db->db, start.data, start.len, end.data, end.len);
+	if (manual_empty(db))
+		leveldb_compact_range(db->db, start.data, start.len, end.data, end.len);
 	manual_mark(db, false);
 	pthread_mutex_unlock(&db->manual.lock);
 }
@@ -74,7 +120,6 @@ void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end
 void ldb_manual_flush(struct ldb *db)
 {
 	pthread_mutex_lock(&db->manual.lock);
-	/* No key is empty, so nothing but the memtable has to do with this range. */
-	leveldb_compact_range(db->db, "", 0, "", 0);
+	manual_flush(db);
 	pthread_mutex_unlock(&db->manual.lock);
 }

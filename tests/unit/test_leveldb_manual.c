@@ -6,7 +6,8 @@
 #include "engine.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,16 +18,25 @@ enum {
 	ROWS = 2000,
 	VALUE = 4096,
 	WRITES = 5000, /* of that size: more than LevelDB gathers in memory, less than twice that */
-	PATIENCE_MS = 1000,
-	SLOW_MS = 50, /* a call that fails takes that long */
+	STILL_MS = 300, /* nothing is written so long: who writes waits */
+	SLOW_MS = 50,	/* a call that fails takes that long */
 };
 
 /* ---- A medium that waits, and fails ------------------------------------------------------ */
 
-enum medium { WORKS, HOLDS, BREAKS, BROKEN };
+enum medium { WORKS, HOLDS, BREAKS, BROKEN, NO_LOG };
 static _Atomic enum medium medium;
-static atomic_bool held;   /* the compaction came */
-static atomic_int written; /* rows, since then */
+static atomic_bool held;     /* the compaction came */
+static atomic_int written;   /* rows, since then */
+static atomic_int meanwhile; /* those until it went on */
+static atomic_int tables;    /* writes to them */
+
+static bool ends_with(const char *path, const char *end)
+{
+	size_t len = strlen(path);
+
+	return len > strlen(end) && strcmp(path + len - strlen(end), end) == 0;
+}
 
 static bool is_table(int fd)
 {
@@ -35,26 +45,44 @@ static bool is_table(int fd)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof(path) - 1);
-	if (len < 5)
-		return false;
-	path[len] = '\0';
-	return strcmp(path + len - 4, ".ldb") == 0;
+	path[len < 0 ? 0 : len] = '\0';
+	return ends_with(path, ".ldb");
 }
 
-/* The compaction's first table waits until others have written all that they want to, or for as
- * long as one of them may be kept waiting here. */
+/* The compaction's first table waits until others have written all that they want to, or wait. */
 static void hold(void)
 {
 	atomic_store(&held, true);
-	for (int ms = 0; ms < PATIENCE_MS && atomic_load(&written) < WRITES; ms += 10)
+	for (int ms = 0; ms < STILL_MS && atomic_load(&meanwhile) < WRITES; ms += 10) {
 		engine_sleep(10);
+		if (atomic_exchange(&meanwhile, atomic_load(&written)) != atomic_load(&meanwhile))
+			ms = 0;
+	}
+}
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	if (atomic_load(&medium) == NO_LOG && ends_with(path, ".log")) {
+		errno = EMFILE;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 ssize_t write(int fd, const void *data, size_t len)
 {
 	enum medium now = atomic_load(&medium);
+	bool table = is_table(fd);
 
-	if (now != WORKS && is_table(fd)) {
+	atomic_fetch_add(&tables, table);
+	if (table && now != WORKS && now != NO_LOG) {
 		if (now == BROKEN) {
 			engine_sleep(SLOW_MS);
 			errno = EIO;
@@ -118,19 +146,26 @@ static void expect_rows(struct engine *engine, int writes)
 	ck_assert_int_eq(engine_count(engine->db, 'c'), ROWS / 2 + writes);
 }
 
+static uint64_t push(struct engine *engine)
+{
+	struct ldb_key start, end;
+
+	ldb_key_row(&start, 1, suite_text("a"));
+	ldb_key_row(&end, 1, suite_text("b"));
+	return ldb_compact_push(engine->db, (struct wcs_slice){start.data, start.len},
+				(struct wcs_slice){end.data, end.len});
+}
+
 /* Begins the compaction, which is held at its first table: nothing is in memory before. */
 static uint64_t begin(struct engine *engine, enum medium how)
 {
-	struct ldb_key start, end;
 	uint64_t number;
 
 	make_work(engine);
 	atomic_store(&held, false);
+	atomic_store(&meanwhile, 0);
 	atomic_store(&medium, how);
-	ldb_key_row(&start, 1, suite_text("a"));
-	ldb_key_row(&end, 1, suite_text("b"));
-	number = ldb_compact_push(engine->db, (struct wcs_slice){start.data, start.len},
-				  (struct wcs_slice){end.data, end.len});
+	number = push(engine);
 	while (!atomic_load(&held))
 		engine_sleep(1);
 	return number;
@@ -149,6 +184,8 @@ START_TEST(test_writers_wait_for_a_while)
 	ck_assert_int_eq(set_rows(&engine, 'w', WRITES, &rc), WRITES);
 	ldb_compact_wait(engine.db, number);
 	ck_assert_int_eq(medium, WORKS);
+	ck_assert_int_gt(meanwhile, 0);
+	ck_assert_int_lt(meanwhile, WRITES);
 	expect_rows(&engine, WRITES);
 	ck_assert_int_eq(engine.errors, 0);
 	engine_close(&engine);
@@ -179,10 +216,83 @@ START_TEST(test_medium_breaks)
 }
 END_TEST
 
+/* Then LevelDB does not move what is in memory, and does not say so. */
+START_TEST(test_not_without_a_log)
+{
+	struct engine engine;
+	int before, rc;
+
+	engine_open(&engine);
+	make_work(&engine);
+	ck_assert_int_eq(set_rows(&engine, 'w', 1, &rc), 1);
+	atomic_store(&medium, NO_LOG);
+	before = atomic_load(&tables);
+	ldb_compact_wait(engine.db, push(&engine));
+	ck_assert_int_eq(tables, before);
+	atomic_store(&medium, WORKS);
+	ldb_compact_wait(engine.db, push(&engine));
+	ck_assert_int_gt(tables, before);
+	expect_rows(&engine, 1);
+	engine_close(&engine);
+}
+END_TEST
+
+/* No piece has more than it should, all together they are the range. */
+START_TEST(test_pieces)
+{
+	struct ldb_place at = {{0}}, end = {{0x7F}}, next;
+	uint64_t piece = 2 * MIB, size, sum = 0, all;
+	struct engine engine;
+	int rc, count = 0;
+
+	engine_open(&engine);
+	ck_assert_int_eq(set_rows(&engine, 'a', ROWS, &rc), ROWS);
+	ldb_manual_flush(engine.db);
+	all = ldb_place_size(engine.db, &at, &end);
+	ck_assert_uint_gt(all, 2 * piece);
+	for (; memcmp(&at, &end, sizeof(at)) < 0; at = next, count++) {
+		next = ldb_place_end(engine.db, &at, end, piece);
+		ck_assert_int_gt(memcmp(&next, &at, sizeof(at)), 0);
+		size = ldb_place_size(engine.db, &at, &next);
+		ck_assert_uint_le(size, piece);
+		sum += size;
+	}
+	ck_assert_int_eq(memcmp(&at, &end, sizeof(at)), 0);
+	ck_assert_uint_le((uint64_t)count, 2 * all / piece + 1);
+	ck_assert_uint_eq(sum, all);
+	engine_close(&engine);
+}
+END_TEST
+
+START_TEST(test_places_of_long_keys)
+{
+	unsigned char bytes[2000];
+	struct wcs_slice key = {bytes, sizeof(bytes)};
+	struct ldb_place before, behind;
+
+	memset(bytes, 0xFF, sizeof(bytes));
+	bytes[0] = 'c';
+	before = ldb_place_before(key);
+	behind = ldb_place_behind(key);
+	ck_assert_uint_eq(ldb_place_key(&before).len, LDB_PLACE_BYTES);
+	ck_assert_int_eq(memcmp(&before, bytes, sizeof(before)), 0);
+	ck_assert_uint_eq(ldb_place_key(&behind).len, 1);
+	ck_assert_int_eq(behind.bytes[0], 'd');
+	key.len = 3;
+	before = ldb_place_before(key);
+	behind = ldb_place_behind(key);
+	ck_assert_uint_eq(ldb_place_key(&before).len, 3);
+	ck_assert_int_eq(memcmp(&before, &behind, sizeof(before)), 0);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
 	suite_add_once(suite, "writers wait for a while", test_writers_wait_for_a_while, 60);
 	suite_add_once(suite, "medium breaks", test_medium_breaks, 60);
+	suite_add_once(suite, "not without a log", test_not_without_a_log, 60);
+	suite_add_once(suite, "pieces", test_pieces, 60);
+	suite_add_once(suite, "places of long keys", test_places_of_long_keys, 60);
 }
 
 int main(void)
