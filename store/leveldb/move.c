@@ -286,14 +286,44 @@ static int move_kind(struct move *move)
 	return -EINVAL;
 }
 
-/* What the view hides of both columns goes: it must not come back, nor count as a cell. */
+/* Would it come back, or count as a cell, in the column that the move is from? What is behind the
+ * newest cell keeps its rank where all of the column moves, or that cell gets a later time. */
+static bool move_purges_from(void *ctx, const struct ldb_hidden *hidden)
+{
+	const struct move *move = ctx;
+	const struct wcs_move *asked = move->asked;
+
+	if (hidden->rank == 1) /* nothing of it is seen: it is not there */
+		return true;
+	switch (asked->kind) {
+	case WCS_MOVE_COLUMN:
+	case WCS_MOVE_COLUMN_NEW:
+		return false;
+	case WCS_MOVE_STAMP:
+		return hidden->ts >= asked->to_ts;
+	case WCS_MOVE_CELL_NEWEST:
+	case WCS_MOVE_CELL:
+		return hidden->ts >= asked->from_ts || ldb_rank_matters(&move->m, asked->family);
+	}
+	return true;
+}
+
+/* And in the one that it goes to? Behind a newest cell that is seen it stays behind one more. */
+static bool move_purges_to(void *ctx, const struct ldb_hidden *hidden)
+{
+	const struct move *move = ctx;
+
+	return hidden->rank == 1 || move->asked->kind == WCS_MOVE_CELL;
+}
+
+/* What the view hides must stay hidden, and goes where it would not. */
 static int move_purge(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
-	int err = ldb_purge_column(&move->m, asked->family, asked->from);
+	int err = ldb_purge_if(&move->m, asked->family, asked->from, move_purges_from, move);
 
 	if (!err && !move->same)
-		err = ldb_purge_column(&move->m, asked->family, asked->to);
+		err = ldb_purge_if(&move->m, asked->family, asked->to, move_purges_to, move);
 	return err;
 }
 

@@ -89,6 +89,15 @@ void ldb_mutate_end_intents(struct ldb_mutate *m);
 /* Deletes what the view hides of a column. The caller holds the row's lock, has no iterator and
  * nothing in the batch yet; afterwards m->unsynced may be set. */
 int ldb_purge_column(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier);
+/* What a view hides is the end of a column. */
+struct ldb_hidden {
+	bool any;
+	uint64_t rank; /* of the newest that is hidden, from 1 on */
+	int64_t ts;
+};
+/* The same, where anything is hidden and it must go. */
+int ldb_purge_if(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier,
+		 bool (*must)(void *ctx, const struct ldb_hidden *hidden), void *ctx);
 
 /* ---- rank.c ---- */
 #define LDB_RANK_STEPS 8u

@@ -44,37 +44,50 @@ static int purge_rest(struct ldb_mutate *m)
 }
 
 /* Puts the iterator at the first cell of the column that is hidden, or behind the column. */
-static int purge_find(struct ldb_mutate *m, const struct wcs_gc *gc)
+static int purge_find(struct ldb_mutate *m, const struct wcs_gc *gc, struct ldb_hidden *hidden)
 {
-	uint64_t rank = 1;
-
+	hidden->rank = 1;
 	ldb_iter_seek(m->iter, &m->key);
-	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter), rank++) {
+	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter), hidden->rank++) {
 		size_t len;
 		const unsigned char *key = ldb_iter_key(m->iter, &len);
-		int64_t ts;
 
-		if (ldb_key_split_ts(key, len, m->key.len, &ts))
+		if (ldb_key_split_ts(key, len, m->key.len, &hidden->ts))
 			return ldb_db_damaged(m->db, "a cell's key");
-		if (wcs_view_hides(m->view, wcs_view_expiry(gc, rank, ts)))
+		hidden->any =
+			wcs_view_hides(m->view, wcs_view_expiry(gc, hidden->rank, hidden->ts));
+		if (hidden->any)
 			break;
 	}
 	return 0;
 }
 
-int ldb_purge_column(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
+int ldb_purge_if(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier,
+		 bool (*must)(void *ctx, const struct ldb_hidden *hidden), void *ctx)
 {
 	const struct wcs_gc *gc = wcs_view_gc(m->view, family);
+	struct ldb_hidden hidden = {.any = false};
 	int err, unread;
 
 	if (!gc)
 		return 0;
 	ldb_mutate_key(m, family, qualifier);
 	m->iter = ldb_db_iterate(m->db);
-	err = purge_find(m, gc);
-	if (!err)
+	err = purge_find(m, gc, &hidden);
+	if (!err && hidden.any && must(ctx, &hidden))
 		err = purge_rest(m);
 	unread = ldb_db_iter_error(m->db, m->iter);
 	leveldb_iter_destroy(m->iter);
 	return unread ? unread : err;
+}
+
+static bool purge_always(void *ctx, const struct ldb_hidden *hidden)
+{
+	(void)ctx;
+	return hidden->any;
+}
+
+int ldb_purge_column(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
+{
+	return ldb_purge_if(m, family, qualifier, purge_always, NULL);
 }

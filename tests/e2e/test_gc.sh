@@ -175,6 +175,14 @@ check_eq "leaving alone what a changed policy hides" 1 "$(jq .last.families_in_g
 policy never
 check_eq "which comes back" "3 2 1" "$(ls -U "$M/t/own/f/q@" | paste -sd' ')"
 policy 'maxversions=1'
+check "meanwhile who touches, renames or edits it" bash -ec "cd '$M/t/own/f'
+	touch -d 2020-01-01 q; mv q p; echo v >o; mv o p; sed -i s/v/w/ p; echo x >'$TMP/p'; rsync -a '$TMP/p' .; mv p q"
+policy never
+check_eq "takes nothing of that along" "1577836800000000 2 1" "$(ls -U "$M/t/own/f/q@" | tail -3 | paste -sd' ')"
+rm -r "$M/t/own/f/q@"
+mkdir "$M/t/own/f/q@"
+for ts in 1 2 3; do echo "$ts" >"$M/t/own/f/q@/$ts"; done
+policy 'maxversions=1'
 unmount_store "$M"
 mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=0
 check "without a grace it passes, too" passes 2

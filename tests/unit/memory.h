@@ -89,6 +89,9 @@ struct memory_cell *memory_view_find(const struct memory_cells *cells, const str
 /* Removes what is hidden of a column. */
 void memory_view_purge(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
 		       struct wcs_slice row, const char *family, struct wcs_slice qualifier);
+/* Removes, before a move, what is hidden and would not stay so, or be in its way. */
+void memory_view_purge_move(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
+			    struct wcs_slice row, const struct wcs_move *move);
 
 /* ---- memory_scan.c: operations of the backend ---- */
 

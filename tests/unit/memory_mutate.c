@@ -462,9 +462,7 @@ int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, st
 	int rc;
 
 	pthread_mutex_lock(&engine->mutex);
-	memory_view_purge(&engine->cells, view, table, key, move->family, move->from);
-	if (move->kind != WCS_MOVE_STAMP)
-		memory_view_purge(&engine->cells, view, table, key, move->family, move->to);
+	memory_view_purge_move(&engine->cells, view, table, key, move);
 	first = memory_row_take(&row);
 	rc = memory_row_move(&row, move, &made);
 	if (rc == 0) {

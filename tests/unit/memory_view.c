@@ -46,16 +46,59 @@ struct memory_cell *memory_view_find(const struct memory_cells *cells, const str
 	return cell;
 }
 
+static bool memory_in_column(const struct memory_cell *cell, uint32_t table, struct wcs_slice row,
+			     const char *family, struct wcs_slice qualifier)
+{
+	return cell->table == table && memory_cells_same(cell->row, row) &&
+	       memory_cells_same(cell->family, memory_cells_text(family)) &&
+	       memory_cells_same(cell->qualifier, qualifier);
+}
+
 void memory_view_purge(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
 		       struct wcs_slice row, const char *family, struct wcs_slice qualifier)
 {
-	for (size_t i = cells->count; i-- > 0;) {
-		const struct memory_cell *cell = cells->all[i];
-
-		if (cell->table == table && memory_cells_same(cell->row, row) &&
-		    memory_cells_same(cell->family, memory_cells_text(family)) &&
-		    memory_cells_same(cell->qualifier, qualifier) &&
+	for (size_t i = cells->count; i-- > 0;)
+		if (memory_in_column(cells->all[i], table, row, family, qualifier) &&
 		    memory_view_hides(cells, i, view))
 			memory_cells_remove(cells, i);
+}
+
+/* Does the view hide the newest cell of a column, or one that is as new as ts? */
+static bool memory_hides_from(const struct memory_cells *cells, const struct wcs_view *view,
+			      uint32_t table, struct wcs_slice row, const char *family,
+			      struct wcs_slice qualifier, int64_t ts)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < cells->count; i++) {
+		if (!memory_in_column(cells->all[i], table, row, family, qualifier))
+			continue;
+		if ((first || cells->all[i]->ts >= ts) && memory_view_hides(cells, i, view))
+			return true;
+		first = false;
 	}
+	return false;
+}
+
+/* A column that is not seen is not there, and nothing that is hidden may count, be in the way, or
+ * come nearer to the newest because a cell leaves. Where all cells move, or one more comes as the
+ * newest, or the newest only gets another time before them, what is hidden stays as it is. */
+void memory_view_purge_move(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
+			    struct wcs_slice row, const struct wcs_move *move)
+{
+	const struct wcs_gc *gc = wcs_view_gc(view, move->family);
+	bool ranks = gc != NULL && wcs_gc_last_rank(gc) > 1;
+	bool leaves = move->kind == WCS_MOVE_CELL || move->kind == WCS_MOVE_CELL_NEWEST;
+	int64_t ts = leaves			    ? move->from_ts
+		     : move->kind == WCS_MOVE_STAMP ? move->to_ts
+						    : INT64_MAX;
+
+	if ((leaves && ranks) ||
+	    memory_hides_from(cells, view, table, row, move->family, move->from, ts))
+		memory_view_purge(cells, view, table, row, move->family, move->from);
+	if (move->kind == WCS_MOVE_STAMP || memory_cells_same(move->from, move->to))
+		return;
+	if (move->kind == WCS_MOVE_CELL ||
+	    memory_hides_from(cells, view, table, row, move->family, move->to, INT64_MAX))
+		memory_view_purge(cells, view, table, row, move->family, move->to);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,22 @@ static int views_move(struct suite *s, struct wcs_move move, int64_t *ts)
 {
 	move.family = "f";
 	return wcs_cells_move(s->table, suite_text("r"), &move, ts);
+}
+
+/* All cells of r/f, without that. */
+static void views_expect(struct suite *s, const char *cells)
+{
+	char expected[400] = "";
+	size_t len = 0;
+
+	while (*cells) {
+		size_t cell = strcspn(cells, " ") + 1;
+
+		len += (size_t)snprintf(expected + len, sizeof(expected) - len, "r/f/%.*s",
+					(int)cell, cells);
+		cells += cell;
+	}
+	suite_expect(s->table, expected);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------- */
@@ -248,6 +265,52 @@ START_TEST(test_stamp_brings_nothing_back)
 	suite_policy(s.table, "f", "never");
 	suite_expect(s.table, "r/f/q@4=9 ");
 	suite_close(&s);
+}
+END_TEST
+
+/* What a policy hides that was a mistake is there again, if nobody but who moved the newest cell,
+ * all of the column, or another one over it, was there meanwhile. */
+START_TEST(test_a_wrong_policy)
+{
+	static const struct wcs_slice o = {"o", 1}, p = {"p", 1}, q = {"q", 1};
+	const struct {
+		struct wcs_move move;
+		int versions; /* of the policy */
+		const char *then;
+	} cases[] = {
+		{{.kind = WCS_MOVE_STAMP, .from = q, .to_ts = 90}, 1, "o@20=0 q@90=9 q@3=3 q@2=2 "},
+		{{.kind = WCS_MOVE_STAMP, .from = q, .to_ts = 4}, 2, "o@20=0 q@4=9 q@3=3 q@2=2 "},
+		{{.kind = WCS_MOVE_STAMP, .from = q, .to_ts = 3}, 1, "o@20=0 q@3=9 "},
+		{{.kind = WCS_MOVE_COLUMN, .from = q, .to = p}, 1, "o@20=0 p@9=9 p@3=3 p@2=2 "},
+		{{.kind = WCS_MOVE_COLUMN_NEW, .from = q, .to = p}, 1, "o@20=0 p@9=9 p@3=3 p@2=2 "},
+		{{.kind = WCS_MOVE_COLUMN, .from = o, .to = q}, 1, "q@20=0 q@9=9 q@3=3 q@2=2 "},
+		{{.kind = WCS_MOVE_COLUMN, .from = q, .to = o}, 1, "o@1000=9 o@20=0 "},
+		{{.kind = WCS_MOVE_CELL_NEWEST, .from = o, .from_ts = 20, .to = q},
+		 1,
+		 "q@20=0 q@9=9 q@3=3 q@2=2 "},
+		{{.kind = WCS_MOVE_CELL_NEWEST, .from = q, .from_ts = 9, .to = p},
+		 1,
+		 "o@20=0 p@9=9 "},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char policy[32];
+		struct suite s;
+		int64_t ts;
+
+		snprintf(policy, sizeof(policy), "maxversions=%d", cases[i].versions);
+		suite_open(&s, _i);
+		s.clock = 1000;
+		views_set(&s, "r", "o", 20);
+		views_set(&s, "r", "q", 2);
+		views_set(&s, "r", "q", 3);
+		views_set(&s, "r", "q", 9);
+		suite_policy(s.table, "f", policy);
+		ck_assert_int_eq(views_move(&s, cases[i].move, &ts), 0);
+		suite_policy(s.table, "f", "never");
+		views_expect(&s, cases[i].then);
+		suite_close(&s);
+	}
 }
 END_TEST
 
@@ -462,6 +525,7 @@ static void make(Suite *suite)
 	suite_add(suite, "delete brings nothing back", test_delete_brings_nothing_back, 30);
 	suite_add(suite, "delete of many hidden", test_delete_of_many_hidden, 60);
 	suite_add(suite, "stamp brings nothing back", test_stamp_brings_nothing_back, 30);
+	suite_add(suite, "a wrong policy", test_a_wrong_policy, 10);
 	suite_add(suite, "moves", test_moves, 30);
 	suite_add(suite, "append and increment", test_append_and_increment_start_anew, 30);
 	suite_add(suite, "conditions", test_conditions_do_not_see_it, 30);
