@@ -100,6 +100,7 @@ RANGES   := $(OBJ)/fs/ranges.o
 DIR_KEPT := $(OBJ)/fs/dir_kept.o
 SANDBOX  := $(OBJ)/fs/sandbox.o
 LEAD     := $(OBJ)/fs/lead.o
+PROMISE  := $(OBJ)/fs/promise.o
 METRICS  := $(OBJ)/fs/metrics.o $(OBJ)/fs/metrics_now.o
 
 # mkfs/mkfs_rowfs.c makes mkfs.rowfs, mkfs/rowfs_load.c makes rowfs-load.
@@ -167,7 +168,7 @@ $(BUILD)/libleveldb_apart.a: Makefile
 	objcopy --redefine-sym malloc=__real_malloc --redefine-sym strdup=__real_strdup \
 		"$$($(CC) -print-file-name=libleveldb.a)" $@
 
-$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(DIR_KEPT) $(SANDBOX) $(LEAD) $(METRICS) $(LIBSTORE)
+$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(DIR_KEPT) $(SANDBOX) $(LEAD) $(PROMISE) $(METRICS) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 

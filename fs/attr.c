@@ -70,7 +70,7 @@ double attr_timeout(struct node *inode)
 {
 	if (node_now(inode)->flags & NODE_F_WRITER)
 		return node_state(inode) & NODE_S_SHOWN ? NEVER_CHANGES : 0;
-	return node_state(inode) & NODE_S_CUT ? 0 : NEVER_CHANGES;
+	return node_state(inode) & NODE_S_PASSED ? 0 : NEVER_CHANGES;
 }
 
 /* One that takes lines shows a number, whose size the kernel does not know from its writes. */
@@ -95,20 +95,26 @@ static void attr_reply(fuse_req_t req, struct node *inode)
 	fuse_reply_attr(req, &st, attr_timeout(inode));
 }
 
+/* Who was told so before has the attributes of what was there. If they are asked for on the way to
+ * an open, that must not be refused another time. */
+static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inode)
+{
+	struct promise_names names;
+
+	lookup_names(inode, &names);
+	return promise_ask(fs->promises, thread, &names, PROMISE_STAT) == PROMISE_FIRST;
+}
+
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct promise_names names;
+	struct node *inode = lookup_inode(fs, ino);
 
 	(void)fi;
-	if (!lookup_is_stale(fs, ino)) {
-		attr_reply(req, lookup_inode(fs, ino));
-		return;
-	}
-	/* If it is asked for on the way to an open, that must not be refused another time. */
-	lookup_names(lookup_inode(fs, ino), &names);
-	promise_ask(fs->promises, fuse_req_ctx(req)->pid, &names, PROMISE_STAT);
-	fuse_reply_err(req, ESTALE);
+	if (lookup_is_stale(inode) && must_look_again(fs, fuse_req_ctx(req)->pid, inode))
+		fuse_reply_err(req, ESTALE);
+	else
+		attr_reply(req, inode);
 }
 
 /* The time that a SETATTR asks for in microseconds. -ENOENT: none; -EINVAL: negative. */

@@ -98,16 +98,10 @@ void lookup_names(const struct node *inode, struct promise_names *names)
 	}
 }
 
-bool lookup_is_open(const struct node *inode)
+bool lookup_is_stale(struct node *inode)
 {
-	return __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) > 0;
-}
-
-bool lookup_is_stale(struct fs *fs, fuse_ino_t ino)
-{
-	struct node *inode = lookup_inode(fs, ino);
-
-	return (node_state(node_now(inode)) & NODE_S_STALE) && !lookup_is_open(inode);
+	return (node_state(node_now(inode)) & NODE_S_STALE) &&
+	       __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) == 0;
 }
 
 void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)

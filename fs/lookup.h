@@ -16,9 +16,7 @@ void lookup_names(const struct node *inode, struct promise_names *names);
 
 /* Must the kernel look its name up again? Not of what is open: its attributes are asked for by
  * who has it open, too, who would be told that it is stale. */
-bool lookup_is_stale(struct fs *fs, fuse_ino_t ino);
-/* Has the kernel an open file on that inode? */
-bool lookup_is_open(const struct node *inode);
+bool lookup_is_stale(struct node *inode);
 /* The kernel has so many open files more on that inode. */
 void lookup_opened(struct fs *fs, fuse_ino_t ino, int by);
 

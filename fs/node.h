@@ -84,7 +84,7 @@ enum {
 	NODE_S_REMOVED = 1, /* found by no key any more */
 	NODE_S_KEPT = 2,    /* the kernel may have an entry for it that it does not ask for again */
 	NODE_S_STALE = 4,   /* the kernel may have such an entry, but the name leads elsewhere */
-	NODE_S_CUT = 8,	    /* the kernel takes its size for 0 now and then */
+	NODE_S_PASSED = 8,  /* written past: the kernel has a wrong size now and then */
 	NODE_S_SHOWN = 16,  /* of a write session: the kernel may keep its attributes */
 	NODE_S_LISTED = 32, /* kept since a listing, whose entry the kernel may yet have to make */
 };

@@ -21,6 +21,17 @@ static bool wants_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
+/* Writers are told apart by their threads, which the kernel names only where rowfs could see them.
+ */
+static int check_thread(struct fs *fs, pid_t thread, const struct node *node, const char *name)
+{
+	if (thread != 0)
+		return 0;
+	return report(
+		fs, node, name, 0, -EPERM,
+		"who writes must be in the pid namespace that rowfs runs in, or in one below it");
+}
+
 /* newest: of a column, whatever the node stands for. */
 static int open_value(struct fs *fs, const struct node *node, bool newest, uint32_t *etag,
 		      struct value **value)
@@ -96,9 +107,10 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 }
 
 /* The kernel will not look the name up again, and keeps a node that is another's: what is read and
- * written goes past that node's page cache. With O_TRUNC the kernel sets that node's size to 0 once
- * it has the answer, and once more after it has asked for an attribute (security.capability); what
- * others have asked for between the two it would keep as it is, with that 0. */
+ * written goes past that node's page cache. A write behind that node's end moves it. With O_TRUNC
+ * the kernel sets that node's size to 0 once it has the answer, and once more after it has asked
+ * for an attribute (security.capability); what others have asked for between the two it would keep
+ * as it is, with that 0. */
 static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		       struct fuse_file_info *fi)
 {
@@ -109,8 +121,7 @@ static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct h
 	fi->direct_io = 1;
 	if (!wants_write(fi))
 		return open_value(fs, node, true, &etag, &handle->value);
-	if (fi->flags & O_TRUNC)
-		node_state_set(inode, NODE_S_CUT);
+	node_state_set(inode, NODE_S_PASSED);
 	rc = writers_reopen(fs, thread, node, &session);
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
@@ -122,18 +133,14 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 	struct node *node = node_now(inode);
 	enum promise_want want = wants_write(fi) ? PROMISE_WRITE : PROMISE_READ;
 	struct promise_names names;
+	enum promise_state state;
 
 	lookup_names(inode, &names);
-	switch (promise_ask(fs->promises, thread, &names, want)) {
-	case PROMISE_FIRST:
+	state = promise_ask(fs->promises, thread, &names, want);
+	if (state == PROMISE_FIRST)
 		return -ESTALE;
-	case PROMISE_REOPENED:
-		if (node->flags & NODE_F_WRITER)
-			return open_session(fs, node_get(node), handle, fi->flags, thread);
-		break;
-	case PROMISE_AGAIN:
-		break;
-	}
+	if (state == PROMISE_REOPENED && (node->flags & NODE_F_WRITER))
+		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	return open_unseen(fs, thread, inode, handle, fi);
 }
 
@@ -152,6 +159,8 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		promise_end(fs->promises, thread, node->plain);
 		return rc;
 	}
+	if (wants_write(fi) && check_thread(fs, thread, node, NULL) != 0)
+		return -EPERM;
 	if (!session || !writer_is_for(node, thread, wants_write(fi)))
 		return open_other(fs, thread, inode, handle, fi);
 	promise_end(fs->promises, thread, node->plain);
@@ -229,8 +238,10 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	struct spelled child;
 	struct node *session;
 	struct pos pos;
-	int rc;
+	int rc = check_thread(fs, thread, dir, name);
 
+	if (rc != 0)
+		return rc;
 	if (exclusive)
 		writers_exclude(fs, dir);
 	else

@@ -5,8 +5,10 @@
  * Two lookups may come for one promise: one that finds that the name leads elsewhere by now, of
  * which the kernel forgets the answer, and a fresh one. Another thread's lookup of the same name
  * may stand in for the second, which is then checked by one more; so a name that others open or
- * rename all the time takes many. Behind the last of them the name leads to what is stored, but a
- * request that comes within a second is still the one that was promised to.
+ * rename all the time takes many. Behind the last of them the name leads to what is stored.
+ *
+ * A promise whose request came to nothing, or needed no more than the lookup, is left. It must not
+ * be taken for that of a later request, so it is not for long.
  */
 #include "promise.h"
 
@@ -14,10 +16,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SETS = 256, WAYS = 4, LOOKUPS_MAX = 16 };
+enum { SETS = 256, WAYS = 8, LOOKUPS_MAX = 16, SECONDS_MAX = 5 };
 
 struct promise {
-	pid_t thread; /* 0: of a process outside of this pid namespace */
+	pid_t thread;
 	enum promise_want want;
 	bool looked;		    /* a lookup of any name came since */
 	bool missed;		    /* a lookup found nothing since */
@@ -124,7 +126,7 @@ static bool is_left(const struct promise *promise, enum promise_want want)
 
 	if (want == PROMISE_WRITE && promise->want == PROMISE_WRITE)
 		left = promise->missed;
-	return left || (promise->lookups >= LOOKUPS_MAX && this_second() > promise->second + 1);
+	return left || this_second() > promise->second + SECONDS_MAX;
 }
 
 enum promise_state promise_ask(struct promises *promises, pid_t thread,
@@ -133,6 +135,8 @@ enum promise_state promise_ask(struct promises *promises, pid_t thread,
 	enum promise_state state = PROMISE_FIRST;
 	struct promise *promise;
 
+	if (thread == 0)
+		return PROMISE_AGAIN;
 	pthread_mutex_lock(&promises->lock);
 	promise = find(promises, thread, names->all[0]);
 	if (promise && is_left(promise, want)) {

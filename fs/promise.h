@@ -4,7 +4,9 @@
  * before it repeats the request. The kernel does so once; so the next request of that thread for
  * that name must be answered as it stands, whatever node it comes with.
  *
- * A name is its st_ino in the plain tree, never 0. Any thread may call these.
+ * A name is its st_ino in the plain tree, never 0. A thread is 0 where it is outside of this pid
+ * namespace: then it cannot be told from others, and nothing is promised. Any thread may call
+ * these.
  */
 #ifndef FS_PROMISE_H
 #define FS_PROMISE_H
@@ -33,8 +35,8 @@ struct promise_names {
 enum promise_want { PROMISE_STAT, PROMISE_READ, PROMISE_WRITE };
 
 /* A request of a thread comes with a node that is not for it. The latter two end the promise, which
- * was then made to a request that wanted the same, or to one for attributes where this one wants to
- * read: what else was promised is left of a request that came to nothing. */
+ * was then made a moment ago, to a request that wanted the same, or to one for attributes: what
+ * else was promised is left of a request that came to nothing. */
 enum promise_state promise_ask(struct promises *promises, pid_t thread,
 			       const struct promise_names *names, enum promise_want want);
 

@@ -20,6 +20,7 @@ race() {
 }
 
 row=1
+race 4 write edit read map look
 race 4 write remove read
 race 4 write move read
 race 3 edit edit remove

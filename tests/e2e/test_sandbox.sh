@@ -27,5 +27,27 @@ for status in "/proc/$(mount_pid "$TMP/m")/task"/*/status; do
 done
 check "large values find their files" bash -c "mkdir -p '$TMP/m/t/r/f' &&
 	head -c 3000000 /dev/zero >'$TMP/m/t/r/f/q' && cmp -n 3000000 '$TMP/m/t/r/f/q' /dev/zero"
+echo value >"$TMP/m/t/r/f/p"
 unmount_store "$TMP/m"
+
+# ---- In a pid namespace of its own, it cannot tell the threads of who is outside apart.
+
+if [ "$(id -u)" != 0 ]; then
+	finish
+	exit
+fi
+unshare --pid --fork --kill-child "$BUILD/rowfs" -f "$TMP/s" "$TMP/m" </dev/null >"$TMP/log" 2>&1 &
+track_pid $!
+track_mount "$TMP/m"
+check "a server in another pid namespace" within mountpoint -q "$TMP/m"
+check_eq "it can be read from outside" value "$(cat "$TMP/m/t/r/f/p")"
+check "by several at once" bash -c "for i in {1..50}; do cat '$TMP/m/t/r/f/p' & done | sort -u | diff - <(echo value)"
+fail_with "what is there cannot be written" 1 'not permitted' cp /etc/hostname "$TMP/m/t/r/f/p"
+fail_with "and nothing be made" 1 'not permitted' cp /etc/hostname "$TMP/m/t/r/f/new"
+check "with a reason" grep -q 'pid namespace' "$TMP/m/.rowfs/errors"
+check "rows can be" bash -c "echo '{\"families\":{\"f\":{\"p\":\"row\"}}}' >'$TMP/m/t/r/.row'"
+check_eq "and are read" row "$(cat "$TMP/m/t/r/f/p")"
+check "and removed" rm "$TMP/m/t/r/f/p"
+check "it is unmounted" fusermount3 -u "$TMP/m"
+wait
 finish
