@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A locked file is one st_ino, and is there while an open file that once locked it is. It has the
- * ranges that are held; who waits is in one queue for all files, with the request, which is
- * answered when the range is free: by the thread that frees it. No thread of ours waits.
+ * A locked file is a column with its versions, a draft or a control file, and is there while an
+ * open file that once locked it is. It has the ranges that are held; who waits is in one queue for
+ * all files, with the request, which is answered when the range is free: by the thread that frees
+ * it. No thread of ours waits.
  *
  * fcntl locks: the owner is a process (or an open file, with F_OFD_SETLK, which looks the same).
  * flock locks: the owner is an open file, and the range is always the whole.
@@ -109,13 +110,23 @@ static void file_put(struct locks *locks, struct lock_file *file)
 	free(file);
 }
 
+static uint64_t key_of(struct file_id id, enum node_kind kind)
+{
+	return kind == NODE_CELL || kind == NODE_VERSION ? id.column : id.file;
+}
+
+static uint64_t node_key_of(const struct node *node)
+{
+	return node->kind == NODE_CONTROL ? node->plain : key_of(node_id(node), node->kind);
+}
+
 /* What the open file locks, if it has been locked by anybody. */
 static struct lock_file *file_of(struct locks *locks, const struct handle *handle,
 				 const struct node *node)
 {
 	if (handle->locks && !handle->locks->lost)
 		return handle->locks;
-	return *find(locks, node->plain);
+	return *find(locks, node_key_of(node));
 }
 
 /* The same, made if need be; the open file points to it from now on. NULL: no memory. */
@@ -130,7 +141,7 @@ static struct lock_file *file_for(struct locks *locks, struct handle *handle,
 		file = calloc(1, sizeof(*file));
 		if (!file)
 			return NULL;
-		file_insert(locks, file, node->plain);
+		file_insert(locks, file, node_key_of(node));
 	}
 	if (handle->locks)
 		file_put(locks, handle->locks);
@@ -417,10 +428,12 @@ void locks_close(struct locks *locks, struct handle *handle)
 void locks_rename(struct locks *locks, const struct node *from_dir, const struct spelled *from,
 		  const struct node *to_dir, const struct spelled *to)
 {
-	uint64_t old = node_child_id(from_dir, from->kind, from->bytes).file;
-	uint64_t new = node_child_id(to_dir, to->kind, to->bytes).file;
+	uint64_t old = key_of(node_child_id(from_dir, from->kind, from->bytes), from->kind);
+	uint64_t new = key_of(node_child_id(to_dir, to->kind, to->bytes), to->kind);
 	struct lock_file *file, *other;
 
+	if (from->kind == NODE_VERSION) /* its column stays where it is */
+		return;
 	pthread_mutex_lock(&locks->lock);
 	file = *find(locks, old);
 	other = *find(locks, new);

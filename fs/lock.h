@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Locks between processes: those of flock(2), and of fcntl(2) with F_SETLK and F_OFD_SETLK. The
- * kernel keeps locks by inode, and a column has many of those, so all of its locks are kept here,
- * by st_ino: what a program that compares files after it got a lock compares. Both trees have the
- * same locks on a version. Locks of directories stay in the kernel.
+ * kernel keeps locks by inode, and a column has many of those, so all of its locks are kept here.
+ * Its versions are locked with it, in both trees. Locks of directories stay in the kernel.
  *
  * Locks go with the column when it is renamed, and stay with the name when it is removed.
  *

@@ -239,12 +239,12 @@ print(try_flock(LOCK_EX), said(lambda: flock(fd, LOCK_EX | LOCK_NB)))
 os.close(temporary)
 print(said(lambda: flock(fd, LOCK_EX | LOCK_NB)))'
 ts=$(entries "$f/q@" | head -n 1)
-says "a version can be locked, and is one below /.versions" "EAGAIN EAGAIN ok" "
+says "a version can be locked, and is one below /.versions, and one with its column" "EAGAIN EAGAIN EAGAIN ok" "
 fd = os.open(q, RW)
 flock(fd, LOCK_EX)
 lockf(fd, LOCK_EX)
 print(try_flock(LOCK_EX, path='$m/.versions/t/row/f/q@/$ts'), try_lockf(LOCK_EX))
-print(try_flock(LOCK_EX, path='$f/q'))" "$f/q@/$ts"
+print(try_flock(LOCK_EX, path='$f/q'), try_flock(LOCK_EX, path='$f/other', flags=RW | os.O_CREAT))" "$f/q@/$ts"
 for control in .rowfs/errors .rowfs/schema.json t/.delimiter t/.families/f/gc; do
 	says "$control can be locked" "EAGAIN EAGAIN ok" '
 fd = os.open(q, RO)
