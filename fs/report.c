@@ -101,6 +101,18 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
 		"is unmounted, says where, and repairs");
 }
 
+static const char *no_room(struct fs *fs)
+{
+	struct wcs_space space;
+
+	if (wcs_store_space(fs->store, &space) == 0 && space.lacks_files)
+		return "the medium has no room for more files (inodes), since some are kept for "
+		       "the engine: df -i of the store's directory shows what there is, and "
+		       "removing other files there, rm and .drop make room";
+	return "the medium has no room for it, since some is kept for the engine: df shows what "
+	       "there is, and rm and .drop make room";
+}
+
 int report_no_room(struct fs *fs, const struct node *node, int error)
 {
 	if (error == -EFBIG)
@@ -108,7 +120,5 @@ int report_no_room(struct fs *fs, const struct node *node, int error)
 			      WCS_VALUE_MAX >> 20);
 	if (error != -ENOSPC)
 		return error;
-	return report(fs, node, NULL, 0, error,
-		      "the medium has no room for it, since some is kept for the engine: df shows "
-		      "what there is, and rm and .drop make room");
+	return report(fs, node, NULL, 0, error, "%s", no_room(fs));
 }

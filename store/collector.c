@@ -68,12 +68,20 @@ static int64_t collector_due(const struct wcs_collector *collector)
 
 	if (collector->asked > collector->granted)
 		return 0;
-	if (collector->paused || interval <= 0)
+	if (collector->paused || collector->halted || interval <= 0)
 		return -1;
 	if (collector->last_start == 0 || collector->table[0] != '\0')
 		return 0;
 	left = collector->last_start + interval - grace_steady();
 	return left > 0 ? left : 0;
+}
+
+/* Says why a pass came to nothing; of a store that takes no more writes only once. */
+static void collector_complain(struct wcs_collector *collector, int rc)
+{
+	if (rc < 0 && !collector->halted)
+		store_log(collector->store, WCS_LOG_ERROR, "garbage collection stopped: %s",
+			  strerror(-rc));
 }
 
 /* The caller holds the lock, which is free while the pass goes on. */
@@ -84,12 +92,11 @@ static void collector_one_pass(struct wcs_collector *collector)
 
 	collector_begin(collector);
 	pthread_mutex_unlock(&collector->lock);
-	rc = collector_pass(collector);
+	rc = wcs_store_failed(collector->store) ? -EROFS : collector_pass(collector);
 	collector_store_place(collector);
-	if (rc < 0)
-		store_log(collector->store, WCS_LOG_ERROR, "garbage collection stopped: %s",
-			  strerror(-rc));
+	collector_complain(collector, rc);
 	pthread_mutex_lock(&collector->lock);
+	collector->halted = rc < 0 && wcs_store_failed(collector->store);
 	if (rc < 0) /* not at once again */
 		collector->table[0] = '\0';
 	collector_end(collector, asked, rc);

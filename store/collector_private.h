@@ -14,6 +14,7 @@ struct wcs_collector {
 	pthread_cond_t done; /* who waits for a pass */
 	bool stop;	     /* Lock: lock, as all below */
 	bool paused;
+	bool halted;	  /* the store takes no more writes: no pass but those asked for */
 	uint64_t asked;	  /* passes that were asked for */
 	uint64_t granted; /* of these, done, or given up with `error` */
 	int error;

@@ -106,6 +106,8 @@ int directory_space(const struct directory *directory, struct wcs_space *space)
 		return directory_error(errno);
 	space->total = (uint64_t)found.f_blocks * found.f_frsize;
 	space->free = (uint64_t)found.f_bavail * found.f_frsize;
+	space->files = found.f_files;
+	space->files_free = found.f_favail;
 	return 0;
 }
 

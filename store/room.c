@@ -10,6 +10,8 @@
  * - Writers at the same time are counted together.
  * - What a change copies of what is there counts as well (room_copies.c), but is looked for only
  *   where it may matter.
+ * - A medium can have bytes and no more files (inodes), which the engine needs as well: so both are
+ *   kept free, and one call tells both.
  */
 #include "table.h"
 
@@ -20,6 +22,8 @@
 #define ROOM_LEAST  (32u << 20)
 #define ROOM_MOST   (512u << 20)
 #define ROOM_PLENTY (UINT64_C(4) << 30)
+#define ROOM_FILES  128u
+#define ROOM_FILE   (1u << 20) /* bytes of a table, at least */
 
 /* 32 of the engine's buffers, which grow with the medium as well, see open.c there. At most half:
  * it may write 25 MiB anew before it deletes any of the old. */
@@ -32,6 +36,40 @@ static uint64_t room_reserve(uint64_t total)
 	if (reserve > ROOM_MOST)
 		reserve = ROOM_MOST;
 	return reserve < total / 2 ? reserve : total / 2;
+}
+
+/* A merge of all of level 0, where it grew as far as it may, makes some 100 tables before it
+ * deletes any; then there are logs and a MANIFEST. On a medium of few files the store has few, too,
+ * and cannot make more at once than it has. */
+static uint64_t room_reserve_files(uint64_t files)
+{
+	uint64_t share = files / 8 * 3;
+
+	return share < ROOM_FILES ? share : ROOM_FILES;
+}
+
+static uint64_t room_beyond(uint64_t free, uint64_t kept)
+{
+	return free > kept ? free - kept : 0;
+}
+
+/* quarters: of the reserve that are left alone. */
+static uint64_t room_in_bytes(const struct wcs_space *space, unsigned int quarters)
+{
+	return room_beyond(space->free, room_reserve(space->total) / 4 * quarters);
+}
+
+static uint64_t room_in_files(const struct wcs_space *space, unsigned int quarters)
+{
+	uint64_t kept = room_reserve_files(space->files) / 4 * quarters;
+	uint64_t left = room_beyond(space->files_free, kept);
+
+	return space->files == 0 || left > UINT64_MAX / ROOM_FILE ? UINT64_MAX : left * ROOM_FILE;
+}
+
+static bool room_has(const struct wcs_space *space, uint64_t size, unsigned int quarters)
+{
+	return room_in_bytes(space, quarters) >= size && room_in_files(space, quarters) >= size;
 }
 
 uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation)
@@ -55,10 +93,9 @@ bool room_is_plenty(const struct wcs_store *store, uint64_t most)
 	if (store->directory == NULL)
 		return true;
 	return directory_space(store->directory, &space) == 0 &&
-	       space.free >= room_reserve(space.total) + ROOM_PLENTY + 2 * most;
+	       room_has(&space, ROOM_PLENTY + 2 * most, 4);
 }
 
-/* quarters: of the reserve that are left alone. */
 static int room_take(struct wcs_store *store, uint64_t size, unsigned int quarters)
 {
 	uint64_t writing;
@@ -69,7 +106,7 @@ static int room_take(struct wcs_store *store, uint64_t size, unsigned int quarte
 		return 0;
 	writing = atomic_fetch_add(&store->writing, size) + size;
 	rc = directory_space(store->directory, &space);
-	if (rc == 0 && space.free < room_reserve(space.total) / 4 * quarters + 2 * writing)
+	if (rc == 0 && !room_has(&space, 2 * writing, quarters))
 		rc = -ENOSPC;
 	if (rc != 0)
 		atomic_fetch_sub(&store->writing, size);
@@ -97,13 +134,14 @@ void room_leave(struct wcs_store *store, uint64_t size)
 int room_space(const struct wcs_store *store, struct wcs_space *space)
 {
 	int rc = directory_space(store->directory, space);
-	uint64_t kept;
+	uint64_t bytes, files;
 
 	if (rc != 0)
 		return rc;
-	kept = room_reserve(space->total);
-	kept += kept / 4;
-	space->available = space->free > kept ? space->free - kept : 0;
+	bytes = room_in_bytes(space, 5);
+	files = room_in_files(space, 5);
+	space->lacks_files = files < bytes;
+	space->available = space->lacks_files ? files : bytes;
 	return 0;
 }
 

@@ -135,11 +135,15 @@ bool wcs_store_failed(struct wcs_store *store);
 int64_t wcs_store_created(const struct wcs_store *store);
 
 /* Bytes of the medium below the store: all, free to it, and of those what is there for values, each
- * of which is counted three times: the rest is left to the engine. */
+ * of which is counted three times: the rest is left to the engine. And files (inodes): how many the
+ * medium has, of which 0 says nothing, and how many are free. */
 struct wcs_space {
 	uint64_t total;
 	uint64_t free;
 	uint64_t available;
+	uint64_t files;
+	uint64_t files_free;
+	bool lacks_files; /* it is they that bound what is available */
 };
 int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
 

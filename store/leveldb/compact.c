@@ -180,7 +180,9 @@ static void compact_pieces(struct ldb *db, const struct ldb_compact_range *range
 	struct wcs_slice limit = {range->bytes + range->start_len, range->end_len};
 	struct ldb_place at = ldb_place_before(start), end = ldb_place_behind(limit), next;
 
-	for (; memcmp(&at, &end, sizeof(at)) < 0 && !ldb_compact_stopped(db); at = next) {
+	for (; memcmp(&at, &end, sizeof(at)) < 0 && !ldb_compact_stopped(db) &&
+	       ldb_shrink_has_files(db);
+	     at = next) {
 		next = ldb_place_end(db, &at, end, LDB_PIECE_TABLES * db->table_bytes);
 		ldb_manual_run(db, ldb_place_key(&at), ldb_place_key(&next));
 		pthread_mutex_lock(&db->compact.lock);

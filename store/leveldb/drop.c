@@ -236,7 +236,7 @@ static void drop_begin(struct drop *drop)
 	if (drop->range.end.data)
 		ldb_key_row(&drop->end, drop->table, drop->range.end);
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
-	drop->compacts = drop_is_long(drop);
+	drop->compacts = drop_is_long(drop) && ldb_shrink_has_files(drop->db);
 	if (drop->compacts)
 		ldb_manual_flush(drop->db);
 	atomic_fetch_add(&drop->db->drops, 1);

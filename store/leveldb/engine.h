@@ -344,6 +344,9 @@ struct ldb_place ldb_place_end(struct ldb *db, const struct ldb_place *from, str
 /* Compacts all there is, piece by piece; false: it did not come to the end, for want of room, say.
  * For the thread of compact.c. */
 bool ldb_shrink_run(struct ldb *db);
+/* Can a range be compacted without running out of files (inodes)? Where other programs took what is
+ * kept free of them, nothing is compacted that need not be. */
+bool ldb_shrink_has_files(struct ldb *db);
 /* Removes the tables that are not used any more and that readers had open when they came out of
  * use. For the same thread. */
 void ldb_shrink_left(struct ldb *db);

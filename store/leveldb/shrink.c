@@ -5,7 +5,8 @@
  * A compaction writes anew what it merges before it deletes the old, and one that finds no room
  * ends all writing. What it merges are the tables of one level in a range and all of the next level
  * between them, so one over everything can merge everything. So it goes piece by piece, each small
- * beside the room that there is, and not where there is too little for the least of them.
+ * beside the room that there is, and not where there is too little for the least of them. Room is
+ * files (inodes) as well, each of which is worth one table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +16,45 @@
 #include "engine.h"
 #include "file.h"
 
+/* What LevelDB makes beside the tables that it merges: a log, a table of what is in memory,
+ * MANIFEST and CURRENT. */
+enum { SHRINK_FILES = 4 };
+
+/* How much can be written into as many files as there can be. */
+static uint64_t shrink_files(const struct ldb *db, const struct statvfs *space)
+{
+	uint64_t files = space->f_favail;
+
+	if (space->f_files == 0 || files > UINT64_MAX / db->table_bytes)
+		return UINT64_MAX;
+	return files > SHRINK_FILES ? (files - SHRINK_FILES) * db->table_bytes : 0;
+}
+
 static uint64_t shrink_free(struct ldb *db)
+{
+	uint64_t bytes, files;
+	struct statvfs space;
+
+	if (fstatvfs(db->dir, &space) != 0)
+		return 0;
+	bytes = (uint64_t)space.f_bavail * space.f_frsize;
+	files = shrink_files(db, &space);
+	return bytes < files ? bytes : files;
+}
+
+/* What every piece takes with it, however small it is: all of the first two levels and what is in
+ * memory. */
+static uint64_t shrink_taken(struct ldb *db)
+{
+	return ldb_stats_level(db, 0) + ldb_stats_level(db, 1) + db->buffer_bytes;
+}
+
+bool ldb_shrink_has_files(struct ldb *db)
 {
 	struct statvfs space;
 
-	return fstatvfs(db->dir, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : 0;
+	return fstatvfs(db->dir, &space) == 0 &&
+	       shrink_files(db, &space) >= shrink_taken(db) + 4 * db->table_bytes;
 }
 
 /* How much one piece may have, so that merging it, after all of the first two levels and what is in
@@ -28,7 +63,7 @@ static uint64_t shrink_free(struct ldb *db)
  */
 static uint64_t shrink_piece(struct ldb *db)
 {
-	uint64_t taken = ldb_stats_level(db, 0) + ldb_stats_level(db, 1) + db->buffer_bytes;
+	uint64_t taken = shrink_taken(db);
 	uint64_t piece = LDB_PIECE_TABLES * db->table_bytes;
 	uint64_t free = shrink_free(db);
 

@@ -20,10 +20,11 @@ need_disks() {
 	losetup -f >/dev/null 2>&1 || skip "there is no loop device"
 }
 
-# make_disk DIRECTORY MIB: an ext4 of that size, mounted there. Its file is DIRECTORY.img.
+# make_disk DIRECTORY MIB [OPTION…]: an ext4 of that size, mounted there, with these options of
+# mkfs.ext4. Its file is DIRECTORY.img.
 make_disk() {
 	truncate -s "$2M" "$1.img"
-	mkfs.ext4 -q -F -m 0 "$1.img" || die "cannot make an ext4"
+	mkfs.ext4 -q -F -m 0 "${@:3}" "$1.img" || die "cannot make an ext4"
 	mkdir -p "$1"
 	plug "$1"
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MIB (1u << 20)
 
@@ -30,7 +31,8 @@ struct run {
 	struct wcs_table *table;
 	bool forgets; /* the engine in memory, which cannot be opened anew */
 	bool sync;    /* of the options */
-	int errors;   /* lines logged as such */
+	int64_t gc_interval;
+	_Atomic int errors; /* lines logged as such */
 	char error[512];
 };
 
@@ -54,8 +56,11 @@ static int64_t run_now(void *ctx)
 
 static int run_open(struct run *run)
 {
-	struct wcs_options options = {
-		.log = run_log, .log_ctx = run, .now = run_now, .sync = run->sync};
+	struct wcs_options options = {.log = run_log,
+				      .log_ctx = run,
+				      .now = run_now,
+				      .gc_interval = run->gc_interval,
+				      .sync = run->sync};
 	struct wcs_fault fault = {.text = ""};
 	int rc = wcs_store_open(run->path, &options, &run->store, &fault);
 
@@ -447,6 +452,47 @@ START_TEST(test_every_call_fails)
 }
 END_TEST
 
+/* ---- The collector ----------------------------------------------------------------------- */
+
+static void rest(long milliseconds)
+{
+	nanosleep(&(struct timespec){0, milliseconds * 1000000}, NULL);
+}
+
+/* It cannot collect in a store that takes no more writes, and says so once, not at every pass. */
+START_TEST(test_collector_stops_for_good)
+{
+	static const struct mode mode = {EIO, true, 1, false};
+	struct run run = {.gc_interval = 5000};
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	snprintf(run.path, sizeof(run.path), "%s", s.path);
+	wcs_table_close(s.table);
+	wcs_store_close(s.store);
+	ck_assert_int_eq(run_open(&run), 0);
+	wcs_gc_pause(run.store, true);
+	ck_assert_int_eq(wcs_family_set_gc(run.table, "f", "maxversions=1", NULL), 0);
+	for (int64_t ts = 1; ts <= 3; ts++)
+		ck_assert_int_eq(set(run.table, "row", "q", ts, 10), 0);
+	arm(&run, &mode, 1);
+	ck_assert_int_eq(set(run.table, "row", "q", 4, 10), -EIO);
+	ck_assert_int_eq(atomic_load(&run.errors), 1);
+	wcs_gc_pause(run.store, false);
+	for (int i = 0; i < 500 && atomic_load(&run.errors) < 2; i++)
+		rest(10);
+	rest(300);
+	ck_assert_int_eq(atomic_load(&run.errors), 2);
+	ck_assert_int_eq(wcs_gc_run(run.store), -EROFS);
+	ck_assert_int_eq(atomic_load(&run.errors), 2);
+	disarm();
+	run_close(&run);
+	ck_assert_int_eq(run_open(&run), 0);
+	ck_assert_int_eq(wcs_gc_run(run.store), 0);
+	run_close(&run);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
 	TCase *tcase = tcase_create("every call fails");
@@ -454,6 +500,7 @@ static void make(Suite *suite)
 	tcase_set_timeout(tcase, 280);
 	tcase_add_loop_test(tcase, test_every_call_fails, 0, sizeof(modes) / sizeof(modes[0]));
 	suite_add_tcase(suite, tcase);
+	suite_add_once(suite, "collector stops for good", test_collector_stops_for_good, 30);
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #define RESERVE (512 * MIB) /* of the medium below, as docs/semantics.md has it */
 
 static uint64_t room_free = 8 * GIB;
+static uint64_t room_files, room_files_free; /* inodes; of 0 the medium does not tell */
 
 /* The store's calls come here. */
 int fstatvfs(int fd, struct statvfs *space)
@@ -23,6 +24,8 @@ int fstatvfs(int fd, struct statvfs *space)
 	space->f_frsize = 4096;
 	space->f_blocks = 16 * GIB / 4096;
 	space->f_bfree = space->f_bavail = room_free / 4096;
+	space->f_files = room_files;
+	space->f_ffree = space->f_favail = room_files_free;
 	return 0;
 }
 
@@ -59,6 +62,62 @@ START_TEST(test_full_takes_deletes_only)
 	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
 	ck_assert_int_eq(set(&s, "c"), 0);
 	suite_expect(s.table, "c/f/q@1=v ");
+	suite_close(&s);
+}
+END_TEST
+
+/* ---- Files ------------------------------------------------------------------------------- */
+
+static bool lacks_files(struct suite *s)
+{
+	struct wcs_space space;
+
+	ck_assert_int_eq(wcs_store_space(s->store, &space), 0);
+	return space.lacks_files;
+}
+
+/* A medium with bytes but without inodes is full, too. */
+START_TEST(test_no_files_takes_deletes_only)
+{
+	struct suite s;
+
+	open_full(&s);
+	room_free = 8 * GIB;
+	room_files = 100000;
+	room_files_free = 127;
+	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
+	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
+	ck_assert(lacks_files(&s));
+	suite_delete_row(s.table, "b");
+	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	ck_assert(!wcs_store_failed(s.store));
+	room_files_free = 129;
+	ck_assert_int_eq(set(&s, "c"), 0);
+	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
+	room_files_free = 161;
+	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
+	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), -ENOSPC);
+	ck_assert(lacks_files(&s));
+	room_files_free = 160 + 300;
+	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), 0);
+	room_files_free = 90000;
+	ck_assert(!lacks_files(&s));
+	suite_close(&s);
+}
+END_TEST
+
+/* On a medium with few of them a share is kept, not more than there are. */
+START_TEST(test_few_files)
+{
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	room_files = 64;
+	room_files_free = 31;
+	ck_assert_int_eq(set(&s, "a"), 0);
+	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
+	room_files_free = 23;
+	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
 	suite_close(&s);
 }
 END_TEST
@@ -306,6 +365,8 @@ END_TEST
 static void make(Suite *suite)
 {
 	suite_add_once(suite, "full takes deletes only", test_full_takes_deletes_only, 60);
+	suite_add_once(suite, "no files takes deletes only", test_no_files_takes_deletes_only, 60);
+	suite_add_once(suite, "few files", test_few_files, 60);
 	suite_add_once(suite, "full refuses moves of values", test_full_refuses_moves_of_values,
 		       60);
 	suite_add_once(suite, "full moves large values", test_full_moves_large_values, 60);
