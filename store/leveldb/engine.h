@@ -83,12 +83,19 @@ struct ldb_manual {
 	uint64_t written; /* bytes in memory since it began */
 };
 
+#define LDB_SYNC_LOGS 64u /* LevelDB has two, and for a moment more */
+
 /* Syncs, numbered from 1 on. */
 struct ldb_sync {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	uint64_t begun, done; /* under lock, as error: of the last one that is done */
 	int error;
+	/* of who syncs */
+	int notify; /* tells of files that are made; -1: nothing does */
+	bool known; /* these are all logs, but for what is to be heard */
+	uint64_t logs[LDB_SYNC_LOGS];
+	size_t count, names; /* of logs; of files when they were looked through */
 };
 
 /* Since the store was opened. What a mutation wrote and deleted is counted before its row's lock is

@@ -6,73 +6,161 @@
  *   may outlive a power cut that an earlier write does not. A sync here is of every log there is,
  *   and of the directory. It writes nothing: LevelDB keeps no acknowledged write in the process,
  *   and on a full disk a write would fail and close the store to writing though all was safe.
+ * - Which logs there are is looked up, or, of a store with many tables, told by the system: to look
+ *   through their directory would take longer the more there are.
  * - One sync runs at a time. Who comes meanwhile waits for the next, which one of them runs for
  *   all: it begins after they came, so it holds what they wrote.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
+#include "directory.h"
 #include "engine.h"
+#include "file.h"
 
-enum { SYNC_TRIES = 10 };
+enum { SYNC_TRIES = 10, SYNC_EVENTS = 4096, SYNC_MANY = 500 /* files in the directory */ };
 
-/* A log may be gone by now: LevelDB deletes it once a synced table holds what it held. */
-static int sync_log(int dir, const char *name, bool *lost, unsigned int *logs)
+/* ---- Which logs there are ---------------------------------------------------------------- */
+
+static int sync_note(void *ctx, int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	int err;
+	struct ldb_sync *sync = ctx;
+	uint64_t number;
 
+	(void)dir;
+	if (ldb_file_parse(name, &number) != LDB_FILE_LOG)
+		return 0;
+	for (size_t i = 0; i < sync->count; i++)
+		if (sync->logs[i] == number)
+			return 0;
+	if (sync->count == LDB_SYNC_LOGS)
+		return -EOVERFLOW;
+	sync->logs[sync->count++] = number;
+	return 0;
+}
+
+static void sync_hear_event(struct ldb_sync *sync, const struct inotify_event *event)
+{
+	if (!(event->mask & IN_CREATE) || sync_note(sync, -1, event->name) != 0)
+		sync->known = false; /* as when there were too many to keep */
+}
+
+/* What was made since. A file is told of before who makes it can write to it. */
+static void sync_hear(struct ldb_sync *sync)
+{
+	char events[SYNC_EVENTS] __attribute__((aligned(__alignof__(struct inotify_event))));
+	const struct inotify_event *event;
+	ssize_t len;
+
+	while ((len = read(sync->notify, events, sizeof(events))) > 0)
+		for (const char *at = events; at < events + len;
+		     at += sizeof(*event) + event->len) {
+			event = (const struct inotify_event *)(const void *)at;
+			sync_hear_event(sync, event);
+		}
+	if (len == 0 || errno != EAGAIN)
+		sync->known = false;
+}
+
+static int sync_list_name(void *ctx, int dir, const char *name)
+{
+	struct ldb_sync *sync = ctx;
+
+	sync->names++;
+	return sync_note(sync, dir, name);
+}
+
+static int sync_list(struct ldb_sync *sync, int dir)
+{
+	sync->count = sync->names = 0;
+	return directory_each(dir, sync_list_name, sync);
+}
+
+static bool sync_watch(struct ldb_sync *sync, int dir)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	sync->notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (sync->notify < 0)
+		return false;
+	if (inotify_add_watch(sync->notify, path, IN_CREATE | IN_ONLYDIR) >= 0)
+		return true;
+	close(sync->notify);
+	sync->notify = -1;
+	return false;
+}
+
+/* To stop watching takes a while: a directory that is soon looked through is not watched. */
+static int sync_look(struct ldb_sync *sync, int dir)
+{
+	int err = sync_list(sync, dir);
+
+	if (!err && sync->notify < 0 && sync->names >= SYNC_MANY && sync_watch(sync, dir))
+		err = sync_list(sync, dir); /* one may have been made before */
+	sync->known = !err && sync->notify >= 0;
+	return err;
+}
+
+/* ---- Syncing them ------------------------------------------------------------------------ */
+
+/* -ENOENT: it is gone, since LevelDB deletes it once a synced table holds what it held. */
+static int sync_log(int dir, uint64_t number, bool *lost)
+{
+	char name[LDB_FILE_NAME_MAX];
+	int fd, err;
+
+	ldb_file_name(name, LDB_FILE_LOG, number);
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return -errno;
 	err = fdatasync(fd) ? -errno : 0;
 	*lost = err != 0;
-	(*logs)++;
 	close(fd);
 	return err;
 }
 
-/* All logs that the directory names; *logs: how many there were. */
-static int sync_logs(int dir, bool *lost, unsigned int *logs)
+/* All logs. Those that are gone are forgotten. */
+static int sync_logs(struct ldb_sync *sync, int dir, bool *lost)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
 	int err = 0;
 
-	if (!stream) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
+	if (sync->known)
+		sync_hear(sync);
+	if (!sync->known)
+		err = sync_look(sync, dir);
+	for (size_t i = 0; i < sync->count && !err;) {
+		err = sync_log(dir, sync->logs[i], lost);
+		if (err == -ENOENT) {
+			sync->logs[i] = sync->logs[--sync->count];
+			err = 0;
+		} else {
+			i++;
+		}
 	}
-	while (!err && (errno = 0, entry = readdir(stream))) {
-		size_t len = strlen(entry->d_name);
-
-		if (len > 4 && strcmp(entry->d_name + len - 4, ".log") == 0)
-			err = sync_log(dir, entry->d_name, lost, logs);
-	}
-	if (!err && errno)
-		err = -errno;
-	closedir(stream);
 	return err;
 }
 
 /* *lost: a sync failed, so that the system may have dropped what it should have written. There
- * always is a log, though the only one that was listed may have just given way to another; where
+ * always is a log, though the only one that was known may have just given way to another; where
  * there is none, somebody removed it. */
-static int sync_files(int dir, bool *lost)
+static int sync_files(struct ldb_sync *sync, int dir, bool *lost)
 {
-	unsigned int logs = 0;
 	int err = 0;
 
-	for (int tries = 0; !err && logs == 0 && tries < SYNC_TRIES; tries++)
-		err = sync_logs(dir, lost, &logs);
+	for (int tries = 0; tries < SYNC_TRIES && !err; tries++) {
+		err = sync_logs(sync, dir, lost);
+		if (sync->count > 0)
+			break;
+		sync->known = false;
+	}
 	if (err)
 		return err;
-	if (logs == 0)
+	if (sync->count == 0)
 		err = -ENOENT;
 	else if (fsync(dir))
 		err = -errno;
@@ -89,7 +177,7 @@ static int sync_run(struct ldb *db)
 
 	if (atomic_load(&db->failed))
 		return -EROFS;
-	err = sync_files(db->dir, &lost);
+	err = sync_files(&db->sync, db->dir, &lost);
 	if (!err)
 		return 0;
 	if (!lost) { /* as when there are too many open files */
@@ -133,12 +221,15 @@ int ldb_sync_store(void *engine)
 
 void ldb_sync_init(struct ldb_sync *sync)
 {
+	sync->notify = -1;
 	pthread_mutex_init(&sync->lock, NULL);
 	pthread_cond_init(&sync->ended, NULL);
 }
 
 void ldb_sync_clear(struct ldb_sync *sync)
 {
+	if (sync->notify >= 0)
+		close(sync->notify);
 	pthread_cond_destroy(&sync->ended);
 	pthread_mutex_destroy(&sync->lock);
 }

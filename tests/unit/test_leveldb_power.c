@@ -81,7 +81,7 @@ static off_t power_size(const struct stat *st)
 		if (power_synced[i].ino == st->st_ino)
 			size = power_synced[i].size;
 	pthread_mutex_unlock(&power_lock);
-	return size;
+	return size < st->st_size ? size : st->st_size; /* that number may be another file's now */
 }
 
 /* Copies as much of a file as was synced. */
@@ -177,6 +177,23 @@ static int write_over_two_logs(struct engine *engine)
 	return rows;
 }
 
+static int sync_store(struct engine *engine)
+{
+	return wcs_backend_leveldb.sync(engine->db);
+}
+
+static void make_files(const struct engine *engine, int from, int to)
+{
+	char path[300];
+
+	for (int i = from; i < to; i++) {
+		snprintf(path, sizeof(path), "%s/data/other%d", engine->path, i);
+		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	}
+}
+
+static int many; /* files that are not LevelDB's */
+
 static void check_sync(int (*sync)(struct engine *engine))
 {
 	struct engine engine, after;
@@ -184,6 +201,8 @@ static void check_sync(int (*sync)(struct engine *engine))
 	int rows;
 
 	engine_open(&engine);
+	make_files(&engine, 0, many);
+	ck_assert_int_eq(sync_store(&engine), 0);
 	power_hold(true);
 	rows = write_over_two_logs(&engine);
 	ck_assert_int_eq(sync(&engine), 0);
@@ -197,11 +216,6 @@ static void check_sync(int (*sync)(struct engine *engine))
 		engine_expect(&after, row, 4000, (unsigned int)i);
 	}
 	engine_close(&after);
-}
-
-static int sync_store(struct engine *engine)
-{
-	return wcs_backend_leveldb.sync(engine->db);
 }
 
 /* With the option sync. */
@@ -235,6 +249,27 @@ END_TEST
 START_TEST(test_schema_behind_a_new_log)
 {
 	check_sync(sync_schema);
+}
+END_TEST
+
+/* A large directory is looked through once: then the system tells of new logs. */
+static int sync_among_many(struct engine *engine)
+{
+	size_t names = engine->db->sync.names;
+
+	ck_assert(engine->db->sync.known);
+	make_files(engine, 1000, 1010);
+	ck_assert_int_eq(sync_store(engine), 0);
+	ck_assert(engine->db->sync.known);
+	ck_assert_uint_eq(engine->db->sync.names, names);
+	return 0;
+}
+
+START_TEST(test_sync_of_a_large_directory)
+{
+	many = 1000;
+	check_sync(sync_among_many);
+	many = 0;
 }
 END_TEST
 
@@ -309,6 +344,7 @@ END_TEST
 
 static void make(Suite *suite)
 {
+	suite_add_once(suite, "sync of a large directory", test_sync_of_a_large_directory, 30);
 	suite_add_once(suite, "sync behind a new log", test_sync_behind_a_new_log, 60);
 	suite_add_once(suite, "synced write behind a new log", test_synced_write_behind_a_new_log,
 		       60);
