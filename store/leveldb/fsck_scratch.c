@@ -53,6 +53,13 @@ static int scratch_copy_bytes(int from, int to)
 	return got < 0 ? -1 : 0;
 }
 
+static int scratch_copy_fail(struct ldb_fsck *f, const char *name, int error)
+{
+	return wcs_fault_set(f->fsck->fault, error == ENOSPC ? -ENOSPC : -EIO,
+			     "data/%s cannot be copied to %s: %s", name, directory_name(f->scratch),
+			     strerror(error));
+}
+
 static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char *name)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -60,7 +67,7 @@ static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char
 	int err = 0;
 
 	if (from < 0 || to < 0 || scratch_copy_bytes(from, to))
-		err = scratch_fail(f, name, errno);
+		err = scratch_copy_fail(f, name, errno);
 	if (from >= 0)
 		close(from);
 	if (to >= 0)
