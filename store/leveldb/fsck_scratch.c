@@ -4,7 +4,8 @@
  *
  *   view/    LevelDB's files as another database: the tables are links to the store's, to which
  *            LevelDB never writes; CURRENT, MANIFEST and logs are copies. Opening a database
- *            changes it, and a check that repairs nothing must not change the store.
+ *            changes it, and a check that repairs nothing must not change the store. Directories
+ *            in the place of files, which are told before, are not in it.
  *   index/   a database of the large values, which sorts by id what comes in the order of the
  *            cells: value-id(8) number(8) -> ref(1) size(8) key-of-the-cell
  */
@@ -99,6 +100,8 @@ static int scratch_entry(void *ctx, int from, const char *name)
 	struct scratch_files *files = ctx;
 	uint64_t number;
 
+	if (directory_is_place(from, name))
+		return 0;
 	switch (ldb_file_parse(name, &number)) {
 	case LDB_FILE_OTHER:
 		break;

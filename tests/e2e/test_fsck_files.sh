@@ -306,6 +306,16 @@ expect_every_row
 damage_place "a directory for the MANIFEST" "$manifest"
 expect_moved 3
 expect_every_row
+# Under names that nothing in use has: they hinder no check, whatever their numbers.
+for name in 000001.log 000001.ldb MANIFEST-000001; do
+	damage_with 4 "a directory called $name" in_its_place "s/data/$name"
+	file=data/$name
+	expect_moved 1
+	expect_every_row
+	check_eq "$case: -n looks at all else" "2 tables, 4000 rows, 4000 cells, 0 large values" \
+		"$(tail -n 1 first | sed 's/.* files, //')"
+	check "$case: then -n finds nothing" "$fsck" -n s
+done
 damage_place "a directory for the store's LOCK" LOCK
 expect_moved 1
 expect_every_row
