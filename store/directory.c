@@ -50,6 +50,8 @@ int directory_error(int error)
 	case ENOSPC:
 	case ENOMEM:
 	case EFBIG:
+	case EMFILE:
+	case ENFILE:
 		return -error;
 	case ENOTDIR:
 		return -ENOENT;

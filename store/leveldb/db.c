@@ -32,7 +32,7 @@ int ldb_db_errno(const char *text)
 
 bool ldb_db_is_limit(const char *text)
 {
-	return strstr(text, "File too large") != NULL;
+	return strstr(text, "File too large") || strstr(text, "Too many open files");
 }
 
 void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ...)

@@ -116,6 +116,40 @@ told "neither marker nor lock" \
 touch u/LOCK
 mended "with a lock it is mended"
 
+# ---- Few descriptors -------------------------------------------------------------------------------
+
+# few LIMIT COMMAND…: with so few descriptors.
+few() (
+	ulimit -n "$1" && exec "${@:2}"
+)
+
+# descriptors OPTION: it checks the whole store `u`, or says what it has too few of, whatever the limit.
+descriptors() {
+	local limit status wrong="" short=0 said
+	for ((limit = 3; limit <= 40; limit++)); do
+		few $limit "$BUILD/fsck.rowfs" --version >said 2>&1 || continue # it cannot even start
+		status=0
+		few $limit "$BUILD/fsck.rowfs" "$1" u >said 2>&1 || status=$?
+		said=$(cat said)
+		case $status:$said in
+		0:"u: clean; "*) ;;
+		8:fsck.rowfs:*": Too many open files") short=$((short + 1)) ;;
+		*) wrong="$wrong; $limit: $status: $said" ;;
+		esac
+	done
+	check_eq "with few descriptors $1 finds no damage" "" "$wrong"
+	check "nor does it check then ($short)" test "$short" -gt 3
+	check_eq "nor leave something behind" "" "$(find . -name 'fsck.rowfs.*' -o -name '*quarantine*')"
+}
+
+unmarked true
+rm -rf ./*quarantine* && mkdir tmp
+export TMPDIR=$TMP/tmp
+descriptors -n
+descriptors -y
+unset TMPDIR
+check_eq "and all is there" "$("$BUILD/rowfs-dump" s)" "$("$BUILD/rowfs-dump" u)"
+
 # ---- By others -----------------------------------------------------------------------------------
 
 # as_user COMMAND…: as an ordinary user, for whom this directory is /mnt, since those above it may be
