@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ static int program_flush(const struct program *program)
 void program_begin(const struct program *program, int argc, char **argv)
 {
 	descriptors_open_standard();
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, which is told */
 	if (argc > 0)
 		argv[0] = program->name; /* as getopt_long says it */
 }

@@ -50,6 +50,8 @@ int directory_error(int error)
 	case ENOSPC:
 	case ENOMEM:
 	case EFBIG:
+	case EMFILE:
+	case ENFILE:
 		return -error;
 	case ENOTDIR:
 		return -ENOENT;
@@ -57,6 +59,20 @@ int directory_error(int error)
 		return -ENOSPC;
 	default:
 		return -EIO;
+	}
+}
+
+bool directory_is_barred(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -121,64 +137,6 @@ int directory_fail(struct wcs_fault *fault, const char *path, const char *what)
 			     what, strerror(error));
 }
 
-#define DIRECTORY_PARTS (DIRECTORY_PART_LEFT + 1)
-
-enum directory_part directory_weigh(int fd, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return DIRECTORY_PART_NONE;
-	if (strcmp(name, DIRECTORY_DATA) == 0 && S_ISDIR(st.st_mode))
-		return DIRECTORY_PART_DATA;
-	if (directory_is_left(name) &&
-	    (strcmp(name, DIRECTORY_ANEW) == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
-		return DIRECTORY_PART_LEFT;
-	if (strcmp(name, DIRECTORY_LOCK) != 0 && strcmp(name, DIRECTORY_LOCK_NEW) != 0 &&
-	    strcmp(name, DIRECTORY_MARKER) != 0 && strcmp(name, DIRECTORY_NEW) != 0)
-		return DIRECTORY_PART_NONE;
-	return S_ISREG(st.st_mode) ? DIRECTORY_PART_FILE : DIRECTORY_PART_NONE;
-}
-
-static int directory_count_part(void *ctx, int fd, const char *name)
-{
-	size_t *parts = ctx;
-
-	parts[directory_weigh(fd, name)]++;
-	return 0;
-}
-
-/* Is there, apart from a good marker, what a store's directory has, and nothing else? */
-static bool directory_looks_like_store(int fd)
-{
-	size_t parts[DIRECTORY_PARTS] = {0};
-
-	return directory_each(fd, directory_count_part, parts) == 0 &&
-	       parts[DIRECTORY_PART_DATA] > 0 && parts[DIRECTORY_PART_FILE] > 0 &&
-	       parts[DIRECTORY_PART_NONE] == 0;
-}
-
-/* 0: it has a good marker, or else is a store all the same and may be. */
-static int directory_check_marker(const struct directory *directory, const char *path, bool damaged,
-				  struct wcs_fault *fault)
-{
-	bool store = directory_looks_like_store(directory->fd);
-
-	/* Before LOCK is made there: it may be another program's. */
-	if (directory_has_marker(directory->fd) || (damaged && store))
-		return 0;
-	if (!directory_has_file(directory->fd) && !store)
-		return wcs_fault_set(fault, -ENOENT,
-				     "%s: not a rowfs store: it has no file " DIRECTORY_MARKER
-				     "; mkfs.rowfs makes a store",
-				     directory_name(path));
-	return wcs_fault_set(fault, -EIO, "%s/" DIRECTORY_MARKER ": %s",
-			     directory_name(directory->path),
-			     store ? "damaged or missing; fsck.rowfs makes it anew"
-				   : "damaged, or not a store's; put it back from a copy of the "
-				     "store");
-}
-
 static int directory_find(const char *path, struct directory *directory, bool damaged,
 			  struct wcs_fault *fault)
 {
@@ -199,7 +157,7 @@ static int directory_find(const char *path, struct directory *directory, bool da
 				     directory_name(path));
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
 		return directory_fail(fault, path, "cannot be opened");
-	rc = directory_check_marker(directory, path, damaged, fault);
+	rc = directory_look(directory, path, damaged, fault);
 	directory->dev = st.st_dev;
 	directory->ino = st.st_ino;
 	return rc;

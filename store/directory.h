@@ -41,6 +41,8 @@ bool directory_lock_misplaced(const struct directory *directory);
 int directory_mend_lock(struct directory *directory, struct wcs_fault *fault);
 /* A descriptor of the directory, which stays its own. */
 int directory_fd(const struct directory *directory);
+/* Removes the directory that stands in the place of its marker, and must have been copied. */
+int directory_clear_marker(struct directory *directory, struct wcs_fault *fault);
 /* Makes the marker anew. The time the store was made is then that of its lock. */
 int directory_mend_marker(const struct directory *directory, const char *engine,
 			  struct wcs_fault *fault);
@@ -57,8 +59,9 @@ int directory_space(const struct directory *directory, struct wcs_space *space);
 bool directory_has_file(int fd);
 /* Makes marker and lock file in the empty directory that fd is open on. An errno of store.h. */
 int directory_fill(int fd, const struct directory_marker *marker);
-/* Does the directory that fd is open on have a marker whose first line says that it is a store? */
-bool directory_has_marker(int fd);
+/* Does the directory that fd is open on have a marker whose first line says that it is a store? 1;
+ * 0: no; or the negative errno that keeps this process from reading it. */
+int directory_find_marker(int fd);
 /* Is this name in parent the directory that is open? */
 bool directory_is(const struct directory *directory, int parent, const char *name);
 /* Is it a directory that has that name in parent? */
@@ -77,7 +80,9 @@ enum directory_part {
 	DIRECTORY_PART_NONE,
 	DIRECTORY_PART_FILE, /* its marker, its lock */
 	DIRECTORY_PART_DATA,
-	DIRECTORY_PART_LEFT /* as of directory_is_left */
+	DIRECTORY_PART_LEFT,  /* as of directory_is_left */
+	DIRECTORY_PART_PLACE, /* a directory in the place of its marker or its lock */
+	DIRECTORY_PART_MEDIUM /* not its own: the filesystem's whose root it is */
 };
 enum directory_part directory_weigh(int fd, const char *name);
 /* Is that a name of what an engine may leave beside DIRECTORY_DATA? */
@@ -89,5 +94,7 @@ int directory_remove(int parent, const char *name);
 const char *directory_name(const char *path);
 /* The error of store.h for this errno. */
 int directory_error(int error);
+/* Is it this process that may not open a file, or not now? Then the file is not damaged. */
+bool directory_is_barred(int error);
 
 #endif

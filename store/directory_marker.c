@@ -44,12 +44,15 @@ bool directory_has_file(int fd)
 }
 
 /* A file of that name alone is no marker: other programs' directories may have one. */
-bool directory_has_marker(int fd)
+int directory_find_marker(int fd)
 {
 	char text[sizeof(DIRECTORY_TITLE "\n")];
 
-	return directory_has_file(fd) && marker_load(fd, text, sizeof(text)) == 0 &&
-	       strcmp(text, DIRECTORY_TITLE "\n") == 0;
+	if (!directory_has_file(fd))
+		return 0;
+	if (marker_load(fd, text, sizeof(text)) != 0)
+		return directory_is_barred(errno) ? -errno : 0;
+	return strcmp(text, DIRECTORY_TITLE "\n") == 0;
 }
 
 /* Splits the next line off the text: returns what stands behind word in it, or NULL. */
@@ -190,6 +193,20 @@ int directory_fill(int fd, const struct directory_marker *marker)
 		return directory_error(errno);
 	close(file);
 	return 0;
+}
+
+int directory_clear_marker(struct directory *directory, struct wcs_fault *fault)
+{
+	int rc = directory_remove(directory_fd(directory), DIRECTORY_MARKER);
+
+	if (rc == 0 && fsync(directory_fd(directory)) != 0)
+		rc = directory_error(errno);
+	if (rc == 0)
+		return 0;
+	return wcs_fault_set(fault, rc,
+			     "%s/" DIRECTORY_MARKER ": a directory where a file belongs, which is "
+			     "in the quarantine; remove it by hand: %s",
+			     directory_name(directory_path(directory)), strerror(-rc));
 }
 
 int directory_mend_marker(const struct directory *directory, const char *engine,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What directory.c and directory_lock.c share. */
+/* What directory.c, directory_lock.c and directory_look.c share. */
 #ifndef WCS_DIRECTORY_PRIVATE_H
 #define WCS_DIRECTORY_PRIVATE_H
 
@@ -29,5 +29,11 @@ int directory_lock_take(struct directory *directory, enum directory_for what,
 int directory_lock_busy(const struct directory *directory, pid_t pid, struct wcs_fault *fault);
 /* Removes what mending made where it did not come to it; before the lock is let go. */
 void directory_lock_end(const struct directory *directory);
+
+/* ---- directory_look.c ---- */
+/* 0: it has a marker, or, where that may be damaged or missing, is a store all the same. path: as
+ * it was given. */
+int directory_look(const struct directory *directory, const char *path, bool damaged,
+		   struct wcs_fault *fault);
 
 #endif

@@ -24,26 +24,33 @@ static bool directory_tree_is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx)
+/* Closes fd, which may be -1, with its reason in errno. */
+static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const char *name), void *ctx)
 {
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
 	int rc = 0;
 
 	if (stream == NULL) {
 		rc = directory_error(errno);
-		if (copy >= 0)
-			close(copy);
+		if (fd >= 0)
+			close(fd);
 		return rc;
 	}
 	while (rc == 0 && (errno = 0, entry = readdir(stream)) != NULL)
 		if (!directory_tree_is_dots(entry->d_name))
-			rc = each(ctx, dir, entry->d_name);
+			rc = each(ctx, fd, entry->d_name);
 	if (rc == 0 && errno != 0)
 		rc = directory_error(errno);
 	closedir(stream);
 	return rc;
+}
+
+int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return directory_tree_read(copy, each, ctx);
 }
 
 static int directory_tree_step_in(void *ctx, int dir, const char *name)
@@ -58,13 +65,8 @@ static int directory_tree_each(int parent, const char *name, dev_t dev, director
 {
 	struct directory_tree tree = {.step = step, .dev = dev};
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc;
 
-	if (fd < 0)
-		return directory_error(errno);
-	rc = directory_each(fd, directory_tree_step_in, &tree);
-	close(fd);
-	return rc;
+	return directory_tree_read(fd, directory_tree_step_in, &tree);
 }
 
 static int directory_tree_remove(int parent, const char *name, dev_t dev)

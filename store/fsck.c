@@ -66,7 +66,32 @@ int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, ui
 	return wcs_fault_set(fsck->fault, -ECANCELED, "stopped before it was through");
 }
 
-static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
+/* Where a directory stands in the place of a file of that name, it goes to the quarantine; clear
+ * removes it. *mend, if that: may what is missing then be mended? */
+static int fsck_place(struct wcs_fsck *fsck, struct directory *directory, const char *name,
+		      int (*clear)(struct directory *directory, struct wcs_fault *fault),
+		      bool *mend)
+{
+	char what[160], done[80];
+	int rc = 0;
+
+	snprintf(what, sizeof(what),
+		 "There is a directory where the file %s belongs. Move it to the quarantine, with "
+		 "all that is in it?",
+		 name);
+	snprintf(done, sizeof(done), "moved to the quarantine, files/%s", name);
+	*mend = wcs_fsck_agreed_one(fsck, what);
+	if (*mend)
+		rc = wcs_quarantine_directory(fsck->quarantine, directory_fd(directory), name);
+	if (rc == 0 && *mend)
+		rc = clear(directory, fsck->fault);
+	if (rc == 0)
+		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "it is a directory where a file belongs",
+			       *mend ? done : NULL, "%s", name);
+	return rc;
+}
+
+static int fsck_make_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
 {
 	bool mend =
 		wcs_fsck_agreed_one(fsck, "The file " DIRECTORY_MARKER " is damaged or missing. "
@@ -85,57 +110,50 @@ static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, 
 	return rc;
 }
 
-/* Reads the marker; one that is damaged is made anew. *backend NULL: it cannot be. */
+static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
+{
+	bool mend = true;
+	int rc = 0;
+
+	if (directory_is_place(directory_fd(directory), DIRECTORY_MARKER))
+		rc = fsck_place(fsck, directory, DIRECTORY_MARKER, directory_clear_marker, &mend);
+	return rc == 0 && mend ? fsck_make_marker(fsck, directory, engine) : rc;
+}
+
+/* Reads the marker. *damaged: it is to be made anew, for this engine. */
 static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
-		       const struct wcs_backend **backend)
+		       const struct wcs_backend **backend, bool *damaged)
 {
 	struct directory_marker marker;
 	struct wcs_fault fault = {0};
 	int rc = directory_read_marker(directory, &marker, &fault);
 
-	*backend = NULL;
-	if (rc == 0) {
-		*backend = store_find_engine(marker.engine);
-		if (*backend == NULL)
-			return wcs_fault_set(fsck->fault, -EINVAL,
-					     "its engine is %s, which this program does not have",
-					     marker.engine);
-		return 0;
-	}
-	if (rc != -EIO && rc != -ENOENT)
+	*damaged = rc == -EIO || rc == -ENOENT;
+	if (rc != 0 && !*damaged)
 		return wcs_fault_set(fsck->fault, rc, "%s", fault.text);
 	/* There is but one engine so far. */
-	*backend = store_find_engine("leveldb");
-	return fsck_mend_marker(fsck, directory, (*backend)->name);
+	*backend = store_find_engine(*damaged ? "leveldb" : marker.engine);
+	if (*backend == NULL)
+		return wcs_fault_set(fsck->fault, -EINVAL,
+				     "its engine is %s, which this program does not have",
+				     marker.engine);
+	return 0;
 }
 
-/* A directory in the place of LOCK goes to the quarantine. */
 static int fsck_lock(struct wcs_fsck *fsck, struct directory *directory)
 {
 	bool mend;
-	int rc = 0;
 
-	if (!directory_lock_misplaced(directory))
-		return 0;
-	mend = wcs_fsck_agreed_one(fsck,
-				   "There is a directory where the file " DIRECTORY_LOCK
-				   " belongs. Move it to the quarantine, with all that is in it?");
-	if (mend)
-		rc = wcs_quarantine_directory(fsck->quarantine, directory_fd(directory),
-					      DIRECTORY_LOCK);
-	if (rc == 0 && mend)
-		rc = directory_mend_lock(directory, fsck->fault);
-	if (rc == 0)
-		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "it is a directory where a file belongs",
-			       mend ? "moved to the quarantine, files/" DIRECTORY_LOCK : NULL,
-			       DIRECTORY_LOCK);
-	return rc;
+	return directory_lock_misplaced(directory)
+		       ? fsck_place(fsck, directory, DIRECTORY_LOCK, directory_mend_lock, &mend)
+		       : 0;
 }
 
 static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 {
 	const struct wcs_backend *backend;
-	int rc = fsck_marker(fsck, directory, &backend);
+	bool damaged;
+	int rc = fsck_marker(fsck, directory, &backend, &damaged);
 
 	if (rc != 0)
 		return rc;
@@ -144,6 +162,8 @@ static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 				     "a store of the engine %s cannot be checked from here",
 				     backend->name);
 	rc = backend->check_unused(directory_path(directory), fsck->fault);
+	if (rc == 0 && damaged)
+		rc = fsck_mend_marker(fsck, directory, backend->name);
 	if (rc == 0)
 		rc = fsck_lock(fsck, directory);
 	if (rc == 0)

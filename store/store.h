@@ -15,7 +15,8 @@
  *   -EFBIG      a value over its limit
  *   -EOVERFLOW  an integer or a timestamp would leave its range
  *   -ENOTEMPTY  what should go still holds rows, cells or families
- *   -EMFILE     one table more than a store can hold
+ *   -EMFILE     one table more than a store can hold; opening, making and checking one: this
+ *   -ENFILE     process, or the machine, can open no more files
  *   -ECANCELED  a condition of the mutation does not hold; nothing was applied
  *   -EBUSY      the store is in use by another process, or a family is being written
  *               while it should be removed

@@ -124,7 +124,7 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 				     "%s: exists and is not a directory; name a new place", name);
 	if (fd < 0)
 		return store_create_fail(fault, errno, create->path, "cannot be opened");
-	store = directory_has_marker(fd);
+	store = directory_find_marker(fd) > 0;
 	empty = directory_each(fd, store_create_met, NULL) == 0;
 	close(fd);
 	create->place = store ? STORE_CREATE_STORE : STORE_CREATE_EMPTY;

@@ -47,10 +47,10 @@ static int store_replace_part(void *ctx, int fd, const char *name)
 	enum directory_part part = directory_weigh(fd, name);
 	int below, rc;
 
-	if (part == DIRECTORY_PART_NONE)
-		return store_replace_refuse(replace, name);
 	if (part == DIRECTORY_PART_FILE)
 		return 0;
+	if (part != DIRECTORY_PART_DATA && part != DIRECTORY_PART_LEFT)
+		return store_replace_refuse(replace, name);
 	below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below < 0 && errno == ENOTDIR)
 		return 0;

@@ -30,6 +30,11 @@ int ldb_db_errno(const char *text)
 	return -EIO;
 }
 
+bool ldb_db_is_limit(const char *text)
+{
+	return strstr(text, "File too large") || strstr(text, "Too many open files");
+}
+
 void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ...)
 {
 	char text[512];
@@ -45,7 +50,8 @@ int ldb_db_error(struct ldb *db, const char *what, char *text)
 {
 	int err = ldb_db_errno(text);
 
-	ldb_db_log(db, WCS_LOG_ERROR, "%s: %s%s", what, text, err == -EIO ? DB_ADVICE : "");
+	ldb_db_log(db, WCS_LOG_ERROR, "%s: %s%s", what, text,
+		   err == -EIO && !ldb_db_is_limit(text) ? DB_ADVICE : "");
 	leveldb_free(text);
 	return err;
 }

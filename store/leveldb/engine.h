@@ -177,6 +177,8 @@ void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ..
 	__attribute__((format(printf, 3, 4)));
 /* The errno of an error of LevelDB, which is a text only. */
 int ldb_db_errno(const char *text);
+/* Is it that this process may do no more of something? That is no damage. */
+bool ldb_db_is_limit(const char *text);
 /* Frees text, an error of LevelDB, logs it and returns its errno. what: a few words. */
 int ldb_db_error(struct ldb *db, const char *what, char *text);
 /* Logs that a record is damaged and returns -EIO. */

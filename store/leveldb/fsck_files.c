@@ -109,16 +109,9 @@ static int files_may_read(void *ctx, const char *name, enum ldb_file_kind kind, 
 		close(fd);
 		return 0;
 	}
-	switch (errno) {
-	case EACCES:
-	case EPERM:
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-		return wcs_fault_set(reach->fault, -EIO, "data/%s: %s", name, strerror(errno));
-	default:
+	if (!directory_is_barred(errno))
 		return 0;
-	}
+	return wcs_fault_set(reach->fault, -EIO, "data/%s: %s", name, strerror(errno));
 }
 
 static int files_open(struct ldb_fsck *f, struct ldb_files *files)

@@ -45,9 +45,13 @@ int ldb_fsck_left(struct ldb_fsck *f)
 	return err;
 }
 
-static int left_torn(void *ctx, int store, const char *name)
+struct left_torn {
+	struct ldb_fsck *f;
+	int failed; /* what was wrong with a file, and is told */
+};
+
+static int left_torn_file(struct ldb_fsck *f, int store, const char *name)
 {
-	struct ldb_fsck *f = ctx;
 	char done[128];
 	bool may;
 	int err = 0;
@@ -70,13 +74,25 @@ static int left_torn(void *ctx, int store, const char *name)
 	return 0;
 }
 
+static int left_torn_entry(void *ctx, int store, const char *name)
+{
+	struct left_torn *torn = ctx;
+
+	torn->failed = left_torn_file(torn->f, store, name);
+	return torn->failed;
+}
+
 int ldb_fsck_torn(struct ldb_fsck *f)
 {
+	struct left_torn torn = {.f = f};
 	int store, err = left_open(f, &store);
 
 	if (err)
 		return err;
-	err = directory_each(store, left_torn, f);
+	err = directory_each(store, left_torn_entry, &torn);
 	close(store);
+	if (err && !torn.failed)
+		wcs_fault_set(f->fsck->fault, err, "%s: %s", directory_name(f->store),
+			      strerror(-err));
 	return err;
 }

@@ -4,7 +4,8 @@
  *
  *   view/    LevelDB's files as another database: the tables are links to the store's, to which
  *            LevelDB never writes; CURRENT, MANIFEST and logs are copies. Opening a database
- *            changes it, and a check that repairs nothing must not change the store.
+ *            changes it, and a check that repairs nothing must not change the store. Directories
+ *            in the place of files, which are told before, are not in it.
  *   index/   a database of the large values, which sorts by id what comes in the order of the
  *            cells: value-id(8) number(8) -> ref(1) size(8) key-of-the-cell
  */
@@ -53,6 +54,13 @@ static int scratch_copy_bytes(int from, int to)
 	return got < 0 ? -1 : 0;
 }
 
+static int scratch_copy_fail(struct ldb_fsck *f, const char *name, int error)
+{
+	return wcs_fault_set(f->fsck->fault, error == ENOSPC ? -ENOSPC : -EIO,
+			     "data/%s cannot be copied to %s: %s", name, directory_name(f->scratch),
+			     strerror(error));
+}
+
 static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char *name)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -60,7 +68,7 @@ static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char
 	int err = 0;
 
 	if (from < 0 || to < 0 || scratch_copy_bytes(from, to))
-		err = scratch_fail(f, name, errno);
+		err = scratch_copy_fail(f, name, errno);
 	if (from >= 0)
 		close(from);
 	if (to >= 0)
@@ -92,6 +100,8 @@ static int scratch_entry(void *ctx, int from, const char *name)
 	struct scratch_files *files = ctx;
 	uint64_t number;
 
+	if (directory_is_place(from, name))
+		return 0;
 	switch (ldb_file_parse(name, &number)) {
 	case LDB_FILE_OTHER:
 		break;

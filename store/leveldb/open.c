@@ -189,11 +189,12 @@ static void open_sizes(struct ldb *db, const char *path)
 }
 
 /* What to do where the error itself has no file's name. */
-static const char *open_advice(int err)
+static const char *open_advice(int err, const char *text)
 {
 	switch (err) {
 	case -EIO:
-		return "; fsck.rowfs -n names what is damaged, -y repairs";
+		return ldb_db_is_limit(text) ? ""
+					     : "; fsck.rowfs -n names what is damaged, -y repairs";
 	case -ENOSPC:
 		return "; make some room on that medium, which the engine needs to start, and try "
 		       "again";
@@ -213,7 +214,7 @@ static int open_data(struct ldb *db, const char *data, struct wcs_fault *fault)
 		err = ldb_db_errno(text);
 		if (strstr(text, data) == NULL)
 			snprintf(where, sizeof(where), "%s: ", directory_name(data));
-		wcs_fault_set(fault, err, "%s%s%s", where, text, open_advice(err));
+		wcs_fault_set(fault, err, "%s%s%s", where, text, open_advice(err, text));
 		leveldb_free(text);
 		return err;
 	}
@@ -410,7 +411,7 @@ int ldb_open_store(const char *path, const struct wcs_options *options, void **e
 	}
 	open_free(db);
 	wcs_fault_set(fault, err, "%s: cannot be read: %s%s", directory_name(data), strerror(-err),
-		      open_advice(err));
+		      open_advice(err, ""));
 	ldb_files_blame(data, err, fault);
 out:
 	free(data);

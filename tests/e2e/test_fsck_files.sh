@@ -306,11 +306,39 @@ expect_every_row
 damage_place "a directory for the MANIFEST" "$manifest"
 expect_moved 3
 expect_every_row
+# Under names that nothing in use has: they hinder no check, whatever their numbers.
+for name in 000001.log 000001.ldb MANIFEST-000001; do
+	damage_with 4 "a directory called $name" in_its_place "s/data/$name"
+	file=data/$name
+	expect_moved 1
+	expect_every_row
+	check_eq "$case: -n looks at all else" "2 tables, 4000 rows, 4000 cells, 0 large values" \
+		"$(tail -n 1 first | sed 's/.* files, //')"
+	check "$case: then -n finds nothing" "$fsck" -n s
+done
 damage_place "a directory for the store's LOCK" LOCK
 expect_moved 1
 expect_every_row
 check_eq "$case: in the store is what belongs there" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
 check "$case: LOCK is a file again" test -f s/LOCK
+damage_place "a directory for ROWFS" ROWFS
+expect_moved 2
+expect_every_row
+check "$case: ROWFS is a file again" test -f s/ROWFS
+check_eq "$case: -n looks at all else" "2 tables, 4000 rows, 4000 cells, 0 large values" \
+	"$(tail -n 1 first | sed 's/.* files, //')"
+fresh
+in_its_place s/ROWFS
+ask n
+check_eq "$case: it is asked for, alone" "4 1" "$status $(grep -c '\[y/n\]' asked)"
+check_eq "$case: and stays after no" precious "$(cat s/ROWFS/x)"
+both_in_their_places() {
+	in_its_place s/LOCK && in_its_place s/ROWFS
+}
+damage_with 4 "directories for LOCK and ROWFS" both_in_their_places
+check_eq "$case: -n finds them" "s: 2 found, 0 corrected, 2 left" "$(tail -n 1 first | cut -d ';' -f 1)"
+check_eq "$case: -y corrects all" "s: 3 found, 3 corrected, 0 left" "$(tail -n 1 second | cut -d ';' -f 1)"
+expect_every_row
 fresh
 in_its_place s/LOCK
 ask n

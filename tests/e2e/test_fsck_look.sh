@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # fsck.rowfs -n just looks: on a medium that cannot be written to, beside others that look, and
-# leaving nothing behind; but not while somebody uses the store.
+# leaving nothing behind; but not while somebody uses the store. And what is looked at: a directory
+# without a good marker is a store only where nothing else is in it.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -61,6 +62,96 @@ for i in 1 2 3; do
 		bash -c 'fusermount3 -u m && "$0" s /dev/null' "$BUILD/rowfs-load"
 done
 
+# ---- A store whose marker is not good ------------------------------------------------------------
+
+# unmarked COMMAND…: runs it in `u`, a new copy of the store.
+unmarked() {
+	rm -rf u u.quarantine-*
+	if ! cp -a s u || ! (cd u && "$@"); then
+		die "no copy"
+	fi
+}
+
+# mended NAME: fsck.rowfs -y mends `u`.
+mended() {
+	check_eq "$1" "1 0" \
+		"$("$BUILD/fsck.rowfs" -y u >out 2>&1; echo $?) $("$BUILD/fsck.rowfs" -n u >out 2>&1; echo $?)"
+}
+
+# told NAME WORDS: who is to check, mend or use `u` is told so, and it stays as it is.
+told() {
+	local before option
+	before=$(find u -printf '%p %s %T@ %l\n' | sort)
+	for option in -n -y; do
+		fail_with "$1: fsck.rowfs $option says what it is" 8 "^fsck.rowfs: $TMP/u$2\$" "$BUILD/fsck.rowfs" $option u
+	done
+	fail_with "$1: rowfs does, too" 1 "^rowfs: $TMP/u$2\$" "$BUILD/rowfs" -f u m
+	fail_with "$1: so does rowfs-dump" 1 "^rowfs-dump: $TMP/u$2\$" "$BUILD/rowfs-dump" u
+	check_eq "$1: it is as it was" "$before" "$(find u -printf '%p %s %T@ %l\n' | sort)"
+}
+
+# foreign NAME ENTRY COMMAND…: what the command makes there keeps the store from being mended until
+# it is moved away.
+foreign() {
+	unmarked "${@:3}"
+	told "$1" "/$2: not a store's, and ROWFS is damaged or missing; move it away and run fsck.rowfs -y"
+	rm -rf away && mv "u/$2" away
+	mended "$1: moved away, it is mended"
+}
+
+foreign "the marker under another name" ROWFS~ mv ROWFS ROWFS~
+foreign "no marker, and somebody's file" foo mv ROWFS foo
+foreign "a damaged marker, and somebody's directory" sub sh -c 'echo junk >ROWFS; mkdir sub'
+foreign "a directory for the marker, and somebody's file" foo sh -c 'mv ROWFS foo; mkdir ROWFS'
+foreign "a link for the marker" ROWFS sh -c 'mv ROWFS ../marker; ln -s ../marker ROWFS'
+# The root of a medium has it.
+for damage in 'rm ROWFS' 'echo junk >ROWFS' 'rm ROWFS; mkdir ROWFS'; do
+	unmarked sh -c "mkdir lost+found; $damage"
+	mended "lost+found is nobody's ($damage)"
+	check "and stays" test -d u/lost+found
+done
+unmarked rm ROWFS LOCK
+told "neither marker nor lock" \
+	": has data/, but neither LOCK nor ROWFS; if it is a store, touch its LOCK and run fsck.rowfs -y"
+touch u/LOCK
+mended "with a lock it is mended"
+
+# ---- Few descriptors -------------------------------------------------------------------------------
+
+# few LIMIT COMMAND…: with so few descriptors.
+few() (
+	ulimit -n "$1" && exec "${@:2}"
+)
+
+# descriptors OPTION: it checks the whole store `u`, or says what it has too few of, whatever the limit.
+descriptors() {
+	local limit status wrong="" short=0 said
+	for ((limit = 3; limit <= 40; limit++)); do
+		few $limit "$BUILD/fsck.rowfs" --version >said 2>&1 || continue # it cannot even start
+		status=0
+		few $limit "$BUILD/fsck.rowfs" "$1" u >said 2>&1 || status=$?
+		said=$(cat said)
+		case $status:$said in
+		0:"u: clean; "*) ;;
+		8:fsck.rowfs:*": Too many open files") short=$((short + 1)) ;;
+		*) wrong="$wrong; $limit: $status: $said" ;;
+		esac
+	done
+	check_eq "with few descriptors $1 finds no damage" "" "$wrong"
+	check "nor does it check then ($short)" test "$short" -gt 3
+	check_eq "nor leave something behind" "" "$(find . -name 'fsck.rowfs.*' -o -name '*quarantine*')"
+}
+
+unmarked true
+rm -rf ./*quarantine* && mkdir tmp
+export TMPDIR=$TMP/tmp
+descriptors -n
+descriptors -y
+unset TMPDIR
+check_eq "and all is there" "$("$BUILD/rowfs-dump" s)" "$("$BUILD/rowfs-dump" u)"
+
+# ---- By others -----------------------------------------------------------------------------------
+
 # as_user COMMAND…: as an ordinary user, for whom this directory is /mnt, since those above it may be
 # closed to others.
 as_user() {
@@ -91,5 +182,8 @@ if [ "$(id -u)" = 0 ]; then
 	fail_with "and a repair" 8 "${table##*/}: Permission denied" as_user ./fsck.rowfs -y s
 	check_eq "which leaves no quarantine" "" "$(find . -name '*quarantine*')"
 	check "and nothing was wrong" "$BUILD/fsck.rowfs" -n s
+	chown 1:1 "$table"
+	chown 0:0 s/ROWFS
+	fail_with "nor is a marker damaged that the user may not read" 8 "/s/ROWFS: Permission denied\$" as_user ./fsck.rowfs -y s
 fi
 finish

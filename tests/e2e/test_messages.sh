@@ -45,6 +45,33 @@ told "rowfs: a value that is none" 2 "rowfs: umask=8: its value must be octal, 0
 told "rowfs: an option that is none" 2 "rowfs: error: fuse: unknown option(s): \`-o none'
 Try 'rowfs --help'." rowfs -o none s m
 
+# limited COMMAND…: it may write to no file, as the shell's ulimit -f has it; its output is such a file.
+limited() (
+	set -o pipefail
+	(ulimit -c 0 && ulimit -f 0 && TMPDIR=$TMP exec "$@" >"$TMP/limited") 2>&1 | cat >&2
+)
+
+names_now() {
+	find . ! -name .out ! -name .check | sort
+}
+touch limited names && names_now >names
+fail_with "fsck.rowfs -n: a limit on files" 8 \
+	"^fsck.rowfs: s: data/[^:]* cannot be copied to $TMP/fsck.rowfs.[^:]*: File too large$" limited fsck.rowfs -n s
+fail_with "mkfs.rowfs: a limit on files" 1 "^mkfs.rowfs: $TMP/new: cannot be written: File too large$" \
+	limited mkfs.rowfs new
+fail_with "rowfs-path: a limit on files" 1 "^rowfs-path: standard output: File too large$" limited rowfs-path t a
+fail_with "rowfs-path --help: a limit on files" 1 "^rowfs-path: standard output: File too large$" \
+	limited rowfs-path --help
+check_eq "nothing is left of these" "$(cat names)" "$(names_now)"
+for program in "fsck.rowfs -y" rowfs-dump rowfs-load; do
+	name=${program% *}
+	# shellcheck disable=SC2086 # a program and its option
+	fail_with "$program: a limit on files" "$([ "$name" = fsck.rowfs ] && echo 8 || echo 1)" \
+		"^$name: .*/data/[^:]*: File too large$" limited $program s
+done
+check_eq "nothing is left beside the store" "$(grep -v ^./s/ names)" "$(names_now | grep -v ^./s/)"
+check "and nothing is wrong with it" fsck.rowfs -n s
+
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 . && mkdir -m 700 theirs
 	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)

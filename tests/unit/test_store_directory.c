@@ -212,7 +212,7 @@ START_TEST(test_no_links_inside)
 	snprintf(marker, sizeof(marker), "%s/ROWFS", path);
 	ck_assert_int_eq(rename(marker, place_path("marker")), 0);
 	ck_assert_int_eq(symlink("../marker", marker), 0);
-	place_expect_open(path, -ENOENT, "not a rowfs store");
+	place_expect_open(path, -EIO, "ROWFS: not a store's");
 }
 END_TEST
 
