@@ -70,7 +70,7 @@ double attr_timeout(struct node *inode)
 {
 	if (node_now(inode)->flags & NODE_F_WRITER)
 		return node_state(inode) & NODE_S_SHOWN ? NEVER_CHANGES : 0;
-	return node_state(inode) & NODE_S_PASSED ? 0 : NEVER_CHANGES;
+	return node_state(inode) & (NODE_S_PASSED | NODE_S_STALE) ? 0 : NEVER_CHANGES;
 }
 
 /* One that takes lines shows a number, whose size the kernel does not know from its writes. */
@@ -102,7 +102,8 @@ static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inod
 	struct promise_names names;
 
 	lookup_names(inode, &names);
-	return promise_ask(fs->promises, thread, &names, PROMISE_STAT) == PROMISE_FIRST;
+	return thread == 0 ||
+	       promise_ask(fs->promises, thread, &names, PROMISE_STAT) == PROMISE_FIRST;
 }
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -194,6 +195,8 @@ static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const st
 			      "no timestamp is before 1970, or after 294247");
 	if (!stamp && !(to_set & FUSE_SET_ATTR_SIZE))
 		return 0;
+	if ((to_set & FUSE_SET_ATTR_SIZE) && report_thread(fs, node, NULL, thread) != 0)
+		return -EPERM;
 	if (!(node->flags & NODE_F_WRITER))
 		return setattr_stored(fs, thread, node, attr, to_set, stamp);
 	promise_end(fs->promises, thread, node->plain);

@@ -110,14 +110,14 @@ static void file_put(struct locks *locks, struct lock_file *file)
 	free(file);
 }
 
-static uint64_t key_of(struct file_id id, enum node_kind kind)
+static uint64_t lock_key(struct file_id id, enum node_kind kind)
 {
 	return kind == NODE_CELL || kind == NODE_VERSION ? id.column : id.file;
 }
 
-static uint64_t node_key_of(const struct node *node)
+static uint64_t lock_key_of(const struct node *node)
 {
-	return node->kind == NODE_CONTROL ? node->plain : key_of(node_id(node), node->kind);
+	return node->kind == NODE_CONTROL ? node->plain : lock_key(node_id(node), node->kind);
 }
 
 /* What the open file locks, if it has been locked by anybody. */
@@ -126,7 +126,7 @@ static struct lock_file *file_of(struct locks *locks, const struct handle *handl
 {
 	if (handle->locks && !handle->locks->lost)
 		return handle->locks;
-	return *find(locks, node_key_of(node));
+	return *find(locks, lock_key_of(node));
 }
 
 /* The same, made if need be; the open file points to it from now on. NULL: no memory. */
@@ -141,7 +141,7 @@ static struct lock_file *file_for(struct locks *locks, struct handle *handle,
 		file = calloc(1, sizeof(*file));
 		if (!file)
 			return NULL;
-		file_insert(locks, file, node_key_of(node));
+		file_insert(locks, file, lock_key_of(node));
 	}
 	if (handle->locks)
 		file_put(locks, handle->locks);
@@ -428,8 +428,8 @@ void locks_close(struct locks *locks, struct handle *handle)
 void locks_rename(struct locks *locks, const struct node *from_dir, const struct spelled *from,
 		  const struct node *to_dir, const struct spelled *to)
 {
-	uint64_t old = key_of(node_child_id(from_dir, from->kind, from->bytes), from->kind);
-	uint64_t new = key_of(node_child_id(to_dir, to->kind, to->bytes), to->kind);
+	uint64_t old = lock_key(node_child_id(from_dir, from->kind, from->bytes), from->kind);
+	uint64_t new = lock_key(node_child_id(to_dir, to->kind, to->bytes), to->kind);
 	struct lock_file *file, *other;
 
 	if (from->kind == NODE_VERSION) /* its column stays where it is */

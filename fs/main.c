@@ -30,12 +30,14 @@
 #include "node.h"
 #include "notice.h"
 #include "options.h"
+#include "process.h"
 #include "promise.h"
 #include "sandbox.h"
 #include "writer.h"
 
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
+enum { FILES_LEAST = 64 };
 enum { HIDDEN_EVERY = 60000000 }; /* microseconds between two such lines of a family */
 
 /* The parent waits at the other end; -1: in the foreground, or told already. Set before the
@@ -193,14 +195,27 @@ static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoin
 }
 
 /* Files of the engine, and one for each large value that is being written: as many as may be. */
-static void raise_files(void)
+static int raise_files(void)
 {
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return EXIT_SUCCESS;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	return files.rlim_max >= FILES_LEAST
+		       ? EXIT_SUCCESS
+		       : say("mount", "too few files may be open; allow more (ulimit -n 1024)");
+}
+
+/* What the system must have for a mount to keep what it promises. */
+static int check_system(void)
+{
+	if (!process_can_tell())
+		return say("mount",
+			   "/proc is missing, or another pid namespace's, and writers could "
+			   "not be told apart; mount one (unshare --mount-proc)");
+	return raise_files();
 }
 
 /* Everything that the serving process does; returns its exit status. */
@@ -214,7 +229,8 @@ static int run(const struct options *options, const char *store_path, const char
 	int status;
 
 	loop_block_signals();
-	raise_files();
+	if (check_system() != EXIT_SUCCESS)
+		return EXIT_FAILURE;
 	fs.session = session_new(options, &fs);
 	if (!fs.session) { /* libfuse has said why */
 		fputs("Try 'rowfs --help'.\n", stderr);

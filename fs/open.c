@@ -21,17 +21,6 @@ static bool wants_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-/* Writers are told apart by their threads, which the kernel names only where rowfs could see them.
- */
-static int check_thread(struct fs *fs, pid_t thread, const struct node *node, const char *name)
-{
-	if (thread != 0)
-		return 0;
-	return report(
-		fs, node, name, 0, -EPERM,
-		"who writes must be in the pid namespace that rowfs runs in, or in one below it");
-}
-
 /* newest: of a column, whatever the node stands for. */
 static int open_value(struct fs *fs, const struct node *node, bool newest, uint32_t *etag,
 		      struct value **value)
@@ -159,7 +148,7 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		promise_end(fs->promises, thread, node->plain);
 		return rc;
 	}
-	if (wants_write(fi) && check_thread(fs, thread, node, NULL) != 0)
+	if (wants_write(fi) && report_thread(fs, node, NULL, thread) != 0)
 		return -EPERM;
 	if (!session || !writer_is_for(node, thread, wants_write(fi)))
 		return open_other(fs, thread, inode, handle, fi);
@@ -238,7 +227,7 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	struct spelled child;
 	struct node *session;
 	struct pos pos;
-	int rc = check_thread(fs, thread, dir, name);
+	int rc = report_thread(fs, dir, name, thread);
 
 	if (rc != 0)
 		return rc;

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Can threads be told apart at all? Not where /proc is missing, or of another pid namespace. */
+bool process_can_tell(void);
+
 /* The process that a thread belongs to; -1: unknown, or no thread of this pid namespace. */
 pid_t process_of(pid_t thread);
 

@@ -180,6 +180,8 @@ bool promise_lookup(struct promises *promises, pid_t thread, uint64_t ino)
 	if (promise && promise->lookups < LOOKUPS_MAX) {
 		write = promise->want == PROMISE_WRITE;
 		promise->lookups++;
+		if (promise->want != PROMISE_STAT) /* its request is under way, however slowly */
+			promise->second = this_second();
 	}
 	pthread_mutex_unlock(&promises->lock);
 	return write;

@@ -122,3 +122,12 @@ int report_no_room(struct fs *fs, const struct node *node, int error)
 		return error;
 	return report(fs, node, NULL, 0, error, "%s", no_room(fs));
 }
+
+int report_thread(struct fs *fs, const struct node *node, const char *name, pid_t thread)
+{
+	if (thread != 0)
+		return 0;
+	return report(
+		fs, node, name, 0, -EPERM,
+		"who writes must be in the pid namespace that rowfs runs in, or in one below it");
+}

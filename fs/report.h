@@ -26,4 +26,8 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
  * Returns error, which may be any. */
 int report_no_room(struct fs *fs, const struct node *node, int error);
 
+/* Writers are told apart by their threads, which the kernel names only to who could see them.
+ * Reports that this one (0) is outside of the pid namespace; else 0. */
+int report_thread(struct fs *fs, const struct node *node, const char *name, pid_t thread);
+
 #endif

@@ -109,10 +109,11 @@ static int room_copies_cells(struct wcs_scan *scan, struct wcs_slice row, struct
 	return rc;
 }
 
-static int room_copies_column(const struct wcs_table *table, const struct wcs_view *view,
-			      struct wcs_slice row, const struct wcs_move *move, bool met,
-			      struct room_copies *copies)
+/* With what the view hides of it, which goes along. */
+static int room_copies_column(const struct wcs_table *table, struct wcs_slice row,
+			      const struct wcs_move *move, bool met, struct room_copies *copies)
 {
+	const struct wcs_view everything = {.policies = NULL};
 	const struct wcs_backend *backend = table->store->backend;
 	char row_end[WCS_ROW_KEY_MAX + 1], column_end[WCS_QUALIFIER_MAX + 1];
 	const struct wcs_range range = {row, {row_end, row.len + 1}};
@@ -128,7 +129,7 @@ static int room_copies_column(const struct wcs_table *table, const struct wcs_vi
 	if (move->from.len > 0)
 		memcpy(column_end, move->from.data, move->from.len);
 	column_end[move->from.len] = 0;
-	rc = backend->scan_open(table->store->db, view, table->id, &range, &filter, &scan);
+	rc = backend->scan_open(table->store->db, &everything, table->id, &range, &filter, &scan);
 	if (rc != 0)
 		return rc;
 	rc = room_copies_cells(scan, row, move->to, met, copies);
@@ -171,7 +172,7 @@ static int room_copies_move(const struct wcs_table *table, const struct wcs_view
 	if (rc != 0 || (met && move->kind == WCS_MOVE_COLUMN_NEW))
 		return rc;
 	if (column)
-		return room_copies_column(table, view, row, move, met, copies);
+		return room_copies_column(table, row, move, met, copies);
 	copies->freed = size;
 	return room_copies_one(table, view, row, move, move->from_ts, move->to, copies);
 }

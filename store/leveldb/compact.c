@@ -22,6 +22,7 @@ enum {
 	COMPACT_QUEUE = 8,
 	COMPACT_PAUSE_MS = 50,
 	COMPACT_PAUSES = 40, /* at most, before a slice, while LevelDB lags behind */
+	COMPACT_TRIES = 3,   /* of a piece */
 	COMPACT_STORE_S = 5, /* from one compaction of all there is to the next, at least */
 };
 
@@ -174,24 +175,30 @@ static void compact_all(struct ldb *db)
 	}
 }
 
+/* After a failed write the logs must stay as they are, and compacting starts another. */
+static bool compact_may(struct ldb *db)
+{
+	return !atomic_load(&db->failed) && !ldb_compact_stopped(db) && ldb_shrink_has_files(db);
+}
+
 static void compact_pieces(struct ldb *db, const struct ldb_compact_range *range)
 {
 	struct wcs_slice start = {range->bytes, range->start_len};
 	struct wcs_slice limit = {range->bytes + range->start_len, range->end_len};
 	struct ldb_place at = ldb_place_before(start), end = ldb_place_behind(limit), next;
 
-	for (; memcmp(&at, &end, sizeof(at)) < 0 && !ldb_compact_stopped(db) &&
-	       ldb_shrink_has_files(db);
-	     at = next) {
+	for (unsigned int tries = 0; memcmp(&at, &end, sizeof(at)) < 0 && compact_may(db);) {
 		next = ldb_place_end(db, &at, end, LDB_PIECE_TABLES * db->table_bytes);
-		ldb_manual_run(db, ldb_place_key(&at), ldb_place_key(&next));
+		tries = ldb_manual_run(db, ldb_place_key(&at), ldb_place_key(&next)) ? 0
+										     : tries + 1;
+		if (tries % COMPACT_TRIES == 0)
+			at = next;
 		pthread_mutex_lock(&db->compact.lock);
 		compact_yield(db);
 		pthread_mutex_unlock(&db->compact.lock);
 	}
 }
 
-/* After a failed write the logs must stay as they are, and compacting starts another. */
 static void compact_run(struct ldb *db, const struct ldb_compact_range *range)
 {
 	if (atomic_load(&db->failed))

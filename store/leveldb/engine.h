@@ -92,7 +92,7 @@ struct ldb_sync {
 	uint64_t begun, done; /* under lock, as error: of the last one that is done */
 	int error;
 	/* of who syncs */
-	int notify; /* tells of files that are made; -1: nothing does */
+	int notify; /* tells of files that are made; negative: nothing does */
 	bool known; /* these are all logs, but for what is to be heard */
 	uint64_t logs[LDB_SYNC_LOGS];
 	size_t count, names; /* of logs; of files when they were looked through */
@@ -221,11 +221,12 @@ int ldb_sync_store(void *db);
 /* ---- manual.c: compactions that are asked for ---- */
 void ldb_manual_init(struct ldb_manual *manual);
 void ldb_manual_clear(struct ldb_manual *manual);
-/* Compacts the keys from start to end, which should be few: writers may wait for it. The caller
+/* Compacts the keys from start to end, which should be few: writers may wait for it. False: it did
+ * not come to that. The caller holds no lock. */
+bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
+/* Moves what is in memory into a table, where LevelDB does what it is asked to. A delete in the
+ * same table as what it deletes outlives every compaction; in a later one it does not. The caller
  * holds no lock. */
-void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
-/* Moves what is in memory into a table. A delete in the same table as what it deletes outlives
- * every compaction; in a later one it does not. The caller holds no lock. */
 void ldb_manual_flush(struct ldb *db);
 /* Before each write, with write_lock held, which is free while it waits: for room in memory, where
  * a compaction is under way. */

@@ -18,11 +18,8 @@
 #include "engine.h"
 #include "file.h"
 
-enum {
-	MANUAL_ENTRY =
-		64, /* what LevelDB's memtable keeps of a key beside it and its value, or less */
-	MANUAL_TRIES = 3,
-};
+/* What LevelDB's memtable keeps of a key beside it and its value, or less. */
+enum { MANUAL_ENTRY = 64 };
 
 void ldb_manual_init(struct ldb_manual *manual)
 {
@@ -95,26 +92,28 @@ static void manual_flush(struct ldb *db)
 	leveldb_compact_range(db->db, "", 0, "", 0);
 }
 
-/* Moves all that was written before this into tables; not, where it fails. */
+/* Moves all that was written before this into tables. False: perhaps not. */
 static bool manual_empty(struct ldb *db)
 {
-	uint64_t before = manual_last_log(db), after = 0;
+	uint64_t before = manual_last_log(db);
 
-	for (int i = 0; before > 0 && after <= before && i < MANUAL_TRIES; i++) {
-		manual_flush(db);
-		after = manual_last_log(db);
-	}
-	return before > 0 && after > before;
+	manual_flush(db);
+	return before > 0 && manual_last_log(db) > before;
 }
 
-void ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
+bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
 {
+	bool empty;
+
 	pthread_mutex_lock(&db->manual.lock);
+	manual_flush(db); /* LevelDB ends what it is at, while nobody has to wait for that */
 	manual_mark(db, true);
-	if (manual_empty(db))
+	empty = manual_empty(db);
+	if (empty)
 		leveldb_compact_range(db->db, start.data, start.len, end.data, end.len);
 	manual_mark(db, false);
 	pthread_mutex_unlock(&db->manual.lock);
+	return empty;
 }
 
 void ldb_manual_flush(struct ldb *db)

@@ -109,8 +109,9 @@ bool ldb_shrink_run(struct ldb *db)
 		if (piece == 0 || atomic_load(&db->failed) || ldb_compact_stopped(db))
 			return false;
 		next = ldb_place_end(db, &at, end, piece);
-		if (ldb_place_size(db, &at, &next) <= 4 * piece)
-			ldb_manual_run(db, ldb_place_key(&at), ldb_place_key(&next));
+		if (ldb_place_size(db, &at, &next) <= 4 * piece &&
+		    !ldb_manual_run(db, ldb_place_key(&at), ldb_place_key(&next)))
+			return false;
 		at = next;
 	}
 	return true;

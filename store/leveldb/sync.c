@@ -24,6 +24,9 @@
 
 enum { SYNC_TRIES = 10, SYNC_EVENTS = 4096, SYNC_MANY = 500 /* files in the directory */ };
 
+/* Of notify, where it is no descriptor: nobody asked yet; it was asked for in vain. */
+enum { SYNC_UNWATCHED = -1, SYNC_UNWATCHABLE = -2 };
+
 /* ---- Which logs there are ---------------------------------------------------------------- */
 
 static int sync_note(void *ctx, int dir, const char *name)
@@ -82,17 +85,18 @@ static int sync_list(struct ldb_sync *sync, int dir)
 
 static bool sync_watch(struct ldb_sync *sync, int dir)
 {
+	int notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
-	sync->notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (sync->notify < 0)
+	sync->notify = SYNC_UNWATCHABLE;
+	if (notify < 0)
 		return false;
-	if (inotify_add_watch(sync->notify, path, IN_CREATE | IN_ONLYDIR) >= 0)
-		return true;
-	close(sync->notify);
-	sync->notify = -1;
-	return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (inotify_add_watch(notify, path, IN_CREATE | IN_ONLYDIR) >= 0)
+		sync->notify = notify;
+	else
+		close(notify);
+	return sync->notify >= 0;
 }
 
 /* To stop watching takes a while: a directory that is soon looked through is not watched. */
@@ -100,7 +104,8 @@ static int sync_look(struct ldb_sync *sync, int dir)
 {
 	int err = sync_list(sync, dir);
 
-	if (!err && sync->notify < 0 && sync->names >= SYNC_MANY && sync_watch(sync, dir))
+	if (!err && sync->notify == SYNC_UNWATCHED && sync->names >= SYNC_MANY &&
+	    sync_watch(sync, dir))
 		err = sync_list(sync, dir); /* one may have been made before */
 	sync->known = !err && sync->notify >= 0;
 	return err;
@@ -221,7 +226,7 @@ int ldb_sync_store(void *engine)
 
 void ldb_sync_init(struct ldb_sync *sync)
 {
-	sync->notify = -1;
+	sync->notify = SYNC_UNWATCHED;
 	pthread_mutex_init(&sync->lock, NULL);
 	pthread_cond_init(&sync->ended, NULL);
 }

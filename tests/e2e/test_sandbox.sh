@@ -36,18 +36,30 @@ if [ "$(id -u)" != 0 ]; then
 	finish
 	exit
 fi
-unshare --pid --fork --kill-child "$BUILD/rowfs" -f "$TMP/s" "$TMP/m" </dev/null >"$TMP/log" 2>&1 &
+fail_with "nor there without a /proc of that namespace" 1 'another pid namespace' \
+	unshare --pid --fork --kill-child "$BUILD/rowfs" "$TMP/s" "$TMP/m"
+fail_with "or without any" 1 '/proc is missing' \
+	unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' - "$BUILD/rowfs" "$TMP/s" "$TMP/m"
+mount --bind "$TMP/m" "$TMP/m"
+track_mount "$TMP/m"
+mount --make-shared "$TMP/m"
+# A /proc of its own, that only its mount namespace has; the mount is seen outside.
+unshare --pid --fork --kill-child --mount --propagation unchanged sh -c '
+	mount --make-private / && mount --make-private /proc && mount -t proc proc /proc && exec "$@"' - \
+	"$BUILD/rowfs" -f "$TMP/s" "$TMP/m" </dev/null >"$TMP/log" 2>&1 &
 track_pid $!
 track_mount "$TMP/m"
-check "a server in another pid namespace" within mountpoint -q "$TMP/m"
+check "a server in another pid namespace" within test -d "$TMP/m/t"
 check_eq "it can be read from outside" value "$(cat "$TMP/m/t/r/f/p")"
 check "by several at once" bash -c "for i in {1..50}; do cat '$TMP/m/t/r/f/p' & done | sort -u | diff - <(echo value)"
 fail_with "what is there cannot be written" 1 'not permitted' cp /etc/hostname "$TMP/m/t/r/f/p"
 fail_with "and nothing be made" 1 'not permitted' cp /etc/hostname "$TMP/m/t/r/f/new"
+fail_with "nor be cut" 1 'not permitted' truncate -s 2 "$TMP/m/t/r/f/p"
 check "with a reason" grep -q 'pid namespace' "$TMP/m/.rowfs/errors"
 check "rows can be" bash -c "echo '{\"families\":{\"f\":{\"p\":\"row\"}}}' >'$TMP/m/t/r/.row'"
 check_eq "and are read" row "$(cat "$TMP/m/t/r/f/p")"
 check "and removed" rm "$TMP/m/t/r/f/p"
 check "it is unmounted" fusermount3 -u "$TMP/m"
 wait
+umount "$TMP/m"
 finish

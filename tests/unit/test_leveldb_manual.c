@@ -54,8 +54,12 @@ static void hold(void)
 {
 	atomic_store(&held, true);
 	for (int ms = 0; ms < STILL_MS && atomic_load(&meanwhile) < WRITES; ms += 10) {
+		int before = atomic_load(&meanwhile), now;
+
 		engine_sleep(10);
-		if (atomic_exchange(&meanwhile, atomic_load(&written)) != atomic_load(&meanwhile))
+		now = atomic_load(&written);
+		atomic_store(&meanwhile, now);
+		if (now != before)
 			ms = 0;
 	}
 }

@@ -103,6 +103,7 @@ START_TEST(test_no_files_takes_deletes_only)
 	room_files_free = 90000;
 	ck_assert(!lacks_files(&s));
 	suite_close(&s);
+	room_files = 0;
 }
 END_TEST
 
@@ -119,6 +120,7 @@ START_TEST(test_few_files)
 	room_files_free = 23;
 	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
 	suite_close(&s);
+	room_files = 0;
 }
 END_TEST
 
@@ -220,7 +222,7 @@ START_TEST(test_full_takes_moves_that_free)
 }
 END_TEST
 
-/* A column moves with all its versions, but onto another's with one. */
+/* A column moves with all its versions, hidden or not, but onto another's with one. */
 START_TEST(test_room_for_a_history)
 {
 	enum { VERSIONS = 100 };
@@ -235,6 +237,11 @@ START_TEST(test_room_for_a_history)
 	ck_assert_int_eq(
 		move_with(&s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
 		-ENOSPC);
+	suite_policy(s.table, "f", "maxversions=1");
+	ck_assert_int_eq(
+		move_with(&s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
+		-ENOSPC);
+	suite_policy(s.table, "f", "never");
 	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_COLUMN, "o", 0, "p", 0), 0);
 	ck_assert_int_eq(
 		move_with(&s, RESERVE + 9 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
