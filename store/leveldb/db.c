@@ -143,7 +143,7 @@ bool ldb_db_busy(void *engine)
 	bool busy = files && atoi(files) >= DB_BUSY_FILES;
 
 	leveldb_free(files);
-	return busy;
+	return busy || ldb_manual_busy(db);
 }
 
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db)

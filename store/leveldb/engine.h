@@ -231,6 +231,8 @@ void ldb_manual_flush(struct ldb *db);
 /* Before each write, with write_lock held, which is free while it waits: for room in memory, where
  * a compaction is under way. */
 void ldb_manual_admit(struct ldb *db, leveldb_writebatch_t *batch);
+/* Is half of that room taken? Work that can wait should then, before it takes locks. */
+bool ldb_manual_busy(struct ldb *db);
 
 static inline void ldb_iter_seek(leveldb_iterator_t *iter, const struct ldb_key *key)
 {

@@ -59,6 +59,16 @@ void ldb_manual_admit(struct ldb *db, leveldb_writebatch_t *batch)
 		leveldb_writebatch_iterate(batch, &manual->written, manual_put, manual_delete);
 }
 
+bool ldb_manual_busy(struct ldb *db)
+{
+	bool busy;
+
+	pthread_mutex_lock(&db->write_lock);
+	busy = db->manual.runs && db->manual.written >= db->buffer_bytes / 4;
+	pthread_mutex_unlock(&db->write_lock);
+	return busy;
+}
+
 static void manual_mark(struct ldb *db, bool runs)
 {
 	pthread_mutex_lock(&db->write_lock);
