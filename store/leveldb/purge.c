@@ -5,9 +5,9 @@
  * it goes first.
  *
  * They are deleted before the change, in batches of their own: nobody sees them, so nobody sees
- * them go, and those of a column with many of them are not held in memory. The logs are synced before, for
- * a power cut must not lose what hides them and keep that they went; and behind, for it must not
- * keep the change and lose that.
+ * them go, and those of a column with many of them are not held in memory. The logs are synced
+ * before, for a power cut must not lose what hides them and keep that they went; and behind, for it
+ * must not keep the change and lose that.
  */
 #include "mutate.h"
 
