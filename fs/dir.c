@@ -4,8 +4,9 @@
  * listing holds nothing of the store between two requests: each READDIR resumes behind the child
  * that was handed out with its offset.
  *
- * Offset o stands for: o entries were given. 0 and 1 are `.` and `..`. The children behind which
- * the last offsets resume are kept; an older offset is found again by counting from the start.
+ * Offsets 0 and 1 are those of `.` and `..`. The children behind which the last offsets resume are
+ * kept, and none of these is given for another place; an older offset is found again by counting
+ * from the start to its position.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -87,6 +88,7 @@ static int reply_entry(struct reply *reply, const struct chunk_name *name, enum 
 		       struct wcs_slice bytes, const struct wcs_cell_info *info)
 {
 	struct node_key key = {.parent = reply->base, .kind = kind, .name = bytes};
+	off_t next;
 	int rc;
 
 	if (name->place == CHUNK_BELOW) {
@@ -98,12 +100,13 @@ static int reply_entry(struct reply *reply, const struct chunk_name *name, enum 
 		reply->skip--;
 		return 0;
 	}
-	rc = dir_reply_add_child(&reply->out, name->component, &key, info);
-	if (rc != 0)
-		return rc;
 	if (reply->jump)
 		bytes = (struct wcs_slice){reply->jump->bytes, reply->jump->len};
-	return dir_kept_add(&reply->dir->kept, reply->out.offset, kind, bytes);
+	next = dir_kept_next(&reply->dir->kept, reply->out.offset, kind, bytes);
+	rc = dir_reply_add_child(&reply->out, name->component, &key, info, next);
+	if (rc != 0)
+		return rc;
+	return dir_kept_add(&reply->dir->kept, next, kind, bytes);
 }
 
 /* A chunk directory is listed where its first child is met, or by itself if it is in memory only.
@@ -183,6 +186,19 @@ static int reply_dots(struct reply *reply)
 	return rc;
 }
 
+/* An offset in use stays one of the last, however much is given behind it. */
+static int reply_resume(struct reply *reply, enum node_kind kind, struct wcs_slice bytes,
+			struct child **after)
+{
+	struct child *child = child_new(kind, bytes);
+
+	if (!child)
+		return -ENOMEM;
+	*after = child;
+	bytes = (struct wcs_slice){child->bytes, child->len};
+	return dir_kept_add(&reply->dir->kept, reply->out.offset, kind, bytes);
+}
+
 /* What to resume behind, to be freed; NULL in *after: from the start. */
 static int reply_start(struct reply *reply, struct child **after)
 {
@@ -191,14 +207,12 @@ static int reply_start(struct reply *reply, struct child **after)
 	bool known = dir_kept_find(&reply->dir->kept, reply->out.offset, &kind, &bytes);
 
 	*after = NULL;
-	if (!known)
-		reply->skip = reply->out.offset - DOTS;
 	if (known)
-		*after = child_new(kind, bytes);
-	else if (reply->text.len > 0)
-		*after = chunk_start(reply->base, reply->text);
-	else
+		return reply_resume(reply, kind, bytes, after);
+	reply->skip = dir_kept_position(reply->out.offset) - DOTS;
+	if (reply->text.len == 0)
 		return 0;
+	*after = chunk_start(reply->base, reply->text);
 	return *after ? 0 : -ENOMEM;
 }
 

@@ -29,7 +29,7 @@ int dir_reply_start(struct dir_reply *reply, fuse_req_t req, size_t size, off_t 
 	reply->size = size < DIR_REPLY_MAX ? size : DIR_REPLY_MAX;
 	reply->used = 0;
 	reply->offset = offset;
-	reply->end = plus && offset == 0 ? FIRST_ENTRIES : INT64_MAX;
+	reply->limit = plus && offset == 0 ? FIRST_ENTRIES : SIZE_MAX;
 	reply->count = 0;
 	cache_mark_listing(reply->fs, &reply->mark);
 	reply->buf = malloc(reply->size);
@@ -41,21 +41,21 @@ static bool fits(const struct dir_reply *reply, const char *name)
 	size_t size = reply->plus ? fuse_add_direntry_plus(reply->req, NULL, 0, name, NULL, 0)
 				  : fuse_add_direntry(reply->req, NULL, 0, name, NULL, 0);
 
-	return reply->offset < reply->end && size <= reply->size - reply->used;
+	return reply->limit > 0 && size <= reply->size - reply->used;
 }
 
-static void add(struct dir_reply *reply, const char *name, const struct fuse_entry_param *entry)
+static void add(struct dir_reply *reply, const char *name, const struct fuse_entry_param *entry,
+		off_t next)
 {
 	char *at = reply->buf + reply->used;
 	size_t room = reply->size - reply->used;
 
-	reply->offset++;
+	reply->limit--;
+	reply->offset = next;
 	if (reply->plus)
-		reply->used +=
-			fuse_add_direntry_plus(reply->req, at, room, name, entry, reply->offset);
+		reply->used += fuse_add_direntry_plus(reply->req, at, room, name, entry, next);
 	else
-		reply->used +=
-			fuse_add_direntry(reply->req, at, room, name, &entry->attr, reply->offset);
+		reply->used += fuse_add_direntry(reply->req, at, room, name, &entry->attr, next);
 }
 
 int dir_reply_add(struct dir_reply *reply, const char *name, uint64_t ino, mode_t mode)
@@ -64,7 +64,7 @@ int dir_reply_add(struct dir_reply *reply, const char *name, uint64_t ino, mode_
 
 	if (!fits(reply, name))
 		return 1;
-	add(reply, name, &entry);
+	add(reply, name, &entry, reply->offset + 1);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static struct node *hand_out(struct dir_reply *reply, const char *name, struct n
 }
 
 int dir_reply_add_child(struct dir_reply *reply, const char *name, const struct node_key *key,
-			const struct wcs_cell_info *info)
+			const struct wcs_cell_info *info, off_t next)
 {
 	bool file =
 		key->kind == NODE_CELL || key->kind == NODE_VERSION || key->kind == NODE_CONTROL;
@@ -125,7 +125,7 @@ int dir_reply_add_child(struct dir_reply *reply, const char *name, const struct 
 		entry.attr.st_ino = node_child_ino(key->parent, key->kind, key->name);
 		entry.attr.st_mode = file ? S_IFREG : S_IFDIR;
 	}
-	add(reply, name, &entry);
+	add(reply, name, &entry, next);
 	return 0;
 }
 

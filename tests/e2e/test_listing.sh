@@ -106,6 +106,37 @@ check_eq "an offset is good after its entry is removed" "" "$(perl -e '
 	seekdir $dir, $place; my $next = readdir $dir; print $next if $next !~ /^k10000[de]$/;
 	rmdir "$top/k10000$_" for "a", "e"' "$m/many/p")"
 
+# back COUNT FIRST CHANGE SEEK: what follows the offset of the entry p SEEK, in a directory of COUNT
+# columns of which FIRST were read, when one has CHANGEd it and read anew from the start; once with
+# the attributes of each, and once without.
+back() {
+	local dir=$m/wide/back/f
+	mkdir -p "$dir"
+	perl -e 'my ($dir, $count, $first, $change, $seek) = @ARGV; my @out;
+		my $name = "p%0" . length($count - 1) . "d";
+		for my $attributes (0, 1) {
+			for (0 .. $count - 1) { open my $f, ">", "$dir/" . sprintf $name, $_ or die }
+			opendir my $d, $dir or die; my (%after, %again);
+			my $read = sub { my $x = readdir $d; lstat "$dir/$x" if $attributes && defined $x; $x };
+			for (1 .. $first + 2) { my $x = $read->(); last unless defined $x; $after{$x} = telldir $d }
+			$change eq "rm" ? unlink "$dir/" . sprintf $name, 2
+				: do { for ("a", "b") { open my $f, ">", "$dir/" . sprintf($name, 1) . $_ or die } };
+			for my $more (20, 40) {
+				rewinddir $d; for (1 .. $more) { my $x = $read->(); last unless defined $x; $again{$x} = telldir $d }
+				seekdir $d, $after{sprintf $name, $seek}; push @out, $read->();
+				seekdir $d, $again{sprintf $name, 4}; push @out, $read->();
+			}
+			unlink glob "$dir/*";
+		}
+		print "@out"' "$dir" "$@"
+}
+check_eq "an offset keeps its place when a look back meets new names" "p6 p5 p6 p5 p6 p5 p6 p5" \
+	"$(back 10 10 new 5)"
+check_eq "or misses one" "p6 p5 p6 p5 p6 p5 p6 p5" "$(back 10 10 rm 5)"
+check_eq "and in the middle of a listing" \
+	"p1001 p0005 p1001 p0005 p1001 p0005 p1001 p0005" "$(back 3000 1500 new 1000)"
+rm -r "$m/wide/back"
+
 # ---- While others write ----------------------------------------------------------------------
 
 # churn DIRECTORY COMMAND: runs COMMAND again and again until stopped, which makes and removes

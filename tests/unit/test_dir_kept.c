@@ -1,138 +1,182 @@
 /* SPDX-License-Identifier: MIT */
-/* What a listing keeps of its last children: random steps against a model that keeps all of them,
- * and where what is kept ends. */
+/* What a listing keeps of its last children: random steps in a directory that changes against a
+ * model that knows what each offset was given for, and where what is kept ends. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dir_kept.h"
 
-enum { STEPS = 200, STRIDE = 900, LEN_MAX = 40, LAST = 20000 };
+enum { STEPS = 300, STRIDE = 900, LEN_MAX = 40, CHILDREN = 20000, GIVEN = STEPS * STRIDE };
 
-/* The child before an offset: told by it and by how often the listing was begun. */
-static struct wcs_slice child_of(off_t offset, unsigned begun, char *buf, enum node_kind *kind)
+/* The child at a place: told by it and by how often that was changed. */
+static struct wcs_slice child_of(unsigned place, unsigned changed, char *buf, enum node_kind *kind)
 {
-	size_t len = (size_t)offset * 7919 % LEN_MAX;
+	size_t len = sizeof(place) + sizeof(changed) + place % (LEN_MAX / 2);
 
-	for (size_t i = 0; i < len; i++)
-		buf[i] = (char)((size_t)offset * 31 + begun * 7 + i);
-	*kind = offset % 3 == 0 ? NODE_PREFIX : offset % 3 == 1 ? NODE_FAMILY : NODE_CHUNK;
+	memset(buf, (int)place, len);
+	memcpy(buf, &place, sizeof(place));
+	memcpy(buf + sizeof(place), &changed, sizeof(changed));
+	*kind = place % 3 == 0 ? NODE_PREFIX : place % 3 == 1 ? NODE_FAMILY : NODE_CHUNK;
 	return (struct wcs_slice){buf, len};
 }
 
-static void add(struct dir_kept *kept, off_t offset, unsigned begun)
+/* Gives the child at a place behind an offset: its own. */
+static off_t give(struct dir_kept *kept, off_t offset, unsigned place, unsigned changed)
 {
 	char buf[LEN_MAX];
 	enum node_kind kind;
-	struct wcs_slice bytes = child_of(offset, begun, buf, &kind);
+	struct wcs_slice bytes = child_of(place, changed, buf, &kind);
+	off_t next = dir_kept_next(kept, offset, kind, bytes);
 
-	if (dir_kept_add(kept, offset, kind, bytes) != 0)
+	if (dir_kept_add(kept, next, kind, bytes) != 0)
 		ck_abort_msg("no memory");
+	return next;
 }
 
-/* Is it there, as it was added last? What is there and is not right fails. */
-static bool find(const struct dir_kept *kept, off_t offset, unsigned begun)
+/* Is it there? With another child it fails. */
+static bool find(const struct dir_kept *kept, off_t offset, unsigned place, unsigned changed)
 {
 	char buf[LEN_MAX];
 	enum node_kind kind, found_kind;
-	struct wcs_slice bytes = child_of(offset, begun, buf, &kind), found;
+	struct wcs_slice bytes = child_of(place, changed, buf, &kind), found;
 
 	if (!dir_kept_find(kept, offset, &found_kind, &found))
 		return false;
 	if (found_kind != kind || found.len != bytes.len ||
-	    (bytes.len > 0 && memcmp(found.data, bytes.data, bytes.len) != 0))
+	    memcmp(found.data, bytes.data, bytes.len) != 0)
 		ck_abort_msg("another child is before %lld", (long long)offset);
 	return true;
 }
 
 START_TEST(test_nothing_at_first)
 {
-	struct dir_kept kept = {.last = {.first = 0}};
+	struct dir_kept kept = {.turn = 0};
 
 	for (off_t offset = 0; offset < 4; offset++)
-		ck_assert(!find(&kept, offset, 0));
+		ck_assert(!find(&kept, offset, 0, 0));
 	dir_kept_clear(&kept);
 }
 END_TEST
 
 START_TEST(test_the_last_are_kept_and_no_more_than_twice_as_many)
 {
-	struct dir_kept kept = {.last = {.first = 0}};
-	const off_t first = 3, end = first + 10 * DIR_KEPT + 5;
-	off_t oldest = end;
+	struct dir_kept kept = {.turn = 0};
+	const unsigned first = 3, end = first + 10 * DIR_KEPT + 5;
+	unsigned oldest = end;
 
-	for (off_t offset = first; offset < end; offset++) {
-		add(&kept, offset, 0);
-		if (!find(&kept, offset, 0) ||
-		    (offset - first >= DIR_KEPT && !find(&kept, offset - DIR_KEPT + 1, 0)))
-			ck_abort_msg("one of the last before %lld is gone", (long long)offset);
+	for (unsigned place = first; place < end; place++) {
+		ck_assert_int_eq(give(&kept, place - 1, place, 0), place);
+		if (!find(&kept, place, place, 0) ||
+		    (place - first >= DIR_KEPT &&
+		     !find(&kept, place - DIR_KEPT + 1, place - DIR_KEPT + 1, 0)))
+			ck_abort_msg("one of the last before %u is gone", place);
 	}
-	while (find(&kept, oldest - 1, 0))
+	while (find(&kept, oldest - 1, oldest - 1, 0))
 		oldest--;
 	ck_assert_int_ge(end - oldest, DIR_KEPT);
 	ck_assert_int_le(end - oldest, 2 * DIR_KEPT);
-	ck_assert(!find(&kept, end, 0));
-	ck_assert(!find(&kept, first, 0));
+	ck_assert(!find(&kept, end, end, 0));
+	ck_assert(!find(&kept, first, first, 0));
 	dir_kept_clear(&kept);
 }
 END_TEST
 
-/* Around the next offset `at`, of a sequence that started at `from`: what was added last, or
- * nothing. */
-static void check_around(const struct dir_kept *kept, off_t from, off_t at, const unsigned *begun)
+START_TEST(test_what_did_not_change_has_the_same_offset_again)
 {
-	for (off_t offset = at > 5000 ? at - 5000 : 0; offset < at + 500;
-	     offset += 1 + rand() % 9) {
-		bool found = find(kept, offset, begun[offset]);
+	struct dir_kept kept = {.turn = 0};
 
-		bool may = offset >= from && offset < at, must = may && at - offset <= DIR_KEPT;
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned place = 3; place < 3 * DIR_KEPT; place++)
+			ck_assert_int_eq(give(&kept, place - 1, place, 0), place);
+	dir_kept_clear(&kept);
+}
+END_TEST
 
-		if (found ? !may : must)
-			ck_abort_msg("%lld, before %lld: %d", (long long)offset, (long long)at,
-				     found);
+/* Gives the places up to `end`, whose children have changed that often, and notes their offsets.
+ * again: these must be as they were. */
+static void read_on(struct dir_kept *kept, off_t *offsets, unsigned from, unsigned end,
+		    unsigned changed, bool again)
+{
+	for (unsigned place = from; place < end; place++) {
+		off_t next = give(kept, offsets[place - 1], place, changed);
+
+		if (again)
+			ck_assert_int_eq(next, offsets[place]);
+		ck_assert_int_eq(dir_kept_position(next), place);
+		offsets[place] = next;
 	}
 }
 
-/* Goes on, back to what is kept, or elsewhere. */
+START_TEST(test_an_offset_keeps_its_place_when_a_look_back_meets_another)
+{
+	enum { FIRST = 3, CHANGED = 10, END = 500 };
+	struct dir_kept kept = {.turn = 0};
+	off_t offsets[3][END] = {{0, 1, 2}};
+
+	read_on(&kept, offsets[0], FIRST, END, 0, false);
+	for (unsigned round = 1; round < 3; round++) {
+		memcpy(offsets[round], offsets[0], sizeof(offsets[0]));
+		read_on(&kept, offsets[round], FIRST, CHANGED, 0, true);
+		read_on(&kept, offsets[round], CHANGED, END, round, false);
+	}
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned place = CHANGED; place < END; place++)
+			ck_assert(find(&kept, offsets[round][place], place, round));
+	read_on(&kept, offsets[2], CHANGED, END, 2, true);
+	offsets[2][CHANGED - 1] = offsets[0][CHANGED - 1];
+	read_on(&kept, offsets[2], CHANGED, END, 2, true);
+	dir_kept_clear(&kept);
+}
+END_TEST
+
+static struct given {
+	off_t offset;
+	unsigned place, changed;
+} given[GIVEN];
+
+/* Each of the last is there, with its own child. */
+static void check_last(const struct dir_kept *kept, size_t count)
+{
+	for (size_t back = 1; back <= count && back <= DIR_KEPT; back += 1 + (size_t)rand() % 9) {
+		const struct given *one = &given[count - back];
+
+		if (!find(kept, one->offset, one->place, one->changed))
+			ck_abort_msg("%lld is gone", (long long)one->offset);
+	}
+}
+
+/* Goes on, back to one of the last, or elsewhere; and all from some place on changes. */
 START_TEST(test_random_places)
 {
-	static unsigned begun[LAST + 2 * STRIDE]; /* the step in which each was added last */
-	struct dir_kept kept = {.last = {.first = 0}};
-	off_t from = 3, at = 3;
+	static unsigned changed[CHILDREN + 1];
+	struct dir_kept kept = {.turn = 0};
+	unsigned place = 2;
+	off_t offset = 2;
+	size_t count = 0;
 
 	srand((unsigned)_i);
+	memset(changed, 0, sizeof(changed));
 	for (unsigned step = 1; step < STEPS; step++) {
-		for (off_t end = at + 1 + rand() % STRIDE; at < end; at++) {
-			begun[at] = step;
-			add(&kept, at, step);
+		for (unsigned left = 1 + (unsigned)rand() % (STRIDE - 1);
+		     left > 0 && place < CHILDREN; left--) {
+			place++;
+			offset = give(&kept, offset, place, changed[place]);
+			given[count++] = (struct given){offset, place, changed[place]};
 		}
-		check_around(&kept, from, at, begun);
-		if (step % 7 == 0 || at >= LAST)
-			at = 3 + rand() % LAST;
-		else if (step % 3 == 0 && at > from)
-			at -= rand() % (at - from < DIR_KEPT ? (int)(at - from) : DIR_KEPT);
-		if (at < from || at >= LAST || !find(&kept, at - 1, begun[at - 1]))
-			from = at;
-	}
-	dir_kept_clear(&kept);
-}
-END_TEST
+		check_last(&kept, count);
+		if (step % 5 == 0 || place >= CHILDREN) {
+			offset = place = 2 + (unsigned)rand() % (step % 2 ? CHILDREN : 9);
+		} else if (step % 2 == 0 && count > 0) {
+			size_t back = (size_t)rand() % (count < DIR_KEPT ? count : DIR_KEPT);
 
-START_TEST(test_what_comes_again_replaces_what_was_behind_it)
-{
-	struct dir_kept kept = {.last = {.first = 0}};
-
-	for (off_t offset = 3; offset < 3 + DIR_KEPT + 100; offset++)
-		add(&kept, offset, 1);
-	for (off_t again = DIR_KEPT + 50; again > DIR_KEPT - 50; again -= 25) {
-		add(&kept, again, 2);
-		ck_assert(find(&kept, again, 2));
-		ck_assert(find(&kept, again - 1, 1));
-		ck_assert(!find(&kept, again + 1, 1));
+			offset = given[count - 1 - back].offset;
+			place = given[count - 1 - back].place;
+		}
+		for (unsigned at = place + (unsigned)rand() % STRIDE;
+		     step % 3 == 0 && at <= CHILDREN; at++)
+			changed[at] = step;
 	}
-	add(&kept, 100000, 3);
-	ck_assert(find(&kept, 100000, 3));
-	ck_assert(!find(&kept, 4, 1));
 	dir_kept_clear(&kept);
 }
 END_TEST
@@ -146,8 +190,9 @@ int main(void)
 
 	tcase_add_test(tests, test_nothing_at_first);
 	tcase_add_test(tests, test_the_last_are_kept_and_no_more_than_twice_as_many);
+	tcase_add_test(tests, test_what_did_not_change_has_the_same_offset_again);
+	tcase_add_test(tests, test_an_offset_keeps_its_place_when_a_look_back_meets_another);
 	tcase_add_loop_test(tests, test_random_places, 0, 4);
-	tcase_add_test(tests, test_what_comes_again_replaces_what_was_behind_it);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
