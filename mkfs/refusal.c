@@ -3,8 +3,8 @@
  * The entries of /.rowfs/errors, "TIME PATH:LINE: REASON" or "TIME PATH: REASON", oldest first.
  *
  * - The mount gives each open file that it refuses one entry, before it answers. So among those of
- *   that path and these lines since the write began is the write's own, unless newer ones have
- *   pushed it out of the list: where one is all, that is it.
+ *   that path and these lines between its begin and its end is the write's own, unless newer ones
+ * have pushed it out of the list: where one is all, that is it.
  * - Times have one form and one length, and stand in the order of their text.
  */
 #include "refusal.h"
@@ -31,7 +31,7 @@ struct refusal_found {
 	char why[sizeof(((struct refusal *)0)->why)];
 };
 
-void refusal_begin(struct refusal *refusal)
+static void refusal_now(char *text, size_t size)
 {
 	char seconds[32];
 	struct timespec now;
@@ -40,8 +40,17 @@ void refusal_begin(struct refusal *refusal)
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &tm);
 	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(refusal->since, sizeof(refusal->since), "%s.%06dZ", seconds,
-		 (int)(now.tv_nsec / 1000));
+	snprintf(text, size, "%s.%06dZ", seconds, (int)(now.tv_nsec / 1000));
+}
+
+void refusal_begin(struct refusal *refusal)
+{
+	refusal_now(refusal->since, sizeof(refusal->since));
+}
+
+void refusal_end(struct refusal *refusal)
+{
+	refusal_now(refusal->until, sizeof(refusal->until));
 }
 
 bool refusal_is_told(int error)
@@ -109,7 +118,8 @@ static void refusal_read(const struct refusal *refusal, const char *path, FILE *
 
 		if (found->entries++ == 0)
 			found->cut = later;
-		if (ours && later && entry.line >= refusal->first && entry.line <= refusal->last)
+		if (ours && later && strcmp(entry.when, refusal->until) <= 0 &&
+		    entry.line >= refusal->first && entry.line <= refusal->last)
 			refusal_fits(found, &entry);
 	}
 	found->cut = found->cut && found->entries >= REFUSAL_KEPT;

@@ -12,12 +12,15 @@
 
 struct refusal {
 	char since[48];	      /* when the write began, as entries have it */
+	char until[48];	      /* when it failed */
 	uint64_t first, last; /* lines of the file that it may be of; an entry without one has 0 */
 	char why[512];
 };
 
 /* A write is to begin. */
 void refusal_begin(struct refusal *refusal);
+/* It has failed. */
+void refusal_end(struct refusal *refusal);
 
 /* Gives each failed write of this error an entry? Where it may as well be the kernel's own, no. */
 bool refusal_is_told(int error);

@@ -125,6 +125,7 @@ static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 	error = sink_run_put(to->rows, run->text, run->len, &taken);
 	if (!error && run->text[run->len - 1] != '\n')
 		error = sink_run_put(to->rows, "\n", 1, &(size_t){0});
+	refusal_end(&to->refusal);
 	if (error)
 		return sink_mount_refused(to, run, taken, error);
 	sink_mount_advance(to, run, run->lines);
@@ -185,6 +186,7 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 	limit = error == -EFBIG && sink_run_is_limit(fd);
 	if (close(fd) && !error)
 		error = -errno;
+	refusal_end(&to->refusal);
 	if (limit)
 		return sink_fail(&to->sink, error, "the schema: " SINK_LIMIT, strerror(EFBIG));
 	return error ? sink_mount_schema_refused(to, error) : 0;
