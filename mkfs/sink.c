@@ -3,8 +3,10 @@
 #include "sink.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "mounted.h"
 
@@ -16,6 +18,24 @@ int sink_fail(struct sink *sink, int error, const char *format, ...)
 	vsnprintf(sink->why, sizeof(sink->why), format, args);
 	va_end(args);
 	return error;
+}
+
+void sink_applied(struct sink *sink)
+{
+	char *end = strstr(sink->why, " applied before it)");
+	size_t n;
+
+	if (end) {
+		*end = '\0';
+		end = strrchr(sink->why, '(');
+		if (end)
+			*end = '\0';
+	}
+	n = strlen(sink->why);
+	while (n > 0 && sink->why[n - 1] == ' ')
+		n--;
+	snprintf(sink->why + n, sizeof(sink->why) - n, " (%" PRIu64 " line%s applied before it)",
+		 sink->rows, sink->rows == 1 ? "" : "s");
 }
 
 int sink_open(const struct program *program, const char *path, struct sink **sink)

@@ -40,6 +40,10 @@ int sink_open(const struct program *program, const char *path, struct sink **sin
 int sink_fail(struct sink *sink, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Ends why with the number of lines applied. What a mount says of that is of one open file: it
+ * goes. */
+void sink_applied(struct sink *sink);
+
 /* The line has no meaning until a table is named. */
 #define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
 

@@ -6,8 +6,8 @@
  *
  * - Below a table all rows go to that directory, and its .rows sees to it that a table line names
  *   the table. At a root with tables each table line opens the .rows of its table.
- * - A line is a row unless its object has "table", "version" or "tables"; only where the text can
- *   have one of these names is it parsed here.
+ * - The count of lines applied is what the mount has taken and answered for; where a write fails
+ *   and the line is not known, it is that of the lines before all that it may be.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +20,12 @@
 #include <unistd.h>
 
 #include "mounted.h"
+#include "refusal.h"
 #include "sink.h"
+#include "sink_run.h"
 
 #define SINK_SCHEMA "/.rowfs/schema.json"
+#define SINK_LIMIT  "%s: this process may write no more into one file (ulimit -f)"
 
 struct sink_mount {
 	struct sink sink;
@@ -34,170 +37,98 @@ struct sink_mount {
 	int rows;		  /* the .rows that is open; -1: none */
 	char rows_path[PATH_MAX]; /* of it, from the root on */
 	uint64_t stream;	  /* lines that were written into it */
+	struct refusal refusal;	  /* of what is written at present */
+	/* The table that dir is in; empty: none, or not asked yet. */
+	char in[WCS_TABLE_NAME_MAX + 1];
 };
-
-/* Rows that follow each other in the text. */
-struct sink_run {
-	const char *text;
-	size_t len;
-	uint64_t first; /* number of the first line, from 1 */
-	uint64_t lines;
-};
-
-/* ---- Lines ------------------------------------------------------------------------------- */
-
-static size_t sink_mount_line(const char *text, size_t len)
-{
-	const char *newline = memchr(text, '\n', len);
-
-	return newline ? (size_t)(newline - text) : len;
-}
-
-static bool sink_mount_has(const char *text, size_t len, const char *what)
-{
-	return memmem(text, len, what, strlen(what)) != NULL;
-}
-
-/* The line, parsed, if it is a good one that is no row; else NULL. */
-static struct wcs_line *sink_mount_other(const char *text, size_t len)
-{
-	struct wcs_line *line;
-
-	if (!sink_mount_has(text, len, "\"table") && !sink_mount_has(text, len, "\"version") &&
-	    !sink_mount_has(text, len, "\\u"))
-		return NULL;
-	if (wcs_line_parse(text, len, &line, NULL))
-		return NULL;
-	if (wcs_line_kind(line) != WCS_LINE_ROW)
-		return line;
-	wcs_line_free(line);
-	return NULL;
-}
-
-/* How many of the first lines of the run are rows. */
-static uint64_t sink_mount_rows(const struct sink_run *run, uint64_t lines)
-{
-	const char *text = run->text;
-	size_t len = run->len;
-	uint64_t rows = 0;
-
-	for (; lines > 0 && len > 0; lines--) {
-		size_t n = sink_mount_line(text, len);
-		struct wcs_line *other = sink_mount_other(text, n);
-
-		rows += strspn(text, " \t\r") < n && !other;
-		wcs_line_free(other);
-		n += n < len ? 1 : 0;
-		text += n;
-		len -= n;
-	}
-	return rows;
-}
-
-/* ---- Errors ------------------------------------------------------------------------------ */
-
-/* The last error in the mount's list that names the file: its line becomes *line, its reason why.
- * False: the list cannot be read (it is its owner's), or has none. */
-static bool sink_mount_reason(struct sink_mount *to, const char *path, uint64_t *line)
-{
-	char wanted[PATH_MAX + 2], name[PATH_MAX + 32], *text = NULL;
-	bool found = false;
-	size_t room = 0;
-	FILE *in;
-
-	snprintf(name, sizeof(name), "%s/.rowfs/errors", to->root);
-	snprintf(wanted, sizeof(wanted), " %s:", path);
-	in = fopen(name, "re");
-	if (!in)
-		return false;
-	while (getline(&text, &room, in) > 0) {
-		char *at = strstr(text, wanted);
-
-		if (!at)
-			continue;
-		*line = strtoull(at + strlen(wanted), &at, 10);
-		at += strspn(at, ": ");
-		at[strcspn(at, "\n")] = '\0';
-		sink_fail(&to->sink, 0, "%s", at);
-		found = true;
-	}
-	free(text);
-	fclose(in);
-	return found;
-}
-
-/* What the mount says of lines applied is of one open file: it goes, and ours comes. */
-static void sink_mount_applied(struct sink *sink)
-{
-	char *end = strstr(sink->why, " applied before it)");
-	size_t n;
-
-	if (end) {
-		*end = '\0';
-		end = strrchr(sink->why, '(');
-		if (end)
-			*end = '\0';
-	}
-	n = strlen(sink->why);
-	while (n > 0 && sink->why[n - 1] == ' ')
-		n--;
-	snprintf(sink->why + n, sizeof(sink->why) - n, " (%" PRIu64 " line%s applied before it)",
-		 sink->rows, sink->rows == 1 ? "" : "s");
-}
-
-/* A write of the run failed: finds the line and the reason. */
-static int sink_mount_refused(struct sink_mount *to, const struct sink_run *run, int error)
-{
-	struct sink *sink = &to->sink;
-	uint64_t line = 0;
-
-	if (!sink_mount_reason(to, to->rows_path, &line) || line <= to->stream ||
-	    line > to->stream + run->lines) {
-		sink->failed = run->first;
-		return sink_fail(sink, error,
-				 "%s, here or up to %" PRIu64 " lines behind; .rowfs/errors "
-				 "of the mount has the reason",
-				 strerror(-error), run->lines - 1);
-	}
-	line -= to->stream;
-	sink->failed = run->first + line - 1;
-	sink->rows += sink_mount_rows(run, line - 1);
-	sink_mount_applied(sink);
-	return error;
-}
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-static int sink_mount_put(int fd, const char *text, size_t len)
+/* The first lines of the run are applied. */
+static void sink_mount_advance(struct sink_mount *to, struct sink_run *run, uint64_t lines)
 {
-	while (len > 0) {
-		ssize_t put = write(fd, text, len);
+	to->sink.rows += sink_run_pass(run, lines);
+	to->stream += lines;
+}
 
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
+/* So many bytes of the run were taken before the write failed: passes by the lines that are applied
+ * with them. The last may have no newline yet, and end with the file; what fails there as well is
+ * no news. */
+static void sink_mount_taken(struct sink_mount *to, struct sink_run *run, size_t taken)
+{
+	size_t rest;
+	uint64_t lines = sink_run_ended(run, taken, &rest);
+
+	if (close(to->rows) == 0 && rest > 0)
+		lines++;
+	to->rows = -1;
+	sink_mount_advance(to, run, lines);
+}
+
+/* The mount does not say which of the lines it was, or why. */
+static int sink_mount_range(struct sink_mount *to, const struct sink_run *run, int error)
+{
+	uint64_t behind = to->refusal.last - to->refusal.first;
+	bool told = refusal_is_told(error);
+	struct sink *sink = &to->sink;
+	char range[64] = "";
+
+	if (behind > 0)
+		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind", behind,
+			 behind == 1 ? "" : "s");
+	sink->failed = run->first;
+	return sink_fail(
+		sink, error, "%s%s%s (%s%" PRIu64 " line%s applied before it)", strerror(-error),
+		range, told ? "; .rowfs/errors of the mount has the reason" : "",
+		told && behind == 0 ? "" : "at least ", sink->rows, sink->rows == 1 ? "" : "s");
+}
+
+/* No write goes past the limit of the process: the line is the one in which the last one ended. */
+static int sink_mount_limit(struct sink_mount *to, const struct sink_run *run)
+{
+	to->sink.failed = run->first;
+	sink_fail(&to->sink, 0, SINK_LIMIT, strerror(EFBIG));
+	sink_applied(&to->sink);
+	return -EFBIG;
+}
+
+/* A write of the run failed behind so many bytes: finds the line and the reason. */
+static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_t taken, int error)
+{
+	struct refusal *refusal = &to->refusal;
+	bool known, limit = error == -EFBIG && sink_run_is_limit(to->rows);
+
+	sink_mount_taken(to, run, taken);
+	if (limit)
+		return sink_mount_limit(to, run);
+	refusal->first = to->stream + 1;
+	refusal->last = to->stream + (run->lines > 0 ? run->lines : 1);
+	known = refusal_is_told(error) && refusal_find(refusal, to->root, to->rows_path);
+	sink_mount_advance(to, run, refusal->first - to->stream - 1);
+	if (!known)
+		return sink_mount_range(to, run, error);
+	to->sink.failed = run->first;
+	sink_fail(&to->sink, error, "%s", refusal->why);
+	sink_applied(&to->sink);
+	return error;
 }
 
 /* Writes the run, if it has lines, and makes it empty. */
 static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 {
+	size_t taken = 0;
 	int error;
 
 	if (run->lines == 0)
 		return 0;
-	error = sink_mount_put(to->rows, run->text, run->len);
+	refusal_begin(&to->refusal);
+	error = sink_run_put(to->rows, run->text, run->len, &taken);
 	if (!error && run->text[run->len - 1] != '\n')
-		error = sink_mount_put(to->rows, "\n", 1);
+		error = sink_run_put(to->rows, "\n", 1, &(size_t){0});
+	refusal_end(&to->refusal);
 	if (error)
-		return sink_mount_refused(to, run, error);
-	to->sink.rows += sink_mount_rows(run, run->lines);
-	to->stream += run->lines;
-	run->lines = 0;
+		return sink_mount_refused(to, run, taken, error);
+	sink_mount_advance(to, run, run->lines);
 	return 0;
 }
 
@@ -228,30 +159,74 @@ static int sink_mount_table(struct sink_mount *to, const char *table)
 			 error == -ENOENT ? "the store has none of that name" : strerror(-error));
 }
 
+/* A write of the schema failed. Its line is the one that it has in the text. */
+static int sink_mount_schema_refused(struct sink_mount *to, int error)
+{
+	struct refusal *refusal = &to->refusal;
+
+	refusal->first = 0;
+	refusal->last = UINT64_MAX;
+	if (refusal_is_told(error) && refusal_find(refusal, to->root, SINK_SCHEMA))
+		return sink_fail(&to->sink, error, "%s", refusal->why);
+	return sink_fail(&to->sink, error, "the schema: %s", strerror(-error));
+}
+
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
 	char name[PATH_MAX + 32];
-	uint64_t line;
+	bool limit = false;
 	int error, fd;
 
 	snprintf(name, sizeof(name), "%s" SINK_SCHEMA, to->root);
 	fd = open(name, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return sink_fail(&to->sink, -errno, SINK_SCHEMA ": %s", strerror(errno));
-	error = sink_mount_put(fd, text, len);
+	refusal_begin(&to->refusal);
+	error = sink_run_put(fd, text, len, &(size_t){0});
+	limit = error == -EFBIG && sink_run_is_limit(fd);
 	if (close(fd) && !error)
 		error = -errno;
-	if (error && !sink_mount_reason(to, SINK_SCHEMA, &line))
-		sink_fail(&to->sink, error, "the schema: %s", strerror(-error));
-	return error;
+	refusal_end(&to->refusal);
+	if (limit)
+		return sink_fail(&to->sink, error, "the schema: " SINK_LIMIT, strerror(EFBIG));
+	return error ? sink_mount_schema_refused(to, error) : 0;
+}
+
+/* The name of the table that the directory is in; empty where the mount does not say. */
+static const char *sink_mount_in(struct sink_mount *to)
+{
+	struct mounted mounted = {.root = to->root, .rows = true};
+
+	if (!to->in[0] && mounted_ask_table(&mounted) == 0)
+		snprintf(to->in, sizeof(to->in), "%s", mounted.table);
+	return to->in;
+}
+
+/* In a table a schema may be there as rowfs-dump prints it there: of this table alone. */
+static int sink_mount_schema_fits(struct sink_mount *to, const struct wcs_schema *schema)
+{
+	for (size_t i = 0; !to->tables && i < schema->table_count; i++) {
+		const char *name = schema->tables[i].name;
+
+		if (strcmp(name, sink_mount_in(to)) != 0)
+			return sink_fail(&to->sink, -EINVAL,
+					 "the schema of table %s cannot go to table %s: load it "
+					 "into the root of a mount of all tables",
+					 name, to->in);
+	}
+	return 0;
 }
 
 /* A line that is no row. Rows before it are written. */
 static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
 			   size_t len)
 {
-	if (wcs_line_kind(line) == WCS_LINE_SCHEMA)
-		return sink_mount_schema(to, text, len);
+	int error;
+
+	if (wcs_line_kind(line) == WCS_LINE_SCHEMA) {
+		error = sink_mount_schema_fits(to, wcs_line_schema(line));
+		return error ? error : sink_mount_schema(to, text, len);
+	}
 	return sink_mount_table(to, wcs_line_table(line));
 }
 
@@ -268,21 +243,21 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 	int error = 0;
 
 	while (len > 0 && !error) {
-		size_t n = sink_mount_line(text, len), all = n < len ? n + 1 : n;
-		struct wcs_line *other = sink_mount_other(text, n);
+		size_t n = sink_run_line(text, len), all = n < len ? n + 1 : n;
+		struct wcs_line *other = sink_run_other(text, n);
 
 		number++;
 		if (!sink_mount_joins(to, other)) {
 			error = sink_mount_flush(to, &run);
 			sink->failed = error ? sink->failed : number;
 			if (!error && sink_mount_take(to, other, text, n)) {
-				sink_mount_applied(sink);
+				sink_applied(sink);
 				error = -EINVAL;
 			}
 		} else if (to->rows < 0 && strspn(text, " \t\r") < n) {
 			sink->failed = number;
 			error = sink_fail(sink, -EINVAL, SINK_NO_TABLE);
-			sink_mount_applied(sink);
+			sink_applied(sink);
 		} else if (to->rows >= 0) {
 			if (run.lines++ == 0)
 				run = (struct sink_run){text, 0, number, 1};
@@ -393,6 +368,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	to->rows = -1;
 	to->tables = !mounted->rows;
 	snprintf(to->root, sizeof(to->root), "%s", mounted->root);
+	snprintf(to->in, sizeof(to->in), "%s", mounted->table);
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to->dir < 0)
 		error = -errno;

@@ -81,6 +81,83 @@ fail_with "csv: a key outside" 1 '^rowfs-load: in:6: key: .*\(2 lines applied' "
 fail_with "a family's directory" 1 'm/t/a/f: holds no rows' "$load" m/t/a/f /dev/null
 fail_with "a directory that is missing" 1 'm/none: there is no such directory' "$load" m/none /dev/null
 
+# ---- Whose error it is -----------------------------------------------------------------------
+
+# The list of errors is of all who write and of all times.
+
+for ((i = 1; i <= 100; i++)); do row "limit$i" "$i" && echo; done >many
+lines '{"key":"z","append":{"nofam":{"a":"b"}}}' 2>/dev/null >m/t/.rows
+fail_with "an error of its own, behind an old one of that line" 1 \
+	'^rowfs-load: many:[0-9]+: File too large: .*ulimit -f.* \([0-9]+ lines applied before it\)$' \
+	bash -c "ulimit -f 3; '$load' m/t many"
+line=$( (ulimit -f 3 && exec "$load" m/t many) 2>&1 | sed -E 's/.*many:([0-9]+): .*\(([0-9]+) .*/\1 \2/')
+check_eq "the line and the count" "$(find m/t -maxdepth 1 -name 'limit*' | wc -l)" "${line#* }"
+check_eq "are those of the limit" "$((${line#* } + 1))" "${line% *}"
+# To the byte before a newline, which is then not missed.
+head -c 1023 /dev/zero | tr '\0' ' ' >edge
+echo >>edge
+row edge1 "$(printf '%939s' '' | tr ' ' x)" >>edge
+truncate -s 2048 edge && sed -i 's/\x00/ /g' edge
+lines '' "$(row edge2 1)" >>edge
+fail_with "a limit before a newline" 1 '^rowfs-load: edge:3: File too large: .*\(1 line applied' \
+	bash -c "ulimit -f 2; '$load' m/t edge"
+check_eq "the line is applied" 939 "$(wc -c <m/t/edge1/f/q)"
+printf '{"tables":%4000s{"t":{}}}\n' '' >large
+fail_with "a schema beyond the limit" 1 '^rowfs-load: large:1: the schema: File too large: .*ulimit -f' \
+	bash -c "ulimit -f 3; '$load' m large"
+
+# together WRITER: loads one of the writer's own files, in which one line has a family of its own
+# name, and prints the message, with the bad line before it.
+together() {
+	local bad=$((1 + RANDOM % 40)) i
+	for ((i = 1; i <= 40; i++)); do
+		printf '{"key":"p%d#%d","families":{"%s":{"q":["1"]}}}\n' "$1" "$i" \
+			"$( ((i == bad)) && echo "no$1" || echo f)"
+	done >"together$1"
+	echo "$1 $bad $("$load" m/t "together$1" 2>&1)"
+}
+# wrong: of the lines "WRITER BAD MESSAGE" of together, those that are not true. A message names the
+# bad line, the reason and the count, or lines among which it is, and a count that is no larger.
+wrong() {
+	awk '{
+		writer = $1; bad = $2
+		if (!match($0, /together[0-9]+:[0-9]+: /)) { print; next }
+		split(substr($0, RSTART, RLENGTH), at, ":"); line = at[2]
+		n = match($0, /[0-9]+ lines? applied/) ? substr($0, RSTART) + 0 : 99
+		span = match($0, /up to [0-9]+/) ? substr($0, RSTART + 6) + 0 : -1
+		if (span < 0 && /rowfs\/errors of the mount/)
+			span = 0
+		if (span < 0 && line == bad && n == bad - 1 && index($0, "family no" writer ":"))
+			next
+		if (span >= 0 && line <= bad && bad <= line + span && n == line - 1 && n < bad)
+			next
+		print
+	}'
+}
+for ((end = SECONDS + 4; SECONDS < end; )); do
+	pids=()
+	for ((w = 0; w < 6; w++)); do
+		together "$w" >"said$w" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	cat said[0-5]
+done >said
+check_eq "of several at once each has its own" "" "$(wrong <said | head -n 3)"
+check "and many the reason" test "$(grep -c 'family no' said)" -ge "$(($(wc -l <said) / 10))"
+
+# ---- Schemas in tables -----------------------------------------------------------------------
+
+stops "a schema of another table" 2 \
+	'the schema of table newtab cannot go to table t: load it into the root .*\(1 line applied' m/t \
+	"$(row n1 1)" '{"version":1,"tables":{"t":{"families":{"newfam":{}}},"newtab":{}}}' "$(row n2 1)"
+check_eq "changes nothing" "" "$(ls -d m/newtab m/t/.families/newfam m/t/n2 2>/dev/null)"
+stops "also below a table" 1 'the schema of table u cannot go to table t' m/t/d '{"tables":{"u":{}}}'
+check "a dump of a table goes into that table" bash -c \
+	"'$BUILD/rowfs-dump' m/t/d >dumped && '$load' m/t dumped && '$load' m/t/d dumped"
+check "with families" "$load" m/t <(lines '{"tables":{"t":{"families":{"more":{}}}}}')
+check "which are there" test -d m/t/.families/more
+
 # hidden FAMILY: what rowfs-load says of a new and an old cell in that family of table aged.
 hidden() {
 	"$load" m <<-END 2>&1
@@ -100,6 +177,10 @@ check_eq "it is counted" "1 rowfs_gc_hidden_writes_total 1" \
 check "and logged, without key or value" grep -qx \
 	'rowfs: warning: table aged, family day: 1 cell was written that its policy hides at once' \
 	"$(mount_log m)"
+unmount_store m
+mount_store s m -o table=t
+check "where the mount shows one table, its schema" "$load" m <(lines '{"tables":{"t":{}}}')
+stops "and no other" 1 'the schema of table u cannot go to table t' m '{"tables":{"u":{}}}'
 unmount_store m
 check_eq "the same in a store" \
 	"rowfs-load: table aged, family day: 2 cells were written that its policy hides at once" \
