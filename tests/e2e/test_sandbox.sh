@@ -45,7 +45,7 @@ track_mount "$TMP/m"
 mount --make-shared "$TMP/m"
 # A /proc of its own, that only its mount namespace has; the mount is seen outside.
 unshare --pid --fork --kill-child --mount --propagation unchanged sh -c '
-	mount --make-private / && mount --make-private /proc && mount -t proc proc /proc && exec "$@"' - \
+	mount --make-private /proc && mount -t proc proc /proc && exec "$@"' - \
 	"$BUILD/rowfs" -f "$TMP/s" "$TMP/m" </dev/null >"$TMP/log" 2>&1 &
 track_pid $!
 track_mount "$TMP/m"
