@@ -4,7 +4,7 @@
  *
  * - The mount gives each open file that it refuses one entry, before it answers. So among those of
  *   that path and these lines between its begin and its end is the write's own, unless newer ones
- * have pushed it out of the list: where one is all, that is it.
+ *   have pushed it out of the list: where one is all, that is it.
  * - Times have one form and one length, and stand in the order of their text.
  */
 #include "refusal.h"

@@ -95,7 +95,7 @@ struct ldb_hidden {
 	uint64_t rank; /* of the newest that is hidden, from 1 on */
 	int64_t ts;
 };
-/* The same, where anything is hidden and it must go. */
+/* The same, where anything is hidden and it must go (NULL: it must). */
 int ldb_purge_if(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier,
 		 bool (*must)(void *ctx, const struct ldb_hidden *hidden), void *ctx);
 

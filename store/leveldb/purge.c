@@ -74,20 +74,14 @@ int ldb_purge_if(struct ldb_mutate *m, const char *family, struct wcs_slice qual
 	ldb_mutate_key(m, family, qualifier);
 	m->iter = ldb_db_iterate(m->db);
 	err = purge_find(m, gc, &hidden);
-	if (!err && hidden.any && must(ctx, &hidden))
+	if (!err && hidden.any && (!must || must(ctx, &hidden)))
 		err = purge_rest(m);
 	unread = ldb_db_iter_error(m->db, m->iter);
 	leveldb_iter_destroy(m->iter);
 	return unread ? unread : err;
 }
 
-static bool purge_always(void *ctx, const struct ldb_hidden *hidden)
-{
-	(void)ctx;
-	return hidden->any;
-}
-
 int ldb_purge_column(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
 {
-	return ldb_purge_if(m, family, qualifier, purge_always, NULL);
+	return ldb_purge_if(m, family, qualifier, NULL, NULL);
 }
