@@ -2,6 +2,7 @@
 # Builds rowfs: `make help` lists the targets. Plain GNU make.
 #
 #   make CC=clang              another compiler
+#   make V=1                   prints the commands
 #   make WERROR=1              warnings are errors (so they are with CI=true in the environment)
 #   make BUILD=DIR             another directory for what is built (default: build)
 #   make SANITIZE=1 BUILD=DIR  the same programs with AddressSanitizer and UndefinedBehaviorSanitizer
@@ -36,7 +37,9 @@ CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
 # tables (store/leveldb/open.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
 # ours.
 LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
-LEVELDB_LIBS   = $(LEVELDB) -lsnappy -lstdc++
+# What store/leveldb/guard.c puts in the place of LevelDB's own.
+GUARDED        = _ZN7leveldb5BlockC1ERKNS_13BlockContentsE _ZN7leveldb11GetVarint64EPNS_5SliceEPm __assert_fail
+LEVELDB_LIBS   = $(GUARDED:%=-Wl,--wrap=%) $(LEVELDB) -lsnappy -lstdc++
 STORE_LIBS     = $(LEVELDB_LIBS) $(JANSSON_LIBS) -lpthread -lm
 
 # ---- Flags ---------------------------------------------------------------------------------
@@ -67,8 +70,10 @@ else
 FUZZ_DRIVER = $(OBJ)/tests/fuzz/replay.o
 endif
 
-COMPILE = $(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP
-LINK    = $(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
+# quiet TEXT: prints it in place of the command behind, but with V=1.
+quiet   = $(if $(filter 1,$(V)),,@echo '$(1)';)
+COMPILE = $(call quiet,CC $<)$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP
+LINK    = $(call quiet,LD $@)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
 # ---- What there is -------------------------------------------------------------------------
 
@@ -94,8 +99,9 @@ SOURCES       := $(STORE_SOURCES) $(FS_SOURCES) $(MKFS_MAINS) $(MKFS_SHARED) \
 		 $(E2E_MAINS) tests/crash/fault.c $(wildcard tests/fuzz/*.c)
 
 LIBSTORE := $(BUILD)/libstore.a
-NAMES    := $(OBJ)/fs/names.o
+NAMES    := $(OBJ)/fs/names.o $(OBJ)/fs/times.o
 DESCRIPTORS := $(OBJ)/fs/descriptors.o
+MOUNTS   := $(OBJ)/fs/mounts.o
 RANGES   := $(OBJ)/fs/ranges.o
 DIR_KEPT := $(OBJ)/fs/dir_kept.o
 SANDBOX  := $(OBJ)/fs/sandbox.o
@@ -107,10 +113,8 @@ METRICS  := $(OBJ)/fs/metrics.o $(OBJ)/fs/metrics_now.o
 program     = $(patsubst rowfs_%,rowfs-%,$(patsubst %_rowfs,%.rowfs,$(1)))
 main_source = mkfs/$(subst -,_,$(subst .,_,$(notdir $(1)))).c
 
-BIN_PROGRAMS  := $(BUILD)/rowfs \
-		 $(addprefix $(BUILD)/,$(call program,$(notdir $(basename $(filter mkfs/rowfs_%,$(MKFS_MAINS))))))
-SBIN_PROGRAMS := $(addprefix $(BUILD)/,$(call program,$(notdir $(basename $(filter %_rowfs.c,$(MKFS_MAINS))))))
-MKFS_PROGRAMS := $(filter-out $(BUILD)/rowfs,$(BIN_PROGRAMS)) $(SBIN_PROGRAMS)
+MKFS_PROGRAMS := $(addprefix $(BUILD)/,$(call program,$(notdir $(basename $(MKFS_MAINS)))))
+PROGRAMS      := $(BUILD)/rowfs $(MKFS_PROGRAMS)
 MAN_PAGES     := $(wildcard man/*.[158])
 UNIT_TESTS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_MAINS))
 FAULT         := $(BUILD)/crash/fault.so
@@ -121,11 +125,11 @@ FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
 		 mkfs/csv.c mkfs/csv_rows.c mkfs/json_out.c
 
 .PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
-	install-contrib uninstall-contrib deb deb-test help unit-programs fuzz fuzz-programs
+	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BIN_PROGRAMS) $(SBIN_PROGRAMS) ## builds the programs into build/ (default)
+all: $(PROGRAMS) ## builds the programs into build/ (default)
 
 unit-programs: $(UNIT_TESTS) $(E2E_PROGRAMS) $(FAULT) $(FUZZERS)
 
@@ -140,20 +144,26 @@ $(OBJ)/tests/fuzz/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit -Imkfs
 $(OBJ)/tests/bench/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit
 $(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
 
-$(OBJ)/%.o: %.c Makefile
+$(OBJ)/libraries: Makefile
+	@mkdir -p $(@D)
+	@{ $(PKG_CONFIG) --exists --print-errors fuse3 jansson && \
+		printf '%s\n' '#include <leveldb/c.h>' 'int main(void) { return 0; }' | \
+		$(CC) $(CPPFLAGS) $(CFLAGS) -x c - -x none $(LDFLAGS) $(LEVELDB_LIBS) -o $@; } || { \
+		echo 'make: a compiler or a library is missing, see above: "make deps" installs them' >&2; exit 1; }
+
+$(OBJ)/%.o: %.c Makefile | $(OBJ)/libraries
 	@mkdir -p $(@D)
 	$(COMPILE) $(EXTRA) -c -o $@ $<
 
 $(LIBSTORE): $(call objects,$(STORE_SOURCES))
 	@mkdir -p $(@D)
-	rm -f $@
-	$(AR) rcs $@ $^
+	$(call quiet,AR $@)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/rowfs: $(call objects,$(FS_SOURCES)) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(FUSE_LIBS) $(STORE_LIBS)
 
 .SECONDEXPANSION:
-$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(NAMES) $(DESCRIPTORS) $(LIBSTORE)
+$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(NAMES) $(DESCRIPTORS) $(MOUNTS) $(SANDBOX) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
 # The test that has allocations fail replaces what allocates, in its own objects and the store's, not in
@@ -165,7 +175,7 @@ $(BUILD)/unit/test_store_alloc: BASE_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%
 
 $(BUILD)/libleveldb_apart.a: Makefile
 	@mkdir -p $(@D)
-	objcopy --redefine-sym malloc=__real_malloc --redefine-sym strdup=__real_strdup \
+	$(call quiet,OBJCOPY $@)objcopy --redefine-sym malloc=__real_malloc --redefine-sym strdup=__real_strdup \
 		"$$($(CC) -print-file-name=libleveldb.a)" $@
 
 $(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(DIR_KEPT) $(SANDBOX) $(LEAD) $(PROMISE) $(METRICS) $(LIBSTORE)
@@ -176,7 +186,7 @@ $(BUILD)/unit/test_store_faults $(BUILD)/unit/test_repair: $(OBJ)/tests/crash/fa
 
 $(FAULT): tests/crash/fault.c tests/crash/fault.h Makefile
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $<
+	$(call quiet,LD $@)$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(NAMES) $(LIBSTORE)
 	@mkdir -p $(@D)
@@ -221,7 +231,7 @@ test-e2e: all $(E2E_PROGRAMS) ## runs the end-to-end tests, on real mounts
 
 soak: SOAK = $(or $(T),600)
 soak: all unit-programs ## runs the soak tests longer, for T seconds each (default 600)
-	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$((2 * $(SOAK) + 300)) $(BUILD)/unit/test_soak tests/e2e/test_soak.sh
+	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$((2 * $(SOAK) + 300)) $(BUILD)/unit/test_soak tests/e2e/test_soak.sh tests/e2e/test_space.sh
 
 bounds: all ## checks the bounds on memory with full sizes: 1,000,000 files, 10,000,000 rows, 100 MiB
 	ROWFS_BOUNDS=full $(RUN_TESTS) -t 7200 tests/e2e/test_bounds.sh
@@ -267,21 +277,19 @@ lint: ## checks layout, common faults, scripts and the include rules; installs t
 man_place = share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 
 install: all ## installs programs and manual pages below PREFIX (default /usr/local); DESTDIR is put before it
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/sbin"
-	install -m 755 $(BIN_PROGRAMS) "$(DESTDIR)$(PREFIX)/bin"
-	$(if $(SBIN_PROGRAMS),install -m 755 $(SBIN_PROGRAMS) "$(DESTDIR)$(PREFIX)/sbin")
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 $(PROGRAMS) "$(DESTDIR)$(PREFIX)/bin"
 	install -d $(foreach d,man1 man5 man8,"$(DESTDIR)$(PREFIX)/share/man/$(d)")
 	$(foreach p,$(MAN_PAGES),sed 's/^\.Os$$/& rowfs $(VERSION)/' $(p) | \
 		install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/$(call man_place,$(p))" &&) :
 
 uninstall: ## removes what install installed
-	rm -f $(foreach p,$(BIN_PROGRAMS),"$(DESTDIR)$(PREFIX)/bin/$(notdir $(p))")
-	rm -f $(foreach p,$(SBIN_PROGRAMS),"$(DESTDIR)$(PREFIX)/sbin/$(notdir $(p))")
+	rm -f $(foreach p,$(PROGRAMS),"$(DESTDIR)$(PREFIX)/bin/$(notdir $(p))")
 	rm -f $(foreach p,$(MAN_PAGES),"$(DESTDIR)$(PREFIX)/$(call man_place,$(p))")
 
 # The unit for systemd, and what bash completes.
 COMPLETIONS = "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
-INSTALLED   = $(notdir $(BIN_PROGRAMS) $(SBIN_PROGRAMS))
+INSTALLED   = $(notdir $(PROGRAMS))
 install: install-contrib
 uninstall: uninstall-contrib
 
@@ -299,8 +307,14 @@ deb: ## makes the Debian package, in build/
 	scripts/deps.sh build deb
 	scripts/deb.sh $(BUILD) $(VERSION)
 
-deb-test: deb ## makes it, has lintian look at it, and installs, uses and removes it in a Debian of its own; as root
+deb-test: deb ## has lintian look at it, and installs, uses and removes it in a Debian of its own; as root
+	scripts/deps.sh deb-test
 	scripts/run_tests.sh -t 1200 -b $(BUILD) tests/package/test_deb.sh
+
+fresh-test: ## runs README's two commands, on what is committed, in a Debian that has nothing but make; as root
+	scripts/deps.sh fresh-test
+	@mkdir -p $(BUILD)
+	scripts/run_tests.sh -t 3600 -b $(BUILD) tests/package/test_fresh.sh
 
 clean: ## removes what was built
 	@if grep -qF ' $(abspath $(BUILD))/' /proc/self/mounts; then \

@@ -56,7 +56,7 @@ _rowfs_list() {
 		done=${word%,*},
 		word=${word##*,}
 	fi
-	mapfile -t COMPREPLY < <(compgen -P "$done" -W "ro rw table= uid= gid= umask= strict sync cache= \
+	mapfile -t COMPREPLY < <(compgen -P "$done" -W "ro rw table= uid= gid= umask= strict autodir sync cache= \
 gcinterval= gcgrace= allow_other allow_root auto_unmount default_permissions fsname= max_read= nodev nosuid noexec \
 noatime" -- "$word")
 	if [[ ${#COMPREPLY[@]} == 1 ]]; then
@@ -81,7 +81,7 @@ _rowfs() {
 			_rowfs_list "$word"
 		fi
 	elif [[ $word == -* ]]; then
-		_rowfs_words "-f -d -o -h -V --help --version" "$word"
+		_rowfs_words "-f -d -o -h -V --status --help --version" "$word"
 	else
 		_rowfs_operands -o
 		((${#_rowfs_before[@]} > 1)) || _rowfs_names < <(compgen -d -- "$word")
@@ -94,7 +94,7 @@ _rowfs_mkfs() {
 	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --schema ]]; then
 		_rowfs_names < <(compgen -f -- "$word")
 	elif [[ $word == -* ]]; then
-		_rowfs_words "--schema --force -h -V --help --version" "$word"
+		_rowfs_words "--schema --force --foreign -h -V --help --version" "$word"
 	else
 		_rowfs_operands --schema
 		((${#_rowfs_before[@]} > 0)) || _rowfs_names < <(compgen -d -- "$word")
@@ -105,7 +105,7 @@ _rowfs_fsck() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "-n -y -h -V --help --version" "$word"
+		_rowfs_words "-n -y --foreign -h -V --help --version" "$word"
 	else
 		_rowfs_operands ""
 		((${#_rowfs_before[@]} > 0)) || _rowfs_names < <(compgen -d -- "$word")
@@ -116,7 +116,7 @@ _rowfs_dump() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--csv --family --timestamps -h -V --help --version" "$word"
+		_rowfs_words "--csv --family --timestamps --foreign -h -V --help --version" "$word"
 	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} != --family ]]; then
 		_rowfs_operands --family
 		case ${#_rowfs_before[@]} in
@@ -130,9 +130,9 @@ _rowfs_load() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--csv --family --timestamps -h -V --help --version" "$word"
-	elif [[ $before != --csv && $before != --family ]]; then
-		_rowfs_operands "--csv --family"
+		_rowfs_words "--csv --tsv --key --family --create --timestamps --foreign -h -V --help --version" "$word"
+	elif [[ ! $before =~ ^--(csv|tsv|key|family)$ ]]; then
+		_rowfs_operands "--csv --tsv --key --family"
 		case ${#_rowfs_before[@]} in
 		0) _rowfs_names < <(compgen -d -- "$word") ;;
 		1) _rowfs_names < <(compgen -f -- "$word") ;;

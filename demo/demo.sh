@@ -138,12 +138,10 @@ tour() {
 	show "ls" "$mnt"
 	show "ls packages | head -n 8" "$mnt"
 	show "ls packages/${package%%/*} | wc -l" "$mnt"
-	[ ! -d "$mnt/packages/%74%65%78%74" ] ||
-		echo "(%74%65%78%74 is the section text: spelled so, since a family has that name)"
 
 	say "A row is a directory of column families, a family one of columns, a column a file"
 	show "ls packages/$package packages/$package/meta" "$mnt"
-	show "cat packages/$package/text/summary; echo" "$mnt"
+	show "cat packages/$package/desc/summary; echo" "$mnt"
 	show "ls -l packages/$package/meta/maintainer" "$mnt"
 
 	say "So the tools that you know work"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Turns Debian's package descriptions (apt-cache dumpavail, dpkg-query --status) into lines for
-# rowfs-load: table packages, keys section#package#version, families meta, deps and text.
+# rowfs-load: table packages, keys section#package#version, families deps, desc and meta.
 #
 #   apt-cache dumpavail | LC_ALL=C awk -f packages.awk | rowfs-load packages.db
 #
@@ -68,9 +68,9 @@ function put(family, column, value) {
 # The first line of a description is its summary.
 function put_description(value,    end) {
 	end = index(value, "\n")
-	put("text", "summary", end ? substr(value, 1, end - 1) : value)
+	put("desc", "summary", end ? substr(value, 1, end - 1) : value)
 	if (end)
-		put("text", "description", substr(value, end + 1) "\n")
+		put("desc", "description", substr(value, end + 1) "\n")
 }
 
 function put_row(    i, name, key, out, family) {
@@ -89,7 +89,7 @@ function put_row(    i, name, key, out, family) {
 			field["package"] "#" field["version"]
 		out = ""
 		for (i = 1; i <= 3; i++) {
-			family = substr("depsmetatext", i * 4 - 3, 4)
+			family = substr("depsdescmeta", i * 4 - 3, 4)
 			if (cells[family] != "")
 				out = out (out == "" ? "" : ",") \
 					"\"" family "\":{" cells[family] "}"

@@ -44,6 +44,11 @@ static void fill_cell(const struct node *node, struct stat *st, int64_t *time)
 	st->st_size = (off_t)size;
 	st->st_blocks = (blkcnt_t)((size + BLOCK - 1) / BLOCK);
 	st->st_nlink = node->kind == NODE_CELL ? 2 : 1;
+	if ((node_state(node) & NODE_S_UNLINKED) ||
+	    ((node->flags & NODE_F_WRITER) && writer_is_unlinked(node->writer))) {
+		st->st_nlink = 0;
+		st->st_ino = node_unlinked_ino(node);
+	}
 }
 
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
@@ -248,7 +253,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 {
 	struct fs *fs = fs_of(req);
 	struct node *inode = node_of(fs, ino, fi), *node = node_now(inode);
-	bool newest = may_stamp(node, to_set) && cache_is_newest(node);
+	bool newest = may_stamp(node, to_set) && cache_is_newest(fs, node);
 	int64_t stamp;
 	int rc;
 

@@ -29,6 +29,7 @@
 #include "cache_clock.h"
 #include "cache_private.h"
 #include "names.h"
+#include "spell.h"
 
 enum {
 	SLOTS = 4096,
@@ -256,12 +257,39 @@ static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_inf
 	return rc == 0 ? pos_stored(pos, info) : rc;
 }
 
-bool cache_is_newest(const struct node *node)
+/* The kernel takes no lock to drop the attributes. */
+static void unlinked(struct fs *fs, struct node *node)
+{
+	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) &&
+	    __atomic_load_n(&node->opens, __ATOMIC_RELAXED) > 0)
+		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
+}
+
+bool cache_is_newest(struct fs *fs, struct node *node)
 {
 	struct wcs_cell_info info;
 	struct pos pos;
+	int rc = cell_of(node, &pos, &info);
 
-	return cell_of(node, &pos, &info) == 0 && is_cell(node, &info);
+	if (rc == -ENOENT)
+		unlinked(fs, node);
+	return rc == 0 && is_cell(node, &info);
+}
+
+void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice qualifier)
+{
+	struct node_key key = {.parent = family, .kind = NODE_HISTORY, .name = qualifier};
+	struct node *history = nodes_find(fs->nodes, &key);
+	struct node_list list = {0};
+
+	if (history && nodes_children(fs->nodes, history, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		if (list.all[i]->kind == NODE_VERSION &&
+		    __atomic_load_n(&list.all[i]->opens, __ATOMIC_RELAXED) > 0)
+			cache_is_newest(fs, list.all[i]);
+	node_list_clear(fs->nodes, &list);
+	nodes_put(fs->nodes, history, 1);
 }
 
 /* The node of a column's newest cell, made if need be, with a reference; NULL: there is none. */
@@ -307,7 +335,7 @@ static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, in
 	renamed = node_of(fs, old->parent, to);
 	if (renamed && renamed->ts == now && renamed->size == old->size &&
 	    nodes_move(fs->nodes, old, renamed)) {
-		if (!is_marked(fs, &mark) && !cache_is_newest(renamed))
+		if (!is_marked(fs, &mark) && !cache_is_newest(fs, renamed))
 			cache_withdraw_as(fs, renamed, to);
 		return;
 	}
@@ -333,6 +361,31 @@ void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
 		else
 			rename_older(fs, list.all[i], to);
 	node_list_clear(fs->nodes, &list);
+}
+
+void cache_unlinked(struct fs *fs, struct node *dir, const struct spelled *child,
+		    const struct wcs_cell_info *was)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	struct node_list list = {0};
+	struct node *node;
+
+	if (child->kind != NODE_CELL) {
+		key.ts = was->ts;
+		key.etag = was->etag;
+		node = nodes_find(fs->nodes, &key);
+		if (node)
+			unlinked(fs, node);
+		nodes_put(fs->nodes, node, 1);
+		return;
+	}
+	if (nodes_cells(fs->nodes, dir, child->bytes, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		if (!cache_is_newest(fs, list.all[i]))
+			unlinked(fs, list.all[i]);
+	node_list_clear(fs->nodes, &list);
+	cache_check_versions(fs, dir, child->bytes);
 }
 
 void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)

@@ -111,7 +111,14 @@ void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
  * newest is set. Waits for what other entries there are. */
 void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp);
 
-/* Is the node that of its column's newest cell? */
-bool cache_is_newest(const struct node *node);
+/* The file was removed, or another took its name: open files of it have no name any more. was: of a
+ * version or draft. Family's lock: alone. Does not wait. */
+struct spelled;
+void cache_unlinked(struct fs *fs, struct node *dir, const struct spelled *child,
+		    const struct wcs_cell_info *was);
+
+/* Is the node that of its column's newest cell, or of a version that is there? Where the column or
+ * version has gone, the node is marked as without a name. */
+bool cache_is_newest(struct fs *fs, struct node *node);
 
 #endif

@@ -136,10 +136,12 @@ static bool add_directory(struct expiry *expiry, struct node *node)
 
 static void add_node(struct expiry *expiry, struct node *node)
 {
-	if (node_is_stored(node) && !cache_is_newest(node))
+	if (node_is_stored(node) && !cache_is_newest(expiry->fs, node))
 		add_entry(expiry, node);
 	else if (node->kind == NODE_PREFIX || node->kind == NODE_FAMILY || node->kind == NODE_CHUNK)
 		add_directory(expiry, node);
+	else if (node->kind == NODE_HISTORY)
+		cache_check_versions(expiry->fs, node->parent, node_name(node));
 }
 
 /* Children of what can have none that are kept are passed over. */
@@ -199,9 +201,10 @@ static void add_column(struct expiry *expiry, struct node *family, struct wcs_sl
 	if (nodes_cells(expiry->fs->nodes, family, qualifier, &list) != 0)
 		expiry->error = -ENOMEM;
 	for (size_t i = 0; i < list.count; i++)
-		if (!keep || !cache_is_newest(list.all[i]))
+		if (!keep || !cache_is_newest(expiry->fs, list.all[i]))
 			add_entry(expiry, list.all[i]);
 	node_list_clear(expiry->fs->nodes, &list);
+	cache_check_versions(expiry->fs, family, qualifier);
 }
 
 /* ---- Changes ----------------------------------------------------------------------------- */

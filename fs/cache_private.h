@@ -42,4 +42,7 @@ bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column);
 /* The next lookup of the column finds another node than those that it has. */
 void cache_renew(struct fs *fs, const struct pos *pos);
 
+/* Marks open versions of a column that have gone, in the plain tree, as without a name. */
+void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice qualifier);
+
 #endif

@@ -22,6 +22,7 @@ struct control_file {
 	const struct node *node; /* the kernel holds it while the file is open */
 	const struct control_kind *kind;
 	pid_t opener;
+	uid_t user;
 
 	pthread_mutex_t lock;
 	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as all below */
@@ -54,8 +55,8 @@ static void file_free(struct control_file *file)
 	free(file);
 }
 
-int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_file **file,
-		 struct fuse_file_info *fi)
+int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
+		 struct control_file **file, struct fuse_file_info *fi)
 {
 	struct control_file *opened = calloc(1, sizeof(*opened));
 	int rc = 0;
@@ -66,7 +67,8 @@ int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_
 	opened->fs = fs;
 	opened->node = node;
 	opened->kind = control_kind(node);
-	opened->opener = thread;
+	opened->opener = caller->pid;
+	opened->user = caller->uid;
 	if ((fi->flags & O_ACCMODE) != O_RDONLY && opened->kind->writer)
 		rc = opened->kind->writer->open(fs, node, &opened->writer);
 	if (rc != 0) {
@@ -84,7 +86,7 @@ static int begin_reading(struct control_file *file, uint64_t offset)
 	int rc;
 
 	close_reader(file);
-	rc = file->kind->reader->open(file->fs, file->node, &file->reader);
+	rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
 	file->start = file->written ? offset : 0;
 	return rc;
 }

@@ -22,10 +22,10 @@ struct control_file;
 /* The bits of its mode, before the umask. */
 mode_t control_mode(const struct node *node);
 
-/* Opens the control file of that node for a thread's process, as fi->flags say, and sets in fi
+/* Opens the control file of that node for the caller's process, as fi->flags say, and sets in fi
  * how the kernel is to read it. */
-int control_open(struct fs *fs, struct node *node, pid_t thread, struct control_file **file,
-		 struct fuse_file_info *fi);
+int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
+		 struct control_file **file, struct fuse_file_info *fi);
 /* Up to len bytes from offset on; *got is less only at the end. -ESPIPE: too far back in a stream.
  */
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
@@ -38,5 +38,9 @@ int control_flush(struct control_file *file, pid_t thread);
 void control_close(struct control_file *file);
 /* Applies nothing more, and frees it. */
 void control_abort(struct control_file *file);
+
+/* The streams of rows that are being read, in all control files. NULL: no memory. */
+struct streams *streams_new(void);
+void streams_free(struct streams *streams);
 
 #endif

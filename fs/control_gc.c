@@ -81,7 +81,7 @@ static int gc_format(struct fs *fs, const struct node *node, char **text, size_t
 	rc = control_text_print(
 		text, len,
 		"{\"state\":\"%s\",\"table\":%s,\"row\":%s,\"started\":%s,\"cells\":%" PRIu64 ",\n"
-		" \"pending\":{\"next\":%s,\"compactions\":%" PRIu64 "},\n"
+		" \"pending\":{\"next\":%s,\"compactions\":%" PRIu64 ",\"bytes\":%" PRIu64 "},\n"
 		" \"last\":{\"started\":%s,\"ended\":%s,\"cells\":%" PRIu64
 		",\"cells_per_second\":%" PRId64 ",\"families_in_grace\":%" PRIu64 "},\n"
 		" \"total\":{\"passes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"bytes\":%" PRIu64
@@ -91,7 +91,7 @@ static int gc_format(struct fs *fs, const struct node *node, char **text, size_t
 				: "idle",
 		table_print(status.table, table), row, time_print(status.pass_started, started),
 		status.pass_cells, time_print(status.next, next), stats.compactions_pending,
-		time_print(status.last_started, last_started),
+		stats.bytes_pending, time_print(status.last_started, last_started),
 		time_print(status.last_ended, last_ended), status.last_cells, rate(&status),
 		status.left, status.passes, status.cells, status.bytes, status.looked,
 		status.hidden);

@@ -17,6 +17,8 @@ static const struct control_kind kinds[] = {
 	[CONTROL_DELIMITER] = {&control_text_reader, &control_lines_writer, &control_delimiter},
 	[CONTROL_POLICY] = {&control_text_reader, &control_lines_writer, &control_policy},
 	[CONTROL_TYPE] = {&control_text_reader, &control_lines_writer, &control_type},
+	[CONTROL_COUNT] = {&control_text_reader, NULL, &control_drop},
+	[CONTROL_PROTECTED] = {&control_text_reader, &control_lines_writer, &control_protected},
 };
 
 const struct control_kind *control_kind(const struct node *node)

@@ -14,7 +14,8 @@
 #include "spell.h"
 
 struct control_reader {
-	int (*open)(struct fs *fs, const struct node *node, void **state);
+	/* user: whose process opened the file. */
+	int (*open)(struct fs *fs, const struct node *node, uid_t user, void **state);
 	/* Up to len bytes from offset on; *got is 0 only at the end. -ESPIPE: what is there is not
 	 * kept any more; -EINTR: req was interrupted before it came there. */
 	int (*read)(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
@@ -80,6 +81,7 @@ extern const struct control_text control_drop;
 extern const struct control_text control_delimiter;
 extern const struct control_text control_policy;
 extern const struct control_text control_type;
+extern const struct control_text control_protected;
 
 /* May the table's delimiter become this one, as far as directories in memory go? They are kept as
  * it cut them. 0, -ENOTEMPTY or -ENOMEM. */

@@ -70,8 +70,13 @@ static void pending_drop(struct lines *lines, size_t len)
 	lines->in_string = lines->escaped = false;
 }
 
-/* The bytes of pending up to the closing brace of a JSON object; what starts otherwise is complete
- * at once, and wrong. 0: it is not complete. */
+static bool blank(const char *text, size_t len)
+{
+	return strspn(text, " \t\r\n") >= len;
+}
+
+/* The bytes of pending up to the closing brace of a JSON object. Text that starts otherwise, or
+ * goes on behind the brace, is complete as a whole, and the parser refuses it. 0: not complete. */
 static size_t document_end(struct lines *lines)
 {
 	size_t blanks = strspn(lines->pending, " \t\r\n");
@@ -90,7 +95,9 @@ static size_t document_end(struct lines *lines)
 		else if (!lines->in_string && (c == '{' || c == '['))
 			lines->depth++;
 		else if (!lines->in_string && (c == '}' || c == ']') && --lines->depth <= 0)
-			return lines->seen;
+			return blank(lines->pending + lines->seen, lines->len - lines->seen)
+				       ? lines->seen
+				       : lines->len;
 	}
 	return 0;
 }
@@ -104,11 +111,6 @@ static size_t complete_end(struct lines *lines)
 		return document_end(lines);
 	newline = memchr(lines->pending, '\n', lines->len);
 	return newline ? (size_t)(newline - lines->pending) + 1 : 0;
-}
-
-static bool blank(const char *text, size_t len)
-{
-	return strspn(text, " \t\r\n") >= len;
 }
 
 static int text_apply(struct lines *lines, const char *text, size_t len)

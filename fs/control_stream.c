@@ -7,13 +7,17 @@
  * (head, while read), and for readers of one open file that overtake each other. What is made and
  * was not given yet is less than STREAM_STEP, so STREAM_BACK bytes before it are there.
  *
- * The view of a stream keeps what the engine had in memory when it began, however long it is left
- * unread: so there are STREAMS_MAX of them.
+ * The view of a stream keeps the engine's memory and files as of its beginning, however long it is
+ * left unread. Therefore at most STREAMS_MAX are open, and users other than root and the owner get
+ * a part of them.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "control.h"
 #include "control_kind.h"
 #include "report.h"
 
@@ -22,10 +26,20 @@ enum {
 	STREAM_STEP = 1 << 16,
 	STREAM_KEPT = STREAM_BACK + STREAM_STEP,
 	STREAMS_MAX = 256,
+	STREAMS_OTHERS = 192, /* of all users but root and the owner */
+	STREAMS_USER = 64,    /* of one of them */
+};
+
+struct streams {
+	pthread_mutex_t lock;
+	struct stream *first; /* the open ones. Lock: lock */
 };
 
 struct stream {
 	struct fs *fs;
+	struct stream *next; /* Lock: the streams' */
+	uid_t user;
+	bool shared; /* of another user than root and the owner */
 	struct wcs_export *export;
 	uint64_t made;	/* bytes so far */
 	uint64_t given; /* of these, up to the furthest that was read */
@@ -59,17 +73,66 @@ static int export_open(const struct node *node, struct wcs_export **export)
 	return wcs_export_open(pos.table, control_key(&pos, &key), export_kind(node), export);
 }
 
+struct streams *streams_new(void)
+{
+	struct streams *streams = calloc(1, sizeof(*streams));
+
+	if (streams)
+		pthread_mutex_init(&streams->lock, NULL);
+	return streams;
+}
+
+void streams_free(struct streams *streams)
+{
+	if (streams)
+		pthread_mutex_destroy(&streams->lock);
+	free(streams);
+}
+
+/* Adds a stream to the open ones. false: there are too many. */
+static bool streams_add(struct streams *streams, struct stream *stream)
+{
+	unsigned all = 0, shared = 0, own = 0;
+	bool fits;
+
+	pthread_mutex_lock(&streams->lock);
+	for (const struct stream *other = streams->first; other; other = other->next) {
+		all++;
+		shared += other->shared;
+		own += other->user == stream->user;
+	}
+	fits = all < STREAMS_MAX &&
+	       (!stream->shared || (shared < STREAMS_OTHERS && own < STREAMS_USER));
+	if (fits) {
+		stream->next = streams->first;
+		streams->first = stream;
+	}
+	pthread_mutex_unlock(&streams->lock);
+	return fits;
+}
+
+static void streams_remove(struct streams *streams, const struct stream *stream)
+{
+	struct stream **link = &streams->first;
+
+	pthread_mutex_lock(&streams->lock);
+	while (*link != stream)
+		link = &(*link)->next;
+	*link = stream->next;
+	pthread_mutex_unlock(&streams->lock);
+}
+
 static void stream_close(void *state)
 {
 	struct stream *stream = state;
 
 	wcs_export_close(stream->export);
-	__atomic_sub_fetch(&stream->fs->streams, 1, __ATOMIC_RELAXED);
+	streams_remove(stream->fs->streams, stream);
 	free(stream->kept);
 	free(stream);
 }
 
-static int stream_open(struct fs *fs, const struct node *node, void **state)
+static int stream_open(struct fs *fs, const struct node *node, uid_t user, void **state)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
 	int rc = -ENOMEM;
@@ -77,11 +140,16 @@ static int stream_open(struct fs *fs, const struct node *node, void **state)
 	if (!stream)
 		return rc;
 	stream->fs = fs;
-	if (__atomic_add_fetch(&fs->streams, 1, __ATOMIC_RELAXED) > STREAMS_MAX)
-		rc = report(fs, node, NULL, 0, -ENFILE,
-			    "%d streams of rows are being read, and no more can be", STREAMS_MAX);
-	else
-		stream->kept = malloc(STREAM_KEPT);
+	stream->user = user;
+	stream->shared = user != 0 && user != fs->options.uid && user != geteuid();
+	if (!streams_add(fs->streams, stream)) {
+		free(stream);
+		return report(fs, node, NULL, 0, -ENFILE,
+			      "no more streams of rows can be read at once: %d in all, %d for each "
+			      "user but root and the owner",
+			      STREAMS_MAX, STREAMS_USER);
+	}
+	stream->kept = malloc(STREAM_KEPT);
 	if (stream->kept)
 		rc = export_open(node, &stream->export);
 	if (rc != 0) {

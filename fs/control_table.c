@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the schema has of one table, a file each: T/.delimiter, T/.families/F/gc and type. */
+/* A table's parts of the schema, a file each: T/.delimiter, T/.protected, T/.families/F/gc and
+ * type. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,6 +53,24 @@ static int delimiter_apply(struct fs *fs, const struct node *node, const struct 
 	return rc;
 }
 
+static int protected_format(struct fs *fs, const struct node *node, char **text, size_t *len)
+{
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	(void)fs;
+	return rc == 0 ? control_text_print(text, len, "%d\n", wcs_table_protected(pos.table)) : rc;
+}
+
+static int protected_apply(struct fs *fs, const struct node *node, const struct pos *pos,
+			   const char *text, size_t len, int line)
+{
+	if (len != 1 || (*text != '0' && *text != '1'))
+		return report(fs, node, NULL, line, -EINVAL,
+			      "write 1 to protect the table, or 0 to end that");
+	return wcs_table_set_protected(pos->table, *text == '1');
+}
+
 static int family_of(const struct node *node, struct wcs_family *family)
 {
 	struct pos pos;
@@ -73,13 +92,13 @@ static int policy_format(struct fs *fs, const struct node *node, char **text, si
 	return rc;
 }
 
-/* Says at which column a policy is wrong, where it is at one. */
+/* Says at which character a policy is wrong, where it is at one. */
 static int policy_refuse(struct fs *fs, const struct node *node, int line, int rc,
 			 const struct wcs_fault *fault)
 {
 	if (fault->column > 0)
-		return report(fs, node, NULL, line, rc, "column %d: %s", fault->column,
-			      fault->text);
+		return report(fs, node, NULL, line, rc, "%s, at character %d", fault->text,
+			      fault->column);
 	return report(fs, node, NULL, line, rc, "%s", fault->text);
 }
 
@@ -126,5 +145,6 @@ static int type_apply(struct fs *fs, const struct node *node, const struct pos *
 }
 
 const struct control_text control_delimiter = {delimiter_format, delimiter_apply, false};
+const struct control_text control_protected = {protected_format, protected_apply, false};
 const struct control_text control_policy = {policy_format, policy_apply, false};
 const struct control_text control_type = {type_format, type_apply, false};

@@ -27,11 +27,13 @@ int control_text_print(char **text, size_t *len, const char *format, ...)
 	return 0;
 }
 
-static int text_open(struct fs *fs, const struct node *node, void **state)
+static int text_open(struct fs *fs, const struct node *node, uid_t user, void **state)
 {
 	struct text *text = calloc(1, sizeof(*text));
-	int rc = text ? control_kind(node)->text->format(fs, node, &text->data, &text->len)
-		      : -ENOMEM;
+	int rc;
+
+	(void)user;
+	rc = text ? control_kind(node)->text->format(fs, node, &text->data, &text->len) : -ENOMEM;
 
 	if (rc == 0)
 		*state = text;

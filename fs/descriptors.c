@@ -5,13 +5,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The lowest that is free is what open gives. The wrong way round: to read or write it stays an
- * error. */
+int descriptors_open_none(void)
+{
+	return open("/", O_PATH | O_CLOEXEC);
+}
+
+/* open returns the lowest number that is free. */
 void descriptors_open_standard(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+		    (descriptors_open_none() != fd || fcntl(fd, F_SETFD, 0) != 0))
 			_exit(1); /* and there may be nowhere to say so */
 }
 

@@ -302,19 +302,12 @@ struct doomed {
 	const char *family; /* NULL: any */
 };
 
-static bool is_in_family(const struct node *node, const char *family)
-{
-	while (node && node->kind != NODE_FAMILY)
-		node = node->parent;
-	return node && node->name_len == strlen(family) && strcmp(node->name, family) == 0;
-}
-
 static bool is_doomed(const struct draft *draft, const struct doomed *doomed)
 {
 	if (doomed->column != 0)
 		return draft->id.column == doomed->column;
 	return node_is_below(draft->dir, doomed->plain) &&
-	       (!doomed->family || is_in_family(draft->dir, doomed->family));
+	       (!doomed->family || node_is_in_family(draft->dir, doomed->family));
 }
 
 static void remove_doomed(struct fs *fs, const struct doomed *doomed)

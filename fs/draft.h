@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drafts: files that are no cells. In a history any name that is no timestamp is one, in a family
- * the temporary names that rsync gives to columns which have no other. They are kept in memory,
- * listed nowhere, and gone with the mount. Renamed to a timestamp, or to a column, a draft becomes
- * that cell: so rsync and editors, which write to a temporary name, work. The directory that a
- * draft is in exists as long as the draft, or until it is removed with it.
+ * Drafts: files that are no cells. In a history a name with a leading dot is one, or `sed` with six
+ * characters; in a family the temporary names that rsync gives to columns which have no other; and
+ * all files of rsync's directory for delayed updates, in both (NODE_DRAFTS). They are kept in
+ * memory, listed nowhere, and gone with the mount. Renamed to a timestamp, or to a
+ * column, a draft becomes that cell: so rsync and editors, which write to a temporary name, work.
+ * The directory that a draft is in exists as long as the draft, or until it is removed with it.
  *
  * A draft is to a write session what a cell of the store is: a value as a whole, which a commit
  * replaces. Any thread may call these.

@@ -37,7 +37,8 @@ static int has_behind(struct fs *fs, const struct node *dir, const struct spelle
 static int is_emptied(struct fs *fs, const struct node *dir, const struct spelled *removed)
 {
 	struct pos pos;
-	int rc = removed->kind == NODE_DRAFT ? 0 : has_behind(fs, dir, removed);
+	bool draft = removed->kind == NODE_DRAFT || removed->kind == NODE_DRAFTS;
+	int rc = draft ? 0 : has_behind(fs, dir, removed);
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;

@@ -17,6 +17,13 @@ void errors_free(struct errors *errors);
  * Long texts are cut. Any thread. */
 void errors_add(struct errors *errors, int64_t now, const char *path, int line, const char *reason);
 
+/* Keeps a name that a lookup did not find, which is an error only if the caller wanted to make a
+ * file below it. It is the last line until the next error, the next such name or errors_found. It
+ * is ignored if the last error has the same path. */
+void errors_miss(struct errors *errors, int64_t now, const char *path, const char *reason);
+/* A directory was made: forgets the name of errors_miss. */
+void errors_found(struct errors *errors);
+
 /* How many there were, kept or not. Any thread. */
 uint64_t errors_count(struct errors *errors);
 

@@ -17,10 +17,10 @@
 #include "value.h"
 #include "writer.h"
 
-/* Why a line could not be merged is reported already. */
+/* The error of a write was reported then. */
 static int report_commit(struct fs *fs, const struct node *session, int rc)
 {
-	if (rc != 0 && !writer_takes_lines(session))
+	if (rc != 0 && !writer_failed(session))
 		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
 		       strerror(-rc));
 	return rc;
@@ -55,6 +55,20 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	else
 		fuse_reply_buf(req, buf, got);
 	free(buf);
+}
+
+static int write_bytes(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
+		       bool mapped)
+{
+	bool failed = writer_failed(session);
+	int rc = writer_write(fs, session->writer, buf, size, (uint64_t)off, mapped);
+
+	if (rc == 0 || failed)
+		return rc;
+	if (rc == -EFBIG || rc == -ENOSPC)
+		return report_no_room(fs, session, rc);
+	return report(fs, session, NULL, 0, rc, "what was written could not be kept: %s",
+		      strerror(-rc));
 }
 
 /* *taken: bytes that were. What merged nothing left the number as the kernel knows it. */
@@ -92,9 +106,14 @@ static int fsync_file(struct fs *fs, const struct handle *handle)
  * that is not ended waits for its rest. */
 static int sync_written(struct fs *fs, const struct handle *handle)
 {
-	if (handle->writer && !writer_takes_lines(handle->writer))
-		return fsync_file(fs, handle);
-	return loop_sync(fs);
+	int rc;
+
+	if (!handle->writer || writer_takes_lines(handle->writer))
+		return loop_sync(fs);
+	rc = fsync_file(fs, handle);
+	if (rc != 0)
+		writer_fail(handle->writer, rc);
+	return rc;
 }
 
 void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
@@ -111,9 +130,7 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 	else if (handle->writer && writer_takes_lines(handle->writer))
 		rc = write_lines(fs, handle->writer, buf, size, off, fi->flags & O_APPEND, &taken);
 	else if (handle->writer)
-		rc = report_no_room(fs, handle->writer,
-				    writer_write(fs, handle->writer->writer, buf, size,
-						 (uint64_t)off, fi->writepage));
+		rc = write_bytes(fs, handle->writer, buf, size, off, fi->writepage);
 	if (rc == 0 && handle->direct && (fi->flags & O_DSYNC))
 		rc = sync_written(fs, handle);
 	if (rc != 0)

@@ -32,6 +32,7 @@ struct fs_options {
 	gid_t gid;
 	mode_t umask;
 	bool strict;	   /* chmod and chown are refused, not ignored */
+	bool autodir;	   /* a name that could be a segment or a family is a directory */
 	unsigned max_read; /* bytes of one READ, as libfuse's option says; 0: the default */
 	const char *table; /* this table is the root; NULL: all tables */
 };
@@ -57,7 +58,7 @@ struct fs {
 	struct cache_deferrals *deferrals;
 	struct notices *notices;
 	struct loop *loop; /* while it serves */
-	unsigned streams;  /* of rows, that are being read. Atomic */
+	struct streams *streams;
 	/* Called once, by the thread that answers the kernel's first request, while it does. */
 	void (*ready)(struct fs *fs);
 };

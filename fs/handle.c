@@ -86,7 +86,7 @@ void handle_close(struct fs *fs, struct handle *handle)
 		writers_share(fs, handle->writer);
 		rc = writer_close(fs, handle->writer);
 		writers_release(fs, handle->writer);
-		if (rc != 0)
+		if (rc != 0 && !writer_failed(handle->writer))
 			report(fs, handle->writer, NULL, 0, rc,
 			       writer_takes_lines(handle->writer)
 				       ? "the time that was set could not be kept: %s"

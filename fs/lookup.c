@@ -128,6 +128,12 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 {
 	int rc = pos_of(dir, pos);
 
+	if (rc == 0 && spell_drafts(dir, name, child)) {
+		pos_descend(pos, NODE_DRAFTS, child->bytes);
+		if (pos_exists(fs, pos) == 0)
+			return 0;
+		rc = pos_of(dir, pos);
+	}
 	if (rc == 0)
 		rc = spell_parse(dir, pos, name, child);
 	if (rc == 0)
@@ -189,6 +195,14 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;
 }
 
+/* A directory that the option autodir shows where there is none. The kernel never keeps it, so that
+ * nothing has to be told when it changes. */
+static bool is_autodir(const struct fs *fs, const struct pos *pos)
+{
+	return fs->options.autodir && (pos->kind == NODE_PREFIX || pos->kind == NODE_FAMILY ||
+				       (pos->kind == NODE_CHUNK && !pos->family));
+}
+
 /* Of a column in the plain tree. */
 static bool is_new_session(const struct node *node)
 {
@@ -203,6 +217,7 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	struct cache_mark mark;
 	struct spelled child;
 	struct pos pos;
+	bool autodir = false;
 	int rc;
 
 	cache_mark(fs, &mark);
@@ -216,12 +231,13 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		rc = lookup_value(fs, thread, base, &child, &pos, &info, &node);
 	} else {
 		rc = lookup_exists(fs, base, &pos, &child);
-		if (rc == 0)
+		autodir = rc == -ENOENT && is_autodir(fs, &pos);
+		if (rc == 0 || autodir)
 			rc = lookup_node(fs, base, &child, NULL, &node);
 	}
 	if (rc == 0) {
 		lookup_entry(fs, node, entry);
-		entry->entry_timeout = cache_timeout(fs, &mark, node, name, &info);
+		entry->entry_timeout = autodir ? 0 : cache_timeout(fs, &mark, node, name, &info);
 		if (is_new_session(node) && cache_is_usual(name))
 			writer_found(node, &mark);
 	}
@@ -235,6 +251,8 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param entry;
 	int rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
 
+	if (rc == -ENOENT)
+		report_no_directory(fs, dir, name);
 	if (rc != 0)
 		fuse_reply_err(req, -report_unreadable(fs, dir, name, rc));
 	else if (fuse_reply_entry(req, &entry) != 0)

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #include "cache.h"
 #include "cache_clock.h"
+#include "control.h"
 #include "descriptors.h"
 #include "draft.h"
 #include "errors.h"
@@ -27,6 +29,7 @@
 #include "metrics.h"
 #include "mounter.h"
 #include "mountpoint.h"
+#include "mounts.h"
 #include "node.h"
 #include "notice.h"
 #include "options.h"
@@ -38,13 +41,14 @@
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
 enum { FILES_LEAST = 64 };
+enum { ARENAS = 2 };		  /* of malloc */
 enum { HIDDEN_EVERY = 60000000 }; /* microseconds between two such lines of a family */
 
 /* The parent waits at the other end; -1: in the foreground, or told already. Set before the
  * request loop has threads, then changed by the one that answers the first request alone. */
 static int ready_fd = -1;
 static const char *confined; /* what was given up, in words */
-static int null_fd = -1;     /* /dev/null, which is out of reach later; open where ready_fd is */
+static int none_fd = -1;     /* for 0 to 2 in the background; open where ready_fd is */
 
 static int say(const char *what, const char *why)
 {
@@ -56,10 +60,10 @@ static int say(const char *what, const char *why)
 static void leave_terminal(void)
 {
 	log_init(true, false);
-	dup2(null_fd, STDIN_FILENO);
-	dup2(null_fd, STDOUT_FILENO);
-	dup2(null_fd, STDERR_FILENO);
-	close(null_fd);
+	dup2(none_fd, STDIN_FILENO);
+	dup2(none_fd, STDOUT_FILENO);
+	dup2(none_fd, STDERR_FILENO);
+	close(none_fd);
 	if (write(ready_fd, "", 1) != 1)
 		fs_log(NULL, WCS_LOG_WARNING, "nobody waited for the mount to be ready");
 	close(ready_fd);
@@ -154,9 +158,10 @@ static int make_nodes(struct fs *fs)
 	fs->locks = locks_new();
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
+	fs->streams = streams_new();
 	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
-	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics || !fs->caches ||
-	    !fs->deferrals || !fs->notices || !fs->clock)
+	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics || !fs->streams ||
+	    !fs->caches || !fs->deferrals || !fs->notices || !fs->clock)
 		return say("mount", "no memory");
 	return EXIT_SUCCESS;
 }
@@ -174,6 +179,7 @@ static void clear(struct fs *fs)
 	drafts_free(fs->drafts);
 	errors_free(fs->errors);
 	metrics_free(fs->metrics);
+	streams_free(fs->streams);
 	cache_deferrals_free(fs->deferrals);
 	cache_clock_free(fs->clock);
 	caches_free(fs->caches);
@@ -184,13 +190,19 @@ static void clear(struct fs *fs)
 /* Leaves what mounts to a process of its own, and gives up all that serving does not take. */
 static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 {
+	struct sandbox_place store;
 	int rc = 0;
 
 	if (!mountpoint_is_open(mountpoint))
 		rc = mounter_start(mounter, fs->session, mountpoint, ready_fd, ready_fd >= 0);
 	if (rc != 0)
 		return say("fork", strerror(-rc));
-	rc = sandbox_enter(fs->store_path, &confined);
+	store = sandbox_store(fs->store_path);
+	rc = sandbox_enter(&store, 1, &confined);
+	if (store.fd >= 0)
+		close(store.fd);
+	if (rc >= 0)
+		rc = sandbox_harden(fs->store_path);
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
 }
 
@@ -228,6 +240,9 @@ static int run(const struct options *options, const char *store_path, const char
 	struct mounter mounter = {.fd = -1, .clears = options->auto_unmount};
 	int status;
 
+	/* Each arena keeps free pieces among those that are used; eight for each processor, as the
+	 * C library makes, exceed the maximum that semantics.md gives. */
+	mallopt(M_ARENA_MAX, ARENAS);
 	loop_block_signals();
 	if (check_system() != EXIT_SUCCESS)
 		return EXIT_FAILURE;
@@ -271,9 +286,9 @@ static int run_in_background(const struct options *options, const char *store,
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return say("pipe", strerror(errno));
-	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0)
-		return say("/dev/null", strerror(errno));
+	none_fd = descriptors_open_none();
+	if (none_fd < 0)
+		return say("/", strerror(errno));
 	child = fork();
 	if (child < 0)
 		return say("fork", strerror(errno));
@@ -326,6 +341,13 @@ static int end_output(void)
 	return fflush(stdout) == 0 ? 0 : say("standard output", strerror(errno));
 }
 
+static int print_status(void)
+{
+	int rc = mounts_print(stdout);
+
+	return rc == 0 ? end_output() : say("/proc/self/mounts", strerror(-rc));
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
@@ -338,6 +360,8 @@ int main(int argc, char **argv)
 		status = fputs(options_usage, stdout) < 0 || end_output() != 0;
 	else if (options.version)
 		status = printf("rowfs %s\n", ROWFS_VERSION) < 0 || end_output() != 0;
+	else if (options.status)
+		status = print_status();
 	else {
 		log_init(false, options.debug);
 		fuse_set_log_func(log_fuse);

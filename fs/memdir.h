@@ -23,6 +23,7 @@ enum memdir_part {
 	MEMDIR_FAMILY = 'F',
 	MEMDIR_HISTORY = 'H',
 	MEMDIR_CHUNK = 'C',
+	MEMDIR_DRAFTS = 'P',
 	MEMDIR_DRAFT = 'D' /* its bytes: what tells it from others */
 };
 

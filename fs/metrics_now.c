@@ -118,6 +118,8 @@ void metrics_print_now(const struct metrics_now *now, FILE *to)
 	print_gauge("rowfs_store_drops", store->drops, "Drops of rows under way.", to);
 	print_gauge("rowfs_store_pending_compactions", store->compactions_pending,
 		    "Emptied ranges that wait for compaction.", to);
+	print_gauge("rowfs_store_pending_bytes", store->bytes_pending,
+		    "Bytes that deletes left in files of the engine, about.", to);
 	print_gauge("rowfs_store_cache_bytes", store->cache_bytes, "Room in the block cache.", to);
 	print_gauge("rowfs_store_memory_bytes", store->memory_bytes,
 		    "Memory that the engine has filled, the block cache included.", to);

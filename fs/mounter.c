@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "fs.h"
 #include "mountpoint.h"
 
@@ -83,11 +84,12 @@ static int mounter_receive(int from, char *what, int *fd)
 
 /* ---- The mounter's process --------------------------------------------------------------- */
 
-/* Puts /dev/null in the place of a descriptor, so that whoever closes that closes no other's. */
-static void mounter_replace(int null, int fd)
+/* Puts none, which can be neither read nor written, in the place of a descriptor, so that whoever
+ * closes that closes no other's. */
+static void mounter_replace(int none, int fd)
 {
-	if (null >= 0)
-		dup2(null, fd);
+	if (none >= 0)
+		dup2(none, fd);
 	else
 		close(fd);
 }
@@ -95,17 +97,17 @@ static void mounter_replace(int null, int fd)
 static int mounter_do_mount(int fd, struct fuse_session *session, const char *mountpoint,
 			    bool quiet)
 {
-	int null, rc;
+	int none, rc;
 
 	if (fuse_session_mount(session, mountpoint) != 0)
 		return mounter_send(fd, MOUNTER_FAILED, -1);
 	rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	mounter_replace(null, fuse_session_fd(session));
+	none = descriptors_open_none();
+	mounter_replace(none, fuse_session_fd(session));
 	for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
-		mounter_replace(null, i);
-	if (null >= 0)
-		close(null);
+		mounter_replace(none, i);
+	if (none >= 0)
+		close(none);
 	return rc;
 }
 

@@ -31,6 +31,13 @@ uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct w
 	return child_ino(parent->ino, kind, name);
 }
 
+uint64_t node_unlinked_ino(const struct node *node)
+{
+	const int64_t which[] = {node_ts(node), node_etag(node)};
+
+	return child_ino(node->ino, NODE_VERSION, (struct wcs_slice){which, sizeof(which)});
+}
+
 struct file_id node_child_id(const struct node *dir, enum node_kind kind, struct wcs_slice name)
 {
 	struct file_id id = {dir->plain, child_ino(dir->plain, kind, name)};

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store.h"
 
@@ -30,7 +31,8 @@ enum node_kind {
 	NODE_FAMILIES, /* T/.families */
 	NODE_POLICIES, /* T/.families/F */
 	NODE_CONTROL,  /* a control file; ts is its enum control */
-	NODE_DRAFT,    /* a file in a history that is no version yet */
+	NODE_DRAFT,    /* a temporary file, which is no cell yet */
+	NODE_DRAFTS,   /* a directory of drafts, in a family or a history */
 	NODE_CHUNK,    /* a part of long names; its name is their encoded beginning */
 };
 
@@ -87,6 +89,7 @@ enum {
 	NODE_S_PASSED = 8,  /* written past: the kernel has a wrong size now and then */
 	NODE_S_SHOWN = 16,  /* of a write session: the kernel may keep its attributes */
 	NODE_S_LISTED = 32, /* kept since a listing, whose entry the kernel may yet have to make */
+	NODE_S_UNLINKED = 64, /* its name was removed or replaced, and no lookup found it since */
 };
 
 #define NODE_HOPS_MAX 200 /* nodes from an inode to what it stands for */
@@ -203,8 +206,19 @@ static inline bool node_is_below(const struct node *node, uint64_t plain)
 	return node != NULL;
 }
 
+/* Is the node in that family of a row, or that family itself? */
+static inline bool node_is_in_family(const struct node *node, const char *family)
+{
+	while (node && node->kind != NODE_FAMILY)
+		node = node->parent;
+	return node && strcmp(node->name, family) == 0;
+}
+
 /* Gives count references back; the last one frees the node. */
 void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
+
+/* The st_ino of a file that has no name any more: of no other value, and of no name. */
+uint64_t node_unlinked_ino(const struct node *node);
 
 /* The st_ino of a child of parent. */
 uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);

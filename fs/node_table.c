@@ -204,6 +204,7 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 	node = shard_find(shard, hash, key);
 	if (node) {
 		node_get(node);
+		node_state_clear(node, NODE_S_UNLINKED);
 		wcs_table_close(table);
 	} else {
 		node = shard_add(nodes, shard, hash, key, flags);

@@ -178,7 +178,7 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int rc = -ENOMEM;
 
 	if (handle && node->kind == NODE_CONTROL)
-		rc = control_open(fs, node, fuse_req_ctx(req)->pid, &handle->control, fi);
+		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
 	else if (handle)
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
 	if (rc == 0)

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +21,17 @@ const char options_usage[] =
 	"\n"
 	"  -f             stays in the foreground, and logs to standard error\n"
 	"  -d             the same, and logs every request\n"
+	"  --status       lists mounted stores, their mountpoints and processes\n"
 	"  -h, --help     prints this\n"
 	"  -V, --version  prints the version\n"
 	"\n"
 	"Options of -o:\n"
 	"  ro             nothing can be changed\n"
 	"  table=T        shows table T alone: it is the root\n"
-	"  uid=N, gid=N   owner of everything (default: who mounts)\n"
+	"  uid=U, gid=G   owner of everything, names or numbers (default: who mounts)\n"
 	"  umask=OCTAL    bits that files and directories lack (default: 022)\n"
 	"  strict         refuses chmod and chown, which are ignored else\n"
+	"  autodir        directories of rows and families need no mkdir\n"
 	"  sync           every change survives a power cut when it returns\n"
 	"  cache=MIB      memory for blocks of the store (default: 64)\n"
 	"  gcinterval=S   seconds between garbage collections (default: 300; 0: off)\n"
@@ -56,6 +60,23 @@ static int parse_number(const char *option, const char *text, int base, unsigned
 		 base == 8 ? "its value must be octal, 0 to %lo" : "its value must be 0 to %lu",
 		 max);
 	return wrong(option, why);
+}
+
+/* A user's or group's name, or its number. */
+static int parse_id(const char *option, const char *text, bool group, unsigned long *number)
+{
+	const struct group *named_group = group ? getgrnam(text) : NULL;
+	const struct passwd *named_user = group ? NULL : getpwnam(text);
+
+	if (named_group)
+		*number = named_group->gr_gid;
+	else if (named_user)
+		*number = named_user->pw_uid;
+	else if (*text == 0 || text[strspn(text, "0123456789")] == 0)
+		return parse_number(option, text, 10, UINT32_MAX - 1, number);
+	else
+		return wrong(option, group ? "no group of that name" : "no user of that name");
+	return 0;
 }
 
 /* Adds one option to what goes to libfuse. */
@@ -96,10 +117,10 @@ static int set_valued(struct options *options, const char *option)
 		return options->table ? 0 : wrong(option, "no memory");
 	}
 	if ((value = value_of(option, "uid")) != NULL) {
-		rc = parse_number(option, value, 10, UINT32_MAX - 1, &number);
+		rc = parse_id(option, value, false, &number);
 		options->fs.uid = (uid_t)number;
 	} else if ((value = value_of(option, "gid")) != NULL) {
-		rc = parse_number(option, value, 10, UINT32_MAX - 1, &number);
+		rc = parse_id(option, value, true, &number);
 		options->fs.gid = (gid_t)number;
 	} else if ((value = value_of(option, "umask")) != NULL) {
 		rc = parse_number(option, value, 8, 0777, &number);
@@ -161,6 +182,10 @@ static int set_option(struct options *options, const char *option)
 		options->fs.strict = true;
 		return 0;
 	}
+	if (strcmp(option, "autodir") == 0) {
+		options->fs.autodir = true;
+		return 0;
+	}
 	if (strcmp(option, "sync") == 0) {
 		options->sync = true;
 		return 0;
@@ -201,8 +226,10 @@ static int take_operands(struct options *options, int count, char **operands)
 
 int options_parse(int argc, char **argv, struct options *options)
 {
-	static const struct option words[] = {
-		{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
+	static const struct option words[] = {{"help", no_argument, NULL, 'h'},
+					      {"version", no_argument, NULL, 'V'},
+					      {"status", no_argument, NULL, 's'},
+					      {0}};
 	int letter, rc = 0;
 
 	*options = (struct options){.fs = {.uid = getuid(), .gid = getgid(), .umask = 022},
@@ -225,6 +252,9 @@ int options_parse(int argc, char **argv, struct options *options)
 		case 'V':
 			options->version = true;
 			return 0;
+		case 's':
+			options->status = true;
+			return optind == argc ? 0 : wrong(argv[optind], "--status takes no names");
 		default:
 			return wrong("command line", "not understood");
 		}

@@ -18,9 +18,9 @@ struct options {
 	bool sync;		       /* every commit is durable */
 	size_t cache_bytes;	       /* 0: the engine's default */
 	int64_t gc_interval, gc_grace; /* microseconds, as of struct wcs_options */
-	char *passed;	    /* what is libfuse's own, joined by commas; freed with options_clear */
-	char *table;	    /* what fs.table points to, if anything; freed with options_clear */
-	bool help, version; /* print that and end */
+	char *passed; /* what is libfuse's own, joined by commas; freed with options_clear */
+	char *table;  /* what fs.table points to, if anything; freed with options_clear */
+	bool help, version, status; /* print that and end */
 };
 
 /* Reads the command line. 0, or -EINVAL after a message on standard error. */

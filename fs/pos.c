@@ -67,6 +67,8 @@ int pos_of(const struct node *node, struct pos *pos)
 		pos->qualifier = node_name(node->parent);
 		names_ts_parse(node->name, node->name_len, &pos->ts);
 	}
+	if (node->kind == NODE_DRAFTS && node->parent->kind == NODE_HISTORY)
+		pos->qualifier = node_name(node->parent);
 	pos->depth = 0;
 	pos->key_len = key_length(node);
 	if (pos->key_len > WCS_ROW_KEY_MAX)
@@ -145,8 +147,11 @@ int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
 	if (rc == 0 && pos->family)
 		rc = memdir_path_add(path, MEMDIR_FAMILY,
 				     (struct wcs_slice){pos->family, strlen(pos->family)});
-	if (rc == 0 && pos->kind == NODE_HISTORY)
+	if (rc == 0 &&
+	    (pos->kind == NODE_HISTORY || (pos->kind == NODE_DRAFTS && pos->qualifier.data)))
 		rc = memdir_path_add(path, MEMDIR_HISTORY, pos->qualifier);
+	if (rc == 0 && pos->kind == NODE_DRAFTS)
+		rc = memdir_path_add(path, MEMDIR_DRAFTS, (struct wcs_slice){0});
 	if (rc == 0 && pos->kind == NODE_CHUNK)
 		rc = memdir_path_add(path, MEMDIR_CHUNK, pos->chunk);
 	return rc;
@@ -246,6 +251,8 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 	case NODE_HISTORY:
 	case NODE_VERSION:
 		return cell_stored(pos, info);
+	case NODE_DRAFTS:
+		return -ENOENT;
 	default:
 		return 0;
 	}
@@ -282,7 +289,8 @@ static bool pos_in_memory(struct fs *fs, const struct pos *pos)
 	struct memdir_path path = {0};
 	bool found;
 
-	if (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY && pos->kind != NODE_HISTORY)
+	if (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY && pos->kind != NODE_HISTORY &&
+	    pos->kind != NODE_DRAFTS)
 		return false;
 	found = pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path);
 	memdir_path_clear(&path);

@@ -133,10 +133,21 @@ int ranges_give(struct ranges *ranges, const struct range *want, size_t *room)
 	return 0;
 }
 
+static size_t ranges_of_process(const struct ranges *ranges, pid_t pid)
+{
+	size_t n = 0;
+
+	for (const struct range *range = ranges->first; range; range = range->next)
+		n += range->pid == pid;
+	return n;
+}
+
 int ranges_take(struct ranges *ranges, const struct range *want, size_t *room)
 {
-	struct range *range = range_new(room);
+	struct range *range = NULL;
 
+	if (ranges_of_process(ranges, want->pid) < RANGES_PROCESS_MAX)
+		range = range_new(room);
 	if (!range)
 		return -ENOLCK;
 	if (ranges_give(ranges, want, room) != 0) {

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { RANGES_PROCESS_MAX = 4096 }; /* of one process in one file: each call walks all of them */
+
 #define RANGES_END ((uint64_t)INT64_MAX) /* the last byte there is */
 
 /* A range that is held, or asked for. */
@@ -33,9 +35,9 @@ const struct range *ranges_conflict(const struct range *from, const struct range
 /* Of all those the one with the lowest start. */
 const struct range *ranges_conflict_lowest(const struct ranges *ranges, const struct range *want);
 
-/* Takes want for its owner, whose ranges there it replaces; whoever it conflicts with has been
- * asked for. room: how many ranges there may be more, which is kept up to date. -ENOLCK: then
- * nothing has changed. */
+/* Takes want for its owner, whose ranges there it replaces. The caller has asked for conflicts.
+ * room: how many more ranges there may be, which is kept up to date. -ENOLCK: no room, or the
+ * process holds RANGES_PROCESS_MAX of them; nothing has changed. */
 int ranges_take(struct ranges *ranges, const struct range *want, size_t *room);
 
 /* Gives up what the owner has of the range. -ENOLCK: that would split one, for which there is no

@@ -245,6 +245,8 @@ static int check_sides(const struct side *from, const struct side *to)
 		return -EXDEV;
 	if (kind == NODE_VERSION && is_column(to))
 		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
+	if (from->dir->kind == NODE_DRAFTS && to->child.kind != NODE_DRAFT)
+		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
 	/* A column keeps its history, which a draft could not. */
 	if (!same_place(from->dir, to->dir) || (is_column(from) && !is_column(to)))
 		return -EXDEV;
@@ -294,10 +296,11 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 		       bool exclusive)
 {
 	struct writer_moved moved = {.merged = true};
-	struct wcs_cell_info info;
+	struct wcs_cell_info info, old;
+	bool replaces = stored(fs, to, &old) == 0;
 	int rc;
 
-	if (exclusive && stored(fs, to, NULL) == 0)
+	if (exclusive && replaces)
 		return -EEXIST;
 	rc = stored(fs, from, &info);
 	if (rc == -ENOENT) /* a name that only sessions make */
@@ -310,6 +313,8 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 		return -ESTALE;
 	moved.newest = info.ts;
 	rc = move_stored(fs, from, to, exclusive, &moved);
+	if (rc == 0 && replaces)
+		cache_unlinked(fs, to->dir, &to->child, &old);
 	if (rc == 0 && is_column(from))
 		cache_renamed(fs, from->dir, from->child.bytes, &info, to->child.bytes, moved.now);
 	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
@@ -337,8 +342,11 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	if (rc == 0 && (is_fixed(from.child.kind) || !is_in_tree(lookup_ino(fs, new_parent))))
 		rc = report(fs, from.dir, name, 0, -EPERM,
 			    "only columns and their versions can be renamed, to such");
-	if (rc == 0)
+	if (rc == 0) {
 		rc = side_of(fs, &to, lookup_ino(fs, new_parent), new_name);
+		if (rc == -EINVAL)
+			report_bad_name(fs, lookup_ino(fs, new_parent), new_name);
+	}
 	if (rc == 0 && is_own_history(&from, &to))
 		rc = report(fs, from.dir, name, 0, -EINVAL,
 			    "a column does not become a version of itself: cp copies what it has");

@@ -28,19 +28,56 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	return error;
 }
 
+enum { FAMILIES_MAX = 512 };
+
+/* The names of the table's families, as many as fit. */
+static void list_families(struct wcs_table *table, char list[FAMILIES_MAX])
+{
+	char family[WCS_FAMILY_NAME_MAX + 1] = "";
+	size_t used = 0;
+
+	strcpy(list, "(none; mkdir in .families makes one)");
+	while (used < FAMILIES_MAX - 1 && wcs_family_next(table, family, family) == 0)
+		used += (size_t)snprintf(list + used, FAMILIES_MAX - used, "%s%s",
+					 used > 0 ? ", " : "", family);
+}
+
 int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		     struct wcs_table *table)
 {
-	char list[512] = "", family[WCS_FAMILY_NAME_MAX + 1] = "";
-	size_t used = 0;
+	char list[FAMILIES_MAX];
 
-	while (used < sizeof(list) - 1 && wcs_family_next(table, family, family) == 0)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-					 used > 0 ? ", " : "", family);
+	list_families(table, list);
 	return report(fs, dir, name, 0, -EPERM,
 		      "cells are files in a family of a row; the families of table %s are: %s",
-		      wcs_table_name(table),
-		      used > 0 ? list : "(none; mkdir in .families makes one)");
+		      wcs_table_name(table), list);
+}
+
+void report_no_directory(struct fs *fs, const struct node *dir, const char *name)
+{
+	char path[4096], list[FAMILIES_MAX], reason[768];
+	const struct node *table = dir;
+
+	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.')
+		return;
+	while (table->kind != NODE_TABLE)
+		table = table->parent;
+	list_families(table->table, list);
+	snprintf(reason, sizeof(reason),
+		 "no row or directory has that name yet (mkdir -p makes one, and with the option "
+		 "autodir none is needed); the families of table %s, which are in rows, are: %s",
+		 wcs_table_name(table->table), list);
+	pos_path(dir, name, path, sizeof(path));
+	errors_miss(fs->errors, fs_now(), path, reason);
+}
+
+int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error)
+{
+	if (error != -EPERM)
+		return error;
+	return report(fs, node, name, line, error,
+		      "the table is protected: its rows, families and policies stay until 0 is "
+		      "written to its .protected");
 }
 
 #define MISSPELLED                                                                                 \
@@ -66,9 +103,16 @@ static const char *bad_name(const struct node *dir, const struct pos *pos, const
 		return "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first";
 	if (pos->kind == NODE_FAMILIES)
 		return "a family's name is 1 to 64 of -_.a-zA-Z0-9";
+	if (pos->kind == NODE_HISTORY)
+		return "a version's name is its timestamp in microseconds, or a time like "
+		       "2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a "
+		       "dot";
 	if (pos->family && pos->versions && is_column(dir, pos, name))
 		return "in /.versions a family has only histories: column q is a directory q@, "
 		       "with its versions in it";
+	if (bytes.len > NAMES_CHUNK_MAX && !names_is_chunk(name, bytes.len))
+		return "a directory's name of more than 230 bytes is split into directories, which "
+		       "rowfs-path prints";
 	if (!pos->table || pos->family)
 		return MISSPELLED;
 	if (name[0] == '.')

@@ -16,6 +16,12 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		     struct wcs_table *table);
 
+/* A lookup did not find that name: says, where a directory could be, which names there are. */
+void report_no_directory(struct fs *fs, const struct node *dir, const char *name);
+
+/* Reports what fails with -EPERM since the table is protected. Returns error, which may be any. */
+int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error);
+
 /* Reports that a name can be none there, with what a name would be. Returns -EINVAL. */
 int report_bad_name(struct fs *fs, const struct node *dir, const char *name);
 

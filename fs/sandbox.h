@@ -1,15 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* What the serving process gives up before it opens the store. */
+/* Rights that a process gives up for good. The main thread calls these before it makes another. */
 #ifndef FS_SANDBOX_H
 #define FS_SANDBOX_H
 
+#include <stddef.h>
+
+/* The rights that remain below a directory. */
+enum sandbox_rights {
+	SANDBOX_ALL,	/* all but to run programs */
+	SANDBOX_READ,	/* files and directories */
+	SANDBOX_ENTRIES /* to list, make, rename and remove directories */
+};
+struct sandbox_place {
+	int fd; /* of the directory, O_PATH suffices; -1: the entry is ignored */
+	enum sandbox_rights rights;
+};
+
 /*
- * From now on this thread, and all that it makes, gains no privileges (PR_SET_NO_NEW_PRIVS), and
- * reaches no files but those below the store's directory, and /proc to read, where the kernel has
- * Landlock. What it has open already stays open. *how: words for the log, which of them holds. 0,
- * or a negative errno where the kernel has it and it failed. The main thread calls it before it
- * makes the first other thread.
+ * This process gains no privileges any more (PR_SET_NO_NEW_PRIVS). Where the kernel has Landlock,
+ * it opens no files but those of the places, and of /proc to read; it opens no TCP connection, and
+ * signals no process outside. Open files stay open.
+ * *how: words for the log. 1; 0: the kernel has no Landlock; or a negative errno.
  */
-int sandbox_enter(const char *store_path, const char **how);
+int sandbox_enter(const struct sandbox_place *places, size_t count, const char **how);
+
+/* The place of the store at path. The owner of a directory above can exchange it at any time, so
+ * SANDBOX_ALL goes only to a directory that looks like a store now. The caller closes its fd. */
+struct sandbox_place sandbox_store(const char *path);
+
+/*
+ * For the process behind a mount, which has values in its memory: it gives up its capabilities (but
+ * CAP_DAC_OVERRIDE where another user owns store_path), starts no program, changes no modes and
+ * owners, signals nobody, opens none but local sockets, and cannot be traced or dumped.
+ */
+int sandbox_harden(const char *store_path);
 
 #endif

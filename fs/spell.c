@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "times.h"
+
 static const struct {
 	enum node_kind dir;
 	enum control control;
@@ -13,8 +15,8 @@ static const struct {
 	{NODE_ROWFS, CONTROL_ENGINE, "engine"},	  {NODE_ROWFS, CONTROL_ERRORS, "errors"},
 	{NODE_ROWFS, CONTROL_COLLECTOR, "gc"},	  {NODE_ROWFS, CONTROL_HELP, "help"},
 	{NODE_ROWFS, CONTROL_METRICS, "metrics"}, {NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
-	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_POLICY, "gc"},
-	{NODE_POLICIES, CONTROL_TYPE, "type"},
+	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_DROP, "drop"},
+	{NODE_POLICIES, CONTROL_POLICY, "gc"},	  {NODE_POLICIES, CONTROL_TYPE, "type"},
 };
 
 /* Those of directories of segments, which are not listed. */
@@ -23,9 +25,11 @@ static const struct {
 	const char *name;
 	bool of_table, of_prefix;
 } unlisted[] = {
+	{CONTROL_COUNT, ".count", true, true},
 	{CONTROL_DELIMITER, ".delimiter", true, false},
 	{CONTROL_DROP, ".drop", true, true},
 	{CONTROL_KEYS, ".keys", true, true},
+	{CONTROL_PROTECTED, ".protected", true, false},
 	{CONTROL_ROW, ".row", false, true},
 	{CONTROL_ROWS, ".rows", true, true},
 };
@@ -92,6 +96,9 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 		take(child, NODE_CHUNK, joined, count);
 		return 0;
 	}
+	/* The kernel has one entry for a directory: with two names it would move between them. */
+	if (len > NAMES_CHUNK_MAX && kind != NODE_CELL && kind != NODE_DRAFT)
+		return -EINVAL;
 	if (names_decode(names, families, joined, count, child->buf, &count) != 0)
 		return -EINVAL;
 	if (count > WCS_QUALIFIER_MAX)
@@ -217,6 +224,17 @@ int spell_temporary(const struct node *dir, const char *name, struct spelled *ch
 	return parse_temporary(dir, name, strlen(name), child);
 }
 
+bool spell_drafts(const struct node *dir, const char *name, struct spelled *child)
+{
+	bool beside = dir->kind == NODE_FAMILY ? !(dir->flags & NODE_F_VERSIONS)
+					       : dir->kind == NODE_HISTORY;
+
+	if (!beside || strcmp(name, ".~tmp~") != 0)
+		return false;
+	take(child, NODE_DRAFTS, name, strlen(name));
+	return true;
+}
+
 static int parse_family(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 			struct spelled *child)
 {
@@ -232,11 +250,20 @@ static int parse_family(const struct node *dir, const struct pos *pos, const cha
 	return rc;
 }
 
+/* A version by its timestamp or its time; or a draft, as rsync, editors and sed name them. */
 static int parse_history(const char *name, size_t len, struct spelled *child)
 {
+	const size_t sed = 3, random = 6;
+	char digits[NAMES_TS_MAX + 1];
 	int64_t ts;
 
-	take(child, names_ts_parse(name, len, &ts) == 0 ? NODE_VERSION : NODE_DRAFT, name, len);
+	if (names_ts_parse(name, len, &ts) == 0 || times_parse(name, len, &ts) == 0)
+		take(child, NODE_VERSION, digits, names_ts_format(ts, digits));
+	else if (name[0] == '.' || (len == sed + random && memcmp(name, "sed", sed) == 0 &&
+				    is_random(name + sed, random)))
+		take(child, NODE_DRAFT, name, len);
+	else
+		return -EINVAL;
 	return 0;
 }
 
@@ -275,6 +302,9 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		return parse_family(dir, pos, name, len, child);
 	case NODE_HISTORY:
 		return parse_history(name, len, child);
+	case NODE_DRAFTS:
+		take(child, NODE_DRAFT, name, len);
+		return 0;
 	case NODE_FAMILIES:
 		return take_joined(child, dir, NODE_POLICIES, NAMES_FAMILY, NULL, name, len);
 	default:

@@ -23,10 +23,12 @@ enum control {
 	CONTROL_ROWS,	   /* .rows in T and below */
 	CONTROL_ROW,	   /* .row below T */
 	CONTROL_KEYS,	   /* .keys in T and below */
-	CONTROL_DROP,	   /* .drop in T and below */
+	CONTROL_DROP,	   /* .drop in T and below, T/.families/F/drop */
 	CONTROL_DELIMITER, /* T/.delimiter */
 	CONTROL_POLICY,	   /* T/.families/F/gc */
 	CONTROL_TYPE,	   /* T/.families/F/type */
+	CONTROL_PROTECTED, /* T/.protected */
+	CONTROL_COUNT,	   /* .count in T and below */
 };
 
 /* What a name means in its directory; it need not exist. */
@@ -41,6 +43,10 @@ struct spelled {
  * up: ENOENT); -ENAMETOOLONG. */
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		struct spelled *child);
+
+/* Is it the name of rsync's directory for delayed updates, in a family or a history? A column or a
+ * draft may have it too: it is the directory's while mkdir has made that. */
+bool spell_drafts(const struct node *dir, const char *name, struct spelled *child);
 
 /* The draft that a name in a family, no chunk of it, is where it is not the column whose spelling
  * it is, too: it is of the form of rsync's temporary names. -EINVAL: it is not. */

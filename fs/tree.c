@@ -8,6 +8,7 @@
 #include "chunk.h"
 #include "draft.h"
 #include "emptied.h"
+#include "errors.h"
 #include "lookup.h"
 #include "report.h"
 #include "writer.h"
@@ -29,7 +30,8 @@ static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const str
 		       const struct pos *pos, bool *less)
 {
 	struct file_id id = node_child_id(base, child->kind, child->bytes);
-	int rc = lookup_file(fs, base, pos, child, NULL);
+	struct wcs_cell_info was;
+	int rc = lookup_file(fs, base, pos, child, &was);
 
 	*less = rc == 0;
 	if (rc == 0)
@@ -38,6 +40,8 @@ static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const str
 		rc = unlink_hidden(fs, thread, base, child);
 	if (rc == 0)
 		writers_detach(fs, thread, child->kind, id);
+	if (rc == 0 && *less)
+		cache_unlinked(fs, base, child, &was);
 	return rc;
 }
 
@@ -100,6 +104,7 @@ static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *c
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
+	case NODE_DRAFTS:
 	case NODE_CHUNK:
 		return mkdir_in_tree(fs, base, child, pos);
 	default:
@@ -120,6 +125,10 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	rc = wcs_store_failed(fs->store) ? -EROFS : spell_is_fixed(dir) ? -EPERM : 0;
 	if (rc == 0)
 		rc = lookup_child(fs, dir, name, &pos, &child);
+	if (rc == 0 && spell_drafts(dir, name, &child)) { /* in place of a column or draft */
+		rc = pos_of(dir, &pos);
+		pos.kind = NODE_DRAFTS;
+	}
 	if (rc == 0)
 		rc = mkdir_child(fs, base, &child, &pos);
 	if (rc == 0)
@@ -127,6 +136,7 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	if (rc == 0) {
 		lookup_entry(fs, node, entry);
 		entry->entry_timeout = cache_timeout(fs, &mark, node, name, NULL);
+		errors_found(fs->errors);
 	} else if (rc == -EINVAL)
 		report_bad_name(fs, dir, name);
 	else if (rc == -EPERM)
@@ -168,7 +178,8 @@ static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *
 	rc = pos_memdir_path(pos, &path);
 	if (rc == 0 && !memdirs_exists(fs->memdirs, &path))
 		rc = -ENOENT;
-	if (rc == 0 && pos->kind == NODE_PREFIX && memdirs_has_children(fs->memdirs, &path))
+	if (rc == 0 && (pos->kind == NODE_PREFIX || pos->kind == NODE_DRAFTS) &&
+	    memdirs_has_children(fs->memdirs, &path))
 		rc = -ENOTEMPTY;
 	if (rc == 0) {
 		memdirs_remove(fs->memdirs, &path);
@@ -243,7 +254,7 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 
 	if (child->kind == NODE_HISTORY)
 		forget_history(fs, base, child);
-	else if (child->kind != NODE_POLICIES)
+	if (child->kind != NODE_POLICIES)
 		forget_drafts(fs, base, child);
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
@@ -260,6 +271,7 @@ static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *ch
 	case NODE_PREFIX:
 	case NODE_FAMILY:
 	case NODE_HISTORY:
+	case NODE_DRAFTS:
 	case NODE_CHUNK:
 		return rmdir_in_tree(fs, dir, child, pos);
 	default:
@@ -276,10 +288,12 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	rc = rmdir_child(fs, dir, &child, &pos);
+	if (child.kind == NODE_TABLE || child.kind == NODE_POLICIES)
+		report_protected(fs, dir, name, 0, rc);
 	if (rc == -ENOTEMPTY && child.kind == NODE_TABLE)
 		report(fs, dir, name, 0, rc,
-		       "the table has rows, which .drop removes, or families, which rmdir in its "
-		       ".families removes");
+		       "the table has rows or families; \"table\" and its name, written to its "
+		       ".drop, removes it with them");
 	if (rc != 0)
 		return rc;
 	forget_node(fs, node_base(dir), &child);

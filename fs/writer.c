@@ -54,6 +54,11 @@ void writer_free(struct writer *writer)
 	free(writer);
 }
 
+bool writer_is_unlinked(const struct writer *writer)
+{
+	return writer->unlinked;
+}
+
 static uint64_t size_of(const struct writer *writer)
 {
 	return writer->lines.on ? writer->lines.end : writer_base_size(writer) + writer->spool.size;
@@ -119,6 +124,7 @@ static int first_open(struct fs *fs, struct node *node, struct writer *writer, i
 	writer->committed = WCS_TS_NONE;
 	writer->appended = 0;
 	writer->stamped = false;
+	writer->error = 0;
 	rc = load(fs, node, writer, flags);
 	/* A change by itself, and who closes the file does not learn that it cannot be made. */
 	if (rc == 0 && (flags & (O_TRUNC | O_CREAT)) && (flags & O_ACCMODE) != O_RDONLY)
@@ -196,7 +202,7 @@ int writer_flush(struct fs *fs, struct node *node, pid_t thread)
 			rc = writer_commit_all(fs, node, writer);
 	}
 	if (rc == 0 && !writer->aborted)
-		rc = writer->lines.error;
+		rc = writer->error;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
@@ -215,7 +221,7 @@ int writer_commit(struct fs *fs, struct node *node)
 	if (writer->dirty || writer->pending)
 		rc = writer_commit_all(fs, node, writer);
 	if (rc == 0)
-		rc = writer->lines.error;
+		rc = writer->error;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }

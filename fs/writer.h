@@ -78,10 +78,10 @@ void writers_detach_drafts(struct fs *fs, uint64_t column);
  * it returns none of them is committed any more. Family's lock: not held. */
 void writers_detach_drafts_below(struct fs *fs, uint64_t plain);
 
-/* All rows at or below a directory of segments, or of a table, are about to be dropped: the same
- * for what is in them, but nothing of those that make a name. When it returns none of them commits
- * any more. Family's lock: not held. */
-void writers_detach_below(struct fs *fs, const struct node *dir);
+/* All rows at or below a directory of segments, or of a table, or a family of them (NULL: all), are
+ * about to be dropped: the same for what is in them, but nothing of those that make a name. When it
+ * returns none of them commits any more. Family's lock: not held. */
+void writers_detach_below(struct fs *fs, const struct node *dir, const char *family);
 
 /* Returns when what is committed, renamed or removed at the moment is. Family's lock: not held. */
 void writers_settle(struct fs *fs);
@@ -116,6 +116,9 @@ int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_t
 /* Frees a session; for its node only. */
 void writer_free(struct writer *writer);
 
+/* Was its name removed or replaced? */
+bool writer_is_unlinked(const struct writer *writer);
+
 /* The size and time to show. */
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time);
 
@@ -128,7 +131,8 @@ int writer_read(struct node *node, void *buf, size_t len, uint64_t offset, size_
 
 /* Writes at offset, but behind all that is there where the file was opened to append; mapped: from
  * a page, which stays at its place. -EFBIG, -ENOSPC and the like: what cannot be committed for its
- * size is refused here. */
+ * size is refused here. After an error the session commits nothing any more, and every later write
+ * and commit returns that error. */
 int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
 		 uint64_t offset, bool mapped);
 
@@ -138,6 +142,11 @@ int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t 
  * write(2), a question for attributes that would have to go with it. Not where each write(2) is
  * to be durable: past the pages it comes in pieces, each as if it were one. */
 bool writer_is_direct(const struct node *node);
+
+/* A write failed outside of writer_write: the same. */
+void writer_fail(struct node *node, int error);
+/* Has a write failed, or a line been refused? Both are reported then. */
+bool writer_failed(const struct node *node);
 
 /* Does it take lines? Once it is open. */
 bool writer_takes_lines(const struct node *node);
@@ -149,8 +158,8 @@ bool writer_takes_lines(const struct node *node);
 int writer_write_lines(struct fs *fs, struct node *node, const void *data, size_t len,
 		       uint64_t offset, bool append, size_t *taken, bool *merged);
 
-/* Cuts or grows it; commits at once where no file is open on it (truncate(2)). Family's lock:
- * shared. */
+/* Cuts or grows it; commits at once where no file is open on it (truncate(2)). A failure counts as
+ * a failed write. Family's lock: shared. */
 int writer_resize(struct fs *fs, struct node *node, off_t size);
 
 /* Sets the time of the version that the session makes. Family's lock: shared. */

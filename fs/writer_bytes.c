@@ -117,9 +117,10 @@ int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t 
 	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
+	rc = writer->error;
 	if (writer->append && !mapped)
 		offset = writer_base_size(writer) + writer->spool.size;
-	if (offset > WCS_VALUE_MAX || len > WCS_VALUE_MAX - offset)
+	if (rc == 0 && (offset > WCS_VALUE_MAX || len > WCS_VALUE_MAX - offset))
 		rc = -EFBIG;
 	if (rc == 0 && (!writer->append || offset < writer_base_size(writer)))
 		rc = writer_make_whole(fs, writer);
@@ -130,8 +131,30 @@ int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t 
 				 offset - writer_base_size(writer));
 	if (rc == 0)
 		writer->dirty = true;
+	writer->error = rc;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
+}
+
+void writer_fail(struct node *node, int error)
+{
+	struct writer *writer = node->writer;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->error == 0)
+		writer->error = error;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_failed(const struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool failed;
+
+	pthread_mutex_lock(&writer->lock);
+	failed = writer->error != 0;
+	pthread_mutex_unlock(&writer->lock);
+	return failed;
 }
 
 static int writer_cut(struct fs *fs, struct writer *writer, uint64_t size)
@@ -149,20 +172,21 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 {
 	struct writer *writer = node->writer;
 	bool alone;
-	int rc = 0;
+	int rc = size > (off_t)WCS_VALUE_MAX ? -EFBIG : 0;
 
-	if (size > (off_t)WCS_VALUE_MAX)
-		return -EFBIG;
 	pthread_mutex_lock(&writer->lock);
 	alone = writer->handles == 0;
 	pthread_mutex_unlock(&writer->lock);
-	if (alone)
+	if (alone && rc == 0)
 		rc = writer_open(fs, node, O_WRONLY, writer->thread);
-	if (rc != 0)
+	if (alone && rc != 0)
 		return rc;
 	pthread_mutex_lock(&writer->lock);
-	rc = writer->lines.on ? writer_lines_resize(fs, node, writer, (uint64_t)size, alone)
-			      : writer_cut(fs, writer, (uint64_t)size);
+	if (rc == 0)
+		rc = writer->lines.on ? writer_lines_resize(fs, node, writer, (uint64_t)size, alone)
+				      : writer_cut(fs, writer, (uint64_t)size);
+	if (writer->error == 0 && !writer->lines.on)
+		writer->error = rc;
 	pthread_mutex_unlock(&writer->lock);
 	if (alone) {
 		int closed = writer_close(fs, node);

@@ -163,7 +163,7 @@ int writer_stamp_stored(struct fs *fs, const struct node *node, struct writer *w
 	struct pos pos;
 	int rc;
 
-	if (!writer->stamped || writer->aborted || writer->unlinked ||
+	if (!writer->stamped || writer->aborted || writer->unlinked || writer->error != 0 ||
 	    writer->target.kind == NODE_VERSION)
 		return 0;
 	rc = writer_pos(node, &pos);
@@ -354,6 +354,8 @@ int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer)
 
 	if (writer->aborted || writer->unlinked)
 		return 0;
+	if (writer->error != 0)
+		return writer->error;
 	if (writer->lines.on)
 		return writer_lines_end(fs, node, writer);
 	rc = writer->target.kind == NODE_DRAFT ? commit_draft(fs, writer, &ts)

@@ -264,17 +264,15 @@ static int take(const struct node *node, struct writer *writer, const char *text
 	return rc;
 }
 
-/* What is wrong with a line stays wrong; the store's errors may not. */
+/* Reports it. The rest of a line is not merged without what failed. */
 static int failed(struct fs *fs, const struct node *node, struct writer *writer, int rc)
 {
 	struct writer_lines *lines = &writer->lines;
 
 	report(fs, node, NULL, (int)lines->number, rc, "%s",
 	       lines->why ? lines->why : strerror(-rc));
-	if (lines->why) {
-		lines->error = rc;
-		drop_rest(writer);
-	}
+	writer->error = rc;
+	drop_rest(writer);
 	lines->why = NULL;
 	return rc;
 }
@@ -285,21 +283,20 @@ int writer_write_lines(struct fs *fs, struct node *node, const void *data, size_
 	struct writer *writer = node->writer;
 	struct writer_lines *lines = &writer->lines;
 	uint64_t before;
-	int rc = 0;
+	int rc;
 
 	*taken = 0;
 	pthread_mutex_lock(&writer->lock);
 	before = lines->number;
-	if (lines->error != 0)
-		rc = lines->error;
-	else if (!append && offset != lines->end)
+	rc = writer->error;
+	if (rc == 0 && !append && offset != lines->end)
 		rc = report(fs, node, NULL, 0, -EINVAL,
 			    "an aggregate takes lines at its end (>>), or in place of its number "
 			    "(>)");
-	if (rc == 0)
+	else if (rc == 0) {
 		rc = wcs_store_room(fs->store, WCS_AGGREGATE_VALUE_MAX);
-	if (rc == 0) {
-		rc = take(node, writer, data, len, taken);
+		if (rc == 0)
+			rc = take(node, writer, data, len, taken);
 		lines->end += *taken;
 		if (rc != 0)
 			rc = failed(fs, node, writer, rc);
@@ -363,7 +360,7 @@ void writer_lines_truncate(struct writer *writer)
 
 	drop_rest(writer);
 	lines->end = 0;
-	lines->error = 0;
+	writer->error = 0;
 	lines->replaces = lines->whole = true;
 	writer->pending = writer->truncated = true;
 }
@@ -391,7 +388,7 @@ void writer_lines_close(struct fs *fs, const struct node *node, struct writer *w
 {
 	struct writer_lines *lines = &writer->lines;
 
-	if (writer->pending && lines->error == 0 && !writer->aborted && !writer->unlinked)
+	if (writer->pending && writer->error == 0 && !writer->aborted && !writer->unlinked)
 		report(fs, node, NULL, 0, -EINVAL,
 		       writer->truncated ? "no line was written: the number is what it was"
 					 : "no line was written: nothing was made");

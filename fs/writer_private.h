@@ -21,7 +21,6 @@ struct writer_lines {
 	uint64_t end;  /* bytes, to show, and where what comes next must be written */
 	bool replaces; /* the next line is in place of what is there */
 	bool whole;    /* its file was created or truncated */
-	int error;     /* of a line that was refused, behind which none is taken; 0: none was */
 	char *text;    /* of the line that is not ended */
 	size_t len, room;
 	uint64_t number; /* of the next line, from 1 */
@@ -38,6 +37,7 @@ struct writer {
 	bool dirty;	  /* written or resized, and not committed since; of lines: one is begun */
 	bool stamped;	  /* stamp is the time of the version to be made */
 	bool reserved;	  /* room for the draft that it makes was reserved */
+	int error;	  /* of the first write that failed, after which nothing is committed */
 	int64_t stamp;
 	int64_t committed; /* timestamp of the version it made; negative: none yet */
 	int64_t time;	   /* what to show as its time */

@@ -112,7 +112,7 @@ void writers_settle(struct fs *fs)
 	}
 }
 
-void writers_detach_below(struct fs *fs, const struct node *dir)
+void writers_detach_below(struct fs *fs, const struct node *dir, const char *family)
 {
 	struct writers *writers = fs->writers;
 
@@ -121,7 +121,8 @@ void writers_detach_below(struct fs *fs, const struct node *dir)
 	pthread_mutex_lock(&writers->lock);
 	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
 		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
-			if (concerns(writer, NULL) && node_is_below(writer->node, dir->plain))
+			if (concerns(writer, NULL) && node_is_below(writer->node, dir->plain) &&
+			    (!family || node_is_in_family(writer->node, family)))
 				writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
 	writers_settle(fs);

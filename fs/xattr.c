@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended attributes: user.rowfs.* say what a node stands for in the store's terms. Setting and
- * removing those does nothing, so that copies which carry them succeed; there are no others.
+ * Extended attributes: user.rowfs.* say what a node stands for in the store's terms. They are not
+ * listed: rsync -X would compare the list with that of a file that has none, each time. Setting and
+ * removing them does nothing, so that copies which carry them succeed; there are no others.
  *
  * The kernel asks for security.capability at every write, so a name of another kind is answered
  * before anything is looked at. (ENOSYS, which the kernel would remember, would be for all names.)
@@ -16,7 +17,6 @@
 
 #define PREFIX "user.rowfs."
 
-/* In the order in which they are listed. */
 enum attribute { KIND, KEY, FAMILY, QUALIFIER, TIMESTAMP, ATTRIBUTES };
 
 static const char *const names[ATTRIBUTES] = {
@@ -173,17 +173,8 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 
 void fs_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-	unsigned has = attributes_of(lookup_ino(fs_of(req), ino));
-	char list[ATTRIBUTES * 32];
-	size_t len = 0;
-
-	for (int i = 0; i < ATTRIBUTES; i++) {
-		if (!(has & (1u << i)))
-			continue;
-		strcpy(list + len, names[i]);
-		len += strlen(names[i]) + 1;
-	}
-	reply(req, list, len, size);
+	(void)ino;
+	reply(req, "", 0, size);
 }
 
 static int check_settable(const char *name)

@@ -22,7 +22,7 @@ enum {
 
 void csv_open(struct csv *csv, size_t max)
 {
-	*csv = (struct csv){.max = max, .place = {1, 1}};
+	*csv = (struct csv){.max = max, .separator = ',', .place = {1, 1}};
 }
 
 void csv_close(struct csv *csv)
@@ -94,7 +94,7 @@ static int csv_quote_follows(struct csv *csv, char byte)
 	if (csv->state == CSV_QUOTE && byte == '"') {
 		csv_byte(csv, byte);
 		csv->state = CSV_QUOTED;
-	} else if (csv->state == CSV_QUOTE && byte == ',') {
+	} else if (csv->state == CSV_QUOTE && byte == csv->separator) {
 		csv->state = CSV_FIELD;
 	} else if (csv->state == CSV_QUOTE && byte == '\r') {
 		csv->state = CSV_QUOTE_CR;
@@ -123,7 +123,7 @@ static int csv_plain(struct csv *csv, char byte)
 				"a quote in a field that does not begin with one");
 	if (byte == '\n')
 		csv_record_end(csv);
-	else if (byte == ',')
+	else if (byte == csv->separator)
 		csv->state = CSV_FIELD;
 	else
 		csv_byte(csv, byte);
@@ -202,8 +202,13 @@ int csv_end(struct csv *csv)
 				"the quotes of this field are not closed");
 	if (!begun)
 		return 0;
-	if (csv->state == CSV_FIELD) /* behind a comma */
+	if (csv->state == CSV_FIELD) /* behind a separator */
 		csv_field_begin(csv);
 	csv_record_end(csv);
 	return !csv_is_blank(csv);
+}
+
+struct csv_place csv_next(const struct csv *csv)
+{
+	return csv->count > 0 && csv->state != CSV_DONE ? csv->fields[0].place : csv->place;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads CSV as RFC 4180 has it, in pieces: records of fields of any bytes. */
+/* Reads CSV as RFC 4180 has it, or with another separator, in pieces: records of fields of any
+ * bytes. */
 #ifndef CSV_H
 #define CSV_H
 
@@ -20,7 +21,8 @@ struct csv_field {
 };
 
 struct csv {
-	size_t max; /* bytes of a record */
+	size_t max;	/* bytes of a record */
+	char separator; /* of fields; csv_open sets the comma */
 	int state;
 	struct csv_place place; /* of the next byte */
 	/* The record: complete when csv_read or csv_end returned 1, and good until the next call.
@@ -40,5 +42,7 @@ void csv_close(struct csv *csv);
 int csv_read(struct csv *csv, const char *text, size_t len, size_t *used);
 /* The same at the end of the text: a last record that had no newline. */
 int csv_end(struct csv *csv);
+/* Where the record begins that is not complete yet. */
+struct csv_place csv_next(const struct csv *csv);
 
 #endif

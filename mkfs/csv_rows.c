@@ -26,6 +26,7 @@ void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options
 {
 	*rows = (struct csv_rows){.options = *options};
 	csv_open(&rows->csv, WCS_IMPORT_LINE_MAX);
+	rows->csv.separator = options->separator;
 }
 
 void csv_rows_close(struct csv_rows *rows)
@@ -91,15 +92,16 @@ static int csv_rows_header_check(struct csv_rows *rows, const char *what)
 {
 	const struct csv_field *fields = rows->csv.fields;
 
-	if (fields[0].len > 0)
+	if (fields[0].len > 0 && !rows->options.key)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "the first field of the %s must be empty: below it are the "
-				     "row keys",
+				     "row keys; for a header that names all columns, add "
+				     "--key COLUMN --family F",
 				     what);
 	if (rows->csv.count < 2)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "the %s have no field behind the first", what);
-	if (fields[1].len == 0)
+	if (fields[1].len == 0 && !rows->options.key)
 		return csv_rows_fail(rows, -EINVAL, fields[1].place,
 				     "the second field of the %s must not be empty", what);
 	return 0;
@@ -117,7 +119,7 @@ static int csv_rows_family(struct csv_rows *rows, size_t i, const char *name, si
 	if (strlen(family) != len || !wcs_family_name_valid(family))
 		return csv_rows_fail(rows, -EINVAL, at,
 				     "a family's name is 1 to 64 of -_.a-zA-Z0-9");
-	error = rows->options.has_family(rows->options.ctx, family);
+	error = rows->options.create ? 0 : rows->options.has_family(rows->options.ctx, family);
 	if (!error)
 		return 0;
 	csv_rows_fail(rows, error, at, "%s", "");
@@ -137,7 +139,7 @@ static int csv_rows_families(struct csv_rows *rows)
 
 static int csv_rows_qualifier(struct csv_rows *rows, size_t i)
 {
-	const struct csv_field *field = &rows->csv.fields[i];
+	const struct csv_field *field = &rows->csv.fields[rows->columns[i].field];
 	size_t start = rows->out.len;
 	int error = csv_rows_reserve(rows, 6 * field->len + 2);
 
@@ -146,7 +148,9 @@ static int csv_rows_qualifier(struct csv_rows *rows, size_t i)
 	if (field->len > WCS_QUALIFIER_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, field->place,
 				     "a qualifier has at most %u bytes", WCS_QUALIFIER_MAX);
-	json_out_name(&rows->out, (const unsigned char *)csv_rows_field(rows, i), field->len);
+	if (field->len == 0 && rows->options.key)
+		return csv_rows_fail(rows, -EINVAL, field->place, "the column has no name");
+	json_out_name(&rows->out, (unsigned char *)rows->csv.bytes + field->start, field->len);
 	rows->columns[i].qualifier = strndup(rows->out.bytes + start, rows->out.len - start);
 	rows->out.len = start;
 	if (!rows->columns[i].qualifier)
@@ -180,7 +184,7 @@ static int csv_rows_distinct(struct csv_rows *rows)
 		if (csv_rows_compare(&rows->sorted[i - 1], &rows->sorted[i]) == 0)
 			return csv_rows_fail(rows, -EINVAL, rows->csv.fields[a > b ? a : b].place,
 					     "this column of family %s is there twice",
-					     rows->columns[a].family);
+					     rows->sorted[i]->family);
 	}
 	return 0;
 }
@@ -195,11 +199,39 @@ static int csv_rows_carry(struct csv_rows *rows, size_t i)
 	return 0;
 }
 
+/* The column of the keys becomes the first, the others keep their order. */
+static int csv_rows_find_key(struct csv_rows *rows)
+{
+	const char *name = rows->options.key;
+	size_t found = SIZE_MAX;
+
+	for (size_t i = 0; i < rows->column_count; i++) {
+		const struct csv_field *field = &rows->csv.fields[i];
+
+		if (field->len != strlen(name) ||
+		    memcmp(csv_rows_field(rows, i), name, field->len) != 0)
+			continue;
+		if (found != SIZE_MAX)
+			return csv_rows_fail(rows, -EINVAL, field->place,
+					     "the column %.64s is there twice", name);
+		found = i;
+	}
+	if (found == SIZE_MAX)
+		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
+				     "the header has no column %.64s", name);
+	for (size_t i = found; i > 0; i--)
+		rows->columns[i].field = i - 1;
+	rows->columns[0].field = found;
+	return 0;
+}
+
 static int csv_rows_qualifiers(struct csv_rows *rows)
 {
 	const char *family = rows->options.family;
 	int error = csv_rows_header_check(rows, "columns");
 
+	if (!error && rows->options.key)
+		error = csv_rows_find_key(rows);
 	if (!error && family)
 		error = csv_rows_family(rows, 1, family, strlen(family));
 	for (size_t i = 1; i < rows->column_count && !error; i++) {
@@ -221,10 +253,28 @@ static int csv_rows_columns(struct csv_rows *rows)
 	return 0;
 }
 
+/* A schema of that family of the table alone. */
+static int csv_rows_create(struct csv_rows *rows)
+{
+	const struct csv_rows_options *options = &rows->options;
+	int error = csv_rows_reserve(rows, 6 * strlen(options->table) + 128);
+
+	if (error)
+		return error;
+	json_out_put(&rows->out, "{\"version\":1,\"tables\":{");
+	json_out_text(&rows->out, (const unsigned char *)options->table, strlen(options->table));
+	json_out_put(&rows->out, ":{\"families\":{\"");
+	json_out_put(&rows->out, options->family);
+	json_out_put(&rows->out, "\":{}}}}}");
+	return csv_rows_line(rows, rows->csv.fields[0].place.line);
+}
+
 static int csv_rows_table(struct csv_rows *rows)
 {
-	int error = csv_rows_reserve(rows, strlen(rows->options.table) * 6 + 32);
+	int error = rows->options.create ? csv_rows_create(rows) : 0;
 
+	if (!error)
+		error = csv_rows_reserve(rows, strlen(rows->options.table) * 6 + 32);
 	if (error)
 		return error;
 	json_out_put(&rows->out, "{\"table\":");
@@ -264,7 +314,8 @@ static int csv_rows_header(struct csv_rows *rows)
 	error = csv_rows_qualifiers(rows);
 	if (!error)
 		error = csv_rows_table(rows);
-	rows->headed = !error;
+	if (!error)
+		rows->body = rows->csv.place.line;
 	return error;
 }
 
@@ -341,7 +392,8 @@ static int csv_rows_begin(struct csv_rows *rows, const char *family, const char 
 
 static int csv_rows_key(struct csv_rows *rows)
 {
-	const struct csv_field *key = &rows->csv.fields[0];
+	size_t at = rows->columns[0].field;
+	const struct csv_field *key = &rows->csv.fields[at];
 	int error = csv_rows_reserve(rows, 6 * key->len + 64);
 
 	if (key->len == 0)
@@ -352,7 +404,7 @@ static int csv_rows_key(struct csv_rows *rows)
 	if (error)
 		return error;
 	json_out_put(&rows->out, "{\"key\":");
-	json_out_name(&rows->out, (const unsigned char *)csv_rows_field(rows, 0), key->len);
+	json_out_name(&rows->out, (const unsigned char *)csv_rows_field(rows, at), key->len);
 	json_out_put(&rows->out, ",\"families\":{");
 	return 0;
 }
@@ -405,7 +457,7 @@ int csv_rows_read(struct csv_rows *rows, const char *text, size_t len)
 		if (more < 0)
 			return csv_rows_wrong(rows, more);
 		if (more > 0)
-			error = rows->headed ? csv_rows_row(rows) : csv_rows_header(rows);
+			error = rows->body ? csv_rows_row(rows) : csv_rows_header(rows);
 		if (error)
 			return error;
 		text += used;
@@ -422,8 +474,8 @@ int csv_rows_end(struct csv_rows *rows)
 	if (more < 0)
 		return csv_rows_wrong(rows, more);
 	if (more > 0)
-		error = rows->headed ? csv_rows_row(rows) : csv_rows_header(rows);
-	if (!error && !rows->headed)
+		error = rows->body ? csv_rows_row(rows) : csv_rows_header(rows);
+	if (!error && !rows->body)
 		error = csv_rows_fail(rows, -EINVAL, rows->csv.place,
 				      "the file ends before its columns are named");
 	return error;

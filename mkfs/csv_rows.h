@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CSV as `cbt import` takes it, as lines of row JSON: a row of families, unless there is one for
- * all, whose names carry to the right; a row of qualifiers; then rows, the key first.
+ * CSV as lines of row JSON. Its header is that of `cbt import`: a row of families, unless there is
+ * one for all, whose names carry to the right; a row of qualifiers; then rows, the key first. Or it
+ * is one row that names the columns, and the key is in one of them.
  */
 #ifndef CSV_ROWS_H
 #define CSV_ROWS_H
@@ -12,7 +13,10 @@
 struct csv_rows_options {
 	const char *table;
 	const char *family; /* of all columns, and no row of families; NULL: there is one */
-	bool timestamps;    /* value@timestamp */
+	const char *key;    /* the column with the keys, of an ordinary header; NULL: none such */
+	bool create;	    /* make the table and the family where they are missing */
+	char separator;
+	bool timestamps; /* value@timestamp */
 	/* Has the table the family? Any error ends reading there; why is the caller's. */
 	int (*has_family)(void *ctx, const char *family);
 	void *ctx;
@@ -26,7 +30,7 @@ struct csv_rows {
 	struct csv_column *columns; /* as in the headers, the first of no use; NULL: not read yet */
 	size_t column_count;
 	struct csv_column **sorted; /* by family, then qualifier */
-	bool headed;		    /* all headers are read */
+	uint64_t body;		    /* line of the first row; 0: the headers are not read yet */
 	struct json_out out;	    /* lines made by the present call */
 	uint64_t *origins;	    /* of each of them: the line of the CSV it comes from */
 	size_t lines, lines_room;

@@ -102,12 +102,6 @@ static bool csv_name(struct csv_table *csv, const unsigned char *bytes, size_t l
 	return csv_put(csv, "\"") && csv_quoted(csv, bytes, len) && csv_put(csv, "\"");
 }
 
-/* Would a reader of CSV take a newline for two bytes here? last: the byte before, or 0. */
-static bool csv_is_broken(const unsigned char *bytes, size_t len, unsigned char last)
-{
-	return len > 0 && ((last == '\r' && bytes[0] == '\n') || memmem(bytes, len, "\r\n", 2));
-}
-
 static bool csv_stamp(struct csv_table *csv)
 {
 	return !csv->options->timestamps || (csv_put(csv, "@") && csv_put(csv, csv->reader.ts));
@@ -118,20 +112,15 @@ static bool csv_value(struct csv_table *csv)
 	size_t len = rows_reader_value(&csv->reader, csv->value, sizeof(csv->value));
 	bool more = csv->reader.value != ROWS_VALUE_NONE;
 	bool quotes = more || csv_needs_quotes(csv->value, len);
-	unsigned char last = 0;
 
 	if (len == 0 && !csv->reader.exit_code && !csv->options->timestamps)
 		return csv_fail_cell(csv, "an empty value: only with --timestamps can CSV have it");
 	if (quotes && !csv_put(csv, "\""))
 		return false;
 	while (len > 0) {
-		if (csv_is_broken(csv->value, len, last))
-			return csv_fail_cell(csv, "a carriage return and newline in a value, "
-						  "which CSV cannot have");
 		if (!(quotes ? csv_quoted(csv, csv->value, len)
 			     : csv_write_bytes(csv, csv->value, len)))
 			return false;
-		last = csv->value[len - 1];
 		len = more ? rows_reader_value(&csv->reader, csv->value, sizeof(csv->value)) : 0;
 	}
 	return csv_stamp(csv) && (!quotes || csv_put(csv, "\""));
@@ -216,9 +205,6 @@ static bool csv_add(struct csv_table *csv, size_t at)
 	if (csv_type(csv) == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");
-	if (csv_is_broken(reader->qualifier.bytes, reader->qualifier.len, 0))
-		return csv_fail_cell(csv, "a carriage return and newline in its name, "
-					  "which CSV cannot have");
 	if (csv->count == csv->room && !csv_grow(csv))
 		return false;
 	column.names = malloc(column.family_len + column.qualifier_len);
@@ -310,9 +296,6 @@ static bool csv_row(struct csv_table *csv)
 
 	if (!csv_next_column(csv))
 		return !csv->reader.exit_code; /* nothing in the families wanted */
-	if (csv_is_broken(key->bytes, key->len, 0))
-		return csv_fail_cell(csv, "a carriage return and newline in the key, "
-					  "which CSV cannot have");
 	if (!csv_name(csv, key->bytes, key->len))
 		return false;
 	csv->at = 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* fsck.rowfs: checks a store and repairs it. Its exit codes are those of fsck(8). */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +38,7 @@ static const struct program program = {
 		"                 which rowfs-load takes; raw.json, keys and records that are no\n"
 		"                 rows; files/, damaged files; store/, all of STORE as it was,\n"
 		"                 where all of it is made anew\n"
+		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this\n"
 		"  -V, --version  prints the version\n"
 		"\n"
@@ -50,9 +53,11 @@ static const struct program program = {
 struct fsck {
 	const char *path;
 	bool yes, ask;
+	bool unasked;  /* neither, for want of a terminal */
 	bool terminal; /* stderr is one */
 	double started, shown;
-	bool failed; /* what was found could not be printed */
+	char *temporary; /* a directory, $TMPDIR of the check */
+	bool failed;	 /* a finding could not be printed */
 };
 
 static volatile sig_atomic_t fsck_stopped;
@@ -209,9 +214,46 @@ static int fsck_sum(struct fsck *fsck, const struct wcs_check_result *result,
 	return exit_code;
 }
 
-static int fsck_run(struct fsck *fsck)
+/* Where open fails, the check fails later and says why. */
+static struct sandbox_place fsck_place(const char *path, int flags, enum sandbox_rights rights)
 {
-	char *quarantine = fsck_quarantine(fsck->path);
+	return (struct sandbox_place){open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags), rights};
+}
+
+/*
+ * Leaves the store, its quarantine and a directory for temporary files in reach. The last two are
+ * made now, since nothing can be made around them later.
+ */
+static int fsck_confine(struct fsck *fsck, const char *quarantine)
+{
+	const char *below = getenv("TMPDIR");
+	struct sandbox_place places[5];
+	char *around = NULL;
+	int exit_code;
+
+	if (!below || *below != '/')
+		below = "/var/tmp";
+	if (asprintf(&around, "%s/..", fsck->path) < 0 ||
+	    asprintf(&fsck->temporary, "%s/fsck.rowfs.XXXXXX", below) < 0)
+		return program_fail(&program, "no memory");
+	if (mkdtemp(fsck->temporary))
+		setenv("TMPDIR", fsck->temporary, 1);
+	if ((fsck->yes || fsck->ask) && access(fsck->path, F_OK) == 0)
+		mkdir(quarantine, 0700);
+	places[1] = fsck_place(below, 0, SANDBOX_ENTRIES);
+	places[2] = fsck_place(fsck->temporary, O_NOFOLLOW, SANDBOX_ALL);
+	places[3] = fsck_place(around, 0, SANDBOX_ENTRIES);
+	places[4] = fsck_place(quarantine, O_NOFOLLOW, SANDBOX_ALL);
+	exit_code = program_confine(&program, fsck->path, places, 5);
+	for (size_t i = 1; i < 5; i++)
+		if (places[i].fd >= 0)
+			close(places[i].fd);
+	free(around);
+	return exit_code;
+}
+
+static int fsck_check(struct fsck *fsck, const char *quarantine)
+{
 	struct wcs_check_options options = {.repair = fsck->yes || fsck->ask,
 					    .quarantine = quarantine,
 					    .found = fsck_found,
@@ -222,9 +264,6 @@ static int fsck_run(struct fsck *fsck)
 	struct wcs_fault fault = {0};
 	int error, exit_code;
 
-	if (!quarantine)
-		return fsck_fail(fsck, "no name for a quarantine beside it");
-	fsck_catch();
 	fsck->terminal = isatty(STDERR_FILENO) == 1;
 	fsck->started = fsck->shown = program_seconds();
 	error = wcs_store_check(fsck->path, &options, &result, &fault);
@@ -234,11 +273,29 @@ static int fsck_run(struct fsck *fsck)
 		if (result.quarantined)
 			printf("%s: quarantine: %s\n", fsck->path, quarantine);
 		exit_code = fsck_fail(fsck, fault.text);
-		if (error == -ECANCELED)
-			exit_code = FSCK_STOPPED;
-	} else {
-		exit_code = fsck_sum(fsck, &result, quarantine);
+		return error == -ECANCELED ? FSCK_STOPPED : exit_code;
 	}
+	if (fsck->unasked)
+		program_fail(&program,
+			     "%s: no terminal to ask at: nothing is changed; -y corrects what is "
+			     "wrong",
+			     fsck->path);
+	return fsck_sum(fsck, &result, quarantine);
+}
+
+static int fsck_run(struct fsck *fsck)
+{
+	char *quarantine = fsck_quarantine(fsck->path);
+	int exit_code = FSCK_FAILED;
+
+	if (!quarantine)
+		return fsck_fail(fsck, "no name for a quarantine beside it");
+	fsck_catch();
+	if (fsck_confine(fsck, quarantine) == PROGRAM_OK)
+		exit_code = fsck_check(fsck, quarantine);
+	rmdir(quarantine); /* if it is empty */
+	rmdir(fsck->temporary);
+	free(fsck->temporary);
 	free(quarantine);
 	return exit_code;
 }
@@ -258,7 +315,8 @@ static int fsck_usage(int exit_code)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		PROGRAM_FOREIGN, PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
 	struct fsck fsck = {.path = NULL};
 	bool no = false;
 	int option;
@@ -269,7 +327,7 @@ int main(int argc, char **argv)
 			no = true;
 		else if (option == 'y')
 			fsck.yes = true;
-		else
+		else if (option)
 			return fsck_usage(program_option(&program, option));
 	}
 	if (no && fsck.yes)
@@ -280,10 +338,6 @@ int main(int argc, char **argv)
 		return fsck_usage(program_misuse(&program, "%s: one STORE only", argv[optind + 1]));
 	fsck.path = argv[optind];
 	fsck.ask = !no && !fsck.yes && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
-	if (!no && !fsck.yes && !fsck.ask)
-		program_fail(&program,
-			     "%s: no terminal to ask at: nothing is changed; -y corrects what is "
-			     "wrong",
-			     fsck.path);
+	fsck.unasked = !no && !fsck.yes && !fsck.ask;
 	return fsck_run(&fsck);
 }

@@ -54,9 +54,7 @@ static int lines_fill(struct lines *lines)
 			return error;
 	}
 	room = lines->room < lines->max ? lines->room : lines->max;
-	do
-		got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
-	while (got < 0 && errno == EINTR);
+	got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
 	if (got < 0)
 		return -errno;
 	lines->ended = got == 0;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* mkfs.rowfs: makes a store, whole or not at all. */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -28,6 +32,7 @@ static const struct program program = {
 		"                 never, maxversions=N, maxage=N(ms|s|m|h|d), and, or, ( ).\n"
 		"  --force        replaces a rowfs store that nobody uses, and what it holds;\n"
 		"                 nothing else\n"
+		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this\n"
 		"  -V, --version  prints the version\n"
 		"\n"
@@ -65,8 +70,26 @@ static void mkfs_block_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &signals, before);
 }
 
+static int mkfs_confine(void *none, int parent, int made, int old, struct wcs_fault *fault)
+{
+	const struct sandbox_place places[] = {
+		{made, SANDBOX_ALL}, {old, SANDBOX_ALL}, {parent, SANDBOX_ENTRIES}};
+	const char *how, *why = NULL;
+	int rc = sandbox_enter(places, sizeof(places) / sizeof(places[0]), &how);
+
+	(void)none;
+	if (rc < 0)
+		why = strerror(-rc);
+	else if (rc == 0 && program_is_foreign(parent))
+		why = program_foreign;
+	if (why)
+		snprintf(fault->text, sizeof(fault->text), "the directory around it: %s", why);
+	return why ? -EPERM : 0;
+}
+
 static int mkfs_create(const char *path, const char *schema_path, bool force)
 {
+	const struct wcs_confine confine = {mkfs_confine, NULL};
 	struct wcs_schema *schema = NULL;
 	struct wcs_fault fault = {0};
 	int exit_code = PROGRAM_OK;
@@ -76,7 +99,7 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 		exit_code = mkfs_schema(schema_path, &schema);
 	/* What is half made would stay beside its place; it takes a moment only. */
 	mkfs_block_signals(&before);
-	if (exit_code == PROGRAM_OK && wcs_store_create(path, schema, force, &fault))
+	if (exit_code == PROGRAM_OK && wcs_store_create(path, schema, force, &confine, &fault))
 		exit_code = program_fail(&program, "%s", fault.text);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	wcs_schema_free(schema);
@@ -87,6 +110,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"schema", required_argument, NULL, MKFS_SCHEMA},
 						{"force", no_argument, NULL, MKFS_FORCE},
+						PROGRAM_FOREIGN,
 						PROGRAM_OPTIONS,
 						{NULL, 0, NULL, 0}};
 	const char *schema_path = NULL;
@@ -99,7 +123,7 @@ int main(int argc, char **argv)
 			schema_path = optarg;
 		else if (option == MKFS_FORCE)
 			force = true;
-		else
+		else if (option)
 			return program_option(&program, option);
 	}
 	if (optind == argc)

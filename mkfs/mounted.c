@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { MOUNTED_TEXT = 2048 }; /* bytes of a short control file */
+#include "mounts.h"
 
 /* Is there a regular file of that name in a directory? */
 static bool mounted_has(const char *directory, const char *name)
@@ -34,6 +35,37 @@ static bool mounted_has(const char *directory, const char *name)
 bool mounted_is_store(const char *path)
 {
 	return mounted_has(path, "ROWFS");
+}
+
+/* The mountpoint of a store; the caller frees it. NULL: none that answers. */
+static char *mounted_place(const char *store)
+{
+	char *resolved = realpath(store, NULL), *place = NULL;
+	FILE *mounts = resolved ? mounts_open() : NULL;
+	const char *what, *where;
+
+	while (mounts && !place && mounts_next(mounts, &what, &where))
+		if (strcmp(what, resolved) == 0 && mounted_has(where, ".rowfs/schema.json"))
+			place = strdup(where);
+	if (mounts)
+		endmntent(mounts);
+	free(resolved);
+	return place;
+}
+
+int mounted_fail_open(const struct program *program, const char *store, int error,
+		      const struct wcs_fault *fault)
+{
+	char *place = error == -EBUSY ? mounted_place(store) : NULL;
+	const char *advice = strrchr(fault->text, ';');
+
+	if (place && advice)
+		program_fail(program, "%.*s, mounted at %s; try %s %s", (int)(advice - fault->text),
+			     fault->text, place, program->name, place);
+	else
+		program_fail(program, "%s", fault->text);
+	free(place);
+	return PROGRAM_FAILED;
 }
 
 static int mounted_root(struct mounted *mounted)
@@ -65,57 +97,66 @@ static bool mounted_is_table(const char *directory)
 	return len == 5 && memcmp(kind, "table", 5) == 0;
 }
 
-/* Reads a file of the mount that is JSON; *value is where the member's value stands in text. */
-static int mounted_ask(const char *root, const char *name, const char *member,
-		       char text[MOUNTED_TEXT], const char **value)
+/* Reads a short file of the mount. *text, which the caller frees, is what stands behind a name in
+ * it and begins at its value. */
+static int mounted_ask(const char *root, const char *file, const char *name, char **text)
 {
-	char *path = NULL;
-	FILE *file;
+	char *path = NULL, *all = NULL;
+	const char *value;
+	size_t room = 0;
+	FILE *from;
 
-	if (asprintf(&path, "%s/%s", root, name) < 0)
+	if (asprintf(&path, "%s/%s", root, file) < 0)
 		return -ENOMEM;
-	file = fopen(path, "re");
+	from = fopen(path, "re");
 	free(path);
-	if (!file)
+	if (!from)
 		return -errno;
-	text[fread(text, 1, MOUNTED_TEXT - 1, file)] = '\0';
-	fclose(file);
-	text = strstr(text, member);
-	if (!text)
-		return -EPROTO;
-	text += strlen(member);
-	*value = text + strspn(text, ": \"");
-	return 0;
+	value = getdelim(&all, &room, '\0', from) > 0 ? strstr(all, name) : NULL;
+	fclose(from);
+	if (value) {
+		value += strlen(name);
+		value += strspn(value, ": \"");
+		memmove(all, value, strlen(value) + 1);
+		*text = all;
+		return 0;
+	}
+	free(all);
+	return -EPROTO;
 }
 
 /* .drop says it, and counts the rows for that. */
 int mounted_ask_table(struct mounted *mounted)
 {
-	char text[MOUNTED_TEXT];
-	const char *name;
 	size_t len;
+	char *name;
 	int error;
 
 	if (!mounted->rows || mounted->table[0])
 		return 0;
-	error = mounted_ask(mounted->root, ".drop", "\"table\"", text, &name);
+	error = mounted_ask(mounted->root, ".drop", "\"table\"", &name);
 	if (error)
 		return error;
 	len = strcspn(name, "\"");
-	if (len > WCS_TABLE_NAME_MAX || !name[len])
-		return -EPROTO;
-	memcpy(mounted->table, name, len);
-	mounted->table[len] = '\0';
-	return 0;
+	if (len > WCS_TABLE_NAME_MAX || !name[len]) {
+		error = -EPROTO;
+	} else {
+		memcpy(mounted->table, name, len);
+		mounted->table[len] = '\0';
+	}
+	free(name);
+	return error;
 }
 
-uint64_t mounted_hidden_writes(const char *root)
+uint64_t mounted_count(const char *root, const char *file, const char *name)
 {
-	char text[MOUNTED_TEXT];
-	const char *number;
-	int error = mounted_ask(root, ".rowfs/gc", "\"hidden_writes\"", text, &number);
+	char *text = NULL;
+	uint64_t count = 0;
 
-	return error ? 0 : strtoull(number, NULL, 10);
+	if (mounted_ask(root, file, name, &text) == 0)
+		count = strtoull(text, NULL, 10);
+	free(text);
+	return count;
 }
 
 static int mounted_table(struct mounted *mounted)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "store.h"
+#include "program.h"
 
 struct mounted {
 	char *directory; /* its path, resolved */
@@ -20,6 +20,11 @@ struct mounted {
 /* Is there a store at path? */
 bool mounted_is_store(const char *path);
 
+/* Prints why the store could not be opened, and names its mount where one has it. Returns
+ * PROGRAM_FAILED. */
+int mounted_fail_open(const struct program *program, const char *store, int error,
+		      const struct wcs_fault *fault);
+
 /* Looks for the mount that a directory is in. -ENOENT: it is in none, or is none; -EINVAL: it holds
  * no rows, as that of a family or those below .versions; or an error of the system. */
 int mounted_find(const char *path, struct mounted *mounted);
@@ -27,8 +32,7 @@ int mounted_find(const char *path, struct mounted *mounted);
 int mounted_ask_table(struct mounted *mounted);
 void mounted_free(struct mounted *mounted);
 
-/* How many cells the mount has counted that were hidden when they were written; 0 where it does not
- * say. */
-uint64_t mounted_hidden_writes(const char *root);
+/* The number behind a name in a file of the mount; 0 where it does not say. */
+uint64_t mounted_count(const char *root, const char *file, const char *name);
 
 #endif

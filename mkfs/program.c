@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #error "ROWFS_VERSION must be defined"
 #endif
 
+int program_foreign_allowed;
 static bool program_shows; /* a line of progress stands on stderr */
 
 static int program_flush(const struct program *program)
@@ -145,6 +147,35 @@ int program_read_file(const struct program *program, const char *path, size_t ma
 	*text = bytes;
 	*len = got;
 	return PROGRAM_OK;
+}
+
+const char program_foreign[] =
+	"it belongs to another user, whose links could lead out of it, and the "
+	"kernel has no Landlock; --foreign uses it all the same";
+
+bool program_is_foreign(int fd)
+{
+	struct stat st;
+
+	return !program_foreign_allowed && geteuid() == 0 && fstat(fd, &st) == 0 && st.st_uid != 0;
+}
+
+int program_confine(const struct program *program, const char *path, struct sandbox_place *places,
+		    size_t count)
+{
+	struct sandbox_place store = sandbox_store(path);
+	const char *how;
+	bool foreign;
+	int rc;
+
+	places[0] = store;
+	rc = sandbox_enter(places, count, &how);
+	foreign = rc == 0 && store.fd >= 0 && program_is_foreign(store.fd);
+	if (store.fd >= 0)
+		close(store.fd);
+	if (rc < 0)
+		return program_fail(program, "sandbox: %s", strerror(-rc));
+	return foreign ? program_fail(program, "%s: %s", path, program_foreign) : PROGRAM_OK;
 }
 
 void program_log(void *ctx, enum wcs_log_level level, const char *text)

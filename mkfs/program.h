@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sandbox.h"
 #include "store.h"
 
 enum program_exit { PROGRAM_OK = 0, PROGRAM_FAILED = 1, PROGRAM_MISUSED = 2 };
@@ -21,6 +22,13 @@ struct program {
 	{                                                                                          \
 		"version", no_argument, NULL, 'V'                                                  \
 	}
+
+/* Of the programs that open a store; getopt_long sets it and returns 0. */
+#define PROGRAM_FOREIGN                                                                            \
+	{                                                                                          \
+		"foreign", no_argument, &program_foreign_allowed, 1                                \
+	}
+extern int program_foreign_allowed;
 
 /* The first that main does. */
 void program_begin(const struct program *program, int argc, char **argv);
@@ -46,6 +54,19 @@ void program_progress_end(void);
  * PROGRAM_FAILED then. */
 int program_read_file(const struct program *program, const char *path, size_t max, char **text,
 		      size_t *len);
+
+/* May this process not use the directory without Landlock? Then it is root, another user owns the
+ * directory, and --foreign was not given. program_foreign says why. */
+bool program_is_foreign(int fd);
+extern const char program_foreign[];
+
+/*
+ * From now on this process reaches no files but those of the places and /proc. It fills places[0]
+ * with the store at path. Call it before the store is opened: its owner could put links into it,
+ * which LevelDB follows. Prints why it fails.
+ */
+int program_confine(const struct program *program, const char *path, struct sandbox_place *places,
+		    size_t count);
 
 /* A log callback of a store: prints errors and warnings. ctx is the struct program. */
 void program_log(void *ctx, enum wcs_log_level level, const char *text);

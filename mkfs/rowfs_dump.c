@@ -32,6 +32,7 @@ static const struct program program = {
 		"  --family F     with --csv: prints this family only\n"
 		"  --timestamps   with --csv: prints values as value@timestamp, in microseconds,\n"
 		"                 for cbt import with timestamp=value-encoded\n"
+		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this\n"
 		"  -V, --version  prints the version\n"
 		"\n"
@@ -189,6 +190,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {{"csv", no_argument, NULL, DUMP_CSV},
 						{"family", required_argument, NULL, DUMP_FAMILY},
 						{"timestamps", no_argument, NULL, DUMP_TIMESTAMPS},
+						PROGRAM_FOREIGN,
 						PROGRAM_OPTIONS,
 						{NULL, 0, NULL, 0}};
 	static struct dump dump;
@@ -202,7 +204,7 @@ int main(int argc, char **argv)
 			dump.options.family = optarg;
 		else if (option == DUMP_TIMESTAMPS)
 			dump.options.timestamps = true;
-		else
+		else if (option)
 			return program_option(&program, option);
 	}
 	exit_code = dump_arguments(&dump, argc - optind, argv + optind);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,17 @@
 #include "lines.h"
 #include "sink.h"
 
-enum load_option { LOAD_CSV = 256, LOAD_FAMILY, LOAD_TIMESTAMPS };
+enum load_option { LOAD_CSV = 256, LOAD_TSV, LOAD_KEY, LOAD_FAMILY, LOAD_CREATE, LOAD_TIMESTAMPS };
+
+static volatile sig_atomic_t load_signal; /* that is to end it; 0: none yet */
 
 static const struct program program = {
 	.name = (char[]){"rowfs-load"},
-	.help = "Usage: rowfs-load [--csv TABLE] STORE|DIRECTORY [FILE]\n"
+	.help = "Usage: rowfs-load [--csv TABLE | --tsv TABLE] STORE|DIRECTORY [FILE]\n"
 		"\n"
 		"Applies lines of JSON from FILE, or standard input, to a store that is not\n"
-		"mounted or to a directory of a mount. A wrong line ends it: those before it are\n"
-		"applied, it and those behind are not. Each line is one of\n"
+		"mounted or to a directory of a mount. A wrong line ends it: the lines before it\n"
+		"are applied. Each line is one of\n"
 		"  {\"table\": \"vehicles\"}  the lines that follow are rows of this table\n"
 		"  {\"key\": \"STC#22\", \"families\": {\"loc\": {\"lat\": [{\"ts\": 17, "
 		"\"value\": \"53.4\"}]}}}\n"
@@ -33,20 +36,22 @@ static const struct program program = {
 		"as\n"
 		"     timestamp, in microseconds; \"base64\" instead of \"value\" takes any "
 		"bytes;\n"
-		"     %XX in keys and columns is a byte; \"delete\", \"append\", \"increment\" and "
-		"\"if\"\n"
-		"     stand beside \"families\": see rowfs(5)\n"
+		"     %XX in keys and columns is a byte; for \"delete\", \"append\", \"increment\" "
+		"and\n"
+		"     \"if\" see rowfs(5)\n"
 		"  {\"version\": 1, \"tables\": ...}  a schema: adds what is missing, sets "
 		"policies\n"
 		"\n"
 		"  --csv TABLE    FILE is CSV, as cbt import takes it: a row of families, each\n"
 		"                 for the columns up to the next; a row of columns; then rows,\n"
 		"                 each with its key first. Empty fields are no cells.\n"
-		"  --family F     with --csv: of all columns; there is no row of families then\n"
-		"  --timestamps   with --csv: a field VALUE@TIMESTAMP has its cell's timestamp\n"
-		"  -h, --help     prints this\n"
-		"  -V, --version  prints the version\n"
-		"\n"
+		"  --tsv TABLE    the same with tabs between the fields\n"
+		"  --family F     all columns are of this family; there is no row of families\n"
+		"  --key COLUMN   with --family: one row names the columns; this has the keys\n"
+		"  --create       with --family: makes the table and family that are missing\n"
+		"  --timestamps   a field VALUE@TIMESTAMP has its cell's timestamp\n"
+		"  --foreign      as root, uses another user's store without Landlock, too\n"
+		"  -h, --help     prints this; -V, --version prints the version\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
 
@@ -58,6 +63,7 @@ struct load {
 	struct sink *sink;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
 	bool terminal;	      /* stderr is one */
+	bool file;	      /* the source is one that was named */
 	double started, shown;
 };
 
@@ -106,6 +112,51 @@ static int load_fail_sink(const struct load *load, uint64_t line)
 	if (line == 0)
 		return program_fail(&program, "%s: %s", load->source, load->sink->why);
 	return program_fail(&program, "%s:%" PRIu64 ": %s", load->source, line, load->sink->why);
+}
+
+static void load_tell_end(const struct load *load)
+{
+	uint64_t rows = load->sink->rows, cells = load->sink->kind->cells(load->sink);
+
+	load_progress_clear(load);
+	if (load->file || load->terminal)
+		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
+			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",
+			program_seconds() - load->started);
+}
+
+/* ---- Interrupts -------------------------------------------------------------------------- */
+
+static void load_on_signal(int number)
+{
+	load_signal = number;
+}
+
+/* A read ends then; a write goes on until its lines are applied. */
+static void load_catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction action = {.sa_handler = load_on_signal};
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+/* line: the first that is not applied. header: lines of a header before them; 0: none. */
+static int load_interrupted(const struct load *load, uint64_t line, uint64_t header)
+{
+	char before[WCS_TABLE_NAME_MAX + 64] = "", why[256];
+	const char *table = load->sink->table;
+
+	if (header > 0)
+		snprintf(before, sizeof(before), "head -n %" PRIu64 " FILE; ", header);
+	else if (table[0])
+		snprintf(before, sizeof(before), "echo '{\"table\":\"%s\"}'; ", table);
+	snprintf(why, sizeof(why), "interrupted; go on with (%stail -n +%" PRIu64 " FILE)", before,
+		 line);
+	return load_fail_at(load, line, 0, why);
 }
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
@@ -166,8 +217,12 @@ static int load_lines(struct load *load)
 		load->sink->lines += load_count(text, len);
 		load->bytes += len;
 		load_progress(load);
+		if (load_signal)
+			break;
 	}
 	lines_close(&lines);
+	if (load_signal && exit_code == PROGRAM_OK)
+		return load_interrupted(load, load->sink->lines + 1, 0);
 	if (more == -EFBIG)
 		return load_too_long(load);
 	if (more < 0)
@@ -202,16 +257,6 @@ static int load_csv_lines(struct load *load, struct csv_rows *rows, int error)
 			    rows->why[0] ? rows->why : sink->why);
 }
 
-static ssize_t load_read(int fd, char *buffer, size_t len)
-{
-	ssize_t got;
-
-	do
-		got = read(fd, buffer, len);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 static int load_csv(struct load *load, const struct csv_rows_options *options)
 {
 	enum { LOAD_PIECE = 256 << 10 };
@@ -223,14 +268,18 @@ static int load_csv(struct load *load, const struct csv_rows_options *options)
 	if (!buffer)
 		return program_fail(&program, "no memory");
 	csv_rows_open(&rows, options);
-	while (exit_code == PROGRAM_OK && (got = load_read(load->fd, buffer, LOAD_PIECE)) > 0) {
+	while (exit_code == PROGRAM_OK && !load_signal &&
+	       (got = read(load->fd, buffer, LOAD_PIECE)) > 0) {
 		int error = csv_rows_read(&rows, buffer, (size_t)got);
 
 		exit_code = load_csv_lines(load, &rows, error);
 		load->bytes += (uint64_t)got;
 		load_progress(load);
 	}
-	if (exit_code == PROGRAM_OK && got < 0)
+	if (exit_code == PROGRAM_OK && load_signal)
+		exit_code = load_interrupted(load, rows.body ? csv_next(&rows.csv).line : 1,
+					     rows.body ? rows.body - 1 : 0);
+	else if (exit_code == PROGRAM_OK && got < 0)
 		exit_code = load_fail_at(load, rows.csv.place.line, 0, strerror(errno));
 	else if (exit_code == PROGRAM_OK)
 		exit_code = load_csv_lines(load, &rows, csv_rows_end(&rows));
@@ -256,12 +305,12 @@ static int load_run(struct load *load, const struct csv_rows_options *csv)
 		exit_code = load_csv(load, csv);
 	else
 		exit_code = load_lines(load);
-	if (exit_code == PROGRAM_OK)
-		load_progress_clear(load);
 	/* What was applied before a wrong line is to last as well. */
 	if (load->sink->kind->sync(load->sink))
 		exit_code = program_fail(&program, "%s: not safe on disk: %s", load->path,
 					 load->sink->why);
+	if (exit_code == PROGRAM_OK)
+		load_tell_end(load);
 	load->sink->kind->close(load->sink);
 	return exit_code;
 }
@@ -278,41 +327,70 @@ static int load_open(struct load *load, char **names, int count)
 	if (count == 1 || strcmp(names[1], "-") == 0)
 		return PROGRAM_OK;
 	load->source = names[1];
+	load->file = true;
 	load->fd = open(load->source, O_RDONLY | O_CLOEXEC);
 	if (load->fd < 0)
 		return program_fail(&program, "%s: %s", load->source, strerror(errno));
 	return PROGRAM_OK;
 }
 
-int main(int argc, char **argv)
+static int load_all(const struct csv_rows_options *options, char **names, int count)
 {
-	static const struct option options[] = {{"csv", required_argument, NULL, LOAD_CSV},
-						{"family", required_argument, NULL, LOAD_FAMILY},
-						{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
-						PROGRAM_OPTIONS,
-						{NULL, 0, NULL, 0}};
-	struct load load = {.fd = -1};
-	struct csv_rows_options csv = {.has_family = load_has_family, .ctx = &load};
-	int option, exit_code;
+	struct load load = {.fd = -1, .table = options->table};
+	struct csv_rows_options csv = *options;
+	int exit_code;
 
-	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
-		if (option == LOAD_CSV)
-			csv.table = optarg;
-		else if (option == LOAD_FAMILY)
-			csv.family = optarg;
-		else if (option == LOAD_TIMESTAMPS)
-			csv.timestamps = true;
-		else
-			return program_option(&program, option);
-	}
-	if (!csv.table && (csv.family || csv.timestamps))
-		return program_misuse(&program, "--family and --timestamps go with --csv");
-	load.table = csv.table;
-	exit_code = load_open(&load, argv + optind, argc - optind);
+	if (!csv.table && (csv.family || csv.timestamps || csv.key || csv.create))
+		return program_misuse(&program, "--key, --family, --create and --timestamps go "
+						"with --csv or --tsv");
+	if (!csv.family && (csv.key || csv.create))
+		return program_misuse(&program, "--key and --create go with --family");
+	csv.has_family = load_has_family;
+	csv.ctx = &load;
+	exit_code = load_open(&load, names, count);
 	if (exit_code == PROGRAM_OK)
 		exit_code = load_run(&load, &csv);
 	if (load.fd >= 0)
 		close(load.fd);
+	return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {{"csv", required_argument, NULL, LOAD_CSV},
+						{"tsv", required_argument, NULL, LOAD_TSV},
+						{"key", required_argument, NULL, LOAD_KEY},
+						{"family", required_argument, NULL, LOAD_FAMILY},
+						{"create", no_argument, NULL, LOAD_CREATE},
+						{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
+						PROGRAM_FOREIGN,
+						PROGRAM_OPTIONS,
+						{NULL, 0, NULL, 0}};
+	struct csv_rows_options csv = {0};
+	int option, exit_code;
+
+	program_begin(&program, argc, argv);
+	load_catch_signals();
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+		if (option == LOAD_CSV || option == LOAD_TSV) {
+			csv.table = optarg;
+			csv.separator = option == LOAD_CSV ? ',' : '\t';
+		} else if (option == LOAD_KEY) {
+			csv.key = optarg;
+		} else if (option == LOAD_FAMILY) {
+			csv.family = optarg;
+		} else if (option == LOAD_CREATE) {
+			csv.create = true;
+		} else if (option == LOAD_TIMESTAMPS) {
+			csv.timestamps = true;
+		} else if (option) {
+			return program_option(&program, option);
+		}
+	}
+	exit_code = load_all(&csv, argv + optind, argc - optind);
+	if (load_signal && exit_code) { /* as the shell expects of a program that a signal ended */
+		signal(load_signal, SIG_DFL);
+		raise(load_signal);
+	}
 	return exit_code;
 }

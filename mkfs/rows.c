@@ -38,14 +38,18 @@ static int rows_open_store(struct rows *rows, bool mount)
 {
 	const struct wcs_options options = {.log = program_log,
 					    .log_ctx = (void *)(uintptr_t)rows->program};
+	struct sandbox_place place;
 	struct wcs_fault fault = {0};
-	int error = wcs_store_open(rows->path, &options, &rows->store, &fault);
+	int error, exit_code = program_confine(rows->program, rows->path, &place, 1);
 
+	if (exit_code)
+		return exit_code;
+	error = wcs_store_open(rows->path, &options, &rows->store, &fault);
 	if (error == -ENOENT && mount)
 		return program_fail(rows->program, "%s: neither a store nor a directory of a mount",
 				    rows->path);
 	if (error)
-		return program_fail(rows->program, "%s", fault.text);
+		return mounted_fail_open(rows->program, rows->path, error, &fault);
 	error = wcs_schema_get(rows->store, &rows->schema);
 	if (error)
 		return program_fail(rows->program, "%s: schema: %s", rows->path, strerror(-error));

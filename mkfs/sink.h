@@ -14,9 +14,10 @@ struct mounted;
 
 struct sink {
 	const struct sink_kind *kind;
-	uint64_t lines;	 /* taken before the present call; a failed line's number counts on */
-	uint64_t rows;	 /* applied so far */
-	size_t line_max; /* bytes of a line */
+	uint64_t lines; /* taken before the present call; a failed line's number counts on */
+	uint64_t rows;	/* applied so far */
+	char table[WCS_TABLE_NAME_MAX + 1]; /* that a line named last; empty: none */
+	size_t line_max;		    /* bytes of a line */
 	/* Set by what fails. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
 	char why[512];	 /* what is wrong */
@@ -28,6 +29,8 @@ struct sink_kind {
 	int (*write)(struct sink *sink, const char *text, size_t len);
 	/* Returns when all that was applied survives a power cut. Sets why only. */
 	int (*sync)(struct sink *sink);
+	/* Cells that were written so far, into a mount also by others. */
+	uint64_t (*cells)(struct sink *sink);
 	/* Has the table the family? -ENOENT: no, and why says which it has. */
 	int (*family)(struct sink *sink, const char *table, const char *family);
 	void (*close)(struct sink *sink);

@@ -31,6 +31,7 @@ struct sink_mount {
 	struct sink sink;
 	const struct program *program;
 	uint64_t hidden;	  /* writes that the mount had counted as hidden before */
+	uint64_t cells;		  /* and cells as written */
 	char root[PATH_MAX];	  /* of the mount */
 	bool tables;		  /* it is a root with tables below it */
 	int dir;		  /* where the lines go */
@@ -153,8 +154,10 @@ static int sink_mount_table(struct sink_mount *to, const char *table)
 
 	snprintf(directory, sizeof(directory), "/%s", table);
 	error = sink_mount_rows_open(to, directory);
-	if (!error)
+	if (!error) {
+		snprintf(to->sink.table, sizeof(to->sink.table), "%s", table);
 		return 0;
+	}
 	return sink_fail(&to->sink, error, "table %s: %s", table,
 			 error == -ENOENT ? "the store has none of that name" : strerror(-error));
 }
@@ -277,6 +280,14 @@ static int sink_mount_sync(struct sink *sink)
 	return fsync(to->dir) ? sink_fail(sink, -errno, "%s", strerror(errno)) : 0;
 }
 
+static uint64_t sink_mount_cells(struct sink *sink)
+{
+	const struct sink_mount *to = (const struct sink_mount *)sink;
+
+	return mounted_count(to->root, ".rowfs/metrics", "\nrowfs_store_written_cells_total") -
+	       to->cells;
+}
+
 /* ---- Families ---------------------------------------------------------------------------- */
 
 static void sink_mount_list(struct sink *sink, const char *families)
@@ -321,10 +332,15 @@ static int sink_mount_family(struct sink *sink, const char *table, const char *f
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
+static uint64_t sink_mount_hidden(const struct sink_mount *to)
+{
+	return mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
+}
+
 /* The mount's log has the families; the mount counts for all who write. */
 static void sink_mount_tell_hidden(const struct sink_mount *to)
 {
-	uint64_t hidden = mounted_hidden_writes(to->root);
+	uint64_t hidden = sink_mount_hidden(to);
 	char text[128];
 
 	if (hidden <= to->hidden)
@@ -350,6 +366,7 @@ static void sink_mount_close(struct sink *sink)
 
 static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .sync = sink_mount_sync,
+						 .cells = sink_mount_cells,
 						 .family = sink_mount_family,
 						 .close = sink_mount_close};
 
@@ -375,7 +392,8 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	else if (!to->tables)
 		error = sink_mount_rows_open(to, mounted->directory + strlen(mounted->root));
 	if (!error) {
-		to->hidden = mounted_hidden_writes(to->root);
+		to->hidden = sink_mount_hidden(to);
+		to->cells = sink_mount_cells(&to->sink);
 		*sink = &to->sink;
 		return PROGRAM_OK;
 	}

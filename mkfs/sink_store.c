@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mounted.h"
 #include "sink.h"
 
 struct sink_store {
@@ -39,6 +40,7 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 		return error;
 	wcs_table_close(to->table);
 	to->table = *table = named;
+	snprintf(to->sink.table, sizeof(to->sink.table), "%s", wcs_table_name(named));
 	return 0;
 }
 
@@ -63,6 +65,15 @@ static int sink_store_sync(struct sink *sink)
 	int error = wcs_store_sync(to->store);
 
 	return error ? sink_fail(sink, error, "%s", strerror(-error)) : 0;
+}
+
+static uint64_t sink_store_cells(struct sink *sink)
+{
+	struct wcs_stats stats;
+
+	if (wcs_store_stats(((struct sink_store *)sink)->store, &stats))
+		return 0;
+	return stats.cells_written;
 }
 
 static int sink_store_family(struct sink *sink, const char *table, const char *family)
@@ -105,6 +116,7 @@ static void sink_store_close(struct sink *sink)
 
 static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 						 .sync = sink_store_sync,
+						 .cells = sink_store_cells,
 						 .family = sink_store_family,
 						 .close = sink_store_close};
 
@@ -115,16 +127,21 @@ int sink_store_open(const struct program *program, const char *path, struct sink
 	struct wcs_import_options import = {.other = sink_store_other,
 					    .line_max = WCS_IMPORT_LINE_MOST};
 	struct sink_store *to = calloc(1, sizeof(*to));
+	struct sandbox_place place;
 	struct wcs_fault fault = {0};
-	int exit_code;
+	int exit_code, error;
 
 	if (!to)
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_store_kind;
 	to->sink.line_max = import.line_max;
 	import.ctx = to;
-	if (wcs_store_open(path, &options, &to->store, &fault)) {
-		exit_code = program_fail(program, "%s", fault.text);
+	exit_code = program_confine(program, path, &place, 1);
+	if (exit_code != PROGRAM_OK)
+		goto out_free;
+	error = wcs_store_open(path, &options, &to->store, &fault);
+	if (error) {
+		exit_code = mounted_fail_open(program, path, error, &fault);
 		goto out_free;
 	}
 	if (wcs_import_new(NULL, &import, &to->import)) {

@@ -3,7 +3,7 @@
 #
 # Installs, from Debian's packages, what is missing for some purposes, and says what it installs.
 #
-#   scripts/deps.sh build|demo|test|lint|fuzz|deb…
+#   scripts/deps.sh build|demo|test|lint|fuzz|deb|deb-test|fresh-test…
 #
 # Asks first, and touches nothing where everything is there: a package counts as there when dpkg
 # has it, or when what it is needed for works. Needs root, directly or through sudo.
@@ -43,6 +43,7 @@ build() {
 demo() {
 	need jq command -v jq
 	need attr command -v getfattr
+	need kmod command -v modprobe
 }
 
 tests() {
@@ -51,7 +52,11 @@ tests() {
 	need rsync command -v rsync
 	need procps command -v ps
 	need python3 python3 -c 'import ctypes, sqlite3'
-	need vim-tiny sh -c 'command -v vim || command -v vim.tiny'
+	need binutils command -v nm
+	need ed command -v ed
+	need less command -v less
+	need vim command -v vim
+	need xxd command -v xxd
 	need fio command -v fio
 	need stress-ng command -v stress-ng
 	need faketime command -v faketime
@@ -65,6 +70,7 @@ lint() {
 	need clang-tidy command -v clang-tidy
 	need shellcheck command -v shellcheck
 	need mandoc command -v mandoc
+	need shfmt command -v shfmt
 }
 
 fuzzer() {
@@ -81,7 +87,15 @@ deb() {
 	need build-essential false # dpkg-buildpackage asks for the package
 	need dpkg-dev command -v dpkg-buildpackage
 	need debhelper command -v dh
+}
+
+deb_test() {
 	need lintian command -v lintian
+	need mmdebstrap command -v mmdebstrap
+}
+
+fresh_test() {
+	need git command -v git
 	need mmdebstrap command -v mmdebstrap
 }
 
@@ -113,8 +127,10 @@ for purpose in "$@"; do
 	lint) lint ;;
 	fuzz) fuzz ;;
 	deb) deb ;;
+	deb-test) deb_test ;;
+	fresh-test) fresh_test ;;
 	*)
-		echo "usage: deps.sh build|demo|test|lint|fuzz|deb…" >&2
+		echo "usage: deps.sh build|demo|test|lint|fuzz|deb|deb-test|fresh-test…" >&2
 		exit 2
 		;;
 	esac

@@ -18,7 +18,7 @@ read -ra packages < <(pkg-config --cflags fuse3 jansson check)
 flags=(-std=c11 "$@" "${packages[@]}")
 mapfile -t sources < <(find store fs mkfs tests -name '*.c' | sort)
 mapfile -t headers < <(find store fs mkfs tests -name '*.h' | sort)
-pages=(man/*.[158])
+pages=(man/*.?)
 mapfile -t scripts < <(grep -rlIE '^#!.*sh$|^# shellcheck shell=' scripts tests demo .ci | sort)
 
 # lint NAME COMMAND…: one check, which succeeds and prints nothing, or else prints what is wrong.
@@ -131,9 +131,60 @@ no_snapshots() {
 	! grep -rnE 'leveldb_(create_snapshot|readoptions_set_snapshot)' store fs mkfs tests
 }
 
+# syntax NAME FILE: a line "NAME calls COMMAND", or defines, for each in the script in FILE.
+syntax() {
+	if ! shfmt -ln bash -tojson <"$2" >"$work/tree"; then
+		echo "$1 calls (what shfmt cannot parse)"
+		return
+	fi
+	jq -r -f scripts/commands.jq "$work/tree" >"$work/syntax"
+	grep -v '^runs ' "$work/syntax" | sed "s|^|$1 |"
+	sed -n 's/^runs //p' "$work/syntax" | jq -r >"$work/inner"
+	[ ! -s "$work/inner" ] || syntax "$1" "$work/inner"
+}
+
+# What scripts, and the examples of pages, call and define.
+commands_used() {
+	local file
+	for file in "${scripts[@]}" contrib/*.bash; do
+		syntax "$file" "$file"
+	done
+	for file in README.md docs/*.md "${pages[@]}"; do
+		grep -qE '^( {4,})?\$ ' "$file" || continue
+		tests/e2e/examples.py --list "$file" | sed -E 's/^[^ ]*:[0-9]+: //' | syntax "$file" /dev/stdin
+	done
+}
+
+# The commands that need no question: bash's, this project's, and those of the packages that every
+# Debian has (make too, by README) and that scripts/deps.sh installs.
+commands_known() {
+	local packages
+	compgen -b
+	basename -as .1 man/*.1
+	basename -as .8 man/*.8
+	printf '%s\n' awk make
+	awk '$1 == "need" { print $3; print $5 }' scripts/deps.sh
+	mapfile -t packages < <(awk '$1 == "need" { print $2 }' scripts/deps.sh
+		dpkg-query -W -f '${Package} ${Priority} ${Essential}\n' | awk '/ required | yes$/ { print $1 }')
+	dpkg-query -L "${packages[@]}" 2>/dev/null | sed -n 's|.*/s\?bin/||p'
+}
+
+# A command by its path below here is a file of this project.
+commands() {
+	commands_used >"$work/used"
+	{
+		commands_known
+		awk '$2 == "defines" { print $3 }' "$work/used"
+	} >"$work/known"
+	! sort -u "$work/used" | sed 's|calls /.*/|calls |' |
+		awk 'NR == FNR { known[$0]; next } $2 == "calls" && !($3 in known) && $3 !~ "/" {
+			print $1 ": " $3 ": no package of scripts/deps.sh has it" }' "$work/known" - | grep .
+}
+
 lint "layout: clang-format" layout
 lint "faults: clang-tidy" faults
 lint "shell scripts: shellcheck" shell
+lint "commands: scripts/deps.sh installs what scripts and examples call" commands
 lint "every header compiles alone" headers_alone
 lint "every file names its licence" licences
 lint "one version: Makefile, debian/changelog, CHANGELOG.md" one_version

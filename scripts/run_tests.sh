@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs test programs and closes with one line: "N passed, N failed", and ", N skipped" where there
-# are. Exit 0 when something passed and nothing failed.
+# are. A test is one line, and all that it printed where it failed, which comes again at the end.
+# Exit 0 when something passed and nothing failed.
 #
 #   scripts/run_tests.sh [-b BUILD] [-j JOBS] [-s] [-t SECONDS] TEST…
 #
@@ -47,6 +48,7 @@ skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-run.XXXXXX") || exit 1
 tmp=$work/tmp
 log=$work/log
+failures=${queue:-$work/queue}.failures
 run=${ROWFS_TEST_RUN:-}/$(basename "$work")
 runner=0 # pid of the `timeout` that the test runs under
 lanes=() # pids
@@ -169,13 +171,17 @@ run_test() {
 	fi
 	passed=$((passed + good))
 	failed=$((failed + bad))
+	{
+		printf '%s %-40s %4d passed, %d failed, %d s\n' "$word" "$test" "$good" "$bad" \
+			$((SECONDS - start))
+		case $word in
+		FAIL) sed 's/^/    /' "$log" ;;
+		SKIP) tail -n 1 "$log" | sed 's/^/    /' ;;
+		esac
+	} >"$work/report"
 	[ -z "$queue" ] || flock 9
-	printf '%s %-40s %4d passed, %d failed, %d s\n' "$word" "$test" "$good" "$bad" \
-		$((SECONDS - start))
-	case $word in
-	FAIL) sed 's/^/    /' "$log" ;;
-	SKIP) tail -n 1 "$log" | sed 's/^/    /' ;;
-	esac
+	cat "$work/report"
+	[ "$word" != FAIL ] || cat "$work/report" >>"$failures"
 	[ -z "$queue" ] || flock -u 9
 }
 
@@ -237,6 +243,11 @@ else
 	done
 fi
 
+if (($# > 1)) && [ -e "$failures" ]; then
+	echo
+	echo "Failed:"
+	cat "$failures"
+fi
 line="$passed passed, $failed failed"
 ((skipped == 0)) || line="$line, $skipped skipped"
 echo "$line"

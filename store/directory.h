@@ -8,15 +8,19 @@
 #define DIRECTORY_MARKER     "ROWFS"
 #define DIRECTORY_NEW	     "ROWFS.new" /* a marker being made */
 #define DIRECTORY_LOCK	     "LOCK"
-#define DIRECTORY_LOCK_NEW   "LOCK.new" /* one being made, where a directory is in its place */
-#define DIRECTORY_DATA	     "data"	/* what an engine may make in it */
-#define DIRECTORY_ANEW	     "data.new" /* beside it, while a repair makes it anew */
-#define DIRECTORY_TORN	     "torn-"	/* so begin the names of what was cut from files in it */
-#define DIRECTORY_FORMAT     1
-#define DIRECTORY_ENGINE_MAX 32 /* bytes of an engine's name, with its NUL */
+#define DIRECTORY_LOCK_NEW   "LOCK.new"	  /* one being made, where a directory is in its place */
+#define DIRECTORY_DATA	     "data"	  /* what an engine may make in it */
+#define DIRECTORY_TABLES     "TABLES"	  /* an engine's copy of its tables' descriptions */
+#define DIRECTORY_TABLES_NEW "TABLES.new" /* one being made */
+#define DIRECTORY_ANEW	     "data.new"	  /* beside it, while a repair makes it anew */
+#define DIRECTORY_TORN	     "torn-"	  /* so begin the names of what was cut from files in it */
+#define DIRECTORY_FORMAT     2		  /* the newest that is known */
+#define DIRECTORY_PROTECTS   2		  /* the format from which on a table may be protected */
+#define DIRECTORY_ENGINE_MAX 32		  /* bytes of an engine's name, with its NUL */
 
 /* What the marker says. */
 struct directory_marker {
+	int format;
 	char engine[DIRECTORY_ENGINE_MAX];
 	int64_t created; /* microseconds since 1970 */
 };
@@ -46,6 +50,8 @@ int directory_clear_marker(struct directory *directory, struct wcs_fault *fault)
 /* Makes the marker anew. The time the store was made is then that of its lock. */
 int directory_mend_marker(const struct directory *directory, const char *engine,
 			  struct wcs_fault *fault);
+/* Raises the format, where it is older than that. One thread at a time. */
+int directory_need_format(const struct directory *directory, int format);
 /* -EPROTO: a newer format; -EIO: damaged. */
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
 			  struct wcs_fault *fault);
@@ -85,8 +91,11 @@ enum directory_part {
 	DIRECTORY_PART_MEDIUM /* not its own: the filesystem's whose root it is */
 };
 enum directory_part directory_weigh(int fd, const char *name);
-/* Is that a name of what an engine may leave beside DIRECTORY_DATA? */
+/* Is that a name of what an engine may make beside DIRECTORY_DATA? */
 bool directory_is_left(const char *name);
+/* Where the next bytes of an open file stand that are not in a hole; its size, if there are none.
+ */
+uint64_t directory_data(int file, uint64_t at);
 /* Removes the directory of that name with all in it; what is on another device stays. */
 int directory_remove(int parent, const char *name);
 

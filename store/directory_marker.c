@@ -141,6 +141,7 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 		return wcs_fault_set(fault, -EIO,
 				     "%s/" DIRECTORY_MARKER ": damaged; fsck.rowfs makes it anew",
 				     name);
+	found.format = (int)format;
 	*marker = found;
 	return 0;
 }
@@ -165,7 +166,7 @@ static int marker_make(int fd, const char *name, const struct directory_marker *
 	char text[256];
 	int len = snprintf(text, sizeof(text),
 			   DIRECTORY_TITLE "\nformat %d\nengine %s\ncreated %" PRId64 "\n",
-			   DIRECTORY_FORMAT, marker->engine, marker->created);
+			   marker->format, marker->engine, marker->created);
 	int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int rc;
 
@@ -209,10 +210,36 @@ int directory_clear_marker(struct directory *directory, struct wcs_fault *fault)
 			     directory_name(directory_path(directory)), strerror(-rc));
 }
 
+/* Puts a marker in the place of one, durably. */
+static int marker_replace(const struct directory *directory, const struct directory_marker *marker)
+{
+	int fd = directory_fd(directory), rc;
+
+	unlinkat(fd, DIRECTORY_NEW, 0);
+	rc = marker_make(fd, DIRECTORY_NEW, marker, true);
+	if (rc == 0 && (renameat(fd, DIRECTORY_NEW, fd, DIRECTORY_MARKER) || fsync(fd)))
+		rc = directory_error(errno);
+	if (rc != 0)
+		unlinkat(fd, DIRECTORY_NEW, 0);
+	return rc;
+}
+
+int directory_need_format(const struct directory *directory, int format)
+{
+	struct directory_marker marker = {0};
+	int rc = directory_read_marker(directory, &marker, NULL);
+
+	if (rc != 0 || marker.format >= format)
+		return rc;
+	marker.format = format;
+	return marker_replace(directory, &marker);
+}
+
+/* The format is the newest, since nothing says which one it was. */
 int directory_mend_marker(const struct directory *directory, const char *engine,
 			  struct wcs_fault *fault)
 {
-	struct directory_marker marker = {.created = 0};
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
 	struct stat st;
 	int rc;
 
@@ -220,15 +247,9 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 	/* It is never written to, so it is as old as the store. */
 	if (fstatat(directory_fd(directory), DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		marker.created = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
-	unlinkat(directory_fd(directory), DIRECTORY_NEW, 0);
-	rc = marker_make(directory_fd(directory), DIRECTORY_NEW, &marker, true);
-	if (rc == 0 && (renameat(directory_fd(directory), DIRECTORY_NEW, directory_fd(directory),
-				 DIRECTORY_MARKER) ||
-			fsync(directory_fd(directory))))
-		rc = directory_error(errno);
+	rc = marker_replace(directory, &marker);
 	if (rc == 0)
 		return 0;
-	unlinkat(directory_fd(directory), DIRECTORY_NEW, 0);
 	return wcs_fault_set(fault, rc, "%s/" DIRECTORY_MARKER ": cannot be made: %s",
 			     directory_name(directory_path(directory)), strerror(-rc));
 }

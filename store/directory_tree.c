@@ -115,9 +115,22 @@ static int directory_tree_check(int parent, const char *name, dev_t dev)
 	return S_ISREG(st.st_mode) ? 0 : -ELOOP;
 }
 
+uint64_t directory_data(int file, uint64_t at)
+{
+	off_t data = lseek(file, (off_t)at, SEEK_DATA);
+	struct stat st;
+
+	if (data >= 0)
+		return (uint64_t)data;
+	if (errno != ENXIO || fstat(file, &st) != 0 || (uint64_t)st.st_size < at)
+		return at;
+	return (uint64_t)st.st_size;
+}
+
 bool directory_is_left(const char *name)
 {
-	return strcmp(name, DIRECTORY_ANEW) == 0 ||
+	return strcmp(name, DIRECTORY_ANEW) == 0 || strcmp(name, DIRECTORY_TABLES) == 0 ||
+	       strcmp(name, DIRECTORY_TABLES_NEW) == 0 ||
 	       strncmp(name, DIRECTORY_TORN, sizeof(DIRECTORY_TORN) - 1) == 0;
 }
 

@@ -14,6 +14,7 @@
 #include "backend.h"
 #include "row_json_write.h"
 #include "subtree.h"
+#include "table.h"
 #include "text.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ struct export_family {
 
 struct wcs_export {
 	enum wcs_export_kind kind;
-	int state; /* 1: under way; 0: the end; or an error */
+	struct wcs_table *table; /* a handle of its own */
+	int state;		 /* 1: under way; 0: the end; or an error */
 	struct wcs_scan *scan;
 	struct wcs_subtree subtree;
 	bool below; /* nothing is left to seek */
@@ -124,6 +126,7 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 		return -ENOMEM;
 	memset(made, 0, offsetof(struct wcs_export, writer.row));
 	made->kind = kind;
+	made->table = table_hold(table);
 	made->state = 1;
 	made->writer.line_max = kind == WCS_EXPORT_ROWS ? WCS_EXPORT_LINE_MAX : 0;
 	rc = wcs_subtree_init(&made->subtree, key, wcs_table_delimiter(table));
@@ -149,6 +152,7 @@ void wcs_export_close(struct wcs_export *exported)
 	if (exported == NULL)
 		return;
 	wcs_scan_close(exported->scan);
+	wcs_table_close(exported->table);
 	free(exported->families);
 	free(exported->value);
 	free(exported);
@@ -303,6 +307,8 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 	if (!wcs_row_write_same_family(writer, cell))
 		exported->type = export_type(exported, cell->family);
 	wcs_row_write_cell(writer, cell);
+	writer->row_bytes += cell->info.size;
+	store_weigh_row(exported->table, writer->row_bytes, cell->info.size);
 	if (exported->type == WCS_INTHLL)
 		return export_state(exported, cell);
 	if (cell->info.size <= WCS_VALUE_INLINE) {

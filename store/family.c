@@ -230,7 +230,35 @@ int wcs_family_remove(struct wcs_table *table, const char *name)
 	rc = -ENOENT;
 	edit.delimiter = table->delimiter;
 	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &edit.at))
-		rc = table_change(table, &edit);
+		rc = table->protected ? -EPERM : table_change(table, &edit);
+	table_unlock(table);
+	return rc;
+}
+
+/* -EPERM: the policy collects a cell that the other one does not. */
+static int family_compare_policies(const char *text, const char *other_text)
+{
+	struct wcs_gc *gc = NULL, *other = NULL;
+	int rc = wcs_gc_parse(text, &gc, NULL);
+
+	if (rc == 0)
+		rc = wcs_gc_parse(other_text, &other, NULL);
+	if (rc == 0 && !wcs_gc_is_within(gc, other))
+		rc = -EPERM;
+	wcs_gc_free(gc);
+	wcs_gc_free(other);
+	return rc;
+}
+
+int family_may_hide(struct wcs_table *table, const char *name, const char *gc)
+{
+	size_t at;
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	if (table->protected && family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
+		rc = family_compare_policies(gc, table->families[at]->family.gc);
 	table_unlock(table);
 	return rc;
 }
@@ -251,6 +279,10 @@ static int family_set(struct wcs_table *table, const char *name, char *gc,
 	rc = 0;
 	next = table->families[edit.at]->family;
 	if ((gc == NULL || strcmp(gc, next.gc) == 0) && (type == NULL || *type == next.type))
+		goto out;
+	if (gc != NULL && table->protected)
+		rc = family_compare_policies(gc, next.gc);
+	if (rc != 0)
 		goto out;
 	edit.delimiter = table->delimiter;
 	edit.needs_empty = type != NULL && *type != next.type;
@@ -281,6 +313,11 @@ int wcs_family_set_gc(struct wcs_table *table, const char *name, const char *pol
 	free(canonical);
 	if (rc == -ENOENT)
 		wcs_fault_set(fault, rc, "table %s has no family %.64s", table->name, name);
+	else if (rc == -EPERM)
+		wcs_fault_set(
+			fault, rc,
+			"table %s is protected, and the policy would hide more of family %.64s",
+			table->name, name);
 	else if (rc != 0)
 		wcs_fault_set(fault, rc, "the policy of family %.64s could not be stored: %s", name,
 			      strerror(-rc));

@@ -66,6 +66,11 @@ int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, ui
 	return wcs_fault_set(fsck->fault, -ECANCELED, "stopped before it was through");
 }
 
+static bool fsck_copies(void *ctx, uint64_t done, uint64_t total)
+{
+	return wcs_fsck_progress(ctx, "copy", done, total) == 0;
+}
+
 /* Where a directory stands in the place of a file of that name, it goes to the quarantine; clear
  * removes it. *mend, if that: may what is missing then be mended? */
 static int fsck_place(struct wcs_fsck *fsck, struct directory *directory, const char *name,
@@ -185,6 +190,7 @@ int wcs_store_check(const char *path, const struct wcs_check_options *options,
 		fsck.quarantine = wcs_quarantine_new(options->quarantine, fsck.fault);
 		if (fsck.quarantine == NULL)
 			return wcs_fault_set(fsck.fault, -ENOMEM, "no memory");
+		wcs_quarantine_ask(fsck.quarantine, fsck_copies, &fsck);
 	}
 	rc = directory_open(path, options->repair ? DIRECTORY_MEND : DIRECTORY_LOOK, &directory,
 			    fsck.fault);

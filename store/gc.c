@@ -264,6 +264,15 @@ int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault)
 	return 0;
 }
 
+struct wcs_gc *wcs_gc_all(void)
+{
+	struct wcs_gc *gc = calloc(1, sizeof(*gc) + sizeof(gc->nodes[0]));
+
+	if (gc)
+		gc_add(gc, (struct gc_node){.kind = GC_MAXVERSIONS, .bound = 0});
+	return gc;
+}
+
 void wcs_gc_free(struct wcs_gc *gc)
 {
 	free(gc);
@@ -374,6 +383,27 @@ uint64_t wcs_gc_last_rank(const struct wcs_gc *gc)
 			last = (uint64_t)node->bound + 1;
 	}
 	return last;
+}
+
+/* Two policies that agree on the first rank behind each bound agree on all ranks. Expiries of one
+ * rank are sums of the timestamp and a bound, so one timestamp stands for all. */
+static bool gc_is_within_at_bounds(const struct wcs_gc *gc, const struct wcs_gc *other,
+				   const struct wcs_gc *bounds)
+{
+	for (size_t i = 0; i < bounds->count; i++) {
+		const struct gc_node *node = &bounds->nodes[i];
+		uint64_t rank = node->kind == GC_MAXVERSIONS ? (uint64_t)node->bound + 1 : 1;
+
+		if (wcs_gc_expiry(gc, rank, 0) < wcs_gc_expiry(other, rank, 0))
+			return false;
+	}
+	return true;
+}
+
+bool wcs_gc_is_within(const struct wcs_gc *gc, const struct wcs_gc *other)
+{
+	return wcs_gc_expiry(gc, 1, 0) >= wcs_gc_expiry(other, 1, 0) &&
+	       gc_is_within_at_bounds(gc, other, gc) && gc_is_within_at_bounds(gc, other, other);
 }
 
 bool wcs_gc_hides(const struct wcs_gc *gc)

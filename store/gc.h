@@ -12,6 +12,8 @@ struct wcs_gc; /* a parsed policy; does not change, any thread may evaluate it *
 
 /* Parses a policy. -EINVAL: fault has the column, from 1. */
 int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault);
+/* One that collects every cell, which has no spelling. NULL: no memory. */
+struct wcs_gc *wcs_gc_all(void);
 void wcs_gc_free(struct wcs_gc *gc);
 
 /* Its canonical spelling, the same for policies that differ only in how they are written. The
@@ -25,6 +27,9 @@ int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts);
 
 /* The rank from which on all ranks are the same to it; 1: it does not look at the rank. */
 uint64_t wcs_gc_last_rank(const struct wcs_gc *gc);
+
+/* Is every cell that it collects, of any rank and at any time, also collected by the other? */
+bool wcs_gc_is_within(const struct wcs_gc *gc, const struct wcs_gc *other);
 
 /* Can it collect any cell, the newest one of a column? */
 bool wcs_gc_hides(const struct wcs_gc *gc);

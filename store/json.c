@@ -251,17 +251,41 @@ static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t
 	return -EINVAL;
 }
 
-/* jansson's words without the piece of text that it quotes: it may be a key or a value. */
+/* jansson's words, where there are no better ones, without the piece of text that it quotes: it may
+ * be a key or a value. */
 static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
 {
-	const char *near = strstr(error->text, " near ");
-	int len = (int)(near ? (size_t)(near - error->text) : strlen(error->text));
+	const char *why = error->text, *near = strstr(why, " near ");
 
-	wcs_fault_set(fault, -EINVAL, "not JSON: %.*s", len, error->text);
+	if (json_error_code(error) == json_error_end_of_input_expected)
+		why = "text behind the closing brace";
+	else if (json_error_code(error) == json_error_premature_end_of_input)
+		why = "it ends before its closing brace";
+	wcs_fault_set(fault, -EINVAL, "not JSON: %.*s",
+		      (int)(why == error->text && near ? (size_t)(near - why) : strlen(why)), why);
 	if (fault && error->line > 0) {
 		fault->line = error->line;
 		fault->column = error->column > 0 ? error->column : 1;
 	}
+	return -EINVAL;
+}
+
+/* Neither an object nor a list, which is told apart later. */
+static int json_fault_start(struct wcs_fault *fault, const char *text, size_t len, size_t start)
+{
+	wcs_fault_set(fault, -EINVAL,
+		      start == len ? "not JSON: it is empty" : "not JSON: it must start with '{'");
+	if (fault)
+		json_position(text, start, fault);
+	return -EINVAL;
+}
+
+/* jansson overlooks a NUL behind a number or a word: no JSON has one. */
+static int json_fault_nul(struct wcs_fault *fault, const char *text, const char *nul)
+{
+	wcs_fault_set(fault, -EINVAL, "not JSON: a NUL byte");
+	if (fault)
+		json_position(text, (size_t)(nul - text), fault);
 	return -EINVAL;
 }
 
@@ -296,11 +320,20 @@ static bool json_is_range(const json_error_t *error)
 
 int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault)
 {
+	const char *nul = len > 0 ? memchr(text, 0, len) : NULL;
 	json_error_t why;
+	size_t start = 0;
 	json_t *json;
-	int error = wcs_json_load(text ? text : "", len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
-				  &json, &why);
+	int error;
 
+	if (nul)
+		return json_fault_nul(fault, text, nul);
+	while (start < len && strchr(" \t\r\n", text[start]))
+		start++;
+	if (start == len || (text[start] != '{' && text[start] != '['))
+		return json_fault_start(fault, text, len, start);
+	error = wcs_json_load(text ? text : "", len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json,
+			      &why);
 	if (error == -ENOMEM)
 		return wcs_fault_set(fault, error, "no memory");
 	if (error == -EFBIG)

@@ -37,6 +37,13 @@ struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fa
 	return NULL;
 }
 
+void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
+			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx)
+{
+	quarantine->go_on = go_on;
+	quarantine->ctx = ctx;
+}
+
 void wcs_quarantine_free(struct wcs_quarantine *quarantine)
 {
 	if (!quarantine)
@@ -69,7 +76,7 @@ int quarantine_make(struct wcs_quarantine *quarantine)
 {
 	if (quarantine->dir >= 0)
 		return 0;
-	if (mkdir(quarantine->path, 0700) == 0)
+	if (mkdir(quarantine->path, 0700) == 0 || errno == EEXIST)
 		quarantine->dir =
 			open(quarantine->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return quarantine->dir >= 0 ? 0 : quarantine_fail(quarantine, "", errno);

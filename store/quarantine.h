@@ -16,9 +16,13 @@ struct wcs_quarantine_value {
 	void *ctx;
 };
 
-/* path: of the directory, which must not exist. fault, which outlives it, says what fails. NULL:
- * no memory. */
+/* path: of the directory, which must not exist, or be empty. fault, which outlives it, says what
+ * fails. NULL: no memory. */
 struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault);
+/* go_on is asked before each piece of a file that is copied: bytes so far, and in all. False ends
+ * it with -ECANCELED; the caller of what copies fills the fault. */
+void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
+			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx);
 /* What was put into it and not synced may be lost. */
 void wcs_quarantine_free(struct wcs_quarantine *quarantine);
 /* Was the directory made? */
@@ -38,14 +42,13 @@ int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, en
 /* A key of the engine's and its value, as they are. why: a few words. */
 int wcs_quarantine_raw(struct wcs_quarantine *quarantine, const char *why, struct wcs_slice key,
 		       struct wcs_slice value);
-/* Copies a file of the directory that dir is open on. */
+/* Copies a file of the directory that dir is open on; holes stay holes. -ENOSPC before anything of
+ * it is written, if the medium has no room for it. */
 int wcs_quarantine_file(struct wcs_quarantine *quarantine, int dir, const char *name);
 /* The same of a directory of it, with all that is in it. */
 int wcs_quarantine_directory(struct wcs_quarantine *quarantine, int dir, const char *name);
-/* Copies the store's whole directory. more: so many bytes have to be left then. go_on (may be NULL)
- * is asked now and then; false ends it with -ECANCELED. */
-int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, uint64_t more,
-			 bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx);
+/* Copies the store's whole directory. more: so many bytes have to be left then. */
+int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, uint64_t more);
 /* Makes all of it durable; only then may it go from the store. */
 int wcs_quarantine_sync(struct wcs_quarantine *quarantine);
 

@@ -15,13 +15,12 @@
 #include "directory.h"
 
 #define COPY_PIECE ((size_t)1 << 20)
+#define COPY_SPARE (4u << 20) /* bytes that are left behind a copy */
 
 struct copy {
 	struct wcs_quarantine *quarantine;
-	bool (*go_on)(void *ctx, uint64_t done, uint64_t total);
-	void *ctx;
-	uint64_t done, total;
-	char *buffer; /* where the kernel does not copy itself */
+	uint64_t done, total; /* bytes, without those of holes */
+	char *buffer;	      /* where the kernel does not copy itself */
 };
 
 /* One directory of the tree. */
@@ -38,33 +37,28 @@ static int copy_fail(struct copy *copy, const char *name)
 
 static bool copy_goes_on(struct copy *copy, uint64_t more)
 {
+	const struct wcs_quarantine *quarantine = copy->quarantine;
+
 	copy->done += more;
-	return copy->go_on == NULL || copy->go_on(copy->ctx, copy->done, copy->total);
+	return !quarantine->go_on || quarantine->go_on(quarantine->ctx, copy->done, copy->total);
 }
 
-/* Up to a piece by hand. What cannot be read, of a failing disk, becomes zeros. */
-static ssize_t copy_piece(struct copy *copy, int from, int to)
+/* Up to len bytes by hand. What cannot be read, of a failing disk, becomes zeros. */
+static ssize_t copy_by_hand(struct copy *copy, int from, int to, size_t len, off_t at)
 {
-	off_t at = lseek(from, 0, SEEK_CUR);
 	ssize_t got, made = 0;
 
 	if (copy->buffer == NULL)
 		copy->buffer = malloc(COPY_PIECE);
 	if (copy->buffer == NULL)
 		return -1;
-	got = read(from, copy->buffer, COPY_PIECE);
+	got = pread(from, copy->buffer, len, at);
 	if (got < 0 && errno == EIO) {
-		struct stat st;
-
-		if (fstat(from, &st) != 0 || at < 0)
-			return -1;
-		got = st.st_size - at < 4096 ? (ssize_t)(st.st_size - at) : 4096;
+		got = len < 4096 ? (ssize_t)len : 4096;
 		memset(copy->buffer, 0, 4096);
-		if (lseek(from, at + got, SEEK_SET) < 0)
-			return -1;
 	}
 	while (made < got) {
-		ssize_t put = write(to, copy->buffer + made, (size_t)(got - made));
+		ssize_t put = pwrite(to, copy->buffer + made, (size_t)(got - made), at + made);
 
 		if (put < 0)
 			return -1;
@@ -73,35 +67,80 @@ static ssize_t copy_piece(struct copy *copy, int from, int to)
 	return got;
 }
 
-static int copy_bytes(struct copy *copy, const char *name, int from, int to)
+/* Up to a piece of what stands before the next hole. */
+static ssize_t copy_piece(struct copy *copy, int from, int to, off_t at, bool *by_hand)
+{
+	off_t hole = lseek(from, at, SEEK_HOLE), read_at = at, write_at = at;
+	size_t len = hole > at && hole - at < (off_t)COPY_PIECE ? (size_t)(hole - at) : COPY_PIECE;
+	ssize_t got;
+
+	if (!*by_hand) {
+		got = copy_file_range(from, &read_at, to, &write_at, len, 0);
+		if (got >= 0 || errno == ENOSPC || errno == EDQUOT)
+			return got;
+		*by_hand = true;
+	}
+	return copy_by_hand(copy, from, to, len, at);
+}
+
+static int copy_bytes(struct copy *copy, const char *name, int from, int to, off_t size)
 {
 	bool by_hand = false;
 	ssize_t got = 1;
 
-	while (got != 0) {
-		got = by_hand ? copy_piece(copy, from, to)
-			      : copy_file_range(from, NULL, to, NULL, COPY_PIECE, 0);
-		if (got < 0 && !by_hand && errno != ENOSPC && errno != EDQUOT) {
-			by_hand = true;
-			continue;
-		}
+	for (off_t at = 0; got != 0;) {
+		at = (off_t)directory_data(from, (uint64_t)at);
+		if (at >= size)
+			break;
+		got = copy_piece(copy, from, to, at, &by_hand);
 		if (got < 0)
 			return copy_fail(copy, name);
+		at += got;
 		if (!copy_goes_on(copy, (uint64_t)got))
 			return -ECANCELED;
 	}
-	return fsync(to) == 0 ? 0 : copy_fail(copy, name);
+	return ftruncate(to, size) == 0 && fsync(to) == 0 ? 0 : copy_fail(copy, name);
+}
+
+/* Bytes that a file takes on the medium; holes take none. */
+static uint64_t copy_size(const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size, taken = (uint64_t)st->st_blocks * 512;
+
+	return size < taken ? size : taken;
+}
+
+/* The repair needs some room behind the copy. */
+static int copy_check_room(struct copy *copy, const char *what, uint64_t needed)
+{
+	struct statvfs space;
+
+	if (fstatvfs(copy->quarantine->dir, &space) != 0)
+		return copy_fail(copy, "");
+	if ((uint64_t)space.f_bavail * space.f_frsize > needed)
+		return 0;
+	return wcs_fault_set(copy->quarantine->fault, -ENOSPC,
+			     "%s: a copy of %s takes %" PRIu64
+			     " MiB, which that medium has no room for; make room and repair again",
+			     directory_name(copy->quarantine->path), what, (needed >> 20) + 1);
 }
 
 static int copy_file(struct copy *copy, int from_dir, int to_dir, const char *name)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
 	int to, rc;
 
 	if (from < 0)
 		return copy_fail(copy, name);
+	rc = fstat(from, &st) != 0 ? copy_fail(copy, name)
+				   : copy_check_room(copy, name, copy_size(&st) + COPY_SPARE);
+	if (rc != 0) {
+		close(from);
+		return rc;
+	}
 	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	rc = to < 0 ? copy_fail(copy, name) : copy_bytes(copy, name, from, to);
+	rc = to < 0 ? copy_fail(copy, name) : copy_bytes(copy, name, from, to, st.st_size);
 	if (to >= 0)
 		close(to);
 	close(from);
@@ -132,7 +171,7 @@ static int copy_entry(struct copy *copy, int from, int to, const char *name)
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : copy_fail(copy, name);
 	if (S_ISREG(st.st_mode) && to < 0)
-		copy->total += (uint64_t)st.st_size;
+		copy->total += copy_size(&st);
 	if (S_ISREG(st.st_mode))
 		return to < 0 ? 0 : copy_file(copy, from, to, name);
 	if (!S_ISDIR(st.st_mode))
@@ -199,26 +238,9 @@ int wcs_quarantine_directory(struct wcs_quarantine *quarantine, int dir, const c
 	return copy_to_files(quarantine, dir, name, copy_entry);
 }
 
-static int copy_check_room(struct copy *copy, uint64_t more)
+int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, uint64_t more)
 {
-	struct statvfs space;
-
-	if (fstatvfs(copy->quarantine->dir, &space) != 0)
-		return copy_fail(copy, "");
-	more += copy->total;
-	if ((uint64_t)space.f_bavail * space.f_frsize > more)
-		return 0;
-	return wcs_fault_set(
-		copy->quarantine->fault, -ENOSPC,
-		"%s: no room for a copy of the store and what is made of it, which take "
-		"%" PRIu64 " MiB",
-		directory_name(copy->quarantine->path), (more >> 20) + 1);
-}
-
-int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, uint64_t more,
-			 bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx)
-{
-	struct copy copy = {.quarantine = quarantine, .go_on = go_on, .ctx = ctx};
+	struct copy copy = {.quarantine = quarantine};
 	int from = -1, to = -1, rc = quarantine_make(quarantine);
 
 	if (rc != 0)
@@ -226,7 +248,7 @@ int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, u
 	from = open(store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	rc = from < 0 ? copy_fail(&copy, "") : copy_tree(&copy, from, -1);
 	if (rc == 0)
-		rc = copy_check_room(&copy, more);
+		rc = copy_check_room(&copy, "the store and what is made of it", copy.total + more);
 	if (rc == 0)
 		rc = copy_directory(&copy, quarantine->dir, QUARANTINE_STORE, &to);
 	if (rc == 0)

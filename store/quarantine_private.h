@@ -18,6 +18,8 @@
 struct wcs_quarantine {
 	char *path;
 	struct wcs_fault *fault;
+	bool (*go_on)(void *ctx, uint64_t done, uint64_t total); /* NULL: nobody is asked */
+	void *ctx;
 	int dir;      /* -1: not made yet */
 	bool durable; /* its names are */
 	FILE *rows, *raw;

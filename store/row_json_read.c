@@ -206,7 +206,10 @@ static int row_json_cells(struct row_json *in, const struct wcs_json_at *at, con
 	if (json_is_string(json) || json_is_number(json))
 		return row_json_cell(in, at, family, qualifier, json);
 	if (!json_is_array(json))
-		return wcs_json_fault(in->fault, -EINVAL, at, "must be a list of cells");
+		return wcs_json_fault(in->fault, -EINVAL, at,
+				      json_is_null(json)
+					      ? "null is no value; \"delete\" deletes a column"
+					      : "must be text, a number or a list of cells");
 	json_array_foreach(json, inner.index, cell)
 	{
 		error = row_json_cell(in, &inner, family, qualifier, cell);

@@ -258,6 +258,8 @@ static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice 
 	writer->in_row = true;
 	writer->from = to;
 	writer->passed = 0;
+	if (!write_is(row, writer->row, writer->row_len))
+		writer->row_bytes = 0; /* else it goes on in another line */
 	write_keep(row, writer->row, &writer->row_len);
 	to = WRITE_LITERAL(to, "{\"key\":\"");
 	to = write_name(to, row.data, row.len);

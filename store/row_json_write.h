@@ -18,7 +18,8 @@ struct wcs_row_writer {
 	unsigned char *to;	   /* set by wcs_row_write_to */
 	const unsigned char *from; /* what of the line is still in the room begins here */
 	uint64_t passed;	   /* bytes of the line that were in the room before */
-	uint64_t line_max; /* a line of more bytes ends before the next cell; 0: with its row */
+	uint64_t line_max;  /* a line of more bytes ends before the next cell; 0: with its row */
+	uint64_t row_bytes; /* of the row's values so far */
 	bool in_row;
 	bool text;   /* the value under way is "value", not "base64" */
 	size_t left; /* bytes of base64 that wait for the rest of their group of three */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A row and all rows below it, together: dropping and counting them. */
+/* Many rows together: dropping a row and all below it, counting them or a family of them. */
 #include "subtree.h"
 #include "table.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* ---- Dropping ---------------------------------------------------------------------------- */
@@ -17,7 +18,7 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 
 	if (rc != 0)
 		return rc;
-	rc = wcs_subtree_init(&subtree, key, table->delimiter);
+	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
 	if (rc == 0)
 		rc = table->store->backend->drop(table->store->db, table->id, row,
 						 &subtree.ranges[subtree.count - 1]);
@@ -31,6 +32,7 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 struct rows_last {
 	size_t len; /* 0: none yet; a row's key has at least one byte */
 	unsigned char row[WCS_ROW_KEY_MAX];
+	uint64_t bytes; /* of its values */
 };
 
 static bool rows_is_new(struct rows_last *last, struct wcs_slice row)
@@ -39,13 +41,17 @@ static bool rows_is_new(struct rows_last *last, struct wcs_slice row)
 		return false;
 	memcpy(last->row, row.data, row.len);
 	last->len = row.len;
+	last->bytes = 0;
 	return true;
 }
 
+/* family: NULL: of all. */
 static int rows_count_range(struct wcs_table *table, const struct wcs_range *range,
-			    struct wcs_count *count)
+			    const char *family, struct wcs_count *count)
 {
-	struct wcs_filter every = {.each = WCS_EACH_CELL};
+	struct wcs_filter every = {.each = WCS_EACH_CELL,
+				   .families = family ? &family : NULL,
+				   .family_count = family ? 1 : 0};
 	struct rows_last last = {.len = 0};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
@@ -57,6 +63,8 @@ static int rows_count_range(struct wcs_table *table, const struct wcs_range *ran
 		count->rows += rows_is_new(&last, cell.row);
 		count->cells++;
 		count->bytes += cell.info.size;
+		last.bytes += cell.info.size;
+		store_weigh_row(table, last.bytes, cell.info.size);
 	}
 	wcs_scan_close(scan);
 	return rc;
@@ -69,7 +77,18 @@ int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct 
 	int rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
 
 	for (size_t i = 0; i < subtree.count && rc == 0; i++)
-		rc = rows_count_range(table, &subtree.ranges[i], &found);
+		rc = rows_count_range(table, &subtree.ranges[i], NULL, &found);
+	if (rc == 0)
+		*count = found;
+	return rc;
+}
+
+int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+	struct wcs_count found = {.rows = 0};
+	int rc = rows_count_range(table, &all, name, &found);
+
 	if (rc == 0)
 		*count = found;
 	return rc;

@@ -20,6 +20,7 @@ static int schema_copy_table(const struct wcs_table *table, struct wcs_table_sch
 {
 	strcpy(copy->name, table->name);
 	copy->delimiter = table->delimiter;
+	copy->protection = table->protected ? WCS_PROTECTED : WCS_UNPROTECTED;
 	copy->created = table->created;
 	copy->families = calloc(table->family_count + 1, sizeof(*copy->families));
 	if (copy->families == NULL)
@@ -133,6 +134,7 @@ static int schema_check_table(const struct wcs_table_schema *wanted,
 				     wanted->name);
 	strcpy(checked->name, wanted->name);
 	checked->delimiter = wanted->delimiter;
+	checked->protection = wanted->protection;
 	checked->families = calloc(wanted->family_count + 1, sizeof(*checked->families));
 	if (checked->families == NULL)
 		return wcs_fault_set(fault, -ENOMEM, "table %s: no memory", wanted->name);
@@ -187,6 +189,8 @@ static int schema_fail_change(struct wcs_fault *fault, int rc, const char *table
 {
 	return schema_fail_family(fault, rc, table, family,
 				  rc == -ENOTEMPTY ? "its type cannot change while it holds cells"
+				  : rc == -EPERM   ? "the table is protected, and the policy would "
+						     "hide more"
 						   : strerror(-rc));
 }
 
@@ -204,6 +208,8 @@ static int schema_look_table(struct wcs_table *table, const struct wcs_table_sch
 
 		if (family->type != WCS_TYPE_NONE)
 			rc = family_may_become(table, family->name, family->type);
+		if (rc == 0 && family->gc != NULL && wanted->protection != WCS_UNPROTECTED)
+			rc = family_may_hide(table, family->name, family->gc);
 		if (rc != 0)
 			schema_fail_change(fault, rc, wanted->name, family->name);
 	}
@@ -297,6 +303,15 @@ static int schema_apply_family(struct wcs_table *table, const struct wcs_family 
 	return rc;
 }
 
+static int schema_protect(struct wcs_table *table, bool protect, struct wcs_fault *fault)
+{
+	int rc = wcs_table_set_protected(table, protect);
+
+	return rc == 0 ? 0
+		       : wcs_fault_set(fault, rc, "table %s: its protection: %s",
+				       wcs_table_name(table), strerror(-rc));
+}
+
 static int schema_apply_table(struct wcs_table *table, const struct wcs_table_schema *wanted,
 			      struct wcs_fault *fault)
 {
@@ -306,8 +321,12 @@ static int schema_apply_table(struct wcs_table *table, const struct wcs_table_sc
 		rc = wcs_table_set_delimiter(table, wanted->delimiter);
 	if (rc != 0)
 		return schema_fail_delimiter(fault, rc, wanted->name);
+	if (wanted->protection == WCS_UNPROTECTED)
+		rc = schema_protect(table, false, fault);
 	for (size_t i = 0; rc == 0 && i < wanted->family_count; i++)
 		rc = schema_apply_family(table, &wanted->families[i], fault);
+	if (rc == 0 && wanted->protection == WCS_PROTECTED)
+		rc = schema_protect(table, true, fault);
 	return rc;
 }
 

@@ -79,8 +79,8 @@ static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at
 	error = wcs_gc_canonical(json_string_value(json), &canonical, &why);
 	if (error) {
 		if (why.column > 0)
-			wcs_json_fault(in->fault, error, at, "%s (character %d)", why.text,
-				       why.column);
+			wcs_json_fault(in->fault, error, at, "%s, at character %d of the policy",
+				       why.text, why.column);
 		else
 			wcs_json_fault(in->fault, error, at, "%s", why.text);
 		wcs_json_locate(in->text, in->len, at, in->fault);
@@ -185,11 +185,16 @@ static int schema_json_table(const struct schema_json *in, const struct wcs_json
 
 		if (strcmp(name, "delimiter") == 0)
 			error = schema_json_delimiter(in, &inner, member, &table->delimiter);
+		else if (strcmp(name, "protected") == 0 && json_is_boolean(member))
+			table->protection = json_is_true(member) ? WCS_PROTECTED : WCS_UNPROTECTED;
+		else if (strcmp(name, "protected") == 0)
+			error = schema_json_fault(in, &inner, "must be true or false");
 		else if (strcmp(name, "families") == 0)
 			error = schema_json_families(in, &inner, member, table);
 		else
 			error = schema_json_fault(in, &inner,
-						  "a table has only delimiter and families");
+						  "a table has only delimiter, protected and "
+						  "families");
 		if (error)
 			break;
 	}
@@ -335,6 +340,8 @@ static json_t *schema_json_of_tables(const struct wcs_schema *schema)
 		json_t *json = json_object();
 
 		if (schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL) ||
+		    (table->protection == WCS_PROTECTED &&
+		     json_object_set_new(json, "protected", json_true())) ||
 		    json_object_set_new(json, "families", schema_json_of_families(table))) {
 			json_decref(json);
 			json = NULL;

@@ -52,9 +52,28 @@ void store_log(const struct wcs_store *store, enum wcs_log_level level, const ch
 	store->options.log(store->options.log_ctx, level, text);
 }
 
+void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size)
+{
+	if (bytes > WCS_ROW_WARN && bytes - size <= WCS_ROW_WARN)
+		store_log(table->store, WCS_LOG_WARNING,
+			  "table %s has a row of more than %u bytes; it is slow to read as a whole",
+			  table->name, WCS_ROW_WARN);
+}
+
 int64_t store_now(const struct wcs_store *store)
 {
 	return store->options.now(store->options.now_ctx);
+}
+
+int store_need_format(struct wcs_store *store, int format)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&store->admin);
+	if (store->directory != NULL)
+		rc = directory_need_format(store->directory, format);
+	pthread_mutex_unlock(&store->admin);
+	return rc;
 }
 
 static struct wcs_store *store_new(const struct wcs_backend *backend,

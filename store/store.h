@@ -14,6 +14,7 @@
  *   -ENAMETOOLONG  a row key or qualifier over its limit
  *   -EFBIG      a value over its limit
  *   -EOVERFLOW  an integer or a timestamp would leave its range
+ *   -EPERM      the table is protected from that
  *   -ENOTEMPTY  what should go still holds rows, cells or families
  *   -EMFILE     one table more than a store can hold; opening, making and checking one: this
  *   -ENFILE     process, or the machine, can open no more files
@@ -45,6 +46,7 @@
 #define WCS_QUALIFIER_MAX     16384u	   /* bytes */
 #define WCS_VALUE_MAX	      (100u << 20) /* bytes */
 #define WCS_VALUE_WARN	      (10u << 20)  /* bytes; logged */
+#define WCS_ROW_WARN	      (100u << 20) /* bytes of values; logged when they are read */
 #define WCS_VALUE_INLINE      4096u	   /* bytes; values up to this come with their cell */
 #define WCS_FAMILY_NAME_MAX   64u	   /* bytes of [-_.a-zA-Z0-9]; at least 1 */
 #define WCS_FAMILIES_WARN     100u	   /* families in a table; logged */
@@ -103,16 +105,24 @@ struct wcs_options {
 	int64_t hidden_every;
 };
 
+/* Lets the caller of wcs_store_create give up access to all but three directories: the one that
+ * becomes the store (made), the one around it (parent), and a store that is replaced (old; -1:
+ * none). 0, or a negative errno, which ends the call, with fault filled. */
+struct wcs_confine {
+	int (*call)(void *ctx, int parent, int made, int old, struct wcs_fault *fault);
+	void *ctx;
+};
+
 /*
  * Makes an empty store at path, which must not exist or be an empty directory; with schema (may
  * be NULL) its tables. Appears whole or not at all, as a directory of the caller's with mode 0700,
  * also in place of an empty one. force: what is there may also be a store that
  * nobody uses and that holds nothing else, which is replaced. -EEXIST: path is something else or
- * not empty. fault says why.
+ * not empty. fault says why. confine (may be NULL) is called before the engine makes files.
  */
 struct wcs_schema;
 int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
-		     struct wcs_fault *fault);
+		     const struct wcs_confine *confine, struct wcs_fault *fault);
 
 /*
  * Opens the store at path. -ENOENT: there is no store; -EBUSY: in use, also a second later, fault
@@ -172,9 +182,10 @@ struct wcs_stats {
 				  * to WCS_STATS_PENDING_MAX */
 	uint64_t drops;		 /* calls of wcs_rows_drop */
 	uint64_t compactions_pending;
-	uint64_t cache_bytes;  /* room in the block cache */
-	uint64_t memory_bytes; /* that the engine has filled, the cache's included */
-	bool failed;	       /* as wcs_store_failed */
+	uint64_t bytes_pending; /* that deletes left on the medium, about */
+	uint64_t cache_bytes;	/* room in the block cache */
+	uint64_t memory_bytes;	/* that the engine has filled, the cache's included */
+	bool failed;		/* as wcs_store_failed */
 	/* Files on the medium, by level where the engine has levels. */
 	size_t level_count;
 	struct {
@@ -200,8 +211,13 @@ enum wcs_type {
 	WCS_INTHLL = 4
 };
 
-/* In a schema that comes from JSON or from a caller a type, policy or delimiter may be left open:
- * what is there keeps its own, and what is made gets the default. From a store they are all set. */
+/* Whether a table is protected: calls that drop rows, remove the table or a family, or set a policy
+ * that may hide more than the present one give -EPERM then. */
+enum wcs_protection { WCS_PROTECTION_OPEN = 0, WCS_UNPROTECTED, WCS_PROTECTED };
+
+/* In a schema that comes from JSON or from a caller a type, policy, delimiter or protection may be
+ * left open: what is there keeps its own, and what is made gets the default. From a store they are
+ * all set. */
 struct wcs_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	enum wcs_type type; /* default: WCS_BYTES */
@@ -212,8 +228,9 @@ struct wcs_family {
 
 struct wcs_table_schema {
 	char name[WCS_TABLE_NAME_MAX + 1];
-	unsigned char delimiter; /* an ASCII byte, by default '#'; 0: open */
-	int64_t created;	 /* microseconds since 1970; 0: not known (a schema from JSON) */
+	unsigned char delimiter;	/* an ASCII byte, by default '#'; 0: open */
+	enum wcs_protection protection; /* default: WCS_UNPROTECTED */
+	int64_t created; /* microseconds since 1970; 0: not known (a schema from JSON) */
 	size_t family_count;
 	struct wcs_family *families; /* sorted by name */
 };
@@ -224,17 +241,17 @@ struct wcs_schema {
 };
 
 /*
- * Reads a schema from JSON text: {"version":1,"tables":{T:{"delimiter":D,"families":{F:{"gc":P,
- * "type":Y}}}}}; all but the names may be left out (and is open then), F:P is short for a policy
- * alone. A repeated or unknown member is an error. -EINVAL: fault has the line and names the
- * member.
+ * Reads a schema from JSON text: {"version":1,"tables":{T:{"delimiter":D,"protected":B,
+ * "families":{F:{"gc":P,"type":Y}}}}}; all but the names may be left out (and is open then), F:P is
+ * short for a policy alone. A repeated or unknown member is an error. -EINVAL: fault has the line
+ * and names the member.
  */
 int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 		     struct wcs_fault *fault);
 
 /* The schema as JSON that wcs_schema_parse takes, indented, ending in a newline; sorted, so the
- * same schema gives the same bytes; what is open is left out. The caller frees it. NULL: no
- * memory. */
+ * same schema gives the same bytes; what is open is left out, and that a table is not protected.
+ * The caller frees it. NULL: no memory. */
 char *wcs_schema_format(const struct wcs_schema *schema);
 /* The same in one line. */
 char *wcs_schema_line(const struct wcs_schema *schema);
@@ -247,7 +264,8 @@ int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
 /*
  * Adds the tables and families that are missing, sets what differs of the rest; removes nothing,
  * and leaves what the schema leaves open. A type or delimiter that differs from the store's is
- * -ENOTEMPTY where there are cells, a table too many -EMFILE; fault names the table and family.
+ * -ENOTEMPTY where there are cells, a table too many -EMFILE, a policy that may hide more in a
+ * table that is and stays protected -EPERM; fault names the table and family.
  * What is refused is applied in no part. Only what fails behind that look leaves applied what came
  * before it: where other threads change the store meanwhile, where a family whose type should
  * change is being written (-EBUSY), and where memory or the engine fails.
@@ -299,8 +317,12 @@ int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault
 /* Makes a table without families, with the delimiter '#'. -EEXIST, -EINVAL (name), -EMFILE. */
 int wcs_table_create(struct wcs_store *store, const char *name);
 
-/* Removes a table that has no rows and no families. -ENOTEMPTY otherwise. */
+/* Removes a table that has no rows and no families. -ENOTEMPTY otherwise; -EPERM. */
 int wcs_table_remove(struct wcs_store *store, const char *name);
+
+/* Drops all rows, as wcs_rows_drop, and removes the table with its families. -EPERM. Where it
+ * fails, or a crash comes, some of the rows may be dropped. */
+int wcs_table_drop(struct wcs_table *table);
 
 /* A handle on a table, good until wcs_table_close; when the table is removed meanwhile, calls
  * with it give -ENOENT. */
@@ -323,11 +345,20 @@ bool wcs_table_ages(struct wcs_table *table);
  * the table has a row. */
 int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);
 
+bool wcs_table_protected(struct wcs_table *table);
+/* Protects the table, or ends that. */
+int wcs_table_set_protected(struct wcs_table *table, bool protect);
+
 /* Makes a family of type bytes with the policy never. -EEXIST, -EINVAL (name). */
 int wcs_family_create(struct wcs_table *table, const char *name);
 
-/* Removes a family that holds no cell; its cost grows with the table's rows. -ENOTEMPTY. */
+/* Removes a family that holds no cell; its cost grows with the table's rows. -ENOTEMPTY, -EPERM. */
 int wcs_family_remove(struct wcs_table *table, const char *name);
+
+/* Deletes all cells of a family. Not atomic, not for one row either: a reader may see some of a
+ * row's cells while others are gone, and a failure or crash half way leaves it so. What is written
+ * meanwhile may stay. Its cost grows with the table's rows. -ENOENT, -EPERM. */
+int wcs_family_drop(struct wcs_table *table, const char *name);
 
 /* A copy of a family, to be released with wcs_family_clear. -ENOENT. */
 int wcs_family_get(struct wcs_table *table, const char *name, struct wcs_family *family);
@@ -343,7 +374,7 @@ bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name);
  * WCS_FAMILY_NAME_MAX + 1 bytes. -ENOENT: none. */
 int wcs_family_next(struct wcs_table *table, const char *after, char *name);
 
-/* Sets the policy. -EINVAL: fault has the column. */
+/* Sets the policy. -EINVAL: fault has the column; -EPERM. */
 int wcs_family_set_gc(struct wcs_table *table, const char *name, const char *policy,
 		      struct wcs_fault *fault);
 
@@ -422,8 +453,8 @@ enum wcs_check_ask {
 
 struct wcs_check_options {
 	bool repair; /* else nothing in the store's directory is changed */
-	/* A directory that a repair makes when it first takes something out of the store, and puts
-	 * it there: docs/format.md says how. */
+	/* A directory for what a repair takes out of the store: docs/format.md says how. The
+	 * repair makes it when it first needs it; one that is there must be empty. */
 	const char *quarantine;
 	/* Called for each finding; NULL: for none. */
 	void (*found)(void *ctx, const struct wcs_finding *finding);
@@ -441,7 +472,7 @@ struct wcs_check_result {
 	uint64_t tables, rows, cells;
 	uint64_t values; /* that are stored apart from their cell */
 	uint64_t found, corrected;
-	bool quarantined; /* the quarantine was made */
+	bool quarantined; /* something was put into the quarantine */
 };
 
 /*
@@ -686,7 +717,7 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
  * more; NULL: all rows of the table. Not atomic across rows, but each row goes whole, and a crash
  * half way is made good when the store is opened again: a row that the drop reached stays dropped,
  * one written behind it stays. Other calls on the table go on meanwhile, but for changes of its
- * schema and other drops, which wait. key may be empty, as in wcs_key_get.
+ * schema and other drops, which wait. key may be empty, as in wcs_key_get. -EPERM.
  */
 int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key);
 
@@ -697,6 +728,8 @@ struct wcs_count {
 	uint64_t bytes; /* of their values */
 };
 int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count);
+/* The same of one family's cells; rows: those that have some. */
+int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count);
 
 /* ---- Rows as JSON ------------------------------------------------------------------------ */
 

@@ -177,11 +177,21 @@ static int store_create_engine(const struct store_create *create, const struct w
 	return rc;
 }
 
+/* The oldest that can hold the schema. */
+static int store_create_format(const struct wcs_schema *schema)
+{
+	for (size_t i = 0; schema != NULL && i < schema->table_count; i++)
+		if (schema->tables[i].protection == WCS_PROTECTED)
+			return DIRECTORY_PROTECTS;
+	return 1;
+}
+
 /* Builds the store in the temporary directory, which exists. */
 static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
 			      struct wcs_fault *fault)
 {
-	struct directory_marker marker = {.created = store_create_now()};
+	struct directory_marker marker = {.format = store_create_format(schema),
+					  .created = store_create_now()};
 	int fd = openat(create->parent, create->temporary_name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
@@ -289,14 +299,38 @@ static int store_create_make_temporary(struct store_create *create)
 	return 0;
 }
 
-static int store_create_run(struct store_create *create, const struct wcs_schema *schema,
-			    struct wcs_fault *fault)
+/* Somebody who owns the directory around it could put another directory in the place of the
+ * temporary one, whose path the engine gets. */
+static int store_create_confine(const struct store_create *create,
+				const struct wcs_confine *confine, struct wcs_fault *fault)
 {
-	int rc;
+	int made = openat(create->parent, create->temporary_name,
+			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int old = create->old ? directory_fd(create->old) : -1;
+	struct stat st;
+	int rc = -EIO;
+
+	if (made >= 0 && fstat(made, &st) == 0 && st.st_dev == create->dev &&
+	    st.st_ino == create->ino)
+		rc = confine->call(confine->ctx, create->parent, made, old, fault);
+	else
+		store_create_fail(fault, EIO, create->path, "cannot be made");
+	if (made >= 0)
+		close(made);
+	return rc;
+}
+
+static int store_create_run(struct store_create *create, const struct wcs_schema *schema,
+			    const struct wcs_confine *confine, struct wcs_fault *fault)
+{
+	int rc = 0;
 
 	if (store_create_make_temporary(create) != 0)
 		return store_create_fail(fault, errno, create->path, "cannot be made");
-	rc = store_create_build(create, schema, fault);
+	if (confine != NULL)
+		rc = store_create_confine(create, confine, fault);
+	if (rc == 0)
+		rc = store_create_build(create, schema, fault);
 	if (rc == 0)
 		rc = store_create_rename(create, fault);
 	if (rc != 0) {
@@ -307,7 +341,7 @@ static int store_create_run(struct store_create *create, const struct wcs_schema
 }
 
 int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
-		     struct wcs_fault *fault)
+		     const struct wcs_confine *confine, struct wcs_fault *fault)
 {
 	struct store_create create = {.parent = -1};
 	int rc = store_create_resolve(&create, path, fault);
@@ -315,7 +349,7 @@ int wcs_store_create(const char *path, const struct wcs_schema *schema, bool for
 	if (rc == 0)
 		rc = store_create_look(&create, force, fault);
 	if (rc == 0)
-		rc = store_create_run(&create, schema, fault);
+		rc = store_create_run(&create, schema, confine, fault);
 	directory_close(create.old);
 	if (create.parent >= 0)
 		close(create.parent);

@@ -64,13 +64,35 @@ static int store_replace_part(void *ctx, int fd, const char *name)
 	return rc;
 }
 
+/* -EPERM: a table is protected, or may be, since none can be read. */
+static int store_replace_tables(struct store_replace *replace)
+{
+	struct wcs_fault inner = {.text = ""};
+	struct wcs_store *store;
+	int rc = wcs_store_open_backend(replace->backend, replace->path, NULL, &store, &inner);
+
+	if (rc != 0)
+		return wcs_fault_set(&replace->fault, -EPERM,
+				     "%s: its tables cannot be read, and one may be protected; "
+				     "fsck.rowfs repairs it, or remove it by hand",
+				     directory_name(replace->path));
+	for (size_t i = 0; rc == 0 && i < store->table_count; i++)
+		if (store->tables[i]->protected)
+			rc = wcs_fault_set(&replace->fault, -EPERM,
+					   "%s: table %s is protected; write 0 to its .protected "
+					   "first",
+					   directory_name(replace->path), store->tables[i]->name);
+	wcs_store_close(store);
+	return rc;
+}
+
 int store_replace_check(const struct directory *directory, struct wcs_fault *fault)
 {
 	struct store_replace replace = {.path = directory_path(directory)};
-	struct directory_marker marker;
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
 	int rc = directory_read_marker(directory, &marker, NULL);
 
-	/* A damaged marker names none: then it is what all stores had. */
+	/* A damaged marker names neither: then it is the engine that all stores had. */
 	replace.backend = rc == 0 ? store_find_engine(marker.engine) : &wcs_backend_leveldb;
 	if (replace.backend == NULL)
 		return wcs_fault_set(fault, -EINVAL,
@@ -78,6 +100,8 @@ int store_replace_check(const struct directory *directory, struct wcs_fault *fau
 				     "remove it with the one that made it",
 				     directory_name(replace.path), marker.engine);
 	rc = directory_each(directory_fd(directory), store_replace_part, &replace);
+	if (rc == 0 && marker.format >= DIRECTORY_PROTECTS)
+		rc = store_replace_tables(&replace);
 	if (rc != 0 && replace.fault.text[0] == '\0')
 		wcs_fault_set(&replace.fault, rc, "%s: %s", directory_name(replace.path),
 			      strerror(-rc));

@@ -6,7 +6,8 @@
 #include "directory.h"
 
 /* Is there nothing in a store's directory, which is locked, but a store's own? -EEXIST: there is
- * something else, which fault names; -EINVAL: the store is of an engine that is not known. */
+ * something else, which fault names; -EPERM: one of its tables is protected; -EINVAL: the store is
+ * of an engine that is not known. */
 int store_replace_check(const struct directory *directory, struct wcs_fault *fault);
 
 #endif

@@ -9,6 +9,8 @@
  */
 #include "table.h"
 
+#include "directory.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +69,8 @@ void table_unlock(struct wcs_table *table)
 
 static void table_free(struct wcs_table *table)
 {
+	if (table == NULL)
+		return;
 	for (size_t i = 0; i < table->family_count; i++) {
 		hidden_end(table, table->families[i]);
 		family_free(table->families[i]);
@@ -82,6 +86,12 @@ void wcs_table_close(struct wcs_table *table)
 {
 	if (table != NULL && atomic_fetch_sub(&table->handles, 1) == 1)
 		table_free(table);
+}
+
+struct wcs_table *table_hold(struct wcs_table *table)
+{
+	atomic_fetch_add(&table->handles, 1);
+	return table;
 }
 
 static void table_init_locks(struct wcs_table *table)
@@ -139,6 +149,7 @@ static int table_new(struct wcs_store *store, const struct wcs_table_schema *sch
 	strcpy(table->name, schema->name);
 	table->created = schema->created;
 	table->delimiter = schema->delimiter;
+	table->protected = schema->protection == WCS_PROTECTED;
 	atomic_init(&table->handles, 1);
 	table_init_locks(table);
 	rc = -ENOMEM;
@@ -224,8 +235,12 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 
 	described.created = store_now(store);
 	rc = table_new(store, &described, &table);
-	if (rc != 0)
+	if (rc == 0 && table->protected)
+		rc = store_need_format(store, DIRECTORY_PROTECTS);
+	if (rc != 0) {
+		table_free(table);
 		return rc;
+	}
 	pthread_mutex_lock(&store->admin);
 	if (table_find(store, schema->name, &at))
 		rc = -EEXIST;
@@ -263,8 +278,7 @@ int wcs_table_open(struct wcs_store *store, const char *name, struct wcs_table *
 		rc = table_enter(store->tables[at]);
 	if (rc == 0) {
 		table_leave(store->tables[at]);
-		atomic_fetch_add(&store->tables[at]->handles, 1);
-		*table = store->tables[at];
+		*table = table_hold(store->tables[at]);
 	}
 	pthread_rwlock_unlock(&store->lock);
 	return rc;
@@ -286,15 +300,25 @@ int wcs_table_next(struct wcs_store *store, const char *after, char *name)
 	return rc;
 }
 
-/* Removes an empty table; the caller holds its admin and the store's. */
-static int table_remove_locked(struct wcs_table *table)
+static int table_drop_rows(struct wcs_table *table)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+
+	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
+}
+
+/* Removes the table, of which every row must be dropped, or few be left to be dropped while nobody
+ * writes. The caller holds its admin and the store's. */
+static int table_remove_locked(struct wcs_table *table, bool drop)
 {
 	struct wcs_store *store = table->store;
 	size_t at;
 	int rc;
 
 	pthread_rwlock_wrlock(&table->gate);
-	rc = store->backend->table_remove(store->db, table->id);
+	rc = drop ? table_drop_rows(table) : 0;
+	if (rc == 0)
+		rc = store->backend->table_remove(store->db, table->id);
 	if (rc == 0)
 		table->removed = true;
 	pthread_rwlock_unlock(&table->gate);
@@ -310,6 +334,33 @@ static int table_remove_locked(struct wcs_table *table)
 	return 0;
 }
 
+static int table_remove(struct wcs_table *table, bool drop)
+{
+	int rc;
+
+	pthread_mutex_lock(&table->store->admin);
+	rc = table_remove_locked(table, drop);
+	pthread_mutex_unlock(&table->store->admin);
+	return rc;
+}
+
+/* The first drop may take long. The second one takes what was written meanwhile, so that little is
+ * left to the last, for which all others wait. */
+int wcs_table_drop(struct wcs_table *table)
+{
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	rc = table->protected ? -EPERM : table_drop_rows(table);
+	if (rc == 0)
+		rc = table_drop_rows(table);
+	if (rc == 0)
+		rc = table_remove(table, true);
+	table_unlock(table);
+	return rc;
+}
+
 int wcs_table_remove(struct wcs_store *store, const char *name)
 {
 	struct wcs_table *table;
@@ -320,12 +371,11 @@ int wcs_table_remove(struct wcs_store *store, const char *name)
 	rc = table_lock(table);
 	if (rc != 0)
 		goto out_close;
-	rc = table->family_count > 0 ? -ENOTEMPTY : table_check_empty(table, NULL);
-	if (rc == 0) {
-		pthread_mutex_lock(&store->admin);
-		rc = table_remove_locked(table);
-		pthread_mutex_unlock(&store->admin);
-	}
+	rc = table->protected	       ? -EPERM
+	     : table->family_count > 0 ? -ENOTEMPTY
+				       : table_check_empty(table, NULL);
+	if (rc == 0)
+		rc = table_remove(table, false);
 	table_unlock(table);
 out_close:
 	wcs_table_close(table);
@@ -350,6 +400,16 @@ unsigned char wcs_table_delimiter(struct wcs_table *table)
 	delimiter = table->delimiter;
 	pthread_rwlock_unlock(&table->gate);
 	return delimiter;
+}
+
+bool wcs_table_protected(struct wcs_table *table)
+{
+	bool protected;
+
+	pthread_rwlock_rdlock(&table->gate);
+	protected = table->protected;
+	pthread_rwlock_unlock(&table->gate);
+	return protected;
 }
 
 bool wcs_table_ages(struct wcs_table *table)

@@ -29,8 +29,8 @@ struct wcs_store {
 	int64_t created;
 	_Atomic uint64_t writing; /* bytes that mutations under way write, see room.c */
 	_Atomic uint64_t hidden;  /* cells that were hidden when they were written */
-	pthread_mutex_t admin;	  /* one table is made or removed at a time */
-	pthread_rwlock_t lock;	  /* guards what follows; to change it takes admin too */
+	pthread_mutex_t admin; /* one table is made or removed, or the format raised, at a time */
+	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
 	size_t table_count;
 	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
 };
@@ -52,6 +52,7 @@ struct wcs_table {
 	pthread_mutex_t admin; /* one change of the table, or one drop, at a time */
 	pthread_rwlock_t gate; /* guards what follows; to change it takes admin too */
 	bool removed;
+	bool protected;
 	unsigned char delimiter;
 	size_t family_count;
 	struct table_family **families; /* by name */
@@ -64,6 +65,7 @@ struct table_edit {
 	bool removes;		   /* the family at `at` goes */
 	struct table_family *adds; /* comes in its place, or before it; the edit's until made */
 	unsigned char delimiter;
+	enum wcs_protection protection; /* open: as it is */
 	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
 };
 
@@ -74,6 +76,11 @@ const struct wcs_backend *store_find_engine(const char *name);
 void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int64_t store_now(const struct wcs_store *store);
+/* Raises the format of the store's directory, where it has one that is older than that. */
+int store_need_format(struct wcs_store *store, int format);
+/* Logs a warning, without the key, where that cell makes the row's values more than WCS_ROW_WARN;
+ * so once for a row that is read from its beginning. bytes: with the cell's. */
+void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size);
 
 /* Do the bytes have that limit, the form of a row key? -ENAMETOOLONG, -EINVAL. */
 int store_check_slice(struct wcs_slice slice, size_t max);
@@ -140,12 +147,17 @@ void table_leave(struct wcs_table *table);
 /* What can be seen of the table now; the caller has entered it, and the view is good until it
  * leaves, or as long as it holds the policies. */
 struct wcs_view table_view(const struct wcs_table *table);
+/* One handle more. Returns table. */
+struct wcs_table *table_hold(struct wcs_table *table);
 /* Takes admin. -ENOENT: the table was removed; admin is not held then. */
 int table_lock(struct wcs_table *table);
 void table_unlock(struct wcs_table *table);
 
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
+/* Does the table's protection, if it has one, allow the family that policy? -EPERM: no; -EINVAL:
+ * it is none. */
+int family_may_hide(struct wcs_table *table, const char *name, const char *gc);
 /* Could the family get that type now, or be made with it? -ENOTEMPTY. */
 int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type);
 /* The policies of the families, which are sorted by name. */

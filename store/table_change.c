@@ -9,6 +9,7 @@
  * before, and little is left to do with the gate held. It comes before the counter is read, since
  * a wait behind the scan would let a mutation in nearly every time.
  */
+#include "directory.h"
 #include "table.h"
 
 #include <errno.h>
@@ -16,8 +17,9 @@
 #include <string.h>
 
 enum {
-	TABLE_CHANGE_TRIES = 16,   /* scans for emptiness before a change gives up */
-	TABLE_CHANGE_CELLS = 4000, /* hidden ones that are deleted at once */
+	TABLE_CHANGE_TRIES = 16,       /* scans for emptiness before a change gives up */
+	TABLE_CHANGE_CELLS = 4000,     /* hidden ones that are deleted at once */
+	TABLE_CHANGE_COMPACT = 200000, /* deletes that are compacted together */
 };
 
 /* Does the view show no cell of the family (NULL: of any)? -ENOTEMPTY. */
@@ -65,26 +67,26 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 
 	while (rc == 0 && !slice->done) {
 		slice->batch = TABLE_CHANGE_CELLS;
-		slice->look = slice->compact = SIZE_MAX;
+		slice->look = SIZE_MAX;
+		slice->compact = TABLE_CHANGE_COMPACT;
 		pthread_mutex_lock(&store->collecting);
 		rc = store->backend->collect(store->db, &view, table->id, slice);
+		if (rc == 0)
+			store->backend->collected(store->db, slice->done);
 		pthread_mutex_unlock(&store->collecting);
 	}
 	free(slice);
 	return rc;
 }
 
-/* Deletes the hidden cells of the family (NULL: of all), so that it is empty; -ENOTEMPTY where
- * there are others, and then nothing goes. The caller holds admin. */
-static int table_sweep(struct wcs_table *table, struct table_family *family)
+/* Deletes the hidden cells of the family (NULL: of all). The caller holds admin. */
+static int table_collect_hidden(struct wcs_table *table, struct table_family *family)
 {
 	struct table_family *const *families = family != NULL ? &family : table->families;
 	size_t count = family != NULL ? 1 : table->family_count;
 	struct wcs_policies *policies;
-	int rc = table_check_shown(table, family);
+	int rc = family_policies(families, count, &policies);
 
-	if (rc == 0)
-		rc = family_policies(families, count, &policies);
 	if (rc != 0)
 		return rc;
 	if (policies != NULL)
@@ -93,8 +95,15 @@ static int table_sweep(struct wcs_table *table, struct table_family *family)
 	return rc;
 }
 
-static uint_fast64_t table_change_writes(const struct wcs_table *table,
-					 const struct table_family *family)
+/* The same, so that it is empty; -ENOTEMPTY where there are others, and then nothing goes. */
+static int table_sweep(struct wcs_table *table, struct table_family *family)
+{
+	int rc = table_check_shown(table, family);
+
+	return rc == 0 ? table_collect_hidden(table, family) : rc;
+}
+
+static uint_fast64_t table_writes(const struct wcs_table *table, const struct table_family *family)
 {
 	uint_fast64_t sum = 0;
 
@@ -132,6 +141,9 @@ static int table_change_edited(const struct wcs_table *table, const struct table
 	strcpy(described->name, table->name);
 	described->delimiter = edit->delimiter;
 	described->created = table->created;
+	described->protection = edit->protection != WCS_PROTECTION_OPEN ? edit->protection
+				: table->protected			? WCS_PROTECTED
+									: WCS_UNPROTECTED;
 	described->family_count = count;
 	described->families = plain;
 	return 0;
@@ -162,6 +174,7 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 	table->families = families;
 	table->family_count = described->family_count;
 	table->delimiter = edit->delimiter;
+	table->protected = described->protection == WCS_PROTECTED;
 	edit->adds = NULL;
 	return 0;
 }
@@ -180,7 +193,7 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 		uint_fast64_t before;
 		int ready = table->store->backend->sync(table->store->db);
 
-		before = table_change_writes(table, watched);
+		before = table_writes(table, watched);
 		if (ready == 0 && edit->needs_empty)
 			ready = table_sweep(table, watched);
 		if (ready != 0) {
@@ -188,13 +201,36 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 			break;
 		}
 		pthread_rwlock_wrlock(&table->gate);
-		if (!edit->needs_empty || table_change_writes(table, watched) == before)
+		if (!edit->needs_empty || table_writes(table, watched) == before)
 			rc = table_change_adopt(table, edit, families, &described);
 		pthread_rwlock_unlock(&table->gate);
 	}
 	free(described.families);
 	if (rc != 0)
 		free(families);
+	return rc;
+}
+
+/* The hidden cells go first: those behind a newer one that went would be seen meanwhile. */
+int wcs_family_drop(struct wcs_table *table, const char *name)
+{
+	struct wcs_policies *policies;
+	size_t at;
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	if (!family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
+		rc = -ENOENT;
+	else
+		rc = table->protected ? -EPERM : table_collect_hidden(table, table->families[at]);
+	if (rc == 0)
+		rc = wcs_policies_all(name, &policies);
+	if (rc == 0) {
+		rc = table_collect(table, policies);
+		wcs_policies_drop(policies);
+	}
+	table_unlock(table);
 	return rc;
 }
 
@@ -227,6 +263,22 @@ int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
 	if (rc != 0)
 		return rc;
 	if (delimiter != table->delimiter)
+		rc = table_change(table, &edit);
+	table_unlock(table);
+	return rc;
+}
+
+int wcs_table_set_protected(struct wcs_table *table, bool protect)
+{
+	struct table_edit edit = {.protection = protect ? WCS_PROTECTED : WCS_UNPROTECTED};
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	edit.delimiter = table->delimiter;
+	if (protect)
+		rc = store_need_format(table->store, DIRECTORY_PROTECTS);
+	if (rc == 0 && protect != table->protected)
 		rc = table_change(table, &edit);
 	table_unlock(table);
 	return rc;

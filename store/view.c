@@ -63,6 +63,25 @@ int wcs_policies_new(const struct wcs_family *const *families, size_t count,
 	return rc;
 }
 
+int wcs_policies_all(const char *family, struct wcs_policies **policies)
+{
+	struct wcs_policies *made = calloc(1, sizeof(*made) + sizeof(made->policies[0]));
+	struct wcs_gc *gc = wcs_gc_all();
+
+	if (!made || !gc) {
+		free(made);
+		wcs_gc_free(gc);
+		return -ENOMEM;
+	}
+	atomic_init(&made->holders, 1);
+	made->hides_rows = true;
+	made->count = 1;
+	strcpy(made->policies[0].family, family);
+	made->policies[0].gc = gc;
+	*policies = made;
+	return 0;
+}
+
 struct wcs_policies *wcs_policies_hold(struct wcs_policies *policies)
 {
 	if (policies)

@@ -20,6 +20,8 @@ struct wcs_policies;
  * policy. */
 int wcs_policies_new(const struct wcs_family *const *families, size_t count,
 		     struct wcs_policies **policies);
+/* Of one family, of which everything is hidden. */
+int wcs_policies_all(const char *family, struct wcs_policies **policies);
 /* One holder more; returns policies. Both take NULL. */
 struct wcs_policies *wcs_policies_hold(struct wcs_policies *policies);
 void wcs_policies_drop(struct wcs_policies *policies);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
+#include "copy.h"
 #include "engine.h"
 
 int ldb_admin_load(void *engine,
@@ -46,7 +47,7 @@ int ldb_admin_load(void *engine,
 	return err;
 }
 
-static int admin_next_id(struct ldb *db, uint32_t *id)
+int ldb_admin_next_id(struct ldb *db, uint32_t *id)
 {
 	struct ldb_id_key key;
 	unsigned char *value;
@@ -70,11 +71,18 @@ static int admin_next_id(struct ldb *db, uint32_t *id)
 	return 0;
 }
 
+/* With admin_lock held. */
 static int admin_write(struct ldb *db, leveldb_writebatch_t *batch)
 {
-	int err = ldb_sync_logs(db);
+	int err = atomic_load(&db->failed) ? -EROFS : ldb_copy_remove(db);
 
-	return err ? err : ldb_db_write(db, batch, true);
+	if (!err)
+		err = ldb_sync_logs(db);
+	if (!err)
+		err = ldb_db_write(db, batch, true);
+	if (!err)
+		ldb_copy_write(db);
+	return err;
 }
 
 static int admin_put_locked(struct ldb *db, uint32_t *id, const unsigned char *record, size_t len)
@@ -86,7 +94,7 @@ static int admin_put_locked(struct ldb *db, uint32_t *id, const unsigned char *r
 	int err = 0;
 
 	if (table == 0) {
-		err = admin_next_id(db, &table);
+		err = ldb_admin_next_id(db, &table);
 		if (err)
 			goto out;
 		ldb_key_next_table(&key);

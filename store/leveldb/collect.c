@@ -46,6 +46,7 @@ struct collect {
 	struct ldb_key target;
 	struct ldb_key end;   /* the first key behind the table */
 	struct ldb_key first; /* the first cell that was collected */
+	uint64_t dead;	      /* bytes of what was: keys, and values that are no chunks */
 };
 
 enum collect_found { COLLECT_END = 0, COLLECT_HIDDEN, COLLECT_ENOUGH };
@@ -207,6 +208,7 @@ static int collect_delete(struct collect *c, leveldb_writebatch_t *batch,
 		return err;
 	progress->collected++;
 	progress->bytes += len + cell.size;
+	c->dead += len + (cell.id == 0 ? cell.size : 0);
 	leveldb_iter_next(c->iter);
 	return 0;
 }
@@ -358,7 +360,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	struct ldb *db = engine;
 	struct collect *c = malloc(sizeof(*c));
 	struct ldb_key *at = malloc(sizeof(*at));
-	uint64_t collected = progress->collected, bytes = progress->bytes;
+	uint64_t collected = progress->collected;
 	int found = -ENOMEM;
 
 	if (!c || !at)
@@ -366,6 +368,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	c->db = db;
 	c->view = view;
 	c->look = progress->look;
+	c->dead = 0;
 	ldb_key_table_past(&c->end, table);
 	ldb_key_table(at, table);
 	if (progress->len == 0)
@@ -383,7 +386,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	memcpy(progress->at, at->data, progress->len);
 	db->emptied.enough = progress->compact;
 	ldb_emptied_add(db, &c->first, progress->done ? &c->end : at,
-			progress->collected - collected, progress->bytes - bytes);
+			progress->collected - collected, c->dead);
 	collect_remember(c, at, !progress->done);
 	collect_tell_row(at, progress);
 	if (progress->collected > collected)

@@ -86,7 +86,7 @@ static int db_write_locked(struct ldb *db, leveldb_writebatch_t *batch)
 	return err;
 }
 
-int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
+int ldb_db_write_uncounted(struct ldb *db, leveldb_writebatch_t *batch)
 {
 	int err;
 
@@ -94,6 +94,13 @@ int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
 	ldb_manual_admit(db, batch);
 	err = db_write_locked(db, batch);
 	pthread_mutex_unlock(&db->write_lock);
+	return err;
+}
+
+int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
+{
+	int err = ldb_db_write_uncounted(db, batch);
+
 	if (err)
 		return err;
 	ldb_stats_batch(db, batch);
@@ -182,6 +189,15 @@ void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_gar
 	ldb_db_batch_put(batch, &key, record, sizeof(record));
 }
 
+void ldb_db_batch_value(struct ldb *db, leveldb_writebatch_t *batch, const struct ldb_cell *cell)
+{
+	uint32_t chunks = ldb_record_chunks(cell->size);
+
+	atomic_fetch_add(&db->counters.garbage_chunks, chunks);
+	atomic_fetch_add(&db->counters.garbage_bytes, cell->size);
+	ldb_db_batch_garbage(batch, cell->id, LDB_GARBAGE, chunks);
+}
+
 int ldb_db_batch_cell(struct ldb *db, leveldb_writebatch_t *batch, leveldb_iterator_t *iter,
 		      struct ldb_cell *cell, size_t *key_len)
 {
@@ -192,6 +208,6 @@ int ldb_db_batch_cell(struct ldb *db, leveldb_writebatch_t *batch, leveldb_itera
 	key = leveldb_iter_key(iter, key_len);
 	leveldb_writebatch_delete(batch, key, *key_len);
 	if (cell->id != 0)
-		ldb_db_batch_garbage(batch, cell->id, LDB_GARBAGE, ldb_record_chunks(cell->size));
+		ldb_db_batch_value(db, batch, cell);
 	return 0;
 }

@@ -48,6 +48,7 @@ struct drop {
 	leveldb_iterator_t *iter;
 	leveldb_writebatch_t *batch;
 	size_t cells, bytes; /* in the batch */
+	uint64_t dead;	     /* the same, with values that are no chunks */
 	size_t slice_cells;
 	uint64_t slice_bytes;
 	unsigned int pauses; /* in the slice */
@@ -84,7 +85,7 @@ static int drop_row(struct drop *drop, size_t row_end)
 			return err;
 		drop->cells++;
 		drop->bytes += len;
-		drop->slice_bytes += len + (cell.id == 0 ? cell.size : 0);
+		drop->dead += len + (cell.id == 0 ? cell.size : 0);
 		drop->garbage = drop->garbage || cell.id != 0;
 	}
 	return 0;
@@ -151,7 +152,7 @@ static int drop_batch(struct drop *drop)
 	int err, unread;
 
 	drop->iter = ldb_db_iterate(drop->db);
-	drop->cells = drop->bytes = 0;
+	drop->cells = drop->bytes = drop->dead = 0;
 	err = drop_collect(drop, &more);
 	unread = ldb_db_iter_error(drop->db, drop->iter);
 	leveldb_iter_destroy(drop->iter);
@@ -187,21 +188,34 @@ static void drop_give_up(struct drop *drop)
 
 /* ---- Beside the deleting ----------------------------------------------------------------- */
 
-/* Compacts what was deleted since the last slice, once that is enough. */
-static void drop_compact(struct drop *drop, bool more)
+/* The keys of the slice so far, of which a batch or all is dead. */
+static struct ldb_dead drop_dead(struct drop *drop, bool more, uint64_t keys, uint64_t bytes)
 {
-	struct wcs_slice start = {drop->slice.data, drop->slice.len};
-
-	drop->slice_cells += drop->cells;
-	if (!drop->compacts ||
-	    (more && drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
-		return;
 	drop->seek = drop->end;
 	if (more)
 		ldb_key_row(&drop->seek, drop->table, drop->start);
+	return (struct ldb_dead){
+		ldb_place_before((struct wcs_slice){drop->slice.data, drop->slice.len}),
+		ldb_place_behind((struct wcs_slice){drop->seek.data, drop->seek.len}), keys, bytes};
+}
+
+/* Counts what the batch deleted, and compacts what was deleted since the last slice, once that is
+ * enough. */
+static void drop_compact(struct drop *drop, bool more)
+{
+	struct ldb_dead dead = drop_dead(drop, more, drop->cells, drop->dead);
+
+	if (drop->cells > 0)
+		ldb_space_dead(drop->db, &dead);
+	drop->slice_cells += drop->cells;
+	drop->slice_bytes += drop->dead;
+	if (!drop->compacts ||
+	    (more && drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
+		return;
 	ldb_compact_wait(drop->db, drop->number);
-	drop->number = ldb_compact_push(drop->db, start,
-					(struct wcs_slice){drop->seek.data, drop->seek.len});
+	dead.keys = drop->slice_cells;
+	dead.bytes = drop->slice_bytes;
+	drop->number = ldb_compact_push(drop->db, &dead);
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
@@ -237,7 +251,7 @@ static void drop_begin(struct drop *drop)
 		ldb_key_row(&drop->end, drop->table, drop->range.end);
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
 	drop->compacts = drop_is_long(drop) && ldb_shrink_has_files(drop->db);
-	if (drop->compacts)
+	if (drop->compacts) /* deletes in one table with what they delete would stay */
 		ldb_manual_flush(drop->db);
 	atomic_fetch_add(&drop->db->drops, 1);
 }

@@ -2,9 +2,9 @@
 /*
  * The range that the collector emptied, which is compacted once it is worth it.
  *
- * A range is not that holds much else: all of it would be written anew, and a reader hardly notices
- * the few deletes. Nobody waits for LevelDB here: while it is left with a range, the next one
- * grows.
+ * This is for readers, who step over every delete. A range that holds much else is not: all of it
+ * would be written anew, and a reader hardly notices the few deletes; its space is left to space.c.
+ * Nobody waits for LevelDB here: while it is left with a range, the next one grows.
  */
 #include "engine.h"
 
@@ -18,10 +18,19 @@ void ldb_emptied_forget(struct ldb *db)
 	db->emptied.cells = db->emptied.bytes = 0;
 }
 
+static struct ldb_dead emptied_dead(const struct ldb_key *from, const struct ldb_key *to,
+				    uint64_t cells, uint64_t bytes)
+{
+	return (struct ldb_dead){ldb_place_before((struct wcs_slice){from->data, from->len}),
+				 ldb_place_behind((struct wcs_slice){to->data, to->len}), cells,
+				 bytes};
+}
+
 void ldb_emptied_add(struct ldb *db, const struct ldb_key *from, const struct ldb_key *to,
 		     uint64_t cells, uint64_t bytes)
 {
 	struct ldb_emptied *emptied = &db->emptied;
+	struct ldb_dead dead;
 
 	if (cells == 0)
 		return;
@@ -30,18 +39,13 @@ void ldb_emptied_add(struct ldb *db, const struct ldb_key *from, const struct ld
 	emptied->to = *to;
 	emptied->cells += cells;
 	emptied->bytes += bytes;
+	dead = emptied_dead(from, to, cells, bytes);
+	ldb_space_dead(db, &dead);
 }
 
-static bool emptied_dense(struct ldb *db)
+static bool emptied_dense(struct ldb *db, const struct ldb_dead *dead)
 {
-	const struct ldb_emptied *emptied = &db->emptied;
-	const char *start = (const char *)emptied->from.data;
-	const char *limit = (const char *)emptied->to.data;
-	uint64_t size = 0;
-
-	leveldb_approximate_sizes(db->db, 1, &start, &emptied->from.len, &limit, &emptied->to.len,
-				  &size);
-	return size / EMPTIED_DENSITY <= emptied->bytes;
+	return ldb_place_size(db, &dead->from, &dead->to) / EMPTIED_DENSITY <= dead->bytes;
 }
 
 /* Is LevelDB left with one range at the most? */
@@ -65,11 +69,13 @@ void ldb_emptied_settle(void *engine, bool end)
 	struct ldb *db = engine;
 	struct ldb_emptied *emptied = &db->emptied;
 	bool enough = emptied_enough(db, end);
+	struct ldb_dead dead;
 
-	if (enough && emptied_dense(db))
-		emptied->number = ldb_compact_push(
-			db, (struct wcs_slice){emptied->from.data, emptied->from.len},
-			(struct wcs_slice){emptied->to.data, emptied->to.len});
+	if (enough) {
+		dead = emptied_dead(&emptied->from, &emptied->to, emptied->cells, emptied->bytes);
+		if (emptied_dense(db, &dead))
+			emptied->number = ldb_compact_push(db, &dead);
+	}
 	if (enough || end)
 		ldb_emptied_forget(db);
 }

@@ -3,8 +3,9 @@
  * The inside of the LevelDB engine: an open database and what its files share.
  *
  * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. That of manual
- * is taken with none of these held, and write_lock under it. The locks of reclaim and compact stand
- * for themselves: no other is taken under them, and they are taken with none of these held.
+ * is taken with none of these held, and write_lock under it. The locks of reclaim, compact and
+ * space stand for themselves: no other is taken under them. Those of compact and space may be taken
+ * under row locks, that of reclaim is taken with none of these held.
  */
 #ifndef WCS_LEVELDB_ENGINE_H
 #define WCS_LEVELDB_ENGINE_H
@@ -16,6 +17,7 @@
 
 #include "backend.h"
 #include "record.h"
+#include "space.h"
 
 /* Locks of rows. A build for ThreadSanitizer sets fewer: it looks for deadlocks among up to 64 that
  * a thread holds. */
@@ -58,6 +60,8 @@ struct ldb_reclaim {
 	pthread_t thread;
 };
 
+#define LDB_PIECE_TABLES 8u /* what is compacted at once, at most */
+
 struct ldb_compact {
 	pthread_mutex_t lock;
 	pthread_cond_t wake; /* the thread: a range, stop */
@@ -67,9 +71,11 @@ struct ldb_compact {
 	struct ldb_compact_range **last; /* where the next one goes */
 	uint64_t pushed;		 /* ranges, each with its number from 1 on */
 	uint64_t finished;
-	uint64_t deleted; /* cells and values by the time that all was pushed last */
-	bool more;	  /* may be given back since all was compacted */
-	time_t shrunk;	  /* when all was pushed last, of the monotonic clock */
+	bool all;      /* every range that has dead bytes is to be compacted: the medium is full */
+	time_t shrunk; /* when that was asked for last, of the monotonic clock */
+	bool woken;    /* the thread should look for something to do */
+	bool left;     /* it compacted something, so that tables may be left */
+	bool blocked;  /* what it took last could not be compacted */
 	bool stop;
 	/* set at open */
 	pthread_t thread;
@@ -106,6 +112,8 @@ struct ldb_counters {
 	_Atomic uint64_t bytes_written;
 	_Atomic uint64_t bytes_read; /* of values */
 	_Atomic uint64_t values_reclaimed;
+	_Atomic uint64_t garbage_chunks; /* of values whose size was known, as below */
+	_Atomic uint64_t garbage_bytes;
 	_Atomic uint64_t deletes[LDB_STRIPES]; /* of cells, by ldb_stats_column */
 };
 
@@ -155,6 +163,7 @@ struct ldb {
 	struct ldb_emptied emptied;
 	struct ldb_collected collected;
 	struct ldb_reclaim reclaim;
+	struct ldb_space space;
 	struct ldb_compact compact;
 	struct ldb_counters counters;
 };
@@ -170,6 +179,10 @@ int ldb_open_raw(const char *data, bool create, const struct wcs_options *option
 		 struct wcs_fault *fault);
 void ldb_open_raw_close(struct ldb *db);
 size_t ldb_open_cache_bytes(const struct wcs_options *options);
+
+/* ---- guard.c ---- */
+/* Makes the process exit with a line, and no signal, where LevelDB throws an exception. */
+void ldb_guard_start(void);
 
 /* ---- db.c: the database itself ---- */
 bool ldb_db_failed(void *db);
@@ -188,6 +201,8 @@ int ldb_db_damaged(struct ldb *db, const char *what);
 int ldb_db_fail(struct ldb *db, int err, const char *why);
 /* Writes a batch; sync: and makes it durable. After the first failure every call is -EROFS. */
 int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync);
+/* The same, of what the counters leave out. */
+int ldb_db_write_uncounted(struct ldb *db, leveldb_writebatch_t *batch);
 /* Does LevelDB lag behind what is written, so that it slows writers soon? Work that can wait should
  * then. */
 bool ldb_db_busy(void *db);
@@ -205,6 +220,8 @@ void ldb_db_batch_put(leveldb_writebatch_t *batch, const struct ldb_id_key *key,
 void ldb_db_batch_delete(leveldb_writebatch_t *batch, const struct ldb_id_key *key);
 void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_garbage_kind kind,
 			  uint32_t chunks);
+/* The chunks of a cell that goes become garbage. */
+void ldb_db_batch_value(struct ldb *db, leveldb_writebatch_t *batch, const struct ldb_cell *cell);
 /* Deletes the cell under the iterator; where it has chunks (cell->id is not 0), they become
  * garbage. *key_len: bytes of its key. -EIO: its record is damaged. */
 int ldb_db_batch_cell(struct ldb *db, leveldb_writebatch_t *batch, leveldb_iterator_t *iter,
@@ -221,12 +238,12 @@ int ldb_sync_store(void *db);
 /* ---- manual.c: compactions that are asked for ---- */
 void ldb_manual_init(struct ldb_manual *manual);
 void ldb_manual_clear(struct ldb_manual *manual);
-/* Compacts the keys from start to end, which should be few: writers may wait for it. False: it did
- * not come to that. The caller holds no lock. */
-bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
-/* Moves what is in memory into a table, where LevelDB does what it is asked to. A delete in the
- * same table as what it deletes outlives every compaction; in a later one it does not. The caller
+/* Compacts the keys from start to end, which should be few: writers may wait for it. cover: also
+ * deletes that are in one table with what they delete. False: it did not come to that. The caller
  * holds no lock. */
+bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end, bool cover);
+/* Moves what is in memory into a table, where LevelDB does what it is asked to. The caller holds no
+ * lock. */
 void ldb_manual_flush(struct ldb *db);
 /* Before each write, with write_lock held, which is free while it waits: for room in memory, where
  * a compaction is under way. */
@@ -314,21 +331,21 @@ void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket);
 void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold *hold,
 		      uint64_t id);
 void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
-/* How much garbage there is, counted up to max. */
-int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count);
+/* How much garbage there is, counted up to max records, and their chunks. */
+int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t *chunks);
 
 /* ---- compact.c: the thread that compacts what was emptied ---- */
 int ldb_compact_start(struct ldb *db);
 /* The calls below return at once from now on. */
 void ldb_compact_cancel(struct ldb *db);
 void ldb_compact_stop(struct ldb *db);
-/* Queues the keys from start to end, or, with an empty end, all there is (shrink.c); waits while
- * the queue is full. Returns the range's number, 0 where it is not queued. The caller holds no
- * lock. */
-uint64_t ldb_compact_push(struct ldb *db, struct wcs_slice start, struct wcs_slice end);
-/* Queues all there is, or, where nothing was deleted since that was done last, the removal of
- * tables that readers kept; not while anything is queued, and not every moment. */
+/* Queues a range, whose dead bytes are counted already; waits while the queue is full. Returns the
+ * range's number, 0 where it is not queued. The caller holds no lock. */
+uint64_t ldb_compact_push(struct ldb *db, const struct ldb_dead *dead);
+/* Compacts all that has dead bytes, and removes tables that readers kept; not every moment. */
 void ldb_compact_store(void *db);
+/* Makes the thread look for what to do. */
+void ldb_compact_wake(struct ldb *db);
 /* Returns when that range, and all before it, were compacted or forgotten. */
 void ldb_compact_wait(struct ldb *db, uint64_t number);
 void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
@@ -336,15 +353,6 @@ void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
 bool ldb_compact_stopped(struct ldb *db);
 
 /* ---- pieces.c: a range of keys in pieces ---- */
-#define LDB_PLACE_BYTES	 1024u /* of a key that tell one piece from the next, at most */
-#define LDB_PIECE_TABLES 8u    /* what is compacted at once, at most */
-struct ldb_place {
-	unsigned char bytes[LDB_PLACE_BYTES]; /* a key, zeros behind it */
-};
-struct ldb_place ldb_place_before(struct wcs_slice key); /* or there, as below */
-struct ldb_place ldb_place_behind(struct wcs_slice key);
-/* Its bytes but for the zeros behind it. LevelDB's LOG has them for every piece. */
-struct wcs_slice ldb_place_key(const struct ldb_place *place);
 /* Bytes of the tables there, about. */
 uint64_t ldb_place_size(struct ldb *db, const struct ldb_place *from, const struct ldb_place *to);
 /* Where a piece of about that many bytes ends that starts at from; of more, where these keys cannot
@@ -352,16 +360,16 @@ uint64_t ldb_place_size(struct ldb *db, const struct ldb_place *from, const stru
 struct ldb_place ldb_place_end(struct ldb *db, const struct ldb_place *from, struct ldb_place end,
 			       uint64_t piece);
 
-/* ---- shrink.c: space on a full medium ---- */
-/* Compacts all there is, piece by piece; false: it did not come to the end, for want of room, say.
- * For the thread of compact.c. */
-bool ldb_shrink_run(struct ldb *db);
+/* ---- shrink.c: room for compactions ---- */
+/* How much one piece may have, so that merging it, after all of the first two levels and what is in
+ * memory, leaves room for as much again. 0: there is no room for any. */
+uint64_t ldb_shrink_piece(struct ldb *db);
 /* Can a range be compacted without running out of files (inodes)? Where other programs took what is
  * kept free of them, nothing is compacted that need not be. */
 bool ldb_shrink_has_files(struct ldb *db);
 /* Removes the tables that are not used any more and that readers had open when they came out of
- * use. For the same thread. */
-void ldb_shrink_left(struct ldb *db);
+ * use. Are there some still? For the thread of compact.c. */
+bool ldb_shrink_left(struct ldb *db);
 
 /* ---- stats.c: counters and properties ---- */
 /* A property of LevelDB's that is a number; 0 where it has none. */
@@ -384,6 +392,8 @@ int ldb_admin_load(void *db,
 		   void *ctx);
 int ldb_admin_put(void *db, uint32_t *id, const struct wcs_table_schema *schema);
 int ldb_admin_remove(void *db, uint32_t id);
+/* The counter of tables. */
+int ldb_admin_next_id(struct ldb *db, uint32_t *id);
 
 int ldb_read_cell(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		  const char *family, struct wcs_slice qualifier, int64_t ts,

@@ -40,6 +40,7 @@ bool ldb_file_owns(const char *name)
 
 	return ldb_file_parse(name, &number) != LDB_FILE_OTHER || strcmp(name, "LOCK") == 0 ||
 	       strcmp(name, "LOG") == 0 || strcmp(name, "LOG.old") == 0 ||
+	       strcmp(name, LDB_FILE_DEAD) == 0 || strcmp(name, LDB_FILE_DEAD_NEW) == 0 ||
 	       file_number(name, ".dbtmp", &number);
 }
 

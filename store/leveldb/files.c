@@ -92,7 +92,7 @@ static int files_measure(void *ctx, const char *name, enum ldb_file_kind kind, u
 	struct stat st;
 
 	(void)kind;
-	if (number > files->largest)
+	if (number > files->largest && ldb_file_is_number(number))
 		files->largest = number;
 	if (fstatat(files->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		files->all += (uint64_t)st.st_size;
@@ -180,11 +180,21 @@ static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
 	return files->torn ? files->torn(files, name, end) : 0;
 }
 
+/* The fault of a log's record. NULL: none. next: see ldb_logfile_in_sequence. */
+static const char *files_record(struct wcs_slice record, uint64_t *next)
+{
+	if (!ldb_logfile_is_batch(record))
+		return "a record before it is no change";
+	return ldb_logfile_in_sequence(record, next)
+		       ? NULL
+		       : "a record before it has a sequence number that is too high, or was used";
+}
+
 static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, const char *name,
 			  uint64_t number)
 {
-	uint64_t before = 0, damages = 0, first = 0;
-	const char *what = NULL;
+	uint64_t before = 0, damages = 0, first = 0, next = 1;
+	const char *what = NULL, *wrong = "what cannot be read";
 	struct wcs_slice record;
 	int event;
 
@@ -196,13 +206,14 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 			return err;
 		if (event < 0 && event != -EIO)
 			return event;
-		if (event == LDB_LOGFILE_RECORD && ldb_logfile_is_batch(record))
-			continue;
+		if (event == LDB_LOGFILE_RECORD) {
+			wrong = files_record(record, &next);
+			if (!wrong)
+				continue;
+		}
 		if (damages++ == 0) {
 			first = event == LDB_LOGFILE_DAMAGE ? log->damaged_at : log->end;
-			what = event == LDB_LOGFILE_DAMAGE   ? log->damage
-			       : event == LDB_LOGFILE_RECORD ? "a record before it is no change"
-							     : "what cannot be read";
+			what = event == LDB_LOGFILE_DAMAGE ? log->damage : wrong;
 		}
 		if (event == -EIO)
 			break;
@@ -219,6 +230,9 @@ static int files_log(struct ldb_files *files, const char *name, uint64_t number)
 	int fd, err;
 
 	files->count++;
+	if (!ldb_file_is_number(number))
+		return ldb_files_add(files, LDB_FILE_LOG, number, name, false,
+				     "LevelDB gives no log this number");
 	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",

@@ -32,7 +32,7 @@ static int files_cut(struct ldb_files *files, const char *name, uint64_t end)
 		snprintf(where, sizeof(where),
 			 "; what stood there is kept as " DIRECTORY_TORN "%s-%" PRIu64, name, end);
 	snprintf(text, sizeof(text),
-		 "data/%s: it ends in zeros, from within a record on: what was not synced when the "
+		 "data/%s: it ends in zeros: what was not synced when the "
 		 "machine went down; cut at %" PRIu64 "%s",
 		 name, end, where);
 	(*options)->log((*options)->log_ctx, WCS_LOG_WARNING, text);

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "block.h"
 #include "files_private.h"
-#include "tablefile.h"
 
 static bool names_same(const struct ldb_buffer *key, struct wcs_slice known)
 {

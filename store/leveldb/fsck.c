@@ -62,6 +62,8 @@ static void fsck_free(struct ldb_fsck *f)
 	for (size_t i = 0; i < f->table_count; i++)
 		ldb_record_table_clear(&f->tables[i].schema);
 	free(f->tables);
+	ldb_fsck_lost_free(f);
+	ldb_copy_free(&f->copy);
 	free(f->data);
 	if (!f->read)
 		return;
@@ -105,6 +107,8 @@ static int fsck_keys(struct ldb_fsck *f)
 	int err = ldb_fsck_tables(f);
 
 	if (!err)
+		ldb_fsck_tell_lost(f);
+	if (!err)
 		err = ldb_fsck_drops(f);
 	if (!err)
 		err = ldb_fsck_cells(f);
@@ -114,7 +118,11 @@ static int fsck_keys(struct ldb_fsck *f)
 		err = ldb_fsck_others(f);
 	if (!err)
 		err = ldb_fsck_counters(f);
-	return err ? err : ldb_fsck_flush(f);
+	if (!err)
+		err = ldb_fsck_flush(f);
+	if (!err && f->fsck->options->repair && f->fsck->answers[WCS_ASK_KEYS] >= 0)
+		ldb_copy_write(f->db);
+	return err;
 }
 
 /* Opens the store as a mount does, and closes it. */

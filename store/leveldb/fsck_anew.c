@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bytes.h"
+#include "block.h"
 #include "directory.h"
 #include "files.h"
 #include "logfile.h"
@@ -33,11 +33,12 @@
 
 struct anew {
 	struct ldb_fsck *f;
-	struct ldb_files files; /* those that there are */
-	int store;		/* the store's directory */
-	int to;			/* the new one in it */
-	uint64_t logs;		/* bytes of all logs */
-	bool unsure;		/* which of the two is data/ after a power cut */
+	struct ldb_files files;	 /* those that there are */
+	int store;		 /* the store's directory */
+	int to;			 /* the new one in it */
+	uint64_t logs;		 /* bytes of all logs */
+	bool unsure;		 /* which of the two is data/ after a power cut */
+	enum ldb_file_kind kind; /* of the files that are read now */
 	struct ldb_manifest made;
 };
 
@@ -76,7 +77,7 @@ static int anew_table_entry(void *ctx, struct wcs_slice key, struct wcs_slice va
 {
 	struct anew_table *table = ctx;
 	struct anew *anew = table->anew;
-	uint64_t sequence = ldb_get64le((const unsigned char *)key.data + key.len - 8) >> 8;
+	uint64_t sequence = ldb_internal_tag(key) >> 8;
 
 	(void)value;
 	if (table->entries++ == 0)
@@ -110,9 +111,9 @@ static int anew_visit(struct anew_table *table, int fd, uint64_t size)
 
 /* A link to a good table; else, or where there can be none, another with its entries. */
 static int anew_put_table(struct anew *anew, int fd, const char *name, uint64_t size, bool good,
-			  struct ldb_manifest_table *by)
+			  const struct ldb_manifest_table *known, struct ldb_manifest_table *by)
 {
-	struct ldb_fsck_salvage salvage = {.dir = anew->to, .by = by};
+	struct ldb_fsck_salvage salvage = {.f = anew->f, .known = known, .dir = anew->to, .by = by};
 	char linked[LDB_FILE_NAME_MAX];
 	int err;
 
@@ -124,6 +125,7 @@ static int anew_put_table(struct anew *anew, int fd, const char *name, uint64_t 
 	if (!err && by->size > 0)
 		err = ldb_manifest_add(&anew->made, by);
 	ldb_tablefile_writer_free(salvage.writer);
+	free(salvage.last.data);
 	return err;
 }
 
@@ -152,7 +154,10 @@ static int anew_read_table(struct anew *anew, int fd, const char *name, uint64_t
 		by.number = ++anew->files.largest;
 	if (!err && table.entries > 0)
 		err = anew_put_table(anew, fd, name, size,
-				     table.damages == 0 && size == (uint64_t)st.st_size, &by);
+				     table.damages == 0 && size == (uint64_t)st.st_size, known,
+				     &by);
+	else if (!err && table.damages > 0)
+		err = ldb_fsck_lose(anew->f, name, by.smallest, by.largest);
 	free(table.smallest.data);
 	free(table.largest.data);
 	return err;
@@ -169,7 +174,7 @@ static int anew_read_log(struct anew *anew, int from, const char *name)
 
 	if (to < 0)
 		return ldb_file_errno();
-	err = ldb_fsck_salvage_log(from, to, &records);
+	err = ldb_fsck_salvage_log(from, to, anew->made.sequence, &records);
 	close(to);
 	if (!err && fstat(from, &st) == 0)
 		err = anew_progress(anew, (uint64_t)st.st_size);
@@ -183,7 +188,7 @@ static int anew_file(void *ctx, const char *name, enum ldb_file_kind kind, uint6
 	struct anew *anew = ctx;
 	int fd, err;
 
-	if (kind != LDB_FILE_TABLE && kind != LDB_FILE_LOG)
+	if (kind != anew->kind || !ldb_file_is_number(number))
 		return 0;
 	fd = openat(anew->files.dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -206,7 +211,11 @@ static int anew_fill(struct anew *anew)
 			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (anew->to < 0)
 		return anew_fail(anew, "", -EIO);
+	anew->kind = LDB_FILE_TABLE;
 	err = ldb_files_each(&anew->files, anew_file, anew);
+	anew->kind = LDB_FILE_LOG; /* a wrong sequence number there gives way to one behind these */
+	if (!err)
+		err = ldb_files_each(&anew->files, anew_file, anew);
 	if (err)
 		return err;
 	made->next_file = anew->files.largest + 2; /* behind the MANIFEST's own number */
@@ -296,13 +305,6 @@ static int anew_measure(void *ctx, const char *name, enum ldb_file_kind kind, ui
 	return 0;
 }
 
-static bool anew_copied(void *ctx, uint64_t done, uint64_t total)
-{
-	struct anew *anew = ctx;
-
-	return wcs_fsck_progress(anew->f->fsck, "copy", done, total) == 0;
-}
-
 /* Room is asked for the copy and for all that is made: logs, tables of them, the merged tables. */
 static int anew_copy_store(struct anew *anew)
 {
@@ -311,7 +313,7 @@ static int anew_copy_store(struct anew *anew)
 	if (err)
 		return anew_fail(anew, "", err);
 	return wcs_quarantine_store(anew->f->fsck->quarantine, anew->f->store,
-				    anew->files.all + 2 * anew->logs, anew_copied, anew);
+				    anew->files.all + 2 * anew->logs);
 }
 
 static int anew_run(struct anew *anew)

@@ -35,7 +35,7 @@ struct cells {
 
 enum { CELLS_PLACE_PART = 240 /* bytes of a row key or qualifier that are shown */ };
 
-static void cells_print(char *to, size_t room, struct wcs_slice bytes)
+void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes)
 {
 	char *text = wcs_text_encode(bytes);
 	size_t len = text ? strlen(text) : 0;
@@ -55,10 +55,10 @@ const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 	char row[CELLS_PLACE_PART], qualifier[CELLS_PLACE_PART], name[WCS_TABLE_NAME_MAX + 1];
 
 	ldb_fsck_lost_name(f, parts->table, name);
-	cells_print(row, sizeof(row),
-		    (struct wcs_slice){bytes, ldb_key_get_row(key.data, parts, bytes)});
-	cells_print(qualifier, sizeof(qualifier),
-		    (struct wcs_slice){bytes, ldb_key_get_qualifier(key.data, parts, bytes)});
+	ldb_fsck_print(row, sizeof(row),
+		       (struct wcs_slice){bytes, ldb_key_get_row(key.data, parts, bytes)});
+	ldb_fsck_print(qualifier, sizeof(qualifier),
+		       (struct wcs_slice){bytes, ldb_key_get_qualifier(key.data, parts, bytes)});
 	snprintf(f->place, sizeof(f->place), "table %s, row %s, %s:%s at %" PRId64,
 		 table ? table->schema.name : name, row, (const char *)key.data + parts->row_end,
 		 qualifier, parts->ts);

@@ -49,8 +49,9 @@ static int files_mend_log(struct ldb_files *files, const struct ldb_files_fault 
 	uint64_t records = 0;
 	int err = to < 0 || (from < 0 && !fault->missing) ? -EIO : 0;
 
+	((struct ldb_fsck *)files->ctx)->copy_wins = true; /* whose keys were lost nobody knows */
 	if (!err && !fault->missing)
-		err = ldb_fsck_salvage_log(from, to, &records);
+		err = ldb_fsck_salvage_log(from, to, files->manifest.sequence, &records);
 	if (!err && (renameat(files->dir, LDB_FILE_TEMPORARY, files->dir, fault->name) ||
 		     fsync(files->dir)))
 		err = -EIO;
@@ -85,7 +86,7 @@ static int files_torn_end(struct ldb_files *files, const char *name, uint64_t en
 	if (f->fsck->options->repair)
 		return 0;
 	wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
-		       "it ends in zeros, from within a record on: what was not synced when the "
+		       "it ends in zeros: what was not synced when the "
 		       "machine went down, or damage in its last record; a mount cuts it there, "
 		       "and keeps what it cuts",
 		       NULL, "data/%s, at %" PRIu64, name, end);
@@ -204,7 +205,12 @@ static int files_mend_one(struct ldb_fsck *f, struct ldb_files *files,
 		err = ldb_fsck_mend_table(files, fault, done, sizeof(done));
 		break;
 	case LDB_FILE_LOG:
-		err = files_mend_log(files, fault, done, sizeof(done));
+		if (ldb_file_is_number(fault->number)) {
+			err = files_mend_log(files, fault, done, sizeof(done));
+			break;
+		}
+		err = unlinkat(files->dir, fault->name, 0) ? -EIO : 0;
+		snprintf(done, sizeof(done), "it is in the quarantine, files/%s", fault->name);
 		break;
 	case LDB_FILE_CURRENT:
 		err = ldb_manifest_set_current(files->dir, files->current);

@@ -7,6 +7,9 @@
 #include "fsck_keys.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+#include "file.h"
 
 enum { FSCK_KEY_SHOWN = 40 /* bytes */, FSCK_LOOKS = 1024 };
 
@@ -87,6 +90,8 @@ int ldb_fsck_flush(struct ldb_fsck *f)
 	err = wcs_quarantine_sync(f->fsck->quarantine);
 	if (err)
 		return err;
+	/* The next mount compacts these deletes too. */
+	unlinkat(f->db->dir, LDB_FILE_DEAD, 0);
 	err = ldb_db_write(f->db, f->batch, true);
 	leveldb_writebatch_clear(f->batch);
 	f->batched = 0;

@@ -4,6 +4,7 @@
 #define WCS_LEVELDB_FSCK_KEYS_H
 
 #include "buffer.h"
+#include "copy.h"
 #include "engine.h"
 #include "file.h"
 #include "files.h"
@@ -14,6 +15,13 @@
 struct ldb_fsck_table {
 	uint32_t id;
 	struct wcs_table_schema schema;
+};
+
+/* Keys between two others, which a damaged file has lost. An empty key: from the first one on, to
+ * the last. */
+struct ldb_fsck_lost {
+	struct ldb_buffer from, to;
+	char name[LDB_FILE_NAME_MAX];
 };
 
 /* Why the chunks of a value are there; on disk in the index only. */
@@ -42,6 +50,11 @@ struct ldb_fsck {
 	struct ldb_fsck_table *tables;	 /* by id */
 	uint32_t next_table, last_table; /* the counter, 0: none; the largest id there is */
 	uint64_t next_value, last_value; /* the same of values */
+	struct ldb_copy copy;		 /* of the descriptions */
+	size_t copy_at;			 /* behind those that were compared */
+	bool copy_wins; /* what was damaged may have had newer ones than are there now */
+	size_t lost_count, lost_room;
+	struct ldb_fsck_lost *lost;
 	char place[1024];
 };
 
@@ -94,18 +107,32 @@ bool ldb_fsck_has_no_place(const struct ldb_files *files, const struct ldb_files
 int ldb_fsck_places(struct ldb_fsck *f, bool *left);
 
 /* ---- fsck_salvage.c ---- */
-/* What can be read of a table. entries, writer: all zero before; the writer has by's keys. */
+/* What can be read of a table. What comes behind by: all zero before; the writer has by's keys. */
 struct ldb_fsck_salvage {
-	int dir;		       /* of the new table */
+	struct ldb_fsck *f;			/* is told which keys are lost */
+	const struct ldb_manifest_table *known; /* the damaged one; NULL: not known */
+	int dir;				/* of the new table */
 	struct ldb_manifest_table *by; /* that one; its number is given, its size 0 if it is none */
 	struct ldb_tablefile_writer *writer;
 	uint64_t entries;
 	uint64_t damages; /* places that cannot be read */
+	bool damaged;	  /* since the last entry */
+	bool lost;	  /* some entries */
+	struct ldb_buffer last;
 	int err;
 };
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size);
-/* Writes the good records of a log to another, durably, and adds their number. */
-int ldb_fsck_salvage_log(int from, int to, uint64_t *records);
+/* Writes the good records of a log to another, durably, and adds their number. A sequence number
+ * that cannot be where it stands gives way to the next one; in the first record, to the one behind
+ * `sequence`, the last one in tables. */
+int ldb_fsck_salvage_log(int from, int to, uint64_t sequence, uint64_t *records);
+
+/* ---- fsck_lost.c ---- */
+/* Keeps in mind that keys between these two internal ones are lost, or from or to an empty one. */
+int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, struct wcs_slice to);
+/* Tells which rows that can be, behind ldb_fsck_tables. */
+void ldb_fsck_tell_lost(struct ldb_fsck *f);
+void ldb_fsck_lost_free(struct ldb_fsck *f);
 
 /* ---- fsck_anew.c ---- */
 /* Copies the store to the quarantine, and makes it anew of all its tables and logs. */
@@ -116,6 +143,9 @@ int ldb_fsck_anew(struct ldb_fsck *f);
 int ldb_fsck_left(struct ldb_fsck *f);
 /* Tells of what was cut from logs, and moves it to the quarantine where it may. */
 int ldb_fsck_torn(struct ldb_fsck *f);
+/* Reads the copy of the tables' descriptions into f->copy; tells of a damaged one, and takes it to
+ * the quarantine where it may. */
+int ldb_fsck_read_copy(struct ldb_fsck *f);
 
 /* ---- fsck_tables.c, fsck_cells.c, fsck_values.c: one key space after the other ---- */
 int ldb_fsck_tables(struct ldb_fsck *f);
@@ -128,6 +158,8 @@ void ldb_fsck_lost_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TAB
 const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name);
 int ldb_fsck_cells(struct ldb_fsck *f);
 int ldb_fsck_values(struct ldb_fsck *f);
+/* Bytes as text; long ones are cut. */
+void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes);
 /* The place of a cell as text, in f->place. */
 const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 				const struct ldb_key_parts *parts);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is beside data/: a store that was being made anew (fsck_anew.c) when something stopped that,
- * and what was cut from logs whose end was torn (logfile.c), which is no damage for sure.
+ * and what was cut from logs whose end was torn (logfile.c), which is no damage for sure. And the
+ * copy of the tables' descriptions (copy.c).
  */
 #include "fsck_keys.h"
 
@@ -95,4 +96,41 @@ int ldb_fsck_torn(struct ldb_fsck *f)
 		wcs_fault_set(f->fsck->fault, err, "%s: %s", directory_name(f->store),
 			      strerror(-err));
 	return err;
+}
+
+static int left_clear_copy(struct ldb_fsck *f, int store)
+{
+	int err = wcs_quarantine_directory(f->fsck->quarantine, store, DIRECTORY_TABLES);
+
+	if (err)
+		return err;
+	err = directory_remove(store, DIRECTORY_TABLES);
+	return err ? wcs_fault_set(f->fsck->fault, err, DIRECTORY_TABLES ": %s", strerror(-err))
+		   : 0;
+}
+
+/* A damaged one is made anew when all is read (fsck.c). */
+int ldb_fsck_read_copy(struct ldb_fsck *f)
+{
+	int store, err = left_open(f, &store);
+	bool may;
+
+	if (err)
+		return err;
+	err = ldb_copy_read(store, &f->copy);
+	if (err == -EIO) {
+		may = ldb_fsck_may(f);
+		err = may ? left_clear_copy(f, store) : 0;
+		if (!err)
+			wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
+				       "the copy of the tables' descriptions is damaged",
+				       may ? "made anew; what it was is in the quarantine, "
+					     "files/" DIRECTORY_TABLES
+					   : NULL,
+				       DIRECTORY_TABLES);
+	} else if (err && err != -ENOENT)
+		err = wcs_fault_set(f->fsck->fault, directory_error(-err), DIRECTORY_TABLES ": %s",
+				    strerror(-err));
+	close(store);
+	return err == -ENOENT ? 0 : err;
 }

@@ -93,12 +93,14 @@ static int mend_make_table(struct ldb_files *files, uint64_t number,
 
 	if (from < 0)
 		return -EIO;
+	salvage->f = files->ctx;
+	salvage->known = known;
 	err = ldb_fsck_salvage_table(salvage, from, size > known->size ? known->size : size);
 	close(from);
 	return err;
 }
 
-/* Is there a file of that number? */
+/* Is there a file of that number, or was there a table? */
 static bool mend_is_used(const struct ldb_files *files, uint64_t number)
 {
 	static const enum ldb_file_kind kinds[] = {LDB_FILE_TABLE, LDB_FILE_LOG, LDB_FILE_MANIFEST};
@@ -109,7 +111,7 @@ static bool mend_is_used(const struct ldb_files *files, uint64_t number)
 		if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			return true;
 	}
-	return ldb_manifest_find(&files->manifest, number) != NULL;
+	return ldb_manifest_named(&files->manifest, number);
 }
 
 /* On level 0 a table is as new as its number is high: the free one that is next to it, with no
@@ -191,16 +193,21 @@ static int mend_damaged(struct ldb_files *files, const struct ldb_files_fault *f
 	int err = mend_replace_table(files, fault, &salvage);
 
 	ldb_tablefile_writer_free(salvage.writer);
+	free(salvage.last.data);
 	ldb_file_name(name, LDB_FILE_TABLE, fault->right != 0 ? fault->right : fault->number);
-	ldb_fsck_say_read(done, room, salvage.entries, "key", salvage.damages == 0, name);
+	ldb_fsck_say_read(done, room, salvage.entries, "key", !salvage.lost, name);
 	return err;
 }
 
 static int mend_lost(struct ldb_files *files, const struct ldb_files_fault *fault, char *done,
 		     size_t room)
 {
-	int err = ldb_manifest_replace(files->dir, &files->manifest, fault->number, NULL);
+	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, fault->number);
+	int err =
+		known ? ldb_fsck_lose(files->ctx, fault->name, known->smallest, known->largest) : 0;
 
+	if (!err)
+		err = ldb_manifest_replace(files->dir, &files->manifest, fault->number, NULL);
 	if (fault->missing)
 		snprintf(done, room, "what was in it is lost");
 	else

@@ -5,15 +5,38 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "bytes.h"
+#include "block.h"
 #include "logfile.h"
 #include "tablefile.h"
+
+/* The keys between the last entry and that one are lost. */
+static int salvage_lose(struct ldb_fsck_salvage *salvage, struct wcs_slice to)
+{
+	struct wcs_slice from = ldb_buffer_slice(&salvage->last);
+	char name[LDB_FILE_NAME_MAX];
+
+	salvage->damaged = false;
+	salvage->lost = true;
+	if (from.len == 0 && salvage->known)
+		from = salvage->known->smallest;
+	ldb_file_name(name, LDB_FILE_TABLE,
+		      salvage->known ? salvage->known->number : salvage->by->number);
+	return ldb_fsck_lose(salvage->f, name, from, to);
+}
 
 static int salvage_entry(void *ctx, struct wcs_slice key, struct wcs_slice value)
 {
 	struct ldb_fsck_salvage *salvage = ctx;
+	const struct ldb_manifest_table *known = salvage->known;
 
-	salvage->err = ldb_tablefile_add(salvage->writer, key, value);
+	if (salvage->entries == 0 && known)
+		salvage->damaged = ldb_internal_compare(known->smallest, key) != 0;
+	if (salvage->damaged)
+		salvage->err = salvage_lose(salvage, key);
+	if (!salvage->err)
+		salvage->err = ldb_buffer_set(&salvage->last, key);
+	if (!salvage->err)
+		salvage->err = ldb_tablefile_add(salvage->writer, key, value);
 	salvage->entries++;
 	return salvage->err != 0;
 }
@@ -25,6 +48,21 @@ static void salvage_damaged(void *ctx, uint64_t offset, const char *what)
 	(void)offset;
 	(void)what;
 	salvage->damages++;
+	salvage->damaged = true;
+}
+
+/* Is anything lost behind the last entry? */
+static int salvage_end(struct ldb_fsck_salvage *salvage)
+{
+	static const struct wcs_slice end = {"", 0};
+	const struct ldb_manifest_table *known = salvage->known;
+	struct wcs_slice last = ldb_buffer_slice(&salvage->last);
+
+	if (!known)
+		return salvage->damages > 0 ? salvage_lose(salvage, end) : 0;
+	if (last.len > 0 && ldb_internal_compare(last, known->largest) == 0)
+		return 0;
+	return salvage_lose(salvage, known->largest);
 }
 
 /* Writes what can be read of a table to another. by->size is 0 where that is nothing. */
@@ -37,6 +75,8 @@ static int salvage_write(int from, uint64_t size, struct ldb_fsck_salvage *salva
 
 	if (err > 0)
 		err = salvage->err;
+	if (!err)
+		err = salvage_end(salvage);
 	return err ? err
 		   : ldb_tablefile_finish(salvage->writer, &by->size, &by->smallest, &by->largest);
 }
@@ -73,6 +113,7 @@ struct salvage_place {
  * grow; and of what is lost between two batches each change had a byte at least. */
 struct salvage_log {
 	int to;
+	uint64_t sequence;		   /* the last one in tables */
 	struct salvage_place here, damage; /* now; when the last damage was met that is passed */
 	bool damaged, passed;		   /* just behind one; behind any */
 };
@@ -99,15 +140,31 @@ static bool salvage_belongs(struct salvage_log *salvage, uint64_t sequence, uint
 	return true;
 }
 
-static int salvage_record(struct salvage_log *salvage, uint64_t end, struct wcs_slice record)
+/* Gives a batch the next sequence numbers where its own are wrong. Behind damage they tell whether
+ * it is one. */
+static void salvage_number(const struct salvage_log *salvage, unsigned char *batch)
 {
-	const unsigned char *data = record.data;
+	const struct salvage_place *here = &salvage->here;
+	uint64_t next = here->records > 0 ? here->next : 1;
+
+	if (salvage->damaged || salvage->passed ||
+	    ldb_logfile_in_sequence((struct wcs_slice){batch, 12}, &next))
+		return;
+	ldb_put64le(batch, here->records > 0 ? here->next : salvage->sequence + 1);
+}
+
+static int salvage_record(struct salvage_log *salvage, struct ldb_logfile *log,
+			  struct wcs_slice record)
+{
 	struct salvage_place *here = &salvage->here;
 
-	if (!ldb_logfile_is_batch(record) || !salvage_belongs(salvage, ldb_get64le(data), end))
+	if (!ldb_logfile_is_batch(record))
 		return 0;
-	here->end = end;
-	here->next = ldb_get64le(data) + ldb_get32le(data + 8);
+	salvage_number(salvage, log->record);
+	if (!salvage_belongs(salvage, ldb_get64le(log->record), log->end))
+		return 0;
+	here->end = log->end;
+	here->next = ldb_get64le(log->record) + ldb_get32le(log->record + 8);
 	here->records++;
 	return ldb_logfile_append(salvage->to, &here->at, record.data, record.len);
 }
@@ -119,7 +176,7 @@ static int salvage_records(struct salvage_log *salvage, struct ldb_logfile *log)
 
 	while (!err && (event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
 		if (event == LDB_LOGFILE_RECORD)
-			err = salvage_record(salvage, log->end, record);
+			err = salvage_record(salvage, log, record);
 		else if (event == LDB_LOGFILE_DAMAGE)
 			salvage->damaged = true;
 		else if (event == -EIO)
@@ -130,10 +187,10 @@ static int salvage_records(struct salvage_log *salvage, struct ldb_logfile *log)
 	return err;
 }
 
-int ldb_fsck_salvage_log(int from, int to, uint64_t *records)
+int ldb_fsck_salvage_log(int from, int to, uint64_t sequence, uint64_t *records)
 {
 	struct ldb_logfile *log = malloc(sizeof(*log));
-	struct salvage_log salvage = {.to = to};
+	struct salvage_log salvage = {.to = to, .sequence = sequence};
 	int err;
 
 	if (!log)

@@ -40,18 +40,22 @@ char *ldb_fsck_scratch_path(const struct ldb_fsck *f, const char *name)
 
 static int scratch_copy_bytes(int from, int to)
 {
+	uint64_t at = directory_data(from, 0);
 	char buffer[SCRATCH_COPY];
 	ssize_t got;
 
-	while ((got = read(from, buffer, sizeof(buffer))) > 0)
-		for (ssize_t at = 0; at < got;) {
-			ssize_t put = write(to, buffer + at, (size_t)(got - at));
+	while ((got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
+		for (ssize_t made = 0; made < got;) {
+			ssize_t put =
+				pwrite(to, buffer + made, (size_t)(got - made), (off_t)at + made);
 
 			if (put < 0)
 				return -1;
-			at += put;
+			made += put;
 		}
-	return got < 0 ? -1 : 0;
+		at = directory_data(from, at + (uint64_t)got);
+	}
+	return got < 0 ? -1 : ftruncate(to, (off_t)at);
 }
 
 static int scratch_copy_fail(struct ldb_fsck *f, const char *name, int error)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "bytes.h"
+#include "directory.h"
 
 /* ---- What is known of tables ------------------------------------------------------------- */
 
@@ -172,12 +173,13 @@ static int tables_mend(struct ldb_fsck *f, uint32_t id, struct wcs_table_schema 
 	return tables_mend_policies(schema, wrong);
 }
 
+/* old: the description before, NULL: none. */
 static int tables_put(struct ldb_fsck *f, const struct wcs_table_schema *schema,
 		      struct wcs_slice key, struct wcs_slice old, const char *wrong)
 {
 	size_t len;
 	unsigned char *record = ldb_record_table(schema, &len);
-	int err = record ? ldb_fsck_keep(f, wrong, key, old) : -ENOMEM;
+	int err = !record ? -ENOMEM : old.data ? ldb_fsck_keep(f, wrong, key, old) : 0;
 
 	if (!err)
 		err = ldb_fsck_put(f, key, (struct wcs_slice){record, len});
@@ -185,13 +187,38 @@ static int tables_put(struct ldb_fsck *f, const struct wcs_table_schema *schema,
 	return err;
 }
 
+/* A description that can be used; old: what is there. restored: why it is the copy's, NULL: it is
+ * LevelDB's. */
+static int tables_known(struct ldb_fsck *f, uint32_t id, struct wcs_slice key, struct wcs_slice old,
+			struct wcs_table_schema *schema, const char *restored)
+{
+	const char *wrong = NULL, *done = "put right; what it was is in the quarantine, raw.json";
+	int err = tables_mend(f, id, schema, &wrong);
+	bool may;
+
+	if (err)
+		return err;
+	if (restored) {
+		wrong = restored;
+		done = old.data ? "put back from " DIRECTORY_TABLES
+				  "; what it was is in the quarantine, raw.json"
+				: "put back from " DIRECTORY_TABLES;
+	}
+	f->fsck->result->tables++;
+	may = wrong && ldb_fsck_may(f);
+	if (may)
+		err = tables_put(f, schema, key, old, wrong);
+	if (!err && wrong)
+		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong, may ? done : NULL, "table %s",
+			       schema->name);
+	return err ? err : tables_add(f, id, schema);
+}
+
 static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
-			      struct wcs_slice value)
+			      struct wcs_slice old, struct wcs_slice record, const char *restored)
 {
 	struct wcs_table_schema schema;
-	const char *wrong = NULL;
-	bool may;
-	int err = ldb_record_table_decode(value.data, value.len, &schema);
+	int err = ldb_record_table_decode(record.data, record.len, &schema);
 
 	if (id > f->last_table)
 		f->last_table = id;
@@ -200,28 +227,86 @@ static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice 
 			ldb_record_table_clear(&schema);
 		snprintf(f->place, sizeof(f->place), "table %" PRIu32, id);
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its description is damaged", f->place,
-				     key, value);
+				     key, old);
 	}
 	if (err)
 		return err;
-	err = tables_mend(f, id, &schema, &wrong);
+	err = tables_known(f, id, key, old, &schema, restored);
 	if (err)
-		goto fail;
-	f->fsck->result->tables++;
-	may = wrong && ldb_fsck_may(f);
-	if (may)
-		err = tables_put(f, &schema, key, value, wrong);
-	if (!err && wrong)
-		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong,
-			       may ? "put right; what it was is in the quarantine, raw.json" : NULL,
-			       "table %s", schema.name);
-	if (!err)
-		err = tables_add(f, id, &schema);
-	if (!err)
-		return 0;
-fail:
-	ldb_record_table_clear(&schema);
+		ldb_record_table_clear(&schema);
 	return err;
+}
+
+/* ---- The copy of them -------------------------------------------------------------------- */
+
+/* Can LevelDB's be older than the copy's, or gone, since what had it was damaged? */
+static bool tables_copy_wins(const struct ldb_fsck *f)
+{
+	return f->copy_wins || f->next_table < f->copy.next;
+}
+
+/* Why LevelDB's gives way to the copy's, which is another; NULL: it stays. */
+static const char *tables_worse(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
+{
+	struct wcs_table_schema schema;
+	const char *wrong = NULL;
+
+	if (ldb_record_table_decode(record.data, record.len, &schema))
+		return "its description is damaged";
+	if (tables_mend(f, id, &schema, &wrong))
+		wrong = NULL;
+	ldb_record_table_clear(&schema);
+	if (wrong || !tables_copy_wins(f))
+		return wrong;
+	return "its description can be an old one, since newer ones were damaged";
+}
+
+/* Where a table that is in the copy alone was removed, it has no cells. */
+static int tables_missing(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
+{
+	bool lost = tables_copy_wins(f);
+	struct ldb_id_key key;
+	int err = lost ? 0 : ldb_copy_has_cells(f->db, id, &lost);
+
+	if (err)
+		return wcs_fault_set(f->fsck->fault, err, "data: read: %s", strerror(-err));
+	ldb_key_description(&key, id);
+	return lost ? tables_description(f, id, (struct wcs_slice){key.data, key.len},
+					 (struct wcs_slice){NULL, 0}, record,
+					 "its description is missing")
+		    : 0;
+}
+
+/* Those of the copy with lesser ids, which LevelDB has not; then the copy's of that id, if any. */
+static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice *copied)
+{
+	size_t next = f->copy_at;
+	struct wcs_slice record;
+	uint32_t found;
+	int err = 0;
+
+	while (!err && ldb_copy_next(&f->copy, &next, &found, &record) && found <= id) {
+		f->copy_at = next;
+		if (found == id)
+			*copied = record;
+		else
+			err = tables_missing(f, found, record);
+	}
+	return err;
+}
+
+static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
+		      struct wcs_slice record)
+{
+	struct wcs_slice copied = record;
+	const char *worse = NULL;
+	int err = tables_compare_copy(f, id, &copied);
+
+	if (err)
+		return err;
+	if (copied.len != record.len || memcmp(copied.data, record.data, record.len) != 0)
+		worse = tables_worse(f, id, record);
+	return tables_description(f, id, key, record, worse ? copied : record, worse);
 }
 
 /* ---- Counters and the note --------------------------------------------------------------- */
@@ -249,7 +334,7 @@ static int tables_meta(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slic
 	ldb_key_next_value(&next_value);
 	ldb_key_note(&note);
 	if (ldb_key_description_decode(key.data, key.len, &id))
-		return tables_description(f, id, key, value);
+		return tables_one(f, id, key, value);
 	if (tables_is(key, &next_table)) {
 		f->next_table = value.len == 4 ? ldb_get32(value.data) : 0;
 		return 0;
@@ -290,7 +375,8 @@ static int tables_schema_line(struct ldb_fsck *f)
 int ldb_fsck_tables(struct ldb_fsck *f)
 {
 	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
-	int err = 0;
+	struct wcs_slice none;
+	int err = ldb_fsck_read_copy(f);
 
 	leveldb_iter_seek(iter, "m", 1);
 	while (!err && leveldb_iter_valid(iter)) {
@@ -304,6 +390,10 @@ int ldb_fsck_tables(struct ldb_fsck *f)
 		leveldb_iter_next(iter);
 	}
 	err = ldb_fsck_end(f, iter, err);
+	if (!err)
+		err = tables_compare_copy(f, UINT64_MAX, &none);
+	if (f->last_table + 1 < f->copy.next)
+		f->last_table = f->copy.next - 1;
 	if (!err && f->table_count > WCS_TABLES_MAX)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
 			       "more tables than a store can have; it cannot be mounted", NULL,

@@ -26,9 +26,11 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "directory.h"
 #include "logfile_private.h"
 
 #define LOGFILE_SECTOR 512u
+#define LOGFILE_ZEROS  (1u << 20) /* bytes at the end that nothing gives but damage */
 
 void ldb_logfile_init(struct ldb_logfile *log, int fd)
 {
@@ -47,6 +49,8 @@ static int logfile_read(struct ldb_logfile *log)
 	uint64_t base = log->started ? log->base + LDB_LOGFILE_BLOCK : 0;
 	size_t made = 0;
 
+	if (log->zeros) /* as more of them in a hole are */
+		base = directory_data(log->fd, base) / LDB_LOGFILE_BLOCK * LDB_LOGFILE_BLOCK;
 	while (made < LDB_LOGFILE_BLOCK) {
 		ssize_t got = pread(log->fd, log->block + made, LDB_LOGFILE_BLOCK - made,
 				    (off_t)(base + made));
@@ -89,17 +93,17 @@ static int logfile_damaged_piece(struct ldb_logfile *log, const char *what)
 static int logfile_zero_behind(const struct ldb_logfile *log, bool *zero)
 {
 	unsigned char data[4096];
-	off_t at = (off_t)(log->base + log->len);
+	uint64_t at = directory_data(log->fd, log->base + log->len);
 	ssize_t got;
 
 	*zero = true;
-	while (*zero && (got = pread(log->fd, data, sizeof(data), at)) != 0) {
+	while (*zero && (got = pread(log->fd, data, sizeof(data), (off_t)at)) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -EIO;
 		*zero = ldb_logfile_all_zero(data, (size_t)got);
-		at += got;
+		at = directory_data(log->fd, at + (uint64_t)got);
 	}
 	return 0;
 }
@@ -221,6 +225,13 @@ static int logfile_step(struct ldb_logfile *log, bool last)
 	return logfile_piece(log, head[6], head + LDB_LOGFILE_HEAD, len);
 }
 
+/* The end; behind so many zeros LevelDB would not find it in good time. */
+static int logfile_end(struct ldb_logfile *log)
+{
+	log->torn |= log->zeros && log->base + log->len - log->end > LOGFILE_ZEROS;
+	return LDB_LOGFILE_END;
+}
+
 int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record)
 {
 	int event = 0;
@@ -233,10 +244,10 @@ int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record)
 			continue;
 		}
 		if (last)
-			return LDB_LOGFILE_END;
+			return logfile_end(log);
 		event = logfile_read(log);
 		if (!event && log->len == 0)
-			return LDB_LOGFILE_END;
+			return logfile_end(log);
 	}
 	if (event == LDB_LOGFILE_RECORD)
 		*record = (struct wcs_slice){log->record, log->record_len};

@@ -24,7 +24,8 @@ struct ldb_logfile {
 	uint64_t end;	/* behind the last whole record */
 	bool started;	/* a block was read */
 	bool zeros;	/* zeros were passed: nothing but zeros may follow */
-	bool torn;	/* from within a record on it is zeros; LevelDB takes that for damage */
+	bool torn;	/* from within a record on it is zeros, which LevelDB takes for damage, or
+			 * there are more of them than LevelDB should read */
 	bool skipping;	/* behind damage: pieces of a record without its start are of that */
 	bool in_record;
 	/* of the last damage */
@@ -43,6 +44,9 @@ int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record);
 
 /* Is the record of a log a batch as LevelDB writes them, to its end? */
 bool ldb_logfile_is_batch(struct wcs_slice record);
+/* Are the sequence numbers of a batch at least *next, and none too high? Then *next is the one
+ * behind them. LevelDB ends the process where one is too high, or a key has one twice. */
+bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next);
 
 /*
  * Takes all behind the last whole record, which ends at end, off a log that is torn, durably. What

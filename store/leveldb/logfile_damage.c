@@ -15,6 +15,7 @@
  * that batch.
  */
 #include "bytes.h"
+#include "file.h"
 #include "logfile_private.h"
 
 #define DAMAGE_BATCH_HEAD 12u
@@ -95,6 +96,17 @@ bool ldb_logfile_is_batch(struct wcs_slice record)
 	struct damage_batch batch = {.then = record.data, .have = record.len};
 
 	return damage_is_batch(&batch, record.len, false);
+}
+
+bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next)
+{
+	uint64_t sequence = ldb_get64le(batch.data);
+	uint32_t count = ldb_get32le((const unsigned char *)batch.data + 8);
+
+	if (sequence < *next || sequence > LDB_NUMBER_MAX - count)
+		return false;
+	*next = sequence + count;
+	return true;
 }
 
 /* ---- Pieces ------------------------------------------------------------------------------ */

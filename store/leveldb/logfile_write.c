@@ -16,7 +16,7 @@
 static int logfile_write_zeros_from(int fd, uint64_t end, uint64_t *from)
 {
 	unsigned char data[4096];
-	uint64_t at = end;
+	uint64_t at = directory_data(fd, end);
 	ssize_t got;
 
 	*from = end;
@@ -28,29 +28,29 @@ static int logfile_write_zeros_from(int fd, uint64_t end, uint64_t *from)
 		for (ssize_t i = 0; i < got; i++)
 			if (data[i] != 0)
 				*from = at + (uint64_t)i + 1;
-		at += (uint64_t)got;
+		at = directory_data(fd, at + (uint64_t)got);
 	}
 	return 0;
 }
 
-static int logfile_write_copy(int from, int to, uint64_t at, uint64_t end)
+static int logfile_write_copy(int from, int to, uint64_t start, uint64_t end)
 {
 	unsigned char data[4096];
-	uint64_t put = 0;
 	int err = 0;
 
-	while (!err && at < end) {
+	for (uint64_t at = directory_data(from, start); !err && at < end;) {
 		size_t some = end - at < sizeof(data) ? (size_t)(end - at) : sizeof(data);
 		ssize_t got = pread(from, data, some, (off_t)at);
+		uint64_t put = at - start;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			return -EIO;
 		err = ldb_file_write(to, data, (size_t)got, &put);
-		at += (uint64_t)got;
+		at = directory_data(from, at + (uint64_t)got);
 	}
-	return !err && fsync(to) ? -EIO : err;
+	return !err && (ftruncate(to, (off_t)(end - start)) || fsync(to)) ? -EIO : err;
 }
 
 /* Bytes from at to end of the log, beside its directory, durably. The same bytes once more where a

@@ -11,8 +11,9 @@
  * where the cut is between two edits. What the lost edits named tells it then: a table that is
  * missing, or the log (see files.c).
  *
- * Behind level 0 the tables of a level lie one behind the other. LevelDB takes that for granted: it
- * aborts on a MANIFEST of which it is not true, so one is damage before LevelDB sees it.
+ * Behind level 0 the tables of a level lie one behind the other. The number of a table is below
+ * that of the next file, and its last key is not before its first. LevelDB aborts on a MANIFEST of
+ * which this is not true, or whose numbers are too high; so one is damage before LevelDB sees it.
  */
 #include "manifest.h"
 
@@ -25,10 +26,10 @@
 #include <unistd.h>
 
 #include "backend.h"
+#include "block.h"
 #include "buffer.h"
 #include "bytes.h"
 #include "logfile.h"
-#include "tablefile.h"
 
 int ldb_manifest_current(int dir, char name[LDB_FILE_NAME_MAX], struct wcs_fault *fault)
 {
@@ -60,6 +61,7 @@ void ldb_manifest_free(struct ldb_manifest *manifest)
 		free((void *)(uintptr_t)manifest->tables[i].largest.data);
 	}
 	free(manifest->tables);
+	free(manifest->gone);
 	memset(manifest, 0, sizeof(*manifest));
 }
 
@@ -89,20 +91,38 @@ const struct ldb_manifest_table *ldb_manifest_find(const struct ldb_manifest *ma
 									     : NULL;
 }
 
-void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
+bool ldb_manifest_named(const struct ldb_manifest *manifest, uint64_t number)
+{
+	for (size_t i = 0; i < manifest->gone_count; i++)
+		if (manifest->gone[i] == number)
+			return true;
+	return ldb_manifest_find(manifest, number) != NULL;
+}
+
+int ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
 {
 	size_t at = manifest_at(manifest, number, level);
 	struct ldb_manifest_table *table;
 
 	if (at == manifest->count)
-		return;
+		return 0;
 	table = manifest->tables + at;
 	if (table->number != number || table->level != level)
-		return;
+		return 0;
+	if (manifest->gone_count == manifest->gone_room) {
+		uint64_t *gone =
+			ldb_buffer_more(manifest->gone, &manifest->gone_room, 64, sizeof(*gone));
+
+		if (!gone)
+			return -ENOMEM;
+		manifest->gone = gone;
+	}
+	manifest->gone[manifest->gone_count++] = number;
 	free((void *)(uintptr_t)table->smallest.data);
 	free((void *)(uintptr_t)table->largest.data);
 	manifest->count--;
 	memmove(table, table + 1, (manifest->count - at) * sizeof(*table));
+	return 0;
 }
 
 static bool manifest_copy(struct wcs_slice *to, struct wcs_slice from)
@@ -141,7 +161,7 @@ int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_ta
 	return 0;
 }
 
-/* ---- Levels ------------------------------------------------------------------------------ */
+/* ---- Numbers and levels ------------------------------------------------------------------ */
 
 static int manifest_compare(const void *a, const void *b)
 {
@@ -164,11 +184,39 @@ static int manifest_say_overlap(const struct ldb_manifest_table *one,
 			     names[1], one->level);
 }
 
+static int manifest_check_numbers(const struct ldb_manifest *manifest, struct wcs_fault *fault)
+{
+	char name[LDB_FILE_NAME_MAX];
+
+	if (manifest->sequence > LDB_NUMBER_MAX)
+		return wcs_fault_set(fault, -EIO, "the sequence number %" PRIu64 " is too high",
+				     manifest->sequence);
+	if (manifest->next_file > LDB_NUMBER_MAX || manifest->log_number > LDB_NUMBER_MAX ||
+	    manifest->previous_log > LDB_NUMBER_MAX)
+		return wcs_fault_set(fault, -EIO, "the number of a file is too high");
+	for (size_t i = 0; i < manifest->count; i++) {
+		const struct ldb_manifest_table *table = &manifest->tables[i];
+
+		ldb_file_name(name, LDB_FILE_TABLE, table->number);
+		if (table->number == 0 || table->number >= manifest->next_file)
+			return wcs_fault_set(fault, -EIO, "table %s has no possible number", name);
+		if (i > 0 && table[-1].number == table->number)
+			return wcs_fault_set(fault, -EIO, "table %s is on two levels", name);
+		if (ldb_internal_compare(table->smallest, table->largest) > 0)
+			return wcs_fault_set(fault, -EIO,
+					     "the last key of table %s is before its first", name);
+	}
+	return 0;
+}
+
 int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault)
 {
-	const struct ldb_manifest_table **sorted = malloc((manifest->count + 1) * sizeof(*sorted));
-	int err = 0;
+	const struct ldb_manifest_table **sorted;
+	int err = manifest_check_numbers(manifest, fault);
 
+	if (err)
+		return err;
+	sorted = malloc((manifest->count + 1) * sizeof(*sorted));
 	if (!sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < manifest->count; i++)
@@ -258,8 +306,7 @@ static int manifest_item(struct ldb_manifest *manifest, struct ldb_rest *rest)
 	case LDB_EDIT_DELETED:
 		if (!manifest_level(rest, &table.level) || !ldb_rest_varint(rest, &table.number))
 			return -EIO;
-		ldb_manifest_delete(manifest, table.number, table.level);
-		return 0;
+		return ldb_manifest_delete(manifest, table.number, table.level);
 	case LDB_EDIT_NEW:
 		if (!manifest_level(rest, &table.level) || !ldb_rest_varint(rest, &table.number) ||
 		    !ldb_rest_varint(rest, &table.size) || !manifest_key(rest, &table.smallest) ||

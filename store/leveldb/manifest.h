@@ -26,6 +26,8 @@ struct ldb_manifest {
 	uint64_t sequence; /* the last one */
 	size_t count, room;
 	struct ldb_manifest_table *tables; /* by number */
+	size_t gone_count, gone_room;
+	uint64_t *gone; /* numbers of tables that edits took out */
 };
 
 /* dir: of LevelDB's files. -EIO: what CURRENT says has not its form. */
@@ -59,11 +61,14 @@ enum ldb_manifest_tag {
 
 /* Adds a table, of which it copies the keys. -ENOMEM. */
 int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_table *table);
-/* Takes it out, if it is there on that level. */
-void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level);
+/* Was a table of that number in use, ever since the MANIFEST was begun? LevelDB takes both for in
+ * use if it becomes another's. */
+bool ldb_manifest_named(const struct ldb_manifest *manifest, uint64_t number);
+/* Takes it out, if it is there on that level. -ENOMEM. */
+int ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level);
 
-/* Behind level 0 no two tables of a level have keys between each other's; LevelDB ends the process
- * where they do. -EIO: fault names two. -ENOMEM. */
+/* Can LevelDB work with these numbers, and with these keys of tables (see manifest.c)? -EIO: fault
+ * says why not. -ENOMEM. */
 int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault);
 /* Would a table with these keys overlap another than `number` on that level, as above? */
 bool ldb_manifest_overlaps(const struct ldb_manifest *manifest, unsigned int level, uint64_t number,
@@ -71,7 +76,8 @@ bool ldb_manifest_overlaps(const struct ldb_manifest *manifest, unsigned int lev
 
 /* ---- manifest_write.c ---- */
 /* Puts the table `by` in the place of another, durably; NULL: just takes the other out. The file of
- * `by` is there already, with a number that no other has. -EIO, too, where it would overlap. */
+ * `by` is there already, with a number that no other has; its keys are not the manifest's. -EIO,
+ * too, where it would overlap. */
 int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number,
 			 const struct ldb_manifest_table *by);
 /* Makes the file of its name, which must not exist, durable but for that name. -EIO, too, where

@@ -85,10 +85,9 @@ int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number
 		manifest->next_file = by->number + 1;
 	err = manifest_append(dir, manifest, edit, manifest_spell(edit, manifest, found, by));
 	free(edit);
-	if (err)
-		return err;
-	ldb_manifest_delete(manifest, number, level);
-	if (by) {
+	if (!err)
+		err = ldb_manifest_delete(manifest, number, level);
+	if (!err && by) {
 		made = *by;
 		made.level = level;
 		err = ldb_manifest_add(manifest, &made);

@@ -14,12 +14,16 @@
  * the move behind, can be done as part of another's, and then moves nothing; nor does it say where
  * it could not begin another log. Another log is what tells.
  */
+#include <string.h>
+
 #include "directory.h"
 #include "engine.h"
 #include "file.h"
 
 /* What LevelDB's memtable keeps of a key beside it and its value, or less. */
 enum { MANUAL_ENTRY = 64 };
+/* Zeros behind a key, with which it is none of the store's: format.md. */
+enum { MANUAL_ZEROS = 16 };
 
 void ldb_manual_init(struct ldb_manual *manual)
 {
@@ -111,14 +115,38 @@ static bool manual_empty(struct ldb *db)
 	return before > 0 && manual_last_log(db) > before;
 }
 
-bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
+static void manual_batch_mark(leveldb_writebatch_t *batch, struct wcs_slice at)
+{
+	char key[LDB_PLACE_BYTES + MANUAL_ZEROS] = {0};
+
+	memcpy(key, at.data, at.len);
+	leveldb_writebatch_delete(batch, key, at.len + MANUAL_ZEROS);
+}
+
+/* LevelDB merges tables into the level below, and leaves the lowest level that the range has as it
+ * is: a delete that is in one table with what it deletes would stay. So a table is made that
+ * reaches over the range and lies above all of that: of deletes of two keys that cannot be. */
+static bool manual_cover(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	int err;
+
+	manual_batch_mark(batch, start);
+	manual_batch_mark(batch, end);
+	err = ldb_db_write_uncounted(db, batch);
+	leveldb_writebatch_destroy(batch);
+	return err == 0;
+}
+
+bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end, bool cover)
 {
 	bool empty;
 
 	pthread_mutex_lock(&db->manual.lock);
 	manual_flush(db); /* LevelDB ends what it is at, while nobody has to wait for that */
+	empty = !cover || manual_cover(db, start, end);
 	manual_mark(db, true);
-	empty = manual_empty(db);
+	empty = empty && manual_empty(db);
 	if (empty)
 		leveldb_compact_range(db->db, start.data, start.len, end.data, end.len);
 	manual_mark(db, false);

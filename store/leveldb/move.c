@@ -97,10 +97,12 @@ static int move_look_from(struct move *move, bool named)
 /* The cell under the iterator goes. */
 static void move_take(struct move *move)
 {
-	size_t len;
+	size_t len, value;
 	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
 
 	leveldb_writebatch_delete(move->m.batch, (const char *)key, len);
+	leveldb_iter_value(move->m.iter, &value);
+	ldb_space_dead_key(move->m.db, key, len, value);
 	move->m.changes = true;
 }
 

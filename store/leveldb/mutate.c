@@ -58,8 +58,17 @@ void ldb_mutate_garbage(struct ldb_mutate *m, const struct ldb_cell *cell)
 {
 	if (cell->id == 0)
 		return;
-	ldb_db_batch_garbage(m->batch, cell->id, LDB_GARBAGE, ldb_record_chunks(cell->size));
+	ldb_db_batch_value(m->db, m->batch, cell);
 	m->garbage = true;
+}
+
+/* The key and the inline value of the cell under the iterator are dead. */
+static void mutate_dead(struct ldb_mutate *m, size_t key_len, const struct ldb_cell *cell)
+{
+	size_t len;
+
+	ldb_space_dead_key(m->db, ldb_iter_key(m->iter, &len), key_len,
+			   cell->id == 0 ? cell->size : 0);
 }
 
 int ldb_mutate_delete_cell(struct ldb_mutate *m, size_t *key_len)
@@ -67,9 +76,12 @@ int ldb_mutate_delete_cell(struct ldb_mutate *m, size_t *key_len)
 	struct ldb_cell cell;
 	int err = ldb_db_batch_cell(m->db, m->batch, m->iter, &cell, key_len);
 
-	if (!err && cell.id != 0)
+	if (err)
+		return err;
+	if (cell.id != 0)
 		m->garbage = true;
-	return err;
+	mutate_dead(m, *key_len, &cell);
+	return 0;
 }
 
 int ldb_mutate_replaced(struct ldb_mutate *m)
@@ -87,6 +99,7 @@ int ldb_mutate_replaced_here(struct ldb_mutate *m)
 	if (ldb_iter_cell(m->iter, &cell))
 		return ldb_db_damaged(m->db, "a cell's record");
 	ldb_mutate_garbage(m, &cell);
+	mutate_dead(m, m->key.len, &cell);
 	return 0;
 }
 

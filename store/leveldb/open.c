@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "copy.h"
 #include "crc.h"
 #include "directory.h"
 #include "engine.h"
@@ -97,8 +98,9 @@ open_limit_maps(int limit) __asm__("_ZN7leveldb18EnvPosixTestHelper20SetReadOnly
 /* LevelDB would map its tables into memory. Where the disk then cannot give a page, or a table is
  * cut under an open store, there is no error but a signal, which ends the process; and what was
  * read once counts as the process's memory. Read with pread, it is an error, and the cache's. */
-static void open_without_maps(void)
+static void open_prepare(void)
 {
+	ldb_guard_start();
 	if (open_limit_maps) /* not there where the shared library is linked all the same */
 		open_limit_maps(0);
 }
@@ -121,7 +123,7 @@ static struct ldb *open_new(const struct wcs_options *options)
 
 	if (!db)
 		return NULL;
-	pthread_once(&once, open_without_maps);
+	pthread_once(&once, open_prepare);
 	db->dir = -1;
 	db->options = options;
 	db->filter = leveldb_filterpolicy_create_bloom(OPEN_BLOOM_BITS);
@@ -159,6 +161,7 @@ static void open_free(struct ldb *db)
 		pthread_mutex_destroy(&db->rows[i]);
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
+	ldb_space_stop(db);
 	ldb_manual_clear(&db->manual);
 	ldb_sync_clear(&db->sync);
 	pthread_mutex_destroy(&db->write_lock);
@@ -364,7 +367,9 @@ static int open_start(struct ldb *db)
 	int err;
 
 	open_start_background(db);
-	err = ldb_compact_start(db);
+	err = ldb_space_start(db);
+	if (!err)
+		err = ldb_compact_start(db);
 	if (err)
 		return err;
 	err = ldb_drop_resume(db);
@@ -404,6 +409,8 @@ int ldb_open_store(const char *path, const struct wcs_options *options, void **e
 	open_init(db, options);
 	err = open_read(db);
 	if (!err)
+		err = ldb_copy_open(db);
+	if (!err)
 		err = open_start(db);
 	if (!err) {
 		*engine = db;
@@ -425,5 +432,6 @@ void ldb_open_close(void *engine)
 	ldb_compact_cancel(db);
 	ldb_reclaim_stop(db);
 	ldb_compact_stop(db);
+	ldb_space_save(db, 0);
 	open_free(db);
 }

@@ -27,12 +27,9 @@
 #include "engine.h"
 
 enum {
-	RECLAIM_ROUND = 1024,	 /* records per barrier */
-	RECLAIM_DELETES = 1000,	 /* per batch, and what the last record adds */
-	RECLAIM_PAUSE_MS = 50,	 /* between wake and work, so that one sync serves many records */
-	RECLAIM_RUN = 1000,	 /* chunks that are worth a compaction of their range */
-	RECLAIM_DENSE = 4,	 /* one id in so many must be garbage for that */
-	RECLAIM_RECORDS = 10000, /* records that are */
+	RECLAIM_ROUND = 1024,	/* records per barrier */
+	RECLAIM_DELETES = 1000, /* per batch, and what the last record adds */
+	RECLAIM_PAUSE_MS = 50,	/* between wake and work, so that one sync serves many records */
 };
 
 struct reclaim_item {
@@ -227,22 +224,28 @@ static bool reclaim_take(struct ldb *db, leveldb_iterator_t *iter, struct reclai
 	return kind == LDB_GARBAGE || item->id < db->first_id;
 }
 
-int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count)
+int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t *chunks)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct reclaim_item item;
 	struct ldb_id_key first;
-	uint64_t found = 0;
+	uint64_t found = 0, sum = 0;
 	int err;
 
 	ldb_key_garbage(&first, 0);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; found < max && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter))
-		found += reclaim_take(db, iter, &item);
+	for (; found < max && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
+		if (!reclaim_take(db, iter, &item))
+			continue;
+		found++;
+		sum += item.chunks;
+	}
 	err = ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);
-	if (!err)
+	if (!err) {
 		*count = found;
+		*chunks = sum;
+	}
 	return err;
 }
 
@@ -280,11 +283,27 @@ static void reclaim_put(leveldb_writebatch_t *batch, const struct reclaim_item *
 	ldb_db_batch_delete(batch, &key);
 }
 
+/* The record and its chunks are dead. */
+static void reclaim_dead(struct ldb *db, const struct reclaim_item *item)
+{
+	struct ldb_id_key first, last;
+	struct ldb_dead dead;
+
+	ldb_key_chunk(&first, item->id, 0);
+	ldb_key_chunk(&last, item->id, item->chunks);
+	dead = (struct ldb_dead){ldb_place_before((struct wcs_slice){first.data, first.len}),
+				 ldb_place_behind((struct wcs_slice){last.data, last.len}),
+				 item->chunks, ldb_space_chunks(db, item->chunks)};
+	ldb_space_dead(db, &dead);
+	ldb_key_garbage(&first, item->id);
+	ldb_space_dead_key(db, first.data, first.len, LDB_GARBAGE_LEN);
+}
+
 /* Deletes the chunks of all items, in batches. 1: stopped on the way. */
 static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size_t count)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	size_t deletes = 0;
+	size_t deletes = 0, done = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
@@ -294,61 +313,22 @@ static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size
 			continue;
 		err = reclaim_yield(db) ? ldb_db_write(db, batch, false) : 1;
 		leveldb_writebatch_clear(batch);
-		deletes = 0;
+		for (deletes = 0; !err && done <= i; done++)
+			reclaim_dead(db, &items[done]);
 	}
 	leveldb_writebatch_destroy(batch);
 	return err;
 }
 
-static void reclaim_push(struct ldb *db, const struct ldb_id_key *from, const struct ldb_id_key *to)
-{
-	ldb_compact_push(db, (struct wcs_slice){from->data, from->len},
-			 (struct wcs_slice){to->data, to->len});
-}
-
-/* Gives the space of deleted chunks back where they lie close together; elsewhere it would mean to
- * write anew what lies between. */
-static void reclaim_compact(struct ldb *db, const struct reclaim_item *items, size_t count)
-{
-	struct ldb_id_key first, last;
-	uint64_t chunks = 0;
-
-	for (size_t i = 0, from = 0; i < count; i++) {
-		chunks += items[i].chunks;
-		if (chunks < RECLAIM_RUN)
-			continue;
-		ldb_key_chunk(&first, items[from].id, 0);
-		ldb_key_chunk(&last, items[i].id, items[i].chunks);
-		if (items[i].id - items[from].id < RECLAIM_DENSE * (i + 1 - from))
-			reclaim_push(db, &first, &last);
-		from = i + 1;
-		chunks = 0;
-	}
-}
-
-/* Every pass starts before the first record, so it would step over all that were deleted. */
-static void reclaim_compact_records(struct ldb *db, uint64_t records, uint64_t end)
-{
-	struct ldb_id_key first, last;
-
-	if (records < RECLAIM_RECORDS)
-		return;
-	ldb_key_garbage(&first, 0);
-	ldb_key_garbage(&last, end);
-	reclaim_push(db, &first, &last);
-}
-
 /* All garbage there is. 1: stopped on the way. */
 static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 {
-	uint64_t from = 0, records = 0;
+	uint64_t from = 0;
 	size_t count;
 	int err;
 
 	do {
 		err = reclaim_collect(db, &from, items, &count);
-		if (!err && count == 0)
-			reclaim_compact_records(db, records, from);
 		if (err || count == 0)
 			return err;
 		if (!reclaim_barrier(&db->reclaim))
@@ -358,11 +338,8 @@ static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 			err = ldb_sync_logs(db);
 		if (!err)
 			err = reclaim_delete(db, items, count);
-		if (!err) {
+		if (!err)
 			ldb_stats_reclaimed(db, count);
-			reclaim_compact(db, items, count);
-		}
-		records += count;
 	} while (!err);
 	return err;
 }

@@ -6,8 +6,9 @@
  *                01 etag(4) size(8) value-id(8)
  *   garbage      00|01 chunks(4)              intent | garbage
  *   drop         table(4) ended(1) start-length(2) start end
- *   table        01 delimiter(1) created(8) name-length(1) name families(4)
- *                and for each family  name-length(1) name type(1) policy-length(4) policy
+ *   table        02 delimiter(1) created(8) name-length(1) name families(4)
+ *                and for each family  name-length(1) name type(1) policy-changed(8)
+ *                policy-length(4) policy; of a protected table 03, for the rest alike
  *
  * A length is never taken on trust: everything is checked against the end of the record.
  */
@@ -21,7 +22,7 @@
 
 enum { RECORD_INLINE = 0, RECORD_CHUNKED = 1, RECORD_CHUNKED_LEN = 21 };
 /* Of a table's description; the first has no time of a policy's last change. */
-enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2 };
+enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2, RECORD_TABLE_PROTECTED = 3 };
 
 size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)
 {
@@ -152,7 +153,8 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 	record = malloc(size);
 	if (!record)
 		return NULL;
-	record[0] = RECORD_TABLE_VERSION;
+	record[0] =
+		schema->protection == WCS_PROTECTED ? RECORD_TABLE_PROTECTED : RECORD_TABLE_VERSION;
 	record[1] = schema->delimiter;
 	ldb_put64(record + 2, (uint64_t)schema->created);
 	record[10] = (unsigned char)name;
@@ -243,9 +245,10 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	uint32_t count;
 	int err;
 
-	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_VERSION)
+	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_PROTECTED)
 		return -EIO;
 	version = data[0];
+	made.protection = version == RECORD_TABLE_PROTECTED ? WCS_PROTECTED : WCS_UNPROTECTED;
 	made.delimiter = data[1];
 	made.created = (int64_t)ldb_get64(data + 2);
 	if (!record_take_name(&rest, made.name, WCS_TABLE_NAME_MAX))
@@ -277,4 +280,55 @@ void ldb_record_table_clear(struct wcs_table_schema *schema)
 	free(schema->families);
 	schema->families = NULL;
 	schema->family_count = 0;
+}
+
+/* ---- Dead bytes -------------------------------------------------------------------------- */
+
+static size_t record_place(unsigned char *to, const struct ldb_place *place)
+{
+	struct wcs_slice key = ldb_place_key(place);
+
+	ldb_put16(to, (uint16_t)key.len);
+	memcpy(to + 2, key.data, key.len);
+	return 2 + key.len;
+}
+
+size_t ldb_record_dead(unsigned char *to, const struct ldb_dead *dead)
+{
+	size_t len;
+
+	if (dead->keys == 0)
+		return 0;
+	len = record_place(to, &dead->from);
+	len += record_place(to + len, &dead->to);
+	ldb_put64(to + len, dead->keys);
+	ldb_put64(to + len + 8, dead->bytes);
+	return len + 16;
+}
+
+static bool record_place_decode(struct ldb_rest *rest, struct ldb_place *place)
+{
+	size_t len;
+
+	if (rest->len < 2)
+		return false;
+	len = ldb_get16(rest->data);
+	if (len > LDB_PLACE_BYTES || rest->len - 2 < len)
+		return false;
+	*place = ldb_place_before((struct wcs_slice){rest->data + 2, len});
+	rest->data += 2 + len;
+	rest->len -= 2 + len;
+	return true;
+}
+
+bool ldb_record_dead_decode(struct ldb_rest *rest, struct ldb_dead *dead)
+{
+	if (!record_place_decode(rest, &dead->from) || !record_place_decode(rest, &dead->to) ||
+	    rest->len < 16 || ldb_place_compare(&dead->from, &dead->to) > 0)
+		return false;
+	dead->keys = ldb_get64(rest->data);
+	dead->bytes = ldb_get64(rest->data + 8);
+	rest->data += 16;
+	rest->len -= 16;
+	return dead->keys > 0;
 }

@@ -6,6 +6,9 @@
 #ifndef WCS_LEVELDB_RECORD_H
 #define WCS_LEVELDB_RECORD_H
 
+#include <string.h>
+
+#include "bytes.h"
 #include "key.h"
 #include "store.h"
 
@@ -48,6 +51,30 @@ struct ldb_drop {
 };
 size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop);
 int ldb_record_drop_decode(const void *data, size_t len, struct ldb_drop *drop);
+
+/* Where a range of keys begins or ends: a key, cut where it is longer, with zeros behind it. */
+#define LDB_PLACE_BYTES 1024u
+struct ldb_place {
+	unsigned char bytes[LDB_PLACE_BYTES];
+};
+struct ldb_place ldb_place_before(struct wcs_slice key);
+struct ldb_place ldb_place_behind(struct wcs_slice key); /* at the key where it is not longer */
+/* Its bytes but for the zeros behind it. LevelDB's LOG has them for every piece. */
+struct wcs_slice ldb_place_key(const struct ldb_place *place);
+static inline int ldb_place_compare(const struct ldb_place *a, const struct ldb_place *b)
+{
+	return memcmp(a, b, sizeof(*a));
+}
+
+/* Keys that were deleted or replaced, their bytes with the values', and the range they are in. */
+struct ldb_dead {
+	struct ldb_place from, to;
+	uint64_t keys, bytes;
+};
+#define LDB_DEAD_MAX (2u * (2 + LDB_PLACE_BYTES) + 16)
+size_t ldb_record_dead(unsigned char *to, const struct ldb_dead *dead);
+/* Takes the first one. False: it is damaged. */
+bool ldb_record_dead_decode(struct ldb_rest *rest, struct ldb_dead *dead);
 
 /* A table's description. The caller frees the bytes; NULL: no memory. */
 unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *len);

@@ -128,6 +128,8 @@ int ldb_stats_get(void *engine, struct wcs_stats *stats)
 {
 	struct ldb *db = engine;
 	char *text = leveldb_property_value(db->db, "leveldb.stats");
+	uint64_t chunks = 0;
+	int err;
 
 	stats->cells_written = atomic_load(&db->counters.cells_written);
 	stats->cells_deleted = atomic_load(&db->counters.cells_deleted);
@@ -141,7 +143,9 @@ int ldb_stats_get(void *engine, struct wcs_stats *stats)
 	stats->level_count = STATS_LEVELS;
 	stats_levels(text, stats);
 	leveldb_free(text);
-	return ldb_reclaim_pending(db, WCS_STATS_PENDING_MAX, &stats->values_pending);
+	err = ldb_reclaim_pending(db, WCS_STATS_PENDING_MAX, &stats->values_pending, &chunks);
+	stats->bytes_pending = ldb_space_bytes(db) + ldb_space_chunks(db, chunks);
+	return err;
 }
 
 char *ldb_stats_text(void *engine)

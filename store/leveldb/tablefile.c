@@ -4,8 +4,7 @@
  *
  *   block     contents type(1) crc(4)    type 0: plain, 1: Snappy; the crc is of what stands
  *                                        before it
- *   contents  entry… restart(4)… count of restarts(4)
- *   entry     shared own size, as varints; own bytes of the key; size bytes of value
+ *   contents  as block.c has them, but of a filter
  *   footer    handles of metaindex and index (offset and size, varints), zeros, magic(8)
  *
  * The index has for each data block a key that is not below its last, and its handle. Keys are
@@ -18,9 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "block.h"
 #include "buffer.h"
-#include "bytes.h"
 #include "crc.h"
+#include "file.h"
 #include "snappy.h"
 
 #define TABLEFILE_SEARCH (1u << 20) /* bytes in which the end of a block is looked for */
@@ -39,25 +39,11 @@ struct tablefile {
 	uint64_t behind;		 /* the last block that the index led to */
 	struct ldb_buffer stored, plain; /* a block as it is stored; decoded */
 	struct ldb_buffer index;
-	struct ldb_buffer key;	  /* of the last entry of a block */
-	struct ldb_buffer last;	  /* key of the last entry given */
-	struct ldb_buffer before; /* key before the one that is looked at */
+	struct ldb_block block;	 /* reads entries of data */
+	struct ldb_buffer last;	 /* key of the last entry given */
+	struct ldb_buffer bound; /* of the block before, in the index */
+	bool passed;		 /* the block starts before that */
 };
-
-int ldb_internal_compare(struct wcs_slice a, struct wcs_slice b)
-{
-	size_t a_len = a.len - 8, b_len = b.len - 8;
-	int order = memcmp(a.data, b.data, a_len < b_len ? a_len : b_len);
-	uint64_t a_tag, b_tag;
-
-	if (order == 0)
-		order = (a_len > b_len) - (a_len < b_len);
-	if (order != 0)
-		return order;
-	a_tag = ldb_get64le((const unsigned char *)a.data + a_len);
-	b_tag = ldb_get64le((const unsigned char *)b.data + b_len);
-	return (a_tag < b_tag) - (a_tag > b_tag);
-}
 
 /* ---- Blocks ------------------------------------------------------------------------------ */
 
@@ -95,7 +81,8 @@ static int tablefile_decode(struct tablefile *table, size_t len, struct ldb_buff
 	int err;
 
 	if (type > LDB_TABLEFILE_SNAPPY ||
-	    (type == LDB_TABLEFILE_SNAPPY && ldb_snappy_size(table->stored.data, len, &size)))
+	    (type == LDB_TABLEFILE_SNAPPY && ldb_snappy_size(table->stored.data, len, &size)) ||
+	    size > LDB_BLOCK_MAX)
 		return -EIO;
 	err = ldb_buffer_room(to, size);
 	if (err)
@@ -118,6 +105,8 @@ static int tablefile_read(struct tablefile *table, const struct tablefile_handle
 	    handle->size > table->size - handle->offset - LDB_TABLEFILE_TRAILER)
 		return tablefile_damaged(table, handle->offset,
 					 "a block that reaches beyond the end");
+	if (handle->size > LDB_BLOCK_MAX)
+		return tablefile_damaged(table, handle->offset, "a block that is too large");
 	err = ldb_buffer_room(&table->stored, len + LDB_TABLEFILE_TRAILER);
 	if (err)
 		return err;
@@ -134,87 +123,47 @@ static int tablefile_read(struct tablefile *table, const struct tablefile_handle
 
 /* ---- Entries ----------------------------------------------------------------------------- */
 
-/* The entries of a block. False: it has not the form of one. */
-static bool tablefile_entries(const struct ldb_buffer *block, struct ldb_rest *rest)
+/* Is the key at most that one, if there is one? */
+static bool tablefile_precedes(struct wcs_slice key, const struct ldb_buffer *last)
 {
-	uint32_t restarts;
-
-	if (block->len < 4)
-		return false;
-	restarts = ldb_get32le(block->data + block->len - 4);
-	if (restarts > (block->len - 4) / 4)
-		return false;
-	*rest = (struct ldb_rest){block->data, block->len - 4 - 4 * (size_t)restarts};
-	return true;
-}
-
-/* The next entry; its key goes to key. -EIO: there is none of the right form. */
-static int tablefile_entry(struct ldb_rest *rest, struct ldb_buffer *key, struct wcs_slice *value)
-{
-	uint64_t shared, own, len;
-	int err;
-
-	if (!ldb_rest_varint(rest, &shared) || !ldb_rest_varint(rest, &own) ||
-	    !ldb_rest_varint(rest, &len) || shared > key->len || own > rest->len ||
-	    len > rest->len - own)
-		return -EIO;
-	key->len = (size_t)shared;
-	err = ldb_buffer_append(key, rest->data, (size_t)own);
-	*value = (struct wcs_slice){rest->data + own, (size_t)len};
-	rest->data += own + len;
-	rest->len -= (size_t)(own + len);
-	return err;
-}
-
-/* Is it an internal key, behind the last one of the block before (len 0: none)? */
-static bool tablefile_key_fits(struct wcs_slice key, struct wcs_slice last)
-{
-	if (key.len < 8 || ((const unsigned char *)key.data)[key.len - 8] > TABLEFILE_VALUE)
-		return false;
-	return last.len == 0 || ldb_internal_compare(last, key) < 0;
+	return last->len > 0 && ldb_internal_compare(ldb_buffer_slice(last), key) >= 0;
 }
 
 /* Are these all entries of data, in order and behind those of the block before? */
 static int tablefile_check_block(struct tablefile *table)
 {
-	struct wcs_slice value;
-	struct ldb_rest rest;
-	int err;
+	struct ldb_block *block = &table->block;
+	int rc = ldb_block_open(block, table->plain.data, table->plain.len);
+	bool first = true;
 
-	if (!tablefile_entries(&table->plain, &rest))
-		return -EIO;
-	table->key.len = 0;
-	err = ldb_buffer_set(&table->before, ldb_buffer_slice(&table->last));
-	while (!err && rest.len > 0) {
-		err = tablefile_entry(&rest, &table->key, &value);
-		if (!err && !tablefile_key_fits(ldb_buffer_slice(&table->key),
-						ldb_buffer_slice(&table->before)))
-			err = -EIO;
-		if (!err)
-			err = ldb_buffer_set(&table->before, ldb_buffer_slice(&table->key));
+	table->passed = false;
+	while (rc == 0 && (rc = ldb_block_next(block)) == 1) {
+		uint64_t tag = ldb_internal_tag(block->key);
+
+		rc = (tag & 0xff) > TABLEFILE_VALUE || tag >> 8 > LDB_NUMBER_MAX ||
+				     (first && tablefile_precedes(block->key, &table->last))
+			     ? -EIO
+			     : 0;
+		if (first)
+			table->passed = tablefile_precedes(block->key, &table->bound);
+		first = false;
 	}
-	return err;
+	return rc;
 }
 
 /* Gives the entries of the block in plain, which was checked. */
 static int tablefile_give(struct tablefile *table)
 {
 	const struct ldb_tablefile_visit *visit = table->visit;
-	struct wcs_slice value;
-	struct ldb_rest rest;
-	int err = 0;
+	struct ldb_block *block = &table->block;
+	int err = ldb_block_open(block, table->plain.data, table->plain.len);
 
-	if (!tablefile_entries(&table->plain, &rest))
-		return 0;
-	table->key.len = 0;
-	while (!err && rest.len > 0) {
-		err = tablefile_entry(&rest, &table->key, &value);
-		if (!err && visit->entry)
-			err = visit->entry(visit->ctx, ldb_buffer_slice(&table->key), value);
-	}
-	if (err || table->key.len == 0) /* a block may have no entry */
+	while (!err && ldb_block_next(block) == 1)
+		if (visit->entry)
+			err = visit->entry(visit->ctx, block->key, block->value);
+	if (err || block->key.len == 0) /* a block may have no entry */
 		return err;
-	return ldb_buffer_set(&table->last, ldb_buffer_slice(&table->key));
+	return ldb_buffer_set(&table->last, block->key);
 }
 
 static int tablefile_progress(struct tablefile *table, uint64_t bytes)
@@ -224,7 +173,8 @@ static int tablefile_progress(struct tablefile *table, uint64_t bytes)
 	return visit->progress ? visit->progress(visit->ctx, bytes) : 0;
 }
 
-/* One data block. bound: a key that is not below its last; len 0: not known. */
+/* One data block. bound: its key in the index, not before its last one, and before all behind it.
+ */
 static int tablefile_block(struct tablefile *table, const struct tablefile_handle *handle,
 			   struct wcs_slice bound)
 {
@@ -233,13 +183,16 @@ static int tablefile_block(struct tablefile *table, const struct tablefile_handl
 	if (err)
 		return err;
 	err = tablefile_check_block(table);
-	if (!err && bound.len >= 8 && table->key.len >= 8 &&
-	    ldb_internal_compare(ldb_buffer_slice(&table->key), bound) > 0)
+	if (!err && table->block.key.len > 0 && ldb_internal_compare(table->block.key, bound) > 0)
 		err = -EIO;
 	if (err == -EIO)
 		return tablefile_damaged(table, handle->offset,
 					 "a block whose keys are not in order");
-	return err ? err : tablefile_give(table);
+	if (!err && table->passed)
+		tablefile_damaged(table, handle->offset, "a block that its index passes");
+	if (!err)
+		err = tablefile_give(table);
+	return err ? err : ldb_buffer_set(&table->bound, bound);
 }
 
 /* ---- By the index ------------------------------------------------------------------------ */
@@ -272,68 +225,54 @@ static int tablefile_footer(struct tablefile *table, struct tablefile_handle *me
 		       : tablefile_damaged(table, offset, "the end of the table is no footer");
 }
 
-/* The blocks that the metaindex names: filters, whose checksums are all that there is to check. */
-static int tablefile_meta(struct tablefile *table, const struct tablefile_handle *meta)
+/* A filter, whose checksum is all that there is to check. */
+static int tablefile_filter(struct tablefile *table, const struct tablefile_handle *handle,
+			    struct wcs_slice name)
 {
-	struct ldb_buffer filter = {0};
-	struct wcs_slice value;
-	struct ldb_rest rest;
-	int err = tablefile_read(table, meta, &table->plain);
-
-	table->key.len = 0;
-	if (!err && !tablefile_entries(&table->plain, &rest))
-		err = tablefile_damaged(table, meta->offset, "a block that is no metaindex");
-	while (!err && rest.len > 0) {
-		struct tablefile_handle handle;
-
-		err = tablefile_entry(&rest, &table->key, &value);
-		if (!err) {
-			struct ldb_rest text = {value.data, value.len};
-
-			err = tablefile_handle(&text, &handle) ? 0 : -EIO;
-		}
-		if (err == -EIO)
-			err = tablefile_damaged(table, meta->offset,
-						"a block that is no metaindex");
-		else if (!err)
-			err = tablefile_read(table, &handle, &filter);
-	}
-	free(filter.data);
-	return err == -EIO ? 0 : err; /* entries can be read without it */
+	(void)name;
+	tablefile_read(table, handle, &table->plain);
+	return 0;
 }
 
-/* All blocks that the index names; a damaged one is passed over. */
-static int tablefile_indexed(struct tablefile *table, uint64_t index_at)
+/* A data block. A damaged one is passed over. */
+static int tablefile_data(struct tablefile *table, const struct tablefile_handle *handle,
+			  struct wcs_slice bound)
 {
-	struct ldb_buffer bound = {0};
-	struct wcs_slice value;
-	struct ldb_rest rest;
-	int err = 0;
+	int err;
 
-	if (!tablefile_entries(&table->index, &rest))
-		return tablefile_damaged(table, index_at, "a block that is no index");
-	while (!err && rest.len > 0) {
-		struct tablefile_handle handle;
-		struct ldb_rest text;
+	if (handle->offset < table->behind)
+		err = tablefile_damaged(table, handle->offset, "a block that is named twice");
+	else
+		err = tablefile_block(table, handle, bound);
+	if (handle->size < table->size && handle->offset < table->size - handle->size &&
+	    table->behind < handle->offset + handle->size + LDB_TABLEFILE_TRAILER)
+		table->behind = handle->offset + handle->size + LDB_TABLEFILE_TRAILER;
+	if (err == -EIO)
+		err = 0; /* told */
+	return err ? err : tablefile_progress(table, handle->size + LDB_TABLEFILE_TRAILER);
+}
 
-		err = tablefile_entry(&rest, &bound, &value);
-		text = (struct ldb_rest){value.data, value.len};
-		if (!err && !tablefile_handle(&text, &handle))
-			err = -EIO;
-		if (err == -EIO)
-			tablefile_damaged(table, index_at, "a block that is no index");
-		if (err)
-			break;
-		err = tablefile_block(table, &handle, ldb_buffer_slice(&bound));
-		if (err == -EIO)
-			err = 0; /* told */
-		else
-			table->behind = handle.offset + handle.size + LDB_TABLEFILE_TRAILER;
-		if (!err)
-			err = tablefile_progress(table, handle.size + LDB_TABLEFILE_TRAILER);
+/* All blocks that the metaindex or the index at a place names. */
+static int
+tablefile_handles(struct tablefile *table, const struct tablefile_handle *at, const char *what,
+		  int (*each)(struct tablefile *table, const struct tablefile_handle *handle,
+			      struct wcs_slice key))
+{
+	struct tablefile_handle handle;
+	struct ldb_block block;
+	int rc = tablefile_read(table, at, &table->index);
+
+	if (rc)
+		return rc;
+	rc = ldb_block_check(table->index.data, table->index.len);
+	if (rc == 0)
+		rc = ldb_block_open(&block, table->index.data, table->index.len);
+	while (rc == 0 && (rc = ldb_block_next(&block)) == 1) {
+		struct ldb_rest text = {block.value.data, block.value.len};
+
+		rc = tablefile_handle(&text, &handle) ? each(table, &handle, block.key) : -EIO;
 	}
-	free(bound.data);
-	return err;
+	return rc == -EIO ? tablefile_damaged(table, at->offset, what) : rc;
 }
 
 /* ---- Without it -------------------------------------------------------------------------- */
@@ -392,19 +331,18 @@ int ldb_tablefile_visit(int fd, uint64_t size, const struct ldb_tablefile_visit 
 	int err = tablefile_footer(&table, &meta, &index);
 
 	if (!err) {
-		err = tablefile_read(&table, &index, &table.index);
-		if (!err)
-			err = tablefile_meta(&table, &meta);
-		if (!err)
-			err = tablefile_indexed(&table, index.offset);
+		err = tablefile_handles(&table, &meta, "a block that is no metaindex",
+					tablefile_filter);
+		if (!err || err == -EIO) /* entries can be read without it */
+			err = tablefile_handles(&table, &index, "a block that is no index",
+						tablefile_data);
 	}
 	if (err == -EIO)
 		err = tablefile_walk(&table);
 	free(table.stored.data);
 	free(table.plain.data);
 	free(table.index.data);
-	free(table.key.data);
 	free(table.last.data);
-	free(table.before.data);
+	free(table.bound.data);
 	return err;
 }

@@ -41,8 +41,4 @@ int ldb_tablefile_add(struct ldb_tablefile_writer *writer, struct wcs_slice key,
 int ldb_tablefile_finish(struct ldb_tablefile_writer *writer, uint64_t *size,
 			 struct wcs_slice *smallest, struct wcs_slice *largest);
 
-/* The order of internal keys: a key with 8 bytes behind it, a sequence number and a type, the
- * newest first. */
-int ldb_internal_compare(struct wcs_slice a, struct wcs_slice b);
-
 #endif

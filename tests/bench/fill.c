@@ -115,7 +115,7 @@ void fill_store(const char *path, const struct tree *tree)
 	if (!fill)
 		peer_die(path, ENOMEM);
 	fill->tree = tree;
-	must(wcs_store_create(path, NULL, false, NULL), path);
+	must(wcs_store_create(path, NULL, false, NULL, NULL), path);
 	must(wcs_store_open(path, &options, &store, NULL), path);
 	must(wcs_table_create(store, "t"), "a table");
 	must(wcs_table_open(store, "t", &fill->table), "a table");

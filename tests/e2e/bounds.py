@@ -7,6 +7,7 @@
     streams MOUNT COUNT KIB       has COUNT streams open that are not read on, and writes KIB between
     writers MOUNT COUNT KIB       writes COUNT files of KIB, all open at once
     unfinished MOUNT COUNT MIB    has COUNT unfinished lines of MIB
+    mixed MOUNT PID CLIENTS MIB   has CLIENTS write and read values of all sizes; prints the peak of PID, MiB
     waiters MOUNT COUNT           has COUNT processes wait for a lock, and sees who else is served
 """
 
@@ -17,6 +18,7 @@ import os
 import random
 import signal
 import sys
+import time
 
 PIECE = 1 << 20
 
@@ -202,6 +204,36 @@ def waiters(mount, count):
     left = sum(entry[0] == "n" for entry in os.listdir(mount + "/t"))
     print("rows that are left:", "as many" if left == len([i for i in range(int(count)) if i % 3 == 1])
           else left)
+
+
+def memory(pid):  # MiB, without pages of files
+    with open("/proc/%s/status" % pid) as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon:")) >> 10
+
+
+def mixed(mount, pid, clients, mib):
+    """Half of the values have 100 KB to 1 MB, half are small. Each client writes MIB."""
+    directory = mount + "/t/mixed/f"
+    os.makedirs(directory, exist_ok=True)
+    children, peak = [], 0
+    for i in range(int(clients)):
+        children.append(os.fork())
+        if children[-1] == 0:
+            rng, left = random.Random(i), int(mib) << 20
+            while left > 0:
+                path = "%s/q%d" % (directory, rng.randrange(60))
+                size = rng.choice([rng.randrange(10, 1000), rng.randrange(100_000, 1_000_000)])
+                with open(path, "wb") as file:
+                    file.write(rng.randbytes(size))
+                with open(path, "rb") as file:
+                    file.read()
+                left -= size
+            os._exit(0)
+    while children:
+        peak = max(peak, memory(pid))
+        time.sleep(0.02)
+        children = [child for child in children if os.waitpid(child, os.WNOHANG)[0] == 0]
+    print(peak)
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

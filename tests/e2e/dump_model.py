@@ -140,7 +140,7 @@ def unname(text):
 def fits(qualifier, cell_object):
     value = cell_object.get("value")
     value = base64.b64decode(cell_object["base64"]) if value is None else value.encode()
-    return qualifier and value and b"\r\n" not in value and "\r\n" not in unname(qualifier)
+    return qualifier and value
 
 
 def fit(path):
@@ -149,7 +149,7 @@ def fit(path):
         for line in source:
             row = json.loads(line)
             table = row.get("table", table)
-            if table != "t" or "key" not in row or "\r\n" in unname(row["key"]):
+            if table != "t" or "key" not in row:
                 continue
             kept = {}
             for family, columns in row["families"].items():

@@ -12,7 +12,7 @@ a literal display), with lines
 is "echo $?". Blocks that do not begin with "$ " are not run.
 
 All examples of a page run in order in one shell, in an empty directory, with the programs of BUILD first
-in PATH. The shell is root in namespaces of its own (of mounts and processes), where /mnt and /srv are
+in PATH; the last ones remove all that was made. The shell is root in namespaces of its own (of mounts and processes), where /mnt and /srv are
 empty directories: so pages use them as anyone would, several run side by side, and nothing is left when
 the namespaces end, however they do. What the shell and `ls` print is as at a terminal of 80 columns.
 
@@ -32,6 +32,8 @@ import time
 from dataclasses import dataclass, field
 
 PATIENCE = 120  # seconds for one command
+# Commands that not every system has, by Debian's package: a page names it before its first example.
+PACKAGES = {"jq": "jq", "attr": "getfattr", "rsync": "rsync", "zstd": "zstd", "procps": "pgrep"}
 OWN_MOUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_mounts.sh")
 
 
@@ -166,6 +168,18 @@ def blocks_of(page):
     return blocks
 
 
+def unnamed_packages(page, blocks):
+    """The packages that the page's commands need and that it does not name at its start."""
+    with open(page, encoding="utf-8") as file:
+        start = "".join(file.readlines()[: blocks[0].line - 1])
+    commands = "\n".join(example.command for block in blocks for example in block.examples)
+    return [
+        f"{package}, for {command}"
+        for package, command in PACKAGES.items()
+        if re.search(rf"\b{command}\b", commands) and not re.search(rf"\b{package}\b", start)
+    ]
+
+
 # ---- Running them ---------------------------------------------------------------------------
 
 # Reads the names of files with commands, runs them and answers with their status. It is process 1 of its
@@ -208,6 +222,8 @@ while read -r examples_file <&8; do
 	echo "$examples_status" >&9
 done
 """
+
+LEFT = 'find ~ /mnt /srv -mindepth 1 -maxdepth 1 -printf "left: %p\\n"'
 
 # What the page left is unmounted, and what served it ends by itself.
 UNMOUNT = r"""
@@ -256,13 +272,11 @@ class Shell:
         pipe = os.pipe()
         self.answers = pipe[0]
         answer_write = above_ten(pipe[1])
-        unshare = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"]
-        unshare += ["--kill-child", "--mount-proc"]
-        if os.geteuid() != 0:  # who cannot unmount the copies of others' mounts: they go with those
-            unshare += ["--user", "--map-root-user", "--propagation", "slave"]
+        namespaces = ["setpriv", "--pdeathsig", "KILL", OWN_MOUNTS]
+        namespaces += ["--pid", "--fork", "--kill-child", "--mount-proc"]
         script = f"exec 8<&{command_read} 9>&{answer_write} {command_read}<&- {answer_write}>&-\n"
         self.process = subprocess.Popen(
-            unshare + [OWN_MOUNTS, "--within", "bash", "-c", script + SHELL, "bash", build, self.directory],
+            namespaces + ["bash", "-c", script + SHELL, "bash", build, self.directory],
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             pass_fds=(command_read, answer_write),
@@ -362,7 +376,7 @@ def run_page(build, page):
     blocks = blocks_of(page)
     every = [example for block in blocks for example in block.examples]
     following = dict(zip(map(id, every), every[1:]))
-    failed = 0
+    failed = report(page, "start", "it names the packages of its tools", unnamed_packages(page, blocks))
     shell = Shell(build)
     try:
         for block in blocks:
@@ -372,6 +386,7 @@ def run_page(build, page):
                 wrong.append(why_not(example, following.get(id(example)), status, output))
             wrong = [why for why in wrong if why]
             failed += report(page, block.line, block.examples[0].command.split("\n")[0], wrong)
+        failed += report(page, "end", "it removes what it made", [shell.run(LEFT)[1]])
         failed += report(page, "end", "what it mounted ends well", [shell.unmount()])
     except ShellEnded as error:
         failed += report(page, block.line, quoted(example.command), [str(error)])

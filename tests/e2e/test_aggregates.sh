@@ -358,19 +358,19 @@ check "dd to a new one" bash -c "echo 5 | dd of='$s/dd' status=none"
 check_eq "dd: its number" 5 "$(cat "$s/dd")"
 
 # Drafts are text until they become cells.
-echo 77 >"$s/q@/draft"
-check_eq "a draft is text" 77 "$(cat "$s/q@/draft")"
-mv "$s/q@/draft" "$s/q@/60"
+echo 77 >"$s/q@/.draft"
+check_eq "a draft is text" 77 "$(cat "$s/q@/.draft")"
+mv "$s/q@/.draft" "$s/q@/60"
 check_eq "that becomes a number" 77 "$(cat "$s/q@/60")"
-mv "$s/q@/60" "$s/q@/60~"
-mv "$s/q@/60~" "$s/q@/61"
+mv "$s/q@/60" "$s/q@/.60"
+mv "$s/q@/.60" "$s/q@/61"
 check_eq "and back" "77" "$(cat "$s/q@/61")"
 for text in x '' '1\n2'; do
-	printf %b "$text" >"$s/q@/draft"
+	printf %b "$text" >"$s/q@/.draft"
 	fail_with "a draft that is no number: '$text'" 1 'Invalid argument|to a subdirectory of itself' \
-		mv "$s/q@/draft" "$s/q@/70"
-	said "is refused in words: '$text'" '^/t/r/sum/q@/draft: it is not one line'
-	check_eq "and stays: '$text'" "$(printf %b "$text")" "$(cat "$s/q@/draft")"
+		mv "$s/q@/.draft" "$s/q@/70"
+	said "is refused in words: '$text'" '^/t/r/sum/q@/.draft: it is not one line'
+	check_eq "and stays: '$text'" "$(printf %b "$text")" "$(cat "$s/q@/.draft")"
 done
 fail_with "nothing is made of it" 1 'No such file' cat "$s/q@/70"
 
@@ -410,7 +410,7 @@ said "why is told" '^/u/elements/hll/many: the file of an inthll has its estimat
 check_eq "nothing was made" "" "$(entries "$m/u/elements/hll")"
 estimate "nothing was lost" 150000 "$h/many"
 fail_with "nor is a version kept as a draft" 1 'not supported' \
-	mv "$h/many@/$(entries "$h/many@")" "$h/many@/draft"
+	mv "$h/many@/$(entries "$h/many@")" "$h/many@/.draft"
 check "row JSON copies it" bash -c "jq -c '{families:{hll:{many:.families.hll.many}}}' '$r/.row' >'$m/u/elements/.row'"
 check_eq "with its state" "$state" "$(jq -r '.families.hll.many[0].state' "$m/u/elements/.row")"
 check "cp of an estimate as a number" cp "$h/few" "$m/u/elements/sum/few"

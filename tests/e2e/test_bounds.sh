@@ -16,9 +16,9 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24
+FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=60
 if [ "${ROWFS_BOUNDS:-}" = full ]; then
-	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200
+	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200 MIXED=400
 	LIB_PATIENCE=60
 fi
 CACHE=16 # MiB of cache=
@@ -165,6 +165,18 @@ check_eq "in a version each" 5 "$(find "$m/.versions/t/r/f/same@" -type f | wc -
 peak "memory while large values are written" $((CACHE + 48 + 4 * 4 * VALUE))
 end
 rm -rf "$TMP/values" "$TMP"/value?
+
+# ---- Values of all sizes, by eight clients -----------------------------------------------------
+
+# Each client has one value in memory, of up to 1 MB, which takes twice that while it is committed. The
+# allocator must give back what large values leave among small ones.
+begin mixed 0
+mixed=$(bounds mixed "$m" "$(mount_pid "$m")" 8 "$MIXED")
+cap=$((CACHE + 48 + 8 * 3))
+check "memory while values of all sizes are written: $mixed MiB, of at most $cap" \
+	sh -c '[ "$0" = yes ] || [ "$1" -le "$2" ]' "$(sanitized && echo yes)" "$mixed" "$cap"
+end
+rm -r "$TMP/mixed"
 
 # ---- Files that are being written ------------------------------------------------------------
 

@@ -125,6 +125,67 @@ check_eq "neither makes a version" 4 "$(entries "$f/time@" | wc -l)"
 check "a directory's times can be set" touch -d @5 "$m/t/row" "$m/t" "$m"
 check "and are ignored" test "$(attr %Y "$m/t/row")" != 5
 
+# ---- Open files whose names go -----------------------------------------------------------------
+
+# Each open file of a name that was removed or replaced has no link and an inode number of its own,
+# and what has the name then has the name's.
+check_eq "open files of names that went" "" "$(python3 - "$m/t" <<'END'
+import itertools, os, sys
+os.chdir(sys.argv[1])
+FLAGS = {"read": os.O_RDONLY, "write": os.O_WRONLY, "both": os.O_RDWR}
+def put(path, text):
+    with open(path, "w") as file: file.write(text)
+def replace(path):
+    other = os.path.dirname(path) + "/.other"
+    put(other, "other")
+    os.rename(other, path)
+def drop(path): put("gone/.drop", "gone\n")
+def row(path): put("gone/.row", '{"delete":true}\n')
+def version(path):
+    for name in os.listdir("gone/f/q@"): os.unlink("gone/f/q@/" + name)
+def column(path): os.unlink("gone/f/q")
+def cells(path): put("gone/.row", '{"delete":{"f":{"q":true}}}\n')
+def twin(path): os.unlink("../.versions/t/gone/f/q@/5")
+ways = [("gone/f/q", way) for way in (os.unlink, replace, drop, row, cells, version)]
+ways += [("gone/f/q@/5", way) for way in (os.unlink, replace, drop, row, cells, column)]
+ways += [("gone/f/q@/.draft", way) for way in (os.unlink, replace)]
+for (path, way), flags, older in itertools.product(ways, FLAGS, (False, True)):
+    os.makedirs("gone/f/q@", exist_ok=True)
+    put("gone/f/q@/5", "old")
+    put(path, "new")
+    was = os.stat(path)
+    fd = os.open(path, FLAGS[flags])
+    other = os.open(path, os.O_RDONLY)
+    if older and path == "gone/f/q":
+        put(path, "newer")
+    if (os.fstat(fd).st_ino, os.fstat(fd).st_nlink) != (was.st_ino, was.st_nlink):
+        print(path, way.__name__, flags, "before", os.fstat(fd), was)
+    way(path)
+    if way != replace: # the column may be left, or something else be made there
+        os.makedirs("gone/f/q@", exist_ok=True)
+        put(path, "anew")
+    now, went, second = os.stat(path), os.fstat(fd), os.fstat(other)
+    if (now.st_ino, now.st_nlink) != (was.st_ino, was.st_nlink):
+        print(path, way.__name__, flags, "now", now)
+    inodes = {now.st_ino, went.st_ino, second.st_ino}
+    if way in (row, cells, version) and flags != "read": # what is still written makes the column anew
+        went = second
+    if went.st_nlink or second.st_nlink or len(inodes) < 2:
+        print(path, way.__name__, flags, older, "links", went.st_nlink, second.st_nlink, len(inodes))
+    os.close(fd)
+    os.close(other)
+    os.unlink("gone/f/q")
+    os.path.exists("gone/f/q@/.draft") and os.unlink("gone/f/q@/.draft")
+# A column that is renamed takes its open files along; one whose newest version goes keeps them.
+put("gone/f/a", "a")
+with open("gone/f/a") as file:
+    os.rename("gone/f/a", "gone/f/b")
+    now, there = os.fstat(file.fileno()), os.stat("gone/f/b")
+    if (now.st_nlink, now.st_ino) != (2, there.st_ino):
+        print("renamed", now, there)
+END
+)"
+
 # ---- Reading while others write --------------------------------------------------------------
 
 exec 3<"$f/over"

@@ -60,7 +60,7 @@ is 'ro,sync' rowfs -o ro,sy
 is 'ro,strict,gcgrace=|ro,strict,gcinterval=' rowfs -o ro,strict,gc
 is '022,table=' rowfs -o umask = 022,ta
 is '0,gid=' rowfs fleet.db mnt -o uid = 0,gi
-is '5,auto_unmount' rowfs -o uid = 0,gid = 5,auto
+is '5,auto_unmount|5,autodir' rowfs -o uid = 0,gid = 5,auto
 is '' rowfs -o umask =
 is '' rowfs -o umask = 02
 # Each option of -o that is completed is one that a mount knows; and all that the help names are completed.
@@ -83,13 +83,15 @@ is 'fleet.db|fleet.old' mkfs.rowfs --schema schema.json fl
 is '' mkfs.rowfs --schema schema.json fleet.db ''
 is 'fleet.db|fleet.old' fsck.rowfs -n fl
 is '' fsck.rowfs -n fleet.db ''
-is '--force' mkfs.rowfs --f
+is '--schema' mkfs.rowfs --s
 
 is 'a b|fleet.db|fleet.old|mnt|other' rowfs-dump ''
 is '' rowfs-dump --csv --family ''
 is 'mnt' rowfs-dump --csv --family loc m
 is '' rowfs-dump fleet.db ''
 is '' rowfs-load --csv ''
+is '' rowfs-load --tsv t --key ''
+is 'rows.json' rowfs-load --tsv t --key id --family f fleet.db r
 is 'fleet.db|fleet.old' rowfs-load --csv t fleet
 is 'rows.json' rowfs-load fleet.db r
 is '' rowfs-path t ''

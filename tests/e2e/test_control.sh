@@ -48,7 +48,7 @@ mount_store "$TMP/s" "$m"
 # ---- .families -------------------------------------------------------------------------------
 
 check_eq ".families has a directory per family" $'%2Eh\nf\ng' "$(entries "$t/.families")"
-check_eq "each with its policy and its type" $'gc\ntype' "$(entries "$t/.families/f")"
+check_eq "each with its policy, its type and its drop" $'drop\ngc\ntype' "$(entries "$t/.families/f")"
 check_eq "gc is the policy" "never" "$(cat "$t/.families/f/gc")"
 check_eq "and another's" "maxversions=3" "$(cat "$t/.families/g/gc")"
 check_eq "type is the type" bytes "$(cat "$t/.families/f/type")"
@@ -203,6 +203,15 @@ check "in a single line without newline" perl -e 'open my $f, ">", $ARGV[0] or d
 	print $f q({"tables":{"single":{}}}); close $f or die' "$r/schema.json"
 check "is taken as well" test -d "$m/single"
 fail_with "what is not JSON" - 'Invalid argument' put "$r/schema.json" '{"tables":}'
+for rest in x '{}' '{"tables":{"behind":{}}}' ']'; do
+	refused "text behind the closing brace: $rest" 'Invalid argument' "$r/schema.json" \
+		'{"tables":{"before":{}}} '"$rest"
+	error "errors says what is wrong" 'schema.json:1: not JSON: text behind the closing brace'
+done
+fail_with "nothing of it is applied" - 'No such file' stat "$m/before"
+fail_with "nor of what stands behind" - 'No such file' stat "$m/behind"
+check "blanks behind it are none" bash -c "printf '{\"tables\":{\"blanks\":{}}} \n\t\r\n\n' >'$r/schema.json'"
+check "it is applied" rmdir "$m/blanks"
 refused "a delimiter that differs where there are rows" 'not empty|Invalid' "$r/schema.json" \
 	"$(mkdir -p "$m/colon/.families/f" "$m/colon/r/f" && echo x >"$m/colon/r/f/q" &&
 		echo '{"tables":{"colon":{"delimiter":"#"}}}')"
@@ -277,6 +286,21 @@ fail_with "a file in a prefix directory" - 'Operation not permitted' \
 	bash -c "mkdir -p '$t/row/none' && echo x >'$t/row/none/q'"
 error "is named there with its path and the families" 't/row/none/q.*\bf\b.*\bg\b'
 error "and the time" '^[^ ]*20[0-9][0-9]-[01][0-9]-[0-3][0-9].[0-2][0-9]:[0-5][0-9]:[0-5][0-9]'
+lines=$(wc -l <"$r/errors")
+fail_with "a directory below a name that is not there" - 'No such file' mkdir "$t/absent/typo"
+error "is named there, with the families" 't/absent: no row or directory has that name.*: .*\bf\b.*\bg\b'
+fail_with "a column below what is no family" - 'No such file' put "$t/row/typo/q" x
+error "is, too" 't/row/typo: no row or directory has that name'
+for ((i = 0; i < 10; i++)); do
+	test -e "$t/row/probe$i"
+done
+check_eq "such names take one line at most" 1 "$(($(wc -l <"$r/errors") - lines))"
+fail_with "an error behind it" - 'Operation not permitted' put "$t/row/file" x
+check_eq "takes its place" "1 0" "$(($(wc -l <"$r/errors") - lines)) $(grep -c probe "$r/errors")"
+mkdir -p "$t/row/made/deep"
+check_eq "a directory that is made leaves none" "1 0" \
+	"$(($(wc -l <"$r/errors") - lines)) $(grep -c made "$r/errors")"
+rmdir "$t/row/made/deep" "$t/row/made"
 for ((i = 0; i < 1100; i++)); do
 	echo x >"$t/row/file$i"
 done 2>/dev/null

@@ -28,10 +28,10 @@ for text in '' b 'a ' ' a' 'a#' 'a#b' A aa t '*' a/ $'a\r' $'a\na' $'a\n' $'\na'
 			"$t/a/.drop" "$text")"
 done
 check_eq "errors says what to write" 1 "$(last_error | grep -c '/t/a/.drop:1: .*write just a and a newline')"
-check_eq "without its newline it drops nothing" EINVAL "$(python '
+check_eq "a beginning of it without a newline is refused by close" EINVAL "$(python '
 fd = os.open(a[0], os.O_WRONLY)
-os.write(fd, b"a")
-print(error(os.close, fd))' "$t/a/.drop")"
+os.write(fd, b"ta")
+print(error(os.close, fd))' "$t/.drop")"
 check "nor does an empty write, or none" bash -c ": >'$t/a/.drop' && printf '' >'$t/a/.drop'"
 (python '
 fd = os.open(a[0], os.O_WRONLY)
@@ -46,6 +46,8 @@ check_eq "drops what is at and below" "0" "$(grep -c '^a\(#\|$\)' "$t/.keys")"
 check_eq "and not what is beside it" 'a!b ab' "$(grep '^a' "$t/.keys" | paste -sd ' ')"
 check "no directory is left of it" test ! -e "$t/a"
 check "others are" test -d "$t/ab/kept"
+check "without a newline, at close" bash -c "mkdir '$t/end' && echo '{\"families\":{\"f\":{\"q\":[\"1\"]}}}' >'$t/end/.row' &&
+	printf end >'$t/end/.drop' && test ! -e '$t/end'"
 check "byte by byte" bash -c "mkdir '$t/bytes' && printf 'bytes\n' | dd of='$t/bytes/.drop' bs=1 status=none"
 check "many rows" drop "$t/big" big
 check_eq "all of them" 0 "$(grep -c ^big "$t/.keys")"
@@ -76,5 +78,144 @@ check "a table by its name" drop "$t" t
 check_eq "all of it" "" "$(cat "$t/.keys")$(find "$t" -mindepth 1)"
 check "reading goes on after a write" bash -c "mkdir -p '$t/x' && echo '{\"families\":{\"f\":{\"q\":[\"1\"]}}}' >'$t/x/.row' &&
 	exec 3<>'$t/x/.drop' && echo x >&3 && jq -e '.rows == 0' <&3 >/dev/null"
+
+# ---- .count ----------------------------------------------------------------------------------
+
+c=$m/counted
+mkdir -p "$c" "$c/.families/f" "$c/.families/g"
+put "$c/.families/f/gc" maxversions=2
+put "$c/.rows" '{"key":"a","families":{"f":{"q":[{"ts":3,"value":"333"},{"ts":2,"value":"22"},{"ts":1,"value":"1"}]}}}'
+put "$c/.rows" '{"key":"a#b","families":{"f":{"q":["x"]},"g":{"q":["y"],"":["zz"]}}}'
+put "$c/.rows" '{"key":"a!","families":{"g":{"q":["1234567"]}}}'
+head -c 5000000 /dev/zero >"$c/a/b/g/large"
+check_eq "a table's rows, cells and bytes that are shown" '{"rows":3,"cells":7,"bytes":5000016}' "$(cat "$c/.count")"
+check_eq "a prefix's" '{"rows":2,"cells":6,"bytes":5000009}' "$(cat "$c/a/.count")"
+check_eq "one row's" '{"rows":1,"cells":4,"bytes":5000004}' "$(cat "$c/a/b/.count")"
+check_eq "of no row" '{"rows":0,"cells":0,"bytes":0}' "$(mkdir "$c/none" && cat "$c/none/.count")"
+check_eq "it ends in one newline" 1 "$(wc -l <"$c/.count")"
+fail_with "it is not written" - 'Permission denied|Operation not permitted' put "$c/.count" x
+check_eq "it is not listed" "" "$(find "$m" -name .count)"
+fail_with "and is in no row of /.versions" - 'No such file' cat "$m/.versions/counted/a/.count"
+
+# ---- families/F/drop -------------------------------------------------------------------------
+
+check_eq "what the drop of a family would delete" \
+	'{"table":"counted","family":"g","rows":2,"cells":4,"bytes":5000010}' "$(cat "$c/.families/g/drop")"
+for text in f '' 'table g' counted 'g ' $'g\ng'; do
+	check_eq "what is not just its name is refused: $(printf %q "$text")" EINVAL \
+		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
+			"$c/.families/g/drop" "$text")"
+done
+check_eq "errors says what to write" 1 "$(last_error | grep -c '/counted/.families/g/drop:1: .*write just g and a newline')"
+check_eq "nothing was dropped by all these" 4 "$(jq .cells "$c/.families/g/drop")"
+exec 4>>"$c/a/b/g/q" 5>>"$c/a/b/f/q"
+echo late >&4
+echo on >&5
+ls -lR "$c" >/dev/null
+check "the name and a newline" put "$c/.families/g/drop" g
+exec 4>&- 5>&-
+check_eq "drops its cells in all rows, also what was being written" 0 "$(jq .cells "$c/.families/g/drop")"
+check_eq "rows that held others are as they were" $'a a#b xon' \
+	"$(cat "$c/.keys" "$c/a/b/f/q" | paste -sd ' ')"
+check_eq "names that the kernel had are gone" "f" "$(ls "$c/a/b")"
+fail_with "also of open files" - 'No such file' cat "$c/a/b/g/large"
+check "the family stays, takes cells" put "$c/a/.row" '{"families":{"g":{"q":["1"]}}}'
+check "without a newline it is dropped by close" bash -c "printf g >'$c/.families/g/drop'"
+check "and can be removed then" rmdir "$c/.families/g"
+
+# ---- table T ---------------------------------------------------------------------------------
+
+for text in 'table' 'table t' 'table  counted' 'Table counted' 'table counted ' 'table a'; do
+	check_eq "what is not the table is refused: '$text'" EINVAL \
+		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
+			"$c/.drop" "$text")"
+done
+check_eq "errors says what to write" 1 "$(last_error | grep -c 'write just counted and a newline, or "table" and that')"
+check_eq "in a prefix as well" EINVAL \
+	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"table counted\n"))' "$c/a/.drop")"
+mkdir -p "$c/empty/one"
+exec 4>>"$c/a/b/f/q"
+echo late >&4
+check "table and its name" put "$c/.drop" 'table counted'
+check "drops it with its families and itself" test ! -e "$c"
+check_eq "from all listings and the schema" 00 \
+	"$(find "$m" "$m/.versions" -maxdepth 1 -name counted | wc -l)$(grep -c counted "$m/.rowfs/schema.json")"
+exec 4>&-
+check "one of its name can be made" mkdir "$c"
+check_eq "and is empty" "" "$(cat "$c/.keys")$(find "$c" -mindepth 1)$(ls "$c/.families")"
+mkdir "$c/.families/f"
+(while put "$c/.rows" '{"key":"r","families":{"f":{"q":["x"]}}}'; do :; done) 2>/dev/null &
+writer=$!
+sleep 0.3
+check "while it is written to" put "$c/.drop" 'table counted'
+wait "$writer"
+check "it goes" test ! -e "$c"
+mkdir "$c" "$c/.families/f"
+(
+	cd "$c" || exit 1
+	printf 'table counted' >.drop
+)
+check "without a newline by close, from within" test ! -e "$c"
+unmount_store "$m"
+check "fsck.rowfs finds nothing left" "$BUILD/fsck.rowfs" -n "$TMP/s"
+mount_store "$TMP/s" "$m" -o table=u
+check_eq "the root of a mount cannot go" EBUSY \
+	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"table u\n"))' "$m/.drop")"
+unmount_store "$m"
+mount_store "$TMP/s" "$m"
+
+# ---- .protected ------------------------------------------------------------------------------
+
+# refused NAME COMMAND…: it fails with EPERM, and the errors say that the table is protected.
+refused() {
+	fail_with "$1" - 'Operation not permitted' "${@:2}"
+	check_eq "errors says why: $1" 1 "$(last_error | grep -c 'table is protected: .*0 is written to its .protected')"
+}
+
+p=$m/kept
+mkdir -p "$p" "$p/.families/f" "$p/.families/void"
+put "$p/.rows" '{"key":"a#b","families":{"f":{"q":["1"]}}}'
+check_eq "a table is not protected" 0 "$(cat "$p/.protected")"
+check_eq "and its schema does not say so" 0 "$(grep -c protected "$m/.rowfs/schema.json")"
+check "it can be" put "$p/.protected" 1
+check_eq "which is read" 1 "$(cat "$p/.protected")"
+check_eq "and in the schema" true "$(jq .tables.kept.protected "$m/.rowfs/schema.json")"
+for text in 2 '' true '1 ' 10; do
+	fail_with "nothing else is written: '$text'" - 'Invalid argument' put "$p/.protected" "$text"
+done
+keys=$(cat "$p/.keys")
+echo x >"$p/a/b/f/open"
+exec 4>>"$p/a/b/f/open"
+echo y >&4
+refused "a drop of a protected table" drop "$p" kept
+refused "of a prefix" drop "$p/a" a
+refused "of a family without cells" rmdir "$p/.families/void"
+refused "of a family" rmdir "$p/.families/f"
+refused "of the table itself" rmdir "$p"
+refused "also by .drop" put "$p/.drop" 'table kept'
+refused "of a family's cells" put "$p/.families/f/drop" f
+exec 4>&-
+check_eq "an open file of it is written all the same" $'x\ny' "$(cat "$p/a/b/f/open")"
+check "a policy may hide as much as before" put "$p/.families/f/gc" never
+fail_with "and not more" - 'Operation not permitted' put "$p/.families/f/gc" maxversions=1000
+check_eq "errors says why" 1 \
+	"$(last_error | grep -c 'kept/.families/f/gc:1: table kept is protected, and the policy would hide more of family f')"
+fail_with "nor by a schema" - 'Operation not permitted' put "$m/.rowfs/schema.json" \
+	'{"tables":{"other":{},"kept":{"families":{"f":"maxage=1h"}}}}'
+check "of which nothing is applied" test ! -e "$m/other"
+check_eq "all is there" "$keys never" "$(cat "$p/.keys" "$p/.families/f/gc" | paste -sd ' ')"
+unmount_store "$m"
+check_eq "the marker has the format that knows of it" "format 2" "$(sed -n 2p "$TMP/s/ROWFS")"
+fail_with "mkfs.rowfs --force spares it" 1 'mkfs.rowfs: .*s: table kept is protected' \
+	"$BUILD/mkfs.rowfs" --force "$TMP/s"
+check "a dump has it" grep -q '"kept":{"delimiter":"#","protected":true,' <("$BUILD/rowfs-dump" "$TMP/s")
+check "fsck.rowfs finds nothing" "$BUILD/fsck.rowfs" -n "$TMP/s"
+mount_store "$TMP/s" "$m"
+check_eq "it outlives the mount" 1 "$(cat "$p/.protected")"
+check "what is no drop goes on" rm -r "$p/a"
+check "0 ends it" put "$p/.protected" 0
+check "then a policy may hide more" put "$p/.families/f/gc" maxversions=1
+check "a drop drops" drop "$p" kept
+check "and families and the table go" rmdir "$p/.families/f" "$p/.families/void" "$p"
 
 finish

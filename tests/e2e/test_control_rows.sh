@@ -197,6 +197,9 @@ check "in pieces of any size" bash -c "dd if='$TMP/hundred' of='$m/u/.rows' bs=7
 check_eq "gives the same" "" "$(diff "$TMP/hundred" "$m/u/.rows")"
 check "by one write for each line" bash -c "while IFS= read -r l; do echo \"\$l\"; done <'$TMP/hundred' >'$t/p/.rows'"
 check "also with the table's line before" bash -c "{ echo '{\"table\":\"t\"}'; cat '$TMP/hundred'; } >'$t/.rows'"
+fail_with "a NUL behind a number is refused" - 'Invalid argument' bash -c \
+	'printf "{\"key\":\"nul\",\"families\":{\"f\":{\"q\":[{\"ts\":17\\0,\"value\":\"x\"}]}}}\n" >"$1"' - "$t/.rows"
+check_eq "and makes no row" 0 "$(grep -c nul "$t/.keys")"
 check_eq "another table's line is refused" "write EINVAL" "$(write "$t/.rows" $'{"table":"u"}\n')"
 error "and errors names it" '/t/\.rows:1: .*\bu\b'
 check ">> does the same" bash -c "cat '$TMP/hundred' >>'$t/.rows'"

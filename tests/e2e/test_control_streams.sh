@@ -246,4 +246,41 @@ done
 check_eq "its lines fit a terminal" "" "$(grep -E '.{101}' "$m/.rowfs/help")"
 check_eq "a report of no sanitizer" 0 "$(grep -cE "$LIB_SANITIZER" "$(mount_log "$m")")"
 
+# ---- Readers that leave streams open ---------------------------------------------------------
+
+# hold: opens streams as another user until one is refused, and prints how many there were and why.
+if [ "$(id -u)" = 0 ]; then
+	unmount_store "$m"
+	mount_store "$TMP/s" "$m" -o allow_other
+	cat >"$TMP/hold.py" <<'END'
+import os, sys
+os.chdir(sys.argv[1]), os.setgroups([]), os.setgid(int(sys.argv[2])), os.setuid(int(sys.argv[2]))
+held = []
+try:
+    while len(held) < 300:
+        held.append(os.open("t/.keys", os.O_RDONLY))
+        os.read(held[-1], 1)
+except OSError as e:
+    print(len(held) - 1, os.strerror(e.errno), flush=True)
+sys.stdin.read()
+END
+	mkfifo "$TMP/end"
+	exec 8<>"$TMP/end"
+	for user in 1001 1002 1003 1004; do
+		python3 "$TMP/hold.py" "$m" "$user" <"$TMP/end" >"$TMP/held.$user" 8>&- &
+		track_pid $!
+		for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
+			[ -s "$TMP/held.$user" ] && break
+			sleep 0.05
+		done
+	done
+	check_eq "each other user has a share of the streams, and all together a larger one" \
+		"64 64 64 0 Too many open files in system" \
+		"$(for i in 1 2 3 4; do cut -d ' ' -f 1 "$TMP/held.100$i"; done | paste -sd ' ') $(
+			cut -d ' ' -f 2- "$TMP/held.1001")"
+	check "root reads on beside them" test "$(wc -l <"$t/.keys")" -gt "$BIG"
+	check "and dumps" "$BUILD/rowfs-dump" "$m" t a
+	exec 8>&-
+fi
+
 finish

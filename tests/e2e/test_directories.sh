@@ -251,4 +251,47 @@ check "with what is free" test "$(stat -f -c %a "$m")" -gt 0
 check_eq "names may have 255 bytes" 255 "$(stat -f -c %l "$m")"
 check_eq "the same in a row" "$(stat -f -c '%b %l' "$m")" "$(stat -f -c '%b %l' "$t/a/f")"
 
+# ---- autodir ---------------------------------------------------------------------------------
+
+unmount_store "$m"
+make_store "$TMP/auto" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}}}}'
+mount_store "$TMP/auto" "$m"
+fail_with "without autodir a new row needs mkdir" - 'No such file' bash -c "echo v >'$t/new/row/f/q'"
+unmount_store "$m"
+mount_store "$TMP/auto" "$m" -o autodir
+check "with autodir it does not" bash -c "echo v >'$t/new/row/f/q'"
+check_eq "the cell is there" v "$(cat "$t/new/row/f/q")"
+check_eq "and its row" "new#row" "$(cat "$t/.keys")"
+check "nor does a row as JSON" bash -c "echo '{\"families\":{\"g\":{\"q\":[\"1\"]}}}' >'$t/other/.row'"
+check "nor a version" bash -c "mkdir '$m/.versions/t/old/f/q@' && echo x >'$m/.versions/t/old/f/q@/5'"
+long=$(printf 'x%.0s' {1..230})
+check "nor a long segment" bash -c "echo x >'$t/$long%/rest/f/q'"
+check_eq "a name that nobody wrote below is a directory" directory "$(stat -c %F "$t/none/at/all")"
+has "it is empty" "$t/none"
+has "and is not listed" "$t" "$long%" new old other
+check "mkdir -p of it succeeds" mkdir -p "$t/none/f"
+fail_with "mkdir alone says that it exists" - 'File exists' mkdir "$t/none"
+none "a table is not made so" "$m/nowhere/row"
+none "nor a family directly in a table" "$t/f"
+none "nor what has no spelling" "$t/a%zz"
+fail_with "a file in a prefix is a directory" - 'Is a directory' bash -c "echo x >'$t/new/file'"
+check "rm -r removes a row" rm -r "$t/new"
+check_eq "all of it" 0 "$(grep -c new "$t/.keys")"
+check "it can be written to again" bash -c "echo again >'$t/new/row/f/q'"
+mkdir "$m/u/.families/late" "$m/u/.families/gone"
+check_eq "a segment before its family" directory "$(stat -c %F "$m/u/r/soon")"
+mkdir "$m/u/.families/soon"
+check "a family as soon as it is made" bash -c "echo x >'$m/u/r/soon/q'"
+check_eq "is the family" '{"soon":1}' "$(jq -c '.families | map_values(length)' "$m/u/r/.row")"
+rm -r "${m:?}/u/r"
+for tool in 'cp -r' 'cp -a' 'rsync -a'; do
+	check "$tool of a tree" bash -c "$tool '$TMP/in/a' '$TMP/in/z' '$t'"
+	check "$tool: the same tree" diff -r "$TMP/in/a" "$t/a"
+	rm -r "$t/a" "$t/z"
+done
+check "tar x of a tree" tar -C "$t" -xf "$TMP/tar"
+check "tar: the same tree" diff -r "$TMP/in/a" "$t/a"
+check "install -D" install -D "$TMP/in/a/f/numbers" "$t/by/install/f/numbers"
+check "the same" cmp "$TMP/in/a/f/numbers" "$t/by/install/f/numbers"
+
 finish

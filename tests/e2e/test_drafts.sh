@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Drafts: any name in a history that is no timestamp is kept in memory until it becomes a cell.
+# Names in a history: times, and drafts, which are kept in memory until they become a cell.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,89 +24,123 @@ drafts() {
 # ---- What a draft is -------------------------------------------------------------------------
 
 column "$f/q" 1000=one 2000=two
-check "a name that is no timestamp can be made" put "$h/draft" text
-check_eq "and read" text "$(cat "$h/draft")"
-check_eq "its size" 4 "$(stat -c %s "$h/draft")"
-check_eq "a regular file with one link" "regular file 1" "$(stat -c '%F %h' "$h/draft")"
+check "a name with a leading dot can be made" put "$h/.draft" text
+check_eq "and read" text "$(cat "$h/.draft")"
+check_eq "its size" 4 "$(stat -c %s "$h/.draft")"
+check_eq "a regular file with one link" "regular file 1" "$(stat -c '%F %h' "$h/.draft")"
 is "no listing has it" "$f/q" "2000=two 1000=one"
 check_eq "nor one of the family" q "$(entries "$f")"
 check_eq "q is not touched by it" "two 0.002000" "$(cat "$f/q") $(stat -c %.6Y "$f/q")"
-for name in .hidden .1000.AbCdEf 1000~ 1000.bak 1x 0x1 01 00 +1 -1 ' 1' 1.5 9223372036854775808 \
-	18446744073709551617 x@ '%' ü "$(printf 'd%.0s' {1..255})"; do
+for name in .hidden .1000.AbCdEf .q.swp .% .ü sedAbC123 sedxxxxxx ".$(printf 'd%.0s' {1..254})"; do
 	gone "before '${name:0:20}' is made it is not there" "$h/$name"
 	check "'${name:0:20}' is a draft" put "$h/$name" "$name"
 	check_eq "it has its own text" "$name" "$(cat "$h/$name")"
-done
-is "none of them is a cell" "$f/q" "2000=two 1000=one"
-for name in .hidden 01 -1 1000~ 9223372036854775808; do
-	check "rm of '$name'" rm "$h/$name"
+	check "rm of '${name:0:20}'" rm "$h/$name"
 	gone "takes it away" "$h/$name"
 done
-put "$h/draft" longer-text
-check_eq "a draft is written over" longer-text "$(cat "$h/draft")"
-echo more >>"$h/draft"
-check_eq "and appended to" longer-textmore "$(cat "$h/draft")"
-check "truncate" truncate -s 6 "$h/draft"
-check_eq "shortens it" longer "$(cat "$h/draft")"
-printf XY | dd of="$h/draft" conv=notrunc bs=1 seek=2 2>/dev/null
-check_eq "it is written in the middle" loXYer "$(cat "$h/draft")"
+for name in draft 1000~ 1000.bak 1x 0x1 01 00 +1 -1 ' 1' 1.5 9223372036854775808 18446744073709551617 \
+	x@ % %31 ü sed sedAbC12 sedAbC1234 sedAbC-12 sED123456 2024-02-30 2024-01-01T 1969-12-31 \
+	2024-01-01T10:00:00.1234567Z "$(printf 'd%.0s' {1..255})"; do
+	fail_with "'${name:0:20}' is nothing to make" 1 'Invalid argument' put "$h/$name" x
+	check "errors says why: '${name:0:20}'" bash -c 'tail -n 1 "$0" | grep -q "a version.s name is"' "$m/.rowfs/errors"
+	gone "nor is it there" "$h/$name"
+	check_eq "nor a name to rename to: '${name:0:20}'" EINVAL "$(call 'os.rename(*a)' "$h/1000" "$h/$name")"
+done
+check "errors says why of a rename, too" bash -c 'tail -n 1 "$0" | grep -q "/ddd.*a version.s name is"' "$m/.rowfs/errors"
+is "none of them is a cell" "$f/q" "2000=two 1000=one"
+put "$h/.draft" longer-text
+check_eq "a draft is written over" longer-text "$(cat "$h/.draft")"
+echo more >>"$h/.draft"
+check_eq "and appended to" longer-textmore "$(cat "$h/.draft")"
+check "truncate" truncate -s 6 "$h/.draft"
+check_eq "shortens it" longer "$(cat "$h/.draft")"
+printf XY | dd of="$h/.draft" conv=notrunc bs=1 seek=2 2>/dev/null
+check_eq "it is written in the middle" loXYer "$(cat "$h/.draft")"
 check "chmod, chown and touch are accepted" bash -c \
-	'chmod 600 "$0" && chown "$(id -u)" "$0" && touch -d @5 "$0" && touch "$0"' "$h/draft"
-check_eq "and keep the text" loXYer "$(cat "$h/draft")"
-fail_with "O_EXCL of one that is there" 1 'cannot overwrite' bash -c "set -C; echo x >'$h/draft'"
-check "O_EXCL of a new one" bash -c "set -C; echo x >'$h/new'"
-fail_with "a link" - 'not permitted' ln "$h/draft" "$h/link"
-fail_with "a symbolic link" - 'not permitted' ln -s draft "$h/link"
-fail_with "a directory" - 'not permitted' mkdir "$h/dir"
+	'chmod 600 "$0" && chown "$(id -u)" "$0" && touch -d @5 "$0" && touch "$0"' "$h/.draft"
+check_eq "and keep the text" loXYer "$(cat "$h/.draft")"
+fail_with "O_EXCL of one that is there" 1 'cannot overwrite' bash -c "set -C; echo x >'$h/.draft'"
+check "O_EXCL of a new one" bash -c "set -C; echo x >'$h/.new'"
+fail_with "a link" - 'not permitted' ln "$h/.draft" "$h/.link"
+fail_with "a symbolic link" - 'not permitted' ln -s draft "$h/.link"
+fail_with "a directory" - 'not permitted' mkdir "$h/.dir"
 head -c 5000000 /dev/urandom >"$TMP/large"
-check "5 MB" cp "$TMP/large" "$h/large"
-check "are kept whole" cmp "$TMP/large" "$h/large"
-check_eq "fsync of one" ok "$(call 'with open(a[0], "w") as f: f.write("synced"); f.flush(); os.fsync(f.fileno())' "$h/sync")"
-check_eq "keeps it" synced "$(cat "$h/sync")"
-put "$h/draft" half
+check "5 MB" cp "$TMP/large" "$h/.large"
+check "are kept whole" cmp "$TMP/large" "$h/.large"
+check_eq "fsync of one" ok "$(call 'with open(a[0], "w") as f: f.write("synced"); f.flush(); os.fsync(f.fileno())' "$h/.sync")"
+check_eq "keeps it" synced "$(cat "$h/.sync")"
+put "$h/.draft" half
 is "nothing of this is a cell" "$f/q" "2000=two 1000=one"
+
+# ---- Times -------------------------------------------------------------------------------------
+
+column "$f/d" 1=x
+for time in 2024-01-31 2024-01-31T10:00Z 2024-01-31T10:00:00+02:00 '2024-01-31 10:00:00.25' 1970-01-01T00:00:00.000002Z; do
+	us=$(date -u -d "$time" +%s%6N | sed 's/^0*//')
+	check "a cell is written by its time, $time" put "$f/d@/$time" "$time"
+	check_eq "and has its timestamp" "$time" "$(cat "$f/d@/$us")"
+	check_eq "both names are one file" "$(stat -c '%i %h %y' "$f/d@/$us")" "$(stat -c '%i %h %y' "$f/d@/$time")"
+	check_eq "one is listed" "$us 1" "$(entries "$f/d@" | paste -sd ' ')"
+	check_eq "it is read by its time in /.versions" "$time" "$(cat "$m/.versions/t/row/f/d@/$time")"
+	check_eq "O_EXCL of the other name" EEXIST "$(call 'os.open(q, os.O_CREAT | os.O_EXCL)' "$f/d@/$us")"
+	echo more >>"$f/d@/$time"
+	check_eq "appending by the one is seen by the other" "${time}more" "$(cat "$f/d@/$us")"
+	check "rm of its time" rm "$f/d@/$time"
+	gone "takes the cell" "$f/d@/$us"
+done
+check "mv to a time" mv "$f/d@/1" "$f/d@/2024-01-31"
+is "is mv to its timestamp" "$f/d" "1706659200000000=x"
+check_eq "mv between two names of one cell" ok "$(call 'os.rename(*a)' "$f/d@/2024-01-31" "$f/d@/1706659200000000")"
+is "changes nothing" "$f/d" "1706659200000000=x"
+check "a draft to a time" bash -c 'echo y >"$0/.x" && mv "$0/.x" "$0/2024-02-01"' "$f/d@"
+is "is that cell" "$f/d" "1706745600000000=y 1706659200000000=x"
+mkdir -p "$TMP/tarred/d@"
+echo tar >"$TMP/tarred/d@/2024-02-01"
+check "tar of a time" bash -c 'tar -C "$0/tarred" -c . | tar --overwrite -C "$1" -x' "$TMP" "$f"
+is "as well" "$f/d" "1706745600000000=tar 1706659200000000=x"
+rm "$f/d"
 
 # ---- Becoming a cell -------------------------------------------------------------------------
 
-put "$h/draft" three
-check "mv of a draft to a timestamp" mv "$h/draft" "$h/3000"
+put "$h/.draft" three
+check "mv of a draft to a timestamp" mv "$h/.draft" "$h/3000"
 is "makes it that cell" "$f/q" "3000=three 2000=two 1000=one"
-gone "the draft goes" "$h/draft"
+gone "the draft goes" "$h/.draft"
 check_eq "q shows it" "three 0.003000 5" "$(cat "$f/q") $(stat -c '%.6Y %s' "$f/q")"
-put "$h/draft" new
-check "mv over a cell" mv "$h/draft" "$h/1000"
+put "$h/.draft" new
+check "mv over a cell" mv "$h/.draft" "$h/1000"
 is "replaces it" "$f/q" "3000=three 2000=two 1000=new"
-put "$h/draft" x
-check_eq "RENAME_NOREPLACE over a cell" EEXIST "$(call 'renameat2(*a, 1)' "$h/draft" "$h/1000")"
-check_eq "RENAME_EXCHANGE with one" EINVAL "$(call 'renameat2(*a, 2)' "$h/draft" "$h/1000")"
-check_eq "RENAME_NOREPLACE to a new one" ok "$(call 'renameat2(*a, 1)' "$h/draft" "$h/500")"
+put "$h/.draft" x
+check_eq "RENAME_NOREPLACE over a cell" EEXIST "$(call 'renameat2(*a, 1)' "$h/.draft" "$h/1000")"
+check_eq "RENAME_EXCHANGE with one" EINVAL "$(call 'renameat2(*a, 2)' "$h/.draft" "$h/1000")"
+check_eq "RENAME_NOREPLACE to a new one" ok "$(call 'renameat2(*a, 1)' "$h/.draft" "$h/500")"
 is "does it" "$f/q" "3000=three 2000=two 1000=new 500=x"
-put "$h/a" A
-put "$h/b" B
-check "mv of a draft to another" mv "$h/a" "$h/c"
-check_eq "renames it" A "$(cat "$h/c")"
-gone "the old name goes" "$h/a"
-check "mv over a draft" mv "$h/c" "$h/b"
-check_eq "replaces it" A "$(cat "$h/b")"
-check "mv of a cell to a draft" mv "$h/500" "$h/500.bak"
+put "$h/.a" A
+put "$h/.b" B
+check "mv of a draft to another" mv "$h/.a" "$h/.c"
+check_eq "renames it" A "$(cat "$h/.c")"
+gone "the old name goes" "$h/.a"
+check "mv over a draft" mv "$h/.c" "$h/.b"
+check_eq "replaces it" A "$(cat "$h/.b")"
+check "mv of a cell to a draft" mv "$h/500" "$h/.500.bak"
 is "takes the cell away" "$f/q" "3000=three 2000=two 1000=new"
-check_eq "its value is the draft's" x "$(cat "$h/500.bak")"
-check "and back" mv "$h/500.bak" "$h/500"
+check_eq "its value is the draft's" x "$(cat "$h/.500.bak")"
+check "and back" mv "$h/.500.bak" "$h/500"
 is "it is there again" "$f/q" "3000=three 2000=two 1000=new 500=x"
-check "mv of the newest to a draft" mv "$h/3000" "$h/old"
+check "mv of the newest to a draft" mv "$h/3000" "$h/.old"
 check_eq "q shows the next older" "two 0.002000" "$(cat "$f/q") $(stat -c %.6Y "$f/q")"
 mkdir "$f/r@"
-put "$h/draft" x
+put "$h/.draft" x
 check_eq "a draft of one column is renamed in its history only" EXDEV \
-	"$(call 'os.rename(*a)' "$h/draft" "$f/r@/1")"
-check "mv copies it" mv "$h/draft" "$f/r@/1"
+	"$(call 'os.rename(*a)' "$h/.draft" "$f/r@/1")"
+check "mv copies it" mv "$h/.draft" "$f/r@/1"
 is "to the other column" "$f/r" "1=x"
 mkdir "$f/fresh@"
-put "$f/fresh@/draft" first
+put "$f/fresh@/.draft" first
 gone "a column that has only drafts is none" "$f/fresh"
-check "mv of one to a timestamp" mv "$f/fresh@/draft" "$f/fresh@/77"
+check "mv of one to a timestamp" mv "$f/fresh@/.draft" "$f/fresh@/77"
 is "makes the column" "$f/fresh" "77=first"
-check_eq "5 MB" ok "$(call 'os.rename(*a)' "$h/large" "$h/600")"
+check_eq "5 MB" ok "$(call 'os.rename(*a)' "$h/.large" "$h/600")"
 check "become a cell whole" cmp "$TMP/large" "$h/600"
 rm "$h/600"
 
@@ -118,10 +152,9 @@ is "changes that cell" "$f/q" "2000=two 1000=1"
 check "sed -i of the newest" sed -i s/two/2/ "$h/2000"
 is "that one" "$f/q" "2000=2 1000=1"
 check_eq "as q shows it" 2 "$(cat "$f/q")"
-check "sed -i.bak" sed -i.bak s/1/eins/ "$h/1000"
-is "changes it" "$f/q" "2000=2 1000=eins"
-check_eq "and keeps the old text as a draft" 1 "$(cat "$h/1000.bak")"
-check "sed -i through /.versions" sed -i s/eins/un/ "$m/.versions/t/row/f/q@/1000"
+fail_with "sed -i.bak, whose backup would be no version" - 'cannot rename' sed -i.bak s/1/eins/ "$h/1000"
+is "changes nothing" "$f/q" "2000=2 1000=1"
+check "sed -i through /.versions" sed -i s/1/un/ "$m/.versions/t/row/f/q@/1000"
 is "is the same" "$f/q" "2000=2 1000=un"
 printf rsync >"$TMP/1000"
 touch -d @1234567890 "$TMP/1000"
@@ -132,33 +165,31 @@ check "rsync of a new one" rsync -a "$TMP/1500" "$h/"
 is "makes it" "$f/q" "2000=2 1500=rsync2 1000=rsync"
 check "rsync --inplace" rsync -a --inplace --ignore-times "$TMP/1500" "$h/1500"
 is "as well" "$f/q" "2000=2 1500=rsync2 1000=rsync"
-check "rsync --delay-updates" rsync -a --inplace --backup --ignore-times "$TMP/1500" "$h/1500"
-vim=$(command -v vim || command -v vim.tiny) || die "there is no vim"
-check "vim of a cell" "$vim" -Nu NONE -es +'%s/rsync2/vim/' +wq "$h/1500" </dev/null
+fail_with "rsync --backup, whose name is none" 23 'Invalid argument' \
+	rsync -a --inplace --backup --ignore-times "$TMP/1500" "$h/1500"
+is "changes nothing" "$f/q" "2000=2 1500=rsync2 1000=rsync"
+check "vim of a cell" vim -Nu NONE -es +'%s/rsync2/vim/' +wq "$h/1500" </dev/null
 check_eq "changes it" vim "$(cat "$h/1500")"
 is "and nothing else" "$f/q" "2000=2 1500=vim 1000=rsync"
-printf perl >"$h/1500"
-check "perl -i" perl -pi -e s/perl/PERL/ "$h/1500"
-is "changes it" "$f/q" "2000=2 1500=PERL 1000=rsync"
 check_eq "a temporary file renamed to a timestamp before its close" ok "$(call '
-with tempfile.NamedTemporaryFile("w", dir=a[0], delete=False) as t:
+with tempfile.NamedTemporaryFile("w", prefix=".", dir=a[0], delete=False) as t:
     t.write("tmp")
     t.flush()
     os.replace(t.name, a[0] + "/1500")' "$h")"
 is "sets the cell, once it is closed" "$f/q" "2000=2 1500=tmp 1000=rsync"
 check_eq "one renamed after its close" ok "$(call '
-with tempfile.NamedTemporaryFile("w", dir=a[0], delete=False) as t:
+with tempfile.NamedTemporaryFile("w", prefix=".", dir=a[0], delete=False) as t:
     t.write("tmp2")
 os.replace(t.name, a[0] + "/1501")' "$h")"
 is "as well" "$f/q" "2000=2 1501=tmp2 1500=tmp 1000=rsync"
 check_eq "one that is removed leaves nothing" ok "$(call '
-with tempfile.NamedTemporaryFile("w", dir=a[0]) as t:
+with tempfile.NamedTemporaryFile("w", prefix=".", dir=a[0]) as t:
     t.write("x")
     t.flush()
 assert not os.path.exists(t.name)' "$h")"
 check "install" install -m 600 "$TMP/1500" "$h/1502"
 check_eq "makes a cell" rsync2 "$(cat "$h/1502")"
-seq 60 | xargs -P 6 -I '{}' bash -c 'echo "$1" >"$0/tmp.$1" && mv "$0/tmp.$1" "$0/9$1"' "$h" '{}' \
+seq 60 | xargs -P 6 -I '{}' bash -c 'echo "$1" >"$0/.tmp.$1" && mv "$0/.tmp.$1" "$0/9$1"' "$h" '{}' \
 	2>"$TMP/errors"
 check_eq "6 at once meet no error" "" "$(head -n 3 "$TMP/errors")"
 check_eq "and each its cell" 1830 \
@@ -182,8 +213,8 @@ def other(code):
 '
 # draft CODE: with the file h/draft, "one", at path.
 draft() {
-	put "$h/draft" one
-	call "$prelude2$1" "$h/draft" "$h" | sed 's/ ok$//'
+	put "$h/.draft" one
+	call "$prelude2$1" "$h/.draft" "$h" | sed 's/ ok$//'
 }
 
 check_eq "a reader has one value, whatever is written" "one one two" "$(draft '
@@ -211,14 +242,14 @@ os.write(fd, b"new")
 print(os.path.exists(path + "new"), other("os.stat(path + \"new\")"), end=" ")
 os.fsync(fd)
 print(other("os.stat(path + \"new\")") or "ok", os.stat(path + "new").st_size, end=" ")')"
-rm "$h/draftnew"
+rm "$h/.draftnew"
 check_eq "O_EXCL reserves it" "EEXIST EEXIST" "$(draft '
 flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 fd = os.open(path + "x", flags)
 print(other("os.open(path + \"x\", os.O_CREAT | os.O_EXCL | os.O_WRONLY)"), end=" ")
 os.close(fd)
 print(other("os.open(path + \"x\", os.O_CREAT | os.O_EXCL | os.O_WRONLY)"), end=" ")')"
-rm "$h/draftx"
+rm "$h/.draftx"
 check_eq "of two writers each one writes a whole value, the last one stays" "ONE one! one!" "$(draft '
 a1, a2 = os.open(path, os.O_RDWR), os.open(path, os.O_RDWR)
 os.pwrite(a1, b"ONE", 0)
@@ -294,7 +325,7 @@ while os.waitpid(pid, os.WNOHANG)[0] == 0:
     reads += 1
     bad += value != "one" and not (len(value) == 5000 and len(set(value)) == 1)
 print("many" if reads > 20 else reads, bad, end=" ")')"
-rm -f "$h/draft" "$h/draftlog"
+rm -f "$h/.draft" "$h/.draftlog"
 is "nothing of this is a cell" "$f/q" "1000=one"
 
 # ---- Bounds ------------------------------------------------------------------------------------
@@ -307,21 +338,21 @@ def make(name): open("%s/%s" % (a[0], name), "w").close()
 made = 0
 try:
     while made < 2000:
-        make("b%d" % made)
+        make(".b%d" % made)
         made += 1
 except OSError as error: print(made, errno.errorcode[error.errno], end=" ")
-os.unlink(a[0] + "/b7")
-make("again")' "$h")"
+os.unlink(a[0] + "/.b7")
+make(".again")' "$h")"
 check_eq "those that are open to be made count" "ENOSPC" "$(call '
-os.unlink(a[0] + "/again")
-one = os.open(a[0] + "/new1", os.O_CREAT | os.O_WRONLY)
-two = os.open(a[0] + "/new2", os.O_CREAT | os.O_WRONLY)' "$h")"
-fail_with "and a cell is not renamed to one more" - 'No space' mv "$h/1000" "$h/1000.bak"
+os.unlink(a[0] + "/.again")
+one = os.open(a[0] + "/.new1", os.O_CREAT | os.O_WRONLY)
+two = os.open(a[0] + "/.new2", os.O_CREAT | os.O_WRONLY)' "$h")"
+fail_with "and a cell is not renamed to one more" - 'No space' mv "$h/1000" "$h/.1000.bak"
 is "it stays" "$f/q" "1000=one"
 check_eq "who is full can still write what is there" ok "$(call '
-with open(a[0] + "/b8", "w") as w: w.write("x")
-os.rename(a[0] + "/b8", a[0] + "/b9")
-assert open(a[0] + "/b9").read() == "x"' "$h")"
+with open(a[0] + "/.b8", "w") as w: w.write("x")
+os.rename(a[0] + "/.b8", a[0] + "/.b9")
+assert open(a[0] + "/.b9").read() == "x"' "$h")"
 unmount_store "$m"
 mount_store "$TMP/s" "$m"
 rss() {
@@ -330,13 +361,13 @@ rss() {
 before=$(rss)
 check_eq "200 MB of them" ok "$(call '
 for i in range(250):
-    with open("%s/big%d" % (a[0], i), "wb") as w: w.write(bytes([i]) * 800000)
+    with open("%s/.big%d" % (a[0], i), "wb") as w: w.write(bytes([i]) * 800000)
 for i in range(250):
-    assert open("%s/big%d" % (a[0], i), "rb").read() == bytes([i]) * 800000, i' "$h")"
+    assert open("%s/.big%d" % (a[0], i), "rb").read() == bytes([i]) * 800000, i' "$h")"
 if grep -qa __asan_init "$BUILD/rowfs"; then limit=500000; else limit=150000; fi
 check "are not all in memory ($(($(rss) - before)) KiB)" test $(($(rss) - before)) -lt "$limit"
 check "nor left in the store's directory" test -z "$(find "$TMP/s" -name 'spool*')"
-rm "$h"/big{0..249}
+rm "$h"/.big{0..249}
 
 # ---- The last cell of a column that goes elsewhere -------------------------------------------------
 
@@ -345,15 +376,14 @@ for tree in "$m" "$m/.versions"; do
 	mkdir -p "$m/t/last/f"
 	put "$m/t/last/f/w" one # so no mkdir made its history
 	version=$(entries "$last/w@")
-	check "mv of the last cell to a draft" mv "$last/w@/$version" "$last/w@/$version.bak"
+	check "mv of the last cell to a draft" mv "$last/w@/$version" "$last/w@/.$version.bak"
 	gone "takes the column away" "$m/t/last/f/w"
-	check_eq "the draft is there" one "$(cat "$last/w@/$version.bak")"
+	check_eq "the draft is there" one "$(cat "$last/w@/.$version.bak")"
 	check "the history is left, empty" test -d "$last/w@" -a -z "$(entries "$last/w@")"
-	check "and mv back" mv "$last/w@/$version.bak" "$last/w@/$version"
+	check "and mv back" mv "$last/w@/.$version.bak" "$last/w@/$version"
 	is "makes it the cell again" "$m/t/last/f/w" "$version=one"
-	check "sed -i.bak of the only cell" sed -i.bak s/one/two/ "$last/w@/$version"
+	check "sed -i of the only cell" sed -i s/one/two/ "$last/w@/$version"
 	is "changes it" "$m/t/last/f/w" "$version=two"
-	check_eq "and keeps the old text" one "$(cat "$last/w@/$version.bak")"
 	if [ "$tree" = "$m" ]; then # there the other tree has no names to move it to
 		check "mv of the last cell to another column" mv "$last/w@/$version" "$last/v"
 		is "makes that" "$last/v" "$version=two"
@@ -369,14 +399,14 @@ for tree in "$m" "$m/.versions"; do
 
 	# Of a column whose name has a chunk, which stands in a directory of it.
 	long=$(printf 'x%.0s' {1..230})%
-	for what in "mv OLD/5 OLD/draft" "rm OLD/5" "mv OLD/5 FAMILY/other"; do
+	for what in "mv OLD/5 OLD/.draft" "rm OLD/5" "mv OLD/5 FAMILY/other"; do
 		printf '{"key":"last","families":{"f":{"%stail":[{"ts":5,"value":"kept"}]}}}\n' "${long%\%}" >"$m/t/.rows"
 		what=${what//OLD/$last/$long/tail@}
 		check "$(sed -E 's/x{9,}/x…/g' <<<"$what")" bash -c "${what//FAMILY/$m\/t\/last\/f}"
 		check "leaves the chunk's directory" test -d "$m/t/last/f/$long"
 		check "and the history" test -d "$last/$long/tail@"
-		[ ! -e "$last/$long/tail@/draft" ] ||
-			check_eq "the draft is there" kept "$(cat "$last/$long/tail@/draft")"
+		[ ! -e "$last/$long/tail@/.draft" ] ||
+			check_eq "the draft is there" kept "$(cat "$last/$long/tail@/.draft")"
 		rm -rf "$m/t/last"
 		gone "rm -r takes them" "$m/t/last"
 	done
@@ -384,26 +414,26 @@ done
 
 # ---- Going ------------------------------------------------------------------------------------
 
-put "$h/left" x
+put "$h/.left" x
 check "rm -r of a history with drafts" rm -r "$h"
 gone "takes the column" "$f/q"
 mkdir -p "$h"
-gone "and its drafts" "$h/left"
-put "$h/left" x
+gone "and its drafts" "$h/.left"
+put "$h/.left" x
 check "rmdir of a history that has only drafts" rmdir "$h"
 column "$f/q" 1000=one
-put "$h/left" x
+put "$h/.left" x
 check "rm of the column" rm "$f/q"
 gone "it goes" "$f/q"
 mkdir -p "$m/t/gone/f/q@"
-put "$m/t/gone/f/q@/left" x
+put "$m/t/gone/f/q@/.left" x
 check "rm -r of a row whose history has only drafts" rm -r "$m/t/gone"
 gone "takes it" "$m/t/gone"
 # made TABLE: a table with a family and a history, and a draft in each.
 made() {
 	mkdir -p "$m/$1/.families/f" "$m/$1/row/f/q@"
-	put "$m/$1/row/f/q@/left" x
-	put "$m/.versions/$1/row/f/q@/left2" x
+	put "$m/$1/row/f/q@/.left" x
+	put "$m/.versions/$1/row/f/q@/.left2" x
 	put "$m/$1/row/f/.%.AbCdEf" x
 }
 
@@ -414,20 +444,20 @@ check_eq "drafts are counted" $((all + 3)) "$(drafts)"
 check "a family with drafts goes" rmdir "$m/u/.families/f"
 check_eq "and they with it" "$all" "$(drafts)"
 mkdir -p "$m/u/.families/f" "$m/u/row/f/q@"
-gone "also when it is made again" "$m/u/row/f/q@/left"
+gone "also when it is made again" "$m/u/row/f/q@/.left"
 made u
-exec 3>>"$m/u/row/f/q@/left" 4>>"$m/u/row/f/.%.AbCdEf"
+exec 3>>"$m/u/row/f/q@/.left" 4>>"$m/u/row/f/.%.AbCdEf"
 check "directories of drafts go while these are written" rmdir "$m/u/row/f" "$m/u/row"
 echo x >&3
 echo x >&4
 exec 3>&- 4>&-
 check_eq "no draft of them is left" "$all" "$(drafts)"
 mkdir -p "$m/u/row/f/q@"
-gone "nor there when they are made again" "$m/u/row/f/q@/left"
+gone "nor there when they are made again" "$m/u/row/f/q@/.left"
 rmdir "$m/u/row/f"
 check "a prefix with a family of drafts is empty" rmdir "$m/u/row"
 made u
-exec 3>"$m/u/row/f/q@/late"
+exec 3>"$m/u/row/f/q@/.late"
 rmdir "$m/u/row/f" "$m/u/row" "$m/u/.families/f"
 check "a table goes while a draft is written" rmdir "$m/u"
 echo x >&3
@@ -440,23 +470,23 @@ check "a drop of all rows" bash -c "echo u >'$m/u/.drop'"
 check_eq "takes their drafts" "$all" "$(drafts)"
 made u
 mkdir -p "$m/u/other/f/q@"
-put "$m/u/other/f/q@/left" x
+put "$m/u/other/f/q@/.left" x
 check "a drop of one row" bash -c "echo row >'$m/u/row/.drop'"
 check_eq "takes those of that row" $((all + 1)) "$(drafts)"
-check_eq "and no other" x "$(cat "$m/u/other/f/q@/left")"
+check_eq "and no other" x "$(cat "$m/u/other/f/q@/.left")"
 made u
 check "rm -r of a row" rm -r "$m/u/row"
 check_eq "takes those of the family, too" $((all + 1)) "$(drafts)"
 column "$f/q" 1000=one
-put "$h/left" x
-put "$h/500.tmp" y
+put "$h/.left" x
+put "$h/.500.tmp" y
 mkdir -p "$TMP/copy" "$m/t/copy"
 check "cp -a of a family in /.versions" cp -a "$m/.versions/t/row/f/." "$TMP/copy"
 check_eq "copies no draft" "" "$(find "$TMP/copy" -name '*left*' -o -name '*tmp*')"
 unmount_store "$m"
 mount_store "$TMP/s" "$m"
 is "the next mount has the cells" "$f/q" "1000=one"
-gone "and no draft" "$h/left"
-gone "none at all" "$h/500.tmp"
+gone "and no draft" "$h/.left"
+gone "none at all" "$h/.500.tmp"
 
 finish

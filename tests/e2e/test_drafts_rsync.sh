@@ -62,6 +62,53 @@ fail_with "there are none in /.versions" - 'Invalid argument' \
 column "$f/q" 1000=one
 check_eq "a column does not become one" EXDEV "$(call 'os.rename(*a)' "$f/q" "$f/.%.AbC12z")"
 
+# ---- rsync --delay-updates, which renames from a directory beside the files at its end ------------
+
+mkdir -p "$TMP/delayed"
+for name in a b 7; do
+	printf %s "$name" >"$TMP/delayed/$name"
+	touch -d @1234567890 "$TMP/delayed/$name"
+done
+d=$m/t/delayed/f
+before=$(drafts)
+check "rsync --delay-updates into a family" rsync -a --mkpath --delay-updates "$TMP/delayed/" "$d/"
+check_eq "delivers" "7 a b" "$(entries "$d" | sort | paste -sd ' ')"
+is "each at its time" "$d/a" "1234567890000000=a"
+printf newer >"$TMP/delayed/a"
+check "again, over a column" rsync -a --delay-updates "$TMP/delayed/" "$d/"
+check_eq "delivers a version" "newer 2" "$(cat "$d/a") $(entries "$d/a@" | wc -l)"
+check_eq "the third time there is nothing to do" "" "$(rsync -ai --delay-updates "$TMP/delayed/" "$d/" | grep -v '/$')"
+cp -a "$m/.versions/t/delayed" "$TMP/all"
+rm -r "$m/t/delayed"
+check "into histories" rsync -a --delay-updates "$TMP/all/" "$m/.versions/t/delayed/"
+check "delivers each version" diff -r "$TMP/all" "$m/.versions/t/delayed"
+check_eq "no draft is left" "$before" "$(drafts)"
+for dir in "$d" "$d/a@"; do
+	gone "nor the directory" "$dir/.~tmp~"
+	check "mkdir makes it" mkdir "$dir/.~tmp~"
+	check_eq "listed nowhere" "" "$(entries "$dir" | grep tmp)$(entries "$m/.versions${dir#"$m"}" | grep tmp)"
+	fail_with "not twice" 1 'exists' mkdir "$dir/.~tmp~"
+	put "$dir/.~tmp~/any name" text
+	check_eq "it holds drafts of any name" text "$(cat "$dir/.~tmp~/any name")"
+	fail_with "rmdir of it with one" 1 'not empty' rmdir "$dir/.~tmp~"
+	check_eq "they are renamed beside it only" EXDEV "$(call 'os.rename(*a)' "$dir/.~tmp~/any name" "$f/x")"
+	fail_with "no directory is in it" 1 'not permitted' mkdir "$dir/.~tmp~/dir"
+	check "as a column or version" mv "$dir/.~tmp~/any name" "$dir/9"
+	check_eq "that is then there" text "$(cat "$dir/9")"
+	check "rmdir" rmdir "$dir/.~tmp~"
+	gone "takes it" "$dir/.~tmp~"
+	mkdir "$dir/.~tmp~"
+	put "$dir/.~tmp~/left" text
+done
+check "a directory above goes with it" rm -r "$m/t/delayed"
+check_eq "and its drafts" "$before" "$(drafts)"
+mkdir -p "$d"
+gone "it is not back" "$d/.~tmp~"
+check "a column may have its name" put "$d/.~tmp~" x
+is "as any" "$d/.~tmp~" "$(entries "$d/.~tmp~@")=x"
+fail_with "then there is no such directory" 1 'exists' mkdir "$d/.~tmp~"
+rm -r "$m/t/delayed"
+
 # ---- Drafts of a column that grows too old ----------------------------------------------------------
 
 # outlive FILE: waits until the file is hidden by its age.
@@ -78,23 +125,23 @@ for tree in "$m" "$m/.versions"; do
 	# By a row of JSON, so that no mkdir made a directory of it.
 	printf '{"key":"old","families":{"a":{"v":[{"ts":%s,"value":"one"}]}}}\n' \
 		"$(date +%s%6N)" >"$m/t/.rows"
-	put "$old/v@/draft" two
-	put "$old/v@/other" three
+	put "$old/v@/.draft" two
+	put "$old/v@/.other" three
 	check "its last cell grows too old" outlive "$m/t/old/a/v"
-	check_eq "the draft stays" two "$(cat "$old/v@/draft")"
+	check_eq "the draft stays" two "$(cat "$old/v@/.draft")"
 	check_eq "in a directory that lists nothing" "" "$(entries "$old/v@")"
-	check "it is renamed" mv "$old/v@/draft" "$old/v@/draft2"
-	check "over another" mv "$old/v@/draft2" "$old/v@/other"
-	check_eq "and stays" two "$(cat "$old/v@/other")"
-	check "mv to a timestamp of long ago" mv "$old/v@/other" "$old/v@/1"
+	check "it is renamed" mv "$old/v@/.draft" "$old/v@/.draft2"
+	check "over another" mv "$old/v@/.draft2" "$old/v@/.other"
+	check_eq "and stays" two "$(cat "$old/v@/.other")"
+	check "mv to a timestamp of long ago" mv "$old/v@/.other" "$old/v@/1"
 	gone "shows nothing" "$m/t/old/a/v"
 	check "the emptied history is left" test -d "$old/v@"
-	put "$old/v@/draft" four
+	put "$old/v@/.draft" four
 	now=$(date +%s%6N)
-	check "mv to one of now" mv "$old/v@/draft" "$old/v@/$now"
+	check "mv to one of now" mv "$old/v@/.draft" "$old/v@/$now"
 	check_eq "makes the cell" four "$(cat "$m/t/old/a/v")"
-	put "$old/v@/draft" five
-	check "rm of all" rm "$m/t/old/a/v" "$old/v@/draft"
+	put "$old/v@/.draft" five
+	check "rm of all" rm "$m/t/old/a/v" "$old/v@/.draft"
 	check "rm -r takes the row" rm -r "$m/t/old"
 	gone "it goes" "$m/t/old"
 done

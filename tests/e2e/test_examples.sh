@@ -30,7 +30,8 @@ finds() {
 	fi
 }
 
-end="ok page.md:end what it mounted ends well"
+start="ok page.md:start it names the packages of its tools"
+end=$'ok page.md:end it removes what it made\nok page.md:end what it mounted ends well'
 
 page <<'END'
 Text with $ in it.
@@ -73,13 +74,25 @@ $ mkdir b a; ls
 a  b  fleet.db
 $ ls | head -n 1
 a
+$ umount /mnt/fleet; rm -r a b fleet.db /mnt/* /srv/*
 ```
 END
-check_eq "a page that is so, though it leaves a mount" \
-	$'ok page.md:7 mkfs.rowfs fleet.db\nok page.md:17 cat <<\'EOF\'\n'"$end"$'\n0' "$(examples)"
-check_eq "the commands can be listed" 12 \
+check_eq "a page that is so" \
+	"$start"$'\nok page.md:7 mkfs.rowfs fleet.db\nok page.md:17 cat <<\'EOF\'\n'"$end"$'\n0' "$(examples)"
+check_eq "the commands can be listed" 13 \
 	"$(python3 "$LIB_DIR/examples.py" --list "$TMP/page.md" | grep -c '^/.*page.md:[0-9]*: ')"
 
+finds "a mount that is left" "left: /mnt/m" <<'END'
+|$ mkfs.rowfs m.db && mkdir /mnt/m && rowfs m.db /mnt/m
+END
+finds "a file that is left" "left: .*/home/a" <<<'|$ : >a'
+finds "a tool that is not named before its use" "attr, for getfattr" <<'END'
+Attributes, with jq:
+
+|$ jq . /dev/null; getfattr /
+
+The package is attr.
+END
 finds "another output" "line 3, .*expected 'b', got 'a'" <<'END'
 |$ echo b
 |b
@@ -116,9 +129,10 @@ $ echo \(gaecho a\(ga
 b
 .Ed
 END
-check_eq "a manual page" "ok page.8:5 printf '%s\\n' ^~ .x
+check_eq "a manual page" "${start/md/8}
+ok page.8:5 printf '%s\\n' ^~ .x
 not ok page.8:10 echo \`echo a\`: line 10, $ echo \`echo a\`: expected 'b', got 'a'
-ok page.8:end what it mounted ends well" "$(python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.8" 2>&1)"
+${end//md/8}" "$(python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.8" 2>&1)"
 for wrong in '\(bu' '.Pp'; do
 	printf '%s\n' .Bd\ -literal '$ true' "$wrong" .Ed >"$TMP/page.8"
 	check_eq "what does not belong into a display: $wrong" 'not ok page.8:0' \

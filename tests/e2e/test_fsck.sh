@@ -22,6 +22,8 @@ fail_with "an unknown option" 16 '^fsck.rowfs: ' "$fsck" -x a
 fail_with "--help to a full disk" 8 '^fsck.rowfs: standard output: No space' \
 	bash -c "'$fsck' --help >/dev/full"
 fail_with "no such store" 8 '^fsck.rowfs: none: .*no such directory' "$fsck" -n none
+check_eq "no such store, without -n: it says just that" \
+	"fsck.rowfs: none: there is no such directory; mkfs.rowfs makes a store" "$("$fsck" none 2>&1)"
 mkdir plain && touch plain/file
 fail_with "a directory that is no store" 8 '^fsck.rowfs: plain: .*not a rowfs store' "$fsck" -y plain
 check_eq "which is left alone" file "$(ls plain)"
@@ -91,7 +93,68 @@ expect_raw 5
 
 # ---- Tables and counters ---------------------------------------------------------------------
 
-damage_with 4 "a description that does not decode" damage put table:2 ff
+# without_copy COMMAND…: the same in a store without TABLES.
+without_copy() {
+	rm s/TABLES && "$@"
+}
+
+record=$(damage_of base get table:2)
+for value in ff "${record/6e65766572/6e65766678}" "022f${record:4}"; do
+	damage_with 4 "a description that is damaged, and TABLES: ${value:0:4}" damage put table:2 "$value"
+	check_eq "$case: it is put back" 1 \
+		"$(grep -c '^s: table u: .*; corrected: put back from TABLES; what it was is in' second)"
+	expect_all_there
+	expect_raw 1 6d7400000002
+	check_eq "$case: with its policy" "$(damage_of base get table:2)" "$(damage get table:2)"
+done
+
+damage_with 4 "a description that is gone, and TABLES" damage delete table:1
+expect_found 'table t: its description is missing; corrected: put back from TABLES'
+expect_all_there
+check_eq "$case: there is no quarantine" 0 "$(quarantines)"
+check_eq "$case: it is as it was" "$(damage_of base get table:1)" "$(damage get table:1)"
+fresh && damage delete table:1
+mkdir -p refused
+fail_with "a description that is gone: a mount refuses the store" 1 'fsck.rowfs' "$BUILD/rowfs" -f s refused
+check "a description that is gone: and leaves TABLES alone" cmp base/TABLES s/TABLES
+
+# A table without rows can be gone for good, since an older program removes it without a word to TABLES.
+drop_u() {
+	for key in $(damage keys | grep ^6300000002); do damage delete "hex:$key"; done
+	damage delete table:2
+}
+damage_with 0 "a table that was removed, and TABLES from before" drop_u
+check_eq "$case: it is not put back" "s: clean; N files, 1 table" \
+	"$(numbers <second | cut -d , -f 1-2)"
+newer=${record/%000000056e65766572/0000000d6d617876657273696f6e733d33} # maxversions=3
+damage_with 0 "a description that an older program changed, and TABLES from before" damage put table:2 "$newer"
+check_eq "$case: LevelDB's stays" "$newer" "$(damage get table:2)"
+check_eq "$case: and TABLES is as that" maxversions=3 "$(grep -ao 'maxversions=3' s/TABLES)"
+
+damage_with 4 "a counter that is older than TABLES, so descriptions are" eval 'damage put table:2 "$newer"
+	damage put next-table 00000002'
+expect_found 'table u: its description can be an old one, since newer ones were damaged' \
+	'counter of tables: too low: what is there would be written over; corrected: counted anew'
+expect_all_there
+check_eq "$case: it is the one of TABLES" "$record" "$(damage get table:2)"
+
+damage_copy() {
+	printf x | dd of=s/TABLES bs=1 seek=20 conv=notrunc status=none
+}
+damage_with 4 "TABLES that is damaged" damage_copy
+expect_found "TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
+check "$case: it is as it was" cmp base/TABLES s/TABLES
+check_eq "$case: the damaged one is in the quarantine" TABLES "$(ls s.quarantine-*/files)"
+damage_with 4 "a directory for TABLES" eval 'rm s/TABLES && mkdir s/TABLES && echo precious >s/TABLES/x'
+expect_found "TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
+check "$case: it is as it was" cmp base/TABLES s/TABLES
+check_eq "$case: what stood there is in the quarantine" precious "$(quarantine files/TABLES/x)"
+fresh && rm s/TABLES
+check "a store without TABLES is clean" "$fsck" -n s
+"$BUILD/rowfs-dump" s >/dev/null
+check "and who opens it to write makes TABLES" cmp base/TABLES s/TABLES
+
+damage_with 4 "a description that does not decode, without TABLES" without_copy damage put table:2 ff
 expect_found 'table 2: its description is damaged' \
 	'table lost-2, family f: 3 cells of a table that no description names'
 expect_there t_a1 t_a2 t_b1 t_b2
@@ -99,21 +162,24 @@ sed 's/"u"/"lost-2"/' rows/u_all >lost
 expect_rows_of lost
 expect_raw 1 6d7400000002
 
-damage_with 4 "a description that is gone, of a table with large values" damage delete table:1
+damage_with 4 "a description that is gone, of a table with large values" without_copy damage delete table:1
 expect_found 'table lost-1, family f: 6 cells of a table' 'table lost-1, family g: 1 cells of a table'
 expect_there u_all
 cat rows/t_a1 rows/t_a2 rows/t_b1 rows/t_b2 | sed 's/"t"/"lost-1"/' >lost
 expect_rows_of lost
 check_eq "$case: their parts are not taken once more" rows.json "$(ls s.quarantine-*)"
+rm -rf back && make_store back "$base_schema"
+check "$case: they load under the table's name" "$BUILD/rowfs-load" back <(quarantine rows.json | sed 's/"lost-1"/"t"/')
+check_eq "$case: and are as they were" "$("$BUILD/rowfs-dump" base t | tail -n +2)" \
+	"$("$BUILD/rowfs-dump" back t | tail -n +2)"
 
-record=$(damage_of base get table:2)
-damage_with 4 "a policy that is none" damage put table:2 "${record/6e65766572/6e65766678}"
+damage_with 4 "a policy that is none" without_copy damage put table:2 "${record/6e65766572/6e65766678}"
 expect_found 'table u: a family.s policy is none, or not canonical; corrected: put right'
 expect_all_there
 check_eq "$case: now it is never" never "$("$BUILD/rowfs-dump" s | head -n 1 | jq -r .tables.u.families.f.gc)"
 expect_raw 1
 
-damage_with 4 "a delimiter that is none" damage put table:2 "022f${record:4}"
+damage_with 4 "a delimiter that is none" without_copy damage put table:2 "022f${record:4}"
 expect_found 'table u: its delimiter is none; corrected: put right'
 expect_all_there
 expect_raw 1
@@ -183,7 +249,7 @@ expect_all_there
 expect_raw 1 76000000000000000100000009
 
 # A value that went into the quarantine as a row, with more parts than it has.
-damage_with 4 "a part too many of a value that goes" eval 'damage delete table:1; damage put chunk:1:9 0102'
+damage_with 4 "a part too many of a value that goes" eval 'rm s/TABLES; damage delete table:1; damage put chunk:1:9 0102'
 expect_found 'table lost-1, family f: 6 cells of a table' 'table lost-1, family g: 1 cells of a table' \
 	'value 1: 1 chunks that no cell has; corrected: taken to the quarantine, raw.json'
 check_eq "$case: it is kept" "$(printf '\001\002' | base64)" \
@@ -246,6 +312,7 @@ expect_raw 1 780000000000000003
 # ---- Much at once ----------------------------------------------------------------------------
 
 damage_many() {
+	rm s/TABLES
 	damage put hex:7a 00
 	damage put table:2 ff
 	damage delete chunk:1:0

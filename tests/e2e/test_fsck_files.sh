@@ -319,7 +319,7 @@ done
 damage_place "a directory for the store's LOCK" LOCK
 expect_moved 1
 expect_every_row
-check_eq "$case: in the store is what belongs there" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
+check_eq "$case: in the store is what belongs there" "$(printf 'LOCK\nROWFS\nTABLES\ndata')" "$(ls -A s)"
 check "$case: LOCK is a file again" test -f s/LOCK
 damage_place "a directory for ROWFS" ROWFS
 expect_moved 2
@@ -343,7 +343,7 @@ fresh
 in_its_place s/LOCK
 ask n
 check_eq "$case: it is asked for" "4 1" "$status $(grep -c 'Move it to the quarantine.*\[y/n\]' asked)"
-check_eq "$case: and stays after no" "precious LOCK ROWFS data" "$(cat s/LOCK/x) $(cd s && echo *)"
+check_eq "$case: and stays after no" "precious LOCK ROWFS TABLES data" "$(cat s/LOCK/x) $(cd s && echo *)"
 fresh
 mkdir held
 mount_store s held
@@ -395,7 +395,7 @@ rm -r large
 refused "a bit of the MANIFEST" "$manifest" flip 40
 damage_file 4 "a bit of the MANIFEST" "at 0: a record whose checksum is wrong" "$manifest" flip 40
 expect_every_row
-check_eq "$case: all of the store was copied" "$(printf 'LOCK\nROWFS\ndata')" "$(ls s.quarantine-*/store)"
+check_eq "$case: all of the store was copied" "$(printf 'LOCK\nROWFS\nTABLES\ndata')" "$(ls s.quarantine-*/store)"
 check_eq "$case: as it was" "$(flip base/"$file" 40 && cd base && find . -type f -exec sha256sum {} + | sort)" \
 	"$(cd s.quarantine-*/store && find . -type f -exec sha256sum {} + | sort)"
 flip base/"$file" 40
@@ -457,7 +457,7 @@ for place in . ../s/ ./. "$TMP/s/"; do
 	status=0
 	(cd s && "$fsck" -y "$place" >"$TMP/within") || status=$?
 	check_eq "fsck.rowfs -y $place, in the store" "1 1" "$status $(quarantines)"
-	check_eq "in the store is what belongs there" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
+	check_eq "in the store is what belongs there" "$(printf 'LOCK\nROWFS\nTABLES\ndata')" "$(ls -A s)"
 	expect_every_row
 done
 
@@ -471,7 +471,7 @@ expect_every_row
 fresh
 leave
 check "a store with what it left can be replaced" "$BUILD/mkfs.rowfs" --force s
-check_eq "with all of that" "$(printf 'LOCK\nROWFS\ndata')" "$(ls -A s)"
+check_eq "with all of that" "$(printf 'LOCK\nROWFS\nTABLES\ndata')" "$(ls -A s)"
 
 gone="/s/data: missing, and with it all that the store held; restore a copy of it, or a dump \(mkfs.rowfs --force, rowfs-load\)$"
 fresh
@@ -496,6 +496,43 @@ in_file "$manifest" flip 40
 before=$(state)
 fail_with "no copy, no repair" 8 '^fsck.rowfs: .*/s\.quarantine-[0-9TZ]*/.*: File too large' bash -c "ulimit -f 8; trap '' XFSZ; '$fsck' -y s"
 check_eq "the store is as it was" "$before" "$(state)"
+
+# ---- Huge files ----------------------------------------------------------------------------------
+
+# A hole of 1 TiB at the end of each file: nobody waits for it, and it takes no space.
+for pattern in "$log" "$manifest" "$table" data/CURRENT; do
+	case="1 TiB at the end of $pattern"
+	for option in -n -y; do
+		fresh
+		in_file "$pattern" truncate -s 1T
+		status=0
+		timeout 60 "$fsck" $option s >huge 2>&1 || status=$?
+		check "$case: $option ends ($status)" test $status -le 4
+		check "$case: $option takes no space" test "$(du -sm . | cut -f 1)" -lt 100
+	done
+	check "$case: then it is clean" "$fsck" -n s
+	expect_every_row
+done
+rm -rf s.quarantine-*
+
+# Data behind the hole: fewer bytes than a record's header has, or more.
+behind() {
+	truncate -s 1T "$1" && printf %s "$2" >>"$1"
+}
+for tail in x "some other text"; do
+	case="1 TiB before '$tail' in a log"
+	for option in -n -y; do
+		fresh
+		in_file "$log" behind "$tail"
+		status=0
+		timeout 60 "$fsck" $option s >huge 2>&1 || status=$?
+		check "$case: $option ends ($status)" test $status -le 4
+		check "$case: $option takes no space" test "$(du -sm . | cut -f 1)" -lt 100
+	done
+	check_eq "$case: it is kept" "$tail" "$(tail -qc "${#tail}" s.quarantine-*/files/*)"
+	check "$case: then it is clean" "$fsck" -n s
+done
+rm -rf s.quarantine-*
 
 # ---- Through a mount -----------------------------------------------------------------------------
 

@@ -155,7 +155,7 @@ check_eq "and all is there" "$("$BUILD/rowfs-dump" s)" "$("$BUILD/rowfs-dump" u)
 # as_user COMMAND…: as an ordinary user, for whom this directory is /mnt, since those above it may be
 # closed to others.
 as_user() {
-	unshare -m sh -c 'mount --bind . /mnt && cd /mnt &&
+	"$LIB_DIR/own_mounts.sh" sh -c 'mount --bind . /mnt && cd /mnt &&
 		TMPDIR=/mnt exec setpriv --reuid=1 --regid=1 --clear-groups -- "$@"' - "$@"
 }
 

@@ -53,7 +53,7 @@ seen "what was hidden does not come back" "30 20"
 policy never
 seen "and is gone" "30 20"
 fail_with "a wrong policy" 1 'Invalid argument' bash -c "echo 'maxversions=2 or' >'$M/t/.families/f/gc'"
-check "its column is named" grep -q 'column ' "$M/.rowfs/errors"
+check "its place is named" grep -q 'at character ' "$M/.rowfs/errors"
 
 # ---- By age. The kernel has what it may keep of the names before they end.
 policy 'maxage=3s'

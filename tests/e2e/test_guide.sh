@@ -14,6 +14,32 @@ for page in README.md docs/row-keys.md docs/operations.md; do
 	run_page "$repository/$page"
 done
 
+# made PAGE: its stores and mountpoints.
+made() {
+	python3 "$LIB_DIR/examples.py" --list "$1" | grep -oE '[a-z]+[.]db|/mnt/[a-z]+' | sort -u
+}
+check_eq "no two pages make the same store or mountpoint" "" "$(
+	for page in "$repository"/README.md "$repository"/docs/{row-keys,operations}.md "$repository"/man/*; do
+		made "$page"
+	done | sort | uniq -d)"
+check_eq "what a page makes is found" "/mnt/fleet fleet.db" "$(made "$repository/README.md" | xargs)"
+
+# Debian's sections, as its policy lists them.
+sections="admin cli-mono comm database debug devel doc editors education electronics embedded fonts games gnome
+gnu-r gnustep graphics hamradio haskell httpd interpreters introspection java javascript kde kernel libdevel libs
+lisp localization mail math metapackages misc net news ocaml oldlibs otherosfs perl php python ruby rust science
+shells sound tasks tex text utils vcs video web x11 xfce zope"
+for section in $sections; do
+	printf 'Package: p\nVersion: 1\nSection: %s\nDepends: q\nDescription: s\n\n' "$section"
+done | LC_ALL=C awk -f "$repository/demo/packages.awk" >"$TMP/packages.jsonl"
+check "the demo's schema" "$BUILD/mkfs.rowfs" --schema "$repository/demo/schema.json" "$TMP/packages.db"
+check "takes the demo's rows" "$BUILD/rowfs-load" "$TMP/packages.db" "$TMP/packages.jsonl"
+mkdir "$TMP/m"
+mount_store "$TMP/packages.db" "$TMP/m"
+check_eq "no section of the demo is spelled as a family's name" "$(xargs -n 1 <<<"$sections")" \
+	"$(ls "$TMP/m/packages")"
+unmount_store "$TMP/m"
+
 links=0
 for page in "$repository"/*.md "$repository"/docs/*.md; do
 	while read -r link; do

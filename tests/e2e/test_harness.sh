@@ -110,6 +110,14 @@ check_eq "runs tests side by side" "0 2 passed, 0 failed" "$(JOBS=2 run one.sh t
 check_eq "adds what they count" "1 6 passed, 2 failed, 1 skipped" \
 	"$(JOBS=3 run pass.sh fail.sh dies.sh pass.sh skip.sh)"
 check "shows what fails" said '^    not ok b: why'
+for JOBS in 1 2; do
+	run fail.sh pass.sh >"$TMP/last"
+	check_eq "shows a failure where it is and at the end, a line of others: $JOBS at a time" \
+		"FAIL fail.sh|    not ok b: why|Failed:|FAIL fail.sh|    not ok b: why" \
+		"$(sed 's|/.*/\([^ ]*\) .*|\1|' "$TMP/run" | grep -E '^FAIL|not ok|^Failed' | paste -sd '|')"
+	check_eq "and nothing of those: $JOBS at a time" 0 "$(sed '/^Failed/,$d; /^FAIL/,/not ok/d' "$TMP/run" | grep -c 'ok a')"
+done
+unset JOBS
 check_eq "and one alone" "0 2 passed, 0 failed" "$(JOBS=2 run pass.sh)"
 program ends_lane.sh <<<'kill -KILL $(($(ps -o ppid= -p $PPID))); echo ok a'
 check_eq "a lane that is killed is a failure" 1 "$(JOBS=2 run ends_lane.sh ends_lane.sh | cut -c 1)"

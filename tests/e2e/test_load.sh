@@ -35,7 +35,7 @@ row() {
 # ---- Usage -----------------------------------------------------------------------------------
 
 check "--help succeeds" "$load" --help
-check_eq "--help prints the usage on stdout" "Usage: rowfs-load [--csv TABLE] STORE|DIRECTORY [FILE]" \
+check_eq "--help prints the usage on stdout" "Usage: rowfs-load [--csv TABLE | --tsv TABLE] STORE|DIRECTORY [FILE]" \
 	"$("$load" --help 2>/dev/null | head -n 1)"
 check "--version names the program" grep -qE '^rowfs-load \(rowfs\) [0-9]' <("$load" --version)
 fail_with "no store named" 2 '^rowfs-load: STORE is missing' "$load"
@@ -234,6 +234,79 @@ csv 3:1 'a row key has at most 4096 bytes' < <(printf ',f\n,a\n%05000d,1\n' 0)
 fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none' \
 	"$load" --csv w s <(printf ',f\n,a\n')
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
+fail_with "--key without --family" 2 'go with --family' "$load" --csv t --key id s
+
+# ---- CSV with an ordinary header ---------------------------------------------------------------
+
+fresh
+printf 'a,id,b\r\n1,k1,2\r\n,k2,"x\ny"\r\n,k3,\r\n' >in.csv
+check "csv: an ordinary header, the key in any column" "$load" --csv t --key id --family f s in.csv
+is "the columns before the key" t k1 a '"1"'
+is "and behind it" t k1 b '"2"'
+is "the key is no cell" t k1 id null
+is "an empty field is no cell" t k2 a null
+is "a line in quotes" t k2 b '"x\ny"'
+sed 's/,/\t/g' in.csv >in.tsv
+fail_with "--create is asked for" 1 'in.tsv:1:3: table new: the store has none of that name' \
+	"$load" --tsv new --key id --family n s in.tsv
+check "--tsv --create: a table" "$load" --tsv new --key id --family n --create s in.tsv
+check "and a family" "$load" --csv t --key id --family n --create s in.csv
+check_eq "have the same rows" "$("$BUILD/rowfs-dump" --csv --family n s t)" "$("$BUILD/rowfs-dump" --csv s new)"
+check_eq "which are those of the file" $',n,\n,a,b\nk1,1,2\nk2,,"x\ny"' "$("$BUILD/rowfs-dump" --csv s new)"
+sed -n 1,2p in.csv >more.csv
+mount_store s m
+check "into a mount" "$load" --csv made --key id --family n --create m more.csv
+check_eq "with its table" "1 2" "$(cat m/made/k1/n/a m/made/k1/n/b | sed 's/./& /; s/ $//')"
+check "into a table of it" "$load" --csv made --key a --family n --create m/made more.csv
+check_eq "with other keys" k1 "$(cat m/made/1/n/id)"
+unmount_store m
+ordinary=(--key id --family f)
+csv 1:1 'the first field of the families .*; for a header that names all .* --key COLUMN --family F' \
+	< <(printf 'id,name\n1,x\n')
+csv 1:1 'the header has no column id' "${ordinary[@]}" < <(printf 'a,b\n')
+csv 1:6 'the column id is there twice' "${ordinary[@]}" < <(printf 'id,a,id\n')
+csv 1:6 'this column of family f is there twice' "${ordinary[@]}" < <(printf 'a,id,a\n')
+csv 1:4 'the column has no name' "${ordinary[@]}" < <(printf 'id,\n')
+csv 1:1 'the columns have no field behind the first' "${ordinary[@]}" < <(printf 'id\n')
+csv 3:3 'the row has no key \(1 line applied' "${ordinary[@]}" < <(printf 'a,id\n1,k\n2,\n')
+csv 3:1 '3 fields, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(printf 'a,id\n1,k\n2,l,\n')
+csv 3:1 '1 fields, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(printf 'id,a\nk,1\nl\n')
+
+# ---- Its end -----------------------------------------------------------------------------------
+
+fresh
+"$load" s <(lines "$T" "$(row a 1)" '{"key":"b","families":{"f":{"x":["1","2"]},"g":{"y":["3"]}}}') 2>err
+check_eq "it ends with rows, cells and seconds" "rowfs-load: 2 rows, 4 cells, N s" "$(sed 's/[0-9.]* s$/N s/' err)"
+check_eq "a put through standard input says nothing" "" "$(lines "$T" "$(row a 1)" | "$load" s 2>&1)"
+mount_store s m
+"$load" m/t <(row c 1) 2>err
+check_eq "the same with a mount" "rowfs-load: 1 row, 1 cell, N s" "$(sed 's/[0-9.]* s$/N s/' err)"
+unmount_store m
+
+# interrupted SIGNAL STATUS HEADER OPTION… <LINES: one that is interrupted while it waits for the rest of 3,000
+# lines says from which line to go on, and how.
+interrupted() {
+	local signal=$1 status=0 header=$3 name="$1: ${4:-json}" line
+	cat >whole
+	fresh
+	mkfifo pipe
+	env --default-signal="$signal" "$load" "${@:4}" s pipe 2>err &
+	exec 9>pipe
+	head -n 2500 whole >&9
+	sleep 0.2
+	kill -s "$signal" $!
+	wait $! || status=$?
+	exec 9>&-
+	rm pipe
+	check_eq "$name ends it as that signal does" "$2" "$status"
+	line=$(sed -nE 's/^rowfs-load: pipe:([0-9]+): interrupted; go on with \(.*\) \([0-9]+ lines applied before it\)/\1/p' err)
+	check_eq "the lines before that are applied" $((line - header - 1)) "$("$BUILD/rowfs-dump" s t | grep -c '"key"')"
+	check "the rest can be loaded as it says" \
+		bash -c "$(sed -E 's/.* with (\(.*\)) \(.*/\1/; s/FILE/whole/g' err) | '$load' ${*:4} s"
+	check_eq "then all are there, each once" 3000 "$("$BUILD/rowfs-dump" s t | grep -o '"value":' | wc -l)"
+}
+interrupted INT 130 1 < <(lines "$T"; for i in {1..3000}; do row "k$i" "$i"; echo; done)
+interrupted TERM 143 2 --csv t < <(lines ,f ,q; for i in {1..3000}; do echo "k$i,$i"; done)
 
 # What Python's reader makes of random CSV, against what is in the store, by its tree.
 cat >model.py <<'PYTHON'

@@ -185,8 +185,17 @@ done
 check "231 bytes do" test -e "$q/$a231"
 check "255 as well" test -e "$q/$(repeat a 255)"
 no "but not a wrong spelling of 231" "$q/$(repeat a 228)%41"
-check_eq "a row's segment of 231 bytes, too" x \
-	"$(mkdir -p "$m/t/u$a230/f" && printf x >"$m/t/u$a230/f/q" && cat "$m/t/u$a229%/a/f/q")"
+mkdir -p "$m/t/u$a229%/a/f" "$m/t/$a230%/${a230}%/aa"
+printf x >"$m/t/u$a229%/a/f/q"
+no "nor a directory unsplit, which would have two names: a segment's" "$m/t/u$a230"
+no "a history's" "$q/$a231@"
+no "a segment's behind a chunk" "$m/t/$a230%/${a230}aa"
+(cd "$m/t" && rmdir "$a230%/${a230}%/aa" "$a230%/${a230}%" && rmdir --ignore-fail-on-non-empty "$a230%")
+fail_with "mkdir of a segment of 231 bytes" - 'Invalid argument' mkdir "$m/t/new$a230"
+check "errors says why" bash -c 'tail -n 1 "$0" | grep -q "more than 230 bytes is split"' "$m/.rowfs/errors"
+fail_with "of a history" - 'Invalid argument' mkdir "$f/new$a230@"
+check_eq "a directory stays where one has gone into it" "$m/t/u$a229%/a/f" \
+	"$(cd "$m/t/u$a229%/a/f" && stat "$m/t/u$a230/f" "$m/t/u$a229%/a/f" >/dev/null 2>&1; ls ../../../row >/dev/null; /bin/pwd)"
 fail_with "256 bytes are too many" - 'too long' stat "$q/$(repeat a 256)"
 
 # ---- Making ----------------------------------------------------------------------------------
@@ -255,8 +264,7 @@ check "rsync of a name of 230 bytes, whose temporary name is longer" rsync -a "$
 check_eq "sets the column" rsync "$(cat "$f/$x")"
 check "sed -i" sed -i s/rsync/sed/ "$f/$x"
 check_eq "keeps its history" "2 sed" "$(entries "$f/$x@" | wc -l) $(cat "$f/$x")"
-vim=$(command -v vim || command -v vim.tiny) || die "there is no vim"
-check "vim" "$vim" -Nu NONE -es +%s/sed/vim/ +wq "$f/$x" </dev/null
+check "vim" vim -Nu NONE -es +%s/sed/vim/ +wq "$f/$x" </dev/null
 check_eq "too" "3 vim" "$(entries "$f/$x@" | wc -l) $(cat "$f/$x")"
 check_eq "no temporary name is left" "" "$(entries "$f" | grep xxx | grep -v '^x*%\?$')"
 fail_with "rmdir of a chunk directory with columns" - 'not empty' rmdir "$f/$x%"

@@ -58,4 +58,20 @@ rm medium/other
 check_eq "some room: nothing is lost" "$(cat whole)" "$(rowfs-dump medium/s)"
 umount medium || die "the medium is busy"
 
+# A damaged file is copied into the quarantine before it is mended: whole, or not at all.
+on_medium size=32m
+table=$(find medium/s/data -name '*.ldb' -size +9k | head -n 1)
+head -c 18M /dev/urandom >>"$table"
+before=$(find medium/s -type f -exec sha256sum {} + | sort)
+fail_with "no room for a damaged file: fsck.rowfs -y" 8 \
+	"^fsck.rowfs: .*: a copy of ${table##*/} takes 23 MiB, which that medium has no room for; make room and repair again$" \
+	fsck.rowfs -y medium/s
+check_eq "no room for a damaged file: it changes nothing" "$before" "$(find medium/s -type f -exec sha256sum {} + | sort)"
+check_eq "no room for a damaged file: and copies nothing" "" "$(find medium/s.quarantine-* -type f)"
+mount -o remount,size=64m medium
+fsck.rowfs -y medium/s >repaired
+check_eq "no room for a damaged file: with room it repairs" 1 $?
+check_eq "no room for a damaged file: and all rows are there" "$(cat whole)" "$(rowfs-dump medium/s)"
+umount medium
+
 finish

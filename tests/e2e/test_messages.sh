@@ -85,7 +85,8 @@ fi
 mount_store s m
 used="$TMP/s: in use by process PID; unmount it or end that program"
 for program in rowfs-dump rowfs-load; do
-	told "$program: in use" 1 "$program: $used" $program s
+	told "$program: in use by a mount" 1 \
+		"$program: ${used%%;*}, mounted at $TMP/m; try $program $TMP/m" $program s
 done
 mkdir n
 told "rowfs: in use" 1 "rowfs: $used" rowfs s n
@@ -111,7 +112,7 @@ refused "a policy that is too long" /t/.families/f/gc:1 "longer than 1024 bytes"
 	sh -c 'printf "never%02000d\n" 0 >m/t/.families/f/gc'
 refused "one of which the canonical spelling is" /t/.families/f/gc:1 "longer than 1024 bytes" \
 	sh -c 'yes "never||" | head -n 140 | tr -d "\n" | sed "s/\$/never\n/" >m/t/.families/f/gc'
-refused "one that is wrong somewhere" /t/.families/f/gc:1 "column 13: a unit must follow the number: ms, s, m, h or d" \
+refused "one that is wrong somewhere" /t/.families/f/gc:1 "a unit must follow the number: ms, s, m, h or d, at character 13" \
 	sh -c 'echo maxage=12345w >m/t/.families/f/gc'
 refused "one that is too long in a schema" /.rowfs/schema.json:1 "tables.t.families.f: longer than 1024 bytes" \
 	sh -c 'printf "{\"tables\":{\"t\":{\"families\":{\"f\":\"never%02000d\"}}}}\n" 0 >m/.rowfs/schema.json'
@@ -141,7 +142,7 @@ refused "a file above the tables" /file "a file is a column, in a family of a ro
 refused "a file that is spelled like a history" /t/row/f/x@ "a file is a column, in a family of a row, or one of its versions, and here none of these can be" sh -c 'echo >m/t/row/f/x@'
 refused "a table's new name" /t "only columns and their versions can be renamed, to such" mv m/t m/v
 mkdir m/u m/u/.families/g
-refused "a table that has families" /u "the table has rows, which .drop removes, or families, which rmdir in its .families removes" rmdir m/u
+refused "a table that has families" /u 'the table has rows or families; "table" and its name, written to its .drop, removes it with them' rmdir m/u
 refused "a time of before the older version" /t/row/f/q "the time would not be later than that of the next older version" \
 	touch -d "@$((${older##*/} / 1000000 - 100))" m/t/row/f/q
 refused "a time of before 1970" /t/row/f/q "no timestamp is before 1970, or after 294247" touch -d 1969-12-31 m/t/row/f/q

@@ -47,7 +47,7 @@ check_eq "and wipes nothing" "ROWFS file sub sub/y" "$(cd foreign && find -- * |
 cp -r s1 mixed && touch mixed/notes
 fail_with "--force spares a store with other files in it" 1 '^mkfs.rowfs: .*mixed/notes: not a file of a rowfs store' \
 	"$mkfs" --force mixed
-check_eq "and leaves them" "LOCK ROWFS data notes" "$(cd mixed && echo *)"
+check_eq "and leaves them" "LOCK ROWFS TABLES data notes" "$(cd mixed && echo *)"
 rm -r foreign mixed
 
 # spared NAME FILE MAKE…: --force refuses s1 with what MAKE makes at FILE of it, names that, and all stays.
@@ -77,7 +77,7 @@ for file in LOG.old 000012.ldb 000013.sst 000014.log 000015.dbtmp MANIFEST-00009
 done
 mkdir s1/data.new && echo leftover >s1/data.new/CURRENT && echo leftover >s1/torn-000014.log-7
 check "--force takes what is the engine's" "$mkfs" --force s1
-check_eq "and it is gone" "LOCK ROWFS data" "$(cd s1 && echo *)"
+check_eq "and it is gone" "LOCK ROWFS TABLES data" "$(cd s1 && echo *)"
 long=$(printf '%0255d' 7)
 check "makes one whose name has 255 bytes" "$mkfs" "$long"
 check "and replaces it" "$mkfs" --force "$long"
@@ -126,7 +126,7 @@ schema bad.json <<'END'
 }}
 END
 fail_with "a wrong policy: file, line, member and place" 1 \
-	'^mkfs.rowfs: bad.json:5: tables.vehicles.families.loc.gc: .*\(character 9\)$' \
+	'^mkfs.rowfs: bad.json:5: tables.vehicles.families.loc.gc: .*, at character 9 of the policy$' \
 	"$mkfs" --schema bad.json s3
 no "makes nothing then" s3
 schema twice.json <<'END'
@@ -143,6 +143,9 @@ schema syntax.json <<'END'
 END
 fail_with "what is not JSON" 1 '^mkfs.rowfs: syntax.json:3: not JSON: ' \
 	"$mkfs" --schema syntax.json s3
+printf '{"version":1\0,\n"tables":{"t":{}}}' >nul.json
+fail_with "a NUL behind a number" 1 '^mkfs.rowfs: nul.json:1: not JSON: a NUL byte$' \
+	"$mkfs" --schema nul.json s3
 echo '{"version": 2, "colour": "red"}' >newer.json
 fail_with "a newer version" 1 '^mkfs.rowfs: newer.json:1: version: newer than this program' \
 	"$mkfs" --schema newer.json s3
@@ -170,7 +173,7 @@ for store in signals/s.*; do
 done
 rm -r signals
 
-check_eq "nothing else is left behind" "$(printf '%s\n' bad.json empty full good.json newer.json \
+check_eq "nothing else is left behind" "$(printf '%s\n' bad.json empty full good.json newer.json nul.json \
 	plain rows s1 s2 syntax.json twice.json void.json)" "$(ls)"
 
 finish

@@ -52,16 +52,17 @@ track_mount n
 # ---- Usage -----------------------------------------------------------------------------------
 
 check "--help succeeds" run --help
-check "--help names the options" bash -c "for option in ro table= uid= gid= umask= strict sync cache=; do
+check "--help names the options" bash -c "for option in ro table= uid= gid= umask= strict autodir sync cache=; do
 	'$rowfs' --help | grep -q -- \"\$option\" || exit 1; done"
 check "--version names the program" grep -qE '^rowfs .*[0-9]+\.[0-9]+' <("$rowfs" --version)
 fail_with "no argument" 2 '^rowfs: ' run
 fail_with "no mountpoint" 2 '^rowfs: ' run s
 fail_with "one argument too many" 2 '^rowfs: .*x' run s m x
+fail_with "--status takes none" 2 '^rowfs: s: ' run --status s
 fail_with "an unknown letter" 2 '^rowfs: ' run -Z s m
 fail_with "an unknown word" 2 '^rowfs: ' run --wrong s m
 fail_with "-o without options" 2 '^rowfs: ' run s m -o
-for option in wrong wrong=1 uid=root uid=-1 uid= gid=x gid=99999999999 umask=9 umask=1000 umask=x \
+for option in wrong wrong=1 uid=nobody-here uid=-1 uid= uid=1x gid=x gid=99999999999 umask=9 umask=1000 umask=x \
 	cache=x cache=-1 cache=1k table=a/b table= strict=1 'ro=1' 'sync=x'; do
 	fail_with "-o $option is refused" 2 "^rowfs: .*${option%%=*}" run -o "$option" s m
 	check "and nothing is mounted" not_mounted m
@@ -105,7 +106,7 @@ check "of that store" grep -qE "^([^ ]*/)?s $TMP/m " /proc/self/mounts
 pid=$(server)
 check "by a process of its own" test -n "$pid"
 check_eq "which keeps no directory busy" / "$(readlink "/proc/$pid/cwd")"
-check_eq "nor a terminal" "/dev/null /dev/null /dev/null" \
+check_eq "nor a terminal" "/ / /" \
 	"$(readlink "/proc/$pid/fd/0" "/proc/$pid/fd/1" "/proc/$pid/fd/2" | paste -sd ' ')"
 check_eq "and has a session of its own" "$pid" "$(ps -o sid= -p "$pid" | tr -d ' ')"
 mkdir -p m/t/row/f
@@ -125,8 +126,15 @@ fail_with "or with a slash behind it" 1 '^rowfs: .*m: .*(busy|in use|mounted)' r
 rm place
 check "another store on another place" run other n
 check "works next to it" mkdir n/x
+# ours: the mounts of this test that --status lists.
+ours() {
+	"$rowfs" --status | grep -F "$TMP/" | sort
+}
+check_eq "--status lists both: store, mountpoint, process" \
+	"$(printf "$TMP/%s\t$TMP/%s\t%s\n" other n "$(server)" s m "$pid")" "$(ours)"
 check "is unmounted" fusermount3 -u n
 check "fusermount3 -u" unmount m
+check_eq "--status lists none" "" "$(ours)"
 check "it is unmounted" not_mounted m
 check_eq "no process is left" "" "$(servers)"
 check_eq "the mountpoint is empty" "" "$(ls -A m)"
@@ -270,6 +278,9 @@ unmount m
 with -o cache=8,uid=12 -o gid=34,umask=077
 check_eq "options in several lists" "12 34 600" "$(stat -c '%u %g %a' m/t/row/f/q)"
 unmount m
+with -o uid=root,gid=tty
+check_eq "an owner and a group by name" "root tty" "$(stat -c '%U %G' m/t/row/f/q)"
+unmount m
 with -oumask=07
 check_eq "an option without a space" 660 "$(stat -c %a m/t/row/f/q)"
 unmount m
@@ -282,7 +293,7 @@ if [ "$(id -u)" = 0 ]; then
 	unmount m
 fi
 # mount -t fuse.rowfs runs this, but with a PATH of the system's own directories.
-if [ "$(id -u)" = 0 ] && [ -e /sbin/mount.fuse3 ]; then
+if [ "$(id -u)" = 0 ]; then
 	check "as mount -t fuse.rowfs calls it" env PATH="$BUILD:$PATH" \
 		mount.fuse3 "$TMP/s" "$TMP/m" -t fuse.rowfs -o rw,dev,suid,umask=077
 	check "is a mount" mounted m

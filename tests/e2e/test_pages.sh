@@ -35,6 +35,7 @@ of_code() {
 	grep -oE '\{"[a-z]+", (no|required)_argument' "$1" | sed 's/{"\([a-z]*\)".*/--\1/'
 	grep -oE 'getopt_long\(argc, argv, "[^"]*"' "$1" | cut -d '"' -f 2 | tr -d '+:' | sed 's/./-&\n/g'
 	grep -q PROGRAM_OPTIONS "$1" && echo --help --version
+	grep -q PROGRAM_FOREIGN "$1" && echo --foreign
 }
 of_help() {
 	"$BUILD/$1" --help | grep -E '^  -' | grep -oE '(^|[ ,])-{1,2}[a-zA-Z]+' | tr -d ,
@@ -147,9 +148,19 @@ check "make install" make -s -C "$source" -o all BUILD="$BUILD" DESTDIR="$TMP/ro
 check_eq "installs the pages" "$(cd "$man" && echo *)" \
 	"$(cd "$TMP/root/usr/share/man" && find . -type f -printf '%f %h\n' |
 		sed 's,^\(.*[.]\([158]\)\) ./man\2$,\1,' | sort | xargs)"
+check_eq "and each program where an ordinary user's PATH finds it" \
+	"$({ basename -as .1 "$man"/*.1 && basename -as .8 "$man"/*.8; } | sort)" "$(ls "$TMP/root/usr/bin")"
 version=$("$BUILD/rowfs" --version)
 check_eq "with the version" 7 "$(grep -rxF ".Os $version" "$TMP/root/usr/share/man" | wc -l)"
 check "make uninstall" make -s -C "$source" BUILD="$BUILD" DESTDIR="$TMP/root" PREFIX=/usr uninstall
 check_eq "removes all of it" "" "$(find "$TMP/root" ! -type d)"
+
+# built ARGUMENT…: makes something in a directory of its own.
+built() {
+	env --unset=MAKEFLAGS make --no-print-directory -C "$source" BUILD="$TMP/built" "$@"
+}
+fail_with "make without the libraries refers to make deps" 2 '"make deps" installs them' built PKG_CONFIG=false
+check_eq "make prints a short line a file" "CC fs/names.c" "$(built "$TMP/built/obj/fs/names.o")"
+check "make V=1 prints commands" grep -q -- ' -c -o .* fs/names.c$' <(built V=1 -B "$TMP/built/obj/fs/names.o")
 
 finish

@@ -114,7 +114,7 @@ check_eq "but to a free one it does" ok \
 is "nothing else changed" "$f/q" "3000=y 2000=x"
 check "mv of an older version to its own column" mv "$f/q@/2000" "$f/q"
 newest_is "makes it the newest again" "$f/q" x "3000=y"
-for into in "$f/q@/7" "$f/q@/3000" "$f/q@/draft" "$m/.versions/t/row/f/q@/7"; do
+for into in "$f/q@/7" "$f/q@/3000" "$f/q@/.draft" "$m/.versions/t/row/f/q@/7"; do
 	fail_with "a column is no version of itself" 1 'subdirectory of itself' mv "$f/q" "$into"
 done
 newest_is "and nothing is lost" "$f/q" x "3000=y"

@@ -30,6 +30,75 @@ check "large values find their files" bash -c "mkdir -p '$TMP/m/t/r/f' &&
 echo value >"$TMP/m/t/r/f/p"
 unmount_store "$TMP/m"
 
+# On a mount without devices nobody opens /dev/null.
+check "it mounts where /dev/null cannot be opened" "$LIB_DIR/own_mounts.sh" sh -c '
+	mount --bind /dev/null /dev/null && mount -o remount,bind,nodev /dev/null &&
+	! cat /dev/null 2>&- && "$@" <&- >&- 2>&- && [ -d "$3/t" ] && umount "$3"' - \
+	"$BUILD/rowfs" "$TMP/s" "$TMP/m"
+
+# ---- Links that the owner of a store puts into it after the check ---------------------------------
+
+# plant: makes the next files of the engine's links to another file.
+plant() {
+	local last
+	last=$(find "$TMP/s/data" -name '0*' -printf '%f\n' | sort -n | tail -n 1)
+	last=$((10#${last%%.*}))
+	for ((i = last + 1; i < last + 20; i++)); do
+		ln -s "$TMP/theirs" "$TMP/s/data/$(printf %06d "$i").log"
+		ln -s "$TMP/theirs" "$TMP/s/data/$(printf %06d "$i").ldb"
+	done
+}
+unplant() {
+	find "$TMP/s/data" -type l -delete
+}
+# rows: more than the engine keeps in memory.
+rows() {
+	python3 -c 'for i in range(400):
+    print("""{"key":"r%d","families":{"f":{"q":"%s"}}}""" % (i, "%d" % (i * 7919 % 1000) * 30000))'
+}
+if landlock; then
+	echo precious >"$TMP/theirs"
+	mkfifo "$TMP/in"
+	"$BUILD/rowfs-load" "$TMP/s" <"$TMP/in" >"$TMP/out" 2>&1 &
+	pid=$!
+	track_pid "$pid"
+	exec 7>"$TMP/in"
+	echo '{"table":"t"}' >&7
+	sleep 1 # it has opened the store, and reads
+	plant
+	rows >&7 2>/dev/null
+	exec 7>&-
+	wait "$pid"
+	check_eq "a link in the store does not lead rowfs-load out of it" precious "$(cat "$TMP/theirs")"
+	unplant
+	mount_store "$TMP/s" "$TMP/m"
+	plant
+	rows 2>/dev/null >"$TMP/m/t/.rows"
+	check_eq "nor a mount" precious "$(cat "$TMP/theirs")"
+	unmount_store "$TMP/m"
+	unplant
+fi
+
+# Without Landlock nothing holds links back.
+without() {
+	"$LIB_DIR/no_landlock.py" "$@"
+}
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$TMP/theirs.d"
+	chown 1 "$TMP/s" "$TMP/theirs.d"
+	for command in "rowfs-load $TMP/s" "rowfs-dump $TMP/s" "mkfs.rowfs $TMP/theirs.d/new" "fsck.rowfs -n $TMP/s"; do
+		read -ra words <<<"$command"
+		status=1
+		[[ $command == fsck* ]] && status=8
+		fail_with "without Landlock root's ${words[0]} leaves another user's store alone" "$status" \
+			'belongs to another user, .*; --foreign uses it all the same' \
+			without "$BUILD/${words[0]}" "${words[@]:1}" </dev/null
+		check "but for --foreign" without "$BUILD/${words[0]}" --foreign "${words[@]:1}" </dev/null
+	done
+	check_eq "nothing was made when it refused" "new" "$(ls -A "$TMP/theirs.d")"
+	chown 0 "$TMP/s"
+fi
+
 # ---- In a pid namespace of its own, it cannot tell the threads of who is outside apart.
 
 if [ "$(id -u)" != 0 ]; then
@@ -39,12 +108,12 @@ fi
 fail_with "nor there without a /proc of that namespace" 1 'another pid namespace' \
 	unshare --pid --fork --kill-child "$BUILD/rowfs" "$TMP/s" "$TMP/m"
 fail_with "or without any" 1 '/proc is missing' \
-	unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' - "$BUILD/rowfs" "$TMP/s" "$TMP/m"
+	"$LIB_DIR/own_mounts.sh" sh -c 'mount -t tmpfs none /proc && exec "$@"' - "$BUILD/rowfs" "$TMP/s" "$TMP/m"
 mount --bind "$TMP/m" "$TMP/m"
 track_mount "$TMP/m"
 mount --make-shared "$TMP/m"
 # A /proc of its own, that only its mount namespace has; the mount is seen outside.
-unshare --pid --fork --kill-child --mount --propagation unchanged sh -c '
+unshare --pid --fork --kill-child --mount --propagation=unchanged sh -c '
 	mount --make-private /proc && mount -t proc proc /proc && exec "$@"' - \
 	"$BUILD/rowfs" -f "$TMP/s" "$TMP/m" </dev/null >"$TMP/log" 2>&1 &
 track_pid $!

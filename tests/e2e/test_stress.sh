@@ -14,9 +14,10 @@ m=$TMP/m
 # Stressors on files, with the operations that each does in about half a second, and an option of
 # those whose own choice is too large. Not among them: what needs links, devices or directories
 # beside files (dir, dirdeep, link, symlink, mknod, inotify), files over 100 MiB (copy-file), modes that are
-# kept (access), renames between directories (rename), extents and flags (fiemap, chattr, verity).
+# kept (access), renames between directories (rename), extents and flags (fiemap, chattr, verity), a write
+# to an open file of which one failed (fsize).
 FILES=(chmod:20 chown:150 dentry:30 dirmany:100 dup:50 fallocate:2:fallocate-bytes=4m fault:100
-	fcntl:100 file-ioctl:100 filename:8 flock:100 fsize:50 fstat:100 getdent:100
+	fcntl:100 file-ioctl:100 filename:8 flock:100 fstat:100 getdent:100
 	handle:100 hdd:200:hdd-bytes=4m io:20 iomix:50:iomix-bytes=4m locka:100 lockf:100 lockofd:100
 	msync:100:msync-bytes=4m open:100 readahead:50:readahead-bytes=4m revio:100:revio-bytes=4m
 	seek:100 sendfile:50 splice:100 sync-file:3:sync-file-bytes=4m touch:50 utime:50)

@@ -46,22 +46,30 @@ check_eq "the value stays" $'1\ntwo\nthree' "$(cat "$f/e")"
 check "sed -i.bak" sed -i.bak s/1/one/ "$f/e"
 check_eq "makes a column of the old text" $'1\ntwo\nthree' "$(cat "$f/e.bak")"
 check_eq "and the new one" $'one\ntwo\nthree' "$(cat "$f/e")"
-vim=$(command -v vim || command -v vim.tiny) || die "there is no vim"
 seq 3 >"$f/v"
-check "vim, in ex mode" "$vim" -Nu NONE -es +%s/2/two/ +wq "$f/v" </dev/null
+check "vim, in ex mode" vim -Nu NONE -es +%s/2/two/ +wq "$f/v" </dev/null
 is "makes one version" v 2 $'1\ntwo\n3'
-check "vim with a backup" "$vim" -Nu NONE -es -c 'set backup writebackup backupcopy=auto backupskip=' \
+check "vim with a backup" vim -Nu NONE -es -c 'set backup writebackup backupcopy=auto backupskip=' \
 	-c 'set backupdir=.' +%s/3/three/ +wq "$f/v" </dev/null
 check_eq "keeps the history" "3 three" "$(entries "$f/v@" | wc -l) $(tail -n 1 "$f/v")"
 rm -f "$f/v~"
-check "vim makes a column" "$vim" -Nu NONE -es -c 'normal ihello' +wq "$f/v2" </dev/null
+check "vim makes a column" vim -Nu NONE -es -c 'normal ihello' +wq "$f/v2" </dev/null
 is "of one version" v2 1 hello
+# killed_vim: one that has written its swap file.
+killed_vim() {
+	vim -Nu NONE "$@" -es -c 'normal ihello' -c preserve -c '!kill -KILL $PPID' "$f/v2" </dev/null
+}
+killed_vim 2>/dev/null
+check_eq "a killed vim leaves its swap file as a column" .v2.swp "$(entries "$f" | grep swp)"
+rm "$f/.v2.swp"
+mkdir "$TMP/swap"
+killed_vim --cmd "set directory=$TMP/swap//" 2>/dev/null
+check_eq "and elsewhere, where its option directory says so" "0 1" \
+	"$(entries "$f" | grep -c swp) $(entries "$TMP/swap" | grep -c 'v2[.]swp$')"
 check "perl -i" perl -pi -e s/hello/bye/ "$f/v2"
 check_eq "edits in place" bye "$(cat "$f/v2")"
-if command -v ed >/dev/null; then
-	check "ed" bash -c 'printf "s/bye/ed/\nw\nq\n" | ed -s "$0"' "$f/v2"
-	check_eq "edits, too" ed "$(cat "$f/v2")"
-fi
+check "ed" bash -c 'printf "s/bye/ed/\nw\nq\n" | ed -s "$0"' "$f/v2"
+check_eq "edits, too" ed "$(cat "$f/v2")"
 
 # ---- What writes -----------------------------------------------------------------------------
 

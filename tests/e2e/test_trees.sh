@@ -62,35 +62,35 @@ for way in "plain versions" "versions plain"; do
 	read -r a b <<<"$way"
 	check_eq "a draft of $a is in $b" "text text" "$(py "
 column('d', _1='one')
-put($a + 'd@/draft', 'text')
-print(get($b + 'd@/draft'), child(get, $b + 'd@/draft'))")"
+put($a + 'd@/.draft', 'text')
+print(get($b + 'd@/.draft'), child(get, $b + 'd@/.draft'))")"
 	check_eq "written over in $b" "newer 5" "$(py "
-put($b + 'd@/draft', 'newer')
-print(get($a + 'd@/draft'), os.stat($a + 'd@/draft').st_size)")"
+put($b + 'd@/.draft', 'newer')
+print(get($a + 'd@/.draft'), os.stat($a + 'd@/.draft').st_size)")"
 	check_eq "renamed in $b" "newer ENOENT" "$(py "
-os.rename($b + 'd@/draft', $b + 'd@/other')
-print(get($a + 'd@/other'), error(os.stat, $a + 'd@/draft'))")"
+os.rename($b + 'd@/.draft', $b + 'd@/.other')
+print(get($a + 'd@/.other'), error(os.stat, $a + 'd@/.draft'))")"
 	check_eq "renamed from $a to $b" "newer ENOENT" "$(py "
-os.rename($a + 'd@/other', $b + 'd@/third')
-print(get($a + 'd@/third'), error(os.stat, $b + 'd@/other'))")"
+os.rename($a + 'd@/.other', $b + 'd@/.third')
+print(get($a + 'd@/.third'), error(os.stat, $b + 'd@/.other'))")"
 	check_eq "renamed from $a to a cell of $b" "2=newer 1=one" "$(py "
-os.rename($a + 'd@/third', $b + 'd@/2')
+os.rename($a + 'd@/.third', $b + 'd@/2')
 print(history('d'))")"
 	check_eq "removed in $b" "ENOENT ENOENT" "$(py "
-put($a + 'd@/draft', 'text')
-os.unlink($b + 'd@/draft')
-print(error(os.stat, $a + 'd@/draft'), error(os.stat, $b + 'd@/draft'))")"
+put($a + 'd@/.draft', 'text')
+os.unlink($b + 'd@/.draft')
+print(error(os.stat, $a + 'd@/.draft'), error(os.stat, $b + 'd@/.draft'))")"
 	check_eq "with the history in $b" "ENOENT" "$(py "
 os.makedirs($a + 'e@', exist_ok=True)
-put($a + 'e@/draft', 'text')
+put($a + 'e@/.draft', 'text')
 os.rmdir($b + 'e@')
 os.makedirs($a + 'e@', exist_ok=True)
-print(error(os.stat, $a + 'e@/draft'))")"
+print(error(os.stat, $a + 'e@/.draft'))")"
 
 	# ---- O_EXCL --------------------------------------------------------------------------
 
 	flags='os.O_CREAT | os.O_EXCL | os.O_WRONLY'
-	for name in 77 draft2; do
+	for name in 77 .draft2; do
 		check_eq "$name reserved in $a is not made in $b" "EEXIST EEXIST first" "$(py "
 column('x', _1='one')
 fd = os.open($a + 'x@/$name', $flags)

@@ -143,6 +143,7 @@ static int csv_fuzz_rows_read(const char *bytes, size_t len, size_t piece, unsig
 			      struct csv_fuzz_text *text)
 {
 	struct csv_rows_options options = {.table = "t",
+					   .separator = ',',
 					   .family = how & 1 ? "f" : NULL,
 					   .timestamps = (how & 2) != 0,
 					   .has_family = csv_fuzz_family};

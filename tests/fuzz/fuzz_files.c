@@ -9,6 +9,7 @@
 #include "fuzz.h"
 
 #include "crc.h"
+#include "leveldb/block.h"
 #include "leveldb/bytes.h"
 #include "leveldb/files.h"
 #include "leveldb/fsck_keys.h"
@@ -263,7 +264,7 @@ static void files_fuzz_salvage(int log)
 	uint64_t records = 0;
 	uint32_t crc;
 
-	FUZZ_CHECK(ldb_fsck_salvage_log(log, fd, &records) == 0);
+	FUZZ_CHECK(ldb_fsck_salvage_log(log, fd, 0, &records) == 0);
 	FUZZ_CHECK((files_fuzz_read_log(fd, &damages, &crc) > 0) == (records > 0));
 	FUZZ_CHECK(damages == 0);
 	close(fd);

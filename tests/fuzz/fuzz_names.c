@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "model.h"
+#include "times.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static void names_fuzz_ts(const char *name, size_t len)
 
 	FUZZ_CHECK(error == 0 || error == -EINVAL);
 	FUZZ_CHECK(error == 0 || ts == -7);
+	FUZZ_CHECK(error == 0 || times_parse(name, len, &ts) != 0 || ts >= 0);
 	if (error)
 		return;
 	FUZZ_CHECK(ts >= 0);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz target on files, and on those in directories, without libFuzzer. */
+/*
+ * Runs a fuzz target without libFuzzer: on files, and on those in directories, or on random inputs:
+ *
+ *   TARGET FILE…
+ *   TARGET --random COUNT FIRST     inputs number FIRST and so on, of 48 bytes at most, each within
+ *                                   30 s and all within 4 GiB of memory
+ */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -7,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void replay_fail(const char *what)
 {
@@ -61,9 +69,35 @@ static unsigned int replay_path(const char *path)
 	return count;
 }
 
+static int replay_random(int count, int first)
+{
+	const struct rlimit memory = {UINT64_C(4) << 30, UINT64_C(4) << 30};
+	uint8_t input[48];
+
+	setrlimit(RLIMIT_AS, &memory);
+	for (int n = first; n < first + count; n++) {
+		uint64_t state = (uint64_t)n * UINT64_C(0x9e3779b97f4a7c15) + 1;
+
+		fprintf(stderr, "%d\n", n);
+		for (size_t i = 0; i < sizeof(input); i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			input[i] = (uint8_t)(state >> 32);
+		}
+		alarm(30);
+		LLVMFuzzerTestOneInput(input, input[47] % sizeof(input) + 1);
+	}
+	printf("%d random inputs\n", count);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int count = 0;
+
+	if (argc == 4 && strcmp(argv[1], "--random") == 0)
+		return replay_random(atoi(argv[2]), atoi(argv[3]));
 
 	for (int i = 1; i < argc; i++)
 		count += replay_path(argv[i]);

@@ -10,6 +10,8 @@ fi
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=tests/package/root.sh
+. "$LIB_DIR/../package/root.sh"
 
 need_fuse
 [ "$(id -u)" = 0 ] || skip "only root can make a Debian in a directory"
@@ -29,7 +31,7 @@ check_eq "its name and version" "rowfs $version" "$(dpkg-deb -f "$deb" Package V
 check "it depends on what mounts for users" grep -qE '(^|, )fuse3(,|$)' <(dpkg-deb -f "$deb" Depends)
 check "and on libraries by their versions" grep -q 'libfuse3-3 (>= ' <(dpkg-deb -f "$deb" Depends)
 dpkg-deb -c "$deb" >"$TMP/contents"
-for file in bin/rowfs sbin/mkfs.rowfs sbin/fsck.rowfs bin/rowfs-dump bin/rowfs-load bin/rowfs-path \
+for file in bin/rowfs bin/mkfs.rowfs bin/fsck.rowfs bin/rowfs-dump bin/rowfs-load bin/rowfs-path \
 	share/bash-completion/completions/rowfs share/doc/rowfs/README.Debian; do
 	check "it has /usr/$file" grep -qE "^-.* \./usr/$file\$" "$TMP/contents"
 done
@@ -40,17 +42,15 @@ check "nothing was left in the checkout" bash -c '! find "$0/debian" | grep -E "
 # ---- Installed ---------------------------------------------------------------------------------
 
 # A Debian with no more than every one has, mount, and what the package depends on.
-codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 needs=$(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g; s/ //g')
-mmdebstrap --quiet --variant=essential --include="mount,$needs" "${codename:-bookworm}" "$root" >"$TMP/log" 2>&1 ||
-	die "there is no Debian to install it in: $(lib_tail "$TMP/log")"
+make_root "$root" --variant=essential --include="mount,$needs"
 mount -t proc proc "$root/proc" || die "root cannot mount here"
 : >"$root/dev/fuse"
 mount --bind /dev/fuse "$root/dev/fuse"
 
 # inside COMMAND…: in that Debian.
 inside() {
-	env -u BUILD -u TMPDIR PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+	env --unset=BUILD --unset=TMPDIR PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 chroot "$root" "$@"
 }
 

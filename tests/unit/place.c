@@ -29,7 +29,7 @@ void place_store(char path[256], const char *name)
 {
 	place_begin();
 	strcpy(path, place_path(name));
-	ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
 }
 
 void place_expect_names(const char *path, const char *expected)

@@ -153,7 +153,7 @@ void stores_make(void)
 	mkdir(stores_place, 0700);
 	suite_remove(stores_merged);
 	ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, NULL), 0);
-	ck_assert_int_eq(wcs_store_create(stores_merged, schema, false, NULL), 0);
+	ck_assert_int_eq(wcs_store_create(stores_merged, schema, false, NULL, NULL), 0);
 	wcs_schema_free(schema);
 	for (int session = 0; session < 3; session++) {
 		table = stores_open(stores_merged, &store);
@@ -242,7 +242,7 @@ void stores_expect(const struct stores_seen *seen, const int *generations, int b
 
 /* ---- Damage ------------------------------------------------------------------------------ */
 
-void stores_file(const char *part, char path[512])
+off_t stores_file(const char *part, char path[512])
 {
 	char below[300];
 	const struct dirent *entry;
@@ -261,9 +261,10 @@ void stores_file(const char *part, char path[512])
 		}
 	closedir(stream);
 	ck_assert_int_ge(most, 0);
+	return most;
 }
 
-static void stores_flip(const char *part, off_t at)
+void stores_flip(const char *part, off_t at)
 {
 	unsigned char byte;
 	char path[512];

@@ -10,6 +10,8 @@
 
 #include "suite.h"
 
+#include <sys/types.h>
+
 enum { STORES_ROWS = 40, STORES_BIG = 2, STORES_DAMAGES = 4 };
 
 extern char stores_place[200];	/* the directory of all of them */
@@ -29,8 +31,10 @@ void stores_make_many(void);
 void stores_remove(void);
 /* Copies a store to where another may be, which goes. */
 void stores_replace(const char *from, const char *to);
-/* The path of the copy's file whose name has that part, the largest there is. */
-void stores_file(const char *part, char path[512]);
+/* The path of the copy's file whose name has that part, the largest there is, and its size. */
+off_t stores_file(const char *part, char path[512]);
+/* Flips a bit of that file there. */
+void stores_flip(const char *part, off_t at);
 
 struct stores_damage {
 	const char *name;

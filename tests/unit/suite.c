@@ -80,7 +80,7 @@ void suite_open(struct suite *suite, int engine)
 	if (suite->engine == SUITE_LEVELDB) {
 		snprintf(suite->path, sizeof(suite->path), "%s/store.XXXXXX", suite_directory());
 		ck_assert_ptr_nonnull(mkdtemp(suite->path));
-		rc = wcs_store_create(suite->path, NULL, false, &fault);
+		rc = wcs_store_create(suite->path, NULL, false, NULL, &fault);
 		ck_assert_msg(rc == 0, "create: %d %s", rc, fault.text);
 	}
 	suite_open_store(suite);

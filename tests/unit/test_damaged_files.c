@@ -87,7 +87,7 @@ static void make_base(void)
 	snprintf(base, sizeof(base), "%s/base", suite_directory());
 	snprintf(copy, sizeof(copy), "%s/copy", suite_directory());
 	ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, &fault), 0);
-	ck_assert_int_eq(wcs_store_create(base, schema, false, &fault), 0);
+	ck_assert_int_eq(wcs_store_create(base, schema, false, NULL, &fault), 0);
 	wcs_schema_free(schema);
 	for (int part = 0; part < 2; part++) { /* opening makes a table of the log */
 		ck_assert_int_eq(wcs_store_open(base, &options, &store, &fault), 0);

@@ -375,8 +375,53 @@ START_TEST(seek)
 }
 END_TEST
 
+/* The warning comes with each reading of the row, not with its writing, and names no key. */
+START_TEST(heavy_row)
+{
+	const size_t size = WCS_ROW_WARN / 10;
+	char *value = calloc(1, size);
+	struct wcs_slice key = SUITE_BYTES("heavy");
+	struct wcs_count count;
+	struct suite s;
+
+	suite_open(&s, _i);
+	for (int i = 0; i < 11; i++) {
+		char q = (char)('a' + i);
+
+		if (i == 10) {
+			ck_assert_int_eq(wcs_rows_count(s.table, NULL, &count), 0);
+			ck_assert_uint_eq(count.bytes, WCS_ROW_WARN);
+			ck_assert_int_eq(s.warnings, 0);
+		}
+		suite_put(s.table, key, "f", (struct wcs_slice){&q, 1}, 1,
+			  (struct wcs_slice){value, i < 10 ? size : 1});
+	}
+	suite_set(s.table, "light", "f", "q", 1, "v");
+	ck_assert_int_eq(s.warnings, 0);
+	ck_assert_int_eq(wcs_rows_count(s.table, NULL, &count), 0);
+	ck_assert_int_eq(s.warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s.log, "table t has a row of more than 104857600 bytes"));
+	ck_assert_ptr_null(strstr(s.log, "heavy"));
+	for (int kind = WCS_EXPORT_ROWS; kind <= WCS_EXPORT_ROW; kind++) {
+		struct wcs_export *exported;
+		size_t got;
+
+		ck_assert_int_eq(
+			wcs_export_open(s.table, &key, (enum wcs_export_kind)kind, &exported), 0);
+		do
+			ck_assert_int_eq(wcs_export_read(exported, value, size, &got), 0);
+		while (got > 0);
+		wcs_export_close(exported);
+	}
+	ck_assert_int_eq(s.warnings, 3); /* but for the keys */
+	free(value);
+	suite_close(&s);
+}
+END_TEST
+
 static void add_tests(Suite *suite)
 {
+	suite_add(suite, "heavy row", heavy_row, 60);
 	suite_add(suite, "shape", shape, 10);
 	suite_add(suite, "spelling", spelling, 30);
 	suite_add(suite, "base64", base64, 10);

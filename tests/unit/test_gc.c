@@ -243,6 +243,56 @@ START_TEST(test_random_policies_agree_with_model)
 }
 END_TEST
 
+static struct wcs_gc *parse_model(const struct gc_model *m)
+{
+	struct wcs_gc *gc = NULL;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	gc_model_print(m, &source, out);
+	fclose(out);
+	ck_assert_msg(wcs_gc_parse(text, &gc, NULL) == 0, "%s", text);
+	free(text);
+	return gc;
+}
+
+/* The ranks and times go past every bound of the model's. */
+static bool model_within(const struct gc_model *m, const struct gc_model *other)
+{
+	for (uint64_t rank = 1; rank <= 7; rank++)
+		for (int64_t ts = 0; ts <= 8000; ts += 500)
+			if (gc_model_collects(m, rank, ts, 7000) &&
+			    !gc_model_collects(other, rank, ts, 7000))
+				return false;
+	return true;
+}
+
+START_TEST(test_within_agrees_with_model)
+{
+	int within = 0;
+
+	srandom(9);
+	for (int i = 0; i < 5000; i++) {
+		struct gc_model *m = gc_model_new(&source, (int)pick(4));
+		struct gc_model *other = gc_model_new(&source, (int)pick(4));
+		struct wcs_gc *gc = parse_model(m), *other_gc = parse_model(other);
+		char *text = wcs_gc_format(gc), *other_text = wcs_gc_format(other_gc);
+
+		ck_assert_msg(wcs_gc_is_within(gc, other_gc) == model_within(m, other),
+			      "%s within %s", text, other_text);
+		within += model_within(m, other);
+		free(text);
+		free(other_text);
+		wcs_gc_free(gc);
+		wcs_gc_free(other_gc);
+		gc_model_free(m);
+		gc_model_free(other);
+	}
+	ck_assert(within > 1000 && within < 4000);
+}
+END_TEST
+
 START_TEST(test_random_text_never_crashes)
 {
 	static const char *const pieces[] = {
@@ -276,6 +326,7 @@ static void make(Suite *suite)
 	tcase_add_test(tests, test_bounds);
 	tcase_add_test(tests, test_collects);
 	tcase_add_test(tests, test_random_policies_agree_with_model);
+	tcase_add_test(tests, test_within_agrees_with_model);
 	tcase_add_test(tests, test_random_text_never_crashes);
 	suite_add_tcase(suite, tests);
 }

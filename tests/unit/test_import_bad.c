@@ -12,7 +12,7 @@ static const struct {
 	int error;
 	const char *says;
 } bad_lines[] = {
-	{"x", -EINVAL, "not JSON: '[' or '{' expected, at character 1"},
+	{"x", -EINVAL, "not JSON: it must start with '{', at character 1"},
 	{"{\"key\":\"k\"", -EINVAL, "not JSON: "},
 	{"{\"key\":\"k\",\"rows\":1}", -EINVAL, "rows: a row has only key, families, "},
 	{"{\"key\":\"k\",\"key\":\"k\"}", -EINVAL, "key: named twice, at character 12"},

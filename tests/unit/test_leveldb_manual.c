@@ -153,11 +153,13 @@ static void expect_rows(struct engine *engine, int writes)
 static uint64_t push(struct engine *engine)
 {
 	struct ldb_key start, end;
+	struct ldb_dead dead;
 
 	ldb_key_row(&start, 1, suite_text("a"));
 	ldb_key_row(&end, 1, suite_text("b"));
-	return ldb_compact_push(engine->db, (struct wcs_slice){start.data, start.len},
-				(struct wcs_slice){end.data, end.len});
+	dead = (struct ldb_dead){ldb_place_before((struct wcs_slice){start.data, start.len}),
+				 ldb_place_before((struct wcs_slice){end.data, end.len}), 1, 1};
+	return ldb_compact_push(engine->db, &dead);
 }
 
 /* Begins the compaction, which is held at its first table: nothing is in memory before. */

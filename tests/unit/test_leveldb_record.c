@@ -71,6 +71,28 @@ START_TEST(test_drop_records)
 }
 END_TEST
 
+START_TEST(test_dead_records)
+{
+	const struct ldb_dead dead = {{{'c', 0, 1}}, {{'v', 2}}, 3, UINT64_C(1) << 40};
+	unsigned char record[2 * LDB_DEAD_MAX];
+	size_t len = ldb_record_dead(record, &dead);
+	struct ldb_rest rest = {record, len};
+	struct ldb_dead got;
+
+	ck_assert(ldb_record_dead_decode(&rest, &got));
+	ck_assert_uint_eq(rest.len, 0);
+	ck_assert_mem_eq(&got, &dead, sizeof(got));
+	ck_assert_uint_eq(len, 2 + 3 + 2 + 2 + 16);
+	for (size_t shorter = 0; shorter < len; shorter++) {
+		rest = (struct ldb_rest){record, shorter};
+		ck_assert(!ldb_record_dead_decode(&rest, &got));
+	}
+	record[2] = 'w'; /* begins behind its end */
+	rest = (struct ldb_rest){record, len};
+	ck_assert(!ldb_record_dead_decode(&rest, &got));
+}
+END_TEST
+
 START_TEST(test_table_records)
 {
 	struct wcs_family families[2] = {
@@ -90,6 +112,7 @@ START_TEST(test_table_records)
 	ck_assert_str_eq(got.name, "t");
 	ck_assert_int_eq(got.delimiter, '/');
 	ck_assert_int_eq(got.created, 42);
+	ck_assert_int_eq(got.protection, WCS_UNPROTECTED);
 	ck_assert_uint_eq(got.family_count, 2);
 	ck_assert_str_eq(got.families[0].name, "a");
 	ck_assert_str_eq(got.families[0].gc, "maxversions=3");
@@ -100,8 +123,16 @@ START_TEST(test_table_records)
 	memcpy(longer, record, len);
 	longer[len] = 0;
 	ck_assert_int_eq(ldb_record_table_decode(longer, len + 1, &got), -EIO);
-	longer[0] = 3; /* a later version of the record */
+	ck_assert_int_eq(longer[0], 2);
+	longer[0] = 4; /* a later version of the record */
 	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EIO);
+	longer[0] = 3; /* the same of a protected table */
+	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), 0);
+	ck_assert_int_eq(got.protection, WCS_PROTECTED);
+	free(record);
+	record = ldb_record_table(&got, &len);
+	ck_assert_mem_eq(record, longer, len);
+	ldb_record_table_clear(&got);
 	free(longer);
 	free(record);
 }
@@ -129,6 +160,7 @@ static void make(Suite *suite)
 	suite_add_once(suite, "cell_records", test_cell_records, 10);
 	suite_add_once(suite, "chunk_count", test_chunk_count, 10);
 	suite_add_once(suite, "drop_records", test_drop_records, 10);
+	suite_add_once(suite, "dead_records", test_dead_records, 10);
 	suite_add_once(suite, "table_records", test_table_records, 10);
 	suite_add_once(suite, "table_records_1", test_table_records_of_version_1, 10);
 }

@@ -82,7 +82,7 @@ static void create(void)
 	snprintf(quarantine, sizeof(quarantine), "%s.quarantine", copy);
 	suite_remove(base);
 	ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, &fault), 0);
-	ck_assert_int_eq(wcs_store_create(base, schema, false, &fault), 0);
+	ck_assert_int_eq(wcs_store_create(base, schema, false, NULL, &fault), 0);
 	wcs_schema_free(schema);
 }
 

@@ -158,6 +158,29 @@ START_TEST(test_no_room_changes_nothing)
 }
 END_TEST
 
+START_TEST(test_a_process_has_a_limit)
+{
+	struct range want = range(1, 0, 0, true), other = want;
+	size_t room = 2 * RANGES_PROCESS_MAX;
+	struct ranges ranges = {0};
+
+	want.pid = 7;
+	for (uint64_t i = 0; i < RANGES_PROCESS_MAX; i++) {
+		want.start = want.end = 2 * i;
+		take(&ranges, want, &room);
+	}
+	want.owner = 2; /* another open file of the process */
+	want.start = want.end = 2 * RANGES_PROCESS_MAX;
+	ck_assert_int_eq(ranges_take(&ranges, &want, &room), -ENOLCK);
+	ck_assert_uint_eq(room, RANGES_PROCESS_MAX);
+	other.pid = 8;
+	other.start = other.end = 2 * RANGES_PROCESS_MAX;
+	take(&ranges, other, &room);
+	give_all(&ranges, 1, &room);
+	ck_assert_uint_eq(room, 2 * RANGES_PROCESS_MAX);
+}
+END_TEST
+
 /* ---- The model ------------------------------------------------------------------------------ */
 
 enum { BYTES = 24, OWNERS = 3, STEPS = 20000 };
@@ -307,6 +330,7 @@ static void make(Suite *suite)
 	tcase_add_test(tests, test_the_middle_splits);
 	tcase_add_test(tests, test_last_byte);
 	tcase_add_test(tests, test_no_room_changes_nothing);
+	tcase_add_test(tests, test_a_process_has_a_limit);
 	tcase_add_loop_test(tests, test_random_steps_agree_with_model, 0, 4);
 	suite_add_tcase(suite, tests);
 }

@@ -197,13 +197,16 @@ static const struct {
 	const char *text;
 	const char *says; /* the fault's text starts with this */
 } faults[] = {
-	{"", "not JSON"},
-	{"x", "not JSON"},
+	{"", "not JSON: it is empty"},
+	{" hello world", "not JSON: it must start with '{'"},
+	{"{\"key\":\"a\"", "not JSON: it ends before its closing brace"},
+	{"{\"key\":\"a\",\"families\":{\"f\":{\"q\":null}}}",
+	 "families.f.q: null is no value; \"delete\" deletes a column"},
 	{"{99999999999999999999}", "not JSON"},
 	{"{\"key\":\"a\",99999999999999999999}", "not JSON"},
 	{"[]", "must be an object"},
 	{"\"text\"", "not JSON"},
-	{"{\"key\":\"a\"} {}", "not JSON"},
+	{"{\"key\":\"a\"} {}", "not JSON: text behind the closing brace"},
 	{"{\"key\":\"\xff\"}", "not JSON"},
 	{"{\"a\\u0000\":1}", "not JSON"},
 	{"{\"key\":1}", "key: must be text"},
@@ -219,8 +222,9 @@ static const struct {
 	{"{\"families\":{\"a b\":{}}}", "families.a b: a family's name"},
 	{"{\"families\":{\"\":{}}}", "families.\"\": a family's name"},
 	{"{\"families\":{\"f\":true}}", "families.f: must be an object"},
-	{"{\"families\":{\"f\":{\"q\":true}}}", "families.f.q: must be a list"},
-	{"{\"families\":{\"f\":{\"q\":{\"value\":\"x\"}}}}", "families.f.q: must be a list"},
+	{"{\"families\":{\"f\":{\"q\":true}}}", "families.f.q: must be text, a number or a list"},
+	{"{\"families\":{\"f\":{\"q\":{\"value\":\"x\"}}}}",
+	 "families.f.q: must be text, a number or a list"},
 	{"{\"families\":{\"f\":{\"%\":[]}}}", "families.f.%: % must be followed"},
 	{"{\"families\":{\"f\":{\"q\":[],\"q\":[]}}}", "families.f.q: named twice"},
 	{"{\"families\":{\"f\":{\"q\":[],\"%71\":[]}}}", "families.f.%71: named twice"},
@@ -390,6 +394,35 @@ START_TEST(test_hostile_depth)
 }
 END_TEST
 
+START_TEST(test_nul_after_number_or_word)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+	} texts[] = {
+#define NUL_TEXT(text) {text, sizeof(text) - 1}
+		NUL_TEXT(CELL("{\"ts\":17\0,\"value\":\"x\"}")),
+		NUL_TEXT(CELL("{\"ts\":17,\"value\":17\0}")),
+		NUL_TEXT("{\"key\":\"a\",\"delete\":true\0}"),
+		NUL_TEXT("{\"key\":\"a\",\"if\":{\"f\":{\"q\":null\0}}}"),
+		NUL_TEXT("{\"key\":\"a\"}\0"),
+		NUL_TEXT("\0{\"key\":\"a\"}"),
+#undef NUL_TEXT
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct wcs_line *line = NULL;
+		struct wcs_fault fault = {0};
+
+		ck_assert_msg(wcs_line_parse(texts[i].text, texts[i].len, &line, &fault) == -EINVAL,
+			      "text %zu is taken", i);
+		ck_assert_str_eq(fault.text, "not JSON: a NUL byte");
+		ck_assert_int_eq(fault.column, (int)strlen(texts[i].text) + 1);
+		ck_assert_ptr_null(line);
+	}
+}
+END_TEST
+
 /* What encode makes of any bytes decodes to the same bytes, and is itself UTF-8 without control
  * bytes. */
 START_TEST(test_text_round_trip)
@@ -500,6 +533,7 @@ static void make(Suite *suite)
 	tcase_add_test(tests, test_limits);
 	tcase_add_test(tests, test_syntax_fault_quotes_no_value);
 	tcase_add_test(tests, test_hostile_depth);
+	tcase_add_test(tests, test_nul_after_number_or_word);
 	tcase_add_test(tests, test_text_round_trip);
 	tcase_add_test(tests, test_text_char);
 	tcase_add_test(tests, test_changed_bytes_never_crash);

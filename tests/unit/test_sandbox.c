@@ -5,12 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,6 +39,15 @@ static void *sandbox_in_thread(void *path)
 	return (void *)(intptr_t)sandbox_open(path, O_RDONLY);
 }
 
+static int sandbox_enter_one(const char *path, const char **how)
+{
+	struct sandbox_place place = {open(path, O_PATH | O_CLOEXEC), SANDBOX_ALL};
+	int rc = sandbox_enter(&place, 1, how);
+
+	close(place.fd);
+	return rc;
+}
+
 static void sandbox_make(const char *name, char *path, size_t size)
 {
 	snprintf(path, size, "%s/%s", suite_directory(), name);
@@ -53,7 +66,7 @@ START_TEST(test_sandbox)
 	sandbox_make("outside", outside, sizeof(outside));
 	snprintf(path, sizeof(path), "%s/old", outside);
 	ck_assert_int_eq(sandbox_open(path, O_CREAT | O_WRONLY), 0);
-	ck_assert_int_eq(sandbox_enter(inside, &how), 0);
+	ck_assert_int_eq(sandbox_enter_one(inside, &how), sandbox_has_landlock());
 	ck_assert_ptr_nonnull(strstr(how, denied ? "Landlock leaves" : "no Landlock"));
 
 	ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
@@ -76,7 +89,8 @@ START_TEST(test_store_in_sandbox)
 	struct stat st;
 
 	sandbox_make("store", inside, sizeof(inside));
-	ck_assert_int_eq(sandbox_enter(inside, &how), 0);
+	ck_assert_int_eq(sandbox_enter_one(inside, &how), sandbox_has_landlock());
+	ck_assert_int_eq(sandbox_harden(inside), 0);
 	snprintf(file, sizeof(file), "%s/file", inside);
 	snprintf(part, sizeof(part), "%s/part", inside);
 	snprintf(other, sizeof(other), "%s/part/other", inside);
@@ -92,8 +106,45 @@ START_TEST(test_store_in_sandbox)
 }
 END_TEST
 
+/* The signal 0 only asks whether a process may be signalled. */
+START_TEST(test_hardened)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	char inside[300];
+	struct rlimit core;
+
+	sandbox_make("hardened", inside, sizeof(inside));
+	ck_assert_int_eq(kill(getppid(), 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(sandbox_harden(inside), 0);
+	ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
+	ck_assert_uint_eq(data[0].permitted | data[1].permitted, 0);
+	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &core), 0);
+	ck_assert_uint_eq(core.rlim_max, 0);
+	ck_assert_int_eq(chmod(inside, 0755), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(chown(inside, getuid(), getgid()), -1);
+	ck_assert_int_eq(kill(getppid(), 0), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(tgkill(getppid(), getppid(), SIGCONT), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(pthread_kill(pthread_self(), SIGCONT), 0);
+	errno = 0; /* the number that x32 has for a call that is allowed */
+	ck_assert_int_eq(syscall((1 << 30) | SYS_getppid), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(socket(AF_INET, SOCK_STREAM, 0), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_ge(socket(AF_UNIX, SOCK_DGRAM, 0), 0);
+	ck_assert_int_eq(execl("/bin/true", "true", NULL), -1);
+	ck_assert_int_eq(errno, EPERM);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
+	suite_add_once(suite, "hardened", test_hardened, 10);
 	suite_add_once(suite, "sandbox", test_sandbox, 10);
 	suite_add_once(suite, "store", test_store_in_sandbox, 10);
 }

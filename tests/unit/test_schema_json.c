@@ -109,6 +109,8 @@ static const struct {
 	{"{\"tables\":{\"t\":{\"delimiter\":\"\\u0000\"}}}", 1, "tables.t.delimiter: must"},
 	{"{\"tables\":{\"t\":{\"delimiter\":\"\xc3\xa4\"}}}", 1, "tables.t.delimiter: must"},
 	{"{\"tables\":{\"t\":{\"delimiter\":35}}}", 1, "tables.t.delimiter: must"},
+	{"{\"tables\":{\"t\":{\n\"protected\":1}}}", 2,
+	 "tables.t.protected: must be true or false"},
 	{"{\"tables\":{\"t\":{\"families\":[\n]}}}", 1, "tables.t.families: must"},
 	{"{\"tables\":{\"t\":{\"families\":{\n\"a b\":{}}}}}", 2,
 	 "tables.t.families.a b: a family's name"},
@@ -126,8 +128,8 @@ static const struct {
 	{"{\"tables\":{\"vehicles\":{\"families\":{\n\"a\":{\"gc\":\"never\"},\n\"loc\":{\"type\":"
 	 "\"bytes\",\n\"gc\":\"maxage=5\"}}}}}",
 	 4,
-	 "tables.vehicles.families.loc.gc: a unit must follow the number: ms, s, m, h or d "
-	 "(character 9)"},
+	 "tables.vehicles.families.loc.gc: a unit must follow the number: ms, s, m, h or d, "
+	 "at character 9 of the policy"},
 	/* Escaped names, names that stand elsewhere too, lists and braces inside strings. */
 	{"{\"tables\":{\"gc\":{},\n\"f\":{\"families\":{\"gc\":\"never\",\n\"\\u0066\":{"
 	 "\n\"\\u0067c\":"

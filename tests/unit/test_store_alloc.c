@@ -190,7 +190,7 @@ START_TEST(test_every_allocation_of_create)
 		int rc;
 
 		attempt_begin(&attempt, false);
-		rc = wcs_store_create(path, schema, false, &fault);
+		rc = wcs_store_create(path, schema, false, NULL, &fault);
 		attempt_end(&attempt, rc, &fault);
 		attempt_expect_live(&attempt);
 		ck_assert_uint_eq(alloc_names(base), rc == 0);

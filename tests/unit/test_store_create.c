@@ -50,7 +50,7 @@ START_TEST(test_create_over_an_empty_directory)
 	strcpy(path, place_path("empty"));
 	ck_assert_int_eq(mkdir(path, 0755), 0);
 	strcat(path, "/");
-	ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
 	place_expect_names(place_path(""), "empty ");
 	place_check_opens(path);
 }
@@ -61,10 +61,10 @@ START_TEST(test_create_by_relative_paths)
 	place_begin();
 	ck_assert_int_eq(mkdir(place_path("here"), 0755), 0);
 	ck_assert_int_eq(chdir(place_path("")), 0);
-	ck_assert_int_eq(wcs_store_create("a.db", NULL, false, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_create("./here/b.db///", NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create("a.db", NULL, false, NULL, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create("./here/b.db///", NULL, false, NULL, &place_fault), 0);
 	ck_assert_int_eq(symlink("here", "link"), 0);
-	ck_assert_int_eq(wcs_store_create("link/c.db", NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create("link/c.db", NULL, false, NULL, &place_fault), 0);
 	place_check_opens("a.db");
 	place_check_opens("here/b.db");
 	place_check_opens("here/c.db/");
@@ -82,21 +82,24 @@ START_TEST(test_create_refuses)
 	place_begin();
 	place_write(place_path(""), "file", "text");
 	for (int force = 0; force < 2; force++) {
-		place_expect_fault(wcs_store_create(place_path("file"), NULL, force, &place_fault),
-				   -EEXIST, "not a directory");
+		place_expect_fault(
+			wcs_store_create(place_path("file"), NULL, force, NULL, &place_fault),
+			-EEXIST, "not a directory");
 		strcpy(path, place_path("full"));
 		mkdir(path, 0755);
 		place_write(path, "x", "");
-		place_expect_fault(wcs_store_create(path, NULL, force, &place_fault), -EEXIST,
+		place_expect_fault(wcs_store_create(path, NULL, force, NULL, &place_fault), -EEXIST,
 				   "neither empty");
 		place_expect_fault(
-			wcs_store_create(place_path("no/where"), NULL, force, &place_fault),
+			wcs_store_create(place_path("no/where"), NULL, force, NULL, &place_fault),
 			-ENOENT, "no/where");
-		place_expect_fault(wcs_store_create("", NULL, force, &place_fault), -ENOENT, "");
-		place_expect_fault(wcs_store_create("/", NULL, force, &place_fault), -EEXIST, "/");
+		place_expect_fault(wcs_store_create("", NULL, force, NULL, &place_fault), -ENOENT,
+				   "");
+		place_expect_fault(wcs_store_create("/", NULL, force, NULL, &place_fault), -EEXIST,
+				   "/");
 		strcpy(path, place_path("dangling"));
 		ck_assert(symlink("nowhere", path) == 0 || force);
-		place_expect_fault(wcs_store_create(path, NULL, force, &place_fault), -EEXIST,
+		place_expect_fault(wcs_store_create(path, NULL, force, NULL, &place_fault), -EEXIST,
 				   "symbolic link");
 	}
 	place_expect_names(place_path(""), "dangling file full ");
@@ -127,7 +130,7 @@ START_TEST(test_create_with_schema)
 
 	place_begin();
 	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_create(place_path("s"), schema, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(place_path("s"), schema, false, NULL, &place_fault), 0);
 	ck_assert_int_eq(wcs_store_open(place_path("s"), NULL, &store, &place_fault), 0);
 	ck_assert_int_eq(wcs_schema_get(store, &found), 0);
 	ck_assert(found->tables[0].created > 0);
@@ -140,8 +143,8 @@ START_TEST(test_create_with_schema)
 	wcs_schema_free(schema);
 	wcs_store_close(store);
 	/* a schema that fails leaves nothing */
-	place_expect_fault(wcs_store_create(place_path("w"), &wrong, false, &place_fault), -EINVAL,
-			   "table n");
+	place_expect_fault(wcs_store_create(place_path("w"), &wrong, false, NULL, &place_fault),
+			   -EINVAL, "table n");
 	place_expect_names(place_path(""), "s ");
 }
 END_TEST
@@ -159,23 +162,63 @@ START_TEST(test_force)
 
 	place_begin();
 	strcpy(path, place_path("f"));
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
 	ck_assert_int_eq(wcs_table_create(store, "old"), 0);
 	ck_assert_int_eq(wcs_table_open(store, "old", &table), 0);
 	wcs_table_close(table);
-	place_expect_fault(wcs_store_create(path, NULL, false, &place_fault), -EEXIST, "already");
-	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EBUSY, "in use");
+	place_expect_fault(wcs_store_create(path, NULL, false, NULL, &place_fault), -EEXIST,
+			   "already");
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EBUSY,
+			   "in use");
 	ck_assert_int_eq(wcs_table_next(store, NULL, name), 0);
 	wcs_store_close(store);
 	ck_assert_int_eq(stat(path, &before), 0);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 	ck_assert_int_eq(stat(path, &after), 0);
 	ck_assert(before.st_ino != after.st_ino);
 	place_expect_names(place_path(""), "f ");
 	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
 	ck_assert_int_eq(wcs_table_next(store, NULL, name), -ENOENT);
 	wcs_store_close(store);
+}
+END_TEST
+
+START_TEST(test_force_spares_a_protected_table)
+{
+	static const char json[] = "{\"tables\":{\"kept\":{\"protected\":true}}}";
+	struct wcs_schema *schema;
+	struct wcs_store *store;
+	struct wcs_table *table;
+	char path[256], data[300];
+
+	place_begin();
+	strcpy(path, place_path("s"));
+	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, schema, false, NULL, &place_fault), 0);
+	wcs_schema_free(schema);
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EPERM,
+			   "table kept is protected");
+	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	ck_assert_int_eq(wcs_table_open(store, "kept", &table), 0);
+	ck_assert(wcs_table_protected(table));
+	ck_assert_int_eq(wcs_table_set_protected(table, false), 0);
+	wcs_table_close(table);
+	wcs_store_close(store);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
+
+	/* One that was protected later, and whose tables cannot be read. */
+	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	ck_assert_int_eq(wcs_table_create(store, "late"), 0);
+	ck_assert_int_eq(wcs_table_open(store, "late", &table), 0);
+	ck_assert_int_eq(wcs_table_set_protected(table, true), 0);
+	wcs_table_close(table);
+	wcs_store_close(store);
+	snprintf(data, sizeof(data), "%s/data", path);
+	place_write(data, "CURRENT", "nowhere\n");
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EPERM,
+			   "one may be protected");
+	place_expect_names(place_path(""), "s ");
 }
 END_TEST
 
@@ -189,13 +232,14 @@ START_TEST(test_force_follows_no_links)
 	ck_assert_int_eq(mkdir(place_path("precious"), 0755), 0);
 	place_write(place_path("precious"), "file", "text");
 	strcpy(path, place_path("f"));
-	ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
 	snprintf(link, sizeof(link), "%s/data/link", path);
 	ck_assert_int_eq(symlink(place_path("precious"), link), 0);
-	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EEXIST, "data/link");
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
+			   "data/link");
 	place_expect_names(place_path("precious"), "file ");
 	ck_assert_int_eq(unlink(link), 0);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 	place_expect_names(place_path("precious"), "file ");
 	place_expect_names(place_path(""), "f precious ");
 }
@@ -218,7 +262,7 @@ START_TEST(test_force_spares_a_foreign_directory)
 	place_write(path, "file", "text");
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
 		place_write(path, "ROWFS", titles[i]);
-		place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EEXIST,
+		place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
 				   "neither empty");
 		place_expect_open(path, -EIO, "not a store's");
 		place_expect_names(path, "ROWFS file sub ");
@@ -235,15 +279,15 @@ START_TEST(test_force_spares_what_is_not_the_stores)
 
 	place_store(path, "f");
 	place_write(path, "notes", "text");
-	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EEXIST,
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
 			   "/notes: not a file of a rowfs store");
-	place_expect_names(path, "LOCK ROWFS data notes ");
+	place_expect_names(path, "LOCK ROWFS TABLES data notes ");
 	place_check_opens(path);
 	/* damaged behind its first line it is a store nevertheless */
 	place_write(path, "ROWFS", "rowfs store\nscribble\n");
 	snprintf(name, sizeof(name), "%s/notes", path);
 	ck_assert_int_eq(unlink(name), 0);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 	place_check_opens(path);
 }
 END_TEST
@@ -266,7 +310,7 @@ START_TEST(test_force_while_others_rename)
 	place_begin();
 	strcpy(store, place_path("store"));
 	strcpy(precious, place_path("precious"));
-	ck_assert_int_eq(wcs_store_create(store, NULL, false, &place_fault), 0);
+	ck_assert_int_eq(wcs_store_create(store, NULL, false, NULL, &place_fault), 0);
 	ck_assert_int_eq(mkdir(precious, 0755), 0);
 	place_write(precious, "file", "text");
 	pid = fork();
@@ -274,7 +318,7 @@ START_TEST(test_force_while_others_rename)
 	if (pid == 0)
 		swap_until_killed(store, precious);
 	for (int i = 0; i < 60; i++)
-		wcs_store_create(store, NULL, true, &place_fault);
+		wcs_store_create(store, NULL, true, NULL, &place_fault);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	for (int i = 0; i < 2; i++) {
@@ -293,8 +337,8 @@ START_TEST(test_longest_name)
 	place_begin();
 	for (size_t len = 247; len <= 255; len++) {
 		snprintf(path, sizeof(path), "%s%0*d", place_path(""), (int)len, 7);
-		ck_assert_int_eq(wcs_store_create(path, NULL, false, &place_fault), 0);
-		ck_assert_int_eq(wcs_store_create(path, NULL, true, &place_fault), 0);
+		ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
+		ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 		place_check_opens(path);
 	}
 }
@@ -308,6 +352,8 @@ static void make(Suite *suite)
 	suite_add_once(suite, "create refuses", test_create_refuses, 20);
 	suite_add_once(suite, "create with schema", test_create_with_schema, 20);
 	suite_add_once(suite, "force", test_force, 20);
+	suite_add_once(suite, "force spares a protected table", test_force_spares_a_protected_table,
+		       20);
 	suite_add_once(suite, "force follows no links", test_force_follows_no_links, 20);
 	suite_add_once(suite, "force spares a foreign directory",
 		       test_force_spares_a_foreign_directory, 20);

@@ -73,7 +73,7 @@ START_TEST(test_in_use_by_another)
 	ck_assert(ready);
 	snprintf(words, sizeof(words), "in use by process %d", (int)pid);
 	place_expect_open(path, -EBUSY, words);
-	place_expect_fault(wcs_store_create(path, NULL, true, &place_fault), -EBUSY, words);
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EBUSY, words);
 	place_expect_open(path, -EBUSY, words);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -183,8 +183,8 @@ START_TEST(test_marker)
 	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
 	ck_assert_int_eq(wcs_store_created(store), 1700000000000000);
 	wcs_store_close(store);
-	place_write(path, "ROWFS", "rowfs store\nformat 2\nsomething else\n");
-	place_expect_open(path, -EPROTO, "format is 2");
+	place_write(path, "ROWFS", "rowfs store\nformat 3\nsomething else\n");
+	place_expect_open(path, -EPROTO, "format is 3");
 	place_expect_open(path, -EPROTO, strrchr(path, '/'));
 	place_write(path, "ROWFS", "rowfs store\nformat 1\nengine other\ncreated 1\n");
 	place_expect_open(path, -EINVAL, "engine is other");

@@ -144,8 +144,74 @@ START_TEST(test_drop_leaves_other_tables)
 }
 END_TEST
 
+static void expect_family(struct wcs_table *table, const char *name, uint64_t rows, uint64_t cells,
+			  uint64_t bytes)
+{
+	struct wcs_count count;
+
+	ck_assert_int_eq(wcs_family_count(table, name, &count), 0);
+	ck_assert_uint_eq(count.rows, rows);
+	ck_assert_uint_eq(count.cells, cells);
+	ck_assert_uint_eq(count.bytes, bytes);
+}
+
+/* More versions of one column than go at once, hidden ones, and those of the first and last time.
+ */
+START_TEST(test_family_drop)
+{
+	struct suite s;
+
+	drop_store(&s, _i);
+	suite_set(s.table, "a", "b", "q", 1, "other");
+	suite_set(s.table, "z", "f", "q", 0, "first");
+	suite_set(s.table, "z", "f", "q", WCS_TS_MAX, "last");
+	suite_set_versions(s.table, "many", "f", 4500);
+	suite_policy(s.table, "f", "maxversions=4200");
+	expect_family(s.table, "a", 1, 1, 1);
+	expect_family(s.table, "b", 1, 1, 5);
+	expect_family(s.table, "none", 0, 0, 0);
+	ck_assert_int_eq(wcs_family_drop(s.table, "none"), -ENOENT);
+	ck_assert_int_eq(wcs_family_drop(s.table, "f"), 0);
+	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
+	expect_family(s.table, "f", 0, 0, 0);
+	suite_policy(s.table, "f", "never");
+	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
+	suite_set(s.table, "a", "f", "q", 1, "again");
+	suite_expect(s.table, "a/b/q@1=other a/f/q@1=again a#/a/@1=4 ");
+	ck_assert_int_eq(wcs_family_drop(s.table, "f"), 0);
+	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);
+	ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
+	ck_assert_int_eq(wcs_family_drop(s.table, "a"), -EPERM);
+	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
+	suite_close(&s);
+}
+END_TEST
+
+START_TEST(test_table_drop)
+{
+	struct wcs_table *again;
+	struct suite s;
+
+	drop_store(&s, _i);
+	ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
+	ck_assert_int_eq(wcs_table_drop(s.table), -EPERM);
+	ck_assert_int_eq(wcs_table_set_protected(s.table, false), 0);
+	ck_assert_int_eq(wcs_table_drop(s.table), 0);
+	ck_assert_int_eq(wcs_table_drop(s.table), -ENOENT);
+	suite_expect_schema(s.store, "");
+	ck_assert_int_eq(wcs_table_create(s.store, "t"), 0);
+	ck_assert_int_eq(wcs_table_open(s.store, "t", &again), 0);
+	ck_assert_int_eq(wcs_family_create(again, "f"), 0);
+	suite_expect(again, "");
+	wcs_table_close(again);
+	suite_close(&s);
+}
+END_TEST
+
 static void make(Suite *suite)
 {
+	suite_add(suite, "drop, a family", test_family_drop, 30);
+	suite_add(suite, "drop, a table", test_table_drop, 10);
 	suite_add(suite, "drop", test_drop, 10);
 	suite_add(suite, "drop, a leaf and none", test_drop_of_a_leaf_and_of_none, 10);
 	suite_add(suite, "drop, the empty key", test_drop_below_the_empty_key, 10);

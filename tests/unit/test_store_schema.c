@@ -5,7 +5,9 @@
 #include "suite.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fault *fault)
@@ -242,8 +244,126 @@ START_TEST(test_schema_by_hand)
 }
 END_TEST
 
+static char *schema_line(struct wcs_store *store)
+{
+	struct wcs_schema *schema;
+	char *line;
+
+	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
+	line = wcs_schema_line(schema);
+	wcs_schema_free(schema);
+	return line;
+}
+
+static const struct {
+	const char *from, *to;
+	bool may;
+} policies[] = {
+	{"never", "maxversions=100", false},
+	{"maxversions=2", "maxversions=2", true},
+	{"maxversions=2", "maxversions=3", true},
+	{"maxversions=3", "maxversions=2", false},
+	{"maxage=1d", "maxage=23h", false},
+	{"maxage=1d", "maxage=2d and maxversions=1", true},
+	{"maxage=1d or maxversions=5", "maxage=1d", true},
+	{"maxage=1d and maxversions=5", "maxage=1d", false},
+	{"maxage=1d", "never", true},
+};
+
+START_TEST(test_protected)
+{
+	static const char hides[] = "{\"tables\":{\"new\":{},\"t\":{\"families\":{\"f\":"
+				    "\"maxversions=1\"}}}}";
+	struct wcs_fault fault = {.text = ""};
+	struct suite s;
+	char *before, *after;
+
+	suite_open(&s, _i);
+	suite_set(s.table, "r", "f", "q", 1, "v");
+	ck_assert(!wcs_table_protected(s.table));
+	ck_assert_int_eq(tables_apply(s.store, "{\"tables\":{\"t\":{\"protected\":true}}}", &fault),
+			 0);
+	if (s.engine == SUITE_LEVELDB)
+		suite_reopen(&s);
+	ck_assert(wcs_table_protected(s.table));
+	before = schema_line(s.store);
+	ck_assert_ptr_nonnull(strstr(before, "\"t\":{\"delimiter\":\"#\",\"protected\":true,"));
+	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), -EPERM);
+	ck_assert_int_eq(wcs_rows_drop(s.table, &(struct wcs_slice){"r", 1}), -EPERM);
+	ck_assert_int_eq(wcs_family_remove(s.table, "a"), -EPERM);
+	ck_assert_int_eq(wcs_table_remove(s.store, "t"), -EPERM);
+	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxversions=1", &fault), -EPERM);
+	ck_assert_ptr_nonnull(strstr(fault.text, "table t is protected"));
+	ck_assert_int_eq(tables_apply(s.store, hides, &fault), -EPERM);
+	ck_assert_ptr_nonnull(strstr(fault.text, "table t, family f: the table is protected"));
+	after = schema_line(s.store);
+	ck_assert_str_eq(after, before);
+	free(before);
+	free(after);
+	suite_expect(s.table, "r/f/q@1=v ");
+	suite_set(s.table, "r", "f", "q", 2, "w");
+	ck_assert_int_eq(wcs_family_create(s.table, "more"), 0);
+	ck_assert(wcs_table_protected(s.table));
+	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		ck_assert_int_eq(wcs_table_set_protected(s.table, false), 0);
+		ck_assert_int_eq(wcs_family_set_gc(s.table, "a", policies[i].from, &fault), 0);
+		ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
+		ck_assert_msg((wcs_family_set_gc(s.table, "a", policies[i].to, &fault) == 0) ==
+				      policies[i].may,
+			      "%s to %s", policies[i].from, policies[i].to);
+	}
+	/* One schema may end the protection and hide more, and one may hide more and protect. */
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"tables\":{\"t\":{\"protected\":false,\"families\":{"
+				      "\"f\":\"maxversions=1\"}}}}",
+				      &fault),
+			 0);
+	suite_expect(s.table, "r/f/q@2=w ");
+	ck_assert_int_eq(tables_apply(s.store,
+				      "{\"tables\":{\"t\":{\"protected\":true,\"families\":{"
+				      "\"f\":\"maxversions=1 or maxage=1h\"}}}}",
+				      &fault),
+			 0);
+	ck_assert(wcs_table_protected(s.table));
+	ck_assert_int_eq(wcs_table_set_protected(s.table, false), 0);
+	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	suite_close(&s);
+}
+END_TEST
+
+static void *protect(void *table)
+{
+	return (void *)(intptr_t)wcs_table_set_protected(table, true);
+}
+
+/* Both raise the format of the store's directory. */
+START_TEST(test_two_tables_are_protected_at_once)
+{
+	for (int round = 0; round < 10; round++) {
+		struct wcs_table *other;
+		pthread_t thread;
+		struct suite s;
+		void *rc;
+
+		suite_open(&s, _i);
+		ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
+		ck_assert_int_eq(wcs_table_open(s.store, "u", &other), 0);
+		ck_assert_int_eq(pthread_create(&thread, NULL, protect, other), 0);
+		ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
+		pthread_join(thread, &rc);
+		ck_assert_ptr_null(rc);
+		ck_assert(wcs_table_protected(s.table) && wcs_table_protected(other));
+		wcs_table_close(other);
+		suite_close(&s);
+	}
+}
+END_TEST
+
 static void make(Suite *suite)
 {
+	suite_add(suite, "schema, protected", test_protected, 10);
+	suite_add(suite, "schema, two protected at once", test_two_tables_are_protected_at_once,
+		  30);
 	suite_add(suite, "schema apply", test_schema_apply, 10);
 	suite_add(suite, "schema, many families", test_schema_with_many_families_warns, 10);
 	suite_add(suite, "schema apply, left out", test_schema_apply_leaves_what_is_left_out, 10);

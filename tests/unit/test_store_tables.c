@@ -375,6 +375,26 @@ START_TEST(test_remove_while_writing)
 }
 END_TEST
 
+/* No cell that is written meanwhile keeps the table, or is left of it. */
+START_TEST(test_drop_while_writing)
+{
+	struct tables_writer writer = {.stop = false};
+	pthread_t thread;
+	struct suite s;
+
+	suite_open(&s, _i);
+	writer.table = s.table;
+	ck_assert_int_eq(pthread_create(&thread, NULL, tables_write, &writer), 0);
+	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
+		usleep(100);
+	ck_assert_int_eq(wcs_table_drop(s.table), 0);
+	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	suite_expect_schema(s.store, "");
+	suite_close(&s);
+}
+END_TEST
+
 struct tables_churn {
 	struct wcs_store *store;
 	const char *name;
@@ -445,6 +465,7 @@ static void make(Suite *suite)
 	suite_add(suite, "gc", test_gc, 10);
 	suite_add(suite, "type", test_type, 10);
 	suite_add(suite, "remove while writing", test_remove_while_writing, 60);
+	suite_add(suite, "table dropped while writing", test_drop_while_writing, 30);
 	suite_add(suite, "tables come and go", test_tables_come_and_go, 60);
 }
 

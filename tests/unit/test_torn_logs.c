@@ -129,7 +129,7 @@ static void make_base(void)
 	suite_remove(base);
 	suite_remove(copy);
 	ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, &fault), 0);
-	ck_assert_int_eq(wcs_store_create(base, schema, false, &fault), 0);
+	ck_assert_int_eq(wcs_store_create(base, schema, false, NULL, &fault), 0);
 	wcs_schema_free(schema);
 	ck_assert_int_eq(wcs_store_open(base, &options, &store, &fault), 0);
 	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
@@ -380,7 +380,7 @@ START_TEST(test_kept)
 
 	copy_torn(place);
 	ck_assert_int_eq(open_copy(&fault), rows_before(place));
-	ck_assert_int_eq(wcs_store_create(copy, NULL, true, &fault), 0);
+	ck_assert_int_eq(wcs_store_create(copy, NULL, true, NULL, &fault), 0);
 	suite_remove(copy);
 	suite_remove(base);
 }

@@ -196,7 +196,10 @@ START_TEST(test_overlap_is_not_written)
 	ldb_manifest_free(&again);
 	ck_assert_int_eq(ldb_manifest_read(dir, manifest.name, &again, NULL), 0);
 	ck_assert_ptr_null(ldb_manifest_find(&again, FIRST + 1));
+	ck_assert(ldb_manifest_named(&again, FIRST + 1) && ldb_manifest_named(&again, FIRST));
+	ck_assert(!ldb_manifest_named(&again, FIRST + 1000));
 	by.number = 41;
+	again.next_file = 42;
 	ck_assert_int_eq(ldb_manifest_add(&again, &by), 0);
 	ck_assert_int_eq(ldb_manifest_check(&again, &fault), -EIO);
 	ck_assert_str_eq(fault.text, "tables 000040.ldb and 000041.ldb of level 1 overlap");

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The space of what was removed is given back: after a minute at rest, disk use is at most 1.3 times
+# the live data and 64 MiB, whatever was removed in which order and rhythm, also across mounts.
+# ROWFS_SOAK in the environment is how many seconds the load of the soak takes, with 4 GB of disk
+# instead of 0.5; ROWFS_SEED chooses it.
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+m=$TMP/m
+s=$TMP/s
+seconds=${ROWFS_SOAK:-12}
+seed=${ROWFS_SEED:-$RANDOM}
+disk=$((${ROWFS_SOAK:-0} > 0 ? 3600 << 20 : 400 << 20))
+options=(-o 'gcinterval=3,gcgrace=0')
+
+space() {
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$LIB_DIR python3 "$@" 2>&1
+}
+
+# excess LIVE: MiB of disk use beyond 1.3 times the live data.
+excess() {
+	space -c "import space; print((space.disk_use('$s') * 10 - $1 * 13) // 10 >> 20)"
+}
+
+pending() {
+	jq '.pending.bytes // 0' "$m/.rowfs/gc"
+}
+
+# given_back NAME: disk use comes below the bound within a minute.
+given_back() {
+	local left start=$SECONDS live
+	live=$(space -c "import space; print(space.live('$m'))")
+	left=$(excess "$live")
+	while ((left > 64 && SECONDS - start < 60)); do
+		sleep 1
+		left=$(excess "$live")
+	done
+	echo "$1: $left MiB after $((SECONDS - start)) s"
+	if ((left <= 64)); then
+		ok "$1"
+	else
+		not_ok "$1" "$left MiB too many, $(pending) bytes pending"
+	fi
+}
+
+# kill_store: the mount's process is killed.
+kill_store() {
+	local pid
+	pid=$(mount_pid "$m")
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	lib_unmount_anyway "$m"
+	within not_mounted "$m" || die "the dead mount stays"
+	lib_forget "$(realpath -ms "$m")"
+}
+
+echo "ROWFS_SEED=$seed ROWFS_SOAK=$seconds"
+make_store "$s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{"gc":"maxversions=2"}}}}}'
+mount_store "$s" "$m" "${options[@]}"
+
+# ---- Values that go one by one, with pauses: no batch of them is worth a compaction
+mkdir -p "$m/t/one/f"
+for ((i = 0; i < 20; i++)); do head -c 10M /dev/urandom >"$m/t/one/f/$i"; done
+told=0
+for ((i = 0; i < 20; i++)); do
+	rm "$m/t/one/f/$i"
+	sleep 0.1
+	now=$(pending)
+	((now <= told)) || told=$now
+done
+check "the bytes to be freed are told" test "$told" -ge $((20 << 20))
+check_eq "a metric tells them" 1 "$(grep -cE '^rowfs_store_pending_bytes [0-9]+$' "$m/.rowfs/metrics")"
+given_back "values removed one by one"
+
+# ---- Versions that garbage collection removes, a few of them in each pass
+mkdir -p "$m/t/gc/g"
+for ((i = 0; i < 20; i++)); do
+	for ((c = 0; c < 40; c++)); do head -c 200K /dev/urandom >"$m/t/gc/g/$c"; done
+done
+given_back "versions removed by garbage collection"
+
+# ---- A soak, with mounts that end in both ways
+rounds=$((seconds > 120 ? seconds / 60 : 2))
+for ((round = 1; round <= rounds; round++)); do
+	check "round $round: values of all sizes come and go" \
+		space "$LIB_DIR/space.py" "$s" "$m" $((seconds / rounds)) "$disk" $((seed + round))
+	cat "$TMP/.check"
+	if ((round % 2)); then
+		unmount_store "$m"
+	else
+		kill_store
+	fi
+	mount_store "$s" "$m" "${options[@]}"
+	given_back "round $round: across a mount that $( ((round % 2)) && echo ended || echo was killed)"
+done
+echo t >"$m/t/.drop"
+given_back "all of it"
+unmount_store "$m"
+
+finish

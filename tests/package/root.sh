@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Makes a Debian in a directory, for a test that has sourced lib.sh.
+
+# mirror_answers: this machine's package mirror gives its lists.
+mirror_answers() {
+	mkdir -p "$TMP/lists/partial"
+	apt-get -q -o Dir::State::Lists="$TMP/lists" -o Dir::Etc::SourceList="$TMP/sources.list" \
+		-o Dir::Etc::SourceParts=- -o APT::Update::Error-Mode=any update >"$TMP/.check" 2>&1
+}
+
+# make_root ROOT OPTION…: a Debian as this machine's, by mmdebstrap, from the mirror that this
+# machine's apt has. A mirror that does not answer skips the test.
+make_root() {
+	local root=$1 codename
+	shift
+	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	# shellcheck disable=SC2016 # apt replaces these
+	apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' \
+		'Origin: Debian' | sort -u >"$TMP/sources.list"
+	[ -s "$TMP/sources.list" ] || die "apt has no lists of Debian's packages: apt-get update"
+	apt-config dump --no-empty --format '%f "%v";%n' Acquire >"$TMP/apt.conf"
+	if ! mmdebstrap --quiet --aptopt="$TMP/apt.conf" "$@" "$codename" "$root" "$TMP/sources.list" >"$TMP/log" 2>&1; then
+		mirror_answers || skip "the package mirror does not answer: $(lib_tail "$TMP/.check")"
+		die "mmdebstrap failed: $(lib_tail "$TMP/log")"
+	fi
+	cp /etc/hosts "$root/etc" # mmdebstrap copies resolv.conf
+}

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Runs the commands of README's section "Two commands", on what is committed, in a Debian that has
+# nothing but make: a chroot, in which / is no mount point, with processes and mounts of its own.
+
+if [ "$(id -u)" = 0 ] && [ -z "${FRESH_NAMESPACE-}" ]; then
+	FRESH_NAMESPACE=yes exec "$(dirname "$0")/../e2e/own_mounts.sh" "$0"
+fi
+
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=tests/package/root.sh
+. "$LIB_DIR/../package/root.sh"
+
+need_fuse
+[ "$(id -u)" = 0 ] || skip "only root can make a Debian in a directory"
+checkout=$(cd "$LIB_DIR/../.." && pwd)
+root=$TMP/root
+
+make_root "$root" --variant=minbase --include=make
+mkdir "$root/rowfs"
+git -C "$checkout" -c safe.directory="$checkout" archive HEAD | tar -xf - -C "$root/rowfs" ||
+	die "there is no commit of $checkout"
+mount --rbind /dev "$root/dev" || die "root cannot mount here"
+mount -t sysfs -o ro sysfs "$root/sys" || die "root cannot mount here"
+
+# inside COMMAND: a shell runs it there, in the checkout; its output goes to $TMP/log. The shell is
+# process 1: with it everything ends that the command started.
+inside() {
+	local status=0
+	# shellcheck disable=SC2016 # for the inner shell
+	env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		CI="${CI-}" ROWFS_TEST_RUN="${ROWFS_TEST_RUN-}" \
+		"$LIB_DIR/own_mounts.sh" --pid --fork --kill-child \
+		sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" bash -c "cd /rowfs; $1; exit"' "$root" "$1" \
+		</dev/null >"$TMP/log" 2>&1 &
+	track_pid $!
+	wait $! || status=$?
+	return "$status"
+}
+
+mapfile -t commands < <(sed -n 's/^    sudo \(.* && make \(demo\|test\)\)$/\1/p' "$checkout/README.md")
+check_eq "README has two commands" 2 "${#commands[@]}"
+
+inside "${commands[0]} && ls build/demo/mnt/packages && fusermount3 -u build/demo/mnt"
+check_eq "${commands[0]}" 0 "$?"
+((FAILED == 0)) || cat "$TMP/log"
+
+inside "${commands[1]}"
+check_eq "${commands[1]}" 0 "$?"
+while read -r word test counts; do
+	case $word in
+	PASS) ok "$test $counts" ;;
+	*) not_ok "$test" "$word $counts" ;;
+	esac
+done < <(grep -E '^(PASS|FAIL|SKIP) ' "$TMP/log")
+((FAILED == 0)) || sed -n '/^FAIL\|^SKIP/,$p' "$TMP/log"
+finish

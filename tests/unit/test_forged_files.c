@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files of LevelDB's whose checksums are right and whose contents LevelDB cannot survive: numbers
+ * above its limits, blocks whose structure is wrong, keys in the wrong order. No program ends by a
+ * signal: fsck.rowfs names the file, a repair mends it, and reading is an error.
+ */
+#include "stores.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crc.h"
+#include "leveldb/block.h"
+#include "leveldb/bytes.h"
+#include "leveldb/fsck_keys.h"
+#include "leveldb/logfile.h"
+#include "leveldb/tablefile.h"
+
+enum { FILE_MAX = 1 << 20 };
+
+#define HUGE_BLOCK (UINT64_C(1) << 35) /* bytes */
+
+/* ---- A table ----------------------------------------------------------------------------- */
+
+static unsigned char file[FILE_MAX]; /* all blocks are plain */
+static size_t file_len;
+static size_t index_at, index_len, data_at, data_len; /* its index, its first block of data */
+
+static int open_data(void)
+{
+	char data[300];
+	int dir;
+
+	snprintf(data, sizeof(data), "%s/data", stores_copy);
+	dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(dir, 0);
+	return dir;
+}
+
+static void read_manifest(int dir, struct ldb_manifest *manifest)
+{
+	char name[LDB_FILE_NAME_MAX];
+
+	ck_assert_int_eq(ldb_manifest_current(dir, name, NULL), 0);
+	ck_assert_int_eq(ldb_manifest_read(dir, name, manifest, NULL), 0);
+}
+
+static size_t take(struct ldb_rest *rest)
+{
+	uint64_t n = 0;
+
+	ck_assert(ldb_rest_varint(rest, &n));
+	return (size_t)n;
+}
+
+/* Writes the first table anew, plain and with the number behind its own, and reads it. */
+static void read_table(char path[512])
+{
+	struct ldb_manifest manifest;
+	struct ldb_manifest_table by = {0}, old;
+	int dir = open_data(), fd;
+	struct ldb_fsck_salvage salvage = {.dir = dir, .by = &by};
+	char name[LDB_FILE_NAME_MAX];
+	struct ldb_rest rest;
+
+	read_manifest(dir, &manifest);
+	ck_assert_uint_gt(manifest.count, 0);
+	old = manifest.tables[0];
+	by.number = old.number + 1;
+	fd = ldb_file_open_table(dir, old.number, name);
+	ck_assert_int_eq(unlinkat(dir, name, 0), 0);
+	ck_assert_int_eq(ldb_fsck_salvage_table(&salvage, fd, old.size), 0);
+	ck_assert_int_eq(ldb_manifest_replace(dir, &manifest, old.number, &by), 0);
+	close(fd);
+	ldb_tablefile_writer_free(salvage.writer);
+	ldb_manifest_free(&manifest);
+	fd = ldb_file_open_table(dir, by.number, name);
+	snprintf(path, 512, "%s/data/%s", stores_copy, name);
+	file_len = (size_t)read(fd, file, sizeof(file));
+	ck_assert_uint_eq(file_len, by.size);
+	close(fd);
+	close(dir);
+	rest = (struct ldb_rest){file + file_len - LDB_TABLEFILE_FOOTER, 40};
+	take(&rest);
+	take(&rest);
+	index_at = take(&rest);
+	index_len = take(&rest);
+	data_len = file[index_at + 2]; /* of the handle behind the first key */
+	rest = (struct ldb_rest){file + index_at + 3 + file[index_at + 1], data_len};
+	data_at = take(&rest);
+	data_len = take(&rest);
+}
+
+static void write_table(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	ck_assert_int_eq(write(fd, file, file_len), (ssize_t)file_len);
+	close(fd);
+}
+
+static void seal(size_t at, size_t len)
+{
+	ldb_put32le(file + at + len + 1, wcs_crc_mask(wcs_crc_extend(0, file + at, len + 1)));
+}
+
+static void restart_outside(size_t at, size_t len)
+{
+	ldb_put32le(file + at + len - 8, 0x7fffff00);
+}
+
+static void restart_between(size_t at, size_t len)
+{
+	ldb_put32le(file + at + len - 8, 3);
+}
+
+static void no_restart(size_t at, size_t len)
+{
+	ldb_put32le(file + at + len - 4, 0);
+}
+
+static void many_restarts(size_t at, size_t len)
+{
+	ldb_put32le(file + at + len - 4, 0x10000000);
+}
+
+/* The first key's last bytes become the value's. */
+static void short_key(size_t at, size_t len)
+{
+	(void)len;
+	file[at + 2] = (unsigned char)(file[at + 2] + file[at + 1] - 7);
+	file[at + 1] = 7;
+}
+
+static void later_key(size_t at, size_t len)
+{
+	(void)len;
+	memset(file + at + 3, 0xff, 3);
+}
+
+/* Its own bytes and its value are 2^32 or more, which LevelDB adds with 32 bits. */
+static void long_entry(size_t at, size_t len)
+{
+	(void)len;
+	memset(file + at + 1, 0xff, 4);
+	file[at + 5] = 0xf;
+}
+
+/* A key of the index that is not before the keys of the next block: a search passes that block, and
+ * reading on from there comes to keys before what was sought, again and again. */
+static void wide_bounds(void)
+{
+	struct ldb_rest rest = {file + index_at, index_len - 8};
+	unsigned char *last = NULL;
+	size_t last_own = 0;
+
+	while (rest.len > 0) {
+		size_t own, size;
+
+		take(&rest);
+		own = take(&rest);
+		size = take(&rest);
+		if (last && own == last_own) {
+			memcpy(last, rest.data, own);
+			last[own - 7]++; /* its sequence number, so that it is before the next */
+		}
+		last = file + (rest.data - file);
+		last_own = own;
+		rest.data += own + size;
+		rest.len -= own + size;
+	}
+}
+
+/* The footer's handle of the index. */
+static void index_size(uint64_t size)
+{
+	unsigned char *footer = file + file_len - LDB_TABLEFILE_FOOTER;
+	struct ldb_rest rest = {footer, 40};
+	size_t at;
+
+	take(&rest);
+	take(&rest);
+	at = (size_t)(rest.data - footer);
+	memset(footer + at, 0, 40 - at);
+	at += ldb_put_varint(footer + at, index_at);
+	ldb_put_varint(footer + at, size);
+}
+
+static const struct {
+	const char *name;
+	void (*forge)(size_t at, size_t len);
+	uint64_t size; /* of the index, without forge */
+} tables[] = {
+	{"a restart outside of the block", restart_outside, 0},
+	{"a restart between entries", restart_between, 0},
+	{"no restart", no_restart, 0},
+	{"restarts that do not fit", many_restarts, 0},
+	{"an internal key under 8 bytes", short_key, 0},
+	{"keys out of order", later_key, 0},
+	{"an entry that is too long", long_entry, 0},
+	{"a block of 32 GiB", NULL, HUGE_BLOCK},
+	{"a block of 2^63 bytes", NULL, UINT64_C(1) << 63},
+	{"a block of 2^64 - 5 bytes", NULL, UINT64_MAX - 4},
+	{"a block of 2^64 - 1 bytes", NULL, UINT64_MAX},
+};
+
+/* ---- What becomes of it ------------------------------------------------------------------ */
+
+static int check(bool mend, struct wcs_check_result *result)
+{
+	const struct wcs_check_options options = {.repair = mend, .quarantine = stores_quarantine};
+	struct wcs_fault fault = {.text = ""};
+	int rc = wcs_store_check(stores_copy, &options, result, &fault);
+
+	ck_assert_msg(rc == 0, "%s", fault.text);
+	return (int)result->found;
+}
+
+/* A program that reads the store, and checks nothing itself (see end_child). */
+static void look(int unused)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_store *store;
+	struct wcs_table *table;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc;
+
+	(void)unused;
+	if (wcs_store_open(stores_copy, NULL, &store, NULL) != 0 ||
+	    wcs_table_open(store, "t", &table) != 0 ||
+	    wcs_scan_open(table, &range, &filter, &scan) != 0)
+		_exit(1);
+	while ((rc = wcs_scan_next(scan, &cell)) == 1)
+		;
+	_exit(rc != 0);
+}
+
+static void mend(int least)
+{
+	struct wcs_check_result result;
+	struct wcs_fault fault = {.text = ""};
+	struct stores_seen seen;
+	int rows = 0;
+
+	suite_remove(stores_quarantine);
+	ck_assert_int_gt(check(false, &result), 0);
+	ck_assert_uint_eq(result.corrected, 0);
+	ck_assert_int_gt(check(true, &result), 0);
+	ck_assert_uint_eq(result.found, result.corrected);
+	suite_remove(stores_quarantine);
+	ck_assert_int_eq(check(false, &result), 0);
+	ck_assert_msg(stores_look(&seen, &fault) == 0, "%s", fault.text);
+	for (int i = 0; i < STORES_ROWS; i++)
+		rows += seen.generations[i] != 0;
+	ck_assert_int_ge(rows, least);
+}
+
+static pid_t tester;
+
+static void remember_tester(void)
+{
+	tester = getpid();
+}
+
+/* With CK_FORK=no a failed check returns to the runner, also in a child, and counts. */
+static void end_child(void)
+{
+	if (getpid() != tester)
+		_exit(1);
+}
+
+/* Each step in a process of its own, which LevelDB may end, and as fork leaves a process without
+ * LevelDB's thread. */
+static int in_child(void (*step)(int arg), int arg, const char *what)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		step(arg);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(WIFEXITED(status), "%s: signal %d", what, WTERMSIG(status));
+	return WEXITSTATUS(status);
+}
+
+/* least: rows that are there after the repair. other: what reading may exit with but 1; 0 where
+ * LevelDB may read it. */
+static void expect(void (*forge)(int arg), int arg, int least, int other, const char *what)
+{
+	char place[200];
+	int seen;
+
+	snprintf(place, sizeof(place), "%s/stores", suite_directory());
+	stores_name(place);
+	ck_assert_msg(in_child(forge, arg, what) == 0, "%s: not made", what);
+	seen = in_child(look, 0, what);
+	ck_assert_msg(seen == 1 || seen == other, "%s: read, exit %d", what, seen);
+	ck_assert_msg(in_child(mend, least, what) == 0, "%s: not mended", what);
+	stores_remove();
+}
+
+/* arg: of tables, and 1 more for its index. */
+static void forge_table(int arg)
+{
+	void (*forge)(size_t at, size_t len) = tables[arg / 2].forge;
+	char path[512];
+
+	stores_make();
+	stores_replace(stores_base, stores_copy);
+	read_table(path);
+	if (!forge)
+		index_size(tables[arg / 2].size);
+	else if (arg % 2)
+		forge(index_at, index_len);
+	else
+		forge(data_at, data_len);
+	seal(data_at, data_len);
+	seal(index_at, index_len);
+	write_table(path);
+}
+
+static void forge_bounds(int unused)
+{
+	char path[512];
+
+	(void)unused;
+	stores_make();
+	stores_replace(stores_base, stores_copy);
+	read_table(path);
+	wide_bounds();
+	seal(index_at, index_len);
+	write_table(path);
+}
+
+START_TEST(test_bounds)
+{
+	expect(forge_bounds, 0, STORES_ROWS, 0, "bounds that are too wide");
+}
+END_TEST
+
+START_TEST(test_tables)
+{
+	/* AddressSanitizer ends the process where new finds no memory. */
+	int other = tables[_i].size == HUGE_BLOCK ? 99 : 1;
+
+	if (tables[_i].forge)
+		expect(forge_table, 2 * _i, STORES_ROWS - 16, other, tables[_i].name);
+	expect(forge_table, 2 * _i + 1, STORES_ROWS, other, tables[_i].name);
+}
+END_TEST
+
+/* From there LevelDB would find no entry, so a scan backwards would find none of the block. */
+START_TEST(test_restart_behind_the_entries)
+{
+	unsigned char block[] = {0, 9, 1, 'k', 1, 1, 0, 0, 0, 0, 0, 0, 'v', /* an entry */
+				 0, 0, 0, 0,   1, 0, 0, 0, 0, 0, 0, 0};
+
+	ck_assert_int_eq(ldb_block_check(block, sizeof(block) - 4), 0);
+	block[17] = 13;
+	block[21] = 2;
+	ck_assert_int_eq(ldb_block_check(block, sizeof(block)), -EIO);
+}
+END_TEST
+
+/* ---- Numbers ----------------------------------------------------------------------------- */
+
+/* A log of two batches with these sequence numbers, each of one change. */
+static void write_log(uint64_t first, uint64_t second)
+{
+	unsigned char batch[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 'k'};
+	uint64_t at = 0;
+	char path[512];
+	int fd;
+
+	stores_file(".log", path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	at = (uint64_t)lseek(fd, 0, SEEK_END);
+	ldb_put64le(batch, first);
+	ck_assert_int_eq(ldb_logfile_append(fd, &at, batch, sizeof(batch)), 0);
+	ldb_put64le(batch, second);
+	ck_assert_int_eq(ldb_logfile_append(fd, &at, batch, sizeof(batch)), 0);
+	close(fd);
+}
+
+static size_t put_key(unsigned char *to, struct wcs_slice key)
+{
+	size_t len = ldb_put_varint(to, key.len);
+
+	memcpy(to + len, key.data, key.len);
+	return len + key.len;
+}
+
+/* An edit more: a number, or the first table on another level, too. */
+static void write_edit(uint64_t tag, uint64_t number)
+{
+	struct ldb_manifest manifest;
+	unsigned char edit[500];
+	int dir = open_data(), fd;
+	size_t len = ldb_put_varint(edit, tag);
+
+	read_manifest(dir, &manifest);
+	fd = openat(dir, manifest.name, O_RDWR | O_CLOEXEC);
+	len += ldb_put_varint(edit + len, number);
+	if (tag == LDB_EDIT_NEW) {
+		const struct ldb_manifest_table *table = &manifest.tables[0];
+
+		ck_assert_uint_lt(table->smallest.len + table->largest.len, 400);
+		len += ldb_put_varint(edit + len, table->number);
+		len += ldb_put_varint(edit + len, table->size);
+		len += put_key(edit + len, table->smallest);
+		len += put_key(edit + len, table->largest);
+	}
+	ck_assert_int_eq(ldb_logfile_append(fd, &manifest.end, edit, len), 0);
+	ldb_manifest_free(&manifest);
+	close(fd);
+	close(dir);
+}
+
+/* Of the first table: the number 0, or its keys exchanged. */
+static void write_table_edit(uint64_t zero, uint64_t exchange)
+{
+	struct ldb_manifest manifest, other;
+	struct ldb_manifest_table by;
+	int dir = open_data();
+
+	read_manifest(dir, &manifest);
+	read_manifest(dir, &other); /* whose keys stay */
+	by = other.tables[0];
+	if (zero)
+		by.number = 0;
+	if (exchange) {
+		by.smallest = other.tables[0].largest;
+		by.largest = other.tables[0].smallest;
+	}
+	ck_assert_int_eq(ldb_manifest_replace(dir, &manifest, manifest.tables[0].number, &by), 0);
+	ldb_manifest_free(&manifest);
+	ldb_manifest_free(&other);
+	close(dir);
+}
+
+static void write_named_log(uint64_t number, uint64_t unused)
+{
+	char name[LDB_FILE_NAME_MAX];
+	int dir = open_data(), fd;
+
+	(void)unused;
+	ldb_file_name(name, LDB_FILE_LOG, number);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	close(dir);
+}
+
+static const struct {
+	const char *name;
+	void (*forge)(uint64_t one, uint64_t other);
+	uint64_t one, other;
+} numbers[] = {
+	{"2^56 - 1 and 2^56 in a log", write_log, (UINT64_C(1) << 56) - 1, UINT64_C(1) << 56},
+	{"2^56 and one more in a log", write_log, UINT64_C(1) << 56, (UINT64_C(1) << 56) + 1},
+	{"2^64 - 1 in a log", write_log, UINT64_MAX, UINT64_MAX},
+	{"one twice in a log", write_log, 5000, 5000},
+	{"the last one 2^56 - 1", write_edit, LDB_EDIT_SEQUENCE, (UINT64_C(1) << 56) - 1},
+	{"the last one 2^64 - 1", write_edit, LDB_EDIT_SEQUENCE, UINT64_MAX},
+	{"the next file", write_edit, LDB_EDIT_NEXT_FILE, UINT64_MAX},
+	{"the log before", write_edit, LDB_EDIT_PREVIOUS_LOG, UINT64_MAX},
+	{"a table with the number 0", write_table_edit, true, false},
+	{"a table whose last key is before its first", write_table_edit, false, true},
+	{"a table on two levels", write_edit, LDB_EDIT_NEW, 5},
+	{"a log with the number 0", write_named_log, 0, 0},
+	{"a log with the number 2^64 - 1", write_named_log, UINT64_MAX, 0},
+};
+
+static void forge_number(int i)
+{
+	stores_make();
+	stores_replace(stores_base, stores_copy);
+	numbers[i].forge(numbers[i].one, numbers[i].other);
+}
+
+START_TEST(test_numbers)
+{
+	expect(forge_number, _i, STORES_ROWS, 1, numbers[_i].name);
+}
+END_TEST
+
+static void make(Suite *suite)
+{
+	TCase *forged = tcase_create("forged");
+
+	tcase_set_timeout(forged, 240);
+	tcase_add_checked_fixture(forged, remember_tester, end_child);
+	tcase_add_test(forged, test_bounds);
+	tcase_add_loop_test(forged, test_tables, 0, (int)(sizeof(tables) / sizeof(tables[0])));
+	tcase_add_test(forged, test_restart_behind_the_entries);
+	tcase_add_loop_test(forged, test_numbers, 0, (int)(sizeof(numbers) / sizeof(numbers[0])));
+	suite_add_tcase(suite, forged);
+}
+
+int main(void)
+{
+	return suite_main("leveldb: forged files", make);
+}
