@@ -37,7 +37,7 @@ CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
 # tables (store/leveldb/open.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
 # ours.
 LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
-# What store/leveldb/guard.c puts in the place of LevelDB's own.
+# What store/leveldb/files/guard.c puts in the place of LevelDB's own.
 GUARDED        = _ZN7leveldb5BlockC1ERKNS_13BlockContentsE _ZN7leveldb11GetVarint64EPNS_5SliceEPm __assert_fail
 LEVELDB_LIBS   = $(GUARDED:%=-Wl,--wrap=%) $(LEVELDB) -lsnappy -lstdc++
 STORE_LIBS     = $(LEVELDB_LIBS) $(JANSSON_LIBS) -lpthread -lm
@@ -49,7 +49,7 @@ ifneq ($(filter 1 true,$(WERROR) $(CI)),)
 WARNINGS += -Werror
 endif
 
-BASE_CPPFLAGS := -D_GNU_SOURCE -DROWFS_VERSION=\"$(VERSION)\" -Istore -Ifs
+BASE_CPPFLAGS := -D_GNU_SOURCE -DROWFS_VERSION=\"$(VERSION)\" -I.
 BASE_CFLAGS   := -std=c11 $(WARNINGS) -fPIE -fstack-protector-strong
 BASE_LDFLAGS  := -pie -Wl,-z,relro,-z,now
 comma := ,
@@ -79,10 +79,11 @@ LINK    = $(call quiet,LD $@)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LD
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
-STORE_SOURCES := $(wildcard store/*.c store/leveldb/*.c)
-FS_SOURCES    := $(wildcard fs/*.c)
+STORE_SOURCES := $(wildcard store/*.c store/*/*.c store/*/*/*.c)
+LIB_SOURCES   := $(wildcard lib/*.c)
+FS_SOURCES    := $(filter-out fs/main.c,$(wildcard fs/*.c fs/*/*.c))
 MKFS_MAINS    := $(wildcard mkfs/mkfs_rowfs.c mkfs/fsck_rowfs.c mkfs/rowfs_*.c)
-MKFS_SHARED   := $(filter-out $(MKFS_MAINS),$(wildcard mkfs/*.c))
+MKFS_SHARED   := $(filter-out $(MKFS_MAINS),$(wildcard mkfs/*.c mkfs/*/*.c))
 UNIT_MAINS    := $(wildcard tests/unit/test_*.c)
 ALLOC         := tests/unit/alloc.c
 UNIT_SHARED   := $(filter-out $(UNIT_MAINS) $(ALLOC),$(wildcard tests/unit/*.c))
@@ -93,21 +94,14 @@ E2E_TESTS     := $(wildcard tests/e2e/test_*.sh tests/fuzz/test_*.sh)
 CRASH_TESTS   := $(wildcard tests/crash/test_*.sh)
 FUZZ_MAINS    := $(wildcard tests/fuzz/fuzz_*.c)
 E2E_MAINS     := $(wildcard tests/e2e/*.c)
-SOURCES       := $(STORE_SOURCES) $(FS_SOURCES) $(MKFS_MAINS) $(MKFS_SHARED) \
+SOURCES       := $(STORE_SOURCES) $(LIB_SOURCES) $(FS_SOURCES) fs/main.c $(MKFS_MAINS) $(MKFS_SHARED) \
 		 $(UNIT_MAINS) $(UNIT_SHARED) $(ALLOC) $(BENCH_MAINS) $(BENCH_SHARED) \
 		 tests/bench/null.c \
 		 $(E2E_MAINS) tests/crash/fault.c $(wildcard tests/fuzz/*.c)
 
 LIBSTORE := $(BUILD)/libstore.a
-NAMES    := $(OBJ)/fs/names.o $(OBJ)/fs/times.o
-DESCRIPTORS := $(OBJ)/fs/descriptors.o
-MOUNTS   := $(OBJ)/fs/mounts.o
-RANGES   := $(OBJ)/fs/ranges.o
-DIR_KEPT := $(OBJ)/fs/dir_kept.o
-SANDBOX  := $(OBJ)/fs/sandbox.o
-LEAD     := $(OBJ)/fs/lead.o
-PROMISE  := $(OBJ)/fs/promise.o
-METRICS  := $(OBJ)/fs/metrics.o $(OBJ)/fs/metrics_now.o
+LIBLIB   := $(BUILD)/liblib.a
+LIBFS    := $(BUILD)/libfs.a
 
 # mkfs/mkfs_rowfs.c makes mkfs.rowfs, mkfs/rowfs_load.c makes rowfs-load.
 program     = $(patsubst rowfs_%,rowfs-%,$(patsubst %_rowfs,%.rowfs,$(1)))
@@ -122,7 +116,7 @@ E2E_PROGRAMS  := $(patsubst tests/e2e/%.c,$(BUILD)/e2e/%,$(E2E_MAINS))
 BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
 FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
 FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
-		 mkfs/csv.c mkfs/csv_rows.c mkfs/json_out.c
+		 mkfs/text/csv.c mkfs/text/csv_rows.c mkfs/text/json_out.c
 
 .PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
 	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs
@@ -140,8 +134,7 @@ fuzz-programs: $(FUZZERS)
 $(OBJ)/fs/%.o: EXTRA = $(FUSE_CFLAGS)
 $(OBJ)/store/%.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/%.o: EXTRA = $(CHECK_CFLAGS)
-$(OBJ)/tests/fuzz/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit -Imkfs
-$(OBJ)/tests/bench/%.o: EXTRA = $(CHECK_CFLAGS) -Itests/unit
+$(OBJ)/tests/unit/%.o: EXTRA = $(CHECK_CFLAGS) $(FUSE_CFLAGS)
 $(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
 
 $(OBJ)/libraries: Makefile
@@ -155,15 +148,19 @@ $(OBJ)/%.o: %.c Makefile | $(OBJ)/libraries
 	@mkdir -p $(@D)
 	$(COMPILE) $(EXTRA) -c -o $@ $<
 
+# fs without main.c is a library, so that the unit tests reach it.
 $(LIBSTORE): $(call objects,$(STORE_SOURCES))
+$(LIBLIB): $(call objects,$(LIB_SOURCES))
+$(LIBFS): $(call objects,$(FS_SOURCES))
+$(LIBSTORE) $(LIBLIB) $(LIBFS):
 	@mkdir -p $(@D)
 	$(call quiet,AR $@)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/rowfs: $(call objects,$(FS_SOURCES)) $(LIBSTORE)
+$(BUILD)/rowfs: $(OBJ)/fs/main.o $(LIBFS) $(LIBLIB) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(FUSE_LIBS) $(STORE_LIBS)
 
 .SECONDEXPANSION:
-$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(NAMES) $(DESCRIPTORS) $(MOUNTS) $(SANDBOX) $(LIBSTORE)
+$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(LIBLIB) $(LIBSTORE)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
 # The test that has allocations fail replaces what allocates, in its own objects and the store's, not in
@@ -178,9 +175,9 @@ $(BUILD)/libleveldb_apart.a: Makefile
 	$(call quiet,OBJCOPY $@)objcopy --redefine-sym malloc=__real_malloc --redefine-sym strdup=__real_strdup \
 		"$$($(CC) -print-file-name=libleveldb.a)" $@
 
-$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(NAMES) $(RANGES) $(DIR_KEPT) $(SANDBOX) $(LEAD) $(PROMISE) $(METRICS) $(LIBSTORE)
+$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(LIBFS) $(LIBLIB) $(LIBSTORE)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
+	$(LINK) -o $@ $^ $(CHECK_LIBS) $(FUSE_LIBS) $(STORE_LIBS)
 
 $(BUILD)/unit/test_store_faults $(BUILD)/unit/test_repair: $(OBJ)/tests/crash/fault.o
 
@@ -188,7 +185,7 @@ $(FAULT): tests/crash/fault.c tests/crash/fault.h Makefile
 	@mkdir -p $(@D)
 	$(call quiet,LD $@)$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
-$(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(NAMES) $(LIBSTORE)
+$(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(LIBLIB) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
 
@@ -196,7 +193,7 @@ $(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
-$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED) $(BENCH_SHARED)) $(NAMES) $(LIBSTORE)
+$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED) $(BENCH_SHARED)) $(LIBLIB) $(LIBSTORE)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 
@@ -271,7 +268,7 @@ bench-%: $(BUILD)/bench/bench_% $(BUILD)/rowfs
 
 lint: ## checks layout, common faults, scripts and the include rules; installs the tools for it
 	scripts/deps.sh build test lint
-	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS) -Itests/unit -Imkfs
+	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS)
 
 # Where a page goes, below PREFIX; what is installed has the version as well.
 man_place = share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "store.h"
+#include "store/store.h"
 
 struct cache_clock;
 struct cache_deferrals;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The log: standard error in the foreground, syslog otherwise. */
-#include "log.h"
+#include "fs/log.h"
 
 #include <pthread.h>
 #include <stdarg.h>

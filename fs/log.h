@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-#include "fs.h"
+#include "fs/fs.h"
 
 /* Sets where the log goes from here on: to syslog, or to standard error. debug: all levels. Any
  * thread, one at a time. */

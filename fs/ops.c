@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The operations table, and what is agreed with the kernel when it starts. */
-#include "fs.h"
+#include "fs/fs.h"
 
 #include <time.h>
 

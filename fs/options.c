@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line: getopt for itself, a table for what -o takes; the rest of -o is libfuse's. */
-#include "options.h"
+#include "fs/options.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,7 +3,7 @@
 #ifndef FS_OPTIONS_H
 #define FS_OPTIONS_H
 
-#include "fs.h"
+#include "fs/fs.h"
 
 struct options {
 	struct fs_options fs;

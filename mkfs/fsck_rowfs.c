@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "mkfs/program.h"
 
 enum fsck_exit {
 	FSCK_CLEAN = 0,

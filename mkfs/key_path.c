@@ -3,13 +3,13 @@
  * Row keys as paths of the tree. How a segment is spelled and where a long one is cut only
  * names.c knows.
  */
-#include "key_path.h"
+#include "mkfs/key_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "program.h"
+#include "mkfs/program.h"
 
 static void path_segment(FILE *out, const struct names_families *families, const void *data,
 			 size_t len)

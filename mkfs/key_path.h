@@ -3,8 +3,8 @@
 #ifndef KEY_PATH_H
 #define KEY_PATH_H
 
-#include "names.h"
-#include "store.h"
+#include "lib/names.h"
+#include "store/store.h"
 
 /* The path of a key below its table's directory, without a slash around it. families: of the table;
  * NULL: not known. The caller frees it; NULL: no memory. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "mkfs/program.h"
 
 /* A thousand tables of a hundred families each fit well. */
 #define MKFS_SCHEMA_MAX (64u << 20)

@@ -4,7 +4,7 @@
  * below it comes the table's name, or, where the mount shows one table alone, the first segment of
  * a key. What holds rows has .rows.
  */
-#include "mounted.h"
+#include "mkfs/mounted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "mounts.h"
+#include "lib/mounts.h"
 
 /* Is there a regular file of that name in a directory? */
 static bool mounted_has(const char *directory, const char *name)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "program.h"
+#include "mkfs/program.h"
 
 struct mounted {
 	char *directory; /* its path, resolved */

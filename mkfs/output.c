@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Standard output, gathered to large writes. */
-#include "output.h"
+#include "mkfs/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

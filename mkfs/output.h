@@ -3,7 +3,7 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
-#include "program.h"
+#include "mkfs/program.h"
 
 #define OUTPUT_ROOM (256u << 10)
 

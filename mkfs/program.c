@@ -3,7 +3,7 @@
  * What the programs share. Every error is one line "program: what: why" on stderr; a program ends
  * with 0, 1 when it failed, 2 for wrong usage.
  */
-#include "program.h"
+#include "mkfs/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "descriptors.h"
+#include "lib/descriptors.h"
 
 #ifndef ROWFS_VERSION
 #error "ROWFS_VERSION must be defined"

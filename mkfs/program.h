@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sandbox.h"
-#include "store.h"
+#include "lib/sandbox.h"
+#include "store/store.h"
 
 enum program_exit { PROGRAM_OK = 0, PROGRAM_FAILED = 1, PROGRAM_MISUSED = 2 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "csv_write.h"
-#include "key_path.h"
+#include "mkfs/key_path.h"
+#include "mkfs/text/csv_write.h"
 
 static const struct program program = {
 	.name = (char[]){"rowfs-dump"},

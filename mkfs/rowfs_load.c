@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "csv_rows.h"
-#include "lines.h"
-#include "sink.h"
+#include "mkfs/load/sink.h"
+#include "mkfs/text/csv_rows.h"
+#include "mkfs/text/lines.h"
 
 enum load_option { LOAD_CSV = 256, LOAD_TSV, LOAD_KEY, LOAD_FAMILY, LOAD_CREATE, LOAD_TIMESTAMPS };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "key_path.h"
-#include "program.h"
+#include "mkfs/key_path.h"
+#include "mkfs/program.h"
 
 static const struct program program = {
 	.name = (char[]){"rowfs-path"},

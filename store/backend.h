@@ -10,9 +10,9 @@
 #ifndef WCS_BACKEND_H
 #define WCS_BACKEND_H
 
-#include "mutation.h"
-#include "store.h"
-#include "view.h"
+#include "store/mutation.h"
+#include "store/store.h"
+#include "store/view.h"
 
 /* The first member of every engine's own struct, so that the layer above finds the engine. */
 struct wcs_scan {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts the reason of a failure into words. A fault is filled as a whole: what it held is gone. */
-#include "backend.h"
+#include "store/backend.h"
 
 #include <stdarg.h>
 #include <stdio.h>

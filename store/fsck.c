@@ -3,7 +3,7 @@
  * Checking a store: its directory and marker here, all else by its engine. It stays locked from the
  * first look to the end, so what is repaired is what was found.
  */
-#include "fsck.h"
+#include "store/fsck.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "directory.h"
-#include "table.h"
+#include "store/disk/directory.h"
+#include "store/table/table.h"
 
 void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what, const char *done,
 		    const char *where, ...)

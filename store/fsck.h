@@ -3,8 +3,8 @@
 #ifndef WCS_FSCK_H
 #define WCS_FSCK_H
 
-#include "quarantine.h"
-#include "store.h"
+#include "store/disk/quarantine.h"
+#include "store/store.h"
 
 struct wcs_fsck {
 	const struct wcs_check_options *options;

@@ -6,7 +6,7 @@
  * leaves all as it was: arguments are checked first, then room is made, then the entry is put.
  * Sealing keeps every entry and its `order`, so more may be added afterwards and sealed again.
  */
-#include "mutation.h"
+#include "store/mutation.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef WCS_MUTATION_H
 #define WCS_MUTATION_H
 
-#include "store.h"
+#include "store/store.h"
 
 enum wcs_delete_kind { WCS_DELETE_FAMILY, WCS_DELETE_COLUMN, WCS_DELETE_CELL };
 enum wcs_write_kind {

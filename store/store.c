@@ -5,13 +5,13 @@
  * As in store_read.c each call checks its arguments, takes the table's gate and hands on to the
  * engine, which may trust what it gets.
  */
-#include "store.h"
+#include "store/store.h"
 
-#include "aggregate.h"
-#include "collector.h"
-#include "directory.h"
-#include "json_memory.h"
-#include "table.h"
+#include "store/disk/directory.h"
+#include "store/json/json_memory.h"
+#include "store/policy/aggregate.h"
+#include "store/policy/collector.h"
+#include "store/table/table.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * asked, and ends the batch before it: the engine gets only what it may trust. So does a mutation
  * that writes where there is no room.
  */
-#include "table.h"
+#include "store/table/table.h"
 
 #include <errno.h>
 

@@ -6,9 +6,9 @@
  * locked from before the new one is built until the old one is gone. Nothing is removed but the
  * directory that was built here, and a store that was locked and holds nothing foreign.
  */
-#include "directory.h"
-#include "store_replace.h"
-#include "table.h"
+#include "store/disk/directory.h"
+#include "store/store_replace.h"
+#include "store/table/table.h"
 
 #include <errno.h>
 #include <fcntl.h>

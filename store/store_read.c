@@ -5,7 +5,7 @@
  *
  * A range, filter or list of families that nothing can be in never reaches the engine.
  */
-#include "table.h"
+#include "store/table/table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The store that another one is to replace: it must hold nothing but a store's own, since what
  * somebody else put there would be removed with it.
  */
-#include "store_replace.h"
+#include "store/store_replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend.h"
-#include "table.h"
+#include "store/backend.h"
+#include "store/table/table.h"
 
 struct store_replace {
 	const char *path; /* the store's */

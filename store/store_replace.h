@@ -3,7 +3,7 @@
 #ifndef WCS_STORE_REPLACE_H
 #define WCS_STORE_REPLACE_H
 
-#include "directory.h"
+#include "store/disk/directory.h"
 
 /* Is there nothing in a store's directory, which is locked, but a store's own? -EEXIST: there is
  * something else, which fault names; -EPERM: one of its tables is protected; -EINVAL: the store is

@@ -4,7 +4,7 @@
 #ifndef WCS_TEXT_H
 #define WCS_TEXT_H
 
-#include "store.h"
+#include "store/store.h"
 
 /* The length, 1 to 4, of the valid UTF-8 character that the bytes start with; 0: none. */
 size_t wcs_text_char(const unsigned char *bytes, size_t len);

@@ -10,7 +10,7 @@
 #ifndef WCS_VIEW_H
 #define WCS_VIEW_H
 
-#include "gc.h"
+#include "store/policy/gc.h"
 
 /* The policies of a table's families, those that never hide anything left out. Does not change;
  * freed when nobody holds it. */

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bytes.h"
-#include "copy.h"
-#include "engine.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/engine.h"
+#include "store/leveldb/files/copy.h"
 
 int ldb_admin_load(void *engine,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "store/leveldb/engine.h"
 
 enum { DB_BUSY_FILES = 6 }; /* in level 0; LevelDB slows writers from 8 on, and stops them at 12 */
 

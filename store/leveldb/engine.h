@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "backend.h"
-#include "record.h"
-#include "space.h"
+#include "store/backend.h"
+#include "store/leveldb/compaction/space.h"
+#include "store/leveldb/encoding/record.h"
 
 /* Locks of rows. A build for ThreadSanitizer sets fewer: it looks for deadlocks among up to 64 that
  * a thread holds. */

@@ -30,7 +30,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "engine.h"
+#include "store/leveldb/engine.h"
 
 enum {
 	LIST_STEPS = 8,	 /* before a seek */

@@ -16,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bytes.h"
-#include "copy.h"
-#include "crc.h"
-#include "directory.h"
-#include "engine.h"
-#include "file.h"
-#include "files.h"
+#include "store/disk/crc.h"
+#include "store/disk/directory.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/engine.h"
+#include "store/leveldb/files/copy.h"
+#include "store/leveldb/files/files.h"
+#include "store/leveldb/formats/file.h"
 
 #define OPEN_CACHE_DEFAULT (64u << 20)
 #define OPEN_BUFFER_LEAST  (256u << 10)

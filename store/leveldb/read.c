@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk.h"
-#include "subtree.h"
+#include "store/leveldb/encoding/chunk.h"
+#include "store/table/subtree.h"
 
 struct read_value {
 	struct wcs_value base;

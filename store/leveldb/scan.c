@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk.h"
+#include "store/leveldb/encoding/chunk.h"
 
 #define SCAN_STEPS 8 /* before a seek: a seek costs about as much */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "store/leveldb/engine.h"
 
 enum {
 	STATS_LEVELS = 7,

@@ -18,9 +18,9 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "directory.h"
-#include "engine.h"
-#include "file.h"
+#include "store/disk/directory.h"
+#include "store/leveldb/engine.h"
+#include "store/leveldb/formats/file.h"
 
 enum { SYNC_TRIES = 10, SYNC_EVENTS = 4096, SYNC_MANY = 500 /* files in the directory */ };
 

@@ -6,8 +6,8 @@
  *   BENCH_ROWS=N  rows to drop (default 1,000,000), of three cells each
  *   BENCH_LARGE=N rows with a value of 100,000 bytes to drop besides (default 0)
  */
-#include "measure.h"
-#include "suite.h"
+#include "tests/bench/measure.h"
+#include "tests/unit/suite.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

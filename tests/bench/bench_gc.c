@@ -12,10 +12,10 @@
  *   BENCH_TURNS=N  (default 5)
  *   BENCH_SHAPE=S  only this shape: rows, columns or aged
  */
-#include "gc_store.h"
+#include "tests/bench/gc_store.h"
 
-#include "leveldb/engine.h"
-#include "table.h"
+#include "store/leveldb/engine.h"
+#include "store/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

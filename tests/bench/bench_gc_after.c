@@ -8,7 +8,7 @@
  *   BENCH_CELLS=N  cells to collect (default 1,000,000)
  *   BENCH_SHAPE=S  only this shape: rows, columns or aged
  */
-#include "gc_store.h"
+#include "tests/bench/gc_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

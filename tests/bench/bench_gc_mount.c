@@ -11,7 +11,7 @@
  *   BENCH_TURNS=N    pairs of turns (default 10)
  *   BENCH_SECONDS=N  for each turn (default 3)
  */
-#include "gc_store.h"
+#include "tests/bench/gc_store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,11 +8,11 @@
  * the machine moves less than the clock; LevelDB's own thread has the same to do for both.
  * BENCH_CELLS and BENCH_TURNS in the environment choose others.
  */
-#include "measure.h"
-#include "suite.h"
+#include "tests/bench/measure.h"
+#include "tests/unit/suite.h"
 
-#include "leveldb/engine.h"
-#include "table.h"
+#include "store/leveldb/engine.h"
+#include "store/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,11 +8,11 @@
  * what the system has in memory, and other work of the machine does not count. BENCH_CELLS and
  * BENCH_TURNS in the environment choose others.
  */
-#include "measure.h"
-#include "suite.h"
+#include "tests/bench/measure.h"
+#include "tests/unit/suite.h"
 
-#include "leveldb/engine.h"
-#include "table.h"
+#include "store/leveldb/engine.h"
+#include "store/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

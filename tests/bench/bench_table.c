@@ -23,9 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fill.h"
-#include "measure.h"
-#include "rows.h"
+#include "tests/bench/fill.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/rows.h"
 
 enum { SIZES = 3, ROUNDS_MAX = 100, ROWS_MAX = 40, IDLE_MS = 2000, CACHE_MIB = 1 };
 enum { LARGE = 1 << 20, BIG = 100 << 20 };

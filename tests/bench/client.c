@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What clients of a mount do: see client.h. */
-#include "client.h"
+#include "tests/bench/client.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure.h"
-#include "peer.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/peer.h"
 
 enum { PATH_SIZE = 300, PIECE = 1 << 20 };
 #define STRIDE UINT64_C(1000003) /* a prime: steps of it meet every number once */

@@ -6,7 +6,7 @@
 #ifndef BENCH_CLIENT_H
 #define BENCH_CLIENT_H
 
-#include "tree.h"
+#include "tests/bench/tree.h"
 
 struct client {
 	const char *mount;

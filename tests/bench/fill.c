@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the tree of tree.h: through store.h, in batches, and with plain calls. */
-#include "fill.h"
+#include "tests/bench/fill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leveldb/engine.h"
-#include "peer.h"
-#include "table.h"
+#include "store/leveldb/engine.h"
+#include "store/table/table.h"
+#include "tests/bench/peer.h"
 
 enum { GROUP = 500 };
 

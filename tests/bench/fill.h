@@ -3,7 +3,7 @@
 #ifndef BENCH_FILL_H
 #define BENCH_FILL_H
 
-#include "tree.h"
+#include "tests/bench/tree.h"
 
 /* A new store, compacted, so that nobody pays later for what filling left to LevelDB. */
 void fill_store(const char *path, const struct tree *tree);

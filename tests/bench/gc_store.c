@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the benchmarks of garbage collection share: see gc_store.h. */
-#include "gc_store.h"
+#include "tests/bench/gc_store.h"
 
-#include "leveldb/engine.h"
-#include "table.h"
+#include "store/leveldb/engine.h"
+#include "store/table/table.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #ifndef GC_STORE_H
 #define GC_STORE_H
 
-#include "measure.h"
-#include "suite.h"
+#include "tests/bench/measure.h"
+#include "tests/unit/suite.h"
 
 #define GC_DIRECTORY 100u /* rows in a directory */
 

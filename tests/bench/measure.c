@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What all benchmarks share: see measure.h. */
-#include "measure.h"
+#include "tests/bench/measure.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tree.h"
+#include "tests/bench/tree.h"
 
 enum { DAY = 86400, ATTRIBUTES = 1 << 20, BACKGROUND_MAX = 1024, DOTS = 2 };
 enum { READ_MAX = 1 << 20, REPLY_MAX = 65536 };

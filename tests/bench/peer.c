@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The filesystems that the table of ratios compares: see peer.h. */
-#include "peer.h"
+#include "tests/bench/peer.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "tests/bench/measure.h"
 
 enum { START_MS = 60000, END_MS = 20000 };
 #define DISK "16G" /* of which only what is written is taken */

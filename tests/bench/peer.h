@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tree.h"
+#include "tests/bench/tree.h"
 
 enum peer_kind { PEER_ROWFS, PEER_NULL, PEER_EXT4, PEER_MOUNTS };
 

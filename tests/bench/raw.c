@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* LevelDB's C API doing the least that the same work needs: see raw.h. */
-#include "raw.h"
+#include "tests/bench/raw.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "leveldb/engine.h"
-#include "peer.h"
+#include "store/leveldb/engine.h"
+#include "tests/bench/peer.h"
 
 enum {
 	BLOOM_BITS = 10,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of the table of ratios: see rows.h. */
-#include "rows.h"
+#include "tests/bench/rows.h"
 
 enum { FIRSTS = 50 }; /* listings that are begun */
 

@@ -3,9 +3,9 @@
 #ifndef BENCH_ROWS_H
 #define BENCH_ROWS_H
 
-#include "client.h"
-#include "peer.h"
-#include "raw.h"
+#include "tests/bench/client.h"
+#include "tests/bench/peer.h"
+#include "tests/bench/raw.h"
 
 enum { ROWS_RAW = PEER_MOUNTS, ROWS_PEERS }; /* behind the peers that are mounted */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree that all peers of the table of ratios show: see tree.h. */
-#include "tree.h"
+#include "tests/bench/tree.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
  */
 #undef _FORTIFY_SOURCE /* its inline functions have the names of these */
 
-#include "fault.h"
+#include "tests/crash/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>

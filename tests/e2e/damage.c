@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "leveldb/engine.h"
+#include "store/leveldb/engine.h"
 
 static _Noreturn void die(const char *what, const char *why)
 {

@@ -121,8 +121,8 @@ import glob, re, sys
 
 source, pages = sys.argv[1], sys.argv[2:]
 code = ""
-for pattern in ("fs/*.c", "mkfs/*.c", "store/*.c", "store/leveldb/*.c"):
-    for name in glob.glob(f"{source}/{pattern}"):
+for pattern in ("fs/**/*.c", "mkfs/**/*.c", "store/**/*.c", "lib/*.c"):
+    for name in glob.glob(f"{source}/{pattern}", recursive=True):
         code += open(name, encoding="utf-8").read()
 code = re.sub(r'"\s*DIRECTORY_(MARKER|DATA)\s*"', lambda m: {"MARKER": "ROWFS", "DATA": "data"}[m[1]], code)
 code = re.sub(r'"\s*"', "", code)
@@ -160,7 +160,7 @@ built() {
 	env --unset=MAKEFLAGS make --no-print-directory -C "$source" BUILD="$TMP/built" "$@"
 }
 fail_with "make without the libraries refers to make deps" 2 '"make deps" installs them' built PKG_CONFIG=false
-check_eq "make prints a short line a file" "CC fs/names.c" "$(built "$TMP/built/obj/fs/names.o")"
-check "make V=1 prints commands" grep -q -- ' -c -o .* fs/names.c$' <(built V=1 -B "$TMP/built/obj/fs/names.o")
+check_eq "make prints a short line a file" "CC lib/names.c" "$(built "$TMP/built/obj/lib/names.o")"
+check "make V=1 prints commands" grep -q -- ' -c -o .* lib/names.c$' <(built V=1 -B "$TMP/built/obj/lib/names.o")
 
 finish

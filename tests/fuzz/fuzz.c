@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the fuzz targets share, and what they need of libcheck and of a program of unit tests. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "memory_engine.h"
-#include "suite.h"
+#include "tests/unit/memory_engine.h"
+#include "tests/unit/suite.h"
 
 #include <stdarg.h>
 #include <stdio.h>

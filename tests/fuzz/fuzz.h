@@ -7,7 +7,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "store.h"
+#include "store/store.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of aggregate families: states of HyperLogLog++ from anywhere, and integers as text. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "hll.h"
+#include "store/policy/hll.h"
 
 #include <ctype.h>
 #include <errno.h>

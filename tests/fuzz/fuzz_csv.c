@@ -3,9 +3,9 @@
  * CSV: records mean the same in one piece and in many, and with every field in quotes; the lines of
  * row JSON that come of them are such.
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "csv_rows.h"
+#include "mkfs/text/csv_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

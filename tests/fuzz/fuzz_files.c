@@ -6,17 +6,17 @@
  *
  * The input is pieces: a byte that says what it is, its length in two bytes, and so many bytes.
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "crc.h"
-#include "leveldb/block.h"
-#include "leveldb/bytes.h"
-#include "leveldb/files.h"
-#include "leveldb/fsck_keys.h"
-#include "leveldb/logfile.h"
-#include "leveldb/snappy.h"
-#include "leveldb/tablefile.h"
-#include "suite.h"
+#include "store/disk/crc.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/files/files.h"
+#include "store/leveldb/formats/block.h"
+#include "store/leveldb/formats/logfile.h"
+#include "store/leveldb/formats/snappy.h"
+#include "store/leveldb/formats/tablefile.h"
+#include "store/leveldb/fsck/fsck_keys.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>

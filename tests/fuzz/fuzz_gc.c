@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Policies: the canonical spelling is one, and means the same; policies hide what the model of the
  * unit tests says. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "gc.h"
-#include "gc_model.h"
+#include "store/policy/gc.h"
+#include "tests/unit/gc_model.h"
 
 #include <errno.h>
 #include <stdlib.h>

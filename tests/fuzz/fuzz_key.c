@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys of the LevelDB engine: what is taken for one is spelled again as it was, and two of them
  * sort as what they mean. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "leveldb/key.h"
-#include "mutation.h"
+#include "store/leveldb/encoding/key.h"
+#include "store/mutation.h"
 
 #include <errno.h>
 #include <string.h>

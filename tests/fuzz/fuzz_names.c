@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Names: both ways, whole and in chunks, as the model of the unit tests has them. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "model.h"
-#include "times.h"
+#include "lib/times.h"
+#include "tests/unit/model.h"
 
 #include <errno.h>
 #include <string.h>

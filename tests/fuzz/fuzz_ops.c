@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations, as random.h has them, on the LevelDB engine and on the one in memory, which is the
  * model: after each they hold the same. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "random.h"
+#include "tests/unit/random.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of the LevelDB engine: what is taken for one is written again as it was. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "leveldb/record.h"
+#include "store/leveldb/encoding/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Row JSON: lines mean the same in one piece and in many; what they made, written as row JSON and
  * read into an empty table, is the same again.
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>

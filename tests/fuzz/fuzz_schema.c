@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Schemas as JSON: written and read again they are the same, and so is what they make of a store.
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
 #include <stdlib.h>

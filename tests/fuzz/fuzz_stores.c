@@ -5,14 +5,14 @@
  *
  * The input is changes of a small store, of 6 bytes each: file, kind, place (2), argument (2).
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "crc.h"
-#include "leveldb/bytes.h"
-#include "leveldb/fsck_keys.h"
-#include "leveldb/logfile.h"
-#include "leveldb/tablefile.h"
-#include "suite.h"
+#include "store/disk/crc.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/logfile.h"
+#include "store/leveldb/formats/tablefile.h"
+#include "store/leveldb/fsck/fsck_keys.h"
+#include "tests/unit/suite.h"
 
 #include <dirent.h>
 #include <errno.h>

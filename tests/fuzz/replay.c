@@ -6,7 +6,7 @@
  *   TARGET --random COUNT FIRST     inputs number FIRST and so on, of 48 bytes at most, each within
  *                                   30 s and all within 4 GiB of memory
  */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
 #include <errno.h>

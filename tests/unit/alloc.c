@@ -3,7 +3,7 @@
  * Allocations that fail: see alloc.h. What is allocated is remembered in a table of addresses, so
  * that it can be told from what LevelDB or libc allocated and we only free.
  */
-#include "alloc.h"
+#include "tests/unit/alloc.h"
 
 #include <errno.h>
 #include <pthread.h>

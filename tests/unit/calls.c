@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The store that calls are made of, and what they give out: see calls.h. */
-#include "calls.h"
+#include "tests/unit/calls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef TEST_CALLS_H
 #define TEST_CALLS_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 enum { CALLS_OUT_MAX = 400000, CALLS_BIG = 100000 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of the store that read and change its schema: see calls.h. */
-#include "calls.h"
+#include "tests/unit/calls.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A LevelDB engine of a test's own. */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

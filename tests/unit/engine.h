@@ -4,10 +4,10 @@
 #ifndef TEST_ENGINE_H
 #define TEST_ENGINE_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "leveldb/chunk.h"
-#include "leveldb/engine.h"
+#include "store/leveldb/encoding/chunk.h"
+#include "store/leveldb/engine.h"
 
 #define MIB (1u << 20)
 

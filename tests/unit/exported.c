@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams of rows as text, read whole: see exported.h. */
-#include "exported.h"
+#include "tests/unit/exported.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TEST_EXPORTED_H
 #define TEST_EXPORTED_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 /* All of a stream, read in pieces of that size, and closed. The caller frees it. */
 char *exported_drain(struct wcs_export *exported, size_t piece, size_t *len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Policies once more: see gc_model.h. */
-#include "gc_model.h"
+#include "tests/unit/gc_model.h"
 
 #include <stdlib.h>
 

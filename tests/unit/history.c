@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What must, may and must not be seen of a column: see history.h. */
-#include "history.h"
+#include "tests/unit/history.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

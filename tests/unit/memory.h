@@ -7,7 +7,7 @@
 #ifndef MEMORY_H
 #define MEMORY_H
 
-#include "memory_engine.h"
+#include "tests/unit/memory_engine.h"
 
 #include <pthread.h>
 

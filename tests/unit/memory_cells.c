@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory engine's cells: made, found, kept in order. */
-#include "memory.h"
+#include "tests/unit/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * (newest first). Every call looks through it from the first cell to the last under one mutex.
  * Cells never change and are counted by reference, so a scan or an open value keeps what it saw.
  */
-#include "memory.h"
+#include "tests/unit/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef MEMORY_ENGINE_H
 #define MEMORY_ENGINE_H
 
-#include "backend.h"
+#include "store/backend.h"
 
 extern const struct wcs_backend wcs_backend_memory;
 

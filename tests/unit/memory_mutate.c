@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory engine's mutations and moves: applied to a copy of the row, which then takes its
  * place. */
-#include "memory.h"
+#include "tests/unit/memory.h"
 
-#include "aggregate.h"
+#include "store/policy/aggregate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory engine's scans and listings: each takes all it will give when it is opened. */
-#include "memory.h"
+#include "tests/unit/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

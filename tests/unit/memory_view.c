@@ -3,7 +3,7 @@
  * What a view shows of the memory engine's cells: a cell's rank is counted anew each time it is
  * asked for, and its family's policy is asked for that cell alone.
  */
-#include "memory.h"
+#include "tests/unit/memory.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The spelling of names once more, and the checks that compare. */
-#include "model.h"
+#include "tests/unit/model.h"
 
 #include <errno.h>
 #include <stdio.h>

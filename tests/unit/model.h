@@ -9,7 +9,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 
-#include "names.h"
+#include "lib/names.h"
 
 #include <check.h>
 #include <stdbool.h>

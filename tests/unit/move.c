@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves of cells, and the cells that they move. */
-#include "move.h"
+#include "tests/unit/move.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef TEST_MOVE_H
 #define TEST_MOVE_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 /* Moves in the row "r" and the family "f". */
 int move_try(struct suite *s, const struct wcs_move *asked, int64_t *ts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A directory of a test's own: see place.h. */
-#include "place.h"
+#include "tests/unit/place.h"
 
 #include <dirent.h>
 #include <stdio.h>

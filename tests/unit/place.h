@@ -3,7 +3,7 @@
 #ifndef TEST_PLACE_H
 #define TEST_PLACE_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 /* What the last call of the store said. */
 extern struct wcs_fault place_fault;

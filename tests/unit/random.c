@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What operations are made of, drawn from numbers or bytes: see random.h. */
-#include "random.h"
+#include "tests/unit/random.h"
 
-#include "hll.h"
+#include "store/policy/hll.h"
 
 #include <stdarg.h>
 #include <stdio.h>

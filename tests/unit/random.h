@@ -7,7 +7,7 @@
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #define RANDOM_FAMILIES 4 /* the last does not exist */
 #define RANDOM_BUFFERS	512

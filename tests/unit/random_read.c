@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans, listings and gets of both engines: see random.h. */
-#include "random.h"
+#include "tests/unit/random.h"
 
 void random_scan(struct random_run *run)
 {

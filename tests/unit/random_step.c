@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps of a run on both engines, those among them that are rare: see random.h. */
-#include "random.h"
+#include "tests/unit/random.h"
 
-#include "hll.h"
+#include "store/policy/hll.h"
 
 #include <stdlib.h>
 #include <string.h>

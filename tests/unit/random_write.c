@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Mutations, batches of them, and moves, on both engines: see random.h. */
-#include "random.h"
+#include "tests/unit/random.h"
 
-#include "mutation.h"
+#include "store/mutation.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of the soak test share. */
-#include "soak.h"
+#include "tests/unit/soak.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

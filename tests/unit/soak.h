@@ -16,8 +16,8 @@
 #ifndef TEST_SOAK_H
 #define TEST_SOAK_H
 
-#include "history.h"
-#include "suite.h"
+#include "tests/unit/history.h"
+#include "tests/unit/suite.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes of a writer: in the store, and in what it knows of its rows. */
-#include "soak.h"
+#include "tests/unit/soak.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a writer sees of its rows, compared with what it knows of them. */
-#include "soak.h"
+#include "tests/unit/soak.h"
 
 #include <inttypes.h>
 #include <stdio.h>

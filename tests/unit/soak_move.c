@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves of cells, from column x to y or within x, in families whose policy the writer knows. */
-#include "soak.h"
+#include "tests/unit/soak.h"
 
 #include <errno.h>
 #include <inttypes.h>

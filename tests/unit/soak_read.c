@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a reader sees of the rows of others, compared with their markers and with what was done
  * when. */
-#include "soak.h"
+#include "tests/unit/soak.h"
 
-#include "mutation.h"
+#include "store/mutation.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores for the tests of repairs: see stores.h. */
-#include "stores.h"
+#include "tests/unit/stores.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leveldb/bytes.h"
-#include "leveldb/logfile.h"
-#include "leveldb/manifest.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/logfile.h"
+#include "store/leveldb/formats/manifest.h"
 
 enum { MANY = 12, MUCH = 5 << 20, VALUE = 300, BIG = 150000 };
 

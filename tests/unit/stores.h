@@ -8,7 +8,7 @@
 #ifndef TEST_STORES_H
 #define TEST_STORES_H
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <sys/types.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the store's tests share: see suite.h. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "memory_engine.h"
+#include "tests/unit/memory_engine.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
 #ifndef SUITE_H
 #define SUITE_H
 
-#include "store.h"
-#include "view.h"
+#include "store/store.h"
+#include "store/view.h"
 
 #include <check.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a program of unit tests runs: what of suite.h needs libcheck's runner, or stands for it. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <signal.h>

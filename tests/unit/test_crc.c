@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc.h"
+#include "store/disk/crc.h"
 
 enum { MOST = 4096 };
 

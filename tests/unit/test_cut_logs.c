@@ -4,9 +4,9 @@
  * written when the machine went down: not damaged, whatever stands in its values, parts of logs
  * among them.
  */
-#include "leveldb/bytes.h"
-#include "leveldb/logfile.h"
-#include "suite.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/logfile.h"
+#include "tests/unit/suite.h"
 
 #include <stdlib.h>
 #include <string.h>

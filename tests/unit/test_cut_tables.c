@@ -4,7 +4,7 @@
  * mapping that is gone is a signal. What is read then is right or an error, also through a scan
  * that stood in a block that was good.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <dirent.h>
 #include <errno.h>

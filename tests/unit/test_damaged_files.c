@@ -7,7 +7,7 @@
  * the other: r00 gets another value, r05 goes, r40 to r59 come. A log that is cut has lost the last
  * of them, as after a power cut; never one from their middle.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <dirent.h>
 #include <errno.h>

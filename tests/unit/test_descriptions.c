@@ -3,7 +3,7 @@
  * One damaged byte in the only table of a store: behind a repair all tables have their names,
  * delimiters, policies and types, and the repair tells between which rows one can be lost.
  */
-#include "stores.h"
+#include "tests/unit/stores.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dir_kept.h"
+#include "fs/dir/dir_kept.h"
 
 enum { STEPS = 300, STRIDE = 900, LEN_MAX = 40, CHILDREN = 20000, GIVEN = STEPS * STRIDE };
 

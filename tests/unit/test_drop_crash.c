@@ -4,7 +4,7 @@
  * rows behind the drop. When the store is opened again the drop is complete, and what was written
  * behind it is there.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>

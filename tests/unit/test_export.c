@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows as text: which rows a stream has, and how their bytes are spelled. On both engines. */
-#include "exported.h"
+#include "tests/unit/exported.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows as text: reading a stream back gives the same cells, at random and with large values. On
  * both engines. */
-#include "exported.h"
+#include "tests/unit/exported.h"
 
 #include <stdio.h>
 #include <stdlib.h>

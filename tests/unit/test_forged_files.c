@@ -4,7 +4,7 @@
  * above its limits, blocks whose structure is wrong, keys in the wrong order. No program ends by a
  * signal: fsck.rowfs names the file, a repair mends it, and reading is an error.
  */
-#include "stores.h"
+#include "tests/unit/stores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crc.h"
-#include "leveldb/block.h"
-#include "leveldb/bytes.h"
-#include "leveldb/fsck_keys.h"
-#include "leveldb/logfile.h"
-#include "leveldb/tablefile.h"
+#include "store/disk/crc.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/block.h"
+#include "store/leveldb/formats/logfile.h"
+#include "store/leveldb/formats/tablefile.h"
+#include "store/leveldb/fsck/fsck_keys.h"
 
 enum { FILE_MAX = 1 << 20 };
 

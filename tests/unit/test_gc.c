@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc_model.h"
-#include "suite.h"
+#include "tests/unit/gc_model.h"
+#include "tests/unit/suite.h"
 
 static const struct {
 	const char *given, *canonical;

@@ -4,9 +4,9 @@
  * ROWFS_HLL_ELEMENTS in the environment is up to how many elements the error is looked at
  * (100000000 takes minutes).
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "hll.h"
+#include "store/policy/hll.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows from text: in pieces of any size, applied when they are whole, to the rows that may be. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Threads that take turns to read requests, which are numbers here. Whatever a request does, one
  * thread reads at a time, each request is handled once, and others are handled meanwhile.
  */
-#include "lead.h"
-#include "suite.h"
+#include "fs/serve/lead.h"
+#include "tests/unit/suite.h"
 
 #include <pthread.h>
 #include <time.h>

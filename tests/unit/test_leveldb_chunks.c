@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks of large values, and that they go when nobody can read them any more. */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a crash, a power cut and a failed write leave, and what opening says of it. */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged data: an error for what is in it, never wrong data, and never a gap. */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hll.h"
-#include "mutation.h"
+#include "store/mutation.h"
+#include "store/policy/hll.h"
 
 /* ---- Damage ------------------------------------------------------------------------------ */
 

@@ -3,11 +3,11 @@
  * The LevelDB engine's keys: the bytes of docs/format.md, the order, the limits, and that the
  * decoder takes nothing else.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "leveldb/key.h"
-#include "leveldb/record.h"
-#include "mutation.h"
+#include "store/leveldb/encoding/key.h"
+#include "store/leveldb/encoding/record.h"
+#include "store/mutation.h"
 
 #include <errno.h>
 #include <stdio.h>

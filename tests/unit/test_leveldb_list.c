@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Listings of random keys, compared with a look at every row. */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

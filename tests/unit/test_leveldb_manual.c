@@ -3,7 +3,7 @@
  * A compaction that was asked for, and who writes while it is under way: the medium may fail then,
  * and nobody waits for ever.
  */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * a sync. The medium here is what this program's own syncs saw of each file, and no table is ever
  * done, since their syncs wait; so all that was written is in the two logs.
  */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The LevelDB engine's records: both ways, and that decoders take nothing else. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "leveldb/record.h"
+#include "store/leveldb/encoding/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What was deleted on a full medium is given back, however LevelDB has it. */
-#include "engine.h"
+#include "tests/unit/engine.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * A log whose records have damaged headers is no log that was being written when the machine went
  * down: it is an error before the store opens, and a repair loses just that record.
  */
-#include "leveldb/logfile.h"
-#include "suite.h"
+#include "store/leveldb/formats/logfile.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * The metrics text, checked against the text format of Prometheus as its page has it, and each
  * number after requests that were made up.
  */
-#include "metrics.h"
-#include "suite.h"
+#include "fs/serve/metrics.h"
+#include "tests/unit/suite.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Mutations by themselves: their limits, sealing, and which cells a sealed one deletes. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names against the contract: what bytes are spelled like, and that one spelling only resolves. */
-#include "model.h"
-#include "suite.h"
-#include "times.h"
+#include "lib/times.h"
+#include "tests/unit/model.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

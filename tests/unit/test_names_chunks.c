@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Long names against the contract: how they are split, and which chunks lead back to them. */
-#include "model.h"
-#include "suite.h"
+#include "tests/unit/model.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

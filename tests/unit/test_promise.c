@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which of a thread's requests are promised to: a name is a number here, as are threads. */
-#include "promise.h"
-#include "suite.h"
+#include "fs/write/promise.h"
+#include "tests/unit/suite.h"
 
 #include <time.h>
 

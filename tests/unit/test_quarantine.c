@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A quarantine's rows when a value that could be read cannot be read a second time. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "../../store/quarantine.h"
+#include "store/disk/quarantine.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranges.h"
-#include "suite.h"
+#include "fs/file/ranges.h"
+#include "tests/unit/suite.h"
 
 enum { ROOM = 1000 };
 

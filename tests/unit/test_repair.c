@@ -7,9 +7,9 @@
  * is there; it is never one that can be mounted and has lost something, or has something older. The
  * next repair makes of it what the first one would have made.
  */
-#include "stores.h"
+#include "tests/unit/stores.h"
 
-#include "../crash/fault.h"
+#include "tests/crash/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mutation.h"
-#include "suite.h"
-#include "text.h"
+#include "store/mutation.h"
+#include "store/text.h"
+#include "tests/unit/suite.h"
 
 static struct wcs_line *parse_bytes(const char *text, size_t len)
 {

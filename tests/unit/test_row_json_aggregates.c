@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of aggregate families as JSON: what goes in comes out, and again the same from another
  * store; what is merged, what is compared, what is refused. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hll.h"
+#include "store/policy/hll.h"
 
 /* The states of no element, and of "a". */
 #define STATE_NONE "AQA="

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process that has shut itself in can still reach. */
-#include "sandbox.h"
-#include "suite.h"
+#include "lib/sandbox.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 static struct wcs_schema *parse(const char *text)
 {

@@ -12,7 +12,7 @@
  * ROWFS_SOAK in the environment is how many seconds it takes. ROWFS_SEED chooses the changes that
  * each thread makes, though not how they mix.
  */
-#include "soak.h"
+#include "tests/unit/soak.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Aggregate families on both engines: what merges make of a column, what is refused, and that
  * concurrent merges are all there in the end. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hll.h"
+#include "store/policy/hll.h"
 
 /* The value that a line stands for; it stays until the test's end. */
 static struct wcs_slice value_of(enum wcs_type type, const char *line)

@@ -4,8 +4,8 @@
  * the same; on -ENOMEM nothing of it is there, nothing leaks, no lock is held, and the same call
  * works when memory is back.
  */
-#include "alloc.h"
-#include "calls.h"
+#include "tests/unit/alloc.h"
+#include "tests/unit/calls.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,9 +3,9 @@
  * Batches of row mutations on both engines: each is atomic for itself and sees those before it; the
  * first that fails ends the batch, and what was applied is said.
  */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>

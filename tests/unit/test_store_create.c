@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores are made whole or not at all, and replace nothing but a store that nobody uses. */
-#include "place.h"
+#include "tests/unit/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The store's directory: locked while in use, refused in words. */
-#include "place.h"
+#include "tests/unit/place.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "directory.h"
+#include "store/disk/directory.h"
 
 /* ---- In use ------------------------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Drops of rows on both engines. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * the store is opened anew, and reading goes on. The model is the engine in memory, which does the
  * same operations.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "../crash/fault.h"
+#include "tests/crash/fault.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * The collector, on both engines: what it deletes and what it leaves alone, and that nothing which
  * is seen goes. What is still stored shows when the policies are taken away.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,9 +3,9 @@
  * What changes between two slices of the collector's pass: it goes on in the middle of a column,
  * and takes no cell that is seen by then.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
-#include "table.h"
+#include "store/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What is written and hidden by its policy at once is counted and told to the log, on both engines.
  * Whether it is hidden a read says.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>

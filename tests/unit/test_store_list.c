@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Listings and prefixes on both engines, against what a look at every key says. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Row mutations on both engines that merge with what is there: appends and increments. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Moves of cells on both engines: each kind by examples in a table, each error, and the limits of
  * what is named.
  */
-#include "move.h"
+#include "tests/unit/move.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * Values under moves: they stay what they are wherever their cell goes, also while others read and
  * move them. The last part is about LevelDB's chunks alone.
  */
-#include "move.h"
+#include "tests/unit/move.h"
 
-#include "engine.h"
-#include "table.h"
+#include "store/table/table.h"
+#include "tests/unit/engine.h"
 
 #include <errno.h>
 #include <pthread.h>

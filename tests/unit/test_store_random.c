@@ -5,10 +5,10 @@
  *
  * The seed is printed. ROWFS_SEED and ROWFS_STEPS in the environment choose others.
  */
-#include "random.h"
+#include "tests/unit/random.h"
 
-#include "leveldb/engine.h"
-#include "table.h"
+#include "store/leveldb/engine.h"
+#include "store/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading single cells and values on both engines. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a store has when it is opened again, also after the death of its process. */
-#include "place.h"
+#include "tests/unit/place.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A full medium: writes, and what a change copies, are refused before the engine meets it; deletes
  * and what frees more than it writes are not. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans on both engines: their order, filters and arguments, and where they resume. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Schemas on both engines: what applying one adds, keeps and refuses. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>

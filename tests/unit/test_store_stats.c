@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a store tells of itself, on the LevelDB engine: each number after what must change it. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

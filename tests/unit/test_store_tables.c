@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables and families on both engines, also while others write. */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Atomicity on both engines, in threads: rows flipped as a whole, counters, check-and-mutate. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * What policies hide is not there, on both engines: for reads, scans and listings, for what a
  * mutation looks at, and for good, whatever is deleted or moved in front of it.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Row mutations on both engines: sets, deletes, conditions, limits, and timestamps. */
-#include "mutation.h"
+#include "store/mutation.h"
 
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <stdio.h>

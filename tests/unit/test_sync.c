@@ -4,7 +4,7 @@
  * made slow here: fdatasync is this program's own, which does what it should after a while. So is
  * openat, which may find too many open files.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
  * a place on just the rows whose records end before it must be there. The places come from the log
  * format as LevelDB's documents have it, read here once more.
  */
-#include "leveldb/logfile.h"
-#include "suite.h"
+#include "store/leveldb/formats/logfile.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>

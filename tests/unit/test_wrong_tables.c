@@ -3,7 +3,7 @@
  * Tables under wrong names, and MANIFESTs whose tables overlap, as LevelDB would abort on: of files
  * made by hand, so that tables of other keys have one size.
  */
-#include "suite.h"
+#include "tests/unit/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leveldb/files.h"
-#include "leveldb/tablefile.h"
+#include "store/leveldb/files/files.h"
+#include "store/leveldb/formats/tablefile.h"
 
 enum { TABLES = 4, FIRST = 11, ENTRIES = 50 };
 

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries that the kernel keeps.
+ *
+ * A lookup and a change that meet. The lookup takes a mark, reads the store, has the node in the
+ * table, says that it is kept, and looks at the mark again. The change is made, counts, and then
+ * looks for nodes that are kept. So either the change finds the node, or the lookup finds that
+ * something was counted, and does not let the entry be kept. Where the change finds the node before
+ * the kernel has the reply of the lookup, the notice still comes behind that: for a first lookup
+ * the kernel holds the directory's lock, which the notice waits for; the entry of one that is
+ * looked up again is taken out of the directory by the notice, whatever the reply says.
+ *
+ * A listing takes its mark before it reads the first of the columns that it will meet. So changes
+ * of columns are numbered, and a slot has the number of its last one: whether something was changed
+ * since can be asked for any column. The kernel holds the directory's lock, shared with lookups,
+ * from the request until it has made the last of the entries, so a notice comes behind them; but by
+ * which time they are made, nobody tells. So where a node was listed (NODE_S_LISTED), that the
+ * kernel has put another entry in its place is only believed of a request that had that lock alone.
+ *
+ * A node that is kept may have one entry only: names that resolve in two places (those of 231 to
+ * 255 bytes) are kept where they are listed.
+ */
+#include "fs/cache/cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/cache/cache_clock.h"
+#include "fs/cache/cache_private.h"
+#include "fs/names/spell.h"
+#include "lib/names.h"
+
+enum {
+	SLOTS = 4096,
+	ROUNDING_US = 10000, /* the kernel counts in ticks, and rounds up */
+	SLOWNESS = 1000,     /* of a clock: at most one part in so many */
+};
+
+static const double KEPT_SECONDS = 86400;
+
+struct slot {
+	uint64_t changed; /* the number of the last change. Atomic, as all here */
+	uint64_t holds;	  /* of write sessions; of all columns in this slot */
+};
+
+struct caches {
+	uint64_t tree;	  /* changes of more than one column */
+	uint64_t columns; /* changes of one, which number them */
+	struct slot slots[SLOTS];
+};
+
+struct caches *caches_new(void)
+{
+	return calloc(1, sizeof(struct caches));
+}
+
+void caches_free(struct caches *caches)
+{
+	free(caches);
+}
+
+static uint64_t load(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+
+static void add(uint64_t *count, uint64_t by)
+{
+	__atomic_fetch_add(count, by, __ATOMIC_SEQ_CST);
+}
+
+static struct slot *slot_of(struct caches *caches, uint64_t column)
+{
+	return &caches->slots[column % SLOTS];
+}
+
+void cache_changed_tree(struct fs *fs)
+{
+	add(&fs->caches->tree, 1);
+}
+
+/* The last change of a slot that is told has the greatest number, whichever comes first. */
+static void changed(struct caches *caches, uint64_t column)
+{
+	uint64_t number = __atomic_add_fetch(&caches->columns, 1, __ATOMIC_SEQ_CST);
+	uint64_t *last = &slot_of(caches, column)->changed, was = load(last);
+
+	while (was < number && !__atomic_compare_exchange_n(last, &was, number, false,
+							    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void cache_changed_column(struct fs *fs, uint64_t column)
+{
+	changed(fs->caches, column);
+}
+
+/* ---- A lookup ---------------------------------------------------------------------------- */
+
+void cache_mark(struct fs *fs, struct cache_mark *mark)
+{
+	*mark = (struct cache_mark){.tree = load(&fs->caches->tree),
+				    .columns = load(&fs->caches->columns)};
+}
+
+void cache_mark_listing(struct fs *fs, struct cache_mark *mark)
+{
+	cache_mark(fs, mark);
+	mark->listing = true;
+}
+
+void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column)
+{
+	mark->column = column;
+	mark->columns = load(&fs->caches->columns);
+}
+
+static bool is_marked(struct fs *fs, const struct cache_mark *mark)
+{
+	return load(&fs->caches->tree) == mark->tree &&
+	       (mark->column == 0 ||
+		load(&slot_of(fs->caches, mark->column)->changed) <= mark->columns);
+}
+
+static bool is_held(struct fs *fs, const struct cache_mark *mark)
+{
+	return mark->column != 0 && load(&slot_of(fs->caches, mark->column)->holds) > 0;
+}
+
+bool cache_is_usual(const char *name)
+{
+	return strlen(name) <= NAMES_CHUNK_MAX;
+}
+
+static bool can_be_kept(const struct node *node, const char *name)
+{
+	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER))
+		return false;
+	switch (node->kind) {
+	case NODE_TABLE:
+	case NODE_PREFIX:
+	case NODE_FAMILY:
+	case NODE_CELL:
+		return cache_is_usual(name);
+	case NODE_CHUNK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A directory that was removed has no entries that could be found. */
+static bool is_below_removed(const struct node *node)
+{
+	for (; node; node = node->parent)
+		if (node_state(node) & NODE_S_REMOVED)
+			return true;
+	return false;
+}
+
+/* Seconds until the cell is hidden, by its age; somewhat less, since the kernel rounds up and its
+ * own clock may be somewhat slow. */
+static double time_left(struct fs *fs, int64_t expires)
+{
+	int64_t left;
+	double seconds;
+
+	if (expires == WCS_TS_MAX)
+		return KEPT_SECONDS;
+	left = expires - fs_now() - ROUNDING_US;
+	if (left <= 0)
+		return 0;
+	left -= left / SLOWNESS;
+	seconds = (double)left / 1e6;
+	seconds = seconds < KEPT_SECONDS ? seconds : KEPT_SECONDS;
+	cache_clock_keeps(fs->clock, seconds);
+	return seconds;
+}
+
+/* For how long is it right, if nothing changes it? A directory goes with the last of its cells, and
+ * which one that is, nobody knows. */
+static double lifetime(struct fs *fs, const struct node *node, const struct wcs_cell_info *info)
+{
+	if (node->kind == NODE_CELL)
+		return info ? time_left(fs, info->expires) : 0;
+	if (node->kind == NODE_TABLE)
+		return KEPT_SECONDS;
+	while (node->kind != NODE_TABLE)
+		node = node->parent;
+	return wcs_table_ages(node->table) ? 0 : KEPT_SECONDS;
+}
+
+double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
+		     const char *name, const struct wcs_cell_info *info)
+{
+	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
+		return 0;
+	node_state_set(node, mark->listing ? NODE_S_KEPT | NODE_S_LISTED : NODE_S_KEPT);
+	if (is_held(fs, mark) || !is_marked(fs, mark) || is_below_removed(node))
+		return 0;
+	return lifetime(fs, node, info);
+}
+
+/* ---- Write sessions ---------------------------------------------------------------------- */
+
+void cache_hold(struct caches *caches, uint64_t column)
+{
+	add(&slot_of(caches, column)->holds, 1);
+}
+
+void cache_release(struct caches *caches, uint64_t column)
+{
+	/* In this order: who looked before its commit finds the one or the other. */
+	changed(caches, column);
+	add(&slot_of(caches, column)->holds, (uint64_t)-1);
+}
+
+/* Says that no node of a column is kept; but if none may be listed, only where none is. */
+static bool replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool listed)
+{
+	struct node_list list = {0};
+	bool done = true;
+
+	if (nodes_cells(fs->nodes, family, qualifier, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count && !listed; i++)
+		done = done && !(node_state(list.all[i]) & NODE_S_LISTED);
+	for (size_t i = 0; i < list.count && done; i++)
+		node_state_clear(list.all[i], NODE_S_KEPT | NODE_S_LISTED);
+	node_list_clear(fs->nodes, &list);
+	return done;
+}
+
+void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier)
+{
+	replaced(fs, family, qualifier, true);
+}
+
+bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
+			  struct wcs_slice qualifier)
+{
+	return is_marked(fs, mark) && replaced(fs, family, qualifier, false);
+}
+
+/* ---- Columns that move ------------------------------------------------------------------- */
+
+static bool is_cell(const struct node *node, const struct wcs_cell_info *info)
+{
+	return node_ts(node) == info->ts && node_etag(node) == info->etag;
+}
+
+static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_info *info)
+{
+	int rc = pos_of(node, pos);
+
+	return rc == 0 ? pos_stored(pos, info) : rc;
+}
+
+/* The kernel takes no lock to drop the attributes. */
+static void unlinked(struct fs *fs, struct node *node)
+{
+	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) &&
+	    __atomic_load_n(&node->opens, __ATOMIC_RELAXED) > 0)
+		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
+}
+
+bool cache_is_newest(struct fs *fs, struct node *node)
+{
+	struct wcs_cell_info info;
+	struct pos pos;
+	int rc = cell_of(node, &pos, &info);
+
+	if (rc == -ENOENT)
+		unlinked(fs, node);
+	return rc == 0 && is_cell(node, &info);
+}
+
+void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice qualifier)
+{
+	struct node_key key = {.parent = family, .kind = NODE_HISTORY, .name = qualifier};
+	struct node *history = nodes_find(fs->nodes, &key);
+	struct node_list list = {0};
+
+	if (history && nodes_children(fs->nodes, history, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		if (list.all[i]->kind == NODE_VERSION &&
+		    __atomic_load_n(&list.all[i]->opens, __ATOMIC_RELAXED) > 0)
+			cache_is_newest(fs, list.all[i]);
+	node_list_clear(fs->nodes, &list);
+	nodes_put(fs->nodes, history, 1);
+}
+
+/* The node of a column's newest cell, made if need be, with a reference; NULL: there is none. */
+static struct node *node_of(struct fs *fs, struct node *dir, struct wcs_slice name)
+{
+	struct node_key key = {.parent = dir, .kind = NODE_CELL, .name = name};
+	struct wcs_cell_info info;
+	struct pos pos;
+
+	if (pos_of(dir, &pos) != 0 || pos_descend(&pos, NODE_CELL, name) != 0 ||
+	    pos_stored(&pos, &info) != 0)
+		return NULL;
+	key.ts = info.ts;
+	key.etag = info.etag;
+	key.size = (uint32_t)info.size;
+	return nodes_get(fs->nodes, &key, 0, NULL);
+}
+
+/* What stood for an older value, since a commit is not answered yet: its notice goes to where the
+ * entry is by now, and who answers that commit finds it with the node there. */
+static void rename_older(struct fs *fs, struct node *old, struct wcs_slice to)
+{
+	uint64_t alias = node_child_id(old->parent, NODE_CELL, to).file;
+	struct node *under;
+
+	__atomic_store_n(&old->alias, alias, __ATOMIC_RELAXED);
+	if (!cache_node_is_kept(old))
+		return;
+	under = node_of(fs, old->parent, to);
+	cache_expire_as(fs, under ? under : old, to);
+	nodes_put(fs->nodes, under, 1);
+}
+
+/* The kernel's entry goes with its inode to the new name, so that inode stands for it from now on;
+ * or, where that cannot be, for nothing. */
+static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, int64_t now)
+{
+	struct node *renamed;
+	struct cache_mark mark;
+
+	cache_mark(fs, &mark);
+	cache_mark_column(fs, &mark, node_child_id(old->parent, NODE_CELL, to).column);
+	renamed = node_of(fs, old->parent, to);
+	if (renamed && renamed->ts == now && renamed->size == old->size &&
+	    nodes_move(fs->nodes, old, renamed)) {
+		if (!is_marked(fs, &mark) && !cache_is_newest(fs, renamed))
+			cache_withdraw_as(fs, renamed, to);
+		return;
+	}
+	nodes_put(fs->nodes, renamed, 1);
+	__atomic_store_n(&old->alias, node_child_id(old->parent, NODE_CELL, to).file,
+			 __ATOMIC_RELAXED);
+	if (cache_node_is_kept(old))
+		cache_withdraw_as(fs, old, to);
+}
+
+void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
+		   const struct wcs_cell_info *was, struct wcs_slice to, int64_t now)
+{
+	struct node_list list = {0};
+
+	cache_changed_column(fs, node_child_id(dir, NODE_CELL, from).column);
+	cache_changed_column(fs, node_child_id(dir, NODE_CELL, to).column);
+	if (nodes_cells(fs->nodes, dir, from, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		if (is_cell(list.all[i], was))
+			rename_node(fs, list.all[i], to, now);
+		else
+			rename_older(fs, list.all[i], to);
+	node_list_clear(fs->nodes, &list);
+}
+
+void cache_unlinked(struct fs *fs, struct node *dir, const struct spelled *child,
+		    const struct wcs_cell_info *was)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	struct node_list list = {0};
+	struct node *node;
+
+	if (child->kind != NODE_CELL) {
+		key.ts = was->ts;
+		key.etag = was->etag;
+		node = nodes_find(fs->nodes, &key);
+		if (node)
+			unlinked(fs, node);
+		nodes_put(fs->nodes, node, 1);
+		return;
+	}
+	if (nodes_cells(fs->nodes, dir, child->bytes, &list) != 0)
+		cache_failed(fs);
+	for (size_t i = 0; i < list.count; i++)
+		if (!cache_is_newest(fs, list.all[i]))
+			unlinked(fs, list.all[i]);
+	node_list_clear(fs->nodes, &list);
+	cache_check_versions(fs, dir, child->bytes);
+}
+
+void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)
+{
+	struct wcs_cell_info info;
+	struct pos pos;
+	int rc = cell_of(node, &pos, &info);
+
+	if (rc != 0 && rc != -ENOENT)
+		return;
+	pos.ts = node_ts(node);
+	/* Was it this cell, and not one that came meanwhile? Then it has gone. */
+	if (rc == 0 && newest && info.ts == stamp && info.size == node->size && info.ts != pos.ts &&
+	    pos_stored(&pos, NULL) == -ENOENT)
+		nodes_stamp(fs->nodes, node, &info);
+	pos.ts = WCS_TS_NEWEST;
+	/* A time may bring the end of the cell, too. */
+	cache_expire_pos(fs, &pos, rc == 0 && info.expires == WCS_TS_MAX);
+}

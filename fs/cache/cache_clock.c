@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread that notices that the clock was set. It was, where the difference between it and the
+ * clock that never jumps is another one than at the last look. A timer that ends when the clock is
+ * set wakes the thread; while there are entries that would be wrong it looks once a second as well.
+ */
+#include "fs/cache/cache_clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fs/cache/cache.h"
+
+enum {
+	LOOK_MS = 1000,
+	SET_US = 5000,	 /* less may be a slow look */
+	LOOK_US = 200,	 /* a look that took longer is repeated */
+	LOOKS = 10,	 /* but not more often */
+	FAR_S = 1 << 28, /* until the timer ends by itself */
+};
+
+struct cache_clock {
+	int timer;	/* -1: none */
+	int wake;	/* an eventfd: to be looked at */
+	int64_t until;	/* entries are kept up to then, by the steady clock. Atomic, as the next */
+	bool asleep;	/* nothing was kept when the thread looked */
+	bool ends;	/* Atomic */
+	int64_t offset; /* at the last look. The thread's */
+	pthread_t thread;
+	bool started; /* of who starts and ends it */
+};
+
+struct cache_clock *cache_clock_new(void)
+{
+	struct cache_clock *clock = calloc(1, sizeof(*clock));
+
+	if (!clock)
+		return NULL;
+	clock->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (clock->wake < 0) {
+		free(clock);
+		return NULL;
+	}
+	clock->timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	return clock;
+}
+
+void cache_clock_free(struct cache_clock *clock)
+{
+	if (!clock)
+		return;
+	if (clock->timer >= 0)
+		close(clock->timer);
+	close(clock->wake);
+	free(clock);
+}
+
+static int64_t steady_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* The clock less the steady one, as it was between two looks at that. */
+static int64_t offset_now(void)
+{
+	int64_t before = 0, now = 0, after = steady_now();
+
+	for (int i = 0; i < LOOKS && (i == 0 || after - before > LOOK_US); i++) {
+		before = steady_now();
+		now = fs_now();
+		after = steady_now();
+	}
+	return now - before - (after - before) / 2;
+}
+
+/* Ends when the clock is set. */
+static void timer_start(const struct cache_clock *clock)
+{
+	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(fs_now() / 1000000) + FAR_S}};
+
+	if (clock->timer >= 0)
+		timerfd_settime(clock->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &at,
+				NULL);
+}
+
+static void look(struct fs *fs, struct cache_clock *clock)
+{
+	int64_t offset = offset_now(), by = offset - clock->offset;
+
+	if (by > SET_US || by < -SET_US) {
+		clock->offset = offset;
+		cache_expire_ages(fs);
+	}
+}
+
+/* Waits until there may be something to see. */
+static void wait_for_change(struct cache_clock *clock)
+{
+	struct pollfd fds[] = {{.fd = clock->wake, .events = POLLIN},
+			       {.fd = clock->timer, .events = POLLIN}};
+	uint64_t count;
+	bool idle;
+
+	/* In this order: who keeps an entry finds that it sleeps, or it finds the entry. */
+	__atomic_store_n(&clock->asleep, true, __ATOMIC_SEQ_CST);
+	idle = __atomic_load_n(&clock->until, __ATOMIC_SEQ_CST) < steady_now();
+	__atomic_store_n(&clock->asleep, idle, __ATOMIC_SEQ_CST);
+	poll(fds, 2, idle ? -1 : LOOK_MS);
+	if (fds[1].revents && read(clock->timer, &count, sizeof(count)) < 0 && errno == ECANCELED)
+		timer_start(clock);
+	if (fds[0].revents)
+		(void)!read(clock->wake, &count, sizeof(count));
+}
+
+static void *watch(void *arg)
+{
+	struct fs *fs = arg;
+	struct cache_clock *clock = fs->clock;
+
+	while (!__atomic_load_n(&clock->ends, __ATOMIC_SEQ_CST)) {
+		wait_for_change(clock);
+		look(fs, clock);
+	}
+	return NULL;
+}
+
+int cache_clock_start(struct fs *fs)
+{
+	struct cache_clock *clock = fs->clock;
+	int rc;
+
+	clock->offset = offset_now();
+	timer_start(clock);
+	rc = pthread_create(&clock->thread, NULL, watch, fs);
+	clock->started = rc == 0;
+	return -rc;
+}
+
+void cache_clock_end(struct fs *fs)
+{
+	struct cache_clock *clock = fs->clock;
+
+	__atomic_store_n(&clock->ends, true, __ATOMIC_SEQ_CST);
+	eventfd_write(clock->wake, 1);
+	if (clock->started)
+		pthread_join(clock->thread, NULL);
+	clock->started = false;
+}
+
+void cache_clock_keeps(struct cache_clock *clock, double seconds)
+{
+	int64_t end = steady_now() + (int64_t)(seconds * 1e6) + 1000000;
+	int64_t until = __atomic_load_n(&clock->until, __ATOMIC_SEQ_CST);
+
+	while (until < end && !__atomic_compare_exchange_n(&clock->until, &until, end, false,
+							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	if (__atomic_exchange_n(&clock->asleep, false, __ATOMIC_SEQ_CST))
+		eventfd_write(clock->wake, 1);
+}

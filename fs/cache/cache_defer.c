@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Renames that change what an entry in a locked directory means, or of an inode that has had too
+ * many names to stand for one more. Such a rename cannot wait until the entry has gone: the kernel
+ * holds the lock that the notice needs. So the first time it is refused with ESTALE, on which the
+ * kernel lets go of its locks, looks the path up again, which waits for the notice, and asks once
+ * more. Until then the entry is not kept anew.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fs/cache/cache_private.h"
+#include "fs/cache/notice.h"
+
+enum { DEFERRED_MAX = 16, FORGOTTEN_US = 10000000 };
+
+struct deferred {
+	pid_t thread;
+	uint64_t column; /* held meanwhile; 0: nothing is here */
+	int64_t since;
+};
+
+struct cache_deferrals {
+	pthread_mutex_t lock;
+	size_t count;			   /* read without the lock as a hint: atomic */
+	struct deferred all[DEFERRED_MAX]; /* Lock: lock */
+};
+
+struct cache_deferrals *cache_deferrals_new(void)
+{
+	struct cache_deferrals *deferrals = calloc(1, sizeof(*deferrals));
+
+	if (deferrals)
+		pthread_mutex_init(&deferrals->lock, NULL);
+	return deferrals;
+}
+
+void cache_deferrals_free(struct cache_deferrals *deferrals)
+{
+	if (!deferrals)
+		return;
+	pthread_mutex_destroy(&deferrals->lock);
+	free(deferrals);
+}
+
+/* Lock: the deferrals'. */
+static void drop(struct fs *fs, struct deferred *deferred)
+{
+	cache_release(fs->caches, deferred->column);
+	deferred->column = 0;
+	__atomic_fetch_sub(&fs->deferrals->count, 1, __ATOMIC_RELAXED);
+}
+
+/* Those whose thread has not come again give way. Lock: the deferrals'. */
+static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
+{
+	int64_t now = fs_now();
+
+	for (size_t i = 0; i < DEFERRED_MAX; i++) {
+		struct deferred *deferred = &fs->deferrals->all[i];
+
+		if (deferred->column != 0 &&
+		    (deferred->since > now || now - deferred->since > FORGOTTEN_US))
+			drop(fs, deferred);
+		if (deferred->column == column && (column == 0 || deferred->thread == thread))
+			return deferred;
+	}
+	return NULL;
+}
+
+static bool none(struct fs *fs)
+{
+	return __atomic_load_n(&fs->deferrals->count, __ATOMIC_RELAXED) == 0;
+}
+
+static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t column)
+{
+	struct cache_deferrals *deferrals = fs->deferrals;
+	struct deferred *place = NULL;
+
+	pthread_mutex_lock(&deferrals->lock);
+	if (!find(fs, thread, column))
+		place = find(fs, 0, 0);
+	if (place) {
+		*place = (struct deferred){thread, column, fs_now()};
+		__atomic_fetch_add(&deferrals->count, 1, __ATOMIC_RELAXED);
+		cache_hold(fs->caches, column);
+	}
+	pthread_mutex_unlock(&deferrals->lock);
+	if (place)
+		cache_expire_soon(fs, pos);
+	return place != NULL;
+}
+
+bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos)
+{
+	uint64_t column;
+
+	return cache_is_kept(fs, pos, &column) && defer(fs, thread, pos, column);
+}
+
+bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos)
+{
+	uint64_t column;
+
+	if (!cache_is_worn(fs, pos, &column) || !defer(fs, thread, pos, column))
+		return false;
+	cache_renew(fs, pos);
+	return true;
+}
+
+void cache_deferred_wait(struct fs *fs, pid_t thread)
+{
+	bool found = false;
+
+	if (none(fs))
+		return;
+	pthread_mutex_lock(&fs->deferrals->lock);
+	for (size_t i = 0; i < DEFERRED_MAX; i++)
+		found = found || (fs->deferrals->all[i].column != 0 &&
+				  fs->deferrals->all[i].thread == thread);
+	pthread_mutex_unlock(&fs->deferrals->lock);
+	if (found)
+		notices_await(fs);
+}
+
+void cache_deferred_end(struct fs *fs, pid_t thread)
+{
+	struct deferred *all = fs->deferrals->all;
+
+	if (none(fs))
+		return;
+	pthread_mutex_lock(&fs->deferrals->lock);
+	for (size_t i = 0; i < DEFERRED_MAX; i++)
+		if (all[i].column != 0 && all[i].thread == thread)
+			drop(fs, &all[i]);
+	pthread_mutex_unlock(&fs->deferrals->lock);
+}

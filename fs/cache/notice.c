@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread that sends notices, and who waits for it.
+ *
+ * A request that waits may hold a lock which another request waits for that holds the directory's:
+ * rmdir of a history holds the family's and waits for the history's, which unlink in it holds. So
+ * nobody waits longer than PATIENCE for one notice. Until it is sent the node is marked stale and
+ * the kernel told to ask for its attributes, which takes no lock there.
+ */
+#include "fs/cache/notice.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fs/serve/loop.h"
+
+enum { PATIENCE = 1 }; /* seconds */
+
+struct notice {
+	struct node *dir, *node;
+	char *name;
+};
+
+struct notice_batch {
+	struct notice_batch *next; /* in the queue. Lock: the notices', as all below from then on */
+	struct notice *all;
+	size_t count, room;
+	size_t done;
+	bool waited; /* who sent it frees it */
+};
+
+struct notices {
+	pthread_mutex_t lock;
+	pthread_cond_t more; /* in the queue, or it ends */
+	pthread_cond_t done; /* one more. On the monotonic clock */
+	struct notice_batch *first, **last;
+	uint64_t sent;
+	bool ends;
+	pthread_t thread;
+	bool started; /* of who starts and ends it */
+};
+
+struct notices *notices_new(void)
+{
+	struct notices *notices = calloc(1, sizeof(*notices));
+	pthread_condattr_t attr;
+
+	if (!notices)
+		return NULL;
+	pthread_mutex_init(&notices->lock, NULL);
+	pthread_cond_init(&notices->more, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&notices->done, &attr);
+	pthread_condattr_destroy(&attr);
+	notices->last = &notices->first;
+	return notices;
+}
+
+static void notice_clear(struct fs *fs, struct notice *notice)
+{
+	__atomic_fetch_sub(&notice->node->expiring, 1, __ATOMIC_SEQ_CST);
+	nodes_put(fs->nodes, notice->node, 1);
+	nodes_put(fs->nodes, notice->dir, 1);
+	free(notice->name);
+}
+
+static void batch_free(struct fs *fs, struct notice_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		notice_clear(fs, &batch->all[i]);
+	free(batch->all);
+	free(batch);
+}
+
+void notices_free(struct fs *fs, struct notices *notices)
+{
+	struct notice_batch *next;
+
+	if (!notices)
+		return;
+	for (struct notice_batch *batch = notices->first; batch; batch = next) {
+		next = batch->next;
+		batch_free(fs, batch);
+	}
+	pthread_cond_destroy(&notices->done);
+	pthread_cond_destroy(&notices->more);
+	pthread_mutex_destroy(&notices->lock);
+	free(notices);
+}
+
+struct notice_batch *notice_batch_new(void)
+{
+	return calloc(1, sizeof(struct notice_batch));
+}
+
+int notice_add(struct notice_batch *batch, struct node *dir, const char *name, struct node *node)
+{
+	size_t room = batch->room ? batch->room * 2 : 4;
+	struct notice *all;
+	char *copy;
+
+	if (batch->count == batch->room) {
+		all = realloc(batch->all, room * sizeof(*all));
+		if (!all)
+			return -ENOMEM;
+		batch->all = all;
+		batch->room = room;
+	}
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	__atomic_fetch_add(&node->expiring, 1, __ATOMIC_SEQ_CST);
+	batch->all[batch->count++] = (struct notice){node_get(dir), node_get(node), copy};
+	return 0;
+}
+
+static fuse_ino_t kernel_ino(const struct node *node)
+{
+	return (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
+}
+
+static void send_one(struct fs *fs, const struct notice *notice)
+{
+	fuse_lowlevel_notify_inval_entry(fs->session, kernel_ino(notice->dir), notice->name,
+					 strlen(notice->name));
+}
+
+/* Lock: the notices', but not while one is sent. */
+static void send_batch(struct fs *fs, struct notice_batch *batch)
+{
+	struct notices *notices = fs->notices;
+
+	while (batch->done < batch->count && !notices->ends) {
+		pthread_mutex_unlock(&notices->lock);
+		send_one(fs, &batch->all[batch->done]);
+		pthread_mutex_lock(&notices->lock);
+		batch->done++;
+		notices->sent++;
+		pthread_cond_broadcast(&notices->done);
+	}
+}
+
+static void *sender(void *arg)
+{
+	struct fs *fs = arg;
+	struct notices *notices = fs->notices;
+	struct notice_batch *batch;
+
+	pthread_mutex_lock(&notices->lock);
+	while (!notices->ends) {
+		batch = notices->first;
+		if (!batch) {
+			pthread_cond_wait(&notices->more, &notices->lock);
+			continue;
+		}
+		send_batch(fs, batch);
+		if (batch->done < batch->count)
+			break;
+		notices->first = batch->next;
+		if (!batch->next)
+			notices->last = &notices->first;
+		if (!batch->waited) {
+			pthread_mutex_unlock(&notices->lock);
+			batch_free(fs, batch);
+			pthread_mutex_lock(&notices->lock);
+		}
+	}
+	pthread_mutex_unlock(&notices->lock);
+	return NULL;
+}
+
+int notices_start(struct fs *fs)
+{
+	int rc = pthread_create(&fs->notices->thread, NULL, sender, fs);
+
+	fs->notices->started = rc == 0;
+	return -rc;
+}
+
+void notices_end(struct fs *fs)
+{
+	struct notices *notices = fs->notices;
+
+	pthread_mutex_lock(&notices->lock);
+	notices->ends = true;
+	pthread_cond_broadcast(&notices->more);
+	pthread_cond_broadcast(&notices->done);
+	pthread_mutex_unlock(&notices->lock);
+	if (notices->started)
+		pthread_join(notices->thread, NULL);
+	notices->started = false;
+}
+
+/* Waits until one more is sent, or time is up: -ETIMEDOUT. Lock: the notices'. */
+static int await_one(struct notices *notices)
+{
+	uint64_t sent = notices->sent;
+	struct timespec end;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += PATIENCE;
+	while (notices->sent == sent && !notices->ends && rc == 0)
+		rc = -pthread_cond_timedwait(&notices->done, &notices->lock, &end);
+	return rc;
+}
+
+/* Makes the kernel ask for the nodes' attributes, and those requests fail: see lookup_is_stale. */
+static void withdraw(struct fs *fs, struct notice_batch *batch, size_t from)
+{
+	for (size_t i = from; i < batch->count; i++) {
+		struct node *node = batch->all[i].node;
+
+		node_state_set(node, NODE_S_STALE | NODE_S_REMOVED);
+		fuse_lowlevel_notify_inval_inode(fs->session, kernel_ino(node), -1, 0);
+	}
+}
+
+static void enqueue(struct notices *notices, struct notice_batch *batch)
+{
+	pthread_mutex_lock(&notices->lock);
+	*notices->last = batch;
+	notices->last = &batch->next;
+	pthread_cond_signal(&notices->more);
+	pthread_mutex_unlock(&notices->lock);
+}
+
+static void await(struct fs *fs, struct notice_batch *batch)
+{
+	struct notices *notices = fs->notices;
+	bool freed;
+	int rc = 0;
+
+	loop_wait_begin(fs);
+	pthread_mutex_lock(&notices->lock);
+	while (batch->done < batch->count && !notices->ends && rc == 0)
+		rc = await_one(notices);
+	/* withdraw comes before anybody else can free it. */
+	if (batch->done < batch->count && !notices->ends) {
+		fs_log(NULL, WCS_LOG_DEBUG, "the kernel was slow to take a notice");
+		withdraw(fs, batch, batch->done);
+	}
+	freed = batch->done == batch->count;
+	batch->waited = false;
+	pthread_mutex_unlock(&notices->lock);
+	loop_wait_end(fs);
+	if (freed)
+		batch_free(fs, batch);
+}
+
+void notices_await(struct fs *fs)
+{
+	struct notices *notices = fs->notices;
+	int rc = 0;
+
+	loop_wait_begin(fs);
+	pthread_mutex_lock(&notices->lock);
+	while (notices->first && !notices->ends && rc == 0)
+		rc = await_one(notices);
+	pthread_mutex_unlock(&notices->lock);
+	loop_wait_end(fs);
+}
+
+void notices_send(struct fs *fs, struct notice_batch *batch, enum notice_how how)
+{
+	if (!batch)
+		return;
+	if (batch->count == 0) {
+		batch_free(fs, batch);
+		return;
+	}
+	if (how == NOTICE_WAIT && !loop_can_wait())
+		how = NOTICE_NOW;
+	batch->waited = how == NOTICE_WAIT;
+	if (how == NOTICE_NOW)
+		withdraw(fs, batch, 0);
+	enqueue(fs->notices, batch);
+	if (how == NOTICE_WAIT)
+		await(fs, batch);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Open control files: what is the same for all kinds of them.
+ *
+ * The lock of one open file is held while it is read and while what was written is applied, which
+ * calls the store: so that is in order. No other lock is taken under it here. What is written may
+ * wait for others of that kind (a drop, a large line), so the request loop is told.
+ */
+#include "fs/control/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fs/control/control_kind.h"
+#include "fs/mount/process.h"
+#include "fs/serve/loop.h"
+
+struct control_file {
+	struct fs *fs;
+	const struct node *node; /* the kernel holds it while the file is open */
+	const struct control_kind *kind;
+	pid_t opener;
+	uid_t user;
+
+	pthread_mutex_t lock;
+	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as all below */
+	uint64_t start; /* the offset at which it begins: 0 before anything was written */
+	bool written;
+	void *writer; /* of kind->writer */
+	int error;    /* of the first bad write, behind which nothing is applied; 0: none was */
+};
+
+mode_t control_mode(const struct node *node)
+{
+	if (node->ts == CONTROL_ERRORS)
+		return 0600;
+	return control_kind(node)->writer ? 0666 : 0444;
+}
+
+static void close_reader(struct control_file *file)
+{
+	if (file->reader)
+		file->kind->reader->close(file->reader);
+	file->reader = NULL;
+}
+
+static void file_free(struct control_file *file)
+{
+	close_reader(file);
+	if (file->writer)
+		file->kind->writer->close(file->writer);
+	pthread_mutex_destroy(&file->lock);
+	free(file);
+}
+
+int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
+		 struct control_file **file, struct fuse_file_info *fi)
+{
+	struct control_file *opened = calloc(1, sizeof(*opened));
+	int rc = 0;
+
+	if (!opened)
+		return -ENOMEM;
+	pthread_mutex_init(&opened->lock, NULL);
+	opened->fs = fs;
+	opened->node = node;
+	opened->kind = control_kind(node);
+	opened->opener = caller->pid;
+	opened->user = caller->uid;
+	if ((fi->flags & O_ACCMODE) != O_RDONLY && opened->kind->writer)
+		rc = opened->kind->writer->open(fs, node, &opened->writer);
+	if (rc != 0) {
+		file_free(opened);
+		return rc;
+	}
+	fi->direct_io = 1;
+	*file = opened;
+	return 0;
+}
+
+/* Lock: the file's. */
+static int begin_reading(struct control_file *file, uint64_t offset)
+{
+	int rc;
+
+	close_reader(file);
+	rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
+	file->start = file->written ? offset : 0;
+	return rc;
+}
+
+int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
+		 size_t *got)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&file->lock);
+	if (!file->reader || offset < file->start)
+		rc = begin_reading(file, offset);
+	if (rc == 0)
+		rc = file->kind->reader->read(file->reader, req, buf, len, offset - file->start,
+					      got);
+	pthread_mutex_unlock(&file->lock);
+	return rc;
+}
+
+/* What is read next begins anew. */
+int control_write(struct control_file *file, const char *data, size_t len)
+{
+	int rc;
+
+	if (!file->writer)
+		return -EPERM;
+	loop_wait_begin(file->fs);
+	pthread_mutex_lock(&file->lock);
+	if (file->error == 0)
+		file->error = file->kind->writer->write(file->writer, data, len);
+	close_reader(file);
+	file->written = true;
+	rc = file->error;
+	pthread_mutex_unlock(&file->lock);
+	loop_wait_end(file->fs);
+	return rc;
+}
+
+static int apply_rest(struct control_file *file)
+{
+	int rc;
+
+	loop_wait_begin(file->fs);
+	pthread_mutex_lock(&file->lock);
+	if (file->error == 0 && file->writer)
+		file->error = file->kind->writer->finish(file->writer);
+	rc = file->error;
+	pthread_mutex_unlock(&file->lock);
+	loop_wait_end(file->fs);
+	return rc;
+}
+
+static int drop_rest(struct control_file *file)
+{
+	int rc;
+
+	pthread_mutex_lock(&file->lock);
+	if (file->writer)
+		file->kind->writer->cancel(file->writer);
+	rc = file->error;
+	pthread_mutex_unlock(&file->lock);
+	return rc;
+}
+
+int control_flush(struct control_file *file, pid_t thread)
+{
+	int rc;
+
+	if (process_same(thread, file->opener))
+		return process_killed(thread) ? drop_rest(file) : apply_rest(file);
+	pthread_mutex_lock(&file->lock);
+	rc = file->error;
+	pthread_mutex_unlock(&file->lock);
+	return rc;
+}
+
+void control_close(struct control_file *file)
+{
+	apply_rest(file);
+	file_free(file);
+}
+
+void control_abort(struct control_file *file)
+{
+	file_free(file);
+}

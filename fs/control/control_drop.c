@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * .drop, families/F/drop and .count: each reads as a count of rows. The first two delete them when
+ * a text is written that names them: the prefix as bytes or as .drop spells it, the table's name,
+ * "table" and that, or the family's. A newline or a close ends it. The first byte that fits no such
+ * text is refused, and nothing is dropped. Write sessions of a dropped column commit nothing more,
+ * as after rm; those that make a new name make it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/cache/cache.h"
+#include "fs/control/control_kind.h"
+#include "fs/serve/loop.h"
+#include "fs/serve/report.h"
+#include "fs/value/draft.h"
+#include "fs/write/writer.h"
+#include "lib/escape.h"
+
+struct drop;
+
+/* A text that drops something, without the newline. */
+struct drop_text {
+	char *data;
+	size_t len;
+	int (*apply)(struct drop *drop, const struct pos *pos);
+	bool possible; /* what was written so far begins it */
+};
+
+enum { DROP_TEXTS = 2 };
+
+struct drop {
+	struct fs *fs;
+	const struct node *node;
+	const struct node *dir; /* below which all is that goes; of a family: the table */
+	struct drop_text texts[DROP_TEXTS];
+	size_t count; /* of texts */
+	size_t len;   /* bytes written so far that begin one of them and a newline */
+};
+
+static int print_rows(const struct pos *pos, const struct wcs_count *count, char **text,
+		      size_t *len)
+{
+	char *spelled = wcs_text_encode(pos_key(pos)),
+	     *escaped = spelled ? escape_bytes(spelled, "\"\\") : NULL;
+	int rc = -ENOMEM;
+
+	if (escaped)
+		rc = control_text_print(text, len,
+					"{\"table\":\"%s\",\"prefix\":\"%s\",\"rows\":%" PRIu64
+					",\"bytes\":%" PRIu64 "}\n",
+					wcs_table_name(pos->table), escaped, count->rows,
+					count->bytes);
+	free(escaped);
+	free(spelled);
+	return rc;
+}
+
+/* Of a family, which has a name to show, or of rows. */
+static int print_cells(const struct pos *pos, const struct wcs_count *count, char **text,
+		       size_t *len)
+{
+	char family[WCS_TABLE_NAME_MAX + WCS_FAMILY_NAME_MAX + 32] = "";
+
+	if (pos->family)
+		snprintf(family, sizeof(family), "\"table\":\"%s\",\"family\":\"%s\",",
+			 wcs_table_name(pos->table), pos->family);
+	return control_text_print(
+		text, len, "{%s\"rows\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"bytes\":%" PRIu64 "}\n",
+		family, count->rows, count->cells, count->bytes);
+}
+
+static int drop_format(struct fs *fs, const struct node *node, char **text, size_t *len)
+{
+	struct wcs_count count;
+	struct wcs_slice key;
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	(void)fs;
+	if (rc == 0)
+		rc = pos.family ? wcs_family_count(pos.table, pos.family, &count)
+				: wcs_rows_count(pos.table, control_key(&pos, &key), &count);
+	if (rc != 0)
+		return rc;
+	return pos.family || node->ts == CONTROL_COUNT ? print_cells(&pos, &count, text, len)
+						       : print_rows(&pos, &count, text, len);
+}
+
+/* ---- Dropping ---------------------------------------------------------------------------- */
+
+/* Removes the directories in memory and the drafts of the dropped rows. */
+static int forget_memory(struct drop *drop, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	int rc = pos_memdir_path(pos, &path);
+
+	if (rc == 0)
+		memdirs_remove(drop->fs->memdirs, &path);
+	memdir_path_clear(&path);
+	drafts_remove_below(drop->fs, drop->dir->plain, NULL);
+	return rc;
+}
+
+static int drop_rows(struct drop *drop, const struct pos *pos)
+{
+	struct wcs_slice key;
+	int rc = wcs_rows_drop(pos->table, control_key(pos, &key));
+
+	if (rc == 0)
+		rc = forget_memory(drop, pos);
+	cache_expire_subtree(drop->fs, pos->table, control_key(pos, &key));
+	return rc;
+}
+
+static int drop_table(struct drop *drop, const struct pos *pos)
+{
+	int rc = wcs_table_drop(pos->table);
+
+	if (rc == 0)
+		rc = forget_memory(drop, pos);
+	cache_expire_subtree(drop->fs, pos->table, NULL);
+	cache_expire_table(drop->fs, wcs_table_name(pos->table));
+	return rc;
+}
+
+static int drop_family(struct drop *drop, const struct pos *pos)
+{
+	int rc = wcs_family_drop(pos->table, pos->family);
+
+	if (rc == 0)
+		drafts_remove_below(drop->fs, drop->dir->plain, pos->family);
+	cache_expire_family(drop->fs, pos->table, pos->family);
+	return rc;
+}
+
+static int drop_apply(struct drop *drop, const struct drop_text *text)
+{
+	struct pos pos;
+	int rc = pos_of(drop->node, &pos);
+
+	if (rc == 0 && wcs_table_protected(pos.table))
+		return report_protected(drop->fs, drop->node, NULL, 1, -EPERM);
+	if (rc == 0 && text->apply == drop_table && !drop->dir->parent)
+		return report(drop->fs, drop->node, NULL, 1, -EBUSY,
+			      "the table is the root of this mount, and cannot go from it");
+	if (rc == 0) {
+		writers_detach_below(drop->fs, drop->dir, pos.family);
+		loop_wait_begin(drop->fs);
+		rc = text->apply(drop, &pos);
+		loop_wait_end(drop->fs);
+	}
+	if (rc != 0)
+		report(drop->fs, drop->node, NULL, 1, rc, "not all of it could be dropped: %s",
+		       strerror(-rc));
+	return rc;
+}
+
+/* ---- What is written --------------------------------------------------------------------- */
+
+static void drop_start(struct drop *drop)
+{
+	drop->len = 0;
+	for (size_t i = 0; i < drop->count; i++)
+		drop->texts[i].possible = true;
+}
+
+static void drop_close(void *state)
+{
+	struct drop *drop = state;
+
+	for (size_t i = 0; i < drop->count; i++)
+		free(drop->texts[i].data);
+	free(drop);
+}
+
+/* Takes over data. */
+static int add_text(struct drop *drop, int (*apply)(struct drop *drop, const struct pos *pos),
+		    char *data, size_t len)
+{
+	if (!data)
+		return -ENOMEM;
+	drop->texts[drop->count++] = (struct drop_text){.data = data, .len = len, .apply = apply};
+	return 0;
+}
+
+static int add_name(struct drop *drop, int (*apply)(struct drop *drop, const struct pos *pos),
+		    const char *before, const char *name)
+{
+	char *text = NULL;
+	int len = asprintf(&text, "%s%s", before, name);
+
+	return len < 0 ? -ENOMEM : add_text(drop, apply, text, (size_t)len);
+}
+
+/* The last one is what an error shows. */
+static int add_texts(struct drop *drop, const struct pos *pos)
+{
+	struct wcs_slice key = pos_key(pos);
+	char *raw, *spelled;
+	int rc;
+
+	if (pos->family)
+		return add_name(drop, drop_family, "", pos->family);
+	if (pos->depth == 0) {
+		rc = add_name(drop, drop_table, "table ", wcs_table_name(pos->table));
+		return rc == 0 ? add_name(drop, drop_rows, "", wcs_table_name(pos->table)) : rc;
+	}
+	raw = malloc(key.len + 1);
+	if (raw)
+		memcpy(raw, key.data, key.len);
+	rc = add_text(drop, drop_rows, raw, key.len);
+	spelled = rc == 0 ? wcs_text_encode(key) : NULL;
+	return rc == 0 ? add_text(drop, drop_rows, spelled, spelled ? strlen(spelled) : 0) : rc;
+}
+
+static int drop_open(struct fs *fs, const struct node *node, void **state)
+{
+	struct drop *drop = calloc(1, sizeof(*drop));
+	struct pos pos;
+	int rc;
+
+	if (!drop)
+		return -ENOMEM;
+	drop->fs = fs;
+	drop->node = node;
+	drop->dir = node->parent;
+	rc = pos_of(node, &pos);
+	while (pos.family && drop->dir->kind != NODE_TABLE)
+		drop->dir = drop->dir->parent;
+	if (rc == 0)
+		rc = add_texts(drop, &pos);
+	if (rc != 0) {
+		drop_close(drop);
+		return rc;
+	}
+	drop_start(drop);
+	*state = drop;
+	return 0;
+}
+
+/* Is c the byte at this place of the text and a newline? */
+static bool goes_on(const struct drop_text *text, size_t at, char c)
+{
+	return at < text->len ? text->data[at] == c : at == text->len && c == '\n';
+}
+
+static int refuse(struct drop *drop)
+{
+	const struct drop_text *last = &drop->texts[drop->count - 1];
+	const char *what = last->apply == drop_family ? "cells of the family" : "rows here";
+	const char *also = drop->texts[0].apply == drop_table ? ", or \"table\" and that to remove "
+								"the table, too"
+							      : "";
+
+	return report(drop->fs, drop->node, NULL, 1, -EINVAL,
+		      "to drop all %s write just %.*s and a newline%s; nothing was dropped", what,
+		      (int)last->len, last->data, also);
+}
+
+/* The text that was written, with so many newlines, 0 or 1; NULL: none. */
+static const struct drop_text *written(struct drop *drop, size_t newline)
+{
+	for (size_t i = 0; i < drop->count; i++)
+		if (drop->texts[i].possible && drop->len == drop->texts[i].len + newline)
+			return &drop->texts[i];
+	return NULL;
+}
+
+/* Bytes behind the newline in the same write fit no text either. */
+static int drop_write(void *state, const char *data, size_t len)
+{
+	struct drop *drop = state;
+	const struct drop_text *whole;
+	bool possible = false;
+
+	for (size_t i = 0; i < len; i++, drop->len++)
+		for (size_t t = 0; t < drop->count; t++)
+			drop->texts[t].possible &= goes_on(&drop->texts[t], drop->len, data[i]);
+	for (size_t t = 0; t < drop->count; t++)
+		possible = possible || drop->texts[t].possible;
+	if (!possible)
+		return refuse(drop);
+	whole = written(drop, 1);
+	if (!whole)
+		return 0;
+	drop_start(drop);
+	return drop_apply(drop, whole);
+}
+
+static int drop_finish(void *state)
+{
+	struct drop *drop = state;
+	bool unfinished = drop->len > 0;
+	const struct drop_text *whole = written(drop, 0);
+
+	drop_start(drop);
+	if (!unfinished)
+		return 0;
+	if (whole && !loop_can_wait())
+		return report(drop->fs, drop->node, NULL, 1, -EINVAL,
+			      "a last close cannot wait for a drop; end the line");
+	return whole ? drop_apply(drop, whole) : refuse(drop);
+}
+
+static void drop_cancel(void *state)
+{
+	drop_start(state);
+}
+
+const struct control_text control_drop = {drop_format, NULL, false};
+
+const struct control_writer control_drop_writer = {
+	.open = drop_open,
+	.write = drop_write,
+	.finish = drop_finish,
+	.cancel = drop_cancel,
+	.close = drop_close,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each kind of control file does, as tables of functions, behind control.c, which has what is
+ * the same for all: who may close, which error stays, the lock of an open file. The calls for one
+ * open file come one at a time, under that lock; they hold no other, and may call the store.
+ *
+ * node: the control file's; it stays while the file is open.
+ */
+#ifndef FS_CONTROL_KIND_H
+#define FS_CONTROL_KIND_H
+
+#include "fs/fs.h"
+#include "fs/names/pos.h"
+#include "fs/names/spell.h"
+
+struct control_reader {
+	/* user: whose process opened the file. */
+	int (*open)(struct fs *fs, const struct node *node, uid_t user, void **state);
+	/* Up to len bytes from offset on; *got is 0 only at the end. -ESPIPE: what is there is not
+	 * kept any more; -EINTR: req was interrupted before it came there. */
+	int (*read)(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
+		    size_t *got);
+	void (*close)(void *state);
+};
+
+struct control_writer {
+	int (*open)(struct fs *fs, const struct node *node, void **state);
+	/* Applies what these bytes complete. An error is reported, and no write or finish follows
+	 * it. */
+	int (*write)(void *state, const char *data, size_t len);
+	/* Applies what is unfinished. */
+	int (*finish)(void *state);
+	/* Forgets what is unfinished. */
+	void (*cancel)(void *state);
+	void (*close)(void *state);
+};
+
+/* A control file that is a short text, of lines or one document (control_text.c, control_lines.c).
+ */
+struct control_text {
+	/* The text, which the caller frees. */
+	int (*format)(struct fs *fs, const struct node *node, char **text, size_t *len);
+	/* Applies a line without its newline, or a document; a NUL follows its len bytes. line: its
+	 * number in what was written so far. Errors are reported. NULL: it cannot be written. */
+	int (*apply)(struct fs *fs, const struct node *node, const struct pos *pos,
+		     const char *text, size_t len, int line);
+	bool document; /* JSON, complete with its closing brace */
+};
+
+struct control_kind {
+	const struct control_reader *reader;
+	const struct control_writer *writer; /* NULL: it cannot be written */
+	const struct control_text *text;     /* of those above, where they are for texts */
+};
+
+/* The key of the row that the control file's directory stands for, whose subtree it is about; NULL:
+ * the directory is the table, and so is the subtree. pos: of the file's node, key has room. */
+static inline const struct wcs_slice *control_key(const struct pos *pos, struct wcs_slice *key)
+{
+	*key = pos_key(pos);
+	return pos->depth > 0 ? key : NULL;
+}
+
+/* The kind of a control file's node. */
+const struct control_kind *control_kind(const struct node *node);
+
+extern const struct control_reader control_text_reader;
+extern const struct control_reader control_stream_reader;
+extern const struct control_writer control_lines_writer;
+extern const struct control_writer control_rows_writer;
+extern const struct control_writer control_drop_writer;
+
+extern const struct control_text control_schema;
+extern const struct control_text control_version;
+extern const struct control_text control_errors;
+extern const struct control_text control_metrics;
+extern const struct control_text control_engine;
+extern const struct control_text control_gc;
+extern const struct control_text control_help;
+extern const struct control_text control_drop;
+extern const struct control_text control_delimiter;
+extern const struct control_text control_policy;
+extern const struct control_text control_type;
+extern const struct control_text control_protected;
+
+/* May the table's delimiter become this one, as far as directories in memory go? They are kept as
+ * it cut them. 0, -ENOTEMPTY or -ENOMEM. */
+int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter);
+
+/* Makes a text that the caller frees. 0 or -ENOMEM. */
+int control_text_print(char **text, size_t *len, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Control files that are written by lines, or as a document: what is written and not yet complete.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/control/control_kind.h"
+#include "fs/serve/report.h"
+
+enum { PENDING_MAX = 16 << 20 }; /* bytes of one line or document */
+
+struct lines {
+	struct fs *fs;
+	const struct node *node;
+	const struct control_text *text;
+	char *pending;
+	size_t len, room;
+	int line; /* number of the pending one, from 1 */
+
+	/* Of a document: where its text was looked at so far. */
+	size_t seen;
+	int depth;
+	bool in_string, escaped;
+};
+
+static int lines_open(struct fs *fs, const struct node *node, void **state)
+{
+	struct lines *lines = calloc(1, sizeof(*lines));
+
+	if (!lines)
+		return -ENOMEM;
+	lines->fs = fs;
+	lines->node = node;
+	lines->text = control_kind(node)->text;
+	lines->line = 1;
+	*state = lines;
+	return 0;
+}
+
+static int pending_add(struct lines *lines, const char *data, size_t len)
+{
+	size_t need = lines->len + len + 1, room = lines->room ? lines->room : 256;
+	char *pending;
+
+	if (need > PENDING_MAX)
+		return report(lines->fs, lines->node, NULL, lines->line, -EFBIG,
+			      "longer than 16 MiB");
+	while (room < need)
+		room *= 2;
+	pending = room == lines->room ? lines->pending : realloc(lines->pending, room);
+	if (!pending)
+		return -ENOMEM;
+	lines->pending = pending;
+	lines->room = room;
+	memcpy(pending + lines->len, data, len);
+	lines->len += len;
+	pending[lines->len] = 0;
+	return 0;
+}
+
+static void pending_drop(struct lines *lines, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		lines->line += lines->pending[i] == '\n';
+	lines->len -= len;
+	memmove(lines->pending, lines->pending + len, lines->len + 1);
+	lines->seen = 0;
+	lines->depth = 0;
+	lines->in_string = lines->escaped = false;
+}
+
+static bool blank(const char *text, size_t len)
+{
+	return strspn(text, " \t\r\n") >= len;
+}
+
+/* The bytes of pending up to the closing brace of a JSON object. Text that starts otherwise, or
+ * goes on behind the brace, is complete as a whole, and the parser refuses it. 0: not complete. */
+static size_t document_end(struct lines *lines)
+{
+	size_t blanks = strspn(lines->pending, " \t\r\n");
+
+	if (blanks < lines->len && lines->pending[blanks] != '{')
+		return lines->len;
+	while (lines->seen < lines->len) {
+		char c = lines->pending[lines->seen++];
+
+		if (lines->escaped)
+			lines->escaped = false;
+		else if (lines->in_string && c == '\\')
+			lines->escaped = true;
+		else if (c == '"')
+			lines->in_string = !lines->in_string;
+		else if (!lines->in_string && (c == '{' || c == '['))
+			lines->depth++;
+		else if (!lines->in_string && (c == '}' || c == ']') && --lines->depth <= 0)
+			return blank(lines->pending + lines->seen, lines->len - lines->seen)
+				       ? lines->seen
+				       : lines->len;
+	}
+	return 0;
+}
+
+/* The bytes of pending that are complete; 0: none. */
+static size_t complete_end(struct lines *lines)
+{
+	const char *newline;
+
+	if (lines->text->document)
+		return document_end(lines);
+	newline = memchr(lines->pending, '\n', lines->len);
+	return newline ? (size_t)(newline - lines->pending) + 1 : 0;
+}
+
+static int text_apply(struct lines *lines, const char *text, size_t len)
+{
+	struct pos pos;
+	int rc;
+
+	if (lines->text->document && blank(text, len))
+		return 0;
+	rc = pos_of(lines->node, &pos);
+	if (rc != 0)
+		return rc;
+	if (!lines->text->document && memchr(text, 0, len))
+		return report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
+			      "the line holds a NUL byte");
+	return lines->text->apply(lines->fs, lines->node, &pos, text, len, lines->line);
+}
+
+/* Applies the first len bytes of pending. */
+static int pending_apply(struct lines *lines, size_t len)
+{
+	size_t text_len = len;
+	char *text;
+	int rc;
+
+	if (text_len > 0 && lines->pending[text_len - 1] == '\n')
+		text_len--;
+	text = malloc(text_len + 1);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, lines->pending, text_len);
+	text[text_len] = 0;
+	rc = text_apply(lines, text, text_len);
+	free(text);
+	pending_drop(lines, len);
+	return rc;
+}
+
+static int lines_write(void *state, const char *data, size_t len)
+{
+	struct lines *lines = state;
+	int rc = pending_add(lines, data, len);
+	size_t end;
+
+	while (rc == 0 && lines->len > 0 && (end = complete_end(lines)) > 0)
+		rc = pending_apply(lines, end);
+	return rc;
+}
+
+static int lines_finish(void *state)
+{
+	struct lines *lines = state;
+
+	return lines->len > 0 ? pending_apply(lines, lines->len) : 0;
+}
+
+static void lines_cancel(void *state)
+{
+	struct lines *lines = state;
+
+	if (lines->len > 0)
+		pending_drop(lines, lines->len);
+}
+
+static void lines_close(void *state)
+{
+	struct lines *lines = state;
+
+	free(lines->pending);
+	free(lines);
+}
+
+const struct control_writer control_lines_writer = {
+	.open = lines_open,
+	.write = lines_write,
+	.finish = lines_finish,
+	.cancel = lines_cancel,
+	.close = lines_close,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control files that are streams of rows: .rows, .keys and .row. A stream is made as it is read,
+ * from one view of the store, which it holds from its first read on.
+ *
+ * Its last bytes stand in a ring, byte o at o % STREAM_KEPT, for those who read ahead and seek back
+ * (head, while read), and for readers of one open file that overtake each other. What is made and
+ * was not given yet is less than STREAM_STEP, so STREAM_BACK bytes before it are there.
+ *
+ * The view of a stream keeps the engine's memory and files as of its beginning, however long it is
+ * left unread. Therefore at most STREAMS_MAX are open, and users other than root and the owner get
+ * a part of them.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/control/control.h"
+#include "fs/control/control_kind.h"
+#include "fs/serve/report.h"
+
+enum {
+	STREAM_BACK = 1 << 20, /* bytes that can be sought back */
+	STREAM_STEP = 1 << 16,
+	STREAM_KEPT = STREAM_BACK + STREAM_STEP,
+	STREAMS_MAX = 256,
+	STREAMS_OTHERS = 192, /* of all users but root and the owner */
+	STREAMS_USER = 64,    /* of one of them */
+};
+
+struct streams {
+	pthread_mutex_t lock;
+	struct stream *first; /* the open ones. Lock: lock */
+};
+
+struct stream {
+	struct fs *fs;
+	struct stream *next; /* Lock: the streams' */
+	uid_t user;
+	bool shared; /* of another user than root and the owner */
+	struct wcs_export *export;
+	uint64_t made;	/* bytes so far */
+	uint64_t given; /* of these, up to the furthest that was read */
+	int error;	/* behind them; 0: none came yet */
+	bool ended;	/* so does the stream */
+	char *kept;	/* the ring */
+};
+
+static enum wcs_export_kind export_kind(const struct node *node)
+{
+	switch (node->ts) {
+	case CONTROL_ROW:
+		return WCS_EXPORT_ROW;
+	case CONTROL_KEYS:
+		return WCS_EXPORT_KEYS;
+	default:
+		return WCS_EXPORT_ROWS;
+	}
+}
+
+/* A row with an empty key cannot be. */
+static int export_open(const struct node *node, struct wcs_export **export)
+{
+	struct wcs_slice key;
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	*export = NULL;
+	if (rc != 0 || (node->ts == CONTROL_ROW && pos.key_len == 0))
+		return rc;
+	return wcs_export_open(pos.table, control_key(&pos, &key), export_kind(node), export);
+}
+
+struct streams *streams_new(void)
+{
+	struct streams *streams = calloc(1, sizeof(*streams));
+
+	if (streams)
+		pthread_mutex_init(&streams->lock, NULL);
+	return streams;
+}
+
+void streams_free(struct streams *streams)
+{
+	if (streams)
+		pthread_mutex_destroy(&streams->lock);
+	free(streams);
+}
+
+/* Adds a stream to the open ones. false: there are too many. */
+static bool streams_add(struct streams *streams, struct stream *stream)
+{
+	unsigned all = 0, shared = 0, own = 0;
+	bool fits;
+
+	pthread_mutex_lock(&streams->lock);
+	for (const struct stream *other = streams->first; other; other = other->next) {
+		all++;
+		shared += other->shared;
+		own += other->user == stream->user;
+	}
+	fits = all < STREAMS_MAX &&
+	       (!stream->shared || (shared < STREAMS_OTHERS && own < STREAMS_USER));
+	if (fits) {
+		stream->next = streams->first;
+		streams->first = stream;
+	}
+	pthread_mutex_unlock(&streams->lock);
+	return fits;
+}
+
+static void streams_remove(struct streams *streams, const struct stream *stream)
+{
+	struct stream **link = &streams->first;
+
+	pthread_mutex_lock(&streams->lock);
+	while (*link != stream)
+		link = &(*link)->next;
+	*link = stream->next;
+	pthread_mutex_unlock(&streams->lock);
+}
+
+static void stream_close(void *state)
+{
+	struct stream *stream = state;
+
+	wcs_export_close(stream->export);
+	streams_remove(stream->fs->streams, stream);
+	free(stream->kept);
+	free(stream);
+}
+
+static int stream_open(struct fs *fs, const struct node *node, uid_t user, void **state)
+{
+	struct stream *stream = calloc(1, sizeof(*stream));
+	int rc = -ENOMEM;
+
+	if (!stream)
+		return rc;
+	stream->fs = fs;
+	stream->user = user;
+	stream->shared = user != 0 && user != fs->options.uid && user != geteuid();
+	if (!streams_add(fs->streams, stream)) {
+		free(stream);
+		return report(fs, node, NULL, 0, -ENFILE,
+			      "no more streams of rows can be read at once: %d in all, %d for each "
+			      "user but root and the owner",
+			      STREAMS_MAX, STREAMS_USER);
+	}
+	stream->kept = malloc(STREAM_KEPT);
+	if (stream->kept)
+		rc = export_open(node, &stream->export);
+	if (rc != 0) {
+		stream_close(stream);
+		return rc;
+	}
+	stream->ended = !stream->export;
+	*state = stream;
+	return 0;
+}
+
+/* Makes the next bytes, up to the end of a step. */
+static void stream_make(struct stream *stream)
+{
+	size_t at = (size_t)(stream->made % STREAM_KEPT), room = STREAM_STEP - at % STREAM_STEP;
+	size_t got = 0;
+
+	stream->error = wcs_export_read(stream->export, stream->kept + at, room, &got);
+	stream->ended = stream->error == 0 && got == 0;
+	stream->made += got;
+}
+
+/* Copies what is kept from offset on. Returns how much. */
+static size_t stream_copy(const struct stream *stream, char *buf, size_t len, uint64_t offset)
+{
+	size_t at = (size_t)(offset % STREAM_KEPT), count = (size_t)(stream->made - offset);
+
+	if (count > len)
+		count = len;
+	if (count > STREAM_KEPT - at)
+		count = STREAM_KEPT - at;
+	memcpy(buf, stream->kept + at, count);
+	return count;
+}
+
+static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
+		       size_t *got)
+{
+	struct stream *stream = state;
+	size_t count = 0;
+
+	if (offset + STREAM_BACK < stream->given)
+		return -ESPIPE;
+	while (count < len) {
+		if (offset + count < stream->made)
+			count += stream_copy(stream, (char *)buf + count, len - count,
+					     offset + count);
+		else if (stream->ended || stream->error != 0)
+			break;
+		else if (stream->made < offset && fuse_req_interrupted(req))
+			return -EINTR;
+		else
+			stream_make(stream);
+	}
+	if (count == 0 && len > 0 && stream->error != 0)
+		return stream->error;
+	if (offset + count > stream->given)
+		stream->given = offset + count;
+	*got = count;
+	return 0;
+}
+
+const struct control_reader control_stream_reader = {stream_open, stream_read, stream_close};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replies to READDIR and READDIRPLUS.
+ *
+ * The kernel makes entries of what comes with attributes, which is right for those alone that it
+ * may keep: one that it must look up at its next use is of no use, and would take the place of what
+ * a lookup beside the listing has found. Of all others it is told no inode, and asks when it has
+ * to.
+ */
+#include "fs/dir/dir_reply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/file/lookup.h"
+
+/*
+ * The kernel asks for the beginning of each listing with attributes, and makes an inode for each
+ * entry that has them, which takes it longer than all else. So the beginning is short: then the
+ * first entry comes soon, and who wants no attributes pays for few. Who does asks for more of them.
+ */
+enum { FIRST_ENTRIES = 32 };
+
+int dir_reply_start(struct dir_reply *reply, fuse_req_t req, size_t size, off_t offset, bool plus)
+{
+	reply->req = req;
+	reply->fs = fs_of(req);
+	reply->plus = plus;
+	reply->size = size < DIR_REPLY_MAX ? size : DIR_REPLY_MAX;
+	reply->used = 0;
+	reply->offset = offset;
+	reply->limit = plus && offset == 0 ? FIRST_ENTRIES : SIZE_MAX;
+	reply->count = 0;
+	cache_mark_listing(reply->fs, &reply->mark);
+	reply->buf = malloc(reply->size);
+	return reply->buf ? 0 : -ENOMEM;
+}
+
+static bool fits(const struct dir_reply *reply, const char *name)
+{
+	size_t size = reply->plus ? fuse_add_direntry_plus(reply->req, NULL, 0, name, NULL, 0)
+				  : fuse_add_direntry(reply->req, NULL, 0, name, NULL, 0);
+
+	return reply->limit > 0 && size <= reply->size - reply->used;
+}
+
+static void add(struct dir_reply *reply, const char *name, const struct fuse_entry_param *entry,
+		off_t next)
+{
+	char *at = reply->buf + reply->used;
+	size_t room = reply->size - reply->used;
+
+	reply->limit--;
+	reply->offset = next;
+	if (reply->plus)
+		reply->used += fuse_add_direntry_plus(reply->req, at, room, name, entry, next);
+	else
+		reply->used += fuse_add_direntry(reply->req, at, room, name, &entry->attr, next);
+}
+
+int dir_reply_add(struct dir_reply *reply, const char *name, uint64_t ino, mode_t mode)
+{
+	struct fuse_entry_param entry = {.attr = {.st_ino = ino, .st_mode = mode}};
+
+	if (!fits(reply, name))
+		return 1;
+	add(reply, name, &entry, reply->offset + 1);
+	return 0;
+}
+
+/* A table's node has the table open, which a listing does not do for all of them. How long an entry
+ * may be kept is reckoned from when it is made, which is some time before the kernel has it: so not
+ * of a cell that its age will hide. */
+static bool may_be_kept(const struct node_key *key, const struct wcs_cell_info *info)
+{
+	if (key->parent->flags & NODE_F_VERSIONS)
+		return false;
+	return key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
+	       (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX);
+}
+
+/* The node that the entry hands out, with a reference; NULL: none. */
+static struct node *hand_out(struct dir_reply *reply, const char *name, struct node_key *key,
+			     const struct wcs_cell_info *info, struct fuse_entry_param *entry)
+{
+	struct cache_mark mark = reply->mark;
+	struct node *node;
+	double timeout;
+
+	if (key->kind == NODE_CELL) {
+		mark.column = node_child_id(key->parent, key->kind, key->name).column;
+		key->ts = info->ts;
+		key->etag = info->etag;
+		key->size = (uint32_t)info->size;
+	}
+	node = nodes_get(reply->fs->nodes, key, 0, NULL);
+	if (!node)
+		return NULL;
+	timeout = cache_timeout(reply->fs, &mark, node, name, info);
+	if (timeout > 0) {
+		lookup_entry(reply->fs, node, entry);
+		entry->entry_timeout = timeout;
+		return node;
+	}
+	nodes_put(reply->fs->nodes, node, 1);
+	return NULL;
+}
+
+int dir_reply_add_child(struct dir_reply *reply, const char *name, const struct node_key *key,
+			const struct wcs_cell_info *info, off_t next)
+{
+	bool file =
+		key->kind == NODE_CELL || key->kind == NODE_VERSION || key->kind == NODE_CONTROL;
+	struct fuse_entry_param entry = {.ino = 0};
+	struct node_key found = *key;
+	struct node *node = NULL;
+
+	if (!fits(reply, name))
+		return 1;
+	if (reply->plus && may_be_kept(key, info))
+		node = hand_out(reply, name, &found, info, &entry);
+	if (node) {
+		reply->nodes[reply->count++] = node;
+	} else {
+		entry.attr.st_ino = node_child_ino(key->parent, key->kind, key->name);
+		entry.attr.st_mode = file ? S_IFREG : S_IFDIR;
+	}
+	add(reply, name, &entry, next);
+	return 0;
+}
+
+void dir_reply_send(struct dir_reply *reply, int error)
+{
+	int rc;
+
+	if (error != 0 && reply->used == 0)
+		rc = fuse_reply_err(reply->req, -error);
+	else
+		rc = fuse_reply_buf(reply->req, reply->buf, reply->used);
+	for (size_t i = 0; rc != 0 && i < reply->count; i++)
+		nodes_put(reply->fs->nodes, reply->nodes[i], 1);
+	free(reply->buf);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RENAME: of a column within its family, of a version within its history, of a version to a column,
+ * and of drafts, which become the cells of their directory. Everything else is EXDEV, so that mv
+ * copies, or EPERM, where there is nothing to copy.
+ *
+ * All of it, what moves in the store and who has it open to write, moves under the family's lock,
+ * which is held alone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fs/cache/cache.h"
+#include "fs/dir/emptied.h"
+#include "fs/file/lock.h"
+#include "fs/file/lookup.h"
+#include "fs/names/aggregate.h"
+#include "fs/serve/report.h"
+#include "fs/value/draft.h"
+#include "fs/value/value.h"
+#include "fs/write/writer.h"
+
+/* One side of a rename. */
+struct side {
+	struct node *dir;
+	const char *name;
+	struct spelled child;
+	struct pos pos;
+};
+
+static int side_of(struct fs *fs, struct side *side, struct node *dir, const char *name)
+{
+	side->dir = node_base(dir);
+	side->name = name;
+	return lookup_child(fs, dir, name, &side->pos, &side->child);
+}
+
+/* What cannot be moved at all, also not by copying it. */
+static bool is_fixed(enum node_kind kind)
+{
+	return kind != NODE_PREFIX && kind != NODE_FAMILY && kind != NODE_HISTORY &&
+	       kind != NODE_CELL && kind != NODE_VERSION && kind != NODE_DRAFT &&
+	       kind != NODE_CHUNK;
+}
+
+/* Is it a directory of rows and what is in them? */
+static bool is_in_tree(const struct node *dir)
+{
+	return dir->kind != NODE_ROOT && dir->kind != NODE_FAMILIES && !spell_is_fixed(dir);
+}
+
+static bool is_column(const struct side *side)
+{
+	return side->child.kind == NODE_CELL;
+}
+
+static int move_cells(const struct side *from, const struct side *to, enum wcs_move_kind kind,
+		      int64_t *ts)
+{
+	struct wcs_move move = {.kind = kind,
+				.family = from->pos.family,
+				.from = from->pos.qualifier,
+				.from_ts = from->pos.ts,
+				.to = to->pos.qualifier,
+				.to_ts = to->pos.ts};
+
+	return wcs_cells_move(from->pos.table, pos_key(&from->pos), &move, ts);
+}
+
+static struct file_id id_of(const struct side *side)
+{
+	return node_child_id(side->dir, side->child.kind, side->child.bytes);
+}
+
+static struct writer_target target_of(const struct side *side)
+{
+	return (struct writer_target){.kind = side->child.kind,
+				      .id = id_of(side),
+				      .qualifier = side->pos.qualifier,
+				      .ts = side->pos.ts};
+}
+
+static int stored(struct fs *fs, const struct side *side, struct wcs_cell_info *info)
+{
+	return lookup_file(fs, side->dir, &side->pos, &side->child, info);
+}
+
+/* The sessions of `from` go to `to`. */
+static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
+			 const struct side *to, const struct writer_moved *moved)
+{
+	struct writer_target target = target_of(to);
+	int rc = writers_rename(fs, thread, id_of(from), &target, moved);
+
+	if (rc == 0 && moved && is_column(from))
+		rc = writers_rename_history(fs, id_of(from).column, &target, moved);
+	return rc;
+}
+
+/* moved->newest is the timestamp that `from` has. */
+static int rename_column(const struct side *from, const struct side *to, bool exclusive,
+			 struct writer_moved *moved)
+{
+	enum wcs_move_kind kind = exclusive ? WCS_MOVE_COLUMN_NEW : WCS_MOVE_COLUMN;
+
+	moved->merged = pos_stored(&to->pos, NULL) == 0;
+	return move_cells(from, to, kind, &moved->now);
+}
+
+/* An older version of a column becomes its newest: with the present as its timestamp, since another
+ * has its own. */
+static int rename_to_newest(const struct side *from, const struct side *to, int64_t *ts)
+{
+	struct side stamped = *to;
+	struct wcs_cell_info info;
+	int rc = pos_stored(&to->pos, &info);
+
+	if (rc == 0 && info.ts == WCS_TS_MAX)
+		rc = -EOVERFLOW;
+	if (rc != 0)
+		return rc;
+	stamped.pos.ts = fs_now() > info.ts ? fs_now() : info.ts + 1;
+	return move_cells(from, &stamped, WCS_MOVE_CELL, ts);
+}
+
+static bool same_column(const struct side *a, const struct side *b)
+{
+	return a->pos.qualifier.len == b->pos.qualifier.len &&
+	       memcmp(a->pos.qualifier.data, b->pos.qualifier.data, a->pos.qualifier.len) == 0;
+}
+
+/* Is it the version that the column shows already? */
+static bool is_newest(const struct side *from, const struct side *to)
+{
+	struct wcs_cell_info info;
+
+	return from->child.kind == NODE_VERSION && is_column(to) && same_column(from, to) &&
+	       pos_stored(&to->pos, &info) == 0 && info.ts == from->pos.ts;
+}
+
+static int rename_version(const struct side *from, const struct side *to,
+			  struct writer_moved *moved)
+{
+	enum wcs_move_kind kind = is_column(to) ? WCS_MOVE_CELL_NEWEST : WCS_MOVE_CELL;
+
+	if (is_column(to) && same_column(from, to))
+		return rename_to_newest(from, to, &moved->now);
+	return move_cells(from, to, kind, &moved->now);
+}
+
+/* It is not what an aggregate family takes. */
+static void report_aggregate(struct fs *fs, const struct side *from, int rc)
+{
+	enum wcs_type type;
+
+	if (aggregate_type(&from->pos, &type) == 0 && wcs_type_aggregates(type))
+		report(fs, from->dir, from->name, 0, rc, "%s", aggregate_reason(type));
+}
+
+/* A draft becomes a version, or the newest one of a column: then as a column that is renamed, with
+ * its time where that is later. */
+static int publish(struct fs *fs, const struct side *from, const struct side *to, int64_t *ts)
+{
+	struct wcs_cell_info info, newest;
+	struct value *value;
+	int rc = draft_get(fs, id_of(from), &info, &value);
+
+	if (rc != 0)
+		return rc;
+	*ts = is_column(to) ? info.ts : to->pos.ts;
+	if (is_column(to) && pos_stored(&to->pos, &newest) == 0 && newest.ts >= info.ts)
+		*ts = WCS_TS_SERVER;
+	rc = value_store(value, fs->store_path, &to->pos, ts);
+	value_put(value);
+	if (rc == 0)
+		rc = draft_remove(fs, id_of(from));
+	else if (rc == -EINVAL || rc == -EOPNOTSUPP)
+		report_aggregate(fs, from, rc);
+	return rc;
+}
+
+static int rename_draft(struct fs *fs, const struct side *from, const struct side *to,
+			struct writer_moved *moved)
+{
+	if (to->child.kind != NODE_DRAFT)
+		return publish(fs, from, to, &moved->now);
+	moved->now = moved->newest;
+	return draft_rename(fs, id_of(from), id_of(to));
+}
+
+/* A version becomes a draft: an editor keeps a backup. A draft has no state of an inthll. */
+static int rename_to_draft(struct fs *fs, const struct side *from, const struct side *to,
+			   struct writer_moved *moved)
+{
+	struct draft_before before = {.any = true};
+	struct value *value;
+	enum wcs_type type;
+	int rc = aggregate_type(&from->pos, &type);
+
+	if (rc == 0 && type == WCS_INTHLL) {
+		report_aggregate(fs, from, -EOPNOTSUPP);
+		return -EOPNOTSUPP;
+	}
+	if (rc == 0)
+		rc = value_load(&from->pos, fs->store_path, &value);
+	if (rc != 0)
+		return rc;
+	moved->now = moved->newest;
+	rc = draft_put(fs, to->dir, id_of(to), value, moved->newest, &before, false);
+	value_put(value);
+	if (rc == 0) {
+		rc = pos_delete(&from->pos);
+		if (rc != 0)
+			draft_remove(fs, id_of(to));
+	}
+	return rc;
+}
+
+static bool same_place(const struct node *a, const struct node *b)
+{
+	return a->plain == b->plain;
+}
+
+static bool is_file(enum node_kind kind)
+{
+	return kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_DRAFT;
+}
+
+/* mv would copy its newest cell there, and then remove it with its history. */
+static bool is_own_history(const struct side *from, const struct side *to)
+{
+	return is_column(from) && !is_column(to) && id_of(from).column == id_of(to).column;
+}
+
+/* Can the one become the other? Everything else mv copies. */
+static int check_sides(const struct side *from, const struct side *to)
+{
+	enum node_kind kind = from->child.kind;
+
+	if (is_fixed(to->child.kind))
+		return -EPERM;
+	if (!is_file(kind) || !is_file(to->child.kind))
+		return -EXDEV;
+	if (kind == NODE_VERSION && is_column(to))
+		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
+	if (from->dir->kind == NODE_DRAFTS && to->child.kind != NODE_DRAFT)
+		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
+	/* A column keeps its history, which a draft could not. */
+	if (!same_place(from->dir, to->dir) || (is_column(from) && !is_column(to)))
+		return -EXDEV;
+	return 0;
+}
+
+/* Moves what is committed. */
+static int move_stored(struct fs *fs, const struct side *from, const struct side *to,
+		       bool exclusive, struct writer_moved *moved)
+{
+	if (from->child.kind == NODE_DRAFT)
+		return rename_draft(fs, from, to, moved);
+	if (is_column(from))
+		return rename_column(from, to, exclusive, moved);
+	if (to->child.kind == NODE_DRAFT)
+		return rename_to_draft(fs, from, to, moved);
+	return rename_version(from, to, moved);
+}
+
+/* A version that becomes a column leaves another one behind, in a directory that the kernel has
+ * locked; and a column's entry may have another spelling than the one that is renamed, or get one
+ * that is not kept. */
+static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
+{
+	if (is_column(from) && !(cache_is_usual(from->name) && cache_is_usual(to->name)))
+		return cache_defer(fs, thread, &from->pos);
+	if (is_column(from))
+		return cache_defer_worn(fs, thread, &from->pos);
+	return from->child.kind == NODE_VERSION && is_column(to) &&
+	       cache_defer(fs, thread, &from->pos);
+}
+
+/* What a version that came or went makes of its column. The kernel has renamed the entries of
+ * columns itself, and holds their family's lock. */
+static void expire(struct fs *fs, const struct side *from, const struct side *to)
+{
+	if (from->child.kind == NODE_VERSION && is_column(to))
+		cache_expire_locked(fs, &from->pos);
+	else if (from->child.kind == NODE_VERSION)
+		cache_expire_pos(fs, &from->pos, true);
+	else if (to->child.kind == NODE_VERSION || !cache_is_usual(to->name))
+		cache_expire_pos(fs, &to->pos, true);
+}
+
+/* Lock: the family's, alone. */
+static int rename_file(struct fs *fs, pid_t thread, const struct side *from, const struct side *to,
+		       bool exclusive)
+{
+	struct writer_moved moved = {.merged = true};
+	struct wcs_cell_info info, old;
+	bool replaces = stored(fs, to, &old) == 0;
+	int rc;
+
+	if (exclusive && replaces)
+		return -EEXIST;
+	rc = stored(fs, from, &info);
+	if (rc == -ENOENT) /* a name that only sessions make */
+		return move_sessions(fs, thread, from, to, NULL);
+	if (rc != 0)
+		return rc;
+	if (id_of(from).file == id_of(to).file || is_newest(from, to))
+		return 0;
+	if (must_defer(fs, thread, from, to))
+		return -ESTALE;
+	moved.newest = info.ts;
+	rc = move_stored(fs, from, to, exclusive, &moved);
+	if (rc == 0 && replaces)
+		cache_unlinked(fs, to->dir, &to->child, &old);
+	if (rc == 0 && is_column(from))
+		cache_renamed(fs, from->dir, from->child.bytes, &info, to->child.bytes, moved.now);
+	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
+}
+
+/* May it empty the directory that it renames from? A column stays in its family, a draft that is
+ * still one in its directory. */
+static bool takes_away(const struct side *from, const struct side *to)
+{
+	return !is_column(from) &&
+	       !(from->child.kind == NODE_DRAFT && to->child.kind == NODE_DRAFT);
+}
+
+void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+	       const char *new_name, unsigned flags)
+{
+	struct fs *fs = fs_of(req);
+	struct side from, to;
+	int rc = flags & ~(unsigned)RENAME_NOREPLACE ? -EINVAL : 0;
+
+	if (rc == 0) {
+		rc = side_of(fs, &from, lookup_ino(fs, parent), name);
+		rc = rc == -EINVAL ? -ENOENT : rc;
+	}
+	if (rc == 0 && (is_fixed(from.child.kind) || !is_in_tree(lookup_ino(fs, new_parent))))
+		rc = report(fs, from.dir, name, 0, -EPERM,
+			    "only columns and their versions can be renamed, to such");
+	if (rc == 0) {
+		rc = side_of(fs, &to, lookup_ino(fs, new_parent), new_name);
+		if (rc == -EINVAL)
+			report_bad_name(fs, lookup_ino(fs, new_parent), new_name);
+	}
+	if (rc == 0 && is_own_history(&from, &to))
+		rc = report(fs, from.dir, name, 0, -EINVAL,
+			    "a column does not become a version of itself: cp copies what it has");
+	if (rc == 0)
+		rc = check_sides(&from, &to);
+	if (rc == 0) {
+		writers_exclude(fs, from.dir);
+		rc = rename_file(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);
+		writers_release(fs, from.dir);
+	}
+	if (rc == 0) {
+		locks_rename(fs->locks, from.dir, &from.child, to.dir, &to.child);
+		if (takes_away(&from, &to))
+			emptied_keep(fs, from.dir, &from.child);
+		expire(fs, &from, &to);
+	}
+	if (rc != -ESTALE)
+		cache_deferred_end(fs, fuse_req_ctx(req)->pid);
+	fuse_reply_err(req, -rc);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* READ to RELEASE of open files. */
+#include "fs/file/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/control/control.h"
+#include "fs/file/attr.h"
+#include "fs/file/handle.h"
+#include "fs/file/lock.h"
+#include "fs/file/lookup.h"
+#include "fs/serve/loop.h"
+#include "fs/serve/report.h"
+#include "fs/value/value.h"
+#include "fs/write/writer.h"
+
+/* The error of a write was reported then. */
+static int report_commit(struct fs *fs, const struct node *session, int rc)
+{
+	if (rc != 0 && !writer_failed(session))
+		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
+		       strerror(-rc));
+	return rc;
+}
+
+int file_commit(struct fs *fs, struct node *session)
+{
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_commit(fs, session);
+	writers_release(fs, session);
+	return report_commit(fs, session, rc);
+}
+
+void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_of(fi);
+	struct fs *fs = fs_of(req);
+	char *buf = malloc(size);
+	size_t got = 0;
+	int rc = -ENOMEM;
+
+	if (buf && handle->control)
+		rc = control_read(handle->control, req, buf, size, (uint64_t)off, &got);
+	else if (buf && handle->writer)
+		rc = writer_read(handle->writer, buf, size, (uint64_t)off, &got);
+	else if (buf)
+		rc = value_read(handle->value, buf, size, (uint64_t)off, &got);
+	if (rc != 0)
+		fuse_reply_err(req, -report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
+	else
+		fuse_reply_buf(req, buf, got);
+	free(buf);
+}
+
+static int write_bytes(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
+		       bool mapped)
+{
+	bool failed = writer_failed(session);
+	int rc = writer_write(fs, session->writer, buf, size, (uint64_t)off, mapped);
+
+	if (rc == 0 || failed)
+		return rc;
+	if (rc == -EFBIG || rc == -ENOSPC)
+		return report_no_room(fs, session, rc);
+	return report(fs, session, NULL, 0, rc, "what was written could not be kept: %s",
+		      strerror(-rc));
+}
+
+/* *taken: bytes that were. What merged nothing left the number as the kernel knows it. */
+static int write_lines(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
+		       bool append, size_t *taken)
+{
+	bool merged;
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_write_lines(fs, session, buf, size, (uint64_t)off, append, taken, &merged);
+	writers_release(fs, session);
+	if (merged)
+		writer_expire(fs, session);
+	return rc;
+}
+
+static int fsync_session(struct fs *fs, struct node *session)
+{
+	int rc = file_commit(fs, session);
+
+	writer_expire(fs, session);
+	attr_changed(fs, session);
+	return rc;
+}
+
+static int fsync_file(struct fs *fs, const struct handle *handle)
+{
+	int rc = handle->writer ? fsync_session(fs, handle->writer) : 0;
+
+	return rc == 0 ? loop_sync(fs) : rc;
+}
+
+/* The kernel sends no FSYNC behind a write that was to be durable and went past its pages. A line
+ * that is not ended waits for its rest. */
+static int sync_written(struct fs *fs, const struct handle *handle)
+{
+	int rc;
+
+	if (!handle->writer || writer_takes_lines(handle->writer))
+		return loop_sync(fs);
+	rc = fsync_file(fs, handle);
+	if (rc != 0)
+		writer_fail(handle->writer, rc);
+	return rc;
+}
+
+void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+	      struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_of(fi);
+	size_t taken = size;
+	int rc = -EBADF;
+
+	(void)ino;
+	if (handle->control)
+		rc = control_write(handle->control, buf, size);
+	else if (handle->writer && writer_takes_lines(handle->writer))
+		rc = write_lines(fs, handle->writer, buf, size, off, fi->flags & O_APPEND, &taken);
+	else if (handle->writer)
+		rc = write_bytes(fs, handle->writer, buf, size, off, fi->writepage);
+	if (rc == 0 && handle->direct && (fi->flags & O_DSYNC))
+		rc = sync_written(fs, handle);
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else
+		fuse_reply_write(req, taken);
+}
+
+static int flush_session(struct fs *fs, struct node *session, pid_t thread)
+{
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_flush(fs, session, thread);
+	writers_release(fs, session);
+	writer_expire(fs, session);
+	attr_changed(fs, session);
+	return report_commit(fs, session, rc);
+}
+
+void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_of(fi);
+	struct fs *fs = fs_of(req);
+	pid_t thread = fuse_req_ctx(req)->pid;
+	int rc = 0;
+
+	if (handle->writer)
+		rc = flush_session(fs, handle->writer, thread);
+	else if (handle->control)
+		rc = control_flush(handle->control, thread);
+	locks_flush(fs->locks, lookup_ino(fs, ino), handle, fi->lock_owner);
+	fuse_reply_err(req, -rc);
+}
+
+void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)datasync;
+	fuse_reply_err(req, -fsync_file(fs_of(req), handle_of(fi)));
+}
+
+void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	handle_close(fs_of(req), handle_of(fi));
+	lookup_opened(fs_of(req), ino, -1);
+	fuse_reply_err(req, 0);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files and directories, and the list of them. */
+#include "fs/file/handle.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/control/control.h"
+#include "fs/dir/dir.h"
+#include "fs/file/lock.h"
+#include "fs/serve/report.h"
+#include "fs/value/value.h"
+#include "fs/write/writer.h"
+
+struct handles {
+	pthread_mutex_t lock;
+	struct handle *first; /* Lock: lock, as count */
+	size_t count;
+};
+
+struct handles *handles_new(void)
+{
+	struct handles *handles = calloc(1, sizeof(*handles));
+
+	if (handles)
+		pthread_mutex_init(&handles->lock, NULL);
+	return handles;
+}
+
+void handles_free(struct fs *fs, struct handles *handles)
+{
+	if (!handles)
+		return;
+	while (handles->first)
+		handle_abort(fs, handles->first);
+	pthread_mutex_destroy(&handles->lock);
+	free(handles);
+}
+
+size_t handles_count(struct handles *handles)
+{
+	size_t count;
+
+	pthread_mutex_lock(&handles->lock);
+	count = handles->count;
+	pthread_mutex_unlock(&handles->lock);
+	return count;
+}
+
+struct handle *handle_new(struct fs *fs)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+	struct handles *handles = fs->handles;
+
+	if (!handle)
+		return NULL;
+	pthread_mutex_lock(&handles->lock);
+	handle->next = handles->first;
+	handle->link = &handles->first;
+	if (handles->first)
+		handles->first->link = &handle->next;
+	handles->first = handle;
+	handles->count++;
+	pthread_mutex_unlock(&handles->lock);
+	return handle;
+}
+
+static void take_out(struct handles *handles, struct handle *handle)
+{
+	pthread_mutex_lock(&handles->lock);
+	handles->count--;
+	*handle->link = handle->next;
+	if (handle->next)
+		handle->next->link = handle->link;
+	pthread_mutex_unlock(&handles->lock);
+}
+
+void handle_close(struct fs *fs, struct handle *handle)
+{
+	int rc;
+
+	take_out(fs->handles, handle);
+	value_put(handle->value);
+	if (handle->writer) {
+		writers_share(fs, handle->writer);
+		rc = writer_close(fs, handle->writer);
+		writers_release(fs, handle->writer);
+		if (rc != 0 && !writer_failed(handle->writer))
+			report(fs, handle->writer, NULL, 0, rc,
+			       writer_takes_lines(handle->writer)
+				       ? "the time that was set could not be kept: %s"
+				       : "what was written is lost: it could not be committed: %s",
+			       strerror(-rc));
+		nodes_put(fs->nodes, handle->writer, 1);
+	}
+	if (handle->control)
+		control_close(handle->control);
+	dir_free(handle->dir);
+	locks_close(fs->locks, handle);
+	free(handle);
+}
+
+void handle_abort(struct fs *fs, struct handle *handle)
+{
+	if (handle->writer)
+		writer_abort(handle->writer);
+	if (handle->control)
+		control_abort(handle->control);
+	handle->control = NULL;
+	handle_close(fs, handle);
+}

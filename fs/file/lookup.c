@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* LOOKUP and FORGET: from a name to a node. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/cache/cache.h"
+#include "fs/file/attr.h"
+#include "fs/file/lookup.h"
+#include "fs/fs.h"
+#include "fs/names/chunk.h"
+#include "fs/serve/report.h"
+#include "fs/value/draft.h"
+#include "fs/write/promise.h"
+#include "fs/write/writer.h"
+
+/* A new handle on the table that a name under dir means. */
+static int table_of(struct fs *fs, const struct node *dir, const struct spelled *child,
+		    struct wcs_table **table)
+{
+	if (child->kind == NODE_ROOT) /* .versions of a mount that shows one table */
+		return wcs_table_open(fs->store, wcs_table_name(dir->table), table);
+	return wcs_table_open(fs->store, child->buf, table);
+}
+
+static int node_of_table(struct fs *fs, struct node *dir, const struct spelled *child,
+			 uint8_t flags, struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = NODE_TABLE, .name = child->bytes};
+	struct wcs_table *table;
+	int rc = table_of(fs, dir, child, &table);
+
+	if (rc != 0)
+		return rc;
+	key.etag = node_table_etag(table);
+	*node = nodes_get(fs->nodes, &key, flags, table);
+	if (*node)
+		return 0;
+	wcs_table_close(table);
+	return -ENOMEM;
+}
+
+int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
+		const struct wcs_cell_info *info, struct node **node)
+{
+	uint8_t flags = dir->flags & NODE_F_VERSIONS;
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+
+	if (child->kind == NODE_ROOT)
+		flags |= NODE_F_VERSIONS;
+	if (child->kind == NODE_TABLE || (child->kind == NODE_ROOT && dir->kind == NODE_TABLE))
+		return node_of_table(fs, dir, child, flags, node);
+	if (child->kind == NODE_CELL || child->kind == NODE_VERSION || child->kind == NODE_DRAFT) {
+		key.ts = info->ts;
+		key.etag = info->etag;
+		key.size = (uint32_t)info->size;
+	}
+	if (child->kind == NODE_CONTROL)
+		key.ts = child->control;
+	*node = nodes_get(fs->nodes, &key, flags, NULL);
+	return *node ? 0 : -ENOMEM;
+}
+
+void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->ino = (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
+	attr_fill(fs, node, &entry->attr);
+	entry->attr_timeout = attr_timeout(node);
+}
+
+struct node *lookup_inode(struct fs *fs, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? nodes_root(fs->nodes) : (struct node *)(uintptr_t)ino;
+}
+
+struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
+{
+	return node_now(lookup_inode(fs, ino));
+}
+
+static void add_name(struct promise_names *names, uint64_t name)
+{
+	memmove(names->all + 1, names->all, sizeof(names->all) - sizeof(names->all[0]));
+	names->all[0] = name;
+}
+
+void lookup_names(const struct node *inode, struct promise_names *names)
+{
+	uint64_t alias;
+
+	*names = (struct promise_names){0};
+	for (const struct node *node = inode; node; node = node_moved(node)) {
+		alias = __atomic_load_n(&node->alias, __ATOMIC_RELAXED);
+		if (alias != 0)
+			add_name(names, alias);
+		add_name(names, node->plain);
+	}
+}
+
+bool lookup_is_stale(struct node *inode)
+{
+	return (node_state(node_now(inode)) & NODE_S_STALE) &&
+	       __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) == 0;
+}
+
+void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
+{
+	__atomic_fetch_add(&lookup_inode(fs, ino)->opens, (uint32_t)by, __ATOMIC_RELAXED);
+}
+
+/* Is there a draft in place of the column, since a time that it was given would have hidden it? */
+static bool is_hidden_draft(struct fs *fs, const struct node *dir, const char *name,
+			    const struct pos *pos)
+{
+	struct wcs_cell_info info;
+	struct spelled draft;
+
+	if (pos->kind != NODE_CELL || name[0] != '.' || drafts_count(fs->drafts) == 0 ||
+	    spell_temporary(dir, name, &draft) != 0)
+		return false;
+	return draft_get(fs, node_child_id(dir, NODE_DRAFT, draft.bytes), &info, NULL) == 0 &&
+	       pos_stored(pos, NULL) == -ENOENT;
+}
+
+int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
+		 struct spelled *child)
+{
+	int rc = pos_of(dir, pos);
+
+	if (rc == 0 && spell_drafts(dir, name, child)) {
+		pos_descend(pos, NODE_DRAFTS, child->bytes);
+		if (pos_exists(fs, pos) == 0)
+			return 0;
+		rc = pos_of(dir, pos);
+	}
+	if (rc == 0)
+		rc = spell_parse(dir, pos, name, child);
+	if (rc == 0)
+		rc = pos_descend(pos, child->kind, child->bytes);
+	if (rc != 0 || !is_hidden_draft(fs, dir, name, pos))
+		return rc;
+	rc = pos_of(dir, pos);
+	if (rc == 0)
+		rc = spell_temporary(dir, name, child);
+	return rc == 0 ? pos_descend(pos, child->kind, child->bytes) : rc;
+}
+
+static int chunk_exists(struct fs *fs, struct node *base, struct wcs_slice text)
+{
+	struct child *first;
+	int rc = chunk_first(fs, base, text, &first);
+
+	if (rc == 0)
+		free(first);
+	return rc;
+}
+
+int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
+		  const struct spelled *child)
+{
+	if (child->kind == NODE_CHUNK)
+		return chunk_exists(fs, base, child->bytes);
+	if (child->kind == NODE_POLICIES)
+		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
+	return pos_exists(fs, pos);
+}
+
+int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
+		const struct spelled *child, struct wcs_cell_info *info)
+{
+	struct wcs_cell_info unused;
+
+	if (child->kind != NODE_DRAFT)
+		return pos_stored(pos, info);
+	return draft_get(fs, node_child_id(base, child->kind, child->bytes), info ? info : &unused,
+			 NULL);
+}
+
+/* A file's name leads to its committed value, to a session that writes it, or to one that makes it.
+ */
+static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+			const struct pos *pos, struct wcs_cell_info *info, struct node **node)
+{
+	int rc = lookup_file(fs, dir, pos, child, info);
+
+	if (rc == -ENOENT) {
+		rc = writers_hidden(fs, thread, dir, child, node);
+		if (rc == -ENOENT)
+			promise_missed(fs->promises, thread);
+		return rc;
+	}
+	if (rc == 0)
+		rc = writers_lookup(fs, thread, dir, child, info, node);
+	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;
+}
+
+/* A directory that the option autodir shows where there is none. The kernel never keeps it, so that
+ * nothing has to be told when it changes. */
+static bool is_autodir(const struct fs *fs, const struct pos *pos)
+{
+	return fs->options.autodir && (pos->kind == NODE_PREFIX || pos->kind == NODE_FAMILY ||
+				       (pos->kind == NODE_CHUNK && !pos->family));
+}
+
+/* Of a column in the plain tree. */
+static bool is_new_session(const struct node *node)
+{
+	return node->kind == NODE_CELL && (node->flags & NODE_F_WRITER);
+}
+
+static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+		  struct fuse_entry_param *entry)
+{
+	struct node *base = node_base(dir), *node;
+	struct wcs_cell_info info = {0};
+	struct cache_mark mark;
+	struct spelled child;
+	struct pos pos;
+	bool autodir = false;
+	int rc;
+
+	cache_mark(fs, &mark);
+	rc = lookup_child(fs, dir, name, &pos, &child);
+	if (rc != 0)
+		return rc == -EINVAL ? -ENOENT : rc;
+	if (child.kind == NODE_FAMILY || child.kind == NODE_HISTORY)
+		cache_deferred_wait(fs, thread);
+	if (child.kind == NODE_CELL || child.kind == NODE_VERSION || child.kind == NODE_DRAFT) {
+		cache_mark_column(fs, &mark, node_child_id(base, child.kind, child.bytes).column);
+		rc = lookup_value(fs, thread, base, &child, &pos, &info, &node);
+	} else {
+		rc = lookup_exists(fs, base, &pos, &child);
+		autodir = rc == -ENOENT && is_autodir(fs, &pos);
+		if (rc == 0 || autodir)
+			rc = lookup_node(fs, base, &child, NULL, &node);
+	}
+	if (rc == 0) {
+		lookup_entry(fs, node, entry);
+		entry->entry_timeout = autodir ? 0 : cache_timeout(fs, &mark, node, name, &info);
+		if (is_new_session(node) && cache_is_usual(name))
+			writer_found(node, &mark);
+	}
+	return rc;
+}
+
+void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct node *dir = lookup_ino(fs, parent);
+	struct fuse_entry_param entry;
+	int rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
+
+	if (rc == -ENOENT)
+		report_no_directory(fs, dir, name);
+	if (rc != 0)
+		fuse_reply_err(req, -report_unreadable(fs, dir, name, rc));
+	else if (fuse_reply_entry(req, &entry) != 0)
+		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
+}
+
+void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	struct fs *fs = fs_of(req);
+
+	nodes_put(fs->nodes, lookup_inode(fs, ino), count);
+	fuse_reply_none(req);
+}
+
+void fs_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	struct fs *fs = fs_of(req);
+
+	for (size_t i = 0; i < count; i++)
+		nodes_put(fs->nodes, lookup_inode(fs, forgets[i].ino), forgets[i].nlookup);
+	fuse_reply_none(req);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* OPEN, CREATE and MKNOD: which value an open file shows, or which write session it writes. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fs/cache/cache.h"
+#include "fs/control/control.h"
+#include "fs/file/attr.h"
+#include "fs/file/file.h"
+#include "fs/file/handle.h"
+#include "fs/file/lock.h"
+#include "fs/file/lookup.h"
+#include "fs/serve/report.h"
+#include "fs/value/draft.h"
+#include "fs/value/value.h"
+#include "fs/write/promise.h"
+#include "fs/write/writer.h"
+
+static bool wants_write(const struct fuse_file_info *fi)
+{
+	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
+}
+
+/* newest: of a column, whatever the node stands for. */
+static int open_value(struct fs *fs, const struct node *node, bool newest, uint32_t *etag,
+		      struct value **value)
+{
+	struct wcs_cell_info info;
+	struct pos pos;
+	int rc;
+
+	if (node->kind == NODE_DRAFT) {
+		rc = draft_get(fs, node_id(node), &info, value);
+		*etag = rc == 0 ? info.etag : 0;
+		return rc;
+	}
+	rc = pos_of(node, &pos);
+	if (rc == 0 && node->kind == NODE_CELL && !newest)
+		pos.ts = node_ts(node);
+	if (rc == 0)
+		rc = value_open(&pos, value);
+	*etag = rc == 0 ? value_etag(*value) : 0;
+	return rc;
+}
+
+/* A committed value opens only while it is the one that the node stands for. */
+static int open_committed(struct fs *fs, const struct node *node, struct handle *handle,
+			  struct fuse_file_info *fi)
+{
+	uint32_t etag;
+	int rc = open_value(fs, node, false, &etag, &handle->value);
+
+	if (rc != 0)
+		return rc == -ENOENT ? -ESTALE : rc;
+	if (etag != node_etag(node) || (node_state(node) & NODE_S_STALE)) {
+		value_put(handle->value);
+		handle->value = NULL;
+		return -ESTALE;
+	}
+	fi->keep_cache = 1;
+	fi->noflush = !locks_need_flush(fs->locks);
+	return 0;
+}
+
+/* Takes over a reference to the session's node. Lock: its family's. */
+static int open_locked(struct fs *fs, struct node *session, struct handle *handle, int flags,
+		       pid_t thread)
+{
+	int rc = writer_open(fs, session, flags, thread);
+
+	if (rc == 0)
+		handle->writer = session;
+	else
+		nodes_put(fs->nodes, session, 1);
+	return rc;
+}
+
+static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags,
+			pid_t thread)
+{
+	struct node *dir = node_get(session->parent); /* the session may go */
+	bool replaces = true;
+	int rc;
+
+	writers_share(fs, dir);
+	rc = open_locked(fs, session, handle, flags, thread);
+	if (rc == 0)
+		replaces = writer_replaces(fs, session);
+	writers_release(fs, dir);
+	nodes_put(fs->nodes, dir, 1);
+	if (rc == 0)
+		attr_changed(fs, session); /* what cuts it does so twice, as below */
+	if (!replaces)
+		writer_expire(fs, session);
+	return rc;
+}
+
+/* The kernel will not look the name up again, and keeps a node that is another's: what is read and
+ * written goes past that node's page cache. A write behind that node's end moves it. With O_TRUNC
+ * the kernel sets that node's size to 0 once it has the answer, and once more after it has asked
+ * for an attribute (security.capability); what others have asked for between the two it would keep
+ * as it is, with that 0. */
+static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
+		       struct fuse_file_info *fi)
+{
+	struct node *node = node_now(inode), *session;
+	uint32_t etag;
+	int rc;
+
+	fi->direct_io = 1;
+	if (!wants_write(fi))
+		return open_value(fs, node, true, &etag, &handle->value);
+	node_state_set(inode, NODE_S_PASSED);
+	rc = writers_reopen(fs, thread, node, &session);
+	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
+}
+
+/* An inode that the kernel has for this name, but not for this thread. */
+static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
+		      struct fuse_file_info *fi)
+{
+	struct node *node = node_now(inode);
+	enum promise_want want = wants_write(fi) ? PROMISE_WRITE : PROMISE_READ;
+	struct promise_names names;
+	enum promise_state state;
+
+	lookup_names(inode, &names);
+	state = promise_ask(fs->promises, thread, &names, want);
+	if (state == PROMISE_FIRST)
+		return -ESTALE;
+	if (state == PROMISE_REOPENED && (node->flags & NODE_F_WRITER))
+		return open_session(fs, node_get(node), handle, fi->flags, thread);
+	return open_unseen(fs, thread, inode, handle, fi);
+}
+
+static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
+		     struct fuse_file_info *fi)
+{
+	struct node *node = node_now(inode);
+	bool session = node->flags & NODE_F_WRITER;
+
+	if (!session && !wants_write(fi)) {
+		int rc = open_committed(fs, node, handle, fi);
+
+		/* The kernel looks the name up again, but once only. */
+		if (rc == -ESTALE)
+			return open_other(fs, thread, inode, handle, fi);
+		promise_end(fs->promises, thread, node->plain);
+		return rc;
+	}
+	if (wants_write(fi) && report_thread(fs, node, NULL, thread) != 0)
+		return -EPERM;
+	if (!session || !writer_is_for(node, thread, wants_write(fi)))
+		return open_other(fs, thread, inode, handle, fi);
+	promise_end(fs->promises, thread, node->plain);
+	return open_session(fs, node_get(node), handle, fi->flags, thread);
+}
+
+static void set_direct(struct handle *handle, struct fuse_file_info *fi)
+{
+	if (handle->writer && writer_is_direct(handle->writer))
+		fi->direct_io = 1;
+	handle->direct = fi->direct_io;
+}
+
+static void open_failed(fuse_req_t req, struct handle *handle, int rc)
+{
+	if (handle)
+		handle_close(fs_of(req), handle);
+	fuse_reply_err(req, -rc);
+}
+
+void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct node *node = lookup_inode(fs, ino);
+	struct handle *handle = handle_new(fs);
+	int rc = -ENOMEM;
+
+	if (handle && node->kind == NODE_CONTROL)
+		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
+	else if (handle)
+		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
+	if (rc == 0)
+		set_direct(handle, fi);
+	if (rc != 0) {
+		open_failed(req, handle, report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
+		return;
+	}
+	fi->fh = (uintptr_t)handle;
+	lookup_opened(fs, ino, 1);
+	if (fuse_reply_open(req, fi) != 0) {
+		lookup_opened(fs, ino, -1);
+		handle_abort(fs, handle);
+	}
+}
+
+/* What may be made where, before a session for it is. */
+static int check_create(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
+			struct spelled *child, bool exclusive)
+{
+	struct node *base = node_base(dir);
+	int rc = spell_is_fixed(dir) ? -EPERM : lookup_child(fs, dir, name, pos, child);
+
+	if (rc != 0)
+		return rc == -EINVAL ? report_bad_name(fs, dir, name) : rc;
+	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
+	    (child->kind == NODE_CHUNK && !pos->family))
+		return report_no_family(fs, dir, name, pos->table);
+	if (child->kind != NODE_CELL && child->kind != NODE_VERSION && child->kind != NODE_DRAFT)
+		return report(
+			fs, dir, name, 0, -EPERM,
+			"a file is a column, in a family of a row, or one of its versions, and "
+			"here none of these can be");
+	if (exclusive &&
+	    (writers_reserved(fs, base, child) || lookup_file(fs, base, pos, child, NULL) == 0))
+		return -EEXIST;
+	return 0;
+}
+
+/* Who creates with O_EXCL is alone in the family: the kernel lets one in at a time by each way into
+ * it, and there are several. */
+static int create(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+		  struct handle *handle, const struct fuse_file_info *fi)
+{
+	bool exclusive = fi->flags & O_EXCL;
+	struct spelled child;
+	struct node *session;
+	struct pos pos;
+	int rc = report_thread(fs, dir, name, thread);
+
+	if (rc != 0)
+		return rc;
+	if (exclusive)
+		writers_exclude(fs, dir);
+	else
+		writers_share(fs, dir);
+	rc = check_create(fs, dir, name, &pos, &child, exclusive);
+	if (rc == 0)
+		promise_end(fs->promises, thread,
+			    node_child_id(node_base(dir), child.kind, child.bytes).file);
+	if (rc == 0)
+		rc = writers_create(fs, thread, node_base(dir), &child, exclusive, &session);
+	if (rc == 0)
+		rc = open_locked(fs, session, handle, fi->flags, thread);
+	writers_release(fs, dir);
+	return rc;
+}
+
+void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *handle = handle_new(fs);
+	struct fuse_entry_param entry;
+	int rc = -ENOMEM;
+
+	(void)mode;
+	if (handle)
+		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
+	if (rc == 0)
+		set_direct(handle, fi);
+	if (rc != 0) {
+		open_failed(req, handle, rc);
+		return;
+	}
+	fi->fh = (uintptr_t)handle;
+	attr_keep(handle->writer);
+	lookup_entry(fs, node_get(handle->writer), &entry);
+	lookup_opened(fs, entry.ino, 1);
+	if (fuse_reply_create(req, &entry, fi) == 0)
+		return;
+	lookup_opened(fs, entry.ino, -1);
+	nodes_put(fs->nodes, handle->writer, 1);
+	handle_abort(fs, handle);
+}
+
+/* Creates a file and closes it. */
+static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+		     struct fuse_entry_param *entry)
+{
+	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};
+	struct handle *handle = handle_new(fs);
+	struct node *session;
+	struct pos pos;
+	int rc = -ENOMEM;
+
+	if (handle)
+		rc = create(fs, thread, dir, name, handle, &fi);
+	if (rc != 0) {
+		if (handle)
+			handle_close(fs, handle);
+		return rc;
+	}
+	if (writer_takes_lines(handle->writer)) { /* a number is made of a line only */
+		handle_abort(fs, handle);
+		return -EOPNOTSUPP;
+	}
+	session = node_get(handle->writer);
+	rc = file_commit(fs, session);
+	if (pos_of(session, &pos) == 0)
+		cache_expire_locked(fs, &pos); /* the kernel holds the directory */
+	handle_close(fs, handle);
+	if (rc == 0)
+		lookup_entry(fs, session, entry);
+	else
+		nodes_put(fs->nodes, session, 1);
+	return rc;
+}
+
+/* A regular file, as tar makes one to set its attributes before it is opened; nothing else. */
+void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param entry;
+	int rc = -EPERM;
+
+	(void)rdev;
+	if (S_ISREG(mode))
+		rc = make_file(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, &entry);
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else if (fuse_reply_entry(req, &entry) != 0)
+		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
+}

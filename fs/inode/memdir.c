@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Directories in memory, as a sorted array of encoded paths.
+ *
+ * A component is encoded as its part's letter, its bytes with 00 written 00 FF, and 00 01 as its
+ * end; so the bytes of a path are a prefix of those of every path below it, paths below one
+ * directory stand together, and components sort by their bytes.
+ */
+#include "fs/inode/memdir.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct memdirs {
+	pthread_rwlock_t lock;
+	struct memdir_path *paths; /* sorted. Lock: lock, as all below */
+	size_t count, room;
+};
+
+static int path_reserve(struct memdir_path *path, size_t more)
+{
+	size_t room = path->room ? path->room : 64;
+	unsigned char *data;
+
+	while (room < path->len + more)
+		room *= 2;
+	if (room == path->room)
+		return 0;
+	data = realloc(path->data, room);
+	if (!data)
+		return -ENOMEM;
+	path->data = data;
+	path->room = room;
+	return 0;
+}
+
+int memdir_path_add(struct memdir_path *path, enum memdir_part part, struct wcs_slice bytes)
+{
+	const unsigned char *from = bytes.data;
+
+	if (path_reserve(path, 2 * bytes.len + 3) != 0)
+		return -ENOMEM;
+	path->data[path->len++] = (unsigned char)part;
+	for (size_t i = 0; i < bytes.len; i++) {
+		path->data[path->len++] = from[i];
+		if (from[i] == 0)
+			path->data[path->len++] = 0xFF;
+	}
+	path->data[path->len++] = 0;
+	path->data[path->len++] = 1;
+	return 0;
+}
+
+void memdir_path_clear(struct memdir_path *path)
+{
+	free(path->data);
+	*path = (struct memdir_path){0};
+}
+
+int memdir_order(struct wcs_slice a, struct wcs_slice b)
+{
+	size_t shorter = a.len < b.len ? a.len : b.len;
+	int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
+
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int path_compare(const struct memdir_path *a, const struct memdir_path *b)
+{
+	return memdir_order((struct wcs_slice){(const char *)a->data, a->len},
+			    (struct wcs_slice){(const char *)b->data, b->len});
+}
+
+static bool path_below(const struct memdir_path *path, const struct memdir_path *top)
+{
+	return path->len >= top->len && memcmp(path->data, top->data, top->len) == 0;
+}
+
+struct memdirs *memdirs_new(void)
+{
+	struct memdirs *dirs = calloc(1, sizeof(*dirs));
+
+	if (dirs)
+		pthread_rwlock_init(&dirs->lock, NULL);
+	return dirs;
+}
+
+size_t memdirs_count(struct memdirs *dirs)
+{
+	size_t count;
+
+	pthread_rwlock_rdlock(&dirs->lock);
+	count = dirs->count;
+	pthread_rwlock_unlock(&dirs->lock);
+	return count;
+}
+
+void memdirs_free(struct memdirs *dirs)
+{
+	if (!dirs)
+		return;
+	for (size_t i = 0; i < dirs->count; i++)
+		memdir_path_clear(&dirs->paths[i]);
+	free(dirs->paths);
+	pthread_rwlock_destroy(&dirs->lock);
+	free(dirs);
+}
+
+/* The index of the first path that is not less than this one. */
+static size_t lower_bound(const struct memdirs *dirs, const struct memdir_path *path)
+{
+	size_t low = 0, high = dirs->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (path_compare(&dirs->paths[middle], path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool path_at(const struct memdirs *dirs, size_t index, const struct memdir_path *path)
+{
+	return index < dirs->count && path_compare(&dirs->paths[index], path) == 0;
+}
+
+static int memdirs_reserve(struct memdirs *dirs)
+{
+	size_t room = dirs->room ? dirs->room * 2 : 64;
+	struct memdir_path *paths;
+
+	if (dirs->count == MEMDIRS_MAX)
+		return -ENOSPC;
+	if (dirs->count < dirs->room)
+		return 0;
+	paths = realloc(dirs->paths, room * sizeof(*paths));
+	if (!paths)
+		return -ENOMEM;
+	dirs->paths = paths;
+	dirs->room = room;
+	return 0;
+}
+
+static int memdirs_insert(struct memdirs *dirs, size_t index, const struct memdir_path *path)
+{
+	struct memdir_path copy = {.len = path->len, .room = path->len};
+	int rc = memdirs_reserve(dirs);
+
+	if (rc != 0)
+		return rc;
+	copy.data = malloc(path->len);
+	if (!copy.data)
+		return -ENOMEM;
+	memcpy(copy.data, path->data, path->len);
+	memmove(&dirs->paths[index + 1], &dirs->paths[index], (dirs->count - index) * sizeof(copy));
+	dirs->paths[index] = copy;
+	dirs->count++;
+	return 0;
+}
+
+int memdirs_add(struct memdirs *dirs, const struct memdir_path *path)
+{
+	size_t index;
+	int rc = 0;
+
+	pthread_rwlock_wrlock(&dirs->lock);
+	index = lower_bound(dirs, path);
+	if (!path_at(dirs, index, path))
+		rc = memdirs_insert(dirs, index, path);
+	pthread_rwlock_unlock(&dirs->lock);
+	return rc;
+}
+
+void memdirs_remove(struct memdirs *dirs, const struct memdir_path *path)
+{
+	size_t from, to;
+
+	pthread_rwlock_wrlock(&dirs->lock);
+	from = lower_bound(dirs, path);
+	for (to = from; to < dirs->count && path_below(&dirs->paths[to], path); to++)
+		memdir_path_clear(&dirs->paths[to]);
+	if (to > from)
+		memmove(&dirs->paths[from], &dirs->paths[to], (dirs->count - to) * sizeof(*path));
+	dirs->count -= to - from;
+	pthread_rwlock_unlock(&dirs->lock);
+}
+
+/* Where in a path of a table's tree the component of that family starts; 0: nowhere. */
+static size_t family_at(const struct memdir_path *path, const struct memdir_path *family)
+{
+	size_t at = 0;
+
+	while (at < path->len) {
+		if (path->data[at] == MEMDIR_FAMILY)
+			break;
+		while (!(path->data[at] == 0 && path->data[at + 1] == 1))
+			at += path->data[at] == 0 ? 2 : 1;
+		at += 2;
+	}
+	if (path->len - at < family->len || memcmp(path->data + at, family->data, family->len) != 0)
+		return 0;
+	return at;
+}
+
+/* Whether the path, or something below it, is there; *index: where it is or would be. */
+static bool covered(const struct memdirs *dirs, const struct memdir_path *path, size_t *index)
+{
+	*index = lower_bound(dirs, path);
+	return *index < dirs->count && path_below(&dirs->paths[*index], path);
+}
+
+/* Cuts the path at index to its first len bytes. True if that is a path of its own now, false if
+ * others stand for it. */
+static bool path_cut(struct memdirs *dirs, size_t index, size_t len)
+{
+	struct memdir_path path = dirs->paths[index];
+	size_t to;
+
+	path.len = len;
+	dirs->count--;
+	memmove(&dirs->paths[index], &dirs->paths[index + 1], (dirs->count - index) * sizeof(path));
+	if (covered(dirs, &path, &to)) {
+		memdir_path_clear(&path);
+		return false;
+	}
+	memmove(&dirs->paths[to + 1], &dirs->paths[to], (dirs->count - to) * sizeof(path));
+	dirs->paths[to] = path;
+	dirs->count++;
+	return true;
+}
+
+void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table,
+			   const struct memdir_path *family)
+{
+	size_t index;
+
+	pthread_rwlock_wrlock(&dirs->lock);
+	index = lower_bound(dirs, table);
+	while (index < dirs->count && path_below(&dirs->paths[index], table)) {
+		size_t at = family_at(&dirs->paths[index], family);
+
+		if (at == 0 || path_cut(dirs, index, at))
+			index++;
+	}
+	pthread_rwlock_unlock(&dirs->lock);
+}
+
+bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path)
+{
+	size_t index;
+	bool found;
+
+	pthread_rwlock_rdlock(&dirs->lock);
+	found = covered(dirs, path, &index);
+	pthread_rwlock_unlock(&dirs->lock);
+	return found;
+}
+
+bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path)
+{
+	size_t index;
+	bool found;
+
+	pthread_rwlock_rdlock(&dirs->lock);
+	index = lower_bound(dirs, path);
+	if (path_at(dirs, index, path))
+		index++;
+	found = index < dirs->count && path_below(&dirs->paths[index], path);
+	pthread_rwlock_unlock(&dirs->lock);
+	return found;
+}
+
+/* Takes the bytes of the component at the start of data. */
+static int component_decode(const unsigned char *data, size_t len, struct memdir_child *child)
+{
+	char *bytes = malloc(len);
+	size_t count = 0;
+
+	if (!bytes)
+		return -ENOMEM;
+	for (size_t i = 1; i + 1 < len && !(data[i] == 0 && data[i + 1] == 1); i++) {
+		bytes[count++] = (char)data[i];
+		if (data[i] == 0)
+			i++;
+	}
+	*child = (struct memdir_child){bytes, count};
+	return 0;
+}
+
+static int child_decode(const struct memdir_path *found, const struct memdir_path *path,
+			enum memdir_part part, struct memdir_child *child)
+{
+	if (!path_below(found, path) || found->len == path->len ||
+	    found->data[path->len] != (unsigned char)part)
+		return -ENOENT;
+	return component_decode(found->data + path->len, found->len - path->len, child);
+}
+
+/* The least path that comes after all below `path`/`part`:`after`, or before all of that part. */
+static int search_start(const struct memdir_path *path, enum memdir_part part,
+			const struct wcs_slice *after, struct memdir_path *start)
+{
+	unsigned char letter = (unsigned char)part;
+
+	if (path_reserve(start, path->len + 1) != 0)
+		return -ENOMEM;
+	memcpy(start->data, path->data, path->len);
+	start->len = path->len;
+	if (!after) {
+		start->data[start->len++] = letter;
+		return 0;
+	}
+	if (memdir_path_add(start, part, *after) != 0)
+		return -ENOMEM;
+	start->data[start->len - 1] = 2; /* in place of 01, which ends the component */
+	return 0;
+}
+
+int memdirs_next(struct memdirs *dirs, const struct memdir_path *path, enum memdir_part part,
+		 const struct wcs_slice *after, struct memdir_child *child)
+{
+	struct memdir_path start = {0};
+	size_t index;
+	int rc = search_start(path, part, after, &start);
+
+	if (rc != 0)
+		goto out;
+	pthread_rwlock_rdlock(&dirs->lock);
+	index = lower_bound(dirs, &start);
+	rc = index < dirs->count ? child_decode(&dirs->paths[index], path, part, child) : -ENOENT;
+	pthread_rwlock_unlock(&dirs->lock);
+out:
+	memdir_path_clear(&start);
+	return rc;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* One node: what tells it from others, its inode number, its memory; and lists of nodes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/inode/node_private.h"
+#include "fs/write/writer.h"
+
+/* FNV-1a with a final mix (both public domain); ino must never change, so neither may this. */
+static uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+
+	for (size_t i = 0; i < len; i++)
+		seed = (seed ^ byte[i]) * 0x100000001b3u;
+	seed ^= seed >> 33;
+	seed *= 0xff51afd7ed558ccdu;
+	return seed ^ (seed >> 29);
+}
+
+static uint64_t child_ino(uint64_t parent, enum node_kind kind, struct wcs_slice name)
+{
+	uint64_t ino = hash_bytes(parent + (uint64_t)kind + 1, name.data, name.len);
+
+	return ino > 1 ? ino : ino + 2; /* 0 is no inode, 1 the root */
+}
+
+uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name)
+{
+	return child_ino(parent->ino, kind, name);
+}
+
+uint64_t node_unlinked_ino(const struct node *node)
+{
+	const int64_t which[] = {node_ts(node), node_etag(node)};
+
+	return child_ino(node->ino, NODE_VERSION, (struct wcs_slice){which, sizeof(which)});
+}
+
+struct file_id node_child_id(const struct node *dir, enum node_kind kind, struct wcs_slice name)
+{
+	struct file_id id = {dir->plain, child_ino(dir->plain, kind, name)};
+
+	if (kind == NODE_CELL)
+		id.column = child_ino(dir->plain, NODE_HISTORY, name);
+	return id;
+}
+
+struct file_id node_id(const struct node *node)
+{
+	return node_child_id(node->parent, node->kind, node_name(node));
+}
+
+struct file_id node_version_id(uint64_t column, struct wcs_slice name)
+{
+	return (struct file_id){column, child_ino(column, NODE_VERSION, name)};
+}
+
+uint64_t node_key_hash(const struct node_key *key)
+{
+	uint64_t hash = node_child_ino(key->parent, key->kind, key->name);
+
+	if (key->kind != NODE_CELL || key->ts < 0)
+		hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
+	return hash_bytes(hash, &key->parent, sizeof(key->parent));
+}
+
+struct node_key node_key_of(const struct node *node)
+{
+	return (struct node_key){.parent = node->parent,
+				 .kind = node->kind,
+				 .name = node_name(node),
+				 .ts = node_ts(node),
+				 .etag = node_etag(node)};
+}
+
+bool node_key_equal(const struct node_key *a, const struct node_key *b)
+{
+	return a->parent == b->parent && a->kind == b->kind && a->ts == b->ts &&
+	       a->etag == b->etag && a->name.len == b->name.len &&
+	       (a->name.len == 0 || memcmp(a->name.data, b->name.data, a->name.len) == 0);
+}
+
+struct node *node_new(const struct node_key *key, uint8_t flags)
+{
+	struct node *node = calloc(1, sizeof(*node) + key->name.len + 1);
+
+	if (!node)
+		return NULL;
+	node->refs = 1;
+	node->kind = (uint8_t)key->kind;
+	node->flags = flags;
+	node->name_len = (uint16_t)key->name.len;
+	if (key->name.len > 0)
+		memcpy(node->name, key->name.data, key->name.len);
+	node->ts = key->ts;
+	node->etag = key->etag;
+	node->size = key->size;
+	if (key->parent) {
+		node->parent = node_get(key->parent);
+		node->ino = node_child_ino(key->parent, key->kind, key->name);
+		node->plain = child_ino(key->parent->plain, key->kind, key->name);
+		if ((flags & ~key->parent->flags) & NODE_F_VERSIONS) /* /.versions itself */
+			node->plain = key->parent->plain;
+	}
+	return node;
+}
+
+void node_free(struct node *node)
+{
+	if (node->kind == NODE_TABLE)
+		wcs_table_close(node->table);
+	if (node->flags & NODE_F_WRITER)
+		writer_free(node->writer);
+	free(node);
+}
+
+bool node_get_alive(struct node *node)
+{
+	uint64_t refs = __atomic_load_n(&node->refs, __ATOMIC_RELAXED);
+
+	while (refs > 0)
+		if (__atomic_compare_exchange_n(&node->refs, &refs, refs + 1, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+int node_list_add(struct node_list *list, struct node *node)
+{
+	size_t room = list->room ? list->room * 2 : 8;
+	struct node **all;
+
+	if (list->count == list->room) {
+		all = realloc(list->all, room * sizeof(struct node *));
+		if (!all)
+			return -ENOMEM;
+		list->all = all;
+		list->room = room;
+	}
+	list->all[list->count++] = node;
+	return 0;
+}
+
+void node_list_clear(struct nodes *nodes, struct node_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		nodes_put(nodes, list->all[i], 1);
+	free(list->all);
+	*list = (struct node_list){0};
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The serving process sends one byte for each thing to be done, and gets one back, with the
+ * descriptor of /dev/fuse where it was to mount. The mounter closes its own: the kernel ends a
+ * mount when nobody holds that any more, so a mount whose server was killed is seen to be dead.
+ *
+ * libfuse's own helper for auto_unmount does not clear the mount of an ordinary user, which it may
+ * not look into (3.14). So the mounter does it as well, as long as it lives.
+ */
+#include "fs/mount/mounter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fs/fs.h"
+#include "fs/mount/mountpoint.h"
+#include "lib/descriptors.h"
+
+enum {
+	MOUNTER_MOUNT = 'm',
+	MOUNTER_UNMOUNT = 'u',
+	MOUNTER_END = 'e', /* has no answer */
+	MOUNTER_DONE = 'd',
+	MOUNTER_FAILED = 'f'
+};
+enum { DYING_TRIES = 1000, DYING_PAUSE_US = 10000 };
+
+/* One byte, and where fd is none of -1 a descriptor with it. */
+static int mounter_send(int to, char what, int fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct iovec byte = {&what, 1};
+	struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1};
+	struct cmsghdr *header;
+
+	if (fd >= 0) {
+		message.msg_control = control.space;
+		message.msg_controllen = sizeof(control.space);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(header), &fd, sizeof(int));
+	}
+	return sendmsg(to, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+/* The next byte, and the descriptor that came with it, or -1. -EIO: the other end has gone. */
+static int mounter_receive(int from, char *what, int *fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec byte = {what, 1};
+	struct msghdr message = {.msg_iov = &byte,
+				 .msg_iovlen = 1,
+				 .msg_control = control.space,
+				 .msg_controllen = sizeof(control.space)};
+	struct cmsghdr *header;
+	ssize_t got;
+
+	do
+		got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		return -EIO;
+	*fd = -1;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(header), sizeof(int));
+	return 0;
+}
+
+/* ---- The mounter's process --------------------------------------------------------------- */
+
+/* Puts none, which can be neither read nor written, in the place of a descriptor, so that whoever
+ * closes that closes no other's. */
+static void mounter_replace(int none, int fd)
+{
+	if (none >= 0)
+		dup2(none, fd);
+	else
+		close(fd);
+}
+
+static int mounter_do_mount(int fd, struct fuse_session *session, const char *mountpoint,
+			    bool quiet)
+{
+	int none, rc;
+
+	if (fuse_session_mount(session, mountpoint) != 0)
+		return mounter_send(fd, MOUNTER_FAILED, -1);
+	rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
+	none = descriptors_open_none();
+	mounter_replace(none, fuse_session_fd(session));
+	for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
+		mounter_replace(none, i);
+	if (none >= 0)
+		close(none);
+	return rc;
+}
+
+/* The server has closed its end, and with its last descriptor the mount is dead. */
+static void mounter_clear(pid_t server, const char *mountpoint)
+{
+	for (int i = 0; i < DYING_TRIES && getppid() == server; i++)
+		usleep(DYING_PAUSE_US);
+	mountpoint_clear(mountpoint);
+}
+
+/* false: the server ended without a word. */
+static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet)
+{
+	char what;
+	int none;
+
+	while (mounter_receive(fd, &what, &none) == 0) {
+		if (what == MOUNTER_MOUNT && mounter_do_mount(fd, session, mountpoint, quiet) == 0)
+			continue;
+		if (what == MOUNTER_UNMOUNT) {
+			fuse_session_unmount(session);
+			mounter_send(fd, MOUNTER_DONE, -1);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* ---- The serving process ----------------------------------------------------------------- */
+
+int mounter_start(struct mounter *mounter, struct fuse_session *session, const char *mountpoint,
+		  int leave, bool quiet)
+{
+	pid_t child, server = getpid();
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
+		return -errno;
+	child = fork();
+	if (child < 0) {
+		int rc = -errno;
+
+		close(fds[0]);
+		close(fds[1]);
+		return rc;
+	}
+	close(fds[child == 0 ? 0 : 1]);
+	if (child > 0) {
+		mounter->fd = fds[0];
+		mounter->process = child;
+		return 0;
+	}
+	if (leave >= 0)
+		close(leave);
+	prctl(PR_SET_NAME, "rowfs-mounter");
+	if (!mounter_serve(fds[1], session, mountpoint, quiet) && mounter->clears)
+		mounter_clear(server, mountpoint);
+	_exit(0);
+}
+
+int mounter_mount(const struct mounter *mounter, struct fuse_session *session)
+{
+	char answer = MOUNTER_FAILED, path[32];
+	int fd = -1, rc = mounter_send(mounter->fd, MOUNTER_MOUNT, -1);
+
+	if (rc == 0)
+		rc = mounter_receive(mounter->fd, &answer, &fd);
+	if (rc != 0 || answer != MOUNTER_DONE || fd < 0)
+		return -EIO;
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	if (fuse_session_mount(session, path) != 0) {
+		close(fd);
+		mounter_send(mounter->fd, MOUNTER_UNMOUNT, -1);
+		return -EIO;
+	}
+	return 0;
+}
+
+int mounter_unmount(const struct mounter *mounter, struct fuse_session *session)
+{
+	struct pollfd kernel = {.fd = fuse_session_fd(session)};
+	char answer;
+	int none, rc;
+
+	if (poll(&kernel, 1, 0) == 1 && kernel.revents & POLLERR)
+		return 0;
+	rc = mounter_send(mounter->fd, MOUNTER_UNMOUNT, -1);
+	return rc == 0 ? mounter_receive(mounter->fd, &answer, &none) : rc;
+}
+
+void mounter_end(struct mounter *mounter)
+{
+	if (mounter->fd < 0)
+		return;
+	mounter_send(mounter->fd, MOUNTER_END, -1);
+	close(mounter->fd);
+	waitpid(mounter->process, NULL, 0);
+	mounter->fd = -1;
+}

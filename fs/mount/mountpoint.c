@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Mountpoints: what is there, and the remains of a mount whose process has gone. */
+#include "fs/mount/mountpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+#define OPEN_FILES "/dev/fd/"
+enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
+
+static int refuse(const char *path, int error, const char *why)
+{
+	fprintf(stderr, "rowfs: %s: %s\n", path, why);
+	return error;
+}
+
+/* A path beside or below another one's directory; an absolute path as it is. */
+static char *path_join(const char *directory, const char *path)
+{
+	char *joined;
+
+	if (*path == '/' || asprintf(&joined, "%s/%s", directory, path) < 0)
+		return *path == '/' ? strdup(path) : NULL;
+	return joined;
+}
+
+/*
+ * The resolved path of a dead mount, which cannot be looked into: its name in its resolved
+ * directory. links: how many symbolic links may be followed to it.
+ */
+static char *resolve_dead(const char *given, int links)
+{
+	char *copy = strdup(given), *copy2 = strdup(given), *directory = NULL, *path = NULL;
+	const char *last = copy2 ? basename(copy2) : ".";
+	char target[PATH_MAX], *next;
+	ssize_t len;
+
+	if (copy && strcmp(last, ".") != 0 && strcmp(last, "..") != 0)
+		directory = realpath(dirname(copy), NULL);
+	if (directory)
+		path = path_join(strcmp(directory, "/") == 0 ? "" : directory, last);
+	len = path ? readlink(path, target, sizeof(target) - 1) : -1;
+	if (len > 0 && links > 0) {
+		target[len] = 0;
+		next = path_join(directory, target);
+		free(path);
+		path = next ? resolve_dead(next, links - 1) : NULL;
+		free(next);
+	}
+	free(copy);
+	free(copy2);
+	free(directory);
+	return path;
+}
+
+/* ECONNABORTED is what a request gets that was under way when the mount died. */
+static bool is_dead(int error)
+{
+	return error == ENOTCONN || error == ECONNABORTED;
+}
+
+/* The path without symbolic links; also that of a dead mount. */
+static char *resolve(const char *given)
+{
+	char *path = realpath(given, NULL);
+
+	return path || !is_dead(errno) ? path : resolve_dead(given, LINKS_MAX);
+}
+
+/* Is a rowfs mounted there? what: its store. */
+static bool find_mount(const char *path, char *what, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *mount;
+	bool found = false;
+
+	if (!mounts)
+		return false;
+	while ((mount = getmntent(mounts)) != NULL) {
+		if (strcmp(mount->mnt_dir, path) != 0)
+			continue;
+		found = strcmp(mount->mnt_type, "fuse.rowfs") == 0;
+		snprintf(what, size, "%s", mount->mnt_fsname);
+	}
+	endmntent(mounts);
+	return found;
+}
+
+/* The kernel may still know a dead mount's attributes, but has to ask for its size. */
+static int look(const char *path, struct stat *st)
+{
+	struct statvfs space;
+
+	return stat(path, st) != 0 || statvfs(path, &space) != 0 ? -1 : 0;
+}
+
+static bool lies_dead(const char *path)
+{
+	struct stat st;
+
+	return look(path, &st) != 0 && is_dead(errno);
+}
+
+/* Through an open file: what was looked at is what goes, whatever is mounted there meanwhile. */
+static int unmount_as_root(const char *path)
+{
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1;
+	struct statvfs space;
+	char link[32];
+
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fstatvfs(fd, &space) != 0 && is_dead(errno))
+		rc = umount2(link, MNT_DETACH);
+	close(fd);
+	return rc;
+}
+
+/* Of a dead mount. As root directly, else through libfuse's helper. */
+static int unmount(const char *path)
+{
+	int status;
+	pid_t pid;
+
+	if (unmount_as_root(path) == 0)
+		return 0;
+	if (!lies_dead(path))
+		return -EBUSY;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		execlp("fusermount3", "fusermount3", "-u", "-z", "--", path, (char *)NULL);
+		_exit(127);
+	}
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
+}
+
+/* The kernel lets only who mounted look, also at a dead mount. */
+static int refuse_look(const char *path, int error)
+{
+	char what[256], why[512];
+
+	if (error != -EACCES || !find_mount(path, what, sizeof(what)))
+		return refuse(path, error, strerror(-error));
+	snprintf(why, sizeof(why), "is a mount of %s by another user; umount unmounts it, as root",
+		 what);
+	return refuse(path, error, why);
+}
+
+/* auto_unmount or another start may clear it at the same time: then there is nothing to refuse. */
+static int clear_dead(const char *path)
+{
+	char what[256];
+	bool ours = find_mount(path, what, sizeof(what));
+
+	if (ours && unmount(path) == 0) {
+		fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
+		return 0;
+	}
+	if (!lies_dead(path))
+		return 0;
+	if (!ours)
+		return refuse(path, -ENOTCONN,
+			      "is a dead mount of another filesystem, or lies "
+			      "in a dead mount; unmount that");
+	return refuse(path, -EBUSY, "is a dead mount and could not be cleared; unmount it");
+}
+
+void mountpoint_clear(const char *path)
+{
+	char what[256];
+
+	if (lies_dead(path) && find_mount(path, what, sizeof(what)))
+		unmount(path);
+}
+
+/* A dead mount may lie on another, so what is there is looked at until it is alive. */
+static int check(const char *path)
+{
+	char what[256], why[512];
+	struct stat st;
+	int rc;
+
+	while (look(path, &st) != 0) {
+		if (!is_dead(errno))
+			return refuse_look(path, -errno);
+		rc = clear_dead(path);
+		if (rc != 0)
+			return rc;
+	}
+	if (!S_ISDIR(st.st_mode))
+		return refuse(path, -ENOTDIR, "is not a directory");
+	if (!find_mount(path, what, sizeof(what)))
+		return 0;
+	snprintf(why, sizeof(why), "is busy: %s is mounted there; fusermount3 -u unmounts it",
+		 what);
+	return refuse(path, -EBUSY, why);
+}
+
+bool mountpoint_is_open(const char *path)
+{
+	return strncmp(path, OPEN_FILES, strlen(OPEN_FILES)) == 0;
+}
+
+int mountpoint_fd(const char *path)
+{
+	return mountpoint_is_open(path) ? atoi(path + strlen(OPEN_FILES)) : -1;
+}
+
+/* As it is; only that of a mount that waits for its server is one, which is of /dev/fuse. */
+static int prepare_open(const char *given, char **path)
+{
+	struct stat st;
+
+	if (stat(given, &st) != 0)
+		return refuse(given, -errno, strerror(errno));
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
+		return refuse(given, -ENODEV, "is not an open mount");
+	*path = strdup(given);
+	return *path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
+}
+
+static int refuse_unresolved(const char *given, int error)
+{
+	if (error == ENOENT)
+		return refuse(given, -error, "No such file or directory; mkdir makes a mountpoint");
+	if (is_dead(error))
+		return refuse(given, -error, "lies in a dead mount; unmount that");
+	return refuse(given, -error, strerror(error));
+}
+
+int mountpoint_prepare(const char *given, char **path)
+{
+	char *resolved, *whole;
+	int rc;
+
+	if (mountpoint_is_open(given))
+		return prepare_open(given, path);
+	resolved = resolve(given);
+	if (!resolved)
+		return refuse_unresolved(given, errno);
+	rc = check(resolved);
+	whole = rc == 0 ? realpath(resolved, NULL) : NULL;
+	free(resolved);
+	if (rc == 0 && !whole)
+		return refuse(given, -errno, strerror(errno));
+	if (rc == 0)
+		*path = whole;
+	return rc;
+}
+
+int mountpoint_covers(const char *directory, const char *path)
+{
+	size_t len = strlen(directory);
+
+	if (strcmp(directory, "/") == 0)
+		return 1;
+	return strncmp(path, directory, len) == 0 && (path[len] == 0 || path[len] == '/');
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunk directories.
+ *
+ * Names that share a chunk share the bytes that it stands for, B, but not the other way round: a
+ * chunk may end up to two bytes early, where the next unit (an escape or a character) does not
+ * fit, while a shorter unit would. So names behind B are in the chunk or not by the byte that
+ * follows, and where they are many they are skipped by that byte.
+ */
+#include "fs/names/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The bytes that the beginning of a name stands for; to has room for text.len. */
+static size_t unescape(struct wcs_slice text, unsigned char *to)
+{
+	size_t len = 0;
+
+	wcs_text_decode(text.data, text.len, to, &len);
+	return len;
+}
+
+static size_t encode(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes,
+		     char *name)
+{
+	return spell_child(table, kind == NODE_HISTORY ? NODE_CELL : kind, bytes, name);
+}
+
+static bool is_split(enum node_kind kind)
+{
+	return kind == NODE_PREFIX || kind == NODE_CELL || kind == NODE_HISTORY ||
+	       kind == NODE_CHUNK;
+}
+
+/* Does a chunk of the name end where the text does? */
+static bool goes_through(const struct chunk_name *name, struct wcs_slice text)
+{
+	char component[NAMES_CHUNK_MAX + 2];
+	size_t at = 0, len;
+
+	if (text.len == 0)
+		return true;
+	if (name->len < text.len || memcmp(name->encoded, text.data, text.len) != 0)
+		return false;
+	while (at < text.len)
+		at = names_component(name->encoded, name->len, at, component, &len);
+	return at == text.len;
+}
+
+void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind kind,
+		 struct wcs_slice bytes, struct chunk_name *name)
+{
+	size_t len;
+
+	name->len = kind == NODE_CHUNK ? bytes.len : encode(table, kind, bytes, name->encoded);
+	if (kind == NODE_CHUNK)
+		memcpy(name->encoded, bytes.data, bytes.len);
+	name->place = CHUNK_AWAY;
+	if (!is_split(kind)) {
+		name->place = text.len == 0 ? CHUNK_HERE : CHUNK_AWAY;
+		name->end = name->len;
+		memcpy(name->component, name->encoded, name->len + 1);
+		return;
+	}
+	if (!goes_through(name, text) || (text.len > 0 && name->len == text.len))
+		return;
+	name->end = names_component(name->encoded, name->len, text.len, name->component, &len);
+	name->place = name->end == name->len && kind != NODE_CHUNK ? CHUNK_HERE : CHUNK_BELOW;
+	if (kind == NODE_CHUNK && name->end == name->len)
+		memcpy(name->component + len, "%", 2);
+	if (kind == NODE_HISTORY && name->place == CHUNK_HERE)
+		memcpy(name->component + len, "@", 2);
+}
+
+/* A child that comes behind all that start with these bytes. */
+static struct child *behind(enum node_kind kind, const unsigned char *bytes, size_t len)
+{
+	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
+	struct child *child = malloc(sizeof(*child) + room + 1);
+
+	if (!child)
+		return NULL;
+	child->kind = kind;
+	child->len = room;
+	len = len < room ? len : room;
+	memcpy(child->bytes, bytes, len);
+	memset(child->bytes + len, 0xFF, room - len);
+	child->bytes[room] = 0;
+	return child;
+}
+
+/* Where the chunk begins that ends with the text: the room that it left is what its next unit did
+ * not fit into. */
+static size_t room_left(const char *encoded, size_t end)
+{
+	char component[NAMES_CHUNK_MAX + 2];
+	size_t at = 0, next = 0, len;
+
+	while (next < end) {
+		at = next;
+		next = names_component(encoded, end, at, component, &len);
+	}
+	return NAMES_CHUNK_MAX - (end - at);
+}
+
+struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, enum node_kind kind,
+			 struct wcs_slice bytes, int *error)
+{
+	bool away = name->place == CHUNK_AWAY;
+	struct wcs_slice shared = {name->encoded, away ? text.len : name->end};
+	unsigned char stem[SPELL_MAX];
+	size_t len = unescape(shared, stem);
+	struct child *child;
+
+	if (bytes.len <= len)
+		return NULL;
+	/* A byte of ASCII is a unit by itself, whatever surrounds it; others may be part of a
+	 * character, and change with it how what is before them is spelled. */
+	if (away || room_left(shared.data, shared.len) > 0 || stem[len - 1] >= 0x80) {
+		stem[len] = ((const unsigned char *)bytes.data)[len];
+		if (stem[len++] >= 0x80)
+			return NULL;
+	}
+	child = behind(kind, stem, len);
+	if (!child)
+		*error = -ENOMEM;
+	return child;
+}
+
+struct child *chunk_start(const struct node *base, struct wcs_slice text)
+{
+	enum node_kind kind = NODE_PREFIX;
+	unsigned char stem[SPELL_MAX];
+	size_t len = unescape(text, stem);
+
+	if (base->kind == NODE_FAMILY)
+		kind = base->flags & NODE_F_VERSIONS ? NODE_HISTORY : NODE_CELL;
+	return child_new(kind, (struct wcs_slice){stem, len});
+}
+
+/* A search for the first child in a chunk directory. */
+struct search {
+	struct wcs_table *table;
+	struct wcs_slice text;
+	struct child *found;
+	struct child *skip; /* to go on behind */
+};
+
+enum { SEARCH_FOUND = 1, SEARCH_END = 2, SEARCH_SKIP = 3 };
+
+bool chunk_behind(struct wcs_slice text, struct wcs_slice bytes)
+{
+	unsigned char stem[SPELL_MAX];
+	size_t len = unescape(text, stem);
+
+	return bytes.len >= len && memcmp(bytes.data, stem, len) == 0;
+}
+
+static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
+			const struct wcs_cell_info *info)
+{
+	struct search *search = ctx;
+	struct chunk_name name;
+	int error = 0;
+
+	(void)info;
+	if (kind != NODE_PREFIX && kind != NODE_CELL && kind != NODE_HISTORY)
+		return SEARCH_END;
+	if (!chunk_behind(search->text, bytes))
+		return SEARCH_END;
+	chunk_split(search->table, search->text, kind, bytes, &name);
+	if (name.place == CHUNK_AWAY) {
+		search->skip = chunk_skip(search->text, &name, kind, bytes, &error);
+		return search->skip ? SEARCH_SKIP : error;
+	}
+	search->found = child_new(kind, bytes);
+	return search->found ? SEARCH_FOUND : -ENOMEM;
+}
+
+/* Goes to the next chunk directory in memory behind `after` whose text begins with this one. */
+static int next_beginning(struct fs *fs, const struct memdir_path *path, struct wcs_slice text,
+			  struct wcs_slice after, struct memdir_child *child)
+{
+	int rc = memdirs_next(fs->memdirs, path, MEMDIR_CHUNK, &after, child);
+
+	if (rc == 0 && (child->len <= text.len || memcmp(child->data, text.data, text.len) != 0)) {
+		free(child->data);
+		rc = -ENOENT;
+	}
+	return rc;
+}
+
+/* Is a chunk directory below this one in memory? Others may begin alike, and end their chunk at
+ * another place. */
+static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice text)
+{
+	struct wcs_slice after = text;
+	struct memdir_path path = {0};
+	struct memdir_child child, last = {0};
+	struct chunk_name name;
+	int rc = pos_memdir_path(pos, &path);
+
+	name.place = CHUNK_AWAY;
+	while (rc == 0 && name.place == CHUNK_AWAY) {
+		rc = next_beginning(fs, &path, text, after, &child);
+		if (rc != 0)
+			break;
+		after = (struct wcs_slice){child.data, child.len};
+		chunk_split(pos->table, text, NODE_CHUNK, after, &name);
+		free(last.data);
+		last = child;
+	}
+	free(last.data);
+	memdir_path_clear(&path);
+	return rc;
+}
+
+static int memory_itself(struct fs *fs, const struct pos *pos, struct wcs_slice text)
+{
+	struct memdir_path path = {0};
+	int rc = pos_memdir_path(pos, &path);
+
+	if (rc == 0)
+		rc = memdir_path_add(&path, MEMDIR_CHUNK, text);
+	if (rc == 0)
+		rc = memdirs_exists(fs->memdirs, &path) ? 0 : -ENOENT;
+	memdir_path_clear(&path);
+	return rc;
+}
+
+/* The first child itself. -ENOENT: none. */
+static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
+		      const struct pos *pos, struct child **first)
+{
+	struct search search = {.table = pos->table, .text = text};
+	struct child *after = chunk_start(base, text);
+	int rc = after ? SEARCH_SKIP : -ENOMEM;
+
+	while (rc == SEARCH_SKIP) {
+		rc = children_walk(fs, base, after, search_child, &search);
+		if (rc == SEARCH_SKIP) {
+			free(after);
+			after = search.skip;
+		}
+	}
+	free(after);
+	if (rc == SEARCH_FOUND)
+		*first = search.found;
+	return rc == SEARCH_FOUND ? 0 : rc < 0 ? rc : -ENOENT;
+}
+
+int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text)
+{
+	struct child *first = NULL;
+	struct pos pos;
+	int rc = pos_of(base, &pos);
+
+	if (rc == 0)
+		rc = find_first(fs, base, text, &pos, &first);
+	free(first);
+	return rc == -ENOENT ? memory_below(fs, &pos, text) : rc;
+}
+
+int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
+{
+	struct pos pos;
+	int rc = pos_of(base, &pos);
+
+	if (rc != 0)
+		return rc;
+	rc = find_first(fs, base, text, &pos, first);
+	if (rc != -ENOENT)
+		return rc;
+	*first = NULL;
+	rc = memory_below(fs, &pos, text);
+	return rc == -ENOENT ? memory_itself(fs, &pos, text) : rc;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Positions: from a node up to its table for its meaning, and into the store for its existence. */
+#include "fs/names/pos.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fs/fs.h"
+#include "fs/names/aggregate.h"
+#include "fs/names/spell.h"
+
+static size_t key_length(const struct node *node)
+{
+	size_t len = 0, depth = 0;
+
+	for (; node && node->kind != NODE_TABLE; node = node->parent) {
+		if (node->kind != NODE_PREFIX)
+			continue;
+		len += node->name_len;
+		depth++;
+	}
+	return depth > 0 ? len + depth - 1 : 0;
+}
+
+/* Fills pos->key from its end, walking up the segments. */
+static void key_fill(const struct node *node, struct pos *pos)
+{
+	size_t at = pos->key_len;
+
+	for (; node && node->kind != NODE_TABLE; node = node->parent) {
+		if (node->kind != NODE_PREFIX)
+			continue;
+		if (pos->depth++ > 0)
+			pos->key[--at] = (char)pos->delimiter;
+		at -= node->name_len;
+		memcpy(pos->key + at, node->name, node->name_len);
+	}
+}
+
+static const struct node *up_to(const struct node *node, enum node_kind kind)
+{
+	while (node && node->kind != kind)
+		node = node->parent;
+	return node;
+}
+
+int pos_of(const struct node *node, struct pos *pos)
+{
+	const struct node *table = up_to(node, NODE_TABLE), *family = up_to(node, NODE_FAMILY);
+
+	if (!family)
+		family = up_to(node, NODE_POLICIES);
+	pos->kind = node->kind;
+	pos->versions = node->flags & NODE_F_VERSIONS;
+	pos->table = table ? table->table : NULL;
+	pos->delimiter = table ? wcs_table_delimiter(table->table) : 0;
+	pos->family = family ? family->name : NULL;
+	pos->qualifier = (struct wcs_slice){0};
+	pos->chunk = (struct wcs_slice){0};
+	pos->ts = WCS_TS_NEWEST;
+	if (node->kind == NODE_CHUNK)
+		pos->chunk = node_name(node);
+	if (node->kind == NODE_CELL || node->kind == NODE_HISTORY)
+		pos->qualifier = node_name(node);
+	if (node->kind == NODE_VERSION) {
+		pos->qualifier = node_name(node->parent);
+		names_ts_parse(node->name, node->name_len, &pos->ts);
+	}
+	if (node->kind == NODE_DRAFTS && node->parent->kind == NODE_HISTORY)
+		pos->qualifier = node_name(node->parent);
+	pos->depth = 0;
+	pos->key_len = key_length(node);
+	if (pos->key_len > WCS_ROW_KEY_MAX)
+		return -ENAMETOOLONG;
+	key_fill(node, pos);
+	return 0;
+}
+
+static int descend_key(struct pos *pos, struct wcs_slice segment)
+{
+	size_t between = pos->depth > 0;
+
+	if (pos->key_len + between + segment.len > WCS_ROW_KEY_MAX)
+		return -ENAMETOOLONG;
+	if (between)
+		pos->key[pos->key_len++] = (char)pos->delimiter;
+	if (segment.len > 0)
+		memcpy(pos->key + pos->key_len, segment.data, segment.len);
+	pos->key_len += segment.len;
+	pos->depth++;
+	return 0;
+}
+
+int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
+{
+	int rc = 0;
+
+	switch (kind) {
+	case NODE_PREFIX:
+		rc = descend_key(pos, bytes);
+		break;
+	case NODE_FAMILY:
+	case NODE_POLICIES:
+		pos->family = bytes.data;
+		break;
+	case NODE_CELL:
+	case NODE_HISTORY:
+		pos->qualifier = bytes;
+		break;
+	case NODE_CHUNK:
+		pos->chunk = bytes;
+		break;
+	case NODE_VERSION:
+		rc = names_ts_parse(bytes.data, bytes.len, &pos->ts) == 0 ? 0 : -ENOENT;
+		break;
+	default:
+		break;
+	}
+	if (rc == 0)
+		pos->kind = kind;
+	return rc;
+}
+
+struct wcs_slice pos_prefix(const struct pos *pos, char *buf)
+{
+	memcpy(buf, pos->key, pos->key_len);
+	if (pos->depth > 0)
+		buf[pos->key_len] = (char)pos->delimiter;
+	return (struct wcs_slice){buf, pos->key_len + (pos->depth > 0)};
+}
+
+int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
+{
+	const char *name = wcs_table_name(pos->table), *at = pos->key;
+	const char *end = pos->key + pos->key_len;
+	int rc = memdir_path_add(path, MEMDIR_TABLE, (struct wcs_slice){name, strlen(name)});
+
+	for (size_t i = 0; rc == 0 && i < pos->depth; i++) {
+		const char *stop = memchr(at, pos->delimiter, (size_t)(end - at));
+
+		stop = stop ? stop : end;
+		rc = memdir_path_add(path, MEMDIR_SEGMENT,
+				     (struct wcs_slice){at, (size_t)(stop - at)});
+		at = stop + 1;
+	}
+	if (rc == 0 && pos->family)
+		rc = memdir_path_add(path, MEMDIR_FAMILY,
+				     (struct wcs_slice){pos->family, strlen(pos->family)});
+	if (rc == 0 &&
+	    (pos->kind == NODE_HISTORY || (pos->kind == NODE_DRAFTS && pos->qualifier.data)))
+		rc = memdir_path_add(path, MEMDIR_HISTORY, pos->qualifier);
+	if (rc == 0 && pos->kind == NODE_DRAFTS)
+		rc = memdir_path_add(path, MEMDIR_DRAFTS, (struct wcs_slice){0});
+	if (rc == 0 && pos->kind == NODE_CHUNK)
+		rc = memdir_path_add(path, MEMDIR_CHUNK, pos->chunk);
+	return rc;
+}
+
+int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	char end[WCS_ROW_KEY_MAX + 1];
+	struct wcs_range range = {pos_key(pos), {end, pos->key_len + 1}};
+
+	if (pos->key_len == 0)
+		return -ENOENT;
+	memcpy(end, pos->key, pos->key_len);
+	end[pos->key_len] = 0;
+	return wcs_scan_open(pos->table, &range, filter, scan);
+}
+
+/* The n-th cell of the row that a filter lets through, n from 1. */
+static int nth_cell(const struct pos *pos, const struct wcs_filter *filter, int n,
+		    struct wcs_cell_info *info)
+{
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = pos_row_scan(pos, filter, &scan);
+
+	if (rc != 0)
+		return rc;
+	do
+		rc = wcs_scan_next(scan, &cell);
+	while (rc > 0 && --n > 0);
+	if (rc > 0)
+		*info = cell.info;
+	wcs_scan_close(scan);
+	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
+}
+
+/* A family of a row exists in the store if it holds a cell. */
+static int family_stored(const struct pos *pos)
+{
+	struct wcs_filter filter = {
+		.each = WCS_EACH_FAMILY, .families = &pos->family, .family_count = 1};
+	struct wcs_cell_info info;
+
+	return nth_cell(pos, &filter, 1, &info);
+}
+
+int pos_older(const struct pos *pos, struct wcs_cell_info *info)
+{
+	struct wcs_filter filter = {.families = &pos->family, .family_count = 1, .newest = 2};
+	char to[WCS_QUALIFIER_MAX + 1];
+
+	filter.qualifier_from = pos->qualifier;
+	filter.qualifier_to = pos_qualifier_end(pos, to);
+	return nth_cell(pos, &filter, 2, info);
+}
+
+struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf)
+{
+	if (pos->qualifier.len > 0)
+		memcpy(buf, pos->qualifier.data, pos->qualifier.len);
+	buf[pos->qualifier.len] = 0;
+	return (struct wcs_slice){buf, pos->qualifier.len + 1};
+}
+
+static int prefix_stored(const struct pos *pos)
+{
+	struct wcs_key_info info;
+	int rc = wcs_key_get(pos->table, pos_key(pos), &info);
+
+	return rc != 0 ? rc : info.row || info.prefix ? 0 : -ENOENT;
+}
+
+static int cell_stored(const struct pos *pos, struct wcs_cell_info *info)
+{
+	struct wcs_cell_info unused;
+	enum wcs_type type;
+	int rc;
+
+	if (pos->key_len == 0)
+		return -ENOENT;
+	rc = info ? aggregate_type(pos, &type) : 0;
+	if (rc == 0 && info && wcs_type_aggregates(type))
+		return aggregate_text(pos, type, NULL, info);
+	return rc != 0 ? rc
+		       : wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier,
+				      pos->ts, info ? info : &unused);
+}
+
+int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
+{
+	switch (pos->kind) {
+	case NODE_PREFIX:
+		return prefix_stored(pos);
+	case NODE_FAMILY:
+		return family_stored(pos);
+	case NODE_CELL:
+	case NODE_HISTORY:
+	case NODE_VERSION:
+		return cell_stored(pos, info);
+	case NODE_DRAFTS:
+		return -ENOENT;
+	default:
+		return 0;
+	}
+}
+
+int pos_keep(struct fs *fs, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	int rc = pos_memdir_path(pos, &path);
+
+	if (rc == 0)
+		rc = memdirs_add(fs->memdirs, &path);
+	memdir_path_clear(&path);
+	return rc;
+}
+
+int pos_delete(const struct pos *pos)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+	int rc = -ENOMEM;
+
+	if (mutation && pos->kind == NODE_CELL)
+		rc = wcs_mutation_delete_column(mutation, pos->family, pos->qualifier);
+	else if (mutation)
+		rc = wcs_mutation_delete_cell(mutation, pos->family, pos->qualifier, pos->ts);
+	if (rc == 0)
+		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, NULL);
+	wcs_mutation_free(mutation);
+	return rc;
+}
+
+static bool pos_in_memory(struct fs *fs, const struct pos *pos)
+{
+	struct memdir_path path = {0};
+	bool found;
+
+	if (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY && pos->kind != NODE_HISTORY &&
+	    pos->kind != NODE_DRAFTS)
+		return false;
+	found = pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path);
+	memdir_path_clear(&path);
+	return found;
+}
+
+int pos_exists(struct fs *fs, const struct pos *pos)
+{
+	int rc = pos_stored(pos, NULL);
+
+	return rc == -ENOENT && pos_in_memory(fs, pos) ? 0 : rc;
+}
+
+/* Writes the component for one node in front of *at. */
+static void path_prepend(const struct node *node, char *path, char **at)
+{
+	char name[SPELL_MAX];
+	size_t len = spell_node(node, name);
+
+	if ((size_t)(*at - path) < len + 1)
+		len = (size_t)(*at - path) - 1;
+	*at -= len;
+	memcpy(*at, name, len);
+	*--*at = '/';
+}
+
+void pos_path(const struct node *node, const char *name, char *path, size_t size)
+{
+	char buf[3800], *at = buf + sizeof(buf);
+
+	for (; node->parent && at - buf > 2; node = node->parent)
+		path_prepend(node, buf, &at);
+	snprintf(path, size, "%.*s%s%s", (int)(buf + sizeof(buf) - at), at, name ? "/" : "",
+		 name ? name : "");
+}

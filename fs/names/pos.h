@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Positions in the tree: what a node stands for in the store's terms, and which names it has.
+ *
+ * Any thread may call these, with nodes that cannot go meanwhile; a position belongs to the one
+ * that has it. Those that ask the store take no lock of the inode table; hold none.
+ */
+#ifndef FS_POS_H
+#define FS_POS_H
+
+#include "fs/inode/memdir.h"
+#include "fs/inode/node.h"
+
+struct pos {
+	enum node_kind kind;
+	bool versions;		 /* below /.versions */
+	struct wcs_table *table; /* borrowed from the table's node; NULL above it */
+	unsigned char delimiter; /* the table's, as it is now */
+	size_t depth;		 /* segments in the key; 0: no key */
+	size_t key_len;
+	const char *family;	    /* NULL above it */
+	struct wcs_slice qualifier; /* of a cell, a history or a version */
+	struct wcs_slice chunk;	    /* of a chunk: its text */
+	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
+	char key[WCS_ROW_KEY_MAX];
+};
+
+/* The node's position; it borrows from the node. -ENAMETOOLONG: its key would be over the limit,
+ * which pos_descend keeps nodes from being made for. */
+int pos_of(const struct node *node, struct pos *pos);
+
+/* Goes down to a child of that kind; bytes are borrowed where they are a family or qualifier.
+ * -ENAMETOOLONG. */
+int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes);
+
+static inline struct wcs_slice pos_key(const struct pos *pos)
+{
+	return (struct wcs_slice){pos->key, pos->key_len};
+}
+
+/* The bytes that the row keys below this directory start with: its key and the delimiter. buf has
+ * room for WCS_ROW_KEY_MAX + 1 bytes. */
+struct wcs_slice pos_prefix(const struct pos *pos, char *buf);
+
+/* What follows the qualifier directly in their order: where a scan of just that column ends. buf
+ * has room for WCS_QUALIFIER_MAX + 1 bytes. */
+struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf);
+
+/* Scans the row that the position is in. -ENOENT: no row can be there, since its key is empty. */
+int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan);
+
+/* The path in memory of a directory of segments, a family or a history. 0 or -ENOMEM. */
+int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
+
+/* Does what the position names exist in the store? 0, -ENOENT or another error. info: of a cell,
+ * with the size of what it shows; may be NULL, which is cheaper in aggregate families. */
+int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
+
+/* The same, in the store or as a directory in memory. */
+struct fs;
+int pos_exists(struct fs *fs, const struct pos *pos);
+
+/* Keeps a directory in memory, as mkdir makes it. 0, -ENOMEM, or -ENOSPC. */
+int pos_keep(struct fs *fs, const struct pos *pos);
+
+/* Deletes the column of a cell, or the cell of a version. */
+int pos_delete(const struct pos *pos);
+
+/* The second newest cell of a column. -ENOENT: there is none. */
+int pos_older(const struct pos *pos, struct wcs_cell_info *info);
+
+/* The position as a path from the mount's root, as the tree spells it, for messages; cut to fit
+ * size bytes. */
+void pos_path(const struct node *node, const char *name, char *path, size_t size);
+
+#endif

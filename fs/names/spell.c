@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of children, by the kind of their directory. */
+#include "fs/names/spell.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/times.h"
+
+static const struct {
+	enum node_kind dir;
+	enum control control;
+	const char *name;
+} controls[] = {
+	{NODE_ROWFS, CONTROL_ENGINE, "engine"},	  {NODE_ROWFS, CONTROL_ERRORS, "errors"},
+	{NODE_ROWFS, CONTROL_COLLECTOR, "gc"},	  {NODE_ROWFS, CONTROL_HELP, "help"},
+	{NODE_ROWFS, CONTROL_METRICS, "metrics"}, {NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
+	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_DROP, "drop"},
+	{NODE_POLICIES, CONTROL_POLICY, "gc"},	  {NODE_POLICIES, CONTROL_TYPE, "type"},
+};
+
+/* Those of directories of segments, which are not listed. */
+static const struct {
+	enum control control;
+	const char *name;
+	bool of_table, of_prefix;
+} unlisted[] = {
+	{CONTROL_COUNT, ".count", true, true},
+	{CONTROL_DELIMITER, ".delimiter", true, false},
+	{CONTROL_DROP, ".drop", true, true},
+	{CONTROL_KEYS, ".keys", true, true},
+	{CONTROL_PROTECTED, ".protected", true, false},
+	{CONTROL_ROW, ".row", false, true},
+	{CONTROL_ROWS, ".rows", true, true},
+};
+
+bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name)
+{
+	for (size_t c = 0; c < sizeof(controls) / sizeof(controls[0]); c++) {
+		if (controls[c].dir != dir || i-- > 0)
+			continue;
+		*control = controls[c].control;
+		*name = controls[c].name;
+		return true;
+	}
+	return false;
+}
+
+static bool families_has(void *ctx, const void *name, size_t len)
+{
+	return wcs_family_exists(ctx, (struct wcs_slice){name, len});
+}
+
+static void take(struct spelled *child, enum node_kind kind, const char *bytes, size_t len)
+{
+	memmove(child->buf, bytes, len);
+	child->buf[len] = 0;
+	child->bytes = (struct wcs_slice){child->buf, len};
+	child->kind = kind;
+}
+
+static size_t decoded_length(const char *name, size_t len)
+{
+	size_t escapes = 0;
+
+	for (size_t i = 0; i < len; i++)
+		escapes += name[i] == '%';
+	return len - 2 * escapes;
+}
+
+static size_t max_length(enum names_kind names)
+{
+	return names == NAMES_QUALIFIER ? WCS_QUALIFIER_MAX : WCS_ROW_KEY_MAX;
+}
+
+/* Takes a component of a name, as a chunk of it or with the chunks above as the bytes that it
+ * stands for. */
+static int take_joined(struct spelled *child, const struct node *dir, enum node_kind kind,
+		       enum names_kind names, const struct names_families *families,
+		       const char *name, size_t len)
+{
+	struct wcs_slice above = {0};
+	char joined[SPELL_MAX + NAMES_COMPONENT_MAX];
+	size_t count;
+	bool more;
+
+	if (dir->kind == NODE_CHUNK)
+		above = node_name(dir);
+	if (above.len + len >= SPELL_MAX)
+		return -ENAMETOOLONG;
+	if (names_join(names, above.data, above.len, name, len, joined, &count, &more) != 0)
+		return -EINVAL;
+	if (more && decoded_length(joined, count) >= max_length(names)) /* nothing could follow */
+		return -ENAMETOOLONG;
+	if (more) {
+		take(child, NODE_CHUNK, joined, count);
+		return 0;
+	}
+	/* The kernel has one entry for a directory: with two names it would move between them. */
+	if (len > NAMES_CHUNK_MAX && kind != NODE_CELL && kind != NODE_DRAFT)
+		return -EINVAL;
+	if (names_decode(names, families, joined, count, child->buf, &count) != 0)
+		return -EINVAL;
+	if (count > WCS_QUALIFIER_MAX)
+		return -ENAMETOOLONG;
+	take(child, kind, child->buf, count);
+	return 0;
+}
+
+static int take_control(struct spelled *child, enum control control, const char *name)
+{
+	take(child, NODE_CONTROL, name, strlen(name));
+	child->control = control;
+	return 0;
+}
+
+/* The names of the mount's root, whatever its kind is, beyond those of that kind. */
+static int parse_root(const char *name, struct spelled *child)
+{
+	if (strcmp(name, ".rowfs") == 0)
+		take(child, NODE_ROWFS, name, strlen(name));
+	else if (strcmp(name, ".versions") == 0)
+		take(child, NODE_ROOT, name, strlen(name));
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_table(const char *name, struct spelled *child)
+{
+	if (!wcs_table_name_valid(name))
+		return -EINVAL;
+	take(child, NODE_TABLE, name, strlen(name));
+	return 0;
+}
+
+static int parse_unlisted(const struct pos *pos, const char *name, struct spelled *child)
+{
+	bool table = pos->kind == NODE_TABLE;
+
+	if (pos->versions)
+		return -EINVAL;
+	if (table && strcmp(name, ".families") == 0) {
+		take(child, NODE_FAMILIES, name, strlen(name));
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(unlisted) / sizeof(unlisted[0]); i++) {
+		if ((table ? unlisted[i].of_table : unlisted[i].of_prefix) &&
+		    strcmp(name, unlisted[i].name) == 0)
+			return take_control(child, unlisted[i].control, name);
+	}
+	return -EINVAL;
+}
+
+static bool is_family(const struct pos *pos, const struct node *dir, const char *name, size_t len,
+		      struct spelled *child)
+{
+	return take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
+	       child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes);
+}
+
+/* In a directory of segments: a control name, a family, or a segment. In a chunk directory: the
+ * rest of a segment. */
+static int parse_prefix(const struct node *dir, const struct pos *pos, const char *name, size_t len,
+			struct spelled *child)
+{
+	struct names_families families = {families_has, pos->table};
+	int rc;
+
+	if (dir->kind != NODE_CHUNK && name[0] == '.')
+		return parse_unlisted(pos, name, child);
+	if (dir->kind != NODE_CHUNK && is_family(pos, dir, name, len, child))
+		return pos->key_len > 0 ? 0 : -EINVAL;
+	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
+	if (rc != 0)
+		return rc;
+	/* A segment that holds the delimiter would be two. */
+	return memchr(child->buf, pos->delimiter, child->bytes.len) ? -EINVAL : 0;
+}
+
+static bool is_random(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'A' && text[i] <= 'Z') ||
+		      (text[i] >= 'a' && text[i] <= 'z')))
+			return false;
+	return true;
+}
+
+/*
+ * The temporary name that rsync gives to a column, where it is no column's itself, for a name may
+ * not start or end with any byte: ".NAME.XXXXXX". In a chunk directory its bytes are apart from
+ * those of others there, as no name has a '/'.
+ */
+static int parse_temporary(const struct node *dir, const char *name, size_t len,
+			   struct spelled *child)
+{
+	const size_t random = 6, around = 1 + 1 + random; /* a dot before and behind */
+	struct wcs_slice above = {0};
+
+	if (len <= around || name[0] != '.' || name[len - random - 1] != '.' ||
+	    !is_random(name + len - random, random))
+		return -EINVAL;
+	if (take_joined(child, dir, NODE_DRAFT, NAMES_QUALIFIER, NULL, name + 1, len - around) !=
+		    0 ||
+	    child->kind == NODE_CHUNK)
+		return -EINVAL;
+	if (dir->kind == NODE_CHUNK)
+		above = node_name(dir);
+	take(child, NODE_DRAFT, name, len);
+	if (above.len > 0) {
+		memmove(child->buf + above.len + 1, child->buf, len + 1);
+		memcpy(child->buf, above.data, above.len);
+		child->buf[above.len] = '/';
+		child->bytes.len += above.len + 1;
+	}
+	return 0;
+}
+
+int spell_temporary(const struct node *dir, const char *name, struct spelled *child)
+{
+	if (dir->kind != NODE_FAMILY || (dir->flags & NODE_F_VERSIONS))
+		return -EINVAL;
+	return parse_temporary(dir, name, strlen(name), child);
+}
+
+bool spell_drafts(const struct node *dir, const char *name, struct spelled *child)
+{
+	bool beside = dir->kind == NODE_FAMILY ? !(dir->flags & NODE_F_VERSIONS)
+					       : dir->kind == NODE_HISTORY;
+
+	if (!beside || strcmp(name, ".~tmp~") != 0)
+		return false;
+	take(child, NODE_DRAFTS, name, strlen(name));
+	return true;
+}
+
+static int parse_family(const struct node *dir, const struct pos *pos, const char *name, size_t len,
+			struct spelled *child)
+{
+	size_t column = len;
+	bool history = names_history(name, &column);
+	enum node_kind kind = history ? NODE_HISTORY : NODE_CELL;
+	int rc = take_joined(child, dir, kind, NAMES_QUALIFIER, NULL, name, column);
+
+	if (rc == -EINVAL && !history && !pos->versions)
+		return parse_temporary(dir, name, len, child);
+	if (rc == 0 && (child->kind == NODE_CHUNK ? history : !history && pos->versions))
+		return -EINVAL;
+	return rc;
+}
+
+/* A version by its timestamp or its time; or a draft, as rsync, editors and sed name them. */
+static int parse_history(const char *name, size_t len, struct spelled *child)
+{
+	const size_t sed = 3, random = 6;
+	char digits[NAMES_TS_MAX + 1];
+	int64_t ts;
+
+	if (names_ts_parse(name, len, &ts) == 0 || times_parse(name, len, &ts) == 0)
+		take(child, NODE_VERSION, digits, names_ts_format(ts, digits));
+	else if (name[0] == '.' || (len == sed + random && memcmp(name, "sed", sed) == 0 &&
+				    is_random(name + sed, random)))
+		take(child, NODE_DRAFT, name, len);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_control(enum node_kind dir, const char *name, struct spelled *child)
+{
+	const char *known;
+	enum control control;
+
+	for (size_t i = 0; spell_control(dir, i, &control, &known); i++)
+		if (strcmp(name, known) == 0)
+			return take_control(child, control, name);
+	return -EINVAL;
+}
+
+bool spell_is_fixed(const struct node *dir)
+{
+	return dir->kind == NODE_ROWFS || dir->kind == NODE_POLICIES;
+}
+
+int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
+		struct spelled *child)
+{
+	size_t len = strlen(name);
+
+	if (len > NAMES_COMPONENT_MAX)
+		return -ENAMETOOLONG;
+	if (!dir->parent && parse_root(name, child) == 0)
+		return 0;
+	switch (dir->kind == NODE_CHUNK ? dir->parent->kind : dir->kind) {
+	case NODE_ROOT:
+		return parse_table(name, child);
+	case NODE_TABLE:
+	case NODE_PREFIX:
+		return parse_prefix(dir, pos, name, len, child);
+	case NODE_FAMILY:
+		return parse_family(dir, pos, name, len, child);
+	case NODE_HISTORY:
+		return parse_history(name, len, child);
+	case NODE_DRAFTS:
+		take(child, NODE_DRAFT, name, len);
+		return 0;
+	case NODE_FAMILIES:
+		return take_joined(child, dir, NODE_POLICIES, NAMES_FAMILY, NULL, name, len);
+	default:
+		return parse_control(dir->kind, name, child);
+	}
+}
+
+size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes, char *name)
+{
+	struct names_families families = {families_has, table};
+	size_t len = 0;
+
+	switch (kind) {
+	case NODE_PREFIX:
+		return names_encode(NAMES_SEGMENT, table ? &families : NULL, bytes.data, bytes.len,
+				    name);
+	case NODE_FAMILY:
+	case NODE_POLICIES:
+		return names_encode(NAMES_FAMILY, NULL, bytes.data, bytes.len, name);
+	case NODE_CELL:
+		return names_encode(NAMES_QUALIFIER, NULL, bytes.data, bytes.len, name);
+	case NODE_HISTORY:
+		len = names_encode(NAMES_QUALIFIER, NULL, bytes.data, bytes.len, name);
+		name[len++] = '@';
+		break;
+	default:
+		memcpy(name, bytes.data, bytes.len);
+		len = bytes.len;
+		break;
+	}
+	name[len] = 0;
+	return len;
+}
+
+size_t spell_node(const struct node *node, char *name)
+{
+	const struct node *table = node;
+
+	while (table && table->kind != NODE_TABLE)
+		table = table->parent;
+	return spell_child(table ? table->table : NULL, node->kind, node_name(node), name);
+}

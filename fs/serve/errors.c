@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* The last errors, as a ring of lines that are formatted when they are added. */
+#include "fs/serve/errors.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/names.h"
+
+enum { LINE_MAX_BYTES = 6144 };
+
+/* The name of errors_miss. It becomes a line when it is read, since a lookup waits for it. */
+struct missed {
+	int64_t now;
+	char *path, *reason; /* NULL: there is none */
+};
+
+struct errors {
+	pthread_mutex_t lock;
+	char *lines[ERRORS_KEPT]; /* Lock: lock, as all below */
+	size_t next;		  /* the oldest, and the one to be replaced */
+	uint64_t count;		  /* since the beginning */
+	char *path;		  /* of the last one; NULL: it is not known */
+	struct missed missed;
+};
+
+struct errors *errors_new(void)
+{
+	struct errors *errors = calloc(1, sizeof(*errors));
+
+	if (errors)
+		pthread_mutex_init(&errors->lock, NULL);
+	return errors;
+}
+
+void errors_free(struct errors *errors)
+{
+	if (!errors)
+		return;
+	for (size_t i = 0; i < ERRORS_KEPT; i++)
+		free(errors->lines[i]);
+	free(errors->path);
+	free(errors->missed.path);
+	free(errors->missed.reason);
+	pthread_mutex_destroy(&errors->lock);
+	free(errors);
+}
+
+static void time_format(int64_t now, char *text, size_t size)
+{
+	time_t seconds = (time_t)(now / 1000000);
+	char whole[32];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(whole, sizeof(whole), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, size, "%s.%06dZ", whole, (int)(now % 1000000));
+}
+
+/* Control bytes and what is not UTF-8 as %XX, so that an error stays one line of text. */
+static void escape(const char *text, char *to, size_t size)
+{
+	const unsigned char *from = (const unsigned char *)text;
+	size_t left = strlen(text), used = 0;
+
+	while (left > 0 && used + 4 < size) {
+		size_t len = names_character(from, left);
+
+		if (len == 0 || *from < 0x20 || *from == 0x7F) {
+			used += (size_t)snprintf(to + used, size - used, "%%%02X", *from);
+			len = 1;
+		} else {
+			memcpy(to + used, from, len);
+			used += len;
+		}
+		from += len;
+		left -= len;
+	}
+	to[used] = 0;
+}
+
+/* A line, which the caller frees; NULL: no memory. */
+static char *line_format(int64_t now, const char *path, int line, const char *reason)
+{
+	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[48], where[16] = "";
+
+	time_format(now, when, sizeof(when));
+	if (line > 0)
+		snprintf(where, sizeof(where), ":%d", line);
+	snprintf(whole, sizeof(whole), "%s %s%s: %s", when, path, where, reason);
+	escape(whole, text, sizeof(text) - 1);
+	strcat(text, "\n");
+	return strdup(text);
+}
+
+/* Takes over both texts. */
+static void set_missed(struct errors *errors, int64_t now, char *path, char *reason)
+{
+	struct missed old;
+
+	pthread_mutex_lock(&errors->lock);
+	old = errors->missed;
+	errors->missed = (struct missed){now, path, reason};
+	pthread_mutex_unlock(&errors->lock);
+	free(old.path);
+	free(old.reason);
+}
+
+void errors_add(struct errors *errors, int64_t now, const char *path, int line, const char *reason)
+{
+	char *text = line_format(now, path, line, reason), *old, *old_path;
+
+	if (!text)
+		return;
+	pthread_mutex_lock(&errors->lock);
+	old = errors->lines[errors->next];
+	errors->lines[errors->next] = text;
+	errors->next = (errors->next + 1) % ERRORS_KEPT;
+	errors->count++;
+	old_path = errors->path;
+	errors->path = strdup(path);
+	pthread_mutex_unlock(&errors->lock);
+	free(old);
+	free(old_path);
+	set_missed(errors, 0, NULL, NULL);
+}
+
+void errors_miss(struct errors *errors, int64_t now, const char *path, const char *reason)
+{
+	bool known;
+
+	pthread_mutex_lock(&errors->lock);
+	known = errors->path && strcmp(errors->path, path) == 0;
+	pthread_mutex_unlock(&errors->lock);
+	if (!known)
+		set_missed(errors, now, strdup(path), strdup(reason));
+}
+
+void errors_found(struct errors *errors)
+{
+	set_missed(errors, 0, NULL, NULL);
+}
+
+uint64_t errors_count(struct errors *errors)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&errors->lock);
+	count = errors->count;
+	pthread_mutex_unlock(&errors->lock);
+	return count;
+}
+
+char *errors_format(struct errors *errors, size_t *len)
+{
+	char *text = NULL, *line = NULL;
+	FILE *stream = open_memstream(&text, len);
+	int bad;
+
+	if (!stream)
+		return NULL;
+	pthread_mutex_lock(&errors->lock);
+	for (size_t i = 0; i < ERRORS_KEPT; i++) {
+		const char *kept = errors->lines[(errors->next + i) % ERRORS_KEPT];
+
+		if (kept)
+			fputs(kept, stream);
+	}
+	if (errors->missed.path && errors->missed.reason)
+		line = line_format(errors->missed.now, errors->missed.path, 0,
+				   errors->missed.reason);
+	if (line)
+		fputs(line, stream);
+	free(line);
+	pthread_mutex_unlock(&errors->lock);
+	bad = ferror(stream);
+	if (fclose(stream) != 0 || bad) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the mount counts: requests by kind, how long each took, what they failed with. Counting is
+ * a few atomic additions, without a lock or memory of its own.
+ *
+ * A request is counted when it is read and, where it is one that is answered, timed from then to
+ * its answer, which may come from another thread. The two are brought together by the kernel's
+ * number of the request.
+ */
+#ifndef FS_METRICS_H
+#define FS_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/uio.h>
+
+#include "store/store.h"
+
+struct fs;
+
+struct metrics;
+struct metrics *metrics_new(void); /* NULL: no memory */
+void metrics_free(struct metrics *metrics);
+
+/* ---- Counting. Any thread ---------------------------------------------------------------- */
+
+/* A request was read: the bytes that the kernel sent. */
+void metrics_receive(struct metrics *metrics, const void *data, size_t len);
+/* A message for the kernel is about to be sent: an answer, or a notification, which is not
+ * counted. */
+void metrics_send(struct metrics *metrics, const struct iovec *iov, int count);
+/* What both come to: an answered request, its opcode in <linux/fuse.h>, 0 or a negative errno. */
+void metrics_request(struct metrics *metrics, uint32_t opcode, int error, uint64_t nanoseconds);
+
+/* ---- Showing ----------------------------------------------------------------------------- */
+
+/* What is at one moment, beside what was counted. */
+struct metrics_now {
+	const char *version, *engine, *fuse; /* of rowfs and what it stands on */
+	int64_t mounted;		     /* microseconds since 1970 */
+	uint64_t inodes;		     /* that the kernel holds */
+	uint64_t open_files, write_sessions, drafts, memory_directories;
+	uint64_t errors; /* that /.rowfs/errors was told */
+	struct wcs_gc_status gc;
+	struct wcs_stats store;
+};
+
+/* Both in the text format of Prometheus. */
+void metrics_print(const struct metrics *metrics, FILE *to);
+void metrics_print_now(const struct metrics_now *now, FILE *to);
+
+/* The texts of /.rowfs/metrics and /.rowfs/engine. The caller frees them. NULL: no memory, or the
+ * store cannot be read. */
+char *metrics_format(struct fs *fs, size_t *len);
+char *engine_format(struct fs *fs, size_t *len);
+
+#endif

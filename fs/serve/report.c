@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Reasons of failed requests. */
+#include "fs/serve/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fs/names/pos.h"
+#include "fs/names/spell.h"
+#include "fs/serve/errors.h"
+
+int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
+	   const char *format, ...)
+{
+	char path[4096], reason[768], text[128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	pos_path(node, name, path, sizeof(path));
+	errors_add(fs->errors, fs_now(), path, line, reason);
+	snprintf(text, sizeof(text), "a request was refused: %s; /.rowfs/errors has the reason",
+		 strerror(-error));
+	fs_log(NULL, WCS_LOG_INFO, text);
+	return error;
+}
+
+enum { FAMILIES_MAX = 512 };
+
+/* The names of the table's families, as many as fit. */
+static void list_families(struct wcs_table *table, char list[FAMILIES_MAX])
+{
+	char family[WCS_FAMILY_NAME_MAX + 1] = "";
+	size_t used = 0;
+
+	strcpy(list, "(none; mkdir in .families makes one)");
+	while (used < FAMILIES_MAX - 1 && wcs_family_next(table, family, family) == 0)
+		used += (size_t)snprintf(list + used, FAMILIES_MAX - used, "%s%s",
+					 used > 0 ? ", " : "", family);
+}
+
+int report_no_family(struct fs *fs, const struct node *dir, const char *name,
+		     struct wcs_table *table)
+{
+	char list[FAMILIES_MAX];
+
+	list_families(table, list);
+	return report(fs, dir, name, 0, -EPERM,
+		      "cells are files in a family of a row; the families of table %s are: %s",
+		      wcs_table_name(table), list);
+}
+
+void report_no_directory(struct fs *fs, const struct node *dir, const char *name)
+{
+	char path[4096], list[FAMILIES_MAX], reason[768];
+	const struct node *table = dir;
+
+	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.')
+		return;
+	while (table->kind != NODE_TABLE)
+		table = table->parent;
+	list_families(table->table, list);
+	snprintf(reason, sizeof(reason),
+		 "no row or directory has that name yet (mkdir -p makes one, and with the option "
+		 "autodir none is needed); the families of table %s, which are in rows, are: %s",
+		 wcs_table_name(table->table), list);
+	pos_path(dir, name, path, sizeof(path));
+	errors_miss(fs->errors, fs_now(), path, reason);
+}
+
+int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error)
+{
+	if (error != -EPERM)
+		return error;
+	return report(fs, node, name, line, error,
+		      "the table is protected: its rows, families and policies stay until 0 is "
+		      "written to its .protected");
+}
+
+#define MISSPELLED                                                                                 \
+	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
+	"is not UTF-8, and nothing else (rowfs(5))"
+
+/* Would the name, which means nothing in a family of /.versions, mean a column outside of it? */
+static bool is_column(const struct node *dir, const struct pos *pos, const char *name)
+{
+	struct spelled child;
+	struct pos plain = *pos;
+
+	plain.versions = false;
+	return spell_parse(dir, &plain, name, &child) == 0;
+}
+
+/* Why no name in the directory that pos is of may be so spelled. */
+static const char *bad_name(const struct node *dir, const struct pos *pos, const char *name)
+{
+	const struct wcs_slice bytes = {name, strlen(name)};
+
+	if (pos->kind == NODE_ROOT)
+		return "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first";
+	if (pos->kind == NODE_FAMILIES)
+		return "a family's name is 1 to 64 of -_.a-zA-Z0-9";
+	if (pos->kind == NODE_HISTORY)
+		return "a version's name is its timestamp in microseconds, or a time like "
+		       "2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a "
+		       "dot";
+	if (pos->family && pos->versions && is_column(dir, pos, name))
+		return "in /.versions a family has only histories: column q is a directory q@, "
+		       "with its versions in it";
+	if (bytes.len > NAMES_CHUNK_MAX && !names_is_chunk(name, bytes.len))
+		return "a directory's name of more than 230 bytes is split into directories, which "
+		       "rowfs-path prints";
+	if (!pos->table || pos->family)
+		return MISSPELLED;
+	if (name[0] == '.')
+		return "only control files start with a dot, /.rowfs/help has them; that of a key "
+		       "is written %2E";
+	if (memchr(name, pos->delimiter, bytes.len))
+		return "it holds the delimiter, at which keys become paths: a directory for each "
+		       "segment (mkdir -p)";
+	if (wcs_family_exists(pos->table, bytes))
+		return "it is a family, and no row can be here; families are in rows, below the "
+		       "segments of their keys";
+	return MISSPELLED;
+}
+
+int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
+{
+	struct pos pos;
+	int rc = pos_of(dir, &pos);
+
+	return rc != 0 ? rc : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name));
+}
+
+int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error)
+{
+	if (error != -EIO)
+		return error;
+	return report(
+		fs, node, name, 0, error,
+		"what the store has here is damaged; the log says more, and fsck.rowfs, once it "
+		"is unmounted, says where, and repairs");
+}
+
+static const char *no_room(struct fs *fs)
+{
+	struct wcs_space space;
+
+	if (wcs_store_space(fs->store, &space) == 0 && space.lacks_files)
+		return "the medium has no room for more files (inodes), since some are kept for "
+		       "the engine: df -i of the store's directory shows what there is, and "
+		       "removing other files there, rm and .drop make room";
+	return "the medium has no room for it, since some is kept for the engine: df shows what "
+	       "there is, and rm and .drop make room";
+}
+
+int report_no_room(struct fs *fs, const struct node *node, int error)
+{
+	if (error == -EFBIG)
+		return report(fs, node, NULL, 0, error, "a value has at most %d MiB",
+			      WCS_VALUE_MAX >> 20);
+	if (error != -ENOSPC)
+		return error;
+	return report(fs, node, NULL, 0, error, "%s", no_room(fs));
+}
+
+int report_thread(struct fs *fs, const struct node *node, const char *name, pid_t thread)
+{
+	if (thread != 0)
+		return 0;
+	return report(
+		fs, node, name, 0, -EPERM,
+		"who writes must be in the pid namespace that rowfs runs in, or in one below it");
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A value under construction.
+ *
+ * Invariants: bytes of memory beyond size are zero, and a file ends at size, also after a write
+ * that failed half way; so growing needs no filling.
+ */
+#include "fs/value/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* LevelDB keeps up to 990 tables open, at most a fifth of what there may be. */
+enum { FILES_RESERVED = 1280 };
+
+/* Bytes of all spools' memory. Atomic */
+static size_t spools_memory;
+
+static void memory_count(size_t more, size_t less)
+{
+	__atomic_add_fetch(&spools_memory, more - less, __ATOMIC_RELAXED);
+}
+
+void spool_init(struct spool *spool)
+{
+	*spool = (struct spool){.fd = -1};
+}
+
+static void spool_unmap(struct spool *spool)
+{
+	if (spool->map)
+		munmap(spool->map, spool->map_len);
+	spool->map = NULL;
+}
+
+void spool_clear(struct spool *spool)
+{
+	spool_unmap(spool);
+	memory_count(0, spool->room);
+	free(spool->memory);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	spool_init(spool);
+}
+
+static int file_write(int fd, const char *data, size_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t done = pwrite(fd, data, len, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		data += done;
+		len -= (size_t)done;
+		offset += (uint64_t)done;
+	}
+	return 0;
+}
+
+/* For filesystems that cannot make a file without a name: one whose name is taken away. */
+static int file_make_named(const char *directory)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/spool.XXXXXX", directory) < 0)
+		return -ENOMEM;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		unlink(path);
+	free(path);
+	return fd;
+}
+
+static int file_make_any(const char *directory)
+{
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)
+		return file_make_named(directory);
+	return -errno;
+}
+
+/* Does the descriptor belong to those that are left to the engine, which takes no more writes once
+ * it has none for a log? The lowest free one is always given, so its number tells. */
+static bool file_is_reserved(int fd)
+{
+	struct rlimit files;
+	rlim_t reserve;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return false;
+	reserve = files.rlim_cur / 2 < FILES_RESERVED ? files.rlim_cur / 2 : FILES_RESERVED;
+	return (rlim_t)fd >= files.rlim_cur - reserve;
+}
+
+/* A file of its own in the directory. Its descriptor, or an error. */
+static int file_make(const char *directory)
+{
+	int fd = file_make_any(directory);
+
+	if (fd < 0 || !file_is_reserved(fd))
+		return fd;
+	close(fd);
+	return -EMFILE;
+}
+
+int spool_unload(struct spool *spool, const char *directory)
+{
+	int fd = file_make(directory), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = file_write(fd, spool->memory, spool->size, 0);
+	if (rc != 0) {
+		close(fd);
+		return rc;
+	}
+	memory_count(0, spool->room);
+	free(spool->memory);
+	spool->memory = NULL;
+	spool->room = 0;
+	spool->fd = fd;
+	return 0;
+}
+
+static int memory_reserve(struct spool *spool, size_t size)
+{
+	size_t room = spool->room ? spool->room : 256;
+	char *memory;
+
+	while (room < size)
+		room *= 2;
+	if (room == spool->room)
+		return 0;
+	memory = realloc(spool->memory, room);
+	if (!memory)
+		return -ENOMEM;
+	memset(memory + spool->room, 0, room - spool->room);
+	memory_count(room, spool->room);
+	spool->memory = memory;
+	spool->room = room;
+	return 0;
+}
+
+static bool is_large(const struct spool *spool, uint64_t size)
+{
+	size_t all = __atomic_load_n(&spools_memory, __ATOMIC_RELAXED);
+
+	return size > SPOOL_MEMORY ||
+	       (size > SPOOL_SMALL && size > spool->room && all + size > SPOOLS_MEMORY);
+}
+
+/* Brings it to where a spool of that size is kept. */
+static int spool_reserve(struct spool *spool, const char *directory, uint64_t size)
+{
+	spool_unmap(spool);
+	if (spool->fd >= 0)
+		return 0;
+	if (is_large(spool, size))
+		return spool_unload(spool, directory);
+	return size > 0 ? memory_reserve(spool, (size_t)size) : 0;
+}
+
+int spool_write(struct spool *spool, const char *directory, const void *data, size_t len,
+		uint64_t offset)
+{
+	uint64_t end = offset + len;
+	int rc = spool_reserve(spool, directory, end);
+
+	if (rc != 0 || len == 0)
+		return rc;
+	if (spool->fd < 0)
+		memcpy(spool->memory + offset, data, len);
+	else
+		rc = file_write(spool->fd, data, len, offset);
+	if (rc != 0 && end > spool->size && ftruncate(spool->fd, (off_t)spool->size) != 0)
+		return -errno;
+	if (rc == 0 && end > spool->size)
+		spool->size = (size_t)end;
+	return rc;
+}
+
+int spool_truncate(struct spool *spool, const char *directory, uint64_t size)
+{
+	int rc = spool_reserve(spool, directory, size);
+
+	if (rc != 0)
+		return rc;
+	if (spool->fd >= 0) {
+		if (ftruncate(spool->fd, (off_t)size) != 0)
+			return -errno;
+	} else if (size < spool->size) {
+		memset(spool->memory + size, 0, spool->size - size);
+	}
+	spool->size = (size_t)size;
+	return 0;
+}
+
+int spool_read(const struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	size_t left = offset < spool->size ? spool->size - (size_t)offset : 0;
+	size_t want = len < left ? len : left;
+
+	if (want > 0 && spool->fd < 0)
+		memcpy(buf, spool->memory + offset, want);
+	for (size_t done = 0; spool->fd >= 0 && done < want;) {
+		ssize_t count =
+			pread(spool->fd, (char *)buf + done, want - done, (off_t)(offset + done));
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return count < 0 ? -errno : -EIO;
+		done += (size_t)count;
+	}
+	*got = want;
+	return 0;
+}
+
+int spool_map(struct spool *spool, struct wcs_slice *slice)
+{
+	spool_unmap(spool);
+	if (spool->fd < 0 || spool->size == 0) {
+		*slice = (struct wcs_slice){spool->memory, spool->size};
+		return 0;
+	}
+	spool->map = mmap(NULL, spool->size, PROT_READ, MAP_SHARED, spool->fd, 0);
+	if (spool->map == MAP_FAILED) {
+		spool->map = NULL;
+		return -errno;
+	}
+	spool->map_len = spool->size;
+	*slice = (struct wcs_slice){spool->map, spool->size};
+	return 0;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* The open files of a write session: from the first open to the last close. */
+#include "fs/write/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/mount/process.h"
+#include "fs/names/aggregate.h"
+#include "fs/serve/report.h"
+#include "fs/value/draft.h"
+#include "fs/write/writer_private.h"
+
+static struct writer_target target_of(const struct node_key *key)
+{
+	struct writer_target target = {.kind = key->kind,
+				       .id = node_child_id(key->parent, key->kind, key->name),
+				       .ts = WCS_TS_NEWEST};
+
+	if (key->kind == NODE_VERSION)
+		names_ts_parse(key->name.data, key->name.len, &target.ts);
+	return target;
+}
+
+struct writer *writer_new(pid_t thread, const struct node_key *key, bool created)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	pthread_mutex_init(&writer->lock, NULL);
+	spool_init(&writer->spool);
+	writer->target = target_of(key);
+	writer->thread = thread;
+	writer->pending = created;
+	atomic_init(&writer->hidden, created);
+	writer->committed = WCS_TS_NONE;
+	writer->time = fs_now();
+	return writer;
+}
+
+void writer_free(struct writer *writer)
+{
+	if (!writer)
+		return;
+	writers_forget(writer);
+	value_put(writer->base);
+	spool_clear(&writer->spool);
+	writer_lines_clear(writer);
+	free(writer->renamed);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+bool writer_is_unlinked(const struct writer *writer)
+{
+	return writer->unlinked;
+}
+
+static uint64_t size_of(const struct writer *writer)
+{
+	return writer->lines.on ? writer->lines.end : writer_base_size(writer) + writer->spool.size;
+}
+
+void writer_stat(struct writer *writer, uint64_t *size, int64_t *time)
+{
+	pthread_mutex_lock(&writer->lock);
+	*size = writer->handles == 0 ? writer->final_size : size_of(writer);
+	*time = writer->stamped ? writer->stamp : writer->time;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+static int reserve(struct fs *fs, const struct node *node, struct writer *writer)
+{
+	int rc = drafts_reserve(fs);
+
+	if (rc != 0)
+		return report(fs, node, NULL, 0, rc,
+			      "%u drafts are in memory, the most that can be", DRAFTS_MAX);
+	writer->reserved = true;
+	return 0;
+}
+
+static void unreserve(struct fs *fs, struct writer *writer)
+{
+	if (writer->reserved)
+		drafts_unreserve(fs);
+	writer->reserved = false;
+}
+
+/* One that no lookup registered has a name that may be another's by now, or nobody's: then it must
+ * not be made anew. One whose name was removed since the lookup writes to nowhere. */
+static bool needs_base(const struct writer *writer, int flags)
+{
+	if (writer->unlinked)
+		return false;
+	return !(flags & O_TRUNC) || (!writer->registry && !writer->hidden);
+}
+
+/* What it begins with. Lock: the session's. */
+static int load(struct fs *fs, struct node *node, struct writer *writer, int flags)
+{
+	bool needed = needs_base(writer, flags);
+	enum wcs_type type;
+	struct pos pos;
+	int rc = writer_pos(node, &pos);
+
+	if (rc == 0)
+		rc = aggregate_type(&pos, &type);
+	writer_lines_clear(writer);
+	if (rc == 0 && wcs_type_aggregates(type) && pos.kind != NODE_DRAFT)
+		return writer_lines_open(fs, node, writer, type, flags, needed);
+	return rc == 0 && needed ? writer_load_base(fs, node, writer) : rc;
+}
+
+/* The first open file: a session that was closed starts anew. Lock: the session's. */
+static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
+		      pid_t thread)
+{
+	int rc;
+
+	writer->committed = WCS_TS_NONE;
+	writer->appended = 0;
+	writer->stamped = false;
+	writer->error = 0;
+	rc = load(fs, node, writer, flags);
+	/* A change by itself, and who closes the file does not learn that it cannot be made. */
+	if (rc == 0 && (flags & (O_TRUNC | O_CREAT)) && (flags & O_ACCMODE) != O_RDONLY)
+		rc = report_no_room(fs, node, wcs_store_room(fs->store, 1));
+	if (rc == 0)
+		writer->append = (flags & O_APPEND) && !(flags & O_TRUNC) &&
+				 writer->target.kind != NODE_VERSION;
+	if (rc == 0 && writer->target.kind == NODE_DRAFT && writer->hidden)
+		rc = reserve(fs, node, writer);
+	if (rc == 0) {
+		writer->direct = (flags & O_ACCMODE) == O_WRONLY && !(flags & O_DSYNC);
+		writer->process = process_of(thread);
+	}
+	return rc;
+}
+
+int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread)
+{
+	struct writer *writer = node->writer;
+	bool first;
+	int rc = 0;
+
+	if ((flags & O_ACCMODE) != O_RDONLY && wcs_store_failed(fs->store))
+		return -EROFS;
+	pthread_mutex_lock(&writer->lock);
+	first = writer->handles == 0;
+	if (first)
+		rc = first_open(fs, node, writer, flags, thread);
+	if (rc == 0 && (flags & O_TRUNC))
+		rc = writer_truncate_all(fs, writer);
+	if (rc == 0 && first)
+		writers_remember(fs, writer, node);
+	if (rc == 0)
+		writer->handles++;
+	else if (first)
+		unreserve(fs, writer);
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+bool writer_is_direct(const struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool direct;
+
+	pthread_mutex_lock(&writer->lock);
+	direct = writer->direct || writer->lines.on;
+	pthread_mutex_unlock(&writer->lock);
+	return direct;
+}
+
+bool writer_is_for(const struct node *node, pid_t thread, bool write)
+{
+	struct writer *writer = node->writer;
+	bool open;
+
+	pthread_mutex_lock(&writer->lock);
+	open = writer->handles > 0;
+	pthread_mutex_unlock(&writer->lock);
+	if (!open)
+		return writer->thread == thread && (write || !writer->unlinked);
+	return writer_hidden(writer) && writer->process == process_of(thread);
+}
+
+int writer_flush(struct fs *fs, struct node *node, pid_t thread)
+{
+	struct writer *writer = node->writer;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	if ((writer->dirty || writer->pending) && process_of(thread) == writer->process) {
+		if (process_killed(thread))
+			writer->aborted = true;
+		else if (writer->dirty)
+			rc = writer_commit_all(fs, node, writer);
+	}
+	if (rc == 0 && !writer->aborted)
+		rc = writer->error;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+void writer_abort(struct node *node)
+{
+	node->writer->aborted = true;
+}
+
+int writer_commit(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->dirty || writer->pending)
+		rc = writer_commit_all(fs, node, writer);
+	if (rc == 0)
+		rc = writer->error;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+void writer_found(struct node *node, const struct cache_mark *mark)
+{
+	node->writer->mark = *mark;
+	node->writer->found = true;
+}
+
+bool writer_replaces(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool known;
+
+	pthread_mutex_lock(&writer->lock);
+	known = writer->found && !writer->renamed &&
+		cache_replaced_since(fs, &writer->mark, node->parent, node_name(node));
+	writer->found = false;
+	pthread_mutex_unlock(&writer->lock);
+	return known;
+}
+
+void writer_expire(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	char qualifier[WCS_QUALIFIER_MAX];
+	struct pos pos;
+	int rc;
+
+	pthread_mutex_lock(&writer->lock);
+	rc = writer_pos(node, &pos);
+	if (rc == 0 && pos.qualifier.len > 0)
+		memcpy(qualifier, pos.qualifier.data, pos.qualifier.len);
+	pthread_mutex_unlock(&writer->lock);
+	pos.qualifier.data = qualifier;
+	if (rc == 0 && pos.kind != NODE_DRAFT)
+		cache_expire_pos(fs, &pos, false);
+}
+
+/* What the last close does. Lock: the session's. */
+static int last_close(struct fs *fs, struct node *node, struct writer *writer)
+{
+	int rc = 0;
+
+	if (writer->dirty || writer->pending)
+		rc = writer_commit_all(fs, node, writer);
+	if (writer->lines.on)
+		rc = 0; /* it is reported */
+	if (rc == 0)
+		rc = writer_stamp_stored(fs, node, writer);
+	writer->final_size = size_of(writer);
+	if (writer->lines.on)
+		writer_lines_close(fs, node, writer);
+	writer_drop_base(writer);
+	spool_clear(&writer->spool);
+	unreserve(fs, writer);
+	writer->dirty = writer->pending = false;
+	writer->hidden = false;
+	writers_forget(writer);
+	return rc;
+}
+
+int writer_close(struct fs *fs, struct node *node)
+{
+	struct writer *writer = node->writer;
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->handles == 1)
+		rc = last_close(fs, node, writer);
+	writer->handles--;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}

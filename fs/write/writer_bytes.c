@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bytes of a write session.
+ *
+ *     base    |......value at open......|           only until the session is whole
+ *     spool                             |..tail..|  appending: what came behind base
+ *     spool   |............value............|       whole: all of it
+ *
+ * A session that appends stays in the first form, so that its commit can append to what is newest
+ * then; anything else that writes makes it whole. One that does not append and has a base has
+ * written nothing since it took that.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fs/value/draft.h"
+#include "fs/write/writer_private.h"
+
+uint64_t writer_base_size(const struct writer *writer)
+{
+	return writer->base ? value_size(writer->base) : 0;
+}
+
+void writer_drop_base(struct writer *writer)
+{
+	value_put(writer->base);
+	writer->base = NULL;
+}
+
+int writer_load_base(struct fs *fs, struct node *node, struct writer *writer)
+{
+	struct wcs_cell_info info;
+	struct pos pos;
+	int rc;
+
+	if (writer->target.kind == NODE_DRAFT) {
+		rc = draft_get(fs, writer->target.id, &info, &writer->base);
+	} else {
+		rc = writer_pos(node, &pos);
+		if (rc == 0)
+			rc = value_open(&pos, &writer->base);
+	}
+	return rc == -ENOENT && writer->hidden ? 0 : rc;
+}
+
+int writer_make_whole(struct fs *fs, struct writer *writer)
+{
+	struct wcs_slice tail;
+	struct spool whole;
+	int rc;
+
+	if (writer->base) {
+		spool_init(&whole);
+		rc = value_copy(writer->base, fs->store_path, &whole);
+		if (rc == 0)
+			rc = spool_map(&writer->spool, &tail);
+		if (rc == 0)
+			rc = spool_write(&whole, fs->store_path, tail.data, tail.len, whole.size);
+		if (rc != 0) {
+			spool_clear(&whole);
+			return rc;
+		}
+		spool_clear(&writer->spool);
+		writer->spool = whole;
+		writer_drop_base(writer);
+	}
+	writer->append = false;
+	return 0;
+}
+
+int writer_truncate_all(struct fs *fs, struct writer *writer)
+{
+	if (writer->lines.on) {
+		writer_lines_truncate(writer);
+		return 0;
+	}
+	writer_drop_base(writer);
+	writer->append = false;
+	writer->pending = writer->truncated = true;
+	return spool_truncate(&writer->spool, fs->store_path, 0);
+}
+
+static int writer_read_bytes(struct writer *writer, void *buf, size_t len, uint64_t offset,
+			     size_t *got)
+{
+	uint64_t base = writer_base_size(writer);
+	size_t first = 0, second = 0;
+	int rc = 0;
+
+	if (offset < base)
+		rc = value_read(writer->base, buf, len, offset, &first);
+	if (rc == 0 && offset + first >= base)
+		rc = spool_read(&writer->spool, (char *)buf + first, len - first,
+				offset + first - base, &second);
+	if (rc == 0)
+		*got = first + second;
+	return rc;
+}
+
+int writer_read(struct node *node, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct writer *writer = node->writer;
+	int rc;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->lines.on)
+		rc = writer_lines_read(node, buf, len, offset, got);
+	else
+		rc = writer_read_bytes(writer, buf, len, offset, got);
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t len,
+		 uint64_t offset, bool mapped)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&writer->lock);
+	rc = writer->error;
+	if (writer->append && !mapped)
+		offset = writer_base_size(writer) + writer->spool.size;
+	if (rc == 0 && (offset > WCS_VALUE_MAX || len > WCS_VALUE_MAX - offset))
+		rc = -EFBIG;
+	if (rc == 0 && (!writer->append || offset < writer_base_size(writer)))
+		rc = writer_make_whole(fs, writer);
+	if (rc == 0)
+		rc = wcs_store_room(fs->store, offset + len);
+	if (rc == 0)
+		rc = spool_write(&writer->spool, fs->store_path, data, len,
+				 offset - writer_base_size(writer));
+	if (rc == 0)
+		writer->dirty = true;
+	writer->error = rc;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+void writer_fail(struct node *node, int error)
+{
+	struct writer *writer = node->writer;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->error == 0)
+		writer->error = error;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_failed(const struct node *node)
+{
+	struct writer *writer = node->writer;
+	bool failed;
+
+	pthread_mutex_lock(&writer->lock);
+	failed = writer->error != 0;
+	pthread_mutex_unlock(&writer->lock);
+	return failed;
+}
+
+static int writer_cut(struct fs *fs, struct writer *writer, uint64_t size)
+{
+	int rc = writer_make_whole(fs, writer);
+
+	if (rc == 0)
+		rc = spool_truncate(&writer->spool, fs->store_path, size);
+	if (rc == 0)
+		writer->dirty = true;
+	return rc;
+}
+
+int writer_resize(struct fs *fs, struct node *node, off_t size)
+{
+	struct writer *writer = node->writer;
+	bool alone;
+	int rc = size > (off_t)WCS_VALUE_MAX ? -EFBIG : 0;
+
+	pthread_mutex_lock(&writer->lock);
+	alone = writer->handles == 0;
+	pthread_mutex_unlock(&writer->lock);
+	if (alone && rc == 0)
+		rc = writer_open(fs, node, O_WRONLY, writer->thread);
+	if (alone && rc != 0)
+		return rc;
+	pthread_mutex_lock(&writer->lock);
+	if (rc == 0)
+		rc = writer->lines.on ? writer_lines_resize(fs, node, writer, (uint64_t)size, alone)
+				      : writer_cut(fs, writer, (uint64_t)size);
+	if (writer->error == 0 && !writer->lines.on)
+		writer->error = rc;
+	pthread_mutex_unlock(&writer->lock);
+	if (alone) {
+		int closed = writer_close(fs, node);
+
+		rc = rc != 0 ? rc : closed;
+	}
+	return rc;
+}

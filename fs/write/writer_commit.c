@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* What a write session commits, and its times. Locks: the family's, shared, and the session's. */
+#include <errno.h>
+#include <string.h>
+
+#include "fs/names/aggregate.h"
+#include "fs/names/spell.h"
+#include "fs/value/draft.h"
+#include "fs/write/writer_private.h"
+
+int writer_pos(const struct node *node, struct pos *pos)
+{
+	const struct writer *writer = node->writer;
+	int rc = pos_of(node, pos);
+
+	pos->kind = writer->target.kind;
+	pos->ts = writer->target.ts;
+	if (writer->renamed)
+		pos->qualifier = writer->target.qualifier;
+	return rc;
+}
+
+/* ---- Times ------------------------------------------------------------------------------- */
+
+/* Does the time hide the column's only cell at once, and is its name one that rsync gives, which is
+ * renamed next? *child: the draft of that name. */
+static bool hides_temporary(const struct node *node, const struct pos *pos, int64_t stamp,
+			    struct spelled *child, struct wcs_cell_info *info)
+{
+	char name[SPELL_MAX];
+	struct wcs_cell_info older;
+	enum wcs_type type;
+	size_t len;
+
+	if (pos->kind != NODE_CELL || pos_stored(pos, info) != 0 || info->expires == WCS_TS_MAX ||
+	    info->expires - info->ts > fs_now() - stamp)
+		return false;
+	len = spell_child(NULL, NODE_CELL, pos->qualifier, name);
+	return len <= NAMES_COMPONENT_MAX && spell_temporary(node->parent, name, child) == 0 &&
+	       pos_older(pos, &older) == -ENOENT && aggregate_type(pos, &type) == 0 &&
+	       type != WCS_INTHLL;
+}
+
+/* The cell becomes a draft of the column's name, with that time, and can so be renamed. */
+static int restamp_as_draft(struct fs *fs, const struct node *node, const struct pos *pos,
+			    const struct spelled *child, int64_t stamp)
+{
+	struct file_id id = node_child_id(node->parent, NODE_DRAFT, child->bytes);
+	struct draft_before before = {.any = true};
+	struct pos cell = *pos;
+	struct value *value;
+	int rc = value_load(pos, fs->store_path, &value);
+
+	if (rc != 0)
+		return rc;
+	rc = draft_put(fs, node->parent, id, value, stamp, &before, false);
+	value_put(value);
+	if (rc != 0)
+		return rc;
+	cell.kind = NODE_VERSION;
+	rc = pos_delete(&cell);
+	if (rc != 0)
+		draft_remove(fs, id);
+	return rc;
+}
+
+static int restamp(struct fs *fs, const struct node *node, const struct pos *pos, int64_t stamp)
+{
+	const struct writer *writer = node->writer;
+	struct wcs_cell_info info;
+	struct spelled child;
+	struct pos cell;
+
+	struct wcs_move move = {.kind = WCS_MOVE_STAMP,
+				.family = pos->family,
+				.from = pos->qualifier,
+				.to_ts = stamp};
+
+	if (pos->kind == NODE_DRAFT)
+		return draft_stamp(fs, writer->target.id, stamp);
+	if (hides_temporary(node, pos, stamp, &child, &info)) {
+		cell = *pos;
+		cell.ts = info.ts;
+		if (restamp_as_draft(fs, node, &cell, &child, stamp) == 0)
+			return 0;
+	}
+	return wcs_cells_move(pos->table, pos_key(pos), &move, NULL);
+}
+
+/* Would restamp refuse? The stamp must be later than the column's second newest cell, and a value
+ * that stands in its cell is written anew. What the last close finds nobody hears of. */
+static int check_stamp(struct fs *fs, const struct writer *writer, const struct pos *pos,
+		       int64_t stamp)
+{
+	uint64_t size = writer_base_size(writer);
+	struct wcs_cell_info info;
+	int rc;
+
+	if (pos->kind == NODE_DRAFT)
+		return 0;
+	rc = pos_older(pos, &info);
+	if (rc == 0 && stamp <= info.ts)
+		return -EINVAL;
+	if (rc != 0 && rc != -ENOENT)
+		return rc;
+	return size > 0 && size <= WCS_VALUE_INLINE ? wcs_store_room(fs->store, size) : 0;
+}
+
+/* It goes to the cell that is there at the last close. Who writes a file anew may come with an old
+ * stamp: that gives way. */
+static int stamp_lines(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
+{
+	int rc = writer->lines.whole ? 0 : check_stamp(fs, writer, pos, stamp);
+
+	if (rc == 0) {
+		writer->stamped = true;
+		writer->stamp = stamp;
+	}
+	return rc;
+}
+
+/* A version that it made already is made once more, with the stamp. */
+static int stamp_open(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
+{
+	bool makes = writer->dirty || writer->pending;
+	int rc = 0;
+
+	if (writer->lines.on)
+		return stamp_lines(fs, writer, pos, stamp);
+	if (!makes && (writer->committed < 0 || writer->append))
+		rc = check_stamp(fs, writer, pos, stamp);
+	if (rc != 0)
+		return rc;
+	writer->stamped = true;
+	writer->stamp = stamp;
+	if (writer->committed >= 0 && !writer->append)
+		writer->dirty = true;
+	return 0;
+}
+
+int writer_stamp(struct fs *fs, struct node *node, int64_t stamp)
+{
+	struct writer *writer = node->writer;
+	struct pos pos;
+	int rc;
+
+	if (writer->target.kind == NODE_VERSION)
+		return 0;
+	pthread_mutex_lock(&writer->lock);
+	rc = writer_pos(node, &pos);
+	if (rc == 0 && writer->handles > 0)
+		rc = stamp_open(fs, writer, &pos, stamp);
+	else if (rc == 0)
+		rc = restamp(fs, node, &pos, stamp);
+	if (rc == 0)
+		writer->time = stamp;
+	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+int writer_stamp_stored(struct fs *fs, const struct node *node, struct writer *writer)
+{
+	struct pos pos;
+	int rc;
+
+	if (!writer->stamped || writer->aborted || writer->unlinked || writer->error != 0 ||
+	    writer->target.kind == NODE_VERSION)
+		return 0;
+	rc = writer_pos(node, &pos);
+	if (rc == 0)
+		rc = restamp(fs, node, &pos, writer->stamp);
+	return writer->lines.whole && (rc == -EINVAL || rc == -ENOENT) ? 0 : rc;
+}
+
+/* ---- Commits ----------------------------------------------------------------------------- */
+
+static void committed(struct writer *writer, int64_t ts)
+{
+	writer->committed = ts;
+	if (ts != WCS_TS_NONE)
+		writer->time = ts;
+	writer->appended = writer->spool.size;
+	writer->dirty = writer->pending = writer->truncated = false;
+	/* An append took no stamp: it is for what is there at the last close. */
+	if (!writer->append)
+		writer->stamped = false;
+	writer->hidden = false;
+}
+
+/* Was its file created, and then nothing done with it? That makes a file, but no version. */
+static bool only_creates(const struct writer *writer)
+{
+	return writer->hidden && !writer->dirty && !writer->truncated;
+}
+
+/* Puts what a session of a column has into a mutation; its slices borrow from the session. */
+static int fill_column(struct writer *writer, const struct pos *pos, struct wcs_slice value,
+		       struct wcs_mutation *mutation)
+{
+	bool again = writer->committed >= 0;
+	int rc = 0;
+
+	if (writer->append) {
+		value.data = (const char *)value.data + writer->appended;
+		value.len -= writer->appended;
+		rc = wcs_mutation_append(mutation, pos->family, pos->qualifier, value,
+					 writer->committed);
+	} else if (!writer->stamped) {
+		rc = wcs_mutation_set(mutation, pos->family, pos->qualifier,
+				      again ? writer->committed : WCS_TS_SERVER, value);
+	} else {
+		if (again)
+			rc = wcs_mutation_delete_cell(mutation, pos->family, pos->qualifier,
+						      writer->committed);
+		if (rc == 0)
+			rc = wcs_mutation_set_newest(mutation, pos->family, pos->qualifier,
+						     writer->stamp, value);
+	}
+	if (rc == 0 && only_creates(writer))
+		rc = wcs_mutation_if(mutation, pos->family, pos->qualifier, NULL);
+	return rc;
+}
+
+/* parsed: room for the value of an aggregate. */
+static int fill_mutation(struct fs *fs, struct writer *writer, const struct pos *pos,
+			 unsigned char *parsed, struct wcs_mutation *mutation)
+{
+	struct wcs_slice value;
+	int rc = writer->append && pos->kind == NODE_CELL ? 0 : writer_make_whole(fs, writer);
+
+	if (rc == 0)
+		rc = spool_map(&writer->spool, &value);
+	if (rc == 0 && !writer->append) /* it was a draft when it was opened */
+		rc = aggregate_to_store(pos, &value, parsed);
+	if (rc != 0)
+		return rc;
+	if (pos->kind == NODE_VERSION)
+		return wcs_mutation_set(mutation, pos->family, pos->qualifier, pos->ts, value);
+	return fill_column(writer, pos, value, mutation);
+}
+
+static int commit_cell(struct fs *fs, const struct node *node, struct writer *writer, int64_t *ts)
+{
+	unsigned char parsed[WCS_AGGREGATE_LINE_MAX];
+	struct wcs_mutation *mutation;
+	struct pos pos;
+	int rc = writer_pos(node, &pos);
+
+	if (rc != 0)
+		return rc;
+	*ts = WCS_TS_NONE;
+	if (pos.kind == NODE_VERSION && only_creates(writer) && pos_stored(&pos, NULL) == 0)
+		return 0;
+	mutation = wcs_mutation_new();
+	if (!mutation)
+		return -ENOMEM;
+	rc = fill_mutation(fs, writer, &pos, parsed, mutation);
+	if (rc == 0)
+		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, ts);
+	wcs_mutation_free(mutation);
+	if (rc == -ECANCELED) { /* another made the column meanwhile */
+		*ts = WCS_TS_NONE;
+		rc = 0;
+	}
+	return rc;
+}
+
+/* The draft's value with what the session has appended since its last commit. */
+static int appended(struct fs *fs, struct writer *writer, struct draft_before *before,
+		    struct value **value)
+{
+	struct wcs_cell_info info = {0};
+	struct value *old = NULL;
+	struct wcs_slice tail;
+	struct spool spool;
+	int rc = draft_get(fs, writer->target.id, &info, &old);
+
+	*before = (struct draft_before){.etag = info.etag};
+	spool_init(&spool);
+	rc = rc == 0 ? value_copy(old, fs->store_path, &spool) : rc == -ENOENT ? 0 : rc;
+	value_put(old);
+	if (rc == 0)
+		rc = spool_map(&writer->spool, &tail);
+	if (rc == 0 && spool.size + tail.len - writer->appended > WCS_VALUE_MAX)
+		rc = -EFBIG;
+	if (rc == 0)
+		rc = spool_write(&spool, fs->store_path, (const char *)tail.data + writer->appended,
+				 tail.len - writer->appended, spool.size);
+	*value = rc == 0 ? value_new(&spool) : NULL;
+	if (rc == 0 && !*value)
+		rc = -ENOMEM;
+	spool_clear(&spool);
+	return rc;
+}
+
+static int put_draft(struct fs *fs, struct writer *writer, struct value *value, int64_t ts,
+		     const struct draft_before *before)
+{
+	struct node *dir = writer->node->parent;
+	struct pos pos;
+	int rc = pos_of(dir, &pos);
+
+	if (rc == 0 &&
+	    !wcs_family_exists(pos.table, (struct wcs_slice){pos.family, strlen(pos.family)}))
+		rc = -ENOENT; /* it went, and its drafts with it */
+	if (rc == 0)
+		rc = draft_put(fs, dir, writer->target.id, value, ts, before, writer->reserved);
+	if (rc == 0)
+		writer->reserved = false;
+	return rc;
+}
+
+static int append_draft(struct fs *fs, struct writer *writer, int64_t ts)
+{
+	struct draft_before before;
+	struct value *value;
+	int rc;
+
+	do {
+		rc = appended(fs, writer, &before, &value);
+		if (rc != 0)
+			return rc;
+		rc = put_draft(fs, writer, value, ts, &before);
+		value_put(value);
+	} while (rc == -EAGAIN);
+	return rc;
+}
+
+/* The draft's value and the session's base are one from then on, until it writes again. */
+static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
+{
+	struct draft_before before = {.any = !only_creates(writer)};
+	int rc;
+
+	*ts = writer->stamped ? writer->stamp : fs_now();
+	if (writer->append)
+		return append_draft(fs, writer, *ts);
+	if (!writer->base)
+		writer->base = value_new(&writer->spool);
+	if (!writer->base)
+		return -ENOMEM;
+	rc = put_draft(fs, writer, writer->base, *ts, &before);
+	if (rc == -EAGAIN) { /* another made the draft meanwhile */
+		*ts = WCS_TS_NONE;
+		rc = 0;
+	}
+	return rc;
+}
+
+int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer)
+{
+	int64_t ts;
+	int rc;
+
+	if (writer->aborted || writer->unlinked)
+		return 0;
+	if (writer->error != 0)
+		return writer->error;
+	if (writer->lines.on)
+		return writer_lines_end(fs, node, writer);
+	rc = writer->target.kind == NODE_DRAFT ? commit_draft(fs, writer, &ts)
+					       : commit_cell(fs, node, writer, &ts);
+	if (rc == 0)
+		committed(writer, ts);
+	return rc;
+}

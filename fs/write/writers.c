@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry of write sessions, by the column of what they write, which is the same in both
+ * trees; and the locks of families.
+ *
+ * A session is in it while it has a file open, and, where it was looked up to be opened, from the
+ * lookup on: so a rename between the two takes it along. Before its first open its node may go at
+ * any time, and takes it out. The registry's lock is never held while a session's is taken.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fs/cache/cache.h"
+#include "fs/mount/process.h"
+#include "fs/write/promise.h"
+#include "fs/write/writer.h"
+#include "fs/write/writer_private.h"
+
+/* Who waits to be alone goes first: else commits that follow each other closely could keep a rename
+ * waiting for good. */
+static void families_init(struct writers *writers)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++)
+		pthread_rwlock_init(&writers->families[i], &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
+struct writers *writers_new(struct caches *caches)
+{
+	struct writers *writers = calloc(1, sizeof(*writers));
+
+	if (!writers)
+		return NULL;
+	pthread_mutex_init(&writers->lock, NULL);
+	families_init(writers);
+	writers->caches = caches;
+	return writers;
+}
+
+void writers_free(struct writers *writers)
+{
+	if (!writers)
+		return;
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++)
+		pthread_rwlock_destroy(&writers->families[i]);
+	pthread_mutex_destroy(&writers->lock);
+	free(writers);
+}
+
+static pthread_rwlock_t *family_of(struct fs *fs, const struct node *node)
+{
+	while (node->parent && node->kind != NODE_FAMILY)
+		node = node->parent;
+	return &fs->writers->families[node->plain % WRITERS_FAMILIES];
+}
+
+void writers_share(struct fs *fs, const struct node *node)
+{
+	pthread_rwlock_rdlock(family_of(fs, node));
+}
+
+void writers_exclude(struct fs *fs, const struct node *node)
+{
+	pthread_rwlock_wrlock(family_of(fs, node));
+}
+
+void writers_release(struct fs *fs, const struct node *node)
+{
+	pthread_rwlock_unlock(family_of(fs, node));
+}
+
+struct writer **writers_bucket(struct writers *writers, uint64_t column)
+{
+	return &writers->open[column % WRITERS_BUCKETS];
+}
+
+static void count_add(size_t *count, int by)
+{
+	__atomic_fetch_add(count, (size_t)by, __ATOMIC_RELAXED);
+}
+
+bool writers_none(const struct writers *writers)
+{
+	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED) == 0;
+}
+
+size_t writers_count(const struct writers *writers)
+{
+	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED);
+}
+
+void writers_put_in(struct writers *writers, struct writer *writer)
+{
+	struct writer **bucket = writers_bucket(writers, writer->target.id.column);
+
+	writer->next = *bucket;
+	*bucket = writer;
+	cache_hold(writers->caches, writer->target.id.column);
+}
+
+void writers_take_out(struct writers *writers, struct writer *writer)
+{
+	struct writer **link = writers_bucket(writers, writer->target.id.column);
+
+	while (*link != writer)
+		link = &(*link)->next;
+	*link = writer->next;
+	cache_release(writers->caches, writer->target.id.column);
+}
+
+void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
+{
+	struct writers *writers = fs->writers;
+
+	pthread_mutex_lock(&writers->lock);
+	if (!writer->registry) {
+		writer->registry = writers;
+		writer->node = node;
+		writers_put_in(writers, writer);
+		count_add(&writers->count, 1);
+	}
+	pthread_mutex_unlock(&writers->lock);
+}
+
+void writers_forget(struct writer *writer)
+{
+	struct writers *writers = writer->registry;
+
+	if (!writers)
+		return;
+	pthread_mutex_lock(&writers->lock);
+	writer->registry = NULL;
+	writers_take_out(writers, writer);
+	count_add(&writers->count, -1);
+	pthread_mutex_unlock(&writers->lock);
+}
+
+struct writer *writers_find(struct writers *writers, struct writer *from, struct file_id id)
+{
+	struct writer *writer = from ? from->next : *writers_bucket(writers, id.column);
+
+	while (writer && writer->target.id.file != id.file)
+		writer = writer->next;
+	return writer;
+}
+
+struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id id)
+{
+	struct writers *writers = fs->writers;
+	struct writer *found = NULL;
+	pid_t process;
+
+	if (writers_none(writers))
+		return NULL;
+	process = process_of(thread);
+	pthread_mutex_lock(&writers->lock);
+	while ((found = writers_find(writers, found, id)) != NULL)
+		if (writer_hidden(found) && found->process == process)
+			break;
+	if (found)
+		node_get(found->node);
+	pthread_mutex_unlock(&writers->lock);
+	return found;
+}
+
+static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
+		       struct node **node)
+{
+	struct writer *writer = writer_new(thread, key, created);
+
+	if (!writer)
+		return -ENOMEM;
+	*node = nodes_get_writer(fs->nodes, key, writer);
+	if (*node)
+		return 0;
+	writer_free(writer);
+	return -ENOMEM;
+}
+
+int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
+{
+	struct node_key key = {.parent = node->parent, .kind = node->kind, .name = node_name(node)};
+
+	return session_new(fs, thread, &key, false, session);
+}
+
+int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
+{
+	struct writers *writers = fs->writers;
+	struct writer *writer = NULL;
+	struct file_id id;
+	pid_t process;
+
+	if (writers_none(writers))
+		return -ENOENT;
+	id = node_id(node);
+	process = process_of(thread);
+	pthread_mutex_lock(&writers->lock);
+	while ((writer = writers_find(writers, writer, id)) != NULL)
+		if (writer->process == process && !writer->unlinked)
+			break;
+	if (writer)
+		*session = node_get(writer->node);
+	pthread_mutex_unlock(&writers->lock);
+	return writer ? 0 : -ENOENT;
+}
+
+int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		   const struct wcs_cell_info *info, struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	struct file_id id = node_child_id(dir, child->kind, child->bytes);
+	int rc;
+
+	if (!promise_lookup(fs->promises, thread, id.file))
+		return -ENOENT;
+	rc = session_new(fs, thread, &key, false, node);
+	if (rc == 0) {
+		(*node)->writer->final_size = info->size;
+		(*node)->writer->time = info->ts;
+		writers_remember(fs, (*node)->writer, *node);
+	}
+	return rc;
+}
+
+int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
+		   struct node **node)
+{
+	struct file_id id = node_child_id(dir, child->kind, child->bytes);
+	struct writer *writer = writers_find_hidden(fs, thread, id);
+
+	if (!writer)
+		return -ENOENT;
+	*node = writer->node;
+	return 0;
+}
+
+bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child)
+{
+	struct file_id id = node_child_id(dir, child->kind, child->bytes);
+	struct writers *writers = fs->writers;
+	struct writer *writer = NULL;
+	bool found = false;
+
+	if (writers_none(writers))
+		return false;
+	pthread_mutex_lock(&writers->lock);
+	while (!found && (writer = writers_find(writers, writer, id)) != NULL)
+		found = writer->exclusive && writer_hidden(writer);
+	pthread_mutex_unlock(&writers->lock);
+	return found;
+}
+
+int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
+		   bool exclusive, struct node **node)
+{
+	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	int rc = session_new(fs, thread, &key, true, node);
+
+	if (rc == 0)
+		(*node)->writer->exclusive = exclusive;
+	return rc;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What becomes of write sessions when their file is removed or renamed. Lock: the family's, alone;
+ * so none of them commits meanwhile. (But a drop of rows and the removal of a directory, which are
+ * of any number of families.)
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/write/writer.h"
+#include "fs/write/writer_private.h"
+
+/* Does what happens to the file concern the session? Not where it makes the name, unless that is
+ * `own`. */
+static bool concerns(const struct writer *writer, const struct writer *own)
+{
+	return !writer->unlinked && (writer == own || !writer_hidden(writer));
+}
+
+static bool is_version_of(const struct writer *writer, uint64_t column)
+{
+	return writer->target.kind == NODE_VERSION && writer->target.id.column == column;
+}
+
+/* Who is about to open what is replaced finds what is there then. */
+static bool is_replaced(const struct writer *writer, struct file_id id, const struct writer *own)
+{
+	return writer->target.id.file == id.file && writer->process != 0 && concerns(writer, own);
+}
+
+static void detach_replaced(struct fs *fs, pid_t thread, struct file_id id)
+{
+	struct writer *own = writers_find_hidden(fs, thread, id), *writer;
+	struct writers *writers = fs->writers;
+
+	pthread_mutex_lock(&writers->lock);
+	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
+		if (is_replaced(writer, id, own))
+			writer->unlinked = true;
+	pthread_mutex_unlock(&writers->lock);
+	if (own)
+		nodes_put(fs->nodes, own->node, 1);
+}
+
+static bool is_removed(const struct writer *writer, enum node_kind kind, struct file_id id,
+		       const struct writer *own)
+{
+	bool named = writer->target.id.file == id.file;
+
+	if (kind == NODE_CELL && is_version_of(writer, id.column))
+		named = true;
+	return named && concerns(writer, own);
+}
+
+static void detach(struct writers *writers, enum node_kind kind, struct file_id id,
+		   const struct writer *own)
+{
+	struct writer *writer;
+
+	pthread_mutex_lock(&writers->lock);
+	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
+		if (is_removed(writer, kind, id, own))
+			writer->unlinked = true;
+	pthread_mutex_unlock(&writers->lock);
+}
+
+void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id)
+{
+	struct writer *own = writers_find_hidden(fs, thread, id);
+
+	if (!writers_none(fs->writers))
+		detach(fs->writers, kind, id, own);
+	if (own)
+		nodes_put(fs->nodes, own->node, 1);
+}
+
+void writers_detach_drafts(struct fs *fs, uint64_t column)
+{
+	struct writers *writers = fs->writers;
+	struct writer *writer;
+
+	pthread_mutex_lock(&writers->lock);
+	for (writer = *writers_bucket(writers, column); writer; writer = writer->next)
+		if (writer->target.kind == NODE_DRAFT && writer->target.id.column == column)
+			writer->unlinked = true;
+	pthread_mutex_unlock(&writers->lock);
+}
+
+void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
+{
+	struct writers *writers = fs->writers;
+	bool detached = false;
+
+	if (writers_none(writers))
+		return;
+	pthread_mutex_lock(&writers->lock);
+	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
+		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
+			if (writer->target.kind == NODE_DRAFT && node_is_below(writer->node, plain))
+				writer->unlinked = detached = true;
+	pthread_mutex_unlock(&writers->lock);
+	if (detached) /* else who removes many directories would wait at each for all commits */
+		writers_settle(fs);
+}
+
+void writers_settle(struct fs *fs)
+{
+	for (size_t i = 0; i < WRITERS_FAMILIES; i++) {
+		pthread_rwlock_wrlock(&fs->writers->families[i]);
+		pthread_rwlock_unlock(&fs->writers->families[i]);
+	}
+}
+
+void writers_detach_below(struct fs *fs, const struct node *dir, const char *family)
+{
+	struct writers *writers = fs->writers;
+
+	if (writers_none(writers))
+		return;
+	pthread_mutex_lock(&writers->lock);
+	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
+		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
+			if (concerns(writer, NULL) && node_is_below(writer->node, dir->plain) &&
+			    (!family || node_is_in_family(writer->node, family)))
+				writer->unlinked = true;
+	pthread_mutex_unlock(&writers->lock);
+	writers_settle(fs);
+}
+
+/* Gives a session another target, of which it takes over a copy. Locks: the registry's, and its
+ * own. */
+static void retarget(struct writers *writers, struct writer *writer, const struct writer_target *to,
+		     char *qualifier)
+{
+	writers_take_out(writers, writer);
+	free(writer->renamed);
+	writer->renamed = qualifier;
+	writer->target = *to;
+	writer->target.qualifier.data = qualifier;
+	writers_put_in(writers, writer);
+}
+
+/* What becomes of the version that it made. Lock: its own. */
+static void follow(struct writer *writer, const struct writer_moved *moved)
+{
+	if (moved->merged && writer->committed != moved->newest)
+		writer->committed = WCS_TS_NONE;
+	else if (writer->committed == moved->newest)
+		writer->committed = moved->now;
+}
+
+/* One session goes to another target. What it makes anew under one name does not append to what
+ * is there under the other. */
+static int move_one(struct fs *fs, struct writer *writer, const struct writer_target *to,
+		    const struct writer_moved *moved)
+{
+	char *qualifier = malloc(to->qualifier.len + 1);
+	int rc = 0;
+
+	if (!qualifier)
+		return -ENOMEM;
+	if (to->qualifier.len > 0)
+		memcpy(qualifier, to->qualifier.data, to->qualifier.len);
+	pthread_mutex_lock(&writer->lock);
+	if (!moved)
+		rc = writer_make_whole(fs, writer);
+	if (rc == 0 && moved)
+		follow(writer, moved);
+	pthread_mutex_lock(&fs->writers->lock);
+	if (rc == 0)
+		retarget(fs->writers, writer, to, qualifier);
+	pthread_mutex_unlock(&fs->writers->lock);
+	pthread_mutex_unlock(&writer->lock);
+	if (rc != 0)
+		free(qualifier);
+	return rc;
+}
+
+/* The next session of that file that goes where it goes; with a reference to its node. */
+static struct writer *next_of(struct writers *writers, struct file_id id, const struct writer *own)
+{
+	struct writer *writer = NULL;
+
+	pthread_mutex_lock(&writers->lock);
+	while ((writer = writers_find(writers, writer, id)) != NULL)
+		if (concerns(writer, own) && node_get_alive(writer->node))
+			break;
+	pthread_mutex_unlock(&writers->lock);
+	return writer;
+}
+
+static int move_all(struct fs *fs, struct file_id from, const struct writer_target *to,
+		    const struct writer_moved *moved, const struct writer *own)
+{
+	struct writer *writer;
+	int rc = 0;
+
+	while (rc == 0 && (writer = next_of(fs->writers, from, own)) != NULL) {
+		struct node *node = writer->node;
+
+		rc = move_one(fs, writer, to, moved);
+		nodes_put(fs->nodes, node, 1);
+	}
+	return rc;
+}
+
+int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
+		   const struct writer_moved *moved)
+{
+	struct writer *own = writers_find_hidden(fs, thread, from);
+	int rc = !moved && !own ? -ENOENT : 0;
+
+	if (rc == 0 && from.file != to->id.file) {
+		detach_replaced(fs, thread, to->id);
+		rc = move_all(fs, from, to, moved, own);
+	}
+	if (own)
+		nodes_put(fs->nodes, own->node, 1);
+	return rc;
+}
+
+/* The next session of a version of that column, with a reference to its node. */
+static struct writer *next_version(struct writers *writers, uint64_t column)
+{
+	struct writer *writer;
+
+	pthread_mutex_lock(&writers->lock);
+	writer = *writers_bucket(writers, column);
+	while (writer && !(is_version_of(writer, column) && concerns(writer, NULL) &&
+			   node_get_alive(writer->node)))
+		writer = writer->next;
+	pthread_mutex_unlock(&writers->lock);
+	return writer;
+}
+
+static int move_version(struct fs *fs, struct writer *writer, const struct writer_target *to,
+			const struct writer_moved *moved)
+{
+	struct writer_target version = *to;
+	char name[NAMES_TS_MAX + 1];
+
+	if (moved->merged && writer->target.ts != moved->newest) {
+		writer->unlinked = true;
+		return 0;
+	}
+	version.kind = NODE_VERSION;
+	version.ts = writer->target.ts == moved->newest ? moved->now : writer->target.ts;
+	version.id = node_version_id(to->id.column,
+				     (struct wcs_slice){name, names_ts_format(version.ts, name)});
+	return move_one(fs, writer, &version, moved);
+}
+
+int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_target *to,
+			   const struct writer_moved *moved)
+{
+	struct writer *writer;
+	int rc = 0;
+
+	if (column == to->id.column)
+		return 0;
+	while (rc == 0 && (writer = next_version(fs->writers, column)) != NULL) {
+		struct node *node = writer->node;
+
+		rc = move_version(fs, writer, to, moved);
+		nodes_put(fs->nodes, node, 1);
+	}
+	return rc;
+}

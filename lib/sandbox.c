@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * No new privileges, Landlock (see landlock(7) and the kernel's
+ * Documentation/userspace-api/landlock.rst), whose calls the C library does not have,
+ * capabilities(7) and seccomp(2).
+ *
+ * A kernel takes the rights that it knows only: those of its version and the ones before.
+ */
+#include "lib/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The bit behind the newest right of versions 1 to 3. */
+#define SANDBOX_V1 (LANDLOCK_ACCESS_FS_MAKE_SYM << 1)
+#define SANDBOX_V2 (SANDBOX_V1 << 1) /* to rename between directories */
+#define SANDBOX_V3 (SANDBOX_V2 << 1) /* to truncate */
+
+/* struct landlock_ruleset_attr as of version 6; a kernel ignores zeros that it does not know. */
+struct sandbox_ruleset {
+	__u64 files, network, scopes;
+};
+#if defined(__x86_64__)
+#define SANDBOX_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define SANDBOX_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+enum { SANDBOX_TCP = 3 /* bind, connect */, SANDBOX_SIGNALS = 2 };
+
+static __u64 sandbox_rights(long version)
+{
+	return (version == 1 ? SANDBOX_V1 : version == 2 ? SANDBOX_V2 : SANDBOX_V3) - 1;
+}
+
+static __u64 sandbox_allowed(enum sandbox_rights rights, __u64 handled)
+{
+	switch (rights) {
+	case SANDBOX_ALL:
+		return handled & ~(__u64)LANDLOCK_ACCESS_FS_EXECUTE;
+	case SANDBOX_ENTRIES:
+		return LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+		       LANDLOCK_ACCESS_FS_REMOVE_DIR;
+	default:
+		return LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	}
+}
+
+static int sandbox_allow(int rules, int fd, __u64 allowed)
+{
+	struct landlock_path_beneath_attr below = {.allowed_access = allowed, .parent_fd = fd};
+
+	if (fd < 0 ||
+	    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0) == 0)
+		return 0;
+	return -errno;
+}
+
+static int sandbox_restrict(const struct sandbox_place *places, size_t count, long version)
+{
+	struct sandbox_ruleset handled = {.files = sandbox_rights(version),
+					  .network = version >= 4 ? SANDBOX_TCP : 0,
+					  .scopes = version >= 6 ? SANDBOX_SIGNALS : 0};
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+	int rc = rules < 0 ? -errno : 0;
+
+	if (rc == 0)
+		rc = sandbox_allow(rules, proc, sandbox_allowed(SANDBOX_READ, handled.files));
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = sandbox_allow(rules, places[i].fd,
+				   sandbox_allowed(places[i].rights, handled.files));
+	if (rc == 0 && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
+		rc = -errno;
+	if (rules >= 0)
+		close(rules);
+	if (proc >= 0)
+		close(proc);
+	return rc;
+}
+
+int sandbox_enter(const struct sandbox_place *places, size_t count, const char **how)
+{
+	long version;
+	int rc;
+
+	tzset(); /* syslog asks for the time zone, whose file is out of reach afterwards */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (version <= 0) {
+		*how = "no new privileges; the kernel has no Landlock";
+		return 0;
+	}
+	*how = "no new privileges; of all files Landlock leaves the store's in reach";
+	rc = sandbox_restrict(places, count, version);
+	return rc == 0 ? 1 : rc;
+}
+
+struct sandbox_place sandbox_store(const char *path)
+{
+	static const char *const parts[] = {"ROWFS", "LOCK", "data/CURRENT"}; /* docs/format.md */
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+			       .resolve = RESOLVE_NO_SYMLINKS};
+	struct sandbox_place place = {.fd = -1, .rights = SANDBOX_READ};
+	char *real = realpath(path, NULL);
+	struct stat st;
+
+	if (real)
+		place.fd = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
+	if (real && place.fd < 0 && errno == ENOSYS) /* a kernel that has no Landlock either */
+		place.fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; place.fd >= 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (fstatat(place.fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			place.rights = SANDBOX_ALL;
+	free(real);
+	return place;
+}
+
+/* Keeps what the store's directory needs of the capabilities that there are. */
+static int sandbox_drop_capabilities(const char *store_path)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	struct stat st;
+	__u32 keep = 0;
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	if (stat(store_path, &st) == 0 && st.st_uid != geteuid())
+		keep = data[0].effective & (1u << CAP_DAC_OVERRIDE);
+	data[0] = (struct __user_cap_data_struct){.effective = keep, .permitted = keep};
+	data[1] = (struct __user_cap_data_struct){0};
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
+}
+
+/* The calls that fail with EPERM, whatever their arguments are. */
+static const unsigned sandbox_refused[] = {
+	SYS_execve,
+	SYS_execveat,
+	SYS_fchmod,
+	SYS_fchmodat,
+	SYS_fchown,
+	SYS_fchownat,
+	SYS_kill,
+	SYS_tkill,
+	SYS_rt_sigqueueinfo,
+	SYS_rt_tgsigqueueinfo,
+	SYS_pidfd_send_signal,
+#ifdef SYS_chmod
+	SYS_chmod,
+	SYS_chown,
+	SYS_lchown,
+#endif
+#ifdef SYS_fchmodat2
+	SYS_fchmodat2,
+#endif
+};
+enum { SANDBOX_REFUSED = sizeof(sandbox_refused) / sizeof(sandbox_refused[0]) };
+
+#define SANDBOX_LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* Skips so many instructions if the value is the loaded one, or if it is another. */
+#define SANDBOX_IF(value, equal, other) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, equal, other)
+#define SANDBOX_REFUSE			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+static int sandbox_refuse_calls(void)
+{
+	/* The processor's other ABIs have other numbers for the calls; those of x32 have bit 30. */
+	const struct sock_filter first[] = {
+#ifdef SANDBOX_ARCH
+		SANDBOX_LOAD(arch), SANDBOX_IF(SANDBOX_ARCH, 1, 0),
+		SANDBOX_REFUSE,
+#endif
+		SANDBOX_LOAD(nr),   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1u << 30, 0, 1),
+		SANDBOX_REFUSE};
+	/* Local sockets; signals to this process, and signal 0. */
+	const struct sock_filter last[] = {SANDBOX_IF(SYS_socket, 0, 2),
+					   SANDBOX_LOAD(args[0]),
+					   SANDBOX_IF(AF_UNIX, 5, 6),
+					   SANDBOX_IF(SYS_tgkill, 0, 4),
+					   SANDBOX_LOAD(args[0]),
+					   SANDBOX_IF((unsigned)getpid(), 2, 0),
+					   SANDBOX_LOAD(args[2]),
+					   SANDBOX_IF(0, 0, 1),
+					   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+					   SANDBOX_REFUSE};
+	enum { FIRST = sizeof(first) / sizeof(*first), LAST = sizeof(last) / sizeof(*last) };
+	struct sock_filter code[FIRST + 2 * SANDBOX_REFUSED + LAST];
+	const struct sock_fprog program = {FIRST + 2 * SANDBOX_REFUSED + LAST, code};
+	const struct sock_filter refuse = SANDBOX_REFUSE;
+
+	memcpy(code, first, sizeof(first));
+	for (size_t i = 0; i < SANDBOX_REFUSED; i++) {
+		code[FIRST + 2 * i] = (struct sock_filter)SANDBOX_IF(sandbox_refused[i], 0, 1);
+		code[FIRST + 2 * i + 1] = refuse;
+	}
+	memcpy(code + FIRST + 2 * SANDBOX_REFUSED, last, sizeof(last));
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 || errno == EINVAL)
+		return 0; /* EINVAL: a kernel without seccomp */
+	return -errno;
+}
+
+int sandbox_harden(const char *store_path)
+{
+	const struct rlimit none = {0};
+	int rc;
+
+	if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return -errno;
+	rc = sandbox_drop_capabilities(store_path);
+	return rc == 0 ? sandbox_refuse_calls() : rc;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines into a store that this process opens. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mkfs/load/sink.h"
+#include "mkfs/mounted.h"
+
+struct sink_store {
+	struct sink sink;
+	struct wcs_store *store;
+	struct wcs_import *import;
+	struct wcs_table *table; /* named last; NULL: none */
+};
+
+static int sink_store_table(struct sink_store *to, const char *name, struct wcs_table **table,
+			    struct wcs_fault *fault)
+{
+	int error = wcs_table_open(to->store, name, table);
+
+	if (error && fault)
+		snprintf(fault->text, sizeof(fault->text), "table %s: %s", name,
+			 error == -ENOENT ? "the store has none of that name" : strerror(-error));
+	return error;
+}
+
+static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_table **table,
+			    struct wcs_fault *fault)
+{
+	struct sink_store *to = ctx;
+	struct wcs_table *named;
+	int error;
+
+	if (wcs_line_kind(line) == WCS_LINE_SCHEMA)
+		return wcs_schema_apply(to->store, wcs_line_schema(line), fault);
+	error = sink_store_table(to, wcs_line_table(line), &named, fault);
+	if (error)
+		return error;
+	wcs_table_close(to->table);
+	to->table = *table = named;
+	snprintf(to->sink.table, sizeof(to->sink.table), "%s", wcs_table_name(named));
+	return 0;
+}
+
+static int sink_store_write(struct sink *sink, const char *text, size_t len)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+	struct wcs_fault fault = {0};
+	int error = wcs_import_write(to->import, text, len, &fault);
+
+	if (!error && text[len - 1] != '\n')
+		error = wcs_import_finish(to->import, &fault);
+	sink->rows = wcs_import_lines(to->import);
+	if (!error)
+		return 0;
+	sink->failed = (uint64_t)fault.line;
+	return sink_fail(sink, error, "%s", fault.text);
+}
+
+static int sink_store_sync(struct sink *sink)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+	int error = wcs_store_sync(to->store);
+
+	return error ? sink_fail(sink, error, "%s", strerror(-error)) : 0;
+}
+
+static uint64_t sink_store_cells(struct sink *sink)
+{
+	struct wcs_stats stats;
+
+	if (wcs_store_stats(((struct sink_store *)sink)->store, &stats))
+		return 0;
+	return stats.cells_written;
+}
+
+static int sink_store_family(struct sink *sink, const char *table, const char *family)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	struct wcs_fault fault = {0};
+	struct wcs_table *named;
+	const char *after = NULL;
+	size_t n;
+	int error = sink_store_table(to, table, &named, &fault);
+
+	if (error)
+		return sink_fail(sink, error, "%s", fault.text);
+	if (!wcs_family_exists(named, (struct wcs_slice){family, strlen(family)})) {
+		error = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has",
+				  family, table);
+		n = strlen(sink->why);
+		while (n < sizeof(sink->why) && wcs_family_next(named, after, name) == 0) {
+			n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s",
+					      after ? "," : "", name);
+			after = name;
+		}
+		if (!after)
+			snprintf(sink->why + n, sizeof(sink->why) - n, " none");
+	}
+	wcs_table_close(named);
+	return error;
+}
+
+static void sink_store_close(struct sink *sink)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+
+	wcs_import_free(to->import);
+	wcs_table_close(to->table);
+	wcs_store_close(to->store);
+	free(to);
+}
+
+static const struct sink_kind sink_store_kind = {.write = sink_store_write,
+						 .sync = sink_store_sync,
+						 .cells = sink_store_cells,
+						 .family = sink_store_family,
+						 .close = sink_store_close};
+
+int sink_store_open(const struct program *program, const char *path, struct sink **sink)
+{
+	const struct wcs_options options = {.log = program_log,
+					    .log_ctx = (void *)(uintptr_t)program};
+	struct wcs_import_options import = {.other = sink_store_other,
+					    .line_max = WCS_IMPORT_LINE_MOST};
+	struct sink_store *to = calloc(1, sizeof(*to));
+	struct sandbox_place place;
+	struct wcs_fault fault = {0};
+	int exit_code, error;
+
+	if (!to)
+		return program_fail(program, "no memory");
+	to->sink.kind = &sink_store_kind;
+	to->sink.line_max = import.line_max;
+	import.ctx = to;
+	exit_code = program_confine(program, path, &place, 1);
+	if (exit_code != PROGRAM_OK)
+		goto out_free;
+	error = wcs_store_open(path, &options, &to->store, &fault);
+	if (error) {
+		exit_code = mounted_fail_open(program, path, error, &fault);
+		goto out_free;
+	}
+	if (wcs_import_new(NULL, &import, &to->import)) {
+		exit_code = program_fail(program, "no memory");
+		goto out_close;
+	}
+	*sink = &to->sink;
+	return PROGRAM_OK;
+
+out_close:
+	wcs_store_close(to->store);
+out_free:
+	free(to);
+	return exit_code;
+}

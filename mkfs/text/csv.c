@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A record ends with LF or CR LF; a CR elsewhere is a byte of its field. A field in quotes may hold
+ * anything, a quote as two. Quotes in a field that did not begin with one are an error, as is what
+ * stands behind the closing one: such a file means something else to each program that reads it.
+ */
+#include "mkfs/text/csv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CSV_RECORD,   /* before a record */
+	CSV_FIELD,    /* before a field */
+	CSV_PLAIN,    /* in a field without quotes */
+	CSV_QUOTED,   /* in a field with quotes */
+	CSV_QUOTE,    /* behind a quote in it: the end, or the first of two */
+	CSV_QUOTE_CR, /* behind that and a CR */
+	CSV_DONE      /* the record is complete */
+};
+
+void csv_open(struct csv *csv, size_t max)
+{
+	*csv = (struct csv){.max = max, .separator = ',', .place = {1, 1}};
+}
+
+void csv_close(struct csv *csv)
+{
+	free(csv->bytes);
+	free(csv->fields);
+}
+
+static int csv_fail(struct csv *csv, int error, struct csv_place at, const char *why)
+{
+	csv->why = why;
+	csv->wrong = at;
+	return error;
+}
+
+/* Room for one byte, and for one field. */
+static int csv_grow(struct csv *csv)
+{
+	if (csv->len == csv->room) {
+		size_t room = csv->room ? csv->room * 2 : 4096;
+		char *bytes = realloc(csv->bytes, room);
+
+		if (!bytes)
+			return csv_fail(csv, -ENOMEM, csv->place, "no memory");
+		csv->bytes = bytes;
+		csv->room = room;
+	}
+	if (csv->count == csv->fields_room) {
+		size_t room = csv->fields_room ? csv->fields_room * 2 : 64;
+		struct csv_field *fields = realloc(csv->fields, room * sizeof(*fields));
+
+		if (!fields)
+			return csv_fail(csv, -ENOMEM, csv->place, "no memory");
+		csv->fields = fields;
+		csv->fields_room = room;
+	}
+	return 0;
+}
+
+static void csv_field_begin(struct csv *csv)
+{
+	csv->fields[csv->count++] = (struct csv_field){.start = csv->len, .place = csv->place};
+}
+
+static void csv_byte(struct csv *csv, char byte)
+{
+	csv->bytes[csv->len++] = byte;
+	csv->fields[csv->count - 1].len++;
+}
+
+/* The end of a record, whose last field has none of the CR before the LF. */
+static void csv_record_end(struct csv *csv)
+{
+	struct csv_field *last = &csv->fields[csv->count - 1];
+
+	if (csv->state == CSV_PLAIN && last->len > 0 && csv->bytes[csv->len - 1] == '\r')
+		last->len--;
+	csv->state = CSV_DONE;
+}
+
+/* Is the record an empty line? */
+static bool csv_is_blank(const struct csv *csv)
+{
+	return csv->count == 1 && csv->fields[0].len == 0 && !csv->fields[0].quoted;
+}
+
+static int csv_quote_follows(struct csv *csv, char byte)
+{
+	if (csv->state == CSV_QUOTE && byte == '"') {
+		csv_byte(csv, byte);
+		csv->state = CSV_QUOTED;
+	} else if (csv->state == CSV_QUOTE && byte == csv->separator) {
+		csv->state = CSV_FIELD;
+	} else if (csv->state == CSV_QUOTE && byte == '\r') {
+		csv->state = CSV_QUOTE_CR;
+	} else if (byte == '\n') {
+		csv_record_end(csv);
+	} else {
+		return csv_fail(csv, -EINVAL, csv->place,
+				"a field in quotes goes on behind them; a quote in it is two");
+	}
+	return 0;
+}
+
+static int csv_plain(struct csv *csv, char byte)
+{
+	if (csv->state == CSV_FIELD && byte == '"') {
+		csv_field_begin(csv);
+		csv->fields[csv->count - 1].quoted = true;
+		csv->state = CSV_QUOTED;
+		return 0;
+	}
+	if (csv->state == CSV_FIELD)
+		csv_field_begin(csv);
+	csv->state = CSV_PLAIN;
+	if (byte == '"')
+		return csv_fail(csv, -EINVAL, csv->place,
+				"a quote in a field that does not begin with one");
+	if (byte == '\n')
+		csv_record_end(csv);
+	else if (byte == csv->separator)
+		csv->state = CSV_FIELD;
+	else
+		csv_byte(csv, byte);
+	return 0;
+}
+
+static int csv_take(struct csv *csv, char byte)
+{
+	switch (csv->state) {
+	case CSV_QUOTED:
+		if (byte == '"')
+			csv->state = CSV_QUOTE;
+		else
+			csv_byte(csv, byte);
+		return 0;
+	case CSV_QUOTE:
+	case CSV_QUOTE_CR:
+		return csv_quote_follows(csv, byte);
+	default:
+		return csv_plain(csv, byte);
+	}
+}
+
+static void csv_step(struct csv *csv, char byte)
+{
+	if (byte == '\n') {
+		csv->place.line++;
+		csv->place.column = 1;
+	} else if (((unsigned char)byte & 0xc0) != 0x80) {
+		csv->place.column++;
+	}
+}
+
+static void csv_begin(struct csv *csv)
+{
+	if (csv->state != CSV_RECORD && csv->state != CSV_DONE)
+		return;
+	csv->len = csv->count = 0;
+	csv->state = CSV_FIELD;
+}
+
+int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
+{
+	*used = 0;
+	csv_begin(csv);
+	while (*used < len) {
+		char byte = text[*used];
+		int error = csv_grow(csv);
+
+		if (!error && csv->len >= csv->max)
+			error = csv_fail(csv, -EFBIG, csv->place, "the record is too long");
+		if (!error)
+			error = csv_take(csv, byte);
+		if (error)
+			return error;
+		csv_step(csv, byte);
+		++*used;
+		if (csv->state != CSV_DONE)
+			continue;
+		if (!csv_is_blank(csv))
+			return 1;
+		csv_begin(csv);
+	}
+	return 0;
+}
+
+int csv_end(struct csv *csv)
+{
+	bool begun = csv->count > 0 && csv->state != CSV_DONE;
+	int error = csv_grow(csv);
+
+	if (error)
+		return error;
+	if (csv->state == CSV_QUOTED)
+		return csv_fail(csv, -EINVAL, csv->fields[csv->count - 1].place,
+				"the quotes of this field are not closed");
+	if (!begun)
+		return 0;
+	if (csv->state == CSV_FIELD) /* behind a separator */
+		csv_field_begin(csv);
+	csv_record_end(csv);
+	return !csv_is_blank(csv);
+}
+
+struct csv_place csv_next(const struct csv *csv)
+{
+	return csv->count > 0 && csv->state != CSV_DONE ? csv->fields[0].place : csv->place;
+}

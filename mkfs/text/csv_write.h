@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes a table as the CSV that `cbt import` takes. */
+#ifndef CSV_WRITE_H
+#define CSV_WRITE_H
+
+#include "mkfs/output.h"
+#include "mkfs/text/rows.h"
+
+struct csv_options {
+	const char *family; /* only this one; NULL: all */
+	bool timestamps;    /* values as value@timestamp */
+};
+
+/*
+ * A row of families, each named where its first column stands; a row of qualifiers; then the rows,
+ * each column's newest value, nothing where there is none. Reads the rows twice, since the
+ * columns come first. key: as in rows_start. Prints why it fails, and returns PROGRAM_FAILED then:
+ * CSV cannot carry an empty value (without its timestamp), an empty qualifier, a cell of an inthll,
+ * and a carriage return before a newline, which readers of CSV change.
+ */
+int csv_write(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
+	      const struct csv_options *options, struct output *out);
+
+#endif

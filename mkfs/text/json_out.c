@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Text of JSON. Names have every byte as %XX that is not plain ASCII: row JSON takes any such. */
+#include "mkfs/text/json_out.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/store.h"
+
+void json_out_free(struct json_out *out)
+{
+	free(out->bytes);
+}
+
+int json_out_reserve(struct json_out *out, size_t more)
+{
+	size_t room = out->room ? out->room : 65536;
+	char *bytes;
+
+	while (room - out->len < more)
+		room *= 2;
+	if (room == out->room)
+		return 0;
+	bytes = realloc(out->bytes, room);
+	if (!bytes)
+		return -ENOMEM;
+	out->bytes = bytes;
+	out->room = room;
+	return 0;
+}
+
+void json_out_put(struct json_out *out, const char *text)
+{
+	size_t len = strlen(text);
+
+	memcpy(out->bytes + out->len, text, len);
+	out->len += len;
+}
+
+static void json_out_hex(struct json_out *out, const char *before, unsigned char byte)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%s%02X", before, byte);
+	json_out_put(out, text);
+}
+
+void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len)
+{
+	out->bytes[out->len++] = '"';
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == '"' || bytes[i] == '\\')
+			out->bytes[out->len++] = '\\';
+		if (bytes[i] < 0x20)
+			json_out_hex(out, "\\u00", bytes[i]);
+		else
+			out->bytes[out->len++] = (char)bytes[i];
+	}
+	out->bytes[out->len++] = '"';
+}
+
+void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len)
+{
+	out->bytes[out->len++] = '"';
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] == '"' || bytes[i] == '\\' || bytes[i] == '%' || bytes[i] < 0x20 ||
+		    bytes[i] >= 0x7f)
+			json_out_hex(out, "%", bytes[i]);
+		else
+			out->bytes[out->len++] = (char)bytes[i];
+	}
+	out->bytes[out->len++] = '"';
+}
+
+void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t len)
+{
+	unsigned char rest[3] = {0}, *to;
+	size_t left = len % 3;
+
+	out->bytes[out->len++] = '"';
+	to = wcs_text_base64((unsigned char *)out->bytes + out->len, bytes, len / 3);
+	if (left > 0) {
+		memcpy(rest, bytes + len - left, left);
+		to = wcs_text_base64(to, rest, 1);
+		memset(to - (3 - left), '=', 3 - left);
+	}
+	out->len = (size_t)(to - (unsigned char *)out->bytes);
+	out->bytes[out->len++] = '"';
+}
+
+bool json_out_ascii(const unsigned char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] >= 0x80)
+			return false;
+	return true;
+}

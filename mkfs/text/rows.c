@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows as text, from a store or through a mount. A mount has the same text in .rows; there
+ * the schema is that of .rowfs/schema.json.
+ */
+#include "mkfs/text/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mkfs/key_path.h"
+#include "mkfs/mounted.h"
+
+#define ROWS_SCHEMA_MAX (64u << 20)
+
+struct rows {
+	const struct program *program;
+	const char *path;
+	struct wcs_schema *schema;
+
+	struct wcs_store *store; /* NULL: a mount */
+	struct wcs_table *table;
+	struct wcs_export *exported;
+
+	struct mounted mounted;
+	int fd;		  /* of .rows; -1: none is open */
+	const char *name; /* of the table of the stream */
+};
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+/* mount: it may have been meant as a directory of one. */
+static int rows_open_store(struct rows *rows, bool mount)
+{
+	const struct wcs_options options = {.log = program_log,
+					    .log_ctx = (void *)(uintptr_t)rows->program};
+	struct sandbox_place place;
+	struct wcs_fault fault = {0};
+	int error, exit_code = program_confine(rows->program, rows->path, &place, 1);
+
+	if (exit_code)
+		return exit_code;
+	error = wcs_store_open(rows->path, &options, &rows->store, &fault);
+	if (error == -ENOENT && mount)
+		return program_fail(rows->program, "%s: neither a store nor a directory of a mount",
+				    rows->path);
+	if (error)
+		return mounted_fail_open(rows->program, rows->path, error, &fault);
+	error = wcs_schema_get(rows->store, &rows->schema);
+	if (error)
+		return program_fail(rows->program, "%s: schema: %s", rows->path, strerror(-error));
+	return PROGRAM_OK;
+}
+
+static int rows_mount_schema(struct rows *rows)
+{
+	struct wcs_fault fault = {0};
+	char *path = NULL, *text = NULL;
+	size_t len = 0;
+	int exit_code;
+
+	if (asprintf(&path, "%s/.rowfs/schema.json", rows->mounted.root) < 0)
+		return program_fail(rows->program, "no memory");
+	exit_code = program_read_file(rows->program, path, ROWS_SCHEMA_MAX, &text, &len);
+	if (!exit_code && wcs_schema_parse(text, len, &rows->schema, &fault))
+		exit_code = program_fail(rows->program, "%s: %s", path, fault.text);
+	free(text);
+	free(path);
+	return exit_code;
+}
+
+/* What is there and may be looked into? */
+static int rows_look(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int rows_open_mount(struct rows *rows)
+{
+	int error = rows_look(rows->path);
+
+	if (error)
+		return program_fail(rows->program, "%s: %s", rows->path, strerror(-error));
+	error = mounted_find(rows->path, &rows->mounted);
+	if (!error)
+		error = mounted_ask_table(&rows->mounted);
+	switch (error) {
+	case 0:
+		return rows_mount_schema(rows);
+	case -ENOENT: /* a store may have lost its marker, and says so */
+		return rows_open_store(rows, true);
+	case -EINVAL:
+		return program_fail(rows->program, "%s: not the directory of a table or row",
+				    rows->path);
+	default:
+		return program_fail(rows->program, "%s: %s", rows->path, strerror(-error));
+	}
+}
+
+int rows_open(const struct program *program, const char *path, struct rows **rows)
+{
+	struct rows *made = calloc(1, sizeof(*made));
+	int exit_code;
+
+	if (!made)
+		return program_fail(program, "no memory");
+	made->program = program;
+	made->path = path;
+	made->fd = -1;
+	/* A mount is told by its own files; what is no mount is a store, or else the store says
+	 * what is wrong with it. */
+	exit_code = mounted_is_store(path) ? rows_open_store(made, false) : rows_open_mount(made);
+	if (exit_code)
+		rows_close(made);
+	else
+		*rows = made;
+	return exit_code;
+}
+
+static void rows_stop(struct rows *rows)
+{
+	wcs_export_close(rows->exported);
+	rows->exported = NULL;
+	wcs_table_close(rows->table);
+	rows->table = NULL;
+	if (rows->fd >= 0)
+		close(rows->fd);
+	rows->fd = -1;
+}
+
+void rows_close(struct rows *rows)
+{
+	if (!rows)
+		return;
+	rows_stop(rows);
+	wcs_schema_free(rows->schema);
+	wcs_store_close(rows->store);
+	mounted_free(&rows->mounted);
+	free(rows);
+}
+
+/* ---- What there is ----------------------------------------------------------------------- */
+
+const struct wcs_schema *rows_schema(const struct rows *rows)
+{
+	return rows->schema;
+}
+
+const char *rows_table(const struct rows *rows)
+{
+	return rows->mounted.table[0] ? rows->mounted.table : NULL;
+}
+
+bool rows_some(const struct rows *rows)
+{
+	return rows->mounted.below;
+}
+
+int rows_fail(const struct rows *rows, const char *why)
+{
+	return program_fail(rows->program, "%s: table %s: %s", rows->path, rows->name, why);
+}
+
+/* ---- Streams ----------------------------------------------------------------------------- */
+
+static int rows_start_store(struct rows *rows, const struct wcs_slice *key)
+{
+	int error = wcs_table_open(rows->store, rows->name, &rows->table);
+
+	if (!error)
+		error = wcs_export_open(rows->table, key, WCS_EXPORT_ROWS, &rows->exported);
+	return error ? rows_fail(rows, strerror(-error)) : PROGRAM_OK;
+}
+
+static bool rows_has_family(void *ctx, const void *name, size_t len)
+{
+	const struct wcs_table_schema *table = ctx;
+
+	for (size_t i = 0; i < table->family_count; i++)
+		if (strlen(table->families[i].name) == len &&
+		    memcmp(table->families[i].name, name, len) == 0)
+			return true;
+	return false;
+}
+
+/* Steps from an open directory, which it closes, down a path of any length. Returns the last, or
+ * a negative errno. */
+static int rows_descend(int fd, char *path)
+{
+	char *rest = NULL;
+
+	for (char *name = strtok_r(path, "/", &rest); name && fd >= 0;
+	     name = strtok_r(NULL, "/", &rest)) {
+		int next = openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int error = errno;
+
+		close(fd);
+		fd = next < 0 ? -error : next;
+	}
+	return fd;
+}
+
+/* The directory of the key, or of the table. */
+static int rows_directory(struct rows *rows, const struct wcs_table_schema *table,
+			  const struct wcs_slice *key)
+{
+	struct names_families families = {rows_has_family, (void *)(uintptr_t)table};
+	char name[WCS_TABLE_NAME_MAX + 1], *path;
+	int fd = open(rows->mounted.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (!rows_table(rows))
+		fd = rows_descend(fd, strcpy(name, table->name));
+	if (!key || fd < 0)
+		return fd;
+	path = key_path(*key, table->delimiter, &families);
+	if (!path) {
+		close(fd);
+		return -ENOMEM;
+	}
+	fd = rows_descend(fd, path);
+	free(path);
+	return fd;
+}
+
+static int rows_start_mount(struct rows *rows, const struct wcs_table_schema *table,
+			    const struct wcs_slice *key)
+{
+	int directory = rows_directory(rows, table, key);
+
+	if (directory == -ENOENT && key)
+		return PROGRAM_OK; /* no such row, and none below it */
+	if (directory < 0)
+		return rows_fail(rows, strerror(-directory));
+	rows->fd = openat(directory, ".rows", O_RDONLY | O_CLOEXEC);
+	close(directory);
+	return rows->fd < 0 ? rows_fail(rows, strerror(errno)) : PROGRAM_OK;
+}
+
+int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key)
+{
+	rows_stop(rows);
+	rows->name = table->name;
+	return rows->store ? rows_start_store(rows, key) : rows_start_mount(rows, table, key);
+}
+
+int rows_read(struct rows *rows, void *buf, size_t len, size_t *got)
+{
+	ssize_t count = 0;
+	int error = 0;
+
+	if (rows->store) {
+		error = wcs_export_read(rows->exported, buf, len, got);
+		return error ? rows_fail(rows, strerror(-error)) : PROGRAM_OK;
+	}
+	if (rows->fd >= 0)
+		do
+			count = read(rows->fd, buf, len);
+		while (count < 0 && errno == EINTR);
+	if (count < 0)
+		return rows_fail(rows, strerror(errno));
+	*got = (size_t)count;
+	return PROGRAM_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of a store that is not mounted, or of a directory in a mount, as streams of text. What
+ * fails is printed, and PROGRAM_FAILED returned.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "mkfs/program.h"
+#include "store/store.h"
+
+struct rows;
+int rows_open(const struct program *program, const char *path, struct rows **rows);
+void rows_close(struct rows *rows);
+
+const struct wcs_schema *rows_schema(const struct rows *rows);
+/* The table that the directory is in; NULL: none, all are below it. */
+const char *rows_table(const struct rows *rows);
+/* Is the directory below the one of its table, so that it has only some of the rows? */
+bool rows_some(const struct rows *rows);
+
+/* Starts the stream of a table's rows; key: only the row of that key and those below it. Ends the
+ * one before. */
+int rows_start(struct rows *rows, const struct wcs_table_schema *table,
+	       const struct wcs_slice *key);
+/* Its next bytes; *got is 0 only at the end. */
+int rows_read(struct rows *rows, void *buf, size_t len, size_t *got);
+/* Prints why what a stream holds cannot be. Returns PROGRAM_FAILED. */
+int rows_fail(const struct rows *rows, const char *why);
+
+#endif

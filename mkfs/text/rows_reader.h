@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the newest cells out of a stream of rows, in the one spelling that it has. */
+#ifndef ROWS_READER_H
+#define ROWS_READER_H
+
+#include "mkfs/text/rows.h"
+
+#define ROWS_READER_ROOM (64u << 10)
+
+/* What the value at hand is made of. */
+enum rows_value { ROWS_VALUE_NONE, ROWS_VALUE_TEXT, ROWS_VALUE_BASE64, ROWS_VALUE_NUMBER };
+
+/* A name or key; the bytes before unescaping may be more. */
+struct rows_name {
+	size_t len;
+	unsigned char bytes[WCS_QUALIFIER_MAX];
+};
+
+struct rows_reader {
+	struct rows *rows;
+	int exit_code; /* PROGRAM_FAILED: why is printed */
+	struct rows_name key, family, qualifier;
+	struct rows_name next; /* the key of the line behind the row */
+	struct rows_name last_family,
+		last_qualifier; /* of the line before, where the row goes on */
+	char ts[24];		/* of the cell, decimal */
+
+	enum rows_value value; /* under way */
+	bool in_row, in_family;
+	bool ahead;	/* at the line behind the row, up to its families */
+	bool again;	/* at the first column of a line in which the row goes on */
+	size_t at, end; /* of what is read and not yet taken */
+	unsigned char room[ROWS_READER_ROOM];
+};
+
+/* For a stream that was just started. */
+void rows_reader_init(struct rows_reader *reader, struct rows *rows);
+/* The next row: fills key. False: the end, or a failure. */
+bool rows_reader_row(struct rows_reader *reader);
+/* The next column of the row: fills family, qualifier and ts. False: the row's end, or a failure.
+ */
+bool rows_reader_column(struct rows_reader *reader);
+/* The next bytes of the column's newest value; 0 only at the end, or at a failure. What is not read
+ * is passed over. */
+size_t rows_reader_value(struct rows_reader *reader, void *buf, size_t len);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The marker of a store's directory: text, a line an item. Its last line is the checksum of those
+ * before it, which stays so in every format: a damaged number of the format must not pass for a
+ * newer one.
+ */
+#include "store/disk/directory.h"
+
+#include "store/backend.h"
+#include "store/disk/crc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIRECTORY_MARKER_MAX 4096	   /* bytes */
+#define DIRECTORY_TITLE	     "rowfs store" /* first line of the marker */
+
+/* Reads the marker as text. An errno in errno, and -1, where it cannot be. */
+static int marker_load(int fd, char *text, size_t room)
+{
+	int file = openat(fd, DIRECTORY_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t got;
+
+	if (file < 0)
+		return -1;
+	got = read(file, text, room - 1);
+	close(file);
+	if (got >= 0)
+		text[got] = '\0';
+	return got < 0 ? -1 : 0;
+}
+
+bool directory_has_file(int fd)
+{
+	struct stat st;
+
+	return fstatat(fd, DIRECTORY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A file of that name alone is no marker: other programs' directories may have one. */
+int directory_find_marker(int fd)
+{
+	char text[sizeof(DIRECTORY_TITLE "\n")];
+
+	if (!directory_has_file(fd))
+		return 0;
+	if (marker_load(fd, text, sizeof(text)) != 0)
+		return directory_is_barred(errno) ? -errno : 0;
+	return strcmp(text, DIRECTORY_TITLE "\n") == 0;
+}
+
+/* Splits the next line off the text: returns what stands behind word in it, or NULL. */
+static char *marker_line(char **text, const char *word)
+{
+	char *line = *text;
+	char *end = strchr(line, '\n');
+	size_t len = strlen(word);
+
+	if (end == NULL || strncmp(line, word, len) != 0)
+		return NULL;
+	*end = '\0';
+	*text = end + 1;
+	return line + len;
+}
+
+/* Decimal digits only. -1: it is none, or too large. */
+static int64_t marker_number(const char *text)
+{
+	char *end;
+	intmax_t number;
+
+	if (*text < '0' || *text > '9')
+		return -1;
+	errno = 0;
+	number = strtoimax(text, &end, 10);
+	return errno != 0 || *end != '\0' ? -1 : number;
+}
+
+/* The last line of every format: the checksum of those before it. Markers that earlier programs
+ * made have none. */
+static bool marker_is_whole(const char *text)
+{
+	const char *line = strstr(text, "\ncheck ");
+	char *end;
+
+	if (line == NULL)
+		return true;
+	line++;
+	return strtoul(line + 6, &end, 16) == wcs_crc_extend(0, text, (size_t)(line - text)) &&
+	       end == line + 14 && strcmp(end, "\n") == 0;
+}
+
+/* Changes text. -EINVAL: it is not of the form; *format is 0 until the format is known. */
+static int marker_parse(char *text, int64_t *format, struct directory_marker *marker)
+{
+	char *line = marker_is_whole(text) ? marker_line(&text, DIRECTORY_TITLE) : NULL;
+
+	if (line == NULL || *line != '\0')
+		return -EINVAL;
+	line = marker_line(&text, "format ");
+	if (line == NULL || marker_number(line) < 1)
+		return -EINVAL;
+	*format = marker_number(line);
+	line = marker_line(&text, "engine ");
+	if (line == NULL || *line == '\0' || strlen(line) >= sizeof(marker->engine))
+		return -EINVAL;
+	strcpy(marker->engine, line);
+	line = marker_line(&text, "created ");
+	if (line == NULL || marker_number(line) < 0)
+		return -EINVAL;
+	marker->created = marker_number(line);
+	return *text == '\0' || marker_line(&text, "check ") != NULL ? 0 : -EINVAL;
+}
+
+int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
+			  struct wcs_fault *fault)
+{
+	const char *name = directory_name(directory_path(directory));
+	char text[DIRECTORY_MARKER_MAX];
+	struct directory_marker found;
+	int64_t format = 0;
+	int rc;
+
+	if (marker_load(directory_fd(directory), text, sizeof(text)) != 0)
+		return wcs_fault_set(fault, directory_error(errno),
+				     "%s/" DIRECTORY_MARKER ": cannot be read: %s", name,
+				     strerror(errno));
+	rc = marker_parse(text, &format, &found);
+	if (format > DIRECTORY_FORMAT)
+		return wcs_fault_set(fault, -EPROTO,
+				     "%s: its format is %" PRId64 " and this program knows up to "
+				     "%d; use a newer rowfs",
+				     name, format, DIRECTORY_FORMAT);
+	if (rc != 0)
+		return wcs_fault_set(fault, -EIO,
+				     "%s/" DIRECTORY_MARKER ": damaged; fsck.rowfs makes it anew",
+				     name);
+	found.format = (int)format;
+	*marker = found;
+	return 0;
+}
+
+static int marker_write(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0)
+			return directory_error(errno);
+		text += put;
+		len -= (size_t)put;
+	}
+	return 0;
+}
+
+/* Makes a marker under that name. */
+static int marker_make(int fd, const char *name, const struct directory_marker *marker,
+		       bool durable)
+{
+	char text[256];
+	int len = snprintf(text, sizeof(text),
+			   DIRECTORY_TITLE "\nformat %d\nengine %s\ncreated %" PRId64 "\n",
+			   marker->format, marker->engine, marker->created);
+	int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc;
+
+	if (file < 0)
+		return directory_error(errno);
+	len += snprintf(text + len, sizeof(text) - (size_t)len, "check %08" PRIx32 "\n",
+			wcs_crc_extend(0, text, (size_t)len));
+	rc = marker_write(file, text, (size_t)len);
+	if (rc == 0 && durable && fsync(file) != 0)
+		rc = directory_error(errno);
+	close(file);
+	return rc;
+}
+
+int directory_fill(int fd, const struct directory_marker *marker)
+{
+	int rc = marker_make(fd, DIRECTORY_MARKER, marker, false);
+	int file;
+
+	if (rc != 0)
+		return rc;
+	file = openat(fd, DIRECTORY_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      0600);
+	if (file < 0)
+		return directory_error(errno);
+	close(file);
+	return 0;
+}
+
+int directory_clear_marker(struct directory *directory, struct wcs_fault *fault)
+{
+	int rc = directory_remove(directory_fd(directory), DIRECTORY_MARKER);
+
+	if (rc == 0 && fsync(directory_fd(directory)) != 0)
+		rc = directory_error(errno);
+	if (rc == 0)
+		return 0;
+	return wcs_fault_set(fault, rc,
+			     "%s/" DIRECTORY_MARKER ": a directory where a file belongs, which is "
+			     "in the quarantine; remove it by hand: %s",
+			     directory_name(directory_path(directory)), strerror(-rc));
+}
+
+/* Puts a marker in the place of one, durably. */
+static int marker_replace(const struct directory *directory, const struct directory_marker *marker)
+{
+	int fd = directory_fd(directory), rc;
+
+	unlinkat(fd, DIRECTORY_NEW, 0);
+	rc = marker_make(fd, DIRECTORY_NEW, marker, true);
+	if (rc == 0 && (renameat(fd, DIRECTORY_NEW, fd, DIRECTORY_MARKER) || fsync(fd)))
+		rc = directory_error(errno);
+	if (rc != 0)
+		unlinkat(fd, DIRECTORY_NEW, 0);
+	return rc;
+}
+
+int directory_need_format(const struct directory *directory, int format)
+{
+	struct directory_marker marker = {0};
+	int rc = directory_read_marker(directory, &marker, NULL);
+
+	if (rc != 0 || marker.format >= format)
+		return rc;
+	marker.format = format;
+	return marker_replace(directory, &marker);
+}
+
+/* The format is the newest, since nothing says which one it was. */
+int directory_mend_marker(const struct directory *directory, const char *engine,
+			  struct wcs_fault *fault)
+{
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
+	struct stat st;
+	int rc;
+
+	snprintf(marker.engine, sizeof(marker.engine), "%s", engine);
+	/* It is never written to, so it is as old as the store. */
+	if (fstatat(directory_fd(directory), DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		marker.created = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+	rc = marker_replace(directory, &marker);
+	if (rc == 0)
+		return 0;
+	return wcs_fault_set(fault, rc, "%s/" DIRECTORY_MARKER ": cannot be made: %s",
+			     directory_name(directory_path(directory)), strerror(-rc));
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of a store's files for its quarantine. No symbolic link is followed, none is copied. */
+#include "store/disk/quarantine_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "store/backend.h"
+#include "store/disk/directory.h"
+
+#define COPY_PIECE ((size_t)1 << 20)
+#define COPY_SPARE (4u << 20) /* bytes that are left behind a copy */
+
+struct copy {
+	struct wcs_quarantine *quarantine;
+	uint64_t done, total; /* bytes, without those of holes */
+	char *buffer;	      /* where the kernel does not copy itself */
+};
+
+/* One directory of the tree. */
+struct copy_level {
+	struct copy *copy;
+	int to;	    /* -1: counts only */
+	int failed; /* what was wrong with an entry, and is told */
+};
+
+static int copy_fail(struct copy *copy, const char *name)
+{
+	return quarantine_fail(copy->quarantine, name, errno);
+}
+
+static bool copy_goes_on(struct copy *copy, uint64_t more)
+{
+	const struct wcs_quarantine *quarantine = copy->quarantine;
+
+	copy->done += more;
+	return !quarantine->go_on || quarantine->go_on(quarantine->ctx, copy->done, copy->total);
+}
+
+/* Up to len bytes by hand. What cannot be read, of a failing disk, becomes zeros. */
+static ssize_t copy_by_hand(struct copy *copy, int from, int to, size_t len, off_t at)
+{
+	ssize_t got, made = 0;
+
+	if (copy->buffer == NULL)
+		copy->buffer = malloc(COPY_PIECE);
+	if (copy->buffer == NULL)
+		return -1;
+	got = pread(from, copy->buffer, len, at);
+	if (got < 0 && errno == EIO) {
+		got = len < 4096 ? (ssize_t)len : 4096;
+		memset(copy->buffer, 0, 4096);
+	}
+	while (made < got) {
+		ssize_t put = pwrite(to, copy->buffer + made, (size_t)(got - made), at + made);
+
+		if (put < 0)
+			return -1;
+		made += put;
+	}
+	return got;
+}
+
+/* Up to a piece of what stands before the next hole. */
+static ssize_t copy_piece(struct copy *copy, int from, int to, off_t at, bool *by_hand)
+{
+	off_t hole = lseek(from, at, SEEK_HOLE), read_at = at, write_at = at;
+	size_t len = hole > at && hole - at < (off_t)COPY_PIECE ? (size_t)(hole - at) : COPY_PIECE;
+	ssize_t got;
+
+	if (!*by_hand) {
+		got = copy_file_range(from, &read_at, to, &write_at, len, 0);
+		if (got >= 0 || errno == ENOSPC || errno == EDQUOT)
+			return got;
+		*by_hand = true;
+	}
+	return copy_by_hand(copy, from, to, len, at);
+}
+
+static int copy_bytes(struct copy *copy, const char *name, int from, int to, off_t size)
+{
+	bool by_hand = false;
+	ssize_t got = 1;
+
+	for (off_t at = 0; got != 0;) {
+		at = (off_t)directory_data(from, (uint64_t)at);
+		if (at >= size)
+			break;
+		got = copy_piece(copy, from, to, at, &by_hand);
+		if (got < 0)
+			return copy_fail(copy, name);
+		at += got;
+		if (!copy_goes_on(copy, (uint64_t)got))
+			return -ECANCELED;
+	}
+	return ftruncate(to, size) == 0 && fsync(to) == 0 ? 0 : copy_fail(copy, name);
+}
+
+/* Bytes that a file takes on the medium; holes take none. */
+static uint64_t copy_size(const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size, taken = (uint64_t)st->st_blocks * 512;
+
+	return size < taken ? size : taken;
+}
+
+/* The repair needs some room behind the copy. */
+static int copy_check_room(struct copy *copy, const char *what, uint64_t needed)
+{
+	struct statvfs space;
+
+	if (fstatvfs(copy->quarantine->dir, &space) != 0)
+		return copy_fail(copy, "");
+	if ((uint64_t)space.f_bavail * space.f_frsize > needed)
+		return 0;
+	return wcs_fault_set(copy->quarantine->fault, -ENOSPC,
+			     "%s: a copy of %s takes %" PRIu64
+			     " MiB, which that medium has no room for; make room and repair again",
+			     directory_name(copy->quarantine->path), what, (needed >> 20) + 1);
+}
+
+static int copy_file(struct copy *copy, int from_dir, int to_dir, const char *name)
+{
+	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	int to, rc;
+
+	if (from < 0)
+		return copy_fail(copy, name);
+	rc = fstat(from, &st) != 0 ? copy_fail(copy, name)
+				   : copy_check_room(copy, name, copy_size(&st) + COPY_SPARE);
+	if (rc != 0) {
+		close(from);
+		return rc;
+	}
+	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	rc = to < 0 ? copy_fail(copy, name) : copy_bytes(copy, name, from, to, st.st_size);
+	if (to >= 0)
+		close(to);
+	close(from);
+	return rc;
+}
+
+/* Makes a directory, or takes one that is there, and opens it. */
+static int copy_directory(struct copy *copy, int parent, const char *name, int *made)
+{
+	int fd = -1;
+
+	if (mkdirat(parent, name, 0700) == 0 || errno == EEXIST)
+		fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return copy_fail(copy, name);
+	*made = fd;
+	return 0;
+}
+
+static int copy_tree(struct copy *copy, int from, int to);
+
+/* to -1: counts only. */
+static int copy_entry(struct copy *copy, int from, int to, const char *name)
+{
+	int below, made = -1, rc = 0;
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : copy_fail(copy, name);
+	if (S_ISREG(st.st_mode) && to < 0)
+		copy->total += copy_size(&st);
+	if (S_ISREG(st.st_mode))
+		return to < 0 ? 0 : copy_file(copy, from, to, name);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	below = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below < 0)
+		return copy_fail(copy, name);
+	if (to >= 0)
+		rc = copy_directory(copy, to, name, &made);
+	if (rc == 0)
+		rc = copy_tree(copy, below, made);
+	if (made >= 0)
+		close(made);
+	close(below);
+	return rc;
+}
+
+static int copy_entry_of(void *ctx, int from, const char *name)
+{
+	struct copy_level *level = ctx;
+
+	level->failed = copy_entry(level->copy, from, level->to, name);
+	return level->failed;
+}
+
+/* All that is in the directory that from is open on. */
+static int copy_tree(struct copy *copy, int from, int to)
+{
+	struct copy_level level = {.copy = copy, .to = to};
+	int rc = directory_each(from, copy_entry_of, &level);
+
+	if (rc != 0 && level.failed == 0)
+		return quarantine_fail(copy->quarantine, "", -rc);
+	if (rc == 0 && to >= 0 && fsync(to) != 0)
+		rc = copy_fail(copy, "");
+	return rc;
+}
+
+static int copy_to_files(struct wcs_quarantine *quarantine, int dir, const char *name,
+			 int (*entry)(struct copy *copy, int from, int to, const char *name))
+{
+	struct copy copy = {.quarantine = quarantine};
+	int files = -1, rc = quarantine_make(quarantine);
+
+	if (rc == 0)
+		rc = copy_directory(&copy, quarantine->dir, QUARANTINE_FILES, &files);
+	if (rc == 0) {
+		rc = entry(&copy, dir, files, name);
+		if (rc == 0 && fsync(files) != 0)
+			rc = copy_fail(&copy, QUARANTINE_FILES);
+		close(files);
+	}
+	free(copy.buffer);
+	return rc == 0 ? quarantine_sync_place(quarantine) : rc;
+}
+
+int wcs_quarantine_file(struct wcs_quarantine *quarantine, int dir, const char *name)
+{
+	return copy_to_files(quarantine, dir, name, copy_file);
+}
+
+int wcs_quarantine_directory(struct wcs_quarantine *quarantine, int dir, const char *name)
+{
+	return copy_to_files(quarantine, dir, name, copy_entry);
+}
+
+int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, uint64_t more)
+{
+	struct copy copy = {.quarantine = quarantine};
+	int from = -1, to = -1, rc = quarantine_make(quarantine);
+
+	if (rc != 0)
+		return rc;
+	from = open(store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	rc = from < 0 ? copy_fail(&copy, "") : copy_tree(&copy, from, -1);
+	if (rc == 0)
+		rc = copy_check_room(&copy, "the store and what is made of it", copy.total + more);
+	if (rc == 0)
+		rc = copy_directory(&copy, quarantine->dir, QUARANTINE_STORE, &to);
+	if (rc == 0)
+		rc = copy_tree(&copy, from, to);
+	if (to >= 0)
+		close(to);
+	if (from >= 0)
+		close(from);
+	free(copy.buffer);
+	return rc == 0 ? quarantine_sync_place(quarantine) : rc;
+}
+
+int quarantine_sync_place(struct wcs_quarantine *quarantine)
+{
+	int parent = openat(quarantine->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = 0;
+
+	if (fsync(quarantine->dir) != 0 || (parent >= 0 && fsync(parent) != 0))
+		rc = quarantine_fail(quarantine, "", errno);
+	if (parent >= 0)
+		close(parent);
+	return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What reading JSON needs beyond jansson: errors that say where. Private. */
+#ifndef WCS_JSON_H
+#define WCS_JSON_H
+
+#include <jansson.h>
+
+#include "store/store.h"
+
+/* A place in a JSON text, as a chain on the stack of those who walk it. NULL: the whole. */
+struct wcs_json_at {
+	const struct wcs_json_at *up;
+	const char *name; /* of the member; NULL: an element of a list */
+	size_t index;	  /* of the element */
+};
+
+/* As json_loadb. -EINVAL: it is not JSON, error says why; -ENOMEM; -EFBIG: beyond the limit. */
+int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, json_error_t *error);
+
+/* Parses one JSON object; a repeated member anywhere in it is an error. Strings may hold NUL.
+ * -EINVAL, and -EOVERFLOW for an integer beyond 64 bits: fault has line, column and reason. The
+ * caller releases *root with json_decref. */
+int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault);
+
+/* Fills a fault with "tables.t.delimiter: why" and leaves its line open. Returns error. */
+int wcs_json_fault(struct wcs_fault *fault, int error, const struct wcs_json_at *at,
+		   const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Sets line and column of a fault to where the member `at` of objects only stands in text, which
+ * wcs_json_parse took. */
+void wcs_json_locate(const char *text, size_t len, const struct wcs_json_at *at,
+		     struct wcs_fault *fault);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Row objects as text. One spelling: the same cells give the same bytes, and a line holds no
+ * control byte but the newline that ends it.
+ *
+ *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},{"ts":T,"base64":B}],Q:[…]},F:{…}}}
+ *
+ * A row whose line grows beyond a bound goes on in another line, with whole cells in each.
+ *
+ * This is what reading a table through a mount costs most, so bytes are looked at eight at a
+ * time: a word without a byte that needs care is copied whole, else up to the first such byte. Up
+ * to seven bytes behind `to` may be written to and mean nothing.
+ */
+#include "store/json/row_json_write.h"
+
+#include <string.h>
+
+#include "store/text.h"
+
+#define WORD_ONES 0x0101010101010101u
+#define WORD_HIGH 0x8080808080808080u
+
+/* The largest integer that every reader of JSON takes exactly. */
+#define NUMBER_EXACT ((int64_t)1 << 53)
+
+/* How text is spelled. */
+enum spelling {
+	SPELL_KEY,   /* %XX */
+	SPELL_NAME,  /* %XX, then as a JSON string */
+	SPELL_VALUE, /* as a JSON string; what is not UTF-8 cannot be */
+	SPELL_PIECE, /* the same, of what is known to be UTF-8, cut anywhere */
+};
+
+/* ---- Text -------------------------------------------------------------------------------- */
+
+/* The high bit of each byte of the word that is below 0x20, '"', '%', '\\' or above 0x7e; bytes
+ * behind the first of them may be marked, too. */
+static inline uint64_t word_marks(uint64_t word)
+{
+	uint64_t quote = word ^ (WORD_ONES * '"'), percent = word ^ (WORD_ONES * '%');
+	uint64_t backslash = word ^ (WORD_ONES * '\\');
+	uint64_t marks = word | (word + WORD_ONES);
+
+	marks |= (word - WORD_ONES * 0x20) & ~word;
+	marks |= (quote - WORD_ONES) & ~quote;
+	marks |= (percent - WORD_ONES) & ~percent;
+	marks |= (backslash - WORD_ONES) & ~backslash;
+	return marks & WORD_HIGH;
+}
+
+/* How many of its bytes, in memory, stand before the first mark. */
+static inline size_t word_clean(uint64_t marks)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (size_t)__builtin_ctzll(marks) / 8;
+#else
+	return (size_t)__builtin_clzll(marks) / 8;
+#endif
+}
+
+/* The first bytes of a text, eight or all there are, as a word; what is behind them is plain. */
+static inline uint64_t word_load(const unsigned char *from, size_t len)
+{
+	uint64_t word = 0;
+
+	if (len >= 8) {
+		memcpy(&word, from, 8);
+		return word;
+	}
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	if (len >= 4) {
+		uint32_t low, high;
+
+		memcpy(&low, from, 4);
+		memcpy(&high, from + len - 4, 4);
+		word = low | (uint64_t)high << (8 * (len - 4));
+	} else {
+		word = from[0] | (uint64_t)from[len / 2] << (8 * (len / 2)) |
+		       (uint64_t)from[len - 1] << (8 * (len - 1));
+	}
+	return word | (WORD_ONES * 'a') << (8 * len);
+#else
+	word = WORD_ONES * 'a';
+	memcpy(&word, from, len);
+	return word;
+#endif
+}
+
+static unsigned char *write_percent(unsigned char *to, unsigned char byte)
+{
+	static const char hex[] = "0123456789ABCDEF";
+
+	to[0] = '%';
+	to[1] = (unsigned char)hex[byte >> 4];
+	to[2] = (unsigned char)hex[byte & 15];
+	return to + 3;
+}
+
+/* A byte that JSON does not take as it is in a string. */
+static unsigned char *write_escape(unsigned char *to, unsigned char byte)
+{
+	static const char hex[] = "0123456789abcdef";
+	static const char letters[] = "btn?fr"; /* of 08 to 0d */
+
+	*to++ = '\\';
+	if (byte == '"' || byte == '\\') {
+		*to++ = byte;
+	} else if (byte >= 0x08 && byte <= 0x0d && byte != 0x0b) {
+		*to++ = (unsigned char)letters[byte - 0x08];
+	} else {
+		memcpy(to, "u00", 3);
+		to[3] = (unsigned char)hex[byte >> 4];
+		to[4] = (unsigned char)hex[byte & 15];
+		to += 5;
+	}
+	return to;
+}
+
+/*
+ * Writes one character, or one byte that is none. Returns how many bytes it took; 0: it cannot be
+ * written.
+ */
+static inline size_t write_unit(unsigned char **to, const unsigned char *from, size_t len,
+				enum spelling spelling)
+{
+	bool name = spelling == SPELL_KEY || spelling == SPELL_NAME;
+	size_t n = from[0] < 0x80 || spelling == SPELL_PIECE ? 1 : wcs_text_char(from, len);
+
+	if (n == 0 && !name)
+		return 0;
+	if (n == 0 || (name && (from[0] < 0x20 || from[0] == 0x7f || from[0] == '%'))) {
+		*to = write_percent(*to, from[0]);
+		return 1;
+	}
+	if (from[0] < 0x20 || from[0] == 0x7f ||
+	    (spelling != SPELL_KEY && (from[0] == '"' || from[0] == '\\'))) {
+		*to = write_escape(*to, from[0]);
+		return 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		*(*to)++ = from[i];
+	return n;
+}
+
+/* Returns the end of what was written; NULL: it cannot be. */
+static inline unsigned char *write_text(unsigned char *to, const unsigned char *from, size_t len,
+					enum spelling spelling)
+{
+	while (len > 0) {
+		uint64_t word = word_load(from, len), marks = word_marks(word);
+		size_t n = len < 8 ? len : 8;
+
+		memcpy(to, &word, 8);
+		if (marks)
+			n = word_clean(marks);
+		to += n;
+		from += n;
+		len -= n;
+		if (!marks)
+			continue;
+		n = write_unit(&to, from, len, spelling);
+		if (n == 0)
+			return NULL;
+		from += n;
+		len -= n;
+	}
+	return to;
+}
+
+static unsigned char *write_name(unsigned char *to, const void *from, size_t len)
+{
+	return write_text(to, from, len, SPELL_NAME);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------- */
+
+static unsigned char *write_number(unsigned char *to, int64_t number)
+{
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	unsigned char digits[20];
+	size_t at = sizeof(digits);
+
+	for (; rest >= 100; rest /= 100)
+		memcpy(digits + (at -= 2), pairs + 2 * (rest % 100), 2);
+	if (rest >= 10)
+		memcpy(digits + (at -= 2), pairs + 2 * rest, 2);
+	else
+		digits[--at] = (unsigned char)('0' + rest);
+	if (number < 0)
+		*to++ = '-';
+	memcpy(to, digits + at, sizeof(digits) - at);
+	return to + (sizeof(digits) - at);
+}
+
+/* ---- Base64 ------------------------------------------------------------------------------ */
+
+static void write_base64_piece(struct wcs_row_writer *writer, const unsigned char *from, size_t len)
+{
+	while (writer->left > 0 && len > 0) {
+		writer->group[writer->left++] = *from++;
+		len--;
+		if (writer->left < 3)
+			continue;
+		writer->to = wcs_text_base64(writer->to, writer->group, 1);
+		writer->left = 0;
+	}
+	writer->to = wcs_text_base64(writer->to, from, len / 3);
+	from += len - len % 3;
+	for (len %= 3; len > 0; len--)
+		writer->group[writer->left++] = *from++;
+}
+
+static void write_base64_rest(struct wcs_row_writer *writer)
+{
+	size_t left = writer->left;
+
+	if (left == 0)
+		return;
+	memset(writer->group + left, 0, 3 - left);
+	writer->to = wcs_text_base64(writer->to, writer->group, 1);
+	memset(writer->to - (3 - left), '=', 3 - left);
+	writer->left = 0;
+}
+
+/* ---- Cells ------------------------------------------------------------------------------- */
+
+#define WRITE_LITERAL(to, literal)                                                                 \
+	((unsigned char *)memcpy(to, literal, sizeof(literal) - 1) + (sizeof(literal) - 1))
+
+static inline bool write_is(struct wcs_slice slice, const unsigned char *last, size_t last_len)
+{
+	return slice.len == last_len && (last_len == 0 || memcmp(slice.data, last, last_len) == 0);
+}
+
+static void write_keep(struct wcs_slice slice, unsigned char *last, size_t *last_len)
+{
+	if (slice.len > 0)
+		memcpy(last, slice.data, slice.len);
+	*last_len = slice.len;
+}
+
+bool wcs_row_write_same_family(const struct wcs_row_writer *writer, const struct wcs_cell *cell)
+{
+	return write_is(cell->family, writer->family, writer->family_len);
+}
+
+static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice row)
+{
+	unsigned char *to = writer->to;
+
+	if (writer->in_row)
+		to = WRITE_LITERAL(to, "]}}}\n");
+	writer->in_row = true;
+	writer->from = to;
+	writer->passed = 0;
+	if (!write_is(row, writer->row, writer->row_len))
+		writer->row_bytes = 0; /* else it goes on in another line */
+	write_keep(row, writer->row, &writer->row_len);
+	to = WRITE_LITERAL(to, "{\"key\":\"");
+	to = write_name(to, row.data, row.len);
+	return WRITE_LITERAL(to, "\",\"families\":{");
+}
+
+static unsigned char *write_family(struct wcs_row_writer *writer, unsigned char *to,
+				   struct wcs_slice family)
+{
+	write_keep(family, writer->family, &writer->family_len);
+	*to++ = '"';
+	if (family.len > 0)
+		memcpy(to, family.data, family.len);
+	to += family.len;
+	return WRITE_LITERAL(to, "\":{");
+}
+
+static unsigned char *write_column(struct wcs_row_writer *writer, unsigned char *to,
+				   struct wcs_slice qualifier)
+{
+	write_keep(qualifier, writer->qualifier, &writer->qualifier_len);
+	*to++ = '"';
+	to = write_name(to, qualifier.data, qualifier.len);
+	return WRITE_LITERAL(to, "\":[");
+}
+
+/* Cells that were written together have one timestamp. */
+static unsigned char *write_ts(struct wcs_row_writer *writer, unsigned char *to, int64_t ts)
+{
+	if (writer->ts_len == 0 || ts != writer->ts) {
+		writer->ts = ts;
+		writer->ts_len = (size_t)(write_number(writer->ts_text, ts) - writer->ts_text);
+		writer->ts_text[writer->ts_len++] = ',';
+	}
+	memcpy(to, writer->ts_text, sizeof(writer->ts_text));
+	return to + writer->ts_len;
+}
+
+static uint64_t write_line_len(const struct wcs_row_writer *writer)
+{
+	return writer->passed + (uint64_t)(writer->to - writer->from);
+}
+
+static inline bool write_is_long(const struct wcs_row_writer *writer)
+{
+	return writer->line_max > 0 && write_line_len(writer) > writer->line_max;
+}
+
+void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room)
+{
+	if (writer->in_row)
+		writer->passed = write_line_len(writer);
+	writer->to = room;
+	writer->from = room;
+}
+
+void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell)
+{
+	unsigned char *to = writer->to;
+
+	if (!writer->in_row || !write_is(cell->row, writer->row, writer->row_len) ||
+	    write_is_long(writer)) {
+		to = write_row(writer, cell->row);
+		to = write_family(writer, to, cell->family);
+		to = write_column(writer, to, cell->qualifier);
+	} else if (!write_is(cell->family, writer->family, writer->family_len)) {
+		to = WRITE_LITERAL(to, "]},");
+		to = write_family(writer, to, cell->family);
+		to = write_column(writer, to, cell->qualifier);
+	} else if (!write_is(cell->qualifier, writer->qualifier, writer->qualifier_len)) {
+		to = WRITE_LITERAL(to, "],");
+		to = write_column(writer, to, cell->qualifier);
+	} else {
+		*to++ = ',';
+	}
+	to = WRITE_LITERAL(to, "{\"ts\":");
+	writer->to = write_ts(writer, to, cell->info.ts);
+}
+
+void wcs_row_write_finish(struct wcs_row_writer *writer)
+{
+	if (writer->in_row)
+		writer->to = WRITE_LITERAL(writer->to, "]}}}\n");
+	writer->in_row = false;
+}
+
+void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key)
+{
+	writer->to = write_text(writer->to, key.data, key.len, SPELL_KEY);
+	*writer->to++ = '\n';
+}
+
+/* ---- Values ------------------------------------------------------------------------------ */
+
+/* A number; as text in quotes where not every reader would take it exactly. */
+static unsigned char *write_integer(unsigned char *to, int64_t number)
+{
+	bool quoted = number > NUMBER_EXACT || number < -NUMBER_EXACT;
+
+	to = WRITE_LITERAL(to, "\"value\":");
+	if (quoted)
+		*to++ = '"';
+	to = write_number(to, number);
+	if (quoted)
+		*to++ = '"';
+	return to;
+}
+
+void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, enum wcs_type type)
+{
+	unsigned char *to;
+	int64_t number;
+
+	if (type != WCS_BYTES && wcs_aggregate_number(type, value, &number) == 0) {
+		writer->to = write_integer(writer->to, number);
+		*writer->to++ = '}';
+		return;
+	}
+	to = WRITE_LITERAL(writer->to, "\"value\":\"");
+	to = write_text(to, value.data, value.len, SPELL_VALUE);
+	if (to) {
+		writer->to = WRITE_LITERAL(to, "\"}");
+		return;
+	}
+	wcs_row_write_begin(writer, false);
+	wcs_row_write_piece(writer, value);
+	wcs_row_write_end(writer);
+}
+
+void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct wcs_slice state)
+{
+	writer->to = write_integer(writer->to, estimate);
+	writer->to = WRITE_LITERAL(writer->to, ",\"state\":\"");
+	write_base64_piece(writer, state.data, state.len);
+	wcs_row_write_end(writer);
+}
+
+void wcs_row_write_begin(struct wcs_row_writer *writer, bool text)
+{
+	writer->text = text;
+	if (text)
+		writer->to = WRITE_LITERAL(writer->to, "\"value\":\"");
+	else
+		writer->to = WRITE_LITERAL(writer->to, "\"base64\":\"");
+}
+
+void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece)
+{
+	if (writer->text)
+		writer->to = write_text(writer->to, piece.data, piece.len, SPELL_PIECE);
+	else
+		write_base64_piece(writer, piece.data, piece.len);
+}
+
+void wcs_row_write_end(struct wcs_row_writer *writer)
+{
+	write_base64_rest(writer);
+	writer->to = WRITE_LITERAL(writer->to, "\"}");
+}

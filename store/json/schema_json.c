@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Schemas as JSON. What is read is checked whole before anything is given out, and what is written
+ * is sorted, so that equal schemas are equal bytes. A member that is left out stays open, both
+ * ways.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/backend.h"
+#include "store/json/json.h"
+#include "store/json/json_memory.h"
+
+#define SCHEMA_JSON_VERSION 1
+
+struct schema_json {
+	const char *text;
+	size_t len;
+	struct wcs_fault *fault;
+};
+
+static const char *const schema_types[] = {
+	[WCS_BYTES] = "bytes",	 [WCS_INTSUM] = "intsum", [WCS_INTMIN] = "intmin",
+	[WCS_INTMAX] = "intmax", [WCS_INTHLL] = "inthll",
+};
+#define SCHEMA_TYPES (sizeof(schema_types) / sizeof(schema_types[0]))
+
+const char *wcs_type_name(enum wcs_type type)
+{
+	return (size_t)type < SCHEMA_TYPES ? schema_types[type] : NULL;
+}
+
+int wcs_type_parse(const char *name, enum wcs_type *type)
+{
+	for (size_t i = 0; i < SCHEMA_TYPES; i++)
+		if (strcmp(name, schema_types[i]) == 0) {
+			*type = (enum wcs_type)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int schema_json_fault(const struct schema_json *in, const struct wcs_json_at *at,
+			     const char *why)
+{
+	wcs_json_fault(in->fault, -EINVAL, at, "%s", why);
+	wcs_json_locate(in->text, in->len, at, in->fault);
+	return -EINVAL;
+}
+
+static bool schema_json_has_nul(const json_t *string)
+{
+	return strlen(json_string_value(string)) != json_string_length(string);
+}
+
+static int schema_json_type(const struct schema_json *in, const struct wcs_json_at *at,
+			    const json_t *json, enum wcs_type *type)
+{
+	if (!json_is_string(json) || schema_json_has_nul(json) ||
+	    wcs_type_parse(json_string_value(json), type))
+		return schema_json_fault(
+			in, at,
+			"must be \"bytes\", \"intsum\", \"intmin\", \"intmax\" or \"inthll\"");
+	return 0;
+}
+
+static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at *at,
+			  const json_t *json, char **gc)
+{
+	struct wcs_fault why = {0};
+	char *canonical;
+	int error;
+
+	if (!json_is_string(json))
+		return schema_json_fault(in, at, "must be a policy in quotes");
+	if (schema_json_has_nul(json))
+		return schema_json_fault(in, at, "no policy holds a NUL");
+	error = wcs_gc_canonical(json_string_value(json), &canonical, &why);
+	if (error) {
+		if (why.column > 0)
+			wcs_json_fault(in->fault, error, at, "%s, at character %d of the policy",
+				       why.text, why.column);
+		else
+			wcs_json_fault(in->fault, error, at, "%s", why.text);
+		wcs_json_locate(in->text, in->len, at, in->fault);
+		return error;
+	}
+	*gc = canonical;
+	return 0;
+}
+
+static int schema_json_family(const struct schema_json *in, const struct wcs_json_at *at,
+			      const json_t *json, struct wcs_family *family)
+{
+	const char *name;
+	json_t *member;
+	int error = 0;
+
+	if (!wcs_family_name_valid(at->name))
+		return schema_json_fault(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
+	strcpy(family->name, at->name);
+	family->type = WCS_TYPE_NONE;
+	if (json_is_string(json))
+		return schema_json_gc(in, at, json, &family->gc);
+	if (!json_is_object(json))
+		return schema_json_fault(in, at, "must be an object or a policy in quotes");
+	json_object_foreach((json_t *)(uintptr_t)json, name, member)
+	{
+		struct wcs_json_at inner = {.up = at, .name = name};
+
+		if (strcmp(name, "gc") == 0)
+			error = schema_json_gc(in, &inner, member, &family->gc);
+		else if (strcmp(name, "type") == 0)
+			error = schema_json_type(in, &inner, member, &family->type);
+		else
+			error = schema_json_fault(in, &inner, "a family has only gc and type");
+		if (error)
+			break;
+	}
+	return error;
+}
+
+static int schema_json_family_order(const void *a, const void *b)
+{
+	return strcmp(((const struct wcs_family *)a)->name, ((const struct wcs_family *)b)->name);
+}
+
+static int schema_json_families(const struct schema_json *in, const struct wcs_json_at *at,
+				json_t *json, struct wcs_table_schema *table)
+{
+	const char *name;
+	json_t *member;
+
+	if (!json_is_object(json))
+		return schema_json_fault(in, at, "must be an object with a member per family");
+	if (json_object_size(json) == 0)
+		return 0;
+	table->families = calloc(json_object_size(json), sizeof(table->families[0]));
+	if (!table->families)
+		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
+	json_object_foreach(json, name, member)
+	{
+		struct wcs_json_at inner = {.up = at, .name = name};
+		/* Counted first, so that wcs_schema_free meets what a failure leaves. */
+		int error = schema_json_family(in, &inner, member,
+					       &table->families[table->family_count++]);
+
+		if (error)
+			return error;
+	}
+	qsort(table->families, table->family_count, sizeof(table->families[0]),
+	      schema_json_family_order);
+	return 0;
+}
+
+static int schema_json_delimiter(const struct schema_json *in, const struct wcs_json_at *at,
+				 const json_t *json, unsigned char *delimiter)
+{
+	const char *text = json_string_value(json);
+
+	if (!text || json_string_length(json) != 1 || *text == '\0' || strchr("/%.", *text))
+		return schema_json_fault(in, at,
+					 "must be one ASCII character in quotes, not / % . or NUL");
+	*delimiter = (unsigned char)*text;
+	return 0;
+}
+
+static int schema_json_table(const struct schema_json *in, const struct wcs_json_at *at,
+			     json_t *json, struct wcs_table_schema *table)
+{
+	const char *name;
+	json_t *member;
+	int error = 0;
+
+	if (!wcs_table_name_valid(at->name))
+		return schema_json_fault(
+			in, at, "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first");
+	strcpy(table->name, at->name);
+	if (!json_is_object(json))
+		return schema_json_fault(in, at, "must be an object");
+	json_object_foreach(json, name, member)
+	{
+		struct wcs_json_at inner = {.up = at, .name = name};
+
+		if (strcmp(name, "delimiter") == 0)
+			error = schema_json_delimiter(in, &inner, member, &table->delimiter);
+		else if (strcmp(name, "protected") == 0 && json_is_boolean(member))
+			table->protection = json_is_true(member) ? WCS_PROTECTED : WCS_UNPROTECTED;
+		else if (strcmp(name, "protected") == 0)
+			error = schema_json_fault(in, &inner, "must be true or false");
+		else if (strcmp(name, "families") == 0)
+			error = schema_json_families(in, &inner, member, table);
+		else
+			error = schema_json_fault(in, &inner,
+						  "a table has only delimiter, protected and "
+						  "families");
+		if (error)
+			break;
+	}
+	return error;
+}
+
+static int schema_json_table_order(const void *a, const void *b)
+{
+	return strcmp(((const struct wcs_table_schema *)a)->name,
+		      ((const struct wcs_table_schema *)b)->name);
+}
+
+static int schema_json_tables(const struct schema_json *in, const struct wcs_json_at *at,
+			      json_t *json, struct wcs_schema *schema)
+{
+	const char *name;
+	json_t *member;
+
+	if (!json_is_object(json))
+		return schema_json_fault(in, at, "must be an object with a member per table");
+	if (json_object_size(json) > WCS_TABLES_MAX)
+		return schema_json_fault(in, at, "a store holds at most 1000 tables");
+	if (json_object_size(json) == 0)
+		return 0;
+	schema->tables = calloc(json_object_size(json), sizeof(schema->tables[0]));
+	if (!schema->tables)
+		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
+	json_object_foreach(json, name, member)
+	{
+		struct wcs_json_at inner = {.up = at, .name = name};
+		int error = schema_json_table(in, &inner, member,
+					      &schema->tables[schema->table_count++]);
+
+		if (error)
+			return error;
+	}
+	qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]),
+	      schema_json_table_order);
+	return 0;
+}
+
+static int schema_json_version(const struct schema_json *in, const struct wcs_json_at *at,
+			       const json_t *json)
+{
+	if (json_is_integer(json) && json_integer_value(json) > SCHEMA_JSON_VERSION)
+		return schema_json_fault(in, at, "newer than this program, which knows version 1");
+	if (!json_is_integer(json) || json_integer_value(json) != SCHEMA_JSON_VERSION)
+		return schema_json_fault(in, at, "must be the number 1");
+	return 0;
+}
+
+static int schema_json_root(const struct schema_json *in, json_t *root, struct wcs_schema *schema)
+{
+	json_t *version = json_object_get(root, "version"), *member;
+	struct wcs_json_at at = {.name = "version"};
+	const char *name;
+	int error = 0;
+
+	/* First of all: a newer version explains whatever else is unknown. */
+	if (version)
+		error = schema_json_version(in, &at, version);
+	if (error)
+		return error;
+	json_object_foreach(root, name, member)
+	{
+		at.name = name;
+		if (strcmp(name, "tables") == 0)
+			error = schema_json_tables(in, &at, member, schema);
+		else if (strcmp(name, "version") != 0)
+			error = schema_json_fault(in, &at, "a schema has only version and tables");
+		if (error)
+			break;
+	}
+	return error;
+}
+
+static int schema_json_parse(const char *text, size_t len, struct wcs_schema **schema,
+			     struct wcs_fault *fault)
+{
+	struct schema_json in = {.text = text, .len = len, .fault = fault};
+	struct wcs_schema *made;
+	json_t *root;
+	int error = wcs_json_parse(text, len, &root, fault);
+
+	if (error)
+		return error == -EOVERFLOW ? -EINVAL : error; /* no member is a large number */
+	made = calloc(1, sizeof(*made));
+	error = made ? schema_json_root(&in, root, made)
+		     : wcs_fault_set(fault, -ENOMEM, "no memory");
+	json_decref(root);
+	if (error) {
+		wcs_schema_free(made);
+		return error;
+	}
+	*schema = made;
+	return 0;
+}
+
+int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
+		     struct wcs_fault *fault)
+{
+	bool begun = wcs_json_begin(len);
+	int error = schema_json_parse(text, len, schema, fault);
+
+	wcs_json_end(begun);
+	return error;
+}
+
+/* A member, unless it is open. (json_pack would leave out what it has no memory for.) */
+static int schema_json_put(json_t *object, const char *name, const char *value)
+{
+	return value ? json_object_set_new(object, name, json_string(value)) : 0;
+}
+
+static json_t *schema_json_of_families(const struct wcs_table_schema *table)
+{
+	json_t *families = json_object();
+
+	for (size_t i = 0; families && i < table->family_count; i++) {
+		const struct wcs_family *family = &table->families[i];
+		json_t *json = json_object();
+
+		if (schema_json_put(json, "gc", family->gc) ||
+		    schema_json_put(json, "type", wcs_type_name(family->type))) {
+			json_decref(json);
+			json = NULL;
+		}
+		if (json_object_set_new(families, family->name, json)) {
+			json_decref(families);
+			return NULL;
+		}
+	}
+	return families;
+}
+
+static json_t *schema_json_of_tables(const struct wcs_schema *schema)
+{
+	json_t *tables = json_object();
+
+	for (size_t i = 0; tables && i < schema->table_count; i++) {
+		const struct wcs_table_schema *table = &schema->tables[i];
+		const char delimiter[] = {(char)table->delimiter, '\0'};
+		json_t *json = json_object();
+
+		if (schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL) ||
+		    (table->protection == WCS_PROTECTED &&
+		     json_object_set_new(json, "protected", json_true())) ||
+		    json_object_set_new(json, "families", schema_json_of_families(table))) {
+			json_decref(json);
+			json = NULL;
+		}
+		if (json_object_set_new(tables, table->name, json)) {
+			json_decref(tables);
+			return NULL;
+		}
+	}
+	return tables;
+}
+
+static char *schema_json_text(const struct wcs_schema *schema, size_t flags)
+{
+	json_t *root = json_pack("{s:i, s:o}", "version", SCHEMA_JSON_VERSION, "tables",
+				 schema_json_of_tables(schema));
+	size_t len = root ? json_dumpb(root, NULL, 0, flags) : 0;
+	char *text = len > 0 ? malloc(len + 2) : NULL;
+
+	if (text && json_dumpb(root, text, len, flags) == len) {
+		memcpy(text + len, "\n", 2);
+	} else {
+		free(text);
+		text = NULL;
+	}
+	json_decref(root);
+	return text;
+}
+
+char *wcs_schema_format(const struct wcs_schema *schema)
+{
+	return schema_json_text(schema, JSON_INDENT(2));
+}
+
+char *wcs_schema_line(const struct wcs_schema *schema)
+{
+	return schema_json_text(schema, JSON_COMPACT);
+}
+
+void wcs_schema_free(struct wcs_schema *schema)
+{
+	if (!schema)
+		return;
+	for (size_t i = 0; i < schema->table_count; i++) {
+		struct wcs_table_schema *table = &schema->tables[i];
+
+		for (size_t k = 0; k < table->family_count; k++)
+			free(table->families[k].gc);
+		free(table->families);
+	}
+	free(schema->tables);
+	free(schema);
+}

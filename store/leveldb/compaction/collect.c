@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collecting: what policies hide of a table is deleted, in slices.
+ *
+ * - Hidden cells are looked for without a lock. From the first one on a batch of them is found
+ *   again and deleted under all row locks, as a drop does: so no mutation comes between what is
+ *   read and what is deleted, and a cell that was written meanwhile stays.
+ * - The logs are synced before a batch, so that a power cut cannot keep the deletes and lose the
+ *   newer cells that were their reason; and behind it, so that it cannot keep a later change, which
+ *   found nothing hidden to delete, and lose the deletes.
+ * - A slice ends where it looked at enough cells or deleted enough of them, also in the middle of a
+ *   column. As long as nobody else deleted a cell of that column since, the cells that it counted
+ *   there are all in place: then the rank is not less than it was, and the next slice, or the
+ *   batch under the locks, goes on at the place. Otherwise it comes to the column at its newest
+ *   cell, counts ranks up to where they are known, and then goes on at the place: so it does not
+ *   step over all that was deleted already.
+ * - Families that hide nothing are stepped over with one seek a row.
+ *
+ * One thread collects at a time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/leveldb/write/mutate.h"
+
+enum {
+	COLLECT_STEPS = 8,	      /* before a seek */
+	COLLECT_LOOKS_PER_DELETE = 4, /* under the locks */
+	COLLECT_DEEP = 10000,	      /* ranks, to count under the locks: about a millisecond */
+	COLLECT_TRIES = 3,	      /* before more of them are counted there */
+};
+
+struct collect {
+	struct ldb *db;
+	const struct wcs_view *view;
+	leveldb_iterator_t *iter;
+	const struct ldb_key *resume; /* go on there; NULL: it was passed */
+	const struct wcs_gc *gc;      /* of the family; NULL: it hides nothing */
+	uint64_t last_rank, rank;
+	size_t looked, look;	       /* cells looked at, and how many at most */
+	size_t again;		       /* those that the slice before looked at, too */
+	uint64_t deletes[LDB_STRIPES]; /* the counters, before the iterator was made */
+	struct ldb_key_parts parts;
+	struct ldb_key column; /* of the present cell; its first bytes are row and family */
+	struct ldb_key target;
+	struct ldb_key end;   /* the first key behind the table */
+	struct ldb_key first; /* the first cell that was collected */
+	uint64_t dead;	      /* bytes of what was: keys, and values that are no chunks */
+};
+
+enum collect_found { COLLECT_END = 0, COLLECT_HIDDEN, COLLECT_ENOUGH };
+
+static void collect_skip(struct collect *c)
+{
+	if (!ldb_iter_step_to(c->iter, &c->target, COLLECT_STEPS))
+		ldb_iter_seek(c->iter, &c->target);
+}
+
+/* Goes to the first key behind all that start with the column's first len bytes. */
+static void collect_past(struct collect *c, size_t len)
+{
+	memcpy(c->target.data, c->column.data, len);
+	c->target.len = len;
+	ldb_key_past(&c->target);
+	collect_skip(c);
+}
+
+/* A cell of another column than before. */
+static int collect_enter(struct collect *c, const unsigned char *key, size_t len)
+{
+	char family[WCS_FAMILY_NAME_MAX + 1];
+
+	if (ldb_key_split(key, len, &c->parts))
+		return ldb_db_damaged(c->db, "a cell's key");
+	memcpy(family, key + c->parts.row_end, c->parts.family_end - c->parts.row_end);
+	memcpy(c->column.data, key, c->parts.column_end);
+	c->column.len = c->parts.column_end;
+	c->gc = wcs_view_gc(c->view, family);
+	c->last_rank = c->gc ? wcs_gc_last_rank(c->gc) : 1;
+	c->rank = 1;
+	return 0;
+}
+
+/* Is the cell one before the place where the slice is to go on, and is it known what those in
+ * between are? Then goes there. */
+static bool collect_resumes(struct collect *c, const unsigned char *key, size_t len, bool hidden)
+{
+	const struct ldb_key *resume = c->resume;
+	bool before = resume && ldb_key_compare(key, len, resume) < 0;
+
+	if (before && !hidden && c->rank < c->last_rank)
+		return false;
+	c->resume = NULL;
+	if (before)
+		ldb_iter_seek(c->iter, resume);
+	return before;
+}
+
+/* Looks at the cell under the iterator. 1: it is hidden; 0: it is not, and the iterator moved on.
+ */
+static int collect_look(struct collect *c)
+{
+	size_t len;
+	const unsigned char *key = ldb_iter_key(c->iter, &len);
+	bool hidden;
+	int err = 0;
+
+	if (c->resume)
+		c->again++;
+	else
+		c->looked++;
+	if (c->column.len == 0 || !ldb_key_starts(key, len, &c->column))
+		err = collect_enter(c, key, len);
+	else if (ldb_key_split_ts(key, len, c->parts.column_end, &c->parts.ts))
+		err = ldb_db_damaged(c->db, "a cell's key");
+	if (err)
+		return err;
+	if (!c->gc) {
+		collect_past(c, c->parts.family_end);
+		return 0;
+	}
+	hidden = wcs_view_hides(c->view, wcs_view_expiry(c->gc, c->rank, c->parts.ts));
+	if (collect_resumes(c, key, len, hidden))
+		return 0;
+	if (hidden)
+		return 1;
+	leveldb_iter_next(c->iter);
+	c->rank++;
+	return 0;
+}
+
+/* Moves to the next hidden cell. An enum collect_found, or an error. */
+static int collect_find(struct collect *c)
+{
+	while (leveldb_iter_valid(c->iter)) {
+		size_t len;
+		const unsigned char *key = ldb_iter_key(c->iter, &len);
+		int rc;
+
+		if (ldb_key_compare(key, len, &c->end) >= 0)
+			return COLLECT_END;
+		/* A slice that goes back far goes on as far again. */
+		if (c->looked >= c->look && c->looked - c->look >= c->again)
+			return COLLECT_ENOUGH;
+		rc = collect_look(c);
+		if (rc != 0)
+			return rc < 0 ? rc : COLLECT_HIDDEN;
+	}
+	return COLLECT_END;
+}
+
+/* Puts a new iterator at the key where the slice is to start, with the rank of what is there; 0: it
+ * is not known, the iterator starts at the column's newest cell. */
+static int collect_start(struct collect *c, const struct ldb_key *from, uint64_t rank)
+{
+	int err = 0;
+
+	c->iter = ldb_db_iterate(c->db);
+	c->column.len = 0;
+	c->rank = 0;
+	c->looked = c->again = 0;
+	c->resume = NULL;
+	c->target = *from;
+	if (from->len > LDB_KEY_TABLE_LEN)
+		err = collect_enter(c, from->data, from->len);
+	if (err)
+		return err;
+	if (rank > 0) {
+		c->rank = rank;
+	} else if (c->column.len > 0) {
+		c->target.len = c->column.len;
+		c->resume = from;
+	}
+	ldb_iter_seek(c->iter, &c->target);
+	return 0;
+}
+
+/* Ends with the iterator: what it found, or the error that it met. */
+static int collect_stop(struct collect *c, int found)
+{
+	int err = ldb_db_iter_error(c->db, c->iter);
+
+	leveldb_iter_destroy(c->iter);
+	return err ? err : found;
+}
+
+static void collect_place(struct collect *c, struct ldb_key *at)
+{
+	size_t len;
+	const unsigned char *key = ldb_iter_key(c->iter, &len);
+
+	memcpy(at->data, key, len);
+	at->len = len;
+	if (!ldb_key_starts(key, len, &c->column) || c->resume)
+		c->rank = 0; /* not known */
+}
+
+/* Deletes the hidden cell under the iterator, which moves behind it. */
+static int collect_delete(struct collect *c, leveldb_writebatch_t *batch,
+			  struct wcs_collect *progress)
+{
+	struct ldb_cell cell;
+	size_t len;
+	int err = ldb_db_batch_cell(c->db, batch, c->iter, &cell, &len);
+
+	if (err)
+		return err;
+	progress->collected++;
+	progress->bytes += len + cell.size;
+	c->dead += len + (cell.id == 0 ? cell.size : 0);
+	leveldb_iter_next(c->iter);
+	return 0;
+}
+
+/* Collects a batch from the place on, which moves; rank is that of the cell there, 0: it must be
+ * counted. The caller holds all row locks. */
+static int collect_batch(struct collect *c, struct ldb_key *at, uint64_t rank,
+			 leveldb_writebatch_t *batch, struct wcs_collect *progress)
+{
+	uint64_t until = progress->collected + progress->batch;
+	int found = collect_start(c, at, rank);
+
+	c->look = COLLECT_LOOKS_PER_DELETE * progress->batch;
+	if (found == 0)
+		found = collect_find(c);
+	while (found == COLLECT_HIDDEN) {
+		if (progress->collected >= until) {
+			found = COLLECT_ENOUGH;
+			break;
+		}
+		found = collect_delete(c, batch, progress);
+		if (found == 0)
+			found = collect_find(c);
+	}
+	if (found == COLLECT_ENOUGH)
+		collect_place(c, at);
+	progress->looked += c->looked;
+	return collect_stop(c, found);
+}
+
+/* Syncs the logs where something was written since they were: what a batch deletes must not be
+ * hidden by a cell that a power cut can lose. The caller holds all row locks. */
+static int collect_sync_again(struct ldb *db, uint64_t written)
+{
+	return atomic_load(&db->counters.bytes_written) == written ? 0 : ldb_sync_logs(db);
+}
+
+/* The counter of deletes in the column of the cell, as it was before the slice. */
+static uint64_t *collect_deletes(struct collect *c, const struct ldb_key *at)
+{
+	return &c->deletes[ldb_stats_column(at->data, at->len)];
+}
+
+static uint64_t collect_deletes_now(struct ldb *db, const struct ldb_key *at)
+{
+	return atomic_load(&db->counters.deletes[ldb_stats_column(at->data, at->len)]);
+}
+
+/* One batch, with the cell at `at`, of rank c->rank, being hidden when it was looked at. The caller
+ * holds all row locks. */
+static int collect_locked(struct collect *c, struct ldb_key *at, leveldb_writebatch_t *batch,
+			  struct wcs_collect *progress)
+{
+	uint64_t before = progress->collected;
+	/* What was looked at is still there. */
+	bool holds = collect_deletes_now(c->db, at) == *collect_deletes(c, at);
+	int found, err = 0;
+
+	if (!holds && c->rank > COLLECT_DEEP && c->db->collected.tries++ < COLLECT_TRIES) {
+		c->rank = 0;
+		return COLLECT_ENOUGH;
+	}
+	c->db->collected.tries = 0;
+	found = collect_batch(c, at, holds ? c->rank : 0, batch, progress);
+	if (found >= 0 && progress->collected > before)
+		err = ldb_db_write(c->db, batch, c->db->options->sync);
+	*collect_deletes(c, at) = collect_deletes_now(c->db, at);
+	return err ? err : found;
+}
+
+static int collect_write(struct collect *c, struct ldb_key *at, struct wcs_collect *progress)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	uint64_t written = atomic_load(&c->db->counters.bytes_written);
+	uint64_t before = progress->collected;
+	int found = ldb_sync_logs(c->db), err = 0;
+
+	ldb_db_lock_rows(c->db);
+	if (found == 0)
+		found = collect_sync_again(c->db, written);
+	if (found == 0)
+		found = collect_locked(c, at, batch, progress);
+	ldb_db_unlock_rows(c->db);
+	/* A later change in which nothing hidden is left to be seen must not outlive this. One that
+	 * comes before the sync could, if a power cut kept its log and lost this one, which LevelDB
+	 * had ended in between; under the locks the sync would hold up everybody for that. */
+	if (found >= 0 && progress->collected > before && !c->db->options->sync)
+		err = ldb_sync_logs(c->db);
+	leveldb_writebatch_destroy(batch);
+	return err ? err : found;
+}
+
+/* ---- A slice ----------------------------------------------------------------------------- */
+
+/* The rank at the place, as the slice before left it; 0: not known, or no more. */
+static uint64_t collect_known(struct collect *c, const struct ldb_key *at)
+{
+	const struct ldb_collected *collected = &c->db->collected;
+
+	if (collected->rank == 0 || ldb_key_compare(at->data, at->len, &collected->at) != 0 ||
+	    collected->deletes != *collect_deletes(c, at))
+		return 0;
+	return collected->rank;
+}
+
+/* Looks for the first hidden cell from the place on, and collects from there. */
+static int collect_from(struct collect *c, struct ldb_key *at, struct wcs_collect *progress)
+{
+	int found;
+
+	for (size_t i = 0; i < LDB_STRIPES; i++)
+		c->deletes[i] = atomic_load(&c->db->counters.deletes[i]);
+	found = collect_start(c, at, collect_known(c, at));
+	if (found == 0)
+		found = collect_find(c);
+	if (found == COLLECT_HIDDEN || found == COLLECT_ENOUGH)
+		collect_place(c, at);
+	found = collect_stop(c, found);
+	progress->looked += c->looked;
+	if (found != COLLECT_HIDDEN)
+		return found;
+	c->first = *at;
+	return collect_write(c, at, progress);
+}
+
+static void collect_remember(struct collect *c, const struct ldb_key *at, bool more)
+{
+	struct ldb_collected *collected = &c->db->collected;
+
+	collected->rank = more ? c->rank : 0;
+	if (collected->rank == 0)
+		return;
+	collected->at = *at;
+	collected->deletes = *collect_deletes(c, at);
+}
+
+static void collect_tell_row(const struct ldb_key *at, struct wcs_collect *progress)
+{
+	struct ldb_key_parts parts;
+
+	progress->row_len = 0;
+	if (!progress->done && ldb_key_split(at->data, at->len, &parts) == 0)
+		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
+}
+
+int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
+		      struct wcs_collect *progress)
+{
+	struct ldb *db = engine;
+	struct collect *c = malloc(sizeof(*c));
+	struct ldb_key *at = malloc(sizeof(*at));
+	uint64_t collected = progress->collected;
+	int found = -ENOMEM;
+
+	if (!c || !at)
+		goto out;
+	c->db = db;
+	c->view = view;
+	c->look = progress->look;
+	c->dead = 0;
+	ldb_key_table_past(&c->end, table);
+	ldb_key_table(at, table);
+	if (progress->len == 0)
+		ldb_emptied_forget(db);
+	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
+	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
+		memcpy(at->data, progress->at, progress->len);
+		at->len = progress->len;
+	}
+	found = collect_from(c, at, progress);
+	if (found < 0)
+		goto out;
+	progress->done = found == COLLECT_END;
+	progress->len = progress->done ? 0 : at->len;
+	memcpy(progress->at, at->data, progress->len);
+	db->emptied.enough = progress->compact;
+	ldb_emptied_add(db, &c->first, progress->done ? &c->end : at,
+			progress->collected - collected, c->dead);
+	collect_remember(c, at, !progress->done);
+	collect_tell_row(at, progress);
+	if (progress->collected > collected)
+		ldb_reclaim_wake(db);
+out:
+	free(c);
+	free(at);
+	return found < 0 ? found : 0;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large values as chunks of LDB_CHUNK bytes under an id.
+ *
+ * - An id is never used again, also after a crash: ids come out of blocks that were reserved with
+ *   a synced write before. So chunks under an id are of one value, whole or being written.
+ * - No chunk is ever without an intent, a garbage record or a cell that leads to it, also where a
+ *   power cut keeps only the newer of two logs. So the intent of streamed chunks is in every batch
+ *   of them; that of a value larger than LevelDB's write buffer is alone and synced before. For
+ *   then a table of the value's middle has nothing but its chunks, overlaps no other, and is not
+ *   merged again.
+ */
+#include "store/leveldb/encoding/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/leveldb/encoding/buffer.h"
+#include "store/leveldb/encoding/bytes.h"
+
+#define CHUNK_IDS (1u << 20) /* reserved at a time */
+
+/* ---- Sources ----------------------------------------------------------------------------- */
+
+void ldb_source_init(struct ldb_source *source)
+{
+	source->more = NULL;
+	source->room = 0;
+	ldb_source_clear(source);
+}
+
+void ldb_source_clear(struct ldb_source *source)
+{
+	source->size = 0;
+	source->count = 0;
+}
+
+void ldb_source_free(struct ldb_source *source)
+{
+	free(source->more);
+}
+
+static const struct ldb_part *source_part(const struct ldb_source *source, size_t i)
+{
+	return i == 0 ? &source->first : &source->more[i - 1];
+}
+
+static struct ldb_part *source_grow(struct ldb_source *source, uint64_t len)
+{
+	struct ldb_part *part = &source->first;
+
+	if (source->count > 0) {
+		if (source->count > source->room) {
+			struct ldb_part *more =
+				ldb_buffer_more(source->more, &source->room, 4, sizeof(*more));
+
+			if (!more)
+				return NULL;
+			source->more = more;
+		}
+		part = &source->more[source->count - 1];
+	}
+	source->count++;
+	source->size += len;
+	part->len = len;
+	part->id = 0;
+	part->data = NULL;
+	return part;
+}
+
+int ldb_source_add(struct ldb_source *source, struct wcs_slice data)
+{
+	struct ldb_part *part;
+
+	if (data.len == 0)
+		return 0;
+	part = source_grow(source, data.len);
+	if (!part)
+		return -ENOMEM;
+	part->data = data.data;
+	return 0;
+}
+
+int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell)
+{
+	struct ldb_part *part;
+
+	if (cell->id == 0)
+		return ldb_source_add(source, (struct wcs_slice){cell->data, (size_t)cell->size});
+	part = source_grow(source, cell->size);
+	if (!part)
+		return -ENOMEM;
+	part->id = cell->id;
+	return 0;
+}
+
+void ldb_source_set_number(struct ldb_source *source, const unsigned char number[8])
+{
+	ldb_source_clear(source);
+	memcpy(source_grow(source, 8)->own, number, 8);
+}
+
+static int source_copy(struct ldb *db, const struct ldb_part *part, uint64_t offset, size_t len,
+		       unsigned char *to)
+{
+	struct ldb_cell cell = {.id = part->id, .size = part->len};
+	size_t got;
+	int err;
+
+	if (part->id == 0) {
+		memcpy(to, (part->data ? part->data : part->own) + offset, len);
+		return 0;
+	}
+	err = ldb_chunk_read(db, &cell, to, len, offset, &got);
+	if (!err && got < len)
+		err = ldb_db_damaged(db, "a value is shorter than its cell says");
+	return err;
+}
+
+int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
+		    unsigned char *scratch, const unsigned char **data)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < source->count && made < len; i++) {
+		const struct ldb_part *part = source_part(source, i);
+		size_t want = len - made;
+		int err;
+
+		if (offset >= part->len) {
+			offset -= part->len;
+			continue;
+		}
+		if (part->id == 0 && made == 0 && part->len - offset >= len) {
+			*data = (part->data ? part->data : part->own) + offset;
+			return 0;
+		}
+		if (want > part->len - offset)
+			want = (size_t)(part->len - offset);
+		err = source_copy(db, part, offset, want, scratch + made);
+		if (err)
+			return err;
+		made += want;
+		offset = 0;
+	}
+	*data = scratch;
+	return 0;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------ */
+
+static int chunk_reserve_block(struct ldb *db)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	uint64_t reserved = db->reserved_id + CHUNK_IDS;
+	unsigned char record[8];
+	struct ldb_id_key key;
+	int err;
+
+	ldb_key_next_value(&key);
+	ldb_put64(record, reserved);
+	ldb_db_batch_put(batch, &key, record, sizeof(record));
+	err = ldb_db_write(db, batch, true);
+	leveldb_writebatch_destroy(batch);
+	if (!err)
+		db->reserved_id = reserved;
+	return err;
+}
+
+int ldb_chunk_reserve(struct ldb *db, uint64_t *id)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&db->ids_lock);
+	if (db->next_id == db->reserved_id)
+		err = chunk_reserve_block(db);
+	if (!err)
+		*id = db->next_id++;
+	pthread_mutex_unlock(&db->ids_lock);
+	return err;
+}
+
+/* One chunk into the batch; *offset moves behind it. */
+static int chunk_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
+		     const struct ldb_source *source, uint64_t *offset)
+{
+	unsigned char scratch[LDB_CHUNK];
+	uint64_t left = source->size - *offset;
+	size_t len = left < LDB_CHUNK ? (size_t)left : LDB_CHUNK;
+	const unsigned char *data;
+	struct ldb_id_key key;
+	int err = ldb_source_view(db, source, *offset, len, scratch, &data);
+
+	if (err)
+		return err;
+	ldb_key_chunk(&key, id, (uint32_t)(*offset / LDB_CHUNK));
+	ldb_db_batch_put(batch, &key, data, len);
+	*offset += len;
+	return 0;
+}
+
+int ldb_chunk_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
+		    const struct ldb_source *source)
+{
+	int err = 0;
+
+	for (uint64_t offset = 0; !err && offset < source->size;)
+		err = chunk_put(db, batch, id, source, &offset);
+	return err;
+}
+
+int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *source)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	bool first = source->size > db->buffer_bytes;
+	uint64_t offset = 0;
+	int err = 0;
+
+	if (first) {
+		ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_record_chunks(source->size));
+		err = ldb_db_write(db, batch, true);
+		leveldb_writebatch_clear(batch);
+	}
+	while (!err && offset < source->size) {
+		uint64_t end = offset + LDB_BATCH_BYTES;
+
+		if (!first)
+			ldb_db_batch_garbage(batch, id, LDB_INTENT,
+					     ldb_record_chunks(source->size));
+		while (!err && offset < source->size && offset < end)
+			err = chunk_put(db, batch, id, source, &offset);
+		if (!err)
+			err = ldb_db_write(db, batch, false);
+		leveldb_writebatch_clear(batch);
+	}
+	leveldb_writebatch_destroy(batch);
+	return err;
+}
+
+static int chunk_damaged(struct ldb *db)
+{
+	return ldb_db_damaged(db, "a chunk of a value is missing or of wrong length");
+}
+
+/* What of a read is to be had from one chunk. */
+struct chunk_part {
+	struct ldb_id_key key;
+	size_t chunk_len, skip, len;
+};
+
+static struct chunk_part chunk_part_at(const struct ldb_cell *cell, uint64_t offset, size_t len)
+{
+	uint32_t index = (uint32_t)(offset / LDB_CHUNK);
+	uint64_t start = (uint64_t)index * LDB_CHUNK, left = cell->size - start;
+	struct chunk_part part = {.chunk_len = left < LDB_CHUNK ? (size_t)left : LDB_CHUNK,
+				  .skip = (size_t)(offset - start)};
+
+	ldb_key_chunk(&part.key, cell->id, index);
+	part.len = len < part.chunk_len - part.skip ? len : part.chunk_len - part.skip;
+	return part;
+}
+
+/* Of one chunk, which a Get finds without looking into tables that do not have it. */
+static int chunk_get(struct ldb *db, const struct chunk_part *part, unsigned char *to)
+{
+	unsigned char *chunk;
+	size_t len;
+	bool found;
+	int err = ldb_db_get(db, &part->key, &chunk, &len, &found);
+
+	if (err)
+		return err;
+	if (found && len == part->chunk_len)
+		memcpy(to, chunk + part->skip, part->len);
+	else
+		err = chunk_damaged(db);
+	leveldb_free(chunk);
+	return err;
+}
+
+/* Is this chunk the one under the iterator? */
+static bool chunk_is_at(leveldb_iterator_t *iter, const struct chunk_part *part)
+{
+	const char *key;
+	size_t len;
+
+	if (!leveldb_iter_valid(iter))
+		return false;
+	key = leveldb_iter_key(iter, &len);
+	if (len != part->key.len || memcmp(key, part->key.data, len) != 0)
+		return false;
+	leveldb_iter_value(iter, &len);
+	return len == part->chunk_len;
+}
+
+/* Of the chunk under the iterator. */
+static int chunk_take(struct ldb *db, leveldb_iterator_t *iter, const struct chunk_part *part,
+		      unsigned char *to)
+{
+	size_t len;
+	int err;
+
+	if (!chunk_is_at(iter, part)) {
+		err = ldb_db_iter_error(db, iter);
+		return err ? err : chunk_damaged(db);
+	}
+	memcpy(to, leveldb_iter_value(iter, &len) + part->skip, part->len);
+	return 0;
+}
+
+/* Of several chunks, one behind the other: an iterator shows what a Get copies twice. */
+static int chunk_walk(struct ldb *db, const struct ldb_cell *cell, unsigned char *to, size_t len,
+		      uint64_t offset)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	struct chunk_part part = chunk_part_at(cell, offset, len);
+	int err = 0;
+
+	leveldb_iter_seek(iter, (const char *)part.key.data, part.key.len);
+	for (size_t made = 0; !err && made < len; made += part.len) {
+		part = chunk_part_at(cell, offset + made, len - made);
+		if (made > 0)
+			leveldb_iter_next(iter);
+		err = chunk_take(db, iter, &part, to + made);
+	}
+	leveldb_iter_destroy(iter);
+	return err;
+}
+
+int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
+		   uint64_t offset, size_t *got)
+{
+	uint64_t left = offset < cell->size ? cell->size - offset : 0;
+	struct chunk_part part;
+	int err = 0;
+
+	if (len > left)
+		len = (size_t)left;
+	if (len > 0 && cell->id == 0) {
+		memcpy(buf, cell->data + offset, len);
+	} else if (len > 0) {
+		part = chunk_part_at(cell, offset, len);
+		err = part.len == len ? chunk_get(db, &part, buf)
+				      : chunk_walk(db, cell, buf, len, offset);
+	}
+	if (!err)
+		*got = len;
+	return err;
+}

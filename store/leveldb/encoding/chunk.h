@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large values as chunks, and sources: what a value to be written is made of, so that none has
+ * to be in memory as a whole.
+ */
+#ifndef WCS_LEVELDB_CHUNK_H
+#define WCS_LEVELDB_CHUNK_H
+
+#include "store/leveldb/engine.h"
+
+/* A piece of a source: chunks (id), else memory (data), else own. */
+struct ldb_part {
+	uint64_t len;
+	uint64_t id;
+	const unsigned char *data;
+	unsigned char own[8];
+};
+
+/* A value as the sequence of its parts. Good while what they refer to is. */
+struct ldb_source {
+	uint64_t size;
+	size_t count;
+	size_t room; /* of more */
+	struct ldb_part first;
+	struct ldb_part *more; /* the second part and those behind it */
+};
+
+/* The empty value. Must come first; may come again. */
+void ldb_source_clear(struct ldb_source *source);
+void ldb_source_init(struct ldb_source *source);
+void ldb_source_free(struct ldb_source *source);
+int ldb_source_add(struct ldb_source *source, struct wcs_slice data);
+int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell);
+/* Makes it these 8 bytes. */
+void ldb_source_set_number(struct ldb_source *source, const unsigned char number[8]);
+/* *data are the len bytes from offset on: in place, or put into scratch (len bytes). They are
+ * there: offset + len <= size. */
+int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
+		    unsigned char *scratch, const unsigned char **data);
+
+/* A value id that was never used. */
+int ldb_chunk_reserve(struct ldb *db, uint64_t *id);
+/* Puts the chunks of a value into batch. */
+int ldb_chunk_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
+		    const struct ldb_source *source);
+/* Writes an intent and the chunks at once, in several batches. */
+int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *source);
+/* As wcs_value_read, of the value of a cell, inline or chunked. */
+int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
+		   uint64_t offset, size_t *got);
+
+#endif

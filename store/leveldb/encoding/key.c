@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only place where keys are spelled. Keys sort as unsigned bytes; what they mean sorts the
+ * same way:
+ *
+ *   'c' table(4) esc(row) 00 01  family 00  esc(qualifier) 00 01  INT64_MAX-ts(8)    a cell
+ *   'g' value-id(8)                        garbage or intent of a chunked value
+ *   'v' value-id(8) index(4)               one chunk
+ *   'm' 't' table(4)  'm' 'i'  'm' 'v'     table; next table; next value id
+ *   'x' drop-id(8)                         an unfinished drop
+ *
+ * esc writes byte 00 as 00 FF. Below the terminator 00 01 is then only the end of the store's
+ * bytes, and above it, within the part, 00 FF and 01 to FF: so a part that is a prefix of another
+ * sorts before it, and 00 02 lies behind everything that the closed part is a prefix of.
+ */
+#include "store/leveldb/encoding/key.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "store/leveldb/encoding/bytes.h"
+
+enum {
+	KEY_CELL = 'c',
+	KEY_GARBAGE = 'g',
+	KEY_META = 'm',
+	KEY_CHUNK = 'v',
+	KEY_DROP = 'x',
+	KEY_META_TABLE = 't',
+	KEY_META_NEXT_TABLE = 'i',
+	KEY_META_NEXT_VALUE = 'v',
+	KEY_META_NOTE = 'n',
+	KEY_ESCAPE = 0xFF,
+	KEY_END = 0x01,
+};
+
+static void key_escape(struct ldb_key *key, const unsigned char *from, size_t len)
+{
+	const unsigned char *end = from + len;
+
+	while (from < end) {
+		const unsigned char *nul = memchr(from, 0, (size_t)(end - from));
+		size_t run = (size_t)((nul ? nul : end) - from);
+
+		memcpy(key->data + key->len, from, run);
+		key->len += run;
+		if (!nul)
+			return;
+		key->data[key->len++] = 0;
+		key->data[key->len++] = KEY_ESCAPE;
+		from = nul + 1;
+	}
+}
+
+static void key_close(struct ldb_key *key)
+{
+	key->data[key->len++] = 0;
+	key->data[key->len++] = KEY_END;
+}
+
+void ldb_key_table(struct ldb_key *key, uint32_t table)
+{
+	key->data[0] = KEY_CELL;
+	ldb_put32(key->data + 1, table);
+	key->len = LDB_KEY_TABLE_LEN;
+}
+
+void ldb_key_table_past(struct ldb_key *key, uint32_t table)
+{
+	ldb_key_table(key, table + 1);
+	if (table == UINT32_MAX)
+		key->data[0]++;
+}
+
+void ldb_key_row_prefix(struct ldb_key *key, struct wcs_slice bytes)
+{
+	if (bytes.len > 0)
+		key_escape(key, bytes.data, bytes.len < LDB_ROW_BOUND ? bytes.len : LDB_ROW_BOUND);
+}
+
+void ldb_key_row_close(struct ldb_key *key)
+{
+	key_close(key);
+}
+
+void ldb_key_row(struct ldb_key *key, uint32_t table, struct wcs_slice row)
+{
+	ldb_key_table(key, table);
+	ldb_key_row_prefix(key, row);
+	key_close(key);
+}
+
+void ldb_key_family(struct ldb_key *key, const char *family)
+{
+	size_t len = strlen(family) + 1;
+
+	memcpy(key->data + key->len, family, len);
+	key->len += len;
+}
+
+void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier)
+{
+	size_t len = qualifier.len < LDB_QUALIFIER_BOUND ? qualifier.len : LDB_QUALIFIER_BOUND;
+
+	if (len > 0)
+		key_escape(key, qualifier.data, len);
+	key_close(key);
+}
+
+void ldb_key_ts(struct ldb_key *key, int64_t ts)
+{
+	ldb_put64(key->data + key->len, (uint64_t)(INT64_MAX - ts));
+	key->len += LDB_KEY_TS_LEN;
+}
+
+void ldb_key_past(struct ldb_key *key)
+{
+	key->data[key->len - 1]++;
+}
+
+bool ldb_key_starts(const void *data, size_t len, const struct ldb_key *prefix)
+{
+	return len >= prefix->len && memcmp(data, prefix->data, prefix->len) == 0;
+}
+
+int ldb_key_compare(const void *data, size_t len, const struct ldb_key *key)
+{
+	int order = memcmp(data, key->data, len < key->len ? len : key->len);
+
+	return order ? order : (len > key->len) - (len < key->len);
+}
+
+/* Finds the end of an escaped part: *to is behind its terminator, *bytes what it stands for. */
+static bool key_part(const unsigned char *data, size_t len, size_t from, size_t *to, size_t *bytes)
+{
+	size_t escapes = 0;
+
+	for (size_t at = from; at < len;) {
+		const unsigned char *nul = memchr(data + at, 0, len - at);
+
+		if (!nul)
+			return false;
+		at = (size_t)(nul - data) + 1;
+		if (at == len)
+			return false;
+		if (data[at] == KEY_END) {
+			*to = at + 1;
+			*bytes = at - 1 - from - escapes;
+			return true;
+		}
+		if (data[at++] != KEY_ESCAPE)
+			return false;
+		escapes++;
+	}
+	return false;
+}
+
+int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *ts)
+{
+	uint64_t reversed;
+
+	if (len - column_end != LDB_KEY_TS_LEN)
+		return -EIO;
+	reversed = ldb_get64((const unsigned char *)data + column_end);
+	if (reversed > INT64_MAX)
+		return -EIO;
+	*ts = INT64_MAX - (int64_t)reversed;
+	return 0;
+}
+
+int ldb_key_split_column(const void *data, size_t len, struct ldb_key_parts *parts)
+{
+	size_t bytes;
+
+	if (!key_part(data, len, parts->family_end, &parts->column_end, &bytes) ||
+	    bytes > WCS_QUALIFIER_MAX)
+		return -EIO;
+	return ldb_key_split_ts(data, len, parts->column_end, &parts->ts);
+}
+
+int ldb_key_split(const void *key, size_t len, struct ldb_key_parts *parts)
+{
+	const unsigned char *data = key;
+	const unsigned char *nul;
+	struct ldb_key_parts p;
+	size_t bytes;
+
+	if (len <= LDB_KEY_TABLE_LEN || data[0] != KEY_CELL)
+		return -EIO;
+	p.table = ldb_get32(data + 1);
+	if (!key_part(data, len, LDB_KEY_TABLE_LEN, &p.row_end, &bytes) || bytes == 0 ||
+	    bytes > WCS_ROW_KEY_MAX)
+		return -EIO;
+	nul = memchr(data + p.row_end, 0, len - p.row_end);
+	if (!nul)
+		return -EIO;
+	p.family_end = (size_t)(nul - data) + 1;
+	bytes = p.family_end - p.row_end - 1;
+	if (bytes == 0 || bytes > WCS_FAMILY_NAME_MAX)
+		return -EIO;
+	if (ldb_key_split_column(data, len, &p))
+		return -EIO;
+	*parts = p;
+	return 0;
+}
+
+size_t ldb_key_unescape(const unsigned char *from, size_t len, unsigned char *to)
+{
+	const unsigned char *end = from + len;
+	size_t made = 0;
+
+	while (from < end) {
+		const unsigned char *nul = memchr(from, 0, (size_t)(end - from));
+		size_t run = nul ? (size_t)(nul - from) + 1 : (size_t)(end - from);
+
+		memcpy(to + made, from, run);
+		made += run;
+		from += nul ? run + 1 : run;
+	}
+	return made;
+}
+
+size_t ldb_key_get_row(const unsigned char *data, const struct ldb_key_parts *parts,
+		       unsigned char *to)
+{
+	return ldb_key_unescape(data + LDB_KEY_TABLE_LEN, parts->row_end - 2 - LDB_KEY_TABLE_LEN,
+				to);
+}
+
+size_t ldb_key_get_qualifier(const unsigned char *data, const struct ldb_key_parts *parts,
+			     unsigned char *to)
+{
+	return ldb_key_unescape(data + parts->family_end, parts->column_end - 2 - parts->family_end,
+				to);
+}
+
+void ldb_key_garbage(struct ldb_id_key *key, uint64_t id)
+{
+	key->data[0] = KEY_GARBAGE;
+	ldb_put64(key->data + 1, id);
+	key->len = 9;
+}
+
+void ldb_key_chunk(struct ldb_id_key *key, uint64_t id, uint32_t index)
+{
+	key->data[0] = KEY_CHUNK;
+	ldb_put64(key->data + 1, id);
+	ldb_put32(key->data + 9, index);
+	key->len = 13;
+}
+
+void ldb_key_description(struct ldb_id_key *key, uint32_t table)
+{
+	key->data[0] = KEY_META;
+	key->data[1] = KEY_META_TABLE;
+	ldb_put32(key->data + 2, table);
+	key->len = 6;
+}
+
+static void key_meta(struct ldb_id_key *key, unsigned char which)
+{
+	key->data[0] = KEY_META;
+	key->data[1] = which;
+	key->len = 2;
+}
+
+void ldb_key_next_table(struct ldb_id_key *key)
+{
+	key_meta(key, KEY_META_NEXT_TABLE);
+}
+
+void ldb_key_next_value(struct ldb_id_key *key)
+{
+	key_meta(key, KEY_META_NEXT_VALUE);
+}
+
+void ldb_key_note(struct ldb_id_key *key)
+{
+	key_meta(key, KEY_META_NOTE);
+}
+
+void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
+{
+	key->data[0] = KEY_DROP;
+	ldb_put64(key->data + 1, id);
+	key->len = 9;
+}
+
+bool ldb_key_is_known(const void *data, size_t len)
+{
+	static const unsigned char spaces[] = {KEY_CELL, KEY_GARBAGE, KEY_META, KEY_CHUNK,
+					       KEY_DROP};
+
+	return len > 0 && memchr(spaces, *(const unsigned char *)data, sizeof(spaces));
+}
+
+bool ldb_key_is_cell(const void *data, size_t len)
+{
+	return len > 0 && *(const unsigned char *)data == KEY_CELL;
+}
+
+bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key)
+{
+	size_t head = key->data[0] == KEY_META ? 2 : 1;
+
+	return len >= head && memcmp(data, key->data, head) == 0;
+}
+
+static bool key_id_decode(unsigned char space, const unsigned char *data, size_t len, uint64_t *id)
+{
+	if (len != 9 || data[0] != space)
+		return false;
+	*id = ldb_get64(data + 1);
+	return true;
+}
+
+bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id)
+{
+	return key_id_decode(KEY_GARBAGE, data, len, id);
+}
+
+bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id)
+{
+	return key_id_decode(KEY_DROP, data, len, id);
+}
+
+bool ldb_key_chunk_decode(const void *key, size_t len, uint64_t *id, uint32_t *index)
+{
+	const unsigned char *data = key;
+
+	if (len != 13 || data[0] != KEY_CHUNK)
+		return false;
+	*id = ldb_get64(data + 1);
+	*index = ldb_get32(data + 9);
+	return true;
+}
+
+bool ldb_key_description_decode(const void *key, size_t len, uint32_t *table)
+{
+	const unsigned char *data = key;
+
+	if (len != 6 || data[0] != KEY_META || data[1] != KEY_META_TABLE)
+		return false;
+	*table = ldb_get32(data + 2);
+	return true;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The values behind the keys:
+ *
+ *   cell         00 etag(4) value             up to WCS_VALUE_INLINE bytes of value
+ *                01 etag(4) size(8) value-id(8)
+ *   garbage      00|01 chunks(4)              intent | garbage
+ *   drop         table(4) ended(1) start-length(2) start end
+ *   table        02 delimiter(1) created(8) name-length(1) name families(4)
+ *                and for each family  name-length(1) name type(1) policy-changed(8)
+ *                policy-length(4) policy; of a protected table 03, for the rest alike
+ *
+ * A length is never taken on trust: everything is checked against the end of the record.
+ */
+#include "store/leveldb/encoding/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/leveldb/encoding/bytes.h"
+
+enum { RECORD_INLINE = 0, RECORD_CHUNKED = 1, RECORD_CHUNKED_LEN = 21 };
+/* Of a table's description; the first has no time of a policy's last change. */
+enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2, RECORD_TABLE_PROTECTED = 3 };
+
+size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)
+{
+	to[0] = RECORD_INLINE;
+	ldb_put32(to + 1, etag);
+	if (value.len > 0)
+		memcpy(to + LDB_CELL_HEAD, value.data, value.len);
+	return LDB_CELL_HEAD + value.len;
+}
+
+size_t ldb_record_chunked(unsigned char *to, uint32_t etag, uint64_t size, uint64_t id)
+{
+	to[0] = RECORD_CHUNKED;
+	ldb_put32(to + 1, etag);
+	ldb_put64(to + 5, size);
+	ldb_put64(to + 13, id);
+	return RECORD_CHUNKED_LEN;
+}
+
+int ldb_record_cell_decode(const void *record, size_t len, struct ldb_cell *cell)
+{
+	const unsigned char *data = record;
+	struct ldb_cell c = {0};
+
+	if (len < LDB_CELL_HEAD)
+		return -EIO;
+	c.etag = ldb_get32(data + 1);
+	if (data[0] == RECORD_INLINE) {
+		c.size = len - LDB_CELL_HEAD;
+		c.data = data + LDB_CELL_HEAD;
+		if (c.size > WCS_VALUE_INLINE)
+			return -EIO;
+	} else if (data[0] == RECORD_CHUNKED && len == RECORD_CHUNKED_LEN) {
+		c.size = ldb_get64(data + 5);
+		c.id = ldb_get64(data + 13);
+		if (c.id == 0 || c.size <= WCS_VALUE_INLINE || c.size > WCS_VALUE_MAX)
+			return -EIO;
+	} else {
+		return -EIO;
+	}
+	*cell = c;
+	return 0;
+}
+
+uint32_t ldb_record_chunks(uint64_t size)
+{
+	return (uint32_t)((size + LDB_CHUNK - 1) / LDB_CHUNK);
+}
+
+void ldb_record_garbage(unsigned char *to, enum ldb_garbage_kind kind, uint32_t chunks)
+{
+	to[0] = (unsigned char)kind;
+	ldb_put32(to + 1, chunks);
+}
+
+int ldb_record_garbage_decode(const void *record, size_t len, enum ldb_garbage_kind *kind,
+			      uint32_t *chunks)
+{
+	const unsigned char *data = record;
+
+	if (len != LDB_GARBAGE_LEN || data[0] > LDB_GARBAGE ||
+	    ldb_get32(data + 1) > ldb_record_chunks(WCS_VALUE_MAX))
+		return -EIO;
+	*kind = data[0] == LDB_GARBAGE ? LDB_GARBAGE : LDB_INTENT;
+	*chunks = ldb_get32(data + 1);
+	return 0;
+}
+
+static struct wcs_slice record_bound(struct wcs_slice bound)
+{
+	if (bound.len > LDB_ROW_BOUND)
+		bound.len = LDB_ROW_BOUND;
+	return bound;
+}
+
+size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop)
+{
+	struct wcs_slice start = record_bound(drop->range.start);
+	struct wcs_slice end = record_bound(drop->range.end);
+	size_t len = 7;
+
+	ldb_put32(to, drop->table);
+	to[4] = end.data != NULL;
+	ldb_put16(to + 5, (uint16_t)start.len);
+	if (start.len > 0)
+		memcpy(to + len, start.data, start.len);
+	len += start.len;
+	if (!end.data)
+		return len;
+	memcpy(to + len, end.data, end.len);
+	return len + end.len;
+}
+
+int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop)
+{
+	const unsigned char *data = record;
+	size_t start, end;
+
+	if (len < 7 || data[4] > 1)
+		return -EIO;
+	start = ldb_get16(data + 5);
+	if (start > LDB_ROW_BOUND || start > len - 7)
+		return -EIO;
+	end = len - 7 - start;
+	if (end > LDB_ROW_BOUND || (data[4] == 0 && end > 0))
+		return -EIO;
+	drop->table = ldb_get32(data);
+	drop->range.start = (struct wcs_slice){data + 7, start};
+	drop->range.end = (struct wcs_slice){data[4] ? data + 7 + start : NULL, end};
+	return 0;
+}
+
+static unsigned char *record_put_text(unsigned char *to, const char *text, size_t len)
+{
+	memcpy(to, text, len);
+	return to + len;
+}
+
+unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *len)
+{
+	size_t name = strlen(schema->name);
+	size_t size = 1 + 1 + 8 + 1 + name + 4;
+	unsigned char *record, *to;
+
+	for (size_t i = 0; i < schema->family_count; i++)
+		size += 1 + strlen(schema->families[i].name) + 1 + 8 + 4 +
+			strlen(schema->families[i].gc);
+	record = malloc(size);
+	if (!record)
+		return NULL;
+	record[0] =
+		schema->protection == WCS_PROTECTED ? RECORD_TABLE_PROTECTED : RECORD_TABLE_VERSION;
+	record[1] = schema->delimiter;
+	ldb_put64(record + 2, (uint64_t)schema->created);
+	record[10] = (unsigned char)name;
+	to = record_put_text(record + 11, schema->name, name);
+	ldb_put32(to, (uint32_t)schema->family_count);
+	to += 4;
+	for (size_t i = 0; i < schema->family_count; i++) {
+		const struct wcs_family *family = &schema->families[i];
+		size_t gc = strlen(family->gc);
+
+		name = strlen(family->name);
+		*to++ = (unsigned char)name;
+		to = record_put_text(to, family->name, name);
+		*to++ = (unsigned char)family->type;
+		ldb_put64(to, (uint64_t)family->gc_changed);
+		ldb_put32(to + 8, (uint32_t)gc);
+		to = record_put_text(to + 12, family->gc, gc);
+	}
+	*len = size;
+	return record;
+}
+
+/* What is left of a record that is being decoded. */
+struct record_rest {
+	const unsigned char *data;
+	size_t len;
+};
+
+static const unsigned char *record_take(struct record_rest *rest, size_t len)
+{
+	const unsigned char *data = rest->data;
+
+	if (rest->len < len)
+		return NULL;
+	rest->data += len;
+	rest->len -= len;
+	return data;
+}
+
+/* A name with its length before it, into a text of room max + 1. */
+static bool record_take_name(struct record_rest *rest, char *to, size_t max)
+{
+	const unsigned char *len = record_take(rest, 1);
+	const unsigned char *name = len ? record_take(rest, *len) : NULL;
+
+	if (!name || *len == 0 || *len > max || memchr(name, 0, *len))
+		return false;
+	memcpy(to, name, *len);
+	to[*len] = '\0';
+	return true;
+}
+
+static int record_take_family(struct record_rest *rest, unsigned char version,
+			      struct wcs_family *family)
+{
+	const unsigned char *data;
+	uint32_t len;
+
+	if (!record_take_name(rest, family->name, WCS_FAMILY_NAME_MAX))
+		return -EIO;
+	data = record_take(rest, 1);
+	if (!data || data[0] > WCS_INTHLL)
+		return -EIO;
+	family->type = (enum wcs_type)data[0];
+	if (version > RECORD_TABLE_NO_CHANGES) {
+		data = record_take(rest, 8);
+		if (!data)
+			return -EIO;
+		family->gc_changed = (int64_t)ldb_get64(data);
+	}
+	data = record_take(rest, 4);
+	if (!data)
+		return -EIO;
+	len = ldb_get32(data);
+	data = record_take(rest, len);
+	if (!data || memchr(data, 0, len))
+		return -EIO;
+	family->gc = strndup((const char *)data, len);
+	return family->gc ? 0 : -ENOMEM;
+}
+
+int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_schema *schema)
+{
+	struct record_rest rest = {record, len};
+	struct wcs_table_schema made = {0};
+	const unsigned char *data = record_take(&rest, 10);
+	unsigned char version;
+	uint32_t count;
+	int err;
+
+	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_PROTECTED)
+		return -EIO;
+	version = data[0];
+	made.protection = version == RECORD_TABLE_PROTECTED ? WCS_PROTECTED : WCS_UNPROTECTED;
+	made.delimiter = data[1];
+	made.created = (int64_t)ldb_get64(data + 2);
+	if (!record_take_name(&rest, made.name, WCS_TABLE_NAME_MAX))
+		return -EIO;
+	data = record_take(&rest, 4);
+	if (!data)
+		return -EIO;
+	count = ldb_get32(data);
+	if (count > rest.len / 7) /* a family takes at least that much */
+		return -EIO;
+	made.families = calloc(count + 1, sizeof(*made.families));
+	if (!made.families)
+		return -ENOMEM;
+	for (err = 0; !err && made.family_count < count; made.family_count++)
+		err = record_take_family(&rest, version, &made.families[made.family_count]);
+	if (!err && rest.len > 0)
+		err = -EIO;
+	if (err)
+		ldb_record_table_clear(&made);
+	else
+		*schema = made;
+	return err;
+}
+
+void ldb_record_table_clear(struct wcs_table_schema *schema)
+{
+	for (size_t i = 0; i < schema->family_count; i++)
+		free(schema->families[i].gc);
+	free(schema->families);
+	schema->families = NULL;
+	schema->family_count = 0;
+}
+
+/* ---- Dead bytes -------------------------------------------------------------------------- */
+
+static size_t record_place(unsigned char *to, const struct ldb_place *place)
+{
+	struct wcs_slice key = ldb_place_key(place);
+
+	ldb_put16(to, (uint16_t)key.len);
+	memcpy(to + 2, key.data, key.len);
+	return 2 + key.len;
+}
+
+size_t ldb_record_dead(unsigned char *to, const struct ldb_dead *dead)
+{
+	size_t len;
+
+	if (dead->keys == 0)
+		return 0;
+	len = record_place(to, &dead->from);
+	len += record_place(to + len, &dead->to);
+	ldb_put64(to + len, dead->keys);
+	ldb_put64(to + len + 8, dead->bytes);
+	return len + 16;
+}
+
+static bool record_place_decode(struct ldb_rest *rest, struct ldb_place *place)
+{
+	size_t len;
+
+	if (rest->len < 2)
+		return false;
+	len = ldb_get16(rest->data);
+	if (len > LDB_PLACE_BYTES || rest->len - 2 < len)
+		return false;
+	*place = ldb_place_before((struct wcs_slice){rest->data + 2, len});
+	rest->data += 2 + len;
+	rest->len -= 2 + len;
+	return true;
+}
+
+bool ldb_record_dead_decode(struct ldb_rest *rest, struct ldb_dead *dead)
+{
+	if (!record_place_decode(rest, &dead->from) || !record_place_decode(rest, &dead->to) ||
+	    rest->len < 16 || ldb_place_compare(&dead->from, &dead->to) > 0)
+		return false;
+	dead->keys = ldb_get64(rest->data);
+	dead->bytes = ldb_get64(rest->data + 8);
+	rest->data += 16;
+	rest->len -= 16;
+	return dead->keys > 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ *   TABLES   "rowfs tables" 01 next-table(4), for each table  table(4) length(4) record, crc(4)
+ *
+ * Tables by id. The crc is the CRC-32C of all before it. A new file takes the place of the old one
+ * in one step, so a reader sees a whole one or none.
+ */
+#include "store/leveldb/files/copy.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/disk/crc.h"
+#include "store/disk/directory.h"
+#include "store/leveldb/encoding/bytes.h"
+
+#define COPY_TITLE "rowfs tables\x01"
+#define COPY_HEAD  (sizeof(COPY_TITLE) - 1 + 4)
+#define COPY_MAX   (64u << 20) /* bytes; a store that takes more has no copy */
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+/* The entry at *at, which moves behind it. False: there is none, whole and in order. */
+static bool copy_entry(const struct ldb_copy *copy, size_t *at, uint32_t *id,
+		       struct wcs_slice *record)
+{
+	const unsigned char *entry = copy->bytes.data + *at;
+	size_t left = copy->bytes.len - 4 - *at;
+
+	if (left < 8 || ldb_get32(entry + 4) > left - 8)
+		return false;
+	*id = ldb_get32(entry);
+	*record = (struct wcs_slice){entry + 8, ldb_get32(entry + 4)};
+	*at += 8 + record->len;
+	return true;
+}
+
+/* Is it whole, and in order? */
+static bool copy_is_good(const struct ldb_copy *copy)
+{
+	const unsigned char *data = copy->bytes.data;
+	size_t len = copy->bytes.len, at = COPY_HEAD;
+	struct wcs_slice record;
+	uint32_t id, last = 0;
+
+	if (len < COPY_HEAD + 4 || memcmp(data, COPY_TITLE, sizeof(COPY_TITLE) - 1) != 0 ||
+	    wcs_crc_extend(0, data, len - 4) != ldb_get32(data + len - 4) ||
+	    ldb_get32(data + COPY_HEAD - 4) == 0)
+		return false;
+	while (at < len - 4) {
+		if (!copy_entry(copy, &at, &id, &record) || id <= last)
+			return false;
+		last = id;
+	}
+	return true;
+}
+
+static int copy_load(int file, struct ldb_buffer *bytes)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > COPY_MAX)
+		return -EIO;
+	err = ldb_buffer_room(bytes, (size_t)st.st_size + 1);
+	while (!err && bytes->len <= (size_t)st.st_size) {
+		ssize_t got =
+			read(file, bytes->data + bytes->len, (size_t)st.st_size + 1 - bytes->len);
+
+		if (got <= 0)
+			return got < 0 ? -EIO : 0;
+		bytes->len += (size_t)got;
+	}
+	return err;
+}
+
+int ldb_copy_read(int store, struct ldb_copy *copy)
+{
+	int file = openat(store, DIRECTORY_TABLES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct ldb_copy read = {.next = 0};
+	int err;
+
+	if (file < 0)
+		return errno == ENOENT || directory_is_barred(errno) ? -errno : -EIO;
+	err = copy_load(file, &read.bytes);
+	close(file);
+	if (!err && !copy_is_good(&read))
+		err = -EIO;
+	if (err) {
+		ldb_copy_free(&read);
+		return err;
+	}
+	read.next = ldb_get32(read.bytes.data + COPY_HEAD - 4);
+	*copy = read;
+	return 0;
+}
+
+void ldb_copy_free(struct ldb_copy *copy)
+{
+	free(copy->bytes.data);
+	*copy = (struct ldb_copy){.next = 0};
+}
+
+bool ldb_copy_next(const struct ldb_copy *copy, size_t *at, uint32_t *id, struct wcs_slice *record)
+{
+	if (*at == 0)
+		*at = COPY_HEAD;
+	return copy->next != 0 && copy_entry(copy, at, id, record);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+static int copy_open_store(const struct ldb *db)
+{
+	return openat(db->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int copy_add(struct ldb_buffer *bytes, leveldb_iterator_t *iter)
+{
+	unsigned char head[8];
+	size_t len;
+	const char *record = leveldb_iter_key(iter, &len);
+	uint32_t id;
+	int err;
+
+	if (!ldb_key_description_decode(record, len, &id))
+		return -EIO;
+	record = leveldb_iter_value(iter, &len);
+	ldb_put32(head, id);
+	ldb_put32(head + 4, (uint32_t)len);
+	err = ldb_buffer_append(bytes, head, sizeof(head));
+	return err ? err : ldb_buffer_append(bytes, record, len);
+}
+
+/* LevelDB's descriptions as a copy. */
+static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
+{
+	leveldb_iterator_t *iter;
+	unsigned char number[4];
+	struct ldb_id_key first;
+	uint32_t next;
+	int err = ldb_admin_next_id(db, &next);
+
+	if (err)
+		return err;
+	ldb_put32(number, next);
+	err = ldb_buffer_append(bytes, COPY_TITLE, sizeof(COPY_TITLE) - 1);
+	if (!err)
+		err = ldb_buffer_append(bytes, number, 4);
+	ldb_key_description(&first, 0);
+	iter = ldb_db_iterate(db);
+	leveldb_iter_seek(iter, (const char *)first.data, first.len);
+	for (; !err && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter))
+		err = copy_add(bytes, iter);
+	if (!err)
+		err = ldb_db_iter_error(db, iter);
+	leveldb_iter_destroy(iter);
+	if (err)
+		return err;
+	ldb_put32(number, wcs_crc_extend(0, bytes->data, bytes->len));
+	err = ldb_buffer_append(bytes, number, 4);
+	return err || bytes->len <= COPY_MAX ? err : -EFBIG;
+}
+
+static int copy_put(int store, const struct ldb_buffer *bytes)
+{
+	int file, err = 0;
+
+	if (unlinkat(store, DIRECTORY_TABLES_NEW, 0) != 0 && errno != ENOENT)
+		return -errno;
+	file = openat(store, DIRECTORY_TABLES_NEW,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return -errno;
+	for (size_t at = 0; !err && at < bytes->len;) {
+		ssize_t put = write(file, bytes->data + at, bytes->len - at);
+
+		if (put < 0)
+			err = -errno;
+		else
+			at += (size_t)put;
+	}
+	if (!err && fsync(file) != 0)
+		err = -errno;
+	close(file);
+	if (!err && (renameat(store, DIRECTORY_TABLES_NEW, store, DIRECTORY_TABLES) != 0 ||
+		     fsync(store) != 0))
+		err = -errno;
+	if (err)
+		unlinkat(store, DIRECTORY_TABLES_NEW, 0);
+	return err;
+}
+
+static int copy_replace(int store, const struct ldb_buffer *bytes)
+{
+	struct ldb_copy old = {.next = 0};
+	bool same = ldb_copy_read(store, &old) == 0 && old.bytes.len == bytes->len &&
+		    memcmp(old.bytes.data, bytes->data, bytes->len) == 0;
+	int err = same ? 0 : copy_put(store, bytes);
+
+	ldb_copy_free(&old);
+	if (err)
+		unlinkat(store, DIRECTORY_TABLES, 0);
+	return err;
+}
+
+int ldb_copy_remove(struct ldb *db)
+{
+	int store = copy_open_store(db), err = 0;
+	struct stat st;
+
+	if (store < 0)
+		return ldb_db_fail(db, directory_error(errno), strerror(errno));
+	if (unlinkat(store, DIRECTORY_TABLES, 0) != 0 &&
+	    fstatat(store, DIRECTORY_TABLES, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		err = directory_error(errno);
+	else if (fsync(store) != 0) /* also where a failed write removed it before */
+		err = directory_error(errno);
+	close(store);
+	return err ? ldb_db_fail(db, err, "an old " DIRECTORY_TABLES " cannot be removed") : 0;
+}
+
+void ldb_copy_write(struct ldb *db)
+{
+	struct ldb_buffer bytes = {0};
+	int store = copy_open_store(db), err = store < 0 ? -errno : copy_make(db, &bytes);
+
+	if (!err)
+		err = copy_replace(store, &bytes);
+	if (err)
+		ldb_db_log(db, WCS_LOG_WARNING,
+			   DIRECTORY_TABLES ": the copy of the tables' descriptions cannot be "
+					    "written: %s; the next mount tries again",
+			   strerror(-err));
+	if (store >= 0)
+		close(store);
+	free(bytes.data);
+}
+
+/* ---- Damage ------------------------------------------------------------------------------ */
+
+int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	struct ldb_key first;
+	int err;
+
+	ldb_key_table(&first, id);
+	ldb_iter_seek(iter, &first);
+	*has = ldb_iter_within(iter, &first);
+	err = ldb_db_iter_error(db, iter);
+	leveldb_iter_destroy(iter);
+	return err;
+}
+
+/* Has the table cells, and no description? */
+static int copy_check_table(struct ldb *db, uint32_t id, bool *lost)
+{
+	struct ldb_id_key key;
+	unsigned char *value;
+	size_t len;
+	bool found;
+	int err;
+
+	ldb_key_description(&key, id);
+	err = ldb_db_get(db, &key, &value, &len, &found);
+	if (err)
+		return err;
+	leveldb_free(value);
+	*lost = false;
+	return found ? 0 : ldb_copy_has_cells(db, id, lost);
+}
+
+static int copy_check(struct ldb *db, const struct ldb_copy *copy)
+{
+	struct wcs_slice record;
+	uint32_t next, id;
+	bool lost = false;
+	size_t at = 0;
+	int err = ldb_admin_next_id(db, &next);
+
+	while (!err && !lost && ldb_copy_next(copy, &at, &id, &record))
+		err = copy_check_table(db, id, &lost);
+	if (!err && (lost || next < copy->next))
+		err = ldb_db_damaged(db, "descriptions of tables are missing that " DIRECTORY_TABLES
+					 " has");
+	return err;
+}
+
+int ldb_copy_open(struct ldb *db)
+{
+	int store = copy_open_store(db);
+	struct ldb_copy copy = {.next = 0};
+	int err = store < 0 ? -errno : ldb_copy_read(store, &copy);
+
+	if (store >= 0)
+		close(store);
+	if (!err)
+		err = copy_check(db, &copy);
+	else
+		err = err == -ENOMEM ? err : 0;
+	ldb_copy_free(&copy);
+	if (!err)
+		ldb_copy_write(db);
+	return err;
+}

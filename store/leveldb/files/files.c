@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What LevelDB checks of its files, even with paranoid checks, leaves gaps:
+ *
+ * - A record of a log or MANIFEST whose damaged length reaches beyond the end of the file is taken
+ *   for one that was being written, whatever its type, and it and all behind it for nothing
+ *   (logfile_damage.c).
+ * - A MANIFEST that was cut between two edits, and a log that is missing, go unnoticed. But a log
+ *   is made, and its name synced, before a MANIFEST names it, and goes only when a later edit names
+ *   another; so the log that it names is there, or something is lost. (After LevelDB's own repair
+ *   it names none.)
+ * - Its errors do not name the file.
+ * - Zeros that a power cut left at the end of one (logfile.c) are damage to it.
+ *
+ * So this is asked before LevelDB opens a store; it reads the MANIFEST and the logs, which LevelDB
+ * then reads as well. A log that just ends earlier than it did cannot be told from one whose end
+ * was never on the medium.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/backend.h"
+#include "store/disk/directory.h"
+#include "store/leveldb/encoding/buffer.h"
+#include "store/leveldb/files/files_private.h"
+#include "store/leveldb/formats/logfile.h"
+
+int ldb_files_add(struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
+		  const char *name, bool missing, const char *format, ...)
+{
+	struct ldb_files_fault *fault;
+	va_list args;
+
+	if (files->fault_count == files->fault_room) {
+		fault = ldb_buffer_more(files->faults, &files->fault_room, 16, sizeof(*fault));
+		if (!fault)
+			return -ENOMEM;
+		files->faults = fault;
+	}
+	fault = &files->faults[files->fault_count++];
+	*fault = (struct ldb_files_fault){.kind = kind, .number = number, .missing = missing};
+	snprintf(fault->name, sizeof(fault->name), "%s", name);
+	va_start(args, format);
+	vsnprintf(fault->what, sizeof(fault->what), format, args);
+	va_end(args);
+	return 0;
+}
+
+int ldb_files_progress(struct ldb_files *files, uint64_t bytes)
+{
+	files->bytes += bytes;
+	return files->progress ? files->progress(files->ctx, files->bytes, files->all) : 0;
+}
+
+/* ---- What is in use ---------------------------------------------------------------------- */
+
+struct files_each {
+	int (*each)(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number);
+	void *ctx;
+};
+
+static int files_name(void *ctx, int dir, const char *name)
+{
+	const struct files_each *each = ctx;
+	uint64_t number = 0;
+	enum ldb_file_kind kind = ldb_file_parse(name, &number);
+
+	(void)dir;
+	return kind == LDB_FILE_OTHER ? 0 : each->each(each->ctx, name, kind, number);
+}
+
+int ldb_files_each(const struct ldb_files *files,
+		   int (*each)(void *ctx, const char *name, enum ldb_file_kind kind,
+			       uint64_t number),
+		   void *ctx)
+{
+	struct files_each all = {.each = each, .ctx = ctx};
+
+	return directory_each(files->dir, files_name, &all);
+}
+
+static int files_measure(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+{
+	struct ldb_files *files = ctx;
+	struct stat st;
+
+	(void)kind;
+	if (number > files->largest && ldb_file_is_number(number))
+		files->largest = number;
+	if (fstatat(files->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		files->all += (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The newest MANIFEST that there is, for a store whose CURRENT does not say. */
+static int files_newest(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+{
+	struct ldb_files *files = ctx;
+	uint64_t newest = 0;
+
+	if (kind != LDB_FILE_MANIFEST)
+		return 0;
+	if (files->current[0])
+		ldb_file_parse(files->current, &newest);
+	if (!files->current[0] || number > newest)
+		snprintf(files->current, sizeof(files->current), "%s", name);
+	return 0;
+}
+
+static int files_read_current(struct ldb_files *files)
+{
+	struct wcs_fault why = {0};
+	int err = ldb_manifest_current(files->dir, files->current, &why);
+
+	files->count++;
+	files->current_good = err == 0;
+	if (!err)
+		return 0;
+	err = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
+	return err ? err : ldb_files_each(files, files_newest, files);
+}
+
+static int files_read_manifest(struct ldb_files *files)
+{
+	struct wcs_fault why = {0};
+	int err;
+
+	if (!files->current[0])
+		return ldb_files_add(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true,
+				     "there is none");
+	files->count++;
+	err = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
+	files->whole = err == 0;
+	if (err != -EIO)
+		return err;
+	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s", why.text);
+}
+
+int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault)
+{
+	int err;
+
+	memset(files, 0, sizeof(*files));
+	files->dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (files->dir < 0)
+		return wcs_fault_set(fault, -EIO, "%s: %s", directory_name(path), strerror(errno));
+	err = ldb_files_each(files, files_measure, files);
+	if (!err)
+		err = files_read_current(files);
+	if (!err)
+		err = files_read_manifest(files);
+	if (!err)
+		return 0;
+	ldb_files_close(files);
+	return wcs_fault_set(fault, err, "%s: %s", directory_name(path), strerror(-err));
+}
+
+void ldb_files_close(struct ldb_files *files)
+{
+	if (files->dir >= 0)
+		close(files->dir);
+	files->dir = -1;
+	ldb_manifest_free(&files->manifest);
+	ldb_files_forget(files);
+	free(files->faults);
+	files->faults = NULL;
+}
+
+/* ---- Logs -------------------------------------------------------------------------------- */
+
+static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
+{
+	return files->torn ? files->torn(files, name, end) : 0;
+}
+
+/* The fault of a log's record. NULL: none. next: see ldb_logfile_in_sequence. */
+static const char *files_record(struct wcs_slice record, uint64_t *next)
+{
+	if (!ldb_logfile_is_batch(record))
+		return "a record before it is no change";
+	return ldb_logfile_in_sequence(record, next)
+		       ? NULL
+		       : "a record before it has a sequence number that is too high, or was used";
+}
+
+static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, const char *name,
+			  uint64_t number)
+{
+	uint64_t before = 0, damages = 0, first = 0, next = 1;
+	const char *what = NULL, *wrong = "what cannot be read";
+	struct wcs_slice record;
+	int event;
+
+	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
+		int err = ldb_files_progress(files, log->base + log->at - before);
+
+		before = log->base + log->at;
+		if (err)
+			return err;
+		if (event < 0 && event != -EIO)
+			return event;
+		if (event == LDB_LOGFILE_RECORD) {
+			wrong = files_record(record, &next);
+			if (!wrong)
+				continue;
+		}
+		if (damages++ == 0) {
+			first = event == LDB_LOGFILE_DAMAGE ? log->damaged_at : log->end;
+			what = event == LDB_LOGFILE_DAMAGE ? log->damage : wrong;
+		}
+		if (event == -EIO)
+			break;
+	}
+	if (damages == 0)
+		return log->torn ? files_torn(files, name, log->end) : 0;
+	return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "at %" PRIu64 ": %s%s",
+			     first, what, damages > 1 ? ", and more behind it" : "");
+}
+
+static int files_log(struct ldb_files *files, const char *name, uint64_t number)
+{
+	struct ldb_logfile *log;
+	int fd, err;
+
+	files->count++;
+	if (!ldb_file_is_number(number))
+		return ldb_files_add(files, LDB_FILE_LOG, number, name, false,
+				     "LevelDB gives no log this number");
+	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",
+				     strerror(errno));
+	log = malloc(sizeof(*log));
+	err = log ? 0 : -ENOMEM;
+	if (!err) {
+		ldb_logfile_init(log, fd);
+		err = files_read_log(files, log, name, number);
+		ldb_logfile_free(log);
+	}
+	free(log);
+	close(fd);
+	return err;
+}
+
+static bool files_is_listed(const struct ldb_files *files, enum ldb_file_kind kind, uint64_t number)
+{
+	return kind == LDB_FILE_TABLE ? ldb_manifest_find(&files->manifest, number) != NULL
+				      : ldb_manifest_log_used(&files->manifest, number);
+}
+
+static int files_used_log(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+{
+	struct ldb_files *files = ctx;
+
+	if (kind != LDB_FILE_LOG || (files->whole && !files_is_listed(files, kind, number)))
+		return 0;
+	return files_log(files, name, number);
+}
+
+static int files_missing_log(struct ldb_files *files)
+{
+	char name[LDB_FILE_NAME_MAX];
+
+	if (!files->whole || files->manifest.log_number == 0)
+		return 0;
+	ldb_file_name(name, LDB_FILE_LOG, files->manifest.log_number);
+	if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return ldb_files_add(files, LDB_FILE_LOG, files->manifest.log_number, name, true,
+			     "it is missing, or the end of %s is", files->manifest.name);
+}
+
+int ldb_files_logs(struct ldb_files *files)
+{
+	int err = files_missing_log(files);
+
+	if (!err && files->whole && files->manifest.torn)
+		err = files_torn(files, files->manifest.name, files->manifest.end);
+	return err ? err : ldb_files_each(files, files_used_log, files);
+}
+
+/* ---- A MANIFEST that was cut ------------------------------------------------------------- */
+
+/* A file that no edit names, or names as gone: of the edits that are lost, or a leftover. */
+static int files_unlisted(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+{
+	struct ldb_files *files = ctx;
+
+	if ((kind != LDB_FILE_TABLE && kind != LDB_FILE_LOG) ||
+	    files_is_listed(files, kind, number))
+		return 0;
+	files->unlisted++;
+	return kind == LDB_FILE_TABLE ? ldb_files_table(files, number, NULL)
+				      : files_log(files, name, number);
+}
+
+int ldb_files_end(struct ldb_files *files)
+{
+	bool missing = false;
+	int err;
+
+	for (size_t i = 0; i < files->fault_count; i++)
+		missing |= files->faults[i].missing && files->faults[i].right == 0;
+	if (!files->whole || !missing)
+		return 0;
+	err = ldb_files_each(files, files_unlisted, files);
+	if (err || files->unlisted == 0)
+		return err;
+	files->whole = false;
+	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->manifest.name, false,
+			     "its end is missing: it does not name %" PRIu64
+			     " files that are there, and names some that are not",
+			     files->unlisted);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A piece of a log that is not whole: is it one that was being written when the machine went down,
+ * or is its header damaged? And what behind a damaged one can be read?
+ *
+ * Of a piece that was being written the header is there, or its begin. So it is damaged
+ *
+ * - where LevelDB writes no such header: of no type, of one that cannot follow what is before it,
+ *   or of a length that does not fit into the block, which a first or middle piece fills;
+ * - where its checksum is right for fewer bytes, which are there: its length is wrong;
+ * - where whole pieces stand behind the header, and lead to the end.
+ *
+ * The last alone could be in a value, which may hold (part of) a log as well. But where what there
+ * is of the record is the begin of a batch of just that length, what stands behind the header is of
+ * that batch.
+ */
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/file.h"
+#include "store/leveldb/formats/logfile_private.h"
+
+#define DAMAGE_BATCH_HEAD 12u
+
+/* ---- Batches ----------------------------------------------------------------------------- */
+
+/* The begin of a record, in two parts; from `have` on it is not known. */
+struct damage_batch {
+	const unsigned char *first, *then;
+	size_t first_len, have;
+	size_t at;
+	bool cut; /* at what is not known */
+};
+
+static unsigned char damage_byte(const struct damage_batch *batch, size_t at)
+{
+	return at < batch->first_len ? batch->first[at] : batch->then[at - batch->first_len];
+}
+
+/* Passes a key or value behind its length. */
+static bool damage_text(struct damage_batch *batch)
+{
+	uint64_t len = 0;
+	unsigned int shift = 0;
+	unsigned char byte;
+
+	do {
+		batch->cut = batch->at >= batch->have;
+		if (batch->cut)
+			return true;
+		byte = damage_byte(batch, batch->at++);
+		len |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte >= 0x80 && shift < 35);
+	batch->at += (size_t)len;
+	return byte < 0x80 && len < UINT32_MAX / 4;
+}
+
+static bool damage_change(struct damage_batch *batch)
+{
+	unsigned char type = damage_byte(batch, batch->at++);
+
+	return type <= 1 && damage_text(batch) && (type == 0 || batch->cut || damage_text(batch));
+}
+
+/* Passes the changes of a batch, as far as they are known; *more: some are not. False: it is none.
+ */
+static bool damage_changes(struct damage_batch *batch, bool *more)
+{
+	uint32_t count = 0;
+
+	if (batch->have < DAMAGE_BATCH_HEAD)
+		return false;
+	for (size_t i = 4; i-- > 0;)
+		count = count << 8 | damage_byte(batch, 8 + i);
+	batch->at = DAMAGE_BATCH_HEAD;
+	for (; count > 0 && !batch->cut && batch->at < batch->have; count--)
+		if (!damage_change(batch))
+			return false;
+	*more = count > 0 || batch->cut;
+	return true;
+}
+
+/* Is what is known the begin of a batch of that length? longer: of a longer one. */
+static bool damage_is_batch(struct damage_batch *batch, size_t len, bool longer)
+{
+	bool more;
+
+	if (!damage_changes(batch, &more))
+		return false;
+	if (more)
+		return longer || batch->at < len;
+	return longer ? batch->at > len : batch->at == len;
+}
+
+bool ldb_logfile_is_batch(struct wcs_slice record)
+{
+	struct damage_batch batch = {.then = record.data, .have = record.len};
+
+	return damage_is_batch(&batch, record.len, false);
+}
+
+bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next)
+{
+	uint64_t sequence = ldb_get64le(batch.data);
+	uint32_t count = ldb_get32le((const unsigned char *)batch.data + 8);
+
+	if (sequence < *next || sequence > LDB_NUMBER_MAX - count)
+		return false;
+	*next = sequence + count;
+	return true;
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------ */
+
+/* Would LevelDB write such a header there? */
+static bool damage_may_be_head(const struct ldb_logfile *log, size_t at)
+{
+	const unsigned char *head = log->block + at;
+	size_t end = at + LDB_LOGFILE_HEAD + ldb_logfile_len(head);
+
+	if (head[6] == LDB_LOGFILE_FIRST || head[6] == LDB_LOGFILE_MIDDLE)
+		return end == LDB_LOGFILE_BLOCK;
+	return ldb_logfile_is_type(head[6]) && end <= LDB_LOGFILE_BLOCK;
+}
+
+/* Where a whole piece that starts at a place ends; 0: there is none. */
+static size_t damage_whole(const struct ldb_logfile *log, size_t at)
+{
+	const unsigned char *head = log->block + at;
+	size_t left = log->len - at;
+
+	if (left < LDB_LOGFILE_HEAD || !damage_may_be_head(log, at))
+		return 0;
+	left -= LDB_LOGFILE_HEAD;
+	if (ldb_logfile_len(head) > left ||
+	    ldb_logfile_crc(head, ldb_logfile_len(head)) != ldb_get32le(head))
+		return 0;
+	return at + LDB_LOGFILE_HEAD + ldb_logfile_len(head);
+}
+
+/* Does a whole piece stand there, and lead with those behind it to the end of what was written? */
+static bool damage_leads_to_end(const struct ldb_logfile *log, size_t at)
+{
+	size_t end = damage_whole(log, at);
+
+	if (end == 0)
+		return false;
+	for (; end > 0; end = damage_whole(log, at))
+		at = end;
+	return log->len - at < LDB_LOGFILE_HEAD ||
+	       ldb_logfile_all_zero(log->block + at, log->len - at) ||
+	       (damage_may_be_head(log, at) &&
+		at + LDB_LOGFILE_HEAD + ldb_logfile_len(log->block + at) > log->len);
+}
+
+/* Where the piece at log->at ends if only its length is wrong, by its checksum; 0: it is not. */
+static size_t damage_whole_by_checksum(const struct ldb_logfile *log)
+{
+	const unsigned char *head = log->block + log->at;
+	uint32_t stored = ldb_get32le(head), crc = wcs_crc_extend(0, head + 6, 1);
+
+	for (size_t at = log->at + LDB_LOGFILE_HEAD;; at++) {
+		if (wcs_crc_mask(crc) == stored)
+			return at;
+		if (at == log->len)
+			return 0;
+		crc = wcs_crc_extend(crc, log->block + at, 1);
+	}
+}
+
+/* Is what is there of the record, with what there is of the piece, the begin of a batch which ends
+ * where that says? */
+static bool damage_begins_batch(const struct ldb_logfile *log, size_t have)
+{
+	const unsigned char *head = log->block + log->at;
+	bool longer = head[6] == LDB_LOGFILE_FIRST || head[6] == LDB_LOGFILE_MIDDLE;
+	struct damage_batch batch = {
+		.first = log->record, .then = head + LDB_LOGFILE_HEAD, .have = have};
+
+	if (log->in_record)
+		batch.first_len = log->record_len;
+	batch.have = batch.first_len + have - log->at - LDB_LOGFILE_HEAD;
+	return damage_is_batch(&batch, batch.first_len + ldb_logfile_len(head), longer);
+}
+
+static bool damage_may_follow(const struct ldb_logfile *log, unsigned int type)
+{
+	if (type == LDB_LOGFILE_FULL || type == LDB_LOGFILE_FIRST)
+		return !log->in_record || log->record_len == 0;
+	return log->in_record || log->skipping;
+}
+
+bool ldb_logfile_is_cut(const struct ldb_logfile *log, size_t have)
+{
+	if (!damage_may_be_head(log, log->at) || !damage_may_follow(log, log->block[log->at + 6]) ||
+	    damage_whole_by_checksum(log) > 0)
+		return false;
+	if (damage_begins_batch(log, have))
+		return true;
+	for (size_t at = log->at + LDB_LOGFILE_HEAD; at < have; at++)
+		if (damage_leads_to_end(log, at))
+			return false;
+	return true;
+}
+
+/* Where the batch ends that starts in the piece at log->at; 0: there is none. */
+static size_t damage_batch_end(const struct ldb_logfile *log)
+{
+	struct damage_batch batch = {.then = log->block + log->at + LDB_LOGFILE_HEAD,
+				     .have = log->len - log->at - LDB_LOGFILE_HEAD};
+	bool more;
+
+	if (log->in_record || !damage_changes(&batch, &more))
+		return 0;
+	if (more || batch.at > batch.have)
+		return log->len == LDB_LOGFILE_BLOCK ? log->len : 0;
+	return log->at + LDB_LOGFILE_HEAD + batch.at;
+}
+
+static bool damage_is_next(const struct ldb_logfile *log, size_t at)
+{
+	return at > log->at && at <= log->len &&
+	       (log->len - at < LDB_LOGFILE_HEAD || damage_whole(log, at) > 0);
+}
+
+/* First where the length says, if that can be; then where the checksum or the batch does. Only then
+ * anywhere: what looks like a piece there may be in a value. */
+size_t ldb_logfile_behind(const struct ldb_logfile *log)
+{
+	size_t at = log->at + LDB_LOGFILE_HEAD + ldb_logfile_len(log->block + log->at);
+
+	if (damage_is_next(log, at))
+		return at;
+	at = damage_whole_by_checksum(log);
+	if (at > 0)
+		return at;
+	at = damage_batch_end(log);
+	if (damage_is_next(log, at))
+		return at;
+	at = log->at + 1;
+	while (at < log->len && damage_whole(log, at) == 0)
+		at++;
+	return at;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The check of a LevelDB store. First the files, block by block; while one of them is damaged and
+ * not mended, nothing is said about keys: what is missing might stand in it. Then the key spaces,
+ * tables first, since the others hang on them.
+ *
+ * A check that repairs nothing opens a view of the files (fsck_scratch.c), and one that repairs the
+ * store itself. Drops that a crash interrupted are finished by opening the store as a mount does.
+ */
+#include "store/leveldb/fsck/fsck_keys.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "store/disk/directory.h"
+
+static void fsck_log(void *ctx, enum wcs_log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	(void)text;
+}
+
+static int64_t fsck_now(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+const struct wcs_options ldb_fsck_options = {.log = fsck_log, .now = fsck_now};
+
+static int fsck_init(struct ldb_fsck *f, const char *path, struct wcs_fsck *fsck)
+{
+	memset(f, 0, sizeof(*f));
+	f->fsck = fsck;
+	f->store = path;
+	if (asprintf(&f->data, "%s/" DIRECTORY_DATA, path) < 0) {
+		f->data = NULL;
+		return wcs_fault_set(fsck->fault, -ENOMEM, "no memory");
+	}
+	f->read = leveldb_readoptions_create();
+	leveldb_readoptions_set_verify_checksums(f->read, 1);
+	leveldb_readoptions_set_fill_cache(f->read, 0);
+	f->batch = leveldb_writebatch_create();
+	f->index_batch = leveldb_writebatch_create();
+	return 0;
+}
+
+static void fsck_close(struct ldb_fsck *f)
+{
+	ldb_open_raw_close(f->db);
+	ldb_open_raw_close(f->index);
+	f->db = f->index = NULL;
+}
+
+static void fsck_free(struct ldb_fsck *f)
+{
+	fsck_close(f);
+	ldb_fsck_scratch_remove(f);
+	for (size_t i = 0; i < f->table_count; i++)
+		ldb_record_table_clear(&f->tables[i].schema);
+	free(f->tables);
+	ldb_fsck_lost_free(f);
+	ldb_copy_free(&f->copy);
+	free(f->data);
+	if (!f->read)
+		return;
+	leveldb_readoptions_destroy(f->read);
+	leveldb_writebatch_destroy(f->batch);
+	leveldb_writebatch_destroy(f->index_batch);
+}
+
+static int fsck_open_at(struct ldb_fsck *f)
+{
+	char *view = f->fsck->options->repair ? strdup(f->data) : ldb_fsck_scratch_path(f, "view");
+	int err = view ? ldb_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
+		       : -ENOMEM;
+
+	free(view);
+	return err;
+}
+
+/* Files that are good one by one may still make no database. */
+static int fsck_open(struct ldb_fsck *f)
+{
+	static const char damaged[] = "Corruption:";
+	char why[sizeof(f->fsck->fault->text)];
+	int err = fsck_open_at(f);
+	bool anew;
+
+	if (err != -EIO || strncmp(f->fsck->fault->text, damaged, strlen(damaged)) != 0)
+		return err;
+	memcpy(why, f->fsck->fault->text, sizeof(why));
+	anew = ldb_fsck_may_anew(f);
+	err = anew ? ldb_fsck_anew(f) : 0;
+	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, why, anew && !err ? LDB_FSCK_ANEW : NULL, "data");
+	if (err)
+		return err;
+	f->unreadable = !anew;
+	return anew ? fsck_open_at(f) : 0;
+}
+
+static int fsck_keys(struct ldb_fsck *f)
+{
+	int err = ldb_fsck_tables(f);
+
+	if (!err)
+		ldb_fsck_tell_lost(f);
+	if (!err)
+		err = ldb_fsck_drops(f);
+	if (!err)
+		err = ldb_fsck_cells(f);
+	if (!err)
+		err = ldb_fsck_values(f);
+	if (!err)
+		err = ldb_fsck_others(f);
+	if (!err)
+		err = ldb_fsck_counters(f);
+	if (!err)
+		err = ldb_fsck_flush(f);
+	if (!err && f->fsck->options->repair && f->fsck->answers[WCS_ASK_KEYS] >= 0)
+		ldb_copy_write(f->db);
+	return err;
+}
+
+/* Opens the store as a mount does, and closes it. */
+static int fsck_finish_drops(struct ldb_fsck *f, const char *path)
+{
+	void *db;
+	int err;
+
+	if (!f->unfinished)
+		return 0;
+	err = ldb_open_store(path, &ldb_fsck_options, &db, f->fsck->fault);
+	if (!err)
+		ldb_open_close(db);
+	return err;
+}
+
+static int fsck_run(struct ldb_fsck *f, const char *path)
+{
+	int err = ldb_fsck_left(f);
+
+	if (!err)
+		err = ldb_fsck_files(f);
+	if (!err && !f->unreadable)
+		err = ldb_fsck_scratch(f, !f->fsck->options->repair);
+	if (!err && !f->unreadable)
+		err = fsck_open(f);
+	if (err)
+		return err;
+	if (f->unreadable) {
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+			       "keys and values are not checked while files are damaged", NULL,
+			       "data");
+		return 0;
+	}
+	err = ldb_fsck_torn(f);
+	if (!err)
+		err = fsck_keys(f);
+	f->fsck->result->counted = err == 0;
+	fsck_close(f);
+	if (!err && f->pending > 0)
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+			       "deleted values whose space a mount reclaims", NULL,
+			       "%" PRIu64 " value%s", f->pending, f->pending == 1 ? "" : "s");
+	return err ? err : fsck_finish_drops(f, path);
+}
+
+/* LevelDB has a lock of its own. */
+int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char *name;
+	bool used;
+	int fd;
+
+	if (asprintf(&name, "%s/" DIRECTORY_DATA "/LOCK", path) < 0)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	free(name);
+	if (fd < 0) /* missing, or nobody's who could not open it, either */
+		return 0;
+	used = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	close(fd);
+	if (!used)
+		return 0;
+	return wcs_fault_set(fault, -EBUSY,
+			     "%s: in use by process %ld; unmount it or end that program",
+			     directory_name(path), (long)lock.l_pid);
+}
+
+int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
+{
+	struct ldb_fsck f;
+	int err = fsck_init(&f, path, fsck);
+
+	if (!err)
+		err = fsck_run(&f, path);
+	fsck_free(&f);
+	if (err == -ENOMEM)
+		wcs_fault_set(fsck->fault, err, "no memory");
+	return err;
+}

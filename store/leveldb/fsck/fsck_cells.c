@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cells: their keys, records, tables and families. Those of large values go to the index, by which
+ * fsck_values.c finds them.
+ *
+ * A table that no description names, or a family that a table lacks, is told once, with the number
+ * of its cells; the cells go into the quarantine as rows.
+ */
+#include "store/leveldb/fsck/fsck_keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "store/leveldb/encoding/chunk.h"
+
+enum { CELLS_LOST_MAX = 4096 /* families of one table that are told one by one */ };
+
+struct cells_lost {
+	char family[WCS_FAMILY_NAME_MAX + 1];
+	uint64_t count;
+};
+
+struct cells {
+	struct ldb_fsck *f;
+	uint32_t id;			    /* of the present table */
+	const struct ldb_fsck_table *table; /* NULL: no description names it */
+	char name[WCS_TABLE_NAME_MAX + 1];
+	struct ldb_buffer row; /* the last row's prefix */
+	size_t lost_count, lost_room;
+	struct cells_lost *lost; /* families of the present table */
+	bool kept_raw;		 /* a lost cell could not be kept as a row */
+};
+
+/* ---- Places ------------------------------------------------------------------------------ */
+
+enum { CELLS_PLACE_PART = 240 /* bytes of a row key or qualifier that are shown */ };
+
+void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes)
+{
+	char *text = wcs_text_encode(bytes);
+	size_t len = text ? strlen(text) : 0;
+
+	if (len < room)
+		snprintf(to, room, "%s", text ? text : "");
+	else
+		snprintf(to, room, "%.*s...", (int)room - 4, text);
+	free(text);
+}
+
+const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
+				const struct ldb_key_parts *parts)
+{
+	static unsigned char bytes[WCS_QUALIFIER_MAX]; /* of one thread, as all of the check */
+	const struct ldb_fsck_table *table = ldb_fsck_find(f, parts->table);
+	char row[CELLS_PLACE_PART], qualifier[CELLS_PLACE_PART], name[WCS_TABLE_NAME_MAX + 1];
+
+	ldb_fsck_lost_name(f, parts->table, name);
+	ldb_fsck_print(row, sizeof(row),
+		       (struct wcs_slice){bytes, ldb_key_get_row(key.data, parts, bytes)});
+	ldb_fsck_print(qualifier, sizeof(qualifier),
+		       (struct wcs_slice){bytes, ldb_key_get_qualifier(key.data, parts, bytes)});
+	snprintf(f->place, sizeof(f->place), "table %s, row %s, %s:%s at %" PRId64,
+		 table ? table->schema.name : name, row, (const char *)key.data + parts->row_end,
+		 qualifier, parts->ts);
+	return f->place;
+}
+
+/* ---- Cells as rows ----------------------------------------------------------------------- */
+
+struct cells_value {
+	struct ldb_fsck *f;
+	const struct ldb_cell *cell;
+};
+
+static int cells_read(void *ctx, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct cells_value *value = ctx;
+
+	return ldb_chunk_read(value->f->db, value->cell, buf, len, offset, got);
+}
+
+int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_key_parts *parts,
+		       const struct ldb_cell *cell)
+{
+	static unsigned char row[WCS_ROW_KEY_MAX], qualifier[WCS_QUALIFIER_MAX];
+	const struct ldb_fsck_table *table = ldb_fsck_find(f, parts->table);
+	const char *name_of_family = (const char *)key.data + parts->row_end;
+	const struct wcs_family *family = table ? ldb_fsck_family(table, name_of_family) : NULL;
+	struct cells_value chunks = {f, cell};
+	struct wcs_quarantine_value value = {cells_read, &chunks};
+	char name[WCS_TABLE_NAME_MAX + 1];
+	struct wcs_cell kept = {
+		.row = {row, ldb_key_get_row(key.data, parts, row)},
+		.family = {name_of_family, parts->family_end - parts->row_end - 1},
+		.qualifier = {qualifier, ldb_key_get_qualifier(key.data, parts, qualifier)},
+		.info = {.ts = parts->ts, .size = cell->size},
+		.value = {cell->data, cell->id ? 0 : (size_t)cell->size}};
+
+	ldb_fsck_lost_name(f, parts->table, name);
+	return wcs_quarantine_cell(f->fsck->quarantine, table ? table->schema.name : name,
+				   family ? family->type : WCS_BYTES, &kept, &value);
+}
+
+/* ---- Lost tables and families ------------------------------------------------------------ */
+
+/* Tells of those of the table that is left. */
+static void cells_tell(struct cells *cells)
+{
+	struct ldb_fsck *f = cells->f;
+	const char *done = NULL;
+	char what[128];
+
+	if (cells->lost_count > 0 && ldb_fsck_may(f))
+		done = cells->kept_raw ? "taken to the quarantine, rows.json and raw.json"
+				       : LDB_FSCK_ROWS;
+	for (size_t i = 0; i < cells->lost_count; i++) {
+		const struct cells_lost *lost = &cells->lost[i];
+
+		snprintf(what, sizeof(what), "%" PRIu64 " cells of a %s", lost->count,
+			 cells->table ? "family that the table does not have"
+				      : "table that no description names");
+		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "table %s, family %s",
+			       cells->name, lost->family);
+	}
+	cells->lost_count = 0;
+	cells->kept_raw = false;
+}
+
+static int cells_more_schema(struct cells *cells, const char *name)
+{
+	struct wcs_family family = {.type = WCS_TYPE_NONE};
+	struct wcs_table_schema table = {.family_count = 1, .families = &family};
+	struct wcs_schema schema = {.table_count = 1, .tables = &table};
+	char *line;
+	int err;
+
+	strcpy(family.name, name);
+	strcpy(table.name, cells->name);
+	line = wcs_schema_line(&schema);
+	if (!line)
+		return -ENOMEM;
+	err = wcs_quarantine_more_schema(cells->f->fsck->quarantine, line);
+	free(line);
+	return err;
+}
+
+static int cells_lost_family(struct cells *cells, const char *family)
+{
+	struct cells_lost *lost;
+
+	for (size_t i = 0; i < cells->lost_count; i++) {
+		lost = &cells->lost[i];
+		if (strcmp(lost->family, family) == 0) {
+			lost->count++;
+			return 0;
+		}
+	}
+	if (cells->lost_count == CELLS_LOST_MAX)
+		cells_tell(cells); /* and they may be told again */
+	if (cells->lost_count == cells->lost_room) {
+		lost = ldb_buffer_more(cells->lost, &cells->lost_room, 16, sizeof(*lost));
+		if (!lost)
+			return -ENOMEM;
+		cells->lost = lost;
+	}
+	lost = &cells->lost[cells->lost_count++];
+	lost->count = 1;
+	strcpy(lost->family, family);
+	return ldb_fsck_may(cells->f) ? cells_more_schema(cells, family) : 0;
+}
+
+static int cells_take_lost(struct cells *cells, struct wcs_slice key, struct wcs_slice record,
+			   const struct ldb_key_parts *parts, const struct ldb_cell *cell)
+{
+	struct ldb_fsck *f = cells->f;
+	enum ldb_fsck_ref ref = LDB_REF_CELL;
+	int err = cells_lost_family(cells, (const char *)key.data + parts->row_end);
+
+	if (!err && ldb_fsck_may(f)) {
+		ref = LDB_REF_ROW;
+		err = ldb_fsck_keep_cell(f, key, parts, cell);
+		if (err == -EIO && cell->id != 0) {
+			ref = LDB_REF_RAW;
+			cells->kept_raw = true;
+			err = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
+		}
+		if (!err)
+			err = ldb_fsck_delete(f, key);
+	}
+	return !err && cell->id != 0 ? ldb_fsck_refer(f, cell->id, ref, cell->size, key) : err;
+}
+
+/* ---- Values ------------------------------------------------------------------------------ */
+
+/* Is the value one of its family's type? One that cannot be read is told by fsck_values.c. */
+static bool cells_value_good(struct cells *cells, enum wcs_type type, const struct ldb_cell *cell)
+{
+	static unsigned char bytes[WCS_AGGREGATE_VALUE_MAX];
+	struct wcs_slice value = {cell->data, (size_t)cell->size};
+	int64_t number;
+	size_t got;
+
+	if (type == WCS_BYTES)
+		return true;
+	if (cell->size > sizeof(bytes))
+		return false;
+	if (cell->id != 0) {
+		if (ldb_chunk_read(cells->f->db, cell, bytes, sizeof(bytes), 0, &got))
+			return true;
+		value = (struct wcs_slice){bytes, got};
+	}
+	return wcs_aggregate_number(type, value, &number) == 0;
+}
+
+static int cells_value(struct cells *cells, struct wcs_slice key, struct wcs_slice record,
+		       const struct ldb_key_parts *parts, const struct ldb_cell *cell,
+		       enum wcs_type type)
+{
+	struct ldb_fsck *f = cells->f;
+	enum ldb_fsck_ref ref = LDB_REF_CELL;
+	int err = 0;
+
+	if (!cells_value_good(cells, type, cell)) {
+		err = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its value is none of its family's type",
+				    ldb_fsck_cell_place(f, key, parts), key, record);
+		ref = ldb_fsck_may(f) ? LDB_REF_RAW : LDB_REF_CELL;
+	}
+	return !err && cell->id != 0 ? ldb_fsck_refer(f, cell->id, ref, cell->size, key) : err;
+}
+
+/* ---- The pass ---------------------------------------------------------------------------- */
+
+static void cells_enter_table(struct cells *cells, uint32_t id)
+{
+	cells_tell(cells);
+	cells->id = id;
+	cells->table = ldb_fsck_find(cells->f, id);
+	if (cells->table)
+		strcpy(cells->name, cells->table->schema.name);
+	else
+		ldb_fsck_lost_name(cells->f, id, cells->name);
+}
+
+static int cells_count(struct cells *cells, struct wcs_slice key, size_t row_end)
+{
+	cells->f->fsck->result->cells++;
+	if (cells->row.len == row_end && memcmp(cells->row.data, key.data, row_end) == 0)
+		return 0;
+	cells->f->fsck->result->rows++;
+	return ldb_buffer_set(&cells->row, (struct wcs_slice){key.data, row_end});
+}
+
+static int cells_one(struct cells *cells, struct wcs_slice key, struct wcs_slice record)
+{
+	struct ldb_fsck *f = cells->f;
+	struct ldb_key_parts parts;
+	struct ldb_cell cell;
+	const struct wcs_family *family = NULL;
+	int err;
+
+	if (ldb_key_split(key.data, key.len, &parts) ||
+	    !wcs_family_name_valid((const char *)key.data + parts.row_end))
+		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key that is no cell's",
+				     ldb_fsck_key_place(f, key), key, record);
+	if (ldb_record_cell_decode(record.data, record.len, &cell))
+		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its record is damaged",
+				     ldb_fsck_cell_place(f, key, &parts), key, record);
+	if (parts.table != cells->id)
+		cells_enter_table(cells, parts.table);
+	if (cell.id > f->last_value)
+		f->last_value = cell.id;
+	if (cells->table)
+		family = ldb_fsck_family(cells->table, (const char *)key.data + parts.row_end);
+	if (!family)
+		return cells_take_lost(cells, key, record, &parts, &cell);
+	err = cells_count(cells, key, parts.row_end);
+	return err ? err : cells_value(cells, key, record, &parts, &cell, family->type);
+}
+
+int ldb_fsck_cells(struct ldb_fsck *f)
+{
+	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
+	struct cells cells = {.f = f};
+	int err = 0;
+
+	cells_enter_table(&cells, 0);
+	leveldb_iter_seek(iter, "c", 1);
+	while (!err && leveldb_iter_valid(iter)) {
+		struct wcs_slice key = ldb_fsck_key(iter);
+
+		if (!ldb_key_is_cell(key.data, key.len))
+			break;
+		err = cells_one(&cells, key, ldb_fsck_value(iter));
+		if (!err)
+			err = ldb_fsck_looked(f, "cells");
+		leveldb_iter_next(iter);
+	}
+	err = ldb_fsck_end(f, iter, err);
+	if (!err)
+		cells_tell(&cells);
+	free(cells.lost);
+	free(cells.row.data);
+	return err;
+}

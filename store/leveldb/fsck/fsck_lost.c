@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which rows a damaged file may have lost. Nobody can read their keys; but a table is sorted, so
+ * they are between the last key before the damage and the first one behind it.
+ */
+#include "store/leveldb/fsck/fsck_keys.h"
+
+#include <stdio.h>
+
+enum { LOST_MAX = 1000, LOST_ROW = 240 /* bytes of a row key that are shown */ };
+
+/* An internal key without its sequence number. */
+static struct wcs_slice lost_key(struct wcs_slice key)
+{
+	return (struct wcs_slice){key.data, key.len < 8 ? 0 : key.len - 8};
+}
+
+static int lost_compare(struct wcs_slice a, struct wcs_slice b)
+{
+	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Can a table's description be among them? */
+static bool lost_descriptions(struct wcs_slice from, struct wcs_slice to)
+{
+	static const struct wcs_slice first = {"mt", 2}, past = {"mu", 2};
+
+	return (from.len == 0 || lost_compare(from, past) < 0) &&
+	       (to.len == 0 || lost_compare(first, to) < 0);
+}
+
+/* Where there are too many, the last one takes in more. */
+static int lost_widen(struct ldb_fsck_lost *lost, struct wcs_slice from, struct wcs_slice to)
+{
+	int err = 0;
+
+	if (from.len == 0 || lost_compare(from, ldb_buffer_slice(&lost->from)) < 0)
+		err = ldb_buffer_set(&lost->from, from);
+	if (!err && lost->to.len > 0 &&
+	    (to.len == 0 || lost_compare(to, ldb_buffer_slice(&lost->to)) > 0))
+		err = ldb_buffer_set(&lost->to, to);
+	return err;
+}
+
+int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, struct wcs_slice to)
+{
+	struct ldb_fsck_lost *lost = f->lost;
+	int err;
+
+	from = lost_key(from);
+	to = lost_key(to);
+	f->copy_wins |= lost_descriptions(from, to);
+	if (f->lost_count == LOST_MAX)
+		return lost_widen(&lost[LOST_MAX - 1], from, to);
+	if (f->lost_count == f->lost_room) {
+		lost = ldb_buffer_more(lost, &f->lost_room, 16, sizeof(*lost));
+		if (!lost)
+			return -ENOMEM;
+		f->lost = lost;
+	}
+	lost = &lost[f->lost_count++];
+	memset(lost, 0, sizeof(*lost));
+	snprintf(lost->name, sizeof(lost->name), "%s", name);
+	err = ldb_buffer_set(&lost->from, from);
+	return err ? err : ldb_buffer_set(&lost->to, to);
+}
+
+void ldb_fsck_lost_free(struct ldb_fsck *f)
+{
+	for (size_t i = 0; i < f->lost_count; i++) {
+		free(f->lost[i].from.data);
+		free(f->lost[i].to.data);
+	}
+	free(f->lost);
+}
+
+/* One end of a range: the table and the row there, as text; false: it is no cell's. */
+static bool lost_place(const struct ldb_buffer *key, uint32_t *table, char row[LOST_ROW])
+{
+	static unsigned char bytes[WCS_ROW_KEY_MAX]; /* of one thread, as all of the check */
+	struct ldb_key_parts parts;
+
+	if (ldb_key_split(key->data, key->len, &parts))
+		return false;
+	*table = parts.table;
+	ldb_fsck_print(row, LOST_ROW,
+		       (struct wcs_slice){bytes, ldb_key_get_row(key->data, &parts, bytes)});
+	return true;
+}
+
+/* The rows of one table; from, to NULL: all from its first one on, or to its last. */
+static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost, const char *table,
+		      const char *from, const char *to)
+{
+	char what[160];
+
+	snprintf(what, sizeof(what), "cells there may be lost with what is damaged of data/%s",
+		 lost->name);
+	wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "table %s, %s%s%s%s", table,
+		       from ? "rows from "
+		       : to ? "rows"
+			    : "all rows",
+		       from ? from : "",
+		       to     ? " to "
+		       : from ? " on"
+			      : "",
+		       to ? to : "");
+}
+
+static void lost_tell_one(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
+{
+	char from[LOST_ROW], to[LOST_ROW];
+	uint32_t first = 0, last = UINT32_MAX;
+	bool starts = lost_place(&lost->from, &first, from), ends = false;
+
+	if (!starts && lost->from.len > 0) /* behind all cells */
+		return;
+	if (lost->to.len > 0)
+		ends = lost_place(&lost->to, &last, to);
+	for (size_t i = 0; i < f->table_count; i++) {
+		uint32_t id = f->tables[i].id;
+
+		if (id >= first && id <= last)
+			lost_tell(f, lost, f->tables[i].schema.name,
+				  starts && id == first ? from : NULL,
+				  ends && id == last ? to : NULL);
+	}
+}
+
+void ldb_fsck_tell_lost(struct ldb_fsck *f)
+{
+	for (size_t i = 0; i < f->lost_count; i++)
+		lost_tell_one(f, &f->lost[i]);
+}

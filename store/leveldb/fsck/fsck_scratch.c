@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A directory of the check's own, in $TMPDIR, else /var/tmp:
+ *
+ *   view/    LevelDB's files as another database: the tables are links to the store's, to which
+ *            LevelDB never writes; CURRENT, MANIFEST and logs are copies. Opening a database
+ *            changes it, and a check that repairs nothing must not change the store. Directories
+ *            in the place of files, which are told before, are not in it.
+ *   index/   a database of the large values, which sorts by id what comes in the order of the
+ *            cells: value-id(8) number(8) -> ref(1) size(8) key-of-the-cell
+ */
+#include "store/leveldb/fsck/fsck_keys.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/disk/directory.h"
+#include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/manifest.h"
+
+#define SCRATCH_BATCH (1u << 20)
+#define SCRATCH_COPY  (64u << 10)
+
+static int scratch_fail(struct ldb_fsck *f, const char *path, int error)
+{
+	return wcs_fault_set(f->fsck->fault, error == ENOSPC ? -ENOSPC : -EIO, "%s: %s",
+			     directory_name(path), strerror(error));
+}
+
+char *ldb_fsck_scratch_path(const struct ldb_fsck *f, const char *name)
+{
+	char *path = NULL;
+
+	return asprintf(&path, "%s/%s", f->scratch, name) < 0 ? NULL : path;
+}
+
+/* ---- The view ---------------------------------------------------------------------------- */
+
+static int scratch_copy_bytes(int from, int to)
+{
+	uint64_t at = directory_data(from, 0);
+	char buffer[SCRATCH_COPY];
+	ssize_t got;
+
+	while ((got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
+		for (ssize_t made = 0; made < got;) {
+			ssize_t put =
+				pwrite(to, buffer + made, (size_t)(got - made), (off_t)at + made);
+
+			if (put < 0)
+				return -1;
+			made += put;
+		}
+		at = directory_data(from, at + (uint64_t)got);
+	}
+	return got < 0 ? -1 : ftruncate(to, (off_t)at);
+}
+
+static int scratch_copy_fail(struct ldb_fsck *f, const char *name, int error)
+{
+	return wcs_fault_set(f->fsck->fault, error == ENOSPC ? -ENOSPC : -EIO,
+			     "data/%s cannot be copied to %s: %s", name, directory_name(f->scratch),
+			     strerror(error));
+}
+
+static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char *name)
+{
+	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int err = 0;
+
+	if (from < 0 || to < 0 || scratch_copy_bytes(from, to))
+		err = scratch_copy_fail(f, name, errno);
+	if (from >= 0)
+		close(from);
+	if (to >= 0)
+		close(to);
+	return err;
+}
+
+static int scratch_link(struct ldb_fsck *f, int to_dir, const char *name)
+{
+	char *target = NULL;
+	int err = 0;
+
+	if (asprintf(&target, "%s/%s", f->data, name) < 0)
+		return -ENOMEM;
+	if (symlinkat(target, to_dir, name))
+		err = scratch_fail(f, name, errno);
+	free(target);
+	return err;
+}
+
+struct scratch_files {
+	struct ldb_fsck *f;
+	int to;
+	int failed; /* what was wrong with an entry, and is told */
+};
+
+static int scratch_entry(void *ctx, int from, const char *name)
+{
+	struct scratch_files *files = ctx;
+	uint64_t number;
+
+	if (directory_is_place(from, name))
+		return 0;
+	switch (ldb_file_parse(name, &number)) {
+	case LDB_FILE_OTHER:
+		break;
+	case LDB_FILE_TABLE:
+		files->failed = scratch_link(files->f, files->to, name);
+		break;
+	case LDB_FILE_CURRENT:
+	case LDB_FILE_MANIFEST:
+	case LDB_FILE_LOG:
+		files->failed = scratch_copy(files->f, from, files->to, name);
+		break;
+	}
+	return files->failed;
+}
+
+static int scratch_fill(struct ldb_fsck *f, int to)
+{
+	struct scratch_files files = {.f = f, .to = to};
+	int from = open(f->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (from < 0)
+		return scratch_fail(f, f->data, errno);
+	err = directory_each(from, scratch_entry, &files);
+	close(from);
+	return err && !files.failed ? scratch_fail(f, f->data, -err) : err;
+}
+
+static int scratch_view(struct ldb_fsck *f)
+{
+	char *path = ldb_fsck_scratch_path(f, "view");
+	int fd = -1, err = -ENOMEM;
+
+	if (path)
+		err = mkdir(path, 0700) ? scratch_fail(f, path, errno) : 0;
+	if (!err) {
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		err = fd < 0 ? scratch_fail(f, path, errno) : scratch_fill(f, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return err;
+}
+
+int ldb_fsck_scratch(struct ldb_fsck *f, bool view)
+{
+	const char *below = getenv("TMPDIR");
+	char *path = NULL;
+
+	if (!below || *below != '/')
+		below = "/var/tmp";
+	if (asprintf(&path, "%s/fsck.rowfs.XXXXXX", below) < 0)
+		return -ENOMEM;
+	if (!mkdtemp(path)) {
+		int err = scratch_fail(f, below, errno);
+
+		free(path);
+		return err;
+	}
+	f->scratch = path;
+	return view ? scratch_view(f) : 0;
+}
+
+void ldb_fsck_scratch_remove(struct ldb_fsck *f)
+{
+	if (!f->scratch)
+		return;
+	directory_remove(AT_FDCWD, f->scratch);
+	free(f->scratch);
+	f->scratch = NULL;
+}
+
+/* ---- The index --------------------------------------------------------------------------- */
+
+static int scratch_write_index(struct ldb_fsck *f)
+{
+	char *text = NULL;
+	int err;
+
+	if (f->index_batched == 0)
+		return 0;
+	leveldb_write(f->index->db, f->index->write, f->index_batch, &text);
+	leveldb_writebatch_clear(f->index_batch);
+	f->index_batched = 0;
+	if (!text)
+		return 0;
+	err = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
+	leveldb_free(text);
+	return err;
+}
+
+static int scratch_open_index(struct ldb_fsck *f)
+{
+	char *path;
+	int err;
+
+	if (f->index)
+		return 0;
+	path = ldb_fsck_scratch_path(f, "index");
+	if (!path)
+		return -ENOMEM;
+	err = ldb_open_raw(path, true, NULL, &f->index, f->fsck->fault);
+	free(path);
+	return err;
+}
+
+int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint64_t size,
+		   struct wcs_slice cell)
+{
+	unsigned char key[16], value[9 + LDB_KEY_MAX];
+	int err = scratch_open_index(f);
+
+	if (err)
+		return err;
+	ldb_put64(key, id);
+	ldb_put64(key + 8, f->refs++);
+	value[0] = (unsigned char)ref;
+	ldb_put64(value + 1, size);
+	memcpy(value + 9, cell.data, cell.len);
+	leveldb_writebatch_put(f->index_batch, (char *)key, sizeof(key), (char *)value,
+			       9 + cell.len);
+	f->index_batched += cell.len + 64;
+	return f->index_batched < SCRATCH_BATCH ? 0 : scratch_write_index(f);
+}
+
+int ldb_fsck_refs(struct ldb_fsck *f, leveldb_iterator_t **iter)
+{
+	int err = scratch_open_index(f);
+
+	if (!err)
+		err = scratch_write_index(f);
+	if (err)
+		return err;
+	*iter = leveldb_create_iterator(f->index->db, f->read);
+	leveldb_iter_seek_to_first(*iter);
+	return 0;
+}
+
+bool ldb_fsck_ref_get(leveldb_iterator_t *iter, struct ldb_fsck_entry *entry)
+{
+	const unsigned char *data;
+	size_t len;
+
+	if (!leveldb_iter_valid(iter))
+		return false;
+	data = ldb_iter_key(iter, &len);
+	entry->id = ldb_get64(data);
+	data = (const unsigned char *)leveldb_iter_value(iter, &len);
+	entry->ref = (enum ldb_fsck_ref)data[0];
+	entry->size = ldb_get64(data + 1);
+	entry->cell = (struct wcs_slice){data + 9, len - 9};
+	return true;
+}

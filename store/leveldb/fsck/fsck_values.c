@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large values: three streams in the order of their ids, side by side.
+ *
+ *   index    the cells that have a value of that id (fsck_scratch.c)
+ *   'g'      its garbage record: its space is to be reclaimed
+ *   'v'      its chunks
+ *
+ * Right is: one cell and all of its chunks, and no record; or a record and any of the chunks that
+ * it counts. Whatever else there is is told, and what a cell needs stays.
+ */
+#include "store/leveldb/fsck/fsck_keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct values {
+	struct ldb_fsck *f;
+	leveldb_iterator_t *refs, *garbage, *chunks;
+	/* of the present id */
+	uint64_t id;
+	size_t cells;		/* that lead to it and stay */
+	bool went, went_raw;	/* a cell that did went into the quarantine; without the value */
+	uint32_t went_chunks;	/* of the value that went with one */
+	uint64_t size;		/* as the first of the cells has it */
+	struct ldb_buffer cell; /* key of that one */
+	bool record;		/* there is a garbage record of it */
+	uint32_t counted;	/* chunks that it counts */
+	uint64_t good, extra;	/* chunks that belong to it; others */
+	char wrong[96];		/* what is wrong with the value; "": nothing */
+};
+
+static bool values_garbage_here(const struct values *v, uint64_t *id)
+{
+	struct wcs_slice key;
+
+	if (!leveldb_iter_valid(v->garbage))
+		return false;
+	key = ldb_fsck_key(v->garbage);
+	return ldb_key_garbage_decode(key.data, key.len, id);
+}
+
+static bool values_chunk_here(leveldb_iterator_t *iter, uint64_t *id, uint32_t *index)
+{
+	struct wcs_slice key;
+
+	if (!leveldb_iter_valid(iter))
+		return false;
+	key = ldb_fsck_key(iter);
+	return ldb_key_chunk_decode(key.data, key.len, id, index);
+}
+
+/* ---- Keys that are none ------------------------------------------------------------------ */
+
+/* Steps over records and keys of garbage that are not of their form. */
+static int values_skip_garbage(struct values *v)
+{
+	struct ldb_id_key space;
+	int err = 0;
+
+	ldb_key_garbage(&space, 0);
+	for (; !err && ldb_iter_in_space(v->garbage, &space); leveldb_iter_next(v->garbage)) {
+		struct wcs_slice key = ldb_fsck_key(v->garbage);
+		struct wcs_slice record = ldb_fsck_value(v->garbage);
+		enum ldb_garbage_kind kind;
+		uint32_t counted;
+		uint64_t id;
+
+		if (ldb_key_garbage_decode(key.data, key.len, &id) && id != 0 &&
+		    ldb_record_garbage_decode(record.data, record.len, &kind, &counted) == 0)
+			return 0;
+		err = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a record of garbage is damaged",
+				    ldb_fsck_key_place(v->f, key), key, record);
+	}
+	return err;
+}
+
+static int values_skip_chunks(struct values *v)
+{
+	struct ldb_id_key space;
+	int err = 0;
+
+	ldb_key_chunk(&space, 0, 0);
+	for (; !err && ldb_iter_in_space(v->chunks, &space); leveldb_iter_next(v->chunks)) {
+		struct wcs_slice key = ldb_fsck_key(v->chunks);
+		uint32_t index;
+		uint64_t id;
+
+		if (ldb_key_chunk_decode(key.data, key.len, &id, &index) && id != 0)
+			return 0;
+		err = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a key that is no chunk's",
+				    ldb_fsck_key_place(v->f, key), key, ldb_fsck_value(v->chunks));
+	}
+	return err;
+}
+
+/* ---- What there is of one id ------------------------------------------------------------- */
+
+/* The next id of any stream. False: none is left. */
+static bool values_next_id(struct values *v)
+{
+	struct ldb_fsck_entry entry;
+	uint64_t id;
+	uint32_t index;
+	bool found = false;
+
+	v->id = UINT64_MAX;
+	if (ldb_fsck_ref_get(v->refs, &entry)) {
+		v->id = entry.id;
+		found = true;
+	}
+	if (values_garbage_here(v, &id)) {
+		v->id = id < v->id ? id : v->id;
+		found = true;
+	}
+	if (values_chunk_here(v->chunks, &id, &index)) {
+		v->id = id < v->id ? id : v->id;
+		found = true;
+	}
+	return found;
+}
+
+static int values_read_cells(struct values *v)
+{
+	struct ldb_fsck_entry entry;
+	int err = 0;
+
+	v->cells = 0;
+	v->went = v->went_raw = false;
+	v->went_chunks = 0;
+	for (; !err && ldb_fsck_ref_get(v->refs, &entry) && entry.id == v->id;
+	     leveldb_iter_next(v->refs)) {
+		v->went |= entry.ref != LDB_REF_CELL;
+		v->went_raw |= entry.ref == LDB_REF_RAW;
+		if (entry.ref == LDB_REF_ROW && ldb_record_chunks(entry.size) > v->went_chunks)
+			v->went_chunks = ldb_record_chunks(entry.size);
+		if (entry.ref != LDB_REF_CELL || v->cells++ > 0)
+			continue;
+		v->size = entry.size;
+		err = ldb_buffer_set(&v->cell, entry.cell);
+	}
+	return err;
+}
+
+static int values_read_record(struct values *v)
+{
+	enum ldb_garbage_kind kind;
+	struct wcs_slice record;
+	uint64_t id;
+
+	v->record = values_garbage_here(v, &id) && id == v->id;
+	if (!v->record)
+		return 0;
+	record = ldb_fsck_value(v->garbage);
+	ldb_record_garbage_decode(record.data, record.len, &kind, &v->counted);
+	leveldb_iter_next(v->garbage);
+	return values_skip_garbage(v);
+}
+
+static void values_wrong(struct values *v, uint32_t index, const char *what)
+{
+	if (v->wrong[0] == '\0')
+		snprintf(v->wrong, sizeof(v->wrong), "chunk %" PRIu32 " of its value is %s", index,
+			 what);
+}
+
+static void values_read_chunk(struct values *v, uint32_t index, size_t len)
+{
+	uint32_t count = v->cells > 0 ? ldb_record_chunks(v->size)
+			 : v->went    ? v->went_chunks
+			 : v->record  ? v->counted
+				      : 0;
+	uint64_t left;
+
+	if (index >= count) {
+		v->extra++;
+		return;
+	}
+	left = v->size - (uint64_t)index * LDB_CHUNK;
+	if (v->cells > 0 && len != (left < LDB_CHUNK ? left : LDB_CHUNK))
+		values_wrong(v, index, "not as long as it must be");
+	else if (v->cells > 0 && index != v->good)
+		values_wrong(v, (uint32_t)v->good, "missing");
+	v->good++;
+}
+
+static int values_read_chunks(struct values *v)
+{
+	uint64_t id = 0;
+	uint32_t index;
+	int err = 0;
+
+	v->good = v->extra = 0;
+	v->wrong[0] = '\0';
+	while (!err && values_chunk_here(v->chunks, &id, &index) && id == v->id) {
+		values_read_chunk(v, index, ldb_fsck_value(v->chunks).len);
+		err = ldb_fsck_looked(v->f, "values");
+		leveldb_iter_next(v->chunks);
+		if (!err)
+			err = values_skip_chunks(v);
+	}
+	if (v->cells > 0 && v->good < ldb_record_chunks(v->size))
+		values_wrong(v, (uint32_t)v->good, "missing");
+	return err;
+}
+
+/* ---- What is done about it --------------------------------------------------------------- */
+
+/* Deletes the chunks from an index on; why: they are kept before. */
+static int values_delete_chunks(struct values *v, uint32_t from, const char *why)
+{
+	leveldb_iterator_t *iter = ldb_fsck_iterate(v->f);
+	struct ldb_id_key first;
+	uint32_t index;
+	uint64_t id;
+	int err = 0;
+
+	ldb_key_chunk(&first, v->id, from);
+	leveldb_iter_seek(iter, (const char *)first.data, first.len);
+	for (; !err && values_chunk_here(iter, &id, &index) && id == v->id;
+	     leveldb_iter_next(iter)) {
+		if (why)
+			err = ldb_fsck_keep(v->f, why, ldb_fsck_key(iter), ldb_fsck_value(iter));
+		if (!err)
+			err = ldb_fsck_delete(v->f, ldb_fsck_key(iter));
+	}
+	return ldb_fsck_end(v->f, iter, err);
+}
+
+static int values_delete_record(struct values *v)
+{
+	struct ldb_id_key key;
+
+	ldb_key_garbage(&key, v->id);
+	return ldb_fsck_delete(v->f, (struct wcs_slice){key.data, key.len});
+}
+
+/* Takes out a cell whose value is not whole, or is another's. whole: as a row, where it can be. */
+static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, const char *what)
+{
+	struct ldb_fsck *f = v->f;
+	bool may = ldb_fsck_may(f);
+	struct ldb_key_parts parts;
+	const char *done = NULL;
+	struct ldb_cell cell;
+	char *text = NULL;
+	struct wcs_slice record;
+	int err = -EIO;
+
+	ldb_key_split(key.data, key.len, &parts);
+	if (!may) {
+		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, NULL, "%s",
+			       ldb_fsck_cell_place(f, key, &parts));
+		return 0;
+	}
+	record.data = leveldb_get(f->db->db, f->read, key.data, key.len, &record.len, &text);
+	if (text || !record.data || ldb_record_cell_decode(record.data, record.len, &cell)) {
+		wcs_fault_set(f->fsck->fault, err, "%s", text ? text : "a cell is gone");
+		goto out;
+	}
+	done = LDB_FSCK_ROWS;
+	if (whole)
+		err = ldb_fsck_keep_cell(f, key, &parts, &cell);
+	if (err == -EIO) {
+		done = LDB_FSCK_RAW;
+		err = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
+	}
+	if (!err)
+		err = ldb_fsck_delete(f, key);
+	if (!err)
+		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "%s",
+			       ldb_fsck_cell_place(f, key, &parts));
+out:
+	leveldb_free((void *)(uintptr_t)record.data);
+	leveldb_free(text);
+	return err;
+}
+
+/* All cells of the id, or all but the first. */
+static int values_take_cells(struct values *v, bool whole)
+{
+	leveldb_iterator_t *iter = leveldb_create_iterator(v->f->index->db, v->f->read);
+	struct ldb_fsck_entry entry;
+	struct ldb_id_key at;
+	size_t seen = 0;
+	int err = 0;
+
+	ldb_key_garbage(&at, v->id); /* its id alone, behind one byte */
+	leveldb_iter_seek(iter, (const char *)at.data + 1, at.len - 1);
+	for (; !err && ldb_fsck_ref_get(iter, &entry) && entry.id == v->id;
+	     leveldb_iter_next(iter)) {
+		if (entry.ref != LDB_REF_CELL || (seen++ == 0 && whole))
+			continue;
+		err = values_take_cell(v, entry.cell, whole,
+				       whole ? "its value is another cell's, too" : v->wrong);
+	}
+	return ldb_fsck_end(v->f, iter, err);
+}
+
+static int values_broken(struct values *v)
+{
+	int err = values_take_cells(v, false);
+
+	if (err || !ldb_fsck_may(v->f))
+		return err;
+	err = values_delete_chunks(v, 0, "a chunk of a value that is not whole");
+	return !err && v->record ? values_delete_record(v) : err;
+}
+
+/* A record by which the space of a value would be reclaimed that a cell has. */
+static int values_wrong_record(struct values *v)
+{
+	struct ldb_key_parts parts;
+	struct wcs_slice key = ldb_buffer_slice(&v->cell);
+	bool may = ldb_fsck_may(v->f);
+	int err = may ? values_delete_record(v) : 0;
+
+	ldb_key_split(key.data, key.len, &parts);
+	if (!err)
+		wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
+			       "its value would be deleted as garbage at the next mount",
+			       may ? "the record of garbage was deleted" : NULL, "%s",
+			       ldb_fsck_cell_place(v->f, key, &parts));
+	return err;
+}
+
+static int values_orphans(struct values *v, uint32_t from)
+{
+	bool may = ldb_fsck_may(v->f);
+	char what[64];
+	int err = may ? values_delete_chunks(v, from, "a chunk that no cell has") : 0;
+
+	snprintf(what, sizeof(what), "%" PRIu64 " chunks that no cell has", v->extra);
+	if (!err)
+		wcs_fsck_found(v->f->fsck, WCS_FOUND_LEFTOVER, what, may ? LDB_FSCK_RAW : NULL,
+			       "value %" PRIu64, v->id);
+	return err;
+}
+
+static int values_of_cells(struct values *v)
+{
+	int err = 0;
+
+	v->f->fsck->result->values++;
+	if (v->wrong[0])
+		return values_broken(v);
+	if (v->cells > 1)
+		err = values_take_cells(v, true);
+	if (!err && v->record)
+		err = values_wrong_record(v);
+	if (!err && v->extra > 0)
+		err = values_orphans(v, ldb_record_chunks(v->size));
+	return err;
+}
+
+static int values_of_none(struct values *v)
+{
+	int err = 0;
+
+	if (v->went) { /* which may have been agreed to only */
+		if (!v->went_raw && v->extra > 0)
+			err = values_orphans(v, v->went_chunks);
+		if (!err)
+			err = values_delete_chunks(
+				v, 0, v->went_raw ? "a chunk of a value that is not whole" : NULL);
+		return !err && v->record ? values_delete_record(v) : err;
+	}
+	v->f->pending += v->record;
+	return v->extra > 0 ? values_orphans(v, v->record ? v->counted : 0) : 0;
+}
+
+static int values_one(struct values *v)
+{
+	int err = values_read_cells(v);
+
+	if (!err)
+		err = values_read_record(v);
+	if (!err)
+		err = values_read_chunks(v);
+	if (err)
+		return err;
+	if (v->id > v->f->last_value)
+		v->f->last_value = v->id;
+	return v->cells > 0 ? values_of_cells(v) : values_of_none(v);
+}
+
+int ldb_fsck_values(struct ldb_fsck *f)
+{
+	struct values v = {.f = f};
+	int err = ldb_fsck_refs(f, &v.refs), end;
+
+	if (err)
+		return err;
+	v.garbage = ldb_fsck_iterate(f);
+	v.chunks = ldb_fsck_iterate(f);
+	leveldb_iter_seek(v.garbage, "g", 1);
+	leveldb_iter_seek(v.chunks, "v", 1);
+	err = values_skip_garbage(&v);
+	if (!err)
+		err = values_skip_chunks(&v);
+	while (!err && values_next_id(&v))
+		err = values_one(&v);
+	end = ldb_fsck_end(f, v.refs, err);
+	end = ldb_fsck_end(f, v.garbage, end);
+	end = ldb_fsck_end(f, v.chunks, end);
+	free(v.cell.data);
+	return end;
+}

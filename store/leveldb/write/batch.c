@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutations of many rows: those of a group become one LevelDB batch, made from one view under the
+ * locks of all their rows.
+ *
+ * - A group has no row twice, so each of its mutations sees what came before it: all that was
+ *   written by earlier groups.
+ * - A mutation is built apart and joins the group when it is whole; where it fails, what it put is
+ *   left out and the group ends before it. So the group's batch is exactly the mutations before.
+ * - A mutation that may be large, stream a value or bring hidden cells back goes alone, through
+ * ldb_mutate_row. So a group has no intents, and what it holds in memory and how long it holds the
+ * locks are bounded.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/leveldb/write/mutate.h"
+
+enum {
+	BATCH_ROWS = 512,    /* in a group */
+	BATCH_SEEN = 1024,   /* places to note them; a power of two */
+	BATCH_MASK_BITS = 64 /* stripes in a word of the mask */
+};
+/* Of a group: its keys and values, and of what it deletes the keys. */
+#define BATCH_BYTES (256u << 10)
+
+struct batch {
+	struct ldb *db;
+	const struct wcs_view *view;
+	uint32_t table;
+	struct wcs_entry *entries;
+	size_t count; /* of those left */
+	leveldb_writebatch_t *one, *all;
+	leveldb_iterator_t *iter;
+	bool changes, garbage;	   /* of the group */
+	uint64_t seen[BATCH_SEEN]; /* hashes of its rows, 0: none */
+	uint64_t stripes[(LDB_STRIPES + BATCH_MASK_BITS - 1) / BATCH_MASK_BITS]; /* of its rows */
+	struct ldb_mutate m;
+};
+
+/* ---- What goes together ------------------------------------------------------------------ */
+
+/* About the bytes that a mutation puts; SIZE_MAX: it must go alone. */
+static size_t batch_size(const struct wcs_view *view, const struct wcs_entry *entry)
+{
+	const struct wcs_mutation *mutation = entry->mutation;
+	size_t size = entry->row.len;
+
+	for (size_t i = 0; i < mutation->write_count && size <= BATCH_BYTES; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+
+		if (write->kind == WCS_WRITE_APPEND)
+			return SIZE_MAX;
+		size += entry->row.len + write->qualifier.len;
+		size += write->type == WCS_INTHLL ? WCS_AGGREGATE_VALUE_MAX : write->value.len;
+	}
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&
+		    wcs_view_gc(view, mutation->deletes[i].family))
+			return SIZE_MAX;
+	return size <= BATCH_BYTES ? size : SIZE_MAX;
+}
+
+/* Notes the row. False: it, or another of that hash, was noted before. */
+static bool batch_note(struct batch *batch, struct wcs_slice row)
+{
+	uint64_t hash = ldb_mutate_hash(batch->table, row);
+	size_t stripe = ldb_mutate_stripe(hash), at;
+
+	hash = hash ? hash : 1;
+	for (at = hash % BATCH_SEEN; batch->seen[at]; at = (at + 1) % BATCH_SEEN)
+		if (batch->seen[at] == hash)
+			return false;
+	batch->seen[at] = hash;
+	batch->stripes[stripe / BATCH_MASK_BITS] |= (uint64_t)1 << stripe % BATCH_MASK_BITS;
+	return true;
+}
+
+/* How many of the entries left make the next group. 0: the first must go alone. */
+static size_t batch_group(struct batch *batch)
+{
+	size_t bytes = 0, n;
+
+	memset(batch->seen, 0, sizeof(batch->seen));
+	memset(batch->stripes, 0, sizeof(batch->stripes));
+	for (n = 0; n < batch->count && n < BATCH_ROWS; n++) {
+		size_t size = batch_size(batch->view, &batch->entries[n]);
+
+		if (size > BATCH_BYTES - bytes || !batch_note(batch, batch->entries[n].row))
+			break;
+		bytes += size;
+	}
+	return n;
+}
+
+static bool batch_has_stripe(const struct batch *batch, size_t stripe)
+{
+	return batch->stripes[stripe / BATCH_MASK_BITS] >> stripe % BATCH_MASK_BITS & 1;
+}
+
+static void batch_lock(struct batch *batch)
+{
+	for (size_t i = 0; i < LDB_STRIPES; i++)
+		if (batch_has_stripe(batch, i))
+			pthread_mutex_lock(&batch->db->rows[i]);
+}
+
+static void batch_unlock(struct batch *batch)
+{
+	for (size_t i = LDB_STRIPES; i > 0; i--)
+		if (batch_has_stripe(batch, i - 1))
+			pthread_mutex_unlock(&batch->db->rows[i - 1]);
+}
+
+/* ---- A group ----------------------------------------------------------------------------- */
+
+/* Builds one mutation and lets it join the group. */
+static int batch_add(struct batch *batch, struct wcs_entry *entry)
+{
+	struct ldb_mutate *m = &batch->m;
+	int err;
+
+	ldb_mutate_init(m, batch->db, batch->view, batch->one, batch->table, entry->row,
+			entry->mutation);
+	m->iter = batch->iter;
+	err = ldb_mutate_build(m);
+	if (!err && m->changes) {
+		ldb_mutate_end_intents(m);
+		leveldb_writebatch_append(batch->all, batch->one);
+		batch->changes = true;
+		batch->garbage = batch->garbage || m->garbage;
+	}
+	if (!err)
+		entry->ts = m->last_ts;
+	leveldb_writebatch_clear(batch->one);
+	free(m->made);
+	return err;
+}
+
+/* Builds up to n mutations; *n becomes how many of them joined the group. */
+static int batch_build(struct batch *batch, size_t *n)
+{
+	size_t added = 0, deleted = 0;
+	int err = 0;
+
+	batch->iter = ldb_db_iterate(batch->db);
+	while (added < *n && deleted < BATCH_BYTES) {
+		err = batch_add(batch, &batch->entries[added]);
+		if (err)
+			break;
+		deleted += batch->m.deleted;
+		added++;
+	}
+	leveldb_iter_destroy(batch->iter);
+	*n = added;
+	return err;
+}
+
+/* Applies the next group; *n is how many mutations that were. */
+static int batch_apply(struct batch *batch, size_t *n)
+{
+	int err, written = 0;
+
+	batch->changes = batch->garbage = false;
+	batch_lock(batch);
+	err = batch_build(batch, n);
+	if (batch->changes)
+		written = ldb_db_write(batch->db, batch->all, batch->db->options->sync);
+	batch_unlock(batch);
+	leveldb_writebatch_clear(batch->all);
+	if (written) {
+		*n = 0;
+		return written;
+	}
+	if (batch->garbage)
+		ldb_reclaim_wake(batch->db);
+	return err;
+}
+
+static int batch_next(struct batch *batch, size_t *n)
+{
+	struct wcs_entry *entry = batch->entries;
+	int err;
+
+	*n = batch_group(batch);
+	if (*n > 0)
+		return batch_apply(batch, n);
+	err = ldb_mutate_row(batch->db, batch->view, batch->table, entry->row, entry->mutation,
+			     &entry->ts);
+	*n = err ? 0 : 1;
+	return err;
+}
+
+int ldb_batch_rows(void *engine, const struct wcs_view *view, uint32_t table,
+		   struct wcs_entry *entries, size_t count, size_t *applied)
+{
+	struct ldb *db = engine;
+	struct batch *batch;
+	size_t done = 0;
+	int err = 0;
+
+	*applied = 0;
+	if (atomic_load(&db->failed))
+		return -EROFS;
+	batch = malloc(sizeof(*batch));
+	if (!batch)
+		return -ENOMEM;
+	batch->db = db;
+	batch->view = view;
+	batch->table = table;
+	batch->one = leveldb_writebatch_create();
+	batch->all = leveldb_writebatch_create();
+	while (!err && done < count) {
+		size_t n;
+
+		batch->entries = entries + done;
+		batch->count = count - done;
+		err = batch_next(batch, &n);
+		done += n;
+	}
+	leveldb_writebatch_destroy(batch->one);
+	leveldb_writebatch_destroy(batch->all);
+	free(batch);
+	*applied = done;
+	return err;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Moves of cells within one family of a row: as a mutation, one batch under the row's lock.
+ *
+ * - A value is neither read nor written again: its record is, under another key and with another
+ *   etag. A chunked value keeps its id, so whoever reads its chunks goes on; it becomes garbage
+ *   only where its cell goes without a successor.
+ * - So one id can stand under two keys, one after the other, and a power cut that loses the end of
+ *   an older log and keeps a newer one must never mix the two. Before a chunked value moves the
+ *   logs are synced, for they may hold its chunks or the end of their intent; the batch itself is
+ *   a synced write, before the row's lock is free. Otherwise the first key could come back beside
+ *   what was done to the second one: garbage on record for chunks that a cell leads to.
+ * - No key is put and deleted in one batch: a cell that keeps its key does not move.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "store/leveldb/write/mutate.h"
+
+struct move {
+	struct ldb_mutate m; /* its key: the column it goes to, or a cell of that */
+	const struct wcs_move *asked;
+	bool same;	     /* it goes to the column that it comes from */
+	struct ldb_key from; /* the column it comes from, or a cell of that */
+	size_t from_end, to_end;
+	struct ldb_cell cell; /* the one that moves, good while the iterator stays at it */
+	int64_t ts;	      /* its timestamp; once it moved, the new one */
+	bool met;	      /* the column it goes to has a cell */
+	int64_t newest;	      /* the timestamp of that one's newest */
+	uint64_t rank;	      /* of the cell once it moved, at least */
+};
+
+static void move_init(struct move *move, struct ldb *db, const struct wcs_view *view,
+		      uint32_t table, struct wcs_slice row, const struct wcs_move *asked)
+{
+	struct ldb_mutate *m = &move->m;
+
+	move->asked = asked;
+	move->rank = 1;
+	move->same =
+		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
+	ldb_mutate_init(m, db, view, leveldb_writebatch_create(), table, row, NULL);
+	ldb_mutate_key(m, asked->family, asked->from);
+	move->from.len = move->from_end = m->key.len;
+	memcpy(move->from.data, m->key.data, m->key.len);
+	if (!move->same)
+		ldb_mutate_key(m, asked->family, asked->to);
+	move->to_end = m->key.len;
+}
+
+/* ---- Looking ----------------------------------------------------------------------------- */
+
+/* The timestamp of the cell under the iterator, which is in the column whose key ends there. */
+static int move_iter_ts(struct move *move, size_t column_end, int64_t *ts)
+{
+	size_t len;
+	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
+
+	if (ldb_key_split_ts(key, len, column_end, ts))
+		return ldb_db_damaged(move->m.db, "a cell's key");
+	return 0;
+}
+
+static int move_iter_cell(struct move *move)
+{
+	if (ldb_iter_cell(move->m.iter, &move->cell))
+		return ldb_db_damaged(move->m.db, "a cell's record");
+	return move_iter_ts(move, move->from_end, &move->ts);
+}
+
+/* Looks for the newest cell of the column it goes to. */
+static int move_look_to(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+
+	m->key.len = move->to_end;
+	ldb_iter_seek(m->iter, &m->key);
+	move->met = ldb_iter_within(m->iter, &m->key);
+	return move->met ? move_iter_ts(move, move->to_end, &move->newest) : 0;
+}
+
+/* Puts the iterator at the cell that moves: the one that was named, or the newest. */
+static int move_look_from(struct move *move, bool named)
+{
+	bool found;
+
+	if (named)
+		ldb_key_ts(&move->from, move->asked->from_ts);
+	ldb_iter_seek(move->m.iter, &move->from);
+	found = ldb_iter_within(move->m.iter, &move->from);
+	move->from.len = move->from_end;
+	return found ? move_iter_cell(move) : -ENOENT;
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+/* The cell under the iterator goes. */
+static void move_take(struct move *move)
+{
+	size_t len, value;
+	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
+
+	leveldb_writebatch_delete(move->m.batch, (const char *)key, len);
+	leveldb_iter_value(move->m.iter, &value);
+	ldb_space_dead_key(move->m.db, key, len, value);
+	move->m.changes = true;
+}
+
+/* It becomes a cell with timestamp ts of the column it goes to. */
+static void move_put(struct move *move, int64_t ts)
+{
+	struct ldb_mutate *m = &move->m;
+	const struct ldb_cell *cell = &move->cell;
+	uint32_t etag = atomic_fetch_add_explicit(&m->db->etag, 1, memory_order_relaxed);
+	size_t len;
+
+	if (cell->id == 0) {
+		struct wcs_slice value = {cell->data, (size_t)cell->size};
+
+		len = ldb_record_inline(m->record, etag, value);
+	} else {
+		len = ldb_record_chunked(m->record, etag, cell->size, cell->id);
+		m->unsynced = true;
+	}
+	m->key.len = move->to_end;
+	ldb_key_ts(&m->key, ts);
+	leveldb_writebatch_put(m->batch, (const char *)m->key.data, m->key.len,
+			       (const char *)m->record, len);
+	move_take(move);
+}
+
+/* It becomes the newest cell of the column it goes to. */
+static int move_put_newest(struct move *move)
+{
+	int64_t ts = move->ts;
+	int err = 0;
+
+	if (move->met && move->newest >= ts)
+		err = ldb_mutate_server_ts(&move->m, true, move->newest, &ts);
+	if (err)
+		return err;
+	move_put(move, ts);
+	move->ts = ts;
+	return 0;
+}
+
+/* The cells behind the newest: they follow it, or go where it went to a column with cells. */
+static int move_older(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	int64_t newest = move->ts;
+	int err = 0;
+
+	leveldb_iter_next(m->iter);
+	for (; !err && ldb_iter_within(m->iter, &move->from); leveldb_iter_next(m->iter)) {
+		err = move_iter_cell(move);
+		if (err)
+			break;
+		if (move->met) {
+			ldb_mutate_garbage(m, &move->cell);
+			move_take(move);
+		} else {
+			move_put(move, move->ts);
+		}
+	}
+	move->ts = newest;
+	return err;
+}
+
+static int move_column(struct move *move)
+{
+	int err = move_look_to(move);
+
+	if (!err)
+		err = move_look_from(move, false);
+	if (err)
+		return err;
+	if (move->met && move->asked->kind == WCS_MOVE_COLUMN_NEW)
+		return -EEXIST;
+	if (move->same)
+		return 0;
+	err = move_put_newest(move);
+	return err ? err : move_older(move);
+}
+
+static int move_cell_newest(struct move *move)
+{
+	int err = move_look_to(move);
+
+	if (!err)
+		err = move_look_from(move, true);
+	return err ? err : move_put_newest(move);
+}
+
+/* What stands where the cell goes becomes garbage. */
+static int move_replace(struct move *move)
+{
+	ldb_key_ts(&move->m.key, move->asked->to_ts);
+	return ldb_mutate_replaced(&move->m);
+}
+
+/* Counts what is newer than the cell will be, but not the cell itself. */
+static int move_count(struct move *move)
+{
+	const struct wcs_move *asked = move->asked;
+	uint64_t newer;
+	int err;
+
+	if (!ldb_rank_matters(&move->m, asked->family))
+		return 0;
+	err = ldb_rank_newer(&move->m, move->to_end, asked->to_ts, &newer);
+	if (err)
+		return err;
+	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
+		newer--;
+	move->rank += newer;
+	return 0;
+}
+
+static int move_cell(struct move *move)
+{
+	const struct wcs_move *asked = move->asked;
+	bool stays = move->same && asked->from_ts == asked->to_ts;
+	int err;
+
+	if (stays)
+		return move_look_from(move, true);
+	err = move_count(move);
+	if (!err)
+		err = move_replace(move);
+	if (!err)
+		err = move_look_from(move, true);
+	if (err)
+		return err;
+	move_put(move, asked->to_ts);
+	move->ts = asked->to_ts;
+	return 0;
+}
+
+/* Is the timestamp later than the cell behind the newest, under the iterator? */
+static int move_check_older(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	int64_t older;
+	int err;
+
+	leveldb_iter_next(m->iter);
+	if (!ldb_iter_within(m->iter, &move->from))
+		return 0;
+	err = move_iter_ts(move, move->from_end, &older);
+	return !err && older >= move->asked->to_ts ? -EINVAL : err;
+}
+
+static int move_stamp(struct move *move)
+{
+	int64_t ts = move->asked->to_ts;
+	int err = move_look_from(move, false);
+
+	if (err || ts == move->ts)
+		return err;
+	if (ts < move->ts) {
+		err = move_check_older(move);
+		if (!err)
+			err = move_look_from(move, false);
+	}
+	if (err)
+		return err;
+	move_put(move, ts);
+	move->ts = ts;
+	return 0;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static int move_kind(struct move *move)
+{
+	switch (move->asked->kind) {
+	case WCS_MOVE_COLUMN:
+	case WCS_MOVE_COLUMN_NEW:
+		return move_column(move);
+	case WCS_MOVE_CELL_NEWEST:
+		return move_cell_newest(move);
+	case WCS_MOVE_CELL:
+		return move_cell(move);
+	case WCS_MOVE_STAMP:
+		return move_stamp(move);
+	}
+	return -EINVAL;
+}
+
+/* Would it come back, or count as a cell, in the column that the move is from? What is behind the
+ * newest cell keeps its rank where all of the column moves, or that cell gets a later time. */
+static bool move_purges_from(void *ctx, const struct ldb_hidden *hidden)
+{
+	const struct move *move = ctx;
+	const struct wcs_move *asked = move->asked;
+
+	if (hidden->rank == 1) /* nothing of it is seen: it is not there */
+		return true;
+	switch (asked->kind) {
+	case WCS_MOVE_COLUMN:
+	case WCS_MOVE_COLUMN_NEW:
+		return false;
+	case WCS_MOVE_STAMP:
+		return hidden->ts >= asked->to_ts;
+	case WCS_MOVE_CELL_NEWEST:
+	case WCS_MOVE_CELL:
+		return hidden->ts >= asked->from_ts || ldb_rank_matters(&move->m, asked->family);
+	}
+	return true;
+}
+
+/* And in the one that it goes to? Behind a newest cell that is seen it stays behind one more. */
+static bool move_purges_to(void *ctx, const struct ldb_hidden *hidden)
+{
+	const struct move *move = ctx;
+
+	return hidden->rank == 1 || move->asked->kind == WCS_MOVE_CELL;
+}
+
+/* What the view hides must stay hidden, and goes where it would not. */
+static int move_purge(struct move *move)
+{
+	const struct wcs_move *asked = move->asked;
+	int err = ldb_purge_if(&move->m, asked->family, asked->from, move_purges_from, move);
+
+	if (!err && !move->same)
+		err = ldb_purge_if(&move->m, asked->family, asked->to, move_purges_to, move);
+	return err;
+}
+
+static int move_apply(struct move *move)
+{
+	struct ldb_mutate *m = &move->m;
+	bool chunked;
+	int err, unread;
+
+	err = move_purge(move);
+	if (err)
+		return err;
+	m->iter = ldb_db_iterate(m->db);
+	err = move_kind(move);
+	unread = ldb_db_iter_error(m->db, m->iter);
+	leveldb_iter_destroy(m->iter);
+	if (unread)
+		err = unread;
+	chunked = m->unsynced;
+	if (!err)
+		err = ldb_mutate_sync(m);
+	if (err || !m->changes)
+		return err;
+	return ldb_db_write(m->db, m->batch, chunked || m->db->options->sync);
+}
+
+/* Does the view hide the cell where it is now? */
+static bool move_hidden(const struct move *move)
+{
+	const struct wcs_view *view = move->m.view;
+	const struct wcs_gc *gc = wcs_view_gc(view, move->asked->family);
+
+	return move->m.changes && wcs_view_hides(view, wcs_view_expiry(gc, move->rank, move->ts));
+}
+
+int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+		   const struct wcs_move *asked, int64_t *ts, bool *hidden)
+{
+	struct ldb *db = engine;
+	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
+	struct move move;
+	int err;
+
+	if (atomic_load(&db->failed))
+		return -EROFS;
+	move_init(&move, db, view, table, row, asked);
+	pthread_mutex_lock(lock);
+	err = move_apply(&move);
+	pthread_mutex_unlock(lock);
+	leveldb_writebatch_destroy(move.m.batch);
+	if (move.m.garbage) /* also on failure: what was purged before is */
+		ldb_reclaim_wake(db);
+	if (!err) {
+		*ts = move.ts;
+		*hidden = move_hidden(&move);
+	}
+	return err;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Aggregates: integers of 8 bytes, big-endian, two's complement, as in Bigtable, and HyperLogLog
+ * states. To merge is associative and commutative, but that a sum may leave its range on the way.
+ */
+#include "store/policy/aggregate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "store/policy/hll.h"
+
+enum { INTEGER = 8 }; /* bytes */
+
+_Static_assert(WCS_AGGREGATE_VALUE_MAX == WCS_HLL_MAX, "the largest value is a state");
+_Static_assert(WCS_AGGREGATE_LINE_MAX >= INTEGER && WCS_AGGREGATE_LINE_MAX >= WCS_HLL_ELEMENT,
+	       "a line's value has room");
+
+bool wcs_type_aggregates(enum wcs_type type)
+{
+	return type == WCS_INTSUM || type == WCS_INTMIN || type == WCS_INTMAX || type == WCS_INTHLL;
+}
+
+/* ---- Integers ---------------------------------------------------------------------------- */
+
+static void aggregate_put(unsigned char *to, int64_t number)
+{
+	for (int i = 0; i < INTEGER; i++)
+		to[i] = (unsigned char)((uint64_t)number >> (56 - 8 * i));
+}
+
+static int64_t aggregate_get(const unsigned char *from)
+{
+	uint64_t bits = 0;
+
+	for (int i = 0; i < INTEGER; i++)
+		bits = bits << 8 | from[i];
+	return (int64_t)bits;
+}
+
+int wcs_integer_parse(const char *text, size_t len, int64_t *number)
+{
+	bool negative = len > 0 && text[0] == '-';
+	size_t at = len > 0 && (text[0] == '-' || text[0] == '+');
+	int64_t sum = 0;
+	bool beyond = false;
+
+	if (at == len)
+		return -EINVAL;
+	for (; at < len; at++) {
+		int digit = text[at] - '0';
+
+		if (digit < 0 || digit > 9)
+			return -EINVAL;
+		beyond = beyond || __builtin_mul_overflow(sum, 10, &sum) ||
+			 __builtin_add_overflow(sum, negative ? -digit : digit, &sum);
+	}
+	if (beyond)
+		return -EOVERFLOW;
+	*number = sum;
+	return 0;
+}
+
+/* ---- As text ----------------------------------------------------------------------------- */
+
+int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigned char *value,
+		       size_t *value_len)
+{
+	int64_t number;
+
+	if (!wcs_type_aggregates(type))
+		return -EINVAL;
+	if (type == WCS_INTHLL) {
+		wcs_hll_element((struct wcs_slice){line, len}, value);
+		*value_len = WCS_HLL_ELEMENT;
+		return 0;
+	}
+	if (wcs_integer_parse(line, len, &number) != 0)
+		return -EINVAL;
+	aggregate_put(value, number);
+	*value_len = INTEGER;
+	return 0;
+}
+
+int wcs_aggregate_elements(const char *lines, size_t len, unsigned char *value, size_t *value_len)
+{
+	return wcs_hll_elements((struct wcs_slice){lines, len}, value, value_len);
+}
+
+int wcs_aggregate_number(enum wcs_type type, struct wcs_slice value, int64_t *number)
+{
+	if (!wcs_type_aggregates(type))
+		return -EINVAL;
+	if (type == WCS_INTHLL ? !wcs_hll_valid(value) : value.len != INTEGER)
+		return -EINVAL;
+	*number = type == WCS_INTHLL ? wcs_hll_estimate(value) : aggregate_get(value.data);
+	return 0;
+}
+
+/* ---- Writes ------------------------------------------------------------------------------ */
+
+static const char *aggregate_refuses_value(enum wcs_type type, struct wcs_slice value)
+{
+	if (type == WCS_INTHLL)
+		return wcs_hll_valid(value) ? NULL : "the value is no state of an inthll";
+	return value.len == INTEGER ? NULL : "the value is not an 8-byte integer";
+}
+
+static bool aggregate_is_integer(enum wcs_type type)
+{
+	return wcs_type_aggregates(type) && type != WCS_INTHLL;
+}
+
+/* The one reason that has an error of its own, and the words of a number that JSON cannot hold. */
+static const char aggregate_beyond[] = "an integer beyond 64 bits";
+
+static int aggregate_refused(const char *reason, const char **why)
+{
+	if (reason == NULL)
+		return 0;
+	if (why != NULL)
+		*why = reason;
+	return reason == aggregate_beyond ? -EOVERFLOW : -EINVAL;
+}
+
+static const char *aggregate_refuses_text(struct wcs_slice text)
+{
+	int64_t number;
+	int rc = wcs_integer_parse(text.data, text.len, &number);
+
+	if (rc == -EOVERFLOW)
+		return aggregate_beyond;
+	return rc == 0 ? NULL : "must be a whole number within 64 bits";
+}
+
+static const char *aggregate_refuses_form(enum wcs_type type, enum wcs_form form,
+					  struct wcs_slice value)
+{
+	bool integer = aggregate_is_integer(type);
+
+	switch (form) {
+	case WCS_FORM_VALUE:
+		return type == WCS_BYTES ? NULL : aggregate_refuses_value(type, value);
+	case WCS_FORM_TEXT:
+		if (type == WCS_BYTES)
+			return NULL;
+		return integer ? aggregate_refuses_text(value)
+			       : "an inthll is given as its \"state\"";
+	case WCS_FORM_NUMBER:
+		if (type == WCS_BYTES)
+			return "a number, but the family holds bytes: put it in quotes";
+		return integer ? NULL : "an inthll is given as its \"state\"";
+	case WCS_FORM_STATE:
+		break;
+	}
+	if (type != WCS_INTHLL)
+		return type == WCS_BYTES ? "only an inthll has a state, but the family holds bytes"
+					 : "only an inthll has a state, but the family holds "
+					   "integers";
+	return aggregate_refuses_value(type, value);
+}
+
+static const char *aggregate_refuses_write(const struct wcs_write *write)
+{
+	bool aggregates = wcs_type_aggregates(write->type);
+	bool merges = (write->kind == WCS_WRITE_MERGE && write->form != WCS_FORM_STATE) ||
+		      write->kind == WCS_WRITE_REPLACE;
+
+	switch (write->kind) {
+	case WCS_WRITE_APPEND:
+		return aggregates ? "an aggregate family takes no \"append\"" : NULL;
+	case WCS_WRITE_INCREMENT:
+		return aggregates && write->type != WCS_INTSUM
+			       ? "of the aggregate families only an intsum takes \"increment\""
+			       : NULL;
+	case WCS_WRITE_SET:
+	case WCS_WRITE_SET_NEWEST:
+	case WCS_WRITE_MERGE:
+	case WCS_WRITE_REPLACE:
+		break;
+	}
+	if (merges && !aggregates)
+		return "the family holds bytes, which do not merge";
+	return aggregate_refuses_form(write->type, write->form, write->value);
+}
+
+int wcs_aggregate_refuses(const struct wcs_write *write, const char **why)
+{
+	return aggregate_refused(aggregate_refuses_write(write), why);
+}
+
+static const char *aggregate_refuses_condition(const struct wcs_condition *condition)
+{
+	if (condition->absent)
+		return NULL;
+	if (condition->type == WCS_INTHLL && condition->form != WCS_FORM_VALUE)
+		return "of an inthll only null can be asked for";
+	if (condition->form == WCS_FORM_VALUE)
+		return NULL; /* it may be anything, and then does not hold */
+	return aggregate_refuses_form(condition->type, condition->form, condition->given);
+}
+
+int wcs_aggregate_refuses_if(const struct wcs_condition *condition, const char **why)
+{
+	return aggregate_refused(aggregate_refuses_condition(condition), why);
+}
+
+/* What was given of an integer; it was not refused. */
+static int64_t aggregate_integer(enum wcs_form form, struct wcs_slice given, int64_t number)
+{
+	if (form == WCS_FORM_TEXT)
+		wcs_integer_parse(given.data, given.len, &number);
+	return form == WCS_FORM_VALUE ? aggregate_get(given.data) : number;
+}
+
+void wcs_aggregate_expect(struct wcs_condition *condition)
+{
+	condition->expected = condition->given;
+	if (!aggregate_is_integer(condition->type) || condition->form == WCS_FORM_VALUE)
+		return;
+	aggregate_put(condition->integer,
+		      aggregate_integer(condition->form, condition->given, condition->number));
+	condition->expected = (struct wcs_slice){condition->integer, INTEGER};
+}
+
+static int aggregate_merge_integers(enum wcs_type type, int64_t old, int64_t *number)
+{
+	if (type == WCS_INTSUM)
+		return __builtin_add_overflow(old, *number, number) ? -EOVERFLOW : 0;
+	if (type == WCS_INTMIN ? old < *number : old > *number)
+		*number = old;
+	return 0;
+}
+
+static int aggregate_apply_integer(const struct wcs_write *write, struct wcs_slice old,
+				   unsigned char *value, size_t *len)
+{
+	int64_t number = write->delta;
+	int rc = 0;
+
+	if (write->kind != WCS_WRITE_INCREMENT)
+		number = aggregate_integer(write->form, write->value, number);
+	if (old.data != NULL)
+		rc = aggregate_merge_integers(write->type, aggregate_get(old.data), &number);
+	if (rc != 0)
+		return rc;
+	aggregate_put(value, number);
+	*len = INTEGER;
+	return 0;
+}
+
+int wcs_aggregate_apply(const struct wcs_write *write, struct wcs_slice old, unsigned char *value,
+			size_t *len)
+{
+	if (old.data != NULL && aggregate_refuses_value(write->type, old) != NULL)
+		return -EINVAL;
+	if (write->type != WCS_INTHLL)
+		return aggregate_apply_integer(write, old, value, len);
+	if (old.data != NULL) {
+		*len = wcs_hll_merge(old, write->value, value);
+		return 0;
+	}
+	memcpy(value, write->value.data, write->value.len);
+	*len = write->value.len;
+	return 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pass of the collector: what it may take, how fast it goes, where it stands.
+ *
+ * - It goes through the tables in the order of their names and takes the engine's slices of each,
+ *   under the table's gate, one at a time. In the background it sleeps after each several times as
+ *   long as that took, and while the engine lags behind; a pass that somebody asked for only lets
+ *   the engine catch up.
+ * - Its place, a table's name and the engine's own word for where it is there, is stored now and
+ *   then. It is a matter of speed only: a place that is lost costs one pass more.
+ * - It looks at the clock before each slice, for the grace (grace.h).
+ */
+#include "store/policy/collector_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COLLECTOR_SLOW_CELLS = 1000, /* in one hold of the engine's locks, in the background */
+	COLLECTOR_FAST_CELLS = 8000,
+	COLLECTOR_SLOW_COMPACT = 50000, /* what a seek crosses in some 6 ms */
+	COLLECTOR_FAST_COMPACT = 200000,
+	COLLECTOR_LOOKS = 20,	 /* at cells, for each that a slice may delete */
+	COLLECTOR_SLEEP = 9,	 /* times what a slice took, in the background */
+	COLLECTOR_BUSY_MS = 50,	 /* a rest while the engine lags behind */
+	COLLECTOR_BUSY_MAX = 40, /* such rests before a slice, at most */
+	COLLECTOR_STORE_S = 10,	 /* between two times that the place is stored */
+};
+
+/* ---- What a pass may take ---------------------------------------------------------------- */
+
+/* The policies of the table whose hidden cells may go. The caller has entered it. */
+static int collector_policies(struct wcs_collector *collector, const struct wcs_table *table,
+			      int64_t now, struct wcs_policies **policies)
+{
+	const struct wcs_family **ripe = calloc(table->family_count + 1, sizeof(*ripe));
+	size_t count = 0;
+	int rc;
+
+	if (ripe == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->family_count; i++) {
+		const struct wcs_family *family = &table->families[i]->family;
+
+		if (collector->fast || !grace_covers(&collector->grace, family, now))
+			ripe[count++] = family;
+		else if (strcmp(family->gc, "never") != 0 && collector->slice.len == 0)
+			collector->left++; /* once: in the table's first slice */
+	}
+	rc = wcs_policies_new(ripe, count, policies);
+	free(ripe);
+	return rc;
+}
+
+/* Notices that the clock jumped. */
+static void collector_look_at_clock(struct wcs_collector *collector)
+{
+	if (grace_look(&collector->grace, store_now(collector->store)))
+		store_log(
+			collector->store, WCS_LOG_WARNING,
+			"the clock jumped by more than a day; what it hides is not collected yet");
+}
+
+/* One slice of the table. */
+static int collector_slice(struct wcs_collector *collector, struct wcs_table *table)
+{
+	struct wcs_store *store = collector->store;
+	struct wcs_view view = {.policies = NULL, .now = store_now(store)};
+	struct wcs_policies *policies = NULL;
+	int rc = table_enter(table);
+
+	if (rc != 0)
+		return rc;
+	rc = collector_policies(collector, table, view.now, &policies);
+	view.policies = policies;
+	collector->slice.batch = collector->fast ? COLLECTOR_FAST_CELLS : COLLECTOR_SLOW_CELLS;
+	collector->slice.look = COLLECTOR_LOOKS * collector->slice.batch;
+	collector->slice.compact =
+		collector->fast ? COLLECTOR_FAST_COMPACT : COLLECTOR_SLOW_COMPACT;
+	hidden_tell(table);
+	pthread_mutex_lock(&store->collecting);
+	if (rc == 0 && policies != NULL)
+		rc = store->backend->collect(store->db, &view, table->id, &collector->slice);
+	else if (rc == 0)
+		collector->slice.done = true;
+	pthread_mutex_unlock(&store->collecting);
+	table_leave(table);
+	wcs_policies_drop(policies);
+	return rc;
+}
+
+/* ---- The place --------------------------------------------------------------------------- */
+
+/* The clock(8) table-length(1) table place; big-endian. */
+void collector_store_place(struct wcs_collector *collector)
+{
+	size_t name = strlen(collector->table), len = 9 + name + collector->slice.len;
+	uint64_t now = (uint64_t)store_now(collector->store);
+	unsigned char *bytes = malloc(len);
+
+	collector->stored = grace_steady();
+	if (bytes == NULL)
+		return;
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (unsigned char)(now >> (56 - 8 * i));
+	bytes[8] = (unsigned char)name;
+	memcpy(bytes + 9, collector->table, name);
+	memcpy(bytes + 9 + name, collector->slice.at, collector->slice.len);
+	/* Where it fails the store is read-only, and says so. */
+	collector->store->backend->note_put(collector->store->db, bytes, len);
+	free(bytes);
+}
+
+void collector_load_place(struct wcs_collector *collector)
+{
+	struct wcs_store *store = collector->store;
+	unsigned char *bytes = NULL;
+	size_t len = 0, name;
+	uint64_t last = 0;
+
+	if (store->backend->note_get(store->db, &bytes, &len) != 0)
+		return;
+	name = len >= 9 ? bytes[8] : 0;
+	if (len < 9 || name > WCS_TABLE_NAME_MAX || len - 9 < name ||
+	    len - 9 - name > sizeof(collector->slice.at))
+		goto out;
+	for (int i = 0; i < 8; i++)
+		last = last << 8 | bytes[i];
+	memcpy(collector->table, bytes + 9, name);
+	collector->slice.len = len - 9 - name;
+	memcpy(collector->slice.at, bytes + 9 + name, collector->slice.len);
+	grace_since(&collector->grace, last > INT64_MAX ? INT64_MAX : (int64_t)last,
+		    store_now(store));
+out:
+	free(bytes);
+}
+
+/* ---- Resting ----------------------------------------------------------------------------- */
+
+/* Is a pass to stop here? The caller holds the lock. */
+static bool collector_interrupted(const struct wcs_collector *collector)
+{
+	return collector->stop || /* nobody waits any more */
+	       (!collector->fast && (collector->paused || collector->asked > collector->granted));
+}
+
+static void collector_rest(struct wcs_collector *collector, int64_t took)
+{
+	const struct wcs_store *store = collector->store;
+	bool busy = true;
+
+	pthread_mutex_lock(&collector->lock);
+	if (!collector->fast && !collector_interrupted(collector))
+		collector_sleep(collector, COLLECTOR_SLEEP * took);
+	for (int i = 0; i < COLLECTOR_BUSY_MAX && busy; i++) {
+		if (collector_interrupted(collector))
+			break;
+		pthread_mutex_unlock(&collector->lock);
+		busy = store->backend->busy(store->db);
+		pthread_mutex_lock(&collector->lock);
+		if (busy)
+			collector_sleep(collector, COLLECTOR_BUSY_MS * 1000);
+	}
+	pthread_mutex_unlock(&collector->lock);
+}
+
+/* ---- Passes ------------------------------------------------------------------------------ */
+
+static void collector_tell(struct wcs_collector *collector, const struct wcs_collect *before)
+{
+	struct wcs_gc_status *status = &collector->status;
+	const struct wcs_collect *slice = &collector->slice;
+
+	pthread_mutex_lock(&collector->lock);
+	status->cells += slice->collected - before->collected;
+	status->bytes += slice->bytes - before->bytes;
+	status->looked += slice->looked - before->looked;
+	status->pass_cells += slice->collected - before->collected;
+	strcpy(status->table, collector->table);
+	status->row_len = slice->row_len;
+	memcpy(status->row, slice->row, slice->row_len);
+	pthread_mutex_unlock(&collector->lock);
+}
+
+static void collector_settle(struct wcs_collector *collector)
+{
+	struct wcs_store *store = collector->store;
+
+	pthread_mutex_lock(&store->collecting);
+	store->backend->collected(store->db, collector->slice.done);
+	pthread_mutex_unlock(&store->collecting);
+}
+
+/* A table, from the slice's place on. 1: it was interrupted. */
+static int collector_table(struct wcs_collector *collector, struct wcs_table *table)
+{
+	bool interrupted = false;
+	int rc = 0;
+
+	while (rc == 0 && !collector->slice.done && !interrupted) {
+		struct wcs_collect before = {.looked = collector->slice.looked,
+					     .collected = collector->slice.collected,
+					     .bytes = collector->slice.bytes};
+		int64_t start = grace_steady();
+
+		collector_look_at_clock(collector);
+		rc = collector_slice(collector, table);
+		collector_tell(collector, &before);
+		collector_settle(collector);
+		collector_rest(collector, grace_steady() - start);
+		if (grace_steady() - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)
+			collector_store_place(collector);
+		pthread_mutex_lock(&collector->lock);
+		interrupted = collector_interrupted(collector);
+		pthread_mutex_unlock(&collector->lock);
+	}
+	return rc != 0 ? rc : interrupted && !collector->slice.done;
+}
+
+static int collector_named(struct wcs_collector *collector)
+{
+	struct wcs_table *table;
+	int rc = wcs_table_open(collector->store, collector->table, &table);
+
+	if (rc != 0)
+		return rc;
+	collector->slice.done = false;
+	rc = collector_table(collector, table);
+	wcs_table_close(table);
+	return rc;
+}
+
+int collector_pass(struct wcs_collector *collector)
+{
+	char next[WCS_TABLE_NAME_MAX + 1];
+	int rc = 0;
+
+	while (rc == 0) {
+		const char *after = collector->table;
+
+		if (*after != '\0')
+			rc = collector_named(collector);
+		if (rc == -EIO && collector->failed == 0)
+			collector->failed = rc;
+		if (rc == -ENOENT || rc == -EIO) /* it was removed, or is damaged: the next one */
+			rc = 0;
+		if (rc != 0)
+			break;
+		collector->slice.len = 0;
+		if (wcs_table_next(collector->store, *after != '\0' ? after : NULL, next) != 0)
+			break;
+		strcpy(collector->table, next);
+	}
+	if (rc != 0)
+		return rc;
+	collector->table[0] = '\0';
+	return collector->failed;
+}

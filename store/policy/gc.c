@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Garbage-collection policies, in the grammar of cbt setgcpolicy:
+ *
+ *   policy = term { ("and" | "&&" | "or" | "||") term }      left-associative, no precedence
+ *   term   = "never" | "maxversions=" N | "maxage=" N ("ms"|"s"|"m"|"h"|"d") | "(" policy ")"
+ *
+ * A policy is a binary tree, its nodes in one array. Invariant: the right child of an operator is
+ * never the same operator. a or (b or c) means what (a or b) or c means, and is kept as that, so
+ * that one meaning has one spelling.
+ */
+#include "store/policy/gc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/backend.h"
+
+#define GC_SPACES "\t\n\v\f\r "
+/* A term takes at least the 5 bytes of "never", an operator 2; so this many nodes are enough. */
+#define GC_NODES_MAX (WCS_GC_TEXT_MAX / 3)
+
+enum gc_kind { GC_NEVER, GC_MAXVERSIONS, GC_MAXAGE, GC_AND, GC_OR };
+
+struct gc_node {
+	enum gc_kind kind;
+	int64_t bound;	    /* GC_MAXVERSIONS: cells; GC_MAXAGE: microseconds */
+	size_t left, right; /* GC_AND, GC_OR */
+};
+
+struct wcs_gc {
+	size_t root;
+	size_t count;
+	struct gc_node nodes[];
+};
+
+struct gc_input {
+	const char *text;
+	size_t pos;
+	unsigned int depth;
+	struct wcs_gc *gc;
+	struct wcs_fault *fault;
+};
+
+/* Largest first. */
+static const struct gc_unit {
+	const char *name;
+	int64_t microseconds;
+} gc_units[] = {
+	{"d", INT64_C(86400000000)}, {"h", INT64_C(3600000000)}, {"m", INT64_C(60000000)},
+	{"s", INT64_C(1000000)},     {"ms", INT64_C(1000)},
+};
+#define GC_UNITS (sizeof(gc_units) / sizeof(gc_units[0]))
+
+static int gc_fault(const struct gc_input *in, size_t pos, const char *why)
+{
+	wcs_fault_set(in->fault, -EINVAL, "%s", why);
+	if (in->fault)
+		in->fault->column = (int)pos + 1;
+	return -EINVAL;
+}
+
+static size_t gc_add(struct wcs_gc *gc, struct gc_node node)
+{
+	gc->nodes[gc->count] = node;
+	return gc->count++;
+}
+
+/* Joins two trees. A right tree of the same operator is taken apart from its left end on. */
+static size_t gc_join(struct wcs_gc *gc, enum gc_kind kind, size_t left, size_t right)
+{
+	struct gc_node *node = &gc->nodes[right];
+
+	if (node->kind != kind)
+		return gc_add(gc, (struct gc_node){.kind = kind, .left = left, .right = right});
+	node->left = gc_join(gc, kind, left, node->left);
+	return right;
+}
+
+static size_t gc_word(const char *text)
+{
+	return strspn(text, "abcdefghijklmnopqrstuvwxyz");
+}
+
+static bool gc_is(const char *text, size_t len, const char *word)
+{
+	return len == strlen(word) && memcmp(text, word, len) == 0;
+}
+
+/* The number at pos, which goes behind it. */
+static int gc_number(struct gc_input *in, int64_t max, int64_t *number)
+{
+	size_t start = in->pos, digits = strspn(in->text + start, "0123456789");
+	int64_t n = 0;
+
+	if (digits == 0)
+		return gc_fault(in, start, "a number must follow '='");
+	for (; digits > 0; digits--, in->pos++) {
+		int64_t digit = in->text[in->pos] - '0';
+
+		if (n > (max - digit) / 10)
+			return gc_fault(in, start, "the number is too large");
+		n = n * 10 + digit;
+	}
+	if (n == 0)
+		return gc_fault(in, start, "the number must be at least 1");
+	*number = n;
+	return 0;
+}
+
+static int gc_age(struct gc_input *in, int64_t *age)
+{
+	size_t start = in->pos, len;
+	int64_t n;
+	int error = gc_number(in, INT64_MAX, &n);
+
+	if (error)
+		return error;
+	len = gc_word(in->text + in->pos);
+	for (size_t i = 0; i < GC_UNITS; i++) {
+		if (!gc_is(in->text + in->pos, len, gc_units[i].name))
+			continue;
+		if (n > INT64_MAX / gc_units[i].microseconds)
+			return gc_fault(in, start, "the number is too large");
+		*age = n * gc_units[i].microseconds;
+		in->pos += len;
+		return 0;
+	}
+	return gc_fault(in, in->pos, "a unit must follow the number: ms, s, m, h or d");
+}
+
+static int gc_leaf(struct gc_input *in, size_t *tree)
+{
+	const char *text = in->text + in->pos;
+	size_t len = gc_word(text), start = in->pos;
+	struct gc_node node = {.kind = GC_NEVER};
+	int error = 0;
+
+	in->pos += len;
+	if (gc_is(text, len, "maxversions") && text[len] == '=') {
+		node.kind = GC_MAXVERSIONS;
+		in->pos++;
+		error = gc_number(in, INT_MAX, &node.bound);
+	} else if (gc_is(text, len, "maxage") && text[len] == '=') {
+		node.kind = GC_MAXAGE;
+		in->pos++;
+		error = gc_age(in, &node.bound);
+	} else if (!gc_is(text, len, "never")) {
+		return gc_fault(in, start,
+				"expected never, maxversions=N, maxage=N(ms|s|m|h|d) or '('");
+	}
+	if (error)
+		return error;
+	if (in->text[in->pos] && !strchr(GC_SPACES "()&|", in->text[in->pos]))
+		return gc_fault(in, in->pos, "expected and, or, ')' or the end");
+	*tree = gc_add(in->gc, node);
+	return 0;
+}
+
+static void gc_skip(struct gc_input *in)
+{
+	in->pos += strspn(in->text + in->pos, GC_SPACES);
+}
+
+static int gc_expression(struct gc_input *in, size_t *tree);
+
+static int gc_term(struct gc_input *in, size_t *tree)
+{
+	size_t open, inner;
+	int error;
+
+	gc_skip(in);
+	if (in->text[in->pos] != '(')
+		return gc_leaf(in, tree);
+	open = in->pos++;
+	if (in->depth == WCS_GC_DEPTH_MAX)
+		return gc_fault(in, open, "too many parentheses inside each other");
+	in->depth++;
+	error = gc_expression(in, &inner);
+	in->depth--;
+	if (error)
+		return error;
+	if (in->text[in->pos] != ')')
+		return gc_fault(in, in->pos, "expected and, or or ')'");
+	in->pos++;
+	*tree = inner;
+	return 0;
+}
+
+/* The operator at pos, if there is one; pos goes behind it. */
+static bool gc_operator(struct gc_input *in, enum gc_kind *kind)
+{
+	const char *text = in->text + in->pos;
+	size_t len = gc_word(text);
+
+	if (len == 0 && (strncmp(text, "&&", 2) == 0 || strncmp(text, "||", 2) == 0))
+		len = 2;
+	if (gc_is(text, len, "and") || gc_is(text, len, "&&"))
+		*kind = GC_AND;
+	else if (gc_is(text, len, "or") || gc_is(text, len, "||"))
+		*kind = GC_OR;
+	else
+		return false;
+	in->pos += len;
+	return true;
+}
+
+static int gc_expression(struct gc_input *in, size_t *tree)
+{
+	size_t left, right;
+	enum gc_kind kind;
+	int error = gc_term(in, &left);
+
+	if (error)
+		return error;
+	for (gc_skip(in); gc_operator(in, &kind); gc_skip(in)) {
+		error = gc_term(in, &right);
+		if (error)
+			return error;
+		left = gc_join(in->gc, kind, left, right);
+	}
+	*tree = left;
+	return 0;
+}
+
+static int gc_length_check(struct wcs_gc *gc, struct wcs_fault *fault)
+{
+	char *text = wcs_gc_format(gc);
+	size_t len = text ? strlen(text) : 0;
+
+	free(text);
+	if (!text)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	if (len > WCS_GC_TEXT_MAX)
+		return wcs_fault_set(fault, -EINVAL, "longer than %u bytes", WCS_GC_TEXT_MAX);
+	return 0;
+}
+
+int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault)
+{
+	struct gc_input in = {.text = text, .fault = fault};
+	int error;
+
+	if (strnlen(text, WCS_GC_TEXT_MAX + 1) > WCS_GC_TEXT_MAX)
+		return wcs_fault_set(fault, -EINVAL, "longer than %u bytes", WCS_GC_TEXT_MAX);
+	in.gc = malloc(sizeof(*in.gc) + GC_NODES_MAX * sizeof(in.gc->nodes[0]));
+	if (!in.gc)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	in.gc->count = 0;
+	error = gc_expression(&in, &in.gc->root);
+	if (!error && text[in.pos])
+		error = gc_fault(&in, in.pos, "expected and, or or the end");
+	if (!error)
+		error = gc_length_check(in.gc, fault);
+	if (error) {
+		wcs_gc_free(in.gc);
+		return error;
+	}
+	*gc = in.gc;
+	return 0;
+}
+
+struct wcs_gc *wcs_gc_all(void)
+{
+	struct wcs_gc *gc = calloc(1, sizeof(*gc) + sizeof(gc->nodes[0]));
+
+	if (gc)
+		gc_add(gc, (struct gc_node){.kind = GC_MAXVERSIONS, .bound = 0});
+	return gc;
+}
+
+void wcs_gc_free(struct wcs_gc *gc)
+{
+	free(gc);
+}
+
+static void gc_print(const struct wcs_gc *gc, size_t at, FILE *out)
+{
+	const struct gc_node *node = &gc->nodes[at];
+	size_t unit = 0;
+	bool nested;
+
+	switch (node->kind) {
+	case GC_NEVER:
+		fputs("never", out);
+		break;
+	case GC_MAXVERSIONS:
+		fprintf(out, "maxversions=%" PRId64, node->bound);
+		break;
+	case GC_MAXAGE:
+		while (node->bound % gc_units[unit].microseconds)
+			unit++;
+		fprintf(out, "maxage=%" PRId64 "%s", node->bound / gc_units[unit].microseconds,
+			gc_units[unit].name);
+		break;
+	case GC_AND:
+	case GC_OR:
+		gc_print(gc, node->left, out);
+		nested = gc->nodes[node->right].kind >= GC_AND;
+		fputs(node->kind == GC_AND ? " and " : " or ", out);
+		fputs(nested ? "(" : "", out);
+		gc_print(gc, node->right, out);
+		fputs(nested ? ")" : "", out);
+		break;
+	}
+}
+
+char *wcs_gc_format(const struct wcs_gc *gc)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	gc_print(gc, gc->root, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault)
+{
+	struct wcs_gc *gc;
+	char *spelling;
+	int error = wcs_gc_parse(text, &gc, fault);
+
+	if (error)
+		return error;
+	spelling = wcs_gc_format(gc);
+	wcs_gc_free(gc);
+	if (!spelling)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	*canonical = spelling;
+	return 0;
+}
+
+/* The first moment at which maxage collects: a cell is too old when it is older than the bound. */
+static int64_t gc_age_expiry(int64_t bound, int64_t ts)
+{
+	return ts > INT64_MAX - bound - 1 ? INT64_MAX : ts + bound + 1;
+}
+
+static int64_t gc_node_expiry(const struct wcs_gc *gc, size_t at, uint64_t rank, int64_t ts)
+{
+	const struct gc_node *node = &gc->nodes[at];
+	int64_t left, right;
+
+	switch (node->kind) {
+	case GC_NEVER:
+		return INT64_MAX;
+	case GC_MAXVERSIONS:
+		return rank > (uint64_t)node->bound ? INT64_MIN : INT64_MAX;
+	case GC_MAXAGE:
+		return gc_age_expiry(node->bound, ts);
+	case GC_AND:
+	case GC_OR:
+		break;
+	}
+	left = gc_node_expiry(gc, node->left, rank, ts);
+	right = gc_node_expiry(gc, node->right, rank, ts);
+	return (node->kind == GC_AND) == (left > right) ? left : right;
+}
+
+int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts)
+{
+	return gc_node_expiry(gc, gc->root, rank, ts);
+}
+
+uint64_t wcs_gc_last_rank(const struct wcs_gc *gc)
+{
+	uint64_t last = 1;
+
+	for (size_t i = 0; i < gc->count; i++) {
+		const struct gc_node *node = &gc->nodes[i];
+
+		if (node->kind == GC_MAXVERSIONS && (uint64_t)node->bound + 1 > last)
+			last = (uint64_t)node->bound + 1;
+	}
+	return last;
+}
+
+/* Two policies that agree on the first rank behind each bound agree on all ranks. Expiries of one
+ * rank are sums of the timestamp and a bound, so one timestamp stands for all. */
+static bool gc_is_within_at_bounds(const struct wcs_gc *gc, const struct wcs_gc *other,
+				   const struct wcs_gc *bounds)
+{
+	for (size_t i = 0; i < bounds->count; i++) {
+		const struct gc_node *node = &bounds->nodes[i];
+		uint64_t rank = node->kind == GC_MAXVERSIONS ? (uint64_t)node->bound + 1 : 1;
+
+		if (wcs_gc_expiry(gc, rank, 0) < wcs_gc_expiry(other, rank, 0))
+			return false;
+	}
+	return true;
+}
+
+bool wcs_gc_is_within(const struct wcs_gc *gc, const struct wcs_gc *other)
+{
+	return wcs_gc_expiry(gc, 1, 0) >= wcs_gc_expiry(other, 1, 0) &&
+	       gc_is_within_at_bounds(gc, other, gc) && gc_is_within_at_bounds(gc, other, other);
+}
+
+bool wcs_gc_hides(const struct wcs_gc *gc)
+{
+	return wcs_gc_expiry(gc, wcs_gc_last_rank(gc), 0) != INT64_MAX;
+}
+
+bool wcs_gc_hides_newest(const struct wcs_gc *gc)
+{
+	return wcs_gc_expiry(gc, 1, 0) != INT64_MAX;
+}

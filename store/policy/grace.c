@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The grace, and jumps of the clock. */
+#include "store/policy/grace.h"
+
+#include <time.h>
+
+#define GRACE_JUMP (24 * 3600 * GRACE_SECOND)
+
+int64_t grace_steady(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * GRACE_SECOND + now.tv_nsec / 1000;
+}
+
+static bool grace_far(int64_t a, int64_t b)
+{
+	return (a > b ? a - b : b - a) > GRACE_JUMP;
+}
+
+void grace_init(struct grace *grace, int64_t length, int64_t now)
+{
+	*grace = (struct grace){.length = length, .offset = now - grace_steady()};
+}
+
+void grace_since(struct grace *grace, int64_t last, int64_t now)
+{
+	if (grace_far(last, now))
+		grace->jumped = grace_steady();
+}
+
+bool grace_look(struct grace *grace, int64_t now)
+{
+	int64_t steady = grace_steady(), offset = now - steady;
+	bool jumped = grace_far(offset, grace->offset);
+
+	if (jumped)
+		grace->jumped = steady;
+	grace->offset = offset;
+	return jumped;
+}
+
+/* Until when they are left alone, by the clock; INT64_MIN: they are not. */
+static int64_t grace_end(const struct grace *grace, const struct wcs_family *family)
+{
+	int64_t length = grace->length, end = INT64_MIN;
+
+	if (length <= 0)
+		return end;
+	if (family->gc_changed > 0 && family->gc_changed <= INT64_MAX - length)
+		end = family->gc_changed + length;
+	if (grace->jumped > 0 && grace->jumped + length + grace->offset > end)
+		end = grace->jumped + length + grace->offset;
+	return end;
+}
+
+bool grace_covers(const struct grace *grace, const struct wcs_family *family, int64_t now)
+{
+	bool changed_later = family->gc_changed > now; /* the clock went back */
+
+	return changed_later || grace_end(grace, family) > now;
+}

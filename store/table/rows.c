@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Many rows together: dropping a row and all below it, counting them or a family of them. */
+#include "store/table/subtree.h"
+#include "store/table/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- Dropping ---------------------------------------------------------------------------- */
+
+/* Holds admin, not the gate: a long drop keeps the table from going, and lookups from waiting.
+ * The delimiter changes under admin only. */
+int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
+{
+	const struct wcs_slice *row = key != NULL && key->len > 0 ? key : NULL;
+	struct wcs_subtree subtree;
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
+	if (rc == 0)
+		rc = table->store->backend->drop(table->store->db, table->id, row,
+						 &subtree.ranges[subtree.count - 1]);
+	table_unlock(table);
+	return rc;
+}
+
+/* ---- Counting ---------------------------------------------------------------------------- */
+
+/* Several cells of a row come one after the other. */
+struct rows_last {
+	size_t len; /* 0: none yet; a row's key has at least one byte */
+	unsigned char row[WCS_ROW_KEY_MAX];
+	uint64_t bytes; /* of its values */
+};
+
+static bool rows_is_new(struct rows_last *last, struct wcs_slice row)
+{
+	if (row.len == last->len && memcmp(row.data, last->row, row.len) == 0)
+		return false;
+	memcpy(last->row, row.data, row.len);
+	last->len = row.len;
+	last->bytes = 0;
+	return true;
+}
+
+/* family: NULL: of all. */
+static int rows_count_range(struct wcs_table *table, const struct wcs_range *range,
+			    const char *family, struct wcs_count *count)
+{
+	struct wcs_filter every = {.each = WCS_EACH_CELL,
+				   .families = family ? &family : NULL,
+				   .family_count = family ? 1 : 0};
+	struct rows_last last = {.len = 0};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = wcs_scan_open(table, range, &every, &scan);
+
+	if (rc != 0)
+		return rc;
+	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
+		count->rows += rows_is_new(&last, cell.row);
+		count->cells++;
+		count->bytes += cell.info.size;
+		last.bytes += cell.info.size;
+		store_weigh_row(table, last.bytes, cell.info.size);
+	}
+	wcs_scan_close(scan);
+	return rc;
+}
+
+int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count)
+{
+	struct wcs_count found = {.rows = 0};
+	struct wcs_subtree subtree;
+	int rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
+
+	for (size_t i = 0; i < subtree.count && rc == 0; i++)
+		rc = rows_count_range(table, &subtree.ranges[i], NULL, &found);
+	if (rc == 0)
+		*count = found;
+	return rc;
+}
+
+int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+	struct wcs_count found = {.rows = 0};
+	int rc = rows_count_range(table, &all, name, &found);
+
+	if (rc == 0)
+		*count = found;
+	return rc;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A row and all rows below it, as ranges of keys. Private. */
+#ifndef WCS_SUBTREE_H
+#define WCS_SUBTREE_H
+
+#include "store/store.h"
+
+/*
+ * Below a row are the keys that start with its key and the delimiter. Keys may lie between the two
+ * that are neither ("a!b" is between "a" and "a#b"), so there are two ranges, in order, and one for
+ * a whole table.
+ */
+struct wcs_subtree {
+	struct wcs_range ranges[2]; /* borrow from here: a subtree must not be copied or moved */
+	size_t count;		    /* 1 or 2 */
+	unsigned char start[WCS_ROW_KEY_MAX + 1]; /* the key and the delimiter */
+	unsigned char end[WCS_ROW_KEY_MAX + 1];	  /* the first key behind all that start so */
+	unsigned char past[WCS_ROW_KEY_MAX + 1];  /* the first key behind the row's own */
+};
+
+/*
+ * key NULL: all rows. An empty key is that of no row, but rows may be below it. -EINVAL,
+ * -ENAMETOOLONG: key.
+ */
+int wcs_subtree_init(struct wcs_subtree *subtree, const struct wcs_slice *key,
+		     unsigned char delimiter);
+
+#endif

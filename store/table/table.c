@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables in memory: loaded when the store opens, changed together with the engine.
+ *
+ * A table object is shared by all handles on it. It leaves the store's array when it is removed
+ * and is freed with its last handle. Invariants: what is in memory is what the engine has on
+ * disk, except while a change is under way, which holds the gate for writing; a table without
+ * families has no rows, since a family goes only when it holds no cell.
+ */
+#include "store/table/table.h"
+
+#include "store/disk/directory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool table_name_byte(char byte)
+{
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+	       (byte >= '0' && byte <= '9') || byte == '_';
+}
+
+bool wcs_table_name_valid(const char *name)
+{
+	size_t i;
+
+	if (name == NULL || !table_name_byte(name[0]))
+		return false;
+	for (i = 1; i <= WCS_TABLE_NAME_MAX && name[i] != '\0'; i++)
+		if (!table_name_byte(name[i]) && name[i] != '-' && name[i] != '.')
+			return false;
+	return i <= WCS_TABLE_NAME_MAX;
+}
+
+int table_enter(struct wcs_table *table)
+{
+	pthread_rwlock_rdlock(&table->gate);
+	if (!table->removed)
+		return 0;
+	pthread_rwlock_unlock(&table->gate);
+	return -ENOENT;
+}
+
+void table_leave(struct wcs_table *table)
+{
+	pthread_rwlock_unlock(&table->gate);
+}
+
+struct wcs_view table_view(const struct wcs_table *table)
+{
+	return (struct wcs_view){.policies = table->policies,
+				 .now = table->policies ? store_now(table->store) : 0};
+}
+
+int table_lock(struct wcs_table *table)
+{
+	pthread_mutex_lock(&table->admin);
+	if (!table->removed)
+		return 0;
+	pthread_mutex_unlock(&table->admin);
+	return -ENOENT;
+}
+
+void table_unlock(struct wcs_table *table)
+{
+	pthread_mutex_unlock(&table->admin);
+}
+
+static void table_free(struct wcs_table *table)
+{
+	if (table == NULL)
+		return;
+	for (size_t i = 0; i < table->family_count; i++) {
+		hidden_end(table, table->families[i]);
+		family_free(table->families[i]);
+	}
+	free(table->families);
+	wcs_policies_drop(table->policies);
+	pthread_rwlock_destroy(&table->gate);
+	pthread_mutex_destroy(&table->admin);
+	free(table);
+}
+
+void wcs_table_close(struct wcs_table *table)
+{
+	if (table != NULL && atomic_fetch_sub(&table->handles, 1) == 1)
+		table_free(table);
+}
+
+struct wcs_table *table_hold(struct wcs_table *table)
+{
+	atomic_fetch_add(&table->handles, 1);
+	return table;
+}
+
+static void table_init_locks(struct wcs_table *table)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	/* Without it a steady stream of mutations would keep a removal out for good. */
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&table->gate, &attr);
+	pthread_rwlockattr_destroy(&attr);
+	pthread_mutex_init(&table->admin, NULL);
+}
+
+static int table_compare_families(const void *left, const void *right)
+{
+	const struct table_family *const *a = left;
+	const struct table_family *const *b = right;
+
+	return strcmp((*a)->family.name, (*b)->family.name);
+}
+
+/* -EINVAL: a name is no family's, or there twice. */
+static int table_fill_families(struct wcs_table *table, const struct wcs_table_schema *schema)
+{
+	for (size_t i = 0; i < schema->family_count; i++) {
+		if (!wcs_family_name_valid(schema->families[i].name))
+			return -EINVAL;
+		table->families[i] = family_new(&schema->families[i]);
+		if (table->families[i] == NULL)
+			return -ENOMEM;
+		table->family_count++;
+	}
+	if (table->family_count > 1)
+		qsort(table->families, table->family_count, sizeof(struct table_family *),
+		      table_compare_families);
+	for (size_t i = 1; i < table->family_count; i++)
+		if (table_compare_families(&table->families[i - 1], &table->families[i]) == 0)
+			return -EINVAL;
+	return family_policies(table->families, table->family_count, &table->policies);
+}
+
+static int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
+		     struct wcs_table **made)
+{
+	struct wcs_table *table;
+	int rc;
+
+	if (!wcs_table_name_valid(schema->name) || !table_delimiter_valid(schema->delimiter))
+		return -EINVAL;
+	table = calloc(1, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+	table->store = store;
+	strcpy(table->name, schema->name);
+	table->created = schema->created;
+	table->delimiter = schema->delimiter;
+	table->protected = schema->protection == WCS_PROTECTED;
+	atomic_init(&table->handles, 1);
+	table_init_locks(table);
+	rc = -ENOMEM;
+	table->families = calloc(schema->family_count + 1, sizeof(struct table_family *));
+	if (table->families != NULL)
+		rc = table_fill_families(table, schema);
+	if (rc != 0) {
+		table_free(table);
+		return rc;
+	}
+	*made = table;
+	return 0;
+}
+
+/* Where the table is, or would be; the caller holds the store's lock or admin. */
+static bool table_find(const struct wcs_store *store, const char *name, size_t *at)
+{
+	size_t low = 0;
+	size_t high = store->table_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(store->tables[middle]->name, name);
+
+		if (order == 0) {
+			*at = middle;
+			return true;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*at = low;
+	return false;
+}
+
+static void table_insert(struct wcs_store *store, size_t at, struct wcs_table *table)
+{
+	pthread_rwlock_wrlock(&store->lock);
+	memmove(&store->tables[at + 1], &store->tables[at],
+		(store->table_count - at) * sizeof(struct wcs_table *));
+	store->tables[at] = table;
+	store->table_count++;
+	pthread_rwlock_unlock(&store->lock);
+}
+
+static int table_load_one(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
+{
+	struct wcs_store *store = ctx;
+	struct wcs_table *table;
+	size_t at;
+	int rc;
+
+	if (store->table_count == WCS_TABLES_MAX || table_find(store, schema->name, &at))
+		return -EIO;
+	rc = table_new(store, schema, &table);
+	if (rc != 0)
+		return rc == -EINVAL ? -EIO : rc;
+	table->id = id;
+	table_insert(store, at, table);
+	return 0;
+}
+
+int table_load(struct wcs_store *store)
+{
+	return store->backend->tables_load(store->db, table_load_one, store);
+}
+
+void table_unload(struct wcs_store *store)
+{
+	for (size_t i = 0; i < store->table_count; i++)
+		wcs_table_close(store->tables[i]);
+	store->table_count = 0;
+}
+
+int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
+{
+	struct wcs_table_schema described = *schema;
+	struct wcs_table *table = NULL;
+	size_t at;
+	int rc;
+
+	described.created = store_now(store);
+	rc = table_new(store, &described, &table);
+	if (rc == 0 && table->protected)
+		rc = store_need_format(store, DIRECTORY_PROTECTS);
+	if (rc != 0) {
+		table_free(table);
+		return rc;
+	}
+	pthread_mutex_lock(&store->admin);
+	if (table_find(store, schema->name, &at))
+		rc = -EEXIST;
+	else if (store->table_count == WCS_TABLES_MAX)
+		rc = -EMFILE;
+	else
+		rc = store->backend->table_put(store->db, &table->id, &described);
+	if (rc == 0) {
+		family_warn_count(table); /* before others can have it */
+		table_insert(store, at, table);
+	}
+	pthread_mutex_unlock(&store->admin);
+	if (rc != 0)
+		table_free(table);
+	return rc;
+}
+
+int wcs_table_create(struct wcs_store *store, const char *name)
+{
+	struct wcs_table_schema schema = {.delimiter = WCS_DELIMITER_DEFAULT};
+
+	if (!wcs_table_name_valid(name))
+		return -EINVAL;
+	strcpy(schema.name, name);
+	return table_make(store, &schema);
+}
+
+int wcs_table_open(struct wcs_store *store, const char *name, struct wcs_table **table)
+{
+	size_t at;
+	int rc = -ENOENT;
+
+	pthread_rwlock_rdlock(&store->lock);
+	if (table_find(store, name, &at))
+		rc = table_enter(store->tables[at]);
+	if (rc == 0) {
+		table_leave(store->tables[at]);
+		*table = table_hold(store->tables[at]);
+	}
+	pthread_rwlock_unlock(&store->lock);
+	return rc;
+}
+
+int wcs_table_next(struct wcs_store *store, const char *after, char *name)
+{
+	size_t at = 0;
+	int rc = -ENOENT;
+
+	pthread_rwlock_rdlock(&store->lock);
+	if (after != NULL && table_find(store, after, &at))
+		at++;
+	if (at < store->table_count) {
+		strcpy(name, store->tables[at]->name);
+		rc = 0;
+	}
+	pthread_rwlock_unlock(&store->lock);
+	return rc;
+}
+
+static int table_drop_rows(struct wcs_table *table)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+
+	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
+}
+
+/* Removes the table, of which every row must be dropped, or few be left to be dropped while nobody
+ * writes. The caller holds its admin and the store's. */
+static int table_remove_locked(struct wcs_table *table, bool drop)
+{
+	struct wcs_store *store = table->store;
+	size_t at;
+	int rc;
+
+	pthread_rwlock_wrlock(&table->gate);
+	rc = drop ? table_drop_rows(table) : 0;
+	if (rc == 0)
+		rc = store->backend->table_remove(store->db, table->id);
+	if (rc == 0)
+		table->removed = true;
+	pthread_rwlock_unlock(&table->gate);
+	if (rc != 0)
+		return rc;
+	pthread_rwlock_wrlock(&store->lock);
+	table_find(store, table->name, &at);
+	store->table_count--;
+	memmove(&store->tables[at], &store->tables[at + 1],
+		(store->table_count - at) * sizeof(struct wcs_table *));
+	pthread_rwlock_unlock(&store->lock);
+	wcs_table_close(table);
+	return 0;
+}
+
+static int table_remove(struct wcs_table *table, bool drop)
+{
+	int rc;
+
+	pthread_mutex_lock(&table->store->admin);
+	rc = table_remove_locked(table, drop);
+	pthread_mutex_unlock(&table->store->admin);
+	return rc;
+}
+
+/* The first drop may take long. The second one takes what was written meanwhile, so that little is
+ * left to the last, for which all others wait. */
+int wcs_table_drop(struct wcs_table *table)
+{
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	rc = table->protected ? -EPERM : table_drop_rows(table);
+	if (rc == 0)
+		rc = table_drop_rows(table);
+	if (rc == 0)
+		rc = table_remove(table, true);
+	table_unlock(table);
+	return rc;
+}
+
+int wcs_table_remove(struct wcs_store *store, const char *name)
+{
+	struct wcs_table *table;
+	int rc = wcs_table_open(store, name, &table);
+
+	if (rc != 0)
+		return rc;
+	rc = table_lock(table);
+	if (rc != 0)
+		goto out_close;
+	rc = table->protected	       ? -EPERM
+	     : table->family_count > 0 ? -ENOTEMPTY
+				       : table_check_empty(table, NULL);
+	if (rc == 0)
+		rc = table_remove(table, false);
+	table_unlock(table);
+out_close:
+	wcs_table_close(table);
+	return rc;
+}
+
+const char *wcs_table_name(const struct wcs_table *table)
+{
+	return table->name;
+}
+
+int64_t wcs_table_created(const struct wcs_table *table)
+{
+	return table->created;
+}
+
+unsigned char wcs_table_delimiter(struct wcs_table *table)
+{
+	unsigned char delimiter;
+
+	pthread_rwlock_rdlock(&table->gate);
+	delimiter = table->delimiter;
+	pthread_rwlock_unlock(&table->gate);
+	return delimiter;
+}
+
+bool wcs_table_protected(struct wcs_table *table)
+{
+	bool protected;
+
+	pthread_rwlock_rdlock(&table->gate);
+	protected = table->protected;
+	pthread_rwlock_unlock(&table->gate);
+	return protected;
+}
+
+bool wcs_table_ages(struct wcs_table *table)
+{
+	struct wcs_view view;
+	bool ages;
+
+	if (table_enter(table) != 0)
+		return false;
+	view = table_view(table);
+	ages = wcs_view_hides_rows(&view);
+	table_leave(table);
+	return ages;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store and its tables in memory. Private to the neutral layer: store*.c, table*.c, family.c,
+ * schema_apply.c.
+ *
+ * Locks, in the order in which they are taken: a table's admin, the store's admin, the store's
+ * lock, a table's gate, collecting. The gate is held for reading across each engine call that names
+ * the table, so it must not be taken twice by one thread: a waiting writer would block the second.
+ */
+#ifndef WCS_TABLE_H
+#define WCS_TABLE_H
+
+#include "store/backend.h"
+#include "store/policy/hidden.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct directory;
+struct wcs_collector;
+
+struct wcs_store {
+	const struct wcs_backend *backend;
+	void *db;
+	struct wcs_options options;  /* log and now are never NULL */
+	struct directory *directory; /* NULL: the store has none around its engine */
+	struct wcs_collector *collector;
+	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
+	int64_t created;
+	_Atomic uint64_t writing; /* bytes that mutations under way write, see room.c */
+	_Atomic uint64_t hidden;  /* cells that were hidden when they were written */
+	pthread_mutex_t admin; /* one table is made or removed, or the format raised, at a time */
+	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
+	size_t table_count;
+	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
+};
+
+struct table_family {
+	struct wcs_family family; /* never changes; a change puts another in its place */
+	/* Counts the mutations that wrote to it, each when its engine call is over and before
+	 * it leaves the gate. */
+	atomic_uint_fast64_t writes;
+	struct hidden hidden;
+};
+
+struct wcs_table {
+	struct wcs_store *store;
+	uint32_t id;
+	char name[WCS_TABLE_NAME_MAX + 1];
+	int64_t created;
+	atomic_size_t handles; /* the store's own is one of them */
+	pthread_mutex_t admin; /* one change of the table, or one drop, at a time */
+	pthread_rwlock_t gate; /* guards what follows; to change it takes admin too */
+	bool removed;
+	bool protected;
+	unsigned char delimiter;
+	size_t family_count;
+	struct table_family **families; /* by name */
+	struct wcs_policies *policies;	/* of the families */
+};
+
+/* A change of a table's description. */
+struct table_edit {
+	size_t at;		   /* in families */
+	bool removes;		   /* the family at `at` goes */
+	struct table_family *adds; /* comes in its place, or before it; the edit's until made */
+	unsigned char delimiter;
+	enum wcs_protection protection; /* open: as it is */
+	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
+};
+
+/* NULL: there is none of that name. */
+const struct wcs_backend *store_find_engine(const char *name);
+
+/* One line to the store's log. */
+void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int64_t store_now(const struct wcs_store *store);
+/* Raises the format of the store's directory, where it has one that is older than that. */
+int store_need_format(struct wcs_store *store, int format);
+/* Logs a warning, without the key, where that cell makes the row's values more than WCS_ROW_WARN;
+ * so once for a row that is read from its beginning. bytes: with the cell's. */
+void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size);
+
+/* Do the bytes have that limit, the form of a row key? -ENAMETOOLONG, -EINVAL. */
+int store_check_slice(struct wcs_slice slice, size_t max);
+int store_check_row(struct wcs_slice row);
+/* A bound may be a byte longer than what it bounds: the longest key with a NUL behind it. */
+int store_check_range(const struct wcs_range *range);
+/* Is nothing in [from, to)? A NULL data of `to`: no upper end. */
+bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to);
+/* The caller has entered the table. */
+bool store_has_family(const struct wcs_table *table, const char *family);
+
+/* Has the table each family that the mutation names (-ENOENT), and does that take what is written
+ * (-EINVAL)? Gives conditions and writes their types, and conditions the value to expect, which may
+ * point into the array of conditions: valid until the mutation gets another condition. */
+int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation);
+/* Counts a sealed mutation that was given to the engine, whether or not it was applied. Must come
+ * before the gate is left: see table_change.c. */
+void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation);
+
+/* ---- room.c ---- */
+/* How many bytes the mutation gives the engine to store; 0: it only deletes. */
+uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation);
+/* Is there so much room that nobody need look how much is copied, small values of one row and
+ * `most` bytes of large ones? */
+bool room_is_plenty(const struct wcs_store *store, uint64_t most);
+/* How much there is, of the medium and for values, where the store has a directory. */
+int room_space(const struct wcs_store *store, struct wcs_space *space);
+/* Is there room for so many? -ENOSPC; 0: room_leave comes when they are written. */
+int room_enter(struct wcs_store *store, uint64_t size);
+/* The same for records of large values that move: they may go into a quarter of what is kept free,
+ * so that large values can be renamed on a full medium. */
+int room_enter_small(struct wcs_store *store, uint64_t size);
+void room_leave(struct wcs_store *store, uint64_t size);
+
+/* ---- room_copies.c: the caller has entered the table ---- */
+/* How many bytes of values the engine writes again for the appends of count entries. */
+int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
+		   const struct wcs_entry *entries, size_t count, uint64_t *size);
+/* Is there room for the move? -ENOSPC; 0: room_leave(*size) comes when it is made. */
+int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
+		      const struct wcs_move *move, uint64_t *size);
+
+/* Fills the store's tables from its engine. */
+int table_load(struct wcs_store *store);
+/* Releases the store's tables. */
+void table_unload(struct wcs_store *store);
+/* Makes a table as described; its creation time is the present. -EEXIST, -EINVAL, -EMFILE. */
+int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
+/* Is there no cell of the family (NULL: of any), not even a hidden one? The caller holds admin.
+ * -ENOTEMPTY. */
+int table_check_empty(struct wcs_table *table, const struct table_family *family);
+/* The same, but for cells that the policies hide. */
+int table_check_shown(struct wcs_table *table, const struct table_family *family);
+/* Could the table get that delimiter now? -ENOTEMPTY. */
+int table_may_delimit(struct wcs_table *table, unsigned char delimiter);
+/* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
+int table_change(struct wcs_table *table, struct table_edit *edit);
+/* May this byte be a delimiter? */
+bool table_delimiter_valid(unsigned char delimiter);
+
+/* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
+int table_enter(struct wcs_table *table);
+void table_leave(struct wcs_table *table);
+/* What can be seen of the table now; the caller has entered it, and the view is good until it
+ * leaves, or as long as it holds the policies. */
+struct wcs_view table_view(const struct wcs_table *table);
+/* One handle more. Returns table. */
+struct wcs_table *table_hold(struct wcs_table *table);
+/* Takes admin. -ENOENT: the table was removed; admin is not held then. */
+int table_lock(struct wcs_table *table);
+void table_unlock(struct wcs_table *table);
+
+/* Makes a family as described. -EEXIST. */
+int family_make(struct wcs_table *table, const struct wcs_family *family);
+/* Does the table's protection, if it has one, allow the family that policy? -EPERM: no; -EINVAL:
+ * it is none. */
+int family_may_hide(struct wcs_table *table, const char *name, const char *gc);
+/* Could the family get that type now, or be made with it? -ENOTEMPTY. */
+int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type);
+/* The policies of the families, which are sorted by name. */
+int family_policies(struct table_family *const *families, size_t count,
+		    struct wcs_policies **policies);
+/* What is open of it becomes the default. */
+struct table_family *family_new(const struct wcs_family *family);
+void family_free(struct table_family *family);
+/* Logs a warning where there are more than WCS_FAMILIES_WARN. The caller holds gate or admin. */
+void family_warn_count(const struct wcs_table *table);
+/* Where the family is, or would be, among the table's; the caller holds gate or admin. */
+bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *at);
+
+#endif

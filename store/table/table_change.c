@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes of a table's description: the engine takes the new one first, then memory.
+ *
+ * Whether a family is empty is found by a scan, which may be long, so it runs without the gate.
+ * The family's counter of writes is read before the scan and again with the gate held: where it
+ * is the same, no mutation that the scan may have missed was in between. An engine makes durable
+ * what was written before it takes a description, and that may be long too: so it is told to
+ * before, and little is left to do with the gate held. It comes before the counter is read, since
+ * a wait behind the scan would let a mutation in nearly every time.
+ */
+#include "store/disk/directory.h"
+#include "store/table/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TABLE_CHANGE_TRIES = 16,       /* scans for emptiness before a change gives up */
+	TABLE_CHANGE_CELLS = 4000,     /* hidden ones that are deleted at once */
+	TABLE_CHANGE_COMPACT = 200000, /* deletes that are compacted together */
+};
+
+/* Does the view show no cell of the family (NULL: of any)? -ENOTEMPTY. */
+static int table_check_view(struct wcs_table *table, const struct wcs_view *view,
+			    const struct table_family *family)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	const char *name = family != NULL ? family->family.name : NULL;
+	struct wcs_filter filter = {.each = WCS_EACH_ROW,
+				    .families = family != NULL ? &name : NULL,
+				    .family_count = family != NULL ? 1 : 0};
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = backend->scan_open(table->store->db, view, table->id, &range, &filter, &scan);
+
+	if (rc != 0)
+		return rc;
+	rc = backend->scan_next(scan, &cell);
+	backend->scan_close(scan);
+	return rc > 0 ? -ENOTEMPTY : rc;
+}
+
+int table_check_empty(struct wcs_table *table, const struct table_family *family)
+{
+	struct wcs_view all = {.policies = NULL};
+
+	return table_check_view(table, &all, family);
+}
+
+int table_check_shown(struct wcs_table *table, const struct table_family *family)
+{
+	struct wcs_view view = table_view(table);
+
+	return table_check_view(table, &view, family);
+}
+
+/* Deletes what the policies hide. */
+static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
+{
+	struct wcs_store *store = table->store;
+	struct wcs_view view = {.policies = policies, .now = store_now(store)};
+	struct wcs_collect *slice = calloc(1, sizeof(*slice));
+	int rc = slice != NULL ? 0 : -ENOMEM;
+
+	while (rc == 0 && !slice->done) {
+		slice->batch = TABLE_CHANGE_CELLS;
+		slice->look = SIZE_MAX;
+		slice->compact = TABLE_CHANGE_COMPACT;
+		pthread_mutex_lock(&store->collecting);
+		rc = store->backend->collect(store->db, &view, table->id, slice);
+		if (rc == 0)
+			store->backend->collected(store->db, slice->done);
+		pthread_mutex_unlock(&store->collecting);
+	}
+	free(slice);
+	return rc;
+}
+
+/* Deletes the hidden cells of the family (NULL: of all). The caller holds admin. */
+static int table_collect_hidden(struct wcs_table *table, struct table_family *family)
+{
+	struct table_family *const *families = family != NULL ? &family : table->families;
+	size_t count = family != NULL ? 1 : table->family_count;
+	struct wcs_policies *policies;
+	int rc = family_policies(families, count, &policies);
+
+	if (rc != 0)
+		return rc;
+	if (policies != NULL)
+		rc = table_collect(table, policies);
+	wcs_policies_drop(policies);
+	return rc;
+}
+
+/* The same, so that it is empty; -ENOTEMPTY where there are others, and then nothing goes. */
+static int table_sweep(struct wcs_table *table, struct table_family *family)
+{
+	int rc = table_check_shown(table, family);
+
+	return rc == 0 ? table_collect_hidden(table, family) : rc;
+}
+
+static uint_fast64_t table_writes(const struct wcs_table *table, const struct table_family *family)
+{
+	uint_fast64_t sum = 0;
+
+	if (family != NULL)
+		return atomic_load(&family->writes);
+	for (size_t i = 0; i < table->family_count; i++)
+		sum += atomic_load(&table->families[i]->writes);
+	return sum;
+}
+
+/* The families as they are after the edit: *families and the same as *described, which borrows
+ * their policies. */
+static int table_change_edited(const struct wcs_table *table, const struct table_edit *edit,
+			       struct table_family ***families, struct wcs_table_schema *described)
+{
+	size_t count = table->family_count + (edit->adds != NULL) - edit->removes;
+	struct table_family **next = calloc(count + 1, sizeof(struct table_family *));
+	struct wcs_family *plain = calloc(count + 1, sizeof(*plain));
+	size_t used = 0;
+
+	if (next == NULL || plain == NULL) {
+		free(next);
+		free(plain);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i <= table->family_count; i++) {
+		if (i == edit->at && edit->adds != NULL)
+			next[used++] = edit->adds;
+		if (i < table->family_count && !(i == edit->at && edit->removes))
+			next[used++] = table->families[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		plain[i] = next[i]->family;
+	*families = next;
+	strcpy(described->name, table->name);
+	described->delimiter = edit->delimiter;
+	described->created = table->created;
+	described->protection = edit->protection != WCS_PROTECTION_OPEN ? edit->protection
+				: table->protected			? WCS_PROTECTED
+									: WCS_UNPROTECTED;
+	described->family_count = count;
+	described->families = plain;
+	return 0;
+}
+
+/* Puts the description and, when that went well, takes it over; the caller holds the gate. */
+static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
+			      struct table_family **families,
+			      const struct wcs_table_schema *described)
+{
+	struct table_family *gone = edit->removes ? table->families[edit->at] : NULL;
+	struct wcs_policies *policies;
+	int rc = family_policies(families, described->family_count, &policies);
+
+	if (rc != 0)
+		return rc;
+	rc = table->store->backend->table_put(table->store->db, &table->id, described);
+	if (rc != 0) {
+		wcs_policies_drop(policies);
+		return rc;
+	}
+	wcs_policies_drop(table->policies);
+	table->policies = policies;
+	free(table->families);
+	if (gone != NULL)
+		hidden_end(table, gone);
+	family_free(gone);
+	table->families = families;
+	table->family_count = described->family_count;
+	table->delimiter = edit->delimiter;
+	table->protected = described->protection == WCS_PROTECTED;
+	edit->adds = NULL;
+	return 0;
+}
+
+int table_change(struct wcs_table *table, struct table_edit *edit)
+{
+	struct table_family *watched = edit->removes ? table->families[edit->at] : NULL;
+	struct wcs_table_schema described = {.family_count = 0};
+	struct table_family **families;
+	int rc = table_change_edited(table, edit, &families, &described);
+
+	if (rc != 0)
+		return rc;
+	rc = -EBUSY;
+	for (int tries = 0; rc == -EBUSY && tries < TABLE_CHANGE_TRIES; tries++) {
+		uint_fast64_t before;
+		int ready = table->store->backend->sync(table->store->db);
+
+		before = table_writes(table, watched);
+		if (ready == 0 && edit->needs_empty)
+			ready = table_sweep(table, watched);
+		if (ready != 0) {
+			rc = ready;
+			break;
+		}
+		pthread_rwlock_wrlock(&table->gate);
+		if (!edit->needs_empty || table_writes(table, watched) == before)
+			rc = table_change_adopt(table, edit, families, &described);
+		pthread_rwlock_unlock(&table->gate);
+	}
+	free(described.families);
+	if (rc != 0)
+		free(families);
+	return rc;
+}
+
+/* The hidden cells go first: those behind a newer one that went would be seen meanwhile. */
+int wcs_family_drop(struct wcs_table *table, const char *name)
+{
+	struct wcs_policies *policies;
+	size_t at;
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	if (!family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
+		rc = -ENOENT;
+	else
+		rc = table->protected ? -EPERM : table_collect_hidden(table, table->families[at]);
+	if (rc == 0)
+		rc = wcs_policies_all(name, &policies);
+	if (rc == 0) {
+		rc = table_collect(table, policies);
+		wcs_policies_drop(policies);
+	}
+	table_unlock(table);
+	return rc;
+}
+
+bool table_delimiter_valid(unsigned char delimiter)
+{
+	return delimiter > 0 && delimiter < 0x80 && delimiter != '/' && delimiter != '%' &&
+	       delimiter != '.';
+}
+
+int table_may_delimit(struct wcs_table *table, unsigned char delimiter)
+{
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	if (delimiter != table->delimiter)
+		rc = table_check_shown(table, NULL);
+	table_unlock(table);
+	return rc;
+}
+
+int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
+{
+	struct table_edit edit = {.delimiter = delimiter, .needs_empty = true};
+	int rc;
+
+	if (!table_delimiter_valid(delimiter))
+		return -EINVAL;
+	rc = table_lock(table);
+	if (rc != 0)
+		return rc;
+	if (delimiter != table->delimiter)
+		rc = table_change(table, &edit);
+	table_unlock(table);
+	return rc;
+}
+
+int wcs_table_set_protected(struct wcs_table *table, bool protect)
+{
+	struct table_edit edit = {.protection = protect ? WCS_PROTECTED : WCS_UNPROTECTED};
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	edit.delimiter = table->delimiter;
+	if (protect)
+		rc = store_need_format(table->store, DIRECTORY_PROTECTS);
+	if (rc == 0 && protect != table->protected)
+		rc = table_change(table, &edit);
+	table_unlock(table);
+	return rc;
+}
