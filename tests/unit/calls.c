@@ -63,3 +63,12 @@ const struct call *calls_at(int n)
 				return call;
 	return NULL;
 }
+
+int calls_count(void)
+{
+	int count = 0;
+
+	while (calls_at(count))
+		count++;
+	return count;
+}

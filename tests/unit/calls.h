@@ -30,6 +30,7 @@ struct call {
 
 /* The n-th of all, from 0; NULL behind the last. */
 const struct call *calls_at(int n);
+int calls_count(void);
 
 /* Each ends with one without a name. */
 extern const struct call calls_schema[], calls_write[], calls_read[], calls_text[];

@@ -19,6 +19,19 @@ struct engine {
 	char log[512];
 };
 
+/* A test, as SUITE_TEST, whose argument is an engine that engine_open made. */
+#define ENGINE_TEST(name, seconds)                                                                 \
+	static void name(struct engine *engine);                                                   \
+	SUITE_REGISTER(name, name##_run, 1, seconds)                                               \
+	static void name##_run(int _i __attribute__((unused)))                                     \
+	{                                                                                          \
+		struct engine engine;                                                              \
+		engine_open(&engine);                                                              \
+		name(&engine);                                                                     \
+		engine_close(&engine);                                                             \
+	}                                                                                          \
+	static void name(struct engine *engine)
+
 /* Opens what engine->path has; what the backend said. */
 int engine_try_open(struct engine *engine);
 /* A new engine, in a directory of its own. Its clock stands at 1,000. */

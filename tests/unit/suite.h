@@ -30,8 +30,45 @@ struct suite {
 	char log[512]; /* the last line logged */
 };
 
-/* Runs the tests that make adds to its suite, in a directory of their own that is removed
- * afterwards, also when a test failed. For main. */
+/*
+ * A test is registered where it is defined, with the seconds that it may take:
+ *
+ * - SUITE_TEST runs once.
+ * - SUITE_LOOP runs count times. Its argument is _i.
+ * - SUITE_STORES runs once on each engine. Its argument is s, a store that suite_open made and that
+ *   suite_close ends.
+ * - SUITE_LEVELDB_STORE has the same argument, on LevelDB alone.
+ */
+#define SUITE_TEST(name, seconds) SUITE_LOOP(name, 1, seconds)
+#define SUITE_LOOP(name, count, seconds)                                                           \
+	SUITE_REGISTER(name, name, count, seconds)                                                 \
+	static void name(int _i __attribute__((unused)))
+#define SUITE_ON(name, first, count, seconds)                                                      \
+	static void name(struct suite *s);                                                         \
+	SUITE_REGISTER(name, name##_run, count, seconds)                                           \
+	static void name##_run(int _i)                                                             \
+	{                                                                                          \
+		struct suite suite;                                                                \
+		suite_open(&suite, (first) + _i);                                                  \
+		name(&suite);                                                                      \
+		suite_close(&suite);                                                               \
+	}                                                                                          \
+	static void name(struct suite *s)
+#define SUITE_STORES(name, seconds)	   SUITE_ON(name, SUITE_MEMORY, SUITE_ENGINES, seconds)
+#define SUITE_LEVELDB_STORE(name, seconds) SUITE_ON(name, SUITE_LEVELDB, 1, seconds)
+
+/* For such macros alone. */
+#define SUITE_REGISTER(name, run, count, seconds)                                                  \
+	static void run(int _i);                                                                   \
+	__attribute__((constructor)) static void name##_register(void)                             \
+	{                                                                                          \
+		static const TTest test = {#name, run, __FILE__, __LINE__};                        \
+		suite_register(&test, count, seconds);                                             \
+	}
+void suite_register(const TTest *test, int count, double seconds);
+/* Runs the registered tests, and those that make adds unless it is NULL, in a directory of their
+ * own that is removed afterwards, also when a test failed. Without a main of its own a program runs
+ * its registered tests. */
 int suite_main(const char *name, void (*make)(Suite *suite));
 /* The directory for this program's files. */
 const char *suite_directory(void);

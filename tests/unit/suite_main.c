@@ -12,6 +12,30 @@
 static char suite_base[160];
 static pid_t suite_child; /* who runs the tests */
 
+/* The tests of this program, in the order of its text: constructors run in that order. */
+static struct suite_entry {
+	const TTest *test;
+	int count;
+	double seconds;
+} suite_entries[64];
+static size_t suite_entry_count;
+
+void suite_register(const TTest *test, int count, double seconds)
+{
+	if (suite_entry_count == sizeof(suite_entries) / sizeof(suite_entries[0]))
+		abort();
+	suite_entries[suite_entry_count++] = (struct suite_entry){test, count, seconds};
+}
+
+static TCase *suite_case(Suite *suite, const char *name, double seconds)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_set_timeout(tcase, seconds);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
 static void suite_forward(int number)
 {
 	kill(suite_child, number);
@@ -23,7 +47,12 @@ static int suite_run(const char *name, void (*make)(Suite *suite))
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	make(suite);
+	for (size_t i = 0; i < suite_entry_count; i++)
+		tcase_add_loop_test(
+			suite_case(suite, suite_entries[i].test->name, suite_entries[i].seconds),
+			suite_entries[i].test, 0, suite_entries[i].count);
+	if (make != NULL)
+		make(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
@@ -62,15 +91,6 @@ const char *suite_directory(void)
 	return suite_base;
 }
 
-static TCase *suite_case(Suite *suite, const char *name, double seconds)
-{
-	TCase *tcase = tcase_create(name);
-
-	tcase_set_timeout(tcase, seconds);
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
 void suite_add(Suite *suite, const char *name, const TTest *test, double seconds)
 {
 	tcase_add_loop_test(suite_case(suite, name, seconds), test, 0, SUITE_ENGINES);
@@ -79,4 +99,9 @@ void suite_add(Suite *suite, const char *name, const TTest *test, double seconds
 void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds)
 {
 	tcase_add_test(suite_case(suite, name, seconds), test);
+}
+
+__attribute__((weak)) int main(void)
+{
+	return suite_main(program_invocation_short_name, NULL);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Checksums: as RFC 3720 has them, and the same by each way of making them. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
+#include "suite.h"
 
 #include "store/disk/crc.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 4096 };
 
@@ -18,7 +19,7 @@ static void fill(void)
 }
 
 /* RFC 3720, B.4. */
-START_TEST(test_has_the_values_of_the_standard)
+SUITE_TEST(test_has_the_values_of_the_standard, 10)
 {
 	unsigned char block[32];
 
@@ -33,9 +34,8 @@ START_TEST(test_has_the_values_of_the_standard)
 	ck_assert_uint_eq(wcs_crc_extend(0, block, sizeof(block)), 0x46dd794eu);
 	ck_assert_uint_eq(wcs_crc_extend_plain(0, block, sizeof(block)), 0x46dd794eu);
 }
-END_TEST
 
-START_TEST(test_is_the_same_with_and_without_the_instruction)
+SUITE_TEST(test_is_the_same_with_and_without_the_instruction, 10)
 {
 	fill();
 	for (size_t from = 0; from < 9; from++) {
@@ -45,9 +45,8 @@ START_TEST(test_is_the_same_with_and_without_the_instruction)
 	}
 	ck_assert_uint_eq(wcs_crc_extend(0, bytes, MOST), wcs_crc_extend_plain(0, bytes, MOST));
 }
-END_TEST
 
-START_TEST(test_of_pieces_is_that_of_all)
+SUITE_TEST(test_of_pieces_is_that_of_all, 10)
 {
 	uint32_t all;
 
@@ -58,23 +57,4 @@ START_TEST(test_of_pieces_is_that_of_all)
 
 		ck_assert_uint_eq(wcs_crc_extend(first, bytes + cut, 200 - cut), all);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("crc");
-	TCase *tests = tcase_create("crc");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tests, test_has_the_values_of_the_standard);
-	tcase_add_test(tests, test_is_the_same_with_and_without_the_instruction);
-	tcase_add_test(tests, test_of_pieces_is_that_of_all);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

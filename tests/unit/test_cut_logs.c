@@ -84,7 +84,7 @@ static void cut_log(int fd, const char *what)
 	ck_assert_int_eq(records, 0);
 }
 
-START_TEST(test_cut)
+SUITE_TEST(test_cut, 60)
 {
 	static unsigned char value[FILE_MAX];
 	static const size_t lens[] = {20, 1000, 9000, 40000};
@@ -97,15 +97,4 @@ START_TEST(test_cut)
 		close(fd);
 	}
 	close(inner);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "a log that was cut", test_cut, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: cut logs", make);
 }

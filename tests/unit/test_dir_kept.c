@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What a listing keeps of its last children: random steps in a directory that changes against a
  * model that knows what each offset was given for, and where what is kept ends. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
+#include "suite.h"
 
 #include "fs/dir/dir_kept.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { STEPS = 300, STRIDE = 900, LEN_MAX = 40, CHILDREN = 20000, GIVEN = STEPS * STRIDE };
 
@@ -49,7 +50,7 @@ static bool find(const struct dir_kept *kept, off_t offset, unsigned place, unsi
 	return true;
 }
 
-START_TEST(test_nothing_at_first)
+SUITE_TEST(test_nothing_at_first, 10)
 {
 	struct dir_kept kept = {.turn = 0};
 
@@ -57,9 +58,8 @@ START_TEST(test_nothing_at_first)
 		ck_assert(!find(&kept, offset, 0, 0));
 	dir_kept_clear(&kept);
 }
-END_TEST
 
-START_TEST(test_the_last_are_kept_and_no_more_than_twice_as_many)
+SUITE_TEST(test_the_last_are_kept_and_no_more_than_twice_as_many, 10)
 {
 	struct dir_kept kept = {.turn = 0};
 	const unsigned first = 3, end = first + 10 * DIR_KEPT + 5;
@@ -80,9 +80,8 @@ START_TEST(test_the_last_are_kept_and_no_more_than_twice_as_many)
 	ck_assert(!find(&kept, first, first, 0));
 	dir_kept_clear(&kept);
 }
-END_TEST
 
-START_TEST(test_what_did_not_change_has_the_same_offset_again)
+SUITE_TEST(test_what_did_not_change_has_the_same_offset_again, 10)
 {
 	struct dir_kept kept = {.turn = 0};
 
@@ -91,7 +90,6 @@ START_TEST(test_what_did_not_change_has_the_same_offset_again)
 			ck_assert_int_eq(give(&kept, place - 1, place, 0), place);
 	dir_kept_clear(&kept);
 }
-END_TEST
 
 /* Gives the places up to `end`, whose children have changed that often, and notes their offsets.
  * again: these must be as they were. */
@@ -108,7 +106,7 @@ static void read_on(struct dir_kept *kept, off_t *offsets, unsigned from, unsign
 	}
 }
 
-START_TEST(test_an_offset_keeps_its_place_when_a_look_back_meets_another)
+SUITE_TEST(test_an_offset_keeps_its_place_when_a_look_back_meets_another, 10)
 {
 	enum { FIRST = 3, CHANGED = 10, END = 500 };
 	struct dir_kept kept = {.turn = 0};
@@ -128,7 +126,6 @@ START_TEST(test_an_offset_keeps_its_place_when_a_look_back_meets_another)
 	read_on(&kept, offsets[2], CHANGED, END, 2, true);
 	dir_kept_clear(&kept);
 }
-END_TEST
 
 static struct given {
 	off_t offset;
@@ -147,7 +144,7 @@ static void check_last(const struct dir_kept *kept, size_t count)
 }
 
 /* Goes on, back to one of the last, or elsewhere; and all from some place on changes. */
-START_TEST(test_random_places)
+SUITE_LOOP(test_random_places, 4, 10)
 {
 	static unsigned changed[CHILDREN + 1];
 	struct dir_kept kept = {.turn = 0};
@@ -178,25 +175,4 @@ START_TEST(test_random_places)
 			changed[at] = step;
 	}
 	dir_kept_clear(&kept);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("dir_kept");
-	TCase *tests = tcase_create("dir_kept");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tests, test_nothing_at_first);
-	tcase_add_test(tests, test_the_last_are_kept_and_no_more_than_twice_as_many);
-	tcase_add_test(tests, test_what_did_not_change_has_the_same_offset_again);
-	tcase_add_test(tests, test_an_offset_keeps_its_place_when_a_look_back_meets_another);
-	tcase_add_loop_test(tests, test_random_places, 0, 4);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

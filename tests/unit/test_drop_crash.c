@@ -138,48 +138,39 @@ static unsigned int run_and_die(const char *path, unsigned int rows, bool *done)
 	return written;
 }
 
-START_TEST(test_killed_in_a_drop)
+SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
 {
 	unsigned int round = 0, interrupted = 0;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
 	/* On a busy machine the drop may often be over before the other thread has its turn. */
 	for (; round < ROUNDS || (interrupted == 0 && round < ROUNDS_MAX); round++) {
 		unsigned int written, rows = 1 + round * 20;
 		struct wcs_fault fault;
 		bool done;
 
-		fill(s.table);
-		wcs_table_close(s.table);
-		wcs_store_close(s.store);
-		written = run_and_die(s.path, rows, &done);
+		fill(s->table);
+		wcs_table_close(s->table);
+		wcs_store_close(s->store);
+		written = run_and_die(s->path, rows, &done);
 		ck_assert_uint_eq(written, rows);
 		interrupted += !done;
-		ck_assert_int_eq(wcs_store_open(s.path, NULL, &s.store, &fault), 0);
-		ck_assert_int_eq(wcs_table_open(s.store, "t", &s.table), 0);
+		ck_assert_int_eq(wcs_store_open(s->path, NULL, &s->store, &fault), 0);
+		ck_assert_int_eq(wcs_table_open(s->store, "t", &s->table), 0);
 		for (unsigned int i = 0; i < ROWS; i++) {
-			ck_assert_msg(!has(s.table, i, "old"), "row %u came back", i);
-			ck_assert_msg(has(s.table, i, "new") == (i < rows), "row %u", i);
+			ck_assert_msg(!has(s->table, i, "old"), "row %u came back", i);
+			ck_assert_msg(has(s->table, i, "new") == (i < rows), "row %u", i);
 		}
-		suite_expect_value(s.table, "m!between", "f", "old", 1, "v");
-		suite_expect_value(s.table, "m$behind", "f", "old", 1, "v");
-		ck_assert_int_eq(wcs_rows_drop(s.table, &dropped), 0);
+		suite_expect_value(s->table, "m!between", "f", "old", 1, "v");
+		suite_expect_value(s->table, "m$behind", "f", "old", 1, "v");
+		ck_assert_int_eq(wcs_rows_drop(s->table, &dropped), 0);
 	}
 	printf("%u of %u drops were interrupted\n", interrupted, round);
 	ck_assert_uint_gt(interrupted, 0);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "killed in a drop", test_killed_in_a_drop, 600);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc == 3)
 		drop_and_die(argv[1], (unsigned int)atoi(argv[2]));
-	return suite_main("store: drops and crashes", make);
+	return suite_main("store: drops and crashes", NULL);
 }

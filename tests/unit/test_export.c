@@ -15,38 +15,33 @@
 
 /* ---- Spelling ---------------------------------------------------------------------------- */
 
-START_TEST(shape)
+SUITE_STORES(shape, 10)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	exported_expect(s.table, NULL, WCS_EXPORT_ROWS, "");
-	exported_expect(s.table, NULL, WCS_EXPORT_KEYS, "");
-	exported_expect(s.table, "r", WCS_EXPORT_ROW, "");
-	suite_set(s.table, "r", "f", "q", 5, "v");
+	exported_expect(s->table, NULL, WCS_EXPORT_ROWS, "");
+	exported_expect(s->table, NULL, WCS_EXPORT_KEYS, "");
+	exported_expect(s->table, "r", WCS_EXPORT_ROW, "");
+	suite_set(s->table, "r", "f", "q", 5, "v");
 	exported_expect(
-		s.table, NULL, WCS_EXPORT_ROWS,
+		s->table, NULL, WCS_EXPORT_ROWS,
 		"{\"key\":\"r\",\"families\":{\"f\":{\"q\":[{\"ts\":5,\"value\":\"v\"}]}}}\n");
-	suite_set(s.table, "r", "f", "q", INT64_MAX, "");
-	suite_set(s.table, "r", "f", "p", 0, "0");
-	suite_set(s.table, "r", "a", "q", 1234567890, "x");
-	suite_set(s.table, "r", "a", "", 100, "y");
-	suite_set(s.table, "s", "a", "q", 99, "z");
+	suite_set(s->table, "r", "f", "q", INT64_MAX, "");
+	suite_set(s->table, "r", "f", "p", 0, "0");
+	suite_set(s->table, "r", "a", "q", 1234567890, "x");
+	suite_set(s->table, "r", "a", "", 100, "y");
+	suite_set(s->table, "s", "a", "q", 99, "z");
 	exported_expect(
-		s.table, NULL, WCS_EXPORT_ROWS,
+		s->table, NULL, WCS_EXPORT_ROWS,
 		"{\"key\":\"r\",\"families\":{\"a\":{\"\":[{\"ts\":100,\"value\":\"y\"}],"
 		"\"q\":[{\"ts\":1234567890,\"value\":\"x\"}]},"
 		"\"f\":{\"p\":[{\"ts\":0,\"value\":\"0\"}],"
 		"\"q\":[{\"ts\":9223372036854775807,\"value\":\"\"},{\"ts\":5,\"value\":\"v\"}]}}}"
 		"\n"
 		"{\"key\":\"s\",\"families\":{\"a\":{\"q\":[{\"ts\":99,\"value\":\"z\"}]}}}\n");
-	exported_expect(s.table, NULL, WCS_EXPORT_KEYS, "r\ns\n");
+	exported_expect(s->table, NULL, WCS_EXPORT_KEYS, "r\ns\n");
 	exported_expect(
-		s.table, "s", WCS_EXPORT_ROW,
+		s->table, "s", WCS_EXPORT_ROW,
 		"{\"key\":\"s\",\"families\":{\"a\":{\"q\":[{\"ts\":99,\"value\":\"z\"}]}}}\n");
-	suite_close(&s);
 }
-END_TEST
 
 /* Each string stands alone, and behind and before 11 plain bytes, so that it is met at every place
  * of a word of eight. */
@@ -104,20 +99,15 @@ static void expect_spelling(struct suite *s, size_t i, size_t before, size_t aft
 	exported_expect_bytes(s->table, &row, WCS_EXPORT_ROW, expected);
 }
 
-START_TEST(spelling)
+SUITE_STORES(spelling, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
 		for (size_t before = 0; before <= 11; before++)
 			for (size_t after = 0; after <= 11; after += before == 0 ? 1 : 11)
-				expect_spelling(&s, i, before, after);
-	suite_close(&s);
+				expect_spelling(s, i, before, after);
 }
-END_TEST
 
-START_TEST(base64)
+SUITE_STORES(base64, 10)
 {
 	static const struct {
 		struct wcs_slice bytes;
@@ -131,22 +121,18 @@ START_TEST(base64)
 		{BYTES("0123456789\xf0\x9f\x98"), "MDEyMzQ1Njc4OfCfmA=="},
 	};
 	char expected[256];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		suite_put(s.table, suite_text("r"), "f", suite_text("q"), 7, values[i].bytes);
+		suite_put(s->table, suite_text("r"), "f", suite_text("q"), 7, values[i].bytes);
 		snprintf(expected, sizeof(expected),
 			 "{\"key\":\"r\",\"families\":{\"f\":{\"q\":[{\"ts\":7,\"base64\":\"%s\"}]"
 			 "}}}\n",
 			 values[i].text);
-		exported_expect(s.table, NULL, WCS_EXPORT_ROWS, expected);
+		exported_expect(s->table, NULL, WCS_EXPORT_ROWS, expected);
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(integers)
+SUITE_STORES(integers, 10)
 {
 	static const struct {
 		struct wcs_slice bytes;
@@ -167,129 +153,110 @@ START_TEST(integers)
 	static const enum wcs_type types[] = {WCS_INTSUM, WCS_INTMIN, WCS_INTMAX};
 	static const char *const families[] = {"a", "b", "f"};
 	char expected[512];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < 3; i++)
-		ck_assert_int_eq(wcs_family_set_type(s.table, families[i], types[i]), 0);
+		ck_assert_int_eq(wcs_family_set_type(s->table, families[i], types[i]), 0);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		const char *text = values[i].text;
 
 		for (size_t k = 0; k < 3; k++)
-			suite_put(s.table, suite_text("r"), families[k], suite_text("q"), 7,
+			suite_put(s->table, suite_text("r"), families[k], suite_text("q"), 7,
 				  values[i].bytes);
 		snprintf(expected, sizeof(expected),
 			 "{\"key\":\"r\",\"families\":{\"a\":{\"q\":[{\"ts\":7,%s}]},"
 			 "\"b\":{\"q\":[{\"ts\":7,%s}]},\"f\":{\"q\":[{\"ts\":7,%s}]}}}\n",
 			 text, text, text);
-		exported_expect(s.table, NULL, WCS_EXPORT_ROWS, expected);
+		exported_expect(s->table, NULL, WCS_EXPORT_ROWS, expected);
 	}
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Which rows -------------------------------------------------------------------------- */
 
-START_TEST(subtree)
+SUITE_STORES(subtree, 10)
 {
 	static const char *const keys[] = {"!",	    "#",   "#x",  "##",	 "a",	 "a!",
 					   "a!b",   "a\"", "a b", "a#",	 "a##c", "a#b",
 					   "a#b#c", "a$",  "a$b", "a#!", "ab",	 "a/b",
 					   "aa#b",  "b",   "b!",  "c#d", "c!"};
 	struct wcs_slice empty = {NULL, 0};
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		suite_set(s.table, keys[i], "f", "q", 1, "v");
-		suite_set(s.table, keys[i], "f", "q", 2, "v");
-		suite_set(s.table, keys[i], "f", "r", 2, "v");
+		suite_set(s->table, keys[i], "f", "q", 1, "v");
+		suite_set(s->table, keys[i], "f", "q", 2, "v");
+		suite_set(s->table, keys[i], "f", "r", 2, "v");
 	}
-	exported_expect(s.table, "a", WCS_EXPORT_KEYS, "a\na#\na#!\na##c\na#b\na#b#c\n");
-	exported_expect(s.table, "a#", WCS_EXPORT_KEYS, "a#\na##c\n");
-	exported_expect(s.table, "a#b", WCS_EXPORT_KEYS, "a#b\na#b#c\n");
-	exported_expect(s.table, "b", WCS_EXPORT_KEYS, "b\n");
-	exported_expect(s.table, "c", WCS_EXPORT_KEYS, "c#d\n");
-	exported_expect(s.table, "d", WCS_EXPORT_KEYS, "");
-	exported_expect_bytes(s.table, &empty, WCS_EXPORT_KEYS, "#\n##\n#x\n");
-	exported_expect(s.table, NULL, WCS_EXPORT_KEYS,
+	exported_expect(s->table, "a", WCS_EXPORT_KEYS, "a\na#\na#!\na##c\na#b\na#b#c\n");
+	exported_expect(s->table, "a#", WCS_EXPORT_KEYS, "a#\na##c\n");
+	exported_expect(s->table, "a#b", WCS_EXPORT_KEYS, "a#b\na#b#c\n");
+	exported_expect(s->table, "b", WCS_EXPORT_KEYS, "b\n");
+	exported_expect(s->table, "c", WCS_EXPORT_KEYS, "c#d\n");
+	exported_expect(s->table, "d", WCS_EXPORT_KEYS, "");
+	exported_expect_bytes(s->table, &empty, WCS_EXPORT_KEYS, "#\n##\n#x\n");
+	exported_expect(s->table, NULL, WCS_EXPORT_KEYS,
 			"!\n#\n##\n#x\na\na "
 			"b\na!\na!b\na\"\na#\na#!\na##c\na#b\na#b#c\na$\na$b\na/b\naa#b\n"
 			"ab\nb\nb!\nc!\nc#d\n");
-	exported_expect(s.table, "c", WCS_EXPORT_ROWS,
+	exported_expect(s->table, "c", WCS_EXPORT_ROWS,
 			"{\"key\":\"c#d\",\"families\":{\"f\":{\"q\":[{\"ts\":2,\"value\":\"v\"},"
 			"{\"ts\":1,\"value\":\"v\"}],\"r\":[{\"ts\":2,\"value\":\"v\"}]}}}\n");
-	exported_expect(s.table, "c", WCS_EXPORT_ROW, "");
-	suite_close(&s);
+	exported_expect(s->table, "c", WCS_EXPORT_ROW, "");
 }
-END_TEST
 
-START_TEST(other_delimiter)
+SUITE_STORES(other_delimiter, 10)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
-	suite_set(s.table, "a", "f", "q", 1, "v");
-	suite_set(s.table, "a#b", "f", "q", 1, "v");
-	suite_set(s.table, "a\x7f", "f", "q", 1, "v");
-	suite_set(s.table, "a\x7f\xff", "f", "q", 1, "v");
-	suite_set(s.table, "a\x80", "f", "q", 1, "v");
-	exported_expect(s.table, "a", WCS_EXPORT_KEYS, "a\na%7F\na%7F%FF\n");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	suite_set(s->table, "a", "f", "q", 1, "v");
+	suite_set(s->table, "a#b", "f", "q", 1, "v");
+	suite_set(s->table, "a\x7f", "f", "q", 1, "v");
+	suite_set(s->table, "a\x7f\xff", "f", "q", 1, "v");
+	suite_set(s->table, "a\x80", "f", "q", 1, "v");
+	exported_expect(s->table, "a", WCS_EXPORT_KEYS, "a\na%7F\na%7F%FF\n");
 }
-END_TEST
 
-START_TEST(longest_names)
+SUITE_STORES(longest_names, 10)
 {
 	char *key = suite_pattern(WCS_ROW_KEY_MAX, 1), *qualifier = malloc(WCS_QUALIFIER_MAX);
 	struct wcs_slice row = {key, WCS_ROW_KEY_MAX}, above = {key, WCS_ROW_KEY_MAX - 1};
 	struct wcs_slice too_long = {key, WCS_ROW_KEY_MAX + 1};
 	struct wcs_export *exported;
-	struct suite s;
 	size_t len;
 	char *text;
 
-	suite_open(&s, _i);
 	memset(key, 0xff, WCS_ROW_KEY_MAX);
 	memset(qualifier, 0, WCS_QUALIFIER_MAX);
 	key[WCS_ROW_KEY_MAX - 1] = '#';
-	suite_put(s.table, row, "f", (struct wcs_slice){qualifier, WCS_QUALIFIER_MAX}, 1, above);
-	text = exported_text(s.table, &row, WCS_EXPORT_ROWS, 1000, &len);
+	suite_put(s->table, row, "f", (struct wcs_slice){qualifier, WCS_QUALIFIER_MAX}, 1, above);
+	text = exported_text(s->table, &row, WCS_EXPORT_ROWS, 1000, &len);
 	ck_assert_uint_eq(len, strlen("{\"key\":\"#\",\"families\":{\"f\":{\"\":"
 				      "[{\"ts\":1,\"base64\":\"\"}]}}}\n") +
 				       3 * (WCS_ROW_KEY_MAX - 1) + 3 * WCS_QUALIFIER_MAX +
 				       (WCS_ROW_KEY_MAX - 1) / 3 * 4);
 	free(text);
-	text = exported_text(s.table, &above, WCS_EXPORT_KEYS, 1000, &len);
+	text = exported_text(s->table, &above, WCS_EXPORT_KEYS, 1000, &len);
 	ck_assert_uint_eq(len, 3 * (WCS_ROW_KEY_MAX - 1) + 2);
 	free(text);
-	ck_assert_int_eq(wcs_export_open(s.table, &too_long, WCS_EXPORT_ROWS, &exported),
+	ck_assert_int_eq(wcs_export_open(s->table, &too_long, WCS_EXPORT_ROWS, &exported),
 			 -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_export_open(s.table, NULL, WCS_EXPORT_ROW, &exported), -EINVAL);
-	suite_close(&s);
+	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROW, &exported), -EINVAL);
 	free(key);
 	free(qualifier);
 }
-END_TEST
 
-START_TEST(one_moment)
+SUITE_STORES(one_moment, 10)
 {
 	struct wcs_export *rows, *keys;
 	struct wcs_slice key = suite_text("a");
-	struct suite s;
 	size_t len;
 	char *text;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "a", "f", "q", 1, "old");
-	suite_set(s.table, "a!", "f", "q", 1, "old");
-	suite_set(s.table, "a#b", "f", "q", 1, "old");
-	ck_assert_int_eq(wcs_export_open(s.table, &key, WCS_EXPORT_ROWS, &rows), 0);
-	ck_assert_int_eq(wcs_export_open(s.table, &key, WCS_EXPORT_KEYS, &keys), 0);
-	suite_set(s.table, "a", "f", "q", 1, "new");
-	suite_set(s.table, "a#a", "f", "q", 1, "new");
-	suite_delete_row(s.table, "a#b");
+	suite_set(s->table, "a", "f", "q", 1, "old");
+	suite_set(s->table, "a!", "f", "q", 1, "old");
+	suite_set(s->table, "a#b", "f", "q", 1, "old");
+	ck_assert_int_eq(wcs_export_open(s->table, &key, WCS_EXPORT_ROWS, &rows), 0);
+	ck_assert_int_eq(wcs_export_open(s->table, &key, WCS_EXPORT_KEYS, &keys), 0);
+	suite_set(s->table, "a", "f", "q", 1, "new");
+	suite_set(s->table, "a#a", "f", "q", 1, "new");
+	suite_delete_row(s->table, "a#b");
 	text = exported_drain(rows, 1, &len);
 	ck_assert_str_eq(
 		text,
@@ -300,27 +267,23 @@ START_TEST(one_moment)
 	text = exported_drain(keys, 1, &len);
 	ck_assert_str_eq(text, "a\na#b\n");
 	free(text);
-	exported_expect(s.table, "a", WCS_EXPORT_KEYS, "a\na#a\n");
-	suite_close(&s);
+	exported_expect(s->table, "a", WCS_EXPORT_KEYS, "a\na#a\n");
 }
-END_TEST
 
 /* What is left unread costs nothing and leaves nothing. */
-START_TEST(closed_early)
+SUITE_STORES(closed_early, 30)
 {
 	struct wcs_export *exported;
-	struct suite s;
 	char name[16], buf[8];
 	size_t got;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 2000; i++) {
 		snprintf(name, sizeof(name), "r%06d", i);
-		suite_set(s.table, name, "f", "q", 1, "value");
+		suite_set(s->table, name, "f", "q", 1, "value");
 	}
-	ck_assert_int_eq(wcs_export_open(s.table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported), 0);
 	wcs_export_close(exported);
-	ck_assert_int_eq(wcs_export_open(s.table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported), 0);
 	ck_assert_int_eq(wcs_export_read(exported, buf, 0, &got), 0);
 	ck_assert_uint_eq(got, 0);
 	ck_assert_int_eq(wcs_export_read(exported, buf, sizeof(buf), &got), 0);
@@ -328,25 +291,21 @@ START_TEST(closed_early)
 	ck_assert_int_eq(memcmp(buf, "{\"key\":\"", 8), 0);
 	wcs_export_close(exported);
 	wcs_export_close(NULL);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(seek)
+SUITE_STORES(seek, 10)
 {
 	static const char *const keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 	struct wcs_range range = {.end = BYTES("g")};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 	size_t got;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		for (int ts = 1; ts <= 20; ts++)
-			suite_set(s.table, keys[i], "f", "q", ts, keys[i]);
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+			suite_set(s->table, keys[i], "f", "q", ts, keys[i]);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
 	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("b")), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(memcmp(cell.row.data, "b", 1), 0);
@@ -371,70 +330,44 @@ START_TEST(seek)
 	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("a")), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	wcs_scan_close(scan);
-	suite_close(&s);
 }
-END_TEST
 
 /* The warning comes with each reading of the row, not with its writing, and names no key. */
-START_TEST(heavy_row)
+SUITE_STORES(heavy_row, 60)
 {
 	const size_t size = WCS_ROW_WARN / 10;
 	char *value = calloc(1, size);
 	struct wcs_slice key = SUITE_BYTES("heavy");
 	struct wcs_count count;
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 11; i++) {
 		char q = (char)('a' + i);
 
 		if (i == 10) {
-			ck_assert_int_eq(wcs_rows_count(s.table, NULL, &count), 0);
+			ck_assert_int_eq(wcs_rows_count(s->table, NULL, &count), 0);
 			ck_assert_uint_eq(count.bytes, WCS_ROW_WARN);
-			ck_assert_int_eq(s.warnings, 0);
+			ck_assert_int_eq(s->warnings, 0);
 		}
-		suite_put(s.table, key, "f", (struct wcs_slice){&q, 1}, 1,
+		suite_put(s->table, key, "f", (struct wcs_slice){&q, 1}, 1,
 			  (struct wcs_slice){value, i < 10 ? size : 1});
 	}
-	suite_set(s.table, "light", "f", "q", 1, "v");
-	ck_assert_int_eq(s.warnings, 0);
-	ck_assert_int_eq(wcs_rows_count(s.table, NULL, &count), 0);
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_nonnull(strstr(s.log, "table t has a row of more than 104857600 bytes"));
-	ck_assert_ptr_null(strstr(s.log, "heavy"));
+	suite_set(s->table, "light", "f", "q", 1, "v");
+	ck_assert_int_eq(s->warnings, 0);
+	ck_assert_int_eq(wcs_rows_count(s->table, NULL, &count), 0);
+	ck_assert_int_eq(s->warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s->log, "table t has a row of more than 104857600 bytes"));
+	ck_assert_ptr_null(strstr(s->log, "heavy"));
 	for (int kind = WCS_EXPORT_ROWS; kind <= WCS_EXPORT_ROW; kind++) {
 		struct wcs_export *exported;
 		size_t got;
 
 		ck_assert_int_eq(
-			wcs_export_open(s.table, &key, (enum wcs_export_kind)kind, &exported), 0);
+			wcs_export_open(s->table, &key, (enum wcs_export_kind)kind, &exported), 0);
 		do
 			ck_assert_int_eq(wcs_export_read(exported, value, size, &got), 0);
 		while (got > 0);
 		wcs_export_close(exported);
 	}
-	ck_assert_int_eq(s.warnings, 3); /* but for the keys */
+	ck_assert_int_eq(s->warnings, 3); /* but for the keys */
 	free(value);
-	suite_close(&s);
-}
-END_TEST
-
-static void add_tests(Suite *suite)
-{
-	suite_add(suite, "heavy row", heavy_row, 60);
-	suite_add(suite, "shape", shape, 10);
-	suite_add(suite, "spelling", spelling, 30);
-	suite_add(suite, "base64", base64, 10);
-	suite_add(suite, "integers", integers, 10);
-	suite_add(suite, "subtree", subtree, 10);
-	suite_add(suite, "other delimiter", other_delimiter, 10);
-	suite_add(suite, "longest names", longest_names, 10);
-	suite_add(suite, "one moment", one_moment, 10);
-	suite_add(suite, "closed early", closed_early, 30);
-	suite_add(suite, "seek", seek, 10);
-}
-
-int main(void)
-{
-	return suite_main("export", add_tests);
 }

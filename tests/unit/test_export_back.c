@@ -125,7 +125,7 @@ static void random_cell(struct suite *s, uint64_t *state, unsigned char *value)
 		  (struct wcs_slice){value, random_bytes(state, value, max)});
 }
 
-START_TEST(random_rows)
+SUITE_LOOP(random_rows, SUITE_ENGINES, 60)
 {
 	unsigned char *value = malloc(12000);
 	uint64_t state = 20261121;
@@ -140,7 +140,6 @@ START_TEST(random_rows)
 	}
 	free(value);
 }
-END_TEST
 
 /* A value of that many bytes: letters, with these bytes at a place. */
 static void put_large(struct suite *s, const char *row, size_t len, size_t at,
@@ -168,64 +167,56 @@ static const char *form(struct suite *s, const char *row)
 	return is_text ? "text" : "base64";
 }
 
-START_TEST(large_values)
+SUITE_STORES(large_values, 60)
 {
 	const struct wcs_slice emoji = SUITE_BYTES("\xf0\x9f\x98\x80");
 	const struct wcs_slice half = SUITE_BYTES("\xf0\x9f\x98");
 	const struct wcs_slice wrong = SUITE_BYTES("\xff");
-	struct suite s;
 	char row[16];
 
-	suite_open(&s, _i);
 	/* A character across the parts in which a value is read; its first bytes alone there. */
 	for (size_t i = 0; i <= 4; i++) {
 		snprintf(row, sizeof(row), "whole%zu", i);
-		put_large(&s, row, 140000, 131072 - i, emoji);
-		ck_assert_str_eq(form(&s, row), "text");
+		put_large(s, row, 140000, 131072 - i, emoji);
+		ck_assert_str_eq(form(s, row), "text");
 		snprintf(row, sizeof(row), "half%zu", i);
-		put_large(&s, row, 140000, 131072 - i, half);
-		ck_assert_str_eq(form(&s, row), "base64");
+		put_large(s, row, 140000, 131072 - i, half);
+		ck_assert_str_eq(form(s, row), "base64");
 	}
 	/* At the end: of a value, and of one that ends with a part. */
-	put_large(&s, "last", 70000, 70000 - 4, emoji);
-	ck_assert_str_eq(form(&s, "last"), "text");
-	put_large(&s, "lasthalf", 70000, 70000 - 3, half);
-	ck_assert_str_eq(form(&s, "lasthalf"), "base64");
-	put_large(&s, "part", 131072, 131072 - 3, half);
-	ck_assert_str_eq(form(&s, "part"), "base64");
-	put_large(&s, "wrong", 131073, 131072, wrong);
-	ck_assert_str_eq(form(&s, "wrong"), "base64");
+	put_large(s, "last", 70000, 70000 - 4, emoji);
+	ck_assert_str_eq(form(s, "last"), "text");
+	put_large(s, "lasthalf", 70000, 70000 - 3, half);
+	ck_assert_str_eq(form(s, "lasthalf"), "base64");
+	put_large(s, "part", 131072, 131072 - 3, half);
+	ck_assert_str_eq(form(s, "part"), "base64");
+	put_large(s, "wrong", 131073, 131072, wrong);
+	ck_assert_str_eq(form(s, "wrong"), "base64");
 	/* Around the size up to which values come with their cells, and groups of three. */
 	for (size_t len = WCS_VALUE_INLINE - 1; len <= WCS_VALUE_INLINE + 3; len++) {
 		snprintf(row, sizeof(row), "r%zu", len);
-		put_large(&s, row, len, len - 1, wrong);
-		ck_assert_str_eq(form(&s, row), "base64");
+		put_large(s, row, len, len - 1, wrong);
+		ck_assert_str_eq(form(s, row), "base64");
 		snprintf(row, sizeof(row), "t%zu", len);
-		put_large(&s, row, len, len - 1, suite_text("\n"));
-		ck_assert_str_eq(form(&s, row), "text");
+		put_large(s, row, len, len - 1, suite_text("\n"));
+		ck_assert_str_eq(form(s, row), "text");
 	}
-	expect_round_trip(&s);
-	suite_close(&s);
+	expect_round_trip(s);
 }
-END_TEST
 
 /* Nothing but escapes: the most that bytes can grow. */
-START_TEST(all_escapes)
+SUITE_STORES(all_escapes, 30)
 {
 	char *value = calloc(1, 300000);
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_put(s.table, suite_text("large"), "f", suite_text("q"), 1,
+	suite_put(s->table, suite_text("large"), "f", suite_text("q"), 1,
 		  (struct wcs_slice){value, 300000});
-	suite_put(s.table, suite_text("small"), "f", suite_text("q"), 1,
+	suite_put(s->table, suite_text("small"), "f", suite_text("q"), 1,
 		  (struct wcs_slice){value, WCS_VALUE_INLINE});
-	ck_assert_str_eq(form(&s, "large"), "text");
-	expect_round_trip(&s);
-	suite_close(&s);
+	ck_assert_str_eq(form(s, "large"), "text");
+	expect_round_trip(s);
 	free(value);
 }
-END_TEST
 
 /* ---- Rows in several lines --------------------------------------------------------------- */
 
@@ -309,7 +300,7 @@ static void put_cells(struct suite *s, const struct cell *cells, size_t count)
 			  cells[i].value);
 }
 
-START_TEST(lines_of_small_rows)
+SUITE_STORES(lines_of_small_rows, 60)
 {
 	static const struct cell cells[] = {
 		{"a", "a", "", 3, "x"},	      {"a", "a", "", 2, ""},
@@ -321,34 +312,30 @@ START_TEST(lines_of_small_rows)
 	};
 	const size_t count = sizeof(cells) / sizeof(cells[0]);
 	struct wcs_table *other;
-	struct suite s;
 	size_t len, whole;
 	char *text;
 
-	suite_open(&s, _i);
-	other = other_table(&s);
-	put_cells(&s, cells, count);
-	text = exported_text(s.table, NULL, WCS_EXPORT_ROWS, 4096, &whole);
+	other = other_table(s);
+	put_cells(s, cells, count);
+	text = exported_text(s->table, NULL, WCS_EXPORT_ROWS, 4096, &whole);
 	for (size_t max = 1; max < whole; max++)
-		expect_lines(&s, other, cells, count, max);
+		expect_lines(s, other, cells, count, max);
 	free(text);
-	text = lines_text(s.table, 1, 4096, &len);
+	text = lines_text(s->table, 1, 4096, &len);
 	ck_assert_uint_eq(lines(text, len), count);
 	free(text);
 	/* One stays whole, and so does each that is not beyond the bound. */
-	text = lines_text(s.table, whole, 4096, &len);
+	text = lines_text(s->table, whole, 4096, &len);
 	ck_assert_uint_eq(lines(text, len), 3);
 	free(text);
-	text = lines_text(s.table, 0, 4096, &len);
+	text = lines_text(s->table, 0, 4096, &len);
 	ck_assert_uint_eq(lines(text, len), 3);
 	free(text);
 	wcs_table_close(other);
-	suite_close(&s);
 }
-END_TEST
 
 /* Values that come in pieces, and a line that is longer than what a stream holds of it. */
-START_TEST(lines_of_large_values)
+SUITE_STORES(lines_of_large_values, 60)
 {
 	char *value = suite_pattern(150000, 1);
 	struct cell cells[] = {{"a", "a", "q", 2, value}, {"a", "a", "q", 1, "small"},
@@ -356,38 +343,20 @@ START_TEST(lines_of_large_values)
 			       {"a", "b", "r", 1, "v"},	  {"b", "b", "r", 1, value}};
 	const size_t count = sizeof(cells) / sizeof(cells[0]);
 	struct wcs_table *other;
-	struct suite s;
 
 	memset(value, 'x', 150000);
 	value[149999] = '\0';
-	suite_open(&s, _i);
-	other = other_table(&s);
-	put_cells(&s, cells, count);
+	other = other_table(s);
+	put_cells(s, cells, count);
 	for (size_t i = 1; i < count; i++) {
 		char *text = expected_lines(cells, i, SIZE_MAX);
 		size_t len = strlen(text) - strlen("]}}}\n");
 
 		for (size_t max = len - 1; max <= len + 1; max++)
-			expect_lines(&s, other, cells, count, max);
+			expect_lines(s, other, cells, count, max);
 		free(text);
 	}
-	expect_lines(&s, other, cells, count, 1);
+	expect_lines(s, other, cells, count, 1);
 	wcs_table_close(other);
-	suite_close(&s);
 	free(value);
-}
-END_TEST
-
-static void add_tests(Suite *suite)
-{
-	suite_add(suite, "random rows", random_rows, 60);
-	suite_add(suite, "large values", large_values, 60);
-	suite_add(suite, "all escapes", all_escapes, 30);
-	suite_add(suite, "lines of small rows", lines_of_small_rows, 60);
-	suite_add(suite, "lines of large values", lines_of_large_values, 60);
-}
-
-int main(void)
-{
-	return suite_main("export and back", add_tests);
 }

@@ -39,7 +39,7 @@ static const struct {
 	 "maxage=1s and (maxage=2s or maxage=3s) and maxage=4s"},
 };
 
-START_TEST(test_canonical)
+SUITE_TEST(test_canonical, 10)
 {
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
 		char *once = NULL, *twice = NULL;
@@ -52,7 +52,6 @@ START_TEST(test_canonical)
 		free(twice);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -99,7 +98,7 @@ static const struct {
 	{"n\xff", 1},
 };
 
-START_TEST(test_fault_has_column)
+SUITE_TEST(test_fault_has_column, 10)
 {
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct wcs_fault fault = {0};
@@ -113,7 +112,6 @@ START_TEST(test_fault_has_column)
 		ck_assert_ptr_null(canonical);
 	}
 }
-END_TEST
 
 static void repeat(char *out, const char *text, unsigned int times)
 {
@@ -123,7 +121,7 @@ static void repeat(char *out, const char *text, unsigned int times)
 	}
 }
 
-START_TEST(test_bounds)
+SUITE_TEST(test_bounds, 10)
 {
 	char text[WCS_GC_TEXT_MAX + 2] = "", *canonical = NULL;
 	struct wcs_fault fault;
@@ -153,7 +151,6 @@ START_TEST(test_bounds)
 	text[strlen(text) - 3] = '\0';
 	ck_assert_int_eq(wcs_gc_canonical(text, &canonical, NULL), -EINVAL);
 }
-END_TEST
 
 /* As reads and the collector ask. */
 static bool gc_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts, int64_t now)
@@ -174,7 +171,7 @@ static bool collects(const char *policy, uint64_t rank, int64_t ts, int64_t now)
 	return answer;
 }
 
-START_TEST(test_collects)
+SUITE_TEST(test_collects, 10)
 {
 	ck_assert(!collects("never", UINT64_MAX, 0, INT64_MAX));
 	ck_assert(!collects("maxversions=2", 2, 0, 0));
@@ -189,7 +186,6 @@ START_TEST(test_collects)
 	ck_assert(!collects("maxversions=1 or never and never", 2, 0, 0));
 	ck_assert(collects("maxversions=1 or (never and never)", 2, 0, 0));
 }
-END_TEST
 
 static unsigned int pick_random(void *ctx, unsigned int n)
 {
@@ -217,7 +213,7 @@ static void model_agrees(const struct gc_model *m, const char *text)
 	wcs_gc_free(gc);
 }
 
-START_TEST(test_random_policies_agree_with_model)
+SUITE_TEST(test_random_policies_agree_with_model, 10)
 {
 	srandom(7);
 	for (int i = 0; i < 3000; i++) {
@@ -241,7 +237,6 @@ START_TEST(test_random_policies_agree_with_model)
 		gc_model_free(m);
 	}
 }
-END_TEST
 
 static struct wcs_gc *parse_model(const struct gc_model *m)
 {
@@ -268,7 +263,7 @@ static bool model_within(const struct gc_model *m, const struct gc_model *other)
 	return true;
 }
 
-START_TEST(test_within_agrees_with_model)
+SUITE_TEST(test_within_agrees_with_model, 10)
 {
 	int within = 0;
 
@@ -291,9 +286,8 @@ START_TEST(test_within_agrees_with_model)
 	}
 	ck_assert(within > 1000 && within < 4000);
 }
-END_TEST
 
-START_TEST(test_random_text_never_crashes)
+SUITE_TEST(test_random_text_never_crashes, 10)
 {
 	static const char *const pieces[] = {
 		"never", "maxversions=", "maxage=", "1", "99", "d", "ms", " and ", " or ",
@@ -314,24 +308,4 @@ START_TEST(test_random_text_never_crashes)
 		}
 		free(canonical);
 	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tests = tcase_create("gc");
-
-	tcase_add_test(tests, test_canonical);
-	tcase_add_test(tests, test_fault_has_column);
-	tcase_add_test(tests, test_bounds);
-	tcase_add_test(tests, test_collects);
-	tcase_add_test(tests, test_random_policies_agree_with_model);
-	tcase_add_test(tests, test_within_agrees_with_model);
-	tcase_add_test(tests, test_random_text_never_crashes);
-	suite_add_tcase(suite, tests);
-}
-
-int main(void)
-{
-	return suite_main("gc", make);
 }

@@ -86,7 +86,7 @@ static void sketch_check(const struct sketch *sketch, uint64_t count)
 	ck_assert(wcs_hll_valid(sketch_slice(sketch)));
 }
 
-START_TEST(test_hll_exact_when_few)
+SUITE_TEST(test_hll_exact_when_few, 10)
 {
 	struct sketch sketch;
 
@@ -102,10 +102,9 @@ START_TEST(test_hll_exact_when_few)
 		ck_assert_uint_eq(sketch.len, 2 + 4 * count);
 	}
 }
-END_TEST
 
 /* Three sequences, and sizes a third apart. */
-START_TEST(test_hll_error)
+SUITE_TEST(test_hll_error, 1200)
 {
 	const char *most = getenv("ROWFS_HLL_ELEMENTS");
 	uint64_t end = most ? strtoull(most, NULL, 10) : 10000000;
@@ -122,10 +121,9 @@ START_TEST(test_hll_error)
 		}
 	}
 }
-END_TEST
 
 /* A merge is the state of the union, whichever kinds meet. */
-START_TEST(test_hll_merge)
+SUITE_TEST(test_hll_merge, 60)
 {
 	static const uint64_t ends[] = {1, 5, 3000, 6143, 6144, 6145, 7000, 40000, 200000};
 	struct sketch all, left, right;
@@ -148,9 +146,8 @@ START_TEST(test_hll_merge)
 		}
 	}
 }
-END_TEST
 
-START_TEST(test_hll_bytes)
+SUITE_TEST(test_hll_bytes, 10)
 {
 	/* FNV-1a of "a" is af63dc4c8601ec8c; MurmurHash3's finalizer makes it 82a2a958a9bece5b. */
 	static const unsigned char one[] = {1, 0, 0x41, 0x51, 0x54, 0x81};
@@ -159,10 +156,9 @@ START_TEST(test_hll_bytes)
 	wcs_hll_element(suite_text("a"), state);
 	ck_assert_mem_eq(state, one, sizeof(one));
 }
-END_TEST
 
 /* Where a state turns dense, no element is lost: the registers are those of the elements. */
-START_TEST(test_hll_turns_dense)
+SUITE_TEST(test_hll_turns_dense, 60)
 {
 	struct sketch sketch, one;
 	uint64_t count = 0;
@@ -179,7 +175,6 @@ START_TEST(test_hll_turns_dense)
 	ck_assert_uint_le(count, DENSE_AT + 10);
 	sketch_check(&sketch, count);
 }
-END_TEST
 
 static void refuse(const struct sketch *sketch, const char *why)
 {
@@ -191,7 +186,7 @@ static void refuse(const struct sketch *sketch, const char *why)
 	free(copy);
 }
 
-START_TEST(test_hll_refuses)
+SUITE_TEST(test_hll_refuses, 10)
 {
 	struct sketch sparse, dense, bad;
 
@@ -245,10 +240,9 @@ START_TEST(test_hll_refuses)
 	sparse.len -= 4;
 	ck_assert(wcs_hll_valid(sketch_slice(&sparse)));
 }
-END_TEST
 
 /* The greatest state: nothing divides by zero, nothing leaves its range. */
-START_TEST(test_hll_full)
+SUITE_TEST(test_hll_full, 10)
 {
 	struct sketch full;
 
@@ -262,10 +256,9 @@ START_TEST(test_hll_full)
 	ck_assert(wcs_hll_valid(sketch_slice(&full)));
 	ck_assert_int_eq(wcs_hll_estimate(sketch_slice(&full)), INT64_MAX);
 }
-END_TEST
 
 /* Lines give what their elements give one by one, whatever is twice among them. */
-START_TEST(test_hll_lines)
+SUITE_TEST(test_hll_lines, 60)
 {
 	static const uint64_t counts[] = {1, 2, 100, 6143, 6144, 6200, 50000};
 	static struct sketch one_by_one, together;
@@ -290,22 +283,4 @@ START_TEST(test_hll_lines)
 	wcs_hll_element((struct wcs_slice){"", 0}, one_by_one.bytes);
 	ck_assert_uint_eq(together.len, WCS_HLL_ELEMENT);
 	ck_assert_mem_eq(together.bytes, one_by_one.bytes, together.len);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "exact_when_few", test_hll_exact_when_few, 10);
-	suite_add_once(suite, "error", test_hll_error, 1200);
-	suite_add_once(suite, "merge", test_hll_merge, 60);
-	suite_add_once(suite, "bytes", test_hll_bytes, 10);
-	suite_add_once(suite, "turns_dense", test_hll_turns_dense, 60);
-	suite_add_once(suite, "refuses", test_hll_refuses, 10);
-	suite_add_once(suite, "lines", test_hll_lines, 60);
-	suite_add_once(suite, "full", test_hll_full, 10);
-}
-
-int main(void)
-{
-	return suite_main("hll", make);
 }

@@ -10,25 +10,23 @@
 
 /* ---- What is applied when ---------------------------------------------------------------- */
 
-START_TEST(test_lines_are_applied_when_the_call_returns)
+SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
 {
 	struct wcs_import *import;
-	struct suite s;
 
-	suite_open(&s, _i);
-	import = suite_import(s.table);
+	import = suite_import(s->table);
 	ck_assert_int_eq(
 		suite_import_text(import,
 				  "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
 				  NULL),
 		0);
-	suite_expect(s.table, "a/f/q@1000000=1 ");
+	suite_expect(s->table, "a/f/q@1000000=1 ");
 	ck_assert_int_eq(
 		suite_import_text(import, ":\"b\",\"families\":{\"f\":{\"q\":\"2\"}}}", NULL), 0);
-	suite_expect(s.table, "a/f/q@1000000=1 ");
+	suite_expect(s->table, "a/f/q@1000000=1 ");
 	ck_assert_uint_eq(wcs_import_lines(import), 1);
 	ck_assert_int_eq(suite_import_text(import, "\n", NULL), 0);
-	suite_expect(s.table, "a/f/q@1000000=1 b/f/q@1000000=2 ");
+	suite_expect(s->table, "a/f/q@1000000=1 b/f/q@1000000=2 ");
 	ck_assert_int_eq(
 		suite_import_text(import,
 				  " \t\r\n\n{\"table\":\"t\"}\r\n{\"key\":\"c\",\"delete\":true}",
@@ -40,17 +38,13 @@ START_TEST(test_lines_are_applied_when_the_call_returns)
 	ck_assert_int_eq(wcs_import_finish(import, NULL), 0);
 	ck_assert_uint_eq(wcs_import_lines(import), 3);
 	wcs_import_free(import);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_cancel_forgets_the_unfinished_line)
+SUITE_STORES(test_cancel_forgets_the_unfinished_line, 10)
 {
 	struct wcs_import *import;
-	struct suite s;
 
-	suite_open(&s, _i);
-	import = suite_import(s.table);
+	import = suite_import(s->table);
 	ck_assert_int_eq(
 		suite_import_text(import,
 				  "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
@@ -58,20 +52,16 @@ START_TEST(test_cancel_forgets_the_unfinished_line)
 		0);
 	wcs_import_cancel(import);
 	ck_assert_int_eq(wcs_import_finish(import, NULL), 0);
-	suite_expect(s.table, "a/f/q@1000000=1 ");
+	suite_expect(s->table, "a/f/q@1000000=1 ");
 	wcs_import_free(import);
-	suite_close(&s);
 }
-END_TEST
 
 /* A line that sees what the lines before it in the same piece did. */
-START_TEST(test_a_row_again_in_one_piece)
+SUITE_STORES(test_a_row_again_in_one_piece, 10)
 {
 	struct wcs_import *import;
-	struct suite s;
 
-	suite_open(&s, _i);
-	import = suite_import(s.table);
+	import = suite_import(s->table);
 	ck_assert_int_eq(
 		suite_import_text(
 			import,
@@ -81,11 +71,9 @@ START_TEST(test_a_row_again_in_one_piece)
 			"{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"12\"}},\"delete\":true}\n",
 			NULL),
 		0);
-	suite_expect(s.table, "");
+	suite_expect(s->table, "");
 	wcs_import_free(import);
-	suite_close(&s);
 }
-END_TEST
 
 struct applied {
 	struct wcs_table *table;
@@ -103,16 +91,14 @@ static void applied_note(void *ctx, struct wcs_slice row)
 		 (const char *)row.data, info.row ? "+" : "-");
 }
 
-START_TEST(test_applied_is_told)
+SUITE_STORES(test_applied_is_told, 10)
 {
 	struct applied applied = {.rows = ""};
 	struct wcs_import_options options = {.applied = applied_note, .ctx = &applied};
 	struct wcs_import *import = NULL;
-	struct suite s;
 
-	suite_open(&s, _i);
-	applied.table = s.table;
-	ck_assert_int_eq(wcs_import_new(s.table, &options, &import), 0);
+	applied.table = s->table;
+	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), 0);
 	ck_assert_int_eq(suite_import_text(import,
 					   "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
 					   "{\"key\":\"b\",\"delete\":true}\n"
@@ -122,9 +108,7 @@ START_TEST(test_applied_is_told)
 			 -ECANCELED);
 	ck_assert_str_eq(applied.rows, "a+ b- ");
 	wcs_import_free(import);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
@@ -185,7 +169,7 @@ static int pieces_import(struct wcs_table *table, const char *text, size_t len, 
 	return rc;
 }
 
-START_TEST(test_pieces_of_any_size)
+SUITE_LOOP(test_pieces_of_any_size, SUITE_ENGINES, 300)
 {
 	static const size_t longest[] = {1, 7, 100, 5000, 100000, 10000000};
 	uint64_t state = (uint64_t)time(NULL);
@@ -226,7 +210,6 @@ START_TEST(test_pieces_of_any_size)
 	free(text[0]);
 	free(text[1]);
 }
-END_TEST
 
 /* ---- Only some rows ---------------------------------------------------------------------- */
 
@@ -246,43 +229,34 @@ static void below(struct suite *s, const char *key, bool row, const char *line, 
 	wcs_import_free(import);
 }
 
-START_TEST(test_keys_outside)
+SUITE_STORES(test_keys_outside, 10)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	below(&s, "a", false, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(&s, "a", false, "{\"key\":\"a#b\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(&s, "a", false, "{\"key\":\"a#\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(&s, "a", false, "{\"key\":\"ab\"}", -EINVAL);
-	below(&s, "a", false, "{\"key\":\"a!b\"}", -EINVAL);
-	below(&s, "a", false, "{\"key\":\"b\"}", -EINVAL);
-	below(&s, "a#b", false, "{\"key\":\"a\"}", -EINVAL);
-	below(&s, "", false, "{\"key\":\"#x\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(&s, "", false, "{\"key\":\"x\"}", -EINVAL);
-	below(&s, "a", false, "{}", -EINVAL);
-	suite_expect(s.table, "#x/f/q@1000000= a/f/q@1000000= a#/f/q@1000000= a#b/f/q@1000000= ");
-	suite_close(&s);
+	below(s, "a", false, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
+	below(s, "a", false, "{\"key\":\"a#b\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
+	below(s, "a", false, "{\"key\":\"a#\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
+	below(s, "a", false, "{\"key\":\"ab\"}", -EINVAL);
+	below(s, "a", false, "{\"key\":\"a!b\"}", -EINVAL);
+	below(s, "a", false, "{\"key\":\"b\"}", -EINVAL);
+	below(s, "a#b", false, "{\"key\":\"a\"}", -EINVAL);
+	below(s, "", false, "{\"key\":\"#x\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
+	below(s, "", false, "{\"key\":\"x\"}", -EINVAL);
+	below(s, "a", false, "{}", -EINVAL);
+	suite_expect(s->table, "#x/f/q@1000000= a/f/q@1000000= a#/f/q@1000000= a#b/f/q@1000000= ");
 }
-END_TEST
 
-START_TEST(test_one_row)
+SUITE_STORES(test_one_row, 10)
 {
 	struct wcs_import_options options = {.row = true};
 	struct wcs_import *import = NULL;
-	struct suite s;
 
-	suite_open(&s, _i);
-	below(&s, "a", true, "{\"families\":{\"f\":{\"q\":\"1\"}}}", 0);
-	below(&s, "a", true, "{\"key\":\"%61\",\"families\":{\"f\":{\"r\":\"1\"}}}", 0);
-	below(&s, "a", true, "{\"key\":\"a#b\",\"families\":{\"f\":{\"r\":\"1\"}}}", -EINVAL);
-	below(&s, "", true, "{\"families\":{\"f\":{\"r\":\"1\"}}}", -EINVAL);
-	suite_expect(s.table, "a/f/q@1000000=1 a/f/r@1000000=1 ");
-	ck_assert_int_eq(wcs_import_new(s.table, &options, &import), -EINVAL);
+	below(s, "a", true, "{\"families\":{\"f\":{\"q\":\"1\"}}}", 0);
+	below(s, "a", true, "{\"key\":\"%61\",\"families\":{\"f\":{\"r\":\"1\"}}}", 0);
+	below(s, "a", true, "{\"key\":\"a#b\",\"families\":{\"f\":{\"r\":\"1\"}}}", -EINVAL);
+	below(s, "", true, "{\"families\":{\"f\":{\"r\":\"1\"}}}", -EINVAL);
+	suite_expect(s->table, "a/f/q@1000000=1 a/f/r@1000000=1 ");
+	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), -EINVAL);
 	ck_assert_int_eq(wcs_import_new(NULL, NULL, &import), -EINVAL);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Other lines ------------------------------------------------------------------------- */
 
@@ -310,19 +284,17 @@ static int other_take(void *ctx, const struct wcs_line *line, struct wcs_table *
 	return 0;
 }
 
-START_TEST(test_tables_switch)
+SUITE_STORES(test_tables_switch, 10)
 {
 	struct other other = {.schemas = 0};
 	struct wcs_import_options options = {.other = other_take, .ctx = &other};
 	struct wcs_import *import = NULL;
 	struct wcs_fault fault = {0};
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &other.u), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &other.u), 0);
 	ck_assert_int_eq(wcs_family_create(other.u, "g"), 0);
-	other.s = &s;
+	other.s = s;
 	ck_assert_int_eq(wcs_import_new(NULL, &options, &import), 0);
 	ck_assert_int_eq(
 		suite_import_text(
@@ -337,7 +309,7 @@ START_TEST(test_tables_switch)
 	ck_assert_str_eq(fault.text, "no such table (3 lines applied before it)");
 	ck_assert_int_eq(fault.line, 7);
 	ck_assert_int_eq(other.schemas, 1);
-	suite_expect(s.table, "a/f/q@1000000=1 ");
+	suite_expect(s->table, "a/f/q@1000000=1 ");
 	suite_expect(other.u, "b/g/q@1000000=2 c/g/q@1000000=3 ");
 	wcs_import_free(import);
 	ck_assert_int_eq(wcs_import_new(NULL, &options, &import), 0);
@@ -345,24 +317,4 @@ START_TEST(test_tables_switch)
 	ck_assert_ptr_nonnull(strstr(fault.text, "no line {\"table\": NAME} came before it"));
 	wcs_import_free(import);
 	wcs_table_close(other.u);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "applied when the call returns",
-		  test_lines_are_applied_when_the_call_returns, 10);
-	suite_add(suite, "cancel", test_cancel_forgets_the_unfinished_line, 10);
-	suite_add(suite, "a row again", test_a_row_again_in_one_piece, 10);
-	suite_add(suite, "applied is told", test_applied_is_told, 10);
-	suite_add(suite, "pieces of any size", test_pieces_of_any_size, 300);
-	suite_add(suite, "keys outside", test_keys_outside, 10);
-	suite_add(suite, "one row", test_one_row, 10);
-	suite_add(suite, "tables switch", test_tables_switch, 10);
-}
-
-int main(void)
-{
-	return suite_main("import", make);
 }

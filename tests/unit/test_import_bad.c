@@ -89,28 +89,25 @@ static void bad_line(int engine, size_t i, bool whole)
 	suite_close(&s);
 }
 
-START_TEST(test_bad_lines)
+SUITE_LOOP(test_bad_lines, SUITE_ENGINES, 60)
 {
 	for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
 		bad_line(_i, i, true);
 		bad_line(_i, i, false);
 	}
 }
-END_TEST
 
-START_TEST(test_limits)
+SUITE_STORES(test_limits, 120)
 {
 	char *key = calloc(1, WCS_ROW_KEY_MAX + 64), *spaces = malloc(1 << 20);
 	struct wcs_fault fault = {0};
 	struct wcs_import *import;
-	struct suite s;
 	int rc = 0;
 
-	suite_open(&s, _i);
 	strcpy(key, "{\"key\":\"");
 	memset(key + 8, 'k', WCS_ROW_KEY_MAX + 1);
 	strcat(key, "\"}\n");
-	import = suite_import(s.table);
+	import = suite_import(s->table);
 	ck_assert_int_eq(suite_import_text(import, key, &fault), -ENAMETOOLONG);
 	ck_assert_msg(strncmp(fault.text, "key: has at most 4096 bytes", 27) == 0, "%s",
 		      fault.text);
@@ -118,7 +115,7 @@ START_TEST(test_limits)
 
 	/* A line over the limit ends the import before it is there as a whole. */
 	memset(spaces, ' ', 1 << 20);
-	import = suite_import(s.table);
+	import = suite_import(s->table);
 	for (int i = 0; i < 256 && rc == 0; i++)
 		rc = wcs_import_write(import, spaces, 1 << 20, &fault);
 	ck_assert_int_eq(rc, 0);
@@ -126,29 +123,25 @@ START_TEST(test_limits)
 	ck_assert_str_eq(fault.text, "the line is longer than 256 MiB (0 lines applied before it)");
 	ck_assert_int_eq(fault.line, 1);
 	wcs_import_free(import);
-	suite_close(&s);
 	free(spaces);
 	free(key);
 }
-END_TEST
 
 /* A limit of one's own, for lines in one piece and in several. */
-START_TEST(test_limit_of_options)
+SUITE_STORES(test_limit_of_options, 10)
 {
 	struct wcs_import_options options = {.line_max = 1 << 20};
 	char *line = malloc((1 << 20) + 2);
 	struct wcs_import *import;
 	struct wcs_fault fault;
-	struct suite s;
 
-	suite_open(&s, _i);
 	memset(line, ' ', 1 << 20);
 	memcpy(line + (1 << 20), "x\n", 2);
 	for (int pieces = 1; pieces <= 2; pieces++) {
 		size_t first = pieces == 1 ? 0 : 1 << 20;
 
 		fault = (struct wcs_fault){0};
-		ck_assert_int_eq(wcs_import_new(s.table, &options, &import), 0);
+		ck_assert_int_eq(wcs_import_new(s->table, &options, &import), 0);
 		ck_assert_int_eq(wcs_import_write(import, line, first, &fault), 0);
 		ck_assert_int_eq(
 			wcs_import_write(import, line + first, (1 << 20) + 2 - first, &fault),
@@ -158,25 +151,21 @@ START_TEST(test_limit_of_options)
 		wcs_import_free(import);
 	}
 	options.line_max = WCS_IMPORT_LINE_MOST + 1;
-	ck_assert_int_eq(wcs_import_new(s.table, &options, &import), -EINVAL);
-	suite_close(&s);
+	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), -EINVAL);
 	free(line);
 }
-END_TEST
 
-START_TEST(test_long_names_leave_room_for_the_count)
+SUITE_STORES(test_long_names_leave_room_for_the_count, 10)
 {
 	struct wcs_fault fault = {0};
 	struct wcs_import *import;
 	char name[8];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 90; i++) {
 		snprintf(name, sizeof(name), "fam%d", i);
-		ck_assert_int_eq(wcs_family_create(s.table, name), 0);
+		ck_assert_int_eq(wcs_family_create(s->table, name), 0);
 	}
-	import = suite_import(s.table);
+	import = suite_import(s->table);
 	ck_assert_int_eq(suite_import_text(import,
 					   "{\"key\":\"k\",\"families\":{\"x\":{\"q\":\"\"}}}\n",
 					   &fault),
@@ -185,19 +174,4 @@ START_TEST(test_long_names_leave_room_for_the_count)
 		strstr(fault.text, "family x: table t does not have it; it has a, b, "));
 	ck_assert_ptr_nonnull(strstr(fault.text, " (0 lines applied before it)"));
 	wcs_import_free(import);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "bad lines", test_bad_lines, 60);
-	suite_add(suite, "limits", test_limits, 120);
-	suite_add(suite, "limit of options", test_limit_of_options, 10);
-	suite_add(suite, "long names", test_long_names_leave_room_for_the_count, 10);
-}
-
-int main(void)
-{
-	return suite_main("import: bad lines", make);
 }

@@ -99,24 +99,22 @@ static const unsigned cores[] = {0, 1, 2, THREADS};
 
 enum { CORES = sizeof(cores) / sizeof(*cores) };
 
-START_TEST(test_each_once)
+SUITE_LOOP(test_each_once, CORES, 60)
 {
 	turns = (struct turns){.last = REQUESTS, .cores = cores[_i]};
 	turns_run(&turns);
 }
-END_TEST
 
 /* One that waits for others which come later. */
-START_TEST(test_others_meanwhile)
+SUITE_LOOP(test_others_meanwhile, 2 * CORES, 60)
 {
 	turns = (struct turns){
 		.last = 2000, .others = 1500, .gives = _i & 1, .cores = cores[_i / 2]};
 	turns_run(&turns);
 }
-END_TEST
 
 /* A leader that sleeps needs no guard: the process does nothing. */
-START_TEST(test_idle)
+SUITE_TEST(test_idle, 60)
 {
 	struct timespec before, after;
 	pthread_t threads[THREADS];
@@ -139,9 +137,8 @@ START_TEST(test_idle)
 		pthread_join(threads[i], NULL);
 	lead_destroy(&turns.lead);
 }
-END_TEST
 
-START_TEST(test_crowded)
+SUITE_TEST(test_crowded, 60)
 {
 	static const struct {
 		const char *loadavg;
@@ -160,22 +157,4 @@ START_TEST(test_crowded)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		ck_assert_int_eq(lead_is_crowded(&lead, cases[i].loadavg), cases[i].crowded);
 	lead_destroy(&lead);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *turns_case = tcase_create("turns");
-
-	tcase_set_timeout(turns_case, 60);
-	tcase_add_loop_test(turns_case, test_each_once, 0, CORES);
-	tcase_add_loop_test(turns_case, test_others_meanwhile, 0, 2 * CORES);
-	tcase_add_test(turns_case, test_idle);
-	tcase_add_test(turns_case, test_crowded);
-	suite_add_tcase(suite, turns_case);
-}
-
-int main(void)
-{
-	return suite_main("the loop: who reads", make);
 }

@@ -8,78 +8,63 @@
 
 /* ---- Chunks and their garbage ------------------------------------------------------------ */
 
-START_TEST(test_replace_frees_chunks)
+ENGINE_TEST(test_replace_frees_chunks, 60)
 {
-	struct engine engine;
-
-	engine_open(&engine);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(engine_count(engine.db, 'v'), 4);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 70000, 2), 0);
-	engine_expect_chunks(engine.db, 2);
-	engine_expect(&engine, "r", 70000, 2);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 10, 3), 0);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
+	ck_assert_int_eq(engine_count(engine->db, 'v'), 4);
+	ck_assert_int_eq(engine_set(engine, "r", 1, 70000, 2), 0);
+	engine_expect_chunks(engine->db, 2);
+	engine_expect(engine, "r", 70000, 2);
+	ck_assert_int_eq(engine_set(engine, "r", 1, 10, 3), 0);
+	engine_expect_chunks(engine->db, 0);
 }
-END_TEST
 
 /* Values around every bound where their storage changes. */
-START_TEST(test_sizes)
+ENGINE_TEST(test_sizes, 60)
 {
 	static const size_t sizes[] = {0,     1,       4095,	    4096,	 4097,
 				       65535, 65536,   65537,	    131072,	 MIB - 1,
 				       MIB,   MIB + 1, 3 * MIB / 2, 3 * MIB - 1, 5 * MIB + 7};
-	struct engine engine;
 
-	engine_open(&engine);
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		ck_assert_int_eq(engine_set(&engine, "r", 1, sizes[i], i), 0);
-		engine_expect(&engine, "r", sizes[i], i);
+		ck_assert_int_eq(engine_set(engine, "r", 1, sizes[i], i), 0);
+		engine_expect(engine, "r", sizes[i], i);
 	}
-	engine_reopen(&engine);
-	engine_expect(&engine, "r", 5 * MIB + 7, 14);
-	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	engine_reopen(engine);
+	engine_expect(engine, "r", 5 * MIB + 7, 14);
+	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	engine_expect_chunks(engine->db, 0);
 }
-END_TEST
 
-START_TEST(test_open_value_keeps_its_chunks)
+ENGINE_TEST(test_open_value_keeps_its_chunks, 60)
 {
 	struct wcs_value *value;
-	struct engine engine;
 
-	engine_open(&engine);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 3 * MIB, 1), 0);
-	ck_assert_int_eq(engine_value_open(&engine, "r", &value), 0);
-	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
+	ck_assert_int_eq(engine_set(engine, "r", 1, 3 * MIB, 1), 0);
+	ck_assert_int_eq(engine_value_open(engine, "r", &value), 0);
+	ck_assert_int_eq(engine_delete(engine, "r"), 0);
 	engine_sleep(300);
 	engine_expect_value(value, 3 * MIB, 1);
-	ck_assert_int_eq(engine_count(engine.db, 'v'), 48);
+	ck_assert_int_eq(engine_count(engine->db, 'v'), 48);
 	wcs_backend_leveldb.value_close(value);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	engine_expect_chunks(engine->db, 0);
 }
-END_TEST
 
-START_TEST(test_scan_keeps_chunks)
+ENGINE_TEST(test_scan_keeps_chunks, 60)
 {
 	struct wcs_range range = {{NULL, 0}, {NULL, 0}};
 	struct wcs_filter filter = {0};
 	char *expected = suite_pattern(200000, 1);
 	char *bytes = malloc(200000);
-	struct engine engine;
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t got;
 
-	engine_open(&engine);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &range,
+	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &range,
 						       &filter, &scan),
 			 0);
-	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
+	ck_assert_int_eq(engine_delete(engine, "r"), 0);
 	engine_sleep(300);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_read(scan, bytes, 200000, 0, &got), 0);
@@ -87,113 +72,93 @@ START_TEST(test_scan_keeps_chunks)
 	ck_assert_mem_eq(bytes, expected, got);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 0);
 	wcs_backend_leveldb.scan_close(scan);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	engine_expect_chunks(engine->db, 0);
 	free(bytes);
 	free(expected);
 }
-END_TEST
 
 /* An open value keeps its own chunks and no other's. */
-START_TEST(test_open_value_keeps_only_its_chunks)
+ENGINE_TEST(test_open_value_keeps_only_its_chunks, 60)
 {
 	struct wcs_value *first, *second;
-	struct engine engine;
 
-	engine_open(&engine);
-	ck_assert_int_eq(engine_set(&engine, "a", 1, 100000, 1), 0);
-	ck_assert_int_eq(engine_value_open(&engine, "a", &first), 0);
-	ck_assert_int_eq(engine_value_open(&engine, "a", &second), 0);
+	ck_assert_int_eq(engine_set(engine, "a", 1, 100000, 1), 0);
+	ck_assert_int_eq(engine_value_open(engine, "a", &first), 0);
+	ck_assert_int_eq(engine_value_open(engine, "a", &second), 0);
 	for (unsigned int i = 0; i < 5; i++) {
-		ck_assert_int_eq(engine_set(&engine, "b", 1, 300000, i), 0);
-		ck_assert_int_eq(engine_delete(&engine, "b"), 0);
-		engine_expect_chunks(engine.db, 2);
+		ck_assert_int_eq(engine_set(engine, "b", 1, 300000, i), 0);
+		ck_assert_int_eq(engine_delete(engine, "b"), 0);
+		engine_expect_chunks(engine->db, 2);
 	}
-	ck_assert_int_eq(engine_delete(&engine, "a"), 0);
+	ck_assert_int_eq(engine_delete(engine, "a"), 0);
 	engine_sleep(300);
-	ck_assert_int_eq(engine_count(engine.db, 'g'), 1);
+	ck_assert_int_eq(engine_count(engine->db, 'g'), 1);
 	/* the garbage of later values goes though the record before it must wait */
-	ck_assert_int_eq(engine_set(&engine, "b", 1, 300000, 9), 0);
-	ck_assert_int_eq(engine_delete(&engine, "b"), 0);
-	for (int i = 0; i < 1000 && engine_count(engine.db, 'v') > 2; i++)
+	ck_assert_int_eq(engine_set(engine, "b", 1, 300000, 9), 0);
+	ck_assert_int_eq(engine_delete(engine, "b"), 0);
+	for (int i = 0; i < 1000 && engine_count(engine->db, 'v') > 2; i++)
 		engine_sleep(10);
-	ck_assert_int_eq(engine_count(engine.db, 'v'), 2);
+	ck_assert_int_eq(engine_count(engine->db, 'v'), 2);
 	wcs_backend_leveldb.value_close(first);
 	engine_sleep(300);
 	engine_expect_value(second, 100000, 1);
 	wcs_backend_leveldb.value_close(second);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	engine_expect_chunks(engine->db, 0);
 }
-END_TEST
 
 /* A record or key of garbage that cannot be understood is told and stops no other. */
-START_TEST(test_bad_garbage_record_stops_no_other)
+ENGINE_TEST(test_bad_garbage_record_stops_no_other, 60)
 {
 	struct ldb_id_key key;
-	struct engine engine;
 
-	engine_open(&engine);
 	ldb_key_garbage(&key, 0);
-	engine_put_raw(&engine, key.data, key.len, "\7what", 5);
-	engine_put_raw(&engine, "g\0\0x", 4, "", 0);
+	engine_put_raw(engine, key.data, key.len, "\7what", 5);
+	engine_put_raw(engine, "g\0\0x", 4, "", 0);
 	for (unsigned int i = 0; i < 3; i++) {
-		ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, i), 0);
-		ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-		for (int k = 0; k < 1000 && engine_count(engine.db, 'v') > 0; k++)
+		ck_assert_int_eq(engine_set(engine, "r", 1, 200000, i), 0);
+		ck_assert_int_eq(engine_delete(engine, "r"), 0);
+		for (int k = 0; k < 1000 && engine_count(engine->db, 'v') > 0; k++)
 			engine_sleep(10);
-		ck_assert_int_eq(engine_count(engine.db, 'v'), 0);
+		ck_assert_int_eq(engine_count(engine->db, 'v'), 0);
 	}
-	ck_assert_int_eq(engine_count(engine.db, 'g'), 2);
-	ck_assert_int_eq(engine.errors, 1);
-	engine_close(&engine);
+	ck_assert_int_eq(engine_count(engine->db, 'g'), 2);
+	ck_assert_int_eq(engine->errors, 1);
 }
-END_TEST
 
 /* A reader that came after the garbage does not hold it up. */
-START_TEST(test_later_reader_does_not_wait)
+ENGINE_TEST(test_later_reader_does_not_wait, 60)
 {
 	struct wcs_value *first, *second;
-	struct engine engine;
 
-	engine_open(&engine);
-	ck_assert_int_eq(engine_set(&engine, "a", 1, 100000, 1), 0);
-	ck_assert_int_eq(engine_set(&engine, "b", 1, 100000, 2), 0);
-	ck_assert_int_eq(engine_value_open(&engine, "a", &first), 0);
-	ck_assert_int_eq(engine_delete(&engine, "a"), 0);
+	ck_assert_int_eq(engine_set(engine, "a", 1, 100000, 1), 0);
+	ck_assert_int_eq(engine_set(engine, "b", 1, 100000, 2), 0);
+	ck_assert_int_eq(engine_value_open(engine, "a", &first), 0);
+	ck_assert_int_eq(engine_delete(engine, "a"), 0);
 	engine_sleep(200);
-	ck_assert_int_eq(engine_value_open(&engine, "b", &second), 0);
+	ck_assert_int_eq(engine_value_open(engine, "b", &second), 0);
 	wcs_backend_leveldb.value_close(first);
-	engine_expect_chunks(engine.db, 2);
+	engine_expect_chunks(engine->db, 2);
 	engine_expect_value(second, 100000, 2);
 	wcs_backend_leveldb.value_close(second);
-	engine_close(&engine);
 }
-END_TEST
 
-START_TEST(test_close_does_not_wait_for_readers)
+ENGINE_TEST(test_close_does_not_wait_for_readers, 60)
 {
 	struct ldb_ticket ticket;
-	struct engine engine;
 
-	engine_open(&engine);
-	ldb_reclaim_enter(engine.db, &ticket);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
+	ldb_reclaim_enter(engine->db, &ticket);
+	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
+	ck_assert_int_eq(engine_delete(engine, "r"), 0);
 	engine_sleep(200);
-	engine_reopen(&engine);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	engine_reopen(engine);
+	engine_expect_chunks(engine->db, 0);
 }
-END_TEST
 
 /* Two writes of one cell in one mutation: the first one's chunks belong to nobody. */
-START_TEST(test_replaced_within_a_mutation)
+ENGINE_TEST(test_replaced_within_a_mutation, 60)
 {
 	static const size_t sizes[] = {100000, 2 * MIB};
-	struct engine engine;
 
-	engine_open(&engine);
 	for (size_t i = 0; i < 2; i++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
 		char *value = suite_pattern(sizes[i], 1);
@@ -201,47 +166,39 @@ START_TEST(test_replaced_within_a_mutation)
 
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
-		ck_assert_int_eq(engine_apply(&engine, "r", mutation), 0);
-		engine_expect_chunks(engine.db, (int)ldb_record_chunks(sizes[i]));
-		engine_expect(&engine, "r", sizes[i], 1);
+		ck_assert_int_eq(engine_apply(engine, "r", mutation), 0);
+		engine_expect_chunks(engine->db, (int)ldb_record_chunks(sizes[i]));
+		engine_expect(engine, "r", sizes[i], 1);
 		free(value);
 	}
-	engine_close(&engine);
 }
-END_TEST
 
-START_TEST(test_failed_mutation_leaves_nothing)
+ENGINE_TEST(test_failed_mutation_leaves_nothing, 60)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *value = suite_pattern(3 * MIB, 1);
 	struct wcs_slice bytes = {value, 3 * MIB};
-	struct engine engine;
 
-	engine_open(&engine);
 	wcs_mutation_if(mutation, "f", suite_text("q"), &bytes);
 	wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 	wcs_mutation_set(mutation, "f", suite_text("r"), 5, (struct wcs_slice){value, 5000});
-	ck_assert_int_eq(engine_apply(&engine, "r", mutation), -ECANCELED);
-	engine_expect_chunks(engine.db, 0);
+	ck_assert_int_eq(engine_apply(engine, "r", mutation), -ECANCELED);
+	engine_expect_chunks(engine->db, 0);
 
 	mutation = wcs_mutation_new();
 	wcs_mutation_append(mutation, "f", suite_text("q"), bytes, WCS_TS_NONE);
 	wcs_mutation_increment(mutation, "f", suite_text("q"), 1);
-	ck_assert_int_eq(engine_apply(&engine, "r", mutation), -EINVAL);
-	engine_expect_chunks(engine.db, 0);
-	ck_assert_int_eq(engine_count(engine.db, 'c'), 0);
-	engine_close(&engine);
+	ck_assert_int_eq(engine_apply(engine, "r", mutation), -EINVAL);
+	engine_expect_chunks(engine->db, 0);
+	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
 	free(value);
 }
-END_TEST
 
-START_TEST(test_append_grows_into_chunks)
+ENGINE_TEST(test_append_grows_into_chunks, 60)
 {
-	struct engine engine;
 	size_t size = 0;
 	char *value = suite_pattern(3 * MIB, 9);
 
-	engine_open(&engine);
 	for (size_t step = 1000; size + step <= 3 * MIB; step *= 2) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
 
@@ -250,53 +207,22 @@ START_TEST(test_append_grows_into_chunks)
 		wcs_mutation_append(mutation, "f", suite_text("q"),
 				    (struct wcs_slice){value + size + step / 2, step - step / 2},
 				    WCS_TS_NONE);
-		ck_assert_int_eq(engine_apply(&engine, "r", mutation), 0);
+		ck_assert_int_eq(engine_apply(engine, "r", mutation), 0);
 		size += step;
-		engine_expect(&engine, "r", size, 9);
+		engine_expect(engine, "r", size, 9);
 	}
 	ck_assert_uint_gt(size, MIB);
-	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	engine_expect_chunks(engine->db, 0);
 	free(value);
 }
-END_TEST
 
-START_TEST(test_ids_are_not_used_again)
+ENGINE_TEST(test_ids_are_not_used_again, 60)
 {
-	struct engine engine;
 	uint64_t first, second;
 
-	engine_open(&engine);
-	ck_assert_int_eq(ldb_chunk_reserve(engine.db, &first), 0);
-	engine_reopen(&engine);
-	ck_assert_int_eq(ldb_chunk_reserve(engine.db, &second), 0);
+	ck_assert_int_eq(ldb_chunk_reserve(engine->db, &first), 0);
+	engine_reopen(engine);
+	ck_assert_int_eq(ldb_chunk_reserve(engine->db, &second), 0);
 	ck_assert_uint_gt(second, first);
-	engine_close(&engine);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "replace_frees_chunks", test_replace_frees_chunks, 60);
-	suite_add_once(suite, "sizes", test_sizes, 60);
-	suite_add_once(suite, "open_value_keeps_its_chunks", test_open_value_keeps_its_chunks, 60);
-	suite_add_once(suite, "scan_keeps_chunks", test_scan_keeps_chunks, 60);
-	suite_add_once(suite, "open_value_keeps_only_its_chunks",
-		       test_open_value_keeps_only_its_chunks, 60);
-	suite_add_once(suite, "bad_garbage_record_stops_no_other",
-		       test_bad_garbage_record_stops_no_other, 60);
-	suite_add_once(suite, "later_reader_does_not_wait", test_later_reader_does_not_wait, 60);
-	suite_add_once(suite, "close_does_not_wait_for_readers",
-		       test_close_does_not_wait_for_readers, 60);
-	suite_add_once(suite, "replaced_within_a_mutation", test_replaced_within_a_mutation, 60);
-	suite_add_once(suite, "failed_mutation_leaves_nothing", test_failed_mutation_leaves_nothing,
-		       60);
-	suite_add_once(suite, "append_grows_into_chunks", test_append_grows_into_chunks, 60);
-	suite_add_once(suite, "ids_are_not_used_again", test_ids_are_not_used_again, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: chunks", make);
 }

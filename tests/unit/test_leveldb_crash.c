@@ -16,32 +16,28 @@
 
 /* ---- What a crash leaves ----------------------------------------------------------------- */
 
-START_TEST(test_intent_of_a_crash)
+ENGINE_TEST(test_intent_of_a_crash, 60)
 {
 	char *value = suite_pattern(3 * MIB, 1);
 	struct ldb_source source;
-	struct engine engine;
 	uint64_t id;
 
-	engine_open(&engine);
 	ldb_source_init(&source);
 	ck_assert_int_eq(ldb_source_add(&source, (struct wcs_slice){value, 3 * MIB}), 0);
-	ck_assert_int_eq(ldb_chunk_reserve(engine.db, &id), 0);
-	ck_assert_int_eq(ldb_chunk_stream(engine.db, id, &source), 0);
+	ck_assert_int_eq(ldb_chunk_reserve(engine->db, &id), 0);
+	ck_assert_int_eq(ldb_chunk_stream(engine->db, id, &source), 0);
 	ldb_source_free(&source);
 	/* While it is under way nothing of it goes, whatever else does. */
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(engine_delete(&engine, "r"), 0);
-	for (int i = 0; i < 500 && engine_count(engine.db, 'g') > 1; i++)
+	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
+	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	for (int i = 0; i < 500 && engine_count(engine->db, 'g') > 1; i++)
 		engine_sleep(10);
-	ck_assert_int_eq(engine_count(engine.db, 'g'), 1);
-	ck_assert_int_eq(engine_count(engine.db, 'v'), 48);
-	engine_reopen(&engine);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	ck_assert_int_eq(engine_count(engine->db, 'g'), 1);
+	ck_assert_int_eq(engine_count(engine->db, 'v'), 48);
+	engine_reopen(engine);
+	engine_expect_chunks(engine->db, 0);
 	free(value);
 }
-END_TEST
 
 static void many_rows(struct engine *engine, int count)
 {
@@ -54,41 +50,33 @@ static void many_rows(struct engine *engine, int count)
 }
 
 /* The next open finishes a drop where it stood: what lies before stays, what lies behind goes. */
-START_TEST(test_drop_of_a_crash)
+ENGINE_TEST(test_drop_of_a_crash, 120)
 {
 	struct ldb_drop drop = {1, {SUITE_BYTES("r01000"), SUITE_BYTES("r04500")}};
 	unsigned char record[LDB_DROP_MAX];
 	struct ldb_id_key key;
-	struct engine engine;
 
-	engine_open(&engine);
-	many_rows(&engine, 5000);
+	many_rows(engine, 5000);
 	ldb_key_drop(&key, 7);
-	engine_put_raw(&engine, key.data, key.len, record, ldb_record_drop(record, &drop));
-	engine_reopen(&engine);
-	ck_assert_int_eq(engine_count(engine.db, 'x'), 0);
-	ck_assert_int_eq(engine_count(engine.db, 'c'), 1500);
-	engine_expect(&engine, "r00999", 5, 1);
-	engine_expect(&engine, "r04500", 5, 1);
-	engine_expect_chunks(engine.db, 2);
-	engine_close(&engine);
+	engine_put_raw(engine, key.data, key.len, record, ldb_record_drop(record, &drop));
+	engine_reopen(engine);
+	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
+	ck_assert_int_eq(engine_count(engine->db, 'c'), 1500);
+	engine_expect(engine, "r00999", 5, 1);
+	engine_expect(engine, "r04500", 5, 1);
+	engine_expect_chunks(engine->db, 2);
 }
-END_TEST
 
-START_TEST(test_drop_leaves_nothing)
+ENGINE_TEST(test_drop_leaves_nothing, 120)
 {
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
-	struct engine engine;
 
-	engine_open(&engine);
-	many_rows(&engine, 9500);
-	ck_assert_int_eq(wcs_backend_leveldb.drop(engine.db, 1, NULL, &all), 0);
-	ck_assert_int_eq(engine_count(engine.db, 'c'), 0);
-	ck_assert_int_eq(engine_count(engine.db, 'x'), 0);
-	engine_expect_chunks(engine.db, 0);
-	engine_close(&engine);
+	many_rows(engine, 9500);
+	ck_assert_int_eq(wcs_backend_leveldb.drop(engine->db, 1, NULL, &all), 0);
+	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
+	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
+	engine_expect_chunks(engine->db, 0);
 }
-END_TEST
 
 /* Writes rows of two cells that must agree, large and small, until it is killed. */
 static void crash_writer(struct engine *engine)
@@ -141,7 +129,7 @@ static int crash_check_row(struct engine *engine, const char *row)
 	return sizes[i % 4] > WCS_VALUE_INLINE ? (int)ldb_record_chunks(sizes[i % 4]) : 0;
 }
 
-START_TEST(test_killed_while_writing)
+SUITE_TEST(test_killed_while_writing, 120)
 {
 	struct engine engine;
 	int rows = 0;
@@ -165,7 +153,6 @@ START_TEST(test_killed_while_writing)
 	}
 	ck_assert_int_gt(rows, 0);
 }
-END_TEST
 
 /* ---- What a power cut may take ---------------------------------------------------------- */
 
@@ -207,32 +194,28 @@ static off_t log_size(struct engine *engine)
 
 /* A moved chunked value is durable before anything else can be done to it: a power cut that kept
  * what followed and lost the move would leave garbage on record for a cell that is back. */
-START_TEST(test_move_of_chunks_is_durable)
+ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 {
 	struct wcs_move move = {
 		.kind = WCS_MOVE_COLUMN, .family = "f", .from = {"q", 1}, .to = {"p", 1}};
-	struct engine engine;
 	bool hidden;
 	int64_t ts;
 
-	engine_open(&engine);
 	for (int round = 0; round < 2; round++) {
-		ck_assert_int_eq(engine_set(&engine, "small", 1, 10, 1), 0);
-		ck_assert_int_eq(wcs_backend_leveldb.move(engine.db, &suite_everything, 1,
+		ck_assert_int_eq(engine_set(engine, "small", 1, 10, 1), 0);
+		ck_assert_int_eq(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
 							  suite_text("small"), &move, &ts, &hidden),
 				 0);
-		ck_assert_int_ne(synced, log_size(&engine));
-		ck_assert_int_eq(engine_set(&engine, "large", 1, 70000, 1), 0);
+		ck_assert_int_ne(synced, log_size(engine));
+		ck_assert_int_eq(engine_set(engine, "large", 1, 70000, 1), 0);
 		if (round == 1) /* also what an earlier session made */
-			engine_reopen(&engine);
-		ck_assert_int_eq(wcs_backend_leveldb.move(engine.db, &suite_everything, 1,
+			engine_reopen(engine);
+		ck_assert_int_eq(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
 							  suite_text("large"), &move, &ts, &hidden),
 				 0);
-		ck_assert_int_eq(synced, log_size(&engine));
+		ck_assert_int_eq(synced, log_size(engine));
 	}
-	engine_close(&engine);
 }
-END_TEST
 
 /* ---- Failed writes ----------------------------------------------------------------------- */
 
@@ -243,54 +226,50 @@ static void limit_files(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-START_TEST(test_latch_after_a_failed_write)
+ENGINE_TEST(test_latch_after_a_failed_write, 60)
 {
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
-	struct engine engine;
 	uint32_t id = 0;
 	unsigned int good = 0;
 	char row[16];
 	int rc = 0;
 
 	signal(SIGXFSZ, SIG_IGN);
-	engine_open(&engine);
 	limit_files(200000);
 	while (rc == 0 && good < 1000) {
 		snprintf(row, sizeof(row), "r%05u", good);
-		rc = engine_set(&engine, row, 1, 1000, good);
+		rc = engine_set(engine, row, 1, 1000, good);
 		good += rc == 0;
 	}
 	ck_assert_int_eq(rc, -EIO);
 	ck_assert_uint_gt(good, 50);
-	ck_assert_int_eq(engine.errors, 1);
+	ck_assert_int_eq(engine->errors, 1);
 	limit_files(RLIM_INFINITY);
-	ck_assert_int_eq(engine_set(&engine, "x", 1, 10, 1), -EROFS);
-	ck_assert_int_eq(engine_set(&engine, "x", 1, 3 * MIB, 1), -EROFS);
-	ck_assert_int_eq(engine_delete(&engine, "r00000"), -EROFS);
-	ck_assert_int_eq(wcs_backend_leveldb.drop(engine.db, 1, NULL, &all), -EROFS);
-	ck_assert_int_eq(wcs_backend_leveldb.sync(engine.db), -EROFS);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &id, &schema), -EROFS);
+	ck_assert_int_eq(engine_set(engine, "x", 1, 10, 1), -EROFS);
+	ck_assert_int_eq(engine_set(engine, "x", 1, 3 * MIB, 1), -EROFS);
+	ck_assert_int_eq(engine_delete(engine, "r00000"), -EROFS);
+	ck_assert_int_eq(wcs_backend_leveldb.drop(engine->db, 1, NULL, &all), -EROFS);
+	ck_assert_int_eq(wcs_backend_leveldb.sync(engine->db), -EROFS);
+	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &id, &schema), -EROFS);
 	ck_assert_uint_eq(id, 0);
-	ck_assert_int_eq(wcs_backend_leveldb.table_remove(engine.db, 1), -EROFS);
-	ck_assert_int_eq(engine.errors, 1);
-	engine_expect(&engine, "r00000", 1000, 0);
+	ck_assert_int_eq(wcs_backend_leveldb.table_remove(engine->db, 1), -EROFS);
+	ck_assert_int_eq(engine->errors, 1);
+	engine_expect(engine, "r00000", 1000, 0);
 
 	/* What was acknowledged is there, what failed is not, and writing goes on. */
-	engine_reopen(&engine);
+	engine_reopen(engine);
 	for (unsigned int i = 0; i < good; i++) {
 		snprintf(row, sizeof(row), "r%05u", i);
-		engine_expect(&engine, row, 1000, i);
+		engine_expect(engine, row, 1000, i);
 	}
-	ck_assert_int_eq(engine_count(engine.db, 'c'), (int)good);
-	ck_assert_int_eq(engine_set(&engine, "x", 1, 10, 1), 0);
-	engine_close(&engine);
+	ck_assert_int_eq(engine_count(engine->db, 'c'), (int)good);
+	ck_assert_int_eq(engine_set(engine, "x", 1, 10, 1), 0);
 }
-END_TEST
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-START_TEST(test_in_use)
+SUITE_TEST(test_in_use, 60)
 {
 	struct engine engine, second;
 
@@ -299,9 +278,8 @@ START_TEST(test_in_use)
 	ck_assert_int_eq(engine_try_open(&second), -EBUSY);
 	engine_close(&engine);
 }
-END_TEST
 
-START_TEST(test_create_refuses_what_is_there)
+SUITE_TEST(test_create_refuses_what_is_there, 60)
 {
 	struct wcs_fault fault = {.text = ""};
 	struct engine engine;
@@ -311,9 +289,8 @@ START_TEST(test_create_refuses_what_is_there)
 	ck_assert_int_lt(wcs_backend_leveldb.create(engine.path, &fault), 0);
 	ck_assert_str_ne(fault.text, "");
 }
-END_TEST
 
-START_TEST(test_open_makes_nothing)
+SUITE_TEST(test_open_makes_nothing, 60)
 {
 	struct engine engine;
 	struct stat st;
@@ -327,9 +304,8 @@ START_TEST(test_open_makes_nothing)
 	ck_assert_int_ne(stat(engine.path, &st), 0);
 	ck_assert_int_eq(stat(data, &st), 0);
 }
-END_TEST
 
-START_TEST(test_lost_counter)
+SUITE_TEST(test_lost_counter, 60)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	struct ldb_id_key key;
@@ -343,44 +319,18 @@ START_TEST(test_lost_counter)
 	engine_close(&engine);
 	ck_assert_int_eq(engine_try_open(&engine), -EIO);
 }
-END_TEST
 
-START_TEST(test_table_ids)
+ENGINE_TEST(test_table_ids, 60)
 {
 	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
-	struct engine engine;
 	uint32_t first = 0, second = 0, third = 0;
 
-	engine_open(&engine);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &first, &schema), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &second, &schema), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.table_remove(engine.db, second), 0);
-	engine_reopen(&engine);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &third, &schema), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &first, &schema), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &second, &schema), 0);
+	ck_assert_int_eq(wcs_backend_leveldb.table_remove(engine->db, second), 0);
+	engine_reopen(engine);
+	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &third, &schema), 0);
 	ck_assert_uint_eq(first, 1);
 	ck_assert_uint_eq(second, 2);
 	ck_assert_uint_eq(third, 3);
-	engine_close(&engine);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "intent_of_a_crash", test_intent_of_a_crash, 60);
-	suite_add_once(suite, "drop_of_a_crash", test_drop_of_a_crash, 120);
-	suite_add_once(suite, "drop_leaves_nothing", test_drop_leaves_nothing, 120);
-	suite_add_once(suite, "killed_while_writing", test_killed_while_writing, 120);
-	suite_add_once(suite, "move_of_chunks_is_durable", test_move_of_chunks_is_durable, 60);
-	suite_add_once(suite, "latch_after_a_failed_write", test_latch_after_a_failed_write, 60);
-	suite_add_once(suite, "in_use", test_in_use, 60);
-	suite_add_once(suite, "create_refuses_what_is_there", test_create_refuses_what_is_there,
-		       60);
-	suite_add_once(suite, "open_makes_nothing", test_open_makes_nothing, 60);
-	suite_add_once(suite, "lost_counter", test_lost_counter, 60);
-	suite_add_once(suite, "table_ids", test_table_ids, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: crashes", make);
 }

@@ -52,7 +52,7 @@ static void expect_bytes(const void *data, size_t len, const char *hex)
 
 /* ---- The page's example ------------------------------------------------------------------ */
 
-START_TEST(test_page_cell)
+SUITE_TEST(test_page_cell, 10)
 {
 	static struct ldb_key key;
 	unsigned char record[LDB_CELL_MAX];
@@ -65,9 +65,8 @@ START_TEST(test_page_cell)
 	len = ldb_record_inline(record, 0x01020304, suite_text("53.4"));
 	expect_bytes(record, len, "00 01 02 03 04 35 33 2e 34");
 }
-END_TEST
 
-START_TEST(test_page_chunked)
+SUITE_TEST(test_page_chunked, 10)
 {
 	unsigned char record[LDB_CELL_MAX];
 	struct ldb_id_key key;
@@ -83,9 +82,8 @@ START_TEST(test_page_chunked)
 	ldb_record_garbage(record, LDB_GARBAGE, ldb_record_chunks(70000));
 	expect_bytes(record, LDB_GARBAGE_LEN, "01 00 00 00 02");
 }
-END_TEST
 
-START_TEST(test_page_meta)
+SUITE_TEST(test_page_meta, 10)
 {
 	struct wcs_family family = {.name = "loc",
 				    .type = WCS_INTSUM,
@@ -118,7 +116,6 @@ START_TEST(test_page_meta)
 		     "03 6c 6f 63 01 00 06 0a 24 18 1e 40 01 00 00 00 05 6e 65 76 65 72");
 	free(bytes);
 }
-END_TEST
 
 /* ---- Order ------------------------------------------------------------------------------- */
 
@@ -165,7 +162,7 @@ static int sign(int n)
 	return (n > 0) - (n < 0);
 }
 
-START_TEST(test_order)
+SUITE_TEST(test_order, 60)
 {
 	static struct ldb_key x, y;
 	uint64_t state = 1;
@@ -185,10 +182,9 @@ START_TEST(test_order)
 				 sign(parts_compare(&a, &b)));
 	}
 }
-END_TEST
 
 /* What ldb_key_past makes lies behind all that the prefix is one of, and before all else. */
-START_TEST(test_past)
+SUITE_TEST(test_past, 60)
 {
 	static struct ldb_key key, past, prefix;
 	uint64_t state = 2;
@@ -218,9 +214,8 @@ START_TEST(test_past)
 					 ldb_key_compare(key.data, key.len, &prefix) < 0);
 	}
 }
-END_TEST
 
-START_TEST(test_table_bounds)
+SUITE_TEST(test_table_bounds, 10)
 {
 	static struct ldb_key key, past;
 	static const uint32_t tables[] = {1, 255, 256, UINT32_MAX};
@@ -234,11 +229,10 @@ START_TEST(test_table_bounds)
 			ck_assert_int_gt(ldb_key_compare(key.data, key.len, &past), 0);
 	}
 }
-END_TEST
 
 /* ---- Limits ------------------------------------------------------------------------------ */
 
-START_TEST(test_longest)
+SUITE_TEST(test_longest, 10)
 {
 	static unsigned char zeros[WCS_QUALIFIER_MAX + 100], out[WCS_QUALIFIER_MAX];
 	static struct ldb_key key;
@@ -259,11 +253,10 @@ START_TEST(test_longest)
 	ck_assert_uint_eq(key.len, LDB_KEY_MAX);
 	ck_assert_int_eq(ldb_key_split(key.data, key.len, &parts), -EIO);
 }
-END_TEST
 
 /* ---- Decoding ---------------------------------------------------------------------------- */
 
-START_TEST(test_round_trip)
+SUITE_TEST(test_round_trip, 60)
 {
 	static struct ldb_key key;
 	uint64_t state = 3;
@@ -288,10 +281,9 @@ START_TEST(test_round_trip)
 		ck_assert_mem_eq(bytes, p.qualifier, len);
 	}
 }
-END_TEST
 
 /* What a decoder accepts is what the encoder makes of it, byte for byte. */
-START_TEST(test_one_spelling)
+SUITE_TEST(test_one_spelling, 60)
 {
 	static struct ldb_key key, again;
 	uint64_t state = 4;
@@ -325,9 +317,8 @@ START_TEST(test_one_spelling)
 	}
 	ck_assert_int_gt(accepted, 1000);
 }
-END_TEST
 
-START_TEST(test_rejects_keys)
+SUITE_TEST(test_rejects_keys, 10)
 {
 	const struct wcs_slice bad[] = {
 		SUITE_BYTES("c\0\0\0\1\0\1f\0q\0\1\177\1\2\3\4\5\6\7"),	    /* no row */
@@ -363,24 +354,4 @@ START_TEST(test_rejects_keys)
 	ldb_key_garbage(&key, 0);
 	ck_assert(ldb_key_same_space("g", 1, &key));
 	ck_assert(!ldb_key_same_space("m12345678", 9, &key));
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "page_cell", test_page_cell, 10);
-	suite_add_once(suite, "page_chunked", test_page_chunked, 10);
-	suite_add_once(suite, "page_meta", test_page_meta, 10);
-	suite_add_once(suite, "order", test_order, 60);
-	suite_add_once(suite, "past", test_past, 60);
-	suite_add_once(suite, "table_bounds", test_table_bounds, 10);
-	suite_add_once(suite, "longest", test_longest, 10);
-	suite_add_once(suite, "round_trip", test_round_trip, 60);
-	suite_add_once(suite, "one_spelling", test_one_spelling, 60);
-	suite_add_once(suite, "rejects_keys", test_rejects_keys, 10);
-}
-
-int main(void)
-{
-	return suite_main("leveldb_key", make);
 }

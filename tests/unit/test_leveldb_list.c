@@ -56,15 +56,13 @@ static struct wcs_slice random_key(uint64_t *state, unsigned char *to, size_t mi
 	return (struct wcs_slice){to, len};
 }
 
-START_TEST(test_list_against_model)
+ENGINE_TEST(test_list_against_model, 120)
 {
 	static const unsigned char delimiters[] = {'#', '|', 1};
 	static unsigned char keys[400][8];
 	static struct wcs_slice rows[400], expected[400];
-	struct engine engine;
 	uint64_t state = 5;
 
-	engine_open(&engine);
 	for (uint32_t table = 1; table <= 60; table++) {
 		const unsigned char delimiter = delimiters[table % 3];
 		size_t count = 1 + suite_random(&state) % (table % 2 ? 400 : 40);
@@ -78,7 +76,7 @@ START_TEST(test_list_against_model)
 			int64_t ts;
 
 			rows[i] = random_key(&state, keys[i], 1, 6);
-			ck_assert_int_eq(wcs_backend_leveldb.mutate(engine.db, &suite_everything,
+			ck_assert_int_eq(wcs_backend_leveldb.mutate(engine->db, &suite_everything,
 								    table, rows[i], mutation, &ts),
 					 0);
 		}
@@ -94,7 +92,7 @@ START_TEST(test_list_against_model)
 			struct wcs_slice segment;
 
 			ck_assert_int_eq(wcs_backend_leveldb.list_open(
-						 engine.db, &suite_everything, table, prefix,
+						 engine->db, &suite_everything, table, prefix,
 						 delimiter, resumed ? &after : NULL, &list),
 					 0);
 			for (size_t k = 0; k < n; k++) {
@@ -106,16 +104,4 @@ START_TEST(test_list_against_model)
 			wcs_backend_leveldb.list_close(list);
 		}
 	}
-	engine_close(&engine);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "list_against_model", test_list_against_model, 120);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: listings", make);
 }

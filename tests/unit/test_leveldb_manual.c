@@ -179,98 +179,82 @@ static uint64_t begin(struct engine *engine, enum medium how)
 
 /* ---- Tests ------------------------------------------------------------------------------- */
 
-START_TEST(test_writers_wait_for_a_while)
+ENGINE_TEST(test_writers_wait_for_a_while, 60)
 {
-	struct engine engine;
 	uint64_t number;
 	int rc;
 
-	engine_open(&engine);
-	number = begin(&engine, HOLDS);
-	ck_assert_int_eq(set_rows(&engine, 'w', WRITES, &rc), WRITES);
-	ldb_compact_wait(engine.db, number);
+	number = begin(engine, HOLDS);
+	ck_assert_int_eq(set_rows(engine, 'w', WRITES, &rc), WRITES);
+	ldb_compact_wait(engine->db, number);
 	ck_assert_int_eq(medium, WORKS);
 	ck_assert_int_gt(meanwhile, 0);
 	ck_assert_int_lt(meanwhile, WRITES);
-	expect_rows(&engine, WRITES);
-	ck_assert_int_eq(engine.errors, 0);
-	engine_close(&engine);
+	expect_rows(engine, WRITES);
+	ck_assert_int_eq(engine->errors, 0);
 }
-END_TEST
 
 /* What is in memory cannot be moved into a table, and the compaction cannot go on. */
-START_TEST(test_medium_breaks)
+ENGINE_TEST(test_medium_breaks, 60)
 {
-	struct engine engine;
 	uint64_t number;
 	int rc, writes;
 
-	engine_open(&engine);
-	number = begin(&engine, BREAKS);
-	writes = set_rows(&engine, 'w', 3 * WRITES, &rc);
+	number = begin(engine, BREAKS);
+	writes = set_rows(engine, 'w', 3 * WRITES, &rc);
 	ck_assert_int_eq(medium, BROKEN);
 	ck_assert_int_eq(rc, -EIO);
-	ck_assert_int_eq(set_rows(&engine, 'x', 1, &rc), 0);
+	ck_assert_int_eq(set_rows(engine, 'x', 1, &rc), 0);
 	ck_assert_int_eq(rc, -EROFS);
-	ldb_compact_wait(engine.db, number);
-	ck_assert_int_eq(engine.errors, 1);
-	expect_rows(&engine, writes);
+	ldb_compact_wait(engine->db, number);
+	ck_assert_int_eq(engine->errors, 1);
+	expect_rows(engine, writes);
 	atomic_store(&medium, WORKS);
-	engine_reopen(&engine);
-	expect_rows(&engine, writes);
-	engine_close(&engine);
+	engine_reopen(engine);
+	expect_rows(engine, writes);
 }
-END_TEST
 
 /* Then LevelDB does not move what is in memory, and does not say so. */
-START_TEST(test_not_without_a_log)
+ENGINE_TEST(test_not_without_a_log, 60)
 {
-	struct engine engine;
 	int before, rc;
 
-	engine_open(&engine);
-	make_work(&engine);
-	ck_assert_int_eq(set_rows(&engine, 'w', 1, &rc), 1);
+	make_work(engine);
+	ck_assert_int_eq(set_rows(engine, 'w', 1, &rc), 1);
 	atomic_store(&medium, NO_LOG);
 	before = atomic_load(&tables);
-	ldb_compact_wait(engine.db, push(&engine));
+	ldb_compact_wait(engine->db, push(engine));
 	ck_assert_int_eq(tables, before);
 	atomic_store(&medium, WORKS);
-	ldb_compact_wait(engine.db, push(&engine));
+	ldb_compact_wait(engine->db, push(engine));
 	ck_assert_int_gt(tables, before);
-	expect_rows(&engine, 1);
-	engine_close(&engine);
+	expect_rows(engine, 1);
 }
-END_TEST
 
 /* No piece has more than it should, all together they are the range. */
-START_TEST(test_pieces)
+ENGINE_TEST(test_pieces, 60)
 {
 	struct ldb_place at = {{0}}, end = {{0x7F}}, next;
 	uint64_t piece = 2 * MIB, size, sum = 0, all;
-	struct engine engine;
 	int rc, count = 0;
 
-	engine_open(&engine);
-	ck_assert_int_eq(set_rows(&engine, 'a', ROWS, &rc), ROWS);
-	ldb_manual_flush(engine.db);
-	all = ldb_place_size(engine.db, &at, &end);
+	ck_assert_int_eq(set_rows(engine, 'a', ROWS, &rc), ROWS);
+	ldb_manual_flush(engine->db);
+	all = ldb_place_size(engine->db, &at, &end);
 	ck_assert_uint_gt(all, 2 * piece);
 	for (; memcmp(&at, &end, sizeof(at)) < 0; at = next, count++) {
-		next = ldb_place_end(engine.db, &at, end, piece);
+		next = ldb_place_end(engine->db, &at, end, piece);
 		ck_assert_int_gt(memcmp(&next, &at, sizeof(at)), 0);
-		size = ldb_place_size(engine.db, &at, &next);
+		size = ldb_place_size(engine->db, &at, &next);
 		ck_assert_uint_le(size, piece);
 		sum += size;
 	}
 	ck_assert_int_eq(memcmp(&at, &end, sizeof(at)), 0);
 	ck_assert_uint_le((uint64_t)count, 2 * all / piece + 1);
 	ck_assert_uint_eq(sum, all);
-	engine_close(&engine);
 }
-END_TEST
 
-START_TEST(test_places_of_long_keys)
+SUITE_TEST(test_places_of_long_keys, 60)
 {
 	unsigned char bytes[2000];
 	struct wcs_slice key = {bytes, sizeof(bytes)};
@@ -289,19 +273,4 @@ START_TEST(test_places_of_long_keys)
 	behind = ldb_place_behind(key);
 	ck_assert_uint_eq(ldb_place_key(&before).len, 3);
 	ck_assert_int_eq(memcmp(&before, &behind, sizeof(before)), 0);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "writers wait for a while", test_writers_wait_for_a_while, 60);
-	suite_add_once(suite, "medium breaks", test_medium_breaks, 60);
-	suite_add_once(suite, "not without a log", test_not_without_a_log, 60);
-	suite_add_once(suite, "pieces", test_pieces, 60);
-	suite_add_once(suite, "places of long keys", test_places_of_long_keys, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: compactions that are asked for", make);
 }

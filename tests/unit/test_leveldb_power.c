@@ -234,23 +234,20 @@ static int sync_schema(struct engine *engine)
 	return wcs_backend_leveldb.table_put(engine->db, &id, &schema);
 }
 
-START_TEST(test_sync_behind_a_new_log)
+SUITE_TEST(test_sync_behind_a_new_log, 60)
 {
 	check_sync(sync_store);
 }
-END_TEST
 
-START_TEST(test_synced_write_behind_a_new_log)
+SUITE_TEST(test_synced_write_behind_a_new_log, 60)
 {
 	check_sync(sync_write);
 }
-END_TEST
 
-START_TEST(test_schema_behind_a_new_log)
+SUITE_TEST(test_schema_behind_a_new_log, 60)
 {
 	check_sync(sync_schema);
 }
-END_TEST
 
 /* A large directory is looked through once: then the system tells of new logs. */
 static int sync_among_many(struct engine *engine)
@@ -265,13 +262,12 @@ static int sync_among_many(struct engine *engine)
 	return 0;
 }
 
-START_TEST(test_sync_of_a_large_directory)
+SUITE_TEST(test_sync_of_a_large_directory, 30)
 {
 	many = 1000;
 	check_sync(sync_among_many);
 	many = 0;
 }
-END_TEST
 
 /* Makes the newest log durable, and no other. Returns its size. */
 static off_t sync_newest_log(const struct engine *engine)
@@ -299,7 +295,7 @@ static off_t sync_newest_log(const struct engine *engine)
 }
 
 /* The newer log has chunks of a value whose first ones, and their intent, went with the older. */
-START_TEST(test_chunks_behind_a_new_log)
+SUITE_TEST(test_chunks_behind_a_new_log, 60)
 {
 	struct engine engine, after;
 	struct ldb_source source;
@@ -323,10 +319,9 @@ START_TEST(test_chunks_behind_a_new_log)
 	engine_close(&after);
 	free(value);
 }
-END_TEST
 
 /* The medium of this test takes what is not synced, or the others would show nothing. */
-START_TEST(test_unsynced_is_lost)
+SUITE_TEST(test_unsynced_is_lost, 60)
 {
 	struct engine engine, after;
 
@@ -339,21 +334,4 @@ START_TEST(test_unsynced_is_lost)
 	ck_assert_int_eq(engine_try_open(&after), 0);
 	ck_assert_int_eq(engine_count(after.db, 'c'), 0);
 	engine_close(&after);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "sync of a large directory", test_sync_of_a_large_directory, 30);
-	suite_add_once(suite, "sync behind a new log", test_sync_behind_a_new_log, 60);
-	suite_add_once(suite, "synced write behind a new log", test_synced_write_behind_a_new_log,
-		       60);
-	suite_add_once(suite, "schema behind a new log", test_schema_behind_a_new_log, 60);
-	suite_add_once(suite, "chunks behind a new log", test_chunks_behind_a_new_log, 60);
-	suite_add_once(suite, "unsynced is lost", test_unsynced_is_lost, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: power cuts", make);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(test_cell_records)
+SUITE_TEST(test_cell_records, 10)
 {
 	static unsigned char value[WCS_VALUE_INLINE], record[LDB_CELL_MAX + 1];
 	struct ldb_cell cell;
@@ -38,18 +38,16 @@ START_TEST(test_cell_records)
 	ldb_record_chunked(record, 8, WCS_VALUE_MAX, 0);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
 }
-END_TEST
 
-START_TEST(test_chunk_count)
+SUITE_TEST(test_chunk_count, 10)
 {
 	ck_assert_uint_eq(ldb_record_chunks(WCS_VALUE_INLINE + 1), 1);
 	ck_assert_uint_eq(ldb_record_chunks(LDB_CHUNK), 1);
 	ck_assert_uint_eq(ldb_record_chunks(LDB_CHUNK + 1), 2);
 	ck_assert_uint_eq(ldb_record_chunks(WCS_VALUE_MAX), 1600);
 }
-END_TEST
 
-START_TEST(test_drop_records)
+SUITE_TEST(test_drop_records, 10)
 {
 	static unsigned char bytes[WCS_ROW_KEY_MAX + 1], record[LDB_DROP_MAX];
 	struct ldb_drop drop = {7, {{bytes, sizeof(bytes)}, {bytes, sizeof(bytes)}}}, got;
@@ -69,9 +67,8 @@ START_TEST(test_drop_records)
 	ck_assert_ptr_null(got.range.end.data);
 	ck_assert_int_eq(ldb_record_drop_decode(record, len + 1, &got), -EIO);
 }
-END_TEST
 
-START_TEST(test_dead_records)
+SUITE_TEST(test_dead_records, 10)
 {
 	const struct ldb_dead dead = {{{'c', 0, 1}}, {{'v', 2}}, 3, UINT64_C(1) << 40};
 	unsigned char record[2 * LDB_DEAD_MAX];
@@ -91,9 +88,8 @@ START_TEST(test_dead_records)
 	rest = (struct ldb_rest){record, len};
 	ck_assert(!ldb_record_dead_decode(&rest, &got));
 }
-END_TEST
 
-START_TEST(test_table_records)
+SUITE_TEST(test_table_records, 10)
 {
 	struct wcs_family families[2] = {
 		{.name = "a", .type = WCS_BYTES, .gc = (char *)"maxversions=3"},
@@ -136,10 +132,9 @@ START_TEST(test_table_records)
 	free(longer);
 	free(record);
 }
-END_TEST
 
 /* Those of version 1 do not tell when a policy was changed. */
-START_TEST(test_table_records_of_version_1)
+SUITE_TEST(test_table_records_of_version_1, 10)
 {
 	static const unsigned char record[] = {1, '#', 0, 0,   0,   0,	 0,   0,   0, 42,
 					       1, 't', 0, 0,   0,   1,	 1,   'f', 0, 0,
@@ -152,20 +147,4 @@ START_TEST(test_table_records_of_version_1)
 	ck_assert_int_eq(got.families[0].gc_changed, 0);
 	ldb_record_table_clear(&got);
 	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record) - 1, &got), -EIO);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "cell_records", test_cell_records, 10);
-	suite_add_once(suite, "chunk_count", test_chunk_count, 10);
-	suite_add_once(suite, "drop_records", test_drop_records, 10);
-	suite_add_once(suite, "dead_records", test_dead_records, 10);
-	suite_add_once(suite, "table_records", test_table_records, 10);
-	suite_add_once(suite, "table_records_1", test_table_records_of_version_1, 10);
-}
-
-int main(void)
-{
-	return suite_main("leveldb_record", make);
 }

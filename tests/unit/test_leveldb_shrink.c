@@ -122,101 +122,72 @@ static void delete_rows(struct engine *engine, unsigned int rows, bool apart)
 
 /* Deletes that lie apart, each moved out of memory by itself, make a table each, which lies above
  * what it deletes. Counted as full ones they would take more than there is. */
-START_TEST(test_many_small_tables)
+ENGINE_TEST(test_many_small_tables, 60)
 {
 	enum { ROWS = 40 };
-	struct engine engine;
 
 	shrink_room = SHRINK_DISK;
-	engine_open(&engine);
-	set_rows(&engine, ROWS);
-	delete_rows(&engine, ROWS, true);
-	ck_assert_uint_ge(ldb_stats_number(engine.db, "leveldb.num-files-at-level1"), ROWS - 10);
-	ck_assert_uint_ge(disk_use(&engine), ROWS * SHRINK_ROW);
+	set_rows(engine, ROWS);
+	delete_rows(engine, ROWS, true);
+	ck_assert_uint_ge(ldb_stats_number(engine->db, "leveldb.num-files-at-level1"), ROWS - 10);
+	ck_assert_uint_ge(disk_use(engine), ROWS * SHRINK_ROW);
 	shrink_room = 16 * MIB;
-	expect_use(&engine, ROWS * SHRINK_ROW / 2);
-	engine_close(&engine);
+	expect_use(engine, ROWS * SHRINK_ROW / 2);
 }
-END_TEST
 
 /* Keys that begin alike are told apart where they differ. */
-START_TEST(test_keys_that_begin_alike)
+ENGINE_TEST(test_keys_that_begin_alike, 120)
 {
 	enum { ROWS = 10000, LEN = 200 };
 	char row[LEN + 16];
-	struct engine engine;
 
 	shrink_room = SHRINK_DISK;
-	engine_open(&engine);
 	memset(row, 'a', LEN);
 	for (unsigned int i = 0; i < ROWS; i++) {
 		snprintf(row + LEN, sizeof(row) - LEN, "%05u", i);
-		set_row(&engine, row, i);
+		set_row(engine, row, i);
 	}
-	ck_assert_uint_ge(disk_use(&engine), ROWS * SHRINK_ROW);
+	ck_assert_uint_ge(disk_use(engine), ROWS * SHRINK_ROW);
 	for (unsigned int i = 0; i < ROWS; i++) {
 		snprintf(row + LEN, sizeof(row) - LEN, "%05u", i);
-		ck_assert_int_eq(engine_delete(&engine, row), 0);
+		ck_assert_int_eq(engine_delete(engine, row), 0);
 	}
 	shrink_room = 20 * MIB;
-	expect_use(&engine, 4 * MIB);
-	engine_close(&engine);
+	expect_use(engine, 4 * MIB);
 }
-END_TEST
 
 /* Who reads keeps the tables that were there; when nobody does any more, they go, also where
  * nothing else was deleted meanwhile. */
-START_TEST(test_tables_that_readers_kept)
+ENGINE_TEST(test_tables_that_readers_kept, 60)
 {
 	enum { ROWS = 1000 };
-	struct engine engine;
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
 	shrink_room = SHRINK_DISK;
-	engine_open(&engine);
-	set_rows(&engine, ROWS);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1,
+	set_rows(engine, ROWS);
+	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1,
 						       &(struct wcs_range){0},
 						       &(struct wcs_filter){0}, &scan),
 			 0);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
-	delete_rows(&engine, ROWS, false);
+	delete_rows(engine, ROWS, false);
 	shrink_room = 16 * MIB;
-	expect_tables(&engine, 0);
-	ck_assert_uint_ge(disk_use(&engine), ROWS * SHRINK_ROW);
+	expect_tables(engine, 0);
+	ck_assert_uint_ge(disk_use(engine), ROWS * SHRINK_ROW);
 	wcs_backend_leveldb.scan_close(scan);
-	expect_use(&engine, MIB);
-	engine_close(&engine);
+	expect_use(engine, MIB);
 }
-END_TEST
 
 /* What was deleted before this session as well. */
-START_TEST(test_deleted_before)
+ENGINE_TEST(test_deleted_before, 60)
 {
 	enum { ROWS = 1000 };
-	struct engine engine;
 
 	shrink_room = SHRINK_DISK;
-	engine_open(&engine);
-	set_rows(&engine, ROWS);
-	delete_rows(&engine, ROWS, false);
-	engine_reopen(&engine);
+	set_rows(engine, ROWS);
+	delete_rows(engine, ROWS, false);
+	engine_reopen(engine);
 	shrink_room = 16 * MIB;
-	expect_use(&engine, MIB);
-	engine_close(&engine);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "many_small_tables", test_many_small_tables, 60);
-	suite_add_once(suite, "keys_that_begin_alike", test_keys_that_begin_alike, 120);
-	suite_add_once(suite, "tables_that_readers_kept", test_tables_that_readers_kept, 60);
-	suite_add_once(suite, "deleted_before", test_deleted_before, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: shrink", make);
+	expect_use(engine, MIB);
 }

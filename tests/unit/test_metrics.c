@@ -174,7 +174,7 @@ static void check_format(const char *text)
 
 /* ---- Tests ------------------------------------------------------------------------------- */
 
-START_TEST(test_requests)
+SUITE_TEST(test_requests, 10)
 {
 	struct metrics *metrics = metrics_new();
 	char *text;
@@ -204,9 +204,8 @@ START_TEST(test_requests)
 	free(text);
 	metrics_free(metrics);
 }
-END_TEST
 
-START_TEST(test_durations)
+SUITE_TEST(test_durations, 10)
 {
 	struct metrics *metrics = metrics_new();
 	char *text;
@@ -230,10 +229,9 @@ START_TEST(test_durations)
 	free(text);
 	metrics_free(metrics);
 }
-END_TEST
 
 /* From reading to answering, also when others came between. */
-START_TEST(test_time_of_an_answer)
+SUITE_TEST(test_time_of_an_answer, 10)
 {
 	struct metrics *metrics = metrics_new();
 	char *text;
@@ -251,9 +249,8 @@ START_TEST(test_time_of_an_answer)
 	free(text);
 	metrics_free(metrics);
 }
-END_TEST
 
-START_TEST(test_bytes)
+SUITE_TEST(test_bytes, 10)
 {
 	struct fuse_write_out written = {.size = 100000};
 	struct metrics *metrics = metrics_new();
@@ -275,10 +272,9 @@ START_TEST(test_bytes)
 	free(text);
 	metrics_free(metrics);
 }
-END_TEST
 
 /* What cannot be understood, or comes twice, does no harm. */
-START_TEST(test_odd_messages)
+SUITE_TEST(test_odd_messages, 10)
 {
 	struct metrics *metrics = metrics_new();
 	struct iovec none = {NULL, 0};
@@ -301,9 +297,8 @@ START_TEST(test_odd_messages)
 	free(text);
 	metrics_free(metrics);
 }
-END_TEST
 
-START_TEST(test_empty)
+SUITE_TEST(test_empty, 10)
 {
 	struct metrics *metrics = metrics_new();
 	char *text = text_of(metrics);
@@ -313,9 +308,8 @@ START_TEST(test_empty)
 	free(text);
 	metrics_free(metrics);
 }
-END_TEST
 
-START_TEST(test_now)
+SUITE_TEST(test_now, 10)
 {
 	struct metrics_now now = {.version = "1.2 \"a\\b\"\nc",
 				  .engine = "leveldb",
@@ -357,21 +351,4 @@ START_TEST(test_now)
 	expect(text, "rowfs_store_files{level=\"1\"}", "3");
 	expect(text, "rowfs_store_bytes{level=\"1\"}", "4");
 	free(text);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "requests", test_requests, 10);
-	suite_add_once(suite, "durations", test_durations, 10);
-	suite_add_once(suite, "time of an answer", test_time_of_an_answer, 10);
-	suite_add_once(suite, "bytes", test_bytes, 10);
-	suite_add_once(suite, "odd messages", test_odd_messages, 10);
-	suite_add_once(suite, "empty", test_empty, 10);
-	suite_add_once(suite, "now", test_now, 10);
-}
-
-int main(void)
-{
-	return suite_main("metrics", make);
 }

@@ -10,7 +10,7 @@
 
 static const struct wcs_slice mutation_none = {NULL, 0};
 
-START_TEST(test_compare_is_bytewise)
+SUITE_TEST(test_compare_is_bytewise, 10)
 {
 	const struct wcs_slice sorted[] = {
 		{NULL, 0},	     SUITE_BYTES("\0"),	     SUITE_BYTES("\0\0"),
@@ -26,9 +26,8 @@ START_TEST(test_compare_is_bytewise)
 			ck_assert_int_eq((order > 0) - (order < 0), (i > j) - (i < j));
 		}
 }
-END_TEST
 
-START_TEST(test_arguments)
+SUITE_TEST(test_arguments, 10)
 {
 	static char bytes[WCS_QUALIFIER_MAX + 1];
 	struct wcs_mutation *mutation = wcs_mutation_new();
@@ -69,9 +68,8 @@ START_TEST(test_arguments)
 	wcs_mutation_free(mutation);
 	wcs_mutation_free(NULL);
 }
-END_TEST
 
-START_TEST(test_seal_sorts_and_keeps_order)
+SUITE_TEST(test_seal_sorts_and_keeps_order, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
@@ -99,9 +97,8 @@ START_TEST(test_seal_sorts_and_keeps_order)
 	}
 	wcs_mutation_free(mutation);
 }
-END_TEST
 
-START_TEST(test_deletes)
+SUITE_TEST(test_deletes, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice q = SUITE_BYTES("q");
@@ -128,18 +125,4 @@ START_TEST(test_deletes)
 	ck_assert_int_eq(wcs_mutation_delete_row(mutation), 0);
 	ck_assert(wcs_mutation_deletes(mutation, "d", q, 6));
 	wcs_mutation_free(mutation);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "compare", test_compare_is_bytewise, 10);
-	suite_add_once(suite, "arguments", test_arguments, 10);
-	suite_add_once(suite, "seal", test_seal_sorts_and_keeps_order, 10);
-	suite_add_once(suite, "deletes", test_deletes, 10);
-}
-
-int main(void)
-{
-	return suite_main("mutation", make);
 }

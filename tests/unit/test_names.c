@@ -11,7 +11,7 @@
 
 /* ---- Spelling ---------------------------------------------------------------------------- */
 
-START_TEST(every_byte_at_every_position)
+SUITE_TEST(every_byte_at_every_position, 120)
 {
 	static const unsigned char fill[] = {'a', '.', '@', '%', 0xC3, 0xA9, 0xE2, 0x82};
 
@@ -27,9 +27,8 @@ START_TEST(every_byte_at_every_position)
 						model_check_encode(model_kinds[k], bytes, len);
 					}
 }
-END_TEST
 
-START_TEST(every_two_bytes)
+SUITE_TEST(every_two_bytes, 120)
 {
 	for (size_t k = 0; k < 3; k++)
 		for (int first = 0; first < 256; first++)
@@ -41,9 +40,8 @@ START_TEST(every_two_bytes)
 				model_check_decode(model_kinds[k], (const char *)bytes, 2);
 			}
 }
-END_TEST
 
-START_TEST(spellings_of_the_contract)
+SUITE_TEST(spellings_of_the_contract, 120)
 {
 	model_check_spelling(NAMES_SEGMENT, "", "%");
 	model_check_spelling(NAMES_QUALIFIER, "", "%");
@@ -69,18 +67,16 @@ START_TEST(spellings_of_the_contract)
 	model_check_spelling(NAMES_QUALIFIER, "\xC2\x85",
 			     "\xC2\x85"); /* U+0085: valid, not listed */
 }
-END_TEST
 
-START_TEST(nul_is_escaped)
+SUITE_TEST(nul_is_escaped, 120)
 {
 	ck_assert_uint_eq(names_encode(NAMES_QUALIFIER, NULL, "a\0b", 3, model_encoded), 5);
 	ck_assert_str_eq(model_encoded, "a%00b");
 	model_check_encode(NAMES_SEGMENT, "\0\0", 2);
 	model_check_decode(NAMES_SEGMENT, "a\0b", 3);
 }
-END_TEST
 
-START_TEST(strict_utf8)
+SUITE_TEST(strict_utf8, 120)
 {
 	static const char *const valid[] = {"\xC2\x80",		"\xDF\xBF",	    "\xE0\xA0\x80",
 					    "\xED\x9F\xBF",	"\xEE\x80\x80",	    "\xEF\xBF\xBF",
@@ -114,9 +110,8 @@ START_TEST(strict_utf8)
 		model_check_refused(NAMES_SEGMENT, invalid[i]);
 	}
 }
-END_TEST
 
-START_TEST(other_spellings_are_refused)
+SUITE_TEST(other_spellings_are_refused, 120)
 {
 	static const char *const names[] = {
 		"",	"%61",	"a%2fb",  "a%",		  "a%4",     "%4",
@@ -145,9 +140,8 @@ START_TEST(other_spellings_are_refused)
 	model_check_refused(NAMES_QUALIFIER, "a%40b");
 	model_check_refused(NAMES_QUALIFIER, "%40%40");
 }
-END_TEST
 
-START_TEST(segments_that_look_like_families)
+SUITE_TEST(segments_that_look_like_families, 120)
 {
 	model_check_spelling(NAMES_SEGMENT, "loc", "%6C%6F%63");
 	model_check_spelling(NAMES_SEGMENT, ".x", "%2E%78");
@@ -163,9 +157,8 @@ START_TEST(segments_that_look_like_families)
 	model_check_refused(NAMES_FAMILY, "%6C%6F%63");
 	model_check_refused(NAMES_QUALIFIER, "%6C%6F%63");
 }
-END_TEST
 
-START_TEST(without_families_nothing_looks_like_one)
+SUITE_TEST(without_families_nothing_looks_like_one, 120)
 {
 	size_t len;
 
@@ -175,9 +168,8 @@ START_TEST(without_families_nothing_looks_like_one)
 	ck_assert_int_eq(names_decode(NAMES_SEGMENT, NULL, "%6C%6F%63", 9, model_decoded, &len),
 			 -EINVAL);
 }
-END_TEST
 
-START_TEST(random_bytes_come_back)
+SUITE_TEST(random_bytes_come_back, 120)
 {
 	static unsigned char bytes[BYTES_MAX];
 
@@ -189,9 +181,8 @@ START_TEST(random_bytes_come_back)
 		model_check_encode(model_kinds[i % 3], bytes, len);
 	}
 }
-END_TEST
 
-START_TEST(random_names_mean_one_thing)
+SUITE_TEST(random_names_mean_one_thing, 120)
 {
 	static const char alphabet[] = "%%%%2EFf04Cc9aA./@\n\xC3\xA9\xE2\x82\xAC";
 	char name[12];
@@ -205,9 +196,8 @@ START_TEST(random_names_mean_one_thing)
 		model_check_decode(model_kinds[i % 3], name, len);
 	}
 }
-END_TEST
 
-START_TEST(a_changed_name_means_nothing_or_itself)
+SUITE_TEST(a_changed_name_means_nothing_or_itself, 120)
 {
 	static unsigned char bytes[64];
 	char name[200];
@@ -221,11 +211,10 @@ START_TEST(a_changed_name_means_nothing_or_itself)
 		model_check_decode(model_kinds[i % 3], name, len);
 	}
 }
-END_TEST
 
 /* ---- Histories and timestamps ------------------------------------------------------------ */
 
-START_TEST(histories)
+SUITE_TEST(histories, 120)
 {
 	static const struct {
 		const char *component;
@@ -241,10 +230,9 @@ START_TEST(histories)
 		ck_assert_uint_eq(len, history ? cases[i].len : strlen(cases[i].component));
 	}
 }
-END_TEST
 
 /* No qualifier's own name looks like a history. */
-START_TEST(no_column_is_called_like_a_history)
+SUITE_TEST(no_column_is_called_like_a_history, 120)
 {
 	static unsigned char bytes[1000];
 
@@ -261,9 +249,8 @@ START_TEST(no_column_is_called_like_a_history)
 		}
 	}
 }
-END_TEST
 
-START_TEST(timestamps)
+SUITE_TEST(timestamps, 120)
 {
 	static const int64_t good[] = {0, 1, 9, 10, 1700000000000000, INT64_MAX - 1, INT64_MAX};
 	static const char *const bad[] = {"",
@@ -299,9 +286,8 @@ START_TEST(timestamps)
 		ck_assert_int_eq(ts, 42);
 	}
 }
-END_TEST
 
-START_TEST(times)
+SUITE_TEST(times, 120)
 {
 	static const struct {
 		const char *text;
@@ -375,33 +361,4 @@ START_TEST(times)
 
 		CHECK_FAST(times_parse(text, len, &ts) == 0 && ts == (int64_t)second * 1000000);
 	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tests = tcase_create("names");
-
-	tcase_add_test(tests, every_byte_at_every_position);
-	tcase_add_test(tests, every_two_bytes);
-	tcase_add_test(tests, spellings_of_the_contract);
-	tcase_add_test(tests, nul_is_escaped);
-	tcase_add_test(tests, strict_utf8);
-	tcase_add_test(tests, other_spellings_are_refused);
-	tcase_add_test(tests, segments_that_look_like_families);
-	tcase_add_test(tests, without_families_nothing_looks_like_one);
-	tcase_add_test(tests, random_bytes_come_back);
-	tcase_add_test(tests, random_names_mean_one_thing);
-	tcase_add_test(tests, a_changed_name_means_nothing_or_itself);
-	tcase_add_test(tests, histories);
-	tcase_add_test(tests, no_column_is_called_like_a_history);
-	tcase_add_test(tests, timestamps);
-	tcase_add_test(tests, times);
-	tcase_set_timeout(tests, 120);
-	suite_add_tcase(suite, tests);
-}
-
-int main(void)
-{
-	return suite_main("names", make);
 }

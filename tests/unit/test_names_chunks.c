@@ -9,7 +9,7 @@
 
 /* ---- Chunks ------------------------------------------------------------------------------ */
 
-START_TEST(random_names_are_split)
+SUITE_TEST(random_names_are_split, 120)
 {
 	static unsigned char bytes[BYTES_MAX];
 
@@ -20,9 +20,8 @@ START_TEST(random_names_are_split)
 		model_check_split(i % 2 ? NAMES_SEGMENT : NAMES_QUALIFIER, bytes, len);
 	}
 }
-END_TEST
 
-START_TEST(the_longest_names_are_split)
+SUITE_TEST(the_longest_names_are_split, 120)
 {
 	static unsigned char bytes[BYTES_MAX];
 	static const int fills[] = {'a', 0x00, 0xFF, '.', '@', '%'};
@@ -33,10 +32,9 @@ START_TEST(the_longest_names_are_split)
 		model_check_split(NAMES_SEGMENT, bytes, 4096);
 	}
 }
-END_TEST
 
 /* Each unit, at each distance from the limit, is either whole in its chunk or in the next. */
-START_TEST(nothing_is_cut)
+SUITE_TEST(nothing_is_cut, 120)
 {
 	static const char *const pieces[] = {
 		"x",	    "/", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80",
@@ -55,9 +53,8 @@ START_TEST(nothing_is_cut)
 				model_check_split(NAMES_SEGMENT, bytes, before + piece_len + after);
 			}
 }
-END_TEST
 
-START_TEST(the_limit_is_230)
+SUITE_TEST(the_limit_is_230, 120)
 {
 	unsigned char bytes[231];
 
@@ -69,10 +66,9 @@ START_TEST(the_limit_is_230)
 	ck_assert_uint_eq(strlen(model_parts.text[0]), 231);
 	ck_assert_str_eq(model_parts.text[1], "a");
 }
-END_TEST
 
 /* A last chunk cannot be called "." or "..". */
-START_TEST(last_chunks_of_dots)
+SUITE_TEST(last_chunks_of_dots, 120)
 {
 	unsigned char bytes[233];
 
@@ -87,7 +83,6 @@ START_TEST(last_chunks_of_dots)
 		ck_assert_str_eq(model_parts.text[1], "...");
 	}
 }
-END_TEST
 
 /* Joins two components; the error of joining or decoding them. */
 static int join_two(enum names_kind kind, const char *first, const char *second)
@@ -118,7 +113,7 @@ static const char *run(size_t count, const char *behind)
 	return text;
 }
 
-START_TEST(chunks_are_filled)
+SUITE_TEST(chunks_are_filled, 120)
 {
 	static const char *const units_of[] = {"b", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80",
 					       "%00"};
@@ -132,9 +127,8 @@ START_TEST(chunks_are_filled)
 					 want);
 		}
 }
-END_TEST
 
-START_TEST(chunks_are_canonical)
+SUITE_TEST(chunks_are_canonical, 120)
 {
 	size_t len;
 	bool more;
@@ -161,10 +155,9 @@ START_TEST(chunks_are_canonical)
 	ck_assert_int_eq(join_two(NAMES_SEGMENT, run(230, "%"), ".b"), 0);
 	ck_assert_int_eq(join_two(NAMES_SEGMENT, run(230, "%"), "loc"), 0);
 }
-END_TEST
 
 /* A chunk directory's name that no right name goes on from is refused at once. */
-START_TEST(wrong_chunks_do_not_open)
+SUITE_TEST(wrong_chunks_do_not_open, 120)
 {
 	size_t len;
 	bool more;
@@ -198,9 +191,8 @@ START_TEST(wrong_chunks_do_not_open)
 	ck_assert_int_eq(names_join(NAMES_QUALIFIER, NULL, 0, next, 230, model_joined, &len, &more),
 			 0);
 }
-END_TEST
 
-START_TEST(unsplit_up_to_255)
+SUITE_TEST(unsplit_up_to_255, 120)
 {
 	size_t len, decoded_len;
 	bool more = true;
@@ -221,9 +213,8 @@ START_TEST(unsplit_up_to_255)
 	}
 	ck_assert_int_eq(join_two(NAMES_QUALIFIER, run(230, "%"), run(255, "")), 0);
 }
-END_TEST
 
-START_TEST(what_is_a_chunk)
+SUITE_TEST(what_is_a_chunk, 120)
 {
 	ck_assert(!names_is_chunk("%", 1));
 	ck_assert(!names_is_chunk("%25", 3));
@@ -231,28 +222,4 @@ START_TEST(what_is_a_chunk)
 	ck_assert(!names_is_chunk("", 0));
 	ck_assert(names_is_chunk("a%", 2));
 	ck_assert(names_is_chunk("%25%", 4));
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tests = tcase_create("names_chunks");
-
-	tcase_add_test(tests, random_names_are_split);
-	tcase_add_test(tests, the_longest_names_are_split);
-	tcase_add_test(tests, nothing_is_cut);
-	tcase_add_test(tests, the_limit_is_230);
-	tcase_add_test(tests, last_chunks_of_dots);
-	tcase_add_test(tests, chunks_are_filled);
-	tcase_add_test(tests, chunks_are_canonical);
-	tcase_add_test(tests, wrong_chunks_do_not_open);
-	tcase_add_test(tests, unsplit_up_to_255);
-	tcase_add_test(tests, what_is_a_chunk);
-	tcase_set_timeout(tests, 120);
-	suite_add_tcase(suite, tests);
-}
-
-int main(void)
-{
-	return suite_main("names_chunks", make);
 }

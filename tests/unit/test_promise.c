@@ -38,7 +38,7 @@ static void begin(void)
 	ck_assert_ptr_nonnull(promises);
 }
 
-START_TEST(test_kept_once)
+SUITE_LOOP(test_kept_once, SUITE_ENGINES, 10)
 {
 	begin();
 	for (int want = PROMISE_STAT; want <= PROMISE_WRITE; want++) {
@@ -53,10 +53,9 @@ START_TEST(test_kept_once)
 	ck_assert_int_eq(ask(THREAD, PROMISE_READ), PROMISE_FIRST);
 	promises_free(promises);
 }
-END_TEST
 
 /* Attributes may be asked for on the way to an open; nothing else is on the way to anything. */
-START_TEST(test_for_what)
+SUITE_LOOP(test_for_what, SUITE_ENGINES, 10)
 {
 	static const struct {
 		enum promise_want promised, wanted;
@@ -78,10 +77,9 @@ START_TEST(test_for_what)
 		promises_free(promises);
 	}
 }
-END_TEST
 
 /* A lookup that finds nothing is of a request that makes the file, or comes to nothing. */
-START_TEST(test_of_what_is_gone)
+SUITE_LOOP(test_of_what_is_gone, SUITE_ENGINES, 10)
 {
 	begin();
 	ck_assert_int_eq(ask(THREAD, PROMISE_WRITE), PROMISE_FIRST);
@@ -91,10 +89,9 @@ START_TEST(test_of_what_is_gone)
 	ck_assert_int_eq(ask(THREAD, PROMISE_WRITE), PROMISE_AGAIN);
 	promises_free(promises);
 }
-END_TEST
 
 /* What is left of a request that came to nothing is not for a later one. */
-START_TEST(test_not_for_long)
+SUITE_LOOP(test_not_for_long, SUITE_ENGINES, 10)
 {
 	begin();
 	for (int want = PROMISE_STAT; want <= PROMISE_WRITE; want++) {
@@ -108,10 +105,9 @@ START_TEST(test_not_for_long)
 	}
 	promises_free(promises);
 }
-END_TEST
 
 /* Only who is to write is led to a file that can be written, and not for ever. */
-START_TEST(test_lookups_to_write)
+SUITE_LOOP(test_lookups_to_write, SUITE_ENGINES, 10)
 {
 	int lookups = 0;
 
@@ -130,10 +126,9 @@ START_TEST(test_lookups_to_write)
 	ck_assert_int_eq(ask(THREAD, PROMISE_WRITE), PROMISE_AGAIN);
 	promises_free(promises);
 }
-END_TEST
 
 /* A name that was renamed since is found by what it was. */
-START_TEST(test_of_names_before)
+SUITE_LOOP(test_of_names_before, SUITE_ENGINES, 10)
 {
 	struct promise_names names = {{NAME + 2, NAME + 1, NAME}};
 
@@ -143,30 +138,12 @@ START_TEST(test_of_names_before)
 	ck_assert_int_eq(ask(THREAD, PROMISE_WRITE), PROMISE_AGAIN);
 	promises_free(promises);
 }
-END_TEST
 
 /* Threads that cannot be told apart are promised nothing. */
-START_TEST(test_of_no_thread)
+SUITE_LOOP(test_of_no_thread, SUITE_ENGINES, 10)
 {
 	begin();
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(ask(0, PROMISE_READ), PROMISE_AGAIN);
 	promises_free(promises);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "kept once", test_kept_once, 10);
-	suite_add(suite, "for what", test_for_what, 10);
-	suite_add(suite, "of what is gone", test_of_what_is_gone, 10);
-	suite_add(suite, "not for long", test_not_for_long, 10);
-	suite_add(suite, "lookups to write", test_lookups_to_write, 10);
-	suite_add(suite, "of names before", test_of_names_before, 10);
-	suite_add(suite, "of no thread", test_of_no_thread, 10);
-}
-
-int main(void)
-{
-	return suite_main("promises", make);
 }

@@ -62,7 +62,7 @@ static int good_lines(const char *path)
 	return rows;
 }
 
-START_TEST(test_second_read_fails)
+SUITE_TEST(test_second_read_fails, 60)
 {
 	struct wcs_fault fault = {.text = ""};
 	struct wcs_quarantine *quarantine;
@@ -81,15 +81,4 @@ START_TEST(test_second_read_fails)
 	wcs_quarantine_free(quarantine);
 	ck_assert_int_eq(good_lines(rows), 2);
 	suite_remove(path);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "a second read that fails", test_second_read_fails, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: quarantine", make);
 }

@@ -57,7 +57,7 @@ static void give_all(struct ranges *ranges, uint64_t owner, size_t *room)
 	give(ranges, range(owner, 0, RANGES_END, false), room);
 }
 
-START_TEST(test_neighbours_merge)
+SUITE_TEST(test_neighbours_merge, 10)
 {
 	struct ranges ranges = {0};
 	size_t room = ROOM;
@@ -75,9 +75,8 @@ START_TEST(test_neighbours_merge)
 	ck_assert_ptr_null(ranges.first);
 	ck_assert_uint_eq(room, ROOM);
 }
-END_TEST
 
-START_TEST(test_what_differs_does_not_merge)
+SUITE_TEST(test_what_differs_does_not_merge, 10)
 {
 	struct ranges ranges = {0};
 	struct range other = range(1, 20, 29, true);
@@ -95,9 +94,8 @@ START_TEST(test_what_differs_does_not_merge)
 	give_all(&ranges, 1, &room);
 	ck_assert_uint_eq(room, ROOM);
 }
-END_TEST
 
-START_TEST(test_the_middle_splits)
+SUITE_TEST(test_the_middle_splits, 10)
 {
 	struct ranges ranges = {0};
 	size_t room = ROOM;
@@ -114,9 +112,8 @@ START_TEST(test_the_middle_splits)
 	give_all(&ranges, 1, &room);
 	ck_assert_uint_eq(room, ROOM);
 }
-END_TEST
 
-START_TEST(test_last_byte)
+SUITE_TEST(test_last_byte, 10)
 {
 	struct range last = range(2, RANGES_END, RANGES_END, true);
 	struct ranges ranges = {0};
@@ -132,9 +129,8 @@ START_TEST(test_last_byte)
 	ck_assert_ptr_null(ranges_conflict(ranges.first, &last));
 	give_all(&ranges, 1, &room);
 }
-END_TEST
 
-START_TEST(test_no_room_changes_nothing)
+SUITE_TEST(test_no_room_changes_nothing, 10)
 {
 	struct range more = range(1, 0, 0, true), middle = range(1, 15, 15, false);
 	struct ranges ranges = {0};
@@ -156,9 +152,8 @@ START_TEST(test_no_room_changes_nothing)
 	give_all(&ranges, 2, &room);
 	ck_assert_uint_eq(room, 2);
 }
-END_TEST
 
-START_TEST(test_a_process_has_a_limit)
+SUITE_TEST(test_a_process_has_a_limit, 10)
 {
 	struct range want = range(1, 0, 0, true), other = want;
 	size_t room = 2 * RANGES_PROCESS_MAX;
@@ -179,7 +174,6 @@ START_TEST(test_a_process_has_a_limit)
 	give_all(&ranges, 1, &room);
 	ck_assert_uint_eq(room, 2 * RANGES_PROCESS_MAX);
 }
-END_TEST
 
 /* ---- The model ------------------------------------------------------------------------------ */
 
@@ -288,7 +282,7 @@ static struct range random_range(void)
 	return want;
 }
 
-START_TEST(test_random_steps_agree_with_model)
+SUITE_LOOP(test_random_steps_agree_with_model, 4, 10)
 {
 	struct ranges ranges = {0};
 	struct model model = {0};
@@ -318,24 +312,4 @@ START_TEST(test_random_steps_agree_with_model)
 	for (uint64_t owner = 0; owner < OWNERS; owner++)
 		give_all(&ranges, owner, &room);
 	ck_assert_uint_eq(room, ROOM);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tests = tcase_create("ranges");
-
-	tcase_add_test(tests, test_neighbours_merge);
-	tcase_add_test(tests, test_what_differs_does_not_merge);
-	tcase_add_test(tests, test_the_middle_splits);
-	tcase_add_test(tests, test_last_byte);
-	tcase_add_test(tests, test_no_room_changes_nothing);
-	tcase_add_test(tests, test_a_process_has_a_limit);
-	tcase_add_loop_test(tests, test_random_steps_agree_with_model, 0, 4);
-	suite_add_tcase(suite, tests);
-}
-
-int main(void)
-{
-	return suite_main("ranges", make);
 }

@@ -45,7 +45,7 @@ static void assert_set(const struct wcs_write *write, const char *family, const 
 		      (const char *)write->value.data);
 }
 
-START_TEST(test_cells)
+SUITE_TEST(test_cells, 60)
 {
 	struct wcs_line *line =
 		parse("{\"key\":\"STC#22\",\"families\":{\"loc\":{\"lat\":[{\"ts\":17,\"value\":"
@@ -64,9 +64,8 @@ START_TEST(test_cells)
 	assert_set(&m->writes[5], "loc", "one", WCS_TS_SERVER, "alone");
 	wcs_line_free(line);
 }
-END_TEST
 
-START_TEST(test_any_bytes)
+SUITE_TEST(test_any_bytes, 60)
 {
 	struct wcs_line *line = parse("{\"key\":\"a%00%FF%25%2F\\u00e4%41\",\"families\":{\"f\":{"
 				      "\"%0A%C3\":[\"\\u0000x\\u0000\"],\"\\u007f\":[{\"base64\":"
@@ -83,9 +82,8 @@ START_TEST(test_any_bytes)
 	assert_set(&m->writes[2], "f", "b", INT64_MAX, "");
 	wcs_line_free(line);
 }
-END_TEST
 
-START_TEST(test_key_may_be_left_out)
+SUITE_TEST(test_key_may_be_left_out, 60)
 {
 	struct wcs_line *line = parse("{}");
 
@@ -93,9 +91,8 @@ START_TEST(test_key_may_be_left_out)
 	ck_assert_uint_eq(row_of(line)->write_count, 0);
 	wcs_line_free(line);
 }
-END_TEST
 
-START_TEST(test_deletes)
+SUITE_TEST(test_deletes, 60)
 {
 	struct wcs_line *line = parse("{\"key\":\"k\",\"delete\":true}");
 	const struct wcs_mutation *m = row_of(line);
@@ -120,9 +117,8 @@ START_TEST(test_deletes)
 	ck_assert(slice_is(m->deletes[3].qualifier, "r", 1));
 	wcs_line_free(line);
 }
-END_TEST
 
-START_TEST(test_append_increment_if)
+SUITE_TEST(test_append_increment_if, 60)
 {
 	struct wcs_line *line = parse(
 		"{\"if\":{\"f\":{\"a\":\"old\",\"b\":null}},\"append\":{\"f\":{\"a\":\"new\"}},"
@@ -142,10 +138,9 @@ START_TEST(test_append_increment_if)
 	ck_assert_int_eq(m->writes[2].delta, 1);
 	wcs_line_free(line);
 }
-END_TEST
 
 /* Beyond 2^53 the digits of an integer come in quotes. */
-START_TEST(test_increment_in_quotes)
+SUITE_TEST(test_increment_in_quotes, 60)
 {
 	static const char *const beyond[] = {
 		"{\"increment\":{\"f\":{\"n\":\"9223372036854775808\"}}}",
@@ -169,9 +164,8 @@ START_TEST(test_increment_in_quotes)
 		ck_assert_str_eq(fault.text, "increment.f.n: an integer beyond 64 bits");
 	}
 }
-END_TEST
 
-START_TEST(test_other_lines)
+SUITE_TEST(test_other_lines, 60)
 {
 	struct wcs_line *line = parse("{\"table\":\"packages\"}");
 
@@ -189,7 +183,6 @@ START_TEST(test_other_lines)
 	wcs_line_free(line);
 	wcs_line_free(NULL);
 }
-END_TEST
 
 #define CELL(x) "{\"families\":{\"f\":{\"q\":[" x "]}}}"
 
@@ -274,7 +267,7 @@ static const struct {
 	{"{\"version\":2}", "version: newer than this program"},
 };
 
-START_TEST(test_fault_names_member)
+SUITE_TEST(test_fault_names_member, 60)
 {
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct wcs_line *line = NULL;
@@ -289,7 +282,6 @@ START_TEST(test_fault_names_member)
 		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EINVAL);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *text, *says, *number;
@@ -306,7 +298,7 @@ static const struct {
 	 "increment.f.q: an integer beyond 64 bits", "9223", 2},
 };
 
-START_TEST(test_fault_of_range)
+SUITE_TEST(test_fault_of_range, 60)
 {
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		const char *text = ranges[i].text, *begin = strrchr(text, '\n');
@@ -323,7 +315,6 @@ START_TEST(test_fault_of_range)
 		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EOVERFLOW);
 	}
 }
-END_TEST
 
 /* Text with something of len bytes 'x' in the middle. */
 static char *padded(const char *before, size_t len, const char *after)
@@ -349,7 +340,7 @@ static const struct {
 	{"{\"families\":{\"", "\":{}}}", WCS_FAMILY_NAME_MAX, -EINVAL, "families.xx"},
 };
 
-START_TEST(test_limits)
+SUITE_TEST(test_limits, 60)
 {
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		struct wcs_line *line = NULL;
@@ -368,9 +359,8 @@ START_TEST(test_limits)
 		free(text);
 	}
 }
-END_TEST
 
-START_TEST(test_syntax_fault_quotes_no_value)
+SUITE_TEST(test_syntax_fault_quotes_no_value, 60)
 {
 	static const char text[] = "{\"key\":\"a\",\"families\":{\"f\":{\"q\":[\"secret\"";
 	struct wcs_line *line = NULL;
@@ -381,9 +371,8 @@ START_TEST(test_syntax_fault_quotes_no_value)
 	ck_assert_int_eq(fault.line, 1);
 	ck_assert_int_gt(fault.column, 1);
 }
-END_TEST
 
-START_TEST(test_hostile_depth)
+SUITE_TEST(test_hostile_depth, 60)
 {
 	static char deep[1 << 20];
 	struct wcs_line *line = NULL;
@@ -392,9 +381,8 @@ START_TEST(test_hostile_depth)
 	memcpy(deep, "{\"families\":", 12);
 	ck_assert_int_eq(wcs_line_parse(deep, sizeof(deep), &line, NULL), -EINVAL);
 }
-END_TEST
 
-START_TEST(test_nul_after_number_or_word)
+SUITE_TEST(test_nul_after_number_or_word, 60)
 {
 	static const struct {
 		const char *text;
@@ -421,11 +409,10 @@ START_TEST(test_nul_after_number_or_word)
 		ck_assert_ptr_null(line);
 	}
 }
-END_TEST
 
 /* What encode makes of any bytes decodes to the same bytes, and is itself UTF-8 without control
  * bytes. */
-START_TEST(test_text_round_trip)
+SUITE_TEST(test_text_round_trip, 60)
 {
 	srandom(10);
 	for (int i = 0; i < 20000; i++) {
@@ -451,9 +438,8 @@ START_TEST(test_text_round_trip)
 		free(text);
 	}
 }
-END_TEST
 
-START_TEST(test_text_char)
+SUITE_TEST(test_text_char, 60)
 {
 	static const struct {
 		const char *bytes;
@@ -485,9 +471,8 @@ START_TEST(test_text_char)
 			wcs_text_char((const unsigned char *)chars[i].bytes, chars[i].len),
 			chars[i].is);
 }
-END_TEST
 
-START_TEST(test_changed_bytes_never_crash)
+SUITE_TEST(test_changed_bytes_never_crash, 60)
 {
 	static const char good[] = "{\"key\":\"a%00#b\",\"if\":{\"f\":{\"a\":\"x\",\"b\":null}},"
 				   "\"delete\":{\"f\":{\"q\":[1,2]"
@@ -513,34 +498,4 @@ START_TEST(test_changed_bytes_never_crash)
 		else
 			ck_assert_str_ne(fault.text, "");
 	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tests = tcase_create("row_json");
-
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, test_cells);
-	tcase_add_test(tests, test_any_bytes);
-	tcase_add_test(tests, test_key_may_be_left_out);
-	tcase_add_test(tests, test_deletes);
-	tcase_add_test(tests, test_append_increment_if);
-	tcase_add_test(tests, test_increment_in_quotes);
-	tcase_add_test(tests, test_other_lines);
-	tcase_add_test(tests, test_fault_names_member);
-	tcase_add_test(tests, test_fault_of_range);
-	tcase_add_test(tests, test_limits);
-	tcase_add_test(tests, test_syntax_fault_quotes_no_value);
-	tcase_add_test(tests, test_hostile_depth);
-	tcase_add_test(tests, test_nul_after_number_or_word);
-	tcase_add_test(tests, test_text_round_trip);
-	tcase_add_test(tests, test_text_char);
-	tcase_add_test(tests, test_changed_bytes_never_crash);
-	suite_add_tcase(suite, tests);
-}
-
-int main(void)
-{
-	return suite_main("row_json", make);
 }

@@ -74,7 +74,7 @@ static void expect(struct suite *s, const char *expected)
 
 #define ROW(families) "{\"key\":\"r\",\"families\":{" families "}}\n"
 
-START_TEST(test_numbers)
+SUITE_LOOP(test_numbers, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -88,9 +88,8 @@ START_TEST(test_numbers)
 		       "\"r\":[{\"ts\":1000001,\"value\":-7},{\"ts\":1000000,\"value\":6}]}"));
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_states)
+SUITE_LOOP(test_states, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -107,7 +106,6 @@ START_TEST(test_states)
 		       "{\"ts\":1,\"value\":1,\"state\":\"" STATE_A "\"}]}"));
 	suite_close(&s);
 }
-END_TEST
 
 static void merge_elements(struct suite *s, const char *qualifier, int count)
 {
@@ -127,7 +125,7 @@ static void merge_elements(struct suite *s, const char *qualifier, int count)
 }
 
 /* The rows of one store, given to another, are its rows; given to itself they change nothing. */
-START_TEST(test_round_trip)
+SUITE_LOOP(test_round_trip, SUITE_ENGINES, 60)
 {
 	static const int64_t numbers[] = {
 		0,	   1,	      -1,	    1LL << 53,	     (1LL << 53) + 1,
@@ -168,9 +166,8 @@ START_TEST(test_round_trip)
 	suite_close(&from);
 	suite_close(&to);
 }
-END_TEST
 
-START_TEST(test_increment_and_if)
+SUITE_LOOP(test_increment_and_if, SUITE_ENGINES, 30)
 {
 	struct wcs_fault fault = {.text = ""};
 	struct suite s;
@@ -190,7 +187,6 @@ START_TEST(test_increment_and_if)
 	expect(&s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":992}]}"));
 	suite_close(&s);
 }
-END_TEST
 
 static const struct {
 	const char *line;
@@ -216,7 +212,7 @@ static const struct {
 	{"{\"key\":\"r\",\"if\":{\"text\":{\"q\":1}}}", "if.text.q: a number, but the family"},
 };
 
-START_TEST(test_refused)
+SUITE_LOOP(test_refused, SUITE_ENGINES, 60)
 {
 	struct suite s;
 
@@ -232,10 +228,9 @@ START_TEST(test_refused)
 	expect(&s, "");
 	suite_close(&s);
 }
-END_TEST
 
 /* What JSON's numbers cannot hold is the same error in quotes. */
-START_TEST(test_beyond_64_bits)
+SUITE_LOOP(test_beyond_64_bits, SUITE_ENGINES, 30)
 {
 	static const struct {
 		const char *line;
@@ -262,20 +257,4 @@ START_TEST(test_beyond_64_bits)
 	}
 	expect(&s, "");
 	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "numbers", test_numbers, 30);
-	suite_add(suite, "states", test_states, 30);
-	suite_add(suite, "round trip", test_round_trip, 60);
-	suite_add(suite, "increment and if", test_increment_and_if, 30);
-	suite_add(suite, "beyond 64 bits", test_beyond_64_bits, 30);
-	suite_add(suite, "refused", test_refused, 60);
-}
-
-int main(void)
-{
-	return suite_main("rows of aggregate families as JSON", make);
 }

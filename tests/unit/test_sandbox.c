@@ -54,7 +54,7 @@ static void sandbox_make(const char *name, char *path, size_t size)
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
-START_TEST(test_sandbox)
+SUITE_TEST(test_sandbox, 10)
 {
 	char inside[300], outside[300], path[320], to[320];
 	const int denied = sandbox_has_landlock() ? EACCES : 0;
@@ -80,9 +80,8 @@ START_TEST(test_sandbox)
 	ck_assert_int_eq(sandbox_open("/etc/passwd", O_RDONLY), denied);
 	ck_assert_int_eq(sandbox_open("/proc/self/stat", O_RDONLY), 0);
 }
-END_TEST
 
-START_TEST(test_store_in_sandbox)
+SUITE_TEST(test_store_in_sandbox, 10)
 {
 	char inside[300], file[320], other[320], part[320];
 	const char *how;
@@ -104,10 +103,9 @@ START_TEST(test_store_in_sandbox)
 	ck_assert_int_eq(rmdir(part), 0);
 	ck_assert_int_eq(sandbox_open(inside, O_RDONLY | O_DIRECTORY), 0);
 }
-END_TEST
 
 /* The signal 0 only asks whether a process may be signalled. */
-START_TEST(test_hardened)
+SUITE_TEST(test_hardened, 10)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -140,17 +138,9 @@ START_TEST(test_hardened)
 	ck_assert_int_eq(execl("/bin/true", "true", NULL), -1);
 	ck_assert_int_eq(errno, EPERM);
 }
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "hardened", test_hardened, 10);
-	suite_add_once(suite, "sandbox", test_sandbox, 10);
-	suite_add_once(suite, "store", test_store_in_sandbox, 10);
-}
 
 int main(void)
 {
 	setenv("CK_FORK", "yes", 1); /* who shuts itself in cannot go on to the next test */
-	return suite_main("sandbox", make);
+	return suite_main("sandbox", NULL);
 }

@@ -17,7 +17,7 @@ static struct wcs_schema *parse(const char *text)
 	return schema;
 }
 
-START_TEST(test_types)
+SUITE_TEST(test_types, 10)
 {
 	enum wcs_type type = WCS_BYTES;
 
@@ -30,9 +30,8 @@ START_TEST(test_types)
 	ck_assert_int_eq(wcs_type_parse("Bytes", &type), -EINVAL);
 	ck_assert_int_eq(wcs_type_parse("", &type), -EINVAL);
 }
-END_TEST
 
-START_TEST(test_whole_schema)
+SUITE_TEST(test_whole_schema, 10)
 {
 	struct wcs_schema *schema = parse(
 		"{\"version\":1,\"tables\":{\n"
@@ -60,9 +59,8 @@ START_TEST(test_whole_schema)
 	wcs_schema_free(schema);
 	wcs_schema_free(NULL);
 }
-END_TEST
 
-START_TEST(test_all_may_be_left_out)
+SUITE_TEST(test_all_may_be_left_out, 10)
 {
 	static const char *const texts[] = {"{}", "{\"version\":1}", "{\"tables\":{}}",
 					    " \n{ }\r\n"};
@@ -74,7 +72,6 @@ START_TEST(test_all_may_be_left_out)
 		wcs_schema_free(schema);
 	}
 }
-END_TEST
 
 #define LISTS_14 "[[[[[[[[[[[[[["
 
@@ -154,7 +151,7 @@ static const struct {
 	{"{\"tables\":{\"\\ud800\":{}}}", 1, "not JSON"},
 };
 
-START_TEST(test_fault_names_member_and_line)
+SUITE_TEST(test_fault_names_member_and_line, 10)
 {
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct wcs_schema *schema = NULL;
@@ -171,9 +168,8 @@ START_TEST(test_fault_names_member_and_line)
 		ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, NULL), -EINVAL);
 	}
 }
-END_TEST
 
-START_TEST(test_hostile_text)
+SUITE_TEST(test_hostile_text, 10)
 {
 	static char deep[1 << 20];
 	char nul[] = "{\"tables\":{}\0}";
@@ -191,9 +187,8 @@ START_TEST(test_hostile_text)
 	strcpy(deep, "{\"x\":[[[[[[[[[[[[[[[[[[[[{\"a\":1,\"a\":2}]]]]]]]]]]]]]]]]]]]]}");
 	ck_assert_int_eq(wcs_schema_parse(deep, strlen(deep), &schema, &fault), -EINVAL);
 }
-END_TEST
 
-START_TEST(test_tables_limit)
+SUITE_TEST(test_tables_limit, 10)
 {
 	struct wcs_schema *schema = NULL;
 	struct wcs_fault fault;
@@ -215,9 +210,8 @@ START_TEST(test_tables_limit)
 	ck_assert_uint_eq(schema->table_count, WCS_TABLES_MAX);
 	wcs_schema_free(schema);
 }
-END_TEST
 
-START_TEST(test_format)
+SUITE_TEST(test_format, 10)
 {
 	struct wcs_schema *schema =
 		parse("{\"tables\":{\"b\":{\"families\":{\"f\":\"maxage=60m\",\"g\":{}}},"
@@ -249,9 +243,8 @@ START_TEST(test_format)
 	free(text);
 	free(again);
 }
-END_TEST
 
-START_TEST(test_changed_bytes_never_crash)
+SUITE_TEST(test_changed_bytes_never_crash, 10)
 {
 	static const char good[] =
 		"{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"#\",\"families\":{\"f\":"
@@ -273,25 +266,4 @@ START_TEST(test_changed_bytes_never_crash)
 		else
 			ck_assert_str_ne(fault.text, "");
 	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tests = tcase_create("schema_json");
-
-	tcase_add_test(tests, test_types);
-	tcase_add_test(tests, test_whole_schema);
-	tcase_add_test(tests, test_all_may_be_left_out);
-	tcase_add_test(tests, test_fault_names_member_and_line);
-	tcase_add_test(tests, test_hostile_text);
-	tcase_add_test(tests, test_tables_limit);
-	tcase_add_test(tests, test_format);
-	tcase_add_test(tests, test_changed_bytes_never_crash);
-	suite_add_tcase(suite, tests);
-}
-
-int main(void)
-{
-	return suite_main("schema_json", make);
 }

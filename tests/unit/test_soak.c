@@ -459,7 +459,7 @@ static uint64_t soak_setting(const char *name, uint64_t otherwise)
 	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
 
-START_TEST(test_soak)
+SUITE_TEST(test_soak, 300 + 2 * (double)soak_setting("ROWFS_SOAK", SOAK_SECONDS))
 {
 	static struct soak soak;
 	uint64_t seconds = soak_setting("ROWFS_SOAK", SOAK_SECONDS);
@@ -488,16 +488,4 @@ START_TEST(test_soak)
 	ck_assert_uint_gt(soak.collected, 0);
 	pthread_rwlock_destroy(&soak.clock);
 	suite_close(&soak.suite);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "soak", test_soak,
-		       300 + 2 * (double)soak_setting("ROWFS_SOAK", SOAK_SECONDS));
-}
-
-int main(void)
-{
-	return suite_main("store: soak", make);
 }

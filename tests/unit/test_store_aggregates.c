@@ -89,7 +89,7 @@ static void expect(struct suite *s, const char *family, const char *expected)
 	ck_assert_str_eq(text, expected);
 }
 
-START_TEST(test_merge_into_the_newest)
+SUITE_LOOP(test_merge_into_the_newest, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -114,9 +114,8 @@ START_TEST(test_merge_into_the_newest)
 	expect(&s, "b", "2000000=2 ");
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_merge_into_buckets)
+SUITE_LOOP(test_merge_into_buckets, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -132,7 +131,6 @@ START_TEST(test_merge_into_buckets)
 	expect(&s, "a", "9223372036854775807=2 20=17 10=10 0=4 ");
 	suite_close(&s);
 }
-END_TEST
 
 static int replace(struct suite *s, const char *family, const char *line, int64_t *made)
 {
@@ -144,7 +142,7 @@ static int replace(struct suite *s, const char *family, const char *line, int64_
 }
 
 /* The newest cell stays where it is; what a policy hides is none. */
-START_TEST(test_replace)
+SUITE_LOOP(test_replace, SUITE_ENGINES, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice q = SUITE_BYTES("q");
@@ -186,10 +184,9 @@ START_TEST(test_replace)
 	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), -EINVAL);
 	suite_close(&s);
 }
-END_TEST
 
 /* Deletes come first; then each write sees what the ones before it left. */
-START_TEST(test_merges_of_one_mutation)
+SUITE_LOOP(test_merges_of_one_mutation, SUITE_ENGINES, 30)
 {
 	struct wcs_slice q = SUITE_BYTES("q");
 	struct wcs_mutation *mutation = wcs_mutation_new();
@@ -218,9 +215,8 @@ START_TEST(test_merges_of_one_mutation)
 	expect(&s, "a", "10=2 ");
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_overflow_changes_nothing)
+SUITE_LOOP(test_overflow_changes_nothing, SUITE_ENGINES, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct suite s;
@@ -243,7 +239,6 @@ START_TEST(test_overflow_changes_nothing)
 	expect(&s, "min", "10=-9223372036854775808 ");
 	suite_close(&s);
 }
-END_TEST
 
 static int mutate_one(struct suite *s, int kind, const char *family, struct wcs_slice value)
 {
@@ -270,7 +265,7 @@ static int mutate_one(struct suite *s, int kind, const char *family, struct wcs_
 	return suite_mutate(s->table, "r", mutation, NULL);
 }
 
-START_TEST(test_refuses)
+SUITE_LOOP(test_refuses, SUITE_ENGINES, 30)
 {
 	static const char *const families[] = {"a", "min", "max", "b"};
 	struct wcs_slice text = SUITE_BYTES("5"), integer = SUITE_BYTES("\0\0\0\0\0\0\0\5");
@@ -301,10 +296,9 @@ START_TEST(test_refuses)
 	expect(&s, "a", "1=11 ");
 	suite_close(&s);
 }
-END_TEST
 
 /* What a policy hides is not there for a merge; and what it shows is, at any rank. */
-START_TEST(test_hidden_cells_do_not_count)
+SUITE_LOOP(test_hidden_cells_do_not_count, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -324,10 +318,9 @@ START_TEST(test_hidden_cells_do_not_count)
 	expect(&s, "a", "1000000=16 ");
 	suite_close(&s);
 }
-END_TEST
 
 /* What newer cells of the same mutation hide is not there either. */
-START_TEST(test_cells_hidden_meanwhile)
+SUITE_LOOP(test_cells_hidden_meanwhile, SUITE_ENGINES, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice q = SUITE_BYTES("q");
@@ -352,7 +345,6 @@ START_TEST(test_cells_hidden_meanwhile)
 	expect(&s, "a", "50=2 40=5 30=4 20=8 10=7 ");
 	suite_close(&s);
 }
-END_TEST
 
 enum { MANY = 50000 };
 
@@ -386,7 +378,7 @@ static void expect_many(struct suite *s, int64_t number)
 }
 
 /* Many cells of one column in one mutation. */
-START_TEST(test_many_cells)
+SUITE_TEST(test_many_cells, 60)
 {
 	struct wcs_slice q = SUITE_BYTES("q"), one = value_of(WCS_INTSUM, "1");
 	struct suite s;
@@ -402,10 +394,9 @@ START_TEST(test_many_cells)
 	}
 	suite_close(&s);
 }
-END_TEST
 
 /* Large states go in and out of chunks. */
-START_TEST(test_large_states)
+SUITE_LOOP(test_large_states, SUITE_ENGINES, 60)
 {
 	static unsigned char state[WCS_AGGREGATE_VALUE_MAX], all[WCS_AGGREGATE_VALUE_MAX];
 	struct wcs_slice sum = {all, 2};
@@ -451,7 +442,6 @@ START_TEST(test_large_states)
 	free(value);
 	suite_close(&s);
 }
-END_TEST
 
 enum { WRITERS = 8, MERGES = 300 };
 
@@ -476,7 +466,7 @@ static void *merge_many(void *table)
 	return failed ? table : NULL;
 }
 
-START_TEST(test_no_merge_is_lost)
+SUITE_LOOP(test_no_merge_is_lost, SUITE_ENGINES, 120)
 {
 	pthread_t threads[WRITERS];
 	void *failed;
@@ -492,9 +482,8 @@ START_TEST(test_no_merge_is_lost)
 	expect(&s, "a", "1000000=2400 ");
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_lines)
+SUITE_TEST(test_lines, 30)
 {
 	static const struct {
 		const char *line;
@@ -535,26 +524,4 @@ START_TEST(test_lines)
 	ck_assert_int_eq(wcs_aggregate_line(WCS_BYTES, "1", 1, value, &len), -EINVAL);
 	ck_assert_int_eq(wcs_aggregate_line(WCS_INTHLL, "", 0, value, &len), 0);
 	ck_assert_uint_eq(len, WCS_HLL_ELEMENT);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "into the newest", test_merge_into_the_newest, 30);
-	suite_add(suite, "into buckets", test_merge_into_buckets, 30);
-	suite_add(suite, "replace", test_replace, 30);
-	suite_add(suite, "of one mutation", test_merges_of_one_mutation, 30);
-	suite_add(suite, "overflow", test_overflow_changes_nothing, 30);
-	suite_add(suite, "refuses", test_refuses, 30);
-	suite_add(suite, "hidden cells", test_hidden_cells_do_not_count, 30);
-	suite_add(suite, "hidden meanwhile", test_cells_hidden_meanwhile, 30);
-	suite_add_once(suite, "many cells", test_many_cells, 60);
-	suite_add(suite, "large states", test_large_states, 60);
-	suite_add(suite, "no merge is lost", test_no_merge_is_lost, 120);
-	suite_add_once(suite, "lines", test_lines, 30);
-}
-
-int main(void)
-{
-	return suite_main("store: aggregates", make);
 }

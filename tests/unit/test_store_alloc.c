@@ -153,11 +153,10 @@ static void alloc_try(const struct call *call)
 		      attempt.n - 1);
 }
 
-START_TEST(test_every_allocation_of_a_call)
+SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
 {
 	alloc_try(calls_at(_i));
 }
-END_TEST
 
 /* ---- Making and opening a store ---------------------------------------------------------- */
 
@@ -174,7 +173,7 @@ static size_t alloc_names(const char *path)
 	return count - 2;
 }
 
-START_TEST(test_every_allocation_of_create)
+SUITE_TEST(test_every_allocation_of_create, 300)
 {
 	static const char json[] = "{\"version\":1,\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}";
 	struct attempt attempt = {.n = 0};
@@ -200,7 +199,6 @@ START_TEST(test_every_allocation_of_create)
 	ck_assert_uint_gt(attempt.n, 20);
 	wcs_schema_free(schema);
 }
-END_TEST
 
 /* A store that is whole, but closed; the path of a quarantine for it. */
 static void alloc_make(char quarantine[300])
@@ -220,7 +218,7 @@ static void alloc_expect_whole(void)
 	suite_close(&calls.suite);
 }
 
-START_TEST(test_every_allocation_of_open)
+SUITE_TEST(test_every_allocation_of_open, 300)
 {
 	struct wcs_options options = {.cache_bytes = 1 << 20};
 	struct attempt attempt = {.n = 0};
@@ -242,7 +240,6 @@ START_TEST(test_every_allocation_of_open)
 	ck_assert_uint_gt(attempt.n, 20);
 	alloc_expect_whole();
 }
-END_TEST
 
 /* ---- Checks ------------------------------------------------------------------------------ */
 
@@ -261,7 +258,7 @@ static int alloc_check(struct attempt *attempt, const struct wcs_check_options *
 }
 
 /* Of a store in which nothing is wrong: no allocation that fails is taken for damage. */
-START_TEST(test_every_allocation_of_a_check)
+SUITE_LOOP(test_every_allocation_of_a_check, 2, 300)
 {
 	struct wcs_check_options options = {.repair = _i == 1};
 	struct attempt attempt = {.n = 0};
@@ -280,10 +277,9 @@ START_TEST(test_every_allocation_of_a_check)
 	ck_assert_uint_gt(attempt.n, 20);
 	alloc_expect_whole();
 }
-END_TEST
 
 /* Of a store whose MANIFEST is damaged: what memory ends in leaves it to the next repair. */
-START_TEST(test_every_allocation_of_a_repair)
+SUITE_TEST(test_every_allocation_of_a_repair, 300)
 {
 	struct wcs_check_options options = {.repair = true};
 	struct attempt attempt = {.n = 0};
@@ -309,28 +305,4 @@ START_TEST(test_every_allocation_of_a_repair)
 	ck_assert_uint_gt(attempt.n, 40);
 	suite_remove(quarantine);
 	alloc_expect_whole();
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *each = tcase_create("calls"), *checks = tcase_create("checks");
-	int count = 0;
-
-	while (calls_at(count))
-		count++;
-	tcase_set_timeout(each, 300);
-	tcase_add_loop_test(each, test_every_allocation_of_a_call, 0, count);
-	suite_add_tcase(suite, each);
-	tcase_set_timeout(checks, 300);
-	tcase_add_loop_test(checks, test_every_allocation_of_a_check, 0, 2);
-	tcase_add_test(checks, test_every_allocation_of_a_repair);
-	suite_add_tcase(suite, checks);
-	suite_add_once(suite, "create", test_every_allocation_of_create, 300);
-	suite_add_once(suite, "open", test_every_allocation_of_open, 300);
-}
-
-int main(void)
-{
-	return suite_main("store: allocations that fail", make);
 }

@@ -78,7 +78,7 @@ static int apply(struct wcs_table *table, struct wcs_entry *entries, size_t coun
 	return rc;
 }
 
-START_TEST(test_in_order)
+SUITE_STORES(test_in_order, 10)
 {
 	struct wcs_entry entries[] = {
 		entry_set("b", "f", 5, "one"),
@@ -90,35 +90,27 @@ START_TEST(test_in_order)
 		entry_delete("a"),
 		entry_if("a", NULL, "new"),
 	};
-	struct suite s;
 	size_t applied = 99;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(apply(s.table, entries, 8, &applied), 0);
+	ck_assert_int_eq(apply(s->table, entries, 8, &applied), 0);
 	ck_assert_uint_eq(applied, 8);
-	suite_expect(s.table, "a/f/q@1000000=new b/f/q@1000002=was b/f/q@1000001=one+- "
-			      "b/f/q@1000000=one+ b/f/q@5=one c/a/q@0= ");
+	suite_expect(s->table, "a/f/q@1000000=new b/f/q@1000002=was b/f/q@1000001=one+- "
+			       "b/f/q@1000000=one+ b/f/q@5=one c/a/q@0= ");
 	ck_assert_int_eq(entries[0].ts, 5);
 	ck_assert_int_eq(entries[1].ts, 1000000);
 	ck_assert_int_eq(entries[4].ts, 1000002);
 	ck_assert_int_eq(entries[5].ts, 0);
 	ck_assert_int_eq(entries[6].ts, 0); /* no write */
 	ck_assert_int_eq(entries[7].ts, 1000000);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_nothing)
+SUITE_STORES(test_nothing, 10)
 {
-	struct suite s;
 	size_t applied = 99;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_rows_mutate(s.table, NULL, 0, &applied), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, NULL, 0, &applied), 0);
 	ck_assert_uint_eq(applied, 0);
-	suite_close(&s);
 }
-END_TEST
 
 /* Every kind of fault, after two good entries and before one. */
 static const struct {
@@ -148,7 +140,7 @@ static struct wcs_entry entry_faulty(size_t i)
 	}
 }
 
-START_TEST(test_stops_at_the_first_that_fails)
+SUITE_LOOP(test_stops_at_the_first_that_fails, SUITE_ENGINES, 20)
 {
 	struct suite s;
 
@@ -170,48 +162,39 @@ START_TEST(test_stops_at_the_first_that_fails)
 		suite_close(&s);
 	}
 }
-END_TEST
 
 /* A mutation that fails late leaves nothing of what it put before. */
-START_TEST(test_what_fails_is_applied_in_no_part)
+SUITE_STORES(test_what_fails_is_applied_in_no_part, 10)
 {
 	struct wcs_entry entries[2] = {entry_set("a", "f", 2, "text"), entry_delete("b")};
 	size_t applied = 99;
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "b", "a", "q", 1, "kept");
-	suite_set(s.table, "b", "f", "q", 1, "no number");
+	suite_set(s->table, "b", "a", "q", 1, "kept");
+	suite_set(s->table, "b", "f", "q", 1, "no number");
 	wcs_mutation_free(entries[1].mutation);
 	entries[1] = entry_increment("b", 1);
 	ck_assert_int_eq(wcs_mutation_delete_family(entries[1].mutation, "a"), 0);
 	ck_assert_int_eq(wcs_mutation_set(entries[1].mutation, "a", q, 9, suite_text("new")), 0);
-	ck_assert_int_eq(apply(s.table, entries, 2, &applied), -EINVAL);
+	ck_assert_int_eq(apply(s->table, entries, 2, &applied), -EINVAL);
 	ck_assert_uint_eq(applied, 1);
-	suite_expect(s.table, "a/f/q@2=text b/a/q@1=kept b/f/q@1=no\\20number ");
-	suite_close(&s);
+	suite_expect(s->table, "a/f/q@2=text b/a/q@1=kept b/f/q@1=no\\20number ");
 }
-END_TEST
 
-START_TEST(test_a_table_that_is_gone)
+SUITE_STORES(test_a_table_that_is_gone, 10)
 {
 	struct wcs_entry entry = entry_set("a", "f", 1, "x");
 	size_t applied = 99;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_family_remove(s.table, "a"), 0);
-	ck_assert_int_eq(wcs_family_remove(s.table, "b"), 0);
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);
-	ck_assert_int_eq(wcs_table_remove(s.store, "t"), 0);
-	ck_assert_int_eq(apply(s.table, &entry, 1, &applied), -ENOENT);
+	ck_assert_int_eq(wcs_family_remove(s->table, "a"), 0);
+	ck_assert_int_eq(wcs_family_remove(s->table, "b"), 0);
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
+	ck_assert_int_eq(wcs_table_remove(s->store, "t"), 0);
+	ck_assert_int_eq(apply(s->table, &entry, 1, &applied), -ENOENT);
 	ck_assert_uint_eq(applied, 0);
-	suite_close(&s);
 }
-END_TEST
 
 /* More than goes into one batch of an engine, each row many times, with values of all sizes. */
-START_TEST(test_many)
+SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 {
 	static struct wcs_entry entries[BATCH_MANY];
 	static char rows[BATCH_MANY][16];
@@ -256,7 +239,6 @@ START_TEST(test_many)
 		free(values[i]);
 	}
 }
-END_TEST
 
 /* ---- A medium that fails ----------------------------------------------------------------- */
 
@@ -267,17 +249,15 @@ static void limit_files(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-START_TEST(test_a_failed_write_applies_only_what_it_says)
+SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
 {
 	static struct wcs_entry entries[BATCH_MANY];
 	static char rows[BATCH_MANY][16];
 	char *value = suite_pattern(1000, 1);
 	struct wcs_cell_info info;
 	size_t applied = 99, again = 99;
-	struct suite s;
 
 	signal(SIGXFSZ, SIG_IGN);
-	suite_open(&s, SUITE_LEVELDB);
 	for (size_t i = 0; i < BATCH_MANY; i++) {
 		snprintf(rows[i], sizeof(rows[i]), "r%05zu", i);
 		entries[i] = entry_new(rows[i]);
@@ -286,24 +266,22 @@ START_TEST(test_a_failed_write_applies_only_what_it_says)
 				 0);
 	}
 	limit_files(1000000);
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, BATCH_MANY, &applied), -EIO);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, BATCH_MANY, &applied), -EIO);
 	limit_files(RLIM_INFINITY);
 	ck_assert_uint_gt(applied, 100);
 	ck_assert_uint_lt(applied, 1000);
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 1, &again), -EROFS);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 1, &again), -EROFS);
 	ck_assert_uint_eq(again, 0);
 	for (int reopened = 0; reopened < 2; reopened++) {
 		for (size_t i = 0; i < BATCH_MANY; i++)
-			ck_assert_int_eq(wcs_cell_get(s.table, entries[i].row, "f", q, 1, &info),
+			ck_assert_int_eq(wcs_cell_get(s->table, entries[i].row, "f", q, 1, &info),
 					 i < applied ? 0 : -ENOENT);
-		suite_reopen(&s);
+		suite_reopen(s);
 	}
-	ck_assert_int_eq(apply(s.table, entries, BATCH_MANY, &applied), 0);
+	ck_assert_int_eq(apply(s->table, entries, BATCH_MANY, &applied), 0);
 	ck_assert_uint_eq(applied, BATCH_MANY);
-	suite_close(&s);
 	free(value);
 }
-END_TEST
 
 /* ---- Threads ----------------------------------------------------------------------------- */
 
@@ -363,42 +341,21 @@ static int thread_mixed(struct wcs_table *table)
 	return mixed;
 }
 
-START_TEST(test_batches_of_threads)
+SUITE_STORES(test_batches_of_threads, 120)
 {
 	struct batch_thread both[2];
 	pthread_t threads[2];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 2; i++) {
-		both[i] = (struct batch_thread){s.table, i == 1};
+		both[i] = (struct batch_thread){s->table, i == 1};
 		pthread_create(&threads[i], NULL, thread_batches, &both[i]);
 	}
 	for (int i = 0; i < 30; i++) {
-		ck_assert_int_eq(thread_mixed(s.table), 0);
-		ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-		suite_set(s.table, "r05", "b", "q", 1, "x");
+		ck_assert_int_eq(thread_mixed(s->table), 0);
+		ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+		suite_set(s->table, "r05", "b", "q", 1, "x");
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_int_eq(thread_mixed(s.table), 0);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "in order", test_in_order, 10);
-	suite_add(suite, "nothing", test_nothing, 10);
-	suite_add(suite, "stops at the first that fails", test_stops_at_the_first_that_fails, 20);
-	suite_add(suite, "no part of what fails", test_what_fails_is_applied_in_no_part, 10);
-	suite_add(suite, "a table that is gone", test_a_table_that_is_gone, 10);
-	suite_add(suite, "many", test_many, 120);
-	suite_add_once(suite, "a failed write", test_a_failed_write_applies_only_what_it_says, 60);
-	suite_add(suite, "threads", test_batches_of_threads, 120);
-}
-
-int main(void)
-{
-	return suite_main("store: batches", make);
+	ck_assert_int_eq(thread_mixed(s->table), 0);
 }

@@ -15,7 +15,7 @@
 
 /* ---- Making ------------------------------------------------------------------------------ */
 
-START_TEST(test_create)
+SUITE_TEST(test_create, 20)
 {
 	char path[256];
 	struct wcs_space space;
@@ -40,9 +40,8 @@ START_TEST(test_create)
 	ck_assert(space.available < space.free);
 	wcs_store_close(store);
 }
-END_TEST
 
-START_TEST(test_create_over_an_empty_directory)
+SUITE_TEST(test_create_over_an_empty_directory, 20)
 {
 	char path[256];
 
@@ -54,9 +53,8 @@ START_TEST(test_create_over_an_empty_directory)
 	place_expect_names(place_path(""), "empty ");
 	place_check_opens(path);
 }
-END_TEST
 
-START_TEST(test_create_by_relative_paths)
+SUITE_TEST(test_create_by_relative_paths, 20)
 {
 	place_begin();
 	ck_assert_int_eq(mkdir(place_path("here"), 0755), 0);
@@ -72,9 +70,8 @@ START_TEST(test_create_by_relative_paths)
 	ck_assert_int_eq(symlink("here/b.db", "to-b"), 0);
 	place_check_opens("to-b");
 }
-END_TEST
 
-START_TEST(test_create_refuses)
+SUITE_TEST(test_create_refuses, 20)
 {
 	char path[256];
 	struct wcs_store *store;
@@ -113,9 +110,8 @@ START_TEST(test_create_refuses)
 			   "no such directory");
 	place_expect_names(place_path("full"), "x ");
 }
-END_TEST
 
-START_TEST(test_create_with_schema)
+SUITE_TEST(test_create_with_schema, 20)
 {
 	static const char json[] = "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"|\","
 				   "\"families\":{\"f\":\"maxversions=2\"}},\"u\":{}}}";
@@ -147,11 +143,10 @@ START_TEST(test_create_with_schema)
 			   -EINVAL, "table n");
 	place_expect_names(place_path(""), "s ");
 }
-END_TEST
 
 /* ---- By force -------------------------------------------------------------------------- */
 
-START_TEST(test_force)
+SUITE_TEST(test_force, 20)
 {
 	char path[256];
 	struct wcs_store *store;
@@ -182,9 +177,8 @@ START_TEST(test_force)
 	ck_assert_int_eq(wcs_table_next(store, NULL, name), -ENOENT);
 	wcs_store_close(store);
 }
-END_TEST
 
-START_TEST(test_force_spares_a_protected_table)
+SUITE_TEST(test_force_spares_a_protected_table, 20)
 {
 	static const char json[] = "{\"tables\":{\"kept\":{\"protected\":true}}}";
 	struct wcs_schema *schema;
@@ -220,10 +214,9 @@ START_TEST(test_force_spares_a_protected_table)
 			   "one may be protected");
 	place_expect_names(place_path(""), "s ");
 }
-END_TEST
 
 /* A link that somebody put there is no file of the store's, and is not followed. */
-START_TEST(test_force_follows_no_links)
+SUITE_TEST(test_force_follows_no_links, 20)
 {
 	char path[256];
 	char link[300];
@@ -243,10 +236,9 @@ START_TEST(test_force_follows_no_links)
 	place_expect_names(place_path("precious"), "file ");
 	place_expect_names(place_path(""), "f precious ");
 }
-END_TEST
 
 /* A file that happens to be called ROWFS makes no directory a store. */
-START_TEST(test_force_spares_a_foreign_directory)
+SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 {
 	static const char *const titles[] = {"Rows for the fiscal server\n", "", "rowfs store",
 					     "rowfs stores\nformat 1\n", " rowfs store\n"};
@@ -269,10 +261,9 @@ START_TEST(test_force_spares_a_foreign_directory)
 		place_expect_names(sub, "y ");
 	}
 }
-END_TEST
 
 /* What others put into a store's directory is not replaced with it. */
-START_TEST(test_force_spares_what_is_not_the_stores)
+SUITE_TEST(test_force_spares_what_is_not_the_stores, 20)
 {
 	char path[256];
 	char name[300];
@@ -290,7 +281,6 @@ START_TEST(test_force_spares_what_is_not_the_stores)
 	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 	place_check_opens(path);
 }
-END_TEST
 
 /* Swaps the store and a directory with somebody's file in it, again and again. */
 static void swap_until_killed(const char *store, const char *precious)
@@ -299,7 +289,7 @@ static void swap_until_killed(const char *store, const char *precious)
 		renameat2(AT_FDCWD, store, AT_FDCWD, precious, RENAME_EXCHANGE);
 }
 
-START_TEST(test_force_while_others_rename)
+SUITE_TEST(test_force_while_others_rename, 60)
 {
 	char store[256];
 	char precious[256];
@@ -327,10 +317,9 @@ START_TEST(test_force_while_others_rename)
 	}
 	ck_assert_int_eq(found, 1);
 }
-END_TEST
 
 /* The temporary directory beside the store needs no longer name than the store has. */
-START_TEST(test_longest_name)
+SUITE_TEST(test_longest_name, 60)
 {
 	char path[512];
 
@@ -341,29 +330,4 @@ START_TEST(test_longest_name)
 		ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
 		place_check_opens(path);
 	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "create", test_create, 20);
-	suite_add_once(suite, "create, empty directory", test_create_over_an_empty_directory, 20);
-	suite_add_once(suite, "create, relative paths", test_create_by_relative_paths, 20);
-	suite_add_once(suite, "create refuses", test_create_refuses, 20);
-	suite_add_once(suite, "create with schema", test_create_with_schema, 20);
-	suite_add_once(suite, "force", test_force, 20);
-	suite_add_once(suite, "force spares a protected table", test_force_spares_a_protected_table,
-		       20);
-	suite_add_once(suite, "force follows no links", test_force_follows_no_links, 20);
-	suite_add_once(suite, "force spares a foreign directory",
-		       test_force_spares_a_foreign_directory, 20);
-	suite_add_once(suite, "force spares what is not the store's",
-		       test_force_spares_what_is_not_the_stores, 20);
-	suite_add_once(suite, "force while others rename", test_force_while_others_rename, 60);
-	suite_add_once(suite, "longest name", test_longest_name, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: making", make);
 }

@@ -18,7 +18,7 @@
 
 /* ---- In use ------------------------------------------------------------------------------ */
 
-START_TEST(test_twice_in_one_process)
+SUITE_TEST(test_twice_in_one_process, 20)
 {
 	char path[256];
 	struct wcs_store *store;
@@ -31,7 +31,6 @@ START_TEST(test_twice_in_one_process)
 	place_check_opens(path);
 	place_check_opens(path);
 }
-END_TEST
 
 /* A child that opens the store, tells so and waits for its end. */
 static pid_t hold(const char *path, int *ready)
@@ -60,7 +59,7 @@ static pid_t hold(const char *path, int *ready)
 	return pid;
 }
 
-START_TEST(test_in_use_by_another)
+SUITE_TEST(test_in_use_by_another, 20)
 {
 	char path[256];
 	char words[64];
@@ -87,7 +86,6 @@ START_TEST(test_in_use_by_another)
 	wcs_store_close(store);
 	place_expect_names(place_path(""), "busy ");
 }
-END_TEST
 
 struct waiter {
 	char path[256]; /* of a store that another process has */
@@ -114,7 +112,7 @@ static double seconds(void)
 }
 
 /* Who waits for another process's store is in nobody's way in this one. */
-START_TEST(test_wait_holds_nobody_up)
+SUITE_TEST(test_wait_holds_nobody_up, 20)
 {
 	struct waiter waiter = {.rc = 0};
 	struct directory *directory;
@@ -144,11 +142,10 @@ START_TEST(test_wait_holds_nobody_up)
 	ck_assert_uint_gt(opened, 3); /* held up, one would last as long as the wait */
 	place_check_opens(waiter.path);
 }
-END_TEST
 
 /* ---- Markers ----------------------------------------------------------------------------- */
 
-START_TEST(test_marker)
+SUITE_TEST(test_marker, 20)
 {
 	static const char *const damaged[] = {
 		"",
@@ -193,9 +190,8 @@ START_TEST(test_marker)
 	ck_assert_int_eq(wcs_store_created(store), 12);
 	wcs_store_close(store);
 }
-END_TEST
 
-START_TEST(test_no_links_inside)
+SUITE_TEST(test_no_links_inside, 20)
 {
 	char path[256];
 	char marker[300];
@@ -214,9 +210,8 @@ START_TEST(test_no_links_inside)
 	ck_assert_int_eq(symlink("../marker", marker), 0);
 	place_expect_open(path, -EIO, "ROWFS: not a store's");
 }
-END_TEST
 
-START_TEST(test_engine_missing)
+SUITE_TEST(test_engine_missing, 20)
 {
 	char path[256];
 
@@ -232,10 +227,9 @@ START_TEST(test_engine_missing)
 		ck_assert_int_ne(place_fault.text[0], '\0');
 	}
 }
-END_TEST
 
 /* An engine would follow a link out of the store. */
-START_TEST(test_open_follows_no_links)
+SUITE_TEST(test_open_follows_no_links, 20)
 {
 	char path[256], file[300];
 
@@ -245,21 +239,4 @@ START_TEST(test_open_follows_no_links)
 	place_expect_open(path, -EIO, "symbolic link");
 	ck_assert_int_eq(unlink(file), 0);
 	place_check_opens(path);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "twice in one process", test_twice_in_one_process, 20);
-	suite_add_once(suite, "in use by another", test_in_use_by_another, 20);
-	suite_add_once(suite, "wait holds nobody up", test_wait_holds_nobody_up, 20);
-	suite_add_once(suite, "marker", test_marker, 20);
-	suite_add_once(suite, "no links inside", test_no_links_inside, 20);
-	suite_add_once(suite, "engine missing", test_engine_missing, 20);
-	suite_add_once(suite, "open follows no links", test_open_follows_no_links, 20);
-}
-
-int main(void)
-{
-	return suite_main("store: directory", make);
 }

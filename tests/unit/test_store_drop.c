@@ -34,7 +34,7 @@ static void drop_store(struct suite *s, int engine)
 }
 
 /* The row and those below it; keys that only begin alike stay, also those between. */
-START_TEST(test_drop)
+SUITE_LOOP(test_drop, SUITE_ENGINES, 10)
 {
 	struct wcs_slice key = SUITE_BYTES("a");
 	struct suite s;
@@ -51,9 +51,8 @@ START_TEST(test_drop)
 	suite_expect(s.table, "");
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_drop_of_a_leaf_and_of_none)
+SUITE_LOOP(test_drop_of_a_leaf_and_of_none, SUITE_ENGINES, 10)
 {
 	struct wcs_slice leaf = SUITE_BYTES("a#b#c"), none = SUITE_BYTES("a#c");
 	struct suite s;
@@ -67,10 +66,9 @@ START_TEST(test_drop_of_a_leaf_and_of_none)
 	suite_expect_value(s.table, "a#b#c", "f", "q", 1, "-");
 	suite_close(&s);
 }
-END_TEST
 
 /* No row has the empty key, but rows are below it. */
-START_TEST(test_drop_below_the_empty_key)
+SUITE_LOOP(test_drop_below_the_empty_key, SUITE_ENGINES, 10)
 {
 	struct wcs_slice empty = {NULL, 0};
 	struct suite s;
@@ -82,67 +80,54 @@ START_TEST(test_drop_below_the_empty_key)
 	suite_expect_value(s.table, "#x", "f", "q", 1, "-");
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_drop_limits)
+SUITE_STORES(test_drop_limits, 10)
 {
 	char *bytes = suite_pattern(WCS_ROW_KEY_MAX + 1, 1);
 	struct wcs_slice longest = {bytes, WCS_ROW_KEY_MAX}, longer = {bytes, WCS_ROW_KEY_MAX + 1};
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_count count;
-	struct suite s;
 
-	suite_open(&s, _i);
 	wcs_mutation_set(mutation, "f", suite_text("q"), 1, suite_text("v"));
-	ck_assert_int_eq(wcs_row_mutate(s.table, longest, mutation, NULL), 0);
+	ck_assert_int_eq(wcs_row_mutate(s->table, longest, mutation, NULL), 0);
 	wcs_mutation_free(mutation);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &longer), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_rows_count(s.table, &longer, &count), -ENAMETOOLONG);
-	expect_count(s.table, &longest, 1, 1, 1);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &longest), 0);
-	suite_expect(s.table, "");
+	ck_assert_int_eq(wcs_rows_drop(s->table, &longer), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_rows_count(s->table, &longer, &count), -ENAMETOOLONG);
+	expect_count(s->table, &longest, 1, 1, 1);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &longest), 0);
+	suite_expect(s->table, "");
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 /* Another delimiter makes other rows be below. */
-START_TEST(test_drop_with_another_delimiter)
+SUITE_STORES(test_drop_with_another_delimiter, 10)
 {
 	struct wcs_slice key = SUITE_BYTES("a");
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
-	suite_set(s.table, "a", "f", "q", 1, "1");
-	suite_set(s.table, "a#b", "f", "q", 1, "2");
-	suite_set(s.table, "a\x7f", "f", "q", 1, "3");
-	suite_set(s.table, "a\x80", "f", "q", 1, "4");
-	ck_assert_int_eq(wcs_rows_drop(s.table, &key), 0);
-	suite_expect(s.table, "a#b/f/q@1=2 a\\80/f/q@1=4 ");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	suite_set(s->table, "a", "f", "q", 1, "1");
+	suite_set(s->table, "a#b", "f", "q", 1, "2");
+	suite_set(s->table, "a\x7f", "f", "q", 1, "3");
+	suite_set(s->table, "a\x80", "f", "q", 1, "4");
+	ck_assert_int_eq(wcs_rows_drop(s->table, &key), 0);
+	suite_expect(s->table, "a#b/f/q@1=2 a\\80/f/q@1=4 ");
 }
-END_TEST
 
-START_TEST(test_drop_leaves_other_tables)
+SUITE_STORES(test_drop_leaves_other_tables, 10)
 {
 	struct wcs_table *other;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &other), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &other), 0);
 	ck_assert_int_eq(wcs_family_create(other, "f"), 0);
-	suite_set(s.table, "\xff\xff", "f", "q", 1, "t");
+	suite_set(s->table, "\xff\xff", "f", "q", 1, "t");
 	suite_set(other, "\x01", "f", "q", 1, "u");
 	suite_set(other, "\xff\xff", "f", "q", 1, "u");
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	suite_expect(s.table, "");
+	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	suite_expect(s->table, "");
 	suite_expect(other, "\\01/f/q@1=u \\FF\\FF/f/q@1=u ");
 	wcs_table_close(other);
-	suite_close(&s);
 }
-END_TEST
 
 static void expect_family(struct wcs_table *table, const char *name, uint64_t rows, uint64_t cells,
 			  uint64_t bytes)
@@ -157,7 +142,7 @@ static void expect_family(struct wcs_table *table, const char *name, uint64_t ro
 
 /* More versions of one column than go at once, hidden ones, and those of the first and last time.
  */
-START_TEST(test_family_drop)
+SUITE_LOOP(test_family_drop, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -185,9 +170,8 @@ START_TEST(test_family_drop)
 	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_table_drop)
+SUITE_LOOP(test_table_drop, SUITE_ENGINES, 10)
 {
 	struct wcs_table *again;
 	struct suite s;
@@ -205,22 +189,4 @@ START_TEST(test_table_drop)
 	suite_expect(again, "");
 	wcs_table_close(again);
 	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "drop, a family", test_family_drop, 30);
-	suite_add(suite, "drop, a table", test_table_drop, 10);
-	suite_add(suite, "drop", test_drop, 10);
-	suite_add(suite, "drop, a leaf and none", test_drop_of_a_leaf_and_of_none, 10);
-	suite_add(suite, "drop, the empty key", test_drop_below_the_empty_key, 10);
-	suite_add(suite, "drop, limits", test_drop_limits, 10);
-	suite_add(suite, "drop, another delimiter", test_drop_with_another_delimiter, 10);
-	suite_add(suite, "drop, other tables", test_drop_leaves_other_tables, 10);
-}
-
-int main(void)
-{
-	return suite_main("store: drops", make);
 }

@@ -426,7 +426,7 @@ static void copy(const char *from, const char *to)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(test_every_call_fails)
+SUITE_LOOP(test_every_call_fails, sizeof(modes) / sizeof(modes[0]), 280)
 {
 	const struct mode *mode = &modes[_i];
 	struct run run = {.store = NULL};
@@ -450,7 +450,6 @@ START_TEST(test_every_call_fails)
 	for (int i = 0; i <= OPERATIONS; i++)
 		free(texts[i]);
 }
-END_TEST
 
 /* ---- The collector ----------------------------------------------------------------------- */
 
@@ -460,7 +459,7 @@ static void rest(long milliseconds)
 }
 
 /* It cannot collect in a store that takes no more writes, and says so once, not at every pass. */
-START_TEST(test_collector_stops_for_good)
+SUITE_TEST(test_collector_stops_for_good, 30)
 {
 	static const struct mode mode = {EIO, true, 1, false};
 	struct run run = {.gc_interval = 5000};
@@ -490,20 +489,4 @@ START_TEST(test_collector_stops_for_good)
 	ck_assert_int_eq(run_open(&run), 0);
 	ck_assert_int_eq(wcs_gc_run(run.store), 0);
 	run_close(&run);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *tcase = tcase_create("every call fails");
-
-	tcase_set_timeout(tcase, 280);
-	tcase_add_loop_test(tcase, test_every_call_fails, 0, sizeof(modes) / sizeof(modes[0]));
-	suite_add_tcase(suite, tcase);
-	suite_add_once(suite, "collector stops for good", test_collector_stops_for_good, 30);
-}
-
-int main(void)
-{
-	return suite_main("store: faults", make);
 }

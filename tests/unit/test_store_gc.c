@@ -23,80 +23,62 @@ static struct wcs_gc_status gc_status(struct suite *s)
 	return status;
 }
 
-START_TEST(test_run_deletes_what_is_hidden)
+SUITE_STORES(test_run_deletes_what_is_hidden, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_set_versions(s.table, "r1", "f", 4);
-	suite_set_versions(s.table, "r2", "f", 1);
-	suite_set_versions(s.table, "r2", "a", 3);
-	suite_policy(s.table, "f", "maxversions=2");
-	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	ck_assert_uint_eq(gc_status(&s).cells, 2);
-	ck_assert_uint_eq(gc_status(&s).passes, 1);
-	ck_assert_uint_eq(gc_status(&s).last_cells, 2);
-	ck_assert(!gc_status(&s).running);
-	ck_assert_str_eq(gc_status(&s).table, "");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r1/f/q@4=v r1/f/q@3=v r2/a/q@3=v r2/a/q@2=v r2/a/q@1=v r2/f/q@1=v ");
-	suite_close(&s);
+	suite_set_versions(s->table, "r1", "f", 4);
+	suite_set_versions(s->table, "r2", "f", 1);
+	suite_set_versions(s->table, "r2", "a", 3);
+	suite_policy(s->table, "f", "maxversions=2");
+	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	ck_assert_uint_eq(gc_status(s).cells, 2);
+	ck_assert_uint_eq(gc_status(s).passes, 1);
+	ck_assert_uint_eq(gc_status(s).last_cells, 2);
+	ck_assert(!gc_status(s).running);
+	ck_assert_str_eq(gc_status(s).table, "");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table,
+		     "r1/f/q@4=v r1/f/q@3=v r2/a/q@3=v r2/a/q@2=v r2/a/q@1=v r2/f/q@1=v ");
 }
-END_TEST
 
-START_TEST(test_run_by_age)
+SUITE_STORES(test_run_by_age, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	s.clock = HOUR;
-	suite_policy(s.table, "f", "maxage=1s");
-	suite_set_versions(s.table, "r", "f", 3);
-	suite_set(s.table, "r", "f", "q", HOUR, "new");
-	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/q@3600000000=new ");
-	suite_close(&s);
+	s->clock = HOUR;
+	suite_policy(s->table, "f", "maxage=1s");
+	suite_set_versions(s->table, "r", "f", 3);
+	suite_set(s->table, "r", "f", "q", HOUR, "new");
+	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/q@3600000000=new ");
 }
-END_TEST
 
 /* More cells than a slice takes, in one column and in many. */
-START_TEST(test_run_in_slices)
+SUITE_LEVELDB_STORE(test_run_in_slices, 120)
 {
 	char row[16];
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	suite_set_versions(s.table, "long", "f", 9000);
+	suite_set_versions(s->table, "long", "f", 9000);
 	for (int i = 0; i < 1500; i++) {
 		snprintf(row, sizeof(row), "r%04d", i);
-		suite_set_versions(s.table, row, "f", 3);
+		suite_set_versions(s->table, row, "f", 3);
 	}
-	suite_policy(s.table, "f", "maxversions=1");
-	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	ck_assert_uint_eq(gc_status(&s).cells, 8999 + 2 * 1500);
-	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	ck_assert_uint_eq(gc_status(&s).cells, 8999 + 2 * 1500);
-	suite_expect_value(s.table, "long", "f", "q", 9000, "v");
-	suite_expect_value(s.table, "r0777", "f", "q", 3, "v");
-	suite_close(&s);
+	suite_policy(s->table, "f", "maxversions=1");
+	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	ck_assert_uint_eq(gc_status(s).cells, 8999 + 2 * 1500);
+	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	ck_assert_uint_eq(gc_status(s).cells, 8999 + 2 * 1500);
+	suite_expect_value(s->table, "long", "f", "q", 9000, "v");
+	suite_expect_value(s->table, "r0777", "f", "q", 3, "v");
 }
-END_TEST
 
 /* More versions are seen than a slice looks at, and one is not. */
-START_TEST(test_run_behind_many_that_are_seen)
+SUITE_LEVELDB_STORE(test_run_behind_many_that_are_seen, 120)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	suite_set_versions(s.table, "long", "f", 17001);
-	suite_set_versions(s.table, "z", "f", 17002);
-	suite_policy(s.table, "f", "maxversions=17000");
-	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	ck_assert_uint_eq(gc_status(&s).cells, 3);
-	suite_close(&s);
+	suite_set_versions(s->table, "long", "f", 17001);
+	suite_set_versions(s->table, "z", "f", 17002);
+	suite_policy(s->table, "f", "maxversions=17000");
+	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	ck_assert_uint_eq(gc_status(s).cells, 3);
 }
-END_TEST
 
 /* ---- In the background ------------------------------------------------------------------- */
 
@@ -118,94 +100,74 @@ static void gc_wait(struct suite *s, uint64_t passes)
 	ck_assert_uint_ge(gc_status(s).passes, until);
 }
 
-START_TEST(test_background_passes)
+SUITE_LEVELDB_STORE(test_background_passes, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	suite_policy(s.table, "f", "maxversions=1");
-	suite_set_versions(s.table, "r", "f", 3);
-	gc_background(&s, 0);
-	gc_wait(&s, 1);
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/q@3=v ");
-	suite_close(&s);
+	suite_policy(s->table, "f", "maxversions=1");
+	suite_set_versions(s->table, "r", "f", 3);
+	gc_background(s, 0);
+	gc_wait(s, 1);
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/q@3=v ");
 }
-END_TEST
 
-START_TEST(test_grace_of_a_changed_policy)
+SUITE_LEVELDB_STORE(test_grace_of_a_changed_policy, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	s.clock = 10 * HOUR;
-	suite_set_versions(s.table, "r", "a", 2);
-	suite_set_versions(s.table, "r", "f", 2);
-	suite_policy(s.table, "a", "maxversions=1");
-	s.clock = 11 * HOUR;
-	suite_policy(s.table, "f", "maxversions=1");
-	s.clock += HOUR / 2;
-	gc_background(&s, HOUR); /* that of a is over, that of f is not, also after reopening */
-	gc_wait(&s, 1);
-	ck_assert_uint_eq(gc_status(&s).left, 1);
-	suite_policy(s.table, "a", "never");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/a/q@2=v r/f/q@2=v r/f/q@1=v ");
-	suite_policy(s.table, "f", "maxversions=1");
-	ck_assert_int_eq(wcs_gc_run(s.store), 0); /* knows no grace */
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/a/q@2=v r/f/q@2=v ");
-	suite_close(&s);
+	s->clock = 10 * HOUR;
+	suite_set_versions(s->table, "r", "a", 2);
+	suite_set_versions(s->table, "r", "f", 2);
+	suite_policy(s->table, "a", "maxversions=1");
+	s->clock = 11 * HOUR;
+	suite_policy(s->table, "f", "maxversions=1");
+	s->clock += HOUR / 2;
+	gc_background(s, HOUR); /* that of a is over, that of f is not, also after reopening */
+	gc_wait(s, 1);
+	ck_assert_uint_eq(gc_status(s).left, 1);
+	suite_policy(s->table, "a", "never");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/a/q@2=v r/f/q@2=v r/f/q@1=v ");
+	suite_policy(s->table, "f", "maxversions=1");
+	ck_assert_int_eq(wcs_gc_run(s->store), 0); /* knows no grace */
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/a/q@2=v r/f/q@2=v ");
 }
-END_TEST
 
-START_TEST(test_grace_of_a_clock_that_jumped)
+SUITE_LEVELDB_STORE(test_grace_of_a_clock_that_jumped, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	s.clock = 1000 * HOUR;
-	suite_policy(s.table, "f", "maxage=1h");
-	suite_set(s.table, "r", "f", "q", 1000 * HOUR, "v");
-	s.clock = 1005 * HOUR;
-	suite_set(s.table, "r", "f", "p", 1000 * HOUR, "hidden from the start");
-	gc_background(&s, HOUR);
-	gc_wait(&s, 1);
-	suite_set(s.table, "r", "f", "o", 1005 * HOUR, "v");
-	s.clock = 1035 * HOUR;
-	gc_wait(&s, 1);
-	suite_expect(s.table, "");
-	s.clock = 1005 * HOUR; /* put right */
-	suite_expect(s.table, "r/f/o@3618000000000=v ");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/o@3618000000000=v ");
-	suite_close(&s);
+	s->clock = 1000 * HOUR;
+	suite_policy(s->table, "f", "maxage=1h");
+	suite_set(s->table, "r", "f", "q", 1000 * HOUR, "v");
+	s->clock = 1005 * HOUR;
+	suite_set(s->table, "r", "f", "p", 1000 * HOUR, "hidden from the start");
+	gc_background(s, HOUR);
+	gc_wait(s, 1);
+	suite_set(s->table, "r", "f", "o", 1005 * HOUR, "v");
+	s->clock = 1035 * HOUR;
+	gc_wait(s, 1);
+	suite_expect(s->table, "");
+	s->clock = 1005 * HOUR; /* put right */
+	suite_expect(s->table, "r/f/o@3618000000000=v ");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/o@3618000000000=v ");
 }
-END_TEST
 
-START_TEST(test_pause)
+SUITE_LEVELDB_STORE(test_pause, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	suite_policy(s.table, "f", "maxversions=1");
-	gc_background(&s, 0);
-	wcs_gc_pause(s.store, true);
-	ck_assert(gc_status(&s).paused);
-	while (gc_status(&s).running) /* the pass under way */
+	suite_policy(s->table, "f", "maxversions=1");
+	gc_background(s, 0);
+	wcs_gc_pause(s->store, true);
+	ck_assert(gc_status(s).paused);
+	while (gc_status(s).running) /* the pass under way */
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
-	suite_set_versions(s.table, "r", "f", 3);
+	suite_set_versions(s->table, "r", "f", 3);
 	nanosleep(&(struct timespec){0, 300000000}, NULL);
-	ck_assert_uint_eq(gc_status(&s).cells, 0);
-	ck_assert_int_eq(wcs_gc_run(s.store), 0); /* asked for, it passes */
-	ck_assert_uint_eq(gc_status(&s).cells, 2);
-	suite_set_versions(s.table, "p", "f", 3);
-	wcs_gc_pause(s.store, false);
-	gc_wait(&s, 1);
-	ck_assert_uint_eq(gc_status(&s).cells, 4);
-	suite_close(&s);
+	ck_assert_uint_eq(gc_status(s).cells, 0);
+	ck_assert_int_eq(wcs_gc_run(s->store), 0); /* asked for, it passes */
+	ck_assert_uint_eq(gc_status(s).cells, 2);
+	suite_set_versions(s->table, "p", "f", 3);
+	wcs_gc_pause(s->store, false);
+	gc_wait(s, 1);
+	ck_assert_uint_eq(gc_status(s).cells, 4);
 }
-END_TEST
 
 /* ---- Among others ------------------------------------------------------------------------ */
 
@@ -262,16 +224,14 @@ static void gc_run_among(struct suite *s, struct gc_writer *writers, void *(*wri
 		pthread_join(threads[i], NULL);
 }
 
-START_TEST(test_nothing_that_is_seen_goes)
+SUITE_STORES(test_nothing_that_is_seen_goes, 120)
 {
 	struct gc_writer writers[4];
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=2");
-	gc_run_among(&s, writers, gc_write, 30);
-	ck_assert_int_eq(wcs_gc_run(s.store), 0);
-	suite_policy(s.table, "f", "never");
+	suite_policy(s->table, "f", "maxversions=2");
+	gc_run_among(s, writers, gc_write, 30);
+	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	suite_policy(s->table, "f", "never");
 	for (int i = 0; i < 4; i++) {
 		char expected[128], row[16];
 		struct wcs_range range = {.start = {row, 2}};
@@ -283,11 +243,9 @@ START_TEST(test_nothing_that_is_seen_goes)
 		range.end = suite_text(end);
 		snprintf(expected, sizeof(expected), "w%d/f/q@%d=v w%d/f/q@%d=v ", i,
 			 atomic_load(&writers[i].writes), i, atomic_load(&writers[i].writes) - 1);
-		suite_expect_scan(s.table, &range, &filter, expected);
+		suite_expect_scan(s->table, &range, &filter, expected);
 	}
-	suite_close(&s);
 }
-END_TEST
 
 /* Makes a column anew, again and again, and looks each time whether what stands where cells were
  * hidden is there. */
@@ -312,33 +270,10 @@ static void *gc_renew(void *arg)
 	return NULL;
 }
 
-START_TEST(test_columns_made_anew)
+SUITE_STORES(test_columns_made_anew, 120)
 {
 	struct gc_writer writers[4];
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=2");
-	gc_run_among(&s, writers, gc_renew, 100);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "run", test_run_deletes_what_is_hidden, 30);
-	suite_add(suite, "by age", test_run_by_age, 30);
-	suite_add_once(suite, "in slices", test_run_in_slices, 120);
-	suite_add_once(suite, "behind many", test_run_behind_many_that_are_seen, 120);
-	suite_add_once(suite, "background", test_background_passes, 60);
-	suite_add_once(suite, "grace of a policy", test_grace_of_a_changed_policy, 60);
-	suite_add_once(suite, "grace of the clock", test_grace_of_a_clock_that_jumped, 60);
-	suite_add_once(suite, "pause", test_pause, 60);
-	suite_add(suite, "nothing that is seen goes", test_nothing_that_is_seen_goes, 120);
-	suite_add(suite, "columns made anew", test_columns_made_anew, 120);
-}
-
-int main(void)
-{
-	return suite_main("store: garbage collection", make);
+	suite_policy(s->table, "f", "maxversions=2");
+	gc_run_among(s, writers, gc_renew, 100);
 }

@@ -89,7 +89,7 @@ static void gc_slices_expect(struct gc_slices *slices, int64_t newest, int64_t o
 	suite_expect_scan(slices->s.table, &range, &filter, expected);
 }
 
-START_TEST(test_slices_go_on_in_a_column)
+SUITE_TEST(test_slices_go_on_in_a_column, 60)
 {
 	struct gc_slices *slices = gc_slices_open("maxversions=100", 150);
 
@@ -98,9 +98,8 @@ START_TEST(test_slices_go_on_in_a_column)
 	gc_slices_expect(slices, 150, 51);
 	gc_slices_close(slices);
 }
-END_TEST
 
-START_TEST(test_slices_go_on_while_others_delete)
+SUITE_TEST(test_slices_go_on_while_others_delete, 60)
 {
 	struct gc_slices *slices = gc_slices_open("maxversions=100", 150);
 
@@ -109,10 +108,9 @@ START_TEST(test_slices_go_on_while_others_delete)
 	gc_slices_expect(slices, 150, 51);
 	gc_slices_close(slices);
 }
-END_TEST
 
 /* A cell that is seen now stands where the slice before found a hidden one. */
-START_TEST(test_column_made_anew_between_slices)
+SUITE_TEST(test_column_made_anew_between_slices, 60)
 {
 	struct gc_slices *slices = gc_slices_open("maxversions=2", 10);
 
@@ -125,10 +123,9 @@ START_TEST(test_column_made_anew_between_slices)
 	gc_slices_expect(slices, 1, 1);
 	gc_slices_close(slices);
 }
-END_TEST
 
 /* The rank of what comes next is less than the slice before left it. */
-START_TEST(test_newer_cells_deleted_between_slices)
+SUITE_TEST(test_newer_cells_deleted_between_slices, 60)
 {
 	struct gc_slices *slices = gc_slices_open("maxversions=100", 100);
 
@@ -141,10 +138,9 @@ START_TEST(test_newer_cells_deleted_between_slices)
 	gc_slices_expect(slices, 90, 0);
 	gc_slices_close(slices);
 }
-END_TEST
 
 /* What is deleted counts no more, also where the policy is another one now. */
-START_TEST(test_policy_changed_between_slices)
+SUITE_TEST(test_policy_changed_between_slices, 60)
 {
 	struct gc_slices *slices = gc_slices_open("maxversions=2", 20);
 
@@ -159,10 +155,9 @@ START_TEST(test_policy_changed_between_slices)
 	gc_slices_expect(slices, 13, 6);
 	gc_slices_close(slices);
 }
-END_TEST
 
 /* Cells that come between slices, newer ones and such as are hidden at once. */
-START_TEST(test_cells_written_between_slices)
+SUITE_TEST(test_cells_written_between_slices, 60)
 {
 	struct gc_slices *slices = gc_slices_open("maxversions=10", 20);
 
@@ -175,20 +170,4 @@ START_TEST(test_cells_written_between_slices)
 	ck_assert_uint_eq(slices->at.collected, 11);
 	gc_slices_expect(slices, 21, 12);
 	gc_slices_close(slices);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "slices in a column", test_slices_go_on_in_a_column, 60);
-	suite_add_once(suite, "slices among deletes", test_slices_go_on_while_others_delete, 60);
-	suite_add_once(suite, "column made anew", test_column_made_anew_between_slices, 60);
-	suite_add_once(suite, "newer cells deleted", test_newer_cells_deleted_between_slices, 60);
-	suite_add_once(suite, "policy changed", test_policy_changed_between_slices, 60);
-	suite_add_once(suite, "cells written", test_cells_written_between_slices, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: garbage collection in slices", make);
 }

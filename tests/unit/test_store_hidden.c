@@ -33,7 +33,7 @@ static void hidden_set(struct suite *s, const char *column, int64_t ts)
 	suite_set(s->table, "r", "f", column, ts, "secret");
 }
 
-START_TEST(test_by_age)
+SUITE_LOOP(test_by_age, SUITE_ENGINES, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct suite s;
@@ -51,9 +51,8 @@ START_TEST(test_by_age)
 	ck_assert_uint_eq(hidden_cells(&s), 2);
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_by_rank)
+SUITE_LOOP(test_by_rank, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -68,10 +67,9 @@ START_TEST(test_by_rank)
 	ck_assert_uint_eq(hidden_cells(&s), 1);
 	suite_close(&s);
 }
-END_TEST
 
 /* As a row of a dump comes: each column's newest version first. */
-START_TEST(test_a_history_in_one_mutation)
+SUITE_LOOP(test_a_history_in_one_mutation, SUITE_ENGINES, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct suite s;
@@ -83,10 +81,9 @@ START_TEST(test_a_history_in_one_mutation)
 	ck_assert_uint_eq(hidden_cells(&s), 30);
 	suite_close(&s);
 }
-END_TEST
 
 /* What fails, or is not reached, was not written. */
-START_TEST(test_of_many_rows_those_that_are_applied)
+SUITE_LOOP(test_of_many_rows_those_that_are_applied, SUITE_ENGINES, 30)
 {
 	struct wcs_entry entries[4];
 	size_t applied;
@@ -105,9 +102,8 @@ START_TEST(test_of_many_rows_those_that_are_applied)
 		wcs_mutation_free(entries[i].mutation);
 	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_moves)
+SUITE_LOOP(test_moves, SUITE_ENGINES, 30)
 {
 	struct wcs_move stamp = {
 		.kind = WCS_MOVE_STAMP, .family = "f", .from = {"q", 1}, .to_ts = 9 * HOUR - 1};
@@ -142,7 +138,6 @@ START_TEST(test_moves)
 	ck_assert_uint_eq(hidden_cells(&s), 2);
 	suite_close(&s);
 }
-END_TEST
 
 static void hidden_merge(struct suite *s, const char *column, int64_t ts)
 {
@@ -152,7 +147,7 @@ static void hidden_merge(struct suite *s, const char *column, int64_t ts)
 	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
 }
 
-START_TEST(test_merges)
+SUITE_LOOP(test_merges, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -168,10 +163,9 @@ START_TEST(test_merges)
 	ck_assert_uint_eq(hidden_cells(&s), 2);
 	suite_close(&s);
 }
-END_TEST
 
 /* Each write counts if, and only if, it cannot be read. */
-START_TEST(test_as_a_read_says)
+SUITE_LOOP(test_as_a_read_says, SUITE_ENGINES, 60)
 {
 	static const char *const policies[] = {"maxversions=1",
 					       "maxversions=3",
@@ -206,11 +200,10 @@ START_TEST(test_as_a_read_says)
 	ck_assert_uint_lt(hidden, 2500);
 	suite_close(&s);
 }
-END_TEST
 
 /* ---- The log ----------------------------------------------------------------------------- */
 
-START_TEST(test_one_line_when_the_store_is_closed)
+SUITE_LOOP(test_one_line_when_the_store_is_closed, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
@@ -225,9 +218,8 @@ START_TEST(test_one_line_when_the_store_is_closed)
 	suite_close(&s);
 	ck_assert_int_eq(s.warnings, 1);
 }
-END_TEST
 
-START_TEST(test_lines_are_few)
+SUITE_TEST(test_lines_are_few, 30)
 {
 	struct suite s;
 
@@ -248,23 +240,4 @@ START_TEST(test_lines_are_few)
 		"table t, family f: 99 more cells were written that its policy hides at once");
 	suite_close(&s);
 	ck_assert_int_eq(s.warnings, 2);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "by age", test_by_age, 30);
-	suite_add(suite, "by rank", test_by_rank, 30);
-	suite_add(suite, "a history", test_a_history_in_one_mutation, 30);
-	suite_add(suite, "many rows", test_of_many_rows_those_that_are_applied, 30);
-	suite_add(suite, "moves", test_moves, 30);
-	suite_add(suite, "merges", test_merges, 30);
-	suite_add(suite, "as a read says", test_as_a_read_says, 60);
-	suite_add(suite, "one line at the end", test_one_line_when_the_store_is_closed, 30);
-	suite_add_once(suite, "few lines", test_lines_are_few, 30);
-}
-
-int main(void)
-{
-	return suite_main("store: written and hidden at once", make);
 }

@@ -36,91 +36,79 @@ static void list_expect(struct wcs_table *table, struct wcs_slice prefix,
 	free(text);
 }
 
-START_TEST(test_list_by_example)
+SUITE_STORES(test_list_by_example, 10)
 {
 	static const char *const keys[] = {"ab",  "ab!c", "ab#c", "ab#d#e", "ab#d#f", "ab##",  "ac",
 					   "ac#", "#",	  "#x",	  "x##y",   "z#z",    "\xff#1"};
 	struct wcs_slice after = SUITE_BYTES("ab");
-	struct suite s;
 
-	suite_open(&s, _i);
-	list_expect(s.table, suite_text(""), NULL, "");
+	list_expect(s->table, suite_text(""), NULL, "");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		list_put(s.table, suite_text(keys[i]));
+		list_put(s->table, suite_text(keys[i]));
 	/* "ab" once, though "ab!c" lies between it and the rows below it */
-	list_expect(s.table, suite_text(""), NULL, " ab ab!c ac x z \\FF ");
-	list_expect(s.table, suite_text(""), &after, "ab!c ac x z \\FF ");
-	list_expect(s.table, suite_text("ab#"), NULL, " c d ");
-	list_expect(s.table, suite_text("ab##"), NULL, " ");
-	list_expect(s.table, suite_text("ab#d#"), NULL, "e f ");
-	list_expect(s.table, suite_text("ac#"), NULL, " ");
-	list_expect(s.table, suite_text("#"), NULL, " x ");
-	list_expect(s.table, suite_text("x#"), NULL, " ");
-	list_expect(s.table, suite_text("x##"), NULL, "y ");
-	list_expect(s.table, suite_text("z"), NULL, " ");
-	list_expect(s.table, suite_text("a"), NULL, "b b!c c ");
-	list_expect(s.table, suite_text("none"), NULL, "");
-	suite_close(&s);
+	list_expect(s->table, suite_text(""), NULL, " ab ab!c ac x z \\FF ");
+	list_expect(s->table, suite_text(""), &after, "ab!c ac x z \\FF ");
+	list_expect(s->table, suite_text("ab#"), NULL, " c d ");
+	list_expect(s->table, suite_text("ab##"), NULL, " ");
+	list_expect(s->table, suite_text("ab#d#"), NULL, "e f ");
+	list_expect(s->table, suite_text("ac#"), NULL, " ");
+	list_expect(s->table, suite_text("#"), NULL, " x ");
+	list_expect(s->table, suite_text("x#"), NULL, " ");
+	list_expect(s->table, suite_text("x##"), NULL, "y ");
+	list_expect(s->table, suite_text("z"), NULL, " ");
+	list_expect(s->table, suite_text("a"), NULL, "b b!c c ");
+	list_expect(s->table, suite_text("none"), NULL, "");
 }
-END_TEST
 
 /* "ab" is the segment of "ab#c" only, and comes before "ab!c", whose key is the lesser one. */
-START_TEST(test_segment_before_a_lesser_key)
+SUITE_STORES(test_segment_before_a_lesser_key, 10)
 {
 	struct wcs_slice after = SUITE_BYTES("ab");
 	struct wcs_slice shorter = SUITE_BYTES("a");
-	struct suite s;
 
-	suite_open(&s, _i);
-	list_put(s.table, suite_text("ab!c"));
-	list_put(s.table, suite_text("ab#c"));
-	list_put(s.table, suite_text("a\"#1"));
-	list_put(s.table, suite_text("a#1"));
-	list_put(s.table, suite_text("a!!#1"));
-	list_put(s.table, suite_text("a!#1"));
-	list_expect(s.table, suite_text(""), NULL, "a a! a!! a\" ab ab!c ");
-	list_expect(s.table, suite_text(""), &after, "ab!c ");
-	list_expect(s.table, suite_text(""), &shorter, "a! a!! a\" ab ab!c ");
-	suite_close(&s);
+	list_put(s->table, suite_text("ab!c"));
+	list_put(s->table, suite_text("ab#c"));
+	list_put(s->table, suite_text("a\"#1"));
+	list_put(s->table, suite_text("a#1"));
+	list_put(s->table, suite_text("a!!#1"));
+	list_put(s->table, suite_text("a!#1"));
+	list_expect(s->table, suite_text(""), NULL, "a a! a!! a\" ab ab!c ");
+	list_expect(s->table, suite_text(""), &after, "ab!c ");
+	list_expect(s->table, suite_text(""), &shorter, "a! a!! a\" ab ab!c ");
 }
-END_TEST
 
-START_TEST(test_key_get)
+SUITE_STORES(test_key_get, 10)
 {
 	struct wcs_key_info info;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("a"), &info), 0);
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a"), &info), 0);
 	ck_assert(!info.row && !info.prefix);
-	list_put(s.table, suite_text("a"));
-	list_put(s.table, suite_text("a!b"));
-	list_put(s.table, suite_text("b#c"));
-	list_put(s.table, suite_text("d#"));
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("a"), &info), 0);
+	list_put(s->table, suite_text("a"));
+	list_put(s->table, suite_text("a!b"));
+	list_put(s->table, suite_text("b#c"));
+	list_put(s->table, suite_text("d#"));
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a"), &info), 0);
 	ck_assert(info.row && !info.prefix);
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("a!"), &info), 0);
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a!"), &info), 0);
 	ck_assert(!info.row && !info.prefix);
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("b"), &info), 0);
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("b"), &info), 0);
 	ck_assert(!info.row && info.prefix);
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("b#c"), &info), 0);
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("b#c"), &info), 0);
 	ck_assert(info.row && !info.prefix);
 	/* the row "d#" is the empty segment below "d" */
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("d"), &info), 0);
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("d"), &info), 0);
 	ck_assert(!info.row && info.prefix);
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text(""), &info), 0);
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text(""), &info), 0);
 	ck_assert(!info.row && !info.prefix);
-	list_put(s.table, suite_text("#x"));
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text(""), &info), 0);
+	list_put(s->table, suite_text("#x"));
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text(""), &info), 0);
 	ck_assert(!info.row && info.prefix);
-	list_put(s.table, suite_text("a#"));
-	ck_assert_int_eq(wcs_key_get(s.table, suite_text("a"), &info), 0);
+	list_put(s->table, suite_text("a#"));
+	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a"), &info), 0);
 	ck_assert(info.row && info.prefix);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_longest_keys)
+SUITE_STORES(test_longest_keys, 10)
 {
 	char *bytes = malloc(WCS_ROW_KEY_MAX);
 	struct wcs_slice key = {bytes, WCS_ROW_KEY_MAX};
@@ -128,52 +116,43 @@ START_TEST(test_longest_keys)
 	struct wcs_slice segment;
 	struct wcs_key_info info;
 	struct wcs_list *list;
-	struct suite s;
 
-	suite_open(&s, _i);
 	memset(bytes, 0xff, WCS_ROW_KEY_MAX);
-	list_put(s.table, key);
-	ck_assert_int_eq(wcs_list_open(s.table, suite_text(""), NULL, &list), 0);
+	list_put(s->table, key);
+	ck_assert_int_eq(wcs_list_open(s->table, suite_text(""), NULL, &list), 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 1);
 	ck_assert_int_eq(wcs_slice_compare(segment, key), 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
 	wcs_list_close(list);
-	list_expect(s.table, suite_text(""), &key, "");
-	list_expect(s.table, shorter, NULL, "\\FF ");
-	list_expect(s.table, key, NULL, "");
-	ck_assert_int_eq(wcs_key_get(s.table, key, &info), 0);
+	list_expect(s->table, suite_text(""), &key, "");
+	list_expect(s->table, shorter, NULL, "\\FF ");
+	list_expect(s->table, key, NULL, "");
+	ck_assert_int_eq(wcs_key_get(s->table, key, &info), 0);
 	ck_assert(info.row && !info.prefix);
 	memset(bytes, '#', WCS_ROW_KEY_MAX);
-	list_put(s.table, key);
-	list_expect(s.table, key, NULL, " ");
-	list_expect(s.table, shorter, NULL, " ");
-	list_expect(s.table, suite_text("#"), NULL, " ");
-	ck_assert_int_eq(wcs_key_get(s.table, shorter, &info), 0);
+	list_put(s->table, key);
+	list_expect(s->table, key, NULL, " ");
+	list_expect(s->table, shorter, NULL, " ");
+	list_expect(s->table, suite_text("#"), NULL, " ");
+	ck_assert_int_eq(wcs_key_get(s->table, shorter, &info), 0);
 	ck_assert(!info.row && info.prefix);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_other_delimiter)
+SUITE_STORES(test_other_delimiter, 10)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 1), 0);
-	list_put(s.table, suite_text("a#b\001c"));
-	list_put(s.table, suite_text("a\001d"));
-	list_expect(s.table, suite_text(""), NULL, "a a#b ");
-	list_expect(s.table, suite_text("a\001"), NULL, "d ");
-	suite_delete_row(s.table, "a#b\001c");
-	suite_delete_row(s.table, "a\001d");
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
-	list_put(s.table, suite_text("a\177b"));
-	list_put(s.table, suite_text("a\377"));
-	list_expect(s.table, suite_text(""), NULL, "a a\\FF ");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 1), 0);
+	list_put(s->table, suite_text("a#b\001c"));
+	list_put(s->table, suite_text("a\001d"));
+	list_expect(s->table, suite_text(""), NULL, "a a#b ");
+	list_expect(s->table, suite_text("a\001"), NULL, "d ");
+	suite_delete_row(s->table, "a#b\001c");
+	suite_delete_row(s->table, "a\001d");
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	list_put(s->table, suite_text("a\177b"));
+	list_put(s->table, suite_text("a\377"));
+	list_expect(s->table, suite_text(""), NULL, "a a\\FF ");
 }
-END_TEST
 
 /* ---- Random keys over a small alphabet around the delimiter ------------------------------- */
 
@@ -292,40 +271,21 @@ static void list_compare_key(const struct list_model *model, struct wcs_table *t
 	ck_assert_int_eq(info.prefix, prefix);
 }
 
-START_TEST(test_list_like_the_model)
+SUITE_STORES(test_list_like_the_model, 60)
 {
 	static struct list_model model;
 	uint64_t seed = 20240607;
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int round = 0; round < 12; round++) {
-		list_model_fill(&model, s.table, &seed, round < 6 ? 8 : round < 10 ? 30 : 120);
-		list_compare_prefix(&model, s.table, suite_text(""));
+		list_model_fill(&model, s->table, &seed, round < 6 ? 8 : round < 10 ? 30 : 120);
+		list_compare_prefix(&model, s->table, suite_text(""));
 		for (size_t i = 0; i < model.count; i++)
 			for (size_t len = 1; len <= model.keys[i].len; len++) {
 				struct wcs_slice prefix = {model.bytes[i], len};
 
-				list_compare_key(&model, s.table, prefix);
-				list_compare_prefix(&model, s.table, prefix);
+				list_compare_key(&model, s->table, prefix);
+				list_compare_prefix(&model, s->table, prefix);
 			}
-		ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+		ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
 	}
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "by example", test_list_by_example, 10);
-	suite_add(suite, "segment, lesser key", test_segment_before_a_lesser_key, 10);
-	suite_add(suite, "key get", test_key_get, 10);
-	suite_add(suite, "longest keys", test_longest_keys, 10);
-	suite_add(suite, "other delimiter", test_other_delimiter, 10);
-	suite_add(suite, "like the model", test_list_like_the_model, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: listings", make);
 }

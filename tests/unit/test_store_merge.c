@@ -28,98 +28,80 @@ static int write_increment(struct wcs_table *table, const char *row, int64_t del
 	return suite_mutate(table, row, mutation, ts);
 }
 
-START_TEST(test_append_for_an_earlier_cell)
+SUITE_STORES(test_append_for_an_earlier_cell, 10)
 {
-	struct suite s;
 	struct wcs_cell_info gone;
 	int64_t first, other;
 
-	suite_open(&s, _i);
-	first = write_append_for(s.table, "r", "a", WCS_TS_NONE);
-	ck_assert_int_eq(write_append_for(s.table, "r", "b", first), first);
-	suite_expect_value(s.table, "r", "f", "q", WCS_TS_NEWEST, "ab");
-	other = write_append_for(s.table, "r", "X", WCS_TS_NONE);
+	first = write_append_for(s->table, "r", "a", WCS_TS_NONE);
+	ck_assert_int_eq(write_append_for(s->table, "r", "b", first), first);
+	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, "ab");
+	other = write_append_for(s->table, "r", "X", WCS_TS_NONE);
 	ck_assert_int_gt(other, first);
 	/* Somebody came in between: what he wrote stays, and the earlier cell goes. */
-	ck_assert_int_gt(write_append_for(s.table, "r", "c", first), other);
-	suite_expect_value(s.table, "r", "f", "q", WCS_TS_NEWEST, "abXc");
-	suite_expect_value(s.table, "r", "f", "q", other, "abX");
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("r"), "f", q, first, &gone), -ENOENT);
-	suite_close(&s);
+	ck_assert_int_gt(write_append_for(s->table, "r", "c", first), other);
+	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, "abXc");
+	suite_expect_value(s->table, "r", "f", "q", other, "abX");
+	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "f", q, first, &gone), -ENOENT);
 }
-END_TEST
 
-START_TEST(test_append)
+SUITE_STORES(test_append, 10)
 {
-	struct suite s;
 	int64_t ts = 0;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(suite_append(s.table, "r", "ab", &ts), 0);
+	ck_assert_int_eq(suite_append(s->table, "r", "ab", &ts), 0);
 	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(suite_append(s.table, "r", "cd", &ts), 0);
+	ck_assert_int_eq(suite_append(s->table, "r", "cd", &ts), 0);
 	ck_assert_int_eq(ts, 1000001);
-	ck_assert_int_eq(suite_append(s.table, "r", "", &ts), 0);
-	suite_expect(s.table, "r/f/q@1000002=abcd r/f/q@1000001=abcd r/f/q@1000000=ab ");
-	suite_close(&s);
+	ck_assert_int_eq(suite_append(s->table, "r", "", &ts), 0);
+	suite_expect(s->table, "r/f/q@1000002=abcd r/f/q@1000001=abcd r/f/q@1000000=ab ");
 }
-END_TEST
 
-START_TEST(test_append_over_the_limit)
+SUITE_STORES(test_append_over_the_limit, 60)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *bytes = suite_pattern(WCS_VALUE_MAX, 1);
 	struct wcs_slice large = {bytes, WCS_VALUE_MAX};
 	struct wcs_cell_info info;
-	struct suite s;
 
-	suite_open(&s, _i);
 	wcs_mutation_set(mutation, "f", q, 1, large);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_nonnull(strstr(s.log, "104857600"));
-	ck_assert_int_eq(suite_append(s.table, "r", "x", NULL), -EFBIG);
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("r"), "f", q, WCS_TS_NEWEST, &info), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	ck_assert_int_eq(s->warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s->log, "104857600"));
+	ck_assert_int_eq(suite_append(s->table, "r", "x", NULL), -EFBIG);
+	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "f", q, WCS_TS_NEWEST, &info), 0);
 	ck_assert_int_eq(info.ts, 1);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 /* What counts is what the value comes to, not the piece that was appended. */
-START_TEST(test_append_warns_of_the_whole_value)
+SUITE_STORES(test_append_warns_of_the_whole_value, 30)
 {
 	const size_t piece = 6u << 20;
 	char *bytes = suite_pattern(piece, 4);
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 1; i <= 3; i++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
 
 		wcs_mutation_append(mutation, "f", q, (struct wcs_slice){bytes, piece},
 				    WCS_TS_NONE);
-		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-		ck_assert_int_eq(s.warnings, i - 1);
+		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		ck_assert_int_eq(s->warnings, i - 1);
 	}
-	ck_assert_ptr_nonnull(strstr(s.log, "family f: a value of 18874368 bytes"));
+	ck_assert_ptr_nonnull(strstr(s->log, "family f: a value of 18874368 bytes"));
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 /* A mutation that looks at one column only, in a row whose first cells were deleted: it must find
  * its column whatever lies before it. */
-START_TEST(test_delete_one_by_one)
+SUITE_STORES(test_delete_one_by_one, 30)
 {
 	char name[16];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 300; i++) {
 		snprintf(name, sizeof(name), "q%03d", i);
-		suite_set(s.table, "r", "f", name, 1, "v");
-		suite_set(s.table, "r", "f", name, 2, "w");
+		suite_set(s->table, "r", "f", name, 1, "v");
+		suite_set(s->table, "r", "f", name, 2, "w");
 	}
 	for (int i = 0; i < 300; i++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
@@ -129,83 +111,51 @@ START_TEST(test_delete_one_by_one)
 			wcs_mutation_delete_column(mutation, "f", suite_text(name));
 		else
 			wcs_mutation_delete_cell(mutation, "f", suite_text(name), 2);
-		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-		suite_expect_value(s.table, "r", "f", name, WCS_TS_NEWEST, i % 2 ? "-" : "v");
-		suite_expect_value(s.table, "r", "f", "q299", WCS_TS_NEWEST, i < 299 ? "w" : "-");
+		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		suite_expect_value(s->table, "r", "f", name, WCS_TS_NEWEST, i % 2 ? "-" : "v");
+		suite_expect_value(s->table, "r", "f", "q299", WCS_TS_NEWEST, i < 299 ? "w" : "-");
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_increment)
+SUITE_STORES(test_increment, 10)
 {
-	struct suite s;
 	int64_t ts = 0;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(write_increment(s.table, "r", 5, &ts), 0);
+	ck_assert_int_eq(write_increment(s->table, "r", 5, &ts), 0);
 	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(write_increment(s.table, "r", -7, &ts), 0);
+	ck_assert_int_eq(write_increment(s->table, "r", -7, &ts), 0);
 	ck_assert_int_eq(ts, 1000001);
-	suite_expect(s.table, "r/f/q@1000001=\\FF\\FF\\FF\\FF\\FF\\FF\\FF\\FE "
-			      "r/f/q@1000000=\\00\\00\\00\\00\\00\\00\\00\\05 ");
-	suite_close(&s);
+	suite_expect(s->table, "r/f/q@1000001=\\FF\\FF\\FF\\FF\\FF\\FF\\FF\\FE "
+			       "r/f/q@1000000=\\00\\00\\00\\00\\00\\00\\00\\05 ");
 }
-END_TEST
 
-START_TEST(test_increment_errors)
+SUITE_STORES(test_increment_errors, 10)
 {
-	struct suite s;
 	int64_t ts = 77;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "1234567");
-	ck_assert_int_eq(write_increment(s.table, "r", 1, &ts), -EINVAL);
-	suite_set(s.table, "r", "f", "q", 2, "123456789");
-	ck_assert_int_eq(write_increment(s.table, "r", 1, &ts), -EINVAL);
-	suite_set(s.table, "r", "f", "q", 3, "");
-	ck_assert_int_eq(write_increment(s.table, "r", 0, &ts), -EINVAL);
-	ck_assert_int_eq(write_increment(s.table, "max", INT64_MAX, NULL), 0);
-	ck_assert_int_eq(write_increment(s.table, "max", 1, &ts), -EOVERFLOW);
-	ck_assert_int_eq(write_increment(s.table, "min", INT64_MIN, NULL), 0);
-	ck_assert_int_eq(write_increment(s.table, "min", -1, &ts), -EOVERFLOW);
-	ck_assert_int_eq(write_increment(s.table, "min", INT64_MAX, NULL), 0);
+	suite_set(s->table, "r", "f", "q", 1, "1234567");
+	ck_assert_int_eq(write_increment(s->table, "r", 1, &ts), -EINVAL);
+	suite_set(s->table, "r", "f", "q", 2, "123456789");
+	ck_assert_int_eq(write_increment(s->table, "r", 1, &ts), -EINVAL);
+	suite_set(s->table, "r", "f", "q", 3, "");
+	ck_assert_int_eq(write_increment(s->table, "r", 0, &ts), -EINVAL);
+	ck_assert_int_eq(write_increment(s->table, "max", INT64_MAX, NULL), 0);
+	ck_assert_int_eq(write_increment(s->table, "max", 1, &ts), -EOVERFLOW);
+	ck_assert_int_eq(write_increment(s->table, "min", INT64_MIN, NULL), 0);
+	ck_assert_int_eq(write_increment(s->table, "min", -1, &ts), -EOVERFLOW);
+	ck_assert_int_eq(write_increment(s->table, "min", INT64_MAX, NULL), 0);
 	ck_assert_int_eq(ts, 77);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_failure_applies_nothing)
+SUITE_STORES(test_failure_applies_nothing, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "text");
+	suite_set(s->table, "r", "f", "q", 1, "text");
 	wcs_mutation_delete_row(mutation);
 	wcs_mutation_set(mutation, "a", q, 1, suite_text("new"));
 	wcs_mutation_set(mutation, "f", q, 9, suite_text("text"));
 	wcs_mutation_increment(mutation, "f", q, 1);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), -EINVAL);
-	suite_expect(s.table, "r/f/q@1=text ");
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "append", test_append, 10);
-	suite_add(suite, "append for an earlier cell", test_append_for_an_earlier_cell, 10);
-	suite_add(suite, "append over the limit", test_append_over_the_limit, 60);
-	suite_add(suite, "append warns of the whole value", test_append_warns_of_the_whole_value,
-		  30);
-	suite_add(suite, "delete one by one", test_delete_one_by_one, 30);
-	suite_add(suite, "increment", test_increment, 10);
-	suite_add(suite, "increment errors", test_increment_errors, 10);
-	suite_add(suite, "failure applies nothing", test_failure_applies_nothing, 10);
-}
-
-int main(void)
-{
-	return suite_main("store: merging", make);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), -EINVAL);
+	suite_expect(s->table, "r/f/q@1=text ");
 }

@@ -205,153 +205,123 @@ static void take_step(struct suite *s, const struct step *step, size_t example, 
 	free(after);
 }
 
-START_TEST(test_by_example)
+SUITE_STORES(test_by_example, 60)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
 		const struct step *steps = examples[i].steps;
 
-		s.clock = 1000000;
-		set_cells(&s, examples[i].cells);
-		suite_set(s.table, "r", "a", "p", 5, "another");
+		s->clock = 1000000;
+		set_cells(s, examples[i].cells);
+		suite_set(s->table, "r", "a", "p", 5, "another");
 		for (size_t k = 0; k < 12 && steps[k].from != NULL; k++)
-			take_step(&s, &steps[k], i, k);
-		suite_expect_value(s.table, "r", "a", "p", 5, "another");
-		suite_delete_row(s.table, "r");
+			take_step(s, &steps[k], i, k);
+		suite_expect_value(s->table, "r", "a", "p", 5, "another");
+		suite_delete_row(s->table, "r");
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_column_leaves_its_neighbours)
+SUITE_STORES(test_column_leaves_its_neighbours, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "a", "q", 5, "family");
-	suite_set(s.table, "q", "f", "q", 5, "row");
-	suite_set(s.table, "r#", "f", "q", 5, "row");
-	move_set(&s, "", 5, "before");
-	move_set(&s, "q", 5, "v");
-	move_set(&s, "q\x01", 5, "behind");
-	move_set(&s, "qq", 5, "behind");
-	ck_assert_int_eq(move_do(&s, move_column("q", "z")), 5);
-	suite_expect(s.table, "q/f/q@5=row r/a/q@5=family r/f/@5=before r/f/q\\01@5=behind "
-			      "r/f/qq@5=behind r/f/z@5=v r#/f/q@5=row ");
-	suite_close(&s);
+	suite_set(s->table, "r", "a", "q", 5, "family");
+	suite_set(s->table, "q", "f", "q", 5, "row");
+	suite_set(s->table, "r#", "f", "q", 5, "row");
+	move_set(s, "", 5, "before");
+	move_set(s, "q", 5, "v");
+	move_set(s, "q\x01", 5, "behind");
+	move_set(s, "qq", 5, "behind");
+	ck_assert_int_eq(move_do(s, move_column("q", "z")), 5);
+	suite_expect(s->table, "q/f/q@5=row r/a/q@5=family r/f/@5=before r/f/q\\01@5=behind "
+			       "r/f/qq@5=behind r/f/z@5=v r#/f/q@5=row ");
 }
-END_TEST
 
-START_TEST(test_stamp_does_not_look_at_to)
+SUITE_STORES(test_stamp_does_not_look_at_to, 30)
 {
 	struct wcs_move move = move_stamp("q", 8);
-	struct suite s;
 
-	suite_open(&s, _i);
-	move_set(&s, "q", 9, "nine");
-	move_set(&s, "p", 8, "eight");
+	move_set(s, "q", 9, "nine");
+	move_set(s, "p", 8, "eight");
 	move.from_ts = -5;
 	move.to = suite_text("p");
-	ck_assert_int_eq(move_do(&s, move), 8);
+	ck_assert_int_eq(move_do(s, move), 8);
 	move.to = (struct wcs_slice){NULL, WCS_QUALIFIER_MAX + 1};
 	move.to_ts = 7;
-	ck_assert_int_eq(move_do(&s, move), 7);
-	suite_expect(s.table, "r/f/p@8=eight r/f/q@7=nine ");
-	suite_close(&s);
+	ck_assert_int_eq(move_do(s, move), 7);
+	suite_expect(s->table, "r/f/p@8=eight r/f/q@7=nine ");
 }
-END_TEST
 
 /* ---- What does not exist, and arguments -------------------------------------------------- */
 
-START_TEST(test_missing_family)
+SUITE_STORES(test_missing_family, 30)
 {
 	struct wcs_move moves[] = {move_column("q", "p"),     move_column("q", "q"),
 				   move_column_new("q", "p"), move_newest("q", 5, "p"),
 				   move_cell("q", 5, "p", 5), move_stamp("q", 6)};
-	struct suite s;
 
-	suite_open(&s, _i);
-	move_set(&s, "q", 5, "q");
+	move_set(s, "q", 5, "q");
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		moves[i].family = "none";
-		move_fails(&s, moves[i], -ENOENT);
+		move_fails(s, moves[i], -ENOENT);
 		moves[i].family = "";
-		move_fails(&s, moves[i], -ENOENT);
+		move_fails(s, moves[i], -ENOENT);
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_missing_table)
+SUITE_STORES(test_missing_table, 30)
 {
 	struct wcs_move move = move_column("q", "p");
 	struct wcs_table *table;
-	struct suite s;
 	int64_t ts = 77;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
-	ck_assert_int_eq(wcs_table_remove(s.store, "u"), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
+	ck_assert_int_eq(wcs_table_remove(s->store, "u"), 0);
 	move.family = "f";
 	ck_assert_int_eq(wcs_cells_move(table, suite_text("r"), &move, &ts), -ENOENT);
 	ck_assert_int_eq(ts, 77);
 	wcs_table_close(table);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_arguments)
+SUITE_STORES(test_arguments, 30)
 {
 	struct wcs_slice no_bytes = {NULL, 1};
 	struct wcs_move move;
-	struct suite s;
 
-	suite_open(&s, _i);
-	move_set(&s, "q", 5, "q");
+	move_set(s, "q", 5, "q");
 	move = move_column("q", "p");
 	move.kind = (enum wcs_move_kind)(WCS_MOVE_STAMP + 1);
-	move_fails(&s, move, -EINVAL);
+	move_fails(s, move, -EINVAL);
 	move.kind = (enum wcs_move_kind)(-1);
-	move_fails(&s, move, -EINVAL);
-	move_fails(&s, move_newest("q", 5, "q"), -EINVAL);
-	move_fails(&s, move_newest("none", 5, "none"), -EINVAL);
-	move_fails(&s, move_newest("q", -1, "p"), -EINVAL);
-	move_fails(&s, move_cell("q", -1, "p", 5), -EINVAL);
-	move_fails(&s, move_cell("q", 5, "p", -1), -EINVAL);
-	move_fails(&s, move_cell("q", 5, "q", INT64_MIN), -EINVAL);
-	move_fails(&s, move_stamp("q", -1), -EINVAL);
+	move_fails(s, move, -EINVAL);
+	move_fails(s, move_newest("q", 5, "q"), -EINVAL);
+	move_fails(s, move_newest("none", 5, "none"), -EINVAL);
+	move_fails(s, move_newest("q", -1, "p"), -EINVAL);
+	move_fails(s, move_cell("q", -1, "p", 5), -EINVAL);
+	move_fails(s, move_cell("q", 5, "p", -1), -EINVAL);
+	move_fails(s, move_cell("q", 5, "q", INT64_MIN), -EINVAL);
+	move_fails(s, move_stamp("q", -1), -EINVAL);
 	move = move_column("q", "p");
 	move.to = no_bytes;
-	move_fails(&s, move, -EINVAL);
+	move_fails(s, move, -EINVAL);
 	move.to = move.from;
 	move.from = no_bytes;
-	move_fails(&s, move, -EINVAL);
-	suite_close(&s);
+	move_fails(s, move, -EINVAL);
 }
-END_TEST
 
-START_TEST(test_row_keys)
+SUITE_STORES(test_row_keys, 30)
 {
 	char *bytes = suite_pattern(WCS_ROW_KEY_MAX + 1, 1);
 	struct wcs_slice rows[] = {{bytes, 0}, {bytes, WCS_ROW_KEY_MAX + 1}, {NULL, 1}};
 	static const int errors[] = {-EINVAL, -ENAMETOOLONG, -EINVAL};
 	struct wcs_move move = move_column("q", "p");
-	struct suite s;
 
-	suite_open(&s, _i);
 	move.family = "f";
 	for (size_t i = 0; i < 3; i++)
-		ck_assert_int_eq(wcs_cells_move(s.table, rows[i], &move, NULL), errors[i]);
-	suite_close(&s);
+		ck_assert_int_eq(wcs_cells_move(s->table, rows[i], &move, NULL), errors[i]);
 	free(bytes);
 }
-END_TEST
 
 /* The longest row key and qualifiers, all NUL bytes, which are the longest when stored. */
-START_TEST(test_longest_keys)
+SUITE_STORES(test_longest_keys, 30)
 {
 	char *bytes = calloc(1, WCS_QUALIFIER_MAX + 1);
 	struct wcs_slice row = {bytes, WCS_ROW_KEY_MAX};
@@ -361,28 +331,24 @@ START_TEST(test_longest_keys)
 	struct wcs_move move = {
 		.kind = WCS_MOVE_COLUMN, .family = "f", .from = shorter, .to = longest};
 	struct wcs_cell_info info;
-	struct suite s;
 	int64_t ts;
 
-	suite_open(&s, _i);
 	wcs_mutation_set(mutation, "f", shorter, 5, suite_text("v"));
-	ck_assert_int_eq(wcs_row_mutate(s.table, row, mutation, NULL), 0);
+	ck_assert_int_eq(wcs_row_mutate(s->table, row, mutation, NULL), 0);
 	wcs_mutation_free(mutation);
-	ck_assert_int_eq(wcs_cells_move(s.table, row, &move, &ts), 0);
+	ck_assert_int_eq(wcs_cells_move(s->table, row, &move, &ts), 0);
 	ck_assert_int_eq(ts, 5);
-	ck_assert_int_eq(wcs_cell_get(s.table, row, "f", shorter, 5, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, row, "f", longest, 5, &info), 0);
+	ck_assert_int_eq(wcs_cell_get(s->table, row, "f", shorter, 5, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, row, "f", longest, 5, &info), 0);
 	move.to.len++;
-	ck_assert_int_eq(wcs_cells_move(s.table, row, &move, &ts), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_cells_move(s->table, row, &move, &ts), -ENAMETOOLONG);
 	move.from = move.to;
 	move.to = longest;
-	ck_assert_int_eq(wcs_cells_move(s.table, row, &move, &ts), -ENAMETOOLONG);
-	suite_close(&s);
+	ck_assert_int_eq(wcs_cells_move(s->table, row, &move, &ts), -ENAMETOOLONG);
 	free(bytes);
 }
-END_TEST
 
-START_TEST(test_any_qualifier)
+SUITE_STORES(test_any_qualifier, 30)
 {
 	static const struct wcs_slice names[] = {{NULL, 0}, {"\0", 1},	 {"\0\0", 2}, {"\0\1", 2},
 						 {"\1", 1}, {"\xff", 1}, {"a\0b", 3}};
@@ -390,50 +356,23 @@ START_TEST(test_any_qualifier)
 		"r/f/@5=v ",	 "r/f/\\00@5=v ", "r/f/\\00\\00@5=v ", "r/f/\\00\\01@5=v ",
 		"r/f/\\01@5=v ", "r/f/\\FF@5=v ", "r/f/a\\00b@5=v "};
 	size_t count = sizeof(names) / sizeof(names[0]);
-	struct suite s;
 
-	suite_open(&s, _i);
-	move_set(&s, "", 5, "v");
+	move_set(s, "", 5, "v");
 	for (size_t i = 0; i < count; i++) {
 		struct wcs_move move = {.kind = WCS_MOVE_COLUMN_NEW, .from = names[i]};
 
 		move.to = names[(i + 1) % count];
-		suite_expect(s.table, shown[i]);
-		ck_assert_int_eq(move_do(&s, move), 5);
+		suite_expect(s->table, shown[i]);
+		ck_assert_int_eq(move_do(s, move), 5);
 	}
-	suite_expect(s.table, shown[0]);
-	suite_close(&s);
+	suite_expect(s->table, shown[0]);
 }
-END_TEST
 
-START_TEST(test_timestamp_is_not_asked_for)
+SUITE_STORES(test_timestamp_is_not_asked_for, 30)
 {
 	struct wcs_move move = move_column("q", "p");
-	struct suite s;
 
-	suite_open(&s, _i);
-	move_set(&s, "q", 5, "q");
-	ck_assert_int_eq(move_try(&s, &move, NULL), 0);
-	suite_expect(s.table, "r/f/p@5=q ");
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "by example", test_by_example, 60);
-	suite_add(suite, "column leaves its neighbours", test_column_leaves_its_neighbours, 30);
-	suite_add(suite, "stamp does not look at to", test_stamp_does_not_look_at_to, 30);
-	suite_add(suite, "missing family", test_missing_family, 30);
-	suite_add(suite, "missing table", test_missing_table, 30);
-	suite_add(suite, "arguments", test_arguments, 30);
-	suite_add(suite, "row keys", test_row_keys, 30);
-	suite_add(suite, "longest keys", test_longest_keys, 30);
-	suite_add(suite, "any qualifier", test_any_qualifier, 30);
-	suite_add(suite, "timestamp not asked for", test_timestamp_is_not_asked_for, 30);
-}
-
-int main(void)
-{
-	return suite_main("store_move", make);
+	move_set(s, "q", 5, "q");
+	ck_assert_int_eq(move_try(s, &move, NULL), 0);
+	suite_expect(s->table, "r/f/p@5=q ");
 }

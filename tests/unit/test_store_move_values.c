@@ -18,91 +18,79 @@
 /* ---- Values ------------------------------------------------------------------------------ */
 
 /* Where another value stood before, the etag tells the two apart. */
-START_TEST(test_etags)
+SUITE_STORES(test_etags, 30)
 {
-	struct suite s;
 	uint32_t before;
 
-	suite_open(&s, _i);
-	move_set(&s, "p", 5, "one");
-	move_set(&s, "q", 5, "one");
-	before = move_etag(&s, "q", 5);
-	move_do(&s, move_cell("p", 5, "q", 5));
-	ck_assert_uint_ne(move_etag(&s, "q", 5), before);
+	move_set(s, "p", 5, "one");
+	move_set(s, "q", 5, "one");
+	before = move_etag(s, "q", 5);
+	move_do(s, move_cell("p", 5, "q", 5));
+	ck_assert_uint_ne(move_etag(s, "q", 5), before);
 	/* away, something else instead, and back */
-	before = move_etag(&s, "q", 5);
-	move_do(&s, move_column("q", "p"));
-	move_set(&s, "q", 5, "two");
-	ck_assert_uint_ne(move_etag(&s, "q", 5), before);
-	before = move_etag(&s, "q", 5);
-	move_do(&s, move_cell("p", 5, "q", 5));
-	ck_assert_uint_ne(move_etag(&s, "q", 5), before);
-	suite_close(&s);
+	before = move_etag(s, "q", 5);
+	move_do(s, move_column("q", "p"));
+	move_set(s, "q", 5, "two");
+	ck_assert_uint_ne(move_etag(s, "q", 5), before);
+	before = move_etag(s, "q", 5);
+	move_do(s, move_cell("p", 5, "q", 5));
+	ck_assert_uint_ne(move_etag(s, "q", 5), before);
 }
-END_TEST
 
-START_TEST(test_values_of_any_size)
+SUITE_STORES(test_values_of_any_size, 120)
 {
 	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 65536, 65537, 200000, 3 * MIB};
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size_t size = sizes[i];
 
-		move_set_large(&s, "a", 7, size, i);
-		move_set_large(&s, "a", 5, size, i + 50);
-		ck_assert_int_eq(move_do(&s, move_column("a", "b")), 7);
-		move_expect_pattern(move_open(&s, "b", WCS_TS_NEWEST), size, i);
-		move_expect_pattern(move_open(&s, "b", 5), size, i + 50);
-		ck_assert_int_eq(move_do(&s, move_stamp("b", 6)), 6);
-		ck_assert_int_eq(move_do(&s, move_cell("b", 5, "c", 9)), 9);
-		ck_assert_int_eq(move_do(&s, move_newest("b", 6, "c")), 1000000);
-		move_expect_pattern(move_open(&s, "c", WCS_TS_NEWEST), size, i);
-		move_expect_pattern(move_open(&s, "c", 9), size, i + 50);
-		if (_i == SUITE_LEVELDB)
-			suite_reopen(&s);
-		if (_i == SUITE_LEVELDB)
-			move_expect_pattern(move_open(&s, "c", WCS_TS_NEWEST), size, i);
-		suite_delete_row(s.table, "r");
+		move_set_large(s, "a", 7, size, i);
+		move_set_large(s, "a", 5, size, i + 50);
+		ck_assert_int_eq(move_do(s, move_column("a", "b")), 7);
+		move_expect_pattern(move_open(s, "b", WCS_TS_NEWEST), size, i);
+		move_expect_pattern(move_open(s, "b", 5), size, i + 50);
+		ck_assert_int_eq(move_do(s, move_stamp("b", 6)), 6);
+		ck_assert_int_eq(move_do(s, move_cell("b", 5, "c", 9)), 9);
+		ck_assert_int_eq(move_do(s, move_newest("b", 6, "c")), 1000000);
+		move_expect_pattern(move_open(s, "c", WCS_TS_NEWEST), size, i);
+		move_expect_pattern(move_open(s, "c", 9), size, i + 50);
+		if ((int)s->engine == SUITE_LEVELDB)
+			suite_reopen(s);
+		if ((int)s->engine == SUITE_LEVELDB)
+			move_expect_pattern(move_open(s, "c", WCS_TS_NEWEST), size, i);
+		suite_delete_row(s->table, "r");
 	}
-	suite_close(&s);
 }
-END_TEST
 
 /* Values that are open stay what they were, also those of cells that a move replaces or drops. */
-START_TEST(test_open_values)
+SUITE_STORES(test_open_values, 60)
 {
 	static const size_t sizes[] = {10, 300000};
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < 2; i++) {
 		struct wcs_value *moved, *replaced, *dropped;
 
-		move_set_large(&s, "p", 5, sizes[i], 1);
-		move_set_large(&s, "q", 5, sizes[i], 2);
-		move_set_large(&s, "o", 4, sizes[i], 3);
-		move_set_large(&s, "o", 6, sizes[i], 4);
-		moved = move_open(&s, "p", 5);
-		replaced = move_open(&s, "q", 5);
-		dropped = move_open(&s, "o", 4);
-		move_do(&s, move_cell("p", 5, "q", 5));
-		move_do(&s, move_column("o", "q"));
-		move_do(&s, move_stamp("q", 7));
-		suite_delete_row(s.table, "r");
+		move_set_large(s, "p", 5, sizes[i], 1);
+		move_set_large(s, "q", 5, sizes[i], 2);
+		move_set_large(s, "o", 4, sizes[i], 3);
+		move_set_large(s, "o", 6, sizes[i], 4);
+		moved = move_open(s, "p", 5);
+		replaced = move_open(s, "q", 5);
+		dropped = move_open(s, "o", 4);
+		move_do(s, move_cell("p", 5, "q", 5));
+		move_do(s, move_column("o", "q"));
+		move_do(s, move_stamp("q", 7));
+		suite_delete_row(s->table, "r");
 		nanosleep(&(struct timespec){0, 300000000}, NULL);
 		ck_assert_int_eq(wcs_value_info(moved)->ts, 5);
 		move_expect_pattern(moved, sizes[i], 1);
 		move_expect_pattern(replaced, sizes[i], 2);
 		move_expect_pattern(dropped, sizes[i], 3);
 	}
-	suite_close(&s);
 }
-END_TEST
 
 /* A scan gives all cells of one row as of one moment. */
-START_TEST(test_scan_under_way)
+SUITE_STORES(test_scan_under_way, 30)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
@@ -110,15 +98,13 @@ START_TEST(test_scan_under_way)
 	char *expected = suite_pattern(200000, 1);
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 	size_t got;
 
-	suite_open(&s, _i);
-	move_set_large(&s, "p", 5, 200000, 1);
-	move_set_large(&s, "p", 4, 200000, 1);
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+	move_set_large(s, "p", 5, 200000, 1);
+	move_set_large(s, "p", 4, 200000, 1);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	move_do(&s, move_column("p", "q"));
+	move_do(s, move_column("p", "q"));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(cell.info.ts, 4);
 	ck_assert_uint_eq(cell.qualifier.len, 1);
@@ -128,26 +114,19 @@ START_TEST(test_scan_under_way)
 	ck_assert_mem_eq(bytes, expected, got);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	wcs_scan_close(scan);
-	suite_close(&s);
 	free(bytes);
 	free(expected);
 }
-END_TEST
 
-START_TEST(test_family_of_moved_cells_stays)
+SUITE_STORES(test_family_of_moved_cells_stays, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	move_set(&s, "p", 5, "v");
-	move_do(&s, move_column("p", "q"));
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), -ENOTEMPTY);
-	suite_expect(s.table, "r/f/q@5=v ");
-	suite_delete_row(s.table, "r");
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);
-	suite_close(&s);
+	move_set(s, "p", 5, "v");
+	move_do(s, move_column("p", "q"));
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), -ENOTEMPTY);
+	suite_expect(s->table, "r/f/q@5=v ");
+	suite_delete_row(s->table, "r");
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
 }
-END_TEST
 
 /* ---- Several at once --------------------------------------------------------------------- */
 
@@ -175,26 +154,24 @@ static void *mover_main(void *arg)
 }
 
 /* However often a column moves to and fro, a reader of the row finds it once and whole. */
-START_TEST(test_readers_see_all_or_nothing)
+SUITE_STORES(test_readers_see_all_or_nothing, 120)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	char *texts[2];
 	atomic_bool stop = false;
-	struct suite s;
-	struct mover movers[2] = {{&s, "p", "q", &stop, 0}, {&s, "q", "p", &stop, 0}};
+	struct mover movers[2] = {{s, "p", "q", &stop, 0}, {s, "q", "p", &stop, 0}};
 	pthread_t threads[2];
 
-	suite_open(&s, _i);
-	move_set_large(&s, "p", 5, 70000, 1);
-	move_set(&s, "p", 4, "four");
-	texts[0] = suite_scan(s.table, &range, &filter);
-	move_do(&s, move_column("p", "q"));
-	texts[1] = suite_scan(s.table, &range, &filter);
+	move_set_large(s, "p", 5, 70000, 1);
+	move_set(s, "p", 4, "four");
+	texts[0] = suite_scan(s->table, &range, &filter);
+	move_do(s, move_column("p", "q"));
+	texts[1] = suite_scan(s->table, &range, &filter);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, mover_main, &movers[i]), 0);
 	for (int i = 0; i < 500 || atomic_load(&movers[0].moved) == 0; i++) {
-		char *text = suite_scan(s.table, &range, &filter);
+		char *text = suite_scan(s->table, &range, &filter);
 
 		ck_assert_msg(strcmp(text, texts[0]) == 0 || strcmp(text, texts[1]) == 0, "%s",
 			      text);
@@ -205,11 +182,9 @@ START_TEST(test_readers_see_all_or_nothing)
 		pthread_join(threads[i], NULL);
 	ck_assert_int_gt(movers[0].moved, 0);
 	ck_assert_int_le(abs(movers[0].moved - movers[1].moved), 1);
-	suite_close(&s);
 	free(texts[0]);
 	free(texts[1]);
 }
-END_TEST
 
 #define RACE_MOVES 200
 
@@ -231,32 +206,28 @@ static void *racer_main(void *arg)
 }
 
 /* Columns that move onto one at once: each becomes a version of its own. */
-START_TEST(test_no_version_is_lost)
+SUITE_STORES(test_no_version_is_lost, 120)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-	struct suite s;
-	struct racer racers[] = {{&s, "a"}, {&s, "b"}, {&s, "c"}, {&s, "d"}};
+	struct racer racers[] = {{s, "a"}, {s, "b"}, {s, "c"}, {s, "d"}};
 	pthread_t threads[4];
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	int cells = 0;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, racer_main, &racers[i]), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_mem_eq(cell.qualifier.data, "q", 1);
 		cells++;
 	}
 	wcs_scan_close(scan);
 	ck_assert_int_eq(cells, 4 * RACE_MOVES);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- LevelDB's chunks -------------------------------------------------------------------- */
 
@@ -266,119 +237,80 @@ static struct ldb *chunks_db(struct suite *s)
 }
 
 /* A value of 200,000 bytes has 4 chunks, one of 70,000 has 2. */
-START_TEST(test_chunks_stay_or_go)
+SUITE_LEVELDB_STORE(test_chunks_stay_or_go, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	move_set_large(&s, "p", 9, 200000, 1);
-	move_set_large(&s, "p", 5, 70000, 2);
-	move_do(&s, move_column("p", "q"));
-	move_do(&s, move_stamp("q", 8));
-	move_do(&s, move_cell("q", 5, "q", 5));
-	move_do(&s, move_column("q", "q"));
-	ck_assert_int_eq(engine_count(chunks_db(&s), 'g'), 0);
-	ck_assert_int_eq(engine_count(chunks_db(&s), 'v'), 6);
+	move_set_large(s, "p", 9, 200000, 1);
+	move_set_large(s, "p", 5, 70000, 2);
+	move_do(s, move_column("p", "q"));
+	move_do(s, move_stamp("q", 8));
+	move_do(s, move_cell("q", 5, "q", 5));
+	move_do(s, move_column("q", "q"));
+	ck_assert_int_eq(engine_count(chunks_db(s), 'g'), 0);
+	ck_assert_int_eq(engine_count(chunks_db(s), 'v'), 6);
 	/* replaced */
-	move_do(&s, move_cell("q", 8, "q", 5));
-	engine_expect_chunks(chunks_db(&s), 4);
-	move_set(&s, "p", 3, "small");
-	move_do(&s, move_cell("q", 5, "p", 3));
-	engine_expect_chunks(chunks_db(&s), 4);
+	move_do(s, move_cell("q", 8, "q", 5));
+	engine_expect_chunks(chunks_db(s), 4);
+	move_set(s, "p", 3, "small");
+	move_do(s, move_cell("q", 5, "p", 3));
+	engine_expect_chunks(chunks_db(s), 4);
 	/* older ones of a column that goes */
-	move_set_large(&s, "p", 2, 70000, 3);
-	move_set_large(&s, "q", 9, 70000, 4);
-	move_do(&s, move_column("p", "q"));
-	engine_expect_chunks(chunks_db(&s), 6);
-	move_fails(&s, move_cell("none", 1, "q", 9), -ENOENT);
-	suite_reopen(&s);
-	engine_expect_chunks(chunks_db(&s), 6);
-	move_expect_pattern(move_open(&s, "q", WCS_TS_NEWEST), 200000, 1);
-	move_expect_pattern(move_open(&s, "q", 9), 70000, 4);
-	move_set(&s, "p", 9, "small");
-	move_do(&s, move_cell("p", 9, "q", 9));
-	engine_expect_chunks(chunks_db(&s), 4);
-	suite_delete_row(s.table, "r");
-	engine_expect_chunks(chunks_db(&s), 0);
-	suite_close(&s);
+	move_set_large(s, "p", 2, 70000, 3);
+	move_set_large(s, "q", 9, 70000, 4);
+	move_do(s, move_column("p", "q"));
+	engine_expect_chunks(chunks_db(s), 6);
+	move_fails(s, move_cell("none", 1, "q", 9), -ENOENT);
+	suite_reopen(s);
+	engine_expect_chunks(chunks_db(s), 6);
+	move_expect_pattern(move_open(s, "q", WCS_TS_NEWEST), 200000, 1);
+	move_expect_pattern(move_open(s, "q", 9), 70000, 4);
+	move_set(s, "p", 9, "small");
+	move_do(s, move_cell("p", 9, "q", 9));
+	engine_expect_chunks(chunks_db(s), 4);
+	suite_delete_row(s->table, "r");
+	engine_expect_chunks(chunks_db(s), 0);
 }
-END_TEST
 
 /* A value that was streamed before its mutation, so that it had an intent. */
-START_TEST(test_streamed_value_moves)
+SUITE_LEVELDB_STORE(test_streamed_value_moves, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	move_set_large(&s, "p", 9, 3 * MIB, 1);
-	move_do(&s, move_column("p", "q"));
-	move_set_large(&s, "p", 9, 3 * MIB, 2);
-	move_do(&s, move_cell("p", 9, "q", 9));
-	engine_expect_chunks(chunks_db(&s), 48);
-	suite_reopen(&s);
-	engine_expect_chunks(chunks_db(&s), 48);
-	move_expect_pattern(move_open(&s, "q", 9), 3 * MIB, 2);
-	suite_close(&s);
+	move_set_large(s, "p", 9, 3 * MIB, 1);
+	move_do(s, move_column("p", "q"));
+	move_set_large(s, "p", 9, 3 * MIB, 2);
+	move_do(s, move_cell("p", 9, "q", 9));
+	engine_expect_chunks(chunks_db(s), 48);
+	suite_reopen(s);
+	engine_expect_chunks(chunks_db(s), 48);
+	move_expect_pattern(move_open(s, "q", 9), 3 * MIB, 2);
 }
-END_TEST
 
 /* After a failed write nothing moves. */
-START_TEST(test_read_only)
+SUITE_LEVELDB_STORE(test_read_only, 30)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	move_set(&s, "q", 5, "q");
-	atomic_store(&chunks_db(&s)->failed, true);
-	move_fails(&s, move_column("q", "p"), -EROFS);
-	suite_close(&s);
+	move_set(s, "q", 5, "q");
+	atomic_store(&chunks_db(s)->failed, true);
+	move_fails(s, move_column("q", "p"), -EROFS);
 }
-END_TEST
 
-START_TEST(test_damaged_cell)
+SUITE_LEVELDB_STORE(test_damaged_cell, 30)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	static struct ldb_key key;
-	struct suite s;
 	int64_t ts = 77;
 	struct wcs_move moves[] = {move_column("q", "p"), move_newest("q", 5, "p"),
 				   move_cell("q", 5, "p", 5), move_cell("o", 5, "q", 5),
 				   move_stamp("q", 8)};
 
-	suite_open(&s, SUITE_LEVELDB);
-	move_set(&s, "o", 5, "o");
-	move_set(&s, "q", 5, "q");
+	move_set(s, "o", 5, "o");
+	move_set(s, "q", 5, "q");
 	ldb_key_row(&key, 1, suite_text("r"));
 	ldb_key_family(&key, "f");
 	ldb_key_qualifier(&key, suite_text("q"));
 	ldb_key_ts(&key, 5);
 	leveldb_writebatch_put(batch, (const char *)key.data, key.len, "\7what", 5);
-	ck_assert_int_eq(ldb_db_write(chunks_db(&s), batch, false), 0);
+	ck_assert_int_eq(ldb_db_write(chunks_db(s), batch, false), 0);
 	leveldb_writebatch_destroy(batch);
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
-		ck_assert_int_eq(move_try(&s, &moves[i], &ts), -EIO);
+		ck_assert_int_eq(move_try(s, &moves[i], &ts), -EIO);
 	ck_assert_int_eq(ts, 77);
-	suite_expect_value(s.table, "r", "f", "o", 5, "o");
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "etags", test_etags, 30);
-	suite_add(suite, "values of any size", test_values_of_any_size, 120);
-	suite_add(suite, "open values", test_open_values, 60);
-	suite_add(suite, "scan under way", test_scan_under_way, 30);
-	suite_add(suite, "family of moved cells", test_family_of_moved_cells_stays, 30);
-	suite_add(suite, "readers see all or nothing", test_readers_see_all_or_nothing, 120);
-	suite_add(suite, "no version is lost", test_no_version_is_lost, 120);
-	suite_add_once(suite, "chunks stay or go", test_chunks_stay_or_go, 60);
-	suite_add_once(suite, "streamed value moves", test_streamed_value_moves, 60);
-	suite_add_once(suite, "read-only", test_read_only, 30);
-	suite_add_once(suite, "damaged cell", test_damaged_cell, 30);
-}
-
-int main(void)
-{
-	return suite_main("store_move_values", make);
+	suite_expect_value(s->table, "r", "f", "o", 5, "o");
 }

@@ -81,15 +81,14 @@ static void random_go(struct random_run *run)
 	random_close(run);
 }
 
-START_TEST(test_engines_agree)
+SUITE_TEST(test_engines_agree, 600)
 {
 	static struct random_run run;
 
 	random_go(&run);
 }
-END_TEST
 
-START_TEST(test_engines_agree_on_aggregates)
+SUITE_LOOP(test_engines_agree_on_aggregates, SUITE_ENGINES, 600)
 {
 	static const enum wcs_type types[][RANDOM_FAMILIES] = {
 		{WCS_INTSUM, WCS_INTHLL, WCS_BYTES},
@@ -100,16 +99,4 @@ START_TEST(test_engines_agree_on_aggregates)
 	run.aggregates = true;
 	memcpy(run.types, types[_i], sizeof(run.types));
 	random_go(&run);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "engines agree", test_engines_agree, 600);
-	suite_add(suite, "engines agree on aggregates", test_engines_agree_on_aggregates, 600);
-}
-
-int main(void)
-{
-	return suite_main("store: random operations", make);
 }

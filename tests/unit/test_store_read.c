@@ -8,38 +8,34 @@
 
 static const struct wcs_slice q = {"q", 1};
 
-START_TEST(test_cell_get)
+SUITE_STORES(test_cell_get, 10)
 {
 	struct wcs_cell_info info = {.ts = 77};
 	struct wcs_slice r = suite_text("r");
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 5, "five!");
-	suite_set(s.table, "r", "f", "q", 9, "nine");
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", q, WCS_TS_NEWEST, &info), 0);
+	suite_set(s->table, "r", "f", "q", 5, "five!");
+	suite_set(s->table, "r", "f", "q", 9, "nine");
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, WCS_TS_NEWEST, &info), 0);
 	ck_assert_int_eq(info.ts, 9);
 	ck_assert_uint_eq(info.size, 4);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", q, 5, &info), 0);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, 5, &info), 0);
 	ck_assert_int_eq(info.ts, 5);
 	ck_assert_uint_eq(info.size, 5);
 	info.ts = 77;
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", q, 6, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", q, 0, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", q, INT64_MAX, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "a", q, WCS_TS_NEWEST, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "none", q, WCS_TS_NEWEST, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "", q, WCS_TS_NEWEST, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("q"), "f", q, 5, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("rr"), "f", q, 5, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", suite_text(""), 5, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", suite_text("qq"), 5, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, 6, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, 0, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, INT64_MAX, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "a", q, WCS_TS_NEWEST, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "none", q, WCS_TS_NEWEST, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "", q, WCS_TS_NEWEST, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("q"), "f", q, 5, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("rr"), "f", q, 5, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", suite_text(""), 5, &info), -ENOENT);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", suite_text("qq"), 5, &info), -ENOENT);
 	ck_assert_int_eq(info.ts, 77);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_read_arguments)
+SUITE_STORES(test_read_arguments, 10)
 {
 	char *bytes = suite_pattern(WCS_QUALIFIER_MAX + 2, 1);
 	struct wcs_slice longer_row = {bytes, WCS_ROW_KEY_MAX + 1};
@@ -51,36 +47,32 @@ START_TEST(test_read_arguments)
 	struct wcs_key_info key;
 	struct wcs_value *value;
 	struct wcs_list *list;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_cell_get(s.table, empty, "f", q, 0, &info), -EINVAL);
-	ck_assert_int_eq(wcs_cell_get(s.table, missing, "f", q, 0, &info), -EINVAL);
-	ck_assert_int_eq(wcs_cell_get(s.table, longer_row, "f", q, 0, &info), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", longer_qualifier, 0, &info), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", missing, 0, &info), -EINVAL);
-	ck_assert_int_eq(wcs_cell_get(s.table, r, "f", q, -2, &info), -EINVAL);
-	ck_assert_int_eq(wcs_value_open(s.table, empty, "f", q, 0, &value), -EINVAL);
-	ck_assert_int_eq(wcs_value_open(s.table, longer_row, "f", q, 0, &value), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_value_open(s.table, r, "f", longer_qualifier, 0, &value),
+	ck_assert_int_eq(wcs_cell_get(s->table, empty, "f", q, 0, &info), -EINVAL);
+	ck_assert_int_eq(wcs_cell_get(s->table, missing, "f", q, 0, &info), -EINVAL);
+	ck_assert_int_eq(wcs_cell_get(s->table, longer_row, "f", q, 0, &info), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", longer_qualifier, 0, &info), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", missing, 0, &info), -EINVAL);
+	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, -2, &info), -EINVAL);
+	ck_assert_int_eq(wcs_value_open(s->table, empty, "f", q, 0, &value), -EINVAL);
+	ck_assert_int_eq(wcs_value_open(s->table, longer_row, "f", q, 0, &value), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_value_open(s->table, r, "f", longer_qualifier, 0, &value),
 			 -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_value_open(s.table, r, "f", q, -2, &value), -EINVAL);
-	ck_assert_int_eq(wcs_value_open(s.table, r, "none", q, 0, &value), -ENOENT);
-	ck_assert_int_eq(wcs_value_open(s.table, r, "f", q, 0, &value), -ENOENT);
-	ck_assert_int_eq(wcs_key_get(s.table, longer_row, &key), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_key_get(s.table, missing, &key), -EINVAL);
-	ck_assert_int_eq(wcs_list_open(s.table, longer_row, NULL, &list), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_list_open(s.table, r, &longer_row, &list), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_list_open(s.table, missing, NULL, &list), -EINVAL);
+	ck_assert_int_eq(wcs_value_open(s->table, r, "f", q, -2, &value), -EINVAL);
+	ck_assert_int_eq(wcs_value_open(s->table, r, "none", q, 0, &value), -ENOENT);
+	ck_assert_int_eq(wcs_value_open(s->table, r, "f", q, 0, &value), -ENOENT);
+	ck_assert_int_eq(wcs_key_get(s->table, longer_row, &key), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_key_get(s->table, missing, &key), -EINVAL);
+	ck_assert_int_eq(wcs_list_open(s->table, longer_row, NULL, &list), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_list_open(s->table, r, &longer_row, &list), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_list_open(s->table, missing, NULL, &list), -EINVAL);
 	wcs_value_close(NULL);
 	wcs_scan_close(NULL);
 	wcs_list_close(NULL);
 	wcs_table_close(NULL);
 	wcs_store_close(NULL);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 static void read_check_value(struct wcs_table *table, size_t size, unsigned int seed)
 {
@@ -114,7 +106,7 @@ static void read_check_value(struct wcs_table *table, size_t size, unsigned int 
 	free(bytes);
 }
 
-START_TEST(test_value_sizes)
+SUITE_STORES(test_value_sizes, 60)
 {
 	const size_t sizes[] = {1,
 				WCS_VALUE_INLINE - 1,
@@ -131,34 +123,25 @@ START_TEST(test_value_sizes)
 				1000000,
 				WCS_VALUE_WARN,
 				WCS_VALUE_WARN + 1};
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		ck_assert_int_eq(s.warnings, 0);
-		read_check_value(s.table, sizes[i], (unsigned int)i);
+		ck_assert_int_eq(s->warnings, 0);
+		read_check_value(s->table, sizes[i], (unsigned int)i);
 	}
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_null(strstr(s.log, "large"));
+	ck_assert_int_eq(s->warnings, 1);
+	ck_assert_ptr_null(strstr(s->log, "large"));
 	/* and back from the largest to a small one */
-	read_check_value(s.table, 10, 99);
-	ck_assert_int_eq(s.warnings, 1);
-	suite_close(&s);
+	read_check_value(s->table, 10, 99);
+	ck_assert_int_eq(s->warnings, 1);
 }
-END_TEST
 
-START_TEST(test_largest_value)
+SUITE_LEVELDB_STORE(test_largest_value, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	read_check_value(s.table, WCS_VALUE_MAX, 7);
-	suite_reopen(&s);
-	suite_delete_row(s.table, "large");
-	suite_expect(s.table, "");
-	suite_close(&s);
+	read_check_value(s->table, WCS_VALUE_MAX, 7);
+	suite_reopen(s);
+	suite_delete_row(s->table, "large");
+	suite_expect(s->table, "");
 }
-END_TEST
 
 /* An open value stays what it was, whatever becomes of its cell. */
 static void read_open_value_stays(struct suite *s, size_t size)
@@ -194,29 +177,10 @@ static void read_open_value_stays(struct suite *s, size_t size)
 	free(bytes);
 }
 
-START_TEST(test_open_value_stays)
+SUITE_STORES(test_open_value_stays, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	read_open_value_stays(&s, 10);
-	read_open_value_stays(&s, 5000);
-	read_open_value_stays(&s, 70000);
-	read_open_value_stays(&s, 3000000);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "cell get", test_cell_get, 10);
-	suite_add(suite, "arguments", test_read_arguments, 10);
-	suite_add(suite, "value sizes", test_value_sizes, 60);
-	suite_add_once(suite, "largest value", test_largest_value, 60);
-	suite_add(suite, "open value stays", test_open_value_stays, 30);
-}
-
-int main(void)
-{
-	return suite_main("store: reading", make);
+	read_open_value_stays(s, 10);
+	read_open_value_stays(s, 5000);
+	read_open_value_stays(s, 70000);
+	read_open_value_stays(s, 3000000);
 }

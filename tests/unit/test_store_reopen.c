@@ -10,76 +10,68 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-START_TEST(test_reopen)
+SUITE_LEVELDB_STORE(test_reopen, 20)
 {
 	char *bytes = suite_pattern(300000, 2);
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *before;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	suite_policy(s.table, "a", "maxage=1h");
-	ck_assert_int_eq(wcs_family_set_type(s.table, "b", WCS_INTMIN), 0);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '!'), 0);
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_create(s.store, "gone"), 0);
-	ck_assert_int_eq(wcs_table_remove(s.store, "gone"), 0);
+	suite_policy(s->table, "a", "maxage=1h");
+	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTMIN), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '!'), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "gone"), 0);
+	ck_assert_int_eq(wcs_table_remove(s->store, "gone"), 0);
 	wcs_mutation_set(mutation, "f", suite_text("q"), 7, (struct wcs_slice){bytes, 300000});
 	wcs_mutation_set(mutation, "f", suite_text("small"), 7, suite_text("x"));
-	ck_assert_int_eq(suite_mutate(s.table, "row", mutation, NULL), 0);
-	suite_set(s.table, "away", "f", "q", 1, "v");
-	suite_delete_row(s.table, "away");
-	before = suite_content(s.table);
+	ck_assert_int_eq(suite_mutate(s->table, "row", mutation, NULL), 0);
+	suite_set(s->table, "away", "f", "q", 1, "v");
+	suite_delete_row(s->table, "away");
+	before = suite_content(s->table);
 	for (int i = 0; i < 3; i++) {
 		struct wcs_family family;
 		struct wcs_table *table;
 
-		s.clock += 1000;
-		suite_reopen(&s);
-		ck_assert_ptr_nonnull(s.table);
-		suite_expect(s.table, before);
-		ck_assert_int_eq(wcs_table_delimiter(s.table), '!');
-		ck_assert_int_eq(wcs_table_created(s.table), 1000000);
-		ck_assert_int_eq(wcs_family_get(s.table, "a", &family), 0);
+		s->clock += 1000;
+		suite_reopen(s);
+		ck_assert_ptr_nonnull(s->table);
+		suite_expect(s->table, before);
+		ck_assert_int_eq(wcs_table_delimiter(s->table), '!');
+		ck_assert_int_eq(wcs_table_created(s->table), 1000000);
+		ck_assert_int_eq(wcs_family_get(s->table, "a", &family), 0);
 		ck_assert_str_eq(family.gc, "maxage=1h");
 		wcs_family_clear(&family);
-		ck_assert_int_eq(wcs_family_get(s.table, "b", &family), 0);
+		ck_assert_int_eq(wcs_family_get(s->table, "b", &family), 0);
 		ck_assert_int_eq(family.type, WCS_INTMIN);
 		wcs_family_clear(&family);
-		ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+		ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
 		wcs_table_close(table);
-		ck_assert_int_eq(wcs_table_open(s.store, "gone", &table), -ENOENT);
+		ck_assert_int_eq(wcs_table_open(s->store, "gone", &table), -ENOENT);
 	}
 	free(before);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 /* A table that takes a removed one's name must not take its rows' place on disk. */
-START_TEST(test_removed_table_stays_apart)
+SUITE_LEVELDB_STORE(test_removed_table_stays_apart, 20)
 {
 	struct wcs_table *table;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
 	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-		ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+		ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+		ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
 		ck_assert_int_eq(wcs_family_create(table, "f"), 0);
 		suite_expect(table, "");
 		suite_set(table, "r", "f", "q", i, "v");
 		wcs_table_close(table);
-		suite_reopen(&s);
-		ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+		suite_reopen(s);
+		ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
 		suite_delete_row(table, "r");
 		ck_assert_int_eq(wcs_family_remove(table, "f"), 0);
-		ck_assert_int_eq(wcs_table_remove(s.store, "u"), 0);
+		ck_assert_int_eq(wcs_table_remove(s->store, "u"), 0);
 		wcs_table_close(table);
 	}
-	suite_close(&s);
 }
-END_TEST
 
 /* Sets one cell after the other until it is killed; tells each that was acknowledged. */
 static void write_until_killed(const char *path, int out)
@@ -102,7 +94,7 @@ static void write_until_killed(const char *path, int out)
 }
 
 /* What was acknowledged survives the death of the process, without a sync. */
-START_TEST(test_killed)
+SUITE_TEST(test_killed, 60)
 {
 	struct wcs_store *store;
 	struct wcs_table *table;
@@ -136,17 +128,4 @@ START_TEST(test_killed)
 	}
 	wcs_table_close(table);
 	wcs_store_close(store);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "reopen", test_reopen, 20);
-	suite_add_once(suite, "removed table apart", test_removed_table_stays_apart, 20);
-	suite_add_once(suite, "killed", test_killed, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: reopening", make);
 }

@@ -47,7 +47,7 @@ static void open_full(struct suite *s)
 	room_free = 4096;
 }
 
-START_TEST(test_full_takes_deletes_only)
+SUITE_TEST(test_full_takes_deletes_only, 60)
 {
 	struct suite s;
 
@@ -64,7 +64,6 @@ START_TEST(test_full_takes_deletes_only)
 	suite_expect(s.table, "c/f/q@1=v ");
 	suite_close(&s);
 }
-END_TEST
 
 /* ---- Files ------------------------------------------------------------------------------- */
 
@@ -77,7 +76,7 @@ static bool lacks_files(struct suite *s)
 }
 
 /* A medium with bytes but without inodes is full, too. */
-START_TEST(test_no_files_takes_deletes_only)
+SUITE_TEST(test_no_files_takes_deletes_only, 60)
 {
 	struct suite s;
 
@@ -105,10 +104,9 @@ START_TEST(test_no_files_takes_deletes_only)
 	suite_close(&s);
 	room_files = 0;
 }
-END_TEST
 
 /* On a medium with few of them a share is kept, not more than there are. */
-START_TEST(test_few_files)
+SUITE_TEST(test_few_files, 60)
 {
 	struct suite s;
 
@@ -122,7 +120,6 @@ START_TEST(test_few_files)
 	suite_close(&s);
 	room_files = 0;
 }
-END_TEST
 
 /* ---- Moves ------------------------------------------------------------------------------- */
 
@@ -156,98 +153,80 @@ static int move_with(struct suite *s, uint64_t room, enum wcs_move_kind kind, co
 }
 
 /* Each kind writes the value again; touching all files of a full store would double it. */
-START_TEST(test_full_refuses_moves_of_values)
+SUITE_LEVELDB_STORE(test_full_refuses_moves_of_values, 60)
 {
 	const uint64_t short_of_it = RESERVE + 4096;
-	struct suite s;
 	char *before, *after;
 
-	suite_open(&s, SUITE_LEVELDB);
-	set_bytes(&s, "q", 5, WCS_VALUE_INLINE);
-	set_bytes(&s, "p", 7, WCS_VALUE_INLINE);
-	before = suite_scan(s.table, &(struct wcs_range){0}, &(struct wcs_filter){0});
-	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "n", 0), -ENOSPC);
-	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_COLUMN_NEW, "q", 0, "n", 0), -ENOSPC);
-	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "p", 0), -ENOSPC);
-	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_CELL_NEWEST, "q", 5, "p", 0), -ENOSPC);
-	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_CELL, "q", 5, "n", 9), -ENOSPC);
-	ck_assert_int_eq(move_with(&s, short_of_it, WCS_MOVE_STAMP, "q", 0, "", 9), -ENOSPC);
-	after = suite_scan(s.table, &(struct wcs_range){0}, &(struct wcs_filter){0});
+	set_bytes(s, "q", 5, WCS_VALUE_INLINE);
+	set_bytes(s, "p", 7, WCS_VALUE_INLINE);
+	before = suite_scan(s->table, &(struct wcs_range){0}, &(struct wcs_filter){0});
+	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "n", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_COLUMN_NEW, "q", 0, "n", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "p", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_CELL_NEWEST, "q", 5, "p", 0), -ENOSPC);
+	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_CELL, "q", 5, "n", 9), -ENOSPC);
+	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_STAMP, "q", 0, "", 9), -ENOSPC);
+	after = suite_scan(s->table, &(struct wcs_range){0}, &(struct wcs_filter){0});
 	ck_assert_str_eq(after, before);
 	/* What fails for another reason says that one. */
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN_NEW, "q", 0, "p", 0), -EEXIST);
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN, "no", 0, "p", 0), -ENOENT);
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_STAMP, "no", 0, "", 9), -ENOENT);
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN, "q", 0, "q", 0), 0);
-	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_STAMP, "q", 0, "", 9), 0);
-	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
-	ck_assert(!wcs_store_failed(s.store));
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN_NEW, "q", 0, "p", 0), -EEXIST);
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "no", 0, "p", 0), -ENOENT);
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_STAMP, "no", 0, "", 9), -ENOENT);
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "q", 0, "q", 0), 0);
+	ck_assert_int_eq(move_with(s, RESERVE + 16384, WCS_MOVE_STAMP, "q", 0, "", 9), 0);
+	ck_assert_int_eq(move_with(s, RESERVE + 16384, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	ck_assert(!wcs_store_failed(s->store));
 	free(before);
 	free(after);
-	suite_close(&s);
 }
-END_TEST
 
 /* A large value stays where it is; what moves is its record. */
-START_TEST(test_full_moves_large_values)
+SUITE_LEVELDB_STORE(test_full_moves_large_values, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	set_bytes(&s, "q", 5, MIB);
-	set_bytes(&s, "p", 7, MIB);
-	ck_assert_int_eq(move_with(&s, RESERVE - MIB, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
-	ck_assert_int_eq(move_with(&s, RESERVE - MIB, WCS_MOVE_STAMP, "n", 0, "", 9), 0);
-	ck_assert_int_eq(move_with(&s, RESERVE - MIB, WCS_MOVE_COLUMN, "n", 0, "p", 0), 0);
+	set_bytes(s, "q", 5, MIB);
+	set_bytes(s, "p", 7, MIB);
+	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_STAMP, "n", 0, "", 9), 0);
+	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "n", 0, "p", 0), 0);
 	/* But not for ever: what is left of it is for deletes. */
-	ck_assert_int_eq(move_with(&s, RESERVE / 2, WCS_MOVE_STAMP, "p", 0, "", 20), -ENOSPC);
-	suite_close(&s);
+	ck_assert_int_eq(move_with(s, RESERVE / 2, WCS_MOVE_STAMP, "p", 0, "", 20), -ENOSPC);
 }
-END_TEST
 
 /* What makes more room than it takes is welcome on any medium. */
-START_TEST(test_full_takes_moves_that_free)
+SUITE_LEVELDB_STORE(test_full_takes_moves_that_free, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	set_bytes(&s, "q", 5, 1000);
-	set_bytes(&s, "q", 4, 5000);
-	set_bytes(&s, "p", 3, 10);
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_COLUMN, "q", 0, "p", 0), 0);
-	set_bytes(&s, "q", 9, 10);
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_CELL, "q", 9, "p", 5), 0);
-	ck_assert_int_eq(move_with(&s, 4096, WCS_MOVE_CELL, "p", 5, "p", 3), -ENOSPC);
-	suite_close(&s);
+	set_bytes(s, "q", 5, 1000);
+	set_bytes(s, "q", 4, 5000);
+	set_bytes(s, "p", 3, 10);
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "q", 0, "p", 0), 0);
+	set_bytes(s, "q", 9, 10);
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_CELL, "q", 9, "p", 5), 0);
+	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_CELL, "p", 5, "p", 3), -ENOSPC);
 }
-END_TEST
 
 /* A column moves with all its versions, hidden or not, but onto another's with one. */
-START_TEST(test_room_for_a_history)
+SUITE_LEVELDB_STORE(test_room_for_a_history, 60)
 {
 	enum { VERSIONS = 100 };
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
 	for (int ts = 1; ts <= VERSIONS; ts++) {
-		set_bytes(&s, "q", ts, 4000);
-		set_bytes(&s, "o", ts, ts == VERSIONS ? 4000 : 1);
+		set_bytes(s, "q", ts, 4000);
+		set_bytes(s, "o", ts, ts == VERSIONS ? 4000 : 1);
 	}
-	set_bytes(&s, "p", 1, 1);
+	set_bytes(s, "p", 1, 1);
 	ck_assert_int_eq(
-		move_with(&s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
+		move_with(s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
 		-ENOSPC);
-	suite_policy(s.table, "f", "maxversions=1");
+	suite_policy(s->table, "f", "maxversions=1");
 	ck_assert_int_eq(
-		move_with(&s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
+		move_with(s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
 		-ENOSPC);
-	suite_policy(s.table, "f", "never");
-	ck_assert_int_eq(move_with(&s, RESERVE + 16384, WCS_MOVE_COLUMN, "o", 0, "p", 0), 0);
+	suite_policy(s->table, "f", "never");
+	ck_assert_int_eq(move_with(s, RESERVE + 16384, WCS_MOVE_COLUMN, "o", 0, "p", 0), 0);
 	ck_assert_int_eq(
-		move_with(&s, RESERVE + 9 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
-	suite_close(&s);
+		move_with(s, RESERVE + 9 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
 }
-END_TEST
 
 /* ---- Appends ----------------------------------------------------------------------------- */
 
@@ -260,45 +239,39 @@ static struct wcs_mutation *one_byte_more(void)
 }
 
 /* An append writes the whole value anew. */
-START_TEST(test_room_for_an_append)
+SUITE_LEVELDB_STORE(test_room_for_an_append, 60)
 {
 	struct wcs_entry entries[2] = {{.row = suite_text("r")}, {.row = suite_text("r")}};
 	size_t applied;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	set_bytes(&s, "q", 1, 10 * MIB);
+	set_bytes(s, "q", 1, 10 * MIB);
 	for (int i = 0; i < 2; i++)
 		entries[i].mutation = one_byte_more();
 	room_free = RESERVE + 19 * MIB;
-	ck_assert_int_eq(suite_mutate(s.table, "r", one_byte_more(), NULL), -ENOSPC);
-	ck_assert_int_eq(suite_mutate(s.table, "other", one_byte_more(), NULL), 0);
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 1, &applied), -ENOSPC);
+	ck_assert_int_eq(suite_mutate(s->table, "r", one_byte_more(), NULL), -ENOSPC);
+	ck_assert_int_eq(suite_mutate(s->table, "other", one_byte_more(), NULL), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 1, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 0);
 	room_free = RESERVE + 21 * MIB;
-	ck_assert_int_eq(suite_mutate(s.table, "r", one_byte_more(), NULL), 0);
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 2, &applied), -ENOSPC);
+	ck_assert_int_eq(suite_mutate(s->table, "r", one_byte_more(), NULL), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 2, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 0);
 	room_free = RESERVE + 42 * MIB;
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 2, &applied), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 2, &applied), 0);
 	ck_assert_uint_eq(applied, 2);
 	for (int i = 0; i < 2; i++)
 		wcs_mutation_free(entries[i].mutation);
-	suite_close(&s);
 }
-END_TEST
 
 /* Of a batch on a full medium those before the first that writes are applied. */
-START_TEST(test_full_ends_a_batch)
+SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 {
 	struct wcs_entry entries[3];
 	size_t applied = 9;
-	struct suite s;
 
 	room_free = 8 * GIB;
-	suite_open(&s, SUITE_LEVELDB);
-	ck_assert_int_eq(set(&s, "a"), 0);
-	ck_assert_int_eq(set(&s, "b"), 0);
+	ck_assert_int_eq(set(s, "a"), 0);
+	ck_assert_int_eq(set(s, "b"), 0);
 	for (int i = 0; i < 3; i++)
 		entries[i].mutation = wcs_mutation_new();
 	entries[0].row = suite_text("a");
@@ -308,33 +281,26 @@ START_TEST(test_full_ends_a_batch)
 	entries[2].row = suite_text("b");
 	wcs_mutation_delete_row(entries[2].mutation);
 	room_free = 4096;
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 3, &applied), -ENOSPC);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 3, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 1);
-	suite_expect(s.table, "b/f/q@1=v ");
+	suite_expect(s->table, "b/f/q@1=v ");
 	room_free = 8 * GIB;
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 3, &applied), 0);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 3, &applied), 0);
 	ck_assert_uint_eq(applied, 3);
-	suite_expect(s.table, "c/f/q@1=v ");
+	suite_expect(s->table, "c/f/q@1=v ");
 	for (int i = 0; i < 3; i++)
 		wcs_mutation_free(entries[i].mutation);
-	suite_close(&s);
 }
-END_TEST
 
 /* A value must fit twice, behind what is the engine's. */
-START_TEST(test_room_grows_with_the_value)
+SUITE_LEVELDB_STORE(test_room_grows_with_the_value, 60)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
 	room_free = GIB * 3 / 4;
-	ck_assert_int_eq(wcs_store_room(s.store, 1 << 20), 0);
-	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), -ENOSPC);
+	ck_assert_int_eq(wcs_store_room(s->store, 1 << 20), 0);
+	ck_assert_int_eq(wcs_store_room(s->store, WCS_VALUE_MAX), -ENOSPC);
 	room_free = GIB;
-	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), 0);
-	suite_close(&s);
+	ck_assert_int_eq(wcs_store_room(s->store, WCS_VALUE_MAX), 0);
 }
-END_TEST
 
 static void expect_compactions(struct suite *s, uint64_t count)
 {
@@ -352,7 +318,7 @@ static void expect_compactions(struct suite *s, uint64_t count)
 
 /* A few deletes here and there are not worth a compaction, unless there is no room; and then not
  * one for each that finds none. What is given back, test_leveldb_shrink looks at. */
-START_TEST(test_full_gives_back_what_was_deleted)
+SUITE_TEST(test_full_gives_back_what_was_deleted, 60)
 {
 	struct suite s;
 
@@ -366,27 +332,4 @@ START_TEST(test_full_gives_back_what_was_deleted)
 	expect_compactions(&s, 1);
 	suite_expect(s.table, "a/f/q@1=v ");
 	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "full takes deletes only", test_full_takes_deletes_only, 60);
-	suite_add_once(suite, "no files takes deletes only", test_no_files_takes_deletes_only, 60);
-	suite_add_once(suite, "few files", test_few_files, 60);
-	suite_add_once(suite, "full refuses moves of values", test_full_refuses_moves_of_values,
-		       60);
-	suite_add_once(suite, "full moves large values", test_full_moves_large_values, 60);
-	suite_add_once(suite, "full takes moves that free", test_full_takes_moves_that_free, 60);
-	suite_add_once(suite, "room for a history", test_room_for_a_history, 60);
-	suite_add_once(suite, "room for an append", test_room_for_an_append, 60);
-	suite_add_once(suite, "full gives back what was deleted",
-		       test_full_gives_back_what_was_deleted, 60);
-	suite_add_once(suite, "full ends a batch", test_full_ends_a_batch, 60);
-	suite_add_once(suite, "room grows with the value", test_room_grows_with_the_value, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: room", make);
 }

@@ -23,17 +23,15 @@ static const struct wcs_slice read_sorted[] = {
 };
 #define READ_SORTED (sizeof(read_sorted) / sizeof(read_sorted[0]))
 
-START_TEST(test_order_of_rows)
+SUITE_STORES(test_order_of_rows, 20)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_ROW};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < READ_SORTED; i++)
-		suite_put(s.table, read_sorted[(i * 11) % READ_SORTED], "f", q, 1, q);
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), 0);
+		suite_put(s->table, read_sorted[(i * 11) % READ_SORTED], "f", q, 1, q);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
 	for (size_t i = 0; i < READ_SORTED; i++) {
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 		ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[i]), 0);
@@ -46,7 +44,7 @@ START_TEST(test_order_of_rows)
 			struct wcs_range range = {read_sorted[from], read_sorted[to]};
 			size_t count = 0;
 
-			ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+			ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
 			while (wcs_scan_next(scan, &cell) == 1)
 				ck_assert_int_eq(
 					wcs_slice_compare(cell.row, read_sorted[from + count++]),
@@ -55,22 +53,18 @@ START_TEST(test_order_of_rows)
 			wcs_scan_close(scan);
 		}
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_order_of_qualifiers)
+SUITE_STORES(test_order_of_qualifiers, 10)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_put(s.table, q, "f", (struct wcs_slice){NULL, 0}, 5, q);
+	suite_put(s->table, q, "f", (struct wcs_slice){NULL, 0}, 5, q);
 	for (size_t i = 0; i < READ_SORTED; i++)
-		suite_put(s.table, q, "f", read_sorted[(i * 11) % READ_SORTED], 5, q);
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), 0);
+		suite_put(s->table, q, "f", read_sorted[(i * 11) % READ_SORTED], 5, q);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.qualifier.len, 0);
 	for (size_t i = 0; i < READ_SORTED; i++) {
@@ -82,36 +76,30 @@ START_TEST(test_order_of_qualifiers)
 	for (size_t i = 0; i < READ_SORTED; i++) {
 		struct wcs_cell_info info;
 
-		ck_assert_int_eq(wcs_cell_get(s.table, q, "f", read_sorted[i], 5, &info), 0);
-		ck_assert_int_eq(wcs_cell_get(s.table, q, "f", read_sorted[i], 4, &info), -ENOENT);
+		ck_assert_int_eq(wcs_cell_get(s->table, q, "f", read_sorted[i], 5, &info), 0);
+		ck_assert_int_eq(wcs_cell_get(s->table, q, "f", read_sorted[i], 4, &info), -ENOENT);
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_order_of_families_and_timestamps)
+SUITE_STORES(test_order_of_families_and_timestamps, 10)
 {
 	static const char *const families[] = {"-", ".", "0", "A", "_", "aa", "a-", "a."};
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < 8; i++) {
-		ck_assert_int_eq(wcs_family_create(s.table, families[i]), 0);
-		suite_set(s.table, "r", families[i], "", 1, "");
+		ck_assert_int_eq(wcs_family_create(s->table, families[i]), 0);
+		suite_set(s->table, "r", families[i], "", 1, "");
 	}
-	suite_set(s.table, "r", "a", "z", 1, "");
-	suite_set(s.table, "r", "a", "z", INT64_MAX, "");
-	suite_set(s.table, "r", "a", "z", 0, "");
-	suite_set(s.table, "r", "a", "z", 256, "");
-	suite_set(s.table, "r", "a", "z", 255, "");
-	suite_expect(s.table, "r/-/@1= r/./@1= r/0/@1= r/A/@1= r/_/@1= "
-			      "r/a/z@9223372036854775807= r/a/z@256= r/a/z@255= r/a/z@1= r/a/z@0= "
-			      "r/a-/@1= r/a./@1= r/aa/@1= ");
-	suite_close(&s);
+	suite_set(s->table, "r", "a", "z", 1, "");
+	suite_set(s->table, "r", "a", "z", INT64_MAX, "");
+	suite_set(s->table, "r", "a", "z", 0, "");
+	suite_set(s->table, "r", "a", "z", 256, "");
+	suite_set(s->table, "r", "a", "z", 255, "");
+	suite_expect(s->table, "r/-/@1= r/./@1= r/0/@1= r/A/@1= r/_/@1= "
+			       "r/a/z@9223372036854775807= r/a/z@256= r/a/z@255= r/a/z@1= r/a/z@0= "
+			       "r/a-/@1= r/a./@1= r/aa/@1= ");
 }
-END_TEST
 
-START_TEST(test_longest_of_all)
+SUITE_STORES(test_longest_of_all, 10)
 {
 	char *bytes = malloc(WCS_QUALIFIER_MAX);
 	struct wcs_slice row = {bytes, WCS_ROW_KEY_MAX};
@@ -120,17 +108,15 @@ START_TEST(test_longest_of_all)
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 
-	suite_open(&s, _i);
 	memset(family, 'z', WCS_FAMILY_NAME_MAX);
 	family[WCS_FAMILY_NAME_MAX] = '\0';
-	ck_assert_int_eq(wcs_family_create(s.table, family), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, family), 0);
 	for (int byte = 0; byte < 256; byte += 51) {
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
-		suite_put(s.table, row, family, column, INT64_MAX, q);
+		suite_put(s->table, row, family, column, INT64_MAX, q);
 	}
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
 	for (int byte = 0; byte < 256; byte += 51) {
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
@@ -141,9 +127,7 @@ START_TEST(test_longest_of_all)
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	wcs_scan_close(scan);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Filters ----------------------------------------------------------------------------- */
 
@@ -160,19 +144,17 @@ static void read_fill(struct wcs_table *table)
 					suite_set(table, rows[r], families[f], columns[c], ts, "");
 }
 
-START_TEST(test_scan_read_without_a_cell)
+SUITE_STORES(test_scan_read_without_a_cell, 10)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 	char byte;
 	size_t got;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), 0);
@@ -182,177 +164,154 @@ START_TEST(test_scan_read_without_a_cell)
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
 	wcs_scan_close(scan);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_each)
+SUITE_STORES(test_each, 10)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
-	struct suite s;
 
-	suite_open(&s, _i);
-	read_fill(s.table);
-	suite_expect_scan(s.table, &all, &filter,
+	read_fill(s->table);
+	suite_expect_scan(s->table, &all, &filter,
 			  "r/a/@3= r/a/p@3= r/a/q@3= r/b/@3= r/b/p@3= r/b/q@3= "
 			  "s/a/@3= s/a/p@3= s/a/q@3= s/b/@3= s/b/p@3= s/b/q@3= ");
 	filter.each = WCS_EACH_FAMILY;
-	suite_expect_scan(s.table, &all, &filter, "r/a/@3= r/b/@3= s/a/@3= s/b/@3= ");
+	suite_expect_scan(s->table, &all, &filter, "r/a/@3= r/b/@3= s/a/@3= s/b/@3= ");
 	filter.each = WCS_EACH_ROW;
-	suite_expect_scan(s.table, &all, &filter, "r/a/@3= s/a/@3= ");
-	suite_close(&s);
+	suite_expect_scan(s->table, &all, &filter, "r/a/@3= s/a/@3= ");
 }
-END_TEST
 
-START_TEST(test_families)
+SUITE_STORES(test_families, 10)
 {
 	static const char *const names[] = {"none", "b", "a/", "b", "f"};
 	struct wcs_filter filter = {.each = WCS_EACH_ROW, .families = names, .family_count = 5};
-	struct suite s;
 
-	suite_open(&s, _i);
-	read_fill(s.table);
-	suite_set(s.table, "s", "f", "q", 1, "");
-	suite_expect_scan(s.table, &all, &filter, "r/b/@3= s/b/@3= ");
+	read_fill(s->table);
+	suite_set(s->table, "s", "f", "q", 1, "");
+	suite_expect_scan(s->table, &all, &filter, "r/b/@3= s/b/@3= ");
 	filter.each = WCS_EACH_FAMILY;
-	suite_expect_scan(s.table, &all, &filter, "r/b/@3= s/b/@3= s/f/q@1= ");
+	suite_expect_scan(s->table, &all, &filter, "r/b/@3= s/b/@3= s/f/q@1= ");
 	filter.family_count = 1;
-	suite_expect_scan(s.table, &all, &filter, "");
+	suite_expect_scan(s->table, &all, &filter, "");
 	filter.family_count = 0;
-	suite_expect_scan(s.table, &all, &filter, "");
-	suite_close(&s);
+	suite_expect_scan(s->table, &all, &filter, "");
 }
-END_TEST
 
-START_TEST(test_qualifiers)
+SUITE_STORES(test_qualifiers, 10)
 {
 	static const char *const names[] = {"a"};
 	struct wcs_range row = {.start = SUITE_BYTES("r"), .end = SUITE_BYTES("r\0")};
 	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
-	struct suite s;
 
-	suite_open(&s, _i);
-	read_fill(s.table);
-	suite_set(s.table, "r", "a", "pp", 1, "");
+	read_fill(s->table);
+	suite_set(s->table, "r", "a", "pp", 1, "");
 	filter.qualifier_from = suite_text("p");
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/a/pp@1= r/a/q@3= r/b/p@3= r/b/q@3= ");
+	suite_expect_scan(s->table, &row, &filter,
+			  "r/a/p@3= r/a/pp@1= r/a/q@3= r/b/p@3= r/b/q@3= ");
 	filter.qualifier_to = suite_text("q");
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/a/pp@1= r/b/p@3= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@3= r/a/pp@1= r/b/p@3= ");
 	filter.qualifier_to = SUITE_BYTES("p\0");
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/b/p@3= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@3= r/b/p@3= ");
 	filter.qualifier_from = suite_text("");
 	filter.qualifier_to = SUITE_BYTES("\0");
-	suite_expect_scan(s.table, &row, &filter, "r/a/@3= r/b/@3= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/@3= r/b/@3= ");
 	filter.qualifier_to = suite_text("");
-	suite_expect_scan(s.table, &row, &filter, "");
+	suite_expect_scan(s->table, &row, &filter, "");
 	filter.qualifier_from = suite_text("pz");
 	filter.qualifier_to = (struct wcs_slice){NULL, 0};
 	filter.each = WCS_EACH_ROW;
-	suite_expect_scan(s.table, &all, &filter, "r/a/q@3= s/a/q@3= ");
+	suite_expect_scan(s->table, &all, &filter, "r/a/q@3= s/a/q@3= ");
 	filter.each = WCS_EACH_CELL;
 	filter.families = names;
 	filter.family_count = 1;
-	suite_expect_scan(s.table, &row, &filter, "r/a/q@3= r/a/q@2= r/a/q@1= ");
-	suite_close(&s);
+	suite_expect_scan(s->table, &row, &filter, "r/a/q@3= r/a/q@2= r/a/q@1= ");
 }
-END_TEST
 
-START_TEST(test_timestamps_and_newest)
+SUITE_STORES(test_timestamps_and_newest, 10)
 {
 	static const char *const names[] = {"a"};
 	struct wcs_range row = {.start = SUITE_BYTES("r"), .end = SUITE_BYTES("r\0")};
 	struct wcs_filter filter = {
 		.families = names, .family_count = 1, .qualifier_from = SUITE_BYTES("p")};
-	struct suite s;
 
-	suite_open(&s, _i);
-	read_fill(s.table);
+	read_fill(s->table);
 	filter.newest = 1;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/a/q@3= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@3= r/a/q@3= ");
 	filter.newest = 2;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/a/p@2= r/a/q@3= r/a/q@2= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@3= r/a/p@2= r/a/q@3= r/a/q@2= ");
 	filter.newest = 4;
 	filter.ts_to = 3;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@2= r/a/p@1= r/a/q@2= r/a/q@1= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@2= r/a/p@1= r/a/q@2= r/a/q@1= ");
 	filter.newest = 1;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@2= r/a/q@2= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@2= r/a/q@2= ");
 	filter.newest = 0;
 	filter.ts_from = 2;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@2= r/a/q@2= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@2= r/a/q@2= ");
 	filter.ts_to = 0;
 	filter.each = WCS_EACH_COLUMN;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/a/q@3= ");
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@3= r/a/q@3= ");
 	filter.ts_from = 4;
-	suite_expect_scan(s.table, &row, &filter, "");
+	suite_expect_scan(s->table, &row, &filter, "");
 	filter.ts_to = 4;
-	suite_expect_scan(s.table, &row, &filter, "");
+	suite_expect_scan(s->table, &row, &filter, "");
 	filter.ts_from = INT64_MAX;
 	filter.ts_to = 0;
-	suite_set(s.table, "r", "a", "q", INT64_MAX, "");
-	suite_expect_scan(s.table, &row, &filter, "r/a/q@9223372036854775807= ");
+	suite_set(s->table, "r", "a", "q", INT64_MAX, "");
+	suite_expect_scan(s->table, &row, &filter, "r/a/q@9223372036854775807= ");
 	filter.ts_from = 0;
 	filter.ts_to = INT64_MAX;
-	suite_expect_scan(s.table, &row, &filter, "r/a/p@3= r/a/q@3= ");
-	suite_close(&s);
+	suite_expect_scan(s->table, &row, &filter, "r/a/p@3= r/a/q@3= ");
 }
-END_TEST
 
-START_TEST(test_scan_arguments)
+SUITE_STORES(test_scan_arguments, 10)
 {
 	char *bytes = suite_pattern(WCS_QUALIFIER_MAX + 2, 1);
 	struct wcs_filter filter = {.each = WCS_EACH_ROW};
 	struct wcs_range range = {.start = {bytes, WCS_ROW_KEY_MAX + 2}};
 	struct wcs_scan *scan;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -ENAMETOOLONG);
 	range.start.len = WCS_ROW_KEY_MAX + 1;
-	suite_expect_scan(s.table, &range, &filter, "");
+	suite_expect_scan(s->table, &range, &filter, "");
 	range.start.len = 1;
 	range.end = (struct wcs_slice){bytes, WCS_ROW_KEY_MAX + 2};
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -ENAMETOOLONG);
 	range.end.len = WCS_ROW_KEY_MAX + 1;
-	suite_expect_scan(s.table, &range, &filter, "");
+	suite_expect_scan(s->table, &range, &filter, "");
 	range.start = (struct wcs_slice){NULL, 1};
-	ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -EINVAL);
 	filter.qualifier_from = (struct wcs_slice){bytes, WCS_QUALIFIER_MAX + 2};
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -ENAMETOOLONG);
 	filter.qualifier_from.len = WCS_QUALIFIER_MAX + 1;
-	suite_set(s.table, "r", "f", "q", 1, "");
-	suite_expect_scan(s.table, &all, &filter,
+	suite_set(s->table, "r", "f", "q", 1, "");
+	suite_expect_scan(s->table, &all, &filter,
 			  wcs_slice_compare(filter.qualifier_from, q) > 0 ? "" : "r/f/q@1= ");
 	filter.qualifier_from = (struct wcs_slice){NULL, 0};
 	filter.ts_from = -1;
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -EINVAL);
 	filter.ts_from = 0;
 	filter.ts_to = -1;
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -EINVAL);
 	filter.ts_to = 0;
 	filter.each = (enum wcs_each)4;
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -EINVAL);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_scan_values)
+SUITE_STORES(test_scan_values, 10)
 {
 	char *bytes = suite_pattern(200000, 4);
 	char buf[1000];
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	struct suite s;
 	size_t got;
 
-	suite_open(&s, _i);
-	suite_put(s.table, suite_text("r"), "f", suite_text("1"), 1,
+	suite_put(s->table, suite_text("r"), "f", suite_text("1"), 1,
 		  (struct wcs_slice){bytes, 100});
-	suite_put(s.table, suite_text("r"), "f", suite_text("2"), 1,
+	suite_put(s->table, suite_text("r"), "f", suite_text("2"), 1,
 		  (struct wcs_slice){bytes, 200000});
-	suite_put(s.table, suite_text("r"), "f", suite_text("3"), 1, (struct wcs_slice){bytes, 0});
-	ck_assert_int_eq(wcs_scan_open(s.table, &all, &filter, &scan), 0);
+	suite_put(s->table, suite_text("r"), "f", suite_text("3"), 1, (struct wcs_slice){bytes, 0});
+	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.value.len, 100);
 	ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, 90, &got), 0);
@@ -379,12 +338,10 @@ START_TEST(test_scan_values)
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	wcs_scan_close(scan);
 	free(bytes);
-	suite_close(&s);
 }
-END_TEST
 
 /* Row after row, each from a scan of its own that starts behind the last. */
-START_TEST(test_resume_by_key)
+SUITE_STORES(test_resume_by_key, 10)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_ROW};
 	char after[WCS_ROW_KEY_MAX + 1];
@@ -392,14 +349,12 @@ START_TEST(test_resume_by_key)
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t count = 0;
-	struct suite s;
 	int rc;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < READ_SORTED; i++)
-		suite_put(s.table, read_sorted[i], "f", q, 1, q);
+		suite_put(s->table, read_sorted[i], "f", q, 1, q);
 	for (;;) {
-		ck_assert_int_eq(wcs_scan_open(s.table, &range, &filter, &scan), 0);
+		ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
 		rc = wcs_scan_next(scan, &cell);
 		if (rc == 1) {
 			ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[count++]), 0);
@@ -413,27 +368,4 @@ START_TEST(test_resume_by_key)
 	}
 	ck_assert_int_eq(rc, 0);
 	ck_assert_uint_eq(count, READ_SORTED);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "order of rows", test_order_of_rows, 20);
-	suite_add(suite, "order of qualifiers", test_order_of_qualifiers, 10);
-	suite_add(suite, "order of families, times", test_order_of_families_and_timestamps, 10);
-	suite_add(suite, "longest of all", test_longest_of_all, 10);
-	suite_add(suite, "scan read without a cell", test_scan_read_without_a_cell, 10);
-	suite_add(suite, "each", test_each, 10);
-	suite_add(suite, "families", test_families, 10);
-	suite_add(suite, "qualifiers", test_qualifiers, 10);
-	suite_add(suite, "timestamps and newest", test_timestamps_and_newest, 10);
-	suite_add(suite, "scan arguments", test_scan_arguments, 10);
-	suite_add(suite, "scan values", test_scan_values, 10);
-	suite_add(suite, "resume by key", test_resume_by_key, 10);
-}
-
-int main(void)
-{
-	return suite_main("store: scans", make);
 }

@@ -21,7 +21,7 @@ static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fa
 	return rc;
 }
 
-START_TEST(test_schema_apply)
+SUITE_STORES(test_schema_apply, 10)
 {
 	static const char json[] =
 		"{\"version\":1,\"tables\":{"
@@ -32,85 +32,71 @@ START_TEST(test_schema_apply)
 		"s|() t#(a:bytes:never b:bytes:never f:bytes:maxversions=2 new:inthll:never ) "
 		"z#(x:bytes:never y:intsum:maxage=1h ) ";
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
-	suite_expect_schema(s.store, after);
-	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
-	suite_expect_schema(s.store, after);
-	ck_assert_int_eq(tables_apply(s.store, "{\"version\":1,\"tables\":{}}", &fault), 0);
-	suite_expect_schema(s.store, after);
-	suite_expect(s.table, "r/f/q@1=v ");
-	suite_close(&s);
+	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(tables_apply(s->store, json, &fault), 0);
+	suite_expect_schema(s->store, after);
+	ck_assert_int_eq(tables_apply(s->store, json, &fault), 0);
+	suite_expect_schema(s->store, after);
+	ck_assert_int_eq(tables_apply(s->store, "{\"version\":1,\"tables\":{}}", &fault), 0);
+	suite_expect_schema(s->store, after);
+	suite_expect(s->table, "r/f/q@1=v ");
 }
-END_TEST
 
 /* What a schema leaves out stays as it is, and gets its default only where it is made. */
-START_TEST(test_schema_apply_leaves_what_is_left_out)
+SUITE_STORES(test_schema_apply_leaves_what_is_left_out, 10)
 {
 	static const char json[] =
 		"{\"tables\":{\"t\":{\"families\":{\"a\":{},\"b\":{\"type\":\"intmin\"},"
 		"\"f\":\"maxversions=9\",\"new\":{}}},\"u\":{\"families\":{\"x\":{}}}}}";
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "a", "maxage=1h", &fault), 0);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "a", WCS_INTSUM), 0);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "b", "maxversions=2", &fault), 0);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMAX), 0);
-	suite_set(s.table, "r", "f", "q", 1, "8 bytes.");
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "a", "maxage=1h", &fault), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "a", WCS_INTSUM), 0);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "b", "maxversions=2", &fault), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTMAX), 0);
+	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
 	for (int i = 0; i < 2; i++) {
-		ck_assert_msg(tables_apply(s.store, json, &fault) == 0, "%s", fault.text);
-		suite_expect_schema(s.store, "t|(a:intsum:maxage=1h b:intmin:maxversions=2 "
-					     "f:intmax:maxversions=9 new:bytes:never ) "
-					     "u#(x:bytes:never ) ");
+		ck_assert_msg(tables_apply(s->store, json, &fault) == 0, "%s", fault.text);
+		suite_expect_schema(s->store, "t|(a:intsum:maxage=1h b:intmin:maxversions=2 "
+					      "f:intmax:maxversions=9 new:bytes:never ) "
+					      "u#(x:bytes:never ) ");
 	}
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_schema_with_many_families_warns)
+SUITE_STORES(test_schema_with_many_families_warns, 10)
 {
 	char json[4096] = "{\"tables\":{\"m\":{\"families\":{";
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
 	for (unsigned int i = 0; i <= WCS_FAMILIES_WARN; i++)
 		snprintf(json + strlen(json), sizeof(json) - strlen(json), "%s\"n%u\":{}",
 			 i ? "," : "", i);
 	strcat(json, "}}}}");
-	suite_open(&s, _i);
-	ck_assert_int_eq(tables_apply(s.store, json, &fault), 0);
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_nonnull(strstr(s.log, "101"));
-	suite_close(&s);
+	ck_assert_int_eq(tables_apply(s->store, json, &fault), 0);
+	ck_assert_int_eq(s->warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s->log, "101"));
 }
-END_TEST
 
-START_TEST(test_schema_conflicts)
+SUITE_STORES(test_schema_conflicts, 10)
 {
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(tables_apply(s.store,
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"!\","
 				      "\"families\":{\"f\":{\"type\":\"intmin\"}}}}}",
 				      &fault),
 			 0);
-	suite_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
-	suite_set(s.table, "r", "f", "q", 1, "8 bytes.");
-	ck_assert_int_eq(tables_apply(s.store,
+	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
+	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"#\"}}}",
 				      &fault),
 			 -ENOTEMPTY);
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
-	ck_assert_int_eq(tables_apply(s.store,
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"version\":1,\"tables\":{\"s\":{},\"t\":{\"delimiter\":"
 				      "\"!\",\"families\":{\"b\":\"maxversions=1\",\"f\":{\"type\":"
 				      "\"intmax\"}}},\"u\":{}}}",
@@ -118,13 +104,11 @@ START_TEST(test_schema_conflicts)
 			 -ENOTEMPTY);
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t"));
 	ck_assert_ptr_nonnull(strstr(fault.text, "family f"));
-	suite_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
-	suite_close(&s);
+	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
 }
-END_TEST
 
 /* A schema that is refused, at whatever place, is applied in no part. */
-START_TEST(test_schema_refused_whole)
+SUITE_STORES(test_schema_refused_whole, 10)
 {
 	static const struct {
 		const char *last; /* of the tables, behind what could be applied */
@@ -140,75 +124,63 @@ START_TEST(test_schema_refused_whole)
 	struct wcs_fault fault = {.text = ""};
 	struct wcs_table *z;
 	char json[512];
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(tables_apply(s.store,
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"tables\":{\"z\":{\"families\":{\"a\":{},\"y\":{"
 				      "\"type\":\"intmin\"}}}}}",
 				      &fault),
 			 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "z", &z), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "z", &z), 0);
 	suite_set(z, "r", "y", "q", 1, "8 bytes.");
-	suite_set_versions(s.table, "r", "f", 3);
+	suite_set_versions(s->table, "r", "f", 3);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		snprintf(json, sizeof(json),
 			 "{\"tables\":{\"new\":{\"families\":{\"n\":{}}},\"t\":{\"families\":{"
 			 "\"a\":{\"type\":\"intsum\"},\"f\":\"maxversions=1\",\"g\":{}}},%s}}",
 			 refused[i].last);
-		ck_assert_int_eq(tables_apply(s.store, json, &fault), -ENOTEMPTY);
+		ck_assert_int_eq(tables_apply(s->store, json, &fault), -ENOTEMPTY);
 		ck_assert_msg(strstr(fault.text, refused[i].why) != NULL, "%s", fault.text);
-		suite_expect_schema(s.store, before);
-		suite_expect(s.table, "r/f/q@3=v r/f/q@2=v r/f/q@1=v ");
+		suite_expect_schema(s->store, before);
+		suite_expect(s->table, "r/f/q@3=v r/f/q@2=v r/f/q@1=v ");
 	}
 	wcs_table_close(z);
-	suite_close(&s);
 }
-END_TEST
 
 /* Cells that a policy hides are in no change's way, nor in that of the look before it. */
-START_TEST(test_schema_changes_what_shows_no_cell)
+SUITE_STORES(test_schema_changes_what_shows_no_cell, 10)
 {
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	suite_policy(s.table, "f", "maxage=1ms");
-	ck_assert_int_eq(tables_apply(s.store,
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	suite_policy(s->table, "f", "maxage=1ms");
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"tables\":{\"t\":{\"delimiter\":\"!\",\"families\":{"
 				      "\"f\":{\"gc\":\"never\",\"type\":\"intsum\"}}}}}",
 				      &fault),
 			 0);
-	suite_expect_schema(s.store, "t!(a:bytes:never b:bytes:never f:intsum:never ) ");
-	suite_expect(s.table, "");
-	suite_close(&s);
+	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intsum:never ) ");
+	suite_expect(s->table, "");
 }
-END_TEST
 
 /* Tables are counted before any is made: those that are there are none too many. */
-START_TEST(test_schema_refuses_tables_too_many)
+SUITE_STORES(test_schema_refuses_tables_too_many, 10)
 {
 	static struct wcs_table_schema tables[WCS_TABLES_MAX];
 	struct wcs_schema schema = {.table_count = WCS_TABLES_MAX, .tables = tables};
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (unsigned int i = 0; i < WCS_TABLES_MAX; i++)
 		snprintf(tables[i].name, sizeof(tables[i].name), "n%03u", i);
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EMFILE);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EMFILE);
 	ck_assert_str_eq(fault.text, "table n999: a store holds at most 1000 tables");
-	suite_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	schema.table_count = 2;
 	strcpy(tables[1].name, "t");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), 0);
-	suite_expect_schema(s.store, "n000#() t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), 0);
+	suite_expect_schema(s->store, "n000#() t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }
-END_TEST
 
-START_TEST(test_schema_by_hand)
+SUITE_STORES(test_schema_by_hand, 10)
 {
 	char gc[] = "maxversions=x";
 	struct wcs_family families[2] = {{.name = "f"}, {.name = "f"}};
@@ -216,33 +188,29 @@ START_TEST(test_schema_by_hand)
 		.name = "n", .delimiter = '#', .family_count = 2, .families = families};
 	struct wcs_schema schema = {.table_count = 1, .tables = &table};
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
 	strcpy(families[1].name, "g h");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
 	strcpy(families[1].name, "g");
 	families[1].gc = gc;
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(fault.text, "family g"));
 	families[1].gc = NULL;
 	families[1].type = (enum wcs_type)9;
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
 	families[1].type = WCS_BYTES;
 	table.delimiter = '/';
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
 	table.delimiter = '#';
 	strcpy(table.name, ".n");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), -EINVAL);
-	suite_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
+	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	strcpy(table.name, "n");
-	ck_assert_int_eq(wcs_schema_apply(s.store, &schema, &fault), 0);
-	suite_expect_schema(s.store, "n#(f:bytes:never g:bytes:never ) "
-				     "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), 0);
+	suite_expect_schema(s->store, "n#(f:bytes:never g:bytes:never ) "
+				      "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }
-END_TEST
 
 static char *schema_line(struct wcs_store *store)
 {
@@ -270,66 +238,62 @@ static const struct {
 	{"maxage=1d", "never", true},
 };
 
-START_TEST(test_protected)
+SUITE_STORES(test_protected, 10)
 {
 	static const char hides[] = "{\"tables\":{\"new\":{},\"t\":{\"families\":{\"f\":"
 				    "\"maxversions=1\"}}}}";
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 	char *before, *after;
 
-	suite_open(&s, _i);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert(!wcs_table_protected(s.table));
-	ck_assert_int_eq(tables_apply(s.store, "{\"tables\":{\"t\":{\"protected\":true}}}", &fault),
-			 0);
-	if (s.engine == SUITE_LEVELDB)
-		suite_reopen(&s);
-	ck_assert(wcs_table_protected(s.table));
-	before = schema_line(s.store);
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	ck_assert(!wcs_table_protected(s->table));
+	ck_assert_int_eq(
+		tables_apply(s->store, "{\"tables\":{\"t\":{\"protected\":true}}}", &fault), 0);
+	if (s->engine == SUITE_LEVELDB)
+		suite_reopen(s);
+	ck_assert(wcs_table_protected(s->table));
+	before = schema_line(s->store);
 	ck_assert_ptr_nonnull(strstr(before, "\"t\":{\"delimiter\":\"#\",\"protected\":true,"));
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), -EPERM);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &(struct wcs_slice){"r", 1}), -EPERM);
-	ck_assert_int_eq(wcs_family_remove(s.table, "a"), -EPERM);
-	ck_assert_int_eq(wcs_table_remove(s.store, "t"), -EPERM);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxversions=1", &fault), -EPERM);
+	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), -EPERM);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &(struct wcs_slice){"r", 1}), -EPERM);
+	ck_assert_int_eq(wcs_family_remove(s->table, "a"), -EPERM);
+	ck_assert_int_eq(wcs_table_remove(s->store, "t"), -EPERM);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "maxversions=1", &fault), -EPERM);
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t is protected"));
-	ck_assert_int_eq(tables_apply(s.store, hides, &fault), -EPERM);
+	ck_assert_int_eq(tables_apply(s->store, hides, &fault), -EPERM);
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t, family f: the table is protected"));
-	after = schema_line(s.store);
+	after = schema_line(s->store);
 	ck_assert_str_eq(after, before);
 	free(before);
 	free(after);
-	suite_expect(s.table, "r/f/q@1=v ");
-	suite_set(s.table, "r", "f", "q", 2, "w");
-	ck_assert_int_eq(wcs_family_create(s.table, "more"), 0);
-	ck_assert(wcs_table_protected(s.table));
+	suite_expect(s->table, "r/f/q@1=v ");
+	suite_set(s->table, "r", "f", "q", 2, "w");
+	ck_assert_int_eq(wcs_family_create(s->table, "more"), 0);
+	ck_assert(wcs_table_protected(s->table));
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-		ck_assert_int_eq(wcs_table_set_protected(s.table, false), 0);
-		ck_assert_int_eq(wcs_family_set_gc(s.table, "a", policies[i].from, &fault), 0);
-		ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
-		ck_assert_msg((wcs_family_set_gc(s.table, "a", policies[i].to, &fault) == 0) ==
+		ck_assert_int_eq(wcs_table_set_protected(s->table, false), 0);
+		ck_assert_int_eq(wcs_family_set_gc(s->table, "a", policies[i].from, &fault), 0);
+		ck_assert_int_eq(wcs_table_set_protected(s->table, true), 0);
+		ck_assert_msg((wcs_family_set_gc(s->table, "a", policies[i].to, &fault) == 0) ==
 				      policies[i].may,
 			      "%s to %s", policies[i].from, policies[i].to);
 	}
 	/* One schema may end the protection and hide more, and one may hide more and protect. */
-	ck_assert_int_eq(tables_apply(s.store,
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"tables\":{\"t\":{\"protected\":false,\"families\":{"
 				      "\"f\":\"maxversions=1\"}}}}",
 				      &fault),
 			 0);
-	suite_expect(s.table, "r/f/q@2=w ");
-	ck_assert_int_eq(tables_apply(s.store,
+	suite_expect(s->table, "r/f/q@2=w ");
+	ck_assert_int_eq(tables_apply(s->store,
 				      "{\"tables\":{\"t\":{\"protected\":true,\"families\":{"
 				      "\"f\":\"maxversions=1 or maxage=1h\"}}}}",
 				      &fault),
 			 0);
-	ck_assert(wcs_table_protected(s.table));
-	ck_assert_int_eq(wcs_table_set_protected(s.table, false), 0);
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	suite_close(&s);
+	ck_assert(wcs_table_protected(s->table));
+	ck_assert_int_eq(wcs_table_set_protected(s->table, false), 0);
+	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
 }
-END_TEST
 
 static void *protect(void *table)
 {
@@ -337,7 +301,7 @@ static void *protect(void *table)
 }
 
 /* Both raise the format of the store's directory. */
-START_TEST(test_two_tables_are_protected_at_once)
+SUITE_LOOP(test_two_tables_are_protected_at_once, SUITE_ENGINES, 30)
 {
 	for (int round = 0; round < 10; round++) {
 		struct wcs_table *other;
@@ -356,25 +320,4 @@ START_TEST(test_two_tables_are_protected_at_once)
 		wcs_table_close(other);
 		suite_close(&s);
 	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "schema, protected", test_protected, 10);
-	suite_add(suite, "schema, two protected at once", test_two_tables_are_protected_at_once,
-		  30);
-	suite_add(suite, "schema apply", test_schema_apply, 10);
-	suite_add(suite, "schema, many families", test_schema_with_many_families_warns, 10);
-	suite_add(suite, "schema apply, left out", test_schema_apply_leaves_what_is_left_out, 10);
-	suite_add(suite, "schema conflicts", test_schema_conflicts, 10);
-	suite_add(suite, "schema, refused whole", test_schema_refused_whole, 10);
-	suite_add(suite, "schema, hidden cells", test_schema_changes_what_shows_no_cell, 10);
-	suite_add(suite, "schema, tables too many", test_schema_refuses_tables_too_many, 10);
-	suite_add(suite, "schema by hand", test_schema_by_hand, 10);
-}
-
-int main(void)
-{
-	return suite_main("store: schemas", make);
 }

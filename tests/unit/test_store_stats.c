@@ -32,103 +32,87 @@ static void set_large(struct suite *s, const char *row)
 	free(bytes);
 }
 
-START_TEST(test_written_and_deleted)
+SUITE_LEVELDB_STORE(test_written_and_deleted, 10)
 {
 	struct wcs_stats before, after;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	before = stats_of(&s);
-	suite_set(s.table, "r", "f", "q", 1, "12345");
-	suite_set(s.table, "r", "f", "q", 2, "67");
-	suite_set(s.table, "s", "f", "q", 2, "8");
-	after = stats_of(&s);
+	before = stats_of(s);
+	suite_set(s->table, "r", "f", "q", 1, "12345");
+	suite_set(s->table, "r", "f", "q", 2, "67");
+	suite_set(s->table, "s", "f", "q", 2, "8");
+	after = stats_of(s);
 	ck_assert_uint_eq(after.cells_written - before.cells_written, 3);
 	ck_assert_uint_eq(after.cells_deleted, before.cells_deleted);
 	ck_assert_uint_ge(after.bytes_written - before.bytes_written, 8);
-	suite_delete_row(s.table, "r");
-	ck_assert_uint_eq(stats_of(&s).cells_deleted - before.cells_deleted, 2);
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	after = stats_of(&s);
+	suite_delete_row(s->table, "r");
+	ck_assert_uint_eq(stats_of(s).cells_deleted - before.cells_deleted, 2);
+	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	after = stats_of(s);
 	ck_assert_uint_eq(after.cells_deleted - before.cells_deleted, 3);
 	ck_assert_uint_eq(after.drops, 0);
 	ck_assert(!after.failed);
-	suite_close(&s);
 }
-END_TEST
 
 /* A refused mutation writes nothing. */
-START_TEST(test_refused)
+SUITE_LEVELDB_STORE(test_refused, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_stats before, after;
 	struct wcs_slice other = SUITE_BYTES("other");
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	suite_set(s.table, "r", "f", "q", 1, "1");
-	before = stats_of(&s);
+	suite_set(s->table, "r", "f", "q", 1, "1");
+	before = stats_of(s);
 	wcs_mutation_if(mutation, "f", suite_text("q"), &other);
 	wcs_mutation_set(mutation, "f", suite_text("q"), 2, suite_text("2"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), -ECANCELED);
-	after = stats_of(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), -ECANCELED);
+	after = stats_of(s);
 	ck_assert_uint_eq(after.cells_written, before.cells_written);
 	ck_assert_uint_eq(after.bytes_written, before.bytes_written);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_read)
+SUITE_LEVELDB_STORE(test_read, 10)
 {
 	struct wcs_value *value;
 	struct wcs_stats before;
 	char buf[100];
-	struct suite s;
 	size_t got;
 
-	suite_open(&s, SUITE_LEVELDB);
-	suite_set(s.table, "r", "f", "q", 1, "12345");
-	set_large(&s, "s");
-	before = stats_of(&s);
-	ck_assert_int_eq(wcs_value_open(s.table, suite_text("s"), "f", suite_text("q"), 1, &value),
+	suite_set(s->table, "r", "f", "q", 1, "12345");
+	set_large(s, "s");
+	before = stats_of(s);
+	ck_assert_int_eq(wcs_value_open(s->table, suite_text("s"), "f", suite_text("q"), 1, &value),
 			 0);
-	ck_assert_uint_eq(stats_of(&s).value_bytes_read, before.value_bytes_read);
+	ck_assert_uint_eq(stats_of(s).value_bytes_read, before.value_bytes_read);
 	ck_assert_int_eq(wcs_value_read(value, buf, sizeof(buf), LARGE - 30, &got), 0);
 	wcs_value_close(value);
-	ck_assert_uint_eq(stats_of(&s).value_bytes_read - before.value_bytes_read, 30);
-	free(suite_scan(s.table, &(struct wcs_range){.start = {NULL, 0}},
+	ck_assert_uint_eq(stats_of(s).value_bytes_read - before.value_bytes_read, 30);
+	free(suite_scan(s->table, &(struct wcs_range){.start = {NULL, 0}},
 			&(struct wcs_filter){.each = WCS_EACH_CELL}));
-	ck_assert_uint_eq(stats_of(&s).value_bytes_read - before.value_bytes_read, 35 + LARGE);
-	suite_close(&s);
+	ck_assert_uint_eq(stats_of(s).value_bytes_read - before.value_bytes_read, 35 + LARGE);
 }
-END_TEST
 
 /* A value that is open keeps its space, and that shows. */
-START_TEST(test_reclaimed)
+SUITE_LEVELDB_STORE(test_reclaimed, 60)
 {
 	struct wcs_value *value;
 	struct wcs_stats stats;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	set_large(&s, "r");
-	set_large(&s, "s");
-	ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "f", suite_text("q"), 1, &value),
+	set_large(s, "r");
+	set_large(s, "s");
+	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), 1, &value),
 			 0);
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	for (int i = 0; i < 3000 && stats_of(&s).values_pending > 1; i++)
+	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	for (int i = 0; i < 3000 && stats_of(s).values_pending > 1; i++)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
-	stats = stats_of(&s);
+	stats = stats_of(s);
 	ck_assert_uint_eq(stats.values_pending, 1);
 	wcs_value_close(value);
-	for (int i = 0; i < 3000 && stats_of(&s).values_reclaimed < 2; i++)
+	for (int i = 0; i < 3000 && stats_of(s).values_reclaimed < 2; i++)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
-	stats = stats_of(&s);
+	stats = stats_of(s);
 	ck_assert_uint_eq(stats.values_pending, 0);
 	ck_assert_uint_eq(stats.values_reclaimed, 2);
-	suite_close(&s);
 }
-END_TEST
 
 static uint64_t files_of(const struct wcs_stats *stats, uint64_t *bytes)
 {
@@ -142,60 +126,52 @@ static uint64_t files_of(const struct wcs_stats *stats, uint64_t *bytes)
 	return files;
 }
 
-START_TEST(test_files)
+SUITE_LEVELDB_STORE(test_files, 60)
 {
 	struct wcs_stats stats;
 	uint64_t bytes = 0;
 	char row[16], *text;
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	stats = stats_of(&s);
+	stats = stats_of(s);
 	ck_assert_uint_le(stats.level_count, WCS_LEVELS_MAX);
 	ck_assert_uint_gt(stats.cache_bytes, 0);
 	for (int i = 0; i < 120; i++) { /* 36 MB, more than fits into memory */
 		snprintf(row, sizeof(row), "%03d", i);
-		set_large(&s, row);
+		set_large(s, row);
 	}
 	for (int i = 0; i < 3000 && (files_of(&stats, &bytes) == 0 || bytes == 0); i++) {
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
-		stats = stats_of(&s);
+		stats = stats_of(s);
 	}
 	ck_assert_uint_gt(files_of(&stats, &bytes), 0);
 	ck_assert_uint_ge(bytes, 10 << 20);
 	ck_assert_uint_le(bytes, 40 << 20);
 	ck_assert_uint_gt(stats.memory_bytes, 0);
-	text = wcs_store_engine_text(s.store);
+	text = wcs_store_engine_text(s->store);
 	ck_assert_ptr_nonnull(strstr(text, "Level  Files Size(MB)"));
 	free(text);
-	suite_close(&s);
 }
-END_TEST
 
 /* More than a batch is compacted, and that is done when the drop returns. */
-START_TEST(test_drop_compacts)
+SUITE_LEVELDB_STORE(test_drop_compacts, 60)
 {
 	struct wcs_stats stats;
-	struct suite s;
 	char row[16];
 
-	suite_open(&s, SUITE_LEVELDB);
 	for (int i = 0; i < 10000; i++) {
 		snprintf(row, sizeof(row), "r#%05d", i);
-		suite_set(s.table, row, "f", "q", 1, "v");
+		suite_set(s->table, row, "f", "q", 1, "v");
 	}
-	ck_assert_int_eq(wcs_rows_drop(s.table, &SUITE_BYTES("r#00001")), 0);
-	ck_assert_uint_eq(stats_of(&s).compactions, 0);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &SUITE_BYTES("r")), 0);
-	stats = stats_of(&s);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &SUITE_BYTES("r#00001")), 0);
+	ck_assert_uint_eq(stats_of(s).compactions, 0);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &SUITE_BYTES("r")), 0);
+	stats = stats_of(s);
 	ck_assert_uint_eq(stats.compactions, 1);
 	ck_assert_uint_eq(stats.compactions_pending, 0);
 	ck_assert_uint_eq(stats.cells_deleted, 10000);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_engine_without_numbers)
+SUITE_TEST(test_engine_without_numbers, 10)
 {
 	struct suite s;
 	char *text;
@@ -207,21 +183,4 @@ START_TEST(test_engine_without_numbers)
 	ck_assert_str_ne(text, "");
 	free(text);
 	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "written and deleted", test_written_and_deleted, 10);
-	suite_add_once(suite, "refused", test_refused, 10);
-	suite_add_once(suite, "read", test_read, 10);
-	suite_add_once(suite, "reclaimed", test_reclaimed, 60);
-	suite_add_once(suite, "files", test_files, 60);
-	suite_add_once(suite, "drop compacts", test_drop_compacts, 60);
-	suite_add_once(suite, "engine without numbers", test_engine_without_numbers, 10);
-}
-
-int main(void)
-{
-	return suite_main("store: statistics", make);
 }

@@ -14,101 +14,85 @@ static const struct wcs_slice q = {"q", 1};
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-START_TEST(test_names)
+SUITE_STORES(test_names, 10)
 {
 	static const char *const good[] = {"a", "_", "0", "Z-_.9", "a.b", "con"};
 	static const char *const bad[] = {"", "-a", ".a", "a/b", "a b", "a#", "\xc3\xa9", "a\n"};
 	char name[66];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		ck_assert(wcs_table_name_valid(good[i]));
-		ck_assert_int_eq(wcs_table_create(s.store, good[i]), 0);
+		ck_assert_int_eq(wcs_table_create(s->store, good[i]), 0);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert(!wcs_table_name_valid(bad[i]));
-		ck_assert_int_eq(wcs_table_create(s.store, bad[i]), -EINVAL);
+		ck_assert_int_eq(wcs_table_create(s->store, bad[i]), -EINVAL);
 		ck_assert(wcs_family_name_valid(bad[i]) == (i == 1 || i == 2));
 	}
 	memset(name, 'x', sizeof(name));
 	name[WCS_TABLE_NAME_MAX] = '\0';
-	ck_assert_int_eq(wcs_table_create(s.store, name), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, name), 0);
 	name[WCS_TABLE_NAME_MAX] = 'x';
 	name[WCS_TABLE_NAME_MAX + 1] = '\0';
-	ck_assert_int_eq(wcs_table_create(s.store, name), -EINVAL);
+	ck_assert_int_eq(wcs_table_create(s->store, name), -EINVAL);
 	name[WCS_TABLE_NAME_MAX + 1] = 'x';
 	name[WCS_FAMILY_NAME_MAX] = '\0';
-	ck_assert_int_eq(wcs_family_create(s.table, name), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, name), 0);
 	name[WCS_FAMILY_NAME_MAX] = 'x';
 	name[WCS_FAMILY_NAME_MAX + 1] = '\0';
-	ck_assert_int_eq(wcs_family_create(s.table, name), -EINVAL);
-	ck_assert_int_eq(wcs_family_create(s.table, ""), -EINVAL);
-	ck_assert_int_eq(wcs_family_create(s.table, "a/b"), -EINVAL);
+	ck_assert_int_eq(wcs_family_create(s->table, name), -EINVAL);
+	ck_assert_int_eq(wcs_family_create(s->table, ""), -EINVAL);
+	ck_assert_int_eq(wcs_family_create(s->table, "a/b"), -EINVAL);
 	ck_assert(!wcs_table_name_valid(NULL) && !wcs_family_name_valid(NULL));
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_tables_in_order)
+SUITE_STORES(test_tables_in_order, 10)
 {
 	static const char *const names[] = {"t", "b", "B", "_", "a-", "a.", "aa", "a", "9"};
 	static const char *const sorted[] = {"9", "B", "_", "a", "a-", "a.", "aa", "b", "t"};
 	char name[WCS_TABLE_NAME_MAX + 1];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (size_t i = 1; i < 9; i++)
-		ck_assert_int_eq(wcs_table_create(s.store, names[i]), 0);
-	ck_assert_int_eq(wcs_table_create(s.store, "aa"), -EEXIST);
+		ck_assert_int_eq(wcs_table_create(s->store, names[i]), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "aa"), -EEXIST);
 	for (size_t i = 0; i < 9; i++) {
-		ck_assert_int_eq(wcs_table_next(s.store, i == 0 ? NULL : name, name), 0);
+		ck_assert_int_eq(wcs_table_next(s->store, i == 0 ? NULL : name, name), 0);
 		ck_assert_str_eq(name, sorted[i]);
 	}
-	ck_assert_int_eq(wcs_table_next(s.store, name, name), -ENOENT);
+	ck_assert_int_eq(wcs_table_next(s->store, name, name), -ENOENT);
 	ck_assert_str_eq(name, "t");
-	ck_assert_int_eq(wcs_table_next(s.store, "a+", name), 0);
+	ck_assert_int_eq(wcs_table_next(s->store, "a+", name), 0);
 	ck_assert_str_eq(name, "a-");
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_table_limit)
+SUITE_STORES(test_table_limit, 60)
 {
 	char name[WCS_TABLE_NAME_MAX + 1];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (unsigned int i = 1; i < WCS_TABLES_MAX; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		ck_assert_int_eq(wcs_table_create(s.store, name), 0);
+		ck_assert_int_eq(wcs_table_create(s->store, name), 0);
 	}
-	ck_assert_int_eq(wcs_table_create(s.store, "more"), -EMFILE);
-	ck_assert_int_eq(wcs_table_create(s.store, "n7"), -EEXIST);
-	ck_assert_int_eq(wcs_table_remove(s.store, "n7"), 0);
-	ck_assert_int_eq(wcs_table_create(s.store, "more"), 0);
-	suite_close(&s);
+	ck_assert_int_eq(wcs_table_create(s->store, "more"), -EMFILE);
+	ck_assert_int_eq(wcs_table_create(s->store, "n7"), -EEXIST);
+	ck_assert_int_eq(wcs_table_remove(s->store, "n7"), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "more"), 0);
 }
-END_TEST
 
-START_TEST(test_table_times)
+SUITE_STORES(test_table_times, 10)
 {
 	struct wcs_table *table;
-	struct suite s;
 
-	suite_open(&s, _i);
-	s.clock = 1234567;
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	s.clock = 7654321;
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &table), 0);
+	s->clock = 1234567;
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	s->clock = 7654321;
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
 	ck_assert_int_eq(wcs_table_created(table), 1234567);
 	ck_assert_int_eq(wcs_family_create(table, "f"), 0);
 	ck_assert_int_eq(wcs_table_created(table), 1234567);
 	ck_assert_str_eq(wcs_table_name(table), "u");
 	wcs_table_close(table);
-	suite_close(&s);
 }
-END_TEST
 
 /* Every call with a handle whose table is gone. */
 static void tables_expect_gone(struct wcs_table *table)
@@ -144,31 +128,29 @@ static void tables_expect_gone(struct wcs_table *table)
 	wcs_mutation_free(mutation);
 }
 
-START_TEST(test_table_remove)
+SUITE_STORES(test_table_remove, 10)
 {
 	struct wcs_table *first;
 	struct wcs_table *second;
 	struct wcs_table *again;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOENT);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &first), -ENOENT);
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &first), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &second), 0);
+	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOENT);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &first), -ENOENT);
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &first), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &second), 0);
 	ck_assert_int_eq(wcs_family_create(first, "f"), 0);
 	suite_set(first, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOTEMPTY);
 	suite_delete_row(first, "r");
-	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOTEMPTY);
 	ck_assert_int_eq(wcs_family_remove(first, "f"), 0);
-	ck_assert_int_eq(wcs_table_remove(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_remove(s.store, "u"), -ENOENT);
+	ck_assert_int_eq(wcs_table_remove(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOENT);
 	tables_expect_gone(first);
 	/* a new table of that name is another */
-	ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "u", &again), 0);
+	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "u", &again), 0);
 	ck_assert_int_eq(wcs_family_create(again, "f"), 0);
 	suite_set(again, "r", "f", "q", 2, "new");
 	wcs_table_close(first);
@@ -176,136 +158,114 @@ START_TEST(test_table_remove)
 	wcs_table_close(second);
 	suite_expect(again, "r/f/q@2=new ");
 	wcs_table_close(again);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_delimiter)
+SUITE_STORES(test_delimiter, 10)
 {
 	static const unsigned char bad[] = {0, '/', '%', '.', 0x80, 0xff};
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_table_delimiter(s.table), '#');
+	ck_assert_int_eq(wcs_table_delimiter(s->table), '#');
 	for (size_t i = 0; i < sizeof(bad); i++)
-		ck_assert_int_eq(wcs_table_set_delimiter(s.table, bad[i]), -EINVAL);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
-	ck_assert_int_eq(wcs_table_delimiter(s.table), '|');
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '#'), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
-	suite_delete_row(s.table, "r");
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, 0x7f), 0);
-	ck_assert_int_eq(wcs_table_delimiter(s.table), 0x7f);
-	suite_close(&s);
+		ck_assert_int_eq(wcs_table_set_delimiter(s->table, bad[i]), -EINVAL);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
+	ck_assert_int_eq(wcs_table_delimiter(s->table), '|');
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '#'), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
+	suite_delete_row(s->table, "r");
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	ck_assert_int_eq(wcs_table_delimiter(s->table), 0x7f);
 }
-END_TEST
 
 /* ---- Families ---------------------------------------------------------------------------- */
 
-START_TEST(test_families)
+SUITE_STORES(test_families, 10)
 {
 	static const char *const sorted[] = {"-", "a", "b", "b.", "f"};
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_family family;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_family_create(s.table, "b."), 0);
-	ck_assert_int_eq(wcs_family_create(s.table, "-"), 0);
-	ck_assert_int_eq(wcs_family_create(s.table, "b"), -EEXIST);
+	ck_assert_int_eq(wcs_family_create(s->table, "b."), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, "-"), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, "b"), -EEXIST);
 	for (size_t i = 0; i < 5; i++) {
-		ck_assert_int_eq(wcs_family_next(s.table, i == 0 ? NULL : name, name), 0);
+		ck_assert_int_eq(wcs_family_next(s->table, i == 0 ? NULL : name, name), 0);
 		ck_assert_str_eq(name, sorted[i]);
-		ck_assert(wcs_family_exists(s.table, suite_text(name)));
+		ck_assert(wcs_family_exists(s->table, suite_text(name)));
 	}
-	ck_assert_int_eq(wcs_family_next(s.table, name, name), -ENOENT);
-	ck_assert(!wcs_family_exists(s.table, suite_text("")));
-	ck_assert(!wcs_family_exists(s.table, suite_text("b.c")));
-	ck_assert(!wcs_family_exists(s.table, SUITE_BYTES("b\0")));
-	ck_assert(wcs_family_exists(s.table, (struct wcs_slice){"b.c", 2}));
-	ck_assert_int_eq(wcs_family_get(s.table, "b", &family), 0);
+	ck_assert_int_eq(wcs_family_next(s->table, name, name), -ENOENT);
+	ck_assert(!wcs_family_exists(s->table, suite_text("")));
+	ck_assert(!wcs_family_exists(s->table, suite_text("b.c")));
+	ck_assert(!wcs_family_exists(s->table, SUITE_BYTES("b\0")));
+	ck_assert(wcs_family_exists(s->table, (struct wcs_slice){"b.c", 2}));
+	ck_assert_int_eq(wcs_family_get(s->table, "b", &family), 0);
 	ck_assert_str_eq(family.name, "b");
 	ck_assert_int_eq(family.type, WCS_BYTES);
 	ck_assert_str_eq(family.gc, "never");
 	wcs_family_clear(&family);
-	ck_assert_int_eq(wcs_family_get(s.table, "none", &family), -ENOENT);
-	ck_assert_int_eq(wcs_family_remove(s.table, "none"), -ENOENT);
-	suite_set(s.table, "r", "b", "q", 1, "v");
-	ck_assert_int_eq(wcs_family_remove(s.table, "b"), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_remove(s.table, "b."), 0);
-	ck_assert(!wcs_family_exists(s.table, suite_text("b.")));
-	suite_delete_row(s.table, "r");
-	ck_assert_int_eq(wcs_family_remove(s.table, "b"), 0);
-	ck_assert_int_eq(wcs_family_remove(s.table, "b"), -ENOENT);
-	ck_assert_int_eq(wcs_family_create(s.table, "b"), 0);
-	suite_expect(s.table, "");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_family_get(s->table, "none", &family), -ENOENT);
+	ck_assert_int_eq(wcs_family_remove(s->table, "none"), -ENOENT);
+	suite_set(s->table, "r", "b", "q", 1, "v");
+	ck_assert_int_eq(wcs_family_remove(s->table, "b"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_remove(s->table, "b."), 0);
+	ck_assert(!wcs_family_exists(s->table, suite_text("b.")));
+	suite_delete_row(s->table, "r");
+	ck_assert_int_eq(wcs_family_remove(s->table, "b"), 0);
+	ck_assert_int_eq(wcs_family_remove(s->table, "b"), -ENOENT);
+	ck_assert_int_eq(wcs_family_create(s->table, "b"), 0);
+	suite_expect(s->table, "");
 }
-END_TEST
 
-START_TEST(test_many_families)
+SUITE_STORES(test_many_families, 20)
 {
 	char name[WCS_FAMILY_NAME_MAX + 1];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (unsigned int i = 3; i < WCS_FAMILIES_WARN; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		ck_assert_int_eq(wcs_family_create(s.table, name), 0);
+		ck_assert_int_eq(wcs_family_create(s->table, name), 0);
 	}
-	ck_assert_int_eq(s.warnings, 0);
-	ck_assert_int_eq(wcs_family_create(s.table, "more"), 0);
-	ck_assert_int_eq(s.warnings, 1);
-	ck_assert_ptr_nonnull(strstr(s.log, "101"));
-	suite_close(&s);
+	ck_assert_int_eq(s->warnings, 0);
+	ck_assert_int_eq(wcs_family_create(s->table, "more"), 0);
+	ck_assert_int_eq(s->warnings, 1);
+	ck_assert_ptr_nonnull(strstr(s->log, "101"));
 }
-END_TEST
 
-START_TEST(test_gc)
+SUITE_STORES(test_gc, 10)
 {
 	struct wcs_fault fault = {.text = ""};
 	struct wcs_family family;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxversions=3", &fault), 0);
-	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "maxversions=3", &fault), 0);
+	ck_assert_int_eq(wcs_family_get(s->table, "f", &family), 0);
 	ck_assert_str_eq(family.gc, "maxversions=3");
 	wcs_family_clear(&family);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "maxversions=", &fault), -EINVAL);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "maxversions=", &fault), -EINVAL);
 	ck_assert_int_gt(fault.column, 0);
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "none", "never", &fault), -ENOENT);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", &fault), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(fault.text, "none"));
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "none", "never", NULL), -ENOENT);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_family_set_gc(s.table, "f", "never", NULL), 0);
-	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", NULL), -ENOENT);
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "never", NULL), 0);
+	ck_assert_int_eq(wcs_family_get(s->table, "f", &family), 0);
 	ck_assert_str_eq(family.gc, "never");
 	wcs_family_clear(&family);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_type)
+SUITE_STORES(test_type, 10)
 {
 	struct wcs_family family;
-	struct suite s;
 
-	suite_open(&s, _i);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMIN), 0);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", (enum wcs_type)99), -EINVAL);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "none", WCS_INTSUM), -ENOENT);
-	suite_set(s.table, "r", "f", "q", 1, "8 bytes.");
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_BYTES), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTMIN), 0);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "b", WCS_INTMAX), 0);
-	ck_assert_int_eq(wcs_family_get(s.table, "f", &family), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTMIN), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", (enum wcs_type)99), -EINVAL);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "none", WCS_INTSUM), -ENOENT);
+	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_BYTES), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTMIN), 0);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTMAX), 0);
+	ck_assert_int_eq(wcs_family_get(s->table, "f", &family), 0);
 	ck_assert_int_eq(family.type, WCS_INTMIN);
 	wcs_family_clear(&family);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Schemas ----------------------------------------------------------------------------- */
 
@@ -342,58 +302,50 @@ static void *tables_write(void *arg)
 }
 
 /* The family goes only while it is empty: no cell of it is left when it is gone. */
-START_TEST(test_remove_while_writing)
+SUITE_STORES(test_remove_while_writing, 60)
 {
 	struct wcs_range all = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct tables_writer writer = {.stop = false};
 	pthread_t thread;
 	int removed = 0;
-	struct suite s;
 
-	suite_open(&s, _i);
-	writer.table = s.table;
+	writer.table = s->table;
 	ck_assert_int_eq(pthread_create(&thread, NULL, tables_write, &writer), 0);
 	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
 		usleep(100);
 	for (time_t end = time(NULL) + 4; removed < 200 && time(NULL) < end;) {
-		int rc = wcs_family_remove(s.table, "b");
+		int rc = wcs_family_remove(s->table, "b");
 
 		ck_assert(rc == 0 || rc == -ENOTEMPTY || rc == -EBUSY);
 		if (rc != 0)
 			continue;
 		removed++;
-		suite_expect_scan(s.table, &all, &filter, "");
-		ck_assert_int_eq(wcs_family_create(s.table, "b"), 0);
+		suite_expect_scan(s->table, &all, &filter, "");
+		ck_assert_int_eq(wcs_family_create(s->table, "b"), 0);
 	}
 	ck_assert_int_gt(removed, 0);
 	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	suite_delete_row(s.table, "row");
-	ck_assert_int_eq(wcs_family_remove(s.table, "b"), 0);
-	suite_close(&s);
+	suite_delete_row(s->table, "row");
+	ck_assert_int_eq(wcs_family_remove(s->table, "b"), 0);
 }
-END_TEST
 
 /* No cell that is written meanwhile keeps the table, or is left of it. */
-START_TEST(test_drop_while_writing)
+SUITE_STORES(test_drop_while_writing, 30)
 {
 	struct tables_writer writer = {.stop = false};
 	pthread_t thread;
-	struct suite s;
 
-	suite_open(&s, _i);
-	writer.table = s.table;
+	writer.table = s->table;
 	ck_assert_int_eq(pthread_create(&thread, NULL, tables_write, &writer), 0);
 	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
 		usleep(100);
-	ck_assert_int_eq(wcs_table_drop(s.table), 0);
+	ck_assert_int_eq(wcs_table_drop(s->table), 0);
 	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	suite_expect_schema(s.store, "");
-	suite_close(&s);
+	suite_expect_schema(s->store, "");
 }
-END_TEST
 
 struct tables_churn {
 	struct wcs_store *store;
@@ -423,53 +375,27 @@ static void *tables_make_and_remove(void *arg)
 	return NULL;
 }
 
-START_TEST(test_tables_come_and_go)
+SUITE_STORES(test_tables_come_and_go, 60)
 {
 	struct tables_churn churns[3] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
 	pthread_t threads[3];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 3; i++) {
-		churns[i].store = s.store;
+		churns[i].store = s->store;
 		pthread_create(&threads[i], NULL, tables_make_and_remove, &churns[i]);
 	}
 	for (int i = 0; i < 300; i++) {
 		char name[WCS_TABLE_NAME_MAX + 1];
 		struct wcs_schema *schema;
 
-		ck_assert_int_eq(wcs_table_next(s.store, NULL, name), 0);
-		while (wcs_table_next(s.store, name, name) == 0)
+		ck_assert_int_eq(wcs_table_next(s->store, NULL, name), 0);
+		while (wcs_table_next(s->store, name, name) == 0)
 			;
-		ck_assert_int_eq(wcs_schema_get(s.store, &schema), 0);
+		ck_assert_int_eq(wcs_schema_get(s->store, &schema), 0);
 		ck_assert(schema->table_count >= 1 && schema->table_count <= 4);
 		wcs_schema_free(schema);
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	suite_expect_schema(s.store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "names", test_names, 10);
-	suite_add(suite, "tables in order", test_tables_in_order, 10);
-	suite_add(suite, "table limit", test_table_limit, 60);
-	suite_add(suite, "table times", test_table_times, 10);
-	suite_add(suite, "table remove", test_table_remove, 10);
-	suite_add(suite, "delimiter", test_delimiter, 10);
-	suite_add(suite, "families", test_families, 10);
-	suite_add(suite, "many families", test_many_families, 20);
-	suite_add(suite, "gc", test_gc, 10);
-	suite_add(suite, "type", test_type, 10);
-	suite_add(suite, "remove while writing", test_remove_while_writing, 60);
-	suite_add(suite, "table dropped while writing", test_drop_while_writing, 30);
-	suite_add(suite, "tables come and go", test_tables_come_and_go, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: tables", make);
+	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }

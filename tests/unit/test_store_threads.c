@@ -103,29 +103,25 @@ static void threads_check_scan(struct wcs_table *table)
 	wcs_scan_close(scan);
 }
 
-START_TEST(test_rows_flip_whole)
+SUITE_STORES(test_rows_flip_whole, 120)
 {
 	struct threads_shared writers[2] = {{.number = 0}, {.number = 1}};
 	pthread_t threads[2];
-	struct suite s;
 	int scans = 0;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 2; i++) {
-		writers[i].table = s.table;
+		writers[i].table = s->table;
 		pthread_create(&threads[i], NULL, threads_flip_rows, &writers[i]);
 	}
 	while (!__atomic_load_n(&writers[0].stop, __ATOMIC_ACQUIRE) ||
 	       !__atomic_load_n(&writers[1].stop, __ATOMIC_ACQUIRE) || scans < 50) {
-		threads_check_scan(s.table);
+		threads_check_scan(s->table);
 		scans++;
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	threads_check_scan(s.table);
-	suite_close(&s);
+	threads_check_scan(s->table);
 }
-END_TEST
 
 /* ---- Read-modify-write ------------------------------------------------------------------- */
 
@@ -159,30 +155,26 @@ static int threads_count(struct wcs_table *table, const char *family)
 	return count;
 }
 
-START_TEST(test_nothing_is_lost)
+SUITE_STORES(test_nothing_is_lost, 120)
 {
 	struct threads_shared shared[4] = {{.number = 0}};
 	struct wcs_cell_info info;
 	pthread_t threads[4];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 4; i++) {
-		shared[i].table = s.table;
+		shared[i].table = s->table;
 		pthread_create(&threads[i], NULL, threads_count_up, &shared[i]);
 	}
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	suite_expect_value(s.table, "r", "f", "q", WCS_TS_NEWEST,
+	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST,
 			   "\\00\\00\\00\\00\\00\\00\\04\\B0");
-	ck_assert_int_eq(wcs_cell_get(s.table, suite_text("r"), "a", q, WCS_TS_NEWEST, &info), 0);
+	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "a", q, WCS_TS_NEWEST, &info), 0);
 	ck_assert_uint_eq(info.size, 4 * THREADS_STEPS);
 	/* the clock stands: each version has a timestamp of its own all the same */
-	ck_assert_int_eq(threads_count(s.table, "b"), 4 * THREADS_STEPS);
+	ck_assert_int_eq(threads_count(s->table, "b"), 4 * THREADS_STEPS);
 	ck_assert_int_eq(info.ts, 1000000 + 4 * THREADS_STEPS - 1);
-	suite_close(&s);
 }
-END_TEST
 
 /* Takes a lock kept as a cell, counts without atomicity, gives it back. */
 static void *threads_lock_and_count(void *arg)
@@ -215,24 +207,20 @@ static void *threads_lock_and_count(void *arg)
 	return NULL;
 }
 
-START_TEST(test_conditions_exclude)
+SUITE_STORES(test_conditions_exclude, 120)
 {
 	struct threads_shared shared[3] = {{.number = 0}, {.number = 1}, {.number = 2}};
 	pthread_t threads[3];
-	struct suite s;
 
-	suite_open(&s, _i);
 	for (int i = 0; i < 3; i++) {
-		shared[i].table = s.table;
+		shared[i].table = s->table;
 		pthread_create(&threads[i], NULL, threads_lock_and_count, &shared[i]);
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_int_eq(shared[0].done, 3 * (THREADS_STEPS / 2));
-	suite_expect(s.table, "");
-	suite_close(&s);
+	suite_expect(s->table, "");
 }
-END_TEST
 
 /* ---- Drops ------------------------------------------------------------------------------- */
 
@@ -248,26 +236,22 @@ static void *threads_write_behind(void *arg)
 	return NULL;
 }
 
-START_TEST(test_drop_while_writing)
+SUITE_STORES(test_drop_while_writing, 120)
 {
 	struct wcs_slice upper = SUITE_BYTES("1");
 	struct threads_shared shared = {.number = 0};
 	pthread_t thread;
-	struct suite s;
 
-	suite_open(&s, _i);
-	shared.table = s.table;
+	shared.table = s->table;
 	pthread_create(&thread, NULL, threads_write_behind, &shared);
 	for (int i = 0; i < 30; i++)
-		ck_assert_int_eq(wcs_rows_drop(s.table, &upper), 0);
+		ck_assert_int_eq(wcs_rows_drop(s->table, &upper), 0);
 	pthread_join(thread, NULL);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &upper), 0);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &upper), 0);
 	/* half of the rows, of each of which no write was lost */
-	ck_assert_int_eq(threads_count(s.table, "a") + threads_count(s.table, "b"),
+	ck_assert_int_eq(threads_count(s->table, "a") + threads_count(s->table, "b"),
 			 2 * THREADS_STEPS);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
@@ -294,42 +278,24 @@ static void *threads_read_value(void *arg)
 	return NULL;
 }
 
-START_TEST(test_one_value_many_readers)
+SUITE_STORES(test_one_value_many_readers, 60)
 {
 	char *bytes = suite_pattern(300000, 9);
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct threads_reader readers[3];
 	pthread_t threads[3];
 	struct wcs_value *value;
-	struct suite s;
 
-	suite_open(&s, _i);
 	wcs_mutation_set(mutation, "f", q, 1, (struct wcs_slice){bytes, 300000});
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-	ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "f", q, 1, &value), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", q, 1, &value), 0);
 	for (unsigned int i = 0; i < 3; i++) {
 		readers[i] = (struct threads_reader){value, bytes, i};
 		pthread_create(&threads[i], NULL, threads_read_value, &readers[i]);
 	}
-	suite_delete_row(s.table, "r");
+	suite_delete_row(s->table, "r");
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	wcs_value_close(value);
 	free(bytes);
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "rows flip whole", test_rows_flip_whole, 120);
-	suite_add(suite, "nothing is lost", test_nothing_is_lost, 120);
-	suite_add(suite, "conditions exclude", test_conditions_exclude, 120);
-	suite_add(suite, "drop while writing", test_drop_while_writing, 120);
-	suite_add(suite, "one value, many readers", test_one_value_many_readers, 60);
-}
-
-int main(void)
-{
-	return suite_main("store: threads", make);
 }

@@ -75,202 +75,162 @@ static void views_expect(struct suite *s, const char *cells)
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-START_TEST(test_hidden_by_rank)
+SUITE_STORES(test_hidden_by_rank, 30)
 {
 	struct wcs_cell_info info;
 	struct wcs_value *value;
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=2");
+	suite_policy(s->table, "f", "maxversions=2");
 	for (int64_t ts = 1; ts <= 4; ts++)
-		views_set(&s, "r", "q", ts);
-	suite_expect(s.table, "r/f/q@4=4 r/f/q@3=3 ");
-	ck_assert_int_eq(views_get(&s, 3, &info), 0);
-	ck_assert_int_eq(views_get(&s, 2, &info), -ENOENT);
-	ck_assert_int_eq(views_get(&s, 1, &info), -ENOENT);
-	ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "f", suite_text("q"), 2, &value),
+		views_set(s, "r", "q", ts);
+	suite_expect(s->table, "r/f/q@4=4 r/f/q@3=3 ");
+	ck_assert_int_eq(views_get(s, 3, &info), 0);
+	ck_assert_int_eq(views_get(s, 2, &info), -ENOENT);
+	ck_assert_int_eq(views_get(s, 1, &info), -ENOENT);
+	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), 2, &value),
 			 -ENOENT);
-	ck_assert_int_eq(views_get(&s, WCS_TS_NEWEST, &info), 0);
+	ck_assert_int_eq(views_get(s, WCS_TS_NEWEST, &info), 0);
 	ck_assert_int_eq(info.expires, WCS_TS_MAX);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_hidden_by_age)
+SUITE_STORES(test_hidden_by_age, 30)
 {
 	struct wcs_cell_info info;
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	s.clock = 10 * SECOND;
-	views_set(&s, "r", "q", 9 * SECOND);
-	views_set(&s, "r", "q", 9 * SECOND - 1);
-	suite_expect(s.table, "r/f/q@9000000=0 ");
-	ck_assert_int_eq(views_get(&s, WCS_TS_NEWEST, &info), 0);
+	suite_policy(s->table, "f", "maxage=1s");
+	s->clock = 10 * SECOND;
+	views_set(s, "r", "q", 9 * SECOND);
+	views_set(s, "r", "q", 9 * SECOND - 1);
+	suite_expect(s->table, "r/f/q@9000000=0 ");
+	ck_assert_int_eq(views_get(s, WCS_TS_NEWEST, &info), 0);
 	ck_assert_int_eq(info.expires, 10 * SECOND + 1);
-	ck_assert(views_key(&s, "r").row);
-	ck_assert_int_eq(views_key(&s, "r").expires, 10 * SECOND + 1);
-	s.clock = 10 * SECOND + 1;
-	suite_expect(s.table, "");
-	ck_assert_int_eq(views_get(&s, WCS_TS_NEWEST, &info), -ENOENT);
-	ck_assert_int_eq(views_get(&s, 9 * SECOND, &info), -ENOENT);
-	ck_assert(!views_key(&s, "r").row);
-	views_lists(&s, "", "");
-	s.clock = 10 * SECOND; /* put right, the clock brings it back */
-	suite_expect(s.table, "r/f/q@9000000=0 ");
-	views_lists(&s, "", "r ");
-	suite_close(&s);
+	ck_assert(views_key(s, "r").row);
+	ck_assert_int_eq(views_key(s, "r").expires, 10 * SECOND + 1);
+	s->clock = 10 * SECOND + 1;
+	suite_expect(s->table, "");
+	ck_assert_int_eq(views_get(s, WCS_TS_NEWEST, &info), -ENOENT);
+	ck_assert_int_eq(views_get(s, 9 * SECOND, &info), -ENOENT);
+	ck_assert(!views_key(s, "r").row);
+	views_lists(s, "", "");
+	s->clock = 10 * SECOND; /* put right, the clock brings it back */
+	suite_expect(s->table, "r/f/q@9000000=0 ");
+	views_lists(s, "", "r ");
 }
-END_TEST
 
-START_TEST(test_joined_policies)
+SUITE_STORES(test_joined_policies, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	s.clock = 10 * SECOND;
+	s->clock = 10 * SECOND;
 	for (int64_t ts = 1; ts <= 4; ts++)
-		views_set(&s, "r", "q", ts * 2 * SECOND);
-	suite_policy(s.table, "f",
+		views_set(s, "r", "q", ts * 2 * SECOND);
+	suite_policy(s->table, "f",
 		     "maxversions=1 and maxage=5s"); /* 4 s: old, and not the newest */
-	suite_expect(s.table, "r/f/q@8000000=0 r/f/q@6000000=0 ");
-	suite_policy(s.table, "f", "maxversions=3 or maxage=3s");
-	suite_expect(s.table, "r/f/q@8000000=0 ");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/q@8000000=0 r/f/q@6000000=0 r/f/q@4000000=0 r/f/q@2000000=0 ");
-	suite_close(&s);
+	suite_expect(s->table, "r/f/q@8000000=0 r/f/q@6000000=0 ");
+	suite_policy(s->table, "f", "maxversions=3 or maxage=3s");
+	suite_expect(s->table, "r/f/q@8000000=0 ");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/q@8000000=0 r/f/q@6000000=0 r/f/q@4000000=0 r/f/q@2000000=0 ");
 }
-END_TEST
 
-START_TEST(test_open_value_stays)
+SUITE_STORES(test_open_value_stays, 30)
 {
 	struct wcs_value *value;
-	struct suite s;
 	char byte;
 	size_t got;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	s.clock = 5 * SECOND;
-	views_set(&s, "r", "q", 5 * SECOND);
-	ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "f", suite_text("q"),
+	suite_policy(s->table, "f", "maxage=1s");
+	s->clock = 5 * SECOND;
+	views_set(s, "r", "q", 5 * SECOND);
+	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"),
 					WCS_TS_NEWEST, &value),
 			 0);
-	s.clock = 50 * SECOND;
-	suite_expect(s.table, "");
+	s->clock = 50 * SECOND;
+	suite_expect(s->table, "");
 	ck_assert_int_eq(wcs_value_read(value, &byte, 1, 0, &got), 0);
 	ck_assert_int_eq(byte, '0');
 	wcs_value_close(value);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_filters_count_hidden_newer_cells)
+SUITE_STORES(test_filters_count_hidden_newer_cells, 30)
 {
 	struct wcs_range all = {.start = {NULL, 0}};
 	struct wcs_filter older = {.ts_to = 4}, middle = {.ts_from = 2, .ts_to = 4},
 			  one = {.ts_to = 5, .newest = 1};
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=3");
+	suite_policy(s->table, "f", "maxversions=3");
 	for (int64_t ts = 1; ts <= 5; ts++)
-		views_set(&s, "r", "q", ts);
-	suite_expect_scan(s.table, &all, &older, "r/f/q@3=3 ");
-	suite_expect_scan(s.table, &all, &middle, "r/f/q@3=3 ");
-	suite_expect_scan(s.table, &all, &one, "r/f/q@4=4 ");
-	suite_close(&s);
+		views_set(s, "r", "q", ts);
+	suite_expect_scan(s->table, &all, &older, "r/f/q@3=3 ");
+	suite_expect_scan(s->table, &all, &middle, "r/f/q@3=3 ");
+	suite_expect_scan(s->table, &all, &one, "r/f/q@4=4 ");
 }
-END_TEST
 
 /* Rows that lie between a row and its tail, each hidden and shown. */
-START_TEST(test_listings)
+SUITE_STORES(test_listings, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	s.clock = 10 * SECOND;
-	suite_policy(s.table, "f", "maxage=5s");
-	views_set(&s, "a", "q", 1);
-	views_set(&s, "a!x", "q", 9 * SECOND);
-	views_set(&s, "a#1", "q", 1);
-	views_set(&s, "a#2", "q", 9 * SECOND);
-	views_set(&s, "b", "q", 1);
-	views_set(&s, "b#1", "q", 1);
-	views_set(&s, "c!y#1", "q", 9 * SECOND);
-	views_set(&s, "c#1", "q", 1);
-	suite_set(s.table, "b", "a", "q", 1, "kept"); /* in a family that hides nothing */
-	views_lists(&s, "", "a a!x b c!y ");
-	views_lists(&s, "a#", "2 ");
-	views_lists(&s, "b#", "");
-	ck_assert(!views_key(&s, "a").row);
-	ck_assert(views_key(&s, "a").prefix);
-	ck_assert(views_key(&s, "b").row);
-	ck_assert(!views_key(&s, "b").prefix);
-	ck_assert_int_eq(views_key(&s, "b").expires, WCS_TS_MAX);
-	ck_assert(!views_key(&s, "c").prefix);
-	suite_close(&s);
+	s->clock = 10 * SECOND;
+	suite_policy(s->table, "f", "maxage=5s");
+	views_set(s, "a", "q", 1);
+	views_set(s, "a!x", "q", 9 * SECOND);
+	views_set(s, "a#1", "q", 1);
+	views_set(s, "a#2", "q", 9 * SECOND);
+	views_set(s, "b", "q", 1);
+	views_set(s, "b#1", "q", 1);
+	views_set(s, "c!y#1", "q", 9 * SECOND);
+	views_set(s, "c#1", "q", 1);
+	suite_set(s->table, "b", "a", "q", 1, "kept"); /* in a family that hides nothing */
+	views_lists(s, "", "a a!x b c!y ");
+	views_lists(s, "a#", "2 ");
+	views_lists(s, "b#", "");
+	ck_assert(!views_key(s, "a").row);
+	ck_assert(views_key(s, "a").prefix);
+	ck_assert(views_key(s, "b").row);
+	ck_assert(!views_key(s, "b").prefix);
+	ck_assert_int_eq(views_key(s, "b").expires, WCS_TS_MAX);
+	ck_assert(!views_key(s, "c").prefix);
 }
-END_TEST
 
 /* ---- Hidden for good --------------------------------------------------------------------- */
 
-START_TEST(test_delete_brings_nothing_back)
+SUITE_STORES(test_delete_brings_nothing_back, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=1");
+	suite_policy(s->table, "f", "maxversions=1");
 	for (int64_t ts = 1; ts <= 3; ts++)
-		views_set(&s, "r", "q", ts);
-	views_delete(&s, "q", 3);
-	suite_expect(s.table, "");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "");
-	suite_close(&s);
+		views_set(s, "r", "q", ts);
+	views_delete(s, "q", 3);
+	suite_expect(s->table, "");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "");
 }
-END_TEST
 
-START_TEST(test_delete_of_many_hidden)
+SUITE_STORES(test_delete_of_many_hidden, 60)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
 	for (int64_t ts = 1; ts <= 2503; ts++)
-		views_set(&s, "r", "q", ts);
-	suite_policy(s.table, "f", "maxversions=2");
-	views_delete(&s, "q", 2503);
-	suite_expect(s.table, "r/f/q@2502=2 ");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/q@2502=2 ");
-	suite_close(&s);
+		views_set(s, "r", "q", ts);
+	suite_policy(s->table, "f", "maxversions=2");
+	views_delete(s, "q", 2503);
+	suite_expect(s->table, "r/f/q@2502=2 ");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/q@2502=2 ");
 }
-END_TEST
 
-START_TEST(test_stamp_brings_nothing_back)
+SUITE_STORES(test_stamp_brings_nothing_back, 30)
 {
 	struct wcs_move stamp = {.kind = WCS_MOVE_STAMP, .from = suite_text("q"), .to_ts = 4};
-	struct suite s;
 	int64_t ts;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=1");
-	views_set(&s, "r", "q", 5);
-	views_set(&s, "r", "q", 9);
-	ck_assert_int_eq(views_move(&s, stamp, &ts), 0); /* below one that is hidden */
+	suite_policy(s->table, "f", "maxversions=1");
+	views_set(s, "r", "q", 5);
+	views_set(s, "r", "q", 9);
+	ck_assert_int_eq(views_move(s, stamp, &ts), 0); /* below one that is hidden */
 	ck_assert_int_eq(ts, 4);
-	suite_expect(s.table, "r/f/q@4=9 ");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/q@4=9 ");
-	suite_close(&s);
+	suite_expect(s->table, "r/f/q@4=9 ");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/q@4=9 ");
 }
-END_TEST
 
 /* What a policy hides that was a mistake is there again, if nobody but who moved the newest cell,
  * all of the column, or another one over it, was there meanwhile. */
-START_TEST(test_a_wrong_policy)
+SUITE_LOOP(test_a_wrong_policy, SUITE_ENGINES, 10)
 {
 	static const struct wcs_slice o = {"o", 1}, p = {"p", 1}, q = {"q", 1};
 	const struct {
@@ -312,9 +272,8 @@ START_TEST(test_a_wrong_policy)
 		suite_close(&s);
 	}
 }
-END_TEST
 
-START_TEST(test_moves)
+SUITE_STORES(test_moves, 30)
 {
 	struct wcs_move column = {
 		.kind = WCS_MOVE_COLUMN_NEW, .from = suite_text("q"), .to = suite_text("p")};
@@ -323,222 +282,147 @@ START_TEST(test_moves)
 				.from_ts = 9 * SECOND,
 				.to = suite_text("o"),
 				.to_ts = 8 * SECOND};
-	struct suite s;
 	int64_t ts;
 
-	suite_open(&s, _i);
-	s.clock = 10 * SECOND;
-	suite_policy(s.table, "f", "maxversions=1 or maxage=5s");
-	views_set(&s, "r", "p", 4 * SECOND); /* hidden: there is no column p */
-	ck_assert_int_eq(views_move(&s,
+	s->clock = 10 * SECOND;
+	suite_policy(s->table, "f", "maxversions=1 or maxage=5s");
+	views_set(s, "r", "p", 4 * SECOND); /* hidden: there is no column p */
+	ck_assert_int_eq(views_move(s,
 				    (struct wcs_move){.kind = WCS_MOVE_COLUMN,
 						      .from = suite_text("p"),
 						      .to = suite_text("q")},
 				    &ts),
 			 -ENOENT);
-	views_set(&s, "r", "p", 4 * SECOND);
-	views_set(&s, "r", "q", 9 * SECOND);
-	views_set(&s, "r", "q", 8 * SECOND);
-	ck_assert_int_eq(views_move(&s, column, &ts), 0);
-	suite_expect(s.table, "r/f/p@9000000=0 ");
-	ck_assert_int_eq(views_move(&s, cell, &ts), 0);
-	suite_expect(s.table, "r/f/o@8000000=0 ");
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "r/f/o@8000000=0 ");
-	suite_close(&s);
+	views_set(s, "r", "p", 4 * SECOND);
+	views_set(s, "r", "q", 9 * SECOND);
+	views_set(s, "r", "q", 8 * SECOND);
+	ck_assert_int_eq(views_move(s, column, &ts), 0);
+	suite_expect(s->table, "r/f/p@9000000=0 ");
+	ck_assert_int_eq(views_move(s, cell, &ts), 0);
+	suite_expect(s->table, "r/f/o@8000000=0 ");
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "r/f/o@8000000=0 ");
 }
-END_TEST
 
 /* ---- Mutations --------------------------------------------------------------------------- */
 
-START_TEST(test_append_and_increment_start_anew)
+SUITE_STORES(test_append_and_increment_start_anew, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
 	int64_t ts;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	views_set(&s, "r", "q", 1);
-	views_set(&s, "r", "n", 2);
-	s.clock = 10 * SECOND;
+	suite_policy(s->table, "f", "maxage=1s");
+	views_set(s, "r", "q", 1);
+	views_set(s, "r", "n", 2);
+	s->clock = 10 * SECOND;
 	ck_assert_int_eq(
 		wcs_mutation_append(mutation, "f", suite_text("q"), suite_text("new"), WCS_TS_NONE),
 		0);
 	ck_assert_int_eq(wcs_mutation_increment(mutation, "f", suite_text("n"), 7), 0);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &ts), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
 	ck_assert_int_eq(ts, 10 * SECOND);
-	suite_expect(s.table,
+	suite_expect(s->table,
 		     "r/f/n@10000000=\\00\\00\\00\\00\\00\\00\\00\\07 r/f/q@10000000=new ");
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_conditions_do_not_see_it)
+SUITE_STORES(test_conditions_do_not_see_it, 30)
 {
 	struct wcs_slice one = suite_text("1");
 	struct wcs_mutation *holds = wcs_mutation_new(), *fails = wcs_mutation_new();
-	struct suite s;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	views_set(&s, "r", "q", 1);
-	s.clock = 10 * SECOND;
+	suite_policy(s->table, "f", "maxage=1s");
+	views_set(s, "r", "q", 1);
+	s->clock = 10 * SECOND;
 	ck_assert_int_eq(wcs_mutation_if(fails, "f", suite_text("q"), &one), 0);
-	ck_assert_int_eq(suite_mutate(s.table, "r", fails, NULL), -ECANCELED);
+	ck_assert_int_eq(suite_mutate(s->table, "r", fails, NULL), -ECANCELED);
 	ck_assert_int_eq(wcs_mutation_if(holds, "f", suite_text("q"), NULL), 0);
 	ck_assert_int_eq(wcs_mutation_set(holds, "f", suite_text("p"), 10 * SECOND, one), 0);
-	ck_assert_int_eq(suite_mutate(s.table, "r", holds, NULL), 0);
-	suite_expect(s.table, "r/f/p@10000000=1 ");
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", holds, NULL), 0);
+	suite_expect(s->table, "r/f/p@10000000=1 ");
 }
-END_TEST
 
 /* The server's timestamp is later than what is hidden, so that no version is replaced. */
-START_TEST(test_server_timestamps_count_it)
+SUITE_STORES(test_server_timestamps_count_it, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	s.clock = 20 * SECOND;
-	views_set(&s, "r", "q", 20 * SECOND);
-	s.clock = 19 * SECOND;
-	ck_assert_int_eq(suite_set(s.table, "r", "f", "q", WCS_TS_SERVER, "x"), 20 * SECOND + 1);
-	suite_close(&s);
+	suite_policy(s->table, "f", "maxage=1s");
+	s->clock = 20 * SECOND;
+	views_set(s, "r", "q", 20 * SECOND);
+	s->clock = 19 * SECOND;
+	ck_assert_int_eq(suite_set(s->table, "r", "f", "q", WCS_TS_SERVER, "x"), 20 * SECOND + 1);
 }
-END_TEST
 
-START_TEST(test_written_hidden)
+SUITE_STORES(test_written_hidden, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxversions=1 or maxage=1s");
-	s.clock = 10 * SECOND;
-	views_set(&s, "r", "q", 1);
-	suite_expect(s.table, "");
-	views_set(&s, "r", "q", 10 * SECOND);
-	views_set(&s, "r", "q", 10 * SECOND - 1);
-	suite_expect(s.table, "r/f/q@10000000=0 ");
-	suite_close(&s);
+	suite_policy(s->table, "f", "maxversions=1 or maxage=1s");
+	s->clock = 10 * SECOND;
+	views_set(s, "r", "q", 1);
+	suite_expect(s->table, "");
+	views_set(s, "r", "q", 10 * SECOND);
+	views_set(s, "r", "q", 10 * SECOND - 1);
+	suite_expect(s->table, "r/f/q@10000000=0 ");
 }
-END_TEST
 
-START_TEST(test_set_newest_does_not_see_it)
+SUITE_STORES(test_set_newest_does_not_see_it, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
 	int64_t ts;
 
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	s.clock = 10 * SECOND;
-	views_set(&s, "r", "q", 3);
+	suite_policy(s->table, "f", "maxage=1s");
+	s->clock = 10 * SECOND;
+	views_set(s, "r", "q", 3);
 	ck_assert_int_eq(
 		wcs_mutation_set_newest(mutation, "f", suite_text("q"), 2, suite_text("x")), 0);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &ts), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
 	ck_assert_int_eq(ts, 2);
-	suite_expect(s.table, "");
-	suite_close(&s);
+	suite_expect(s->table, "");
 }
-END_TEST
 
 /* ---- The schema -------------------------------------------------------------------------- */
 
-START_TEST(test_family_of_hidden_cells_goes)
+SUITE_STORES(test_family_of_hidden_cells_goes, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	views_set(&s, "r", "q", 1);
-	views_set(&s, "r", "q", 2);
-	s.clock = 10 * SECOND;
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), 0);
-	suite_set(s.table, "r2", "f", "q", 10 * SECOND, "8 bytes.");
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), -ENOTEMPTY);
-	s.clock = 20 * SECOND;
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);
-	ck_assert_int_eq(wcs_family_create(s.table, "f"), 0);
-	suite_expect(s.table, "");
-	suite_close(&s);
+	suite_policy(s->table, "f", "maxage=1s");
+	views_set(s, "r", "q", 1);
+	views_set(s, "r", "q", 2);
+	s->clock = 10 * SECOND;
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTSUM), 0);
+	suite_set(s->table, "r2", "f", "q", 10 * SECOND, "8 bytes.");
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), -ENOTEMPTY);
+	s->clock = 20 * SECOND;
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
+	ck_assert_int_eq(wcs_family_create(s->table, "f"), 0);
+	suite_expect(s->table, "");
 }
-END_TEST
 
 /* A change that is refused deletes nothing: another policy brings back what is hidden. */
-START_TEST(test_refused_changes_delete_nothing)
+SUITE_STORES(test_refused_changes_delete_nothing, 30)
 {
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	s.clock = 10 * SECOND;
-	views_set(&s, "a", "q", 1);
-	views_set(&s, "r", "q", 10 * SECOND);
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), -ENOTEMPTY);
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "a/f/q@1=1 r/f/q@10000000=0 ");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_delimiter_of_hidden_rows_changes)
-{
-	struct suite s;
-
-	suite_open(&s, _i);
-	suite_policy(s.table, "f", "maxage=1s");
-	views_set(&s, "r#1", "q", 1);
-	s.clock = 10 * SECOND;
-	ck_assert_int_eq(wcs_table_set_delimiter(s.table, '|'), 0);
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "");
-	suite_close(&s);
-}
-END_TEST
-
-START_TEST(test_policies_are_there_after_reopening)
-{
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	suite_policy(s.table, "f", "maxversions=1");
-	views_set(&s, "r", "q", 1);
-	views_set(&s, "r", "q", 2);
-	suite_reopen(&s);
-	suite_expect(s.table, "r/f/q@2=2 ");
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add(suite, "hidden by rank", test_hidden_by_rank, 30);
-	suite_add(suite, "hidden by age", test_hidden_by_age, 30);
-	suite_add(suite, "joined policies", test_joined_policies, 30);
-	suite_add(suite, "open value", test_open_value_stays, 30);
-	suite_add(suite, "filters", test_filters_count_hidden_newer_cells, 30);
-	suite_add(suite, "listings", test_listings, 30);
-	suite_add(suite, "delete brings nothing back", test_delete_brings_nothing_back, 30);
-	suite_add(suite, "delete of many hidden", test_delete_of_many_hidden, 60);
-	suite_add(suite, "stamp brings nothing back", test_stamp_brings_nothing_back, 30);
-	suite_add(suite, "a wrong policy", test_a_wrong_policy, 10);
-	suite_add(suite, "moves", test_moves, 30);
-	suite_add(suite, "append and increment", test_append_and_increment_start_anew, 30);
-	suite_add(suite, "conditions", test_conditions_do_not_see_it, 30);
-	suite_add(suite, "server timestamps", test_server_timestamps_count_it, 30);
-	suite_add(suite, "written hidden", test_written_hidden, 30);
-	suite_add(suite, "set newest", test_set_newest_does_not_see_it, 30);
-	suite_add(suite, "family of hidden cells", test_family_of_hidden_cells_goes, 30);
-	suite_add(suite, "refused changes", test_refused_changes_delete_nothing, 30);
-	suite_add(suite, "delimiter", test_delimiter_of_hidden_rows_changes, 30);
-	suite_add_once(suite, "reopened", test_policies_are_there_after_reopening, 30);
+	suite_policy(s->table, "f", "maxage=1s");
+	s->clock = 10 * SECOND;
+	views_set(s, "a", "q", 1);
+	views_set(s, "r", "q", 10 * SECOND);
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTSUM), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), -ENOTEMPTY);
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "a/f/q@1=1 r/f/q@10000000=0 ");
 }
 
-int main(void)
+SUITE_STORES(test_delimiter_of_hidden_rows_changes, 30)
 {
-	return suite_main("store: views", make);
+	suite_policy(s->table, "f", "maxage=1s");
+	views_set(s, "r#1", "q", 1);
+	s->clock = 10 * SECOND;
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "");
+}
+
+SUITE_LEVELDB_STORE(test_policies_are_there_after_reopening, 30)
+{
+	suite_policy(s->table, "f", "maxversions=1");
+	views_set(s, "r", "q", 1);
+	views_set(s, "r", "q", 2);
+	suite_reopen(s);
+	suite_expect(s->table, "r/f/q@2=2 ");
 }

@@ -89,17 +89,15 @@ static void *sync_write(void *arg)
 	return NULL;
 }
 
-START_TEST(test_syncs_are_shared)
+SUITE_LEVELDB_STORE(test_syncs_are_shared, 60)
 {
 	struct sync_thread threads[THREADS];
 	pthread_t ids[THREADS];
-	struct suite s;
 	long before;
 
-	suite_open(&s, SUITE_LEVELDB);
 	before = atomic_load(&sync_begun);
 	for (int i = 0; i < THREADS; i++) {
-		threads[i] = (struct sync_thread){.suite = &s, .number = i};
+		threads[i] = (struct sync_thread){.suite = s, .number = i};
 		ck_assert_int_eq(pthread_create(&ids[i], NULL, sync_write, &threads[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -110,24 +108,17 @@ START_TEST(test_syncs_are_shared)
 	/* All that wait while one runs share the next: two rounds for each of a thread's at most.
 	 */
 	ck_assert_int_le(atomic_load(&sync_begun) - before, THREADS * SYNCS / 2);
-	suite_close(&s);
 }
-END_TEST
 
-START_TEST(test_sync_of_one_thread_begins_at_once)
+SUITE_LEVELDB_STORE(test_sync_of_one_thread_begins_at_once, 10)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
 	for (int i = 0; i < 3; i++) {
 		long before = atomic_load(&sync_begun);
 
-		ck_assert_int_eq(wcs_store_sync(s.store), 0);
+		ck_assert_int_eq(wcs_store_sync(s->store), 0);
 		ck_assert_int_gt(atomic_load(&sync_ended), before);
 	}
-	suite_close(&s);
 }
-END_TEST
 
 static int sync_set(struct wcs_table *table, int64_t ts)
 {
@@ -147,16 +138,14 @@ static void *sync_until_it_fails(void *arg)
 }
 
 /* A medium that could not take something once may say that it has it the next time. */
-START_TEST(test_sync_behind_a_failed_one_fails)
+SUITE_LEVELDB_STORE(test_sync_behind_a_failed_one_fails, 60)
 {
 	struct sync_thread threads[THREADS];
 	pthread_t ids[THREADS];
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
 	sync_fails = sync_begun + SYNCS;
 	for (int i = 0; i < THREADS; i++) {
-		threads[i] = (struct sync_thread){.suite = &s, .number = i};
+		threads[i] = (struct sync_thread){.suite = s, .number = i};
 		ck_assert_int_eq(pthread_create(&ids[i], NULL, sync_until_it_fails, &threads[i]),
 				 0);
 	}
@@ -166,9 +155,7 @@ START_TEST(test_sync_behind_a_failed_one_fails)
 	}
 	ck_assert_int_eq(sync_failed, 1);
 	ck_assert_int_eq(sync_later, 0);
-	suite_close(&s);
 }
-END_TEST
 
 /* ---- Too many open files ----------------------------------------------------------------- */
 
@@ -191,29 +178,22 @@ static void files_allow(void)
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files_before), 0);
 }
 
-START_TEST(test_sync_without_files)
+SUITE_LEVELDB_STORE(test_sync_without_files, 10)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
 	files_forbid();
-	ck_assert_int_eq(wcs_store_sync(s.store), -EIO);
+	ck_assert_int_eq(wcs_store_sync(s->store), -EIO);
 	files_allow();
-	ck_assert_int_eq(wcs_store_sync(s.store), 0);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	suite_close(&s);
+	ck_assert_int_eq(wcs_store_sync(s->store), 0);
+	suite_set(s->table, "r", "f", "q", 1, "v");
 }
-END_TEST
 
 /* Another log was synced before: nothing is lost all the same. */
-START_TEST(test_sync_with_too_few_files_for_all_logs)
+SUITE_LEVELDB_STORE(test_sync_with_too_few_files_for_all_logs, 10)
 {
-	struct suite s;
 	int dir, fd;
 
-	suite_open(&s, SUITE_LEVELDB);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	dir = open(s.path, O_RDONLY | O_DIRECTORY);
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	dir = open(s->path, O_RDONLY | O_DIRECTORY);
 	fd = openat(dir, "data/999999.log", O_WRONLY | O_CREAT | O_EXCL, 0600);
 	ck_assert_int_ge(fd, 0);
 	close(fd);
@@ -223,71 +203,43 @@ START_TEST(test_sync_with_too_few_files_for_all_logs)
 
 		logs_opened = 0;
 		logs_fail = which;
-		ck_assert_int_eq(wcs_store_sync(s.store), -EIO);
+		ck_assert_int_eq(wcs_store_sync(s->store), -EIO);
 		ck_assert_int_eq(logs_opened, which);
 		ck_assert_int_eq(atomic_load(&sync_begun) - before, which - 1);
 	}
 	logs_fail = 0;
-	ck_assert(!wcs_store_failed(s.store));
-	ck_assert_int_eq(wcs_store_sync(s.store), 0);
-	suite_set(s.table, "r", "f", "q", 2, "v");
-	suite_close(&s);
+	ck_assert(!wcs_store_failed(s->store));
+	ck_assert_int_eq(wcs_store_sync(s->store), 0);
+	suite_set(s->table, "r", "f", "q", 2, "v");
 }
-END_TEST
 
 /* What was written and could not be synced is in the store, though its writer was told that it is
  * not: so nobody writes behind it. */
-START_TEST(test_durable_write_without_files)
+SUITE_LEVELDB_STORE(test_durable_write_without_files, 10)
 {
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	s.sync = true;
-	suite_reopen(&s);
-	suite_set(s.table, "r", "f", "q", 1, "first");
+	s->sync = true;
+	suite_reopen(s);
+	suite_set(s->table, "r", "f", "q", 1, "first");
 	files_forbid();
-	ck_assert_int_eq(sync_set(s.table, 2), -EIO);
+	ck_assert_int_eq(sync_set(s->table, 2), -EIO);
 	files_allow();
-	ck_assert_int_eq(sync_set(s.table, 3), -EROFS);
-	ck_assert_int_eq(wcs_store_sync(s.store), -EROFS);
-	suite_reopen(&s);
-	suite_expect_value(s.table, "r", "f", "q", 1, "first");
-	suite_expect_value(s.table, "r", "f", "q", 3, "-");
-	suite_close(&s);
+	ck_assert_int_eq(sync_set(s->table, 3), -EROFS);
+	ck_assert_int_eq(wcs_store_sync(s->store), -EROFS);
+	suite_reopen(s);
+	suite_expect_value(s->table, "r", "f", "q", 1, "first");
+	suite_expect_value(s->table, "r", "f", "q", 3, "-");
 }
-END_TEST
 
 /* What is written then is gone when the process ends: nobody is told that it is safe. */
-START_TEST(test_log_removed)
+SUITE_LEVELDB_STORE(test_log_removed, 10)
 {
 	char command[300];
-	struct suite s;
 
-	suite_open(&s, SUITE_LEVELDB);
-	suite_set(s.table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_store_sync(s.store), 0);
-	snprintf(command, sizeof(command), "rm '%s'/data/*.log", s.path);
+	suite_set(s->table, "r", "f", "q", 1, "v");
+	ck_assert_int_eq(wcs_store_sync(s->store), 0);
+	snprintf(command, sizeof(command), "rm '%s'/data/*.log", s->path);
 	ck_assert_int_eq(system(command), 0);
-	ck_assert_int_eq(wcs_store_sync(s.store), -EIO);
-	ck_assert(wcs_store_failed(s.store));
-	suite_expect_value(s.table, "r", "f", "q", 1, "v");
-	suite_close(&s);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "without files", test_sync_without_files, 10);
-	suite_add_once(suite, "too few files for all logs",
-		       test_sync_with_too_few_files_for_all_logs, 10);
-	suite_add_once(suite, "durable, without files", test_durable_write_without_files, 10);
-	suite_add_once(suite, "shared", test_syncs_are_shared, 60);
-	suite_add_once(suite, "behind a failed one", test_sync_behind_a_failed_one_fails, 60);
-	suite_add_once(suite, "alone", test_sync_of_one_thread_begins_at_once, 10);
-	suite_add_once(suite, "log removed", test_log_removed, 10);
-}
-
-int main(void)
-{
-	return suite_main("sync", make);
+	ck_assert_int_eq(wcs_store_sync(s->store), -EIO);
+	ck_assert(wcs_store_failed(s->store));
+	suite_expect_value(s->table, "r", "f", "q", 1, "v");
 }
