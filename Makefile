@@ -156,11 +156,11 @@ $(LIBSTORE) $(LIBLIB) $(LIBFS):
 	@mkdir -p $(@D)
 	$(call quiet,AR $@)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/rowfs: $(OBJ)/fs/main.o $(LIBFS) $(LIBLIB) $(LIBSTORE)
+$(BUILD)/rowfs: $(OBJ)/fs/main.o $(LIBFS) $(LIBSTORE) $(LIBLIB)
 	$(LINK) -o $@ $^ $(FUSE_LIBS) $(STORE_LIBS)
 
 .SECONDEXPANSION:
-$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(LIBLIB) $(LIBSTORE)
+$(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKFS_SHARED)) $(LIBSTORE) $(LIBLIB)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
 # The test that has allocations fail replaces what allocates, in its own objects and the store's, not in
@@ -175,7 +175,7 @@ $(BUILD)/libleveldb_apart.a: Makefile
 	$(call quiet,OBJCOPY $@)objcopy --redefine-sym malloc=__real_malloc --redefine-sym strdup=__real_strdup \
 		"$$($(CC) -print-file-name=libleveldb.a)" $@
 
-$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(LIBFS) $(LIBLIB) $(LIBSTORE)
+$(UNIT_TESTS): $(BUILD)/unit/%: $(OBJ)/tests/unit/%.o $(call objects,$(UNIT_SHARED)) $(LIBFS) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(FUSE_LIBS) $(STORE_LIBS)
 
@@ -185,15 +185,15 @@ $(FAULT): tests/crash/fault.c tests/crash/fault.h Makefile
 	@mkdir -p $(@D)
 	$(call quiet,LD $@)$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
-$(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(LIBLIB) $(LIBSTORE)
+$(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
 	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
 
-$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(LIBSTORE)
+$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(STORE_LIBS)
 
-$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED) $(BENCH_SHARED)) $(LIBLIB) $(LIBSTORE)
+$(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED) $(BENCH_SHARED)) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(CHECK_LIBS) $(STORE_LIBS)
 

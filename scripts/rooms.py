@@ -21,7 +21,7 @@ LAYERS = ("lib", "store", "fs", "mkfs")
 # A layer, and the headers of the tree that it may include.
 MAY_INCLUDE = {
     "lib": r"lib/.*|store/store\.h",
-    "store": r"store/.*",
+    "store": r"store/.*|lib/.*",
     "fs": r"fs/.*|lib/.*|store/store\.h",
     "mkfs": r"mkfs/.*|lib/.*|store/store\.h",
 }

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fs/cache/cache.h"
+#include "lib/clock.h"
 
 enum {
 	LOOK_MS = 1000,
@@ -63,10 +63,7 @@ void cache_clock_free(struct cache_clock *clock)
 
 static int64_t steady_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return clock_ns() / 1000;
 }
 
 /* The clock less the steady one, as it was between two looks at that. */

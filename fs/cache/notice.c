@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fs/serve/loop.h"
+#include "lib/clock.h"
 
 enum { PATIENCE = 1 }; /* seconds */
 
@@ -47,16 +47,12 @@ struct notices {
 struct notices *notices_new(void)
 {
 	struct notices *notices = calloc(1, sizeof(*notices));
-	pthread_condattr_t attr;
 
 	if (!notices)
 		return NULL;
 	pthread_mutex_init(&notices->lock, NULL);
 	pthread_cond_init(&notices->more, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&notices->done, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&notices->done);
 	notices->last = &notices->first;
 	return notices;
 }
@@ -200,11 +196,9 @@ void notices_end(struct fs *fs)
 static int await_one(struct notices *notices)
 {
 	uint64_t sent = notices->sent;
-	struct timespec end;
+	struct timespec end = clock_deadline(PATIENCE * CLOCK_SECOND);
 	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += PATIENCE;
 	while (notices->sent == sent && !notices->ends && rc == 0)
 		rc = -pthread_cond_timedwait(&notices->done, &notices->lock, &end);
 	return rc;

@@ -6,14 +6,13 @@
 
 #include "fs/inode/node_private.h"
 #include "fs/write/writer.h"
+#include "lib/hash.h"
 
-/* FNV-1a with a final mix (both public domain); ino must never change, so neither may this. */
-static uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
+/* FNV-1a with a final mix, which spreads it over all bits; st_ino is made of it and must never
+ * change. */
+static uint64_t mixed_hash(uint64_t seed, const void *data, size_t len)
 {
-	const unsigned char *byte = data;
-
-	for (size_t i = 0; i < len; i++)
-		seed = (seed ^ byte[i]) * 0x100000001b3u;
+	seed = hash_bytes(seed, data, len);
 	seed ^= seed >> 33;
 	seed *= 0xff51afd7ed558ccdu;
 	return seed ^ (seed >> 29);
@@ -21,7 +20,7 @@ static uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 
 static uint64_t child_ino(uint64_t parent, enum node_kind kind, struct wcs_slice name)
 {
-	uint64_t ino = hash_bytes(parent + (uint64_t)kind + 1, name.data, name.len);
+	uint64_t ino = mixed_hash(parent + (uint64_t)kind + 1, name.data, name.len);
 
 	return ino > 1 ? ino : ino + 2; /* 0 is no inode, 1 the root */
 }
@@ -63,7 +62,7 @@ uint64_t node_key_hash(const struct node_key *key)
 
 	if (key->kind != NODE_CELL || key->ts < 0)
 		hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
-	return hash_bytes(hash, &key->parent, sizeof(key->parent));
+	return mixed_hash(hash, &key->parent, sizeof(key->parent));
 }
 
 struct node_key node_key_of(const struct node *node)

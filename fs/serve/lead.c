@@ -17,8 +17,9 @@
 #include "fs/serve/lead.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "lib/clock.h"
 
 #define LEAD_FREE      UINT64_C(0)
 #define LEAD_READS     UINT64_C(1)
@@ -29,14 +30,6 @@
 
 /* What this thread set the state to, while it leads; FREE: it does not. */
 static _Thread_local uint64_t lead_mine;
-
-int64_t lead_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool lead_is_crowded(const struct lead *lead, const char *loadavg)
 {
@@ -54,11 +47,8 @@ static bool lead_change(struct lead *lead, uint64_t from, uint64_t to)
 
 static void lead_look_later(struct lead *lead, int64_t ns)
 {
-	struct timespec until;
-	int64_t at = lead_now() + ns;
+	struct timespec until = clock_deadline(ns);
 
-	until.tv_sec = at / 1000000000;
-	until.tv_nsec = at % 1000000000;
 	pthread_cond_timedwait(&lead->guard, &lead->lock, &until);
 }
 
@@ -179,14 +169,14 @@ void lead_give(struct lead *lead)
 
 static bool lead_linger(struct lead *lead)
 {
-	int64_t end = lead_now() + LEAD_LINGER_NS;
+	int64_t end = clock_ns() + LEAD_LINGER_NS;
 	bool taken;
 
 	atomic_fetch_add(&lead->looking, 1);
 	do
 		taken = atomic_load(&lead->state) == LEAD_FREE &&
 			lead_change(lead, LEAD_FREE, LEAD_READS);
-	while (!taken && lead->cores > 1 && lead_now() < end);
+	while (!taken && lead->cores > 1 && clock_ns() < end);
 	atomic_fetch_sub(&lead->looking, 1);
 	/* It may have been given away to this one as it ceased to look. */
 	return taken || lead_change(lead, LEAD_FREE, LEAD_READS);
@@ -209,15 +199,11 @@ bool lead_handled(struct lead *lead)
 void lead_init(struct lead *lead)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	pthread_condattr_t attributes;
 
 	*lead = (struct lead){.number = LEAD_HANDLES, .cores = cores > 0 ? (unsigned)cores : 1};
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_mutex_init(&lead->lock, NULL);
-	pthread_cond_init(&lead->guard, &attributes);
-	pthread_cond_init(&lead->idle, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_cond_init(&lead->guard);
+	pthread_cond_init(&lead->idle, NULL);
 }
 
 void lead_destroy(struct lead *lead)

@@ -26,9 +26,6 @@ struct lead {
 	unsigned idlers;
 };
 
-/* Nanoseconds, by a clock that nobody sets. */
-int64_t lead_now(void);
-
 /* Do more threads of the machine want a processor than it has? loadavg: the text of
  * /proc/loadavg (proc(5)); of any other it is false. */
 bool lead_is_crowded(const struct lead *lead, const char *loadavg);

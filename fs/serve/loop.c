@@ -37,6 +37,7 @@
 #include "fs/cache/notice.h"
 #include "fs/serve/lead.h"
 #include "fs/serve/metrics.h"
+#include "lib/clock.h"
 
 /* In nanoseconds. */
 enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 };
@@ -109,7 +110,7 @@ static int await_request(struct loop *loop)
 {
 	struct pollfd fds[] = {{.fd = fuse_session_fd(loop->session), .events = POLLIN},
 			       {.fd = loop->stop, .events = POLLIN}};
-	int64_t from = lead_now();
+	int64_t from = clock_ns();
 	int rc;
 
 	lead_sleep(&loop->lead);
@@ -117,7 +118,7 @@ static int await_request(struct loop *loop)
 	lead_wake(&loop->lead);
 	if (rc < 0)
 		return rc;
-	if (lead_now() - from < SOON_NS)
+	if (clock_ns() - from < SOON_NS)
 		loop->in_vain = 0;
 	return fds[1].revents == 0 && !fuse_session_exited(loop->session);
 }
@@ -126,7 +127,7 @@ static int await_request(struct loop *loop)
  * and loses what the scheduler would prefer it for when it is woken. */
 static bool is_crowded(struct loop *loop)
 {
-	int64_t now = lead_now();
+	int64_t now = clock_ns();
 	char text[64];
 	ssize_t len;
 
@@ -143,7 +144,7 @@ static bool is_crowded(struct loop *loop)
  */
 static int try_for_request(struct loop *loop, struct fuse_buf *buf)
 {
-	int64_t from = lead_now(), last = from, now;
+	int64_t from = clock_ns(), last = from, now;
 	int rc;
 
 	do {
@@ -152,7 +153,7 @@ static int try_for_request(struct loop *loop, struct fuse_buf *buf)
 			loop->in_vain = 0;
 			return rc;
 		}
-		now = lead_now();
+		now = clock_ns();
 		if (now - last > TAKEN_NS)
 			loop->in_vain = SPINS_IN_VAIN;
 		last = now;

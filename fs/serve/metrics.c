@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "lib/clock.h"
 
 enum {
 	KINDS = 64,   /* opcodes; 0 stands for those beyond */
@@ -125,14 +126,6 @@ static uint64_t get(const counter *from)
 	return atomic_load_explicit((counter *)from, memory_order_relaxed);
 }
 
-static uint64_t clock_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static struct kind *kind_of(struct metrics *metrics, uint32_t opcode)
 {
 	return &metrics->kinds[opcode < KINDS && names[opcode] ? opcode : 0];
@@ -156,7 +149,7 @@ void metrics_receive(struct metrics *metrics, const void *data, size_t len)
 	request = request_at(metrics, header.unique);
 	/* Who sees one of the new values sees the 0, or what comes behind them. */
 	atomic_store_explicit(&request->unique, 0, memory_order_relaxed);
-	atomic_store_explicit(&request->start, clock_now(), memory_order_release);
+	atomic_store_explicit(&request->start, (uint64_t)clock_ns(), memory_order_release);
 	atomic_store_explicit(&request->opcode, header.opcode, memory_order_release);
 	atomic_store_explicit(&request->unique, header.unique, memory_order_release);
 }
@@ -211,7 +204,7 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	memcpy(&header, iov[0].iov_base, sizeof(header));
 	if (header.unique == 0 || !find(metrics, header.unique, &opcode, &start))
 		return;
-	metrics_request(metrics, opcode, header.error, clock_now() - start);
+	metrics_request(metrics, opcode, header.error, (uint64_t)clock_ns() - start);
 	if (header.error == 0)
 		count_bytes(metrics, opcode, iov, count,
 			    header.len - (uint32_t)sizeof(struct fuse_out_header));
