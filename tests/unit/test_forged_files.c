@@ -22,7 +22,7 @@
 #include "store/leveldb/formats/tablefile.h"
 #include "store/leveldb/fsck/fsck_keys.h"
 
-enum { FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20, DEEP_CELLS = 30, DEEP_VALUE = 300, INDEX_MAX = 1000 };
 
 #define HUGE_BLOCK (UINT64_C(1) << 35) /* bytes */
 
@@ -59,8 +59,9 @@ static size_t take(struct ldb_rest *rest)
 	return (size_t)n;
 }
 
-/* Writes the first table anew, plain and with the number behind its own, and reads it. */
-static void read_table(char path[512])
+/* Writes a table anew, the newest or the first, plain and with the number behind its own, and reads
+ * it. */
+static void read_table_of(bool newest, char path[512])
 {
 	struct ldb_manifest manifest;
 	struct ldb_manifest_table by = {0}, old;
@@ -71,7 +72,7 @@ static void read_table(char path[512])
 
 	read_manifest(dir, &manifest);
 	ck_assert_uint_gt(manifest.count, 0);
-	old = manifest.tables[0];
+	old = manifest.tables[newest ? manifest.count - 1 : 0];
 	by.number = old.number + 1;
 	fd = ldb_file_open_table(dir, old.number, name);
 	ck_assert_int_eq(unlinkat(dir, name, 0), 0);
@@ -95,6 +96,11 @@ static void read_table(char path[512])
 	rest = (struct ldb_rest){file + index_at + 3 + file[index_at + 1], data_len};
 	data_at = take(&rest);
 	data_len = take(&rest);
+}
+
+static void read_table(char path[512])
+{
+	read_table_of(false, path);
 }
 
 static void write_table(const char *path)
@@ -152,13 +158,41 @@ static void long_entry(size_t at, size_t len)
 	file[at + 5] = 0xf;
 }
 
-/* A key of the index that is not before the keys of the next block: a search passes that block, and
- * reading on from there comes to keys before what was sought, again and again. */
+/* Keys of the index that are not before those of the blocks behind: a search passes these blocks,
+ * and reading on from there comes to keys before what was sought, again and again. */
 static void wide_bounds(void)
 {
 	struct ldb_rest rest = {file + index_at, index_len - 8};
+	unsigned char *keys[INDEX_MAX];
+	size_t count = 0, own = 0, last = 0;
+
+	while (rest.len > 0) {
+		size_t size;
+
+		take(&rest);
+		last = own;
+		own = take(&rest);
+		size = take(&rest);
+		if (own != last)
+			count = 0; /* those from here on have the last one's length */
+		ck_assert_uint_lt(count, INDEX_MAX);
+		keys[count++] = file + (rest.data - file);
+		rest.data += own + size;
+		rest.len -= own + size;
+	}
+	for (size_t i = 0; i + 1 < count; i++) {
+		memcpy(keys[i], keys[count - 1], own);
+		/* its sequence number, so that it is before the next */
+		ldb_put64le(keys[i] + own - 8, ldb_get64le(keys[i] + own - 8) + ((count - i) << 8));
+	}
+}
+
+/* Each block of data in the place of the next, where their handles are of one length. */
+static void swapped_blocks(void)
+{
+	struct ldb_rest rest = {file + index_at, index_len - 8};
 	unsigned char *last = NULL;
-	size_t last_own = 0;
+	size_t last_size = 0;
 
 	while (rest.len > 0) {
 		size_t own, size;
@@ -166,12 +200,17 @@ static void wide_bounds(void)
 		take(&rest);
 		own = take(&rest);
 		size = take(&rest);
-		if (last && own == last_own) {
-			memcpy(last, rest.data, own);
-			last[own - 7]++; /* its sequence number, so that it is before the next */
+		if (last && size == last_size) {
+			unsigned char handle[20];
+
+			memcpy(handle, last, size);
+			memcpy(last, rest.data + own, size);
+			memcpy(file + (rest.data + own - file), handle, size);
+			last = NULL;
+		} else {
+			last = file + (rest.data + own - file);
+			last_size = size;
 		}
-		last = file + (rest.data - file);
-		last_own = own;
 		rest.data += own + size;
 		rest.len -= own + size;
 	}
@@ -222,25 +261,44 @@ static int check(bool mend, struct wcs_check_result *result)
 	return (int)result->found;
 }
 
+/* Reads cells, all or one of each row. */
+static int look_at_cells(struct wcs_table *table, enum wcs_each each)
+{
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_filter filter = {.each = each};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = wcs_scan_open(table, &range, &filter, &scan);
+
+	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) == 1)
+		rc = 0;
+	return rc;
+}
+
+static int look_at_rows(struct wcs_table *table)
+{
+	struct wcs_slice segment;
+	struct wcs_list *list;
+	int rc = wcs_list_open(table, (struct wcs_slice){NULL, 0}, NULL, &list);
+
+	while (rc == 0 && (rc = wcs_list_next(list, &segment)) == 1)
+		rc = 0;
+	return rc;
+}
+
 /* A program that reads the store, and checks nothing itself (see end_child). */
 static void look(int unused)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_store *store;
 	struct wcs_table *table;
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-	int rc;
 
 	(void)unused;
+	alarm(60);
 	if (wcs_store_open(stores_copy, NULL, &store, NULL) != 0 ||
-	    wcs_table_open(store, "t", &table) != 0 ||
-	    wcs_scan_open(table, &range, &filter, &scan) != 0)
+	    wcs_table_open(store, "t", &table) != 0)
 		_exit(1);
-	while ((rc = wcs_scan_next(scan, &cell)) == 1)
-		;
-	_exit(rc != 0);
+	_exit(look_at_cells(table, WCS_EACH_CELL) != 0 || look_at_cells(table, WCS_EACH_ROW) != 0 ||
+	      look_at_rows(table) != 0);
 }
 
 static void mend(int least)
@@ -329,22 +387,57 @@ static void forge_table(int arg)
 	write_table(path);
 }
 
-static void forge_bounds(int unused)
+/* Rows of more blocks and cells than a reader steps over before it seeks, in a table of theirs. */
+static void write_deep_rows(void)
+{
+	static const char value[DEEP_VALUE];
+	struct wcs_store *store;
+	struct wcs_table *table;
+	char row[16], qualifier[16];
+
+	ck_assert_int_eq(wcs_store_open(stores_copy, NULL, &store, NULL), 0);
+	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
+	for (int i = 0; i < STORES_ROWS * DEEP_CELLS; i++) {
+		snprintf(row, sizeof(row), "r%02d", i / DEEP_CELLS);
+		snprintf(qualifier, sizeof(qualifier), "deep%04d", i % DEEP_CELLS);
+		suite_put(table, suite_text(row), "f", suite_text(qualifier), 1,
+			  (struct wcs_slice){value, sizeof(value)});
+	}
+	wcs_table_close(table);
+	wcs_store_close(store);
+	ck_assert_int_eq(wcs_store_open(stores_copy, NULL, &store, NULL), 0);
+	wcs_store_close(store);
+}
+
+static const struct {
+	const char *name;
+	void (*forge)(void);
+	int least;   /* rows that are there after the repair */
+	bool is_met; /* by a reader that skips */
+} indexes[] = {
+	{"bounds that are too wide", wide_bounds, STORES_ROWS, true},
+	{"blocks that changed places", swapped_blocks, STORES_ROWS - 30, false},
+};
+
+/* arg: of indexes, and 1 more for rows that a reader skips. */
+static void forge_index(int arg)
 {
 	char path[512];
 
-	(void)unused;
 	stores_make();
 	stores_replace(stores_base, stores_copy);
-	read_table(path);
-	wide_bounds();
+	if (arg % 2)
+		write_deep_rows();
+	read_table_of(arg % 2, path);
+	indexes[arg / 2].forge();
 	seal(index_at, index_len);
 	write_table(path);
 }
 
-START_TEST(test_bounds)
+START_TEST(test_indexes)
 {
-	expect(forge_bounds, 0, STORES_ROWS, 0, "bounds that are too wide");
+	expect(forge_index, 2 * _i, indexes[_i].least, 0, indexes[_i].name);
+	expect(forge_index, 2 * _i + 1, STORES_ROWS, indexes[_i].is_met, indexes[_i].name);
 }
 END_TEST
 
@@ -500,7 +593,7 @@ static void make(Suite *suite)
 
 	tcase_set_timeout(forged, 240);
 	tcase_add_checked_fixture(forged, remember_tester, end_child);
-	tcase_add_test(forged, test_bounds);
+	tcase_add_loop_test(forged, test_indexes, 0, (int)(sizeof(indexes) / sizeof(indexes[0])));
 	tcase_add_loop_test(forged, test_tables, 0, (int)(sizeof(tables) / sizeof(tables[0])));
 	tcase_add_test(forged, test_restart_behind_the_entries);
 	tcase_add_loop_test(forged, test_numbers, 0, (int)(sizeof(numbers) / sizeof(numbers[0])));

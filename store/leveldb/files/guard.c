@@ -5,8 +5,11 @@
  * Makefile); names are mangled C++.
  *
  * - A block whose structure is wrong gets the size by which LevelDB knows a bad one, and is an
- * error to whoever reads it.
+ *   error to whoever reads it.
  * - A number that no file of LevelDB's can have is an error, before it is added to another.
+ * - An iterator that a seek leaves before the key sought is at its end, with an error. Otherwise a
+ *   reader that skips from seek to seek would meet the same key for ever in a table whose keys are
+ *   out of order from one block to the next, or whose index leads past a block.
  * - Where an assertion fails or an exception is thrown all the same, as for keys that are in order
  *   within blocks but not from one to the next, or no memory for a block, the process says so and
  *   exits.
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/backend.h"
 #include "store/leveldb/engine.h"
 #include "store/leveldb/formats/block.h"
 #include "store/leveldb/formats/file.h"
@@ -33,6 +37,20 @@ struct guard_block {
 	bool owned;
 };
 
+/* As leveldb_iterator_t. */
+struct guard_iterator {
+	void *real;
+};
+
+/* As leveldb::Status is for one that is not OK. */
+struct guard_status {
+	const struct guard_state {
+		uint32_t len; /* of text */
+		char code;
+		char text[19];
+	} * state;
+};
+
 #define GUARD_BLOCK  "_ZN7leveldb5BlockC1ERKNS_13BlockContentsE"
 #define GUARD_VARINT "_ZN7leveldb11GetVarint64EPNS_5SliceEPm"
 
@@ -42,11 +60,18 @@ extern void guard_real_block(struct guard_block *block,
 	__attribute__((weak));
 extern bool guard_real_varint(struct guard_slice *from,
 			      uint64_t *to) __asm__("__real_" GUARD_VARINT) __attribute__((weak));
+extern void guard_real_seek(leveldb_iterator_t *iter, const char *key,
+			    size_t len) __asm__("__real_leveldb_iter_seek");
+extern void *guard_error_iterator(const struct guard_status *status) __asm__(
+	"_ZN7leveldb16NewErrorIteratorERKNS_6StatusE");
+extern void *guard_new(size_t size) __asm__("_Znwm");
 extern void (*guard_set_terminate(void (*handler)(void)))(void) __asm__("_ZSt13set_terminatePFvvE");
 
 void guard_block(struct guard_block *block,
 		 const struct guard_slice *contents) __asm__("__wrap_" GUARD_BLOCK);
 bool guard_varint(struct guard_slice *from, uint64_t *to) __asm__("__wrap_" GUARD_VARINT);
+void guard_seek(leveldb_iterator_t *iter, const char *key,
+		size_t len) __asm__("__wrap_leveldb_iter_seek");
 _Noreturn void guard_assert(const char *what, const char *file, unsigned int line,
 			    const char *function) __asm__("__wrap___assert_fail");
 
@@ -60,6 +85,32 @@ void guard_block(struct guard_block *block, const struct guard_slice *contents)
 bool guard_varint(struct guard_slice *from, uint64_t *to)
 {
 	return guard_real_varint(from, to) && *to <= 2 * LDB_NUMBER_MAX;
+}
+
+/* Puts an iterator that has nothing but an error in the place of the real one. */
+static void guard_end_iterator(leveldb_iterator_t *iter)
+{
+	static const struct guard_state state = {sizeof(state.text), 2 /* corruption */,
+						 "keys are not sorted"};
+	const struct guard_status status = {&state};
+	struct guard_iterator *ended = (struct guard_iterator *)iter;
+	struct guard_iterator *old = guard_new(sizeof(*old));
+
+	*old = *ended;
+	ended->real = guard_error_iterator(&status);
+	leveldb_iter_destroy((leveldb_iterator_t *)old);
+}
+
+void guard_seek(leveldb_iterator_t *iter, const char *key, size_t len)
+{
+	struct wcs_slice found;
+
+	guard_real_seek(iter, key, len);
+	if (!leveldb_iter_valid(iter))
+		return;
+	found.data = leveldb_iter_key(iter, &found.len);
+	if (wcs_slice_compare(found, (struct wcs_slice){key, len}) < 0)
+		guard_end_iterator(iter);
 }
 
 static _Noreturn void guard_exit(const char *what)
