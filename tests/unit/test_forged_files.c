@@ -485,6 +485,13 @@ static void write_log(uint64_t first, uint64_t second)
 	close(fd);
 }
 
+/* The same behind a damaged record, which is all that the log had. */
+static void write_damaged_log(uint64_t first, uint64_t second)
+{
+	write_log(first, second);
+	stores_flip(".log", 8);
+}
+
 static size_t put_key(unsigned char *to, struct wcs_slice key)
 {
 	size_t len = ldb_put_varint(to, key.len);
@@ -563,6 +570,9 @@ static const struct {
 	{"2^56 and one more in a log", write_log, UINT64_C(1) << 56, (UINT64_C(1) << 56) + 1},
 	{"2^64 - 1 in a log", write_log, UINT64_MAX, UINT64_MAX},
 	{"one twice in a log", write_log, 5000, 5000},
+	{"2^55 - 1 twice in a log", write_log, (UINT64_C(1) << 55) - 1, (UINT64_C(1) << 55) - 1},
+	{"2^55 - 1 and 2^55 in a log", write_log, (UINT64_C(1) << 55) - 1, UINT64_C(1) << 55},
+	{"2^64 - 1 behind damage in a log", write_damaged_log, 5000, UINT64_MAX},
 	{"the last one 2^56 - 1", write_edit, LDB_EDIT_SEQUENCE, (UINT64_C(1) << 56) - 1},
 	{"the last one 2^64 - 1", write_edit, LDB_EDIT_SEQUENCE, UINT64_MAX},
 	{"the next file", write_edit, LDB_EDIT_NEXT_FILE, UINT64_MAX},

@@ -124,7 +124,8 @@ struct ldb_fsck_salvage {
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size);
 /* Writes the good records of a log to another, durably, and adds their number. A sequence number
  * that cannot be where it stands gives way to the next one; in the first record, to the one behind
- * `sequence`, the last one in tables. */
+ * `sequence`, the last one in tables. So does one above half of LDB_NUMBER_MAX, which leaves too
+ * few for the records behind it. */
 int ldb_fsck_salvage_log(int from, int to, uint64_t sequence, uint64_t *records);
 
 /* ---- fsck_lost.c ---- */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store/leveldb/formats/block.h"
+#include "store/leveldb/formats/file.h"
 #include "store/leveldb/formats/logfile.h"
 #include "store/leveldb/formats/tablefile.h"
 
@@ -140,15 +141,23 @@ static bool salvage_belongs(struct salvage_log *salvage, uint64_t sequence, uint
 	return true;
 }
 
-/* Gives a batch the next sequence numbers where its own are wrong. Behind damage they tell whether
- * it is one. */
+/* Are its sequence numbers right there? *next: behind them. */
+static bool salvage_in_sequence(const struct salvage_place *here, const unsigned char *batch,
+				uint64_t *next)
+{
+	*next = here->records > 0 ? here->next : 1;
+	return ldb_logfile_in_sequence((struct wcs_slice){batch, 12}, next);
+}
+
+/* Gives a batch the next sequence numbers where its own are wrong, or so high that those behind it
+ * might get none. Behind damage they tell whether it is one. */
 static void salvage_number(const struct salvage_log *salvage, unsigned char *batch)
 {
 	const struct salvage_place *here = &salvage->here;
-	uint64_t next = here->records > 0 ? here->next : 1;
+	uint64_t next;
 
 	if (salvage->damaged || salvage->passed ||
-	    ldb_logfile_in_sequence((struct wcs_slice){batch, 12}, &next))
+	    (salvage_in_sequence(here, batch, &next) && next <= LDB_NUMBER_MAX / 2))
 		return;
 	ldb_put64le(batch, here->records > 0 ? here->next : salvage->sequence + 1);
 }
@@ -157,14 +166,16 @@ static int salvage_record(struct salvage_log *salvage, struct ldb_logfile *log,
 			  struct wcs_slice record)
 {
 	struct salvage_place *here = &salvage->here;
+	uint64_t next;
 
 	if (!ldb_logfile_is_batch(record))
 		return 0;
 	salvage_number(salvage, log->record);
-	if (!salvage_belongs(salvage, ldb_get64le(log->record), log->end))
+	if (!salvage_belongs(salvage, ldb_get64le(log->record), log->end) ||
+	    !salvage_in_sequence(here, log->record, &next))
 		return 0;
 	here->end = log->end;
-	here->next = ldb_get64le(log->record) + ldb_get32le(log->record + 8);
+	here->next = next;
 	here->records++;
 	return ldb_logfile_append(salvage->to, &here->at, record.data, record.len);
 }
