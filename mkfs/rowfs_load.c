@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "mkfs/load/sink.h"
+#include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
 #include "mkfs/text/lines.h"
 
@@ -290,9 +291,26 @@ static int load_csv(struct load *load, const struct csv_rows_options *options)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
+/* Opens a store, or a directory of a mount. PROGRAM_FAILED: it has printed why. */
+static int load_sink(const char *path, struct sink **sink)
+{
+	struct mounted mounted;
+	int exit_code, error = mounted_is_store(path) ? -ENOENT : mounted_find(path, &mounted);
+
+	if (error == -EINVAL)
+		return program_fail(
+			&program,
+			"%s: holds no rows: name the mount, a table, or a directory of it", path);
+	if (error) /* the store says what is wrong */
+		return sink_store_open(&program, path, sink);
+	exit_code = sink_mount_open(&program, &mounted, sink);
+	mounted_free(&mounted);
+	return exit_code;
+}
+
 static int load_run(struct load *load, const struct csv_rows_options *csv)
 {
-	int exit_code = sink_open(&program, load->path, &load->sink);
+	int exit_code = load_sink(load->path, &load->sink);
 	struct stat st;
 
 	if (exit_code)

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/dir/dir.h"
 #include "fs/dir/dir_kept.h"
 #include "fs/dir/dir_reply.h"
 #include "fs/file/handle.h"
@@ -44,10 +43,8 @@ struct reply {
 
 enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why a walk of children stops */
 
-void dir_free(struct dir *dir)
+static void dir_free(struct dir *dir)
 {
-	if (!dir)
-		return;
 	dir_kept_clear(&dir->kept);
 	pthread_mutex_destroy(&dir->lock);
 	free(dir);
@@ -67,6 +64,7 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	pthread_mutex_init(&handle->dir->lock, NULL);
+	handle->dir_free = dir_free;
 	fi->fh = (uintptr_t)handle;
 	lookup_opened(fs, ino, 1);
 	if (fuse_reply_open(req, fi) != 0) {

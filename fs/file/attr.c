@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* GETATTR, SETATTR and STATFS. */
+/* The attributes of a node, and how long the kernel may keep them. */
 #include "fs/file/attr.h"
 
-#include <errno.h>
-#include <sys/statvfs.h>
-
-#include "fs/cache/cache.h"
 #include "fs/control/control.h"
-#include "fs/file/handle.h"
-#include "fs/file/lookup.h"
-#include "fs/serve/report.h"
-#include "fs/write/promise.h"
 #include "fs/write/writer.h"
 
 enum { NEVER_CHANGES = 1 << 20, BLOCK = 512 };
 
-static struct timespec time_of(int64_t us)
+struct timespec attr_time(int64_t us)
 {
 	return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
 }
 
-static bool is_file(const struct node *node)
+bool attr_is_file(const struct node *node)
 {
 	return node->kind == NODE_CELL || node->kind == NODE_VERSION || node->kind == NODE_DRAFT ||
 	       node->kind == NODE_CONTROL;
@@ -60,15 +52,15 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 			    .st_uid = fs->options.uid,
 			    .st_gid = fs->options.gid,
 			    .st_blksize = 4096};
-	st->st_mode = is_file(node) ? S_IFREG | (0666 & ~fs->options.umask)
-				    : S_IFDIR | (0777 & ~fs->options.umask);
+	st->st_mode = attr_is_file(node) ? S_IFREG | (0666 & ~fs->options.umask)
+					 : S_IFDIR | (0777 & ~fs->options.umask);
 	if (node->kind == NODE_CONTROL)
 		st->st_mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
-	if (is_file(node) && node->kind != NODE_CONTROL)
+	if (attr_is_file(node) && node->kind != NODE_CONTROL)
 		fill_cell(node, st, &time);
 	else if (node->kind != NODE_CONTROL)
 		time = directory_time(fs, node);
-	st->st_mtim = st->st_atim = st->st_ctim = time_of(time);
+	st->st_mtim = st->st_atim = st->st_ctim = attr_time(time);
 }
 
 double attr_timeout(struct node *inode)
@@ -90,206 +82,4 @@ void attr_changed(struct fs *fs, struct node *session)
 {
 	if (node_state_clear(session, NODE_S_SHOWN) & NODE_S_SHOWN)
 		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)session, -1, 0);
-}
-
-static void attr_reply(fuse_req_t req, struct node *inode)
-{
-	struct stat st;
-
-	attr_fill(fs_of(req), node_now(inode), &st);
-	fuse_reply_attr(req, &st, attr_timeout(inode));
-}
-
-/* Who was told so before has the attributes of what was there. If they are asked for on the way to
- * an open, that must not be refused another time. */
-static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inode)
-{
-	struct promise_names names;
-
-	lookup_names(inode, &names);
-	return thread == 0 ||
-	       promise_ask(fs->promises, thread, &names, PROMISE_STAT) == PROMISE_FIRST;
-}
-
-void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_of(req);
-	struct node *inode = lookup_inode(fs, ino);
-
-	(void)fi;
-	if (lookup_is_stale(inode) && must_look_again(fs, fuse_req_ctx(req)->pid, inode))
-		fuse_reply_err(req, ESTALE);
-	else
-		attr_reply(req, inode);
-}
-
-/* The time that a SETATTR asks for in microseconds. -ENOENT: none; -EINVAL: negative. */
-static int stamp_of(const struct stat *attr, int to_set, int64_t *stamp)
-{
-	if (!(to_set & FUSE_SET_ATTR_MTIME))
-		return -ENOENT;
-	if (attr->st_mtim.tv_sec < 0)
-		return -EINVAL;
-	if (__builtin_mul_overflow((int64_t)attr->st_mtim.tv_sec, 1000000, stamp) ||
-	    __builtin_add_overflow(*stamp, attr->st_mtim.tv_nsec / 1000, stamp))
-		return -EINVAL;
-	return 0;
-}
-
-static int report_stamp(struct fs *fs, const struct node *session, int error)
-{
-	if (error != -EINVAL)
-		return report_no_room(fs, session, error);
-	return report(fs, session, NULL, 0, error,
-		      "the time would not be later than that of the next older version");
-}
-
-static int setattr_session(struct fs *fs, struct node *session, const struct stat *attr, int to_set,
-			   const int64_t *stamp)
-{
-	int rc = 0;
-
-	writers_share(fs, session);
-	writer_replaces(fs, session);
-	if (to_set & FUSE_SET_ATTR_SIZE)
-		rc = report_no_room(fs, session, writer_resize(fs, session, attr->st_size));
-	if (rc == 0 && stamp)
-		rc = report_stamp(fs, session, writer_stamp(fs, session, *stamp));
-	writers_release(fs, session);
-	return rc;
-}
-
-/* A stored value does not change: whoever wants it to is sent to a write session. */
-static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const struct stat *attr,
-			  int to_set, const int64_t *stamp)
-{
-	struct node *node = node_now(inode), *session;
-	struct promise_names names;
-	int rc;
-
-	/* A time needs no session that the kernel knows, and its file may be open to read. */
-	lookup_names(inode, &names);
-	if ((to_set & FUSE_SET_ATTR_SIZE) &&
-	    promise_ask(fs->promises, thread, &names, PROMISE_WRITE) == PROMISE_FIRST)
-		return -ESTALE;
-	/* A time that is set by name while the process writes goes to what it makes. */
-	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
-	if (rc == -ENOENT)
-		rc = writers_reopen(fs, thread, node, &session);
-	if (rc != 0)
-		return rc;
-	rc = setattr_session(fs, session, attr, to_set, stamp);
-	if (to_set & FUSE_SET_ATTR_SIZE)
-		writer_expire(fs, session);
-	attr_changed(fs, session);
-	nodes_put(fs->nodes, session, 1);
-	return rc;
-}
-
-static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
-			int to_set)
-{
-	const int64_t *stamp = NULL;
-	int64_t time;
-	int rc = stamp_of(attr, to_set, &time);
-
-	if (rc == 0)
-		stamp = &time;
-	else if (rc != -ENOENT)
-		return report(fs, node, NULL, 0, rc,
-			      "no timestamp is before 1970, or after 294247");
-	if (!stamp && !(to_set & FUSE_SET_ATTR_SIZE))
-		return 0;
-	if ((to_set & FUSE_SET_ATTR_SIZE) && report_thread(fs, node, NULL, thread) != 0)
-		return -EPERM;
-	if (!(node->flags & NODE_F_WRITER))
-		return setattr_stored(fs, thread, node, attr, to_set, stamp);
-	promise_end(fs->promises, thread, node->plain);
-	return setattr_session(fs, node, attr, to_set, stamp);
-}
-
-static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
-		   int to_set)
-{
-	const int owners = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
-
-	if (fs->options.strict && (to_set & owners))
-		return -EPERM;
-	if (node->kind == NODE_CONTROL && (to_set & FUSE_SET_ATTR_SIZE))
-		return -EPERM;
-	if (is_file(node) && node->kind != NODE_CONTROL)
-		return setattr_cell(fs, thread, node, attr, to_set);
-	return 0;
-}
-
-/* What a request is for: an open file may have a session that the kernel's inode does not stand
- * for. */
-static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_file_info *fi)
-{
-	struct node *node = lookup_inode(fs, ino);
-
-	return fi && node->kind != NODE_CONTROL && handle_of(fi)->writer ? handle_of(fi)->writer
-									 : node;
-}
-
-/* What an entry that is kept leads to may get another timestamp. */
-static bool may_stamp(const struct node *node, int to_set)
-{
-	return node_is_stored(node) && (to_set & FUSE_SET_ATTR_MTIME);
-}
-
-/* The kernel may have the node by another inode as well, whose time is another now. */
-static void stamped(struct fs *fs, struct node *inode, bool newest, int64_t stamp)
-{
-	struct node *node = node_now(inode);
-
-	cache_stamped(fs, node, newest, stamp);
-	if (node != inode)
-		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
-}
-
-void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
-		struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_of(req);
-	struct node *inode = node_of(fs, ino, fi), *node = node_now(inode);
-	bool newest = may_stamp(node, to_set) && cache_is_newest(fs, node);
-	int64_t stamp;
-	int rc;
-
-	if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
-		to_set = (to_set & ~FUSE_SET_ATTR_MTIME_NOW) | FUSE_SET_ATTR_MTIME;
-		attr->st_mtim = time_of(fs_now());
-	}
-	rc = setattr(fs, fuse_req_ctx(req)->pid, inode, attr, to_set);
-	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0)
-		stamped(fs, inode, newest, stamp);
-	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
-		writer_expire(fs, node);
-	if (rc != 0) {
-		attr_changed(fs, node);
-		fuse_reply_err(req, -rc);
-		return;
-	}
-	/* The kernel takes this reply for the latest, whatever comes between: not to keep. */
-	if (node->flags & NODE_F_WRITER)
-		node_state_clear(node, NODE_S_SHOWN);
-	attr_reply(req, inode);
-}
-
-void fs_statfs(fuse_req_t req, fuse_ino_t ino)
-{
-	struct statvfs st = {.f_bsize = 4096, .f_frsize = 4096, .f_namemax = NAMES_COMPONENT_MAX};
-	struct wcs_space space;
-	int rc = wcs_store_space(fs_of(req)->store, &space);
-
-	(void)ino;
-	if (rc != 0) {
-		fuse_reply_err(req, -rc);
-		return;
-	}
-	st.f_blocks = space.total / st.f_frsize;
-	st.f_bfree = space.free / st.f_frsize;
-	st.f_bavail = space.available / st.f_frsize;
-	fuse_reply_statfs(req, &st);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "fs/control/control.h"
-#include "fs/dir/dir.h"
 #include "fs/file/lock.h"
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
@@ -96,7 +95,8 @@ void handle_close(struct fs *fs, struct handle *handle)
 	}
 	if (handle->control)
 		control_close(handle->control);
-	dir_free(handle->dir);
+	if (handle->dir)
+		handle->dir_free(handle->dir);
 	locks_close(fs->locks, handle);
 	free(handle);
 }

@@ -20,9 +20,10 @@ struct handle {
 	struct node *writer;	      /* a write session's node, with a reference */
 	struct control_file *control; /* a control file */
 	struct dir *dir;	      /* a directory */
-	bool direct;		      /* the kernel was told to keep no pages of it */
-	struct lock_file *locks;      /* what it locked, or NULL. Lock: that of the lock table */
-	struct handle *next, **link;  /* Lock: the list's */
+	void (*dir_free)(struct dir *dir);
+	bool direct;		     /* the kernel was told to keep no pages of it */
+	struct lock_file *locks;     /* what it locked, or NULL. Lock: that of the lock table */
+	struct handle *next, **link; /* Lock: the list's */
 };
 
 struct handles;

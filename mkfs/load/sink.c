@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells a directory of a mount from a store. */
+/* The reason of a sink's failure. */
 #include "mkfs/load/sink.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "mkfs/mounted.h"
 
 int sink_fail(struct sink *sink, int error, const char *format, ...)
 {
@@ -36,20 +33,4 @@ void sink_applied(struct sink *sink)
 		n--;
 	snprintf(sink->why + n, sizeof(sink->why) - n, " (%" PRIu64 " line%s applied before it)",
 		 sink->rows, sink->rows == 1 ? "" : "s");
-}
-
-int sink_open(const struct program *program, const char *path, struct sink **sink)
-{
-	struct mounted mounted;
-	int exit_code, error = mounted_is_store(path) ? -ENOENT : mounted_find(path, &mounted);
-
-	if (error == -EINVAL)
-		return program_fail(
-			program, "%s: holds no rows: name the mount, a table, or a directory of it",
-			path);
-	if (error) /* the store says what is wrong */
-		return sink_store_open(program, path, sink);
-	exit_code = sink_mount_open(program, &mounted, sink);
-	mounted_free(&mounted);
-	return exit_code;
 }

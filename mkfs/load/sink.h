@@ -36,8 +36,10 @@ struct sink_kind {
 	void (*close)(struct sink *sink);
 };
 
-/* Opens the store or directory. PROGRAM_FAILED: it has printed why. */
-int sink_open(const struct program *program, const char *path, struct sink **sink);
+/* Opens a store, or a directory of a mount. PROGRAM_FAILED: it has printed why. */
+int sink_store_open(const struct program *program, const char *path, struct sink **sink);
+int sink_mount_open(const struct program *program, const struct mounted *mounted,
+		    struct sink **sink);
 
 /* Fills why, printf-like; failed stays as it is. Returns error. */
 int sink_fail(struct sink *sink, int error, const char *format, ...)
@@ -49,10 +51,5 @@ void sink_applied(struct sink *sink);
 
 /* The line has no meaning until a table is named. */
 #define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
-
-/* ---- Of sink.c only ---- */
-int sink_store_open(const struct program *program, const char *path, struct sink **sink);
-int sink_mount_open(const struct program *program, const struct mounted *mounted,
-		    struct sink **sink);
 
 #endif
