@@ -114,6 +114,9 @@ char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
 		 const struct wcs_filter *filter);
 /* The same of the whole table. */
 char *suite_content(struct wcs_table *table);
+/* A scan of the cells that can be read; *error: 0 where these are all. */
+char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
+		      const struct wcs_filter *filter, int *error);
 /* Checks that a scan of the whole table gives this. */
 void suite_expect(struct wcs_table *table, const char *expected);
 void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,

@@ -1,186 +1,252 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log whose records have damaged headers is no log that was being written when the machine went
- * down: it is an error before the store opens, and a repair loses just that record.
+ * Logs, torn and damaged.
+ *
+ * A power cut leaves zeros from some write, or from some sector of one, on, when the filesystem has
+ * the length of a log but not its last bytes: just the changes whose records end before it must be
+ * there. A log whose records have damaged headers is none that was being written: it is an error
+ * before the store opens, and a repair loses just that record.
  */
-#include "store/leveldb/formats/logfile.h"
-#include "tests/unit/suite.h"
+#include "tests/unit/damage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROWS = 20, ROWS_MAX = 40, HEAD = 7, FILE_MAX = 1 << 17, LAST = ROWS - 1 };
+enum { HEAD = 7, SECTOR = 512, CHANGES = 22, LAST = CHANGES - 1, FILE_MAX = 1 << 17 };
 
-static char base[256], copy[256], quarantine[300];
-static char log_name[64], manifest_name[64]; /* relative to the store */
-static unsigned char file[FILE_MAX];	     /* the log, or another file */
-static size_t file_len;
-static size_t heads[ROWS_MAX]; /* where records start in it */
-static int head_count;
-static char *cells; /* of the store */
+/* Small records, and some that span blocks of LevelDB's. */
+static const struct damage_shape torn = {
+	.sessions = 1, .rows = 40, .size = 300, .changes = CHANGES, .limit = 900, .longs = true};
+/* All records are in one block. */
+static const struct damage_shape short_log = {
+	.sessions = 1, .rows = 40, .size = 300, .changes = CHANGES, .limit = 60};
 
-static void ignore(void *ctx, enum wcs_log_level level, const char *text)
+static char log_path[512], manifest_path[512];
+static const char *log_name, *manifest_name;
+static unsigned char *bytes; /* of the log */
+static size_t size;
+
+static void make_log(const struct damage_shape *shape)
 {
-	(void)ctx;
-	(void)level;
-	(void)text;
+	int records = 0;
+
+	damage_make(shape);
+	damage_fresh();
+	bytes = damage_bytes(".log", &size);
+	damage_file(".log", log_path);
+	log_name = strrchr(log_path, '/') + 1;
+	damage_file("MANIFEST-", manifest_path);
+	manifest_name = strrchr(manifest_path, '/') + 1;
+	for (int i = 0; i < damage_piece_count; i++)
+		records += damage_pieces[i].ends;
+	ck_assert_int_eq(records, CHANGES);
 }
 
-static const struct wcs_options options = {.log = ignore};
-
-/* ---- The store --------------------------------------------------------------------------- */
-
-static void read_file(const char *store, const char *name)
+static void remove_log(void)
 {
-	char path[400];
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", store, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = read(fd, file, sizeof(file));
-	ck_assert(got > 0 && got < FILE_MAX);
-	file_len = (size_t)got;
-	close(fd);
+	free(bytes);
+	damage_remove();
 }
 
-static void write_file(const char *store, const char *name)
-{
-	char path[400];
-	int fd;
+/* ---- Torn logs --------------------------------------------------------------------------- */
 
-	snprintf(path, sizeof(path), "%s/%s", store, name);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	ck_assert_int_eq(write(fd, file, file_len), (ssize_t)file_len);
-	close(fd);
+/* The cells behind the changes whose records end before the place. */
+static const char *cells_before(off_t place)
+{
+	int changes = 0;
+
+	for (int i = 0; i < damage_piece_count && damage_pieces[i].end <= place; i++)
+		changes += damage_pieces[i].ends;
+	return damage_states[changes];
 }
 
-/* All are in one block. */
-static void find_heads(void)
+/* Where nothing is lost but what follows. */
+static bool may_tear(off_t place)
 {
-	head_count = 0;
-	for (size_t at = 0; at + HEAD <= file_len; head_count++) {
-		ck_assert_int_lt(head_count, ROWS_MAX);
-		heads[head_count] = at;
-		at += HEAD + (size_t)(file[at + 4] | file[at + 5] << 8);
+	bool starts = false;
+
+	for (int i = 0; i < damage_piece_count; i++)
+		starts |= damage_pieces[i].at == place;
+	return starts || place % SECTOR == 0;
+}
+
+/* In the middle of a record LevelDB would call it damage: it is cut, and said. */
+static bool is_cut(off_t place)
+{
+	for (int i = 0; i < damage_piece_count; i++)
+		if (place > damage_pieces[i].at && place < damage_pieces[i].end)
+			return true;
+		else if (place == damage_pieces[i].at)
+			return i > 0 && !damage_pieces[i - 1].ends;
+	return false;
+}
+
+static void zero(const char *name, off_t from, off_t to)
+{
+	damage_fresh();
+	damage_put(name, from, NULL, (size_t)(to - from));
+}
+
+static void tear(off_t place)
+{
+	char what[64];
+	int rc;
+
+	snprintf(what, sizeof(what), "zeros from %lld", (long long)place);
+	zero(".log", place, (off_t)size);
+	rc = damage_look();
+	ck_assert_msg(rc == 0 || (rc == -EIO && !may_tear(place)), "%s: %s", what,
+		      damage_seen.fault.text);
+	if (rc != 0)
+		return;
+	damage_expect(cells_before(place), what);
+	if (!may_tear(place))
+		return;
+	ck_assert_msg(damage_seen.warnings == is_cut(place), "%s: %d warnings", what,
+		      damage_seen.warnings);
+	ck_assert(!damage_seen.warnings || strstr(damage_seen.warning, log_name));
+	ck_assert_int_eq(damage_look(), 0);
+	damage_expect(cells_before(place), what);
+	ck_assert_int_eq(damage_seen.warnings, 0);
+}
+
+SUITE_TEST(test_zeros_to_the_end, 120)
+{
+	make_log(&torn);
+	for (int i = 0; i < damage_piece_count; i++)
+		tear(damage_pieces[i].at);
+	for (off_t place = SECTOR; place < (off_t)size; place += 4 * SECTOR)
+		tear(place);
+	for (off_t place = (off_t)size / SECTOR * SECTOR; place > (off_t)size - 4096;
+	     place -= SECTOR)
+		tear(place);
+	for (off_t place = 100; place < (off_t)size; place += 5003)
+		tear(place);
+	remove_log();
+}
+
+SUITE_TEST(test_data_behind, 60)
+{
+	make_log(&torn);
+	for (int i = 1; i < damage_piece_count - 1; i += 3) {
+		zero(".log", damage_pieces[i].at, damage_pieces[i].end);
+		damage_expect_refused(log_name, "zeros in place of a record");
+		zero(".log", damage_pieces[i].at, (off_t)size - 1);
+		damage_expect_refused(log_name, "a byte behind zeros");
 	}
+	remove_log();
 }
 
-static void create(void)
+/* A place of zeros in the middle of a record that has several pieces. */
+static off_t tear_record(void)
 {
-	static const char text[] = "{\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}";
-	struct wcs_schema *schema;
-	struct wcs_fault fault;
+	off_t place = 0;
 
-	snprintf(base, sizeof(base), "%s/base", suite_directory());
-	snprintf(copy, sizeof(copy), "%s/copy", suite_directory());
-	snprintf(quarantine, sizeof(quarantine), "%s.quarantine", copy);
-	suite_remove(base);
-	ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, &fault), 0);
-	ck_assert_int_eq(wcs_store_create(base, schema, false, NULL, &fault), 0);
-	wcs_schema_free(schema);
+	for (int i = 0; i < damage_piece_count; i++)
+		if (damage_pieces[i].end - damage_pieces[i].at > 4 * SECTOR)
+			place = (damage_pieces[i].at / SECTOR + 2) * SECTOR;
+	zero(".log", place, (off_t)size);
+	return place;
 }
 
-/* Fills the base with rows r00 and so on, each a record of the log; `special`, a row, has that
- * value, others one of their own. */
-static void make_base(const char *prefix, int special, struct wcs_slice value)
+/* A file there has the log's bytes behind its last whole record, up to the zeros. */
+static void expect_kept(const char *directory, const char *below, off_t place)
 {
-	struct wcs_fault fault;
-	struct wcs_store *store;
-	struct wcs_table *table;
+	unsigned char kept[1 << 17];
+	off_t start = 0, end = place;
+	char path[600];
+	size_t got;
+	FILE *file;
 
-	create();
-	ck_assert_int_eq(wcs_store_open(base, &options, &store, &fault), 0);
-	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
-	for (int row = 0; row < ROWS; row++) {
-		char name[8], own[64];
+	for (int i = 0; i < damage_piece_count && damage_pieces[i].end <= place; i++)
+		if (damage_pieces[i].ends)
+			start = damage_pieces[i].end;
+	while (bytes[end - 1] == 0)
+		end--;
+	snprintf(path, sizeof(path), "%s%s/torn-%s-%lld", directory, below, log_name,
+		 (long long)start);
+	file = fopen(path, "r");
+	ck_assert_msg(file, "%s is missing", path);
+	got = fread(kept, 1, sizeof(kept), file);
+	fclose(file);
+	ck_assert_int_eq((off_t)got, end - start);
+	ck_assert_int_eq(memcmp(kept, bytes + start, got), 0);
+}
 
-		snprintf(name, sizeof(name), "r%02d", row);
-		snprintf(own, sizeof(own), "%s, the value of row %d", prefix, row);
-		suite_put(table, suite_text(name), "f", suite_text("q"), 1,
-			  row == special ? value : suite_text(own));
+/* A mount cuts the log; the copy of what it cuts stays in the store until a repair takes it. */
+static off_t cut_record(void)
+{
+	off_t place = tear_record();
+
+	ck_assert_int_eq(damage_look(), 0);
+	damage_expect(cells_before(place), "a torn record");
+	ck_assert_ptr_nonnull(strstr(damage_seen.warning, "torn-"));
+	expect_kept(damage_copy, "", place);
+	return place;
+}
+
+SUITE_TEST(test_kept, 60)
+{
+	char path[300];
+	off_t place;
+
+	make_log(&torn);
+	place = cut_record();
+	ck_assert_int_eq(damage_check(true, "what a mount cut"), 0);
+	expect_kept(damage_quarantine, "/files", place);
+	cut_record();
+	snprintf(path, sizeof(path), "%s/ROWFS", damage_copy);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(damage_check(false, "no marker, beside what a mount cut"), 1);
+	cut_record();
+	ck_assert_int_eq(wcs_store_create(damage_copy, NULL, true, NULL, NULL), 0);
+	remove_log();
+}
+
+/* Neither check finds anything, and only a repair cuts, and takes what it cuts. */
+SUITE_TEST(test_check, 60)
+{
+	off_t place = 0;
+
+	make_log(&torn);
+	for (int repair = 0; repair < 2; repair++) {
+		place = tear_record();
+		ck_assert_int_eq(damage_check(repair, "a torn log"), 0);
+		ck_assert_int_eq(damage_look(), 0);
+		damage_expect(cells_before(place), "a torn log");
+		ck_assert_int_eq(damage_seen.warnings, !repair);
 	}
-	cells = suite_content(table);
-	wcs_table_close(table);
-	wcs_store_close(store);
-	suite_store_file(base, ".log", log_name);
-	suite_store_file(base, "MANIFEST-", manifest_name);
+	expect_kept(damage_quarantine, "/files", place);
+	remove_log();
 }
 
-/* A copy, whose log is in `file`. */
-static void copy_base(void)
+/* Edits up to one that crosses a sector's end; from there on it is zeros. */
+SUITE_TEST(test_torn_manifest, 60)
 {
-	char command[1200];
+	off_t end;
 
-	suite_remove(copy);
-	suite_remove(quarantine);
-	snprintf(command, sizeof(command), "cp -a -- '%s' '%s'", base, copy);
-	ck_assert_int_eq(system(command), 0);
-	read_file(copy, log_name);
-	find_heads();
+	make_log(&torn);
+	do
+		end = damage_append_edit();
+	while (end % SECTOR == 0 || end % SECTOR >= HEAD + 3);
+	damage_put("MANIFEST-", end / SECTOR * SECTOR, NULL, (size_t)(end % SECTOR));
+	ck_assert_msg(damage_look() == 0, "%s", damage_seen.fault.text);
+	damage_expect(damage_all, "a torn MANIFEST");
+	ck_assert_int_eq(damage_seen.warnings, 1);
+	ck_assert_ptr_nonnull(strstr(damage_seen.warning, manifest_name));
+	remove_log();
 }
 
-static void remove_all(void)
-{
-	suite_remove(copy);
-	suite_remove(base);
-	suite_remove(quarantine);
-	free(cells);
-}
-
-/* What the copy holds. */
-static char *content(const char *what)
-{
-	struct wcs_fault fault = {.text = ""};
-	struct wcs_store *store;
-	struct wcs_table *table;
-	char *text;
-	int rc = wcs_store_open(copy, &options, &store, &fault);
-
-	ck_assert_msg(rc == 0, "%s: %s", what, fault.text);
-	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
-	text = suite_content(table);
-	wcs_table_close(table);
-	wcs_store_close(store);
-	return text;
-}
-
-/* Is the copy refused, with that file's name? */
-static void expect_refused(const char *name, const char *what)
-{
-	struct wcs_fault fault = {.text = ""};
-	struct wcs_store *store;
-	int rc = wcs_store_open(copy, &options, &store, &fault);
-
-	ck_assert_msg(rc == -EIO, "%s: opening says %d", what, rc);
-	ck_assert_msg(strstr(fault.text, name) && strstr(fault.text, "fsck.rowfs"), "%s: %s", what,
-		      fault.text);
-}
-
-static int found(bool repair, const char *what)
-{
-	struct wcs_check_options checks = {.repair = repair, .quarantine = quarantine};
-	struct wcs_check_result result;
-	struct wcs_fault fault = {.text = ""};
-
-	ck_assert_msg(wcs_store_check(copy, &checks, &result, &fault) == 0, "%s: %s", what,
-		      fault.text);
-	ck_assert_int_eq((int)result.corrected, repair ? (int)result.found : 0);
-	return (int)result.found;
-}
-
-/* ---- Headers ----------------------------------------------------------------------------- */
+/* ---- Damaged headers --------------------------------------------------------------------- */
 
 /* clang-format off */
 #define BYTES(literal) {literal, sizeof(literal) - 1}
 /* clang-format on */
 
-/* How a record is damaged: bytes put at a place of it. */
+/* Bytes put at a place of a record. */
 static const struct damage {
 	const char *name;
 	int at;
@@ -202,161 +268,116 @@ static const struct damage {
 	{"more garbage", 0, BYTES("garbage, and more of it"), false},
 };
 
-/* Takes a row's cell out. */
-static void remove_row(char *from, int row)
+enum { DAMAGES = sizeof(damages) / sizeof(damages[0]) };
+
+/* A repair of the copy's log leaves those cells. */
+static void expect_repaired(const char *cells, const char *what)
+{
+	damage_expect_refused(log_name, what);
+	ck_assert_msg(damage_check(false, what) == 1, "%s: not found", what);
+	ck_assert_msg(damage_mend(what) == 1, "%s: not corrected", what);
+	damage_expect(cells, what);
+}
+
+/* Takes the row of a change out. */
+static void remove_row(char *cells, int change)
 {
 	char name[8], *start, *end;
 
-	snprintf(name, sizeof(name), "r%02d/", row);
-	start = strstr(from, name);
+	snprintf(name, sizeof(name), "r%03d/", short_log.rows + change);
+	start = strstr(cells, name);
 	ck_assert_ptr_nonnull(start);
 	end = strchr(start, ' ') + 1;
 	memmove(start, end, strlen(end) + 1);
 }
 
-/* The log of the copy is made to be what `file` has; a repair leaves those cells. */
-static void expect_repaired(const char *expected, const char *what)
+/* In two records, which may be one, with so many zeros behind the log. */
+static void damage_records(const struct damage *damage, int one, int other, size_t zeros)
 {
-	char *have;
+	char *cells = strdup(damage_all), what[100];
 
-	write_file(copy, log_name);
-	expect_refused(log_name, what);
-	ck_assert_msg(found(false, what) == 1, "%s: not found", what);
-	ck_assert_msg(found(true, what) == 1, "%s: not corrected", what);
-	ck_assert_msg(found(false, what) == 0, "%s: not clean after it", what);
-	have = content(what);
-	ck_assert_msg(strcmp(have, expected) == 0, "%s: %s", what, have);
-	free(have);
+	snprintf(what, sizeof(what), "%s, in records %d and %d, %zu zeros", damage->name, one,
+		 other, zeros);
+	damage_fresh();
+	remove_row(cells, one);
+	damage_put(".log", damage_pieces[one].at + damage->at, damage->bytes.data,
+		   damage->bytes.len);
+	if (other != one) {
+		remove_row(cells, other);
+		damage_put(".log", damage_pieces[other].at + damage->at, damage->bytes.data,
+			   damage->bytes.len);
+	}
+	damage_put(".log", (off_t)size, NULL, zeros);
+	expect_repaired(cells, what);
+	free(cells);
 }
 
-/* With so many zeros behind the log. */
-static void damage_record(const struct damage *damage, int row, size_t zeros)
-{
-	char *expected = strdup(cells), what[100];
-
-	snprintf(what, sizeof(what), "%s, in record %d, %zu zeros", damage->name, row, zeros);
-	copy_base();
-	ck_assert_int_eq(head_count, ROWS);
-	memcpy(file + heads[row] + damage->at, damage->bytes.data, damage->bytes.len);
-	memset(file + file_len, 0, zeros);
-	file_len += zeros;
-	remove_row(expected, row);
-	expect_repaired(expected, what);
-	free(expected);
-}
-
-START_TEST(test_headers)
+/* The cells between two damaged records stay as well. */
+SUITE_LOOP(test_headers, DAMAGES, 30)
 {
 	const struct damage *damage = &damages[_i];
 
-	make_base("first", -1, SUITE_BYTES(""));
-	damage_record(damage, 0, 0);
-	damage_record(damage, 7, 0);
+	make_log(&short_log);
+	damage_records(damage, 0, 0, 0);
+	damage_records(damage, 7, 7, 0);
+	if (strcmp(damage->name, "garbage") == 0)
+		damage_records(damage, 4, 12, 0);
 	if (!damage->not_last) {
-		damage_record(damage, LAST, 0);
-		damage_record(damage, LAST, 40000);
+		damage_records(damage, LAST, LAST, 0);
+		damage_records(damage, LAST, LAST, 40000);
 	}
-	remove_all();
+	remove_log();
 }
-END_TEST
-
-/* Two damaged records: what is between them stays as well. */
-START_TEST(test_two)
-{
-	char *expected;
-
-	make_base("first", -1, SUITE_BYTES(""));
-	copy_base();
-	memcpy(file + heads[4], "garbage", HEAD);
-	memcpy(file + heads[12], "garbage", HEAD);
-	expected = strdup(cells);
-	remove_row(expected, 4);
-	remove_row(expected, 12);
-	expect_repaired(expected, "two records");
-	free(expected);
-	remove_all();
-}
-END_TEST
 
 /* A value that is a log of another store, or its first records, which have numbers that are lower,
  * stays a value: its records are none of this store. */
-START_TEST(test_log_in_value)
+SUITE_LOOP(test_log_in_value, 2, 30)
 {
-	static unsigned char other[FILE_MAX];
-	size_t lens[2];
+	struct damage_shape shape = short_log;
+	unsigned char *other;
 
-	make_base("other", -1, SUITE_BYTES(""));
-	copy_base();
-	memcpy(other, file, file_len);
-	lens[0] = file_len;
-	lens[1] = heads[5];
-	remove_all();
-	make_base("first", 7, (struct wcs_slice){other, lens[_i]});
-	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++)
-		damage_record(&damages[i], 7, 0);
-	remove_all();
+	make_log(&short_log);
+	other = bytes;
+	shape.inner = (struct wcs_slice){other, _i == 0 ? size : (size_t)damage_pieces[5].at};
+	damage_remove();
+	make_log(&shape);
+	for (int i = 0; i < DAMAGES; i++)
+		damage_records(&damages[i], 7, 7, 0);
+	remove_log();
+	free(other);
 }
-END_TEST
 
 /* ---- Other files ------------------------------------------------------------------------- */
 
-START_TEST(test_foreign)
+SUITE_TEST(test_foreign, 30)
 {
-	make_base("first", -1, SUITE_BYTES(""));
-	for (size_t len = HEAD; len < FILE_MAX; len = 3 * len + 1) {
-		copy_base();
-		file_len = len;
-		for (size_t i = 0; i < len; i++)
-			file[i] = (unsigned char)"This is some other file. "[i % 25];
-		expect_repaired("", "a text");
+	char text[FILE_MAX];
+
+	make_log(&short_log);
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = "This is some other file. "[i % 25];
+	for (size_t len = HEAD; len < sizeof(text); len = 3 * len + 1) {
+		damage_fresh();
+		ck_assert_int_eq(truncate(log_path, 0), 0);
+		damage_put(".log", 0, text, len);
+		expect_repaired(damage_states[0], "a text");
 	}
-	remove_all();
-}
-END_TEST
-
-/* An edit between two others, which say what number the next file has. */
-START_TEST(test_manifest)
-{
-	static const unsigned char edit[] = {3, 0xE8, 0x07};
-	char path[400], *have;
-	uint64_t end;
-	int fd;
-
-	make_base("first", -1, SUITE_BYTES(""));
-	copy_base();
-	read_file(copy, manifest_name);
-	end = file_len;
-	snprintf(path, sizeof(path), "%s/%s", copy, manifest_name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(ldb_logfile_append(fd, &end, edit, sizeof(edit)), 0);
-	ck_assert_int_eq(pwrite(fd, "garbage", HEAD, (off_t)(end - 2 * (HEAD + sizeof(edit)))),
-			 HEAD);
-	close(fd);
-	expect_refused(manifest_name, "a MANIFEST");
-	ck_assert_int_ge(found(true, "a MANIFEST"), 1);
-	ck_assert_int_eq(found(false, "a MANIFEST"), 0);
-	have = content("a MANIFEST");
-	ck_assert_str_eq(have, cells);
-	free(have);
-	remove_all();
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *headers = tcase_create("headers");
-
-	tcase_set_timeout(headers, 30);
-	tcase_add_loop_test(headers, test_headers, 0, (int)(sizeof(damages) / sizeof(damages[0])));
-	suite_add_tcase(suite, headers);
-	suite_add_once(suite, "two damaged records", test_two, 30);
-	tcase_add_loop_test(headers, test_log_in_value, 0, 2);
-	suite_add_once(suite, "a file that is no log", test_foreign, 30);
-	suite_add_once(suite, "the MANIFEST", test_manifest, 30);
+	remove_log();
 }
 
-int main(void)
+/* An edit between two others. */
+SUITE_TEST(test_manifest, 30)
 {
-	return suite_main("leveldb: damaged logs", make);
+	off_t middle;
+
+	make_log(&short_log);
+	damage_fresh();
+	damage_append_edit();
+	middle = damage_append_edit() - HEAD - 3;
+	damage_append_edit();
+	damage_put("MANIFEST-", middle, "garbage", HEAD);
+	damage_expect_refused(manifest_name, "a MANIFEST");
+	ck_assert_int_ge(damage_mend("a MANIFEST"), 1);
+	damage_expect(damage_all, "a MANIFEST");
+	remove_log();
 }

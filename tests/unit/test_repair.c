@@ -7,23 +7,88 @@
  * is there; it is never one that can be mounted and has lost something, or has something older. The
  * next repair makes of it what the first one would have made.
  */
-#include "tests/unit/stores.h"
+#include "tests/unit/damage.h"
 
 #include "tests/crash/fault.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { CALLS_MAX = 2000 };
 
-/* ---- Repairs ----------------------------------------------------------------------------- */
+/* ---- Damage ------------------------------------------------------------------------------ */
+
+static void damage_table(void)
+{
+	damage_flip(".ldb", 200);
+}
+
+static void damage_log(void)
+{
+	damage_flip(".log", 350);
+}
+
+/* And the old table gets the highest number, as the output of a merge has. */
+static void damage_manifest(void)
+{
+	char path[512], to[300];
+
+	damage_flip("MANIFEST", 20);
+	damage_file(".ldb", path);
+	snprintf(to, sizeof(to), "%s/data/000090.ldb", damage_copy);
+	ck_assert_int_eq(rename(path, to), 0);
+}
+
+static void damage_names(void)
+{
+	damage_exchange(0, 1);
+}
+
+static const struct damage {
+	const char *name;
+	void (*inflict)(void);
+	bool all;     /* is there after a repair */
+	bool refused; /* before it nothing can be opened */
+} damages[] = {
+	{"a table", damage_table, false, false},
+	{"a log", damage_log, false, false},
+	{"the MANIFEST", damage_manifest, true, true},
+	{"names of tables", damage_names, true, false},
+};
+
+enum { DAMAGES = sizeof(damages) / sizeof(damages[0]) };
+
+static char *mended; /* the cells that a repair leaves */
+
+static void inflict(const struct damage *damage)
+{
+	damage_fresh();
+	damage->inflict();
+}
+
+static void mend(const struct damage *damage)
+{
+	damage_make(&damage_usual);
+	inflict(damage);
+	damage_mend(damage->name);
+	mended = strdup(damage_seen.cells);
+	if (damage->all)
+		damage_expect(damage_all, damage->name);
+	ck_assert_int_le(damage_lost(true) + damage_lost(false), 16); /* a block's */
+}
+
+static void forget(void)
+{
+	free(mended);
+	damage_remove();
+}
+
+/* ---- Interrupted repairs ----------------------------------------------------------------- */
 
 static int stop_at, asked;
 
@@ -39,268 +104,159 @@ static bool go_on(void *ctx, const char *what, uint64_t done, uint64_t total)
 static int repair(struct wcs_check_result *result, struct wcs_fault *fault)
 {
 	const struct wcs_check_options options = {
-		.repair = true, .quarantine = stores_quarantine, .progress = go_on};
+		.repair = true, .quarantine = damage_quarantine, .progress = go_on};
 
 	asked = 0;
-	return wcs_store_check(stores_copy, &options, result, fault);
-}
-
-/* A repair that nothing stops; what is there then. */
-static void repair_whole(struct stores_seen *seen, const char *what)
-{
-	struct wcs_check_result result;
-	struct wcs_fault fault = {.text = ""};
-	int rc;
-
-	suite_remove(stores_quarantine);
-	stop_at = 0;
-	rc = repair(&result, &fault);
-	ck_assert_msg(rc == 0, "%s: error %d of a repair: %s", what, rc, fault.text);
-	ck_assert_msg(result.found == result.corrected, "%s: not all corrected", what);
-	suite_remove(stores_quarantine);
-	ck_assert_int_eq(repair(&result, &fault), 0);
-	ck_assert_msg(result.found == 0, "%s: something is found the second time", what);
-	rc = stores_look(seen, &fault);
-	ck_assert_msg(rc == 0, "%s: %s", what, fault.text);
+	return wcs_store_check(damage_copy, &options, result, fault);
 }
 
 /* After a repair that something stopped. */
-static void expect_mended(const struct stores_damage *damage, const struct stores_seen *mended,
-			  const char *what)
+static void expect_mended(const struct damage *damage, const char *what)
 {
-	struct wcs_fault fault = {.text = ""};
-	struct stores_seen seen;
-	int rc;
-
-	if (damage->refused) {
-		rc = stores_look(&seen, &fault);
-		ck_assert_msg(rc == 0 || (rc == -EIO && strstr(fault.text, "fsck.rowfs")),
-			      "%s: error %d: %s", what, rc, fault.text);
-		if (rc == 0)
-			stores_expect(&seen, stores_generations[1], STORES_BIG, what);
-	}
-	repair_whole(&seen, what);
-	stores_expect(&seen, mended->generations, mended->big, what);
+	if (damage->refused && damage_write_and_look() == 0)
+		damage_expect(damage_all, what);
+	else if (damage->refused)
+		damage_expect_refused("", what);
+	damage_mend(what);
+	damage_expect(mended, what);
 }
-
-static void inflict(const struct stores_damage *damage)
-{
-	stores_replace(stores_base, stores_copy);
-	suite_remove(stores_quarantine);
-	damage->inflict();
-}
-
-static void mend(const struct stores_damage *damage, struct stores_seen *mended)
-{
-	int kept = 0;
-
-	inflict(damage);
-	repair_whole(mended, damage->name);
-	if (damage->all)
-		stores_expect(mended, stores_generations[1], STORES_BIG, damage->name);
-	for (int i = 0; i < STORES_ROWS; i++)
-		kept += mended->generations[i] != 0;
-	ck_assert_msg(kept >= STORES_ROWS - 16, "%s: %d rows", damage->name,
-		      kept); /* but for a block's */
-}
-
-/* ---- The tests --------------------------------------------------------------------------- */
 
 static void arm(uint64_t at, int error)
 {
 	struct fault *fault = fault_control();
 
-	snprintf(fault->below, sizeof(fault->below), "%s", stores_place);
+	snprintf(fault->below, sizeof(fault->below), "%s", damage_place);
 	fault->count = fault->fired = fault->stays = 0;
 	fault->error = (uint64_t)error;
 	fault->at = at;
 }
 
 /* False: there is no such call. */
-static bool fail_call(const struct stores_damage *damage, const struct stores_seen *mended,
-		      uint64_t n)
+static bool fail_call(int n, const char *what)
 {
 	struct wcs_check_result result;
 	struct wcs_fault fault = {.text = ""};
-	char what[80];
 	int rc;
 
-	snprintf(what, sizeof(what), "%s, call %d fails", damage->name, (int)n);
-	inflict(damage);
-	arm(n, n % 2 ? ENOSPC : EIO);
+	arm((uint64_t)n, n % 2 ? ENOSPC : EIO);
 	rc = repair(&result, &fault);
 	fault_control()->at = 0;
-	if (!fault_control()->fired)
-		return false;
 	ck_assert_msg(rc == 0 || fault.text[0], "%s: error %d without words", what, rc);
-	if (rc == 0 && result.found == result.corrected) {
-		struct stores_seen seen;
-
-		ck_assert_int_eq(stores_look(&seen, &fault), 0);
-		stores_expect(&seen, mended->generations, mended->big, what);
+	if (fault_control()->fired && rc == 0 && result.found == result.corrected) {
+		ck_assert_int_eq(damage_write_and_look(), 0);
+		damage_expect(mended, what);
 	}
-	expect_mended(damage, mended, what);
-	return true;
+	return fault_control()->fired;
 }
 
-START_TEST(test_every_call_fails)
+static bool kill_at(int n, const char *what)
 {
-	const struct stores_damage *damage = &stores_damages[_i];
-	struct stores_seen mended;
-	uint64_t n = 1;
-
-	stores_make();
-	mend(damage, &mended);
-	while (fail_call(damage, &mended, n)) {
-		n++;
-		ck_assert_uint_lt(n, CALLS_MAX);
-	}
-	ck_assert_uint_gt(n, 5);
-	stores_remove();
-}
-END_TEST
-
-static bool kill_at(const struct stores_damage *damage, const struct stores_seen *mended,
-		    uint64_t n)
-{
-	char what[80], number[24];
+	char number[24];
+	pid_t pid = fork();
 	int status;
-	pid_t pid;
 
-	snprintf(what, sizeof(what), "%s, killed at call %d", damage->name, (int)n);
-	snprintf(number, sizeof(number), "%d", (int)n);
-	inflict(damage);
-	pid = fork();
-	ck_assert_int_ge(pid, 0);
+	ck_assert_msg(pid >= 0, "%s", what);
+	snprintf(number, sizeof(number), "%d", n);
 	if (pid == 0) {
-		execl("/proc/self/exe", "test_repair", number, stores_place, (char *)NULL);
+		execl("/proc/self/exe", "test_repair", number, damage_place, (char *)NULL);
 		_exit(0);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status))
-		return false;
-	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
-	expect_mended(damage, mended, what);
-	return true;
+	ck_assert(WIFEXITED(status) || WTERMSIG(status) == SIGKILL);
+	return !WIFEXITED(status);
 }
-
-START_TEST(test_killed_at_every_call)
-{
-	const struct stores_damage *damage = &stores_damages[_i];
-	struct stores_seen mended;
-	uint64_t n = 1;
-
-	stores_make();
-	mend(damage, &mended);
-	while (kill_at(damage, &mended, n)) {
-		n++;
-		ck_assert_uint_lt(n, CALLS_MAX);
-	}
-	ck_assert_uint_gt(n, 5);
-	stores_remove();
-}
-END_TEST
 
 /* By a signal, as the program asks for it. */
-START_TEST(test_stopped_everywhere)
+static bool stop(int n, const char *what)
 {
-	const struct stores_damage *damage = &stores_damages[_i];
 	struct wcs_check_result result;
 	struct wcs_fault fault;
-	struct stores_seen mended;
-	int rc = -ECANCELED;
+	int rc;
 
-	stores_make();
-	mend(damage, &mended);
-	for (int at = 1; rc != 0; at++) {
+	stop_at = n;
+	rc = repair(&result, &fault);
+	ck_assert_msg(rc == (asked == n ? -ECANCELED : 0), "%s: %d", what, rc);
+	return rc != 0;
+}
+
+static const struct {
+	const char *name;
+	bool (*interrupt)(int n, const char *what);
+	int least;
+} ways[] = {{"call %d fails", fail_call, 5}, {"killed at call %d", kill_at, 5}, {"stop", stop, 0}};
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+SUITE_LOOP(test_interrupted, DAMAGES *WAYS, 240)
+{
+	const struct damage *damage = &damages[_i / WAYS];
+	bool interrupted = true;
+	char what[80];
+	int n;
+
+	mend(damage);
+	for (n = 0; interrupted; n++) {
+		ck_assert_int_lt(n, CALLS_MAX);
+		snprintf(what, sizeof(what), "%s, %s %d", damage->name, ways[_i % WAYS].name,
+			 n + 1);
 		inflict(damage);
-		stop_at = at;
-		rc = repair(&result, &fault);
-		ck_assert_int_eq(rc, asked == at ? -ECANCELED : 0);
-		expect_mended(damage, &mended, damage->name);
+		interrupted = ways[_i % WAYS].interrupt(n + 1, what);
+		if (interrupted)
+			expect_mended(damage, what);
 	}
-	stores_remove();
-}
-END_TEST
-
-/* The end of each of its records; -1 behind the last. */
-static off_t record_end(int fd, int record)
-{
-	unsigned char head[7];
-	off_t at = 0;
-
-	for (; record >= 0; record--) {
-		if (pread(fd, head, sizeof(head), at) != sizeof(head))
-			return -1;
-		ck_assert_int_eq(head[6], 1); /* whole in one piece */
-		at += 7 + (head[4] | head[5] << 8);
-	}
-	return at;
+	ck_assert_int_gt(n, ways[_i % WAYS].least);
+	forget();
 }
 
-START_TEST(test_cut_manifest)
+/* ---- MANIFESTs --------------------------------------------------------------------------- */
+
+SUITE_TEST(test_cut_manifest, 120)
 {
-	struct wcs_check_result result;
-	struct wcs_check_options report = {.repair = false};
-	struct wcs_fault fault = {.text = ""};
-	struct stores_seen seen;
+	const struct damage_shape shape = {.sessions = 3, .rows = 40, .size = 300, .big = true};
 	char path[512], what[64];
 	int edits = 0, damaged = 0;
+	unsigned char *bytes;
+	size_t size;
 	off_t end = 0;
 
-	stores_make();
-	stores_make_many();
-	for (int edit = 0; end >= 0; edit++) {
-		int fd;
-
-		stores_replace(stores_merged, stores_copy);
-		stores_file("MANIFEST", path);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		end = record_end(fd, edit);
-		ck_assert(end < 0 || ftruncate(fd, end) == 0);
-		close(fd);
-		edits += end >= 0;
-		snprintf(what, sizeof(what), "cut behind edit %d", edit);
-		ck_assert_int_eq(wcs_store_check(stores_copy, &report, &result, &fault), 0);
-		if (result.found > 0) {
-			damaged++;
-			ck_assert_int_eq(stores_look(&seen, &fault), -EIO);
+	damage_make(&shape);
+	damage_make_many();
+	damage_fresh();
+	bytes = damage_bytes("MANIFEST", &size);
+	for (bool whole = false; !whole; edits++) {
+		whole = end >= (off_t)size;
+		damage_fresh();
+		damage_file("MANIFEST", path);
+		if (!whole) {
+			ck_assert_int_eq(bytes[end + 6], 1); /* a record in one piece */
+			end += 7 + (bytes[end + 4] | bytes[end + 5] << 8);
+			ck_assert_int_eq(truncate(path, end), 0);
 		}
-		repair_whole(&seen, what);
-		stores_expect(&seen, stores_generations[0], STORES_BIG, what);
+		snprintf(what, sizeof(what), "cut behind edit %d", edits);
+		if (damage_check(false, what) > 0) {
+			damaged++;
+			damage_expect_refused("MANIFEST", what);
+		}
+		damage_mend(what);
+		damage_expect(damage_all, what);
 	}
-	ck_assert_int_ge(edits, 4);
+	ck_assert_int_gt(edits, 4);
 	ck_assert_int_ge(damaged, 2);
-	stores_remove();
+	free(bytes);
+	damage_remove();
 }
-END_TEST
 
-START_TEST(test_overlap)
+SUITE_TEST(test_overlap, 60)
 {
-	struct wcs_fault fault = {.text = ""};
-	struct stores_seen seen;
+	static const struct damage overlap = {"tables that overlap", damage_overlap, true, true};
 
-	stores_make();
-	inflict(&stores_overlap);
-	ck_assert_int_eq(stores_look(&seen, &fault), -EIO);
-	ck_assert_msg(strstr(fault.text, "MANIFEST-") && strstr(fault.text, " overlap; fsck.rowfs"),
-		      "%s", fault.text);
-	mend(&stores_overlap, &seen);
-	stores_remove();
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *repairs = tcase_create("repairs");
-
-	tcase_set_timeout(repairs, 240);
-	tcase_add_loop_test(repairs, test_every_call_fails, 0, STORES_DAMAGES);
-	tcase_add_loop_test(repairs, test_killed_at_every_call, 0, STORES_DAMAGES);
-	tcase_add_loop_test(repairs, test_stopped_everywhere, 0, STORES_DAMAGES);
-	suite_add_tcase(suite, repairs);
-	suite_add_once(suite, "a MANIFEST that was cut", test_cut_manifest, 60);
-	suite_add_once(suite, "tables that overlap", test_overlap, 60);
+	damage_make(&damage_usual);
+	inflict(&overlap);
+	damage_expect_refused("MANIFEST-", overlap.name);
+	ck_assert_ptr_nonnull(strstr(damage_seen.fault.text, " overlap; fsck.rowfs"));
+	damage_mend(overlap.name);
+	damage_expect(damage_all, overlap.name);
+	damage_remove();
 }
 
 /* A process that is killed at a call: fork alone would leave it without LevelDB's threads. */
@@ -309,7 +265,7 @@ static int be_killed(const char *number, const char *where)
 	struct wcs_check_result result;
 	struct wcs_fault fault;
 
-	stores_name(where);
+	damage_name(where);
 	arm(strtoull(number, NULL, 10), 0);
 	repair(&result, &fault);
 	return 0;
@@ -319,5 +275,5 @@ int main(int argc, char **argv)
 {
 	if (argc == 3)
 		return be_killed(argv[1], argv[2]);
-	return suite_main("leveldb: repairs", make);
+	return suite_main("test_repair", NULL);
 }
