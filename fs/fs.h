@@ -23,7 +23,7 @@ struct memdirs;
 struct metrics;
 struct nodes;
 struct notices;
-struct promises;
+struct retries;
 struct writers;
 
 /* How the mount was asked for. Set before it serves, constant from then on. */
@@ -47,7 +47,7 @@ struct fs {
 	struct nodes *nodes;
 	struct memdirs *memdirs;
 	struct writers *writers;
-	struct promises *promises;
+	struct retries *retries;
 	struct drafts *drafts;
 	struct handles *handles;
 	struct locks *locks;

@@ -31,7 +31,7 @@
 #include "fs/serve/loop.h"
 #include "fs/serve/metrics.h"
 #include "fs/value/draft.h"
-#include "fs/write/promise.h"
+#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 #include "lib/descriptors.h"
 #include "lib/escape.h"
@@ -98,6 +98,13 @@ static struct fuse_session *session_new(const struct options *options, struct fs
 	return session;
 }
 
+/* Ends the threads that send notices, which need requests to be served. */
+static void end_notices(struct fs *fs)
+{
+	notices_end(fs);
+	cache_clock_end(fs);
+}
+
 static int serve(struct fs *fs, const struct mounter *mounter, const char *mountpoint)
 {
 	bool mounted = mountpoint_is_open(mountpoint);
@@ -107,7 +114,13 @@ static int serve(struct fs *fs, const struct mounter *mounter, const char *mount
 		     : mounter_mount(mounter, fs->session);
 	if (rc != 0)
 		return say(mountpoint, "could not be mounted");
-	rc = loop_run(fs);
+	rc = notices_start(fs);
+	if (rc == 0)
+		rc = cache_clock_start(fs);
+	if (rc == 0)
+		rc = loop_run(fs, end_notices);
+	else
+		end_notices(fs);
 	locks_end(fs->locks);
 	if (!mounted && mounter_unmount(mounter, fs->session) != 0)
 		fs_log(NULL, WCS_LOG_ERROR, "could not be unmounted: the mounter has gone");
@@ -143,7 +156,7 @@ static int make_nodes(struct fs *fs)
 	if (rc != 0)
 		return say(fs->options.table,
 			   rc == -ENOENT ? "the store has no such table" : strerror(-rc));
-	fs->nodes = nodes_new(table);
+	fs->nodes = nodes_new(table, writer_free);
 	if (!fs->nodes)
 		wcs_table_close(table);
 	fs->memdirs = memdirs_new();
@@ -152,14 +165,14 @@ static int make_nodes(struct fs *fs)
 	fs->deferrals = cache_deferrals_new();
 	fs->notices = notices_new();
 	fs->writers = writers_new(fs->caches);
-	fs->promises = promises_new();
+	fs->retries = retries_new();
 	fs->drafts = drafts_new();
 	fs->handles = handles_new();
 	fs->locks = locks_new();
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
 	fs->streams = streams_new();
-	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->promises || !fs->drafts ||
+	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->retries || !fs->drafts ||
 	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics || !fs->streams ||
 	    !fs->caches || !fs->deferrals || !fs->notices || !fs->clock)
 		return say("mount", "no memory");
@@ -175,7 +188,7 @@ static void clear(struct fs *fs)
 	nodes_free(fs->nodes);
 	memdirs_free(fs->memdirs);
 	writers_free(fs->writers);
-	promises_free(fs->promises);
+	retries_free(fs->retries);
 	drafts_free(fs->drafts);
 	errors_free(fs->errors);
 	metrics_free(fs->metrics);

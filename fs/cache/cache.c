@@ -40,13 +40,13 @@ enum {
 static const double KEPT_SECONDS = 86400;
 
 struct slot {
-	uint64_t changed; /* the number of the last change. Atomic, as all here */
-	uint64_t holds;	  /* of write sessions; of all columns in this slot */
+	_Atomic uint64_t changed; /* the number of the last change */
+	_Atomic uint64_t holds;	  /* of write sessions; of all columns in this slot */
 };
 
 struct caches {
-	uint64_t tree;	  /* changes of more than one column */
-	uint64_t columns; /* changes of one, which number them */
+	_Atomic uint64_t tree;	  /* changes of more than one column */
+	_Atomic uint64_t columns; /* changes of one, which number them */
 	struct slot slots[SLOTS];
 };
 
@@ -60,16 +60,6 @@ void caches_free(struct caches *caches)
 	free(caches);
 }
 
-static uint64_t load(const uint64_t *count)
-{
-	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
-}
-
-static void add(uint64_t *count, uint64_t by)
-{
-	__atomic_fetch_add(count, by, __ATOMIC_SEQ_CST);
-}
-
 static struct slot *slot_of(struct caches *caches, uint64_t column)
 {
 	return &caches->slots[column % SLOTS];
@@ -77,17 +67,17 @@ static struct slot *slot_of(struct caches *caches, uint64_t column)
 
 void cache_changed_tree(struct fs *fs)
 {
-	add(&fs->caches->tree, 1);
+	fs->caches->tree++;
 }
 
 /* The last change of a slot that is told has the greatest number, whichever comes first. */
 static void changed(struct caches *caches, uint64_t column)
 {
-	uint64_t number = __atomic_add_fetch(&caches->columns, 1, __ATOMIC_SEQ_CST);
-	uint64_t *last = &slot_of(caches, column)->changed, was = load(last);
+	uint64_t number = ++caches->columns;
+	_Atomic uint64_t *last = &slot_of(caches, column)->changed;
+	uint64_t was = *last;
 
-	while (was < number && !__atomic_compare_exchange_n(last, &was, number, false,
-							    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	while (was < number && !atomic_compare_exchange_weak(last, &was, number))
 		;
 }
 
@@ -100,8 +90,7 @@ void cache_changed_column(struct fs *fs, uint64_t column)
 
 void cache_mark(struct fs *fs, struct cache_mark *mark)
 {
-	*mark = (struct cache_mark){.tree = load(&fs->caches->tree),
-				    .columns = load(&fs->caches->columns)};
+	*mark = (struct cache_mark){.tree = fs->caches->tree, .columns = fs->caches->columns};
 }
 
 void cache_mark_listing(struct fs *fs, struct cache_mark *mark)
@@ -113,19 +102,18 @@ void cache_mark_listing(struct fs *fs, struct cache_mark *mark)
 void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column)
 {
 	mark->column = column;
-	mark->columns = load(&fs->caches->columns);
+	mark->columns = fs->caches->columns;
 }
 
 static bool is_marked(struct fs *fs, const struct cache_mark *mark)
 {
-	return load(&fs->caches->tree) == mark->tree &&
-	       (mark->column == 0 ||
-		load(&slot_of(fs->caches, mark->column)->changed) <= mark->columns);
+	return fs->caches->tree == mark->tree &&
+	       (mark->column == 0 || slot_of(fs->caches, mark->column)->changed <= mark->columns);
 }
 
 static bool is_held(struct fs *fs, const struct cache_mark *mark)
 {
-	return mark->column != 0 && load(&slot_of(fs->caches, mark->column)->holds) > 0;
+	return mark->column != 0 && slot_of(fs->caches, mark->column)->holds > 0;
 }
 
 bool cache_is_usual(const char *name)
@@ -150,8 +138,7 @@ static bool can_be_kept(const struct node *node, const char *name)
 	}
 }
 
-/* A directory that was removed has no entries that could be found. */
-static bool is_below_removed(const struct node *node)
+bool cache_is_below_removed(const struct node *node)
 {
 	for (; node; node = node->parent)
 		if (node_state(node) & NODE_S_REMOVED)
@@ -197,7 +184,7 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
 		return 0;
 	node_state_set(node, mark->listing ? NODE_S_KEPT | NODE_S_LISTED : NODE_S_KEPT);
-	if (is_held(fs, mark) || !is_marked(fs, mark) || is_below_removed(node))
+	if (is_held(fs, mark) || !is_marked(fs, mark) || cache_is_below_removed(node))
 		return 0;
 	return lifetime(fs, node, info);
 }
@@ -206,14 +193,14 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 
 void cache_hold(struct caches *caches, uint64_t column)
 {
-	add(&slot_of(caches, column)->holds, 1);
+	slot_of(caches, column)->holds++;
 }
 
 void cache_release(struct caches *caches, uint64_t column)
 {
 	/* In this order: who looked before its commit finds the one or the other. */
 	changed(caches, column);
-	add(&slot_of(caches, column)->holds, (uint64_t)-1);
+	slot_of(caches, column)->holds--;
 }
 
 /* Says that no node of a column is kept; but if none may be listed, only where none is. */
@@ -260,8 +247,7 @@ static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_inf
 /* The kernel takes no lock to drop the attributes. */
 static void unlinked(struct fs *fs, struct node *node)
 {
-	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) &&
-	    __atomic_load_n(&node->opens, __ATOMIC_RELAXED) > 0)
+	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) && node->opens > 0)
 		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
 }
 
@@ -285,8 +271,7 @@ void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice q
 	if (history && nodes_children(fs->nodes, history, &list) != 0)
 		cache_failed(fs);
 	for (size_t i = 0; i < list.count; i++)
-		if (list.all[i]->kind == NODE_VERSION &&
-		    __atomic_load_n(&list.all[i]->opens, __ATOMIC_RELAXED) > 0)
+		if (list.all[i]->kind == NODE_VERSION && list.all[i]->opens > 0)
 			cache_is_newest(fs, list.all[i]);
 	node_list_clear(fs->nodes, &list);
 	nodes_put(fs->nodes, history, 1);
@@ -315,7 +300,7 @@ static void rename_older(struct fs *fs, struct node *old, struct wcs_slice to)
 	uint64_t alias = node_child_id(old->parent, NODE_CELL, to).file;
 	struct node *under;
 
-	__atomic_store_n(&old->alias, alias, __ATOMIC_RELAXED);
+	old->alias = alias;
 	if (!cache_node_is_kept(old))
 		return;
 	under = node_of(fs, old->parent, to);
@@ -340,8 +325,7 @@ static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, in
 		return;
 	}
 	nodes_put(fs->nodes, renamed, 1);
-	__atomic_store_n(&old->alias, node_child_id(old->parent, NODE_CELL, to).file,
-			 __ATOMIC_RELAXED);
+	old->alias = node_child_id(old->parent, NODE_CELL, to).file;
 	if (cache_node_is_kept(old))
 		cache_withdraw_as(fs, old, to);
 }

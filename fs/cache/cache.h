@@ -69,7 +69,10 @@ bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct n
 /* The column of that position, also of a history or version. Waits. keep: an entry that is right
  * stays. */
 void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep);
-/* The same, where the kernel holds the family's lock for this request. Does not wait. */
+/* The column of a session; renamed: its qualifier now, if its node has another. Waits. */
+void cache_expire_session(struct fs *fs, const struct node *node, const struct wcs_slice *renamed);
+/* The same as cache_expire_pos, keeping what is right, where the kernel holds the family's lock for
+ * this request. Does not wait. */
 void cache_expire_locked(struct fs *fs, const struct pos *pos);
 
 /* Must a rename that changes the column of that position, whose family's lock the kernel holds for

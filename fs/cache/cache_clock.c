@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -26,11 +27,11 @@ enum {
 };
 
 struct cache_clock {
-	int timer;	/* -1: none */
-	int wake;	/* an eventfd: to be looked at */
-	int64_t until;	/* entries are kept up to then, by the steady clock. Atomic, as the next */
-	bool asleep;	/* nothing was kept when the thread looked */
-	bool ends;	/* Atomic */
+	int timer;	       /* -1: none */
+	int wake;	       /* an eventfd: to be looked at */
+	_Atomic int64_t until; /* entries are kept up to then, by the steady clock */
+	atomic_bool asleep;    /* nothing was kept when the thread looked */
+	atomic_bool ends;
 	int64_t offset; /* at the last look. The thread's */
 	pthread_t thread;
 	bool started; /* of who starts and ends it */
@@ -108,9 +109,9 @@ static void wait_for_change(struct cache_clock *clock)
 	bool idle;
 
 	/* In this order: who keeps an entry finds that it sleeps, or it finds the entry. */
-	__atomic_store_n(&clock->asleep, true, __ATOMIC_SEQ_CST);
-	idle = __atomic_load_n(&clock->until, __ATOMIC_SEQ_CST) < steady_now();
-	__atomic_store_n(&clock->asleep, idle, __ATOMIC_SEQ_CST);
+	clock->asleep = true;
+	idle = clock->until < steady_now();
+	clock->asleep = idle;
 	poll(fds, 2, idle ? -1 : LOOK_MS);
 	if (fds[1].revents && read(clock->timer, &count, sizeof(count)) < 0 && errno == ECANCELED)
 		timer_start(clock);
@@ -123,7 +124,7 @@ static void *watch(void *arg)
 	struct fs *fs = arg;
 	struct cache_clock *clock = fs->clock;
 
-	while (!__atomic_load_n(&clock->ends, __ATOMIC_SEQ_CST)) {
+	while (!clock->ends) {
 		wait_for_change(clock);
 		look(fs, clock);
 	}
@@ -146,7 +147,7 @@ void cache_clock_end(struct fs *fs)
 {
 	struct cache_clock *clock = fs->clock;
 
-	__atomic_store_n(&clock->ends, true, __ATOMIC_SEQ_CST);
+	clock->ends = true;
 	eventfd_write(clock->wake, 1);
 	if (clock->started)
 		pthread_join(clock->thread, NULL);
@@ -156,11 +157,10 @@ void cache_clock_end(struct fs *fs)
 void cache_clock_keeps(struct cache_clock *clock, double seconds)
 {
 	int64_t end = steady_now() + (int64_t)(seconds * 1e6) + 1000000;
-	int64_t until = __atomic_load_n(&clock->until, __ATOMIC_SEQ_CST);
+	int64_t until = clock->until;
 
-	while (until < end && !__atomic_compare_exchange_n(&clock->until, &until, end, false,
-							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	while (until < end && !atomic_compare_exchange_weak(&clock->until, &until, end))
 		;
-	if (__atomic_exchange_n(&clock->asleep, false, __ATOMIC_SEQ_CST))
+	if (atomic_exchange(&clock->asleep, false))
 		eventfd_write(clock->wake, 1);
 }

@@ -22,7 +22,7 @@ struct deferred {
 
 struct cache_deferrals {
 	pthread_mutex_t lock;
-	size_t count;			   /* read without the lock as a hint: atomic */
+	_Atomic size_t count;		   /* may be read without the lock, as a hint */
 	struct deferred all[DEFERRED_MAX]; /* Lock: lock */
 };
 
@@ -48,7 +48,7 @@ static void drop(struct fs *fs, struct deferred *deferred)
 {
 	cache_release(fs->caches, deferred->column);
 	deferred->column = 0;
-	__atomic_fetch_sub(&fs->deferrals->count, 1, __ATOMIC_RELAXED);
+	fs->deferrals->count--;
 }
 
 /* Those whose thread has not come again give way. Lock: the deferrals'. */
@@ -68,11 +68,6 @@ static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
 	return NULL;
 }
 
-static bool none(struct fs *fs)
-{
-	return __atomic_load_n(&fs->deferrals->count, __ATOMIC_RELAXED) == 0;
-}
-
 static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t column)
 {
 	struct cache_deferrals *deferrals = fs->deferrals;
@@ -83,7 +78,7 @@ static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t c
 		place = find(fs, 0, 0);
 	if (place) {
 		*place = (struct deferred){thread, column, fs_now()};
-		__atomic_fetch_add(&deferrals->count, 1, __ATOMIC_RELAXED);
+		deferrals->count++;
 		cache_hold(fs->caches, column);
 	}
 	pthread_mutex_unlock(&deferrals->lock);
@@ -113,7 +108,7 @@ void cache_deferred_wait(struct fs *fs, pid_t thread)
 {
 	bool found = false;
 
-	if (none(fs))
+	if (fs->deferrals->count == 0)
 		return;
 	pthread_mutex_lock(&fs->deferrals->lock);
 	for (size_t i = 0; i < DEFERRED_MAX; i++)
@@ -128,7 +123,7 @@ void cache_deferred_end(struct fs *fs, pid_t thread)
 {
 	struct deferred *all = fs->deferrals->all;
 
-	if (none(fs))
+	if (fs->deferrals->count == 0)
 		return;
 	pthread_mutex_lock(&fs->deferrals->lock);
 	for (size_t i = 0; i < DEFERRED_MAX; i++)

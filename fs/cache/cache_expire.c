@@ -223,22 +223,45 @@ static void expire_column(struct fs *fs, struct node *family, struct wcs_slice q
 	expiry_end(&expiry, how);
 }
 
+/* Directories may go with the column that have no node yet, and are being looked up or listed. */
+static void expire_split(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool keep,
+			 enum notice_how how)
+{
+	if (!family || qualifier.len > SPLIT_FROM)
+		cache_changed_tree(fs);
+	if (family)
+		expire_column(fs, family, qualifier, keep, how);
+}
+
 static void expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum notice_how how)
 {
 	struct node *family = cache_find_family(fs, pos->table, pos_key(pos), pos->family);
 
-	/* Directories may go with it that have no node yet, and are being looked up or listed. */
-	if (!family || pos->qualifier.len > SPLIT_FROM)
-		cache_changed_tree(fs);
-	if (!family)
-		return;
-	expire_column(fs, family, pos->qualifier, keep, how);
+	expire_split(fs, family, pos->qualifier, keep, how);
 	put(fs, family);
 }
 
 void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep)
 {
 	expire_pos(fs, pos, keep, NOTICE_WAIT);
+}
+
+void cache_expire_session(struct fs *fs, const struct node *node, const struct wcs_slice *renamed)
+{
+	struct wcs_slice qualifier = node_name(node->kind == NODE_VERSION ? node->parent : node);
+	struct node *family = node->parent;
+	struct pos pos;
+
+	if (renamed)
+		qualifier = *renamed;
+	while (family->kind != NODE_FAMILY)
+		family = family->parent;
+	if (!(node->flags & NODE_F_VERSIONS) && !cache_is_below_removed(family)) {
+		expire_split(fs, family, qualifier, false, NOTICE_WAIT);
+	} else if (pos_of(node, &pos) == 0) {
+		pos.qualifier = qualifier;
+		expire_pos(fs, &pos, false, NOTICE_WAIT);
+	}
 }
 
 void cache_expire_locked(struct fs *fs, const struct pos *pos)

@@ -99,8 +99,7 @@ struct node *cache_find_directory(struct fs *fs, const struct pos *pos)
 
 bool cache_node_is_kept(const struct node *node)
 {
-	return (node_state(node) & NODE_S_KEPT) ||
-	       __atomic_load_n(&node->expiring, __ATOMIC_SEQ_CST) > 0;
+	return (node_state(node) & NODE_S_KEPT) || node->expiring > 0;
 }
 
 /* Finds the nodes of a column; false: there are none. */

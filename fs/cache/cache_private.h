@@ -17,6 +17,9 @@ void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as);
 /* Sends the notice of the column's entry, without waiting and without withdrawing it. */
 void cache_expire_soon(struct fs *fs, const struct pos *pos);
 
+/* Is it, or a directory above it, removed? Then no lookup finds its entries. */
+bool cache_is_below_removed(const struct node *node);
+
 /* There was no memory to find what is kept. */
 void cache_failed(struct fs *fs);
 

@@ -59,7 +59,7 @@ struct notices *notices_new(void)
 
 static void notice_clear(struct fs *fs, struct notice *notice)
 {
-	__atomic_fetch_sub(&notice->node->expiring, 1, __ATOMIC_SEQ_CST);
+	notice->node->expiring--;
 	nodes_put(fs->nodes, notice->node, 1);
 	nodes_put(fs->nodes, notice->dir, 1);
 	free(notice->name);
@@ -110,7 +110,7 @@ int notice_add(struct notice_batch *batch, struct node *dir, const char *name, s
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
-	__atomic_fetch_add(&node->expiring, 1, __ATOMIC_SEQ_CST);
+	node->expiring++;
 	batch->all[batch->count++] = (struct notice){node_get(dir), node_get(node), copy};
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include "fs/dir/emptied.h"
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/value/value.h"
@@ -155,8 +155,8 @@ static void report_aggregate(struct fs *fs, const struct side *from, int rc)
 {
 	enum wcs_type type;
 
-	if (aggregate_type(&from->pos, &type) == 0 && wcs_type_aggregates(type))
-		report(fs, from->dir, from->name, 0, rc, "%s", aggregate_reason(type));
+	if (pos_type(&from->pos, &type) == 0 && wcs_type_aggregates(type))
+		report(fs, from->dir, from->name, 0, rc, "%s", number_refusal(type));
 }
 
 /* A draft becomes a version, or the newest one of a column: then as a column that is renamed, with
@@ -197,7 +197,7 @@ static int rename_to_draft(struct fs *fs, const struct side *from, const struct 
 	struct draft_before before = {.any = true};
 	struct value *value;
 	enum wcs_type type;
-	int rc = aggregate_type(&from->pos, &type);
+	int rc = pos_type(&from->pos, &type);
 
 	if (rc == 0 && type == WCS_INTHLL) {
 		report_aggregate(fs, from, -EOPNOTSUPP);

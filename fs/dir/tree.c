@@ -216,7 +216,7 @@ static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos 
 		rc = wcs_family_remove(pos->table, name.data);
 	if (rc == 0) {
 		memdirs_remove_family(fs->memdirs, &table, &family);
-		writers_settle(fs); /* from then on no draft is committed there */
+		writers_barrier(fs); /* from then on no draft is committed there */
 		drafts_remove_below(fs, dir->parent->plain, name.data);
 	}
 	if (rc == 0)
@@ -241,7 +241,7 @@ static void forget_drafts(struct fs *fs, const struct node *base, const struct s
 	uint64_t plain = node_child_id(base, child->kind, child->bytes).file;
 
 	if (child->kind == NODE_TABLE)
-		writers_settle(fs); /* from then on no draft is committed there */
+		writers_barrier(fs); /* from then on no draft is committed there */
 	else
 		writers_detach_drafts_below(fs, plain);
 	drafts_remove_below(fs, plain, NULL);

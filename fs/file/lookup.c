@@ -11,7 +11,7 @@
 #include "fs/names/chunk.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
-#include "fs/write/promise.h"
+#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 
 /* A new handle on the table that a name under dir means. */
@@ -79,19 +79,19 @@ struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
 	return node_now(lookup_inode(fs, ino));
 }
 
-static void add_name(struct promise_names *names, uint64_t name)
+static void add_name(struct retry_names *names, uint64_t name)
 {
 	memmove(names->all + 1, names->all, sizeof(names->all) - sizeof(names->all[0]));
 	names->all[0] = name;
 }
 
-void lookup_names(const struct node *inode, struct promise_names *names)
+void lookup_names(const struct node *inode, struct retry_names *names)
 {
 	uint64_t alias;
 
-	*names = (struct promise_names){0};
+	*names = (struct retry_names){0};
 	for (const struct node *node = inode; node; node = node_moved(node)) {
-		alias = __atomic_load_n(&node->alias, __ATOMIC_RELAXED);
+		alias = node->alias;
 		if (alias != 0)
 			add_name(names, alias);
 		add_name(names, node->plain);
@@ -100,13 +100,12 @@ void lookup_names(const struct node *inode, struct promise_names *names)
 
 bool lookup_is_stale(struct node *inode)
 {
-	return (node_state(node_now(inode)) & NODE_S_STALE) &&
-	       __atomic_load_n(&inode->opens, __ATOMIC_RELAXED) == 0;
+	return (node_state(node_now(inode)) & NODE_S_STALE) && inode->opens == 0;
 }
 
 void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
 {
-	__atomic_fetch_add(&lookup_inode(fs, ino)->opens, (uint32_t)by, __ATOMIC_RELAXED);
+	lookup_inode(fs, ino)->opens += (uint32_t)by;
 }
 
 /* Is there a draft in place of the column, since a time that it was given would have hidden it? */
@@ -187,7 +186,7 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	if (rc == -ENOENT) {
 		rc = writers_hidden(fs, thread, dir, child, node);
 		if (rc == -ENOENT)
-			promise_missed(fs->promises, thread);
+			retry_missed(fs->retries, thread);
 		return rc;
 	}
 	if (rc == 0)

@@ -11,8 +11,8 @@ struct node *lookup_inode(struct fs *fs, fuse_ino_t ino);
 struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
 
 /* The name of what the inode stands for, and those before. */
-struct promise_names;
-void lookup_names(const struct node *inode, struct promise_names *names);
+struct retry_names;
+void lookup_names(const struct node *inode, struct retry_names *names);
 
 /* Must the kernel look its name up again? Not of what is open: its attributes are asked for by
  * who has it open, too, who would be told that it is stale. */

@@ -13,7 +13,7 @@
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/value/value.h"
-#include "fs/write/promise.h"
+#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 
 static bool wants_write(const struct fuse_file_info *fi)
@@ -120,15 +120,15 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 		      struct fuse_file_info *fi)
 {
 	struct node *node = node_now(inode);
-	enum promise_want want = wants_write(fi) ? PROMISE_WRITE : PROMISE_READ;
-	struct promise_names names;
-	enum promise_state state;
+	enum retry_want want = wants_write(fi) ? RETRY_WRITE : RETRY_READ;
+	struct retry_names names;
+	enum retry_state state;
 
 	lookup_names(inode, &names);
-	state = promise_ask(fs->promises, thread, &names, want);
-	if (state == PROMISE_FIRST)
+	state = retry_ask(fs->retries, thread, &names, want);
+	if (state == RETRY_FIRST)
 		return -ESTALE;
-	if (state == PROMISE_REOPENED && (node->flags & NODE_F_WRITER))
+	if (state == RETRY_REOPENED && (node->flags & NODE_F_WRITER))
 		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	return open_unseen(fs, thread, inode, handle, fi);
 }
@@ -145,14 +145,14 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		/* The kernel looks the name up again, but once only. */
 		if (rc == -ESTALE)
 			return open_other(fs, thread, inode, handle, fi);
-		promise_end(fs->promises, thread, node->plain);
+		retry_end(fs->retries, thread, node->plain);
 		return rc;
 	}
 	if (wants_write(fi) && report_thread(fs, node, NULL, thread) != 0)
 		return -EPERM;
 	if (!session || !writer_is_for(node, thread, wants_write(fi)))
 		return open_other(fs, thread, inode, handle, fi);
-	promise_end(fs->promises, thread, node->plain);
+	retry_end(fs->retries, thread, node->plain);
 	return open_session(fs, node_get(node), handle, fi->flags, thread);
 }
 
@@ -237,8 +237,8 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		writers_share(fs, dir);
 	rc = check_create(fs, dir, name, &pos, &child, exclusive);
 	if (rc == 0)
-		promise_end(fs->promises, thread,
-			    node_child_id(node_base(dir), child.kind, child.bytes).file);
+		retry_end(fs->retries, thread,
+			  node_child_id(node_base(dir), child.kind, child.bytes).file);
 	if (rc == 0)
 		rc = writers_create(fs, thread, node_base(dir), &child, exclusive, &session);
 	if (rc == 0)

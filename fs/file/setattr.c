@@ -8,7 +8,7 @@
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
 #include "fs/serve/report.h"
-#include "fs/write/promise.h"
+#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 
 static void attr_reply(fuse_req_t req, struct node *inode)
@@ -23,11 +23,11 @@ static void attr_reply(fuse_req_t req, struct node *inode)
  * an open, that must not be refused another time. */
 static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inode)
 {
-	struct promise_names names;
+	struct retry_names names;
 
 	lookup_names(inode, &names);
 	return thread == 0 ||
-	       promise_ask(fs->promises, thread, &names, PROMISE_STAT) == PROMISE_FIRST;
+	       retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST;
 }
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -83,13 +83,13 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 			  int to_set, const int64_t *stamp)
 {
 	struct node *node = node_now(inode), *session;
-	struct promise_names names;
+	struct retry_names names;
 	int rc;
 
 	/* A time needs no session that the kernel knows, and its file may be open to read. */
 	lookup_names(inode, &names);
 	if ((to_set & FUSE_SET_ATTR_SIZE) &&
-	    promise_ask(fs->promises, thread, &names, PROMISE_WRITE) == PROMISE_FIRST)
+	    retry_ask(fs->retries, thread, &names, RETRY_WRITE) == RETRY_FIRST)
 		return -ESTALE;
 	/* A time that is set by name while the process writes goes to what it makes. */
 	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
@@ -123,7 +123,7 @@ static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const st
 		return -EPERM;
 	if (!(node->flags & NODE_F_WRITER))
 		return setattr_stored(fs, thread, node, attr, to_set, stamp);
-	promise_end(fs->promises, thread, node->plain);
+	retry_end(fs->retries, thread, node->plain);
 	return setattr_session(fs, node, attr, to_set, stamp);
 }
 

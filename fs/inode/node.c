@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One node: what tells it from others, its inode number, its memory; and lists of nodes. */
-#include <errno.h>
+/* One node: its identity, its inode number and its memory. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "fs/inode/node_private.h"
-#include "fs/write/writer.h"
 #include "lib/hash.h"
 
 /* FNV-1a with a final mix, which spreads it over all bits; st_ino is made of it and must never
@@ -106,46 +103,12 @@ struct node *node_new(const struct node_key *key, uint8_t flags)
 	return node;
 }
 
-void node_free(struct node *node)
-{
-	if (node->kind == NODE_TABLE)
-		wcs_table_close(node->table);
-	if (node->flags & NODE_F_WRITER)
-		writer_free(node->writer);
-	free(node);
-}
-
 bool node_get_alive(struct node *node)
 {
-	uint64_t refs = __atomic_load_n(&node->refs, __ATOMIC_RELAXED);
+	uint64_t refs = node->refs;
 
 	while (refs > 0)
-		if (__atomic_compare_exchange_n(&node->refs, &refs, refs + 1, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (atomic_compare_exchange_weak(&node->refs, &refs, refs + 1))
 			return true;
 	return false;
-}
-
-int node_list_add(struct node_list *list, struct node *node)
-{
-	size_t room = list->room ? list->room * 2 : 8;
-	struct node **all;
-
-	if (list->count == list->room) {
-		all = realloc(list->all, room * sizeof(struct node *));
-		if (!all)
-			return -ENOMEM;
-		list->all = all;
-		list->room = room;
-	}
-	list->all[list->count++] = node;
-	return 0;
-}
-
-void node_list_clear(struct nodes *nodes, struct node_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		nodes_put(nodes, list->all[i], 1);
-	free(list->all);
-	*list = (struct node_list){0};
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inode table: one node for each inode that the kernel holds. A node knows its parent and its
- * own part of the position (a segment, a family, a qualifier), so that a position is found by
- * walking up and a node stays small. The kernel's node id is the node's address.
+ * The inode table: one node for each inode that the kernel holds. The node's address is the
+ * kernel's nodeid.
  *
- * A cell's node stands for one stored value, not for a name: its timestamp and etag are part of
- * its identity, so that a name whose value was replaced leads to another node, and the kernel's
- * page cache never mixes two values. Where the same value gets another timestamp or name, under an
- * inode that the kernel keeps, the node follows: nodes_stamp, nodes_move.
+ * A node stores its parent and its own part of the position (a segment, a family, a qualifier), and
+ * a walk up the parents gives the whole position. A cell's node stands for one stored value: the
+ * timestamp and the etag are part of its identity. A name whose value was replaced leads to another
+ * node, and the kernel's page cache never mixes two values. If the same value gets another
+ * timestamp or name under an inode that the kernel holds, the node follows (nodes_stamp,
+ * nodes_move).
+ *
+ * Any thread may call these functions.
  */
 #ifndef FS_NODE_H
 #define FS_NODE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,15 +40,14 @@ enum node_kind {
 	NODE_CHUNK,    /* a part of long names; its name is their encoded beginning */
 };
 
-/* What tells nodes apart. name: the bytes that the name stands for, not their spelling. */
+/* The identity of a node. name: decoded bytes. */
 struct node_key {
 	struct node *parent;
 	enum node_kind kind;
 	struct wcs_slice name;
-	int64_t ts;    /* NODE_CELL, NODE_VERSION: of the stored value; NODE_CONTROL: which */
-	uint32_t etag; /* of the stored value; NODE_TABLE: tells it from an earlier one of its name
-			*/
-	uint32_t size; /* of the stored value, bytes; does not tell nodes apart */
+	int64_t ts;    /* NODE_CELL, NODE_VERSION: of the stored value; NODE_CONTROL: which one */
+	uint32_t etag; /* of the stored value; NODE_TABLE: differs if the table is made anew */
+	uint32_t size; /* of the stored value in bytes; no part of the identity */
 };
 
 struct node {
@@ -52,47 +55,66 @@ struct node {
 	struct node *next;	      /* in its hash chain. Lock: the chain's shard */
 	struct node *child;	      /* the first. Lock: the parents', for this node */
 	struct node *sibling, **link; /* Lock: the parents', for the parent */
-	uint64_t refs;		      /* of the kernel's lookups and of children. Atomic */
+	_Atomic uint64_t refs;	      /* the kernel's lookups and the node's children */
 	uint64_t ino;		      /* st_ino: stable across mounts */
-	uint64_t plain;		      /* the same place's st_ino outside of /.versions */
-	uint64_t alias; /* `plain` of the name that the kernel's entry got by a rename, though
-			 * the node is not of what has that name; 0: none. Atomic */
+	uint64_t plain;		      /* st_ino of the same place outside of /.versions */
+	_Atomic uint64_t alias;	      /* `plain` of the name that a rename gave to the kernel's
+				       * dentry, if that name has another node; 0: none */
 	union {
 		struct wcs_table *table; /* NODE_TABLE: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
-		struct node *moved;	 /* other cells: what it stands for now; NULL: itself. Holds
-					  * a reference. Atomic, set once */
+		/* Other cells: the node that this one stands for since a rename; NULL: itself.
+		 * Holds a reference. Set once. */
+		struct node *_Atomic moved;
 	};
-	int64_t ts; /* of a cell: atomic, as etag; changed under its shard's lock */
-	uint32_t etag;
-	uint32_t size;	   /* of the stored value, bytes */
-	uint32_t opens;	   /* open files of the kernel's inode. Atomic */
-	uint32_t expiring; /* notices of it that are under way. Atomic */
+	_Atomic int64_t ts; /* of a cell; ts and etag change under the shard's lock */
+	_Atomic uint32_t etag;
+	uint32_t size;		   /* of the stored value, bytes */
+	_Atomic uint32_t opens;	   /* open files of the kernel's inode */
+	_Atomic uint32_t expiring; /* notices of its dentry that are queued or being sent */
 	uint16_t name_len;
-	uint8_t kind;  /* enum node_kind */
-	uint8_t flags; /* NODE_F_… */
-	uint8_t state; /* NODE_S_… Atomic */
-	uint8_t hops;  /* nodes that lead here by `moved` */
-	char name[];   /* name_len bytes and a NUL */
+	uint8_t kind;	       /* enum node_kind */
+	uint8_t flags;	       /* NODE_F_… */
+	_Atomic uint8_t state; /* NODE_S_… */
+	_Atomic uint8_t hops;  /* nodes that lead here by `moved` */
+	char name[];	       /* name_len bytes and a NUL */
 };
 
 /* Constant. */
 enum {
 	NODE_F_VERSIONS = 1, /* below /.versions */
-	NODE_F_WRITER = 2,   /* stands for one write session, not for a stored value */
+	NODE_F_WRITER = 2,   /* stands for a write session, not for a stored value */
 };
 
+/*
+ * | state    | set by                              | meaning for a lookup or request            |
+ * |----------|-------------------------------------|--------------------------------------------|
+ * | REMOVED  | unlink, rmdir, rename; an expired   | the table skips the node: the next LOOKUP  |
+ * |          | directory; a withdrawn notice       | makes another one; no dentry below is kept |
+ * | KEPT     | a LOOKUP reply with a timeout       | the kernel does not look the name up again |
+ * |          |                                     | until a notice, or a new dentry, clears it |
+ * | STALE    | a notice that the kernel took too   | GETATTR and OPEN answer ESTALE, and the    |
+ * |          | late or cannot be waited for        | kernel repeats the LOOKUP                  |
+ * | PASSED   | OPEN for writing without a LOOKUP   | the kernel may have a wrong size: the      |
+ * |          | of the session (/proc/self/fd)      | attributes get timeout 0                   |
+ * | SHOWN    | a reply with a session's attributes | the kernel keeps them; a change drops them |
+ * | LISTED   | READDIRPLUS, with KEPT              | the kernel makes the dentry after the      |
+ * |          |                                     | reply: only a request that has the         |
+ * |          |                                     | directory's lock alone has replaced it     |
+ * | UNLINKED | unlink; rename over the name        | st_nlink is 0 for the open files; cleared  |
+ * |          |                                     | if a LOOKUP finds the node again           |
+ */
 enum {
-	NODE_S_REMOVED = 1, /* found by no key any more */
-	NODE_S_KEPT = 2,    /* the kernel may have an entry for it that it does not ask for again */
-	NODE_S_STALE = 4,   /* the kernel may have such an entry, but the name leads elsewhere */
-	NODE_S_PASSED = 8,  /* written past: the kernel has a wrong size now and then */
-	NODE_S_SHOWN = 16,  /* of a write session: the kernel may keep its attributes */
-	NODE_S_LISTED = 32, /* kept since a listing, whose entry the kernel may yet have to make */
-	NODE_S_UNLINKED = 64, /* its name was removed or replaced, and no lookup found it since */
+	NODE_S_REMOVED = 1,
+	NODE_S_KEPT = 2,
+	NODE_S_STALE = 4,
+	NODE_S_PASSED = 8,
+	NODE_S_SHOWN = 16,
+	NODE_S_LISTED = 32,
+	NODE_S_UNLINKED = 64,
 };
 
-#define NODE_HOPS_MAX 200 /* nodes from an inode to what it stands for */
+#define NODE_HOPS_MAX 200 /* nodes from an inode to the one that it stands for */
 
 /* Nodes, each with a reference. Zero it first. */
 struct node_list {
@@ -102,71 +124,75 @@ struct node_list {
 
 struct nodes;
 
-/* Makes the table with its root, of kind NODE_ROOT or, with a table (which it takes over),
- * NODE_TABLE. NULL: no memory. */
-struct nodes *nodes_new(struct wcs_table *root_table);
-/* Frees the table with all nodes in it; no request may be under way. */
+/* Makes the table with its root: of kind NODE_ROOT or, if root_table is given, NODE_TABLE. It owns
+ * root_table on success. free_writer: frees the session of a node that goes. NULL: no memory. */
+struct nodes *nodes_new(struct wcs_table *root_table, void (*free_writer)(struct writer *writer));
+/* Frees the table with all its nodes, at the end of all requests. */
 void nodes_free(struct nodes *nodes);
 struct node *nodes_root(struct nodes *nodes);
-/* How many there are beside the root. */
+/* How many nodes there are beside the root. */
 size_t nodes_count(struct nodes *nodes);
 
-/* The node of that key, made if need be, with one reference more. NULL: no memory. A table that
- * goes with a new NODE_TABLE is taken over on success; with a found one it is closed. */
+/* The node of that key, made if there is none, with one more reference. NULL: no memory. A new
+ * NODE_TABLE owns the table; with a node that is there the table is closed. */
 struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
 		       struct wcs_table *table);
 
-/* A node of its own for one write session, which it takes over on success; with one reference.
- * NULL: no memory. */
+/* A new node for one write session, which it owns on success, with one reference. NULL: no
+ * memory. */
 struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 			      struct writer *writer);
 
-/* The node of that key, with one reference more. NULL: there is none. */
+/* The node of that key, with one more reference. NULL: there is none. */
 struct node *nodes_find(struct nodes *nodes, const struct node_key *key);
 
-/* The name of that key is removed: the kernel takes the inode that it has for it as dead, so the
- * next lookup of the name must find another node. */
+/* Marks the node of that key as removed. The kernel treats the inode as dead, so the next lookup of
+ * the name must find another node. */
 void nodes_remove(struct nodes *nodes, const struct node_key *key);
 
-/* Adds all stored values' nodes of one column of a family's node. 0 or -ENOMEM. */
+/* Adds the nodes of all stored values of one column. 0 or -ENOMEM. */
 int nodes_cells(struct nodes *nodes, struct node *family, struct wcs_slice qualifier,
 		struct node_list *list);
 /* Adds all children of a node but those of write sessions. 0 or -ENOMEM. */
 int nodes_children(struct nodes *nodes, struct node *parent, struct node_list *list);
 void node_list_clear(struct nodes *nodes, struct node_list *list);
 
-/* A stored value's node stands for another cell with the same bytes from now on: one with another
- * timestamp. */
+/* The value of a node now has another timestamp and etag, with the same bytes. */
 void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_info *info);
-/* One with another name, which has a node; a reference to that is taken over. False: the node has
- * moved so often that it is better forgotten; then nothing is done. */
+/* The value of a node now has another name, whose node is `to`; takes over a reference to `to`.
+ * False: nothing was done, because the node is `to`, has moved already, or has NODE_HOPS_MAX hops
+ * behind it. */
 bool nodes_move(struct nodes *nodes, struct node *node, struct node *to);
 
-/* One reference more, for who has one. Returns node. */
+/* Takes back count references; the last one frees the node. NULL is no node. */
+void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
+
+/* One more reference, for a caller that has one. Returns node. */
 static inline struct node *node_get(struct node *node)
 {
-	__atomic_fetch_add(&node->refs, 1, __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
 	return node;
 }
 
-/* One reference more, unless the last one is gone: then false. For who finds the node elsewhere
- * than in the table, where it is until it is freed. */
+/* One more reference, unless the last one is gone: then false. For a caller that found the node
+ * outside of the table, where a node stays until it is freed. */
 bool node_get_alive(struct node *node);
 
 static inline uint8_t node_state(const struct node *node)
 {
-	return __atomic_load_n(&node->state, __ATOMIC_SEQ_CST);
+	return node->state;
 }
 
-/* Returns the state before. */
+/* Sets bits. Returns the state before. */
 static inline uint8_t node_state_set(struct node *node, uint8_t bits)
 {
-	return __atomic_fetch_or(&node->state, bits, __ATOMIC_SEQ_CST);
+	return atomic_fetch_or(&node->state, bits);
 }
 
+/* Clears bits. Returns the state before. */
 static inline uint8_t node_state_clear(struct node *node, uint8_t bits)
 {
-	return __atomic_fetch_and(&node->state, (uint8_t)~bits, __ATOMIC_SEQ_CST);
+	return atomic_fetch_and(&node->state, (uint8_t)~bits);
 }
 
 static inline bool node_is_stored(const struct node *node)
@@ -174,13 +200,13 @@ static inline bool node_is_stored(const struct node *node)
 	return node->kind == NODE_CELL && !(node->flags & NODE_F_WRITER);
 }
 
-/* What it stands for since a rename; NULL: itself. */
+/* The node that this one stands for since a rename; NULL: itself. */
 static inline struct node *node_moved(const struct node *node)
 {
-	return node_is_stored(node) ? __atomic_load_n(&node->moved, __ATOMIC_ACQUIRE) : NULL;
+	return node_is_stored(node) ? node->moved : NULL;
 }
 
-/* What an inode that the kernel holds stands for by now. */
+/* The node that an inode of the kernel stands for now, after all its renames. */
 static inline struct node *node_now(struct node *node)
 {
 	for (struct node *moved; (moved = node_moved(node)) != NULL;)
@@ -190,15 +216,15 @@ static inline struct node *node_now(struct node *node)
 
 static inline int64_t node_ts(const struct node *node)
 {
-	return __atomic_load_n(&node->ts, __ATOMIC_RELAXED);
+	return atomic_load_explicit(&node->ts, memory_order_relaxed);
 }
 
 static inline uint32_t node_etag(const struct node *node)
 {
-	return __atomic_load_n(&node->etag, __ATOMIC_RELAXED);
+	return atomic_load_explicit(&node->etag, memory_order_relaxed);
 }
 
-/* Is the node at or below that directory, which is told by `plain`, in whichever tree? */
+/* Is the node that directory or below it, in either tree? plain: the directory's. */
 static inline bool node_is_below(const struct node *node, uint64_t plain)
 {
 	while (node && node->plain != plain)
@@ -214,16 +240,14 @@ static inline bool node_is_in_family(const struct node *node, const char *family
 	return node && strcmp(node->name, family) == 0;
 }
 
-/* Gives count references back; the last one frees the node. */
-void nodes_put(struct nodes *nodes, struct node *node, uint64_t count);
-
-/* The st_ino of a file that has no name any more: of no other value, and of no name. */
+/* The st_ino of a file without a name: no other value and no name has the same. */
 uint64_t node_unlinked_ino(const struct node *node);
 
 /* The st_ino of a child of parent. */
 uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);
 
-/* Which file a name means: the same in both trees, and whatever is in it. 0 is in none. */
+/* Identifies the file that a name means: the same in both trees, and for each of its values. 0
+ * identifies none. */
 struct file_id {
 	uint64_t column; /* of all that belongs to one column; a family's draft: of the family */
 	uint64_t file;
@@ -236,7 +260,7 @@ struct file_id node_id(const struct node *node);
 /* Of a version of a column. */
 struct file_id node_version_id(uint64_t column, struct wcs_slice name);
 
-/* What tells a table's node from that of an earlier table of its name. */
+/* Differs between a table and an earlier one of the same name. */
 static inline uint32_t node_table_etag(const struct wcs_table *table)
 {
 	uint64_t created = (uint64_t)wcs_table_created(table);
@@ -244,8 +268,8 @@ static inline uint32_t node_table_etag(const struct wcs_table *table)
 	return (uint32_t)created ^ (uint32_t)(created >> 32);
 }
 
-/* The directory that a chunk of a name is in, whatever chunks are between; other nodes: itself.
- * Every node's parent is such a one. */
+/* The directory that a chunk directory splits the names of; another node: itself. Every node's
+ * parent is such a base, never a chunk directory. */
 static inline struct node *node_base(struct node *node)
 {
 	return node->kind == NODE_CHUNK ? node->parent : node;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inode table, in shards that each have a lock and a hash of their own.
+ * The inode table, in shards that each have a lock and a hash table.
  *
- * Invariants: a hashed node has refs > 0, but for the moment in which nodes_put holds its shard's
- * lock; so who finds a node under that lock may take a reference. A node is among its parent's
- * children until just before it is freed, and may have no reference left then. Stored cells are
- * hashed by their name alone, so that all of one column are in one chain.
+ * Invariants: a node in a hash chain has refs > 0, except while nodes_put holds the shard's lock;
+ * under that lock a caller may take a reference to each node that it finds. A node stays among its
+ * parent's children until just before it is freed, and may have no reference left by then. Stored
+ * cells are hashed by their name alone, so all of one column are in one chain.
  *
  * Locks: a lock of parents is taken below a shard's.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -25,7 +26,8 @@ struct shard {
 
 struct nodes {
 	struct node *root;
-	int64_t writer_count; /* of writers' nodes so far. Atomic */
+	void (*free_writer)(struct writer *writer);
+	_Atomic int64_t writer_count; /* of sessions' nodes so far */
 	struct shard shards[SHARDS];
 	pthread_mutex_t parents[SHARDS]; /* of the lists of children */
 };
@@ -60,13 +62,24 @@ static void node_unlink(struct nodes *nodes, struct node *node)
 	pthread_mutex_unlock(lock);
 }
 
-struct nodes *nodes_new(struct wcs_table *root_table)
+/* Frees a node with all that it owns but the reference to its parent. */
+static void node_free(const struct nodes *nodes, struct node *node)
+{
+	if (node->kind == NODE_TABLE)
+		wcs_table_close(node->table);
+	if (node->flags & NODE_F_WRITER)
+		nodes->free_writer(node->writer);
+	free(node);
+}
+
+struct nodes *nodes_new(struct wcs_table *root_table, void (*free_writer)(struct writer *writer))
 {
 	struct nodes *nodes = calloc(1, sizeof(*nodes));
 	struct node_key key = {.kind = root_table ? NODE_TABLE : NODE_ROOT};
 
 	if (!nodes)
 		return NULL;
+	nodes->free_writer = free_writer;
 	for (size_t i = 0; i < SHARDS; i++) {
 		struct shard *shard = &nodes->shards[i];
 
@@ -98,7 +111,7 @@ void nodes_free(struct nodes *nodes)
 		for (size_t b = 0; shard->buckets && b < shard->bucket_count; b++) {
 			for (struct node *node = shard->buckets[b], *next; node; node = next) {
 				next = node->next;
-				node_free(node);
+				node_free(nodes, node);
 			}
 		}
 		free(shard->buckets);
@@ -106,7 +119,7 @@ void nodes_free(struct nodes *nodes)
 		pthread_mutex_destroy(&nodes->parents[i]);
 	}
 	if (nodes->root)
-		node_free(nodes->root);
+		node_free(nodes, nodes->root);
 	free(nodes);
 }
 
@@ -137,7 +150,7 @@ static struct node **bucket_of(struct shard *shard, uint64_t hash)
 	return &shard->buckets[(hash / SHARDS) & (shard->bucket_count - 1)];
 }
 
-/* Doubles the buckets when there are as many nodes; without memory the chains just grow. */
+/* Doubles the buckets if there are as many nodes. Without memory the chains grow instead. */
 static void shard_grow(struct shard *shard)
 {
 	size_t old_count = shard->bucket_count;
@@ -164,7 +177,7 @@ static void shard_grow(struct shard *shard)
 	free(old);
 }
 
-/* A removed node stays in its chain, so that it is freed with the rest. */
+/* Skips removed nodes, which stay in the chain until they are freed. */
 static struct node *shard_find(struct shard *shard, uint64_t hash, const struct node_key *key)
 {
 	struct node *node;
@@ -223,8 +236,8 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 	struct node *node;
 	uint64_t hash;
 
-	/* No stored value has a negative timestamp, so no other key leads here. */
-	own.ts = -__atomic_add_fetch(&nodes->writer_count, 1, __ATOMIC_RELAXED);
+	/* No stored value has a negative timestamp, so no other key is equal. */
+	own.ts = -atomic_fetch_add(&nodes->writer_count, 1) - 1;
 	hash = node_key_hash(&own);
 	shard = shard_of(nodes, hash);
 	pthread_mutex_lock(&shard->lock);
@@ -258,6 +271,31 @@ void nodes_remove(struct nodes *nodes, const struct node_key *key)
 		return;
 	node_state_set(node, NODE_S_REMOVED);
 	nodes_put(nodes, node, 1);
+}
+
+/* Adds a node, whose reference is the caller's or is taken later. 0 or -ENOMEM. */
+static int node_list_add(struct node_list *list, struct node *node)
+{
+	size_t room = list->room ? list->room * 2 : 8;
+	struct node **all;
+
+	if (list->count == list->room) {
+		all = realloc(list->all, room * sizeof(struct node *));
+		if (!all)
+			return -ENOMEM;
+		list->all = all;
+		list->room = room;
+	}
+	list->all[list->count++] = node;
+	return 0;
+}
+
+void node_list_clear(struct nodes *nodes, struct node_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		nodes_put(nodes, list->all[i], 1);
+	free(list->all);
+	*list = (struct node_list){0};
 }
 
 int nodes_cells(struct nodes *nodes, struct node *family, struct wcs_slice qualifier,
@@ -309,8 +347,8 @@ void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_i
 	struct shard *shard = shard_of(nodes, node_key_hash(&key));
 
 	pthread_mutex_lock(&shard->lock);
-	__atomic_store_n(&node->ts, info->ts, __ATOMIC_RELAXED);
-	__atomic_store_n(&node->etag, info->etag, __ATOMIC_RELAXED);
+	node->ts = info->ts;
+	node->etag = info->etag;
 	pthread_mutex_unlock(&shard->lock);
 }
 
@@ -328,43 +366,35 @@ bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
 		node_state_set(node, NODE_S_REMOVED);
 		if (node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED) & NODE_S_KEPT)
 			node_state_set(to, NODE_S_KEPT);
-		__atomic_store_n(&node->moved, to, __ATOMIC_RELEASE);
+		node->moved = to;
 	}
 	pthread_mutex_unlock(&shard->lock);
 	return moves;
 }
 
-static void shard_remove(struct shard *shard, uint64_t hash, struct node *node)
-{
-	struct node **link = bucket_of(shard, hash);
-
-	while (*link != node)
-		link = &(*link)->next;
-	*link = node->next;
-	shard->node_count--;
-}
-
-/* Takes count references away; true if they were the last and nobody can find the node. */
+/* Takes count references away. True: they were the last, and no thread can find the node. */
 static bool node_release(struct nodes *nodes, struct node *node, uint64_t count)
 {
 	struct node_key key;
-	uint64_t hash;
+	struct node **link;
 	struct shard *shard;
-	uint64_t refs = __atomic_load_n(&node->refs, __ATOMIC_RELAXED);
+	uint64_t hash, refs = node->refs;
 	bool last;
 
-	while (refs > count) {
-		if (__atomic_compare_exchange_n(&node->refs, &refs, refs - count, false,
-						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	while (refs > count)
+		if (atomic_compare_exchange_weak(&node->refs, &refs, refs - count))
 			return false;
-	}
 	key = node_key_of(node);
 	hash = node_key_hash(&key);
 	shard = shard_of(nodes, hash);
 	pthread_mutex_lock(&shard->lock);
-	last = __atomic_sub_fetch(&node->refs, count, __ATOMIC_ACQ_REL) == 0;
-	if (last)
-		shard_remove(shard, hash, node);
+	last = atomic_fetch_sub(&node->refs, count) == count;
+	if (last) {
+		for (link = bucket_of(shard, hash); *link != node;)
+			link = &(*link)->next;
+		*link = node->next;
+		shard->node_count--;
+	}
 	pthread_mutex_unlock(&shard->lock);
 	return last;
 }
@@ -372,14 +402,13 @@ static bool node_release(struct nodes *nodes, struct node *node, uint64_t count)
 void nodes_put(struct nodes *nodes, struct node *node, uint64_t count)
 {
 	while (node && node != nodes->root && node_release(nodes, node, count)) {
-		struct node *parent = node->parent;
-		struct node *moved = node_is_stored(node) ? node->moved : NULL;
+		struct node *parent = node->parent, *moved = node_moved(node);
 
-		if (moved) /* what leads there now is not known; this did */
-			__atomic_store_n(&moved->hops, 0, __ATOMIC_RELAXED);
+		if (moved) /* how many others lead there is not known */
+			moved->hops = 0;
 		node_unlink(nodes, node);
-		node_free(node);
-		nodes_put(nodes, moved, 1); /* not deeper than NODE_HOPS_MAX */
+		node_free(nodes, node);
+		nodes_put(nodes, moved, 1); /* recurses NODE_HOPS_MAX times at most */
 		node = parent;
 		count = 1;
 	}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 
 struct walk {
 	struct fs *fs;
@@ -160,7 +160,7 @@ static int walk_families(struct walk *walk, const struct wcs_slice *after)
 static bool shown(enum wcs_type type, const struct wcs_cell *cell, struct wcs_cell_info *info)
 {
 	*info = cell->info;
-	return !wcs_type_aggregates(type) || aggregate_size(type, cell->value, &info->size) == 0;
+	return !wcs_type_aggregates(type) || number_size(type, cell->value, &info->size) == 0;
 }
 
 /* The columns of a family; a history each below /.versions, where some may be in memory. */
@@ -173,7 +173,7 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 	struct wcs_cell_info info;
 	struct wcs_cell cell;
 	enum wcs_type type;
-	int rc = aggregate_type(walk->pos, &type);
+	int rc = pos_type(walk->pos, &type);
 
 	walk->kind = walk->pos->versions ? NODE_HISTORY : NODE_CELL;
 	if (after) {

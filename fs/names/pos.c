@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fs/fs.h"
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 #include "fs/names/spell.h"
 
 static size_t key_length(const struct node *node)
@@ -232,9 +232,9 @@ static int cell_stored(const struct pos *pos, struct wcs_cell_info *info)
 
 	if (pos->key_len == 0)
 		return -ENOENT;
-	rc = info ? aggregate_type(pos, &type) : 0;
+	rc = info ? pos_type(pos, &type) : 0;
 	if (rc == 0 && info && wcs_type_aggregates(type))
-		return aggregate_text(pos, type, NULL, info);
+		return number_text(pos, type, NULL, info);
 	return rc != 0 ? rc
 		       : wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier,
 				      pos->ts, info ? info : &unused);

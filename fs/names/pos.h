@@ -38,6 +38,12 @@ static inline struct wcs_slice pos_key(const struct pos *pos)
 	return (struct wcs_slice){pos->key, pos->key_len};
 }
 
+/* The type of the family that the position is in. -ENOENT. */
+static inline int pos_type(const struct pos *pos, enum wcs_type *type)
+{
+	return wcs_family_type(pos->table, pos->family, type);
+}
+
 /* The bytes that the row keys below this directory start with: its key and the delimiter. buf has
  * room for WCS_ROW_KEY_MAX + 1 bytes. */
 struct wcs_slice pos_prefix(const struct pos *pos, char *buf);

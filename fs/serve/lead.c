@@ -21,12 +21,13 @@
 
 #include "lib/clock.h"
 
-#define LEAD_FREE      UINT64_C(0)
-#define LEAD_READS     UINT64_C(1)
-#define LEAD_HANDLES   UINT64_C(2) /* and more */
-#define LEAD_SOON_NS   100000	   /* from the guard's first look to the next */
-#define LEAD_LATE_NS   3200000 /* from one of its looks to the next, at most; then it may doze */
-#define LEAD_LINGER_NS 20000   /* who is done looks so long for a lead that is given away */
+#define LEAD_FREE    UINT64_C(0)
+#define LEAD_READS   UINT64_C(1)
+#define LEAD_HANDLES UINT64_C(2) /* and more */
+#define LEAD_SOON_NS 100000	 /* from the guard's first look to the next */
+#define LEAD_LATE_NS 3200000 /* from one of its looks to the next, at most; then it may stand by   \
+			      */
+#define LEAD_LINGER_NS 20000 /* who is done looks so long for a lead that is given away */
 
 /* What this thread set the state to, while it leads; FREE: it does not. */
 static _Thread_local uint64_t lead_mine;
@@ -53,12 +54,12 @@ static void lead_look_later(struct lead *lead, int64_t ns)
 }
 
 /* Waits until the leader, which sleeps, is woken. */
-static void lead_doze(struct lead *lead)
+static void lead_standby(struct lead *lead)
 {
-	atomic_store(&lead->dozes, true);
+	atomic_store(&lead->standby, true);
 	if (atomic_load(&lead->sleeps) && !lead->ends)
 		pthread_cond_wait(&lead->guard, &lead->lock);
-	atomic_store(&lead->dozes, false);
+	atomic_store(&lead->standby, false);
 }
 
 /* Waits as the guard, and takes the lead when the leader does not get on. */
@@ -77,7 +78,7 @@ static bool lead_guard(struct lead *lead)
 			lead_look_later(lead, after);
 			after *= 2;
 		} else if (number == now && atomic_load(&lead->sleeps)) {
-			lead_doze(lead);
+			lead_standby(lead);
 			after = LEAD_SOON_NS;
 		} else {
 			lead_look_later(lead, after);
@@ -130,7 +131,7 @@ void lead_sleep(struct lead *lead)
 void lead_wake(struct lead *lead)
 {
 	atomic_store(&lead->sleeps, false);
-	if (!atomic_load(&lead->dozes))
+	if (!atomic_load(&lead->standby))
 		return;
 	pthread_mutex_lock(&lead->lock);
 	lead_alert(lead);

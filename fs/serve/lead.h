@@ -14,7 +14,7 @@ struct lead {
 	_Atomic uint64_t state;	 /* who leads, see lead.c */
 	_Atomic uint64_t number; /* of the next request */
 	atomic_bool sleeps;	 /* the leader, until a request comes */
-	atomic_bool dozes;	 /* the guard, until the leader is woken */
+	atomic_bool standby;	 /* the guard sleeps until the leader is woken */
 	atomic_uint busy;	 /* threads that lead or handle a request */
 	atomic_uint looking;	 /* of these, for a lead that is given away */
 	unsigned cores;

@@ -33,8 +33,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fs/cache/cache_clock.h"
-#include "fs/cache/notice.h"
 #include "fs/serve/lead.h"
 #include "fs/serve/metrics.h"
 #include "lib/clock.h"
@@ -300,26 +298,19 @@ static int read_without_waiting(struct fuse_session *session)
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
-static int loop_serve(struct fs *fs, struct loop *loop)
+static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs *fs))
 {
 	int rc = read_without_waiting(loop->session), signal;
 	unsigned threads;
 	sigset_t set;
 
-	if (rc == 0)
-		rc = notices_start(fs);
-	if (rc == 0)
-		rc = cache_clock_start(fs);
-	if (rc != 0) {
-		notices_end(fs);
+	if (rc != 0)
 		return rc;
-	}
 	threads = have_threads(loop, thread_count());
 	signals_of_end(&set);
 	if (threads > 0)
 		sigwait(&set, &signal);
-	notices_end(fs);
-	cache_clock_end(fs);
+	ending(fs);
 	wcs_gc_end(fs->store); /* a request may wait for a pass */
 	end_threads(loop);
 	if (threads == 0)
@@ -350,7 +341,7 @@ static int count_answers(struct fuse_session *session)
 	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
 }
 
-int loop_run(struct fs *fs)
+int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 {
 	struct loop loop = {
 		.session = fs->session, .metrics = fs->metrics, .main_thread = pthread_self()};
@@ -366,7 +357,7 @@ int loop_run(struct fs *fs)
 	lead_init(&loop.lead);
 	pthread_mutex_init(&loop.counting, NULL);
 	fs->loop = &loop;
-	rc = loop_serve(fs, &loop);
+	rc = loop_serve(fs, &loop, ending);
 	fs->loop = NULL;
 	pthread_mutex_destroy(&loop.counting);
 	lead_destroy(&loop.lead);

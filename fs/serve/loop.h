@@ -12,9 +12,10 @@ void loop_block_signals(void);
 /*
  * Serves until the filesystem is unmounted or SIGTERM, SIGINT or SIGHUP comes. 0, or -EIO where
  * the connection to the kernel broke, -EAGAIN where no thread could be made, or another error
- * where it could not begin. The main thread calls it.
+ * where it could not begin. The main thread calls it. It calls ending, if any request was served,
+ * when the mount is to end, while requests are still served.
  */
-int loop_run(struct fs *fs);
+int loop_run(struct fs *fs, void (*ending)(struct fs *fs));
 
 /* Does the thread handle a request that may wait for the kernel? Not a RELEASE. */
 bool loop_can_wait(void);

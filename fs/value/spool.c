@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,7 @@
 /* LevelDB keeps up to 990 tables open, at most a fifth of what there may be. */
 enum { FILES_RESERVED = 1280 };
 
-/* Bytes of all spools' memory. Atomic */
-static size_t spools_memory;
-
-static void memory_count(size_t more, size_t less)
-{
-	__atomic_add_fetch(&spools_memory, more - less, __ATOMIC_RELAXED);
-}
+static _Atomic size_t spools_memory; /* bytes of all spools */
 
 void spool_init(struct spool *spool)
 {
@@ -42,7 +37,7 @@ static void spool_unmap(struct spool *spool)
 void spool_clear(struct spool *spool)
 {
 	spool_unmap(spool);
-	memory_count(0, spool->room);
+	spools_memory -= spool->room;
 	free(spool->memory);
 	if (spool->fd >= 0)
 		close(spool->fd);
@@ -128,7 +123,7 @@ int spool_unload(struct spool *spool, const char *directory)
 		close(fd);
 		return rc;
 	}
-	memory_count(0, spool->room);
+	spools_memory -= spool->room;
 	free(spool->memory);
 	spool->memory = NULL;
 	spool->room = 0;
@@ -149,7 +144,7 @@ static int memory_reserve(struct spool *spool, size_t size)
 	if (!memory)
 		return -ENOMEM;
 	memset(memory + spool->room, 0, room - spool->room);
-	memory_count(room, spool->room);
+	spools_memory += room - spool->room;
 	spool->memory = memory;
 	spool->room = room;
 	return 0;
@@ -157,10 +152,8 @@ static int memory_reserve(struct spool *spool, size_t size)
 
 static bool is_large(const struct spool *spool, uint64_t size)
 {
-	size_t all = __atomic_load_n(&spools_memory, __ATOMIC_RELAXED);
-
 	return size > SPOOL_MEMORY ||
-	       (size > SPOOL_SMALL && size > spool->room && all + size > SPOOLS_MEMORY);
+	       (size > SPOOL_SMALL && size > spool->room && spools_memory + size > SPOOLS_MEMORY);
 }
 
 /* Brings it to where a spool of that size is kept. */

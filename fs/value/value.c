@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 
 struct value {
 	atomic_uint refs;
@@ -39,8 +39,8 @@ static int value_open_stored(struct value *value, const struct pos *pos)
 static int value_open_aggregate(struct value *value, const struct pos *pos, enum wcs_type type)
 {
 	struct wcs_cell_info info;
-	char text[AGGREGATE_TEXT];
-	int rc = aggregate_text(pos, type, text, &info);
+	char text[NUMBER_TEXT];
+	int rc = number_text(pos, type, text, &info);
 
 	if (rc != 0)
 		return rc;
@@ -56,7 +56,7 @@ int value_open(const struct pos *pos, struct value **value)
 
 	if (!made)
 		return -ENOMEM;
-	rc = aggregate_type(pos, &type);
+	rc = pos_type(pos, &type);
 	if (rc == 0)
 		rc = wcs_type_aggregates(type) ? value_open_aggregate(made, pos, type)
 					       : value_open_stored(made, pos);
@@ -146,7 +146,7 @@ int value_store(struct value *value, const char *directory, const struct pos *po
 	if (rc == 0)
 		rc = spool_map(&spool, &bytes);
 	if (rc == 0)
-		rc = aggregate_to_store(pos, &bytes, parsed);
+		rc = number_to_store(pos, &bytes, parsed);
 	if (rc == 0)
 		rc = fill_mutation(mutation, pos, *ts, bytes);
 	if (rc == 0)

@@ -38,7 +38,7 @@ int value_copy(struct value *value, const char *directory, struct spool *to);
 
 /* Sets the cell of that position to it: of a column with timestamp *ts, which becomes its newest,
  * or WCS_TS_SERVER. *ts: the one it got. Of an aggregate to the number that it shows: -EINVAL,
- * -EOPNOTSUPP as aggregate_to_store. */
+ * -EOPNOTSUPP as number_to_store. */
 int value_store(struct value *value, const char *directory, const struct pos *pos, int64_t *ts);
 
 /* A copy of a stored value. */

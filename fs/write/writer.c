@@ -8,51 +8,10 @@
 #include <string.h>
 
 #include "fs/mount/process.h"
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
-
-static struct writer_target target_of(const struct node_key *key)
-{
-	struct writer_target target = {.kind = key->kind,
-				       .id = node_child_id(key->parent, key->kind, key->name),
-				       .ts = WCS_TS_NEWEST};
-
-	if (key->kind == NODE_VERSION)
-		names_ts_parse(key->name.data, key->name.len, &target.ts);
-	return target;
-}
-
-struct writer *writer_new(pid_t thread, const struct node_key *key, bool created)
-{
-	struct writer *writer = calloc(1, sizeof(*writer));
-
-	if (!writer)
-		return NULL;
-	pthread_mutex_init(&writer->lock, NULL);
-	spool_init(&writer->spool);
-	writer->target = target_of(key);
-	writer->thread = thread;
-	writer->pending = created;
-	atomic_init(&writer->hidden, created);
-	writer->committed = WCS_TS_NONE;
-	writer->time = fs_now();
-	return writer;
-}
-
-void writer_free(struct writer *writer)
-{
-	if (!writer)
-		return;
-	writers_forget(writer);
-	value_put(writer->base);
-	spool_clear(&writer->spool);
-	writer_lines_clear(writer);
-	free(writer->renamed);
-	pthread_mutex_destroy(&writer->lock);
-	free(writer);
-}
 
 bool writer_is_unlinked(const struct writer *writer)
 {
@@ -108,7 +67,7 @@ static int load(struct fs *fs, struct node *node, struct writer *writer, int fla
 	int rc = writer_pos(node, &pos);
 
 	if (rc == 0)
-		rc = aggregate_type(&pos, &type);
+		rc = pos_type(&pos, &type);
 	writer_lines_clear(writer);
 	if (rc == 0 && wcs_type_aggregates(type) && pos.kind != NODE_DRAFT)
 		return writer_lines_open(fs, node, writer, type, flags, needed);
@@ -248,18 +207,19 @@ bool writer_replaces(struct fs *fs, struct node *node)
 void writer_expire(struct fs *fs, struct node *node)
 {
 	struct writer *writer = node->writer;
-	char qualifier[WCS_QUALIFIER_MAX];
-	struct pos pos;
-	int rc;
+	char renamed[WCS_QUALIFIER_MAX];
+	struct wcs_slice qualifier = {0};
+	bool draft;
 
 	pthread_mutex_lock(&writer->lock);
-	rc = writer_pos(node, &pos);
-	if (rc == 0 && pos.qualifier.len > 0)
-		memcpy(qualifier, pos.qualifier.data, pos.qualifier.len);
+	draft = writer->target.kind == NODE_DRAFT;
+	if (writer->renamed) {
+		qualifier = (struct wcs_slice){renamed, writer->target.qualifier.len};
+		memcpy(renamed, writer->renamed, qualifier.len);
+	}
 	pthread_mutex_unlock(&writer->lock);
-	pos.qualifier.data = qualifier;
-	if (rc == 0 && pos.kind != NODE_DRAFT)
-		cache_expire_pos(fs, &pos, false);
+	if (!draft)
+		cache_expire_session(fs, node, qualifier.data ? &qualifier : NULL);
 }
 
 /* What the last close does. Lock: the session's. */
@@ -295,5 +255,44 @@ int writer_close(struct fs *fs, struct node *node)
 		rc = last_close(fs, node, writer);
 	writer->handles--;
 	pthread_mutex_unlock(&writer->lock);
+	return rc;
+}
+
+static int writer_cut(struct fs *fs, struct writer *writer, uint64_t size)
+{
+	int rc = writer_make_whole(fs, writer);
+
+	if (rc == 0)
+		rc = spool_truncate(&writer->spool, fs->store_path, size);
+	if (rc == 0)
+		writer->dirty = true;
+	return rc;
+}
+
+int writer_resize(struct fs *fs, struct node *node, off_t size)
+{
+	struct writer *writer = node->writer;
+	bool alone;
+	int rc = size > (off_t)WCS_VALUE_MAX ? -EFBIG : 0;
+
+	pthread_mutex_lock(&writer->lock);
+	alone = writer->handles == 0;
+	pthread_mutex_unlock(&writer->lock);
+	if (alone && rc == 0)
+		rc = writer_open(fs, node, O_WRONLY, writer->thread);
+	if (alone && rc != 0)
+		return rc;
+	pthread_mutex_lock(&writer->lock);
+	if (rc == 0)
+		rc = writer->lines.on ? writer_lines_resize(fs, node, writer, (uint64_t)size, alone)
+				      : writer_cut(fs, writer, (uint64_t)size);
+	if (writer->error == 0 && !writer->lines.on)
+		writer->error = rc;
+	pthread_mutex_unlock(&writer->lock);
+	if (alone) {
+		int closed = writer_close(fs, node);
+
+		rc = rc != 0 ? rc : closed;
+	}
 	return rc;
 }

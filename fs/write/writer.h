@@ -6,7 +6,7 @@
  * the kernel's page cache of it is seen by nobody who reads a committed value.
  *
  * A session comes to be by CREATE, or in three steps, since the kernel opens the node that it
- * looked up: OPEN for writing of a stored value's node is answered with ESTALE (promise.h), the
+ * looked up: OPEN for writing of a stored value's node is answered with ESTALE (retry.h), the
  * kernel repeats the LOOKUP, that gets a session's node (writers_lookup), and opens it.
  *
  * Locks. A family's lock (writers_share, writers_exclude) is held across calls of the store: by
@@ -84,7 +84,7 @@ void writers_detach_drafts_below(struct fs *fs, uint64_t plain);
 void writers_detach_below(struct fs *fs, const struct node *dir, const char *family);
 
 /* Returns when what is committed, renamed or removed at the moment is. Family's lock: not held. */
-void writers_settle(struct fs *fs);
+void writers_barrier(struct fs *fs);
 
 /* What a name stands for that a session goes to. */
 struct writer_target {

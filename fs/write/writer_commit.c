@@ -3,22 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 #include "fs/names/spell.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
-
-int writer_pos(const struct node *node, struct pos *pos)
-{
-	const struct writer *writer = node->writer;
-	int rc = pos_of(node, pos);
-
-	pos->kind = writer->target.kind;
-	pos->ts = writer->target.ts;
-	if (writer->renamed)
-		pos->qualifier = writer->target.qualifier;
-	return rc;
-}
 
 /* ---- Times ------------------------------------------------------------------------------- */
 
@@ -37,8 +25,7 @@ static bool hides_temporary(const struct node *node, const struct pos *pos, int6
 		return false;
 	len = spell_child(NULL, NODE_CELL, pos->qualifier, name);
 	return len <= NAMES_COMPONENT_MAX && spell_temporary(node->parent, name, child) == 0 &&
-	       pos_older(pos, &older) == -ENOENT && aggregate_type(pos, &type) == 0 &&
-	       type != WCS_INTHLL;
+	       pos_older(pos, &older) == -ENOENT && pos_type(pos, &type) == 0 && type != WCS_INTHLL;
 }
 
 /* The cell becomes a draft of the column's name, with that time, and can so be renamed. */
@@ -231,7 +218,7 @@ static int fill_mutation(struct fs *fs, struct writer *writer, const struct pos 
 	if (rc == 0)
 		rc = spool_map(&writer->spool, &value);
 	if (rc == 0 && !writer->append) /* it was a draft when it was opened */
-		rc = aggregate_to_store(pos, &value, parsed);
+		rc = number_to_store(pos, &value, parsed);
 	if (rc != 0)
 		return rc;
 	if (pos->kind == NODE_VERSION)

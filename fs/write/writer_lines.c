@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 #include "fs/serve/report.h"
 #include "fs/write/writer_private.h"
 
@@ -325,7 +325,7 @@ int writer_lines_open(struct fs *fs, const struct node *node, struct writer *wri
 
 	*lines = (struct writer_lines){.type = type, .number = 1, .whole = writer->hidden};
 	if (type == WCS_INTHLL && (flags & O_EXCL))
-		return report(fs, node, NULL, 0, -EOPNOTSUPP, "%s", aggregate_reason(type));
+		return report(fs, node, NULL, 0, -EOPNOTSUPP, "%s", number_refusal(type));
 	if (needs_number) {
 		rc = writer_pos(node, &pos);
 		if (rc == 0)

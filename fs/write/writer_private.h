@@ -67,9 +67,6 @@ struct writer {
 	struct node *node; /* set when it enters the registry */
 };
 
-/* key: of its node; created: it makes a new name. NULL: no memory. */
-struct writer *writer_new(pid_t thread, const struct node_key *key, bool created);
-
 /* Does it make a name that nobody else sees yet, and will it? */
 static inline bool writer_hidden(const struct writer *writer)
 {
@@ -122,9 +119,6 @@ void writer_lines_close(struct fs *fs, const struct node *node, struct writer *w
 
 /* ---- Its commits; locks: the family's, shared, and the session's ----------------------------- */
 
-/* The position that it writes to. */
-int writer_pos(const struct node *node, struct pos *pos);
-
 /* Commits what it has, if its name is still there. */
 int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer);
 
@@ -138,7 +132,7 @@ enum { WRITERS_BUCKETS = 256, WRITERS_FAMILIES = 64 };
 struct writers {
 	pthread_mutex_t lock;
 	struct writer *open[WRITERS_BUCKETS]; /* by the column. Lock: lock, as all below */
-	size_t count;			      /* of open; read without the lock as a hint: atomic */
+	_Atomic size_t count;		      /* of open; may be read without the lock, as a hint */
 	pthread_rwlock_t families[WRITERS_FAMILIES]; /* by the family's st_ino */
 	struct caches *caches;
 };
@@ -146,6 +140,9 @@ struct writers {
 /* Puts a session in the registry, where it may be already, and takes it out, if it is there. */
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
 void writers_forget(struct writer *writer);
+
+/* The position that the session of a node writes to. Lock: the family's, or the session's. */
+int writer_pos(const struct node *node, struct pos *pos);
 
 /* Is there no session at all? */
 bool writers_none(const struct writers *writers);

@@ -9,10 +9,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/cache/cache.h"
 #include "fs/mount/process.h"
-#include "fs/write/promise.h"
+#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 #include "fs/write/writer_private.h"
 
@@ -78,19 +79,14 @@ struct writer **writers_bucket(struct writers *writers, uint64_t column)
 	return &writers->open[column % WRITERS_BUCKETS];
 }
 
-static void count_add(size_t *count, int by)
-{
-	__atomic_fetch_add(count, (size_t)by, __ATOMIC_RELAXED);
-}
-
 bool writers_none(const struct writers *writers)
 {
-	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED) == 0;
+	return writers->count == 0;
 }
 
 size_t writers_count(const struct writers *writers)
 {
-	return __atomic_load_n(&writers->count, __ATOMIC_RELAXED);
+	return writers->count;
 }
 
 void writers_put_in(struct writers *writers, struct writer *writer)
@@ -121,7 +117,7 @@ void writers_remember(struct fs *fs, struct writer *writer, struct node *node)
 		writer->registry = writers;
 		writer->node = node;
 		writers_put_in(writers, writer);
-		count_add(&writers->count, 1);
+		writers->count++;
 	}
 	pthread_mutex_unlock(&writers->lock);
 }
@@ -135,7 +131,7 @@ void writers_forget(struct writer *writer)
 	pthread_mutex_lock(&writers->lock);
 	writer->registry = NULL;
 	writers_take_out(writers, writer);
-	count_add(&writers->count, -1);
+	writers->count--;
 	pthread_mutex_unlock(&writers->lock);
 }
 
@@ -165,6 +161,61 @@ struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id i
 		node_get(found->node);
 	pthread_mutex_unlock(&writers->lock);
 	return found;
+}
+
+/* ---- One session ------------------------------------------------------------------------- */
+
+static struct writer_target target_of(const struct node_key *key)
+{
+	struct writer_target target = {.kind = key->kind,
+				       .id = node_child_id(key->parent, key->kind, key->name),
+				       .ts = WCS_TS_NEWEST};
+
+	if (key->kind == NODE_VERSION)
+		names_ts_parse(key->name.data, key->name.len, &target.ts);
+	return target;
+}
+
+static struct writer *writer_new(pid_t thread, const struct node_key *key, bool created)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	pthread_mutex_init(&writer->lock, NULL);
+	spool_init(&writer->spool);
+	writer->target = target_of(key);
+	writer->thread = thread;
+	writer->pending = created;
+	atomic_init(&writer->hidden, created);
+	writer->committed = WCS_TS_NONE;
+	writer->time = fs_now();
+	return writer;
+}
+
+void writer_free(struct writer *writer)
+{
+	if (!writer)
+		return;
+	writers_forget(writer);
+	value_put(writer->base);
+	spool_clear(&writer->spool);
+	free(writer->lines.text);
+	free(writer->renamed);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+int writer_pos(const struct node *node, struct pos *pos)
+{
+	const struct writer *writer = node->writer;
+	int rc = pos_of(node, pos);
+
+	pos->kind = writer->target.kind;
+	pos->ts = writer->target.ts;
+	if (writer->renamed)
+		pos->qualifier = writer->target.qualifier;
+	return rc;
 }
 
 static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
@@ -216,7 +267,7 @@ int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct s
 	struct file_id id = node_child_id(dir, child->kind, child->bytes);
 	int rc;
 
-	if (!promise_lookup(fs->promises, thread, id.file))
+	if (!retry_lookup(fs->retries, thread, id.file))
 		return -ENOENT;
 	rc = session_new(fs, thread, &key, false, node);
 	if (rc == 0) {

@@ -101,10 +101,10 @@ void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
 				writer->unlinked = detached = true;
 	pthread_mutex_unlock(&writers->lock);
 	if (detached) /* else who removes many directories would wait at each for all commits */
-		writers_settle(fs);
+		writers_barrier(fs);
 }
 
-void writers_settle(struct fs *fs)
+void writers_barrier(struct fs *fs)
 {
 	for (size_t i = 0; i < WRITERS_FAMILIES; i++) {
 		pthread_rwlock_wrlock(&fs->writers->families[i]);
@@ -125,7 +125,7 @@ void writers_detach_below(struct fs *fs, const struct node *dir, const char *fam
 			    (!family || node_is_in_family(writer->node, family)))
 				writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
-	writers_settle(fs);
+	writers_barrier(fs);
 }
 
 /* Gives a session another target, of which it takes over a copy. Locks: the registry's, and its

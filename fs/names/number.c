@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of cells of aggregate families. */
-#include "fs/names/aggregate.h"
+#include "fs/names/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-int aggregate_type(const struct pos *pos, enum wcs_type *type)
-{
-	return wcs_family_type(pos->table, pos->family, type);
-}
 
 static int aggregate_read(struct wcs_value *value, enum wcs_type type, int64_t *number)
 {
@@ -24,10 +19,9 @@ static int aggregate_read(struct wcs_value *value, enum wcs_type type, int64_t *
 	return rc;
 }
 
-int aggregate_text(const struct pos *pos, enum wcs_type type, char *text,
-		   struct wcs_cell_info *info)
+int number_text(const struct pos *pos, enum wcs_type type, char *text, struct wcs_cell_info *info)
 {
-	char buf[AGGREGATE_TEXT];
+	char buf[NUMBER_TEXT];
 	struct wcs_value *value;
 	int64_t number;
 	int rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
@@ -46,9 +40,9 @@ int aggregate_text(const struct pos *pos, enum wcs_type type, char *text,
 	return rc;
 }
 
-int aggregate_size(enum wcs_type type, struct wcs_slice value, uint64_t *size)
+int number_size(enum wcs_type type, struct wcs_slice value, uint64_t *size)
 {
-	char buf[AGGREGATE_TEXT];
+	char buf[NUMBER_TEXT];
 	int64_t number;
 
 	if (type == WCS_INTHLL)
@@ -69,11 +63,11 @@ static int aggregate_parse(enum wcs_type type, struct wcs_slice text, unsigned c
 	return wcs_aggregate_line(type, text.data, text.len, value, len);
 }
 
-int aggregate_to_store(const struct pos *pos, struct wcs_slice *bytes, unsigned char *value)
+int number_to_store(const struct pos *pos, struct wcs_slice *bytes, unsigned char *value)
 {
 	enum wcs_type type;
 	size_t len;
-	int rc = aggregate_type(pos, &type);
+	int rc = pos_type(pos, &type);
 
 	if (rc != 0 || !wcs_type_aggregates(type))
 		return rc;
@@ -83,7 +77,7 @@ int aggregate_to_store(const struct pos *pos, struct wcs_slice *bytes, unsigned 
 	return rc;
 }
 
-const char *aggregate_reason(enum wcs_type type)
+const char *number_refusal(enum wcs_type type)
 {
 	if (type == WCS_INTHLL)
 		return "the file of an inthll has its estimate, which would count as one element: "

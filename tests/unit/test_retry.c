@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Which requests of a thread repeat a refused one: a name is a number here, as are threads. */
+#include "fs/write/retry.h"
+#include "tests/unit/suite.h"
+
+#include <time.h>
+
+enum { THREAD = 100, OTHER = 101, NAME = 7 };
+
+/* The clock of retries, which counts seconds. */
+static time_t second;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	(void)clock;
+	*now = (struct timespec){.tv_sec = second};
+	return 0;
+}
+
+static struct retries *retries;
+
+static enum retry_state ask(pid_t thread, enum retry_want want)
+{
+	struct retry_names names = {{NAME}};
+
+	return retry_ask(retries, thread, &names, want);
+}
+
+static void look(void)
+{
+	retry_lookup(retries, THREAD, NAME);
+}
+
+static void begin(void)
+{
+	second = 1000;
+	retries = retries_new();
+	ck_assert_ptr_nonnull(retries);
+}
+
+SUITE_LOOP(test_kept_once, SUITE_ENGINES, 10)
+{
+	begin();
+	for (int want = RETRY_STAT; want <= RETRY_WRITE; want++) {
+		ck_assert_int_eq(ask(THREAD, (enum retry_want)want), RETRY_FIRST);
+		ck_assert_int_eq(ask(OTHER, (enum retry_want)want), RETRY_FIRST);
+		look();
+		ck_assert_int_eq(ask(THREAD, (enum retry_want)want), RETRY_AGAIN);
+		ck_assert_int_eq(ask(OTHER, (enum retry_want)want), RETRY_REOPENED);
+	}
+	ck_assert_int_eq(ask(THREAD, RETRY_READ), RETRY_FIRST);
+	retry_end(retries, THREAD, NAME);
+	ck_assert_int_eq(ask(THREAD, RETRY_READ), RETRY_FIRST);
+	retries_free(retries);
+}
+
+/* Attributes may be asked for on the way to an open; nothing else is on the way to anything. */
+SUITE_LOOP(test_for_what, SUITE_ENGINES, 10)
+{
+	static const struct {
+		enum retry_want refused, wanted;
+		enum retry_state state;
+	} cases[] = {
+		{RETRY_STAT, RETRY_READ, RETRY_AGAIN},	{RETRY_STAT, RETRY_WRITE, RETRY_AGAIN},
+		{RETRY_READ, RETRY_STAT, RETRY_FIRST},	{RETRY_READ, RETRY_WRITE, RETRY_FIRST},
+		{RETRY_WRITE, RETRY_STAT, RETRY_FIRST}, {RETRY_WRITE, RETRY_READ, RETRY_FIRST},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		ck_assert_int_eq(ask(THREAD, cases[i].refused), RETRY_FIRST);
+		look();
+		ck_assert_int_eq(ask(THREAD, cases[i].wanted), cases[i].state);
+		retries_free(retries);
+	}
+}
+
+/* A lookup that finds nothing is of a request that makes the file, or comes to nothing. */
+SUITE_LOOP(test_of_what_is_gone, SUITE_ENGINES, 10)
+{
+	begin();
+	ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_FIRST);
+	retry_missed(retries, THREAD);
+	ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_FIRST);
+	look();
+	ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_AGAIN);
+	retries_free(retries);
+}
+
+/* What is left of a request that came to nothing is not for a later one. */
+SUITE_LOOP(test_not_for_long, SUITE_ENGINES, 10)
+{
+	begin();
+	for (int want = RETRY_STAT; want <= RETRY_WRITE; want++) {
+		ck_assert_int_eq(ask(THREAD, (enum retry_want)want), RETRY_FIRST);
+		look();
+		second += 10;
+		ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_FIRST);
+		look();
+		second += 2;
+		ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_AGAIN);
+	}
+	retries_free(retries);
+}
+
+/* Only who is to write is led to a file that can be written, and not for ever. */
+SUITE_LOOP(test_lookups_to_write, SUITE_ENGINES, 10)
+{
+	int lookups = 0;
+
+	begin();
+	ck_assert(!retry_lookup(retries, THREAD, NAME));
+	ask(THREAD, RETRY_READ);
+	ck_assert(!retry_lookup(retries, THREAD, NAME));
+	ask(THREAD, RETRY_READ);
+	ask(THREAD, RETRY_WRITE);
+	ck_assert(!retry_lookup(retries, OTHER, NAME));
+	ck_assert(!retry_lookup(retries, THREAD, NAME + 1));
+	while (lookups < 1000 && retry_lookup(retries, THREAD, NAME))
+		lookups++;
+	ck_assert_int_ge(lookups, 2);
+	ck_assert_int_lt(lookups, 1000);
+	ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_AGAIN);
+	retries_free(retries);
+}
+
+/* A name that was renamed since is found by what it was. */
+SUITE_LOOP(test_of_names_before, SUITE_ENGINES, 10)
+{
+	struct retry_names names = {{NAME + 2, NAME + 1, NAME}};
+
+	begin();
+	ck_assert_int_eq(retry_ask(retries, THREAD, &names, RETRY_WRITE), RETRY_FIRST);
+	ck_assert(retry_lookup(retries, THREAD, NAME + 1));
+	ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_AGAIN);
+	retries_free(retries);
+}
+
+/* Threads that cannot be told apart get no retry. */
+SUITE_LOOP(test_of_no_thread, SUITE_ENGINES, 10)
+{
+	begin();
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(ask(0, RETRY_READ), RETRY_AGAIN);
+	retries_free(retries);
+}
