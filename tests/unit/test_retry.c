@@ -38,7 +38,7 @@ static void begin(void)
 	ck_assert_ptr_nonnull(retries);
 }
 
-SUITE_LOOP(test_kept_once, SUITE_ENGINES, 10)
+SUITE_TEST(test_kept_once, 10)
 {
 	begin();
 	for (int want = RETRY_STAT; want <= RETRY_WRITE; want++) {
@@ -55,7 +55,7 @@ SUITE_LOOP(test_kept_once, SUITE_ENGINES, 10)
 }
 
 /* Attributes may be asked for on the way to an open; nothing else is on the way to anything. */
-SUITE_LOOP(test_for_what, SUITE_ENGINES, 10)
+SUITE_TEST(test_for_what, 10)
 {
 	static const struct {
 		enum retry_want refused, wanted;
@@ -76,7 +76,7 @@ SUITE_LOOP(test_for_what, SUITE_ENGINES, 10)
 }
 
 /* A lookup that finds nothing is of a request that makes the file, or comes to nothing. */
-SUITE_LOOP(test_of_what_is_gone, SUITE_ENGINES, 10)
+SUITE_TEST(test_of_what_is_gone, 10)
 {
 	begin();
 	ck_assert_int_eq(ask(THREAD, RETRY_WRITE), RETRY_FIRST);
@@ -88,7 +88,7 @@ SUITE_LOOP(test_of_what_is_gone, SUITE_ENGINES, 10)
 }
 
 /* What is left of a request that came to nothing is not for a later one. */
-SUITE_LOOP(test_not_for_long, SUITE_ENGINES, 10)
+SUITE_TEST(test_not_for_long, 10)
 {
 	begin();
 	for (int want = RETRY_STAT; want <= RETRY_WRITE; want++) {
@@ -104,7 +104,7 @@ SUITE_LOOP(test_not_for_long, SUITE_ENGINES, 10)
 }
 
 /* Only who is to write is led to a file that can be written, and not for ever. */
-SUITE_LOOP(test_lookups_to_write, SUITE_ENGINES, 10)
+SUITE_TEST(test_lookups_to_write, 10)
 {
 	int lookups = 0;
 
@@ -125,7 +125,7 @@ SUITE_LOOP(test_lookups_to_write, SUITE_ENGINES, 10)
 }
 
 /* A name that was renamed since is found by what it was. */
-SUITE_LOOP(test_of_names_before, SUITE_ENGINES, 10)
+SUITE_TEST(test_of_names_before, 10)
 {
 	struct retry_names names = {{NAME + 2, NAME + 1, NAME}};
 
@@ -137,7 +137,7 @@ SUITE_LOOP(test_of_names_before, SUITE_ENGINES, 10)
 }
 
 /* Threads that cannot be told apart get no retry. */
-SUITE_LOOP(test_of_no_thread, SUITE_ENGINES, 10)
+SUITE_TEST(test_of_no_thread, 10)
 {
 	begin();
 	for (int i = 0; i < 3; i++)

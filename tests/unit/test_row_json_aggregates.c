@@ -14,12 +14,11 @@
 #define STATE_NONE "AQA="
 #define STATE_A	   "AQBBUVSB"
 
-static void open_typed(struct suite *s, int engine)
+static void add_types(struct suite *s)
 {
 	static const enum wcs_type types[] = {WCS_INTSUM, WCS_INTHLL, WCS_INTMAX, WCS_INTMIN};
 	static const char *const families[] = {"a", "b", "f", "min"};
 
-	suite_open(s, engine);
 	ck_assert_int_eq(wcs_family_create(s->table, "min"), 0);
 	ck_assert_int_eq(wcs_family_create(s->table, "text"), 0);
 	for (int i = 0; i < 4; i++)
@@ -74,37 +73,31 @@ static void expect(struct suite *s, const char *expected)
 
 #define ROW(families) "{\"key\":\"r\",\"families\":{" families "}}\n"
 
-SUITE_LOOP(test_numbers, SUITE_ENGINES, 30)
+SUITE_STORES(test_numbers, 30)
 {
-	struct suite s;
-
-	open_typed(&s, _i);
-	applied(&s, ROW("\"a\":{\"q\":[{\"ts\":3,\"value\":\"-9223372036854775808\"},"
-			"{\"ts\":2,\"value\":7},{\"ts\":1,\"value\":\"9007199254740993\"}]},"
-			"\"f\":{\"q\":5,\"r\":[6,\"-7\"]}"));
-	expect(&s, ROW("\"a\":{\"q\":[{\"ts\":3,\"value\":\"-9223372036854775808\"},"
+	add_types(s);
+	applied(s, ROW("\"a\":{\"q\":[{\"ts\":3,\"value\":\"-9223372036854775808\"},"
 		       "{\"ts\":2,\"value\":7},{\"ts\":1,\"value\":\"9007199254740993\"}]},"
-		       "\"f\":{\"q\":[{\"ts\":1000000,\"value\":5}],"
-		       "\"r\":[{\"ts\":1000001,\"value\":-7},{\"ts\":1000000,\"value\":6}]}"));
-	suite_close(&s);
+		       "\"f\":{\"q\":5,\"r\":[6,\"-7\"]}"));
+	expect(s, ROW("\"a\":{\"q\":[{\"ts\":3,\"value\":\"-9223372036854775808\"},"
+		      "{\"ts\":2,\"value\":7},{\"ts\":1,\"value\":\"9007199254740993\"}]},"
+		      "\"f\":{\"q\":[{\"ts\":1000000,\"value\":5}],"
+		      "\"r\":[{\"ts\":1000001,\"value\":-7},{\"ts\":1000000,\"value\":6}]}"));
 }
 
-SUITE_LOOP(test_states, SUITE_ENGINES, 30)
+SUITE_STORES(test_states, 30)
 {
-	struct suite s;
-
-	open_typed(&s, _i);
-	applied(&s, ROW("\"b\":{\"q\":[{\"ts\":2,\"value\":99,\"state\":\"" STATE_A "\"},"
-			"{\"ts\":1,\"state\":\"" STATE_NONE "\"}]}"));
-	expect(&s, ROW("\"b\":{\"q\":[{\"ts\":2,\"value\":1,\"state\":\"" STATE_A "\"},"
-		       "{\"ts\":1,\"value\":0,\"state\":\"" STATE_NONE "\"}]}"));
+	add_types(s);
+	applied(s, ROW("\"b\":{\"q\":[{\"ts\":2,\"value\":99,\"state\":\"" STATE_A "\"},"
+		       "{\"ts\":1,\"state\":\"" STATE_NONE "\"}]}"));
+	expect(s, ROW("\"b\":{\"q\":[{\"ts\":2,\"value\":1,\"state\":\"" STATE_A "\"},"
+		      "{\"ts\":1,\"value\":0,\"state\":\"" STATE_NONE "\"}]}"));
 	/* merged into the cell of that timestamp; without one a cell of its own */
-	applied(&s, ROW("\"b\":{\"q\":[{\"ts\":2,\"state\":\"" STATE_NONE "\"},"
-			"{\"ts\":1,\"state\":\"" STATE_A "\"},{\"state\":\"" STATE_NONE "\"}]}"));
-	expect(&s, ROW("\"b\":{\"q\":[{\"ts\":1000000,\"value\":0,\"state\":\"" STATE_NONE "\"},"
-		       "{\"ts\":2,\"value\":1,\"state\":\"" STATE_A "\"},"
-		       "{\"ts\":1,\"value\":1,\"state\":\"" STATE_A "\"}]}"));
-	suite_close(&s);
+	applied(s, ROW("\"b\":{\"q\":[{\"ts\":2,\"state\":\"" STATE_NONE "\"},"
+		       "{\"ts\":1,\"state\":\"" STATE_A "\"},{\"state\":\"" STATE_NONE "\"}]}"));
+	expect(s, ROW("\"b\":{\"q\":[{\"ts\":1000000,\"value\":0,\"state\":\"" STATE_NONE "\"},"
+		      "{\"ts\":2,\"value\":1,\"state\":\"" STATE_A "\"},"
+		      "{\"ts\":1,\"value\":1,\"state\":\"" STATE_A "\"}]}"));
 }
 
 static void merge_elements(struct suite *s, const char *qualifier, int count)
@@ -134,8 +127,10 @@ SUITE_LOOP(test_round_trip, SUITE_ENGINES, 60)
 	struct suite from, to;
 	char *text;
 
-	open_typed(&from, _i);
-	open_typed(&to, 1 - _i);
+	suite_open(&from, _i);
+	add_types(&from);
+	suite_open(&to, 1 - _i);
+	add_types(&to);
 	for (int i = 0; i < 9; i++) {
 		for (int k = 0; k < 3; k++) {
 			struct wcs_mutation *mutation = wcs_mutation_new();
@@ -167,25 +162,23 @@ SUITE_LOOP(test_round_trip, SUITE_ENGINES, 60)
 	suite_close(&to);
 }
 
-SUITE_LOOP(test_increment_and_if, SUITE_ENGINES, 30)
+SUITE_STORES(test_increment_and_if, 30)
 {
 	struct wcs_fault fault = {.text = ""};
-	struct suite s;
 
-	open_typed(&s, _i);
-	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":5}}}");
-	s.clock = 2000000;
-	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":-7}},\"if\":{\"a\":{\"q\":5}}}");
-	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":1}},\"if\":{\"a\":{\"q\":\"-2\"},"
-		    "\"b\":{\"q\":null}}}");
+	add_types(s);
+	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":5}}}");
+	s->clock = 2000000;
+	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":-7}},\"if\":{\"a\":{\"q\":5}}}");
+	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":1}},\"if\":{\"a\":{\"q\":\"-2\"},"
+		   "\"b\":{\"q\":null}}}");
 	ck_assert_int_eq(
-		apply(&s, "{\"key\":\"r\",\"delete\":true,\"if\":{\"a\":{\"q\":7}}}", &fault),
+		apply(s, "{\"key\":\"r\",\"delete\":true,\"if\":{\"a\":{\"q\":7}}}", &fault),
 		-ECANCELED);
-	expect(&s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":-1}]}"));
-	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"9007199254740993\"}}}");
-	applied(&s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"-9007199254740000\"}}}");
-	expect(&s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":992}]}"));
-	suite_close(&s);
+	expect(s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":-1}]}"));
+	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"9007199254740993\"}}}");
+	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"-9007199254740000\"}}}");
+	expect(s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":992}]}"));
 }
 
 static const struct {
@@ -212,25 +205,22 @@ static const struct {
 	{"{\"key\":\"r\",\"if\":{\"text\":{\"q\":1}}}", "if.text.q: a number, but the family"},
 };
 
-SUITE_LOOP(test_refused, SUITE_ENGINES, 60)
+SUITE_STORES(test_refused, 60)
 {
-	struct suite s;
-
-	open_typed(&s, _i);
+	add_types(s);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct wcs_fault fault = {.text = ""};
-		int rc = apply(&s, refused[i].line, &fault);
+		int rc = apply(s, refused[i].line, &fault);
 
 		ck_assert_msg(rc == -EINVAL, "%s: %d", refused[i].line, rc);
 		ck_assert_msg(strncmp(fault.text, refused[i].says, strlen(refused[i].says)) == 0,
 			      "%s: %s", refused[i].line, fault.text);
 	}
-	expect(&s, "");
-	suite_close(&s);
+	expect(s, "");
 }
 
 /* What JSON's numbers cannot hold is the same error in quotes. */
-SUITE_LOOP(test_beyond_64_bits, SUITE_ENGINES, 30)
+SUITE_STORES(test_beyond_64_bits, 30)
 {
 	static const struct {
 		const char *line;
@@ -243,18 +233,16 @@ SUITE_LOOP(test_beyond_64_bits, SUITE_ENGINES, 30)
 		 "increment.a.q: "},
 		{"{\"key\":\"r\",\"if\":{\"a\":{\"q\":\"9223372036854775808\"}}}", "if.a.q: "},
 	};
-	struct suite s;
 
-	open_typed(&s, _i);
+	add_types(s);
 	for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
 		struct wcs_fault fault = {.text = ""};
-		int rc = apply(&s, beyond[i].line, &fault);
+		int rc = apply(s, beyond[i].line, &fault);
 
 		ck_assert_msg(rc == -EOVERFLOW, "%s: %d", beyond[i].line, rc);
 		ck_assert_msg(strncmp(fault.text, beyond[i].says, strlen(beyond[i].says)) == 0 &&
 				      strstr(fault.text, ": an integer beyond 64 bits") != NULL,
 			      "%s: %s", beyond[i].line, fault.text);
 	}
-	expect(&s, "");
-	suite_close(&s);
+	expect(s, "");
 }

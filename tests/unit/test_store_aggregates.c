@@ -23,9 +23,8 @@ static struct wcs_slice value_of(enum wcs_type type, const char *line)
 	return (struct wcs_slice){value, len};
 }
 
-static void open_typed(struct suite *s, int engine)
+static void add_types(struct suite *s)
 {
-	suite_open(s, engine);
 	ck_assert_int_eq(wcs_family_set_type(s->table, "a", WCS_INTSUM), 0);
 	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTHLL), 0);
 	ck_assert_int_eq(wcs_family_create(s->table, "max"), 0);
@@ -89,47 +88,41 @@ static void expect(struct suite *s, const char *family, const char *expected)
 	ck_assert_str_eq(text, expected);
 }
 
-SUITE_LOOP(test_merge_into_the_newest, SUITE_ENGINES, 30)
+SUITE_STORES(test_merge_into_the_newest, 30)
 {
-	struct suite s;
-
-	open_typed(&s, _i);
-	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "5"), 1000000);
-	s.clock = 2000000;
-	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "-7"), 1000000);
-	expect(&s, "a", "1000000=-2 ");
-	merged(&s, "max", WCS_TS_NEWEST, "-5");
-	merged(&s, "max", WCS_TS_NEWEST, "-7");
-	expect(&s, "max", "2000000=-5 ");
-	merged(&s, "max", WCS_TS_NEWEST, "3");
-	expect(&s, "max", "2000000=3 ");
-	merged(&s, "min", WCS_TS_NEWEST, "5");
-	merged(&s, "min", WCS_TS_NEWEST, "7");
-	expect(&s, "min", "2000000=5 ");
-	merged(&s, "min", WCS_TS_NEWEST, "-7");
-	expect(&s, "min", "2000000=-7 ");
-	merged(&s, "b", WCS_TS_NEWEST, "ann");
-	merged(&s, "b", WCS_TS_NEWEST, "bob");
-	merged(&s, "b", WCS_TS_NEWEST, "ann");
-	expect(&s, "b", "2000000=2 ");
-	suite_close(&s);
+	add_types(s);
+	ck_assert_int_eq(merged(s, "a", WCS_TS_NEWEST, "5"), 1000000);
+	s->clock = 2000000;
+	ck_assert_int_eq(merged(s, "a", WCS_TS_NEWEST, "-7"), 1000000);
+	expect(s, "a", "1000000=-2 ");
+	merged(s, "max", WCS_TS_NEWEST, "-5");
+	merged(s, "max", WCS_TS_NEWEST, "-7");
+	expect(s, "max", "2000000=-5 ");
+	merged(s, "max", WCS_TS_NEWEST, "3");
+	expect(s, "max", "2000000=3 ");
+	merged(s, "min", WCS_TS_NEWEST, "5");
+	merged(s, "min", WCS_TS_NEWEST, "7");
+	expect(s, "min", "2000000=5 ");
+	merged(s, "min", WCS_TS_NEWEST, "-7");
+	expect(s, "min", "2000000=-7 ");
+	merged(s, "b", WCS_TS_NEWEST, "ann");
+	merged(s, "b", WCS_TS_NEWEST, "bob");
+	merged(s, "b", WCS_TS_NEWEST, "ann");
+	expect(s, "b", "2000000=2 ");
 }
 
-SUITE_LOOP(test_merge_into_buckets, SUITE_ENGINES, 30)
+SUITE_STORES(test_merge_into_buckets, 30)
 {
-	struct suite s;
-
-	open_typed(&s, _i);
-	ck_assert_int_eq(merged(&s, "a", 20, "1"), 20);
-	ck_assert_int_eq(merged(&s, "a", 10, "2"), 10);
-	ck_assert_int_eq(merged(&s, "a", 0, "4"), 0);
-	ck_assert_int_eq(merged(&s, "a", 10, "8"), 10);
-	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "16"), 20);
-	expect(&s, "a", "20=17 10=10 0=4 ");
-	ck_assert_int_eq(merged(&s, "a", WCS_TS_MAX, "1"), WCS_TS_MAX);
-	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "1"), WCS_TS_MAX);
-	expect(&s, "a", "9223372036854775807=2 20=17 10=10 0=4 ");
-	suite_close(&s);
+	add_types(s);
+	ck_assert_int_eq(merged(s, "a", 20, "1"), 20);
+	ck_assert_int_eq(merged(s, "a", 10, "2"), 10);
+	ck_assert_int_eq(merged(s, "a", 0, "4"), 0);
+	ck_assert_int_eq(merged(s, "a", 10, "8"), 10);
+	ck_assert_int_eq(merged(s, "a", WCS_TS_NEWEST, "16"), 20);
+	expect(s, "a", "20=17 10=10 0=4 ");
+	ck_assert_int_eq(merged(s, "a", WCS_TS_MAX, "1"), WCS_TS_MAX);
+	ck_assert_int_eq(merged(s, "a", WCS_TS_NEWEST, "1"), WCS_TS_MAX);
+	expect(s, "a", "9223372036854775807=2 20=17 10=10 0=4 ");
 }
 
 static int replace(struct suite *s, const char *family, const char *line, int64_t *made)
@@ -142,61 +135,58 @@ static int replace(struct suite *s, const char *family, const char *line, int64_
 }
 
 /* The newest cell stays where it is; what a policy hides is none. */
-SUITE_LOOP(test_replace, SUITE_ENGINES, 30)
+SUITE_STORES(test_replace, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice q = SUITE_BYTES("q");
-	struct suite s;
 	int64_t made;
 
-	open_typed(&s, _i);
-	ck_assert_int_eq(replace(&s, "a", "5", &made), 0);
+	add_types(s);
+	ck_assert_int_eq(replace(s, "a", "5", &made), 0);
 	ck_assert_int_eq(made, 1000000);
-	s.clock = 2000000;
-	ck_assert_int_eq(replace(&s, "a", "7", &made), 0);
+	s->clock = 2000000;
+	ck_assert_int_eq(replace(s, "a", "7", &made), 0);
 	ck_assert_int_eq(made, 1000000);
-	merged(&s, "a", 10, "1");
-	expect(&s, "a", "1000000=7 10=1 ");
+	merged(s, "a", 10, "1");
+	expect(s, "a", "1000000=7 10=1 ");
 	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "100"));
 	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "2"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
 	ck_assert_int_eq(made, 1000000);
-	expect(&s, "a", "1000000=3 10=1 ");
+	expect(s, "a", "1000000=3 10=1 ");
 	mutation = wcs_mutation_new();
 	wcs_mutation_delete_cell(mutation, "a", q, 1000000);
 	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "4"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
-	expect(&s, "a", "10=4 ");
-	suite_policy(s.table, "a", "maxage=1ms");
-	ck_assert_int_eq(replace(&s, "a", "6", &made), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
+	expect(s, "a", "10=4 ");
+	suite_policy(s->table, "a", "maxage=1ms");
+	ck_assert_int_eq(replace(s, "a", "6", &made), 0);
 	ck_assert_int_eq(made, 2000000);
-	expect(&s, "a", "2000000=6 ");
-	merged(&s, "b", WCS_TS_NEWEST, "ann");
-	merged(&s, "b", WCS_TS_NEWEST, "bob");
-	ck_assert_int_eq(replace(&s, "b", "eve", &made), 0);
-	expect(&s, "b", "2000000=1 ");
-	merged(&s, "max", WCS_TS_MAX, "3");
-	ck_assert_int_eq(replace(&s, "max", "2", &made), 0);
-	expect(&s, "max", "9223372036854775807=2 ");
+	expect(s, "a", "2000000=6 ");
+	merged(s, "b", WCS_TS_NEWEST, "ann");
+	merged(s, "b", WCS_TS_NEWEST, "bob");
+	ck_assert_int_eq(replace(s, "b", "eve", &made), 0);
+	expect(s, "b", "2000000=1 ");
+	merged(s, "max", WCS_TS_MAX, "3");
+	ck_assert_int_eq(replace(s, "max", "2", &made), 0);
+	expect(s, "max", "9223372036854775807=2 ");
 	mutation = wcs_mutation_new();
 	wcs_mutation_replace(mutation, "f", q, value_of(WCS_INTSUM, "4"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), -EINVAL);
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), -EINVAL);
 }
 
 /* Deletes come first; then each write sees what the ones before it left. */
-SUITE_LOOP(test_merges_of_one_mutation, SUITE_ENGINES, 30)
+SUITE_STORES(test_merges_of_one_mutation, 30)
 {
 	struct wcs_slice q = SUITE_BYTES("q");
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	int64_t made;
-	struct suite s;
 
-	open_typed(&s, _i);
-	merged(&s, "a", 30, "1000");
-	merged(&s, "a", 20, "100");
-	merged(&s, "a", 10, "10");
+	add_types(s);
+	merged(s, "a", 30, "1000");
+	merged(s, "a", 20, "100");
+	merged(s, "a", 10, "10");
 	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "2"));
 	wcs_mutation_delete_cell(mutation, "a", q, 30);
@@ -205,39 +195,36 @@ SUITE_LOOP(test_merges_of_one_mutation, SUITE_ENGINES, 30)
 	wcs_mutation_increment(mutation, "a", q, 5);
 	wcs_mutation_merge(mutation, "a", q, 30, value_of(WCS_INTSUM, "9"));
 	wcs_mutation_merge(mutation, "a", q, 25, value_of(WCS_INTSUM, "1"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
 	ck_assert_int_eq(made, 25);
-	expect(&s, "a", "30=9 25=13 20=104 10=12 ");
+	expect(s, "a", "30=9 25=13 20=104 10=12 ");
 	mutation = wcs_mutation_new();
 	wcs_mutation_delete_row(mutation);
 	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "2"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, &made), 0);
-	expect(&s, "a", "10=2 ");
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
+	expect(s, "a", "10=2 ");
 }
 
-SUITE_LOOP(test_overflow_changes_nothing, SUITE_ENGINES, 30)
+SUITE_STORES(test_overflow_changes_nothing, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
 
-	open_typed(&s, _i);
-	merged(&s, "a", 10, "9223372036854775800");
-	ck_assert_int_eq(merge(&s, "a", 10, "8", NULL), -EOVERFLOW);
-	ck_assert_int_eq(merge(&s, "a", WCS_TS_NEWEST, "8", NULL), -EOVERFLOW);
+	add_types(s);
+	merged(s, "a", 10, "9223372036854775800");
+	ck_assert_int_eq(merge(s, "a", 10, "8", NULL), -EOVERFLOW);
+	ck_assert_int_eq(merge(s, "a", WCS_TS_NEWEST, "8", NULL), -EOVERFLOW);
 	wcs_mutation_merge(mutation, "a", suite_text("q"), 5, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_increment(mutation, "a", suite_text("q"), 8);
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), -EOVERFLOW);
-	expect(&s, "a", "10=9223372036854775800 ");
-	merged(&s, "a", 10, "7");
-	merged(&s, "max", 10, "9223372036854775807");
-	merged(&s, "max", 10, "9223372036854775807");
-	merged(&s, "min", 10, "-9223372036854775808");
-	merged(&s, "min", 10, "-9223372036854775808");
-	expect(&s, "a", "10=9223372036854775807 ");
-	expect(&s, "max", "10=9223372036854775807 ");
-	expect(&s, "min", "10=-9223372036854775808 ");
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), -EOVERFLOW);
+	expect(s, "a", "10=9223372036854775800 ");
+	merged(s, "a", 10, "7");
+	merged(s, "max", 10, "9223372036854775807");
+	merged(s, "max", 10, "9223372036854775807");
+	merged(s, "min", 10, "-9223372036854775808");
+	merged(s, "min", 10, "-9223372036854775808");
+	expect(s, "a", "10=9223372036854775807 ");
+	expect(s, "max", "10=9223372036854775807 ");
+	expect(s, "min", "10=-9223372036854775808 ");
 }
 
 static int mutate_one(struct suite *s, int kind, const char *family, struct wcs_slice value)
@@ -265,71 +252,65 @@ static int mutate_one(struct suite *s, int kind, const char *family, struct wcs_
 	return suite_mutate(s->table, "r", mutation, NULL);
 }
 
-SUITE_LOOP(test_refuses, SUITE_ENGINES, 30)
+SUITE_STORES(test_refuses, 30)
 {
 	static const char *const families[] = {"a", "min", "max", "b"};
 	struct wcs_slice text = SUITE_BYTES("5"), integer = SUITE_BYTES("\0\0\0\0\0\0\0\5");
 	struct wcs_slice state = SUITE_BYTES("\1\0");
-	struct suite s;
 
-	open_typed(&s, _i);
+	add_types(s);
 	for (int i = 0; i < 4; i++) {
 		struct wcs_slice good = i < 3 ? integer : state, bad = i < 3 ? state : integer;
 
 		for (int kind = 0; kind < 5; kind++)
 			if (kind != 3)
-				ck_assert_int_eq(mutate_one(&s, kind, families[i], text), -EINVAL);
-		ck_assert_int_eq(mutate_one(&s, 0, families[i], bad), -EINVAL);
-		ck_assert_int_eq(mutate_one(&s, 2, families[i], good), -EINVAL);
-		ck_assert_int_eq(mutate_one(&s, 4, families[i], bad), -EINVAL);
+				ck_assert_int_eq(mutate_one(s, kind, families[i], text), -EINVAL);
+		ck_assert_int_eq(mutate_one(s, 0, families[i], bad), -EINVAL);
+		ck_assert_int_eq(mutate_one(s, 2, families[i], good), -EINVAL);
+		ck_assert_int_eq(mutate_one(s, 4, families[i], bad), -EINVAL);
 		if (i > 0)
-			ck_assert_int_eq(mutate_one(&s, 3, families[i], good), -EINVAL);
+			ck_assert_int_eq(mutate_one(s, 3, families[i], good), -EINVAL);
 	}
-	ck_assert_int_eq(mutate_one(&s, 4, "f", integer), -EINVAL);
-	suite_expect(s.table, "");
+	ck_assert_int_eq(mutate_one(s, 4, "f", integer), -EINVAL);
+	suite_expect(s->table, "");
 	for (int i = 0; i < 4; i++)
 		for (int kind = 0; kind < 5; kind++)
 			if (kind != 2 && (i == 0 || kind != 3))
 				ck_assert_int_eq(
-					mutate_one(&s, kind, families[i], i < 3 ? integer : state),
+					mutate_one(s, kind, families[i], i < 3 ? integer : state),
 					0);
-	expect(&s, "a", "1=11 ");
-	suite_close(&s);
+	expect(s, "a", "1=11 ");
 }
 
 /* What a policy hides is not there for a merge; and what it shows is, at any rank. */
-SUITE_LOOP(test_hidden_cells_do_not_count, SUITE_ENGINES, 30)
+SUITE_STORES(test_hidden_cells_do_not_count, 30)
 {
-	struct suite s;
-
-	open_typed(&s, _i);
-	merged(&s, "a", 400, "1");
-	merged(&s, "a", 300, "2");
-	merged(&s, "a", 200, "9223372036854775807");
-	suite_policy(s.table, "a", "maxversions=2");
-	merged(&s, "a", 300, "4");
-	expect(&s, "a", "400=1 300=6 ");
-	merged(&s, "a", 200, "8");
-	expect(&s, "a", "400=1 300=6 ");
-	suite_policy(s.table, "a", "never");
-	expect(&s, "a", "400=1 300=6 200=8 ");
-	suite_policy(s.table, "a", "maxage=1ms");
-	ck_assert_int_eq(merged(&s, "a", WCS_TS_NEWEST, "16"), 1000000);
-	expect(&s, "a", "1000000=16 ");
-	suite_close(&s);
+	add_types(s);
+	merged(s, "a", 400, "1");
+	merged(s, "a", 300, "2");
+	merged(s, "a", 200, "9223372036854775807");
+	suite_policy(s->table, "a", "maxversions=2");
+	merged(s, "a", 300, "4");
+	expect(s, "a", "400=1 300=6 ");
+	merged(s, "a", 200, "8");
+	expect(s, "a", "400=1 300=6 ");
+	suite_policy(s->table, "a", "never");
+	expect(s, "a", "400=1 300=6 200=8 ");
+	suite_policy(s->table, "a", "maxage=1ms");
+	ck_assert_int_eq(merged(s, "a", WCS_TS_NEWEST, "16"), 1000000);
+	expect(s, "a", "1000000=16 ");
 }
 
 /* What newer cells of the same mutation hide is not there either. */
-SUITE_LOOP(test_cells_hidden_meanwhile, SUITE_ENGINES, 30)
+SUITE_STORES(test_cells_hidden_meanwhile, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice q = SUITE_BYTES("q");
-	struct suite s;
 
-	open_typed(&s, _i);
-	merged(&s, "a", 50, "1");
-	merged(&s, "a", 10, "2");
-	suite_policy(s.table, "a", "maxversions=3");
+	add_types(s);
+	merged(s, "a", 50, "1");
+	merged(s, "a", 10, "2");
+	suite_policy(s->table, "a", "maxversions=3");
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, 50, value_of(WCS_INTSUM, "1"));
@@ -339,11 +320,10 @@ SUITE_LOOP(test_cells_hidden_meanwhile, SUITE_ENGINES, 30)
 	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "7"));
 	wcs_mutation_merge(mutation, "a", q, 40, value_of(WCS_INTSUM, "5"));
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "8"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-	expect(&s, "a", "50=2 40=5 30=4 ");
-	suite_policy(s.table, "a", "never");
-	expect(&s, "a", "50=2 40=5 30=4 20=8 10=7 ");
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	expect(s, "a", "50=2 40=5 30=4 ");
+	suite_policy(s->table, "a", "never");
+	expect(s, "a", "50=2 40=5 30=4 20=8 10=7 ");
 }
 
 enum { MANY = 50000 };
@@ -378,32 +358,29 @@ static void expect_many(struct suite *s, int64_t number)
 }
 
 /* Many cells of one column in one mutation. */
-SUITE_TEST(test_many_cells, 60)
+SUITE_LEVELDB_STORE(test_many_cells, 60)
 {
 	struct wcs_slice q = SUITE_BYTES("q"), one = value_of(WCS_INTSUM, "1");
-	struct suite s;
 
-	open_typed(&s, SUITE_LEVELDB);
+	add_types(s);
 	for (int order = 0; order < 3; order++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
 
 		for (int64_t i = 0; i < 2 * MANY; i++)
 			wcs_mutation_merge(mutation, "a", q, many_ts(order, i % MANY), one);
-		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-		expect_many(&s, 2 * (order + 1));
+		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		expect_many(s, 2 * (order + 1));
 	}
-	suite_close(&s);
 }
 
 /* Large states go in and out of chunks. */
-SUITE_LOOP(test_large_states, SUITE_ENGINES, 60)
+SUITE_STORES(test_large_states, 60)
 {
 	static unsigned char state[WCS_AGGREGATE_VALUE_MAX], all[WCS_AGGREGATE_VALUE_MAX];
 	struct wcs_slice sum = {all, 2};
-	struct suite s;
 	char *value;
 
-	open_typed(&s, _i);
+	add_types(s);
 	memcpy(all, "\1", 2);
 	for (int i = 0; i < 20; i++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
@@ -423,7 +400,7 @@ SUITE_LOOP(test_large_states, SUITE_ENGINES, 60)
 						   sum);
 			}
 		}
-		ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
+		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
 	}
 	ck_assert_uint_eq(sum.len, sizeof(all));
 	value = malloc(sum.len);
@@ -431,7 +408,7 @@ SUITE_LOOP(test_large_states, SUITE_ENGINES, 60)
 		struct wcs_value *opened;
 		size_t got;
 
-		ck_assert_int_eq(wcs_value_open(s.table, suite_text("r"), "b", suite_text("q"),
+		ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "b", suite_text("q"),
 						WCS_TS_NEWEST, &opened),
 				 0);
 		ck_assert_int_eq(wcs_value_read(opened, value, sum.len, 0, &got), 0);
@@ -440,7 +417,6 @@ SUITE_LOOP(test_large_states, SUITE_ENGINES, 60)
 		wcs_value_close(opened);
 	}
 	free(value);
-	suite_close(&s);
 }
 
 enum { WRITERS = 8, MERGES = 300 };
@@ -466,21 +442,19 @@ static void *merge_many(void *table)
 	return failed ? table : NULL;
 }
 
-SUITE_LOOP(test_no_merge_is_lost, SUITE_ENGINES, 120)
+SUITE_STORES(test_no_merge_is_lost, 120)
 {
 	pthread_t threads[WRITERS];
 	void *failed;
-	struct suite s;
 
-	open_typed(&s, _i);
+	add_types(s);
 	for (int i = 0; i < WRITERS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, merge_many, s.table), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, merge_many, s->table), 0);
 	for (int i = 0; i < WRITERS; i++) {
 		pthread_join(threads[i], &failed);
 		ck_assert_ptr_null(failed);
 	}
-	expect(&s, "a", "1000000=2400 ");
-	suite_close(&s);
+	expect(s, "a", "1000000=2400 ");
 }
 
 SUITE_TEST(test_lines, 30)

@@ -18,9 +18,8 @@ static void expect_count(struct wcs_table *table, const struct wcs_slice *key, u
 	ck_assert_uint_eq(count.bytes, bytes);
 }
 
-static void drop_store(struct suite *s, int engine)
+static void drop_fill(struct suite *s)
 {
-	suite_open(s, engine);
 	suite_set(s->table, "#x", "f", "q", 1, "0");
 	suite_set(s->table, "a", "f", "q", 1, "1");
 	suite_set(s->table, "a", "f", "q", 2, "22");
@@ -34,51 +33,45 @@ static void drop_store(struct suite *s, int engine)
 }
 
 /* The row and those below it; keys that only begin alike stay, also those between. */
-SUITE_LOOP(test_drop, SUITE_ENGINES, 10)
+SUITE_STORES(test_drop, 10)
 {
 	struct wcs_slice key = SUITE_BYTES("a");
-	struct suite s;
 
-	drop_store(&s, _i);
-	expect_count(s.table, &key, 4, 6, 9);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &key), 0);
-	suite_expect(s.table, "#x/f/q@1=0 a!b/f/q@1=between a$/f/q@1=behind ab/f/q@1=another ");
-	expect_count(s.table, &key, 0, 0, 0);
-	suite_set(s.table, "a#b", "f", "q", 1, "again");
-	expect_count(s.table, &key, 1, 1, 5);
-	expect_count(s.table, NULL, 5, 5, 26);
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
-	suite_expect(s.table, "");
-	suite_close(&s);
+	drop_fill(s);
+	expect_count(s->table, &key, 4, 6, 9);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &key), 0);
+	suite_expect(s->table, "#x/f/q@1=0 a!b/f/q@1=between a$/f/q@1=behind ab/f/q@1=another ");
+	expect_count(s->table, &key, 0, 0, 0);
+	suite_set(s->table, "a#b", "f", "q", 1, "again");
+	expect_count(s->table, &key, 1, 1, 5);
+	expect_count(s->table, NULL, 5, 5, 26);
+	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	suite_expect(s->table, "");
 }
 
-SUITE_LOOP(test_drop_of_a_leaf_and_of_none, SUITE_ENGINES, 10)
+SUITE_STORES(test_drop_of_a_leaf_and_of_none, 10)
 {
 	struct wcs_slice leaf = SUITE_BYTES("a#b#c"), none = SUITE_BYTES("a#c");
-	struct suite s;
 
-	drop_store(&s, _i);
-	expect_count(s.table, NULL, 8, 10, 30);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &none), 0);
-	expect_count(s.table, NULL, 8, 10, 30);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &leaf), 0);
-	expect_count(s.table, NULL, 7, 9, 29);
-	suite_expect_value(s.table, "a#b#c", "f", "q", 1, "-");
-	suite_close(&s);
+	drop_fill(s);
+	expect_count(s->table, NULL, 8, 10, 30);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &none), 0);
+	expect_count(s->table, NULL, 8, 10, 30);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &leaf), 0);
+	expect_count(s->table, NULL, 7, 9, 29);
+	suite_expect_value(s->table, "a#b#c", "f", "q", 1, "-");
 }
 
 /* No row has the empty key, but rows are below it. */
-SUITE_LOOP(test_drop_below_the_empty_key, SUITE_ENGINES, 10)
+SUITE_STORES(test_drop_below_the_empty_key, 10)
 {
 	struct wcs_slice empty = {NULL, 0};
-	struct suite s;
 
-	drop_store(&s, _i);
-	expect_count(s.table, &empty, 1, 1, 1);
-	ck_assert_int_eq(wcs_rows_drop(s.table, &empty), 0);
-	expect_count(s.table, NULL, 7, 9, 29);
-	suite_expect_value(s.table, "#x", "f", "q", 1, "-");
-	suite_close(&s);
+	drop_fill(s);
+	expect_count(s->table, &empty, 1, 1, 1);
+	ck_assert_int_eq(wcs_rows_drop(s->table, &empty), 0);
+	expect_count(s->table, NULL, 7, 9, 29);
+	suite_expect_value(s->table, "#x", "f", "q", 1, "-");
 }
 
 SUITE_STORES(test_drop_limits, 10)
@@ -142,51 +135,46 @@ static void expect_family(struct wcs_table *table, const char *name, uint64_t ro
 
 /* More versions of one column than go at once, hidden ones, and those of the first and last time.
  */
-SUITE_LOOP(test_family_drop, SUITE_ENGINES, 30)
+SUITE_STORES(test_family_drop, 30)
 {
-	struct suite s;
-
-	drop_store(&s, _i);
-	suite_set(s.table, "a", "b", "q", 1, "other");
-	suite_set(s.table, "z", "f", "q", 0, "first");
-	suite_set(s.table, "z", "f", "q", WCS_TS_MAX, "last");
-	suite_set_versions(s.table, "many", "f", 4500);
-	suite_policy(s.table, "f", "maxversions=4200");
-	expect_family(s.table, "a", 1, 1, 1);
-	expect_family(s.table, "b", 1, 1, 5);
-	expect_family(s.table, "none", 0, 0, 0);
-	ck_assert_int_eq(wcs_family_drop(s.table, "none"), -ENOENT);
-	ck_assert_int_eq(wcs_family_drop(s.table, "f"), 0);
-	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
-	expect_family(s.table, "f", 0, 0, 0);
-	suite_policy(s.table, "f", "never");
-	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
-	suite_set(s.table, "a", "f", "q", 1, "again");
-	suite_expect(s.table, "a/b/q@1=other a/f/q@1=again a#/a/@1=4 ");
-	ck_assert_int_eq(wcs_family_drop(s.table, "f"), 0);
-	ck_assert_int_eq(wcs_family_remove(s.table, "f"), 0);
-	ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
-	ck_assert_int_eq(wcs_family_drop(s.table, "a"), -EPERM);
-	suite_expect(s.table, "a/b/q@1=other a#/a/@1=4 ");
-	suite_close(&s);
+	drop_fill(s);
+	suite_set(s->table, "a", "b", "q", 1, "other");
+	suite_set(s->table, "z", "f", "q", 0, "first");
+	suite_set(s->table, "z", "f", "q", WCS_TS_MAX, "last");
+	suite_set_versions(s->table, "many", "f", 4500);
+	suite_policy(s->table, "f", "maxversions=4200");
+	expect_family(s->table, "a", 1, 1, 1);
+	expect_family(s->table, "b", 1, 1, 5);
+	expect_family(s->table, "none", 0, 0, 0);
+	ck_assert_int_eq(wcs_family_drop(s->table, "none"), -ENOENT);
+	ck_assert_int_eq(wcs_family_drop(s->table, "f"), 0);
+	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
+	expect_family(s->table, "f", 0, 0, 0);
+	suite_policy(s->table, "f", "never");
+	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
+	suite_set(s->table, "a", "f", "q", 1, "again");
+	suite_expect(s->table, "a/b/q@1=other a/f/q@1=again a#/a/@1=4 ");
+	ck_assert_int_eq(wcs_family_drop(s->table, "f"), 0);
+	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
+	ck_assert_int_eq(wcs_table_set_protected(s->table, true), 0);
+	ck_assert_int_eq(wcs_family_drop(s->table, "a"), -EPERM);
+	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
 }
 
-SUITE_LOOP(test_table_drop, SUITE_ENGINES, 10)
+SUITE_STORES(test_table_drop, 10)
 {
 	struct wcs_table *again;
-	struct suite s;
 
-	drop_store(&s, _i);
-	ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
-	ck_assert_int_eq(wcs_table_drop(s.table), -EPERM);
-	ck_assert_int_eq(wcs_table_set_protected(s.table, false), 0);
-	ck_assert_int_eq(wcs_table_drop(s.table), 0);
-	ck_assert_int_eq(wcs_table_drop(s.table), -ENOENT);
-	suite_expect_schema(s.store, "");
-	ck_assert_int_eq(wcs_table_create(s.store, "t"), 0);
-	ck_assert_int_eq(wcs_table_open(s.store, "t", &again), 0);
+	drop_fill(s);
+	ck_assert_int_eq(wcs_table_set_protected(s->table, true), 0);
+	ck_assert_int_eq(wcs_table_drop(s->table), -EPERM);
+	ck_assert_int_eq(wcs_table_set_protected(s->table, false), 0);
+	ck_assert_int_eq(wcs_table_drop(s->table), 0);
+	ck_assert_int_eq(wcs_table_drop(s->table), -ENOENT);
+	suite_expect_schema(s->store, "");
+	ck_assert_int_eq(wcs_table_create(s->store, "t"), 0);
+	ck_assert_int_eq(wcs_table_open(s->store, "t", &again), 0);
 	ck_assert_int_eq(wcs_family_create(again, "f"), 0);
 	suite_expect(again, "");
 	wcs_table_close(again);
-	suite_close(&s);
 }

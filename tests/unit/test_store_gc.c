@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The collector, on both engines: what it deletes and what it leaves alone, and that nothing which
- * is seen goes. What is still stored shows when the policies are taken away.
+ * is seen goes; test_soak.c has it among writers. What is still stored shows when the policies are
+ * taken away.
  */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -167,113 +166,4 @@ SUITE_LEVELDB_STORE(test_pause, 60)
 	wcs_gc_pause(s->store, false);
 	gc_wait(s, 1);
 	ck_assert_uint_eq(gc_status(s).cells, 4);
-}
-
-/* ---- Among others ------------------------------------------------------------------------ */
-
-struct gc_writer {
-	struct suite *s;
-	int number;
-	atomic_bool *stop;
-	atomic_int writes;
-};
-
-/* Writes versions of one column, and looks each time whether the last two are there. */
-static void *gc_write(void *arg)
-{
-	struct gc_writer *writer = arg;
-	struct wcs_cell_info info;
-	char row[16];
-
-	snprintf(row, sizeof(row), "w%d", writer->number);
-	for (int64_t ts = 1; !atomic_load(writer->stop); ts++) {
-		suite_set(writer->s->table, row, "f", "q", ts, "v");
-		for (int64_t seen = ts; seen > 0 && seen > ts - 2; seen--)
-			ck_assert_int_eq(wcs_cell_get(writer->s->table, suite_text(row), "f",
-						      suite_text("q"), seen, &info),
-					 0);
-		atomic_fetch_add(&writer->writes, 1);
-	}
-	return NULL;
-}
-
-/* Did each write so many? */
-static bool gc_written(struct gc_writer *writers, int count)
-{
-	for (int i = 0; i < 4; i++)
-		if (atomic_load(&writers[i].writes) < count)
-			return false;
-	return true;
-}
-
-/* Runs the collector at least so many times while four threads write. */
-static void gc_run_among(struct suite *s, struct gc_writer *writers, void *(*write)(void *writer),
-			 int runs)
-{
-	pthread_t threads[4];
-	atomic_bool stop = false;
-
-	for (int i = 0; i < 4; i++) {
-		writers[i] = (struct gc_writer){.s = s, .number = i, .stop = &stop};
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, write, &writers[i]), 0);
-	}
-	for (int i = 0; i < runs || !gc_written(writers, 100); i++)
-		ck_assert_int_eq(wcs_gc_run(s->store), 0);
-	atomic_store(&stop, true);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-}
-
-SUITE_STORES(test_nothing_that_is_seen_goes, 120)
-{
-	struct gc_writer writers[4];
-
-	suite_policy(s->table, "f", "maxversions=2");
-	gc_run_among(s, writers, gc_write, 30);
-	ck_assert_int_eq(wcs_gc_run(s->store), 0);
-	suite_policy(s->table, "f", "never");
-	for (int i = 0; i < 4; i++) {
-		char expected[128], row[16];
-		struct wcs_range range = {.start = {row, 2}};
-		struct wcs_filter filter = {.each = WCS_EACH_CELL};
-		char end[16];
-
-		snprintf(row, sizeof(row), "w%d", i);
-		snprintf(end, sizeof(end), "w%d", i + 1);
-		range.end = suite_text(end);
-		snprintf(expected, sizeof(expected), "w%d/f/q@%d=v w%d/f/q@%d=v ", i,
-			 atomic_load(&writers[i].writes), i, atomic_load(&writers[i].writes) - 1);
-		suite_expect_scan(s->table, &range, &filter, expected);
-	}
-}
-
-/* Makes a column anew, again and again, and looks each time whether what stands where cells were
- * hidden is there. */
-static void *gc_renew(void *arg)
-{
-	struct gc_writer *writer = arg;
-	struct wcs_cell_info info;
-	char row[16];
-
-	snprintf(row, sizeof(row), "w%d", writer->number);
-	while (!atomic_load(writer->stop)) {
-		suite_delete_row(writer->s->table, row);
-		suite_set_versions(writer->s->table, row, "f", 2);
-		for (int i = 0; i < 50; i++)
-			for (int64_t ts = 1; ts <= 2; ts++)
-				ck_assert_int_eq(wcs_cell_get(writer->s->table, suite_text(row),
-							      "f", suite_text("q"), ts, &info),
-						 0);
-		suite_set_versions(writer->s->table, row, "f", 8);
-		atomic_fetch_add(&writer->writes, 1);
-	}
-	return NULL;
-}
-
-SUITE_STORES(test_columns_made_anew, 120)
-{
-	struct gc_writer writers[4];
-
-	suite_policy(s->table, "f", "maxversions=2");
-	gc_run_among(s, writers, gc_renew, 100);
 }

@@ -12,10 +12,9 @@
 #define SECOND INT64_C(1000000)
 #define HOUR   (3600 * SECOND)
 
-/* A store whose clock stands at 10 hours. */
-static void hidden_open(struct suite *s, int engine, const char *policy)
+/* The clock stands at 10 hours. */
+static void hidden_policy(struct suite *s, const char *policy)
 {
-	suite_open(s, engine);
 	s->clock = 10 * HOUR;
 	suite_policy(s->table, "f", policy);
 }
@@ -33,77 +32,68 @@ static void hidden_set(struct suite *s, const char *column, int64_t ts)
 	suite_set(s->table, "r", "f", column, ts, "secret");
 }
 
-SUITE_LOOP(test_by_age, SUITE_ENGINES, 30)
+SUITE_STORES(test_by_age, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
 
-	hidden_open(&s, _i, "maxage=1h");
-	hidden_set(&s, "q", 9 * HOUR);
-	hidden_set(&s, "q", WCS_TS_SERVER);
-	ck_assert_uint_eq(hidden_cells(&s), 0);
-	hidden_set(&s, "q", 9 * HOUR - 1);
-	ck_assert_uint_eq(hidden_cells(&s), 1);
+	hidden_policy(s, "maxage=1h");
+	hidden_set(s, "q", 9 * HOUR);
+	hidden_set(s, "q", WCS_TS_SERVER);
+	ck_assert_uint_eq(hidden_cells(s), 0);
+	hidden_set(s, "q", 9 * HOUR - 1);
+	ck_assert_uint_eq(hidden_cells(s), 1);
 	wcs_mutation_set_newest(mutation, "f", suite_text("new"), 8 * HOUR, suite_text("v"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-	ck_assert_uint_eq(hidden_cells(&s), 2);
-	suite_set(s.table, "r", "a", "q", 1, "v"); /* it has no policy */
-	ck_assert_uint_eq(hidden_cells(&s), 2);
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(s), 2);
+	suite_set(s->table, "r", "a", "q", 1, "v"); /* it has no policy */
+	ck_assert_uint_eq(hidden_cells(s), 2);
 }
 
-SUITE_LOOP(test_by_rank, SUITE_ENGINES, 30)
+SUITE_STORES(test_by_rank, 30)
 {
-	struct suite s;
-
-	hidden_open(&s, _i, "maxversions=2");
+	hidden_policy(s, "maxversions=2");
 	for (int64_t ts = 20; ts <= 40; ts += 10)
-		hidden_set(&s, "q", ts);
-	ck_assert_uint_eq(hidden_cells(&s), 0);
-	hidden_set(&s, "q", 10);
-	ck_assert_uint_eq(hidden_cells(&s), 1);
-	hidden_set(&s, "q", 35);
-	hidden_set(&s, "other", 10);
-	ck_assert_uint_eq(hidden_cells(&s), 1);
-	suite_close(&s);
+		hidden_set(s, "q", ts);
+	ck_assert_uint_eq(hidden_cells(s), 0);
+	hidden_set(s, "q", 10);
+	ck_assert_uint_eq(hidden_cells(s), 1);
+	hidden_set(s, "q", 35);
+	hidden_set(s, "other", 10);
+	ck_assert_uint_eq(hidden_cells(s), 1);
 }
 
 /* As a row of a dump comes: each column's newest version first. */
-SUITE_LOOP(test_a_history_in_one_mutation, SUITE_ENGINES, 30)
+SUITE_STORES(test_a_history_in_one_mutation, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct suite s;
 
-	hidden_open(&s, _i, "maxversions=20");
+	hidden_policy(s, "maxversions=20");
 	for (int64_t ts = 50; ts > 0; ts--)
 		wcs_mutation_set(mutation, "f", suite_text("q"), ts, suite_text("v"));
-	ck_assert_int_eq(suite_mutate(s.table, "r", mutation, NULL), 0);
-	ck_assert_uint_eq(hidden_cells(&s), 30);
-	suite_close(&s);
+	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(s), 30);
 }
 
 /* What fails, or is not reached, was not written. */
-SUITE_LOOP(test_of_many_rows_those_that_are_applied, SUITE_ENGINES, 30)
+SUITE_STORES(test_of_many_rows_those_that_are_applied, 30)
 {
 	struct wcs_entry entries[4];
 	size_t applied;
-	struct suite s;
 
-	hidden_open(&s, _i, "maxage=1h");
+	hidden_policy(s, "maxage=1h");
 	for (int i = 0; i < 4; i++) {
 		entries[i].row = suite_text("r");
 		entries[i].mutation = wcs_mutation_new();
 		wcs_mutation_set(entries[i].mutation, "f", suite_text("q"), i, suite_text("v"));
 	}
 	wcs_mutation_if(entries[2].mutation, "f", suite_text("q"), &(struct wcs_slice){"v", 1});
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, 4, &applied), -ECANCELED);
-	ck_assert_uint_eq(hidden_cells(&s), 2);
+	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 4, &applied), -ECANCELED);
+	ck_assert_uint_eq(hidden_cells(s), 2);
 	for (int i = 0; i < 4; i++)
 		wcs_mutation_free(entries[i].mutation);
-	suite_close(&s);
 }
 
-SUITE_LOOP(test_moves, SUITE_ENGINES, 30)
+SUITE_STORES(test_moves, 30)
 {
 	struct wcs_move stamp = {
 		.kind = WCS_MOVE_STAMP, .family = "f", .from = {"q", 1}, .to_ts = 9 * HOUR - 1};
@@ -113,30 +103,28 @@ SUITE_LOOP(test_moves, SUITE_ENGINES, 30)
 				.from_ts = 9 * HOUR + 3,
 				.to = {"p", 1},
 				.to_ts = 9 * HOUR + 1};
-	struct suite s;
 
-	hidden_open(&s, _i, "maxage=1h or maxversions=2");
-	hidden_set(&s, "q", 10 * HOUR);
+	hidden_policy(s, "maxage=1h or maxversions=2");
+	hidden_set(s, "q", 10 * HOUR);
 	for (int64_t ts = 2; ts <= 3; ts++)
-		hidden_set(&s, "p", 9 * HOUR + ts);
-	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &stamp, NULL), 0);
-	ck_assert_uint_eq(hidden_cells(&s), 1);
-	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &cell, NULL), 0);
-	ck_assert_uint_eq(hidden_cells(&s), 1); /* two are there: it is shown */
-	hidden_set(&s, "p", 9 * HOUR + 4);
+		hidden_set(s, "p", 9 * HOUR + ts);
+	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &stamp, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(s), 1);
+	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &cell, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(s), 1); /* two are there: it is shown */
+	hidden_set(s, "p", 9 * HOUR + 4);
 	cell.from_ts = 9 * HOUR + 4;
 	cell.to = suite_text("o");
-	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &cell, NULL), 0);
-	hidden_set(&s, "o", 9 * HOUR + 2);
-	hidden_set(&s, "p", 9 * HOUR + 5);
-	hidden_set(&s, "p", 9 * HOUR + 6);
+	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &cell, NULL), 0);
+	hidden_set(s, "o", 9 * HOUR + 2);
+	hidden_set(s, "p", 9 * HOUR + 5);
+	hidden_set(s, "p", 9 * HOUR + 6);
 	cell.from = suite_text("o");
 	cell.from_ts = 9 * HOUR + 2;
 	cell.to = suite_text("p");
-	ck_assert_uint_eq(hidden_cells(&s), 1);
-	ck_assert_int_eq(wcs_cells_move(s.table, suite_text("r"), &cell, NULL), 0);
-	ck_assert_uint_eq(hidden_cells(&s), 2);
-	suite_close(&s);
+	ck_assert_uint_eq(hidden_cells(s), 1);
+	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &cell, NULL), 0);
+	ck_assert_uint_eq(hidden_cells(s), 2);
 }
 
 static void hidden_merge(struct suite *s, const char *column, int64_t ts)
@@ -147,25 +135,22 @@ static void hidden_merge(struct suite *s, const char *column, int64_t ts)
 	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
 }
 
-SUITE_LOOP(test_merges, SUITE_ENGINES, 30)
+SUITE_STORES(test_merges, 30)
 {
-	struct suite s;
-
-	hidden_open(&s, _i, "maxage=1h or maxversions=2");
-	ck_assert_int_eq(wcs_family_set_type(s.table, "f", WCS_INTSUM), 0);
-	hidden_merge(&s, "q", 8 * HOUR);
-	ck_assert_uint_eq(hidden_cells(&s), 1);
-	hidden_merge(&s, "q", WCS_TS_NEWEST);
+	hidden_policy(s, "maxage=1h or maxversions=2");
+	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTSUM), 0);
+	hidden_merge(s, "q", 8 * HOUR);
+	ck_assert_uint_eq(hidden_cells(s), 1);
+	hidden_merge(s, "q", WCS_TS_NEWEST);
 	for (int i = 3; i > 0; i--) {
-		ck_assert_uint_eq(hidden_cells(&s), 1);
-		hidden_merge(&s, "p", 9 * HOUR + i);
+		ck_assert_uint_eq(hidden_cells(s), 1);
+		hidden_merge(s, "p", 9 * HOUR + i);
 	}
-	ck_assert_uint_eq(hidden_cells(&s), 2);
-	suite_close(&s);
+	ck_assert_uint_eq(hidden_cells(s), 2);
 }
 
 /* Each write counts if, and only if, it cannot be read. */
-SUITE_LOOP(test_as_a_read_says, SUITE_ENGINES, 60)
+SUITE_STORES(test_as_a_read_says, 60)
 {
 	static const char *const policies[] = {"maxversions=1",
 					       "maxversions=3",
@@ -174,31 +159,29 @@ SUITE_LOOP(test_as_a_read_says, SUITE_ENGINES, 60)
 					       "maxage=10s and maxversions=2",
 					       "(maxage=5s and maxversions=1) or maxversions=4"};
 	uint64_t state = 7, hidden = 0;
-	struct suite s;
 
-	hidden_open(&s, _i, "never");
+	hidden_policy(s, "never");
 	for (int i = 0; i < 3000; i++) {
 		static const char *const columns[] = {"p", "q"};
 		const char *column = columns[suite_random(&state) % 2];
-		int64_t ts = s.clock - suite_random(&state) % 20 * SECOND;
+		int64_t ts = s->clock - suite_random(&state) % 20 * SECOND;
 		struct wcs_cell_info info;
 
 		if (suite_random(&state) % 16 == 0)
-			ck_assert_int_eq(wcs_family_set_gc(s.table, "f",
+			ck_assert_int_eq(wcs_family_set_gc(s->table, "f",
 							   policies[suite_random(&state) % 6],
 							   NULL),
 					 0);
 		if (suite_random(&state) % 8 == 0)
-			suite_delete_row(s.table, "r");
-		s.clock += suite_random(&state) % 3 * SECOND;
-		hidden_set(&s, column, ts);
-		hidden += wcs_cell_get(s.table, suite_text("r"), "f", suite_text(column), ts,
+			suite_delete_row(s->table, "r");
+		s->clock += suite_random(&state) % 3 * SECOND;
+		hidden_set(s, column, ts);
+		hidden += wcs_cell_get(s->table, suite_text("r"), "f", suite_text(column), ts,
 				       &info) == -ENOENT;
-		ck_assert_uint_eq(hidden_cells(&s), hidden);
+		ck_assert_uint_eq(hidden_cells(s), hidden);
 	}
 	ck_assert_uint_gt(hidden, 500);
 	ck_assert_uint_lt(hidden, 2500);
-	suite_close(&s);
 }
 
 /* ---- The log ----------------------------------------------------------------------------- */
@@ -207,7 +190,8 @@ SUITE_LOOP(test_one_line_when_the_store_is_closed, SUITE_ENGINES, 30)
 {
 	struct suite s;
 
-	hidden_open(&s, _i, "maxage=1h");
+	suite_open(&s, _i);
+	hidden_policy(&s, "maxage=1h");
 	for (int i = 0; i < 100; i++)
 		hidden_set(&s, "q", i);
 	ck_assert_int_eq(s.warnings, 0);

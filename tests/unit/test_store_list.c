@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Listings and prefixes on both engines, against what a look at every key says. */
+/* Listings and prefixes on both engines. The memory engine, which looks at every key, is the model.
+ */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
@@ -12,19 +13,9 @@
 #define LIST_KEYS 120
 #define LIST_LEN  5
 
-struct list_model {
-	struct wcs_slice keys[LIST_KEYS];
-	char bytes[LIST_KEYS][LIST_LEN];
-	size_t count;
-};
-
 static void list_put(struct wcs_table *table, struct wcs_slice key)
 {
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	wcs_mutation_set(mutation, "f", suite_text("q"), 1, suite_text("v"));
-	ck_assert_int_eq(wcs_row_mutate(table, key, mutation, NULL), 0);
-	wcs_mutation_free(mutation);
+	suite_put(table, key, "f", suite_text("q"), 1, suite_text("v"));
 }
 
 static void list_expect(struct wcs_table *table, struct wcs_slice prefix,
@@ -156,136 +147,83 @@ SUITE_STORES(test_other_delimiter, 10)
 
 /* ---- Random keys over a small alphabet around the delimiter ------------------------------- */
 
-static bool list_model_has(const struct list_model *model, struct wcs_slice key)
+static void list_compare(const struct suite *suites, struct wcs_slice prefix,
+			 const struct wcs_slice *after)
 {
-	for (size_t i = 0; i < model->count; i++)
-		if (wcs_slice_compare(model->keys[i], key) == 0)
-			return true;
-	return false;
+	char *memory = suite_list(suites[SUITE_MEMORY].table, prefix, after);
+
+	list_expect(suites[SUITE_LEVELDB].table, prefix, after, memory);
+	free(memory);
 }
 
-static void list_model_fill(struct list_model *model, struct wcs_table *table, uint64_t *seed,
-			    size_t count)
-{
-	static const char alphabet[] = {'\0', '"', '#', '$', 'a', '\xff'};
-
-	model->count = 0;
-	while (model->count < count) {
-		char *bytes = model->bytes[model->count];
-		struct wcs_slice key = {bytes, 1 + suite_random(seed) % LIST_LEN};
-
-		for (size_t i = 0; i < key.len; i++)
-			bytes[i] = alphabet[suite_random(seed) % sizeof(alphabet)];
-		if (list_model_has(model, key))
-			continue;
-		model->keys[model->count++] = key;
-		list_put(table, key);
-	}
-}
-
-/* The segments below prefix as the keys say, sorted, each once. */
-static size_t list_model_segments(const struct list_model *model, struct wcs_slice prefix,
-				  struct wcs_slice *segments)
-{
-	const char *bytes = prefix.data;
-	bool itself = prefix.len > 0 && bytes[prefix.len - 1] == '#';
-	size_t count = 0;
-
-	for (size_t i = 0; i < model->count; i++) {
-		const struct wcs_slice *key = &model->keys[i];
-		const char *rest = (const char *)key->data + prefix.len;
-		struct wcs_slice segment = {rest, 0};
-		size_t at = 0;
-
-		if (key->len < prefix.len || memcmp(key->data, prefix.data, prefix.len) != 0 ||
-		    (key->len == prefix.len && !itself))
-			continue;
-		while (segment.len < key->len - prefix.len && rest[segment.len] != '#')
-			segment.len++;
-		while (at < count && wcs_slice_compare(segments[at], segment) < 0)
-			at++;
-		if (at < count && wcs_slice_compare(segments[at], segment) == 0)
-			continue;
-		memmove(&segments[at + 1], &segments[at], (count - at) * sizeof(segment));
-		segments[at] = segment;
-		count++;
-	}
-	return count;
-}
-
-static void list_compare(struct wcs_table *table, struct wcs_slice prefix,
-			 const struct wcs_slice *after, const struct wcs_slice *segments,
-			 size_t count)
+/* Both engines list the same below the prefix, behind each segment, and between segments. */
+static void list_compare_prefix(const struct suite *suites, struct wcs_slice prefix)
 {
 	struct wcs_slice segment;
 	struct wcs_list *list;
+	char bytes[LIST_LEN + 1];
 
-	ck_assert_int_eq(wcs_list_open(table, prefix, after, &list), 0);
-	for (size_t i = 0; i < count; i++) {
-		if (after != NULL && wcs_slice_compare(segments[i], *after) <= 0)
-			continue;
-		ck_assert_int_eq(wcs_list_next(list, &segment), 1);
-		ck_assert_int_eq(wcs_slice_compare(segment, segments[i]), 0);
+	list_compare(suites, prefix, NULL);
+	list_compare(suites, prefix, &(struct wcs_slice){NULL, 0});
+	ck_assert_int_eq(wcs_list_open(suites[SUITE_MEMORY].table, prefix, NULL, &list), 0);
+	while (wcs_list_next(list, &segment) == 1) {
+		struct wcs_slice after = {bytes, segment.len + 1};
+
+		list_compare(suites, prefix, &segment);
+		memcpy(bytes, segment.data, segment.len);
+		bytes[segment.len] = '\0';
+		list_compare(suites, prefix, &after);
+		bytes[segment.len] = '"';
+		list_compare(suites, prefix, &after);
+		after.len = segment.len > 0 ? segment.len - 1 : 0;
+		list_compare(suites, prefix, &after);
 	}
-	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
 	wcs_list_close(list);
 }
 
-static void list_compare_prefix(const struct list_model *model, struct wcs_table *table,
-				struct wcs_slice prefix)
+static void list_compare_key(const struct suite *suites, struct wcs_slice key)
 {
-	struct wcs_slice segments[LIST_KEYS + 1] = {{NULL, 0}};
-	size_t count = list_model_segments(model, prefix, segments);
-	char bytes[LIST_LEN + 1];
+	struct wcs_key_info info[SUITE_ENGINES];
 
-	list_compare(table, prefix, NULL, segments, count);
-	list_compare(table, prefix, &(struct wcs_slice){NULL, 0}, segments, count);
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		ck_assert_int_eq(wcs_key_get(suites[i].table, key, &info[i]), 0);
+	ck_assert_int_eq(info[0].row, info[1].row);
+	ck_assert_int_eq(info[0].prefix, info[1].prefix);
+}
+
+static void list_compare_round(struct suite *suites, uint64_t *seed, size_t count)
+{
+	static const char alphabet[] = {'\0', '"', '#', '$', 'a', '\xff'};
+	char bytes[LIST_KEYS][LIST_LEN];
+	size_t lens[LIST_KEYS];
+
 	for (size_t i = 0; i < count; i++) {
-		struct wcs_slice after = {bytes, segments[i].len};
-
-		list_compare(table, prefix, &segments[i], segments, count);
-		/* and between the segments: a byte more, a byte less */
-		memcpy(bytes, segments[i].data, segments[i].len);
-		bytes[segments[i].len] = '\0';
-		after.len++;
-		list_compare(table, prefix, &after, segments, count);
-		bytes[segments[i].len] = '"';
-		list_compare(table, prefix, &after, segments, count);
-		after.len = segments[i].len > 0 ? segments[i].len - 1 : 0;
-		list_compare(table, prefix, &after, segments, count);
+		lens[i] = 1 + suite_random(seed) % LIST_LEN;
+		for (size_t k = 0; k < lens[i]; k++)
+			bytes[i][k] = alphabet[suite_random(seed) % sizeof(alphabet)];
+		for (int k = 0; k < SUITE_ENGINES; k++)
+			list_put(suites[k].table, (struct wcs_slice){bytes[i], lens[i]});
 	}
+	list_compare_prefix(suites, suite_text(""));
+	for (size_t i = 0; i < count; i++)
+		for (size_t len = 1; len <= lens[i]; len++) {
+			list_compare_key(suites, (struct wcs_slice){bytes[i], len});
+			list_compare_prefix(suites, (struct wcs_slice){bytes[i], len});
+		}
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		ck_assert_int_eq(wcs_rows_drop(suites[i].table, NULL), 0);
 }
 
-static void list_compare_key(const struct list_model *model, struct wcs_table *table,
-			     struct wcs_slice key)
+SUITE_TEST(test_engines_list_the_same, 60)
 {
-	struct wcs_key_info info;
-	bool prefix = false;
-
-	for (size_t i = 0; i < model->count; i++)
-		prefix = prefix || (model->keys[i].len > key.len &&
-				    memcmp(model->keys[i].data, key.data, key.len) == 0 &&
-				    ((const char *)model->keys[i].data)[key.len] == '#');
-	ck_assert_int_eq(wcs_key_get(table, key, &info), 0);
-	ck_assert_int_eq(info.row, list_model_has(model, key));
-	ck_assert_int_eq(info.prefix, prefix);
-}
-
-SUITE_STORES(test_list_like_the_model, 60)
-{
-	static struct list_model model;
+	static const size_t counts[] = {8, 8, 8, 8, 8, 8, 30, 30, 30, 30, LIST_KEYS, LIST_KEYS};
+	struct suite suites[SUITE_ENGINES];
 	uint64_t seed = 20240607;
 
-	for (int round = 0; round < 12; round++) {
-		list_model_fill(&model, s->table, &seed, round < 6 ? 8 : round < 10 ? 30 : 120);
-		list_compare_prefix(&model, s->table, suite_text(""));
-		for (size_t i = 0; i < model.count; i++)
-			for (size_t len = 1; len <= model.keys[i].len; len++) {
-				struct wcs_slice prefix = {model.bytes[i], len};
-
-				list_compare_key(&model, s->table, prefix);
-				list_compare_prefix(&model, s->table, prefix);
-			}
-		ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
-	}
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		suite_open(&suites[i], i);
+	for (size_t round = 0; round < sizeof(counts) / sizeof(counts[0]); round++)
+		list_compare_round(suites, &seed, counts[round]);
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		suite_close(&suites[i]);
 }

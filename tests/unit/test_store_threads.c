@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Atomicity on both engines, in threads: rows flipped as a whole, counters, check-and-mutate. */
+/* Atomicity on both engines, in threads: counters, check-and-mutate, drops. That rows are read as a
+ * whole test_soak.c sees. */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#define THREADS_CELLS 12
 #define THREADS_STEPS 300
 
 static const struct wcs_slice q = {"q", 1};
@@ -19,109 +19,9 @@ static const struct wcs_range all = {.start = {NULL, 0}};
 
 struct threads_shared {
 	struct wcs_table *table;
-	bool stop; /* atomic */
 	int number;
 	long done;
 };
-
-/* Puts all cells of the row to one value, now and then a large one, or deletes them all. */
-static void threads_flip(struct wcs_table *table, const char *row, int round)
-{
-	static const char *const families[] = {"a", "b", "f"};
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	size_t size = round % 7 == 3 ? 70000 : 8;
-	char columns[THREADS_CELLS][12];
-	char *value = malloc(size);
-
-	memset(value, 'A' + round % 26, size);
-	wcs_mutation_delete_row(mutation);
-	for (int i = 0; i < THREADS_CELLS && round % 5 != 4; i++) {
-		snprintf(columns[i], sizeof(columns[i]), "%d", i);
-		wcs_mutation_set(mutation, families[i % 3], suite_text(columns[i]), round,
-				 (struct wcs_slice){value, size});
-	}
-	if (suite_mutate(table, row, mutation, NULL) != 0)
-		abort();
-	free(value);
-}
-
-static void *threads_flip_rows(void *arg)
-{
-	struct threads_shared *shared = arg;
-
-	for (int round = 0; round < THREADS_STEPS; round++)
-		threads_flip(shared->table, (round + shared->number) % 2 ? "r" : "s", round);
-	__atomic_store_n(&shared->stop, true, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static void threads_check_row(int count, bool mixed)
-{
-	if (mixed || (count != 0 && count != THREADS_CELLS)) {
-		fprintf(stderr, "a row with %d cells, %smixed\n", count, mixed ? "" : "not ");
-		abort();
-	}
-}
-
-/* Scans all rows and checks that each has all its cells of one mutation. */
-static void threads_check_scan(struct wcs_table *table)
-{
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-	char row[8] = "";
-	bool mixed = false;
-	int64_t ts = 0;
-	uint64_t size = 0;
-	char byte = 0;
-	int count = 0;
-	int rc;
-
-	ck_assert_int_eq(wcs_scan_open(table, &all, &filter, &scan), 0);
-	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
-		char first;
-		size_t got;
-
-		if (wcs_slice_compare(cell.row, suite_text(row)) != 0) {
-			threads_check_row(count, mixed);
-			snprintf(row, sizeof(row), "%.*s", (int)cell.row.len,
-				 (const char *)cell.row.data);
-			count = 0;
-			mixed = false;
-		}
-		if (wcs_scan_read(scan, &first, 1, cell.info.size - 1, &got) != 0 || got != 1)
-			abort();
-		if (count++ == 0) {
-			ts = cell.info.ts;
-			size = cell.info.size;
-			byte = first;
-		}
-		mixed = mixed || cell.info.ts != ts || cell.info.size != size || first != byte;
-	}
-	ck_assert_int_eq(rc, 0);
-	threads_check_row(count, mixed);
-	wcs_scan_close(scan);
-}
-
-SUITE_STORES(test_rows_flip_whole, 120)
-{
-	struct threads_shared writers[2] = {{.number = 0}, {.number = 1}};
-	pthread_t threads[2];
-	int scans = 0;
-
-	for (int i = 0; i < 2; i++) {
-		writers[i].table = s->table;
-		pthread_create(&threads[i], NULL, threads_flip_rows, &writers[i]);
-	}
-	while (!__atomic_load_n(&writers[0].stop, __ATOMIC_ACQUIRE) ||
-	       !__atomic_load_n(&writers[1].stop, __ATOMIC_ACQUIRE) || scans < 50) {
-		threads_check_scan(s->table);
-		scans++;
-	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	threads_check_scan(s->table);
-}
 
 /* ---- Read-modify-write ------------------------------------------------------------------- */
 
