@@ -73,23 +73,36 @@ static void key_fuzz_decode(const uint8_t *data, size_t size)
 	}
 }
 
-/* A cell from bytes: lengths, then what they are the lengths of. */
-static void key_fuzz_make(const uint8_t **data, size_t *size, struct key_fuzz *cell)
+/* A byte, few: one of those that matter, so that two cells have much in common. */
+static unsigned char key_fuzz_byte(const uint8_t **data, size_t *size, bool few)
 {
-	size_t row = fuzz_byte(data, size) % 8 + 1, family = fuzz_byte(data, size) % 4 + 1;
-	size_t qualifier = fuzz_byte(data, size) % 8;
+	static const unsigned char alphabet[] = {0, 1, 2, '#', 'a', 0xFE, 0xFF};
+	unsigned int byte = fuzz_byte(data, size);
+
+	return few ? alphabet[byte % sizeof(alphabet)] : (unsigned char)byte;
+}
+
+/* A cell from bytes: lengths, then what they are the lengths of. */
+static void key_fuzz_make(const uint8_t **data, size_t *size, struct key_fuzz *cell, bool few)
+{
+	size_t row = fuzz_byte(data, size) % (few ? 4 : 8) + 1,
+	       family = fuzz_byte(data, size) % 4 + 1;
+	size_t qualifier = fuzz_byte(data, size) % (few ? 4 : 8);
+	static const int64_t stamps[] = {0, 1, 255, 256, INT64_MAX - 1, INT64_MAX};
 	uint64_t ts = 0;
 
 	cell->table = fuzz_byte(data, size) % 3;
 	for (size_t i = 0; i < row; i++)
-		cell->row_bytes[i] = (unsigned char)fuzz_byte(data, size);
+		cell->row_bytes[i] = key_fuzz_byte(data, size, few);
 	for (size_t i = 0; i < family; i++)
 		cell->family[i] = (char)('a' + fuzz_byte(data, size) % 3);
 	cell->family[family] = '\0';
 	for (size_t i = 0; i < qualifier; i++)
-		cell->qualifier_bytes[i] = (unsigned char)fuzz_byte(data, size);
-	for (int i = 0; i < 8; i++)
+		cell->qualifier_bytes[i] = key_fuzz_byte(data, size, few);
+	for (int i = 0; i < (few ? 1 : 8); i++)
 		ts = ts << 8 | fuzz_byte(data, size);
+	if (few)
+		ts = (uint64_t)stamps[ts % 6];
 	cell->ts = (int64_t)(ts & INT64_MAX);
 	cell->row = (struct wcs_slice){cell->row_bytes, row};
 	cell->qualifier = (struct wcs_slice){cell->qualifier_bytes, qualifier};
@@ -108,14 +121,41 @@ static int key_fuzz_order(const struct key_fuzz *a, const struct key_fuzz *b)
 	return order ? order : (a->ts < b->ts) - (a->ts > b->ts);
 }
 
-static void key_fuzz_compare(const uint8_t *data, size_t size)
+/* What ldb_key_past makes lies behind all that starts with a's first parts, and before all else. */
+static void key_fuzz_past(const struct key_fuzz *a, const struct ldb_key *key)
+{
+	static struct ldb_key prefix, past;
+
+	for (int parts = 1; parts <= 3; parts++) {
+		ldb_key_row(&prefix, a->table, a->row);
+		if (parts > 1)
+			ldb_key_family(&prefix, a->family);
+		if (parts > 2)
+			ldb_key_qualifier(&prefix, a->qualifier);
+		past = prefix;
+		ldb_key_past(&past);
+		FUZZ_CHECK((ldb_key_compare(key->data, key->len, &past) < 0) ==
+			   (ldb_key_starts(key->data, key->len, &prefix) ||
+			    ldb_key_compare(key->data, key->len, &prefix) < 0));
+	}
+}
+
+/* A key with some bytes changed is none, or the one spelling of another cell. */
+static void key_fuzz_changed(const uint8_t *data, size_t size, struct ldb_key *key)
+{
+	for (; size >= 2; data += 2, size -= 2)
+		key->data[data[0] % key->len] = data[1] % 4 ? data[1] % 3 : data[1];
+	key_fuzz_decode(key->data, key->len);
+}
+
+static void key_fuzz_compare(const uint8_t *data, size_t size, bool few)
 {
 	static struct key_fuzz a, b, back;
 	static struct ldb_key key_a, key_b;
 	int order, keys;
 
-	key_fuzz_make(&data, &size, &a);
-	key_fuzz_make(&data, &size, &b);
+	key_fuzz_make(&data, &size, &a, few);
+	key_fuzz_make(&data, &size, &b, few);
 	key_fuzz_spell(&a, &key_a);
 	key_fuzz_spell(&b, &key_b);
 	order = key_fuzz_order(&a, &b);
@@ -123,6 +163,8 @@ static void key_fuzz_compare(const uint8_t *data, size_t size)
 	FUZZ_CHECK((order < 0) == (keys < 0) && (order > 0) == (keys > 0));
 	FUZZ_CHECK(key_fuzz_split(key_a.data, key_a.len, &back));
 	FUZZ_CHECK(key_fuzz_order(&a, &back) == 0);
+	key_fuzz_past(&a, &key_a);
+	key_fuzz_past(&a, &key_b);
 	/* The cells of a's row lie before the row's end, b's where it is another. */
 	ldb_key_row(&key_b, a.table, a.row);
 	FUZZ_CHECK(ldb_key_starts(key_a.data, key_a.len, &key_b));
@@ -133,13 +175,16 @@ static void key_fuzz_compare(const uint8_t *data, size_t size)
 	if (a.table == b.table)
 		FUZZ_CHECK((ldb_key_compare(key_a.data, key_a.len, &key_b) < 0) ==
 			   (wcs_slice_compare(b.row, a.row) <= 0));
+	key_fuzz_changed(data, size, &key_a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (fuzz_byte(&data, &size) % 2 == 0)
+	unsigned int kind = fuzz_byte(&data, &size);
+
+	if (kind % 2 == 0)
 		key_fuzz_decode(data, size);
 	else
-		key_fuzz_compare(data, size);
+		key_fuzz_compare(data, size, kind >= 64);
 	return 0;
 }

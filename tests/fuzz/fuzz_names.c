@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NAMES_INPUT_MAX 4096
+#define NAMES_INPUT_MAX BYTES_MAX
 
 /* A cell's name has one spelling. */
 static void names_fuzz_ts(const char *name, size_t len)
@@ -61,6 +61,28 @@ static void names_fuzz_join(enum names_kind kind, const char *text, size_t size)
 	}
 }
 
+/* A spelling with one byte changed means nothing, or what it is the spelling of. */
+static void names_fuzz_changed(enum names_kind kind, const uint8_t *data, size_t size)
+{
+	static char name[ENCODED_MAX + 1];
+	size_t len = names_encode(kind, &model_families, data, size, name);
+
+	name[(data[0] | (size_t)data[size - 1] << 8) % len] = (char)data[size / 2];
+	model_check_decode(kind, name, len);
+}
+
+/* No component of a qualifier's own name looks like a history. */
+static void names_fuzz_no_history(const uint8_t *data, size_t size)
+{
+	static char name[ENCODED_MAX + 1], component[NAMES_CHUNK_MAX + 2];
+	size_t len = names_encode(NAMES_QUALIFIER, NULL, data, size, name), last;
+
+	for (size_t at = 0; at < len;) {
+		at = names_component(name, len, at, component, &last);
+		FUZZ_CHECK(!names_history(component, &last));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned int what = fuzz_byte(&data, &size);
@@ -73,6 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		model_check_encode(kind, data, size);
 		if (kind != NAMES_FAMILY || size > 0)
 			model_check_split(kind, data, size);
+		if (size > 0)
+			names_fuzz_changed(kind, data, size);
+		names_fuzz_no_history(data, size);
 		break;
 	case 1:
 		model_check_decode(kind, (const char *)data, size);

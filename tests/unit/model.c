@@ -14,8 +14,6 @@ char model_encoded[ENCODED_MAX + 1];
 char model_joined[2 * ENCODED_MAX];
 unsigned char model_decoded[2 * ENCODED_MAX];
 
-uint64_t model_state;
-
 /* The length of the character at the start of these bytes, 0 if there is none. */
 static size_t model_character(const unsigned char *bytes, size_t left)
 {
@@ -116,65 +114,6 @@ static bool model_has_family(void *ctx, const void *name, size_t len)
 }
 
 const struct names_families model_families = {model_has_family, &model_text};
-
-unsigned model_random(unsigned limit)
-{
-	model_state = model_state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(model_state >> 33) % limit;
-}
-
-/* Appends bytes of some kind that matters here. */
-static size_t model_random_piece(unsigned char *bytes)
-{
-	static const char *const pieces[] = {"/",
-					     "%",
-					     ".",
-					     "..",
-					     "@",
-					     "#",
-					     "\xC3\xA9",
-					     " ",
-					     "\xC2\x80",
-					     "\x7F",
-					     "\xE2\x82\xAC",
-					     "\xF0\x9F\x98\x80",
-					     "\xC3",
-					     "\xA9",
-					     "Z",
-					     "\xE2\x82",
-					     "\xED\xA0",
-					     "\xF0\x9F",
-					     "\xC0\x80",
-					     "\xFF",
-					     "%41"};
-	const char *piece;
-
-	if (model_random(3) == 0) {
-		bytes[0] = (unsigned char)model_random(256);
-		return 1;
-	}
-	if (model_random(2) == 0) {
-		bytes[0] = (unsigned char)('a' + model_random(26));
-		return 1;
-	}
-	piece = pieces[model_random(sizeof(pieces) / sizeof(pieces[0]))];
-	memcpy(bytes, piece, strlen(piece));
-	return strlen(piece);
-}
-
-size_t model_random_bytes(unsigned char *bytes, size_t limit)
-{
-	unsigned char piece[4];
-	size_t len = 0, want = model_random((unsigned)limit + 1);
-
-	while (len < want) {
-		size_t count = model_random_piece(piece);
-
-		for (size_t i = 0; i < count && len < want; i++)
-			bytes[len++] = piece[i];
-	}
-	return len;
-}
 
 void model_check_encode(enum names_kind kind, const void *bytes, size_t len)
 {

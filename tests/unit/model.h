@@ -47,12 +47,7 @@ extern char model_encoded[ENCODED_MAX + 1];
 extern char model_joined[2 * ENCODED_MAX];
 extern unsigned char model_decoded[2 * ENCODED_MAX];
 extern const struct names_families model_families;
-/* Where the random numbers are; a test sets it. */
-extern uint64_t model_state;
 
-/* Random numbers that are the same everywhere. */
-unsigned model_random(unsigned limit);
-size_t model_random_bytes(unsigned char *bytes, size_t limit);
 /* These bytes encode as the reference says, and decode again. */
 void model_check_encode(enum names_kind kind, const void *bytes, size_t len);
 /* Any name decodes where it is the spelling of what it could mean, and nowhere else. */

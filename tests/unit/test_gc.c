@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Garbage-collection policies: spelling, errors, and evaluation against a naive model. */
+/* Garbage-collection policies by example: spelling, errors and evaluation. Those of fuzz_gc.c are
+ * random. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/gc_model.h"
 #include "tests/unit/suite.h"
 
 static const struct {
@@ -152,21 +152,14 @@ SUITE_TEST(test_bounds, 10)
 	ck_assert_int_eq(wcs_gc_canonical(text, &canonical, NULL), -EINVAL);
 }
 
-/* As reads and the collector ask. */
-static bool gc_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts, int64_t now)
-{
-	struct wcs_view view = {.policies = NULL, .now = now};
-
-	return wcs_view_hides(&view, wcs_view_expiry(gc, rank, ts));
-}
-
 static bool collects(const char *policy, uint64_t rank, int64_t ts, int64_t now)
 {
+	struct wcs_view view = {.policies = NULL, .now = now};
 	struct wcs_gc *gc = NULL;
 	bool answer;
 
 	ck_assert_int_eq(wcs_gc_parse(policy, &gc, NULL), 0);
-	answer = gc_collects(gc, rank, ts, now);
+	answer = wcs_view_hides(&view, wcs_view_expiry(gc, rank, ts));
 	wcs_gc_free(gc);
 	return answer;
 }
@@ -185,127 +178,4 @@ SUITE_TEST(test_collects, 10)
 	ck_assert(collects("never and never or maxversions=1", 2, 0, 0));
 	ck_assert(!collects("maxversions=1 or never and never", 2, 0, 0));
 	ck_assert(collects("maxversions=1 or (never and never)", 2, 0, 0));
-}
-
-static unsigned int pick_random(void *ctx, unsigned int n)
-{
-	(void)ctx;
-	return (unsigned int)random() % n;
-}
-
-static const struct gc_model_source source = {.pick = pick_random};
-
-static unsigned int pick(unsigned int n)
-{
-	return pick_random(NULL, n);
-}
-
-static void model_agrees(const struct gc_model *m, const char *text)
-{
-	struct wcs_gc *gc = NULL;
-
-	ck_assert_msg(wcs_gc_parse(text, &gc, NULL) == 0, "%s", text);
-	for (uint64_t rank = 1; rank <= 7; rank++)
-		for (int64_t ts = 0; ts <= 8000; ts += 500)
-			ck_assert_msg(gc_collects(gc, rank, ts, 7000) ==
-					      gc_model_collects(m, rank, ts, 7000),
-				      "%s", text);
-	wcs_gc_free(gc);
-}
-
-SUITE_TEST(test_random_policies_agree_with_model, 10)
-{
-	srandom(7);
-	for (int i = 0; i < 3000; i++) {
-		struct gc_model *m = gc_model_new(&source, (int)pick(5));
-		char *text = NULL, *canonical = NULL, *again = NULL;
-		size_t len;
-		FILE *out = open_memstream(&text, &len);
-
-		gc_model_print(m, &source, out);
-		fclose(out);
-		if (len <= WCS_GC_TEXT_MAX / 2) {
-			model_agrees(m, text);
-			ck_assert_int_eq(wcs_gc_canonical(text, &canonical, NULL), 0);
-			model_agrees(m, canonical);
-			ck_assert_int_eq(wcs_gc_canonical(canonical, &again, NULL), 0);
-			ck_assert_str_eq(canonical, again);
-		}
-		free(text);
-		free(canonical);
-		free(again);
-		gc_model_free(m);
-	}
-}
-
-static struct wcs_gc *parse_model(const struct gc_model *m)
-{
-	struct wcs_gc *gc = NULL;
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	gc_model_print(m, &source, out);
-	fclose(out);
-	ck_assert_msg(wcs_gc_parse(text, &gc, NULL) == 0, "%s", text);
-	free(text);
-	return gc;
-}
-
-/* The ranks and times go past every bound of the model's. */
-static bool model_within(const struct gc_model *m, const struct gc_model *other)
-{
-	for (uint64_t rank = 1; rank <= 7; rank++)
-		for (int64_t ts = 0; ts <= 8000; ts += 500)
-			if (gc_model_collects(m, rank, ts, 7000) &&
-			    !gc_model_collects(other, rank, ts, 7000))
-				return false;
-	return true;
-}
-
-SUITE_TEST(test_within_agrees_with_model, 10)
-{
-	int within = 0;
-
-	srandom(9);
-	for (int i = 0; i < 5000; i++) {
-		struct gc_model *m = gc_model_new(&source, (int)pick(4));
-		struct gc_model *other = gc_model_new(&source, (int)pick(4));
-		struct wcs_gc *gc = parse_model(m), *other_gc = parse_model(other);
-		char *text = wcs_gc_format(gc), *other_text = wcs_gc_format(other_gc);
-
-		ck_assert_msg(wcs_gc_is_within(gc, other_gc) == model_within(m, other),
-			      "%s within %s", text, other_text);
-		within += model_within(m, other);
-		free(text);
-		free(other_text);
-		wcs_gc_free(gc);
-		wcs_gc_free(other_gc);
-		gc_model_free(m);
-		gc_model_free(other);
-	}
-	ck_assert(within > 1000 && within < 4000);
-}
-
-SUITE_TEST(test_random_text_never_crashes, 10)
-{
-	static const char *const pieces[] = {
-		"never", "maxversions=", "maxage=", "1", "99", "d", "ms", " and ", " or ",
-		"&&",	 "||",		 "(",	    ")", " ",  "&", "\n", "=",	   "\xc3"};
-
-	srandom(8);
-	for (int i = 0; i < 20000; i++) {
-		char text[256] = "", *canonical = NULL;
-
-		for (unsigned int k = pick(14); k > 0; k--)
-			strcat(text, pieces[pick(sizeof(pieces) / sizeof(pieces[0]))]);
-		if (wcs_gc_canonical(text, &canonical, NULL) == 0) {
-			char *again = NULL;
-
-			ck_assert_int_eq(wcs_gc_canonical(canonical, &again, NULL), 0);
-			ck_assert_str_eq(canonical, again);
-			free(again);
-		}
-		free(canonical);
-	}
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The LevelDB engine's keys: the bytes of docs/format.md, the order, the limits, and that the
- * decoder takes nothing else.
- */
+/* The LevelDB engine's keys: the bytes of docs/format.md, the limits, and that the decoder takes
+ * nothing else. Their order, and random ones, are fuzz_key.c's. */
 #include "tests/unit/suite.h"
 
 #include "store/leveldb/encoding/key.h"
@@ -14,16 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct parts {
-	uint32_t table;
-	size_t row_len;
-	unsigned char row[8];
-	const char *family;
-	size_t qualifier_len;
-	unsigned char qualifier[8];
-	int64_t ts;
-};
-
 static void cell_key(struct ldb_key *key, uint32_t table, struct wcs_slice row, const char *family,
 		     struct wcs_slice qualifier, int64_t ts)
 {
@@ -31,12 +19,6 @@ static void cell_key(struct ldb_key *key, uint32_t table, struct wcs_slice row, 
 	ldb_key_family(key, family);
 	ldb_key_qualifier(key, qualifier);
 	ldb_key_ts(key, ts);
-}
-
-static void parts_key(struct ldb_key *key, const struct parts *p)
-{
-	cell_key(key, p->table, (struct wcs_slice){p->row, p->row_len}, p->family,
-		 (struct wcs_slice){p->qualifier, p->qualifier_len}, p->ts);
 }
 
 static void expect_bytes(const void *data, size_t len, const char *hex)
@@ -117,103 +99,7 @@ SUITE_TEST(test_page_meta, 10)
 	free(bytes);
 }
 
-/* ---- Order ------------------------------------------------------------------------------- */
-
-static size_t random_bytes(uint64_t *state, unsigned char *to, size_t min)
-{
-	static const unsigned char alphabet[] = {0, 1, 2, '#', 'a', 0xFE, 0xFF};
-	size_t len = min + suite_random(state) % 4;
-
-	for (size_t i = 0; i < len; i++)
-		to[i] = alphabet[suite_random(state) % sizeof(alphabet)];
-	return len;
-}
-
-static void random_parts(uint64_t *state, struct parts *p)
-{
-	static const char *const families[] = {"a", "a-", "a.b", "ab", "b", "zz"};
-	static const int64_t stamps[] = {0,	   1, 255, 256, 1700000000000000, INT64_MAX - 1,
-					 INT64_MAX};
-
-	p->table = 1 + suite_random(state) % 2 * 255;
-	p->row_len = random_bytes(state, p->row, 1);
-	p->family = families[suite_random(state) % 6];
-	p->qualifier_len = random_bytes(state, p->qualifier, 0);
-	p->ts = stamps[suite_random(state) % 7];
-}
-
-static int parts_compare(const struct parts *a, const struct parts *b)
-{
-	int order = (a->table > b->table) - (a->table < b->table);
-
-	if (!order)
-		order = wcs_slice_compare((struct wcs_slice){a->row, a->row_len},
-					  (struct wcs_slice){b->row, b->row_len});
-	if (!order)
-		order = strcmp(a->family, b->family);
-	if (!order)
-		order = wcs_slice_compare((struct wcs_slice){a->qualifier, a->qualifier_len},
-					  (struct wcs_slice){b->qualifier, b->qualifier_len});
-	return order ? order : (a->ts < b->ts) - (a->ts > b->ts);
-}
-
-static int sign(int n)
-{
-	return (n > 0) - (n < 0);
-}
-
-SUITE_TEST(test_order, 60)
-{
-	static struct ldb_key x, y;
-	uint64_t state = 1;
-
-	for (int i = 0; i < 200000; i++) {
-		struct parts a, b;
-
-		random_parts(&state, &a);
-		b = a;
-		if (suite_random(&state) % 2)
-			random_parts(&state, &b);
-		else
-			b.row_len = random_bytes(&state, b.row, 1);
-		parts_key(&x, &a);
-		parts_key(&y, &b);
-		ck_assert_int_eq(sign(ldb_key_compare(x.data, x.len, &y)),
-				 sign(parts_compare(&a, &b)));
-	}
-}
-
-/* What ldb_key_past makes lies behind all that the prefix is one of, and before all else. */
-SUITE_TEST(test_past, 60)
-{
-	static struct ldb_key key, past, prefix;
-	uint64_t state = 2;
-
-	for (int i = 0; i < 200000; i++) {
-		struct parts a, b;
-		size_t ends[3];
-		size_t end;
-
-		random_parts(&state, &a);
-		random_parts(&state, &b);
-		ldb_key_row(&past, a.table, (struct wcs_slice){a.row, a.row_len});
-		ends[0] = past.len;
-		ldb_key_family(&past, a.family);
-		ends[1] = past.len;
-		ldb_key_qualifier(&past, (struct wcs_slice){a.qualifier, a.qualifier_len});
-		ends[2] = past.len;
-		end = ends[suite_random(&state) % 3];
-		past.len = prefix.len = end;
-		memcpy(prefix.data, past.data, end);
-		ldb_key_past(&past);
-		parts_key(&key, suite_random(&state) % 3 ? &b : &a);
-		if (ldb_key_starts(key.data, key.len, &prefix))
-			ck_assert_int_lt(ldb_key_compare(key.data, key.len, &past), 0);
-		else
-			ck_assert_int_eq(ldb_key_compare(key.data, key.len, &past) < 0,
-					 ldb_key_compare(key.data, key.len, &prefix) < 0);
-	}
-}
+/* ---- Limits ------------------------------------------------------------------------------ */
 
 SUITE_TEST(test_table_bounds, 10)
 {
@@ -229,8 +115,6 @@ SUITE_TEST(test_table_bounds, 10)
 			ck_assert_int_gt(ldb_key_compare(key.data, key.len, &past), 0);
 	}
 }
-
-/* ---- Limits ------------------------------------------------------------------------------ */
 
 SUITE_TEST(test_longest, 10)
 {
@@ -255,68 +139,6 @@ SUITE_TEST(test_longest, 10)
 }
 
 /* ---- Decoding ---------------------------------------------------------------------------- */
-
-SUITE_TEST(test_round_trip, 60)
-{
-	static struct ldb_key key;
-	uint64_t state = 3;
-
-	for (int i = 0; i < 100000; i++) {
-		struct ldb_key_parts parts;
-		unsigned char bytes[16];
-		struct parts p;
-		size_t len;
-
-		random_parts(&state, &p);
-		parts_key(&key, &p);
-		ck_assert_int_eq(ldb_key_split(key.data, key.len, &parts), 0);
-		ck_assert_uint_eq(parts.table, p.table);
-		ck_assert_int_eq(parts.ts, p.ts);
-		len = ldb_key_get_row(key.data, &parts, bytes);
-		ck_assert_uint_eq(len, p.row_len);
-		ck_assert_mem_eq(bytes, p.row, len);
-		ck_assert_str_eq((const char *)key.data + parts.row_end, p.family);
-		len = ldb_key_get_qualifier(key.data, &parts, bytes);
-		ck_assert_uint_eq(len, p.qualifier_len);
-		ck_assert_mem_eq(bytes, p.qualifier, len);
-	}
-}
-
-/* What a decoder accepts is what the encoder makes of it, byte for byte. */
-SUITE_TEST(test_one_spelling, 60)
-{
-	static struct ldb_key key, again;
-	uint64_t state = 4;
-	int accepted = 0;
-
-	for (int i = 0; i < 300000; i++) {
-		struct ldb_key_parts parts;
-		unsigned char row[64], qualifier[64];
-		struct parts p;
-		size_t row_len, qualifier_len;
-
-		random_parts(&state, &p);
-		parts_key(&key, &p);
-		for (uint32_t n = suite_random(&state) % 3; n > 0; n--)
-			key.data[1 + suite_random(&state) % (key.len - 1)] =
-				(unsigned char)(suite_random(&state) % 3);
-		if (suite_random(&state) % 4 == 0)
-			key.len -= suite_random(&state) % key.len;
-		else if (suite_random(&state) % 4 == 0)
-			key.data[key.len++] = (unsigned char)suite_random(&state);
-		if (ldb_key_split(key.data, key.len, &parts))
-			continue;
-		accepted++;
-		row_len = ldb_key_get_row(key.data, &parts, row);
-		qualifier_len = ldb_key_get_qualifier(key.data, &parts, qualifier);
-		cell_key(&again, parts.table, (struct wcs_slice){row, row_len},
-			 (const char *)key.data + parts.row_end,
-			 (struct wcs_slice){qualifier, qualifier_len}, parts.ts);
-		ck_assert_uint_eq(again.len, key.len);
-		ck_assert_mem_eq(again.data, key.data, key.len);
-	}
-	ck_assert_int_gt(accepted, 1000);
-}
 
 SUITE_TEST(test_rejects_keys, 10)
 {

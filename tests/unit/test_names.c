@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names against the contract: what bytes are spelled like, and that one spelling only resolves. */
+/* Names against the contract: what bytes are spelled like, and that one spelling only resolves.
+ * Random ones are those of fuzz_names.c. */
 #include "lib/times.h"
 #include "tests/unit/model.h"
 #include "tests/unit/suite.h"
@@ -169,49 +170,6 @@ SUITE_TEST(without_families_nothing_looks_like_one, 120)
 			 -EINVAL);
 }
 
-SUITE_TEST(random_bytes_come_back, 120)
-{
-	static unsigned char bytes[BYTES_MAX];
-
-	model_state = 1;
-	for (int i = 0; i < 60000; i++) {
-		size_t limit = i % 1000 == 0 ? BYTES_MAX : i % 50 == 0 ? 4096 : 12;
-		size_t len = model_random_bytes(bytes, limit);
-
-		model_check_encode(model_kinds[i % 3], bytes, len);
-	}
-}
-
-SUITE_TEST(random_names_mean_one_thing, 120)
-{
-	static const char alphabet[] = "%%%%2EFf04Cc9aA./@\n\xC3\xA9\xE2\x82\xAC";
-	char name[12];
-
-	model_state = 2;
-	for (int i = 0; i < 600000; i++) {
-		size_t len = model_random(sizeof(name)) + 1;
-
-		for (size_t at = 0; at < len; at++)
-			name[at] = alphabet[model_random(sizeof(alphabet) - 1)];
-		model_check_decode(model_kinds[i % 3], name, len);
-	}
-}
-
-SUITE_TEST(a_changed_name_means_nothing_or_itself, 120)
-{
-	static unsigned char bytes[64];
-	char name[200];
-
-	model_state = 3;
-	for (int i = 0; i < 200000; i++) {
-		size_t len = names_encode(model_kinds[i % 3], &model_families, bytes,
-					  model_random_bytes(bytes, 20), name);
-
-		name[model_random((unsigned)len)] = (char)model_random(256);
-		model_check_decode(model_kinds[i % 3], name, len);
-	}
-}
-
 /* ---- Histories and timestamps ------------------------------------------------------------ */
 
 SUITE_TEST(histories, 120)
@@ -228,25 +186,6 @@ SUITE_TEST(histories, 120)
 
 		ck_assert_int_eq(history, cases[i].len > 0);
 		ck_assert_uint_eq(len, history ? cases[i].len : strlen(cases[i].component));
-	}
-}
-
-/* No qualifier's own name looks like a history. */
-SUITE_TEST(no_column_is_called_like_a_history, 120)
-{
-	static unsigned char bytes[1000];
-
-	model_state = 5;
-	for (int i = 0; i < 20000; i++) {
-		size_t len = model_random_bytes(bytes, 300), last;
-		char component[NAMES_CHUNK_MAX + 2];
-
-		bytes[len++] = '@';
-		len = names_encode(NAMES_QUALIFIER, NULL, bytes, len, model_encoded);
-		for (size_t at = 0; at < len;) {
-			at = names_component(model_encoded, len, at, component, &last);
-			CHECK_FAST(!names_history(component, &last));
-		}
 	}
 }
 

@@ -7,20 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Chunks ------------------------------------------------------------------------------ */
-
-SUITE_TEST(random_names_are_split, 120)
-{
-	static unsigned char bytes[BYTES_MAX];
-
-	model_state = 4;
-	for (int i = 0; i < 3000; i++) {
-		size_t len = model_random_bytes(bytes, i % 100 == 0 ? BYTES_MAX : 1000);
-
-		model_check_split(i % 2 ? NAMES_SEGMENT : NAMES_QUALIFIER, bytes, len);
-	}
-}
-
 SUITE_TEST(the_longest_names_are_split, 120)
 {
 	static unsigned char bytes[BYTES_MAX];

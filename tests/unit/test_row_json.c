@@ -471,31 +471,3 @@ SUITE_TEST(test_text_char, 60)
 			wcs_text_char((const unsigned char *)chars[i].bytes, chars[i].len),
 			chars[i].is);
 }
-
-SUITE_TEST(test_changed_bytes_never_crash, 60)
-{
-	static const char good[] = "{\"key\":\"a%00#b\",\"if\":{\"f\":{\"a\":\"x\",\"b\":null}},"
-				   "\"delete\":{\"f\":{\"q\":[1,2]"
-				   ",\"r\":true},\"g\":true},\"families\":{\"f\":{\"q%FF\":[{"
-				   "\"ts\":1,\"value\":\"v\"},"
-				   "{\"base64\":\"AAAA\"},\"t\"]}},\"append\":{\"f\":{\"q\":\"x\"}}"
-				   ",\"increment\":{\"f\":"
-				   "{\"n\":5}}}";
-
-	srandom(11);
-	for (int i = 0; i < 30000; i++) {
-		char text[sizeof(good)];
-		struct wcs_line *line = NULL;
-		struct wcs_fault fault = {0};
-		int changes = 1 + (int)(random() % 3);
-
-		memcpy(text, good, sizeof(good));
-		while (changes--)
-			text[random() % (long)(sizeof(good) - 1)] =
-				random() % 2 ? (char)random() : "{}[]\",:\\0%"[random() % 10];
-		if (wcs_line_parse(text, sizeof(good) - 1, &line, &fault) == 0)
-			wcs_line_free(line);
-		else
-			ck_assert_str_ne(fault.text, "");
-	}
-}

@@ -243,27 +243,3 @@ SUITE_TEST(test_format, 10)
 	free(text);
 	free(again);
 }
-
-SUITE_TEST(test_changed_bytes_never_crash, 10)
-{
-	static const char good[] =
-		"{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"#\",\"families\":{\"f\":"
-		"{\"gc\":\"maxversions=3\",\"type\":\"bytes\"},\"g\":\"maxage=1d\"}}}}";
-
-	srandom(9);
-	for (int i = 0; i < 20000; i++) {
-		char text[sizeof(good)];
-		struct wcs_schema *schema = NULL;
-		struct wcs_fault fault = {0};
-		int changes = 1 + (int)(random() % 3);
-
-		memcpy(text, good, sizeof(good));
-		while (changes--)
-			text[random() % (long)(sizeof(good) - 1)] =
-				random() % 2 ? (char)random() : "{}[]\",:\\01"[random() % 10];
-		if (wcs_schema_parse(text, sizeof(good) - 1, &schema, &fault) == 0)
-			wcs_schema_free(schema);
-		else
-			ck_assert_str_ne(fault.text, "");
-	}
-}
