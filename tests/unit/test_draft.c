@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Drafts: replacing, renaming and removing them, their directories, and their limits. */
+#include "tests/unit/mount.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct file_id id_of(struct mount *mount, const char *name)
+{
+	return node_child_id(mount->family, NODE_DRAFT, suite_text(name));
+}
+
+/* Puts a text as a draft of the family. before: NULL: whatever it is. */
+static int put(struct mount *mount, const char *name, const char *text,
+	       const struct draft_before *before)
+{
+	struct draft_before any = {.any = true};
+	struct spool spool;
+	struct value *value;
+	int rc;
+
+	spool_init(&spool);
+	ck_assert_int_eq(spool_write(&spool, mount->fs.store_path, text, strlen(text), 0), 0);
+	value = value_new(&spool);
+	rc = draft_put(&mount->fs, mount->family, id_of(mount, name), value, 77,
+		       before ? before : &any, false);
+	value_put(value);
+	return rc;
+}
+
+/* The draft's text is that; NULL: there is none. Returns its etag. */
+static uint32_t expect(struct mount *mount, const char *name, const char *text)
+{
+	struct wcs_cell_info info = {0};
+	struct value *value;
+	char found[64] = "";
+	size_t got;
+	int rc = draft_get(&mount->fs, id_of(mount, name), &info, &value);
+
+	ck_assert_int_eq(rc, text ? 0 : -ENOENT);
+	if (!text)
+		return 0;
+	ck_assert_int_eq(value_read(value, found, sizeof(found) - 1, 0, &got), 0);
+	ck_assert_str_eq(found, text);
+	ck_assert_uint_eq(info.size, strlen(text));
+	value_put(value);
+	return info.etag;
+}
+
+SUITE_LEVELDB_STORE(test_replace_only_as_before, 20)
+{
+	struct draft_before none = {.etag = 0}, old = {0};
+	struct mount mount;
+
+	mount_open(&mount, s);
+	ck_assert_int_eq(put(&mount, ".q.a", "one", &none), 0);
+	old.etag = expect(&mount, ".q.a", "one");
+	ck_assert_int_eq(put(&mount, ".q.a", "two", &none), -EAGAIN);
+	ck_assert_int_eq(put(&mount, ".q.a", "two", &old), 0);
+	ck_assert_int_eq(put(&mount, ".q.a", "three", &old), -EAGAIN);
+	expect(&mount, ".q.a", "two");
+	old.etag = expect(&mount, ".q.a", "two");
+	ck_assert_int_eq(draft_stamp(&mount.fs, id_of(&mount, ".q.a"), 99), 0);
+	ck_assert_int_eq(put(&mount, ".q.a", "four", &old), -EAGAIN); /* a stamp is a change */
+	ck_assert_int_eq(draft_stamp(&mount.fs, id_of(&mount, ".q.b"), 99), -ENOENT);
+	mount_close(&mount);
+}
+
+/* A directory exists as long as a draft in it does, under whichever name. */
+SUITE_LEVELDB_STORE(test_directory_stays, 20)
+{
+	struct mount mount;
+	struct pos pos;
+
+	mount_open(&mount, s);
+	ck_assert_int_eq(pos_of(mount.family, &pos), 0);
+	ck_assert_int_eq(pos_exists(&mount.fs, &pos), -ENOENT);
+	put(&mount, ".q.a", "one", NULL);
+	put(&mount, ".q.b", "two", NULL);
+	ck_assert_int_eq(pos_exists(&mount.fs, &pos), 0);
+	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.a"), id_of(&mount, ".q.b")), 0);
+	expect(&mount, ".q.a", NULL);
+	expect(&mount, ".q.b", "one");
+	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")), 0);
+	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")),
+			 -ENOENT);
+	ck_assert_int_eq(pos_exists(&mount.fs, &pos), 0);
+	ck_assert_uint_eq(drafts_count(mount.fs.drafts), 1);
+	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, ".q.c")), 0);
+	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, ".q.c")), -ENOENT);
+	ck_assert_int_eq(pos_exists(&mount.fs, &pos), -ENOENT);
+	ck_assert_uint_eq(memdirs_count(mount.fs.memdirs), 0);
+	mount_close(&mount);
+}
+
+SUITE_LEVELDB_STORE(test_removed_below, 20)
+{
+	static const struct {
+		const char *family; /* NULL: any */
+		bool stays;
+	} cases[] = {{"g", true}, {"f", false}, {NULL, false}};
+	struct mount mount;
+
+	mount_open(&mount, s);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		put(&mount, ".q.a", "one", NULL);
+		drafts_remove_below(&mount.fs, mount.row->plain + 1, NULL);
+		drafts_remove_below(&mount.fs, mount.row->plain, cases[i].family);
+		expect(&mount, ".q.a", cases[i].stays ? "one" : NULL);
+	}
+	put(&mount, ".q.a", "one", NULL);
+	drafts_remove_all(&mount.fs, id_of(&mount, ".q.a").column);
+	expect(&mount, ".q.a", NULL);
+	mount_close(&mount);
+}
+
+/* Reservations count, and a reader keeps the value of a removed draft. */
+SUITE_LEVELDB_STORE(test_limit, 20)
+{
+	struct wcs_cell_info info;
+	struct value *value;
+	struct mount mount;
+	char name[16], byte;
+	size_t got;
+
+	mount_open(&mount, s);
+	ck_assert_int_eq(drafts_reserve(&mount.fs), 0);
+	for (unsigned i = 0; i < DRAFTS_MAX - 1; i++) {
+		snprintf(name, sizeof(name), ".q.%u", i);
+		ck_assert_int_eq(put(&mount, name, "x", NULL), 0);
+	}
+	ck_assert_int_eq(put(&mount, ".more", "x", NULL), -ENOSPC);
+	ck_assert_int_eq(drafts_reserve(&mount.fs), -ENOSPC);
+	ck_assert_int_eq(put(&mount, name, "y", NULL), 0); /* replaces one */
+	drafts_unreserve(&mount.fs);
+	ck_assert_int_eq(put(&mount, ".more", "x", NULL), 0);
+	ck_assert_int_eq(draft_get(&mount.fs, id_of(&mount, name), &info, &value), 0);
+	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, name)), 0);
+	ck_assert_int_eq(value_read(value, &byte, 1, 0, &got), 0);
+	ck_assert_int_eq(byte, 'y');
+	value_put(value);
+	mount_close(&mount);
+}

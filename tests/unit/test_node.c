@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The inode table: the identity of nodes, references, removal, sessions, moves, and threads. */
+#include "tests/unit/mount.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+static struct node *cell_of(struct mount *mount, const char *name, int64_t ts, uint32_t etag)
+{
+	struct node_key key = {.parent = mount->family,
+			       .kind = NODE_CELL,
+			       .name = suite_text(name),
+			       .ts = ts,
+			       .etag = etag};
+
+	return nodes_get(mount->fs.nodes, &key, 0, NULL);
+}
+
+/* A node is told from others by each part of its key, and a name's st_ino by the name alone. */
+SUITE_LEVELDB_STORE(test_identity, 20)
+{
+	static const struct {
+		const char *name;
+		int64_t ts;
+		uint32_t etag;
+		bool same, same_ino;
+	} cases[] = {
+		{"q", 5, 7, true, true},   {"q", 6, 7, false, true}, {"q", 5, 8, false, true},
+		{"p", 5, 7, false, false}, {"", 5, 7, false, false}, {"q\n", 5, 7, false, false},
+	};
+	struct mount mount;
+	struct node *first, *other;
+	size_t before;
+
+	mount_open(&mount, s);
+	before = nodes_count(mount.fs.nodes);
+	first = cell_of(&mount, "q", 5, 7);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		other = cell_of(&mount, cases[i].name, cases[i].ts, cases[i].etag);
+		ck_assert_msg((other == first) == cases[i].same, "case %zu", i);
+		ck_assert_msg((other->ino == first->ino) == cases[i].same_ino, "ino %zu", i);
+		nodes_put(mount.fs.nodes, other, 1);
+	}
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), before + 1);
+	nodes_put(mount.fs.nodes, first, 1);
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), before);
+	mount_close(&mount);
+}
+
+/* The kernel may hold an inode after its parents were forgotten; the node keeps them. */
+SUITE_LEVELDB_STORE(test_parents_stay, 20)
+{
+	struct mount mount;
+	struct node *deep;
+
+	mount_open(&mount, s);
+	deep = mount_child(&mount, mount.row, NODE_PREFIX, "a");
+	for (int i = 0; i < 100; i++) {
+		struct node *below = mount_child(&mount, deep, NODE_PREFIX, "b");
+
+		nodes_put(mount.fs.nodes, deep, 1);
+		deep = below;
+	}
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2 + 101);
+	ck_assert(node_is_below(deep, mount.row->plain));
+	ck_assert(!node_is_below(mount.row, deep->plain));
+	nodes_put(mount.fs.nodes, deep, 1);
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
+	mount_close(&mount);
+}
+
+/* A removed node is not found; a lookup makes another one. Lists leave it and sessions out. */
+SUITE_LEVELDB_STORE(test_removed_is_not_found, 20)
+{
+	struct mount mount;
+	struct node_key key;
+	struct node_list list = {0};
+	struct node *old, *new, *session;
+
+	mount_open(&mount, s);
+	old = cell_of(&mount, "q", 5, 7);
+	key = (struct node_key){mount.family, NODE_CELL, suite_text("q"), 5, 7, 0};
+	nodes_remove(mount.fs.nodes, &key);
+	ck_assert_ptr_null(nodes_find(mount.fs.nodes, &key));
+	new = cell_of(&mount, "q", 5, 7);
+	ck_assert_ptr_ne(new, old);
+	ck_assert_uint_eq(new->ino, old->ino);
+	ck_assert_int_eq(writers_reopen(&mount.fs, gettid(), new, &session), 0);
+	ck_assert_ptr_ne(session, new);
+	ck_assert_int_eq(nodes_cells(mount.fs.nodes, mount.family, suite_text("q"), &list), 0);
+	ck_assert_uint_eq(list.count, 1);
+	ck_assert_ptr_eq(list.all[0], new);
+	node_list_clear(mount.fs.nodes, &list);
+	nodes_put(mount.fs.nodes, session, 1); /* frees the session as well */
+	nodes_put(mount.fs.nodes, old, 1);
+	nodes_put(mount.fs.nodes, new, 1);
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
+	mount_close(&mount);
+}
+
+/* An inode follows its value through renames, with the kernel's entry, up to NODE_HOPS_MAX. */
+SUITE_LEVELDB_STORE(test_moves, 20)
+{
+	struct mount mount;
+	struct node *inode, *last;
+	char name[16];
+	int moves = 0;
+
+	mount_open(&mount, s);
+	inode = last = cell_of(&mount, "q", 5, 7);
+	node_state_set(inode, NODE_S_KEPT);
+	ck_assert(!nodes_move(mount.fs.nodes, inode, inode));
+	for (;; moves++) {
+		struct node *to;
+
+		snprintf(name, sizeof(name), "q%d", moves);
+		to = cell_of(&mount, name, 5, 7);
+		if (!nodes_move(mount.fs.nodes, last, to)) {
+			nodes_put(mount.fs.nodes, to, 1);
+			break;
+		}
+		last = to;
+	}
+	ck_assert_int_eq(moves, NODE_HOPS_MAX);
+	ck_assert_ptr_eq(node_now(inode), last);
+	ck_assert_uint_eq(node_state(inode), NODE_S_REMOVED);
+	ck_assert_uint_eq(node_state(last), NODE_S_KEPT);
+	nodes_put(mount.fs.nodes, inode, 1); /* takes all that it led to with it */
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
+	mount_close(&mount);
+}
+
+static void *get_and_put(void *arg)
+{
+	struct mount *mount = arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct node *node = cell_of(mount, "q", i % 3, 7);
+
+		ck_assert_ptr_nonnull(node);
+		ck_assert_int_eq(node_ts(node), i % 3);
+		nodes_put(mount->fs.nodes, node, 1);
+	}
+	return NULL;
+}
+
+SUITE_LEVELDB_STORE(test_threads, 60)
+{
+	pthread_t threads[THREADS];
+	struct mount mount;
+
+	mount_open(&mount, s);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, get_and_put, &mount), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
+	mount_close(&mount);
+}
