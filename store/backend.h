@@ -12,7 +12,9 @@
 
 #include "store/mutation.h"
 #include "store/store.h"
-#include "store/view.h"
+
+struct wcs_view;     /* store/policy/view.h */
+struct wcs_policies; /* the same */
 
 /* The first member of every engine's own struct, so that the layer above finds the engine. */
 struct wcs_scan {
@@ -157,13 +159,18 @@ struct wcs_backend {
 		    const struct wcs_range *range);
 };
 
-extern const struct wcs_backend wcs_backend_leveldb;
+/* The engine of that name, NULL: there is none; of name NULL: the one that new stores get, and a
+ * store whose marker is lost. */
+const struct wcs_backend *wcs_backend_find(const char *name);
 
 /* wcs_store_open with a given engine and no directory, marker or lock around it: for an engine
  * that has none of its own, such as the one in tests/. path goes to the engine as it is. */
 int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 			   const struct wcs_options *options, struct wcs_store **store,
 			   struct wcs_fault *fault);
+
+/* Is it an ASCII byte other than NUL, '/', '%' and '.'? */
+bool wcs_delimiter_valid(unsigned char delimiter);
 
 /* Logs a warning where the value that a mutation made is over WCS_VALUE_WARN; an engine says so of
  * the largest, since it alone knows what an append comes to. */

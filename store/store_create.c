@@ -7,7 +7,6 @@
  * directory that was built here, and a store that was locked and holds nothing foreign.
  */
 #include "store/disk/directory.h"
-#include "store/store_replace.h"
 #include "store/table/table.h"
 
 #include <errno.h>
@@ -38,6 +37,105 @@ static int store_create_fail(struct wcs_fault *fault, int error, const char *pat
 	return wcs_fault_set(fault, directory_error(error), "%s: %s: %s", directory_name(path),
 			     what, strerror(error));
 }
+
+/* ---- The store that is replaced ---------------------------------------------------------- */
+
+struct store_replace {
+	const char *path; /* the store's */
+	const struct wcs_backend *backend;
+	const char *part; /* the directory in it that is looked into; NULL: none */
+	struct wcs_fault fault;
+};
+
+static int store_replace_refuse(struct store_replace *replace, const char *name)
+{
+	return wcs_fault_set(&replace->fault, -EEXIST,
+			     "%s/%s%s%s: not a file of a rowfs store, and --force removes nothing "
+			     "else; move it away",
+			     directory_name(replace->path), replace->part ? replace->part : "",
+			     replace->part ? "/" : "", name);
+}
+
+static int store_replace_file(void *ctx, int fd, const char *name)
+{
+	struct store_replace *replace = ctx;
+	struct stat st;
+
+	if (replace->backend->owns(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode))
+		return 0;
+	return store_replace_refuse(replace, name);
+}
+
+static int store_replace_part(void *ctx, int fd, const char *name)
+{
+	struct store_replace *replace = ctx;
+	enum directory_part part = directory_weigh(fd, name);
+	int below, rc;
+
+	if (part == DIRECTORY_PART_FILE)
+		return 0;
+	if (part != DIRECTORY_PART_DATA && part != DIRECTORY_PART_LEFT)
+		return store_replace_refuse(replace, name);
+	below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (below < 0 && errno == ENOTDIR)
+		return 0;
+	if (below < 0)
+		return wcs_fault_set(&replace->fault, directory_error(errno), "%s/%s: %s",
+				     directory_name(replace->path), name, strerror(errno));
+	replace->part = name;
+	rc = directory_each(below, store_replace_file, replace);
+	replace->part = NULL;
+	close(below);
+	return rc;
+}
+
+/* -EPERM: a table is protected, or may be, since none can be read. */
+static int store_replace_tables(struct store_replace *replace)
+{
+	struct wcs_fault inner = {.text = ""};
+	struct wcs_store *store;
+	int rc = wcs_store_open_backend(replace->backend, replace->path, NULL, &store, &inner);
+
+	if (rc != 0)
+		return wcs_fault_set(&replace->fault, -EPERM,
+				     "%s: its tables cannot be read, and one may be protected; "
+				     "fsck.rowfs repairs it, or remove it by hand",
+				     directory_name(replace->path));
+	for (size_t i = 0; rc == 0 && i < store->table_count; i++)
+		if (store->tables[i]->protected)
+			rc = wcs_fault_set(&replace->fault, -EPERM,
+					   "%s: table %s is protected; write 0 to its .protected "
+					   "first",
+					   directory_name(replace->path), store->tables[i]->name);
+	wcs_store_close(store);
+	return rc;
+}
+
+/* Is there nothing in the directory of a locked store but its own? -EEXIST: there is, fault names
+ * it; -EPERM: a table is protected; -EINVAL: this program does not have its engine. */
+static int store_replace_check(const struct directory *directory, struct wcs_fault *fault)
+{
+	struct store_replace replace = {.path = directory_path(directory)};
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
+	int rc = directory_read_marker(directory, &marker, NULL);
+
+	replace.backend = wcs_backend_find(rc == 0 ? marker.engine : NULL);
+	if (replace.backend == NULL)
+		return wcs_fault_set(fault, -EINVAL,
+				     "%s: its engine is %s, which this program does not have; "
+				     "remove it with the one that made it",
+				     directory_name(replace.path), marker.engine);
+	rc = directory_each(directory_fd(directory), store_replace_part, &replace);
+	if (rc == 0 && marker.format >= DIRECTORY_PROTECTS)
+		rc = store_replace_tables(&replace);
+	if (rc != 0 && replace.fault.text[0] == '\0')
+		wcs_fault_set(&replace.fault, rc, "%s: %s", directory_name(replace.path),
+			      strerror(-rc));
+	return rc == 0 ? 0 : wcs_fault_set(fault, rc, "%s", replace.fault.text);
+}
+
+/* ---- The place --------------------------------------------------------------------------- */
 
 /* The path of something missing: its directory's, resolved, and its name. */
 static char *store_create_join(const char *path)
@@ -155,7 +253,7 @@ static int64_t store_create_now(void)
 static int store_create_engine(const struct store_create *create, const struct wcs_schema *schema,
 			       struct wcs_fault *fault)
 {
-	const struct wcs_backend *backend = &wcs_backend_leveldb;
+	const struct wcs_backend *backend = wcs_backend_find(NULL);
 	struct wcs_fault inner = {.text = ""};
 	struct wcs_store *store;
 	int rc = backend->create(create->temporary, &inner);
@@ -198,7 +296,7 @@ static int store_create_build(const struct store_create *create, const struct wc
 
 	if (fd < 0)
 		return store_create_fail(fault, errno, create->path, "cannot be made");
-	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_leveldb.name);
+	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_find(NULL)->name);
 	rc = directory_fill(fd, &marker);
 	close(fd);
 	if (rc != 0)

@@ -13,6 +13,31 @@
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
+int store_check_slice(struct wcs_slice slice, size_t max)
+{
+	if (slice.len > max)
+		return -ENAMETOOLONG;
+	return slice.data == NULL && slice.len > 0 ? -EINVAL : 0;
+}
+
+int store_check_row(struct wcs_slice row)
+{
+	return row.len == 0 ? -EINVAL : store_check_slice(row, WCS_ROW_KEY_MAX);
+}
+
+/* A bound may be a byte longer than the key it bounds: the longest key with a NUL behind it. */
+static int store_check_range(const struct wcs_range *range)
+{
+	int rc = store_check_slice(range->start, WCS_ROW_KEY_MAX + 1);
+
+	return rc == 0 ? store_check_slice(range->end, WCS_ROW_KEY_MAX + 1) : rc;
+}
+
+static bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to)
+{
+	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
+}
+
 static int store_check_cell(struct wcs_slice row, struct wcs_slice qualifier, int64_t ts)
 {
 	int rc = store_check_row(row);
@@ -54,7 +79,7 @@ static int store_enter_cell(struct wcs_table *table, struct wcs_slice row, const
 
 	if (rc == 0)
 		rc = table_enter(table);
-	if (rc != 0 || store_has_family(table, family))
+	if (rc != 0 || family_is(table, family))
 		return rc;
 	table_leave(table);
 	return -ENOENT;
@@ -188,7 +213,7 @@ static size_t store_keep_families(const struct wcs_table *table, const char **na
 	for (size_t i = 0; i < count; i++) {
 		if (kept > 0 && strcmp(names[kept - 1], names[i]) == 0)
 			continue;
-		if (store_has_family(table, names[i]))
+		if (family_is(table, names[i]))
 			names[kept++] = names[i];
 	}
 	return kept;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CRC-32C, as LevelDB's files and a store's marker have it. Private to store/. */
+/* CRC-32C, as the engine's files and a store's marker have it. Private to store/. */
 #ifndef WCS_CRC_H
 #define WCS_CRC_H
 
@@ -11,7 +11,7 @@ uint32_t wcs_crc_extend(uint32_t crc, const void *data, size_t len);
 /* The same without the processor's instruction for it. */
 uint32_t wcs_crc_extend_plain(uint32_t crc, const void *data, size_t len);
 
-/* How LevelDB spells a checksum in a file, so that none is that of bytes with checksums in them. */
+/* A checksum as the engine's files spell it: no checksum then covers bytes that hold checksums. */
 static inline uint32_t wcs_crc_mask(uint32_t crc)
 {
 	return (crc >> 15 | crc << 17) + 0xa282ead8u;

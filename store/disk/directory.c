@@ -26,55 +26,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DIRECTORY_NAME_MAX 120	/* bytes of a path in a fault */
 #define DIRECTORY_PATIENCE 1000 /* ms, for who has the lock */
 #define DIRECTORY_TRIES	   50	/* in that time */
 
 static pthread_mutex_t directory_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct directory *directory_list; /* those that are locked; guarded by directory_mutex */
-
-const char *directory_name(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > DIRECTORY_NAME_MAX ? path + len - DIRECTORY_NAME_MAX : path;
-}
-
-int directory_error(int error)
-{
-	switch (error) {
-	case ENOENT:
-	case EEXIST:
-	case EBUSY:
-	case EROFS:
-	case ENOSPC:
-	case ENOMEM:
-	case EFBIG:
-	case EMFILE:
-	case ENFILE:
-		return -error;
-	case ENOTDIR:
-		return -ENOENT;
-	case EDQUOT:
-		return -ENOSPC;
-	default:
-		return -EIO;
-	}
-}
-
-bool directory_is_barred(int error)
-{
-	switch (error) {
-	case EACCES:
-	case EPERM:
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-		return true;
-	default:
-		return false;
-	}
-}
 
 int directory_check_data(const struct directory *directory, struct wcs_fault *fault)
 {
@@ -128,14 +84,6 @@ int directory_space(const struct directory *directory, struct wcs_space *space)
 }
 
 /* ---- Opening and locking ----------------------------------------------------------------- */
-
-int directory_fail(struct wcs_fault *fault, const char *path, const char *what)
-{
-	int error = errno;
-
-	return wcs_fault_set(fault, directory_error(error), "%s: %s: %s", directory_name(path),
-			     what, strerror(error));
-}
 
 static int directory_find(const char *path, struct directory *directory, bool damaged,
 			  struct wcs_fault *fault)

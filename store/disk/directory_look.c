@@ -79,7 +79,7 @@ static int look_engine(void *ctx, int fd, const char *name)
 	struct look *look = ctx;
 
 	(void)fd;
-	look->engine |= wcs_backend_leveldb.owns(name);
+	look->engine |= wcs_backend_find(NULL)->owns(name);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
  * before it, which stays so in every format: a damaged number of the format must not pass for a
  * newer one.
  */
-#include "store/disk/directory.h"
+#include "store/disk/directory_private.h"
 
 #include "store/backend.h"
 #include "store/disk/crc.h"
@@ -121,13 +121,13 @@ static int marker_parse(char *text, int64_t *format, struct directory_marker *ma
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
 			  struct wcs_fault *fault)
 {
-	const char *name = directory_name(directory_path(directory));
+	const char *name = directory_name(directory->path);
 	char text[DIRECTORY_MARKER_MAX];
 	struct directory_marker found;
 	int64_t format = 0;
 	int rc;
 
-	if (marker_load(directory_fd(directory), text, sizeof(text)) != 0)
+	if (marker_load(directory->fd, text, sizeof(text)) != 0)
 		return wcs_fault_set(fault, directory_error(errno),
 				     "%s/" DIRECTORY_MARKER ": cannot be read: %s", name,
 				     strerror(errno));
@@ -198,22 +198,22 @@ int directory_fill(int fd, const struct directory_marker *marker)
 
 int directory_clear_marker(struct directory *directory, struct wcs_fault *fault)
 {
-	int rc = directory_remove(directory_fd(directory), DIRECTORY_MARKER);
+	int rc = directory_remove(directory->fd, DIRECTORY_MARKER);
 
-	if (rc == 0 && fsync(directory_fd(directory)) != 0)
+	if (rc == 0 && fsync(directory->fd) != 0)
 		rc = directory_error(errno);
 	if (rc == 0)
 		return 0;
 	return wcs_fault_set(fault, rc,
 			     "%s/" DIRECTORY_MARKER ": a directory where a file belongs, which is "
 			     "in the quarantine; remove it by hand: %s",
-			     directory_name(directory_path(directory)), strerror(-rc));
+			     directory_name(directory->path), strerror(-rc));
 }
 
 /* Puts a marker in the place of one, durably. */
 static int marker_replace(const struct directory *directory, const struct directory_marker *marker)
 {
-	int fd = directory_fd(directory), rc;
+	int fd = directory->fd, rc;
 
 	unlinkat(fd, DIRECTORY_NEW, 0);
 	rc = marker_make(fd, DIRECTORY_NEW, marker, true);
@@ -245,11 +245,11 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 
 	snprintf(marker.engine, sizeof(marker.engine), "%s", engine);
 	/* It is never written to, so it is as old as the store. */
-	if (fstatat(directory_fd(directory), DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		marker.created = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
 	rc = marker_replace(directory, &marker);
 	if (rc == 0)
 		return 0;
 	return wcs_fault_set(fault, rc, "%s/" DIRECTORY_MARKER ": cannot be made: %s",
-			     directory_name(directory_path(directory)), strerror(-rc));
+			     directory_name(directory->path), strerror(-rc));
 }

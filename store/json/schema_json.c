@@ -20,27 +20,6 @@ struct schema_json {
 	struct wcs_fault *fault;
 };
 
-static const char *const schema_types[] = {
-	[WCS_BYTES] = "bytes",	 [WCS_INTSUM] = "intsum", [WCS_INTMIN] = "intmin",
-	[WCS_INTMAX] = "intmax", [WCS_INTHLL] = "inthll",
-};
-#define SCHEMA_TYPES (sizeof(schema_types) / sizeof(schema_types[0]))
-
-const char *wcs_type_name(enum wcs_type type)
-{
-	return (size_t)type < SCHEMA_TYPES ? schema_types[type] : NULL;
-}
-
-int wcs_type_parse(const char *name, enum wcs_type *type)
-{
-	for (size_t i = 0; i < SCHEMA_TYPES; i++)
-		if (strcmp(name, schema_types[i]) == 0) {
-			*type = (enum wcs_type)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
 static int schema_json_fault(const struct schema_json *in, const struct wcs_json_at *at,
 			     const char *why)
 {

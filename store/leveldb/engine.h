@@ -18,6 +18,8 @@
 #include "store/backend.h"
 #include "store/leveldb/compaction/space.h"
 #include "store/leveldb/encoding/record.h"
+#include "store/leveldb/leveldb.h"
+#include "store/policy/view.h"
 
 /* Locks of rows. A build for ThreadSanitizer sets fewer: it looks for deadlocks among up to 64 that
  * a thread holds. */

@@ -16,11 +16,6 @@ _Static_assert(WCS_AGGREGATE_VALUE_MAX == WCS_HLL_MAX, "the largest value is a s
 _Static_assert(WCS_AGGREGATE_LINE_MAX >= INTEGER && WCS_AGGREGATE_LINE_MAX >= WCS_HLL_ELEMENT,
 	       "a line's value has room");
 
-bool wcs_type_aggregates(enum wcs_type type)
-{
-	return type == WCS_INTSUM || type == WCS_INTMIN || type == WCS_INTMAX || type == WCS_INTHLL;
-}
-
 /* ---- Integers ---------------------------------------------------------------------------- */
 
 static void aggregate_put(unsigned char *to, int64_t number)

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/hash.h"
+
 #define HLL_VERSION	 1
 #define HLL_HEAD	 2 /* version and kind */
 #define HLL_SPARSE	 0
@@ -35,14 +37,11 @@
 #define HLL_SPARSE_END	 6144u		      /* as many would be as long as a dense state */
 #define HLL_DENSE_LENGTH (HLL_REGISTERS / 4 * 3)
 
-/* FNV-1a, whose high bits are poor, and the finalizer of MurmurHash3, which mends that. */
+/* FNV-1a, and the finalizer of MurmurHash3, since the high bits of FNV-1a are poor. */
 static uint64_t hll_hash(struct wcs_slice element)
 {
-	const unsigned char *bytes = element.data;
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = hash_bytes(HASH_START, element.data, element.len);
 
-	for (size_t i = 0; i < element.len; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
 	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
 	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
 	return hash ^ hash >> 33;

@@ -129,7 +129,7 @@ static int schema_check_table(const struct wcs_table_schema *wanted,
 	if (!wcs_table_name_valid(wanted->name))
 		return wcs_fault_set(fault, -EINVAL, "table %.50s: not a name of a table",
 				     wanted->name);
-	if (wanted->delimiter != 0 && !table_delimiter_valid(wanted->delimiter))
+	if (wanted->delimiter != 0 && !wcs_delimiter_valid(wanted->delimiter))
 		return wcs_fault_set(fault, -EINVAL, "table %s: not a byte that can delimit",
 				     wanted->name);
 	strcpy(checked->name, wanted->name);

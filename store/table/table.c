@@ -9,29 +9,9 @@
  */
 #include "store/table/table.h"
 
-#include "store/disk/directory.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool table_name_byte(char byte)
-{
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-	       (byte >= '0' && byte <= '9') || byte == '_';
-}
-
-bool wcs_table_name_valid(const char *name)
-{
-	size_t i;
-
-	if (name == NULL || !table_name_byte(name[0]))
-		return false;
-	for (i = 1; i <= WCS_TABLE_NAME_MAX && name[i] != '\0'; i++)
-		if (!table_name_byte(name[i]) && name[i] != '-' && name[i] != '.')
-			return false;
-	return i <= WCS_TABLE_NAME_MAX;
-}
 
 int table_enter(struct wcs_table *table)
 {
@@ -134,13 +114,13 @@ static int table_fill_families(struct wcs_table *table, const struct wcs_table_s
 	return family_policies(table->families, table->family_count, &table->policies);
 }
 
-static int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
-		     struct wcs_table **made)
+int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
+	      struct wcs_table **made)
 {
 	struct wcs_table *table;
 	int rc;
 
-	if (!wcs_table_name_valid(schema->name) || !table_delimiter_valid(schema->delimiter))
+	if (!wcs_table_name_valid(schema->name) || !wcs_delimiter_valid(schema->delimiter))
 		return -EINVAL;
 	table = calloc(1, sizeof(*table));
 	if (table == NULL)
@@ -164,8 +144,7 @@ static int table_new(struct wcs_store *store, const struct wcs_table_schema *sch
 	return 0;
 }
 
-/* Where the table is, or would be; the caller holds the store's lock or admin. */
-static bool table_find(const struct wcs_store *store, const char *name, size_t *at)
+bool table_find(const struct wcs_store *store, const char *name, size_t *at)
 {
 	size_t low = 0;
 	size_t high = store->table_count;
@@ -187,7 +166,7 @@ static bool table_find(const struct wcs_store *store, const char *name, size_t *
 	return false;
 }
 
-static void table_insert(struct wcs_store *store, size_t at, struct wcs_table *table)
+void table_insert(struct wcs_store *store, size_t at, struct wcs_table *table)
 {
 	pthread_rwlock_wrlock(&store->lock);
 	memmove(&store->tables[at + 1], &store->tables[at],
@@ -226,48 +205,6 @@ void table_unload(struct wcs_store *store)
 	store->table_count = 0;
 }
 
-int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
-{
-	struct wcs_table_schema described = *schema;
-	struct wcs_table *table = NULL;
-	size_t at;
-	int rc;
-
-	described.created = store_now(store);
-	rc = table_new(store, &described, &table);
-	if (rc == 0 && table->protected)
-		rc = store_need_format(store, DIRECTORY_PROTECTS);
-	if (rc != 0) {
-		table_free(table);
-		return rc;
-	}
-	pthread_mutex_lock(&store->admin);
-	if (table_find(store, schema->name, &at))
-		rc = -EEXIST;
-	else if (store->table_count == WCS_TABLES_MAX)
-		rc = -EMFILE;
-	else
-		rc = store->backend->table_put(store->db, &table->id, &described);
-	if (rc == 0) {
-		family_warn_count(table); /* before others can have it */
-		table_insert(store, at, table);
-	}
-	pthread_mutex_unlock(&store->admin);
-	if (rc != 0)
-		table_free(table);
-	return rc;
-}
-
-int wcs_table_create(struct wcs_store *store, const char *name)
-{
-	struct wcs_table_schema schema = {.delimiter = WCS_DELIMITER_DEFAULT};
-
-	if (!wcs_table_name_valid(name))
-		return -EINVAL;
-	strcpy(schema.name, name);
-	return table_make(store, &schema);
-}
-
 int wcs_table_open(struct wcs_store *store, const char *name, struct wcs_table **table)
 {
 	size_t at;
@@ -297,88 +234,6 @@ int wcs_table_next(struct wcs_store *store, const char *after, char *name)
 		rc = 0;
 	}
 	pthread_rwlock_unlock(&store->lock);
-	return rc;
-}
-
-static int table_drop_rows(struct wcs_table *table)
-{
-	struct wcs_range all = {.start = {NULL, 0}};
-
-	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
-}
-
-/* Removes the table, of which every row must be dropped, or few be left to be dropped while nobody
- * writes. The caller holds its admin and the store's. */
-static int table_remove_locked(struct wcs_table *table, bool drop)
-{
-	struct wcs_store *store = table->store;
-	size_t at;
-	int rc;
-
-	pthread_rwlock_wrlock(&table->gate);
-	rc = drop ? table_drop_rows(table) : 0;
-	if (rc == 0)
-		rc = store->backend->table_remove(store->db, table->id);
-	if (rc == 0)
-		table->removed = true;
-	pthread_rwlock_unlock(&table->gate);
-	if (rc != 0)
-		return rc;
-	pthread_rwlock_wrlock(&store->lock);
-	table_find(store, table->name, &at);
-	store->table_count--;
-	memmove(&store->tables[at], &store->tables[at + 1],
-		(store->table_count - at) * sizeof(struct wcs_table *));
-	pthread_rwlock_unlock(&store->lock);
-	wcs_table_close(table);
-	return 0;
-}
-
-static int table_remove(struct wcs_table *table, bool drop)
-{
-	int rc;
-
-	pthread_mutex_lock(&table->store->admin);
-	rc = table_remove_locked(table, drop);
-	pthread_mutex_unlock(&table->store->admin);
-	return rc;
-}
-
-/* The first drop may take long. The second one takes what was written meanwhile, so that little is
- * left to the last, for which all others wait. */
-int wcs_table_drop(struct wcs_table *table)
-{
-	int rc = table_lock(table);
-
-	if (rc != 0)
-		return rc;
-	rc = table->protected ? -EPERM : table_drop_rows(table);
-	if (rc == 0)
-		rc = table_drop_rows(table);
-	if (rc == 0)
-		rc = table_remove(table, true);
-	table_unlock(table);
-	return rc;
-}
-
-int wcs_table_remove(struct wcs_store *store, const char *name)
-{
-	struct wcs_table *table;
-	int rc = wcs_table_open(store, name, &table);
-
-	if (rc != 0)
-		return rc;
-	rc = table_lock(table);
-	if (rc != 0)
-		goto out_close;
-	rc = table->protected	       ? -EPERM
-	     : table->family_count > 0 ? -ENOTEMPTY
-				       : table_check_empty(table, NULL);
-	if (rc == 0)
-		rc = table_remove(table, false);
-	table_unlock(table);
-out_close:
-	wcs_table_close(table);
 	return rc;
 }
 

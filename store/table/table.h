@@ -11,7 +11,7 @@
 #define WCS_TABLE_H
 
 #include "store/backend.h"
-#include "store/policy/hidden.h"
+#include "store/policy/view.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,6 +33,12 @@ struct wcs_store {
 	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
 	size_t table_count;
 	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
+};
+
+/* Cells of a family that its policy hid when they were written. */
+struct hidden {
+	_Atomic uint64_t untold; /* since the last line in the log */
+	_Atomic int64_t told;	 /* when that line was, by the monotonic clock; 0: never */
 };
 
 struct table_family {
@@ -69,13 +75,14 @@ struct table_edit {
 	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
 };
 
-/* NULL: there is none of that name. */
-const struct wcs_backend *store_find_engine(const char *name);
-
 /* One line to the store's log. */
 void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-int64_t store_now(const struct wcs_store *store);
+static inline int64_t store_now(const struct wcs_store *store)
+{
+	return store->options.now(store->options.now_ctx);
+}
+
 /* Raises the format of the store's directory, where it has one that is older than that. */
 int store_need_format(struct wcs_store *store, int format);
 /* Logs a warning, without the key, where that cell makes the row's values more than WCS_ROW_WARN;
@@ -85,20 +92,18 @@ void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t siz
 /* Do the bytes have that limit, the form of a row key? -ENAMETOOLONG, -EINVAL. */
 int store_check_slice(struct wcs_slice slice, size_t max);
 int store_check_row(struct wcs_slice row);
-/* A bound may be a byte longer than what it bounds: the longest key with a NUL behind it. */
-int store_check_range(const struct wcs_range *range);
-/* Is nothing in [from, to)? A NULL data of `to`: no upper end. */
-bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to);
 /* The caller has entered the table. */
-bool store_has_family(const struct wcs_table *table, const char *family);
+bool family_is(const struct wcs_table *table, const char *family);
 
-/* Has the table each family that the mutation names (-ENOENT), and does that take what is written
- * (-EINVAL)? Gives conditions and writes their types, and conditions the value to expect, which may
- * point into the array of conditions: valid until the mutation gets another condition. */
-int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation);
-/* Counts a sealed mutation that was given to the engine, whether or not it was applied. Must come
- * before the gate is left: see table_change.c. */
-void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation);
+/* ---- hidden.c ---- */
+/* Counts the cells of an applied mutation, or one cell of the family, that the view hides. The
+ * caller has entered the table. */
+void hidden_count_mutation(struct wcs_table *table, const struct wcs_mutation *mutation);
+void hidden_count_cell(struct wcs_table *table, const char *family);
+/* Logs the lines that are due. The caller has entered the table. */
+void hidden_tell(struct wcs_table *table);
+/* Logs the rest, before the family is freed. */
+void hidden_end(const struct wcs_table *table, struct table_family *family);
 
 /* ---- room.c ---- */
 /* How many bytes the mutation gives the engine to store; 0: it only deletes. */
@@ -123,6 +128,14 @@ int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
 int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
 		      const struct wcs_move *move, uint64_t *size);
 
+/* A table object as described, which only its handle holds. -EINVAL: a name or delimiter is not
+ * valid, or a family is named twice. */
+int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
+	      struct wcs_table **made);
+/* Where the table is, or would be; the caller holds the store's lock or admin. */
+bool table_find(const struct wcs_store *store, const char *name, size_t *at);
+/* Puts the table there, which takes the handle. The caller holds the store's admin. */
+void table_insert(struct wcs_store *store, size_t at, struct wcs_table *table);
 /* Fills the store's tables from its engine. */
 int table_load(struct wcs_store *store);
 /* Releases the store's tables. */
@@ -138,9 +151,6 @@ int table_check_shown(struct wcs_table *table, const struct table_family *family
 int table_may_delimit(struct wcs_table *table, unsigned char delimiter);
 /* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
 int table_change(struct wcs_table *table, struct table_edit *edit);
-/* May this byte be a delimiter? */
-bool table_delimiter_valid(unsigned char delimiter);
-
 /* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
 int table_enter(struct wcs_table *table);
 void table_leave(struct wcs_table *table);

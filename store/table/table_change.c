@@ -22,6 +22,17 @@ enum {
 	TABLE_CHANGE_COMPACT = 200000, /* deletes that are compacted together */
 };
 
+int store_need_format(struct wcs_store *store, int format)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&store->admin);
+	if (store->directory != NULL)
+		rc = directory_need_format(store->directory, format);
+	pthread_mutex_unlock(&store->admin);
+	return rc;
+}
+
 /* Does the view show no cell of the family (NULL: of any)? -ENOTEMPTY. */
 static int table_check_view(struct wcs_table *table, const struct wcs_view *view,
 			    const struct table_family *family)
@@ -234,12 +245,6 @@ int wcs_family_drop(struct wcs_table *table, const char *name)
 	return rc;
 }
 
-bool table_delimiter_valid(unsigned char delimiter)
-{
-	return delimiter > 0 && delimiter < 0x80 && delimiter != '/' && delimiter != '%' &&
-	       delimiter != '.';
-}
-
 int table_may_delimit(struct wcs_table *table, unsigned char delimiter)
 {
 	int rc = table_lock(table);
@@ -257,7 +262,7 @@ int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
 	struct table_edit edit = {.delimiter = delimiter, .needs_empty = true};
 	int rc;
 
-	if (!table_delimiter_valid(delimiter))
+	if (!wcs_delimiter_valid(delimiter))
 		return -EINVAL;
 	rc = table_lock(table);
 	if (rc != 0)

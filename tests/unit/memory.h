@@ -7,6 +7,7 @@
 #ifndef MEMORY_H
 #define MEMORY_H
 
+#include "store/policy/view.h"
 #include "tests/unit/memory_engine.h"
 
 #include <pthread.h>

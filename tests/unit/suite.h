@@ -7,7 +7,7 @@
 #define SUITE_H
 
 #include "store/store.h"
-#include "store/view.h"
+#include "store/policy/view.h"
 
 #include <check.h>
 

@@ -2,7 +2,7 @@
 /* A quarantine's rows when a value that could be read cannot be read a second time. */
 #include "tests/unit/suite.h"
 
-#include "store/disk/quarantine.h"
+#include "store/fsck/quarantine.h"
 
 #include <errno.h>
 #include <stdio.h>

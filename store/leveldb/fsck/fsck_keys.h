@@ -3,7 +3,7 @@
 #ifndef WCS_LEVELDB_FSCK_KEYS_H
 #define WCS_LEVELDB_FSCK_KEYS_H
 
-#include "store/fsck.h"
+#include "store/fsck/fsck.h"
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/engine.h"
 #include "store/leveldb/files/copy.h"

@@ -311,7 +311,7 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 
 /* ---- Counters and the note --------------------------------------------------------------- */
 
-/* As store/policy/collector_pass.c writes it. */
+/* As store/collect/collector_pass.c writes it. */
 static bool tables_note_good(struct wcs_slice value)
 {
 	const unsigned char *data = value.data;

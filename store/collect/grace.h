@@ -10,6 +10,7 @@
 #ifndef WCS_GRACE_H
 #define WCS_GRACE_H
 
+#include "lib/clock.h"
 #include "store/store.h"
 
 #define GRACE_SECOND INT64_C(1000000)
@@ -20,8 +21,11 @@ struct grace {
 	int64_t jumped; /* when the clock jumped, by the one that never does; 0: it did not */
 };
 
-/* The clock that never jumps, microseconds. */
-int64_t grace_steady(void);
+/* The monotonic clock in microseconds. */
+static inline int64_t grace_steady(void)
+{
+	return clock_ns() / 1000;
+}
 
 /* now: what the clock says. */
 void grace_init(struct grace *grace, int64_t length, int64_t now);

@@ -6,7 +6,7 @@
  * A row's cells come one by one and make one line; where a sync or another line comes between, the
  * row goes on in a line of its own, which loads just as well.
  */
-#include "store/disk/quarantine_private.h"
+#include "store/fsck/quarantine_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +80,18 @@ int quarantine_make(struct wcs_quarantine *quarantine)
 		quarantine->dir =
 			open(quarantine->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return quarantine->dir >= 0 ? 0 : quarantine_fail(quarantine, "", errno);
+}
+
+int quarantine_sync_place(struct wcs_quarantine *quarantine)
+{
+	int parent = openat(quarantine->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = 0;
+
+	if (fsync(quarantine->dir) != 0 || (parent >= 0 && fsync(parent) != 0))
+		rc = quarantine_fail(quarantine, "", errno);
+	if (parent >= 0)
+		close(parent);
+	return rc;
 }
 
 static int quarantine_open(struct wcs_quarantine *quarantine, const char *name, FILE **file)

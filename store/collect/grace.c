@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The grace, and jumps of the clock. */
-#include "store/policy/grace.h"
-
-#include <time.h>
+#include "store/collect/grace.h"
 
 #define GRACE_JUMP (24 * 3600 * GRACE_SECOND)
-
-int64_t grace_steady(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * GRACE_SECOND + now.tv_nsec / 1000;
-}
 
 static bool grace_far(int64_t a, int64_t b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The collector's thread: when it passes, and what others ask of it. */
-#include "store/policy/collector_private.h"
+#include "store/collect/collector_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,15 +8,6 @@
 #include <time.h>
 
 /* ---- When it passes ---------------------------------------------------------------------- */
-
-void collector_sleep(struct wcs_collector *collector, int64_t microseconds)
-{
-	int64_t until = grace_steady() + microseconds;
-	struct timespec at = {.tv_sec = until / GRACE_SECOND,
-			      .tv_nsec = until % GRACE_SECOND * 1000};
-
-	pthread_cond_timedwait(&collector->wake, &collector->lock, &at);
-}
 
 static void collector_begin(struct wcs_collector *collector)
 {
@@ -84,6 +75,11 @@ static void collector_complain(struct wcs_collector *collector, int rc)
 			  strerror(-rc));
 }
 
+static bool collector_failed(const struct wcs_collector *collector)
+{
+	return collector->store->backend->failed(collector->store->db);
+}
+
 /* The caller holds the lock, which is free while the pass goes on. */
 static void collector_one_pass(struct wcs_collector *collector)
 {
@@ -92,11 +88,11 @@ static void collector_one_pass(struct wcs_collector *collector)
 
 	collector_begin(collector);
 	pthread_mutex_unlock(&collector->lock);
-	rc = wcs_store_failed(collector->store) ? -EROFS : collector_pass(collector);
+	rc = collector_failed(collector) ? -EROFS : collector_pass(collector);
 	collector_store_place(collector);
 	collector_complain(collector, rc);
 	pthread_mutex_lock(&collector->lock);
-	collector->halted = rc < 0 && wcs_store_failed(collector->store);
+	collector->halted = rc < 0 && collector_failed(collector);
 	if (rc < 0) /* not at once again */
 		collector->table[0] = '\0';
 	collector_end(collector, asked, rc);
@@ -134,16 +130,12 @@ static void collector_free(struct wcs_collector *collector)
 int collector_start(struct wcs_store *store)
 {
 	struct wcs_collector *collector = calloc(1, sizeof(*collector));
-	pthread_condattr_t attr;
 
 	if (collector == NULL)
 		return -ENOMEM;
 	collector->store = store;
 	pthread_mutex_init(&collector->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&collector->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&collector->wake);
 	pthread_cond_init(&collector->done, NULL);
 	collector->stored = grace_steady();
 	grace_init(&collector->grace, store->options.gc_grace, store_now(store));

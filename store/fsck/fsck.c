@@ -3,7 +3,7 @@
  * Checking a store: its directory and marker here, all else by its engine. It stays locked from the
  * first look to the end, so what is repaired is what was found.
  */
-#include "store/fsck.h"
+#include "store/fsck/fsck.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -136,8 +136,7 @@ static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
 	*damaged = rc == -EIO || rc == -ENOENT;
 	if (rc != 0 && !*damaged)
 		return wcs_fault_set(fsck->fault, rc, "%s", fault.text);
-	/* There is but one engine so far. */
-	*backend = store_find_engine(*damaged ? "leveldb" : marker.engine);
+	*backend = wcs_backend_find(*damaged ? NULL : marker.engine);
 	if (*backend == NULL)
 		return wcs_fault_set(fsck->fault, -EINVAL,
 				     "its engine is %s, which this program does not have",

@@ -9,7 +9,7 @@
 #ifndef WCS_COLLECTOR_H
 #define WCS_COLLECTOR_H
 
-#include "store/table/table.h"
+#include "store/store.h"
 
 /* Starts the thread of an open store. 0 or -ENOMEM. */
 int collector_start(struct wcs_store *store);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells that are hidden from the start: how many, and the lines of the log. */
-#include "store/policy/hidden.h"
+#include "store/table/table.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "store/policy/grace.h"
-#include "store/table/table.h"
+#include "lib/clock.h"
 
 static void hidden_say(const struct wcs_table *table, struct table_family *family, bool more)
 {
@@ -22,7 +21,7 @@ static void hidden_say(const struct wcs_table *table, struct table_family *famil
 
 static void hidden_tell_family(const struct wcs_table *table, struct table_family *family)
 {
-	int64_t every = table->store->options.hidden_every, now = grace_steady();
+	int64_t every = table->store->options.hidden_every, now = clock_ns() / 1000;
 	int64_t told = atomic_load(&family->hidden.told);
 
 	if (every <= 0 || atomic_load(&family->hidden.untold) == 0 ||

@@ -3,7 +3,7 @@
 #ifndef WCS_FSCK_H
 #define WCS_FSCK_H
 
-#include "store/disk/quarantine.h"
+#include "store/fsck/quarantine.h"
 #include "store/store.h"
 
 struct wcs_fsck {

@@ -10,7 +10,7 @@
  *   then. It is a matter of speed only: a place that is lost costs one pass more.
  * - It looks at the clock before each slice, for the grace (grace.h).
  */
-#include "store/policy/collector_private.h"
+#include "store/collect/collector_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -143,6 +143,15 @@ static bool collector_interrupted(const struct wcs_collector *collector)
 {
 	return collector->stop || /* nobody waits any more */
 	       (!collector->fast && (collector->paused || collector->asked > collector->granted));
+}
+
+void collector_sleep(struct wcs_collector *collector, int64_t microseconds)
+{
+	int64_t until = grace_steady() + microseconds;
+	struct timespec at = {.tv_sec = until / GRACE_SECOND,
+			      .tv_nsec = until % GRACE_SECOND * 1000};
+
+	pthread_cond_timedwait(&collector->wake, &collector->lock, &at);
 }
 
 static void collector_rest(struct wcs_collector *collector, int64_t took)

@@ -3,8 +3,9 @@
 #ifndef WCS_COLLECTOR_PRIVATE_H
 #define WCS_COLLECTOR_PRIVATE_H
 
-#include "store/policy/collector.h"
-#include "store/policy/grace.h"
+#include "store/collect/collector.h"
+#include "store/collect/grace.h"
+#include "store/table/table.h"
 
 struct wcs_collector {
 	struct wcs_store *store;
@@ -31,11 +32,10 @@ struct wcs_collector {
 	int failed;	    /* the first error of a table of the pass */
 };
 
-/* Sleeps, less where there is a reason to look. The caller holds the lock. */
-void collector_sleep(struct wcs_collector *collector, int64_t microseconds);
-
 /* ---- collector_pass.c ---- */
 
+/* Sleeps until then, or until `wake` is signalled. The caller holds the lock. */
+void collector_sleep(struct wcs_collector *collector, int64_t microseconds);
 /* Stores where the pass is; at the start it is read again. */
 void collector_store_place(struct wcs_collector *collector);
 void collector_load_place(struct wcs_collector *collector);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Views: which policy goes with which family. */
-#include "store/view.h"
+#include "store/policy/view.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "store/disk/quarantine.h"
+#include "store/fsck/quarantine.h"
 #include "store/json/row_json_write.h"
 
 #define QUARANTINE_ROWS	 "rows.json"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of a store's files for its quarantine. No symbolic link is followed, none is copied. */
-#include "store/disk/quarantine_private.h"
+#include "store/fsck/quarantine_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -259,16 +259,4 @@ int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, u
 		close(from);
 	free(copy.buffer);
 	return rc == 0 ? quarantine_sync_place(quarantine) : rc;
-}
-
-int quarantine_sync_place(struct wcs_quarantine *quarantine)
-{
-	int parent = openat(quarantine->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = 0;
-
-	if (fsync(quarantine->dir) != 0 || (parent >= 0 && fsync(parent) != 0))
-		rc = quarantine_fail(quarantine, "", errno);
-	if (parent >= 0)
-		close(parent);
-	return rc;
 }

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing: a mutation of one row, many in one call, and moves of cells. Each call checks its
+ * arguments, takes the table's gate, sees that there is room, and hands on to the engine, which
+ * may trust what it gets.
+ */
+#include "store/policy/aggregate.h"
+#include "store/table/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int store_find_type(const struct wcs_table *table, const char *family, enum wcs_type *type)
+{
+	size_t at;
+
+	if (!family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
+		return -ENOENT;
+	*type = table->families[at]->family.type;
+	return 0;
+}
+
+static int store_check_write(const struct wcs_table *table, struct wcs_write *write)
+{
+	int rc = store_find_type(table, write->family, &write->type);
+
+	if (rc != 0)
+		return rc;
+	return wcs_aggregate_refuses(write, NULL);
+}
+
+static int store_check_condition(const struct wcs_table *table, struct wcs_condition *condition)
+{
+	int rc = store_find_type(table, condition->family, &condition->type);
+
+	if (rc == 0)
+		rc = wcs_aggregate_refuses_if(condition, NULL);
+	if (rc == 0)
+		wcs_aggregate_expect(condition);
+	return rc;
+}
+
+static int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < mutation->condition_count && rc == 0; i++)
+		rc = store_check_condition(table, &mutation->conditions[i]);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (!family_is(table, mutation->deletes[i].family))
+			return -ENOENT;
+	for (size_t i = 0; i < mutation->write_count && rc == 0; i++)
+		rc = store_check_write(table, &mutation->writes[i]);
+	return rc;
+}
+
+/* Counts a call that wrote to the family; also when it failed, since an engine may have written
+ * before it knew. Must come before the gate is left: see table_change.c. */
+static void store_count_write(struct wcs_table *table, const char *family)
+{
+	size_t at;
+
+	if (family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
+		atomic_fetch_add(&table->families[at]->writes, 1);
+}
+
+static void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const char *family = mutation->writes[i].family;
+
+		if (last != NULL && strcmp(last, family) == 0)
+			continue;
+		store_count_write(table, family);
+		last = family;
+	}
+}
+
+int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
+		   int64_t *ts)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	const struct wcs_entry entry = {.row = row, .mutation = mutation};
+	struct wcs_view view;
+	int64_t made = 0;
+	uint64_t room, copied;
+	int rc = store_check_row(row);
+
+	if (rc != 0)
+		return rc;
+	wcs_mutation_seal(mutation);
+	rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	view = table_view(table);
+	room = room_of(row, mutation);
+	rc = store_check_mutation(table, mutation);
+	if (rc == 0)
+		rc = room_copies_of(table, &view, &entry, 1, &copied);
+	if (rc == 0) {
+		room += copied;
+		rc = room_enter(table->store, room);
+	}
+	if (rc == 0) {
+		rc = backend->mutate(table->store->db, &view, table->id, row, mutation, &made);
+		if (rc == 0)
+			hidden_count_mutation(table, mutation);
+		store_count_writes(table, mutation);
+		room_leave(table->store, room);
+	}
+	table_leave(table);
+	if (rc != 0)
+		return rc;
+	if (ts != NULL)
+		*ts = made;
+	return 0;
+}
+
+static int store_check_move(const struct wcs_move *move)
+{
+	bool one = move->kind == WCS_MOVE_CELL_NEWEST || move->kind == WCS_MOVE_CELL;
+	bool stamp = move->kind == WCS_MOVE_STAMP;
+	int rc = store_check_slice(move->from, WCS_QUALIFIER_MAX);
+
+	if (rc == 0 && !stamp)
+		rc = store_check_slice(move->to, WCS_QUALIFIER_MAX);
+	if (rc != 0)
+		return rc;
+	if ((unsigned int)move->kind > WCS_MOVE_STAMP || (one && move->from_ts < 0))
+		return -EINVAL;
+	if ((stamp || move->kind == WCS_MOVE_CELL) && move->to_ts < 0)
+		return -EINVAL;
+	if (move->kind == WCS_MOVE_CELL_NEWEST && wcs_slice_compare(move->from, move->to) == 0)
+		return -EINVAL;
+	return 0;
+}
+
+int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct wcs_move *move,
+		   int64_t *ts)
+{
+	int rc = store_check_row(row);
+	struct wcs_view view;
+	bool hidden = false;
+	int64_t made = 0;
+	uint64_t room;
+
+	if (rc == 0)
+		rc = store_check_move(move);
+	if (rc == 0)
+		rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	view = table_view(table);
+	rc = family_is(table, move->family) ? 0 : -ENOENT;
+	if (rc == 0)
+		rc = room_copies_enter(table, &view, row, move, &room);
+	if (rc == 0) {
+		rc = table->store->backend->move(table->store->db, &view, table->id, row, move,
+						 &made, &hidden);
+		if (rc == 0 && hidden)
+			hidden_count_cell(table, move->family);
+		store_count_write(table, move->family);
+		room_leave(table->store, room);
+	}
+	table_leave(table);
+	if (rc == 0 && ts != NULL)
+		*ts = made;
+	return rc;
+}
+
+/* ---- Batches ----------------------------------------------------------------------------- */
+
+/* How many entries may go to the engine. *rc is what is wrong with the next. */
+static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *entries,
+			       size_t count, int *rc)
+{
+	size_t good = 0;
+
+	for (; good < count; good++) {
+		struct wcs_entry *entry = &entries[good];
+
+		*rc = store_check_row(entry->row);
+		if (*rc == 0)
+			*rc = store_check_mutation(table, entry->mutation);
+		if (*rc != 0)
+			break;
+		wcs_mutation_seal(entry->mutation);
+	}
+	return good;
+}
+
+/* How many of them may go to the engine now: those that only delete where there is no room for the
+ * others. room: for what they write. */
+static size_t store_batch_enter(struct wcs_table *table, const struct wcs_view *view,
+				const struct wcs_entry *entries, size_t count, uint64_t *room,
+				int *rc)
+{
+	uint64_t copied = 0;
+	size_t deletes = 0;
+
+	*room = 0;
+	for (size_t i = 0; i < count; i++) {
+		*room += room_of(entries[i].row, entries[i].mutation);
+		if (*room == 0)
+			deletes++;
+	}
+	*rc = room_copies_of(table, view, entries, count, &copied);
+	*room += copied;
+	if (*rc == 0)
+		*rc = room_enter(table->store, *room);
+	if (*rc == 0)
+		return count;
+	*room = 0;
+	return deletes;
+}
+
+int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
+		    size_t *applied)
+{
+	const struct wcs_backend *backend = table->store->backend;
+	struct wcs_view view;
+	int rc, wrong = 0, full;
+	uint64_t room;
+	size_t good;
+
+	*applied = 0;
+	rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	good = store_batch_good(table, entries, count, &wrong);
+	view = table_view(table);
+	good = store_batch_enter(table, &view, entries, good, &room, &full);
+	if (full != 0)
+		wrong = full;
+	if (good > 0)
+		rc = backend->mutate_many(table->store->db, &view, table->id, entries, good,
+					  applied);
+	for (size_t i = 0; i < *applied; i++)
+		hidden_count_mutation(table, entries[i].mutation);
+	for (size_t i = 0; i < good; i++)
+		store_count_writes(table, entries[i].mutation);
+	room_leave(table->store, room);
+	table_leave(table);
+	return rc != 0 ? rc : wrong;
+}

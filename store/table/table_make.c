@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes and removes tables: the engine does first, then memory. */
+#include "store/disk/directory.h"
+#include "store/table/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
+{
+	struct wcs_table_schema described = *schema;
+	struct wcs_table *table = NULL;
+	size_t at;
+	int rc;
+
+	described.created = store_now(store);
+	rc = table_new(store, &described, &table);
+	if (rc == 0 && table->protected)
+		rc = store_need_format(store, DIRECTORY_PROTECTS);
+	if (rc != 0) {
+		wcs_table_close(table);
+		return rc;
+	}
+	pthread_mutex_lock(&store->admin);
+	if (table_find(store, schema->name, &at))
+		rc = -EEXIST;
+	else if (store->table_count == WCS_TABLES_MAX)
+		rc = -EMFILE;
+	else
+		rc = store->backend->table_put(store->db, &table->id, &described);
+	if (rc == 0) {
+		family_warn_count(table); /* before others can have it */
+		table_insert(store, at, table);
+	}
+	pthread_mutex_unlock(&store->admin);
+	if (rc != 0)
+		wcs_table_close(table);
+	return rc;
+}
+
+int wcs_table_create(struct wcs_store *store, const char *name)
+{
+	struct wcs_table_schema schema = {.delimiter = WCS_DELIMITER_DEFAULT};
+
+	if (!wcs_table_name_valid(name))
+		return -EINVAL;
+	strcpy(schema.name, name);
+	return table_make(store, &schema);
+}
+
+static int table_drop_rows(struct wcs_table *table)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+
+	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
+}
+
+/* Removes the table, of which every row must be dropped, or few be left to be dropped while nobody
+ * writes. The caller holds its admin and the store's. */
+static int table_remove_locked(struct wcs_table *table, bool drop)
+{
+	struct wcs_store *store = table->store;
+	size_t at;
+	int rc;
+
+	pthread_rwlock_wrlock(&table->gate);
+	rc = drop ? table_drop_rows(table) : 0;
+	if (rc == 0)
+		rc = store->backend->table_remove(store->db, table->id);
+	if (rc == 0)
+		table->removed = true;
+	pthread_rwlock_unlock(&table->gate);
+	if (rc != 0)
+		return rc;
+	pthread_rwlock_wrlock(&store->lock);
+	table_find(store, table->name, &at);
+	store->table_count--;
+	memmove(&store->tables[at], &store->tables[at + 1],
+		(store->table_count - at) * sizeof(struct wcs_table *));
+	pthread_rwlock_unlock(&store->lock);
+	wcs_table_close(table);
+	return 0;
+}
+
+static int table_remove(struct wcs_table *table, bool drop)
+{
+	int rc;
+
+	pthread_mutex_lock(&table->store->admin);
+	rc = table_remove_locked(table, drop);
+	pthread_mutex_unlock(&table->store->admin);
+	return rc;
+}
+
+/* The first drop may take long. The second one takes what was written meanwhile, so that little is
+ * left to the last, for which all others wait. */
+int wcs_table_drop(struct wcs_table *table)
+{
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	rc = table->protected ? -EPERM : table_drop_rows(table);
+	if (rc == 0)
+		rc = table_drop_rows(table);
+	if (rc == 0)
+		rc = table_remove(table, true);
+	table_unlock(table);
+	return rc;
+}
+
+int wcs_table_remove(struct wcs_store *store, const char *name)
+{
+	struct wcs_table *table;
+	int rc = wcs_table_open(store, name, &table);
+
+	if (rc != 0)
+		return rc;
+	rc = table_lock(table);
+	if (rc != 0)
+		goto out_close;
+	rc = table->protected	       ? -EPERM
+	     : table->family_count > 0 ? -ENOTEMPTY
+				       : table_check_empty(table, NULL);
+	if (rc == 0)
+		rc = table_remove(table, false);
+	table_unlock(table);
+out_close:
+	wcs_table_close(table);
+	return rc;
+}
