@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "store/policy/gc.h"
-#include "store/view.h"
+#include "store/policy/view.h"
 
 #include <errno.h>
 #include <stdio.h>
