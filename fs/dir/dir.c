@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OPENDIR to RELEASEDIR; READDIR and READDIRPLUS are alike but for the bytes of the reply. A
- * listing holds nothing of the store between two requests: each READDIR resumes behind the child
- * that was handed out with its offset.
+ * OPENDIR, READDIR, READDIRPLUS, RELEASEDIR, FSYNCDIR. A listing holds nothing of the store between
+ * two requests: each READDIR resumes after the child that was returned with its offset.
  *
- * Offsets 0 and 1 are those of `.` and `..`. The children behind which the last offsets resume are
- * kept, and none of these is given for another place; an older offset is found again by counting
- * from the start to its position.
+ * Offsets 0 and 1 are `.` and `..`. The handle keeps the children of the most recent offsets, and
+ * no kept offset is given to a second child. An older offset is found by counting from the start.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -33,15 +31,15 @@ struct reply {
 	struct dir_reply out;
 	struct fs *fs;
 	struct node *node;
-	struct node *base;     /* of a chunk directory; else the node */
+	struct node *base;     /* the directory whose long names the chunk holds; else the node */
 	struct wcs_slice text; /* of a chunk directory */
 	struct wcs_table *table;
 	struct dir *dir;
-	off_t skip;	    /* entries to count and not to give */
-	struct child *jump; /* where to go on, instead of with the next child */
+	off_t skip;	    /* entries to count without returning them */
+	struct child *jump; /* the child to continue after, instead of the present one */
 };
 
-enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why a walk of children stops */
+enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why the walk stops */
 
 static void dir_free(struct dir *dir)
 {
@@ -80,8 +78,8 @@ void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* Adds the entry that a child stands for, and keeps what to resume behind: the child, or the jump
- * behind all others that the entry stands for. */
+/* Adds the child's entry, and keeps the child to resume after: this one, or the last one that the
+ * same chunk directory holds. */
 static int reply_entry(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
 		       struct wcs_slice bytes, const struct wcs_cell_info *info)
 {
@@ -107,8 +105,8 @@ static int reply_entry(struct reply *reply, const struct chunk_name *name, enum 
 	return dir_kept_add(&reply->dir->kept, next, kind, bytes);
 }
 
-/* A chunk directory is listed where its first child is met, or by itself if it is in memory only.
- */
+/* Is this the child at which its chunk directory is listed? That is the first stored one, or the
+ * directory itself if it exists only in memory. */
 static int is_first(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
 		    struct wcs_slice bytes)
 {
@@ -127,7 +125,7 @@ static int is_first(struct reply *reply, const struct chunk_name *name, enum nod
 	return rc;
 }
 
-/* In a chunk directory: is the child among those that stand together behind its text? */
+/* Does the chunk directory hold the child? */
 static bool is_inside(const struct reply *reply, enum node_kind kind, struct wcs_slice bytes)
 {
 	struct wcs_slice text = reply->text;
@@ -137,8 +135,8 @@ static bool is_inside(const struct reply *reply, enum node_kind kind, struct wcs
 	return kind != NODE_FAMILY && chunk_behind(text, bytes);
 }
 
-/* Behind them come the chunk directories in memory, of which the first may be before those inside.
- */
+/* The walk left the chunk directory's children. Chunk directories in memory follow, and the first
+ * of them may sort before these children. */
 static int reply_leave(struct reply *reply, enum node_kind kind, struct wcs_slice bytes)
 {
 	if (kind == NODE_CHUNK)
@@ -184,7 +182,7 @@ static int reply_dots(struct reply *reply)
 	return rc;
 }
 
-/* An offset in use stays one of the last, however much is given behind it. */
+/* Resumes after a kept child, and keeps its offset among the most recent. */
 static int reply_resume(struct reply *reply, enum node_kind kind, struct wcs_slice bytes,
 			struct child **after)
 {
@@ -197,7 +195,8 @@ static int reply_resume(struct reply *reply, enum node_kind kind, struct wcs_sli
 	return dir_kept_add(&reply->dir->kept, reply->out.offset, kind, bytes);
 }
 
-/* What to resume behind, to be freed; NULL in *after: from the start. */
+/* Finds the child to resume after; the caller frees it. NULL: the listing starts at the first
+ * child. */
 static int reply_start(struct reply *reply, struct child **after)
 {
 	enum node_kind kind;

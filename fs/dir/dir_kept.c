@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The children of the last offsets, in two parts, of which the older one is emptied and used anew
- * when the other is full. So an entry of a listing costs no allocation, and what is kept does not
- * grow.
+ * The children of a listing's most recent offsets, in two parts. When the newer part is full, the
+ * older one is cleared and reused. An entry costs no allocation, and the memory has a bound.
  *
- * An offset is a turn and a position, which counts the entries before it. All is of turn 0 until a
- * look back meets another child than the one that the offset is kept for: what follows is of a
- * further turn then, since the offset may still be in use. Without that, offsets come in sequence,
- * so a part has few runs.
+ * An offset consists of a turn and a position; the position counts the entries before it. The turn
+ * is 0 until a seek back meets a different child at a kept offset. The offset may still be in use,
+ * so further offsets get the next turn. Offsets are otherwise consecutive, so a part has few runs.
  *
  * Invariant: an offset that is in both parts has the same child in both.
  */
@@ -19,7 +17,7 @@
 
 enum { RUNS_FIRST = 4, ENDS_FIRST = 64, BYTES_FIRST = 1024 };
 
-#define POSITIONS ((off_t)1 << 40) /* in a turn */
+#define POSITIONS ((off_t)1 << 40) /* of one turn */
 #define TURNS	  ((off_t)1 << 23)
 
 static void part_free(struct dir_kept_part *part)
@@ -54,7 +52,7 @@ static size_t part_end(const struct dir_kept_part *part, size_t count)
 	return count > 0 ? part->ends[count - 1] : 0;
 }
 
-/* An array of that size with room for so many, moved if need be; NULL: no memory, it stays. */
+/* Reallocates for `needed` elements. NULL: no memory, and the array stays valid. */
 static void *grown(void *array, size_t *room, size_t first, size_t needed, size_t size)
 {
 	size_t more = *room ? *room : first;
@@ -69,7 +67,7 @@ static void *grown(void *array, size_t *room, size_t first, size_t needed, size_
 	return array;
 }
 
-/* Room for one more, with so many bytes in all. */
+/* Makes room for one more child, which ends at byte `end`. */
 static int part_grow(struct dir_kept_part *part, size_t end)
 {
 	struct dir_kept_run *runs =
@@ -128,7 +126,7 @@ static bool is_of_another(const struct dir_kept *kept, off_t offset, enum node_k
 	       (bytes.len > 0 && memcmp(known.data, bytes.data, bytes.len) != 0);
 }
 
-/* The newest turn is tried first: who looks back once more meets what had an offset of it. */
+/* The newest turn is tried first: a second seek back meets children that have offsets of it. */
 off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 		    struct wcs_slice bytes)
 {
@@ -144,7 +142,7 @@ off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 	return next;
 }
 
-/* One that is in the older part only is given again, so it is one of the last again. */
+/* An offset of the older part moves to the newer one, since it was just used again. */
 int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struct wcs_slice bytes)
 {
 	struct dir_kept_part full = kept->last;

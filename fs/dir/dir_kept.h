@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Offsets of a listing: which it gives, and behind which children they resume. */
+/* The offsets of a listing, and the child after which each resumes. */
 #ifndef FS_DIR_KEPT_H
 #define FS_DIR_KEPT_H
 
@@ -8,26 +8,26 @@
 
 #include "fs/inode/node.h"
 
-#define DIR_KEPT 2048 /* at least so many of the last are there */
+#define DIR_KEPT 2048 /* at least this many recent offsets are kept */
 
-/* Offsets in sequence. */
+/* Consecutive offsets. */
 struct dir_kept_run {
 	off_t first, end;
-	size_t index; /* of the child behind which the first resumes */
+	size_t index; /* of the child that belongs to the first */
 };
 
-/* Children, one behind the other in memory. */
+/* Children, packed. */
 struct dir_kept_part {
 	struct dir_kept_run *runs;
 	size_t run_count, runs_room;
 	size_t count;
-	size_t *ends; /* of each, in bytes */
+	size_t *ends; /* where each child ends in `bytes` */
 	size_t ends_room;
-	char *bytes; /* of each its kind, and then its own */
+	char *bytes; /* for each child its kind, then its name */
 	size_t bytes_room;
 };
 
-/* Those of one listing; zero it first. One thread at a time. */
+/* The offsets of one listing; starts zeroed. One thread at a time. */
 struct dir_kept {
 	struct dir_kept_part last, before;
 	off_t turn; /* the newest */
@@ -35,18 +35,18 @@ struct dir_kept {
 
 void dir_kept_clear(struct dir_kept *kept);
 
-/* How many entries had been given before that offset, when it was given. */
+/* The number of entries before the offset. */
 off_t dir_kept_position(off_t offset);
 
-/* The offset behind a child that follows another offset: the next one, unless that is kept for
- * another child. */
+/* The offset after a child that follows `offset`: the next one, unless that is kept for a different
+ * child. */
 off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 		    struct wcs_slice bytes);
 
-/* Keeps a child as what stands before that offset, which dir_kept_next gave. 0 or -ENOMEM. */
+/* Keeps the child before an offset that dir_kept_next returned. 0 or -ENOMEM. */
 int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struct wcs_slice bytes);
 
-/* The child before that offset, which is good until another is added. False: it is not known. */
+/* The child before the offset, borrowed until the next dir_kept_add. False: not kept any more. */
 bool dir_kept_find(const struct dir_kept *kept, off_t offset, enum node_kind *kind,
 		   struct wcs_slice *bytes);
 

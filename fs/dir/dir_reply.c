@@ -2,10 +2,9 @@
 /*
  * Replies to READDIR and READDIRPLUS.
  *
- * The kernel makes entries of what comes with attributes, which is right for those alone that it
- * may keep: one that it must look up at its next use is of no use, and would take the place of what
- * a lookup beside the listing has found. Of all others it is told no inode, and asks when it has
- * to.
+ * The kernel makes a dentry of each entry that has attributes. Only names that it may cache get
+ * them: a dentry that must be looked up at its next use saves nothing, and could replace a dentry
+ * that a parallel lookup found. Other entries have inode 0, and the kernel looks them up on use.
  */
 #include "fs/dir/dir_reply.h"
 
@@ -15,9 +14,9 @@
 #include "fs/file/lookup.h"
 
 /*
- * The kernel asks for the beginning of each listing with attributes, and makes an inode for each
- * entry that has them, which takes it longer than all else. So the beginning is short: then the
- * first entry comes soon, and who wants no attributes pays for few. Who does asks for more of them.
+ * The kernel requests the start of each listing with attributes and allocates an inode for each
+ * entry that has them, which dominates the time. A short first reply returns the first entry soon
+ * and costs a plain `ls` little; `ls -l` requests more.
  */
 enum { FIRST_ENTRIES = 32 };
 
@@ -68,9 +67,9 @@ int dir_reply_add(struct dir_reply *reply, const char *name, uint64_t ino, mode_
 	return 0;
 }
 
-/* A table's node has the table open, which a listing does not do for all of them. How long an entry
- * may be kept is reckoned from when it is made, which is some time before the kernel has it: so not
- * of a cell that its age will hide. */
+/* A table's node holds the table open, and a listing does not open all tables. A cell that will
+ * expire is not cached from a listing: its timeout would count from the read, which is earlier than
+ * the kernel's receipt. */
 static bool may_be_kept(const struct node_key *key, const struct wcs_cell_info *info)
 {
 	if (key->parent->flags & NODE_F_VERSIONS)
@@ -79,7 +78,8 @@ static bool may_be_kept(const struct node_key *key, const struct wcs_cell_info *
 	       (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX);
 }
 
-/* The node that the entry hands out, with a reference; NULL: none. */
+/* Makes the node of an entry that the kernel may cache, with a reference. NULL: not to be cached.
+ */
 static struct node *hand_out(struct dir_reply *reply, const char *name, struct node_key *key,
 			     const struct wcs_cell_info *info, struct fuse_entry_param *entry)
 {

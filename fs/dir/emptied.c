@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories that were emptied: whether they were, and keeping them. */
+/* Keeps emptied directories in memory. */
 #include "fs/dir/emptied.h"
 
 #include <errno.h>
@@ -19,27 +19,20 @@ static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	return 1;
 }
 
-/* Are there children of a directory behind that one? 1 or 0, or an error. */
-static int has_behind(struct fs *fs, const struct node *dir, const struct spelled *removed)
-{
-	struct child *child = child_new(removed->kind, removed->bytes);
-	int rc = -ENOMEM;
-
-	if (child)
-		rc = children_walk(fs, dir, child, found_one, NULL);
-	free(child);
-	return rc;
-}
-
-/* Is there nothing left in a directory that a child was removed from? 1 or 0, or an error. What is
- * behind the child is looked at first, since the store steps over everything that was deleted. A
- * draft was not in the store. */
+/* 1 if nothing is left in dir, else 0, or an error. The children after the removed one are checked
+ * first: a check from the start would step over all tombstones before it. A draft was not in the
+ * store. */
 static int is_emptied(struct fs *fs, const struct node *dir, const struct spelled *removed)
 {
+	struct child *child;
 	struct pos pos;
-	bool draft = removed->kind == NODE_DRAFT || removed->kind == NODE_DRAFTS;
-	int rc = draft ? 0 : has_behind(fs, dir, removed);
+	int rc = 0;
 
+	if (removed->kind != NODE_DRAFT && removed->kind != NODE_DRAFTS) {
+		child = child_new(removed->kind, removed->bytes);
+		rc = child ? children_walk(fs, dir, child, found_one, NULL) : -ENOMEM;
+		free(child);
+	}
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	rc = pos_of(dir, &pos);
@@ -48,18 +41,8 @@ static int is_emptied(struct fs *fs, const struct node *dir, const struct spelle
 	return rc == -ENOENT ? 1 : rc;
 }
 
-static int is_emptied_chunk(struct fs *fs, const struct node *dir)
-{
-	struct child *first;
-	int rc = chunk_first(fs, dir->parent, node_name(dir), &first);
-
-	if (rc == 0)
-		free(first);
-	return rc == -ENOENT ? 1 : rc;
-}
-
-/* A history stays where it stood: if its name has chunks, in the directory of the last before its
- * end. /.versions lists it there, the other tree lists nothing of it. */
+/* A history whose name has chunks keeps the chunk directory that held it. Only /.versions lists it
+ * there. */
 static int keep_chunk(struct fs *fs, const struct node *history)
 {
 	char encoded[SPELL_MAX], component[NAMES_CHUNK_MAX + 2];
@@ -84,12 +67,16 @@ static int keep_chunk(struct fs *fs, const struct node *history)
 
 static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *removed)
 {
+	struct child *first = NULL;
 	struct pos pos;
 	int rc = 0;
 
-	if (dir->kind == NODE_CHUNK)
-		rc = is_emptied_chunk(fs, dir);
-	else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY || dir->kind == NODE_HISTORY)
+	if (dir->kind == NODE_CHUNK) {
+		rc = chunk_first(fs, dir->parent, node_name(dir), &first);
+		free(first);
+		rc = rc == -ENOENT ? 1 : rc;
+	} else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY ||
+		   dir->kind == NODE_HISTORY)
 		rc = is_emptied(fs, dir, removed);
 	if (rc <= 0)
 		return rc;

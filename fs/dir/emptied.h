@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What removing the last cell empties stays a directory, as everywhere: in memory, since the store
- * knows no empty rows.
+ * A directory stays when its last entry is removed, as in any filesystem. The store has no empty
+ * rows, so the directory continues in memory.
  */
 #ifndef FS_EMPTIED_H
 #define FS_EMPTIED_H
@@ -9,9 +9,8 @@
 #include "fs/fs.h"
 #include "fs/names/spell.h"
 
-/* A directory from which a child was removed stays: if nothing is left in it, in memory. The child
- * is gone whatever comes of this, so a failure is told and the request succeeds. Without the
- * family's lock. */
+/* Keeps dir in memory if the removal of this child emptied it. The child is gone in any case, so a
+ * failure is reported and does not fail the request. The caller does not hold the family's lock. */
 void emptied_keep(struct fs *fs, struct node *dir, const struct spelled *removed);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RENAME: of a column within its family, of a version within its history, of a version to a column,
- * and of drafts, which become the cells of their directory. Everything else is EXDEV, so that mv
- * copies, or EPERM, where there is nothing to copy.
+ * RENAME of a column within its family, of a version within its history, of a version to a column,
+ * and of drafts, which become cells of their directory. Any other rename fails with EXDEV, so that
+ * mv copies, or with EPERM if there is nothing to copy.
  *
- * All of it, what moves in the store and who has it open to write, moves under the family's lock,
- * which is held alone.
+ * Cells and open write sessions move together, under the family's lock, held exclusively.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +36,7 @@ static int side_of(struct fs *fs, struct side *side, struct node *dir, const cha
 	return lookup_child(fs, dir, name, &side->pos, &side->child);
 }
 
-/* What cannot be moved at all, also not by copying it. */
+/* Names that mv cannot move even by copying. */
 static bool is_fixed(enum node_kind kind)
 {
 	return kind != NODE_PREFIX && kind != NODE_FAMILY && kind != NODE_HISTORY &&
@@ -45,7 +44,7 @@ static bool is_fixed(enum node_kind kind)
 	       kind != NODE_CHUNK;
 }
 
-/* Is it a directory of rows and what is in them? */
+/* A directory of rows or within a row. */
 static bool is_in_tree(const struct node *dir)
 {
 	return dir->kind != NODE_ROOT && dir->kind != NODE_FAMILIES && !spell_is_fixed(dir);
@@ -74,24 +73,19 @@ static struct file_id id_of(const struct side *side)
 	return node_child_id(side->dir, side->child.kind, side->child.bytes);
 }
 
-static struct writer_target target_of(const struct side *side)
-{
-	return (struct writer_target){.kind = side->child.kind,
-				      .id = id_of(side),
-				      .qualifier = side->pos.qualifier,
-				      .ts = side->pos.ts};
-}
-
 static int stored(struct fs *fs, const struct side *side, struct wcs_cell_info *info)
 {
 	return lookup_file(fs, side->dir, &side->pos, &side->child, info);
 }
 
-/* The sessions of `from` go to `to`. */
+/* The open sessions of `from` continue as sessions of `to`. */
 static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 			 const struct side *to, const struct writer_moved *moved)
 {
-	struct writer_target target = target_of(to);
+	struct writer_target target = {.kind = to->child.kind,
+				       .id = id_of(to),
+				       .qualifier = to->pos.qualifier,
+				       .ts = to->pos.ts};
 	int rc = writers_rename(fs, thread, id_of(from), &target, moved);
 
 	if (rc == 0 && moved && is_column(from))
@@ -99,7 +93,7 @@ static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 	return rc;
 }
 
-/* moved->newest is the timestamp that `from` has. */
+/* moved->newest: the timestamp of `from`. */
 static int rename_column(const struct side *from, const struct side *to, bool exclusive,
 			 struct writer_moved *moved)
 {
@@ -109,8 +103,8 @@ static int rename_column(const struct side *from, const struct side *to, bool ex
 	return move_cells(from, to, kind, &moved->now);
 }
 
-/* An older version of a column becomes its newest: with the present as its timestamp, since another
- * has its own. */
+/* An older version of a column becomes its newest. It gets the present as its timestamp, since a
+ * newer version exists. */
 static int rename_to_newest(const struct side *from, const struct side *to, int64_t *ts)
 {
 	struct side stamped = *to;
@@ -131,7 +125,7 @@ static bool same_column(const struct side *a, const struct side *b)
 	       memcmp(a->pos.qualifier.data, b->pos.qualifier.data, a->pos.qualifier.len) == 0;
 }
 
-/* Is it the version that the column shows already? */
+/* Is `from` the version that the column already shows? */
 static bool is_newest(const struct side *from, const struct side *to)
 {
 	struct wcs_cell_info info;
@@ -150,7 +144,7 @@ static int rename_version(const struct side *from, const struct side *to,
 	return move_cells(from, to, kind, &moved->now);
 }
 
-/* It is not what an aggregate family takes. */
+/* The bytes are no value of the aggregate family's type. */
 static void report_aggregate(struct fs *fs, const struct side *from, int rc)
 {
 	enum wcs_type type;
@@ -159,8 +153,8 @@ static void report_aggregate(struct fs *fs, const struct side *from, int rc)
 		report(fs, from->dir, from->name, 0, rc, "%s", number_refusal(type));
 }
 
-/* A draft becomes a version, or the newest one of a column: then as a column that is renamed, with
- * its time where that is later. */
+/* A draft becomes a version, or the newest version of a column. The latter keeps the draft's time
+ * if that is later than the column's newest version. */
 static int publish(struct fs *fs, const struct side *from, const struct side *to, int64_t *ts)
 {
 	struct wcs_cell_info info, newest;
@@ -190,7 +184,8 @@ static int rename_draft(struct fs *fs, const struct side *from, const struct sid
 	return draft_rename(fs, id_of(from), id_of(to));
 }
 
-/* A version becomes a draft: an editor keeps a backup. A draft has no state of an inthll. */
+/* A version becomes a draft, as when an editor keeps a backup. A draft is text and cannot hold an
+ * inthll's state. */
 static int rename_to_draft(struct fs *fs, const struct side *from, const struct side *to,
 			   struct writer_moved *moved)
 {
@@ -228,13 +223,13 @@ static bool is_file(enum node_kind kind)
 	return kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_DRAFT;
 }
 
-/* mv would copy its newest cell there, and then remove it with its history. */
+/* With EXDEV, mv would copy the newest cell into the history and then remove both. */
 static bool is_own_history(const struct side *from, const struct side *to)
 {
 	return is_column(from) && !is_column(to) && id_of(from).column == id_of(to).column;
 }
 
-/* Can the one become the other? Everything else mv copies. */
+/* 0 if `from` can become `to`; -EXDEV makes mv copy. */
 static int check_sides(const struct side *from, const struct side *to)
 {
 	enum node_kind kind = from->child.kind;
@@ -247,13 +242,13 @@ static int check_sides(const struct side *from, const struct side *to)
 		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
 	if (from->dir->kind == NODE_DRAFTS && to->child.kind != NODE_DRAFT)
 		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
-	/* A column keeps its history, which a draft could not. */
+	/* A column has a history, and a draft cannot hold one. */
 	if (!same_place(from->dir, to->dir) || (is_column(from) && !is_column(to)))
 		return -EXDEV;
 	return 0;
 }
 
-/* Moves what is committed. */
+/* Moves committed cells and drafts. */
 static int move_stored(struct fs *fs, const struct side *from, const struct side *to,
 		       bool exclusive, struct writer_moved *moved)
 {
@@ -266,9 +261,9 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 	return rename_version(from, to, moved);
 }
 
-/* A version that becomes a column leaves another one behind, in a directory that the kernel has
- * locked; and a column's entry may have another spelling than the one that is renamed, or get one
- * that is not kept. */
+/* Must the kernel release its directory locks and repeat the rename? Yes where another dentry
+ * becomes wrong in a directory that is locked for the rename: the column's after a version left it
+ * or joined it, and a dentry of another spelling of the same column. */
 static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
 {
 	if (is_column(from) && !(cache_is_usual(from->name) && cache_is_usual(to->name)))
@@ -279,8 +274,8 @@ static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, con
 	       cache_defer(fs, thread, &from->pos);
 }
 
-/* What a version that came or went makes of its column. The kernel has renamed the entries of
- * columns itself, and holds their family's lock. */
+/* Invalidates the column's dentry after a version came or went. The kernel renames the dentries of
+ * columns itself, and holds their family directory's lock. */
 static void expire(struct fs *fs, const struct side *from, const struct side *to)
 {
 	if (from->child.kind == NODE_VERSION && is_column(to))
@@ -291,7 +286,7 @@ static void expire(struct fs *fs, const struct side *from, const struct side *to
 		cache_expire_pos(fs, &to->pos, true);
 }
 
-/* Lock: the family's, alone. */
+/* The caller holds the family's lock exclusively. */
 static int rename_file(struct fs *fs, pid_t thread, const struct side *from, const struct side *to,
 		       bool exclusive)
 {
@@ -303,7 +298,7 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 	if (exclusive && replaces)
 		return -EEXIST;
 	rc = stored(fs, from, &info);
-	if (rc == -ENOENT) /* a name that only sessions make */
+	if (rc == -ENOENT) /* only a session has this name */
 		return move_sessions(fs, thread, from, to, NULL);
 	if (rc != 0)
 		return rc;
@@ -320,8 +315,8 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
 }
 
-/* May it empty the directory that it renames from? A column stays in its family, a draft that is
- * still one in its directory. */
+/* Can the rename empty the source directory? A column stays in its family, and a draft that remains
+ * a draft stays in its directory. */
 static bool takes_away(const struct side *from, const struct side *to)
 {
 	return !is_column(from) &&
@@ -341,7 +336,7 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	if (rc == 0 && (is_fixed(from.child.kind) || !is_in_tree(lookup_ino(fs, new_parent))))
 		rc = report(fs, from.dir, name, 0, -EPERM,
-			    "only columns and their versions can be renamed, to such");
+			    "only columns and versions can be renamed");
 	if (rc == 0) {
 		rc = side_of(fs, &to, lookup_ino(fs, new_parent), new_name);
 		if (rc == -EINVAL)
@@ -349,7 +344,7 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	if (rc == 0 && is_own_history(&from, &to))
 		rc = report(fs, from.dir, name, 0, -EINVAL,
-			    "a column does not become a version of itself: cp copies what it has");
+			    "a column cannot become a version of itself: copy its value with cp");
 	if (rc == 0)
 		rc = check_sides(&from, &to);
 	if (rc == 0) {

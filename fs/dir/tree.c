@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that come and go: UNLINK, MKDIR, RMDIR, and what is never made here. */
+/* UNLINK, MKDIR, RMDIR; SYMLINK and LINK, which always fail. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,31 +13,24 @@
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
 
-/* A name that just a session of this process makes. */
-static int unlink_hidden(struct fs *fs, pid_t thread, struct node *base,
-			 const struct spelled *child)
-{
-	struct node *session;
-	int rc = writers_hidden(fs, thread, base, child, &session);
-
-	if (rc == 0)
-		nodes_put(fs->nodes, session, 1);
-	return rc;
-}
-
-/* Lock: the family's, alone. *less: the directory has a file less, other than of a session. */
+/* The caller holds the family's lock exclusively. *less: the directory lost a stored cell or a
+ * draft, not only the uncommitted name of a session. */
 static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const struct spelled *child,
 		       const struct pos *pos, bool *less)
 {
 	struct file_id id = node_child_id(base, child->kind, child->bytes);
 	struct wcs_cell_info was;
+	struct node *session;
 	int rc = lookup_file(fs, base, pos, child, &was);
 
 	*less = rc == 0;
 	if (rc == 0)
 		rc = child->kind == NODE_DRAFT ? draft_remove(fs, id) : pos_delete(pos);
-	else if (rc == -ENOENT)
-		rc = unlink_hidden(fs, thread, base, child);
+	else if (rc == -ENOENT) {
+		rc = writers_hidden(fs, thread, base, child, &session);
+		if (rc == 0)
+			nodes_put(fs->nodes, session, 1);
+	}
 	if (rc == 0)
 		writers_detach(fs, thread, child->kind, id);
 	if (rc == 0 && *less)
@@ -65,7 +58,7 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 		emptied_keep(fs, dir, &child);
 	if (rc == 0 && child.kind == NODE_VERSION)
 		cache_expire_pos(fs, &pos, true);
-	else if (rc == 0 && !cache_is_usual(name)) /* it has an entry in chunks, too */
+	else if (rc == 0 && !cache_is_usual(name)) /* the kernel may have a dentry in chunks, too */
 		cache_expire_pos(fs, &pos, false);
 	return rc;
 }
@@ -76,16 +69,6 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *dir = lookup_ino(fs, parent);
 
 	fuse_reply_err(req, -unlink_name(fs, fuse_req_ctx(req)->pid, dir, name));
-}
-
-static int mkdir_in_tree(struct fs *fs, struct node *base, const struct spelled *child,
-			 const struct pos *pos)
-{
-	int rc = lookup_exists(fs, base, pos, child);
-
-	if (rc == -ENOENT)
-		return pos_keep(fs, pos);
-	return rc == 0 ? -EEXIST : rc;
 }
 
 static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *child,
@@ -106,7 +89,10 @@ static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *c
 	case NODE_HISTORY:
 	case NODE_DRAFTS:
 	case NODE_CHUNK:
-		return mkdir_in_tree(fs, base, child, pos);
+		rc = lookup_exists(fs, base, pos, child);
+		if (rc == -ENOENT)
+			return pos_keep(fs, pos);
+		return rc == 0 ? -EEXIST : rc;
 	default:
 		return -EPERM;
 	}
@@ -125,7 +111,7 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	rc = wcs_store_failed(fs->store) ? -EROFS : spell_is_fixed(dir) ? -EPERM : 0;
 	if (rc == 0)
 		rc = lookup_child(fs, dir, name, &pos, &child);
-	if (rc == 0 && spell_drafts(dir, name, &child)) { /* in place of a column or draft */
+	if (rc == 0 && spell_drafts(dir, name, &child)) { /* rsync's directory of drafts */
 		rc = pos_of(dir, &pos);
 		pos.kind = NODE_DRAFTS;
 	}
@@ -142,13 +128,13 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	else if (rc == -EPERM)
 		report(fs, dir, name, 0, rc,
 		       "a directory is a table, a segment of a key, a family or a history, and "
-		       "here none of these can be");
+		       "none of these can be here");
 	else if (rc == -EMFILE)
-		rc = report(fs, dir, name, 0, -ENOSPC,
-			    "the store has %u tables, the most that it can", WCS_TABLES_MAX);
+		rc = report(fs, dir, name, 0, -ENOSPC, "the store has %u tables, the maximum",
+			    WCS_TABLES_MAX);
 	else if (rc == -ENOSPC)
-		report(fs, dir, name, 0, rc,
-		       "%u empty directories are in memory, the most that can be", MEMDIRS_MAX);
+		report(fs, dir, name, 0, rc, "%u empty directories are in memory, the maximum",
+		       MEMDIRS_MAX);
 	return rc;
 }
 
@@ -165,7 +151,8 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
 }
 
-/* Removes a directory that is in memory only; the one above it stays, if only there. */
+/* Removes a directory that exists only in memory. Its parent stays, in memory if the store has
+ * nothing in it. */
 static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *child,
 			 const struct pos *pos)
 {
@@ -201,7 +188,7 @@ static int rmdir_table(struct fs *fs, const char *name)
 	return rc == 0 ? wcs_table_remove(fs->store, name) : rc;
 }
 
-/* A family goes from the schema, and with it the directories in memory that it has in rows. */
+/* Removes a family from the schema, and its directories in memory from all rows. */
 static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos *pos,
 			struct wcs_slice name)
 {
@@ -216,7 +203,7 @@ static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos 
 		rc = wcs_family_remove(pos->table, name.data);
 	if (rc == 0) {
 		memdirs_remove_family(fs->memdirs, &table, &family);
-		writers_barrier(fs); /* from then on no draft is committed there */
+		writers_barrier(fs); /* no session commits a draft there any more */
 		drafts_remove_below(fs, dir->parent->plain, name.data);
 	}
 	if (rc == 0)
@@ -226,36 +213,27 @@ static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos 
 	return rc;
 }
 
-static void forget_history(struct fs *fs, const struct node *base, const struct spelled *child)
-{
-	uint64_t column = node_child_id(base, NODE_CELL, child->bytes).column;
-
-	writers_exclude(fs, base);
-	drafts_remove_all(fs, column);
-	writers_detach_drafts(fs, column);
-	writers_release(fs, base);
-}
-
-static void forget_drafts(struct fs *fs, const struct node *base, const struct spelled *child)
-{
-	uint64_t plain = node_child_id(base, child->kind, child->bytes).file;
-
-	if (child->kind == NODE_TABLE)
-		writers_barrier(fs); /* from then on no draft is committed there */
-	else
-		writers_detach_drafts_below(fs, plain);
-	drafts_remove_below(fs, plain, NULL);
-}
-
-/* A table's node is told from another of its name by its time. */
+/* Drops the drafts below a removed directory, and its node. The node of a table stays: its creation
+ * time distinguishes it from a later table of that name. */
 static void forget_node(struct fs *fs, struct node *base, const struct spelled *child)
 {
 	struct node_key key = {.parent = base, .kind = child->kind, .name = child->bytes};
+	uint64_t plain = node_child_id(base, child->kind, child->bytes).file;
 
-	if (child->kind == NODE_HISTORY)
-		forget_history(fs, base, child);
+	if (child->kind == NODE_HISTORY) {
+		uint64_t column = node_child_id(base, NODE_CELL, child->bytes).column;
+
+		writers_exclude(fs, base);
+		drafts_remove_all(fs, column);
+		writers_detach_drafts(fs, column);
+		writers_release(fs, base);
+	}
+	if (child->kind == NODE_TABLE)
+		writers_barrier(fs); /* no session commits a draft there any more */
+	else if (child->kind != NODE_POLICIES)
+		writers_detach_drafts_below(fs, plain);
 	if (child->kind != NODE_POLICIES)
-		forget_drafts(fs, base, child);
+		drafts_remove_below(fs, plain, NULL);
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
 }

@@ -18,7 +18,7 @@ bool attr_is_file(const struct node *node)
 	       node->kind == NODE_CONTROL;
 }
 
-/* Directories have the creation time of their table, above it of the store. */
+/* A directory has the creation time of its table; above tables, of the store. */
 static int64_t directory_time(struct fs *fs, const struct node *node)
 {
 	while (node && node->kind != NODE_TABLE)
@@ -70,14 +70,15 @@ double attr_timeout(struct node *inode)
 	return node_state(inode) & (NODE_S_PASSED | NODE_S_STALE) ? 0 : NEVER_CHANGES;
 }
 
-/* One that takes lines shows a number, whose size the kernel does not know from its writes. */
+/* An aggregate shows a number, whose size does not follow from the written lines. */
 void attr_keep(struct node *session)
 {
 	if (!writer_takes_lines(session))
 		node_state_set(session, NODE_S_SHOWN);
 }
 
-/* The kernel takes no lock for it, and drops a reply that is under way with what was before. */
+/* The kernel takes no lock for this notice, and discards a reply under way that has older
+ * attributes. */
 void attr_changed(struct fs *fs, struct node *session)
 {
 	if (node_state_clear(session, NODE_S_SHOWN) & NODE_S_SHOWN)

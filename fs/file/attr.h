@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes of nodes. */
+/* Attributes of nodes. Any thread. */
 #ifndef FS_ATTR_H
 #define FS_ATTR_H
 
@@ -15,16 +15,16 @@ bool attr_is_file(const struct node *node);
 /* Fills all attributes. */
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st);
 
-/* Seconds for which the kernel may keep those that an inode of it has, asked behind attr_fill: a
- * node stands for one stored value, so its attributes do not change. Those of a write session do:
- * they are kept from a CREATE on, so that the open which goes with it need not ask, until they may
- * change otherwise than by the kernel's own WRITE, with the first FLUSH at the latest. */
+/* Seconds for which the kernel may cache the attributes; call it after attr_fill. A node stands for
+ * one stored value, so its attributes do not change. A session's do: the kernel caches them from
+ * CREATE, which saves a request at the open, until something but its own WRITE may change them, and
+ * at most until the first FLUSH. */
 double attr_timeout(struct node *inode);
 
-/* The kernel is about to be given a session's attributes to keep. */
+/* The next reply lets the kernel cache a session's attributes. */
 void attr_keep(struct node *session);
 
-/* They may have changed: the kernel asks for them again. Without a lock. */
+/* A session's attributes may have changed: invalidates the kernel's. The caller holds no lock. */
 void attr_changed(struct fs *fs, struct node *session);
 
 #endif

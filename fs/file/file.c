@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* READ to RELEASE of open files. */
+/* READ, WRITE, FLUSH, FSYNC and RELEASE. */
 #include "fs/file/file.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
 
-/* The error of a write was reported then. */
+/* A failed write was already reported. */
 static int report_commit(struct fs *fs, const struct node *session, int rc)
 {
 	if (rc != 0 && !writer_failed(session))
-		report(fs, session, NULL, 0, rc, "what was written could not be committed: %s",
+		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",
 		       strerror(-rc));
 	return rc;
 }
@@ -67,11 +67,10 @@ static int write_bytes(struct fs *fs, struct node *session, const char *buf, siz
 		return rc;
 	if (rc == -EFBIG || rc == -ENOSPC)
 		return report_no_room(fs, session, rc);
-	return report(fs, session, NULL, 0, rc, "what was written could not be kept: %s",
-		      strerror(-rc));
+	return report(fs, session, NULL, 0, rc, "the write could not be stored: %s", strerror(-rc));
 }
 
-/* *taken: bytes that were. What merged nothing left the number as the kernel knows it. */
+/* *taken: bytes consumed. Without a merge the kernel's attributes stay right. */
 static int write_lines(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
 		       bool append, size_t *taken)
 {
@@ -102,8 +101,8 @@ static int fsync_file(struct fs *fs, const struct handle *handle)
 	return rc == 0 ? loop_sync(fs) : rc;
 }
 
-/* The kernel sends no FSYNC behind a write that was to be durable and went past its pages. A line
- * that is not ended waits for its rest. */
+/* The kernel sends no FSYNC after an O_DSYNC write that bypasses its pages. An incomplete line of
+ * an aggregate waits for its rest. */
 static int sync_written(struct fs *fs, const struct handle *handle)
 {
 	int rc;

@@ -88,8 +88,8 @@ void handle_close(struct fs *fs, struct handle *handle)
 		if (rc != 0 && !writer_failed(handle->writer))
 			report(fs, handle->writer, NULL, 0, rc,
 			       writer_takes_lines(handle->writer)
-				       ? "the time that was set could not be kept: %s"
-				       : "what was written is lost: it could not be committed: %s",
+				       ? "the new time could not be stored: %s"
+				       : "the write is lost, it could not be committed: %s",
 			       strerror(-rc));
 		nodes_put(fs->nodes, handle->writer, 1);
 	}

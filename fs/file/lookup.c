@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LOOKUP and FORGET: from a name to a node. */
+/* LOOKUP and FORGET; the node that a name leads to. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +14,14 @@
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
 
-/* A new handle on the table that a name under dir means. */
-static int table_of(struct fs *fs, const struct node *dir, const struct spelled *child,
-		    struct wcs_table **table)
-{
-	if (child->kind == NODE_ROOT) /* .versions of a mount that shows one table */
-		return wcs_table_open(fs->store, wcs_table_name(dir->table), table);
-	return wcs_table_open(fs->store, child->buf, table);
-}
-
 static int node_of_table(struct fs *fs, struct node *dir, const struct spelled *child,
 			 uint8_t flags, struct node **node)
 {
 	struct node_key key = {.parent = dir, .kind = NODE_TABLE, .name = child->bytes};
+	/* NODE_ROOT: .versions of a mount that shows one table */
+	const char *name = child->kind == NODE_ROOT ? wcs_table_name(dir->table) : child->buf;
 	struct wcs_table *table;
-	int rc = table_of(fs, dir, child, &table);
+	int rc = wcs_table_open(fs->store, name, &table);
 
 	if (rc != 0)
 		return rc;
@@ -108,7 +101,7 @@ void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
 	lookup_inode(fs, ino)->opens += (uint32_t)by;
 }
 
-/* Is there a draft in place of the column, since a time that it was given would have hidden it? */
+/* Does a draft stand in for the column? A touch to a time that its policy hides made it one. */
 static bool is_hidden_draft(struct fs *fs, const struct node *dir, const char *name,
 			    const struct pos *pos)
 {
@@ -145,21 +138,18 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 	return rc == 0 ? pos_descend(pos, child->kind, child->bytes) : rc;
 }
 
-static int chunk_exists(struct fs *fs, struct node *base, struct wcs_slice text)
-{
-	struct child *first;
-	int rc = chunk_first(fs, base, text, &first);
-
-	if (rc == 0)
-		free(first);
-	return rc;
-}
-
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child)
 {
-	if (child->kind == NODE_CHUNK)
-		return chunk_exists(fs, base, child->bytes);
+	struct child *first;
+	int rc;
+
+	if (child->kind == NODE_CHUNK) {
+		rc = chunk_first(fs, base, child->bytes, &first);
+		if (rc == 0)
+			free(first);
+		return rc;
+	}
 	if (child->kind == NODE_POLICIES)
 		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
 	return pos_exists(fs, pos);
@@ -176,8 +166,7 @@ int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
 			 NULL);
 }
 
-/* A file's name leads to its committed value, to a session that writes it, or to one that makes it.
- */
+/* A file's name leads to its committed value, or to the session that writes or creates it. */
 static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 			const struct pos *pos, struct wcs_cell_info *info, struct node **node)
 {
@@ -194,18 +183,12 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;
 }
 
-/* A directory that the option autodir shows where there is none. The kernel never keeps it, so that
- * nothing has to be told when it changes. */
+/* Does the option autodir show a directory at a position where the store has none? The kernel never
+ * caches it, so its changes need no notice. */
 static bool is_autodir(const struct fs *fs, const struct pos *pos)
 {
 	return fs->options.autodir && (pos->kind == NODE_PREFIX || pos->kind == NODE_FAMILY ||
 				       (pos->kind == NODE_CHUNK && !pos->family));
-}
-
-/* Of a column in the plain tree. */
-static bool is_new_session(const struct node *node)
-{
-	return node->kind == NODE_CELL && (node->flags & NODE_F_WRITER);
 }
 
 static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
@@ -237,7 +220,8 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	if (rc == 0) {
 		lookup_entry(fs, node, entry);
 		entry->entry_timeout = autodir ? 0 : cache_timeout(fs, &mark, node, name, &info);
-		if (is_new_session(node) && cache_is_usual(name))
+		if (node->kind == NODE_CELL && (node->flags & NODE_F_WRITER) &&
+		    cache_is_usual(name))
 			writer_found(node, &mark);
 	}
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OPEN, CREATE and MKNOD: which value an open file shows, or which write session it writes. */
+/* OPEN, CREATE and MKNOD: an open file gets a committed value to read or a write session. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -21,7 +21,7 @@ static bool wants_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-/* newest: of a column, whatever the node stands for. */
+/* newest: opens the column's newest cell instead of the node's. */
 static int open_value(struct fs *fs, const struct node *node, bool newest, uint32_t *etag,
 		      struct value **value)
 {
@@ -43,7 +43,7 @@ static int open_value(struct fs *fs, const struct node *node, bool newest, uint3
 	return rc;
 }
 
-/* A committed value opens only while it is the one that the node stands for. */
+/* -ESTALE: the store no longer has the node's value under its name. */
 static int open_committed(struct fs *fs, const struct node *node, struct handle *handle,
 			  struct fuse_file_info *fi)
 {
@@ -62,7 +62,7 @@ static int open_committed(struct fs *fs, const struct node *node, struct handle 
 	return 0;
 }
 
-/* Takes over a reference to the session's node. Lock: its family's. */
+/* Consumes a reference to the session's node. The caller holds its family's lock. */
 static int open_locked(struct fs *fs, struct node *session, struct handle *handle, int flags,
 		       pid_t thread)
 {
@@ -78,7 +78,7 @@ static int open_locked(struct fs *fs, struct node *session, struct handle *handl
 static int open_session(struct fs *fs, struct node *session, struct handle *handle, int flags,
 			pid_t thread)
 {
-	struct node *dir = node_get(session->parent); /* the session may go */
+	struct node *dir = node_get(session->parent); /* writer_open may free the session */
 	bool replaces = true;
 	int rc;
 
@@ -89,17 +89,17 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 	writers_release(fs, dir);
 	nodes_put(fs->nodes, dir, 1);
 	if (rc == 0)
-		attr_changed(fs, session); /* what cuts it does so twice, as below */
+		attr_changed(fs, session); /* the kernel truncates twice, see open_unseen */
 	if (!replaces)
 		writer_expire(fs, session);
 	return rc;
 }
 
-/* The kernel will not look the name up again, and keeps a node that is another's: what is read and
- * written goes past that node's page cache. A write behind that node's end moves it. With O_TRUNC
- * the kernel sets that node's size to 0 once it has the answer, and once more after it has asked
- * for an attribute (security.capability); what others have asked for between the two it would keep
- * as it is, with that 0. */
+/* The kernel did not look the name up again and opens an inode that stands for another value. Reads
+ * and writes bypass that inode's page cache. A write beyond the inode's end extends it. With
+ * O_TRUNC the kernel sets the inode's size to 0 after the reply, and again after asking for
+ * security.capability; attributes that another process requested between the two would stay cached
+ * with size 0, so NODE_S_PASSED stops their caching. */
 static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		       struct fuse_file_info *fi)
 {
@@ -115,7 +115,8 @@ static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct h
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
 
-/* An inode that the kernel has for this name, but not for this thread. */
+/* The kernel's inode is not the one for this thread: first ESTALE, then a session outside of the
+ * name. */
 static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		      struct fuse_file_info *fi)
 {
@@ -142,7 +143,7 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 	if (!session && !wants_write(fi)) {
 		int rc = open_committed(fs, node, handle, fi);
 
-		/* The kernel looks the name up again, but once only. */
+		/* The kernel repeats the lookup, once. */
 		if (rc == -ESTALE)
 			return open_other(fs, thread, inode, handle, fi);
 		retry_end(fs->retries, thread, node->plain);
@@ -195,7 +196,7 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
-/* What may be made where, before a session for it is. */
+/* Can a file of this name be created in dir? */
 static int check_create(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
 			struct spelled *child, bool exclusive)
 {
@@ -211,15 +212,15 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 		return report(
 			fs, dir, name, 0, -EPERM,
 			"a file is a column, in a family of a row, or one of its versions, and "
-			"here none of these can be");
+			"none of these can be here");
 	if (exclusive &&
 	    (writers_reserved(fs, base, child) || lookup_file(fs, base, pos, child, NULL) == 0))
 		return -EEXIST;
 	return 0;
 }
 
-/* Who creates with O_EXCL is alone in the family: the kernel lets one in at a time by each way into
- * it, and there are several. */
+/* O_EXCL takes the family's lock exclusively. The kernel's directory lock does not suffice, because
+ * a family has several directory inodes. */
 static int create(struct fs *fs, pid_t thread, struct node *dir, const char *name,
 		  struct handle *handle, const struct fuse_file_info *fi)
 {
@@ -292,14 +293,14 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 			handle_close(fs, handle);
 		return rc;
 	}
-	if (writer_takes_lines(handle->writer)) { /* a number is made of a line only */
+	if (writer_takes_lines(handle->writer)) { /* an aggregate needs a line */
 		handle_abort(fs, handle);
 		return -EOPNOTSUPP;
 	}
 	session = node_get(handle->writer);
 	rc = file_commit(fs, session);
 	if (pos_of(session, &pos) == 0)
-		cache_expire_locked(fs, &pos); /* the kernel holds the directory */
+		cache_expire_locked(fs, &pos); /* the kernel holds the directory's lock */
 	handle_close(fs, handle);
 	if (rc == 0)
 		lookup_entry(fs, session, entry);
@@ -308,7 +309,7 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 	return rc;
 }
 
-/* A regular file, as tar makes one to set its attributes before it is opened; nothing else. */
+/* Regular files only: tar creates one to set its attributes before it opens it. */
 void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
 	struct fs *fs = fs_of(req);

@@ -19,8 +19,8 @@ static void attr_reply(fuse_req_t req, struct node *inode)
 	fuse_reply_attr(req, &st, attr_timeout(inode));
 }
 
-/* Who was told so before has the attributes of what was there. If they are asked for on the way to
- * an open, that must not be refused another time. */
+/* ESTALE goes to a thread once; after that it gets the old attributes. A GETATTR on the way to an
+ * OPEN must not fail a second time. */
 static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inode)
 {
 	struct retry_names names;
@@ -60,7 +60,7 @@ static int report_stamp(struct fs *fs, const struct node *session, int error)
 	if (error != -EINVAL)
 		return report_no_room(fs, session, error);
 	return report(fs, session, NULL, 0, error,
-		      "the time would not be later than that of the next older version");
+		      "the time must be later than the next older version's");
 }
 
 static int setattr_session(struct fs *fs, struct node *session, const struct stat *attr, int to_set,
@@ -78,7 +78,7 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 	return rc;
 }
 
-/* A stored value does not change: whoever wants it to is sent to a write session. */
+/* A stored value never changes, so a change of its size or time goes to a write session. */
 static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const struct stat *attr,
 			  int to_set, const int64_t *stamp)
 {
@@ -86,12 +86,13 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 	struct retry_names names;
 	int rc;
 
-	/* A time needs no session that the kernel knows, and its file may be open to read. */
+	/* A change of time works without the session's inode, since the file may be open for
+	 * reading. */
 	lookup_names(inode, &names);
 	if ((to_set & FUSE_SET_ATTR_SIZE) &&
 	    retry_ask(fs->retries, thread, &names, RETRY_WRITE) == RETRY_FIRST)
 		return -ESTALE;
-	/* A time that is set by name while the process writes goes to what it makes. */
+	/* A process that is writing the file and sets its time by name means its own session. */
 	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
 	if (rc == -ENOENT)
 		rc = writers_reopen(fs, thread, node, &session);
@@ -116,7 +117,7 @@ static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const st
 		stamp = &time;
 	else if (rc != -ENOENT)
 		return report(fs, node, NULL, 0, rc,
-			      "no timestamp is before 1970, or after 294247");
+			      "a timestamp lies between the years 1970 and 294247");
 	if (!stamp && !(to_set & FUSE_SET_ATTR_SIZE))
 		return 0;
 	if ((to_set & FUSE_SET_ATTR_SIZE) && report_thread(fs, node, NULL, thread) != 0)
@@ -141,8 +142,7 @@ static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct 
 	return 0;
 }
 
-/* What a request is for: an open file may have a session that the kernel's inode does not stand
- * for. */
+/* The node of a request. An open file's session may differ from the kernel's inode. */
 static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_file_info *fi)
 {
 	struct node *node = lookup_inode(fs, ino);
@@ -151,13 +151,13 @@ static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_fil
 									 : node;
 }
 
-/* What an entry that is kept leads to may get another timestamp. */
+/* A cached dentry may lead to this node, whose timestamp changes. */
 static bool may_stamp(const struct node *node, int to_set)
 {
 	return node_is_stored(node) && (to_set & FUSE_SET_ATTR_MTIME);
 }
 
-/* The kernel may have the node by another inode as well, whose time is another now. */
+/* The kernel may also know the node by an older inode, whose cached time is now wrong. */
 static void stamped(struct fs *fs, struct node *inode, bool newest, int64_t stamp)
 {
 	struct node *node = node_now(inode);
@@ -190,7 +190,8 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		fuse_reply_err(req, -rc);
 		return;
 	}
-	/* The kernel takes this reply for the latest, whatever comes between: not to keep. */
+	/* The kernel would cache this reply even if a later change came first, so it may not cache
+	 * it. */
 	if (node->flags & NODE_F_WRITER)
 		node_state_clear(node, NODE_S_SHOWN);
 	attr_reply(req, inode);

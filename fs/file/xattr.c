@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended attributes: user.rowfs.* say what a node stands for in the store's terms. They are not
- * listed: rsync -X would compare the list with that of a file that has none, each time. Setting and
- * removing them does nothing, so that copies which carry them succeed; there are no others.
+ * Extended attributes: user.rowfs.* name a node's table kind, row key, family, qualifier and
+ * timestamp. They are not listed, because `rsync -X` would find the list different from a plain
+ * file's each time. Setting or removing one does nothing, so that copies which carry them succeed.
+ * There are no others.
  *
- * The kernel asks for security.capability at every write, so a name of another kind is answered
- * before anything is looked at. (ENOSYS, which the kernel would remember, would be for all names.)
+ * The kernel asks for security.capability before each write, so foreign names are answered first.
+ * (The kernel would remember ENOSYS for all names.)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,122 +18,94 @@
 
 #define PREFIX "user.rowfs."
 
-enum attribute { KIND, KEY, FAMILY, QUALIFIER, TIMESTAMP, ATTRIBUTES };
-
-static const char *const names[ATTRIBUTES] = {
-	PREFIX "kind", PREFIX "key", PREFIX "family", PREFIX "qualifier", PREFIX "timestamp",
-};
-
-static unsigned bit(enum attribute attribute)
+/* A letter for each attribute that a kind of node has: kind, row key, family, qualifier, timestamp.
+ */
+static const char *attributes_of(enum node_kind kind)
 {
-	return 1u << attribute;
-}
-
-/* The attributes of a kind of node, as bits. */
-static unsigned attributes_of(const struct node *node)
-{
-	switch (node->kind) {
+	switch (kind) {
 	case NODE_TABLE:
-		return bit(KIND);
+		return "k";
 	case NODE_PREFIX:
-		return bit(KIND) | bit(KEY);
+		return "kr";
 	case NODE_FAMILY:
-		return bit(KIND) | bit(KEY) | bit(FAMILY);
+		return "krf";
 	case NODE_HISTORY:
-		return bit(KEY) | bit(FAMILY) | bit(QUALIFIER);
+		return "rfq";
 	case NODE_CELL:
 	case NODE_VERSION:
-		return bit(KIND) | bit(KEY) | bit(FAMILY) | bit(QUALIFIER) | bit(TIMESTAMP);
+		return "krfqt";
 	default:
-		return 0;
+		return "";
 	}
 }
 
+static const struct {
+	const char *name;
+	char letter;
+} attributes[] = {
+	{PREFIX "kind", 'k'},	   {PREFIX "key", 'r'},	      {PREFIX "family", 'f'},
+	{PREFIX "qualifier", 'q'}, {PREFIX "timestamp", 't'},
+};
+
+/* "row" if the store has a row of exactly this key. */
 static int kind_of(const struct pos *pos, const char **kind)
 {
 	struct wcs_key_info info;
-	int rc = 0;
+	int rc;
 
-	switch (pos->kind) {
-	case NODE_TABLE:
-		*kind = "table";
-		break;
-	case NODE_FAMILY:
-		*kind = "family";
-		break;
-	case NODE_PREFIX:
-		rc = wcs_key_get(pos->table, pos_key(pos), &info);
-		if (rc == 0)
-			*kind = info.row ? "row" : "prefix";
-		break;
-	default:
-		*kind = "cell";
-		break;
-	}
+	*kind = pos->kind == NODE_TABLE ? "table" : pos->kind == NODE_FAMILY ? "family" : "cell";
+	if (pos->kind != NODE_PREFIX)
+		return 0;
+	rc = wcs_key_get(pos->table, pos_key(pos), &info);
+	*kind = rc == 0 && info.row ? "row" : "prefix";
 	return rc;
 }
 
-/* The time that a cell shows is its timestamp; a session's may not have been given yet. */
-static int64_t timestamp_of(const struct node *node)
+/* The value borrows from pos and digits. -ENODATA: the node has no such attribute. */
+static int value_of(const struct node *node, const char *name, struct pos *pos, char digits[24],
+		    struct wcs_slice *value)
 {
+	const char *text = NULL;
 	int64_t ts = node->ts;
 	uint64_t size;
+	size_t i = 0;
+	int rc;
 
-	if (node->flags & NODE_F_WRITER)
-		writer_stat(node->writer, &size, &ts);
-	return ts;
-}
-
-static struct wcs_slice text_slice(const char *text)
-{
-	return (struct wcs_slice){text, strlen(text)};
-}
-
-/* An attribute's value, which borrows from pos and digits. */
-static int value_of(const struct node *node, enum attribute attribute, const struct pos *pos,
-		    char digits[24], struct wcs_slice *value)
-{
-	const char *kind;
-	int rc = 0;
-
-	switch (attribute) {
-	case KIND:
-		rc = kind_of(pos, &kind);
-		if (rc == 0)
-			*value = text_slice(kind);
+	while (i < sizeof(attributes) / sizeof(attributes[0]) &&
+	       strcmp(name, attributes[i].name) != 0)
+		i++;
+	if (i == sizeof(attributes) / sizeof(attributes[0]) ||
+	    !strchr(attributes_of(node->kind), attributes[i].letter))
+		return -ENODATA;
+	rc = pos_of(node, pos);
+	if (rc != 0)
+		return rc;
+	switch (attributes[i].letter) {
+	case 'k':
+		rc = kind_of(pos, &text);
 		break;
-	case KEY:
+	case 'r':
 		*value = pos_key(pos);
 		break;
-	case FAMILY:
-		*value = text_slice(pos->family);
+	case 'f':
+		text = pos->family;
 		break;
-	case QUALIFIER:
+	case 'q':
 		*value = pos->qualifier;
 		break;
 	default:
-		snprintf(digits, 24, "%lld", (long long)timestamp_of(node));
-		*value = text_slice(digits);
+		if (node->flags & NODE_F_WRITER) /* it may not have a timestamp yet */
+			writer_stat(node->writer, &size, &ts);
+		snprintf(digits, 24, "%lld", (long long)ts);
+		text = digits;
 		break;
 	}
+	if (text)
+		*value = (struct wcs_slice){text, strlen(text)};
 	return rc;
 }
 
-/* -ENODATA: the node has no attribute of that name. */
-static int find(const struct node *node, const char *name, enum attribute *attribute)
-{
-	unsigned has = attributes_of(node);
-
-	for (int i = 0; i < ATTRIBUTES; i++) {
-		if (!(has & (1u << i)) || strcmp(name, names[i]) != 0)
-			continue;
-		*attribute = (enum attribute)i;
-		return 0;
-	}
-	return -ENODATA;
-}
-
-/* The answer to a question for at most size bytes; 0: how many there are. */
+/* size 0 asks for the length. */
 static void reply(fuse_req_t req, const void *data, size_t len, size_t size)
 {
 	if (size == 0)
@@ -146,15 +119,10 @@ static void reply(fuse_req_t req, const void *data, size_t len, size_t size)
 static void get_own(fuse_req_t req, const struct node *node, const char *name, size_t size)
 {
 	struct wcs_slice value = {0};
-	enum attribute attribute;
 	struct pos pos;
 	char digits[24];
-	int rc = find(node, name, &attribute);
+	int rc = value_of(node, name, &pos, digits, &value);
 
-	if (rc == 0)
-		rc = pos_of(node, &pos);
-	if (rc == 0)
-		rc = value_of(node, attribute, &pos, digits, &value);
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else

@@ -292,7 +292,7 @@ touch -d @0.004 - >&3
 echo 4 >"$s/late@/4500"
 exec 3>&-
 is "a stamp that has become too early" "$s/late" "5000=3 4500=4 1000=1"
-said "is told at the close" '^/t/r/sum/late: the time that was set could not be kept: Invalid argument$'
+said "is told at the close" '^/t/r/sum/late: the new time could not be stored: Invalid argument$'
 
 # ---- Tools
 

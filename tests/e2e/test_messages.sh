@@ -130,7 +130,7 @@ long=$(printf '%0230d' 0)
 mkdir "m/.versions/t/row/f/$long%"
 fail_with "the end of a long one" - "Invalid argument" touch "m/.versions/t/row/f/$long%/x"
 check "is told the same" grep -q "0/x: $histories\$" <(tail -n 1 m/.rowfs/errors)
-nothing="a directory is a table, a segment of a key, a family or a history, and here none of these can be"
+nothing="a directory is a table, a segment of a key, a family or a history, and none of these can be here"
 refused "a directory in a family" /t/row/f/x "$nothing" mkdir m/t/row/f/x
 refused "a directory among control files" /.rowfs/x "$nothing" mkdir m/.rowfs/x
 refused "a file that is in no family" /t/row/q "cells are files in a family of a row; the families of table t are: f, n" touch m/t/row/q
@@ -138,16 +138,16 @@ refused "a file in no family, spelled wrong" '/t/a#b' "it holds the delimiter, a
 echo one >m/t/row/f/q
 echo two >m/t/row/f/q
 older=$(find m/t/row/f/q@ -type f | sort | head -n 1)
-refused "a file above the tables" /file "a file is a column, in a family of a row, or one of its versions, and here none of these can be" touch m/file
-refused "a file that is spelled like a history" /t/row/f/x@ "a file is a column, in a family of a row, or one of its versions, and here none of these can be" sh -c 'echo >m/t/row/f/x@'
-refused "a table's new name" /t "only columns and their versions can be renamed, to such" mv m/t m/v
+refused "a file above the tables" /file "a file is a column, in a family of a row, or one of its versions, and none of these can be here" touch m/file
+refused "a file that is spelled like a history" /t/row/f/x@ "a file is a column, in a family of a row, or one of its versions, and none of these can be here" sh -c 'echo >m/t/row/f/x@'
+refused "a table's new name" /t "only columns and versions can be renamed" mv m/t m/v
 mkdir m/u m/u/.families/g
 refused "a table that has families" /u 'the table has rows or families; "table" and its name, written to its .drop, removes it with them' rmdir m/u
-refused "a time of before the older version" /t/row/f/q "the time would not be later than that of the next older version" \
+refused "a time of before the older version" /t/row/f/q "the time must be later than the next older version's" \
 	touch -d "@$((${older##*/} / 1000000 - 100))" m/t/row/f/q
-refused "a time of before 1970" /t/row/f/q "no timestamp is before 1970, or after 294247" touch -d 1969-12-31 m/t/row/f/q
+refused "a time of before 1970" /t/row/f/q "a timestamp lies between the years 1970 and 294247" touch -d 1969-12-31 m/t/row/f/q
 python3 -c 'print({"tables": {"n%d" % i: {} for i in range(998)}})' | tr "'" '"' >m/.rowfs/schema.json
-refused "one table too many" /more "the store has 1000 tables, the most that it can" mkdir m/more
+refused "one table too many" /more "the store has 1000 tables, the maximum" mkdir m/more
 check "is not a file too many" grep -q 'No space left' .err
 refused "nor by the schema" /.rowfs/schema.json "table more: a store holds at most 1000 tables" \
 	sh -c 'echo "{\"tables\":{\"more\":{}}}" | dd of=m/.rowfs/schema.json' # which looks at close
