@@ -534,6 +534,31 @@ for tail in x "some other text"; do
 done
 rm -rf s.quarantine-*
 
+# Told to end while it copies a table of many pieces before a hole of 1 TiB, it ends at once.
+fresh
+read -r status seconds size < <(python3 - "$fsck" <<'END'
+import glob, os, signal, subprocess, sys, time
+table = max(glob.glob('s/data/*.ldb'), key=os.path.getsize)
+with open(table, 'r+b') as file:
+    for at in range(1, 20000):
+        file.seek(at << 20)
+        file.write(b'x' * 4096)
+    file.truncate(1 << 40)
+fsck = subprocess.Popen([sys.argv[1], '-y', 's'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+copy = []
+while not copy and fsck.poll() is None:
+    copy = glob.glob('s.quarantine-*/files/' + os.path.basename(table))
+fsck.send_signal(signal.SIGTERM)
+start = time.monotonic()
+status = fsck.wait(120)
+print(status, int(time.monotonic() - start), os.path.getsize(copy[0]) if copy else -1)
+END
+)
+check_eq "TERM during a copy to the quarantine: it says that it was stopped" 32 "$status"
+check "and it ends at once ($seconds s)" test "$seconds" -lt 10
+check "with less than the copy ($size bytes)" test "$size" -ge 0 -a "$size" -lt $((1 << 40))
+rm -rf s s.quarantine-*
+
 # ---- Through a mount -----------------------------------------------------------------------------
 
 # A store of tables only, one of them with a damaged block: its rows are EIO, others are read.
