@@ -90,7 +90,7 @@ static int store_replace_part(void *ctx, int fd, const char *name)
 	return rc;
 }
 
-/* -EPERM: a table is protected, or may be, since none can be read. */
+/* -EPERM: a table is protected. Another error: one may be, since none can be read. */
 static int store_replace_tables(struct store_replace *replace)
 {
 	struct wcs_fault inner = {.text = ""};
@@ -98,10 +98,10 @@ static int store_replace_tables(struct store_replace *replace)
 	int rc = wcs_store_open_backend(replace->backend, replace->path, NULL, &store, &inner);
 
 	if (rc != 0)
-		return wcs_fault_set(&replace->fault, -EPERM,
-				     "%s: its tables cannot be read, and one may be protected; "
-				     "fsck.rowfs repairs it, or remove it by hand",
-				     directory_name(replace->path));
+		return wcs_fault_set(&replace->fault, rc,
+				     "%s: its tables cannot be read (%s), and one may be "
+				     "protected; fsck.rowfs repairs it, or remove it by hand",
+				     directory_name(replace->path), strerror(-rc));
 	for (size_t i = 0; rc == 0 && i < store->table_count; i++)
 		if (store->tables[i]->protected)
 			rc = wcs_fault_set(&replace->fault, -EPERM,

@@ -210,7 +210,7 @@ SUITE_TEST(test_force_spares_a_protected_table, 20)
 	wcs_store_close(store);
 	snprintf(data, sizeof(data), "%s/data", path);
 	place_write(data, "CURRENT", "nowhere\n");
-	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EPERM,
+	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EIO,
 			   "one may be protected");
 	place_expect_names(place_path(""), "s ");
 }
