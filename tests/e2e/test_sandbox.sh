@@ -77,41 +77,6 @@ if landlock; then
 	check_eq "nor a mount" precious "$(cat "$TMP/theirs")"
 	unmount_store "$TMP/m"
 	unplant
-	# The mount starts with a log that it makes a table of, which takes it a moment.
-	cat >"$TMP/plant.py" <<'END'
-import ctypes, os, sys
-data, target = sys.argv[1:]
-OPENED = 0x20
-libc = ctypes.CDLL(None)
-events = libc.inotify_init()
-libc.inotify_add_watch(events, data.encode(), OPENED)
-print("waits", flush=True)
-while b"LOCK" not in os.read(events, 65536):
-    pass
-last = max(int(name.split(".")[0]) for name in os.listdir(data) if name[0] == "0")
-for i in range(last + 1, last + 20):
-    for kind in "ldb", "log":
-        os.symlink(target, f"{data}/{i:06d}.{kind}")
-END
-	# starts_with_links [COMMAND…]: a mount whose store gets links once the engine has locked it.
-	starts_with_links() {
-		rows | sed '1i {"table":"t"}' | "$BUILD/rowfs-load" "$TMP/s" >/dev/null
-		timeout 60 python3 "$TMP/plant.py" "$TMP/s/data" "$TMP/theirs" >"$TMP/planting" &
-		pid=$!
-		track_pid "$pid"
-		within test -s "$TMP/planting"
-		"$@" "$BUILD/rowfs" "$TMP/s" "$TMP/m" >"$TMP/out" 2>&1 && fusermount3 -u "$TMP/m"
-		wait "$pid"
-		unplant
-	}
-	starts_with_links
-	check_eq "nor a mount that starts" precious "$(cat "$TMP/theirs")"
-	check "which says what it cannot open" grep -q 'Permission denied' "$TMP/out"
-	make_store "$TMP/o" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-	mv "$TMP/s" "$TMP/kept" && mv "$TMP/o" "$TMP/s"
-	starts_with_links "$LIB_DIR/no_landlock.py"
-	check "without Landlock one does" test "$(head -c 8 "$TMP/theirs")" != precious
-	rm -r "$TMP/s" && mv "$TMP/kept" "$TMP/s"
 fi
 
 # Without Landlock nothing holds links back.
