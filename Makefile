@@ -34,7 +34,7 @@ JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
 CHECK_CFLAGS   = $(shell $(PKG_CONFIG) --cflags check)
 CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
 # Debian's LevelDB comes without a .pc file. Its shared library does not have what keeps it from mapping
-# tables (store/leveldb/open.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
+# tables (store/leveldb/engine.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
 # ours.
 LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
 # What store/leveldb/files/guard.c puts in the place of LevelDB's own.

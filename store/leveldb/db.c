@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database below the engine: reading, writing, and its errors.
+ * Reads LevelDB, reports its errors, and puts the engine's records into batches.
  *
- * - Every write goes through ldb_db_write, one at a time. LevelDB loses what it is given after a
- *   failed append to its log though it reports success, so no write may return success that came
- *   behind a failed one: the failure is seen under the same lock as the next write's begin.
- * - A write that is to be durable is written as any other and then synced, by sync.c: writers share
- *   that, and do not wait for each other's.
- * - LevelDB's explicit snapshots are not used; an iterator is one consistent view by itself.
+ * The engine never creates an explicit snapshot: an iterator is a consistent view by itself.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +13,11 @@
 
 #include "store/leveldb/engine.h"
 
-enum { DB_BUSY_FILES = 6 }; /* in level 0; LevelDB slows writers from 8 on, and stops them at 12 */
+enum { DB_LEVELS = 7 };
 
 #define DB_ADVICE "; fsck.rowfs, once nobody uses the store, says where (-n) and repairs (-y)"
+
+/* ---- Errors ------------------------------------------------------------------------------ */
 
 int ldb_db_errno(const char *text)
 {
@@ -48,12 +46,12 @@ void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ..
 
 int ldb_db_error(struct ldb *db, const char *what, char *text)
 {
-	int err = ldb_db_errno(text);
+	int rc = ldb_db_errno(text);
 
 	ldb_db_log(db, WCS_LOG_ERROR, "%s: %s%s", what, text,
-		   err == -EIO && !ldb_db_is_limit(text) ? DB_ADVICE : "");
+		   rc == -EIO && !ldb_db_is_limit(text) ? DB_ADVICE : "");
 	leveldb_free(text);
-	return err;
+	return rc;
 }
 
 int ldb_db_damaged(struct ldb *db, const char *what)
@@ -71,62 +69,14 @@ int ldb_db_fail(struct ldb *db, int err, const char *why)
 	return err;
 }
 
-static int db_write_locked(struct ldb *db, leveldb_writebatch_t *batch)
-{
-	char *text = NULL;
-	int err;
-
-	if (atomic_load(&db->failed))
-		return -EROFS;
-	leveldb_write(db->db, db->write, batch, &text);
-	if (!text)
-		return 0;
-	err = ldb_db_fail(db, ldb_db_errno(text), text);
-	leveldb_free(text);
-	return err;
-}
-
-int ldb_db_write_uncounted(struct ldb *db, leveldb_writebatch_t *batch)
-{
-	int err;
-
-	pthread_mutex_lock(&db->write_lock);
-	ldb_manual_admit(db, batch);
-	err = db_write_locked(db, batch);
-	pthread_mutex_unlock(&db->write_lock);
-	return err;
-}
-
-int ldb_db_write(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
-{
-	int err = ldb_db_write_uncounted(db, batch);
-
-	if (err)
-		return err;
-	ldb_stats_batch(db, batch);
-	err = sync ? ldb_sync_logs(db) : 0;
-	/* It is there, though its caller has to say that it is not: nothing may build on that. */
-	return err ? ldb_db_fail(db, err, "what was written could not be synced") : 0;
-}
-
-void ldb_db_lock_rows(struct ldb *db)
-{
-	for (size_t i = 0; i < LDB_STRIPES; i++)
-		pthread_mutex_lock(&db->rows[i]);
-}
-
-void ldb_db_unlock_rows(struct ldb *db)
-{
-	for (size_t i = LDB_STRIPES; i > 0; i--)
-		pthread_mutex_unlock(&db->rows[i - 1]);
-}
-
 bool ldb_db_failed(void *engine)
 {
 	struct ldb *db = engine;
 
 	return atomic_load(&db->failed);
 }
+
+/* ---- Reads ------------------------------------------------------------------------------- */
 
 int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,
 	       bool *found)
@@ -143,14 +93,39 @@ int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **val
 	return 0;
 }
 
-bool ldb_db_busy(void *engine)
+int ldb_db_counter(struct ldb *db, const struct ldb_id_key *key, size_t len, const char *what,
+		   uint64_t *number)
 {
-	struct ldb *db = engine;
-	char *files = leveldb_property_value(db->db, "leveldb.num-files-at-level0");
-	bool busy = files && atoi(files) >= DB_BUSY_FILES;
+	unsigned char *value;
+	uint64_t found = 0;
+	size_t size;
+	bool there;
+	int rc = ldb_db_get(db, key, &value, &size, &there);
 
-	leveldb_free(files);
-	return busy || ldb_manual_busy(db);
+	if (rc)
+		return rc;
+	if (there && size == len)
+		found = len == 4 ? ldb_get32(value) : ldb_get64(value);
+	leveldb_free(value);
+	if (found == 0)
+		return ldb_db_damaged(db, what);
+	*number = found;
+	return 0;
+}
+
+int ldb_db_next_table(struct ldb *db, uint32_t *id)
+{
+	struct ldb_id_key key;
+	uint64_t next;
+	int rc;
+
+	ldb_key_next_table(&key);
+	rc = ldb_db_counter(db, &key, 4, "the counter of tables is missing", &next);
+	if (!rc && next == UINT32_MAX)
+		rc = -EMFILE;
+	if (!rc)
+		*id = (uint32_t)next;
+	return rc;
 }
 
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db)
@@ -166,6 +141,57 @@ int ldb_db_iter_error(struct ldb *db, leveldb_iterator_t *iter)
 	return text ? ldb_db_error(db, "read", text) : 0;
 }
 
+int ldb_db_iter_end(struct ldb *db, leveldb_iterator_t *iter, int err)
+{
+	int unread = ldb_db_iter_error(db, iter);
+
+	leveldb_iter_destroy(iter);
+	return unread ? unread : err;
+}
+
+uint64_t ldb_db_property(struct ldb *db, const char *name)
+{
+	char *text = leveldb_property_value(db->db, name);
+	uint64_t number = text ? strtoull(text, NULL, 10) : 0;
+
+	leveldb_free(text);
+	return number;
+}
+
+/* The lines of leveldb.stats that start with a level, its files and their size in MiB. LevelDB
+ * leaves out the levels that it never used. */
+void ldb_db_levels(struct ldb *db, struct wcs_stats *stats)
+{
+	char *text = leveldb_property_value(db->db, "leveldb.stats");
+
+	stats->level_count = DB_LEVELS;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		uint64_t level, files, mib;
+
+		line += *line == '\n';
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &level, &files, &mib) != 3 ||
+		    level >= DB_LEVELS)
+			continue;
+		stats->levels[level].files = files;
+		stats->levels[level].bytes = mib << 20;
+	}
+	leveldb_free(text);
+}
+
+void ldb_db_lock_rows(struct ldb *db)
+{
+	for (size_t i = 0; i < LDB_STRIPES; i++)
+		pthread_mutex_lock(&db->rows[i]);
+}
+
+void ldb_db_unlock_rows(struct ldb *db)
+{
+	for (size_t i = LDB_STRIPES; i > 0; i--)
+		pthread_mutex_unlock(&db->rows[i - 1]);
+}
+
+/* ---- Batches ----------------------------------------------------------------------------- */
+
 void ldb_db_batch_put(leveldb_writebatch_t *batch, const struct ldb_id_key *key,
 		      const unsigned char *value, size_t len)
 {
@@ -179,23 +205,23 @@ void ldb_db_batch_delete(leveldb_writebatch_t *batch, const struct ldb_id_key *k
 }
 
 void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_garbage_kind kind,
-			  uint32_t chunks)
+			  uint32_t extents)
 {
 	unsigned char record[LDB_GARBAGE_LEN];
 	struct ldb_id_key key;
 
 	ldb_key_garbage(&key, id);
-	ldb_record_garbage(record, kind, chunks);
+	ldb_record_garbage(record, kind, extents);
 	ldb_db_batch_put(batch, &key, record, sizeof(record));
 }
 
 void ldb_db_batch_value(struct ldb *db, leveldb_writebatch_t *batch, const struct ldb_cell *cell)
 {
-	uint32_t chunks = ldb_record_chunks(cell->size);
+	uint32_t extents = ldb_extent_count(cell->size);
 
-	atomic_fetch_add(&db->counters.garbage_chunks, chunks);
-	atomic_fetch_add(&db->counters.garbage_bytes, cell->size);
-	ldb_db_batch_garbage(batch, cell->id, LDB_GARBAGE, chunks);
+	ldb_count(&db->counters.garbage_extents, extents);
+	ldb_count(&db->counters.garbage_bytes, cell->size);
+	ldb_db_batch_garbage(batch, cell->id, LDB_GARBAGE, extents);
 }
 
 int ldb_db_batch_cell(struct ldb *db, leveldb_writebatch_t *batch, leveldb_iterator_t *iter,

@@ -126,7 +126,7 @@ static void list_target(struct list *list, const unsigned char *segment, size_t 
 static void list_target_past_row(struct list *list, const unsigned char *segment, size_t len)
 {
 	list_target(list, segment, len);
-	ldb_key_row_close(&list->target);
+	ldb_key_close(&list->target);
 	ldb_key_past(&list->target);
 }
 
@@ -153,14 +153,12 @@ static void list_target_past_all(struct list *list, const unsigned char *segment
 /* Goes forward to target: in a few steps where that did for the children before. */
 static void list_skip(struct list *list)
 {
-	if (list->seeks == 0) {
-		if (ldb_iter_step_to(list->iter, &list->target, LIST_STEPS))
-			return;
-		list->seeks = LIST_RETRY;
-	} else {
+	if (list->seeks > 0) {
 		list->seeks--;
+		ldb_iter_seek(list->iter, &list->target);
+	} else if (!ldb_iter_skip(list->iter, &list->target, LIST_STEPS)) {
+		list->seeks = LIST_RETRY;
 	}
-	ldb_iter_seek(list->iter, &list->target);
 }
 
 static void list_move(struct list *list)

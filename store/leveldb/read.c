@@ -5,20 +5,21 @@
  * What the view hides is not found. An older version's rank is counted only where its policy looks
  * at ranks, and no further than to where they are all the same to it.
  *
- * A value is looked up under a ticket and then held, so its chunks stay while it is open (see
+ * A value is looked up under a ticket and then held, so its extents stay while it is open (see
  * reclaim.c). It is immutable; several threads may read it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/leveldb/encoding/chunk.h"
+#include "store/leveldb/compaction/compaction.h"
+#include "store/leveldb/extent.h"
 #include "store/table/subtree.h"
 
 struct read_value {
 	struct wcs_value base;
 	struct ldb *db;
-	struct ldb_hold hold; /* of a chunked value */
+	struct ldb_hold hold; /* of a in extents value */
 	struct ldb_cell cell;
 	unsigned char data[]; /* of an inline value */
 };
@@ -214,10 +215,10 @@ int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offse
 {
 	struct read_value *value = (struct read_value *)base;
 
-	int err = ldb_chunk_read(value->db, &value->cell, buf, len, offset, got);
+	int err = ldb_extent_read(value->db, &value->cell, buf, len, offset, got);
 
 	if (!err)
-		ldb_stats_read(value->db, *got);
+		ldb_count(&value->db->counters.bytes_read, *got);
 	return err;
 }
 

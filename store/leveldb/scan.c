@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/leveldb/encoding/chunk.h"
+#include "store/leveldb/compaction/compaction.h"
+#include "store/leveldb/extent.h"
 
 #define SCAN_STEPS 8 /* before a seek: a seek costs about as much */
 
@@ -161,7 +162,7 @@ void ldb_scan_close(struct wcs_scan *base)
 		return;
 	leveldb_iter_destroy(scan->iter);
 	ldb_reclaim_leave(scan->db, &scan->ticket);
-	ldb_stats_read(scan->db, scan->read);
+	ldb_count(&scan->db->counters.bytes_read, scan->read);
 	scan_free(scan);
 }
 
@@ -170,8 +171,7 @@ void ldb_scan_close(struct wcs_scan *base)
 /* Moves to the first key from target on. */
 static void scan_skip(struct scan *scan)
 {
-	if (!ldb_iter_step_to(scan->iter, &scan->target, SCAN_STEPS))
-		ldb_iter_seek(scan->iter, &scan->target);
+	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 }
 
 /* Makes target the present column's first bytes. */
@@ -437,7 +437,7 @@ int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset,
 
 	if (!scan->at_cell)
 		return -EINVAL;
-	err = ldb_chunk_read(scan->db, &scan->cell, buf, len, offset, got);
+	err = ldb_extent_read(scan->db, &scan->cell, buf, len, offset, got);
 	if (!err)
 		scan->read += *got;
 	return err;

@@ -107,7 +107,7 @@ static void delete_keys(struct gc_store *store, const char *keys, size_t size, u
 		leveldb_writebatch_delete(batch, at + sizeof(len), len);
 		if (++count % BATCH != 0 && count < cells)
 			continue;
-		ck_assert_int_eq(ldb_db_write(store->store->db, batch, false), 0);
+		ck_assert_int_eq(ldb_commit(store->store->db, batch, false), 0);
 		leveldb_writebatch_clear(batch);
 	}
 	leveldb_writebatch_destroy(batch);

@@ -150,7 +150,7 @@ static double bench_raw(const struct bench *bench)
 		leveldb_writebatch_put(batch, key.data, key.len, value.data, value.len);
 		if (at - first < (ptrdiff_t)BENCH_BATCH && at < end)
 			continue;
-		ck_assert_int_eq(ldb_db_write(db, batch, false), 0);
+		ck_assert_int_eq(ldb_commit(db, batch, false), 0);
 		leveldb_writebatch_clear(batch);
 		first = at;
 	}

@@ -103,7 +103,7 @@ static void parse_key(char *text, struct ldb_key *key)
 	}
 	if (strcmp(kind, "chunk") == 0) {
 		n = number(&rest);
-		ldb_key_chunk(&id, n, (uint32_t)number(&rest));
+		ldb_key_extent(&id, n, (uint32_t)number(&rest));
 	} else if (strcmp(kind, "garbage") == 0) {
 		ldb_key_garbage(&id, number(&rest));
 	} else if (strcmp(kind, "table") == 0) {
@@ -125,7 +125,7 @@ static void parse_key(char *text, struct ldb_key *key)
 
 static void write_batch(struct ldb *db, leveldb_writebatch_t *batch)
 {
-	if (ldb_db_write(db, batch, true))
+	if (ldb_commit(db, batch, true))
 		die("write", "it failed");
 	leveldb_writebatch_destroy(batch);
 }
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		die("usage", "damage STORE put|delete|get|keys [KEY [VALUE]]");
 	snprintf(data, sizeof(data), "%s/data", argv[1]);
-	if (ldb_open_raw(data, false, &options, &db, &fault))
+	if (ldb_engine_open_raw(data, false, &options, &db, &fault))
 		die(argv[1], fault.text);
 	if (argc > 3)
 		parse_key(argv[3], &key);
@@ -199,6 +199,6 @@ int main(int argc, char **argv)
 		keys(db);
 	else
 		die(argv[2], "no such command, or not with these arguments");
-	ldb_open_raw_close(db);
+	ldb_engine_close_raw(db);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Records of the LevelDB engine: what is taken for one is written again as it was. */
 #include "tests/fuzz/fuzz.h"
 
+#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static void record_fuzz_cell(const uint8_t *data, size_t size)
 	if (cell.id == 0)
 		len = ldb_record_inline(again, cell.etag, (struct wcs_slice){cell.data, cell.size});
 	else
-		len = ldb_record_chunked(again, cell.etag, cell.size, cell.id);
+		len = ldb_record_extents(again, cell.etag, cell.size, cell.id);
 	FUZZ_CHECK(fuzz_same(again, len, data, size));
 }
 
@@ -60,11 +61,11 @@ static void record_fuzz_dead(const uint8_t *data, size_t size)
 	struct ldb_dead dead;
 	size_t len;
 
-	if (!ldb_record_dead_decode(&rest, &dead))
+	if (!ldb_dead_decode(&rest, &dead))
 		return;
-	len = ldb_record_dead(again, &dead);
+	len = ldb_dead_encode(again, &dead);
 	rest = (struct ldb_rest){again, len};
-	FUZZ_CHECK(len <= size && ldb_record_dead_decode(&rest, &dead) && rest.len == 0);
+	FUZZ_CHECK(len <= size && ldb_dead_decode(&rest, &dead) && rest.len == 0);
 }
 
 static void record_fuzz_table(const uint8_t *data, size_t size)

@@ -159,6 +159,6 @@ void engine_put_raw(struct engine *engine, const void *key, size_t key_len, cons
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 
 	leveldb_writebatch_put(batch, key, key_len, value, len);
-	ck_assert_int_eq(ldb_db_write(engine->db, batch, false), 0);
+	ck_assert_int_eq(ldb_commit(engine->db, batch, false), 0);
 	leveldb_writebatch_destroy(batch);
 }

@@ -167,7 +167,7 @@ ENGINE_TEST(test_replaced_within_a_mutation, 60)
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 		ck_assert_int_eq(engine_apply(engine, "r", mutation), 0);
-		engine_expect_chunks(engine->db, (int)ldb_record_chunks(sizes[i]));
+		engine_expect_chunks(engine->db, (int)ldb_extent_count(sizes[i]));
 		engine_expect(engine, "r", sizes[i], 1);
 		free(value);
 	}
@@ -221,8 +221,8 @@ ENGINE_TEST(test_ids_are_not_used_again, 60)
 {
 	uint64_t first, second;
 
-	ck_assert_int_eq(ldb_chunk_reserve(engine->db, &first), 0);
+	ck_assert_int_eq(ldb_extent_reserve(engine->db, &first), 0);
 	engine_reopen(engine);
-	ck_assert_int_eq(ldb_chunk_reserve(engine->db, &second), 0);
+	ck_assert_int_eq(ldb_extent_reserve(engine->db, &second), 0);
 	ck_assert_uint_gt(second, first);
 }

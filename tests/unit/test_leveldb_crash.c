@@ -24,8 +24,8 @@ ENGINE_TEST(test_intent_of_a_crash, 60)
 
 	ldb_source_init(&source);
 	ck_assert_int_eq(ldb_source_add(&source, (struct wcs_slice){value, 3 * MIB}), 0);
-	ck_assert_int_eq(ldb_chunk_reserve(engine->db, &id), 0);
-	ck_assert_int_eq(ldb_chunk_stream(engine->db, id, &source), 0);
+	ck_assert_int_eq(ldb_extent_reserve(engine->db, &id), 0);
+	ck_assert_int_eq(ldb_extent_stream(engine->db, id, &source), 0);
 	ldb_source_free(&source);
 	/* While it is under way nothing of it goes, whatever else does. */
 	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
@@ -126,7 +126,7 @@ static int crash_check_row(struct engine *engine, const char *row)
 	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, &i, sizeof(i), 0, &got), 0);
 	wcs_backend_leveldb.value_close(value);
 	engine_expect(engine, row, sizes[i % 4], i % 7);
-	return sizes[i % 4] > WCS_VALUE_INLINE ? (int)ldb_record_chunks(sizes[i % 4]) : 0;
+	return sizes[i % 4] > WCS_VALUE_INLINE ? (int)ldb_extent_count(sizes[i % 4]) : 0;
 }
 
 SUITE_TEST(test_killed_while_writing, 120)
@@ -314,7 +314,7 @@ SUITE_TEST(test_lost_counter, 60)
 	engine_open(&engine);
 	ldb_key_next_value(&key);
 	ldb_db_batch_delete(batch, &key);
-	ck_assert_int_eq(ldb_db_write(engine.db, batch, false), 0);
+	ck_assert_int_eq(ldb_commit(engine.db, batch, false), 0);
 	leveldb_writebatch_destroy(batch);
 	engine_close(&engine);
 	ck_assert_int_eq(engine_try_open(&engine), -EIO);

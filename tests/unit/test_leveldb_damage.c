@@ -27,9 +27,9 @@ START_TEST(test_missing_chunk)
 
 	engine_open(&engine);
 	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
-	ldb_key_chunk(&key, 1, 2);
+	ldb_key_extent(&key, 1, 2);
 	ldb_db_batch_delete(batch, &key);
-	ck_assert_int_eq(ldb_db_write(engine.db, batch, false), 0);
+	ck_assert_int_eq(ldb_commit(engine.db, batch, false), 0);
 	leveldb_writebatch_destroy(batch);
 	ck_assert_int_eq(engine_value_open(&engine, "r", &value), 0);
 	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 200000, 0, &got), -EIO);

@@ -52,16 +52,16 @@ SUITE_TEST(test_page_chunked, 10)
 {
 	unsigned char record[LDB_CELL_MAX];
 	struct ldb_id_key key;
-	size_t len = ldb_record_chunked(record, 0x01020305, 70000, 9);
+	size_t len = ldb_record_extents(record, 0x01020305, 70000, 9);
 
 	expect_bytes(record, len, "01 01 02 03 05 00 00 00 00 00 01 11 70 00 00 00 00 00 00 00 09");
-	ldb_key_chunk(&key, 9, 0);
+	ldb_key_extent(&key, 9, 0);
 	expect_bytes(key.data, key.len, "76 00 00 00 00 00 00 00 09 00 00 00 00");
-	ldb_key_chunk(&key, 9, 1);
+	ldb_key_extent(&key, 9, 1);
 	expect_bytes(key.data, key.len, "76 00 00 00 00 00 00 00 09 00 00 00 01");
 	ldb_key_garbage(&key, 9);
 	expect_bytes(key.data, key.len, "67 00 00 00 00 00 00 00 09");
-	ldb_record_garbage(record, LDB_GARBAGE, ldb_record_chunks(70000));
+	ldb_record_garbage(record, LDB_GARBAGE, ldb_extent_count(70000));
 	expect_bytes(record, LDB_GARBAGE_LEN, "01 00 00 00 02");
 }
 

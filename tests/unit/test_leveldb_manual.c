@@ -159,7 +159,7 @@ static uint64_t push(struct engine *engine)
 	ldb_key_row(&end, 1, suite_text("b"));
 	dead = (struct ldb_dead){ldb_place_before((struct wcs_slice){start.data, start.len}),
 				 ldb_place_before((struct wcs_slice){end.data, end.len}), 1, 1};
-	return ldb_compact_push(engine->db, &dead);
+	return ldb_queue_push(engine->db, &dead);
 }
 
 /* Begins the compaction, which is held at its first table: nothing is in memory before. */
@@ -186,7 +186,7 @@ ENGINE_TEST(test_writers_wait_for_a_while, 60)
 
 	number = begin(engine, HOLDS);
 	ck_assert_int_eq(set_rows(engine, 'w', WRITES, &rc), WRITES);
-	ldb_compact_wait(engine->db, number);
+	ldb_queue_wait(engine->db, number);
 	ck_assert_int_eq(medium, WORKS);
 	ck_assert_int_gt(meanwhile, 0);
 	ck_assert_int_lt(meanwhile, WRITES);
@@ -206,7 +206,7 @@ ENGINE_TEST(test_medium_breaks, 60)
 	ck_assert_int_eq(rc, -EIO);
 	ck_assert_int_eq(set_rows(engine, 'x', 1, &rc), 0);
 	ck_assert_int_eq(rc, -EROFS);
-	ldb_compact_wait(engine->db, number);
+	ldb_queue_wait(engine->db, number);
 	ck_assert_int_eq(engine->errors, 1);
 	expect_rows(engine, writes);
 	atomic_store(&medium, WORKS);
@@ -223,10 +223,10 @@ ENGINE_TEST(test_not_without_a_log, 60)
 	ck_assert_int_eq(set_rows(engine, 'w', 1, &rc), 1);
 	atomic_store(&medium, NO_LOG);
 	before = atomic_load(&tables);
-	ldb_compact_wait(engine->db, push(engine));
+	ldb_queue_wait(engine->db, push(engine));
 	ck_assert_int_eq(tables, before);
 	atomic_store(&medium, WORKS);
-	ldb_compact_wait(engine->db, push(engine));
+	ldb_queue_wait(engine->db, push(engine));
 	ck_assert_int_gt(tables, before);
 	expect_rows(engine, 1);
 }
@@ -240,12 +240,12 @@ ENGINE_TEST(test_pieces, 60)
 
 	ck_assert_int_eq(set_rows(engine, 'a', ROWS, &rc), ROWS);
 	ldb_manual_flush(engine->db);
-	all = ldb_place_size(engine->db, &at, &end);
+	all = ldb_slice_size(engine->db, &at, &end);
 	ck_assert_uint_gt(all, 2 * piece);
 	for (; memcmp(&at, &end, sizeof(at)) < 0; at = next, count++) {
-		next = ldb_place_end(engine->db, &at, end, piece);
+		next = ldb_slice_end(engine->db, &at, end, piece);
 		ck_assert_int_gt(memcmp(&next, &at, sizeof(at)), 0);
-		size = ldb_place_size(engine->db, &at, &next);
+		size = ldb_slice_size(engine->db, &at, &next);
 		ck_assert_uint_le(size, piece);
 		sum += size;
 	}

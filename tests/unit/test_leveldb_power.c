@@ -304,10 +304,10 @@ SUITE_TEST(test_chunks_behind_a_new_log, 60)
 
 	engine_open(&engine);
 	power_hold(true);
-	ck_assert_int_eq(ldb_chunk_reserve(engine.db, &id), 0);
+	ck_assert_int_eq(ldb_extent_reserve(engine.db, &id), 0);
 	ldb_source_init(&source);
 	ck_assert_int_eq(ldb_source_add(&source, (struct wcs_slice){value, POWER_VALUE}), 0);
-	ck_assert_int_eq(ldb_chunk_stream(engine.db, id, &source), 0);
+	ck_assert_int_eq(ldb_extent_stream(engine.db, id, &source), 0);
 	ldb_source_free(&source);
 	ck_assert_int_eq(count_logs(engine.path), 2);
 	ck_assert_int_gt(sync_newest_log(&engine), MIB);

@@ -2,6 +2,7 @@
 /* The LevelDB engine's records: both ways, and that decoders take nothing else. */
 #include "tests/unit/suite.h"
 
+#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
 #include <errno.h>
@@ -25,26 +26,26 @@ SUITE_TEST(test_cell_records, 10)
 	record[0] = 2;
 	ck_assert_int_eq(ldb_record_cell_decode(record, 21, &cell), -EIO);
 
-	len = ldb_record_chunked(record, 8, WCS_VALUE_MAX, 5);
+	len = ldb_record_extents(record, 8, WCS_VALUE_MAX, 5);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), 0);
 	ck_assert_uint_eq(cell.size, WCS_VALUE_MAX);
 	ck_assert_uint_eq(cell.id, 5);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len + 1, &cell), -EIO);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len - 1, &cell), -EIO);
-	ldb_record_chunked(record, 8, WCS_VALUE_MAX + 1, 5);
+	ldb_record_extents(record, 8, WCS_VALUE_MAX + 1, 5);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
-	ldb_record_chunked(record, 8, WCS_VALUE_INLINE, 5);
+	ldb_record_extents(record, 8, WCS_VALUE_INLINE, 5);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
-	ldb_record_chunked(record, 8, WCS_VALUE_MAX, 0);
+	ldb_record_extents(record, 8, WCS_VALUE_MAX, 0);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), -EIO);
 }
 
 SUITE_TEST(test_chunk_count, 10)
 {
-	ck_assert_uint_eq(ldb_record_chunks(WCS_VALUE_INLINE + 1), 1);
-	ck_assert_uint_eq(ldb_record_chunks(LDB_CHUNK), 1);
-	ck_assert_uint_eq(ldb_record_chunks(LDB_CHUNK + 1), 2);
-	ck_assert_uint_eq(ldb_record_chunks(WCS_VALUE_MAX), 1600);
+	ck_assert_uint_eq(ldb_extent_count(WCS_VALUE_INLINE + 1), 1);
+	ck_assert_uint_eq(ldb_extent_count(LDB_EXTENT), 1);
+	ck_assert_uint_eq(ldb_extent_count(LDB_EXTENT + 1), 2);
+	ck_assert_uint_eq(ldb_extent_count(WCS_VALUE_MAX), 1600);
 }
 
 SUITE_TEST(test_drop_records, 10)
@@ -72,21 +73,21 @@ SUITE_TEST(test_dead_records, 10)
 {
 	const struct ldb_dead dead = {{{'c', 0, 1}}, {{'v', 2}}, 3, UINT64_C(1) << 40};
 	unsigned char record[2 * LDB_DEAD_MAX];
-	size_t len = ldb_record_dead(record, &dead);
+	size_t len = ldb_dead_encode(record, &dead);
 	struct ldb_rest rest = {record, len};
 	struct ldb_dead got;
 
-	ck_assert(ldb_record_dead_decode(&rest, &got));
+	ck_assert(ldb_dead_decode(&rest, &got));
 	ck_assert_uint_eq(rest.len, 0);
 	ck_assert_mem_eq(&got, &dead, sizeof(got));
 	ck_assert_uint_eq(len, 2 + 3 + 2 + 2 + 16);
 	for (size_t shorter = 0; shorter < len; shorter++) {
 		rest = (struct ldb_rest){record, shorter};
-		ck_assert(!ldb_record_dead_decode(&rest, &got));
+		ck_assert(!ldb_dead_decode(&rest, &got));
 	}
 	record[2] = 'w'; /* begins behind its end */
 	rest = (struct ldb_rest){record, len};
-	ck_assert(!ldb_record_dead_decode(&rest, &got));
+	ck_assert(!ldb_dead_decode(&rest, &got));
 }
 
 SUITE_TEST(test_table_records, 10)

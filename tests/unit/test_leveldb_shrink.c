@@ -129,7 +129,7 @@ ENGINE_TEST(test_many_small_tables, 60)
 	shrink_room = SHRINK_DISK;
 	set_rows(engine, ROWS);
 	delete_rows(engine, ROWS, true);
-	ck_assert_uint_ge(ldb_stats_number(engine->db, "leveldb.num-files-at-level1"), ROWS - 10);
+	ck_assert_uint_ge(ldb_db_property(engine->db, "leveldb.num-files-at-level1"), ROWS - 10);
 	ck_assert_uint_ge(disk_use(engine), ROWS * SHRINK_ROW);
 	shrink_room = 16 * MIB;
 	expect_use(engine, ROWS * SHRINK_ROW / 2);

@@ -307,7 +307,7 @@ SUITE_LEVELDB_STORE(test_damaged_cell, 30)
 	ldb_key_qualifier(&key, suite_text("q"));
 	ldb_key_ts(&key, 5);
 	leveldb_writebatch_put(batch, (const char *)key.data, key.len, "\7what", 5);
-	ck_assert_int_eq(ldb_db_write(chunks_db(s), batch, false), 0);
+	ck_assert_int_eq(ldb_commit(chunks_db(s), batch, false), 0);
 	leveldb_writebatch_destroy(batch);
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
 		ck_assert_int_eq(move_try(s, &moves[i], &ts), -EIO);

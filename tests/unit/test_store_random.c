@@ -44,7 +44,7 @@ static void random_check_chunks(struct random_run *run)
 			 0);
 	while (wcs_scan_next(scan, &cell) == 1)
 		if (cell.info.size > WCS_VALUE_INLINE)
-			needed += ldb_record_chunks(cell.info.size);
+			needed += ldb_extent_count(cell.info.size);
 	wcs_scan_close(scan);
 	for (int i = 0; i < 1000 && random_count(run, 'g') > 0; i++)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);

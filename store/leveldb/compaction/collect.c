@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/leveldb/write/mutate.h"
+#include "store/leveldb/compaction/compaction.h"
 
 enum {
 	COLLECT_STEPS = 8,	      /* before a seek */
@@ -46,15 +46,14 @@ struct collect {
 	struct ldb_key target;
 	struct ldb_key end;   /* the first key behind the table */
 	struct ldb_key first; /* the first cell that was collected */
-	uint64_t dead;	      /* bytes of what was: keys, and values that are no chunks */
+	uint64_t dead;	      /* bytes of what was: keys, and values that are no extents */
 };
 
 enum collect_found { COLLECT_END = 0, COLLECT_HIDDEN, COLLECT_ENOUGH };
 
 static void collect_skip(struct collect *c)
 {
-	if (!ldb_iter_step_to(c->iter, &c->target, COLLECT_STEPS))
-		ldb_iter_seek(c->iter, &c->target);
+	ldb_iter_skip(c->iter, &c->target, COLLECT_STEPS);
 }
 
 /* Goes to the first key behind all that start with the column's first len bytes. */
@@ -249,12 +248,12 @@ static int collect_sync_again(struct ldb *db, uint64_t written)
 /* The counter of deletes in the column of the cell, as it was before the slice. */
 static uint64_t *collect_deletes(struct collect *c, const struct ldb_key *at)
 {
-	return &c->deletes[ldb_stats_column(at->data, at->len)];
+	return &c->deletes[ldb_commit_deletes(c->db, at->data, at->len) - c->db->counters.deletes];
 }
 
 static uint64_t collect_deletes_now(struct ldb *db, const struct ldb_key *at)
 {
-	return atomic_load(&db->counters.deletes[ldb_stats_column(at->data, at->len)]);
+	return atomic_load(ldb_commit_deletes(db, at->data, at->len));
 }
 
 /* One batch, with the cell at `at`, of rank c->rank, being hidden when it was looked at. The caller
@@ -274,7 +273,7 @@ static int collect_locked(struct collect *c, struct ldb_key *at, leveldb_writeba
 	c->db->collected.tries = 0;
 	found = collect_batch(c, at, holds ? c->rank : 0, batch, progress);
 	if (found >= 0 && progress->collected > before)
-		err = ldb_db_write(c->db, batch, c->db->options->sync);
+		err = ldb_commit(c->db, batch, c->db->options->sync);
 	*collect_deletes(c, at) = collect_deletes_now(c->db, at);
 	return err ? err : found;
 }
@@ -372,7 +371,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	ldb_key_table_past(&c->end, table);
 	ldb_key_table(at, table);
 	if (progress->len == 0)
-		ldb_emptied_forget(db);
+		ldb_tombstones_forget(db);
 	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
 	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
 		memcpy(at->data, progress->at, progress->len);
@@ -384,9 +383,9 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	progress->done = found == COLLECT_END;
 	progress->len = progress->done ? 0 : at->len;
 	memcpy(progress->at, at->data, progress->len);
-	db->emptied.enough = progress->compact;
-	ldb_emptied_add(db, &c->first, progress->done ? &c->end : at,
-			progress->collected - collected, c->dead);
+	db->tombstones.enough = progress->compact;
+	ldb_tombstones_add(db, &c->first, progress->done ? &c->end : at,
+			   progress->collected - collected, c->dead);
 	collect_remember(c, at, !progress->done);
 	collect_tell_row(at, progress);
 	if (progress->collected > collected)

@@ -1,170 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that compacts: ranges that were emptied, and those with the most dead bytes.
+ * The thread that compacts the ranges of the queue, and the ranges with the most dead bytes.
  *
  * LevelDB keeps a deleted key until a compaction meets it, and steps over each of them when it
- * seeks: across a million that takes a good part of a second. So who deletes many keys in a row
- * pushes their range, in slices of moderate size. The queue is short. Who pushes onto a full one
- * waits, so that no more deletes pile up than what a seek crosses in a moment. For all other
- * deletes it is a matter of space only, and space.c says which range is next.
+ * seeks: a million take a good part of a second. A caller that deletes many keys in a row therefore
+ * pushes their range in slices. Other deletes only cost space, and space.c chooses the next range.
  *
- * A range is compacted piece by piece, as large as there is room for: LevelDB has one background
- * thread, which works for nobody else meanwhile, and closing the store waits for the piece under
- * way.
+ * A range is compacted slice by slice, as large as there is room for: LevelDB's one background
+ * thread works for nobody else meanwhile, and closing the store waits for the slice under way.
  *
- * While there are deletes the thread looks every two seconds for more to do. Some seconds after the
- * last it compacts down to a lower bound, removes the tables that readers kept, and then sleeps
- * until there is another delete.
+ * While there are deletes the thread looks for work every two seconds. Some seconds after the last
+ * delete it compacts down to a lower bound, removes the tables that readers kept, and sleeps until
+ * the next delete.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "store/leveldb/engine.h"
+#include "store/leveldb/compaction/compaction.h"
 
 enum {
-	COMPACT_QUEUE = 8,
 	COMPACT_PAUSE_MS = 50,
 	COMPACT_PAUSES = 40, /* at most, before a slice, while LevelDB lags behind */
-	COMPACT_TRIES = 3,   /* of a piece */
-	COMPACT_STORE_S = 5, /* from one compaction of all dead bytes to the next, at least */
+	COMPACT_TRIES = 3,   /* of a slice */
 	COMPACT_LOOK_MS = 2000,
 	COMPACT_LEFT_MS = 20000, /* between looks for tables that readers kept */
 	COMPACT_QUIET = 5,	 /* looks without a delete in between */
 };
 
-struct ldb_compact_range {
-	struct ldb_compact_range *next;
-	struct ldb_dead dead;
+/* The thread's own. */
+struct compact {
+	struct ldb *db;
+	bool left;    /* it compacted something, so obsolete tables may be left */
+	bool blocked; /* the range that it took last could not be compacted */
 };
 
-uint64_t ldb_compact_push(struct ldb *db, const struct ldb_dead *dead)
+/* Sleeps for ms, or until the store is closed. The caller holds the lock. */
+static void compact_pause(struct ldb_queue *queue, long ms, bool until_woken)
 {
-	struct ldb_compact *compact = &db->compact;
-	struct ldb_compact_range *range = malloc(sizeof(*range));
-	uint64_t ticket = 0;
+	const struct timespec until = ldb_deadline(ms);
 
-	if (!range)
-		return 0;
-	range->next = NULL;
-	range->dead = *dead;
-	pthread_mutex_lock(&compact->lock);
-	while (!compact->stop && compact->pushed - compact->finished >= COMPACT_QUEUE)
-		pthread_cond_wait(&compact->done, &compact->lock);
-	if (compact->stop) {
-		free(range);
-	} else {
-		*compact->last = range;
-		compact->last = &range->next;
-		ticket = ++compact->pushed;
-		pthread_cond_signal(&compact->wake);
-	}
-	pthread_mutex_unlock(&compact->lock);
-	return ticket;
-}
-
-void ldb_compact_wake(struct ldb *db)
-{
-	pthread_mutex_lock(&db->compact.lock);
-	db->compact.woken = true;
-	pthread_cond_signal(&db->compact.wake);
-	pthread_mutex_unlock(&db->compact.lock);
-}
-
-void ldb_compact_store(void *engine)
-{
-	struct ldb *db = engine;
-	struct ldb_compact *compact = &db->compact;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	pthread_mutex_lock(&compact->lock);
-	if (!compact->all && now.tv_sec - compact->shrunk >= COMPACT_STORE_S) {
-		compact->all = compact->woken = true;
-		compact->shrunk = now.tv_sec;
-		pthread_cond_signal(&compact->wake);
-	}
-	pthread_mutex_unlock(&compact->lock);
-}
-
-void ldb_compact_wait(struct ldb *db, uint64_t ticket)
-{
-	struct ldb_compact *compact = &db->compact;
-
-	pthread_mutex_lock(&compact->lock);
-	while (!compact->stop && compact->finished < ticket)
-		pthread_cond_wait(&compact->done, &compact->lock);
-	pthread_mutex_unlock(&compact->lock);
-}
-
-bool ldb_compact_stopped(struct ldb *db)
-{
-	bool stopped;
-
-	pthread_mutex_lock(&db->compact.lock);
-	stopped = db->compact.stop;
-	pthread_mutex_unlock(&db->compact.lock);
-	return stopped;
-}
-
-void ldb_compact_count(struct ldb *db, uint64_t *finished, uint64_t *pending)
-{
-	pthread_mutex_lock(&db->compact.lock);
-	*finished = db->compact.finished;
-	*pending = db->compact.pushed - db->compact.finished;
-	pthread_mutex_unlock(&db->compact.lock);
-}
-
-/* ---- The thread -------------------------------------------------------------------------- */
-
-/* Sleeps so long, less where the store is being closed. The caller holds the lock. */
-static void compact_pause(struct ldb_compact *compact, long ms, bool until_woken)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += ms % 1000 * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
-	while (!compact->stop && !(until_woken && (compact->first || compact->woken)) &&
-	       pthread_cond_timedwait(&compact->wake, &compact->lock, &until) != ETIMEDOUT)
+	while (!queue->stop && !(until_woken && (queue->first || queue->woken)) &&
+	       pthread_cond_timedwait(&queue->wake, &queue->lock, &until) != ETIMEDOUT)
 		;
 }
 
-/* Lets LevelDB catch up with what others write; not for ever, since that may never end. The caller
- * holds the lock, which is free in between. */
+/* Lets LevelDB catch up with its writers, for a limited time, because they may never pause. */
 static void compact_yield(struct ldb *db)
 {
-	struct ldb_compact *compact = &db->compact;
-	bool busy = true;
+	struct ldb_queue *queue = db->queue;
 
-	for (int i = 0; i < COMPACT_PAUSES && busy && !compact->stop; i++) {
-		pthread_mutex_unlock(&compact->lock);
-		busy = ldb_db_busy(db);
-		pthread_mutex_lock(&compact->lock);
-		if (busy)
-			compact_pause(compact, COMPACT_PAUSE_MS, false);
+	for (int i = 0; i < COMPACT_PAUSES && !ldb_queue_stopped(db) && ldb_commit_busy(db); i++) {
+		pthread_mutex_lock(&queue->lock);
+		compact_pause(queue, COMPACT_PAUSE_MS, false);
+		pthread_mutex_unlock(&queue->lock);
 	}
 }
 
-/* After a failed write the logs must stay as they are, and compacting starts another. */
+/* After a failed write the logs must stay as they are, and a compaction starts another log. */
 static bool compact_may(struct ldb *db)
 {
-	return !atomic_load(&db->failed) && !ldb_compact_stopped(db) && ldb_shrink_has_files(db);
+	return !ldb_db_failed(db) && !ldb_queue_stopped(db) && ldb_shrink_has_files(db);
 }
 
-/* The next piece of the range, which then begins behind it. False: it cannot be compacted now. */
-static bool compact_piece(struct ldb *db, struct ldb_dead *dead, bool cover)
+/* Compacts the first slice of the range, which then begins behind it. False: it could not. */
+static bool compact_slice(struct ldb *db, struct ldb_dead *dead, bool cover)
 {
-	uint64_t piece = ldb_shrink_piece(db);
-	struct ldb_place next = ldb_place_end(db, &dead->from, dead->to, piece);
+	uint64_t most = ldb_shrink_slice(db);
+	struct ldb_place next = ldb_slice_end(db, &dead->from, dead->to, most);
 	bool done = false;
 
-	if (piece == 0 || ldb_place_size(db, &dead->from, &next) > 4 * piece)
+	if (most == 0 || ldb_slice_size(db, &dead->from, &next) > 4 * most)
 		return false;
 	for (unsigned int tries = 0; tries < COMPACT_TRIES && !done && compact_may(db); tries++)
 		done = ldb_manual_run(db, ldb_place_key(&dead->from), ldb_place_key(&next), cover);
@@ -173,153 +78,122 @@ static bool compact_piece(struct ldb *db, struct ldb_dead *dead, bool cover)
 	return done;
 }
 
-/* False: not to the end; the range is what is left. */
+/* False: it did not reach the end; *dead is the rest of the range. */
 static bool compact_range(struct ldb *db, struct ldb_dead *dead, bool cover)
 {
 	do {
-		pthread_mutex_lock(&db->compact.lock);
 		compact_yield(db);
-		pthread_mutex_unlock(&db->compact.lock);
-		if (!compact_may(db) || !compact_piece(db, dead, cover))
+		if (!compact_may(db) || !compact_slice(db, dead, cover))
 			return false;
 		ldb_space_save(db, LDB_SPACE_UNSAVED);
 	} while (ldb_place_compare(&dead->from, &dead->to) < 0);
 	return true;
 }
 
-/* The caller holds the lock, which is free in between. */
-static void compact_finish(struct ldb_compact *compact)
+static void compact_finish(struct ldb_queue *queue)
 {
-	compact->finished++;
-	pthread_cond_broadcast(&compact->done);
+	pthread_mutex_lock(&queue->lock);
+	queue->finished++;
+	pthread_cond_broadcast(&queue->done);
+	pthread_mutex_unlock(&queue->lock);
 }
 
-/* The first of the queue. It was deleted for readers' sake, who do not see what is in one table
- * with its delete; the bytes that stay for that reason are still counted. The caller holds the
- * lock, which is free in between. */
-static void compact_first(struct ldb *db)
+/* Compacts a range of the queue, for readers. They do not meet a tombstone that is in one table
+ * with its key; such keys stay, and stay counted. */
+static void compact_queued(struct ldb *db, struct ldb_range *range)
 {
-	struct ldb_compact *compact = &db->compact;
-	struct ldb_compact_range *range = compact->first;
 	struct ldb_dead dead = range->dead;
-	uint64_t before, after;
+	uint64_t before = ldb_slice_size(db, &dead.from, &dead.to), after;
 
-	compact->first = range->next;
-	if (!compact->first)
-		compact->last = &compact->first;
-	pthread_mutex_unlock(&compact->lock);
-	before = ldb_place_size(db, &range->dead.from, &range->dead.to);
 	compact_range(db, &dead, false);
-	after = ldb_place_size(db, &range->dead.from, &range->dead.to);
+	after = ldb_slice_size(db, &range->dead.from, &range->dead.to);
 	range->dead.bytes = before > after ? before - after : 0;
 	ldb_space_forget(db, &range->dead);
 	free(range);
-	pthread_mutex_lock(&compact->lock);
-	compact_finish(compact);
+	compact_finish(db->queue);
 }
 
-/* The range that has the most dead bytes. False: there is none, or it cannot be compacted now. The
- * caller holds the lock, which is free in between. */
-static bool compact_densest(struct ldb *db)
+/* Compacts the range with the most dead bytes. False: there is none, or it could not. */
+static bool compact_densest(struct compact *compact, bool all)
 {
-	struct ldb_compact *compact = &db->compact;
+	struct ldb *db = compact->db;
 	struct ldb_dead dead;
-	bool all = compact->all, taken = false, done = false;
+	bool done;
 
-	pthread_mutex_unlock(&compact->lock);
-	if (compact_may(db))
-		taken = ldb_space_take(db, all, &dead);
-	if (taken) {
-		pthread_mutex_lock(&compact->lock);
-		compact->pushed++;
-		pthread_mutex_unlock(&compact->lock);
-		done = compact_range(db, &dead, true);
-		if (done)
-			dead.keys = 0;
-		ldb_space_taken(db, &dead);
-		pthread_mutex_lock(&compact->lock);
-		compact_finish(compact);
-		pthread_mutex_unlock(&compact->lock);
-	}
-	pthread_mutex_lock(&compact->lock);
-	compact->blocked = taken && !done;
+	compact->blocked = false;
+	if (!compact_may(db) || !ldb_space_take(db, all, &dead))
+		return false;
+	pthread_mutex_lock(&db->queue->lock);
+	db->queue->pushed++;
+	pthread_mutex_unlock(&db->queue->lock);
+	done = compact_range(db, &dead, true);
+	if (done)
+		dead.keys = 0;
+	ldb_space_taken(db, &dead);
+	compact_finish(db->queue);
+	compact->blocked = !done;
 	compact->left = compact->left || done;
 	return done;
 }
 
-/* There is nothing to compact. The caller holds the lock, which is free in between. */
-static void compact_rest(struct ldb *db)
+/* Sleeps, as there is nothing to compact. all: the medium is full. */
+static void compact_rest(struct compact *compact, bool all)
 {
-	struct ldb_compact *compact = &db->compact;
-	bool look = compact->all || compact->left, blocked = compact->blocked, quiet, left = false;
+	struct ldb_queue *queue = compact->db->queue;
+	bool quiet = ldb_space_look(compact->db, COMPACT_QUIET) && !compact->blocked;
+	bool left = false;
 
-	compact->all = compact->left = false;
-	pthread_mutex_unlock(&compact->lock);
-	quiet = ldb_space_look(db, COMPACT_QUIET) && !blocked;
-	if (quiet || look)
-		left = ldb_shrink_left(db);
-	pthread_mutex_lock(&compact->lock);
+	if (quiet || all || compact->left)
+		left = ldb_shrink_left(compact->db);
+	compact->left = false;
+	pthread_mutex_lock(&queue->lock);
 	if (!quiet)
-		compact_pause(compact, COMPACT_LOOK_MS, true);
+		compact_pause(queue, COMPACT_LOOK_MS, true);
 	else if (left)
-		compact_pause(compact, COMPACT_LEFT_MS, true);
-	else if (!compact->stop && !compact->first && !compact->woken)
-		pthread_cond_wait(&compact->wake, &compact->lock);
-	compact->woken = false;
+		compact_pause(queue, COMPACT_LEFT_MS, true);
+	else if (!queue->stop && !queue->first && !queue->woken)
+		pthread_cond_wait(&queue->wake, &queue->lock);
+	queue->woken = false;
+	pthread_mutex_unlock(&queue->lock);
 }
 
-static void *compact_main(void *arg)
+static void *compact_main(void *db)
 {
-	struct ldb *db = arg;
-	struct ldb_compact *compact = &db->compact;
+	struct compact compact = {.db = db};
+	struct ldb_queue *queue = compact.db->queue;
+	struct ldb_range *range;
+	bool all;
 
-	pthread_mutex_lock(&compact->lock);
-	while (compact->first || !compact->stop) {
-		if (compact->first)
-			compact_first(db);
-		else if (!compact_densest(db))
-			compact_rest(db);
+	pthread_mutex_lock(&queue->lock);
+	while (queue->first || !queue->stop) {
+		range = queue->first;
+		all = queue->all;
+		if (range && !(queue->first = range->next))
+			queue->last = &queue->first;
+		pthread_mutex_unlock(&queue->lock);
+		if (range) {
+			compact_queued(db, range);
+		} else if (!compact_densest(&compact, all)) {
+			if (all) {
+				pthread_mutex_lock(&queue->lock);
+				queue->all = false;
+				pthread_mutex_unlock(&queue->lock);
+			}
+			compact_rest(&compact, all);
+		}
+		pthread_mutex_lock(&queue->lock);
 	}
-	pthread_mutex_unlock(&compact->lock);
+	pthread_mutex_unlock(&queue->lock);
 	return NULL;
 }
 
 int ldb_compact_start(struct ldb *db)
 {
-	struct ldb_compact *compact = &db->compact;
-	pthread_condattr_t attr;
-
-	compact->last = &compact->first;
-	pthread_mutex_init(&compact->lock, NULL);
-	pthread_cond_init(&compact->done, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&compact->wake, &attr);
-	pthread_condattr_destroy(&attr);
-	if (pthread_create(&compact->thread, NULL, compact_main, db) == 0)
-		return 0;
-	pthread_cond_destroy(&compact->wake);
-	pthread_cond_destroy(&compact->done);
-	pthread_mutex_destroy(&compact->lock);
-	return -ENOMEM;
-}
-
-void ldb_compact_cancel(struct ldb *db)
-{
-	pthread_mutex_lock(&db->compact.lock);
-	db->compact.stop = true;
-	pthread_cond_signal(&db->compact.wake);
-	pthread_cond_broadcast(&db->compact.done);
-	pthread_mutex_unlock(&db->compact.lock);
+	return pthread_create(&db->compact_thread, NULL, compact_main, db) == 0 ? 0 : -ENOMEM;
 }
 
 void ldb_compact_stop(struct ldb *db)
 {
-	struct ldb_compact *compact = &db->compact;
-
-	ldb_compact_cancel(db);
-	pthread_join(compact->thread, NULL);
-	pthread_cond_destroy(&compact->wake);
-	pthread_cond_destroy(&compact->done);
-	pthread_mutex_destroy(&compact->lock);
+	ldb_queue_cancel(db);
+	pthread_join(db->compact_thread, NULL);
 }

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The room that a compaction takes.
+ * The room that a compaction takes, and tables that it left.
  *
- * It writes anew what it merges before it deletes the old, and one that finds no room ends all
- * writing. What it merges are the tables of one level in a range and all of the next level between
- * them. So each piece is small beside the room that there is, and none is compacted where there is
- * too little for the least. Room is files (inodes) as well, each of which is worth one table.
+ * A compaction writes the new tables before it deletes the old ones, and if it finds no room, all
+ * writing ends. It merges the tables of one level in a range with everything of the next level
+ * between them. Therefore each slice is small beside the free room, and nothing is compacted if
+ * there is too little room for the least. Each free inode counts as room for one table.
  */
-#include <stdio.h>
-#include <string.h>
 #include <sys/statvfs.h>
 
 #include "store/disk/directory.h"
-#include "store/leveldb/engine.h"
+#include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/formats/file.h"
 
-/* What LevelDB makes beside the tables that it merges: a log, a table of what is in memory,
- * MANIFEST and CURRENT. */
+/* What LevelDB makes besides merged tables: a log, a table of the memtable, MANIFEST, CURRENT. */
 enum { SHRINK_FILES = 4 };
 
-/* How much can be written into as many files as there can be. */
-static uint64_t shrink_files(const struct ldb *db, const struct statvfs *space)
+/* How much the free inodes can take. */
+static uint64_t shrink_inodes(const struct ldb *db, const struct statvfs *space)
 {
 	uint64_t files = space->f_favail;
 
@@ -29,44 +26,45 @@ static uint64_t shrink_files(const struct ldb *db, const struct statvfs *space)
 	return files > SHRINK_FILES ? (files - SHRINK_FILES) * db->table_bytes : 0;
 }
 
-static uint64_t shrink_free(struct ldb *db)
-{
-	uint64_t bytes, files;
-	struct statvfs space;
-
-	if (fstatvfs(db->dir, &space) != 0)
-		return 0;
-	bytes = (uint64_t)space.f_bavail * space.f_frsize;
-	files = shrink_files(db, &space);
-	return bytes < files ? bytes : files;
-}
-
-/* What every piece takes with it, however small it is: all of the first two levels and what is in
- * memory. */
+/* What every slice takes with it: all of the first two levels, and the memtable. LevelDB rounds a
+ * level down to MiB. Levels are measured, as their tables can be many and small: counted as full
+ * tables they could leave no room for ever. */
 static uint64_t shrink_taken(struct ldb *db)
 {
-	return ldb_stats_level(db, 0) + ldb_stats_level(db, 1) + db->buffer_bytes;
+	struct wcs_stats stats = {0};
+	uint64_t bytes = db->buffer_bytes;
+
+	ldb_db_levels(db, &stats);
+	for (size_t level = 0; level < 2; level++)
+		if (stats.levels[level].files > 0)
+			bytes += stats.levels[level].bytes + (1 << 20);
+	return bytes;
 }
 
+/* Other programs may take the inodes that the store leaves free; then nothing is compacted. */
 bool ldb_shrink_has_files(struct ldb *db)
 {
 	struct statvfs space;
 
 	return fstatvfs(db->dir, &space) == 0 &&
-	       shrink_files(db, &space) >= shrink_taken(db) + 4 * db->table_bytes;
+	       shrink_inodes(db, &space) >= shrink_taken(db) + 4 * db->table_bytes;
 }
 
-/* The levels are measured, since their tables can be many and small: counted as full ones they
- * could leave no room for ever. */
-uint64_t ldb_shrink_piece(struct ldb *db)
+uint64_t ldb_shrink_slice(struct ldb *db)
 {
-	uint64_t taken = shrink_taken(db);
-	uint64_t piece = LDB_PIECE_TABLES * db->table_bytes;
-	uint64_t free = shrink_free(db);
+	uint64_t taken = shrink_taken(db), most = LDB_SLICE_TABLES * db->table_bytes;
+	uint64_t room, inodes;
+	struct statvfs space;
 
-	if (free < taken + 4 * db->table_bytes)
+	if (fstatvfs(db->dir, &space) != 0)
 		return 0;
-	return (free - taken) / 4 < piece ? (free - taken) / 4 : piece;
+	room = (uint64_t)space.f_bavail * space.f_frsize;
+	inodes = shrink_inodes(db, &space);
+	if (room > inodes)
+		room = inodes;
+	if (room < taken + 4 * db->table_bytes)
+		return 0;
+	return (room - taken) / 4 < most ? (room - taken) / 4 : most;
 }
 
 static int shrink_count(void *ctx, int dir, const char *name)
@@ -78,22 +76,20 @@ static int shrink_count(void *ctx, int dir, const char *name)
 	return 0;
 }
 
-/* LevelDB looks for what it can remove when it moves what is in memory into a table, and keeps what
- * a reader has then. */
+/* LevelDB removes obsolete tables when it moves its memtable into a table, except those that a
+ * reader has open then. */
 bool ldb_shrink_left(struct ldb *db)
 {
+	struct wcs_stats stats = {0};
 	uint64_t there = 0, used = 0;
 
-	for (unsigned int level = 0; level < WCS_LEVELS_MAX; level++) {
-		char name[40];
-
-		snprintf(name, sizeof(name), "leveldb.num-files-at-level%u", level);
-		used += ldb_stats_number(db, name);
-	}
-	if (atomic_load(&db->failed) || directory_each(db->dir, shrink_count, &there) != 0 ||
+	ldb_db_levels(db, &stats);
+	for (size_t level = 0; level < stats.level_count; level++)
+		used += stats.levels[level].files;
+	if (ldb_db_failed(db) || directory_each(db->dir, shrink_count, &there) != 0 ||
 	    there <= used)
 		return false;
-	if (ldb_shrink_piece(db) > 0)
+	if (ldb_shrink_slice(db) > 0)
 		ldb_manual_flush(db);
 	return true;
 }

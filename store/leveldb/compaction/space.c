@@ -1,45 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dead bytes: what deletes left in the tables, by ranges of keys, and which range to compact next.
+ * Counts dead bytes, that is deleted and replaced keys with their values, by ranges of keys, and
+ * chooses the range to compact next.
  *
- * Every deleter adds the size of what it deleted at the range of its keys. The key space is divided
- * into at most SPACE_PARTS parts, each with a count of dead bytes and the range that contains them.
- * The densest part is compacted while the sum is over a bound. So dead bytes stay a share of the
- * store, and a compaction rewrites a few times as much as was deleted, whatever the order of
- * deletes. Only the compactor divides parts, and joins them when there are too many.
+ * The key space is divided into at most SPACE_PARTS parts, each with a count of dead bytes and the
+ * range that contains them. The part with the largest share of dead bytes is compacted while the
+ * sum exceeds a bound. Hence dead bytes remain a share of the store, and a compaction rewrites a
+ * few times as much as was deleted, whatever the order of deletes. Only the thread of compact.c
+ * divides parts, and joins them when there are too many.
  *
- * The counts are estimates. Chunks and cells are counted uncompressed, so a part never counts for
- * more than the size of its tables. LevelDB's own compactions drop dead bytes unnoticed; that costs
- * at most one needless compaction of the part.
+ * The counts are estimates. Extents and cells are counted uncompressed, so a part never counts for
+ * more than the size of its tables. LevelDB's own compactions drop dead bytes unnoticed, which
+ * costs at most one needless compaction of the part.
  *
- * The counts are in a file, which is written after 8 MiB of deletes and a few seconds after the
- * last. A kill loses what came later. Without the file, or where it is damaged, all of the store
- * counts as dead. As a key of LevelDB they would make tables of deletes overlap far more of the
- * store.
+ * The counts are in the file DEAD, written after 8 MiB of deletes and some seconds after the last.
+ * A kill loses later counts. Without the file, or if it is damaged, the whole store counts as dead.
+ * A key of LevelDB for them would make tables of tombstones overlap far more of the store.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "store/disk/crc.h"
-#include "store/leveldb/encoding/bytes.h"
-#include "store/leveldb/engine.h"
+#include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/formats/file.h"
 
 enum {
+	SPACE_PARTS = 64,
 	SPACE_SHARE = 5, /* of the tables one part in so many may be dead */
 	SPACE_BUSY = 2,	 /* write buffers of dead bytes beyond that, while there are deletes */
-	SPACE_PART_PIECES = 4,	 /* a part is larger before it is divided */
-	SPACE_CHECK = 4,	 /* bytes of the checksum */
-	SPACE_CHUNK_KNOWN = 100, /* chunks, from which on their mean size is used */
+	SPACE_PART_SLICES = 4,	  /* a part is larger before it is divided */
+	SPACE_CHECK = 4,	  /* bytes of the checksum */
+	SPACE_EXTENT_KNOWN = 100, /* extents from which on their mean size is used */
+	SPACE_RECORD = (SPACE_PARTS + 1) * LDB_DEAD_MAX + SPACE_CHECK,
+};
+
+struct ldb_space {
+	pthread_mutex_t lock; /* of all below */
+	struct space_part {
+		struct ldb_place start; /* up to the next part's */
+		struct ldb_dead dead;
+	} parts[SPACE_PARTS];
+	size_t count;
+	struct ldb_dead taken;	 /* the range that is being compacted */
+	uint64_t changes, saved; /* how many, and how many when the file was written */
+	uint64_t unsaved;	 /* dead bytes since then */
+	uint64_t seen;		 /* changes at the last look */
+	unsigned int still;	 /* looks without a change */
+	bool awake;		 /* the thread of compact.c looks now and then */
+	bool quiet;		 /* nothing was deleted for a while */
 };
 
 /* ---- Parts; the caller holds the lock ---------------------------------------------------- */
 
-/* The part that has the place. */
+/* The part that contains the place. */
 static size_t space_find(const struct ldb_space *space, const struct ldb_place *at)
 {
 	size_t low = 0, high = space->count;
@@ -47,7 +63,7 @@ static size_t space_find(const struct ldb_space *space, const struct ldb_place *
 	while (high - low > 1) {
 		size_t middle = (low + high) / 2;
 
-		if (ldb_place_compare(&space->parts[middle]->start, at) <= 0)
+		if (ldb_place_compare(&space->parts[middle].start, at) <= 0)
 			low = middle;
 		else
 			high = middle;
@@ -64,78 +80,76 @@ static void space_widen(struct ldb_dead *dead, const struct ldb_place *from,
 		dead->to = *to;
 }
 
+/* Moves the parts from index `from` on to index `to` on. */
+static void space_shift(struct ldb_space *space, size_t to, size_t from)
+{
+	memmove(&space->parts[to], &space->parts[from],
+		(space->count - from) * sizeof(*space->parts));
+	space->count = space->count + to - from;
+}
+
 /* Joins the two neighbours that have the least dead bytes. */
 static void space_join(struct ldb_space *space)
 {
 	size_t best = 0;
 	uint64_t least = UINT64_MAX;
-	struct ldb_space_part *gone;
+	struct ldb_dead *dead, *gone;
 
 	for (size_t i = 0; i + 1 < space->count; i++) {
-		uint64_t sum = space->parts[i]->dead.bytes + space->parts[i + 1]->dead.bytes;
+		uint64_t sum = space->parts[i].dead.bytes + space->parts[i + 1].dead.bytes;
 
 		if (sum < least) {
 			least = sum;
 			best = i;
 		}
 	}
-	gone = space->parts[best + 1];
-	if (gone->dead.keys > 0) {
-		struct ldb_dead *dead = &space->parts[best]->dead;
-
-		space_widen(dead, &gone->dead.from, &gone->dead.to);
-		dead->keys += gone->dead.keys;
-		dead->bytes += gone->dead.bytes;
+	dead = &space->parts[best].dead;
+	gone = &space->parts[best + 1].dead;
+	if (gone->keys > 0) {
+		space_widen(dead, &gone->from, &gone->to);
+		dead->keys += gone->keys;
+		dead->bytes += gone->bytes;
 	}
-	free(gone);
-	space->count--;
-	memmove(&space->parts[best + 1], &space->parts[best + 2],
-		(space->count - best - 1) * sizeof(*space->parts));
+	space_shift(space, best + 1, best + 2);
 }
 
-/* A part begins at the place from now on. Of dead bytes around it each side gets half. */
+/* Lets a part begin at the place. Each side gets half of the dead bytes around it. */
 static void space_cut(struct ldb_space *space, const struct ldb_place *at)
 {
-	struct ldb_space_part *part = malloc(sizeof(*part)), *left;
+	struct ldb_dead *left, *right;
 	size_t index;
 
-	if (!part)
-		return;
-	if (space->count == LDB_SPACE_PARTS)
+	if (space->count == SPACE_PARTS)
 		space_join(space);
 	index = space_find(space, at);
-	left = space->parts[index];
-	if (ldb_place_compare(&left->start, at) == 0) {
-		free(part);
+	if (ldb_place_compare(&space->parts[index].start, at) == 0)
 		return;
+	space_shift(space, index + 2, index + 1);
+	space->parts[index + 1] = (struct space_part){.start = *at};
+	left = &space->parts[index].dead;
+	right = &space->parts[index + 1].dead;
+	if (left->keys == 0 || ldb_place_compare(&left->to, at) <= 0)
+		return;
+	*right = *left;
+	if (ldb_place_compare(&left->from, at) < 0) {
+		right->from = left->to = *at;
+		right->keys = left->keys = left->keys / 2 + 1;
+		right->bytes = left->bytes = left->bytes / 2;
+	} else {
+		left->keys = left->bytes = 0;
 	}
-	*part = (struct ldb_space_part){.start = *at};
-	if (left->dead.keys > 0 && ldb_place_compare(&left->dead.to, at) > 0) {
-		part->dead = left->dead;
-		if (ldb_place_compare(&left->dead.from, at) < 0) {
-			part->dead.from = left->dead.to = *at;
-			part->dead.keys = left->dead.keys = left->dead.keys / 2 + 1;
-			part->dead.bytes = left->dead.bytes = left->dead.bytes / 2;
-		} else {
-			left->dead.keys = left->dead.bytes = 0;
-		}
-	}
-	memmove(&space->parts[index + 2], &space->parts[index + 1],
-		(space->count - index - 1) * sizeof(*space->parts));
-	space->parts[index + 1] = part;
-	space->count++;
 }
 
-/* Spreads it over the parts that the range crosses. */
+/* Spreads dead bytes over the parts that their range crosses. */
 static void space_add(struct ldb_space *space, const struct ldb_dead *dead)
 {
 	size_t first = space_find(space, &dead->from), last = space_find(space, &dead->to);
 
 	for (size_t i = first; i <= last; i++) {
-		struct ldb_dead *to = &space->parts[i]->dead;
+		struct ldb_dead *to = &space->parts[i].dead;
 
-		space_widen(to, i > first ? &space->parts[i]->start : &dead->from,
-			    i < last ? &space->parts[i + 1]->start : &dead->to);
+		space_widen(to, i > first ? &space->parts[i].start : &dead->from,
+			    i < last ? &space->parts[i + 1].start : &dead->to);
 		to->keys += dead->keys / (last - first + 1) + 1;
 		to->bytes += dead->bytes / (last - first + 1);
 	}
@@ -145,7 +159,7 @@ static void space_add(struct ldb_space *space, const struct ldb_dead *dead)
 
 void ldb_space_dead(struct ldb *db, const struct ldb_dead *dead)
 {
-	struct ldb_space *space = &db->space;
+	struct ldb_space *space = db->space;
 	bool wake;
 
 	pthread_mutex_lock(&space->lock);
@@ -156,59 +170,55 @@ void ldb_space_dead(struct ldb *db, const struct ldb_dead *dead)
 	space->awake = true;
 	pthread_mutex_unlock(&space->lock);
 	if (wake)
-		ldb_compact_wake(db);
+		ldb_queue_wake(db);
 }
 
 void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t value)
 {
 	struct wcs_slice bytes = {key, len};
-	struct ldb_dead dead = {ldb_place_before(bytes), ldb_place_behind(bytes), 1, len + value};
+	struct ldb_dead dead = ldb_dead_range(bytes, bytes, 1, len + value);
 
 	ldb_space_dead(db, &dead);
 }
 
-/* The record of garbage has the number of chunks only; most values have a last one that is short.
- */
-uint64_t ldb_space_chunks(struct ldb *db, uint64_t chunks)
+/* A garbage record has only the number of extents, and the last one of most values is short. */
+uint64_t ldb_space_extents(struct ldb *db, uint64_t extents)
 {
-	uint64_t known = atomic_load(&db->counters.garbage_chunks);
+	uint64_t known = atomic_load(&db->counters.garbage_extents);
 
-	if (known < SPACE_CHUNK_KNOWN)
-		return chunks * LDB_CHUNK / 2;
+	if (known < SPACE_EXTENT_KNOWN)
+		return extents * LDB_EXTENT / 2;
 	return (uint64_t)((double)atomic_load(&db->counters.garbage_bytes) / (double)known *
-			  (double)chunks);
+			  (double)extents);
 }
 
-/* Dead bytes of a range as far as they can be: LevelDB has no more there. */
+/* The dead bytes of a range, at most the *size that it has. */
 static uint64_t space_least(struct ldb *db, const struct ldb_dead *dead, uint64_t *size)
 {
-	*size = dead->keys > 0 ? ldb_place_size(db, &dead->from, &dead->to) : 0;
+	*size = dead->keys > 0 ? ldb_slice_size(db, &dead->from, &dead->to) : 0;
 	return dead->bytes < *size ? dead->bytes : *size;
 }
 
-/* Copies the dead of part i; false: there is no such part. */
+/* Copies the dead range of part i, or, behind the last part, the one that was taken. False: i is
+ * behind that. */
 static bool space_copy(struct ldb_space *space, size_t i, struct ldb_dead *dead)
 {
 	bool there;
 
 	pthread_mutex_lock(&space->lock);
-	there = i < space->count;
+	there = i <= space->count;
 	if (there)
-		*dead = space->parts[i]->dead;
+		*dead = i < space->count ? space->parts[i].dead : space->taken;
 	pthread_mutex_unlock(&space->lock);
 	return there;
 }
 
 uint64_t ldb_space_bytes(struct ldb *db)
 {
-	uint64_t sum, size;
+	uint64_t sum = 0, size;
 	struct ldb_dead dead;
 
-	pthread_mutex_lock(&db->space.lock);
-	dead = db->space.taken;
-	pthread_mutex_unlock(&db->space.lock);
-	sum = space_least(db, &dead, &size);
-	for (size_t i = 0; space_copy(&db->space, i, &dead); i++)
+	for (size_t i = 0; space_copy(db->space, i, &dead); i++)
 		sum += space_least(db, &dead, &size);
 	return sum;
 }
@@ -219,18 +229,20 @@ static uint64_t space_total(struct ldb *db)
 {
 	static const struct ldb_place first, last = {{0x7F}};
 
-	return ldb_place_size(db, &first, &last);
+	return ldb_slice_size(db, &first, &last);
 }
 
-/* The part with the largest share of dead bytes; with `all`, every one that has any. False: the sum
- * is below the bound. */
-static bool space_densest(struct ldb *db, bool all, bool quiet, size_t *best, uint64_t *size)
+/* Finds the part with the largest share of dead bytes; with `all`, every part that has any counts.
+ * False: the sum is below the bound. */
+static bool space_densest(struct ldb *db, bool all, size_t *best, uint64_t *size)
 {
+	struct ldb_space *space = db->space;
 	uint64_t total = space_total(db), sum = 0;
 	double most = -1;
 	struct ldb_dead dead;
+	bool quiet;
 
-	for (size_t i = 0; space_copy(&db->space, i, &dead); i++) {
+	for (size_t i = 0; i < SPACE_PARTS && space_copy(space, i, &dead); i++) {
 		uint64_t here, bytes = space_least(db, &dead, &here);
 		double share = here > 0 ? (double)bytes / (double)here : 0;
 
@@ -241,23 +253,26 @@ static bool space_densest(struct ldb *db, bool all, bool quiet, size_t *best, ui
 		*best = i;
 		*size = here;
 	}
+	pthread_mutex_lock(&space->lock);
+	quiet = space->quiet;
+	pthread_mutex_unlock(&space->lock);
 	return most >= 0 &&
 	       (all || sum > total / SPACE_SHARE + (quiet ? 1 : SPACE_BUSY) * db->buffer_bytes);
 }
 
-/* A part whose dead range is large is divided before it is taken. True: it was. */
+/* Divides a part whose dead range is large. False: it is not large. */
 static bool space_divide(struct ldb *db, size_t i, uint64_t size)
 {
-	struct ldb_space *space = &db->space;
-	uint64_t part = space_total(db) / (LDB_SPACE_PARTS / 2);
+	struct ldb_space *space = db->space;
+	uint64_t part = space_total(db) / (SPACE_PARTS / 2);
 	struct ldb_dead dead;
 	struct ldb_place at;
 
-	if (part < SPACE_PART_PIECES * LDB_PIECE_TABLES * db->table_bytes)
-		part = SPACE_PART_PIECES * LDB_PIECE_TABLES * db->table_bytes;
+	if (part < SPACE_PART_SLICES * LDB_SLICE_TABLES * db->table_bytes)
+		part = SPACE_PART_SLICES * LDB_SLICE_TABLES * db->table_bytes;
 	if (size <= 2 * part || !space_copy(space, i, &dead))
 		return false;
-	at = ldb_place_end(db, &dead.from, dead.to, size / 2);
+	at = ldb_slice_end(db, &dead.from, dead.to, size / 2);
 	if (ldb_place_compare(&at, &dead.from) <= 0 || ldb_place_compare(&at, &dead.to) >= 0)
 		return false;
 	pthread_mutex_lock(&space->lock);
@@ -268,20 +283,16 @@ static bool space_divide(struct ldb *db, size_t i, uint64_t size)
 
 bool ldb_space_take(struct ldb *db, bool all, struct ldb_dead *dead)
 {
-	struct ldb_space *space = &db->space;
+	struct ldb_space *space = db->space;
 	uint64_t size = 0;
 	size_t best = 0;
-	bool quiet;
 
-	pthread_mutex_lock(&space->lock);
-	quiet = space->quiet;
-	pthread_mutex_unlock(&space->lock);
-	for (unsigned int cuts = 0; space_densest(db, all, quiet, &best, &size); cuts++) {
-		if (cuts < LDB_SPACE_PARTS && space_divide(db, best, size))
+	for (unsigned int cuts = 0; space_densest(db, all, &best, &size); cuts++) {
+		if (cuts < SPACE_PARTS && space_divide(db, best, size))
 			continue;
 		pthread_mutex_lock(&space->lock);
-		*dead = space->taken = space->parts[best]->dead;
-		space->parts[best]->dead.keys = space->parts[best]->dead.bytes = 0;
+		*dead = space->taken = space->parts[best].dead;
+		space->parts[best].dead.keys = space->parts[best].dead.bytes = 0;
 		pthread_mutex_unlock(&space->lock);
 		return true;
 	}
@@ -290,25 +301,25 @@ bool ldb_space_take(struct ldb *db, bool all, struct ldb_dead *dead)
 
 void ldb_space_taken(struct ldb *db, const struct ldb_dead *rest)
 {
-	pthread_mutex_lock(&db->space.lock);
+	pthread_mutex_lock(&db->space->lock);
 	if (rest->keys > 0)
-		space_add(&db->space, rest);
+		space_add(db->space, rest);
 	else
-		db->space.changes++;
-	db->space.taken.keys = db->space.taken.bytes = 0;
-	pthread_mutex_unlock(&db->space.lock);
+		db->space->changes++;
+	db->space->taken.keys = db->space->taken.bytes = 0;
+	pthread_mutex_unlock(&db->space->lock);
 }
 
 void ldb_space_forget(struct ldb *db, const struct ldb_dead *dead)
 {
-	struct ldb_space *space = &db->space;
+	struct ldb_space *space = db->space;
 	size_t first, last;
 
 	pthread_mutex_lock(&space->lock);
 	first = space_find(space, &dead->from);
 	last = space_find(space, &dead->to);
 	for (size_t i = first; i <= last; i++) {
-		struct ldb_dead *from = &space->parts[i]->dead;
+		struct ldb_dead *from = &space->parts[i].dead;
 		uint64_t bytes = dead->bytes / (last - first + 1);
 
 		from->bytes -= bytes < from->bytes ? bytes : from->bytes;
@@ -319,20 +330,20 @@ void ldb_space_forget(struct ldb *db, const struct ldb_dead *dead)
 	pthread_mutex_unlock(&space->lock);
 }
 
-/* ---- The record -------------------------------------------------------------------------- */
+/* ---- The file ---------------------------------------------------------------------------- */
 
-/* Of all parts, with a checksum at the end. 0: no memory. */
+/* Encodes all dead ranges and a checksum. 0: no memory. */
 static size_t space_encode(struct ldb_space *space, unsigned char **record)
 {
 	size_t len;
 
-	*record = malloc((LDB_SPACE_PARTS + 1) * LDB_DEAD_MAX + SPACE_CHECK);
+	*record = malloc(SPACE_RECORD);
 	if (!*record)
 		return 0;
 	pthread_mutex_lock(&space->lock);
-	len = ldb_record_dead(*record, &space->taken);
+	len = ldb_dead_encode(*record, &space->taken);
 	for (size_t i = 0; i < space->count; i++)
-		len += ldb_record_dead(*record + len, &space->parts[i]->dead);
+		len += ldb_dead_encode(*record + len, &space->parts[i].dead);
 	space->unsaved = 0;
 	space->saved = space->changes;
 	pthread_mutex_unlock(&space->lock);
@@ -340,11 +351,11 @@ static size_t space_encode(struct ldb_space *space, unsigned char **record)
 	return len + SPACE_CHECK;
 }
 
-/* Where it fails there is none. */
+/* A failure leaves no file. */
 static void space_write(struct ldb *db)
 {
 	unsigned char *record;
-	size_t len = space_encode(&db->space, &record);
+	size_t len = space_encode(db->space, &record);
 	uint64_t at = 0;
 	int fd = openat(db->dir, LDB_FILE_DEAD_NEW,
 			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -361,7 +372,7 @@ static void space_write(struct ldb *db)
 
 void ldb_space_save(struct ldb *db, uint64_t least)
 {
-	struct ldb_space *space = &db->space;
+	struct ldb_space *space = db->space;
 	bool due;
 
 	pthread_mutex_lock(&space->lock);
@@ -373,7 +384,7 @@ void ldb_space_save(struct ldb *db, uint64_t least)
 
 bool ldb_space_look(struct ldb *db, unsigned int looks)
 {
-	struct ldb_space *space = &db->space;
+	struct ldb_space *space = db->space;
 	unsigned int still;
 	bool quiet;
 
@@ -392,11 +403,11 @@ bool ldb_space_look(struct ldb *db, unsigned int looks)
 	return quiet;
 }
 
-/* Returns its length without the checksum; SIZE_MAX: it is missing or damaged. */
-static size_t space_read(struct ldb *db, unsigned char *record, size_t room)
+/* The length of the ranges read, without the checksum; SIZE_MAX: missing or damaged. */
+static size_t space_read(struct ldb *db, unsigned char *record)
 {
 	int fd = openat(db->dir, LDB_FILE_DEAD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? pread(fd, record, room, 0) : -1;
+	ssize_t got = fd >= 0 ? pread(fd, record, SPACE_RECORD, 0) : -1;
 	size_t len = got < SPACE_CHECK ? 0 : (size_t)got - SPACE_CHECK;
 	bool good = got >= SPACE_CHECK && ldb_get32(record + len) == wcs_crc_extend(0, record, len);
 
@@ -405,56 +416,46 @@ static size_t space_read(struct ldb *db, unsigned char *record, size_t room)
 	return good ? len : SIZE_MAX;
 }
 
-/* Without a record all may be dead. */
-static int space_load(struct ldb *db)
-{
-	struct ldb_dead dead = {{{0}}, {{0x7F}}, 1, 0};
-	size_t room = (LDB_SPACE_PARTS + 1) * LDB_DEAD_MAX + SPACE_CHECK;
-	unsigned char *record = malloc(room);
-	struct ldb_rest rest = {record, 0};
-
-	if (!record)
-		return -ENOMEM;
-	rest.len = space_read(db, record, room);
-	if (rest.len == SIZE_MAX) {
-		dead.bytes = space_total(db) * db->space.count;
-		if (dead.bytes > 0)
-			space_add(&db->space, &dead);
-		db->space.changes++;
-		rest.len = 0;
-	}
-	while (rest.len > 0 && ldb_record_dead_decode(&rest, &dead)) {
-		if (db->space.count < LDB_SPACE_PARTS)
-			space_cut(&db->space, &dead.from);
-		space_add(&db->space, &dead);
-	}
-	free(record);
-	return 0;
-}
-
 int ldb_space_start(struct ldb *db)
 {
 	static const struct ldb_place spaces[] = {{{'g'}}, {{'h'}}, {{'v'}}};
-	struct ldb_space *space = &db->space;
+	struct ldb_dead dead = {{{0}}, {{0x7F}}, 1, 0};
+	struct ldb_space *space = calloc(1, sizeof(*space));
+	unsigned char *record = malloc(SPACE_RECORD);
+	struct ldb_rest rest = {record, 0};
 
-	space->parts[0] = calloc(1, sizeof(*space->parts[0]));
-	if (!space->parts[0])
+	if (!space || !record) {
+		free(space);
+		free(record);
 		return -ENOMEM;
+	}
 	space->count = 1;
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
 		space_cut(space, &spaces[i]);
 	pthread_mutex_init(&space->lock, NULL);
 	space->awake = true;
-	return space_load(db);
+	db->space = space;
+	rest.len = space_read(db, record);
+	if (rest.len == SIZE_MAX) {
+		dead.bytes = space_total(db) * space->count;
+		if (dead.bytes > 0)
+			space_add(space, &dead);
+		space->changes++;
+		rest.len = 0;
+	}
+	while (rest.len > 0 && ldb_dead_decode(&rest, &dead)) {
+		if (space->count < SPACE_PARTS)
+			space_cut(space, &dead.from);
+		space_add(space, &dead);
+	}
+	free(record);
+	return 0;
 }
 
 void ldb_space_stop(struct ldb *db)
 {
-	struct ldb_space *space = &db->space;
-
-	if (space->count == 0)
+	if (!db->space)
 		return;
-	for (size_t i = 0; i < space->count; i++)
-		free(space->parts[i]);
-	pthread_mutex_destroy(&space->lock);
+	pthread_mutex_destroy(&db->space->lock);
+	free(db->space);
 }

@@ -1,91 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* Big-endian numbers in bytes: the only form in which a number is stored. LevelDB's own files have
- * little-endian ones. */
+/*
+ * Numbers as bytes. The engine stores big-endian numbers only; LevelDB's own files have
+ * little-endian ones and varints.
+ */
 #ifndef WCS_LEVELDB_BYTES_H
 #define WCS_LEVELDB_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-static inline void ldb_put16(unsigned char *to, uint16_t n)
-{
-	to[0] = (unsigned char)(n >> 8);
-	to[1] = (unsigned char)n;
-}
+/* ldb_put16(to, n) stores n at to, and ldb_get16(from) reads it; likewise the others. */
+#define LDB_NUMBER(bits, suffix, order, host)                                                      \
+	static inline void ldb_put##bits##suffix(unsigned char *to, uint##bits##_t n)              \
+	{                                                                                          \
+		n = order(n);                                                                      \
+		memcpy(to, &n, sizeof(n));                                                         \
+	}                                                                                          \
+	static inline uint##bits##_t ldb_get##bits##suffix(const unsigned char *from)              \
+	{                                                                                          \
+		uint##bits##_t n;                                                                  \
+                                                                                                   \
+		memcpy(&n, from, sizeof(n));                                                       \
+		return host(n);                                                                    \
+	}
+LDB_NUMBER(16, , htobe16, be16toh)
+LDB_NUMBER(32, , htobe32, be32toh)
+LDB_NUMBER(64, , htobe64, be64toh)
+LDB_NUMBER(32, le, htole32, le32toh)
+LDB_NUMBER(64, le, htole64, le64toh)
 
-static inline void ldb_put32(unsigned char *to, uint32_t n)
-{
-	for (int i = 0; i < 4; i++)
-		to[i] = (unsigned char)(n >> (24 - 8 * i));
-}
-
-static inline void ldb_put64(unsigned char *to, uint64_t n)
-{
-	for (int i = 0; i < 8; i++)
-		to[i] = (unsigned char)(n >> (56 - 8 * i));
-}
-
-static inline uint16_t ldb_get16(const unsigned char *from)
-{
-	return (uint16_t)((unsigned)from[0] << 8 | from[1]);
-}
-
-static inline uint32_t ldb_get32(const unsigned char *from)
-{
-	uint32_t n = 0;
-
-	for (int i = 0; i < 4; i++)
-		n = n << 8 | from[i];
-	return n;
-}
-
-static inline uint64_t ldb_get64(const unsigned char *from)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < 8; i++)
-		n = n << 8 | from[i];
-	return n;
-}
-
-static inline void ldb_put32le(unsigned char *to, uint32_t n)
-{
-	for (int i = 0; i < 4; i++)
-		to[i] = (unsigned char)(n >> (8 * i));
-}
-
-static inline void ldb_put64le(unsigned char *to, uint64_t n)
-{
-	for (int i = 0; i < 8; i++)
-		to[i] = (unsigned char)(n >> (8 * i));
-}
-
-static inline uint32_t ldb_get32le(const unsigned char *from)
-{
-	uint32_t n = 0;
-
-	for (int i = 3; i >= 0; i--)
-		n = n << 8 | from[i];
-	return n;
-}
-
-static inline uint64_t ldb_get64le(const unsigned char *from)
-{
-	uint64_t n = 0;
-
-	for (int i = 7; i >= 0; i--)
-		n = n << 8 | from[i];
-	return n;
-}
-
-/* What is left of bytes that are taken apart. */
+/* The rest of bytes that a decoder takes apart. */
 struct ldb_rest {
 	const unsigned char *data;
 	size_t len;
 };
 
-/* A varint of LevelDB's, which *to is then. False: there is none of at most 64 bits. */
+/* The next len bytes; NULL: there are fewer. */
+static inline const unsigned char *ldb_rest_take(struct ldb_rest *rest, size_t len)
+{
+	const unsigned char *data = rest->data;
+
+	if (rest->len < len)
+		return NULL;
+	rest->data += len;
+	rest->len -= len;
+	return data;
+}
+
+/* A varint of LevelDB. False: there is none of at most 64 bits. */
 static inline bool ldb_rest_varint(struct ldb_rest *rest, uint64_t *to)
 {
 	uint64_t n = 0;
@@ -103,16 +68,14 @@ static inline bool ldb_rest_varint(struct ldb_rest *rest, uint64_t *to)
 	return false;
 }
 
-/* Bytes behind their length, a varint. False: there are less. */
+/* Bytes behind their length, a varint. False: there are fewer. */
 static inline bool ldb_rest_text(struct ldb_rest *rest, struct ldb_rest *text)
 {
 	uint64_t len;
 
 	if (!ldb_rest_varint(rest, &len) || len > rest->len)
 		return false;
-	*text = (struct ldb_rest){rest->data, (size_t)len};
-	rest->data += len;
-	rest->len -= (size_t)len;
+	*text = (struct ldb_rest){ldb_rest_take(rest, (size_t)len), (size_t)len};
 	return true;
 }
 

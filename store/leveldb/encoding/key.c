@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only place where keys are spelled. Keys sort as unsigned bytes; what they mean sorts the
- * same way:
+ * Encodes and decodes keys; no other file knows how a key is spelled. Keys sort as unsigned bytes,
+ * and their parts sort the same way:
  *
  *   'c' table(4) esc(row) 00 01  family 00  esc(qualifier) 00 01  INT64_MAX-ts(8)    a cell
- *   'g' value-id(8)                        garbage or intent of a chunked value
- *   'v' value-id(8) index(4)               one chunk
- *   'm' 't' table(4)  'm' 'i'  'm' 'v'     table; next table; next value id
+ *   'g' value-id(8)                        garbage or intent of a value in extents
+ *   'm' 'i'  'm' 'n'  'm' 't' table(4)     next table; the collector's note; a table
+ *   'm' 'v'                                next value id
+ *   'v' value-id(8) index(4)               one extent
  *   'x' drop-id(8)                         an unfinished drop
  *
- * esc writes byte 00 as 00 FF. Below the terminator 00 01 is then only the end of the store's
- * bytes, and above it, within the part, 00 FF and 01 to FF: so a part that is a prefix of another
- * sorts before it, and 00 02 lies behind everything that the closed part is a prefix of.
+ * esc writes byte 00 as 00 FF. Within an escaped part 00 01 is therefore its end only, and every
+ * continuation is greater: 00 FF or 01 to FF. A part that is a prefix of another sorts before it,
+ * and the closed part with 00 02 at its end is the first key behind all keys that start with it.
  */
 #include "store/leveldb/encoding/key.h"
 
@@ -24,7 +25,7 @@ enum {
 	KEY_CELL = 'c',
 	KEY_GARBAGE = 'g',
 	KEY_META = 'm',
-	KEY_CHUNK = 'v',
+	KEY_EXTENT = 'v',
 	KEY_DROP = 'x',
 	KEY_META_TABLE = 't',
 	KEY_META_NEXT_TABLE = 'i',
@@ -52,7 +53,7 @@ static void key_escape(struct ldb_key *key, const unsigned char *from, size_t le
 	}
 }
 
-static void key_close(struct ldb_key *key)
+void ldb_key_close(struct ldb_key *key)
 {
 	key->data[key->len++] = 0;
 	key->data[key->len++] = KEY_END;
@@ -78,16 +79,11 @@ void ldb_key_row_prefix(struct ldb_key *key, struct wcs_slice bytes)
 		key_escape(key, bytes.data, bytes.len < LDB_ROW_BOUND ? bytes.len : LDB_ROW_BOUND);
 }
 
-void ldb_key_row_close(struct ldb_key *key)
-{
-	key_close(key);
-}
-
 void ldb_key_row(struct ldb_key *key, uint32_t table, struct wcs_slice row)
 {
 	ldb_key_table(key, table);
 	ldb_key_row_prefix(key, row);
-	key_close(key);
+	ldb_key_close(key);
 }
 
 void ldb_key_family(struct ldb_key *key, const char *family)
@@ -104,7 +100,7 @@ void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier)
 
 	if (len > 0)
 		key_escape(key, qualifier.data, len);
-	key_close(key);
+	ldb_key_close(key);
 }
 
 void ldb_key_ts(struct ldb_key *key, int64_t ts)
@@ -130,7 +126,7 @@ int ldb_key_compare(const void *data, size_t len, const struct ldb_key *key)
 	return order ? order : (len > key->len) - (len < key->len);
 }
 
-/* Finds the end of an escaped part: *to is behind its terminator, *bytes what it stands for. */
+/* Finds the end of an escaped part: *to is behind its terminator, *bytes its unescaped length. */
 static bool key_part(const unsigned char *data, size_t len, size_t from, size_t *to, size_t *bytes)
 {
 	size_t escapes = 0;
@@ -234,27 +230,28 @@ size_t ldb_key_get_qualifier(const unsigned char *data, const struct ldb_key_par
 				to);
 }
 
-void ldb_key_garbage(struct ldb_id_key *key, uint64_t id)
+static void key_id(struct ldb_id_key *key, unsigned char space, uint64_t id)
 {
-	key->data[0] = KEY_GARBAGE;
+	key->data[0] = space;
 	ldb_put64(key->data + 1, id);
 	key->len = 9;
 }
 
-void ldb_key_chunk(struct ldb_id_key *key, uint64_t id, uint32_t index)
+void ldb_key_garbage(struct ldb_id_key *key, uint64_t id)
 {
-	key->data[0] = KEY_CHUNK;
-	ldb_put64(key->data + 1, id);
-	ldb_put32(key->data + 9, index);
-	key->len = 13;
+	key_id(key, KEY_GARBAGE, id);
 }
 
-void ldb_key_description(struct ldb_id_key *key, uint32_t table)
+void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
 {
-	key->data[0] = KEY_META;
-	key->data[1] = KEY_META_TABLE;
-	ldb_put32(key->data + 2, table);
-	key->len = 6;
+	key_id(key, KEY_DROP, id);
+}
+
+void ldb_key_extent(struct ldb_id_key *key, uint64_t id, uint32_t index)
+{
+	key_id(key, KEY_EXTENT, id);
+	ldb_put32(key->data + 9, index);
+	key->len = 13;
 }
 
 static void key_meta(struct ldb_id_key *key, unsigned char which)
@@ -262,6 +259,13 @@ static void key_meta(struct ldb_id_key *key, unsigned char which)
 	key->data[0] = KEY_META;
 	key->data[1] = which;
 	key->len = 2;
+}
+
+void ldb_key_description(struct ldb_id_key *key, uint32_t table)
+{
+	key_meta(key, KEY_META_TABLE);
+	ldb_put32(key->data + 2, table);
+	key->len = 6;
 }
 
 void ldb_key_next_table(struct ldb_id_key *key)
@@ -279,16 +283,9 @@ void ldb_key_note(struct ldb_id_key *key)
 	key_meta(key, KEY_META_NOTE);
 }
 
-void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
-{
-	key->data[0] = KEY_DROP;
-	ldb_put64(key->data + 1, id);
-	key->len = 9;
-}
-
 bool ldb_key_is_known(const void *data, size_t len)
 {
-	static const unsigned char spaces[] = {KEY_CELL, KEY_GARBAGE, KEY_META, KEY_CHUNK,
+	static const unsigned char spaces[] = {KEY_CELL, KEY_GARBAGE, KEY_META, KEY_EXTENT,
 					       KEY_DROP};
 
 	return len > 0 && memchr(spaces, *(const unsigned char *)data, sizeof(spaces));
@@ -306,9 +303,10 @@ bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *k
 	return len >= head && memcmp(data, key->data, head) == 0;
 }
 
-static bool key_id_decode(unsigned char space, const unsigned char *data, size_t len, uint64_t *id)
+static bool key_id_decode(unsigned char space, const unsigned char *data, size_t len, size_t want,
+			  uint64_t *id)
 {
-	if (len != 9 || data[0] != space)
+	if (len != want || data[0] != space)
 		return false;
 	*id = ldb_get64(data + 1);
 	return true;
@@ -316,22 +314,19 @@ static bool key_id_decode(unsigned char space, const unsigned char *data, size_t
 
 bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id)
 {
-	return key_id_decode(KEY_GARBAGE, data, len, id);
+	return key_id_decode(KEY_GARBAGE, data, len, 9, id);
 }
 
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id)
 {
-	return key_id_decode(KEY_DROP, data, len, id);
+	return key_id_decode(KEY_DROP, data, len, 9, id);
 }
 
-bool ldb_key_chunk_decode(const void *key, size_t len, uint64_t *id, uint32_t *index)
+bool ldb_key_extent_decode(const void *data, size_t len, uint64_t *id, uint32_t *index)
 {
-	const unsigned char *data = key;
-
-	if (len != 13 || data[0] != KEY_CHUNK)
+	if (!key_id_decode(KEY_EXTENT, data, len, 13, id))
 		return false;
-	*id = ldb_get64(data + 1);
-	*index = ldb_get32(data + 9);
+	*index = ldb_get32((const unsigned char *)data + 9);
 	return true;
 }
 

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keys of the LevelDB engine, as docs/format.md has them byte by byte. Nothing else in the
- * engine knows how a key is spelled.
+ * The keys of the LevelDB engine; docs/format.md has their bytes.
  *
  * A cell's key is built from the left: ldb_key_row, then ldb_key_family, ldb_key_qualifier and
- * ldb_key_ts. After each of these it is the prefix of exactly the keys of that row, family,
- * column or cell, and ldb_key_past turns it into the first key behind them. Shortening len
- * takes the last steps back.
+ * ldb_key_ts. After each step it is the prefix of exactly the keys of that row, family, column or
+ * cell, and ldb_key_past turns it into the first key behind them. A smaller len takes back the last
+ * steps.
  */
 #ifndef WCS_LEVELDB_KEY_H
 #define WCS_LEVELDB_KEY_H
 
 #include "store/store.h"
 
-/* A bound of a range may be one byte longer than what is stored. What is longer still is cut
- * there, which changes no comparison with a row or qualifier within its limit. */
+/* A bound of a range may be one byte longer than a stored row or qualifier. A longer bound is cut
+ * there, which changes no comparison with a stored one. */
 #define LDB_ROW_BOUND	    (WCS_ROW_KEY_MAX + 1)
 #define LDB_QUALIFIER_BOUND (WCS_QUALIFIER_MAX + 1)
 
-#define LDB_KEY_TABLE_LEN                                                                          \
-	5u /* 'c' and the table's id: what every cell key of a table starts with */
-#define LDB_KEY_TS_LEN 8u
+#define LDB_KEY_TABLE_LEN 5u /* 'c' and the table's id, with which every cell key begins */
+#define LDB_KEY_TS_LEN	  8u
 #define LDB_KEY_MAX                                                                                \
 	(LDB_KEY_TABLE_LEN + 2 * LDB_ROW_BOUND + 2 + WCS_FAMILY_NAME_MAX + 1 +                     \
 	 2 * LDB_QUALIFIER_BOUND + 2 + LDB_KEY_TS_LEN)
@@ -45,20 +43,21 @@ struct ldb_key_parts {
 	int64_t ts;
 };
 
-/* What every cell key of the table starts with. */
+/* The prefix of every cell key of the table. */
 void ldb_key_table(struct ldb_key *key, uint32_t table);
 /* The first key behind those. */
 void ldb_key_table_past(struct ldb_key *key, uint32_t table);
-/* What the keys of all rows start with that start with these bytes. Appends to the table's. */
+/* Appends to the table's prefix, or to another of these, the prefix of all rows that start with
+ * these bytes. */
 void ldb_key_row_prefix(struct ldb_key *key, struct wcs_slice bytes);
 /* The prefix of the row's cells; row may also be a bound. */
 void ldb_key_row(struct ldb_key *key, uint32_t table, struct wcs_slice row);
 /* Closes what ldb_key_row_prefix left open: now the prefix of one row's cells. */
-void ldb_key_row_close(struct ldb_key *key);
+void ldb_key_close(struct ldb_key *key);
 void ldb_key_family(struct ldb_key *key, const char *family);
 void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier);
 void ldb_key_ts(struct ldb_key *key, int64_t ts);
-/* Of the prefix of a row, family or column: the first key behind it. */
+/* Turns the prefix of a row, family or column into the first key behind it. */
 void ldb_key_past(struct ldb_key *key);
 
 bool ldb_key_starts(const void *data, size_t len, const struct ldb_key *prefix);
@@ -67,13 +66,14 @@ int ldb_key_compare(const void *data, size_t len, const struct ldb_key *key);
 
 /* Takes a cell's key apart. -EIO: it is not exactly one. */
 int ldb_key_split(const void *data, size_t len, struct ldb_key_parts *parts);
-/* The rest of a key known to start with the family whose end parts has. -EIO: not exactly; parts
- * may have been written to then. */
+/* The rest of a key that starts with the family whose end parts has. -EIO: not exactly; parts may
+ * have been written to then. */
 int ldb_key_split_column(const void *data, size_t len, struct ldb_key_parts *parts);
-/* The timestamp of a key known to start with the column whose end parts has. -EIO: not exactly. */
+/* The timestamp of a key that starts with a column's prefix of column_end bytes. -EIO: not exactly.
+ */
 int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *ts);
-/* The bytes of an escaped part that ldb_key_split accepted (without its terminator); to has room
- * for len bytes. Returns how many there are. */
+/* The bytes of an escaped part that ldb_key_split accepted, without its terminator; to has room for
+ * len bytes. Returns how many there are. */
 size_t ldb_key_unescape(const unsigned char *from, size_t len, unsigned char *to);
 /* The row of a split key; to has room for WCS_ROW_KEY_MAX bytes. */
 size_t ldb_key_get_row(const unsigned char *data, const struct ldb_key_parts *parts,
@@ -83,26 +83,24 @@ size_t ldb_key_get_qualifier(const unsigned char *data, const struct ldb_key_par
 			     unsigned char *to);
 
 void ldb_key_garbage(struct ldb_id_key *key, uint64_t id);
-void ldb_key_chunk(struct ldb_id_key *key, uint64_t id, uint32_t index);
+void ldb_key_extent(struct ldb_id_key *key, uint64_t id, uint32_t index);
 void ldb_key_description(struct ldb_id_key *key, uint32_t table);
 void ldb_key_next_table(struct ldb_id_key *key);
 void ldb_key_next_value(struct ldb_id_key *key);
 void ldb_key_note(struct ldb_id_key *key);
 void ldb_key_drop(struct ldb_id_key *key, uint64_t id);
 
-/* Does data start as the keys of key's key space do? It may be no good key of it. */
+/* Whether data starts as the keys of key's key space do; it need not be a valid key of it. */
 bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key);
-
-/* Does a key start as those of one of the key spaces do? */
+/* Whether data starts as the keys of any key space do. */
 bool ldb_key_is_known(const void *data, size_t len);
-
-/* Is a key of the database one of a cell? */
+/* Whether a key of the database is one of a cell. */
 bool ldb_key_is_cell(const void *data, size_t len);
 
-/* True where data is exactly such a key. */
+/* True if data is exactly such a key. */
 bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id);
 bool ldb_key_description_decode(const void *data, size_t len, uint32_t *table);
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id);
-bool ldb_key_chunk_decode(const void *data, size_t len, uint64_t *id, uint32_t *index);
+bool ldb_key_extent_decode(const void *data, size_t len, uint64_t *id, uint32_t *index);
 
 #endif

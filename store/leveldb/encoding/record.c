@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values behind the keys:
+ * Encodes and decodes the values behind the keys:
  *
  *   cell         00 etag(4) value             up to WCS_VALUE_INLINE bytes of value
  *                01 etag(4) size(8) value-id(8)
- *   garbage      00|01 chunks(4)              intent | garbage
+ *   garbage      00|01 extents(4)             intent | garbage
  *   drop         table(4) ended(1) start-length(2) start end
- *   table        02 delimiter(1) created(8) name-length(1) name families(4)
+ *   table        version(1) delimiter(1) created(8) name-length(1) name families(4)
  *                and for each family  name-length(1) name type(1) policy-changed(8)
- *                policy-length(4) policy; of a protected table 03, for the rest alike
+ *                policy-length(4) policy
  *
- * A length is never taken on trust: everything is checked against the end of the record.
+ * Versions of a table: 01 has no policy-changed and is only read, 03 is a protected table, 02 any
+ * other. Every length is checked against the end of the record.
  */
 #include "store/leveldb/encoding/record.h"
 
@@ -18,10 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/leveldb/encoding/bytes.h"
-
-enum { RECORD_INLINE = 0, RECORD_CHUNKED = 1, RECORD_CHUNKED_LEN = 21 };
-/* Of a table's description; the first has no time of a policy's last change. */
+enum { RECORD_INLINE = 0, RECORD_EXTENTS = 1, RECORD_EXTENTS_LEN = 21 };
 enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2, RECORD_TABLE_PROTECTED = 3 };
 
 size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)
@@ -33,13 +31,13 @@ size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice valu
 	return LDB_CELL_HEAD + value.len;
 }
 
-size_t ldb_record_chunked(unsigned char *to, uint32_t etag, uint64_t size, uint64_t id)
+size_t ldb_record_extents(unsigned char *to, uint32_t etag, uint64_t size, uint64_t id)
 {
-	to[0] = RECORD_CHUNKED;
+	to[0] = RECORD_EXTENTS;
 	ldb_put32(to + 1, etag);
 	ldb_put64(to + 5, size);
 	ldb_put64(to + 13, id);
-	return RECORD_CHUNKED_LEN;
+	return RECORD_EXTENTS_LEN;
 }
 
 int ldb_record_cell_decode(const void *record, size_t len, struct ldb_cell *cell)
@@ -55,7 +53,7 @@ int ldb_record_cell_decode(const void *record, size_t len, struct ldb_cell *cell
 		c.data = data + LDB_CELL_HEAD;
 		if (c.size > WCS_VALUE_INLINE)
 			return -EIO;
-	} else if (data[0] == RECORD_CHUNKED && len == RECORD_CHUNKED_LEN) {
+	} else if (data[0] == RECORD_EXTENTS && len == RECORD_EXTENTS_LEN) {
 		c.size = ldb_get64(data + 5);
 		c.id = ldb_get64(data + 13);
 		if (c.id == 0 || c.size <= WCS_VALUE_INLINE || c.size > WCS_VALUE_MAX)
@@ -67,53 +65,41 @@ int ldb_record_cell_decode(const void *record, size_t len, struct ldb_cell *cell
 	return 0;
 }
 
-uint32_t ldb_record_chunks(uint64_t size)
-{
-	return (uint32_t)((size + LDB_CHUNK - 1) / LDB_CHUNK);
-}
-
-void ldb_record_garbage(unsigned char *to, enum ldb_garbage_kind kind, uint32_t chunks)
+void ldb_record_garbage(unsigned char *to, enum ldb_garbage_kind kind, uint32_t extents)
 {
 	to[0] = (unsigned char)kind;
-	ldb_put32(to + 1, chunks);
+	ldb_put32(to + 1, extents);
 }
 
 int ldb_record_garbage_decode(const void *record, size_t len, enum ldb_garbage_kind *kind,
-			      uint32_t *chunks)
+			      uint32_t *extents)
 {
 	const unsigned char *data = record;
 
 	if (len != LDB_GARBAGE_LEN || data[0] > LDB_GARBAGE ||
-	    ldb_get32(data + 1) > ldb_record_chunks(WCS_VALUE_MAX))
+	    ldb_get32(data + 1) > ldb_extent_count(WCS_VALUE_MAX))
 		return -EIO;
 	*kind = data[0] == LDB_GARBAGE ? LDB_GARBAGE : LDB_INTENT;
-	*chunks = ldb_get32(data + 1);
+	*extents = ldb_get32(data + 1);
 	return 0;
-}
-
-static struct wcs_slice record_bound(struct wcs_slice bound)
-{
-	if (bound.len > LDB_ROW_BOUND)
-		bound.len = LDB_ROW_BOUND;
-	return bound;
 }
 
 size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop)
 {
-	struct wcs_slice start = record_bound(drop->range.start);
-	struct wcs_slice end = record_bound(drop->range.end);
+	struct wcs_slice bounds[] = {drop->range.start, drop->range.end};
 	size_t len = 7;
 
+	for (size_t i = 0; i < 2; i++) {
+		if (bounds[i].len > LDB_ROW_BOUND)
+			bounds[i].len = LDB_ROW_BOUND;
+		if (bounds[i].len > 0)
+			memcpy(to + len, bounds[i].data, bounds[i].len);
+		len += bounds[i].len;
+	}
 	ldb_put32(to, drop->table);
-	to[4] = end.data != NULL;
-	ldb_put16(to + 5, (uint16_t)start.len);
-	if (start.len > 0)
-		memcpy(to + len, start.data, start.len);
-	len += start.len;
-	if (!end.data)
-		return len;
-	memcpy(to + len, end.data, end.len);
-	return len + end.len;
+	to[4] = bounds[1].data != NULL;
+	ldb_put16(to + 5, (uint16_t)bounds[0].len);
+	return len;
 }
 
 int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop)
@@ -177,28 +163,11 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 	return record;
 }
 
-/* What is left of a record that is being decoded. */
-struct record_rest {
-	const unsigned char *data;
-	size_t len;
-};
-
-static const unsigned char *record_take(struct record_rest *rest, size_t len)
+/* Takes a name with its length before it into a text with room for max + 1 bytes. */
+static bool record_name(struct ldb_rest *rest, char *to, size_t max)
 {
-	const unsigned char *data = rest->data;
-
-	if (rest->len < len)
-		return NULL;
-	rest->data += len;
-	rest->len -= len;
-	return data;
-}
-
-/* A name with its length before it, into a text of room max + 1. */
-static bool record_take_name(struct record_rest *rest, char *to, size_t max)
-{
-	const unsigned char *len = record_take(rest, 1);
-	const unsigned char *name = len ? record_take(rest, *len) : NULL;
+	const unsigned char *len = ldb_rest_take(rest, 1);
+	const unsigned char *name = len ? ldb_rest_take(rest, *len) : NULL;
 
 	if (!name || *len == 0 || *len > max || memchr(name, 0, *len))
 		return false;
@@ -207,29 +176,28 @@ static bool record_take_name(struct record_rest *rest, char *to, size_t max)
 	return true;
 }
 
-static int record_take_family(struct record_rest *rest, unsigned char version,
-			      struct wcs_family *family)
+static int record_family(struct ldb_rest *rest, unsigned char version, struct wcs_family *family)
 {
 	const unsigned char *data;
 	uint32_t len;
 
-	if (!record_take_name(rest, family->name, WCS_FAMILY_NAME_MAX))
+	if (!record_name(rest, family->name, WCS_FAMILY_NAME_MAX))
 		return -EIO;
-	data = record_take(rest, 1);
+	data = ldb_rest_take(rest, 1);
 	if (!data || data[0] > WCS_INTHLL)
 		return -EIO;
 	family->type = (enum wcs_type)data[0];
 	if (version > RECORD_TABLE_NO_CHANGES) {
-		data = record_take(rest, 8);
+		data = ldb_rest_take(rest, 8);
 		if (!data)
 			return -EIO;
 		family->gc_changed = (int64_t)ldb_get64(data);
 	}
-	data = record_take(rest, 4);
+	data = ldb_rest_take(rest, 4);
 	if (!data)
 		return -EIO;
 	len = ldb_get32(data);
-	data = record_take(rest, len);
+	data = ldb_rest_take(rest, len);
 	if (!data || memchr(data, 0, len))
 		return -EIO;
 	family->gc = strndup((const char *)data, len);
@@ -238,9 +206,9 @@ static int record_take_family(struct record_rest *rest, unsigned char version,
 
 int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_schema *schema)
 {
-	struct record_rest rest = {record, len};
+	struct ldb_rest rest = {record, len};
 	struct wcs_table_schema made = {0};
-	const unsigned char *data = record_take(&rest, 10);
+	const unsigned char *data = ldb_rest_take(&rest, 10);
 	unsigned char version;
 	uint32_t count;
 	int err;
@@ -251,9 +219,9 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	made.protection = version == RECORD_TABLE_PROTECTED ? WCS_PROTECTED : WCS_UNPROTECTED;
 	made.delimiter = data[1];
 	made.created = (int64_t)ldb_get64(data + 2);
-	if (!record_take_name(&rest, made.name, WCS_TABLE_NAME_MAX))
+	if (!record_name(&rest, made.name, WCS_TABLE_NAME_MAX))
 		return -EIO;
-	data = record_take(&rest, 4);
+	data = ldb_rest_take(&rest, 4);
 	if (!data)
 		return -EIO;
 	count = ldb_get32(data);
@@ -263,7 +231,7 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	if (!made.families)
 		return -ENOMEM;
 	for (err = 0; !err && made.family_count < count; made.family_count++)
-		err = record_take_family(&rest, version, &made.families[made.family_count]);
+		err = record_family(&rest, version, &made.families[made.family_count]);
 	if (!err && rest.len > 0)
 		err = -EIO;
 	if (err)
@@ -280,55 +248,4 @@ void ldb_record_table_clear(struct wcs_table_schema *schema)
 	free(schema->families);
 	schema->families = NULL;
 	schema->family_count = 0;
-}
-
-/* ---- Dead bytes -------------------------------------------------------------------------- */
-
-static size_t record_place(unsigned char *to, const struct ldb_place *place)
-{
-	struct wcs_slice key = ldb_place_key(place);
-
-	ldb_put16(to, (uint16_t)key.len);
-	memcpy(to + 2, key.data, key.len);
-	return 2 + key.len;
-}
-
-size_t ldb_record_dead(unsigned char *to, const struct ldb_dead *dead)
-{
-	size_t len;
-
-	if (dead->keys == 0)
-		return 0;
-	len = record_place(to, &dead->from);
-	len += record_place(to + len, &dead->to);
-	ldb_put64(to + len, dead->keys);
-	ldb_put64(to + len + 8, dead->bytes);
-	return len + 16;
-}
-
-static bool record_place_decode(struct ldb_rest *rest, struct ldb_place *place)
-{
-	size_t len;
-
-	if (rest->len < 2)
-		return false;
-	len = ldb_get16(rest->data);
-	if (len > LDB_PLACE_BYTES || rest->len - 2 < len)
-		return false;
-	*place = ldb_place_before((struct wcs_slice){rest->data + 2, len});
-	rest->data += 2 + len;
-	rest->len -= 2 + len;
-	return true;
-}
-
-bool ldb_record_dead_decode(struct ldb_rest *rest, struct ldb_dead *dead)
-{
-	if (!record_place_decode(rest, &dead->from) || !record_place_decode(rest, &dead->to) ||
-	    rest->len < 16 || ldb_place_compare(&dead->from, &dead->to) > 0)
-		return false;
-	dead->keys = ldb_get64(rest->data);
-	dead->bytes = ldb_get64(rest->data + 8);
-	rest->data += 16;
-	rest->len -= 16;
-	return dead->keys > 0;
 }

@@ -141,7 +141,7 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 	unsigned char number[4];
 	struct ldb_id_key first;
 	uint32_t next;
-	int err = ldb_admin_next_id(db, &next);
+	int err = ldb_db_next_table(db, &next);
 
 	if (err)
 		return err;
@@ -279,7 +279,7 @@ static int copy_check(struct ldb *db, const struct ldb_copy *copy)
 	uint32_t next, id;
 	bool lost = false;
 	size_t at = 0;
-	int err = ldb_admin_next_id(db, &next);
+	int err = ldb_db_next_table(db, &next);
 
 	while (!err && !lost && ldb_copy_next(copy, &at, &id, &record))
 		err = copy_check_table(db, id, &lost);

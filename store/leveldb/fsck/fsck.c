@@ -50,8 +50,8 @@ static int fsck_init(struct ldb_fsck *f, const char *path, struct wcs_fsck *fsck
 
 static void fsck_close(struct ldb_fsck *f)
 {
-	ldb_open_raw_close(f->db);
-	ldb_open_raw_close(f->index);
+	ldb_engine_close_raw(f->db);
+	ldb_engine_close_raw(f->index);
 	f->db = f->index = NULL;
 }
 
@@ -75,7 +75,7 @@ static void fsck_free(struct ldb_fsck *f)
 static int fsck_open_at(struct ldb_fsck *f)
 {
 	char *view = f->fsck->options->repair ? strdup(f->data) : ldb_fsck_scratch_path(f, "view");
-	int err = view ? ldb_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
+	int err = view ? ldb_engine_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
 		       : -ENOMEM;
 
 	free(view);
@@ -133,9 +133,9 @@ static int fsck_finish_drops(struct ldb_fsck *f, const char *path)
 
 	if (!f->unfinished)
 		return 0;
-	err = ldb_open_store(path, &ldb_fsck_options, &db, f->fsck->fault);
+	err = ldb_engine_open(path, &ldb_fsck_options, &db, f->fsck->fault);
 	if (!err)
-		ldb_open_close(db);
+		ldb_engine_close(db);
 	return err;
 }
 

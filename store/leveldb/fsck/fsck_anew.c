@@ -237,7 +237,8 @@ static int anew_merge(struct anew *anew, const char *path)
 	int err = wcs_fsck_progress(anew->f->fsck, "compaction", 0, 0);
 
 	if (!err)
-		err = ldb_open_raw(path, false, &ldb_fsck_options, &db, anew->f->fsck->fault);
+		err = ldb_engine_open_raw(path, false, &ldb_fsck_options, &db,
+					  anew->f->fsck->fault);
 	if (err)
 		return err;
 	leveldb_compact_range(db->db, NULL, 0, NULL, 0);
@@ -246,7 +247,7 @@ static int anew_merge(struct anew *anew, const char *path)
 	if (text)
 		err = wcs_fault_set(anew->f->fsck->fault, ldb_db_errno(text), "%s", text);
 	leveldb_free(text);
-	ldb_open_raw_close(db);
+	ldb_engine_close_raw(db);
 	return err;
 }
 

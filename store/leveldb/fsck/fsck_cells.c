@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "store/leveldb/encoding/chunk.h"
+#include "store/leveldb/extent.h"
 
 enum { CELLS_LOST_MAX = 4096 /* families of one table that are told one by one */ };
 
@@ -76,7 +76,7 @@ static int cells_read(void *ctx, void *buf, size_t len, uint64_t offset, size_t 
 {
 	struct cells_value *value = ctx;
 
-	return ldb_chunk_read(value->f->db, value->cell, buf, len, offset, got);
+	return ldb_extent_read(value->f->db, value->cell, buf, len, offset, got);
 }
 
 int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_key_parts *parts,
@@ -205,7 +205,7 @@ static bool cells_value_good(struct cells *cells, enum wcs_type type, const stru
 	if (cell->size > sizeof(bytes))
 		return false;
 	if (cell->id != 0) {
-		if (ldb_chunk_read(cells->f->db, cell, bytes, sizeof(bytes), 0, &got))
+		if (ldb_extent_read(cells->f->db, cell, bytes, sizeof(bytes), 0, &got))
 			return true;
 		value = (struct wcs_slice){bytes, got};
 	}

@@ -92,7 +92,7 @@ int ldb_fsck_flush(struct ldb_fsck *f)
 		return err;
 	/* The next mount compacts these deletes too. */
 	unlinkat(f->db->dir, LDB_FILE_DEAD, 0);
-	err = ldb_db_write(f->db, f->batch, true);
+	err = ldb_commit(f->db, f->batch, true);
 	leveldb_writebatch_clear(f->batch);
 	f->batched = 0;
 	return err ? wcs_fault_set(f->fsck->fault, err, "data: write: %s", strerror(-err)) : 0;

@@ -207,7 +207,7 @@ static int scratch_open_index(struct ldb_fsck *f)
 	path = ldb_fsck_scratch_path(f, "index");
 	if (!path)
 		return -ENOMEM;
-	err = ldb_open_raw(path, true, NULL, &f->index, f->fsck->fault);
+	err = ldb_engine_open_raw(path, true, NULL, &f->index, f->fsck->fault);
 	free(path);
 	return err;
 }

@@ -47,7 +47,7 @@ static bool values_chunk_here(leveldb_iterator_t *iter, uint64_t *id, uint32_t *
 	if (!leveldb_iter_valid(iter))
 		return false;
 	key = ldb_fsck_key(iter);
-	return ldb_key_chunk_decode(key.data, key.len, id, index);
+	return ldb_key_extent_decode(key.data, key.len, id, index);
 }
 
 /* ---- Keys that are none ------------------------------------------------------------------ */
@@ -80,13 +80,13 @@ static int values_skip_chunks(struct values *v)
 	struct ldb_id_key space;
 	int err = 0;
 
-	ldb_key_chunk(&space, 0, 0);
+	ldb_key_extent(&space, 0, 0);
 	for (; !err && ldb_iter_in_space(v->chunks, &space); leveldb_iter_next(v->chunks)) {
 		struct wcs_slice key = ldb_fsck_key(v->chunks);
 		uint32_t index;
 		uint64_t id;
 
-		if (ldb_key_chunk_decode(key.data, key.len, &id, &index) && id != 0)
+		if (ldb_key_extent_decode(key.data, key.len, &id, &index) && id != 0)
 			return 0;
 		err = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a key that is no chunk's",
 				    ldb_fsck_key_place(v->f, key), key, ldb_fsck_value(v->chunks));
@@ -132,8 +132,8 @@ static int values_read_cells(struct values *v)
 	     leveldb_iter_next(v->refs)) {
 		v->went |= entry.ref != LDB_REF_CELL;
 		v->went_raw |= entry.ref == LDB_REF_RAW;
-		if (entry.ref == LDB_REF_ROW && ldb_record_chunks(entry.size) > v->went_chunks)
-			v->went_chunks = ldb_record_chunks(entry.size);
+		if (entry.ref == LDB_REF_ROW && ldb_extent_count(entry.size) > v->went_chunks)
+			v->went_chunks = ldb_extent_count(entry.size);
 		if (entry.ref != LDB_REF_CELL || v->cells++ > 0)
 			continue;
 		v->size = entry.size;
@@ -166,7 +166,7 @@ static void values_wrong(struct values *v, uint32_t index, const char *what)
 
 static void values_read_chunk(struct values *v, uint32_t index, size_t len)
 {
-	uint32_t count = v->cells > 0 ? ldb_record_chunks(v->size)
+	uint32_t count = v->cells > 0 ? ldb_extent_count(v->size)
 			 : v->went    ? v->went_chunks
 			 : v->record  ? v->counted
 				      : 0;
@@ -176,8 +176,8 @@ static void values_read_chunk(struct values *v, uint32_t index, size_t len)
 		v->extra++;
 		return;
 	}
-	left = v->size - (uint64_t)index * LDB_CHUNK;
-	if (v->cells > 0 && len != (left < LDB_CHUNK ? left : LDB_CHUNK))
+	left = v->size - (uint64_t)index * LDB_EXTENT;
+	if (v->cells > 0 && len != (left < LDB_EXTENT ? left : LDB_EXTENT))
 		values_wrong(v, index, "not as long as it must be");
 	else if (v->cells > 0 && index != v->good)
 		values_wrong(v, (uint32_t)v->good, "missing");
@@ -199,7 +199,7 @@ static int values_read_chunks(struct values *v)
 		if (!err)
 			err = values_skip_chunks(v);
 	}
-	if (v->cells > 0 && v->good < ldb_record_chunks(v->size))
+	if (v->cells > 0 && v->good < ldb_extent_count(v->size))
 		values_wrong(v, (uint32_t)v->good, "missing");
 	return err;
 }
@@ -215,7 +215,7 @@ static int values_delete_chunks(struct values *v, uint32_t from, const char *why
 	uint64_t id;
 	int err = 0;
 
-	ldb_key_chunk(&first, v->id, from);
+	ldb_key_extent(&first, v->id, from);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
 	for (; !err && values_chunk_here(iter, &id, &index) && id == v->id;
 	     leveldb_iter_next(iter)) {
@@ -349,7 +349,7 @@ static int values_of_cells(struct values *v)
 	if (!err && v->record)
 		err = values_wrong_record(v);
 	if (!err && v->extra > 0)
-		err = values_orphans(v, ldb_record_chunks(v->size));
+		err = values_orphans(v, ldb_extent_count(v->size));
 	return err;
 }
 

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutations of many rows: those of a group become one LevelDB batch, made from one view under the
- * locks of all their rows.
+ * Applies mutations of many rows: those of a group become one LevelDB batch, made from one view
+ * under the locks of all their rows.
  *
- * - A group has no row twice, so each of its mutations sees what came before it: all that was
- *   written by earlier groups.
- * - A mutation is built apart and joins the group when it is whole; where it fails, what it put is
- *   left out and the group ends before it. So the group's batch is exactly the mutations before.
- * - A mutation that may be large, stream a value or bring hidden cells back goes alone, through
- * ldb_mutate_row. So a group has no intents, and what it holds in memory and how long it holds the
- * locks are bounded.
+ * - A group has no row twice, so each of its mutations sees everything that came before it: the
+ *   writes of earlier groups.
+ * - A mutation is built apart and joins the group when it is complete. If one fails, its part is
+ *   left out and the group ends before it, so the batch is exactly the mutations before.
+ * - A mutation that may be large, stream a value or show hidden cells again goes alone, through
+ *   ldb_mutate_row. So a group has no intents, and its memory and its time under the locks are
+ *   bounded.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/leveldb/write/mutate.h"
 
 enum {
 	BATCH_ROWS = 512,    /* in a group */
-	BATCH_SEEN = 1024,   /* places to note them; a power of two */
+	BATCH_SEEN = 1024,   /* slots for their hashes; a power of two */
 	BATCH_MASK_BITS = 64 /* stripes in a word of the mask */
 };
-/* Of a group: its keys and values, and of what it deletes the keys. */
+/* Of a group: keys and values that it puts, keys that it deletes. */
 #define BATCH_BYTES (256u << 10)
 
 struct batch {
 	struct ldb *db;
-	const struct wcs_view *view;
 	uint32_t table;
 	struct wcs_entry *entries;
-	size_t count; /* of those left */
+	size_t count; /* left */
 	leveldb_writebatch_t *one, *all;
 	leveldb_iterator_t *iter;
 	bool changes, garbage;	   /* of the group */
@@ -39,9 +37,9 @@ struct batch {
 	struct ldb_mutate m;
 };
 
-/* ---- What goes together ------------------------------------------------------------------ */
+/* ---- Groups ------------------------------------------------------------------------------ */
 
-/* About the bytes that a mutation puts; SIZE_MAX: it must go alone. */
+/* About how many bytes the mutation puts; SIZE_MAX: it must go alone. */
 static size_t batch_size(const struct wcs_view *view, const struct wcs_entry *entry)
 {
 	const struct wcs_mutation *mutation = entry->mutation;
@@ -62,11 +60,11 @@ static size_t batch_size(const struct wcs_view *view, const struct wcs_entry *en
 	return size <= BATCH_BYTES ? size : SIZE_MAX;
 }
 
-/* Notes the row. False: it, or another of that hash, was noted before. */
+/* Adds the row to the group. False: the group has it, or another row with its hash. */
 static bool batch_note(struct batch *batch, struct wcs_slice row)
 {
-	uint64_t hash = ldb_mutate_hash(batch->table, row);
-	size_t stripe = ldb_mutate_stripe(hash), at;
+	uint64_t hash = ldb_row_hash(batch->table, row);
+	size_t stripe = ldb_row_stripe(hash), at;
 
 	hash = hash ? hash : 1;
 	for (at = hash % BATCH_SEEN; batch->seen[at]; at = (at + 1) % BATCH_SEEN)
@@ -85,7 +83,7 @@ static size_t batch_group(struct batch *batch)
 	memset(batch->seen, 0, sizeof(batch->seen));
 	memset(batch->stripes, 0, sizeof(batch->stripes));
 	for (n = 0; n < batch->count && n < BATCH_ROWS; n++) {
-		size_t size = batch_size(batch->view, &batch->entries[n]);
+		size_t size = batch_size(batch->m.view, &batch->entries[n]);
 
 		if (size > BATCH_BYTES - bytes || !batch_note(batch, batch->entries[n].row))
 			break;
@@ -113,60 +111,57 @@ static void batch_unlock(struct batch *batch)
 			pthread_mutex_unlock(&batch->db->rows[i - 1]);
 }
 
-/* ---- A group ----------------------------------------------------------------------------- */
-
 /* Builds one mutation and lets it join the group. */
 static int batch_add(struct batch *batch, struct wcs_entry *entry)
 {
 	struct ldb_mutate *m = &batch->m;
-	int err;
+	int rc;
 
-	ldb_mutate_init(m, batch->db, batch->view, batch->one, batch->table, entry->row,
-			entry->mutation);
+	ldb_row_init(m, batch->table, entry->row, entry->mutation, batch->one);
 	m->iter = batch->iter;
-	err = ldb_mutate_build(m);
-	if (!err && m->changes) {
-		ldb_mutate_end_intents(m);
+	rc = ldb_mutate_build(m);
+	if (!rc && m->changes) {
+		ldb_values_end(m);
 		leveldb_writebatch_append(batch->all, batch->one);
 		batch->changes = true;
 		batch->garbage = batch->garbage || m->garbage;
 	}
-	if (!err)
+	if (!rc)
 		entry->ts = m->last_ts;
 	leveldb_writebatch_clear(batch->one);
 	free(m->made);
-	return err;
+	return rc;
 }
 
 /* Builds up to n mutations; *n becomes how many of them joined the group. */
 static int batch_build(struct batch *batch, size_t *n)
 {
 	size_t added = 0, deleted = 0;
-	int err = 0;
+	int rc = 0;
 
 	batch->iter = ldb_db_iterate(batch->db);
 	while (added < *n && deleted < BATCH_BYTES) {
-		err = batch_add(batch, &batch->entries[added]);
-		if (err)
+		rc = batch_add(batch, &batch->entries[added]);
+		if (rc)
 			break;
 		deleted += batch->m.deleted;
 		added++;
 	}
 	leveldb_iter_destroy(batch->iter);
 	*n = added;
-	return err;
+	return rc;
 }
 
 /* Applies the next group; *n is how many mutations that were. */
 static int batch_apply(struct batch *batch, size_t *n)
 {
-	int err, written = 0;
+	int rc, written = 0;
 
 	batch->changes = batch->garbage = false;
 	batch_lock(batch);
-	err = batch_build(batch, n);
+	rc = batch_build(batch, n);
 	if (batch->changes)
-		written = ldb_db_write(batch->db, batch->all, batch->db->options->sync);
+		written = ldb_commit(batch->db, batch->all, batch->db->options->sync);
 	batch_unlock(batch);
 	leveldb_writebatch_clear(batch->all);
 	if (written) {
@@ -175,21 +170,21 @@ static int batch_apply(struct batch *batch, size_t *n)
 	}
 	if (batch->garbage)
 		ldb_reclaim_wake(batch->db);
-	return err;
+	return rc;
 }
 
 static int batch_next(struct batch *batch, size_t *n)
 {
 	struct wcs_entry *entry = batch->entries;
-	int err;
+	int rc;
 
 	*n = batch_group(batch);
 	if (*n > 0)
 		return batch_apply(batch, n);
-	err = ldb_mutate_row(batch->db, batch->view, batch->table, entry->row, entry->mutation,
-			     &entry->ts);
-	*n = err ? 0 : 1;
-	return err;
+	rc = ldb_mutate_row(batch->db, batch->m.view, batch->table, entry->row, entry->mutation,
+			    &entry->ts);
+	*n = rc ? 0 : 1;
+	return rc;
 }
 
 int ldb_batch_rows(void *engine, const struct wcs_view *view, uint32_t table,
@@ -198,30 +193,30 @@ int ldb_batch_rows(void *engine, const struct wcs_view *view, uint32_t table,
 	struct ldb *db = engine;
 	struct batch *batch;
 	size_t done = 0;
-	int err = 0;
+	int rc = 0;
 
 	*applied = 0;
-	if (atomic_load(&db->failed))
+	if (ldb_db_failed(db))
 		return -EROFS;
 	batch = malloc(sizeof(*batch));
 	if (!batch)
 		return -ENOMEM;
-	batch->db = db;
-	batch->view = view;
+	batch->db = batch->m.db = db;
+	batch->m.view = view;
 	batch->table = table;
 	batch->one = leveldb_writebatch_create();
 	batch->all = leveldb_writebatch_create();
-	while (!err && done < count) {
+	while (!rc && done < count) {
 		size_t n;
 
 		batch->entries = entries + done;
 		batch->count = count - done;
-		err = batch_next(batch, &n);
+		rc = batch_next(batch, &n);
 		done += n;
 	}
 	leveldb_writebatch_destroy(batch->one);
 	leveldb_writebatch_destroy(batch->all);
 	free(batch);
 	*applied = done;
-	return err;
+	return rc;
 }

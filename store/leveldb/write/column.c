@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writes that a mutation makes in one column, in the order in which they were added.
+ * Applies the writes that a mutation makes in one column, in the order in which they were added.
  *
- * The newest cell of the column is the later one of two: the newest in the store that the
- * mutation does not delete, and the newest written so far (which wins where they are equal, for it
- * replaces the other). The store is looked at only when a write asks. A server's timestamp is
- * later than the newest cell, so only a timestamp that was given can meet a cell that is there.
+ * The newest cell of the column is the later one of the newest in the store that the mutation does
+ * not delete, and the newest written so far, which replaces the other if they are equal. The store
+ * is read only when a write asks. A server's timestamp is later than the newest cell, so only a
+ * given timestamp can meet a cell that exists.
  *
- * A write whose cell is hidden at once is marked. Its rank is that of the newest, or at least one
- * more than that of the write before, where that has a later timestamp; a write that is alone in
- * its column, and looks there for what it replaces, comes from the column's newest cell and counts.
+ * A write whose cell is hidden at once is marked. Its rank is that of the newest cell, or at least
+ * one more than the rank of the write before, if that has a later timestamp. A write that is alone
+ * in its column, and looks for the cell that it replaces, starts at the newest cell and counts.
  */
 #include <errno.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/write/mutate.h"
 
 struct column {
 	struct ldb_mutate *m;
 	const struct wcs_write *writes;
 	const struct wcs_gc *gc; /* NULL: it hides nothing */
-	bool counts;		 /* what is newer than the one write */
+	bool counts;		 /* newer cells of the store, for the one write */
 	uint64_t newer;		 /* cells of the store */
 	uint64_t rank;		 /* of the write before, at least; 0: there is none */
 	int64_t last;		 /* its timestamp */
@@ -34,7 +33,7 @@ struct column {
 
 /* ---- The newest cell --------------------------------------------------------------------- */
 
-/* The newest cell of the store, under the iterator, becomes the newest if it is. */
+/* Takes the store's newest cell, under the iterator, unless a written one is newer. */
 static int column_take_stored(struct column *column, int64_t ts)
 {
 	struct ldb_mutate *m = column->m;
@@ -67,19 +66,18 @@ static int column_look(struct column *column)
 	m->key.len = column->key_len;
 	ldb_iter_seek(m->iter, &m->key);
 	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
-		size_t len;
-		const unsigned char *key = ldb_iter_key(m->iter, &len);
 		int64_t ts;
+		int rc = ldb_iter_ts(m->db, m->iter, column->key_len, &ts);
 
-		if (ldb_key_split_ts(key, len, column->key_len, &ts))
-			return ldb_db_damaged(m->db, "a cell's key");
+		if (rc)
+			return rc;
 		if (!wcs_mutation_deletes(m->mutation, write->family, write->qualifier, ts))
 			return column_take_stored(column, ts);
 	}
 	return 0;
 }
 
-/* Is there a newest cell, and does the view show it? What it hides has no value. */
+/* Whether the view shows the newest cell. A hidden cell has no value. */
 static bool column_shown(const struct column *column)
 {
 	return column->found &&
@@ -88,7 +86,7 @@ static bool column_shown(const struct column *column)
 
 /* ---- Storing ----------------------------------------------------------------------------- */
 
-/* What stands at the key (a cell's) becomes garbage, in the store and of this mutation. */
+/* Accounts for the cell at the key as replaced, in the store and in this mutation. */
 static int column_replace(struct column *column, const struct wcs_write *write, int64_t ts)
 {
 	struct ldb_mutate *m = column->m;
@@ -102,24 +100,25 @@ static int column_replace(struct column *column, const struct wcs_write *write, 
 	if (m->row_empty)
 		return 0;
 	if (column->counts)
-		return ldb_rank_replaced(m, column->key_len, ts, &column->newer);
-	return ldb_mutate_replaced(m);
+		return ldb_row_replaced_newer(m, column->key_len, ts, &column->newer);
+	return ldb_row_replaced(m);
 }
 
-/* Chunks what write makes, unless that was done before the lock. */
-static int column_chunks(struct ldb_mutate *m, const struct wcs_write *write,
-			 const struct ldb_source *source, size_t *index)
+/* Writes the extents of the write's value, unless they were streamed before the lock. */
+static int column_extents(struct ldb_mutate *m, const struct wcs_write *write,
+			  const struct ldb_source *source, size_t *index)
 {
+	bool stream = false;
+
 	if (m->prepared_used < m->prepared && m->made[m->prepared_used].write == write) {
 		*index = m->prepared_used++;
 		return 0;
 	}
-	if (ldb_mutate_is_given(write)) /* counted before */
-		return ldb_mutate_chunks(m, write, source, false, index);
-	if (m->batch_chunks + source->size > LDB_BATCH_BYTES)
-		return ldb_mutate_chunks(m, write, source, true, index);
-	m->batch_chunks += (size_t)source->size;
-	return ldb_mutate_chunks(m, write, source, false, index);
+	if (!ldb_values_is_given(write)) { /* the others are in batch_extents already */
+		stream = m->batch_extents + source->size > LDB_BATCH_BYTES;
+		m->batch_extents += stream ? 0 : (size_t)source->size;
+	}
+	return ldb_values_put(m, write, source, stream, index);
 }
 
 static int column_record(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
@@ -129,21 +128,21 @@ static int column_record(struct ldb_mutate *m, const struct wcs_write *write, in
 	unsigned char scratch[WCS_VALUE_INLINE];
 	const unsigned char *data;
 	size_t index;
-	int err;
+	int rc;
 
 	if (source->size <= WCS_VALUE_INLINE) {
 		size_t size = (size_t)source->size;
 
-		err = ldb_source_view(m->db, source, 0, size, scratch, &data);
-		if (!err)
+		rc = ldb_source_view(m->db, source, 0, size, scratch, &data);
+		if (!rc)
 			*len = ldb_record_inline(m->record, etag, (struct wcs_slice){data, size});
-		return err;
+		return rc;
 	}
-	err = column_chunks(m, write, source, &index);
-	if (err)
-		return err;
+	rc = column_extents(m, write, source, &index);
+	if (rc)
+		return rc;
 	m->made[index].ts = ts;
-	*len = ldb_record_chunked(m->record, etag, source->size, m->made[index].id);
+	*len = ldb_record_extents(m->record, etag, source->size, m->made[index].id);
 	return 0;
 }
 
@@ -151,13 +150,11 @@ int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t 
 		   const struct ldb_source *source)
 {
 	size_t len;
-	int err = column_record(m, write, ts, source, &len);
+	int rc = column_record(m, write, ts, source, &len);
 
-	if (err)
-		return err;
-	leveldb_writebatch_put(m->batch, (const char *)m->key.data, m->key.len,
-			       (const char *)m->record, len);
-	m->changes = true;
+	if (rc)
+		return rc;
+	ldb_row_put(m, len);
 	if (source->size > m->largest) {
 		m->largest = source->size;
 		m->largest_family = write->family;
@@ -169,7 +166,7 @@ int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t 
 	return 0;
 }
 
-/* Is the cell with that timestamp, which a write makes next, hidden at once? */
+/* Whether the view hides the cell that a write makes next, with that timestamp. */
 static bool column_hides(struct column *column, int64_t ts)
 {
 	uint64_t rank = 1 + column->newer, known = 1;
@@ -189,14 +186,14 @@ static int column_store(struct column *column, struct wcs_write *write, int64_t 
 			const struct ldb_source *source)
 {
 	struct ldb_mutate *m = column->m;
-	int err = 0;
+	int rc = 0;
 
 	m->key.len = column->key_len;
 	ldb_key_ts(&m->key, ts);
 	if (given)
-		err = column_replace(column, write, ts);
+		rc = column_replace(column, write, ts);
 	write->hidden = column_hides(column, ts);
-	return err ? err : ldb_column_put(m, write, ts, source);
+	return rc ? rc : ldb_column_put(m, write, ts, source);
 }
 
 /* ---- The kinds of writes ----------------------------------------------------------------- */
@@ -207,23 +204,23 @@ static int column_set(struct column *column, struct wcs_write *write)
 	bool given = write->ts != WCS_TS_SERVER;
 	struct ldb_source source;
 	int64_t ts = write->ts;
-	int err = 0;
+	int rc = 0;
 
 	if (newest || !given)
-		err = column_look(column);
+		rc = column_look(column);
 	if (newest && column_shown(column) && column->ts > ts)
 		given = false;
-	if (!err && !given)
-		err = ldb_mutate_server_ts(column->m, column->found, column->ts, &ts);
-	if (err)
-		return err;
+	if (!rc && !given)
+		rc = ldb_row_server_ts(column->m, column->found, column->ts, &ts);
+	if (rc)
+		return rc;
 	ldb_source_init(&source);
-	err = ldb_source_add(&source, write->value);
-	if (!err)
-		err = column_store(column, write, ts, given, &source);
+	rc = ldb_source_add(&source, write->value);
+	if (!rc)
+		rc = column_store(column, write, ts, given, &source);
 	ldb_source_free(&source);
-	if (err || (column->found && column->ts > ts))
-		return err;
+	if (rc || (column->found && column->ts > ts))
+		return rc;
 	column->found = true;
 	column->ts = ts;
 	ldb_source_clear(&column->newest);
@@ -242,15 +239,15 @@ static int column_increment(struct column *column, const struct wcs_write *write
 	unsigned char scratch[8];
 	const unsigned char *bytes;
 	int64_t number = 0;
-	int err;
+	int rc;
 
 	if (column_shown(column)) {
 		if (column->newest.size != sizeof(scratch))
 			return -EINVAL;
-		err = ldb_source_view(column->m->db, &column->newest, 0, sizeof(scratch), scratch,
-				      &bytes);
-		if (err)
-			return err;
+		rc = ldb_source_view(column->m->db, &column->newest, 0, sizeof(scratch), scratch,
+				     &bytes);
+		if (rc)
+			return rc;
 		number = (int64_t)ldb_get64(bytes);
 	}
 	if (__builtin_add_overflow(number, write->delta, &number))
@@ -260,45 +257,45 @@ static int column_increment(struct column *column, const struct wcs_write *write
 	return 0;
 }
 
-/* The cell that an append stands for goes, where it is not the newest. */
+/* Deletes the cell that an append stands for, if it is not the newest. */
 static int column_remove(struct column *column, const struct wcs_write *write)
 {
 	struct ldb_mutate *m = column->m;
-	int err;
+	int rc;
 
 	m->key.len = column->key_len;
 	ldb_key_ts(&m->key, write->replaces);
-	err = column_replace(column, write, write->replaces);
-	if (!err)
+	rc = column_replace(column, write, write->replaces);
+	if (!rc)
 		leveldb_writebatch_delete(m->batch, (const char *)m->key.data, m->key.len);
 	column->rank = 0;
-	return err;
+	return rc;
 }
 
-/* Makes a new newest cell of the newest one. */
+/* Makes a new newest cell of the newest one: an append or an increment. */
 static int column_modify(struct column *column, struct wcs_write *write)
 {
 	bool append = write->kind == WCS_WRITE_APPEND;
 	bool replaces = append && write->replaces != WCS_TS_NONE;
 	bool given;
 	int64_t ts = 0;
-	int err = column_look(column);
+	int rc = column_look(column);
 
-	if (!err && !column_shown(column))
+	if (!rc && !column_shown(column))
 		ldb_source_clear(&column->newest);
 	given = replaces && column->found && column->ts == write->replaces;
-	if (!err)
-		err = append ? column_append(column, write) : column_increment(column, write);
-	if (!err && given)
+	if (!rc)
+		rc = append ? column_append(column, write) : column_increment(column, write);
+	if (!rc && given)
 		ts = write->replaces;
-	else if (!err)
-		err = ldb_mutate_server_ts(column->m, column->found, column->ts, &ts);
-	if (!err && replaces && !given)
-		err = column_remove(column, write);
-	if (!err)
-		err = column_store(column, write, ts, given, &column->newest);
-	if (err)
-		return err;
+	else if (!rc)
+		rc = ldb_row_server_ts(column->m, column->found, column->ts, &ts);
+	if (!rc && replaces && !given)
+		rc = column_remove(column, write);
+	if (!rc)
+		rc = column_store(column, write, ts, given, &column->newest);
+	if (rc)
+		return rc;
 	column->found = true;
 	column->ts = ts;
 	return 0;
@@ -307,22 +304,22 @@ static int column_modify(struct column *column, struct wcs_write *write)
 int ldb_column_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
 {
 	struct column column;
-	int err = 0;
+	int rc = 0;
 
 	memset(&column, 0, offsetof(struct column, newest));
 	ldb_source_init(&column.newest);
-	ldb_mutate_key(m, writes->family, writes->qualifier);
+	ldb_row_column(m, writes->family, writes->qualifier);
 	column.m = m;
 	column.writes = writes;
 	column.gc = wcs_view_gc(m->view, writes->family);
-	column.counts = ldb_rank_counts(m, writes, count);
+	column.counts = ldb_row_counts(m, writes, count);
 	column.key_len = m->key.len;
-	for (size_t i = 0; i < count && !err; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		if (writes[i].kind == WCS_WRITE_SET || writes[i].kind == WCS_WRITE_SET_NEWEST)
-			err = column_set(&column, &writes[i]);
+			rc = column_set(&column, &writes[i]);
 		else
-			err = column_modify(&column, &writes[i]);
+			rc = column_modify(&column, &writes[i]);
 	}
 	ldb_source_free(&column.newest);
-	return err;
+	return rc;
 }

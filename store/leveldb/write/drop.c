@@ -24,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/leveldb/engine.h"
+#include "store/leveldb/compaction/compaction.h"
 
 enum {
 	DROP_CELLS = 4000,	   /* in a batch: some milliseconds under the row locks */
@@ -48,7 +48,7 @@ struct drop {
 	leveldb_iterator_t *iter;
 	leveldb_writebatch_t *batch;
 	size_t cells, bytes; /* in the batch */
-	uint64_t dead;	     /* the same, with values that are no chunks */
+	uint64_t dead;	     /* the same, with values that are no extents */
 	size_t slice_cells;
 	uint64_t slice_bytes;
 	unsigned int pauses; /* in the slice */
@@ -79,10 +79,10 @@ static int drop_row(struct drop *drop, size_t row_end)
 	for (; ldb_iter_within(drop->iter, &drop->seek); leveldb_iter_next(drop->iter)) {
 		struct ldb_cell cell;
 		size_t len;
-		int err = ldb_db_batch_cell(drop->db, drop->batch, drop->iter, &cell, &len);
+		int rc = ldb_db_batch_cell(drop->db, drop->batch, drop->iter, &cell, &len);
 
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 		drop->cells++;
 		drop->bytes += len;
 		drop->dead += len + (cell.id == 0 ? cell.size : 0);
@@ -114,7 +114,7 @@ static int drop_collect(struct drop *drop, bool *more)
 		struct ldb_key_parts parts;
 		size_t len;
 		const unsigned char *key = ldb_iter_key(drop->iter, &len);
-		int err = 0;
+		int rc = 0;
 
 		if (ldb_key_split(key, len, &parts))
 			return ldb_db_damaged(drop->db, "a cell's key");
@@ -125,9 +125,9 @@ static int drop_collect(struct drop *drop, bool *more)
 			return 0;
 		}
 		memcpy(drop->seek.data, key, parts.row_end);
-		err = drop_row(drop, parts.row_end);
-		if (err)
-			return err;
+		rc = drop_row(drop, parts.row_end);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -149,32 +149,32 @@ static void drop_put_record(struct drop *drop, bool more)
 static int drop_batch(struct drop *drop)
 {
 	bool more = false;
-	int err, unread;
+	int rc, unread;
 
 	drop->iter = ldb_db_iterate(drop->db);
 	drop->cells = drop->bytes = drop->dead = 0;
-	err = drop_collect(drop, &more);
+	rc = drop_collect(drop, &more);
 	unread = ldb_db_iter_error(drop->db, drop->iter);
 	leveldb_iter_destroy(drop->iter);
 	if (unread)
-		err = unread;
-	if (!err && (drop->cells > 0 || drop->recorded)) {
+		rc = unread;
+	if (!rc && (drop->cells > 0 || drop->recorded)) {
 		drop->unsynced = more || drop->recorded;
 		drop_put_record(drop, more);
-		err = ldb_db_write(drop->db, drop->batch, drop->db->options->sync);
+		rc = ldb_commit(drop->db, drop->batch, drop->db->options->sync);
 		drop->recorded = more;
 	}
 	leveldb_writebatch_clear(drop->batch);
-	return err ? err : more;
+	return rc ? rc : more;
 }
 
 /* Passes on what the batch said, unless it cannot be made durable. */
 static int drop_sync(struct drop *drop, int more)
 {
-	int err = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
+	int rc = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
 
 	drop->unsynced = false;
-	return err ? err : more;
+	return rc ? rc : more;
 }
 
 static void drop_give_up(struct drop *drop)
@@ -183,7 +183,7 @@ static void drop_give_up(struct drop *drop)
 		return;
 	leveldb_writebatch_clear(drop->batch);
 	drop_put_record(drop, false);
-	ldb_db_write(drop->db, drop->batch, true);
+	ldb_commit(drop->db, drop->batch, true);
 }
 
 /* ---- Beside the deleting ----------------------------------------------------------------- */
@@ -212,10 +212,10 @@ static void drop_compact(struct drop *drop, bool more)
 	if (!drop->compacts ||
 	    (more && drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
 		return;
-	ldb_compact_wait(drop->db, drop->number);
+	ldb_queue_wait(drop->db, drop->number);
 	dead.keys = drop->slice_cells;
 	dead.bytes = drop->slice_bytes;
-	drop->number = ldb_compact_push(drop->db, &dead);
+	drop->number = ldb_queue_push(drop->db, &dead);
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
@@ -223,7 +223,7 @@ static void drop_compact(struct drop *drop, bool more)
 /* Lets LevelDB catch up with what others write; not for ever, since that may never end. */
 static void drop_yield(struct drop *drop)
 {
-	for (; drop->pauses < DROP_PAUSES && ldb_db_busy(drop->db); drop->pauses++)
+	for (; drop->pauses < DROP_PAUSES && ldb_commit_busy(drop->db); drop->pauses++)
 		nanosleep(&(struct timespec){0, DROP_PAUSE_MS * 1000000L}, NULL);
 }
 
@@ -299,19 +299,19 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
 	struct ldb *db = engine;
 	struct ldb_drop what = {table, *range};
 	struct drop *drop;
-	int err;
+	int rc;
 
-	if (atomic_load(&db->failed))
+	if (ldb_db_failed(db))
 		return -EROFS;
 	drop = drop_new(db, atomic_fetch_add(&db->next_drop, 1), row, &what);
 	if (!drop)
 		return -ENOMEM;
-	err = drop_run(drop);
+	rc = drop_run(drop);
 	if (drop->garbage)
 		ldb_reclaim_wake(db);
-	ldb_compact_wait(db, drop->number);
+	ldb_queue_wait(db, drop->number);
 	free(drop);
-	return err;
+	return rc;
 }
 
 /* ---- After a crash ----------------------------------------------------------------------- */
@@ -319,46 +319,46 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
 static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 {
 	struct drop *drop = drop_new(db, id, NULL, what);
-	int err;
+	int rc;
 
 	if (!drop)
 		return -ENOMEM;
 	drop->recorded = true;
-	err = drop_run(drop);
+	rc = drop_run(drop);
 	free(drop);
-	if (err == -EIO && !atomic_load(&db->failed)) {
+	if (rc == -EIO && !ldb_db_failed(db)) {
 		ldb_db_log(db, WCS_LOG_ERROR,
 			   "a drop that was interrupted meets damaged data; its rest is given up");
-		err = 0;
+		rc = 0;
 	}
-	return err;
+	return rc;
 }
 
 int ldb_drop_resume(struct ldb *db)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_id_key first;
-	int err = 0, unread;
+	int rc = 0, unread;
 
 	ldb_key_drop(&first, 0);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !err && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
+	for (; !rc && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
 		struct ldb_drop what;
 		size_t len;
 		const char *data = leveldb_iter_key(iter, &len);
 		uint64_t id;
 
 		if (!ldb_key_drop_decode(data, len, &id)) {
-			err = ldb_db_damaged(db, "the key of a drop");
+			rc = ldb_db_damaged(db, "the key of a drop");
 			break;
 		}
 		data = leveldb_iter_value(iter, &len);
 		if (ldb_record_drop_decode(data, len, &what))
-			err = ldb_db_damaged(db, "the record of a drop");
+			rc = ldb_db_damaged(db, "the record of a drop");
 		else
-			err = drop_resume_one(db, id, &what);
+			rc = drop_resume_one(db, id, &what);
 	}
 	unread = ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);
-	return err ? err : unread;
+	return rc ? rc : unread;
 }

@@ -3,13 +3,13 @@
  * Moves of cells within one family of a row: as a mutation, one batch under the row's lock.
  *
  * - A value is neither read nor written again: its record is, under another key and with another
- *   etag. A chunked value keeps its id, so whoever reads its chunks goes on; it becomes garbage
+ *   etag. A in extents value keeps its id, so whoever reads its extents goes on; it becomes garbage
  *   only where its cell goes without a successor.
  * - So one id can stand under two keys, one after the other, and a power cut that loses the end of
- *   an older log and keeps a newer one must never mix the two. Before a chunked value moves the
- *   logs are synced, for they may hold its chunks or the end of their intent; the batch itself is
+ *   an older log and keeps a newer one must never mix the two. Before a in extents value moves the
+ *   logs are synced, for they may hold its extents or the end of their intent; the batch itself is
  *   a synced write, before the row's lock is free. Otherwise the first key could come back beside
- *   what was done to the second one: garbage on record for chunks that a cell leads to.
+ *   what was done to the second one: garbage on record for extents that a cell leads to.
  * - No key is put and deleted in one batch: a cell that keeps its key does not move.
  */
 #include <errno.h>
@@ -39,12 +39,14 @@ static void move_init(struct move *move, struct ldb *db, const struct wcs_view *
 	move->rank = 1;
 	move->same =
 		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
-	ldb_mutate_init(m, db, view, leveldb_writebatch_create(), table, row, NULL);
-	ldb_mutate_key(m, asked->family, asked->from);
+	m->db = db;
+	m->view = view;
+	ldb_row_init(m, table, row, NULL, leveldb_writebatch_create());
+	ldb_row_column(m, asked->family, asked->from);
 	move->from.len = move->from_end = m->key.len;
 	memcpy(move->from.data, m->key.data, m->key.len);
 	if (!move->same)
-		ldb_mutate_key(m, asked->family, asked->to);
+		ldb_row_column(m, asked->family, asked->to);
 	move->to_end = m->key.len;
 }
 
@@ -119,7 +121,7 @@ static void move_put(struct move *move, int64_t ts)
 
 		len = ldb_record_inline(m->record, etag, value);
 	} else {
-		len = ldb_record_chunked(m->record, etag, cell->size, cell->id);
+		len = ldb_record_extents(m->record, etag, cell->size, cell->id);
 		m->unsynced = true;
 	}
 	m->key.len = move->to_end;
@@ -133,12 +135,12 @@ static void move_put(struct move *move, int64_t ts)
 static int move_put_newest(struct move *move)
 {
 	int64_t ts = move->ts;
-	int err = 0;
+	int rc = 0;
 
 	if (move->met && move->newest >= ts)
-		err = ldb_mutate_server_ts(&move->m, true, move->newest, &ts);
-	if (err)
-		return err;
+		rc = ldb_row_server_ts(&move->m, true, move->newest, &ts);
+	if (rc)
+		return rc;
 	move_put(move, ts);
 	move->ts = ts;
 	return 0;
@@ -149,54 +151,54 @@ static int move_older(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
 	int64_t newest = move->ts;
-	int err = 0;
+	int rc = 0;
 
 	leveldb_iter_next(m->iter);
-	for (; !err && ldb_iter_within(m->iter, &move->from); leveldb_iter_next(m->iter)) {
-		err = move_iter_cell(move);
-		if (err)
+	for (; !rc && ldb_iter_within(m->iter, &move->from); leveldb_iter_next(m->iter)) {
+		rc = move_iter_cell(move);
+		if (rc)
 			break;
 		if (move->met) {
-			ldb_mutate_garbage(m, &move->cell);
+			ldb_row_garbage(m, &move->cell);
 			move_take(move);
 		} else {
 			move_put(move, move->ts);
 		}
 	}
 	move->ts = newest;
-	return err;
+	return rc;
 }
 
 static int move_column(struct move *move)
 {
-	int err = move_look_to(move);
+	int rc = move_look_to(move);
 
-	if (!err)
-		err = move_look_from(move, false);
-	if (err)
-		return err;
+	if (!rc)
+		rc = move_look_from(move, false);
+	if (rc)
+		return rc;
 	if (move->met && move->asked->kind == WCS_MOVE_COLUMN_NEW)
 		return -EEXIST;
 	if (move->same)
 		return 0;
-	err = move_put_newest(move);
-	return err ? err : move_older(move);
+	rc = move_put_newest(move);
+	return rc ? rc : move_older(move);
 }
 
 static int move_cell_newest(struct move *move)
 {
-	int err = move_look_to(move);
+	int rc = move_look_to(move);
 
-	if (!err)
-		err = move_look_from(move, true);
-	return err ? err : move_put_newest(move);
+	if (!rc)
+		rc = move_look_from(move, true);
+	return rc ? rc : move_put_newest(move);
 }
 
 /* What stands where the cell goes becomes garbage. */
 static int move_replace(struct move *move)
 {
 	ldb_key_ts(&move->m.key, move->asked->to_ts);
-	return ldb_mutate_replaced(&move->m);
+	return ldb_row_replaced(&move->m);
 }
 
 /* Counts what is newer than the cell will be, but not the cell itself. */
@@ -204,13 +206,13 @@ static int move_count(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
 	uint64_t newer;
-	int err;
+	int rc;
 
-	if (!ldb_rank_matters(&move->m, asked->family))
+	if (!ldb_row_has_ranks(&move->m, asked->family))
 		return 0;
-	err = ldb_rank_newer(&move->m, move->to_end, asked->to_ts, &newer);
-	if (err)
-		return err;
+	rc = ldb_row_newer(&move->m, move->to_end, asked->to_ts, &newer);
+	if (rc)
+		return rc;
 	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
 		newer--;
 	move->rank += newer;
@@ -221,17 +223,17 @@ static int move_cell(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
 	bool stays = move->same && asked->from_ts == asked->to_ts;
-	int err;
+	int rc;
 
 	if (stays)
 		return move_look_from(move, true);
-	err = move_count(move);
-	if (!err)
-		err = move_replace(move);
-	if (!err)
-		err = move_look_from(move, true);
-	if (err)
-		return err;
+	rc = move_count(move);
+	if (!rc)
+		rc = move_replace(move);
+	if (!rc)
+		rc = move_look_from(move, true);
+	if (rc)
+		return rc;
 	move_put(move, asked->to_ts);
 	move->ts = asked->to_ts;
 	return 0;
@@ -242,29 +244,29 @@ static int move_check_older(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
 	int64_t older;
-	int err;
+	int rc;
 
 	leveldb_iter_next(m->iter);
 	if (!ldb_iter_within(m->iter, &move->from))
 		return 0;
-	err = move_iter_ts(move, move->from_end, &older);
-	return !err && older >= move->asked->to_ts ? -EINVAL : err;
+	rc = move_iter_ts(move, move->from_end, &older);
+	return !rc && older >= move->asked->to_ts ? -EINVAL : rc;
 }
 
 static int move_stamp(struct move *move)
 {
 	int64_t ts = move->asked->to_ts;
-	int err = move_look_from(move, false);
+	int rc = move_look_from(move, false);
 
-	if (err || ts == move->ts)
-		return err;
+	if (rc || ts == move->ts)
+		return rc;
 	if (ts < move->ts) {
-		err = move_check_older(move);
-		if (!err)
-			err = move_look_from(move, false);
+		rc = move_check_older(move);
+		if (!rc)
+			rc = move_look_from(move, false);
 	}
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	move_put(move, ts);
 	move->ts = ts;
 	return 0;
@@ -305,7 +307,7 @@ static bool move_purges_from(void *ctx, const struct ldb_hidden *hidden)
 		return hidden->ts >= asked->to_ts;
 	case WCS_MOVE_CELL_NEWEST:
 	case WCS_MOVE_CELL:
-		return hidden->ts >= asked->from_ts || ldb_rank_matters(&move->m, asked->family);
+		return hidden->ts >= asked->from_ts || ldb_row_has_ranks(&move->m, asked->family);
 	}
 	return true;
 }
@@ -322,34 +324,34 @@ static bool move_purges_to(void *ctx, const struct ldb_hidden *hidden)
 static int move_purge(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
-	int err = ldb_purge_if(&move->m, asked->family, asked->from, move_purges_from, move);
+	int rc = ldb_purge_column(&move->m, asked->family, asked->from, move_purges_from, move);
 
-	if (!err && !move->same)
-		err = ldb_purge_if(&move->m, asked->family, asked->to, move_purges_to, move);
-	return err;
+	if (!rc && !move->same)
+		rc = ldb_purge_column(&move->m, asked->family, asked->to, move_purges_to, move);
+	return rc;
 }
 
 static int move_apply(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
-	bool chunked;
-	int err, unread;
+	bool extents;
+	int rc, unread;
 
-	err = move_purge(move);
-	if (err)
-		return err;
+	rc = move_purge(move);
+	if (rc)
+		return rc;
 	m->iter = ldb_db_iterate(m->db);
-	err = move_kind(move);
+	rc = move_kind(move);
 	unread = ldb_db_iter_error(m->db, m->iter);
 	leveldb_iter_destroy(m->iter);
 	if (unread)
-		err = unread;
-	chunked = m->unsynced;
-	if (!err)
-		err = ldb_mutate_sync(m);
-	if (err || !m->changes)
-		return err;
-	return ldb_db_write(m->db, m->batch, chunked || m->db->options->sync);
+		rc = unread;
+	extents = m->unsynced;
+	if (!rc)
+		rc = ldb_values_sync(m);
+	if (rc || !m->changes)
+		return rc;
+	return ldb_commit(m->db, m->batch, extents || m->db->options->sync);
 }
 
 /* Does the view hide the cell where it is now? */
@@ -365,22 +367,22 @@ int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, st
 		   const struct wcs_move *asked, int64_t *ts, bool *hidden)
 {
 	struct ldb *db = engine;
-	pthread_mutex_t *lock = ldb_mutate_lock(db, table, row);
+	pthread_mutex_t *lock = ldb_row_lock(db, table, row);
 	struct move move;
-	int err;
+	int rc;
 
-	if (atomic_load(&db->failed))
+	if (ldb_db_failed(db))
 		return -EROFS;
 	move_init(&move, db, view, table, row, asked);
 	pthread_mutex_lock(lock);
-	err = move_apply(&move);
+	rc = move_apply(&move);
 	pthread_mutex_unlock(lock);
 	leveldb_writebatch_destroy(move.m.batch);
 	if (move.m.garbage) /* also on failure: what was purged before is */
 		ldb_reclaim_wake(db);
-	if (!err) {
+	if (!rc) {
 		*ts = move.ts;
 		*hidden = move_hidden(&move);
 	}
-	return err;
+	return rc;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large values as chunks of LDB_CHUNK bytes under an id.
+ * Large values as extents of LDB_EXTENT bytes under an id.
  *
  * - An id is never used again, also after a crash: ids come out of blocks that were reserved with
- *   a synced write before. So chunks under an id are of one value, whole or being written.
- * - No chunk is ever without an intent, a garbage record or a cell that leads to it, also where a
- *   power cut keeps only the newer of two logs. So the intent of streamed chunks is in every batch
+ *   a synced write before. So extents under an id are of one value, whole or being written.
+ * - No extent is ever without an intent, a garbage record or a cell that leads to it, also where a
+ *   power cut keeps only the newer of two logs. So the intent of streamed extents is in every batch
  *   of them; that of a value larger than LevelDB's write buffer is alone and synced before. For
- *   then a table of the value's middle has nothing but its chunks, overlaps no other, and is not
+ *   then a table of the value's middle has nothing but its extents, overlaps no other, and is not
  *   merged again.
  */
-#include "store/leveldb/encoding/chunk.h"
+#include "store/leveldb/extent.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/encoding/bytes.h"
 
-#define CHUNK_IDS (1u << 20) /* reserved at a time */
+#define EXTENT_IDS (1u << 20) /* reserved at a time */
 
 /* ---- Sources ----------------------------------------------------------------------------- */
 
@@ -106,16 +106,16 @@ static int source_copy(struct ldb *db, const struct ldb_part *part, uint64_t off
 {
 	struct ldb_cell cell = {.id = part->id, .size = part->len};
 	size_t got;
-	int err;
+	int rc;
 
 	if (part->id == 0) {
 		memcpy(to, (part->data ? part->data : part->own) + offset, len);
 		return 0;
 	}
-	err = ldb_chunk_read(db, &cell, to, len, offset, &got);
-	if (!err && got < len)
-		err = ldb_db_damaged(db, "a value is shorter than its cell says");
-	return err;
+	rc = ldb_extent_read(db, &cell, to, len, offset, &got);
+	if (!rc && got < len)
+		rc = ldb_db_damaged(db, "a value is shorter than its cell says");
+	return rc;
 }
 
 int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
@@ -126,7 +126,7 @@ int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t of
 	for (size_t i = 0; i < source->count && made < len; i++) {
 		const struct ldb_part *part = source_part(source, i);
 		size_t want = len - made;
-		int err;
+		int rc;
 
 		if (offset >= part->len) {
 			offset -= part->len;
@@ -138,9 +138,9 @@ int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t of
 		}
 		if (want > part->len - offset)
 			want = (size_t)(part->len - offset);
-		err = source_copy(db, part, offset, want, scratch + made);
-		if (err)
-			return err;
+		rc = source_copy(db, part, offset, want, scratch + made);
+		if (rc)
+			return rc;
 		made += want;
 		offset = 0;
 	}
@@ -148,139 +148,138 @@ int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t of
 	return 0;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------ */
+/* ---- Extents ------------------------------------------------------------------------------ */
 
-static int chunk_reserve_block(struct ldb *db)
+static int extent_reserve_block(struct ldb *db)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	uint64_t reserved = db->reserved_id + CHUNK_IDS;
+	uint64_t reserved = db->reserved_id + EXTENT_IDS;
 	unsigned char record[8];
 	struct ldb_id_key key;
-	int err;
+	int rc;
 
 	ldb_key_next_value(&key);
 	ldb_put64(record, reserved);
 	ldb_db_batch_put(batch, &key, record, sizeof(record));
-	err = ldb_db_write(db, batch, true);
+	rc = ldb_commit(db, batch, true);
 	leveldb_writebatch_destroy(batch);
-	if (!err)
+	if (!rc)
 		db->reserved_id = reserved;
-	return err;
+	return rc;
 }
 
-int ldb_chunk_reserve(struct ldb *db, uint64_t *id)
+int ldb_extent_reserve(struct ldb *db, uint64_t *id)
 {
-	int err = 0;
+	int rc = 0;
 
 	pthread_mutex_lock(&db->ids_lock);
 	if (db->next_id == db->reserved_id)
-		err = chunk_reserve_block(db);
-	if (!err)
+		rc = extent_reserve_block(db);
+	if (!rc)
 		*id = db->next_id++;
 	pthread_mutex_unlock(&db->ids_lock);
-	return err;
+	return rc;
 }
 
-/* One chunk into the batch; *offset moves behind it. */
-static int chunk_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
-		     const struct ldb_source *source, uint64_t *offset)
+/* One extent into the batch; *offset moves behind it. */
+static int extent_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
+		      const struct ldb_source *source, uint64_t *offset)
 {
-	unsigned char scratch[LDB_CHUNK];
+	unsigned char scratch[LDB_EXTENT];
 	uint64_t left = source->size - *offset;
-	size_t len = left < LDB_CHUNK ? (size_t)left : LDB_CHUNK;
+	size_t len = left < LDB_EXTENT ? (size_t)left : LDB_EXTENT;
 	const unsigned char *data;
 	struct ldb_id_key key;
-	int err = ldb_source_view(db, source, *offset, len, scratch, &data);
+	int rc = ldb_source_view(db, source, *offset, len, scratch, &data);
 
-	if (err)
-		return err;
-	ldb_key_chunk(&key, id, (uint32_t)(*offset / LDB_CHUNK));
+	if (rc)
+		return rc;
+	ldb_key_extent(&key, id, (uint32_t)(*offset / LDB_EXTENT));
 	ldb_db_batch_put(batch, &key, data, len);
 	*offset += len;
 	return 0;
 }
 
-int ldb_chunk_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
-		    const struct ldb_source *source)
+int ldb_extent_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
+		     const struct ldb_source *source)
 {
-	int err = 0;
+	int rc = 0;
 
-	for (uint64_t offset = 0; !err && offset < source->size;)
-		err = chunk_put(db, batch, id, source, &offset);
-	return err;
+	for (uint64_t offset = 0; !rc && offset < source->size;)
+		rc = extent_put(db, batch, id, source, &offset);
+	return rc;
 }
 
-int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *source)
+int ldb_extent_stream(struct ldb *db, uint64_t id, const struct ldb_source *source)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	bool first = source->size > db->buffer_bytes;
 	uint64_t offset = 0;
-	int err = 0;
+	int rc = 0;
 
 	if (first) {
-		ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_record_chunks(source->size));
-		err = ldb_db_write(db, batch, true);
+		ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_extent_count(source->size));
+		rc = ldb_commit(db, batch, true);
 		leveldb_writebatch_clear(batch);
 	}
-	while (!err && offset < source->size) {
+	while (!rc && offset < source->size) {
 		uint64_t end = offset + LDB_BATCH_BYTES;
 
 		if (!first)
-			ldb_db_batch_garbage(batch, id, LDB_INTENT,
-					     ldb_record_chunks(source->size));
-		while (!err && offset < source->size && offset < end)
-			err = chunk_put(db, batch, id, source, &offset);
-		if (!err)
-			err = ldb_db_write(db, batch, false);
+			ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_extent_count(source->size));
+		while (!rc && offset < source->size && offset < end)
+			rc = extent_put(db, batch, id, source, &offset);
+		if (!rc)
+			rc = ldb_commit(db, batch, false);
 		leveldb_writebatch_clear(batch);
 	}
 	leveldb_writebatch_destroy(batch);
-	return err;
+	return rc;
 }
 
-static int chunk_damaged(struct ldb *db)
+static int extent_damaged(struct ldb *db)
 {
-	return ldb_db_damaged(db, "a chunk of a value is missing or of wrong length");
+	return ldb_db_damaged(db, "a extent of a value is missing or of wrong length");
 }
 
-/* What of a read is to be had from one chunk. */
-struct chunk_part {
+/* What of a read is to be had from one extent. */
+struct extent_part {
 	struct ldb_id_key key;
-	size_t chunk_len, skip, len;
+	size_t extent_len, skip, len;
 };
 
-static struct chunk_part chunk_part_at(const struct ldb_cell *cell, uint64_t offset, size_t len)
+static struct extent_part extent_part_at(const struct ldb_cell *cell, uint64_t offset, size_t len)
 {
-	uint32_t index = (uint32_t)(offset / LDB_CHUNK);
-	uint64_t start = (uint64_t)index * LDB_CHUNK, left = cell->size - start;
-	struct chunk_part part = {.chunk_len = left < LDB_CHUNK ? (size_t)left : LDB_CHUNK,
-				  .skip = (size_t)(offset - start)};
+	uint32_t index = (uint32_t)(offset / LDB_EXTENT);
+	uint64_t start = (uint64_t)index * LDB_EXTENT, left = cell->size - start;
+	struct extent_part part = {.extent_len = left < LDB_EXTENT ? (size_t)left : LDB_EXTENT,
+				   .skip = (size_t)(offset - start)};
 
-	ldb_key_chunk(&part.key, cell->id, index);
-	part.len = len < part.chunk_len - part.skip ? len : part.chunk_len - part.skip;
+	ldb_key_extent(&part.key, cell->id, index);
+	part.len = len < part.extent_len - part.skip ? len : part.extent_len - part.skip;
 	return part;
 }
 
-/* Of one chunk, which a Get finds without looking into tables that do not have it. */
-static int chunk_get(struct ldb *db, const struct chunk_part *part, unsigned char *to)
+/* Of one extent, which a Get finds without looking into tables that do not have it. */
+static int extent_get(struct ldb *db, const struct extent_part *part, unsigned char *to)
 {
-	unsigned char *chunk;
+	unsigned char *extent;
 	size_t len;
 	bool found;
-	int err = ldb_db_get(db, &part->key, &chunk, &len, &found);
+	int rc = ldb_db_get(db, &part->key, &extent, &len, &found);
 
-	if (err)
-		return err;
-	if (found && len == part->chunk_len)
-		memcpy(to, chunk + part->skip, part->len);
+	if (rc)
+		return rc;
+	if (found && len == part->extent_len)
+		memcpy(to, extent + part->skip, part->len);
 	else
-		err = chunk_damaged(db);
-	leveldb_free(chunk);
-	return err;
+		rc = extent_damaged(db);
+	leveldb_free(extent);
+	return rc;
 }
 
-/* Is this chunk the one under the iterator? */
-static bool chunk_is_at(leveldb_iterator_t *iter, const struct chunk_part *part)
+/* Is this extent the one under the iterator? */
+static bool extent_is_at(leveldb_iterator_t *iter, const struct extent_part *part)
 {
 	const char *key;
 	size_t len;
@@ -291,60 +290,60 @@ static bool chunk_is_at(leveldb_iterator_t *iter, const struct chunk_part *part)
 	if (len != part->key.len || memcmp(key, part->key.data, len) != 0)
 		return false;
 	leveldb_iter_value(iter, &len);
-	return len == part->chunk_len;
+	return len == part->extent_len;
 }
 
-/* Of the chunk under the iterator. */
-static int chunk_take(struct ldb *db, leveldb_iterator_t *iter, const struct chunk_part *part,
-		      unsigned char *to)
+/* Of the extent under the iterator. */
+static int extent_take(struct ldb *db, leveldb_iterator_t *iter, const struct extent_part *part,
+		       unsigned char *to)
 {
 	size_t len;
-	int err;
+	int rc;
 
-	if (!chunk_is_at(iter, part)) {
-		err = ldb_db_iter_error(db, iter);
-		return err ? err : chunk_damaged(db);
+	if (!extent_is_at(iter, part)) {
+		rc = ldb_db_iter_error(db, iter);
+		return rc ? rc : extent_damaged(db);
 	}
 	memcpy(to, leveldb_iter_value(iter, &len) + part->skip, part->len);
 	return 0;
 }
 
-/* Of several chunks, one behind the other: an iterator shows what a Get copies twice. */
-static int chunk_walk(struct ldb *db, const struct ldb_cell *cell, unsigned char *to, size_t len,
-		      uint64_t offset)
+/* Of several extents, one behind the other: an iterator shows what a Get copies twice. */
+static int extent_walk(struct ldb *db, const struct ldb_cell *cell, unsigned char *to, size_t len,
+		       uint64_t offset)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
-	struct chunk_part part = chunk_part_at(cell, offset, len);
-	int err = 0;
+	struct extent_part part = extent_part_at(cell, offset, len);
+	int rc = 0;
 
 	leveldb_iter_seek(iter, (const char *)part.key.data, part.key.len);
-	for (size_t made = 0; !err && made < len; made += part.len) {
-		part = chunk_part_at(cell, offset + made, len - made);
+	for (size_t made = 0; !rc && made < len; made += part.len) {
+		part = extent_part_at(cell, offset + made, len - made);
 		if (made > 0)
 			leveldb_iter_next(iter);
-		err = chunk_take(db, iter, &part, to + made);
+		rc = extent_take(db, iter, &part, to + made);
 	}
 	leveldb_iter_destroy(iter);
-	return err;
+	return rc;
 }
 
-int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
-		   uint64_t offset, size_t *got)
+int ldb_extent_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
+		    uint64_t offset, size_t *got)
 {
 	uint64_t left = offset < cell->size ? cell->size - offset : 0;
-	struct chunk_part part;
-	int err = 0;
+	struct extent_part part;
+	int rc = 0;
 
 	if (len > left)
 		len = (size_t)left;
 	if (len > 0 && cell->id == 0) {
 		memcpy(buf, cell->data + offset, len);
 	} else if (len > 0) {
-		part = chunk_part_at(cell, offset, len);
-		err = part.len == len ? chunk_get(db, &part, buf)
-				      : chunk_walk(db, cell, buf, len, offset);
+		part = extent_part_at(cell, offset, len);
+		rc = part.len == len ? extent_get(db, &part, buf)
+				     : extent_walk(db, cell, buf, len, offset);
 	}
-	if (!err)
+	if (!rc)
 		*got = len;
-	return err;
+	return rc;
 }

@@ -3,7 +3,7 @@
  * Making, opening and closing a database, and the engine's table of operations.
  *
  * Opening ends what a crash interrupted before anything else is served: drops are finished, and
- * what the last session left of chunks is told apart by first_id (see reclaim.c).
+ * what the last session left of extents is told apart by first_id (see reclaim.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,25 +18,24 @@
 
 #include "store/disk/crc.h"
 #include "store/disk/directory.h"
-#include "store/leveldb/encoding/bytes.h"
-#include "store/leveldb/engine.h"
+#include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/files/copy.h"
 #include "store/leveldb/files/files.h"
 #include "store/leveldb/formats/file.h"
 
-#define OPEN_CACHE_DEFAULT (64u << 20)
-#define OPEN_BUFFER_LEAST  (256u << 10)
-#define OPEN_BUFFER_MOST   (16u << 20)
-#define OPEN_TABLE_LEAST   (1u << 20) /* LevelDB makes them no smaller */
-#define OPEN_TABLE_MOST	   (2u << 20)
-#define OPEN_SHARE	   256 /* of the medium, of both, at most */
-#define OPEN_BLOOM_BITS	   10
+#define ENGINE_CACHE	    (64u << 20)
+#define ENGINE_BUFFER_LEAST (256u << 10)
+#define ENGINE_BUFFER_MOST  (16u << 20)
+#define ENGINE_TABLE_LEAST  (1u << 20) /* LevelDB makes them no smaller */
+#define ENGINE_TABLE_MOST   (2u << 20)
+#define ENGINE_SHARE	    256 /* of the medium, of both, at most */
+#define ENGINE_BLOOM_BITS   10
 
 const struct wcs_backend wcs_backend_leveldb = {
 	.name = "leveldb",
-	.create = ldb_open_create,
-	.open = ldb_open_store,
-	.close = ldb_open_close,
+	.create = ldb_engine_create,
+	.open = ldb_engine_open,
+	.close = ldb_engine_close,
 	.owns = ldb_file_owns,
 	.check_unused = ldb_fsck_unused,
 	.check = ldb_fsck_store,
@@ -65,14 +64,14 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.move = ldb_move_cells,
 	.drop = ldb_drop_rows,
 	.collect = ldb_collect_slice,
-	.collected = ldb_emptied_settle,
-	.busy = ldb_db_busy,
-	.shrink = ldb_compact_store,
+	.collected = ldb_tombstones_settle,
+	.busy = ldb_commit_busy,
+	.shrink = ldb_queue_store,
 	.note_put = ldb_admin_note_put,
 	.note_get = ldb_admin_note_get,
 };
 
-static int open_path(const char *path, char **data, struct wcs_fault *fault)
+static int engine_path(const char *path, char **data, struct wcs_fault *fault)
 {
 	char *made = malloc(strlen(path) + sizeof("/data"));
 
@@ -84,50 +83,46 @@ static int open_path(const char *path, char **data, struct wcs_fault *fault)
 	return 0;
 }
 
-size_t ldb_open_cache_bytes(const struct wcs_options *options)
-{
-	return options && options->cache_bytes ? options->cache_bytes : OPEN_CACHE_DEFAULT;
-}
-
 /* Not in its C interface, nor in its shared library. To be called before anything else of
  * LevelDB's. */
 extern void
-open_limit_maps(int limit) __asm__("_ZN7leveldb18EnvPosixTestHelper20SetReadOnlyMMapLimitEi")
+engine_limit_maps(int limit) __asm__("_ZN7leveldb18EnvPosixTestHelper20SetReadOnlyMMapLimitEi")
 	__attribute__((weak));
 
 /* LevelDB would map its tables into memory. Where the disk then cannot give a page, or a table is
  * cut under an open store, there is no error but a signal, which ends the process; and what was
  * read once counts as the process's memory. Read with pread, it is an error, and the cache's. */
-static void open_prepare(void)
+static void engine_prepare(void)
 {
 	ldb_guard_start();
-	if (open_limit_maps) /* not there where the shared library is linked all the same */
-		open_limit_maps(0);
+	if (engine_limit_maps) /* not there where the shared library is linked all the same */
+		engine_limit_maps(0);
 }
 
 /* LevelDB's own function for checksums, which Debian builds without the processor's instruction:
  * every byte that is written or read passes it, several times. What is defined here is not taken
  * from its static library. */
-uint32_t open_checksum(uint32_t crc, const char *data,
-		       size_t len) __asm__("_ZN7leveldb6crc32c6ExtendEjPKcm");
+uint32_t engine_checksum(uint32_t crc, const char *data,
+			 size_t len) __asm__("_ZN7leveldb6crc32c6ExtendEjPKcm");
 
-uint32_t open_checksum(uint32_t crc, const char *data, size_t len)
+uint32_t engine_checksum(uint32_t crc, const char *data, size_t len)
 {
 	return wcs_crc_extend(crc, data, len);
 }
 
-static struct ldb *open_new(const struct wcs_options *options)
+static struct ldb *engine_new(const struct wcs_options *options)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ldb *db = calloc(1, sizeof(*db));
 
 	if (!db)
 		return NULL;
-	pthread_once(&once, open_prepare);
+	pthread_once(&once, engine_prepare);
 	db->dir = -1;
 	db->options = options;
-	db->filter = leveldb_filterpolicy_create_bloom(OPEN_BLOOM_BITS);
-	db->cache = leveldb_cache_create_lru(ldb_open_cache_bytes(options));
+	db->filter = leveldb_filterpolicy_create_bloom(ENGINE_BLOOM_BITS);
+	db->cache_bytes = options && options->cache_bytes ? options->cache_bytes : ENGINE_CACHE;
+	db->cache = leveldb_cache_create_lru(db->cache_bytes);
 	db->open_options = leveldb_options_create();
 	leveldb_options_set_filter_policy(db->open_options, db->filter);
 	leveldb_options_set_cache(db->open_options, db->cache);
@@ -138,7 +133,8 @@ static struct ldb *open_new(const struct wcs_options *options)
 	db->write = leveldb_writeoptions_create();
 	pthread_mutex_init(&db->write_lock, NULL);
 	ldb_sync_init(&db->sync);
-	ldb_manual_init(&db->manual);
+	pthread_cond_init(&db->unbounded, NULL);
+	pthread_mutex_init(&db->manual_lock, NULL);
 	pthread_mutex_init(&db->admin_lock, NULL);
 	pthread_mutex_init(&db->ids_lock, NULL);
 	for (size_t i = 0; i < LDB_STRIPES; i++)
@@ -146,7 +142,7 @@ static struct ldb *open_new(const struct wcs_options *options)
 	return db;
 }
 
-static void open_free(struct ldb *db)
+static void engine_free(struct ldb *db)
 {
 	if (db->db)
 		leveldb_close(db->db);
@@ -162,15 +158,17 @@ static void open_free(struct ldb *db)
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
 	ldb_space_stop(db);
-	ldb_manual_clear(&db->manual);
+	ldb_queue_free(db);
+	pthread_mutex_destroy(&db->manual_lock);
+	pthread_cond_destroy(&db->unbounded);
 	ldb_sync_clear(&db->sync);
 	pthread_mutex_destroy(&db->write_lock);
 	free(db);
 }
 
-static uint64_t open_share(uint64_t total, uint64_t least, uint64_t most)
+static uint64_t engine_share(uint64_t total, uint64_t least, uint64_t most)
 {
-	uint64_t size = total / OPEN_SHARE;
+	uint64_t size = total / ENGINE_SHARE;
 
 	return size < least ? least : size > most ? most : size;
 }
@@ -178,23 +176,23 @@ static uint64_t open_share(uint64_t total, uint64_t least, uint64_t most)
 /* How much LevelDB gathers for a table, and how large it makes those that it merges. It writes up
  * to 25 of them anew at once before it deletes them: that must fit into the room that is kept free
  * on the medium (room.c). */
-static void open_sizes(struct ldb *db, const char *path)
+static void engine_sizes(struct ldb *db, const char *path)
 {
 	uint64_t total = UINT64_MAX;
 	struct statvfs space;
 
 	if (statvfs(path, &space) == 0)
 		total = (uint64_t)space.f_blocks * space.f_frsize;
-	db->buffer_bytes = open_share(total, OPEN_BUFFER_LEAST, OPEN_BUFFER_MOST);
-	db->table_bytes = open_share(total, OPEN_TABLE_LEAST, OPEN_TABLE_MOST);
+	db->buffer_bytes = engine_share(total, ENGINE_BUFFER_LEAST, ENGINE_BUFFER_MOST);
+	db->table_bytes = engine_share(total, ENGINE_TABLE_LEAST, ENGINE_TABLE_MOST);
 	leveldb_options_set_write_buffer_size(db->open_options, (size_t)db->buffer_bytes);
 	leveldb_options_set_max_file_size(db->open_options, (size_t)db->table_bytes);
 }
 
 /* What to do where the error itself has no file's name. */
-static const char *open_advice(int err, const char *text)
+static const char *engine_advice(int rc, const char *text)
 {
-	switch (err) {
+	switch (rc) {
 	case -EIO:
 		return ldb_db_is_limit(text) ? ""
 					     : "; fsck.rowfs -n names what is damaged, -y repairs";
@@ -206,59 +204,59 @@ static const char *open_advice(int err, const char *text)
 	}
 }
 
-static int open_data(struct ldb *db, const char *data, struct wcs_fault *fault)
+static int engine_data(struct ldb *db, const char *data, struct wcs_fault *fault)
 {
 	char *text = NULL, where[128] = "";
-	int err;
+	int rc;
 
-	open_sizes(db, data);
+	engine_sizes(db, data);
 	db->db = leveldb_open(db->open_options, data, &text);
 	if (text) {
-		err = ldb_db_errno(text);
+		rc = ldb_db_errno(text);
 		if (strstr(text, data) == NULL)
 			snprintf(where, sizeof(where), "%s: ", directory_name(data));
-		wcs_fault_set(fault, err, "%s%s%s", where, text, open_advice(err, text));
+		wcs_fault_set(fault, rc, "%s%s%s", where, text, engine_advice(rc, text));
 		leveldb_free(text);
-		return err;
+		return rc;
 	}
 	db->dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return db->dir >= 0 ? 0 : wcs_fault_set(fault, -EIO, "%s: %s", data, strerror(errno));
 }
 
-int ldb_open_raw(const char *data, bool create, const struct wcs_options *options, struct ldb **db,
-		 struct wcs_fault *fault)
+int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options *options,
+			struct ldb **db, struct wcs_fault *fault)
 {
-	struct ldb *made = open_new(options);
-	int err;
+	struct ldb *made = engine_new(options);
+	int rc;
 
 	if (!made)
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
 	leveldb_options_set_create_if_missing(made->open_options, create);
 	leveldb_options_set_error_if_exists(made->open_options, create);
-	err = create ? 0 : ldb_files_check(data, options, fault);
-	if (!err)
-		err = open_data(made, data, fault);
-	if (err)
-		open_free(made);
+	rc = create ? 0 : ldb_files_check(data, options, fault);
+	if (!rc)
+		rc = engine_data(made, data, fault);
+	if (rc)
+		engine_free(made);
 	else
 		*db = made;
-	return err;
+	return rc;
 }
 
-void ldb_open_raw_close(struct ldb *db)
+void ldb_engine_close_raw(struct ldb *db)
 {
 	if (db)
-		open_free(db);
+		engine_free(db);
 }
 
 /* The first records: what numbers come next. Without them a store is damaged, not young. */
-static int open_make_counters(struct ldb *db, struct wcs_fault *fault)
+static int engine_make_counters(struct ldb *db, struct wcs_fault *fault)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	unsigned char one[8];
 	struct ldb_id_key key;
 	char *text = NULL;
-	int err = 0;
+	int rc = 0;
 
 	ldb_key_next_table(&key);
 	ldb_put32(one, 1);
@@ -270,51 +268,30 @@ static int open_make_counters(struct ldb *db, struct wcs_fault *fault)
 	leveldb_write(db->db, db->write, batch, &text);
 	leveldb_writebatch_destroy(batch);
 	if (text) {
-		err = wcs_fault_set(fault, ldb_db_errno(text), "%s", text);
+		rc = wcs_fault_set(fault, ldb_db_errno(text), "%s", text);
 		leveldb_free(text);
 	} else if (fsync(db->dir)) {
-		err = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
+		rc = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
 	}
-	return err;
+	return rc;
 }
 
-int ldb_open_create(const char *path, struct wcs_fault *fault)
+int ldb_engine_create(const char *path, struct wcs_fault *fault)
 {
 	struct ldb *db = NULL;
 	char *data = NULL;
-	int err = open_path(path, &data, fault);
+	int rc = engine_path(path, &data, fault);
 
-	if (!err)
-		err = ldb_open_raw(data, true, NULL, &db, fault);
-	if (!err)
-		err = open_make_counters(db, fault);
-	ldb_open_raw_close(db);
+	if (!rc)
+		rc = ldb_engine_open_raw(data, true, NULL, &db, fault);
+	if (!rc)
+		rc = engine_make_counters(db, fault);
+	ldb_engine_close_raw(db);
 	free(data);
-	return err;
+	return rc;
 }
 
-static int open_read_counters(struct ldb *db)
-{
-	struct ldb_id_key key;
-	unsigned char *value;
-	size_t len;
-	bool found;
-	int err;
-
-	ldb_key_next_value(&key);
-	err = ldb_db_get(db, &key, &value, &len, &found);
-	if (err)
-		return err;
-	if (found && len == 8)
-		db->first_id = ldb_get64(value);
-	leveldb_free(value);
-	if (db->first_id == 0)
-		return ldb_db_damaged(db, "the counter of values is missing");
-	db->next_id = db->reserved_id = db->first_id;
-	return 0;
-}
-
-static int open_no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
+static int engine_no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
 {
 	(void)ctx;
 	(void)id;
@@ -322,15 +299,19 @@ static int open_no_table(void *ctx, uint32_t id, const struct wcs_table_schema *
 	return 0;
 }
 
-/* What every session needs; whoever opens a store learns here that it cannot be had. */
-static int open_read(struct ldb *db)
+/* Reads what every session needs, so that damage of it is an error of opening. */
+static int engine_read(struct ldb *db)
 {
-	int err = open_read_counters(db);
+	struct ldb_id_key key;
+	int rc;
 
-	return err ? err : ldb_admin_load(db, open_no_table, NULL);
+	ldb_key_next_value(&key);
+	rc = ldb_db_counter(db, &key, 8, "the counter of values is missing", &db->first_id);
+	db->next_id = db->reserved_id = db->first_id;
+	return rc ? rc : ldb_admin_load(db, engine_no_table, NULL);
 }
 
-static void *open_tell_tid(void *tid)
+static void *engine_tell_tid(void *tid)
 {
 	*(pid_t *)tid = gettid();
 	return NULL;
@@ -340,13 +321,13 @@ static void *open_tell_tid(void *tid)
  * and ends the process where it cannot. So that is done here, once it is known that it can. A
  * thread that has ended counts for the limit of the user's until the kernel has let go of it, which
  * is after it was joined. */
-static int open_can_start(void)
+static int engine_can_start(void)
 {
 	const struct timespec moment = {0, 10000};
 	pthread_t thread;
 	pid_t tid;
 
-	if (pthread_create(&thread, NULL, open_tell_tid, &tid) != 0)
+	if (pthread_create(&thread, NULL, engine_tell_tid, &tid) != 0)
 		return -ENOMEM;
 	pthread_join(thread, NULL);
 	for (int i = 0; i < 100000 && tgkill(getpid(), tid, 0) == 0; i++)
@@ -354,33 +335,29 @@ static int open_can_start(void)
 	return 0;
 }
 
-static void open_start_background(struct ldb *db)
+static int engine_start(struct ldb *db)
 {
-	static atomic_bool started;
+	static atomic_bool background;
+	int rc;
 
-	if (!atomic_exchange(&started, true))
+	if (!atomic_exchange(&background, true))
 		ldb_manual_flush(db);
-}
-
-static int open_start(struct ldb *db)
-{
-	int err;
-
-	open_start_background(db);
-	err = ldb_space_start(db);
-	if (!err)
-		err = ldb_compact_start(db);
-	if (err)
-		return err;
-	err = ldb_drop_resume(db);
-	if (!err)
-		err = ldb_reclaim_start(db);
-	if (err)
+	rc = ldb_space_start(db);
+	if (!rc)
+		rc = ldb_queue_start(db);
+	if (!rc)
+		rc = ldb_compact_start(db);
+	if (rc)
+		return rc;
+	rc = ldb_drop_resume(db);
+	if (!rc)
+		rc = ldb_reclaim_start(db);
+	if (rc)
 		ldb_compact_stop(db);
-	return err;
+	return rc;
 }
 
-static void open_init(struct ldb *db, const struct wcs_options *options)
+static void engine_init(struct ldb *db, const struct wcs_options *options)
 {
 	uint32_t etag = 0;
 
@@ -392,46 +369,46 @@ static void open_init(struct ldb *db, const struct wcs_options *options)
 	atomic_init(&db->failed, false);
 }
 
-int ldb_open_store(const char *path, const struct wcs_options *options, void **engine,
-		   struct wcs_fault *fault)
+int ldb_engine_open(const char *path, const struct wcs_options *options, void **engine,
+		    struct wcs_fault *fault)
 {
 	struct ldb *db = NULL;
 	char *data = NULL;
-	int err = open_path(path, &data, fault);
+	int rc = engine_path(path, &data, fault);
 
-	if (!err && open_can_start() != 0)
-		err = wcs_fault_set(fault, -ENOMEM, "%s: there can be no more threads",
-				    directory_name(path));
-	if (!err)
-		err = ldb_open_raw(data, false, options, &db, fault);
-	if (err)
+	if (!rc && engine_can_start() != 0)
+		rc = wcs_fault_set(fault, -ENOMEM, "%s: there can be no more threads",
+				   directory_name(path));
+	if (!rc)
+		rc = ldb_engine_open_raw(data, false, options, &db, fault);
+	if (rc)
 		goto out;
-	open_init(db, options);
-	err = open_read(db);
-	if (!err)
-		err = ldb_copy_open(db);
-	if (!err)
-		err = open_start(db);
-	if (!err) {
+	engine_init(db, options);
+	rc = engine_read(db);
+	if (!rc)
+		rc = ldb_copy_open(db);
+	if (!rc)
+		rc = engine_start(db);
+	if (!rc) {
 		*engine = db;
 		goto out;
 	}
-	open_free(db);
-	wcs_fault_set(fault, err, "%s: cannot be read: %s%s", directory_name(data), strerror(-err),
-		      open_advice(err, ""));
-	ldb_files_blame(data, err, fault);
+	engine_free(db);
+	wcs_fault_set(fault, rc, "%s: cannot be read: %s%s", directory_name(data), strerror(-rc),
+		      engine_advice(rc, ""));
+	ldb_files_blame(data, rc, fault);
 out:
 	free(data);
-	return err;
+	return rc;
 }
 
-void ldb_open_close(void *engine)
+void ldb_engine_close(void *engine)
 {
 	struct ldb *db = engine;
 
-	ldb_compact_cancel(db);
+	ldb_queue_cancel(db);
 	ldb_reclaim_stop(db);
 	ldb_compact_stop(db);
 	ldb_space_save(db, 0);
-	open_free(db);
+	engine_free(db);
 }

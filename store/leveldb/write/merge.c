@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writes that a mutation makes in one column of an aggregate family.
+ * Applies the writes that a mutation makes in one column of an aggregate family.
  *
- * They are applied in memory, one after the other, to the cells that they make, by timestamp; what
- * a cell is in the end is put into the batch once, however many writes it took. Values are small.
+ * They are applied in memory, one after the other, to the cells that they make, by timestamp; each
+ * cell goes into the batch once, in its final state, however many writes made it. Values are small.
  * The column is what the store has and the mutation does not delete, with the cells made on top.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/leveldb/write/mutate.h"
 #include "store/policy/aggregate.h"
@@ -21,8 +21,8 @@ struct merge_cell {
 	struct wcs_write *write; /* the last that made it */
 	size_t len;
 	unsigned char *value;
-	size_t asked;		   /* so many cells were made when shown was; 0: never */
-	bool shown;		   /* would the view */
+	size_t asked;		   /* how many cells were made when shown was set; 0: never */
+	bool shown;		   /* whether the view would show it */
 	struct merge_cell *next[]; /* of each level that it is in */
 };
 
@@ -30,7 +30,7 @@ struct merge {
 	struct ldb_mutate *m;
 	const struct wcs_write *writes;
 	const struct wcs_gc *gc; /* NULL: it hides nothing */
-	bool counts;		 /* what is newer than the one write */
+	bool counts;		 /* newer cells of the store, for the one write */
 	size_t key_len;		 /* of the column's prefix */
 	bool looked;		 /* at the store */
 	bool stored;		 /* it has a newest cell */
@@ -43,7 +43,8 @@ struct merge {
 
 /* ---- Cells made -------------------------------------------------------------------------- */
 
-/* The cell; NULL: it is not made. links: behind them it is, or would be, in each level. */
+/* The cell of that timestamp; NULL: it is not made. links (may be NULL): the links to its place in
+ * each level. */
 static struct merge_cell *merge_find(struct merge *merge, int64_t ts, struct merge_cell ***links)
 {
 	struct merge_cell **next = merge->first;
@@ -57,8 +58,7 @@ static struct merge_cell *merge_find(struct merge *merge, int64_t ts, struct mer
 	return next[0] && next[0]->ts == ts ? next[0] : NULL;
 }
 
-/* A fourth of the cells of each level is in the next one; which ones, no order of timestamps
- * foresees. */
+/* A fourth of the cells of each level is in the next one, independent of their timestamps. */
 static size_t merge_levels(size_t count)
 {
 	uint64_t mixed = (count + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -86,7 +86,7 @@ static struct merge_cell *merge_insert(struct merge *merge, int64_t ts,
 	return cell;
 }
 
-/* The cell becomes merge->value. */
+/* Gives the cell of that timestamp merge->value. */
 static int merge_make(struct merge *merge, struct wcs_write *write, int64_t ts, size_t len)
 {
 	struct merge_cell **links[MERGE_LEVELS];
@@ -121,19 +121,18 @@ static void merge_free(struct merge *merge)
 
 /* ---- The store --------------------------------------------------------------------------- */
 
-/* Walks down the column's cells in the store that the mutation does not delete, from where m->iter
- * is. 1: *ts is the next; 0: the end. */
+/* Moves on from m->iter to the column's next cell in the store that the mutation does not delete.
+ * 1: *ts is its timestamp; 0: the end. */
 static int merge_stored(struct merge *merge, int64_t *ts)
 {
 	struct ldb_mutate *m = merge->m;
 
 	m->key.len = merge->key_len;
 	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
-		size_t len;
-		const unsigned char *key = ldb_iter_key(m->iter, &len);
+		int rc = ldb_iter_ts(m->db, m->iter, merge->key_len, ts);
 
-		if (ldb_key_split_ts(key, len, merge->key_len, ts))
-			return ldb_db_damaged(m->db, "a cell's key");
+		if (rc)
+			return rc;
 		if (!wcs_mutation_deletes(m->mutation, merge->writes->family,
 					  merge->writes->qualifier, *ts))
 			return 1;
@@ -173,7 +172,7 @@ static int merge_newest(struct merge *merge, int64_t *ts)
 	return 1;
 }
 
-/* The rank of a cell of that timestamp, as far as the policy tells ranks apart. */
+/* The rank of a cell of that timestamp, as far as the policy distinguishes ranks. */
 static int merge_rank(struct merge *merge, int64_t ts, uint64_t *rank)
 {
 	uint64_t last = wcs_gc_last_rank(merge->gc);
@@ -202,39 +201,32 @@ static int merge_rank(struct merge *merge, int64_t ts, uint64_t *rank)
 	return found < 0 ? found : 0;
 }
 
-/* Its rank is counted only where it matters. */
-static int merge_look(struct merge *merge, int64_t ts)
-{
-	const struct wcs_view *view = merge->m->view;
-	uint64_t rank;
-	int err;
-
-	if (wcs_view_hides(view, wcs_view_expiry(merge->gc, 1, ts)))
-		return 0;
-	if (!wcs_view_hides(view, wcs_view_expiry(merge->gc, UINT64_MAX, ts)))
-		return 1;
-	err = merge_rank(merge, ts, &rank);
-	return err ? err : !wcs_view_hides(view, wcs_view_expiry(merge->gc, rank, ts));
-}
-
-/* Would the view show a cell of that timestamp? 1, 0, or an error. Only a cell that is made anew
- * changes the answer. */
+/* Whether the view would show a cell of that timestamp: 1, 0, or an error. Its rank is counted only
+ * if it matters. Only a new cell changes the answer. */
 static int merge_shown(struct merge *merge, int64_t ts)
 {
+	const struct wcs_view *view = merge->m->view;
 	struct merge_cell *cell = merge_find(merge, ts, NULL);
-	int shown;
+	uint64_t rank = 1;
+	bool shown = !wcs_view_hides(view, wcs_view_expiry(merge->gc, 1, ts));
+	int rc;
 
 	if (cell && cell->asked == merge->count)
 		return cell->shown;
-	shown = merge_look(merge, ts);
-	if (cell && shown >= 0) {
+	if (shown && wcs_view_hides(view, wcs_view_expiry(merge->gc, UINT64_MAX, ts))) {
+		rc = merge_rank(merge, ts, &rank);
+		if (rc)
+			return rc;
+		shown = !wcs_view_hides(view, wcs_view_expiry(merge->gc, rank, ts));
+	}
+	if (cell) {
 		cell->asked = merge->count;
 		cell->shown = shown;
 	}
 	return shown;
 }
 
-/* The same of the newest cell; *ts: its timestamp, where it would. */
+/* Whether it shows the newest cell; *ts is its timestamp then. */
 static int merge_newest_shown(struct merge *merge, int64_t *ts)
 {
 	int found = merge_newest(merge, ts);
@@ -247,18 +239,18 @@ static int merge_server_ts(struct merge *merge, int64_t *ts)
 	int64_t newest = 0;
 	int found = merge_newest(merge, &newest);
 
-	return found < 0 ? found : ldb_mutate_server_ts(merge->m, found, newest, ts);
+	return found < 0 ? found : ldb_row_server_ts(merge->m, found, newest, ts);
 }
 
 static const char merge_no_value[] = "an aggregate's value is none of its type";
 
-/* Reads the store's cell. 1: *old is its value; 0: there is none. */
+/* Reads the cell of that timestamp in the store. 1: *old is its value; 0: there is none. */
 static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 {
 	struct ldb_mutate *m = merge->m;
 	struct ldb_cell cell;
 	size_t got = 0;
-	int err;
+	int rc;
 
 	if (merge_is_new(merge) ||
 	    wcs_mutation_deletes(m->mutation, merge->writes->family, merge->writes->qualifier, ts))
@@ -272,16 +264,16 @@ static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 		return ldb_db_damaged(m->db, "a cell's record");
 	if (cell.size > sizeof(merge->old))
 		return ldb_db_damaged(m->db, merge_no_value);
-	err = ldb_chunk_read(m->db, &cell, merge->old, (size_t)cell.size, 0, &got);
-	if (err)
-		return err;
+	rc = ldb_extent_read(m->db, &cell, merge->old, (size_t)cell.size, 0, &got);
+	if (rc)
+		return rc;
 	*old = (struct wcs_slice){merge->old, got};
 	return 1;
 }
 
 /* ---- Writes ------------------------------------------------------------------------------ */
 
-/* Where the write goes; *shown: to a cell that is there, with whose value it merges. */
+/* The timestamp that the write goes to. *shown: it merges with the value of the cell there. */
 static int merge_place(struct merge *merge, const struct wcs_write *write, int64_t *ts, bool *shown)
 {
 	int64_t newest = 0;
@@ -291,7 +283,7 @@ static int merge_place(struct merge *merge, const struct wcs_write *write, int64
 	*ts = write->ts;
 	switch (write->kind) {
 	case WCS_WRITE_SET:
-	case WCS_WRITE_APPEND: /* is refused */
+	case WCS_WRITE_APPEND: /* the store refuses it */
 		return *ts >= 0 ? 0 : merge_server_ts(merge, ts);
 	case WCS_WRITE_SET_NEWEST:
 		sees = merge_newest_shown(merge, &newest);
@@ -320,70 +312,71 @@ static int merge_write(struct merge *merge, struct wcs_write *write)
 	size_t len;
 	int64_t ts;
 	bool shown;
-	int err = merge_place(merge, write, &ts, &shown);
+	int rc = merge_place(merge, write, &ts, &shown);
 
-	if (!err && shown)
+	if (!rc && shown)
 		cell = merge_find(merge, ts, NULL);
 	if (cell)
 		old = (struct wcs_slice){cell->value, cell->len};
-	else if (!err && shown)
-		err = merge_read(merge, ts, &old);
-	if (err < 0)
-		return err;
-	err = wcs_aggregate_apply(write, old, merge->value, &len);
-	if (err == -EINVAL) /* of what the write gives, the store has seen to that */
+	else if (!rc && shown)
+		rc = merge_read(merge, ts, &old);
+	if (rc < 0)
+		return rc;
+	rc = wcs_aggregate_apply(write, old, merge->value, &len);
+	if (rc == -EINVAL) /* of the cell: the store checked the value written */
 		return ldb_db_damaged(merge->m->db, merge_no_value);
-	return err ? err : merge_make(merge, write, ts, len);
+	return rc ? rc : merge_make(merge, write, ts, len);
 }
 
-/* rank: at least, of those that are made. */
+/* rank: of the cell among those that are made. */
 static int merge_put(struct merge *merge, const struct merge_cell *cell, uint64_t rank)
 {
 	struct ldb_mutate *m = merge->m;
 	uint64_t newer = 0;
 	struct ldb_source source;
-	int err = 0;
+	int rc = 0;
 
 	m->key.len = merge->key_len;
 	ldb_key_ts(&m->key, cell->ts);
 	if (!m->row_empty && merge->counts)
-		err = ldb_rank_replaced(m, merge->key_len, cell->ts, &newer);
+		rc = ldb_row_replaced_newer(m, merge->key_len, cell->ts, &newer);
 	else if (!m->row_empty)
-		err = ldb_mutate_replaced(m);
-	if (err)
-		return err;
+		rc = ldb_row_replaced(m);
+	if (rc)
+		return rc;
 	cell->write->hidden =
 		wcs_view_hides(m->view, wcs_view_expiry(merge->gc, rank + newer, cell->ts));
 	ldb_source_init(&source);
-	err = ldb_source_add(&source, (struct wcs_slice){cell->value, cell->len});
-	if (!err)
-		err = ldb_column_put(m, cell->write, cell->ts, &source);
+	rc = ldb_source_add(&source, (struct wcs_slice){cell->value, cell->len});
+	if (!rc)
+		rc = ldb_column_put(m, cell->write, cell->ts, &source);
 	ldb_source_free(&source);
-	return err;
+	return rc;
 }
 
-int ldb_column_merge(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
+int ldb_merge_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
 {
 	struct merge *merge = malloc(sizeof(*merge));
 	const struct merge_cell *cell;
 	uint64_t rank = 0;
-	int err = 0;
+	int rc = 0;
 
 	if (!merge)
 		return -ENOMEM;
 	memset(merge, 0, offsetof(struct merge, old));
-	ldb_mutate_key(m, writes->family, writes->qualifier);
+	ldb_row_column(m, writes->family, writes->qualifier);
 	merge->m = m;
 	merge->writes = writes;
 	merge->gc = wcs_view_gc(m->view, writes->family);
 	merge->key_len = m->key.len;
-	merge->counts = ldb_rank_counts(m, writes, count);
-	for (size_t i = 0; i < count && !err; i++) {
-		writes[i].hidden = false; /* until the cell is put that it is the last of */
-		err = merge_write(merge, &writes[i]);
+	merge->counts = ldb_row_counts(m, writes, count);
+	for (size_t i = 0; i < count && !rc; i++) {
+		writes[i].hidden =
+			false; /* until the cell is put, by the last write that made it */
+		rc = merge_write(merge, &writes[i]);
 	}
-	for (cell = merge->first[0]; cell && !err; cell = cell->next[0])
-		err = merge_put(merge, cell, ++rank);
+	for (cell = merge->first[0]; cell && !rc; cell = cell->next[0])
+		rc = merge_put(merge, cell, ++rank);
 	merge_free(merge);
-	return err;
+	return rc;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large values as chunks, and sources: what a value to be written is made of, so that none has
+ * Large values as extents, and sources: what a value to be written is made of, so that none has
  * to be in memory as a whole.
  */
-#ifndef WCS_LEVELDB_CHUNK_H
-#define WCS_LEVELDB_CHUNK_H
+#ifndef WCS_LEVELDB_EXTENT_H
+#define WCS_LEVELDB_EXTENT_H
 
 #include "store/leveldb/engine.h"
 
-/* A piece of a source: chunks (id), else memory (data), else own. */
+/* A piece of a source: extents (id), else memory (data), else own. */
 struct ldb_part {
 	uint64_t len;
 	uint64_t id;
@@ -39,14 +39,14 @@ int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t of
 		    unsigned char *scratch, const unsigned char **data);
 
 /* A value id that was never used. */
-int ldb_chunk_reserve(struct ldb *db, uint64_t *id);
-/* Puts the chunks of a value into batch. */
-int ldb_chunk_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
-		    const struct ldb_source *source);
-/* Writes an intent and the chunks at once, in several batches. */
-int ldb_chunk_stream(struct ldb *db, uint64_t id, const struct ldb_source *source);
-/* As wcs_value_read, of the value of a cell, inline or chunked. */
-int ldb_chunk_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
-		   uint64_t offset, size_t *got);
+int ldb_extent_reserve(struct ldb *db, uint64_t *id);
+/* Puts the extents of a value into batch. */
+int ldb_extent_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
+		     const struct ldb_source *source);
+/* Writes an intent and the extents at once, in several batches. */
+int ldb_extent_stream(struct ldb *db, uint64_t id, const struct ldb_source *source);
+/* As wcs_value_read, of the value of a cell, inline or in extents. */
+int ldb_extent_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size_t len,
+		    uint64_t offset, size_t *got);
 
 #endif

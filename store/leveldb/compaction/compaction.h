@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deleted keys and the space that they hold: the functions of this folder.
+ *
+ * LevelDB keeps a deleted key as a tombstone until a compaction meets it. Callers add the bytes
+ * that they delete to the counts of space.c, and push ranges that readers would be slow in to the
+ * queue; the thread of compact.c compacts both. The thread of reclaim.c deletes extents.
+ */
+#ifndef WCS_LEVELDB_COMPACTION_H
+#define WCS_LEVELDB_COMPACTION_H
+
+#include <time.h>
+
+#include "store/leveldb/encoding/place.h"
+#include "store/leveldb/engine.h"
+
+#define LDB_SLICE_TABLES  8u	     /* tables in one compaction at most */
+#define LDB_SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
+
+/* A condition whose timed waits use CLOCK_MONOTONIC, and the time in so many milliseconds. */
+static inline void ldb_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static inline struct timespec ldb_deadline(long ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ms += until.tv_nsec / 1000000;
+	return (struct timespec){until.tv_sec + ms / 1000, ms % 1000 * 1000000L};
+}
+
+/* ---- reclaim.c: readers of extents, and the thread that deletes extents ---- */
+/* A reader that may look up cells with extents. All garbage of after it entered stays. */
+struct ldb_ticket {
+	uint64_t number;
+	struct ldb_ticket *prev;
+	struct ldb_ticket *next;
+};
+/* An open value: its extents stay. */
+struct ldb_hold {
+	uint64_t id;
+	bool awaited; /* its extents are garbage, which the thread left for later */
+	struct ldb_hold *next;
+};
+int ldb_reclaim_start(struct ldb *db);
+void ldb_reclaim_stop(struct ldb *db);
+/* Tells the thread that a garbage record was committed. */
+void ldb_reclaim_wake(struct ldb *db);
+/* Enter before a cell is looked up, leave after its extents were last read. A ticket keeps all
+ * later garbage, so it is for a moment, or for a scan. */
+void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket);
+void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket);
+/* Leaves the ticket, and holds the extents of one value that was found under it. */
+void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold *hold,
+		      uint64_t id);
+void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
+/* Counts garbage records, up to max, and their extents. */
+int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t *extents);
+
+/* ---- queue.c: ranges that wait for the thread of compact.c, and its wake-up ---- */
+struct ldb_range {
+	struct ldb_range *next;
+	struct ldb_dead dead;
+};
+struct ldb_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t wake; /* the thread: a range, stop */
+	pthread_cond_t done; /* the others: a range was compacted, stop */
+	/* under lock */
+	struct ldb_range *first;
+	struct ldb_range **last; /* where the next range goes */
+	uint64_t pushed;	 /* ranges, numbered from 1 */
+	uint64_t finished;
+	bool all;      /* compact every range with dead bytes: the medium is full */
+	time_t shrunk; /* when ldb_queue_store last set that, CLOCK_MONOTONIC */
+	bool woken;    /* the thread should look for work */
+	bool stop;
+};
+int ldb_queue_start(struct ldb *db);
+void ldb_queue_free(struct ldb *db);
+/* Stops the thread; the calls below return at once from now on. */
+void ldb_queue_cancel(struct ldb *db);
+/* Appends a range whose dead bytes are counted; waits while the queue is full. Returns the range's
+ * number, 0 if it is not in the queue. The caller holds no lock. */
+uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead);
+/* Returns once that range and all before it were compacted or given up. */
+void ldb_queue_wait(struct ldb *db, uint64_t number);
+/* Has everything with dead bytes compacted, and the tables that readers kept removed; every few
+ * seconds at most. */
+void ldb_queue_store(void *db);
+void ldb_queue_wake(struct ldb *db);
+void ldb_queue_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
+/* Whether the store is being closed. */
+bool ldb_queue_stopped(struct ldb *db);
+
+/* ---- compact.c: the thread that compacts ---- */
+int ldb_compact_start(struct ldb *db);
+void ldb_compact_stop(struct ldb *db);
+
+/* ---- manual.c: requested compactions ---- */
+/* Compacts the keys from start to end, which should be few: writers may wait for it. cover: also
+ * tombstones that are in one table with the key that they delete. False: LevelDB did not begin. The
+ * caller holds no lock. */
+bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end, bool cover);
+/* Asks LevelDB to move its memtable into a table. The caller holds no lock. */
+void ldb_manual_flush(struct ldb *db);
+
+/* ---- slices.c: a key range in slices ---- */
+/* Bytes of the tables in the range, about. */
+uint64_t ldb_slice_size(struct ldb *db, const struct ldb_place *from, const struct ldb_place *to);
+/* The end of a slice of about `bytes` that starts at from; the slice is larger if no place divides
+ * its keys. */
+struct ldb_place ldb_slice_end(struct ldb *db, const struct ldb_place *from, struct ldb_place end,
+			       uint64_t bytes);
+
+/* ---- shrink.c: the room that a compaction takes ---- */
+/* Bytes of a slice whose compaction, with all of the first two levels and the memtable, leaves as
+ * much room again. 0: there is too little room for any. */
+uint64_t ldb_shrink_slice(struct ldb *db);
+/* Whether there are enough free inodes to compact. */
+bool ldb_shrink_has_files(struct ldb *db);
+/* Removes obsolete tables that readers had open. Returns whether some are left. For the thread of
+ * compact.c. */
+bool ldb_shrink_left(struct ldb *db);
+
+/* ---- space.c: dead bytes, that is deleted and replaced keys with their values ---- */
+/* Reads the file of the last session. */
+int ldb_space_start(struct ldb *db);
+void ldb_space_stop(struct ldb *db);
+/* Counts deleted keys. Any thread, under any lock but that of queue.c. */
+void ldb_space_dead(struct ldb *db, const struct ldb_dead *dead);
+/* Counts one key and the bytes of its value. */
+void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t value);
+/* Subtracts dead->bytes from a range that was compacted without ldb_space_take. */
+void ldb_space_forget(struct ldb *db, const struct ldb_dead *dead);
+/* About how many bytes so many extents of garbage have. */
+uint64_t ldb_space_extents(struct ldb *db, uint64_t extents);
+/* All dead bytes. */
+uint64_t ldb_space_bytes(struct ldb *db);
+/* The rest is for the thread of compact.c. Takes the range to compact next; false: there is none.
+ * all: whatever the bound. */
+bool ldb_space_take(struct ldb *db, bool all, struct ldb_dead *dead);
+/* Gives back the rest of the range taken, which has no keys if all of it was compacted. */
+void ldb_space_taken(struct ldb *db, const struct ldb_dead *rest);
+/* Writes the file if anything changed and at least so many bytes were counted since. */
+void ldb_space_save(struct ldb *db, uint64_t least);
+/* Looks for changes. True: there was none in so many looks, and the next one wakes the thread. */
+bool ldb_space_look(struct ldb *db, unsigned int looks);
+
+/* ---- collect.c, tombstones.c: operations of backend.h ---- */
+int ldb_collect_slice(void *db, const struct wcs_view *view, uint32_t table,
+		      struct wcs_collect *slice);
+void ldb_tombstones_settle(void *db, bool end);
+/* Adds cells of the range, and their bytes, that the collector deleted. Its thread calls. */
+void ldb_tombstones_add(struct ldb *db, const struct ldb_key *from, const struct ldb_key *to,
+			uint64_t cells, uint64_t bytes);
+void ldb_tombstones_forget(struct ldb *db);
+
+#endif
