@@ -23,9 +23,7 @@ int64_t move_do(struct suite *s, struct wcs_move move)
 
 void move_fails(struct suite *s, struct wcs_move move, int error)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-	char *before = suite_scan(s->table, &range, &filter);
+	char *before = suite_content(s->table);
 	int64_t ts = 77;
 
 	ck_assert_int_eq(move_try(s, &move, &ts), error);
@@ -87,13 +85,10 @@ uint32_t move_etag(struct suite *s, const char *column, int64_t ts)
 
 void move_set_large(struct suite *s, const char *column, int64_t ts, size_t size, unsigned int seed)
 {
-	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *value = suite_pattern(size, seed);
 
-	ck_assert_int_eq(wcs_mutation_set(mutation, "f", suite_text(column), ts,
-					  (struct wcs_slice){value, size}),
-			 0);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	suite_put(s->table, suite_text("r"), "f", suite_text(column), ts,
+		  (struct wcs_slice){value, size});
 	free(value);
 }
 

@@ -189,13 +189,12 @@ static const char *random_family_named(struct wcs_slice name)
 static bool random_pick(struct random_run *run, struct random_cell *picked)
 {
 	struct wcs_range range = {.start = random_bytes(run, 0, 3)};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	uint32_t skip = random_below(run, 6);
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	bool found = false;
 
-	ck_assert_int_eq(wcs_scan_open(run->suites[0].table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(run->suites[0].table, &range, &suite_cells, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		found = true;
 		if (skip-- == 0)
@@ -229,7 +228,6 @@ void random_move(struct random_run *run)
 	struct wcs_move move = {.kind = (enum wcs_move_kind)random_below(run, 5)};
 	int64_t ts[SUITE_ENGINES] = {-7, -7};
 	struct wcs_range row;
-	struct wcs_filter all = {.each = WCS_EACH_CELL};
 	int rc[SUITE_ENGINES];
 
 	if (random_below(run, 5) == 0 || !random_pick(run, &cell)) {
@@ -254,6 +252,6 @@ void random_move(struct random_run *run)
 	row.end = (struct wcs_slice){random_buffer(run, cell.row.len + 1), cell.row.len + 1};
 	memcpy((char *)(uintptr_t)row.end.data, cell.row.data, cell.row.len);
 	((char *)(uintptr_t)row.end.data)[cell.row.len] = '\0';
-	random_compare(run, suite_scan(run->suites[0].table, &row, &all),
-		       suite_scan(run->suites[1].table, &row, &all));
+	random_compare(run, suite_scan(run->suites[0].table, &row, &suite_cells),
+		       suite_scan(run->suites[1].table, &row, &suite_cells));
 }

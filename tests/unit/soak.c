@@ -16,7 +16,6 @@ const struct history_policy soak_shared[SOAK_SHARED_POLICIES] = {
 	{"maxversions=3", 3, 0, false},
 	{"maxversions=5", 5, 0, false},
 };
-const struct wcs_filter soak_all = {.each = WCS_EACH_CELL};
 
 void soak_fail(const char *format, ...)
 {

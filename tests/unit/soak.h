@@ -48,7 +48,6 @@ extern const struct history_policy soak_never;
 /* Those of the shared family: the tightest first, the loosest last. */
 #define SOAK_SHARED_POLICIES 3
 extern const struct history_policy soak_shared[SOAK_SHARED_POLICIES];
-extern const struct wcs_filter soak_all;
 
 struct soak_row {
 	char key[16];

@@ -78,7 +78,7 @@ void soak_compare_rows(struct soak_writer *writer, size_t first, size_t last)
 	int rc;
 
 	memset(writer->seen_count, 0, sizeof(writer->seen_count));
-	SOAK_OK(wcs_scan_open(writer->soak->table, &range, &soak_all, &scan));
+	SOAK_OK(wcs_scan_open(writer->soak->table, &range, &suite_cells, &scan));
 	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
 		while (row < &writer->rows[last] && !soak_is(cell.row, row->key)) {
 			soak_compare_row(writer, row++, marked);

@@ -134,7 +134,7 @@ static void soak_read_scan(struct soak_reader *reader, int index)
 		reader->ended[i] = atomic_load(&writer->rows[i].ended);
 		reader->shown[i] = atomic_load(&writer->rows[i].shown);
 	}
-	SOAK_OK(wcs_scan_open(reader->soak->table, &range, &soak_all, &scan));
+	SOAK_OK(wcs_scan_open(reader->soak->table, &range, &suite_cells, &scan));
 	soak_read_next(&read, &writer->rows[0]);
 	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
 		while (!soak_is(cell.row, writer->rows[at].key)) {

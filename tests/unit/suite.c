@@ -13,6 +13,8 @@
 #include <string.h>
 
 const struct wcs_view suite_everything = {.policies = NULL};
+const struct wcs_range suite_all = {.start = {NULL, 0}};
+const struct wcs_filter suite_cells = {.each = WCS_EACH_CELL};
 
 static int suite_remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -157,6 +159,15 @@ void suite_delete_row(struct wcs_table *table, const char *row)
 	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
 }
 
+void suite_delete_cell(struct wcs_table *table, const char *row, const char *family,
+		       const char *qualifier, int64_t ts)
+{
+	struct wcs_mutation *mutation = wcs_mutation_new();
+
+	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, family, suite_text(qualifier), ts), 0);
+	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
+}
+
 void suite_policy(struct wcs_table *table, const char *family, const char *policy)
 {
 	ck_assert_int_eq(wcs_family_set_gc(table, family, policy, NULL), 0);
@@ -265,10 +276,7 @@ char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
 
 char *suite_content(struct wcs_table *table)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-
-	return suite_scan(table, &range, &filter);
+	return suite_scan(table, &suite_all, &suite_cells);
 }
 
 static void suite_expect_text(char *text, const char *expected)
@@ -404,4 +412,11 @@ char *suite_pattern(size_t len, unsigned int seed)
 		bytes[i] = (char)(i % 61 == 0 ? suite_random(&state) : i * 7 + seed);
 	bytes[len] = '\0';
 	return bytes;
+}
+
+uint64_t suite_setting(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }

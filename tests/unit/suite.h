@@ -6,8 +6,8 @@
 #ifndef SUITE_H
 #define SUITE_H
 
-#include "store/store.h"
 #include "store/policy/view.h"
+#include "store/store.h"
 
 #include <check.h>
 
@@ -15,6 +15,9 @@ enum suite_engine { SUITE_MEMORY = 0, SUITE_LEVELDB = 1, SUITE_ENGINES = 2 };
 
 /* A view that hides nothing, for calls of an engine. */
 extern const struct wcs_view suite_everything;
+/* For scans: all rows, and each of their cells. */
+extern const struct wcs_range suite_all;
+extern const struct wcs_filter suite_cells;
 
 struct suite {
 	enum suite_engine engine;
@@ -98,6 +101,8 @@ int64_t suite_put(struct wcs_table *table, struct wcs_slice row, const char *fam
 void suite_set_versions(struct wcs_table *table, const char *row, const char *family,
 			int64_t versions);
 void suite_delete_row(struct wcs_table *table, const char *row);
+void suite_delete_cell(struct wcs_table *table, const char *row, const char *family,
+		       const char *qualifier, int64_t ts);
 /* Sets a family's policy. */
 void suite_policy(struct wcs_table *table, const char *family, const char *policy);
 /* Applies the mutation, frees it and returns what the store said. */
@@ -137,6 +142,8 @@ void suite_store_file(const char *store, const char *part, char name[64]);
 
 /* len bytes that differ with seed and from place to place. The caller frees them. */
 char *suite_pattern(size_t len, unsigned int seed);
+/* A number of the environment. */
+uint64_t suite_setting(const char *name, uint64_t otherwise);
 /* The next number of a sequence that starts with *state. */
 uint32_t suite_random(uint64_t *state);
 

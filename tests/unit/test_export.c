@@ -297,7 +297,6 @@ SUITE_STORES(seek, 10)
 {
 	static const char *const keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 	struct wcs_range range = {.end = BYTES("g")};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t got;
@@ -305,7 +304,7 @@ SUITE_STORES(seek, 10)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		for (int ts = 1; ts <= 20; ts++)
 			suite_set(s->table, keys[i], "f", "q", ts, keys[i]);
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, &suite_cells, &scan), 0);
 	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("b")), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(memcmp(cell.row.data, "b", 1), 0);

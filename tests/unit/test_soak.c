@@ -452,18 +452,11 @@ static void soak_end(struct soak *soak)
 	soak_compare_all(soak);
 }
 
-static uint64_t soak_setting(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
-SUITE_TEST(test_soak, 300 + 2 * (double)soak_setting("ROWFS_SOAK", SOAK_SECONDS))
+SUITE_TEST(test_soak, 300 + 2 * (double)suite_setting("ROWFS_SOAK", SOAK_SECONDS))
 {
 	static struct soak soak;
-	uint64_t seconds = soak_setting("ROWFS_SOAK", SOAK_SECONDS);
-	uint64_t seed = soak_setting("ROWFS_SEED", (uint64_t)time(NULL));
+	uint64_t seconds = suite_setting("ROWFS_SOAK", SOAK_SECONDS);
+	uint64_t seed = suite_setting("ROWFS_SEED", (uint64_t)time(NULL));
 	uint64_t rounds = seconds > SOAK_ROUNDS * 10 ? seconds / 10 : SOAK_ROUNDS;
 
 	printf("ROWFS_SEED=%" PRIu64 " ROWFS_SOAK=%" PRIu64 "\n", seed, seconds);

@@ -65,12 +65,11 @@ static int64_t merged(struct suite *s, const char *family, int64_t ts, const cha
 static void expect(struct suite *s, const char *family, const char *expected)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_CELL, .families = &family, .family_count = 1};
-	struct wcs_range all = {.start = {NULL, 0}};
 	char text[512] = "";
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		unsigned char value[WCS_AGGREGATE_VALUE_MAX];
 		size_t len = strlen(text), got;
@@ -336,12 +335,10 @@ static int64_t many_ts(int order, int64_t i)
 
 static void expect_many(struct suite *s, int64_t number)
 {
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-	struct wcs_range all = {.start = {NULL, 0}};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	for (int64_t ts = MANY; ts-- > 0;) {
 		unsigned char value[WCS_AGGREGATE_LINE_MAX];
 		struct wcs_slice read = {value, 0};

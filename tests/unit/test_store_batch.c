@@ -203,8 +203,6 @@ SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 	uint64_t state = 7;
 	struct suite s, one;
 	char *whole, *single;
-	struct wcs_range all = {.start = {NULL, 0}};
-	struct wcs_filter cells = {.each = WCS_EACH_CELL};
 
 	suite_open(&s, _i);
 	for (size_t i = 0; i < BATCH_MANY; i++) {
@@ -221,7 +219,7 @@ SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 	}
 	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, BATCH_MANY, &applied), 0);
 	ck_assert_uint_eq(applied, BATCH_MANY);
-	whole = suite_scan(s.table, &all, &cells);
+	whole = suite_content(s.table);
 	suite_close(&s);
 
 	/* One by one gives the same. */
@@ -229,7 +227,7 @@ SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 	for (size_t i = 0; i < BATCH_MANY; i++)
 		ck_assert_int_eq(
 			wcs_row_mutate(one.table, entries[i].row, entries[i].mutation, NULL), 0);
-	single = suite_scan(one.table, &all, &cells);
+	single = suite_content(one.table);
 	ck_assert_str_eq(whole, single);
 	suite_close(&one);
 	free(whole);
@@ -319,7 +317,6 @@ static void *thread_batches(void *arg)
 /* Rows whose two columns differ. */
 static int thread_mixed(struct wcs_table *table)
 {
-	struct wcs_range all = {.start = {NULL, 0}};
 	const char *families[] = {"a", "f"};
 	struct wcs_filter cells = {.each = WCS_EACH_CELL, .families = families, .family_count = 2};
 	char last[32] = "";
@@ -327,7 +324,7 @@ static int thread_mixed(struct wcs_table *table)
 	struct wcs_cell cell;
 	int mixed = 0;
 
-	ck_assert_int_eq(wcs_scan_open(table, &all, &cells, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(table, &suite_all, &cells, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		char value[32];
 

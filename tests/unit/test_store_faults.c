@@ -142,13 +142,12 @@ static void sum_end(struct sum *sum, FILE *out)
 static void put_rows(const struct run *run, FILE *out)
 {
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct sum sum = {.cells = 0};
 	struct wcs_cell cell;
 	struct wcs_scan *scan;
 	int more;
 
-	ck_assert_int_eq(wcs_scan_open(run->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(run->table, &all, &suite_cells, &scan), 0);
 	sum_end(&sum, out);
 	while ((more = wcs_scan_next(scan, &cell)) > 0) {
 		if (strlen(sum.row) != cell.row.len ||

@@ -59,13 +59,11 @@ SUITE_STORES(test_append, 10)
 
 SUITE_STORES(test_append_over_the_limit, 60)
 {
-	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *bytes = suite_pattern(WCS_VALUE_MAX, 1);
 	struct wcs_slice large = {bytes, WCS_VALUE_MAX};
 	struct wcs_cell_info info;
 
-	wcs_mutation_set(mutation, "f", q, 1, large);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	suite_put(s->table, suite_text("r"), "f", q, 1, large);
 	ck_assert_int_eq(s->warnings, 1);
 	ck_assert_ptr_nonnull(strstr(s->log, "104857600"));
 	ck_assert_int_eq(suite_append(s->table, "r", "x", NULL), -EFBIG);

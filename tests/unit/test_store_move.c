@@ -152,9 +152,8 @@ static char *cells_of(struct suite *s)
 {
 	static const char *const families[] = {"f"};
 	static const char start[] = "r/f/";
-	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL, .families = families, .family_count = 1};
-	char *text = suite_scan(s->table, &range, &filter);
+	char *text = suite_scan(s->table, &suite_all, &filter);
 	char *at;
 
 	while ((at = strstr(text, start)) != NULL)

@@ -92,8 +92,6 @@ SUITE_STORES(test_open_values, 60)
 /* A scan gives all cells of one row as of one moment. */
 SUITE_STORES(test_scan_under_way, 30)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	char *bytes = malloc(200000);
 	char *expected = suite_pattern(200000, 1);
 	struct wcs_scan *scan;
@@ -102,7 +100,7 @@ SUITE_STORES(test_scan_under_way, 30)
 
 	move_set_large(s, "p", 5, 200000, 1);
 	move_set_large(s, "p", 4, 200000, 1);
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	move_do(s, move_column("p", "q"));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
@@ -156,8 +154,6 @@ static void *mover_main(void *arg)
 /* However often a column moves to and fro, a reader of the row finds it once and whole. */
 SUITE_STORES(test_readers_see_all_or_nothing, 120)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	char *texts[2];
 	atomic_bool stop = false;
 	struct mover movers[2] = {{s, "p", "q", &stop, 0}, {s, "q", "p", &stop, 0}};
@@ -165,13 +161,13 @@ SUITE_STORES(test_readers_see_all_or_nothing, 120)
 
 	move_set_large(s, "p", 5, 70000, 1);
 	move_set(s, "p", 4, "four");
-	texts[0] = suite_scan(s->table, &range, &filter);
+	texts[0] = suite_content(s->table);
 	move_do(s, move_column("p", "q"));
-	texts[1] = suite_scan(s->table, &range, &filter);
+	texts[1] = suite_content(s->table);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, mover_main, &movers[i]), 0);
 	for (int i = 0; i < 500 || atomic_load(&movers[0].moved) == 0; i++) {
-		char *text = suite_scan(s->table, &range, &filter);
+		char *text = suite_content(s->table);
 
 		ck_assert_msg(strcmp(text, texts[0]) == 0 || strcmp(text, texts[1]) == 0, "%s",
 			      text);
@@ -208,8 +204,6 @@ static void *racer_main(void *arg)
 /* Columns that move onto one at once: each becomes a version of its own. */
 SUITE_STORES(test_no_version_is_lost, 120)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct racer racers[] = {{s, "a"}, {s, "b"}, {s, "c"}, {s, "d"}};
 	pthread_t threads[4];
 	struct wcs_scan *scan;
@@ -220,7 +214,7 @@ SUITE_STORES(test_no_version_is_lost, 120)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, racer_main, &racers[i]), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_mem_eq(cell.qualifier.data, "q", 1);
 		cells++;

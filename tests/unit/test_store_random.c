@@ -5,9 +5,9 @@
  *
  * The seed is printed. ROWFS_SEED and ROWFS_STEPS in the environment choose others.
  */
+#include "tests/unit/engine.h"
 #include "tests/unit/random.h"
 
-#include "store/leveldb/engine.h"
 #include "store/table/table.h"
 
 #include <stdio.h>
@@ -17,53 +17,28 @@
 
 #define RANDOM_STEPS 4000
 
-/* How many keys of a key space there are. */
-static size_t random_count(struct random_run *run, char space)
-{
-	leveldb_iterator_t *iter = ldb_db_iterate(run->suites[SUITE_LEVELDB].store->db);
-	size_t count = 0;
-	size_t len;
-
-	leveldb_iter_seek(iter, &space, 1);
-	for (; leveldb_iter_valid(iter) && leveldb_iter_key(iter, &len)[0] == space; count++)
-		leveldb_iter_next(iter);
-	leveldb_iter_destroy(iter);
-	return count;
-}
-
 /* The full scan before has read every value, so the chunks that are needed are there. */
 static void random_check_chunks(struct random_run *run)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t needed = 0;
 
-	ck_assert_int_eq(wcs_scan_open(run->suites[SUITE_LEVELDB].table, &range, &filter, &scan),
-			 0);
+	ck_assert_int_eq(
+		wcs_scan_open(run->suites[SUITE_LEVELDB].table, &suite_all, &suite_cells, &scan),
+		0);
 	while (wcs_scan_next(scan, &cell) == 1)
 		if (cell.info.size > WCS_VALUE_INLINE)
 			needed += ldb_extent_count(cell.info.size);
 	wcs_scan_close(scan);
-	for (int i = 0; i < 1000 && random_count(run, 'g') > 0; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
-	ck_assert_uint_eq(random_count(run, 'g'), 0);
-	ck_assert_uint_eq(random_count(run, 'v'), needed);
-}
-
-static uint64_t random_setting(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+	engine_expect_chunks(run->suites[SUITE_LEVELDB].store->db, (int)needed);
 }
 
 static void random_go(struct random_run *run)
 {
-	uint64_t steps = random_setting("ROWFS_STEPS", RANDOM_STEPS);
+	uint64_t steps = suite_setting("ROWFS_STEPS", RANDOM_STEPS);
 
-	run->state = random_setting("ROWFS_SEED", (uint64_t)time(NULL));
+	run->state = suite_setting("ROWFS_SEED", (uint64_t)time(NULL));
 	printf("ROWFS_SEED=%llu\n", (unsigned long long)run->state);
 	fflush(stdout);
 	random_open(run);

@@ -126,13 +126,12 @@ SUITE_TEST(test_few_files, 60)
 /* Sets r/f/qualifier@ts to len bytes, where there is room. */
 static void set_bytes(struct suite *s, const char *qualifier, int64_t ts, size_t len)
 {
-	struct wcs_mutation *mutation = wcs_mutation_new();
 	uint64_t was = room_free;
 	char *bytes = suite_pattern(len, 1);
 
 	room_free = 8 * GIB;
-	wcs_mutation_set(mutation, "f", suite_text(qualifier), ts, (struct wcs_slice){bytes, len});
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	suite_put(s->table, suite_text("r"), "f", suite_text(qualifier), ts,
+		  (struct wcs_slice){bytes, len});
 	room_free = was;
 	free(bytes);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 static const struct wcs_slice q = {"q", 1};
-static const struct wcs_range all = {.start = {NULL, 0}};
 
 /* ---- Order ------------------------------------------------------------------------------- */
 
@@ -31,7 +30,7 @@ SUITE_STORES(test_order_of_rows, 20)
 
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, read_sorted[(i * 11) % READ_SORTED], "f", q, 1, q);
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), 0);
 	for (size_t i = 0; i < READ_SORTED; i++) {
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 		ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[i]), 0);
@@ -57,14 +56,13 @@ SUITE_STORES(test_order_of_rows, 20)
 
 SUITE_STORES(test_order_of_qualifiers, 10)
 {
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
 	suite_put(s->table, q, "f", (struct wcs_slice){NULL, 0}, 5, q);
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, q, "f", read_sorted[(i * 11) % READ_SORTED], 5, q);
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.qualifier.len, 0);
 	for (size_t i = 0; i < READ_SORTED; i++) {
@@ -105,7 +103,6 @@ SUITE_STORES(test_longest_of_all, 10)
 	struct wcs_slice row = {bytes, WCS_ROW_KEY_MAX};
 	struct wcs_slice column = {bytes, WCS_QUALIFIER_MAX};
 	char family[WCS_FAMILY_NAME_MAX + 1];
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
@@ -116,7 +113,7 @@ SUITE_STORES(test_longest_of_all, 10)
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		suite_put(s->table, row, family, column, INT64_MAX, q);
 	}
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	for (int byte = 0; byte < 256; byte += 51) {
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
@@ -146,15 +143,13 @@ static void read_fill(struct wcs_table *table)
 
 SUITE_STORES(test_scan_read_without_a_cell, 10)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	char byte;
 	size_t got;
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), 0);
@@ -171,13 +166,13 @@ SUITE_STORES(test_each, 10)
 	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
 
 	read_fill(s->table);
-	suite_expect_scan(s->table, &all, &filter,
+	suite_expect_scan(s->table, &suite_all, &filter,
 			  "r/a/@3= r/a/p@3= r/a/q@3= r/b/@3= r/b/p@3= r/b/q@3= "
 			  "s/a/@3= s/a/p@3= s/a/q@3= s/b/@3= s/b/p@3= s/b/q@3= ");
 	filter.each = WCS_EACH_FAMILY;
-	suite_expect_scan(s->table, &all, &filter, "r/a/@3= r/b/@3= s/a/@3= s/b/@3= ");
+	suite_expect_scan(s->table, &suite_all, &filter, "r/a/@3= r/b/@3= s/a/@3= s/b/@3= ");
 	filter.each = WCS_EACH_ROW;
-	suite_expect_scan(s->table, &all, &filter, "r/a/@3= s/a/@3= ");
+	suite_expect_scan(s->table, &suite_all, &filter, "r/a/@3= s/a/@3= ");
 }
 
 SUITE_STORES(test_families, 10)
@@ -187,13 +182,13 @@ SUITE_STORES(test_families, 10)
 
 	read_fill(s->table);
 	suite_set(s->table, "s", "f", "q", 1, "");
-	suite_expect_scan(s->table, &all, &filter, "r/b/@3= s/b/@3= ");
+	suite_expect_scan(s->table, &suite_all, &filter, "r/b/@3= s/b/@3= ");
 	filter.each = WCS_EACH_FAMILY;
-	suite_expect_scan(s->table, &all, &filter, "r/b/@3= s/b/@3= s/f/q@1= ");
+	suite_expect_scan(s->table, &suite_all, &filter, "r/b/@3= s/b/@3= s/f/q@1= ");
 	filter.family_count = 1;
-	suite_expect_scan(s->table, &all, &filter, "");
+	suite_expect_scan(s->table, &suite_all, &filter, "");
 	filter.family_count = 0;
-	suite_expect_scan(s->table, &all, &filter, "");
+	suite_expect_scan(s->table, &suite_all, &filter, "");
 }
 
 SUITE_STORES(test_qualifiers, 10)
@@ -219,7 +214,7 @@ SUITE_STORES(test_qualifiers, 10)
 	filter.qualifier_from = suite_text("pz");
 	filter.qualifier_to = (struct wcs_slice){NULL, 0};
 	filter.each = WCS_EACH_ROW;
-	suite_expect_scan(s->table, &all, &filter, "r/a/q@3= s/a/q@3= ");
+	suite_expect_scan(s->table, &suite_all, &filter, "r/a/q@3= s/a/q@3= ");
 	filter.each = WCS_EACH_CELL;
 	filter.families = names;
 	filter.family_count = 1;
@@ -280,20 +275,20 @@ SUITE_STORES(test_scan_arguments, 10)
 	range.start = (struct wcs_slice){NULL, 1};
 	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -EINVAL);
 	filter.qualifier_from = (struct wcs_slice){bytes, WCS_QUALIFIER_MAX + 2};
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -ENAMETOOLONG);
 	filter.qualifier_from.len = WCS_QUALIFIER_MAX + 1;
 	suite_set(s->table, "r", "f", "q", 1, "");
-	suite_expect_scan(s->table, &all, &filter,
+	suite_expect_scan(s->table, &suite_all, &filter,
 			  wcs_slice_compare(filter.qualifier_from, q) > 0 ? "" : "r/f/q@1= ");
 	filter.qualifier_from = (struct wcs_slice){NULL, 0};
 	filter.ts_from = -1;
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -EINVAL);
 	filter.ts_from = 0;
 	filter.ts_to = -1;
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -EINVAL);
 	filter.ts_to = 0;
 	filter.each = (enum wcs_each)4;
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -EINVAL);
 	free(bytes);
 }
 
@@ -301,7 +296,6 @@ SUITE_STORES(test_scan_values, 10)
 {
 	char *bytes = suite_pattern(200000, 4);
 	char buf[1000];
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t got;
@@ -311,7 +305,7 @@ SUITE_STORES(test_scan_values, 10)
 	suite_put(s->table, suite_text("r"), "f", suite_text("2"), 1,
 		  (struct wcs_slice){bytes, 200000});
 	suite_put(s->table, suite_text("r"), "f", suite_text("3"), 1, (struct wcs_slice){bytes, 0});
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.value.len, 100);
 	ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, 90, &got), 0);

@@ -20,15 +20,14 @@ static struct wcs_stats stats_of(const struct suite *s)
 
 static void set_large(struct suite *s, const char *row)
 {
-	struct wcs_mutation *mutation = wcs_mutation_new();
 	uint64_t state = 1;
 	char *bytes = malloc(LARGE); /* that cannot be compressed */
 
 	for (size_t i = 0; i < LARGE; i++)
 		bytes[i] = (char)(suite_random(&state) >> 16);
 
-	wcs_mutation_set(mutation, "f", suite_text("q"), 1, (struct wcs_slice){bytes, LARGE});
-	ck_assert_int_eq(suite_mutate(s->table, row, mutation, NULL), 0);
+	suite_put(s->table, suite_text(row), "f", suite_text("q"), 1,
+		  (struct wcs_slice){bytes, LARGE});
 	free(bytes);
 }
 

@@ -15,7 +15,6 @@
 #define THREADS_STEPS 300
 
 static const struct wcs_slice q = {"q", 1};
-static const struct wcs_range all = {.start = {NULL, 0}};
 
 struct threads_shared {
 	struct wcs_table *table;
@@ -48,7 +47,7 @@ static int threads_count(struct wcs_table *table, const char *family)
 	struct wcs_cell cell;
 	int count = 0;
 
-	ck_assert_int_eq(wcs_scan_open(table, &all, &filter, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(table, &suite_all, &filter, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1)
 		count++;
 	wcs_scan_close(scan);
@@ -181,13 +180,11 @@ static void *threads_read_value(void *arg)
 SUITE_STORES(test_one_value_many_readers, 60)
 {
 	char *bytes = suite_pattern(300000, 9);
-	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct threads_reader readers[3];
 	pthread_t threads[3];
 	struct wcs_value *value;
 
-	wcs_mutation_set(mutation, "f", q, 1, (struct wcs_slice){bytes, 300000});
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	suite_put(s->table, suite_text("r"), "f", q, 1, (struct wcs_slice){bytes, 300000});
 	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", q, 1, &value), 0);
 	for (unsigned int i = 0; i < 3; i++) {
 		readers[i] = (struct threads_reader){value, bytes, i};

@@ -20,15 +20,6 @@ static void views_set(struct suite *s, const char *row, const char *qualifier, i
 	suite_set(s->table, row, "f", qualifier, ts, value);
 }
 
-static void views_delete(struct suite *s, const char *qualifier, int64_t ts)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	ck_assert_ptr_nonnull(mutation);
-	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, "f", suite_text(qualifier), ts), 0);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
-}
-
 static void views_lists(struct suite *s, const char *prefix, const char *expected)
 {
 	char *segments = suite_list(s->table, suite_text(prefix), NULL);
@@ -152,16 +143,15 @@ SUITE_STORES(test_open_value_stays, 30)
 
 SUITE_STORES(test_filters_count_hidden_newer_cells, 30)
 {
-	struct wcs_range all = {.start = {NULL, 0}};
 	struct wcs_filter older = {.ts_to = 4}, middle = {.ts_from = 2, .ts_to = 4},
 			  one = {.ts_to = 5, .newest = 1};
 
 	suite_policy(s->table, "f", "maxversions=3");
 	for (int64_t ts = 1; ts <= 5; ts++)
 		views_set(s, "r", "q", ts);
-	suite_expect_scan(s->table, &all, &older, "r/f/q@3=3 ");
-	suite_expect_scan(s->table, &all, &middle, "r/f/q@3=3 ");
-	suite_expect_scan(s->table, &all, &one, "r/f/q@4=4 ");
+	suite_expect_scan(s->table, &suite_all, &older, "r/f/q@3=3 ");
+	suite_expect_scan(s->table, &suite_all, &middle, "r/f/q@3=3 ");
+	suite_expect_scan(s->table, &suite_all, &one, "r/f/q@4=4 ");
 }
 
 /* Rows that lie between a row and its tail, each hidden and shown. */
@@ -196,7 +186,7 @@ SUITE_STORES(test_delete_brings_nothing_back, 30)
 	suite_policy(s->table, "f", "maxversions=1");
 	for (int64_t ts = 1; ts <= 3; ts++)
 		views_set(s, "r", "q", ts);
-	views_delete(s, "q", 3);
+	suite_delete_cell(s->table, "r", "f", "q", 3);
 	suite_expect(s->table, "");
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "");
@@ -207,7 +197,7 @@ SUITE_STORES(test_delete_of_many_hidden, 60)
 	for (int64_t ts = 1; ts <= 2503; ts++)
 		views_set(s, "r", "q", ts);
 	suite_policy(s->table, "f", "maxversions=2");
-	views_delete(s, "q", 2503);
+	suite_delete_cell(s->table, "r", "f", "q", 2503);
 	suite_expect(s->table, "r/f/q@2502=2 ");
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/f/q@2502=2 ");

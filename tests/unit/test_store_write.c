@@ -246,10 +246,8 @@ SUITE_STORES(test_condition_on_a_large_value, 20)
 {
 	char *bytes = suite_pattern(200000, 3);
 	struct wcs_slice large = {bytes, 200000};
-	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	wcs_mutation_set(mutation, "f", q, 1, large);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	suite_put(s->table, suite_text("r"), "f", q, 1, large);
 	ck_assert_int_eq(write_if(s->table, &large), 0);
 	bytes[199999] ^= 1;
 	ck_assert_int_eq(write_if(s->table, &large), -ECANCELED);
@@ -332,7 +330,6 @@ SUITE_STORES(test_large_mutation, 20)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	static char names[1000][8];
-	struct wcs_range all = {.start = {NULL, 0}};
 	struct wcs_filter newest = {.each = WCS_EACH_COLUMN};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
@@ -345,7 +342,7 @@ SUITE_STORES(test_large_mutation, 20)
 				 0);
 	}
 	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
-	ck_assert_int_eq(wcs_scan_open(s->table, &all, &newest, &scan), 0);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &newest, &scan), 0);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_int_eq(wcs_slice_compare(cell.qualifier, cell.value), 0);
 		count++;
