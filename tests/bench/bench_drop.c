@@ -189,7 +189,7 @@ static void drop_beside(struct wcs_table *table, bool drop)
 		say_waits(drop ? "meanwhile" : "alone    ", &waits[i]);
 }
 
-START_TEST(bench_drop)
+SUITE_TEST(bench_drop, 1200)
 {
 	unsigned int rows = measure_setting("BENCH_ROWS", 1000000);
 	unsigned int large = measure_setting("BENCH_LARGE", 0);
@@ -232,15 +232,4 @@ START_TEST(bench_drop)
 	printf("  processor time: writing %.2f s, dropping %.2f s, ratio %.2f\n", written, busy,
 	       busy / written);
 	suite_close(&fresh);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "drop", bench_drop, 1200);
-}
-
-int main(void)
-{
-	return suite_main("bench: drop", make);
 }

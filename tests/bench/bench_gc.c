@@ -201,13 +201,13 @@ static void say(const struct bench *bench, const char *what, struct times *times
 	       (double)bench->cells / middle, measure_median(times->processor, bench->turns));
 }
 
-static void run(struct bench *bench)
+static void run(const struct gc_shape *shape)
 {
+	struct bench *bench = calloc(1, sizeof(*bench));
 	struct times *collected = &bench->collected, *deleted = &bench->deleted;
 	double ratios[TURNS_MAX];
 
-	printf("%s: %s\n", bench->shape.name, bench->shape.what);
-	fflush(stdout);
+	bench->shape = *shape;
 	bench->cells = gc_shape_cells(&bench->shape);
 	bench->turns = measure_setting("BENCH_TURNS", 5);
 	if (bench->turns > TURNS_MAX)
@@ -227,30 +227,10 @@ static void run(struct bench *bench)
 	printf("%.2f to %.2f), of processor time %.2f\n", ratios[0], ratios[bench->turns - 1],
 	       measure_median(deleted->processor, bench->turns) /
 		       measure_median(collected->processor, bench->turns));
-	fflush(stdout);
+	free(bench);
 }
 
-START_TEST(bench_gc)
+SUITE_TEST(bench_gc, 3600)
 {
-	const char *only = getenv("BENCH_SHAPE");
-
-	for (int kind = 0; kind < GC_SHAPES; kind++) {
-		struct bench *bench = calloc(1, sizeof(*bench));
-
-		bench->shape = gc_shape(kind, measure_setting("BENCH_CELLS", 1000000));
-		if (only == NULL || strcmp(only, bench->shape.name) == 0)
-			run(bench);
-		free(bench);
-	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "gc", bench_gc, 3600);
-}
-
-int main(void)
-{
-	return suite_main("bench: garbage collection", make);
+	gc_each_shape(run);
 }

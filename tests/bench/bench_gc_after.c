@@ -19,15 +19,6 @@ enum { ROUNDS = 15, SLOW_US = 10000, SLOW_TIMES = 3 };
 
 typedef void look_once(struct wcs_table *table, const struct gc_shape *shape, unsigned int number);
 
-/* Of this thread. */
-static double processor(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-	return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
 /* ---- What is looked at ------------------------------------------------------------------- */
 
 static void list(struct wcs_table *table, const char *prefix)
@@ -115,11 +106,11 @@ static const struct look {
 static double look(const struct look *look, struct gc_store *store, const struct gc_shape *shape,
 		   unsigned int times)
 {
-	double start = processor();
+	double start = measure_thread();
 
 	for (unsigned int i = 0; i < times; i++)
 		look->once(store->table, shape, i);
-	return 1e6 * (processor() - start) / times;
+	return 1e6 * (measure_thread() - start) / times;
 }
 
 static void compare(const struct gc_shape *shape, struct gc_store *store, struct gc_store *never,
@@ -160,8 +151,6 @@ static void run(const struct gc_shape *shape)
 	struct gc_store store, never;
 	uint64_t before;
 
-	printf("%s: %s\n", shape->name, shape->what);
-	fflush(stdout);
 	gc_store_make(&never, "never", shape, false);
 	gc_store_open(&never, 0);
 	gc_store_settle(&never);
@@ -177,28 +166,9 @@ static void run(const struct gc_shape *shape)
 	gc_store_remove(&store);
 	gc_store_close(&never);
 	gc_store_remove(&never);
-	fflush(stdout);
 }
 
-START_TEST(bench_gc_after)
+SUITE_TEST(bench_gc_after, 3600)
 {
-	const char *only = getenv("BENCH_SHAPE");
-
-	for (int kind = 0; kind < GC_SHAPES; kind++) {
-		struct gc_shape shape = gc_shape(kind, measure_setting("BENCH_CELLS", 1000000));
-
-		if (only == NULL || strcmp(only, shape.name) == 0)
-			run(&shape);
-	}
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "after gc", bench_gc_after, 3600);
-}
-
-int main(void)
-{
-	return suite_main("bench: after garbage collection", make);
+	gc_each_shape(run);
 }

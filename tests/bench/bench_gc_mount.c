@@ -281,7 +281,7 @@ static void measure(struct bench *bench)
 	fflush(stdout);
 }
 
-START_TEST(bench_gc_mount)
+SUITE_TEST(bench_gc_mount, 3600)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
 	char self[200];
@@ -312,15 +312,4 @@ START_TEST(bench_gc_mount)
 			free(bench->all[condition][kind].us);
 	}
 	free(bench);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "gc in a mount", bench_gc_mount, 3600);
-}
-
-int main(void)
-{
-	return suite_main("bench: garbage collection in a mount", make);
 }

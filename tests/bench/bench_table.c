@@ -28,6 +28,7 @@
 #include "tests/bench/rows.h"
 
 enum { SIZES = 3, ROUNDS_MAX = 100, ROWS_MAX = 40, IDLE_MS = 2000, CACHE_MIB = 1 };
+enum { FIRSTS = 50 };
 enum { LARGE = 1 << 20, BIG = 100 << 20 };
 enum { EVEN = 80 }; /* so that each of 8 clients does whole tens */
 #define TURN 0.02   /* seconds of work that a turn has at least */
@@ -67,7 +68,10 @@ static void set_sizes(void)
 			 .large = full ? 16 * LARGE : LARGE,
 			 .big = BIG},
 		.ops = measure_setting("BENCH_OPS", full ? 10000 : 1000),
-		.made = measure_setting("BENCH_MADE", full ? 100000 : 2000)};
+		.made = measure_setting("BENCH_MADE", full ? 100000 : 2000),
+		.segments = TREE_SEGMENTS,
+		.cells = TREE_CELLS,
+		.firsts = FIRSTS};
 
 	rounds = measure_setting("BENCH_ROUNDS", 5);
 	if (rounds > ROUNDS_MAX)
@@ -80,6 +84,8 @@ static void set_sizes(void)
 		sizes[i].tree.large /= part;
 		sizes[i].tree.big /= part;
 		sizes[i].made /= part;
+		sizes[i].large_kib = (uint32_t)(sizes[i].tree.large >> 10);
+		sizes[i].big_mib = (uint32_t)(sizes[i].tree.big >> 20);
 		if (sizes[i].ops > sizes[i].tree.files)
 			sizes[i].ops = sizes[i].tree.files;
 		sizes[i].ops -= sizes[i].ops % EVEN;
@@ -109,11 +115,12 @@ static double measure_once(struct bench *bench, const struct rows_row *row, int 
 	struct client client = {.mount = bench->peers[peer < PEER_MOUNTS ? peer : 0].mount,
 				.tree = &bench->size->tree,
 				.round = ++calls,
-				.count = row->units(bench->size) / row->clients};
+				.path = row->path,
+				.count = rows_number(bench->size, row->units) / row->clients};
 	double start = measure_now();
 
 	if (peer == ROWS_RAW) {
-		row->raw(bench->raw, bench->size, client.round);
+		row->raw(bench->raw, row, bench->size, client.round);
 		return measure_now() - start;
 	}
 	if (row->start == ROWS_COLD)
@@ -138,8 +145,8 @@ static void measure_row(struct bench *bench, const struct rows_row *row, struct 
 	int peers[ROWS_PEERS];
 	unsigned int count = 0;
 
-	result->many = row->many(bench->size);
-	result->units = row->units(bench->size);
+	result->many = rows_number(bench->size, row->many);
+	result->units = rows_number(bench->size, row->units);
 	for (int peer = 0; peer < ROWS_PEERS; peer++) {
 		result->has[peer] = row->peers[peer] && (peer != PEER_EXT4 || bench->ext4);
 		if (result->has[peer])
@@ -195,6 +202,8 @@ static void measure_memory(struct bench *bench, struct absolute *absolute)
 	client.count = 1;
 	client_first(&client);
 	absolute->empty = (double)peer_memory(&peer);
+	client.path = "t/c/f";
+	client.count = bench->size->tree.files;
 	client_long_list(&client);
 	absolute->held = (double)peer_memory(&peer);
 	peer_stop(&peer);
@@ -258,7 +267,7 @@ static void measure_size(unsigned int at)
 	for (unsigned int i = 0; i < rows_count; i++)
 		if (is_wanted(&rows_all[i])) {
 			fprintf(stderr, "bench: %s, %u\n", rows_all[i].what,
-				rows_all[i].many(bench.size));
+				rows_number(bench.size, rows_all[i].many));
 			measure_row(&bench, &rows_all[i], &results[i][at]);
 		}
 	size_end(&bench);

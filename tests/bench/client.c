@@ -86,29 +86,14 @@ static uint32_t list(DIR *dir, bool attributes)
 	return count;
 }
 
-void client_list_rows(const struct client *client)
+void client_list(const struct client *client)
 {
-	expect("t/w", list(directory_open(client, "t/w"), false), client->tree->rows);
-}
-
-void client_list_segments(const struct client *client)
-{
-	expect("t/d", list(directory_open(client, "t/d"), false), TREE_SEGMENTS);
+	expect(client->path, list(directory_open(client, client->path), false), client->count);
 }
 
 void client_long_list(const struct client *client)
 {
-	expect("t/c/f", list(directory_open(client, "t/c/f"), true), client->tree->files);
-}
-
-void client_long_list_large(const struct client *client)
-{
-	expect("t/l/f", list(directory_open(client, "t/l/f"), true), TREE_CELLS);
-}
-
-void client_long_list_empty(const struct client *client)
-{
-	expect("t/e/f", list(directory_open(client, "t/e/f"), true), TREE_CELLS);
+	expect(client->path, list(directory_open(client, client->path), true), client->count);
 }
 
 /* As find does: it asks for the attributes of all that it meets, and goes down. */

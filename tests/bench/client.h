@@ -11,18 +11,16 @@
 struct client {
 	const char *mount;
 	const struct tree *tree;
+	const char *path;    /* below the mount: the directory that is listed */
 	unsigned int round;  /* new in each call, so that what is made is new */
 	unsigned int number; /* of the client */
 	unsigned int all;    /* of them */
 	uint32_t count;	     /* what one client is to do */
 };
 
-/* ls -f t/w, t/d; ls -l t/c/f, t/l/f, t/e/f; find over some rows of t/w, with attributes. */
-void client_list_rows(const struct client *client);
-void client_list_segments(const struct client *client);
+/* ls -f of the client's path; ls -l of it; find over some rows of t/w, with attributes. */
+void client_list(const struct client *client);
 void client_long_list(const struct client *client);
-void client_long_list_large(const struct client *client);
-void client_long_list_empty(const struct client *client);
 void client_find(const struct client *client);
 /* The first entries of t/w, count times. */
 void client_first(const struct client *client);

@@ -82,6 +82,22 @@ struct gc_shape gc_shape(int kind, unsigned int cells)
 	}
 }
 
+void gc_each_shape(void (*run)(const struct gc_shape *shape))
+{
+	const char *only = getenv("BENCH_SHAPE");
+
+	for (int kind = 0; kind < GC_SHAPES; kind++) {
+		struct gc_shape shape = gc_shape(kind, measure_setting("BENCH_CELLS", 1000000));
+
+		if (only != NULL && strcmp(only, shape.name) != 0)
+			continue;
+		printf("%s: %s\n", shape.name, shape.what);
+		fflush(stdout);
+		run(&shape);
+		fflush(stdout);
+	}
+}
+
 uint64_t gc_shape_cells(const struct gc_shape *shape)
 {
 	return (uint64_t)shape->rows * (shape->versions - 1) + shape->gone;

@@ -25,6 +25,8 @@ struct gc_shape {
 enum { GC_ROWS, GC_COLUMNS, GC_AGED, GC_SHAPES };
 /* So many cells to collect in many rows, in tall columns, in rows that go as a whole. */
 struct gc_shape gc_shape(int kind, unsigned int cells);
+/* Runs a benchmark of each shape, or of BENCH_SHAPE; of BENCH_CELLS cells, if not 1,000,000. */
+void gc_each_shape(void (*run)(const struct gc_shape *shape));
 /* How many cells those are exactly. */
 uint64_t gc_shape_cells(const struct gc_shape *shape);
 /* The i-th of its rows that stay. size: 32 or more. */

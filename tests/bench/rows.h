@@ -18,8 +18,10 @@ enum rows_start {
 /* How much one size of the table is. */
 struct rows_size {
 	struct tree tree;
-	uint32_t ops;  /* on single files of c */
-	uint32_t made; /* files that are made, one by one or by tar */
+	uint32_t ops;			  /* on single files of c */
+	uint32_t made;			  /* files that are made, one by one or by tar */
+	uint32_t segments, cells, firsts; /* of d; of l and e; listings that are begun */
+	uint32_t large_kib, big_mib;	  /* of a cell */
 };
 
 struct rows_row {
@@ -29,11 +31,15 @@ struct rows_row {
 	bool peers[ROWS_PEERS];
 	enum rows_start start;
 	unsigned int clients;
-	uint32_t (*many)(const struct rows_size *size);	 /* how much there is */
-	uint32_t (*units)(const struct rows_size *size); /* what is done, by all clients together */
+	size_t many,
+		units;	  /* members of struct rows_size: how much there is; what all clients do */
+	const char *path; /* what is listed */
 	void (*work)(const struct client *client);
-	void (*raw)(struct raw *raw, const struct rows_size *size, unsigned int round);
+	void (*raw)(struct raw *raw, const struct rows_row *row, const struct rows_size *size,
+		    unsigned int round);
 };
+
+uint32_t rows_number(const struct rows_size *size, size_t member);
 
 extern const struct rows_row rows_all[];
 extern const unsigned int rows_count;
