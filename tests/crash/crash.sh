@@ -7,7 +7,6 @@
 # that process ends.
 LIB_PATIENCE=${LIB_PATIENCE:-120}
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 
 CRASH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

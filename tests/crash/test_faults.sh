@@ -5,7 +5,6 @@
 # on, the log says so, and another mount has all that was acknowledged. Which call fails is chosen
 # here and there; tests/unit/test_store_faults.c fails every one.
 
-# shellcheck source=tests/crash/crash.sh
 . "$(dirname "$0")/crash.sh"
 need_fuse
 

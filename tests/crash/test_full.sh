@@ -6,12 +6,12 @@
 #
 #   tests/crash/test_full.sh [large]    larger disks, too
 
-# shellcheck source=tests/crash/crash.sh
 . "$(dirname "$0")/crash.sh"
 need_fuse
 need_disks
 
 m=$TMP/m
+disk=$TMP/disk
 export ACKNOWLEDGED=$TMP/acknowledged
 
 # Removes every second file that was acknowledged; large ones slowly, so that each is one that the
@@ -30,13 +30,29 @@ remove_half() {
 	mv "$ACKNOWLEDGED.left" "$ACKNOWLEDGED"
 }
 
-# fill_disk MIB KIND SIZE
-fill_disk() {
-	local disk=$TMP/disk$1$2$3 what="$1 MiB, $2 of $3 bytes"
+# on_disk NAME MIB COMMAND…: runs it with a mount whose store is on a disk of that size; the store is
+# whole behind it. The command has NAME as $what.
+on_disk() {
+	local what=$1
 	: >"$ACKNOWLEDGED"
-	make_disk "$disk" "$1"
+	make_disk "$disk" "$2"
 	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 	mount_store "$disk/store" "$m"
+	"${@:3}"
+	unmount_store "$m"
+	check_fsck "$disk/store"
+	unplug "$disk"
+	rm -f "$disk.img"
+}
+
+# another_mount: mounts the store again.
+another_mount() {
+	unmount_store "$m"
+	mount_store "$disk/store" "$m"
+}
+
+# fill_disk MIB KIND SIZE
+fill_disk() {
 	check "$what: until there is no space" full "$2" "$m" "$3" ENOSPC
 	cat "$TMP/.check"
 	check "$what: errors says so" grep -qE 'no room|No space' "$m/.rowfs/errors"
@@ -50,14 +66,9 @@ fill_disk() {
 	check "$what: then there is room again" full again "$m" $(($1 * 30000))
 	check "$what: what was not removed is there" full verify "$m"
 	check "$what: it can be made durable" sync_mount "$m"
-	unmount_store "$m"
-	mount_store "$disk/store" "$m"
+	another_mount
 	check "$what: also in another mount" full verify "$m"
 	check "$what: where it can be written" full again "$m" 10000
-	unmount_store "$m"
-	check_fsck "$disk/store"
-	unplug "$disk"
-	rm -f "$disk.img"
 }
 
 # press: fills the disk, and again and again tries to write more, so that the engine gives back what
@@ -75,18 +86,10 @@ press() {
 
 # The engine merges tables to give space back, and needs space for that.
 press_disk() {
-	local disk=$TMP/pressed what="a disk that is filled again and again"
-	make_disk "$disk" 150
-	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-	mount_store "$disk/store" "$m"
 	check "$what: no error but that it is full" press
 	check "$what: a file can be removed" rm "$m/t/press/1-0/f/q"
 	check "$what: all can" rm -r "$m/t/press"
 	check "$what: then there is room again" full again "$m" 3000000
-	unmount_store "$m"
-	check_fsck "$disk/store"
-	unplug "$disk"
-	rm -f "$disk.img"
 }
 
 # touch_all: stamps every cell of the rows anew.
@@ -122,11 +125,6 @@ touch_often() {
 
 # What copies what is there fills a disk as well as other writes.
 copy_on_full_disk() {
-	local disk=$TMP/disk what="copies on a full disk"
-	: >"$ACKNOWLEDGED"
-	make_disk "$disk" 64
-	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-	mount_store "$disk/store" "$m"
 	check "$what: a large cell" full again "$m" 3000000
 	check "$what: until there is no space" full rows "$m" 4000 ENOSPC
 	check "$what: touch is refused in time" until_full touch_all
@@ -137,21 +135,16 @@ copy_on_full_disk() {
 	check "$what: then there is room again" full again "$m" 1000000
 	check "$what: and for a touch" touch "$m/t/again/0/f/q"
 	check "$what: and for an append" append_to "$m/t/again/0"
-	unmount_store "$m"
-	mount_store "$disk/store" "$m"
+	another_mount
 	check "$what: what was not removed is there" full verify "$m"
-	unmount_store "$m"
-	check_fsck "$disk/store"
-	unplug "$disk"
-	rm -f "$disk.img"
 }
 
-press_disk
-copy_on_full_disk
-fill_disk 64 files 200000
-fill_disk 64 rows 1000
-if [ "${1-}" = large ]; then
-	fill_disk 300 files 1500000
-	fill_disk 300 rows 100000
-fi
+on_disk "a disk that is filled again and again" 150 press_disk
+on_disk "copies on a full disk" 64 copy_on_full_disk
+disks=("64 files 200000" "64 rows 1000")
+[ "${1-}" != large ] || disks+=("300 files 1500000" "300 rows 100000")
+for one in "${disks[@]}"; do
+	read -r mib kind size <<<"$one"
+	on_disk "$mib MiB, $kind of $size bytes" "$mib" fill_disk "$mib" "$kind" "$size"
+done
 finish

@@ -3,7 +3,6 @@
 #
 # Disks that run out of files (inodes) with room for bytes left: as test_full.sh, whoever took them.
 
-# shellcheck source=tests/crash/crash.sh
 . "$(dirname "$0")/crash.sh"
 need_fuse
 need_disks

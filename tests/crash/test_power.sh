@@ -6,7 +6,6 @@
 #
 #   tests/crash/test_power.sh [N [SEED]]
 
-# shellcheck source=tests/crash/crash.sh
 . "$(dirname "$0")/crash.sh"
 need_fuse
 need_disks

@@ -16,7 +16,8 @@ import time
 
 import caches_cells
 import caches_places
-from caches_look import GONE, Reader, find, hammer, look
+from caches_look import GONE, find, hammer, look
+from calls import Looker, started
 
 SCENARIOS = {function.__name__.replace("_", "-"): function
              for function in caches_cells.CHANGES + caches_places.CHANGES}
@@ -47,17 +48,13 @@ def compare(reader, paths, expected, matching):
             for path, got, want in zip(paths, seen, expected) if not matching(want, got)]
 
 
-def start_readers(paths, count, deadline):
-    pipes = []
-    for _ in range(count):
-        out, into = os.pipe()
-        if os.fork() == 0:
-            os.chdir("/")
-            os.write(into, hammer(paths, deadline).encode())
-            os._exit(0)
-        os.close(into)
-        pipes.append(out)
-    return pipes
+def all_seen(look):
+    return lambda paths: [look(path) for path in paths]
+
+
+def read_on(paths, deadline):
+    os.chdir("/")
+    return hammer(paths, deadline)
 
 
 def main():
@@ -66,7 +63,7 @@ def main():
         return
     world = caches_cells.World(sys.argv[1], sys.argv[2])
     scenario, deadline = SCENARIOS[sys.argv[3]], time.time() + float(sys.argv[4])
-    reader, lister = Reader(look), Reader(find)
+    reader, lister = Looker(all_seen(look)), Looker(all_seen(find))
     names, rounds, wrong, pipes = [], 0, [], []
     while not wrong and (rounds < 3 or time.time() < deadline):
         steps = scenario(world)
@@ -83,10 +80,9 @@ def main():
                 wrong += compare(*one)
         rounds += 1
         if rounds == 1 and len(sys.argv) > 5:
-            pipes = start_readers(names, int(sys.argv[5]), deadline)
+            pipes = [started(read_on, names, deadline) for _ in range(int(sys.argv[5]))]
     for pipe in pipes:
-        with os.fdopen(pipe) as found:
-            wrong += [text for text in [found.read()] if text]
+        wrong += [text for text in [pipe.read()] if text]
     print("\n".join(wrong[:3]) if wrong else sys.argv[3])
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """What a process sees of names: by looking them up, and in listings."""
-import json
 import os
 import time
 
@@ -45,29 +44,6 @@ def find(path):
     if entry.is_dir(follow_symlinks=False):
         return ["dir", os.path.isdir(path)]
     return ["file", st.st_size, st.st_mtime_ns // 1000]
-
-
-class Reader:
-    """A process that looks at names, by the function `look`, when it is asked to."""
-
-    def __init__(self, look):
-        ask, self.ask = os.pipe()
-        self.answer, answer = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(self.ask)
-            with os.fdopen(ask) as questions:
-                for line in questions:
-                    seen = [look(path) for path in json.loads(line)]
-                    os.write(answer, (json.dumps(seen) + "\n").encode())
-            os._exit(0)
-        os.close(ask)
-        os.close(answer)
-        self.answers = os.fdopen(self.answer)
-
-    def look(self, paths):
-        os.write(self.ask, (json.dumps(paths) + "\n").encode())
-        return json.loads(self.answers.readline())
 
 
 def visit(path):

@@ -10,46 +10,16 @@
 #
 #   m   where the test mounts its store (the test sets it)
 
-# Once: where python3 is a wrapper, that is slower than the program.
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-export PYTHONDONTWRITEBYTECODE=1
-
-CELLS_PRELUDE='
-import ctypes, errno, fcntl, os, sys, tempfile
-from os import close, fsync, rename, replace, write
-libc = ctypes.CDLL(None, use_errno=True)
-NOREPLACE, EXCHANGE = 1, 2
-def renameat2(old, new, flags):
-    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
-        raise OSError(ctypes.get_errno(), "renameat2")
-def put(path, text):
-    with open(path, "w") as file: file.write(text)
-def stamp(file, us): os.utime(file, ns=(us * 1000, us * 1000))
-def opened(flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC): return os.open(q, flags, 0o600)
-a = sys.argv[2:]
-q = a[0] if a else None
-us = int(a[1]) if len(a) > 1 and a[1].lstrip("-").isdigit() else None
-try:
-    exec(sys.argv[1])
-    print("ok")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-'
-
-# call CODE ARGUMENT…: runs Python with the arguments as the list a, the first one as q, the second
-# as the number us; prints "ok" or the name of the errno.
-call() {
-	"$python" -c "$CELLS_PRELUDE" "$@" 2>&1
-}
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
 
 # put PATH TEXT: without a newline.
 put() {
 	printf %s "$2" >"$1"
+}
+
+# drafts: how many there are in the mount $m.
+drafts() {
+	# shellcheck disable=SC2154 # the test's
+	sed -n 's/^rowfs_drafts //p' "$m/.rowfs/metrics"
 }
 
 # column PATH TS=VALUE…: makes the column anew, of these cells.

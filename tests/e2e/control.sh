@@ -7,32 +7,9 @@
 export m=$TMP/m
 export t=$m/t
 
-# Once: where python3 is a wrapper, that is slower than the program.
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-
-# put PATH TEXT: writes the text and a newline.
-put() {
-	printf '%s\n' "$2" >"$1"
-}
-
 # drop DIRECTORY PREFIX
 drop() {
 	printf '%s\n' "$2" >"$1/.drop"
-}
-
-last_error() {
-	tail -n 1 "$m/.rowfs/errors"
-}
-
-# python SCRIPT [ARGUMENT…]
-python() {
-	"$python" -c "import os, sys, errno
-a = sys.argv[1:]
-def error(call, *args):
-    try: call(*args)
-    except OSError as e: return errno.errorcode[e.errno]
-    return 'ok'
-$1" "${@:2}" 2>&1
 }
 
 # rows PREFIX COUNT: lines of rows PREFIX#000000 and so on, of about 250 bytes.

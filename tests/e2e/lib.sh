@@ -38,6 +38,10 @@ LIB_PIDS=()             # other processes
 LIB_PATIENCE=${LIB_PATIENCE:-30} # seconds for an unmount, and for the process behind it to end
 LIB_SANITIZER='(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:'
 
+# Once: where python3 is a wrapper, that is slower than the program.
+python=$(python3 -c 'import sys; print(sys.executable)')
+export PYTHONDONTWRITEBYTECODE=1
+
 trap lib_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -105,6 +109,85 @@ fail_with() {
 	else
 		ok "$name"
 	fi
+}
+
+# own_mounts: root runs the test, which has made nothing yet, in a mount namespace of its own.
+own_mounts() {
+	[ "$(id -u)" = 0 ] && [ -z "${OWN_MOUNTS-}" ] || return 0
+	rmdir "$TMP"
+	OWN_MOUNTS=yes exec "$LIB_DIR/own_mounts.sh" "$0"
+}
+
+# yields NAME EXPECTED EXPRESSION COMMAND…: the command succeeds, and then the shell's EXPRESSION
+# prints EXPECTED.
+yields() {
+	check "$1" "${@:4}"
+	check_eq "$1: then" "$2" "$(eval "$3")"
+}
+
+# makes NAME ARGUMENT… -- COMMAND…: the command succeeds, and then `is NAME ARGUMENT…` holds, which
+# the test has. loses, renews: the same with its `gone` and `newest_is`.
+makes() {
+	lib_then is "$@"
+}
+loses() {
+	lib_then gone "$@"
+}
+renews() {
+	lib_then newest_is "$@"
+}
+
+# error NAME REGEX: the last line of the errors of the mount $m matches.
+error() {
+	# shellcheck disable=SC2154 # the test's
+	if tail -n 1 "$m/.rowfs/errors" | grep -qE -- "$2"; then
+		ok "$1"
+	else
+		not_ok "$1" "the last error is: $(tail -n 1 "$m/.rowfs/errors")"
+	fi
+}
+
+# entries DIRECTORY: the names that it lists, in its own order.
+entries() {
+	ls -AU "$1" 2>/dev/null
+}
+
+# sorted DIRECTORY: the names that it lists.
+sorted() {
+	entries "$1" | sort
+}
+
+# lines TEXT…: each on a line.
+lines() {
+	printf '%s\n' "$@"
+}
+
+# put PATH TEXT: writes the text and a newline.
+put() {
+	printf '%s\n' "$2" >"$1"
+}
+
+# call CODE ARGUMENT…: runs Python with calls.py, the arguments as its list a; prints what the code
+# prints, then "ok" or the name of the errno that ended it. python: the same without "ok".
+call() {
+	"$python" "$LIB_DIR/calls.py" call "$@" 2>&1
+}
+python() {
+	"$python" "$LIB_DIR/calls.py" run "$@" 2>&1
+}
+
+# requests_of KIND COMMAND…: how many requests of a kind a command makes of the mount $m, with -d.
+requests_of() {
+	local pattern="opcode: $1 " before log
+	log=$(mount_log "$m")
+	before=$(grep -cE "$pattern" "$log")
+	"${@:2}" >/dev/null 2>"$TMP/.requests"
+	echo $(($(grep -cE "$pattern" "$log") - before))
+}
+
+# model COMMAND ARGUMENT…: see model.py.
+model() {
+	"$python" "$LIB_DIR/model.py" "$@"
 }
 
 # need_fuse: in CI a machine without FUSE is a fault, elsewhere a reason to skip.
@@ -186,6 +269,12 @@ unmount_store() {
 	lib_forget "$mountpoint"
 }
 
+# remount [OPTION…]: mounts the store $TMP/s on $m again.
+remount() {
+	unmount_store "$m"
+	mount_store "$TMP/s" "$m" "$@"
+}
+
 # within COMMAND…: it succeeds within twenty seconds.
 within() {
 	local i
@@ -218,6 +307,14 @@ pgrep_here() {
 	done
 }
 
+# serving REGEX: those of them that serve a mount.
+serving() {
+	local pid
+	for pid in $(pgrep_here "$1"); do
+		grep -qs '^Name:.rowfs$' "/proc/$pid/status" && echo "$pid"
+	done
+}
+
 # finish: ends the test: passed where checks ran and none failed. What is still mounted is
 # unmounted, and that counts as well.
 finish() {
@@ -229,6 +326,17 @@ finish() {
 
 lib_tail() {
 	tail -n 5 "$1" 2>/dev/null | tr '\n' ' '
+}
+
+lib_then() {
+	local verify=$1 name=$2 arguments=()
+	shift 2
+	while [ "$1" != -- ]; do
+		arguments+=("$1")
+		shift
+	done
+	check "$name" "${@:2}"
+	"$verify" "$name: then" "${arguments[@]}"
 }
 
 lib_quote() {

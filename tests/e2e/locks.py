@@ -96,6 +96,13 @@ def writer():
     return os.open(q, RW)
 
 
+def held(how, kind, *place, flags=RW):
+    """An open file of this process that has a lock."""
+    fd = os.open(q, flags)
+    how(fd, kind, *place)
+    return fd
+
+
 def locked(how, file, *arguments):
     """A process that holds a lock on a file, open or to be opened, until it is sent a signal."""
     held = Process(lambda ready: (how(file() if callable(file) else file, *arguments), ready(),

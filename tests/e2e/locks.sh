@@ -11,16 +11,11 @@ export TMP
 m=$TMP/m
 f=$m/t/row/f
 plain=$TMP/plain
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
 
 # run CODE PATH: see locks.py.
 run() {
 	rm -f "$TMP"/gate.*
+	# shellcheck disable=SC2154 # of lib.sh
 	timeout 100 "$python" "$LIB_DIR/locks.py" "$1" "$2" 2>&1 | paste -sd ' '
 }
 
@@ -47,26 +42,37 @@ lock_mount() {
 	echo 0 >"$m/t/row/g/q"
 }
 
-# Steps for locks.py, of a lock taken with `how`: a signal that ends the wait, and one that does not.
-# shellcheck disable=SC2034
-interrupted='
+# waits HOW: what both kinds of locks do with who waits for one.
+waits() {
+	same "who waits gets it when it is free ($1)" "waited" "how = $1"'
+fd = held(how, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.open_gate()
+how(fd, LOCK_UN)
+print(child.result())'
+	same "who waits can be killed ($1)" "signal 9 ok" "how = $1"'
+fd = held(how, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.send(signal.SIGKILL)
+print(child.result())
+how(fd, LOCK_UN)
+print(other(lambda: said(lambda: how(os.open(q, RW), LOCK_EX | LOCK_NB))))'
+	same "who waits can be interrupted ($1)" "EINTR ok" "how = $1"'
 def stop(*_): raise OSError(errno.EINTR, "")
 signal.signal(signal.SIGUSR1, stop)
-fd = os.open(q, RW)
-how(fd, LOCK_EX)
+fd = held(how, LOCK_EX)
 child = waits(how, writer, LOCK_EX)
 child.send(signal.SIGUSR1)
 print(child.result())
 how(fd, LOCK_UN)
 print(other(lambda: said(lambda: how(os.open(q, RW), LOCK_EX | LOCK_NB))))'
-# shellcheck disable=SC2034
-restarted='
+	same "a signal that is handled does not end it ($1)" "waited" "how = $1"'
 signal.signal(signal.SIGUSR1, lambda *_: None)
 signal.siginterrupt(signal.SIGUSR1, False)
-fd = os.open(q, RW)
-how(fd, LOCK_EX)
+fd = held(how, LOCK_EX)
 child = waits(how, writer, LOCK_EX)
 for _ in range(20): child.send(signal.SIGUSR1); time.sleep(0.005)
 child.open_gate()
 how(fd, LOCK_UN)
 print(child.result())'
+}

@@ -20,6 +20,8 @@ import random
 import sys
 import time
 
+from calls import started
+
 NAMES = ["a", "b", "x" * 230 + "%/tail"]
 SIZES = [0, 10, 5000, 60000]
 MET = {errno.ENOENT: "gone", errno.ESTALE: "stale", errno.ENODEV: "stale"}
@@ -132,21 +134,12 @@ def work(family, seconds, acts, number):
     return "", done
 
 
-def start(*what):
-    """A process that works, and the end of a pipe that says what came of it."""
-    out, into = os.pipe()
-    if os.fork() == 0:
-        os.write(into, json.dumps(work(*what)).encode())
-        os._exit(0)
-    os.close(into)
-    return os.fdopen(out)
-
-
 def main():
     family, seconds, count = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
     acts = [{"map": map_it}.get(name) or globals()[name] for name in sys.argv[4:]]
     os.makedirs(family + "/" + NAMES[2].partition("/")[0], exist_ok=True)
-    said = [json.load(pipe) for pipe in [start(family, seconds, acts, number) for number in range(count)]]
+    pipes = [started(lambda: json.dumps(work(family, seconds, acts, number))) for number in range(count)]
+    said = [json.load(pipe) for pipe in pipes]
     wrong = [text for text, _ in said if text]
     done = sum((collections.Counter(one) for _, one in said), collections.Counter())
     stay = not {"remove", "move"} & set(sys.argv[4:])

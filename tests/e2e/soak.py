@@ -20,8 +20,9 @@ import sys
 import time
 import traceback
 
-from soak_files import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, WRITERS, Looker, Shared,
-                        Wrong, control, names_in, open_at, read, row_key)
+from calls import Looker, started
+from soak_files import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, WRITERS, Shared, Wrong, control,
+                        look, names_in, open_at, read, row_key)
 from soak_writer import Writer
 
 
@@ -170,25 +171,16 @@ class Collector:
 
 # ---- All of it ----------------------------------------------------------------------------------
 
-def start(parts, after):
-    """Each part in a process of its own; what it said comes out of a pipe."""
-    pipes = []
-    for part in parts:
-        out, into = os.pipe()
-        if os.fork() == 0:
-            try:
-                said = part.run()
-                after(part)
-            except Wrong as wrong:
-                said = "wrong: %s" % wrong
-            except Exception:
-                said = "wrong: %s" % traceback.format_exc()
-            with os.fdopen(into, "w") as file:
-                file.write(said)
-            os._exit(0)
-        os.close(into)
-        pipes.append(os.fdopen(out))
-    return pipes
+def said(part, after):
+    """What a part said of itself, or what was wrong."""
+    try:
+        text = part.run()
+        after(part)
+        return text
+    except Wrong as wrong:
+        return "wrong: %s" % wrong
+    except Exception:
+        return "wrong: %s" % traceback.format_exc()
 
 
 def soak(mount, directory, seconds, seed):
@@ -207,12 +199,12 @@ def soak(mount, directory, seconds, seed):
 
     parts = writers + [Reader(mount, shared, seed)]
     parts += [Dropper(mount, shared), Collector(mount, shared, seed)]
-    pipes, end, said = start(parts, save), time.time() + seconds, []
-    time.sleep(max(0, end - time.time()))
+    pipes = [started(said, part, save) for part in parts]
+    time.sleep(seconds)
     shared.set(0, 1)
-    said = [pipe.read() for pipe in pipes]
-    wrong = [text for text in said if text.startswith("wrong")]
-    print("\n".join(wrong) if wrong else ", ".join(said))
+    texts = [pipe.read() for pipe in pipes]
+    wrong = [text for text in texts if text.startswith("wrong")]
+    print("\n".join(wrong) if wrong else ", ".join(texts))
 
 
 def verify(mount, directory):
@@ -226,7 +218,7 @@ def verify(mount, directory):
         writer.policy = [policy for policy in OWN if policy.text == text][0]
         writer.quiet = (shared, shared)
         writer.compare_all()
-        writer.looker = Looker()
+        writer.looker = Looker(look)
         writer.set_policy(NEVER)
     control(mount + "/t/.families/s/gc", "never")
     for _ in "as it was", "collected":

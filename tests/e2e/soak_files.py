@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the processes of the soak share: the rows and policies, short calls on files, looks at
 them, and what changes began and ended."""
-import json
 import mmap
 import os
 import struct
@@ -92,27 +91,6 @@ def look(family, name):
     seen["cells"] = [[int(ts), open_at("%s/%s" % (history, ts))] for ts in names_in(history)]
     seen["to"] = now()
     return seen
-
-
-class Looker:
-    """Another process that looks."""
-
-    def __init__(self):
-        ask, self.ask = os.pipe()
-        answer, into = os.pipe()
-        if os.fork() == 0:
-            os.close(self.ask)
-            with os.fdopen(ask) as questions:
-                for line in questions:
-                    os.write(into, (json.dumps(look(*json.loads(line))) + "\n").encode())
-            os._exit(0)
-        os.close(ask)
-        os.close(into)
-        self.answers = os.fdopen(answer)
-
-    def look(self, family, name):
-        os.write(self.ask, (json.dumps([family, name]) + "\n").encode())
-        return json.loads(self.answers.readline())
 
 
 # ---- What began and ended -----------------------------------------------------------------------

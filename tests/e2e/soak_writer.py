@@ -4,8 +4,9 @@ import json
 import os
 import random
 
-from soak_files import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, SINGLES, Looker, Wrong,
-                        control, look, open_at, put_in, read, row_key)
+from calls import Looker
+from soak_files import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, SINGLES, Wrong, control, look,
+                        open_at, put_in, read, row_key)
 from soak_model import History, View, now
 
 
@@ -423,7 +424,7 @@ class Writer:
         self.steps += 1
 
     def run(self):
-        self.looker = Looker()
+        self.looker = Looker(look)
         while not self.shared.stopped():
             self.step()
         return "%d steps" % self.steps

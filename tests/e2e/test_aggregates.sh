@@ -18,12 +18,9 @@ s=$r/sum
 aggregates() {
 	"$python" "$LIB_DIR/aggregates.py" "$@" 2>&1
 }
-last_error() {
-	tail -n 1 "$m/.rowfs/errors" | cut -d ' ' -f 2-
-}
 # said NAME REGEX: the last error matches.
 said() {
-	check "$1" grep -qE -- "$2" <(last_error)
+	error "$1" "^[^ ]+ ${2#^}"
 }
 # estimate NAME COUNT PATH: the number is within 2 % of the count.
 estimate() {
@@ -178,8 +175,7 @@ gone "not before its first line ends" "$s/unseen"
 echo 2 >&3
 check_eq "but then" 12 "$(cat "$s/unseen")"
 exec 3>&-
-check "O_EXCL makes a new one" bash -c "set -C; echo 5 >'$s/excl'"
-check_eq "with its line" 5 "$(cat "$s/excl")"
+yields "O_EXCL makes a new one with its line" 5 'cat "$s/excl"' bash -c "set -C; echo 5 >'$s/excl'"
 fail_with "but not twice" 1 'cannot overwrite' bash -c "set -C; echo 5 >'$s/excl'"
 
 # ---- Long lines
@@ -315,14 +311,11 @@ min q 4000000=4
 max q 5000000=-55555'
 all=${newest/2000000=22/2000000=22 1000=-1}
 check_eq "what is to be copied" "$all" "$(numbers t/tools)"
-check "cp -a" cp -a "$m/t/tools" "$m/u/cp"
-check_eq "cp -a: the newest, with their times" "$newest" "$(numbers u/cp)"
-check "rsync -a" rsync -a "$m/t/tools/" "$m/u/rsync/"
-check_eq "rsync -a: the same" "$newest" "$(numbers u/rsync)"
+yields "cp -a: the newest, with their times" "$newest" 'numbers u/cp' cp -a "$m/t/tools" "$m/u/cp"
+yields "rsync -a: the same" "$newest" 'numbers u/rsync' rsync -a "$m/t/tools/" "$m/u/rsync/"
 check_eq "rsync finds nothing more to do" "" "$(rsync -ai "$m/t/tools/" "$m/u/rsync/" | grep '^>')"
 mkdir "$m/u/tar" "$m/u/posix"
-check "tar" bash -c "tar c -C '$m/t/tools' . | tar x -C '$m/u/tar'"
-check_eq "tar: numbers" "$newest" "$(numbers u/tar)"
+yields "tar: numbers" "$newest" 'numbers u/tar' bash -c "tar c -C '$m/t/tools' . | tar x -C '$m/u/tar'"
 check "tar --overwrite, over them" bash -c "tar c -C '$m/t/tools' . | tar x --overwrite -C '$m/u/tar'"
 check_eq "tar --overwrite: the same numbers" "$newest" "$(numbers u/tar)"
 for tool in "cp -a" "rsync -a"; do
@@ -337,25 +330,17 @@ check "tar, all versions" bash -c "tar c -C '$m/.versions/t/tools' . | tar x -C 
 check_eq "tar: all cells" "$all" "$(numbers u/all-tar)"
 rsync -a "$m/t/tools/" "$m/u/cp/"
 mkdir -p "$m/u/mv/sum"
-check "mv to another row" mv "$m/u/cp/sum/q" "$m/u/mv/sum/q"
-is "mv copies the newest" "$m/u/mv/sum/q" "2000000=22"
+makes "mv to another row copies the newest" "$m/u/mv/sum/q" "2000000=22" -- mv "$m/u/cp/sum/q" "$m/u/mv/sum/q"
 gone "and removes it" "$m/u/cp/sum/q"
-check "install" install "$m/u/mv/sum/q" "$m/u/mv/sum/p"
-check_eq "install: the number" 22 "$(cat "$m/u/mv/sum/p")"
-check "cp to a file of bytes" cp "$m/u/mv/sum/q" "$r/f/bytes"
-check_eq "is its text" "22" "$(cat "$r/f/bytes")"
-check "and back" cp "$r/f/bytes" "$s/back"
-check_eq "its number" 22 "$(cat "$s/back")"
-check "sed -i" sed -i s/22/44/ "$m/u/mv/sum/q"
-newest_is "sed -i makes a version" "$m/u/mv/sum/q" 44 "2000000=22"
+yields "install: the number" 22 'cat "$m/u/mv/sum/p"' install "$m/u/mv/sum/q" "$m/u/mv/sum/p"
+yields "cp to a file of bytes: it is its text" "22" 'cat "$r/f/bytes"' cp "$m/u/mv/sum/q" "$r/f/bytes"
+yields "and back: its number" 22 'cat "$s/back"' cp "$r/f/bytes" "$s/back"
+renews "sed -i makes a version" "$m/u/mv/sum/q" 44 "2000000=22" -- sed -i s/22/44/ "$m/u/mv/sum/q"
 check_eq "and leaves no other name" "p q" "$(entries "$m/u/mv/sum" | sort | paste -sd' ')"
-check "sed -i of a version" sed -i s/22/55/ "$m/u/mv/sum/q@/2000000"
-check_eq "sets that" 55 "$(cat "$m/u/mv/sum/q@/2000000")"
-check "vim" vim -u NONE -n -es -c 's/44/66/' -c wq "$m/u/mv/sum/q"
-check_eq "vim: its number" 66 "$(cat "$m/u/mv/sum/q")"
+yields "sed -i of a version sets that" 55 'cat "$m/u/mv/sum/q@/2000000"' sed -i s/22/55/ "$m/u/mv/sum/q@/2000000"
+yields "vim: its number" 66 'cat "$m/u/mv/sum/q"' vim -u NONE -n -es -c 's/44/66/' -c wq "$m/u/mv/sum/q"
 check_eq "and no other name" "p q" "$(entries "$m/u/mv/sum" | sort | paste -sd' ')"
-check "dd to a new one" bash -c "echo 5 | dd of='$s/dd' status=none"
-check_eq "dd: its number" 5 "$(cat "$s/dd")"
+yields "dd to a new one: its number" 5 'cat "$s/dd"' bash -c "echo 5 | dd of='$s/dd' status=none"
 
 # Drafts are text until they become cells.
 echo 77 >"$s/q@/.draft"
@@ -445,8 +430,7 @@ echo never >"$m/t/.families/sum/gc"
 
 before=$(find "$m/t" -type f -exec grep -H . {} + | sort | cksum)
 ino=$(stat -c %i "$s/q")
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check_eq "the numbers are there" "$before" "$(find "$m/t" -type f -exec grep -H . {} + | sort | cksum)"
 check_eq "so is the inode" "$ino" "$(stat -c %i "$s/q")"
 unmount_store "$m"

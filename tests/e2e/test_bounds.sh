@@ -13,7 +13,6 @@
 # is looked at where there are few of those. Sanitizers take memory of their own, so with them neither
 # says anything, and only what is served is looked at.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=60
@@ -25,7 +24,6 @@ CACHE=16 # MiB of cache=
 SCHEMA='{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 m=$TMP/m
 programs=$BUILD
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
 
 bounds() {
 	"$python" "$LIB_DIR/bounds.py" "$@" 2>&1

@@ -3,7 +3,6 @@
 # What the kernel keeps: that it does, and that no other process ever sees what was, by any way to
 # change something.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 export TMP
 
@@ -15,27 +14,12 @@ caches=$LIB_DIR/caches.py
 
 make_store "$TMP/kept" "$schema"
 mount_store "$TMP/kept" "$m" -d
-log=$(mount_log "$m")
 f=$m/t/a/b/f
 mkdir -p "$f"
 echo value >"$f/q"
 long=$(printf 'n%.0s' {1..230})
 mkdir -p "$m/t/$long%"/tail/f
 echo value >"$m/t/$long%/tail/f/q"
-
-# Prints how many requests of a kind there were so far.
-requests() {
-	grep -cE "opcode: $1 " "$log"
-}
-
-# requests_of KIND COMMAND…: how many requests of a kind a command makes.
-requests_of() {
-	local kind=$1 before
-	shift
-	before=$(requests "$kind")
-	"$@" >/dev/null 2>"$TMP/.requests"
-	echo "$(($(requests "$kind") - before))"
-}
 
 look() {
 	for ((i = 0; i < 50; i++)); do

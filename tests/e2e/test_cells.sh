@@ -3,7 +3,6 @@
 #
 # Cells as files: what stat says of them, what reading gives while others write, and histories.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
@@ -12,11 +11,6 @@ f=$m/t/row/f
 # attr FORMAT PATH…: what stat says.
 attr() {
 	stat -c "$@"
-}
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
 }
 
 # line WORD…: the words, a line each.
@@ -108,8 +102,7 @@ check_eq "q, each of its cells and the others have inodes of their own" "" \
 		"$m/t" "$m/u" "$m"; do attr %i "$path"; done | sort | uniq -d)"
 check_eq "readdir gives the same inodes" "$(attr '%i %n' "$f"/* | sed "s,$f/,," | sort)" \
 	"$(find "$f" -mindepth 1 -printf '%i %f\n' | sort)"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 inodes >"$TMP/again"
 check "inodes and times are the same in the next mount" cmp "$TMP/inodes" "$TMP/again"
 
@@ -240,38 +233,16 @@ ino=$(attr %i "$f/size")
 echo abcde >"$f/size"
 check_eq "its inode stays" "$ino" "$(attr %i "$f/size")"
 
-# Each value is one digit 5,000 times: a reader that sees two digits saw half a value.
-for i in 0 1 2 3 4 5 6 7 8 9; do
-	head -c 5000 /dev/zero | tr '\0' "$i" >"$TMP/digit$i"
-done
-cp "$TMP/digit0" "$f/race"
-(for ((i = 0; i < 200; i++)); do cat "$TMP/digit$((i % 10))" >"$f/race"; done) &
-writer=$!
-track_pid "$writer"
-bad=0
-reads=0
-while kill -0 "$writer" 2>/dev/null; do
-	value=$(cat "$f/race")
-	[ "$value" = "$(cat "$TMP/digit${value:0:1}")" ] || bad=$((bad + 1))
-	reads=$((reads + 1))
-done
-wait "$writer"
-check "readers met the writer" test "$reads" -gt 5
-check_eq "no reader saw half a value, or none" 0 "$bad"
-check_eq "each write was one version" 201 "$(entries "$f/race@" | wc -l)"
-
 # ---- Options ---------------------------------------------------------------------------------
 
-unmount_store "$m"
-mount_store "$TMP/s" "$m" -o strict
+remount -o strict
 fail_with "strict: chmod is refused" - 'Operation not permitted' chmod 600 "$f/time"
 fail_with "strict: of a directory as well" - 'Operation not permitted' chmod 700 "$m/t/row"
 if [ "$(id -u)" = 0 ]; then
 	fail_with "strict: chown is refused" - 'Operation not permitted' chown 12:34 "$f/time"
 fi
 check "strict: writing is not" bash -c "echo x >'$f/strict'"
-unmount_store "$m"
-mount_store "$TMP/s" "$m" -o uid=1234,gid=5678,umask=027
+remount -o uid=1234,gid=5678,umask=027
 check_eq "uid, gid, umask: of files" "1234 5678 640" "$(attr '%u %g %a' "$f/time")"
 check_eq "of cells" "1234 5678 640" "$(attr '%u %g %a' "$f/time@/1")"
 check_eq "of directories" "1234 5678 750" \

@@ -4,16 +4,36 @@
 # The server's timestamps while its clock stands still, goes back and jumps: the present where that
 # is later than the column's newest cell, else a microsecond later than that; no version is lost.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
-# shellcheck source=tests/e2e/clock.sh
-. "$(dirname "$0")/clock.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 base=1700000000000000 # 2023-11-14 22:13:20
+
+# fake_clock: rowfs has, from the next mount on, the clock that set_clock sets. The store is $TMP/s.
+fake_clock() {
+	local library
+	library=$(find /usr/lib /usr/local/lib -name libfaketimeMT.so.1 2>/dev/null | head -n 1)
+	[ -n "$library" ] || die "there is no libfaketime"
+	mkdir "$TMP/programs"
+	ln -s "$BUILD"/*.rowfs "$TMP/programs"
+	cat >"$TMP/programs/rowfs" <<END
+#!/bin/sh
+export LD_PRELOAD=$library FAKETIME_TIMESTAMP_FILE=$TMP/s/clock FAKETIME_NO_CACHE=1
+export FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1
+export ASAN_OPTIONS="\${ASAN_OPTIONS:+\$ASAN_OPTIONS:}verify_asan_link_order=0"
+exec "$BUILD/rowfs" "\$@"
+END
+	chmod +x "$TMP/programs/rowfs"
+	BUILD=$TMP/programs
+}
+
+# set_clock TIME: as libfaketime takes it, "YYYY-MM-DD hh:mm:ss" or +2d.
+set_clock() {
+	echo "$1" >"$TMP/clock.new"
+	mv "$TMP/clock.new" "$TMP/s/clock"
+}
 
 # clock SECONDS: it stands at so many seconds after the base.
 clock() {
@@ -119,5 +139,59 @@ writes still 113 113
 check_eq "the next mount with an earlier clock goes on as well" \
 	"$(seq -s ' ' 0 109) 3600000000 3600000001 3600000002" "$(stamps still)"
 check_eq "the log has no warning" "" "$(grep -v ': info: ' "$(mount_log "$m")")"
+unmount_store "$m"
 
+# ---- What the kernel keeps ---------------------------------------------------------------------
+
+# Cells that their age hides when the clock is set. The kernel's own clock is another, so its entries go
+# only if rowfs says so.
+
+# fails_within SECONDS COMMAND…: it fails before so many seconds are over.
+fails_within() {
+	local end=$((SECONDS + $1 + 1))
+	shift
+	while "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		sleep 0.05
+	done
+}
+
+rm -r "$TMP/s"
+make_store "$TMP/s" \
+	'{"version":1,"tables":{"t":{"families":{"f":{"gc":"maxage=1d"},"g":{}}},"u":{"families":{"f":{}}}}}'
+set_clock +0d
+mount_store "$TMP/s" "$m" -d -o gcinterval=0
+mkdir -p "$f" "$m/u/row/f"
+echo 1 >"$f/q"
+echo 1 >"$f/r"
+echo stays >"$m/u/row/f/q"
+cat "$f/q" "$f/r" "$m/u/row/f/q" >/dev/null # so that they are kept
+# The row's directories are looked up each time, since they may go with their last cell.
+above=$(requests_of LOOKUP stat "$f")
+check_eq "a column is kept" "$above" "$(requests_of LOOKUP cat "$f/q")"
+check_eq "one of another table, too" 0 "$(requests_of LOOKUP cat "$m/u/row/f/q")"
+sleep 2.5
+check_eq "while nobody sets the clock" "$above" "$(requests_of LOOKUP cat "$f/q")"
+
+set_clock +2d
+fail_with "two days later it cannot be opened at once" 1 'No such file' cat "$f/q"
+check "its name is gone soon" fails_within 2 stat "$f/q"
+check "and that of another" fails_within 2 stat "$f/r"
+check_eq "what has no age is as it was" stays "$(cat "$m/u/row/f/q")"
+check_eq "and still kept" 0 "$(requests_of LOOKUP cat "$m/u/row/f/q")"
+
+set_clock +0d
+check_eq "back again it is there" 1 "$(cat "$f/q")"
+cat "$f/r" >/dev/null
+sleep 1.5
+set_clock +2d
+check "the second time it goes as well" fails_within 2 stat "$f/r"
+set_clock +1d
+echo 2 >"$f/q"
+cat "$f/q" >/dev/null
+set_clock +47h
+sleep 1.5
+check_eq "a jump within its age leaves it" 2 "$(cat "$f/q")"
+set_clock +49h
+check "and one beyond does not" fails_within 2 stat "$f/q"
 finish

@@ -4,7 +4,6 @@
 # What bash completes on the command lines of the programs: a line is cut into words as bash cuts
 # them, its function is called, and its answers are compared.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=contrib/rowfs.bash
 . "${COMPLETION:-$LIB_DIR/../../contrib/rowfs.bash}"

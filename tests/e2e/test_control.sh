@@ -3,40 +3,15 @@
 #
 # Control files: the schema by .families, .delimiter and schema.json, the version, and the errors.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 t=$m/t
 r=$m/.rowfs
 
-# entries DIRECTORY: what it lists.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort
-}
-
-# put PATH TEXT: writes the text and a newline; its own failure is what write(2) said.
-put() {
-	echo "$2" >"$1"
-}
-
 # refused NAME REGEX PATH TEXT: writing the line fails, with that error.
 refused() {
 	fail_with "$1" - "$2" put "$3" "$4"
-}
-
-# error NAME REGEX: the last error says this.
-error() {
-	if tail -n 1 "$r/errors" | grep -qE -- "$2"; then
-		ok "$1"
-	else
-		not_ok "$1" "the last error is: $(tail -n 1 "$r/errors")"
-	fi
-}
-
-remount() {
-	unmount_store "$m"
-	mount_store "$TMP/s" "$m"
 }
 
 make_store "$TMP/s" '{"version":1,"tables":{
@@ -47,8 +22,8 @@ mount_store "$TMP/s" "$m"
 
 # ---- .families -------------------------------------------------------------------------------
 
-check_eq ".families has a directory per family" $'%2Eh\nf\ng' "$(entries "$t/.families")"
-check_eq "each with its policy, its type and its drop" $'drop\ngc\ntype' "$(entries "$t/.families/f")"
+check_eq ".families has a directory per family" $'%2Eh\nf\ng' "$(sorted "$t/.families")"
+check_eq "each with its policy, its type and its drop" $'drop\ngc\ntype' "$(sorted "$t/.families/f")"
 check_eq "gc is the policy" "never" "$(cat "$t/.families/f/gc")"
 check_eq "and another's" "maxversions=3" "$(cat "$t/.families/g/gc")"
 check_eq "type is the type" bytes "$(cat "$t/.families/f/type")"
@@ -63,8 +38,7 @@ rm "$u/r/new/q"
 check "an empty one goes" rmdir "$u/.families/new"
 fail_with "then it is no family" - 'No such file' stat "$u/.families/new"
 fail_with "nor can its cells be made" - 'Operation not permitted|No such file' put "$u/r/new/q" x
-check "rm -r of a row that was in it" rm -r "$u/r"
-check_eq "leaves nothing" "" "$(entries "$u")"
+yields "rm -r of a row that was in it leaves nothing" "" 'sorted "$u"' rm -r "$u/r"
 rm -rf "$u/r"
 mkdir "$u/.families/new"
 mkdir -p "$u/r/new"
@@ -84,7 +58,7 @@ mkdir -p "$t/seg/deep" "$t/late/f"
 echo x >"$t/late/f/q"
 mkdir "$t/.families/late"
 check_eq "a segment that looks like a new family is spelled in escapes" '%6C%61%74%65' \
-	"$(entries "$t" | grep -v seg)"
+	"$(sorted "$t" | grep -v seg)"
 check_eq "and read so" x "$(cat "$t/%6C%61%74%65/f/q")"
 rmdir "$t/.families/late"
 check_eq "and as before without it" x "$(cat "$t/late/f/q")"
@@ -148,11 +122,10 @@ check_eq ".delimiter is the byte" "#" "$(cat "$t/.delimiter")"
 check_eq "of another table" ":" "$(cat "$m/colon/.delimiter")"
 refused "it stays while there are rows" 'not empty' "$t/.delimiter" ":"
 rm -r "$t/r"
-check "it is set while the table is empty" put "$t/.delimiter" ":"
-check_eq "and read back" ":" "$(cat "$t/.delimiter")"
+yields "it is set while the table is empty, and read back" ":" 'cat "$t/.delimiter"' put "$t/.delimiter" ":"
 mkdir -p "$t/a#b/c/f"
 echo x >"$t/a#b/c/f/q"
-check_eq "it splits keys from now on" "a#b" "$(entries "$t")"
+check_eq "it splits keys from now on" "a#b" "$(sorted "$t")"
 rm -r "$t/a#b"
 for byte in / . % ab é; do
 	refused "no delimiter is '$byte'" 'Invalid argument' "$t/.delimiter" "$byte"
@@ -161,8 +134,7 @@ check_eq "it is as before" ":" "$(cat "$t/.delimiter")"
 mkdir "$t/a#b"
 refused "it stays while there are empty directories" 'not empty' "$t/.delimiter" "#"
 error "errors says why" '/?t/.delimiter:1: .*directories'
-check "but may be set to what it is" put "$t/.delimiter" ":"
-check_eq "they are listed as they were" "a#b" "$(entries "$t")"
+yields "but may be set to what it is: they are listed as they were" "a#b" 'sorted "$t"' put "$t/.delimiter" ":"
 check "and can be removed" rmdir "$t/a#b"
 check "it cannot be a newline in between" bash -c "! printf '\n\n' >'$t/.delimiter' ||
 	test \"\$(cat '$t/.delimiter')\" = :"
@@ -171,7 +143,7 @@ check "back again" put "$t/.delimiter" "#"
 # ---- schema.json -----------------------------------------------------------------------------
 
 check_eq "/.rowfs lists what is in it" $'errors\nschema.json\nversion' \
-	"$(entries "$r" | grep -E '^(errors|schema.json|version)$')"
+	"$(sorted "$r" | grep -E '^(errors|schema.json|version)$')"
 check "schema.json is a schema" bash -c "cp '$r/schema.json' '$TMP/schema.json' && test -s '$TMP/schema.json' ||
 	cat '$r/schema.json' >'$TMP/schema.json'"
 check "which mkfs.rowfs takes" "$BUILD/mkfs.rowfs" --schema "$TMP/schema.json" "$TMP/s2"
@@ -196,9 +168,9 @@ fail_with "and adds nothing" - 'No such file' stat "$m/added"
 sed -i 's,"/x",";",' "$TMP/more.json"
 check "a right one is taken" bash -c "cat '$TMP/more.json' >'$r/schema.json'"
 check_eq "it sets policies" "maxversions=5" "$(cat "$t/.families/g/gc")"
-check_eq "it adds families" $'%2Eh\nf\ng\nmore' "$(entries "$t/.families")"
+check_eq "it adds families" $'%2Eh\nf\ng\nmore' "$(sorted "$t/.families")"
 check_eq "and tables" ";" "$(cat "$m/added/.delimiter")"
-check_eq "and removes nothing" $'added\ncolon\nfam\nt' "$(entries "$m")"
+check_eq "and removes nothing" $'added\ncolon\nfam\nt' "$(sorted "$m")"
 check "in a single line without newline" perl -e 'open my $f, ">", $ARGV[0] or die;
 	print $f q({"tables":{"single":{}}}); close $f or die' "$r/schema.json"
 check "is taken as well" test -d "$m/single"
@@ -220,7 +192,7 @@ mkdir "$m/added/a#b"
 refused "nor where there are empty directories" 'not empty' "$r/schema.json" \
 	'{"tables":{"added":{"delimiter":"#","families":{"none":"never"}}}}'
 error "errors names the table" 'schema.json: table added: .*directories'
-check_eq "it changes nothing" ";" "$(entries "$m/added/.families")$(cat "$m/added/.delimiter")"
+check_eq "it changes nothing" ";" "$(sorted "$m/added/.families")$(cat "$m/added/.delimiter")"
 check "which can still be removed" rmdir "$m/added/a#b"
 for value in 1 2; do
 	mkdir -p "$t/v/f"
@@ -235,7 +207,7 @@ bad='{"version":1,"tables":{"a_new":{"families":{"n":{}}},
 refused "a schema that the store cannot follow in its last table" 'not empty' "$r/schema.json" "$bad"
 error "errors names the family" 'schema.json: table zz, family f: its type cannot change'
 check "it changes nothing of the tables before" cmp "$TMP/schema.json" <(cat "$r/schema.json")
-check_eq "nor the versions that it would have hidden" 2 "$(entries "$t/v/f/q@" | wc -l)"
+check_eq "nor the versions that it would have hidden" 2 "$(sorted "$t/v/f/q@" | wc -l)"
 unmount_store "$m"
 fail_with "a line of rowfs-load is refused as a whole, too" 1 'its type cannot change' \
 	"$BUILD/rowfs-load" "$TMP/s" <(tr -d '\n' <<<"$bad")

@@ -3,9 +3,7 @@
 #
 # .drop: what it says, what it drops, and that nothing but just the prefix and a newline drops a row.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/control.sh
 . "$(dirname "$0")/control.sh"
 
 LIB_PATIENCE=60 # for an unmount, which waits for compaction
@@ -27,7 +25,7 @@ for text in '' b 'a ' ' a' 'a#' 'a#b' A aa t '*' a/ $'a\r' $'a\na' $'a\n' $'\na'
 		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
 			"$t/a/.drop" "$text")"
 done
-check_eq "errors says what to write" 1 "$(last_error | grep -c '/t/a/.drop:1: .*write just a and a newline')"
+error "errors says what to write" '/t/a/.drop:1: .*write just a and a newline'
 check_eq "a beginning of it without a newline is refused by close" EINVAL "$(python '
 fd = os.open(a[0], os.O_WRONLY)
 os.write(fd, b"ta")
@@ -49,8 +47,7 @@ check "others are" test -d "$t/ab/kept"
 check "without a newline, at close" bash -c "mkdir '$t/end' && echo '{\"families\":{\"f\":{\"q\":[\"1\"]}}}' >'$t/end/.row' &&
 	printf end >'$t/end/.drop' && test ! -e '$t/end'"
 check "byte by byte" bash -c "mkdir '$t/bytes' && printf 'bytes\n' | dd of='$t/bytes/.drop' bs=1 status=none"
-check "many rows" drop "$t/big" big
-check_eq "all of them" 0 "$(grep -c ^big "$t/.keys")"
+yields "many rows: all of them" 0 'grep -c ^big "$t/.keys"' drop "$t/big" big
 check_eq "the rest stays" '#x a!b ab root' "$(paste -sd ' ' "$t/.keys")"
 check "rows written behind a drop stay" put "$t/.rows" '{"key":"big#000001","families":{"f":{"q":["1"]}}}'
 check_eq "the empty prefix" 0 "$(drop "$t/%" ''; grep -c '^#' "$t/.keys")"
@@ -106,7 +103,7 @@ for text in f '' 'table g' counted 'g ' $'g\ng'; do
 		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
 			"$c/.families/g/drop" "$text")"
 done
-check_eq "errors says what to write" 1 "$(last_error | grep -c '/counted/.families/g/drop:1: .*write just g and a newline')"
+error "errors says what to write" '/counted/.families/g/drop:1: .*write just g and a newline'
 check_eq "nothing was dropped by all these" 4 "$(jq .cells "$c/.families/g/drop")"
 exec 4>>"$c/a/b/g/q" 5>>"$c/a/b/f/q"
 echo late >&4
@@ -130,7 +127,7 @@ for text in 'table' 'table t' 'table  counted' 'Table counted' 'table counted ' 
 		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
 			"$c/.drop" "$text")"
 done
-check_eq "errors says what to write" 1 "$(last_error | grep -c 'write just counted and a newline, or "table" and that')"
+error "errors says what to write" 'write just counted and a newline, or "table" and that'
 check_eq "in a prefix as well" EINVAL \
 	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"table counted\n"))' "$c/a/.drop")"
 mkdir -p "$c/empty/one"
@@ -161,15 +158,14 @@ check "fsck.rowfs finds nothing left" "$BUILD/fsck.rowfs" -n "$TMP/s"
 mount_store "$TMP/s" "$m" -o table=u
 check_eq "the root of a mount cannot go" EBUSY \
 	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"table u\n"))' "$m/.drop")"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 
 # ---- .protected ------------------------------------------------------------------------------
 
 # refused NAME COMMAND…: it fails with EPERM, and the errors say that the table is protected.
 refused() {
 	fail_with "$1" - 'Operation not permitted' "${@:2}"
-	check_eq "errors says why: $1" 1 "$(last_error | grep -c 'table is protected: .*0 is written to its .protected')"
+	error "errors says why: $1" 'table is protected: .*0 is written to its .protected'
 }
 
 p=$m/kept
@@ -177,8 +173,7 @@ mkdir -p "$p" "$p/.families/f" "$p/.families/void"
 put "$p/.rows" '{"key":"a#b","families":{"f":{"q":["1"]}}}'
 check_eq "a table is not protected" 0 "$(cat "$p/.protected")"
 check_eq "and its schema does not say so" 0 "$(grep -c protected "$m/.rowfs/schema.json")"
-check "it can be" put "$p/.protected" 1
-check_eq "which is read" 1 "$(cat "$p/.protected")"
+yields "it can be, which is read" 1 'cat "$p/.protected"' put "$p/.protected" 1
 check_eq "and in the schema" true "$(jq .tables.kept.protected "$m/.rowfs/schema.json")"
 for text in 2 '' true '1 ' 10; do
 	fail_with "nothing else is written: '$text'" - 'Invalid argument' put "$p/.protected" "$text"
@@ -198,8 +193,8 @@ exec 4>&-
 check_eq "an open file of it is written all the same" $'x\ny' "$(cat "$p/a/b/f/open")"
 check "a policy may hide as much as before" put "$p/.families/f/gc" never
 fail_with "and not more" - 'Operation not permitted' put "$p/.families/f/gc" maxversions=1000
-check_eq "errors says why" 1 \
-	"$(last_error | grep -c 'kept/.families/f/gc:1: table kept is protected, and the policy would hide more of family f')"
+error "errors says why" \
+	'kept/.families/f/gc:1: table kept is protected, and the policy would hide more of family f'
 fail_with "nor by a schema" - 'Operation not permitted' put "$m/.rowfs/schema.json" \
 	'{"tables":{"other":{},"kept":{"families":{"f":"maxage=1h"}}}}'
 check "of which nothing is applied" test ! -e "$m/other"

@@ -4,18 +4,10 @@
 # Rows written as JSON into .row and .rows: what a line does, what a bad one does not, whole copies
 # by cat, and that a row is never seen half written.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 t=$m/t
-model=$LIB_DIR/rows_model.py
-# Once: where python3 is a wrapper, that is slower than the program.
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-
-put() {
-	printf '%s\n' "$2" >"$1"
-}
 
 # write PATH TEXT: writes the text as it is, by one write(2), and says what that and close gave:
 # "ok", or the name of an error and which of both gave it.
@@ -39,19 +31,6 @@ print("ok")' "$1" "$2"
 # newest ROW FAMILY QUALIFIER: from the row's .row.
 newest() {
 	jq -r ".families[\"$2\"][\"$3\"][0].value" "$1/.row"
-}
-
-last_error() {
-	tail -n 1 "$m/.rowfs/errors"
-}
-
-# error NAME REGEX: the last error says this.
-error() {
-	if last_error | grep -qE -- "$2"; then
-		ok "$1"
-	else
-		not_ok "$1" "the last error is: $(last_error)"
-	fi
 }
 
 schema='{"version":1,"tables":{
@@ -111,8 +90,7 @@ check "deletes come before sets" put "$t/a/b/.row" \
 	'{"families":{"f":{"only":[{"ts":3,"value":"1"}]}},"delete":true}'
 check_eq "in one mutation" '{"key":"a#b","families":{"f":{"only":[{"ts":3,"value":"1"}]}}}' \
 	"$(cat "$t/a/b/.row")"
-check "delete of the row" put "$t/a/b/.row" '{"delete":true}'
-check_eq "leaves none" "" "$(cat "$t/.keys")"
+yields "delete of the row leaves none" "" 'cat "$t/.keys"' put "$t/a/b/.row" '{"delete":true}'
 check_eq "its .row is there and empty" "" "$(cat "$t/a/b/.row")"
 check "and takes the row again" put "$t/a/b/.row" '{"families":{"f":{"q":["again"]}}}'
 check_eq "as it was" again "$(newest "$t/a/b" f q)"
@@ -268,7 +246,8 @@ bad "a key over its limit" ENAMETOOLONG 'key' \
 	'{"key":"'"$(printf 'k%.0s' {1..4097})"'","families":{"f":{"q":["1"]}}}'
 bad "a qualifier over its limit" ENAMETOOLONG 'qualifier' \
 	'{"key":"bad#3","families":{"f":{"'"$(printf 'k%.0s' {1..16385})"'":["1"]}}}'
-check_eq "a bad first line says so" 1 "$(write "$t/.rows" $'x\n' >"$TMP/out"; last_error | grep -c '/t/.rows:1: .*\b0 lines\b')"
+write "$t/.rows" $'x\n' >"$TMP/out"
+error "a bad first line says so" '/t/.rows:1: .*\b0 lines\b'
 check_eq "each later write and the close of that open file fail as well" \
 	"EINVAL EINVAL EINVAL" "$("$python" -c '
 import errno, os, sys
@@ -295,12 +274,12 @@ rm "$TMP/big"
 echo t >"$t/.drop"
 echo u >"$m/u/.drop"
 echo colon >"$m/colon/.drop"
-"$python" "$model" make 1 200 src >"$TMP/made"
+model random 1 200 src >"$TMP/made"
 check "rows of any bytes are written" bash -c "cat '$TMP/made' >'$t/.rows'"
 cat "$t/src/.rows" >"$TMP/dump"
-check "they are read in order, in one spelling" "$python" "$model" ordered "$TMP/dump"
+check "they are read in order, in one spelling" model ordered "$TMP/dump"
 check_eq "and are the same cells" "" \
-	"$(diff <("$python" "$model" cells "$TMP/made") <("$python" "$model" cells "$TMP/dump") | head -c 300)"
+	"$(diff <(model cells "$TMP/made") <(model cells "$TMP/dump") | head -c 300)"
 check_eq "keys are spelled alike in .keys" "" "$(diff <(jq -r .key "$TMP/dump") "$t/.keys" | head -c 300)"
 check "another table by cat alone" bash -c "cat '$t/.rows' >'$m/u/.rows'"
 check "is the same" cmp "$TMP/dump" <(cat "$m/u/.rows")
@@ -315,7 +294,7 @@ unmount_store "$TMP/m2"
 check "a table with another delimiter" bash -c "cat '$t/.rows' >'$m/colon/.rows'"
 check "is the same" cmp "$TMP/dump" <(cat "$m/colon/.rows")
 check_eq "one with fewer families says which is missing" 1 \
-	"$(cat "$t/.rows" 2>&- >"$m/other/.rows" || last_error | grep -c 'other/.rows:[0-9]*: .*\bg\b')"
+	"$(cat "$t/.rows" 2>&- >"$m/other/.rows" || tail -n 1 "$m/.rowfs/errors" | grep -c 'other/.rows:[0-9]*: .*\bg\b')"
 check_eq "a dump and a load of it change nothing" "" \
 	"$(cat "$TMP/dump" >"$t/.rows"; cmp "$TMP/dump" "$t/.rows" 2>&1)"
 check "rows that were dropped can be loaded again" bash -c "echo src >'$t/src/.drop' && cat '$TMP/dump' >'$t/.rows'"
@@ -349,8 +328,8 @@ for ((i = 0; i < 300; i++)); do
 done >"$TMP/seen.row"
 touch "$TMP/stop"
 wait "${flippers[@]}"
-check "rows show one value each" "$python" "$model" halves "$TMP/seen.rows"
-check "so does a row by itself" "$python" "$model" halves "$TMP/seen.row"
+check "rows show one value each" model halves "$TMP/seen.rows"
+check "so does a row by itself" model halves "$TMP/seen.row"
 check "while it changed" test "$(sort -u "$TMP/seen.row" | wc -l)" -gt 20
 check "and was read" test "$(wc -l <"$TMP/seen.rows")" -gt 300
 

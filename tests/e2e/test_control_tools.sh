@@ -4,9 +4,7 @@
 # No tool that is aimed at a control file changes a row beyond the lines that it writes: they cannot be
 # removed, renamed, truncated, replaced or made.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/control.sh
 . "$(dirname "$0")/control.sh"
 
 mount_tables

@@ -4,17 +4,14 @@
 # Copies: out of /.versions every cell comes along, out of the plain tree the newest of each column,
 # whatever tool carries them.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 v=$m/.versions
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-export PYTHONDONTWRITEBYTECODE=1
 
 # cells TREE: every cell below a table's directory, read by a model of its own.
 cells() {
-	"$python" "$LIB_DIR/tree_model.py" cells "$1" f g
+	model tree "$1" f g
 }
 
 # files DIRECTORY: every file below it, with its sum, as find and sha256sum see them.
@@ -51,6 +48,17 @@ empty() {
 	find "$m/$1" -mindepth 1 -maxdepth 1 -exec rm -r {} + 2>"$TMP/rm" || cat "$TMP/rm"
 }
 
+# carry NAME VERIFY FROM [MODULO] -- COMMAND…: the command fills the table u from FROM, as VERIFY (same
+# or newest) finds; u is empty behind it.
+carry() {
+	local name=$1 verify=$2 from=$3 modulo=1
+	shift 3
+	[ "$1" = -- ] || { modulo=$1 && shift; }
+	check "$name" "${@:2}"
+	"$verify" "$name" "$from" u "$modulo"
+	empty u
+}
+
 # tar_copy FORMAT FROM TO [OPTION…]: from one directory to the other.
 tar_copy() {
 	local format=$1 from=$2 to=$3
@@ -58,18 +66,9 @@ tar_copy() {
 	tar -C "$from" --format="$format" -cf - . | tar -C "$to" -xf - "$@"
 }
 
-"$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
-import base64, hashlib, json, random, sys
-
-def text(data):
-    out = ""
-    for char in data.decode("utf-8", "surrogateescape"):
-        bad = char == "%" or char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"
-        out += "".join("%%%02X" % b for b in char.encode("utf-8", "surrogateescape")) if bad else char
-    return out
-
-def describe(value):
-    return (len(value), hashlib.sha256(value).hexdigest()[:16])
+PYTHONPATH=$LIB_DIR "$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
+import random, sys
+from model import *
 
 random.seed(7)
 LAST = (1 << 63) - 1
@@ -115,23 +114,18 @@ cell("s", b"row0#x", "f", b"e", 4102444800999999, b"")
 cell("s", b"a#", "f", b"x", 0, b"zero")
 
 expect = {}
-table = None
-for (name, key), families in sorted(rows.items()):
-    if name != table:
-        table = name
+for (table, key), families in sorted(rows.items()):
+    if table not in expect:
         print(json.dumps({"table": table}))
-    for family, columns in families.items():
-        for qualifier, cells in columns.items():
-            for ts, value in cells.items():
-                expect.setdefault(table, []).append((key, family, qualifier, ts) + describe(value))
-    print(json.dumps({"key": text(key), "families": {family: {text(q): [
-        {"ts": ts, "base64": base64.b64encode(value).decode()} for ts, value in cells.items()]
-        for q, cells in columns.items()} for family, columns in families.items()}}))
+    print(row_line(key, families))
+    expect.setdefault(table, []).extend((key, family, qualifier, ts) + describe(value)
+        for family, columns in families.items() for qualifier, cells in columns.items()
+        for ts, value in cells.items())
 for table, cells in expect.items():
     newest = {cell[:3]: cell for cell in sorted(cells)}
     for name, cells in ("expect", cells), ("newest", newest.values()):
         with open("%s/%s.%s" % (sys.argv[1], name, table), "w") as file:
-            file.writelines("%r %s %r %d %d %s\n" % cell for cell in sorted(cells))
+            file.write(lines(cells))
 PYTHON
 
 families='{"families":{"f":{},"g":{}}}'
@@ -157,57 +151,35 @@ for to in .versions/u u; do
 	same "cp -a over it, to $to" t u
 	empty u
 	check_eq "rm -r left nothing" "" "$(find "$v/u" -mindepth 1)"
-	check "rsync -a to $to" rsync -a "$v/t/" "$m/$to/"
-	same "rsync -a to $to" t u
-	empty u
-	check "tar, pax, to $to" tar_copy pax "$v/t" "$m/$to"
-	same "tar, pax, to $to" t u
-	empty u
+	carry "rsync -a to $to" same t -- rsync -a "$v/t/" "$m/$to/"
+	carry "tar, pax, to $to" same t -- tar_copy pax "$v/t" "$m/$to"
 	for format in ustar v7 gnu oldgnu; do
-		check "tar, $format, to $to, of short names" tar_copy "$format" "$v/s" "$m/$to"
-		same "tar, $format, to $to, of short names" s u
-		empty u
+		carry "tar, $format, to $to, of short names" same s -- tar_copy "$format" "$v/s" "$m/$to"
 	done
 done
 # Names whose spelling depends on where a byte stands, and names in chunks.
 for table in c l; do
-	check "cp -a of odd names ($table)" cp -a "$v/$table/." "$v/u"
-	same "cp -a of odd names ($table)" "$table" u
-	empty u
+	carry "cp -a of odd names ($table)" same "$table" -- cp -a "$v/$table/." "$v/u"
 	check "rsync -a of odd names ($table)" rsync -a "$v/$table/" "$v/u/"
 	same "rsync -a of odd names ($table)" "$table" u
 	check_eq "rsync again changes nothing ($table)" "" "$(changed -a "$v/$table/" "$v/u/")"
 	empty u
-	check "tar of odd names ($table)" tar_copy pax "$v/$table" "$v/u"
-	same "tar of odd names ($table)" "$table" u
-	empty u
+	carry "tar of odd names ($table)" same "$table" -- tar_copy pax "$v/$table" "$v/u"
 	check "rm -r of odd names leaves nothing ($table)" test -z "$(find "$v/u" -mindepth 1)"
-	check "cp -a of odd names of the plain tree ($table)" cp -a "$m/$table/." "$m/u"
-	newest "cp -a of odd names of the plain tree ($table)" "$table" u
-	empty u
-	check "tar of odd names of the plain tree ($table)" tar_copy pax "$m/$table" "$m/u"
-	newest "tar of odd names of the plain tree ($table)" "$table" u
-	empty u
+	carry "cp -a of odd names of the plain tree ($table)" newest "$table" -- cp -a "$m/$table/." "$m/u"
+	carry "tar of odd names of the plain tree ($table)" newest "$table" -- tar_copy pax "$m/$table" "$m/u"
 	check "rsync -a of odd names of the plain tree ($table)" rsync -a "$m/$table/" "$m/u/"
 	newest "rsync -a of odd names of the plain tree ($table)" "$table" u
 	check_eq "rsync again changes nothing of the plain tree ($table)" "" \
 		"$(changed -a "$m/$table/" "$m/u/")"
 	empty u
 done
-check "tar, gnu" tar_copy gnu "$v/t" "$v/u"
-same "tar, gnu" t u
-empty u
-check "cp -r" cp -r "$v/t/." "$v/u"
-same "cp -r: the name is the timestamp" t u
-empty u
+carry "tar, gnu" same t -- tar_copy gnu "$v/t" "$v/u"
+carry "cp -r" same t -- cp -r "$v/t/." "$v/u"
 check "rsync -r, without times" rsync -r "$v/t/" "$v/u/"
 same "rsync -r" t u
-check "rsync -a --inplace over it" rsync -a --inplace "$v/t/" "$v/u/"
-same "rsync --inplace" t u
-empty u
-check "tar x -m" tar_copy gnu "$v/t" "$v/u" -m
-same "tar x -m: the name is the timestamp" t u
-empty u
+carry "rsync -a --inplace over it" same t -- rsync -a --inplace "$v/t/" "$v/u/"
+carry "tar x -m" same t -- tar_copy gnu "$v/t" "$v/u" -m
 
 # ---- Through a directory elsewhere -----------------------------------------------------------
 
@@ -219,18 +191,13 @@ times() {
 	(cd "$1" && find . -type f ! -name 9223372036854775807 -printf '%p %T@ %s\n' | sort)
 }
 check "and times" diff <(times "$v/t") <(times "$TMP/out")
-check "and back" cp -a "$TMP/out/." "$v/u"
-same "there and back" t u
-empty u
+carry "and back" same t -- cp -a "$TMP/out/." "$v/u"
 check "rsync -a there" rsync -a "$v/s/" "$TMP/out2/"
-check "and back by tar" tar_copy ustar "$TMP/out2" "$m/u"
-same "there by rsync and back by tar" s u
-empty u
+carry "and back by tar" same s -- tar_copy ustar "$TMP/out2" "$m/u"
 
 # ---- rsync again, and rsync --delete ---------------------------------------------------------
 
-check "rsync -a" rsync -a "$v/t/" "$v/u/"
-check_eq "rsync again changes no file" "" "$(changed -a "$v/t/" "$v/u/")"
+yields "rsync -a, and rsync again changes no file" "" 'changed -a "$v/t/" "$v/u/"' rsync -a "$v/t/" "$v/u/"
 check_eq "also by sums" "" "$(changed -ac "$v/t/" "$v/u/")"
 same "rsync again" t u
 check "cp of other rows into it" cp -a "$v/s/." "$v/u"
@@ -242,25 +209,16 @@ rm "$m/u/a/f/q"
 check "rsync -a --delete between two /.versions" rsync -a --delete "$v/t/" "$v/u/"
 same "rsync --delete" t u
 check_eq "and again: nothing" "" "$(changed -a --delete "$v/t/" "$v/u/")"
-check "rsync -a --delete of an empty table" rsync -a --delete "$v/x/" "$v/u/"
-check_eq "empties it" "" "$(cells "$v/u")"
+yields "rsync -a --delete of an empty table empties it" "" 'cells "$v/u"' rsync -a --delete "$v/x/" "$v/u/"
 
 # ---- Out of the plain tree -------------------------------------------------------------------
 
 empty u
-check "cp -a of the plain tree" cp -a "$m/t/." "$m/u"
-newest "cp -a of the plain tree" t u
-empty u
-check "tar, pax, of the plain tree" tar_copy pax "$m/t" "$m/u"
-newest "tar, pax, of the plain tree" t u
-empty u
-check "tar, gnu, of the plain tree" tar_copy gnu "$m/t" "$m/u"
-newest "tar, gnu, to the second" t u 1000000
-empty u
+carry "cp -a of the plain tree" newest t -- cp -a "$m/t/." "$m/u"
+carry "tar, pax, of the plain tree" newest t -- tar_copy pax "$m/t" "$m/u"
+carry "tar, gnu, of the plain tree" newest t 1000000 -- tar_copy gnu "$m/t" "$m/u"
 for format in ustar v7 oldgnu; do
-	check "tar, $format, of the plain tree" tar_copy "$format" "$m/s" "$m/u"
-	newest "tar, $format, to the second" s u 1000000
-	empty u
+	carry "tar, $format, of the plain tree" newest s 1000000 -- tar_copy "$format" "$m/s" "$m/u"
 done
 low=$(date +%s%6N)
 check "cp -r of the plain tree" cp -r "$m/t/." "$m/u"
@@ -280,9 +238,7 @@ check_eq "after one write it copies one file" ">f" \
 check_eq "whose history has all of them now" "3 newer" \
 	"$(find "$m/u/a/b/f/q@" -type f | wc -l) $(cat "$m/u/a/b/f/q")"
 check_eq "with the source's time" "$(stat -c %.6Y "$m/w/a/b/f/q")" "$(stat -c %.6Y "$m/u/a/b/f/q")"
-check "rsync -a --delete of a plain tree" rsync -a --delete "$m/s/" "$m/u/"
-newest "rsync --delete of a plain tree" s u
-empty u
+carry "rsync -a --delete of a plain tree" newest s -- rsync -a --delete "$m/s/" "$m/u/"
 empty w
 
 # ---- Moving ----------------------------------------------------------------------------------
@@ -291,8 +247,7 @@ cp -a "$v/s/." "$v/w"
 check "mv of every row of a table in /.versions to another" bash -c "mv '$v/w'/* '$v/x'"
 same "mv" s x
 check_eq "what was moved is gone" "" "$(cells "$v/w")"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 same "after a remount" s x
 
 finish

@@ -4,22 +4,16 @@
 # Directories: which can be made and removed where, what is left in memory of what was emptied, and
 # what is refused.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 t=$m/t
 
-# entries DIRECTORY: what it lists.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort
-}
-
 # has NAME DIRECTORY ENTRY…: it lists these and nothing else.
 has() {
 	local name=$1 directory=$2
 	shift 2
-	check_eq "$name" "$( (($# == 0)) || printf '%s\n' "$@" | sort)" "$(entries "$directory")"
+	check_eq "$name" "$( (($# == 0)) || printf '%s\n' "$@" | sort)" "$(sorted "$directory")"
 }
 
 # none NAME PATH: it does not exist.
@@ -32,17 +26,6 @@ refused() {
 	local name=$1
 	shift
 	fail_with "$name" - 'Operation not permitted' "$@"
-}
-
-# put PATH TEXT: writes the text and a newline.
-put() {
-	echo "$2" >"$1"
-}
-
-# remount: everything that lives in memory is gone afterwards.
-remount() {
-	unmount_store "$m"
-	mount_store "$TMP/s" "$m"
 }
 
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"gone":{}}}'
@@ -153,7 +136,7 @@ fail_with "mkdir of a column's name" - 'File exists' mkdir "$t/b/c/f/q"
 check "a history directory can be made" mkdir "$t/b/c/f/new@"
 check "it is there" test -d "$t/b/c/f/new@"
 has "but not listed" "$t/b/c/f" q
-check "/.versions lists it" grep -qx new@ <(entries "$m/.versions/t/b/c/f")
+check "/.versions lists it" grep -qx new@ <(sorted "$m/.versions/t/b/c/f")
 check "and removed" rmdir "$t/b/c/f/new@"
 none "then it is gone" "$t/b/c/f/new@"
 fail_with "one that holds a cell stays" - 'not empty' rmdir "$t/b/c/f/q@"
@@ -200,7 +183,7 @@ check "rm -r through /.versions" rm -r "$m/.versions/t/x"
 none "it takes all" "$t/x"
 rows "$t"
 find "$t/x" -depth -delete
-check_eq "find -delete" "" "$(entries "$t" | grep -x x)"
+check_eq "find -delete" "" "$(sorted "$t" | grep -x x)"
 rows "$t"
 (cd "$t/x/1" && rm -rf ./*)
 has "rm -r of what is in the current directory" "$t/x/1"
@@ -226,8 +209,7 @@ check "cp -r of a tree" cp -r "$TMP/in/a" "$TMP/in/z" "$t"
 check "diff -r finds no difference" diff -r "$TMP/in" "$t"
 check_eq "grep -r finds each once" 4 "$(grep -rlx 50 "$t" | wc -l)"
 check_eq "find by size" "$(find "$TMP/in" -size +9k | wc -l)" "$(find "$t" -size +9k | wc -l)"
-check "tar c" bash -c "tar -C '$t' -cf '$TMP/tar' . 2>'$TMP/tar.err'"
-check_eq "without a complaint" "" "$(cat "$TMP/tar.err")"
+yields "tar c, without a complaint" "" 'cat "$TMP/tar.err"' bash -c "tar -C '$t' -cf '$TMP/tar' . 2>'$TMP/tar.err'"
 mkdir "$TMP/out"
 check "tar x elsewhere" tar -C "$TMP/out" -xf "$TMP/tar"
 check "gives the same tree" diff -r "$TMP/in" "$TMP/out"
@@ -259,8 +241,7 @@ mount_store "$TMP/auto" "$m"
 fail_with "without autodir a new row needs mkdir" - 'No such file' bash -c "echo v >'$t/new/row/f/q'"
 unmount_store "$m"
 mount_store "$TMP/auto" "$m" -o autodir
-check "with autodir it does not" bash -c "echo v >'$t/new/row/f/q'"
-check_eq "the cell is there" v "$(cat "$t/new/row/f/q")"
+yields "with autodir it does not: the cell is there" v 'cat "$t/new/row/f/q"' bash -c "echo v >'$t/new/row/f/q'"
 check_eq "and its row" "new#row" "$(cat "$t/.keys")"
 check "nor does a row as JSON" bash -c "echo '{\"families\":{\"g\":{\"q\":[\"1\"]}}}' >'$t/other/.row'"
 check "nor a version" bash -c "mkdir '$m/.versions/t/old/f/q@' && echo x >'$m/.versions/t/old/f/q@/5'"
@@ -275,8 +256,7 @@ none "a table is not made so" "$m/nowhere/row"
 none "nor a family directly in a table" "$t/f"
 none "nor what has no spelling" "$t/a%zz"
 fail_with "a file in a prefix is a directory" - 'Is a directory' bash -c "echo x >'$t/new/file'"
-check "rm -r removes a row" rm -r "$t/new"
-check_eq "all of it" 0 "$(grep -c new "$t/.keys")"
+yields "rm -r removes a row, all of it" 0 'grep -c new "$t/.keys"' rm -r "$t/new"
 check "it can be written to again" bash -c "echo again >'$t/new/row/f/q'"
 mkdir "$m/u/.families/late" "$m/u/.families/gone"
 check_eq "a segment before its family" directory "$(stat -c %F "$m/u/r/soon")"

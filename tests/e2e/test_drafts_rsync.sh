@@ -4,9 +4,7 @@
 # Drafts of programs that make a file under a temporary name: rsync's, which are no column's name, and
 # what is too old for its family.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -16,11 +14,6 @@ make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"a":{"gc":"m
 mount_store "$TMP/s" "$m"
 mkdir -p "$f"
 
-# drafts: how many there are in the mount.
-drafts() {
-	sed -n 's/^rowfs_drafts //p' "$m/.rowfs/metrics"
-}
-
 # ---- Names that rsync makes in a family ----------------------------------------------------------
 
 for name in % %2E %2E%2E x%40 %40 .%40; do
@@ -29,8 +22,7 @@ for name in % %2E %2E%2E x%40 %40 .%40; do
 	check "the temporary name of $name can be made" put "$draft" new
 	check_eq "it is listed nowhere" "" "$(entries "$f" | grep AbC12z)"
 	touch -d @1234567890 "$draft"
-	check "mv to the column" mv "$draft" "$f/$name"
-	is "makes it, at its time" "$f/$name" "1234567890000000=new"
+	makes "mv to the column makes it, at its time" "$f/$name" "1234567890000000=new" -- mv "$draft" "$f/$name"
 	gone "the draft goes" "$draft"
 	put "$draft" newer
 	touch -d @1234567891 "$draft"
@@ -43,8 +35,7 @@ for name in % %2E %2E%2E x%40 %40 .%40; do
 	check "it has the present" test "$(stat -c %Y "$f/$name")" -gt 1600000000
 	put "$draft" x
 	check_eq "RENAME_NOREPLACE over a column" EEXIST "$(call 'renameat2(*a, 1)' "$draft" "$f/$name")"
-	check "rm of the draft" rm "$draft"
-	gone "takes it away" "$draft"
+	loses "rm of the draft takes it away" "$draft" -- rm "$draft"
 	check_eq "written, renamed, then closed" "ok last 4" "$(call '
 with open(a[0], "w") as w:
     w.write("last"); w.flush()
@@ -93,15 +84,12 @@ for dir in "$d" "$d/a@"; do
 	fail_with "rmdir of it with one" 1 'not empty' rmdir "$dir/.~tmp~"
 	check_eq "they are renamed beside it only" EXDEV "$(call 'os.rename(*a)' "$dir/.~tmp~/any name" "$f/x")"
 	fail_with "no directory is in it" 1 'not permitted' mkdir "$dir/.~tmp~/dir"
-	check "as a column or version" mv "$dir/.~tmp~/any name" "$dir/9"
-	check_eq "that is then there" text "$(cat "$dir/9")"
-	check "rmdir" rmdir "$dir/.~tmp~"
-	gone "takes it" "$dir/.~tmp~"
+	yields "as a column or version, which is then there" text 'cat "$dir/9"' mv "$dir/.~tmp~/any name" "$dir/9"
+	loses "rmdir takes it" "$dir/.~tmp~" -- rmdir "$dir/.~tmp~"
 	mkdir "$dir/.~tmp~"
 	put "$dir/.~tmp~/left" text
 done
-check "a directory above goes with it" rm -r "$m/t/delayed"
-check_eq "and its drafts" "$before" "$(drafts)"
+yields "a directory above goes with it, and its drafts" "$before" 'drafts' rm -r "$m/t/delayed"
 mkdir -p "$d"
 gone "it is not back" "$d/.~tmp~"
 check "a column may have its name" put "$d/.~tmp~" x
@@ -111,15 +99,6 @@ rm -r "$m/t/delayed"
 
 # ---- Drafts of a column that grows too old ----------------------------------------------------------
 
-# outlive FILE: waits until the file is hidden by its age.
-outlive() {
-	for ((i = 0; i < 200; i++)); do
-		[ -e "$1" ] || return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 for tree in "$m" "$m/.versions"; do
 	old=$tree/t/old/a
 	# By a row of JSON, so that no mkdir made a directory of it.
@@ -127,23 +106,18 @@ for tree in "$m" "$m/.versions"; do
 		"$(date +%s%6N)" >"$m/t/.rows"
 	put "$old/v@/.draft" two
 	put "$old/v@/.other" three
-	check "its last cell grows too old" outlive "$m/t/old/a/v"
-	check_eq "the draft stays" two "$(cat "$old/v@/.draft")"
+	yields "its last cell grows too old, the draft stays" two 'cat "$old/v@/.draft"' within test ! -e "$m/t/old/a/v"
 	check_eq "in a directory that lists nothing" "" "$(entries "$old/v@")"
 	check "it is renamed" mv "$old/v@/.draft" "$old/v@/.draft2"
-	check "over another" mv "$old/v@/.draft2" "$old/v@/.other"
-	check_eq "and stays" two "$(cat "$old/v@/.other")"
-	check "mv to a timestamp of long ago" mv "$old/v@/.other" "$old/v@/1"
-	gone "shows nothing" "$m/t/old/a/v"
+	yields "over another, and stays" two 'cat "$old/v@/.other"' mv "$old/v@/.draft2" "$old/v@/.other"
+	loses "mv to a timestamp of long ago shows nothing" "$m/t/old/a/v" -- mv "$old/v@/.other" "$old/v@/1"
 	check "the emptied history is left" test -d "$old/v@"
 	put "$old/v@/.draft" four
 	now=$(date +%s%6N)
-	check "mv to one of now" mv "$old/v@/.draft" "$old/v@/$now"
-	check_eq "makes the cell" four "$(cat "$m/t/old/a/v")"
+	yields "mv to one of now makes the cell" four 'cat "$m/t/old/a/v"' mv "$old/v@/.draft" "$old/v@/$now"
 	put "$old/v@/.draft" five
 	check "rm of all" rm "$m/t/old/a/v" "$old/v@/.draft"
-	check "rm -r takes the row" rm -r "$m/t/old"
-	gone "it goes" "$m/t/old"
+	loses "rm -r takes the row, which goes" "$m/t/old" -- rm -r "$m/t/old"
 done
 
 # ---- rsync of what is too old for its family -----------------------------------------------------------
@@ -167,13 +141,11 @@ for family in hour s; do
 	check_eq "then it is a draft" "$((before + 1)) 9" "$(drafts) $(cat "$aged/.rs.abcdef")"
 	check_eq "of that time" 1 "$(stat -c %Y "$aged/.rs.abcdef")"
 	check_eq "listed nowhere" of "$(entries "$aged")"
-	check "mv to a column" mv "$aged/.rs.abcdef" "$aged/new"
-	check_eq "shows nothing" of "$(entries "$aged")"
+	yields "mv to a column shows nothing" of 'entries "$aged"' mv "$aged/.rs.abcdef" "$aged/new"
 	gone "the draft goes" "$aged/.rs.abcdef"
 	echo 9 >"$aged/.rs.abcdef"
 	touch -d @1 "$aged/.rs.abcdef"
-	check "rm of it" rm "$aged/.rs.abcdef"
-	gone "takes it away" "$aged/.rs.abcdef"
+	loses "rm of it takes it away" "$aged/.rs.abcdef" -- rm "$aged/.rs.abcdef"
 	echo 9 >"$aged/.rs.abcdef"
 	touch -d @1 "$aged/.rs.abcdef"
 	echo 10 >"$aged/.rs.abcdef"

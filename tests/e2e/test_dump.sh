@@ -2,17 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # rowfs-dump and rowfs-path: what they print of a store, and that rowfs-load makes the same of it.
-# What a dump is comes from dump_model.py; test_dump_mount.sh has the directories of mounts.
+# What a dump is comes from model.py; test_dump_mount.sh has the directories of mounts.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load
 path=$BUILD/rowfs-path
-model() {
-	python3 "$LIB_DIR/dump_model.py" "$@"
-}
 cd "$TMP" || exit 1
 
 # store SCHEMA LINE…: a new store s with these lines in it.
@@ -62,7 +58,7 @@ for seed in 1 2 3; do
 	mkdir "m$seed"
 	last=$((1 << 53))
 	((seed > 1)) || last=9223372036854775807
-	model make "$seed" "m$seed" "$last" || die "no model"
+	model dump "$seed" "m$seed" "$last" || die "no model"
 	make_store "s$seed"
 	check "random rows $seed can be loaded" "$load" "s$seed" "m$seed/in"
 	check "their dump" bash -c "'$dump' s$seed >m$seed/got"
@@ -109,7 +105,7 @@ fail_with "a closed output" 1 '^rowfs-dump: standard output: Bad file' bash -c "
 check_eq "a reader that has gone is no error worth a word" "" \
 	"$(bash -c "trap '' PIPE; '$dump' s3 2>&1 >&3 3>&- | cat" 3> >(head -c 1 >/dev/null))"
 fail_with "a store that is in use" 1 '^rowfs-dump: .*in use' bash -c "
-	mkfifo hold && '$load' s hold & sleep 0.01; exec 9>hold; sleep 0.5
+	mkfifo hold; '$load' s hold & exec 9>hold; sleep 0.5
 	'$dump' s; status=\$?; exec 9>&-; wait; exit \$status"
 
 # A block of data that cannot be read: what is printed is not all, and that is said.

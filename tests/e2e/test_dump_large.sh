@@ -6,13 +6,12 @@
 # every byte takes six, then a column of two versions of 60 MiB, which are base64, and two small ones,
 # then another column.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load
 model() {
-	python3 "$LIB_DIR/large_rows.py" "$@"
+	"$python" "$LIB_DIR/large_rows.py" "$@"
 }
 cd "$TMP" || exit 1
 

@@ -3,7 +3,6 @@
 #
 # rowfs-dump of directories in a mount: the same bytes as of the store itself.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 dump=$BUILD/rowfs-dump
@@ -37,7 +36,7 @@ make_store s '{"tables":{"t":{"families":{"f":{}}},"u":{"delimiter":":","familie
 	done
 } >lines
 "$load" s lines >.check 2>&1 || die "rowfs-load failed: $(cat .check)"
-python3 "$LIB_DIR/dump_model.py" make 4 . 9223372036854775807 || die "no model"
+model dump 4 . 9223372036854775807 || die "no model"
 make_store r
 "$load" r in >.check 2>&1 || die "rowfs-load failed: $(cat .check)"
 

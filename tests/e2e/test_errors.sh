@@ -4,9 +4,7 @@
 # What is refused, by the errno that the call itself gives; limits of what lives in memory; and a
 # disk that is nearly full.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -162,8 +160,7 @@ check "cells are not: a new one" put "$f/full" x
 check "a row that is emptied goes at once" rm -r "$t/row/g" "$t/other"
 check "rmdir makes room" rmdir "$t/empty/1/00000"
 check "for one" mkdir "$t/more"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check_eq "the next mount has none of them" row "$(entries "$t" | paste -sd ' ')"
 check "and room" mkdir -p "$t/more/and/more"
 mkdir -p "$f/q@"

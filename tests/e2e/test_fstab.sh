@@ -5,12 +5,8 @@
 # on the path. In a mount namespace of its own, with a directory of that path, an /etc/fstab and a
 # /run/mount that are seen nowhere else.
 
-if [ "$(id -u)" = 0 ] && [ -z "${FSTAB_NAMESPACE-}" ]; then
-	FSTAB_NAMESPACE=yes exec "$(dirname "$0")/own_mounts.sh" "$0"
-fi
-
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+own_mounts
 
 need_fuse
 [ "$(id -u)" = 0 ] || skip "only root can put an /etc/fstab in the place of another"
@@ -63,6 +59,12 @@ unserved() {
 	[ -z "$(pgrep_here "^rowfs .* $place/$1( |\$)")" ]
 }
 
+# leave [NAME]: unmounts m, which ends it.
+leave() {
+	umount m
+	check "${1-it ends}" gone m
+}
+
 schema='{"version":1,"tables":{"t":{"families":{"f":{}}},"u":{}}}'
 for store in s other "odd store,\\x"; do
 	make_store "$place/$store" "$schema"
@@ -74,8 +76,7 @@ track_mount "odd m"
 
 # ---- mount -t fuse.rowfs -----------------------------------------------------------------------
 
-check "mount -t fuse.rowfs" mount -t fuse.rowfs s m
-check_eq "it serves" "t u" "$(echo m/* | sed s,m/,,g)"
+yields "mount -t fuse.rowfs serves" "t u" 'echo m/* | sed s,m/,,g' mount -t fuse.rowfs s m
 check_eq "the mount table has the store's path" "$place/s" "$(entry m | cut -d ' ' -f 1)"
 mkdir -p m/t/row/f
 echo one >m/t/row/f/q
@@ -92,10 +93,8 @@ for options in defaults rw,_netdev,noauto,nofail,x-systemd.automount,x-gvfs-hide
 	rw,dev,suid,exec,atime owner,group,comment=fleet nouser,auto,async,loud \
 	noatime,nodiratime relatime,diratime strictatime,lazytime norelatime,nolazytime \
 	silent,allow_other,default_permissions; do
-	check "mount -o $options" mount -t fuse.rowfs -o "$options" s m
-	check_eq "serves" one "$(cat m/t/row/f/q)"
-	umount m
-	check "and ends" gone m
+	yields "mount -o $options serves" one 'cat m/t/row/f/q' mount -t fuse.rowfs -o "$options" s m
+	leave "and ends"
 	check "rowfs takes them itself" timeout 20 rowfs -o "$options" s m
 	umount m
 	gone m || not_ok "rowfs -o $options ends" "it does not"
@@ -115,11 +114,9 @@ for options in ro,rw:rw rw,ro:ro; do
 	gone m
 done
 check "mount.fuse -t fuse.rowfs" /sbin/mount.fuse3 "$place/s" "$place/m" -t fuse.rowfs -o rw
-umount m
-check "ends" gone m
+leave
 check "mount -t fuse rowfs#STORE" mount -t fuse "rowfs#$place/s" m
-umount m
-check "ends" gone m
+leave
 
 # ---- What it says ------------------------------------------------------------------------------
 
@@ -134,8 +131,7 @@ fail_with "a mountpoint in use" 1 '^rowfs: .*is busy' mount -t fuse.rowfs other 
 fail_with "remount: what to do instead" - '^rowfs: remount: .*unmount' mount -o remount,ro m
 check "that changes nothing" sh -c 'echo two >m/t/row/f/q'
 fail_with "umount of a mount with an open file" - busy sh -c 'exec 3<m/t/row/f/q; umount m'
-check "a mount is moved" mount --move m n
-check_eq "it serves there" two "$(cat n/t/row/f/q)"
+yields "a mount is moved and serves there" two 'cat n/t/row/f/q' mount --move m n
 check "is unmounted there" umount n
 check "ends" gone m
 
@@ -154,26 +150,19 @@ check "mount STORE" mount "$place/s"
 check "has it there" test -d m/t
 umount m
 gone m
-check "mount -a" mount -a
-check_eq "leaves out noauto" "" "$(entry m)"
+yields "mount -a leaves out noauto" "" 'entry m' mount -a
 check "mounts the other, with odd characters" mkdir -p "odd m/row/f"
 check_eq "once" 1 "$(entry "odd m" | wc -l)"
-check "mount -a again" mount -a
-check_eq "mounts nothing twice" 1 "$(entry "odd m" | wc -l)"
-server=$(pgrep_here "^rowfs $place/odd store")
-check_eq "by one server" 1 "$(grep -c . <(for pid in $server; do grep '^Name:.rowfs$' "/proc/$pid/status"; done))"
-for pid in $server; do
-	kill -KILL "$pid"
-done
+yields "mount -a again mounts nothing twice" 1 'entry "odd m" | wc -l' mount -a
+server=$(serving "^rowfs $place/odd store")
+check_eq "by one server" 1 "$(wc -w <<<"$server")"
+kill -KILL "$server"
 fail_with "killed, it is dead" - 'endpoint is not connected|connection abort' ls "odd m"
 check "umount of a dead mount" umount "odd m"
 mount "odd m"
-for pid in $(pgrep_here "^rowfs $place/odd store"); do
-	kill -KILL "$pid"
-done
+kill -KILL "$(serving "^rowfs $place/odd store")"
 check "mount clears a dead mount" mount "odd m"
-check "which serves" mkdir -p "odd m/again/f"
-check_eq "and lies there once" 1 "$(entry "odd m" | wc -l)"
+yields "which serves, and lies there once" 1 'entry "odd m" | wc -l' mkdir -p "odd m/again/f"
 check "umount -a of the type" umount -a -t fuse.rowfs
 check_eq "undoes all" "" "$(awk '$3 == "fuse.rowfs"' /proc/self/mounts)"
 gone "odd m"

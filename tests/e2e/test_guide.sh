@@ -3,9 +3,7 @@
 #
 # What README and the guides in docs/ show is what happens, and links between pages lead somewhere.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/examples.sh
 . "$(dirname "$0")/examples.sh"
 
 repository=$LIB_DIR/../..

@@ -18,7 +18,17 @@ program() {
 	chmod +x "$TMP/in/$1"
 }
 
-# lib_test NAME: the same for one that sources lib.sh.
+# runs NAME RESULT TEST: standard input as a test has this result.
+runs() {
+	program "$3"
+	check_eq "$1" "$2" "$(run "$3")"
+}
+
+# lib_test NAME: the same as program for one that sources lib.sh; lib_runs: as runs.
+lib_runs() {
+	lib_test "$3"
+	check_eq "$1" "$2" "$(run "$3")"
+}
 lib_test() {
 	{
 		printf '. %q\n' "$LIB_DIR/lib.sh"
@@ -45,21 +55,13 @@ nothing_left() {
 
 # ---- The runner ----------------------------------------------------------------------------
 
-program pass.sh <<<'echo ok a; echo ok b'
-check_eq "counts what passes" "0 2 passed, 0 failed" "$(run pass.sh)"
-
-program fail.sh <<<'echo ok a; echo "not ok b: why"; exit 1'
-check_eq "counts what fails" "1 1 passed, 1 failed" "$(run fail.sh)"
+runs "counts what passes" "0 2 passed, 0 failed" pass.sh <<<'echo ok a; echo ok b'
+runs "counts what fails" "1 1 passed, 1 failed" fail.sh <<<'echo ok a; echo "not ok b: why"; exit 1'
 check "shows what fails" said 'not ok b: why'
 
-program forgets.sh <<<'echo ok a; echo "not ok b: why"; exit 0'
-check_eq "a failed check fails whatever the status" "1 1 passed, 1 failed" "$(run forgets.sh)"
-
-program dies.sh <<<'echo ok a; exit 3'
-check_eq "a status without a failed check is a failure" "1 1 passed, 1 failed" "$(run dies.sh)"
-
-program mute.sh <<<'exit 0'
-check_eq "no check is a failure" "1 0 passed, 1 failed" "$(run mute.sh)"
+runs "a failed check fails whatever the status" "1 1 passed, 1 failed" forgets.sh <<<'echo ok a; echo "not ok b: why"; exit 0'
+runs "a status without a failed check is a failure" "1 1 passed, 1 failed" dies.sh <<<'echo ok a; exit 3'
+runs "no check is a failure" "1 0 passed, 1 failed" mute.sh <<<'exit 0'
 check_eq "no test is a failure" "1 0 passed, 0 failed" "$(run)"
 check_eq "a test that is not there is a failure" "1 0 passed, 1 failed" "$(run absent.sh)"
 
@@ -72,25 +74,18 @@ program slow.sh <<<'echo ok a; sleep ${S}1'
 check_eq "ends a test at its limit" "1 1 passed, 1 failed" "$(LIMIT=3 run slow.sh)"
 check "the limit leaves nothing" nothing_left 1
 
-program unit <<<'echo "100%: Checks: 7, Failures: 0, Errors: 0"; echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1'
-check_eq "adds libcheck's summaries" "1 9 passed, 2 failed" "$(run unit)"
-
-program crash <<<'kill -SEGV $$'
-check_eq "a crash is a failure" "1 0 passed, 1 failed" "$(run crash)"
-
-program process.sh <<<'echo ok a; setsid sleep ${S}2 </dev/null >/dev/null 2>&1 &'
-check_eq "a process left is a failure" "1 1 passed, 1 failed" "$(run process.sh)"
+runs "adds libcheck's summaries" "1 9 passed, 2 failed" unit <<<'echo "100%: Checks: 7, Failures: 0, Errors: 0"; echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1'
+runs "a crash is a failure" "1 0 passed, 1 failed" crash <<<'kill -SEGV $$'
+runs "a process left is a failure" "1 1 passed, 1 failed" process.sh <<<'echo ok a; setsid sleep ${S}2 </dev/null >/dev/null 2>&1 &'
 check "it is ended" nothing_left 2
 check "it is named" said "left running: [0-9]+ sleep ${S}2"
 
-program file.sh <<<'echo ok a; echo x >"$TMPDIR/x"'
-check_eq "a file left is a failure" "1 1 passed, 1 failed" "$(run file.sh)"
+runs "a file left is a failure" "1 1 passed, 1 failed" file.sh <<<'echo ok a; echo x >"$TMPDIR/x"'
 check "it is named" said 'left behind: .*/x$'
 check "it is removed" nothing_left 0
 
 if [ "$(id -u)" = 0 ]; then
-	program mount.sh <<<'mkdir "$TMPDIR/m m"; mount -t tmpfs none "$TMPDIR/m m" && echo ok a'
-	check_eq "a mount left is a failure" "1 1 passed, 1 failed" "$(run mount.sh)"
+	runs "a mount left is a failure" "1 1 passed, 1 failed" mount.sh <<<'mkdir "$TMPDIR/m m"; mount -t tmpfs none "$TMPDIR/m m" && echo ok a'
 	check "it is named" said 'left mounted: .*/m m$'
 	check "it is undone" nothing_left 0
 fi
@@ -139,16 +134,15 @@ done
 
 # ---- lib.sh --------------------------------------------------------------------------------
 
-lib_test good.sh <<'END'
+lib_runs "good checks pass" "0 4 passed, 0 failed" good.sh <<'END'
 check "true" true
 check_eq "same" "a b" "a b"
 fail_with "fails" 2 'No such' ls /nowhere
 fail_with "fails somehow" - '^cat: .*No such' cat /nowhere
 finish
 END
-check_eq "good checks pass" "0 4 passed, 0 failed" "$(run good.sh)"
 
-lib_test bad.sh <<'END'
+lib_runs "bad checks fail" "1 0 passed, 7 failed" bad.sh <<'END'
 check "false" false
 check_eq "differs" "a" "a "
 fail_with "does not fail" - '' true
@@ -158,27 +152,19 @@ check "sanitizer" echo 'x.c:1:1: runtime error: y'
 fail_with "sanitizer too" 1 'Address' sh -c 'echo "==1==ERROR: AddressSanitizer: z" >&2; exit 1'
 finish
 END
-check_eq "bad checks fail" "1 0 passed, 7 failed" "$(run bad.sh)"
 check "a difference shows both" said "differs: expected a, got a"
 
-lib_test none.sh <<<'finish'
-check_eq "no check is a failure of lib.sh too" "1 0 passed, 1 failed" "$(run none.sh)"
-
-lib_test late.sh <<<'check a true; not_ok b c; check d true; exit 0'
-check_eq "a failed check decides the status" "1 2 passed, 1 failed" "$(run late.sh)"
-
-lib_test unset.sh <<<'check a true; echo "$no_such_variable"; finish'
-check_eq "an unset variable is a failure" "1 1 passed, 1 failed" "$(run unset.sh)"
-
-lib_test tracked.sh <<<'sleep ${S}4 & track_pid $!; check a true; finish'
-check_eq "tracked processes end with the test" "0 1 passed, 0 failed" "$(run tracked.sh)"
+lib_runs "no check is a failure of lib.sh too" "1 0 passed, 1 failed" none.sh <<<'finish'
+lib_runs "a failed check decides the status" "1 2 passed, 1 failed" late.sh <<<'check a true; not_ok b c; check d true; exit 0'
+lib_runs "an unset variable is a failure" "1 1 passed, 1 failed" unset.sh <<<'check a true; echo "$no_such_variable"; finish'
+lib_runs "tracked processes end with the test" "0 1 passed, 0 failed" tracked.sh <<<'sleep ${S}4 & track_pid $!; check a true; finish'
 
 # From here on on mounts, with programs that stand in for ours where a fault is needed.
 
 need_fuse
 export LIB_PATIENCE=1
 
-lib_test mounts.sh <<'END'
+lib_runs "mounts and unmounts" "0 5 passed, 0 failed" mounts.sh <<'END'
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 mount_store "$TMP/s" "$TMP/m"
 check "it is a mount" mountpoint -q "$TMP/m"
@@ -190,19 +176,17 @@ mount_store "$TMP/s" "$TMP/m"
 check "once more" mountpoint -q "$TMP/m"
 finish
 END
-check_eq "mounts and unmounts" "0 5 passed, 0 failed" "$(run mounts.sh)"
 check "mounts leave nothing" nothing_left 0
 
-lib_test interrupted.sh <<'END'
+lib_runs "a signal unmounts" "1 1 passed, 1 failed" interrupted.sh <<'END'
 make_store "$TMP/s"
 mount_store "$TMP/s" "$TMP/m"
 echo ok mounted
 kill -TERM $$
 END
-check_eq "a signal unmounts" "1 1 passed, 1 failed" "$(run interrupted.sh)"
 check "a signal leaves nothing behind" sh -c "! grep -E 'left ' '$TMP/run'"
 
-lib_test busy.sh <<'END'
+lib_runs "a mount that stays busy is a failure" "1 0 passed, 2 failed" busy.sh <<'END'
 make_store "$TMP/s"
 mount_store "$TMP/s" "$TMP/m"
 (cd "$TMP/m" && exec sleep ${S}5) &
@@ -211,11 +195,9 @@ sleep 0.3
 unmount_store "$TMP/m"
 finish
 END
-check_eq "a mount that stays busy is a failure" "1 0 passed, 2 failed" "$(run busy.sh)"
 check "and does not stay" nothing_left 5
 
-lib_test nostore.sh <<<'mount_store "$TMP/nowhere" "$TMP/m"; finish'
-check_eq "what does not mount is a failure" "1 0 passed, 1 failed" "$(run nostore.sh)"
+lib_runs "what does not mount is a failure" "1 0 passed, 1 failed" nostore.sh <<<'mount_store "$TMP/nowhere" "$TMP/m"; finish'
 
 # stand_in SCRIPT: a rowfs that runs the real one and then misbehaves.
 STAND_IN=$TMP/bin

@@ -5,9 +5,7 @@
 # each child once, in order, also through small buffers and while others write and delete. And
 # families that are made later than the segments of their name.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -16,7 +14,7 @@ cat >"$TMP/keys.py" <<'PYTHON'
 import ctypes, errno, json, os, random, signal, struct, subprocess, sys
 
 sys.path.insert(0, sys.argv[1])
-from tree_model import encode, enter
+from model import encode, enter, row_line
 
 libc = ctypes.CDLL(None, use_errno=True)
 DELIMITERS = b"# :a@f\x01\x7f"
@@ -63,15 +61,6 @@ def keys(delimiter):
     return sorted(found)
 
 
-def text(data):
-    out = ""
-    for char in data.decode("utf-8", "surrogateescape"):
-        bad = char == "%" or char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"
-        raw = char.encode("utf-8", "surrogateescape")
-        out += "".join("%%%02X" % b for b in raw) if bad else char
-    return out
-
-
 def tables():
     random.seed(23)
     return {"t%02x" % d: (bytes([d]), keys(d)) for d in DELIMITERS}
@@ -88,7 +77,7 @@ def rows():
     for name, (_, all) in tables().items():
         print(json.dumps({"table": name}))
         for key in all:
-            print(json.dumps({"key": text(key), "families": {"f": {"q": [{"ts": 1, "value": "x"}]}}}))
+            print(row_line(key, {"f": {b"q": {1: b"x"}}}))
 
 
 def walk(fd, splits, has_row, size):

@@ -4,7 +4,6 @@
 # rowfs-load: which lines it takes, where it stops and what it says then. What arrived in the store
 # is asked with conditions ("if"), so that no mount is needed.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 load=$BUILD/rowfs-load
@@ -14,11 +13,6 @@ cd "$TMP" || exit 1
 fresh() {
 	rm -rf s
 	make_store s '{"tables":{"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}}}}'
-}
-
-# lines LINE…: as a file on standard output.
-lines() {
-	printf '%s\n' "$@"
 }
 
 # is NAME TABLE KEY COLUMN JSON: the newest value of f/COLUMN is JSON, or it has none (null).
@@ -51,12 +45,10 @@ fail_with "a file that is a directory" 1 '^rowfs-load: plain:1: Is a directory' 
 
 # ---- What it takes ---------------------------------------------------------------------------
 
-check "rows from a file" "$load" s <(lines "$T" "$(row a 1)" "$(row b 2)")
-is "the first is there" t a q '"1"'
+makes "rows from a file: the first is there" t a q '"1"' -- "$load" s <(lines "$T" "$(row a 1)" "$(row b 2)")
 is "the second is there" t b q '"2"'
 is "another row is not" t c q null
-check "rows from standard input" bash -c "'$load' s < <(printf '%s\n' '$T' '$(row c 3)')"
-is "arrived" t c q '"3"'
+makes "rows from standard input arrive" t c q '"3"' -- bash -c "'$load' s < <(printf '%s\n' '$T' '$(row c 3)')"
 check "rows from standard input, called -" bash -c "printf '%s\n' '$T' '$(row c 4)' | '$load' s -"
 is "arrived" t c q '"4"'
 check "no newline at the end, CR LF, blank lines" \
@@ -81,10 +73,8 @@ check "deletes come before sets" "$load" s <(lines "$T" \
 	'{"families":{"f":{"new":["x"]}},"delete":{"f":true},"key":"a"}')
 is "the old column is gone" t a q null
 is "the new one is there" t a new '"x"'
-check "delete true: the row" "$load" s <(lines "$T" '{"key":"a","delete":true}')
-is "gone" t a new null
-check "append" "$load" s <(lines "$T" '{"key":"b","append":{"f":{"q":"!"}}}')
-is "applied" t b q '"2!"'
+makes "delete true: the row is gone" t a new null -- "$load" s <(lines "$T" '{"key":"a","delete":true}')
+makes "append is applied" t b q '"2!"' -- "$load" s <(lines "$T" '{"key":"b","append":{"f":{"q":"!"}}}')
 check "increment" "$load" s <(lines "$T" '{"key":"n","increment":{"f":{"q":65}}}')
 is "applied" t n q '"\u0000\u0000\u0000\u0000\u0000\u0000\u0000A"'
 check "the newest of several timestamps" "$load" s <(lines "$T" \

@@ -4,7 +4,6 @@
 # rowfs-load into directories of a mount: what arrives, and that its errors name the line and the
 # reason as those of a store do.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 load=$BUILD/rowfs-load
@@ -12,9 +11,6 @@ cd "$TMP" || exit 1
 make_store s '{"tables":{"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}}}}'
 mount_store s m
 
-lines() {
-	printf '%s\n' "$@"
-}
 row() {
 	printf '{"key":"%s","families":{"f":{"q":["%s"]}}}' "$1" "$2"
 }
@@ -38,13 +34,11 @@ check_eq "the table that the schema made" 2 "$(cat m/v/b/f/q)"
 check_eq "a column called table" 3 "$(cat m/v/c/f/table)"
 check_eq "a column called version" A "$(cat m/v/c/f/version)"
 check_eq "the first table again" 4 "$(cat m/t/d/e/f/q)"
-check "into a table" "$load" m/u <(lines '{"table":"u"}' "$(row a 5)")
-check_eq "arrived" 5 "$(cat m/u/a/f/q)"
+yields "into a table they arrive" 5 'cat m/u/a/f/q' "$load" m/u <(lines '{"table":"u"}' "$(row a 5)")
 check "into a directory below it, from standard input without a newline" \
 	bash -c "printf '%s' '$(row d#x 6)' | '$load' m/t/d"
 check_eq "arrived" 6 "$(cat m/t/d/x/f/q)"
-check "by a link" bash -c "ln -s m/t link && '$load' link <<<'$(row l 7)'"
-check_eq "arrived" 7 "$(cat m/t/l/f/q)"
+yields "by a link they arrive" 7 'cat m/t/l/f/q' bash -c "ln -s m/t link && '$load' link <<<'$(row l 7)'"
 check "csv" "$load" --csv t m <(lines ',f,g' ',a,b' 'k,1,' 'l,,2')
 check_eq "one family" 1 "$(cat m/t/k/f/a)"
 check_eq "the other" 2 "$(cat m/t/l/g/b)"
@@ -52,8 +46,7 @@ awk 'BEGIN { print "{\"table\":\"u\"}"
 	for (i = 0; i < 20000; i++)
 		printf "{\"key\":\"r#%d\",\"families\":{\"f\":{\"q\":[{\"ts\":%d,\"value\":\"%d\"}]}}}\n", i, i, i
 	}' >many
-check "20,000 rows" "$load" m many
-check_eq "all of them" 20000 "$(find m/u/r -type f | wc -l)"
+yields "20,000 rows: all of them" 20000 'find m/u/r -type f | wc -l' "$load" m many
 check_eq "the last one" 19999 "$(cat m/u/r/19999/f/q)"
 
 # ---- Where it stops --------------------------------------------------------------------------

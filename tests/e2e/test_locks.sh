@@ -3,9 +3,7 @@
 #
 # Locks of flock(2) hold between processes, and a column is one thing to lock; names and locks.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/locks.sh
 . "$(dirname "$0")/locks.sh"
 
 # hold FILE: another process has the file open and locked, with flock; its pid is $holder.
@@ -14,11 +12,7 @@ hold() {
 	bash -c 'exec 9<"$0"; flock 9; : >"$1"; exec sleep 60' "$1" "$TMP/held" &
 	holder=$!
 	track_pid "$holder"
-	for ((i = 0; i < 500; i++)); do
-		[ -e "$TMP/held" ] && return
-		sleep 0.02
-	done
-	die "$1 could not be locked"
+	within test -e "$TMP/held" || die "$1 could not be locked"
 }
 
 # let_go: ends it.
@@ -57,18 +51,15 @@ check "also when the column is removed and made anew" refused flock -n "$f/q"
 let_go
 check "it goes with its holder, who is killed" flock -w 5 "$f/q" true
 same "shared locks stand together" "ok EAGAIN" '
-fd = os.open(q, RO)
-flock(fd, LOCK_SH)
+fd = held(flock, LOCK_SH, flags=RO)
 print(try_flock(LOCK_SH), try_flock(LOCK_EX))'
 same "unlocking frees it" "EAGAIN ok" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 print(try_flock(LOCK_EX))
 flock(fd, LOCK_UN)
 print(try_flock(LOCK_EX))'
 same "so does closing" "EAGAIN ok" '
-fd = os.open(q, RO)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX, flags=RO)
 print(try_flock(LOCK_EX))
 os.close(fd)
 print(try_flock(LOCK_EX))'
@@ -85,8 +76,7 @@ one, two = os.open(q, RW), os.open(q, RW)
 flock(one, LOCK_EX)
 print(said(lambda: flock(two, LOCK_EX | LOCK_NB)))'
 same "a reader and a writer of a column lock the same" "EAGAIN EAGAIN EAGAIN" '
-fd = os.open(q, RO)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX, flags=RO)
 print(try_flock(LOCK_EX, WO), try_flock(LOCK_EX, RW), try_flock(LOCK_EX, WO | os.O_TRUNC))'
 same "a writer and a reader, too" "EAGAIN EAGAIN" '
 fd = os.open(q, WO | os.O_TRUNC)
@@ -101,14 +91,12 @@ flock(fd, LOCK_EX)
 print(try_flock(LOCK_EX, RW | os.O_CREAT, q + ".made"))'
 rm -f "$f/q.made"
 same "shared becomes exclusive, where nobody else has it" "EAGAIN ok EAGAIN" '
-fd = os.open(q, RW)
-flock(fd, LOCK_SH)
+fd = held(flock, LOCK_SH)
 print(try_flock(LOCK_EX))
 print(said(lambda: flock(fd, LOCK_EX | LOCK_NB)))
 print(try_flock(LOCK_SH))'
 same "exclusive becomes shared" "ok EAGAIN" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 flock(fd, LOCK_SH)
 print(try_flock(LOCK_SH), try_flock(LOCK_EX))'
 same "what cannot become exclusive is lost, as flock(2) says" "EAGAIN ok" '
@@ -127,8 +115,7 @@ first = Process(first)
 first.asleep()
 print(said(lambda: flock(two, LOCK_EX) or flock(two, LOCK_UN)), first.result())'
 same "a process that is forked shares it, and can unlock it" "EAGAIN ok ok" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 print(try_flock(LOCK_EX), other(lambda: said(lambda: flock(fd, LOCK_UN))), try_flock(LOCK_EX))'
 same "and keeps it when the parent closes it" "EAGAIN ok" '
 fd = os.open(q, RW)
@@ -138,16 +125,9 @@ print(try_flock(LOCK_EX))
 child.send(signal.SIGKILL)
 child.result()
 print(try_flock(LOCK_EX))'
-same "who waits gets it when it is free" "waited" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
-child = waits(flock, writer, LOCK_EX)
-child.open_gate()
-flock(fd, LOCK_UN)
-print(child.result())'
+waits flock
 same "also when it is the close that frees it" "waited" '
-fd = os.open(q, RO)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX, flags=RO)
 child = waits(flock, reader, LOCK_EX, without=fd)
 child.open_gate()
 os.close(fd)
@@ -159,26 +139,14 @@ child.open_gate()
 holder.send(signal.SIGKILL)
 print(child.result())'
 same "all who wait to share it get it at once" "waited waited waited EAGAIN" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 files = [os.open(q, RW) for _ in range(3)]
 children = [waits(flock, file, LOCK_SH) for file in files]
 children[0].open_gate()
 flock(fd, LOCK_UN)
 print(*[child.result() for child in children], try_flock(LOCK_EX))'
-same "who waits can be killed" "signal 9 ok" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
-child = waits(flock, writer, LOCK_EX)
-child.send(signal.SIGKILL)
-print(child.result())
-flock(fd, LOCK_UN)
-print(try_flock(LOCK_EX))'
-same "who waits can be interrupted" "EINTR ok" "how = flock$interrupted"
-same "a signal that is handled does not end it" "waited" "how = flock$restarted"
 same "more can wait than the server has threads" "40 times waited, 0 otherwise" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 children = [waits(flock, writer, LOCK_EX) for _ in range(40)]
 os.stat(q)
 children[0].open_gate()
@@ -200,8 +168,7 @@ check_eq "also where they lock the column that they write" 40 "$(cat "$f/count")
 # ---- Names -----------------------------------------------------------------------------------
 
 same "a rename takes the locks along" "EAGAIN EAGAIN waited ok ok" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 lockf(fd, LOCK_EX)
 child = waits(flock, writer, LOCK_EX, without=fd)
 os.rename(q, q + ".moved")
@@ -219,8 +186,7 @@ print(try_flock(LOCK_EX))
 flock(temporary, LOCK_UN)
 print(try_flock(LOCK_EX))'
 says "a name that is locked keeps its locks when another is moved over it" "EAGAIN ok" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 temporary = os.open(q + ".tmp", RW | os.O_CREAT | os.O_EXCL)
 flock(temporary, LOCK_EX)
 os.rename(q + ".tmp", q)
@@ -229,8 +195,7 @@ print(try_flock(LOCK_EX))
 os.close(fd)
 print(try_flock(LOCK_EX))'
 says "one that was locked once does not" "EAGAIN EAGAIN ok" '
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 flock(fd, LOCK_UN)
 temporary = os.open(q + ".tmp", RW | os.O_CREAT | os.O_EXCL)
 flock(temporary, LOCK_EX)
@@ -240,15 +205,13 @@ os.close(temporary)
 print(said(lambda: flock(fd, LOCK_EX | LOCK_NB)))'
 ts=$(entries "$f/q@" | head -n 1)
 says "a version can be locked, and is one below /.versions, and one with its column" "EAGAIN EAGAIN EAGAIN ok" "
-fd = os.open(q, RW)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX)
 lockf(fd, LOCK_EX)
 print(try_flock(LOCK_EX, path='$m/.versions/t/row/f/q@/$ts'), try_lockf(LOCK_EX))
 print(try_flock(LOCK_EX, path='$f/q'), try_flock(LOCK_EX, path='$f/other', flags=RW | os.O_CREAT))" "$f/q@/$ts"
 for control in .rowfs/errors .rowfs/schema.json t/.delimiter t/.families/f/gc; do
 	says "$control can be locked" "EAGAIN EAGAIN ok" '
-fd = os.open(q, RO)
-flock(fd, LOCK_EX)
+fd = held(flock, LOCK_EX, flags=RO)
 lockf(fd, LOCK_SH)
 print(try_flock(LOCK_EX, RO), try_lockf(LOCK_EX, flags=WO))
 os.close(fd)

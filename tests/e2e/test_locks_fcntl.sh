@@ -3,32 +3,26 @@
 #
 # Locks of fcntl(2), of processes and of open files: ranges, who has them, and how they go.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/locks.sh
 . "$(dirname "$0")/locks.sh"
 
 lock_mount
 # The first fcntl lock of a mount, of a file that is open to read, is known by its open file alone.
 says "the first lock of a mount goes with the close of its file" "EAGAIN ok" '
-fd = os.open(q, RO)
-lockf(fd, LOCK_SH)
+fd = held(lockf, LOCK_SH, flags=RO)
 print(try_lockf(LOCK_EX))
 os.close(fd)
 print(try_lockf(LOCK_EX))'
 same "an exclusive lock excludes" "EAGAIN EAGAIN ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
+fd = held(lockf, LOCK_EX)
 print(try_lockf(LOCK_EX), try_lockf(LOCK_SH))
 lockf(fd, LOCK_UN)
 print(try_lockf(LOCK_EX))'
 same "a shared one does not exclude shared ones" "ok EAGAIN" '
-fd = os.open(q, RO)
-lockf(fd, LOCK_SH)
+fd = held(lockf, LOCK_SH, flags=RO)
 print(try_lockf(LOCK_SH), try_lockf(LOCK_EX))'
 same "a range excludes what overlaps" "EAGAIN EAGAIN ok ok ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 10, 100)
+fd = held(lockf, LOCK_EX, 10, 100)
 print(try_lockf(LOCK_EX, 1, 109), try_lockf(LOCK_EX, 91, 10))
 print(try_lockf(LOCK_EX, 1, 110), try_lockf(LOCK_EX, 90, 10))
 lockf(fd, LOCK_UN, 5, 100)
@@ -40,18 +34,15 @@ while lock() == "ok":
     n += 1
 print(n, lock())'
 same "unlocking the middle leaves both sides" "EAGAIN ok EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 30, 0)
+fd = held(lockf, LOCK_EX, 30, 0)
 lockf(fd, LOCK_UN, 10, 10)
 print(try_lockf(LOCK_EX, 10, 0), try_lockf(LOCK_EX, 10, 10), try_lockf(LOCK_EX, 10, 20))'
 same "a part becomes shared" "EAGAIN ok EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 30, 0)
+fd = held(lockf, LOCK_EX, 30, 0)
 lockf(fd, LOCK_SH, 10, 10)
 print(try_lockf(LOCK_SH, 10, 0), try_lockf(LOCK_SH, 10, 10), try_lockf(LOCK_SH, 10, 20))'
 same "beyond the end of the value as well, and to the end of all" "EAGAIN ok EAGAIN EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX, 0, 1 << 40)
+fd = held(lockf, LOCK_EX, 0, 1 << 40)
 print(try_lockf(LOCK_EX, 1, 1 << 50), try_lockf(LOCK_EX, 1, 0))
 print(try_lockf(LOCK_EX, 1, (1 << 63) - 1), try_lockf(LOCK_EX, 0, 0))'
 same "F_GETLK tells of it, and by which process" "True" '
@@ -64,8 +55,7 @@ fd, parent = os.open(q, RO), os.getpid()
 lockf(fd, LOCK_SH, 0, 5)
 print(other(lambda: get_record(os.open(q, RW), fcntl.F_WRLCK, 100) == ("shared", 5, 0, parent)))'
 same "and that there is none" "none none" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_SH, 10, 5)
+fd = held(lockf, LOCK_SH, 10, 5)
 print(get_record(fd, fcntl.F_WRLCK)[0])
 print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK)[0]))'
 for flags in RW RO; do
@@ -101,40 +91,28 @@ holder.send(signal.SIGKILL)
 holder.result()
 print(try_lockf(LOCK_EX))'
 same "a child does not have it" "EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
+fd = held(lockf, LOCK_EX)
 print(other(lambda: said(lambda: lockf(fd, LOCK_EX | LOCK_NB))))'
 same "nor does a close by a child free it" "EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
+fd = held(lockf, LOCK_EX)
 other(lambda: os.close(fd))
 print(try_lockf(LOCK_EX))'
 same "a process does not exclude itself" "ok" '
 lockf(os.open(q, RW), LOCK_EX)
 print(said(lambda: lockf(os.open(q, RW), LOCK_EX | LOCK_NB)))'
 same "a writer and a reader of a column lock the same" "EAGAIN EAGAIN" '
-fd = os.open(q, RO)
-lockf(fd, LOCK_SH)
+fd = held(lockf, LOCK_SH, flags=RO)
 print(try_lockf(LOCK_EX, flags=WO), try_lockf(LOCK_EX, flags=RW | os.O_TRUNC))'
 same "a new version changes nothing" "EAGAIN" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
+fd = held(lockf, LOCK_EX)
 other(lambda: open(q, "w").write("new"))
 print(try_lockf(LOCK_EX))'
 same "flock and fcntl locks know nothing of each other" "ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
+fd = held(lockf, LOCK_EX)
 print(try_flock(LOCK_EX))'
-same "who waits gets it when it is free" "waited" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-child = waits(lockf, writer, LOCK_EX)
-child.open_gate()
-lockf(fd, LOCK_UN)
-print(child.result())'
+waits lockf
 same "a part of it that is free is enough" "EAGAIN waited" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
+fd = held(lockf, LOCK_EX)
 child = waits(lockf, writer, LOCK_EX, 10, 10)
 lockf(fd, LOCK_UN, 5, 5)
 print(try_lockf(LOCK_EX, 10, 10))
@@ -142,16 +120,6 @@ child.open_gate()
 lockf(fd, LOCK_SH, 5, 0)
 lockf(fd, LOCK_UN, 10, 10)
 print(child.result())'
-same "who waits can be killed" "signal 9 ok" '
-fd = os.open(q, RW)
-lockf(fd, LOCK_EX)
-child = waits(lockf, writer, LOCK_EX)
-child.send(signal.SIGKILL)
-print(child.result())
-lockf(fd, LOCK_UN)
-print(try_lockf(LOCK_EX))'
-same "or interrupted" "EINTR ok" "how = lockf$interrupted"
-same "a signal that is handled does not end it" "waited" "how = lockf$restarted"
 same "who would wait for each other are told" "EDEADLK waited" '
 one, two = os.open(q, RW), os.open(q + "2", RW | os.O_CREAT)
 lockf(one, LOCK_EX)

@@ -3,44 +3,27 @@
 #
 # Keys and qualifiers whose encoded names are longer than 230 bytes: chains of chunk directories.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 f=$m/t/row/f
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
-export PYTHONDONTWRITEBYTECODE=1
 
-prelude='
-import errno, os, sys
-sys.path.insert(0, sys.argv[2])
-from tree_model import *
-a = sys.argv[3:]
+# What the model calls names and rows, for `call` and `python`.
+modelled='
+sys.path.insert(0, a.pop(0))
+from model import *
 def names(kind, data): return components(encode(kind, data, ["f", "g"]))
 def row(key): return row_components(key, ["f", "g"])
-try:
-    exec(sys.argv[1])
-    print("ok")
-except OSError as error:
-    print(errno.errorcode[error.errno])
 '
 
-# call CODE ARGUMENT…: runs Python, which has the model, with the arguments as the list a; prints
-# "ok" or errno's name.
-call() {
-	local code=$1
-	shift
-	"$python" -c "$prelude" "$code" "$LIB_DIR" "$@" 2>&1 | tail -n 1 | cut -c -300
+# long_call CODE ARGUMENT…: `call` with the model.
+long_call() {
+	call "$modelled$1" "$LIB_DIR" "${@:2}" | tail -n 1 | cut -c -300
 }
 
 # cells TREE: every cell below a table's directory, read by the model.
 cells() {
-	"$python" "$LIB_DIR/tree_model.py" cells "$1" f g
-}
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
+	model tree "$1" f g
 }
 
 # repeat TEXT TIMES
@@ -59,17 +42,9 @@ make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
 	"u":{"families":{"f":{},"g":{}}},"w":{"families":{"f":{},"g":{}}}}}'
 
 # What is loaded, and what the mount must show of it.
-"$python" - "$LIB_DIR" "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
-import json, random, sys
-sys.path.insert(0, sys.argv[1])
-from tree_model import *
-
-def text(data):
-    out = ""
-    for char in data.decode("utf-8", "surrogateescape"):
-        bad = char == "%" or char < " " or char == "\x7f" or "\udc80" <= char <= "\udcff"
-        out += escape(char.encode("utf-8", "surrogateescape")) if bad else char
-    return out
+PYTHONPATH=$LIB_DIR "$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
+import random, sys
+from model import *
 
 random.seed(11)
 e, kanji, face = "\u00e9".encode(), "\u65e5".encode(), "\U0001F600".encode()
@@ -92,19 +67,17 @@ for key in (b"k" * 4096, b"/" * 4096, b"#" * 300, b"a#" * 500, (b"s" * 240 + b"#
     rows.setdefault(key, {}).setdefault("f", {})[b"q"] = b"4096"
 rows[b"/" * 4096]["f"][b"/" * 16384] = b"the longest"
 print(json.dumps({"table": "t"}))
-every, listed = [], set()
+every = []
 for key, families in rows.items():
-    print(json.dumps({"key": text(key), "families": {family: {text(q): [
-        {"ts": ts, "value": value.decode("latin1") if value.isascii() else "x"} for ts in (2000, 1000)]
-        for q, value in columns.items()} for family, columns in families.items()}}))
-    for family, columns in families.items():
-        for q, value in columns.items():
-            value = value if value.isascii() else b"x"
-            every += [(key, family, q, ts) + describe(value) for ts in (2000, 1000)]
+    families = {family: {q: {ts: value if value.isascii() else b"x" for ts in (2000, 1000)}
+                         for q, value in columns.items()} for family, columns in families.items()}
+    print(row_line(key, families))
+    every += [(key, family, q, ts) + describe(value) for family, columns in families.items()
+              for q, cells in columns.items() for ts, value in cells.items()]
 for name, cells in ("expect", every), ("newest", [cell for cell in every if cell[3] == 2000]):
-    with open(sys.argv[2] + "/" + name, "w") as file:
+    with open(sys.argv[1] + "/" + name, "w") as file:
         file.write(lines(cells))
-with open(sys.argv[2] + "/names", "w", encoding="utf-8") as file:
+with open(sys.argv[1] + "/names", "w", encoding="utf-8") as file:
     for q in rows[b"qualifiers"]["f"]:
         file.write("/".join(components(encode("qualifier", q))) + "\n")
 PYTHON
@@ -130,7 +103,7 @@ check_eq "chunk directories are directories: 0755, 1 link" "755 d 1" \
 	"$(find "$m/t/qualifiers/f" -mindepth 1 -type d -printf '%m %y %n\n' | sort -u)"
 check_eq "every file and directory has an inode of its own" "" \
 	"$(find "$m/t" -printf '%i\n' 2>/dev/null | sort | uniq -d)"
-check_eq "every one is reached name by name" ok "$(call '
+check_eq "every one is reached name by name" ok "$(long_call '
 for line in open(a[1], encoding="utf-8"):
     *above, last = line.rstrip("\n").split("/")
     fd = enter(a[0], *above)
@@ -139,12 +112,12 @@ for line in open(a[1], encoding="utf-8"):
     st = os.stat(last, dir_fd=fd)
     assert (st.st_mtime_ns, st.st_nlink, st.st_size) == (2000000, 2, 11)
     os.close(fd)' "$m/t/qualifiers/f" "$TMP/names")"
-check_eq "the longest key and qualifier, by cd" "the longest" "$(call '
+check_eq "the longest key and qualifier, by cd" "the longest" "$(long_call '
 fd = enter(a[0], *row(b"/" * 4096), "f", *names("qualifier", b"/" * 16384)[:-1])
 os.fchdir(fd)
 print(open(names("qualifier", b"/" * 16384)[-1]).read(), end="")' "$m/t" | sed 's/ok$//')"
 check "a shell gets there, too" bash -c 'cd "$0" && while read -r name; do cd "./$name" || exit; done
-	' "$m/t" < <("$python" -c "$prelude" 'print("\n".join(row(b"/" * 4096)))' "$LIB_DIR" | sed '$d')
+	' "$m/t" < <(python "$modelled"'print("\n".join(row(b"/" * 4096)))' "$LIB_DIR")
 
 # ---- One spelling ----------------------------------------------------------------------------
 
@@ -203,8 +176,7 @@ fail_with "256 bytes are too many" - 'too long' stat "$q/$(repeat a 256)"
 x=$(repeat x 230)
 check "mkdir of a chunk" mkdir "$f/$x%"
 check_eq "it is listed, empty" "$x% " "$(entries "$f" | grep x) $(entries "$f/$x%")"
-check "a column in it" bash -c 'printf one >"$0"' "$f/$x%/y"
-check_eq "is there" one "$(cat "$f/$x%/y")"
+yields "a column in it is there" one 'cat "$f/$x%/y"' bash -c 'printf one >"$0"' "$f/$x%/y"
 check_eq "and unsplit" one "$(cat "$f/${x}y")"
 check "its history" test "$(entries "$f/$x%/y@" | wc -l)" = 1
 printf two >"$f/$x%/y"
@@ -217,17 +189,17 @@ check "a column written unsplit" bash -c 'printf u >"$0"' "$f/${x}unsplit"
 check_eq "is the split one" u "$(cat "$f/$x%/unsplit")"
 check "mkdir -p of chunks of a key" mkdir -p "$m/t/$x%/$x%/end/f"
 check "a row there" bash -c 'printf row >"$0"' "$m/t/$x%/$x%/end/f/q"
-check_eq "has the key of all" row "$(call 'fd = enter(a[0], *row(b"x" * 460 + b"end"), "f")
+check_eq "has the key of all" row "$(long_call 'fd = enter(a[0], *row(b"x" * 460 + b"end"), "f")
 print(read(fd, "q").decode(), end=" ")' "$m/t" | sed 's/ ok//;s/ok//')"
 check "a name in a chunk directory that decodes by itself is still a chunk's" \
 	test ! -e "$m/t/end"
 fail_with "a file in a chunk of a key" - 'not permitted' cp "$TMP/load" "$m/t/$x%/file"
-check_eq "the longest key can be made" ok "$(call '
+check_eq "the longest key can be made" ok "$(long_call '
 fd = enter(a[0], *row(b"%" * 4096), "f", *names("qualifier", b"%" * 16384)[:-1], make=True)
 write(fd, names("qualifier", b"%" * 16384)[-1], b"made")
 assert read(enter(a[0], *row(b"%" * 4096), "f", *names("qualifier", b"%" * 16384)[:-1]),
     names("qualifier", b"%" * 16384)[-1]) == b"made"' "$m/t")"
-check_eq "chunks that are only made are listed, each in the one above" "ok" "$(call '
+check_eq "chunks that are only made are listed, each in the one above" "ok" "$(long_call '
 fd = enter(a[0], *["n" * 230 + "%"] * 30, make=True)
 fd = enter(a[0])
 for depth in range(30):
@@ -238,14 +210,14 @@ check "rm -r takes them" bash -c 'rm -r "$0"/nnn*' "$f"
 check "chunks in a family without a cell" mkdir -p "$m/t/bare/f/$x%/$x%"
 check_eq "are listed, too" "$x%/$x%" "$(cd "$m/t/bare/f" && find . -mindepth 2 -printf '%P')"
 check "rm -r takes them as well" rm -r "$m/t/bare"
-check_eq "so are those of a key" "ok" "$(call '
+check_eq "so are those of a key" "ok" "$(long_call '
 enter(a[0], *["n" * 230 + "%"] * 10, make=True)
 assert os.listdir(enter(a[0], *["n" * 230 + "%"] * 9)) == ["n" * 230 + "%"]' "$m/t")"
 check "rm -r takes those" bash -c 'rm -r "$0"/nnn*' "$m/t"
-check "a key of 4,097 bytes cannot" test ok != "$(call '
+check "a key of 4,097 bytes cannot" test ok != "$(long_call '
 fd = enter(a[0], *row(b"%" * 4097), "f", make=True)
 write(fd, "q", b"made")' "$m/t")"
-check_eq "nor a qualifier of 16,385" ENAMETOOLONG "$(call '
+check_eq "nor a qualifier of 16,385" ENAMETOOLONG "$(long_call '
 fd = enter(a[0], *names("qualifier", b"q" * 16385)[:-1], make=True)
 write(fd, names("qualifier", b"q" * 16385)[-1], b"made")' "$f")"
 
@@ -297,8 +269,7 @@ inodes() {
 }
 rm -r "$(dirname "$f")" # what was emptied is in this mount's memory only
 inodes >"$TMP/before"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check "names and inodes are the same in the next mount" \
 	diff "$TMP/before" <(inodes)
 check "rm -r of it all" bash -c 'cd "$0" && rm -r -- *' "$m/t"
@@ -308,10 +279,10 @@ check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1 2>&1)$(cells "$m/.versi
 
 mkdir -p "$f"
 check_eq "more chunks than the longest qualifier has are refused" ENAMETOOLONG \
-	"$(call 'enter(a[0], *["o" * 230 + "%"] * 80, make=True)' "$f")"
+	"$(long_call 'enter(a[0], *["o" * 230 + "%"] * 80, make=True)' "$f")"
 check "which leaves the mount as it was" test -d "$f"
-check_eq "also for a key" ENAMETOOLONG "$(call 'enter(a[0], *["o" * 230 + "%"] * 20, make=True)' "$m/t")"
+check_eq "also for a key" ENAMETOOLONG "$(long_call 'enter(a[0], *["o" * 230 + "%"] * 20, make=True)' "$m/t")"
 check_eq "and where their bytes are escapes" ENAMETOOLONG \
-	"$(call 'enter(a[0], *["%25" * 76 + "%"] * 300, make=True)' "$f")"
+	"$(long_call 'enter(a[0], *["%25" * 76 + "%"] * 300, make=True)' "$f")"
 
 finish

@@ -4,7 +4,6 @@
 # What an operator is told when something cannot be done, to the letter: what, why, and what to do where that
 # is not plain. The store's path stands once in each line.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$TMP" || die "no $TMP"
 PATH=$BUILD:$PATH

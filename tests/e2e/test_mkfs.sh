@@ -3,7 +3,6 @@
 #
 # mkfs.rowfs: what it makes, what it refuses and in which words, and that it leaves nothing behind.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 mkfs=$BUILD/mkfs.rowfs

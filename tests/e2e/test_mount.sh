@@ -4,7 +4,6 @@
 # rowfs itself: its options, what it says when it cannot mount, that it returns once it serves, how
 # it ends, and what it leaves.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_fuse
@@ -141,8 +140,7 @@ check_eq "the mountpoint is empty" "" "$(ls -A m)"
 
 # ---- Ending ----------------------------------------------------------------------------------
 
-check "a second mount" run s m
-check_eq "has what was written" kept "$(cat m/t/row/f/q)"
+yields "another mount has what was written" kept 'cat m/t/row/f/q' run s m
 head -c 5000000 /dev/urandom >large
 cp large m/t/row/f/large
 pid=$(server)
@@ -181,10 +179,7 @@ done
 "$rowfs" -f s m >log 2>&1 &
 pid=$!
 track_pid "$pid"
-for ((i = 0; i < 100; i++)); do
-	mounted m && break
-	sleep 0.05
-done
+within mounted m
 check "-f stays in the foreground" lib_alive "$pid"
 check "and serves" test -d m/t
 kill -TERM "$pid"
@@ -205,8 +200,7 @@ done
 perl -e 'open my $f, ">", "m/t/row/f/uncommitted"; syswrite $f, "x" x 5000000; kill "KILL", $ARGV[0];
 	sleep 1' "$(server)" 2>/dev/null
 fail_with "a mount whose server was killed is dead" - 'endpoint is not connected|connection abort' ls m
-check "a new mount clears it" run s m
-check_eq "and serves" "t u" "$(echo m/* | sed s,m/,,g)"
+yields "a new mount clears it and serves" "t u" 'echo m/* | sed s,m/,,g' run s m
 check_eq "everything that was closed is there" "$(seq 0 199)" \
 	"$(cat m/t/row/f/crash* | sort -n)"
 check "nothing else" test ! -e m/t/row/f/uncommitted
@@ -226,8 +220,7 @@ for place in second links/first second/; do
 	run s m
 	kill -KILL "$(server)"
 	check "a dead mount is cleared by its symbolic link $place" run other "$place"
-	check "it is mounted where that leads" mounted m
-	check_eq "once" 1 "$(grep -cF " $TMP/m " /proc/self/mounts)"
+	yields "it is mounted where that leads, once" 1 'grep -cF " $TMP/m " /proc/self/mounts' mounted m
 	unmount m
 done
 rm -r links second
@@ -236,11 +229,7 @@ pid=$(server)
 kill -STOP "$pid"
 "$rowfs" other m >"$TMP/dying" 2>&1 &
 new=$!
-for ((i = 0; i < 400; i++)); do # until it waits for an answer of the one that is stopped
-	grep -qs request_wait_answer "/proc/$new/wchan" && break
-	sleep 0.05
-done
-check "who mounts waits for a mount that does not answer" grep -q request_wait_answer "/proc/$new/wchan"
+check "who mounts waits for a mount that does not answer" within grep -qs request_wait_answer "/proc/$new/wchan"
 kill -KILL "$pid"
 wait "$new"
 check "a mount that dies meanwhile is cleared" grep -q 'cleared a dead mount' "$TMP/dying"
@@ -296,8 +285,7 @@ fi
 if [ "$(id -u)" = 0 ]; then
 	check "as mount -t fuse.rowfs calls it" env PATH="$BUILD:$PATH" \
 		mount.fuse3 "$TMP/s" "$TMP/m" -t fuse.rowfs -o rw,dev,suid,umask=077
-	check "is a mount" mounted m
-	check_eq "with its options" 600 "$(stat -c %a m/t/row/f/q)"
+	yields "is a mount with its options" 600 'stat -c %a m/t/row/f/q' mounted m
 	pid=$(server)
 	check "umount" umount m
 	check "ends it" within ended "$pid"

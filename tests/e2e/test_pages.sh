@@ -4,9 +4,7 @@
 # The manual pages say what is so: their examples run, and they name the options that there are, the control
 # files that there are, and pages that there are. --help of each program fits a screen.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/examples.sh
 . "$(dirname "$0")/examples.sh"
 
 source=$LIB_DIR/../..

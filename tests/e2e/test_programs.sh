@@ -3,41 +3,18 @@
 #
 # What programs do with open files: write in the middle, leave holes, map, sync, unlink, die.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
-
-cat >"$TMP/program.py" <<'PYTHON'
-import errno, mmap, os, signal, subprocess, sys, time
-
-q = sys.argv[2]
+# What the codes below have besides calls.py: what another process reads, and the column's value.
+prelude='
 RW, TRUNC, CREATE = os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_TRUNC, os.O_RDWR | os.O_CREAT
-
-
-def seen():
-    """What another process reads."""
-    return subprocess.run(["cat", q], capture_output=True).stdout
-
-
+def seen(): return subprocess.run(["cat", q], capture_output=True).stdout
 def put(data):
-    with open(q, "wb") as file:
-        file.write(data)
-
-
-try:
-    exec(sys.argv[1])
-    print("ok")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-PYTHON
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
+    with open(q, "wb") as file: file.write(data)
+'
 
 # run NAME BEFORE VERSIONS VALUE CODE: Python runs on a column that has the value BEFORE (none: no
 # column); then it has so many versions more, the newest one being VALUE (as printf %b has it).
@@ -47,7 +24,7 @@ run() {
 	[ "$before" = none ] || printf %b "$before" >"$f/q"
 	[ "$before" = none ] || versions=$((versions + 1))
 	printf %b "$4" >"$TMP/want"
-	check_eq "$name" ok "$("$python" "$TMP/program.py" "$5" "$f/q" 2>&1 | tail -n 1)"
+	check_eq "$name" ok "$(call "$prelude$5" "$f/q" | tail -n 1)"
 	check_eq "$name: versions" "$versions" "$(entries "$f/q@" | wc -l)"
 	if ((versions > 0)); then
 		check "$name: the value" cmp "$TMP/want" "$f/q"
@@ -82,6 +59,10 @@ run "opening alone" 0123 0 0123 'fd = os.open(q, RW); os.read(fd, 2); os.close(f
 run "opening with O_TRUNC alone" 0123 1 '' 'os.close(os.open(q, TRUNC))'
 run "creating alone" none 1 '' 'os.close(os.open(q, CREATE))'
 run "creating alone, with O_EXCL" none 1 '' 'os.close(os.open(q, CREATE | os.O_EXCL))'
+run "a name is reserved at open with O_EXCL, and committed at close" none 1 '' '
+fd = os.open(q, CREATE | os.O_EXCL)
+assert (error(os.open, q, CREATE | os.O_EXCL), child(error, os.open, q, CREATE | os.O_EXCL)) == ("EEXIST",) * 2
+os.close(fd)'
 run "creating an older version alone, with O_EXCL" new 2 new '
 os.close(os.open(q + "@/77", CREATE | os.O_EXCL))
 assert "77" in os.listdir(q + "@")
@@ -348,7 +329,7 @@ run "unlinked and made again while it is open" old 0 again '
 fd = os.open(q, RW); os.write(fd, b"new"); os.unlink(q)
 put(b"again")
 os.close(fd)'
-for signal in KILL TERM INT SEGV; do
+for signal in KILL TERM INT HUP SEGV PIPE; do
 	run "killed by SIG$signal" old 0 old "
 import resource
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

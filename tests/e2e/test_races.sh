@@ -4,7 +4,6 @@
 # Processes that write, read, rename and remove the same columns at once: each read is one whole value,
 # and who writes has, but for one of all, the size of what it wrote, whatever the kernel has of the name.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m

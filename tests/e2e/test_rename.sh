@@ -3,9 +3,7 @@
 #
 # Renaming columns and versions, and what programs do with it: write a temporary file, rename it.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -27,17 +25,14 @@ mkdir -p "$f" "$m/t/row/g" "$m/t/row/one" "$m/t/row/two" "$m/t/row/day" "$m/t/ot
 # ---- The target is not there -----------------------------------------------------------------
 
 column "$f/a" 1000=x 2000=y 3000=z
-check "mv to a new name" mv "$f/a" "$f/b"
-is "the column is renamed, history and all" "$f/b" "3000=z 2000=y 1000=x"
+makes "mv to a new name renames the column, history and all" "$f/b" "3000=z 2000=y 1000=x" -- mv "$f/a" "$f/b"
 gone "the old name goes" "$f/a"
 check_eq "its time is that of its newest cell" 0.003000 "$(stat -c %.6Y "$f/b")"
 check_eq "and its size" 1 "$(stat -c %s "$f/b")"
-check "mv back" mv "$f/b" "$f/a"
-is "gives what was" "$f/a" "3000=z 2000=y 1000=x"
+makes "mv back gives what was" "$f/a" "3000=z 2000=y 1000=x" -- mv "$f/b" "$f/a"
 check "mv to a name of odd bytes" mv "$f/a" "$f/%0A ü%FF%40"
 is "it is a column as any" "$f/%0A ü%FF%40" "3000=z 2000=y 1000=x"
-check "the empty name" mv "$f/%0A ü%FF%40" "$f/%"
-is "is one, too" "$f/%" "3000=z 2000=y 1000=x"
+makes "the empty name is one, too" "$f/%" "3000=z 2000=y 1000=x" -- mv "$f/%0A ü%FF%40" "$f/%"
 check "back from it" mv "$f/%" "$f/a"
 check_eq "rename onto itself changes nothing" ok "$(call 'rename(a[0], a[0])' "$f/a")"
 is "nothing at all" "$f/a" "3000=z 2000=y 1000=x"
@@ -47,66 +42,55 @@ check "mv of a large value" mv "$f/large" "$f/larger"
 check "moves it whole" cmp "$TMP/large" "$f/larger"
 for i in {1..60}; do echo "$i" >"$f/many"; done
 before=$(history "$f/many")
-check "mv of a long history" mv "$f/many" "$f/many2"
-is "moves it all" "$f/many2" "$before"
+makes "mv of a long history moves it all" "$f/many2" "$before" -- mv "$f/many" "$f/many2"
 
 # ---- The target is there ---------------------------------------------------------------------
 
-column "$f/a" 4000=ao 5000=an
-column "$f/b" 2000=bo 3000=bn
-check "mv over a column" mv "$f/a" "$f/b"
-is "a's newest becomes b's newest, at a's timestamp where that is later; b's history stays" "$f/b" \
-	"5000=an 3000=bn 2000=bo"
-gone "column a goes, also its older version" "$f/a"
+# over NAME A B HISTORY: mv of the cells A over the cells B gives b this history; "fresh VALUE OLDER"
+# is a newest cell of the present above the older ones.
+over() {
+	local value older
+	# shellcheck disable=SC2086 # cells are words
+	column "$f/a" $2 && column "$f/b" $3
+	check "mv $1" mv "$f/a" "$f/b"
+	read -r _ value older <<<"$4"
+	case $4 in
+	fresh*) newest_is "mv $1: then" "$f/b" "$value" "$older" ;;
+	*) is "mv $1: then" "$f/b" "$4" ;;
+	esac
+	gone "mv $1: column a goes, also its older version" "$f/a"
+}
+over "over a column makes its newest b's newest, at its timestamp if that is later" \
+	"4000=ao 5000=an" "2000=bo 3000=bn" "5000=an 3000=bn 2000=bo"
 check_eq "b's time" 0.005000 "$(stat -c %.6Y "$f/b")"
-column "$f/a" 1000=an
-column "$f/b" 3000=bn
-check "mv of an older over a newer one" mv "$f/a" "$f/b"
-newest_is "it gets a fresh timestamp" "$f/b" an 3000=bn
-gone "a goes" "$f/a"
-column "$f/a" 3000=an
-column "$f/b" 3000=bn
-check "mv of one of the same timestamp" mv "$f/a" "$f/b"
-newest_is "it gets a fresh one, too" "$f/b" an 3000=bn
-column "$f/a" 1000=an
-column "$f/b" $future=bn
-check "mv over one of the future" mv "$f/a" "$f/b"
-is "is a microsecond later" "$f/b" "$((future + 1))=an $future=bn"
-column "$f/a" $((future + 5))=an 7=ao
-check "mv of one of a later future" mv "$f/a" "$f/b"
-is "keeps its timestamp" "$f/b" "$((future + 5))=an $((future + 1))=an $future=bn"
+over "of an older over a newer one gets a fresh timestamp" 1000=an 3000=bn "fresh an 3000=bn"
+over "of one of the same timestamp gets a fresh one, too" 3000=an 3000=bn "fresh an 3000=bn"
+over "over one of the future is a microsecond later" 1000=an $future=bn "$((future + 1))=an $future=bn"
+over "of one of a later future keeps its timestamp" "$((future + 5))=an 7=ao" $future=bn \
+	"$((future + 5))=an $future=bn"
+over "of the last timestamp of all, which is later than any other, keeps it" $last=an 1000=bn "$last=an 1000=bn"
+over "of an empty value makes an empty version" 1000= 500=bn "1000= 500=bn"
 column "$f/a" 1000=an
 column "$f/b" $last=bn
 refused "above the last timestamp of all there is no room" EOVERFLOW "$f/a" "$f/b"
 is "then nothing changed in b" "$f/b" "$last=bn"
 is "nor in a" "$f/a" "1000=an"
-column "$f/a" $last=an
-column "$f/b" 1000=bn
-check "the last timestamp of all is later than any other" mv "$f/a" "$f/b"
-is "and kept" "$f/b" "$last=an 1000=bn"
-column "$f/a" 1000=
-column "$f/b" 500=bn
-check "mv of an empty value" mv "$f/a" "$f/b"
-is "makes an empty version" "$f/b" "1000= 500=bn"
 
 # ---- One version -----------------------------------------------------------------------------
 
 column "$f/q" 1000=x 2000=y 3000=z
 rm -f "$f/b"
-check "mv q@/TS b" mv "$f/q@/2000" "$f/b"
-is "moves that one cell" "$f/b" "2000=y"
+makes "mv q@/TS b moves that one cell" "$f/b" "2000=y" -- mv "$f/q@/2000" "$f/b"
 is "the others stay" "$f/q" "3000=z 1000=x"
 column "$f/b" 500=bn
-check "over a column" mv "$f/q@/1000" "$f/b"
-is "it becomes the newest" "$f/b" "1000=x 500=bn"
+makes "over a column it becomes the newest" "$f/b" "1000=x 500=bn" -- mv "$f/q@/1000" "$f/b"
 check "over a newer one" bash -c "printf new >'$f/b@/5000' && mv '$f/q@/3000' '$f/b'"
 newest_is "it becomes the newest, too" "$f/b" z "5000=new 1000=x 500=bn"
 gone "the last cell takes its column along" "$f/q"
 column "$f/q" 1000=x 2000=y 3000=z
 check "mv of a version to another timestamp" mv "$f/q@/2000" "$f/q@/4000"
 is "sets that cell" "$f/q" "4000=y 3000=z 1000=x"
-check "to one that is there" mv "$f/q@/4000" "$f/q@/3000"
-is "replaces it" "$f/q" "3000=y 1000=x"
+makes "to one that is there replaces it" "$f/q" "3000=y 1000=x" -- mv "$f/q@/4000" "$f/q@/3000"
 check_eq "with RENAME_NOREPLACE it does not" EEXIST \
 	"$(call 'renameat2(*a, NOREPLACE)' "$f/q@/1000" "$f/q@/3000")"
 check_eq "but to a free one it does" ok \
@@ -119,8 +103,7 @@ for into in "$f/q@/7" "$f/q@/3000" "$f/q@/.draft" "$m/.versions/t/row/f/q@/7"; d
 done
 newest_is "and nothing is lost" "$f/q" x "3000=y"
 refused "a version to another column's history" EXDEV "$f/q@/3000" "$f/b@/3000"
-check "mv copies it" mv "$f/q@/3000" "$f/b@/7"
-check_eq "the cell is there" y "$(cat "$f/b@/7")"
+yields "mv copies it: the cell is there" y 'cat "$f/b@/7"' mv "$f/q@/3000" "$f/b@/7"
 check "and not here" test ! -e "$f/q@/3000"
 refused "a version that is missing" ENOENT "$f/q@/77" "$f/b"
 
@@ -131,8 +114,7 @@ column "$f/b" 2000=b
 mv -n "$f/a" "$f/b" 2>/dev/null
 is "mv -n keeps the target" "$f/b" "2000=b"
 is "and the source" "$f/a" "1000=a"
-check "mv -n to a new name" mv -n "$f/a" "$f/n"
-is "moves" "$f/n" "1000=a"
+makes "mv -n to a new name moves" "$f/n" "1000=a" -- mv -n "$f/a" "$f/n"
 gone "it all" "$f/a"
 check_eq "RENAME_NOREPLACE over a column" EEXIST "$(call 'renameat2(*a, NOREPLACE)' "$f/n" "$f/b")"
 check_eq "to a new name" ok "$(call 'renameat2(*a, NOREPLACE)' "$f/n" "$f/a")"
@@ -204,8 +186,7 @@ column "$m/t/p/f/x" 2>/dev/null
 mkdir -p "$m/t/p/f" "$m/t/p/k/g"
 column "$m/t/p/f/x" 1000=xo 2000=xn
 column "$m/t/p/k/g/y" 3000=y
-check "mv of a prefix" mv "$m/t/p" "$m/t/p2"
-is "copies its rows" "$m/t/p2/f/x" "2000=xn"
+makes "mv of a prefix copies its rows" "$m/t/p2/f/x" "2000=xn" -- mv "$m/t/p" "$m/t/p2"
 is "and those below" "$m/t/p2/k/g/y" "3000=y"
 check "and is gone" test ! -e "$m/t/p"
 mkdir -p "$m/.versions/t/v/f"
@@ -272,67 +253,34 @@ exec 3>&-
 newest_is "but goes where its column went" "$f/b" new "1000=old"
 gone "and does not bring the old name back" "$f/a"
 
-# replaced NAME BEFORE CODE: Python writes to a temporary file t, renames it to a[0] and so on; it
-# makes one version on top of BEFORE, and no other name.
+# replaced STEPS BEFORE: Python makes a temporary file and takes these steps, of which `rename` is
+# to the column; that makes one version on top of BEFORE, and no other name.
 replaced() {
-	local names before=$2
+	local names before=$2 name="$1${2:+, over a column}"
 	rm -f "$f/b"
 	[ -z "$before" ] || column "$f/b" "$before"
 	names=$(entries "$f" | grep -vxF b | sort)
-	check_eq "$1" ok "$(call "$3" "$f/b" "$f")"
-	check_eq "$1: the value" new "$(cat "$f/b")"
-	check_eq "$1: one version" $((1 + ${#before} / 6)) "$(entries "$f/b@" | wc -l)"
-	check_eq "$1: no other name" "$names" "$(entries "$f" | grep -vxF b | sort)"
+	check_eq "$name" ok "$(call '
+steps = a[2].split()
+text, t = ["ew", "n"] if steps.count("write") == 2 else ["new"], tempfile.NamedTemporaryFile(
+    "w", dir=a[1], prefix=".b.", delete=False)
+names = [t.name + "2", t.name]
+do = {"write": lambda: t.write(text.pop()), "flush": t.flush, "fsync": lambda: fsync(t.fileno()),
+      "stamp": lambda: os.utime(t.fileno(), (5000, 5000)), "close": t.close,
+      "aside": lambda: rename(names.pop(), names[-1]), "rename": lambda: replace(names[-1], q)}
+for step in steps: do[step]()' "$f/b" "$f" "$1")"
+	check_eq "$name: the value" new "$(cat "$f/b")"
+	check_eq "$name: one version" $((1 + ${#before} / 6)) "$(entries "$f/b@" | wc -l)"
+	check_eq "$name: no other name" "$names" "$(entries "$f" | grep -vxF b | sort)"
 }
 for before in "" 1000=x; do
-	over=${before:+, over a column}
-	replaced "write, close, rename$over" "$before" '
-t = tempfile.NamedTemporaryFile("w", dir=a[1], delete=False)
-t.write("new")
-t.close()
-replace(t.name, a[0])'
-	replaced "write, flush, rename, close$over" "$before" '
-with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
-    t.write("new")
-    t.flush()
-    replace(t.name, a[0])'
-	replaced "rename, write, close$over" "$before" '
-with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
-    replace(t.name, a[0])
-    t.write("new")'
-	replaced "write, fsync, rename, close$over" "$before" '
-with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
-    t.write("new")
-    t.flush()
-    os.fsync(t.fileno())
-    replace(t.name, a[0])'
-	replaced "write, fsync, rename, write, close$over" "$before" '
-with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
-    t.write("n")
-    t.flush()
-    os.fsync(t.fileno())
-    replace(t.name, a[0])
-    t.write("ew")'
-	replaced "write, rename, fsync, write, close$over" "$before" '
-with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
-    t.write("n")
-    t.flush()
-    replace(t.name, a[0])
-    os.fsync(t.fileno())
-    t.write("ew")'
-	replaced "write, rename twice, close$over" "$before" '
-with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
-    t.write("new")
-    t.flush()
-    rename(t.name, t.name + "2")
-    rename(t.name + "2", a[0])'
-	replaced "os.open, write, stamp, rename, close$over" "$before" '
-fd = os.open(a[1] + "/.b.1234", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-os.write(fd, b"new")
-os.utime(fd, (5000, 5000))
-os.rename(a[1] + "/.b.1234", a[0])
-os.close(fd)'
-	check_eq "$over: the stamp is the version's" 5000.000000 "$(stat -c %.6Y "$f/b")"
+	for steps in "write close rename" "write flush rename close" "rename write close" \
+		"write flush fsync rename close" "write flush fsync rename write close" \
+		"write flush rename fsync write close" "write flush aside rename close" \
+		"write flush stamp rename close"; do
+		replaced "$steps" "$before"
+	done
+	check_eq "${before:+over a column: }the stamp is the version's" 5000.000000 "$(stat -c %.6Y "$f/b")"
 done
 column "$f/b" 1000=old
 check_eq "before its close a renamed write is seen by no other process" "old new" "$(call '
@@ -405,8 +353,7 @@ check_eq "each rename made one version" 150 "$(entries "$f/race@" | wc -l)"
 # ---- After a remount -------------------------------------------------------------------------
 
 (cd "$m/.versions" && find . -type f -exec md5sum {} + | sort -k 2) >"$TMP/before"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check "the next mount has the same cells" \
 	diff "$TMP/before" <(cd "$m/.versions" && find . -type f -exec md5sum {} + | sort -k 2)
 

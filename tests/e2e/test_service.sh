@@ -5,7 +5,6 @@
 # command with the variables of its file, with the privileges that it leaves, SIGTERM to stop, and
 # the same command again after a crash.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_fuse
@@ -66,10 +65,7 @@ start() {
 
 # main: the process that systemd takes for the service's: the one whose parent has gone.
 main() {
-	local pid
-	for pid in $(pgrep -f "^$TMP/p/bin/rowfs -o "); do
-		grep -qs '^Name:.rowfs$' "/proc/$pid/status" && echo "$pid"
-	done
+	serving "^$TMP/p/bin/rowfs -o "
 }
 
 track_mount "the mount"
@@ -86,8 +82,7 @@ for options in "" "OPTIONS=umask=077,uid=12"; do
 	kill -KILL "$pid"
 	within ended "$pid"
 	fail_with "killed, it leaves a dead mount" - 'endpoint is not connected|connection abort' ls "the mount"
-	check "it is started again" start
-	check_eq "with what was written" "one $options" "$(cat "$q")"
+	yields "it is started again with what was written" "one $options" 'cat "$q"' start
 	check_eq "there is one mount" 1 "$(lib_mount_table | grep -cxF "$TMP/the mount")"
 	exec 3>"$TMP/the mount/t/row/f/open"
 	echo uncommitted >&3

@@ -5,14 +5,13 @@
 # each sees is right at every step, and so it is in the next mount. ROWFS_SOAK in the environment
 # is how many seconds they do; ROWFS_SEED chooses what, though not how it mixes.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 seconds=${ROWFS_SOAK:-9}
 seed=${ROWFS_SEED:-$RANDOM}
 soak() {
-	PYTHONDONTWRITEBYTECODE=1 python3 "$LIB_DIR/soak.py" "$m" "$TMP" "$@" 2>&1
+	python3 "$LIB_DIR/soak.py" "$m" "$TMP" "$@" 2>&1
 }
 
 echo "ROWFS_SEED=$seed ROWFS_SOAK=$seconds"
@@ -28,8 +27,7 @@ check "cells were collected" test "$(jq .total.cells "$m/.rowfs/gc")" -gt 0
 # Its writers do write cells that their policy hides at once.
 check_eq "the log has no other warning" "" \
 	"$(grep -vE ': info: |its policy hides at once$' "$(mount_log "$m")")"
-unmount_store "$m"
-mount_store "$TMP/s" "$m" -o gcinterval=0,gcgrace=0
+remount -o gcinterval=0,gcgrace=0
 check_eq "and in the next mount" "as it was" "$(soak verify)"
 unmount_store "$m"
 

@@ -6,7 +6,6 @@
 # ROWFS_SOAK in the environment is how many seconds the load of the soak takes, with 4 GB of disk
 # instead of 0.5; ROWFS_SEED chooses it.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
@@ -17,7 +16,7 @@ disk=$((${ROWFS_SOAK:-0} > 0 ? 3600 << 20 : 400 << 20))
 options=(-o 'gcinterval=3,gcgrace=0')
 
 space() {
-	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$LIB_DIR python3 "$@" 2>&1
+	PYTHONPATH=$LIB_DIR python3 "$@" 2>&1
 }
 
 # excess LIVE: MiB of disk use beyond 1.3 times the live data.

@@ -4,9 +4,7 @@
 # An SQLite database in a cell, used by one connection at a time, or by several: transactions, journals beside it,
 # every journal mode, a killed writer, and the database after a remount.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -110,13 +108,34 @@ sound "and the database is whole" "$f/two" 1 20
 writers=()
 for _ in 1 2 3; do
 	for _ in {1..10}; do
-		flock "$TMP/lock" sqlite3 "$f/two" "INSERT INTO t VALUES(1)"
+		flock "$f/lock" sqlite3 "$f/two" "INSERT INTO t VALUES(1)"
 	done &
 	track_pid $!
 	writers+=($!)
 done
 wait "${writers[@]}"
 sound "of three that open it under a lock no commit is lost" "$f/two" 31 50
+
+sql "$f/both" "CREATE TABLE t(n); INSERT INTO t VALUES(1), (2), (4)"
+connect='
+import sqlite3
+def connect(): return sqlite3.connect(q, timeout=0.2, isolation_level=None)
+def rows(): return connect().execute("SELECT count(*) FROM t").fetchone()[0]
+def execute(statement):
+    try: return connect().execute(statement) and "ok"
+    except sqlite3.Error as fault: return fault
+db = connect()
+'
+check_eq "while one connection writes another finds it locked" "database is locked 3 ok 4" "$(python "$connect"'
+db.execute("BEGIN IMMEDIATE"); db.execute("INSERT INTO t VALUES(8)")
+print(child(execute, "BEGIN IMMEDIATE"), child(rows), end=" ")
+db.execute("COMMIT"); db.close()
+print(child(execute, "BEGIN IMMEDIATE"), child(rows))' "$f/both")"
+check_eq "while one reads another cannot commit" "database is locked 4" "$(python "$connect"'
+db.execute("BEGIN"); db.execute("SELECT * FROM t").fetchone()
+print(child(execute, "DELETE FROM t"), end=" ")
+db.close()
+print(child(rows))' "$f/both")"
 
 # ---- Killed ------------------------------------------------------------------------------------
 
@@ -141,10 +160,7 @@ mkfifo "$TMP/never"
 pid=$!
 track_pid "$pid"
 exec 9>"$TMP/never"
-for ((i = 0; i < 400; i++)); do
-	grep -q in "$TMP/said" && break
-	sleep 0.05
-done
+within grep -q in "$TMP/said"
 check_eq "a writer is in a transaction that outgrew its memory" in "$(tail -n 1 "$TMP/said")"
 check "and has a journal" test -e "$f/killed-journal"
 kill -KILL "$pid"
@@ -155,8 +171,7 @@ check "the journal is gone" test ! -e "$f/killed-journal"
 
 # ---- The next mount ----------------------------------------------------------------------------
 
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 sound "the database is whole in the next mount" "$d" 1000 500500
 sound "so is the killed one" "$f/killed" 10 55
 check_eq "and it is written on" "" "$(sql "$d" "INSERT INTO t VALUES(1001, 'more')")"

@@ -4,9 +4,7 @@
 # What fio and stress-ng do to files: fio's sums hold, also in the next mount, and stress-ng finds
 # no fault; the mount serves on, in bounded memory, with nothing left open and a clean log.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -96,8 +94,7 @@ check "each file has its size" diff <(sort "$TMP/want") <(find "$f" -type f -pri
 check_eq "and at most two versions" "" "$(for q in "$f"/*; do
 	(($(entries "$q@" | wc -l) <= 2)) || echo "$q"
 done)"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check "they find it in the next mount" job "$f" --verify_only
 printf X | dd of="$f/mapped.0.0" bs=1 seek=5000 conv=notrunc status=none
 fail_with "a byte that another wrote is found" - 'verify failed' job "$f" --verify_only

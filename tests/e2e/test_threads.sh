@@ -5,11 +5,9 @@
 # on with those that it has, or does not begin. Limits of threads bind no root: test_user.sh runs this as
 # an ordinary user.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
 
 threads() {
 	find "/proc/$(mount_pid "$m")/task" -mindepth 1 -maxdepth 1 | wc -l

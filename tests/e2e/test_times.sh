@@ -3,9 +3,7 @@
 #
 # Times: mtime is the timestamp. Setting it re-stamps the newest cell, or the version being written.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/cells.sh
 . "$(dirname "$0")/cells.sh"
 
 m=$TMP/m
@@ -57,25 +55,19 @@ is "a microsecond at a time" "$f/single" "1=n"
 stamped "what is not there" ENOENT "$f/none" 1
 check "no column came of it" test ! -e "$f/none"
 column "$f/q" 1000=o 2000=n
-check "touch -c -d" touch -c -d @5.000001 "$f/q"
-is "does it, too" "$f/q" "5000001=n 1000=o"
+makes "touch -c -d does it, too" "$f/q" "5000001=n 1000=o" -- touch -c -d @5.000001 "$f/q"
 fail_with "touch -c to before the next older" - 'Invalid argument' touch -c -d @0.0005 "$f/q"
 fail_with "touch -c to a negative time" - 'Invalid argument' touch -c -d @-1 "$f/q"
 is "neither changed it" "$f/q" "5000001=n 1000=o"
-check "touch -c" touch -c "$f/q"
-newest_is "gives the newest the present" "$f/q" n 1000=o
+renews "touch -c gives the newest the present" "$f/q" n 1000=o -- touch -c "$f/q"
 column "$f/q" 1000=o 4102444800000000=n
-check "touch -c of one of the future" touch -c "$f/q"
-newest_is "gives it the present as well" "$f/q" n 1000=o
+renews "touch -c of one of the future gives it the present as well" "$f/q" n 1000=o -- touch -c "$f/q"
 column "$f/q" 1000=o 2000=n
-check "touch -r" touch -c -r "$f/single" -d +1000sec "$f/q"
-is "takes another's time" "$f/q" "1000000001=n 1000=o"
+makes "touch -r takes another's time" "$f/q" "1000000001=n 1000=o" -- touch -c -r "$f/single" -d +1000sec "$f/q"
 check "touch -a" touch -c -a -d @77 "$f/q"
 check_eq "a lone atime" ok "$(call 'os.utime(q, ns=(7000, os.stat(q).st_mtime_ns))' "$f/q")"
-check "a negative atime alone" touch -c -a -d @-77 "$f/q"
-is "is ignored" "$f/q" "1000000001=n 1000=o"
-check "touch -m" touch -c -m -d @2000 "$f/q"
-is "is a stamp" "$f/q" "2000000000=n 1000=o"
+makes "a negative atime alone is ignored" "$f/q" "1000000001=n 1000=o" -- touch -c -a -d @-77 "$f/q"
+makes "touch -m is a stamp" "$f/q" "2000000000=n 1000=o" -- touch -c -m -d @2000 "$f/q"
 check_eq "a stamp through a descriptor that reads" ok \
 	"$(call 'fd = opened(os.O_RDONLY); stamp(fd, us); close(fd)' "$f/q" 7000)"
 is "is one" "$f/q" "7000=n 1000=o"
@@ -85,8 +77,7 @@ check_eq "the reader has its value" n "$(cat <&3)"
 exec 3<&-
 stamped "times of q@/TS" ok "$f/q@/1000" 77
 stamped "also of the newest" ok "$f/q@/8000" 77
-check "and by touch" touch -d @5 "$f/q@/1000" "$f/q@/8000"
-is "are ignored: the name decides" "$f/q" "8000=n 1000=o"
+makes "and by touch: they are ignored, the name decides" "$f/q" "8000=n 1000=o" -- touch -d @5 "$f/q@/1000" "$f/q@/8000"
 check_eq "and shows" 0.001000 "$(stat -c %.6Y "$f/q@/1000")"
 rm "$f/q@/8000"
 is "below a stamped version is what was there" "$f/q" "1000=o"
@@ -99,8 +90,7 @@ check_eq "the others stay" "$before" "$(entries "$f/long@" | tail -n +2)"
 head -c 3000000 /dev/urandom >"$TMP/large"
 cp "$TMP/large" "$f/large"
 stamped "a large value" ok "$f/large" 77
-check "stays whole" cmp "$TMP/large" "$f/large"
-check_eq "with its stamp" 77 "$(entries "$f/large@")"
+yields "stays whole with its stamp" 77 'entries "$f/large@"' cmp "$TMP/large" "$f/large"
 
 # ---- Metadata calls never make a version -----------------------------------------------------
 
@@ -202,25 +192,20 @@ assert seen == "0.006000 5", seen' "$f/w" 6000)"
 # ---- What tools do ---------------------------------------------------------------------------
 
 rm -f "$f/t"
-check "touch makes a column" touch "$f/t"
-newest_is "an empty one of the present" "$f/t" "" ""
+renews "touch makes a column, an empty one of the present" "$f/t" "" "" -- touch "$f/t"
 before=$(history "$f/t")
-check "touch of it" touch "$f/t"
-check_eq "makes no version" 1 "$(entries "$f/t@" | wc -l)"
+yields "touch of it makes no version" 1 'entries "$f/t@" | wc -l' touch "$f/t"
 check "but a later time" test "$(entries "$f/t@")" -gt "${before%=*}"
 rm -f "$f/t"
-check "touch -d makes one" touch -d @5.000007 "$f/t"
-is "of that time" "$f/t" "5000007="
+makes "touch -d makes one of that time" "$f/t" "5000007=" -- touch -d @5.000007 "$f/t"
 column "$f/t" 1000=o 2000=n
-check "touch -d, later" touch -d @5 "$f/t"
-is "re-stamps" "$f/t" "5000000=n 1000=o"
+makes "touch -d, later, re-stamps" "$f/t" "5000000=n 1000=o" -- touch -d @5 "$f/t"
 check "touch -d, earlier, but later than the next older" touch -d @1 "$f/t"
 is "re-stamps as well" "$f/t" "1000000=n 1000=o"
 touch -d @0.0005 "$f/t" 2>/dev/null
 touch -d @-1 "$f/t" 2>/dev/null
 is "before the next older it changes nothing" "$f/t" "1000000=n 1000=o"
-check "touch -a" touch -a "$f/t"
-is "neither" "$f/t" "1000000=n 1000=o"
+makes "touch -a does neither" "$f/t" "1000000=n 1000=o" -- touch -a "$f/t"
 check "touch of several" touch -d @9 "$f/t" "$f/t2" "$f/t3"
 check_eq "stamps each" "9.000000 9.000000 9.000000" \
 	"$(stat -c %.6Y "$f/t" "$f/t2" "$f/t3" | paste -sd ' ')"
@@ -245,24 +230,19 @@ for tool in "cp -p" "cp -a" "cp --preserve=timestamps"; do
 	newest_is "$tool: gives way to the present" "$f/c" src "$((ts + 1))=n"
 done
 column "$f/c" $((ts + 1))=n
-check "cp -u of an older file" cp -up "$TMP/src" "$f/c"
-is "copies nothing" "$f/c" "$((ts + 1))=n"
-check "install -p" install -p "$TMP/src" "$f/i"
-is "keeps the time" "$f/i" "$ts=src"
+makes "cp -u of an older file copies nothing" "$f/c" "$((ts + 1))=n" -- cp -up "$TMP/src" "$f/c"
+makes "install -p keeps the time" "$f/i" "$ts=src" -- install -p "$TMP/src" "$f/i"
 
 mkdir "$TMP/tar"
 cp -p "$TMP/src" "$TMP/tar/c"
 tar -C "$TMP/tar" --format=pax -cf "$TMP/pax.tar" c
 tar -C "$TMP/tar" --format=gnu -cf "$TMP/gnu.tar" c
 rm -f "$f/c"
-check "tar x of pax" tar -C "$f" -xf "$TMP/pax.tar"
-is "keeps microseconds" "$f/c" "$ts=src"
+makes "tar x of pax keeps microseconds" "$f/c" "$ts=src" -- tar -C "$f" -xf "$TMP/pax.tar"
 rm -f "$f/c"
-check "tar x of gnu" tar -C "$f" -xf "$TMP/gnu.tar"
-is "carries seconds" "$f/c" "1700000000000000=src"
+makes "tar x of gnu carries seconds" "$f/c" "1700000000000000=src" -- tar -C "$f" -xf "$TMP/gnu.tar"
 column "$f/c" 1000=o 3000=n
-check "tar x over a column" tar -C "$f" -xf "$TMP/pax.tar"
-is "removes it first" "$f/c" "$ts=src"
+makes "tar x over a column removes it first" "$f/c" "$ts=src" -- tar -C "$f" -xf "$TMP/pax.tar"
 column "$f/c" 1000=o 3000=n
 check "tar x --overwrite" tar -C "$f" --overwrite -xf "$TMP/pax.tar"
 is "keeps its history" "$f/c" "$ts=src 3000=n 1000=o"
@@ -272,8 +252,7 @@ column "$f/c" $((ts + 1))=n
 check "tar x --overwrite of an older" tar -C "$f" --overwrite -xf "$TMP/pax.tar"
 newest_is "gives way to the present" "$f/c" src "$((ts + 1))=n"
 rm -f "$f/c"
-check "tar x -m" tar -C "$f" -xmf "$TMP/pax.tar"
-newest_is "is of the present" "$f/c" src ""
+renews "tar x -m is of the present" "$f/c" src "" -- tar -C "$f" -xmf "$TMP/pax.tar"
 
 # ---- The server's timestamps -----------------------------------------------------------------
 
@@ -325,8 +304,7 @@ times() {
 		cd "$m/t" && find . -type f -printf '%p %T@ %s\n' | sort)
 }
 times >"$TMP/before"
-unmount_store "$m"
-mount_store "$TMP/s" "$m" -o strict
+remount -o strict
 check "the next mount has the same times" diff "$TMP/before" <(times)
 column "$f/q" 1000=o
 stamped "strict: a stamp is one" ok "$f/q" 5000

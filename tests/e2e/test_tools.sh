@@ -3,16 +3,10 @@
 #
 # The tools that people use, on columns and directories: what they say and what they leave.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 f=$m/t/row/f
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' 2>/dev/null
-}
 
 # is NAME COLUMN VERSIONS VALUE: so many versions, the newest one being VALUE and a newline; and the
 # family lists no name that it did not have: no temporary or backup file is left.
@@ -37,14 +31,10 @@ printf '%s\n' b >"$TMP/b"
 # ---- Editors ---------------------------------------------------------------------------------
 
 seq 3 >"$f/e"
-check "sed -i" sed -i s/2/two/ "$f/e"
-is "makes a version of the column" e 2 $'1\ntwo\n3'
-check "sed -i of several" sed -i s/3/three/ "$f/e" "$f/e"
-is "each once more" e 4 $'1\ntwo\nthree'
-check "sed -i that changes nothing" sed -i s/x/y/ "$f/e"
-check_eq "the value stays" $'1\ntwo\nthree' "$(cat "$f/e")"
-check "sed -i.bak" sed -i.bak s/1/one/ "$f/e"
-check_eq "makes a column of the old text" $'1\ntwo\nthree' "$(cat "$f/e.bak")"
+makes "sed -i makes a version of the column" e 2 $'1\ntwo\n3' -- sed -i s/2/two/ "$f/e"
+makes "sed -i of several, each once more" e 4 $'1\ntwo\nthree' -- sed -i s/3/three/ "$f/e" "$f/e"
+yields "sed -i that changes nothing keeps the value" $'1\ntwo\nthree' 'cat "$f/e"' sed -i s/x/y/ "$f/e"
+yields "sed -i.bak makes a column of the old text" $'1\ntwo\nthree' 'cat "$f/e.bak"' sed -i.bak s/1/one/ "$f/e"
 check_eq "and the new one" $'one\ntwo\nthree' "$(cat "$f/e")"
 seq 3 >"$f/v"
 check "vim, in ex mode" vim -Nu NONE -es +%s/2/two/ +wq "$f/v" </dev/null
@@ -66,16 +56,13 @@ mkdir "$TMP/swap"
 killed_vim --cmd "set directory=$TMP/swap//" 2>/dev/null
 check_eq "and elsewhere, where its option directory says so" "0 1" \
 	"$(entries "$f" | grep -c swp) $(entries "$TMP/swap" | grep -c 'v2[.]swp$')"
-check "perl -i" perl -pi -e s/hello/bye/ "$f/v2"
-check_eq "edits in place" bye "$(cat "$f/v2")"
-check "ed" bash -c 'printf "s/bye/ed/\nw\nq\n" | ed -s "$0"' "$f/v2"
-check_eq "edits, too" ed "$(cat "$f/v2")"
+yields "perl -i edits in place" bye 'cat "$f/v2"' perl -pi -e s/hello/bye/ "$f/v2"
+yields "ed edits, too" ed 'cat "$f/v2"' bash -c 'printf "s/bye/ed/\nw\nq\n" | ed -s "$0"' "$f/v2"
 
 # ---- What writes -----------------------------------------------------------------------------
 
 tee "$f/w" <"$TMP/a" >/dev/null
-check "tee -a" bash -c 'tee -a "$0" >/dev/null <"$1"' "$f/w" "$TMP/b"
-is "appends" w 2 $'a\nb'
+makes "tee -a appends" w 2 $'a\nb' -- bash -c 'tee -a "$0" >/dev/null <"$1"' "$f/w" "$TMP/b"
 check "tee into several" bash -c 'tee "$0/w1" "$0/w2" >/dev/null <"$1"' "$f" "$TMP/a"
 check_eq "writes each" "a a" "$(cat "$f/w1") $(cat "$f/w2")"
 check "dd" dd if=/dev/zero of="$f/dd" bs=1000 count=100 status=none
@@ -91,24 +78,19 @@ check_eq "cuts" "5002 XY" "$(stat -c %s "$f/dd") $(tail -c 2 "$f/dd")"
 check "truncate to more" truncate -s 1M "$f/dd"
 check_eq "fills up with zeros" "1048576 0" \
 	"$(stat -c %s "$f/dd") $(tail -c +5003 "$f/dd" | tr -d '\0' | wc -c)"
-check "fallocate -l" fallocate -x -l 2M "$f/dd"
-check_eq "makes it longer" 2097152 "$(stat -c %s "$f/dd")"
+yields "fallocate -l makes it longer" 2097152 'stat -c %s "$f/dd"' fallocate -x -l 2M "$f/dd"
 seq 1000 >"$TMP/seq"
 check "split" split -l 100 "$TMP/seq" "$f/split."
 check_eq "makes ten columns" "10 1000" "$(find "$f" -name 'split.*' | wc -l) $(cat "$f"/split.* | wc -l)"
 check "they make the whole" cmp "$TMP/seq" <(cat "$f"/split.*)
-check "install" install -m 755 -o "$(id -u)" "$TMP/a" "$f/i"
-is "makes a column" i 1 a
-check "install over it" install -m 644 "$TMP/b" "$f/i"
-is "removes its target first: a new history" i 1 b
-check "install -C of the same" install -C -m 644 "$TMP/b" "$f/i"
-is "leaves it" i 1 b
+makes "install makes a column" i 1 a -- install -m 755 -o "$(id -u)" "$TMP/a" "$f/i"
+makes "install over it removes its target first: a new history" i 1 b -- install -m 644 "$TMP/b" "$f/i"
+makes "install -C of the same leaves it" i 1 b -- install -C -m 644 "$TMP/b" "$f/i"
 check "install -d" install -d "$m/t/installed/f"
 check "makes directories" test -d "$m/t/installed/f"
 check "cp --remove-destination" bash -c 'echo x >>"$1" && cp --remove-destination "$0" "$1"' "$TMP/a" "$f/i"
 is "starts a new history" i 1 a
-check "cp -f" cp -f "$TMP/b" "$f/i"
-is "keeps it" i 2 b
+makes "cp -f keeps it" i 2 b -- cp -f "$TMP/b" "$f/i"
 check "cp --sparse=always of holes" bash -c 'truncate -s 1M "$0" && cp --sparse=always "$0" "$1"' \
 	"$TMP/hole" "$f/hole"
 check "gives the same bytes" cmp "$TMP/hole" "$f/hole"
@@ -117,8 +99,7 @@ check "as well" cmp "$TMP/hole" "$f/hole2"
 fail_with "gzip leaves a file with two links alone" - 'other link' gzip -k "$f/split.aa"
 check "gzip -c" bash -c 'gzip -c "$0" >"$0.gz"' "$f/split.aa"
 check "can be unpacked" cmp "$f/split.aa" <(gzip -dc "$f/split.aa.gz")
-check "sort -u -o onto itself" bash -c 'sort -ru -o "$0" "$0"' "$f/split.ab"
-check_eq "sorts" 200 "$(head -n 1 "$f/split.ab")"
+yields "sort -u -o onto itself sorts" 200 'head -n 1 "$f/split.ab"' bash -c 'sort -ru -o "$0" "$0"' "$f/split.ab"
 check "tar into a column" tar -C "$TMP" -cf "$f/archive" a b
 check_eq "lists from it" "a b" "$(tar -tf "$f/archive" | paste -sd ' ')"
 check "tar -r adds to it" tar -C "$TMP" -rf "$f/archive" seq
@@ -168,13 +149,11 @@ check_eq "grep -rl" "$z/1/f/old" "$(grep -rl old "$z")"
 check_eq "grep -rc finds each once" 4 "$(grep -rc . "$z" | wc -l)"
 check_eq "du -b" "$((5001 + 4 + 4))" "$(find "$z" -type f -print0 | du -bc --files0-from=- | tail -n 1 | cut -f 1)"
 check_eq "du counts links once for each name" 512 "$(du -B1 "$z/1/f/new" | cut -f 1)"
-check "df" df "$m"
-check_eq "df -T names the type" fuse.rowfs "$(df --output=fstype "$m" | tail -n 1)"
+yields "df, and df -T names the type" fuse.rowfs 'df --output=fstype "$m" | tail -n 1' df "$m"
 check "df has room" test "$(df --output=avail "$m" | tail -n 1)" -gt 0
 check "df -i" df -i "$m"
 check_eq "stat -c" "4 1 1700000000 regular file 2" "$(stat -c '%s %b %Y %F %h' "$z/1/f/new")"
-check "stat -f" stat -f "$m"
-check_eq "stat -f: names of 255 bytes" 255 "$(stat -f -c %l "$m")"
+yields "stat -f: names of 255 bytes" 255 'stat -f -c %l "$m"' stat -f "$m"
 check_eq "ls" $'1\n2' "$(ls "$z")"
 # shellcheck disable=SC2012
 check_eq "ls -t: newest first" "new old" "$(ls -t "$z/1/f" | paste -sd ' ')"
@@ -205,8 +184,7 @@ check "rm -r of a row" rm -r "$z/1"
 check "rm -r of a prefix" rm -r "$z"
 check "leaves nothing" test ! -e "$z"
 check "rm -rf of what is not there" rm -rf "$m/t/nothing"
-check "rm -r through /.versions" rm -r "$m/.versions/u/many"
-check_eq "leaves nothing, neither" "" "$(entries "$m/u")"
+yields "rm -r through /.versions leaves nothing, neither" "" 'entries "$m/u"' rm -r "$m/.versions/u/many"
 check_eq "getfattr -d" "" "$(getfattr --absolute-names -d "$f/w" 2>&1 | grep -v rowfs)"
 check "file, stat, head, tail and md5sum -c" bash -c 'cd "$0" && md5sum w w1 | md5sum -c --quiet' "$f"
 
@@ -218,8 +196,7 @@ seq 20 >"$TMP/dir/x/f/two"
 : >"$TMP/dir/y/g/empty"
 touch -d @1600000000.25 "$TMP/dir/x/f/one"
 check "rsync -a in" rsync -a "$TMP/dir/" "$m/u/"
-check "gives the same" diff -r "$TMP/dir" "$m/u"
-check_eq "with the times" 1600000000.250000 "$(stat -c %.6Y "$m/u/x/f/one")"
+yields "gives the same, with the times" 1600000000.250000 'stat -c %.6Y "$m/u/x/f/one"' diff -r "$TMP/dir" "$m/u"
 versions() {
 	find "$m/.versions/u" -type f | sort
 }
@@ -228,8 +205,7 @@ check_eq "rsync again transfers nothing" "" "$(rsync -ai "$TMP/dir/" "$m/u/" 2>&
 check "and makes no version" diff "$TMP/before" <(versions)
 check_eq "rsync --checksum neither" "" "$(rsync -aci "$TMP/dir/" "$m/u/" 2>&1 | grep '^[^.]')"
 seq 30 >"$TMP/dir/x/f/one"
-check "rsync of a change" rsync -a "$TMP/dir/" "$m/u/"
-check_eq "makes one version" 2 "$(entries "$m/u/x/f/one@" | wc -l)"
+yields "rsync of a change makes one version" 2 'entries "$m/u/x/f/one@" | wc -l' rsync -a "$TMP/dir/" "$m/u/"
 seq 40 >"$TMP/dir/x/f/one"
 check "rsync --inplace" rsync -a --inplace "$TMP/dir/" "$m/u/"
 check_eq "makes one" "3 40" "$(entries "$m/u/x/f/one@" | wc -l) $(tail -n 1 "$m/u/x/f/one")"
@@ -240,8 +216,7 @@ rm -r "$TMP/dir/y"
 check "rsync --delete" rsync -a --delete "$TMP/dir/" "$m/u/"
 check "removes what is gone" diff -r "$TMP/dir" "$m/u"
 check "rsync --remove-source-files to a directory" rsync -a --remove-source-files "$m/u/" "$TMP/back/"
-check "moves out" diff -r "$TMP/dir" "$TMP/back"
-check_eq "all of it" "" "$(find "$m/u" -type f)"
+yields "moves out, all of it" "" 'find "$m/u" -type f' diff -r "$TMP/dir" "$TMP/back"
 rm -rf "${m:?}/u/"*
 for format in gnu pax ustar v7 oldgnu; do
 	check "tar in, $format" bash -c 'tar -C "$0" --format="$2" -cf - . | tar -C "$1" -xf -' \

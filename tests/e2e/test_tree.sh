@@ -2,17 +2,11 @@
 # SPDX-License-Identifier: MIT
 #
 # The tree: which directories and files the rows of a store are, and how any bytes are spelled as
-# names. What is expected comes from a speller of this test's own.
+# names. What is expected comes from model.py.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
-
-# lines LINE…: as a file on standard output.
-lines() {
-	printf '%s\n' "$@"
-}
 
 # load TABLE KEY…: rows of these keys (as row JSON spells them), each with the column f/q.
 load() {
@@ -85,88 +79,47 @@ lines '{"table":"t"}' '{"key":"fam","families":{"loc":{"q":["x"]},".hid":{"q":["
 # Writes row JSON to the first file and, for each cell, its path and its value to the second. The
 # value is the cell's address in hexadecimal.
 
-cat >"$TMP/spell.pl" <<'END'
-use strict;
-use warnings;
-use bytes;
+PYTHONPATH=$LIB_DIR "$python" - "$TMP/awkward" "$TMP/expected" <<'PYTHON' || die "no rows"
+import random, sys
+from model import encode, row_line
 
-my %families = map { $_ => 1 } ("f", ".f", "UP");
-my $utf8 = qr/[\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|[\xE1-\xEC\xEE\xEF][\x80-\xBF]{2}
-	|\xED[\x80-\x9F][\x80-\xBF]|\xF0[\x90-\xBF][\x80-\xBF]{2}|[\xF1-\xF3][\x80-\xBF]{3}
-	|\xF4[\x80-\x8F][\x80-\xBF]{2}/x;
+rows, tree, seen = open(sys.argv[1], "wb"), open(sys.argv[2], "wb"), set()
 
-sub escaped { join "", map { sprintf "%%%02X", ord } split //, $_[0] }
+def cell(key, column):
+    if not key or (key, column) in seen:
+        return
+    seen.add((key, column))
+    value = "%s:%s" % (key.hex(), column.hex())
+    rows.write(row_line(key, {"f": {column: {7: value.encode()}}}).encode() + b"\n")
+    names = [encode("segment", segment, ("f", ".f", "UP")) for segment in key.split(b"#")]
+    path = "/".join(names + ["f", encode("qualifier", column)])
+    tree.write(("%s\t%s\n" % (path, value)).encode())
 
-# Bytes as text: those that match $plain, and all that is UTF-8, as they are.
-sub spelled {
-	my ($bytes, $plain) = @_;
-	my $name = "";
-	while ($bytes =~ /\G(?:($utf8|$plain)|(.))/gs) {
-		$name .= defined $1 ? $1 : escaped($2);
-	}
-	return $name;
-}
-sub segment {
-	my $bytes = shift;
-	return "%" if $bytes eq "";
-	return escaped($bytes) if $families{$bytes};
-	my $name = spelled($bytes, qr/[\x20-\x24\x26-\x2E\x30-\x7E]/);
-	$name =~ s/^\./%2E/;
-	return $name;
-}
-sub qualifier {
-	my $bytes = shift;
-	return "%" if $bytes eq "";
-	return escaped($bytes) if $bytes eq "." || $bytes eq "..";
-	my $name = spelled($bytes, qr/[\x20-\x24\x26-\x2E\x30-\x7E]/);
-	$name =~ s/\@$/%40/;
-	return $name;
-}
-sub json { my $text = spelled($_[0], qr/[\x20-\x24\x26-\x7E]/); $text =~ s/([\\"])/\\$1/g; $text }
-
-open my $rows, ">", $ARGV[0] or die;
-open my $tree, ">", $ARGV[1] or die;
-my %seen;
-sub cell {
-	my ($key, $column) = @_;
-	return if $key eq "" || $seen{"$key\0\0$column"}++;
-	my $value = unpack("H*", $key) . ":" . unpack("H*", $column);
-	my ($k, $q) = (json($key), json($column));
-	print $rows qq({"key":"$k","families":{"f":{"$q":[{"ts":7,"value":"$value"}]}}}\n);
-	print $tree join("/", map { segment($_) } split(/#/, $key, -1)), "/f/", qualifier($column),
-		"\t$value\n";
-}
-
-print $rows qq({"table":"bytes"}\n);
-my @awkward = ("", "\@", "a\@", "\@a", "a\@b", "\@\@", ".", "..", "...", ".a", "a.", ".\@", "..\@",
-	"%", "%%", "%41", "a%", "%2F", "/", "a/b", "//", " ", " a ", "f", ".f", "UP", "up", "ff", "F",
-	"-", "*", "\\", "\\n", "'", '"', "~", "\n", "a\nb", "\r\n", "\t", "\0", "\0\0", "a\0", "\x7F",
-	"\x80", "\xFF", "\xFF\xFF", "\xC3\xA9", "\xC3", "\xA9\xC3", "\xE2\x82\xAC", "\xE2\x82", "\xE2\x82z",
-	"\xF0\x9F\x98\x80", "\xF0\x9F\x98", "\xC0\x80", "\xC1\xBF", "\xE0\x80\xAF", "\xE0\x9F\xBF",
-	"\xED\x9F\xBF", "\xED\xA0\x80", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80",
-	"\xEF\xBB\xBF", "\xC2\x85", "\xE2\x80\xA8", "e\xCC\x81", "1700000000000000", "x" x 230, "x" x 227 . "/",
-	"\xC3\xA9" x 115, "%" x 76);
-cell("row", $_) for @awkward;
-for my $byte (map { chr } 0 .. 255) {
-	cell("all", $_) for ($byte, "x$byte", "${byte}x", "x${byte}y");
-	cell($_, "q") for ($byte, "x$byte", "${byte}x", "x${byte}y");
-}
-for my $first (@awkward) {
-	cell($first, "q");
-	cell("$first#k", "q");
-	cell("$first#$_", $first) for ("", ".", "f", "\xFF", "\xC3\xA9", "/");
-	cell("k#$first", "q");
-	cell("k#$first##", "q");
-}
-srand 1;
-for (1 .. 500) {
-	my @word = map { join "", map { chr((rand 3) < 1 ? rand 256 : rand 128) } 1 .. rand 9 } 1 .. 2;
-	cell(@word);
-}
-close $rows or die;
-close $tree or die;
-END
-perl "$TMP/spell.pl" "$TMP/awkward" "$TMP/expected" || die "no rows"
+rows.write(b'{"table":"bytes"}\n')
+awkward = [b"", b"@", b"a@", b"@a", b"a@b", b"@@", b".", b"..", b"...", b".a", b"a.", b".@", b"..@",
+    b"%", b"%%", b"%41", b"a%", b"%2F", b"/", b"a/b", b"//", b" ", b" a ", b"f", b".f", b"UP", b"up", b"ff", b"F",
+    b"-", b"*", b"\\", b"\\n", b"'", b'"', b"~", b"\n", b"a\nb", b"\r\n", b"\t", b"\0", b"\0\0", b"a\0", b"\x7F",
+    b"\x80", b"\xFF", b"\xFF\xFF", b"\xC3\xA9", b"\xC3", b"\xA9\xC3", b"\xE2\x82\xAC", b"\xE2\x82", b"\xE2\x82z",
+    b"\xF0\x9F\x98\x80", b"\xF0\x9F\x98", b"\xC0\x80", b"\xC1\xBF", b"\xE0\x80\xAF", b"\xE0\x9F\xBF",
+    b"\xED\x9F\xBF", b"\xED\xA0\x80", b"\xEE\x80\x80", b"\xF4\x8F\xBF\xBF", b"\xF4\x90\x80\x80", b"\xF5\x80",
+    b"\xEF\xBB\xBF", b"\xC2\x85", b"\xE2\x80\xA8", b"e\xCC\x81", b"1700000000000000", b"x" * 230,
+    b"x" * 227 + b"/", b"\xC3\xA9" * 115, b"%" * 76]
+for one in awkward:
+    cell(b"row", one)
+for byte in (bytes([n]) for n in range(256)):
+    for one in byte, b"x" + byte, byte + b"x", b"x" + byte + b"y":
+        cell(b"all", one)
+        cell(one, b"q")
+for first in awkward:
+    for key in first, first + b"#k", b"k#" + first, b"k#" + first + b"##":
+        cell(key, b"q")
+    for second in b"", b".", b"f", b"\xFF", b"\xC3\xA9", b"/":
+        cell(first + b"#" + second, first)
+random.seed(1)
+for _ in range(500):
+    cell(*(bytes(random.randrange(random.choice((256, 128, 128))) for _ in range(random.randrange(10)))
+           for _ in range(2)))
+PYTHON
 "$BUILD/rowfs-load" "$TMP/s" "$TMP/awkward" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
 "$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
 mount_store "$TMP/s" "$m"
@@ -313,8 +266,7 @@ for segment in % %25 a%2F %00 %2Ex é 'a b' %FF a@ %6C%6F%63 %2E%2E '!'; do
 done
 rmdir "$m/t/new"
 ls -A "$m/t" >"$TMP/before"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check_eq "what was made is spelled the same after a remount" "$(cat "$TMP/before")" "$(ls -A "$m/t")"
 
 # ---- What is not listed ----------------------------------------------------------------------

@@ -4,7 +4,6 @@
 # /T and /.versions/T are one tree: what is open, reserved, a draft, removed or renamed in one is so in
 # the other. And a rename and the commits of who has the file open come one after the other.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
@@ -12,16 +11,10 @@ make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 mount_store "$TMP/s" "$m"
 f=$m/t/row/f
 mkdir -p "$f"
-python=$(python3 -c 'import sys; print(sys.executable)') || die "there is no python3"
 
+# What the codes below share; both trees.
 cat >"$TMP/prelude.py" <<'END'
-import ctypes, errno, os, sys
-mount = sys.argv[1]
-plain, versions = mount + "/t/row/f/", mount + "/.versions/t/row/f/"
-def put(path, data):
-    with open(path, "w") as file: file.write(data)
-def get(path):
-    with open(path) as file: return file.read()
+plain, versions = q + "/t/row/f/", q + "/.versions/t/row/f/"
 def column(name, **cells):
     if os.path.exists(plain + name): os.unlink(plain + name)
     os.makedirs(plain + name + "@", exist_ok=True)
@@ -32,28 +25,14 @@ def history(name):
     return " ".join(ts + "=" + get(plain + name + "@/" + ts) for ts in names)
 def opened(path, data=None, flags=os.O_WRONLY):
     fd = os.open(path, flags)
-    if data: os.write(fd, data)
+    if data: write(fd, data)
     return fd
-def error(call, *arguments):
-    try: call(*arguments)
-    except OSError as fault: return errno.errorcode[fault.errno]
-    return "ok"
-def child(call, *arguments):
-    """What another process gets."""
-    r, w = os.pipe()
-    if os.fork() == 0:
-        os.write(w, str(call(*arguments)).encode())
-        os._exit(0)
-    os.close(w)
-    with os.fdopen(r) as pipe: answer = pipe.read()
-    os.wait()
-    return answer
 END
 
-# py CODE: runs it behind the prelude, prints what it prints.
+# py CODE ARGUMENT…: runs it behind the prelude, prints what it prints.
 py() {
-	"$python" -c "$(cat "$TMP/prelude.py")
-$1" "$m" 2>&1
+	python "$(cat "$TMP/prelude.py")
+$1" "$m" "${@:2}"
 }
 
 # ---- Drafts ----------------------------------------------------------------------------------
@@ -175,26 +154,15 @@ def racer(base):
         mine.append(i)
     return ' '.join(map(str, mine))
 column('x', _9999='x')
-pipes = []
-for base in (plain, versions) * 2:
-    r, w = os.pipe()
-    if os.fork() == 0:
-        os.write(w, racer(base).encode())
-        os._exit(0)
-    os.close(w)
-    pipes.append(r)
-for r in pipes: won += os.fdopen(r).read().split()
-for _ in pipes: os.wait()
+for pipe in [started(racer, base) for base in (plain, versions) * 2]: won += pipe.read().split()
 print(len(won), len(set(won)))")"
 
 # ---- Renames against commits -----------------------------------------------------------------
 
 # Two write, sync, write and close, over and over, while others rename the column and its name back.
 # Who is told that its value is synced finds it as the newest or in the history, whole.
-cat >"$TMP/stress.py" <<'END'
-import os, sys
-exec(open(sys.argv[2]).read())
-flags, count, stop = eval(sys.argv[3]), int(sys.argv[4]), sys.argv[2] + ".stop"
+stress='
+flags, count, stop = eval(a[1]), int(a[2]), a[3]
 names = "pq"
 
 def writer(number):
@@ -219,18 +187,10 @@ def renamer(number):
         renames += 1
     return str(renames)
 
-def start(call, number):
-    r, w = os.pipe()
-    if os.fork() == 0:
-        os.write(w, call(number).encode())
-        os._exit(0)
-    os.close(w)
-    return os.fdopen(r)
-
 if os.path.exists(stop): os.unlink(stop)
 put(plain + "q", " " * 20)
-renamers = [start(renamer, number) for number in (0, 1)]
-writers = [start(writer, number) for number in (0, 1)]
+renamers = [started(renamer, number) for number in (0, 1)]
+writers = [started(writer, number) for number in (0, 1)]
 made = " ".join(pipe.read() for pipe in writers).split()
 put(stop, "")
 renames = sum(int(pipe.read()) for pipe in renamers)
@@ -242,15 +202,14 @@ lost = [value for value in made if not any(value.rstrip("!") in text for text in
 marks = sum(text.count("!") for text in found[:1]) if flags & os.O_APPEND else \
     sum(text.endswith("!") for text in found)
 print("columns", len(left), "made", len(made), "lost", len(lost), "versions", len(found) - 1,
-      "marks", marks, "of", "many" if renames > 20 else renames, "renames")
-END
+      "marks", marks, "of", "many" if renames > 20 else renames, "renames")'
 for flags in 0 os.O_TRUNC os.O_APPEND; do
 	rm -f "$f/p" "$f/q"
 	marks=60
 	[ "$flags" != 0 ] || marks=0
 	check_eq "no commit is lost by a rename, none is made under the old name ($flags)" \
 		"columns 1 made 60 lost 0 versions 60 marks $marks of many renames" \
-		"$(timeout 120 "$python" "$TMP/stress.py" "$m" "$TMP/prelude.py" "$flags" 30 2>&1 | tail -n 3)"
+		"$(py "signal.alarm(120)$stress" "$flags" 30 "$TMP/stop" | tail -n 3)"
 done
 
 finish

@@ -8,12 +8,8 @@
 #
 #   USER_TESTS   which tests to run again (default: those that do most in little time)
 
-if [ "$(id -u)" = 0 ] && [ -z "${USER_NAMESPACE-}" ]; then
-	USER_NAMESPACE=yes exec "$(dirname "$0")/own_mounts.sh" "$0"
-fi
-
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
+own_mounts
 
 USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_drafts.sh test_threads.sh}
 uid=$(id -u)
@@ -116,8 +112,7 @@ as_root() {
 }
 (($(id -u) != 0)) || as_root
 
-check "the user unmounts it" user fusermount3 -u "$m"
-check_eq "it is unmounted" "" "$(grep -F " $m " /proc/self/mounts)"
+yields "the user unmounts it: it is unmounted" "" 'grep -F " $m " /proc/self/mounts' user fusermount3 -u "$m"
 check "mounts it again" user "$BUILD/rowfs" "$s" "$m"
 check_eq "with what was written" $'one\ntwo' "$(user cat "$m/t/copy/b/f/q")"
 check "and unmounts it" user fusermount3 -u "$m"
@@ -127,8 +122,7 @@ check "and unmounts it" user fusermount3 -u "$m"
 # kill_server: the process that serves the user's mount, with -9; and waits for its end.
 kill_server() {
 	local pid
-	for pid in $(pgrep_here "^$BUILD/rowfs .*$s $m\$"); do
-		grep -qs '^Name:.rowfs$' "/proc/$pid/status" || continue
+	for pid in $(serving "^$BUILD/rowfs .*$s $m\$"); do
 		kill -KILL "$pid"
 		lib_end "$pid" 20
 	done

@@ -3,17 +3,11 @@
 #
 # Writing cells: one open file is one version, whole or not at all, by whatever tool it is written.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 MiB=1048576
-
-# entries DIRECTORY: what it lists, in its own order.
-entries() {
-	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
-}
 
 # versions COLUMN: how many its history has.
 versions() {
@@ -29,13 +23,6 @@ is() {
 gone() {
 	check_eq "$1" "no, no" "$(stat "$f/$2" >/dev/null 2>&1 && echo yes || echo no), $(
 		entries "$f" | grep -qxF -- "$2" && echo yes || echo no)"
-}
-
-# put PATH TEXT…: writes the text and a newline.
-put() {
-	local path=$1
-	shift
-	echo "$@" >"$path"
 }
 
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
@@ -158,29 +145,16 @@ check_eq "a program reads back what it has not committed" "hello, old: old" "$(p
 check_eq "also appending and reading" $'old\nnew' "$(perl -e '
 	open my $out, ">", $ARGV[0]; print $out "old\n"; close $out;
 	open my $file, "+>>", $ARGV[0]; print $file "new\n"; seek $file, 0, 0; print <$file>' "$f/own")"
-check_eq "fstat of it knows its size" 7 "$(perl -e '
-	open my $file, ">", $ARGV[0]; syswrite $file, "1234567"; print((stat $file)[7])' "$f/own")"
-check_eq "fsync commits, and what follows goes to the same version" "first: first! 1" "$(perl -e '
-	use IO::Handle; unlink $ARGV[0];
-	open my $file, ">", $ARGV[0]; syswrite $file, "first"; $file->sync or die;
-	print "first: ", `cat $ARGV[0]`; syswrite $file, "!"; close $file; print "!"' "$f/own" |
-	sed 's/$/ /')$(versions own)"
-check_eq "the whole" 'first!' "$(cat "$f/own")"
-check_eq "a program that ends without close has written" ended "$(perl -e '
-	use POSIX; open my $file, ">", $ARGV[0]; syswrite $file, "ended"; POSIX::_exit(3)' "$f/own"
-	cat "$f/own")"
 
 # ---- Names before they are committed ---------------------------------------------------------
 
 exec 3>"$f/unseen"
 /bin/echo x >&3
-check "who makes a column sees it" test -e "$f/unseen"
-gone "nobody else does before it is committed" unseen
+loses "who makes a column sees it, nobody else does before it is committed" unseen -- test -e "$f/unseen"
 exec 3>&-
 is "then it is there" unseen 1 x
 exec 3>"$f/unseen2"
-check "who makes it can stat it when it is empty" test -e "$f/unseen2"
-gone "nobody else sees it" unseen2
+loses "who makes it can stat it when it is empty, nobody else sees it" unseen2 -- test -e "$f/unseen2"
 exec 3>&-
 is "an empty one, too" unseen2 1 ""
 
@@ -209,12 +183,6 @@ killed "nor one that wrote into the value" '<>' /bin/printf half
 gone "nor does a new column come" killed
 { bash -c 'exec 3>"$0"; kill -KILL $$' "$f/killed"; } 2>/dev/null
 gone "nor an empty one" killed
-for signal in TERM INT HUP SEGV PIPE; do
-	before=$(state)
-	{ (ulimit -c 0; exec perl -e '$SIG{$ARGV[1]} = "DEFAULT"; open my $file, ">", $ARGV[0];
-		syswrite $file, "half"; kill $ARGV[1], $$; sleep 5' "$f/q" $signal); } 2>/dev/null
-	check_eq "nor does one that a SIG$signal ends" "$before" "$(state)"
-done
 before=$(state)
 { bash -c 'sleep 60 >"$0" & pid=$!; sleep 0.3; kill -TERM $pid; wait' "$f/q"; } 2>/dev/null
 check_eq "a slow command that is ended leaves the value" "$before" "$(state)"
@@ -236,14 +204,6 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	versions=$((versions + $(versions "race$i")))
 done
 check_eq "of racers with O_EXCL one wins, and its value is there" "10 10" "$winners $versions"
-check_eq "the name is reserved at open" "EEXIST EEXIST" "$(perl -e '
-	use Fcntl; use Errno;
-	sub try { sysopen my $file, $ARGV[0], O_WRONLY | O_CREAT | O_EXCL and return "made";
-		$!{EEXIST} ? "EEXIST" : "$!" }
-	sysopen my $file, $ARGV[0], O_WRONLY | O_CREAT | O_EXCL or die $!;
-	$| = 1; print try(), " "; my $pid = fork; if (!$pid) { print try(); exit } waitpid $pid, 0' \
-	"$f/reserved")"
-is "and committed at close" reserved 1 ""
 
 # ---- Appending -------------------------------------------------------------------------------
 
@@ -405,17 +365,13 @@ is "changes nothing" max 1 last
 
 # ---- Removing --------------------------------------------------------------------------------
 
-check "rm of a cell" rm "$f/h@/4102444800000001"
-is "the next older is the newest" h 5 future
-check "rm of an old one" rm "$f/h@/1700000000000001"
-is "leaves the newest" h 4 future
-check "rm of a column" rm "$f/h"
-gone "it goes" h
+makes "rm of a cell: the next older is the newest" h 5 future -- rm "$f/h@/4102444800000001"
+makes "rm of an old one leaves the newest" h 4 future -- rm "$f/h@/1700000000000001"
+loses "rm of a column, which goes" h -- rm "$f/h"
 check_eq "with its history" "" "$(entries "$f/h@" 2>/dev/null)"
 put "$f/h" new
 is "a new one of that name has no past" h 1 new
-check "rm of the last cell" rm "$f/h@/$(entries "$f/h@")"
-gone "takes the column" h
+loses "rm of the last cell takes the column" h -- rm "$f/h@/$(entries "$f/h@")"
 fail_with "rm of what is not there" - 'No such file' rm "$f/h"
 fail_with "rm of a cell that is not there" - 'No such file' rm "$f/q@/77"
 exec 3>"$f/removed"
@@ -428,11 +384,9 @@ exec 3>&-
 seq 20 | while read -r i; do put "$f/steady" "$i"; done
 entries "$f" | sort >"$TMP/columns"
 (cd "$f" && md5sum -- *) >"$TMP/sums"
-unmount_store "$m"
-mount_store "$TMP/s" "$m"
+remount
 check_eq "the same columns" "$(cat "$TMP/columns")" "$(entries "$f" | sort)"
-check "with the same values" bash -c "cd '$f' && md5sum -c --quiet '$TMP/sums'"
-is "and histories" steady 20 20
+makes "with the same values, and histories" steady 20 20 -- bash -c "cd '$f' && md5sum -c --quiet '$TMP/sums'"
 check "the values of all sizes" diff -r "$TMP/sizes" "$m/t/sizes/f"
 check "those in small pieces" diff -r "$TMP/sizes" "$m/t/sizes/g"
 gone "what was removed is not back" h

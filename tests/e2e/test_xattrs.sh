@@ -4,7 +4,6 @@
 # Extended attributes: what user.rowfs.* say of tables, prefixes, rows, families and cells; that
 # they are read-only, that copies carry them, and that there are no others.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
@@ -21,13 +20,6 @@ attributes() {
 	for name in family key kind qualifier timestamp; do
 		getfattr --absolute-names -n "user.rowfs.$name" "$1" 2>/dev/null
 	done | sed -n 's/^user\.rowfs\.//p' | paste -sd ' '
-}
-
-# python SCRIPT [ARGUMENT…]: its output.
-python() {
-	python3 -c "import os, sys, errno
-a = sys.argv[1:]
-$1" "${@:2}" 2>&1
 }
 
 make_store "$TMP/s" '{"version":1,"tables":{

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Makes a Debian in a directory, for a test that has sourced lib.sh.
+# What the tests of packages share: a mount namespace of its own, and a Debian in the directory $root
+# (make_root). The repository is $checkout.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+own_mounts
+need_fuse
+[ "$(id -u)" = 0 ] || skip "only root can make a Debian in a directory"
+# shellcheck disable=SC2034 # the tests use it
+checkout=$(cd "$LIB_DIR/../.." && pwd)
+root=$TMP/root
 
 # mirror_answers: this machine's package mirror gives its lists.
 mirror_answers() {
@@ -10,11 +19,10 @@ mirror_answers() {
 		-o Dir::Etc::SourceParts=- -o APT::Update::Error-Mode=any update >"$TMP/.check" 2>&1
 }
 
-# make_root ROOT OPTION…: a Debian as this machine's, by mmdebstrap, from the mirror that this
+# make_root OPTION…: a Debian as this machine's, by mmdebstrap, from the mirror that this
 # machine's apt has. A mirror that does not answer skips the test.
 make_root() {
-	local root=$1 codename
-	shift
+	local codename
 	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	# shellcheck disable=SC2016 # apt replaces these
 	apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' \

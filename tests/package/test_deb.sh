@@ -4,22 +4,11 @@
 # The Debian package that `make deb` made: what lintian says of it, and that it installs, mounts and
 # goes without a trace, in a Debian of its own (mmdebstrap) and a mount namespace of its own.
 
-if [ "$(id -u)" = 0 ] && [ -z "${DEB_NAMESPACE-}" ]; then
-	DEB_NAMESPACE=yes exec "$(dirname "$0")/../e2e/own_mounts.sh" "$0"
-fi
+. "$(dirname "$0")/root.sh"
 
-# shellcheck source=tests/e2e/lib.sh
-. "$(dirname "$0")/../e2e/lib.sh"
-# shellcheck source=tests/package/root.sh
-. "$LIB_DIR/../package/root.sh"
-
-need_fuse
-[ "$(id -u)" = 0 ] || skip "only root can make a Debian in a directory"
-checkout=$(cd "$LIB_DIR/../.." && pwd)
 deb=$(echo "$BUILD"/rowfs_*.deb)
 changes=$(echo "$BUILD"/rowfs_*.changes)
 [ -e "$deb" ] || die "there is no package in $BUILD"
-root=$TMP/root
 
 # ---- The package -------------------------------------------------------------------------------
 
@@ -43,7 +32,7 @@ check "nothing was left in the checkout" bash -c '! find "$0/debian" | grep -E "
 
 # A Debian with no more than every one has, mount, and what the package depends on.
 needs=$(dpkg-deb -f "$deb" Depends | sed 's/([^)]*)//g; s/ //g')
-make_root "$root" --variant=essential --include="mount,$needs"
+make_root --variant=essential --include="mount,$needs"
 mount -t proc proc "$root/proc" || die "root cannot mount here"
 : >"$root/dev/fuse"
 mount --bind /dev/fuse "$root/dev/fuse"

@@ -4,21 +4,10 @@
 # Runs the commands of README's section "Two commands", on what is committed, in a Debian that has
 # nothing but make: a chroot, in which / is no mount point, with processes and mounts of its own.
 
-if [ "$(id -u)" = 0 ] && [ -z "${FRESH_NAMESPACE-}" ]; then
-	FRESH_NAMESPACE=yes exec "$(dirname "$0")/../e2e/own_mounts.sh" "$0"
-fi
+. "$(dirname "$0")/root.sh"
 
-# shellcheck source=tests/e2e/lib.sh
-. "$(dirname "$0")/../e2e/lib.sh"
-# shellcheck source=tests/package/root.sh
-. "$LIB_DIR/../package/root.sh"
 
-need_fuse
-[ "$(id -u)" = 0 ] || skip "only root can make a Debian in a directory"
-checkout=$(cd "$LIB_DIR/../.." && pwd)
-root=$TMP/root
-
-make_root "$root" --variant=minbase --include=make
+make_root --variant=minbase --include=make
 mkdir "$root/rowfs"
 git -C "$checkout" -c safe.directory="$checkout" archive HEAD | tar -xf - -C "$root/rowfs" ||
 	die "there is no commit of $checkout"

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+"""What rows must look like as names in a mount, as lines of JSON and as CSV, by docs/semantics.md
+and Python's json, base64 and csv alone: tests compare two things that do not share a line of code.
+
+    model.py tree DIRECTORY FAMILY…   a line for each cell below a table's directory, sorted: key,
+        family, qualifier, timestamp, size and digest of the value; below /.versions all cells,
+        elsewhere the newest ones
+    model.py random SEED COUNT PREFIX prints COUNT lines of rows below PREFIX, full of any bytes
+    model.py cells FILE               prints each cell of the lines in FILE, in one order
+    model.py ordered FILE             fails unless keys ascend, columns do, and versions descend
+    model.py halves FILE              fails if the cells of one row differ in their value
+    model.py dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
+        them); no timestamp is above TS
+    model.py csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
+    model.py fit FILE                 prints the rows of a dump's table t, without what CSV cannot have
+    model.py newest FILE              prints the newest values of a dump's only table, as csv does
+"""
+import base64
+import csv
+import hashlib
+import json
+import os
+import random
+import re
+import sys
+
+sys.setrecursionlimit(20000)
+
+CHUNK = 230
+SCHEMA = {"t": {"f": "never", "g": "maxversions=1000"}, "u": {"f": "never"}, "empty": {}}
+
+
+# ---- Spelling -----------------------------------------------------------------------------------
+
+def escape(data):
+    return "".join("%%%02X" % byte for byte in data)
+
+
+def spell(data, others=""):
+    """Bytes as text, %XX for '%', control bytes, what is not UTF-8, and the others."""
+    name = ""
+    for char in data.decode("utf-8", "surrogateescape"):
+        bad = char in "%\x7f" + others or char < " " or "\udc80" <= char <= "\udcff"
+        name += escape(char.encode("utf-8", "surrogateescape")) if bad else char
+    return name
+
+
+def unspell(text):
+    data = os.fsencode(text) if isinstance(text, str) else text
+    return re.sub(b"%([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), data)
+
+
+def encode(kind, data, families=()):
+    """The encoded name of bytes; kind is "segment" or "qualifier"."""
+    if not data:
+        return "%"
+    if data in ([family.encode() for family in families] if kind == "segment" else (b".", b"..")):
+        return escape(data)
+    name = spell(data, "/")
+    if kind == "segment" and name.startswith("."):
+        name = "%2E" + name[1:]
+    if kind == "qualifier" and name.endswith("@"):
+        name = name[:-1] + "%40"
+    return name
+
+
+def components(name):
+    """The names of the chunk directories and the last chunk of an encoded name."""
+    if len(name.encode()) <= CHUNK:
+        return [name]
+    chunks = [""]
+    for atom in re.findall("%[0-9A-F]{2}|.", name, re.DOTALL):
+        if len((chunks[-1] + atom).encode()) > CHUNK:
+            chunks.append("")
+        chunks[-1] += atom
+    return [chunk + "%" for chunk in chunks[:-1]] + chunks[-1:]
+
+
+def row_components(key, families=(), delimiter=b"#"):
+    return [part for segment in key.split(delimiter)
+            for part in components(encode("segment", segment, families))]
+
+
+# ---- Trees --------------------------------------------------------------------------------------
+# Directories are entered one name at a time, since a path string ends at 4,096 bytes.
+
+def enter(directory, *names, make=False):
+    """A descriptor of the directory that the names lead to."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    for name in names:
+        if make:
+            try:
+                os.mkdir(name, dir_fd=fd)
+            except FileExistsError:
+                pass
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    return fd
+
+
+def read(fd, name):
+    with os.fdopen(os.open(name, os.O_RDONLY, dir_fd=fd), "rb") as stream:
+        return stream.read()
+
+
+def write(fd, name, value):
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with os.fdopen(os.open(name, flags, dir_fd=fd), "wb") as stream:
+        stream.write(value)
+
+
+class Tree:
+    def __init__(self, directory, families):
+        self.families, self.cells = families, []
+        self.below(enter(directory), ".", self.segments, None)
+
+    def below(self, fd, name, walk, *state):
+        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+        try:
+            walk(inner, *state)
+        finally:
+            os.close(inner)
+
+    def segments(self, fd, key, above=""):
+        for name in os.listdir(fd):
+            if key is not None and not above and name in self.families:
+                self.below(fd, name, self.family, (key, name))
+            elif name != "%" and name.endswith("%"):
+                self.below(fd, name, self.segments, key, above + name[:-1])
+            else:
+                segment = b"" if name == "%" and not above else unspell(above + name)
+                self.below(fd, name, self.segments, segment if key is None else key + b"#" + segment)
+
+    def family(self, fd, row, above=""):
+        def qualifier(name):
+            return b"" if above + name == "%" else unspell(above + name)
+        for name in os.listdir(fd):
+            if name != "%" and name.endswith("%"):
+                self.below(fd, name, self.family, row, above + name[:-1])
+            elif name.endswith("@"):
+                self.below(fd, name, self.history, row + (qualifier(name[:-1]),))
+            else:
+                stamp = os.stat(name, dir_fd=fd).st_mtime_ns // 1000
+                self.cell(fd, name, row + (qualifier(name), stamp))
+
+    def history(self, fd, column):
+        for name in os.listdir(fd):
+            self.cell(fd, name, column + (int(name),))
+
+    def cell(self, fd, name, cell):
+        self.cells.append(cell + describe(read(fd, name)))
+
+
+def describe(value):
+    return (len(value), hashlib.sha256(value).hexdigest()[:16])
+
+
+def lines(cells):
+    return "".join("%r %s %r %d %d %s\n" % cell for cell in sorted(cells))
+
+
+# ---- Rows as JSON -------------------------------------------------------------------------------
+
+def compact(value):
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("\x7f", "\\u007f")
+
+
+def cell_of(ts, value):
+    try:
+        return {"ts": ts, "value": value.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"ts": ts, "base64": base64.b64encode(value).decode("ascii")}
+
+
+def row_line(key, families):
+    """The line of a row {family: {qualifier: {timestamp: value}}}, in the order of a dump."""
+    return compact({"key": spell(key), "families": {
+        family: {spell(name): [cell_of(ts, columns[name][ts]) for ts in sorted(columns[name], reverse=True)]
+                 for name in sorted(columns)} for family, columns in sorted(families.items())}})
+
+
+def value_of(cell):
+    if "base64" in cell:
+        return base64.b64decode(cell["base64"], validate=True)
+    return str(cell["value"]).encode("utf-8")
+
+
+def columns_of(row):
+    """Key, family, qualifier and cells of each column."""
+    for family, columns in row["families"].items():
+        for qualifier, cells in columns.items():
+            yield unspell(row["key"]), family, unspell(qualifier), cells
+
+
+def rows_of(name):
+    with open(name, "rb") as source:
+        for line in source:
+            yield json.loads(line)
+
+
+def some_bytes(rng, most):
+    kind, size = rng.randrange(5), rng.randrange(most + 1)
+    if kind == 0:
+        return rng.randbytes(size)
+    if kind == 1:
+        return "".join(rng.choices("aé€😀\n\r\t\0\"\\%\x7f,/ .@#", k=size // 4)).encode()
+    if kind == 2:
+        return bytes(rng.choices(b"\x00\x1f %!\"#$@./\x7f\x80\xc3\xa9\xff", k=size))
+    return bytes(rng.choices(b"abc019 xyz", k=size))
+
+
+def print_random(seed, count, prefix):
+    rng, prefix = random.Random(int(seed)), prefix.encode()
+    keys = {prefix}
+    while len(keys) < int(count):
+        keys.add(prefix + b"#" + some_bytes(rng, rng.choice((3, 20, 300))))
+    for key in rng.sample(sorted(keys), len(keys)):
+        families = {}
+        for family in rng.sample("fg", rng.randrange(1, 3)):
+            columns = families[family] = {}
+            for _ in range(rng.randrange(1, 4)):
+                columns[spell(some_bytes(rng, rng.choice((4, 40, 400))))] = [
+                    cell_of(stamp, some_bytes(rng, rng.choice((0, 30, 30, 30, 9000, 9000, 200000))))
+                    for stamp in rng.sample(range(1, 1 << 50), rng.randrange(1, 4))]
+        print(json.dumps({"key": spell(key), "families": families}, ensure_ascii=rng.random() < 0.5))
+
+
+def print_cells(name):
+    for cell in sorted(column[:3] + (cell["ts"], value_of(cell)) for row in rows_of(name)
+                       for column in columns_of(row) for cell in column[3]):
+        print(*cell)
+
+
+def ordered(name):
+    before = None
+    for row in rows_of(name):
+        key = unspell(row["key"])
+        assert spell(key) == row["key"], "not the one spelling: %r" % row["key"]
+        assert before is None or before < key, "%r behind %r" % (key, before)
+        before = key
+        names = [column[1:3] for column in columns_of(row)]
+        assert names == sorted(names), key
+        for *_, cells in columns_of(row):
+            stamps = [cell["ts"] for cell in cells]
+            assert stamps and stamps == sorted(set(stamps), reverse=True), key
+
+
+def halves(name):
+    for row in rows_of(name):
+        newest = {value_of(cells[0]) for *_, cells in columns_of(row)}
+        assert len(newest) == 1, "row %s shows %r at once" % (row["key"], newest)
+
+
+# ---- Dumps, and CSV -----------------------------------------------------------------------------
+
+def write_dump(seed, directory, last):
+    rng, last = random.Random(int(seed)), int(last)
+    schema = compact({"version": 1, "tables": {table: {"delimiter": "#", "families": {
+        family: {"gc": gc, "type": "bytes"} for family, gc in sorted(SCHEMA[table].items())}}
+        for table in sorted(SCHEMA)}})
+    loaded, want = [schema], [schema]
+    for table in sorted(SCHEMA):
+        rows = {}
+        for out in loaded, want:
+            out.append(compact({"table": table}))
+        for _ in range(200 if SCHEMA[table] else 0):
+            key = b"k" + some_bytes(rng, 10) if rng.randrange(8) else some_bytes(rng, 200) + b"#"
+            family, qualifier = rng.choice(list(SCHEMA[table])), some_bytes(rng, 20)
+            ts = rng.choice([0, 1, 1700000000000000, last, rng.randrange(last)])
+            value = some_bytes(rng, 40 if rng.randrange(20) else 100000)
+            rows.setdefault(key, {}).setdefault(family, {}).setdefault(qualifier, {})[ts] = value
+            cell = {"base64": base64.b64encode(value).decode(), "ts": ts}
+            loaded.append(json.dumps({"families": {family: {escape(qualifier): [cell]}}, "key": escape(key)}))
+        want += [row_line(key, rows[key]) for key in sorted(rows)]
+    for name, out in ("in", loaded), ("want", want):
+        with open("%s/%s" % (directory, name), "w", encoding="utf-8", newline="") as file:
+            file.write("\n".join(out) + "\n")
+
+
+def print_csv(path):
+    csv.field_size_limit(1 << 30)
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
+        families, qualifiers, *records = list(csv.reader(source))
+    assert families[0] == "" and qualifiers[0] == "" and families[1] != ""
+    for i in range(1, len(families)):
+        families[i] = families[i] or families[i - 1]
+    for record in records:
+        assert len(record) == len(families) == len(qualifiers)
+        for family, qualifier, value in list(zip(families, qualifiers, record))[1:]:
+            if value:
+                print(ascii((record[0], family, qualifier, value)))
+
+
+def print_fit(path):
+    table = None
+    for row in rows_of(path):
+        table = row.get("table", table)
+        if table != "t" or "key" not in row:
+            continue
+        kept = {}
+        for family, columns in row["families"].items():
+            for qualifier, cells in columns.items():
+                cells = [cell for cell in cells if qualifier and value_of(cell)]
+                if cells:
+                    kept.setdefault(family, {})[qualifier] = cells
+        if kept:
+            print(compact({"key": row["key"], "families": kept}))
+
+
+def print_newest(path):
+    for row in rows_of(path):
+        for key, family, qualifier, cells in columns_of(row) if "families" in row else ():
+            print(ascii((os.fsdecode(key), family, os.fsdecode(qualifier), os.fsdecode(value_of(cells[0])))))
+
+
+def print_tree(directory, *families):
+    try:
+        sys.stdout.write(lines(Tree(directory, families).cells))
+    except OSError as error:
+        sys.exit("model: %.200s" % error)
+
+
+if __name__ == "__main__":
+    {"tree": print_tree, "random": print_random, "cells": print_cells, "ordered": ordered,
+     "halves": halves, "dump": write_dump, "csv": print_csv, "fit": print_fit,
+     "newest": print_newest}[sys.argv[1]](*sys.argv[2:])
