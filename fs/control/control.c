@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open control files: what is the same for all kinds of them.
+ * Open control files, as far as all kinds are alike.
  *
- * The lock of one open file is held while it is read and while what was written is applied, which
- * calls the store: so that is in order. No other lock is taken under it here. What is written may
- * wait for others of that kind (a drop, a large line), so the request loop is told.
+ * The lock of one open file is held during a read and while written lines are applied in the store,
+ * which keeps them in order. No other lock is taken under it here. A write may wait for another one
+ * (a drop, a large line), so the request loop is told.
  */
 #include "fs/control/control.h"
 
@@ -25,11 +25,11 @@ struct control_file {
 	uid_t user;
 
 	pthread_mutex_t lock;
-	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as all below */
-	uint64_t start; /* the offset at which it begins: 0 before anything was written */
+	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as for all below */
+	uint64_t start; /* the offset at which the present text begins: 0 before the first write */
 	bool written;
 	void *writer; /* of kind->writer */
-	int error;    /* of the first bad write, behind which nothing is applied; 0: none was */
+	int error;    /* of the first bad write, after which nothing is applied; 0: none */
 };
 
 mode_t control_mode(const struct node *node)
@@ -80,7 +80,7 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 	return 0;
 }
 
-/* Lock: the file's. */
+/* The caller holds the file's lock. */
 static int begin_reading(struct control_file *file, uint64_t offset)
 {
 	int rc;
@@ -106,7 +106,6 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 	return rc;
 }
 
-/* What is read next begins anew. */
 int control_write(struct control_file *file, const char *data, size_t len)
 {
 	int rc;

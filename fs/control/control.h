@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control files. Reading gives the text as it was when its reading began. Where a file is open to
- * read and write, a write ends what was read: the next read begins anew, at its offset, so that
- * who writes and then reads on, at the one offset that both have, reads what the write left. So
- * does a read before the offset where reading began. What is written is
- * applied by the write that completes it (a line; for schema.json the closing brace), an
- * unfinished line by a close of the process that opened the file; one that a signal killed leaves
- * its unfinished line unapplied. Behind a bad line nothing is applied: each later write and flush
- * of that open file gives the bad line's error.
+ * Control files. A reader sees the text as of its first read. In a file that is open for reading
+ * and writing, a write discards that text: the next read makes a new text, which begins at the
+ * read's offset, because reads and writes share one offset. A read before the text's beginning
+ * makes a new one, too.
+ *
+ * The write that completes a line applies it (in schema.json, the closing brace completes the
+ * document). A close by the process that opened the file applies an incomplete line, unless a
+ * signal killed that process. After a bad line nothing is applied: each later write and flush of
+ * that open file returns the bad line's error.
  *
  * Any thread may call these, also for one file at once; control_close is the last call for it.
  */
@@ -19,27 +20,25 @@
 
 struct control_file;
 
-/* The bits of its mode, before the umask. */
+/* The permission bits, before the umask. */
 mode_t control_mode(const struct node *node);
 
-/* Opens the control file of that node for the caller's process, as fi->flags say, and sets in fi
- * how the kernel is to read it. */
+/* Opens the node's control file for the caller's process by fi->flags, and sets fi->direct_io. */
 int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
 		 struct control_file **file, struct fuse_file_info *fi);
-/* Up to len bytes from offset on; *got is less only at the end. -ESPIPE: too far back in a stream.
- */
+/* Reads up to len bytes; *got is less only at the end. -ESPIPE: too far back in a stream. */
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		 size_t *got);
-/* 0; -EPERM: it cannot be written; or why a line was not applied, which is reported. */
+/* 0; -EPERM: the file is read-only; or the error of a line, which was reported. */
 int control_write(struct control_file *file, const char *data, size_t len);
-/* A process closes one of its descriptors of the file. thread: of that process. */
+/* A process closes one of its descriptors of the file. thread: a thread of that process. */
 int control_flush(struct control_file *file, pid_t thread);
-/* Applies what is unfinished, with its errors to /.rowfs/errors alone, and frees it. */
+/* Applies an incomplete line, whose error goes only to /.rowfs/errors, and frees the file. */
 void control_close(struct control_file *file);
-/* Applies nothing more, and frees it. */
+/* Frees the file and applies nothing more. */
 void control_abort(struct control_file *file);
 
-/* The streams of rows that are being read, in all control files. NULL: no memory. */
+/* The registry of open streams of rows. NULL: no memory. */
 struct streams *streams_new(void);
 void streams_free(struct streams *streams);
 

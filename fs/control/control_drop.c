@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .drop, families/F/drop and .count: each reads as a count of rows. The first two delete them when
- * a text is written that names them: the prefix as bytes or as .drop spells it, the table's name,
- * "table" and that, or the family's. A newline or a close ends it. The first byte that fits no such
- * text is refused, and nothing is dropped. Write sessions of a dropped column commit nothing more,
- * as after rm; those that make a new name make it.
+ * .drop, families/F/drop and .count: a read returns a count of rows. A write of a confirming text
+ * to the first two deletes them: the prefix in bytes or as .drop spells it, the table's name,
+ * "table" and that name, or the family's name. A newline or a close ends the text. The first byte
+ * that fits no such text fails the write, and nothing is dropped. Write sessions of a dropped
+ * column commit nothing more, as after rm; sessions that create a new name still create it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,12 +22,12 @@
 
 struct drop;
 
-/* A text that drops something, without the newline. */
+/* A confirming text, without the newline. */
 struct drop_text {
 	char *data;
 	size_t len;
 	int (*apply)(struct drop *drop, const struct pos *pos);
-	bool possible; /* what was written so far begins it */
+	bool possible; /* the bytes written so far are a prefix of it */
 };
 
 enum { DROP_TEXTS = 2 };
@@ -35,10 +35,10 @@ enum { DROP_TEXTS = 2 };
 struct drop {
 	struct fs *fs;
 	const struct node *node;
-	const struct node *dir; /* below which all is that goes; of a family: the table */
+	const struct node *dir; /* the root of the dropped subtree; of a family: the table */
 	struct drop_text texts[DROP_TEXTS];
 	size_t count; /* of texts */
-	size_t len;   /* bytes written so far that begin one of them and a newline */
+	size_t len;   /* bytes written so far, all of which match a text */
 };
 
 static int print_rows(const struct pos *pos, const struct wcs_count *count, char **text,
@@ -59,7 +59,7 @@ static int print_rows(const struct pos *pos, const struct wcs_count *count, char
 	return rc;
 }
 
-/* Of a family, which has a name to show, or of rows. */
+/* Counts with the family's name for drop, without for .count. */
 static int print_cells(const struct pos *pos, const struct wcs_count *count, char **text,
 		       size_t *len)
 {
@@ -146,7 +146,7 @@ static int drop_apply(struct drop *drop, const struct drop_text *text)
 		return report_protected(drop->fs, drop->node, NULL, 1, -EPERM);
 	if (rc == 0 && text->apply == drop_table && !drop->dir->parent)
 		return report(drop->fs, drop->node, NULL, 1, -EBUSY,
-			      "the table is the root of this mount, and cannot go from it");
+			      "the table is the root of this mount and cannot be removed here");
 	if (rc == 0) {
 		writers_detach_below(drop->fs, drop->dir, pos.family);
 		loop_wait_begin(drop->fs);
@@ -154,12 +154,12 @@ static int drop_apply(struct drop *drop, const struct drop_text *text)
 		loop_wait_end(drop->fs);
 	}
 	if (rc != 0)
-		report(drop->fs, drop->node, NULL, 1, rc, "not all of it could be dropped: %s",
+		report(drop->fs, drop->node, NULL, 1, rc, "the drop is incomplete: %s",
 		       strerror(-rc));
 	return rc;
 }
 
-/* ---- What is written --------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------- */
 
 static void drop_start(struct drop *drop)
 {
@@ -196,7 +196,7 @@ static int add_name(struct drop *drop, int (*apply)(struct drop *drop, const str
 	return len < 0 ? -ENOMEM : add_text(drop, apply, text, (size_t)len);
 }
 
-/* The last one is what an error shows. */
+/* An error shows the last text. */
 static int add_texts(struct drop *drop, const struct pos *pos)
 {
 	struct wcs_slice key = pos_key(pos);
@@ -242,7 +242,7 @@ static int drop_open(struct fs *fs, const struct node *node, void **state)
 	return 0;
 }
 
-/* Is c the byte at this place of the text and a newline? */
+/* Does c continue the text, or end it as a newline? */
 static bool goes_on(const struct drop_text *text, size_t at, char c)
 {
 	return at < text->len ? text->data[at] == c : at == text->len && c == '\n';
@@ -261,7 +261,7 @@ static int refuse(struct drop *drop)
 		      (int)last->len, last->data, also);
 }
 
-/* The text that was written, with so many newlines, 0 or 1; NULL: none. */
+/* The completely written text, with 0 or 1 newline; NULL: none. */
 static const struct drop_text *written(struct drop *drop, size_t newline)
 {
 	for (size_t i = 0; i < drop->count; i++)
@@ -270,7 +270,7 @@ static const struct drop_text *written(struct drop *drop, size_t newline)
 	return NULL;
 }
 
-/* Bytes behind the newline in the same write fit no text either. */
+/* Bytes after the newline in the same write fit no text either. */
 static int drop_write(void *state, const char *data, size_t len)
 {
 	struct drop *drop = state;

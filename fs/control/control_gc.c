@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /.rowfs/gc: what the collector of garbage does and did; it can be told to pass at once, to
- * pause and to go on. */
+/* /.rowfs/gc: the state of the garbage collector; takes run, pause and resume. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 
 enum { TIME_MAX = sizeof("\"+2147483647-12-31T23:59:59Z\"") };
 
-/* A time as JSON: in UTC, or null where there is none. */
+/* A time as a JSON string in UTC, or null for 0. */
 static const char *time_print(int64_t microseconds, char *text)
 {
 	time_t seconds = (time_t)(microseconds / 1000000);
@@ -27,7 +26,7 @@ static const char *time_print(int64_t microseconds, char *text)
 	return text;
 }
 
-/* A table's name, whose bytes need no escapes, as JSON, or null where there is none. */
+/* A table's name, which needs no escapes, as a JSON string, or null. */
 static const char *table_print(const char *name, char *text)
 {
 	if (*name)
@@ -37,7 +36,7 @@ static const char *table_print(const char *name, char *text)
 	return text;
 }
 
-/* A row key as a JSON string, or null where there is none. The caller frees it; NULL: no memory. */
+/* A row key as a JSON string, or null. The caller frees it; NULL: no memory. */
 static char *row_print(const struct wcs_gc_status *status)
 {
 	struct wcs_slice row = {status->row, status->row_len};
@@ -119,7 +118,7 @@ static int gc_apply(struct fs *fs, const struct node *node, const struct pos *po
 		return report(fs, node, NULL, line, -EINVAL, "write run, pause or resume");
 	}
 	return rc == 0 ? 0
-		       : report(fs, node, NULL, line, rc, "the pass did not come to its end: %s",
+		       : report(fs, node, NULL, line, rc, "the pass is incomplete: %s",
 				strerror(-rc));
 }
 

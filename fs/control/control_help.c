@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /.rowfs/help: the control files, for who has the mount and not its manual. */
+/* /.rowfs/help: a summary of the control files. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /.rowfs tells of the mount, to be read only. */
+/* Read-only control files in /.rowfs: version, errors, metrics, engine. */
 #include <errno.h>
 
 #include "fs/control/control_kind.h"

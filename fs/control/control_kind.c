@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which functions each control file has. */
+/* The functions of each control file. A new control file is a row here. */
 #include "fs/control/control_kind.h"
 
 static const struct control_kind kinds[] = {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each kind of control file does, as tables of functions, behind control.c, which has what is
- * the same for all: who may close, which error stays, the lock of an open file. The calls for one
- * open file come one at a time, under that lock; they hold no other, and may call the store.
+ * Tables of functions, one for each kind of control file, called by control.c. The calls for one
+ * open file come one at a time, under its lock; they hold no other lock and may call the store.
  *
- * node: the control file's; it stays while the file is open.
+ * node: the control file's, valid while the file is open.
  */
 #ifndef FS_CONTROL_KIND_H
 #define FS_CONTROL_KIND_H
@@ -14,10 +13,10 @@
 #include "fs/names/spell.h"
 
 struct control_reader {
-	/* user: whose process opened the file. */
+	/* user: the owner of the process that opened the file. */
 	int (*open)(struct fs *fs, const struct node *node, uid_t user, void **state);
-	/* Up to len bytes from offset on; *got is 0 only at the end. -ESPIPE: what is there is not
-	 * kept any more; -EINTR: req was interrupted before it came there. */
+	/* Reads up to len bytes; *got is 0 only at the end. -ESPIPE: these bytes are no longer
+	 * kept; -EINTR: req was interrupted before the stream reached them. */
 	int (*read)(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		    size_t *got);
 	void (*close)(void *state);
@@ -25,23 +24,22 @@ struct control_reader {
 
 struct control_writer {
 	int (*open)(struct fs *fs, const struct node *node, void **state);
-	/* Applies what these bytes complete. An error is reported, and no write or finish follows
-	 * it. */
+	/* Applies each line that these bytes complete. An error is reported, and no write or finish
+	 * follows it. */
 	int (*write)(void *state, const char *data, size_t len);
-	/* Applies what is unfinished. */
+	/* Applies an incomplete line. */
 	int (*finish)(void *state);
-	/* Forgets what is unfinished. */
+	/* Drops an incomplete line. */
 	void (*cancel)(void *state);
 	void (*close)(void *state);
 };
 
-/* A control file that is a short text, of lines or one document (control_text.c, control_lines.c).
- */
+/* A control file with a short text: lines or one document (control_text.c, control_lines.c). */
 struct control_text {
 	/* The text, which the caller frees. */
 	int (*format)(struct fs *fs, const struct node *node, char **text, size_t *len);
 	/* Applies a line without its newline, or a document; a NUL follows its len bytes. line: its
-	 * number in what was written so far. Errors are reported. NULL: it cannot be written. */
+	 * number since the open. Errors are reported. NULL: the file is read-only. */
 	int (*apply)(struct fs *fs, const struct node *node, const struct pos *pos,
 		     const char *text, size_t len, int line);
 	bool document; /* JSON, complete with its closing brace */
@@ -49,12 +47,12 @@ struct control_text {
 
 struct control_kind {
 	const struct control_reader *reader;
-	const struct control_writer *writer; /* NULL: it cannot be written */
-	const struct control_text *text;     /* of those above, where they are for texts */
+	const struct control_writer *writer; /* NULL: read-only */
+	const struct control_text *text;     /* for the readers and writers of texts */
 };
 
-/* The key of the row that the control file's directory stands for, whose subtree it is about; NULL:
- * the directory is the table, and so is the subtree. pos: of the file's node, key has room. */
+/* The row key of the control file's directory, the root of its subtree; NULL: the whole table. pos:
+ * of the file's node; the result is key. */
 static inline const struct wcs_slice *control_key(const struct pos *pos, struct wcs_slice *key)
 {
 	*key = pos_key(pos);
@@ -83,8 +81,8 @@ extern const struct control_text control_policy;
 extern const struct control_text control_type;
 extern const struct control_text control_protected;
 
-/* May the table's delimiter become this one, as far as directories in memory go? They are kept as
- * it cut them. 0, -ENOTEMPTY or -ENOMEM. */
+/* May the delimiter change? Not while the table has directories in memory, which the old one cut.
+ * 0, -ENOTEMPTY or -ENOMEM. */
 int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter);
 
 /* Makes a text that the caller frees. 0 or -ENOMEM. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control files that are written by lines, or as a document: what is written and not yet complete.
- */
+/* Collects written bytes into lines or one JSON document, and applies each that is complete. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@ struct lines {
 	size_t len, room;
 	int line; /* number of the pending one, from 1 */
 
-	/* Of a document: where its text was looked at so far. */
+	/* Of a document: the state of the search for its closing brace. */
 	size_t seen;
 	int depth;
 	bool in_string, escaped;
@@ -75,8 +74,8 @@ static bool blank(const char *text, size_t len)
 	return strspn(text, " \t\r\n") >= len;
 }
 
-/* The bytes of pending up to the closing brace of a JSON object. Text that starts otherwise, or
- * goes on behind the brace, is complete as a whole, and the parser refuses it. 0: not complete. */
+/* The length of the pending JSON object. Text that is no object, or continues after its brace,
+ * counts as complete, and the parser refuses it. 0: incomplete. */
 static size_t document_end(struct lines *lines)
 {
 	size_t blanks = strspn(lines->pending, " \t\r\n");
@@ -102,7 +101,7 @@ static size_t document_end(struct lines *lines)
 	return 0;
 }
 
-/* The bytes of pending that are complete; 0: none. */
+/* The length of the first complete line or document; 0: incomplete. */
 static size_t complete_end(struct lines *lines)
 {
 	const char *newline;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing rows: .rows and .row. Each line is a mutation of a row, applied by the write that
- * completes it.
+ * Writes to .rows and .row. Each line is a mutation of a row, applied by the write that completes
+ * it.
  *
- * The directory that the file is in stays, in memory where no row is left in it, so that who
- * deletes a row by its .row can write to that again. Other directories of deleted rows do not.
+ * The file's own directory stays in memory when its last row is deleted, so that a script can
+ * delete a row through its .row and write to the .row again. Directories of other deleted rows do
+ * not stay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,10 +19,10 @@ struct rows {
 	const struct node *node;
 	struct wcs_table *table; /* the node's */
 	struct wcs_import *import;
-	uint64_t seen; /* rows applied when the directory was looked at last */
+	uint64_t seen; /* lines applied at the last check of the directory */
 };
 
-/* Keeps the directory, where its last row went. */
+/* Keeps the directory in memory if its last row is gone. */
 static void keep_directory(const struct rows *rows)
 {
 	struct pos pos;
@@ -37,8 +38,8 @@ static void keep_directory(const struct rows *rows)
 		       "the directory was emptied and could not be kept");
 }
 
-/* Of a stream of many rows that is done at its end only: to look for rows that are left may mean to
- * pass by all that were deleted. */
+/* A stream of many rows checks its directory only at the end: the check may step over all
+ * tombstones. */
 static void keep_at_end(struct rows *rows)
 {
 	uint64_t applied = wcs_import_lines(rows->import);

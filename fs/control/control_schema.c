@@ -43,7 +43,7 @@ static int check_delimiters(struct fs *fs, const struct node *node, const struct
 	return rc;
 }
 
-/* Families may have been made, and policies set. */
+/* Invalidates dentries below tables whose families or policies may have changed. */
 static void schema_expire(struct fs *fs, const struct wcs_schema *schema)
 {
 	for (size_t i = 0; i < schema->table_count; i++) {
@@ -74,7 +74,7 @@ static int schema_apply(struct fs *fs, const struct node *node, const struct pos
 	if (rc == 0) {
 		rc = wcs_schema_apply(fs->store, schema, &fault);
 		schema_expire(fs, schema);
-		if (rc == -EMFILE) /* which users know of files */
+		if (rc == -EMFILE) /* users know this error of descriptors */
 			rc = -ENOSPC;
 		if (rc != 0)
 			report(fs, node, NULL, 0, rc, "%s", fault.text);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control files that are streams of rows: .rows, .keys and .row. A stream is made as it is read,
- * from one view of the store, which it holds from its first read on.
+ * Reads of .rows, .keys and .row: streams that are made while they are read, from one view of the
+ * store that the first read opens.
  *
- * Its last bytes stand in a ring, byte o at o % STREAM_KEPT, for those who read ahead and seek back
- * (head, while read), and for readers of one open file that overtake each other. What is made and
- * was not given yet is less than STREAM_STEP, so STREAM_BACK bytes before it are there.
+ * A ring holds the stream's last bytes, byte o at o % STREAM_KEPT, for programs that read ahead and
+ * seek back (head, while read) and for parallel readers of one open file. Fewer than STREAM_STEP
+ * bytes are made ahead of the readers, so STREAM_BACK bytes before the furthest read are always
+ * there.
  *
- * The view of a stream keeps the engine's memory and files as of its beginning, however long it is
- * left unread. Therefore at most STREAMS_MAX are open, and users other than root and the owner get
- * a part of them.
+ * An open view pins the engine's memtables and files as of its start. At most STREAMS_MAX streams
+ * are therefore open, and users other than root and the owner get a share of them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,12 +22,12 @@
 #include "fs/serve/report.h"
 
 enum {
-	STREAM_BACK = 1 << 20, /* bytes that can be sought back */
+	STREAM_BACK = 1 << 20, /* bytes that a reader can seek back */
 	STREAM_STEP = 1 << 16,
 	STREAM_KEPT = STREAM_BACK + STREAM_STEP,
 	STREAMS_MAX = 256,
-	STREAMS_OTHERS = 192, /* of all users but root and the owner */
-	STREAMS_USER = 64,    /* of one of them */
+	STREAMS_OTHERS = 192, /* for all users but root and the owner together */
+	STREAMS_USER = 64,    /* for one of them */
 };
 
 struct streams {
@@ -39,12 +39,12 @@ struct stream {
 	struct fs *fs;
 	struct stream *next; /* Lock: the streams' */
 	uid_t user;
-	bool shared; /* of another user than root and the owner */
+	bool shared; /* counts toward STREAMS_OTHERS */
 	struct wcs_export *export;
-	uint64_t made;	/* bytes so far */
-	uint64_t given; /* of these, up to the furthest that was read */
-	int error;	/* behind them; 0: none came yet */
-	bool ended;	/* so does the stream */
+	uint64_t made;	/* bytes made so far */
+	uint64_t given; /* bytes up to the furthest read */
+	int error;	/* after the made bytes; 0: none yet */
+	bool ended;	/* the stream ends after the made bytes */
 	char *kept;	/* the ring */
 };
 
@@ -60,7 +60,7 @@ static enum wcs_export_kind export_kind(const struct node *node)
 	}
 }
 
-/* A row with an empty key cannot be. */
+/* *export is NULL for a .row without a key: no such row can exist. */
 static int export_open(const struct node *node, struct wcs_export **export)
 {
 	struct wcs_slice key;
@@ -89,7 +89,7 @@ void streams_free(struct streams *streams)
 	free(streams);
 }
 
-/* Adds a stream to the open ones. false: there are too many. */
+/* Registers a stream. false: a limit is reached. */
 static bool streams_add(struct streams *streams, struct stream *stream)
 {
 	unsigned all = 0, shared = 0, own = 0;
@@ -172,7 +172,7 @@ static void stream_make(struct stream *stream)
 	stream->made += got;
 }
 
-/* Copies what is kept from offset on. Returns how much. */
+/* Copies kept bytes from offset on. Returns their number. */
 static size_t stream_copy(const struct stream *stream, char *buf, size_t len, uint64_t offset)
 {
 	size_t at = (size_t)(offset % STREAM_KEPT), count = (size_t)(stream->made - offset);

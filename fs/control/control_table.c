@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table's parts of the schema, a file each: T/.delimiter, T/.protected, T/.families/F/gc and
+/* One file for each part of a table's schema: T/.delimiter, T/.protected, T/.families/F/gc and
  * type. */
 #include <errno.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static int policy_format(struct fs *fs, const struct node *node, char **text, si
 	return rc;
 }
 
-/* Says at which character a policy is wrong, where it is at one. */
+/* Reports a wrong policy, with the position of the error if there is one. */
 static int policy_refuse(struct fs *fs, const struct node *node, int line, int rc,
 			 const struct wcs_fault *fault)
 {
@@ -137,7 +137,7 @@ static int type_apply(struct fs *fs, const struct node *node, const struct pos *
 	(void)len;
 	if (rc != 0)
 		return report(fs, node, NULL, line, rc,
-			      "no type of that name; bytes, intsum, intmin, intmax, inthll are");
+			      "unknown type; the types are bytes, intsum, intmin, intmax, inthll");
 	rc = wcs_family_set_type(pos->table, pos->family, type);
 	if (rc == -ENOTEMPTY)
 		report(fs, node, NULL, line, rc, "the family holds cells; its type stays");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control files that read as a short text, which is made as a whole. */
+/* Reads of control files whose whole text is made at the open. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
