@@ -54,27 +54,21 @@ static void damage_apply(struct wcs_table *table, const char *row, struct wcs_mu
 	damage_pool_used = 0;
 }
 
-static void damage_set_row(struct wcs_table *table, int row, size_t size, int longs)
+/* One record of the log: that column and so many others; "": these alone. */
+static void damage_set_row(struct wcs_table *table, int row, const char *column, size_t size,
+			   int others)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char name[16], qualifier[16];
 
-	damage_set(mutation, "q", size);
-	for (int i = 0; i < longs; i++) {
-		snprintf(qualifier, sizeof(qualifier), "p%02d", i);
-		damage_set(mutation, qualifier, LONG_CELL);
+	if (*column)
+		damage_set(mutation, column, size);
+	for (int i = 0; i < others; i++) {
+		snprintf(qualifier, sizeof(qualifier), "other%04d", i);
+		damage_set(mutation, qualifier, damage_shape.longs ? LONG_CELL : size);
 	}
 	snprintf(name, sizeof(name), "r%03d", row);
 	damage_apply(table, name, mutation);
-}
-
-static void damage_set_big(struct wcs_table *table, const char *row, const char *qualifier,
-			   size_t size)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	damage_set(mutation, qualifier, size);
-	damage_apply(table, row, mutation);
 }
 
 static struct wcs_schema *damage_parse(const char *text)
@@ -141,13 +135,13 @@ static void damage_session(int session)
 	struct wcs_table *table = damage_open(&store);
 
 	for (int row = session * 10; row < damage_shape.rows; row++)
-		damage_set_row(table, row, damage_shape.size, 0);
+		damage_set_row(table, row, "q", damage_shape.size, 0);
 	if (damage_shape.big && session == 0)
-		damage_set_big(table, "r003", "big1", BIG);
+		damage_set_row(table, 3, "big1", BIG, 0);
 	if (damage_shape.big && last)
-		damage_set_big(table, "r003", "big2", BIG);
+		damage_set_row(table, 3, "big2", BIG, 0);
 	for (int row = 0; row < 5 && last && session > 0; row++)
-		damage_set_row(table, row, damage_shape.size, 0);
+		damage_set_row(table, row, "q", damage_shape.size, 0);
 	free(damage_remember(table));
 	damage_close(store, table);
 }
@@ -163,7 +157,7 @@ static void damage_change(struct wcs_table *table, int change)
 	else if (change == 7 && damage_shape.inner.len > 0)
 		suite_put(table, suite_text("r047"), "f", suite_text("q"), 1, damage_shape.inner);
 	else
-		damage_set_row(table, row, size,
+		damage_set_row(table, row, "q", size,
 			       damage_shape.longs && change % 7 == 3 ? LONG_CELLS : 0);
 }
 
@@ -181,12 +175,59 @@ static void damage_log(void)
 	damage_close(store, table);
 }
 
+static FILE *damage_open_text(const char *name, const char *mode)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", damage_place, name);
+	return fopen(path, mode);
+}
+
+/* For processes that find the stores made. */
+static void damage_save(const char *name, const char *cells)
+{
+	FILE *file = damage_open_text(name, "w");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_ge(fputs(cells, file), 0);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static char *damage_load(const char *name)
+{
+	FILE *file = damage_open_text(name, "r");
+	char *cells = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return NULL;
+	if (getdelim(&cells, &room, '\0', file) < 0)
+		perror(name);
+	fclose(file);
+	return cells;
+}
+
+static void damage_deepen(void)
+{
+	struct wcs_store *store;
+	struct wcs_table *table = damage_open(&store);
+
+	for (int row = 0; row < damage_shape.rows; row++)
+		damage_set_row(table, row, "", damage_shape.size, damage_shape.deep);
+	free(damage_all);
+	damage_all = damage_states[damage_shape.changes] = damage_remember(table);
+	damage_close(store, table);
+	damage_settle();
+}
+
 void damage_name(const char *place)
 {
 	snprintf(damage_place, sizeof(damage_place), "%s", place);
 	snprintf(damage_base, sizeof(damage_base), "%s/base", damage_place);
 	snprintf(damage_copy, sizeof(damage_copy), "%s/copy", damage_place);
 	snprintf(damage_quarantine, sizeof(damage_quarantine), "%s/quarantine", damage_place);
+	damage_all = damage_load("all");
+	damage_ever = damage_load("ever");
 }
 
 static void damage_find_pieces(void)
@@ -224,9 +265,9 @@ void damage_make(const struct damage_shape *shape)
 	damage_shape = *shape;
 	damage_random = 1;
 	snprintf(place, sizeof(place), "%s/stores", suite_directory());
-	damage_name(place);
 	setenv("TMPDIR", suite_directory(), 1); /* a check that is killed leaves its own there */
 	suite_remove(place);			/* of a test that failed */
+	damage_name(place);
 	mkdir(place, 0700);
 	schema = damage_parse("{\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}");
 	ck_assert_int_eq(
@@ -235,6 +276,10 @@ void damage_make(const struct damage_shape *shape)
 	for (int session = 0; session < shape->sessions; session++)
 		damage_session(session);
 	damage_log();
+	if (shape->deep > 0)
+		damage_deepen();
+	damage_save("all", damage_all);
+	damage_save("ever", damage_ever);
 	damage_find_pieces();
 }
 
@@ -248,8 +293,8 @@ void damage_make_many(void)
 		char name[16];
 
 		snprintf(name, sizeof(name), "many%04d", i);
-		damage_set_big(table, "r039", name, MUCH);
-		damage_set_row(table, i, damage_shape.size, 0);
+		damage_set_row(table, 39, name, MUCH, 0);
+		damage_set_row(table, i, "q", damage_shape.size, 0);
 	}
 	free(damage_all);
 	damage_states[0] = damage_all = damage_remember(table);

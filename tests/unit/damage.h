@@ -10,6 +10,7 @@
 #ifndef TEST_DAMAGE_H
 #define TEST_DAMAGE_H
 
+#include "store/leveldb/formats/manifest.h"
 #include "tests/unit/suite.h"
 
 #include <sys/types.h>
@@ -19,9 +20,11 @@ enum { DAMAGE_CHANGES_MAX = 64, DAMAGE_PIECES_MAX = 200 };
 struct damage_shape {
 	const char *schema; /* NULL: the table t with the family f */
 	int sessions;
-	int rows;     /* of the first session; each later one starts 10 rows later */
-	size_t size;  /* of a value */
-	bool big;     /* the first and the last session write a large value, too */
+	int rows;    /* of the first session; each later one starts 10 rows later */
+	size_t size; /* of a value */
+	bool big;    /* the first and the last session write a large value, too */
+	int deep; /* more cells of each row, in a table of their own behind the log, which is empty
+		   */
 	int changes;  /* a new row, the newest value of r000, r005 deleted, and new rows */
 	size_t limit; /* sizes of their values are below; 0: they have that of others */
 	bool longs;   /* every seventh change has more than a block of the log */
@@ -37,7 +40,7 @@ extern char *damage_states[DAMAGE_CHANGES_MAX + 1]; /* cells of the base behind 
 extern char *damage_all;			    /* behind all */
 extern char *damage_ever;			    /* those that it had at any time */
 
-/* Sets the paths alone, for a process that finds the stores made. */
+/* Sets the paths, and the cells alone where it finds the stores made. */
 void damage_name(const char *place);
 void damage_make(const struct damage_shape *shape);
 /* Opens and closes the base, which makes a table of its log. */
@@ -99,6 +102,10 @@ void damage_flip(const char *part, off_t at);
 /* Appends an edit to the MANIFEST, which says that files are numbered from 1,000 on. Returns where
  * it ends. */
 off_t damage_append_edit(void);
+/* Reads the MANIFEST, which the caller frees: a directory to close. */
+int damage_read_manifest(struct ldb_manifest *manifest);
+/* A key of an edit: its length. */
+size_t damage_put_key(unsigned char *to, struct wcs_slice key);
 /* Exchanges the names of tables, which count from 0 in the order of their numbers. */
 void damage_exchange(int one, int other);
 /* The MANIFEST says that the largest table is on level 1, twice and under other numbers, on which

@@ -12,7 +12,6 @@
 
 #include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/formats/logfile.h"
-#include "store/leveldb/formats/manifest.h"
 
 /* ---- Bytes ------------------------------------------------------------------------------- */
 
@@ -107,7 +106,7 @@ off_t damage_append_edit(void)
 	return (off_t)end;
 }
 
-static int damage_read_manifest(struct ldb_manifest *manifest)
+int damage_read_manifest(struct ldb_manifest *manifest)
 {
 	char name[LDB_FILE_NAME_MAX], path[300];
 	int dir = damage_data(path);
@@ -131,7 +130,7 @@ void damage_exchange(int one, int other)
 	close(dir);
 }
 
-static size_t damage_put_key(unsigned char *to, struct wcs_slice key)
+size_t damage_put_key(unsigned char *to, struct wcs_slice key)
 {
 	size_t len = ldb_put_varint(to, key.len);
 

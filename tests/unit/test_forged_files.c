@@ -4,7 +4,7 @@
  * above its limits, blocks whose structure is wrong, keys in the wrong order. No program ends by a
  * signal: fsck.rowfs names the file, a repair mends it, and reading is an error.
  */
-#include "tests/unit/stores.h"
+#include "tests/unit/damage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "store/leveldb/formats/tablefile.h"
 #include "store/leveldb/fsck/fsck_keys.h"
 
-enum { FILE_MAX = 1 << 20, DEEP_CELLS = 30, DEEP_VALUE = 300, INDEX_MAX = 1000 };
+enum { FILE_MAX = 1 << 20, ROWS = 40, INDEX_MAX = 1000 };
 
 #define HUGE_BLOCK (UINT64_C(1) << 35) /* bytes */
 
@@ -31,25 +31,6 @@ enum { FILE_MAX = 1 << 20, DEEP_CELLS = 30, DEEP_VALUE = 300, INDEX_MAX = 1000 }
 static unsigned char file[FILE_MAX]; /* all blocks are plain */
 static size_t file_len;
 static size_t index_at, index_len, data_at, data_len; /* its index, its first block of data */
-
-static int open_data(void)
-{
-	char data[300];
-	int dir;
-
-	snprintf(data, sizeof(data), "%s/data", stores_copy);
-	dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_ge(dir, 0);
-	return dir;
-}
-
-static void read_manifest(int dir, struct ldb_manifest *manifest)
-{
-	char name[LDB_FILE_NAME_MAX];
-
-	ck_assert_int_eq(ldb_manifest_current(dir, name, NULL), 0);
-	ck_assert_int_eq(ldb_manifest_read(dir, name, manifest, NULL), 0);
-}
 
 static size_t take(struct ldb_rest *rest)
 {
@@ -65,12 +46,11 @@ static void read_table_of(bool newest, char path[512])
 {
 	struct ldb_manifest manifest;
 	struct ldb_manifest_table by = {0}, old;
-	int dir = open_data(), fd;
+	int dir = damage_read_manifest(&manifest), fd;
 	struct ldb_fsck_salvage salvage = {.dir = dir, .by = &by};
 	char name[LDB_FILE_NAME_MAX];
 	struct ldb_rest rest;
 
-	read_manifest(dir, &manifest);
 	ck_assert_uint_gt(manifest.count, 0);
 	old = manifest.tables[newest ? manifest.count - 1 : 0];
 	by.number = old.number + 1;
@@ -82,7 +62,7 @@ static void read_table_of(bool newest, char path[512])
 	ldb_tablefile_writer_free(salvage.writer);
 	ldb_manifest_free(&manifest);
 	fd = ldb_file_open_table(dir, by.number, name);
-	snprintf(path, 512, "%s/data/%s", stores_copy, name);
+	snprintf(path, 512, "%s/data/%s", damage_copy, name);
 	file_len = (size_t)read(fd, file, sizeof(file));
 	ck_assert_uint_eq(file_len, by.size);
 	close(fd);
@@ -251,16 +231,6 @@ static const struct {
 
 /* ---- What becomes of it ------------------------------------------------------------------ */
 
-static int check(bool mend, struct wcs_check_result *result)
-{
-	const struct wcs_check_options options = {.repair = mend, .quarantine = stores_quarantine};
-	struct wcs_fault fault = {.text = ""};
-	int rc = wcs_store_check(stores_copy, &options, result, &fault);
-
-	ck_assert_msg(rc == 0, "%s", fault.text);
-	return (int)result->found;
-}
-
 /* Reads cells, all or one of each row. */
 static int look_at_cells(struct wcs_table *table, enum wcs_each each)
 {
@@ -294,30 +264,31 @@ static void look(int unused)
 
 	(void)unused;
 	alarm(60);
-	if (wcs_store_open(stores_copy, NULL, &store, NULL) != 0 ||
+	if (wcs_store_open(damage_copy, NULL, &store, NULL) != 0 ||
 	    wcs_table_open(store, "t", &table) != 0)
 		_exit(1);
 	_exit(look_at_cells(table, WCS_EACH_CELL) != 0 || look_at_cells(table, WCS_EACH_ROW) != 0 ||
 	      look_at_rows(table) != 0);
 }
 
+static void find_stores(void)
+{
+	char place[200];
+
+	snprintf(place, sizeof(place), "%s/stores", suite_directory());
+	damage_name(place);
+}
+
+/* least: rows that are there behind the repair. */
 static void mend(int least)
 {
-	struct wcs_check_result result;
-	struct wcs_fault fault = {.text = ""};
-	struct stores_seen seen;
 	int rows = 0;
 
-	suite_remove(stores_quarantine);
-	ck_assert_int_gt(check(false, &result), 0);
-	ck_assert_uint_eq(result.corrected, 0);
-	ck_assert_int_gt(check(true, &result), 0);
-	ck_assert_uint_eq(result.found, result.corrected);
-	suite_remove(stores_quarantine);
-	ck_assert_int_eq(check(false, &result), 0);
-	ck_assert_msg(stores_look(&seen, &fault) == 0, "%s", fault.text);
-	for (int i = 0; i < STORES_ROWS; i++)
-		rows += seen.generations[i] != 0;
+	find_stores();
+	ck_assert_int_gt(damage_check(false, "forged"), 0);
+	ck_assert_int_gt(damage_mend("forged"), 0);
+	for (const char *at = damage_seen.cells; (at = strstr(at, "/f/q@")); at++)
+		rows++;
 	ck_assert_int_ge(rows, least);
 }
 
@@ -355,16 +326,14 @@ static int in_child(void (*step)(int arg), int arg, const char *what)
  * LevelDB may read it. */
 static void expect(void (*forge)(int arg), int arg, int least, int other, const char *what)
 {
-	char place[200];
 	int seen;
 
-	snprintf(place, sizeof(place), "%s/stores", suite_directory());
-	stores_name(place);
+	find_stores();
 	ck_assert_msg(in_child(forge, arg, what) == 0, "%s: not made", what);
 	seen = in_child(look, 0, what);
 	ck_assert_msg(seen == 1 || seen == other, "%s: read, exit %d", what, seen);
 	ck_assert_msg(in_child(mend, least, what) == 0, "%s: not mended", what);
-	stores_remove();
+	damage_remove();
 }
 
 /* arg: of tables, and 1 more for its index. */
@@ -373,8 +342,7 @@ static void forge_table(int arg)
 	void (*forge)(size_t at, size_t len) = tables[arg / 2].forge;
 	char path[512];
 
-	stores_make();
-	stores_replace(stores_base, stores_copy);
+	damage_make(&damage_usual);
 	read_table(path);
 	if (!forge)
 		index_size(tables[arg / 2].size);
@@ -387,47 +355,26 @@ static void forge_table(int arg)
 	write_table(path);
 }
 
-/* Rows of more blocks and cells than a reader steps over before it seeks, in a table of theirs. */
-static void write_deep_rows(void)
-{
-	static const char value[DEEP_VALUE];
-	struct wcs_store *store;
-	struct wcs_table *table;
-	char row[16], qualifier[16];
-
-	ck_assert_int_eq(wcs_store_open(stores_copy, NULL, &store, NULL), 0);
-	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
-	for (int i = 0; i < STORES_ROWS * DEEP_CELLS; i++) {
-		snprintf(row, sizeof(row), "r%02d", i / DEEP_CELLS);
-		snprintf(qualifier, sizeof(qualifier), "deep%04d", i % DEEP_CELLS);
-		suite_put(table, suite_text(row), "f", suite_text(qualifier), 1,
-			  (struct wcs_slice){value, sizeof(value)});
-	}
-	wcs_table_close(table);
-	wcs_store_close(store);
-	ck_assert_int_eq(wcs_store_open(stores_copy, NULL, &store, NULL), 0);
-	wcs_store_close(store);
-}
-
 static const struct {
 	const char *name;
 	void (*forge)(void);
 	int least;   /* rows that are there after the repair */
 	bool is_met; /* by a reader that skips */
 } indexes[] = {
-	{"bounds that are too wide", wide_bounds, STORES_ROWS, true},
-	{"blocks that changed places", swapped_blocks, STORES_ROWS - 30, false},
+	{"bounds that are too wide", wide_bounds, ROWS, true},
+	{"blocks that changed places", swapped_blocks, ROWS - 30, false},
 };
+
+/* Rows of more blocks and cells than a reader steps over before it seeks. */
+static const struct damage_shape deep = {
+	.sessions = 3, .rows = ROWS, .size = 300, .big = true, .deep = 30, .changes = 2};
 
 /* arg: of indexes, and 1 more for rows that a reader skips. */
 static void forge_index(int arg)
 {
 	char path[512];
 
-	stores_make();
-	stores_replace(stores_base, stores_copy);
-	if (arg % 2)
-		write_deep_rows();
+	damage_make(arg % 2 ? &deep : &damage_usual);
 	read_table_of(arg % 2, path);
 	indexes[arg / 2].forge();
 	seal(index_at, index_len);
@@ -437,7 +384,7 @@ static void forge_index(int arg)
 START_TEST(test_indexes)
 {
 	expect(forge_index, 2 * _i, indexes[_i].least, 0, indexes[_i].name);
-	expect(forge_index, 2 * _i + 1, STORES_ROWS, indexes[_i].is_met, indexes[_i].name);
+	expect(forge_index, 2 * _i + 1, ROWS, indexes[_i].is_met, indexes[_i].name);
 }
 END_TEST
 
@@ -447,8 +394,8 @@ START_TEST(test_tables)
 	int other = tables[_i].size == HUGE_BLOCK ? 99 : 1;
 
 	if (tables[_i].forge)
-		expect(forge_table, 2 * _i, STORES_ROWS - 16, other, tables[_i].name);
-	expect(forge_table, 2 * _i + 1, STORES_ROWS, other, tables[_i].name);
+		expect(forge_table, 2 * _i, ROWS - 16, other, tables[_i].name);
+	expect(forge_table, 2 * _i + 1, ROWS, other, tables[_i].name);
 }
 END_TEST
 
@@ -475,7 +422,7 @@ static void write_log(uint64_t first, uint64_t second)
 	char path[512];
 	int fd;
 
-	stores_file(".log", path);
+	damage_file(".log", path);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	at = (uint64_t)lseek(fd, 0, SEEK_END);
 	ldb_put64le(batch, first);
@@ -489,15 +436,7 @@ static void write_log(uint64_t first, uint64_t second)
 static void write_damaged_log(uint64_t first, uint64_t second)
 {
 	write_log(first, second);
-	stores_flip(".log", 8);
-}
-
-static size_t put_key(unsigned char *to, struct wcs_slice key)
-{
-	size_t len = ldb_put_varint(to, key.len);
-
-	memcpy(to + len, key.data, key.len);
-	return len + key.len;
+	damage_flip(".log", 8);
 }
 
 /* An edit more: a number, or the first table on another level, too. */
@@ -505,10 +444,9 @@ static void write_edit(uint64_t tag, uint64_t number)
 {
 	struct ldb_manifest manifest;
 	unsigned char edit[500];
-	int dir = open_data(), fd;
+	int dir = damage_read_manifest(&manifest), fd;
 	size_t len = ldb_put_varint(edit, tag);
 
-	read_manifest(dir, &manifest);
 	fd = openat(dir, manifest.name, O_RDWR | O_CLOEXEC);
 	len += ldb_put_varint(edit + len, number);
 	if (tag == LDB_EDIT_NEW) {
@@ -517,8 +455,8 @@ static void write_edit(uint64_t tag, uint64_t number)
 		ck_assert_uint_lt(table->smallest.len + table->largest.len, 400);
 		len += ldb_put_varint(edit + len, table->number);
 		len += ldb_put_varint(edit + len, table->size);
-		len += put_key(edit + len, table->smallest);
-		len += put_key(edit + len, table->largest);
+		len += damage_put_key(edit + len, table->smallest);
+		len += damage_put_key(edit + len, table->largest);
 	}
 	ck_assert_int_eq(ldb_logfile_append(fd, &manifest.end, edit, len), 0);
 	ldb_manifest_free(&manifest);
@@ -531,10 +469,9 @@ static void write_table_edit(uint64_t zero, uint64_t exchange)
 {
 	struct ldb_manifest manifest, other;
 	struct ldb_manifest_table by;
-	int dir = open_data();
+	int dir = damage_read_manifest(&manifest);
 
-	read_manifest(dir, &manifest);
-	read_manifest(dir, &other); /* whose keys stay */
+	close(damage_read_manifest(&other)); /* whose keys stay */
 	by = other.tables[0];
 	if (zero)
 		by.number = 0;
@@ -550,15 +487,15 @@ static void write_table_edit(uint64_t zero, uint64_t exchange)
 
 static void write_named_log(uint64_t number, uint64_t unused)
 {
-	char name[LDB_FILE_NAME_MAX];
-	int dir = open_data(), fd;
+	char name[LDB_FILE_NAME_MAX], path[512];
+	int fd;
 
 	(void)unused;
 	ldb_file_name(name, LDB_FILE_LOG, number);
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	snprintf(path, sizeof(path), "%s/data/%s", damage_copy, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	close(fd);
-	close(dir);
 }
 
 static const struct {
@@ -586,14 +523,13 @@ static const struct {
 
 static void forge_number(int i)
 {
-	stores_make();
-	stores_replace(stores_base, stores_copy);
+	damage_make(&damage_usual);
 	numbers[i].forge(numbers[i].one, numbers[i].other);
 }
 
 START_TEST(test_numbers)
 {
-	expect(forge_number, _i, STORES_ROWS, 1, numbers[_i].name);
+	expect(forge_number, _i, ROWS, 1, numbers[_i].name);
 }
 END_TEST
 

@@ -210,7 +210,7 @@ SUITE_LOOP(test_interrupted, DAMAGES *WAYS, 240)
 
 /* ---- MANIFESTs --------------------------------------------------------------------------- */
 
-SUITE_TEST(test_cut_manifest, 120)
+SUITE_TEST(test_cut_manifest, 240)
 {
 	const struct damage_shape shape = {.sessions = 3, .rows = 40, .size = 300, .big = true};
 	char path[512], what[64];
