@@ -7,6 +7,10 @@
 #   damage_with CODE NAME COMMAND  a fresh copy `s`, damaged by the command; then -n (exit CODE), -y
 #                                  (exit 1, or 0 where CODE is 0), and -y again (exit 0, clean); what
 #                                  they print is in first, second, third
+#   row LINE                       a case of exit code 4, in parts between bars: its name, its command, what
+#                                  expect_found gets, with & between two, what expect_there gets, or "all",
+#                                  and what expect_raw gets; the last two may be empty
+#   rows                           one for each line of the input
 #   expect_found REGEX…            the lines of the first run, each once, and as many of the second,
 #                                  which say that it is corrected
 #   expect_there PART…             the store has the rows of just those files of rows/
@@ -105,6 +109,31 @@ damage_with() {
 	check_eq "$case: the second time it exits with 0" 0 "$status"
 	check_eq "$case: and finds nothing" "" "$(grep -v 's: clean; ' third | grep -v 'a mount reclaims')"
 	check_eq "$case: no errors are printed" "" "$(cat first.err second.err third.err)"
+}
+
+row() {
+	local name command regexes parts raw words
+	IFS='|' read -r name command regexes parts raw <<<"$1"
+	read -r name <<<"$name"
+	damage_with 4 "$name" eval "$command"
+	mapfile -t words < <(sed 's/ & /\n/g' <<<"$regexes" | sed 's/^ *//; s/ *$//')
+	expect_found "${words[@]}"
+	read -ra words <<<"$parts"
+	case "${words[*]}" in
+	'') ;;
+	all) expect_all_there ;;
+	*) expect_there "${words[@]}" ;;
+	esac
+	read -ra words <<<"$raw"
+	((${#words[@]} == 0)) || expect_raw "${words[@]}"
+}
+
+rows() {
+	local lines line
+	mapfile -t lines
+	for line in "${lines[@]}"; do
+		row "$line"
+	done
 }
 
 expect_found() {

@@ -43,60 +43,30 @@ check_eq "what cannot be printed is an error" 8 $?
 
 # ---- Cells -----------------------------------------------------------------------------------
 
-damage_with 4 "a key that does not decode" damage put hex:6300000001ff 00
-expect_found 'key 6300000001ff: a key that is no cell.s'
-expect_all_there
-expect_raw 1 6300000001ff
+rows <<END
+a key that does not decode | damage put hex:6300000001ff 00 | key 6300000001ff: a key that is no cell.s | all | 1 6300000001ff
+a family's name that is none | damage put hex:630000000161000166212100710001$(ts 1) 0000000001 | key 63.*: a key that is no cell.s | all | 1
+a record that does not decode | damage put cell:1:a#1:f:q:2 0701 | table t, row a#1, f:q at 2: its record is damaged | t_a1_old t_a2 t_b1 t_b2 u_all | 1
+a large value without its id | damage put cell:1:a#2:f:q:1 010000000000000000000186a00000000000000000 | row a#2, f:q at 1: its record is damaged | t_a1 t_a2_g t_b1 t_b2 u_all | 1
+END
 
-damage_with 4 "a family's name that is none" damage put hex:630000000161000166212100710001"$(ts 1)" 0000000001
-expect_found 'key 63.*: a key that is no cell.s'
-expect_all_there
-expect_raw 1
-
-damage_with 4 "a record that does not decode" damage put cell:1:a#1:f:q:2 0701
-expect_found 'table t, row a#1, f:q at 2: its record is damaged'
-expect_there t_a1_old t_a2 t_b1 t_b2 u_all
-expect_raw 1
-
-damage_with 4 "a large value without its id" damage put cell:1:a#2:f:q:1 010000000000000000000186a00000000000000000
-expect_found 'row a#2, f:q at 1: its record is damaged'
-expect_there t_a1 t_a2_g t_b1 t_b2 u_all
-expect_raw 1
-
-damage_with 4 "a family that the table does not have" damage put cell:1:a#1:zz:q:5 00000000016869
-expect_found 'table t, family zz: 1 cells of a family that the table does not have'
-expect_all_there
+row "a family that the table does not have | damage put cell:1:a#1:zz:q:5 00000000016869 | table t, family zz: 1 cells of a family that the table does not have | all"
 expect_rows '{"table":"t"}' '{"key":"a#1","families":{"zz":{"q":[{"ts":5,"value":"hi"}]}}}'
 
-damage_with 4 "a table that no description names" damage put cell:77:r%:f:q:5 0000000001ff
-expect_found 'table lost-77, family f: 1 cells of a table that no description names'
-expect_all_there
+row "a table that no description names | damage put cell:77:r%:f:q:5 0000000001ff | table lost-77, family f: 1 cells of a table that no description names | all"
 expect_rows '{"table":"lost-77"}' '{"key":"r%25","families":{"f":{"q":[{"ts":5,"base64":"/w=="}]}}}'
 
 # The state of the element "a" as docs/format.md has it, and a number.
 damage_with 0 "values of aggregate families" eval 'damage put cell:1:a#1:h:q:5 0000000001010041515481
 	damage put cell:1:a#1:n:q:5 00000000010000000000000007'
 for value in n:ff n:000000000000000700 h: h:01004151; do
-	damage_with 4 "an aggregate's value that is none: $value" \
-		damage put "cell:1:a#1:${value%:*}:q:5" "0000000001${value#*:}"
-	expect_found "row a#1, ${value%:*}:q at 5: its value is none of its family.s type"
-	expect_all_there
-	expect_raw 1
+	row "an aggregate's value that is none: $value | damage put cell:1:a#1:${value%:*}:q:5 0000000001${value#*:} | row a#1, ${value%:*}:q at 5: its value is none of its family.s type | all | 1"
 done
 
-record=$(damage_of base get cell:1:b#1:f:big:3)
-damage_with 4 "a large value in a family of integers" eval 'damage delete cell:1:b#1:f:big:3
-	damage put cell:1:b#1:n:big:3 "$record"'
-expect_found 'row b#1, n:big at 3: its value is none of its family.s type'
-expect_there t_a1 t_a2 t_b2 u_all
-expect_raw 5
+big=$(damage_of base get cell:1:b#1:f:big:3)
+row "a large value in a family of integers | damage delete cell:1:b#1:f:big:3; damage put cell:1:b#1:n:big:3 $big | row b#1, n:big at 3: its value is none of its family.s type | t_a1 t_a2 t_b2 u_all | 5"
 
 # ---- Tables and counters ---------------------------------------------------------------------
-
-# without_copy COMMAND…: the same in a store without TABLES.
-without_copy() {
-	rm s/TABLES && "$@"
-}
 
 record=$(damage_of base get table:2)
 for value in ff "${record/6e65766572/6e65766678}" "022f${record:4}"; do
@@ -105,12 +75,10 @@ for value in ff "${record/6e65766572/6e65766678}" "022f${record:4}"; do
 		"$(grep -c '^s: table u: .*; corrected: put back from TABLES; what it was is in' second)"
 	expect_all_there
 	expect_raw 1 6d7400000002
-	check_eq "$case: with its policy" "$(damage_of base get table:2)" "$(damage get table:2)"
+	check_eq "$case: with its policy" "$record" "$(damage get table:2)"
 done
 
-damage_with 4 "a description that is gone, and TABLES" damage delete table:1
-expect_found 'table t: its description is missing; corrected: put back from TABLES'
-expect_all_there
+row "a description that is gone, and TABLES | damage delete table:1 | table t: its description is missing; corrected: put back from TABLES | all"
 check_eq "$case: there is no quarantine" 0 "$(quarantines)"
 check_eq "$case: it is as it was" "$(damage_of base get table:1)" "$(damage get table:1)"
 fresh && damage delete table:1
@@ -131,22 +99,18 @@ damage_with 0 "a description that an older program changed, and TABLES from befo
 check_eq "$case: LevelDB's stays" "$newer" "$(damage get table:2)"
 check_eq "$case: and TABLES is as that" maxversions=3 "$(grep -ao 'maxversions=3' s/TABLES)"
 
-damage_with 4 "a counter that is older than TABLES, so descriptions are" eval 'damage put table:2 "$newer"
-	damage put next-table 00000002'
-expect_found 'table u: its description can be an old one, since newer ones were damaged' \
-	'counter of tables: too low: what is there would be written over; corrected: counted anew'
-expect_all_there
+low="counter of tables: too low: what is there would be written over; corrected: counted anew"
+row "a counter that is older than TABLES, so descriptions are | damage put table:2 $newer; damage put next-table 00000002 | table u: its description can be an old one, since newer ones were damaged & $low | all"
 check_eq "$case: it is the one of TABLES" "$record" "$(damage get table:2)"
 
 damage_copy() {
 	printf x | dd of=s/TABLES bs=1 seek=20 conv=notrunc status=none
 }
-damage_with 4 "TABLES that is damaged" damage_copy
-expect_found "TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
+anew="TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
+row "TABLES that is damaged | damage_copy | $anew"
 check "$case: it is as it was" cmp base/TABLES s/TABLES
 check_eq "$case: the damaged one is in the quarantine" TABLES "$(ls s.quarantine-*/files)"
-damage_with 4 "a directory for TABLES" eval 'rm s/TABLES && mkdir s/TABLES && echo precious >s/TABLES/x'
-expect_found "TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
+row "a directory for TABLES | rm s/TABLES && mkdir s/TABLES && echo precious >s/TABLES/x | $anew"
 check "$case: it is as it was" cmp base/TABLES s/TABLES
 check_eq "$case: what stood there is in the quarantine" precious "$(quarantine files/TABLES/x)"
 fresh && rm s/TABLES
@@ -154,17 +118,12 @@ check "a store without TABLES is clean" "$fsck" -n s
 "$BUILD/rowfs-dump" s >/dev/null
 check "and who opens it to write makes TABLES" cmp base/TABLES s/TABLES
 
-damage_with 4 "a description that does not decode, without TABLES" without_copy damage put table:2 ff
-expect_found 'table 2: its description is damaged' \
-	'table lost-2, family f: 3 cells of a table that no description names'
-expect_there t_a1 t_a2 t_b1 t_b2
+row "a description that does not decode, without TABLES | rm s/TABLES; damage put table:2 ff | table 2: its description is damaged & table lost-2, family f: 3 cells of a table that no description names | t_a1 t_a2 t_b1 t_b2 | 1 6d7400000002"
 sed 's/"u"/"lost-2"/' rows/u_all >lost
 expect_rows_of lost
-expect_raw 1 6d7400000002
 
-damage_with 4 "a description that is gone, of a table with large values" without_copy damage delete table:1
-expect_found 'table lost-1, family f: 6 cells of a table' 'table lost-1, family g: 1 cells of a table'
-expect_there u_all
+gone="table lost-1, family f: 6 cells of a table & table lost-1, family g: 1 cells of a table"
+row "a description that is gone, of a table with large values | rm s/TABLES; damage delete table:1 | $gone | u_all"
 cat rows/t_a1 rows/t_a2 rows/t_b1 rows/t_b2 | sed 's/"t"/"lost-1"/' >lost
 expect_rows_of lost
 check_eq "$case: their parts are not taken once more" rows.json "$(ls s.quarantine-*)"
@@ -173,117 +132,52 @@ check "$case: they load under the table's name" "$BUILD/rowfs-load" back <(quara
 check_eq "$case: and are as they were" "$("$BUILD/rowfs-dump" base t | tail -n +2)" \
 	"$("$BUILD/rowfs-dump" back t | tail -n +2)"
 
-damage_with 4 "a policy that is none" without_copy damage put table:2 "${record/6e65766572/6e65766678}"
-expect_found 'table u: a family.s policy is none, or not canonical; corrected: put right'
-expect_all_there
+row "a policy that is none | rm s/TABLES; damage put table:2 ${record/6e65766572/6e65766678} | table u: a family.s policy is none, or not canonical; corrected: put right | all | 1"
 check_eq "$case: now it is never" never "$("$BUILD/rowfs-dump" s | head -n 1 | jq -r .tables.u.families.f.gc)"
-expect_raw 1
+row "a delimiter that is none | rm s/TABLES; damage put table:2 022f${record:4} | table u: its delimiter is none; corrected: put right | all | 1"
 
-damage_with 4 "a delimiter that is none" without_copy damage put table:2 "022f${record:4}"
-expect_found 'table u: its delimiter is none; corrected: put right'
-expect_all_there
-expect_raw 1
-
-damage_with 4 "two tables of one name" damage put table:3 "$record"
-expect_found 'table lost-3: its name is none, or another table.s; corrected: put right' \
-	'counter of tables: too low: what is there would be written over; corrected: counted anew'
-expect_raw 1
+row "two tables of one name | damage put table:3 $record | table lost-3: its name is none, or another table.s; corrected: put right & $low | | 1"
 check_eq "$case: the first keeps it" "$(cat rows/u_all)" "$("$BUILD/rowfs-dump" s u | tail -n +2)"
 check_eq "$case: the second has another" '["lost-3","t","u"]' \
 	"$("$BUILD/rowfs-dump" s | head -n 1 | jq -c '.tables | keys')"
 
-damage_with 4 "no counter of tables" damage delete next-table
-expect_found 'counter of tables: missing or damaged; corrected: counted anew'
-expect_all_there
+row "no counter of tables | damage delete next-table | counter of tables: missing or damaged; corrected: counted anew | all"
 check_eq "$case: it is past the last table" 00000003 "$(damage get next-table)"
-
-damage_with 4 "no counter of values" damage delete next-value
-expect_found 'counter of values: missing or damaged; corrected: counted anew'
-expect_all_there
+row "no counter of values | damage delete next-value | counter of values: missing or damaged; corrected: counted anew | all"
 check_eq "$case: it is past the last value" 0000000000000003 "$(damage get next-value)"
 
-damage_with 4 "a counter of values that is too low" damage put next-value 0000000000000001
-expect_found 'counter of values: too low: what is there would be written over; corrected'
-expect_all_there
-
-damage_with 4 "a damaged note of the collector" damage put note 00
-expect_found 'key 6d6e: the note of where the collector was is damaged'
-expect_all_there
-expect_raw 1 6d6e
-
-damage_with 4 "a key of no kind" damage put hex:7a01 02
-expect_found 'key 7a01: a key of no kind that there is'
-expect_all_there
-expect_raw 1 7a01
-
-damage_with 4 "an unknown key among the descriptions" damage put hex:6d7a 02
-expect_found 'key 6d7a: a key of no kind that there is'
-expect_all_there
-expect_raw 1 6d7a
+rows <<END
+a counter of values that is too low | damage put next-value 0000000000000001 | counter of values: too low: what is there would be written over; corrected | all
+a damaged note of the collector | damage put note 00 | key 6d6e: the note of where the collector was is damaged | all | 1 6d6e
+a key of no kind | damage put hex:7a01 02 | key 7a01: a key of no kind that there is | all | 1 7a01
+an unknown key among the descriptions | damage put hex:6d7a 02 | key 6d7a: a key of no kind that there is | all | 1 6d7a
+END
 
 # ---- Large values ----------------------------------------------------------------------------
 
-damage_with 4 "a part of a value is missing" damage delete chunk:1:2
-expect_found 'table t, row b#1, f:big at 3: chunk 2 of its value is missing; corrected: taken'
-expect_there t_a1 t_a2 t_b2 u_all
-expect_raw 4 # the cell and three of four parts
-
-damage_with 4 "the last part of a value is missing" damage delete chunk:1:3
-expect_found 'row b#1, f:big at 3: chunk 3 of its value is missing'
-expect_there t_a1 t_a2 t_b2 u_all
-expect_raw 4
-
-damage_with 4 "all parts of a value are missing" eval 'for i in 0 1 2 3; do damage delete chunk:1:$i; done'
-expect_found 'row b#1, f:big at 3: chunk 0 of its value is missing'
-expect_there t_a1 t_a2 t_b2 u_all
-expect_raw 1
-
-damage_with 4 "a part of a value has another length" damage put chunk:1:1 00
-expect_found 'row b#1, f:big at 3: chunk 1 of its value is not as long as it must be'
-expect_there t_a1 t_a2 t_b2 u_all
-expect_raw 5
-
-damage_with 4 "a part too many" damage put chunk:1:9 0102
-expect_found 'value 1: 1 chunks that no cell has; corrected: taken to the quarantine, raw.json'
-expect_all_there
-expect_raw 1 76000000000000000100000009
+# Of a value that goes, its cell and those of its parts that are there are in raw.json.
+garbage="row b#1, f:big at 3: its value would be deleted as garbage at the next mount; corrected"
+rows <<END
+a part of a value is missing | damage delete chunk:1:2 | table t, row b#1, f:big at 3: chunk 2 of its value is missing; corrected: taken | t_a1 t_a2 t_b2 u_all | 4
+the last part of a value is missing | damage delete chunk:1:3 | row b#1, f:big at 3: chunk 3 of its value is missing | t_a1 t_a2 t_b2 u_all | 4
+all parts of a value are missing | for i in 0 1 2 3; do damage delete chunk:1:\$i; done | row b#1, f:big at 3: chunk 0 of its value is missing | t_a1 t_a2 t_b2 u_all | 1
+a part of a value has another length | damage put chunk:1:1 00 | row b#1, f:big at 3: chunk 1 of its value is not as long as it must be | t_a1 t_a2 t_b2 u_all | 5
+a part too many | damage put chunk:1:9 0102 | value 1: 1 chunks that no cell has; corrected: taken to the quarantine, raw.json | all | 1 76000000000000000100000009
+parts that no cell has | damage put chunk:777:0 01; damage put chunk:777:5 02 | value 777: 2 chunks that no cell has | all | 2 76000000000000030900000000
+a part's key that is none | damage put hex:7600 01 | key 7600: a key that is no chunk.s | all | 1 7600
+a value that would be deleted as garbage | damage put garbage:1 0100000004 | $garbage | all
+a value that a mutation seems to be writing | damage put garbage:1 0000000004 | $garbage | all
+a record of garbage that does not decode | damage put garbage:999 05 | key 6700000000000003e7: a record of garbage is damaged | all | 1 6700000000000003e7
+END
 
 # A value that went into the quarantine as a row, with more parts than it has.
-damage_with 4 "a part too many of a value that goes" eval 'rm s/TABLES; damage delete table:1; damage put chunk:1:9 0102'
-expect_found 'table lost-1, family f: 6 cells of a table' 'table lost-1, family g: 1 cells of a table' \
-	'value 1: 1 chunks that no cell has; corrected: taken to the quarantine, raw.json'
+row "a part too many of a value that goes | rm s/TABLES; damage delete table:1; damage put chunk:1:9 0102 | $gone & value 1: 1 chunks that no cell has; corrected: taken to the quarantine, raw.json"
 check_eq "$case: it is kept" "$(printf '\001\002' | base64)" \
 	"$(quarantine raw.json | jq -r 'select(.why == "a chunk that no cell has").value')"
 
-damage_with 4 "parts that no cell has" eval 'damage put chunk:777:0 01; damage put chunk:777:5 02'
-expect_found 'value 777: 2 chunks that no cell has'
-expect_all_there
-expect_raw 2 76000000000000030900000000
-
-damage_with 4 "a part's key that is none" damage put hex:7600 01
-expect_found 'key 7600: a key that is no chunk.s'
-expect_all_there
-expect_raw 1 7600
-
-record=$(damage_of base get cell:1:b#1:f:big:3)
-damage_with 4 "two cells with one value" damage put cell:1:c:g:copy:9 "$record"
-expect_found 'table t, row c, g:copy at 9: its value is another cell.s, too; corrected: taken'
-expect_all_there
+row "two cells with one value | damage put cell:1:c:g:copy:9 $big | table t, row c, g:copy at 9: its value is another cell.s, too; corrected: taken | all"
 sed -n 's/"b#1"/"c"/; s/"f":{"big"/"g":{"copy"/; s/"ts":3,/"ts":9,/; p' rows/t_b1 >shared
 expect_rows_of shared
-
-damage_with 4 "a value that would be deleted as garbage" damage put garbage:1 0100000004
-expect_found 'row b#1, f:big at 3: its value would be deleted as garbage at the next mount; corrected'
-expect_all_there
-
-damage_with 4 "a value that a mutation seems to be writing" damage put garbage:1 0000000004
-expect_found 'row b#1, f:big at 3: its value would be deleted as garbage at the next mount; corrected'
-expect_all_there
-
-damage_with 4 "a record of garbage that does not decode" damage put garbage:999 05
-expect_found 'key 6700000000000003e7: a record of garbage is damaged'
-expect_all_there
-expect_raw 1 6700000000000003e7
 
 damage_with 0 "garbage that waits for a mount is not wrong" \
 	eval 'damage put garbage:778 0100000002; damage put chunk:778:1 01'
@@ -294,20 +188,12 @@ check_eq "$case: but told" "s: 1 value: deleted values whose space a mount recla
 drop() { # TABLE START END in hexadecimal
 	printf '%08x01%04x%s%s' "$1" $((${#2} / 2)) "$2" "$3"
 }
-damage_with 4 "a drop that was not finished" damage put drop:3 "$(drop 1 6123 6124)"
-expect_found 'table t: a drop of rows was not finished; a mount finishes it; corrected: finished'
-expect_there t_b1 t_b2 u_all
+row "a drop that was not finished | damage put drop:3 $(drop 1 6123 6124) | table t: a drop of rows was not finished; a mount finishes it; corrected: finished | t_b1 t_b2 u_all"
 check_eq "$case: there is no quarantine" 0 "$(quarantines)"
-
-damage_with 4 "a drop of a table that is gone" damage put drop:3 "$(drop 9 6123 6124)"
-expect_found 'key 780000000000000003: a drop of rows of a table that is gone'
-expect_all_there
-expect_raw 1 780000000000000003
-
-damage_with 4 "a record of a drop that does not decode" damage put drop:3 01
-expect_found 'key 780000000000000003: the record of a drop is damaged'
-expect_all_there
-expect_raw 1 780000000000000003
+rows <<END
+a drop of a table that is gone | damage put drop:3 $(drop 9 6123 6124) | key 780000000000000003: a drop of rows of a table that is gone | all | 1 780000000000000003
+a record of a drop that does not decode | damage put drop:3 01 | key 780000000000000003: the record of a drop is damaged | all | 1 780000000000000003
+END
 
 # ---- Much at once ----------------------------------------------------------------------------
 
