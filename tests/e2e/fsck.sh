@@ -116,7 +116,7 @@ row() {
 	IFS='|' read -r name command regexes parts raw <<<"$1"
 	read -r name <<<"$name"
 	damage_with 4 "$name" eval "$command"
-	mapfile -t words < <(sed 's/ & /\n/g' <<<"$regexes" | sed 's/^ *//; s/ *$//')
+	mapfile -t words < <(sed 's/ & /\n/g; s/^ *//; s/ *$//' <<<"$regexes")
 	expect_found "${words[@]}"
 	read -ra words <<<"$parts"
 	case "${words[*]}" in

@@ -31,23 +31,45 @@ cp_foreign() {
 	cp "$(find foreign/data -name '*.ldb' | head -n 1)" "$1"
 }
 
-# flip_last_length FILE: of a log, flips a bit of the length of its last record, which then seems to
-# reach beyond the end of the file: LevelDB would take it for one that was being written.
-flip_last_length() {
-	python3 - "$1" <<'END'
+# header FILE NUMBER [TEXT]: puts the text over the header of a log's record of that number, -1: the last; or
+# flips a bit of its length. With that the last record seems to reach beyond the end of the file: LevelDB would
+# take it for one that was being written.
+header() {
+	python3 - "$@" <<'END'
 import struct, sys
-data = bytearray(open(sys.argv[1], 'rb').read())
-at = last = 0
+path, number, text = sys.argv[1], int(sys.argv[2]), ''.join(sys.argv[3:]).encode()
+data = bytearray(open(path, 'rb').read())
+heads, at = [], 0
 while at + 7 <= len(data):
     left = 32768 - at % 32768
     if left < 7:
         at += left
         continue
-    last = at
+    heads.append(at)
     at += 7 + struct.unpack('<H', data[at + 4:at + 6])[0]
-data[last + 5] ^= 0x40
-open(sys.argv[1], 'wb').write(data)
+at = heads[number]
+if text:
+    data[at:at + len(text)] = text
+else:
+    data[at + 5] ^= 0x40
+open(path, 'wb').write(data)
 END
+}
+
+# short FILE COMMAND…: the same with a log that has just its first block, where every record would
+# reach beyond the end of the file with a larger length.
+short() {
+	truncate -s 20000 "$1" && "$2" "$1" "${@:3}"
+}
+
+# foreign_text FILE: it is no log at all.
+foreign_text() {
+	echo "hello, this is some other file" >"$1"
+}
+
+# append FILE: a table that only grew.
+append() {
+	head -c 5000 /dev/urandom >>"$1"
 }
 
 # in_file PATTERN COMMAND…: runs the command with the largest such file of the store s, whose name
@@ -63,6 +85,30 @@ in_file() {
 	else
 		"$command" "$file" "$@"
 	fi
+}
+
+# file_rows: a case of exit code 4 for each line of the input, in parts between bars: its name, its words, the
+# file and the command, and what holds: refused, by a mount; kept, in the quarantine; every, row is there; or
+# how many rows are at least.
+file_rows() {
+	local lines line name words command holds hold
+	mapfile -t lines
+	for line in "${lines[@]}"; do
+		IFS='|' read -r name words command holds <<<"$line"
+		read -r name <<<"$name"
+		read -r words <<<"$words"
+		read -ra command <<<"$command"
+		[[ $holds != *refused* ]] || refused "$name" "${command[@]}"
+		damage_file 4 "$name" "$words" "${command[@]}"
+		for hold in $holds; do
+			case $hold in
+			refused) ;;
+			kept) expect_kept ;;
+			every) expect_every_row ;;
+			*) expect_some "$hold" ;;
+			esac
+		done
+	done
 }
 
 # rows_of STORE: its rows alone, sorted.
@@ -139,123 +185,40 @@ check_eq "the store has its rows" 4000 "$(wc -l <all)"
 
 log='data/*.log' table='data/*.ldb' manifest='data/MANIFEST-*'
 
-refused "a bit of a log" "$log" flip 100000
-damage_file 4 "a bit of a log" "at [0-9]*: a record whose checksum is wrong" "$log" flip 100000
-expect_kept
-expect_some 3700
-
-refused "a length at the end of a log" "$log" flip_last_length
-damage_file 4 "a length at the end of a log" "at [0-9]*: a record of a wrong length" "$log" flip_last_length
-expect_kept
-expect_some 3800
-
-# overwrite FILE NUMBER TEXT: puts the text over the header of a log's record of that number, -1: the last.
-overwrite() {
-	python3 - "$@" <<'END'
-import struct, sys
-path, number, text = sys.argv[1], int(sys.argv[2]), sys.argv[3].encode()
-data = bytearray(open(path, 'rb').read())
-heads, at = [], 0
-while at + 7 <= len(data):
-    left = 32768 - at % 32768
-    if left < 7:
-        at += left
-        continue
-    heads.append(at)
-    at += 7 + struct.unpack('<H', data[at + 4:at + 6])[0]
-at = heads[number]
-data[at:at + len(text)] = text
-open(path, 'wb').write(data)
-END
-}
-
-# short FILE COMMAND…: the same with a log that has just its first block, where every record would
-# reach beyond the end of the file with a larger length.
-short() {
-	truncate -s 20000 "$1" && "$2" "$1" "${@:3}"
-}
-
 # A block has two batches of a hundred rows, and the begin of a third.
-for number in 0 1; do
-	refused "no header at record $number" "$log" short overwrite $number garbage
-	damage_file 4 "no header at record $number" "at [0-9]*: a record of an unknown type" "$log" \
-		short overwrite $number garbage
-	expect_kept
-	expect_some 2000
-done
-
-refused "no header at the last record" "$log" overwrite -1 garbage
-damage_file 4 "no header at the last record" "at [0-9]*: a record of an unknown type" "$log" overwrite -1 garbage
-expect_kept
-expect_some 3800
-
-damage_file 4 "no header in a log" "at [0-9]*: " "$log" overwrite 3 garbage
-expect_kept
-expect_some 3800
-
-# foreign_text FILE: it is no log at all.
-foreign_text() {
-	echo "hello, this is some other file" >"$1"
-}
-refused "a text in place of a log" "$log" foreign_text
-damage_file 4 "a text in place of a log" "at 0: a record of an unknown type" "$log" foreign_text
-expect_kept
-expect_some 2000
+file_rows <<END
+a bit of a log | at [0-9]*: a record whose checksum is wrong | $log flip 100000 | refused kept 3700
+a length at the end of a log | at [0-9]*: a record of a wrong length | $log header -1 | refused kept 3800
+no header at record 0 | at [0-9]*: a record of an unknown type | $log short header 0 garbage | refused kept 2000
+no header at record 1 | at [0-9]*: a record of an unknown type | $log short header 1 garbage | refused kept 2000
+no header at the last record | at [0-9]*: a record of an unknown type | $log header -1 garbage | refused kept 3800
+no header in a log | at [0-9]*: | $log header 3 garbage | refused kept 3800
+zeros in a log | at [0-9]*: | $log zero 40000 32768 | refused kept 3000
+no log | it is missing, or the end of MANIFEST-[0-9]* is | $log rm | refused 2000
+a text in place of a log | at 0: a record of an unknown type | $log foreign_text | refused kept 2000
+END
 check_eq "$case: -y says so" 1 "$(grep -c '0 changes could be read in it and stay' second)"
-
-refused "zeros in a log" "$log" zero 40000 32768
-damage_file 4 "zeros in a log" "at [0-9]*: " "$log" zero 40000 32768
-expect_kept
-expect_some 3000
-
-refused "no log" "$log" rm
-damage_file 4 "no log" "it is missing, or the end of MANIFEST-[0-9]* is" "$log" rm
-expect_some 2000
 
 damage_with 0 "a log whose last record was being written" in_file "$log" truncate -s -700
 expect_some 3800
 
 # ---- Tables ----------------------------------------------------------------------------------
 
-damage_file 4 "a bit of a table" "at [0-9]*: a block whose checksum is wrong" "$table" flip 10000
-expect_kept
-expect_some 3800
-
-damage_file 4 "a bit of a table's index" "at [0-9]*: a block whose checksum is wrong" "$table" flip -300
-expect_kept
-expect_every_row
-
-damage_file 4 "a bit of a table's end" "at [0-9]*: the end of the table is no footer" "$table" flip -3
-expect_kept
-expect_every_row
-
-damage_file 4 "a table that is cut" "it has 20000 bytes and should have [0-9]*" "$table" truncate -s 20000
-expect_kept
-expect_some 2200
-
-damage_file 4 "an empty table" "it has 0 bytes and should have" "$table" truncate -s 0
-expect_kept
-expect_some 2000
-
 make_store foreign "$base_schema"
 some_rows x | sed '1i {"table":"t"}' | "$BUILD/rowfs-load" foreign || die "the rows cannot be loaded"
 "$BUILD/rowfs-dump" foreign >foreign.rows || die "cannot dump"
-damage_file 4 "a table of another store" "it is another table: it has [0-9]* bytes and should have" \
-	"$table" cp_foreign
-expect_kept
-expect_some 2000
-
-refused "no table" "$table" rm
-damage_file 4 "no table" "it is missing" "$table" rm
-expect_some 2000
 
 # Nothing of a table that only grew is lost, and nothing says so.
-append() {
-	head -c 5000 /dev/urandom >>"$1"
-}
-damage_file 4 "a table with bytes behind it" "it has [0-9]* bytes and should have" "$table" append
-expect_kept
-expect_every_row
+file_rows <<END
+a bit of a table | at [0-9]*: a block whose checksum is wrong | $table flip 10000 | kept 3800
+a bit of a table's index | at [0-9]*: a block whose checksum is wrong | $table flip -300 | kept every
+a bit of a table's end | at [0-9]*: the end of the table is no footer | $table flip -3 | kept every
+a table that is cut | it has 20000 bytes and should have [0-9]* | $table truncate -s 20000 | kept 2200
+an empty table | it has 0 bytes and should have | $table truncate -s 0 | kept 2000
+a table of another store | it is another table: it has [0-9]* bytes and should have | $table cp_foreign | kept 2000
+no table | it is missing | $table rm | refused 2000
+a table with bytes behind it | it has [0-9]* bytes and should have | $table append | kept every
+END
 check_eq "$case: -y says that all is there" "1 0" "$(grep -c '[0-9] keys could be read in it and stay, all that it had;' second) \
 $(grep -c lost second)"
 check_eq "$case: -n does not count what it did not look at" \
@@ -392,43 +355,27 @@ rm -r large
 
 # ---- What says which files are in use ------------------------------------------------------------
 
-refused "a bit of the MANIFEST" "$manifest" flip 40
-damage_file 4 "a bit of the MANIFEST" "at 0: a record whose checksum is wrong" "$manifest" flip 40
-expect_every_row
+file_rows <<END
+a MANIFEST that is cut | it has no edits | $manifest truncate -s 60 | refused every
+CURRENT that is none | it does not name a MANIFEST | data/CURRENT flip 3 | refused kept every
+no CURRENT | it is missing | data/CURRENT rm | refused every
+a bit of ROWFS at 1 | damaged or missing | ROWFS flip 1 | refused kept every
+a bit of ROWFS at 14 | damaged or missing | ROWFS flip 14 | refused kept every
+a bit of ROWFS at 25 | damaged or missing | ROWFS flip 25 | refused kept every
+a bit of ROWFS at 45 | damaged or missing | ROWFS flip 45 | refused kept every
+no ROWFS | damaged or missing | ROWFS rm | refused every
+a bit of the MANIFEST | at 0: a record whose checksum is wrong | $manifest flip 40 | refused every
+END
 check_eq "$case: all of the store was copied" "$(printf 'LOCK\nROWFS\nTABLES\ndata')" "$(ls s.quarantine-*/store)"
 check_eq "$case: as it was" "$(flip base/"$file" 40 && cd base && find . -type f -exec sha256sum {} + | sort)" \
 	"$(cd s.quarantine-*/store && find . -type f -exec sha256sum {} + | sort)"
 flip base/"$file" 40
-
-refused "a MANIFEST that is cut" "$manifest" truncate -s 60
-damage_file 4 "a MANIFEST that is cut" "it has no edits" "$manifest" truncate -s 60
-expect_every_row
-
-refused "CURRENT that is none" data/CURRENT flip 3
-damage_file 4 "CURRENT that is none" "it does not name a MANIFEST" data/CURRENT flip 3
-expect_kept
-expect_every_row
-
-refused "no CURRENT" data/CURRENT rm
-damage_file 4 "no CURRENT" "it is missing" data/CURRENT rm
-expect_every_row
 
 remove_manifest() {
 	rm s/data/MANIFEST-*
 }
 damage_with 4 "no MANIFEST" remove_manifest
 check_eq "$case: -y corrects all" 1 "$(tail -n 1 second | grep -c '2 found, 2 corrected, 0 left;')"
-expect_every_row
-
-for place in 1 14 25 45; do
-	refused "a bit of ROWFS" ROWFS flip $place
-	damage_file 4 "a bit of ROWFS at $place" "damaged or missing" ROWFS flip $place
-	expect_kept
-	expect_every_row
-done
-
-refused "no ROWFS" ROWFS rm
-damage_file 4 "no ROWFS" "damaged or missing" ROWFS rm
 expect_every_row
 
 # ---- Asked first -----------------------------------------------------------------------------

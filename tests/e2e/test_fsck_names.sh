@@ -40,12 +40,12 @@ mapfile -t tables < <(find base/data -name '*.ldb' -size +2000k -printf '%f\n' |
 [ ${#tables[@]} -ge 3 ] || die "there are only ${#tables[@]} large tables"
 a=${tables[0]} b=${tables[1]} c=${tables[2]}
 
-# names NAME WORDS…: the state of the case is what the function damage_it makes of data/; the findings of
-# both runs have these words, and then all is well. Mounts and dumps of it end as they should.
+# names NAME COMMAND WORDS…: damages data/ by the command; the findings of both runs have these words, and
+# then all is well. Mounts and dumps of it end as they should.
 names() {
-	local name=$1
-	shift
-	damage_with 4 "$name" in_data damage_it
+	local name=$1 command=$2
+	shift 2
+	damage_with 4 "$name" in_data eval "$command"
 	expect_found "$@"
 	mount_store s "$TMP/m"
 	check "$case: it can be mounted, and read" test "$(find "$TMP/m/t" -maxdepth 1 | wc -l)" -gt 1000
@@ -86,35 +86,25 @@ lost="corrected: what was in the right one is lost"
 
 # ---- A copy of another table in a table's place ----------------------------------------------------
 
-damage_it() {
-	cp "$a" "$b" && garbage "$b"
-}
-names "a damaged copy of another" "data/$b: it is another table, and damaged: $size"
+names "a damaged copy of another" "cp $a $b && garbage $b" "data/$b: it is another table, and damaged: $size"
 check_eq "$case: -y says what is lost" 1 "$(grep -c "$lost" second)"
 expect_kept "$b"
 expect_rows_of_repair rm "$b"
 
-damage_it() {
-	cp "$a" "$b" && truncate -s 1000000 "$b"
-}
-names "a copy of another, cut short" "data/$b: it is another table, and damaged: it has 1000000 bytes"
+names "a copy of another, cut short" "cp $a $b && truncate -s 1000000 $b" \
+	"data/$b: it is another table, and damaged: it has 1000000 bytes"
 expect_kept "$b"
 expect_rows_of_repair rm "$b"
 
-damage_it() {
-	cp "$a" "$b"
-}
-names "a copy of another" "data/$b: $other"
+names "a copy of another" "cp $a $b" "data/$b: $other"
 check_eq "$case: -y says what is lost" 1 "$(grep -c "$lost" second)"
 expect_kept "$b"
 expect_rows_of_repair rm "$b"
 
 # ---- Exchanged names -----------------------------------------------------------------------------
 
-damage_it() {
-	mv "$a" x && mv "$b" "$a" && mv x "$b"
-}
-names "two exchanged names" "data/$a: $other; the right one stands as $b" "data/$b: $other; the right one stands as $a"
+names "two exchanged names" "mv $a x && mv $b $a && mv x $b" \
+	"data/$a: $other; the right one stands as $b" "data/$b: $other; the right one stands as $a"
 check_eq "$case: -y says what it did" 2 "$(grep -c 'corrected: that one has its name again; this one, as it stood here, is in the quarantine' second)"
 check_eq "$case: nothing is lost" 0 "$(grep -c lost second)"
 expect_kept "$a" "$b"
@@ -124,43 +114,29 @@ expect_every_row
 exchange() {
 	mv "$1" x && mv "$2" "$1" && mv "$3" "$2" && mv x "$3"
 }
-damage_it() {
-	exchange "${order[@]}"
-}
-for way in to fro; do
-	if [ "$way" = fro ]; then order=("$c" "$b" "$a"); else order=("$a" "$b" "$c"); fi
-	names "three exchanged names, $way" "data/$a: $other; the right one stands as" \
+for way in "to $a $b $c" "fro $c $b $a"; do
+	names "three exchanged names, ${way%% *}" "exchange ${way#* }" "data/$a: $other; the right one stands as" \
 		"data/$b: $other; the right one stands as" "data/$c: $other; the right one stands as"
 	expect_kept "$a" "$b" "$c"
 	expect_every_row
 done
 
-damage_it() {
-	mv "$b" "$c" && mv "$a" "$b"
-}
-names "a chain of names" "data/$a: it is missing; the right one stands as $b" \
+names "a chain of names" "mv $b $c && mv $a $b" "data/$a: it is missing; the right one stands as $b" \
 	"data/$b: $other; the right one stands as $c" "data/$c: $other"
 check_eq "$case: -y says what is lost" 1 "$(grep -c "data/$c.*$lost" second)"
 expect_rows_of_repair rm "$c"
 
-damage_it() {
-	mv "$a" 009000.ldb
-}
-names "a name that no table has" "data/$a: it is missing; the right one stands as 009000.ldb"
+names "a name that no table has" "mv $a 009000.ldb" "data/$a: it is missing; the right one stands as 009000.ldb"
 expect_kept 009000.ldb
 expect_every_row
 
-damage_it() {
-	cp "$a" 009000.ldb && garbage "$a"
-}
-names "a whole copy of a damaged table" "data/$a: at [0-9]+: .*; the right one stands as 009000.ldb"
+names "a whole copy of a damaged table" "cp $a 009000.ldb && garbage $a" \
+	"data/$a: at [0-9]+: .*; the right one stands as 009000.ldb"
 expect_kept "$a" 009000.ldb
 expect_every_row
 
-damage_it() {
-	mv "$a" x && mv "$b" "$a" && mv x "$b" && garbage "$b"
-}
-names "two exchanged names, one damaged" "data/$a: $other; the right one, damaged, stands as $b" \
+names "two exchanged names, one damaged" "mv $a x && mv $b $a && mv x $b && garbage $b" \
+	"data/$a: $other; the right one, damaged, stands as $b" \
 	"data/$b: it is another table, and damaged: $size; the right one stands as $a"
 check_eq "$case: -y saves what can be read" 1 \
 	"$(grep -c "data/$a.*corrected: [0-9]* keys could be read in it and stay.*files/$b$" second)"
