@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a directory lists. Where directories in memory stand among stored ones, both are walked
- * side by side by their bytes, so that one which changes from the one kind to the other while it
- * is listed is neither missed nor repeated. For that the walk of what is stored is opened first: a
- * directory that is emptied after it is in it, and one emptied before is in memory by then.
+ * The children of a directory. Directories in memory and stored ones are walked side by side in the
+ * order of their bytes, so that a listing neither misses nor repeats one that changes from one kind
+ * to the other. The walk of the store is opened first: it contains a directory that is emptied
+ * later, and one that was emptied earlier is in memory by then.
  */
 #include "fs/names/children.h"
 
@@ -18,11 +18,10 @@ struct walk {
 	const struct pos *pos;
 	children_each *each;
 	void *ctx;
-	enum node_kind kind; /* of the children */
-	/* The next child in memory, where there is one. */
-	enum memdir_part part;
+	enum node_kind kind;   /* of the children */
+	enum memdir_part part; /* of the children in memory, as all below */
 	struct memdir_path path;
-	struct memdir_child memory; /* data NULL: none is left */
+	struct memdir_child memory; /* the next one; data NULL: none is left */
 };
 
 struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
@@ -44,7 +43,7 @@ static struct wcs_slice memory_bytes(const struct walk *walk)
 	return (struct wcs_slice){walk->memory.data, walk->memory.len};
 }
 
-/* Goes to the next child in memory behind after. */
+/* Goes to the next child in memory after `after`. */
 static int memory_next(struct walk *walk, const struct wcs_slice *after)
 {
 	struct memdir_child next = {0};
@@ -71,7 +70,7 @@ static void memory_end(struct walk *walk)
 	memdir_path_clear(&walk->path);
 }
 
-/* Gives the children in memory that come before limit (NULL: all). */
+/* Calls each for the children in memory before limit (NULL: for all). */
 static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 {
 	int rc = 0;
@@ -87,7 +86,7 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 	return rc;
 }
 
-/* Gives a stored child, and before it those in memory that it comes behind. */
+/* Calls each for the children in memory before a stored child, then for that one. */
 static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell_info *info)
 {
 	int rc = memory_give(walk, &bytes);
@@ -97,8 +96,8 @@ static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell
 	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes, info) : rc;
 }
 
-/* *list stays NULL where a key is so long that none can be below it. What to resume behind is cut
- * to the bytes that a key can have there: what was behind all of it still is. */
+/* *list stays NULL if the prefix is so long that no key can be below it. The segment to resume
+ * after is cut to the bytes that a key has room for there, which keeps the order. */
 static int list_segments(const struct pos *pos, const struct wcs_slice *after,
 			 struct wcs_list **list)
 {
@@ -156,14 +155,8 @@ static int walk_families(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
-/* What a column shows; false: to know its size takes more than its record. */
-static bool shown(enum wcs_type type, const struct wcs_cell *cell, struct wcs_cell_info *info)
-{
-	*info = cell->info;
-	return !wcs_type_aggregates(type) || number_size(type, cell->value, &info->size) == 0;
-}
-
-/* The columns of a family; a history each below /.versions, where some may be in memory. */
+/* The columns of a family; below /.versions their histories, of which some may be in memory. A scan
+ * has the size that a column shows, except of an inthll. */
 static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 {
 	struct wcs_filter filter = {
@@ -185,8 +178,14 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 		rc = pos_row_scan(walk->pos, &filter, &scan);
 	if (rc == 0 && walk->pos->versions)
 		rc = memory_start(walk, MEMDIR_HISTORY, after);
-	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
-		rc = give(walk, cell.qualifier, shown(type, &cell, &info) ? &info : NULL);
+	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0) {
+		bool shown = true;
+
+		info = cell.info;
+		if (wcs_type_aggregates(type))
+			shown = number_size(type, cell.value, &info.size) == 0;
+		rc = give(walk, cell.qualifier, shown ? &info : NULL);
+	}
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
 	wcs_scan_close(scan);
@@ -207,7 +206,7 @@ static int walk_chunks(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
-/* The versions of a column older than the one behind which to resume. */
+/* The versions of a column that are older than the one to resume after. */
 static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 {
 	const struct pos *pos = walk->pos;
@@ -233,30 +232,20 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
-static int walk_tables(struct walk *walk, const struct wcs_slice *after)
+/* The store's tables, or the families of a table. */
+static int walk_names(struct walk *walk, enum node_kind kind, const struct wcs_slice *after)
 {
-	char name[WCS_TABLE_NAME_MAX + 1];
-	int rc = wcs_table_next(walk->fs->store, after ? after->data : NULL, name);
+	char name[WCS_TABLE_NAME_MAX + WCS_FAMILY_NAME_MAX + 1] = "";
+	const char *last = after ? after->data : NULL;
+	int rc = 0;
 
 	while (rc == 0) {
-		rc = walk->each(walk->ctx, NODE_TABLE, (struct wcs_slice){name, strlen(name)},
-				NULL);
+		rc = kind == NODE_TABLE ? wcs_table_next(walk->fs->store, last, name)
+					: wcs_family_next(walk->pos->table, last, name);
 		if (rc == 0)
-			rc = wcs_table_next(walk->fs->store, name, name);
-	}
-	return rc == -ENOENT ? 0 : rc;
-}
-
-static int walk_policies(struct walk *walk, const struct wcs_slice *after)
-{
-	char name[WCS_FAMILY_NAME_MAX + 1];
-	int rc = wcs_family_next(walk->pos->table, after ? after->data : NULL, name);
-
-	while (rc == 0) {
-		rc = walk->each(walk->ctx, NODE_POLICIES, (struct wcs_slice){name, strlen(name)},
-				NULL);
-		if (rc == 0)
-			rc = wcs_family_next(walk->pos->table, name, name);
+			rc = walk->each(walk->ctx, kind, (struct wcs_slice){name, strlen(name)},
+					NULL);
+		last = name;
 	}
 	return rc == -ENOENT ? 0 : rc;
 }
@@ -276,8 +265,8 @@ static int walk_controls(struct walk *walk, const struct wcs_slice *after)
 	return rc;
 }
 
-/* What a directory of segments or a family lists, one kind after the other; `after` is of one of
- * them. */
+/* The children of a directory of segments or of a family, one kind after the other; `after` is of
+ * one of these kinds. */
 static int walk_kinds(struct walk *walk, const struct child *after, const struct wcs_slice *bytes)
 {
 	int rc = 0;
@@ -306,7 +295,7 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 		return rc;
 	switch (node->kind) {
 	case NODE_ROOT:
-		return walk_tables(&walk, bytes);
+		return walk_names(&walk, NODE_TABLE, bytes);
 	case NODE_TABLE:
 	case NODE_PREFIX:
 	case NODE_FAMILY:
@@ -314,7 +303,7 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 	case NODE_HISTORY:
 		return walk_versions(&walk, bytes);
 	case NODE_FAMILIES:
-		return walk_policies(&walk, bytes);
+		return walk_names(&walk, NODE_POLICIES, bytes);
 	default:
 		return walk_controls(&walk, bytes);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a directory lists, in an order in which a listing can be resumed behind any child. */
+/* The children of a directory, in an order in which a listing can resume after any child. */
 #ifndef FS_CHILDREN_H
 #define FS_CHILDREN_H
 
 #include "fs/fs.h"
 #include "fs/names/spell.h"
 
-/* A child to resume behind. */
+/* A child, after which a listing resumes. */
 struct child {
 	enum node_kind kind;
 	size_t len;
@@ -17,13 +17,13 @@ struct child {
 struct child *child_new(enum node_kind kind, struct wcs_slice bytes);
 
 /*
- * Calls each for the children of node behind `after` (NULL: for all): first segments, then
- * families, each by their bytes ascending; versions newest first; last chunk directories that are
- * in memory. Names are not split: node is no chunk. bytes are what spell_child takes; info: of a
- * column, what lookup_file gives, NULL where it would take more than the listing; good during the
- * call. Stops when each returns other than 0, and returns that; 0: the end; or an error. Its cost
- * grows with the children given. Any thread, without a lock of the inode table; each is called in
- * that thread, with no lock of the walk's held.
+ * Calls each for the children of node after `after` (NULL: for all): segments, then families, each
+ * in the order of their bytes; versions newest first; chunk directories in memory last. Names are
+ * not split, so node is no chunk directory. bytes: as spell_child takes them. info: of a column, as
+ * lookup_file gives it, NULL if it would take another read; valid during the call. Stops if each
+ * returns other than 0 and returns that; 0: the end; or an error. The cost grows with the children
+ * given. Any thread that holds no lock of the inode table; each is called in that thread, while the
+ * walk holds no lock.
  */
 typedef int children_each(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 			  const struct wcs_cell_info *info);

@@ -2,10 +2,10 @@
 /*
  * Chunk directories.
  *
- * Names that share a chunk share the bytes that it stands for, B, but not the other way round: a
- * chunk may end up to two bytes early, where the next unit (an escape or a character) does not
- * fit, while a shorter unit would. So names behind B are in the chunk or not by the byte that
- * follows, and where they are many they are skipped by that byte.
+ * Names that share a chunk share the bytes B that it stands for, but names that begin with B need
+ * not be in the chunk: a chunk may end up to two bytes early, if the next unit (an escape or a
+ * character) does not fit, while a shorter unit would. The byte after B decides, and if many names
+ * follow they are skipped by that byte.
  */
 #include "fs/names/chunk.h"
 
@@ -13,25 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes that the beginning of a name stands for; to has room for text.len. */
+/* Decodes the beginning of a name; to has room for text.len. Returns the length. */
 static size_t unescape(struct wcs_slice text, unsigned char *to)
 {
 	size_t len = 0;
 
 	wcs_text_decode(text.data, text.len, to, &len);
 	return len;
-}
-
-static size_t encode(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes,
-		     char *name)
-{
-	return spell_child(table, kind == NODE_HISTORY ? NODE_CELL : kind, bytes, name);
-}
-
-static bool is_split(enum node_kind kind)
-{
-	return kind == NODE_PREFIX || kind == NODE_CELL || kind == NODE_HISTORY ||
-	       kind == NODE_CHUNK;
 }
 
 /* Does a chunk of the name end where the text does? */
@@ -52,13 +40,13 @@ static bool goes_through(const struct chunk_name *name, struct wcs_slice text)
 void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind kind,
 		 struct wcs_slice bytes, struct chunk_name *name)
 {
+	/* A history is encoded without its '@', which is no part of a chunk. */
+	enum node_kind encoded = kind == NODE_HISTORY ? NODE_CELL : kind;
 	size_t len;
 
-	name->len = kind == NODE_CHUNK ? bytes.len : encode(table, kind, bytes, name->encoded);
-	if (kind == NODE_CHUNK)
-		memcpy(name->encoded, bytes.data, bytes.len);
+	name->len = spell_child(table, encoded, bytes, name->encoded);
 	name->place = CHUNK_AWAY;
-	if (!is_split(kind)) {
+	if (kind != NODE_PREFIX && encoded != NODE_CELL && kind != NODE_CHUNK) {
 		name->place = text.len == 0 ? CHUNK_HERE : CHUNK_AWAY;
 		name->end = name->len;
 		memcpy(name->component, name->encoded, name->len + 1);
@@ -74,7 +62,7 @@ void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind 
 		memcpy(name->component + len, "@", 2);
 }
 
-/* A child that comes behind all that start with these bytes. */
+/* A child that comes after all that start with these bytes. */
 static struct child *behind(enum node_kind kind, const unsigned char *bytes, size_t len)
 {
 	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
@@ -91,8 +79,7 @@ static struct child *behind(enum node_kind kind, const unsigned char *bytes, siz
 	return child;
 }
 
-/* Where the chunk begins that ends with the text: the room that it left is what its next unit did
- * not fit into. */
+/* The room that the chunk which ends at `end` left free: the next unit did not fit into it. */
 static size_t room_left(const char *encoded, size_t end)
 {
 	char component[NAMES_CHUNK_MAX + 2];
@@ -116,8 +103,8 @@ struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, e
 
 	if (bytes.len <= len)
 		return NULL;
-	/* A byte of ASCII is a unit by itself, whatever surrounds it; others may be part of a
-	 * character, and change with it how what is before them is spelled. */
+	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
+	 * change the spelling of the bytes before it. */
 	if (away || room_left(shared.data, shared.len) > 0 || stem[len - 1] >= 0x80) {
 		stem[len] = ((const unsigned char *)bytes.data)[len];
 		if (stem[len++] >= 0x80)
@@ -179,58 +166,35 @@ static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	return search->found ? SEARCH_FOUND : -ENOMEM;
 }
 
-/* Goes to the next chunk directory in memory behind `after` whose text begins with this one. */
-static int next_beginning(struct fs *fs, const struct memdir_path *path, struct wcs_slice text,
-			  struct wcs_slice after, struct memdir_child *child)
-{
-	int rc = memdirs_next(fs->memdirs, path, MEMDIR_CHUNK, &after, child);
-
-	if (rc == 0 && (child->len <= text.len || memcmp(child->data, text.data, text.len) != 0)) {
-		free(child->data);
-		rc = -ENOENT;
-	}
-	return rc;
-}
-
 /* Is a chunk directory below this one in memory? Others may begin alike, and end their chunk at
  * another place. */
 static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice text)
 {
 	struct wcs_slice after = text;
 	struct memdir_path path = {0};
-	struct memdir_child child, last = {0};
-	struct chunk_name name;
+	struct memdir_child child = {0}, last = {0};
+	struct chunk_name name = {.place = CHUNK_AWAY};
 	int rc = pos_memdir_path(pos, &path);
 
-	name.place = CHUNK_AWAY;
 	while (rc == 0 && name.place == CHUNK_AWAY) {
-		rc = next_beginning(fs, &path, text, after, &child);
-		if (rc != 0)
-			break;
-		after = (struct wcs_slice){child.data, child.len};
-		chunk_split(pos->table, text, NODE_CHUNK, after, &name);
+		rc = memdirs_next(fs->memdirs, &path, MEMDIR_CHUNK, &after, &child);
 		free(last.data);
 		last = child;
+		child.data = NULL;
+		if (rc == 0 &&
+		    (last.len <= text.len || memcmp(last.data, text.data, text.len) != 0))
+			rc = -ENOENT;
+		if (rc != 0)
+			break;
+		after = (struct wcs_slice){last.data, last.len};
+		chunk_split(pos->table, text, NODE_CHUNK, after, &name);
 	}
 	free(last.data);
 	memdir_path_clear(&path);
 	return rc;
 }
 
-static int memory_itself(struct fs *fs, const struct pos *pos, struct wcs_slice text)
-{
-	struct memdir_path path = {0};
-	int rc = pos_memdir_path(pos, &path);
-
-	if (rc == 0)
-		rc = memdir_path_add(&path, MEMDIR_CHUNK, text);
-	if (rc == 0)
-		rc = memdirs_exists(fs->memdirs, &path) ? 0 : -ENOENT;
-	memdir_path_clear(&path);
-	return rc;
-}
-
-/* The first child itself. -ENOENT: none. */
+/* The first stored child. -ENOENT: none. */
 static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 		      const struct pos *pos, struct child **first)
 {
@@ -265,15 +229,23 @@ int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text)
 
 int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
 {
+	struct memdir_path path = {0};
 	struct pos pos;
 	int rc = pos_of(base, &pos);
 
-	if (rc != 0)
-		return rc;
-	rc = find_first(fs, base, text, &pos, first);
+	if (rc == 0)
+		rc = find_first(fs, base, text, &pos, first);
 	if (rc != -ENOENT)
 		return rc;
 	*first = NULL;
 	rc = memory_below(fs, &pos, text);
-	return rc == -ENOENT ? memory_itself(fs, &pos, text) : rc;
+	if (rc != -ENOENT)
+		return rc;
+	rc = pos_memdir_path(&pos, &path);
+	if (rc == 0)
+		rc = memdir_path_add(&path, MEMDIR_CHUNK, text);
+	if (rc == 0)
+		rc = memdirs_exists(fs->memdirs, &path) ? 0 : -ENOENT;
+	memdir_path_clear(&path);
+	return rc;
 }

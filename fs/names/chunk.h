@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunk directories: where names longer than NAMES_CHUNK_MAX stand, in as many levels as they have
- * chunks. A directory is its base (of segments, or a family) and a text, the encoded beginning that
- * all names in it share; the base itself has the empty text.
+ * Chunk directories: names longer than NAMES_CHUNK_MAX stand in them, in as many levels as the name
+ * has chunks. A chunk directory is its base (a directory of segments, or a family) and a text: the
+ * encoded beginning that all names in it share. The base itself has the empty text.
  */
 #ifndef FS_CHUNK_H
 #define FS_CHUNK_H
@@ -11,7 +11,7 @@
 #include "fs/names/children.h"
 #include "fs/names/spell.h"
 
-/* Where a child of the base stands in one of these directories. */
+/* The place of a child of the base in one of these directories. */
 enum chunk_place {
 	CHUNK_HERE,  /* its name ends there */
 	CHUNK_BELOW, /* in a chunk directory there */
@@ -30,26 +30,26 @@ struct chunk_name {
 void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind kind,
 		 struct wcs_slice bytes, struct chunk_name *name);
 
-/* The first child of base whose name goes through the chunk directory text; which may be in memory
- * itself: then *first is NULL. -ENOENT: neither. The caller frees *first. */
+/* The first child of base whose name goes through the chunk directory text; *first is NULL if there
+ * is none, but the directory is in memory. -ENOENT: neither. The caller frees *first. */
 int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
-/* Is there a child of base whose name goes through it, or another in memory below it? 0, -ENOENT or
- * another error. */
+/* Does a child of base have a name that goes through it, or is a chunk directory below it in
+ * memory? 0, -ENOENT or another error. */
 int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text);
 
 /*
- * A child to resume behind, so that the children are skipped which stand in the same chunk
- * directory below text as this one (or, where it is away, away as well); NULL: there is no telling,
- * go on with the next. *error: -ENOMEM.
+ * A child to resume after, which skips the children that stand in the same chunk directory below
+ * text as this one or, if it is away, that are away for the same reason. NULL: no such child is
+ * known, go on with the next one; or *error is -ENOMEM.
  */
 struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, enum node_kind kind,
 			 struct wcs_slice bytes, int *error);
 
-/* Does a child's bytes begin with those of the text? Those that do stand together. */
+/* Do a child's bytes begin with those of the text? Such children are listed next to each other. */
 bool chunk_behind(struct wcs_slice text, struct wcs_slice bytes);
 
-/* The child to start behind: what is before can have no name that goes through text. */
+/* The child to start after: no child before it has a name that goes through text. */
 struct child *chunk_start(const struct node *base, struct wcs_slice text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Positions: from a node up to its table for its meaning, and into the store for its existence. */
+/* Positions: from a node up to its table, and from there into the store. */
 #include "fs/names/pos.h"
 
 #include <errno.h>
@@ -10,32 +10,29 @@
 #include "fs/names/number.h"
 #include "fs/names/spell.h"
 
-static size_t key_length(const struct node *node)
+/* Fills the key: its length on a first way up the segments, its bytes from the end on a second. */
+static int key_fill(const struct node *node, struct pos *pos)
 {
-	size_t len = 0, depth = 0;
+	const struct node *at = node;
+	size_t end, left;
 
-	for (; node && node->kind != NODE_TABLE; node = node->parent) {
-		if (node->kind != NODE_PREFIX)
+	pos->depth = pos->key_len = 0;
+	for (; at && at->kind != NODE_TABLE; at = at->parent)
+		if (at->kind == NODE_PREFIX)
+			pos->key_len += at->name_len + (size_t)(pos->depth++ > 0);
+	if (pos->key_len > WCS_ROW_KEY_MAX)
+		return -ENAMETOOLONG;
+	end = pos->key_len;
+	left = pos->depth;
+	for (at = node; left > 0; at = at->parent) {
+		if (at->kind != NODE_PREFIX)
 			continue;
-		len += node->name_len;
-		depth++;
+		end -= at->name_len;
+		memcpy(pos->key + end, at->name, at->name_len);
+		if (--left > 0)
+			pos->key[--end] = (char)pos->delimiter;
 	}
-	return depth > 0 ? len + depth - 1 : 0;
-}
-
-/* Fills pos->key from its end, walking up the segments. */
-static void key_fill(const struct node *node, struct pos *pos)
-{
-	size_t at = pos->key_len;
-
-	for (; node && node->kind != NODE_TABLE; node = node->parent) {
-		if (node->kind != NODE_PREFIX)
-			continue;
-		if (pos->depth++ > 0)
-			pos->key[--at] = (char)pos->delimiter;
-		at -= node->name_len;
-		memcpy(pos->key + at, node->name, node->name_len);
-	}
+	return 0;
 }
 
 static const struct node *up_to(const struct node *node, enum node_kind kind)
@@ -69,12 +66,7 @@ int pos_of(const struct node *node, struct pos *pos)
 	}
 	if (node->kind == NODE_DRAFTS && node->parent->kind == NODE_HISTORY)
 		pos->qualifier = node_name(node->parent);
-	pos->depth = 0;
-	pos->key_len = key_length(node);
-	if (pos->key_len > WCS_ROW_KEY_MAX)
-		return -ENAMETOOLONG;
-	key_fill(node, pos);
-	return 0;
+	return key_fill(node, pos);
 }
 
 static int descend_key(struct pos *pos, struct wcs_slice segment)
@@ -188,16 +180,6 @@ static int nth_cell(const struct pos *pos, const struct wcs_filter *filter, int 
 	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
 }
 
-/* A family of a row exists in the store if it holds a cell. */
-static int family_stored(const struct pos *pos)
-{
-	struct wcs_filter filter = {
-		.each = WCS_EACH_FAMILY, .families = &pos->family, .family_count = 1};
-	struct wcs_cell_info info;
-
-	return nth_cell(pos, &filter, 1, &info);
-}
-
 int pos_older(const struct pos *pos, struct wcs_cell_info *info)
 {
 	struct wcs_filter filter = {.families = &pos->family, .family_count = 1, .newest = 2};
@@ -214,14 +196,6 @@ struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf)
 		memcpy(buf, pos->qualifier.data, pos->qualifier.len);
 	buf[pos->qualifier.len] = 0;
 	return (struct wcs_slice){buf, pos->qualifier.len + 1};
-}
-
-static int prefix_stored(const struct pos *pos)
-{
-	struct wcs_key_info info;
-	int rc = wcs_key_get(pos->table, pos_key(pos), &info);
-
-	return rc != 0 ? rc : info.row || info.prefix ? 0 : -ENOENT;
 }
 
 static int cell_stored(const struct pos *pos, struct wcs_cell_info *info)
@@ -242,11 +216,18 @@ static int cell_stored(const struct pos *pos, struct wcs_cell_info *info)
 
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 {
+	struct wcs_filter filter = {
+		.each = WCS_EACH_FAMILY, .families = &pos->family, .family_count = 1};
+	struct wcs_cell_info unused;
+	struct wcs_key_info key;
+	int rc;
+
 	switch (pos->kind) {
 	case NODE_PREFIX:
-		return prefix_stored(pos);
-	case NODE_FAMILY:
-		return family_stored(pos);
+		rc = wcs_key_get(pos->table, pos_key(pos), &key);
+		return rc != 0 ? rc : key.row || key.prefix ? 0 : -ENOENT;
+	case NODE_FAMILY: /* exists if it holds a cell */
+		return nth_cell(pos, &filter, 1, &unused);
 	case NODE_CELL:
 	case NODE_HISTORY:
 	case NODE_VERSION:
@@ -284,45 +265,33 @@ int pos_delete(const struct pos *pos)
 	return rc;
 }
 
-static bool pos_in_memory(struct fs *fs, const struct pos *pos)
-{
-	struct memdir_path path = {0};
-	bool found;
-
-	if (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY && pos->kind != NODE_HISTORY &&
-	    pos->kind != NODE_DRAFTS)
-		return false;
-	found = pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path);
-	memdir_path_clear(&path);
-	return found;
-}
-
 int pos_exists(struct fs *fs, const struct pos *pos)
 {
+	struct memdir_path path = {0};
 	int rc = pos_stored(pos, NULL);
 
-	return rc == -ENOENT && pos_in_memory(fs, pos) ? 0 : rc;
-}
-
-/* Writes the component for one node in front of *at. */
-static void path_prepend(const struct node *node, char *path, char **at)
-{
-	char name[SPELL_MAX];
-	size_t len = spell_node(node, name);
-
-	if ((size_t)(*at - path) < len + 1)
-		len = (size_t)(*at - path) - 1;
-	*at -= len;
-	memcpy(*at, name, len);
-	*--*at = '/';
+	if (rc != -ENOENT || (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY &&
+			      pos->kind != NODE_HISTORY && pos->kind != NODE_DRAFTS))
+		return rc;
+	if (pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path))
+		rc = 0;
+	memdir_path_clear(&path);
+	return rc;
 }
 
 void pos_path(const struct node *node, const char *name, char *path, size_t size)
 {
-	char buf[3800], *at = buf + sizeof(buf);
+	char buf[3800], component[SPELL_MAX], *at = buf + sizeof(buf);
 
-	for (; node->parent && at - buf > 2; node = node->parent)
-		path_prepend(node, buf, &at);
+	for (; node->parent && at - buf > 2; node = node->parent) {
+		size_t len = spell_node(node, component);
+
+		if ((size_t)(at - buf) < len + 1)
+			len = (size_t)(at - buf) - 1;
+		at -= len;
+		memcpy(at, component, len);
+		*--at = '/';
+	}
 	snprintf(path, size, "%.*s%s%s", (int)(buf + sizeof(buf) - at), at, name ? "/" : "",
 		 name ? name : "");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Positions in the tree: what a node stands for in the store's terms, and which names it has.
+ * Positions in the tree: the row key, family, qualifier and timestamp of a node.
  *
- * Any thread may call these, with nodes that cannot go meanwhile; a position belongs to the one
- * that has it. Those that ask the store take no lock of the inode table; hold none.
+ * Any thread may call these functions, with nodes to which it has a reference; a position belongs
+ * to one thread. Those that call the store take no lock of the inode table, and the caller holds
+ * none.
  */
 #ifndef FS_POS_H
 #define FS_POS_H
@@ -25,12 +26,12 @@ struct pos {
 	char key[WCS_ROW_KEY_MAX];
 };
 
-/* The node's position; it borrows from the node. -ENAMETOOLONG: its key would be over the limit,
- * which pos_descend keeps nodes from being made for. */
+/* The node's position, which borrows from the node. -ENAMETOOLONG: its key is over the limit; no
+ * lookup makes such a node (pos_descend). */
 int pos_of(const struct node *node, struct pos *pos);
 
-/* Goes down to a child of that kind; bytes are borrowed where they are a family or qualifier.
- * -ENAMETOOLONG. */
+/* Goes down to a child of that kind; borrows the bytes of a family, a qualifier or a chunk.
+ * -ENAMETOOLONG; -ENOENT: no timestamp. */
 int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes);
 
 static inline struct wcs_slice pos_key(const struct pos *pos)
@@ -48,21 +49,21 @@ static inline int pos_type(const struct pos *pos, enum wcs_type *type)
  * room for WCS_ROW_KEY_MAX + 1 bytes. */
 struct wcs_slice pos_prefix(const struct pos *pos, char *buf);
 
-/* What follows the qualifier directly in their order: where a scan of just that column ends. buf
- * has room for WCS_QUALIFIER_MAX + 1 bytes. */
+/* The next qualifier after this one, where a scan of just this column ends. buf has room for
+ * WCS_QUALIFIER_MAX + 1 bytes. */
 struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf);
 
-/* Scans the row that the position is in. -ENOENT: no row can be there, since its key is empty. */
+/* Scans the row of the position. -ENOENT: the row key is empty. */
 int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan);
 
 /* The path in memory of a directory of segments, a family or a history. 0 or -ENOMEM. */
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
 
-/* Does what the position names exist in the store? 0, -ENOENT or another error. info: of a cell,
- * with the size of what it shows; may be NULL, which is cheaper in aggregate families. */
+/* Is it in the store? 0, -ENOENT or another error. info: of a cell, with the size of the text that
+ * its file shows; may be NULL, which is cheaper in aggregate families. */
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 
-/* The same, in the store or as a directory in memory. */
+/* Is it in the store, or a directory in memory? */
 struct fs;
 int pos_exists(struct fs *fs, const struct pos *pos);
 
@@ -72,10 +73,10 @@ int pos_keep(struct fs *fs, const struct pos *pos);
 /* Deletes the column of a cell, or the cell of a version. */
 int pos_delete(const struct pos *pos);
 
-/* The second newest cell of a column. -ENOENT: there is none. */
+/* The second newest cell of a column. -ENOENT: none. */
 int pos_older(const struct pos *pos, struct wcs_cell_info *info);
 
-/* The position as a path from the mount's root, as the tree spells it, for messages; cut to fit
+/* The path of a node from the mount's root, for messages; name: of a child, or NULL. Cut to fit
  * size bytes. */
 void pos_path(const struct node *node, const char *name, char *path, size_t size);
 

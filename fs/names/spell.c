@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of children, by the kind of their directory. */
+/* The spelling of names, by the kind of their directory. */
 #include "fs/names/spell.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static const struct {
 	{NODE_POLICIES, CONTROL_POLICY, "gc"},	  {NODE_POLICIES, CONTROL_TYPE, "type"},
 };
 
-/* Those of directories of segments, which are not listed. */
+/* Control files of directories of segments, which no listing shows. */
 static const struct {
 	enum control control;
 	const char *name;
@@ -59,29 +59,15 @@ static void take(struct spelled *child, enum node_kind kind, const char *bytes, 
 	child->kind = kind;
 }
 
-static size_t decoded_length(const char *name, size_t len)
-{
-	size_t escapes = 0;
-
-	for (size_t i = 0; i < len; i++)
-		escapes += name[i] == '%';
-	return len - 2 * escapes;
-}
-
-static size_t max_length(enum names_kind names)
-{
-	return names == NAMES_QUALIFIER ? WCS_QUALIFIER_MAX : WCS_ROW_KEY_MAX;
-}
-
-/* Takes a component of a name, as a chunk of it or with the chunks above as the bytes that it
- * stands for. */
+/* Joins a component with the chunks above it: another chunk, or a whole name, which is decoded. */
 static int take_joined(struct spelled *child, const struct node *dir, enum node_kind kind,
 		       enum names_kind names, const struct names_families *families,
 		       const char *name, size_t len)
 {
+	size_t max = names == NAMES_QUALIFIER ? WCS_QUALIFIER_MAX : WCS_ROW_KEY_MAX;
 	struct wcs_slice above = {0};
 	char joined[SPELL_MAX + NAMES_COMPONENT_MAX];
-	size_t count;
+	size_t count, decoded;
 	bool more;
 
 	if (dir->kind == NODE_CHUNK)
@@ -90,13 +76,16 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 		return -ENAMETOOLONG;
 	if (names_join(names, above.data, above.len, name, len, joined, &count, &more) != 0)
 		return -EINVAL;
-	if (more && decoded_length(joined, count) >= max_length(names)) /* nothing could follow */
-		return -ENAMETOOLONG;
 	if (more) {
+		decoded = count;
+		for (size_t i = 0; i < count; i++)
+			decoded -= joined[i] == '%' ? 2 : 0;
+		if (decoded >= max) /* nothing could follow */
+			return -ENAMETOOLONG;
 		take(child, NODE_CHUNK, joined, count);
 		return 0;
 	}
-	/* The kernel has one entry for a directory: with two names it would move between them. */
+	/* The kernel keeps one dentry for a directory: two names would move it back and forth. */
 	if (len > NAMES_CHUNK_MAX && kind != NODE_CELL && kind != NODE_DRAFT)
 		return -EINVAL;
 	if (names_decode(names, families, joined, count, child->buf, &count) != 0)
@@ -111,26 +100,6 @@ static int take_control(struct spelled *child, enum control control, const char 
 {
 	take(child, NODE_CONTROL, name, strlen(name));
 	child->control = control;
-	return 0;
-}
-
-/* The names of the mount's root, whatever its kind is, beyond those of that kind. */
-static int parse_root(const char *name, struct spelled *child)
-{
-	if (strcmp(name, ".rowfs") == 0)
-		take(child, NODE_ROWFS, name, strlen(name));
-	else if (strcmp(name, ".versions") == 0)
-		take(child, NODE_ROOT, name, strlen(name));
-	else
-		return -EINVAL;
-	return 0;
-}
-
-static int parse_table(const char *name, struct spelled *child)
-{
-	if (!wcs_table_name_valid(name))
-		return -EINVAL;
-	take(child, NODE_TABLE, name, strlen(name));
 	return 0;
 }
 
@@ -152,14 +121,7 @@ static int parse_unlisted(const struct pos *pos, const char *name, struct spelle
 	return -EINVAL;
 }
 
-static bool is_family(const struct pos *pos, const struct node *dir, const char *name, size_t len,
-		      struct spelled *child)
-{
-	return take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
-	       child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes);
-}
-
-/* In a directory of segments: a control name, a family, or a segment. In a chunk directory: the
+/* In a directory of segments: a control file, a family, or a segment. In a chunk directory: the
  * rest of a segment. */
 static int parse_prefix(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 			struct spelled *child)
@@ -169,7 +131,9 @@ static int parse_prefix(const struct node *dir, const struct pos *pos, const cha
 
 	if (dir->kind != NODE_CHUNK && name[0] == '.')
 		return parse_unlisted(pos, name, child);
-	if (dir->kind != NODE_CHUNK && is_family(pos, dir, name, len, child))
+	if (dir->kind != NODE_CHUNK &&
+	    take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
+	    child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes))
 		return pos->key_len > 0 ? 0 : -EINVAL;
 	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
 	if (rc != 0)
@@ -188,9 +152,9 @@ static bool is_random(const char *text, size_t len)
 }
 
 /*
- * The temporary name that rsync gives to a column, where it is no column's itself, for a name may
- * not start or end with any byte: ".NAME.XXXXXX". In a chunk directory its bytes are apart from
- * those of others there, as no name has a '/'.
+ * The temporary name that rsync gives to a column, ".NAME.XXXXXX", if the spelling of columns does
+ * not allow it. The bytes of one in a chunk directory begin with the chunk and a '/', which no name
+ * has, so they differ from those of all others.
  */
 static int parse_temporary(const struct node *dir, const char *name, size_t len,
 			   struct spelled *child)
@@ -250,7 +214,8 @@ static int parse_family(const struct node *dir, const struct pos *pos, const cha
 	return rc;
 }
 
-/* A version by its timestamp or its time; or a draft, as rsync, editors and sed name them. */
+/* A version by its timestamp or its time; or a draft with the name that rsync, editors or sed give.
+ */
 static int parse_history(const char *name, size_t len, struct spelled *child)
 {
 	const size_t sed = 3, random = 6;
@@ -290,11 +255,14 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 
 	if (len > NAMES_COMPONENT_MAX)
 		return -ENAMETOOLONG;
-	if (!dir->parent && parse_root(name, child) == 0)
+	if (!dir->parent && (strcmp(name, ".rowfs") == 0 || strcmp(name, ".versions") == 0)) {
+		take(child, name[1] == 'r' ? NODE_ROWFS : NODE_ROOT, name, len);
 		return 0;
+	}
 	switch (dir->kind == NODE_CHUNK ? dir->parent->kind : dir->kind) {
 	case NODE_ROOT:
-		return parse_table(name, child);
+		take(child, NODE_TABLE, name, len);
+		return wcs_table_name_valid(name) ? 0 : -EINVAL;
 	case NODE_TABLE:
 	case NODE_PREFIX:
 		return parse_prefix(dir, pos, name, len, child);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which child of which directory a name means, and how a child's name is spelled. No store access
- * beyond the table's families. */
+/* From the name of a child to its kind and bytes, and back. The store is asked for nothing but the
+ * table's families. */
 #ifndef FS_SPELL_H
 #define FS_SPELL_H
 
@@ -31,7 +31,7 @@ enum control {
 	CONTROL_COUNT,	   /* .count in T and below */
 };
 
-/* What a name means in its directory; it need not exist. */
+/* The meaning of a name in its directory; the child need not exist. */
 struct spelled {
 	enum node_kind kind;
 	enum control control; /* of NODE_CONTROL */
@@ -39,30 +39,30 @@ struct spelled {
 	char buf[SPELL_MAX + NAMES_COMPONENT_MAX]; /* holds bytes, with a NUL behind */
 };
 
-/* dir may be a chunk directory; pos is its position. -EINVAL: the name means nothing there (looked
- * up: ENOENT); -ENAMETOOLONG. */
+/* dir may be a chunk directory; pos is its position. -EINVAL: the name has no meaning there (a
+ * LOOKUP answers ENOENT); -ENAMETOOLONG. */
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		struct spelled *child);
 
-/* Is it the name of rsync's directory for delayed updates, in a family or a history? A column or a
- * draft may have it too: it is the directory's while mkdir has made that. */
+/* Is it the name of rsync's directory for delayed updates, in a family or a history? It is also the
+ * name of a column or a draft, unless mkdir has made the directory. */
 bool spell_drafts(const struct node *dir, const char *name, struct spelled *child);
 
-/* The draft that a name in a family, no chunk of it, is where it is not the column whose spelling
- * it is, too: it is of the form of rsync's temporary names. -EINVAL: it is not. */
+/* The draft that a name of rsync's temporary form means in a family (not in a chunk directory). The
+ * same name may spell a column, which then goes first. -EINVAL: it is not of that form. */
 int spell_temporary(const struct node *dir, const char *name, struct spelled *child);
 
-/* Writes the spelling of a child and a NUL; name has room for SPELL_MAX. table: NULL where there
- * is none. Returns its length. */
+/* Writes the spelling of a child and a NUL; name has room for SPELL_MAX. table: NULL above tables.
+ * Returns its length. */
 size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes,
 		   char *name);
 
 /* The same for a node. */
 size_t spell_node(const struct node *node, char *name);
 
-/* The i-th control file that is listed in a directory of that kind, and its name; false: none. */
+/* The i-th listed control file of a directory of that kind, and its name; false: none. */
 bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name);
-/* Does the directory have these alone, so that nothing can be made in it? */
+/* Does the directory hold nothing but these? */
 bool spell_is_fixed(const struct node *dir);
 
 #endif
