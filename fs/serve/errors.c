@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last errors, as a ring of lines that are formatted when they are added. */
+/* The last errors: a ring of lines, which are formatted when they are added. */
 #include "fs/serve/errors.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 enum { LINE_MAX_BYTES = 6144 };
 
-/* The name of errors_miss. It becomes a line when it is read, since a lookup waits for it. */
+/* The last miss. It is formatted when it is read, because a lookup waits for errors_miss. */
 struct missed {
 	int64_t now;
 	char *path, *reason; /* NULL: there is none */
@@ -24,7 +24,7 @@ struct errors {
 	char *lines[ERRORS_KEPT]; /* Lock: lock, as all below */
 	size_t next;		  /* the oldest, and the one to be replaced */
 	uint64_t count;		  /* since the beginning */
-	char *path;		  /* of the last one; NULL: it is not known */
+	char *path;		  /* of the last one; NULL: none, or no memory for it */
 	struct missed missed;
 };
 
@@ -50,18 +50,8 @@ void errors_free(struct errors *errors)
 	free(errors);
 }
 
-static void time_format(int64_t now, char *text, size_t size)
-{
-	time_t seconds = (time_t)(now / 1000000);
-	char whole[32];
-	struct tm tm;
-
-	gmtime_r(&seconds, &tm);
-	strftime(whole, sizeof(whole), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, size, "%s.%06dZ", whole, (int)(now % 1000000));
-}
-
-/* Control bytes and what is not UTF-8 as %XX, so that an error stays one line of text. */
+/* Writes control bytes and bytes that are not UTF-8 as %XX, so that an error is one line of text.
+ */
 static void escape(const char *text, char *to, size_t size)
 {
 	const unsigned char *from = (const unsigned char *)text;
@@ -86,12 +76,15 @@ static void escape(const char *text, char *to, size_t size)
 /* A line, which the caller frees; NULL: no memory. */
 static char *line_format(int64_t now, const char *path, int line, const char *reason)
 {
-	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[48], where[16] = "";
+	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[32], where[16] = "";
+	time_t seconds = (time_t)(now / 1000000);
+	struct tm tm;
 
-	time_format(now, when, sizeof(when));
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
 	if (line > 0)
 		snprintf(where, sizeof(where), ":%d", line);
-	snprintf(whole, sizeof(whole), "%s %s%s: %s", when, path, where, reason);
+	snprintf(whole, sizeof(whole), "%s.%06dZ %s%s: %s", when, (int)(now % 1000000), path, where,
+		 reason);
 	escape(whole, text, sizeof(text) - 1);
 	strcat(text, "\n");
 	return strdup(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last errors that a user of the mount should read, as /.rowfs/errors shows them. */
+/* The reasons of refused requests, as /.rowfs/errors shows them. Any thread. */
 #ifndef FS_ERRORS_H
 #define FS_ERRORS_H
 
@@ -10,25 +10,24 @@
 
 struct errors;
 struct errors *errors_new(void); /* NULL: no memory */
-/* Called when no other thread uses it any more. */
 void errors_free(struct errors *errors);
 
-/* Keeps one: the path from the mount's root, the line in what was written (0: none), the reason.
- * Long texts are cut. Any thread. */
+/* Adds one: the path from the mount's root, the line of the written text (0: none), the reason.
+ * Long texts are cut. */
 void errors_add(struct errors *errors, int64_t now, const char *path, int line, const char *reason);
 
-/* Keeps a name that a lookup did not find, which is an error only if the caller wanted to make a
- * file below it. It is the last line until the next error, the next such name or errors_found. It
- * is ignored if the last error has the same path. */
+/* A lookup did not find that path, which is an error only if the caller wanted to make a file below
+ * it. It is the last line until the next error, the next miss or errors_found, and is not shown if
+ * the last error has the same path. */
 void errors_miss(struct errors *errors, int64_t now, const char *path, const char *reason);
-/* A directory was made: forgets the name of errors_miss. */
+/* A directory was made: forgets the last miss. */
 void errors_found(struct errors *errors);
 
-/* How many there were, kept or not. Any thread. */
+/* How many there were since the mount. */
 uint64_t errors_count(struct errors *errors);
 
-/* All that are kept, oldest first: "TIME PATH:LINE: REASON" a line, time in UTC. The caller frees
- * it. NULL: no memory. Any thread. */
+/* The last ERRORS_KEPT, oldest first: "TIME PATH:LINE: REASON" a line, time in UTC. The caller
+ * frees it. NULL: no memory. */
 char *errors_format(struct errors *errors, size_t *len);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The leader reads requests. To wake another thread costs more than most requests do, so it handles
- * them itself as well, and goes on leading, while no others wait:
+ * The leader reads requests. Waking another thread costs more than most requests do, so the leader
+ * also handles them itself, and goes on leading while no others wait:
  *
- *   FREE      nobody leads; whoever is done with a request does next, or the guard
- *   READS     the leader reads, or does what must be done before another request is read
- *   HANDLES   the leader handles a request; the number tells one from the next
+ *   FREE      no thread leads; the next one that is done with a request takes the lead, or the
+ * guard READS     the leader reads, or handles a request that must be done before it reads another
+ *   HANDLES   the leader handles a request; the number differs from request to request
  *
- * A leader that finds requests waiting gives the lead away, if that leaves a processor to those who
- * make requests, and so does one whose request will wait (lead_give). For the others there is a
- * guard, one of the idle threads, which looks now and then while requests come: where the leader
- * handles the same one as at the last look, it takes the lead. Whoever follows it as the guard
- * looks soon, since one request that takes long is seldom alone, and ever later while that is in
- * vain.
+ * A leader that finds requests waiting gives the lead away, if that leaves a processor to the
+ * clients, and so does one whose request will wait (lead_give). For other long requests one of the
+ * idle threads is the guard: while requests come it looks now and then, and takes the lead if the
+ * leader still handles the request of the last look. A new guard looks soon, since a long request
+ * seldom comes alone, and then ever later, as long as it looks in vain.
  */
 #include "fs/serve/lead.h"
 
@@ -21,15 +20,14 @@
 
 #include "lib/clock.h"
 
-#define LEAD_FREE    UINT64_C(0)
-#define LEAD_READS   UINT64_C(1)
-#define LEAD_HANDLES UINT64_C(2) /* and more */
-#define LEAD_SOON_NS 100000	 /* from the guard's first look to the next */
-#define LEAD_LATE_NS 3200000 /* from one of its looks to the next, at most; then it may stand by   \
-			      */
-#define LEAD_LINGER_NS 20000 /* who is done looks so long for a lead that is given away */
+#define LEAD_FREE      UINT64_C(0)
+#define LEAD_READS     UINT64_C(1)
+#define LEAD_HANDLES   UINT64_C(2) /* and more */
+#define LEAD_SOON_NS   100000	   /* from the guard's first look to the next */
+#define LEAD_LATE_NS   3200000	   /* the longest time between two looks; then standby */
+#define LEAD_LINGER_NS 20000	   /* a thread that is done tries so long to take the lead */
 
-/* What this thread set the state to, while it leads; FREE: it does not. */
+/* The state that this thread has set, while it leads; else FREE. */
 static _Thread_local uint64_t lead_mine;
 
 bool lead_is_crowded(const struct lead *lead, const char *loadavg)
@@ -46,14 +44,7 @@ static bool lead_change(struct lead *lead, uint64_t from, uint64_t to)
 
 /* ---- Threads that do not lead ------------------------------------------------------------ */
 
-static void lead_look_later(struct lead *lead, int64_t ns)
-{
-	struct timespec until = clock_deadline(ns);
-
-	pthread_cond_timedwait(&lead->guard, &lead->lock, &until);
-}
-
-/* Waits until the leader, which sleeps, is woken. */
+/* Sleeps until the leader, which sleeps, is woken. */
 static void lead_standby(struct lead *lead)
 {
 	atomic_store(&lead->standby, true);
@@ -62,7 +53,7 @@ static void lead_standby(struct lead *lead)
 	atomic_store(&lead->standby, false);
 }
 
-/* Waits as the guard, and takes the lead when the leader does not get on. */
+/* Waits as the guard. True: it took the lead of a leader that handles one request for long. */
 static bool lead_guard(struct lead *lead)
 {
 	uint64_t seen = LEAD_READS, number = 0;
@@ -74,14 +65,15 @@ static bool lead_guard(struct lead *lead)
 		if ((state == LEAD_FREE || (state >= LEAD_HANDLES && state == seen)) &&
 		    lead_change(lead, state, LEAD_READS))
 			return true;
-		if (after < LEAD_LATE_NS) {
-			lead_look_later(lead, after);
-			after *= 2;
-		} else if (number == now && atomic_load(&lead->sleeps)) {
+		if (after >= LEAD_LATE_NS && number == now && atomic_load(&lead->sleeps)) {
 			lead_standby(lead);
 			after = LEAD_SOON_NS;
 		} else {
-			lead_look_later(lead, after);
+			struct timespec until = clock_deadline(after);
+
+			pthread_cond_timedwait(&lead->guard, &lead->lock, &until);
+			if (after < LEAD_LATE_NS)
+				after *= 2;
 		}
 		seen = state;
 		number = now;
@@ -89,10 +81,12 @@ static bool lead_guard(struct lead *lead)
 	return false;
 }
 
-/* Wakes the guard, or who will be it. Called with the lock. */
+/* Wakes the guard, or an idle thread, which becomes the guard. */
 static void lead_alert(struct lead *lead)
 {
+	pthread_mutex_lock(&lead->lock);
 	pthread_cond_signal(lead->guarded ? &lead->guard : &lead->idle);
+	pthread_mutex_unlock(&lead->lock);
 }
 
 bool lead_take(struct lead *lead)
@@ -131,21 +125,15 @@ void lead_sleep(struct lead *lead)
 void lead_wake(struct lead *lead)
 {
 	atomic_store(&lead->sleeps, false);
-	if (!atomic_load(&lead->standby))
-		return;
-	pthread_mutex_lock(&lead->lock);
-	lead_alert(lead);
-	pthread_mutex_unlock(&lead->lock);
+	if (atomic_load(&lead->standby))
+		lead_alert(lead);
 }
 
-/* Somebody is to take the lead that this thread has given away. */
+/* Another thread is to take the lead that this one has given away. */
 static void lead_offer(struct lead *lead)
 {
-	if (atomic_load(&lead->looking) > 0)
-		return;
-	pthread_mutex_lock(&lead->lock);
-	lead_alert(lead);
-	pthread_mutex_unlock(&lead->lock);
+	if (atomic_load(&lead->looking) == 0)
+		lead_alert(lead);
 }
 
 void lead_handle(struct lead *lead, bool more)
@@ -179,7 +167,7 @@ static bool lead_linger(struct lead *lead)
 			lead_change(lead, LEAD_FREE, LEAD_READS);
 	while (!taken && lead->cores > 1 && clock_ns() < end);
 	atomic_fetch_sub(&lead->looking, 1);
-	/* It may have been given away to this one as it ceased to look. */
+	/* lead_offer may have counted on this thread just before it ceased to look. */
 	return taken || lead_change(lead, LEAD_FREE, LEAD_READS);
 }
 

@@ -2,21 +2,21 @@
 /*
  * The request loop.
  *
- * The last close of a file commits, and the kernel does not wait for RELEASE: so RELEASE is
- * handled before the next request is read, and whatever a process does after its close sees what
- * that committed. To know the order, requests are read by one thread at a time, which leads
- * (lead.c); handled they are side by side.
+ * The last close of a file commits, and the kernel does not wait for RELEASE. RELEASE is therefore
+ * handled before the next request is read, and a process sees the commit of its own close. To know
+ * the order, one thread at a time reads requests, the leader (lead.c); requests are handled side by
+ * side.
  *
- * What a request costs is mostly waking the thread that is to read it. So the leader tries for a
- * while before it sleeps: as long as requests come so soon that it would have been woken again
- * anyway, and nobody else needs the processor.
+ * Most of a request's cost is waking the thread that reads it. The leader therefore polls for a
+ * while before it sleeps: as long as requests come so soon that it would be woken again anyway, and
+ * no other thread needs the processor.
  *
- * A request that waits for the kernel holds up those that the kernel waits for, if they find no
- * thread, and one that waits for the medium holds up all: so there are always THREADS_FREE that do
- * not wait, and more threads where need be.
+ * A request that waits for the kernel would hold up the requests that the kernel waits for, and one
+ * that waits for the medium all others. There are always THREADS_FREE threads that do not wait, and
+ * the loop makes more threads if it needs them.
  *
- * The thread that reads waits for a request and for `stop` at once, so the end of the loop reaches
- * it without a signal, which could hit the others in a call of the store.
+ * The leader polls for a request and for `stop` at once, so the end of the loop reaches it without
+ * a signal, which could interrupt other threads in a call of the store.
  */
 #include "fs/serve/loop.h"
 
@@ -42,7 +42,7 @@ enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 
 enum { SPINS_IN_VAIN = 4, SATURATED = 8 };
 enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 64 };
 
-/* Tells the main thread, which takes it with sigwait, that a thread of the loop has ended. */
+/* Sent to the main thread, which waits for it with sigwait, when a thread of the loop ends. */
 #define SIGNAL_ENDED SIGUSR1
 
 struct loop {
@@ -50,19 +50,18 @@ struct loop {
 	struct metrics *metrics;
 	pthread_t main_thread;
 	struct lead lead;
-	/* The leader's */
-	int error;	  /* of reading */
-	unsigned in_vain; /* tries for a request since one came soon */
-	bool crowded;	  /* no tries, since more threads want a processor than there are */
+	int error;	  /* of reading. The leader's, as those down to at_once */
+	unsigned in_vain; /* polls without a request since one came soon */
+	bool crowded;	  /* more threads want a processor than there are: no polls */
 	int64_t looked;	  /* when that was found */
-	int loadavg;	  /* a file that tells; -1: nothing does */
-	unsigned at_once; /* requests that were there already, one after the other */
-	int stop;	  /* an eventfd; can be read from when the loop is to end */
+	int loadavg;	  /* /proc/loadavg; -1: it cannot be read */
+	unsigned at_once; /* requests in a row that did not have to be waited for */
+	int stop;	  /* an eventfd, readable when the loop is to end */
 	pthread_mutex_t counting;
 	pthread_t threads[THREADS_LIMIT]; /* Lock: counting, as all below */
 	unsigned count;
 	unsigned waiting; /* of these, for the kernel or the medium */
-	bool ends;	  /* there are to be no more */
+	bool ends;	  /* no more threads are made */
 };
 
 static void signals_of_end(sigset_t *set)
@@ -93,17 +92,7 @@ bool loop_can_wait(void)
 	return !releases;
 }
 
-static bool is_release(const struct fuse_buf *buf)
-{
-	struct fuse_in_header header;
-
-	if (buf->size < sizeof(header) || (buf->flags & FUSE_BUF_IS_FD))
-		return false;
-	memcpy(&header, buf->mem, sizeof(header));
-	return header.opcode == FUSE_RELEASE;
-}
-
-/* Waits for a request. 1: there may be one; 0: the loop is to end; or an error. */
+/* Sleeps until a request comes. 1: there may be one; 0: the loop is to end; or an error. */
 static int await_request(struct loop *loop)
 {
 	struct pollfd fds[] = {{.fd = fuse_session_fd(loop->session), .events = POLLIN},
@@ -121,8 +110,8 @@ static int await_request(struct loop *loop)
 	return fds[1].revents == 0 && !fuse_session_exited(loop->session);
 }
 
-/* Who tries where more threads want a processor than there are is in the way of clients and others,
- * and loses what the scheduler would prefer it for when it is woken. */
+/* If more threads want a processor than there are, a leader that polls would take it from clients,
+ * and would lose the scheduler's preference for a thread that was just woken. */
 static bool is_crowded(struct loop *loop)
 {
 	int64_t now = clock_ns();
@@ -138,8 +127,7 @@ static bool is_crowded(struct loop *loop)
 	return loop->crowded;
 }
 
-/* Tries until a request comes, for a while; ends early where another program takes the processor.
- */
+/* Polls for a request for SPIN_NS; ends early if another program takes the processor. */
 static int try_for_request(struct loop *loop, struct fuse_buf *buf)
 {
 	int64_t from = clock_ns(), last = from, now;
@@ -160,18 +148,14 @@ static int try_for_request(struct loop *loop, struct fuse_buf *buf)
 	return rc;
 }
 
-static bool may_try(struct loop *loop)
-{
-	return loop->lead.cores > 1 && loop->in_vain < SPINS_IN_VAIN && !is_crowded(loop);
-}
-
-/* The next request, by the leader. A positive number: buf has one; 0: the loop is to end. */
+/* Reads the next request. Positive: buf has one; 0: the loop is to end; or an error. */
 static int receive_request(struct loop *loop, struct fuse_buf *buf)
 {
 	int rc = fuse_session_receive_buf(loop->session, buf);
 
 	loop->at_once = rc > 0 ? loop->at_once + 1 : 0;
-	if (rc == -EAGAIN && may_try(loop))
+	if (rc == -EAGAIN && loop->lead.cores > 1 && loop->in_vain < SPINS_IN_VAIN &&
+	    !is_crowded(loop))
 		rc = try_for_request(loop, buf);
 	if (rc != -EAGAIN)
 		return rc;
@@ -179,15 +163,18 @@ static int receive_request(struct loop *loop, struct fuse_buf *buf)
 	return rc > 0 ? fuse_session_receive_buf(loop->session, buf) : rc;
 }
 
-/* Reads the next request; those that must be done before another is read, it does. 1: *buf has a
- * request to be done; 0: none has. */
-static int next_request(struct loop *loop, struct fuse_buf *buf)
+/* Reads the next request, and handles it if it is a RELEASE. True: *buf has another request. */
+static bool next_request(struct loop *loop, struct fuse_buf *buf)
 {
+	struct fuse_in_header header = {0};
 	int rc = receive_request(loop, buf);
 
-	if (rc > 0 && !(buf->flags & FUSE_BUF_IS_FD))
+	if (rc > 0 && !(buf->flags & FUSE_BUF_IS_FD)) {
 		metrics_receive(loop->metrics, buf->mem, buf->size);
-	if (rc > 0 && is_release(buf)) {
+		if (buf->size >= sizeof(header))
+			memcpy(&header, buf->mem, sizeof(header));
+	}
+	if (header.opcode == FUSE_RELEASE) {
 		releases = true;
 		fuse_session_process_buf(loop->session, buf);
 		releases = false;
@@ -200,7 +187,6 @@ static int next_request(struct loop *loop, struct fuse_buf *buf)
 	return rc > 0;
 }
 
-/* Leads as long as it can. */
 static void handle_requests(struct loop *loop, struct fuse_buf *buf)
 {
 	bool leads = true;
@@ -226,15 +212,7 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static unsigned thread_count(void)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned count = cores > 0 ? 2 * (unsigned)cores : THREADS_MIN;
-
-	return count < THREADS_MIN ? THREADS_MIN : count > THREADS_MAX ? THREADS_MAX : count;
-}
-
-/* Has that many threads, or as many as there can be, and says how many. */
+/* Makes threads until `wanted` do not wait, or no more can be made. Returns how many there are. */
 static unsigned have_threads(struct loop *loop, unsigned wanted)
 {
 	unsigned count;
@@ -290,23 +268,15 @@ static void end_threads(struct loop *loop)
 		pthread_join(loop->threads[i], NULL);
 }
 
-/* Between poll and read a request may go, as when its sender is killed; read must not wait then. */
-static int read_without_waiting(struct fuse_session *session)
-{
-	int fd = fuse_session_fd(session), flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : -errno;
-}
-
 static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs *fs))
 {
-	int rc = read_without_waiting(loop->session), signal;
-	unsigned threads;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned threads = cores > 0 ? 2 * (unsigned)cores : THREADS_MIN;
 	sigset_t set;
+	int signal;
 
-	if (rc != 0)
-		return rc;
-	threads = have_threads(loop, thread_count());
+	threads = threads < THREADS_MIN ? THREADS_MIN : threads;
+	threads = have_threads(loop, threads < THREADS_MAX ? threads : THREADS_MAX);
 	signals_of_end(&set);
 	if (threads > 0)
 		sigwait(&set, &signal);
@@ -324,7 +294,7 @@ static ssize_t receive(int fd, void *buf, size_t len, void *fs)
 	return read(fd, buf, len);
 }
 
-/* Counted before it is sent: whoever gets the answer finds it counted. */
+/* Counts an answer before it is sent: the client that gets it finds it counted. */
 static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata)
 {
 	const struct fs *fs = userdata;
@@ -333,23 +303,19 @@ static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata
 	return writev(fd, iov, count);
 }
 
-/* All that libfuse sends passes here, from whatever thread. */
-static int count_answers(struct fuse_session *session)
-{
-	static const struct fuse_custom_io io = {.read = receive, .writev = send_counted};
-
-	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
-}
-
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 {
+	static const struct fuse_custom_io io = {.read = receive, .writev = send_counted};
 	struct loop loop = {
 		.session = fs->session, .metrics = fs->metrics, .main_thread = pthread_self()};
-	int rc = count_answers(fs->session);
+	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
+	int rc = fuse_session_custom_io(fs->session, &io, fd);
 
 	if (rc != 0)
 		return rc;
-
+	/* A request may go between poll and read, if its sender is killed; read must not wait. */
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+		return -errno;
 	loop.stop = eventfd(0, EFD_CLOEXEC);
 	if (loop.stop < 0)
 		return -errno;

@@ -5,28 +5,29 @@
 
 #include "fs/fs.h"
 
-/* Blocks the signals that end a mount in this thread and those that it makes, and ignores SIGPIPE;
- * the main thread calls it before it makes the first thread. */
+/* Blocks the signals that end a mount, in this thread and in those that it makes, and ignores
+ * SIGPIPE and SIGXFSZ. The main thread calls it before it makes the first thread. */
 void loop_block_signals(void);
 
 /*
- * Serves until the filesystem is unmounted or SIGTERM, SIGINT or SIGHUP comes. 0, or -EIO where
- * the connection to the kernel broke, -EAGAIN where no thread could be made, or another error
- * where it could not begin. The main thread calls it. It calls ending, if any request was served,
- * when the mount is to end, while requests are still served.
+ * Serves until the filesystem is unmounted or SIGTERM, SIGINT or SIGHUP comes. The main thread
+ * calls it. ending is called once at the end, while requests are still served. 0; -EIO: the
+ * connection to the kernel broke; -EAGAIN: no thread could be made; or another error, if it could
+ * not begin.
  */
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs));
 
-/* Does the thread handle a request that may wait for the kernel? Not a RELEASE. */
+/* May the request of this thread wait for the kernel? A RELEASE may not: no thread reads meanwhile.
+ */
 bool loop_can_wait(void);
 
-/* Around what a request waits for long, or which the kernel answers only when others are served.
- * For threads of the loop; another may have it make a thread more than need be. */
+/* Around a long wait of a request, or a wait for the kernel, which may need other requests to be
+ * served first. A thread outside of the loop may call them, too; the loop then makes a thread that
+ * it would not need. */
 void loop_wait_begin(struct fs *fs);
 void loop_wait_end(struct fs *fs);
 
-/* wcs_store_sync, in a thread of the loop: the medium is slow, and the more callers wait for it
- * together, the less each of them does. */
+/* wcs_store_sync between these two. Callers that wait for the medium together share the work. */
 int loop_sync(struct fs *fs);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of requests. Each is for itself, so relaxed order does; a text that is made meanwhile
- * may show one of two that belong together.
+ * Counters of requests. Each stands for itself, so relaxed order is enough; a text that is made
+ * meanwhile may have one of two that belong together.
  *
- * Requests under way stand in a table at their number modulo its size. One that is overwritten,
- * because so many are under way, is counted and not timed.
+ * Requests on the way are in a table at their number modulo its size. A request that is
+ * overwritten, because so many are on the way, is counted but not timed.
  */
 #include "fs/serve/metrics.h"
 
@@ -23,7 +23,7 @@ enum {
 	BOUNDS = 18,
 };
 
-/* Upper bounds of the buckets, in nanoseconds, and as they are written, in seconds. */
+/* Upper bounds of the buckets, in nanoseconds, and their texts, in seconds. */
 static const struct {
 	uint64_t ns;
 	const char *text;
@@ -131,7 +131,7 @@ static struct kind *kind_of(struct metrics *metrics, uint32_t opcode)
 	return &metrics->kinds[opcode < KINDS && names[opcode] ? opcode : 0];
 }
 
-/* The kernel counts in steps of two. */
+/* The kernel numbers requests in steps of two. */
 static struct request *request_at(struct metrics *metrics, uint64_t unique)
 {
 	return &metrics->under_way[unique / 2 % UNDER_WAY];
@@ -147,7 +147,7 @@ void metrics_receive(struct metrics *metrics, const void *data, size_t len)
 	memcpy(&header, data, sizeof(header));
 	add(&kind_of(metrics, header.opcode)->received, 1);
 	request = request_at(metrics, header.unique);
-	/* Who sees one of the new values sees the 0, or what comes behind them. */
+	/* A thread that sees one of the new values sees this 0, or the new number. */
 	atomic_store_explicit(&request->unique, 0, memory_order_relaxed);
 	atomic_store_explicit(&request->start, (uint64_t)clock_ns(), memory_order_release);
 	atomic_store_explicit(&request->opcode, header.opcode, memory_order_release);
@@ -179,7 +179,7 @@ void metrics_request(struct metrics *metrics, uint32_t opcode, int error, uint64
 		add(&kind->errors[-error < ERRNOS ? -error : 0], 1);
 }
 
-/* Bytes of values and texts, that a successful READ or WRITE has moved. */
+/* The bytes of a successful READ or WRITE. */
 static void count_bytes(struct metrics *metrics, uint32_t opcode, const struct iovec *iov,
 			int count, uint32_t len)
 {
@@ -223,30 +223,24 @@ static void print_received(const struct metrics *metrics, FILE *to)
 				(unsigned long long)get(&metrics->kinds[i].received));
 }
 
-static void print_errors_of(const struct kind *kind, const char *name, FILE *to)
-{
-	for (int i = 0; i < ERRNOS; i++) {
-		const char *error = i > 0 ? strerrorname_np(i) : NULL;
-
-		if (get(&kind->errors[i]) > 0)
-			fprintf(to,
-				"rowfs_request_errors_total{operation=\"%s\",error=\"%s\"} %llu\n",
-				name, error ? error : "other",
-				(unsigned long long)get(&kind->errors[i]));
-	}
-}
-
 static void print_errors(const struct metrics *metrics, FILE *to)
 {
 	fputs("# HELP rowfs_request_errors_total Requests that were answered with an error.\n"
 	      "# TYPE rowfs_request_errors_total counter\n",
 	      to);
-	for (size_t i = 0; i < KINDS; i++)
-		if (names[i])
-			print_errors_of(&metrics->kinds[i], names[i], to);
+	for (int i = 0; i < KINDS * ERRNOS; i++) {
+		uint64_t count = get(&metrics->kinds[i / ERRNOS].errors[i % ERRNOS]);
+		const char *error = i % ERRNOS > 0 ? strerrorname_np(i % ERRNOS) : NULL;
+
+		if (count > 0)
+			fprintf(to,
+				"rowfs_request_errors_total{operation=\"%s\",error=\"%s\"} %llu\n",
+				names[i / ERRNOS], error ? error : "other",
+				(unsigned long long)count);
+	}
 }
 
-/* Buckets count all up to their bound; the total is that of the last, so the two agree. */
+/* A bucket counts all requests up to its bound; the total is the last bucket, so the two agree. */
 static void print_durations_of(const struct kind *kind, const char *name, FILE *to)
 {
 	uint64_t up_to[BOUNDS + 1], total = 0, ns = get(&kind->nanoseconds);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the mount counts: requests by kind, how long each took, what they failed with. Counting is
- * a few atomic additions, without a lock or memory of its own.
+ * Counters of the mount: requests by kind, their durations and their errors. Counting takes a few
+ * atomic additions, no lock and no memory.
  *
- * A request is counted when it is read and, where it is one that is answered, timed from then to
- * its answer, which may come from another thread. The two are brought together by the kernel's
- * number of the request.
+ * A request is counted when it is read and, if it is answered, timed from then to its answer, which
+ * may come from another thread. The kernel's number of the request connects the two.
  */
 #ifndef FS_METRICS_H
 #define FS_METRICS_H
@@ -28,21 +27,20 @@ void metrics_free(struct metrics *metrics);
 
 /* A request was read: the bytes that the kernel sent. */
 void metrics_receive(struct metrics *metrics, const void *data, size_t len);
-/* A message for the kernel is about to be sent: an answer, or a notification, which is not
- * counted. */
+/* A message to the kernel is about to be sent: an answer, or a notice, which is not counted. */
 void metrics_send(struct metrics *metrics, const struct iovec *iov, int count);
-/* What both come to: an answered request, its opcode in <linux/fuse.h>, 0 or a negative errno. */
+/* Counts one answered request; opcode: in <linux/fuse.h>; error: 0 or a negative errno. */
 void metrics_request(struct metrics *metrics, uint32_t opcode, int error, uint64_t nanoseconds);
 
 /* ---- Showing ----------------------------------------------------------------------------- */
 
-/* What is at one moment, beside what was counted. */
+/* Values of one moment. */
 struct metrics_now {
-	const char *version, *engine, *fuse; /* of rowfs and what it stands on */
+	const char *version, *engine, *fuse; /* of rowfs and its libraries */
 	int64_t mounted;		     /* microseconds since 1970 */
 	uint64_t inodes;		     /* that the kernel holds */
 	uint64_t open_files, write_sessions, drafts, memory_directories;
-	uint64_t errors; /* that /.rowfs/errors was told */
+	uint64_t errors; /* since the mount, in /.rowfs/errors */
 	struct wcs_gc_status gc;
 	struct wcs_stats store;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What is at one moment, of the mount and its store, as metrics. */
+/* Values of one moment, of the mount and its store, as metrics. */
 #include "fs/serve/metrics.h"
 
 #include <inttypes.h>
 
-/* A label's value: Prometheus wants these three escaped. */
+/* A label; Prometheus wants three characters of its value escaped. */
 static void print_label(const char *name, const char *value, FILE *to)
 {
 	fprintf(to, "%s=\"", name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reasons of failed requests. */
+/* The reasons of failed requests, in words. */
 #include "fs/serve/report.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ int report_protected(struct fs *fs, const struct node *node, const char *name, i
 	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
 	"is not UTF-8, and nothing else (rowfs(5))"
 
-/* Would the name, which means nothing in a family of /.versions, mean a column outside of it? */
+/* Does the name, which has no meaning in a family of /.versions, name a column outside of it? */
 static bool is_column(const struct node *dir, const struct pos *pos, const char *name)
 {
 	struct spelled child;
@@ -94,7 +94,7 @@ static bool is_column(const struct node *dir, const struct pos *pos, const char 
 	return spell_parse(dir, &plain, name, &child) == 0;
 }
 
-/* Why no name in the directory that pos is of may be so spelled. */
+/* Why the name has no meaning in that directory. */
 static const char *bad_name(const struct node *dir, const struct pos *pos, const char *name)
 {
 	const struct wcs_slice bytes = {name, strlen(name)};
@@ -145,26 +145,22 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
 		"is unmounted, says where, and repairs");
 }
 
-static const char *no_room(struct fs *fs)
-{
-	struct wcs_space space;
-
-	if (wcs_store_space(fs->store, &space) == 0 && space.lacks_files)
-		return "the medium has no room for more files (inodes), since some are kept for "
-		       "the engine: df -i of the store's directory shows what there is, and "
-		       "removing other files there, rm and .drop make room";
-	return "the medium has no room for it, since some is kept for the engine: df shows what "
-	       "there is, and rm and .drop make room";
-}
-
 int report_no_room(struct fs *fs, const struct node *node, int error)
 {
+	const char *why = "the medium has no room for it, since some is kept for the engine: df "
+			  "shows what there is, and rm and .drop make room";
+	struct wcs_space space;
+
 	if (error == -EFBIG)
 		return report(fs, node, NULL, 0, error, "a value has at most %d MiB",
 			      WCS_VALUE_MAX >> 20);
 	if (error != -ENOSPC)
 		return error;
-	return report(fs, node, NULL, 0, error, "%s", no_room(fs));
+	if (wcs_store_space(fs->store, &space) == 0 && space.lacks_files)
+		why = "the medium has no room for more files (inodes), since some are kept for "
+		      "the engine: df -i of the store's directory shows what there is, and "
+		      "removing other files there, rm and .drop make room";
+	return report(fs, node, NULL, 0, error, "%s", why);
 }
 
 int report_thread(struct fs *fs, const struct node *node, const char *name, pid_t thread)
