@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drafts, in a table: there are few. */
+/* Drafts, in an array: they are few. */
 #include "fs/value/draft.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 
 struct draft {
 	struct file_id id;
-	struct node *dir; /* it is in there. Holds a reference */
+	struct node *dir; /* holds a reference */
 	struct value *value;
 	int64_t ts;
-	uint32_t etag; /* tells what it was from what it is; never 0 */
-	/* It among the directories in memory; empty: there was no room for one more, so its
+	uint32_t etag; /* differs after each change; never 0 */
+	/* Its path among the directories in memory; empty: MEMDIRS_MAX was reached, so its
 	 * directory may go before it. */
 	struct memdir_path path;
 };
@@ -69,7 +69,7 @@ static struct draft *find(struct drafts *drafts, struct file_id id)
 	return NULL;
 }
 
-/* Puts a draft that is in dir among the directories in memory. Lock: the drafts'. */
+/* Adds the path of a draft in dir to the directories in memory. Lock: the drafts'. */
 static int hold(struct fs *fs, const struct node *dir, struct file_id id, struct memdir_path *path)
 {
 	struct wcs_slice bytes = {(const char *)&id.file, sizeof(id.file)};
@@ -96,7 +96,7 @@ static void let_go(struct fs *fs, struct memdir_path *path)
 	memdir_path_clear(path);
 }
 
-/* Takes one out, for release. Lock: the drafts'. */
+/* Removes one from the array; the caller releases it. Lock: the drafts'. */
 static struct draft take(struct fs *fs, struct draft *draft)
 {
 	struct drafts *drafts = fs->drafts;
@@ -108,7 +108,7 @@ static struct draft take(struct fs *fs, struct draft *draft)
 	return taken;
 }
 
-/* Lock: none. */
+/* Lock: none, since freeing a value may take long. */
 static void release(struct fs *fs, struct draft *taken)
 {
 	value_put(taken->value);
@@ -161,7 +161,7 @@ void drafts_unreserve(struct fs *fs)
 	pthread_mutex_unlock(&fs->drafts->lock);
 }
 
-/* A place for a new one. Lock: the drafts'. */
+/* Adds one without a value. Lock: the drafts'. */
 static int add(struct fs *fs, struct node *dir, struct file_id id, bool reserved,
 	       struct draft **draft)
 {
@@ -252,29 +252,10 @@ int draft_remove(struct fs *fs, struct file_id id)
 	return 0;
 }
 
-/* The path of the one that it replaces is its own from then on. Lock: the drafts'. */
-static int rename_path(struct fs *fs, struct draft *draft, struct file_id to, struct draft *other)
-{
-	struct memdir_path path;
-	int rc = 0;
-
-	if (other)
-		path = other->path;
-	else
-		rc = hold(fs, draft->dir, to, &path);
-	if (rc != 0)
-		return rc;
-	if (other)
-		other->path = draft->path;
-	else
-		let_go(fs, &draft->path);
-	draft->path = path;
-	return 0;
-}
-
 int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
 {
 	struct draft *draft, *other = NULL, old;
+	struct memdir_path path;
 	int rc;
 
 	pthread_mutex_lock(&fs->drafts->lock);
@@ -282,9 +263,16 @@ int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
 	rc = draft ? 0 : -ENOENT;
 	if (rc == 0 && from.file != to.file) {
 		other = find(fs->drafts, to);
-		rc = rename_path(fs, draft, to, other);
+		path = other ? other->path : (struct memdir_path){0};
+		rc = other ? 0 : hold(fs, draft->dir, to, &path);
 	}
-	if (rc == 0) {
+	if (rc == 0 && from.file != to.file) {
+		/* It takes over the path of a draft that it replaces. */
+		if (other)
+			other->path = draft->path;
+		else
+			let_go(fs, &draft->path);
+		draft->path = path;
 		draft->id = to;
 		if (other)
 			old = take(fs, other);
@@ -295,22 +283,8 @@ int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
 	return rc;
 }
 
-/* What is to be removed: those of a column, or at or below a directory. */
-struct doomed {
-	uint64_t column; /* 0: the others */
-	uint64_t plain;
-	const char *family; /* NULL: any */
-};
-
-static bool is_doomed(const struct draft *draft, const struct doomed *doomed)
-{
-	if (doomed->column != 0)
-		return draft->id.column == doomed->column;
-	return node_is_below(draft->dir, doomed->plain) &&
-	       (!doomed->family || node_is_in_family(draft->dir, doomed->family));
-}
-
-static void remove_doomed(struct fs *fs, const struct doomed *doomed)
+/* Removes the drafts of a column or, if column is 0, those at or below a directory. */
+static void remove_all(struct fs *fs, uint64_t column, uint64_t plain, const char *family)
 {
 	struct drafts *drafts = fs->drafts;
 	struct draft taken;
@@ -318,11 +292,13 @@ static void remove_doomed(struct fs *fs, const struct doomed *doomed)
 
 	pthread_mutex_lock(&drafts->lock);
 	while (i < drafts->count) {
-		if (!is_doomed(&drafts->all[i], doomed)) {
-			i++;
+		struct draft *draft = &drafts->all[i++];
+
+		if (column != 0 ? draft->id.column != column
+				: !node_is_below(draft->dir, plain) ||
+					  (family && !node_is_in_family(draft->dir, family)))
 			continue;
-		}
-		taken = take(fs, &drafts->all[i]);
+		taken = take(fs, draft);
 		pthread_mutex_unlock(&drafts->lock);
 		release(fs, &taken);
 		pthread_mutex_lock(&drafts->lock);
@@ -333,10 +309,10 @@ static void remove_doomed(struct fs *fs, const struct doomed *doomed)
 
 void drafts_remove_all(struct fs *fs, uint64_t column)
 {
-	remove_doomed(fs, &(struct doomed){.column = column});
+	remove_all(fs, column, 0, NULL);
 }
 
 void drafts_remove_below(struct fs *fs, uint64_t plain, const char *family)
 {
-	remove_doomed(fs, &(struct doomed){.plain = plain, .family = family});
+	remove_all(fs, 0, plain, family);
 }

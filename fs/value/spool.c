@@ -3,13 +3,14 @@
  * A value under construction.
  *
  * Invariants: bytes of memory beyond size are zero, and a file ends at size, also after a write
- * that failed half way; so growing needs no filling.
+ * that failed half way. Growing therefore needs no filling.
  */
 #include "fs/value/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,15 @@ static int file_write(int fd, const char *data, size_t len, uint64_t offset)
 	return 0;
 }
 
-/* For filesystems that cannot make a file without a name: one whose name is taken away. */
-static int file_make_named(const char *directory)
+/* Opens a file without a name; on a filesystem that has none, a file whose name is removed at once.
+ */
+static int file_make_any(const char *directory)
 {
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	char *path;
-	int fd;
 
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return fd >= 0 ? fd : -errno;
 	if (asprintf(&path, "%s/spool.XXXXXX", directory) < 0)
 		return -ENOMEM;
 	fd = mkostemp(path, O_CLOEXEC);
@@ -77,36 +81,19 @@ static int file_make_named(const char *directory)
 	return fd;
 }
 
-static int file_make_any(const char *directory)
-{
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		return fd;
-	if (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)
-		return file_make_named(directory);
-	return -errno;
-}
-
-/* Does the descriptor belong to those that are left to the engine, which takes no more writes once
- * it has none for a log? The lowest free one is always given, so its number tells. */
-static bool file_is_reserved(int fd)
-{
-	struct rlimit files;
-	rlim_t reserve;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return false;
-	reserve = files.rlim_cur / 2 < FILES_RESERVED ? files.rlim_cur / 2 : FILES_RESERVED;
-	return (rlim_t)fd >= files.rlim_cur - reserve;
-}
-
-/* A file of its own in the directory. Its descriptor, or an error. */
+/* A file in the directory. Its descriptor, or an error. -EMFILE: the engine needs the remaining
+ * descriptors, because it takes no more writes once it has none for a log. The kernel gives the
+ * lowest free number, which tells how many remain. */
 static int file_make(const char *directory)
 {
 	int fd = file_make_any(directory);
+	struct rlimit files;
+	rlim_t reserve;
 
-	if (fd < 0 || !file_is_reserved(fd))
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return fd;
+	reserve = files.rlim_cur / 2 < FILES_RESERVED ? files.rlim_cur / 2 : FILES_RESERVED;
+	if ((rlim_t)fd < files.rlim_cur - reserve)
 		return fd;
 	close(fd);
 	return -EMFILE;
@@ -150,19 +137,16 @@ static int memory_reserve(struct spool *spool, size_t size)
 	return 0;
 }
 
-static bool is_large(const struct spool *spool, uint64_t size)
-{
-	return size > SPOOL_MEMORY ||
-	       (size > SPOOL_SMALL && size > spool->room && spools_memory + size > SPOOLS_MEMORY);
-}
-
-/* Brings it to where a spool of that size is kept. */
+/* Makes room for a spool of that size, in memory or in a file. */
 static int spool_reserve(struct spool *spool, const char *directory, uint64_t size)
 {
+	bool large = size > SPOOL_MEMORY || (size > SPOOL_SMALL && size > spool->room &&
+					     spools_memory + size > SPOOLS_MEMORY);
+
 	spool_unmap(spool);
 	if (spool->fd >= 0)
 		return 0;
-	if (is_large(spool, size))
+	if (large)
 		return spool_unload(spool, directory);
 	return size > 0 ? memory_reserve(spool, (size_t)size) : 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A value under construction: bytes that can be written anywhere and cut. Small ones are in
- * memory; larger ones in a file without a name, so that memory does not grow with them. Where all
- * that are in memory take SPOOLS_MEMORY, one that grows beyond SPOOL_SMALL is larger, too.
+ * A value under construction: bytes that can be written at any offset and truncated. Small values
+ * are in memory. Larger ones are in a file without a name, so memory does not grow with them. If
+ * all spools in memory take SPOOLS_MEMORY, one that grows beyond SPOOL_SMALL goes into a file, too.
  *
- * A spool has no lock: one thread at a time, and who owns it sees to that; but one that is not
- * written any more can be read by several.
+ * A spool has no lock: its owner serializes calls. Several threads may read a spool that is not
+ * written any more.
  */
 #ifndef FS_SPOOL_H
 #define FS_SPOOL_H
@@ -32,22 +32,22 @@ struct spool {
 void spool_init(struct spool *spool);
 void spool_clear(struct spool *spool);
 
-/* Writes at offset; what lies between the end and it becomes zeros. directory: where a file would
- * go. -ENOSPC, -EIO, -ENOMEM, -EMFILE (files without a name leave some descriptors to the
- * engine); the spool then has its size as it was, and may be partly written. */
+/* Writes at offset; a gap behind the end is filled with zeros. directory: for the file. -ENOSPC,
+ * -EIO, -ENOMEM; -EMFILE: the engine needs the remaining descriptors. After an error the size is
+ * unchanged, and bytes below it may be overwritten. */
 int spool_write(struct spool *spool, const char *directory, const void *data, size_t len,
 		uint64_t offset);
 
-/* Cuts it, or fills it up with zeros. */
+/* Truncates it, or fills it up with zeros. */
 int spool_truncate(struct spool *spool, const char *directory, uint64_t size);
 
 /* Moves it from memory into a file. */
 int spool_unload(struct spool *spool, const char *directory);
 
-/* Copies up to len bytes from offset on; *got is less only at the end. */
+/* Copies up to len bytes from offset on; *got is less than len only at the end. */
 int spool_read(const struct spool *spool, void *buf, size_t len, uint64_t offset, size_t *got);
 
-/* All of it as one slice, good until the spool is next written, cut or cleared. */
+/* The whole as one slice, valid until the next write, truncation or clear. */
 int spool_map(struct spool *spool, struct wcs_slice *slice);
 
 #endif

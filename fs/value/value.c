@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values: of the store, or a spool that is not written any more. */
+/* Values: of the store, or in a spool that is not written any more. */
 #include "fs/value/value.h"
 
 #include <errno.h>
@@ -26,40 +26,29 @@ static struct value *value_make(void)
 	return value;
 }
 
-static int value_open_stored(struct value *value, const struct pos *pos)
-{
-	int rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
-				&value->stored);
-
-	if (rc == 0)
-		value->etag = wcs_value_info(value->stored)->etag;
-	return rc;
-}
-
-static int value_open_aggregate(struct value *value, const struct pos *pos, enum wcs_type type)
-{
-	struct wcs_cell_info info;
-	char text[NUMBER_TEXT];
-	int rc = number_text(pos, type, text, &info);
-
-	if (rc != 0)
-		return rc;
-	value->etag = info.etag;
-	return spool_write(&value->spool, NULL, text, (size_t)info.size, 0);
-}
-
 int value_open(const struct pos *pos, struct value **value)
 {
 	struct value *made = value_make();
+	struct wcs_cell_info info;
+	char text[NUMBER_TEXT];
 	enum wcs_type type;
 	int rc;
 
 	if (!made)
 		return -ENOMEM;
 	rc = pos_type(pos, &type);
+	if (rc == 0 && wcs_type_aggregates(type)) {
+		rc = number_text(pos, type, text, &info);
+		if (rc == 0)
+			rc = spool_write(&made->spool, NULL, text, (size_t)info.size, 0);
+	} else if (rc == 0) {
+		rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
+				    &made->stored);
+		if (rc == 0)
+			info = *wcs_value_info(made->stored);
+	}
 	if (rc == 0)
-		rc = wcs_type_aggregates(type) ? value_open_aggregate(made, pos, type)
-					       : value_open_stored(made, pos);
+		made->etag = info.etag;
 	if (rc == 0)
 		*value = made;
 	else
@@ -124,18 +113,11 @@ int value_copy(struct value *value, const char *directory, struct spool *to)
 	return rc;
 }
 
-static int fill_mutation(struct wcs_mutation *mutation, const struct pos *pos, int64_t ts,
-			 struct wcs_slice bytes)
-{
-	if (pos->kind == NODE_CELL && ts != WCS_TS_SERVER)
-		return wcs_mutation_set_newest(mutation, pos->family, pos->qualifier, ts, bytes);
-	return wcs_mutation_set(mutation, pos->family, pos->qualifier, ts, bytes);
-}
-
 int value_store(struct value *value, const char *directory, const struct pos *pos, int64_t *ts)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	unsigned char parsed[WCS_AGGREGATE_LINE_MAX];
+	bool newest = pos->kind == NODE_CELL && *ts != WCS_TS_SERVER;
 	struct wcs_slice bytes;
 	struct spool spool;
 	int rc = -ENOMEM;
@@ -148,7 +130,8 @@ int value_store(struct value *value, const char *directory, const struct pos *po
 	if (rc == 0)
 		rc = number_to_store(pos, &bytes, parsed);
 	if (rc == 0)
-		rc = fill_mutation(mutation, pos, *ts, bytes);
+		rc = (newest ? wcs_mutation_set_newest
+			     : wcs_mutation_set)(mutation, pos->family, pos->qualifier, *ts, bytes);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, ts);
 	spool_clear(&spool);
@@ -158,7 +141,7 @@ int value_store(struct value *value, const char *directory, const struct pos *po
 
 int value_load(const struct pos *pos, const char *directory, struct value **value)
 {
-	struct value *stored;
+	struct value *stored, *made = NULL;
 	struct spool spool;
 	int rc = value_open(pos, &stored);
 
@@ -167,15 +150,13 @@ int value_load(const struct pos *pos, const char *directory, struct value **valu
 	spool_init(&spool);
 	rc = value_copy(stored, directory, &spool);
 	value_put(stored);
-	if (rc == 0) {
-		struct value *made = value_new(&spool);
-
-		if (made)
-			*value = made;
-		else
-			rc = -ENOMEM;
-	}
+	if (rc == 0)
+		made = value_new(&spool);
 	spool_clear(&spool);
+	if (rc == 0 && !made)
+		rc = -ENOMEM;
+	if (rc == 0)
+		*value = made;
 	return rc;
 }
 
@@ -186,7 +167,7 @@ size_t value_memory(const struct value *value)
 
 int value_unload(struct value *value, const char *directory)
 {
-	/* Others may be reading the memory. Nobody can come by a reference meanwhile. */
+	/* Another reference may be reading the memory. No thread can get one meanwhile. */
 	if (atomic_load(&value->refs) > 1 || value->stored || value->spool.fd >= 0)
 		return 0;
 	return spool_unload(&value->spool, directory);
