@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The open files of a write session: from the first open to the last close. */
+/* A write session from its first open to its last close. */
 #include "fs/write/writer.h"
 
 #include <errno.h>
@@ -31,17 +31,6 @@ void writer_stat(struct writer *writer, uint64_t *size, int64_t *time)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-static int reserve(struct fs *fs, const struct node *node, struct writer *writer)
-{
-	int rc = drafts_reserve(fs);
-
-	if (rc != 0)
-		return report(fs, node, NULL, 0, rc,
-			      "%u drafts are in memory, the most that can be", DRAFTS_MAX);
-	writer->reserved = true;
-	return 0;
-}
-
 static void unreserve(struct fs *fs, struct writer *writer)
 {
 	if (writer->reserved)
@@ -49,19 +38,13 @@ static void unreserve(struct fs *fs, struct writer *writer)
 	writer->reserved = false;
 }
 
-/* One that no lookup registered has a name that may be another's by now, or nobody's: then it must
- * not be made anew. One whose name was removed since the lookup writes to nowhere. */
-static bool needs_base(const struct writer *writer, int flags)
-{
-	if (writer->unlinked)
-		return false;
-	return !(flags & O_TRUNC) || (!writer->registry && !writer->hidden);
-}
-
-/* What it begins with. Lock: the session's. */
+/* Loads the value that it begins with. A session that no lookup registered must find its cell: the
+ * name may be another file's by now, or gone, and must not be made anew. One whose file was removed
+ * after the lookup writes to nowhere. Lock: the session's. */
 static int load(struct fs *fs, struct node *node, struct writer *writer, int flags)
 {
-	bool needed = needs_base(writer, flags);
+	bool needed =
+		!writer->unlinked && (!(flags & O_TRUNC) || (!writer->registry && !writer->hidden));
 	enum wcs_type type;
 	struct pos pos;
 	int rc = writer_pos(node, &pos);
@@ -74,7 +57,7 @@ static int load(struct fs *fs, struct node *node, struct writer *writer, int fla
 	return rc == 0 && needed ? writer_load_base(fs, node, writer) : rc;
 }
 
-/* The first open file: a session that was closed starts anew. Lock: the session's. */
+/* The first open; a session that was closed starts anew. Lock: the session's. */
 static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
 		      pid_t thread)
 {
@@ -85,14 +68,18 @@ static int first_open(struct fs *fs, struct node *node, struct writer *writer, i
 	writer->stamped = false;
 	writer->error = 0;
 	rc = load(fs, node, writer, flags);
-	/* A change by itself, and who closes the file does not learn that it cannot be made. */
+	/* O_TRUNC and O_CREAT are changes of their own, and a failing close reaches no program. */
 	if (rc == 0 && (flags & (O_TRUNC | O_CREAT)) && (flags & O_ACCMODE) != O_RDONLY)
 		rc = report_no_room(fs, node, wcs_store_room(fs->store, 1));
 	if (rc == 0)
 		writer->append = (flags & O_APPEND) && !(flags & O_TRUNC) &&
 				 writer->target.kind != NODE_VERSION;
-	if (rc == 0 && writer->target.kind == NODE_DRAFT && writer->hidden)
-		rc = reserve(fs, node, writer);
+	if (rc == 0 && writer->target.kind == NODE_DRAFT && writer->hidden) {
+		writer->reserved = drafts_reserve(fs) == 0;
+		if (!writer->reserved)
+			rc = report(fs, node, NULL, 0, -ENOSPC,
+				    "%u drafts are in memory, the most that can be", DRAFTS_MAX);
+	}
 	if (rc == 0) {
 		writer->direct = (flags & O_ACCMODE) == O_WRONLY && !(flags & O_DSYNC);
 		writer->process = process_of(thread);
@@ -222,7 +209,7 @@ void writer_expire(struct fs *fs, struct node *node)
 		cache_expire_session(fs, node, qualifier.data ? &qualifier : NULL);
 }
 
-/* What the last close does. Lock: the session's. */
+/* The last close. Lock: the session's. */
 static int last_close(struct fs *fs, struct node *node, struct writer *writer)
 {
 	int rc = 0;
@@ -230,7 +217,7 @@ static int last_close(struct fs *fs, struct node *node, struct writer *writer)
 	if (writer->dirty || writer->pending)
 		rc = writer_commit_all(fs, node, writer);
 	if (writer->lines.on)
-		rc = 0; /* it is reported */
+		rc = 0; /* its errors are reported */
 	if (rc == 0)
 		rc = writer_stamp_stored(fs, node, writer);
 	writer->final_size = size_of(writer);
@@ -258,17 +245,6 @@ int writer_close(struct fs *fs, struct node *node)
 	return rc;
 }
 
-static int writer_cut(struct fs *fs, struct writer *writer, uint64_t size)
-{
-	int rc = writer_make_whole(fs, writer);
-
-	if (rc == 0)
-		rc = spool_truncate(&writer->spool, fs->store_path, size);
-	if (rc == 0)
-		writer->dirty = true;
-	return rc;
-}
-
 int writer_resize(struct fs *fs, struct node *node, off_t size)
 {
 	struct writer *writer = node->writer;
@@ -283,9 +259,14 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 	if (alone && rc != 0)
 		return rc;
 	pthread_mutex_lock(&writer->lock);
-	if (rc == 0)
-		rc = writer->lines.on ? writer_lines_resize(fs, node, writer, (uint64_t)size, alone)
-				      : writer_cut(fs, writer, (uint64_t)size);
+	if (rc == 0 && writer->lines.on) {
+		rc = writer_lines_resize(fs, node, writer, (uint64_t)size, alone);
+	} else if (rc == 0) {
+		rc = writer_make_whole(fs, writer);
+		if (rc == 0)
+			rc = spool_truncate(&writer->spool, fs->store_path, (uint64_t)size);
+		writer->dirty = writer->dirty || rc == 0;
+	}
 	if (writer->error == 0 && !writer->lines.on)
 		writer->error = rc;
 	pthread_mutex_unlock(&writer->lock);

@@ -3,12 +3,12 @@
  * The bytes of a write session.
  *
  *     base    |......value at open......|           only until the session is whole
- *     spool                             |..tail..|  appending: what came behind base
+ *     spool                             |..tail..|  append: the bytes after base
  *     spool   |............value............|       whole: all of it
  *
- * A session that appends stays in the first form, so that its commit can append to what is newest
- * then; anything else that writes makes it whole. One that does not append and has a base has
- * written nothing since it took that.
+ * A session that appends stays in the first form, so that its commit can append to the newest value
+ * of that moment. Any other write makes it whole. A session that does not append and has a base has
+ * written nothing since it took the base.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,33 +80,26 @@ int writer_truncate_all(struct fs *fs, struct writer *writer)
 	return spool_truncate(&writer->spool, fs->store_path, 0);
 }
 
-static int writer_read_bytes(struct writer *writer, void *buf, size_t len, uint64_t offset,
-			     size_t *got)
-{
-	uint64_t base = writer_base_size(writer);
-	size_t first = 0, second = 0;
-	int rc = 0;
-
-	if (offset < base)
-		rc = value_read(writer->base, buf, len, offset, &first);
-	if (rc == 0 && offset + first >= base)
-		rc = spool_read(&writer->spool, (char *)buf + first, len - first,
-				offset + first - base, &second);
-	if (rc == 0)
-		*got = first + second;
-	return rc;
-}
-
 int writer_read(struct node *node, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct writer *writer = node->writer;
-	int rc;
+	size_t first = 0, second = 0;
+	uint64_t base;
+	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
-	if (writer->lines.on)
+	base = writer_base_size(writer);
+	if (writer->lines.on) {
 		rc = writer_lines_read(node, buf, len, offset, got);
-	else
-		rc = writer_read_bytes(writer, buf, len, offset, got);
+	} else {
+		if (offset < base)
+			rc = value_read(writer->base, buf, len, offset, &first);
+		if (rc == 0 && offset + first >= base)
+			rc = spool_read(&writer->spool, (char *)buf + first, len - first,
+					offset + first - base, &second);
+		if (rc == 0)
+			*got = first + second;
+	}
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }

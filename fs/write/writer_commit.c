@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a write session commits, and its times. Locks: the family's, shared, and the session's. */
+/* The commits of a write session, and its times. Locks: the family's, shared, and the session's. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 /* ---- Times ------------------------------------------------------------------------------- */
 
-/* Does the time hide the column's only cell at once, and is its name one that rsync gives, which is
- * renamed next? *child: the draft of that name. */
+/* Would the time hide the column's only cell at once, and is the name a temporary one of rsync,
+ * which renames the file next? *child: the draft of that name. */
 static bool hides_temporary(const struct node *node, const struct pos *pos, int64_t stamp,
 			    struct spelled *child, struct wcs_cell_info *info)
 {
@@ -28,7 +28,7 @@ static bool hides_temporary(const struct node *node, const struct pos *pos, int6
 	       pos_older(pos, &older) == -ENOENT && pos_type(pos, &type) == 0 && type != WCS_INTHLL;
 }
 
-/* The cell becomes a draft of the column's name, with that time, and can so be renamed. */
+/* Turns the cell into a draft of the column's name with that time, which can then be renamed. */
 static int restamp_as_draft(struct fs *fs, const struct node *node, const struct pos *pos,
 			    const struct spelled *child, int64_t stamp)
 {
@@ -57,7 +57,6 @@ static int restamp(struct fs *fs, const struct node *node, const struct pos *pos
 	struct wcs_cell_info info;
 	struct spelled child;
 	struct pos cell;
-
 	struct wcs_move move = {.kind = WCS_MOVE_STAMP,
 				.family = pos->family,
 				.from = pos->qualifier,
@@ -74,8 +73,8 @@ static int restamp(struct fs *fs, const struct node *node, const struct pos *pos
 	return wcs_cells_move(pos->table, pos_key(pos), &move, NULL);
 }
 
-/* Would restamp refuse? The stamp must be later than the column's second newest cell, and a value
- * that stands in its cell is written anew. What the last close finds nobody hears of. */
+/* Checks the conditions of restamp now, because an error of the last close reaches no program: the
+ * stamp must be later than the column's second newest cell, and a small value is written anew. */
 static int check_stamp(struct fs *fs, const struct writer *writer, const struct pos *pos,
 		       int64_t stamp)
 {
@@ -93,34 +92,20 @@ static int check_stamp(struct fs *fs, const struct writer *writer, const struct 
 	return size > 0 && size <= WCS_VALUE_INLINE ? wcs_store_room(fs->store, size) : 0;
 }
 
-/* It goes to the cell that is there at the last close. Who writes a file anew may come with an old
- * stamp: that gives way. */
-static int stamp_lines(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
-{
-	int rc = writer->lines.whole ? 0 : check_stamp(fs, writer, pos, stamp);
-
-	if (rc == 0) {
-		writer->stamped = true;
-		writer->stamp = stamp;
-	}
-	return rc;
-}
-
-/* A version that it made already is made once more, with the stamp. */
+/* A version that the session has made is made once more, with the stamp. Lines: the last close
+ * stamps the stored cell; a file that is written anew may ignore an old stamp then. */
 static int stamp_open(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
 {
-	bool makes = writer->dirty || writer->pending;
-	int rc = 0;
+	bool checks = writer->lines.on ? !writer->lines.whole
+				       : !writer->dirty && !writer->pending &&
+						 (writer->committed < 0 || writer->append);
+	int rc = checks ? check_stamp(fs, writer, pos, stamp) : 0;
 
-	if (writer->lines.on)
-		return stamp_lines(fs, writer, pos, stamp);
-	if (!makes && (writer->committed < 0 || writer->append))
-		rc = check_stamp(fs, writer, pos, stamp);
 	if (rc != 0)
 		return rc;
 	writer->stamped = true;
 	writer->stamp = stamp;
-	if (writer->committed >= 0 && !writer->append)
+	if (!writer->lines.on && writer->committed >= 0 && !writer->append)
 		writer->dirty = true;
 	return 0;
 }
@@ -168,19 +153,19 @@ static void committed(struct writer *writer, int64_t ts)
 		writer->time = ts;
 	writer->appended = writer->spool.size;
 	writer->dirty = writer->pending = writer->truncated = false;
-	/* An append took no stamp: it is for what is there at the last close. */
+	/* An append took no stamp: the last close gives it to the stored cell. */
 	if (!writer->append)
 		writer->stamped = false;
 	writer->hidden = false;
 }
 
-/* Was its file created, and then nothing done with it? That makes a file, but no version. */
+/* Was its file created and not written? That makes a file, but no version if one is there. */
 static bool only_creates(const struct writer *writer)
 {
 	return writer->hidden && !writer->dirty && !writer->truncated;
 }
 
-/* Puts what a session of a column has into a mutation; its slices borrow from the session. */
+/* Adds the changes of a column's session to a mutation, which borrows from the session. */
 static int fill_column(struct writer *writer, const struct pos *pos, struct wcs_slice value,
 		       struct wcs_mutation *mutation)
 {
@@ -217,7 +202,7 @@ static int fill_mutation(struct fs *fs, struct writer *writer, const struct pos 
 
 	if (rc == 0)
 		rc = spool_map(&writer->spool, &value);
-	if (rc == 0 && !writer->append) /* it was a draft when it was opened */
+	if (rc == 0 && !writer->append) /* a session of a draft that became an aggregate's cell */
 		rc = number_to_store(pos, &value, parsed);
 	if (rc != 0)
 		return rc;
@@ -245,14 +230,14 @@ static int commit_cell(struct fs *fs, const struct node *node, struct writer *wr
 	if (rc == 0)
 		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, ts);
 	wcs_mutation_free(mutation);
-	if (rc == -ECANCELED) { /* another made the column meanwhile */
+	if (rc == -ECANCELED) { /* another session made the column meanwhile */
 		*ts = WCS_TS_NONE;
 		rc = 0;
 	}
 	return rc;
 }
 
-/* The draft's value with what the session has appended since its last commit. */
+/* The draft's value and the bytes that the session appended since its last commit, as one value. */
 static int appended(struct fs *fs, struct writer *writer, struct draft_before *before,
 		    struct value **value)
 {
@@ -289,7 +274,7 @@ static int put_draft(struct fs *fs, struct writer *writer, struct value *value, 
 
 	if (rc == 0 &&
 	    !wcs_family_exists(pos.table, (struct wcs_slice){pos.family, strlen(pos.family)}))
-		rc = -ENOENT; /* it went, and its drafts with it */
+		rc = -ENOENT; /* the family was removed, with its drafts */
 	if (rc == 0)
 		rc = draft_put(fs, dir, writer->target.id, value, ts, before, writer->reserved);
 	if (rc == 0)
@@ -313,7 +298,7 @@ static int append_draft(struct fs *fs, struct writer *writer, int64_t ts)
 	return rc;
 }
 
-/* The draft's value and the session's base are one from then on, until it writes again. */
+/* The draft's value is then the session's base, too, until the session writes again. */
 static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
 {
 	struct draft_before before = {.any = !only_creates(writer)};
@@ -327,7 +312,7 @@ static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
 	if (!writer->base)
 		return -ENOMEM;
 	rc = put_draft(fs, writer, writer->base, *ts, &before);
-	if (rc == -EAGAIN) { /* another made the draft meanwhile */
+	if (rc == -EAGAIN) { /* another session made the draft meanwhile */
 		*ts = WCS_TS_NONE;
 		rc = 0;
 	}

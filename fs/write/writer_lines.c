@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Write sessions of an aggregate's cell: what is written are lines, and each is merged by the write
- * that ends it, the last one by a close. So such a session has no bytes of its own but those of a
- * line that is not ended, and its file looks as long as if what is written were put behind what it
- * showed when it was opened:
+ * Write sessions of an aggregate's cell take lines. The write that ends a line merges it, and a
+ * close merges a last line without a newline. The session has no bytes but those of a line that has
+ * not ended, and its file shows a size as if the written bytes followed the number at open:
  *
  *     |..the number at open..|..written..|        end
  *
- * The lines of one write are one mutation, so the store's read-modify-write is that of all of them;
- * at most GROUP integers each, for the time in which it holds the row. A line that is refused ends
- * its write before it and fails all later ones: so what is merged does not depend on the pieces in
- * which a writer's buffer comes, and one that writes a piece again is not taken for another line.
+ * The lines of one write are one mutation, so the store reads, modifies and writes once; at most
+ * GROUP integers each, because the store holds the row meanwhile. A refused line ends its write
+ * before it and fails all later writes. The merged lines therefore do not depend on the pieces in
+ * which a program's buffer comes, and a piece that is written again is not taken for another line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@ enum {
 	GROUP = 512,
 	/* Bytes of a line without its newline. */
 	ELEMENT_LINE_MAX = 1 << 20,
-	INTEGER_LINE_MAX = 1 << 12, /* what is longer has more zeros in front than anybody writes */
+	INTEGER_LINE_MAX = 1 << 12, /* a longer one has too many zeros in front */
 };
 
 static const char no_integer[] = "not a whole number within 64 bits";
@@ -77,6 +76,7 @@ static int group_integers(struct group *group, struct writer_lines *lines, const
 	return group->count > 0 ? 0 : refuse(lines, -EINVAL, no_integer);
 }
 
+/* The lines up to the last newline, as one sketch. */
 static int group_elements(struct group *group, const char *text, size_t len)
 {
 	const char *last = memrchr(text, '\n', len);
@@ -85,22 +85,6 @@ static int group_elements(struct group *group, const char *text, size_t len)
 	group->count = 1;
 	group->all[0].data = group->state;
 	return wcs_aggregate_elements(text, group->len, group->state, &group->all[0].len);
-}
-
-static int group_fill(struct group *group, struct writer_lines *lines, const char *text, size_t len)
-{
-	if (lines->type == WCS_INTHLL)
-		return group_elements(group, text, len);
-	return group_integers(group, lines, text, len);
-}
-
-static size_t newlines(const char *text, size_t len)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < len; i++)
-		count += text[i] == '\n';
-	return count;
 }
 
 /* ---- Values to the store; locks: the family's, shared, and the session's ------------------- */
@@ -129,16 +113,8 @@ static int mutate(const struct pos *pos, bool replaces, const struct wcs_slice *
 	return rc;
 }
 
-static void merged(struct writer *writer, int64_t ts)
-{
-	writer->time = ts;
-	writer->hidden = false;
-	writer->pending = writer->truncated = false;
-	writer->lines.replaces = false;
-}
-
-/* The first count values of a group; *count: how many were merged, which are fewer where the sum of
- * more leaves its range. */
+/* Merges the first *count values of a group, or fewer if the sum of more leaves its range; *count:
+ * how many. */
 static int merge_group(const struct node *node, struct writer *writer, const struct group *group,
 		       size_t *count)
 {
@@ -153,12 +129,16 @@ static int merge_group(const struct node *node, struct writer *writer, const str
 	while ((rc = mutate(&pos, writer->lines.replaces, group->all, *count, &ts)) == -EOVERFLOW &&
 	       *count > 1)
 		*count /= 2;
-	if (rc == 0)
-		merged(writer, ts);
+	if (rc == 0) {
+		writer->time = ts;
+		writer->hidden = false;
+		writer->pending = writer->truncated = false;
+		writer->lines.replaces = false;
+	}
 	return rc == -EOVERFLOW ? refuse(&writer->lines, -EINVAL, out_of_range) : rc;
 }
 
-/* Merges the first lines of a text that holds one at least; *used: their bytes. */
+/* Merges the first lines of a text that has at least one; *used: their bytes. */
 static int merge_some(const struct node *node, struct writer *writer, const char *text, size_t len,
 		      size_t *used)
 {
@@ -169,7 +149,8 @@ static int merge_some(const struct node *node, struct writer *writer, const char
 
 	if (!group)
 		return -ENOMEM;
-	rc = group_fill(group, lines, text, len);
+	rc = lines->type == WCS_INTHLL ? group_elements(group, text, len)
+				       : group_integers(group, lines, text, len);
 	count = group->count;
 	if (rc == 0)
 		rc = merge_group(node, writer, group, &count);
@@ -179,7 +160,8 @@ static int merge_some(const struct node *node, struct writer *writer, const char
 		for (size_t i = 0; count < group->count && i < count; i++)
 			end = (const char *)memchr(end, '\n', len - (size_t)(end - text)) + 1;
 		*used = count < group->count ? (size_t)(end - text) : group->len;
-		lines->number += newlines(text, *used);
+		for (size_t i = 0; i < *used; i++)
+			lines->number += text[i] == '\n';
 	}
 	free(group);
 	return rc;
@@ -193,23 +175,18 @@ static void drop_rest(struct writer *writer)
 	writer->dirty = false;
 }
 
-static int check_length(struct writer_lines *lines, size_t len)
-{
-	if (lines->type == WCS_INTHLL)
-		return len > ELEMENT_LINE_MAX ? refuse(lines, -EINVAL, too_long) : 0;
-	return len > INTEGER_LINE_MAX ? refuse(lines, -EINVAL, no_integer) : 0;
-}
-
-/* Puts a text behind the line that was begun; ends: with a newline, which does not count. */
+/* Appends a text to the line that has begun; ends: the text has its newline, which does not count.
+ */
 static int keep_rest(struct writer *writer, const char *text, size_t len, bool ends)
 {
 	struct writer_lines *lines = &writer->lines;
 	size_t need = lines->len + len;
 	char *grown;
-	int rc = check_length(lines, need - ends);
 
-	if (rc != 0)
-		return rc;
+	if (lines->type == WCS_INTHLL && need - ends > ELEMENT_LINE_MAX)
+		return refuse(lines, -EINVAL, too_long);
+	if (lines->type != WCS_INTHLL && need - ends > INTEGER_LINE_MAX)
+		return refuse(lines, -EINVAL, no_integer);
 	if (need > lines->room) {
 		grown = realloc(lines->text, 2 * need);
 		if (!grown)
@@ -224,7 +201,7 @@ static int keep_rest(struct writer *writer, const char *text, size_t len, bool e
 	return 0;
 }
 
-/* Ends the line that was begun, with the first len bytes of a text; it stays where that fails. */
+/* Ends the line that has begun with len bytes of text, and merges it. It stays if that fails. */
 static int end_line(const struct node *node, struct writer *writer, const char *text, size_t len)
 {
 	size_t begun = writer->lines.len, used;
@@ -239,7 +216,8 @@ static int end_line(const struct node *node, struct writer *writer, const char *
 	return rc;
 }
 
-/* Takes a text as far as it can be; *taken: so many bytes. */
+/* Merges the lines of a text and keeps its rest; *taken: the bytes before the first refused line.
+ */
 static int take(const struct node *node, struct writer *writer, const char *text, size_t len,
 		size_t *taken)
 {
@@ -264,7 +242,7 @@ static int take(const struct node *node, struct writer *writer, const char *text
 	return rc;
 }
 
-/* Reports it. The rest of a line is not merged without what failed. */
+/* Reports an error. The line that has begun is dropped, for it may lack the part that failed. */
 static int failed(struct fs *fs, const struct node *node, struct writer *writer, int rc)
 {
 	struct writer_lines *lines = &writer->lines;
@@ -307,7 +285,7 @@ int writer_write_lines(struct fs *fs, struct node *node, const void *data, size_
 	return rc;
 }
 
-/* ---- The session; lock: its own, and of those that ask the store the family's, shared ------ */
+/* ---- The session; locks: its own, and the family's, shared, for calls of the store --------- */
 
 void writer_lines_clear(struct writer *writer)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a write session, shared by its open files (writer.c), its bytes (writer_bytes.c),
- * its commits (writer_commit.c) and the registry (writers.c, writers_move.c).
+ * The inside of a write session, shared by its files, from bottom to top: the registry (writers.c),
+ * lines (writer_lines.c), bytes (writer_bytes.c), then renames (writers_move.c), commits
+ * (writer_commit.c) and open files (writer.c).
  */
 #ifndef FS_WRITER_PRIVATE_H
 #define FS_WRITER_PRIVATE_H
@@ -16,58 +17,58 @@
 
 /* Of a session that takes lines. */
 struct writer_lines {
-	bool on; /* it does; set by the first open */
+	bool on; /* it takes lines; set by the first open */
 	enum wcs_type type;
-	uint64_t end;  /* bytes, to show, and where what comes next must be written */
-	bool replaces; /* the next line is in place of what is there */
+	uint64_t end;  /* bytes: the size to show, and the offset of the next write */
+	bool replaces; /* the next line replaces the number */
 	bool whole;    /* its file was created or truncated */
-	char *text;    /* of the line that is not ended */
+	char *text;    /* of the line that has no newline yet */
 	size_t len, room;
 	uint64_t number; /* of the next line, from 1 */
-	const char *why; /* of what is about to be refused; static */
+	const char *why; /* the reason of the refusal under way; static */
 };
 
 struct writer {
 	pthread_mutex_t lock;
 	unsigned handles; /* open files. Lock: lock, as all below */
 	bool direct;	  /* opened to write only: see writer_is_direct */
-	bool append;	  /* opened to append, and has done nothing else so far */
+	bool append;	  /* opened to append, and did nothing else so far */
 	bool pending;	  /* created or truncated, and not committed since */
-	bool truncated;	  /* of these, truncated */
-	bool dirty;	  /* written or resized, and not committed since; of lines: one is begun */
+	bool truncated;	  /* pending, and truncated */
+	bool dirty;	  /* written or resized, and not committed since; lines: one has begun */
 	bool stamped;	  /* stamp is the time of the version to be made */
-	bool reserved;	  /* room for the draft that it makes was reserved */
-	int error;	  /* of the first write that failed, after which nothing is committed */
+	bool reserved;	  /* it has a reservation for the draft that it makes */
+	int error;	  /* of the first write that failed: it commits nothing any more */
 	int64_t stamp;
-	int64_t committed; /* timestamp of the version it made; negative: none yet */
-	int64_t time;	   /* what to show as its time */
+	int64_t committed; /* timestamp of the version that it made; negative: none yet */
+	int64_t time;	   /* to show */
 	uint64_t final_size;
 	struct value *base;
 	struct spool spool;
 	size_t appended; /* bytes of spool that a commit has appended */
 	struct writer_lines lines;
 
-	atomic_bool hidden;   /* makes a name that nobody else sees yet */
-	atomic_bool unlinked; /* its name was removed: it commits nothing more */
-	atomic_bool aborted;  /* its writer was killed: the same */
+	atomic_bool hidden;   /* it makes a file that no other process sees yet */
+	atomic_bool unlinked; /* its file was removed: it commits nothing any more */
+	atomic_bool aborted;  /* its process was killed: the same */
 
-	pid_t thread;	       /* it was looked up or created for; constant */
-	_Atomic pid_t process; /* of whoever opened it first; 0: nobody yet */
+	pid_t thread;	       /* that looked it up or created it; constant */
+	_Atomic pid_t process; /* that opened it first; 0: none yet */
 	bool exclusive;	       /* its name is reserved while it is hidden */
-	bool found;	       /* set by its lookup, as mark is */
+	bool found;	       /* by a lookup, which has set mark */
 	struct cache_mark mark;
 
-	/* What it writes to. Changes under its family's lock, alone, together with its own and the
-	 * registry's: each of them is enough to read it. */
+	/* Changes under the exclusive lock of its family together with its own and the registry's;
+	 * each of them is enough to read it. */
 	struct writer_target target;
-	char *renamed; /* target's qualifier, where its node has another; NULL */
+	char *renamed; /* target's qualifier, if its node has another; or NULL */
 
-	struct writers *registry; /* that it is in; NULL: none. Lock: both, as next; one to read */
+	struct writers *registry; /* that it is in, or NULL. Locks: both, as next; one to read */
 	struct writer *next;
 	struct node *node; /* set when it enters the registry */
 };
 
-/* Does it make a name that nobody else sees yet, and will it? */
+/* Does it make a file that no other process sees yet, and will it still? */
 static inline bool writer_hidden(const struct writer *writer)
 {
 	return writer->hidden && !writer->unlinked && !writer->aborted;
@@ -79,50 +80,48 @@ static inline bool writer_hidden(const struct writer *writer)
 uint64_t writer_base_size(const struct writer *writer);
 void writer_drop_base(struct writer *writer);
 
-/* Takes the newest value as its base. -ENOENT, but not where it makes the name. */
+/* Takes the newest value as its base. -ENOENT, unless it makes the file. */
 int writer_load_base(struct fs *fs, struct node *node, struct writer *writer);
 
-/* Copies base in front of the tail. A session that cannot be made whole stays as it is. */
+/* Copies the base in front of the tail. After an error the session is as before. */
 int writer_make_whole(struct fs *fs, struct writer *writer);
 
 /* Empties it, as O_TRUNC does. */
 int writer_truncate_all(struct fs *fs, struct writer *writer);
 
-/* ---- Its lines; lock: the session's, and the family's, shared -------------------------------- */
+/* ---- Its lines; locks: the session's, and the family's, shared ------------------------------- */
 
-/* It takes none, and has nothing of one. */
+/* Takes no lines from now on, and forgets the one that has begun. */
 void writer_lines_clear(struct writer *writer);
 
-/* Begins to, for a cell of that type; cleared before. needs_number: the cell must be there, but not
- * where the session makes the name. -ENOENT; -EOPNOTSUPP: with O_EXCL, an inthll. */
+/* Takes lines for a cell of that type; cleared before. needs_number: the cell must exist, unless
+ * the session makes it. -ENOENT; -EOPNOTSUPP: an inthll with O_EXCL. */
 int writer_lines_open(struct fs *fs, const struct node *node, struct writer *writer,
 		      enum wcs_type type, int flags, bool needs_number);
 
-/* As the stored cell is now. Without the family's lock. */
+/* Reads the stored cell as it is now. The family's lock is not needed. */
 int writer_lines_read(const struct node *node, void *buf, size_t len, uint64_t offset, size_t *got);
 
-/* The next line replaces the number; until then it is what it was. */
+/* The next line replaces the number, which stays until then. */
 void writer_lines_truncate(struct writer *writer);
 
-/* alone: no file is open, so no line could follow. -EINVAL: to a size that is neither 0 nor its
- * own.
- */
+/* alone: no file is open, so no line could follow. -EINVAL: a size other than 0 and its own. */
 int writer_lines_resize(struct fs *fs, const struct node *node, struct writer *writer,
 			uint64_t size, bool alone);
 
-/* Merges a line that is not ended. Why it fails is reported. */
+/* Merges a line that has no newline. Reports its error. */
 int writer_lines_end(struct fs *fs, const struct node *node, struct writer *writer);
 
-/* The last close, behind that: reports where nothing was written to a file that was made or
- * truncated for it, and keeps no text. */
+/* The last close, after writer_lines_end: reports a file that was made or truncated without a line
+ * written to it, and frees the text. */
 void writer_lines_close(struct fs *fs, const struct node *node, struct writer *writer);
 
 /* ---- Its commits; locks: the family's, shared, and the session's ----------------------------- */
 
-/* Commits what it has, if its name is still there. */
+/* Commits all that it has, if its file is still there. */
 int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer);
 
-/* At the last close: a stamp that no version took goes to the cell that is there. */
+/* At the last close: gives a stamp that no version took to the stored cell. */
 int writer_stamp_stored(struct fs *fs, const struct node *node, struct writer *writer);
 
 /* ---- The registry -------------------------------------------------------------------------- */
@@ -131,28 +130,25 @@ enum { WRITERS_BUCKETS = 256, WRITERS_FAMILIES = 64 };
 
 struct writers {
 	pthread_mutex_t lock;
-	struct writer *open[WRITERS_BUCKETS]; /* by the column. Lock: lock, as all below */
+	struct writer *open[WRITERS_BUCKETS]; /* by the column. Lock: lock */
 	_Atomic size_t count;		      /* of open; may be read without the lock, as a hint */
 	pthread_rwlock_t families[WRITERS_FAMILIES]; /* by the family's st_ino */
 	struct caches *caches;
 };
 
-/* Puts a session in the registry, where it may be already, and takes it out, if it is there. */
-void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
-void writers_forget(struct writer *writer);
-
 /* The position that the session of a node writes to. Lock: the family's, or the session's. */
 int writer_pos(const struct node *node, struct pos *pos);
 
-/* Is there no session at all? */
-bool writers_none(const struct writers *writers);
+/* Adds a session, unless it is in the registry; removes it, if it is. */
+void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
+void writers_forget(struct writer *writer);
 
-/* The session in which that thread's process makes this name, unseen by others, with a reference to
- * its node; NULL: there is none. */
+/* The session in which that thread's process makes this file, with a reference to its node; or
+ * NULL. */
 struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id id);
 
-/* With the registry's lock: the sessions of a column; the first one of that file behind `from`
- * (NULL: of all); taking one out, and putting it in, where its target says. */
+/* With the registry's lock: the sessions of a column; the first session of a file after `from`
+ * (NULL: of all); adding and removing a session where its target says. */
 struct writer **writers_bucket(struct writers *writers, uint64_t column);
 struct writer *writers_find(struct writers *writers, struct writer *from, struct file_id id);
 void writers_put_in(struct writers *writers, struct writer *writer);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of write sessions, by the column of what they write, which is the same in both
- * trees; and the locks of families.
+ * Makes, finds and frees write sessions: the registry of sessions by the column that they write to,
+ * which is the same in both trees; and the locks of families.
  *
- * A session is in it while it has a file open, and, where it was looked up to be opened, from the
- * lookup on: so a rename between the two takes it along. Before its first open its node may go at
- * any time, and takes it out. The registry's lock is never held while a session's is taken.
+ * A session is in the registry while a file is open on it and, if a lookup made it, from that
+ * lookup on: a rename between the two takes it along. Before its first open its node may be freed
+ * at any time, which takes it out. No thread takes a session's lock while it holds the registry's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,27 +17,21 @@
 #include "fs/write/writer.h"
 #include "fs/write/writer_private.h"
 
-/* Who waits to be alone goes first: else commits that follow each other closely could keep a rename
- * waiting for good. */
-static void families_init(struct writers *writers)
+struct writers *writers_new(struct caches *caches)
 {
+	struct writers *writers = calloc(1, sizeof(*writers));
 	pthread_rwlockattr_t attr;
 
+	if (!writers)
+		return NULL;
+	pthread_mutex_init(&writers->lock, NULL);
+	/* A waiting rename goes first; commits in close succession could keep it waiting for good.
+	 */
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	for (size_t i = 0; i < WRITERS_FAMILIES; i++)
 		pthread_rwlock_init(&writers->families[i], &attr);
 	pthread_rwlockattr_destroy(&attr);
-}
-
-struct writers *writers_new(struct caches *caches)
-{
-	struct writers *writers = calloc(1, sizeof(*writers));
-
-	if (!writers)
-		return NULL;
-	pthread_mutex_init(&writers->lock, NULL);
-	families_init(writers);
 	writers->caches = caches;
 	return writers;
 }
@@ -77,11 +71,6 @@ void writers_release(struct fs *fs, const struct node *node)
 struct writer **writers_bucket(struct writers *writers, uint64_t column)
 {
 	return &writers->open[column % WRITERS_BUCKETS];
-}
-
-bool writers_none(const struct writers *writers)
-{
-	return writers->count == 0;
 }
 
 size_t writers_count(const struct writers *writers)
@@ -150,7 +139,7 @@ struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id i
 	struct writer *found = NULL;
 	pid_t process;
 
-	if (writers_none(writers))
+	if (writers->count == 0)
 		return NULL;
 	process = process_of(thread);
 	pthread_mutex_lock(&writers->lock);
@@ -165,17 +154,7 @@ struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id i
 
 /* ---- One session ------------------------------------------------------------------------- */
 
-static struct writer_target target_of(const struct node_key *key)
-{
-	struct writer_target target = {.kind = key->kind,
-				       .id = node_child_id(key->parent, key->kind, key->name),
-				       .ts = WCS_TS_NEWEST};
-
-	if (key->kind == NODE_VERSION)
-		names_ts_parse(key->name.data, key->name.len, &target.ts);
-	return target;
-}
-
+/* key: of its node; created: it makes a new file. NULL: no memory. */
 static struct writer *writer_new(pid_t thread, const struct node_key *key, bool created)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -184,7 +163,12 @@ static struct writer *writer_new(pid_t thread, const struct node_key *key, bool 
 		return NULL;
 	pthread_mutex_init(&writer->lock, NULL);
 	spool_init(&writer->spool);
-	writer->target = target_of(key);
+	writer->target =
+		(struct writer_target){.kind = key->kind,
+				       .id = node_child_id(key->parent, key->kind, key->name),
+				       .ts = WCS_TS_NEWEST};
+	if (key->kind == NODE_VERSION)
+		names_ts_parse(key->name.data, key->name.len, &writer->target.ts);
 	writer->thread = thread;
 	writer->pending = created;
 	atomic_init(&writer->hidden, created);
@@ -246,7 +230,7 @@ int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct nod
 	struct file_id id;
 	pid_t process;
 
-	if (writers_none(writers))
+	if (writers->count == 0)
 		return -ENOENT;
 	id = node_id(node);
 	process = process_of(thread);
@@ -297,7 +281,7 @@ bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelle
 	struct writer *writer = NULL;
 	bool found = false;
 
-	if (writers_none(writers))
+	if (writers->count == 0)
 		return false;
 	pthread_mutex_lock(&writers->lock);
 	while (!found && (writer = writers_find(writers, writer, id)) != NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of write sessions when their file is removed or renamed. Lock: the family's, alone;
- * so none of them commits meanwhile. (But a drop of rows and the removal of a directory, which are
- * of any number of families.)
+ * Write sessions whose file is removed or renamed. Lock: the family's, exclusive, so no session in
+ * it commits meanwhile; but a drop of rows and the removal of a directory concern any number of
+ * families, and take a barrier instead.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "fs/write/writer.h"
 #include "fs/write/writer_private.h"
 
-/* Does what happens to the file concern the session? Not where it makes the name, unless that is
- * `own`. */
+/* Does a change of the file concern the session? Not if the session makes the file, unless it is
+ * `own`, of the process that changes it. */
 static bool concerns(const struct writer *writer, const struct writer *own)
 {
 	return !writer->unlinked && (writer == own || !writer_hidden(writer));
@@ -23,7 +23,7 @@ static bool is_version_of(const struct writer *writer, uint64_t column)
 	return writer->target.kind == NODE_VERSION && writer->target.id.column == column;
 }
 
-/* Who is about to open what is replaced finds what is there then. */
+/* A session that is not open yet will find the new file. */
 static bool is_replaced(const struct writer *writer, struct file_id id, const struct writer *own)
 {
 	return writer->target.id.file == id.file && writer->process != 0 && concerns(writer, own);
@@ -43,34 +43,18 @@ static void detach_replaced(struct fs *fs, pid_t thread, struct file_id id)
 		nodes_put(fs->nodes, own->node, 1);
 }
 
-static bool is_removed(const struct writer *writer, enum node_kind kind, struct file_id id,
-		       const struct writer *own)
+void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id)
 {
-	bool named = writer->target.id.file == id.file;
-
-	if (kind == NODE_CELL && is_version_of(writer, id.column))
-		named = true;
-	return named && concerns(writer, own);
-}
-
-static void detach(struct writers *writers, enum node_kind kind, struct file_id id,
-		   const struct writer *own)
-{
-	struct writer *writer;
+	struct writer *own = writers_find_hidden(fs, thread, id), *writer;
+	struct writers *writers = fs->writers;
 
 	pthread_mutex_lock(&writers->lock);
 	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
-		if (is_removed(writer, kind, id, own))
+		if (concerns(writer, own) &&
+		    (writer->target.id.file == id.file ||
+		     (kind == NODE_CELL && is_version_of(writer, id.column))))
 			writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
-}
-
-void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id)
-{
-	struct writer *own = writers_find_hidden(fs, thread, id);
-
-	if (!writers_none(fs->writers))
-		detach(fs->writers, kind, id, own);
 	if (own)
 		nodes_put(fs->nodes, own->node, 1);
 }
@@ -92,7 +76,7 @@ void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
 	struct writers *writers = fs->writers;
 	bool detached = false;
 
-	if (writers_none(writers))
+	if (writers->count == 0)
 		return;
 	pthread_mutex_lock(&writers->lock);
 	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
@@ -100,7 +84,7 @@ void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
 			if (writer->target.kind == NODE_DRAFT && node_is_below(writer->node, plain))
 				writer->unlinked = detached = true;
 	pthread_mutex_unlock(&writers->lock);
-	if (detached) /* else who removes many directories would wait at each for all commits */
+	if (detached) /* else the removal of many directories would wait at each for all commits */
 		writers_barrier(fs);
 }
 
@@ -116,7 +100,7 @@ void writers_detach_below(struct fs *fs, const struct node *dir, const char *fam
 {
 	struct writers *writers = fs->writers;
 
-	if (writers_none(writers))
+	if (writers->count == 0)
 		return;
 	pthread_mutex_lock(&writers->lock);
 	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
@@ -128,30 +112,8 @@ void writers_detach_below(struct fs *fs, const struct node *dir, const char *fam
 	writers_barrier(fs);
 }
 
-/* Gives a session another target, of which it takes over a copy. Locks: the registry's, and its
- * own. */
-static void retarget(struct writers *writers, struct writer *writer, const struct writer_target *to,
-		     char *qualifier)
-{
-	writers_take_out(writers, writer);
-	free(writer->renamed);
-	writer->renamed = qualifier;
-	writer->target = *to;
-	writer->target.qualifier.data = qualifier;
-	writers_put_in(writers, writer);
-}
-
-/* What becomes of the version that it made. Lock: its own. */
-static void follow(struct writer *writer, const struct writer_moved *moved)
-{
-	if (moved->merged && writer->committed != moved->newest)
-		writer->committed = WCS_TS_NONE;
-	else if (writer->committed == moved->newest)
-		writer->committed = moved->now;
-}
-
-/* One session goes to another target. What it makes anew under one name does not append to what
- * is there under the other. */
+/* Gives a session another target. A new file does not append to the file that has the other name.
+ */
 static int move_one(struct fs *fs, struct writer *writer, const struct writer_target *to,
 		    const struct writer_moved *moved)
 {
@@ -165,19 +127,27 @@ static int move_one(struct fs *fs, struct writer *writer, const struct writer_ta
 	pthread_mutex_lock(&writer->lock);
 	if (!moved)
 		rc = writer_make_whole(fs, writer);
-	if (rc == 0 && moved)
-		follow(writer, moved);
-	pthread_mutex_lock(&fs->writers->lock);
-	if (rc == 0)
-		retarget(fs->writers, writer, to, qualifier);
-	pthread_mutex_unlock(&fs->writers->lock);
+	if (rc == 0) {
+		if (moved && writer->committed == moved->newest)
+			writer->committed = moved->now;
+		else if (moved && moved->merged) /* the version that it made is gone */
+			writer->committed = WCS_TS_NONE;
+		pthread_mutex_lock(&fs->writers->lock);
+		writers_take_out(fs->writers, writer);
+		free(writer->renamed);
+		writer->renamed = qualifier;
+		writer->target = *to;
+		writer->target.qualifier.data = qualifier;
+		writers_put_in(fs->writers, writer);
+		pthread_mutex_unlock(&fs->writers->lock);
+		qualifier = NULL;
+	}
 	pthread_mutex_unlock(&writer->lock);
-	if (rc != 0)
-		free(qualifier);
+	free(qualifier);
 	return rc;
 }
 
-/* The next session of that file that goes where it goes; with a reference to its node. */
+/* The next session of that file that a rename concerns, with a reference to its node. */
 static struct writer *next_of(struct writers *writers, struct file_id id, const struct writer *own)
 {
 	struct writer *writer = NULL;
