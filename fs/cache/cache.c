@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries that the kernel keeps.
+ * The dentries that the kernel keeps.
  *
- * A lookup and a change that meet. The lookup takes a mark, reads the store, has the node in the
- * table, says that it is kept, and looks at the mark again. The change is made, counts, and then
- * looks for nodes that are kept. So either the change finds the node, or the lookup finds that
- * something was counted, and does not let the entry be kept. Where the change finds the node before
- * the kernel has the reply of the lookup, the notice still comes behind that: for a first lookup
- * the kernel holds the directory's lock, which the notice waits for; the entry of one that is
- * looked up again is taken out of the directory by the notice, whatever the reply says.
+ * A lookup and a change may meet. The lookup takes a mark, reads the store, has the node in the
+ * inode table, sets NODE_S_KEPT, and looks at the mark again. The change is made, counts, and then
+ * looks for nodes with NODE_S_KEPT. Either the change finds the node, or the lookup finds the count
+ * and answers timeout 0. If the change finds the node before the kernel has the lookup's reply, its
+ * notice still comes after the reply: during a first lookup the kernel holds the directory's lock,
+ * which the notice waits for; during a revalidation the notice takes the dentry out of the
+ * directory, whatever the reply says.
  *
- * A listing takes its mark before it reads the first of the columns that it will meet. So changes
- * of columns are numbered, and a slot has the number of its last one: whether something was changed
- * since can be asked for any column. The kernel holds the directory's lock, shared with lookups,
- * from the request until it has made the last of the entries, so a notice comes behind them; but by
- * which time they are made, nobody tells. So where a node was listed (NODE_S_LISTED), that the
- * kernel has put another entry in its place is only believed of a request that had that lock alone.
+ * A listing takes its mark before it reads the first of its columns. Changes of columns are
+ * numbered, and a slot has the number of its last change, so the listing can ask for each column
+ * whether it has changed since. From the request until it has made the last dentry the kernel holds
+ * the directory's lock, shared with lookups, so a notice comes after them. The kernel does not tell
+ * when they are made. For a listed node (NODE_S_LISTED) only a request that had that lock alone is
+ * therefore believed to have replaced the dentry.
  *
- * A node that is kept may have one entry only: names that resolve in two places (those of 231 to
- * 255 bytes) are kept where they are listed.
+ * A node that is kept may have one dentry only: a name that resolves in two places (of 231 to 255
+ * bytes) is kept where listings show it.
  */
 #include "fs/cache/cache.h"
 
@@ -33,8 +33,8 @@
 
 enum {
 	SLOTS = 4096,
-	ROUNDING_US = 10000, /* the kernel counts in ticks, and rounds up */
-	SLOWNESS = 1000,     /* of a clock: at most one part in so many */
+	ROUNDING_US = 10000, /* the kernel rounds timeouts up to ticks */
+	SLOWNESS = 1000,     /* a clock is slow by one part in so many at most */
 };
 
 static const double KEPT_SECONDS = 86400;
@@ -70,7 +70,7 @@ void cache_changed_tree(struct fs *fs)
 	fs->caches->tree++;
 }
 
-/* The last change of a slot that is told has the greatest number, whichever comes first. */
+/* A slot keeps the greatest number, in whichever order two threads come here. */
 static void changed(struct caches *caches, uint64_t column)
 {
 	uint64_t number = ++caches->columns;
@@ -146,8 +146,8 @@ bool cache_is_below_removed(const struct node *node)
 	return false;
 }
 
-/* Seconds until the cell is hidden, by its age; somewhat less, since the kernel rounds up and its
- * own clock may be somewhat slow. */
+/* Seconds until its age hides the cell; a little less, because the kernel rounds up and its clock
+ * may be slow. */
 static double time_left(struct fs *fs, int64_t expires)
 {
 	int64_t left;
@@ -165,8 +165,8 @@ static double time_left(struct fs *fs, int64_t expires)
 	return seconds;
 }
 
-/* For how long is it right, if nothing changes it? A directory goes with the last of its cells, and
- * which one that is, nobody knows. */
+/* How long the dentry is right if no request changes it. A directory goes with the last of its
+ * cells, whose age is not known. */
 static double lifetime(struct fs *fs, const struct node *node, const struct wcs_cell_info *info)
 {
 	if (node->kind == NODE_CELL)
@@ -198,12 +198,12 @@ void cache_hold(struct caches *caches, uint64_t column)
 
 void cache_release(struct caches *caches, uint64_t column)
 {
-	/* In this order: who looked before its commit finds the one or the other. */
+	/* In this order: a lookup that read before the commit finds the change or the hold. */
 	changed(caches, column);
 	slot_of(caches, column)->holds--;
 }
 
-/* Says that no node of a column is kept; but if none may be listed, only where none is. */
+/* Clears NODE_S_KEPT of the nodes of a column. listed false: only if none was listed. */
 static bool replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool listed)
 {
 	struct node_list list = {0};
@@ -244,7 +244,7 @@ static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_inf
 	return rc == 0 ? pos_stored(pos, info) : rc;
 }
 
-/* The kernel takes no lock to drop the attributes. */
+/* Marks a node whose name is gone. The kernel takes no lock to drop the attributes. */
 static void unlinked(struct fs *fs, struct node *node)
 {
 	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) && node->opens > 0)
@@ -293,8 +293,8 @@ static struct node *node_of(struct fs *fs, struct node *dir, struct wcs_slice na
 	return nodes_get(fs->nodes, &key, 0, NULL);
 }
 
-/* What stood for an older value, since a commit is not answered yet: its notice goes to where the
- * entry is by now, and who answers that commit finds it with the node there. */
+/* A node of an older value, whose replacing commit is not answered yet: its notice goes to the
+ * dentry's new place, where the thread that answers the commit finds it. */
 static void rename_older(struct fs *fs, struct node *old, struct wcs_slice to)
 {
 	uint64_t alias = node_child_id(old->parent, NODE_CELL, to).file;
@@ -308,8 +308,8 @@ static void rename_older(struct fs *fs, struct node *old, struct wcs_slice to)
 	nodes_put(fs->nodes, under, 1);
 }
 
-/* The kernel's entry goes with its inode to the new name, so that inode stands for it from now on;
- * or, where that cannot be, for nothing. */
+/* The kernel moves its dentry with the inode to the new name, so the inode stands for that name
+ * from now on or, if it cannot, becomes stale. */
 static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, int64_t now)
 {
 	struct node *renamed;
@@ -381,11 +381,12 @@ void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)
 	if (rc != 0 && rc != -ENOENT)
 		return;
 	pos.ts = node_ts(node);
-	/* Was it this cell, and not one that came meanwhile? Then it has gone. */
+	/* Was it this cell that got the stamp, and not one that came meanwhile? Then the old one is
+	 * gone. */
 	if (rc == 0 && newest && info.ts == stamp && info.size == node->size && info.ts != pos.ts &&
 	    pos_stored(&pos, NULL) == -ENOENT)
 		nodes_stamp(fs->nodes, node, &info);
 	pos.ts = WCS_TS_NEWEST;
-	/* A time may bring the end of the cell, too. */
+	/* With an age policy the new time may also hide the cell. */
 	cache_expire_pos(fs, &pos, rc == 0 && info.expires == WCS_TS_MAX);
 }

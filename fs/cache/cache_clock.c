@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that notices that the clock was set. It was, where the difference between it and the
- * clock that never jumps is another one than at the last look. A timer that ends when the clock is
- * set wakes the thread; while there are entries that would be wrong it looks once a second as well.
+ * The clock watch. The clock was set if CLOCK_REALTIME - CLOCK_MONOTONIC changed since the last
+ * look. A timer that the kernel cancels when the clock is set wakes the thread. While dentries with
+ * an age limit are kept, it also looks once a second.
  */
 #include "fs/cache/cache_clock.h"
 
@@ -62,25 +62,20 @@ void cache_clock_free(struct cache_clock *clock)
 	free(clock);
 }
 
-static int64_t steady_now(void)
-{
-	return clock_ns() / 1000;
-}
-
-/* The clock less the steady one, as it was between two looks at that. */
+/* CLOCK_REALTIME - CLOCK_MONOTONIC in microseconds, the latter as the mean of two readings. */
 static int64_t offset_now(void)
 {
-	int64_t before = 0, now = 0, after = steady_now();
+	int64_t before = 0, now = 0, after = clock_ns() / 1000;
 
 	for (int i = 0; i < LOOKS && (i == 0 || after - before > LOOK_US); i++) {
-		before = steady_now();
+		before = clock_ns() / 1000;
 		now = fs_now();
-		after = steady_now();
+		after = clock_ns() / 1000;
 	}
 	return now - before - (after - before) / 2;
 }
 
-/* Ends when the clock is set. */
+/* The kernel cancels the timer when the clock is set. */
 static void timer_start(const struct cache_clock *clock)
 {
 	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(fs_now() / 1000000) + FAR_S}};
@@ -100,7 +95,7 @@ static void look(struct fs *fs, struct cache_clock *clock)
 	}
 }
 
-/* Waits until there may be something to see. */
+/* Waits until the clock may have been set. */
 static void wait_for_change(struct cache_clock *clock)
 {
 	struct pollfd fds[] = {{.fd = clock->wake, .events = POLLIN},
@@ -108,9 +103,9 @@ static void wait_for_change(struct cache_clock *clock)
 	uint64_t count;
 	bool idle;
 
-	/* In this order: who keeps an entry finds that it sleeps, or it finds the entry. */
+	/* In this order: cache_clock_keeps finds asleep set, or this thread finds its `until`. */
 	clock->asleep = true;
-	idle = clock->until < steady_now();
+	idle = clock->until < clock_ns() / 1000;
 	clock->asleep = idle;
 	poll(fds, 2, idle ? -1 : LOOK_MS);
 	if (fds[1].revents && read(clock->timer, &count, sizeof(count)) < 0 && errno == ECANCELED)
@@ -156,7 +151,7 @@ void cache_clock_end(struct fs *fs)
 
 void cache_clock_keeps(struct cache_clock *clock, double seconds)
 {
-	int64_t end = steady_now() + (int64_t)(seconds * 1e6) + 1000000;
+	int64_t end = clock_ns() / 1000 + (int64_t)(seconds * 1e6) + 1000000;
 	int64_t until = clock->until;
 
 	while (until < end && !atomic_compare_exchange_weak(&clock->until, &until, end))

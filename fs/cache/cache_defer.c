@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renames that change what an entry in a locked directory means, or of an inode that has had too
- * many names to stand for one more. Such a rename cannot wait until the entry has gone: the kernel
- * holds the lock that the notice needs. So the first time it is refused with ESTALE, on which the
- * kernel lets go of its locks, looks the path up again, which waits for the notice, and asks once
- * more. Until then the entry is not kept anew.
+ * Renames that make a dentry in a locked directory wrong, or whose inode has had too many names to
+ * stand for one more. The kernel holds the lock that the notice needs, so such a rename cannot wait
+ * for it. The first time it answers ESTALE. The kernel then drops its locks, looks the path up
+ * again, which waits for the notice, and retries. Until then the dentry gets timeout 0.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@ enum { DEFERRED_MAX = 16, FORGOTTEN_US = 10000000 };
 
 struct deferred {
 	pid_t thread;
-	uint64_t column; /* held meanwhile; 0: nothing is here */
+	uint64_t column; /* held meanwhile; 0: the entry is free */
 	int64_t since;
 };
 
@@ -51,7 +50,7 @@ static void drop(struct fs *fs, struct deferred *deferred)
 	fs->deferrals->count--;
 }
 
-/* Those whose thread has not come again give way. Lock: the deferrals'. */
+/* Also drops entries whose thread has not retried in time. Lock: the deferrals'. */
 static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
 {
 	int64_t now = fs_now();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which entries a change makes wrong: from positions to nodes that are kept, and from these to the
- * places where the kernel has them. What is done here grows with what the kernel holds there.
+ * Finds the dentries that a change makes wrong: from positions to nodes that the kernel keeps, and
+ * from nodes to the names of their dentries. The cost grows with the nodes that the kernel holds
+ * there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "fs/cache/notice.h"
 #include "fs/names/chunk.h"
 
-/* A qualifier of more bytes may have a name that is split, each byte taking three at most. */
+/* A qualifier of more bytes may have a name that is split: a byte takes three at most. */
 enum { SPLIT_FROM = NAMES_CHUNK_MAX / 3 };
 
 /* One change's search. */
@@ -48,8 +49,8 @@ static void put(struct fs *fs, struct node *node)
 
 /* ---- One entry --------------------------------------------------------------------------- */
 
-/* Adds the entry of a node, as that spelling has it. A chunk directory whose node has gone the
- * kernel does not hold either. */
+/* Adds the dentry of a node under that spelling. If the node of a chunk directory in between is
+ * gone, the kernel has no dentry there. */
 static void add_spelled(struct expiry *expiry, struct node *node, const char *encoded, size_t len)
 {
 	struct fs *fs = expiry->fs;
@@ -70,7 +71,7 @@ static void add_spelled(struct expiry *expiry, struct node *node, const char *en
 	put(fs, dir);
 }
 
-/* In this order: another change of the same entry finds it kept or under way, and waits too. */
+/* In this order: another change of the same dentry finds it kept or under way, and waits too. */
 static void add_entry(struct expiry *expiry, struct node *node)
 {
 	char encoded[SPELL_MAX];
@@ -102,7 +103,7 @@ void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as)
 	expire_as(fs, node, as, NOTICE_SOON);
 }
 
-/* ---- Which are wrong --------------------------------------------------------------------- */
+/* ---- Which dentries are wrong ------------------------------------------------------------ */
 
 /* 0, -ENOENT, or another error. */
 static int directory_exists(struct fs *fs, struct node *node)
@@ -121,14 +122,15 @@ static int directory_exists(struct fs *fs, struct node *node)
 	return rc == 0 ? pos_exists(fs, &pos) : rc;
 }
 
-/* Adds a directory if it has gone; what is made in its place has another node. */
+/* Adds a directory if it is gone; a directory made in its place gets another node. */
 static bool add_directory(struct expiry *expiry, struct node *node)
 {
 	int rc = directory_exists(expiry->fs, node);
 
 	if (rc == 0)
 		return false;
-	cache_changed_tree(expiry->fs); /* it may be the change of one column */
+	cache_changed_tree(
+		expiry->fs); /* the caller may have counted a change of one column only */
 	add_entry(expiry, node);
 	node_state_set(node, NODE_S_REMOVED);
 	return true;
@@ -144,7 +146,7 @@ static void add_node(struct expiry *expiry, struct node *node)
 		cache_check_versions(expiry->fs, node->parent, node_name(node));
 }
 
-/* Children of what can have none that are kept are passed over. */
+/* Lists the children of a node, if the kernel may keep some. */
 static void list_below(struct expiry *expiry, struct node *node, struct node_list *list)
 {
 	if (node->kind == NODE_TABLE || node->kind == NODE_PREFIX || node->kind == NODE_FAMILY)
@@ -152,7 +154,7 @@ static void list_below(struct expiry *expiry, struct node *node, struct node_lis
 			expiry->error = -ENOMEM;
 }
 
-/* Adds what is wrong below a node; deep: in other rows too. */
+/* Adds the wrong dentries below a node; deep: in other rows too. */
 static void add_below(struct expiry *expiry, struct node *top, bool deep)
 {
 	struct node_list list = {0};
@@ -180,7 +182,7 @@ static void add_chunks(struct expiry *expiry, struct node *base)
 	node_list_clear(expiry->fs->nodes, &list);
 }
 
-/* Adds a directory and those above it, as far as they have gone. */
+/* Adds a directory and those above it, as far as they are gone. */
 static void add_above(struct expiry *expiry, struct node *node)
 {
 	while (node->kind == NODE_PREFIX || node->kind == NODE_FAMILY) {
@@ -368,7 +370,7 @@ void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *fam
 			add_spellings(&expiry, node);
 		else
 			add_node(&expiry, node);
-		if (ages) /* what is right may be so for less time than it was */
+		if (ages) /* a dentry that is right may have too long a timeout */
 			add_entry(&expiry, node);
 	}
 	node_list_clear(fs->nodes, &list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From positions in the plain tree to the nodes that the kernel holds there: which there are, and
- * whether the kernel keeps their entries. */
+/* From positions in the plain tree to the nodes that the kernel holds there, and whether it keeps
+ * their dentries. */
 #include <string.h>
 
 #include "fs/cache/cache_private.h"

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of cache*.c have of each other. */
+/* Shared by the files cache*.c. */
 #ifndef FS_CACHE_PRIVATE_H
 #define FS_CACHE_PRIVATE_H
 
 #include "fs/cache/cache.h"
 
-/* Counts a change, of a column or of anything. */
+/* Counts a change: of one column, or of more. */
 void cache_changed_column(struct fs *fs, uint64_t column);
 void cache_changed_tree(struct fs *fs);
 
-/* Withdraws a node, and its entry, which has the name `as` by now, later. */
+/* Makes a node stale, and sends a notice for its dentry, which now has the name `as`. */
 void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as);
-/* The same without withdrawing the node. */
+/* The same without making the node stale. */
 void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as);
 
-/* Sends the notice of the column's entry, without waiting and without withdrawing it. */
+/* Sends a notice for the column's dentry, without waiting and without making its node stale. */
 void cache_expire_soon(struct fs *fs, const struct pos *pos);
 
 /* Is it, or a directory above it, removed? Then no lookup finds its entries. */
 bool cache_is_below_removed(const struct node *node);
 
-/* There was no memory to find what is kept. */
+/* Logs that there was no memory to find the dentries of a change. */
 void cache_failed(struct fs *fs);
 
 /* ---- cache_find.c ---- */
@@ -31,21 +31,21 @@ struct node *cache_find_family(struct fs *fs, struct wcs_table *table, struct wc
 			       const char *family);
 /* A directory that is no history. */
 struct node *cache_find_directory(struct fs *fs, const struct pos *pos);
-/* A key; whole false: or else the longest part of it that has a node. */
+/* Of a key. *whole false: of the longest part of the key that has a node. */
 struct node *cache_find_key(struct fs *fs, struct wcs_table *table, struct wcs_slice key,
 			    bool *whole);
 
-/* May the kernel have its entry still? */
+/* May the kernel still have its dentry? */
 bool cache_node_is_kept(const struct node *node);
 
-/* Is the column's entry kept, or its notice under way? *column: its id, where it is. */
+/* Is the column's dentry kept, or its notice under way? *column: its id, if true. */
 bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column);
-/* Has what is kept of it had another name too often? */
+/* Has a node of it that is kept reached NODE_HOPS_MAX? */
 bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column);
-/* The next lookup of the column finds another node than those that it has. */
+/* Removes the nodes of the column, so that the next lookup makes another one. */
 void cache_renew(struct fs *fs, const struct pos *pos);
 
-/* Marks open versions of a column that have gone, in the plain tree, as without a name. */
+/* Marks open versions of a column that are gone, in the plain tree, NODE_S_UNLINKED. */
 void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice qualifier);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that sends notices, and who waits for it.
+ * The thread that sends notices, and waiting for it.
  *
- * A request that waits may hold a lock which another request waits for that holds the directory's:
- * rmdir of a history holds the family's and waits for the history's, which unlink in it holds. So
- * nobody waits longer than PATIENCE for one notice. Until it is sent the node is marked stale and
- * the kernel told to ask for its attributes, which takes no lock there.
+ * A request that waits may hold a lock which another request waits for while that holds the
+ * directory's: rmdir of a history holds the family's lock and waits for the history's, which an
+ * unlink in it holds. A wait therefore ends after PATIENCE for one notice; the node becomes stale,
+ * and the kernel is told to drop its attributes, which takes no lock there.
  */
 #include "fs/cache/notice.h"
 
@@ -26,22 +26,22 @@ struct notice {
 };
 
 struct notice_batch {
-	struct notice_batch *next; /* in the queue. Lock: the notices', as all below from then on */
+	struct notice_batch *next; /* in the queue. Lock: the notices', as all below once queued */
 	struct notice *all;
 	size_t count, room;
 	size_t done;
-	bool waited; /* who sent it frees it */
+	bool waited; /* a thread waits for it, and frees it */
 };
 
 struct notices {
 	pthread_mutex_t lock;
 	pthread_cond_t more; /* in the queue, or it ends */
-	pthread_cond_t done; /* one more. On the monotonic clock */
+	pthread_cond_t done; /* one more was sent. On the monotonic clock */
 	struct notice_batch *first, **last;
 	uint64_t sent;
 	bool ends;
 	pthread_t thread;
-	bool started; /* of who starts and ends it */
+	bool started; /* the main thread's */
 };
 
 struct notices *notices_new(void)
@@ -120,20 +120,17 @@ static fuse_ino_t kernel_ino(const struct node *node)
 	return (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
 }
 
-static void send_one(struct fs *fs, const struct notice *notice)
-{
-	fuse_lowlevel_notify_inval_entry(fs->session, kernel_ino(notice->dir), notice->name,
-					 strlen(notice->name));
-}
-
-/* Lock: the notices', but not while one is sent. */
+/* Lock: the notices', released while one is sent. */
 static void send_batch(struct fs *fs, struct notice_batch *batch)
 {
 	struct notices *notices = fs->notices;
 
 	while (batch->done < batch->count && !notices->ends) {
+		const struct notice *notice = &batch->all[batch->done];
+
 		pthread_mutex_unlock(&notices->lock);
-		send_one(fs, &batch->all[batch->done]);
+		fuse_lowlevel_notify_inval_entry(fs->session, kernel_ino(notice->dir), notice->name,
+						 strlen(notice->name));
 		pthread_mutex_lock(&notices->lock);
 		batch->done++;
 		notices->sent++;
@@ -192,7 +189,7 @@ void notices_end(struct fs *fs)
 	notices->started = false;
 }
 
-/* Waits until one more is sent, or time is up: -ETIMEDOUT. Lock: the notices'. */
+/* Waits until one more is sent. -ETIMEDOUT: PATIENCE is over. Lock: the notices'. */
 static int await_one(struct notices *notices)
 {
 	uint64_t sent = notices->sent;
@@ -204,7 +201,7 @@ static int await_one(struct notices *notices)
 	return rc;
 }
 
-/* Makes the kernel ask for the nodes' attributes, and those requests fail: see lookup_is_stale. */
+/* Makes the kernel ask for the nodes' attributes, which answers ESTALE: see lookup_is_stale. */
 static void withdraw(struct fs *fs, struct notice_batch *batch, size_t from)
 {
 	for (size_t i = from; i < batch->count; i++) {
@@ -234,7 +231,7 @@ static void await(struct fs *fs, struct notice_batch *batch)
 	pthread_mutex_lock(&notices->lock);
 	while (batch->done < batch->count && !notices->ends && rc == 0)
 		rc = await_one(notices);
-	/* withdraw comes before anybody else can free it. */
+	/* With the lock: no other thread can free the batch before. */
 	if (batch->done < batch->count && !notices->ends) {
 		fs_log(NULL, WCS_LOG_DEBUG, "the kernel was slow to take a notice");
 		withdraw(fs, batch, batch->done);

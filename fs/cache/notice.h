@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notices to the kernel that entries it keeps are not what they were. The kernel takes the lock of
- * the directory for one, so it waits for requests under way there; whoever handles a request may
- * hold others of the kernel's locks. So a thread of its own sends them, which holds no lock, and
- * who waits for it does so for a limited time.
+ * Notices: messages to the kernel that invalidate a dentry. For one the kernel takes the
+ * directory's lock, and so waits for requests in that directory; the handler of a request may
+ * depend on further locks of the kernel. A thread of its own therefore sends notices without
+ * holding a lock, and a request waits for that thread only for a limited time.
  *
- * Any thread may call these, without a lock of the inode table.
+ * Any thread that holds no lock of the inode table may call these functions.
  */
 #ifndef FS_NOTICE_H
 #define FS_NOTICE_H
@@ -18,8 +18,8 @@ struct notices *notices_new(void); /* NULL: no memory */
 /* The thread has ended. */
 void notices_free(struct fs *fs, struct notices *notices);
 
-/* Starts the thread; 0 or -EAGAIN. The end waits for the notice that is under way, so requests must
- * still be served; from then on none is sent, and nobody waits. */
+/* Starts the thread; 0 or -EAGAIN. notices_end waits for the notice that is being sent, so requests
+ * must still be served; afterwards none is sent, and no call waits. */
 int notices_start(struct fs *fs);
 void notices_end(struct fs *fs);
 
@@ -27,25 +27,25 @@ void notices_end(struct fs *fs);
 struct notice_batch;
 struct notice_batch *notice_batch_new(void); /* NULL: no memory */
 
-/* Adds one: that the entry `name` in the directory dir, which leads or led to node, is not to be
- * kept. Takes a reference to both. 0 or -ENOMEM. */
+/* Adds a notice for the dentry `name` in dir, which leads or led to node. Takes a reference to
+ * both. 0 or -ENOMEM. */
 int notice_add(struct notice_batch *batch, struct node *dir, const char *name, struct node *node);
 
 /* How to send them. */
 enum notice_how {
-	NOTICE_WAIT, /* return when the kernel has taken them; in a RELEASE the next */
-	NOTICE_NOW,  /* withdraw what their nodes say at once */
+	NOTICE_WAIT, /* return when the kernel has taken them; in a RELEASE as NOTICE_NOW */
+	NOTICE_NOW,  /* mark their nodes NODE_S_STALE at once */
 	NOTICE_SOON, /* neither */
 };
 
 /*
- * Sends them and frees the batch; NULL is none. Where the kernel does not take one in time, or
- * nobody can wait, what its node says is withdrawn, so that the kernel asks, is told that it is
- * stale, and looks the name up again.
+ * Sends the notices and frees the batch; NULL is none. If the kernel does not take a notice in
+ * time, or the request cannot wait, its node becomes stale: the kernel asks for its attributes,
+ * gets ESTALE, and looks the name up again.
  */
 void notices_send(struct fs *fs, struct notice_batch *batch, enum notice_how how);
 
-/* Waits until all are sent, for as long. */
+/* Waits until all queued notices are sent, with the same limit. */
 void notices_await(struct fs *fs);
 
 #endif

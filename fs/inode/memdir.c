@@ -2,9 +2,10 @@
 /*
  * Directories in memory, as a sorted array of encoded paths.
  *
- * A component is encoded as its part's letter, its bytes with 00 written 00 FF, and 00 01 as its
- * end; so the bytes of a path are a prefix of those of every path below it, paths below one
- * directory stand together, and components sort by their bytes.
+ *     component   part's letter | its bytes, with 00 FF for each 00 | 00 01
+ *
+ * The bytes of a path are therefore a prefix of the bytes of each path below it, paths below one
+ * directory are neighbours, and components sort by their bytes.
  */
 #include "fs/inode/memdir.h"
 
@@ -129,30 +130,21 @@ static bool path_at(const struct memdirs *dirs, size_t index, const struct memdi
 	return index < dirs->count && path_compare(&dirs->paths[index], path) == 0;
 }
 
-static int memdirs_reserve(struct memdirs *dirs)
+static int memdirs_insert(struct memdirs *dirs, size_t index, const struct memdir_path *path)
 {
+	struct memdir_path copy = {.len = path->len, .room = path->len};
 	size_t room = dirs->room ? dirs->room * 2 : 64;
 	struct memdir_path *paths;
 
 	if (dirs->count == MEMDIRS_MAX)
 		return -ENOSPC;
-	if (dirs->count < dirs->room)
-		return 0;
-	paths = realloc(dirs->paths, room * sizeof(*paths));
-	if (!paths)
-		return -ENOMEM;
-	dirs->paths = paths;
-	dirs->room = room;
-	return 0;
-}
-
-static int memdirs_insert(struct memdirs *dirs, size_t index, const struct memdir_path *path)
-{
-	struct memdir_path copy = {.len = path->len, .room = path->len};
-	int rc = memdirs_reserve(dirs);
-
-	if (rc != 0)
-		return rc;
+	if (dirs->count == dirs->room) {
+		paths = realloc(dirs->paths, room * sizeof(*paths));
+		if (!paths)
+			return -ENOMEM;
+		dirs->paths = paths;
+		dirs->room = room;
+	}
 	copy.data = malloc(path->len);
 	if (!copy.data)
 		return -ENOMEM;
@@ -190,7 +182,7 @@ void memdirs_remove(struct memdirs *dirs, const struct memdir_path *path)
 	pthread_rwlock_unlock(&dirs->lock);
 }
 
-/* Where in a path of a table's tree the component of that family starts; 0: nowhere. */
+/* The offset of that family's component in a path; 0: there is none. */
 static size_t family_at(const struct memdir_path *path, const struct memdir_path *family)
 {
 	size_t at = 0;
@@ -207,15 +199,15 @@ static size_t family_at(const struct memdir_path *path, const struct memdir_path
 	return at;
 }
 
-/* Whether the path, or something below it, is there; *index: where it is or would be. */
+/* Is the path, or one below it, there? *index: its index, or where it would be inserted. */
 static bool covered(const struct memdirs *dirs, const struct memdir_path *path, size_t *index)
 {
 	*index = lower_bound(dirs, path);
 	return *index < dirs->count && path_below(&dirs->paths[*index], path);
 }
 
-/* Cuts the path at index to its first len bytes. True if that is a path of its own now, false if
- * others stand for it. */
+/* Cuts the path at index to its first len bytes. False: others are below the shorter path, so it
+ * was removed. */
 static bool path_cut(struct memdirs *dirs, size_t index, size_t len)
 {
 	struct memdir_path path = dirs->paths[index];
@@ -275,12 +267,20 @@ bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path)
 	return found;
 }
 
-/* Takes the bytes of the component at the start of data. */
-static int component_decode(const unsigned char *data, size_t len, struct memdir_child *child)
+/* Decodes the component behind `path` in `found`, if that is a child of that part. */
+static int child_decode(const struct memdir_path *found, const struct memdir_path *path,
+			enum memdir_part part, struct memdir_child *child)
 {
-	char *bytes = malloc(len);
-	size_t count = 0;
+	const unsigned char *data;
+	size_t len, count = 0;
+	char *bytes;
 
+	if (!path_below(found, path) || found->len == path->len ||
+	    found->data[path->len] != (unsigned char)part)
+		return -ENOENT;
+	data = found->data + path->len;
+	len = found->len - path->len;
+	bytes = malloc(len);
 	if (!bytes)
 		return -ENOMEM;
 	for (size_t i = 1; i + 1 < len && !(data[i] == 0 && data[i + 1] == 1); i++) {
@@ -292,16 +292,7 @@ static int component_decode(const unsigned char *data, size_t len, struct memdir
 	return 0;
 }
 
-static int child_decode(const struct memdir_path *found, const struct memdir_path *path,
-			enum memdir_part part, struct memdir_child *child)
-{
-	if (!path_below(found, path) || found->len == path->len ||
-	    found->data[path->len] != (unsigned char)part)
-		return -ENOENT;
-	return component_decode(found->data + path->len, found->len - path->len, child);
-}
-
-/* The least path that comes after all below `path`/`part`:`after`, or before all of that part. */
+/* The least path after all below the child `after` of path, or before all children of that part. */
 static int search_start(const struct memdir_path *path, enum memdir_part part,
 			const struct wcs_slice *after, struct memdir_path *start)
 {

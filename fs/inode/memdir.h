@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories that live in memory: the store knows no empty rows, so what mkdir made, and what
- * removing the last cell emptied, is kept here until rmdir or the end of the mount.
+ * Directories that exist only in memory: the store has no empty rows. A directory that mkdir made,
+ * or whose last cell was removed, stays here until rmdir or the end of the mount.
  *
- * A directory is named by its path: the table's name and then its components, each appended with
- * memdir_path_add. A path exists if it or something below it was added. So a draft is added below
- * its directory, which exists as long as the draft.
+ * A path identifies a directory: the table's name and then each component, appended with
+ * memdir_path_add. A path exists if it or a path below it was added. A draft is added below its
+ * directory, which therefore exists as long as the draft.
  */
 #ifndef FS_MEMDIR_H
 #define FS_MEMDIR_H
@@ -24,10 +24,10 @@ enum memdir_part {
 	MEMDIR_HISTORY = 'H',
 	MEMDIR_CHUNK = 'C',
 	MEMDIR_DRAFTS = 'P',
-	MEMDIR_DRAFT = 'D' /* its bytes: what tells it from others */
+	MEMDIR_DRAFT = 'D' /* its bytes: an identifier */
 };
 
-/* A path under construction, of one thread; zero it first, memdir_path_clear frees it. */
+/* A path under construction, of one thread. Zero it first; memdir_path_clear frees it. */
 struct memdir_path {
 	unsigned char *data;
 	size_t len, room;
@@ -37,8 +37,7 @@ struct memdir_path {
 int memdir_path_add(struct memdir_path *path, enum memdir_part part, struct wcs_slice bytes);
 void memdir_path_clear(struct memdir_path *path);
 
-/* The order of components, and of children: <0, 0 or >0 as a comes before b, is the same, or comes
- * behind it. */
+/* The order of components and children, by bytes: <0, 0 or >0, as memcmp. */
 int memdir_order(struct wcs_slice a, struct wcs_slice b);
 
 struct memdirs;
@@ -46,23 +45,21 @@ struct memdirs *memdirs_new(void); /* NULL: no memory */
 void memdirs_free(struct memdirs *dirs);
 size_t memdirs_count(struct memdirs *dirs);
 
-/* Any thread may call these. Adds a path, also one that is there: 0, -ENOMEM, or -ENOSPC at
+/* Any thread may call these functions. Adds a path, or finds it there: 0, -ENOMEM, or -ENOSPC at
  * MEMDIRS_MAX. */
 int memdirs_add(struct memdirs *dirs, const struct memdir_path *path);
-/* Takes the path and all below it away. */
+/* Removes the path and all below it. */
 void memdirs_remove(struct memdirs *dirs, const struct memdir_path *path);
-/* A family of the table goes (family: a path of just that component): its directories become
- * those of their rows. */
+/* A family of the table is removed (family: a path of that component alone): the directories of its
+ * rows stay. */
 void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table,
 			   const struct memdir_path *family);
 bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path);
-/* Is there something below it? */
+/* Is a path below it? */
 bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path);
 
-/*
- * The first child of path, of that part, whose bytes are greater than after (NULL: the first of
- * all). 0: its bytes are in *child, which the caller frees; -ENOENT: none; -ENOMEM.
- */
+/* The first child of path of that part whose bytes are greater than after (NULL: of all). The
+ * caller frees child->data. -ENOENT: none; -ENOMEM. */
 struct memdir_child {
 	char *data;
 	size_t len;
