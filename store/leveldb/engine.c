@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making, opening and closing a database, and the engine's table of operations.
+ * Makes, opens and closes a database; the engine's table of operations.
  *
- * Opening ends what a crash interrupted before anything else is served: drops are finished, and
- * what the last session left of extents is told apart by first_id (see reclaim.c).
+ * Before it serves, opening ends what a crash interrupted: it finishes drops, and sets first_id, by
+ * which reclaim.c tells the last session's intents.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 #define ENGINE_CACHE	    (64u << 20)
 #define ENGINE_BUFFER_LEAST (256u << 10)
 #define ENGINE_BUFFER_MOST  (16u << 20)
-#define ENGINE_TABLE_LEAST  (1u << 20) /* LevelDB makes them no smaller */
+#define ENGINE_TABLE_LEAST  (1u << 20) /* LevelDB makes none smaller */
 #define ENGINE_TABLE_MOST   (2u << 20)
-#define ENGINE_SHARE	    256 /* of the medium, of both, at most */
+#define ENGINE_SHARE	    256 /* one part of the medium in so many is the most for either */
 #define ENGINE_BLOOM_BITS   10
 
 const struct wcs_backend wcs_backend_leveldb = {
@@ -73,35 +73,30 @@ const struct wcs_backend wcs_backend_leveldb = {
 
 static int engine_path(const char *path, char **data, struct wcs_fault *fault)
 {
-	char *made = malloc(strlen(path) + sizeof("/data"));
-
-	if (!made)
-		return wcs_fault_set(fault, -ENOMEM, "no memory");
-	strcpy(made, path);
-	strcat(made, "/data");
-	*data = made;
-	return 0;
+	if (asprintf(data, "%s/data", path) >= 0)
+		return 0;
+	*data = NULL;
+	return wcs_fault_set(fault, -ENOMEM, "no memory");
 }
 
-/* Not in its C interface, nor in its shared library. To be called before anything else of
- * LevelDB's. */
+/* Neither in LevelDB's C interface nor in its shared library. Called before any other function of
+ * LevelDB. */
 extern void
 engine_limit_maps(int limit) __asm__("_ZN7leveldb18EnvPosixTestHelper20SetReadOnlyMMapLimitEi")
 	__attribute__((weak));
 
-/* LevelDB would map its tables into memory. Where the disk then cannot give a page, or a table is
- * cut under an open store, there is no error but a signal, which ends the process; and what was
- * read once counts as the process's memory. Read with pread, it is an error, and the cache's. */
+/* Makes LevelDB read tables with pread. From a mapped table a page that the disk cannot give, or
+ * that is cut off, raises a signal, which ends the process; and everything that was read counts as
+ * the process's memory. */
 static void engine_prepare(void)
 {
 	ldb_guard_start();
-	if (engine_limit_maps) /* not there where the shared library is linked all the same */
+	if (engine_limit_maps) /* NULL if the shared library is linked */
 		engine_limit_maps(0);
 }
 
-/* LevelDB's own function for checksums, which Debian builds without the processor's instruction:
- * every byte that is written or read passes it, several times. What is defined here is not taken
- * from its static library. */
+/* Replaces LevelDB's checksum function of the static library, which Debian builds without the
+ * processor's instruction. Every byte that is written or read passes it several times. */
 uint32_t engine_checksum(uint32_t crc, const char *data,
 			 size_t len) __asm__("_ZN7leveldb6crc32c6ExtendEjPKcm");
 
@@ -142,8 +137,10 @@ static struct ldb *engine_new(const struct wcs_options *options)
 	return db;
 }
 
-static void engine_free(struct ldb *db)
+void ldb_engine_close_raw(struct ldb *db)
 {
+	if (!db)
+		return;
 	if (db->db)
 		leveldb_close(db->db);
 	if (db->dir >= 0)
@@ -173,9 +170,9 @@ static uint64_t engine_share(uint64_t total, uint64_t least, uint64_t most)
 	return size < least ? least : size > most ? most : size;
 }
 
-/* How much LevelDB gathers for a table, and how large it makes those that it merges. It writes up
- * to 25 of them anew at once before it deletes them: that must fit into the room that is kept free
- * on the medium (room.c). */
+/* Sets the sizes of LevelDB's memtable and of its merged tables. A compaction writes up to 25
+ * tables before it deletes the old ones: they must fit into the room that is kept free on the
+ * medium (store/table/room.c). */
 static void engine_sizes(struct ldb *db, const char *path)
 {
 	uint64_t total = UINT64_MAX;
@@ -189,7 +186,7 @@ static void engine_sizes(struct ldb *db, const char *path)
 	leveldb_options_set_max_file_size(db->open_options, (size_t)db->table_bytes);
 }
 
-/* What to do where the error itself has no file's name. */
+/* The end of an error message: what the user can do. */
 static const char *engine_advice(int rc, const char *text)
 {
 	switch (rc) {
@@ -237,19 +234,13 @@ int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options 
 	if (!rc)
 		rc = engine_data(made, data, fault);
 	if (rc)
-		engine_free(made);
+		ldb_engine_close_raw(made);
 	else
 		*db = made;
 	return rc;
 }
 
-void ldb_engine_close_raw(struct ldb *db)
-{
-	if (db)
-		engine_free(db);
-}
-
-/* The first records: what numbers come next. Without them a store is damaged, not young. */
+/* Writes the counters. A store without them is damaged, not new. */
 static int engine_make_counters(struct ldb *db, struct wcs_fault *fault)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
@@ -317,10 +308,10 @@ static void *engine_tell_tid(void *tid)
 	return NULL;
 }
 
-/* LevelDB starts the thread of its background work, one for the process, when it first has some,
- * and ends the process where it cannot. So that is done here, once it is known that it can. A
- * thread that has ended counts for the limit of the user's until the kernel has let go of it, which
- * is after it was joined. */
+/* Whether LevelDB can start its background thread. LevelDB starts one for the process when it first
+ * has work for it, and ends the process if it cannot; engine_start has it start the thread once
+ * that is possible. A thread that ended counts for the user's limit until the kernel released it,
+ * which is after pthread_join. */
 static int engine_can_start(void)
 {
 	const struct timespec moment = {0, 10000};
@@ -357,23 +348,12 @@ static int engine_start(struct ldb *db)
 	return rc;
 }
 
-static void engine_init(struct ldb *db, const struct wcs_options *options)
-{
-	uint32_t etag = 0;
-
-	if (getrandom(&etag, sizeof(etag), 0) < 0)
-		etag = (uint32_t)options->now(options->now_ctx);
-	atomic_init(&db->etag, etag);
-	atomic_init(&db->next_drop, 1);
-	atomic_init(&db->drops, 0);
-	atomic_init(&db->failed, false);
-}
-
 int ldb_engine_open(const char *path, const struct wcs_options *options, void **engine,
 		    struct wcs_fault *fault)
 {
 	struct ldb *db = NULL;
 	char *data = NULL;
+	uint32_t etag = 0;
 	int rc = engine_path(path, &data, fault);
 
 	if (!rc && engine_can_start() != 0)
@@ -383,7 +363,10 @@ int ldb_engine_open(const char *path, const struct wcs_options *options, void **
 		rc = ldb_engine_open_raw(data, false, options, &db, fault);
 	if (rc)
 		goto out;
-	engine_init(db, options);
+	if (getrandom(&etag, sizeof(etag), 0) < 0)
+		etag = (uint32_t)options->now(options->now_ctx);
+	atomic_init(&db->etag, etag);
+	atomic_init(&db->next_drop, 1);
 	rc = engine_read(db);
 	if (!rc)
 		rc = ldb_copy_open(db);
@@ -393,7 +376,7 @@ int ldb_engine_open(const char *path, const struct wcs_options *options, void **
 		*engine = db;
 		goto out;
 	}
-	engine_free(db);
+	ldb_engine_close_raw(db);
 	wcs_fault_set(fault, rc, "%s: cannot be read: %s%s", directory_name(data), strerror(-rc),
 		      engine_advice(rc, ""));
 	ldb_files_blame(data, rc, fault);
@@ -410,5 +393,5 @@ void ldb_engine_close(void *engine)
 	ldb_reclaim_stop(db);
 	ldb_compact_stop(db);
 	ldb_space_save(db, 0);
-	engine_free(db);
+	ldb_engine_close_raw(db);
 }

@@ -304,9 +304,11 @@ int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offs
 void ldb_read_close(struct wcs_value *value);
 int ldb_read_key(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		 unsigned char delimiter, struct wcs_key_info *info);
-/* Whether the view shows a cell of the range; *expires falls to the time when it hides that one. */
+/* Whether the view shows a cell of the row, or, if delimiter is not NULL, of the rows that start
+ * with its key and the delimiter. *expires falls to the time when the view hides that cell. */
 int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
-		   const struct wcs_range *range, bool *shows, int64_t *expires);
+		   struct wcs_slice row, const unsigned char *delimiter, bool *shows,
+		   int64_t *expires);
 
 int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		  const struct wcs_range *range, const struct wcs_filter *filter,

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large values as extents of LDB_EXTENT bytes under an id.
+ * Stores large values as extents of LDB_EXTENT bytes under an id.
  *
- * - An id is never used again, also after a crash: ids come out of blocks that were reserved with
- *   a synced write before. So extents under an id are of one value, whole or being written.
- * - No extent is ever without an intent, a garbage record or a cell that leads to it, also where a
- *   power cut keeps only the newer of two logs. So the intent of streamed extents is in every batch
- *   of them; that of a value larger than LevelDB's write buffer is alone and synced before. For
- *   then a table of the value's middle has nothing but its extents, overlaps no other, and is not
- *   merged again.
+ * - An id is never used again, not even after a crash: ids come from blocks that were reserved with
+ *   a synced write. So the extents under an id are of one value, complete or being written.
+ * - Every extent has an intent, a garbage record or a cell that leads to it, even if a power cut
+ *   keeps only the newer of two logs. Therefore every batch of streamed extents has the intent; of
+ *   a value larger than LevelDB's write buffer the intent is alone and synced before. A table from
+ *   the value's middle then has only its extents, overlaps no other table, and is not merged again.
  */
 #include "store/leveldb/extent.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/leveldb/encoding/buffer.h"
-#include "store/leveldb/encoding/bytes.h"
 
 #define EXTENT_IDS (1u << 20) /* reserved at a time */
 
@@ -41,11 +38,6 @@ void ldb_source_free(struct ldb_source *source)
 	free(source->more);
 }
 
-static const struct ldb_part *source_part(const struct ldb_source *source, size_t i)
-{
-	return i == 0 ? &source->first : &source->more[i - 1];
-}
-
 static struct ldb_part *source_grow(struct ldb_source *source, uint64_t len)
 {
 	struct ldb_part *part = &source->first;
@@ -63,35 +55,28 @@ static struct ldb_part *source_grow(struct ldb_source *source, uint64_t len)
 	}
 	source->count++;
 	source->size += len;
-	part->len = len;
-	part->id = 0;
-	part->data = NULL;
+	*part = (struct ldb_part){.len = len};
 	return part;
 }
 
 int ldb_source_add(struct ldb_source *source, struct wcs_slice data)
 {
-	struct ldb_part *part;
+	struct ldb_cell cell = {.size = data.len, .data = data.data};
 
-	if (data.len == 0)
-		return 0;
-	part = source_grow(source, data.len);
-	if (!part)
-		return -ENOMEM;
-	part->data = data.data;
-	return 0;
+	return ldb_source_add_cell(source, &cell);
 }
 
 int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell)
 {
 	struct ldb_part *part;
 
-	if (cell->id == 0)
-		return ldb_source_add(source, (struct wcs_slice){cell->data, (size_t)cell->size});
+	if (cell->size == 0)
+		return 0;
 	part = source_grow(source, cell->size);
 	if (!part)
 		return -ENOMEM;
 	part->id = cell->id;
+	part->data = cell->id == 0 ? cell->data : NULL;
 	return 0;
 }
 
@@ -101,31 +86,17 @@ void ldb_source_set_number(struct ldb_source *source, const unsigned char number
 	memcpy(source_grow(source, 8)->own, number, 8);
 }
 
-static int source_copy(struct ldb *db, const struct ldb_part *part, uint64_t offset, size_t len,
-		       unsigned char *to)
-{
-	struct ldb_cell cell = {.id = part->id, .size = part->len};
-	size_t got;
-	int rc;
-
-	if (part->id == 0) {
-		memcpy(to, (part->data ? part->data : part->own) + offset, len);
-		return 0;
-	}
-	rc = ldb_extent_read(db, &cell, to, len, offset, &got);
-	if (!rc && got < len)
-		rc = ldb_db_damaged(db, "a value is shorter than its cell says");
-	return rc;
-}
-
 int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
 		    unsigned char *scratch, const unsigned char **data)
 {
 	size_t made = 0;
 
 	for (size_t i = 0; i < source->count && made < len; i++) {
-		const struct ldb_part *part = source_part(source, i);
-		size_t want = len - made;
+		const struct ldb_part *part = i == 0 ? &source->first : &source->more[i - 1];
+		struct ldb_cell cell = {.size = part->len,
+					.id = part->id,
+					.data = part->data ? part->data : part->own};
+		size_t got;
 		int rc;
 
 		if (offset >= part->len) {
@@ -133,15 +104,13 @@ int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t of
 			continue;
 		}
 		if (part->id == 0 && made == 0 && part->len - offset >= len) {
-			*data = (part->data ? part->data : part->own) + offset;
+			*data = cell.data + offset;
 			return 0;
 		}
-		if (want > part->len - offset)
-			want = (size_t)(part->len - offset);
-		rc = source_copy(db, part, offset, want, scratch + made);
+		rc = ldb_extent_read(db, &cell, scratch + made, len - made, offset, &got);
 		if (rc)
 			return rc;
-		made += want;
+		made += got;
 		offset = 0;
 	}
 	*data = scratch;
@@ -150,38 +119,31 @@ int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t of
 
 /* ---- Extents ------------------------------------------------------------------------------ */
 
-static int extent_reserve_block(struct ldb *db)
-{
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	uint64_t reserved = db->reserved_id + EXTENT_IDS;
-	unsigned char record[8];
-	struct ldb_id_key key;
-	int rc;
-
-	ldb_key_next_value(&key);
-	ldb_put64(record, reserved);
-	ldb_db_batch_put(batch, &key, record, sizeof(record));
-	rc = ldb_commit(db, batch, true);
-	leveldb_writebatch_destroy(batch);
-	if (!rc)
-		db->reserved_id = reserved;
-	return rc;
-}
-
 int ldb_extent_reserve(struct ldb *db, uint64_t *id)
 {
+	leveldb_writebatch_t *batch;
+	unsigned char record[8];
+	struct ldb_id_key key;
 	int rc = 0;
 
 	pthread_mutex_lock(&db->ids_lock);
-	if (db->next_id == db->reserved_id)
-		rc = extent_reserve_block(db);
+	if (db->next_id == db->reserved_id) {
+		batch = leveldb_writebatch_create();
+		ldb_key_next_value(&key);
+		ldb_put64(record, db->reserved_id + EXTENT_IDS);
+		ldb_db_batch_put(batch, &key, record, sizeof(record));
+		rc = ldb_commit(db, batch, true);
+		leveldb_writebatch_destroy(batch);
+		if (!rc)
+			db->reserved_id += EXTENT_IDS;
+	}
 	if (!rc)
 		*id = db->next_id++;
 	pthread_mutex_unlock(&db->ids_lock);
 	return rc;
 }
 
-/* One extent into the batch; *offset moves behind it. */
+/* Puts one extent into the batch; *offset moves behind it. */
 static int extent_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
 		      const struct ldb_source *source, uint64_t *offset)
 {
@@ -239,10 +201,10 @@ int ldb_extent_stream(struct ldb *db, uint64_t id, const struct ldb_source *sour
 
 static int extent_damaged(struct ldb *db)
 {
-	return ldb_db_damaged(db, "a extent of a value is missing or of wrong length");
+	return ldb_db_damaged(db, "an extent of a value is missing or of wrong length");
 }
 
-/* What of a read is to be had from one extent. */
+/* The part of a read that one extent has. */
 struct extent_part {
 	struct ldb_id_key key;
 	size_t extent_len, skip, len;
@@ -260,7 +222,7 @@ static struct extent_part extent_part_at(const struct ldb_cell *cell, uint64_t o
 	return part;
 }
 
-/* Of one extent, which a Get finds without looking into tables that do not have it. */
+/* Reads from one extent, with a Get, which uses the Bloom filters. */
 static int extent_get(struct ldb *db, const struct extent_part *part, unsigned char *to)
 {
 	unsigned char *extent;
@@ -278,7 +240,7 @@ static int extent_get(struct ldb *db, const struct extent_part *part, unsigned c
 	return rc;
 }
 
-/* Is this extent the one under the iterator? */
+/* Whether the iterator is at this extent. */
 static bool extent_is_at(leveldb_iterator_t *iter, const struct extent_part *part)
 {
 	const char *key;
@@ -293,22 +255,7 @@ static bool extent_is_at(leveldb_iterator_t *iter, const struct extent_part *par
 	return len == part->extent_len;
 }
 
-/* Of the extent under the iterator. */
-static int extent_take(struct ldb *db, leveldb_iterator_t *iter, const struct extent_part *part,
-		       unsigned char *to)
-{
-	size_t len;
-	int rc;
-
-	if (!extent_is_at(iter, part)) {
-		rc = ldb_db_iter_error(db, iter);
-		return rc ? rc : extent_damaged(db);
-	}
-	memcpy(to, leveldb_iter_value(iter, &len) + part->skip, part->len);
-	return 0;
-}
-
-/* Of several extents, one behind the other: an iterator shows what a Get copies twice. */
+/* Reads from several extents, with an iterator: a Get copies a value twice. */
 static int extent_walk(struct ldb *db, const struct ldb_cell *cell, unsigned char *to, size_t len,
 		       uint64_t offset)
 {
@@ -316,12 +263,21 @@ static int extent_walk(struct ldb *db, const struct ldb_cell *cell, unsigned cha
 	struct extent_part part = extent_part_at(cell, offset, len);
 	int rc = 0;
 
-	leveldb_iter_seek(iter, (const char *)part.key.data, part.key.len);
+	ldb_iter_seek_id(iter, &part.key);
 	for (size_t made = 0; !rc && made < len; made += part.len) {
+		size_t value_len;
+
 		part = extent_part_at(cell, offset + made, len - made);
 		if (made > 0)
 			leveldb_iter_next(iter);
-		rc = extent_take(db, iter, &part, to + made);
+		if (extent_is_at(iter, &part)) {
+			memcpy(to + made, leveldb_iter_value(iter, &value_len) + part.skip,
+			       part.len);
+			continue;
+		}
+		rc = ldb_db_iter_error(db, iter);
+		if (!rc)
+			rc = extent_damaged(db);
 	}
 	leveldb_iter_destroy(iter);
 	return rc;

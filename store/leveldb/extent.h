@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large values as extents, and sources: what a value to be written is made of, so that none has
- * to be in memory as a whole.
+ * Large values in extents, and sources: the parts that a new value is made of, so that no value is
+ * in memory as a whole.
  */
 #ifndef WCS_LEVELDB_EXTENT_H
 #define WCS_LEVELDB_EXTENT_H
 
 #include "store/leveldb/engine.h"
 
-/* A piece of a source: extents (id), else memory (data), else own. */
+/* A part of a source: the extents of a stored value (id), else memory (data), else own. */
 struct ldb_part {
 	uint64_t len;
 	uint64_t id;
@@ -16,7 +16,7 @@ struct ldb_part {
 	unsigned char own[8];
 };
 
-/* A value as the sequence of its parts. Good while what they refer to is. */
+/* A value as the sequence of its parts. Valid while the parts are. */
 struct ldb_source {
 	uint64_t size;
 	size_t count;
@@ -25,16 +25,17 @@ struct ldb_source {
 	struct ldb_part *more; /* the second part and those behind it */
 };
 
-/* The empty value. Must come first; may come again. */
-void ldb_source_clear(struct ldb_source *source);
+/* The empty value. */
 void ldb_source_init(struct ldb_source *source);
+/* Makes it the empty value again. */
+void ldb_source_clear(struct ldb_source *source);
 void ldb_source_free(struct ldb_source *source);
 int ldb_source_add(struct ldb_source *source, struct wcs_slice data);
 int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell);
 /* Makes it these 8 bytes. */
 void ldb_source_set_number(struct ldb_source *source, const unsigned char number[8]);
-/* *data are the len bytes from offset on: in place, or put into scratch (len bytes). They are
- * there: offset + len <= size. */
+/* *data are the len bytes from offset on, in place or in scratch, which has room for len bytes.
+ * offset + len <= size. */
 int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
 		    unsigned char *scratch, const unsigned char **data);
 

@@ -183,43 +183,20 @@ static void list_move(struct list *list)
 
 /* ---- What the view shows ----------------------------------------------------------------- */
 
-/* Is there a row that the view shows from the key P·segment·from up to P·segment·to? */
-static int list_shows(struct list *list, const unsigned char *segment, size_t len,
-		      struct wcs_slice from, struct wcs_slice to, bool *shows)
+/* Whether the view shows the row P·segment, or its tail (both exist). */
+static int list_shows(struct list *list, size_t len, bool tail, bool *shows)
 {
-	unsigned char start[3 * LIST_SEGMENT_MAX], end[3 * LIST_SEGMENT_MAX];
-	struct wcs_range range = {{start, list->plain_len + len + from.len},
-				  {end, list->plain_len + len + to.len}};
+	unsigned char row[2 * LIST_SEGMENT_MAX];
 	int64_t expires = WCS_TS_MAX;
 
-	memcpy(start, list->plain, list->plain_len);
-	memcpy(start + list->plain_len, segment, len);
-	memcpy(end, start, list->plain_len + len);
-	if (from.len > 0)
-		memcpy(start + list->plain_len + len, from.data, from.len);
-	memcpy(end + list->plain_len + len, to.data, to.len);
-	return ldb_read_shows(list->db, &list->view, list->table, &range, shows, &expires);
-}
-
-static int list_shows_row(struct list *list, const unsigned char *segment, size_t len, bool *shows)
-{
-	if (wcs_view_hides_rows(&list->view))
-		return list_shows(list, segment, len, (struct wcs_slice){NULL, 0},
-				  (struct wcs_slice){"", 1}, shows);
 	*shows = true;
-	return 0;
-}
-
-/* The tail of a segment, which has rows. */
-static int list_shows_tail(struct list *list, const unsigned char *segment, size_t len, bool *shows)
-{
-	unsigned char past = (unsigned char)(list->delimiter + 1);
-
-	if (wcs_view_hides_rows(&list->view))
-		return list_shows(list, segment, len, (struct wcs_slice){&list->delimiter, 1},
-				  (struct wcs_slice){&past, 1}, shows);
-	*shows = true;
-	return 0;
+	if (!wcs_view_hides_rows(&list->view))
+		return 0;
+	memcpy(row, list->plain, list->plain_len);
+	memcpy(row + list->plain_len, list->segment, len);
+	return ldb_read_shows(list->db, &list->view, list->table,
+			      (struct wcs_slice){row, list->plain_len + len},
+			      tail ? &list->delimiter : NULL, shows, &expires);
 }
 
 /* ---- The row found ----------------------------------------------------------------------- */
@@ -253,7 +230,7 @@ static int list_take(struct list *list)
 		rc = list_take_row(list, &len);
 		if (rc <= 0)
 			return rc;
-		rc = list_shows_row(list, list->segment, len, &shown);
+		rc = list_shows(list, len, false, &shown);
 		if (rc != 0)
 			return rc;
 		if (shown)
@@ -310,7 +287,7 @@ static int list_find_before(struct list *list, size_t *len)
 	size_t shortest = list->started ? list_common(list) + 1 : 0;
 	ssize_t longest = SSIZE_MAX;
 	bool shown = false;
-	int err;
+	int rc;
 
 	*len = list->segment_len;
 	for (size_t z = shortest; z < list->segment_len; z++) {
@@ -325,10 +302,10 @@ static int list_find_before(struct list *list, size_t *len)
 		ldb_iter_seek(list->iter, &list->target);
 		if (!ldb_iter_within(list->iter, &list->target))
 			continue;
-		err = list_shows_tail(list, list->segment, z, &shown);
-		if (err || shown) {
+		rc = list_shows(list, z, true, &shown);
+		if (rc || shown) {
 			*len = z;
-			return err;
+			return rc;
 		}
 	}
 	return 0;
@@ -337,12 +314,12 @@ static int list_find_before(struct list *list, size_t *len)
 static int list_give(struct list *list, struct wcs_slice *segment)
 {
 	size_t len;
-	int err = list_find_before(list, &len);
+	int rc = list_find_before(list, &len);
 
-	if (!err)
-		err = ldb_db_iter_error(list->db, list->iter);
-	if (err)
-		return err;
+	if (!rc)
+		rc = ldb_db_iter_error(list->db, list->iter);
+	if (rc)
+		return rc;
 	list->from = list->bare || len < list->segment_len ? LIST_ROW : LIST_TAIL;
 	memcpy(list->last, list->segment, len);
 	list->last_len = len;

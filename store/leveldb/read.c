@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Point reads: one cell, one value, what a key leads to. Each is one seek or one get, a key two.
+ * Point reads: a cell, a value, the rows that a key leads to. A cell takes one seek or one get, a
+ * key two.
  *
- * What the view hides is not found. An older version's rank is counted only where its policy looks
- * at ranks, and no further than to where they are all the same to it.
+ * A hidden cell is not found. An older version's rank is counted only if its policy looks at ranks,
+ * and only as far as the policy distinguishes them.
  *
- * A value is looked up under a ticket and then held, so its extents stay while it is open (see
+ * A value is looked up under a ticket and then held, so that its extents stay while it is open (see
  * reclaim.c). It is immutable; several threads may read it.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/extent.h"
-#include "store/table/subtree.h"
 
 struct read_value {
 	struct wcs_value base;
@@ -24,7 +23,7 @@ struct read_value {
 	unsigned char data[]; /* of an inline value */
 };
 
-/* What a cell's bytes are borrowed from. */
+/* A cell found, and the owners of its bytes. */
 struct read_found {
 	char *record;
 	leveldb_iterator_t *iter;
@@ -60,76 +59,67 @@ static int read_exact(struct ldb *db, struct ldb_key *key, int64_t ts, struct re
 
 static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_found *found)
 {
-	struct ldb_key_parts parts;
-	const unsigned char *data;
 	bool within;
-	size_t len;
-	int err;
+	int rc;
 
 	found->iter = ldb_db_iterate(db);
 	ldb_iter_seek(found->iter, key);
 	within = ldb_iter_within(found->iter, key);
-	/* Also where a cell was found: a newer one may be in a block that could not be read. */
-	err = ldb_db_iter_error(db, found->iter);
-	if (err)
-		return err;
+	/* Asked also if a cell was found: a newer one may be in a block that could not be read. */
+	rc = ldb_db_iter_error(db, found->iter);
+	if (rc)
+		return rc;
 	if (!within)
 		return -ENOENT;
-	data = ldb_iter_key(found->iter, &len);
-	if (ldb_key_split(data, len, &parts) || ldb_iter_cell(found->iter, &found->cell))
-		return ldb_db_damaged(db, "a cell's key or record");
-	found->ts = parts.ts;
-	return 0;
+	if (ldb_iter_cell(found->iter, &found->cell))
+		return ldb_db_damaged(db, "a cell's record");
+	return ldb_iter_ts(db, found->iter, key->len, &found->ts);
 }
 
-/* The rank of the cell ts of the column, or `last` where it has that one or a higher one. -ENOENT:
- * it went meanwhile, and what was before it may have, too. */
+/* The rank of the cell ts of the column, at most `last`. -ENOENT: it was deleted meanwhile, and
+ * newer cells may have been, too. */
 static int read_rank(struct ldb *db, const struct ldb_key *column, int64_t ts, uint64_t last,
 		     uint64_t *rank)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	uint64_t found = 1;
 	int64_t newer = -1;
-	int err = 0;
+	int rc = 0;
 
 	ldb_iter_seek(iter, column);
-	for (; found < last && ldb_iter_within(iter, column); leveldb_iter_next(iter)) {
-		size_t len;
-		const unsigned char *key = ldb_iter_key(iter, &len);
-
-		err = ldb_key_split_ts(key, len, column->len, &newer);
-		if (err || newer <= ts)
+	for (; !rc && found < last && ldb_iter_within(iter, column); leveldb_iter_next(iter)) {
+		rc = ldb_iter_ts(db, iter, column->len, &newer);
+		if (rc || newer <= ts)
 			break;
 		found++;
 	}
-	err = err ? ldb_db_damaged(db, "a cell's key") : ldb_db_iter_error(db, iter);
-	leveldb_iter_destroy(iter);
-	if (!err && found < last && newer != ts)
-		err = -ENOENT;
-	if (!err)
+	rc = ldb_db_iter_end(db, iter, rc);
+	if (!rc && found < last && newer != ts)
+		rc = -ENOENT;
+	if (!rc)
 		*rank = found;
-	return err;
+	return rc;
 }
 
-/* Is the cell found seen? -ENOENT: it is not. column: the key's part that is the column's. */
+/* -ENOENT: the view hides the cell found. column: the prefix of its column. */
 static int read_seen(struct ldb *db, const struct wcs_view *view, const struct wcs_gc *gc,
 		     const struct ldb_key *column, bool newest, struct read_found *found)
 {
 	uint64_t rank = 1, last = gc ? wcs_gc_last_rank(gc) : 1;
-	int err = 0;
+	int rc = 0;
 
 	if (!newest && last > 1 && !wcs_view_hides(view, wcs_view_expiry(gc, 1, found->ts)) &&
 	    wcs_view_hides(view, wcs_view_expiry(gc, last, found->ts)))
-		err = read_rank(db, column, found->ts, last, &rank);
+		rc = read_rank(db, column, found->ts, last, &rank);
 	else if (!newest)
 		rank = last;
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	found->expires = wcs_view_expiry(gc, rank, found->ts);
 	return wcs_view_hides(view, found->expires) ? -ENOENT : 0;
 }
 
-/* Whatever it returns, found is to be freed. */
+/* The caller frees found, also after an error. */
 static int read_find(struct ldb *db, const struct wcs_view *view, uint32_t table,
 		     struct wcs_slice row, const char *family, struct wcs_slice qualifier,
 		     int64_t ts, struct read_found *found)
@@ -137,16 +127,16 @@ static int read_find(struct ldb *db, const struct wcs_view *view, uint32_t table
 	bool newest = ts == WCS_TS_NEWEST;
 	struct ldb_key key;
 	size_t column;
-	int err;
+	int rc;
 
 	memset(found, 0, sizeof(*found));
 	ldb_key_row(&key, table, row);
 	ldb_key_family(&key, family);
 	ldb_key_qualifier(&key, qualifier);
 	column = key.len;
-	err = newest ? read_newest(db, &key, found) : read_exact(db, &key, ts, found);
+	rc = newest ? read_newest(db, &key, found) : read_exact(db, &key, ts, found);
 	key.len = column;
-	return err ? err : read_seen(db, view, wcs_view_gc(view, family), &key, newest, found);
+	return rc ? rc : read_seen(db, view, wcs_view_gc(view, family), &key, newest, found);
 }
 
 static struct wcs_cell_info read_info(const struct read_found *found)
@@ -160,12 +150,12 @@ int ldb_read_cell(void *db, const struct wcs_view *view, uint32_t table, struct 
 		  struct wcs_cell_info *info)
 {
 	struct read_found found;
-	int err = read_find(db, view, table, row, family, qualifier, ts, &found);
+	int rc = read_find(db, view, table, row, family, qualifier, ts, &found);
 
-	if (!err)
+	if (!rc)
 		*info = read_info(&found);
 	read_found_free(&found);
-	return err;
+	return rc;
 }
 
 static struct read_value *read_value_new(struct ldb *db, const struct read_found *found)
@@ -193,13 +183,13 @@ int ldb_read_open(void *engine, const struct wcs_view *view, uint32_t table, str
 	struct read_value *made = NULL;
 	struct ldb_ticket ticket;
 	struct read_found found;
-	int err;
+	int rc;
 
 	ldb_reclaim_enter(db, &ticket);
-	err = read_find(db, view, table, row, family, qualifier, ts, &found);
-	if (!err) {
+	rc = read_find(db, view, table, row, family, qualifier, ts, &found);
+	if (!rc) {
 		made = read_value_new(db, &found);
-		err = made ? 0 : -ENOMEM;
+		rc = made ? 0 : -ENOMEM;
 	}
 	if (made && made->cell.id)
 		ldb_reclaim_hold(db, &ticket, &made->hold, made->cell.id);
@@ -208,18 +198,17 @@ int ldb_read_open(void *engine, const struct wcs_view *view, uint32_t table, str
 	read_found_free(&found);
 	if (made)
 		*value = &made->base;
-	return err;
+	return rc;
 }
 
 int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct read_value *value = (struct read_value *)base;
+	int rc = ldb_extent_read(value->db, &value->cell, buf, len, offset, got);
 
-	int err = ldb_extent_read(value->db, &value->cell, buf, len, offset, got);
-
-	if (!err)
+	if (!rc)
 		ldb_count(&value->db->counters.bytes_read, *got);
-	return err;
+	return rc;
 }
 
 void ldb_read_close(struct wcs_value *base)
@@ -233,7 +222,7 @@ void ldb_read_close(struct wcs_value *base)
 	free(value);
 }
 
-/* Is there a cell whose key starts with this? The first key from there on decides. */
+/* Whether a cell's key starts with prefix. */
 static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ldb_key *prefix,
 		       bool *starts)
 {
@@ -243,13 +232,23 @@ static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ld
 }
 
 int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
-		   const struct wcs_range *range, bool *shows, int64_t *expires)
+		   struct wcs_slice row, const unsigned char *delimiter, bool *shows,
+		   int64_t *expires)
 {
+	unsigned char start[3 * LDB_ROW_BOUND], end[3 * LDB_ROW_BOUND];
+	struct wcs_range range = {{start, row.len + (delimiter != NULL)}, {end, row.len + 1}};
 	struct wcs_filter filter = {.each = WCS_EACH_ROW};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = ldb_scan_open(db, view, table, range, &filter, &scan);
+	int rc;
 
+	if (row.len > 0) {
+		memcpy(start, row.data, row.len);
+		memcpy(end, row.data, row.len);
+	}
+	start[row.len] = delimiter ? *delimiter : 0;
+	end[row.len] = delimiter ? (unsigned char)(*delimiter + 1) : 0;
+	rc = ldb_scan_open(db, view, table, &range, &filter, &scan);
 	if (rc != 0)
 		return rc;
 	rc = ldb_scan_next(scan, &cell);
@@ -260,24 +259,6 @@ int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
 	return rc < 0 ? rc : 0;
 }
 
-static int read_key_shown(struct ldb *db, const struct wcs_view *view, uint32_t table,
-			  struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info)
-{
-	struct wcs_key_info known = {false, false, WCS_TS_MAX};
-	struct wcs_subtree subtree;
-	int err = wcs_subtree_init(&subtree, &key, delimiter);
-
-	if (!err)
-		err = ldb_read_shows(db, view, table, &subtree.ranges[0], &known.row,
-				     &known.expires);
-	if (!err)
-		err = ldb_read_shows(db, view, table, &subtree.ranges[1], &known.prefix,
-				     &known.expires);
-	if (!err)
-		*info = known;
-	return err;
-}
-
 int ldb_read_key(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		 unsigned char delimiter, struct wcs_key_info *info)
 {
@@ -285,25 +266,32 @@ int ldb_read_key(void *engine, const struct wcs_view *view, uint32_t table, stru
 	struct ldb *db = engine;
 	struct ldb_key row, prefix;
 	leveldb_iterator_t *iter;
-	int err = 0;
+	int rc = 0;
 
-	if (wcs_view_hides_rows(view))
-		return read_key_shown(db, view, table, key, delimiter, info);
+	if (wcs_view_hides_rows(view)) {
+		rc = ldb_read_shows(db, view, table, key, NULL, &known.row, &known.expires);
+		if (!rc)
+			rc = ldb_read_shows(db, view, table, key, &delimiter, &known.prefix,
+					    &known.expires);
+		if (!rc)
+			*info = known;
+		return rc;
+	}
 	ldb_key_table(&prefix, table);
 	ldb_key_row_prefix(&prefix, key);
 	ldb_key_row_prefix(&prefix, (struct wcs_slice){&delimiter, 1});
 	iter = ldb_db_iterate(db);
 	if (key.len > 0) {
 		ldb_key_row(&row, table, key);
-		err = read_starts(db, iter, &row, &known.row);
+		rc = read_starts(db, iter, &row, &known.row);
 	}
-	/* Without the row, the iterator may be among the rows of the prefix already. */
-	if (!err && !known.row && key.len > 0)
+	/* If the row does not exist, the iterator may be among the rows below already. */
+	if (!rc && !known.row && key.len > 0)
 		known.prefix = ldb_iter_within(iter, &prefix);
-	if (!err && !known.prefix)
-		err = read_starts(db, iter, &prefix, &known.prefix);
+	if (!rc && !known.prefix)
+		rc = read_starts(db, iter, &prefix, &known.prefix);
 	leveldb_iter_destroy(iter);
-	if (!err)
+	if (!rc)
 		*info = known;
-	return err;
+	return rc;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making what was written durable.
+ * Makes writes durable.
  *
- * - LevelDB does not sync a log that it closes when it starts the next, so a sync write of its own
- *   may outlive a power cut that an earlier write does not. A sync here is of every log there is,
- *   and of the directory. It writes nothing: LevelDB keeps no acknowledged write in the process,
- *   and on a full disk a write would fail and close the store to writing though all was safe.
- * - Which logs there are is looked up, or, of a store with many tables, told by the system: to look
- *   through their directory would take longer the more there are.
- * - One sync runs at a time. Who comes meanwhile waits for the next, which one of them runs for
- *   all: it begins after they came, so it holds what they wrote.
+ * - LevelDB does not sync a log that it closes when it starts the next, so a power cut could keep
+ *   LevelDB's own sync write and lose an earlier write. A sync here is of every log, and of the
+ *   directory. It writes nothing: LevelDB keeps no acknowledged write in the process, and on a full
+ *   disk a write would fail and make the store read-only although everything is safe.
+ * - The logs are listed, or, in a directory with many tables, reported by inotify: a listing takes
+ *   longer the more tables there are.
+ * - One sync runs at a time. Callers that come meanwhile share the next one, which one of them
+ *   runs: it begins after they came, so it includes their writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 
 enum { SYNC_TRIES = 10, SYNC_EVENTS = 4096, SYNC_MANY = 500 /* files in the directory */ };
 
-/* Of notify, where it is no descriptor: nobody asked yet; it was asked for in vain. */
+/* Values of notify: inotify is not in use yet; it is not available. */
 enum { SYNC_UNWATCHED = -1, SYNC_UNWATCHABLE = -2 };
 
-/* ---- Which logs there are ---------------------------------------------------------------- */
+/* ---- The list of logs --------------------------------------------------------------------- */
 
 static int sync_note(void *ctx, int dir, const char *name)
 {
@@ -46,13 +46,7 @@ static int sync_note(void *ctx, int dir, const char *name)
 	return 0;
 }
 
-static void sync_hear_event(struct ldb_sync *sync, const struct inotify_event *event)
-{
-	if (!(event->mask & IN_CREATE) || sync_note(sync, -1, event->name) != 0)
-		sync->known = false; /* as when there were too many to keep */
-}
-
-/* What was made since. A file is told of before who makes it can write to it. */
+/* Adds the logs made since. An event comes before the file's maker can write to it. */
 static void sync_hear(struct ldb_sync *sync)
 {
 	char events[SYNC_EVENTS] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -63,7 +57,8 @@ static void sync_hear(struct ldb_sync *sync)
 		for (const char *at = events; at < events + len;
 		     at += sizeof(*event) + event->len) {
 			event = (const struct inotify_event *)(const void *)at;
-			sync_hear_event(sync, event);
+			if (!(event->mask & IN_CREATE) || sync_note(sync, -1, event->name) != 0)
+				sync->known = false; /* as when events overflowed */
 		}
 	if (len == 0 || errno != EAGAIN)
 		sync->known = false;
@@ -99,106 +94,105 @@ static bool sync_watch(struct ldb_sync *sync, int dir)
 	return sync->notify >= 0;
 }
 
-/* To stop watching takes a while: a directory that is soon looked through is not watched. */
+/* inotify takes long to close, so a small directory is listed each time. */
 static int sync_look(struct ldb_sync *sync, int dir)
 {
-	int err = sync_list(sync, dir);
+	int rc = sync_list(sync, dir);
 
-	if (!err && sync->notify == SYNC_UNWATCHED && sync->names >= SYNC_MANY &&
+	if (!rc && sync->notify == SYNC_UNWATCHED && sync->names >= SYNC_MANY &&
 	    sync_watch(sync, dir))
-		err = sync_list(sync, dir); /* one may have been made before */
-	sync->known = !err && sync->notify >= 0;
-	return err;
+		rc = sync_list(sync, dir); /* a log may have come before */
+	sync->known = !rc && sync->notify >= 0;
+	return rc;
 }
 
 /* ---- Syncing them ------------------------------------------------------------------------ */
 
-/* -ENOENT: it is gone, since LevelDB deletes it once a synced table holds what it held. */
+/* -ENOENT: LevelDB deleted it, after its writes were in a synced table. */
 static int sync_log(int dir, uint64_t number, bool *lost)
 {
 	char name[LDB_FILE_NAME_MAX];
-	int fd, err;
+	int fd, rc;
 
 	ldb_file_name(name, LDB_FILE_LOG, number);
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = fdatasync(fd) ? -errno : 0;
-	*lost = err != 0;
+	rc = fdatasync(fd) ? -errno : 0;
+	*lost = rc != 0;
 	close(fd);
-	return err;
+	return rc;
 }
 
-/* All logs. Those that are gone are forgotten. */
+/* Syncs all logs, and forgets those that are gone. */
 static int sync_logs(struct ldb_sync *sync, int dir, bool *lost)
 {
-	int err = 0;
+	int rc = 0;
 
 	if (sync->known)
 		sync_hear(sync);
 	if (!sync->known)
-		err = sync_look(sync, dir);
-	for (size_t i = 0; i < sync->count && !err;) {
-		err = sync_log(dir, sync->logs[i], lost);
-		if (err == -ENOENT) {
+		rc = sync_look(sync, dir);
+	for (size_t i = 0; i < sync->count && !rc;) {
+		rc = sync_log(dir, sync->logs[i], lost);
+		if (rc == -ENOENT) {
 			sync->logs[i] = sync->logs[--sync->count];
-			err = 0;
+			rc = 0;
 		} else {
 			i++;
 		}
 	}
-	return err;
+	return rc;
 }
 
-/* *lost: a sync failed, so that the system may have dropped what it should have written. There
- * always is a log, though the only one that was known may have just given way to another; where
- * there is none, somebody removed it. */
+/* *lost: a sync failed, so the kernel may have dropped dirty pages. There always is a log, though
+ * the only one known may just have been replaced; if there is none, somebody removed it. */
 static int sync_files(struct ldb_sync *sync, int dir, bool *lost)
 {
-	int err = 0;
+	int rc = 0;
 
-	for (int tries = 0; tries < SYNC_TRIES && !err; tries++) {
-		err = sync_logs(sync, dir, lost);
+	for (int tries = 0; tries < SYNC_TRIES && !rc; tries++) {
+		rc = sync_logs(sync, dir, lost);
 		if (sync->count > 0)
 			break;
 		sync->known = false;
 	}
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	if (sync->count == 0)
-		err = -ENOENT;
+		rc = -ENOENT;
 	else if (fsync(dir))
-		err = -errno;
-	*lost = err != 0;
-	return err;
+		rc = -errno;
+	*lost = rc != 0;
+	return rc;
 }
 
-/* Syncs what is there now. Not behind a sync that failed: the system forgets what it could not
- * write, and lets the next one succeed. */
+/* Not after a sync that failed: the kernel forgets the pages that it could not write, and lets the
+ * next sync succeed. */
 static int sync_run(struct ldb *db)
 {
 	bool lost = false;
-	int err;
+	int rc;
 
-	if (atomic_load(&db->failed))
+	if (ldb_db_failed(db))
 		return -EROFS;
-	err = sync_files(&db->sync, db->dir, &lost);
-	if (!err)
+	rc = sync_files(&db->sync, db->dir, &lost);
+	if (!rc)
 		return 0;
-	if (!lost) { /* as when there are too many open files */
-		ldb_db_log(db, WCS_LOG_ERROR, "sync: %s", strerror(-err));
+	if (!lost) { /* for example too many open files */
+		ldb_db_log(db, WCS_LOG_ERROR, "sync: %s", strerror(-rc));
 		return -EIO;
 	}
-	return ldb_db_fail(db, err == -ENOSPC ? err : -EIO, strerror(-err));
+	return ldb_db_fail(db, rc == -ENOSPC ? rc : -EIO, strerror(-rc));
 }
 
 int ldb_sync_logs(struct ldb *db)
 {
 	struct ldb_sync *sync = &db->sync;
 	uint64_t mine;
-	int err;
+	int rc;
 
-	if (atomic_load(&db->failed))
+	if (ldb_db_failed(db))
 		return -EROFS;
 	pthread_mutex_lock(&sync->lock);
 	mine = sync->begun + 1;
@@ -207,16 +201,16 @@ int ldb_sync_logs(struct ldb *db)
 	if (sync->done < mine) {
 		sync->begun = mine;
 		pthread_mutex_unlock(&sync->lock);
-		err = sync_run(db);
+		rc = sync_run(db);
 		pthread_mutex_lock(&sync->lock);
 		sync->done = mine;
-		sync->error = err;
+		sync->error = rc;
 		pthread_cond_broadcast(&sync->ended);
 	}
-	/* Of mine, or of one that began later and so holds as much, or failed because mine did. */
-	err = sync->error;
+	/* Of my sync, or of a later one, which includes as much, or failed because mine did. */
+	rc = sync->error;
 	pthread_mutex_unlock(&sync->lock);
-	return err;
+	return rc;
 }
 
 int ldb_sync_store(void *engine)

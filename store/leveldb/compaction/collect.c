@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collecting: what policies hide of a table is deleted, in slices.
+ * Deletes the cells of a table that policies hide, in slices.
  *
  * - Hidden cells are looked for without a lock. From the first one on a batch of them is found
- *   again and deleted under all row locks, as a drop does: so no mutation comes between what is
- *   read and what is deleted, and a cell that was written meanwhile stays.
+ *   again and deleted under all row locks, so no mutation runs between its reads and its deletes,
+ *   and a cell written meanwhile stays.
  * - The logs are synced before a batch, so that a power cut cannot keep the deletes and lose the
- *   newer cells that were their reason; and behind it, so that it cannot keep a later change, which
- *   found nothing hidden to delete, and lose the deletes.
- * - A slice ends where it looked at enough cells or deleted enough of them, also in the middle of a
- *   column. As long as nobody else deleted a cell of that column since, the cells that it counted
- *   there are all in place: then the rank is not less than it was, and the next slice, or the
- *   batch under the locks, goes on at the place. Otherwise it comes to the column at its newest
- *   cell, counts ranks up to where they are known, and then goes on at the place: so it does not
- *   step over all that was deleted already.
- * - Families that hide nothing are stepped over with one seek a row.
+ *   newer cells that hide the deleted ones; and afterwards, so that it cannot keep a later change,
+ *   which found nothing hidden to delete, and lose the deletes.
+ * - A slice ends after it looked at enough cells or deleted enough of them, also in the middle of a
+ *   column. If nobody else deleted a cell of that column since, all cells that it counted there are
+ *   in place: a cell's rank is not less than it was, and the next slice, or the batch under the
+ *   locks, resumes at the position. Otherwise it starts at the column's newest cell, counts ranks
+ *   as far as the policy distinguishes them, and then seeks to the position, past the tombstones of
+ *   earlier slices.
+ * - A family that hides nothing costs one seek a row.
  *
  * One thread collects at a time.
  */
@@ -35,37 +35,23 @@ struct collect {
 	struct ldb *db;
 	const struct wcs_view *view;
 	leveldb_iterator_t *iter;
-	const struct ldb_key *resume; /* go on there; NULL: it was passed */
+	const struct ldb_key *resume; /* the position to resume at; NULL: passed */
 	const struct wcs_gc *gc;      /* of the family; NULL: it hides nothing */
 	uint64_t last_rank, rank;
 	size_t looked, look;	       /* cells looked at, and how many at most */
-	size_t again;		       /* those that the slice before looked at, too */
+	size_t again;		       /* cells that the slice before looked at, too */
 	uint64_t deletes[LDB_STRIPES]; /* the counters, before the iterator was made */
 	struct ldb_key_parts parts;
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
 	struct ldb_key target;
 	struct ldb_key end;   /* the first key behind the table */
-	struct ldb_key first; /* the first cell that was collected */
-	uint64_t dead;	      /* bytes of what was: keys, and values that are no extents */
+	struct ldb_key first; /* the first cell that was deleted */
+	uint64_t dead;	      /* bytes of deleted keys and inline values */
 };
 
 enum collect_found { COLLECT_END = 0, COLLECT_HIDDEN, COLLECT_ENOUGH };
 
-static void collect_skip(struct collect *c)
-{
-	ldb_iter_skip(c->iter, &c->target, COLLECT_STEPS);
-}
-
-/* Goes to the first key behind all that start with the column's first len bytes. */
-static void collect_past(struct collect *c, size_t len)
-{
-	memcpy(c->target.data, c->column.data, len);
-	c->target.len = len;
-	ldb_key_past(&c->target);
-	collect_skip(c);
-}
-
-/* A cell of another column than before. */
+/* Enters the column of a cell. */
 static int collect_enter(struct collect *c, const unsigned char *key, size_t len)
 {
 	char family[WCS_FAMILY_NAME_MAX + 1];
@@ -81,8 +67,7 @@ static int collect_enter(struct collect *c, const unsigned char *key, size_t len
 	return 0;
 }
 
-/* Is the cell one before the place where the slice is to go on, and is it known what those in
- * between are? Then goes there. */
+/* Moves on to the resume position if the cell is before it and the cells between do not matter. */
 static bool collect_resumes(struct collect *c, const unsigned char *key, size_t len, bool hidden)
 {
 	const struct ldb_key *resume = c->resume;
@@ -96,27 +81,29 @@ static bool collect_resumes(struct collect *c, const unsigned char *key, size_t 
 	return before;
 }
 
-/* Looks at the cell under the iterator. 1: it is hidden; 0: it is not, and the iterator moved on.
- */
+/* Looks at the cell under the iterator. 1: it is hidden; 0: the iterator moved on. */
 static int collect_look(struct collect *c)
 {
 	size_t len;
 	const unsigned char *key = ldb_iter_key(c->iter, &len);
 	bool hidden;
-	int err = 0;
+	int rc = 0;
 
 	if (c->resume)
 		c->again++;
 	else
 		c->looked++;
 	if (c->column.len == 0 || !ldb_key_starts(key, len, &c->column))
-		err = collect_enter(c, key, len);
+		rc = collect_enter(c, key, len);
 	else if (ldb_key_split_ts(key, len, c->parts.column_end, &c->parts.ts))
-		err = ldb_db_damaged(c->db, "a cell's key");
-	if (err)
-		return err;
+		rc = ldb_db_damaged(c->db, "a cell's key");
+	if (rc)
+		return rc;
 	if (!c->gc) {
-		collect_past(c, c->parts.family_end);
+		c->target.len = c->parts.family_end;
+		memcpy(c->target.data, key, c->target.len);
+		ldb_key_past(&c->target);
+		ldb_iter_skip(c->iter, &c->target, COLLECT_STEPS);
 		return 0;
 	}
 	hidden = wcs_view_hides(c->view, wcs_view_expiry(c->gc, c->rank, c->parts.ts));
@@ -132,13 +119,9 @@ static int collect_look(struct collect *c)
 /* Moves to the next hidden cell. An enum collect_found, or an error. */
 static int collect_find(struct collect *c)
 {
-	while (leveldb_iter_valid(c->iter)) {
-		size_t len;
-		const unsigned char *key = ldb_iter_key(c->iter, &len);
+	while (ldb_iter_before(c->iter, &c->end)) {
 		int rc;
 
-		if (ldb_key_compare(key, len, &c->end) >= 0)
-			return COLLECT_END;
 		/* A slice that goes back far goes on as far again. */
 		if (c->looked >= c->look && c->looked - c->look >= c->again)
 			return COLLECT_ENOUGH;
@@ -149,11 +132,11 @@ static int collect_find(struct collect *c)
 	return COLLECT_END;
 }
 
-/* Puts a new iterator at the key where the slice is to start, with the rank of what is there; 0: it
- * is not known, the iterator starts at the column's newest cell. */
+/* Makes an iterator at the key where the slice starts, whose cell has that rank; 0: the rank is
+ * unknown, and the iterator starts at the column's newest cell. */
 static int collect_start(struct collect *c, const struct ldb_key *from, uint64_t rank)
 {
-	int err = 0;
+	int rc = 0;
 
 	c->iter = ldb_db_iterate(c->db);
 	c->column.len = 0;
@@ -162,9 +145,9 @@ static int collect_start(struct collect *c, const struct ldb_key *from, uint64_t
 	c->resume = NULL;
 	c->target = *from;
 	if (from->len > LDB_KEY_TABLE_LEN)
-		err = collect_enter(c, from->data, from->len);
-	if (err)
-		return err;
+		rc = collect_enter(c, from->data, from->len);
+	if (rc)
+		return rc;
 	if (rank > 0) {
 		c->rank = rank;
 	} else if (c->column.len > 0) {
@@ -175,15 +158,7 @@ static int collect_start(struct collect *c, const struct ldb_key *from, uint64_t
 	return 0;
 }
 
-/* Ends with the iterator: what it found, or the error that it met. */
-static int collect_stop(struct collect *c, int found)
-{
-	int err = ldb_db_iter_error(c->db, c->iter);
-
-	leveldb_iter_destroy(c->iter);
-	return err ? err : found;
-}
-
+/* Sets the position to the iterator's. */
 static void collect_place(struct collect *c, struct ldb_key *at)
 {
 	size_t len;
@@ -192,28 +167,11 @@ static void collect_place(struct collect *c, struct ldb_key *at)
 	memcpy(at->data, key, len);
 	at->len = len;
 	if (!ldb_key_starts(key, len, &c->column) || c->resume)
-		c->rank = 0; /* not known */
+		c->rank = 0; /* unknown */
 }
 
-/* Deletes the hidden cell under the iterator, which moves behind it. */
-static int collect_delete(struct collect *c, leveldb_writebatch_t *batch,
-			  struct wcs_collect *progress)
-{
-	struct ldb_cell cell;
-	size_t len;
-	int err = ldb_db_batch_cell(c->db, batch, c->iter, &cell, &len);
-
-	if (err)
-		return err;
-	progress->collected++;
-	progress->bytes += len + cell.size;
-	c->dead += len + (cell.id == 0 ? cell.size : 0);
-	leveldb_iter_next(c->iter);
-	return 0;
-}
-
-/* Collects a batch from the place on, which moves; rank is that of the cell there, 0: it must be
- * counted. The caller holds all row locks. */
+/* Collects a batch from the position on, which moves. rank is that of the cell there; 0: unknown.
+ * The caller holds all row locks. */
 static int collect_batch(struct collect *c, struct ldb_key *at, uint64_t rank,
 			 leveldb_writebatch_t *batch, struct wcs_collect *progress)
 {
@@ -223,26 +181,25 @@ static int collect_batch(struct collect *c, struct ldb_key *at, uint64_t rank,
 	c->look = COLLECT_LOOKS_PER_DELETE * progress->batch;
 	if (found == 0)
 		found = collect_find(c);
-	while (found == COLLECT_HIDDEN) {
-		if (progress->collected >= until) {
-			found = COLLECT_ENOUGH;
+	while (found == COLLECT_HIDDEN && progress->collected < until) {
+		struct ldb_cell cell;
+		size_t len;
+
+		found = ldb_db_batch_cell(c->db, batch, c->iter, &cell, &len);
+		if (found)
 			break;
-		}
-		found = collect_delete(c, batch, progress);
-		if (found == 0)
-			found = collect_find(c);
+		progress->collected++;
+		progress->bytes += len + cell.size;
+		c->dead += len + (cell.id == 0 ? cell.size : 0);
+		leveldb_iter_next(c->iter);
+		found = collect_find(c);
 	}
+	if (found == COLLECT_HIDDEN)
+		found = COLLECT_ENOUGH;
 	if (found == COLLECT_ENOUGH)
 		collect_place(c, at);
 	progress->looked += c->looked;
-	return collect_stop(c, found);
-}
-
-/* Syncs the logs where something was written since they were: what a batch deletes must not be
- * hidden by a cell that a power cut can lose. The caller holds all row locks. */
-static int collect_sync_again(struct ldb *db, uint64_t written)
-{
-	return atomic_load(&db->counters.bytes_written) == written ? 0 : ldb_sync_logs(db);
+	return ldb_db_iter_end(c->db, c->iter, found);
 }
 
 /* The counter of deletes in the column of the cell, as it was before the slice. */
@@ -251,20 +208,16 @@ static uint64_t *collect_deletes(struct collect *c, const struct ldb_key *at)
 	return &c->deletes[ldb_commit_deletes(c->db, at->data, at->len) - c->db->counters.deletes];
 }
 
-static uint64_t collect_deletes_now(struct ldb *db, const struct ldb_key *at)
-{
-	return atomic_load(ldb_commit_deletes(db, at->data, at->len));
-}
-
-/* One batch, with the cell at `at`, of rank c->rank, being hidden when it was looked at. The caller
+/* Collects one batch. The cell `at`, of rank c->rank, was hidden when it was looked at. The caller
  * holds all row locks. */
 static int collect_locked(struct collect *c, struct ldb_key *at, leveldb_writebatch_t *batch,
 			  struct wcs_collect *progress)
 {
-	uint64_t before = progress->collected;
-	/* What was looked at is still there. */
-	bool holds = collect_deletes_now(c->db, at) == *collect_deletes(c, at);
-	int found, err = 0;
+	uint64_t before = progress->collected, *deletes = collect_deletes(c, at);
+	_Atomic uint64_t *now = ldb_commit_deletes(c->db, at->data, at->len);
+	/* Whether the cells that were counted are still there. */
+	bool holds = atomic_load(now) == *deletes;
+	int found, rc = 0;
 
 	if (!holds && c->rank > COLLECT_DEEP && c->db->collected.tries++ < COLLECT_TRIES) {
 		c->rank = 0;
@@ -273,9 +226,9 @@ static int collect_locked(struct collect *c, struct ldb_key *at, leveldb_writeba
 	c->db->collected.tries = 0;
 	found = collect_batch(c, at, holds ? c->rank : 0, batch, progress);
 	if (found >= 0 && progress->collected > before)
-		err = ldb_commit(c->db, batch, c->db->options->sync);
-	*collect_deletes(c, at) = collect_deletes_now(c->db, at);
-	return err ? err : found;
+		rc = ldb_commit(c->db, batch, c->db->options->sync);
+	*collect_deletes(c, at) = atomic_load(ldb_commit_deletes(c->db, at->data, at->len));
+	return rc ? rc : found;
 }
 
 static int collect_write(struct collect *c, struct ldb_key *at, struct wcs_collect *progress)
@@ -283,26 +236,27 @@ static int collect_write(struct collect *c, struct ldb_key *at, struct wcs_colle
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	uint64_t written = atomic_load(&c->db->counters.bytes_written);
 	uint64_t before = progress->collected;
-	int found = ldb_sync_logs(c->db), err = 0;
+	int found = ldb_sync_logs(c->db), rc = 0;
 
 	ldb_db_lock_rows(c->db);
-	if (found == 0)
-		found = collect_sync_again(c->db, written);
+	/* Cells written since that sync may hide what the batch deletes. */
+	if (found == 0 && atomic_load(&c->db->counters.bytes_written) != written)
+		found = ldb_sync_logs(c->db);
 	if (found == 0)
 		found = collect_locked(c, at, batch, progress);
 	ldb_db_unlock_rows(c->db);
-	/* A later change in which nothing hidden is left to be seen must not outlive this. One that
-	 * comes before the sync could, if a power cut kept its log and lost this one, which LevelDB
-	 * had ended in between; under the locks the sync would hold up everybody for that. */
+	/* A later change that finds nothing hidden must not outlive the deletes. If it comes before
+	 * this sync, it could: a power cut may keep its log and lose that of the batch, which
+	 * LevelDB closed in between. A sync under the locks would hold up every writer for that. */
 	if (found >= 0 && progress->collected > before && !c->db->options->sync)
-		err = ldb_sync_logs(c->db);
+		rc = ldb_sync_logs(c->db);
 	leveldb_writebatch_destroy(batch);
-	return err ? err : found;
+	return rc ? rc : found;
 }
 
 /* ---- A slice ----------------------------------------------------------------------------- */
 
-/* The rank at the place, as the slice before left it; 0: not known, or no more. */
+/* The rank at the position, as the last slice left it; 0: unknown. */
 static uint64_t collect_known(struct collect *c, const struct ldb_key *at)
 {
 	const struct ldb_collected *collected = &c->db->collected;
@@ -325,32 +279,12 @@ static int collect_from(struct collect *c, struct ldb_key *at, struct wcs_collec
 		found = collect_find(c);
 	if (found == COLLECT_HIDDEN || found == COLLECT_ENOUGH)
 		collect_place(c, at);
-	found = collect_stop(c, found);
+	found = ldb_db_iter_end(c->db, c->iter, found);
 	progress->looked += c->looked;
 	if (found != COLLECT_HIDDEN)
 		return found;
 	c->first = *at;
 	return collect_write(c, at, progress);
-}
-
-static void collect_remember(struct collect *c, const struct ldb_key *at, bool more)
-{
-	struct ldb_collected *collected = &c->db->collected;
-
-	collected->rank = more ? c->rank : 0;
-	if (collected->rank == 0)
-		return;
-	collected->at = *at;
-	collected->deletes = *collect_deletes(c, at);
-}
-
-static void collect_tell_row(const struct ldb_key *at, struct wcs_collect *progress)
-{
-	struct ldb_key_parts parts;
-
-	progress->row_len = 0;
-	if (!progress->done && ldb_key_split(at->data, at->len, &parts) == 0)
-		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
 }
 
 int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
@@ -360,6 +294,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	struct collect *c = malloc(sizeof(*c));
 	struct ldb_key *at = malloc(sizeof(*at));
 	uint64_t collected = progress->collected;
+	struct ldb_key_parts parts;
 	int found = -ENOMEM;
 
 	if (!c || !at)
@@ -386,8 +321,14 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	db->tombstones.enough = progress->compact;
 	ldb_tombstones_add(db, &c->first, progress->done ? &c->end : at,
 			   progress->collected - collected, c->dead);
-	collect_remember(c, at, !progress->done);
-	collect_tell_row(at, progress);
+	db->collected.rank = progress->done ? 0 : c->rank;
+	if (db->collected.rank > 0) {
+		db->collected.at = *at;
+		db->collected.deletes = *collect_deletes(c, at);
+	}
+	progress->row_len = 0;
+	if (!progress->done && ldb_key_split(at->data, at->len, &parts) == 0)
+		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
 	if (progress->collected > collected)
 		ldb_reclaim_wake(db);
 out:

@@ -37,7 +37,7 @@ struct compact {
 /* Sleeps for ms, or until the store is closed. The caller holds the lock. */
 static void compact_pause(struct ldb_queue *queue, long ms, bool until_woken)
 {
-	const struct timespec until = ldb_deadline(ms);
+	const struct timespec until = clock_deadline(ms * (CLOCK_SECOND / 1000));
 
 	while (!queue->stop && !(until_woken && (queue->first || queue->woken)) &&
 	       pthread_cond_timedwait(&queue->wake, &queue->lock, &until) != ETIMEDOUT)

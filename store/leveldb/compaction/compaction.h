@@ -11,31 +11,12 @@
 
 #include <time.h>
 
+#include "lib/clock.h"
 #include "store/leveldb/encoding/place.h"
 #include "store/leveldb/engine.h"
 
 #define LDB_SLICE_TABLES  8u	     /* tables in one compaction at most */
 #define LDB_SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
-
-/* A condition whose timed waits use CLOCK_MONOTONIC, and the time in so many milliseconds. */
-static inline void ldb_cond_init(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
-static inline struct timespec ldb_deadline(long ms)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ms += until.tv_nsec / 1000000;
-	return (struct timespec){until.tv_sec + ms / 1000, ms % 1000 * 1000000L};
-}
 
 /* ---- reclaim.c: readers of extents, and the thread that deletes extents ---- */
 /* A reader that may look up cells with extents. All garbage of after it entered stays. */
@@ -79,9 +60,9 @@ struct ldb_queue {
 	struct ldb_range **last; /* where the next range goes */
 	uint64_t pushed;	 /* ranges, numbered from 1 */
 	uint64_t finished;
-	bool all;      /* compact every range with dead bytes: the medium is full */
-	time_t shrunk; /* when ldb_queue_store last set that, CLOCK_MONOTONIC */
-	bool woken;    /* the thread should look for work */
+	bool all;	  /* compact every range with dead bytes: the medium is full */
+	int64_t next_all; /* ldb_queue_store does not set that before, as of clock_ns */
+	bool woken;	  /* the thread should look for work */
 	bool stop;
 };
 int ldb_queue_start(struct ldb *db);

@@ -60,12 +60,12 @@ void ldb_queue_wake(struct ldb *db)
 void ldb_queue_store(void *engine)
 {
 	struct ldb_queue *queue = ((struct ldb *)engine)->queue;
-	time_t now = ldb_deadline(0).tv_sec;
+	int64_t now = clock_ns();
 
 	pthread_mutex_lock(&queue->lock);
-	if (!queue->all && now - queue->shrunk >= QUEUE_STORE_S) {
+	if (!queue->all && now >= queue->next_all) {
 		queue->all = queue->woken = true;
-		queue->shrunk = now;
+		queue->next_all = now + QUEUE_STORE_S * CLOCK_SECOND;
 		pthread_cond_signal(&queue->wake);
 	}
 	pthread_mutex_unlock(&queue->lock);
@@ -107,7 +107,7 @@ int ldb_queue_start(struct ldb *db)
 	queue->last = &queue->first;
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->done, NULL);
-	ldb_cond_init(&queue->wake);
+	clock_cond_init(&queue->wake);
 	db->queue = queue;
 	return 0;
 }

@@ -151,7 +151,7 @@ static void reclaim_leave_held(struct ldb_reclaim *reclaim, struct reclaim_item 
 /* Sleeps a moment, or until the store is closed. False: it is being closed. */
 static bool reclaim_pause(struct ldb_reclaim *reclaim)
 {
-	const struct timespec until = ldb_deadline(RECLAIM_PAUSE_MS);
+	const struct timespec until = clock_deadline(RECLAIM_PAUSE_MS * (CLOCK_SECOND / 1000));
 	bool go_on;
 
 	pthread_mutex_lock(&reclaim->lock);
@@ -360,7 +360,7 @@ int ldb_reclaim_start(struct ldb *db)
 	reclaim->readers.next = reclaim->readers.prev = &reclaim->readers;
 	reclaim->wanted = true; /* garbage of the last session */
 	pthread_mutex_init(&reclaim->lock, NULL);
-	ldb_cond_init(&reclaim->wake);
+	clock_cond_init(&reclaim->wake);
 	db->reclaim = reclaim;
 	if (pthread_create(&reclaim->thread, NULL, reclaim_main, db) == 0)
 		return 0;

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drops of a row range, in batches of whole rows.
+ * Drops a row range, in batches of whole rows.
  *
- * - A batch is made and written under all row locks, so no mutation comes between what is read
- *   and what is deleted.
- * - A drop that one batch does not finish has a record of what is left, which every batch replaces
- *   and the last one deletes. What the drop passed is not in it, so rows written there
- *   afterwards stay, also when a crash lets the next open finish the drop.
- * - Behind each of these batches the logs are synced, once the row locks are free: a power cut
- *   must not keep a later batch, or the end of the drop, and lose an earlier one. A mutation that
- *   comes into that window is lost with the batch before it or is not yet promised either, except
- *   with the option sync; there the batch is a synced write itself.
- * - A drop that fails gives up what is left: were it finished later, it would take what was
- *   written meanwhile.
- * - A single row may go with the range, in the first batch: so the record is of the range only, and
+ * - A batch is made and written under all row locks, so no mutation runs between its reads and its
+ *   deletes.
+ * - A drop of more than one batch has a record of its remaining range, which every batch replaces
+ *   and the last one deletes. Rows written behind the drop's position are not in the record and
+ *   stay, also if the next open finishes the drop after a crash.
+ * - The logs are synced after each of these batches, once the row locks are free: a power cut must
+ *   not keep a later batch, or the end of the drop, and lose an earlier one. A mutation before that
+ *   sync is lost together with the batch, or is not acknowledged as durable either. With the option
+ *   sync the batch itself is a synced write.
+ * - A drop that fails deletes its record: finished later, it would delete rows written meanwhile.
+ * - A single row may go with the range, in the first batch. So the record is of the range only, and
  *   the two are one drop.
- * - The deleted keys are compacted in slices while the drop goes on, one slice behind it at most.
- *   So it returns when its rows are gone and who comes to the place where they were is not slowed
- *   down by them, nor was it much meanwhile.
+ * - The deleted keys are compacted in slices during the drop, at most one slice behind it. So few
+ *   tombstones slow readers down while the drop runs, and none when it returns.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,20 +37,20 @@ struct drop {
 	struct ldb *db;
 	uint64_t id;
 	bool recorded; /* there is a record */
-	bool unsynced; /* the batch put last must be synced before the next */
+	bool unsynced; /* the last batch must be synced before the next */
 	bool garbage;
-	bool compacts; /* more than a batch: it is worth it */
+	bool compacts; /* it has more than one batch */
 	uint32_t table;
 	const struct wcs_slice *row; /* NULL: none any more */
-	struct wcs_slice start;	     /* of what is left of the range */
+	struct wcs_slice start;	     /* of the remaining range */
 	leveldb_iterator_t *iter;
 	leveldb_writebatch_t *batch;
-	size_t cells, bytes; /* in the batch */
-	uint64_t dead;	     /* the same, with values that are no extents */
+	size_t cells, bytes; /* in the batch: cells, and bytes of their keys */
+	uint64_t dead;	     /* bytes of their keys and inline values */
 	size_t slice_cells;
 	uint64_t slice_bytes;
 	unsigned int pauses; /* in the slice */
-	uint64_t number;     /* of the slice pushed last */
+	uint64_t number;     /* of the last slice in the queue */
 	struct ldb_key seek;
 	struct ldb_key slice; /* where the slice begins */
 	struct ldb_key end;   /* first key not to be deleted */
@@ -60,17 +58,6 @@ struct drop {
 	unsigned char start_bytes[LDB_ROW_BOUND];
 	unsigned char record[LDB_DROP_MAX];
 };
-
-static bool drop_valid(const struct drop *drop)
-{
-	const unsigned char *key;
-	size_t len;
-
-	if (!leveldb_iter_valid(drop->iter))
-		return false;
-	key = ldb_iter_key(drop->iter, &len);
-	return ldb_key_compare(key, len, &drop->end) < 0;
-}
 
 /* Deletes the row under the iterator, which moves behind it. */
 static int drop_row(struct drop *drop, size_t row_end)
@@ -91,30 +78,24 @@ static int drop_row(struct drop *drop, size_t row_end)
 	return 0;
 }
 
-static int drop_single_row(struct drop *drop)
-{
-	if (!drop->row)
-		return 0;
-	ldb_key_row(&drop->seek, drop->table, *drop->row);
-	ldb_iter_seek(drop->iter, &drop->seek);
-	drop->row = NULL;
-	return drop_row(drop, drop->seek.len);
-}
-
 /* Collects rows until the batch is full. *more: there are others, from drop->start on. */
 static int drop_collect(struct drop *drop, bool *more)
 {
-	int first = drop_single_row(drop);
+	int rc = 0;
 
-	if (first)
-		return first;
+	*more = false;
+	if (drop->row) {
+		ldb_key_row(&drop->seek, drop->table, *drop->row);
+		ldb_iter_seek(drop->iter, &drop->seek);
+		drop->row = NULL;
+		rc = drop_row(drop, drop->seek.len);
+	}
 	ldb_key_row(&drop->seek, drop->table, drop->start);
 	ldb_iter_seek(drop->iter, &drop->seek);
-	for (*more = false; drop_valid(drop);) {
+	while (!rc && ldb_iter_before(drop->iter, &drop->end)) {
 		struct ldb_key_parts parts;
 		size_t len;
 		const unsigned char *key = ldb_iter_key(drop->iter, &len);
-		int rc = 0;
 
 		if (ldb_key_split(key, len, &parts))
 			return ldb_db_damaged(drop->db, "a cell's key");
@@ -122,14 +103,12 @@ static int drop_collect(struct drop *drop, bool *more)
 			drop->start = (struct wcs_slice){
 				drop->start_bytes, ldb_key_get_row(key, &parts, drop->start_bytes)};
 			*more = true;
-			return 0;
+			break;
 		}
 		memcpy(drop->seek.data, key, parts.row_end);
 		rc = drop_row(drop, parts.row_end);
-		if (rc)
-			return rc;
 	}
-	return 0;
+	return rc;
 }
 
 static void drop_put_record(struct drop *drop, bool more)
@@ -145,19 +124,15 @@ static void drop_put_record(struct drop *drop, bool more)
 		ldb_db_batch_delete(drop->batch, &key);
 }
 
-/* One batch, under all row locks. 1: there is more; 0: done. */
+/* Makes and writes one batch, under all row locks. 1: there is more; 0: done. */
 static int drop_batch(struct drop *drop)
 {
 	bool more = false;
-	int rc, unread;
+	int rc;
 
 	drop->iter = ldb_db_iterate(drop->db);
 	drop->cells = drop->bytes = drop->dead = 0;
-	rc = drop_collect(drop, &more);
-	unread = ldb_db_iter_error(drop->db, drop->iter);
-	leveldb_iter_destroy(drop->iter);
-	if (unread)
-		rc = unread;
+	rc = ldb_db_iter_end(drop->db, drop->iter, drop_collect(drop, &more));
 	if (!rc && (drop->cells > 0 || drop->recorded)) {
 		drop->unsynced = more || drop->recorded;
 		drop_put_record(drop, more);
@@ -165,15 +140,6 @@ static int drop_batch(struct drop *drop)
 		drop->recorded = more;
 	}
 	leveldb_writebatch_clear(drop->batch);
-	return rc ? rc : more;
-}
-
-/* Passes on what the batch said, unless it cannot be made durable. */
-static int drop_sync(struct drop *drop, int more)
-{
-	int rc = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
-
-	drop->unsynced = false;
 	return rc ? rc : more;
 }
 
@@ -186,25 +152,19 @@ static void drop_give_up(struct drop *drop)
 	ldb_commit(drop->db, drop->batch, true);
 }
 
-/* ---- Beside the deleting ----------------------------------------------------------------- */
+/* ---- Compaction --------------------------------------------------------------------------- */
 
-/* The keys of the slice so far, of which a batch or all is dead. */
-static struct ldb_dead drop_dead(struct drop *drop, bool more, uint64_t keys, uint64_t bytes)
+/* Counts the batch's dead bytes, and pushes the slice to the queue once it is large enough. */
+static void drop_compact(struct drop *drop, bool more)
 {
+	struct ldb_dead dead;
+
 	drop->seek = drop->end;
 	if (more)
 		ldb_key_row(&drop->seek, drop->table, drop->start);
-	return (struct ldb_dead){
-		ldb_place_before((struct wcs_slice){drop->slice.data, drop->slice.len}),
-		ldb_place_behind((struct wcs_slice){drop->seek.data, drop->seek.len}), keys, bytes};
-}
-
-/* Counts what the batch deleted, and compacts what was deleted since the last slice, once that is
- * enough. */
-static void drop_compact(struct drop *drop, bool more)
-{
-	struct ldb_dead dead = drop_dead(drop, more, drop->cells, drop->dead);
-
+	dead = ldb_dead_range((struct wcs_slice){drop->slice.data, drop->slice.len},
+			      (struct wcs_slice){drop->seek.data, drop->seek.len}, drop->cells,
+			      drop->dead);
 	if (drop->cells > 0)
 		ldb_space_dead(drop->db, &dead);
 	drop->slice_cells += drop->cells;
@@ -220,14 +180,7 @@ static void drop_compact(struct drop *drop, bool more)
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
 
-/* Lets LevelDB catch up with what others write; not for ever, since that may never end. */
-static void drop_yield(struct drop *drop)
-{
-	for (; drop->pauses < DROP_PAUSES && ldb_commit_busy(drop->db); drop->pauses++)
-		nanosleep(&(struct timespec){0, DROP_PAUSE_MS * 1000000L}, NULL);
-}
-
-/* Is it more than one batch? Reads that much ahead, which need not be done under the locks then. */
+/* Whether it has more than one batch. Reads ahead, which need not be done under the locks then. */
 static bool drop_is_long(struct drop *drop)
 {
 	size_t cells = 0;
@@ -235,7 +188,7 @@ static bool drop_is_long(struct drop *drop)
 	drop->iter = ldb_db_iterate(drop->db);
 	ldb_key_row(&drop->seek, drop->table, drop->start);
 	ldb_iter_seek(drop->iter, &drop->seek);
-	for (; cells <= DROP_CELLS && drop_valid(drop); cells++)
+	for (; cells <= DROP_CELLS && ldb_iter_before(drop->iter, &drop->end); cells++)
 		leveldb_iter_next(drop->iter);
 	leveldb_iter_destroy(drop->iter);
 	return cells > DROP_CELLS;
@@ -251,22 +204,26 @@ static void drop_begin(struct drop *drop)
 		ldb_key_row(&drop->end, drop->table, drop->range.end);
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
 	drop->compacts = drop_is_long(drop) && ldb_shrink_has_files(drop->db);
-	if (drop->compacts) /* deletes in one table with what they delete would stay */
+	if (drop->compacts) /* a tombstone in one table with its key would stay */
 		ldb_manual_flush(drop->db);
 	atomic_fetch_add(&drop->db->drops, 1);
 }
 
 static int drop_run(struct drop *drop)
 {
-	int more;
+	int more, rc;
 
 	drop_begin(drop);
 	do {
-		drop_yield(drop);
+		/* LevelDB may catch up, for a limited time, because its writers may never pause. */
+		for (; drop->pauses < DROP_PAUSES && ldb_commit_busy(drop->db); drop->pauses++)
+			nanosleep(&(struct timespec){0, DROP_PAUSE_MS * 1000000L}, NULL);
 		ldb_db_lock_rows(drop->db);
 		more = drop_batch(drop);
 		ldb_db_unlock_rows(drop->db);
-		more = drop_sync(drop, more);
+		rc = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
+		drop->unsynced = false;
+		more = rc ? rc : more;
 		drop_compact(drop, more > 0);
 	} while (more > 0);
 	if (more < 0)
@@ -338,10 +295,10 @@ int ldb_drop_resume(struct ldb *db)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_id_key first;
-	int rc = 0, unread;
+	int rc = 0;
 
 	ldb_key_drop(&first, 0);
-	leveldb_iter_seek(iter, (const char *)first.data, first.len);
+	ldb_iter_seek_id(iter, &first);
 	for (; !rc && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
 		struct ldb_drop what;
 		size_t len;
@@ -358,7 +315,5 @@ int ldb_drop_resume(struct ldb *db)
 		else
 			rc = drop_resume_one(db, id, &what);
 	}
-	unread = ldb_db_iter_error(db, iter);
-	leveldb_iter_destroy(iter);
-	return rc ? rc : unread;
+	return ldb_db_iter_end(db, iter, rc);
 }

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moves of cells within one family of a row: as a mutation, one batch under the row's lock.
+ * Moves cells within one family of a row: as one batch under the row's lock, like a mutation.
  *
  * - A value is neither read nor written again: its record is, under another key and with another
- *   etag. A in extents value keeps its id, so whoever reads its extents goes on; it becomes garbage
- *   only where its cell goes without a successor.
- * - So one id can stand under two keys, one after the other, and a power cut that loses the end of
- *   an older log and keeps a newer one must never mix the two. Before a in extents value moves the
- *   logs are synced, for they may hold its extents or the end of their intent; the batch itself is
- *   a synced write, before the row's lock is free. Otherwise the first key could come back beside
- *   what was done to the second one: garbage on record for extents that a cell leads to.
+ *   etag. A value in extents keeps its id, so that open values stay readable; it becomes garbage
+ *   only if its cell goes without a successor.
+ * - One id can thus stand under two keys, one after the other, and a power cut that loses the end
+ *   of an older log and keeps a newer one must never mix the two: the first key could come back
+ *   beside a garbage record of the second, for extents that a cell leads to. Before a value in
+ *   extents moves the logs are synced, as they may hold its extents or the end of their intent; the
+ *   batch itself is a synced write, before the row's lock is free.
  * - No key is put and deleted in one batch: a cell that keeps its key does not move.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "store/leveldb/write/mutate.h"
 
 struct move {
-	struct ldb_mutate m; /* its key: the column it goes to, or a cell of that */
+	struct ldb_mutate m; /* its key: the target column, or a cell of it */
 	const struct wcs_move *asked;
-	bool same;	     /* it goes to the column that it comes from */
-	struct ldb_key from; /* the column it comes from, or a cell of that */
+	bool same;	     /* the target column is the source column */
+	struct ldb_key from; /* the source column, or a cell of it */
 	size_t from_end, to_end;
-	struct ldb_cell cell; /* the one that moves, good while the iterator stays at it */
+	struct ldb_cell cell; /* that moves; valid while the iterator stays */
 	int64_t ts;	      /* its timestamp; once it moved, the new one */
-	bool met;	      /* the column it goes to has a cell */
-	int64_t newest;	      /* the timestamp of that one's newest */
+	bool met;	      /* the target column has a cell */
+	int64_t newest;	      /* the timestamp of its newest cell */
 	uint64_t rank;	      /* of the cell once it moved, at least */
 };
 
@@ -52,25 +51,14 @@ static void move_init(struct move *move, struct ldb *db, const struct wcs_view *
 
 /* ---- Looking ----------------------------------------------------------------------------- */
 
-/* The timestamp of the cell under the iterator, which is in the column whose key ends there. */
-static int move_iter_ts(struct move *move, size_t column_end, int64_t *ts)
-{
-	size_t len;
-	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
-
-	if (ldb_key_split_ts(key, len, column_end, ts))
-		return ldb_db_damaged(move->m.db, "a cell's key");
-	return 0;
-}
-
 static int move_iter_cell(struct move *move)
 {
 	if (ldb_iter_cell(move->m.iter, &move->cell))
 		return ldb_db_damaged(move->m.db, "a cell's record");
-	return move_iter_ts(move, move->from_end, &move->ts);
+	return ldb_iter_ts(move->m.db, move->m.iter, move->from_end, &move->ts);
 }
 
-/* Looks for the newest cell of the column it goes to. */
+/* Finds the newest cell of the target column. */
 static int move_look_to(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
@@ -78,10 +66,10 @@ static int move_look_to(struct move *move)
 	m->key.len = move->to_end;
 	ldb_iter_seek(m->iter, &m->key);
 	move->met = ldb_iter_within(m->iter, &m->key);
-	return move->met ? move_iter_ts(move, move->to_end, &move->newest) : 0;
+	return move->met ? ldb_iter_ts(m->db, m->iter, move->to_end, &move->newest) : 0;
 }
 
-/* Puts the iterator at the cell that moves: the one that was named, or the newest. */
+/* Puts the iterator at the cell that moves: the named one, or the newest. */
 static int move_look_from(struct move *move, bool named)
 {
 	bool found;
@@ -96,7 +84,7 @@ static int move_look_from(struct move *move, bool named)
 
 /* ---- Moving ------------------------------------------------------------------------------ */
 
-/* The cell under the iterator goes. */
+/* Deletes the cell under the iterator. */
 static void move_take(struct move *move)
 {
 	size_t len, value;
@@ -108,7 +96,7 @@ static void move_take(struct move *move)
 	move->m.changes = true;
 }
 
-/* It becomes a cell with timestamp ts of the column it goes to. */
+/* Moves it into the target column, with timestamp ts. */
 static void move_put(struct move *move, int64_t ts)
 {
 	struct ldb_mutate *m = &move->m;
@@ -126,12 +114,11 @@ static void move_put(struct move *move, int64_t ts)
 	}
 	m->key.len = move->to_end;
 	ldb_key_ts(&m->key, ts);
-	leveldb_writebatch_put(m->batch, (const char *)m->key.data, m->key.len,
-			       (const char *)m->record, len);
+	ldb_row_put(m, len);
 	move_take(move);
 }
 
-/* It becomes the newest cell of the column it goes to. */
+/* Makes it the newest cell of the target column. */
 static int move_put_newest(struct move *move)
 {
 	int64_t ts = move->ts;
@@ -146,7 +133,7 @@ static int move_put_newest(struct move *move)
 	return 0;
 }
 
-/* The cells behind the newest: they follow it, or go where it went to a column with cells. */
+/* Moves the older cells, too; or deletes them, if the target column had cells. */
 static int move_older(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
@@ -194,14 +181,7 @@ static int move_cell_newest(struct move *move)
 	return rc ? rc : move_put_newest(move);
 }
 
-/* What stands where the cell goes becomes garbage. */
-static int move_replace(struct move *move)
-{
-	ldb_key_ts(&move->m.key, move->asked->to_ts);
-	return ldb_row_replaced(&move->m);
-}
-
-/* Counts what is newer than the cell will be, but not the cell itself. */
+/* Counts the cells that will be newer than the moved one. */
 static int move_count(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
@@ -228,8 +208,9 @@ static int move_cell(struct move *move)
 	if (stays)
 		return move_look_from(move, true);
 	rc = move_count(move);
+	ldb_key_ts(&move->m.key, asked->to_ts);
 	if (!rc)
-		rc = move_replace(move);
+		rc = ldb_row_replaced(&move->m);
 	if (!rc)
 		rc = move_look_from(move, true);
 	if (rc)
@@ -239,7 +220,7 @@ static int move_cell(struct move *move)
 	return 0;
 }
 
-/* Is the timestamp later than the cell behind the newest, under the iterator? */
+/* -EINVAL unless the new timestamp is later than the cell behind the newest. */
 static int move_check_older(struct move *move)
 {
 	struct ldb_mutate *m = &move->m;
@@ -249,7 +230,7 @@ static int move_check_older(struct move *move)
 	leveldb_iter_next(m->iter);
 	if (!ldb_iter_within(m->iter, &move->from))
 		return 0;
-	rc = move_iter_ts(move, move->from_end, &older);
+	rc = ldb_iter_ts(m->db, m->iter, move->from_end, &older);
 	return !rc && older >= move->asked->to_ts ? -EINVAL : rc;
 }
 
@@ -290,14 +271,14 @@ static int move_kind(struct move *move)
 	return -EINVAL;
 }
 
-/* Would it come back, or count as a cell, in the column that the move is from? What is behind the
- * newest cell keeps its rank where all of the column moves, or that cell gets a later time. */
+/* Whether hidden cells of the source column would be shown again, or count. The older cells keep
+ * their rank if all of the column moves, or if the newest cell gets a later timestamp. */
 static bool move_purges_from(void *ctx, const struct ldb_hidden *hidden)
 {
 	const struct move *move = ctx;
 	const struct wcs_move *asked = move->asked;
 
-	if (hidden->rank == 1) /* nothing of it is seen: it is not there */
+	if (hidden->rank == 1) /* the view shows no cell: the column does not exist */
 		return true;
 	switch (asked->kind) {
 	case WCS_MOVE_COLUMN:
@@ -312,7 +293,7 @@ static bool move_purges_from(void *ctx, const struct ldb_hidden *hidden)
 	return true;
 }
 
-/* And in the one that it goes to? Behind a newest cell that is seen it stays behind one more. */
+/* The same of the target column: behind a visible newest cell they only get a higher rank. */
 static bool move_purges_to(void *ctx, const struct ldb_hidden *hidden)
 {
 	const struct move *move = ctx;
@@ -320,32 +301,19 @@ static bool move_purges_to(void *ctx, const struct ldb_hidden *hidden)
 	return hidden->rank == 1 || move->asked->kind == WCS_MOVE_CELL;
 }
 
-/* What the view hides must stay hidden, and goes where it would not. */
-static int move_purge(struct move *move)
-{
-	const struct wcs_move *asked = move->asked;
-	int rc = ldb_purge_column(&move->m, asked->family, asked->from, move_purges_from, move);
-
-	if (!rc && !move->same)
-		rc = ldb_purge_column(&move->m, asked->family, asked->to, move_purges_to, move);
-	return rc;
-}
-
 static int move_apply(struct move *move)
 {
+	const struct wcs_move *asked = move->asked;
 	struct ldb_mutate *m = &move->m;
+	int rc = ldb_purge_column(m, asked->family, asked->from, move_purges_from, move);
 	bool extents;
-	int rc, unread;
 
-	rc = move_purge(move);
+	if (!rc && !move->same)
+		rc = ldb_purge_column(m, asked->family, asked->to, move_purges_to, move);
 	if (rc)
 		return rc;
 	m->iter = ldb_db_iterate(m->db);
-	rc = move_kind(move);
-	unread = ldb_db_iter_error(m->db, m->iter);
-	leveldb_iter_destroy(m->iter);
-	if (unread)
-		rc = unread;
+	rc = ldb_db_iter_end(m->db, m->iter, move_kind(move));
 	extents = m->unsynced;
 	if (!rc)
 		rc = ldb_values_sync(m);
@@ -354,20 +322,12 @@ static int move_apply(struct move *move)
 	return ldb_commit(m->db, m->batch, extents || m->db->options->sync);
 }
 
-/* Does the view hide the cell where it is now? */
-static bool move_hidden(const struct move *move)
-{
-	const struct wcs_view *view = move->m.view;
-	const struct wcs_gc *gc = wcs_view_gc(view, move->asked->family);
-
-	return move->m.changes && wcs_view_hides(view, wcs_view_expiry(gc, move->rank, move->ts));
-}
-
 int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		   const struct wcs_move *asked, int64_t *ts, bool *hidden)
 {
 	struct ldb *db = engine;
 	pthread_mutex_t *lock = ldb_row_lock(db, table, row);
+	const struct wcs_gc *gc;
 	struct move move;
 	int rc;
 
@@ -378,11 +338,13 @@ int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, st
 	rc = move_apply(&move);
 	pthread_mutex_unlock(lock);
 	leveldb_writebatch_destroy(move.m.batch);
-	if (move.m.garbage) /* also on failure: what was purged before is */
+	if (move.m.garbage) /* also on failure: purged cells are garbage */
 		ldb_reclaim_wake(db);
 	if (!rc) {
 		*ts = move.ts;
-		*hidden = move_hidden(&move);
+		gc = wcs_view_gc(view, asked->family);
+		*hidden = move.m.changes &&
+			  wcs_view_hides(view, wcs_view_expiry(gc, move.rank, move.ts));
 	}
 	return rc;
 }

@@ -3,17 +3,12 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "lib/hash.h"
 #include "store/leveldb/write/mutate.h"
 
-/* FNV-1a */
 uint64_t ldb_row_hash(uint32_t table, struct wcs_slice row)
 {
-	const unsigned char *data = row.data;
-	uint64_t hash = 0xcbf29ce484222325u ^ table;
-
-	for (size_t i = 0; i < row.len; i++)
-		hash = (hash ^ data[i]) * 0x100000001b3u;
-	return hash;
+	return hash_bytes(HASH_START ^ table, row.data, row.len);
 }
 
 pthread_mutex_t *ldb_row_lock(struct ldb *db, uint32_t table, struct wcs_slice row)
