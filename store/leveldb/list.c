@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The children of a prefix P: the distinct segments S of the rows P·S and P·S·delimiter·rest, in
- * the order of the segments' bytes, by skipping from child to child.
+ * Lists the children of a prefix P: the distinct segments S of the rows P·S and P·S·delimiter·rest,
+ * in the order of the segments' bytes, by skipping from child to child.
  *
- * The rows are not quite in that order. Bytes below the delimiter put rows such as ab!x between
- * the row ab and the rows ab#…, so the segments ab and ab!x overlap. What is found at a row R
- * with the segment S', when `last` was the last segment given (the tail of S: its rows
- * P·S·delimiter…):
+ * The order of the rows differs from that. Bytes below the delimiter put rows such as ab!x between
+ * the row ab and the rows ab#…, so the segments ab and ab!x overlap. The tail of a segment S is its
+ * rows P·S·delimiter…. Let `last` be the last segment given, and R a row found, of segment S':
  *
  * - S' <= last: R is in the tail of a segment given before. The listing goes on behind that tail.
- * - S' > last: segments between the two can have rows behind R only. Such a Z is a prefix of S'
- *   that is not one of `last`, with a byte below the delimiter next in S'; it is there if
- *   its tail is. The shortest comes first; else S'.
+ * - S' > last: segments between the two can have rows only behind R. Such a segment Z is a prefix
+ *   of S' but not of `last`, with a byte below the delimiter next in S'; it exists if its tail has
+ *   rows. The shortest such Z comes first, else S'.
  *
- * Such a Z cannot be longer than what S' has in common with the first row K behind all that start
+ * Z is at most as long as the common prefix of S' and the first row K behind all rows that start
  * with P·S': a tail of Z lies there, all keys from S' up to it start with P·Z, and K is one of
- * them. So one seek to K mostly tells that there is none.
+ * them. One seek to K therefore mostly shows that there is none.
  *
- * A segment found in its tail has no row between P·S and the tail: R was the first row from a
- * place on that is not behind P·S. So the listing goes on behind the tail at once, and the common
- * case is one seek a child. Where the view can hide whole rows, each row and tail that is met is
- * looked into for a cell that it shows; a row without one is not there. The iterator is one view
- * and lives as long as the listing. It passes over a block that it cannot read and tells only when
- * asked, so it is asked before each segment is given: a gap must not pass for the next child.
+ * A segment found in its tail has no row between P·S and the tail, because R was the first row from
+ * a position at or before P·S. The listing goes on behind the tail at once, and the common case is
+ * one seek a child. If the view can hide whole rows, the listing looks into each row and tail for a
+ * visible cell. The iterator is one view for the whole listing. It passes over a block that it
+ * cannot read and reports it only when asked, so it is asked before each segment is given: a gap
+ * must not pass for the next child.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,11 +33,11 @@
 
 enum {
 	LIST_STEPS = 8,	 /* before a seek */
-	LIST_RETRY = 32, /* seeks until steps are tried again where they did not do */
+	LIST_RETRY = 32, /* seeks until steps are tried again, after steps did not suffice */
 	LIST_SEGMENT_MAX = LDB_ROW_BOUND,
 };
 
-/* Where the next row is to be looked for. */
+/* Where the next row is looked for. */
 enum list_from {
 	LIST_FIRST, /* the first row that starts with P */
 	LIST_ROW,   /* behind the row P·last */
@@ -51,8 +50,8 @@ struct list {
 	leveldb_iterator_t *iter;
 	unsigned char delimiter;
 	bool closed; /* P ends in the delimiter: the row P is the empty segment */
-	int state;   /* 1: under way; else what every further call returns */
-	bool placed; /* the iterator is at the row found last */
+	int state;   /* 1: under way; else the result of every further call */
+	bool placed; /* the iterator is at the last row found */
 	enum list_from from;
 	unsigned seeks; /* until steps are tried again; 0: they are tried */
 	bool started;	/* there is a last segment */
@@ -114,7 +113,7 @@ void ldb_list_close(struct wcs_list *base)
 
 /* ---- Moving ------------------------------------------------------------------------------ */
 
-/* Makes target what the keys of the rows start with that start with P·segment. */
+/* Makes target the prefix of all rows that start with P·segment. */
 static void list_target(struct list *list, const unsigned char *segment, size_t len)
 {
 	memcpy(list->target.data, list->prefix.data, list->prefix.len);
@@ -122,7 +121,7 @@ static void list_target(struct list *list, const unsigned char *segment, size_t 
 	ldb_key_row_prefix(&list->target, (struct wcs_slice){segment, len});
 }
 
-/* … and then the first key behind the row P·segment. */
+/* Makes target the first key behind the row P·segment. */
 static void list_target_past_row(struct list *list, const unsigned char *segment, size_t len)
 {
 	list_target(list, segment, len);
@@ -130,7 +129,7 @@ static void list_target_past_row(struct list *list, const unsigned char *segment
 	ldb_key_past(&list->target);
 }
 
-/* … or the first key behind its tail. */
+/* Makes target the first key behind the tail of P·segment. */
 static void list_target_past_tail(struct list *list, const unsigned char *segment, size_t len)
 {
 	unsigned char past = (unsigned char)(list->delimiter + 1);
@@ -139,7 +138,7 @@ static void list_target_past_tail(struct list *list, const unsigned char *segmen
 	ldb_key_row_prefix(&list->target, (struct wcs_slice){&past, 1});
 }
 
-/* … or the first key behind all rows that start with P·segment. */
+/* Makes target the first key behind all rows that start with P·segment. */
 static void list_target_past_all(struct list *list, const unsigned char *segment, size_t len)
 {
 	struct ldb_key *target = &list->target;
@@ -150,7 +149,7 @@ static void list_target_past_all(struct list *list, const unsigned char *segment
 	ldb_key_past(target);
 }
 
-/* Goes forward to target: in a few steps where that did for the children before. */
+/* Moves forward to target: by a few steps if they sufficed for the children before. */
 static void list_skip(struct list *list)
 {
 	if (list->seeks > 0) {
@@ -181,8 +180,6 @@ static void list_move(struct list *list)
 	list->placed = true;
 }
 
-/* ---- What the view shows ----------------------------------------------------------------- */
-
 /* Whether the view shows the row P·segment, or its tail (both exist). */
 static int list_shows(struct list *list, size_t len, bool tail, bool *shows)
 {
@@ -201,7 +198,7 @@ static int list_shows(struct list *list, size_t len, bool tail, bool *shows)
 
 /* ---- The row found ----------------------------------------------------------------------- */
 
-/* Takes the row under the iterator, all of it behind P. 1: taken; 0: the row is not below P. */
+/* Takes the part behind P of the row under the iterator. 1: taken; 0: the row is not below P. */
 static int list_take_row(struct list *list, size_t *taken)
 {
 	struct ldb_key_parts parts;
@@ -254,8 +251,8 @@ static size_t list_common(const struct list *list)
 	return common;
 }
 
-/* Of a segment that comes before the one found though its rows come behind: how long it can be at
- * most. Negative: there is none, or an error of the iterator's, which list_give asks for. */
+/* The greatest possible length of a segment that comes before the one found though its rows come
+ * behind. Negative: there is none, or the iterator has an error, which list_give asks for. */
 static ssize_t list_longest_before(struct list *list)
 {
 	const struct wcs_slice found = {list->segment, list->segment_len};
@@ -271,7 +268,7 @@ static ssize_t list_longest_before(struct list *list)
 		return -1;
 	key = ldb_iter_key(list->iter, &len);
 	if (ldb_key_split(key, len, &parts))
-		return -1; /* it is met again, and told, when the listing comes there */
+		return -1; /* the listing reports it when it comes there */
 	len = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
 			       list->behind);
 	while ((size_t)common < found.len && (size_t)common < len &&
@@ -280,8 +277,8 @@ static ssize_t list_longest_before(struct list *list)
 	return common;
 }
 
-/* Looks for a segment that comes before the one found though its rows come behind. *len is its
- * length; segment_len: there is none. Moves the iterator if it looks at all. */
+/* Finds a segment that comes before the one found though its rows come behind. *len is its length;
+ * segment_len: there is none. May move the iterator. */
 static int list_find_before(struct list *list, size_t *len)
 {
 	size_t shortest = list->started ? list_common(list) + 1 : 0;
@@ -328,14 +325,14 @@ static int list_give(struct list *list, struct wcs_slice *segment)
 	return 1;
 }
 
-/* Is the segment found one that was given, or need not be? Then target is where to go on. */
+/* Whether the segment found was given, or is none. Then target is where the listing goes on. */
 static bool list_passed(struct list *list)
 {
 	struct wcs_slice found = {list->segment, list->segment_len};
 
 	if (list->bare && list->segment_len == 0 && !list->closed) {
 		list_target_past_row(list, list->segment, 0);
-		return true; /* the row P itself, where that is no empty segment */
+		return true; /* the row P itself, which is no empty segment */
 	}
 	if (!list->started ||
 	    wcs_slice_compare(found, (struct wcs_slice){list->last, list->last_len}) > 0)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans: one iterator, which is one consistent view, from the range's first cell to its last.
+ * Scans a range of rows with one iterator, which is one consistent view.
  *
- * - What the filter leaves out is skipped towards the first key that can be of use again: a few
- *   steps first, since it is mostly near, then a seek.
- * - The prefix of the present column is kept encoded. A key that starts with it, or with its
- *   part up to the row or family, is of that column, row or family, without being decoded.
- * - A cell's rank is counted, since every column is come to at its newest cell, up to the rank
- *   from which on all are the same to its policy.
- * - An iterator passes over a block that it cannot read and tells only when asked. So it is asked
+ * - The scan skips what the filter leaves out: a few steps first, as the next wanted key is mostly
+ *   near, then a seek.
+ * - The prefix of the present column is kept encoded. A key that starts with it, or with its part
+ *   up to the row or family, is of that column, row or family, and is not decoded.
+ * - A cell's rank is counted, as the scan enters every column at its newest cell, up to the last
+ *   rank that its policy distinguishes.
+ * - An iterator passes over a block that it cannot read and reports it only when asked. It is asked
  *   before each cell is given: an older version must not pass for the newest.
  */
 #include <errno.h>
@@ -20,14 +20,7 @@
 
 #define SCAN_STEPS 8 /* before a seek: a seek costs about as much */
 
-/* What is to be left before the next cell is looked for. */
-enum scan_leave {
-	SCAN_NOTHING = 0,
-	SCAN_CELL,
-	SCAN_COLUMN,
-	SCAN_FAMILY,
-	SCAN_ROW,
-};
+#define SCAN_CELL SIZE_MAX /* as the length of what to skip: one cell */
 
 struct scan {
 	struct wcs_scan base;
@@ -35,10 +28,10 @@ struct scan {
 	uint32_t table;
 	struct ldb_ticket ticket;
 	leveldb_iterator_t *iter;
-	enum scan_leave leave;
-	bool at_cell;  /* cell is the one that was given last */
+	size_t leave;  /* bytes of the column whose keys to skip before the next cell; SCAN_CELL */
+	bool at_cell;  /* cell is the last one given */
 	uint64_t read; /* bytes of values */
-	int state;     /* 1: under way; else what every further call returns */
+	int state;     /* 1: under way; else the result of every further call */
 
 	/* the filter */
 	enum wcs_each each;
@@ -56,7 +49,7 @@ struct scan {
 	struct ldb_cell cell;
 	uint32_t given;		 /* cells of the column */
 	const struct wcs_gc *gc; /* of its family; NULL: it hides nothing */
-	uint64_t last_rank;	 /* from which on all are the same to gc */
+	uint64_t last_rank;	 /* the last that gc distinguishes */
 	uint64_t rank;		 /* of the cell; at most last_rank */
 	int64_t expires;
 	size_t row_len, qualifier_len;
@@ -101,17 +94,17 @@ static int scan_copy_slice(struct wcs_slice slice, unsigned char **bytes, struct
 
 static int scan_copy_filter(struct scan *scan, const struct wcs_filter *filter)
 {
-	int err = scan_copy_families(scan, filter);
+	int rc = scan_copy_families(scan, filter);
 
-	if (!err)
-		err = scan_copy_slice(filter->qualifier_from, &scan->from_bytes, &scan->from);
-	if (!err)
-		err = scan_copy_slice(filter->qualifier_to, &scan->to_bytes, &scan->to);
+	if (!rc)
+		rc = scan_copy_slice(filter->qualifier_from, &scan->from_bytes, &scan->from);
+	if (!rc)
+		rc = scan_copy_slice(filter->qualifier_to, &scan->to_bytes, &scan->to);
 	scan->each = filter->each;
 	scan->ts_from = filter->ts_from;
 	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
 	scan->newest = filter->newest;
-	return err;
+	return rc;
 }
 
 static void scan_free(struct scan *scan)
@@ -127,15 +120,15 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		  struct wcs_scan **made)
 {
 	struct scan *scan = malloc(sizeof(*scan));
-	int err;
+	int rc;
 
 	if (!scan)
 		return -ENOMEM;
 	memset(scan, 0, offsetof(struct scan, row));
-	err = scan_copy_filter(scan, filter);
-	if (err) {
+	rc = scan_copy_filter(scan, filter);
+	if (rc) {
 		scan_free(scan);
-		return err;
+		return rc;
 	}
 	scan->base.backend = &wcs_backend_leveldb;
 	scan->db = db;
@@ -168,12 +161,6 @@ void ldb_scan_close(struct wcs_scan *base)
 
 /* ---- Skipping ---------------------------------------------------------------------------- */
 
-/* Moves to the first key from target on. */
-static void scan_skip(struct scan *scan)
-{
-	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
-}
-
 /* Makes target the present column's first bytes. */
 static void scan_target(struct scan *scan, size_t len)
 {
@@ -181,30 +168,14 @@ static void scan_target(struct scan *scan, size_t len)
 	scan->target.len = len;
 }
 
-static void scan_skip_past(struct scan *scan, size_t len)
+static void scan_leave(struct scan *scan, size_t len)
 {
-	scan_target(scan, len);
-	ldb_key_past(&scan->target);
-	scan_skip(scan);
-}
-
-static void scan_leave(struct scan *scan, enum scan_leave what)
-{
-	switch (what) {
-	case SCAN_NOTHING:
-		break;
-	case SCAN_CELL:
+	if (len == SCAN_CELL) {
 		leveldb_iter_next(scan->iter);
-		break;
-	case SCAN_COLUMN:
-		scan_skip_past(scan, scan->parts.column_end);
-		break;
-	case SCAN_FAMILY:
-		scan_skip_past(scan, scan->parts.family_end);
-		break;
-	case SCAN_ROW:
-		scan_skip_past(scan, scan->parts.row_end);
-		break;
+	} else if (len > 0) {
+		scan_target(scan, len);
+		ldb_key_past(&scan->target);
+		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	}
 }
 
@@ -215,33 +186,24 @@ static bool scan_shares(const struct scan *scan, const unsigned char *key, size_
 	return scan->column.len > 0 && len >= part && memcmp(key, scan->column.data, part) == 0;
 }
 
-static void scan_enter_family(struct scan *scan, const char *family)
-{
-	if (scan->column.len > 0 && strcmp(scan->family, family) == 0)
-		return;
-	strcpy(scan->family, family);
-	scan->gc = wcs_view_gc(&scan->view, family);
-	scan->last_rank = scan->gc ? wcs_gc_last_rank(scan->gc) : 1;
-}
-
-/* Takes a key apart that is not of the present column; what it shares stays as it is. */
+/* Takes a key of another column apart; the part that it shares with the present one stays. */
 static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t len)
 {
 	struct ldb_key_parts parts = scan->parts;
-	size_t kept = 0;
-	bool same_row;
+	bool same_family = scan_shares(scan, key, len, parts.family_end);
+	bool same_row = same_family || scan_shares(scan, key, len, parts.row_end);
+	size_t kept = same_family ? parts.family_end : 0;
+	const char *family;
 
-	if (scan_shares(scan, key, len, parts.family_end)) {
-		kept = parts.family_end;
-		if (ldb_key_split_column(key, len, &parts))
-			return ldb_db_damaged(scan->db, "a cell's key");
-	} else {
-		same_row = scan_shares(scan, key, len, parts.row_end);
-		if (ldb_key_split(key, len, &parts))
-			return ldb_db_damaged(scan->db, "a cell's key");
-		if (!same_row)
-			scan->row_len = ldb_key_get_row(key, &parts, scan->row);
-		scan_enter_family(scan, (const char *)key + parts.row_end);
+	if (same_family ? ldb_key_split_column(key, len, &parts) : ldb_key_split(key, len, &parts))
+		return ldb_db_damaged(scan->db, "a cell's key");
+	if (!same_row)
+		scan->row_len = ldb_key_get_row(key, &parts, scan->row);
+	family = (const char *)key + parts.row_end;
+	if (!same_family && (scan->column.len == 0 || strcmp(scan->family, family) != 0)) {
+		strcpy(scan->family, family);
+		scan->gc = wcs_view_gc(&scan->view, family);
+		scan->last_rank = scan->gc ? wcs_gc_last_rank(scan->gc) : 1;
 	}
 	scan->qualifier_len = ldb_key_get_qualifier(key, &parts, scan->qualifier);
 	memcpy(scan->column.data + kept, key + kept, parts.column_end - kept);
@@ -281,7 +243,7 @@ static const char *scan_family_from(const struct scan *scan)
 	return low < scan->family_count ? scan->families[low] : NULL;
 }
 
-/* Skips where the family is not wanted. Returns whether it is. */
+/* False: the family is not wanted, and the scan skipped it. */
 static bool scan_family_wanted(struct scan *scan)
 {
 	const char *wanted;
@@ -296,9 +258,9 @@ static bool scan_family_wanted(struct scan *scan)
 		ldb_key_family(&scan->target, wanted);
 		if (scan->from.len > 0)
 			ldb_key_qualifier(&scan->target, scan->from);
-		scan_skip(scan);
+		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	} else {
-		scan_leave(scan, SCAN_ROW);
+		scan_leave(scan, scan->parts.row_end);
 	}
 	return false;
 }
@@ -308,25 +270,25 @@ static bool scan_qualifier_wanted(struct scan *scan)
 	struct wcs_slice qualifier = {scan->qualifier, scan->qualifier_len};
 
 	if (scan->to.data && wcs_slice_compare(qualifier, scan->to) >= 0) {
-		scan_leave(scan, SCAN_FAMILY);
+		scan_leave(scan, scan->parts.family_end);
 		return false;
 	}
 	if (scan->from.len == 0 || wcs_slice_compare(qualifier, scan->from) >= 0)
 		return true;
 	scan_target(scan, scan->parts.family_end);
 	ldb_key_qualifier(&scan->target, scan->from);
-	scan_skip(scan);
+	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	return false;
 }
 
-/* A cell that is hidden, and those behind it, are not; one that is too new is stepped over where
- * the rank of those behind it matters. */
+/* Older cells behind a hidden one are hidden. A cell that is too new is stepped over if the rank of
+ * the cells behind it matters. */
 static bool scan_version_wanted(struct scan *scan)
 {
 	scan->expires = wcs_view_expiry(scan->gc, scan->rank, scan->parts.ts);
 	if (scan->parts.ts < scan->ts_from || (scan->newest && scan->given >= scan->newest) ||
 	    wcs_view_hides(&scan->view, scan->expires)) {
-		scan_leave(scan, SCAN_COLUMN);
+		scan_leave(scan, scan->parts.column_end);
 		return false;
 	}
 	if (scan->parts.ts <= scan->ts_last)
@@ -337,23 +299,20 @@ static bool scan_version_wanted(struct scan *scan)
 	}
 	scan_target(scan, scan->parts.column_end);
 	ldb_key_ts(&scan->target, scan->ts_last);
-	scan_skip(scan);
+	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	return false;
 }
 
-/* Moves to the next cell that the filter lets pass. 1: there; 0: the end; or an error. */
+/* Moves to the next cell that passes the filter. 1: there; 0: the end; or an error. */
 static int scan_find(struct scan *scan)
 {
-	while (leveldb_iter_valid(scan->iter)) {
+	while (ldb_iter_before(scan->iter, &scan->end)) {
 		size_t len;
 		const unsigned char *key = ldb_iter_key(scan->iter, &len);
-		int err;
+		int rc = scan_enter(scan, key, len);
 
-		if (ldb_key_compare(key, len, &scan->end) >= 0)
-			return 0;
-		err = scan_enter(scan, key, len);
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 		if (scan_family_wanted(scan) && scan_qualifier_wanted(scan) &&
 		    scan_version_wanted(scan))
 			return 1;
@@ -361,19 +320,19 @@ static int scan_find(struct scan *scan)
 	return 0;
 }
 
-static enum scan_leave scan_leave_after(const struct scan *scan)
+static size_t scan_leave_after(const struct scan *scan)
 {
 	switch (scan->each) {
 	case WCS_EACH_CELL:
 		break;
 	case WCS_EACH_COLUMN:
-		return SCAN_COLUMN;
+		return scan->parts.column_end;
 	case WCS_EACH_FAMILY:
-		return SCAN_FAMILY;
+		return scan->parts.family_end;
 	case WCS_EACH_ROW:
-		return SCAN_ROW;
+		return scan->parts.row_end;
 	}
-	return scan->newest && scan->given >= scan->newest ? SCAN_COLUMN : SCAN_CELL;
+	return scan->newest && scan->given >= scan->newest ? scan->parts.column_end : SCAN_CELL;
 }
 
 static void scan_give(struct scan *scan, struct wcs_cell *cell)
@@ -395,16 +354,16 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
 	struct scan *scan = (struct scan *)base;
-	int err;
+	int rc;
 
 	if (scan->state <= 0)
 		return scan->state;
-	scan->at_cell = false; /* what it borrows goes with the iterator's place */
+	scan->at_cell = false; /* the cell borrows from the iterator's position */
 	scan_leave(scan, scan->leave);
 	scan->state = scan_find(scan);
-	err = ldb_db_iter_error(scan->db, scan->iter);
-	if (err)
-		scan->state = err;
+	rc = ldb_db_iter_error(scan->db, scan->iter);
+	if (rc)
+		scan->state = rc;
 	if (scan->state > 0 && ldb_iter_cell(scan->iter, &scan->cell))
 		scan->state = ldb_db_damaged(scan->db, "a cell's record");
 	if (scan->state > 0)
@@ -415,17 +374,14 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 {
 	struct scan *scan = (struct scan *)base;
-	const unsigned char *key;
-	size_t len;
 
 	scan->at_cell = false;
-	if (scan->state <= 0 || !leveldb_iter_valid(scan->iter))
+	if (scan->state <= 0)
 		return 0;
 	ldb_key_row(&scan->target, scan->table, row);
-	key = ldb_iter_key(scan->iter, &len);
-	if (ldb_key_compare(key, len, &scan->target) >= 0)
+	if (!ldb_iter_before(scan->iter, &scan->target))
 		return 0;
-	scan->leave = SCAN_NOTHING;
+	scan->leave = 0;
 	ldb_iter_seek(scan->iter, &scan->target);
 	return 0;
 }
@@ -433,12 +389,12 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct scan *scan = (struct scan *)base;
-	int err;
+	int rc;
 
 	if (!scan->at_cell)
 		return -EINVAL;
-	err = ldb_extent_read(scan->db, &scan->cell, buf, len, offset, got);
-	if (!err)
+	rc = ldb_extent_read(scan->db, &scan->cell, buf, len, offset, got);
+	if (!rc)
 		scan->read += *got;
-	return err;
+	return rc;
 }
