@@ -100,7 +100,7 @@ static int read_one(struct suite *suite, int row)
 	return rc == 0;
 }
 
-START_TEST(test_cells)
+SUITE_TEST(test_cells, 60)
 {
 	struct suite suite;
 	int right = 0;
@@ -119,7 +119,6 @@ START_TEST(test_cells)
 	ck_assert_int_eq(read_one(&suite, 0), 1);
 	suite_close(&suite);
 }
-END_TEST
 
 static int scan_some(struct wcs_scan *scan, int *row, int count)
 {
@@ -141,7 +140,7 @@ static int scan_some(struct wcs_scan *scan, int *row, int count)
 	return rc;
 }
 
-START_TEST(test_scan)
+SUITE_LOOP(test_scan, 7, 60)
 {
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
@@ -152,26 +151,10 @@ START_TEST(test_scan)
 	suite_open(&suite, SUITE_LEVELDB);
 	fill(&suite);
 	ck_assert_int_eq(wcs_scan_open(suite.table, &range, &filter, &scan), 0);
-	ck_assert_int_eq(scan_some(scan, &row, _i), 1);
+	ck_assert_int_eq(scan_some(scan, &row, _i + 1), 1);
 	ck_assert_int_gt(cut_tables(&suite, 0), 0);
 	ck_assert_int_eq(scan_some(scan, &row, 2 * ROWS), -EIO);
 	ck_assert_int_lt(row, ROWS);
 	wcs_scan_close(scan);
 	suite_close(&suite);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	TCase *scans = tcase_create("scans");
-
-	suite_add_once(suite, "cells", test_cells, 60);
-	tcase_set_timeout(scans, 60);
-	tcase_add_loop_test(scans, test_scan, 1, 8);
-	suite_add_tcase(suite, scans);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: cut tables", make);
 }

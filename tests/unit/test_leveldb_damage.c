@@ -16,7 +16,7 @@
 
 /* ---- Damage ------------------------------------------------------------------------------ */
 
-START_TEST(test_missing_chunk)
+SUITE_TEST(test_missing_chunk, 60)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	char *bytes = malloc(200000);
@@ -39,9 +39,8 @@ START_TEST(test_missing_chunk)
 	engine_close(&engine);
 	free(bytes);
 }
-END_TEST
 
-START_TEST(test_damaged_record)
+SUITE_TEST(test_damaged_record, 60)
 {
 	static struct ldb_key key;
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
@@ -70,10 +69,9 @@ START_TEST(test_damaged_record)
 	wcs_backend_leveldb.scan_close(scan);
 	engine_close(&engine);
 }
-END_TEST
 
 /* A merge into what is no value of the type is damage, which is told and logged. */
-START_TEST(test_damaged_aggregate)
+SUITE_TEST(test_damaged_aggregate, 60)
 {
 	static const struct {
 		enum wcs_type type;
@@ -98,7 +96,6 @@ START_TEST(test_damaged_aggregate)
 	}
 	engine_close(&engine);
 }
-END_TEST
 
 /* Damages blocks in the first half of each larger table, far from its index. */
 static int flip_bytes(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -124,7 +121,7 @@ static int flip_bytes(const char *path, const struct stat *st, int type, struct 
 }
 
 /* Newest cells in a block that cannot be read: an error, never the older cells behind them. */
-START_TEST(test_damaged_block)
+SUITE_TEST(test_damaged_block, 60)
 {
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
@@ -167,7 +164,6 @@ START_TEST(test_damaged_block)
 	wcs_backend_leveldb.scan_close(scan);
 	engine_close(&engine);
 }
-END_TEST
 
 static int no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
 {
@@ -178,7 +174,7 @@ static int no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schem
 }
 
 /* A key of a table that is none is damage, not the end of the tables. */
-START_TEST(test_bad_key_of_a_table)
+SUITE_TEST(test_bad_key_of_a_table, 60)
 {
 	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
 	struct engine engine;
@@ -191,9 +187,8 @@ START_TEST(test_bad_key_of_a_table)
 	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), -EIO);
 	engine_close(&engine);
 }
-END_TEST
 
-START_TEST(test_bad_key_of_a_drop)
+SUITE_TEST(test_bad_key_of_a_drop, 60)
 {
 	struct engine engine;
 
@@ -202,10 +197,9 @@ START_TEST(test_bad_key_of_a_drop)
 	engine_close(&engine);
 	ck_assert_int_eq(engine_try_open(&engine), -EIO);
 }
-END_TEST
 
 /* Children in a block that cannot be read: an error, never a listing without them. */
-START_TEST(test_damaged_block_is_no_gap_in_a_listing)
+SUITE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
 {
 	struct wcs_slice segment;
 	struct wcs_list *list;
@@ -242,22 +236,4 @@ START_TEST(test_damaged_block_is_no_gap_in_a_listing)
 		ck_assert(rc == -EIO || next == 600);
 	}
 	engine_close(&engine);
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "missing_chunk", test_missing_chunk, 60);
-	suite_add_once(suite, "damaged_record", test_damaged_record, 60);
-	suite_add_once(suite, "damaged_aggregate", test_damaged_aggregate, 60);
-	suite_add_once(suite, "damaged_block", test_damaged_block, 60);
-	suite_add_once(suite, "bad_key_of_a_table", test_bad_key_of_a_table, 60);
-	suite_add_once(suite, "bad_key_of_a_drop", test_bad_key_of_a_drop, 60);
-	suite_add_once(suite, "damaged_block_is_no_gap_in_a_listing",
-		       test_damaged_block_is_no_gap_in_a_listing, 60);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: damage", make);
 }

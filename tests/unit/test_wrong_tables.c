@@ -129,7 +129,7 @@ static void expect(const struct ldb_files_fault *fault, int table, int right, co
 
 /* ---- The tests --------------------------------------------------------------------------- */
 
-START_TEST(test_good)
+SUITE_TEST(test_good, 20)
 {
 	struct ldb_files files;
 
@@ -139,9 +139,8 @@ START_TEST(test_good)
 	ldb_files_close(&files);
 	remove_files();
 }
-END_TEST
 
-START_TEST(test_one_size)
+SUITE_TEST(test_one_size, 20)
 {
 	struct ldb_files files;
 
@@ -156,10 +155,9 @@ START_TEST(test_one_size)
 	ldb_files_close(&files);
 	remove_files();
 }
-END_TEST
 
 /* What can be read tells whose it is; a table of which nothing can be read is taken for its own. */
-START_TEST(test_damaged)
+SUITE_TEST(test_damaged, 20)
 {
 	struct ldb_files files;
 
@@ -178,9 +176,8 @@ START_TEST(test_damaged)
 	ldb_files_close(&files);
 	remove_files();
 }
-END_TEST
 
-START_TEST(test_overlap_is_not_written)
+SUITE_TEST(test_overlap_is_not_written, 20)
 {
 	struct ldb_manifest_table by = {.number = 40, .level = 1, .size = 100};
 	struct wcs_fault fault = {.text = ""};
@@ -208,18 +205,4 @@ START_TEST(test_overlap_is_not_written)
 	ck_assert_int_ne(faccessat(dir, again.name, F_OK, 0), 0);
 	ldb_manifest_free(&again);
 	remove_files();
-}
-END_TEST
-
-static void make(Suite *suite)
-{
-	suite_add_once(suite, "good", test_good, 20);
-	suite_add_once(suite, "one size", test_one_size, 20);
-	suite_add_once(suite, "damaged", test_damaged, 20);
-	suite_add_once(suite, "overlap is not written", test_overlap_is_not_written, 20);
-}
-
-int main(void)
-{
-	return suite_main("leveldb: wrong tables", make);
 }
