@@ -81,7 +81,7 @@ LINK    = $(call quiet,LD $@)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LD
 objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
 STORE_SOURCES := $(wildcard store/*.c store/*/*.c store/*/*/*.c)
-LIB_SOURCES   := $(wildcard lib/*.c)
+LIB_SOURCES   := $(wildcard lib/*.c lib/*/*.c)
 FS_SOURCES    := $(filter-out fs/main.c,$(wildcard fs/*.c fs/*/*.c))
 MKFS_MAINS    := $(wildcard mkfs/mkfs_rowfs.c mkfs/fsck_rowfs.c mkfs/rowfs_*.c)
 MKFS_SHARED   := $(filter-out $(MKFS_MAINS),$(wildcard mkfs/*.c mkfs/*/*.c))
@@ -269,7 +269,8 @@ bench-%: $(BUILD)/bench/bench_% $(BUILD)/rowfs
 
 lint: ## checks layout, common faults, scripts and the include rules; installs the tools for it
 	scripts/deps.sh build test lint
-	CC="$(CC)" scripts/lint.sh $(BASE_CPPFLAGS)
+	$(MAKE) $(JOBS) all
+	CC="$(CC)" scripts/lint.sh $(OBJ) $(BASE_CPPFLAGS)
 
 # Where a page goes, below PREFIX; what is installed has the version as well.
 man_place = share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))

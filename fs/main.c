@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowfs: mounts a store. What starts it learns whether it serves: the process that serves is a
- * child, whose parent ends when the child says that it is ready, or with its exit status.
+ * rowfs: mounts a store. In the background a child serves; its parent exits with 0 when the child
+ * is ready, or with the child's exit status.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,22 +33,22 @@
 #include "fs/value/draft.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
-#include "lib/descriptors.h"
 #include "lib/escape.h"
-#include "lib/mounts.h"
-#include "lib/sandbox.h"
+#include "lib/system/descriptors.h"
+#include "lib/system/mounts.h"
+#include "lib/system/sandbox.h"
 
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
 enum { FILES_LEAST = 64 };
-enum { ARENAS = 2 };		  /* of malloc */
-enum { HIDDEN_EVERY = 60000000 }; /* microseconds between two such lines of a family */
+enum { ARENAS = 2 };		  /* of malloc, see run */
+enum { HIDDEN_EVERY = 60000000 }; /* microseconds between two log lines of a family */
 
-/* The parent waits at the other end; -1: in the foreground, or told already. Set before the
- * request loop has threads, then changed by the one that answers the first request alone. */
+/* The parent waits at the other end; -1: foreground, or already told. Set before the request loop
+ * starts, then changed only by the thread that answers the first request. */
 static int ready_fd = -1;
-static const char *confined; /* what was given up, in words */
-static int none_fd = -1;     /* for 0 to 2 in the background; open where ready_fd is */
+static const char *confined; /* the dropped privileges, in words */
+static int none_fd = -1;     /* replaces 0 to 2 in the background; open while ready_fd is */
 
 static int say(const char *what, const char *why)
 {
@@ -56,7 +56,7 @@ static int say(const char *what, const char *why)
 	return EXIT_FAILURE;
 }
 
-/* Leaves the terminal alone, and lets the parent go. */
+/* Releases the terminal and the parent. */
 static void leave_terminal(void)
 {
 	log_init(true, false);
@@ -98,7 +98,7 @@ static struct fuse_session *session_new(const struct options *options, struct fs
 	return session;
 }
 
-/* Ends the threads that send notices, which need requests to be served. */
+/* Ends the threads that send notices, while requests are still served: a notice may need that. */
 static void end_notices(struct fs *fs)
 {
 	notices_end(fs);
@@ -200,7 +200,7 @@ static void clear(struct fs *fs)
 		wcs_store_close(fs->store);
 }
 
-/* Leaves what mounts to a process of its own, and gives up all that serving does not take. */
+/* Starts the mounter, and drops all privileges that serving does not need. */
 static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 {
 	struct sandbox_place store;
@@ -219,7 +219,8 @@ static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoin
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
 }
 
-/* Files of the engine, and one for each large value that is being written: as many as may be. */
+/* The engine and each large value being written need descriptors: raises the limit to its maximum.
+ */
 static int raise_files(void)
 {
 	struct rlimit files;
@@ -233,7 +234,7 @@ static int raise_files(void)
 		       : say("mount", "too few files may be open; allow more (ulimit -n 1024)");
 }
 
-/* What the system must have for a mount to keep what it promises. */
+/* Requirements of a mount that keeps its guarantees. */
 static int check_system(void)
 {
 	if (!process_can_tell())
@@ -243,7 +244,7 @@ static int check_system(void)
 	return raise_files();
 }
 
-/* Everything that the serving process does; returns its exit status. */
+/* The serving process; returns its exit status. */
 static int run(const struct options *options, const char *store_path, const char *mountpoint)
 {
 	struct fs fs = {.options = options->fs,
@@ -253,8 +254,8 @@ static int run(const struct options *options, const char *store_path, const char
 	struct mounter mounter = {.fd = -1, .clears = options->auto_unmount};
 	int status;
 
-	/* Each arena keeps free pieces among those that are used; eight for each processor, as the
-	 * C library makes, exceed the maximum that semantics.md gives. */
+	/* Each arena of malloc keeps free memory. The default of eight for each processor would
+	 * exceed the maximum in semantics.md. */
 	mallopt(M_ARENA_MAX, ARENAS);
 	loop_block_signals();
 	if (check_system() != EXIT_SUCCESS)
@@ -348,7 +349,7 @@ static int prepare_and_run(const struct options *options)
 	return status;
 }
 
-/* What was printed may not fit where it goes. */
+/* Standard output may be full. */
 static int end_output(void)
 {
 	return fflush(stdout) == 0 ? 0 : say("standard output", strerror(errno));

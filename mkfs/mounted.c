@@ -17,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "lib/mounts.h"
+#include "lib/system/mounts.h"
 
 /* Is there a regular file of that name in a directory? */
 static bool mounted_has(const char *directory, const char *name)

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/descriptors.h"
+#include "lib/system/descriptors.h"
 
 #ifndef ROWFS_VERSION
 #error "ROWFS_VERSION must be defined"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/sandbox.h"
+#include "lib/system/sandbox.h"
 #include "store/store.h"
 
 enum program_exit { PROGRAM_OK = 0, PROGRAM_FAILED = 1, PROGRAM_MISUSED = 2 };

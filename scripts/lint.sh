@@ -4,7 +4,7 @@
 # Checks what a compiler does not: layout, common faults, shell scripts, and who may include what.
 # Closes with one line: "N passed, N failed".
 #
-#   scripts/lint.sh COMPILER-FLAG…
+#   scripts/lint.sh OBJECTS COMPILER-FLAG…     OBJECTS: where the programs' object files are
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -14,6 +14,8 @@ failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-lint.XXXXXX") || exit 1
 trap 'rm -rf -- "$work"' EXIT
 
+objects=$1
+shift
 read -ra packages < <(pkg-config --cflags fuse3 jansson check)
 flags=(-std=c11 "$@" "${packages[@]}")
 mapfile -t sources < <(find lib store fs mkfs tests -name '*.c' | sort)
@@ -108,10 +110,6 @@ no_include() {
 	! includes "$@" | grep -E ":($regex)\$" | sed "s|\$|: $why|" | grep .
 }
 
-only_store_h() {
-	! scripts/rooms.py includes | grep ': includes '
-}
-
 only_where() {
 	local why=$1 regex=$2
 	shift 2
@@ -181,7 +179,9 @@ lint "commands: scripts/deps.sh installs what scripts and examples call" command
 lint "every header compiles alone" headers_alone
 lint "every file names its licence" licences
 lint "one version: Makefile, debian/changelog, CHANGELOG.md" one_version
-lint "fs and mkfs include only store.h of the store" only_store_h
+lint "rooms: 5 to 15 files, each room in docs/architecture.md" scripts/rooms.py rooms
+lint "includes: by layer, without a cycle among rooms" scripts/rooms.py includes
+lint "calls: without a cycle among files" scripts/rooms.py calls "$objects"
 lint "manual pages: mandoc" manual
 lint "only fs includes FUSE" only_where "FUSE is fs's alone" \
 	'fuse.*|linux/fuse[.]h' ! -path 'fs/*' ! -path tests/unit/test_metrics.c \

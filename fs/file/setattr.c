@@ -26,8 +26,7 @@ static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inod
 	struct retry_names names;
 
 	lookup_names(inode, &names);
-	return thread == 0 ||
-	       retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST;
+	return thread == 0 || retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST;
 }
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serving process sends one byte for each thing to be done, and gets one back, with the
- * descriptor of /dev/fuse where it was to mount. The mounter closes its own: the kernel ends a
- * mount when nobody holds that any more, so a mount whose server was killed is seen to be dead.
+ * The serving process sends one byte for each command and receives one; after a mount the
+ * descriptor of /dev/fuse comes with it. The mounter closes its own copy: the kernel ends a mount
+ * when its last descriptor is closed, so the mount of a killed server becomes dead.
  *
- * libfuse's own helper for auto_unmount does not clear the mount of an ordinary user, which it may
- * not look into (3.14). So the mounter does it as well, as long as it lives.
+ * libfuse's helper for auto_unmount (3.14) does not clear the mount of an ordinary user, because it
+ * may not access that mount. The mounter therefore clears it itself.
  */
 #include "fs/mount/mounter.h"
 
@@ -21,18 +21,18 @@
 
 #include "fs/fs.h"
 #include "fs/mount/mountpoint.h"
-#include "lib/descriptors.h"
+#include "lib/system/descriptors.h"
 
 enum {
 	MOUNTER_MOUNT = 'm',
 	MOUNTER_UNMOUNT = 'u',
-	MOUNTER_END = 'e', /* has no answer */
+	MOUNTER_END = 'e', /* without an answer */
 	MOUNTER_DONE = 'd',
 	MOUNTER_FAILED = 'f'
 };
 enum { DYING_TRIES = 1000, DYING_PAUSE_US = 10000 };
 
-/* One byte, and where fd is none of -1 a descriptor with it. */
+/* Sends a byte, and a descriptor unless fd is -1. */
 static int mounter_send(int to, char what, int fd)
 {
 	union {
@@ -55,7 +55,7 @@ static int mounter_send(int to, char what, int fd)
 	return sendmsg(to, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
-/* The next byte, and the descriptor that came with it, or -1. -EIO: the other end has gone. */
+/* Receives a byte and its descriptor, or -1 without one. -EIO: the other end is closed. */
 static int mounter_receive(int from, char *what, int *fd)
 {
 	union {
@@ -84,8 +84,8 @@ static int mounter_receive(int from, char *what, int *fd)
 
 /* ---- The mounter's process --------------------------------------------------------------- */
 
-/* Puts none, which can be neither read nor written, in the place of a descriptor, so that whoever
- * closes that closes no other's. */
+/* Replaces a descriptor by one that can be neither read nor written. The number stays in use, so a
+ * later close of it hits no other file. */
 static void mounter_replace(int none, int fd)
 {
 	if (none >= 0)
@@ -111,7 +111,7 @@ static int mounter_do_mount(int fd, struct fuse_session *session, const char *mo
 	return rc;
 }
 
-/* The server has closed its end, and with its last descriptor the mount is dead. */
+/* The server ended. Waits until it is gone, after which its mount is dead, and clears that. */
 static void mounter_clear(pid_t server, const char *mountpoint)
 {
 	for (int i = 0; i < DYING_TRIES && getppid() == server; i++)
@@ -119,7 +119,7 @@ static void mounter_clear(pid_t server, const char *mountpoint)
 	mountpoint_clear(mountpoint);
 }
 
-/* false: the server ended without a word. */
+/* false: the server ended without MOUNTER_END. */
 static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet)
 {
 	char what;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process of its own that mounts and unmounts, since the one that serves gives up what that
- * takes (sandbox.h). It holds nothing of the store, and ends with the one that serves.
+ * The mounter: a second process that mounts and unmounts, because the serving process gives up the
+ * privileges for that (lib/system/sandbox.h). It holds nothing of the store and ends with the
+ * server.
  */
 #ifndef FS_MOUNTER_H
 #define FS_MOUNTER_H
@@ -11,7 +12,7 @@
 
 struct fuse_session;
 
-/* The end of the serving process of their connection. */
+/* The server's end of the connection. */
 struct mounter {
 	int fd; /* -1: it was not started */
 	pid_t process;
@@ -19,20 +20,20 @@ struct mounter {
 };
 
 /*
- * Starts it; to be called before the first thread and before the store is open. It mounts with the
- * options of the session, which it has a copy of, at mountpoint. leave: another descriptor that it
- * must not hold, or -1. quiet: it leaves standard input, output and error once it has mounted.
+ * Starts the mounter, before the first thread and before the store is open. It mounts at mountpoint
+ * with the session's options. leave: a descriptor that it must close, or -1. quiet: it releases
+ * standard input, output and error after the mount. 0 or a negative errno.
  */
 int mounter_start(struct mounter *mounter, struct fuse_session *session, const char *mountpoint,
 		  int leave, bool quiet);
 
-/* Mounts, and gives the session the kernel's end; -EIO: it could not, and has said why. */
+/* Mounts, and gives the session the kernel's descriptor. -EIO: failed, with a message. */
 int mounter_mount(const struct mounter *mounter, struct fuse_session *session);
 
-/* Unmounts, unless somebody else did: then something else may be mounted there by now. */
+/* Unmounts, unless the mount has already ended: another mount may be there by now. */
 int mounter_unmount(const struct mounter *mounter, struct fuse_session *session);
 
-/* Lets it end, and waits for that. A mount that is there stays, dead. */
+/* Ends the mounter and waits for it. An existing mount stays and is dead. */
 void mounter_end(struct mounter *mounter);
 
 #endif

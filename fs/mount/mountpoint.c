@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mountpoints: what is there, and the remains of a mount whose process has gone. */
+/* Checks mountpoints, and clears dead mounts (mounts whose server is gone). */
 #include "fs/mount/mountpoint.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+enum { LINKS_MAX = 40 }; /* the kernel's own limit */
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
 
@@ -28,7 +28,7 @@ static int refuse(const char *path, int error, const char *why)
 	return error;
 }
 
-/* A path beside or below another one's directory; an absolute path as it is. */
+/* directory/path, or path alone if it is absolute. The caller frees it. */
 static char *path_join(const char *directory, const char *path)
 {
 	char *joined;
@@ -38,10 +38,8 @@ static char *path_join(const char *directory, const char *path)
 	return joined;
 }
 
-/*
- * The resolved path of a dead mount, which cannot be looked into: its name in its resolved
- * directory. links: how many symbolic links may be followed to it.
- */
+/* Resolves a dead mount, where realpath fails: its name in its resolved directory. links: the
+ * number of symbolic links that may still be followed. */
 static char *resolve_dead(const char *given, int links)
 {
 	char *copy = strdup(given), *copy2 = strdup(given), *directory = NULL, *path = NULL;
@@ -67,13 +65,13 @@ static char *resolve_dead(const char *given, int links)
 	return path;
 }
 
-/* ECONNABORTED is what a request gets that was under way when the mount died. */
+/* ECONNABORTED: the mount died during the request. */
 static bool is_dead(int error)
 {
 	return error == ENOTCONN || error == ECONNABORTED;
 }
 
-/* The path without symbolic links; also that of a dead mount. */
+/* The path without symbolic links, also of a dead mount. */
 static char *resolve(const char *given)
 {
 	char *path = realpath(given, NULL);
@@ -81,7 +79,7 @@ static char *resolve(const char *given)
 	return path || !is_dead(errno) ? path : resolve_dead(given, LINKS_MAX);
 }
 
-/* Is a rowfs mounted there? what: its store. */
+/* Is a rowfs mounted at path? what: its store. */
 static bool find_mount(const char *path, char *what, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
@@ -100,7 +98,7 @@ static bool find_mount(const char *path, char *what, size_t size)
 	return found;
 }
 
-/* The kernel may still know a dead mount's attributes, but has to ask for its size. */
+/* statvfs reaches the server even where the kernel has cached attributes of a dead mount. */
 static int look(const char *path, struct stat *st)
 {
 	struct statvfs space;
@@ -115,7 +113,7 @@ static bool lies_dead(const char *path)
 	return look(path, &st) != 0 && is_dead(errno);
 }
 
-/* Through an open file: what was looked at is what goes, whatever is mounted there meanwhile. */
+/* Through a descriptor, so that exactly the checked mount goes even if another one covers it. */
 static int unmount_as_root(const char *path)
 {
 	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1;
@@ -131,7 +129,7 @@ static int unmount_as_root(const char *path)
 	return rc;
 }
 
-/* Of a dead mount. As root directly, else through libfuse's helper. */
+/* Unmounts a dead mount: directly as root, else through libfuse's helper. */
 static int unmount(const char *path)
 {
 	int status;
@@ -153,7 +151,7 @@ static int unmount(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
 }
 
-/* The kernel lets only who mounted look, also at a dead mount. */
+/* Only the user who mounted may access a mount, also a dead one. */
 static int refuse_look(const char *path, int error)
 {
 	char what[256], why[512];
@@ -165,7 +163,7 @@ static int refuse_look(const char *path, int error)
 	return refuse(path, error, why);
 }
 
-/* auto_unmount or another start may clear it at the same time: then there is nothing to refuse. */
+/* 0 also if auto_unmount or another start cleared the mount at the same time. */
 static int clear_dead(const char *path)
 {
 	char what[256];
@@ -192,7 +190,7 @@ void mountpoint_clear(const char *path)
 		unmount(path);
 }
 
-/* A dead mount may lie on another, so what is there is looked at until it is alive. */
+/* Dead mounts may be stacked, so this repeats until the path is alive. */
 static int check(const char *path)
 {
 	char what[256], why[512];
@@ -225,7 +223,7 @@ int mountpoint_fd(const char *path)
 	return mountpoint_is_open(path) ? atoi(path + strlen(OPEN_FILES)) : -1;
 }
 
-/* As it is; only that of a mount that waits for its server is one, which is of /dev/fuse. */
+/* Accepts only a descriptor of /dev/fuse: a mount that waits for its server. */
 static int prepare_open(const char *given, char **path)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request's pid is a thread's; its process, and how that ends, is in /proc (see proc(5)). */
+/* Finds the process of a thread in /proc (see proc(5)). A request's pid is a thread's. */
 #include "fs/mount/process.h"
 
 #include <errno.h>
@@ -29,8 +29,8 @@ static bool read_proc(pid_t thread, const char *file, char *text, size_t size)
 	return len > 0;
 }
 
-/* The signal 0, which is none, finds a thread only in its own process. That costs far less than
- * the text of /proc. */
+/* Signal 0 to thread T of process T succeeds only if T leads its process. It costs far less than
+ * reading /proc. */
 static bool leads_process(pid_t thread)
 {
 	return syscall(SYS_tgkill, thread, thread, 0) == 0 || errno == EPERM;

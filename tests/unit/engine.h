@@ -6,8 +6,8 @@
 
 #include "tests/unit/suite.h"
 
-#include "store/leveldb/extent.h"
 #include "store/leveldb/compaction/compaction.h"
+#include "store/leveldb/extent.h"
 
 #define MIB (1u << 20)
 

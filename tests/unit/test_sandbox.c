@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process that has shut itself in can still reach. */
-#include "lib/sandbox.h"
+#include "lib/system/sandbox.h"
 #include "tests/unit/suite.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors that were inherited, or are missing. */
-#include "lib/descriptors.h"
+#include "lib/system/descriptors.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
  *
  * A kernel takes the rights that it knows only: those of its version and the ones before.
  */
-#include "lib/sandbox.h"
+#include "lib/system/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The mounts of rowfs: the kernel's list, and the lock of each store. */
-#include "lib/mounts.h"
+#include "lib/system/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
