@@ -2,8 +2,8 @@
 /*
  * Makes, opens and closes a database; the engine's table of operations.
  *
- * Before it serves, opening ends what a crash interrupted: it finishes drops, and sets first_id, by
- * which reclaim.c tells the last session's intents.
+ * Before the store serves, opening finishes the drops that a crash interrupted, and sets first_id,
+ * by which reclaim.c recognises intents of earlier sessions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -186,7 +186,7 @@ static void engine_sizes(struct ldb *db, const char *path)
 	leveldb_options_set_max_file_size(db->open_options, (size_t)db->table_bytes);
 }
 
-/* The end of an error message: what the user can do. */
+/* The end of an error message: advice to the user. */
 static const char *engine_advice(int rc, const char *text)
 {
 	switch (rc) {
@@ -290,7 +290,7 @@ static int engine_no_table(void *ctx, uint32_t id, const struct wcs_table_schema
 	return 0;
 }
 
-/* Reads what every session needs, so that damage of it is an error of opening. */
+/* Reads the counters and the descriptions, so that damage of them is an error of opening. */
 static int engine_read(struct ldb *db)
 {
 	struct ldb_id_key key;

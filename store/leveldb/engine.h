@@ -127,7 +127,7 @@ int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options 
 void ldb_engine_close_raw(struct ldb *db);
 
 /* ---- guard.c ---- */
-/* Makes the process exit with a line, and no signal, where LevelDB throws an exception. */
+/* Makes the process print a line and exit, without a signal, if LevelDB throws an exception. */
 void ldb_guard_start(void);
 
 /* ---- db.c: reads, errors, parts of batches ---- */

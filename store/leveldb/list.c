@@ -37,7 +37,7 @@ enum {
 	LIST_SEGMENT_MAX = LDB_ROW_BOUND,
 };
 
-/* Where the next row is looked for. */
+/* The position from which the next row is looked for. */
 enum list_from {
 	LIST_FIRST, /* the first row that starts with P */
 	LIST_ROW,   /* behind the row P·last */

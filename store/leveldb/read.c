@@ -18,7 +18,7 @@
 struct read_value {
 	struct wcs_value base;
 	struct ldb *db;
-	struct ldb_hold hold; /* of a in extents value */
+	struct ldb_hold hold; /* of a value in extents */
 	struct ldb_cell cell;
 	unsigned char data[]; /* of an inline value */
 };

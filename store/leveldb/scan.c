@@ -2,8 +2,8 @@
 /*
  * Scans a range of rows with one iterator, which is one consistent view.
  *
- * - The scan skips what the filter leaves out: a few steps first, as the next wanted key is mostly
- *   near, then a seek.
+ * - Keys outside the filter are skipped: by a few steps first, as the next wanted key is mostly
+ *   near, then by a seek.
  * - The prefix of the present column is kept encoded. A key that starts with it, or with its part
  *   up to the row or family, is of that column, row or family, and is not decoded.
  * - A cell's rank is counted, as the scan enters every column at its newest cell, up to the last
@@ -20,7 +20,7 @@
 
 #define SCAN_STEPS 8 /* before a seek: a seek costs about as much */
 
-#define SCAN_CELL SIZE_MAX /* as the length of what to skip: one cell */
+#define SCAN_CELL SIZE_MAX /* as a length to skip: one cell */
 
 struct scan {
 	struct wcs_scan base;

@@ -132,7 +132,7 @@ static int collect_find(struct collect *c)
 	return COLLECT_END;
 }
 
-/* Makes an iterator at the key where the slice starts, whose cell has that rank; 0: the rank is
+/* Makes an iterator at the start of the slice, whose cell has that rank; 0: the rank is
  * unknown, and the iterator starts at the column's newest cell. */
 static int collect_start(struct collect *c, const struct ldb_key *from, uint64_t rank)
 {
@@ -239,7 +239,7 @@ static int collect_write(struct collect *c, struct ldb_key *at, struct wcs_colle
 	int found = ldb_sync_logs(c->db), rc = 0;
 
 	ldb_db_lock_rows(c->db);
-	/* Cells written since that sync may hide what the batch deletes. */
+	/* Cells written since that sync may hide those that the batch deletes. */
 	if (found == 0 && atomic_load(&c->db->counters.bytes_written) != written)
 		found = ldb_sync_logs(c->db);
 	if (found == 0)

@@ -57,7 +57,7 @@ struct ldb_queue {
 	pthread_cond_t done; /* the others: a range was compacted, stop */
 	/* under lock */
 	struct ldb_range *first;
-	struct ldb_range **last; /* where the next range goes */
+	struct ldb_range **last; /* the link for the next range */
 	uint64_t pushed;	 /* ranges, numbered from 1 */
 	uint64_t finished;
 	bool all;	  /* compact every range with dead bytes: the medium is full */
@@ -74,8 +74,8 @@ void ldb_queue_cancel(struct ldb *db);
 uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead);
 /* Returns once that range and all before it were compacted or given up. */
 void ldb_queue_wait(struct ldb *db, uint64_t number);
-/* Has everything with dead bytes compacted, and the tables that readers kept removed; every few
- * seconds at most. */
+/* Lets the thread compact everything with dead bytes and remove the tables that readers kept; every
+ * few seconds at most. */
 void ldb_queue_store(void *db);
 void ldb_queue_wake(struct ldb *db);
 void ldb_queue_count(struct ldb *db, uint64_t *finished, uint64_t *pending);

@@ -12,7 +12,7 @@
  *
  * A request to move the memtable may do nothing: the empty write behind which LevelDB would move it
  * can become part of another write; nor does LevelDB report that it could not begin another log.
- * The number of the newest log tells.
+ * The number of the newest log shows whether it moved.
  */
 #include "store/disk/directory.h"
 #include "store/leveldb/compaction/compaction.h"

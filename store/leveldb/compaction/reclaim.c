@@ -2,7 +2,7 @@
 /*
  * The thread that deletes extents which no cell refers to, and the readers that it waits for.
  *
- * A mutation leaves the extents of what it replaces or deletes, and writes a garbage record. A
+ * A mutation leaves the extents of replaced and deleted cells, and writes a garbage record. A
  * reader takes a ticket before it looks a cell up. The thread collects records and takes the next
  * ticket number as a barrier: later readers look cells up after the garbage was committed and
  * cannot find these extents; the thread waits for earlier ones. A scan keeps its ticket; an open

@@ -13,7 +13,7 @@
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/formats/file.h"
 
-/* What LevelDB makes besides merged tables: a log, a table of the memtable, MANIFEST, CURRENT. */
+/* Files besides merged tables: a log, a table of the memtable, MANIFEST, CURRENT. */
 enum { SHRINK_FILES = 4 };
 
 /* How much the free inodes can take. */
@@ -26,7 +26,7 @@ static uint64_t shrink_inodes(const struct ldb *db, const struct statvfs *space)
 	return files > SHRINK_FILES ? (files - SHRINK_FILES) * db->table_bytes : 0;
 }
 
-/* What every slice takes with it: all of the first two levels, and the memtable. LevelDB rounds a
+/* Every slice includes all of the first two levels, and the memtable. LevelDB rounds a
  * level down to MiB. Levels are measured, as their tables can be many and small: counted as full
  * tables they could leave no room for ever. */
 static uint64_t shrink_taken(struct ldb *db)

@@ -223,7 +223,7 @@ uint64_t ldb_space_bytes(struct ldb *db)
 	return sum;
 }
 
-/* ---- What to compact --------------------------------------------------------------------- */
+/* ---- The next compaction ----------------------------------------------------------------- */
 
 static uint64_t space_total(struct ldb *db)
 {

@@ -2,7 +2,7 @@
 /*
  * Pushes the range that the collector deleted to the queue, once that is worth a compaction.
  *
- * The compaction is for readers, who step over every tombstone. A range that holds much else is not
+ * The compaction is for readers, who step over every tombstone. A range with many other keys is not
  * pushed: it would be written anew as a whole, for readers who hardly notice the few tombstones;
  * space.c sees to its bytes. The collector never waits for LevelDB: while a range is in the queue,
  * the next one grows.

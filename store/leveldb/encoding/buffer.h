@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes in memory that grow, and arrays. All zero: none yet; whoever has one frees its data. */
+/* Growing buffers and arrays. All zero is the empty buffer; its owner frees data. */
 #ifndef WCS_LEVELDB_BUFFER_H
 #define WCS_LEVELDB_BUFFER_H
 

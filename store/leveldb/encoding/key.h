@@ -34,7 +34,7 @@ struct ldb_id_key {
 	unsigned char data[13];
 };
 
-/* Where the parts of a cell's key end, their terminators included. */
+/* The ends of the parts of a cell's key, behind their terminators. */
 struct ldb_key_parts {
 	uint32_t table;
 	size_t row_end;
@@ -52,7 +52,7 @@ void ldb_key_table_past(struct ldb_key *key, uint32_t table);
 void ldb_key_row_prefix(struct ldb_key *key, struct wcs_slice bytes);
 /* The prefix of the row's cells; row may also be a bound. */
 void ldb_key_row(struct ldb_key *key, uint32_t table, struct wcs_slice row);
-/* Closes what ldb_key_row_prefix left open: now the prefix of one row's cells. */
+/* Turns a prefix of ldb_key_row_prefix into that of one row's cells. */
 void ldb_key_close(struct ldb_key *key);
 void ldb_key_family(struct ldb_key *key, const char *family);
 void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The values that the LevelDB engine stores; docs/format.md has their bytes. Decoders return -EIO
- * for anything that is not exactly such a record; what they give borrows from the bytes given.
+ * for anything that is not exactly such a record; results borrow from the bytes given.
  */
 #ifndef WCS_LEVELDB_RECORD_H
 #define WCS_LEVELDB_RECORD_H

@@ -133,58 +133,31 @@ static int batch_add(struct batch *batch, struct wcs_entry *entry)
 	return rc;
 }
 
-/* Builds up to n mutations; *n becomes how many of them joined the group. */
-static int batch_build(struct batch *batch, size_t *n)
-{
-	size_t added = 0, deleted = 0;
-	int rc = 0;
-
-	batch->iter = ldb_db_iterate(batch->db);
-	while (added < *n && deleted < BATCH_BYTES) {
-		rc = batch_add(batch, &batch->entries[added]);
-		if (rc)
-			break;
-		deleted += batch->m.deleted;
-		added++;
-	}
-	leveldb_iter_destroy(batch->iter);
-	*n = added;
-	return rc;
-}
-
-/* Applies the next group; *n is how many mutations that were. */
+/* Applies the next group, of at most n mutations; *n becomes how many were applied. */
 static int batch_apply(struct batch *batch, size_t *n)
 {
-	int rc, written = 0;
+	size_t added = 0, deleted = 0;
+	int rc = 0, written = 0;
 
 	batch->changes = batch->garbage = false;
 	batch_lock(batch);
-	rc = batch_build(batch, n);
+	batch->iter = ldb_db_iterate(batch->db);
+	while (!rc && added < *n && deleted < BATCH_BYTES) {
+		rc = batch_add(batch, &batch->entries[added]);
+		if (!rc) {
+			deleted += batch->m.deleted;
+			added++;
+		}
+	}
+	leveldb_iter_destroy(batch->iter);
 	if (batch->changes)
 		written = ldb_commit(batch->db, batch->all, batch->db->options->sync);
 	batch_unlock(batch);
 	leveldb_writebatch_clear(batch->all);
-	if (written) {
-		*n = 0;
-		return written;
-	}
-	if (batch->garbage)
+	*n = written ? 0 : added;
+	if (!written && batch->garbage)
 		ldb_reclaim_wake(batch->db);
-	return rc;
-}
-
-static int batch_next(struct batch *batch, size_t *n)
-{
-	struct wcs_entry *entry = batch->entries;
-	int rc;
-
-	*n = batch_group(batch);
-	if (*n > 0)
-		return batch_apply(batch, n);
-	rc = ldb_mutate_row(batch->db, batch->m.view, batch->table, entry->row, entry->mutation,
-			    &entry->ts);
-	*n = rc ? 0 : 1;
-	return rc;
+	return written ? written : rc;
 }
 
 int ldb_batch_rows(void *engine, const struct wcs_view *view, uint32_t table,
@@ -211,7 +184,14 @@ int ldb_batch_rows(void *engine, const struct wcs_view *view, uint32_t table,
 
 		batch->entries = entries + done;
 		batch->count = count - done;
-		rc = batch_next(batch, &n);
+		n = batch_group(batch);
+		if (n > 0) {
+			rc = batch_apply(batch, &n);
+		} else {
+			rc = ldb_mutate_row(db, view, table, batch->entries->row,
+					    batch->entries->mutation, &batch->entries->ts);
+			n = rc ? 0 : 1;
+		}
 		done += n;
 	}
 	leveldb_writebatch_destroy(batch->one);

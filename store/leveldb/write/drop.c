@@ -26,7 +26,7 @@
 
 enum {
 	DROP_CELLS = 4000,	   /* in a batch: some milliseconds under the row locks */
-	DROP_SLICE_CELLS = 200000, /* what a seek crosses in some 25 ms */
+	DROP_SLICE_CELLS = 200000, /* a seek crosses them in some 25 ms */
 	DROP_PAUSE_MS = 50,
 	DROP_PAUSES = 20, /* at most, in a slice, while LevelDB lags behind */
 };
@@ -52,7 +52,7 @@ struct drop {
 	unsigned int pauses; /* in the slice */
 	uint64_t number;     /* of the last slice in the queue */
 	struct ldb_key seek;
-	struct ldb_key slice; /* where the slice begins */
+	struct ldb_key slice; /* its start */
 	struct ldb_key end;   /* first key not to be deleted */
 	struct wcs_range range;
 	unsigned char start_bytes[LDB_ROW_BOUND];

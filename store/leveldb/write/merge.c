@@ -4,7 +4,8 @@
  *
  * They are applied in memory, one after the other, to the cells that they make, by timestamp; each
  * cell goes into the batch once, in its final state, however many writes made it. Values are small.
- * The column is what the store has and the mutation does not delete, with the cells made on top.
+ * The column consists of the store's cells that the mutation does not delete, with the cells made
+ * on top.
  */
 #include <errno.h>
 #include <stddef.h>

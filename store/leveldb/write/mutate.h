@@ -67,15 +67,15 @@ void ldb_row_garbage(struct ldb_mutate *m, const struct ldb_cell *cell);
 int ldb_row_replaced(struct ldb_mutate *m);
 /* The server's timestamp in a column with (found) or without a newest cell. -EOVERFLOW. */
 int ldb_row_server_ts(struct ldb_mutate *m, bool found, int64_t newest, int64_t *ts);
-/* Whether the family's policy looks at ranks. Newer cells and deletes do not change what a policy
- * hides for its age alone. */
+/* Whether the family's policy looks at ranks. Newer cells and deletes do not change the set of
+ * cells that a policy hides for their age alone. */
 bool ldb_row_has_ranks(const struct ldb_mutate *m, const char *family);
 /* Whether newer cells of the store have to be counted for these writes of a column. */
 bool ldb_row_counts(const struct ldb_mutate *m, const struct wcs_write *writes, size_t count);
 /* Counts the cells newer than ts in the column whose prefix are the first column_end bytes of
  * m->key, up to LDB_ROW_STEPS; below that it leaves m->iter behind them all. */
 int ldb_row_newer(struct ldb_mutate *m, size_t column_end, int64_t ts, uint64_t *newer);
-/* Does ldb_row_newer and ldb_row_replaced, with m->key that of the cell ts. */
+/* ldb_row_newer and ldb_row_replaced together, with m->key that of the cell ts. */
 int ldb_row_replaced_newer(struct ldb_mutate *m, size_t column_end, int64_t ts, uint64_t *newer);
 
 /* ---- values.c ---- */
@@ -107,10 +107,10 @@ struct ldb_hidden {
 int ldb_purge_column(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier,
 		     bool (*must)(void *ctx, const struct ldb_hidden *hidden), void *ctx);
 
-/* ---- column.c, column_merge.c ---- */
+/* ---- column.c, merge.c ---- */
 /* Puts the writes of one column into the batch. */
 int ldb_column_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count);
-/* Does that in an aggregate family. */
+/* The same, in an aggregate family. */
 int ldb_merge_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count);
 /* Puts the cell at m->key, which write made, into the batch. */
 int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
