@@ -7,37 +7,37 @@
 
 #include "lib/times.h"
 
+enum { TABLE = 1 << NODE_TABLE, PREFIX = 1 << NODE_PREFIX };
+
+/* Those of directories of segments are not listed. */
 static const struct {
-	enum node_kind dir;
+	unsigned dirs; /* bits: the kinds of directories that have it */
 	enum control control;
 	const char *name;
 } controls[] = {
-	{NODE_ROWFS, CONTROL_ENGINE, "engine"},	  {NODE_ROWFS, CONTROL_ERRORS, "errors"},
-	{NODE_ROWFS, CONTROL_COLLECTOR, "gc"},	  {NODE_ROWFS, CONTROL_HELP, "help"},
-	{NODE_ROWFS, CONTROL_METRICS, "metrics"}, {NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
-	{NODE_ROWFS, CONTROL_VERSION, "version"}, {NODE_POLICIES, CONTROL_DROP, "drop"},
-	{NODE_POLICIES, CONTROL_POLICY, "gc"},	  {NODE_POLICIES, CONTROL_TYPE, "type"},
-};
-
-/* Control files of directories of segments, which no listing shows. */
-static const struct {
-	enum control control;
-	const char *name;
-	bool of_table, of_prefix;
-} unlisted[] = {
-	{CONTROL_COUNT, ".count", true, true},
-	{CONTROL_DELIMITER, ".delimiter", true, false},
-	{CONTROL_DROP, ".drop", true, true},
-	{CONTROL_KEYS, ".keys", true, true},
-	{CONTROL_PROTECTED, ".protected", true, false},
-	{CONTROL_ROW, ".row", false, true},
-	{CONTROL_ROWS, ".rows", true, true},
+	{1 << NODE_ROWFS, CONTROL_ENGINE, "engine"},
+	{1 << NODE_ROWFS, CONTROL_ERRORS, "errors"},
+	{1 << NODE_ROWFS, CONTROL_COLLECTOR, "gc"},
+	{1 << NODE_ROWFS, CONTROL_HELP, "help"},
+	{1 << NODE_ROWFS, CONTROL_METRICS, "metrics"},
+	{1 << NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
+	{1 << NODE_ROWFS, CONTROL_VERSION, "version"},
+	{1 << NODE_POLICIES, CONTROL_DROP, "drop"},
+	{1 << NODE_POLICIES, CONTROL_POLICY, "gc"},
+	{1 << NODE_POLICIES, CONTROL_TYPE, "type"},
+	{TABLE | PREFIX, CONTROL_COUNT, ".count"},
+	{TABLE, CONTROL_DELIMITER, ".delimiter"},
+	{TABLE | PREFIX, CONTROL_DROP, ".drop"},
+	{TABLE | PREFIX, CONTROL_KEYS, ".keys"},
+	{TABLE, CONTROL_PROTECTED, ".protected"},
+	{PREFIX, CONTROL_ROW, ".row"},
+	{TABLE | PREFIX, CONTROL_ROWS, ".rows"},
 };
 
 bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name)
 {
 	for (size_t c = 0; c < sizeof(controls) / sizeof(controls[0]); c++) {
-		if (controls[c].dir != dir || i-- > 0)
+		if (!(controls[c].dirs & 1u << dir) || controls[c].name[0] == '.' || i-- > 0)
 			continue;
 		*control = controls[c].control;
 		*name = controls[c].name;
@@ -96,27 +96,14 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 	return 0;
 }
 
-static int take_control(struct spelled *child, enum control control, const char *name)
+static int parse_control(enum node_kind dir, const char *name, struct spelled *child)
 {
-	take(child, NODE_CONTROL, name, strlen(name));
-	child->control = control;
-	return 0;
-}
-
-static int parse_unlisted(const struct pos *pos, const char *name, struct spelled *child)
-{
-	bool table = pos->kind == NODE_TABLE;
-
-	if (pos->versions)
-		return -EINVAL;
-	if (table && strcmp(name, ".families") == 0) {
-		take(child, NODE_FAMILIES, name, strlen(name));
+	for (size_t c = 0; c < sizeof(controls) / sizeof(controls[0]); c++) {
+		if (!(controls[c].dirs & 1u << dir) || strcmp(name, controls[c].name) != 0)
+			continue;
+		take(child, NODE_CONTROL, name, strlen(name));
+		child->control = controls[c].control;
 		return 0;
-	}
-	for (size_t i = 0; i < sizeof(unlisted) / sizeof(unlisted[0]); i++) {
-		if ((table ? unlisted[i].of_table : unlisted[i].of_prefix) &&
-		    strcmp(name, unlisted[i].name) == 0)
-			return take_control(child, unlisted[i].control, name);
 	}
 	return -EINVAL;
 }
@@ -129,8 +116,14 @@ static int parse_prefix(const struct node *dir, const struct pos *pos, const cha
 	struct names_families families = {families_has, pos->table};
 	int rc;
 
-	if (dir->kind != NODE_CHUNK && name[0] == '.')
-		return parse_unlisted(pos, name, child);
+	if (dir->kind != NODE_CHUNK && name[0] == '.') {
+		if (pos->versions)
+			return -EINVAL;
+		if (pos->kind != NODE_TABLE || strcmp(name, ".families") != 0)
+			return parse_control(pos->kind, name, child);
+		take(child, NODE_FAMILIES, name, len);
+		return 0;
+	}
 	if (dir->kind != NODE_CHUNK &&
 	    take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
 	    child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes))
@@ -230,17 +223,6 @@ static int parse_history(const char *name, size_t len, struct spelled *child)
 	else
 		return -EINVAL;
 	return 0;
-}
-
-static int parse_control(enum node_kind dir, const char *name, struct spelled *child)
-{
-	const char *known;
-	enum control control;
-
-	for (size_t i = 0; spell_control(dir, i, &control, &known); i++)
-		if (strcmp(name, known) == 0)
-			return take_control(child, control, name);
-	return -EINVAL;
 }
 
 bool spell_is_fixed(const struct node *dir)

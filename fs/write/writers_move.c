@@ -23,20 +23,18 @@ static bool is_version_of(const struct writer *writer, uint64_t column)
 	return writer->target.kind == NODE_VERSION && writer->target.id.column == column;
 }
 
-/* A session that is not open yet will find the new file. */
-static bool is_replaced(const struct writer *writer, struct file_id id, const struct writer *own)
-{
-	return writer->target.id.file == id.file && writer->process != 0 && concerns(writer, own);
-}
-
-static void detach_replaced(struct fs *fs, pid_t thread, struct file_id id)
+/* Detaches the sessions of a file; history: and of its versions; replaced: a session that is not
+ * open yet will find the new file, and stays. */
+static void detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced)
 {
 	struct writer *own = writers_find_hidden(fs, thread, id), *writer;
 	struct writers *writers = fs->writers;
 
 	pthread_mutex_lock(&writers->lock);
 	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
-		if (is_replaced(writer, id, own))
+		if (concerns(writer, own) && !(replaced && writer->process == 0) &&
+		    (writer->target.id.file == id.file ||
+		     (history && is_version_of(writer, id.column))))
 			writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
 	if (own)
@@ -45,18 +43,7 @@ static void detach_replaced(struct fs *fs, pid_t thread, struct file_id id)
 
 void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id)
 {
-	struct writer *own = writers_find_hidden(fs, thread, id), *writer;
-	struct writers *writers = fs->writers;
-
-	pthread_mutex_lock(&writers->lock);
-	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
-		if (concerns(writer, own) &&
-		    (writer->target.id.file == id.file ||
-		     (kind == NODE_CELL && is_version_of(writer, id.column))))
-			writer->unlinked = true;
-	pthread_mutex_unlock(&writers->lock);
-	if (own)
-		nodes_put(fs->nodes, own->node, 1);
+	detach(fs, thread, id, kind == NODE_CELL, false);
 }
 
 void writers_detach_drafts(struct fs *fs, uint64_t column)
@@ -71,7 +58,9 @@ void writers_detach_drafts(struct fs *fs, uint64_t column)
 	pthread_mutex_unlock(&writers->lock);
 }
 
-void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
+/* Detaches the sessions at or below a directory: of drafts, or all that a drop concerns, in one
+ * family or in all (NULL). */
+static void detach_below(struct fs *fs, uint64_t plain, bool drafts, const char *family)
 {
 	struct writers *writers = fs->writers;
 	bool detached = false;
@@ -81,11 +70,19 @@ void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
 	pthread_mutex_lock(&writers->lock);
 	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
 		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
-			if (writer->target.kind == NODE_DRAFT && node_is_below(writer->node, plain))
+			if ((drafts ? writer->target.kind == NODE_DRAFT : concerns(writer, NULL)) &&
+			    node_is_below(writer->node, plain) &&
+			    (!family || node_is_in_family(writer->node, family)))
 				writer->unlinked = detached = true;
 	pthread_mutex_unlock(&writers->lock);
-	if (detached) /* else the removal of many directories would wait at each for all commits */
+	/* Otherwise the removal of many directories would wait at each for all commits. */
+	if (detached || !drafts)
 		writers_barrier(fs);
+}
+
+void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
+{
+	detach_below(fs, plain, true, NULL);
 }
 
 void writers_barrier(struct fs *fs)
@@ -98,18 +95,7 @@ void writers_barrier(struct fs *fs)
 
 void writers_detach_below(struct fs *fs, const struct node *dir, const char *family)
 {
-	struct writers *writers = fs->writers;
-
-	if (writers->count == 0)
-		return;
-	pthread_mutex_lock(&writers->lock);
-	for (size_t i = 0; i < WRITERS_BUCKETS; i++)
-		for (struct writer *writer = writers->open[i]; writer; writer = writer->next)
-			if (concerns(writer, NULL) && node_is_below(writer->node, dir->plain) &&
-			    (!family || node_is_in_family(writer->node, family)))
-				writer->unlinked = true;
-	pthread_mutex_unlock(&writers->lock);
-	writers_barrier(fs);
+	detach_below(fs, dir->plain, false, family);
 }
 
 /* Gives a session another target. A new file does not append to the file that has the other name.
@@ -182,7 +168,7 @@ int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struc
 	int rc = !moved && !own ? -ENOENT : 0;
 
 	if (rc == 0 && from.file != to->id.file) {
-		detach_replaced(fs, thread, to->id);
+		detach(fs, thread, to->id, false, true);
 		rc = move_all(fs, from, to, moved, own);
 	}
 	if (own)
