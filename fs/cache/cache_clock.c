@@ -34,7 +34,7 @@ struct cache_clock {
 	atomic_bool ends;
 	int64_t offset; /* at the last look. The thread's */
 	pthread_t thread;
-	bool started; /* of who starts and ends it */
+	bool started; /* the main thread's */
 };
 
 struct cache_clock *cache_clock_new(void)

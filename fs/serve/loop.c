@@ -84,7 +84,7 @@ void loop_block_signals(void)
 	sigaction(SIGXFSZ, &ignore, NULL); /* a limit on file sizes is an error of a write */
 }
 
-/* Does this thread handle a RELEASE, while nobody reads requests? */
+/* Does this thread handle a RELEASE, while no thread reads requests? */
 static _Thread_local bool releases;
 
 bool loop_can_wait(void)

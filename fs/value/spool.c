@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* LevelDB keeps up to 990 tables open, at most a fifth of what there may be. */
+/* LevelDB keeps up to 990 tables open, at most a fifth of the limit. */
 enum { FILES_RESERVED = 1280 };
 
 static _Atomic size_t spools_memory; /* bytes of all spools */

@@ -98,7 +98,7 @@ struct writer_target {
 	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
 };
 
-/* What a rename did to the versions of a file. */
+/* The effect of a rename on the versions of a file. */
 struct writer_moved {
 	bool merged;	/* only the newest is left, as a version of another column */
 	int64_t newest; /* the timestamp of the newest before */
@@ -126,7 +126,7 @@ bool writer_is_unlinked(const struct writer *writer);
 /* The size and time to show. */
 void writer_stat(struct writer *writer, uint64_t *size, int64_t *time);
 
-/* Opens a file on the session's node; flags of open(2). -ENOENT: the cell has gone; -EOPNOTSUPP: an
+/* Opens a file on the session's node; flags of open(2). -ENOENT: the cell is gone; -EOPNOTSUPP: an
  * inthll with O_EXCL; -ENOSPC: DRAFTS_MAX; -EROFS: the store failed. Family's lock: shared. */
 int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread);
 
