@@ -11,24 +11,22 @@ enum { OPEN = 3 };
 
 struct files {
 	struct mount mount;
-	struct node *nodes[OPEN];     /* q, another version of q, p */
+	struct node *nodes[OPEN];     /* q, a version of q, p */
 	struct handle *handles[OPEN]; /* one open file of each */
 };
 
 static void begin(struct files *files, struct suite *s)
 {
-	static const char *const names[OPEN] = {"q", "q", "p"};
+	struct node *history;
 
 	mount_open(&files->mount, s);
-	for (size_t i = 0; i < OPEN; i++) {
-		struct node_key key = {.parent = files->mount.family,
-				       .kind = NODE_CELL,
-				       .name = suite_text(names[i]),
-				       .ts = (int64_t)i};
-
-		files->nodes[i] = nodes_get(files->mount.fs.nodes, &key, 0, NULL);
+	history = mount_child(&files->mount, files->mount.family, NODE_HISTORY, "q");
+	files->nodes[0] = mount_child(&files->mount, files->mount.family, NODE_CELL, "q");
+	files->nodes[1] = mount_child(&files->mount, history, NODE_VERSION, "1");
+	files->nodes[2] = mount_child(&files->mount, files->mount.family, NODE_CELL, "p");
+	nodes_put(files->mount.fs.nodes, history, 1);
+	for (size_t i = 0; i < OPEN; i++)
 		files->handles[i] = handle_new(&files->mount.fs);
-	}
 }
 
 static void end(struct files *files)
