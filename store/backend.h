@@ -47,6 +47,15 @@ struct wcs_collect {
 	unsigned char row[WCS_ROW_KEY_MAX];
 };
 
+/* The address of a cell. ts: WCS_TS_NEWEST or >= 0. */
+struct wcs_address {
+	uint32_t table;
+	struct wcs_slice row;
+	const char *family;
+	struct wcs_slice qualifier;
+	int64_t ts;
+};
+
 struct wcs_fsck;
 
 struct wcs_backend {
@@ -90,12 +99,10 @@ struct wcs_backend {
 	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. What the view
 	 * hides is not there for them. It is good for the call; its policies as long as what the
 	 * call opened is open. */
-	int (*cell_get)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-			const char *family, struct wcs_slice qualifier, int64_t ts,
+	int (*cell_get)(void *db, const struct wcs_view *view, const struct wcs_address *at,
 			struct wcs_cell_info *info);
-	int (*value_open)(void *db, const struct wcs_view *view, uint32_t table,
-			  struct wcs_slice row, const char *family, struct wcs_slice qualifier,
-			  int64_t ts, struct wcs_value **value);
+	int (*value_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,
+			  struct wcs_value **value);
 	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
 			  size_t *got);
 	void (*value_close)(struct wcs_value *value);

@@ -94,8 +94,9 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = table->store->backend->cell_get(table->store->db, &view, table->id, row, family,
-					     qualifier, ts, info);
+	rc = table->store->backend->cell_get(
+		table->store->db, &view,
+		&(struct wcs_address){table->id, row, family, qualifier, ts}, info);
 	table_leave(table);
 	return rc;
 }
@@ -109,8 +110,9 @@ int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *fa
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = table->store->backend->value_open(table->store->db, &view, table->id, row, family,
-					       qualifier, ts, value);
+	rc = table->store->backend->value_open(
+		table->store->db, &view,
+		&(struct wcs_address){table->id, row, family, qualifier, ts}, value);
 	table_leave(table);
 	return rc;
 }

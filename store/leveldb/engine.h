@@ -294,11 +294,9 @@ int ldb_admin_note_get(void *db, unsigned char **bytes, size_t *len);
 int ldb_stats_get(void *db, struct wcs_stats *stats);
 char *ldb_stats_text(void *db);
 
-int ldb_read_cell(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		  const char *family, struct wcs_slice qualifier, int64_t ts,
+int ldb_read_cell(void *db, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_cell_info *info);
-int ldb_read_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		  const char *family, struct wcs_slice qualifier, int64_t ts,
+int ldb_read_open(void *db, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_value **value);
 int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_read_close(struct wcs_value *value);

@@ -120,23 +120,22 @@ static int read_seen(struct ldb *db, const struct wcs_view *view, const struct w
 }
 
 /* The caller frees found, also after an error. */
-static int read_find(struct ldb *db, const struct wcs_view *view, uint32_t table,
-		     struct wcs_slice row, const char *family, struct wcs_slice qualifier,
-		     int64_t ts, struct read_found *found)
+static int read_find(struct ldb *db, const struct wcs_view *view, const struct wcs_address *at,
+		     struct read_found *found)
 {
-	bool newest = ts == WCS_TS_NEWEST;
+	bool newest = at->ts == WCS_TS_NEWEST;
 	struct ldb_key key;
 	size_t column;
 	int rc;
 
 	memset(found, 0, sizeof(*found));
-	ldb_key_row(&key, table, row);
-	ldb_key_family(&key, family);
-	ldb_key_qualifier(&key, qualifier);
+	ldb_key_row(&key, at->table, at->row);
+	ldb_key_family(&key, at->family);
+	ldb_key_qualifier(&key, at->qualifier);
 	column = key.len;
-	rc = newest ? read_newest(db, &key, found) : read_exact(db, &key, ts, found);
+	rc = newest ? read_newest(db, &key, found) : read_exact(db, &key, at->ts, found);
 	key.len = column;
-	return rc ? rc : read_seen(db, view, wcs_view_gc(view, family), &key, newest, found);
+	return rc ? rc : read_seen(db, view, wcs_view_gc(view, at->family), &key, newest, found);
 }
 
 static struct wcs_cell_info read_info(const struct read_found *found)
@@ -145,12 +144,11 @@ static struct wcs_cell_info read_info(const struct read_found *found)
 				      found->expires};
 }
 
-int ldb_read_cell(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		  const char *family, struct wcs_slice qualifier, int64_t ts,
+int ldb_read_cell(void *db, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_cell_info *info)
 {
 	struct read_found found;
-	int rc = read_find(db, view, table, row, family, qualifier, ts, &found);
+	int rc = read_find(db, view, at, &found);
 
 	if (!rc)
 		*info = read_info(&found);
@@ -175,8 +173,7 @@ static struct read_value *read_value_new(struct ldb *db, const struct read_found
 	return value;
 }
 
-int ldb_read_open(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		  const char *family, struct wcs_slice qualifier, int64_t ts,
+int ldb_read_open(void *engine, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_value **value)
 {
 	struct ldb *db = engine;
@@ -186,7 +183,7 @@ int ldb_read_open(void *engine, const struct wcs_view *view, uint32_t table, str
 	int rc;
 
 	ldb_reclaim_enter(db, &ticket);
-	rc = read_find(db, view, table, row, family, qualifier, ts, &found);
+	rc = read_find(db, view, at, &found);
 	if (!rc) {
 		made = read_value_new(db, &found);
 		rc = made ? 0 : -ENOMEM;

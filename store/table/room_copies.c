@@ -24,8 +24,9 @@ static int room_copies_cell(const struct wcs_table *table, const struct wcs_view
 			    int64_t ts, bool *there, uint64_t *size)
 {
 	struct wcs_cell_info info;
-	int rc = table->store->backend->cell_get(table->store->db, view, table->id, row, family,
-						 qualifier, ts, &info);
+	int rc = table->store->backend->cell_get(
+		table->store->db, view,
+		&(struct wcs_address){table->id, row, family, qualifier, ts}, &info);
 
 	*there = rc == 0;
 	*size = rc == 0 ? info.size : 0;

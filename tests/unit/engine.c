@@ -126,8 +126,10 @@ int engine_delete(struct engine *engine, const char *row)
 
 int engine_value_open(struct engine *engine, const char *row, struct wcs_value **value)
 {
-	return wcs_backend_leveldb.value_open(engine->db, &suite_everything, 1, suite_text(row),
-					      "f", suite_text("q"), WCS_TS_NEWEST, value);
+	return wcs_backend_leveldb.value_open(
+		engine->db, &suite_everything,
+		&(struct wcs_address){1, suite_text(row), "f", suite_text("q"), WCS_TS_NEWEST},
+		value);
 }
 
 void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed)

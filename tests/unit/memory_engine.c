@@ -140,25 +140,24 @@ static int memory_table_remove(void *db, uint32_t id)
 
 /* ---- Cells and keys ---------------------------------------------------------------------- */
 
-static int memory_cell_get(void *db, const struct wcs_view *view, uint32_t table,
-			   struct wcs_slice row, const char *family, struct wcs_slice qualifier,
-			   int64_t ts, struct wcs_cell_info *info)
+static int memory_cell_get(void *db, const struct wcs_view *view, const struct wcs_address *at,
+			   struct wcs_cell_info *info)
 {
 	struct memory_engine *engine = db;
 	const struct memory_cell *cell;
 	int64_t expires;
 
 	pthread_mutex_lock(&engine->mutex);
-	cell = memory_view_find(&engine->cells, view, table, row, family, qualifier, ts, &expires);
+	cell = memory_view_find(&engine->cells, view, at->table, at->row, at->family, at->qualifier,
+				at->ts, &expires);
 	if (cell != NULL)
 		*info = memory_cells_info(cell, expires);
 	pthread_mutex_unlock(&engine->mutex);
 	return cell != NULL ? 0 : -ENOENT;
 }
 
-static int memory_value_open(void *db, const struct wcs_view *view, uint32_t table,
-			     struct wcs_slice row, const char *family, struct wcs_slice qualifier,
-			     int64_t ts, struct wcs_value **value)
+static int memory_value_open(void *db, const struct wcs_view *view, const struct wcs_address *at,
+			     struct wcs_value **value)
 {
 	struct memory_engine *engine = db;
 	struct memory_value *made;
@@ -166,7 +165,8 @@ static int memory_value_open(void *db, const struct wcs_view *view, uint32_t tab
 	int64_t expires;
 
 	pthread_mutex_lock(&engine->mutex);
-	cell = memory_view_find(&engine->cells, view, table, row, family, qualifier, ts, &expires);
+	cell = memory_view_find(&engine->cells, view, at->table, at->row, at->family, at->qualifier,
+				at->ts, &expires);
 	if (cell != NULL)
 		cell->refs++;
 	pthread_mutex_unlock(&engine->mutex);

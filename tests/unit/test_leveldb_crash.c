@@ -120,8 +120,9 @@ static int crash_check_row(struct engine *engine, const char *row)
 	unsigned int i;
 	size_t got;
 
-	if (wcs_backend_leveldb.value_open(engine->db, &suite_everything, 1, suite_text(row), "f",
-					   suite_text("seed"), 1, &value))
+	if (wcs_backend_leveldb.value_open(
+		    engine->db, &suite_everything,
+		    &(struct wcs_address){1, suite_text(row), "f", suite_text("seed"), 1}, &value))
 		return 0;
 	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, &i, sizeof(i), 0, &got), 0);
 	wcs_backend_leveldb.value_close(value);
