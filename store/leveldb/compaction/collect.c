@@ -287,6 +287,23 @@ static int collect_from(struct collect *c, struct ldb_key *at, struct wcs_collec
 	return collect_write(c, at, progress);
 }
 
+/* Keeps the position for the next slice, and its row for a status. */
+static void collect_remember(struct collect *c, const struct ldb_key *at,
+			     struct wcs_collect *progress)
+{
+	struct ldb_collected *collected = &c->db->collected;
+	struct ldb_key_parts parts;
+
+	collected->rank = progress->done ? 0 : c->rank;
+	if (collected->rank > 0) {
+		collected->at = *at;
+		collected->deletes = *collect_deletes(c, at);
+	}
+	progress->row_len = 0;
+	if (!progress->done && ldb_key_split(at->data, at->len, &parts) == 0)
+		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
+}
+
 int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 		      struct wcs_collect *progress)
 {
@@ -294,7 +311,6 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	struct collect *c = malloc(sizeof(*c));
 	struct ldb_key *at = malloc(sizeof(*at));
 	uint64_t collected = progress->collected;
-	struct ldb_key_parts parts;
 	int found = -ENOMEM;
 
 	if (!c || !at)
@@ -321,14 +337,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	db->tombstones.enough = progress->compact;
 	ldb_tombstones_add(db, &c->first, progress->done ? &c->end : at,
 			   progress->collected - collected, c->dead);
-	db->collected.rank = progress->done ? 0 : c->rank;
-	if (db->collected.rank > 0) {
-		db->collected.at = *at;
-		db->collected.deletes = *collect_deletes(c, at);
-	}
-	progress->row_len = 0;
-	if (!progress->done && ldb_key_split(at->data, at->len, &parts) == 0)
-		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
+	collect_remember(c, at, progress);
 	if (progress->collected > collected)
 		ldb_reclaim_wake(db);
 out:
