@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of one mount share: its options, its store, and the tables of the other files. */
+/* One mount: its options, its store, and pointers to the state of each room. */
 #ifndef FS_H
 #define FS_H
 
@@ -26,18 +26,18 @@ struct notices;
 struct retries;
 struct writers;
 
-/* How the mount was asked for. Set before it serves, constant from then on. */
+/* Options of the mount, constant while it serves. */
 struct fs_options {
 	uid_t uid; /* owner of everything shown */
 	gid_t gid;
 	mode_t umask;
-	bool strict;	   /* chmod and chown are refused, not ignored */
-	bool autodir;	   /* a name that could be a segment or a family is a directory */
-	unsigned max_read; /* bytes of one READ, as libfuse's option says; 0: the default */
+	bool strict;	   /* chmod and chown fail instead of being ignored */
+	bool autodir;	   /* each possible segment or family exists as a directory */
+	unsigned max_read; /* bytes of one READ, by libfuse's option; 0: the default */
 	const char *table; /* this table is the root; NULL: all tables */
 };
 
-/* One mount: the userdata of its libfuse session. */
+/* The userdata of the libfuse session. */
 struct fs {
 	struct fs_options options;
 	struct wcs_store *store;
@@ -59,15 +59,15 @@ struct fs {
 	struct notices *notices;
 	struct loop *loop; /* while it serves */
 	struct streams *streams;
-	/* Called once, by the thread that answers the kernel's first request, while it does. */
+	/* Called once, by the thread that answers the kernel's first request. */
 	void (*ready)(struct fs *fs);
 };
 
 /* The present, microseconds since 1970. */
 int64_t fs_now(void);
 
-/* Writes a line to the log; a callback of the store, and of use here. Never a key or a value
- * below WCS_LOG_DEBUG. Any thread. ctx is not used. */
+/* Writes a line to the log; also the store's callback. Keys and values appear only at
+ * WCS_LOG_DEBUG. Any thread. ctx is unused. */
 void fs_log(void *ctx, enum wcs_log_level level, const char *text);
 
 /* The operations of the mount, for fuse_session_new. */
@@ -78,7 +78,7 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* The operations, one file per group; ops.c puts them together. */
+/* The operations; ops.c has their table. */
 void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count);
 void fs_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);

@@ -35,9 +35,9 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 		fprintf(stderr, "rowfs: %s: %s\n", names[level], text);
 }
 
-/* libfuse puts some lines together out of several messages. */
+/* libfuse composes some lines of several messages. */
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
-static char line[512]; /* begun and not ended. Lock: line_lock */
+static char line[512]; /* the incomplete line. Lock: line_lock */
 
 void log_fuse(enum fuse_log_level level, const char *format, va_list args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the log goes; fs_log in fs.h writes to it. */
+/* The destination of the log; fs_log in fs.h writes to it. */
 #ifndef FS_LOG_H
 #define FS_LOG_H
 

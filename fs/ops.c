@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations table, and what is agreed with the kernel when it starts. */
+/* The operations table, and the negotiation of INIT. */
 #include "fs/fs.h"
 
 #include <time.h>
 
-enum { BACKGROUND_MAX = 1024 }; /* requests that the kernel may have under way of itself */
+enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) under way at once */
 
 /*
- * ATOMIC_O_TRUNC: truncating is part of the write session that an open starts, and no version of
- * its own. The kernel sends RELEASE in the background; where it holds those back, a later request
- * would overtake the commit of a last close.
+ * ATOMIC_O_TRUNC: truncation is part of the write session that an open starts, not a version of its
+ * own. The kernel sends RELEASE in the background. If it held RELEASEs back, a later request would
+ * overtake the commit of a last close; hence BACKGROUND_MAX.
  */
 static void ops_init(void *userdata, struct fuse_conn_info *conn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: getopt for itself, a table for what -o takes; the rest of -o is libfuse's. */
+/* The command line: getopt for options, a table for -o; unknown -o options go to libfuse. */
 #include "fs/options.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static int parse_id(const char *option, const char *text, bool group, unsigned l
 	return 0;
 }
 
-/* Adds one option to what goes to libfuse. */
+/* Adds an option for libfuse. */
 static int pass_on(struct options *options, const char *option)
 {
 	char *joined;
@@ -92,7 +92,7 @@ static int pass_on(struct options *options, const char *option)
 	return 0;
 }
 
-/* NULL: it is another option. */
+/* NULL: another option. */
 static const char *value_of(const char *option, const char *name)
 {
 	size_t len = strlen(name);
@@ -102,7 +102,7 @@ static const char *value_of(const char *option, const char *name)
 	return option[len] == '=' ? option + len + 1 : option[len] == 0 ? "" : NULL;
 }
 
-/* The options that have a value. -ENOENT: it is none of them. */
+/* The options with a value. -ENOENT: none of them. */
 static int set_valued(struct options *options, const char *option)
 {
 	unsigned long number = 0;
@@ -146,10 +146,8 @@ static int set_valued(struct options *options, const char *option)
 	return rc;
 }
 
-/*
- * What mount(8), systemd and lines of /etc/fstab say among themselves, and the kinds of access
- * times that libfuse does not know: cells have none of their own.
- */
+/* Ignored options: those of mount(8), systemd and /etc/fstab, and kinds of access time that libfuse
+ * does not know (cells have no access time). */
 static bool is_for_others(const char *option)
 {
 	static const char *const words[] = {
@@ -202,7 +200,7 @@ static int set_option(struct options *options, const char *option)
 	return rc == -ENOENT ? pass_on(options, option) : rc;
 }
 
-/* Takes a comma-separated list apart; the one that was given stays whole, as ps shows it. */
+/* Parses a comma-separated list in a copy, since ps shows the original. */
 static int set_list(struct options *options, const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *option;

@@ -14,13 +14,13 @@ struct options {
 	bool read_only;
 	bool auto_unmount;
 	bool allow_other;
-	bool default_permissions;      /* was given: a mount of ours has it anyway */
+	bool default_permissions;      /* given explicitly; rowfs's own mounts always have it */
 	bool sync;		       /* every commit is durable */
 	size_t cache_bytes;	       /* 0: the engine's default */
 	int64_t gc_interval, gc_grace; /* microseconds, as of struct wcs_options */
-	char *passed; /* what is libfuse's own, joined by commas; freed with options_clear */
-	char *table;  /* what fs.table points to, if anything; freed with options_clear */
-	bool help, version, status; /* print that and end */
+	char *passed; /* options for libfuse, joined by commas; options_clear frees it */
+	char *table;  /* storage of fs.table, or NULL; options_clear frees it */
+	bool help, version, status; /* print it and exit */
 };
 
 /* Reads the command line. 0, or -EINVAL after a message on standard error. */

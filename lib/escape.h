@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for a parser that takes a backslash as the beginning of an escape. */
+/* Escapes with backslashes. */
 #ifndef FS_ESCAPE_H
 #define FS_ESCAPE_H
 

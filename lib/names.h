@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names: the lossless spelling of any bytes as file names. No FUSE and no store in here; any
- * thread may call anything.
+ * Names: the lossless spelling of any bytes as file names. Any thread.
  *
  * Three kinds of bytes have names: a segment of a row key, a family, a qualifier. An encoded name
  * is the whole name, of any length. A component is what a directory holds: an encoded name of up
  * to NAMES_CHUNK_MAX bytes, or one chunk of a longer one. Lengths are bytes, without a NUL.
  *
- * -EINVAL means: no name, or not the one canonical spelling of what it decodes to. To look such a
- * name up is ENOENT, to make it EINVAL.
+ * -EINVAL: no name, or not the canonical spelling of its bytes. A lookup of such a name answers
+ * ENOENT, a creation EINVAL.
  *
  * From a component to bytes: strip the '@' of a history (names_history), join the component to
- * the chunks above it (names_join), and decode what that gives (names_decode).
+ * the chunks above it (names_join), and decode the result (names_decode).
  * From bytes to components: names_encode, then names_component for each chunk.
  */
 #ifndef ROWFS_NAMES_H
@@ -25,7 +24,7 @@
 #define NAMES_COMPONENT_MAX 255u /* bytes of a component that resolves */
 #define NAMES_TS_MAX	    19u	 /* bytes of a timestamp's name */
 
-/* The most bytes that len bytes encode to. */
+/* The maximum length of an encoded name of len bytes. */
 #define NAMES_ENCODED_MAX(len) ((len) == 0 ? (size_t)1 : 3 * (size_t)(len))
 
 enum names_kind { NAMES_SEGMENT, NAMES_FAMILY, NAMES_QUALIFIER };
@@ -48,7 +47,7 @@ size_t names_encode(enum names_kind kind, const struct names_families *families,
 
 /*
  * Writes the bytes that an encoded name stands for; data has room for name_len bytes. families as
- * in names_encode. What they mean is not looked at: a row key's limits, a family's characters.
+ * in names_encode. Limits of row keys and characters of families are not checked.
  * -EINVAL; data may have been written to then.
  */
 int names_decode(enum names_kind kind, const struct names_families *families, const char *name,
@@ -67,7 +66,7 @@ size_t names_component(const char *name, size_t name_len, size_t offset, char *c
 bool names_is_chunk(const char *component, size_t len);
 
 /*
- * Joins a component to the chunks above it. above: what names_join gave for the chunk directory
+ * Joins a component to the chunks above it. above: the result of names_join for the chunk directory
  * that holds the component, above_len 0 where a segment, family or column starts there. name has
  * room for above_len + len bytes and may be above itself. *more: the component is a chunk that is
  * not the last (names_is_chunk), and so far its name is spelled right; else name is an encoded

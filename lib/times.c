@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Text that is still to be read. */
+/* The unread text. */
 struct text {
 	const char *at, *end;
 };
@@ -51,7 +51,7 @@ static bool text_date(struct text *text, int64_t *days)
 	return tm.tm_mday == day; /* timegm makes February 30 a day in March */
 }
 
-/* Reads the fraction of a second; what is finer than a microsecond must be 0. */
+/* Reads the fraction of a second; digits beyond microseconds must be 0. */
 static bool text_fraction(struct text *text, int64_t *us)
 {
 	const char *start = text->at;

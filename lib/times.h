@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times that people write. No FUSE and no store in here; any thread may call this. */
+/* Dates and times as text. Any thread. */
 #ifndef FS_TIMES_H
 #define FS_TIMES_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A locked file is a column with its versions, a draft or a control file, and is there while an
- * open file that once locked it is. It has the ranges that are held; who waits is in one queue for
- * all files, with the request, which is answered when the range is free: by the thread that frees
- * it. No thread of ours waits.
+ * File locks. A locked file is a column with its versions, a draft or a control file. Its entry
+ * lives while an open file exists that once locked it, and holds the locked ranges. Requests that
+ * wait are in one queue for all files; the thread that frees a range answers them. No thread waits.
  *
  * fcntl locks: the owner is a process (or an open file, with F_OFD_SETLK, which looks the same).
  * flock locks: the owner is an open file, and the range is always the whole.
@@ -22,31 +21,31 @@
 
 enum { BUCKETS = 256, CYCLE_MAX = 32 };
 
-enum lock_kind { LOCK_FCNTL, LOCK_FLOCK, LOCK_KINDS }; /* they know nothing of each other */
+enum lock_kind { LOCK_FCNTL, LOCK_FLOCK, LOCK_KINDS }; /* independent of each other */
 
 struct lock_file {
-	struct lock_file *next; /* in its bucket. Lock: the table's, as all below */
+	struct lock_file *next; /* in its bucket. Lock: the table's, as for all below */
 	uint64_t key;
-	size_t handles; /* that point to it */
-	bool lost;	/* another file has its key; it has no locks, and is not in a bucket */
+	size_t handles; /* open files that point to it */
+	bool lost;	/* another file took over its key; it has no locks and no bucket */
 	struct ranges held[LOCK_KINDS];
 };
 
-/* A request that is not answered yet. Lock: the table's. */
+/* A waiting request. Lock: the table's. */
 struct waiter {
 	struct waiter *next;
 	fuse_req_t req;
 	struct lock_file *file;
 	enum lock_kind kind;
 	struct range want;
-	unsigned search; /* the last one that came by */
-	int rc;		 /* the answer, once it is out of the queue */
+	unsigned search; /* the last deadlock search that visited it */
+	int rc;		 /* the answer, after it left the queue */
 };
 
 struct locks {
 	pthread_mutex_t lock;
-	struct lock_file *files[BUCKETS]; /* at key % BUCKETS. Lock: lock, as all below */
-	struct waiter *waiting;		  /* the first one came first */
+	struct lock_file *files[BUCKETS]; /* at key % BUCKETS. Lock: lock, as for all below */
+	struct waiter *waiting;		  /* in order of arrival */
 	size_t room;			  /* for ranges and waiters */
 	unsigned searches;
 	bool need_flush; /* atomic */
@@ -120,7 +119,7 @@ static uint64_t lock_key_of(const struct node *node)
 	return node->kind == NODE_CONTROL ? node->plain : lock_key(node_id(node), node->kind);
 }
 
-/* What the open file locks, if it has been locked by anybody. */
+/* The entry of the open file's column, or NULL if nobody has locked it. */
 static struct lock_file *file_of(struct locks *locks, const struct handle *handle,
 				 const struct node *node)
 {
@@ -129,7 +128,7 @@ static struct lock_file *file_of(struct locks *locks, const struct handle *handl
 	return *find(locks, lock_key_of(node));
 }
 
-/* The same, made if need be; the open file points to it from now on. NULL: no memory. */
+/* The same, created if missing; the open file then points to it. NULL: no memory. */
 static struct lock_file *file_for(struct locks *locks, struct handle *handle,
 				  const struct node *node)
 {
@@ -171,7 +170,8 @@ static struct waiter *take_out(struct locks *locks, struct waiter **link)
 	return waiter;
 }
 
-/* Takes out who waits for what is free now, as its holder. Returns the list of them. */
+/* Grants the ranges of the file that are free now to their waiters. Returns these, out of the
+ * queue. */
 static struct waiter *grant(struct locks *locks, const struct lock_file *freed)
 {
 	struct waiter **link = &locks->waiting, *granted = NULL, **end = &granted, *waiter;
@@ -186,12 +186,13 @@ static struct waiter *grant(struct locks *locks, const struct lock_file *freed)
 		*end = take_out(locks, link);
 		end = &waiter->next;
 		waiter->rc = ranges_take(held, &waiter->want, &locks->room);
-		link = &locks->waiting; /* what it gave up for that another may wait for */
+		link = &locks->waiting; /* it may have released a range that another one waits for
+					 */
 	}
 	return granted;
 }
 
-/* The table's lock is not held. */
+/* Without the table's lock. */
 static void answer(struct waiter *waiter)
 {
 	struct waiter *next;
@@ -203,7 +204,7 @@ static void answer(struct waiter *waiter)
 	}
 }
 
-/* A signal came for the process behind a request, which may have been answered already. */
+/* Called on a signal to the requesting process. The request may already have its answer. */
 static void interrupted(fuse_req_t req, void *data)
 {
 	struct locks *locks = data;
@@ -220,7 +221,7 @@ static void interrupted(fuse_req_t req, void *data)
 	answer(waiter);
 }
 
-/* Does one of those who hold what is wanted wait, in the end, for the owner? */
+/* Does a holder of the wanted range wait, directly or through others, for the owner? */
 static bool waits_for(struct locks *locks, uint64_t owner, const struct lock_file *file,
 		      const struct range *want, int depth)
 {
@@ -284,19 +285,20 @@ void locks_end(struct locks *locks)
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-/* Takes it, or says why not. *waits: it is in the queue now, and not answered. */
+/* Takes the range, or returns an error. *waits: the request is in the queue, to be answered later.
+ */
 static int take(struct locks *locks, const struct waiter *request, bool sleep, bool *waits)
 {
 	struct ranges *held = &request->file->held[request->kind];
 	int rc;
 
-	if (request->kind == LOCK_FLOCK) /* flock(2): the one it had goes first */
+	if (request->kind == LOCK_FLOCK) /* flock(2): a conversion releases the old lock first */
 		ranges_give(held, &request->want, &locks->room);
 	if (!ranges_conflict(held->first, &request->want))
 		return ranges_take(held, &request->want, &locks->room);
 	if (!sleep)
 		return -EAGAIN;
-	/* A signal that came before the request is in the queue finds nothing there to end. */
+	/* A signal that came before this point found no waiter to end. */
 	if (fuse_req_interrupted(request->req))
 		return -EINTR;
 	rc = wait_for(locks, request);
@@ -304,7 +306,7 @@ static int take(struct locks *locks, const struct waiter *request, bool sleep, b
 	return rc;
 }
 
-/* request lacks the file only. */
+/* request: complete but for its file. */
 static void lock_set(fuse_req_t req, const struct node *node, struct handle *handle,
 		     struct waiter *request, short type, bool sleep)
 {
@@ -388,7 +390,7 @@ void fs_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct 
 	fuse_reply_lock(req, lock);
 }
 
-/* ---- What becomes of open files ------------------------------------------------------------- */
+/* ---- Closes and renames --------------------------------------------------------------------- */
 
 void locks_flush(struct locks *locks, const struct node *node, const struct handle *handle,
 		 uint64_t owner)
@@ -432,7 +434,7 @@ void locks_rename(struct locks *locks, const struct node *from_dir, const struct
 	uint64_t new = lock_key(node_child_id(to_dir, to->kind, to->bytes), to->kind);
 	struct lock_file *file, *other;
 
-	if (from->kind == NODE_VERSION) /* its column stays where it is */
+	if (from->kind == NODE_VERSION) /* its column keeps its name */
 		return;
 	pthread_mutex_lock(&locks->lock);
 	file = *find(locks, old);

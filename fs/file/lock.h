@@ -21,23 +21,22 @@ struct locks;
 struct locks *locks_new(void); /* NULL: no memory */
 void locks_free(struct locks *locks);
 
-/* The mount ends: those who wait get ENOTCONN. No request is under way, and none comes. */
+/* The mount ends: waiting requests get ENOTCONN. No request is under way or follows. */
 void locks_end(struct locks *locks);
 
-/* Has anybody asked for an fcntl lock yet? Such locks go with any close by their process, of which
- * only FLUSH tells. */
+/* Has any process requested an fcntl lock yet? Any close by its owner releases such a lock, and
+ * only FLUSH reports a close. */
 bool locks_need_flush(const struct locks *locks);
 
-/* A process closes a descriptor of that open file of the node: what owner has locked there with
- * fcntl goes. */
+/* A process closes a descriptor of the node's open file: releases the owner's fcntl locks of the
+ * file. */
 void locks_flush(struct locks *locks, const struct node *node, const struct handle *handle,
 		 uint64_t owner);
 
-/* The open file is closed: what was locked through it goes. */
+/* The open file is closed: releases the locks taken through it. */
 void locks_close(struct locks *locks, struct handle *handle);
 
-/* One name has become another, both of files. Where `to` is locked itself, locks stay where they
- * are. */
+/* A file was renamed: its locks move along, unless `to` has locks itself. */
 void locks_rename(struct locks *locks, const struct node *from_dir, const struct spelled *from,
 		  const struct node *to_dir, const struct spelled *to);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges in a list without order: who locks has few of them. */
+/* Ranges in an unordered list: a file has few. */
 #include "fs/file/ranges.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ const struct range *ranges_conflict_lowest(const struct ranges *ranges, const st
 	return lowest;
 }
 
-/* Room for one range more. NULL: there is none. */
+/* A new range. NULL: no room. */
 static struct range *range_new(size_t *room)
 {
 	struct range *range = *room > 0 ? calloc(1, sizeof(*range)) : NULL;
@@ -56,7 +56,7 @@ static void take_out(struct range **link, size_t *room)
 	range_free(range, room);
 }
 
-/* The one range of the owner that has some of itself on both sides of want. */
+/* The owner's range that extends beyond want on both sides; there is at most one. */
 static struct range *around(const struct ranges *ranges, const struct range *want)
 {
 	struct range *range = ranges->first;
@@ -67,7 +67,7 @@ static struct range *around(const struct ranges *ranges, const struct range *wan
 	return range;
 }
 
-/* Leaves of a range what is on both sides of want; right becomes the second part. */
+/* Cuts want out of the middle of a range; right becomes the second part. */
 static void split(struct range *range, const struct range *want, struct range *right)
 {
 	*right = *range;
@@ -76,7 +76,7 @@ static void split(struct range *range, const struct range *want, struct range *r
 	range->next = right;
 }
 
-/* Cuts want out of what the owner has, of which nothing is on both sides. */
+/* Cuts want out of the owner's ranges, none of which extends beyond it on both sides. */
 static void cut(struct ranges *ranges, const struct range *want, size_t *room)
 {
 	struct range **link = &ranges->first, *range;
@@ -96,7 +96,7 @@ static void cut(struct ranges *ranges, const struct range *want, size_t *room)
 	}
 }
 
-/* Makes one of a range and those of its kind that touch it. */
+/* Merges a range with the owner's ranges of its kind that touch it. */
 static void merge(struct ranges *ranges, struct range *range, size_t *room)
 {
 	struct range **link = &ranges->first, *other;

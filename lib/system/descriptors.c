@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors that were inherited, or are missing. */
+/* Inherited and missing descriptors. */
 #include "lib/system/descriptors.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ void descriptors_open_standard(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    (descriptors_open_none() != fd || fcntl(fd, F_SETFD, 0) != 0))
-			_exit(1); /* and there may be nowhere to say so */
+			_exit(1); /* standard error may not exist */
 }
 
 void descriptors_close_inherited(int but)

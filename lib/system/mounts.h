@@ -14,7 +14,7 @@ FILE *mounts_open(void);
  * until the next call. Not for two threads. */
 bool mounts_next(FILE *mounts, const char **store, const char **mountpoint);
 
-/* The process that has the store open; 0: none; -1: unknown, as to users who may not read it. */
+/* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
 pid_t mounts_pid(const char *store);
 
 /* Prints a line for each mount: store, mountpoint and process, with tabs between them. 0, or a

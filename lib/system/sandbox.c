@@ -4,7 +4,7 @@
  * Documentation/userspace-api/landlock.rst), whose calls the C library does not have,
  * capabilities(7) and seccomp(2).
  *
- * A kernel takes the rights that it knows only: those of its version and the ones before.
+ * A kernel accepts only the rights of its own version and of earlier ones.
  */
 #include "lib/system/sandbox.h"
 
@@ -132,7 +132,7 @@ struct sandbox_place sandbox_store(const char *path)
 	return place;
 }
 
-/* Keeps what the store's directory needs of the capabilities that there are. */
+/* Keeps only the capabilities that the store's directory needs. */
 static int sandbox_drop_capabilities(const char *store_path)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -150,7 +150,7 @@ static int sandbox_drop_capabilities(const char *store_path)
 	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
-/* The calls that fail with EPERM, whatever their arguments are. */
+/* System calls that fail with EPERM for all arguments. */
 static const unsigned sandbox_refused[] = {
 	SYS_execve,
 	SYS_execveat,
@@ -175,7 +175,7 @@ static const unsigned sandbox_refused[] = {
 enum { SANDBOX_REFUSED = sizeof(sandbox_refused) / sizeof(sandbox_refused[0]) };
 
 #define SANDBOX_LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-/* Skips so many instructions if the value is the loaded one, or if it is another. */
+/* Skips `equal` instructions if the loaded value is `value`, else `other` instructions. */
 #define SANDBOX_IF(value, equal, other) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, equal, other)
 #define SANDBOX_REFUSE			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 

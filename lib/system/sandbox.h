@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rights that a process gives up for good. The main thread calls these before it makes another. */
+/* A process gives up rights for good. Call these from the main thread, before others start. */
 #ifndef FS_SANDBOX_H
 #define FS_SANDBOX_H
 
