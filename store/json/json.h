@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reading JSON needs beyond jansson: errors that say where. Private. */
+/* JSON errors that name the place. Private to store/json. */
 #ifndef WCS_JSON_H
 #define WCS_JSON_H
 
@@ -14,7 +14,8 @@ struct wcs_json_at {
 	size_t index;	  /* of the element */
 };
 
-/* As json_loadb. -EINVAL: it is not JSON, error says why; -ENOMEM; -EFBIG: beyond the limit. */
+/* As json_loadb. -EINVAL: the text is not JSON, *error says why; -ENOMEM; -EFBIG: its tree takes
+ * more than the limit of wcs_json_limit. *error is set only with -EINVAL. */
 int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, json_error_t *error);
 
 /* Parses one JSON object; a repeated member anywhere in it is an error. Strings may hold NUL.

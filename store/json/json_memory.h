@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* How much memory JSON may take. Any thread. */
+/* Bounds the memory that reading JSON takes. Any thread. */
 #ifndef WCS_JSON_MEMORY_H
 #define WCS_JSON_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What reading one text may take from now on, in the process; 0: any. */
+/* Sets how many bytes the tree of one text may take, for all stores of the process; 0: any. A text
+ * that is being read keeps its limit. */
 void wcs_json_limit(size_t bytes);
 
-/* A text of that length is to be read: where its tree may be large, this waits until no other such
- * text is at work. wcs_json_end, by the same thread, is told what this returned when the tree is
- * freed. May be called again between the two. */
+/* Waits, before a text of len bytes is read, until no other thread reads a large one. The same
+ * thread passes the result to wcs_json_end when the tree is freed. Calls may nest. */
 bool wcs_json_begin(size_t len);
 void wcs_json_end(bool begun);
 
