@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rowfs-load: lines of JSON, or CSV, into a store or a mount. Invariant: when it stops at a line,
- * all lines before it are applied and safe on disk, that line and those behind it are not.
+ * rowfs-load: writes lines of JSON, or CSV, into a store or a mount.
+ *
+ * Invariant: if it stops at a line, the lines before it are applied and safe on disk, that line and
+ * the lines behind it are not applied.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/escape.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
@@ -21,7 +25,7 @@
 
 enum load_option { LOAD_CSV = 256, LOAD_TSV, LOAD_KEY, LOAD_FAMILY, LOAD_CREATE, LOAD_TIMESTAMPS };
 
-static volatile sig_atomic_t load_signal; /* that is to end it; 0: none yet */
+static volatile sig_atomic_t load_signal; /* the signal that interrupted the load; 0: none */
 
 static const struct program program = {
 	.name = (char[]){"rowfs-load"},
@@ -57,73 +61,51 @@ static const struct program program = {
 };
 
 struct load {
-	const char *path;   /* where it goes, as given */
-	const char *source; /* as errors name it */
-	const char *table;  /* that of --csv */
+	const char *path;   /* the store or directory, as given */
+	const char *source; /* the input, as messages name it */
 	int fd;
 	struct sink *sink;
-	uint64_t bytes, size; /* read; of the file, 0: not known */
-	bool terminal;	      /* stderr is one */
-	bool file;	      /* the source is one that was named */
+	struct csv_rows_options csv; /* table NULL: the input is JSON */
+	uint64_t bytes, size;	     /* read; of the file, 0: not known */
+	bool terminal;		     /* stderr is a terminal */
+	bool file;		     /* the input is a named file */
 	double started, shown;
 };
 
-/* ---- What is printed --------------------------------------------------------------------- */
+/* ---- Messages ---------------------------------------------------------------------------- */
 
 static void load_progress(struct load *load)
 {
+	double now = load->terminal ? program_seconds() : load->shown;
 	char of[48] = "";
-	double now;
 
-	if (!load->terminal)
-		return;
-	now = program_seconds();
 	if (now - load->shown < 1)
 		return;
 	load->shown = now;
 	if (load->size > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, load->size >> 20);
-	fprintf(stderr, "\r%s: %" PRIu64 " rows, %" PRIu64 "%s MiB, %.0f s ", program.name,
-		load->sink->rows, load->bytes >> 20, of, now - load->started);
+	program_progress(&program, "%" PRIu64 " rows, %" PRIu64 "%s MiB, %.0f s ", load->sink->rows,
+			 load->bytes >> 20, of, now - load->started);
 }
 
-static void load_progress_clear(const struct load *load)
-{
-	if (load->shown > load->started)
-		fputs("\r\033[K", stderr);
-}
-
-/* With the number of what is applied, which why does not have. */
+/* Prints why with its place and the number of applied lines. column 0: the whole line. */
 static int load_fail_at(const struct load *load, uint64_t line, uint64_t column, const char *why)
 {
 	char at[32] = "";
 	uint64_t rows = load->sink->rows;
 
-	load_progress_clear(load);
 	if (column > 0)
 		snprintf(at, sizeof(at), ":%" PRIu64, column);
 	return program_fail(&program, "%s:%" PRIu64 "%s: %s (%" PRIu64 " line%s applied before it)",
 			    load->source, line, at, why, rows, rows == 1 ? "" : "s");
 }
 
-/* The sink's words, which say what is applied. line 0: of no line in particular. */
+/* Prints the sink's reason, which has the number of applied lines. line 0: not known. */
 static int load_fail_sink(const struct load *load, uint64_t line)
 {
-	load_progress_clear(load);
 	if (line == 0)
 		return program_fail(&program, "%s: %s", load->source, load->sink->why);
 	return program_fail(&program, "%s:%" PRIu64 ": %s", load->source, line, load->sink->why);
-}
-
-static void load_tell_end(const struct load *load)
-{
-	uint64_t rows = load->sink->rows, cells = load->sink->kind->cells(load->sink);
-
-	load_progress_clear(load);
-	if (load->file || load->terminal)
-		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
-			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",
-			program_seconds() - load->started);
 }
 
 /* ---- Interrupts -------------------------------------------------------------------------- */
@@ -133,7 +115,7 @@ static void load_on_signal(int number)
 	load_signal = number;
 }
 
-/* A read ends then; a write goes on until its lines are applied. */
+/* A signal interrupts a read; a write goes on until its lines are applied. */
 static void load_catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -145,24 +127,29 @@ static void load_catch_signals(void)
 			sigaction(signals[i], &action, NULL);
 }
 
-/* line: the first that is not applied. header: lines of a header before them; 0: none. */
+/* Prints how to load the rest. line: the first that is not applied; header: the number of header
+ * lines, 0: none. */
 static int load_interrupted(const struct load *load, uint64_t line, uint64_t header)
 {
-	char before[WCS_TABLE_NAME_MAX + 64] = "", why[256];
-	const char *table = load->sink->table;
+	char *escaped = escape_bytes(load->source, " \t!\"#$&'()*;<>?[\\]`{|}~");
+	const char *name = load->file && escaped ? escaped : "FILE", *table = load->sink->table;
+	char why[4 * PATH_MAX + 256];
+	size_t n = (size_t)snprintf(why, sizeof(why), "interrupted; go on with (");
 
 	if (header > 0)
-		snprintf(before, sizeof(before), "head -n %" PRIu64 " FILE; ", header);
+		n += (size_t)snprintf(why + n, sizeof(why) - n, "head -n %" PRIu64 " %s; ", header,
+				      name);
 	else if (table[0])
-		snprintf(before, sizeof(before), "echo '{\"table\":\"%s\"}'; ", table);
-	snprintf(why, sizeof(why), "interrupted; go on with (%stail -n +%" PRIu64 " FILE)", before,
-		 line);
+		n += (size_t)snprintf(why + n, sizeof(why) - n, "echo '{\"table\":\"%s\"}'; ",
+				      table);
+	snprintf(why + n, sizeof(why) - n, "tail -n +%" PRIu64 " %s)", line, name);
+	free(escaped);
 	return load_fail_at(load, line, 0, why);
 }
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
-/* The byte order mark that some editors put before the first line. */
+/* Skips the byte order mark that some editors put before the first line. */
 static void load_skip_bom(struct load *load, const char **text, size_t *len)
 {
 	static const char bom[3] = "\xef\xbb\xbf";
@@ -178,12 +165,8 @@ static uint64_t load_count(const char *text, size_t len)
 {
 	uint64_t count = 0;
 
-	for (const char *end = text + len, *at = text; at < end; at++) {
-		at = memchr(at, '\n', (size_t)(end - at));
-		if (!at)
-			break;
+	for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + len - at))); at++)
 		count++;
-	}
 	return count;
 }
 
@@ -237,11 +220,11 @@ static int load_has_family(void *ctx, const char *family)
 {
 	struct load *load = ctx;
 
-	return load->sink->kind->family(load->sink, load->table, family);
+	return load->sink->kind->family(load->sink, load->csv.table, family);
 }
 
-/* The lines that were made of the CSV go to the sink, then what was wrong with it is said. */
-static int load_csv_lines(struct load *load, struct csv_rows *rows, int error)
+/* Writes the lines made of the CSV, then reports rc, the error behind them. */
+static int load_csv_lines(struct load *load, struct csv_rows *rows, int rc)
 {
 	struct sink *sink = load->sink;
 
@@ -252,13 +235,13 @@ static int load_csv_lines(struct load *load, struct csv_rows *rows, int error)
 				      at >= 1 && at <= rows->lines ? rows->origins[at - 1] : 0);
 	}
 	sink->lines += rows->lines;
-	if (!error)
+	if (rc == 0)
 		return PROGRAM_OK;
 	return load_fail_at(load, rows->wrong.line, rows->wrong.column,
 			    rows->why[0] ? rows->why : sink->why);
 }
 
-static int load_csv(struct load *load, const struct csv_rows_options *options)
+static int load_csv(struct load *load)
 {
 	enum { LOAD_PIECE = 256 << 10 };
 	char *buffer = malloc(LOAD_PIECE);
@@ -268,12 +251,12 @@ static int load_csv(struct load *load, const struct csv_rows_options *options)
 
 	if (!buffer)
 		return program_fail(&program, "no memory");
-	csv_rows_open(&rows, options);
+	csv_rows_open(&rows, &load->csv);
 	while (exit_code == PROGRAM_OK && !load_signal &&
 	       (got = read(load->fd, buffer, LOAD_PIECE)) > 0) {
-		int error = csv_rows_read(&rows, buffer, (size_t)got);
+		int rc = csv_rows_read(&rows, buffer, (size_t)got);
 
-		exit_code = load_csv_lines(load, &rows, error);
+		exit_code = load_csv_lines(load, &rows, rc);
 		load->bytes += (uint64_t)got;
 		load_progress(load);
 	}
@@ -291,44 +274,49 @@ static int load_csv(struct load *load, const struct csv_rows_options *options)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-/* Opens a store, or a directory of a mount. PROGRAM_FAILED: it has printed why. */
-static int load_sink(const char *path, struct sink **sink)
+/* Opens a store, or a directory of a mount. PROGRAM_FAILED: the reason is printed. */
+static int load_sink(struct load *load)
 {
 	struct mounted mounted;
-	int exit_code, error = mounted_is_store(path) ? -ENOENT : mounted_find(path, &mounted);
+	int exit_code,
+		rc = mounted_is_store(load->path) ? -ENOENT : mounted_find(load->path, &mounted);
 
-	if (error == -EINVAL)
+	if (rc == -EINVAL)
 		return program_fail(
 			&program,
-			"%s: holds no rows: name the mount, a table, or a directory of it", path);
-	if (error) /* the store says what is wrong */
-		return sink_store_open(&program, path, sink);
-	exit_code = sink_mount_open(&program, &mounted, sink);
+			"%s: holds no rows: name the mount, a table, or a directory of it",
+			load->path);
+	if (rc != 0) /* wcs_store_open says what is wrong */
+		return sink_store_open(&program, load->path, &load->sink);
+	exit_code = sink_mount_open(&program, &mounted, &load->sink);
 	mounted_free(&mounted);
 	return exit_code;
 }
 
-static int load_run(struct load *load, const struct csv_rows_options *csv)
+static int load_run(struct load *load)
 {
-	int exit_code = load_sink(load->path, &load->sink);
+	int exit_code = load_sink(load);
 	struct stat st;
+	uint64_t rows, cells;
 
-	if (exit_code)
+	if (exit_code != PROGRAM_OK)
 		return exit_code;
 	load->terminal = isatty(STDERR_FILENO) == 1;
 	if (fstat(load->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		load->size = (uint64_t)st.st_size;
 	load->started = load->shown = program_seconds();
-	if (csv->table)
-		exit_code = load_csv(load, csv);
-	else
-		exit_code = load_lines(load);
-	/* What was applied before a wrong line is to last as well. */
+	exit_code = load->csv.table ? load_csv(load) : load_lines(load);
+	/* Lines that were applied before a wrong one must survive a power cut, too. */
 	if (load->sink->kind->sync(load->sink))
 		exit_code = program_fail(&program, "%s: not safe on disk: %s", load->path,
 					 load->sink->why);
-	if (exit_code == PROGRAM_OK)
-		load_tell_end(load);
+	rows = load->sink->rows;
+	cells = load->sink->kind->cells(load->sink);
+	program_progress_end();
+	if (exit_code == PROGRAM_OK && (load->file || load->terminal))
+		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
+			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",
+			program_seconds() - load->started);
 	load->sink->kind->close(load->sink);
 	return exit_code;
 }
@@ -340,8 +328,6 @@ static int load_open(struct load *load, char **names, int count)
 	if (count > 2)
 		return program_misuse(&program, "%s: one STORE and one FILE only", names[2]);
 	load->path = names[0];
-	load->fd = STDIN_FILENO;
-	load->source = "standard input";
 	if (count == 1 || strcmp(names[1], "-") == 0)
 		return PROGRAM_OK;
 	load->source = names[1];
@@ -352,24 +338,21 @@ static int load_open(struct load *load, char **names, int count)
 	return PROGRAM_OK;
 }
 
-static int load_all(const struct csv_rows_options *options, char **names, int count)
+static int load_all(struct load *load, char **names, int count)
 {
-	struct load load = {.fd = -1, .table = options->table};
-	struct csv_rows_options csv = *options;
+	const struct csv_rows_options *csv = &load->csv;
 	int exit_code;
 
-	if (!csv.table && (csv.family || csv.timestamps || csv.key || csv.create))
+	if (!csv->table && (csv->family || csv->timestamps || csv->key || csv->create))
 		return program_misuse(&program, "--key, --family, --create and --timestamps go "
 						"with --csv or --tsv");
-	if (!csv.family && (csv.key || csv.create))
+	if (!csv->family && (csv->key || csv->create))
 		return program_misuse(&program, "--key and --create go with --family");
-	csv.has_family = load_has_family;
-	csv.ctx = &load;
-	exit_code = load_open(&load, names, count);
+	exit_code = load_open(load, names, count);
 	if (exit_code == PROGRAM_OK)
-		exit_code = load_run(&load, &csv);
-	if (load.fd >= 0)
-		close(load.fd);
+		exit_code = load_run(load);
+	if (load->fd >= 0)
+		close(load->fd);
 	return exit_code;
 }
 
@@ -384,29 +367,34 @@ int main(int argc, char **argv)
 						PROGRAM_FOREIGN,
 						PROGRAM_OPTIONS,
 						{NULL, 0, NULL, 0}};
-	struct csv_rows_options csv = {0};
+	struct load load = {.fd = STDIN_FILENO,
+			    .source = "standard input",
+			    .csv = {.has_family = load_has_family, .ctx = &load}};
+	struct csv_rows_options *csv = &load.csv;
 	int option, exit_code;
 
 	program_begin(&program, argc, argv);
 	load_catch_signals();
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
 		if (option == LOAD_CSV || option == LOAD_TSV) {
-			csv.table = optarg;
-			csv.separator = option == LOAD_CSV ? ',' : '\t';
+			if (csv->table)
+				return program_misuse(&program, "only one --csv or --tsv");
+			csv->table = optarg;
+			csv->separator = option == LOAD_CSV ? ',' : '\t';
 		} else if (option == LOAD_KEY) {
-			csv.key = optarg;
+			csv->key = optarg;
 		} else if (option == LOAD_FAMILY) {
-			csv.family = optarg;
+			csv->family = optarg;
 		} else if (option == LOAD_CREATE) {
-			csv.create = true;
+			csv->create = true;
 		} else if (option == LOAD_TIMESTAMPS) {
-			csv.timestamps = true;
+			csv->timestamps = true;
 		} else if (option) {
 			return program_option(&program, option);
 		}
 	}
-	exit_code = load_all(&csv, argv + optind, argc - optind);
-	if (load_signal && exit_code) { /* as the shell expects of a program that a signal ended */
+	exit_code = load_all(&load, argv + optind, argc - optind);
+	if (load_signal && exit_code) { /* a shell expects a program that a signal ended */
 		signal(load_signal, SIG_DFL);
 		raise(load_signal);
 	}

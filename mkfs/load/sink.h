@@ -52,4 +52,7 @@ void sink_applied(struct sink *sink);
 /* The line has no meaning until a table is named. */
 #define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
 
+/* The end of the message that the table of --csv is missing. */
+#define SINK_CREATE "; --create makes it"
+
 #endif

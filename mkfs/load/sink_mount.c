@@ -320,7 +320,7 @@ static int sink_mount_family(struct sink *sink, const char *table, const char *f
 		return 0;
 	if (access(families, F_OK))
 		return sink_fail(sink, -errno, "table %s: %s", table,
-				 errno == ENOENT ? "the store has none of that name"
+				 errno == ENOENT ? "the store has none of that name" SINK_CREATE
 						 : strerror(errno));
 	snprintf(name, sizeof(name), "%s/%.64s", families, family);
 	if (access(name, F_OK) == 0)

@@ -87,7 +87,8 @@ static int sink_store_family(struct sink *sink, const char *table, const char *f
 	int error = sink_store_table(to, table, &named, &fault);
 
 	if (error)
-		return sink_fail(sink, error, "%s", fault.text);
+		return sink_fail(sink, error, "%s%s", fault.text,
+				 error == -ENOENT ? SINK_CREATE : "");
 	if (!wcs_family_exists(named, (struct wcs_slice){family, strlen(family)})) {
 		error = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has",
 				  family, table);

@@ -221,8 +221,9 @@ csv 4:3 'the quotes of this field are not closed \(1 line' < <(printf ',f\n,a\nk
 csv 2:1 'the file ends before its columns' < <(printf ',f\n')
 csv 1:1 'the file ends before its columns' </dev/null
 csv 3:1 'a row key has at most 4096 bytes' < <(printf ',f\n,a\n%05000d,1\n' 0)
-fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none' \
+fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none of that name; --create makes it' \
 	"$load" --csv w s <(printf ',f\n,a\n')
+fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t s
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
 fail_with "--key without --family" 2 'go with --family' "$load" --csv t --key id s
 
@@ -237,7 +238,7 @@ is "the key is no cell" t k1 id null
 is "an empty field is no cell" t k2 a null
 is "a line in quotes" t k2 b '"x\ny"'
 sed 's/,/\t/g' in.csv >in.tsv
-fail_with "--create is asked for" 1 'in.tsv:1:3: table new: the store has none of that name' \
+fail_with "--create is asked for" 1 'in.tsv:1:3: table new: the store has none of that name; --create makes it' \
 	"$load" --tsv new --key id --family n s in.tsv
 check "--tsv --create: a table" "$load" --tsv new --key id --family n --create s in.tsv
 check "and a family" "$load" --csv t --key id --family n --create s in.csv
@@ -279,20 +280,20 @@ interrupted() {
 	local signal=$1 status=0 header=$3 name="$1: ${4:-json}" line
 	cat >whole
 	fresh
-	mkfifo pipe
-	env --default-signal="$signal" "$load" "${@:4}" s pipe 2>err &
-	exec 9>pipe
+	mkfifo "a pipe"
+	env --default-signal="$signal" "$load" "${@:4}" s "a pipe" 2>err &
+	exec 9>"a pipe"
 	head -n 2500 whole >&9
 	sleep 0.2
 	kill -s "$signal" $!
 	wait $! || status=$?
 	exec 9>&-
-	rm pipe
+	rm "a pipe"
 	check_eq "$name ends it as that signal does" "$2" "$status"
-	line=$(sed -nE 's/^rowfs-load: pipe:([0-9]+): interrupted; go on with \(.*\) \([0-9]+ lines applied before it\)/\1/p' err)
+	line=$(sed -nE 's/^rowfs-load: a pipe:([0-9]+): interrupted; go on with \(.*\) \([0-9]+ lines applied before it\)/\1/p' err)
 	check_eq "the lines before that are applied" $((line - header - 1)) "$("$BUILD/rowfs-dump" s t | grep -c '"key"')"
 	check "the rest can be loaded as it says" \
-		bash -c "$(sed -E 's/.* with (\(.*\)) \(.*/\1/; s/FILE/whole/g' err) | '$load' ${*:4} s"
+		bash -c "$(sed -E 's/.* with (\(.*\)) \(.*/\1/; s/a\\ pipe/whole/g' err) | '$load' ${*:4} s"
 	check_eq "then all are there, each once" 3000 "$("$BUILD/rowfs-dump" s t | grep -o '"value":' | wc -l)"
 }
 interrupted INT 130 1 < <(lines "$T"; for i in {1..3000}; do row "k$i" "$i"; echo; done)
