@@ -71,19 +71,22 @@ static void stores_fuzz_fill(int session)
 static void stores_fuzz_plain(void)
 {
 	int dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char name[LDB_FILE_NAME_MAX];
+	char name[LDB_FILE_NAME_MAX], made[LDB_FILE_NAME_MAX];
 	struct ldb_manifest manifest;
 	uint64_t last = 0;
 
 	FUZZ_CHECK(ldb_manifest_current(dir, name, NULL) == 0);
 	FUZZ_CHECK(ldb_manifest_read(dir, name, &manifest, NULL) == 0);
-	plain = manifest.next_file + 10;
+	plain = manifest.next_file + 100; /* above the numbers of the MANIFESTs that follow */
 	for (size_t count = manifest.count; count > 0; count--) {
 		struct ldb_manifest_table by = {.number = plain + manifest.count - count};
-		struct ldb_fsck_salvage salvage = {.dir = dir, .by = &by};
+		struct ldb_fsck_salvage salvage = {.dir = dir, .name = made, .by = &by};
 		uint64_t number = manifest.tables[0].number;
-		int fd = ldb_file_open_table(dir, number, name);
+		int fd;
 
+		ldb_file_name(name, LDB_FILE_TABLE, number);
+		ldb_file_name(made, LDB_FILE_TABLE, by.number);
+		fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 		FUZZ_CHECK(number > last && fd >= 0);
 		FUZZ_CHECK(ldb_fsck_salvage_table(&salvage, fd, manifest.tables[0].size) == 0);
 		FUZZ_CHECK(ldb_manifest_replace(dir, &manifest, number, &by) == 0);

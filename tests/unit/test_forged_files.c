@@ -47,22 +47,24 @@ static void read_table_of(bool newest, char path[512])
 	struct ldb_manifest manifest;
 	struct ldb_manifest_table by = {0}, old;
 	int dir = damage_read_manifest(&manifest), fd;
-	struct ldb_fsck_salvage salvage = {.dir = dir, .by = &by};
-	char name[LDB_FILE_NAME_MAX];
+	char name[LDB_FILE_NAME_MAX], made[LDB_FILE_NAME_MAX];
+	struct ldb_fsck_salvage salvage = {.dir = dir, .name = made, .by = &by};
 	struct ldb_rest rest;
 
 	ck_assert_uint_gt(manifest.count, 0);
 	old = manifest.tables[newest ? manifest.count - 1 : 0];
 	by.number = old.number + 1;
-	fd = ldb_file_open_table(dir, old.number, name);
+	ldb_file_name(name, LDB_FILE_TABLE, old.number);
+	ldb_file_name(made, LDB_FILE_TABLE, by.number);
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(unlinkat(dir, name, 0), 0);
 	ck_assert_int_eq(ldb_fsck_salvage_table(&salvage, fd, old.size), 0);
 	ck_assert_int_eq(ldb_manifest_replace(dir, &manifest, old.number, &by), 0);
 	close(fd);
 	ldb_tablefile_writer_free(salvage.writer);
 	ldb_manifest_free(&manifest);
-	fd = ldb_file_open_table(dir, by.number, name);
-	snprintf(path, 512, "%s/data/%s", damage_copy, name);
+	fd = openat(dir, made, O_RDONLY | O_CLOEXEC);
+	snprintf(path, 512, "%s/data/%s", damage_copy, made);
 	file_len = (size_t)read(fd, file, sizeof(file));
 	ck_assert_uint_eq(file_len, by.size);
 	close(fd);
@@ -439,50 +441,63 @@ static void write_damaged_log(uint64_t first, uint64_t second)
 	damage_flip(".log", 8);
 }
 
+static size_t put_table(unsigned char *to, uint64_t level, const struct ldb_manifest_table *table)
+{
+	size_t len = ldb_put_varint(to, level);
+
+	ck_assert_uint_lt(table->smallest.len + table->largest.len, 400);
+	len += ldb_put_varint(to + len, table->number);
+	len += ldb_put_varint(to + len, table->size);
+	len += damage_put_key(to + len, table->smallest);
+	return len + damage_put_key(to + len, table->largest);
+}
+
+static void append_edit(int dir, struct ldb_manifest *manifest, const void *edit, size_t len)
+{
+	int fd = openat(dir, manifest->name, O_RDWR | O_CLOEXEC);
+
+	ck_assert_int_eq(ldb_logfile_append(fd, &manifest->end, edit, len), 0);
+	ldb_manifest_free(manifest);
+	close(fd);
+	close(dir);
+}
+
 /* An edit more: a number, or the first table on another level, too. */
 static void write_edit(uint64_t tag, uint64_t number)
 {
 	struct ldb_manifest manifest;
 	unsigned char edit[500];
-	int dir = damage_read_manifest(&manifest), fd;
+	int dir = damage_read_manifest(&manifest);
 	size_t len = ldb_put_varint(edit, tag);
 
-	fd = openat(dir, manifest.name, O_RDWR | O_CLOEXEC);
-	len += ldb_put_varint(edit + len, number);
-	if (tag == LDB_EDIT_NEW) {
-		const struct ldb_manifest_table *table = &manifest.tables[0];
-
-		ck_assert_uint_lt(table->smallest.len + table->largest.len, 400);
-		len += ldb_put_varint(edit + len, table->number);
-		len += ldb_put_varint(edit + len, table->size);
-		len += damage_put_key(edit + len, table->smallest);
-		len += damage_put_key(edit + len, table->largest);
-	}
-	ck_assert_int_eq(ldb_logfile_append(fd, &manifest.end, edit, len), 0);
-	ldb_manifest_free(&manifest);
-	close(fd);
-	close(dir);
+	if (tag == LDB_EDIT_NEW)
+		len += put_table(edit + len, number, &manifest.tables[0]);
+	else
+		len += ldb_put_varint(edit + len, number);
+	append_edit(dir, &manifest, edit, len);
 }
 
 /* Of the first table: the number 0, or its keys exchanged. */
 static void write_table_edit(uint64_t zero, uint64_t exchange)
 {
-	struct ldb_manifest manifest, other;
+	struct ldb_manifest manifest;
 	struct ldb_manifest_table by;
+	unsigned char edit[500];
 	int dir = damage_read_manifest(&manifest);
+	size_t len = ldb_put_varint(edit, LDB_EDIT_DELETED);
 
-	close(damage_read_manifest(&other)); /* whose keys stay */
-	by = other.tables[0];
+	by = manifest.tables[0];
+	len += ldb_put_varint(edit + len, by.level);
+	len += ldb_put_varint(edit + len, by.number);
 	if (zero)
 		by.number = 0;
 	if (exchange) {
-		by.smallest = other.tables[0].largest;
-		by.largest = other.tables[0].smallest;
+		by.smallest = manifest.tables[0].largest;
+		by.largest = manifest.tables[0].smallest;
 	}
-	ck_assert_int_eq(ldb_manifest_replace(dir, &manifest, manifest.tables[0].number, &by), 0);
-	ldb_manifest_free(&manifest);
-	ldb_manifest_free(&other);
-	close(dir);
+	len += ldb_put_varint(edit + len, LDB_EDIT_NEW);
+	len += put_table(edit + len, by.level, &by);
+	append_edit(dir, &manifest, edit, len);
 }
 
 static void write_named_log(uint64_t number, uint64_t unused)

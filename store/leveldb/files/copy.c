@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Reads and writes the copy of the tables' descriptions:
+ *
  *   TABLES   "rowfs tables" 01 next-table(4), for each table  table(4) length(4) record, crc(4)
  *
- * Tables by id. The crc is the CRC-32C of all before it. A new file takes the place of the old one
- * in one step, so a reader sees a whole one or none.
+ * Tables are sorted by id. The crc is the CRC-32C of all bytes before it. A new file replaces the
+ * old one in one step, so a reader sees a whole one or none.
  */
 #include "store/leveldb/files/copy.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/disk/crc.h"
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/file.h"
 
 #define COPY_TITLE "rowfs tables\x01"
 #define COPY_HEAD  (sizeof(COPY_TITLE) - 1 + 4)
-#define COPY_MAX   (64u << 20) /* bytes; a store that takes more has no copy */
+#define COPY_MAX   (64u << 20) /* bytes; a store that needs more has no copy */
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* The entry at *at, which moves behind it. False: there is none, whole and in order. */
+/* Reads the entry at *at, and advances *at behind it. False: no whole entry is there. */
 static bool copy_entry(const struct ldb_copy *copy, size_t *at, uint32_t *id,
 		       struct wcs_slice *record)
 {
@@ -37,7 +39,6 @@ static bool copy_entry(const struct ldb_copy *copy, size_t *at, uint32_t *id,
 	return true;
 }
 
-/* Is it whole, and in order? */
 static bool copy_is_good(const struct ldb_copy *copy)
 {
 	const unsigned char *data = copy->bytes.data;
@@ -60,37 +61,29 @@ static bool copy_is_good(const struct ldb_copy *copy)
 static int copy_load(int file, struct ldb_buffer *bytes)
 {
 	struct stat st;
-	int err;
+	int rc;
 
 	if (fstat(file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > COPY_MAX)
 		return -EIO;
-	err = ldb_buffer_room(bytes, (size_t)st.st_size + 1);
-	while (!err && bytes->len <= (size_t)st.st_size) {
-		ssize_t got =
-			read(file, bytes->data + bytes->len, (size_t)st.st_size + 1 - bytes->len);
-
-		if (got <= 0)
-			return got < 0 ? -EIO : 0;
-		bytes->len += (size_t)got;
-	}
-	return err;
+	rc = ldb_buffer_room(bytes, (size_t)st.st_size + 1);
+	return rc ? rc : ldb_file_read(file, bytes->data, (size_t)st.st_size, 0, &bytes->len);
 }
 
 int ldb_copy_read(int store, struct ldb_copy *copy)
 {
 	int file = openat(store, DIRECTORY_TABLES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct ldb_copy read = {.next = 0};
-	int err;
+	int rc;
 
 	if (file < 0)
 		return errno == ENOENT || directory_is_barred(errno) ? -errno : -EIO;
-	err = copy_load(file, &read.bytes);
+	rc = copy_load(file, &read.bytes);
 	close(file);
-	if (!err && !copy_is_good(&read))
-		err = -EIO;
-	if (err) {
+	if (!rc && !copy_is_good(&read))
+		rc = -EIO;
+	if (rc) {
 		ldb_copy_free(&read);
-		return err;
+		return rc;
 	}
 	read.next = ldb_get32(read.bytes.data + COPY_HEAD - 4);
 	*copy = read;
@@ -123,74 +116,45 @@ static int copy_add(struct ldb_buffer *bytes, leveldb_iterator_t *iter)
 	size_t len;
 	const char *record = leveldb_iter_key(iter, &len);
 	uint32_t id;
-	int err;
+	int rc;
 
 	if (!ldb_key_description_decode(record, len, &id))
 		return -EIO;
 	record = leveldb_iter_value(iter, &len);
 	ldb_put32(head, id);
 	ldb_put32(head + 4, (uint32_t)len);
-	err = ldb_buffer_append(bytes, head, sizeof(head));
-	return err ? err : ldb_buffer_append(bytes, record, len);
+	rc = ldb_buffer_append(bytes, head, sizeof(head));
+	return rc ? rc : ldb_buffer_append(bytes, record, len);
 }
 
-/* LevelDB's descriptions as a copy. */
+/* Builds the copy of LevelDB's descriptions. */
 static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 {
 	leveldb_iterator_t *iter;
 	unsigned char number[4];
 	struct ldb_id_key first;
 	uint32_t next;
-	int err = ldb_db_next_table(db, &next);
+	int rc = ldb_db_next_table(db, &next);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	ldb_put32(number, next);
-	err = ldb_buffer_append(bytes, COPY_TITLE, sizeof(COPY_TITLE) - 1);
-	if (!err)
-		err = ldb_buffer_append(bytes, number, 4);
+	rc = ldb_buffer_append(bytes, COPY_TITLE, sizeof(COPY_TITLE) - 1);
+	if (!rc)
+		rc = ldb_buffer_append(bytes, number, 4);
 	ldb_key_description(&first, 0);
 	iter = ldb_db_iterate(db);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !err && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter))
-		err = copy_add(bytes, iter);
-	if (!err)
-		err = ldb_db_iter_error(db, iter);
+	for (; !rc && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter))
+		rc = copy_add(bytes, iter);
+	if (!rc)
+		rc = ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	ldb_put32(number, wcs_crc_extend(0, bytes->data, bytes->len));
-	err = ldb_buffer_append(bytes, number, 4);
-	return err || bytes->len <= COPY_MAX ? err : -EFBIG;
-}
-
-static int copy_put(int store, const struct ldb_buffer *bytes)
-{
-	int file, err = 0;
-
-	if (unlinkat(store, DIRECTORY_TABLES_NEW, 0) != 0 && errno != ENOENT)
-		return -errno;
-	file = openat(store, DIRECTORY_TABLES_NEW,
-		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (file < 0)
-		return -errno;
-	for (size_t at = 0; !err && at < bytes->len;) {
-		ssize_t put = write(file, bytes->data + at, bytes->len - at);
-
-		if (put < 0)
-			err = -errno;
-		else
-			at += (size_t)put;
-	}
-	if (!err && fsync(file) != 0)
-		err = -errno;
-	close(file);
-	if (!err && (renameat(store, DIRECTORY_TABLES_NEW, store, DIRECTORY_TABLES) != 0 ||
-		     fsync(store) != 0))
-		err = -errno;
-	if (err)
-		unlinkat(store, DIRECTORY_TABLES_NEW, 0);
-	return err;
+	rc = ldb_buffer_append(bytes, number, 4);
+	return rc || bytes->len <= COPY_MAX ? rc : -EFBIG;
 }
 
 static int copy_replace(int store, const struct ldb_buffer *bytes)
@@ -198,42 +162,44 @@ static int copy_replace(int store, const struct ldb_buffer *bytes)
 	struct ldb_copy old = {.next = 0};
 	bool same = ldb_copy_read(store, &old) == 0 && old.bytes.len == bytes->len &&
 		    memcmp(old.bytes.data, bytes->data, bytes->len) == 0;
-	int err = same ? 0 : copy_put(store, bytes);
+	int rc = same ? 0
+		      : ldb_file_replace(store, DIRECTORY_TABLES_NEW, DIRECTORY_TABLES, bytes->data,
+					 bytes->len);
 
 	ldb_copy_free(&old);
-	if (err)
+	if (rc)
 		unlinkat(store, DIRECTORY_TABLES, 0);
-	return err;
+	return rc;
 }
 
 int ldb_copy_remove(struct ldb *db)
 {
-	int store = copy_open_store(db), err = 0;
+	int store = copy_open_store(db), rc = 0;
 	struct stat st;
 
 	if (store < 0)
 		return ldb_db_fail(db, directory_error(errno), strerror(errno));
 	if (unlinkat(store, DIRECTORY_TABLES, 0) != 0 &&
 	    fstatat(store, DIRECTORY_TABLES, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-		err = directory_error(errno);
-	else if (fsync(store) != 0) /* also where a failed write removed it before */
-		err = directory_error(errno);
+		rc = directory_error(errno);
+	else if (fsync(store) != 0) /* also if a failed write removed it before */
+		rc = directory_error(errno);
 	close(store);
-	return err ? ldb_db_fail(db, err, "an old " DIRECTORY_TABLES " cannot be removed") : 0;
+	return rc ? ldb_db_fail(db, rc, "an old " DIRECTORY_TABLES " cannot be removed") : 0;
 }
 
 void ldb_copy_write(struct ldb *db)
 {
 	struct ldb_buffer bytes = {0};
-	int store = copy_open_store(db), err = store < 0 ? -errno : copy_make(db, &bytes);
+	int store = copy_open_store(db), rc = store < 0 ? -errno : copy_make(db, &bytes);
 
-	if (!err)
-		err = copy_replace(store, &bytes);
-	if (err)
+	if (!rc)
+		rc = copy_replace(store, &bytes);
+	if (rc)
 		ldb_db_log(db, WCS_LOG_WARNING,
 			   DIRECTORY_TABLES ": the copy of the tables' descriptions cannot be "
 					    "written: %s; the next mount tries again",
-			   strerror(-err));
+			   strerror(-rc));
 	if (store >= 0)
 		close(store);
 	free(bytes.data);
@@ -245,29 +211,29 @@ int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_key first;
-	int err;
+	int rc;
 
 	ldb_key_table(&first, id);
 	ldb_iter_seek(iter, &first);
 	*has = ldb_iter_within(iter, &first);
-	err = ldb_db_iter_error(db, iter);
+	rc = ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);
-	return err;
+	return rc;
 }
 
-/* Has the table cells, and no description? */
+/* *lost: the table has cells and no description. */
 static int copy_check_table(struct ldb *db, uint32_t id, bool *lost)
 {
 	struct ldb_id_key key;
 	unsigned char *value;
 	size_t len;
 	bool found;
-	int err;
+	int rc;
 
 	ldb_key_description(&key, id);
-	err = ldb_db_get(db, &key, &value, &len, &found);
-	if (err)
-		return err;
+	rc = ldb_db_get(db, &key, &value, &len, &found);
+	if (rc)
+		return rc;
 	leveldb_free(value);
 	*lost = false;
 	return found ? 0 : ldb_copy_has_cells(db, id, lost);
@@ -279,30 +245,30 @@ static int copy_check(struct ldb *db, const struct ldb_copy *copy)
 	uint32_t next, id;
 	bool lost = false;
 	size_t at = 0;
-	int err = ldb_db_next_table(db, &next);
+	int rc = ldb_db_next_table(db, &next);
 
-	while (!err && !lost && ldb_copy_next(copy, &at, &id, &record))
-		err = copy_check_table(db, id, &lost);
-	if (!err && (lost || next < copy->next))
-		err = ldb_db_damaged(db, "descriptions of tables are missing that " DIRECTORY_TABLES
-					 " has");
-	return err;
+	while (!rc && !lost && ldb_copy_next(copy, &at, &id, &record))
+		rc = copy_check_table(db, id, &lost);
+	if (!rc && (lost || next < copy->next))
+		rc = ldb_db_damaged(db, "descriptions of tables are missing that " DIRECTORY_TABLES
+					" has");
+	return rc;
 }
 
 int ldb_copy_open(struct ldb *db)
 {
 	int store = copy_open_store(db);
 	struct ldb_copy copy = {.next = 0};
-	int err = store < 0 ? -errno : ldb_copy_read(store, &copy);
+	int rc = store < 0 ? -errno : ldb_copy_read(store, &copy);
 
 	if (store >= 0)
 		close(store);
-	if (!err)
-		err = copy_check(db, &copy);
+	if (!rc)
+		rc = copy_check(db, &copy);
 	else
-		err = err == -ENOMEM ? err : 0;
+		rc = rc == -ENOMEM ? rc : 0;
 	ldb_copy_free(&copy);
-	if (!err)
+	if (!rc)
 		ldb_copy_write(db);
-	return err;
+	return rc;
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What LevelDB checks of its files, even with paranoid checks, leaves gaps:
+ * Reads CURRENT, the MANIFEST and the logs before LevelDB does, and finds their faults.
  *
- * - A record of a log or MANIFEST whose damaged length reaches beyond the end of the file is taken
- *   for one that was being written, whatever its type, and it and all behind it for nothing
- *   (logfile_damage.c).
- * - A MANIFEST that was cut between two edits, and a log that is missing, go unnoticed. But a log
- *   is made, and its name synced, before a MANIFEST names it, and goes only when a later edit names
- *   another; so the log that it names is there, or something is lost. (After LevelDB's own repair
- *   it names none.)
+ * LevelDB's own checks leave gaps, even paranoid ones:
+ *
+ * - It takes a record of a log or MANIFEST whose damaged length reaches beyond the end of the file
+ *   for one that was being written, and ignores it and all behind it (logfile_damage.c).
+ * - It does not notice a MANIFEST that was cut between two edits, nor a missing log. But a log is
+ *   created, and its name synced, before a MANIFEST names it, and removed only after a later edit
+ *   names another; so if the log that the MANIFEST names is missing, something is lost. (After
+ *   LevelDB's own repair it names none.)
  * - Its errors do not name the file.
- * - Zeros that a power cut left at the end of one (logfile.c) are damage to it.
+ * - It takes zeros that a power cut left at the end of a file (logfile.c) for damage.
  *
- * So this is asked before LevelDB opens a store; it reads the MANIFEST and the logs, which LevelDB
- * then reads as well. A log that just ends earlier than it did cannot be told from one whose end
- * was never on the medium.
+ * A log that was cut cannot be told from one whose end never reached the medium.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +58,7 @@ int ldb_files_progress(struct ldb_files *files, uint64_t bytes)
 	return files->progress ? files->progress(files->ctx, files->bytes, files->all) : 0;
 }
 
-/* ---- What is in use ---------------------------------------------------------------------- */
+/* ---- The files in use --------------------------------------------------------------------- */
 
 struct files_each {
 	int (*each)(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number);
@@ -99,7 +98,7 @@ static int files_measure(void *ctx, const char *name, enum ldb_file_kind kind, u
 	return 0;
 }
 
-/* The newest MANIFEST that there is, for a store whose CURRENT does not say. */
+/* Sets current to the newest MANIFEST, for a store whose CURRENT names none. */
 static int files_newest(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
 {
 	struct ldb_files *files = ctx;
@@ -114,52 +113,44 @@ static int files_newest(void *ctx, const char *name, enum ldb_file_kind kind, ui
 	return 0;
 }
 
-static int files_read_current(struct ldb_files *files)
-{
-	struct wcs_fault why = {0};
-	int err = ldb_manifest_current(files->dir, files->current, &why);
-
-	files->count++;
-	files->current_good = err == 0;
-	if (!err)
-		return 0;
-	err = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
-	return err ? err : ldb_files_each(files, files_newest, files);
-}
-
 static int files_read_manifest(struct ldb_files *files)
 {
 	struct wcs_fault why = {0};
-	int err;
+	int rc = ldb_manifest_current(files->dir, files->current, &why);
 
+	files->count++;
+	if (rc)
+		rc = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
+	if (!rc && !files->current[0])
+		rc = ldb_files_each(files, files_newest, files);
+	if (rc)
+		return rc;
 	if (!files->current[0])
 		return ldb_files_add(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true,
 				     "there is none");
 	files->count++;
-	err = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
-	files->whole = err == 0;
-	if (err != -EIO)
-		return err;
+	rc = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
+	files->whole = rc == 0;
+	if (rc != -EIO)
+		return rc;
 	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s", why.text);
 }
 
 int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault)
 {
-	int err;
+	int rc;
 
 	memset(files, 0, sizeof(*files));
 	files->dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (files->dir < 0)
 		return wcs_fault_set(fault, -EIO, "%s: %s", directory_name(path), strerror(errno));
-	err = ldb_files_each(files, files_measure, files);
-	if (!err)
-		err = files_read_current(files);
-	if (!err)
-		err = files_read_manifest(files);
-	if (!err)
+	rc = ldb_files_each(files, files_measure, files);
+	if (!rc)
+		rc = files_read_manifest(files);
+	if (!rc)
 		return 0;
 	ldb_files_close(files);
-	return wcs_fault_set(fault, err, "%s: %s", directory_name(path), strerror(-err));
+	return wcs_fault_set(fault, rc, "%s: %s", directory_name(path), strerror(-rc));
 }
 
 void ldb_files_close(struct ldb_files *files)
@@ -168,7 +159,11 @@ void ldb_files_close(struct ldb_files *files)
 		close(files->dir);
 	files->dir = -1;
 	ldb_manifest_free(&files->manifest);
-	ldb_files_forget(files);
+	for (size_t i = 0; i < files->misnamed_count; i++) {
+		free(files->misnamed[i].smallest.data);
+		free(files->misnamed[i].largest.data);
+	}
+	free(files->misnamed);
 	free(files->faults);
 	files->faults = NULL;
 }
@@ -180,7 +175,7 @@ static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
 	return files->torn ? files->torn(files, name, end) : 0;
 }
 
-/* The fault of a log's record. NULL: none. next: see ldb_logfile_in_sequence. */
+/* The fault of a log's record, or NULL. next: see ldb_logfile_in_sequence. */
 static const char *files_record(struct wcs_slice record, uint64_t *next)
 {
 	if (!ldb_logfile_is_batch(record))
@@ -199,11 +194,11 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 	int event;
 
 	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
-		int err = ldb_files_progress(files, log->base + log->at - before);
+		int rc = ldb_files_progress(files, log->base + log->at - before);
 
 		before = log->base + log->at;
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 		if (event < 0 && event != -EIO)
 			return event;
 		if (event == LDB_LOGFILE_RECORD) {
@@ -224,10 +219,10 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 			     first, what, damages > 1 ? ", and more behind it" : "");
 }
 
-static int files_log(struct ldb_files *files, const char *name, uint64_t number)
+int ldb_files_log(struct ldb_files *files, const char *name, uint64_t number)
 {
 	struct ldb_logfile *log;
-	int fd, err;
+	int fd, rc;
 
 	files->count++;
 	if (!ldb_file_is_number(number))
@@ -238,30 +233,25 @@ static int files_log(struct ldb_files *files, const char *name, uint64_t number)
 		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",
 				     strerror(errno));
 	log = malloc(sizeof(*log));
-	err = log ? 0 : -ENOMEM;
-	if (!err) {
+	rc = log ? 0 : -ENOMEM;
+	if (!rc) {
 		ldb_logfile_init(log, fd);
-		err = files_read_log(files, log, name, number);
+		rc = files_read_log(files, log, name, number);
 		ldb_logfile_free(log);
 	}
 	free(log);
 	close(fd);
-	return err;
-}
-
-static bool files_is_listed(const struct ldb_files *files, enum ldb_file_kind kind, uint64_t number)
-{
-	return kind == LDB_FILE_TABLE ? ldb_manifest_find(&files->manifest, number) != NULL
-				      : ldb_manifest_log_used(&files->manifest, number);
+	return rc;
 }
 
 static int files_used_log(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
 {
 	struct ldb_files *files = ctx;
 
-	if (kind != LDB_FILE_LOG || (files->whole && !files_is_listed(files, kind, number)))
+	if (kind != LDB_FILE_LOG ||
+	    (files->whole && !ldb_manifest_log_used(&files->manifest, number)))
 		return 0;
-	return files_log(files, name, number);
+	return ldb_files_log(files, name, number);
 }
 
 static int files_missing_log(struct ldb_files *files)
@@ -279,43 +269,9 @@ static int files_missing_log(struct ldb_files *files)
 
 int ldb_files_logs(struct ldb_files *files)
 {
-	int err = files_missing_log(files);
+	int rc = files_missing_log(files);
 
-	if (!err && files->whole && files->manifest.torn)
-		err = files_torn(files, files->manifest.name, files->manifest.end);
-	return err ? err : ldb_files_each(files, files_used_log, files);
-}
-
-/* ---- A MANIFEST that was cut ------------------------------------------------------------- */
-
-/* A file that no edit names, or names as gone: of the edits that are lost, or a leftover. */
-static int files_unlisted(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
-{
-	struct ldb_files *files = ctx;
-
-	if ((kind != LDB_FILE_TABLE && kind != LDB_FILE_LOG) ||
-	    files_is_listed(files, kind, number))
-		return 0;
-	files->unlisted++;
-	return kind == LDB_FILE_TABLE ? ldb_files_table(files, number, NULL)
-				      : files_log(files, name, number);
-}
-
-int ldb_files_end(struct ldb_files *files)
-{
-	bool missing = false;
-	int err;
-
-	for (size_t i = 0; i < files->fault_count; i++)
-		missing |= files->faults[i].missing && files->faults[i].right == 0;
-	if (!files->whole || !missing)
-		return 0;
-	err = ldb_files_each(files, files_unlisted, files);
-	if (err || files->unlisted == 0)
-		return err;
-	files->whole = false;
-	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->manifest.name, false,
-			     "its end is missing: it does not name %" PRIu64
-			     " files that are there, and names some that are not",
-			     files->unlisted);
+	if (!rc && files->whole && files->manifest.torn)
+		rc = files_torn(files, files->manifest.name, files->manifest.end);
+	return rc ? rc : ldb_files_each(files, files_used_log, files);
 }

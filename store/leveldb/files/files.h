@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LevelDB's files as such: which are in use, and which are damaged or missing. What LevelDB takes
- * without a word, and loses, is told here.
+ * Checks LevelDB's files without LevelDB: which are in use, damaged, missing or misnamed. It finds
+ * what LevelDB ignores silently (files.c). One thread for each struct.
  */
 #ifndef WCS_LEVELDB_FILES_H
 #define WCS_LEVELDB_FILES_H
@@ -9,79 +9,82 @@
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/formats/manifest.h"
 
-/* What is wrong with a file. */
+/* A fault of a file. */
 struct ldb_files_fault {
 	enum ldb_file_kind kind;
 	uint64_t number;
 	char name[LDB_FILE_NAME_MAX];
 	bool missing;
-	bool another;	    /* a table, but not the one that the MANIFEST means */
-	uint64_t right;	    /* that one has the name of this number; 0: it is not there */
-	bool right_damaged; /* not all of it */
-	uint64_t stands;    /* as right, where a repair has changed names since */
+	bool another;	 /* a table, but not the one that the MANIFEST describes */
+	uint64_t right;	 /* the number under which that table was found; 0: it was not */
+	uint64_t stands; /* as right, kept up to date while a repair renames files */
 	char what[192];
 };
 
-/* A table that stands under another's name, or under one that the MANIFEST does not know. */
+/* What was read of a table. All zero but for the number: nothing yet. */
 struct ldb_files_table {
 	uint64_t number; /* of its name */
 	uint64_t size;
-	bool good;			     /* all of it can be read */
-	bool taken;			     /* it is some fault's right one */
-	struct ldb_buffer smallest, largest; /* of what can be read; none: nothing */
+	uint64_t sequence; /* the highest one */
+	uint64_t damages;  /* blocks that cannot be read */
+	uint64_t damaged_at;
+	const char *damage;		     /* of the first of them */
+	bool taken;			     /* it is the right one of a fault */
+	struct ldb_buffer smallest, largest; /* internal keys that can be read; empty: none can */
 };
 
 struct ldb_files {
 	int dir;
-	bool whole;			 /* the MANIFEST could be read */
-	char current[LDB_FILE_NAME_MAX]; /* the MANIFEST that is used; "": none */
-	bool current_good;		 /* CURRENT names it */
+	bool whole;			 /* the MANIFEST says which files are in use */
+	char current[LDB_FILE_NAME_MAX]; /* the MANIFEST that was read; "": there is none */
 	struct ldb_manifest manifest;
-	uint64_t count;	   /* files looked at */
+	uint64_t count;	   /* files checked */
 	uint64_t bytes;	   /* read so far */
-	uint64_t all;	   /* bytes of all files there are */
+	uint64_t all;	   /* bytes of all files */
 	uint64_t largest;  /* number of any file */
-	uint64_t unlisted; /* tables and logs that the MANIFEST does not name, or not any more */
+	uint64_t unlisted; /* tables and logs that are not in use by the MANIFEST */
 	size_t fault_count, fault_room;
 	struct ldb_files_fault *faults;
-	size_t astray_count, astray_room;
-	struct ldb_files_table *astray;
-	/* Now and then; not 0 ends it, and is returned. */
+	size_t misnamed_count, misnamed_room;
+	struct ldb_files_table *misnamed; /* whole tables under a name that may not be theirs */
+	/* Called now and then; a result other than 0 ends the check, which returns it. */
 	int (*progress)(void *ctx, uint64_t done, uint64_t total);
-	/* A log or the MANIFEST is torn behind that place (logfile.h), which is no fault. */
+	/* A log or the MANIFEST is torn behind `end` (logfile.h), which is no fault. */
 	int (*torn)(struct ldb_files *files, const char *name, uint64_t end);
 	void *ctx;
 };
 
-/* Reads what is in use. path: of LevelDB's directory. -ENOMEM, -EIO: no such directory. */
+/* The calls below return 0, also where they find faults, -ENOMEM, or what a callback returned. */
+
+/* Reads CURRENT and the MANIFEST. path: of LevelDB's directory. -EIO: there is no such directory.
+ */
 int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault);
 void ldb_files_close(struct ldb_files *files);
-/* Looks at the logs that are in use, and tells which are torn. */
+/* Checks the logs in use; without a MANIFEST, all logs. */
 int ldb_files_logs(struct ldb_files *files);
-/* Looks at the tables that are in use, all of them, or those with keys of a key space. */
-int ldb_files_tables(struct ldb_files *files);
-int ldb_files_tables_of(struct ldb_files *files, unsigned char space);
-/* Looks at those only that are missing or of a wrong size, at no cost but for those. */
-int ldb_files_sizes(struct ldb_files *files);
-/* Behind ldb_files_tables: finds tables that are missing, or not what their names say, under other
- * names. */
+/* Checks the tables in use; without a MANIFEST, all tables. spaces: reads those only that may have
+ * keys starting with one of these bytes, or have a wrong size; NULL: reads all. */
+int ldb_files_tables(struct ldb_files *files, const char *spaces);
+/* After ldb_files_tables: finds the tables that are missing or misnamed under other names. */
 int ldb_files_names(struct ldb_files *files);
-/* Behind all these: where files are missing and others are there of which the MANIFEST says
- * nothing, its end is missing, and it is a fault, too, and not whole any more. */
+/* After all these: if files are missing and the MANIFEST does not list others that exist, its last
+ * edits are missing, which is a fault, and clears `whole`. */
 int ldb_files_end(struct ldb_files *files);
-/* Calls each for all of LevelDB's files there are, until one returns another number than 0. */
+/* Calls each for all of LevelDB's files, until one returns another number than 0. */
 int ldb_files_each(const struct ldb_files *files,
 		   int (*each)(void *ctx, const char *name, enum ldb_file_kind kind,
 			       uint64_t number),
 		   void *ctx);
-/* The table under either of its names; -1. */
-int ldb_files_open_table(struct ldb_files *files, uint64_t number, uint64_t *size);
+/* Opens a table; -1: errno. */
+int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size);
+/* Reads the first found->size bytes of an open table. The caller frees the keys. */
+int ldb_files_read_table(struct ldb_files *files, int fd, struct ldb_files_table *found);
 
-/* Before LevelDB opens it: may it? What is torn is cut, kept beside, and logged. -EIO: fault names
- * the file. */
+/* Before LevelDB opens the directory: cuts torn files, keeps what it cuts beside, and logs that.
+ * -EIO: a file is damaged; fault names it. */
 int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault);
-/* LevelDB or a read behind its opening failed: names the damaged file where one is found. Returns
- * error. */
+/* After LevelDB failed to open the directory, or to read from it: sets the fault to the first
+ * damaged file, if it finds one. Returns error. */
 int ldb_files_blame(const char *path, int error, struct wcs_fault *fault);
 
 #endif

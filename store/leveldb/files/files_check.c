@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What who opens a store is told of its files: see files.h. What is torn is cut there. */
+/* Checks LevelDB's files before and after LevelDB opens them, and names the first damaged one. Torn
+ * files are cut here. */
 #include "store/leveldb/files/files.h"
 
 #include <errno.h>
@@ -24,10 +25,10 @@ static int files_cut(struct ldb_files *files, const char *name, uint64_t end)
 	const struct wcs_options *const *options = files->ctx;
 	char text[256], where[96] = "";
 	uint64_t kept = 0;
-	int err = ldb_logfile_cut(files->dir, name, end, &kept);
+	int rc = ldb_logfile_cut(files->dir, name, end, &kept);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	if (kept > 0)
 		snprintf(where, sizeof(where),
 			 "; what stood there is kept as " DIRECTORY_TORN "%s-%" PRIu64, name, end);
@@ -42,40 +43,37 @@ static int files_cut(struct ldb_files *files, const char *name, uint64_t end)
 int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault)
 {
 	struct ldb_files files;
-	int err = ldb_files_open(path, &files, fault);
+	int rc = ldb_files_open(path, &files, fault);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	files.torn = files_cut;
 	files.ctx = &options;
 	if (files.fault_count == 0)
-		err = ldb_files_logs(&files);
-	if (err)
-		wcs_fault_set(fault, err, "%s: %s", directory_name(path), strerror(-err));
+		rc = ldb_files_logs(&files);
+	if (rc)
+		wcs_fault_set(fault, rc, "%s: %s", directory_name(path), strerror(-rc));
 	else if (files.fault_count > 0)
-		err = files_tell(&files, path, fault);
+		rc = files_tell(&files, path, fault);
 	ldb_files_close(&files);
-	return err;
+	return rc;
 }
 
-/* What is read when a store is opened. */
-static const unsigned char files_spaces[] = {'m', 'x', 'g'};
+/* The key spaces that are read when a store is opened. LevelDB opens tables of others as well. */
+static const char files_spaces[] = "mxg";
 
 int ldb_files_blame(const char *path, int error, struct wcs_fault *fault)
 {
 	struct wcs_fault unused;
 	struct ldb_files files;
-	int err;
+	int rc;
 
 	if (error != -EIO || ldb_files_open(path, &files, &unused))
 		return error;
-	err = ldb_files_logs(&files);
-	/* LevelDB opens tables of any key space, beside those that are read. */
-	if (!err && files.fault_count == 0)
-		err = ldb_files_sizes(&files);
-	for (size_t i = 0; !err && files.fault_count == 0 && i < sizeof(files_spaces); i++)
-		err = ldb_files_tables_of(&files, files_spaces[i]);
-	if (!err && files.fault_count > 0)
+	rc = ldb_files_logs(&files);
+	if (!rc && files.fault_count == 0)
+		rc = ldb_files_tables(&files, files_spaces);
+	if (!rc && files.fault_count > 0)
 		files_tell(&files, path, fault);
 	ldb_files_close(&files);
 	return error;

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables among LevelDB's files: those that are missing, of a wrong size, or damaged. */
+/*
+ * Finds tables that are missing, damaged, or not the table that their name says.
+ *
+ * Each entry of a database has its own sequence number, which is part of its key. No two tables in
+ * use therefore share a key, and the size, the first and the last key, which the MANIFEST has,
+ * identify a whole table. A damaged one with a key outside that range is another. Another table
+ * must not be used in this place: its keys could overlap those of other tables of the level, or old
+ * entries come to lie above newer ones.
+ */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,240 +18,237 @@
 #include <unistd.h>
 
 #include "store/leveldb/files/files_private.h"
+#include "store/leveldb/formats/block.h"
 #include "store/leveldb/formats/tablefile.h"
 
-/* Of one visit. */
-struct files_table {
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+struct tables_visit {
 	struct ldb_files *files;
-	struct ldb_files_table found;
-	uint64_t damages, first;
-	const char *what;
-	int err;
+	struct ldb_files_table *found;
+	int rc;
 };
 
-static void files_table_damaged(void *ctx, uint64_t offset, const char *what)
+static void tables_damaged(void *ctx, uint64_t offset, const char *what)
 {
-	struct files_table *table = ctx;
+	struct ldb_files_table *found = ((struct tables_visit *)ctx)->found;
 
-	if (table->damages++ > 0)
+	if (found->damages++ > 0)
 		return;
-	table->first = offset;
-	table->what = what;
+	found->damaged_at = offset;
+	found->damage = what;
 }
 
-static int files_table_entry(void *ctx, struct wcs_slice key, struct wcs_slice value)
+static int tables_entry(void *ctx, struct wcs_slice key, struct wcs_slice value)
 {
-	struct files_table *table = ctx;
+	struct tables_visit *visit = ctx;
+	struct ldb_files_table *found = visit->found;
+	uint64_t sequence = ldb_internal_tag(key) >> 8;
 
 	(void)value;
-	if (table->found.smallest.len == 0)
-		table->err = ldb_buffer_set(&table->found.smallest, key);
-	if (!table->err)
-		table->err = ldb_buffer_set(&table->found.largest, key);
-	return table->err != 0;
+	if (sequence > found->sequence)
+		found->sequence = sequence;
+	if (found->smallest.len == 0)
+		visit->rc = ldb_buffer_set(&found->smallest, key);
+	if (!visit->rc)
+		visit->rc = ldb_buffer_set(&found->largest, key);
+	return visit->rc != 0;
 }
 
-static int files_table_progress(void *ctx, uint64_t bytes)
+static int tables_progress(void *ctx, uint64_t bytes)
 {
-	struct files_table *table = ctx;
+	struct tables_visit *visit = ctx;
 
-	table->err = ldb_files_progress(table->files, bytes);
-	return table->err != 0;
+	visit->rc = ldb_files_progress(visit->files, bytes);
+	return visit->rc != 0;
 }
 
-int ldb_files_open_table(struct ldb_files *files, uint64_t number, uint64_t *size)
+int ldb_files_read_table(struct ldb_files *files, int fd, struct ldb_files_table *found)
+{
+	struct tables_visit ctx = {.files = files, .found = found};
+	struct ldb_tablefile_visit visit = {.damaged = tables_damaged,
+					    .entry = tables_entry,
+					    .progress = tables_progress,
+					    .ctx = &ctx};
+	int rc = ldb_tablefile_visit(fd, found->size, &visit);
+
+	return rc < 0 ? rc : ctx.rc;
+}
+
+int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size)
 {
 	char name[LDB_FILE_NAME_MAX];
-	int fd = ldb_file_open_table(files->dir, number, name);
 	struct stat st;
+	int fd;
 
+	ldb_file_name(name, LDB_FILE_TABLE, number);
+	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	st.st_mode = 0;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		errno = S_ISDIR(st.st_mode) ? EISDIR : EIO;
+		errno = EISDIR;
 		return -1;
 	}
 	*size = (uint64_t)st.st_size;
 	return fd;
 }
 
-static void files_table_clear(struct ldb_files_table *table)
+static void tables_clear(struct ldb_files_table *found)
 {
-	free(table->smallest.data);
-	free(table->largest.data);
+	free(found->smallest.data);
+	free(found->largest.data);
 }
 
-static int files_visit(struct files_table *table, int fd)
-{
-	struct ldb_tablefile_visit visit = {.damaged = files_table_damaged,
-					    .entry = files_table_entry,
-					    .progress = files_table_progress,
-					    .ctx = table};
-	int err = ldb_tablefile_visit(fd, table->found.size, &visit);
+/* ---- Comparing --------------------------------------------------------------------------- */
 
-	table->found.good = table->damages == 0;
-	return err < 0 ? err : table->err;
+static bool tables_same(const struct ldb_buffer *key, struct wcs_slice known)
+{
+	return key->len == known.len && memcmp(key->data, known.data, known.len) == 0;
 }
 
-/* Keeps it in mind, with its keys. */
-static int files_add_astray(struct ldb_files *files, struct ldb_files_table *found)
+bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known)
 {
-	if (files->astray_count == files->astray_room) {
-		struct ldb_files_table *more =
-			ldb_buffer_more(files->astray, &files->astray_room, 16, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		files->astray = more;
-	}
-	files->astray[files->astray_count++] = *found;
-	found->smallest = found->largest = (struct ldb_buffer){0};
-	return 0;
+	return found->damages == 0 && found->size == known->size &&
+	       tables_same(&found->smallest, known->smallest) &&
+	       tables_same(&found->largest, known->largest);
 }
 
-static void files_table_words(const struct files_table *table, uint64_t expected, bool another,
-			      char *what, size_t room)
+static bool tables_is_another(const struct ldb_files_table *found,
+			      const struct ldb_manifest_table *known)
+{
+	if (found->damages == 0)
+		return !ldb_files_is(found, known);
+	return found->smallest.len > 0 &&
+	       (ldb_internal_compare(ldb_buffer_slice(&found->smallest), known->smallest) < 0 ||
+		ldb_internal_compare(ldb_buffer_slice(&found->largest), known->largest) > 0);
+}
+
+static void tables_words(const struct ldb_files_table *found, uint64_t expected, bool another,
+			 char *what, size_t room)
 {
 	size_t len = 0;
 
 	if (another)
 		len = (size_t)snprintf(what, room, "it is another table%s: ",
-				       table->found.good ? "" : ", and damaged");
-	if (expected != 0 && table->found.size != expected)
+				       found->damages == 0 ? "" : ", and damaged");
+	if (expected != 0 && found->size != expected)
 		snprintf(what + len, room - len,
-			 "it has %" PRIu64 " bytes and should have %" PRIu64, table->found.size,
+			 "it has %" PRIu64 " bytes and should have %" PRIu64, found->size,
 			 expected);
-	else if (table->damages > 0)
-		snprintf(what + len, room - len, "at %" PRIu64 ": %s%s", table->first, table->what,
-			 table->damages > 1 ? ", and more behind it" : "");
+	else if (found->damages > 0)
+		snprintf(what + len, room - len, "at %" PRIu64 ": %s%s", found->damaged_at,
+			 found->damage, found->damages > 1 ? ", and more behind it" : "");
 	else
 		snprintf(what + len, room - len, "it has other keys");
 }
 
-/* Is it good, and the one that is meant? */
-static int files_judge(struct files_table *table, const struct ldb_manifest_table *known)
+/* Moves what was found to the misnamed tables. */
+static int tables_add_misnamed(struct ldb_files *files, struct ldb_files_table *found)
 {
-	struct ldb_files *files = table->files;
-	uint64_t expected = known ? known->size : 0;
-	bool another = known && ldb_files_is_another(files, &table->found, known);
-	char name[LDB_FILE_NAME_MAX], what[128];
-	int err;
+	if (files->misnamed_count == files->misnamed_room) {
+		struct ldb_files_table *more =
+			ldb_buffer_more(files->misnamed, &files->misnamed_room, 16, sizeof(*more));
 
-	if (table->found.good && !another)
-		return 0;
-	files_table_words(table, expected, another, what, sizeof(what));
-	ldb_file_name(name, LDB_FILE_TABLE, table->found.number);
-	err = ldb_files_add(files, LDB_FILE_TABLE, table->found.number, name, false, "%s", what);
-	if (err || !another)
-		return err;
-	files->faults[files->fault_count - 1].another = true;
-	return files_add_astray(files, &table->found);
+		if (!more)
+			return -ENOMEM;
+		files->misnamed = more;
+	}
+	files->misnamed[files->misnamed_count++] = *found;
+	found->smallest = found->largest = (struct ldb_buffer){0};
+	return 0;
 }
+
+static int tables_judge(struct ldb_files *files, struct ldb_files_table *found,
+			const struct ldb_manifest_table *known)
+{
+	bool another = known && tables_is_another(found, known);
+	char name[LDB_FILE_NAME_MAX], what[128];
+	int rc;
+
+	if (found->damages == 0 && !another)
+		return 0;
+	tables_words(found, known ? known->size : 0, another, what, sizeof(what));
+	ldb_file_name(name, LDB_FILE_TABLE, found->number);
+	rc = ldb_files_add(files, LDB_FILE_TABLE, found->number, name, false, "%s", what);
+	if (rc)
+		return rc;
+	files->faults[files->fault_count - 1].another = another;
+	return another && found->damages == 0 ? tables_add_misnamed(files, found) : 0;
+}
+
+/* ---- Checking ---------------------------------------------------------------------------- */
 
 int ldb_files_table(struct ldb_files *files, uint64_t number,
 		    const struct ldb_manifest_table *known)
 {
-	struct files_table table = {.files = files, .found = {.number = number}};
+	struct ldb_files_table found = {.number = number};
 	char name[LDB_FILE_NAME_MAX];
-	int fd = ldb_files_open_table(files, number, &table.found.size), err;
+	int fd = ldb_files_open_table(files, number, &found.size), rc;
 
 	files->count++;
 	ldb_file_name(name, LDB_FILE_TABLE, number);
 	if (fd < 0)
 		return ldb_files_add(files, LDB_FILE_TABLE, number, name, errno == ENOENT, "%s",
 				     errno == ENOENT ? "it is missing" : strerror(errno));
-	err = files_visit(&table, fd);
+	rc = ldb_files_read_table(files, fd, &found);
 	close(fd);
-	if (!err)
-		err = files_judge(&table, known);
-	files_table_clear(&table.found);
-	return err;
+	if (!rc)
+		rc = tables_judge(files, &found, known);
+	tables_clear(&found);
+	return rc;
 }
 
 int ldb_files_unnamed(struct ldb_files *files, uint64_t number)
 {
-	struct files_table table = {.files = files, .found = {.number = number}};
-	int fd = ldb_files_open_table(files, number, &table.found.size), err;
+	struct ldb_files_table found = {.number = number};
+	int fd = ldb_files_open_table(files, number, &found.size), rc;
 
 	if (fd < 0)
 		return 0;
-	err = files_visit(&table, fd);
+	rc = ldb_files_read_table(files, fd, &found);
 	close(fd);
-	if (!err && table.found.good)
-		err = files_add_astray(files, &table.found);
-	files_table_clear(&table.found);
-	return err;
+	if (!rc && found.damages == 0)
+		rc = tables_add_misnamed(files, &found);
+	tables_clear(&found);
+	return rc;
 }
 
-void ldb_files_forget(struct ldb_files *files)
+static int tables_any(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
 {
-	for (size_t i = 0; i < files->astray_count; i++)
-		files_table_clear(&files->astray[i]);
-	free(files->astray);
-	files->astray = NULL;
-	files->astray_count = files->astray_room = 0;
-}
-
-/* Where no MANIFEST tells which are in use, all are. */
-static int files_any_table(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
-{
-	struct ldb_files *files = ctx;
-
 	(void)name;
-	return kind == LDB_FILE_TABLE ? ldb_files_table(files, number, NULL) : 0;
+	return kind == LDB_FILE_TABLE ? ldb_files_table(ctx, number, NULL) : 0;
 }
 
-/* Can it have keys that start with that byte? */
-static bool files_table_has(const struct ldb_manifest_table *table, unsigned char space)
+/* Has the table a wrong size, or may it have keys that start with one of these bytes? */
+static bool tables_concerns(const struct ldb_files *files, const struct ldb_manifest_table *table,
+			    const char *spaces)
 {
 	const unsigned char *smallest = table->smallest.data, *largest = table->largest.data;
-
-	return table->smallest.len <= 8 || table->largest.len <= 8 ||
-	       (smallest[0] <= space && largest[0] >= space);
-}
-
-static int files_tables(struct ldb_files *files, bool all, unsigned char space)
-{
-	int err = 0;
-
-	if (!files->whole)
-		return ldb_files_each(files, files_any_table, files);
-	for (size_t i = 0; !err && i < files->manifest.count; i++) {
-		const struct ldb_manifest_table *table = &files->manifest.tables[i];
-
-		if (all || files_table_has(table, space))
-			err = ldb_files_table(files, table->number, table);
-	}
-	return err;
-}
-
-static int files_size(struct ldb_files *files, const struct ldb_manifest_table *table)
-{
 	uint64_t size = 0;
 	int fd = ldb_files_open_table(files, table->number, &size);
 
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0 && size == table->size ? 0 : ldb_files_table(files, table->number, table);
+	if (fd < 0 || size != table->size || table->smallest.len <= 8 || table->largest.len <= 8)
+		return true;
+	for (; *spaces; spaces++)
+		if (smallest[0] <= (unsigned char)*spaces && largest[0] >= (unsigned char)*spaces)
+			return true;
+	return false;
 }
 
-int ldb_files_sizes(struct ldb_files *files)
+int ldb_files_tables(struct ldb_files *files, const char *spaces)
 {
-	int err = 0;
+	int rc = 0;
 
-	for (size_t i = 0; !err && files->whole && i < files->manifest.count; i++)
-		err = files_size(files, &files->manifest.tables[i]);
-	return err;
-}
+	if (!files->whole)
+		return ldb_files_each(files, tables_any, files);
+	for (size_t i = 0; !rc && i < files->manifest.count; i++) {
+		const struct ldb_manifest_table *table = &files->manifest.tables[i];
 
-int ldb_files_tables(struct ldb_files *files)
-{
-	return files_tables(files, true, 0);
-}
-
-int ldb_files_tables_of(struct ldb_files *files, unsigned char space)
-{
-	return files_tables(files, false, space);
+		if (!spaces || tables_concerns(files, table, spaces))
+			rc = ldb_files_table(files, table->number, table);
+	}
+	return rc;
 }

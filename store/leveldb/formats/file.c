@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of LevelDB's: what their names mean, and what any kind is opened and written with. */
+/* LevelDB's files by their names, and reading and writing any of them. */
 #include "store/leveldb/formats/file.h"
 
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "store/disk/directory.h"
 
 static bool file_number(const char *text, const char *suffix, uint64_t *number)
 {
@@ -29,19 +31,20 @@ enum ldb_file_kind ldb_file_parse(const char *name, uint64_t *number)
 		return file_number(name + 9, "", number) ? LDB_FILE_MANIFEST : LDB_FILE_OTHER;
 	if (file_number(name, ".log", number))
 		return LDB_FILE_LOG;
-	if (file_number(name, ".ldb", number) || file_number(name, ".sst", number))
-		return LDB_FILE_TABLE;
-	return LDB_FILE_OTHER;
+	return file_number(name, ".ldb", number) ? LDB_FILE_TABLE : LDB_FILE_OTHER;
 }
 
 bool ldb_file_owns(const char *name)
 {
+	static const char *const names[] = {"LOCK", "LOG", "LOG.old", LDB_FILE_DEAD,
+					    LDB_FILE_DEAD_NEW};
 	uint64_t number;
 
-	return ldb_file_parse(name, &number) != LDB_FILE_OTHER || strcmp(name, "LOCK") == 0 ||
-	       strcmp(name, "LOG") == 0 || strcmp(name, "LOG.old") == 0 ||
-	       strcmp(name, LDB_FILE_DEAD) == 0 || strcmp(name, LDB_FILE_DEAD_NEW) == 0 ||
-	       file_number(name, ".dbtmp", &number);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return ldb_file_parse(name, &number) != LDB_FILE_OTHER ||
+	       file_number(name, ".sst", &number) || file_number(name, ".dbtmp", &number);
 }
 
 void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64_t number)
@@ -53,25 +56,28 @@ void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64
 			 kind == LDB_FILE_LOG ? "log" : "ldb");
 }
 
-int ldb_file_open_table(int dir, uint64_t number, char name[LDB_FILE_NAME_MAX])
-{
-	char other[LDB_FILE_NAME_MAX];
-	int fd;
-
-	ldb_file_name(name, LDB_FILE_TABLE, number);
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 || errno != ENOENT)
-		return fd;
-	snprintf(other, sizeof(other), "%06" PRIu64 ".sst", number); /* of old versions */
-	fd = openat(dir, other, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
-		strcpy(name, other);
-	return fd;
-}
-
 int ldb_file_errno(void)
 {
 	return errno == ENOSPC || errno == EDQUOT ? -ENOSPC : -EIO;
+}
+
+int ldb_file_read(int fd, void *to, size_t len, uint64_t offset, size_t *got)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t some = pread(fd, (char *)to + done, len - done, (off_t)(offset + done));
+
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some < 0)
+			return -EIO;
+		if (some == 0)
+			break;
+		done += (size_t)some;
+	}
+	*got = done;
+	return 0;
 }
 
 int ldb_file_write(int fd, const void *data, size_t len, uint64_t *at)
@@ -90,4 +96,47 @@ int ldb_file_write(int fd, const void *data, size_t len, uint64_t *at)
 		*at += (uint64_t)put;
 	}
 	return 0;
+}
+
+int ldb_file_copy(int from, uint64_t start, uint64_t end, int to)
+{
+	unsigned char data[1 << 16];
+	size_t got;
+	int rc;
+
+	for (uint64_t at = directory_data(from, start); at < end; at = directory_data(from, at)) {
+		size_t len = end - at < sizeof(data) ? (size_t)(end - at) : sizeof(data);
+		uint64_t put = at - start;
+
+		rc = ldb_file_read(from, data, len, at, &got);
+		if (!rc && got < len)
+			rc = -EIO;
+		if (!rc)
+			rc = ldb_file_write(to, data, len, &put);
+		if (rc)
+			return rc;
+		at += len;
+	}
+	return ftruncate(to, (off_t)(end - start)) ? ldb_file_errno() : 0;
+}
+
+int ldb_file_replace(int dir, const char *temporary, const char *name, const void *data, size_t len)
+{
+	uint64_t at = 0;
+	int fd, rc;
+
+	if (unlinkat(dir, temporary, 0) && errno != ENOENT)
+		return ldb_file_errno();
+	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ldb_file_errno();
+	rc = ldb_file_write(fd, data, len, &at);
+	if (!rc && fsync(fd))
+		rc = ldb_file_errno();
+	close(fd);
+	if (!rc && (renameat(dir, temporary, dir, name) || fsync(dir)))
+		rc = ldb_file_errno();
+	if (rc)
+		unlinkat(dir, temporary, 0);
+	return rc;
 }

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- *   crc(4) length(2) type(1) bytes        a piece; little-endian; type 1: a whole record, 2: its
- *                                         first piece, 3: one between, 4: its last piece
+ * Reads LevelDB's log format. A record is written in pieces:
  *
- * No piece crosses the end of a block; where fewer than 7 bytes are left in one they are zeros. A
- * record of a log is a batch:
+ *   crc(4) length(2) type(1) bytes        little-endian; type 1: a whole record, 2: its first
+ * piece, 3: one between, 4: its last piece
  *
- *   sequence(8) count(4)                  and so many of
- *   type(1) key [value]                   type 0: a key that goes; 1: one with its value, each
- *                                         behind its length, a varint
+ * No piece crosses the end of a block; if fewer than 7 bytes remain in one they are zeros. A record
+ * of a log is a batch:
+ *
+ *   sequence(8) count(4)                  and that many of
+ *   type(1) key [value]                   type 0: a delete; 1: a put; key and value follow their
+ *                                         length, a varint
  *
  * A piece that reaches beyond the end of the file was being written when the machine went down, or
- * its header is damaged: logfile_damage.c tells the two apart. LevelDB takes both for the first.
+ * its header is damaged; logfile_damage.c tells which. LevelDB assumes the first.
  *
- * A power cut can leave the length that a file had, and zeros where its last writes should be: the
- * length is in the filesystem's journal before the bytes are on the medium. Of a piece there is
- * then nothing, or what went before a sector's end. LevelDB takes that for damage. So a log that
- * is zeros to its end, from such a place within a record on, ends there. Only writes that no sync
- * had reached can be missing; but a damaged bit in the last record, where that ends in zeros, looks
- * the same. So what is cut is kept.
+ * After a power cut a file may have its last length, and zeros in place of its last writes, since
+ * the filesystem journals the length before the bytes reach the medium. A piece is then missing, or
+ * ends where a sector does. LevelDB takes that for damage. A log that is zeros from such a place
+ * within a record to its end therefore ends before that record, and is torn. It lost only writes
+ * that no sync had covered; but a damaged bit in a last record that ends in zeros looks the same,
+ * so the bytes that a mount cuts off are kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,10 +29,11 @@
 
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
+#include "store/leveldb/formats/file.h"
 #include "store/leveldb/formats/logfile_private.h"
 
 #define LOGFILE_SECTOR 512u
-#define LOGFILE_ZEROS  (1u << 20) /* bytes at the end that nothing gives but damage */
+#define LOGFILE_ZEROS  (1u << 20) /* more bytes than that are cut off */
 
 void ldb_logfile_init(struct ldb_logfile *log, int fd)
 {
@@ -43,31 +46,17 @@ void ldb_logfile_free(struct ldb_logfile *log)
 	free(log->record);
 }
 
-/* The next block; an empty one at the end. */
+/* Reads the next block; an empty one at the end. */
 static int logfile_read(struct ldb_logfile *log)
 {
 	uint64_t base = log->started ? log->base + LDB_LOGFILE_BLOCK : 0;
-	size_t made = 0;
 
-	if (log->zeros) /* as more of them in a hole are */
+	if (log->zeros) /* skips holes, which are more zeros */
 		base = directory_data(log->fd, base) / LDB_LOGFILE_BLOCK * LDB_LOGFILE_BLOCK;
-	while (made < LDB_LOGFILE_BLOCK) {
-		ssize_t got = pread(log->fd, log->block + made, LDB_LOGFILE_BLOCK - made,
-				    (off_t)(base + made));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -EIO;
-		if (got == 0)
-			break;
-		made += (size_t)got;
-	}
 	log->base = base;
-	log->len = made;
 	log->at = 0;
 	log->started = true;
-	return 0;
+	return ldb_file_read(log->fd, log->block, LDB_LOGFILE_BLOCK, base, &log->len);
 }
 
 static int logfile_damage(struct ldb_logfile *log, const char *what)
@@ -79,7 +68,7 @@ static int logfile_damage(struct ldb_logfile *log, const char *what)
 	return LDB_LOGFILE_DAMAGE;
 }
 
-/* Where the next piece starts must be looked for: the length may be what is damaged. */
+/* Searches the next piece, since the length may be damaged. */
 static int logfile_damaged_piece(struct ldb_logfile *log, const char *what)
 {
 	size_t behind = ldb_logfile_behind(log);
@@ -89,44 +78,24 @@ static int logfile_damaged_piece(struct ldb_logfile *log, const char *what)
 	return LDB_LOGFILE_DAMAGE;
 }
 
-/* Is all of the file behind the block zero? */
-static int logfile_zero_behind(const struct ldb_logfile *log, bool *zero)
-{
-	unsigned char data[4096];
-	uint64_t at = directory_data(log->fd, log->base + log->len);
-	ssize_t got;
-
-	*zero = true;
-	while (*zero && (got = pread(log->fd, data, sizeof(data), (off_t)at)) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -EIO;
-		*zero = ldb_logfile_all_zero(data, (size_t)got);
-		at = directory_data(log->fd, at + (uint64_t)got);
-	}
-	return 0;
-}
-
-/* A piece of so many bytes that is none: damage, or, if it turns into zeros where a write that
- * never reached the medium would begin, and the file is zeros from there on, the end. */
+/* A piece of that length is not valid: damage; or the end, if it turns into zeros where a write
+ * that never reached the medium would begin, and the file is zeros from there on. */
 static int logfile_torn(struct ldb_logfile *log, size_t len, const char *what)
 {
 	size_t data = log->len, zeros;
-	bool zero;
-	int err;
+	uint64_t behind = log->base + log->len, from;
+	int rc;
 
 	while (data > log->at && log->block[data - 1] == 0)
 		data--;
 	zeros = data == log->at ? data
 				: (data + LOGFILE_SECTOR - 1) / LOGFILE_SECTOR * LOGFILE_SECTOR;
-	if (zeros >= log->len || zeros >= log->at + len)
+	if (zeros >= log->len || zeros >= log->at + len ||
+	    (zeros >= log->at + LDB_LOGFILE_HEAD && !ldb_logfile_is_cut(log, zeros)))
 		return logfile_damaged_piece(log, what);
-	if (zeros >= log->at + LDB_LOGFILE_HEAD && !ldb_logfile_is_cut(log, zeros))
-		return logfile_damaged_piece(log, what);
-	err = logfile_zero_behind(log, &zero);
-	if (err || !zero)
-		return err ? err : logfile_damaged_piece(log, what);
+	rc = ldb_logfile_zeros(log->fd, behind, true, &from);
+	if (rc || from > behind)
+		return rc ? rc : logfile_damaged_piece(log, what);
 	log->torn = true;
 	log->at = log->len;
 	return LDB_LOGFILE_END;
@@ -149,38 +118,38 @@ static int logfile_add(struct ldb_logfile *log, const unsigned char *data, size_
 	return 0;
 }
 
-/* A piece with a right checksum. 0: the record goes on. */
+/* Takes a piece whose checksum is right. 0: the record goes on. */
 static int logfile_piece(struct ldb_logfile *log, unsigned int type, const unsigned char *data,
 			 size_t len)
 {
 	bool starts = type == LDB_LOGFILE_FULL || type == LDB_LOGFILE_FIRST;
 	bool ends = type == LDB_LOGFILE_FULL || type == LDB_LOGFILE_LAST;
-	int err;
+	int rc;
 
 	if (!ldb_logfile_is_type(type))
 		return logfile_damaged_piece(log, "a record of an unknown type");
 	if (starts && log->in_record && log->record_len > 0)
-		return logfile_damage(log, "a record without its end"); /* this one comes again */
+		return logfile_damage(log, "a record without its end"); /* reads this one again */
 	if (!starts && !log->in_record) {
-		bool told = log->skipping;
+		bool reported = log->skipping;
 
-		if (!told)
+		if (!reported)
 			logfile_damage(log, "a record without its start");
 		log->at += LDB_LOGFILE_HEAD + len;
-		return told ? 0 : LDB_LOGFILE_DAMAGE;
+		return reported ? 0 : LDB_LOGFILE_DAMAGE;
 	}
 	if (starts)
 		log->record_len = 0;
 	log->skipping = false;
 	log->in_record = !ends;
-	err = logfile_add(log, data, len);
+	rc = logfile_add(log, data, len);
 	log->at += LDB_LOGFILE_HEAD + len;
-	if (!err && ends)
+	if (!rc && ends)
 		log->end = log->base + log->at;
-	return err ? err : ends;
+	return rc ? rc : ends;
 }
 
-/* Zeros where a record should start: space that the filesystem gave before what was to be in it. */
+/* Zeros where a piece should start: between records, space that the filesystem allocated first. */
 static int logfile_zeros(struct ldb_logfile *log)
 {
 	if (log->in_record || !ldb_logfile_all_zero(log->block + log->at, log->len - log->at))
@@ -190,7 +159,7 @@ static int logfile_zeros(struct ldb_logfile *log)
 	return 0;
 }
 
-/* A piece of so many bytes that reaches beyond what there is of the block. */
+/* A piece of that length reaches beyond the bytes of the block. last: the file ends there. */
 static int logfile_beyond(struct ldb_logfile *log, size_t len, bool last)
 {
 	if (!last)
@@ -204,7 +173,7 @@ static int logfile_beyond(struct ldb_logfile *log, size_t len, bool last)
 	return 0;
 }
 
-/* The next event of the block, which has room for a header; 0: look further. */
+/* The next event of the block, which has room for a header; 0: none yet. */
 static int logfile_step(struct ldb_logfile *log, bool last)
 {
 	const unsigned char *head = log->block + log->at;
@@ -225,7 +194,7 @@ static int logfile_step(struct ldb_logfile *log, bool last)
 	return logfile_piece(log, head[6], head + LDB_LOGFILE_HEAD, len);
 }
 
-/* The end; behind so many zeros LevelDB would not find it in good time. */
+/* The end. LevelDB would read all zeros behind it, so many of them are cut off. */
 static int logfile_end(struct ldb_logfile *log)
 {
 	log->torn |= log->zeros && log->base + log->len - log->end > LOGFILE_ZEROS;

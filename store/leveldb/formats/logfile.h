@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LevelDB's log format, in which its logs and MANIFESTs are: records in blocks of 32 KiB, each
- * record in one piece or in several, each piece with a checksum.
+ * LevelDB's log format, that of its logs and MANIFESTs: records in blocks of 32 KiB, each record in
+ * one piece or several, each piece with a checksum. One thread for each reader.
  */
 #ifndef WCS_LEVELDB_LOGFILE_H
 #define WCS_LEVELDB_LOGFILE_H
@@ -12,21 +12,21 @@
 #define LDB_LOGFILE_HEAD  7u
 
 enum ldb_logfile_event {
-	LDB_LOGFILE_END = 0,	/* of the file, or of what of it was written when all ended */
+	LDB_LOGFILE_END = 0,	/* the file ends, or what was written of it before a crash */
 	LDB_LOGFILE_RECORD = 1, /* the next whole record */
-	LDB_LOGFILE_DAMAGE = 2, /* what stands here is no record; reading can go on behind it */
+	LDB_LOGFILE_DAMAGE = 2, /* a damaged record, behind which the reader can go on */
 };
 
 struct ldb_logfile {
 	int fd;
-	uint64_t base;	/* where the block stands in the file */
-	size_t len, at; /* of the block; what is read of it */
-	uint64_t end;	/* behind the last whole record */
+	uint64_t base;	/* offset of the block in the file */
+	size_t len, at; /* bytes of the block; offset of the next piece */
+	uint64_t end;	/* offset behind the last whole record */
 	bool started;	/* a block was read */
-	bool zeros;	/* zeros were passed: nothing but zeros may follow */
-	bool torn;	/* from within a record on it is zeros, which LevelDB takes for damage, or
-			 * there are more of them than LevelDB should read */
-	bool skipping;	/* behind damage: pieces of a record without its start are of that */
+	bool zeros;	/* zeros were read: only zeros may follow */
+	bool torn;	/* at the end: from within a record on there are zeros, which LevelDB takes
+			 * for damage, or more of them than LevelDB should read */
+	bool skipping;	/* behind damage: pieces of the damaged record may follow */
 	bool in_record;
 	/* of the last damage */
 	uint64_t damaged_at;
@@ -39,22 +39,20 @@ struct ldb_logfile {
 
 void ldb_logfile_init(struct ldb_logfile *log, int fd);
 void ldb_logfile_free(struct ldb_logfile *log);
-/* An event, or -ENOMEM, -EIO. The record is good until the next call. */
+/* Reads the next event; -ENOMEM, -EIO. The record is valid until the next call. */
 int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record);
 
-/* Is the record of a log a batch as LevelDB writes them, to its end? */
+/* Is a log's record exactly a batch? */
 bool ldb_logfile_is_batch(struct wcs_slice record);
-/* Are the sequence numbers of a batch at least *next, and none too high? Then *next is the one
- * behind them. LevelDB ends the process where one is too high, or a key has one twice. */
+/* Are a batch's sequence numbers at least *next, and none too high? Then *next becomes the one
+ * behind them. LevelDB aborts if one is too high, or a key has the same one twice. */
 bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next);
 
-/*
- * Takes all behind the last whole record, which ends at end, off a log that is torn, durably. What
- * stands there up to the last byte that is not zero is before that in a file of its own beside the
- * directory, DIRECTORY_TORN NAME "-" END: of *kept bytes, 0: there is none. -ENOSPC, -EIO.
- */
+/* Truncates a torn file at end, behind its last whole record, durably. First it copies the bytes
+ * there up to the last one that is not zero to the file DIRECTORY_TORN NAME "-" END beside the
+ * directory: *kept bytes; 0: there is no such file. -ENOSPC, -EIO. */
 int ldb_logfile_cut(int dir, const char *name, uint64_t end, uint64_t *kept);
-/* Writes a record at *at, the length of the file so far, and moves that. */
+/* Appends a record at *at, the length of the file, and advances *at. -ENOSPC, -EIO. */
 int ldb_logfile_append(int fd, uint64_t *at, const void *data, size_t len);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A piece of a log that is not whole: is it one that was being written when the machine went down,
- * or is its header damaged? And what behind a damaged one can be read?
+ * Tells whether a piece of a log that is not whole was being written at a crash, or has a damaged
+ * header, and finds where reading can go on behind a damaged piece.
  *
- * Of a piece that was being written the header is there, or its begin. So it is damaged
+ * A piece that was being written has its header, or the begin of it. The header is damaged
  *
- * - where LevelDB writes no such header: of no type, of one that cannot follow what is before it,
- *   or of a length that does not fit into the block, which a first or middle piece fills;
- * - where its checksum is right for fewer bytes, which are there: its length is wrong;
- * - where whole pieces stand behind the header, and lead to the end.
+ * - if LevelDB writes no such header: it has no type, or one that cannot follow the piece before,
+ * or a length that does not fit into the block, which a first or middle piece fills;
+ * - if the checksum is right for fewer bytes, which are there: the length is wrong;
+ * - if whole pieces stand behind the header, and lead to the end.
  *
- * The last alone could be in a value, which may hold (part of) a log as well. But where what there
- * is of the record is the begin of a batch of just that length, what stands behind the header is of
- * that batch.
+ * A value that is a log can have such pieces, too. The last rule therefore does not apply if the
+ * known bytes of the record are the begin of a batch of just its length.
  */
 #include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/formats/file.h"
@@ -22,12 +21,12 @@
 
 /* ---- Batches ----------------------------------------------------------------------------- */
 
-/* The begin of a record, in two parts; from `have` on it is not known. */
+/* The known begin of a record, in two parts. */
 struct damage_batch {
 	const unsigned char *first, *then;
-	size_t first_len, have;
+	size_t first_len, have; /* bytes of the first part; of both */
 	size_t at;
-	bool cut; /* at what is not known */
+	bool cut; /* a change goes on behind the known bytes */
 };
 
 static unsigned char damage_byte(const struct damage_batch *batch, size_t at)
@@ -35,7 +34,7 @@ static unsigned char damage_byte(const struct damage_batch *batch, size_t at)
 	return at < batch->first_len ? batch->first[at] : batch->then[at - batch->first_len];
 }
 
-/* Passes a key or value behind its length. */
+/* Skips a length and the key or value behind it. False: there is no length. */
 static bool damage_text(struct damage_batch *batch)
 {
 	uint64_t len = 0;
@@ -61,8 +60,7 @@ static bool damage_change(struct damage_batch *batch)
 	return type <= 1 && damage_text(batch) && (type == 0 || batch->cut || damage_text(batch));
 }
 
-/* Passes the changes of a batch, as far as they are known; *more: some are not. False: it is none.
- */
+/* Skips the known changes of a batch; *more: others follow. False: it is no batch. */
 static bool damage_changes(struct damage_batch *batch, bool *more)
 {
 	uint32_t count = 0;
@@ -79,7 +77,7 @@ static bool damage_changes(struct damage_batch *batch, bool *more)
 	return true;
 }
 
-/* Is what is known the begin of a batch of that length? longer: of a longer one. */
+/* Are the known bytes the begin of a batch of len bytes? longer: of a longer one. */
 static bool damage_is_batch(struct damage_batch *batch, size_t len, bool longer)
 {
 	bool more;
@@ -122,7 +120,7 @@ static bool damage_may_be_head(const struct ldb_logfile *log, size_t at)
 	return ldb_logfile_is_type(head[6]) && end <= LDB_LOGFILE_BLOCK;
 }
 
-/* Where a whole piece that starts at a place ends; 0: there is none. */
+/* The end of the whole piece at that offset; 0: there is none. */
 static size_t damage_whole(const struct ldb_logfile *log, size_t at)
 {
 	const unsigned char *head = log->block + at;
@@ -137,7 +135,7 @@ static size_t damage_whole(const struct ldb_logfile *log, size_t at)
 	return at + LDB_LOGFILE_HEAD + ldb_logfile_len(head);
 }
 
-/* Does a whole piece stand there, and lead with those behind it to the end of what was written? */
+/* Does a whole piece stand there, and lead with those behind it to the end of the written bytes? */
 static bool damage_leads_to_end(const struct ldb_logfile *log, size_t at)
 {
 	size_t end = damage_whole(log, at);
@@ -152,7 +150,7 @@ static bool damage_leads_to_end(const struct ldb_logfile *log, size_t at)
 		at + LDB_LOGFILE_HEAD + ldb_logfile_len(log->block + at) > log->len);
 }
 
-/* Where the piece at log->at ends if only its length is wrong, by its checksum; 0: it is not. */
+/* The end of the piece at log->at by its checksum, if only its length is wrong; 0: it is not. */
 static size_t damage_whole_by_checksum(const struct ldb_logfile *log)
 {
 	const unsigned char *head = log->block + log->at;
@@ -167,8 +165,9 @@ static size_t damage_whole_by_checksum(const struct ldb_logfile *log)
 	}
 }
 
-/* Is what is there of the record, with what there is of the piece, the begin of a batch which ends
- * where that says? */
+/* Are the bytes of the record and of the piece the begin of a batch that ends where the header
+ * says?
+ */
 static bool damage_begins_batch(const struct ldb_logfile *log, size_t have)
 {
 	const unsigned char *head = log->block + log->at;
@@ -202,39 +201,16 @@ bool ldb_logfile_is_cut(const struct ldb_logfile *log, size_t have)
 	return true;
 }
 
-/* Where the batch ends that starts in the piece at log->at; 0: there is none. */
-static size_t damage_batch_end(const struct ldb_logfile *log)
-{
-	struct damage_batch batch = {.then = log->block + log->at + LDB_LOGFILE_HEAD,
-				     .have = log->len - log->at - LDB_LOGFILE_HEAD};
-	bool more;
-
-	if (log->in_record || !damage_changes(&batch, &more))
-		return 0;
-	if (more || batch.at > batch.have)
-		return log->len == LDB_LOGFILE_BLOCK ? log->len : 0;
-	return log->at + LDB_LOGFILE_HEAD + batch.at;
-}
-
-static bool damage_is_next(const struct ldb_logfile *log, size_t at)
-{
-	return at > log->at && at <= log->len &&
-	       (log->len - at < LDB_LOGFILE_HEAD || damage_whole(log, at) > 0);
-}
-
-/* First where the length says, if that can be; then where the checksum or the batch does. Only then
- * anywhere: what looks like a piece there may be in a value. */
+/* Tries the length, then the checksum, then searches a whole piece. One that is found in a value
+ * has sequence numbers by which fsck_salvage.c rejects it. */
 size_t ldb_logfile_behind(const struct ldb_logfile *log)
 {
 	size_t at = log->at + LDB_LOGFILE_HEAD + ldb_logfile_len(log->block + log->at);
 
-	if (damage_is_next(log, at))
+	if (at <= log->len && (log->len - at < LDB_LOGFILE_HEAD || damage_whole(log, at) > 0))
 		return at;
 	at = damage_whole_by_checksum(log);
 	if (at > 0)
-		return at;
-	at = damage_batch_end(log);
-	if (damage_is_next(log, at))
 		return at;
 	at = log->at + 1;
 	while (at < log->len && damage_whole(log, at) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What those who read, judge and write pieces of logs share. */
+/* Pieces of logs, private to logfile*.c. */
 #ifndef WCS_LEVELDB_LOGFILE_PRIVATE_H
 #define WCS_LEVELDB_LOGFILE_PRIVATE_H
 
@@ -21,13 +21,13 @@ static inline bool ldb_logfile_is_type(unsigned int type)
 	return type >= LDB_LOGFILE_FULL && type <= LDB_LOGFILE_LAST;
 }
 
-/* The bytes of a piece, as its header has them. */
+/* The length of a piece, from its header. */
 static inline size_t ldb_logfile_len(const unsigned char *head)
 {
 	return (size_t)head[4] | (size_t)head[5] << 8;
 }
 
-/* The checksum over a piece's type and so many bytes. */
+/* The checksum of a piece's type and len bytes. */
 static inline uint32_t ldb_logfile_crc(const unsigned char *head, size_t len)
 {
 	return wcs_crc_mask(wcs_crc_extend(0, head + 6, 1 + len));
@@ -38,10 +38,13 @@ static inline bool ldb_logfile_all_zero(const unsigned char *data, size_t len)
 	return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
 }
 
-/* Is the piece at log->at, of which the block has what stands before `have`, one that was being
- * written? Else its header is damaged. */
+/* Was the piece at log->at, whose bytes the block has up to `have`, being written at the crash?
+ * Else its header is damaged. */
 bool ldb_logfile_is_cut(const struct ldb_logfile *log, size_t have);
-/* The place in the block where reading can go on behind the damaged piece at log->at. */
+/* The offset in the block where reading can go on behind the damaged piece at log->at. */
 size_t ldb_logfile_behind(const struct ldb_logfile *log);
+/* *from: the offset, at least `at`, from which on the file is zeros. first: stops behind the first
+ * byte that is not zero. -EIO. */
+int ldb_logfile_zeros(int fd, uint64_t at, bool first, uint64_t *from);
 
 #endif

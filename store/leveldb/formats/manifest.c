@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A MANIFEST is a log of edits; all of them together are the state of the database.
+ * Reads a MANIFEST: a log of edits, which together are the state of the database.
  *
  *   01 comparator        02 number of the log       03 number of the next file
  *   04 last sequence     05 level key               06 level number        a table that goes
  *   07 level number size smallest largest           09 number of the log before
  *
- * Numbers are varints, texts and keys come behind their length. LevelDB syncs each edit before it
- * acts on it, so a MANIFEST never loses its end without damage; but one that was cut looks whole
- * where the cut is between two edits. What the lost edits named tells it then: a table that is
- * missing, or the log (see files.c).
+ * Numbers are varints; texts and keys follow their length, a varint. LevelDB syncs each edit before
+ * it acts on it, so only damage shortens a MANIFEST. One that is cut between two edits still looks
+ * whole; files_names.c finds it by the files that its lost edits named.
  *
- * Behind level 0 the tables of a level lie one behind the other. The number of a table is below
- * that of the next file, and its last key is not before its first. LevelDB aborts on a MANIFEST of
- * which this is not true, or whose numbers are too high; so one is damage before LevelDB sees it.
+ * LevelDB aborts unless the tables of each level above 0 lie one behind the other, each table's
+ * number is below that of the next file, its last key is not before its first, and no number is too
+ * high. So a MANIFEST that breaks one of these rules is damage before LevelDB sees it.
  */
 #include "store/leveldb/formats/manifest.h"
 
@@ -56,16 +55,14 @@ int ldb_manifest_current(int dir, char name[LDB_FILE_NAME_MAX], struct wcs_fault
 
 void ldb_manifest_free(struct ldb_manifest *manifest)
 {
-	for (size_t i = 0; i < manifest->count; i++) {
+	for (size_t i = 0; i < manifest->count; i++)
 		free((void *)(uintptr_t)manifest->tables[i].smallest.data);
-		free((void *)(uintptr_t)manifest->tables[i].largest.data);
-	}
 	free(manifest->tables);
-	free(manifest->gone);
 	memset(manifest, 0, sizeof(*manifest));
 }
 
-/* Where the table is, or would be. A number can be there twice for a moment, on two levels. */
+/* The index where the table is, or would be. An edit may name a table on two levels for a moment.
+ */
 static size_t manifest_at(const struct ldb_manifest *manifest, uint64_t number, unsigned int level)
 {
 	size_t low = 0, high = manifest->count;
@@ -91,54 +88,26 @@ const struct ldb_manifest_table *ldb_manifest_find(const struct ldb_manifest *ma
 									     : NULL;
 }
 
-bool ldb_manifest_named(const struct ldb_manifest *manifest, uint64_t number)
-{
-	for (size_t i = 0; i < manifest->gone_count; i++)
-		if (manifest->gone[i] == number)
-			return true;
-	return ldb_manifest_find(manifest, number) != NULL;
-}
-
-int ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
+void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
 {
 	size_t at = manifest_at(manifest, number, level);
 	struct ldb_manifest_table *table;
 
 	if (at == manifest->count)
-		return 0;
-	table = manifest->tables + at;
+		return;
+	table = &manifest->tables[at];
 	if (table->number != number || table->level != level)
-		return 0;
-	if (manifest->gone_count == manifest->gone_room) {
-		uint64_t *gone =
-			ldb_buffer_more(manifest->gone, &manifest->gone_room, 64, sizeof(*gone));
-
-		if (!gone)
-			return -ENOMEM;
-		manifest->gone = gone;
-	}
-	manifest->gone[manifest->gone_count++] = number;
+		return;
 	free((void *)(uintptr_t)table->smallest.data);
-	free((void *)(uintptr_t)table->largest.data);
 	manifest->count--;
 	memmove(table, table + 1, (manifest->count - at) * sizeof(*table));
-	return 0;
-}
-
-static bool manifest_copy(struct wcs_slice *to, struct wcs_slice from)
-{
-	void *copy = malloc(from.len + 1);
-
-	if (copy && from.len > 0)
-		memcpy(copy, from.data, from.len);
-	*to = (struct wcs_slice){copy, from.len};
-	return copy != NULL;
 }
 
 int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_table *table)
 {
 	size_t at = manifest_at(manifest, table->number, table->level);
 	struct ldb_manifest_table made = *table;
+	unsigned char *keys;
 
 	if (manifest->count == manifest->room) {
 		struct ldb_manifest_table *tables =
@@ -148,12 +117,11 @@ int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_ta
 			return -ENOMEM;
 		manifest->tables = tables;
 	}
-	if (!manifest_copy(&made.smallest, table->smallest))
+	keys = malloc(made.smallest.len + made.largest.len + 1); /* freed as those of smallest */
+	if (!keys)
 		return -ENOMEM;
-	if (!manifest_copy(&made.largest, table->largest)) {
-		free((void *)(uintptr_t)made.smallest.data);
-		return -ENOMEM;
-	}
+	made.smallest.data = memcpy(keys, table->smallest.data, made.smallest.len);
+	made.largest.data = memcpy(keys + made.smallest.len, table->largest.data, made.largest.len);
 	memmove(manifest->tables + at + 1, manifest->tables + at,
 		(manifest->count - at) * sizeof(made));
 	manifest->tables[at] = made;
@@ -171,17 +139,6 @@ static int manifest_compare(const void *a, const void *b)
 	if (one->level != other->level)
 		return one->level < other->level ? -1 : 1;
 	return ldb_internal_compare(one->smallest, other->smallest);
-}
-
-static int manifest_say_overlap(const struct ldb_manifest_table *one,
-				const struct ldb_manifest_table *other, struct wcs_fault *fault)
-{
-	char names[2][LDB_FILE_NAME_MAX];
-
-	ldb_file_name(names[0], LDB_FILE_TABLE, one->number);
-	ldb_file_name(names[1], LDB_FILE_TABLE, other->number);
-	return wcs_fault_set(fault, -EIO, "tables %s and %s of level %u overlap", names[0],
-			     names[1], one->level);
 }
 
 static int manifest_check_numbers(const struct ldb_manifest *manifest, struct wcs_fault *fault)
@@ -212,54 +169,43 @@ static int manifest_check_numbers(const struct ldb_manifest *manifest, struct wc
 int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault)
 {
 	const struct ldb_manifest_table **sorted;
-	int err = manifest_check_numbers(manifest, fault);
+	char names[2][LDB_FILE_NAME_MAX];
+	int rc = manifest_check_numbers(manifest, fault);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	sorted = malloc((manifest->count + 1) * sizeof(*sorted));
 	if (!sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < manifest->count; i++)
 		sorted[i] = &manifest->tables[i];
 	qsort(sorted, manifest->count, sizeof(*sorted), manifest_compare);
-	for (size_t i = 1; !err && i < manifest->count; i++)
-		if (sorted[i]->level > 0 && sorted[i]->level == sorted[i - 1]->level &&
-		    ldb_internal_compare(sorted[i - 1]->largest, sorted[i]->smallest) >= 0)
-			err = manifest_say_overlap(sorted[i - 1], sorted[i], fault);
-	free(sorted);
-	return err;
-}
+	for (size_t i = 1; !rc && i < manifest->count; i++) {
+		const struct ldb_manifest_table *one = sorted[i - 1], *other = sorted[i];
 
-bool ldb_manifest_overlaps(const struct ldb_manifest *manifest, unsigned int level, uint64_t number,
-			   const struct ldb_manifest_table *table)
-{
-	for (size_t i = 0; level > 0 && i < manifest->count; i++) {
-		const struct ldb_manifest_table *other = &manifest->tables[i];
-
-		if (other->level == level && other->number != number &&
-		    ldb_internal_compare(table->smallest, other->largest) <= 0 &&
-		    ldb_internal_compare(table->largest, other->smallest) >= 0)
-			return true;
+		if (one->level == 0 || one->level != other->level ||
+		    ldb_internal_compare(one->largest, other->smallest) < 0)
+			continue;
+		ldb_file_name(names[0], LDB_FILE_TABLE, one->number);
+		ldb_file_name(names[1], LDB_FILE_TABLE, other->number);
+		rc = wcs_fault_set(fault, -EIO, "tables %s and %s of level %u overlap", names[0],
+				   names[1], one->level);
 	}
-	return false;
+	free(sorted);
+	return rc;
 }
 
 /* ---- Edits ------------------------------------------------------------------------------- */
 
-static bool manifest_text(struct ldb_rest *rest, struct wcs_slice *text)
-{
-	struct ldb_rest found;
-
-	if (!ldb_rest_text(rest, &found))
-		return false;
-	*text = (struct wcs_slice){found.data, found.len};
-	return true;
-}
-
-/* An internal key. LevelDB reads the 8 bytes at its end without looking whether they are there. */
+/* An internal key. LevelDB reads the 8 bytes at its end without checking its length. */
 static bool manifest_key(struct ldb_rest *rest, struct wcs_slice *key)
 {
-	return manifest_text(rest, key) && key->len >= 8;
+	struct ldb_rest text;
+
+	if (!ldb_rest_text(rest, &text) || text.len < 8)
+		return false;
+	*key = (struct wcs_slice){text.data, text.len};
+	return true;
 }
 
 static bool manifest_level(struct ldb_rest *rest, unsigned int *level)
@@ -272,27 +218,23 @@ static bool manifest_level(struct ldb_rest *rest, unsigned int *level)
 	return true;
 }
 
-static bool manifest_comparator(struct ldb_rest *rest)
-{
-	static const char name[] = LDB_MANIFEST_COMPARATOR;
-	struct wcs_slice text;
-
-	return manifest_text(rest, &text) && text.len == sizeof(name) - 1 &&
-	       memcmp(text.data, name, text.len) == 0;
-}
-
-/* One item of an edit. -EIO: it is none. */
+/* Applies an item of an edit. -EIO: it has not the form of one. */
 static int manifest_item(struct ldb_manifest *manifest, struct ldb_rest *rest)
 {
+	static const char comparator[] = LDB_MANIFEST_COMPARATOR;
 	struct ldb_manifest_table table;
-	struct wcs_slice text;
+	struct wcs_slice key;
+	struct ldb_rest text;
 	uint64_t tag;
 
 	if (!ldb_rest_varint(rest, &tag))
 		return -EIO;
 	switch (tag) {
 	case LDB_EDIT_COMPARATOR:
-		return manifest_comparator(rest) ? 0 : -EIO;
+		return ldb_rest_text(rest, &text) && text.len == sizeof(comparator) - 1 &&
+				       memcmp(text.data, comparator, text.len) == 0
+			       ? 0
+			       : -EIO;
 	case LDB_EDIT_LOG:
 		return ldb_rest_varint(rest, &manifest->log_number) ? 0 : -EIO;
 	case LDB_EDIT_NEXT_FILE:
@@ -302,11 +244,12 @@ static int manifest_item(struct ldb_manifest *manifest, struct ldb_rest *rest)
 	case LDB_EDIT_PREVIOUS_LOG:
 		return ldb_rest_varint(rest, &manifest->previous_log) ? 0 : -EIO;
 	case LDB_EDIT_POINTER:
-		return manifest_level(rest, &table.level) && manifest_key(rest, &text) ? 0 : -EIO;
+		return manifest_level(rest, &table.level) && manifest_key(rest, &key) ? 0 : -EIO;
 	case LDB_EDIT_DELETED:
 		if (!manifest_level(rest, &table.level) || !ldb_rest_varint(rest, &table.number))
 			return -EIO;
-		return ldb_manifest_delete(manifest, table.number, table.level);
+		ldb_manifest_delete(manifest, table.number, table.level);
+		return 0;
 	case LDB_EDIT_NEW:
 		if (!manifest_level(rest, &table.level) || !ldb_rest_varint(rest, &table.number) ||
 		    !ldb_rest_varint(rest, &table.size) || !manifest_key(rest, &table.smallest) ||
@@ -318,16 +261,6 @@ static int manifest_item(struct ldb_manifest *manifest, struct ldb_rest *rest)
 	}
 }
 
-static int manifest_edit(struct ldb_manifest *manifest, struct wcs_slice record)
-{
-	struct ldb_rest rest = {record.data, record.len};
-	int err = 0;
-
-	while (!err && rest.len > 0)
-		err = manifest_item(manifest, &rest);
-	return err;
-}
-
 static int manifest_read_edits(struct ldb_manifest *manifest, struct ldb_logfile *log,
 			       struct wcs_fault *fault)
 {
@@ -335,13 +268,16 @@ static int manifest_read_edits(struct ldb_manifest *manifest, struct ldb_logfile
 	int event;
 
 	while ((event = ldb_logfile_next(log, &record)) == LDB_LOGFILE_RECORD) {
-		int err = manifest_edit(manifest, record);
+		struct ldb_rest rest = {record.data, record.len};
+		int rc = 0;
 
-		if (err == -EIO)
+		while (!rc && rest.len > 0)
+			rc = manifest_item(manifest, &rest);
+		if (rc == -EIO)
 			return wcs_fault_set(fault, -EIO, "at %" PRIu64 ": a record is no edit",
 					     log->end);
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 	}
 	manifest->end = log->end;
 	manifest->torn = log->torn;
@@ -361,24 +297,24 @@ int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 	struct ldb_logfile *log = malloc(sizeof(*log));
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct ldb_manifest made = {0};
-	int err = log ? 0 : -ENOMEM;
+	int rc = log ? 0 : -ENOMEM;
 
-	if (!err && fd < 0)
-		err = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
-	if (!err) {
+	if (!rc && fd < 0)
+		rc = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
+	if (!rc) {
 		snprintf(made.name, sizeof(made.name), "%s", name);
 		ldb_logfile_init(log, fd);
-		err = manifest_read_edits(&made, log, fault);
+		rc = manifest_read_edits(&made, log, fault);
 		ldb_logfile_free(log);
-		if (!err)
-			err = ldb_manifest_check(&made, fault);
+		if (!rc)
+			rc = ldb_manifest_check(&made, fault);
 	}
 	if (fd >= 0)
 		close(fd);
 	free(log);
-	if (err)
+	if (rc)
 		ldb_manifest_free(&made);
 	else
 		*manifest = made;
-	return err;
+	return rc;
 }

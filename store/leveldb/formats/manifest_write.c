@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MANIFESTs written: an edit more, durably, or a whole one (see manifest.c for the form). */
+/* Writes MANIFESTs, in the form that manifest.c reads: an edit with all numbers, and one for each
+ * table. */
 #include "store/leveldb/formats/manifest.h"
 
 #include <errno.h>
@@ -9,157 +10,123 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/formats/logfile.h"
 
-#define EDIT_MAX(keys) (96u + (keys)) /* bytes of an edit with a table at most */
-
-static size_t manifest_put_key(unsigned char *to, struct wcs_slice key)
+static int manifest_put(struct ldb_buffer *edit, uint64_t number)
 {
-	size_t len = ldb_put_varint(to, key.len);
+	unsigned char bytes[10];
 
-	memcpy(to + len, key.data, key.len);
-	return len + key.len;
+	return ldb_buffer_append(edit, bytes, ldb_put_varint(bytes, number));
 }
 
-static size_t manifest_spell_table(unsigned char *to, unsigned int level,
-				   const struct ldb_manifest_table *table)
+static int manifest_put_key(struct ldb_buffer *edit, struct wcs_slice key)
 {
-	size_t len = ldb_put_varint(to, LDB_EDIT_NEW);
+	int rc = manifest_put(edit, key.len);
 
-	len += ldb_put_varint(to + len, level);
-	len += ldb_put_varint(to + len, table->number);
-	len += ldb_put_varint(to + len, table->size);
-	len += manifest_put_key(to + len, table->smallest);
-	return len + manifest_put_key(to + len, table->largest);
+	return rc ? rc : ldb_buffer_append(edit, key.data, key.len);
 }
 
-static size_t manifest_spell(unsigned char *to, const struct ldb_manifest *manifest,
-			     const struct ldb_manifest_table *old,
-			     const struct ldb_manifest_table *by)
+static int manifest_put_numbers(struct ldb_buffer *edit, const struct ldb_manifest *manifest)
 {
-	size_t len = 0;
+	static const struct wcs_slice comparator = {LDB_MANIFEST_COMPARATOR,
+						    sizeof(LDB_MANIFEST_COMPARATOR) - 1};
+	const uint64_t numbers[] = {LDB_EDIT_LOG,	   manifest->log_number,
+				    LDB_EDIT_PREVIOUS_LOG, manifest->previous_log,
+				    LDB_EDIT_NEXT_FILE,	   manifest->next_file,
+				    LDB_EDIT_SEQUENCE,	   manifest->sequence};
+	int rc = manifest_put(edit, LDB_EDIT_COMPARATOR);
 
-	len += ldb_put_varint(to + len, LDB_EDIT_NEXT_FILE);
-	len += ldb_put_varint(to + len, manifest->next_file);
-	len += ldb_put_varint(to + len, LDB_EDIT_DELETED);
-	len += ldb_put_varint(to + len, old->level);
-	len += ldb_put_varint(to + len, old->number);
-	return by ? len + manifest_spell_table(to + len, old->level, by) : len;
+	if (!rc)
+		rc = manifest_put_key(edit, comparator);
+	for (size_t i = 0; !rc && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		rc = manifest_put(edit, numbers[i]);
+	return rc;
 }
 
-/* What stands behind the last whole record was never acted on. */
-static int manifest_append(int dir, struct ldb_manifest *manifest, const unsigned char *edit,
-			   size_t len)
+static int manifest_put_table(struct ldb_buffer *edit, const struct ldb_manifest_table *table)
 {
-	int fd = openat(dir, manifest->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	int err = fd < 0 || ftruncate(fd, (off_t)manifest->end) ? -EIO : 0;
-	uint64_t end = manifest->end;
+	const uint64_t numbers[] = {LDB_EDIT_NEW, table->level, table->number, table->size};
+	int rc = 0;
 
-	if (!err)
-		err = ldb_logfile_append(fd, &end, edit, len);
-	if (!err && fsync(fd))
-		err = -EIO;
-	if (fd >= 0)
-		close(fd);
-	if (!err)
-		manifest->end = end;
-	return err;
+	edit->len = 0;
+	for (size_t i = 0; !rc && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		rc = manifest_put(edit, numbers[i]);
+	if (!rc)
+		rc = manifest_put_key(edit, table->smallest);
+	return rc ? rc : manifest_put_key(edit, table->largest);
+}
+
+int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
+{
+	struct ldb_buffer edit = {0};
+	uint64_t at = 0;
+	int fd, rc = ldb_manifest_check(manifest, NULL);
+
+	if (rc)
+		return rc;
+	fd = openat(dir, manifest->name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return ldb_file_errno();
+	rc = manifest_put_numbers(&edit, manifest);
+	if (!rc)
+		rc = ldb_logfile_append(fd, &at, edit.data, edit.len);
+	for (size_t i = 0; !rc && i < manifest->count; i++) {
+		rc = manifest_put_table(&edit, &manifest->tables[i]);
+		if (!rc)
+			rc = ldb_logfile_append(fd, &at, edit.data, edit.len);
+	}
+	if (!rc && (fsync(fd) || fsync(dir)))
+		rc = -EIO;
+	free(edit.data);
+	close(fd);
+	return rc;
+}
+
+int ldb_manifest_set_current(int dir, const char *name)
+{
+	char text[LDB_FILE_NAME_MAX + 1];
+
+	snprintf(text, sizeof(text), "%s\n", name);
+	return ldb_file_replace(dir, LDB_FILE_TEMPORARY, "CURRENT", text, strlen(text));
+}
+
+/* Gives the manifest a name that none has which is in use; old has its name before. */
+static void manifest_rename(struct ldb_manifest *manifest, char old[LDB_FILE_NAME_MAX])
+{
+	uint64_t number = 0;
+
+	strcpy(old, manifest->name);
+	ldb_file_parse(old, &number);
+	if (manifest->next_file <= number)
+		manifest->next_file = number + 1;
+	ldb_file_name(manifest->name, LDB_FILE_MANIFEST, manifest->next_file++);
 }
 
 int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number,
 			 const struct ldb_manifest_table *by)
 {
-	const struct ldb_manifest_table *found = ldb_manifest_find(manifest, number);
-	struct ldb_manifest_table made;
-	unsigned int level = found->level;
-	unsigned char *edit;
-	int err;
+	unsigned int level = ldb_manifest_find(manifest, number)->level;
+	char old[LDB_FILE_NAME_MAX];
+	int rc = 0;
 
-	if (by && ldb_manifest_overlaps(manifest, level, number, by))
-		return -EIO;
-	edit = malloc(EDIT_MAX(by ? by->smallest.len + by->largest.len : 0));
-	if (!edit)
-		return -ENOMEM;
-	if (by && manifest->next_file <= by->number)
-		manifest->next_file = by->number + 1;
-	err = manifest_append(dir, manifest, edit, manifest_spell(edit, manifest, found, by));
-	free(edit);
-	if (!err)
-		err = ldb_manifest_delete(manifest, number, level);
-	if (!err && by) {
-		made = *by;
+	ldb_manifest_delete(manifest, number, level);
+	if (by) {
+		struct ldb_manifest_table made = *by;
+
 		made.level = level;
-		err = ldb_manifest_add(manifest, &made);
+		if (manifest->next_file <= by->number)
+			manifest->next_file = by->number + 1;
+		rc = ldb_manifest_add(manifest, &made);
 	}
-	return err;
-}
-
-static int manifest_write_edits(int fd, const struct ldb_manifest *manifest, unsigned char *edit)
-{
-	static const char comparator[] = LDB_MANIFEST_COMPARATOR;
-	uint64_t at = 0;
-	size_t len = ldb_put_varint(edit, LDB_EDIT_COMPARATOR);
-	int err;
-
-	len += manifest_put_key(edit + len, (struct wcs_slice){comparator, strlen(comparator)});
-	len += ldb_put_varint(edit + len, LDB_EDIT_LOG);
-	len += ldb_put_varint(edit + len, manifest->log_number);
-	len += ldb_put_varint(edit + len, LDB_EDIT_NEXT_FILE);
-	len += ldb_put_varint(edit + len, manifest->next_file);
-	len += ldb_put_varint(edit + len, LDB_EDIT_SEQUENCE);
-	len += ldb_put_varint(edit + len, manifest->sequence);
-	err = ldb_logfile_append(fd, &at, edit, len);
-	for (size_t i = 0; !err && i < manifest->count; i++) {
-		const struct ldb_manifest_table *table = &manifest->tables[i];
-
-		len = manifest_spell_table(edit, table->level, table);
-		err = ldb_logfile_append(fd, &at, edit, len);
-	}
-	return !err && fsync(fd) ? -EIO : err;
-}
-
-int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
-{
-	unsigned char *edit;
-	size_t keys = 0;
-	int fd, err = ldb_manifest_check(manifest, NULL);
-
-	if (err)
-		return err;
-	fd = openat(dir, manifest->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return ldb_file_errno();
-	for (size_t i = 0; i < manifest->count; i++) {
-		const struct ldb_manifest_table *table = &manifest->tables[i];
-
-		if (keys < table->smallest.len + table->largest.len)
-			keys = table->smallest.len + table->largest.len;
-	}
-	edit = malloc(EDIT_MAX(keys));
-	err = edit ? manifest_write_edits(fd, manifest, edit) : -ENOMEM;
-	free(edit);
-	close(fd);
-	return err;
-}
-
-int ldb_manifest_set_current(int dir, const char *name)
-{
-	int fd = openat(dir, LDB_FILE_TEMPORARY,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char text[LDB_FILE_NAME_MAX + 1];
-	uint64_t at = 0;
-	int err;
-
-	if (fd < 0)
-		return ldb_file_errno();
-	snprintf(text, sizeof(text), "%s\n", name);
-	err = ldb_file_write(fd, text, strlen(text), &at);
-	if (!err && fsync(fd))
-		err = -EIO;
-	close(fd);
-	if (!err && (renameat(dir, LDB_FILE_TEMPORARY, dir, "CURRENT") || fsync(dir)))
-		err = -EIO;
-	return err;
+	manifest_rename(manifest, old);
+	if (!rc)
+		rc = ldb_manifest_write(dir, manifest);
+	if (!rc)
+		rc = ldb_manifest_set_current(dir, manifest->name);
+	if (!rc)
+		unlinkat(dir, old, 0);
+	return rc;
 }

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Reads tables.
+ *
  *   data block… filter block  metaindex block  index block  footer(48)
  *
- *   block     contents type(1) crc(4)    type 0: plain, 1: Snappy; the crc is of what stands
+ *   block     contents type(1) crc(4)    type 0: plain, 1: Snappy; the crc is that of the bytes
  *                                        before it
- *   contents  as block.c has them, but of a filter
+ *   contents  of a filter; of any other block see block.c
  *   footer    handles of metaindex and index (offset and size, varints), zeros, magic(8)
  *
- * The index has for each data block a key that is not below its last, and its handle. Keys are
- * internal ones, see ldb_internal_compare. Numbers are little-endian.
+ * For each data block the index has its handle and a key that stands between the block's last key
+ * and the first of the next block. Keys are internal ones, see ldb_internal_compare. Numbers are
+ * little-endian.
  */
 #include "store/leveldb/formats/tablefile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <snappy-c.h>
 
 #include "store/disk/crc.h"
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/formats/block.h"
 #include "store/leveldb/formats/file.h"
-#include "store/leveldb/formats/snappy.h"
 
-#define TABLEFILE_SEARCH (1u << 20) /* bytes in which the end of a block is looked for */
+#define TABLEFILE_SEARCH (1u << 20) /* bytes in which the end of a block is searched */
+#define TABLEFILE_RATIO	 64u	    /* Snappy decodes 3 bytes to 64 at most */
 
-enum { TABLEFILE_DELETE = 0, TABLEFILE_VALUE = 1 };
+enum { TABLEFILE_DELETE = 0, TABLEFILE_VALUE = 1 }; /* types of internal keys */
 
 struct tablefile_handle {
 	uint64_t offset, size;
@@ -35,71 +39,63 @@ struct tablefile {
 	int fd;
 	uint64_t size;
 	const struct ldb_tablefile_visit *visit;
-	uint64_t damages;
-	uint64_t behind;		 /* the last block that the index led to */
+	uint64_t behind;		 /* the end of the last data block of the index */
 	struct ldb_buffer stored, plain; /* a block as it is stored; decoded */
 	struct ldb_buffer index;
-	struct ldb_block block;	 /* reads entries of data */
+	struct ldb_block block;	 /* iterates over plain */
 	struct ldb_buffer last;	 /* key of the last entry given */
-	struct ldb_buffer bound; /* of the block before, in the index */
-	bool passed;		 /* the block starts before that */
+	struct ldb_buffer bound; /* key of the block before, in the index */
+	bool passed;		 /* the block starts before bound */
 };
 
 /* ---- Blocks ------------------------------------------------------------------------------ */
 
 static int tablefile_damaged(struct tablefile *table, uint64_t offset, const char *what)
 {
-	table->damages++;
 	if (table->visit->damaged)
 		table->visit->damaged(table->visit->ctx, offset, what);
 	return -EIO;
 }
 
-/* -EIO: not all of it is there. */
+/* -EIO: the file ends before that. */
 static int tablefile_pread(struct tablefile *table, void *to, size_t len, uint64_t offset)
 {
-	size_t made = 0;
+	size_t got;
+	int rc = ldb_file_read(table->fd, to, len, offset, &got);
 
-	while (made < len) {
-		ssize_t got =
-			pread(table->fd, (char *)to + made, len - made, (off_t)(offset + made));
+	return rc || got == len ? rc : -EIO;
+}
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EIO;
-		made += (size_t)got;
-	}
+/* Decodes the block in stored: len bytes and the type. The length that Snappy claims is checked
+ * before memory is allocated for it. */
+static int tablefile_decode(struct tablefile *table, size_t len, struct ldb_buffer *to)
+{
+	const char *stored = (const char *)table->stored.data;
+	bool coded = stored[len] == LDB_TABLEFILE_SNAPPY;
+	size_t size = len;
+	int rc;
+
+	if ((!coded && stored[len] != LDB_TABLEFILE_PLAIN) ||
+	    (coded && snappy_uncompressed_length(stored, len, &size) != SNAPPY_OK) ||
+	    size > LDB_BLOCK_MAX || size / TABLEFILE_RATIO > len)
+		return -EIO;
+	rc = ldb_buffer_room(to, size + 1);
+	if (rc)
+		return rc;
+	to->len = size;
+	if (coded)
+		return snappy_uncompress(stored, len, (char *)to->data, &size) == SNAPPY_OK ? 0
+											    : -EIO;
+	memcpy(to->data, stored, len);
 	return 0;
 }
 
-/* The contents of what is in stored: len bytes and the type behind them. */
-static int tablefile_decode(struct tablefile *table, size_t len, struct ldb_buffer *to)
-{
-	unsigned char type = table->stored.data[len];
-	size_t size = len;
-	int err;
-
-	if (type > LDB_TABLEFILE_SNAPPY ||
-	    (type == LDB_TABLEFILE_SNAPPY && ldb_snappy_size(table->stored.data, len, &size)) ||
-	    size > LDB_BLOCK_MAX)
-		return -EIO;
-	err = ldb_buffer_room(to, size);
-	if (err)
-		return err;
-	if (type == LDB_TABLEFILE_SNAPPY)
-		err = ldb_snappy_decode(table->stored.data, len, to->data, size);
-	else if (len > 0)
-		memcpy(to->data, table->stored.data, len);
-	to->len = size;
-	return err;
-}
-
+/* Reads a block into `to`. -EIO: it is damaged, which the visit was told. */
 static int tablefile_read(struct tablefile *table, const struct tablefile_handle *handle,
 			  struct ldb_buffer *to)
 {
 	size_t len = (size_t)handle->size;
-	int err;
+	int rc;
 
 	if (handle->offset > table->size || table->size - handle->offset < LDB_TABLEFILE_TRAILER ||
 	    handle->size > table->size - handle->offset - LDB_TABLEFILE_TRAILER)
@@ -107,29 +103,28 @@ static int tablefile_read(struct tablefile *table, const struct tablefile_handle
 					 "a block that reaches beyond the end");
 	if (handle->size > LDB_BLOCK_MAX)
 		return tablefile_damaged(table, handle->offset, "a block that is too large");
-	err = ldb_buffer_room(&table->stored, len + LDB_TABLEFILE_TRAILER);
-	if (err)
-		return err;
+	rc = ldb_buffer_room(&table->stored, len + LDB_TABLEFILE_TRAILER);
+	if (rc)
+		return rc;
 	if (tablefile_pread(table, table->stored.data, len + LDB_TABLEFILE_TRAILER, handle->offset))
 		return tablefile_damaged(table, handle->offset, "a block that cannot be read");
 	if (wcs_crc_mask(wcs_crc_extend(0, table->stored.data, len + 1)) !=
 	    ldb_get32le(table->stored.data + len + 1))
 		return tablefile_damaged(table, handle->offset, "a block whose checksum is wrong");
-	err = tablefile_decode(table, len, to);
-	return err == -EIO
-		       ? tablefile_damaged(table, handle->offset, "a block that does not decode")
-		       : err;
+	rc = tablefile_decode(table, len, to);
+	return rc == -EIO ? tablefile_damaged(table, handle->offset, "a block that does not decode")
+			  : rc;
 }
 
 /* ---- Entries ----------------------------------------------------------------------------- */
 
-/* Is the key at most that one, if there is one? */
+/* Is there a key in last, and this one not behind it? */
 static bool tablefile_precedes(struct wcs_slice key, const struct ldb_buffer *last)
 {
 	return last->len > 0 && ldb_internal_compare(ldb_buffer_slice(last), key) >= 0;
 }
 
-/* Are these all entries of data, in order and behind those of the block before? */
+/* -EIO: the entries in plain are not in order, or not behind those of the block before. */
 static int tablefile_check_block(struct tablefile *table)
 {
 	struct ldb_block *block = &table->block;
@@ -151,18 +146,18 @@ static int tablefile_check_block(struct tablefile *table)
 	return rc;
 }
 
-/* Gives the entries of the block in plain, which was checked. */
+/* Gives the visit the entries in plain, which tablefile_check_block accepted. */
 static int tablefile_give(struct tablefile *table)
 {
 	const struct ldb_tablefile_visit *visit = table->visit;
 	struct ldb_block *block = &table->block;
-	int err = ldb_block_open(block, table->plain.data, table->plain.len);
+	int rc = ldb_block_open(block, table->plain.data, table->plain.len);
 
-	while (!err && ldb_block_next(block) == 1)
+	while (!rc && ldb_block_next(block) == 1)
 		if (visit->entry)
-			err = visit->entry(visit->ctx, block->key, block->value);
-	if (err || block->key.len == 0) /* a block may have no entry */
-		return err;
+			rc = visit->entry(visit->ctx, block->key, block->value);
+	if (rc || block->key.len == 0) /* a block may have no entry */
+		return rc;
 	return ldb_buffer_set(&table->last, block->key);
 }
 
@@ -173,26 +168,25 @@ static int tablefile_progress(struct tablefile *table, uint64_t bytes)
 	return visit->progress ? visit->progress(visit->ctx, bytes) : 0;
 }
 
-/* One data block. bound: its key in the index, not before its last one, and before all behind it.
- */
+/* Reads a data block. bound: its key in the index. */
 static int tablefile_block(struct tablefile *table, const struct tablefile_handle *handle,
 			   struct wcs_slice bound)
 {
-	int err = tablefile_read(table, handle, &table->plain);
+	int rc = tablefile_read(table, handle, &table->plain);
 
-	if (err)
-		return err;
-	err = tablefile_check_block(table);
-	if (!err && table->block.key.len > 0 && ldb_internal_compare(table->block.key, bound) > 0)
-		err = -EIO;
-	if (err == -EIO)
+	if (rc)
+		return rc;
+	rc = tablefile_check_block(table);
+	if (!rc && table->block.key.len > 0 && ldb_internal_compare(table->block.key, bound) > 0)
+		rc = -EIO;
+	if (rc == -EIO)
 		return tablefile_damaged(table, handle->offset,
 					 "a block whose keys are not in order");
-	if (!err && table->passed)
+	if (!rc && table->passed)
 		tablefile_damaged(table, handle->offset, "a block that its index passes");
-	if (!err)
-		err = tablefile_give(table);
-	return err ? err : ldb_buffer_set(&table->bound, bound);
+	if (!rc)
+		rc = tablefile_give(table);
+	return rc ? rc : ldb_buffer_set(&table->bound, bound);
 }
 
 /* ---- By the index ------------------------------------------------------------------------ */
@@ -225,7 +219,7 @@ static int tablefile_footer(struct tablefile *table, struct tablefile_handle *me
 		       : tablefile_damaged(table, offset, "the end of the table is no footer");
 }
 
-/* A filter, whose checksum is all that there is to check. */
+/* Checks a filter's checksum. */
 static int tablefile_filter(struct tablefile *table, const struct tablefile_handle *handle,
 			    struct wcs_slice name)
 {
@@ -234,25 +228,25 @@ static int tablefile_filter(struct tablefile *table, const struct tablefile_hand
 	return 0;
 }
 
-/* A data block. A damaged one is passed over. */
+/* Reads a data block, or skips a damaged one. */
 static int tablefile_data(struct tablefile *table, const struct tablefile_handle *handle,
 			  struct wcs_slice bound)
 {
-	int err;
+	int rc;
 
 	if (handle->offset < table->behind)
-		err = tablefile_damaged(table, handle->offset, "a block that is named twice");
+		rc = tablefile_damaged(table, handle->offset, "a block that is named twice");
 	else
-		err = tablefile_block(table, handle, bound);
+		rc = tablefile_block(table, handle, bound);
 	if (handle->size < table->size && handle->offset < table->size - handle->size &&
 	    table->behind < handle->offset + handle->size + LDB_TABLEFILE_TRAILER)
 		table->behind = handle->offset + handle->size + LDB_TABLEFILE_TRAILER;
-	if (err == -EIO)
-		err = 0; /* told */
-	return err ? err : tablefile_progress(table, handle->size + LDB_TABLEFILE_TRAILER);
+	return rc && rc != -EIO ? rc
+				: tablefile_progress(table, handle->size + LDB_TABLEFILE_TRAILER);
 }
 
-/* All blocks that the metaindex or the index at a place names. */
+/* Reads the metaindex or the index, and calls each for its handles. what: the damage if it is
+ * none. */
 static int
 tablefile_handles(struct tablefile *table, const struct tablefile_handle *at, const char *what,
 		  int (*each)(struct tablefile *table, const struct tablefile_handle *handle,
@@ -275,19 +269,20 @@ tablefile_handles(struct tablefile *table, const struct tablefile_handle *at, co
 	return rc == -EIO ? tablefile_damaged(table, at->offset, what) : rc;
 }
 
-/* ---- Without it -------------------------------------------------------------------------- */
+/* ---- Without the index --------------------------------------------------------------------------
+ */
 
-/* Finds where the block that starts at offset ends, by the checksum that stands there. */
+/* Finds the length of the block at offset: its checksum stands behind it. */
 static int tablefile_find_end(struct tablefile *table, uint64_t offset, size_t *len)
 {
 	uint64_t left = table->size - offset;
 	size_t room = left < TABLEFILE_SEARCH ? (size_t)left : TABLEFILE_SEARCH;
-	int err = ldb_buffer_room(&table->stored, room);
+	int rc = ldb_buffer_room(&table->stored, room);
 	uint32_t crc = 0;
 
-	if (!err)
-		err = tablefile_pread(table, table->stored.data, room, offset);
-	for (size_t i = 0; !err && i + LDB_TABLEFILE_TRAILER <= room; i++) {
+	if (!rc)
+		rc = tablefile_pread(table, table->stored.data, room, offset);
+	for (size_t i = 0; !rc && i + LDB_TABLEFILE_TRAILER <= room; i++) {
 		const unsigned char *at = table->stored.data + i;
 
 		crc = wcs_crc_extend(crc, at, 1);
@@ -296,53 +291,53 @@ static int tablefile_find_end(struct tablefile *table, uint64_t offset, size_t *
 			return 0;
 		}
 	}
-	return err ? err : -EIO;
+	return rc ? rc : -EIO;
 }
 
-/* Data blocks stand at the start, one behind the other; behind them is a block of another form.
- * What the index led to is not given again. */
+/* Reads the data blocks, one behind the other, from where the index ended, until one is damaged or
+ * of another form. */
 static int tablefile_walk(struct tablefile *table)
 {
 	struct tablefile_handle handle = {table->behind, 0};
-	int err = 0;
+	int rc = 0;
 
-	while (!err && handle.offset < table->size) {
+	while (!rc && handle.offset < table->size) {
 		size_t len = 0;
 
-		err = tablefile_find_end(table, handle.offset, &len);
+		rc = tablefile_find_end(table, handle.offset, &len);
 		handle.size = len;
-		if (!err)
-			err = tablefile_read(table, &handle, &table->plain);
-		if (!err)
-			err = tablefile_check_block(table);
-		if (!err)
-			err = tablefile_give(table);
+		if (!rc)
+			rc = tablefile_read(table, &handle, &table->plain);
+		if (!rc)
+			rc = tablefile_check_block(table);
+		if (!rc)
+			rc = tablefile_give(table);
 		handle.offset += len + LDB_TABLEFILE_TRAILER;
-		if (!err)
-			err = tablefile_progress(table, len + LDB_TABLEFILE_TRAILER);
+		if (!rc)
+			rc = tablefile_progress(table, len + LDB_TABLEFILE_TRAILER);
 	}
-	return err == -EIO ? 0 : err;
+	return rc == -EIO ? 0 : rc;
 }
 
 int ldb_tablefile_visit(int fd, uint64_t size, const struct ldb_tablefile_visit *visit)
 {
 	struct tablefile table = {.fd = fd, .size = size, .visit = visit};
 	struct tablefile_handle meta, index;
-	int err = tablefile_footer(&table, &meta, &index);
+	int rc = tablefile_footer(&table, &meta, &index);
 
-	if (!err) {
-		err = tablefile_handles(&table, &meta, "a block that is no metaindex",
-					tablefile_filter);
-		if (!err || err == -EIO) /* entries can be read without it */
-			err = tablefile_handles(&table, &index, "a block that is no index",
-						tablefile_data);
+	if (!rc) {
+		rc = tablefile_handles(&table, &meta, "a block that is no metaindex",
+				       tablefile_filter);
+		if (!rc || rc == -EIO) /* entries can be read without it */
+			rc = tablefile_handles(&table, &index, "a block that is no index",
+					       tablefile_data);
 	}
-	if (err == -EIO)
-		err = tablefile_walk(&table);
+	if (rc == -EIO)
+		rc = tablefile_walk(&table);
 	free(table.stored.data);
 	free(table.plain.data);
 	free(table.index.data);
 	free(table.last.data);
 	free(table.bound.data);
-	return err;
+	return rc;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Writes tables as tablefile.c has them: blocks that are not compressed, no filter. LevelDB's next
- * compaction makes them as it likes.
- */
+/* Writes tables in the form that tablefile.c reads, uncompressed and without a filter; LevelDB's
+ * next compaction adds both. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,69 +40,69 @@ void ldb_tablefile_writer_free(struct ldb_tablefile_writer *writer)
 	free(writer);
 }
 
-/* No prefix is shared, so one restart, at the start, is as good as any. */
+/* Shares no prefix, for which one restart, at the start, suffices. */
 static int writer_entry(struct ldb_buffer *block, struct wcs_slice key, struct wcs_slice value)
 {
 	unsigned char head[30];
 	size_t len = ldb_put_varint(head, 0);
-	int err;
+	int rc;
 
 	len += ldb_put_varint(head + len, key.len);
 	len += ldb_put_varint(head + len, value.len);
-	err = ldb_buffer_append(block, head, len);
-	if (!err)
-		err = ldb_buffer_append(block, key.data, key.len);
-	return err ? err : ldb_buffer_append(block, value.data, value.len);
+	rc = ldb_buffer_append(block, head, len);
+	if (!rc)
+		rc = ldb_buffer_append(block, key.data, key.len);
+	return rc ? rc : ldb_buffer_append(block, value.data, value.len);
 }
 
-/* Ends the block and writes it. *handle: as an index has it, *len bytes. */
+/* Writes the block. *handle: for the index, of *len bytes. */
 static int writer_block(struct ldb_tablefile_writer *writer, struct ldb_buffer *block,
 			unsigned char handle[20], size_t *len)
 {
 	unsigned char restarts[8] = {0}, trailer[LDB_TABLEFILE_TRAILER] = {LDB_TABLEFILE_PLAIN};
-	int err;
+	int rc;
 
 	ldb_put32le(restarts + 4, 1);
-	err = ldb_buffer_append(block, restarts, sizeof(restarts));
-	if (err)
-		return err;
+	rc = ldb_buffer_append(block, restarts, sizeof(restarts));
+	if (rc)
+		return rc;
 	ldb_put32le(trailer + 1, wcs_crc_mask(wcs_crc_extend(
 					 wcs_crc_extend(0, block->data, block->len), trailer, 1)));
 	*len = ldb_put_varint(handle, writer->at);
 	*len += ldb_put_varint(handle + *len, block->len);
-	err = ldb_file_write(writer->fd, block->data, block->len, &writer->at);
-	if (!err)
-		err = ldb_file_write(writer->fd, trailer, sizeof(trailer), &writer->at);
+	rc = ldb_file_write(writer->fd, block->data, block->len, &writer->at);
+	if (!rc)
+		rc = ldb_file_write(writer->fd, trailer, sizeof(trailer), &writer->at);
 	block->len = 0;
-	return err;
+	return rc;
 }
 
 static int writer_flush(struct ldb_tablefile_writer *writer)
 {
 	unsigned char handle[20];
 	size_t len;
-	int err;
+	int rc;
 
 	if (writer->block.len == 0)
 		return 0;
-	err = writer_block(writer, &writer->block, handle, &len);
-	return err ? err
-		   : writer_entry(&writer->index, ldb_buffer_slice(&writer->largest),
-				  (struct wcs_slice){handle, len});
+	rc = writer_block(writer, &writer->block, handle, &len);
+	return rc ? rc
+		  : writer_entry(&writer->index, ldb_buffer_slice(&writer->largest),
+				 (struct wcs_slice){handle, len});
 }
 
 int ldb_tablefile_add(struct ldb_tablefile_writer *writer, struct wcs_slice key,
 		      struct wcs_slice value)
 {
-	int err = 0;
+	int rc = 0;
 
 	if (writer->smallest.len == 0)
-		err = ldb_buffer_set(&writer->smallest, key);
-	if (!err)
-		err = ldb_buffer_set(&writer->largest, key);
-	if (!err)
-		err = writer_entry(&writer->block, key, value);
-	return err || writer->block.len < WRITER_BLOCK ? err : writer_flush(writer);
+		rc = ldb_buffer_set(&writer->smallest, key);
+	if (!rc)
+		rc = ldb_buffer_set(&writer->largest, key);
+	if (!rc)
+		rc = writer_entry(&writer->block, key, value);
+	return rc || writer->block.len < WRITER_BLOCK ? rc : writer_flush(writer);
 }
 
 int ldb_tablefile_finish(struct ldb_tablefile_writer *writer, uint64_t *size,
@@ -113,27 +111,27 @@ int ldb_tablefile_finish(struct ldb_tablefile_writer *writer, uint64_t *size,
 	unsigned char footer[LDB_TABLEFILE_FOOTER] = {0}, handle[20];
 	struct ldb_buffer meta = {0};
 	size_t len, at;
-	int err = writer_flush(writer);
+	int rc = writer_flush(writer);
 
 	*size = 0;
-	if (err || writer->smallest.len == 0)
-		return err;
-	err = writer_block(writer, &meta, handle, &len);
+	if (rc || writer->smallest.len == 0)
+		return rc;
+	rc = writer_block(writer, &meta, handle, &len);
 	free(meta.data);
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	memcpy(footer, handle, len);
 	at = len;
-	err = writer_block(writer, &writer->index, handle, &len);
-	if (err)
-		return err;
+	rc = writer_block(writer, &writer->index, handle, &len);
+	if (rc)
+		return rc;
 	memcpy(footer + at, handle, len);
 	ldb_put64le(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
-	err = ldb_file_write(writer->fd, footer, sizeof(footer), &writer->at);
-	if (!err && fsync(writer->fd))
-		err = -EIO;
+	rc = ldb_file_write(writer->fd, footer, sizeof(footer), &writer->at);
+	if (!rc && fsync(writer->fd))
+		rc = -EIO;
 	*size = writer->at;
 	*smallest = ldb_buffer_slice(&writer->smallest);
 	*largest = ldb_buffer_slice(&writer->largest);
-	return err;
+	return rc;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of a LevelDB store. First the files, block by block; while one of them is damaged and
- * not mended, nothing is said about keys: what is missing might stand in it. Then the key spaces,
- * tables first, since the others hang on them.
+ * Checks a LevelDB store: first its files, block by block; then the key spaces, tables first, since
+ * the others depend on them. While a file is damaged, keys are not checked: missing ones may be in
+ * that file.
  *
- * A check that repairs nothing opens a view of the files (fsck_scratch.c), and one that repairs the
- * store itself. Drops that a crash interrupted are finished by opening the store as a mount does.
+ * A check without repair opens a view of the files (fsck_scratch.c), a repair the store itself.
+ * Drops that a crash interrupted are finished by opening the store as a mount does.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -75,101 +75,87 @@ static void fsck_free(struct ldb_fsck *f)
 static int fsck_open_at(struct ldb_fsck *f)
 {
 	char *view = f->fsck->options->repair ? strdup(f->data) : ldb_fsck_scratch_path(f, "view");
-	int err = view ? ldb_engine_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
-		       : -ENOMEM;
+	int rc = view ? ldb_engine_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
+		      : -ENOMEM;
 
 	free(view);
-	return err;
+	return rc;
 }
 
-/* Files that are good one by one may still make no database. */
+/* LevelDB may find damage in files that are good one by one. */
 static int fsck_open(struct ldb_fsck *f)
 {
 	static const char damaged[] = "Corruption:";
 	char why[sizeof(f->fsck->fault->text)];
-	int err = fsck_open_at(f);
-	bool anew;
+	int rc = fsck_open_at(f);
+	bool rebuild;
 
-	if (err != -EIO || strncmp(f->fsck->fault->text, damaged, strlen(damaged)) != 0)
-		return err;
+	if (rc != -EIO || strncmp(f->fsck->fault->text, damaged, strlen(damaged)) != 0)
+		return rc;
 	memcpy(why, f->fsck->fault->text, sizeof(why));
-	anew = ldb_fsck_may_anew(f);
-	err = anew ? ldb_fsck_anew(f) : 0;
-	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, why, anew && !err ? LDB_FSCK_ANEW : NULL, "data");
-	if (err)
-		return err;
-	f->unreadable = !anew;
-	return anew ? fsck_open_at(f) : 0;
+	rebuild = ldb_fsck_may_rebuild(f);
+	rc = rebuild ? ldb_fsck_rebuild(f) : 0;
+	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, why, rebuild && !rc ? LDB_FSCK_REBUILT : NULL,
+		       "data");
+	if (rc)
+		return rc;
+	f->unreadable = !rebuild;
+	return rebuild ? fsck_open_at(f) : 0;
 }
 
 static int fsck_keys(struct ldb_fsck *f)
 {
-	int err = ldb_fsck_tables(f);
+	static int (*const passes[])(struct ldb_fsck * f) = {ldb_fsck_drops,	ldb_fsck_cells,
+							     ldb_fsck_values,	ldb_fsck_others,
+							     ldb_fsck_counters, ldb_fsck_flush};
+	int rc = ldb_fsck_tables(f);
 
-	if (!err)
+	if (!rc)
 		ldb_fsck_tell_lost(f);
-	if (!err)
-		err = ldb_fsck_drops(f);
-	if (!err)
-		err = ldb_fsck_cells(f);
-	if (!err)
-		err = ldb_fsck_values(f);
-	if (!err)
-		err = ldb_fsck_others(f);
-	if (!err)
-		err = ldb_fsck_counters(f);
-	if (!err)
-		err = ldb_fsck_flush(f);
-	if (!err && f->fsck->options->repair && f->fsck->answers[WCS_ASK_KEYS] >= 0)
+	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++)
+		rc = passes[i](f);
+	if (!rc && f->fsck->options->repair && f->fsck->answers[WCS_ASK_KEYS] >= 0)
 		ldb_copy_write(f->db);
-	return err;
-}
-
-/* Opens the store as a mount does, and closes it. */
-static int fsck_finish_drops(struct ldb_fsck *f, const char *path)
-{
-	void *db;
-	int err;
-
-	if (!f->unfinished)
-		return 0;
-	err = ldb_engine_open(path, &ldb_fsck_options, &db, f->fsck->fault);
-	if (!err)
-		ldb_engine_close(db);
-	return err;
+	return rc;
 }
 
 static int fsck_run(struct ldb_fsck *f, const char *path)
 {
-	int err = ldb_fsck_left(f);
+	int rc = ldb_fsck_left(f);
+	void *db;
 
-	if (!err)
-		err = ldb_fsck_files(f);
-	if (!err && !f->unreadable)
-		err = ldb_fsck_scratch(f, !f->fsck->options->repair);
-	if (!err && !f->unreadable)
-		err = fsck_open(f);
-	if (err)
-		return err;
+	if (!rc)
+		rc = ldb_fsck_files(f);
+	if (!rc && !f->unreadable)
+		rc = ldb_fsck_scratch(f, !f->fsck->options->repair);
+	if (!rc && !f->unreadable)
+		rc = fsck_open(f);
+	if (rc)
+		return rc;
 	if (f->unreadable) {
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "keys and values are not checked while files are damaged", NULL,
 			       "data");
 		return 0;
 	}
-	err = ldb_fsck_torn(f);
-	if (!err)
-		err = fsck_keys(f);
-	f->fsck->result->counted = err == 0;
+	rc = ldb_fsck_torn(f);
+	if (!rc)
+		rc = fsck_keys(f);
+	f->fsck->result->counted = rc == 0;
 	fsck_close(f);
-	if (!err && f->pending > 0)
+	if (!rc && f->pending > 0)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "deleted values whose space a mount reclaims", NULL,
 			       "%" PRIu64 " value%s", f->pending, f->pending == 1 ? "" : "s");
-	return err ? err : fsck_finish_drops(f, path);
+	if (rc || !f->unfinished)
+		return rc;
+	rc = ldb_engine_open(path, &ldb_fsck_options, &db, f->fsck->fault); /* finishes the drops */
+	if (!rc)
+		ldb_engine_close(db);
+	return rc;
 }
 
-/* LevelDB has a lock of its own. */
+/* A program other than rowfs may have LevelDB's own lock. */
 int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -181,7 +167,7 @@ int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
 	fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	free(name);
-	if (fd < 0) /* missing, or nobody's who could not open it, either */
+	if (fd < 0) /* missing, or not readable for this user, and so not for LevelDB */
 		return 0;
 	used = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 	close(fd);
@@ -195,12 +181,12 @@ int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
 int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 {
 	struct ldb_fsck f;
-	int err = fsck_init(&f, path, fsck);
+	int rc = fsck_init(&f, path, fsck);
 
-	if (!err)
-		err = fsck_run(&f, path);
+	if (!rc)
+		rc = fsck_run(&f, path);
 	fsck_free(&f);
-	if (err == -ENOMEM)
-		wcs_fault_set(fsck->fault, err, "no memory");
-	return err;
+	if (rc == -ENOMEM)
+		wcs_fault_set(fsck->fault, rc, "no memory");
+	return rc;
 }

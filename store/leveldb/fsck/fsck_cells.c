@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells: their keys, records, tables and families. Those of large values go to the index, by which
- * fsck_values.c finds them.
+ * Checks the cells: their keys, records, tables and families. Large values are added to the index,
+ * from which fsck_values.c reads them by id.
  *
- * A table that no description names, or a family that a table lacks, is told once, with the number
- * of its cells; the cells go into the quarantine as rows.
+ * Cells of a table without description, or of a family that their table does not have, go to the
+ * quarantine as rows. They are reported once for each family, with their number.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -13,7 +13,7 @@
 
 #include "store/leveldb/extent.h"
 
-enum { CELLS_LOST_MAX = 4096 /* families of one table that are told one by one */ };
+enum { CELLS_LOST_MAX = 4096 /* families of one table that are reported one by one */ };
 
 struct cells_lost {
 	char family[WCS_FAMILY_NAME_MAX + 1];
@@ -23,17 +23,17 @@ struct cells_lost {
 struct cells {
 	struct ldb_fsck *f;
 	uint32_t id;			    /* of the present table */
-	const struct ldb_fsck_table *table; /* NULL: no description names it */
+	const struct ldb_fsck_table *table; /* NULL: it has no description */
 	char name[WCS_TABLE_NAME_MAX + 1];
 	struct ldb_buffer row; /* the last row's prefix */
 	size_t lost_count, lost_room;
 	struct cells_lost *lost; /* families of the present table */
-	bool kept_raw;		 /* a lost cell could not be kept as a row */
+	bool kept_raw;		 /* the value of a lost cell could not be read */
 };
 
-/* ---- Places ------------------------------------------------------------------------------ */
+/* ---- Text -------------------------------------------------------------------------------- */
 
-enum { CELLS_PLACE_PART = 240 /* bytes of a row key or qualifier that are shown */ };
+enum { CELLS_PLACE_PART = 240 /* shown bytes of a row key or qualifier */ };
 
 void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes)
 {
@@ -103,7 +103,7 @@ int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 
 /* ---- Lost tables and families ------------------------------------------------------------ */
 
-/* Tells of those of the table that is left. */
+/* Reports the lost families of the present table. */
 static void cells_tell(struct cells *cells)
 {
 	struct ldb_fsck *f = cells->f;
@@ -126,24 +126,26 @@ static void cells_tell(struct cells *cells)
 	cells->kept_raw = false;
 }
 
+/* Gives the quarantine a schema line with the lost family. */
 static int cells_more_schema(struct cells *cells, const char *name)
 {
 	struct wcs_family family = {.type = WCS_TYPE_NONE};
 	struct wcs_table_schema table = {.family_count = 1, .families = &family};
 	struct wcs_schema schema = {.table_count = 1, .tables = &table};
 	char *line;
-	int err;
+	int rc;
 
 	strcpy(family.name, name);
 	strcpy(table.name, cells->name);
 	line = wcs_schema_line(&schema);
 	if (!line)
 		return -ENOMEM;
-	err = wcs_quarantine_more_schema(cells->f->fsck->quarantine, line);
+	rc = wcs_quarantine_more_schema(cells->f->fsck->quarantine, line);
 	free(line);
-	return err;
+	return rc;
 }
 
+/* Counts a cell of a lost family. */
 static int cells_lost_family(struct cells *cells, const char *family)
 {
 	struct cells_lost *lost;
@@ -156,7 +158,7 @@ static int cells_lost_family(struct cells *cells, const char *family)
 		}
 	}
 	if (cells->lost_count == CELLS_LOST_MAX)
-		cells_tell(cells); /* and they may be told again */
+		cells_tell(cells); /* some may be reported twice then */
 	if (cells->lost_count == cells->lost_room) {
 		lost = ldb_buffer_more(cells->lost, &cells->lost_room, 16, sizeof(*lost));
 		if (!lost)
@@ -169,30 +171,45 @@ static int cells_lost_family(struct cells *cells, const char *family)
 	return ldb_fsck_may(cells->f) ? cells_more_schema(cells, family) : 0;
 }
 
-static int cells_take_lost(struct cells *cells, struct wcs_slice key, struct wcs_slice record,
-			   const struct ldb_key_parts *parts, const struct ldb_cell *cell)
+/* A cell: its key, the key's parts, its record, and that decoded. */
+struct cells_cell {
+	struct wcs_slice key, record;
+	struct ldb_key_parts parts;
+	struct ldb_cell cell;
+};
+
+/* Adds a large value to the index. */
+static int cells_refer(struct cells *cells, const struct cells_cell *cell, enum ldb_fsck_ref ref)
+{
+	return cell->cell.id != 0
+		       ? ldb_fsck_refer(cells->f, cell->cell.id, ref, cell->cell.size, cell->key)
+		       : 0;
+}
+
+static int cells_take_lost(struct cells *cells, const struct cells_cell *cell)
 {
 	struct ldb_fsck *f = cells->f;
 	enum ldb_fsck_ref ref = LDB_REF_CELL;
-	int err = cells_lost_family(cells, (const char *)key.data + parts->row_end);
+	int rc = cells_lost_family(cells, (const char *)cell->key.data + cell->parts.row_end);
 
-	if (!err && ldb_fsck_may(f)) {
+	if (!rc && ldb_fsck_may(f)) {
 		ref = LDB_REF_ROW;
-		err = ldb_fsck_keep_cell(f, key, parts, cell);
-		if (err == -EIO && cell->id != 0) {
+		rc = ldb_fsck_keep_cell(f, cell->key, &cell->parts, &cell->cell);
+		if (rc == -EIO && cell->cell.id != 0) {
 			ref = LDB_REF_RAW;
 			cells->kept_raw = true;
-			err = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
+			rc = ldb_fsck_keep(f, "a cell whose value is not whole", cell->key,
+					   cell->record);
 		}
-		if (!err)
-			err = ldb_fsck_delete(f, key);
+		if (!rc)
+			rc = ldb_fsck_delete(f, cell->key);
 	}
-	return !err && cell->id != 0 ? ldb_fsck_refer(f, cell->id, ref, cell->size, key) : err;
+	return rc ? rc : cells_refer(cells, cell, ref);
 }
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
-/* Is the value one of its family's type? One that cannot be read is told by fsck_values.c. */
+/* Is the value of the family's type? fsck_values.c reports one that cannot be read. */
 static bool cells_value_good(struct cells *cells, enum wcs_type type, const struct ldb_cell *cell)
 {
 	static unsigned char bytes[WCS_AGGREGATE_VALUE_MAX];
@@ -212,20 +229,17 @@ static bool cells_value_good(struct cells *cells, enum wcs_type type, const stru
 	return wcs_aggregate_number(type, value, &number) == 0;
 }
 
-static int cells_value(struct cells *cells, struct wcs_slice key, struct wcs_slice record,
-		       const struct ldb_key_parts *parts, const struct ldb_cell *cell,
-		       enum wcs_type type)
+static int cells_value(struct cells *cells, const struct cells_cell *cell, enum wcs_type type)
 {
 	struct ldb_fsck *f = cells->f;
-	enum ldb_fsck_ref ref = LDB_REF_CELL;
-	int err = 0;
+	int rc;
 
-	if (!cells_value_good(cells, type, cell)) {
-		err = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its value is none of its family's type",
-				    ldb_fsck_cell_place(f, key, parts), key, record);
-		ref = ldb_fsck_may(f) ? LDB_REF_RAW : LDB_REF_CELL;
-	}
-	return !err && cell->id != 0 ? ldb_fsck_refer(f, cell->id, ref, cell->size, key) : err;
+	if (cells_value_good(cells, type, &cell->cell))
+		return cells_refer(cells, cell, LDB_REF_CELL);
+	rc = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its value is none of its family's type",
+			   ldb_fsck_cell_place(f, cell->key, &cell->parts), cell->key,
+			   cell->record);
+	return rc ? rc : cells_refer(cells, cell, ldb_fsck_may(f) ? LDB_REF_RAW : LDB_REF_CELL);
 }
 
 /* ---- The pass ---------------------------------------------------------------------------- */
@@ -250,55 +264,45 @@ static int cells_count(struct cells *cells, struct wcs_slice key, size_t row_end
 	return ldb_buffer_set(&cells->row, (struct wcs_slice){key.data, row_end});
 }
 
-static int cells_one(struct cells *cells, struct wcs_slice key, struct wcs_slice record)
+static int cells_one(void *ctx, struct wcs_slice key, struct wcs_slice record)
 {
+	struct cells *cells = ctx;
 	struct ldb_fsck *f = cells->f;
-	struct ldb_key_parts parts;
-	struct ldb_cell cell;
+	struct cells_cell cell = {.key = key, .record = record};
 	const struct wcs_family *family = NULL;
-	int err;
+	const char *name;
+	int rc;
 
-	if (ldb_key_split(key.data, key.len, &parts) ||
-	    !wcs_family_name_valid((const char *)key.data + parts.row_end))
+	if (ldb_key_split(key.data, key.len, &cell.parts) ||
+	    !wcs_family_name_valid((const char *)key.data + cell.parts.row_end))
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key that is no cell's",
 				     ldb_fsck_key_place(f, key), key, record);
-	if (ldb_record_cell_decode(record.data, record.len, &cell))
+	if (ldb_record_cell_decode(record.data, record.len, &cell.cell))
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its record is damaged",
-				     ldb_fsck_cell_place(f, key, &parts), key, record);
-	if (parts.table != cells->id)
-		cells_enter_table(cells, parts.table);
-	if (cell.id > f->last_value)
-		f->last_value = cell.id;
+				     ldb_fsck_cell_place(f, key, &cell.parts), key, record);
+	name = (const char *)key.data + cell.parts.row_end;
+	if (cell.parts.table != cells->id)
+		cells_enter_table(cells, cell.parts.table);
+	if (cell.cell.id > f->last_value)
+		f->last_value = cell.cell.id;
 	if (cells->table)
-		family = ldb_fsck_family(cells->table, (const char *)key.data + parts.row_end);
+		family = ldb_fsck_family(cells->table, name);
 	if (!family)
-		return cells_take_lost(cells, key, record, &parts, &cell);
-	err = cells_count(cells, key, parts.row_end);
-	return err ? err : cells_value(cells, key, record, &parts, &cell, family->type);
+		return cells_take_lost(cells, &cell);
+	rc = cells_count(cells, key, cell.parts.row_end);
+	return rc ? rc : cells_value(cells, &cell, family->type);
 }
 
 int ldb_fsck_cells(struct ldb_fsck *f)
 {
-	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
 	struct cells cells = {.f = f};
-	int err = 0;
+	int rc;
 
 	cells_enter_table(&cells, 0);
-	leveldb_iter_seek(iter, "c", 1);
-	while (!err && leveldb_iter_valid(iter)) {
-		struct wcs_slice key = ldb_fsck_key(iter);
-
-		if (!ldb_key_is_cell(key.data, key.len))
-			break;
-		err = cells_one(&cells, key, ldb_fsck_value(iter));
-		if (!err)
-			err = ldb_fsck_looked(f, "cells");
-		leveldb_iter_next(iter);
-	}
-	err = ldb_fsck_end(f, iter, err);
-	if (!err)
+	rc = ldb_fsck_pass(f, 'c', "cells", cells_one, &cells);
+	if (!rc)
 		cells_tell(&cells);
 	free(cells.lost);
 	free(cells.row.data);
-	return err;
+	return rc;
 }

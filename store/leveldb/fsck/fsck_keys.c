@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the passes over the key spaces share. A pass reads one iterator, so what it changes on its
- * way does not change what it sees. Nothing goes from the store before it is safe in the
- * quarantine: deletes gather in a batch, and before that is written the quarantine is synced.
+ * What the passes over the key spaces share. A pass reads one iterator, so it does not see its own
+ * changes. Deletes are collected in a batch, and the quarantine is synced before the batch is
+ * written: no key leaves the store before its copy is durable.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "store/leveldb/formats/file.h"
 
-enum { FSCK_KEY_SHOWN = 40 /* bytes */, FSCK_LOOKS = 1024 };
+enum { FSCK_KEY_SHOWN = 40 /* bytes */, FSCK_LOOKS = 1024 /* keys between reports */ };
 
-/* What is put in a place, and what holds it, in one batch. */
-#define FSCK_BATCH (1u << 20)
+#define FSCK_BATCH (1u << 20) /* bytes */
 
 bool ldb_fsck_may(struct ldb_fsck *f)
 {
@@ -28,16 +28,16 @@ leveldb_iterator_t *ldb_fsck_iterate(struct ldb_fsck *f)
 	return leveldb_create_iterator(f->db->db, f->read);
 }
 
-int ldb_fsck_end(struct ldb_fsck *f, leveldb_iterator_t *iter, int err)
+int ldb_fsck_end(struct ldb_fsck *f, leveldb_iterator_t *iter, int rc)
 {
 	char *text = NULL;
 
 	leveldb_iter_get_error(iter, &text);
 	leveldb_iter_destroy(iter);
-	if (text && (!err || err == -EIO))
-		err = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
+	if (text && (!rc || rc == -EIO))
+		rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
 	leveldb_free(text);
-	return err;
+	return rc;
 }
 
 int ldb_fsck_looked(struct ldb_fsck *f, const char *what)
@@ -61,6 +61,24 @@ struct wcs_slice ldb_fsck_value(leveldb_iterator_t *iter)
 	return (struct wcs_slice){data, len};
 }
 
+int ldb_fsck_pass(struct ldb_fsck *f, char space, const char *what, ldb_fsck_each *each, void *ctx)
+{
+	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
+	int rc = 0;
+
+	leveldb_iter_seek(iter, &space, 1);
+	for (; !rc && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+		struct wcs_slice key = ldb_fsck_key(iter);
+
+		if (*(const char *)key.data != space)
+			break;
+		rc = each(ctx, key, ldb_fsck_value(iter));
+		if (!rc)
+			rc = ldb_fsck_looked(f, what);
+	}
+	return ldb_fsck_end(f, iter, rc);
+}
+
 const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key)
 {
 	size_t shown = key.len < FSCK_KEY_SHOWN ? key.len : FSCK_KEY_SHOWN;
@@ -74,6 +92,68 @@ const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key)
 	return f->place;
 }
 
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+/* The index where the table is, or would be. */
+static size_t fsck_table_at(const struct ldb_fsck *f, uint32_t id)
+{
+	size_t low = 0, high = f->table_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->tables[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
+{
+	size_t at = fsck_table_at(f, id);
+
+	return at < f->table_count && f->tables[at].id == id ? &f->tables[at] : NULL;
+}
+
+const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)
+{
+	size_t low = 0, high = table->schema.family_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct wcs_family *family = &table->schema.families[middle];
+		int order = strcmp(family->name, name);
+
+		if (order == 0)
+			return family;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+bool ldb_fsck_has_name(const struct ldb_fsck *f, const char *name)
+{
+	for (size_t i = 0; i < f->table_count; i++)
+		if (strcmp(f->tables[i].schema.name, name) == 0)
+			return true;
+	return false;
+}
+
+void ldb_fsck_lost_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1])
+{
+	int len = snprintf(name, WCS_TABLE_NAME_MAX + 1, "lost-%" PRIu32, id);
+
+	while (ldb_fsck_has_name(f, name) && len < (int)WCS_TABLE_NAME_MAX) {
+		name[len++] = '_';
+		name[len] = '\0';
+	}
+}
+
 /* ---- Changes ----------------------------------------------------------------------------- */
 
 int ldb_fsck_keep(struct ldb_fsck *f, const char *why, struct wcs_slice key, struct wcs_slice value)
@@ -83,19 +163,19 @@ int ldb_fsck_keep(struct ldb_fsck *f, const char *why, struct wcs_slice key, str
 
 int ldb_fsck_flush(struct ldb_fsck *f)
 {
-	int err;
+	int rc;
 
 	if (f->batched == 0)
 		return 0;
-	err = wcs_quarantine_sync(f->fsck->quarantine);
-	if (err)
-		return err;
-	/* The next mount compacts these deletes too. */
+	rc = wcs_quarantine_sync(f->fsck->quarantine);
+	if (rc)
+		return rc;
+	/* Without this file the next mount compacts everything, these deletes as well. */
 	unlinkat(f->db->dir, LDB_FILE_DEAD, 0);
-	err = ldb_commit(f->db, f->batch, true);
+	rc = ldb_commit(f->db, f->batch, true);
 	leveldb_writebatch_clear(f->batch);
 	f->batched = 0;
-	return err ? wcs_fault_set(f->fsck->fault, err, "data: write: %s", strerror(-err)) : 0;
+	return rc ? wcs_fault_set(f->fsck->fault, rc, "data: write: %s", strerror(-rc)) : 0;
 }
 
 static int fsck_batched(struct ldb_fsck *f, size_t bytes)
@@ -120,22 +200,23 @@ int ldb_fsck_take(struct ldb_fsck *f, enum wcs_found kind, const char *what, con
 		  struct wcs_slice key, struct wcs_slice value)
 {
 	bool may = ldb_fsck_may(f);
-	int err = 0;
+	int rc = 0;
 
 	if (may) {
-		err = ldb_fsck_keep(f, what, key, value);
-		if (!err)
-			err = ldb_fsck_delete(f, key);
+		rc = ldb_fsck_keep(f, what, key, value);
+		if (!rc)
+			rc = ldb_fsck_delete(f, key);
 	}
-	if (!err)
+	if (!rc)
 		wcs_fsck_found(f->fsck, kind, what, may ? LDB_FSCK_RAW : NULL, "%s", place);
-	return err;
+	return rc;
 }
 
 /* ---- Drops ------------------------------------------------------------------------------- */
 
-static int fsck_drop(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value)
+static int fsck_drop(void *ctx, struct wcs_slice key, struct wcs_slice value)
 {
+	struct ldb_fsck *f = ctx;
 	const char *place = ldb_fsck_key_place(f, key);
 	struct ldb_drop drop;
 	uint64_t id;
@@ -157,18 +238,7 @@ static int fsck_drop(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice 
 
 int ldb_fsck_drops(struct ldb_fsck *f)
 {
-	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
-	struct ldb_id_key first;
-	int err = 0;
-
-	ldb_key_drop(&first, 0);
-	leveldb_iter_seek(iter, (const char *)first.data, 1);
-	for (; !err && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
-		err = fsck_drop(f, ldb_fsck_key(iter), ldb_fsck_value(iter));
-		if (!err)
-			err = ldb_fsck_looked(f, "drops");
-	}
-	return ldb_fsck_end(f, iter, err);
+	return ldb_fsck_pass(f, 'x', "drops", fsck_drop, f);
 }
 
 /* ---- Keys of no key space ---------------------------------------------------------------- */
@@ -176,10 +246,10 @@ int ldb_fsck_drops(struct ldb_fsck *f)
 int ldb_fsck_others(struct ldb_fsck *f)
 {
 	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
-	int err = 0;
+	int rc = 0;
 
 	leveldb_iter_seek_to_first(iter);
-	while (!err && leveldb_iter_valid(iter)) {
+	while (!rc && leveldb_iter_valid(iter)) {
 		struct wcs_slice key = ldb_fsck_key(iter);
 		char past;
 
@@ -188,9 +258,9 @@ int ldb_fsck_others(struct ldb_fsck *f)
 			leveldb_iter_seek(iter, &past, 1);
 			continue;
 		}
-		err = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key of no kind that there is",
-				    ldb_fsck_key_place(f, key), key, ldb_fsck_value(iter));
+		rc = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key of no kind that there is",
+				   ldb_fsck_key_place(f, key), key, ldb_fsck_value(iter));
 		leveldb_iter_next(iter);
 	}
-	return ldb_fsck_end(f, iter, err);
+	return ldb_fsck_end(f, iter, rc);
 }

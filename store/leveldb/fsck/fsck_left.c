@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is beside data/: a store that was being made anew (fsck_anew.c) when something stopped that,
- * and what was cut from logs whose end was torn (logfile.c), which is no damage for sure. And the
- * copy of the tables' descriptions (copy.c).
+ * Checks what is beside data/: data.new, left by a rebuild that was interrupted; torn-*, the ends
+ * that were cut from torn files (logfile.c), which are not damage for sure; and the copy of the
+ * tables' descriptions (copy.c).
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -20,42 +20,39 @@ static int left_open(struct ldb_fsck *f, int *store)
 					   strerror(errno));
 }
 
-static int left_anew(struct ldb_fsck *f, int store)
-{
-	bool may = wcs_fsck_agreed_one(f->fsck,
-				       "A repair that did not come to its end left " DIRECTORY_ANEW
-				       ". Remove it?");
-	int err = may ? directory_remove(store, DIRECTORY_ANEW) : 0;
-
-	if (err)
-		return wcs_fault_set(f->fsck->fault, err, DIRECTORY_ANEW ": %s", strerror(-err));
-	wcs_fsck_found(f->fsck, WCS_FOUND_LEFTOVER, "left by a repair that did not come to its end",
-		       may ? "removed" : NULL, DIRECTORY_ANEW);
-	return 0;
-}
-
 int ldb_fsck_left(struct ldb_fsck *f)
 {
-	int store, err = left_open(f, &store);
+	int store, rc = left_open(f, &store);
+	bool may;
 
-	if (err)
-		return err;
-	if (faccessat(store, DIRECTORY_ANEW, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		err = left_anew(f, store);
+	if (rc)
+		return rc;
+	if (faccessat(store, DIRECTORY_ANEW, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		may = wcs_fsck_agreed_one(
+			f->fsck, "A repair that did not come to its end left " DIRECTORY_ANEW
+				 ". Remove it?");
+		rc = may ? directory_remove(store, DIRECTORY_ANEW) : 0;
+		if (rc)
+			wcs_fault_set(f->fsck->fault, rc, DIRECTORY_ANEW ": %s", strerror(-rc));
+		else
+			wcs_fsck_found(f->fsck, WCS_FOUND_LEFTOVER,
+				       "left by a repair that did not come to its end",
+				       may ? "removed" : NULL, DIRECTORY_ANEW);
+	}
 	close(store);
-	return err;
+	return rc;
 }
 
 struct left_torn {
 	struct ldb_fsck *f;
-	int failed; /* what was wrong with a file, and is told */
+	int failed; /* the error of a file, which the fault has */
 };
 
 static int left_torn_file(struct ldb_fsck *f, int store, const char *name)
 {
 	char done[128];
 	bool may;
-	int err = 0;
+	int rc = 0;
 
 	if (strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) != 0)
 		return 0;
@@ -63,9 +60,9 @@ static int left_torn_file(struct ldb_fsck *f, int store, const char *name)
 		f->fsck, "There is what was cut from a log that ended in zeros. Move it to the "
 			 "quarantine?");
 	if (may)
-		err = wcs_quarantine_file(f->fsck->quarantine, store, name);
-	if (err)
-		return err;
+		rc = wcs_quarantine_file(f->fsck->quarantine, store, name);
+	if (rc)
+		return rc;
 	if (may && unlinkat(store, name, 0))
 		return wcs_fault_set(f->fsck->fault, directory_error(errno), "%s: %s", name,
 				     strerror(errno));
@@ -86,51 +83,50 @@ static int left_torn_entry(void *ctx, int store, const char *name)
 int ldb_fsck_torn(struct ldb_fsck *f)
 {
 	struct left_torn torn = {.f = f};
-	int store, err = left_open(f, &store);
+	int store, rc = left_open(f, &store);
 
-	if (err)
-		return err;
-	err = directory_each(store, left_torn_entry, &torn);
+	if (rc)
+		return rc;
+	rc = directory_each(store, left_torn_entry, &torn);
 	close(store);
-	if (err && !torn.failed)
-		wcs_fault_set(f->fsck->fault, err, "%s: %s", directory_name(f->store),
-			      strerror(-err));
-	return err;
+	if (rc && !torn.failed)
+		wcs_fault_set(f->fsck->fault, rc, "%s: %s", directory_name(f->store),
+			      strerror(-rc));
+	return rc;
 }
 
 static int left_clear_copy(struct ldb_fsck *f, int store)
 {
-	int err = wcs_quarantine_directory(f->fsck->quarantine, store, DIRECTORY_TABLES);
+	int rc = wcs_quarantine_directory(f->fsck->quarantine, store, DIRECTORY_TABLES);
 
-	if (err)
-		return err;
-	err = directory_remove(store, DIRECTORY_TABLES);
-	return err ? wcs_fault_set(f->fsck->fault, err, DIRECTORY_TABLES ": %s", strerror(-err))
-		   : 0;
+	if (rc)
+		return rc;
+	rc = directory_remove(store, DIRECTORY_TABLES);
+	return rc ? wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc)) : 0;
 }
 
-/* A damaged one is made anew when all is read (fsck.c). */
+/* At the end of the check fsck.c writes a new copy. */
 int ldb_fsck_read_copy(struct ldb_fsck *f)
 {
-	int store, err = left_open(f, &store);
+	int store, rc = left_open(f, &store);
 	bool may;
 
-	if (err)
-		return err;
-	err = ldb_copy_read(store, &f->copy);
-	if (err == -EIO) {
+	if (rc)
+		return rc;
+	rc = ldb_copy_read(store, &f->copy);
+	if (rc == -EIO) {
 		may = ldb_fsck_may(f);
-		err = may ? left_clear_copy(f, store) : 0;
-		if (!err)
+		rc = may ? left_clear_copy(f, store) : 0;
+		if (!rc)
 			wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
 				       "the copy of the tables' descriptions is damaged",
 				       may ? "made anew; what it was is in the quarantine, "
 					     "files/" DIRECTORY_TABLES
 					   : NULL,
 				       DIRECTORY_TABLES);
-	} else if (err && err != -ENOENT)
-		err = wcs_fault_set(f->fsck->fault, directory_error(-err), DIRECTORY_TABLES ": %s",
-				    strerror(-err));
+	} else if (rc && rc != -ENOENT)
+		rc = wcs_fault_set(f->fsck->fault, directory_error(-rc), DIRECTORY_TABLES ": %s",
+				   strerror(-rc));
 	close(store);
-	return err == -ENOENT ? 0 : err;
+	return rc == -ENOENT ? 0 : rc;
 }

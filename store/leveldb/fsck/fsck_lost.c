@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which rows a damaged file may have lost. Nobody can read their keys; but a table is sorted, so
- * they are between the last key before the damage and the first one behind it.
+ * Tells which rows a damaged file may have lost. Their keys cannot be read, but a table is sorted,
+ * so they are between the last key before the damage and the first one behind it.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -15,45 +15,27 @@ static struct wcs_slice lost_key(struct wcs_slice key)
 	return (struct wcs_slice){key.data, key.len < 8 ? 0 : key.len - 8};
 }
 
-static int lost_compare(struct wcs_slice a, struct wcs_slice b)
-{
-	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-/* Can a table's description be among them? */
+/* Can the descriptions of tables be in that range? */
 static bool lost_descriptions(struct wcs_slice from, struct wcs_slice to)
 {
 	static const struct wcs_slice first = {"mt", 2}, past = {"mu", 2};
 
-	return (from.len == 0 || lost_compare(from, past) < 0) &&
-	       (to.len == 0 || lost_compare(first, to) < 0);
-}
-
-/* Where there are too many, the last one takes in more. */
-static int lost_widen(struct ldb_fsck_lost *lost, struct wcs_slice from, struct wcs_slice to)
-{
-	int err = 0;
-
-	if (from.len == 0 || lost_compare(from, ldb_buffer_slice(&lost->from)) < 0)
-		err = ldb_buffer_set(&lost->from, from);
-	if (!err && lost->to.len > 0 &&
-	    (to.len == 0 || lost_compare(to, ldb_buffer_slice(&lost->to)) > 0))
-		err = ldb_buffer_set(&lost->to, to);
-	return err;
+	return (from.len == 0 || wcs_slice_compare(from, past) < 0) &&
+	       (to.len == 0 || wcs_slice_compare(first, to) < 0);
 }
 
 int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, struct wcs_slice to)
 {
 	struct ldb_fsck_lost *lost = f->lost;
-	int err;
+	int rc;
 
 	from = lost_key(from);
 	to = lost_key(to);
 	f->copy_wins |= lost_descriptions(from, to);
-	if (f->lost_count == LOST_MAX)
-		return lost_widen(&lost[LOST_MAX - 1], from, to);
+	if (f->lost_count == LOST_MAX) { /* the last one is all rows from now on */
+		lost[LOST_MAX - 1].from.len = lost[LOST_MAX - 1].to.len = 0;
+		return 0;
+	}
 	if (f->lost_count == f->lost_room) {
 		lost = ldb_buffer_more(lost, &f->lost_room, 16, sizeof(*lost));
 		if (!lost)
@@ -63,8 +45,8 @@ int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, s
 	lost = &lost[f->lost_count++];
 	memset(lost, 0, sizeof(*lost));
 	snprintf(lost->name, sizeof(lost->name), "%s", name);
-	err = ldb_buffer_set(&lost->from, from);
-	return err ? err : ldb_buffer_set(&lost->to, to);
+	rc = ldb_buffer_set(&lost->from, from);
+	return rc ? rc : ldb_buffer_set(&lost->to, to);
 }
 
 void ldb_fsck_lost_free(struct ldb_fsck *f)
@@ -76,7 +58,7 @@ void ldb_fsck_lost_free(struct ldb_fsck *f)
 	free(f->lost);
 }
 
-/* One end of a range: the table and the row there, as text; false: it is no cell's. */
+/* The table and, as text, the row of one end of a range. False: the key is not of a cell. */
 static bool lost_place(const struct ldb_buffer *key, uint32_t *table, char row[LOST_ROW])
 {
 	static unsigned char bytes[WCS_ROW_KEY_MAX]; /* of one thread, as all of the check */
@@ -90,7 +72,7 @@ static bool lost_place(const struct ldb_buffer *key, uint32_t *table, char row[L
 	return true;
 }
 
-/* The rows of one table; from, to NULL: all from its first one on, or to its last. */
+/* Tells of the rows of one table. from, to NULL: from its first row, or to its last. */
 static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost, const char *table,
 		      const char *from, const char *to)
 {

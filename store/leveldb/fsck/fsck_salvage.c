@@ -84,12 +84,11 @@ static int salvage_write(int from, uint64_t size, struct ldb_fsck_salvage *salva
 
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size)
 {
-	char name[LDB_FILE_NAME_MAX];
 	int to, err = 0;
 
-	ldb_file_name(name, LDB_FILE_TABLE, salvage->by->number);
 	salvage->by->size = 0;
-	to = openat(salvage->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	to = openat(salvage->dir, salvage->name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return ldb_file_errno();
 	salvage->writer = ldb_tablefile_writer_new(to);
@@ -98,7 +97,7 @@ int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t 
 	if (!err)
 		err = salvage_write(from, size, salvage);
 	if (err || salvage->by->size == 0)
-		unlinkat(salvage->dir, name, 0);
+		unlinkat(salvage->dir, salvage->name, 0);
 	close(to);
 	return err;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory of the check's own, in $TMPDIR, else /var/tmp:
+ * The check's temporary directory, in $TMPDIR, else /var/tmp:
  *
- *   view/    LevelDB's files as another database: the tables are links to the store's, to which
- *            LevelDB never writes; CURRENT, MANIFEST and logs are copies. Opening a database
- *            changes it, and a check that repairs nothing must not change the store. Directories
- *            in the place of files, which are told before, are not in it.
- *   index/   a database of the large values, which sorts by id what comes in the order of the
- *            cells: value-id(8) number(8) -> ref(1) size(8) key-of-the-cell
+ *   view/    LevelDB's files as a database of its own: links to the tables, which LevelDB never
+ *            writes to, and copies of CURRENT, MANIFEST and logs. Opening a database changes it,
+ *            and a check without repair must not change the store.
+ *   index/   a database that sorts the large values by id; the cells come in another order:
+ *            value-id(8) number(8) -> ref(1) size(8) key-of-the-cell
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -18,10 +17,8 @@
 
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
-#include "store/leveldb/formats/manifest.h"
 
 #define SCRATCH_BATCH (1u << 20)
-#define SCRATCH_COPY  (64u << 10)
 
 static int scratch_fail(struct ldb_fsck *f, const char *path, int error)
 {
@@ -38,65 +35,42 @@ char *ldb_fsck_scratch_path(const struct ldb_fsck *f, const char *name)
 
 /* ---- The view ---------------------------------------------------------------------------- */
 
-static int scratch_copy_bytes(int from, int to)
-{
-	uint64_t at = directory_data(from, 0);
-	char buffer[SCRATCH_COPY];
-	ssize_t got;
-
-	while ((got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
-		for (ssize_t made = 0; made < got;) {
-			ssize_t put =
-				pwrite(to, buffer + made, (size_t)(got - made), (off_t)at + made);
-
-			if (put < 0)
-				return -1;
-			made += put;
-		}
-		at = directory_data(from, at + (uint64_t)got);
-	}
-	return got < 0 ? -1 : ftruncate(to, (off_t)at);
-}
-
-static int scratch_copy_fail(struct ldb_fsck *f, const char *name, int error)
-{
-	return wcs_fault_set(f->fsck->fault, error == ENOSPC ? -ENOSPC : -EIO,
-			     "data/%s cannot be copied to %s: %s", name, directory_name(f->scratch),
-			     strerror(error));
-}
-
 static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char *name)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int err = 0;
+	struct stat st;
+	int rc = from < 0 || to < 0 || fstat(from, &st) ? ldb_file_errno() : 0;
 
-	if (from < 0 || to < 0 || scratch_copy_bytes(from, to))
-		err = scratch_copy_fail(f, name, errno);
+	if (!rc)
+		rc = ldb_file_copy(from, 0, (uint64_t)st.st_size, to);
+	if (rc)
+		wcs_fault_set(f->fsck->fault, rc, "data/%s cannot be copied to %s: %s", name,
+			      directory_name(f->scratch), strerror(-rc));
 	if (from >= 0)
 		close(from);
 	if (to >= 0)
 		close(to);
-	return err;
+	return rc;
 }
 
 static int scratch_link(struct ldb_fsck *f, int to_dir, const char *name)
 {
 	char *target = NULL;
-	int err = 0;
+	int rc = 0;
 
 	if (asprintf(&target, "%s/%s", f->data, name) < 0)
 		return -ENOMEM;
 	if (symlinkat(target, to_dir, name))
-		err = scratch_fail(f, name, errno);
+		rc = scratch_fail(f, name, errno);
 	free(target);
-	return err;
+	return rc;
 }
 
 struct scratch_files {
 	struct ldb_fsck *f;
 	int to;
-	int failed; /* what was wrong with an entry, and is told */
+	int failed; /* the error of a file, which the fault has */
 };
 
 static int scratch_entry(void *ctx, int from, const char *name)
@@ -104,8 +78,6 @@ static int scratch_entry(void *ctx, int from, const char *name)
 	struct scratch_files *files = ctx;
 	uint64_t number;
 
-	if (directory_is_place(from, name))
-		return 0;
 	switch (ldb_file_parse(name, &number)) {
 	case LDB_FILE_OTHER:
 		break;
@@ -121,33 +93,27 @@ static int scratch_entry(void *ctx, int from, const char *name)
 	return files->failed;
 }
 
-static int scratch_fill(struct ldb_fsck *f, int to)
-{
-	struct scratch_files files = {.f = f, .to = to};
-	int from = open(f->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
-
-	if (from < 0)
-		return scratch_fail(f, f->data, errno);
-	err = directory_each(from, scratch_entry, &files);
-	close(from);
-	return err && !files.failed ? scratch_fail(f, f->data, -err) : err;
-}
-
 static int scratch_view(struct ldb_fsck *f)
 {
 	char *path = ldb_fsck_scratch_path(f, "view");
-	int fd = -1, err = -ENOMEM;
+	struct scratch_files files = {.f = f, .to = -1};
+	int from = -1, rc = path ? 0 : -ENOMEM;
 
-	if (path)
-		err = mkdir(path, 0700) ? scratch_fail(f, path, errno) : 0;
-	if (!err) {
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		err = fd < 0 ? scratch_fail(f, path, errno) : scratch_fill(f, fd);
+	if (!rc && mkdir(path, 0700) == 0) {
+		from = open(f->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		files.to = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
-	if (fd >= 0)
-		close(fd);
+	if (!rc)
+		rc = from < 0 || files.to < 0 ? -errno
+					      : directory_each(from, scratch_entry, &files);
+	if (rc && path && !files.failed)
+		rc = scratch_fail(f, path, -rc);
+	if (from >= 0)
+		close(from);
+	if (files.to >= 0)
+		close(files.to);
 	free(path);
-	return err;
+	return rc;
 }
 
 int ldb_fsck_scratch(struct ldb_fsck *f, bool view)
@@ -160,10 +126,10 @@ int ldb_fsck_scratch(struct ldb_fsck *f, bool view)
 	if (asprintf(&path, "%s/fsck.rowfs.XXXXXX", below) < 0)
 		return -ENOMEM;
 	if (!mkdtemp(path)) {
-		int err = scratch_fail(f, below, errno);
+		int rc = scratch_fail(f, below, errno);
 
 		free(path);
-		return err;
+		return rc;
 	}
 	f->scratch = path;
 	return view ? scratch_view(f) : 0;
@@ -183,7 +149,7 @@ void ldb_fsck_scratch_remove(struct ldb_fsck *f)
 static int scratch_write_index(struct ldb_fsck *f)
 {
 	char *text = NULL;
-	int err;
+	int rc;
 
 	if (f->index_batched == 0)
 		return 0;
@@ -192,34 +158,34 @@ static int scratch_write_index(struct ldb_fsck *f)
 	f->index_batched = 0;
 	if (!text)
 		return 0;
-	err = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
+	rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
 	leveldb_free(text);
-	return err;
+	return rc;
 }
 
 static int scratch_open_index(struct ldb_fsck *f)
 {
 	char *path;
-	int err;
+	int rc;
 
 	if (f->index)
 		return 0;
 	path = ldb_fsck_scratch_path(f, "index");
 	if (!path)
 		return -ENOMEM;
-	err = ldb_engine_open_raw(path, true, NULL, &f->index, f->fsck->fault);
+	rc = ldb_engine_open_raw(path, true, NULL, &f->index, f->fsck->fault);
 	free(path);
-	return err;
+	return rc;
 }
 
 int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint64_t size,
 		   struct wcs_slice cell)
 {
 	unsigned char key[16], value[9 + LDB_KEY_MAX];
-	int err = scratch_open_index(f);
+	int rc = scratch_open_index(f);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	ldb_put64(key, id);
 	ldb_put64(key + 8, f->refs++);
 	value[0] = (unsigned char)ref;
@@ -233,12 +199,12 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 
 int ldb_fsck_refs(struct ldb_fsck *f, leveldb_iterator_t **iter)
 {
-	int err = scratch_open_index(f);
+	int rc = scratch_open_index(f);
 
-	if (!err)
-		err = scratch_write_index(f);
-	if (err)
-		return err;
+	if (!rc)
+		rc = scratch_write_index(f);
+	if (rc)
+		return rc;
 	*iter = leveldb_create_iterator(f->index->db, f->read);
 	leveldb_iter_seek_to_first(*iter);
 	return 0;

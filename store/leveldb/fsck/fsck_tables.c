@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables' descriptions, the counters and the collector's note.
+ * Checks the tables' descriptions, the counters and the collector's note.
  *
- * A description that can be read but is not as it must be is put right, since all rows of its table
- * hang on it; one that cannot be read goes, and its rows with it (fsck_cells.c).
+ * A description that can be read, but has a wrong name, delimiter or policy, is corrected, since
+ * all rows of its table depend on it. Any other damaged one is restored from the copy, or removed,
+ * and fsck_cells.c removes its rows.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -12,68 +13,6 @@
 
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
-
-/* ---- What is known of tables ------------------------------------------------------------- */
-
-/* Where the table is, or would be. */
-static size_t tables_at(const struct ldb_fsck *f, uint32_t id)
-{
-	size_t low = 0, high = f->table_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->tables[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
-{
-	size_t at = tables_at(f, id);
-
-	return at < f->table_count && f->tables[at].id == id ? &f->tables[at] : NULL;
-}
-
-const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)
-{
-	size_t low = 0, high = table->schema.family_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct wcs_family *family = &table->schema.families[middle];
-		int order = strcmp(family->name, name);
-
-		if (order == 0)
-			return family;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-static bool tables_have_name(const struct ldb_fsck *f, const char *name)
-{
-	for (size_t i = 0; i < f->table_count; i++)
-		if (strcmp(f->tables[i].schema.name, name) == 0)
-			return true;
-	return false;
-}
-
-void ldb_fsck_lost_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1])
-{
-	int len = snprintf(name, WCS_TABLE_NAME_MAX + 1, "lost-%" PRIu32, id);
-
-	while (tables_have_name(f, name) && len < (int)WCS_TABLE_NAME_MAX) {
-		name[len++] = '_';
-		name[len] = '\0';
-	}
-}
 
 /* ---- Descriptions ------------------------------------------------------------------------ */
 
@@ -96,55 +35,32 @@ static bool tables_delimiter_valid(unsigned char byte)
 	return byte > 0 && byte < 0x80 && byte != '/' && byte != '%' && byte != '.';
 }
 
-static int tables_compare(const void *left, const void *right)
+/* Are the names of the families right, and in order? */
+static bool tables_families_valid(const struct wcs_table_schema *schema)
 {
-	const struct wcs_family *a = left, *b = right;
+	const struct wcs_family *families = schema->families;
 
-	return strcmp(a->name, b->name);
+	for (size_t i = 0; i < schema->family_count; i++)
+		if (!wcs_family_name_valid(families[i].name) ||
+		    (i > 0 && strcmp(families[i - 1].name, families[i].name) >= 0))
+			return false;
+	return true;
 }
 
-/* Puts the families in order, and takes out those whose names cannot be. Returns what was wrong, or
- * NULL. */
-static const char *tables_mend_families(struct wcs_table_schema *schema)
-{
-	const char *wrong = NULL;
-	size_t kept = 0;
-
-	for (size_t i = 1; i < schema->family_count; i++)
-		if (tables_compare(&schema->families[i - 1], &schema->families[i]) >= 0)
-			wrong = "its families are not in order";
-	if (wrong)
-		qsort(schema->families, schema->family_count, sizeof(*schema->families),
-		      tables_compare);
-	for (size_t i = 0; i < schema->family_count; i++) {
-		struct wcs_family *family = &schema->families[i];
-
-		if (!wcs_family_name_valid(family->name) ||
-		    (kept > 0 && tables_compare(&schema->families[kept - 1], family) == 0)) {
-			wrong = "a family's name is none, or there twice";
-			free(family->gc);
-			continue;
-		}
-		schema->families[kept++] = *family;
-	}
-	schema->family_count = kept;
-	return wrong;
-}
-
-/* A policy that is none becomes "never", which hides and deletes nothing. */
-static int tables_mend_policies(struct wcs_table_schema *schema, const char **wrong)
+/* Replaces an invalid policy by "never", which hides and deletes nothing. */
+static int tables_correct_policies(struct wcs_table_schema *schema, const char **wrong)
 {
 	for (size_t i = 0; i < schema->family_count; i++) {
 		struct wcs_family *family = &schema->families[i];
 		char *canonical = NULL;
-		int err = wcs_gc_canonical(family->gc, &canonical, NULL);
+		int rc = wcs_gc_canonical(family->gc, &canonical, NULL);
 
-		if (err == -EINVAL) {
+		if (rc == -EINVAL) {
 			canonical = strdup("never");
-			err = canonical ? 0 : -ENOMEM;
+			rc = canonical ? 0 : -ENOMEM;
 		}
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 		if (strcmp(canonical, family->gc) != 0)
 			*wrong = "a family's policy is none, or not canonical";
 		free(family->gc);
@@ -153,165 +69,185 @@ static int tables_mend_policies(struct wcs_table_schema *schema, const char **wr
 	return 0;
 }
 
-/* *wrong: what was not as it must be, NULL: nothing. */
-static int tables_mend(struct ldb_fsck *f, uint32_t id, struct wcs_table_schema *schema,
-		       const char **wrong)
+/* Corrects a description. *wrong: what was wrong with it; NULL: nothing. -EIO: it is damaged. */
+static int tables_correct(struct ldb_fsck *f, uint32_t id, struct wcs_table_schema *schema,
+			  const char **wrong)
 {
-	*wrong = tables_mend_families(schema);
+	*wrong = NULL;
+	if (id == 0 || schema->created < 0 || !tables_families_valid(schema))
+		return -EIO;
 	if (!tables_delimiter_valid(schema->delimiter)) {
 		*wrong = "its delimiter is none";
 		schema->delimiter = WCS_DELIMITER_DEFAULT;
 	}
-	if (!wcs_table_name_valid(schema->name) || tables_have_name(f, schema->name)) {
+	if (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name)) {
 		*wrong = "its name is none, or another table's";
 		ldb_fsck_lost_name(f, id, schema->name);
 	}
-	if (schema->created < 0) {
-		*wrong = "its time is none";
-		schema->created = 0;
-	}
-	return tables_mend_policies(schema, wrong);
+	return tables_correct_policies(schema, wrong);
 }
 
-/* old: the description before, NULL: none. */
-static int tables_put(struct ldb_fsck *f, const struct wcs_table_schema *schema,
-		      struct wcs_slice key, struct wcs_slice old, const char *wrong)
+/* A description: its table and key, the record in LevelDB (data NULL: none), and the one that
+ * counts, which is LevelDB's or the copy's. restored: why it is the copy's; NULL: it is LevelDB's.
+ */
+struct tables_description {
+	uint32_t id;
+	struct wcs_slice key, old, record;
+	const char *restored;
+};
+
+/* Writes the corrected description, and keeps the old one. */
+static int tables_put(struct ldb_fsck *f, const struct tables_description *one,
+		      const struct wcs_table_schema *schema, const char *wrong)
 {
 	size_t len;
 	unsigned char *record = ldb_record_table(schema, &len);
-	int err = !record ? -ENOMEM : old.data ? ldb_fsck_keep(f, wrong, key, old) : 0;
+	int rc = record ? 0 : -ENOMEM;
 
-	if (!err)
-		err = ldb_fsck_put(f, key, (struct wcs_slice){record, len});
+	if (!rc && one->old.data)
+		rc = ldb_fsck_keep(f, wrong, one->key, one->old);
+	if (!rc)
+		rc = ldb_fsck_put(f, one->key, (struct wcs_slice){record, len});
 	free(record);
-	return err;
+	return rc;
 }
 
-/* A description that can be used; old: what is there. restored: why it is the copy's, NULL: it is
- * LevelDB's. */
-static int tables_known(struct ldb_fsck *f, uint32_t id, struct wcs_slice key, struct wcs_slice old,
-			struct wcs_table_schema *schema, const char *restored)
+/* Adds the table of a description that can be used. wrong: what was corrected in it; NULL: nothing.
+ */
+static int tables_known(struct ldb_fsck *f, const struct tables_description *one,
+			const struct wcs_table_schema *schema, const char *wrong)
 {
-	const char *wrong = NULL, *done = "put right; what it was is in the quarantine, raw.json";
-	int err = tables_mend(f, id, schema, &wrong);
+	const char *done = "put right; what it was is in the quarantine, raw.json";
 	bool may;
+	int rc = 0;
 
-	if (err)
-		return err;
-	if (restored) {
-		wrong = restored;
-		done = old.data ? "put back from " DIRECTORY_TABLES
-				  "; what it was is in the quarantine, raw.json"
-				: "put back from " DIRECTORY_TABLES;
+	if (one->restored) {
+		wrong = one->restored;
+		done = one->old.data ? "put back from " DIRECTORY_TABLES
+				       "; what it was is in the quarantine, raw.json"
+				     : "put back from " DIRECTORY_TABLES;
 	}
 	f->fsck->result->tables++;
 	may = wrong && ldb_fsck_may(f);
 	if (may)
-		err = tables_put(f, schema, key, old, wrong);
-	if (!err && wrong)
+		rc = tables_put(f, one, schema, wrong);
+	if (!rc && wrong)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong, may ? done : NULL, "table %s",
 			       schema->name);
-	return err ? err : tables_add(f, id, schema);
+	return rc ? rc : tables_add(f, one->id, schema);
 }
 
-static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
-			      struct wcs_slice old, struct wcs_slice record, const char *restored)
+/* Decodes and corrects a record. -EIO: it is damaged. *schema is the caller's to clear then not. */
+static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice record,
+			 struct wcs_table_schema *schema, const char **wrong)
+{
+	int rc = ldb_record_table_decode(record.data, record.len, schema);
+
+	if (rc)
+		return rc;
+	rc = tables_correct(f, id, schema, wrong);
+	if (rc)
+		ldb_record_table_clear(schema);
+	return rc;
+}
+
+static int tables_description(struct ldb_fsck *f, const struct tables_description *one)
 {
 	struct wcs_table_schema schema;
-	int err = ldb_record_table_decode(record.data, record.len, &schema);
+	const char *wrong;
+	int rc = tables_decode(f, one->id, one->record, &schema, &wrong);
 
-	if (id > f->last_table)
-		f->last_table = id;
-	if (err == -EIO || (!err && id == 0)) {
-		if (!err)
-			ldb_record_table_clear(&schema);
-		snprintf(f->place, sizeof(f->place), "table %" PRIu32, id);
+	if (one->id > f->last_table)
+		f->last_table = one->id;
+	if (rc == -EIO) {
+		snprintf(f->place, sizeof(f->place), "table %" PRIu32, one->id);
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its description is damaged", f->place,
-				     key, old);
+				     one->key, one->old);
 	}
-	if (err)
-		return err;
-	err = tables_known(f, id, key, old, &schema, restored);
-	if (err)
+	if (rc)
+		return rc;
+	rc = tables_known(f, one, &schema, wrong);
+	if (rc)
 		ldb_record_table_clear(&schema);
-	return err;
+	return rc;
 }
 
 /* ---- The copy of them -------------------------------------------------------------------- */
 
-/* Can LevelDB's be older than the copy's, or gone, since what had it was damaged? */
+/* Can LevelDB's descriptions be older than the copy's, or missing, because of the damage? */
 static bool tables_copy_wins(const struct ldb_fsck *f)
 {
 	return f->copy_wins || f->next_table < f->copy.next;
 }
 
-/* Why LevelDB's gives way to the copy's, which is another; NULL: it stays. */
+/* Why the copy's record, which differs, replaces LevelDB's; NULL: it does not. */
 static const char *tables_worse(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
 {
 	struct wcs_table_schema schema;
-	const char *wrong = NULL;
+	const char *wrong;
 
-	if (ldb_record_table_decode(record.data, record.len, &schema))
+	if (tables_decode(f, id, record, &schema, &wrong))
 		return "its description is damaged";
-	if (tables_mend(f, id, &schema, &wrong))
-		wrong = NULL;
 	ldb_record_table_clear(&schema);
 	if (wrong || !tables_copy_wins(f))
 		return wrong;
 	return "its description can be an old one, since newer ones were damaged";
 }
 
-/* Where a table that is in the copy alone was removed, it has no cells. */
+/* A table that is in the copy alone: without cells it was removed. */
 static int tables_missing(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
 {
+	struct tables_description one = {
+		.id = id, .record = record, .restored = "its description is missing"};
 	bool lost = tables_copy_wins(f);
 	struct ldb_id_key key;
-	int err = lost ? 0 : ldb_copy_has_cells(f->db, id, &lost);
+	int rc = lost ? 0 : ldb_copy_has_cells(f->db, id, &lost);
 
-	if (err)
-		return wcs_fault_set(f->fsck->fault, err, "data: read: %s", strerror(-err));
+	if (rc)
+		return wcs_fault_set(f->fsck->fault, rc, "data: read: %s", strerror(-rc));
 	ldb_key_description(&key, id);
-	return lost ? tables_description(f, id, (struct wcs_slice){key.data, key.len},
-					 (struct wcs_slice){NULL, 0}, record,
-					 "its description is missing")
-		    : 0;
+	one.key = (struct wcs_slice){key.data, key.len};
+	return lost ? tables_description(f, &one) : 0;
 }
 
-/* Those of the copy with lesser ids, which LevelDB has not; then the copy's of that id, if any. */
+/* Adds the tables of the copy below that id, which LevelDB does not have. *copied: the copy's
+ * record of that id, if it has one. */
 static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice *copied)
 {
 	size_t next = f->copy_at;
 	struct wcs_slice record;
 	uint32_t found;
-	int err = 0;
+	int rc = 0;
 
-	while (!err && ldb_copy_next(&f->copy, &next, &found, &record) && found <= id) {
+	while (!rc && ldb_copy_next(&f->copy, &next, &found, &record) && found <= id) {
 		f->copy_at = next;
 		if (found == id)
 			*copied = record;
 		else
-			err = tables_missing(f, found, record);
+			rc = tables_missing(f, found, record);
 	}
-	return err;
+	return rc;
 }
 
 static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 		      struct wcs_slice record)
 {
+	struct tables_description one = {.id = id, .key = key, .old = record, .record = record};
 	struct wcs_slice copied = record;
-	const char *worse = NULL;
-	int err = tables_compare_copy(f, id, &copied);
+	int rc = tables_compare_copy(f, id, &copied);
 
-	if (err)
-		return err;
-	if (copied.len != record.len || memcmp(copied.data, record.data, record.len) != 0)
-		worse = tables_worse(f, id, record);
-	return tables_description(f, id, key, record, worse ? copied : record, worse);
+	if (rc)
+		return rc;
+	if (wcs_slice_compare(copied, record) != 0)
+		one.restored = tables_worse(f, id, record);
+	if (one.restored)
+		one.record = copied;
+	return tables_description(f, &one);
 }
 
 /* ---- Counters and the note --------------------------------------------------------------- */
 
-/* As store/collect/collector_pass.c writes it. */
+/* Is it a note as store/policy/collector_pass.c writes it? */
 static bool tables_note_good(struct wcs_slice value)
 {
 	const unsigned char *data = value.data;
@@ -325,8 +261,10 @@ static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
 	return key.len == known->len && memcmp(key.data, known->data, key.len) == 0;
 }
 
-static int tables_meta(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value)
+/* Checks a key of the key space of descriptions, counters and the note. */
+static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 {
+	struct ldb_fsck *f = ctx;
 	struct ldb_id_key next_table, next_value, note;
 	uint32_t id;
 
@@ -353,7 +291,7 @@ static int tables_meta(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slic
 				       ldb_fsck_key_place(f, key), key, value);
 }
 
-/* The line that rows in the quarantine stand below. */
+/* Gives the quarantine the schema line of its rows. */
 static int tables_schema_line(struct ldb_fsck *f)
 {
 	struct wcs_schema schema = {.table_count = f->table_count};
@@ -374,65 +312,54 @@ static int tables_schema_line(struct ldb_fsck *f)
 
 int ldb_fsck_tables(struct ldb_fsck *f)
 {
-	leveldb_iterator_t *iter = ldb_fsck_iterate(f);
 	struct wcs_slice none;
-	int err = ldb_fsck_read_copy(f);
+	int rc = ldb_fsck_read_copy(f);
 
-	leveldb_iter_seek(iter, "m", 1);
-	while (!err && leveldb_iter_valid(iter)) {
-		struct wcs_slice key = ldb_fsck_key(iter);
-
-		if (*(const char *)key.data != 'm')
-			break;
-		err = tables_meta(f, key, ldb_fsck_value(iter));
-		if (!err)
-			err = ldb_fsck_looked(f, "tables");
-		leveldb_iter_next(iter);
-	}
-	err = ldb_fsck_end(f, iter, err);
-	if (!err)
-		err = tables_compare_copy(f, UINT64_MAX, &none);
+	if (!rc)
+		rc = ldb_fsck_pass(f, 'm', "tables", tables_meta, f);
+	if (!rc)
+		rc = tables_compare_copy(f, UINT64_MAX, &none);
 	if (f->last_table + 1 < f->copy.next)
 		f->last_table = f->copy.next - 1;
-	if (!err && f->table_count > WCS_TABLES_MAX)
+	if (!rc && f->table_count > WCS_TABLES_MAX)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
 			       "more tables than a store can have; it cannot be mounted", NULL,
 			       "schema");
-	if (!err && f->fsck->quarantine)
-		err = tables_schema_line(f);
-	return err;
+	if (!rc && f->fsck->quarantine)
+		rc = tables_schema_line(f);
+	return rc;
 }
 
-/* A counter that is missing, or lets something be written over. */
+/* Corrects a counter that is missing, or so low that new ids would be those of old data. */
 static int tables_counter(struct ldb_fsck *f, const struct ldb_id_key *key, const char *of,
 			  uint64_t next, uint64_t needed, size_t len)
 {
 	unsigned char record[8], *from = record + 8 - len;
 	struct wcs_slice value = {from, len};
 	bool may;
-	int err = 0;
+	int rc = 0;
 
 	if (next >= needed)
 		return 0;
 	may = ldb_fsck_may(f);
 	ldb_put64(record, needed);
 	if (may)
-		err = ldb_fsck_put(f, (struct wcs_slice){key->data, key->len}, value);
-	if (!err)
+		rc = ldb_fsck_put(f, (struct wcs_slice){key->data, key->len}, value);
+	if (!rc)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
 			       next == 0 ? "missing or damaged"
 					 : "too low: what is there would be written over",
 			       may ? "counted anew" : NULL, "counter of %s", of);
-	return err;
+	return rc;
 }
 
 int ldb_fsck_counters(struct ldb_fsck *f)
 {
 	struct ldb_id_key key;
-	int err;
+	int rc;
 
 	ldb_key_next_table(&key);
-	err = tables_counter(f, &key, "tables", f->next_table, (uint64_t)f->last_table + 1, 4);
+	rc = tables_counter(f, &key, "tables", f->next_table, (uint64_t)f->last_table + 1, 4);
 	ldb_key_next_value(&key);
-	return err ? err : tables_counter(f, &key, "values", f->next_value, f->last_value + 1, 8);
+	return rc ? rc : tables_counter(f, &key, "values", f->next_value, f->last_value + 1, 8);
 }

@@ -56,10 +56,10 @@ static bool values_chunk_here(leveldb_iterator_t *iter, uint64_t *id, uint32_t *
 static int values_skip_garbage(struct values *v)
 {
 	struct ldb_id_key space;
-	int err = 0;
+	int rc = 0;
 
 	ldb_key_garbage(&space, 0);
-	for (; !err && ldb_iter_in_space(v->garbage, &space); leveldb_iter_next(v->garbage)) {
+	for (; !rc && ldb_iter_in_space(v->garbage, &space); leveldb_iter_next(v->garbage)) {
 		struct wcs_slice key = ldb_fsck_key(v->garbage);
 		struct wcs_slice record = ldb_fsck_value(v->garbage);
 		enum ldb_garbage_kind kind;
@@ -69,29 +69,29 @@ static int values_skip_garbage(struct values *v)
 		if (ldb_key_garbage_decode(key.data, key.len, &id) && id != 0 &&
 		    ldb_record_garbage_decode(record.data, record.len, &kind, &counted) == 0)
 			return 0;
-		err = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a record of garbage is damaged",
-				    ldb_fsck_key_place(v->f, key), key, record);
+		rc = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a record of garbage is damaged",
+				   ldb_fsck_key_place(v->f, key), key, record);
 	}
-	return err;
+	return rc;
 }
 
 static int values_skip_chunks(struct values *v)
 {
 	struct ldb_id_key space;
-	int err = 0;
+	int rc = 0;
 
 	ldb_key_extent(&space, 0, 0);
-	for (; !err && ldb_iter_in_space(v->chunks, &space); leveldb_iter_next(v->chunks)) {
+	for (; !rc && ldb_iter_in_space(v->chunks, &space); leveldb_iter_next(v->chunks)) {
 		struct wcs_slice key = ldb_fsck_key(v->chunks);
 		uint32_t index;
 		uint64_t id;
 
 		if (ldb_key_extent_decode(key.data, key.len, &id, &index) && id != 0)
 			return 0;
-		err = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a key that is no chunk's",
-				    ldb_fsck_key_place(v->f, key), key, ldb_fsck_value(v->chunks));
+		rc = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a key that is no chunk's",
+				   ldb_fsck_key_place(v->f, key), key, ldb_fsck_value(v->chunks));
 	}
-	return err;
+	return rc;
 }
 
 /* ---- What there is of one id ------------------------------------------------------------- */
@@ -123,12 +123,12 @@ static bool values_next_id(struct values *v)
 static int values_read_cells(struct values *v)
 {
 	struct ldb_fsck_entry entry;
-	int err = 0;
+	int rc = 0;
 
 	v->cells = 0;
 	v->went = v->went_raw = false;
 	v->went_chunks = 0;
-	for (; !err && ldb_fsck_ref_get(v->refs, &entry) && entry.id == v->id;
+	for (; !rc && ldb_fsck_ref_get(v->refs, &entry) && entry.id == v->id;
 	     leveldb_iter_next(v->refs)) {
 		v->went |= entry.ref != LDB_REF_CELL;
 		v->went_raw |= entry.ref == LDB_REF_RAW;
@@ -137,9 +137,9 @@ static int values_read_cells(struct values *v)
 		if (entry.ref != LDB_REF_CELL || v->cells++ > 0)
 			continue;
 		v->size = entry.size;
-		err = ldb_buffer_set(&v->cell, entry.cell);
+		rc = ldb_buffer_set(&v->cell, entry.cell);
 	}
-	return err;
+	return rc;
 }
 
 static int values_read_record(struct values *v)
@@ -188,20 +188,20 @@ static int values_read_chunks(struct values *v)
 {
 	uint64_t id = 0;
 	uint32_t index;
-	int err = 0;
+	int rc = 0;
 
 	v->good = v->extra = 0;
 	v->wrong[0] = '\0';
-	while (!err && values_chunk_here(v->chunks, &id, &index) && id == v->id) {
+	while (!rc && values_chunk_here(v->chunks, &id, &index) && id == v->id) {
 		values_read_chunk(v, index, ldb_fsck_value(v->chunks).len);
-		err = ldb_fsck_looked(v->f, "values");
+		rc = ldb_fsck_looked(v->f, "values");
 		leveldb_iter_next(v->chunks);
-		if (!err)
-			err = values_skip_chunks(v);
+		if (!rc)
+			rc = values_skip_chunks(v);
 	}
 	if (v->cells > 0 && v->good < ldb_extent_count(v->size))
 		values_wrong(v, (uint32_t)v->good, "missing");
-	return err;
+	return rc;
 }
 
 /* ---- What is done about it --------------------------------------------------------------- */
@@ -213,18 +213,18 @@ static int values_delete_chunks(struct values *v, uint32_t from, const char *why
 	struct ldb_id_key first;
 	uint32_t index;
 	uint64_t id;
-	int err = 0;
+	int rc = 0;
 
 	ldb_key_extent(&first, v->id, from);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !err && values_chunk_here(iter, &id, &index) && id == v->id;
+	for (; !rc && values_chunk_here(iter, &id, &index) && id == v->id;
 	     leveldb_iter_next(iter)) {
 		if (why)
-			err = ldb_fsck_keep(v->f, why, ldb_fsck_key(iter), ldb_fsck_value(iter));
-		if (!err)
-			err = ldb_fsck_delete(v->f, ldb_fsck_key(iter));
+			rc = ldb_fsck_keep(v->f, why, ldb_fsck_key(iter), ldb_fsck_value(iter));
+		if (!rc)
+			rc = ldb_fsck_delete(v->f, ldb_fsck_key(iter));
 	}
-	return ldb_fsck_end(v->f, iter, err);
+	return ldb_fsck_end(v->f, iter, rc);
 }
 
 static int values_delete_record(struct values *v)
@@ -245,7 +245,7 @@ static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, 
 	struct ldb_cell cell;
 	char *text = NULL;
 	struct wcs_slice record;
-	int err = -EIO;
+	int rc = -EIO;
 
 	ldb_key_split(key.data, key.len, &parts);
 	if (!may) {
@@ -255,25 +255,25 @@ static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, 
 	}
 	record.data = leveldb_get(f->db->db, f->read, key.data, key.len, &record.len, &text);
 	if (text || !record.data || ldb_record_cell_decode(record.data, record.len, &cell)) {
-		wcs_fault_set(f->fsck->fault, err, "%s", text ? text : "a cell is gone");
+		wcs_fault_set(f->fsck->fault, rc, "%s", text ? text : "a cell is gone");
 		goto out;
 	}
 	done = LDB_FSCK_ROWS;
 	if (whole)
-		err = ldb_fsck_keep_cell(f, key, &parts, &cell);
-	if (err == -EIO) {
+		rc = ldb_fsck_keep_cell(f, key, &parts, &cell);
+	if (rc == -EIO) {
 		done = LDB_FSCK_RAW;
-		err = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
+		rc = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
 	}
-	if (!err)
-		err = ldb_fsck_delete(f, key);
-	if (!err)
+	if (!rc)
+		rc = ldb_fsck_delete(f, key);
+	if (!rc)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "%s",
 			       ldb_fsck_cell_place(f, key, &parts));
 out:
 	leveldb_free((void *)(uintptr_t)record.data);
 	leveldb_free(text);
-	return err;
+	return rc;
 }
 
 /* All cells of the id, or all but the first. */
@@ -283,28 +283,28 @@ static int values_take_cells(struct values *v, bool whole)
 	struct ldb_fsck_entry entry;
 	struct ldb_id_key at;
 	size_t seen = 0;
-	int err = 0;
+	int rc = 0;
 
 	ldb_key_garbage(&at, v->id); /* its id alone, behind one byte */
 	leveldb_iter_seek(iter, (const char *)at.data + 1, at.len - 1);
-	for (; !err && ldb_fsck_ref_get(iter, &entry) && entry.id == v->id;
+	for (; !rc && ldb_fsck_ref_get(iter, &entry) && entry.id == v->id;
 	     leveldb_iter_next(iter)) {
 		if (entry.ref != LDB_REF_CELL || (seen++ == 0 && whole))
 			continue;
-		err = values_take_cell(v, entry.cell, whole,
-				       whole ? "its value is another cell's, too" : v->wrong);
+		rc = values_take_cell(v, entry.cell, whole,
+				      whole ? "its value is another cell's, too" : v->wrong);
 	}
-	return ldb_fsck_end(v->f, iter, err);
+	return ldb_fsck_end(v->f, iter, rc);
 }
 
 static int values_broken(struct values *v)
 {
-	int err = values_take_cells(v, false);
+	int rc = values_take_cells(v, false);
 
-	if (err || !ldb_fsck_may(v->f))
-		return err;
-	err = values_delete_chunks(v, 0, "a chunk of a value that is not whole");
-	return !err && v->record ? values_delete_record(v) : err;
+	if (rc || !ldb_fsck_may(v->f))
+		return rc;
+	rc = values_delete_chunks(v, 0, "a chunk of a value that is not whole");
+	return !rc && v->record ? values_delete_record(v) : rc;
 }
 
 /* A record by which the space of a value would be reclaimed that a cell has. */
@@ -313,57 +313,57 @@ static int values_wrong_record(struct values *v)
 	struct ldb_key_parts parts;
 	struct wcs_slice key = ldb_buffer_slice(&v->cell);
 	bool may = ldb_fsck_may(v->f);
-	int err = may ? values_delete_record(v) : 0;
+	int rc = may ? values_delete_record(v) : 0;
 
 	ldb_key_split(key.data, key.len, &parts);
-	if (!err)
+	if (!rc)
 		wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
 			       "its value would be deleted as garbage at the next mount",
 			       may ? "the record of garbage was deleted" : NULL, "%s",
 			       ldb_fsck_cell_place(v->f, key, &parts));
-	return err;
+	return rc;
 }
 
 static int values_orphans(struct values *v, uint32_t from)
 {
 	bool may = ldb_fsck_may(v->f);
 	char what[64];
-	int err = may ? values_delete_chunks(v, from, "a chunk that no cell has") : 0;
+	int rc = may ? values_delete_chunks(v, from, "a chunk that no cell has") : 0;
 
 	snprintf(what, sizeof(what), "%" PRIu64 " chunks that no cell has", v->extra);
-	if (!err)
+	if (!rc)
 		wcs_fsck_found(v->f->fsck, WCS_FOUND_LEFTOVER, what, may ? LDB_FSCK_RAW : NULL,
 			       "value %" PRIu64, v->id);
-	return err;
+	return rc;
 }
 
 static int values_of_cells(struct values *v)
 {
-	int err = 0;
+	int rc = 0;
 
 	v->f->fsck->result->values++;
 	if (v->wrong[0])
 		return values_broken(v);
 	if (v->cells > 1)
-		err = values_take_cells(v, true);
-	if (!err && v->record)
-		err = values_wrong_record(v);
-	if (!err && v->extra > 0)
-		err = values_orphans(v, ldb_extent_count(v->size));
-	return err;
+		rc = values_take_cells(v, true);
+	if (!rc && v->record)
+		rc = values_wrong_record(v);
+	if (!rc && v->extra > 0)
+		rc = values_orphans(v, ldb_extent_count(v->size));
+	return rc;
 }
 
 static int values_of_none(struct values *v)
 {
-	int err = 0;
+	int rc = 0;
 
 	if (v->went) { /* which may have been agreed to only */
 		if (!v->went_raw && v->extra > 0)
-			err = values_orphans(v, v->went_chunks);
-		if (!err)
-			err = values_delete_chunks(
+			rc = values_orphans(v, v->went_chunks);
+		if (!rc)
+			rc = values_delete_chunks(
 				v, 0, v->went_raw ? "a chunk of a value that is not whole" : NULL);
-		return !err && v->record ? values_delete_record(v) : err;
+		return !rc && v->record ? values_delete_record(v) : rc;
 	}
 	v->f->pending += v->record;
 	return v->extra > 0 ? values_orphans(v, v->record ? v->counted : 0) : 0;
@@ -371,14 +371,14 @@ static int values_of_none(struct values *v)
 
 static int values_one(struct values *v)
 {
-	int err = values_read_cells(v);
+	int rc = values_read_cells(v);
 
-	if (!err)
-		err = values_read_record(v);
-	if (!err)
-		err = values_read_chunks(v);
-	if (err)
-		return err;
+	if (!rc)
+		rc = values_read_record(v);
+	if (!rc)
+		rc = values_read_chunks(v);
+	if (rc)
+		return rc;
 	if (v->id > v->f->last_value)
 		v->f->last_value = v->id;
 	return v->cells > 0 ? values_of_cells(v) : values_of_none(v);
@@ -387,20 +387,20 @@ static int values_one(struct values *v)
 int ldb_fsck_values(struct ldb_fsck *f)
 {
 	struct values v = {.f = f};
-	int err = ldb_fsck_refs(f, &v.refs), end;
+	int rc = ldb_fsck_refs(f, &v.refs), end;
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	v.garbage = ldb_fsck_iterate(f);
 	v.chunks = ldb_fsck_iterate(f);
 	leveldb_iter_seek(v.garbage, "g", 1);
 	leveldb_iter_seek(v.chunks, "v", 1);
-	err = values_skip_garbage(&v);
-	if (!err)
-		err = values_skip_chunks(&v);
-	while (!err && values_next_id(&v))
-		err = values_one(&v);
-	end = ldb_fsck_end(f, v.refs, err);
+	rc = values_skip_garbage(&v);
+	if (!rc)
+		rc = values_skip_chunks(&v);
+	while (!rc && values_next_id(&v))
+		rc = values_one(&v);
+	end = ldb_fsck_end(f, v.refs, rc);
 	end = ldb_fsck_end(f, v.garbage, end);
 	end = ldb_fsck_end(f, v.chunks, end);
 	free(v.cell.data);
