@@ -247,7 +247,7 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 
 /* ---- Counters and the note --------------------------------------------------------------- */
 
-/* Is it a note as store/policy/collector_pass.c writes it? */
+/* Is it a note as store/collect/collector_pass.c writes it? */
 static bool tables_note_good(struct wcs_slice value)
 {
 	const unsigned char *data = value.data;
