@@ -118,7 +118,7 @@ struct ldb_fsck_salvage {
 	bool damaged;	  /* since the last entry */
 	bool lost;	  /* some entries */
 	struct ldb_buffer last;
-	int err;
+	int rc;
 };
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size);
 /* Writes the good records of a log to another, durably, and adds their number. A sequence number

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be read of a damaged table or log, as another. */
+/* Writes what can be read of a damaged table or log to another one. */
 #include "store/leveldb/fsck/fsck_keys.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "store/leveldb/formats/logfile.h"
 #include "store/leveldb/formats/tablefile.h"
 
-/* The keys between the last entry and that one are lost. */
+/* Notes that the keys between the last entry and `to` are lost. */
 static int salvage_lose(struct ldb_fsck_salvage *salvage, struct wcs_slice to)
 {
 	struct wcs_slice from = ldb_buffer_slice(&salvage->last);
@@ -33,13 +33,13 @@ static int salvage_entry(void *ctx, struct wcs_slice key, struct wcs_slice value
 	if (salvage->entries == 0 && known)
 		salvage->damaged = ldb_internal_compare(known->smallest, key) != 0;
 	if (salvage->damaged)
-		salvage->err = salvage_lose(salvage, key);
-	if (!salvage->err)
-		salvage->err = ldb_buffer_set(&salvage->last, key);
-	if (!salvage->err)
-		salvage->err = ldb_tablefile_add(salvage->writer, key, value);
+		salvage->rc = salvage_lose(salvage, key);
+	if (!salvage->rc)
+		salvage->rc = ldb_buffer_set(&salvage->last, key);
+	if (!salvage->rc)
+		salvage->rc = ldb_tablefile_add(salvage->writer, key, value);
 	salvage->entries++;
-	return salvage->err != 0;
+	return salvage->rc != 0;
 }
 
 static void salvage_damaged(void *ctx, uint64_t offset, const char *what)
@@ -52,7 +52,7 @@ static void salvage_damaged(void *ctx, uint64_t offset, const char *what)
 	salvage->damaged = true;
 }
 
-/* Is anything lost behind the last entry? */
+/* Notes what is lost behind the last entry. */
 static int salvage_end(struct ldb_fsck_salvage *salvage)
 {
 	static const struct wcs_slice end = {"", 0};
@@ -66,25 +66,24 @@ static int salvage_end(struct ldb_fsck_salvage *salvage)
 	return salvage_lose(salvage, known->largest);
 }
 
-/* Writes what can be read of a table to another. by->size is 0 where that is nothing. */
 static int salvage_write(int from, uint64_t size, struct ldb_fsck_salvage *salvage)
 {
 	struct ldb_tablefile_visit visit = {
 		.damaged = salvage_damaged, .entry = salvage_entry, .ctx = salvage};
 	struct ldb_manifest_table *by = salvage->by;
-	int err = ldb_tablefile_visit(from, size, &visit);
+	int rc = ldb_tablefile_visit(from, size, &visit);
 
-	if (err > 0)
-		err = salvage->err;
-	if (!err)
-		err = salvage_end(salvage);
-	return err ? err
-		   : ldb_tablefile_finish(salvage->writer, &by->size, &by->smallest, &by->largest);
+	if (rc > 0)
+		rc = salvage->rc;
+	if (!rc)
+		rc = salvage_end(salvage);
+	return rc ? rc
+		  : ldb_tablefile_finish(salvage->writer, &by->size, &by->smallest, &by->largest);
 }
 
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size)
 {
-	int to, err = 0;
+	int to, rc = 0;
 
 	salvage->by->size = 0;
 	to = openat(salvage->dir, salvage->name,
@@ -93,29 +92,30 @@ int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t 
 		return ldb_file_errno();
 	salvage->writer = ldb_tablefile_writer_new(to);
 	if (!salvage->writer)
-		err = -ENOMEM;
-	if (!err)
-		err = salvage_write(from, size, salvage);
-	if (err || salvage->by->size == 0)
+		rc = -ENOMEM;
+	if (!rc)
+		rc = salvage_write(from, size, salvage);
+	if (rc || salvage->by->size == 0)
 		unlinkat(salvage->dir, salvage->name, 0);
 	close(to);
-	return err;
+	return rc;
 }
 
-/* How far a log is salvaged. */
+/* A place in the salvaged log. */
 struct salvage_place {
-	uint64_t at, records; /* of what is made */
-	uint64_t end, next;   /* of its last batch: where it ended, the sequence number behind it */
+	uint64_t at, records; /* of the new log */
+	uint64_t end,
+		next; /* of its last batch: its end in the old log; the next sequence number */
 };
 
-/* The batches of a log that stay. What is in a damaged one's value and looks like a batch must not
- * come in, not least since LevelDB aborts where a key has a sequence number twice. These numbers
- * grow; and of what is lost between two batches each change had a byte at least. */
+/* Selects the batches that stay. Bytes in a value of a damaged batch can look like a batch, which
+ * must not stay: LevelDB aborts if a key has a sequence number twice. Sequence numbers only rise,
+ * and by no more between two batches than there are bytes lost between them. */
 struct salvage_log {
 	int to;
 	uint64_t sequence;		   /* the last one in tables */
-	struct salvage_place here, damage; /* now; when the last damage was met that is passed */
-	bool damaged, passed;		   /* just behind one; behind any */
+	struct salvage_place here, damage; /* now; at the last damage that batches followed */
+	bool damaged, passed;		   /* right behind damage; behind any */
 };
 
 static bool salvage_follows(const struct salvage_place *last, uint64_t sequence, uint64_t end)
@@ -123,7 +123,7 @@ static bool salvage_follows(const struct salvage_place *last, uint64_t sequence,
 	return last->records == 0 || sequence - last->next <= end - last->end;
 }
 
-/* Does it belong there? What came since the damage does not where a good one contradicts it. */
+/* Does the batch stay? One that contradicts those since the damage replaces them. */
 static bool salvage_belongs(struct salvage_log *salvage, uint64_t sequence, uint64_t end)
 {
 	if (salvage->damaged) {
@@ -182,35 +182,35 @@ static int salvage_record(struct salvage_log *salvage, struct ldb_logfile *log,
 static int salvage_records(struct salvage_log *salvage, struct ldb_logfile *log)
 {
 	struct wcs_slice record;
-	int event, err = 0;
+	int event, rc = 0;
 
-	while (!err && (event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
+	while (!rc && (event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
 		if (event == LDB_LOGFILE_RECORD)
-			err = salvage_record(salvage, log, record);
+			rc = salvage_record(salvage, log, record);
 		else if (event == LDB_LOGFILE_DAMAGE)
 			salvage->damaged = true;
 		else if (event == -EIO)
-			break; /* of a failing disk; what is behind it cannot be had */
+			break; /* the disk fails; the rest cannot be read */
 		else
-			err = event;
+			rc = event;
 	}
-	return err;
+	return rc;
 }
 
 int ldb_fsck_salvage_log(int from, int to, uint64_t sequence, uint64_t *records)
 {
 	struct ldb_logfile *log = malloc(sizeof(*log));
 	struct salvage_log salvage = {.to = to, .sequence = sequence};
-	int err;
+	int rc;
 
 	if (!log)
 		return -ENOMEM;
 	ldb_logfile_init(log, from);
-	err = salvage_records(&salvage, log);
+	rc = salvage_records(&salvage, log);
 	*records += salvage.here.records;
 	ldb_logfile_free(log);
 	free(log);
-	if (!err && (ftruncate(to, (off_t)salvage.here.at) || fsync(to)))
-		err = -EIO;
-	return err;
+	if (!rc && (ftruncate(to, (off_t)salvage.here.at) || fsync(to)))
+		rc = -EIO;
+	return rc;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large values: three streams in the order of their ids, side by side.
+ * Checks the large values by reading three streams side by side, each in order of the values' ids:
  *
- *   index    the cells that have a value of that id (fsck_scratch.c)
+ *   index    the cells that have the value (fsck_scratch.c)
  *   'g'      its garbage record: its space is to be reclaimed
- *   'v'      its chunks
+ *   'v'      its extents
  *
- * Right is: one cell and all of its chunks, and no record; or a record and any of the chunks that
- * it counts. Whatever else there is is told, and what a cell needs stays.
+ * A value is right if it has one cell, all of its extents and no record, or a record and any of the
+ * extents that it counts. Anything else is reported; the extents of a cell stay.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -19,12 +19,12 @@ struct values {
 	leveldb_iterator_t *refs, *garbage, *chunks;
 	/* of the present id */
 	uint64_t id;
-	size_t cells;		/* that lead to it and stay */
-	bool went, went_raw;	/* a cell that did went into the quarantine; without the value */
+	size_t cells;		/* that have it and stay */
+	bool went, went_raw;	/* a cell of it went to the quarantine; without the value */
 	uint32_t went_chunks;	/* of the value that went with one */
-	uint64_t size;		/* as the first of the cells has it */
-	struct ldb_buffer cell; /* key of that one */
-	bool record;		/* there is a garbage record of it */
+	uint64_t size;		/* by the first of the cells */
+	struct ldb_buffer cell; /* that cell's key */
+	bool record;		/* it has a garbage record */
 	uint32_t counted;	/* chunks that it counts */
 	uint64_t good, extra;	/* chunks that belong to it; others */
 	char wrong[96];		/* what is wrong with the value; "": nothing */
@@ -50,9 +50,9 @@ static bool values_chunk_here(leveldb_iterator_t *iter, uint64_t *id, uint32_t *
 	return ldb_key_extent_decode(key.data, key.len, id, index);
 }
 
-/* ---- Keys that are none ------------------------------------------------------------------ */
+/* ---- Damaged keys ------------------------------------------------------------------------ */
 
-/* Steps over records and keys of garbage that are not of their form. */
+/* Takes out damaged garbage records up to the next good one. */
 static int values_skip_garbage(struct values *v)
 {
 	struct ldb_id_key space;
@@ -94,30 +94,27 @@ static int values_skip_chunks(struct values *v)
 	return rc;
 }
 
-/* ---- What there is of one id ------------------------------------------------------------- */
+/* ---- Reading one id ---------------------------------------------------------------------- */
 
-/* The next id of any stream. False: none is left. */
+/* The lowest id of the three streams. False: they are at their ends. */
 static bool values_next_id(struct values *v)
 {
+	bool refs, garbage, chunks;
 	struct ldb_fsck_entry entry;
 	uint64_t id;
 	uint32_t index;
-	bool found = false;
 
 	v->id = UINT64_MAX;
-	if (ldb_fsck_ref_get(v->refs, &entry)) {
+	refs = ldb_fsck_ref_get(v->refs, &entry);
+	if (refs)
 		v->id = entry.id;
-		found = true;
-	}
-	if (values_garbage_here(v, &id)) {
-		v->id = id < v->id ? id : v->id;
-		found = true;
-	}
-	if (values_chunk_here(v->chunks, &id, &index)) {
-		v->id = id < v->id ? id : v->id;
-		found = true;
-	}
-	return found;
+	garbage = values_garbage_here(v, &id);
+	if (garbage && id < v->id)
+		v->id = id;
+	chunks = values_chunk_here(v->chunks, &id, &index);
+	if (chunks && id < v->id)
+		v->id = id;
+	return refs || garbage || chunks;
 }
 
 static int values_read_cells(struct values *v)
@@ -204,9 +201,10 @@ static int values_read_chunks(struct values *v)
 	return rc;
 }
 
-/* ---- What is done about it --------------------------------------------------------------- */
+/* ---- Correcting -------------------------------------------------------------------------- */
 
-/* Deletes the chunks from an index on; why: they are kept before. */
+/* Deletes the extents from an index on; why: copies them to the quarantine before; NULL: does not.
+ */
 static int values_delete_chunks(struct values *v, uint32_t from, const char *why)
 {
 	leveldb_iterator_t *iter = ldb_fsck_iterate(v->f);
@@ -235,7 +233,7 @@ static int values_delete_record(struct values *v)
 	return ldb_fsck_delete(v->f, (struct wcs_slice){key.data, key.len});
 }
 
-/* Takes out a cell whose value is not whole, or is another's. whole: as a row, where it can be. */
+/* Takes out a cell whose value is not whole, or another's. whole: as a row, if that can be read. */
 static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, const char *what)
 {
 	struct ldb_fsck *f = v->f;
@@ -276,7 +274,7 @@ out:
 	return rc;
 }
 
-/* All cells of the id, or all but the first. */
+/* Takes out all cells of the id; whole: all but the first. */
 static int values_take_cells(struct values *v, bool whole)
 {
 	leveldb_iterator_t *iter = leveldb_create_iterator(v->f->index->db, v->f->read);
@@ -307,7 +305,7 @@ static int values_broken(struct values *v)
 	return !rc && v->record ? values_delete_record(v) : rc;
 }
 
-/* A record by which the space of a value would be reclaimed that a cell has. */
+/* Removes a garbage record of a value that a cell has. */
 static int values_wrong_record(struct values *v)
 {
 	struct ldb_key_parts parts;
