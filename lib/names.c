@@ -19,6 +19,8 @@
  */
 #include "lib/names.h"
 
+#include "lib/utf8.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,34 +32,6 @@
 enum names_place { NAMES_FIRST = 1, NAMES_LAST = 2 };
 
 static const char names_hex[] = "0123456789ABCDEF";
-
-size_t names_character(const unsigned char *at, size_t left)
-{
-	unsigned char low = 0x80, high = 0xBF; /* limits of the second byte */
-	size_t len;
-
-	if (at[0] < 0x80)
-		return 1;
-	if (at[0] < 0xC2 || at[0] > 0xF4)
-		return 0;
-	len = at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : 4;
-	if (len > left)
-		return 0;
-	if (at[0] == 0xE0)
-		low = 0xA0; /* below: overlong */
-	else if (at[0] == 0xED)
-		high = 0x9F; /* above: surrogates */
-	else if (at[0] == 0xF0)
-		low = 0x90; /* below: overlong */
-	else if (at[0] == 0xF4)
-		high = 0x8F; /* above: past U+10FFFF */
-	if (at[1] < low || at[1] > high)
-		return 0;
-	for (size_t i = 2; i < len; i++)
-		if ((at[i] & 0xC0) != 0x80)
-			return 0;
-	return len;
-}
 
 /* Is this ASCII byte written as an escape at this place? */
 static bool names_escaped(enum names_kind kind, unsigned char byte, int place)
@@ -79,7 +53,7 @@ static bool names_escaped(enum names_kind kind, unsigned char byte, int place)
 static size_t names_unit(enum names_kind kind, bool whole, const unsigned char *at, size_t left,
 			 int place, char *unit, size_t *unit_len)
 {
-	size_t len = names_character(at, left);
+	size_t len = utf8_character(at, left);
 
 	if (whole || len == 0 || (len == 1 && names_escaped(kind, at[0], place))) {
 		unit[0] = '%';

@@ -29,9 +29,6 @@
 
 enum names_kind { NAMES_SEGMENT, NAMES_FAMILY, NAMES_QUALIFIER };
 
-/* The bytes of the UTF-8 character at the start of left bytes; 0: there is none. left > 0. */
-size_t names_character(const unsigned char *at, size_t left);
-
 /* The families of a table: is there one of this name? Asked for segments that could be one. */
 struct names_families {
 	bool (*has)(void *ctx, const void *name, size_t len);

@@ -9,60 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t wcs_text_char(const unsigned char *b, size_t len)
-{
-	size_t need;
-	/* The second byte's range excludes overlong forms, surrogates and what is past U+10FFFF. */
-	unsigned char low = 0x80, high = 0xbf;
-
-	if (len == 0)
-		return 0;
-	if (b[0] < 0x80)
-		return 1;
-	if (b[0] >= 0xc2 && b[0] <= 0xdf)
-		need = 2;
-	else if (b[0] >= 0xe0 && b[0] <= 0xef)
-		need = 3;
-	else if (b[0] >= 0xf0 && b[0] <= 0xf4)
-		need = 4;
-	else
-		return 0;
-	if (b[0] == 0xe0)
-		low = 0xa0;
-	else if (b[0] == 0xed)
-		high = 0x9f;
-	else if (b[0] == 0xf0)
-		low = 0x90;
-	else if (b[0] == 0xf4)
-		high = 0x8f;
-	if (len < need || b[1] < low || b[1] > high)
-		return 0;
-	for (size_t i = 2; i < need; i++)
-		if ((b[i] & 0xc0) != 0x80)
-			return 0;
-	return need;
-}
-
-size_t wcs_text_utf8(const unsigned char *bytes, size_t len)
-{
-	const uint64_t high = 0x8080808080808080u; /* bits of a word without ASCII alone */
-	size_t at = 0;
-
-	while (at < len) {
-		size_t n = 8;
-		uint64_t word = high;
-
-		if (len - at >= 8)
-			memcpy(&word, bytes + at, 8);
-		if (word & high) {
-			n = wcs_text_char(bytes + at, len - at);
-			if (n == 0)
-				return at;
-		}
-		at += n;
-	}
-	return at;
-}
+#include "lib/utf8.h"
+#include "store/store.h"
 
 static bool text_is_special(unsigned char c)
 {
@@ -87,7 +35,7 @@ char *wcs_text_encode(struct wcs_slice bytes)
 	if (!text)
 		return NULL;
 	for (size_t i = 0; i < bytes.len;) {
-		size_t n = wcs_text_char(b + i, bytes.len - i);
+		size_t n = utf8_character(b + i, bytes.len - i);
 
 		if (n == 0 || text_is_special(b[i])) {
 			*out++ = '%';

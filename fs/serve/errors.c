@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/names.h"
+#include "lib/utf8.h"
 
 enum { LINE_MAX_BYTES = 6144 };
 
@@ -58,7 +58,7 @@ static void escape(const char *text, char *to, size_t size)
 	size_t left = strlen(text), used = 0;
 
 	while (left > 0 && used + 4 < size) {
-		size_t len = names_character(from, left);
+		size_t len = utf8_character(from, left);
 
 		if (len == 0 || *from < 0x20 || *from == 0x7F) {
 			used += (size_t)snprintf(to + used, size - used, "%%%02X", *from);

@@ -11,11 +11,11 @@
  * - A row of more text than WCS_EXPORT_LINE_MAX takes several lines, so that who reads one needs no
  *   more memory than for that and a cell.
  */
+#include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/json/row_json_write.h"
 #include "store/table/subtree.h"
 #include "store/table/table.h"
-#include "store/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static int export_check_value(struct wcs_export *exported, bool *text)
 
 		if (rc != 0)
 			return rc;
-		good = wcs_text_utf8(exported->value, exported->value_end);
+		good = utf8_prefix(exported->value, exported->value_end);
 		kept = exported->value_end - good;
 		if (kept > 3)
 			break;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "store/text.h"
+#include "lib/utf8.h"
 
 #define WORD_ONES 0x0101010101010101u
 #define WORD_HIGH 0x8080808080808080u
@@ -124,7 +124,7 @@ static inline size_t write_unit(unsigned char **to, const unsigned char *from, s
 				enum spelling spelling)
 {
 	bool name = spelling == SPELL_KEY || spelling == SPELL_NAME;
-	size_t n = from[0] < 0x80 || spelling == SPELL_PIECE ? 1 : wcs_text_char(from, len);
+	size_t n = from[0] < 0x80 || spelling == SPELL_PIECE ? 1 : utf8_character(from, len);
 
 	if (n == 0 && !name)
 		return 0;

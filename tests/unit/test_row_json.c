@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/utf8.h"
 #include "store/mutation.h"
-#include "store/text.h"
 #include "tests/unit/suite.h"
 
 static struct wcs_line *parse_bytes(const char *text, size_t len)
@@ -429,7 +429,7 @@ SUITE_TEST(test_text_round_trip, 60)
 		ck_assert_uint_eq(back_len, len);
 		ck_assert_mem_eq(back, bytes, len);
 		for (const unsigned char *c = (unsigned char *)text; *c;) {
-			size_t n = wcs_text_char(c, strlen((const char *)c));
+			size_t n = utf8_character(c, strlen((const char *)c));
 
 			ck_assert_uint_gt(n, 0);
 			ck_assert(*c >= 0x20 && *c != 0x7f);
@@ -468,6 +468,6 @@ SUITE_TEST(test_text_char, 60)
 
 	for (size_t i = 0; i < sizeof(chars) / sizeof(chars[0]); i++)
 		ck_assert_uint_eq(
-			wcs_text_char((const unsigned char *)chars[i].bytes, chars[i].len),
+			utf8_character((const unsigned char *)chars[i].bytes, chars[i].len),
 			chars[i].is);
 }
