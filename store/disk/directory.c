@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of a store:
+ * Opens and locks the directory of a store:
  *
- *   ROWFS   the marker: what this is, see directory_marker.c
- *   LOCK    empty; who has the store open holds a write lock (fcntl) on it, who only looks at it
- *           a read lock, see directory_lock.c
- *   data/   the engine's own; beside it what repairs may leave, see directory_is_left
+ *   ROWFS   the marker, see directory_marker.c
+ *   LOCK    empty; a process that has the store open holds a write lock (fcntl) on it, one that
+ *           only checks the store a read lock. A store without LOCK is open nowhere
+ *   data/   the engine's files; beside it a repair may leave others, see directory_look.c
  *
- * fcntl locks exclude processes only, and closing any descriptor of the file drops them. So this
- * process keeps a list of the directories that it has open, and looks there before it opens LOCK.
- * A child of fork inherits the list but no lock: an entry counts in the process that made it.
+ * fcntl locks exclude processes only, and closing any descriptor of the file drops them. This
+ * process therefore lists the directories that it has locked, and looks there before it opens
+ * LOCK. A child of fork inherits the list but no lock: an entry counts in the process that made it.
  */
 #include "store/disk/directory_private.h"
 
@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,40 +25,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DIRECTORY_PATIENCE 1000 /* ms, for who has the lock */
+#define DIRECTORY_PATIENCE 1000 /* ms, for the process that has the lock */
 #define DIRECTORY_TRIES	   50	/* in that time */
 
 static pthread_mutex_t directory_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct directory *directory_list; /* those that are locked; guarded by directory_mutex */
 
-int directory_check_data(const struct directory *directory, struct wcs_fault *fault)
-{
-	struct stat st;
-	bool there = fstatat(directory->fd, DIRECTORY_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	int rc;
-
-	if (there ? S_ISREG(st.st_mode) : errno == ENOENT)
-		return wcs_fault_set(fault, -EIO,
-				     "%s/" DIRECTORY_DATA ": missing, and with it all that the "
-				     "store held; restore a copy of it, or a dump (mkfs.rowfs "
-				     "--force, rowfs-load)",
-				     directory_name(directory->path));
-	rc = directory_check(directory->fd, DIRECTORY_DATA);
-	if (rc == -ELOOP)
-		return wcs_fault_set(fault, -EIO,
-				     "%s/" DIRECTORY_DATA ": there is a symbolic link or a special "
-				     "file in it, which no store has; there, find . ! -type f ! "
-				     "-type d shows it; move it away",
-				     directory_name(directory->path));
-	if (rc != 0)
-		return wcs_fault_set(fault, rc, "%s/" DIRECTORY_DATA ": %s",
-				     directory_name(directory->path), strerror(-rc));
-	return 0;
-}
-
 const char *directory_path(const struct directory *directory)
 {
 	return directory->path;
+}
+
+int directory_fd(const struct directory *directory)
+{
+	return directory->fd;
 }
 
 bool directory_is(const struct directory *directory, int parent, const char *name)
@@ -89,7 +68,6 @@ static int directory_find(const char *path, struct directory *directory, bool da
 			  struct wcs_fault *fault)
 {
 	struct stat st;
-	int rc;
 
 	directory->path = realpath(path, NULL);
 	if (directory->path == NULL && (errno == ENOENT || errno == ENOTDIR))
@@ -105,21 +83,53 @@ static int directory_find(const char *path, struct directory *directory, bool da
 				     directory_name(path));
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
 		return directory_fail(fault, path, "cannot be opened");
-	rc = directory_look(directory, path, damaged, fault);
 	directory->dev = st.st_dev;
 	directory->ino = st.st_ino;
-	return rc;
+	return directory_look(directory, path, damaged, fault);
 }
 
-/* Before another of this process opens the store: to close that later would drop its lock. */
-static void directory_close_lock(struct directory *directory)
+/* pid 0: not known. */
+static int directory_busy(const struct directory *directory, pid_t pid, struct wcs_fault *fault)
 {
-	if (directory->lock_fd >= 0)
-		close(directory->lock_fd);
-	directory->lock_fd = -1;
+	if (pid > 0)
+		return wcs_fault_set(fault, -EBUSY,
+				     "%s: in use by process %ld; unmount it or end that program",
+				     directory_name(directory->path), (long)pid);
+	return wcs_fault_set(fault, -EBUSY,
+			     "%s: in use by another process; unmount it or end that program",
+			     directory_name(directory->path));
 }
 
-/* -EAGAIN: another process has it. The caller holds directory_mutex. */
+/* Opens and locks LOCK. -EAGAIN: another process has the lock, which fault names. */
+static int directory_take(struct directory *directory, enum directory_for what,
+			  struct wcs_fault *fault)
+{
+	bool look = what == DIRECTORY_LOOK;
+	int flags = look ? O_RDONLY : O_RDWR | O_CREAT;
+	struct flock lock = {.l_type = look ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
+
+	directory->lock_fd = openat(directory->fd, DIRECTORY_LOCK,
+				    flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (directory->lock_fd < 0 && look && errno == ENOENT)
+		return 0;
+	if (directory->lock_fd < 0 && errno == EROFS)
+		return wcs_fault_set(fault, -EROFS,
+				     "%s: its LOCK cannot be opened: %s; copy the store (cp -a) to "
+				     "a medium that can be written, and use the copy",
+				     directory_name(directory->path), strerror(EROFS));
+	if (directory->lock_fd < 0)
+		return directory_fail(fault, directory->path, "its LOCK cannot be opened");
+	if (fcntl(directory->lock_fd, F_SETLK, &lock) == 0)
+		return 0;
+	if (errno != EAGAIN && errno != EACCES)
+		return directory_fail(fault, directory->path, "its LOCK cannot be taken");
+	if (fcntl(directory->lock_fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+		lock.l_pid = 0;
+	directory_busy(directory, lock.l_pid, fault);
+	return -EAGAIN;
+}
+
+/* -EAGAIN: as directory_take. The caller holds directory_mutex. */
 static int directory_try(struct directory *directory, enum directory_for what,
 			 struct wcs_fault *fault)
 {
@@ -129,51 +139,43 @@ static int directory_try(struct directory *directory, enum directory_for what,
 	for (const struct directory *other = directory_list; other != NULL; other = other->next)
 		if (other->dev == directory->dev && other->ino == directory->ino &&
 		    other->pid == directory->pid)
-			return directory_lock_busy(directory, other->pid, fault);
-	rc = directory_lock_take(directory, what, fault);
-	if (rc != 0)
-		return rc;
+			return directory_busy(directory, other->pid, fault);
+	rc = directory_take(directory, what, fault);
 	/* Another store may have taken the place of the one that was found. */
-	if (stat(directory->path, &st) != 0 || st.st_dev != directory->dev ||
-	    st.st_ino != directory->ino)
-		return wcs_fault_set(fault, -EBUSY, "%s: it was just replaced; try again",
-				     directory_name(directory->path));
-	directory->next = directory_list;
-	directory_list = directory;
-	return 0;
+	if (rc == 0 && (stat(directory->path, &st) != 0 || st.st_dev != directory->dev ||
+			st.st_ino != directory->ino))
+		rc = wcs_fault_set(fault, -EBUSY, "%s: it was just replaced; try again",
+				   directory_name(directory->path));
+	if (rc == 0) {
+		directory->next = directory_list;
+		directory_list = directory;
+	} else if (directory->lock_fd >= 0) {
+		/* Closed later, it would drop the lock of another open of this process. */
+		close(directory->lock_fd);
+		directory->lock_fd = -1;
+	}
+	return rc;
 }
 
-/* Another process that has the store open may be about to close it: umount returns before the
- * process that served has ended. Others of this process do not wait for that. */
+/* Waits for another process to close the store: umount returns before the process that served has
+ * ended. An open store of this process is not waited for. */
 static int directory_lock(struct directory *directory, enum directory_for what,
 			  struct wcs_fault *fault)
 {
 	const struct timespec nap = {.tv_nsec = DIRECTORY_PATIENCE / DIRECTORY_TRIES * 1000000L};
 	struct wcs_fault said = {0};
-	int rc;
+	int rc = -EAGAIN;
 
-	for (int tries = 0;; tries++) {
+	for (int tries = 0; rc == -EAGAIN && tries <= DIRECTORY_TRIES; tries++) {
+		if (tries > 0)
+			nanosleep(&nap, NULL);
 		pthread_mutex_lock(&directory_mutex);
 		rc = directory_try(directory, what, &said);
-		if (rc != 0)
-			directory_close_lock(directory);
 		pthread_mutex_unlock(&directory_mutex);
-		if (rc != -EAGAIN || tries == DIRECTORY_TRIES)
-			break;
-		nanosleep(&nap, NULL);
 	}
 	if (rc != 0 && fault != NULL)
 		*fault = said;
 	return rc == -EAGAIN ? -EBUSY : rc;
-}
-
-static void directory_free(struct directory *directory)
-{
-	directory_close_lock(directory);
-	if (directory->fd >= 0)
-		close(directory->fd);
-	free(directory->path);
-	free(directory);
 }
 
 int directory_open(const char *path, enum directory_for what, struct directory **directory,
@@ -193,13 +195,8 @@ int directory_open(const char *path, enum directory_for what, struct directory *
 	if (rc == 0)
 		*directory = made;
 	else
-		directory_free(made);
+		directory_close(made);
 	return rc;
-}
-
-int directory_fd(const struct directory *directory)
-{
-	return directory->fd;
 }
 
 void directory_close(struct directory *directory)
@@ -213,7 +210,11 @@ void directory_close(struct directory *directory)
 		link = &(*link)->next;
 	if (*link == directory)
 		*link = directory->next;
-	directory_lock_end(directory);
-	directory_free(directory);
+	if (directory->lock_fd >= 0)
+		close(directory->lock_fd);
 	pthread_mutex_unlock(&directory_mutex);
+	if (directory->fd >= 0)
+		close(directory->fd);
+	free(directory->path);
+	free(directory);
 }

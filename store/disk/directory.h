@@ -8,17 +8,16 @@
 #define DIRECTORY_MARKER     "ROWFS"
 #define DIRECTORY_NEW	     "ROWFS.new" /* a marker being made */
 #define DIRECTORY_LOCK	     "LOCK"
-#define DIRECTORY_LOCK_NEW   "LOCK.new"	  /* one being made, where a directory is in its place */
-#define DIRECTORY_DATA	     "data"	  /* what an engine may make in it */
+#define DIRECTORY_DATA	     "data"	  /* the engine's files */
 #define DIRECTORY_TABLES     "TABLES"	  /* an engine's copy of its tables' descriptions */
 #define DIRECTORY_TABLES_NEW "TABLES.new" /* one being made */
 #define DIRECTORY_ANEW	     "data.new"	  /* beside it, while a repair makes it anew */
-#define DIRECTORY_TORN	     "torn-"	  /* so begin the names of what was cut from files in it */
+#define DIRECTORY_TORN	     "torn-"	  /* prefix of pieces that a repair cut from files in it */
 #define DIRECTORY_FORMAT     2		  /* the newest that is known */
 #define DIRECTORY_PROTECTS   2		  /* the format from which on a table may be protected */
 #define DIRECTORY_ENGINE_MAX 32		  /* bytes of an engine's name, with its NUL */
 
-/* What the marker says. */
+/* The content of a marker. */
 struct directory_marker {
 	int format;
 	char engine[DIRECTORY_ENGINE_MAX];
@@ -30,80 +29,76 @@ struct directory; /* the directory of a store, locked by this process */
 enum directory_for {
 	DIRECTORY_USE,
 	DIRECTORY_MEND, /* the marker may be damaged or missing */
-	DIRECTORY_LOOK, /* the same, and nothing is made there; others may look, too */
+	DIRECTORY_LOOK, /* the same; makes nothing there, and shares the lock with other checks */
 };
 
-/* Locks the store at path, whatever its marker says. -ENOENT: no store; -EBUSY: in use, by
- * another process also a second later. */
+/* Locks the store at path, whatever its marker says. -ENOENT: no store; -EBUSY: in use by another
+ * process for a second, or by this one. */
 int directory_open(const char *path, enum directory_for what, struct directory **directory,
 		   struct wcs_fault *fault);
 void directory_close(struct directory *directory);
-/* Does a directory stand where its lock belongs? Who opens it to use it is refused then. */
-bool directory_lock_misplaced(const struct directory *directory);
-/* Of one that is open to be mended: puts a lock there, and removes the directory, which must have
- * been copied. */
-int directory_mend_lock(struct directory *directory, struct wcs_fault *fault);
-/* A descriptor of the directory, which stays its own. */
+/* Its path, absolute and without symbolic links; borrowed. */
+const char *directory_path(const struct directory *directory);
+/* A descriptor of it; borrowed. */
 int directory_fd(const struct directory *directory);
-/* Removes the directory that stands in the place of its marker, and must have been copied. */
-int directory_clear_marker(struct directory *directory, struct wcs_fault *fault);
-/* Makes the marker anew. The time the store was made is then that of its lock. */
-int directory_mend_marker(const struct directory *directory, const char *engine,
-			  struct wcs_fault *fault);
-/* Raises the format, where it is older than that. One thread at a time. */
-int directory_need_format(const struct directory *directory, int format);
+/* Is this name in parent the directory that is open? */
+bool directory_is(const struct directory *directory, int parent, const char *name);
+/* Fills in the bytes and files of its medium, but for those that are available. */
+int directory_space(const struct directory *directory, struct wcs_space *space);
+/* Are there only directories and regular files in DIRECTORY_DATA? An engine follows symbolic links,
+ * which may lead out of the store. -EIO: no. */
+int directory_check_data(const struct directory *directory, struct wcs_fault *fault);
+
+/* ---- directory_marker.c ---- */
+/* Makes marker and lock file in the empty directory that fd is open on. */
+int directory_fill(int fd, const struct directory_marker *marker);
+/* Is there a regular file with the marker's name in the directory that fd is open on? */
+bool directory_has_file(int fd);
+/* Has that directory a marker whose first line says that it is a store's? 1; 0: no; a negative
+ * errno: this process may not read it. */
+int directory_find_marker(int fd);
 /* -EPROTO: a newer format; -EIO: damaged. */
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
 			  struct wcs_fault *fault);
-/* -EIO: what the engine has there is not only directories and regular files. */
-int directory_check_data(const struct directory *directory, struct wcs_fault *fault);
-/* Absolute, without symbolic links. */
-const char *directory_path(const struct directory *directory);
-int directory_space(const struct directory *directory, struct wcs_space *space);
+/* Makes the marker anew, durably, with the age of the lock as that of the store. */
+int directory_mend_marker(const struct directory *directory, const char *engine,
+			  struct wcs_fault *fault);
+/* Raises the format to that, where it is older, durably. One thread at a time. */
+int directory_need_format(const struct directory *directory, int format);
 
-/* Is there a file that may be a marker? */
-bool directory_has_file(int fd);
-/* Makes marker and lock file in the empty directory that fd is open on. An errno of store.h. */
-int directory_fill(int fd, const struct directory_marker *marker);
-/* Does the directory that fd is open on have a marker whose first line says that it is a store? 1;
- * 0: no; or the negative errno that keeps this process from reading it. */
-int directory_find_marker(int fd);
-/* Is this name in parent the directory that is open? */
-bool directory_is(const struct directory *directory, int parent, const char *name);
-/* Is it a directory that has that name in parent? */
-bool directory_is_place(int parent, const char *name);
-/* Is there nothing in the directory of that name but directories and regular files? An engine
- * follows symbolic links, which could lead it to what is not the store's. -ELOOP: there is. */
-int directory_check(int parent, const char *name);
+/* ---- directory_look.c ---- */
+/* The part of a store that this name in the directory that fd is open on may be. */
+enum directory_part {
+	DIRECTORY_PART_NONE,
+	DIRECTORY_PART_FILE, /* the marker or the lock */
+	DIRECTORY_PART_DATA,
+	DIRECTORY_PART_LEFT,  /* an engine or a repair may leave it beside DIRECTORY_DATA */
+	DIRECTORY_PART_MEDIUM /* the filesystem's, whose root the store is */
+};
+enum directory_part directory_weigh(int fd, const char *name);
+
+/* ---- directory_tree.c ---- */
+/* Calls each for every name in the directory that dir is open on but "." and "..", until a call
+ * returns another number than 0; returns that. */
+int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx);
 /* Gives the directory of that name and all in it the modes 0700 and 0600, and makes them durable.
  */
 int directory_sync(int parent, const char *name);
-/* Calls each for every name in the directory that dir is open on but "." and "..", until one
- * returns another number than 0, which it returns then. */
-int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx);
-/* What a name in the directory that fd is open on is to a store, by its type, too. */
-enum directory_part {
-	DIRECTORY_PART_NONE,
-	DIRECTORY_PART_FILE, /* its marker, its lock */
-	DIRECTORY_PART_DATA,
-	DIRECTORY_PART_LEFT,  /* as of directory_is_left */
-	DIRECTORY_PART_PLACE, /* a directory in the place of its marker or its lock */
-	DIRECTORY_PART_MEDIUM /* not its own: the filesystem's whose root it is */
-};
-enum directory_part directory_weigh(int fd, const char *name);
-/* Is that a name of what an engine may make beside DIRECTORY_DATA? */
-bool directory_is_left(const char *name);
-/* Where the next bytes of an open file stand that are not in a hole; its size, if there are none.
- */
-uint64_t directory_data(int file, uint64_t at);
-/* Removes the directory of that name with all in it; what is on another device stays. */
+/* Removes the directory of that name with all in it but directories of another device (-EBUSY). */
 int directory_remove(int parent, const char *name);
+/* Is it a directory that has that name in parent? */
+bool directory_is_place(int parent, const char *name);
+/* The offset of the first byte at or after `at` that is not in a hole of the open file; its size,
+ * if there is none. */
+uint64_t directory_data(int file, uint64_t at);
 
+/* ---- directory_error.c ---- */
 /* The end of a path, short enough for a fault's text. */
 const char *directory_name(const char *path);
 /* The error of store.h for this errno. */
 int directory_error(int error);
-/* Is it this process that may not open a file, or not now? Then the file is not damaged. */
+/* Does this errno mean that the process may not open a file, or not now? Then the file is not
+ * damaged. */
 bool directory_is_barred(int error);
 
 #endif

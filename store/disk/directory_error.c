@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors of the system as errors of store.h, and in words. */
+/* Errors of the system, as errors of store.h and in words. */
 #include "store/disk/directory_private.h"
 
 #include <errno.h>
@@ -40,16 +40,8 @@ int directory_error(int error)
 
 bool directory_is_barred(int error)
 {
-	switch (error) {
-	case EACCES:
-	case EPERM:
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-		return true;
-	default:
-		return false;
-	}
+	return error == EACCES || error == EPERM || error == EMFILE || error == ENFILE ||
+	       error == ENOMEM;
 }
 
 int directory_fail(struct wcs_fault *fault, const char *path, const char *what)

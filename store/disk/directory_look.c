@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a directory a store's? A good marker says so. Without one it is taken for a store where it has
- * what a store's directory has, and nothing else: what is mended there must not be another
- * program's. Who is refused for that is told what it is.
+ * Is a directory a store's? A good marker says yes. Without one the directory is a store's only if
+ * it holds the parts of a store and nothing else: a repair must not touch another program's files.
+ * The fault of a refusal says what the directory is.
  */
 #include "store/disk/directory_private.h"
 
@@ -21,44 +21,40 @@
 
 struct look {
 	size_t parts[LOOK_PARTS];
-	char foreign[256]; /* the first name of those that no store has; "": none */
+	char foreign[256]; /* the first of the names that are no store's; "": none */
 	bool engine;	   /* DIRECTORY_DATA has files of the engine's */
 };
 
-static bool look_is_file(const char *name)
-{
-	return strcmp(name, DIRECTORY_LOCK) == 0 || strcmp(name, DIRECTORY_MARKER) == 0;
-}
-
-static enum directory_part look_weigh_directory(const char *name)
-{
-	if (strcmp(name, DIRECTORY_DATA) == 0)
-		return DIRECTORY_PART_DATA;
-	if (strcmp(name, DIRECTORY_ANEW) == 0)
-		return DIRECTORY_PART_LEFT;
-	if (strcmp(name, LOOK_MEDIUM) == 0)
-		return DIRECTORY_PART_MEDIUM;
-	return look_is_file(name) ? DIRECTORY_PART_PLACE : DIRECTORY_PART_NONE;
-}
-
-static enum directory_part look_weigh_file(const char *name)
-{
-	if (look_is_file(name) || strcmp(name, DIRECTORY_LOCK_NEW) == 0 ||
-	    strcmp(name, DIRECTORY_NEW) == 0)
-		return DIRECTORY_PART_FILE;
-	return directory_is_left(name) && strcmp(name, DIRECTORY_ANEW) != 0 ? DIRECTORY_PART_LEFT
-									    : DIRECTORY_PART_NONE;
-}
+/* The parts of a store, but for files whose names only begin alike. */
+static const struct look_name {
+	const char *name;
+	bool directory;
+	enum directory_part part;
+} look_names[] = {
+	{DIRECTORY_DATA, true, DIRECTORY_PART_DATA},
+	{DIRECTORY_ANEW, true, DIRECTORY_PART_LEFT},
+	{LOOK_MEDIUM, true, DIRECTORY_PART_MEDIUM},
+	{DIRECTORY_LOCK, false, DIRECTORY_PART_FILE},
+	{DIRECTORY_MARKER, false, DIRECTORY_PART_FILE},
+	{DIRECTORY_NEW, false, DIRECTORY_PART_FILE},
+	{DIRECTORY_TABLES, false, DIRECTORY_PART_LEFT},
+	{DIRECTORY_TABLES_NEW, false, DIRECTORY_PART_LEFT},
+};
 
 enum directory_part directory_weigh(int fd, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
 		return DIRECTORY_PART_NONE;
-	if (S_ISDIR(st.st_mode))
-		return look_weigh_directory(name);
-	return S_ISREG(st.st_mode) ? look_weigh_file(name) : DIRECTORY_PART_NONE;
+	for (size_t i = 0; i < sizeof(look_names) / sizeof(look_names[0]); i++)
+		if (strcmp(name, look_names[i].name) == 0)
+			return S_ISDIR(st.st_mode) == look_names[i].directory ? look_names[i].part
+									      : DIRECTORY_PART_NONE;
+	return S_ISREG(st.st_mode) && strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) == 0
+		       ? DIRECTORY_PART_LEFT
+		       : DIRECTORY_PART_NONE;
 }
 
 static int look_part(void *ctx, int fd, const char *name)
@@ -73,7 +69,7 @@ static int look_part(void *ctx, int fd, const char *name)
 	return 0;
 }
 
-/* Without a marker there is but one engine that it can be. */
+/* Without a marker the store can only be of the default engine. */
 static int look_engine(void *ctx, int fd, const char *name)
 {
 	struct look *look = ctx;
@@ -95,15 +91,7 @@ static int look_data(int fd, struct look *look)
 	return rc;
 }
 
-/* A directory in the place of a file says less than a file: then the engine's must be there. */
-static bool look_is_store(const struct look *look)
-{
-	return look->parts[DIRECTORY_PART_DATA] > 0 && look->parts[DIRECTORY_PART_NONE] == 0 &&
-	       (look->parts[DIRECTORY_PART_PLACE] > 0 ? look->engine
-						      : look->parts[DIRECTORY_PART_FILE] > 0);
-}
-
-/* It is none, or must not be taken for one. path: as it was given. */
+/* path: as the user gave it. */
 static int look_refuse(const struct directory *directory, const char *path, const struct look *look,
 		       struct wcs_fault *fault)
 {
@@ -146,7 +134,7 @@ int directory_look(const struct directory *directory, const char *path, bool dam
 	struct look look = {.engine = false};
 	int rc;
 
-	/* Before LOCK is made there: it may be another program's. */
+	/* Before LOCK is made there: the directory may be another program's. */
 	if (marker > 0)
 		return 0;
 	if (marker < 0)
@@ -156,14 +144,12 @@ int directory_look(const struct directory *directory, const char *path, bool dam
 		rc = look_data(directory->fd, &look);
 	if (rc != 0)
 		return look_fail(directory, "", rc, fault);
-	if (!look_is_store(&look))
+	if (look.parts[DIRECTORY_PART_DATA] == 0 || look.parts[DIRECTORY_PART_NONE] > 0 ||
+	    look.parts[DIRECTORY_PART_FILE] == 0)
 		return look_refuse(directory, path, &look, fault);
-	if (damaged)
-		return 0;
-	return wcs_fault_set(fault, -EIO, "%s/" DIRECTORY_MARKER ": %s",
-			     directory_name(directory->path),
-			     directory_is_place(directory->fd, DIRECTORY_MARKER)
-				     ? "it is a directory where a file belongs; fsck.rowfs moves "
-				       "it to the quarantine"
-				     : "damaged or missing; fsck.rowfs makes it anew");
+	return damaged ? 0
+		       : wcs_fault_set(fault, -EIO,
+				       "%s/" DIRECTORY_MARKER
+				       ": damaged or missing; fsck.rowfs makes it anew",
+				       directory_name(directory->path));
 }

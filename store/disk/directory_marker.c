@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The marker of a store's directory: text, a line an item. Its last line is the checksum of those
- * before it, which stays so in every format: a damaged number of the format must not pass for a
- * newer one.
+ * The marker of a store's directory: text, an item a line, see docs/format.md. The last line of
+ * every format is the checksum of the lines before it: a damaged number of the format must not
+ * pass for a newer one.
  */
 #include "store/disk/directory_private.h"
 
@@ -21,7 +21,7 @@
 #define DIRECTORY_MARKER_MAX 4096	   /* bytes */
 #define DIRECTORY_TITLE	     "rowfs store" /* first line of the marker */
 
-/* Reads the marker as text. An errno in errno, and -1, where it cannot be. */
+/* Reads the marker as text, or sets errno and returns -1. */
 static int marker_load(int fd, char *text, size_t room)
 {
 	int file = openat(fd, DIRECTORY_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -31,9 +31,10 @@ static int marker_load(int fd, char *text, size_t room)
 		return -1;
 	got = read(file, text, room - 1);
 	close(file);
-	if (got >= 0)
-		text[got] = '\0';
-	return got < 0 ? -1 : 0;
+	if (got < 0)
+		return -1;
+	text[got] = '\0';
+	return 0;
 }
 
 bool directory_has_file(int fd)
@@ -43,7 +44,7 @@ bool directory_has_file(int fd)
 	return fstatat(fd, DIRECTORY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A file of that name alone is no marker: other programs' directories may have one. */
+/* A file of that name alone is no marker: another program's directory may have one. */
 int directory_find_marker(int fd)
 {
 	char text[sizeof(DIRECTORY_TITLE "\n")];
@@ -55,7 +56,7 @@ int directory_find_marker(int fd)
 	return strcmp(text, DIRECTORY_TITLE "\n") == 0;
 }
 
-/* Splits the next line off the text: returns what stands behind word in it, or NULL. */
+/* Splits the next line off the text: returns the rest of it after word, or NULL. */
 static char *marker_line(char **text, const char *word)
 {
 	char *line = *text;
@@ -69,21 +70,20 @@ static char *marker_line(char **text, const char *word)
 	return line + len;
 }
 
-/* Decimal digits only. -1: it is none, or too large. */
-static int64_t marker_number(const char *text)
+/* The number of decimal digits alone on the next line, after word. -1: there is none. */
+static int64_t marker_number(char **text, const char *word)
 {
-	char *end;
+	char *line = marker_line(text, word), *end;
 	intmax_t number;
 
-	if (*text < '0' || *text > '9')
+	if (line == NULL || *line < '0' || *line > '9')
 		return -1;
 	errno = 0;
-	number = strtoimax(text, &end, 10);
+	number = strtoimax(line, &end, 10);
 	return errno != 0 || *end != '\0' ? -1 : number;
 }
 
-/* The last line of every format: the checksum of those before it. Markers that earlier programs
- * made have none. */
+/* Is the checksum right, if there is one? Markers of the first programs have none. */
 static bool marker_is_whole(const char *text)
 {
 	const char *line = strstr(text, "\ncheck ");
@@ -100,21 +100,18 @@ static bool marker_is_whole(const char *text)
 static int marker_parse(char *text, int64_t *format, struct directory_marker *marker)
 {
 	char *line = marker_is_whole(text) ? marker_line(&text, DIRECTORY_TITLE) : NULL;
+	int64_t number = line != NULL && *line == '\0' ? marker_number(&text, "format ") : -1;
 
-	if (line == NULL || *line != '\0')
+	if (number < 1)
 		return -EINVAL;
-	line = marker_line(&text, "format ");
-	if (line == NULL || marker_number(line) < 1)
-		return -EINVAL;
-	*format = marker_number(line);
+	*format = number;
 	line = marker_line(&text, "engine ");
 	if (line == NULL || *line == '\0' || strlen(line) >= sizeof(marker->engine))
 		return -EINVAL;
 	strcpy(marker->engine, line);
-	line = marker_line(&text, "created ");
-	if (line == NULL || marker_number(line) < 0)
+	marker->created = marker_number(&text, "created ");
+	if (marker->created < 0)
 		return -EINVAL;
-	marker->created = marker_number(line);
 	return *text == '\0' || marker_line(&text, "check ") != NULL ? 0 : -EINVAL;
 }
 
@@ -146,19 +143,6 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 	return 0;
 }
 
-static int marker_write(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0)
-			return directory_error(errno);
-		text += put;
-		len -= (size_t)put;
-	}
-	return 0;
-}
-
 /* Makes a marker under that name. */
 static int marker_make(int fd, const char *name, const struct directory_marker *marker,
 		       bool durable)
@@ -168,14 +152,17 @@ static int marker_make(int fd, const char *name, const struct directory_marker *
 			   DIRECTORY_TITLE "\nformat %d\nengine %s\ncreated %" PRId64 "\n",
 			   marker->format, marker->engine, marker->created);
 	int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int rc;
+	ssize_t put;
+	int rc = 0;
 
 	if (file < 0)
 		return directory_error(errno);
 	len += snprintf(text + len, sizeof(text) - (size_t)len, "check %08" PRIx32 "\n",
 			wcs_crc_extend(0, text, (size_t)len));
-	rc = marker_write(file, text, (size_t)len);
-	if (rc == 0 && durable && fsync(file) != 0)
+	put = write(file, text, (size_t)len);
+	if (put >= 0 && put < len) /* a signal or a full medium cut it off */
+		errno = ENOSPC;
+	if (put < len || (durable && fsync(file) != 0))
 		rc = directory_error(errno);
 	close(file);
 	return rc;
@@ -194,20 +181,6 @@ int directory_fill(int fd, const struct directory_marker *marker)
 		return directory_error(errno);
 	close(file);
 	return 0;
-}
-
-int directory_clear_marker(struct directory *directory, struct wcs_fault *fault)
-{
-	int rc = directory_remove(directory->fd, DIRECTORY_MARKER);
-
-	if (rc == 0 && fsync(directory->fd) != 0)
-		rc = directory_error(errno);
-	if (rc == 0)
-		return 0;
-	return wcs_fault_set(fault, rc,
-			     "%s/" DIRECTORY_MARKER ": a directory where a file belongs, which is "
-			     "in the quarantine; remove it by hand: %s",
-			     directory_name(directory->path), strerror(-rc));
 }
 
 /* Puts a marker in the place of one, durably. */
@@ -235,7 +208,8 @@ int directory_need_format(const struct directory *directory, int format)
 	return marker_replace(directory, &marker);
 }
 
-/* The format is the newest, since nothing says which one it was. */
+/* The format is the newest, since the lost one is not known. No program writes to the lock, which
+ * is therefore as old as the store. */
 int directory_mend_marker(const struct directory *directory, const char *engine,
 			  struct wcs_fault *fault)
 {
@@ -244,7 +218,6 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 	int rc;
 
 	snprintf(marker.engine, sizeof(marker.engine), "%s", engine);
-	/* It is never written to, so it is as old as the store. */
 	if (fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		marker.created = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
 	rc = marker_replace(directory, &marker);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks over a store's directory: looking at it, making it durable, and removing it, which enters
- * no other device. No symbolic link is followed.
+ * Walks over a store's directory: checks it, makes it durable, removes it without entering another
+ * device. No walk follows a symbolic link.
  */
-#include "store/disk/directory.h"
+#include "store/disk/directory_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,17 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/backend.h"
+
 typedef int directory_tree_step(int parent, const char *name, dev_t dev);
 
 struct directory_tree {
 	directory_tree_step *step;
 	dev_t dev;
 };
-
-static bool directory_tree_is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
 
 /* Closes fd, which may be -1, with its reason in errno. */
 static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const char *name), void *ctx)
@@ -38,7 +35,7 @@ static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const cha
 		return rc;
 	}
 	while (rc == 0 && (errno = 0, entry = readdir(stream)) != NULL)
-		if (!directory_tree_is_dots(entry->d_name))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			rc = each(ctx, fd, entry->d_name);
 	if (rc == 0 && errno != 0)
 		rc = directory_error(errno);
@@ -48,9 +45,7 @@ static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const cha
 
 int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx)
 {
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return directory_tree_read(copy, each, ctx);
+	return directory_tree_read(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), each, ctx);
 }
 
 static int directory_tree_step_in(void *ctx, int dir, const char *name)
@@ -69,6 +64,7 @@ static int directory_tree_each(int parent, const char *name, dev_t dev, director
 	return directory_tree_read(fd, directory_tree_step_in, &tree);
 }
 
+/* dev 0: the device of the first directory. */
 static int directory_tree_remove(int parent, const char *name, dev_t dev)
 {
 	struct stat st;
@@ -78,12 +74,12 @@ static int directory_tree_remove(int parent, const char *name, dev_t dev)
 		return directory_error(errno);
 	if (!S_ISDIR(st.st_mode))
 		return unlinkat(parent, name, 0) == 0 ? 0 : directory_error(errno);
-	if (st.st_dev != dev)
+	if (dev != 0 && st.st_dev != dev)
 		return -EBUSY;
-	rc = directory_tree_each(parent, name, dev, directory_tree_remove);
-	if (rc != 0)
-		return rc;
-	return unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : directory_error(errno);
+	rc = directory_tree_each(parent, name, st.st_dev, directory_tree_remove);
+	if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
+		rc = directory_error(errno);
+	return rc;
 }
 
 static int directory_tree_sync(int parent, const char *name, dev_t dev)
@@ -104,6 +100,7 @@ static int directory_tree_sync(int parent, const char *name, dev_t dev)
 	return rc;
 }
 
+/* -ELOOP: there is a symbolic link or a special file. */
 static int directory_tree_check(int parent, const char *name, dev_t dev)
 {
 	struct stat st;
@@ -113,6 +110,31 @@ static int directory_tree_check(int parent, const char *name, dev_t dev)
 	if (S_ISDIR(st.st_mode))
 		return directory_tree_each(parent, name, dev, directory_tree_check);
 	return S_ISREG(st.st_mode) ? 0 : -ELOOP;
+}
+
+int directory_check_data(const struct directory *directory, struct wcs_fault *fault)
+{
+	const char *name = directory_name(directory->path);
+	struct stat st;
+	bool there = fstatat(directory->fd, DIRECTORY_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	int rc;
+
+	if (there ? S_ISREG(st.st_mode) : errno == ENOENT)
+		return wcs_fault_set(fault, -EIO,
+				     "%s/" DIRECTORY_DATA ": missing, and with it all that the "
+				     "store held; restore a copy of it, or a dump (mkfs.rowfs "
+				     "--force, rowfs-load)",
+				     name);
+	rc = directory_tree_check(directory->fd, DIRECTORY_DATA, 0);
+	if (rc == -ELOOP)
+		return wcs_fault_set(fault, -EIO,
+				     "%s/" DIRECTORY_DATA ": there is a symbolic link or a special "
+				     "file in it, which no store has; there, find . ! -type f ! "
+				     "-type d shows it; move it away",
+				     name);
+	if (rc != 0)
+		return wcs_fault_set(fault, rc, "%s/" DIRECTORY_DATA ": %s", name, strerror(-rc));
+	return 0;
 }
 
 uint64_t directory_data(int file, uint64_t at)
@@ -125,18 +147,6 @@ uint64_t directory_data(int file, uint64_t at)
 	if (errno != ENXIO || fstat(file, &st) != 0 || (uint64_t)st.st_size < at)
 		return at;
 	return (uint64_t)st.st_size;
-}
-
-bool directory_is_left(const char *name)
-{
-	return strcmp(name, DIRECTORY_ANEW) == 0 || strcmp(name, DIRECTORY_TABLES) == 0 ||
-	       strcmp(name, DIRECTORY_TABLES_NEW) == 0 ||
-	       strncmp(name, DIRECTORY_TORN, sizeof(DIRECTORY_TORN) - 1) == 0;
-}
-
-int directory_check(int parent, const char *name)
-{
-	return directory_tree_check(parent, name, 0);
 }
 
 int directory_sync(int parent, const char *name)
@@ -153,9 +163,5 @@ bool directory_is_place(int parent, const char *name)
 
 int directory_remove(int parent, const char *name)
 {
-	struct stat st;
-
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return directory_error(errno);
-	return directory_tree_remove(parent, name, st.st_dev);
+	return directory_tree_remove(parent, name, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking a store: its directory and marker here, all else by its engine. It stays locked from the
- * first look to the end, so what is repaired is what was found.
+ * Checks a store: its directory and marker here, the rest by its engine. The store stays locked
+ * from the first look to the end: a repair meets the faults that the check found.
  */
 #include "store/fsck/fsck.h"
 
@@ -71,60 +71,6 @@ static bool fsck_copies(void *ctx, uint64_t done, uint64_t total)
 	return wcs_fsck_progress(ctx, "copy", done, total) == 0;
 }
 
-/* Where a directory stands in the place of a file of that name, it goes to the quarantine; clear
- * removes it. *mend, if that: may what is missing then be mended? */
-static int fsck_place(struct wcs_fsck *fsck, struct directory *directory, const char *name,
-		      int (*clear)(struct directory *directory, struct wcs_fault *fault),
-		      bool *mend)
-{
-	char what[160], done[80];
-	int rc = 0;
-
-	snprintf(what, sizeof(what),
-		 "There is a directory where the file %s belongs. Move it to the quarantine, with "
-		 "all that is in it?",
-		 name);
-	snprintf(done, sizeof(done), "moved to the quarantine, files/%s", name);
-	*mend = wcs_fsck_agreed_one(fsck, what);
-	if (*mend)
-		rc = wcs_quarantine_directory(fsck->quarantine, directory_fd(directory), name);
-	if (rc == 0 && *mend)
-		rc = clear(directory, fsck->fault);
-	if (rc == 0)
-		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "it is a directory where a file belongs",
-			       *mend ? done : NULL, "%s", name);
-	return rc;
-}
-
-static int fsck_make_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
-{
-	bool mend =
-		wcs_fsck_agreed_one(fsck, "The file " DIRECTORY_MARKER " is damaged or missing. "
-					  "Make it anew?");
-	int rc = 0;
-
-	if (mend && faccessat(directory_fd(directory), DIRECTORY_MARKER, F_OK, 0) == 0)
-		rc = wcs_quarantine_file(fsck->quarantine, directory_fd(directory),
-					 DIRECTORY_MARKER);
-	if (rc == 0 && mend)
-		rc = directory_mend_marker(directory, engine, fsck->fault);
-	if (rc == 0)
-		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "damaged or missing",
-			       mend ? "made anew; the store may seem made at another time" : NULL,
-			       DIRECTORY_MARKER);
-	return rc;
-}
-
-static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
-{
-	bool mend = true;
-	int rc = 0;
-
-	if (directory_is_place(directory_fd(directory), DIRECTORY_MARKER))
-		rc = fsck_place(fsck, directory, DIRECTORY_MARKER, directory_clear_marker, &mend);
-	return rc == 0 && mend ? fsck_make_marker(fsck, directory, engine) : rc;
-}
-
 /* Reads the marker. *damaged: it is to be made anew, for this engine. */
 static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
 		       const struct wcs_backend **backend, bool *damaged)
@@ -144,13 +90,23 @@ static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
 	return 0;
 }
 
-static int fsck_lock(struct wcs_fsck *fsck, struct directory *directory)
+static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
 {
-	bool mend;
+	bool mend =
+		wcs_fsck_agreed_one(fsck, "The file " DIRECTORY_MARKER " is damaged or missing. "
+					  "Make it anew?");
+	int rc = 0;
 
-	return directory_lock_misplaced(directory)
-		       ? fsck_place(fsck, directory, DIRECTORY_LOCK, directory_mend_lock, &mend)
-		       : 0;
+	if (mend && faccessat(directory_fd(directory), DIRECTORY_MARKER, F_OK, 0) == 0)
+		rc = wcs_quarantine_file(fsck->quarantine, directory_fd(directory),
+					 DIRECTORY_MARKER);
+	if (rc == 0 && mend)
+		rc = directory_mend_marker(directory, engine, fsck->fault);
+	if (rc == 0)
+		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "damaged or missing",
+			       mend ? "made anew; the store may seem made at another time" : NULL,
+			       DIRECTORY_MARKER);
+	return rc;
 }
 
 static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
@@ -168,8 +124,6 @@ static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 	rc = backend->check_unused(directory_path(directory), fsck->fault);
 	if (rc == 0 && damaged)
 		rc = fsck_mend_marker(fsck, directory, backend->name);
-	if (rc == 0)
-		rc = fsck_lock(fsck, directory);
 	if (rc == 0)
 		rc = directory_check_data(directory, fsck->fault);
 	return rc == 0 ? backend->check(directory_path(directory), fsck) : rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A check of a store under way: what the layer above gives to its engine. Private to store/. */
+/* A check of a store under way, for its engine to report to. Private to store/. One thread. */
 #ifndef WCS_FSCK_H
 #define WCS_FSCK_H
 
@@ -11,18 +11,17 @@ struct wcs_fsck {
 	struct wcs_check_result *result;
 	struct wcs_fault *fault;
 	struct wcs_quarantine *quarantine; /* NULL: nothing is repaired */
-	int answers[3];			   /* by enum wcs_check_ask: 0: not asked yet; 1; -1 */
+	int answers[3];			   /* by enum wcs_check_ask: 0 not asked, 1 yes, -1 no */
 };
 
-/* Tells of a finding and counts it. done: how it was corrected, or NULL. The place is printf-like.
- */
+/* Reports and counts a finding. done: how it was corrected, or NULL; where: printf-like. */
 void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what, const char *done,
 		    const char *where, ...) __attribute__((format(printf, 5, 6)));
-/* May this be repaired? Asks where it was not asked yet. */
+/* May the check repair this? Asks once for each kind. */
 bool wcs_fsck_agreed(struct wcs_fsck *fsck, enum wcs_check_ask ask, const char *what);
-/* The same of one file or directory, which is a question of its own each time. */
+/* The same of one file or directory; asks each time. */
 bool wcs_fsck_agreed_one(struct wcs_fsck *fsck, const char *what);
-/* 0, or -ECANCELED. */
+/* Reports progress. -ECANCELED: the caller ends the check; the fault is filled. */
 int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, uint64_t total);
 
 #endif

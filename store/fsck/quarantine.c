@@ -3,8 +3,8 @@
  * The quarantine's files of text: rows.json, which rowfs-load takes, and raw.json. Copies of files
  * are in quarantine_copy.c.
  *
- * A row's cells come one by one and make one line; where a sync or another line comes between, the
- * row goes on in a line of its own, which loads just as well.
+ * The cells of a row make one line; after a sync or another line between them the row goes on in a
+ * second line, which loads just as well.
  */
 #include "store/fsck/quarantine_private.h"
 
@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/disk/directory.h"
-#include "store/text.h"
 
 #define QUARANTINE_BUFFER (256u << 10)
 
@@ -113,7 +113,7 @@ static int quarantine_open(struct wcs_quarantine *quarantine, const char *name, 
 	return 0;
 }
 
-/* Writes that failed are told here at the latest: a stream keeps its error. */
+/* Reports also earlier writes that failed, since a stream keeps its error. */
 static int quarantine_flush(struct wcs_quarantine *quarantine, FILE *file, const char *name)
 {
 	if (file == NULL)
@@ -131,7 +131,7 @@ static int quarantine_rows_fail(struct wcs_quarantine *quarantine)
 	return quarantine_fail(quarantine, QUARANTINE_ROWS, errno ? errno : EIO);
 }
 
-/* Writes what the row writer made. */
+/* Writes the output of the row writer. */
 static int quarantine_put(struct wcs_quarantine *quarantine)
 {
 	size_t len = (size_t)(quarantine->writer.to - quarantine->room);
@@ -207,7 +207,7 @@ static int quarantine_set_table(struct wcs_quarantine *quarantine, const char *t
 	return 0;
 }
 
-/* Reads all of a large value: can it be, and is it UTF-8? */
+/* Reads all of a large value. *text: is it UTF-8? */
 static int quarantine_look(struct wcs_quarantine *quarantine, uint64_t size,
 			   const struct wcs_quarantine_value *value, bool *text)
 {
@@ -226,7 +226,7 @@ static int quarantine_look(struct wcs_quarantine *quarantine, uint64_t size,
 		if (!*text)
 			continue;
 		len = kept + got;
-		good = wcs_text_utf8(quarantine->piece, len);
+		good = utf8_prefix(quarantine->piece, len);
 		kept = len - good;
 		*text = kept <= 3;
 		if (*text)
@@ -260,7 +260,7 @@ static int quarantine_put_value(struct wcs_quarantine *quarantine, uint64_t size
 	return rc;
 }
 
-/* A cell whose value cannot be read though it could a moment ago leaves nothing of it. */
+/* Removes the begun cell whose value can no longer be read. */
 static int quarantine_undo(struct wcs_quarantine *quarantine, const struct wcs_row_writer *before,
 			   off_t start)
 {
@@ -310,8 +310,8 @@ static int quarantine_small(struct wcs_quarantine *quarantine, enum wcs_type typ
 	return quarantine_put(quarantine);
 }
 
-/* Of an aggregate family: the value in piece, so that it comes with its cell. -EIO: it cannot be
- * read, or is none of that type, which no row JSON carries. */
+/* Reads the value of an aggregate family as a whole. -EIO: it cannot be read, or is not of the
+ * type: row JSON cannot hold it. */
 static int quarantine_aggregate(struct wcs_quarantine *quarantine, enum wcs_type type,
 				const struct wcs_cell *cell,
 				const struct wcs_quarantine_value *value, struct wcs_slice *whole,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a repair puts what it takes out of a store: a directory that is made when it is first
- * needed. docs/format.md describes its files. Private to store/. One thread at a time.
+ * The quarantine: a directory to which a repair moves parts of a store. It is made when it is first
+ * needed; docs/format.md describes its files. Private to store/. One thread at a time.
  */
 #ifndef WCS_QUARANTINE_H
 #define WCS_QUARANTINE_H
@@ -16,40 +16,39 @@ struct wcs_quarantine_value {
 	void *ctx;
 };
 
-/* path: of the directory, which must not exist, or be empty. fault, which outlives it, says what
- * fails. NULL: no memory. */
+/* path: of the directory, which must not exist, or be empty. fault outlives the quarantine; failed
+ * calls fill it. NULL: no memory. */
 struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault);
-/* go_on is asked before each piece of a file that is copied: bytes so far, and in all. False ends
- * it with -ECANCELED; the caller of what copies fills the fault. */
+/* Sets the callback that a copy calls for each piece of a file, with the bytes so far and in all.
+ * False ends the copy with -ECANCELED; its caller fills the fault. */
 void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
 			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx);
-/* What was put into it and not synced may be lost. */
+/* Closes it. Parts that were not synced may be lost. */
 void wcs_quarantine_free(struct wcs_quarantine *quarantine);
 /* Was the directory made? */
 bool wcs_quarantine_used(const struct wcs_quarantine *quarantine);
 
 /* The calls below return 0, -ENOSPC, -EIO or -ENOMEM, with the fault filled. */
 
-/* The line of the schema that rows are of; must come before the first of them. Takes the line. */
+/* Sets the schema line of the rows, before the first of them. Takes ownership of the line. */
 void wcs_quarantine_schema(struct wcs_quarantine *quarantine, char *line);
-/* Another one, for rows that follow. */
+/* Adds a schema line for the rows that follow. */
 int wcs_quarantine_more_schema(struct wcs_quarantine *quarantine, const char *line);
-/* A cell, as row JSON. Its value comes with it where it is small. A value that cannot be read:
- * what the reader gave, and one that is none of its type: -EIO; nothing of the cell is kept then.
- */
+/* Adds a cell, as row JSON. A small value is in the cell; a large one is read. An error of the
+ * reader, and -EIO for a value that is not of the type, leave nothing of the cell. */
 int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, enum wcs_type type,
 			const struct wcs_cell *cell, const struct wcs_quarantine_value *value);
-/* A key of the engine's and its value, as they are. why: a few words. */
+/* Adds a key of the engine's and its value, as they are. why: a few words. */
 int wcs_quarantine_raw(struct wcs_quarantine *quarantine, const char *why, struct wcs_slice key,
 		       struct wcs_slice value);
-/* Copies a file of the directory that dir is open on; holes stay holes. -ENOSPC before anything of
- * it is written, if the medium has no room for it. */
+/* Copies a file of the directory that dir is open on; holes stay holes. -ENOSPC before the copy is
+ * begun, if the medium has no room for it. */
 int wcs_quarantine_file(struct wcs_quarantine *quarantine, int dir, const char *name);
-/* The same of a directory of it, with all that is in it. */
+/* Copies a directory of it, with all that is in it. */
 int wcs_quarantine_directory(struct wcs_quarantine *quarantine, int dir, const char *name);
-/* Copies the store's whole directory. more: so many bytes have to be left then. */
+/* Copies the store's whole directory, if `more` bytes stay free then. */
 int wcs_quarantine_store(struct wcs_quarantine *quarantine, const char *store, uint64_t more);
-/* Makes all of it durable; only then may it go from the store. */
+/* Makes all of it durable. Only then may the repair remove the parts from the store. */
 int wcs_quarantine_sync(struct wcs_quarantine *quarantine);
 
 #endif

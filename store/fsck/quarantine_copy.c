@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of a store's files for its quarantine. No symbolic link is followed, none is copied. */
+/* Copies a store's files to its quarantine. Follows no symbolic link, and copies none. */
 #include "store/fsck/quarantine_private.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct copy {
 struct copy_level {
 	struct copy *copy;
 	int to;	    /* -1: counts only */
-	int failed; /* what was wrong with an entry, and is told */
+	int failed; /* the error of an entry, already in the fault */
 };
 
 static int copy_fail(struct copy *copy, const char *name)
@@ -43,7 +43,7 @@ static bool copy_goes_on(struct copy *copy, uint64_t more)
 	return !quarantine->go_on || quarantine->go_on(quarantine->ctx, copy->done, copy->total);
 }
 
-/* Up to len bytes by hand. What cannot be read, of a failing disk, becomes zeros. */
+/* Copies up to len bytes by read and write. Bytes that a failing disk cannot read become zeros. */
 static ssize_t copy_by_hand(struct copy *copy, int from, int to, size_t len, off_t at)
 {
 	ssize_t got, made = 0;
@@ -67,7 +67,7 @@ static ssize_t copy_by_hand(struct copy *copy, int from, int to, size_t len, off
 	return got;
 }
 
-/* Up to a piece of what stands before the next hole. */
+/* Copies up to a piece of the bytes before the next hole. */
 static ssize_t copy_piece(struct copy *copy, int from, int to, off_t at, bool *by_hand)
 {
 	off_t hole = lseek(from, at, SEEK_HOLE), read_at = at, write_at = at;
@@ -110,7 +110,6 @@ static uint64_t copy_size(const struct stat *st)
 	return size < taken ? size : taken;
 }
 
-/* The repair needs some room behind the copy. */
 static int copy_check_room(struct copy *copy, const char *what, uint64_t needed)
 {
 	struct statvfs space;

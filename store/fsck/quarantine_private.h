@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a quarantine: of quarantine.c and quarantine_copy.c only. */
+/* Shared by quarantine.c and quarantine_copy.c only. */
 #ifndef WCS_QUARANTINE_PRIVATE_H
 #define WCS_QUARANTINE_PRIVATE_H
 
@@ -18,7 +18,7 @@
 struct wcs_quarantine {
 	char *path;
 	struct wcs_fault *fault;
-	bool (*go_on)(void *ctx, uint64_t done, uint64_t total); /* NULL: nobody is asked */
+	bool (*go_on)(void *ctx, uint64_t done, uint64_t total); /* may be NULL */
 	void *ctx;
 	int dir;      /* -1: not made yet */
 	bool durable; /* its names are */
