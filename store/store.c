@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The store as a whole: opening, closing, what is asked of all of it; and writing to rows.
- *
- * As in store_read.c each call checks its arguments, takes the table's gate and hands on to the
- * engine, which may trust what it gets.
- */
+/* Opens and closes a store, and answers for the store as a whole. */
 #include "store/store.h"
 
 #include "store/collect/collector.h"
@@ -55,6 +50,7 @@ static struct wcs_store *store_new(const struct wcs_backend *backend,
 		store->options.now = store_system_now;
 	pthread_mutex_init(&store->admin, NULL);
 	pthread_mutex_init(&store->collecting, NULL);
+	pthread_mutex_init(&store->space_lock, NULL);
 	pthread_rwlock_init(&store->lock, NULL);
 	return store;
 }
@@ -64,6 +60,7 @@ static void store_free(struct wcs_store *store)
 	pthread_rwlock_destroy(&store->lock);
 	pthread_mutex_destroy(&store->admin);
 	pthread_mutex_destroy(&store->collecting);
+	pthread_mutex_destroy(&store->space_lock);
 	free(store);
 }
 
@@ -163,18 +160,6 @@ bool wcs_store_failed(struct wcs_store *store)
 int64_t wcs_store_created(const struct wcs_store *store)
 {
 	return store->created;
-}
-
-int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
-{
-	struct wcs_space found = {0};
-	int rc = 0;
-
-	if (store->directory != NULL)
-		rc = room_space(store, &found);
-	if (rc == 0)
-		*space = found;
-	return rc;
 }
 
 const char *wcs_store_engine(const struct wcs_store *store)

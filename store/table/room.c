@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Room on the medium. A write that fails in the engine ends all writing until the store is opened
- * anew, so what has no room is refused before.
+ * again; a write without room is therefore refused before it reaches the engine.
  *
- * - What is kept free is the engine's: for its log, for what it writes anew before it deletes the
- *   old, and for deletes, which are never refused. Without it a full store could not be opened.
- * - Who is refused makes the engine give back what deletes left; it does not hurry with that
- *   otherwise.
- * - Writers at the same time are counted together.
- * - What a change copies of what is there counts as well (room_copies.c), but is looked for only
- *   where it may matter.
- * - A medium can have bytes and no more files (inodes), which the engine needs as well: so both are
- *   kept free, and one call tells both.
+ * - A reserve stays free for the engine: for its log, for a compaction, which writes the new tables
+ *   before it deletes the old, and for deletes, which are never refused. Without the reserve a full
+ *   store could not be opened.
+ * - A refusal makes the engine compact what deletes left; otherwise it does not hurry with that.
+ * - Concurrent writers are counted together.
+ * - A change that copies stored values counts them too (room_copies.c), but reads their sizes only
+ *   if there may be too little room.
+ * - A medium can have free bytes and no free files (inodes), and the engine needs both. One statvfs
+ *   tells both.
+ * - Small writes share one statvfs for a few milliseconds, in which they cannot fill the reserve. A
+ *   refusal is always from a new one.
  */
 #include "store/table/table.h"
 
+#include "lib/clock.h"
 #include "store/disk/directory.h"
 
 #include <errno.h>
@@ -23,10 +26,12 @@
 #define ROOM_MOST   (512u << 20)
 #define ROOM_PLENTY (UINT64_C(4) << 30)
 #define ROOM_FILES  128u
-#define ROOM_FILE   (1u << 20) /* bytes of a table, at least */
+#define ROOM_FILE   (1u << 20)	/* bytes of a table, at least */
+#define ROOM_SMALL  (64u << 10) /* bytes of a write that takes an old reading */
+#define ROOM_FRESH  (5 * CLOCK_SECOND / 1000)
 
-/* 32 of the engine's buffers, which grow with the medium as well, see open.c there. At most half:
- * it may write 25 MiB anew before it deletes any of the old. */
+/* 32 of the engine's buffers, which grow with the medium as well. At most half of the medium: a
+ * compaction may write 25 MiB before it deletes any old table. */
 static uint64_t room_reserve(uint64_t total)
 {
 	uint64_t reserve = total / 8;
@@ -38,30 +43,24 @@ static uint64_t room_reserve(uint64_t total)
 	return reserve < total / 2 ? reserve : total / 2;
 }
 
-/* A merge of all of level 0, where it grew as far as it may, makes some 100 tables before it
- * deletes any; then there are logs and a MANIFEST. On a medium of few files the store has few, too,
- * and cannot make more at once than it has. */
-static uint64_t room_reserve_files(uint64_t files)
-{
-	uint64_t share = files / 8 * 3;
-
-	return share < ROOM_FILES ? share : ROOM_FILES;
-}
-
 static uint64_t room_beyond(uint64_t free, uint64_t kept)
 {
 	return free > kept ? free - kept : 0;
 }
 
-/* quarters: of the reserve that are left alone. */
+/* quarters: of the reserve that stay free. */
 static uint64_t room_in_bytes(const struct wcs_space *space, unsigned int quarters)
 {
 	return room_beyond(space->free, room_reserve(space->total) / 4 * quarters);
 }
 
+/* A merge of a full level 0 makes some 100 tables before it deletes any; logs and a MANIFEST come
+ * on top. On a medium with few files the store has few, and cannot make more at once than it has.
+ */
 static uint64_t room_in_files(const struct wcs_space *space, unsigned int quarters)
 {
-	uint64_t kept = room_reserve_files(space->files) / 4 * quarters;
+	uint64_t share = space->files / 8 * 3;
+	uint64_t kept = (share < ROOM_FILES ? share : ROOM_FILES) / 4 * quarters;
 	uint64_t left = room_beyond(space->files_free, kept);
 
 	return space->files == 0 || left > UINT64_MAX / ROOM_FILE ? UINT64_MAX : left * ROOM_FILE;
@@ -86,32 +85,57 @@ uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation)
 	return size;
 }
 
-bool room_is_plenty(const struct wcs_store *store, uint64_t most)
+/* Reads the free space. old: a reading of the last milliseconds will do. */
+static int room_read(struct wcs_store *store, bool old, struct wcs_space *space)
+{
+	int64_t now = clock_ns();
+	int rc = 0;
+
+	pthread_mutex_lock(&store->space_lock);
+	if (!old || store->space_read == 0 || now - store->space_read >= ROOM_FRESH) {
+		rc = directory_space(store->directory, &store->space);
+		store->space_read = rc == 0 ? now : 0;
+	}
+	*space = store->space;
+	pthread_mutex_unlock(&store->space_lock);
+	return rc;
+}
+
+/* Is there room for size bytes? -ENOSPC: no, and the engine makes some. */
+static int room_check(struct wcs_store *store, uint64_t size, unsigned int quarters)
+{
+	struct wcs_space space;
+	int rc = room_read(store, size <= ROOM_SMALL, &space);
+
+	if (rc == 0 && !room_has(&space, size, quarters))
+		rc = room_read(store, false, &space);
+	if (rc == 0 && !room_has(&space, size, quarters)) {
+		store->backend->shrink(store->db);
+		rc = -ENOSPC;
+	}
+	return rc;
+}
+
+bool room_is_plenty(struct wcs_store *store, uint64_t most)
 {
 	struct wcs_space space;
 
 	if (store->directory == NULL)
 		return true;
-	return directory_space(store->directory, &space) == 0 &&
-	       room_has(&space, ROOM_PLENTY + 2 * most, 4);
+	return room_read(store, true, &space) == 0 && room_has(&space, ROOM_PLENTY + 2 * most, 4);
 }
 
 static int room_take(struct wcs_store *store, uint64_t size, unsigned int quarters)
 {
 	uint64_t writing;
-	struct wcs_space space;
 	int rc;
 
 	if (size == 0 || store->directory == NULL)
 		return 0;
 	writing = atomic_fetch_add(&store->writing, size) + size;
-	rc = directory_space(store->directory, &space);
-	if (rc == 0 && !room_has(&space, 2 * writing, quarters))
-		rc = -ENOSPC;
+	rc = room_check(store, 2 * writing, quarters);
 	if (rc != 0)
 		atomic_fetch_sub(&store->writing, size);
-	if (rc == -ENOSPC)
-		store->backend->shrink(store->db);
 	return rc;
 }
 
@@ -131,32 +155,25 @@ void room_leave(struct wcs_store *store, uint64_t size)
 		atomic_fetch_sub(&store->writing, size);
 }
 
-int room_space(const struct wcs_store *store, struct wcs_space *space)
+int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
 {
-	int rc = directory_space(store->directory, space);
+	struct wcs_space found = {0};
 	uint64_t bytes, files;
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
-	bytes = room_in_bytes(space, 5);
-	files = room_in_files(space, 5);
-	space->lacks_files = files < bytes;
-	space->available = space->lacks_files ? files : bytes;
-	return 0;
+	if (store->directory != NULL) {
+		rc = room_read(store, false, &found);
+		bytes = room_in_bytes(&found, 5);
+		files = room_in_files(&found, 5);
+		found.lacks_files = files < bytes;
+		found.available = found.lacks_files ? files : bytes;
+	}
+	if (rc == 0)
+		*space = found;
+	return rc;
 }
 
 int wcs_store_room(struct wcs_store *store, uint64_t size)
 {
-	struct wcs_space space;
-	int rc;
-
-	if (store->directory == NULL)
-		return 0;
-	rc = room_space(store, &space);
-	if (rc != 0)
-		return rc;
-	if (space.available > 0 && space.available >= 3 * size)
-		return 0;
-	store->backend->shrink(store->db);
-	return -ENOSPC;
+	return store->directory == NULL ? 0 : room_check(store, size > 0 ? 3 * size : 1, 5);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store and its tables in memory. Private to the neutral layer: store*.c, table*.c, family.c,
- * schema_apply.c.
+ * The store and its tables in memory. Private to store/, but not for the engines.
  *
  * Locks, in the order in which they are taken: a table's admin, the store's admin, the store's
  * lock, a table's gate, collecting. The gate is held for reading across each engine call that names
@@ -27,8 +26,11 @@ struct wcs_store {
 	struct wcs_collector *collector;
 	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
 	int64_t created;
-	_Atomic uint64_t writing; /* bytes that mutations under way write, see room.c */
-	_Atomic uint64_t hidden;  /* cells that were hidden when they were written */
+	_Atomic uint64_t hidden;    /* cells that were hidden when they were written */
+	_Atomic uint64_t writing;   /* bytes that calls under way write, see room.c */
+	pthread_mutex_t space_lock; /* guards space and space_read */
+	struct wcs_space space;	    /* the last reading */
+	int64_t space_read;	    /* when that was, by clock_ns; 0: never */
 	pthread_mutex_t admin; /* one table is made or removed, or the format raised, at a time */
 	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
 	size_t table_count;
@@ -43,8 +45,8 @@ struct hidden {
 
 struct table_family {
 	struct wcs_family family; /* never changes; a change puts another in its place */
-	/* Counts the mutations that wrote to it, each when its engine call is over and before
-	 * it leaves the gate. */
+	/* Counts the calls that wrote to it, each after its engine call and before it leaves the
+	 * gate: see table_change.c. */
 	atomic_uint_fast64_t writes;
 	struct hidden hidden;
 };
@@ -85,46 +87,44 @@ static inline int64_t store_now(const struct wcs_store *store)
 
 /* Raises the format of the store's directory, where it has one that is older than that. */
 int store_need_format(struct wcs_store *store, int format);
-/* Logs a warning, without the key, where that cell makes the row's values more than WCS_ROW_WARN;
- * so once for a row that is read from its beginning. bytes: with the cell's. */
+/* Logs a warning, without the key, if a cell of that size brings the row's values over WCS_ROW_WARN
+ * bytes: once for a row that is read from its beginning. bytes: the cell's included. */
 void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size);
 
-/* Do the bytes have that limit, the form of a row key? -ENAMETOOLONG, -EINVAL. */
+/* Has the slice at most max bytes; is it a row key? -ENAMETOOLONG, -EINVAL. */
 int store_check_slice(struct wcs_slice slice, size_t max);
 int store_check_row(struct wcs_slice row);
-/* The caller has entered the table. */
+/* Has the table that family? The caller has entered it. */
 bool family_is(const struct wcs_table *table, const char *family);
 
 /* ---- hidden.c ---- */
-/* Counts the cells of an applied mutation, or one cell of the family, that the view hides. The
- * caller has entered the table. */
+/* Counts the hidden cells of an applied mutation, or so many of the family. The caller has entered
+ * the table. */
 void hidden_count_mutation(struct wcs_table *table, const struct wcs_mutation *mutation);
-void hidden_count_cell(struct wcs_table *table, const char *family);
+void hidden_count(struct wcs_table *table, const char *family, uint64_t cells);
 /* Logs the lines that are due. The caller has entered the table. */
 void hidden_tell(struct wcs_table *table);
 /* Logs the rest, before the family is freed. */
 void hidden_end(const struct wcs_table *table, struct table_family *family);
 
 /* ---- room.c ---- */
-/* How many bytes the mutation gives the engine to store; 0: it only deletes. */
+/* The bytes that the mutation gives the engine to store; 0: it only deletes. */
 uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation);
-/* Is there so much room that nobody need look how much is copied, small values of one row and
- * `most` bytes of large ones? */
-bool room_is_plenty(const struct wcs_store *store, uint64_t most);
-/* How much there is, of the medium and for values, where the store has a directory. */
-int room_space(const struct wcs_store *store, struct wcs_space *space);
-/* Is there room for so many? -ENOSPC; 0: room_leave comes when they are written. */
+/* Is there so much room that a call need not count the bytes it copies: small values of one row,
+ * and `most` bytes of large ones? */
+bool room_is_plenty(struct wcs_store *store, uint64_t most);
+/* Reserves room for a write. -ENOSPC; 0: the caller calls room_leave after the write. */
 int room_enter(struct wcs_store *store, uint64_t size);
-/* The same for records of large values that move: they may go into a quarter of what is kept free,
- * so that large values can be renamed on a full medium. */
+/* The same for records of large values that move. They may take a quarter of the reserve: large
+ * values can be renamed on a full medium. */
 int room_enter_small(struct wcs_store *store, uint64_t size);
 void room_leave(struct wcs_store *store, uint64_t size);
 
 /* ---- room_copies.c: the caller has entered the table ---- */
-/* How many bytes of values the engine writes again for the appends of count entries. */
+/* The bytes of values that the engine writes again for the appends of count entries. */
 int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
 		   const struct wcs_entry *entries, size_t count, uint64_t *size);
-/* Is there room for the move? -ENOSPC; 0: room_leave(*size) comes when it is made. */
+/* Reserves room for the move. -ENOSPC; 0: the caller calls room_leave(*size) after it. */
 int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
 		      const struct wcs_move *move, uint64_t *size);
 
@@ -142,10 +142,10 @@ int table_load(struct wcs_store *store);
 void table_unload(struct wcs_store *store);
 /* Makes a table as described; its creation time is the present. -EEXIST, -EINVAL, -EMFILE. */
 int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
-/* Is there no cell of the family (NULL: of any), not even a hidden one? The caller holds admin.
- * -ENOTEMPTY. */
+/* Has the family (NULL: the table) no cell, not even a hidden one? -ENOTEMPTY. The caller holds
+ * admin. */
 int table_check_empty(struct wcs_table *table, const struct table_family *family);
-/* The same, but for cells that the policies hide. */
+/* Has it no cell but hidden ones? -ENOTEMPTY. */
 int table_check_shown(struct wcs_table *table, const struct table_family *family);
 /* Could the table get that delimiter now? -ENOTEMPTY. */
 int table_may_delimit(struct wcs_table *table, unsigned char delimiter);
@@ -154,10 +154,10 @@ int table_change(struct wcs_table *table, struct table_edit *edit);
 /* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
 int table_enter(struct wcs_table *table);
 void table_leave(struct wcs_table *table);
-/* What can be seen of the table now; the caller has entered it, and the view is good until it
- * leaves, or as long as it holds the policies. */
+/* The present view of the table. The caller has entered it; the view is valid until it leaves, or
+ * as long as it holds the policies. */
 struct wcs_view table_view(const struct wcs_table *table);
-/* One handle more. Returns table. */
+/* Takes a reference. Returns table. */
 struct wcs_table *table_hold(struct wcs_table *table);
 /* Takes admin. -ENOENT: the table was removed; admin is not held then. */
 int table_lock(struct wcs_table *table);
@@ -165,15 +165,15 @@ void table_unlock(struct wcs_table *table);
 
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
-/* Does the table's protection, if it has one, allow the family that policy? -EPERM: no; -EINVAL:
- * it is none. */
+/* May the family get that policy, or is the table protected from it (-EPERM)? -EINVAL: it is no
+ * policy. */
 int family_may_hide(struct wcs_table *table, const char *name, const char *gc);
 /* Could the family get that type now, or be made with it? -ENOTEMPTY. */
 int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type);
 /* The policies of the families, which are sorted by name. */
 int family_policies(struct table_family *const *families, size_t count,
 		    struct wcs_policies **policies);
-/* What is open of it becomes the default. */
+/* A copy of the description, open parts as their defaults. NULL: no memory. */
 struct table_family *family_new(const struct wcs_family *family);
 void family_free(struct table_family *family);
 /* Logs a warning where there are more than WCS_FAMILIES_WARN. The caller holds gate or admin. */

@@ -4,6 +4,7 @@
 #include "tests/unit/suite.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -16,10 +17,13 @@
 static uint64_t room_free = 8 * GIB;
 static uint64_t room_files, room_files_free; /* inodes; of 0 the medium does not tell */
 
+static atomic_uint room_reads;
+
 /* The store's calls come here. */
 int fstatvfs(int fd, struct statvfs *space)
 {
 	(void)fd;
+	room_reads++;
 	memset(space, 0, sizeof(*space));
 	space->f_frsize = 4096;
 	space->f_blocks = 16 * GIB / 4096;
@@ -27,6 +31,24 @@ int fstatvfs(int fd, struct statvfs *space)
 	space->f_files = room_files;
 	space->f_ffree = space->f_favail = room_files_free;
 	return 0;
+}
+
+/* Until no small write takes the reading of before. */
+static void room_wait(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 6000000}, NULL);
+}
+
+static void room_set(uint64_t bytes)
+{
+	room_free = bytes;
+	room_wait();
+}
+
+static void room_set_files(uint64_t files)
+{
+	room_files_free = files;
+	room_wait();
 }
 
 static int set(struct suite *s, const char *row)
@@ -40,11 +62,29 @@ static int set(struct suite *s, const char *row)
 /* A store with the rows a and b on a medium that is full then. */
 static void open_full(struct suite *s)
 {
-	room_free = 8 * GIB;
+	room_set(8 * GIB);
 	suite_open(s, SUITE_LEVELDB);
 	ck_assert_int_eq(set(s, "a"), 0);
 	ck_assert_int_eq(set(s, "b"), 0);
-	room_free = 4096;
+	room_set(4096);
+}
+
+SUITE_TEST(test_small_writes_share_a_reading, 60)
+{
+	struct timespec start, end;
+	unsigned int before;
+	int64_t milliseconds;
+	struct suite s;
+
+	suite_open(&s, SUITE_LEVELDB);
+	before = room_reads;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (int i = 0; i < 2000; i++)
+		ck_assert_int_eq(set(&s, "a"), 0);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	milliseconds = (end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000;
+	ck_assert_int_le(room_reads - before, milliseconds / 5 + 2);
+	suite_close(&s);
 }
 
 SUITE_TEST(test_full_takes_deletes_only, 60)
@@ -58,7 +98,7 @@ SUITE_TEST(test_full_takes_deletes_only, 60)
 	suite_expect(s.table, "a/f/q@1=v ");
 	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
 	ck_assert(!wcs_store_failed(s.store));
-	room_free = 8 * GIB;
+	room_set(8 * GIB);
 	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
 	ck_assert_int_eq(set(&s, "c"), 0);
 	suite_expect(s.table, "c/f/q@1=v ");
@@ -81,25 +121,25 @@ SUITE_TEST(test_no_files_takes_deletes_only, 60)
 	struct suite s;
 
 	open_full(&s);
-	room_free = 8 * GIB;
+	room_set(8 * GIB);
 	room_files = 100000;
-	room_files_free = 127;
+	room_set_files(127);
 	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
 	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
 	ck_assert(lacks_files(&s));
 	suite_delete_row(s.table, "b");
 	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
 	ck_assert(!wcs_store_failed(s.store));
-	room_files_free = 129;
+	room_set_files(129);
 	ck_assert_int_eq(set(&s, "c"), 0);
 	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
-	room_files_free = 161;
+	room_set_files(161);
 	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
 	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), -ENOSPC);
 	ck_assert(lacks_files(&s));
-	room_files_free = 160 + 300;
+	room_set_files(160 + 300);
 	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), 0);
-	room_files_free = 90000;
+	room_set_files(90000);
 	ck_assert(!lacks_files(&s));
 	suite_close(&s);
 	room_files = 0;
@@ -112,10 +152,10 @@ SUITE_TEST(test_few_files, 60)
 
 	suite_open(&s, SUITE_LEVELDB);
 	room_files = 64;
-	room_files_free = 31;
+	room_set_files(31);
 	ck_assert_int_eq(set(&s, "a"), 0);
 	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
-	room_files_free = 23;
+	room_set_files(23);
 	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
 	suite_close(&s);
 	room_files = 0;
@@ -129,10 +169,10 @@ static void set_bytes(struct suite *s, const char *qualifier, int64_t ts, size_t
 	uint64_t was = room_free;
 	char *bytes = suite_pattern(len, 1);
 
-	room_free = 8 * GIB;
+	room_set(8 * GIB);
 	suite_put(s->table, suite_text("r"), "f", suite_text(qualifier), ts,
 		  (struct wcs_slice){bytes, len});
-	room_free = was;
+	room_set(was);
 	free(bytes);
 }
 
@@ -147,7 +187,7 @@ static int move_with(struct suite *s, uint64_t room, enum wcs_move_kind kind, co
 				      .to = suite_text(to),
 				      .to_ts = to_ts};
 
-	room_free = room;
+	room_set(room);
 	return wcs_cells_move(s->table, suite_text("r"), &move, NULL);
 }
 
@@ -246,16 +286,16 @@ SUITE_LEVELDB_STORE(test_room_for_an_append, 60)
 	set_bytes(s, "q", 1, 10 * MIB);
 	for (int i = 0; i < 2; i++)
 		entries[i].mutation = one_byte_more();
-	room_free = RESERVE + 19 * MIB;
+	room_set(RESERVE + 19 * MIB);
 	ck_assert_int_eq(suite_mutate(s->table, "r", one_byte_more(), NULL), -ENOSPC);
 	ck_assert_int_eq(suite_mutate(s->table, "other", one_byte_more(), NULL), 0);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 1, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 0);
-	room_free = RESERVE + 21 * MIB;
+	room_set(RESERVE + 21 * MIB);
 	ck_assert_int_eq(suite_mutate(s->table, "r", one_byte_more(), NULL), 0);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 2, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 0);
-	room_free = RESERVE + 42 * MIB;
+	room_set(RESERVE + 42 * MIB);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 2, &applied), 0);
 	ck_assert_uint_eq(applied, 2);
 	for (int i = 0; i < 2; i++)
@@ -268,7 +308,7 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 	struct wcs_entry entries[3];
 	size_t applied = 9;
 
-	room_free = 8 * GIB;
+	room_set(8 * GIB);
 	ck_assert_int_eq(set(s, "a"), 0);
 	ck_assert_int_eq(set(s, "b"), 0);
 	for (int i = 0; i < 3; i++)
@@ -279,11 +319,11 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 	wcs_mutation_set(entries[1].mutation, "f", suite_text("q"), 1, suite_text("v"));
 	entries[2].row = suite_text("b");
 	wcs_mutation_delete_row(entries[2].mutation);
-	room_free = 4096;
+	room_set(4096);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 3, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 1);
 	suite_expect(s->table, "b/f/q@1=v ");
-	room_free = 8 * GIB;
+	room_set(8 * GIB);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 3, &applied), 0);
 	ck_assert_uint_eq(applied, 3);
 	suite_expect(s->table, "c/f/q@1=v ");
@@ -294,10 +334,10 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 /* A value must fit twice, behind what is the engine's. */
 SUITE_LEVELDB_STORE(test_room_grows_with_the_value, 60)
 {
-	room_free = GIB * 3 / 4;
+	room_set(GIB * 3 / 4);
 	ck_assert_int_eq(wcs_store_room(s->store, 1 << 20), 0);
 	ck_assert_int_eq(wcs_store_room(s->store, WCS_VALUE_MAX), -ENOSPC);
-	room_free = GIB;
+	room_set(GIB);
 	ck_assert_int_eq(wcs_store_room(s->store, WCS_VALUE_MAX), 0);
 }
 
