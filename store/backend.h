@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an engine gives to the store. Private to store/ and the engines.
+ * The interface of an engine. Private to store/ and the engines.
  *
- * The layer above (store.c, table.c) has checked every argument before it calls: names and limits
- * hold, families exist, tables are there and cannot go while the call runs. An engine need not
- * check them again. It returns the errors of store.h, and has logged the reason of what is its own
- * fault (-EIO, -ENOSPC, -EROFS). Any thread may call; an engine locks for itself.
+ * The layer above checks every argument before it calls: names and limits hold, families exist,
+ * tables exist and stay while the call runs. An engine need not check them again. It returns the
+ * errors of store.h, and logs the reason of its own failures (-EIO, -ENOSPC, -EROFS). Any thread
+ * may call; an engine locks for itself.
  */
 #ifndef WCS_BACKEND_H
 #define WCS_BACKEND_H
@@ -30,20 +30,20 @@ struct wcs_value {
 	struct wcs_cell_info info;
 };
 
-/* Collecting: a place in a table, and what was done. */
+/* A slice of collecting: its limits, its place in a table, and counts. */
 #define WCS_COLLECT_AT_MAX (48u << 10)
 struct wcs_collect {
 	size_t batch; /* cells to delete, at most */
 	size_t look;  /* cells to look at, at most, or not many more */
-	/* Cells that slices delete before what they emptied is made fast to read: few of them cost
-	 * readers less, many of them cost less in all. */
+	/* Deletes after which the emptied ranges are compacted: a small number costs readers less,
+	 * a large one costs less in all. */
 	size_t compact;
 	bool done; /* the table's end was reached */
 	/* Counted up. */
 	uint64_t looked, collected, bytes;
 	size_t len; /* of the place, the engine's own bytes; 0: the table's start */
 	unsigned char at[WCS_COLLECT_AT_MAX];
-	size_t row_len; /* of the row where the place is, for who looks on; 0: none */
+	size_t row_len; /* of the row at the place, for a status; 0: none */
 	unsigned char row[WCS_ROW_KEY_MAX];
 };
 
@@ -71,8 +71,8 @@ struct wcs_backend {
 	/* Is that the name of a file that the engine makes in DIRECTORY_DATA? It makes nothing but
 	 * regular files there. */
 	bool (*owns)(const char *name);
-	/* Has no process opened it? Tells also of one from under which somebody took the store's
-	 * LOCK. There where check is. -EBUSY: fault names the process. */
+	/* Has no process opened it, not even one whose store has lost its LOCK since? Set if check
+	 * is. -EBUSY: fault names the process. */
 	int (*check_unused)(const char *path, struct wcs_fault *fault);
 	/* As wcs_store_check (fsck.h), of an engine that is not open. NULL: it cannot be. */
 	int (*check)(const char *path, struct wcs_fsck *fsck);
@@ -96,9 +96,9 @@ struct wcs_backend {
 	/* Removes a table without rows. Durable. */
 	int (*table_remove)(void *db, uint32_t id);
 
-	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. What the view
-	 * hides is not there for them. It is good for the call; its policies as long as what the
-	 * call opened is open. */
+	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. They do not find a
+	 * cell that the view hides. The view is valid for the call; its policies are valid until
+	 * the scan, listing or value that the call opened is closed. */
 	int (*cell_get)(void *db, const struct wcs_view *view, const struct wcs_address *at,
 			struct wcs_cell_info *info);
 	int (*value_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,
@@ -109,9 +109,8 @@ struct wcs_backend {
 	int (*key_get)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		       unsigned char delimiter, struct wcs_key_info *info);
 
-	/* range and filter are not NULL, and not such that nothing can be in them; the filter's
-	 * families are sorted and distinct. The engine copies of both what it needs beyond the
-	 * call. */
+	/* range and filter are not NULL and not empty; the filter's families are sorted and
+	 * distinct. Both are borrowed for the call. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
 			 const struct wcs_range *range, const struct wcs_filter *filter,
 			 struct wcs_scan **scan);
@@ -127,38 +126,37 @@ struct wcs_backend {
 	int (*list_next)(struct wcs_list *list, struct wcs_slice *segment);
 	void (*list_close)(struct wcs_list *list);
 
-	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. What
-	 * the view hides has no value for conditions, appends and increments; but it counts for the
-	 * server's timestamps, and nothing that the call does makes it seen again: where it could,
-	 * as by a delete of a newer cell, it goes.
+	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. A
+	 * hidden cell has no value for conditions, appends and increments; but it counts for the
+	 * server's timestamps, and the call must not show it again: if it could, as by a delete of
+	 * a newer cell, it deletes the hidden one.
 	 *
-	 * Where it succeeds, `hidden` of each write says whether the view hides the cell that this
-	 * made. By its age that is so in any case; by its rank as far as the engine knows without
-	 * looking for more of the column than the write needs: it may say that a cell is shown
-	 * which is behind newer ones, but never the reverse. Of writes that make one cell it
-	 * marks one at least. */
+	 * On success `hidden` of each write says whether the view hides the cell that it made. For
+	 * its age that is exact. For its rank the engine reads no more of the column than the write
+	 * needs: it may call a cell shown that is behind newer ones, but never the reverse. Of
+	 * several writes that make one cell it marks at least one. */
 	int (*mutate)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		      struct wcs_mutation *mutation, int64_t *ts);
-	/* As wcs_rows_mutate; count is not 0. Rows are as mutate has them. */
+	/* As wcs_rows_mutate; count is not 0. Each mutation is as for mutate. */
 	int (*mutate_many)(void *db, const struct wcs_view *view, uint32_t table,
 			   struct wcs_entry *entries, size_t count, size_t *applied);
-	/* *hidden: as of a write, of the cell that moved. */
+	/* *hidden: as the hidden of a write, for the cell that moved. */
 	int (*move)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		    const struct wcs_move *move, int64_t *ts, bool *hidden);
-	/* Deletes, from the place on, what the view hides of the table, a slice at a time; the
-	 * place moves. A cell that is written meanwhile stays. One call at a time. */
+	/* Deletes the next slice of hidden cells, and moves the place. A cell that is written
+	 * meanwhile stays. One call at a time. */
 	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,
 		       struct wcs_collect *slice);
-	/* Comes behind each slice: what slices emptied is made fast to read, in the background.
-	 * end: of a table. */
+	/* Called after each slice: the engine compacts emptied ranges in the background. end: of a
+	 * table. */
 	void (*collected)(void *db, bool end);
-	/* Does the engine lag behind what is written, so that work which can wait should? */
+	/* Does the engine lag behind the writers? Then work that can wait should. */
 	bool (*busy)(void *db);
-	/* There is no room on the medium: what deletes left behind is given back, in the
-	 * background. Called often then, and returns at once. */
+	/* The medium is full: the engine compacts deleted ranges in the background, to free space.
+	 * Called often then; returns at once. */
 	void (*shrink)(void *db);
-	/* One small record of the layer above. The caller of note_get frees *bytes. -ENOENT: there
-	 * is none. What is put need not be durable. */
+	/* One small record of the layer above, which need not be durable. The caller of note_get
+	 * frees *bytes. -ENOENT: there is none. */
 	int (*note_put)(void *db, const unsigned char *bytes, size_t len);
 	int (*note_get)(void *db, unsigned char **bytes, size_t *len);
 	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
@@ -179,11 +177,11 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 /* Is it an ASCII byte other than NUL, '/', '%' and '.'? */
 bool wcs_delimiter_valid(unsigned char delimiter);
 
-/* Logs a warning where the value that a mutation made is over WCS_VALUE_WARN; an engine says so of
- * the largest, since it alone knows what an append comes to. */
+/* Logs a warning if a value of that size is over WCS_VALUE_WARN. The engine calls it for the
+ * largest value that a mutation made, since it alone knows the size of an appended one. */
 void wcs_warn_value(const struct wcs_options *options, const char *family, uint64_t size);
 
-/* Fills a fault, printf-like; fault may be NULL. Returns error, so that callers can return it. */
+/* Fills a fault as a whole, printf-like; fault may be NULL. Returns error. */
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

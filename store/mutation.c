@@ -3,8 +3,8 @@
  * Mutations: collects conditions, deletes and writes, and sorts them for the engines.
  *
  * A mutation owns its three arrays and borrows every name and byte in them. A builder that fails
- * leaves all as it was: arguments are checked first, then room is made, then the entry is put.
- * Sealing keeps every entry and its `order`, so more may be added afterwards and sealed again.
+ * leaves the mutation as it was: it checks its arguments, then grows the array, then adds the
+ * entry. Sealing keeps every entry and its `order`: a caller may add more entries and seal again.
  */
 #include "store/mutation.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a mutation: what store.h's builders collect, sealed for the engines. */
+/* The inside of a mutation: the entries that the builders of store.h collect, for the engines. */
 #ifndef WCS_MUTATION_H
 #define WCS_MUTATION_H
 
@@ -15,7 +15,7 @@ enum wcs_write_kind {
 	WCS_WRITE_REPLACE,   /* the newest cell, where it is */
 };
 
-/* What a value is given as. Rows of JSON are read before their families' types are known. */
+/* The form of a given value: row JSON is read before the types of its families are known. */
 enum wcs_form {
 	WCS_FORM_VALUE,	 /* itself */
 	WCS_FORM_TEXT,	 /* text; of an integer its digits */
@@ -28,11 +28,11 @@ struct wcs_condition {
 	struct wcs_slice qualifier;
 	bool absent;		   /* the column must have no cell */
 	struct wcs_slice expected; /* else its newest value; set anew before an engine gets it */
-	enum wcs_form form;	   /* of what was given */
+	enum wcs_form form;	   /* of `given` */
 	struct wcs_slice given;
 	int64_t number; /* WCS_FORM_NUMBER */
 	enum wcs_type type;
-	unsigned char integer[8]; /* what expected may be */
+	unsigned char integer[8]; /* `expected` may point here */
 };
 
 struct wcs_delete {
@@ -48,7 +48,7 @@ struct wcs_write {
 	struct wcs_slice qualifier;
 	int64_t ts;		/* _SET (or WCS_TS_SERVER), _SET_NEWEST, _MERGE (or _NEWEST) */
 	int64_t replaces;	/* WCS_WRITE_APPEND: a timestamp, or WCS_TS_NONE */
-	struct wcs_slice value; /* what is set, appended or merged */
+	struct wcs_slice value; /* to set, append or merge */
 	enum wcs_form form;	/* of the value; in a family of bytes it is _VALUE or _TEXT */
 	int64_t delta;		/* WCS_WRITE_INCREMENT; WCS_FORM_NUMBER */
 	size_t order;		/* as added: 0, 1, … */
@@ -78,14 +78,14 @@ int wcs_mutation_if_form(struct wcs_mutation *mutation, const char *family,
 			 struct wcs_slice qualifier, enum wcs_form form, struct wcs_slice expected,
 			 int64_t number);
 
-/* Sorts deletes and writes as said above. Every engine gets mutations sealed. */
+/* Sorts deletes and writes as said above, before an engine gets the mutation. */
 void wcs_mutation_seal(struct wcs_mutation *mutation);
 
-/* Does a delete of this sealed mutation take the cell? O(log deletes). */
+/* Does this sealed mutation delete the cell? O(log deletes). */
 bool wcs_mutation_deletes(const struct wcs_mutation *mutation, const char *family,
 			  struct wcs_slice qualifier, int64_t ts);
 
-/* Unsigned bytewise order, a prefix before what it is a prefix of. */
+/* Orders by unsigned bytes, and a prefix before a longer slice: negative, 0 or positive. */
 int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
 
 #endif

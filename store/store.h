@@ -8,32 +8,31 @@
  *
  * Errors. A call returns 0 or a negative errno of this list:
  *   -ENOENT     the table, family, row or cell does not exist
- *   -EEXIST     what should be made is there
- *   -EINVAL     an argument is not of its form; for a mutation: a timestamp that cannot be set,
- *               an increment of what is no integer, what the family's type does not take
+ *   -EEXIST     the thing to make exists
+ *   -EINVAL     an argument is malformed; for a mutation: a timestamp that cannot be set, an
+ *               increment of a value that is no integer, a value that the family's type refuses
  *   -ENAMETOOLONG  a row key or qualifier over its limit
  *   -EFBIG      a value over its limit
  *   -EOVERFLOW  an integer or a timestamp would leave its range
  *   -EPERM      the table is protected from that
- *   -ENOTEMPTY  what should go still holds rows, cells or families
- *   -EMFILE     one table more than a store can hold; opening, making and checking one: this
- *   -ENFILE     process, or the machine, can open no more files
+ *   -ENOTEMPTY  the thing to remove or change still holds rows, cells or families
+ *   -EMFILE     the store cannot hold another table; when a store is opened, made or checked:
+ *               this process cannot open another file
+ *   -ENFILE     the machine cannot open another file
  *   -ECANCELED  a condition of the mutation does not hold; nothing was applied
- *   -EBUSY      the store is in use by another process, or a family is being written
- *               while it should be removed
- *   -EROFS      a write failed before; the store takes no more until it is opened anew
+ *   -EBUSY      another process uses the store, or a writer keeps writing to the family to remove
+ *   -EROFS      a write failed before; the store takes no more until it is opened again
  *   -EOPNOTSUPP the engine cannot do it
- *   -ENOSPC -EIO -ENOMEM -EPROTO  no room (deletes still have), a damaged or unreadable
+ *   -ENOSPC -EIO -ENOMEM -EPROTO  no room (deletes still have some), a damaged or unreadable
  *               block, no memory, a store of a newer format
- * Out-parameters are written on success only. The reason in words goes once, where the fault is
- * first seen, to the log callback, or into a struct wcs_fault where a call takes one.
+ * Out-parameters are written on success only. The function that first sees a fault puts the reason
+ * in words, once: into the struct wcs_fault of its call, or else to the log callback.
  *
  * Threads. Any thread may call any function on a store or table. A scan, a listing, a value and a
  * mutation belong to one thread at a time.
  *
- * Ownership. A slice is borrowed: the callee keeps no pointer into it past the call, except a
- * mutation, which borrows what is put into it until it is freed. What a call hands over has a
- * _free or _close, which takes NULL.
+ * Ownership. A slice is borrowed for the call; a mutation borrows its slices until it is freed. An
+ * object that a call hands over has a _free or _close, which takes NULL.
  */
 #ifndef WCS_STORE_H
 #define WCS_STORE_H
@@ -71,7 +70,7 @@ struct wcs_slice {
 struct wcs_store; /* an open store */
 struct wcs_table; /* a handle on one table */
 
-/* What is wrong with a text: where and why. line and column count from 1; 0: not known. */
+/* The reason of a failure, and its place in a text: line and column from 1; 0: not known. */
 struct wcs_fault {
 	int line;
 	int column;
@@ -95,13 +94,13 @@ struct wcs_options {
 	size_t json_bytes;  /* memory to read a line of row JSON, or a schema, in; of the process,
 			     * as the last store opened says; 0: any */
 	bool sync;	    /* every mutation is durable when its call returns */
-	/* Garbage collection, microseconds: from the start of one pass to that of the next (0:
-	 * only when asked), and how long what a changed policy or a jump of the clock hides is left
-	 * alone. */
+	/* Garbage collection, microseconds: the time from the start of one pass to that of the
+	 * next (0: passes only when asked), and the grace: for so long after a change of a policy,
+	 * or a jump of the clock, the collector leaves the cells alone that these hide. */
 	int64_t gc_interval;
 	int64_t gc_grace;
-	/* What is written and hidden at once by its policy is told to the log as a warning: for
-	 * each family one line in so many microseconds; 0: one when the store is closed. */
+	/* Cells that their policy hides as soon as they are written are a warning in the log: one
+	 * line for each family in so many microseconds; 0: one when the store is closed. */
 	int64_t hidden_every;
 };
 
@@ -114,11 +113,11 @@ struct wcs_confine {
 };
 
 /*
- * Makes an empty store at path, which must not exist or be an empty directory; with schema (may
- * be NULL) its tables. Appears whole or not at all, as a directory of the caller's with mode 0700,
- * also in place of an empty one. force: what is there may also be a store that
- * nobody uses and that holds nothing else, which is replaced. -EEXIST: path is something else or
- * not empty. fault says why. confine (may be NULL) is called before the engine makes files.
+ * Makes a store at path, with the tables of schema (may be NULL). path must not exist, or be an
+ * empty directory; with force it may also be a store that no process uses and that holds nothing
+ * else, which is replaced. The store appears whole or not at all, as a directory of the caller's
+ * with mode 0700. -EEXIST: path is something else. fault says why. confine (may be NULL) is called
+ * before the engine makes files.
  */
 struct wcs_schema;
 int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
@@ -139,27 +138,25 @@ void wcs_store_close(struct wcs_store *store);
 /* Returns when every mutation whose call returned before survives a power cut. */
 int wcs_store_sync(struct wcs_store *store);
 
-/* Has a write failed, so that the store takes no more (-EROFS) until it is opened anew? */
+/* Has a write failed? Then the store takes no more (-EROFS) until it is opened again. */
 bool wcs_store_failed(struct wcs_store *store);
 
 /* The time the store was made, microseconds since 1970. */
 int64_t wcs_store_created(const struct wcs_store *store);
 
-/* Bytes of the medium below the store: all, free to it, and of those what is there for values, each
- * of which is counted three times: the rest is left to the engine. And files (inodes): how many the
- * medium has, of which 0 says nothing, and how many are free. */
+/* The room on the medium of the store. */
 struct wcs_space {
-	uint64_t total;
-	uint64_t free;
-	uint64_t available;
-	uint64_t files;
-	uint64_t files_free;
-	bool lacks_files; /* it is they that bound what is available */
+	uint64_t total;	     /* bytes */
+	uint64_t free;	     /* bytes that the store may take */
+	uint64_t available;  /* of these, for values; a value needs three times its size */
+	uint64_t files;	     /* files (inodes) of the medium; 0: it does not tell */
+	uint64_t files_free; /* of these, free */
+	bool lacks_files;    /* free files bound what is available, not free bytes */
 };
 int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
 
-/* Is there room for a value of that size, now? Mutations ask that themselves, before anything is
- * written (-ENOSPC); who gathers a value asks earlier with this, which keeps a little more free. */
+/* Is there room for a value of that size, now? -ENOSPC. Mutations ask that themselves; a caller
+ * that gathers a value piece by piece asks earlier with this, which keeps a little more free. */
 int wcs_store_room(struct wcs_store *store, uint64_t size);
 
 /* The engine's name and version in a word or two; static. */
@@ -168,18 +165,18 @@ const char *wcs_store_engine(const struct wcs_store *store);
 #define WCS_LEVELS_MAX	      16u
 #define WCS_STATS_PENDING_MAX 100000u
 
-/* What an operator watches. 0: none, or the engine does not tell. */
+/* Counters for an operator. 0: none, or the engine does not tell. */
 struct wcs_stats {
 	/* Since the store was opened. */
-	uint64_t cells_written;	   /* also in place of another; a cell that moves is deleted, too */
+	uint64_t cells_written;	   /* replacements too; a move counts here and as a delete */
 	uint64_t cells_deleted;	   /* also by drops */
 	uint64_t bytes_written;	   /* given to the engine, keys and its own records included */
 	uint64_t value_bytes_read; /* by wcs_value_read and scans */
-	uint64_t values_reclaimed; /* large ones that were deleted, of which the space was freed */
+	uint64_t values_reclaimed; /* deleted large values whose space was freed */
 	uint64_t compactions;	   /* of ranges that were emptied */
 	/* At this moment. */
-	uint64_t values_pending; /* large ones that were deleted and still take space; counted up
-				  * to WCS_STATS_PENDING_MAX */
+	uint64_t values_pending; /* deleted large values that still take space; counted up to
+				  * WCS_STATS_PENDING_MAX */
 	uint64_t drops;		 /* calls of wcs_rows_drop */
 	uint64_t compactions_pending;
 	uint64_t bytes_pending; /* that deletes left on the medium, about */
@@ -190,18 +187,18 @@ struct wcs_stats {
 	size_t level_count;
 	struct {
 		uint64_t files;
-		uint64_t bytes; /* as exact as the engine tells: LevelDB in MiB */
+		uint64_t bytes; /* as exact as the engine tells: some engines in MiB */
 	} levels[WCS_LEVELS_MAX];
 };
 int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats);
 
-/* What the engine says of itself, in lines for a person; the caller frees it. NULL: no memory. */
+/* The engine's report on itself, in lines for a person; the caller frees it. NULL: no memory. */
 char *wcs_store_engine_text(struct wcs_store *store);
 
 /* ---- Schema ------------------------------------------------------------------------------ */
 
-/* What a family's cells are. The numbers are on disk; WCS_TYPE_NONE is not: it is a type that a
- * schema leaves open. */
+/* The type of a family's cells. The numbers are on disk, but for WCS_TYPE_NONE: a schema leaves the
+ * type open. */
 enum wcs_type {
 	WCS_TYPE_NONE = -1,
 	WCS_BYTES = 0,
@@ -215,15 +212,15 @@ enum wcs_type {
  * that may hide more than the present one give -EPERM then. */
 enum wcs_protection { WCS_PROTECTION_OPEN = 0, WCS_UNPROTECTED, WCS_PROTECTED };
 
-/* In a schema that comes from JSON or from a caller a type, policy, delimiter or protection may be
- * left open: what is there keeps its own, and what is made gets the default. From a store they are
- * all set. */
+/* A schema from JSON or from a caller may leave a type, policy, delimiter or protection open: an
+ * existing table or family keeps its own then, a new one gets the default. A schema from a store
+ * leaves none open. */
 struct wcs_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	enum wcs_type type; /* default: WCS_BYTES */
 	char *gc; /* its policy in canonical spelling; "never", the default: none; NULL: open */
-	int64_t gc_changed; /* when that was last changed, microseconds since 1970; 0: it is as it
-			     * was made, or (in a schema from JSON) not known */
+	int64_t gc_changed; /* when it was last changed, microseconds since 1970; 0: never, or (in
+			     * a schema from JSON) not known */
 };
 
 struct wcs_table_schema {
@@ -262,13 +259,13 @@ void wcs_schema_free(struct wcs_schema *schema);
 int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
 
 /*
- * Adds the tables and families that are missing, sets what differs of the rest; removes nothing,
- * and leaves what the schema leaves open. A type or delimiter that differs from the store's is
- * -ENOTEMPTY where there are cells, a table too many -EMFILE, a policy that may hide more in a
- * table that is and stays protected -EPERM; fault names the table and family.
- * What is refused is applied in no part. Only what fails behind that look leaves applied what came
- * before it: where other threads change the store meanwhile, where a family whose type should
- * change is being written (-EBUSY), and where memory or the engine fails.
+ * Brings the store's schema up to this one: makes missing tables and families, and sets differing
+ * properties; removes nothing, and leaves open properties as they are. -ENOTEMPTY: a type or
+ * delimiter differs where there are cells; -EMFILE: too many tables; -EPERM: a policy may hide more
+ * in a table that is and stays protected. fault names the table and family. A refused schema is
+ * applied in no part. A later failure leaves the changes before it applied: another thread changed
+ * the store meanwhile, a writer kept writing to a family whose type should change (-EBUSY), or
+ * memory or the engine failed.
  */
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault);
@@ -384,17 +381,18 @@ int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type
 /* ---- Garbage collection ------------------------------------------------------------------ */
 
 /*
- * Reads never show what a family's policy collects. A thread of the store deletes it, slowly in the
- * background. It leaves alone, for the grace of the options, what is hidden by a policy that was
- * changed, or since the clock jumped by more than a day: putting either right brings it back.
+ * A family's policy hides cells from all reads; a thread of the store, the collector, deletes
+ * hidden cells slowly in the background. For the grace of the options it leaves the cells alone
+ * that a changed policy hides, or all, after the clock jumped by more than a day: they are shown
+ * again when the user puts the policy or the clock right.
  */
 
-/* One pass over the whole store, at once, at full speed and without grace. Returns when it is done:
- * 0, -ECANCELED where garbage collection is ended meanwhile, or why it stopped. */
+/* Runs one pass over the whole store, at full speed and without grace. -ECANCELED: wcs_gc_end was
+ * called meanwhile; or the error that stopped it. */
 int wcs_gc_run(struct wcs_store *store);
 
-/* Ends garbage collection until the store is opened anew; a call of wcs_gc_run that waits returns.
- * To be called before what must end before the store is closed. */
+/* Ends garbage collection until the store is opened again, and wakes callers of wcs_gc_run: call it
+ * before you wait for their threads. */
 void wcs_gc_end(struct wcs_store *store);
 
 /* Stops the passes in the background, or lets them go on. */
@@ -413,10 +411,10 @@ struct wcs_gc_status {
 	uint64_t cells;	 /* deleted */
 	uint64_t bytes;	 /* their keys and values */
 	uint64_t looked; /* cells looked at */
-	/* Cells that their policy hid when they were written, stamped or moved: all of those that
-	 * it hides for their age, and those behind newer ones as far as the call knew of them:
-	 * those that it made itself, before, from the newest on; of a write with a timestamp that
-	 * is the only one of its column, and of a move, up to eight cells of the store. */
+	/* Cells that their policy hid when they were written, stamped or moved: all that it hides
+	 * for their age; of those that it hides for their rank the ones that the call knew to be
+	 * behind newer cells. It knows the cells that it made itself; a move, and the only write of
+	 * a column with a timestamp, also look at up to eight cells of the store. */
 	uint64_t hidden;
 	/* The pass under way, or the last one begun. */
 	int64_t pass_started; /* microseconds since 1970; 0: none was */
@@ -430,11 +428,11 @@ void wcs_gc_status(struct wcs_store *store, struct wcs_gc_status *status);
 
 /* ---- Checking ---------------------------------------------------------------------------- */
 
-/* What a check finds. The first two are counted, and can be corrected. */
+/* A finding of a check. The first two kinds are counted, and can be corrected. */
 enum wcs_found {
-	WCS_FOUND_DAMAGE,   /* what is lost, cannot be read, or is not of its form */
-	WCS_FOUND_LEFTOVER, /* what a crash left: it takes space, or waits to be finished */
-	WCS_FOUND_NOTICE,   /* nothing is wrong with it */
+	WCS_FOUND_DAMAGE,   /* something is lost, unreadable or malformed */
+	WCS_FOUND_LEFTOVER, /* a crash left it: it takes space, or waits to be finished */
+	WCS_FOUND_NOTICE,   /* not a fault */
 };
 
 struct wcs_finding {
@@ -444,17 +442,17 @@ struct wcs_finding {
 	const char *done; /* how it was corrected; NULL: it was not */
 };
 
-/* What a repair asks for before it does it. */
+/* The questions of a repair. */
 enum wcs_check_ask {
-	WCS_ASK_FILES, /* damaged files are mended: what can be read in them stays */
-	WCS_ASK_ALL,  /* the engine makes the store anew of all its files; old data may come back */
-	WCS_ASK_KEYS, /* what is wrong in the store goes into the quarantine */
+	WCS_ASK_FILES, /* mend damaged files; their readable parts stay */
+	WCS_ASK_ALL,   /* make the store anew from all its files; old data may come back */
+	WCS_ASK_KEYS,  /* move damaged records into the quarantine */
 };
 
 struct wcs_check_options {
 	bool repair; /* else nothing in the store's directory is changed */
-	/* A directory for what a repair takes out of the store: docs/format.md says how. The
-	 * repair makes it when it first needs it; one that is there must be empty. */
+	/* The directory to which a repair moves parts of the store, see docs/format.md. The repair
+	 * makes it when it first needs it; an existing one must be empty. */
 	const char *quarantine;
 	/* Called for each finding; NULL: for none. */
 	void (*found)(void *ctx, const struct wcs_finding *finding);
@@ -465,7 +463,7 @@ struct wcs_check_options {
 	void *ctx;
 };
 
-/* What was looked at; found counts damage and leftovers. */
+/* Counts of a check; found: of damage and leftovers. */
 struct wcs_check_result {
 	uint64_t files;
 	bool counted; /* what follows, wholly; else it means nothing */
@@ -476,26 +474,26 @@ struct wcs_check_result {
 };
 
 /*
- * Checks all of the store at path, which nobody may have open: checksums, keys, records, values,
- * schema, leftovers; and repairs it. Memory is constant but for the schema and the names of files;
- * what more it needs goes to files in $TMPDIR. 0: it went through, *result says what it found.
- * Errors, with fault filled: those of wcs_store_open; -ECANCELED; -EOPNOTSUPP: this engine cannot
- * be checked from here, which is so of a remote one; what a repair met (-ENOSPC, -EIO). A repair
- * that ends early can be started again: nothing goes from the store that is not safe in the
- * quarantine. *result is written in any case.
+ * Checks all of the store at path, which no process may have open: checksums, keys, records,
+ * values, schema, leftovers; and repairs it. Memory is constant but for the schema and the names of
+ * files; larger data goes to files in $TMPDIR. 0: the check is complete, see *result. Errors, with
+ * fault filled: those of wcs_store_open; -ECANCELED; -EOPNOTSUPP: this engine, a remote one, cannot
+ * be checked from here; -ENOSPC and -EIO of a repair. A repair that ends early can be started
+ * again: it removes from the store only parts that are durable in the quarantine. *result is
+ * written in any case.
  */
 int wcs_store_check(const char *path, const struct wcs_check_options *options,
 		    struct wcs_check_result *result, struct wcs_fault *fault);
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* What is known of a cell without its value. */
+/* A cell without its value. */
 struct wcs_cell_info {
 	int64_t ts;    /* microseconds since 1970 */
 	uint64_t size; /* of the value, bytes */
 	uint32_t etag; /* with ts: which stored value this is; replacing it gives another */
-	/* From when on its family's policy hides it, for its age, microseconds since 1970;
-	 * WCS_TS_MAX: it does not. A change of the column or of the policy may hide it before. */
+	/* When its family's policy will hide it for its age, microseconds since 1970; WCS_TS_MAX:
+	 * never. A change of the column or of the policy may hide it before. */
 	int64_t expires;
 };
 
@@ -505,7 +503,7 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 
 /*
  * Opens the value of such a cell: one immutable value, whatever is written or deleted afterwards.
- * Small values are held in memory; of large ones the space stays taken while they are open.
+ * A small value is held in memory; a large one keeps its space on the medium while it is open.
  */
 struct wcs_value;
 int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
@@ -517,17 +515,17 @@ const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value);
  * threads may read one value at once. */
 int wcs_value_read(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
 
-/* What a row key leads to. */
+/* The row and the rows below it that a key names. */
 struct wcs_key_info {
 	bool row;	 /* the row exists */
 	bool prefix;	 /* rows exist whose key is this one, the delimiter, and more */
-	int64_t expires; /* it is so until then, unless something is written or deleted; as above */
+	int64_t expires; /* both hold until then, unless a write or delete changes them; as above */
 };
 /* Neither is not an error. key may be empty here: it is then the prefix of keys that start with
  * the delimiter. */
 int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info);
 
-/* What a scan stops at: every cell, or the first of each column, of each family, of each row. */
+/* The cells that a scan gives: every one, or the first of each column, family or row. */
 enum wcs_each { WCS_EACH_CELL = 0, WCS_EACH_COLUMN, WCS_EACH_FAMILY, WCS_EACH_ROW };
 
 /* Which cells a scan gives. All zero: every cell. All conditions hold together. */
@@ -612,7 +610,7 @@ int wcs_mutation_delete_row(struct wcs_mutation *mutation);
 int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family);
 int wcs_mutation_delete_column(struct wcs_mutation *mutation, const char *family,
 			       struct wcs_slice qualifier);
-/* One cell. What does not exist is deleted without an error, in all four. */
+/* One cell. To delete a thing that does not exist is no error, in all four. */
 int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
 			     struct wcs_slice qualifier, int64_t ts);
 
@@ -714,21 +712,21 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 
 /*
  * Deletes the row `key` and all rows below it: those whose key is this one, the delimiter, and
- * more; NULL: all rows of the table. Not atomic across rows, but each row goes whole, and a crash
- * half way is made good when the store is opened again: a row that the drop reached stays dropped,
- * one written behind it stays. Other calls on the table go on meanwhile, but for changes of its
- * schema and other drops, which wait. key may be empty, as in wcs_key_get. -EPERM.
+ * more; NULL: all rows of the table. Not atomic across rows, but each row goes whole. After a crash
+ * half way the next open of the store finishes the drop: a row that it reached stays dropped, a row
+ * written after it stays. Other calls on the table go on meanwhile; changes of its schema and other
+ * drops wait. key may be empty, as in wcs_key_get. -EPERM.
  */
 int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key);
 
-/* What wcs_rows_drop would delete. Its cost grows with that. */
+/* Counts the rows that wcs_rows_drop would delete. Its cost grows with their cells. */
 struct wcs_count {
 	uint64_t rows;
 	uint64_t cells;
 	uint64_t bytes; /* of their values */
 };
 int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count);
-/* The same of one family's cells; rows: those that have some. */
+/* Counts one family's cells, and the rows that have such cells. */
 int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count);
 
 /* ---- Rows as JSON ------------------------------------------------------------------------ */
@@ -749,7 +747,7 @@ enum wcs_line_kind { WCS_LINE_ROW, WCS_LINE_TABLE, WCS_LINE_SCHEMA };
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 enum wcs_line_kind wcs_line_kind(const struct wcs_line *line);
-/* What the line holds; borrowed from it. key.data is NULL where a row object has no key. */
+/* The content of the line; borrowed from it. key.data is NULL if a row object has no key. */
 const char *wcs_line_table(const struct wcs_line *line);
 const struct wcs_schema *wcs_line_schema(const struct wcs_line *line);
 struct wcs_slice wcs_line_key(const struct wcs_line *line);
@@ -815,7 +813,7 @@ unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, siz
  * for len / 4 * 3 bytes. -EINVAL: something else. */
 int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
 
-/* What a stream of rows as text holds. */
+/* The content of a stream of rows as text. */
 enum wcs_export_kind {
 	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
 	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
@@ -834,8 +832,8 @@ enum wcs_export_kind {
 struct wcs_export;
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
 		    struct wcs_export **exported);
-/* Copies the next bytes into buf, len of them but at the end; *got is 0 only there. After an error
- * every call returns it; what stands before the place of the error is given first. */
+/* Copies the next len bytes into buf, fewer only at the end, where *got is 0. The bytes before an
+ * error come first; then every call returns the error. */
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);
 /* Of WCS_EXPORT_ROWS: a line that has more bytes ends before the row's next cell, and the row goes
  * on in another one, with its key; so all lines together make the same cells. Without this it is

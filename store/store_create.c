@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a store: whole in a temporary directory beside its place, then renamed into it.
+ * Makes a store in a temporary directory beside its place, then renames it into the place.
  *
- * So whatever fails leaves the place as it was and nothing beside it. A store that is replaced is
- * locked from before the new one is built until the old one is gone. Nothing is removed but the
- * directory that was built here, and a store that was locked and holds nothing foreign.
+ * A failure leaves the place as it was and nothing beside it. A replaced store stays locked from
+ * before the new one is built until it is removed. This removes nothing but the directory that it
+ * built, and a locked store that holds no foreign file.
  */
 #include "store/disk/directory.h"
 #include "store/table/table.h"
@@ -205,7 +205,7 @@ static int store_create_met(void *ctx, int fd, const char *name)
 	return -ENOTEMPTY;
 }
 
-/* What is at the path now? -EEXIST: what must not be touched. */
+/* Finds out what is at the path now. -EEXIST: it must not be touched. */
 static int store_create_look(struct store_create *create, bool force, struct wcs_fault *fault)
 {
 	const char *name = directory_name(create->path);
@@ -240,14 +240,6 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 		return 0;
 	rc = directory_open(create->path, DIRECTORY_USE, &create->old, fault);
 	return rc == 0 ? store_replace_check(create->old, fault) : rc;
-}
-
-static int64_t store_create_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 static int store_create_engine(const struct store_create *create, const struct wcs_schema *schema,
@@ -288,14 +280,16 @@ static int store_create_format(const struct wcs_schema *schema)
 static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
 			      struct wcs_fault *fault)
 {
-	struct directory_marker marker = {.format = store_create_format(schema),
-					  .created = store_create_now()};
+	struct directory_marker marker = {.format = store_create_format(schema)};
+	struct timespec now;
 	int fd = openat(create->parent, create->temporary_name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
 
 	if (fd < 0)
 		return store_create_fail(fault, errno, create->path, "cannot be made");
+	clock_gettime(CLOCK_REALTIME, &now);
+	marker.created = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_find(NULL)->name);
 	rc = directory_fill(fd, &marker);
 	close(fd);
@@ -310,8 +304,8 @@ static int store_create_build(const struct store_create *create, const struct wc
 	return rc;
 }
 
-/* Somebody may have renamed the locked store away, and something else into its place: that must
- * not be what is removed. */
+/* Another process may have renamed the locked store away, and something else into its place, which
+ * must not be removed. */
 static int store_create_confirm(const struct store_create *create, struct wcs_fault *fault)
 {
 	if (create->place != STORE_CREATE_STORE ||
@@ -327,7 +321,7 @@ static int store_create_confirm(const struct store_create *create, struct wcs_fa
 				 "what was at the store's place is here now, and cannot go back");
 }
 
-/* Puts the built directory into its place; a store that was there is at the temporary name then. */
+/* Renames the built directory into its place; a replaced store gets the temporary name. */
 static int store_create_rename(const struct store_create *create, struct wcs_fault *fault)
 {
 	unsigned int flags = create->place == STORE_CREATE_MISSING ? RENAME_NOREPLACE
@@ -367,7 +361,7 @@ static int store_create_finish(const struct store_create *create, struct wcs_fau
 	return rc;
 }
 
-/* Removes what was built, and nothing else that others may have moved there. */
+/* Removes the built directory, but nothing that another process moved there. */
 static void store_create_abandon(const struct store_create *create)
 {
 	struct stat st;
@@ -397,8 +391,8 @@ static int store_create_make_temporary(struct store_create *create)
 	return 0;
 }
 
-/* Somebody who owns the directory around it could put another directory in the place of the
- * temporary one, whose path the engine gets. */
+/* The owner of the directory around it could put another directory in the place of the temporary
+ * one, whose path the engine gets. */
 static int store_create_confine(const struct store_create *create,
 				const struct wcs_confine *confine, struct wcs_fault *fault)
 {

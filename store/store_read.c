@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading: cells, values, keys, scans and listings. Each call checks its arguments, takes the
- * table's gate and hands on to the engine, which may trust what it gets.
+ * Reads: cells, values, keys, scans and listings. Each call checks its arguments, takes the table's
+ * gate and calls the engine, which may trust the arguments.
  *
- * A range, filter or list of families that nothing can be in never reaches the engine.
+ * An empty range, filter or list of families never reaches the engine.
  */
 #include "store/table/table.h"
 
@@ -38,17 +38,6 @@ static bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to)
 	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
 }
 
-static int store_check_cell(struct wcs_slice row, struct wcs_slice qualifier, int64_t ts)
-{
-	int rc = store_check_row(row);
-
-	if (rc == 0)
-		rc = store_check_slice(qualifier, WCS_QUALIFIER_MAX);
-	if (rc == 0 && ts < 0 && ts != WCS_TS_NEWEST)
-		rc = -EINVAL;
-	return rc;
-}
-
 static int store_check_filter(const struct wcs_filter *filter)
 {
 	int rc = store_check_slice(filter->qualifier_from, WCS_QUALIFIER_MAX + 1);
@@ -75,8 +64,12 @@ static bool store_scan_is_empty(const struct wcs_range *range, const struct wcs_
 static int store_enter_cell(struct wcs_table *table, struct wcs_slice row, const char *family,
 			    struct wcs_slice qualifier, int64_t ts)
 {
-	int rc = store_check_cell(row, qualifier, ts);
+	int rc = store_check_row(row);
 
+	if (rc == 0)
+		rc = store_check_slice(qualifier, WCS_QUALIFIER_MAX);
+	if (rc == 0 && ts < 0 && ts != WCS_TS_NEWEST)
+		rc = -EINVAL;
 	if (rc == 0)
 		rc = table_enter(table);
 	if (rc != 0 || family_is(table, family))
@@ -188,7 +181,7 @@ static void store_none_close(struct wcs_scan *scan)
 	(void)scan;
 }
 
-/* The scan that gives nothing. It has no state, so that all may share it. */
+/* The scan without cells. It has no state; all callers share it. */
 static const struct wcs_backend store_none_backend = {
 	.name = "none",
 	.scan_next = store_none_next,
@@ -206,7 +199,7 @@ static int store_compare_names(const void *left, const void *right)
 	return strcmp(*a, *b);
 }
 
-/* Leaves in names those that are families of the table, sorted, each once. */
+/* Reduces names to the families of the table, sorted, each once. Returns how many. */
 static size_t store_keep_families(const struct wcs_table *table, const char **names, size_t count)
 {
 	size_t kept = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing: a mutation of one row, many in one call, and moves of cells. Each call checks its
- * arguments, takes the table's gate, sees that there is room, and hands on to the engine, which
- * may trust what it gets.
+ * Writes: a mutation of one row, many in one call, and moves of cells. Each call checks its
+ * arguments, takes the table's gate, reserves room, and calls the engine, which may trust the
+ * arguments.
  */
 #include "store/policy/aggregate.h"
 #include "store/table/table.h"
@@ -20,15 +20,6 @@ static int store_find_type(const struct wcs_table *table, const char *family, en
 	return 0;
 }
 
-static int store_check_write(const struct wcs_table *table, struct wcs_write *write)
-{
-	int rc = store_find_type(table, write->family, &write->type);
-
-	if (rc != 0)
-		return rc;
-	return wcs_aggregate_refuses(write, NULL);
-}
-
 static int store_check_condition(const struct wcs_table *table, struct wcs_condition *condition)
 {
 	int rc = store_find_type(table, condition->family, &condition->type);
@@ -40,6 +31,9 @@ static int store_check_condition(const struct wcs_table *table, struct wcs_condi
 	return rc;
 }
 
+/* Has the table each family that the mutation names (-ENOENT), and does its type take the writes
+ * (-EINVAL)? Gives conditions and writes their types, and conditions the value to expect, which may
+ * point into the array of conditions: valid until the mutation gets another condition. */
 static int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation)
 {
 	int rc = 0;
@@ -51,13 +45,18 @@ static int store_check_mutation(const struct wcs_table *table, struct wcs_mutati
 	for (size_t i = 0; i < mutation->delete_count; i++)
 		if (!family_is(table, mutation->deletes[i].family))
 			return -ENOENT;
-	for (size_t i = 0; i < mutation->write_count && rc == 0; i++)
-		rc = store_check_write(table, &mutation->writes[i]);
+	for (size_t i = 0; i < mutation->write_count && rc == 0; i++) {
+		struct wcs_write *write = &mutation->writes[i];
+
+		rc = store_find_type(table, write->family, &write->type);
+		if (rc == 0)
+			rc = wcs_aggregate_refuses(write, NULL);
+	}
 	return rc;
 }
 
-/* Counts a call that wrote to the family; also when it failed, since an engine may have written
- * before it knew. Must come before the gate is left: see table_change.c. */
+/* Counts a call that wrote to the family, even if it failed, since an engine may have written
+ * before it failed. The caller has not left the gate yet: see table_change.c. */
 static void store_count_write(struct wcs_table *table, const char *family)
 {
 	size_t at;
@@ -162,7 +161,7 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 		rc = table->store->backend->move(table->store->db, &view, table->id, row, move,
 						 &made, &hidden);
 		if (rc == 0 && hidden)
-			hidden_count_cell(table, move->family);
+			hidden_count(table, move->family, 1);
 		store_count_write(table, move->family);
 		room_leave(table->store, room);
 	}
@@ -174,7 +173,9 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 
 /* ---- Batches ----------------------------------------------------------------------------- */
 
-/* How many entries may go to the engine. *rc is what is wrong with the next. */
+/* A malformed mutation ends the batch before it, and so does one that writes where there is no
+ * room: the engine gets only mutations that it may trust. Returns how many it may get; *rc is the
+ * error of the next. */
 static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *entries,
 			       size_t count, int *rc)
 {
@@ -193,8 +194,8 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 	return good;
 }
 
-/* How many of them may go to the engine now: those that only delete where there is no room for the
- * others. room: for what they write. */
+/* Reserves room for all; without room only the deletes before the first write may go to the engine.
+ * Returns how many entries may go. */
 static size_t store_batch_enter(struct wcs_table *table, const struct wcs_view *view,
 				const struct wcs_entry *entries, size_t count, uint64_t *room,
 				int *rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The collector's thread: when it passes, and what others ask of it. */
+/* The collector's thread: it starts the passes, and answers the other threads. */
 #include "store/collect/collector_private.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- When it passes ---------------------------------------------------------------------- */
+/* ---- Starting passes ---------------------------------------------------------------------- */
 
 static void collector_begin(struct wcs_collector *collector)
 {
@@ -51,7 +51,7 @@ static void collector_end(struct wcs_collector *collector, uint64_t asked, int r
 	}
 }
 
-/* How long until the next pass begins; 0: now; negative: nobody knows. The caller holds the lock.
+/* Microseconds until the next pass; 0: now; negative: until a request. The caller holds the lock.
  */
 static int64_t collector_due(const struct wcs_collector *collector)
 {
@@ -67,20 +67,12 @@ static int64_t collector_due(const struct wcs_collector *collector)
 	return left > 0 ? left : 0;
 }
 
-/* Says why a pass came to nothing; of a store that takes no more writes only once. */
-static void collector_complain(struct wcs_collector *collector, int rc)
-{
-	if (rc < 0 && !collector->halted)
-		store_log(collector->store, WCS_LOG_ERROR, "garbage collection stopped: %s",
-			  strerror(-rc));
-}
-
 static bool collector_failed(const struct wcs_collector *collector)
 {
 	return collector->store->backend->failed(collector->store->db);
 }
 
-/* The caller holds the lock, which is free while the pass goes on. */
+/* The caller holds the lock, which is released during the pass. */
 static void collector_one_pass(struct wcs_collector *collector)
 {
 	uint64_t asked = collector->asked;
@@ -90,7 +82,9 @@ static void collector_one_pass(struct wcs_collector *collector)
 	pthread_mutex_unlock(&collector->lock);
 	rc = collector_failed(collector) ? -EROFS : collector_pass(collector);
 	collector_store_place(collector);
-	collector_complain(collector, rc);
+	if (rc < 0 && !collector->halted) /* once, if the store takes no more writes */
+		store_log(collector->store, WCS_LOG_ERROR, "garbage collection stopped: %s",
+			  strerror(-rc));
 	pthread_mutex_lock(&collector->lock);
 	collector->halted = rc < 0 && collector_failed(collector);
 	if (rc < 0) /* not at once again */
@@ -161,7 +155,8 @@ void collector_stop(struct wcs_store *store)
 	store->collector = NULL;
 }
 
-/* ---- What others ask --------------------------------------------------------------------- */
+/* ---- Requests of other threads
+ * --------------------------------------------------------------------- */
 
 int wcs_gc_run(struct wcs_store *store)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collector: deletes what policies hide, in a thread of its own. Private to store*.c.
+ * The collector: a thread that deletes hidden cells. Private to store/.
  *
- * A pass goes through all tables, in slices, from where the one before it was when the store was
- * closed. What policies hide since less than the grace, because a policy changed or the clock
- * jumped, it leaves alone; a pass that somebody asked for does not.
+ * A pass goes through all tables in slices, from the place at which the store was closed. It spares
+ * cells in their grace (grace.h), unless the pass was requested.
  */
 #ifndef WCS_COLLECTOR_H
 #define WCS_COLLECTOR_H
@@ -13,8 +12,8 @@
 
 /* Starts the thread of an open store. 0 or -ENOMEM. */
 int collector_start(struct wcs_store *store);
-/* Ends the slice under way and the thread; nobody may wait for a pass any more (wcs_gc_end). A
- * store that has no collector is left as it is. */
+/* Ends the slice under way and joins the thread. No thread may wait in wcs_gc_run. The store may
+ * have no collector. */
 void collector_stop(struct wcs_store *store);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pass of the collector: what it may take, how fast it goes, where it stands.
+ * A pass of the collector over all tables.
  *
- * - It goes through the tables in the order of their names and takes the engine's slices of each,
- *   under the table's gate, one at a time. In the background it sleeps after each several times as
- *   long as that took, and while the engine lags behind; a pass that somebody asked for only lets
- *   the engine catch up.
- * - Its place, a table's name and the engine's own word for where it is there, is stored now and
- *   then. It is a matter of speed only: a place that is lost costs one pass more.
+ * - It takes the tables by name, and of each the engine's slices, one at a time under the table's
+ *   gate. In the background it sleeps after each slice several times as long as the slice took, and
+ *   while the engine lags behind; a requested pass only lets the engine catch up.
+ * - Its place is a table's name and the engine's own bytes. It is stored now and then; a lost place
+ *   costs one more pass.
  * - It looks at the clock before each slice, for the grace (grace.h).
  */
 #include "store/collect/collector_private.h"
@@ -28,38 +27,27 @@ enum {
 	COLLECTOR_STORE_S = 10,	 /* between two times that the place is stored */
 };
 
-/* ---- What a pass may take ---------------------------------------------------------------- */
+/* ---- One slice ---------------------------------------------------------------- */
 
-/* The policies of the table whose hidden cells may go. The caller has entered it. */
-static int collector_policies(struct wcs_collector *collector, const struct wcs_table *table,
-			      int64_t now, struct wcs_policies **policies)
+struct collector_look {
+	struct wcs_collector *collector;
+	const struct wcs_table *table;
+	int64_t now;
+};
+
+/* Is the policy of this family not in its grace? Counts it once, in the table's first slice. */
+static bool collector_takes(void *ctx, const char *name)
 {
-	const struct wcs_family **ripe = calloc(table->family_count + 1, sizeof(*ripe));
-	size_t count = 0;
-	int rc;
+	const struct collector_look *look = ctx;
+	struct wcs_collector *collector = look->collector;
+	size_t at;
 
-	if (ripe == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < table->family_count; i++) {
-		const struct wcs_family *family = &table->families[i]->family;
-
-		if (collector->fast || !grace_covers(&collector->grace, family, now))
-			ripe[count++] = family;
-		else if (strcmp(family->gc, "never") != 0 && collector->slice.len == 0)
-			collector->left++; /* once: in the table's first slice */
-	}
-	rc = wcs_policies_new(ripe, count, policies);
-	free(ripe);
-	return rc;
-}
-
-/* Notices that the clock jumped. */
-static void collector_look_at_clock(struct wcs_collector *collector)
-{
-	if (grace_look(&collector->grace, store_now(collector->store)))
-		store_log(
-			collector->store, WCS_LOG_WARNING,
-			"the clock jumped by more than a day; what it hides is not collected yet");
+	if (collector->fast ||
+	    !family_find(look->table, (struct wcs_slice){name, strlen(name)}, &at) ||
+	    !grace_covers(&collector->grace, &look->table->families[at]->family, look->now))
+		return true;
+	collector->left += collector->slice.len == 0;
+	return false;
 }
 
 /* One slice of the table. */
@@ -67,12 +55,14 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 {
 	struct wcs_store *store = collector->store;
 	struct wcs_view view = {.policies = NULL, .now = store_now(store)};
+	struct collector_look look = {collector, table, view.now};
 	struct wcs_policies *policies = NULL;
 	int rc = table_enter(table);
 
 	if (rc != 0)
 		return rc;
-	rc = collector_policies(collector, table, view.now, &policies);
+	if (table->policies != NULL)
+		rc = wcs_policies_some(table->policies, collector_takes, &look, &policies);
 	view.policies = policies;
 	collector->slice.batch = collector->fast ? COLLECTOR_FAST_CELLS : COLLECTOR_SLOW_CELLS;
 	collector->slice.look = COLLECTOR_LOOKS * collector->slice.batch;
@@ -138,10 +128,10 @@ out:
 
 /* ---- Resting ----------------------------------------------------------------------------- */
 
-/* Is a pass to stop here? The caller holds the lock. */
+/* Must the pass stop here? The caller holds the lock. */
 static bool collector_interrupted(const struct wcs_collector *collector)
 {
-	return collector->stop || /* nobody waits any more */
+	return collector->stop ||
 	       (!collector->fast && (collector->paused || collector->asked > collector->granted));
 }
 
@@ -192,18 +182,10 @@ static void collector_tell(struct wcs_collector *collector, const struct wcs_col
 	pthread_mutex_unlock(&collector->lock);
 }
 
-static void collector_settle(struct wcs_collector *collector)
-{
-	struct wcs_store *store = collector->store;
-
-	pthread_mutex_lock(&store->collecting);
-	store->backend->collected(store->db, collector->slice.done);
-	pthread_mutex_unlock(&store->collecting);
-}
-
-/* A table, from the slice's place on. 1: it was interrupted. */
+/* Collects a table from the slice's place on. 1: it was interrupted. */
 static int collector_table(struct wcs_collector *collector, struct wcs_table *table)
 {
+	struct wcs_store *store = collector->store;
 	bool interrupted = false;
 	int rc = 0;
 
@@ -213,10 +195,15 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 					     .bytes = collector->slice.bytes};
 		int64_t start = grace_steady();
 
-		collector_look_at_clock(collector);
+		if (grace_look(&collector->grace, store_now(collector->store)))
+			store_log(collector->store, WCS_LOG_WARNING,
+				  "the clock jumped by more than a day; what it hides is not "
+				  "collected yet");
 		rc = collector_slice(collector, table);
 		collector_tell(collector, &before);
-		collector_settle(collector);
+		pthread_mutex_lock(&store->collecting);
+		store->backend->collected(store->db, collector->slice.done);
+		pthread_mutex_unlock(&store->collecting);
 		collector_rest(collector, grace_steady() - start);
 		if (grace_steady() - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)
 			collector_store_place(collector);
@@ -227,29 +214,22 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 	return rc != 0 ? rc : interrupted && !collector->slice.done;
 }
 
-static int collector_named(struct wcs_collector *collector)
-{
-	struct wcs_table *table;
-	int rc = wcs_table_open(collector->store, collector->table, &table);
-
-	if (rc != 0)
-		return rc;
-	collector->slice.done = false;
-	rc = collector_table(collector, table);
-	wcs_table_close(table);
-	return rc;
-}
-
 int collector_pass(struct wcs_collector *collector)
 {
 	char next[WCS_TABLE_NAME_MAX + 1];
+	struct wcs_table *table;
 	int rc = 0;
 
 	while (rc == 0) {
 		const char *after = collector->table;
 
 		if (*after != '\0')
-			rc = collector_named(collector);
+			rc = wcs_table_open(collector->store, after, &table);
+		if (*after != '\0' && rc == 0) {
+			collector->slice.done = false;
+			rc = collector_table(collector, table);
+			wcs_table_close(table);
+		}
 		if (rc == -EIO && collector->failed == 0)
 			collector->failed = rc;
 		if (rc == -ENOENT || rc == -EIO) /* it was removed, or is damaged: the next one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The collector: what the files of collector*.c share. Private to them. */
+/* Shared by collector*.c only. */
 #ifndef WCS_COLLECTOR_PRIVATE_H
 #define WCS_COLLECTOR_PRIVATE_H
 
@@ -11,8 +11,8 @@ struct wcs_collector {
 	struct wcs_store *store;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake; /* the thread: something changed of what is below */
-	pthread_cond_t done; /* who waits for a pass */
+	pthread_cond_t wake; /* for the thread: a field below changed */
+	pthread_cond_t done; /* for callers of wcs_gc_run */
 	bool stop;	     /* Lock: lock, as all below */
 	bool paused;
 	bool halted;	  /* the store takes no more writes: no pass but those asked for */
@@ -26,9 +26,9 @@ struct wcs_collector {
 	char table[WCS_TABLE_NAME_MAX + 1]; /* the pass is there; "": at the start */
 	struct wcs_collect slice;
 	struct grace grace;
-	int64_t stored;	    /* when the place was, by the clock that never jumps */
+	int64_t stored;	    /* when the place was stored, by the monotonic clock */
 	int64_t last_start; /* of the last pass, by the same */
-	uint64_t left;	    /* families that the pass leaves alone */
+	uint64_t left;	    /* families that the pass spares */
 	int failed;	    /* the first error of a table of the pass */
 };
 
@@ -39,8 +39,8 @@ void collector_sleep(struct wcs_collector *collector, int64_t microseconds);
 /* Stores where the pass is; at the start it is read again. */
 void collector_store_place(struct wcs_collector *collector);
 void collector_load_place(struct wcs_collector *collector);
-/* Goes through all tables from the place on. 1: it was interrupted; 0: it is through; or the first
- * error that it met. The caller does not hold the lock. */
+/* Goes through all tables from the place on. 0: it is complete; 1: it was interrupted; or the first
+ * error. The caller does not hold the lock. */
 int collector_pass(struct wcs_collector *collector);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The grace, and jumps of the clock. */
+/* The grace of a changed policy, and jumps of the clock. */
 #include "store/collect/grace.h"
 
 #define GRACE_JUMP (24 * 3600 * GRACE_SECOND)
@@ -31,23 +31,17 @@ bool grace_look(struct grace *grace, int64_t now)
 	return jumped;
 }
 
-/* Until when they are left alone, by the clock; INT64_MIN: they are not. */
-static int64_t grace_end(const struct grace *grace, const struct wcs_family *family)
+bool grace_covers(const struct grace *grace, const struct wcs_family *family, int64_t now)
 {
 	int64_t length = grace->length, end = INT64_MIN;
 
+	if (family->gc_changed > now) /* the clock went back */
+		return true;
 	if (length <= 0)
-		return end;
+		return false;
 	if (family->gc_changed > 0 && family->gc_changed <= INT64_MAX - length)
 		end = family->gc_changed + length;
 	if (grace->jumped > 0 && grace->jumped + length + grace->offset > end)
 		end = grace->jumped + length + grace->offset;
-	return end;
-}
-
-bool grace_covers(const struct grace *grace, const struct wcs_family *family, int64_t now)
-{
-	bool changed_later = family->gc_changed > now; /* the clock went back */
-
-	return changed_later || grace_end(grace, family) > now;
+	return end > now;
 }

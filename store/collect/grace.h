@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector leaves alone for a while: what a policy hides that was changed, and, since the
- * clock jumped by more than a day, what any policy hides. Private to store/.
+ * The grace: for a while the collector spares the cells that a changed policy hides, and all cells
+ * after the clock jumped by more than a day. Private to the collector's thread.
  *
- * The clock is compared with one that never jumps: where the difference between the two changed by
- * more than a day since the last look, or the clock is a day away from when the store was last
- * open, it jumped. All of it belongs to one thread.
+ * The clock jumped if CLOCK_REALTIME - CLOCK_MONOTONIC changed by more than a day since the last
+ * look, or if it is more than a day away from the time when the store was last open.
  */
 #ifndef WCS_GRACE_H
 #define WCS_GRACE_H
@@ -17,8 +16,8 @@
 
 struct grace {
 	int64_t length; /* microseconds; 0: there is none */
-	int64_t offset; /* the clock less the one that never jumps, at the last look */
-	int64_t jumped; /* when the clock jumped, by the one that never does; 0: it did not */
+	int64_t offset; /* the clock less the monotonic one, at the last look */
+	int64_t jumped; /* when the clock jumped, by the monotonic one; 0: it did not */
 };
 
 /* The monotonic clock in microseconds. */
@@ -27,13 +26,13 @@ static inline int64_t grace_steady(void)
 	return clock_ns() / 1000;
 }
 
-/* now: what the clock says. */
+/* Starts the grace; now is the present by the clock, here and below. */
 void grace_init(struct grace *grace, int64_t length, int64_t now);
 /* The store was last open when the clock said so. */
 void grace_since(struct grace *grace, int64_t last, int64_t now);
-/* Looks at the clock. True: it jumped since the last look. */
+/* Looks at the clock. Has it jumped since the last look? */
 bool grace_look(struct grace *grace, int64_t now);
-/* Is what that family's policy hides to be left alone? */
+/* Must the collector spare the cells that this family's policy hides? */
 bool grace_covers(const struct grace *grace, const struct wcs_family *family, int64_t now);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Aggregates: integers of 8 bytes, big-endian, two's complement, as in Bigtable, and HyperLogLog
- * states. To merge is associative and commutative, but that a sum may leave its range on the way.
+ * states. A merge is associative and commutative, but a sum may leave its range on the way.
  */
 #include "store/policy/aggregate.h"
 
@@ -106,7 +106,7 @@ static bool aggregate_is_integer(enum wcs_type type)
 	return wcs_type_aggregates(type) && type != WCS_INTHLL;
 }
 
-/* The one reason that has an error of its own, and the words of a number that JSON cannot hold. */
+/* The reason that has an error of its own. */
 static const char aggregate_beyond[] = "an integer beyond 64 bits";
 
 static int aggregate_refused(const char *reason, const char **why)
@@ -191,7 +191,7 @@ static const char *aggregate_refuses_condition(const struct wcs_condition *condi
 	if (condition->type == WCS_INTHLL && condition->form != WCS_FORM_VALUE)
 		return "of an inthll only null can be asked for";
 	if (condition->form == WCS_FORM_VALUE)
-		return NULL; /* it may be anything, and then does not hold */
+		return NULL; /* a malformed value is expected in vain */
 	return aggregate_refuses_form(condition->type, condition->form, condition->given);
 }
 
@@ -200,7 +200,7 @@ int wcs_aggregate_refuses_if(const struct wcs_condition *condition, const char *
 	return aggregate_refused(aggregate_refuses_condition(condition), why);
 }
 
-/* What was given of an integer; it was not refused. */
+/* The integer of a given value that was not refused. */
 static int64_t aggregate_integer(enum wcs_form form, struct wcs_slice given, int64_t number)
 {
 	if (form == WCS_FORM_TEXT)

@@ -6,8 +6,8 @@
  *   term   = "never" | "maxversions=" N | "maxage=" N ("ms"|"s"|"m"|"h"|"d") | "(" policy ")"
  *
  * A policy is a binary tree, its nodes in one array. Invariant: the right child of an operator is
- * never the same operator. a or (b or c) means what (a or b) or c means, and is kept as that, so
- * that one meaning has one spelling.
+ * never the same operator. a or (b or c) is stored as (a or b) or c, which means the same: one
+ * meaning has one spelling.
  */
 #include "store/policy/gc.h"
 
@@ -21,7 +21,7 @@
 #include "store/backend.h"
 
 #define GC_SPACES "\t\n\v\f\r "
-/* A term takes at least the 5 bytes of "never", an operator 2; so this many nodes are enough. */
+/* Enough nodes: a term takes at least the 5 bytes of "never", an operator 2. */
 #define GC_NODES_MAX (WCS_GC_TEXT_MAX / 3)
 
 enum gc_kind { GC_NEVER, GC_MAXVERSIONS, GC_MAXAGE, GC_AND, GC_OR };
@@ -91,7 +91,7 @@ static bool gc_is(const char *text, size_t len, const char *word)
 	return len == strlen(word) && memcmp(text, word, len) == 0;
 }
 
-/* The number at pos, which goes behind it. */
+/* Reads the number at pos, and moves pos behind it. */
 static int gc_number(struct gc_input *in, int64_t max, int64_t *number)
 {
 	size_t start = in->pos, digits = strspn(in->text + start, "0123456789");
@@ -116,10 +116,10 @@ static int gc_age(struct gc_input *in, int64_t *age)
 {
 	size_t start = in->pos, len;
 	int64_t n;
-	int error = gc_number(in, INT64_MAX, &n);
+	int rc = gc_number(in, INT64_MAX, &n);
 
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	len = gc_word(in->text + in->pos);
 	for (size_t i = 0; i < GC_UNITS; i++) {
 		if (!gc_is(in->text + in->pos, len, gc_units[i].name))
@@ -138,32 +138,27 @@ static int gc_leaf(struct gc_input *in, size_t *tree)
 	const char *text = in->text + in->pos;
 	size_t len = gc_word(text), start = in->pos;
 	struct gc_node node = {.kind = GC_NEVER};
-	int error = 0;
+	int rc = 0;
 
 	in->pos += len;
 	if (gc_is(text, len, "maxversions") && text[len] == '=') {
 		node.kind = GC_MAXVERSIONS;
 		in->pos++;
-		error = gc_number(in, INT_MAX, &node.bound);
+		rc = gc_number(in, INT_MAX, &node.bound);
 	} else if (gc_is(text, len, "maxage") && text[len] == '=') {
 		node.kind = GC_MAXAGE;
 		in->pos++;
-		error = gc_age(in, &node.bound);
+		rc = gc_age(in, &node.bound);
 	} else if (!gc_is(text, len, "never")) {
 		return gc_fault(in, start,
 				"expected never, maxversions=N, maxage=N(ms|s|m|h|d) or '('");
 	}
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	if (in->text[in->pos] && !strchr(GC_SPACES "()&|", in->text[in->pos]))
 		return gc_fault(in, in->pos, "expected and, or, ')' or the end");
 	*tree = gc_add(in->gc, node);
 	return 0;
-}
-
-static void gc_skip(struct gc_input *in)
-{
-	in->pos += strspn(in->text + in->pos, GC_SPACES);
 }
 
 static int gc_expression(struct gc_input *in, size_t *tree);
@@ -171,19 +166,19 @@ static int gc_expression(struct gc_input *in, size_t *tree);
 static int gc_term(struct gc_input *in, size_t *tree)
 {
 	size_t open, inner;
-	int error;
+	int rc;
 
-	gc_skip(in);
+	in->pos += strspn(in->text + in->pos, GC_SPACES);
 	if (in->text[in->pos] != '(')
 		return gc_leaf(in, tree);
 	open = in->pos++;
 	if (in->depth == WCS_GC_DEPTH_MAX)
 		return gc_fault(in, open, "too many parentheses inside each other");
 	in->depth++;
-	error = gc_expression(in, &inner);
+	rc = gc_expression(in, &inner);
 	in->depth--;
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	if (in->text[in->pos] != ')')
 		return gc_fault(in, in->pos, "expected and, or or ')'");
 	in->pos++;
@@ -191,12 +186,15 @@ static int gc_term(struct gc_input *in, size_t *tree)
 	return 0;
 }
 
-/* The operator at pos, if there is one; pos goes behind it. */
+/* Skips spaces and then the operator, if there is one. */
 static bool gc_operator(struct gc_input *in, enum gc_kind *kind)
 {
-	const char *text = in->text + in->pos;
-	size_t len = gc_word(text);
+	const char *text;
+	size_t len;
 
+	in->pos += strspn(in->text + in->pos, GC_SPACES);
+	text = in->text + in->pos;
+	len = gc_word(text);
 	if (len == 0 && (strncmp(text, "&&", 2) == 0 || strncmp(text, "||", 2) == 0))
 		len = 2;
 	if (gc_is(text, len, "and") || gc_is(text, len, "&&"))
@@ -213,14 +211,14 @@ static int gc_expression(struct gc_input *in, size_t *tree)
 {
 	size_t left, right;
 	enum gc_kind kind;
-	int error = gc_term(in, &left);
+	int rc = gc_term(in, &left);
 
-	if (error)
-		return error;
-	for (gc_skip(in); gc_operator(in, &kind); gc_skip(in)) {
-		error = gc_term(in, &right);
-		if (error)
-			return error;
+	if (rc)
+		return rc;
+	while (gc_operator(in, &kind)) {
+		rc = gc_term(in, &right);
+		if (rc)
+			return rc;
 		left = gc_join(in->gc, kind, left, right);
 	}
 	*tree = left;
@@ -243,7 +241,7 @@ static int gc_length_check(struct wcs_gc *gc, struct wcs_fault *fault)
 int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault)
 {
 	struct gc_input in = {.text = text, .fault = fault};
-	int error;
+	int rc;
 
 	if (strnlen(text, WCS_GC_TEXT_MAX + 1) > WCS_GC_TEXT_MAX)
 		return wcs_fault_set(fault, -EINVAL, "longer than %u bytes", WCS_GC_TEXT_MAX);
@@ -251,14 +249,14 @@ int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault)
 	if (!in.gc)
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
 	in.gc->count = 0;
-	error = gc_expression(&in, &in.gc->root);
-	if (!error && text[in.pos])
-		error = gc_fault(&in, in.pos, "expected and, or or the end");
-	if (!error)
-		error = gc_length_check(in.gc, fault);
-	if (error) {
+	rc = gc_expression(&in, &in.gc->root);
+	if (!rc && text[in.pos])
+		rc = gc_fault(&in, in.pos, "expected and, or or the end");
+	if (!rc)
+		rc = gc_length_check(in.gc, fault);
+	if (rc) {
 		wcs_gc_free(in.gc);
-		return error;
+		return rc;
 	}
 	*gc = in.gc;
 	return 0;
@@ -328,22 +326,16 @@ int wcs_gc_canonical(const char *text, char **canonical, struct wcs_fault *fault
 {
 	struct wcs_gc *gc;
 	char *spelling;
-	int error = wcs_gc_parse(text, &gc, fault);
+	int rc = wcs_gc_parse(text, &gc, fault);
 
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	spelling = wcs_gc_format(gc);
 	wcs_gc_free(gc);
 	if (!spelling)
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
 	*canonical = spelling;
 	return 0;
-}
-
-/* The first moment at which maxage collects: a cell is too old when it is older than the bound. */
-static int64_t gc_age_expiry(int64_t bound, int64_t ts)
-{
-	return ts > INT64_MAX - bound - 1 ? INT64_MAX : ts + bound + 1;
 }
 
 static int64_t gc_node_expiry(const struct wcs_gc *gc, size_t at, uint64_t rank, int64_t ts)
@@ -357,7 +349,8 @@ static int64_t gc_node_expiry(const struct wcs_gc *gc, size_t at, uint64_t rank,
 	case GC_MAXVERSIONS:
 		return rank > (uint64_t)node->bound ? INT64_MIN : INT64_MAX;
 	case GC_MAXAGE:
-		return gc_age_expiry(node->bound, ts);
+		/* A cell is too old when it is older than the bound. */
+		return ts > INT64_MAX - node->bound - 1 ? INT64_MAX : ts + node->bound + 1;
 	case GC_AND:
 	case GC_OR:
 		break;

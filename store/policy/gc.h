@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Garbage-collection policies: which cells of a column are no longer shown. Private. */
+/* Garbage-collection policies: they say when each cell of a column expires. Private. */
 #ifndef WCS_GC_H
 #define WCS_GC_H
 
@@ -12,12 +12,12 @@ struct wcs_gc; /* a parsed policy; does not change, any thread may evaluate it *
 
 /* Parses a policy. -EINVAL: fault has the column, from 1. */
 int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault);
-/* One that collects every cell, which has no spelling. NULL: no memory. */
+/* The policy that collects every cell; it has no spelling. NULL: no memory. */
 struct wcs_gc *wcs_gc_all(void);
 void wcs_gc_free(struct wcs_gc *gc);
 
-/* Its canonical spelling, the same for policies that differ only in how they are written. The
- * caller frees it; NULL: no memory. */
+/* The canonical spelling, one for all spellings of a policy. The caller frees it; NULL: no memory.
+ */
 char *wcs_gc_format(const struct wcs_gc *gc);
 
 /* The time from which on the policy collects the cell that is the rank-th newest of its column
@@ -25,10 +25,10 @@ char *wcs_gc_format(const struct wcs_gc *gc);
  * never. It falls with the rank and grows with the timestamp. */
 int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts);
 
-/* The rank from which on all ranks are the same to it; 1: it does not look at the rank. */
+/* The rank from which on the policy treats all ranks alike; 1: it ignores the rank. */
 uint64_t wcs_gc_last_rank(const struct wcs_gc *gc);
 
-/* Is every cell that it collects, of any rank and at any time, also collected by the other? */
+/* Does the other policy collect every cell that this one collects, at any rank and time? */
 bool wcs_gc_is_within(const struct wcs_gc *gc, const struct wcs_gc *other);
 
 /* Can it collect any cell, the newest one of a column? */

@@ -6,8 +6,8 @@
  *   dense   [register][ rank: the first 1 bit from here on, from 1 ….. ]
  *   sparse  [ place             ][ rank in here ….................... ]
  *
- * - Sparse: the places that were met, each with its greatest rank, ascending. From SPARSE_END
- *   places on a state is dense, and never sparse again; so one set of elements has one state.
+ * - Sparse: the places of the elements, each with its greatest rank, ascending. From SPARSE_END
+ *   places on a state is dense, and never sparse again: one set of elements has one state.
  * - Dense: a rank for each register, 6 bits, 0 where no element fell.
  * - A sparse state counts its places (two elements in one place are rare: linear counting). A dense
  *   one is estimated as Ertl does (New cardinality estimation algorithms for HyperLogLog sketches,
@@ -182,8 +182,8 @@ static bool hll_sparse_valid(struct wcs_slice state)
 	return true;
 }
 
-/* A dense state has met at least HLL_SPARSE_END places; those of greater ranks than a register's
- * are as many as it has met at most. */
+/* A dense state is of at least HLL_SPARSE_END places. The sum counts the most places that the ranks
+ * allow. */
 static bool hll_dense_valid(struct wcs_slice state)
 {
 	const unsigned char *body = hll_body(state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views: which policy goes with which family. */
+/* The policies of a table's families, found by the family's name. */
 #include "store/policy/view.h"
 
 #include <errno.h>
@@ -14,72 +14,90 @@ struct view_policy {
 
 struct wcs_policies {
 	atomic_size_t holders;
+	struct wcs_policies *owner; /* of each gc; NULL: these own them */
 	bool hides_rows;
 	size_t count;
 	struct view_policy policies[]; /* by family */
 };
 
-static void policies_free(struct wcs_policies *policies)
+/* NULL: no memory. */
+static struct wcs_policies *policies_alloc(size_t count)
 {
-	for (size_t i = 0; i < policies->count; i++)
-		wcs_gc_free(policies->policies[i].gc);
-	free(policies);
+	struct wcs_policies *made = calloc(1, sizeof(*made) + count * sizeof(made->policies[0]));
+
+	if (made)
+		atomic_init(&made->holders, 1);
+	return made;
 }
 
-static int policies_add(struct wcs_policies *policies, const struct wcs_family *family)
+static void policies_add(struct wcs_policies *policies, const char *family, struct wcs_gc *gc)
 {
-	struct view_policy *policy = &policies->policies[policies->count];
-	int rc = wcs_gc_parse(family->gc, &policy->gc, NULL);
+	struct view_policy *policy = &policies->policies[policies->count++];
 
-	if (rc != 0)
-		return rc;
-	if (!wcs_gc_hides(policy->gc)) {
-		wcs_gc_free(policy->gc);
-		return 0;
-	}
-	strcpy(policy->family, family->name);
-	policies->hides_rows |= wcs_gc_hides_newest(policy->gc);
-	policies->count++;
+	strcpy(policy->family, family);
+	policy->gc = gc;
+	policies->hides_rows |= wcs_gc_hides_newest(gc);
+}
+
+/* Gives them away, or NULL where there are none. */
+static int policies_give(struct wcs_policies *made, struct wcs_policies **policies)
+{
+	*policies = made->count > 0 ? made : NULL;
+	if (made->count == 0)
+		wcs_policies_drop(made);
 	return 0;
 }
 
 int wcs_policies_new(const struct wcs_family *const *families, size_t count,
 		     struct wcs_policies **policies)
 {
-	struct wcs_policies *made = calloc(1, sizeof(*made) + count * sizeof(made->policies[0]));
-	int rc = made ? 0 : -ENOMEM;
+	struct wcs_policies *made = policies_alloc(count);
 
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = policies_add(made, families[i]);
-	if (rc == 0 && made->count > 0) {
-		atomic_init(&made->holders, 1);
-		*policies = made;
-		return 0;
+	if (!made)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct wcs_gc *gc;
+		int rc = wcs_gc_parse(families[i]->gc, &gc, NULL);
+
+		if (rc != 0) {
+			wcs_policies_drop(made);
+			return rc;
+		}
+		if (wcs_gc_hides(gc))
+			policies_add(made, families[i]->name, gc);
+		else
+			wcs_gc_free(gc);
 	}
-	if (made)
-		policies_free(made);
-	if (rc == 0)
-		*policies = NULL;
-	return rc;
+	return policies_give(made, policies);
 }
 
 int wcs_policies_all(const char *family, struct wcs_policies **policies)
 {
-	struct wcs_policies *made = calloc(1, sizeof(*made) + sizeof(made->policies[0]));
+	struct wcs_policies *made = policies_alloc(1);
 	struct wcs_gc *gc = wcs_gc_all();
 
 	if (!made || !gc) {
-		free(made);
+		wcs_policies_drop(made);
 		wcs_gc_free(gc);
 		return -ENOMEM;
 	}
-	atomic_init(&made->holders, 1);
-	made->hides_rows = true;
-	made->count = 1;
-	strcpy(made->policies[0].family, family);
-	made->policies[0].gc = gc;
+	policies_add(made, family, gc);
 	*policies = made;
 	return 0;
+}
+
+int wcs_policies_some(struct wcs_policies *all, bool (*takes)(void *ctx, const char *family),
+		      void *ctx, struct wcs_policies **policies)
+{
+	struct wcs_policies *made = policies_alloc(all->count);
+
+	if (!made)
+		return -ENOMEM;
+	made->owner = wcs_policies_hold(all);
+	for (size_t i = 0; i < all->count; i++)
+		if (takes(ctx, all->policies[i].family))
+			policies_add(made, all->policies[i].family, all->policies[i].gc);
+	return policies_give(made, policies);
 }
 
 struct wcs_policies *wcs_policies_hold(struct wcs_policies *policies)
@@ -91,8 +109,12 @@ struct wcs_policies *wcs_policies_hold(struct wcs_policies *policies)
 
 void wcs_policies_drop(struct wcs_policies *policies)
 {
-	if (policies && atomic_fetch_sub(&policies->holders, 1) == 1)
-		policies_free(policies);
+	if (!policies || atomic_fetch_sub(&policies->holders, 1) != 1)
+		return;
+	for (size_t i = 0; i < policies->count && !policies->owner; i++)
+		wcs_gc_free(policies->policies[i].gc);
+	wcs_policies_drop(policies->owner);
+	free(policies);
 }
 
 static int policy_compare(const void *name, const void *policy)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many rows together: dropping a row and all below it, counting them or a family of them. */
+/* Drops and counts the rows of a subtree; counts the cells of a family. */
 #include "store/table/subtree.h"
 #include "store/table/table.h"
 
@@ -8,8 +8,8 @@
 
 /* ---- Dropping ---------------------------------------------------------------------------- */
 
-/* Holds admin, not the gate: a long drop keeps the table from going, and lookups from waiting.
- * The delimiter changes under admin only. */
+/* Holds admin, not the gate: during a long drop the table stays, and lookups do not wait. The
+ * delimiter changes under admin only. */
 int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 {
 	const struct wcs_slice *row = key != NULL && key->len > 0 ? key : NULL;
@@ -28,14 +28,14 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 
 /* ---- Counting ---------------------------------------------------------------------------- */
 
-/* Several cells of a row come one after the other. */
-struct rows_last {
+/* The row of the last cell: the cells of a row come one after the other. */
+struct count_last {
 	size_t len; /* 0: none yet; a row's key has at least one byte */
 	unsigned char row[WCS_ROW_KEY_MAX];
 	uint64_t bytes; /* of its values */
 };
 
-static bool rows_is_new(struct rows_last *last, struct wcs_slice row)
+static bool count_is_new(struct count_last *last, struct wcs_slice row)
 {
 	if (row.len == last->len && memcmp(row.data, last->row, row.len) == 0)
 		return false;
@@ -45,14 +45,14 @@ static bool rows_is_new(struct rows_last *last, struct wcs_slice row)
 	return true;
 }
 
-/* family: NULL: of all. */
-static int rows_count_range(struct wcs_table *table, const struct wcs_range *range,
-			    const char *family, struct wcs_count *count)
+/* family NULL: of all. */
+static int count_range(struct wcs_table *table, const struct wcs_range *range, const char *family,
+		       struct wcs_count *count)
 {
 	struct wcs_filter every = {.each = WCS_EACH_CELL,
 				   .families = family ? &family : NULL,
 				   .family_count = family ? 1 : 0};
-	struct rows_last last = {.len = 0};
+	struct count_last last = {.len = 0};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	int rc = wcs_scan_open(table, range, &every, &scan);
@@ -60,7 +60,7 @@ static int rows_count_range(struct wcs_table *table, const struct wcs_range *ran
 	if (rc != 0)
 		return rc;
 	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
-		count->rows += rows_is_new(&last, cell.row);
+		count->rows += count_is_new(&last, cell.row);
 		count->cells++;
 		count->bytes += cell.info.size;
 		last.bytes += cell.info.size;
@@ -77,7 +77,7 @@ int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct 
 	int rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
 
 	for (size_t i = 0; i < subtree.count && rc == 0; i++)
-		rc = rows_count_range(table, &subtree.ranges[i], NULL, &found);
+		rc = count_range(table, &subtree.ranges[i], NULL, &found);
 	if (rc == 0)
 		*count = found;
 	return rc;
@@ -87,7 +87,7 @@ int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count
 {
 	struct wcs_range all = {.start = {NULL, 0}};
 	struct wcs_count found = {.rows = 0};
-	int rc = rows_count_range(table, &all, name, &found);
+	int rc = count_range(table, &all, name, &found);
 
 	if (rc == 0)
 		*count = found;

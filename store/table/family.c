@@ -51,13 +51,6 @@ int family_policies(struct table_family *const *families, size_t count,
 	return rc;
 }
 
-static int family_compare(struct wcs_slice name, const char *other)
-{
-	struct wcs_slice slice = {other, strlen(other)};
-
-	return wcs_slice_compare(name, slice);
-}
-
 bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *at)
 {
 	size_t low = 0;
@@ -65,7 +58,8 @@ bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *a
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = family_compare(name, table->families[middle]->family.name);
+		const char *other = table->families[middle]->family.name;
+		int order = wcs_slice_compare(name, (struct wcs_slice){other, strlen(other)});
 
 		if (order == 0) {
 			*at = middle;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells that are hidden from the start: how many, and the lines of the log. */
+/*
+ * Counts the cells that their policy hides as soon as they are written, stamped or moved; the
+ * engine says which (backend.h). Logs one line for a family in the time of the options, without key
+ * and value.
+ */
 #include "store/table/table.h"
 
 #include <inttypes.h>
@@ -31,7 +35,7 @@ static void hidden_tell_family(const struct wcs_table *table, struct table_famil
 		hidden_say(table, family, told != 0);
 }
 
-static void hidden_count(struct wcs_table *table, const char *name, uint64_t cells)
+void hidden_count(struct wcs_table *table, const char *name, uint64_t cells)
 {
 	struct table_family *family;
 	size_t at;
@@ -42,11 +46,6 @@ static void hidden_count(struct wcs_table *table, const char *name, uint64_t cel
 	atomic_fetch_add(&table->store->hidden, cells);
 	atomic_fetch_add(&family->hidden.untold, cells);
 	hidden_tell_family(table, family);
-}
-
-void hidden_count_cell(struct wcs_table *table, const char *family)
-{
-	hidden_count(table, family, 1);
 }
 
 void hidden_count_mutation(struct wcs_table *table, const struct wcs_mutation *mutation)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a change copies of what is in the store, so that a full medium is not filled by it: an
- * append writes the value anew, a move the records of its cells, small values included.
+ * The bytes that a change copies within the store, for which it needs room: an append writes the
+ * whole value again, a move the records of its cells, small values included.
  *
- * - It is read before the change, by a look that the change does not hold on to. A value that
- *   another thread puts there in between is one that found room itself.
- * - A move that frees more than it writes needs none: so a full medium can be tidied.
+ * - The sizes are read before the change, without a lock: a value that another thread puts there in
+ *   between found room itself.
+ * - A move that frees more than it writes needs no room: a user can tidy a full medium.
  */
 #include "store/table/table.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* What a move writes and frees. */
+/* The bytes that a move writes and frees. */
 struct room_copies {
 	uint64_t written, freed;
-	bool values; /* some of what is written is values, not only records of large ones */
+	bool values; /* it writes small values, not only records of large ones */
 };
 
-/* The size of a column's cell; *there: it has that. */
+/* The size of a column's cell. *there: does the column have that cell? */
 static int room_copies_cell(const struct wcs_table *table, const struct wcs_view *view,
 			    struct wcs_slice row, const char *family, struct wcs_slice qualifier,
 			    int64_t ts, bool *there, uint64_t *size)
@@ -34,15 +34,6 @@ static int room_copies_cell(const struct wcs_table *table, const struct wcs_view
 }
 
 /* ---- Appends ----------------------------------------------------------------------------- */
-
-static size_t room_copies_appends(const struct wcs_mutation *mutation)
-{
-	size_t appends = 0;
-
-	for (size_t i = 0; i < mutation->write_count; i++)
-		appends += mutation->writes[i].kind == WCS_WRITE_APPEND;
-	return appends;
-}
 
 static int room_copies_mutation(const struct wcs_table *table, const struct wcs_view *view,
 				const struct wcs_entry *entry, uint64_t *copied)
@@ -72,7 +63,8 @@ int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)
-		appends += room_copies_appends(entries[i].mutation);
+		for (size_t k = 0; k < entries[i].mutation->write_count; k++)
+			appends += entries[i].mutation->writes[k].kind == WCS_WRITE_APPEND;
 	if (appends > 0 && !room_is_plenty(table->store, (uint64_t)appends * WCS_VALUE_MAX))
 		for (size_t i = 0; i < count && rc == 0; i++)
 			rc = room_copies_mutation(table, view, &entries[i], &copied);
@@ -83,7 +75,7 @@ int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
 
 /* ---- Moves ------------------------------------------------------------------------------- */
 
-/* A cell of that size is written again. */
+/* Counts a cell of that size, which the move writes again. */
 static void room_copies_add(struct room_copies *copies, struct wcs_slice row,
 			    struct wcs_slice qualifier, uint64_t size)
 {
@@ -94,7 +86,7 @@ static void room_copies_add(struct room_copies *copies, struct wcs_slice row,
 	}
 }
 
-/* The cells of a column that becomes another, which has cells (met) or has none. */
+/* Counts the cells of a column that becomes another; met: that has cells. */
 static int room_copies_cells(struct wcs_scan *scan, struct wcs_slice row, struct wcs_slice to,
 			     bool met, struct room_copies *copies)
 {
@@ -110,7 +102,7 @@ static int room_copies_cells(struct wcs_scan *scan, struct wcs_slice row, struct
 	return rc;
 }
 
-/* With what the view hides of it, which goes along. */
+/* Hidden cells move, too. */
 static int room_copies_column(const struct wcs_table *table, struct wcs_slice row,
 			      const struct wcs_move *move, bool met, struct room_copies *copies)
 {

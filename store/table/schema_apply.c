@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a store: copied as a whole, and brought up to a given one.
+ * Copies the schema of a store, and brings it up to a wanted one.
  *
- * All that can be refused is looked at first: what the given one says, then what the store has
- * against it. Only then is it applied: a table that is missing is made with all its families at
- * once, and in a table that is there each difference is a change of its own.
+ * The wanted schema is checked by itself, then against the store, and only then applied: a missing
+ * table is made with all its families at once; in an existing table each difference is a change of
+ * its own.
  */
 #include "store/table/table.h"
 
@@ -14,8 +14,8 @@
 
 /* ---- Copying ----------------------------------------------------------------------------- */
 
-/* Fills one table of the copy; the caller has entered the table. What is filled stays countable
- * for wcs_schema_free, also on failure. */
+/* Fills one table of the copy; the caller has entered the table. On failure, too, wcs_schema_free
+ * can free the copy. */
 static int schema_copy_table(const struct wcs_table *table, struct wcs_table_schema *copy)
 {
 	strcpy(copy->name, table->name);
@@ -70,7 +70,8 @@ int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema)
 	return rc;
 }
 
-/* ---- What a schema says ------------------------------------------------------------------ */
+/* ---- Checks of the wanted schema
+ * ------------------------------------------------------------------ */
 
 static int schema_fail_family(struct wcs_fault *fault, int rc, const char *table,
 			      const char *family, const char *why)
@@ -120,7 +121,7 @@ static int schema_check_order(struct wcs_table_schema *checked, struct wcs_fault
 	return 0;
 }
 
-/* What is filled of the copy stays countable for wcs_schema_free, also on failure. */
+/* On failure, too, wcs_schema_free can free the copy. */
 static int schema_check_table(const struct wcs_table_schema *wanted,
 			      struct wcs_table_schema *checked, struct wcs_fault *fault)
 {
@@ -167,7 +168,7 @@ static int schema_check(const struct wcs_schema *schema, struct wcs_schema **che
 	return rc;
 }
 
-/* ---- What a store has against it --------------------------------------------------------- */
+/* ---- Checks against the store --------------------------------------------------------- */
 
 static int schema_fail_count(struct wcs_fault *fault, const char *table)
 {
@@ -216,22 +217,15 @@ static int schema_look_table(struct wcs_table *table, const struct wcs_table_sch
 	return rc;
 }
 
-static size_t schema_count_tables(struct wcs_store *store)
+static int schema_look(struct wcs_store *store, const struct wcs_schema *schema,
+		       struct wcs_fault *fault)
 {
 	size_t count;
+	int rc = 0;
 
 	pthread_rwlock_rdlock(&store->lock);
 	count = store->table_count;
 	pthread_rwlock_unlock(&store->lock);
-	return count;
-}
-
-static int schema_look(struct wcs_store *store, const struct wcs_schema *schema,
-		       struct wcs_fault *fault)
-{
-	size_t count = schema_count_tables(store);
-	int rc = 0;
-
 	for (size_t i = 0; rc == 0 && i < schema->table_count; i++) {
 		const struct wcs_table_schema *wanted = &schema->tables[i];
 		struct wcs_table *table;
@@ -251,33 +245,25 @@ static int schema_look(struct wcs_store *store, const struct wcs_schema *schema,
 
 /* ---- Applying ---------------------------------------------------------------------------- */
 
-/* Of families that are to be made: what is open becomes the default, which is nobody's to free. */
-static void schema_close_families(const struct wcs_table_schema *wanted, struct wcs_family *closed)
-{
-	static char never[] = "never";
-
-	for (size_t i = 0; i < wanted->family_count; i++) {
-		closed[i] = wanted->families[i];
-		if (closed[i].type == WCS_TYPE_NONE)
-			closed[i].type = WCS_BYTES;
-		if (closed[i].gc == NULL)
-			closed[i].gc = never;
-	}
-}
-
 static int schema_make_table(struct wcs_store *store, const struct wcs_table_schema *wanted,
 			     struct wcs_fault *fault)
 {
+	static char never[] = "never";
 	struct wcs_table_schema made = *wanted;
 	int rc = -ENOMEM;
 
 	if (made.delimiter == 0)
 		made.delimiter = WCS_DELIMITER_DEFAULT;
 	made.families = calloc(made.family_count + 1, sizeof(*made.families));
-	if (made.families != NULL) {
-		schema_close_families(wanted, made.families);
-		rc = table_make(store, &made);
+	for (size_t i = 0; made.families != NULL && i < made.family_count; i++) {
+		made.families[i] = wanted->families[i];
+		if (made.families[i].type == WCS_TYPE_NONE)
+			made.families[i].type = WCS_BYTES;
+		if (made.families[i].gc == NULL)
+			made.families[i].gc = never;
 	}
+	if (made.families != NULL)
+		rc = table_make(store, &made);
 	free(made.families);
 	if (rc == -EMFILE)
 		schema_fail_count(fault, wanted->name);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Subtrees. A delimiter is an ASCII byte above NUL: so the row's own range ends before the one of
- * the rows below it starts, and the delimiter has a next byte.
+ * Subtrees. A delimiter is an ASCII byte above NUL: a row's own range therefore ends before the
+ * range of the rows below it starts, and the delimiter has a next byte.
  */
 #include "store/table/subtree.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A bound: the key and one more byte. */
+/* Writes a bound: the key and one more byte. */
 static struct wcs_slice subtree_bound(unsigned char *to, const struct wcs_slice *key,
 				      unsigned char last)
 {

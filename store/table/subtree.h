@@ -6,15 +6,14 @@
 #include "store/store.h"
 
 /*
- * Below a row are the keys that start with its key and the delimiter. Keys may lie between the two
- * that are neither ("a!b" is between "a" and "a#b"), so there are two ranges, in order, and one for
- * a whole table.
+ * Below a row are the keys that start with its key and the delimiter. Other keys may lie between
+ * ("a!b" is between "a" and "a#b"): a subtree has two ranges, in order, a whole table one.
  */
 struct wcs_subtree {
 	struct wcs_range ranges[2]; /* borrow from here: a subtree must not be copied or moved */
 	size_t count;		    /* 1 or 2 */
 	unsigned char start[WCS_ROW_KEY_MAX + 1]; /* the key and the delimiter */
-	unsigned char end[WCS_ROW_KEY_MAX + 1];	  /* the first key behind all that start so */
+	unsigned char end[WCS_ROW_KEY_MAX + 1];	  /* the first key behind that prefix */
 	unsigned char past[WCS_ROW_KEY_MAX + 1];  /* the first key behind the row's own */
 };
 

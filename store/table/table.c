@@ -2,10 +2,10 @@
 /*
  * Tables in memory: loaded when the store opens, changed together with the engine.
  *
- * A table object is shared by all handles on it. It leaves the store's array when it is removed
- * and is freed with its last handle. Invariants: what is in memory is what the engine has on
- * disk, except while a change is under way, which holds the gate for writing; a table without
- * families has no rows, since a family goes only when it holds no cell.
+ * All handles on a table share one object. It leaves the store's array when the table is removed,
+ * and is freed with its last handle. Invariants: memory agrees with the engine's disk, except while
+ * a change holds the gate for writing; a table without families has no rows, since a family goes
+ * only when it holds no cell.
  */
 #include "store/table/table.h"
 
@@ -74,18 +74,6 @@ struct wcs_table *table_hold(struct wcs_table *table)
 	return table;
 }
 
-static void table_init_locks(struct wcs_table *table)
-{
-	pthread_rwlockattr_t attr;
-
-	pthread_rwlockattr_init(&attr);
-	/* Without it a steady stream of mutations would keep a removal out for good. */
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&table->gate, &attr);
-	pthread_rwlockattr_destroy(&attr);
-	pthread_mutex_init(&table->admin, NULL);
-}
-
 static int table_compare_families(const void *left, const void *right)
 {
 	const struct table_family *const *a = left;
@@ -117,6 +105,7 @@ static int table_fill_families(struct wcs_table *table, const struct wcs_table_s
 int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	      struct wcs_table **made)
 {
+	pthread_rwlockattr_t attr;
 	struct wcs_table *table;
 	int rc;
 
@@ -131,7 +120,12 @@ int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	table->delimiter = schema->delimiter;
 	table->protected = schema->protection == WCS_PROTECTED;
 	atomic_init(&table->handles, 1);
-	table_init_locks(table);
+	pthread_mutex_init(&table->admin, NULL);
+	pthread_rwlockattr_init(&attr);
+	/* Without it a steady stream of mutations would keep a removal out for good. */
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&table->gate, &attr);
+	pthread_rwlockattr_destroy(&attr);
 	rc = -ENOMEM;
 	table->families = calloc(schema->family_count + 1, sizeof(struct table_family *));
 	if (table->families != NULL)

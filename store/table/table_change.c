@@ -2,12 +2,12 @@
 /*
  * Changes of a table's description: the engine takes the new one first, then memory.
  *
- * Whether a family is empty is found by a scan, which may be long, so it runs without the gate.
- * The family's counter of writes is read before the scan and again with the gate held: where it
- * is the same, no mutation that the scan may have missed was in between. An engine makes durable
- * what was written before it takes a description, and that may be long too: so it is told to
- * before, and little is left to do with the gate held. It comes before the counter is read, since
- * a wait behind the scan would let a mutation in nearly every time.
+ * A scan finds out whether a family is empty. It may be long, and runs without the gate. The change
+ * reads the family's counter of writes before the scan and again with the gate held: if it is the
+ * same, the scan missed no mutation. An engine makes earlier writes durable before it takes a
+ * description. That may be long, too; the change therefore syncs before, and little is left to do
+ * with the gate held. It syncs before it reads the counter, since during a sync behind the scan a
+ * mutation would come in nearly every time.
  */
 #include "store/disk/directory.h"
 #include "store/table/table.h"
@@ -68,7 +68,7 @@ int table_check_shown(struct wcs_table *table, const struct table_family *family
 	return table_check_view(table, &view, family);
 }
 
-/* Deletes what the policies hide. */
+/* Deletes the cells that the policies hide. */
 static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 {
 	struct wcs_store *store = table->store;
@@ -104,14 +104,6 @@ static int table_collect_hidden(struct wcs_table *table, struct table_family *fa
 		rc = table_collect(table, policies);
 	wcs_policies_drop(policies);
 	return rc;
-}
-
-/* The same, so that it is empty; -ENOTEMPTY where there are others, and then nothing goes. */
-static int table_sweep(struct wcs_table *table, struct table_family *family)
-{
-	int rc = table_check_shown(table, family);
-
-	return rc == 0 ? table_collect_hidden(table, family) : rc;
 }
 
 static uint_fast64_t table_writes(const struct wcs_table *table, const struct table_family *family)
@@ -206,7 +198,9 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 
 		before = table_writes(table, watched);
 		if (ready == 0 && edit->needs_empty)
-			ready = table_sweep(table, watched);
+			ready = table_check_shown(table, watched);
+		if (ready == 0 && edit->needs_empty)
+			ready = table_collect_hidden(table, watched);
 		if (ready != 0) {
 			rc = ready;
 			break;
@@ -222,7 +216,7 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 	return rc;
 }
 
-/* The hidden cells go first: those behind a newer one that went would be seen meanwhile. */
+/* The hidden cells go first: a delete of the newer cells would show them meanwhile. */
 int wcs_family_drop(struct wcs_table *table, const char *name)
 {
 	struct wcs_policies *policies;

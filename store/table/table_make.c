@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes and removes tables: the engine does first, then memory. */
+/* Makes and removes tables: first in the engine, then in memory. */
 #include "store/disk/directory.h"
 #include "store/table/table.h"
 
@@ -56,14 +56,15 @@ static int table_drop_rows(struct wcs_table *table)
 	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
 }
 
-/* Removes the table, of which every row must be dropped, or few be left to be dropped while nobody
- * writes. The caller holds its admin and the store's. */
-static int table_remove_locked(struct wcs_table *table, bool drop)
+/* Removes the table. drop: rows may be left, few of them, since they go while no call can enter the
+ * table. The caller holds the table's admin. */
+static int table_remove(struct wcs_table *table, bool drop)
 {
 	struct wcs_store *store = table->store;
 	size_t at;
 	int rc;
 
+	pthread_mutex_lock(&store->admin);
 	pthread_rwlock_wrlock(&table->gate);
 	rc = drop ? table_drop_rows(table) : 0;
 	if (rc == 0)
@@ -71,30 +72,21 @@ static int table_remove_locked(struct wcs_table *table, bool drop)
 	if (rc == 0)
 		table->removed = true;
 	pthread_rwlock_unlock(&table->gate);
-	if (rc != 0)
-		return rc;
-	pthread_rwlock_wrlock(&store->lock);
-	table_find(store, table->name, &at);
-	store->table_count--;
-	memmove(&store->tables[at], &store->tables[at + 1],
-		(store->table_count - at) * sizeof(struct wcs_table *));
-	pthread_rwlock_unlock(&store->lock);
-	wcs_table_close(table);
-	return 0;
-}
-
-static int table_remove(struct wcs_table *table, bool drop)
-{
-	int rc;
-
-	pthread_mutex_lock(&table->store->admin);
-	rc = table_remove_locked(table, drop);
-	pthread_mutex_unlock(&table->store->admin);
+	if (rc == 0) {
+		pthread_rwlock_wrlock(&store->lock);
+		table_find(store, table->name, &at);
+		store->table_count--;
+		memmove(&store->tables[at], &store->tables[at + 1],
+			(store->table_count - at) * sizeof(struct wcs_table *));
+		pthread_rwlock_unlock(&store->lock);
+		wcs_table_close(table);
+	}
+	pthread_mutex_unlock(&store->admin);
 	return rc;
 }
 
-/* The first drop may take long. The second one takes what was written meanwhile, so that little is
- * left to the last, for which all others wait. */
+/* The first drop may take long. The second one takes the rows written meanwhile; few are left for
+ * the last one, during which all other calls wait. */
 int wcs_table_drop(struct wcs_table *table)
 {
 	int rc = table_lock(table);
