@@ -151,45 +151,8 @@ int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_in
 
 /* ---- Scans and listings ------------------------------------------------------------------ */
 
-static int store_none_next(struct wcs_scan *scan, struct wcs_cell *cell)
-{
-	(void)scan;
-	(void)cell;
-	return 0;
-}
-
-static int store_none_seek(struct wcs_scan *scan, struct wcs_slice row)
-{
-	(void)scan;
-	(void)row;
-	return 0;
-}
-
-static int store_none_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
-			   size_t *got)
-{
-	(void)scan;
-	(void)buf;
-	(void)len;
-	(void)offset;
-	(void)got;
-	return -EINVAL;
-}
-
-static void store_none_close(struct wcs_scan *scan)
-{
-	(void)scan;
-}
-
-/* The scan without cells. It has no state; all callers share it. */
-static const struct wcs_backend store_none_backend = {
-	.name = "none",
-	.scan_next = store_none_next,
-	.scan_seek = store_none_seek,
-	.scan_read = store_none_read,
-	.scan_close = store_none_close,
-};
-static struct wcs_scan store_none = {.backend = &store_none_backend};
+/* The scan without cells: it has no engine and no state, and all callers share it. */
+static struct wcs_scan store_none;
 
 static int store_compare_names(const void *left, const void *right)
 {
@@ -259,27 +222,30 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 {
-	return scan->backend->scan_next(scan, cell);
+	return scan->backend != NULL ? scan->backend->scan_next(scan, cell) : 0;
 }
 
 int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
 {
 	int rc = store_check_slice(row, WCS_ROW_KEY_MAX + 1);
 
-	return rc == 0 ? scan->backend->scan_seek(scan, row) : rc;
+	return rc == 0 && scan->backend != NULL ? scan->backend->scan_seek(scan, row) : rc;
 }
 
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
 {
-	return scan->backend->scan_read(scan, buf, len, offset, got);
+	return scan->backend != NULL ? scan->backend->scan_read(scan, buf, len, offset, got)
+				     : -EINVAL;
 }
 
 void wcs_scan_close(struct wcs_scan *scan)
 {
-	struct wcs_policies *policies = scan != NULL ? scan->policies : NULL;
+	struct wcs_policies *policies;
 
-	if (scan != NULL)
-		scan->backend->scan_close(scan);
+	if (scan == NULL || scan->backend == NULL)
+		return;
+	policies = scan->policies;
+	scan->backend->scan_close(scan);
 	wcs_policies_drop(policies);
 }
 
@@ -311,9 +277,11 @@ int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 
 void wcs_list_close(struct wcs_list *list)
 {
-	struct wcs_policies *policies = list != NULL ? list->policies : NULL;
+	struct wcs_policies *policies;
 
-	if (list != NULL)
-		list->backend->list_close(list);
+	if (list == NULL)
+		return;
+	policies = list->policies;
+	list->backend->list_close(list);
 	wcs_policies_drop(policies);
 }

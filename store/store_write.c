@@ -102,7 +102,7 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 		rc = room_copies_of(table, &view, &entry, 1, &copied);
 	if (rc == 0) {
 		room += copied;
-		rc = room_enter(table->store, room);
+		rc = room_enter(table->store, room, false);
 	}
 	if (rc == 0) {
 		rc = backend->mutate(table->store->db, &view, table->id, row, mutation, &made);
@@ -212,7 +212,7 @@ static size_t store_batch_enter(struct wcs_table *table, const struct wcs_view *
 	*rc = room_copies_of(table, view, entries, count, &copied);
 	*room += copied;
 	if (*rc == 0)
-		*rc = room_enter(table->store, *room);
+		*rc = room_enter(table->store, *room, false);
 	if (*rc == 0)
 		return count;
 	*room = 0;

@@ -133,48 +133,32 @@ static const char *aggregate_refuses_form(enum wcs_type type, enum wcs_form form
 {
 	bool integer = aggregate_is_integer(type);
 
-	switch (form) {
-	case WCS_FORM_VALUE:
-		return type == WCS_BYTES ? NULL : aggregate_refuses_value(type, value);
-	case WCS_FORM_TEXT:
-		if (type == WCS_BYTES)
-			return NULL;
-		return integer ? aggregate_refuses_text(value)
-			       : "an inthll is given as its \"state\"";
-	case WCS_FORM_NUMBER:
-		if (type == WCS_BYTES)
-			return "a number, but the family holds bytes: put it in quotes";
-		return integer ? NULL : "an inthll is given as its \"state\"";
-	case WCS_FORM_STATE:
-		break;
-	}
-	if (type != WCS_INTHLL)
-		return type == WCS_BYTES ? "only an inthll has a state, but the family holds bytes"
-					 : "only an inthll has a state, but the family holds "
-					   "integers";
-	return aggregate_refuses_value(type, value);
+	if (form == WCS_FORM_STATE && type != WCS_INTHLL)
+		return integer ? "only an inthll has a state, but the family holds integers"
+			       : "only an inthll has a state, but the family holds bytes";
+	if (type == WCS_BYTES)
+		return form == WCS_FORM_NUMBER
+			       ? "a number, but the family holds bytes: put it in quotes"
+			       : NULL;
+	if (form == WCS_FORM_VALUE || form == WCS_FORM_STATE)
+		return aggregate_refuses_value(type, value);
+	if (!integer)
+		return "an inthll is given as its \"state\"";
+	return form == WCS_FORM_TEXT ? aggregate_refuses_text(value) : NULL;
 }
 
 static const char *aggregate_refuses_write(const struct wcs_write *write)
 {
 	bool aggregates = wcs_type_aggregates(write->type);
-	bool merges = (write->kind == WCS_WRITE_MERGE && write->form != WCS_FORM_STATE) ||
-		      write->kind == WCS_WRITE_REPLACE;
 
-	switch (write->kind) {
-	case WCS_WRITE_APPEND:
+	if (write->kind == WCS_WRITE_APPEND)
 		return aggregates ? "an aggregate family takes no \"append\"" : NULL;
-	case WCS_WRITE_INCREMENT:
+	if (write->kind == WCS_WRITE_INCREMENT)
 		return aggregates && write->type != WCS_INTSUM
 			       ? "of the aggregate families only an intsum takes \"increment\""
 			       : NULL;
-	case WCS_WRITE_SET:
-	case WCS_WRITE_SET_NEWEST:
-	case WCS_WRITE_MERGE:
-	case WCS_WRITE_REPLACE:
-		break;
-	}
-	if (merges && !aggregates)
+	if (!aggregates && (write->kind == WCS_WRITE_REPLACE ||
+			    (write->kind == WCS_WRITE_MERGE && write->form != WCS_FORM_STATE)))
 		return "the family holds bytes, which do not merge";
 	return aggregate_refuses_form(write->type, write->form, write->value);
 }

@@ -153,19 +153,6 @@ static int family_compare_policies(const char *text, const char *other_text)
 	return rc;
 }
 
-int family_may_hide(struct wcs_table *table, const char *name, const char *gc)
-{
-	size_t at;
-	int rc = table_lock(table);
-
-	if (rc != 0)
-		return rc;
-	if (table->protected && family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
-		rc = family_compare_policies(gc, table->families[at]->family.gc);
-	table_unlock(table);
-	return rc;
-}
-
 /* Replaces a family's policy (NULL: keep) and type (NULL: keep). */
 static int family_set(struct wcs_table *table, const char *name, char *gc,
 		      const enum wcs_type *type)
@@ -234,16 +221,21 @@ int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type
 	return family_set(table, name, NULL, &type);
 }
 
-int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type)
+int family_may_change(struct wcs_table *table, const struct wcs_family *wanted, bool opens)
 {
 	size_t at;
 	int rc = table_lock(table);
 
 	if (rc != 0)
 		return rc;
-	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &at) &&
-	    table->families[at]->family.type != type)
-		rc = table_check_shown(table, table->families[at]);
+	if (family_find(table, (struct wcs_slice){wanted->name, strlen(wanted->name)}, &at)) {
+		const struct table_family *family = table->families[at];
+
+		if (wanted->type != WCS_TYPE_NONE && wanted->type != family->family.type)
+			rc = table_check_shown(table, family);
+		if (rc == 0 && wanted->gc != NULL && table->protected && !opens)
+			rc = family_compare_policies(wanted->gc, family->family.gc);
+	}
 	table_unlock(table);
 	return rc;
 }

@@ -125,7 +125,7 @@ bool room_is_plenty(struct wcs_store *store, uint64_t most)
 	return room_read(store, true, &space) == 0 && room_has(&space, ROOM_PLENTY + 2 * most, 4);
 }
 
-static int room_take(struct wcs_store *store, uint64_t size, unsigned int quarters)
+int room_enter(struct wcs_store *store, uint64_t size, bool records)
 {
 	uint64_t writing;
 	int rc;
@@ -133,20 +133,10 @@ static int room_take(struct wcs_store *store, uint64_t size, unsigned int quarte
 	if (size == 0 || store->directory == NULL)
 		return 0;
 	writing = atomic_fetch_add(&store->writing, size) + size;
-	rc = room_check(store, 2 * writing, quarters);
+	rc = room_check(store, 2 * writing, records ? 3 : 4);
 	if (rc != 0)
 		atomic_fetch_sub(&store->writing, size);
 	return rc;
-}
-
-int room_enter(struct wcs_store *store, uint64_t size)
-{
-	return room_take(store, size, 4);
-}
-
-int room_enter_small(struct wcs_store *store, uint64_t size)
-{
-	return room_take(store, size, 3);
 }
 
 void room_leave(struct wcs_store *store, uint64_t size)

@@ -182,8 +182,7 @@ int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, stru
 		return rc;
 	if (copies.freed > copies.written)
 		copies.written = 0;
-	rc = copies.values ? room_enter(table->store, copies.written)
-			   : room_enter_small(table->store, copies.written);
+	rc = room_enter(table->store, copies.written, !copies.values);
 	if (rc == 0)
 		*size = copies.written;
 	return rc;

@@ -207,10 +207,7 @@ static int schema_look_table(struct wcs_table *table, const struct wcs_table_sch
 	for (size_t i = 0; rc == 0 && i < wanted->family_count; i++) {
 		const struct wcs_family *family = &wanted->families[i];
 
-		if (family->type != WCS_TYPE_NONE)
-			rc = family_may_become(table, family->name, family->type);
-		if (rc == 0 && family->gc != NULL && wanted->protection != WCS_UNPROTECTED)
-			rc = family_may_hide(table, family->name, family->gc);
+		rc = family_may_change(table, family, wanted->protection == WCS_UNPROTECTED);
 		if (rc != 0)
 			schema_fail_change(fault, rc, wanted->name, family->name);
 	}

@@ -113,11 +113,10 @@ uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation);
 /* Is there so much room that a call need not count the bytes it copies: small values of one row,
  * and `most` bytes of large ones? */
 bool room_is_plenty(struct wcs_store *store, uint64_t most);
-/* Reserves room for a write. -ENOSPC; 0: the caller calls room_leave after the write. */
-int room_enter(struct wcs_store *store, uint64_t size);
-/* The same for records of large values that move. They may take a quarter of the reserve: large
- * values can be renamed on a full medium. */
-int room_enter_small(struct wcs_store *store, uint64_t size);
+/* Reserves room for a write. -ENOSPC; 0: the caller calls room_leave after the write. records: of
+ * large values that move, which may take a quarter of the reserve: large values can be renamed on a
+ * full medium. */
+int room_enter(struct wcs_store *store, uint64_t size, bool records);
 void room_leave(struct wcs_store *store, uint64_t size);
 
 /* ---- room_copies.c: the caller has entered the table ---- */
@@ -165,11 +164,9 @@ void table_unlock(struct wcs_table *table);
 
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
-/* May the family get that policy, or is the table protected from it (-EPERM)? -EINVAL: it is no
- * policy. */
-int family_may_hide(struct wcs_table *table, const char *name, const char *gc);
-/* Could the family get that type now, or be made with it? -ENOTEMPTY. */
-int family_may_become(struct wcs_table *table, const char *name, enum wcs_type type);
+/* Could the family get the type and policy of `wanted` now, if they are not open, or be made with
+ * them? opens: the table loses its protection before. -ENOTEMPTY, -EPERM; -EINVAL: no policy. */
+int family_may_change(struct wcs_table *table, const struct wcs_family *wanted, bool opens);
 /* The policies of the families, which are sorted by name. */
 int family_policies(struct table_family *const *families, size_t count,
 		    struct wcs_policies **policies);

@@ -102,10 +102,10 @@ foreign() {
 foreign "the marker under another name" ROWFS~ mv ROWFS ROWFS~
 foreign "no marker, and somebody's file" foo mv ROWFS foo
 foreign "a damaged marker, and somebody's directory" sub sh -c 'echo junk >ROWFS; mkdir sub'
-foreign "a directory for the marker, and somebody's file" foo sh -c 'mv ROWFS foo; mkdir ROWFS'
+foreign "a directory for the marker" ROWFS sh -c 'rm ROWFS; mkdir ROWFS'
 foreign "a link for the marker" ROWFS sh -c 'mv ROWFS ../marker; ln -s ../marker ROWFS'
 # The root of a medium has it.
-for damage in 'rm ROWFS' 'echo junk >ROWFS' 'rm ROWFS; mkdir ROWFS'; do
+for damage in 'rm ROWFS' 'echo junk >ROWFS'; do
 	unmarked sh -c "mkdir lost+found; $damage"
 	mended "lost+found is nobody's ($damage)"
 	check "and stays" test -d u/lost+found
