@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A drop of many rows: how long it takes, how long others wait meanwhile, and what seeks and
- * listings cost where the rows were, against a store that never had them.
+ * A drop of many rows: how long it takes, how long other calls wait meanwhile, and the cost of
+ * seeks and listings in the dropped range, against a store that never had these rows.
  *
  *   BENCH_ROWS=N  rows to drop (default 1,000,000), of three cells each
  *   BENCH_LARGE=N rows with a value of 100,000 bytes to drop besides (default 0)
@@ -67,7 +67,7 @@ static void put_rows(struct wcs_table *table, unsigned int rows, unsigned int la
 	free(bytes);
 }
 
-/* ---- What is measured -------------------------------------------------------------------- */
+/* ---- Measurements ------------------------------------------------------------------------ */
 
 static void write_once(struct wcs_table *table, unsigned int turn)
 {

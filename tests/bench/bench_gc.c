@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What garbage collection costs: a pass that is asked for, next to deletes of the same keys by
- * plain batches of LevelDB, which know where they are; and what a store pays that has nothing to
- * collect.
+ * The cost of garbage collection: a requested pass, next to deletes of the same keys by plain
+ * batches of LevelDB, which know the keys; and the cost for a store that has nothing to collect.
  *
  * Both work on copies of one store, by turns; medians are compared, and the range of the turns is
  * printed. Seconds are of the clock, since collecting waits for the medium and for LevelDB; the
@@ -38,7 +37,7 @@ struct bench {
 
 /* ---- Collecting -------------------------------------------------------------------------- */
 
-/* Leaves the store closed, without what its policy hides. */
+/* Leaves the store closed, without the cells that its policy hides. */
 static void collect(struct bench *bench, struct gc_store *store, size_t turn)
 {
 	struct wcs_gc_status status;
@@ -134,7 +133,7 @@ static void delete (struct bench *bench, struct gc_store *store, size_t turn)
 
 /* ---- Nothing to do ----------------------------------------------------------------------- */
 
-/* What one pass in the background costs. Other threads of the store have nothing to do. */
+/* The cost of one pass in the background. Other threads of the store have nothing to do. */
 static void idle(struct gc_store *store, const char *what)
 {
 	struct wcs_gc_status status, before;

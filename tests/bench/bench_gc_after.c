@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What garbage collection leaves: listings, seeks and files of a store of which much was
- * collected, next to a store that never had it. Both are open at once and looked at by turns; the
- * medians of the processor time of a call are compared. Once when the pass has just returned, with
- * compactions still under way, and once when they are done.
+ * The state after garbage collection: listings, seeks and files of a store from which many cells
+ * were collected, next to a store that never had them. Both are open at once and measured by turns;
+ * the medians of the processor time of a call are compared. The program measures once when the pass
+ * has just returned, with compactions still under way, and once when they are done.
  *
  *   BENCH_CELLS=N  cells to collect (default 1,000,000)
  *   BENCH_SHAPE=S  only this shape: rows, columns or aged
@@ -19,7 +19,7 @@ enum { ROUNDS = 15, SLOW_US = 10000, SLOW_TIMES = 3 };
 
 typedef void look_once(struct wcs_table *table, const struct gc_shape *shape, unsigned int number);
 
-/* ---- What is looked at ------------------------------------------------------------------- */
+/* ---- Measured calls ---------------------------------------------------------------------- */
 
 static void list(struct wcs_table *table, const char *prefix)
 {

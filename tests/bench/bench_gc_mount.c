@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What who uses a mount feels of the collector in the background: the times of reading a random
- * cell (open, read and close, as cat does), of listing a random directory, as ls does, and of
- * writing a cell, as echo does. The collector runs and is paused by turns, with much to collect all
- * the time. Two turns that follow each other are a pair, either of them first; they are compared,
- * and the median of the pairs counts, since other work on the machine changes from second to
- * second.
+ * The delay that the collector in the background causes to users of a mount: the times of reading a
+ * random cell (open, read and close, as cat does), of listing a random directory, as ls does, and
+ * of writing a cell, as echo does. The collector runs and is paused by turns, with much to collect
+ * all the time. Two turns that follow each other are a pair, either of them first; they are
+ * compared, and the median of the pairs counts, since other work on the machine changes from second
+ * to second.
  *
  *   BENCH_CELLS=N    cells to collect (default 2,000,000)
  *   BENCH_TURNS=N    pairs of turns (default 10)
@@ -129,7 +129,7 @@ static void unmount(struct bench *bench)
 	ck_assert_int_eq(status, 0);
 }
 
-/* ---- What is measured -------------------------------------------------------------------- */
+/* ---- Measurements ------------------------------------------------------------------------ */
 
 /* The path of a random row. */
 static void row_path(struct bench *bench, char *path, size_t size)
@@ -225,7 +225,7 @@ static void turn(struct bench *bench, int condition, size_t number, double secon
 	}
 }
 
-/* ---- What comes of it -------------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------------------- */
 
 static void say_ratio(const char *name, double values[CONDITIONS][KINDS][TURNS_MAX], int kind,
 		      size_t turns)

@@ -64,7 +64,7 @@ static void bench_keep(FILE *out, const char *bytes, size_t len)
 	fwrite(bytes, 1, len, out);
 }
 
-/* What loading put into LevelDB. */
+/* The bytes that loading put into LevelDB. */
 static void bench_pairs(struct bench *bench, struct suite *suite)
 {
 	FILE *out = open_memstream(&bench->pairs, &bench->pairs_len);
@@ -174,7 +174,7 @@ static double bench_batches(struct bench *bench)
 
 /* ---- Out --------------------------------------------------------------------------------- */
 
-/* Compares what is printed with the text. */
+/* Compares the printed bytes with the text. */
 static void bench_take(struct bench *bench, const char *text, size_t len)
 {
 	ck_assert_uint_le(bench->read + len, bench->text_len);
@@ -326,7 +326,7 @@ static double bench_iterate(struct bench *bench)
 	return measure_thread() - start;
 }
 
-/* ---- What is printed --------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *what;

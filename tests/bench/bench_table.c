@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of ratios: rowfs beside what it stands on. Side by side on the same data: the null
+ * The table of ratios: rowfs beside the layers below it. Side by side on the same data: the null
  * server (the ceiling of FUSE), LevelDB's C API alone, and ext4 with the same tree as plain files.
  * They take turns, in another order each; of each turn the ratio to rowfs is taken, and of the
  * ratios the median, with the smallest and the largest.
@@ -43,7 +43,7 @@ struct result {
 	uint32_t many, units;
 };
 
-/* What is no ratio, of one size. */
+/* The absolute numbers of one size, which are no ratios. */
 struct absolute {
 	double mount[2][ROUNDS_MAX]; /* seconds; of rowfs, of null */
 	double idle;		     /* seconds of processor time in a second */
@@ -185,7 +185,7 @@ static void measure_mounts(struct bench *bench, struct absolute *absolute)
 		}
 }
 
-/* With a small cache, so that what grows are the inodes. */
+/* With a small cache, so that only the inodes make the memory grow. */
 static void measure_memory(struct bench *bench, struct absolute *absolute)
 {
 	struct client client = {.tree = &bench->size->tree, .all = 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What clients of a mount do: see client.h. */
+/* The calls that clients of a mount make: see client.h. */
 #include "tests/bench/client.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What clients of a mount do, with plain calls of the system: what `ls`, `find`, `cat`, `cp` and
- * others spend their time with. Each checks what it gets, as far as that costs nothing.
+ * Clients of a mount, as plain system calls: the calls that take most of the time of `ls`, `find`,
+ * `cat`, `cp` and others. Each client checks its results, as far as that costs nothing.
  */
 #ifndef BENCH_CLIENT_H
 #define BENCH_CLIENT_H
@@ -12,10 +12,10 @@ struct client {
 	const char *mount;
 	const struct tree *tree;
 	const char *path;    /* below the mount: the directory that is listed */
-	unsigned int round;  /* new in each call, so that what is made is new */
+	unsigned int round;  /* new in each call, so that its files are new */
 	unsigned int number; /* of the client */
 	unsigned int all;    /* of them */
-	uint32_t count;	     /* what one client is to do */
+	uint32_t count;	     /* operations of one client */
 };
 
 /* ls -f of the client's path; ls -l of it; find over some rows of t/w, with attributes. */

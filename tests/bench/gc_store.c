@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks of garbage collection share: see gc_store.h. */
+/* Shared by the benchmarks of garbage collection: see gc_store.h. */
 #include "tests/bench/gc_store.h"
 
 #include "store/leveldb/engine.h"
@@ -174,8 +174,9 @@ static void fill(struct group *group, const struct gc_shape *shape, bool hidden)
 		group_apply(group);
 }
 
-/* As it is long after: so nobody pays later for what filling left to LevelDB. The first time may
- * end on a level that is too small, from which LevelDB moves tables to the next one by itself. */
+/* The state long after filling: no later measurement includes compactions of the filled data. The
+ * first compaction may end on a level that is too small, from which LevelDB moves tables to the
+ * next one by itself. */
 static void compact(struct ldb *db)
 {
 	leveldb_compact_range(db->db, NULL, 0, NULL, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the benchmarks of garbage collection share: stores with much to collect, and the same
- * without.
+ * Shared by the benchmarks of garbage collection: stores with many cells to collect, and the same
+ * without them.
  */
 #ifndef GC_STORE_H
 #define GC_STORE_H
@@ -12,8 +12,9 @@
 #define GC_DIRECTORY 100u /* rows in a directory */
 
 /*
- * A table "t" with a family "f", and what of it its policy hides. Rows are named by a letter, a
- * directory and a number: those that stay "a#…" and "z#…", those that go "m#…" between them.
+ * A table "t" with a family "f", and the part of it that its policy hides. Rows are named by a
+ * letter, a directory and a number: those that stay "a#…" and "z#…", those that go "m#…" between
+ * them.
  */
 struct gc_shape {
 	const char *name, *what, *policy;
@@ -40,8 +41,8 @@ struct gc_store {
 	struct wcs_table *table;
 };
 
-/* Makes a store of that name in the suite's directory, with (hidden) or without what its policy
- * hides. It is not open. */
+/* Makes a store of that name in the suite's directory, with (hidden) or without the cells that its
+ * policy hides. It is not open. */
 void gc_store_make(struct gc_store *store, const char *name, const struct gc_shape *shape,
 		   bool hidden);
 void gc_store_copy(struct gc_store *copy, const struct gc_store *from, const char *name);
@@ -49,9 +50,9 @@ void gc_store_copy(struct gc_store *copy, const struct gc_store *from, const cha
 void gc_store_open(struct gc_store *store, int64_t interval);
 void gc_store_close(struct gc_store *store);
 void gc_store_remove(struct gc_store *store);
-/* Returns when nothing is left to compact, and LevelDB has ended what it does by itself. */
+/* Returns when nothing is left to compact, and LevelDB's own compactions have ended. */
 void gc_store_settle(struct gc_store *store);
-/* Bytes of the files of an open store, once what is in memory is in them. */
+/* Bytes of the files of an open store, after the memtable is written to them. */
 uint64_t gc_store_size(struct gc_store *store);
 
 /* Seconds for which the collector's thread was ready and had no processor. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all benchmarks share: see measure.h. */
+/* Shared by all benchmarks: see measure.h. */
 #include "tests/bench/measure.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all benchmarks share: clocks, settings from the environment, medians. */
+/* Shared by all benchmarks: clocks, settings from the environment, medians. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 

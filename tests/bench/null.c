@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The null server: the tree of tree.h from nothing, with libfuse's own loop and what rowfs agrees
- * with the kernel (timeouts, kept pages, sizes). It shows what FUSE itself allows.
+ * The null server: the tree of tree.h from nothing, with libfuse's own loop and the same settings
+ * as rowfs (timeouts, kept pages, sizes). It shows the speed that FUSE itself allows.
  *
- * Unlike rowfs it offers READDIRPLUS, since that is the best that FUSE can do for attributes.
- * What is made is accepted and forgotten; the kernel still knows it, as long as it keeps entries.
+ * Unlike rowfs it offers READDIRPLUS, since that is the best that FUSE can do for attributes. It
+ * accepts new files and forgets them; the kernel still knows them, as long as it keeps entries.
  *
  *   null TREE MOUNTPOINT
  *

@@ -20,7 +20,7 @@
 #include "tests/bench/measure.h"
 
 enum { START_MS = 60000, END_MS = 20000 };
-#define DISK "16G" /* of which only what is written is taken */
+#define DISK "16G" /* sparse: takes only the written bytes */
 
 static const char *const names[PEER_MOUNTS] = {"rowfs", "null", "ext4"};
 
@@ -248,7 +248,7 @@ void peer_stop(struct peer *peer)
 	peer->server = 0;
 }
 
-/* To mount again what is mounted has the kernel drop all names that nobody uses. */
+/* A remount makes the kernel drop all unused names. */
 void peer_cool(struct peer *peer)
 {
 	if (mount(NULL, peer->mount, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL) == 0)
@@ -259,7 +259,7 @@ void peer_cool(struct peer *peer)
 	peer_start(peer, peer->kind, peer->tree);
 }
 
-/* ---- What the kernel says of them -------------------------------------------------------- */
+/* ---- Memory and processor time of the servers -------------------------------------------- */
 
 uint64_t peer_memory(const struct peer *peer)
 {

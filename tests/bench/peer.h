@@ -3,9 +3,8 @@
  * The filesystems that the table of ratios compares, each mounted in a directory of its own: rowfs,
  * the null server of null.c, and ext4 with the tree as plain files.
  *
- * What is wrong ends the program with a line on standard error. Whatever ends it, also Ctrl-C, all
- * that was started is ended and all that was made removed: by the process that peers_run leaves
- * waiting.
+ * A fault ends the program with a line on standard error. The process that peers_run leaves waiting
+ * then ends all started processes and removes all files, also after Ctrl-C.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -22,7 +21,7 @@ enum peer_kind { PEER_ROWFS, PEER_NULL, PEER_EXT4, PEER_MOUNTS };
 struct peer {
 	enum peer_kind kind;
 	pid_t server;	  /* 0: the kernel */
-	char store[200];  /* what rowfs mounts */
+	char store[200];  /* the store that rowfs mounts */
 	char mount[200];  /* where its tree is */
 	char options[64]; /* of rowfs, for -o */
 	const struct tree *tree;
@@ -32,7 +31,7 @@ struct peer {
  * directory; its exit status. */
 int peers_run(void (*run)(void));
 
-/* Ends the program: `what: why`, where errnum 0 leaves out why. */
+/* Ends the program with the message `subject: reason`; errnum 0 omits the reason. */
 _Noreturn void peer_die(const char *what, int errnum);
 /* Runs a command line of the shell, which must succeed. */
 void peer_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -26,7 +26,7 @@ struct raw {
 	leveldb_readoptions_t *read;
 	leveldb_writeoptions_t *write;
 	leveldb_iterator_t *iter;
-	uint64_t sum; /* of what was found, so that it is looked at */
+	uint64_t sum; /* of the bytes that were found, so that they are read */
 };
 
 struct raw *raw_open(const char *data)

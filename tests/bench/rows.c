@@ -62,7 +62,7 @@ static void raw_stat(struct raw *raw, const struct rows_row *row, const struct r
 		raw_seek(raw, random_file(size, i, round));
 }
 
-/* What a lookup needs, and then the value. */
+/* The seek of a lookup, and then the value. */
 static void raw_read(struct raw *raw, const struct rows_row *row, const struct rows_size *size,
 		     unsigned int round)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of the table of ratios: what is done, how often, and by whom besides rowfs. */
+/* The rows of the table of ratios: the work, how often it is done, and by which peers besides
+ * rowfs. */
 #ifndef BENCH_ROWS_H
 #define BENCH_ROWS_H
 
@@ -12,7 +13,7 @@ enum { ROWS_RAW = PEER_MOUNTS, ROWS_PEERS }; /* behind the peers that are mounte
 enum rows_start {
 	ROWS_COLD, /* the kernel has no names, attributes and pages of it */
 	ROWS_WARM, /* the same was done just before */
-	ROWS_NEW   /* it is done with what is not there yet */
+	ROWS_NEW   /* the work is done on files that do not exist yet */
 };
 
 /* How much one size of the table is. */
@@ -31,9 +32,9 @@ struct rows_row {
 	bool peers[ROWS_PEERS];
 	enum rows_start start;
 	unsigned int clients;
-	size_t many,
-		units;	  /* members of struct rows_size: how much there is; what all clients do */
-	const char *path; /* what is listed */
+	size_t many, units; /* members of struct rows_size: the size of the whole; the work of all
+			       clients */
+	const char *path;   /* the directory that is listed */
 	void (*work)(const struct client *client);
 	void (*raw)(struct raw *raw, const struct rows_row *row, const struct rows_size *size,
 		    unsigned int round);

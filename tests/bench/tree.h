@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree that all peers of the table of ratios show, and what its names are: each is made of a
- * number, so that a server can answer from nothing, and a client knows what it asks for.
+ * The tree that all peers of the table of ratios show, and its names. Each name is made of a
+ * number, so that a server can answer from nothing, and a client knows its targets.
  *
  *   /t/w/NUMBER/f/a…d   rows of four cells
  *   /t/d/NUMBER         1,000 segments with many rows below them
  *   /t/c/f/NUMBER       one row with many columns
  *   /t/l/f/NUMBER       100 large cells, and /t/e/f/NUMBER 100 empty ones
  *   /t/b/f/0…0          one cell of up to 100 MiB
- *   /t/n/f              what clients make, at first empty
+ *   /t/n/f              files that clients make, at first empty
  *
  * A place in it is a number of 64 bits, which is also its inode number: kind(8) top(8) index(40)
  * column(8).
@@ -38,7 +38,7 @@ struct tree {
 
 enum tree_kind {
 	TREE_NONE = 0,
-	TREE_ROOT, /* also the number 1, which is what the kernel calls it */
+	TREE_ROOT, /* also the number 1, the kernel's number of the root */
 	TREE_TABLE,
 	TREE_TOP,    /* a letter */
 	TREE_ROW,    /* a number below w or d */

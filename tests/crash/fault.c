@@ -5,8 +5,8 @@
  * that take a directory.
  *
  * - A write that fails has written half of its bytes, as a disk that becomes full does.
- * - A sync that does not fail is left out: the tests look at what the process finds, and that is
- *   fast.
+ * - A sync that does not fail is left out: the tests check the files as the process sees them, and
+ *   that is fast.
  */
 #undef _FORTIFY_SOURCE /* its inline functions have the names of these */
 

@@ -3,8 +3,8 @@
  * A failing disk: calls that write below a directory are counted, and one of them fails.
  *
  * Linked into a program, or preloaded into one (fault.so) with ROWFS_FAULT naming a file of
- * sizeof(struct fault) bytes, which is shared memory then: whoever maps or writes it can set the
- * fault while the program runs.
+ * sizeof(struct fault) bytes, which is shared memory then: any process that maps or writes it can
+ * set the fault while the program runs.
  */
 #ifndef FAULT_H
 #define FAULT_H

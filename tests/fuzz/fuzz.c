@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fuzz targets share, and what they need of libcheck and of a program of unit tests. */
+/* Shared by the fuzz targets, with the functions that they need of libcheck and of a program of
+ * unit tests. */
 #include "tests/fuzz/fuzz.h"
 
 #include "tests/unit/memory_engine.h"

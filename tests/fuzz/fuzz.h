@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the fuzz targets share. A target is one program: LLVMFuzzerTestOneInput takes bytes, and
+ * Shared by the fuzz targets. A target is one program: LLVMFuzzerTestOneInput takes bytes, and
  * aborts where a property does not hold. It runs with libFuzzer, which makes the bytes up, or with
  * replay.c, which takes them from files.
  */

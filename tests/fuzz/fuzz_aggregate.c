@@ -36,7 +36,7 @@ static void aggregate_fuzz_expect(struct wcs_slice a, struct wcs_slice b, struct
 	FUZZ_CHECK(fuzz_same(merged.bytes, merged.len, expected.data, expected.len));
 }
 
-/* Merging is a union: in any order, with itself, with nothing, with what it holds already. */
+/* Merging is a union: in any order, with itself, with nothing, with a part of itself. */
 static void aggregate_fuzz_union(struct wcs_slice a, struct wcs_slice b)
 {
 	static struct aggregate_fuzz_state both;
@@ -87,7 +87,7 @@ static void aggregate_fuzz_states(const uint8_t *data, size_t size)
 		aggregate_fuzz_union(all, aggregate_fuzz_slice(&dense));
 }
 
-/* Digits behind at most one sign, and what strtoll has room for. */
+/* Digits behind at most one sign, in the range of strtoll. */
 static int aggregate_fuzz_integer(const char *text, size_t len, int64_t *number)
 {
 	size_t at = len > 0 && (text[0] == '-' || text[0] == '+') ? 1 : 0;

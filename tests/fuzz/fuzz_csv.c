@@ -85,7 +85,7 @@ static void csv_fuzz_records(const char *bytes, size_t len, size_t piece)
 	free(again.bytes);
 }
 
-/* Lines that end in CR LF are what they are with LF alone. */
+/* Lines that end in CR LF mean the same as with LF alone. */
 static void csv_fuzz_ends(const char *bytes, size_t len)
 {
 	struct csv_fuzz_text crlf = {NULL, 0}, a = {NULL, 0}, b = {NULL, 0};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LevelDB's files as fsck.rowfs reads them. What stands in them is the input's, their checksums are
- * right, so that it is looked at. What the reader and the writer of a format make of each other's
- * is the same.
+ * LevelDB's files as fsck.rowfs reads them. The input gives their content; their checksums are
+ * right, so that the reader goes past them. A format's reader and writer agree on the content.
  *
- * The input is pieces: a byte that says what it is, its length in two bytes, and so many bytes.
+ * The input is pieces: a byte for the kind, the length in two bytes, and so many bytes.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -62,7 +61,7 @@ static void files_fuzz_write(int fd, const void *bytes, size_t len)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-/* A visit: entries in order, and what came of it. */
+/* A visit: entries in order, and counts of entries and damages. */
 struct files_fuzz_visit {
 	bool started;
 	uint64_t entries, damages, bytes;
@@ -142,7 +141,7 @@ static void files_fuzz_blocks(int fd, const uint8_t *data, size_t size)
 	files_fuzz_write(fd, footer, sizeof(footer));
 }
 
-/* What is good in the table, written as a table, is all good there. */
+/* The good entries of the table, written as a table, are all good there. */
 static void files_fuzz_table(const uint8_t *data, size_t size)
 {
 	static struct files_fuzz_visit found, again;
@@ -219,7 +218,7 @@ static void files_fuzz_log_pieces(int fd, const uint8_t *data, size_t size)
 	}
 }
 
-/* What is salvaged of a log is a whole one. */
+/* The records salvaged from a log make a whole log. */
 static void files_fuzz_salvage(int log)
 {
 	int fd = files_fuzz_memory();
@@ -319,7 +318,7 @@ static void files_fuzz_note(void *ctx, enum wcs_log_level level, const char *tex
 	(*(int *)ctx)++;
 }
 
-/* Checked as when a store is opened: what was cut need not be cut again. */
+/* The check at the opening of a store: a part that was cut need not be cut again. */
 static void files_fuzz_open(const char *path)
 {
 	struct wcs_fault fault = {.text = ""};

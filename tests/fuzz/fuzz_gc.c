@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Policies: the canonical spelling is one, and means the same; policies hide what a naive model
- * says. */
+/* Policies: the canonical spelling is a policy, and means the same; policies hide the same cells as
+ * a naive model. */
 #include "tests/fuzz/fuzz.h"
 
 #include "store/policy/gc.h"
@@ -117,7 +117,7 @@ static char *gc_fuzz_canonical(const struct wcs_gc *gc)
 	return text;
 }
 
-/* What gc.h says of expiries, at some cells. */
+/* The promises of gc.h about expiries, at some cells. */
 static void gc_fuzz_expiries(const struct wcs_gc *gc, const struct wcs_gc *same)
 {
 	static const int64_t times[] = {0, 1, 999, 86400000000, INT64_MAX - 1, INT64_MAX};

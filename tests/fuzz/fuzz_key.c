@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys of the LevelDB engine: what is taken for one is spelled again as it was, and two of them
- * sort as what they mean. */
+/* Keys of the LevelDB engine: an accepted key is encoded again to the same bytes, and two keys sort
+ * as their decoded parts. */
 #include "tests/fuzz/fuzz.h"
 
 #include "store/leveldb/encoding/key.h"
@@ -46,7 +46,7 @@ static bool key_fuzz_split(const uint8_t *data, size_t size, struct key_fuzz *ce
 	return true;
 }
 
-/* Whatever is taken for a key is the one spelling of what it means. */
+/* An accepted key is the only encoding of its decoded parts. */
 static void key_fuzz_decode(const uint8_t *data, size_t size)
 {
 	static struct key_fuzz cell;
@@ -82,7 +82,7 @@ static unsigned char key_fuzz_byte(const uint8_t **data, size_t *size, bool few)
 	return few ? alphabet[byte % sizeof(alphabet)] : (unsigned char)byte;
 }
 
-/* A cell from bytes: lengths, then what they are the lengths of. */
+/* A cell from bytes: the lengths, then the parts of those lengths. */
 static void key_fuzz_make(const uint8_t **data, size_t *size, struct key_fuzz *cell, bool few)
 {
 	size_t row = fuzz_byte(data, size) % (few ? 4 : 8) + 1,
@@ -121,7 +121,8 @@ static int key_fuzz_order(const struct key_fuzz *a, const struct key_fuzz *b)
 	return order ? order : (a->ts < b->ts) - (a->ts > b->ts);
 }
 
-/* What ldb_key_past makes lies behind all that starts with a's first parts, and before all else. */
+/* The result of ldb_key_past lies behind all keys that start with a's first parts, and before all
+ * others. */
 static void key_fuzz_past(const struct key_fuzz *a, const struct ldb_key *key)
 {
 	static struct ldb_key prefix, past;

@@ -26,8 +26,8 @@ static void names_fuzz_ts(const char *name, size_t len)
 	FUZZ_CHECK(fuzz_same(spelled, names_ts_format(ts, spelled), name, len));
 }
 
-/* Components as a directory gives them, separated by '/': whatever resolves is the name that it
- * came from, split where its chunks end. */
+/* Components as a directory gives them, separated by '/': a name that resolves is spelled the same
+ * again, split where its chunks end. */
 static void names_fuzz_join(enum names_kind kind, const char *text, size_t size)
 {
 	static char name[NAMES_INPUT_MAX], component[NAMES_CHUNK_MAX + 2];
@@ -61,7 +61,7 @@ static void names_fuzz_join(enum names_kind kind, const char *text, size_t size)
 	}
 }
 
-/* A spelling with one byte changed means nothing, or what it is the spelling of. */
+/* A spelling with one byte changed is invalid, or the canonical spelling of other bytes. */
 static void names_fuzz_changed(enum names_kind kind, const uint8_t *data, size_t size)
 {
 	static char name[ENCODED_MAX + 1];

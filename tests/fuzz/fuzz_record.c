@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of the LevelDB engine: what is taken for one is written again as it was. */
+/* Records of the LevelDB engine: an accepted record is encoded again to the same bytes. */
 #include "tests/fuzz/fuzz.h"
 
 #include "store/leveldb/encoding/place.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Row JSON: lines mean the same in one piece and in many; what they made, written as row JSON and
- * read into an empty table, is the same again.
+ * Row JSON: lines mean the same in one piece and in many. Their rows, written as row JSON and read
+ * into an empty table, are the same again.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemas as JSON: written and read again they are the same, and so is what they make of a store.
- */
+/* Schemas as JSON: written and read again they are the same, and so is the schema of a store to
+ * which they are applied. */
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ static void schema_fuzz_same_table(const struct wcs_table_schema *a,
 	}
 }
 
-/* Reads what was written of a schema, which gives that, and the same bytes. */
+/* Reads the text of a written schema: it gives that schema, and the same bytes when written
+ * again. */
 static void schema_fuzz_again(const struct wcs_schema *written, const char *text,
 			      const char *expected)
 {

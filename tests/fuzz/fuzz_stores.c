@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole stores with forged bytes and right checksums: a check, a repair and a check find nothing
- * that ends the process, the repair leaves nothing to find, and what has no fault can be read.
+ * Whole stores with forged bytes and right checksums. No check and no repair ends the process; a
+ * check after the repair finds no fault; and a store without faults can be read.
  *
  * The input is changes of a small store, of 6 bytes each: file, kind, place (2), argument (2).
  */
@@ -31,7 +31,7 @@ struct stores_fuzz_file {
 	unsigned char bytes[FILE_MAX];
 };
 
-/* What a checksum covers. */
+/* The bytes that a checksum covers. */
 struct stores_fuzz_part {
 	size_t file, at, len;
 	bool block; /* of a table; else a piece of a log */
@@ -216,7 +216,7 @@ static const uint64_t numbers[] = {0,
 				   UINT64_MAX - 4,
 				   UINT64_MAX};
 
-/* Writes what there is room for. */
+/* Writes the bytes that fit into the file. */
 static void stores_fuzz_put(struct stores_fuzz_file *file, size_t at, const void *bytes, size_t len)
 {
 	if (at < file->len)
@@ -301,7 +301,7 @@ static void stores_fuzz_write(void)
 	}
 }
 
-/* ---- What becomes of it ------------------------------------------------------------------ */
+/* ---- Effects ----------------------------------------------------------------------------- */
 
 static int stores_fuzz_check(bool repair, struct wcs_check_result *result)
 {

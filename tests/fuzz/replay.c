@@ -35,7 +35,7 @@ enum { REPLAY_FILES = 256, REPLAY_TOKENS = 64, REPLAY_MAX = 1 << 16 };
 static struct replay_bytes replay_files[REPLAY_FILES], replay_tokens[REPLAY_TOKENS];
 static size_t replay_file_count, replay_token_count;
 
-/* Of just that size, so that a sanitizer sees who reads on. */
+/* A buffer of just that size, so that a sanitizer reports a read past its end. */
 static void replay_run(const uint8_t *data, size_t size)
 {
 	uint8_t *exact = malloc(size);
@@ -99,7 +99,7 @@ static unsigned int replay_path(const char *path, bool run)
 	if (stat(path, &st))
 		replay_fail(path);
 	if (!S_ISDIR(st.st_mode)) {
-		fprintf(stderr, "%s\n", path); /* whoever crashes is the last one named */
+		fprintf(stderr, "%s\n", path); /* the last path printed is the one that crashes */
 		replay_file(path, (size_t)st.st_size, run);
 		return 1;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocations that fail: see alloc.h. What is allocated is remembered in a table of addresses, so
- * that it can be told from what LevelDB or libc allocated and we only free.
+ * Allocations that fail: see alloc.h. A table holds the addresses allocated here, to tell them from
+ * memory that LevelDB or libc allocated and our code only frees.
  */
 #include "tests/unit/alloc.h"
 
@@ -41,7 +41,7 @@ static bool alloc_failed;
 static bool alloc_others;
 static pthread_t alloc_thread;
 
-/* ---- What is allocated ------------------------------------------------------------------- */
+/* ---- Live allocations -------------------------------------------------------------------- */
 
 /* Where the address is, or the free slot at which to look for it ends. */
 static size_t alloc_slot(uintptr_t address)
@@ -107,7 +107,7 @@ size_t alloc_live(void)
 	return count;
 }
 
-/* ---- What fails -------------------------------------------------------------------------- */
+/* ---- Failures ---------------------------------------------------------------------------- */
 
 void alloc_fail(size_t n, bool others)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store that calls are made of, and what they give out: see calls.h. */
+/* The store that the calls use, and the collection of their output: see calls.h. */
 #include "tests/unit/calls.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the store, one of each kind at least, each with what it leaves: for tests that have them
- * fail at every place. Each is made of the same store, returns the store's error and frees what it
- * got, also when it fails.
+ * Calls of the store, at least one of each kind, each with the content that it leaves. Tests let
+ * them fail at every place. Each call starts from the same store and returns the store's error. It
+ * frees its results, also when it fails.
  */
 #ifndef TEST_CALLS_H
 #define TEST_CALLS_H
@@ -13,7 +13,7 @@ enum { CALLS_OUT_MAX = 400000, CALLS_BIG = 100000 };
 
 struct calls {
 	struct suite suite;
-	/* What the present call gave out. */
+	/* The output of the present call. */
 	size_t out_len;
 	char out[CALLS_OUT_MAX];
 };
@@ -23,7 +23,7 @@ struct call {
 	int (*run)(struct calls *calls);
 	const char *content; /* of table t behind it; NULL: as before */
 	const char *schema;  /* a part of the store's schema behind it; NULL: as before */
-	const char *out;     /* what it gave out; NULL: not looked at */
+	const char *out;     /* expected output; NULL: not compared */
 	bool others;	     /* it is the store's threads whose allocations fail */
 	size_t least;	     /* allocations there are, at least */
 };
@@ -42,7 +42,7 @@ extern const struct call calls_schema[], calls_write[], calls_read[], calls_text
 /* Makes that store, of LevelDB's engine; suite_close ends it. */
 void calls_open(struct calls *calls);
 
-/* What calls give out, one thing behind the other; text with a space behind it. */
+/* Append to the output: bytes as they are, text with a space after it. */
 void calls_out(struct calls *calls, const void *bytes, size_t len);
 void calls_out_text(struct calls *calls, const char *words);
 

@@ -99,7 +99,7 @@ static int run_schema_get(struct calls *calls)
 	return pretty ? 0 : -ENOMEM;
 }
 
-/* Only one thing of it is not there yet: what is applied before memory ends stays. */
+/* The schema adds one family only: a change applied before memory ends stays applied. */
 static int run_schema_apply(struct calls *calls)
 {
 	struct wcs_family family = {.name = "new", .type = WCS_INTMAX};

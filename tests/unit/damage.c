@@ -29,7 +29,7 @@ static uint64_t damage_random; /* of the values so far */
 
 /* ---- The base ---------------------------------------------------------------------------- */
 
-/* What a mutation points to until it is applied. */
+/* The bytes that a mutation points to until it is applied. */
 static char damage_pool[MUCH + 64];
 static size_t damage_pool_used;
 

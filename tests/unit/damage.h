@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stores to damage: a base that is made once, a copy of it for each damage, checks and repairs of
- * the copy, and what can be read in it.
+ * the copy, and a reader that lists its readable cells.
  *
  * Rows r000 and so on have random bytes in f:q. Sessions write them, and LevelDB makes a table of
  * each session; the last one stays in a log, each record of which is a change. The cells are text

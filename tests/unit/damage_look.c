@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be read in a damaged store, and what its checks find: see damage.h. */
+/* Reads the cells of a damaged store and collects the findings of its checks: see damage.h. */
 #include "tests/unit/damage.h"
 
 #include <errno.h>

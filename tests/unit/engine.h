@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the LevelDB engine share: an engine without a store around it, and a look below
- * its interface at its keys. */
+/* Shared by the tests of the LevelDB engine: an engine without a store around it, and functions
+ * that look below its interface at its keys. */
 #ifndef TEST_ENGINE_H
 #define TEST_ENGINE_H
 
@@ -32,7 +32,7 @@ struct engine {
 	}                                                                                          \
 	static void name(struct engine *engine)
 
-/* Opens what engine->path has; what the backend said. */
+/* Opens the database at engine->path; returns the backend's error. */
 int engine_try_open(struct engine *engine);
 /* A new engine, in a directory of its own. Its clock stands at 1,000. */
 void engine_open(struct engine *engine);
@@ -42,7 +42,7 @@ void engine_reopen(struct engine *engine);
 int engine_count(struct ldb *db, char space);
 /* Waits until the thread has left this many chunks, and no garbage records. */
 void engine_expect_chunks(struct ldb *db, int chunks);
-/* Seals and frees the mutation; what the backend said, of table 1. */
+/* Seals and frees the mutation of table 1; returns the backend's error. */
 int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation);
 /* The cell f/q of the row: the pattern of this size and seed. */
 int engine_set(struct engine *engine, const char *row, int64_t ts, size_t size, unsigned int seed);

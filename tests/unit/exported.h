@@ -7,7 +7,7 @@
 
 /* All of a stream, read in pieces of that size, and closed. The caller frees it. */
 char *exported_drain(struct wcs_export *exported, size_t piece, size_t *len);
-/* The same of what is opened for it. */
+/* The same for an export that is opened for it. */
 char *exported_text(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
 		    size_t piece, size_t *len);
 /* Such a stream gives this text. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must, may and must not be seen of a column: see history.h. */
+/* Decides which cells of a column must, may and must not be seen: see history.h. */
 #include "tests/unit/history.h"
 
 #include <inttypes.h>

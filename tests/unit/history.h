@@ -3,13 +3,13 @@
  * A column as its only writer knows it: which of its cells must be seen, which may be, and which
  * must not. The model of the soak test; it shares nothing with the store, policies included.
  *
- * A policy hides the end of a column. What it hides may be deleted at any moment, or not, so a cell
- * that was hidden once is no longer sure: when another policy shows it, it is there or gone, and
- * stays so. What was hidden and would be seen again after a delete or a move is gone.
+ * A policy hides the end of a column. The store may delete a hidden cell at any moment, or keep it,
+ * so a cell that was hidden once is unsure. When another policy shows the cell, it is there or
+ * gone, and stays so. A hidden cell that a delete or a move would show again is gone.
  *
- * Where another thread changes the policy, only bounds of it are known: the loosest that it may be,
- * and the tightest. Then what the loosest hides must not be seen, and what the tightest hides
- * is not sure.
+ * Where another thread changes the policy, the model knows only its bounds: the loosest and the
+ * tightest possible one. Then cells that the loosest policy hides must not be seen, and cells that
+ * only the tightest hides are unsure.
  */
 #ifndef TEST_HISTORY_H
 #define TEST_HISTORY_H
@@ -19,13 +19,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { HISTORY_MAX = 96 }; /* cells; who writes clears the column before */
+enum { HISTORY_MAX = 96 }; /* cells; the writer clears the column before it writes more */
 
 struct history_policy {
 	const char *text;  /* as the store takes it */
 	uint64_t versions; /* 0: any number */
 	int64_t age;	   /* microseconds; 0: any */
-	bool both;	   /* hides what has too high a rank and is too old; else what is either */
+	bool both;	   /* hides cells too high in rank and too old; else cells with either */
 };
 
 struct history_view {
@@ -48,10 +48,10 @@ struct history {
 };
 
 #define HISTORY_SUM UINT64_C(0xcbf29ce484222325) /* of no bytes */
-/* The sum of what has that sum and these bytes behind it. */
+/* Extends the checksum sum by these bytes. */
 uint64_t history_sum(uint64_t sum, const void *data, size_t len);
 
-/* Time went on, or the policy is about to change: what is hidden by now is not sure any more. */
+/* Time went on, or the policy is about to change: cells hidden by now become unsure. */
 void history_hide(struct history *history, const struct history_view *view);
 
 /* A change: begin, then any of put and remove, then end. */
@@ -69,8 +69,8 @@ int history_newest(const struct history *history, const struct history_view *vie
 /* Can the server's timestamp of a cell that becomes the newest be that? */
 bool history_server_ts(const struct history *history, int64_t now, int64_t ts);
 
-/* Compares with what was seen of the column, newest first, and learns from it. NULL, or what is
- * wrong. */
+/* Compares the model with the cells that were seen, newest first, and learns from them. Returns
+ * NULL, or the difference as text. */
 const char *history_check(struct history *history, const struct history_view *view,
 			  const struct history_cell *seen, size_t count);
 void history_print(FILE *out, const char *name, const struct history_cell *cells, size_t count);

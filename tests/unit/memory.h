@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the memory engine share. The engine's mutex is held around every call that
+ * Shared by the files of the memory engine. The engine's mutex is held around every call that
  * counts a cell's references or looks through the engine's cells; scans, listings and mutations
- * take it themselves. backend.h says what they do.
+ * take it themselves. backend.h describes the operations.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -83,14 +83,14 @@ bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct w
 /* When the view hides the i-th cell, and whether it does now. */
 int64_t memory_view_expiry(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
 bool memory_view_hides(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
-/* As memory_cells_find, of what the view shows. */
+/* As memory_cells_find, among the cells that the view shows. */
 struct memory_cell *memory_view_find(const struct memory_cells *cells, const struct wcs_view *view,
 				     uint32_t table, struct wcs_slice row, const char *family,
 				     struct wcs_slice qualifier, int64_t ts, int64_t *expires);
-/* Removes what is hidden of a column. */
+/* Removes the hidden cells of a column. */
 void memory_view_purge(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
 		       struct wcs_slice row, const char *family, struct wcs_slice qualifier);
-/* Removes, before a move, what is hidden and would not stay so, or be in its way. */
+/* Removes, before a move, hidden cells that the move would show again or collide with. */
 void memory_view_purge_move(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
 			    struct wcs_slice row, const struct wcs_move *move);
 

@@ -4,7 +4,8 @@
  *
  * All cells of all tables are one array, sorted by table, row, family, qualifier and timestamp
  * (newest first). Every call looks through it from the first cell to the last under one mutex.
- * Cells never change and are counted by reference, so a scan or an open value keeps what it saw.
+ * Cells never change and are counted by reference, so a scan or an open value keeps the cells that
+ * it saw.
  */
 #include "tests/unit/memory.h"
 

@@ -27,7 +27,7 @@ static const struct memory_cell *memory_newest(const struct memory_row *row, con
 				 WCS_TS_NEWEST);
 }
 
-/* The same, where the view shows it: what it hides has no value. */
+/* The same among the cells that the view shows: a hidden cell has no value. */
 static const struct memory_cell *memory_newest_shown(const struct memory_row *row,
 						     const char *family, struct wcs_slice qualifier)
 {
@@ -149,7 +149,7 @@ static int memory_write_increment(struct memory_row *row, const struct wcs_write
 				ts);
 }
 
-/* Of an aggregate family: the value in whatever form it was given. */
+/* For an aggregate family: the value in any form that the caller may give. */
 static int memory_write_given(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
 {
 	unsigned char *value = memory_cells_realloc(NULL, WCS_AGGREGATE_VALUE_MAX);
@@ -266,8 +266,8 @@ static int memory_row_apply(struct memory_row *row, struct wcs_mutation *mutatio
 	return rc;
 }
 
-/* Takes a copy of the row, so that what fails half way changes nothing. Returns where the row is,
- * or would be. The caller clears row->cells. */
+/* Takes a copy of the row, so that a change that fails half way changes nothing. Returns the
+ * position of the row, or of its insertion. The caller clears row->cells. */
 static size_t memory_row_take(struct memory_row *row)
 {
 	const struct memory_cells *cells = &row->engine->cells;
@@ -300,7 +300,7 @@ static void memory_row_put(struct memory_row *row, size_t first)
 	}
 }
 
-/* What a policy hides for its age alone, no delete brings back. */
+/* A cell that a policy hides for its age alone never shows again after a delete. */
 static bool memory_counts_ranks(const struct wcs_view *view, const char *family)
 {
 	const struct wcs_gc *gc = wcs_view_gc(view, family);
@@ -318,7 +318,7 @@ int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, str
 	int rc;
 
 	pthread_mutex_lock(&engine->mutex);
-	/* What is hidden goes also where the call then fails. */
+	/* Hidden cells go even if the call then fails. */
 	for (size_t i = 0; i < mutation->delete_count; i++)
 		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&
 		    memory_counts_ranks(view, mutation->deletes[i].family))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a view shows of the memory engine's cells: a cell's rank is counted anew each time it is
- * asked for, and its family's policy is asked for that cell alone.
+ * Selects the cells of the memory engine that a view shows. It counts a cell's rank anew for each
+ * question, and evaluates the family's policy for that cell alone.
  */
 #include "tests/unit/memory.h"
 
@@ -80,9 +80,9 @@ static bool memory_hides_from(const struct memory_cells *cells, const struct wcs
 	return false;
 }
 
-/* A column that is not seen is not there, and nothing that is hidden may count, be in the way, or
- * come nearer to the newest because a cell leaves. Where all cells move, or one more comes as the
- * newest, or the newest only gets another time before them, what is hidden stays as it is. */
+/* A hidden column does not exist for a move. No hidden cell may count, be in the way, or gain rank
+ * because a cell leaves. Hidden cells stay if all cells move, if one more comes as the newest, or
+ * if the newest only gets another time before them. */
 void memory_view_purge_move(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
 			    struct wcs_slice row, const struct wcs_move *move)
 {

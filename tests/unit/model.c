@@ -133,7 +133,7 @@ void model_check_encode(enum names_kind kind, const void *bytes, size_t len)
 	CHECK_FAST(len == 0 || memcmp(model_decoded, bytes, len) == 0);
 }
 
-/* Takes %XX back in any spelling; what is not an escape stays. */
+/* Decodes %XX in any spelling; other characters stay as they are. */
 static size_t loose_decode(const char *name, size_t len, unsigned char *bytes)
 {
 	size_t count = 0;

@@ -39,7 +39,7 @@ struct model_chunks {
 	char text[CHUNKS_MAX][NAMES_CHUNK_MAX + 2];
 };
 
-/* What is compared, too large for a stack. */
+/* Buffers for the comparison, too large for a stack. */
 extern const enum names_kind model_kinds[3];
 extern struct model_units model_text;
 extern struct model_chunks model_parts;
@@ -50,7 +50,7 @@ extern const struct names_families model_families;
 
 /* These bytes encode as the reference says, and decode again. */
 void model_check_encode(enum names_kind kind, const void *bytes, size_t len);
-/* Any name decodes where it is the spelling of what it could mean, and nowhere else. */
+/* Any name decodes if it is the canonical spelling of its bytes, and else not at all. */
 void model_check_decode(enum names_kind kind, const char *name, size_t len);
 void model_check_spelling(enum names_kind kind, const char *bytes, const char *name);
 void model_check_refused(enum names_kind kind, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of moves share: each kind of move, in the row "r" and the family "f". */
+/* Shared by the tests of moves: each kind of move, in the row "r" and the family "f". */
 #ifndef TEST_MOVE_H
 #define TEST_MOVE_H
 

@@ -5,7 +5,7 @@
 
 #include "tests/unit/suite.h"
 
-/* What the last call of the store said. */
+/* The fault that the store's last call returned. */
 extern struct wcs_fault place_fault;
 
 /* Gives the test a directory of its own. */

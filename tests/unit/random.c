@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operations are made of, drawn from numbers or bytes: see random.h. */
+/* Draws the operands of operations from numbers or bytes: see random.h. */
 #include "tests/unit/random.h"
 
 #include "store/policy/hll.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations that run on both engines, with the same clock: each must give the same result, and the
- * same content afterwards. What they are is drawn from random numbers, or from the bytes of an
- * input, so that a fuzzer chooses them.
+ * Operations that run on both engines, with the same clock. Each must give the same result, and
+ * leave the same content. They are drawn from random numbers, or from the bytes of an input, so
+ * that a fuzzer chooses them.
  */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
@@ -21,9 +21,9 @@ struct random_run {
 	size_t bytes_left;
 	uint64_t state;
 	struct suite suites[SUITE_ENGINES];
-	char text[4096]; /* what was done last */
+	char text[4096]; /* the last operation as text */
 	size_t text_len;
-	char *buffers[RANDOM_BUFFERS]; /* what the present operation borrows */
+	char *buffers[RANDOM_BUFFERS]; /* borrowed by the present operation */
 	size_t buffer_count;
 	enum wcs_type types[RANDOM_FAMILIES];	     /* of the families */
 	bool aggregates;			     /* some of them are no bytes */

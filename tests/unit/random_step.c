@@ -79,7 +79,7 @@ static void random_collect(struct random_run *run)
 		ck_assert_int_eq(wcs_gc_run(run->suites[i].store), 0);
 }
 
-/* A clock that moves a little, mostly; now and then by what a policy counts in. */
+/* A clock that mostly moves a little; now and then by the unit that a policy counts in. */
 static int64_t random_clock(struct random_run *run)
 {
 	int64_t clock = 1000000 + random_below(run, 30);

@@ -169,7 +169,7 @@ void random_batch(struct random_run *run)
 
 /* ---- Moves ------------------------------------------------------------------------------- */
 
-/* What a move names: mostly a cell that is there. */
+/* The cell that a move names: mostly one that exists. */
 struct random_cell {
 	struct wcs_slice row;
 	const char *family;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the soak test share. */
+/* Shared by the parts of the soak test. */
 #include "tests/unit/soak.h"
 
 #include <inttypes.h>

@@ -3,15 +3,15 @@
  * The soak test's parts: writers, each with rows and a family of its own, and readers of all of
  * them.
  *
- * - A writer knows exactly what is to be seen of its rows, and compares after each change. Most
+ * - A writer knows the exact visible content of its rows, and compares after each change. Most
  *   changes write a group of columns together in three families: one whose policy never changes,
  *   one whose policy another thread changes all the time, one whose policy the writer changes.
- * - Each mutation also writes a marker: its number, and which mutations' cells there are.
- *   Readers compare rows with their markers, and the markers with what the writers say that they
- *   began and ended before and after the read.
+ * - Each mutation also writes a marker: its number, and which mutations' cells there are. Readers
+ *   compare rows with their markers, and the markers with the mutations that the writers had begun
+ *   and ended before and after the read.
  * - The clock stands while a writer makes a step.
  *
- * What is wrong ends the program, with words on stderr.
+ * A difference ends the program, with a message on stderr.
  */
 #ifndef TEST_SOAK_H
 #define TEST_SOAK_H
@@ -94,9 +94,9 @@ struct soak {
 	struct suite suite;
 	struct wcs_table *table;
 	atomic_bool stop;
-	bool quiet;			     /* no thread is there */
-	pthread_rwlock_t clock;		     /* held to move it, shared by who needs it to stand */
-	const struct history_policy *shared; /* where quiet */
+	bool quiet;				  /* no thread is there */
+	pthread_rwlock_t clock;			  /* held to move it, shared to stop it */
+	const struct history_policy *shared;	  /* where quiet */
 	atomic_uint counts_started, counts_ended; /* increments of z#count */
 	uint64_t drops, changes;
 	uint64_t collect_state, tick_state; /* of random numbers, as of writers and readers */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes of a writer: in the store, and in what it knows of its rows. */
+/* Changes of a writer, applied to the store and to the model of its rows. */
 #include "tests/unit/soak.h"
 
 #include <errno.h>
@@ -180,7 +180,7 @@ void soak_change_delete_group(struct soak_writer *writer, struct soak_row *row)
 	soak_change_apply(writer, row, mutation);
 }
 
-/* What is written anew perhaps has the timestamp of a cell that was hidden. */
+/* A new write after the delete sometimes takes the timestamp of a hidden cell. */
 void soak_change_delete_row(struct soak_writer *writer, struct soak_row *row, bool anew)
 {
 	struct history before = row->columns[SOAK_OWN][0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a writer sees of its rows, compared with what it knows of them. */
+/* Compares the rows that a writer sees with the model of its rows. */
 #include "tests/unit/soak.h"
 
 #include <inttypes.h>

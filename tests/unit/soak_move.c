@@ -87,7 +87,7 @@ void soak_move_column(struct soak_writer *writer, struct soak_row *row, int fami
 	if (met ? !soak_move_ts(writer, row, family, &cell, ts) : ts != cell.ts)
 		soak_fail("%s/x became y with the timestamp %" PRId64, row->key, ts);
 	history_begin(to, &view);
-	if (!met) /* what was hidden there is not of the column that comes */
+	if (!met) /* its hidden cells do not belong to the column that comes */
 		to->count = 0;
 	for (size_t i = met ? 1 : 0; i < from->count && !met; i++)
 		history_put(to, &from->cells[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reader sees of the rows of others, compared with their markers and with what was done
- * when. */
+/* Compares rows that a reader sees with their markers and with the times of the writers'
+ * mutations. */
 #include "tests/unit/soak.h"
 
 #include "store/mutation.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a reader collects of a row. */
+/* The content of a row as a reader collects it. */
 struct soak_read {
 	struct soak_row *row;
 	bool marked;
@@ -73,7 +73,7 @@ static void soak_read_cell(struct soak_read *read, const struct wcs_cell *cell,
 		read->newest[soak_is(cell->family, "s")][column] = number;
 }
 
-/* Was what was read of the row right at a moment between the two looks at it? */
+/* Was the row as it was read right at a moment between the two looks at it? */
 static void soak_read_when(struct soak_reader *reader, const struct soak_read *read, int writer,
 			   int at)
 {
@@ -179,7 +179,7 @@ static void soak_read_list(struct soak_reader *reader, int index)
 	wcs_list_close(list);
 }
 
-/* An open value stays what it was. */
+/* An open value does not change. */
 static void soak_read_value(struct soak_reader *reader, int index)
 {
 	struct soak_writer *writer = &reader->soak->writers[index];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the store's tests share: see suite.h. */
+/* Shared by the store's tests: see suite.h. */
 #include "tests/unit/suite.h"
 
 #include "tests/unit/memory_engine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the store's tests share: a store on either engine, short calls that check their own
- * success, and the content of a table as text, so that a test can say what it expects in one line.
+ * Shared by the store's tests: a store on either engine, short calls that check their own success,
+ * and the content of a table as text, so that a test states its expectation in one line.
  */
 #ifndef SUITE_H
 #define SUITE_H
@@ -24,7 +24,7 @@ struct suite {
 	char path[256]; /* of a LevelDB store */
 	struct wcs_store *store;
 	struct wcs_table *table; /* "t", with the families "a", "b" and "f" */
-	_Atomic int64_t clock;	 /* what options.now gives; -1: the system's clock */
+	_Atomic int64_t clock;	 /* returned by options.now; -1: the system's clock */
 	int64_t gc_interval;	 /* of the options; 0 unless set before suite_reopen */
 	int64_t gc_grace;
 	bool sync; /* of the options, from suite_reopen on */
@@ -105,7 +105,7 @@ void suite_delete_cell(struct wcs_table *table, const char *row, const char *fam
 		       const char *qualifier, int64_t ts);
 /* Sets a family's policy. */
 void suite_policy(struct wcs_table *table, const char *family, const char *policy);
-/* Applies the mutation, frees it and returns what the store said. */
+/* Applies the mutation, frees it and returns the store's error. */
 int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *mutation,
 		 int64_t *ts);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a program of unit tests runs: what of suite.h needs libcheck's runner, or stands for it. */
+/* Runs a program of unit tests: the functions of suite.h that need libcheck's runner, or replace
+ * it. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 static char suite_base[160];
-static pid_t suite_child; /* who runs the tests */
+static pid_t suite_child; /* the child that runs the tests */
 
 /* The tests of this program, in the order of its text: constructors run in that order. */
 static struct suite_entry {
@@ -59,8 +60,8 @@ static int suite_run(const char *name, void (*make)(Suite *suite))
 	return failed == 0 ? 0 : 1;
 }
 
-/* The tests run in a child, so that what they leave is removed also when they crash or are told
- * to end. */
+/* The tests run in a child, so that the parent removes their files also when they crash or get a
+ * signal to end. */
 int suite_main(const char *name, void (*make)(Suite *suite))
 {
 	struct sigaction forward = {.sa_handler = suite_forward};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log that was cut anywhere, or in which zeros begin where a sector does, is one that was being
- * written when the machine went down: not damaged, whatever stands in its values, parts of logs
- * among them.
+ * A log that was cut anywhere, or has zeros from the start of a sector on, was being written when
+ * the machine went down. That is no damage, even if its values hold parts of logs.
  */
 #include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/formats/logfile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables that are cut while the store is open. LevelDB would have them mapped, and a page of a
- * mapping that is gone is a signal. What is read then is right or an error, also through a scan
+ * Tables that are cut while the store is open. If LevelDB mapped them, access to a lost page of the
+ * mapping would be a signal. A read then gives the right cells or an error, also through a scan
  * that stood in a block that was good.
  */
 #include "tests/unit/suite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a listing keeps of its last children: random steps in a directory that changes against a
- * model that knows what each offset was given for, and where what is kept ends. */
+/* The last children that a listing keeps: random steps in a directory that changes. The model knows
+ * the name given with each offset, and the end of the kept part. */
 #include "suite.h"
 
 #include "fs/dir/dir_kept.h"

@@ -10,7 +10,7 @@ static struct file_id id_of(struct mount *mount, const char *name)
 	return node_child_id(mount->family, NODE_DRAFT, suite_text(name));
 }
 
-/* Puts a text as a draft of the family. before: NULL: whatever it is. */
+/* Puts a text as a draft of the family. before: the expected state; NULL: any. */
 static int put(struct mount *mount, const char *name, const char *text,
 	       const struct draft_before *before)
 {

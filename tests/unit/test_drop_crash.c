@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that is killed in the middle of a drop, by itself, while another thread of it writes
- * rows behind the drop. When the store is opened again the drop is complete, and what was written
- * behind it is there.
+ * A process kills itself in the middle of a drop, while another of its threads writes rows behind
+ * the drop. When the store is opened again the drop is complete, and the rows written behind it are
+ * there.
  */
 #include "tests/unit/suite.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SUITE_BYTES for what is static. */
+/* SUITE_BYTES for static initializers. */
 #define BYTES(literal)                                                                             \
 	{                                                                                          \
 		literal, sizeof(literal) - 1                                                       \
@@ -270,7 +270,7 @@ SUITE_STORES(one_moment, 10)
 	exported_expect(s->table, "a", WCS_EXPORT_KEYS, "a\na#a\n");
 }
 
-/* What is left unread costs nothing and leaves nothing. */
+/* The unread rest of an export costs nothing and leaves nothing. */
 SUITE_STORES(closed_early, 30)
 {
 	struct wcs_export *exported;

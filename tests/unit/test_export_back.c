@@ -226,8 +226,8 @@ struct cell {
 	const char *value;
 };
 
-/* What rows of these cells, in their order, are as text where a line of more than max bytes ends
- * before the next cell. */
+/* The text of rows of these cells, in their order, where a line of more than max bytes ends before
+ * the next cell. */
 static char *expected_lines(const struct cell *cells, size_t count, size_t max)
 {
 	char *text = NULL;
@@ -334,7 +334,7 @@ SUITE_STORES(lines_of_small_rows, 60)
 	wcs_table_close(other);
 }
 
-/* Values that come in pieces, and a line that is longer than what a stream holds of it. */
+/* Values in pieces, and a line longer than the stream's buffer. */
 SUITE_STORES(lines_of_large_values, 60)
 {
 	char *value = suite_pattern(150000, 1);

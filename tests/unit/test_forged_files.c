@@ -140,8 +140,8 @@ static void long_entry(size_t at, size_t len)
 	file[at + 5] = 0xf;
 }
 
-/* Keys of the index that are not before those of the blocks behind: a search passes these blocks,
- * and reading on from there comes to keys before what was sought, again and again. */
+/* Index keys that are not smaller than the keys of the blocks behind: a search passes these blocks,
+ * and reading on from there reaches keys before the sought one, again and again. */
 static void wide_bounds(void)
 {
 	struct ldb_rest rest = {file + index_at, index_len - 8};
@@ -231,7 +231,7 @@ static const struct {
 	{"a block of 2^64 - 1 bytes", NULL, UINT64_MAX},
 };
 
-/* ---- What becomes of it ------------------------------------------------------------------ */
+/* ---- Effects ----------------------------------------------------------------------------- */
 
 /* Reads cells, all or one of each row. */
 static int look_at_cells(struct wcs_table *table, enum wcs_each each)
@@ -324,8 +324,8 @@ static int in_child(void (*step)(int arg), int arg, const char *what)
 	return WEXITSTATUS(status);
 }
 
-/* least: rows that are there after the repair. other: what reading may exit with but 1; 0 where
- * LevelDB may read it. */
+/* least: rows that are there after the repair. other: a second exit status that reading may have
+ * besides 1; 0 where LevelDB may read it. */
 static void expect(void (*forge)(int arg), int arg, int least, int other, const char *what)
 {
 	int seen;

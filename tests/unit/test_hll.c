@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HyperLogLog states: how far the estimate is off, what a merge gives, and which bytes are none.
- * ROWFS_HLL_ELEMENTS in the environment is up to how many elements the error is looked at
- * (100000000 takes minutes).
+ * HyperLogLog states: the error of the estimate, the results of merges, and the refusal of invalid
+ * bytes. ROWFS_HLL_ELEMENTS in the environment is the largest number of elements whose error is
+ * measured (100000000 takes minutes).
  */
 #include "tests/unit/suite.h"
 
@@ -178,7 +178,7 @@ SUITE_TEST(test_hll_turns_dense, 60)
 
 static void refuse(const struct sketch *sketch, const char *why)
 {
-	/* of exactly that size, so that a sanitizer sees what is read behind it */
+	/* of exactly that size, so that a sanitizer reports a read past the end */
 	unsigned char *copy = malloc(sketch->len + 1);
 
 	memcpy(copy + 1, sketch->bytes, sketch->len);
@@ -257,7 +257,7 @@ SUITE_TEST(test_hll_full, 10)
 	ck_assert_int_eq(wcs_hll_estimate(sketch_slice(&full)), INT64_MAX);
 }
 
-/* Lines give what their elements give one by one, whatever is twice among them. */
+/* Lines give the same state as their elements one by one, with any element twice among them. */
 SUITE_TEST(test_hll_lines, 60)
 {
 	static const uint64_t counts[] = {1, 2, 100, 6143, 6144, 6200, 50000};

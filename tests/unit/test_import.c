@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- What is applied when ---------------------------------------------------------------- */
+/* ---- Which rows are applied when --------------------------------------------------------- */
 
 SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
 {
@@ -56,7 +56,7 @@ SUITE_STORES(test_cancel_forgets_the_unfinished_line, 10)
 	wcs_import_free(import);
 }
 
-/* A line that sees what the lines before it in the same piece did. */
+/* A line sees the changes of the lines before it in the same piece. */
 SUITE_STORES(test_a_row_again_in_one_piece, 10)
 {
 	struct wcs_import *import;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows from text up to the first bad line, or one that is too long, and what is said of that. */
+/* Rows from text up to the first bad line, or one that is too long, and the message about that
+ * line. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>

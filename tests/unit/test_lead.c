@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that take turns to read requests, which are numbers here. Whatever a request does, one
+ * Threads that take turns to read requests, which are numbers here. For every kind of request, one
  * thread reads at a time, each request is handled once, and others are handled meanwhile.
  */
 #include "fs/serve/lead.h"
@@ -19,8 +19,8 @@ struct turns {
 	int last;
 	atomic_int handled[REQUESTS];
 	atomic_int done;
-	/* What request 10 does: it waits until so many others are handled, and says so before or
-	 * not. */
+	/* Request 10 waits until so many others are handled; gives: it announces the wait before.
+	 * */
 	int others;
 	bool gives;
 	unsigned cores; /* for requests that others wait behind; 0: none wait */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a crash, a power cut and a failed write leave, and what opening says of it. */
+/* The files that a crash, a power cut and a failed write leave, and the result of opening them. */
 #include "tests/unit/engine.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- What a crash leaves ----------------------------------------------------------------- */
+/* ---- After a crash ----------------------------------------------------------------------- */
 
 ENGINE_TEST(test_intent_of_a_crash, 60)
 {
@@ -27,7 +27,7 @@ ENGINE_TEST(test_intent_of_a_crash, 60)
 	ck_assert_int_eq(ldb_extent_reserve(engine->db, &id), 0);
 	ck_assert_int_eq(ldb_extent_stream(engine->db, id, &source), 0);
 	ldb_source_free(&source);
-	/* While it is under way nothing of it goes, whatever else does. */
+	/* Chunks of an unfinished value stay while other chunks are deleted. */
 	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
 	ck_assert_int_eq(engine_delete(engine, "r"), 0);
 	for (int i = 0; i < 500 && engine_count(engine->db, 'g') > 1; i++)
@@ -49,7 +49,8 @@ static void many_rows(struct engine *engine, int count)
 	}
 }
 
-/* The next open finishes a drop where it stood: what lies before stays, what lies behind goes. */
+/* The next open continues a drop where it stopped: rows before that place stay, rows behind it
+ * go. */
 ENGINE_TEST(test_drop_of_a_crash, 120)
 {
 	struct ldb_drop drop = {1, {SUITE_BYTES("r01000"), SUITE_BYTES("r04500")}};
@@ -155,7 +156,7 @@ SUITE_TEST(test_killed_while_writing, 120)
 	ck_assert_int_gt(rows, 0);
 }
 
-/* ---- What a power cut may take ---------------------------------------------------------- */
+/* ---- After a power cut ------------------------------------------------------------------ */
 
 static off_t synced; /* bytes of the file that was synced last */
 
@@ -193,8 +194,8 @@ static off_t log_size(struct engine *engine)
 	return size;
 }
 
-/* A moved chunked value is durable before anything else can be done to it: a power cut that kept
- * what followed and lost the move would leave garbage on record for a cell that is back. */
+/* A moved chunked value is durable before any later change to it. Without that, a power cut could
+ * keep the later change and lose the move: a garbage record for a cell that is back. */
 ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 {
 	struct wcs_move move = {
@@ -209,7 +210,7 @@ ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 				 0);
 		ck_assert_int_ne(synced, log_size(engine));
 		ck_assert_int_eq(engine_set(engine, "large", 1, 70000, 1), 0);
-		if (round == 1) /* also what an earlier session made */
+		if (round == 1) /* also a cell of an earlier session */
 			engine_reopen(engine);
 		ck_assert_int_eq(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
 							  suite_text("large"), &move, &ts, &hidden),
@@ -258,7 +259,7 @@ ENGINE_TEST(test_latch_after_a_failed_write, 60)
 	ck_assert_int_eq(engine->errors, 1);
 	engine_expect(engine, "r00000", 1000, 0);
 
-	/* What was acknowledged is there, what failed is not, and writing goes on. */
+	/* Acknowledged writes are there, failed ones are not, and writing goes on. */
 	engine_reopen(engine);
 	for (unsigned int i = 0; i < good; i++) {
 		snprintf(row, sizeof(row), "r%05u", i);

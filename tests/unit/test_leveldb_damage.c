@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Damaged data: an error for what is in it, never wrong data, and never a gap. */
+/* Damaged data: a read of it is an error, never wrong data, and never a gap. */
 #include "tests/unit/engine.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ SUITE_TEST(test_damaged_record, 60)
 	engine_close(&engine);
 }
 
-/* A merge into what is no value of the type is damage, which is told and logged. */
+/* A merge into a value that the type does not allow is damage, which is returned and logged. */
 SUITE_TEST(test_damaged_aggregate, 60)
 {
 	static const struct {

@@ -12,7 +12,7 @@ static int segment_compare(const void *a, const void *b)
 	return wcs_slice_compare(*(const struct wcs_slice *)a, *(const struct wcs_slice *)b);
 }
 
-/* What the listing of prefix must give, by looking at every row. */
+/* The expected listing of prefix, found by looking at every row. */
 static size_t naive_list(const struct wcs_slice *rows, size_t count, struct wcs_slice prefix,
 			 unsigned char delimiter, const struct wcs_slice *after,
 			 struct wcs_slice *segments)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A compaction that was asked for, and who writes while it is under way: the medium may fail then,
- * and nobody waits for ever.
+ * A requested compaction, and writers while it is under way: the medium may fail then, and no
+ * thread waits for ever.
  */
 #include "tests/unit/engine.h"
 
@@ -18,7 +18,7 @@ enum {
 	ROWS = 2000,
 	VALUE = 4096,
 	WRITES = 5000, /* of that size: more than LevelDB gathers in memory, less than twice that */
-	STILL_MS = 300, /* nothing is written so long: who writes waits */
+	STILL_MS = 300, /* no write ends for so long: the writers wait */
 	SLOW_MS = 50,	/* a call that fails takes that long */
 };
 
@@ -98,7 +98,7 @@ ssize_t write(int fd, const void *data, size_t len)
 	return syscall(SYS_write, fd, data, len);
 }
 
-/* ---- Who writes meanwhile ---------------------------------------------------------------- */
+/* ---- Writers meanwhile ------------------------------------------------------------------- */
 
 static int set_row(struct engine *engine, char kind, int i, uint64_t *state)
 {
@@ -114,7 +114,7 @@ static int set_row(struct engine *engine, char kind, int i, uint64_t *state)
 	return engine_apply(engine, row, mutation);
 }
 
-/* Returns how many were acknowledged; *rc: what the first other one met. */
+/* Returns the number of acknowledged writes; *rc: the error of the first other one. */
 static int set_rows(struct engine *engine, char kind, int rows, int *rc)
 {
 	uint64_t state = (uint64_t)(unsigned char)kind;
@@ -129,7 +129,7 @@ static int set_rows(struct engine *engine, char kind, int rows, int *rc)
 	return rows;
 }
 
-/* Rows in one table, their deletes in another: what lies between "a" and "b" is worth merging. */
+/* Rows in one table, their deletes in another: the range from "a" to "b" is worth merging. */
 static void make_work(struct engine *engine)
 {
 	char row[16];
@@ -194,7 +194,7 @@ ENGINE_TEST(test_writers_wait_for_a_while, 60)
 	ck_assert_int_eq(engine->errors, 0);
 }
 
-/* What is in memory cannot be moved into a table, and the compaction cannot go on. */
+/* The memtable cannot be moved into a table, and the compaction cannot go on. */
 ENGINE_TEST(test_medium_breaks, 60)
 {
 	uint64_t number;
@@ -214,7 +214,7 @@ ENGINE_TEST(test_medium_breaks, 60)
 	expect_rows(engine, writes);
 }
 
-/* Then LevelDB does not move what is in memory, and does not say so. */
+/* Without a new log LevelDB does not move the memtable into a table, and reports no error. */
 ENGINE_TEST(test_not_without_a_log, 60)
 {
 	int before, rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a power cut takes when LevelDB has just begun another log: it closes the one before without
- * a sync. The medium here is what this program's own syncs saw of each file, and no table is ever
- * done, since their syncs wait; so all that was written is in the two logs.
+ * The writes that a power cut loses just after LevelDB began another log: it closes the log before
+ * without a sync. The simulated medium holds each file as this program's own syncs saw it. No table
+ * is ever done, since their syncs wait; so the two logs hold all writes.
  */
 #include "tests/unit/engine.h"
 
@@ -129,7 +129,7 @@ static int count_logs(const char *path)
 	return count;
 }
 
-/* What is on the medium, as another store. */
+/* The content of the medium, as another store. */
 static void power_cut(const struct engine *engine, struct engine *after)
 {
 	const struct dirent *entry;
@@ -320,7 +320,7 @@ SUITE_TEST(test_chunks_behind_a_new_log, 60)
 	free(value);
 }
 
-/* The medium of this test takes what is not synced, or the others would show nothing. */
+/* The medium of this test loses unsynced data, or the other tests would show nothing. */
 SUITE_TEST(test_unsynced_is_lost, 60)
 {
 	struct engine engine, after;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was deleted on a full medium is given back, however LevelDB has it. */
+/* A full medium gets back the space of deleted rows, in any kind of file where LevelDB has them. */
 #include "tests/unit/engine.h"
 
 #include <dirent.h>
@@ -49,7 +49,7 @@ static void set_row(struct engine *engine, const char *row, unsigned int seed)
 	ck_assert_int_eq(engine_apply(engine, row, mutation), 0);
 }
 
-/* What all files of the engine take. */
+/* The bytes of all files of the engine. */
 static uint64_t disk_use(struct engine *engine)
 {
 	DIR *dir = fdopendir(dup(engine->db->dir));
@@ -66,7 +66,7 @@ static uint64_t disk_use(struct engine *engine)
 	return bytes;
 }
 
-/* Asks for space, as those do who are refused, until no more than that is taken. */
+/* Asks for space, as refused writers do, until the engine takes no more than that. */
 static void expect_use(struct engine *engine, uint64_t most)
 {
 	for (int i = 0; i < 300; i++) {
@@ -78,7 +78,7 @@ static void expect_use(struct engine *engine, uint64_t most)
 	ck_abort_msg("%llu bytes stay", (unsigned long long)disk_use(engine));
 }
 
-/* Waits until LevelDB has no more than so many MiB in tables, whatever files there are. */
+/* Waits until LevelDB has no more than so many MiB in tables; leftover files do not count. */
 static void expect_tables(struct engine *engine, uint64_t mib)
 {
 	for (int i = 0; i < 300; i++) {
@@ -120,8 +120,8 @@ static void delete_rows(struct engine *engine, unsigned int rows, bool apart)
 	}
 }
 
-/* Deletes that lie apart, each moved out of memory by itself, make a table each, which lies above
- * what it deletes. Counted as full ones they would take more than there is. */
+/* Scattered deletes, each moved out of memory by itself, make a table each, which lies above the
+ * rows that it deletes. Counted as full tables they would take more space than there is. */
 ENGINE_TEST(test_many_small_tables, 60)
 {
 	enum { ROWS = 40 };
@@ -156,8 +156,8 @@ ENGINE_TEST(test_keys_that_begin_alike, 120)
 	expect_use(engine, 4 * MIB);
 }
 
-/* Who reads keeps the tables that were there; when nobody does any more, they go, also where
- * nothing else was deleted meanwhile. */
+/* A reader keeps the tables of its snapshot. They go when no reader is left, even if nothing else
+ * was deleted meanwhile. */
 ENGINE_TEST(test_tables_that_readers_kept, 60)
 {
 	enum { ROWS = 1000 };
@@ -179,7 +179,7 @@ ENGINE_TEST(test_tables_that_readers_kept, 60)
 	expect_use(engine, MIB);
 }
 
-/* What was deleted before this session as well. */
+/* The same for rows deleted before this session. */
 ENGINE_TEST(test_deleted_before, 60)
 {
 	enum { ROWS = 1000 };

@@ -63,7 +63,7 @@ static const char *cells_before(off_t place)
 	return damage_states[changes];
 }
 
-/* Where nothing is lost but what follows. */
+/* Places where a tear loses nothing but the changes behind it. */
 static bool may_tear(off_t place)
 {
 	bool starts = false;
@@ -176,7 +176,7 @@ static void expect_kept(const char *directory, const char *below, off_t place)
 	ck_assert_int_eq(memcmp(kept, bytes + start, got), 0);
 }
 
-/* A mount cuts the log; the copy of what it cuts stays in the store until a repair takes it. */
+/* A mount cuts the log; the copy of the cut part stays in the store until a repair takes it. */
 static off_t cut_record(void)
 {
 	off_t place = tear_record();
@@ -206,7 +206,7 @@ SUITE_TEST(test_kept, 60)
 	remove_log();
 }
 
-/* Neither check finds anything, and only a repair cuts, and takes what it cuts. */
+/* Neither check finds anything. Only a repair cuts, and it takes the part that it cuts. */
 SUITE_TEST(test_check, 60)
 {
 	off_t place = 0;

@@ -68,7 +68,7 @@ static void expect_children(struct memdirs *dirs, const char *text, enum memdir_
 	memdir_path_clear(&path);
 }
 
-/* What is there after paths were added: a path and all above it, but nothing beside it. */
+/* The tree after paths were added: a path and all above it, but nothing beside it. */
 SUITE_TEST(test_exists, 10)
 {
 	static const struct {

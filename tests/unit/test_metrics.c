@@ -273,7 +273,7 @@ SUITE_TEST(test_bytes, 10)
 	metrics_free(metrics);
 }
 
-/* What cannot be understood, or comes twice, does no harm. */
+/* A message that cannot be understood, or comes twice, does no harm. */
 SUITE_TEST(test_odd_messages, 10)
 {
 	struct metrics *metrics = metrics_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names against the contract: what bytes are spelled like, and that one spelling only resolves.
- * Random ones are those of fuzz_names.c. */
+/* Names against the contract: the spelling of bytes, and that only this spelling resolves.
+ * fuzz_names.c tests random names. */
 #include "lib/times.h"
 #include "tests/unit/model.h"
 #include "tests/unit/suite.h"

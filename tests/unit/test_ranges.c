@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Locked ranges: the ends of a file, splitting, merging, and random steps against a model that
- * knows of each byte who has it. */
+ * knows the owners of each byte. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,8 +179,8 @@ SUITE_TEST(test_a_process_has_a_limit, 10)
 
 enum { BYTES = 24, OWNERS = 3, STEPS = 20000 };
 
-/* Of each byte, the last one standing for all behind it, what an owner has: 0, or which kind and
- * open file. */
+/* The lock that each owner has on each byte: 0, or its kind and open file. The last byte stands for
+ * all behind it. */
 struct model {
 	unsigned char has[OWNERS][BYTES];
 };
@@ -240,7 +240,8 @@ static int model_conflict(const struct model *model, const struct range *want)
 	return lowest;
 }
 
-/* Takes what a range has into a model; false where that is had already, or cannot be. */
+/* Copies a range into a model; false if its owner has those bytes already, or the range is
+ * invalid. */
 static bool model_add(struct model *model, const struct range *range)
 {
 	bool good =
@@ -253,7 +254,7 @@ static bool model_add(struct model *model, const struct range *range)
 	return good;
 }
 
-/* Do the ranges say what the model does, in as few of them as can? */
+/* Do the ranges equal the model, in the smallest possible number? */
 static bool equal(const struct model *model, const struct ranges *ranges, size_t room)
 {
 	struct model seen = {0};

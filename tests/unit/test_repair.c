@@ -3,9 +3,9 @@
  * Repairs that are interrupted, and MANIFESTs that were cut.
  *
  * A repair is stopped at every call with which it writes, once by an error and once by the end of
- * the process, and at each place where it asks whether to go on. The store is then refused, or all
- * is there; it is never one that can be mounted and has lost something, or has something older. The
- * next repair makes of it what the first one would have made.
+ * the process, and at each place where it asks whether to go on. The store is then refused, or it
+ * is complete. A store that can be mounted has never lost data, and never shows older data. The
+ * next repair gives the result that the first one would have given.
  */
 #include "tests/unit/damage.h"
 

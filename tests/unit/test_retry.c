@@ -87,7 +87,7 @@ SUITE_TEST(test_of_what_is_gone, 10)
 	retries_free(retries);
 }
 
-/* What is left of a request that came to nothing is not for a later one. */
+/* The entry of a request that the kernel never retried does not serve a later request. */
 SUITE_TEST(test_not_for_long, 10)
 {
 	begin();
@@ -103,7 +103,7 @@ SUITE_TEST(test_not_for_long, 10)
 	retries_free(retries);
 }
 
-/* Only who is to write is led to a file that can be written, and not for ever. */
+/* Only lookups of a writing request are led to a writable file, and only so many. */
 SUITE_TEST(test_lookups_to_write, 10)
 {
 	int lookups = 0;
@@ -124,7 +124,7 @@ SUITE_TEST(test_lookups_to_write, 10)
 	retries_free(retries);
 }
 
-/* A name that was renamed since is found by what it was. */
+/* A renamed file is found by its earlier name. */
 SUITE_TEST(test_of_names_before, 10)
 {
 	struct retry_names names = {{NAME + 2, NAME + 1, NAME}};

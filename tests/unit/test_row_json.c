@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of JSON: what mutation a row object becomes, and what is refused with which words. */
+/* Lines of JSON: the mutation made from a row object, and each refusal with its message. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,8 +410,7 @@ SUITE_TEST(test_nul_after_number_or_word, 60)
 	}
 }
 
-/* What encode makes of any bytes decodes to the same bytes, and is itself UTF-8 without control
- * bytes. */
+/* Any encoded bytes decode to the same bytes, and their encoding is UTF-8 without control bytes. */
 SUITE_TEST(test_text_round_trip, 60)
 {
 	srandom(10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of aggregate families as JSON: what goes in comes out, and again the same from another
- * store; what is merged, what is compared, what is refused. */
+/* Rows of aggregate families as JSON: an import and an export give the same rows, and again from
+ * another store; merges, comparisons and refusals. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
@@ -217,7 +217,7 @@ SUITE_STORES(test_refused, 60)
 	expect(s, "");
 }
 
-/* What JSON's numbers cannot hold is the same error in quotes. */
+/* A number beyond the range of JSON's numbers is the same error in quotes. */
 SUITE_STORES(test_beyond_64_bits, 30)
 {
 	static const struct {

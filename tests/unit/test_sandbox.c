@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process that has shut itself in can still reach. */
+/* The files and calls that a process in its own sandbox can still reach. */
 #include "lib/system/sandbox.h"
 #include "tests/unit/suite.h"
 
@@ -141,6 +141,7 @@ SUITE_TEST(test_hardened, 10)
 
 int main(void)
 {
-	setenv("CK_FORK", "yes", 1); /* who shuts itself in cannot go on to the next test */
+	setenv("CK_FORK", "yes",
+	       1); /* a test that entered the sandbox cannot go on to the next test */
 	return suite_main("sandbox", NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemas as JSON: what is taken, what is refused and where, and the canonical text. */
+/* Schemas as JSON: accepted ones, refused ones with the place of the fault, and the canonical
+ * text. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  *   and resumes the collector, which also passes all the time and knows no grace; one moves the
  *   clock.
  * - The time is cut into rounds. Behind each all is compared, the store is opened again, and all is
- *   compared again. At the end the policies go: what is still stored shows, and stays.
+ *   compared again. At the end the policies go: all stored cells show, and stay.
  *
- * ROWFS_SOAK in the environment is how many seconds it takes. ROWFS_SEED chooses the changes that
+ * ROWFS_SOAK in the environment is the duration in seconds. ROWFS_SEED chooses the changes that
  * each thread makes, though not how they mix.
  */
 #include "tests/unit/soak.h"
@@ -53,7 +53,7 @@ static void soak_hide_column(struct soak_writer *writer, struct soak_row *row, i
 static void soak_set_policy(struct soak_writer *writer, const struct history_policy *policy)
 {
 	SOAK_OK(wcs_family_set_gc(writer->soak->table, writer->own, policy->text, NULL));
-	for (size_t i = 0; i < SOAK_ROWS; i++) /* what the policy before hides */
+	for (size_t i = 0; i < SOAK_ROWS; i++) /* the policy before hides some cells */
 		soak_each_column(writer, &writer->rows[i], soak_hide_column);
 	writer->policy = policy;
 	soak_compare_rows(writer, 0, SOAK_ROWS - 1);
@@ -88,7 +88,7 @@ static bool soak_full(const struct soak_row *row)
 	return false;
 }
 
-/* One change, and what is to be seen of it at once. */
+/* One change, and a check of the content right after it. */
 static void soak_step(struct soak_writer *writer)
 {
 	size_t at = soak_below(&writer->state, SOAK_ROWS), prefix = at / SOAK_LEAVES;
@@ -191,7 +191,7 @@ static void soak_rewrite(struct soak *soak, const char *row)
 	soak_expect_alone(soak, row);
 }
 
-/* What is written is what the collector is about to delete, now and then. */
+/* Writes cells, now and then just those that the collector is about to delete. */
 static void *soak_rewrite_on(void *arg)
 {
 	struct soak *soak = arg;
@@ -436,7 +436,7 @@ static void soak_reopen(struct soak *soak)
 	soak->table = soak->suite.table;
 }
 
-/* Takes the policies away: what is still stored shows, and nothing goes any more. */
+/* Takes the policies away: all stored cells show, and none is deleted any more. */
 static void soak_end(struct soak *soak)
 {
 	for (int i = 0; i < SOAK_WRITERS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Aggregate families on both engines: what merges make of a column, what is refused, and that
- * concurrent merges are all there in the end. */
+/* Aggregate families on both engines: the results of merges, the refusals, and that the column
+ * finally contains all concurrent merges. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static int replace(struct suite *s, const char *family, const char *line, int64_
 	return suite_mutate(s->table, "r", mutation, made);
 }
 
-/* The newest cell stays where it is; what a policy hides is none. */
+/* The newest cell keeps its timestamp; a hidden cell is no newest cell. */
 SUITE_STORES(test_replace, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
@@ -175,7 +175,7 @@ SUITE_STORES(test_replace, 30)
 	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), -EINVAL);
 }
 
-/* Deletes come first; then each write sees what the ones before it left. */
+/* Deletes come first; then each write sees the result of the writes before it. */
 SUITE_STORES(test_merges_of_one_mutation, 30)
 {
 	struct wcs_slice q = SUITE_BYTES("q");
@@ -281,7 +281,7 @@ SUITE_STORES(test_refuses, 30)
 	expect(s, "a", "1=11 ");
 }
 
-/* What a policy hides is not there for a merge; and what it shows is, at any rank. */
+/* A merge does not see hidden cells; it sees shown cells, at any rank. */
 SUITE_STORES(test_hidden_cells_do_not_count, 30)
 {
 	add_types(s);
@@ -300,7 +300,7 @@ SUITE_STORES(test_hidden_cells_do_not_count, 30)
 	expect(s, "a", "1000000=16 ");
 }
 
-/* What newer cells of the same mutation hide is not there either. */
+/* Nor does it see cells that newer cells of the same mutation hide. */
 SUITE_STORES(test_cells_hidden_meanwhile, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();

@@ -30,7 +30,7 @@ static void attempt_begin(struct attempt *attempt, bool others)
 	alloc_fail(attempt->n, others);
 }
 
-/* What it returned is either, and in words where there are to be any. */
+/* The call returned success or ENOMEM, with text in the fault if it failed. */
 static void attempt_end(struct attempt *attempt, int rc, const struct wcs_fault *fault)
 {
 	attempt->failed = alloc_stop();
@@ -78,7 +78,7 @@ static void alloc_close(void)
 	free(before);
 }
 
-/* Whatever needs a lock that a failed call might have left held. */
+/* Calls that need each lock that a failed call might have left held. */
 static void alloc_usable(void)
 {
 	struct wcs_store *store = calls.suite.store;
@@ -278,7 +278,8 @@ SUITE_LOOP(test_every_allocation_of_a_check, 2, 300)
 	alloc_expect_whole();
 }
 
-/* Of a store whose MANIFEST is damaged: what memory ends in leaves it to the next repair. */
+/* A store whose MANIFEST is damaged: a repair that memory ends leaves the rest to the next
+ * repair. */
 SUITE_TEST(test_every_allocation_of_a_repair, 300)
 {
 	struct wcs_check_options options = {.repair = true};

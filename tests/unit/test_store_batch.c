@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batches of row mutations on both engines: each is atomic for itself and sees those before it; the
- * first that fails ends the batch, and what was applied is said.
+ * Batches of row mutations on both engines: each mutation is atomic for itself and sees those
+ * before it. The first that fails ends the batch, and the call returns the number of applied ones.
  */
 #include "store/mutation.h"
 
@@ -163,7 +163,7 @@ SUITE_LOOP(test_stops_at_the_first_that_fails, SUITE_ENGINES, 20)
 	}
 }
 
-/* A mutation that fails late leaves nothing of what it put before. */
+/* A mutation that fails late leaves none of its earlier puts. */
 SUITE_STORES(test_what_fails_is_applied_in_no_part, 10)
 {
 	struct wcs_entry entries[2] = {entry_set("a", "f", 2, "text"), entry_delete("b")};

@@ -262,7 +262,7 @@ SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 	}
 }
 
-/* What others put into a store's directory is not replaced with it. */
+/* Creating with force does not replace foreign files in a store's directory. */
 SUITE_TEST(test_force_spares_what_is_not_the_stores, 20)
 {
 	char path[256];

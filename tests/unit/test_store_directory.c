@@ -76,7 +76,7 @@ SUITE_TEST(test_in_use_by_another, 20)
 	place_expect_open(path, -EBUSY, words);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* and the other way round: what failed before has dropped no lock */
+	/* and the other way round: the failed open has dropped no lock */
 	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
 	place_expect_open(path, -EBUSY, "in use by process");
 	pid = hold(path, &ready);
@@ -111,7 +111,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Who waits for another process's store is in nobody's way in this one. */
+/* A thread that waits for another process's store blocks no other thread of its own process. */
 SUITE_TEST(test_wait_holds_nobody_up, 20)
 {
 	struct waiter waiter = {.rc = 0};

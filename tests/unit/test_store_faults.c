@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call with which the engine writes fails in turn. Whatever operation meets it: what was
- * acknowledged before stays, the operation happened or did not, nothing is written afterwards until
- * the store is opened anew, and reading goes on. The model is the engine in memory, which does the
+ * Every call with which the engine writes fails in turn, during every kind of operation.
+ * Acknowledged writes stay; the operation happened or did not; nothing is written afterwards until
+ * the store is opened anew; and reading goes on. The model is the engine in memory, which does the
  * same operations.
  */
 #include "tests/unit/suite.h"
@@ -88,7 +88,7 @@ static int run_reopen(struct run *run)
 	return run_open(run);
 }
 
-/* ---- What it holds ----------------------------------------------------------------------- */
+/* ---- The content ------------------------------------------------------------------------- */
 
 struct sum {
 	uint64_t hash; /* FNV-1a */
@@ -320,7 +320,7 @@ struct mode {
 static const struct mode modes[] = {
 	{EIO, false, 1, false}, {ENOSPC, true, 3, false}, {EIO, false, 1, true}};
 
-/* What the engine in memory has before each operation and behind the last. */
+/* The content of the engine in memory before each operation and behind the last. */
 static char *texts[OPERATIONS + 1];
 
 static void arm(const struct run *run, const struct mode *mode, uint64_t at)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changes between two slices of the collector's pass: it goes on in the middle of a column,
- * and takes no cell that is seen by then.
+ * Changes between two slices of the collector's pass: it goes on in the middle of a column, and
+ * takes no cell that is visible by then.
  */
 #include "tests/unit/suite.h"
 
@@ -95,7 +95,7 @@ SUITE_LEVELDB_STORE(test_column_made_anew_between_slices, 60)
 	gc_slices_expect(s, 1, 1);
 }
 
-/* The rank of what comes next is less than the slice before left it. */
+/* The next cell has a lower rank than it had at the end of the slice before. */
 SUITE_LEVELDB_STORE(test_newer_cells_deleted_between_slices, 60)
 {
 	struct wcs_collect at = {0};
@@ -110,7 +110,7 @@ SUITE_LEVELDB_STORE(test_newer_cells_deleted_between_slices, 60)
 	gc_slices_expect(s, 90, 0);
 }
 
-/* What is deleted counts no more, also where the policy is another one now. */
+/* A deleted cell counts no more, even if the policy is another one now. */
 SUITE_LEVELDB_STORE(test_policy_changed_between_slices, 60)
 {
 	struct wcs_collect at = {0};

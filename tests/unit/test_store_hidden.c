@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is written and hidden by its policy at once is counted and told to the log, on both engines.
- * Whether it is hidden a read says.
+ * Cells that their policy hides as soon as they are written are counted and logged, on both
+ * engines. A read tells whether a cell is hidden.
  */
 #include "tests/unit/suite.h"
 
@@ -74,7 +74,7 @@ SUITE_STORES(test_a_history_in_one_mutation, 30)
 	ck_assert_uint_eq(hidden_cells(s), 30);
 }
 
-/* What fails, or is not reached, was not written. */
+/* A row that fails, or is not reached, was not written. */
 SUITE_STORES(test_of_many_rows_those_that_are_applied, 30)
 {
 	struct wcs_entry entries[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Row mutations on both engines that merge with what is there: appends and increments. */
+/* Row mutations on both engines that merge with existing values: appends and increments. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ SUITE_STORES(test_append_for_an_earlier_cell, 10)
 	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, "ab");
 	other = write_append_for(s->table, "r", "X", WCS_TS_NONE);
 	ck_assert_int_gt(other, first);
-	/* Somebody came in between: what he wrote stays, and the earlier cell goes. */
+	/* Another writer appended in between: its text stays, and the earlier cell goes. */
 	ck_assert_int_gt(write_append_for(s->table, "r", "c", first), other);
 	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, "abXc");
 	suite_expect_value(s->table, "r", "f", "q", other, "abX");
@@ -72,7 +72,7 @@ SUITE_STORES(test_append_over_the_limit, 60)
 	free(bytes);
 }
 
-/* What counts is what the value comes to, not the piece that was appended. */
+/* The size of the resulting value counts, not that of the appended piece. */
 SUITE_STORES(test_append_warns_of_the_whole_value, 30)
 {
 	const size_t piece = 6u << 20;
@@ -91,7 +91,7 @@ SUITE_STORES(test_append_warns_of_the_whole_value, 30)
 }
 
 /* A mutation that looks at one column only, in a row whose first cells were deleted: it must find
- * its column whatever lies before it. */
+ * its column behind any number of tombstones. */
 SUITE_STORES(test_delete_one_by_one, 30)
 {
 	char name[16];

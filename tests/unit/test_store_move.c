@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Moves of cells on both engines: each kind by examples in a table, each error, and the limits of
- * what is named.
+ * the names and timestamps.
  */
 #include "tests/unit/move.h"
 
@@ -14,7 +14,7 @@
 
 #define LAST "9223372036854775807"
 
-/* One move, and what comes of it. A step that fails must change nothing. */
+/* One move and its result. A step that fails must change nothing. */
 struct step {
 	enum wcs_move_kind kind;
 	const char *from;
@@ -25,7 +25,7 @@ struct step {
 	int error;
 	int64_t made;	   /* the timestamp that the move returns */
 	bool same;	   /* the cell keeps its etag: it was not written */
-	const char *cells; /* what is there afterwards; NULL: not looked at */
+	const char *cells; /* the content afterwards; NULL: not compared */
 };
 
 struct example {
@@ -117,7 +117,7 @@ static const struct example examples[] = {
 	  {NEWEST("p", 4, "q"), .error = -EOVERFLOW},
 	  {COLUMN("o", "q"), .error = -EOVERFLOW},
 	  {NEWEST("o", INT64_MAX, "q"), .error = -EOVERFLOW},
-	  /* what is not there is told first, and the other kinds ask for no server's timestamp */
+	  /* a missing cell is reported first, and the other kinds ask for no server's timestamp */
 	  {COLUMN("none", "q"), .error = -ENOENT},
 	  {NEWEST("p", 5, "q"), .error = -ENOENT},
 	  {COLUMN_NEW("p", "q"), .error = -EEXIST},
@@ -127,7 +127,7 @@ static const struct example examples[] = {
 	/* a column of the last timestamp needs no other */
 	{"p@" LAST "=p q@9223372036854775806=q ",
 	 {{COLUMN("p", "q"), .made = INT64_MAX, .cells = "q@" LAST "=p q@9223372036854775806=q "}}},
-	/* what is not there: in a row that is none, and between columns that are */
+	/* missing cells: in a row that does not exist, and between columns that do */
 	{"",
 	 {{COLUMN("p", "q"), .error = -ENOENT},
 	  {COLUMN_NEW("p", "z"), .error = -ENOENT},
@@ -248,7 +248,7 @@ SUITE_STORES(test_stamp_does_not_look_at_to, 30)
 	suite_expect(s->table, "r/f/p@8=eight r/f/q@7=nine ");
 }
 
-/* ---- What does not exist, and arguments -------------------------------------------------- */
+/* ---- Missing cells, and invalid arguments ------------------------------------------------ */
 
 SUITE_STORES(test_missing_family, 30)
 {

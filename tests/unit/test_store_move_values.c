@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values under moves: they stay what they are wherever their cell goes, also while others read and
- * move them. The last part is about LevelDB's chunks alone.
+ * Values under moves: a value does not change when its cell moves, also while other threads read
+ * and move it. The last part is about LevelDB's chunks alone.
  */
 #include "tests/unit/move.h"
 
@@ -62,7 +62,7 @@ SUITE_STORES(test_values_of_any_size, 120)
 	}
 }
 
-/* Values that are open stay what they were, also those of cells that a move replaces or drops. */
+/* Open values do not change, not even those of cells that a move replaces or drops. */
 SUITE_STORES(test_open_values, 60)
 {
 	static const size_t sizes[] = {10, 300000};

@@ -45,7 +45,7 @@ static void random_go(struct random_run *run)
 	for (uint64_t i = 0; i < steps; i++)
 		random_step(run);
 	random_check_all(run);
-	for (int i = 0; i < 3; i++) /* what was hidden and is still there comes back */
+	for (int i = 0; i < 3; i++) /* hidden cells that are still stored come back */
 		random_set_policy(run, random_families[i], "never");
 	random_check_all(run);
 	random_check_chunks(run);

@@ -143,7 +143,7 @@ SUITE_LEVELDB_STORE(test_largest_value, 60)
 	suite_expect(s->table, "");
 }
 
-/* An open value stays what it was, whatever becomes of its cell. */
+/* An open value does not change when its cell is replaced, deleted or dropped. */
 static void read_open_value_stays(struct suite *s, size_t size)
 {
 	char *bytes = suite_pattern(size, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store has when it is opened again, also after the death of its process. */
+/* The content of a store that is opened again, also after the death of its process. */
 #include "tests/unit/place.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static void write_until_killed(const char *path, int out)
 	}
 }
 
-/* What was acknowledged survives the death of the process, without a sync. */
+/* Acknowledged writes survive the death of the process, without a sync. */
 SUITE_TEST(test_killed, 60)
 {
 	struct wcs_store *store;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A full medium: writes, and what a change copies, are refused before the engine meets it; deletes
- * and what frees more than it writes are not. */
+/* A full medium: the store refuses writes and changes that copy before the engine meets the limit.
+ * It allows deletes and changes that free more than they write. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
@@ -208,7 +208,7 @@ SUITE_LEVELDB_STORE(test_full_refuses_moves_of_values, 60)
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_STAMP, "q", 0, "", 9), -ENOSPC);
 	after = suite_scan(s->table, &(struct wcs_range){0}, &(struct wcs_filter){0});
 	ck_assert_str_eq(after, before);
-	/* What fails for another reason says that one. */
+	/* A move that fails for another reason returns that reason. */
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN_NEW, "q", 0, "p", 0), -EEXIST);
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "no", 0, "p", 0), -ENOENT);
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_STAMP, "no", 0, "", 9), -ENOENT);
@@ -220,7 +220,7 @@ SUITE_LEVELDB_STORE(test_full_refuses_moves_of_values, 60)
 	free(after);
 }
 
-/* A large value stays where it is; what moves is its record. */
+/* A large value stays in its place; only its record moves. */
 SUITE_LEVELDB_STORE(test_full_moves_large_values, 60)
 {
 	set_bytes(s, "q", 5, MIB);
@@ -228,11 +228,11 @@ SUITE_LEVELDB_STORE(test_full_moves_large_values, 60)
 	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
 	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_STAMP, "n", 0, "", 9), 0);
 	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "n", 0, "p", 0), 0);
-	/* But not for ever: what is left of it is for deletes. */
+	/* But not for ever: the rest of the reserve is for deletes. */
 	ck_assert_int_eq(move_with(s, RESERVE / 2, WCS_MOVE_STAMP, "p", 0, "", 20), -ENOSPC);
 }
 
-/* What makes more room than it takes is welcome on any medium. */
+/* A move that frees more than it takes is allowed on any medium. */
 SUITE_LEVELDB_STORE(test_full_takes_moves_that_free, 60)
 {
 	set_bytes(s, "q", 5, 1000);
@@ -331,7 +331,7 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 		wcs_mutation_free(entries[i].mutation);
 }
 
-/* A value must fit twice, behind what is the engine's. */
+/* A value must fit twice, besides the engine's own reserve. */
 SUITE_LEVELDB_STORE(test_room_grows_with_the_value, 60)
 {
 	room_set(GIB * 3 / 4);
@@ -355,8 +355,8 @@ static void expect_compactions(struct suite *s, uint64_t count)
 		     (unsigned int)count);
 }
 
-/* A few deletes here and there are not worth a compaction, unless there is no room; and then not
- * one for each that finds none. What is given back, test_leveldb_shrink looks at. */
+/* A few scattered deletes are not worth a compaction, unless there is no room; and then not one for
+ * each request that finds none. test_leveldb_shrink checks the space given back. */
 SUITE_TEST(test_full_gives_back_what_was_deleted, 60)
 {
 	struct suite s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemas on both engines: what applying one adds, keeps and refuses. */
+/* Schemas on both engines: additions, unchanged parts and refusals. */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
@@ -44,7 +44,8 @@ SUITE_STORES(test_schema_apply, 10)
 	suite_expect(s->table, "r/f/q@1=v ");
 }
 
-/* What a schema leaves out stays as it is, and gets its default only where it is made. */
+/* A setting that a schema omits stays as it is; it gets its default only in a new family or
+ * table. */
 SUITE_STORES(test_schema_apply_leaves_what_is_left_out, 10)
 {
 	static const char json[] =
@@ -107,11 +108,11 @@ SUITE_STORES(test_schema_conflicts, 10)
 	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
 }
 
-/* A schema that is refused, at whatever place, is applied in no part. */
+/* A schema that is refused, for a fault at any place, is applied in no part. */
 SUITE_STORES(test_schema_refused_whole, 10)
 {
 	static const struct {
-		const char *last; /* of the tables, behind what could be applied */
+		const char *last; /* the last of the tables, behind the valid ones */
 		const char *why;
 	} refused[] = {
 		{"\"z\":{\"delimiter\":\"!\"}", "table z: its delimiter cannot change"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store tells of itself, on the LevelDB engine: each number after what must change it. */
+/* A store's statistics, on the LevelDB engine: each number after the operations that must change
+ * it. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>

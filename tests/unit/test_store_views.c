@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What policies hide is not there, on both engines: for reads, scans and listings, for what a
- * mutation looks at, and for good, whatever is deleted or moved in front of it.
+ * Cells that policies hide do not exist, on both engines: for reads, scans and listings, and for
+ * mutations. They stay hidden when cells in front of them are deleted or moved.
  */
 #include "tests/unit/suite.h"
 
@@ -218,8 +218,8 @@ SUITE_STORES(test_stamp_brings_nothing_back, 30)
 	suite_expect(s->table, "r/f/q@4=9 ");
 }
 
-/* What a policy hides that was a mistake is there again, if nobody but who moved the newest cell,
- * all of the column, or another one over it, was there meanwhile. */
+/* Cells hidden by a wrong policy are there again without it. That holds if only some moves happened
+ * meanwhile: of the newest cell, of all of the column, or of another column over it. */
 SUITE_LOOP(test_a_wrong_policy, SUITE_ENGINES, 10)
 {
 	static const struct wcs_slice o = {"o", 1}, p = {"p", 1}, q = {"q", 1};
@@ -331,7 +331,7 @@ SUITE_STORES(test_conditions_do_not_see_it, 30)
 	suite_expect(s->table, "r/f/p@10000000=1 ");
 }
 
-/* The server's timestamp is later than what is hidden, so that no version is replaced. */
+/* The server's timestamp is later than those of hidden cells, so that it replaces no version. */
 SUITE_STORES(test_server_timestamps_count_it, 30)
 {
 	suite_policy(s->table, "f", "maxage=1s");
@@ -384,7 +384,7 @@ SUITE_STORES(test_family_of_hidden_cells_goes, 30)
 	suite_expect(s->table, "");
 }
 
-/* A change that is refused deletes nothing: another policy brings back what is hidden. */
+/* A change that is refused deletes nothing: another policy shows the hidden cells again. */
 SUITE_STORES(test_refused_changes_delete_nothing, 30)
 {
 	suite_policy(s->table, "f", "maxage=1s");

@@ -191,7 +191,7 @@ SUITE_STORES(test_deletes_come_before_writes, 10)
 	wcs_mutation_delete_column(mutation, "f", q);
 	wcs_mutation_delete_cell(mutation, "a", q, 7);
 	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
-	/* what was deleted is no newest cell any more */
+	/* the deleted cell is no newest cell any more */
 	suite_expect(s->table, "r/a/q@7=put r/f/q@1000000=new ");
 	ck_assert_int_eq(ts, 7);
 }

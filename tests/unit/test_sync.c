@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Syncs of many threads: each holds what its caller wrote, and they share the cost. The medium is
- * made slow here: fdatasync is this program's own, which does what it should after a while. So is
- * openat, which may find too many open files.
+ * Syncs of many threads: each holds the writes of its caller, and they share the cost. This program
+ * slows the medium with an fdatasync of its own, which syncs after a while. Its own openat may fail
+ * with too many open files.
  */
 #include "tests/unit/suite.h"
 
@@ -213,8 +213,8 @@ SUITE_LEVELDB_STORE(test_sync_with_too_few_files_for_all_logs, 10)
 	suite_set(s->table, "r", "f", "q", 2, "v");
 }
 
-/* What was written and could not be synced is in the store, though its writer was told that it is
- * not: so nobody writes behind it. */
+/* A write that could not be synced is in the store, though its writer got an error. The store
+ * therefore refuses later writes. */
 SUITE_LEVELDB_STORE(test_durable_write_without_files, 10)
 {
 	s->sync = true;
@@ -230,7 +230,7 @@ SUITE_LEVELDB_STORE(test_durable_write_without_files, 10)
 	suite_expect_value(s->table, "r", "f", "q", 3, "-");
 }
 
-/* What is written then is gone when the process ends: nobody is told that it is safe. */
+/* Later writes would be lost when the process ends: no caller is told that they are safe. */
 SUITE_LEVELDB_STORE(test_log_removed, 10)
 {
 	char command[300];

@@ -40,7 +40,8 @@ static void close_session(struct mount *mount, struct node *session)
 	nodes_put(mount->fs.nodes, session, 1);
 }
 
-/* The cell's value before, what a session writes at which offset, and the value after its close. */
+/* The cell's value before, the bytes and offsets that a session writes, and the value after its
+ * close. */
 SUITE_LEVELDB_STORE(test_values, 30)
 {
 	static const struct {
@@ -81,8 +82,8 @@ SUITE_LEVELDB_STORE(test_values, 30)
 	mount_close(&mount);
 }
 
-/* A flush commits what was written, and a session makes one version, however often it is flushed.
- * Two sessions that append do not overwrite each other. */
+/* A flush commits the bytes written so far. A session makes one version, with any number of
+ * flushes. Two sessions that append do not overwrite each other. */
 SUITE_LEVELDB_STORE(test_flushes, 20)
 {
 	struct node *session, *other;
