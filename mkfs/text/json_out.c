@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of JSON. Names have every byte as %XX that is not plain ASCII: row JSON takes any such. */
+/* Writes JSON text. Bytes of names that are not plain ASCII become %XX, which row JSON takes. */
 #include "mkfs/text/json_out.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,27 +13,31 @@ void json_out_free(struct json_out *out)
 	free(out->bytes);
 }
 
-int json_out_reserve(struct json_out *out, size_t more)
+/* Makes room for more bytes; false: there is no memory, now or before. */
+static bool json_out_reserve(struct json_out *out, size_t more)
 {
 	size_t room = out->room ? out->room : 65536;
 	char *bytes;
 
 	while (room - out->len < more)
 		room *= 2;
-	if (room == out->room)
-		return 0;
+	if (room == out->room || out->failed)
+		return !out->failed;
 	bytes = realloc(out->bytes, room);
+	out->failed = !bytes;
 	if (!bytes)
-		return -ENOMEM;
+		return false;
 	out->bytes = bytes;
 	out->room = room;
-	return 0;
+	return true;
 }
 
 void json_out_put(struct json_out *out, const char *text)
 {
 	size_t len = strlen(text);
 
+	if (!json_out_reserve(out, len))
+		return;
 	memcpy(out->bytes + out->len, text, len);
 	out->len += len;
 }
@@ -49,6 +52,8 @@ static void json_out_hex(struct json_out *out, const char *before, unsigned char
 
 void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len)
 {
+	if (!json_out_reserve(out, 6 * len + 2))
+		return;
 	out->bytes[out->len++] = '"';
 	for (size_t i = 0; i < len; i++) {
 		if (bytes[i] == '"' || bytes[i] == '\\')
@@ -63,6 +68,8 @@ void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len)
 
 void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len)
 {
+	if (!json_out_reserve(out, 6 * len + 2))
+		return;
 	out->bytes[out->len++] = '"';
 	for (size_t i = 0; i < len; i++) {
 		if (bytes[i] == '"' || bytes[i] == '\\' || bytes[i] == '%' || bytes[i] < 0x20 ||
@@ -79,6 +86,8 @@ void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t le
 	unsigned char rest[3] = {0}, *to;
 	size_t left = len % 3;
 
+	if (!json_out_reserve(out, 2 * len + 6))
+		return;
 	out->bytes[out->len++] = '"';
 	to = wcs_text_base64((unsigned char *)out->bytes + out->len, bytes, len / 3);
 	if (left > 0) {
