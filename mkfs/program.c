@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs share. Every error is one line "program: what: why" on stderr; a program ends
- * with 0, 1 when it failed, 2 for wrong usage.
+ * Options, messages and confinement of the programs. An error is one line "program: what: why" on
+ * stderr; a program ends with 0, 1 when it failed, 2 for wrong usage.
  */
 #include "mkfs/program.h"
 
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/system/descriptors.h"
 
 #ifndef ROWFS_VERSION
@@ -103,7 +103,7 @@ int program_misuse(const struct program *program, const char *format, ...)
 	return PROGRAM_MISUSED;
 }
 
-/* 0, -EFBIG, or what read(2) gave. *text is the caller's in any case. */
+/* -EFBIG, -ENOMEM, or the error of read(2). The caller frees *text in any case. */
 static int program_read_all(int fd, size_t max, char **text, size_t *len)
 {
 	size_t room = 0;
@@ -186,8 +186,5 @@ void program_log(void *ctx, enum wcs_log_level level, const char *text)
 
 double program_seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return (double)clock_ns() / (double)CLOCK_SECOND;
 }

@@ -1,63 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows from text, in pieces of any size.
+ * Applies rows of text that comes in pieces of any size.
  *
- * - A line that is whole in a piece is parsed where it stands; only what a piece leaves unfinished
- *   is copied.
- * - Rows wait until there are IMPORT_ROWS of them or the text of all is IMPORT_BYTES; none waits
- *   when a call returns, or while a line is taken that is no row.
- * - An error belongs to the first line that has one: before a bad line is spoken of, the rows that
- *   wait are applied, and where one of those fails that is the error.
+ * - A line that is whole in a piece is parsed in place; only an unfinished line is copied.
+ * - Rows wait until there are IMPORT_ROWS of them, or IMPORT_BYTES of their text. None waits when a
+ *   call returns, or while a table or schema line is applied.
+ * - The error is that of the first bad line: the waiting rows are applied before a bad line is
+ *   reported, and the error of one of them takes precedence.
  */
 #include "store/json/import_private.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/json/json_memory.h"
 
-/* The text of rows that wait: their trees take about ten times that, which should stay in a
- * processor's cache. */
+/* Bytes of waiting rows: their trees, about ten times that, should fit a processor's cache. */
 #define IMPORT_BYTES (32u << 10)
 #define IMPORT_KEEP  (1u << 20) /* of the buffer for unfinished lines, between lines */
 
 /* ---- Unfinished lines ------------------------------------------------------------------ */
 
-/* Bytes of all buffers above IMPORT_KEEP. Atomic */
-static size_t import_unfinished;
+/* Bytes of all buffers above IMPORT_KEEP. */
+static atomic_size_t import_unfinished;
 
 static size_t import_counted(size_t room)
 {
 	return room > IMPORT_KEEP ? room : 0;
 }
 
-/* Has a buffer of so many bytes, of which the first ones stay. */
+/* Resizes the buffer. -ENOMEM: no memory, or beyond WCS_IMPORT_UNFINISHED. */
 static int import_resize(struct wcs_import *import, size_t room)
 {
 	size_t more = import_counted(room), less = import_counted(import->room);
 	char *text;
 
-	if (__atomic_add_fetch(&import_unfinished, more, __ATOMIC_RELAXED) >
-	    WCS_IMPORT_UNFINISHED + less)
+	if (atomic_fetch_add(&import_unfinished, more) + more > WCS_IMPORT_UNFINISHED + less)
 		goto out_less;
 	text = realloc(import->text, room);
 	if (!text)
 		goto out_less;
-	__atomic_sub_fetch(&import_unfinished, less, __ATOMIC_RELAXED);
+	atomic_fetch_sub(&import_unfinished, less);
 	import->text = text;
 	import->room = room;
 	return 0;
 
 out_less:
-	__atomic_sub_fetch(&import_unfinished, more, __ATOMIC_RELAXED);
+	atomic_fetch_sub(&import_unfinished, more);
 	return -ENOMEM;
 }
 
 static void import_free_text(struct wcs_import *import)
 {
-	__atomic_sub_fetch(&import_unfinished, import_counted(import->room), __ATOMIC_RELAXED);
+	atomic_fetch_sub(&import_unfinished, import_counted(import->room));
 	free(import->text);
 	import->text = NULL;
 	import->len = import->room = 0;
@@ -109,7 +107,7 @@ static bool import_is_blank(const char *text, size_t len)
 	return len == 0;
 }
 
-/* Is the row the import's, or below it? */
+/* Is the row that of options.key or, unless options.row is set, below it? */
 static bool import_below(const struct wcs_import *import, struct wcs_slice row)
 {
 	const unsigned char *bytes = row.data;
@@ -138,7 +136,7 @@ static int import_check_key(const struct wcs_import *import, const struct wcs_li
 						 : "key: is outside the prefix written to");
 }
 
-/* A line that is no row; what was before it is applied. */
+/* Applies a table or schema line; the rows before it are applied. */
 static int import_other(struct wcs_import *import, const struct wcs_line *line,
 			struct wcs_fault *fault)
 {
@@ -177,7 +175,7 @@ static int import_parse(struct wcs_import *import, const char *text, size_t len,
 	return error;
 }
 
-/* Applies what waits, then fails with what is wrong with the present line. */
+/* Applies the waiting rows, then fails with the fault of the present line. */
 static int import_refuse(struct wcs_import *import, int error, const struct wcs_fault *fault)
 {
 	char why[sizeof(fault->text) + 32];
@@ -210,7 +208,7 @@ static int import_apply(struct wcs_import *import, const char *text, size_t len)
 	return import_refuse(import, error, &fault);
 }
 
-/* A large line never waits: what begins here with it has freed its tree at the end. */
+/* A line beyond IMPORT_BYTES never waits, so its tree is freed before wcs_json_end. */
 static int import_take(struct wcs_import *import, const char *text, size_t len)
 {
 	bool begun;
@@ -227,14 +225,14 @@ static int import_take(struct wcs_import *import, const char *text, size_t len)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-/* The line that is not finished cannot be kept. */
+/* Fails at the unfinished line. */
 static int import_drop(struct wcs_import *import, int error, const struct wcs_fault *fault)
 {
 	import->line++;
 	return import_refuse(import, error, fault);
 }
 
-/* Keeps an unfinished line, or more of it. */
+/* Copies an unfinished line, or more of it. */
 static int import_keep(struct wcs_import *import, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
@@ -253,7 +251,7 @@ static int import_keep(struct wcs_import *import, const char *text, size_t len)
 	return 0;
 }
 
-/* Takes the kept line, which is finished now. */
+/* Applies the copied line, which is finished now. */
 static int import_take_kept(struct wcs_import *import)
 {
 	int error = import_take(import, import->text, import->len);

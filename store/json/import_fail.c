@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows from text: what is wrong with one, in words that its writer can use. */
+/* Names the part of a row that the store refused, and the reason. */
 #include "store/json/import_private.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static int import_fail_family(struct wcs_import *import, uint64_t number,
 	bool any = false;
 	size_t n;
 
-	if (!unknown) { /* nor does such a table say which it has */
+	if (!unknown) { /* a removed table lists no families */
 		snprintf(why, sizeof(why), "table %s was removed", wcs_table_name(import->table));
 		return import_fail(import, number, -ENOENT, why);
 	}
@@ -87,8 +87,8 @@ static const char *import_fail_member(const struct wcs_write *write)
 	return write->kind == WCS_WRITE_INCREMENT ? "increment" : "families";
 }
 
-/* The first condition or write that its family does not take, as the store has found. Where there
- * is none, the engine found what `otherwise` says. */
+/* Names the first condition or write that its family refuses. If there is none, the engine refused
+ * the row because of `otherwise`. */
 static int import_fail_value(struct wcs_import *import, uint64_t number,
 			     const struct wcs_mutation *mutation, int error, const char *otherwise)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows from text: what the files of import*.c share. Private to them. */
+/* Shared by import.c and import_fail.c. */
 #ifndef WCS_IMPORT_PRIVATE_H
 #define WCS_IMPORT_PRIVATE_H
 
 #include "store/backend.h"
 
-enum { IMPORT_ROWS = 512 }; /* that wait at most */
+enum { IMPORT_ROWS = 512 }; /* the most that wait */
 
 struct import_row {
 	struct wcs_line *line;
@@ -19,7 +19,7 @@ struct wcs_import {
 	unsigned char delimiter;
 	char *text; /* the unfinished line */
 	size_t len, room;
-	uint64_t line; /* number of the last line that was taken */
+	uint64_t line; /* number of the last line, from 1 */
 	uint64_t applied;
 	int error; /* 0: none yet */
 	struct wcs_fault fault;
@@ -28,11 +28,9 @@ struct wcs_import {
 	struct wcs_entry entries[IMPORT_ROWS];
 };
 
-/* ---- import_fail.c: what is wrong, in words ---- */
-
-/* The import's error is that from now on; returns it. number: of the line that it belongs to. */
+/* Sets the error of the import and its fault; returns it. number: of the line. */
 int import_fail(struct wcs_import *import, uint64_t number, int error, const char *why);
-/* The same, in words for what wcs_rows_mutate said of a row. */
+/* As import_fail, with the reason for which wcs_rows_mutate refused the row. */
 int import_fail_row(struct wcs_import *import, const struct import_row *row, int error);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON errors that say where. jansson knows the position of a syntax error only, and its tree has
- * none: what is wrong in meaning is looked up by a second pass over the text, which runs only when
- * there is an error to report. That pass may trust the text up to where jansson accepted it.
+ * Parses JSON, with errors that name the place. jansson's tree has no positions, so a second pass
+ * over the text finds them. It runs only for an error, and trusts the text that jansson accepted.
  */
 #include "store/json/json.h"
 
@@ -234,7 +233,7 @@ static int json_fault_member(struct wcs_fault *fault, int error, const struct js
 	return error;
 }
 
-/* Names the member that ends at offset end, where jansson met it for the second time. */
+/* Names the member that ends at offset end, the second of its name. */
 static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t len, size_t end)
 {
 	struct json_scan scan = {.text = text, .len = len};
@@ -251,8 +250,7 @@ static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t
 	return -EINVAL;
 }
 
-/* jansson's words, where there are no better ones, without the piece of text that it quotes: it may
- * be a key or a value. */
+/* jansson's reason, without the text that it quotes: that may be a key or a value. */
 static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
 {
 	const char *why = error->text, *near = strstr(why, " near ");
@@ -270,7 +268,7 @@ static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
 	return -EINVAL;
 }
 
-/* Neither an object nor a list, which is told apart later. */
+/* The text starts with neither an object nor a list. */
 static int json_fault_start(struct wcs_fault *fault, const char *text, size_t len, size_t start)
 {
 	wcs_fault_set(fault, -EINVAL,
@@ -289,7 +287,7 @@ static int json_fault_nul(struct wcs_fault *fault, const char *text, const char 
 	return -EINVAL;
 }
 
-/* Names the member whose number, which ends where jansson met it, no 64 bits hold. */
+/* Names the member whose number exceeds 64 bits; why->position is the number's end. */
 static int json_fault_range(struct wcs_fault *fault, const char *text, const json_error_t *why)
 {
 	size_t end = (size_t)why->position;
@@ -311,7 +309,7 @@ static int json_fault_range(struct wcs_fault *fault, const char *text, const jso
 	return -EOVERFLOW;
 }
 
-/* jansson has one code for integers and for fractions, which are nowhere good. */
+/* jansson has one code for integers and fractions; fractions are always wrong. */
 static bool json_is_range(const json_error_t *error)
 {
 	return json_error_code(error) == json_error_numeric_overflow &&

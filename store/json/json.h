@@ -7,7 +7,8 @@
 
 #include "store/store.h"
 
-/* A place in a JSON text, as a chain on the stack of those who walk it. NULL: the whole. */
+/* A place in a JSON text: a chain of names on the stack of the functions that walk it. NULL: the
+ * whole text. */
 struct wcs_json_at {
 	const struct wcs_json_at *up;
 	const char *name; /* of the member; NULL: an element of a list */
@@ -27,8 +28,8 @@ int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault
 int wcs_json_fault(struct wcs_fault *fault, int error, const struct wcs_json_at *at,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Sets line and column of a fault to where the member `at` of objects only stands in text, which
- * wcs_json_parse took. */
+/* Sets line and column of a fault to those of the member `at`, which has no list above it. The text
+ * is one that wcs_json_parse accepted. */
 void wcs_json_locate(const char *text, size_t len, const struct wcs_json_at *at,
 		     struct wcs_fault *fault);
 

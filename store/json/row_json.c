@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of JSON: a row object, a table line or a schema line, told apart by their members. A line
- * owns whatever its mutation borrows.
+ * Parses lines of JSON: the members tell whether it is a row, a table line or a schema line. A line
+ * owns all bytes that its mutation borrows.
  */
 #include "store/json/row_json.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a line of JSON holds, and the part of its parser that reads row objects. Private. */
+/* A line of JSON, and the parser of its row object. Private to store/json. */
 #ifndef WCS_ROW_JSON_H
 #define WCS_ROW_JSON_H
 
 #include "store/json/json.h"
 
-/* Memory for what had to be decoded. */
+/* Memory for decoded names and values. */
 struct wcs_row_json_piece {
 	struct wcs_row_json_piece *next;
 	unsigned char bytes[];
@@ -21,8 +21,8 @@ struct wcs_line {
 	struct wcs_mutation *mutation; /* borrows from root and pieces */
 };
 
-/* Fills key and mutation of a line, which has root only, from the row object in root. On failure
- * wcs_line_free releases what was made so far. */
+/* Fills key and mutation of a line from the row object in its root. After a failure wcs_line_free
+ * releases the parts. */
 int wcs_row_json_read(struct wcs_line *line, struct wcs_fault *fault);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Row objects: from the tree that jansson made to a mutation. The mutation borrows families, plain
- * qualifiers and text values from the tree, and what had to be decoded from pieces of the line.
+ * Makes a mutation of the tree of a row object. The mutation borrows families, plain qualifiers and
+ * text values from the tree, and decoded ones from the pieces of the line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct row_json {
 	struct wcs_fault *fault;
 };
 
-/* What a cell's members say of its value. */
+/* The value of a cell, as its members give it. */
 struct row_json_given {
 	enum wcs_form form;
 	struct wcs_slice value;
@@ -25,7 +25,7 @@ struct row_json_given {
 	bool valued; /* "value" or "base64" came */
 };
 
-/* What a row object holds for one column, below "families", "delete" and so on. */
+/* Takes the JSON of one column below "families", "delete" and so on. */
 typedef int row_json_column(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			    struct wcs_slice qualifier, const json_t *json);
 
@@ -45,7 +45,7 @@ static int row_json_no_memory(const struct row_json *in)
 	return wcs_fault_set(in->fault, -ENOMEM, "no memory");
 }
 
-/* The words for what a builder of the mutation returned. */
+/* Sets the fault for the error of a wcs_mutation_ function. */
 static int row_json_built(const struct row_json *in, const struct wcs_json_at *at, int error)
 {
 	switch (error) {
@@ -189,7 +189,7 @@ static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, cons
 		error = wcs_json_fault(in->fault, -EINVAL, at, "the cell has no value");
 	if (error)
 		return error;
-	if (state.data) /* the value is what it comes to */
+	if (state.data) /* a value beside it is only its estimate */
 		given = (struct row_json_given){.form = WCS_FORM_STATE, .value = state};
 	error = wcs_mutation_set_form(in->line->mutation, family, qualifier, ts, given.form,
 				      given.value, given.number);

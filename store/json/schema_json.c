@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemas as JSON. What is read is checked whole before anything is given out, and what is written
- * is sorted, so that equal schemas are equal bytes. A member that is left out stays open, both
- * ways.
+ * Reads and writes schemas as JSON. Reading returns a schema only if all of it is valid. Written
+ * schemas are sorted, so equal schemas are equal bytes. A missing member stays open, in both
+ * directions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static int schema_json_families(const struct schema_json *in, const struct wcs_j
 	json_object_foreach(json, name, member)
 	{
 		struct wcs_json_at inner = {.up = at, .name = name};
-		/* Counted first, so that wcs_schema_free meets what a failure leaves. */
+		/* Counted first, so that wcs_schema_free frees it after a failure. */
 		int error = schema_json_family(in, &inner, member,
 					       &table->families[table->family_count++]);
 
@@ -232,7 +232,7 @@ static int schema_json_root(const struct schema_json *in, json_t *root, struct w
 	const char *name;
 	int error = 0;
 
-	/* First of all: a newer version explains whatever else is unknown. */
+	/* The first check: in a newer version other members may be unknown. */
 	if (version)
 		error = schema_json_version(in, &at, version);
 	if (error)
