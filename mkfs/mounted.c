@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories of a mount. The root is the directory above, on the same device, that has .rowfs;
- * below it comes the table's name, or, where the mount shows one table alone, the first segment of
- * a key. What holds rows has .rows.
+ * Finds the mount and the table of a directory. The root is the ancestor on the same device that
+ * has .rowfs. Below the root comes the table's name, or, if the mount shows one table, the first
+ * segment of a key. A directory with rows has .rows.
  */
 #include "mkfs/mounted.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a mount refused a write to one of its control files, as /.rowfs/errors tells it. That list is
- * of all who write there and of all times, and its entries do not say whose they are; so one counts
- * only where it can be that of the write alone.
+ * Finds the reason of a refused write to a control file in the mount's /.rowfs/errors. That list
+ * has the errors of all processes without their names, so an entry counts only if no other write
+ * can have caused it.
  */
 #ifndef REFUSAL_H
 #define REFUSAL_H
@@ -17,12 +17,12 @@ struct refusal {
 	char why[512];
 };
 
-/* A write is to begin. */
+/* Call before the write. */
 void refusal_begin(struct refusal *refusal);
-/* It has failed. */
+/* Call after the failed write. */
 void refusal_end(struct refusal *refusal);
 
-/* Gives each failed write of this error an entry? Where it may as well be the kernel's own, no. */
+/* Does every write that fails with this error leave an entry? No, if the kernel returns it, too. */
 bool refusal_is_told(int error);
 
 /* Looks for the entry of a write that has begun as above and failed with an error that is told;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reason of a sink's failure. */
+/* The message of a failed sink. */
 #include "mkfs/load/sink.h"
 
 #include <inttypes.h>

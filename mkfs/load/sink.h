@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where rowfs-load puts its lines: a store, or a directory of a mount. Lines of row JSON, of
- * {"table":T} and of schemas.
+ * A sink applies the lines of rowfs-load, rows, tables and schemas, to a store or to a directory of
+ * a mount.
  */
 #ifndef SINK_H
 #define SINK_H
@@ -14,9 +14,9 @@ struct mounted;
 
 struct sink {
 	const struct sink_kind *kind;
-	uint64_t lines; /* taken before the present call; a failed line's number counts on */
+	uint64_t lines; /* before the present call; `failed` counts from there */
 	uint64_t rows;	/* applied so far */
-	char table[WCS_TABLE_NAME_MAX + 1]; /* that a line named last; empty: none */
+	char table[WCS_TABLE_NAME_MAX + 1]; /* of the last table line; empty: none */
 	size_t line_max;		    /* bytes of a line */
 	/* Set by what fails. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
@@ -24,19 +24,19 @@ struct sink {
 };
 
 struct sink_kind {
-	/* The next lines, whole; the last of all may be without a newline. Applied when it returns;
-	 * where it fails, those before the failed line are, and nothing more may be given. */
+	/* Applies whole lines; only the last of the input may lack its newline. After a failure the
+	 * lines before the failed one are applied, and write must not be called again. */
 	int (*write)(struct sink *sink, const char *text, size_t len);
-	/* Returns when all that was applied survives a power cut. Sets why only. */
+	/* Returns when all applied lines survive a power cut. A failure sets only why. */
 	int (*sync)(struct sink *sink);
-	/* Cells that were written so far, into a mount also by others. */
+	/* The number of cells written; into a mount also by other processes. */
 	uint64_t (*cells)(struct sink *sink);
-	/* Has the table the family? -ENOENT: no, and why says which it has. */
+	/* Has the table the family? -ENOENT: no, and why lists its families. */
 	int (*family)(struct sink *sink, const char *table, const char *family);
 	void (*close)(struct sink *sink);
 };
 
-/* Opens a store, or a directory of a mount. PROGRAM_FAILED: it has printed why. */
+/* Opens a store, or a directory of a mount. PROGRAM_FAILED: the reason is printed. */
 int sink_store_open(const struct program *program, const char *path, struct sink **sink);
 int sink_mount_open(const struct program *program, const struct mounted *mounted,
 		    struct sink **sink);
@@ -45,8 +45,8 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 int sink_fail(struct sink *sink, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Ends why with the number of lines applied. What a mount says of that is of one open file: it
- * goes. */
+/* Ends why with the number of applied lines, in place of the number that a mount counts for one
+ * open file. */
 void sink_applied(struct sink *sink);
 
 /* The line has no meaning until a table is named. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines for a mount. A line is a row unless its object has "table", "version" or "tables"; only
- * where the text can have one of these names is it parsed here.
+ * Tells rows from other lines, for a mount. A line is a row unless its object has "table",
+ * "version" or "tables"; a line is parsed only if its text may have one of these names.
  */
 #include "mkfs/load/sink_run.h"
 

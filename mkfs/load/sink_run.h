@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines that go into one file of a mount, and what is a row in them. */
+/* Runs of lines that go into one file of a mount. */
 #ifndef SINK_RUN_H
 #define SINK_RUN_H
 

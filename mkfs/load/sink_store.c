@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines into a store that this process opens. */
+/* The sink that opens a store in this process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

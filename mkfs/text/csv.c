@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A record ends with LF or CR LF; a CR elsewhere is a byte of its field. A field in quotes may hold
- * anything, a quote as two. Quotes in a field that did not begin with one are an error, as is what
- * stands behind the closing one: such a file means something else to each program that reads it.
+ * Reads CSV byte by byte. A record ends with LF or CR LF; a CR elsewhere is a byte of its field. A
+ * field in quotes may hold any bytes, a quote as two. A quote within a field without quotes is an
+ * error, as are bytes behind the closing quote: programs disagree about such files.
  */
 #include "mkfs/text/csv.h"
 

@@ -37,12 +37,12 @@ struct csv {
 
 void csv_open(struct csv *csv, size_t max);
 void csv_close(struct csv *csv);
-/* Takes bytes; *used is how many. 1: a record is complete; 0: all are used; -EINVAL, -EFBIG,
- * -ENOMEM: why and wrong are set. Empty lines are no records. */
+/* Reads bytes up to the end of a record; *used: how many. 1: a record is complete; 0: all bytes are
+ * used; -EINVAL, -EFBIG, -ENOMEM: why and wrong are set. Empty lines are no records. */
 int csv_read(struct csv *csv, const char *text, size_t len, size_t *used);
-/* The same at the end of the text: a last record that had no newline. */
+/* Ends the text: the last record may lack its newline. Returns as csv_read. */
 int csv_end(struct csv *csv);
-/* Where the record begins that is not complete yet. */
+/* The place of the record that is not complete yet. */
 struct csv_place csv_next(const struct csv *csv);
 
 #endif

@@ -41,8 +41,8 @@ struct csv_rows {
 
 void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options);
 void csv_rows_close(struct csv_rows *rows);
-/* Takes the next bytes; the lines of this call are in out. Those made before an error are good. The
- * first line of all names the table. */
+/* Read the next bytes, and the end: the lines of the call are in out, also those before an error.
+ * The first line of all is a table line, or with `create` a schema. */
 int csv_rows_read(struct csv_rows *rows, const char *text, size_t len);
 int csv_rows_end(struct csv_rows *rows);
 

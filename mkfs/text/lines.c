@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole lines of a file. The buffer holds what was read and not yet given; it grows only when a
- * line does not fit, and no byte is searched twice for a newline.
+ * Reads whole lines of a file. The buffer grows only when a line does not fit, and no byte is
+ * searched twice for a newline.
  */
 #include "mkfs/text/lines.h"
 

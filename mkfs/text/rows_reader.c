@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as text, read back byte by byte: in constant memory, whatever the size of rows and values.
- * The text is not any JSON but what rowfs writes,
+ * Reads rows of text byte by byte, in constant memory. It takes only the spelling that rowfs
+ * writes,
  *
  *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…],…},…}}
  *
- * a line each, with "base64" instead of "value", and a number instead of text. Anything else is a
- * failure. A long row takes several lines, of which each goes on with the cells where the one
- * before ended, maybe within a column: they are one row here.
+ * one object a line, with "base64" for "value" and numbers for text; all else is a failure. A long
+ * row takes several lines: each continues where the one before ended, maybe within a column.
  */
 #include "mkfs/text/rows_reader.h"
 
@@ -172,7 +171,7 @@ size_t rows_reader_value(struct rows_reader *reader, void *buf, size_t len)
 	return reader->exit_code ? 0 : made;
 }
 
-/* What of the value was not asked for, and of an inthll its state. */
+/* Skips the unread rest of the value, and the state of an inthll. */
 static bool reader_skip_value(struct rows_reader *reader)
 {
 	unsigned char rest[4096];
