@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What tests of crashes share, on top of the end-to-end tests' lib.sh: a small ext4 in a file.
+# Shared by the tests of crashes, on top of the end-to-end tests' lib.sh: a small ext4 in a file.
 
 # A process with a mount namespace of its own may have a copy of any mount, which then goes on until
 # that process ends.
@@ -35,8 +35,8 @@ plug() {
 	track_mount "$1"
 }
 
-# unplug DIRECTORY: unmounts it, and waits until its loop device is gone too: another on the same
-# file would not see what that one has not written yet.
+# unplug DIRECTORY: unmounts it, and waits until its loop device is gone too: another device on the
+# same file would not see writes that this one still holds.
 unplug() {
 	local image tries
 	image=$(realpath "$1.img")
@@ -49,7 +49,7 @@ unplug() {
 	die "the loop device of $1 does not go"
 }
 
-# bury_mount MOUNTPOINT: unmounts what mount_store mounted and whose process was killed.
+# bury_mount MOUNTPOINT: unmounts a mount of mount_store whose process was killed.
 bury_mount() {
 	local mountpoint
 	mountpoint=$(realpath -ms "$1")
@@ -87,13 +87,13 @@ whole_but_drops() {
 	((drops > 0)) && grep -q ": $drops found, 0 corrected, $drops left;" "$TMP/.fsck"
 }
 
-# What all rounds of a test of crashes come to: see check_rounds.
+# Totals of all rounds of a test of crashes: see check_rounds.
 ROUNDS=0
 TELLING=0
 GAPS=0
 
-# after_crash NAME STORE MOUNTPOINT STATE PROMISE LOGS: what the load left is what load.py check says
-# that it must be, and the store is whole, both before and after a mount met it.
+# after_crash NAME STORE MOUNTPOINT STATE PROMISE LOGS: load.py check accepts the content that the
+# load left, and the store is whole, both before and after a mount met it.
 after_crash() {
 	local what
 	check "fsck.rowfs finds nothing, $1, before a mount" whole_but_drops "$2"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-Writes to a mount until an error, and knows what must be there.
+Writes to a mount until an error, and knows the cells that must be there.
 
     full.py files MOUNT SIZE ERROR...  cells of about SIZE bytes, as files, until one of these errors
     full.py rows MOUNT SIZE ERROR...   the same, as lines of row JSON
@@ -8,9 +8,9 @@ Writes to a mount until an error, and knows what must be there.
     full.py again MOUNT SIZE      waits until a cell can be written again
     full.py verify MOUNT          each cell that was acknowledged and is not removed is as it was
 
-Errors are names (ENOSPC). Every tenth cell is synced. Cells are t/KIND/N/f/q; N counts on from what
-was acknowledged before. What a cell holds is told by its name. What was acknowledged
-is in the file ACKNOWLEDGED of the environment: KIND, SIZE and a number a line.
+Errors are names (ENOSPC). Every tenth cell is synced. Cells are t/KIND/N/f/q; N counts on from the
+last acknowledged cell. A cell's name determines its value. The file ACKNOWLEDGED of the environment
+lists the acknowledged cells: KIND, SIZE and a number a line.
 """
 
 import errno
@@ -30,7 +30,7 @@ def value(kind, number, size):
 
 
 def put(path, data, sync=False):
-    """Writes a file; also what close says counts."""
+    """Writes a file; an error of close counts, too."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         while data:
@@ -70,7 +70,7 @@ def fill(mount, kind, size, errors):
 
 
 def make_empty(path):
-    """Opens and closes a file, no more. What could be opened so is there, and empty."""
+    """Opens and closes a file, no more. A file that could be opened so is there, and empty."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
     try:
         size = os.stat(path).st_size

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-A mixed load on a mount, cut off at a random moment, and whether what is there afterwards may be.
+A mixed load on a mount, cut off at a random moment, and a check whether the cells afterwards are allowed.
 
     load.py schema
         prints the schema of a store for it
@@ -9,7 +9,7 @@ A mixed load on a mount, cut off at a random moment, and whether what is there a
     load.py check MOUNT FILE PROMISE LOGS
         compares; PROMISE is "synced" or "everything", LOGS how many logs the engine's directory had
 
-FILE is where the first leaves what was done and the second what was found, on which the next round
+In FILE the first leaves the steps done, and the second the cells found, on which the next round
 starts.
 """
 
@@ -46,7 +46,7 @@ def make_directory(path):
 
 
 class Worker:
-    """Does one thing after the other to what is its own, and knows what must be there."""
+    """Changes its own cells, one step after the other, and knows the cells that must be there."""
 
     def __init__(self, mount, number, base, seed, cut, progress):
         self.mount = mount
@@ -67,7 +67,7 @@ class Worker:
         return step
 
     def done(self, steps, ts=None):
-        """The steps were acknowledged. ts: what the server gave, as far as it can be asked."""
+        """The steps were acknowledged. ts: the server's timestamp, as far as it can be asked."""
         now = time.monotonic_ns()
         for step in steps:
             step.acknowledged = now
@@ -87,7 +87,7 @@ class Worker:
         return sorted(found, key=lambda c: -c[4])
 
     def put(self, row, family, qualifier, ts, value):
-        """The effects of a version; what the policy of g hides with it is gone."""
+        """The effects of a version; cells that the policy of g then hides are gone."""
         cell = ("t", row, family, qualifier, ts)
         effects = {cell: model.seen(value)}
         if family == "g":
@@ -141,7 +141,7 @@ class Worker:
         finally:
             os.close(fd)
 
-    # ---- What it does
+    # ---- Steps
 
     def set(self):
         place = self.pick()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """
-What a store must hold after a crash, told from what its users did.
+The content that a store must have after a crash, derived from the steps of its users.
 
 A state is a dict of cells: (table, row, family, qualifier, timestamp) -> value. A worker alone
-writes its cells, one step after the other; a step is what is atomic: a mutation of a row, a move,
+writes its cells, one step after the other; a step is atomic: a mutation of a row, a move,
 a drop, a change of the schema. So after a crash the worker's cells are those behind one of its
 steps: not before the last one that was promised, and not behind the last one that was begun.
 """
@@ -19,13 +19,13 @@ KEPT = 1 << 16  # larger values are known by their digest
 
 
 def seen(value):
-    """What stands for a value of bytes in a state."""
+    """The representation of a value of bytes in a state."""
     return value if len(value) <= KEPT else (len(value), hashlib.blake2b(value).hexdigest())
 
 
 @dataclasses.dataclass
 class Step:
-    """What a step puts (a value) and takes away (None), by cell. Times of time.monotonic_ns."""
+    """The puts (a value) and deletes (None) of a step, by cell. Times of time.monotonic_ns."""
 
     effects: dict
     begun: int
@@ -35,7 +35,7 @@ class Step:
 
 @dataclasses.dataclass
 class History:
-    """What a worker did in one round. synced: (begun, acknowledged, steps of its own before)."""
+    """The steps of a worker in one round. synced: (begun, acknowledged, steps of its own before)."""
 
     base: dict
     steps: list = dataclasses.field(default_factory=list)
@@ -43,15 +43,15 @@ class History:
     faults: list = dataclasses.field(default_factory=list)
 
     def forget_since(self, cut):
-        """Takes back what was acknowledged behind a cut. A power cut that is an ioctl lets a sync
-        that is under way succeed though it did nothing; who has no power gets no answer."""
+        """Takes back acknowledgements behind a cut. A power cut that is an ioctl lets a sync that is
+        under way succeed though it did nothing; a process without power gets no answer."""
         self.synced = [s for s in self.synced if s[1] < cut]
         for step in self.steps:
             if step.acknowledged >= cut:
                 step.acknowledged = 0
 
 
-# ---- What is there ----------------------------------------------------------------------------
+# ---- Cells that are there ---------------------------------------------------------------------
 
 
 def read_rows(path, table):
@@ -98,7 +98,7 @@ def read_worker(mount, number):
     return cells
 
 
-# ---- What may be there ------------------------------------------------------------------------
+# ---- Cells that may be there ------------------------------------------------------------------
 
 
 def resolve(step, known, found):
@@ -183,7 +183,8 @@ class Check:
 
     def is_half(self, cells, effects, before):
         """Has the step done its part to some of these cells of a row, and to others not? before:
-        what each may have been. What the policy of g hides depends on steps that may be lost."""
+        the values that each may have had. The cells that the policy of g hides depend on steps that may
+        be lost."""
         done, undone = set(), set()
         for cell in cells:
             there = self.found.get(cell)
@@ -232,9 +233,9 @@ def explain(number, check, least):
 
 
 def compare(histories, found, everything, one_log):
-    """What is wrong, as text; and (steps, steps promised, steps lost, whether there was a gap).
+    """The fault as text; and (steps, steps promised, steps lost, whether there was a gap).
 
-    LevelDB's log keeps the order of all writes, so that what is left is a prefix of all of them.
+    LevelDB's log keeps the order of all writes, so that the remaining ones are a prefix of all of them.
     Only where a crash met two logs, the end of the older one may be gone and the newer one not: a
     gap, in which each cell is looked at by itself, and each step that nothing followed as a whole.
     """

@@ -50,11 +50,11 @@ expect("half a move: gone", [MOVE, LATER], {B: "2"} | LATER, False, base=ROW)
 assert expect("a move that is lost", [ROW, MOVE, LATER], ROW | LATER, True)[1]
 expect("half a delete", [{A: None, B: None}, LATER], {A: "1"} | LATER, False, base=ROW)
 
-# What a later step touched tells nothing of an earlier one.
+# Cells that a later step touched tell nothing of an earlier one.
 OVER = {A: "5"}
 assert expect("written over", [ROW, OVER, LATER], OVER | LATER, True)[1]
 
-# What a policy hides depends on what is lost; rows of one drop go one after the other.
+# The cells that a policy hides depend on the lost steps; rows of one drop go one after the other.
 assert expect("hidden", [ROW, {A: "6", HIDDEN: "x"}, LATER], {A: "6", B: "2"} | LATER, True)[1]
 OTHER = ("t", "r#s", "f", "a", 1)
 assert expect("a drop", [ROW, {OTHER: "7"}, {A: None, B: None, OTHER: None}, LATER],

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# A disk that fails under a mount: who writes is told, nothing is written afterwards, reading goes
-# on, the log says so, and another mount has all that was acknowledged. Which call fails is chosen
-# here and there; tests/unit/test_store_faults.c fails every one.
+# A disk that fails under a mount: writers get an error, nothing is written afterwards, reading goes
+# on, the log says so, and another mount has all acknowledged writes. A few chosen calls fail here;
+# tests/unit/test_store_faults.c fails every one.
 
 . "$(dirname "$0")/crash.sh"
 need_fuse

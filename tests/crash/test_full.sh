@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Full disks: writes say so, nothing of what was acknowledged is lost, deletes still work, and then
-# there is room again.
+# Full disks: writes say so, no acknowledged write is lost, deletes still work, and then there is
+# room again.
 #
 #   tests/crash/test_full.sh [large]    larger disks, too
 
@@ -30,8 +30,8 @@ remove_half() {
 	mv "$ACKNOWLEDGED.left" "$ACKNOWLEDGED"
 }
 
-# on_disk NAME MIB COMMAND…: runs it with a mount whose store is on a disk of that size; the store is
-# whole behind it. The command has NAME as $what.
+# on_disk NAME MIB COMMAND…: runs the command with a mount whose store is on a disk of that size;
+# the store is whole behind it. The command reads NAME from $what.
 on_disk() {
 	local what=$1
 	: >"$ACKNOWLEDGED"
@@ -71,8 +71,8 @@ fill_disk() {
 	check "$what: where it can be written" full again "$m" 10000
 }
 
-# press: fills the disk, and again and again tries to write more, so that the engine gives back what
-# it has.
+# press: fills the disk, and again and again tries to write more, so that the engine frees its spare
+# space.
 press() {
 	local round
 	for round in $(seq 18); do
@@ -102,8 +102,8 @@ append_to() {
 	echo '{"append":{"f":{"q":"x"}}}' >"$1/.row"
 }
 
-# until_full COMMAND…: repeats what copies cells until there is no room for it; it must not take so
-# much that the engine meets a full disk.
+# until_full COMMAND…: repeats a command that copies cells until there is no room for it; it must
+# not take so much that the engine meets a full disk.
 until_full() {
 	local tries
 	for ((tries = 0; tries < 10; tries++)); do
@@ -123,7 +123,7 @@ touch_often() {
 	done
 }
 
-# What copies what is there fills a disk as well as other writes.
+# Copies of existing cells fill a disk as well as other writes.
 copy_on_full_disk() {
 	check "$what: a large cell" full again "$m" 3000000
 	check "$what: until there is no space" full rows "$m" 4000 ENOSPC

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Disks that run out of files (inodes) with room for bytes left: as test_full.sh, whoever took them.
+# Disks that run out of files (inodes) with room for bytes left: as test_full.sh, also where other
+# programs took them.
 
 . "$(dirname "$0")/crash.sh"
 need_fuse

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What test_aggregates.sh does by system calls: prints "ok NAME" or "not ok NAME: why".
+"""The system calls of test_aggregates.sh: prints "ok NAME" or "not ok NAME: why".
 
-aggregates.py open|elsewhere PATH    writes by one open file; what is refused of it
+aggregates.py open|elsewhere PATH    writes by one open file, and refused ones
 aggregates.py looks PATH             a reader looks after each write
 aggregates.py random MOUNT ROW SEED  random writes against a model; exit 1 where they differ
 """
@@ -118,7 +118,7 @@ def test_looks(path):
 
 
 def test_random(mount, row, seed):
-    """Columns as {timestamp: number}; whatever way they are written, all views agree."""
+    """Columns as {timestamp: number}; all views agree, for all ways of writing."""
     choose = random.Random(int(seed))
     plain, versions = os.path.join(mount, row), os.path.join(mount, ".versions", row)
     os.makedirs(plain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests of bounds do to a mount that a shell cannot, or only slowly.
+"""Operations of the tests of bounds on a mount that a shell cannot do, or only slowly.
 
     rows COUNT PREFIX COLUMNS     prints rows for rowfs-load
     hostile KIND BYTES            prints a line of about that length that is not a row
@@ -8,7 +8,7 @@
     writers MOUNT COUNT KIB       writes COUNT files of KIB, all open at once
     unfinished MOUNT COUNT MIB    has COUNT unfinished lines of MIB
     mixed MOUNT PID CLIENTS MIB   has CLIENTS write and read values of all sizes; prints the peak of PID, MiB
-    waiters MOUNT COUNT           has COUNT processes wait for a lock, and sees who else is served
+    waiters MOUNT COUNT           has COUNT processes wait for a lock, and checks that other processes are served
 """
 
 import base64

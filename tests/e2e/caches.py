@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What another process sees right after a change, where the kernel keeps entries.
+"""The view of another process right after a change, where the kernel keeps entries.
 
     caches.py MOUNT TABLE SCENARIO SECONDS [READERS]
 
 Makes the scenario's changes over and over. Before each, a process has looked at every name that the
 change concerns, and another has listed their directories with attributes, or just that one; after each
 both look again, now the one first and now the other, and must see the new state. Meanwhile READERS more
-processes look at the same names and list the same directories all the time; what they see is not
-compared, but they must meet no error other than that a name is not there. Prints what was wrong, or the
+processes look at the same names and list the same directories all the time; their views are not
+compared, but they must meet no error other than that a name is not there. Prints the fault, or the
 scenario's name; `caches.py --list` prints the names of all.
 """
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Changes of columns and versions, for caches.py: each yields the names that it concerns, and then what
-they are to be."""
+"""Changes of columns and versions, for caches.py: each yields the names that it concerns, and then
+their expected state."""
 import errno
 import mmap
 import os
@@ -61,7 +61,7 @@ def fresh(world, name="q"):
 
 
 # A scenario is a generator: it yields the names that a change will concern, makes the change when
-# it goes on, and yields what is to be seen of them.
+# it goes on, and yields their expected state.
 
 def write(world):
     put(world.f("q"), world.next())
@@ -81,7 +81,7 @@ def append(world):
 
 
 def truncated(world):
-    """What the last close commits, and nobody waits for."""
+    """The last close commits, and no process waits for that."""
     put(world.f("q"), world.next())
     yield [world.f("q"), world.f("n")]
     os.close(os.open(world.f("q"), os.O_WRONLY | os.O_TRUNC))
@@ -142,7 +142,7 @@ def start_asker(fd):
 
 
 def reopened(world):
-    """Opened for writing without a lookup; what was open before keeps its value. The kernel takes its size
+    """Opened for writing without a lookup; a file that was open before keeps its value. The kernel takes its size
     for 0 meanwhile, so others ask for that."""
     old = world.next()
     put(world.f("q"), old)
@@ -256,7 +256,7 @@ def renamed(world):
 
 
 def renamed_changed(world):
-    """What has another name by now is changed under it, by ways of its history."""
+    """A renamed column is changed under its new name, by ways of its history."""
     first, second = fresh(world, "a")
     yield [world.f("a"), world.f("b")]
     os.rename(world.f("a"), world.f("b"))
@@ -266,7 +266,7 @@ def renamed_changed(world):
 
 
 def renamed_open(world):
-    """The renamed file is open: who has it open and who looks at the name see the same."""
+    """The renamed file is open: its open file and a lookup of the name show the same."""
     first = world.next()
     put(world.f("a"), world.next())
     put(world.f("b"), world.next())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a process sees of names: by looking them up, and in listings."""
+"""A process's view of names: by looking them up, and in listings."""
 import os
 import time
 
@@ -7,7 +7,7 @@ GONE = "gone"
 
 
 def look(path):
-    """What a process sees of a name: of a file its value, size and time."""
+    """A process's view of a name: of a file its value, size and time."""
     seen = GONE
     try:
         st = os.stat(path)
@@ -29,7 +29,7 @@ def scan(directory):
 
 
 def find(path):
-    """What a process sees of a name in a listing of its directory: of a file its size and time."""
+    """A process's view of a name in a listing of its directory: of a file its size and time."""
     directory, name = os.path.split(path.rstrip("/"))
     try:
         found = [pair for pair in scan(directory) if pair[0].name == name]
@@ -53,7 +53,7 @@ def visit(path):
 
 
 def hammer(paths, deadline):
-    """Looks at names until the time is over; what it prints is wrong."""
+    """Looks at names until the time is over; prints only faults."""
     looks = [(scan, path) for path in sorted(set(os.path.dirname(path.rstrip("/")) for path in paths))]
     looks += [(visit, path) for path in paths]
     while time.time() < deadline:

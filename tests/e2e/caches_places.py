@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes of directories, tables and schemas, for caches.py, and what people type."""
+"""Changes of directories, tables and schemas, for caches.py, and common command lines."""
 import json
 import os
 import shutil
@@ -156,7 +156,7 @@ def long_names(world):
 
 
 def commands(world):
-    """What people type."""
+    """Common command lines."""
     def run(*command):
         subprocess.run(command, check=True)
     source = os.environ["TMP"] + "/source"

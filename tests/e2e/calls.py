@@ -57,7 +57,7 @@ def error(call, *arguments):
 
 
 def started(call, *arguments):
-    """A pipe with what the call gives in another process."""
+    """A pipe with the result of the call in another process."""
     out, into = os.pipe()
     if os.fork() == 0:
         try:
@@ -69,7 +69,7 @@ def started(call, *arguments):
 
 
 def child(call, *arguments):
-    """What the call gives in another process, once that has ended."""
+    """The result of the call in another process, once that has ended."""
     with started(call, *arguments) as pipe:
         answer = pipe.read()
     os.wait()
@@ -77,7 +77,7 @@ def child(call, *arguments):
 
 
 class Looker:
-    """A process that says what a function gives it to see."""
+    """A process that reports the values that a function passes to it."""
 
     def __init__(self, look):
         asked, self.asks = os.pipe()

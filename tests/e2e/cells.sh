@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What tests of cells share, to source after lib.sh: columns made of given cells, their history as
-# text, and system calls that no shell has.
+# Shared by the tests of cells, to source after lib.sh: columns made of given cells, their history
+# as text, and system calls that no shell has.
 #
 #   column "$f/q" 1000=old 2000=new
 #   is "its cells" "$f/q" "2000=new 1000=old"

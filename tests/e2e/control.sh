@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # For tests of control files, which source lib.sh and then this: a mount $m with the tables t, u and
-# empty, and what is done with its files.
+# empty, and the calls on its files.
 
 export m=$TMP/m
 export t=$m/t

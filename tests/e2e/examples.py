@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Runs the examples of a page of documentation, so that no page says what is not so.
+"""Runs the examples of a page of documentation, so that each page is true.
 
     examples.py BUILD PAGE...       runs them; prints "ok NAME" or "not ok NAME: why" for each block
     examples.py --list PAGE...      prints the commands
@@ -14,7 +14,7 @@ is "echo $?". Blocks that do not begin with "$ " are not run.
 All examples of a page run in order in one shell, in an empty directory, with the programs of BUILD first
 in PATH; the last ones remove all that was made. The shell is root in namespaces of its own (of mounts and processes), where /mnt and /srv are
 empty directories: so pages use them as anyone would, several run side by side, and nothing is left when
-the namespaces end, however they do. What the shell and `ls` print is as at a terminal of 80 columns.
+the namespaces end, however they do. The shell and `ls` print as at a terminal of 80 columns.
 
 Finding the examples (blocks_of, one function for each form of page) knows nothing of running them.
 """
@@ -118,7 +118,7 @@ def markdown_blocks(text):
         yield found
 
 
-# How a literal display of a manual page spells what troff would change.
+# The spelling in a literal display of a manual page of characters that troff would change.
 TROFF = {"e": "\\", "&": "", "(aq": "'", "(ga": "`", "(ha": "^", "(ti": "~"}
 
 
@@ -189,7 +189,7 @@ set -u
 examples_mounts() {
 	awk '$3 == "fuse.rowfs" { print $2 }' /proc/self/mounts | grep -vxF "${examples_others-}"
 }
-examples_others=$(examples_mounts) # what an ordinary user cannot unmount
+examples_others=$(examples_mounts) # mounts that an ordinary user cannot unmount
 mount --bind "$1" "$2/bin" || exit 1
 for place in mnt mnt srv srv; do # twice: a page's umount too many finds another private directory
 	mount --bind "$2/$place" "/$place" || exit 1
@@ -215,7 +215,7 @@ while read -r examples_file <&8; do
 	examples_out=${examples_file%.command}.out
 	examples_command=$(<"$examples_file")
 	{
-		examples_exit # what $? is to the command
+		examples_exit # sets $? for the command
 		eval "$examples_command"
 	} </dev/null >>"$examples_out" 2>&1 8<&- 9>&-
 	examples_status=$?
@@ -225,7 +225,7 @@ done
 
 LEFT = 'find ~ /mnt /srv -mindepth 1 -maxdepth 1 -printf "left: %p\\n"'
 
-# What the page left is unmounted, and what served it ends by itself.
+# Unmounts the mounts that the page left; their servers end by themselves.
 UNMOUNT = r"""
 cd /
 for examples_i in {1..600}; do
@@ -323,7 +323,7 @@ class Shell:
             return status, re.sub(r"^bash: line \d+: ", "bash: ", file.read(), flags=re.M)
 
     def unmount(self):
-        """What is wrong with the end of what was mounted, as text."""
+        """The fault at the end of the mounts, as text."""
         wrong = self.run(UNMOUNT)[1]
         for name in os.listdir(os.path.join(self.directory, "run")):
             if name.startswith("sanitizer"):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What the tests of fsck.rowfs share: a store of known rows, damaged anew for each case.
+# Shared by the tests of fsck.rowfs: a store of known rows, damaged anew for each case.
 #
 #   make_base                      the store `base`, of the rows in rows/*
 #   damage_with CODE NAME COMMAND  a fresh copy `s`, damaged by the command; then -n (exit CODE), -y
-#                                  (exit 1, or 0 where CODE is 0), and -y again (exit 0, clean); what
-#                                  they print is in first, second, third
-#   row LINE                       a case of exit code 4, in parts between bars: its name, its command, what
-#                                  expect_found gets, with & between two, what expect_there gets, or "all",
-#                                  and what expect_raw gets; the last two may be empty
+#                                  (exit 1, or 0 where CODE is 0), and -y again (exit 0, clean); their
+#                                  output is in first, second, third
+#   row LINE                       a case of exit code 4, in parts between bars: its name, its command, the arguments
+#                                  of expect_found, with & between two, those of expect_there, or "all",
+#                                  and those of expect_raw; the last two may be empty
 #   rows                           one for each line of the input
 #   expect_found REGEX…            the lines of the first run, each once, and as many of the second,
 #                                  which say that it is corrected

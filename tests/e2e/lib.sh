@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What every end-to-end test sources: checks, stores and mounts that clean up after themselves.
+# Every end-to-end test sources it: checks, stores and mounts that clean up after themselves.
 #
 #   . "$(dirname "$0")/lib.sh"
 #   make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
@@ -11,8 +11,8 @@
 #   fail_with "no such family" 1 'not permitted' mkdir "$TMP/m/t/row/f/x"
 #   finish
 #
-# A check prints "ok NAME" or "not ok NAME: why" and never ends the test; what a test cannot go on
-# without (a store, a mount) ends it. Whatever way the test ends, its mounts are undone, the
+# A check prints "ok NAME" or "not ok NAME: why" and never ends the test; a failed store or mount,
+# without which it cannot go on, ends it. However the test ends, its mounts are undone, the
 # processes that it started are gone and $TMP is removed.
 #
 #   BUILD   the programs' directory (environment; default: build/ of this repository)
@@ -167,8 +167,8 @@ put() {
 	printf '%s\n' "$2" >"$1"
 }
 
-# call CODE ARGUMENT…: runs Python with calls.py, the arguments as its list a; prints what the code
-# prints, then "ok" or the name of the errno that ended it. python: the same without "ok".
+# call CODE ARGUMENT…: runs Python with calls.py, the arguments as its list a; prints the output of
+# the code, then "ok" or the name of the errno that ended it. python: the same without "ok".
 call() {
 	"$python" "$LIB_DIR/calls.py" call "$@" 2>&1
 }
@@ -243,7 +243,7 @@ track_pid() {
 	LIB_PIDS+=("$1")
 }
 
-# mount_pid MOUNTPOINT, mount_log MOUNTPOINT: of what mount_store mounted.
+# mount_pid MOUNTPOINT, mount_log MOUNTPOINT: the process and the log of a mount of mount_store.
 mount_pid() {
 	printf '%s\n' "${LIB_MOUNT_PID[$(realpath -ms "$1")]-}"
 }
@@ -251,8 +251,8 @@ mount_log() {
 	printf '%s\n' "${LIB_MOUNT_LOG[$(realpath -ms "$1")]-}"
 }
 
-# unmount_store MOUNTPOINT: unmounts. What is wrong on the way is a failed check: the mount cannot
-# be undone, the process does not end in time with status 0, a sanitizer reported something.
+# unmount_store MOUNTPOINT: unmounts. A failed check is: the mount cannot be undone, the process
+# does not end in time with status 0, a sanitizer reported something.
 unmount_store() {
 	local mountpoint
 	mountpoint=$(realpath -ms "$1")
@@ -315,8 +315,8 @@ serving() {
 	done
 }
 
-# finish: ends the test: passed where checks ran and none failed. What is still mounted is
-# unmounted, and that counts as well.
+# finish: ends the test: passed where checks ran and none failed. It unmounts the remaining mounts,
+# and that counts as well.
 finish() {
 	((CHECKS > 0)) || die "no check ran"
 	exit $((FAILED > 0))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What processes that lock files see.
+"""The views of processes that lock files.
 
     TMP=DIRECTORY locks.py CODE PATH
 
-runs CODE, with PATH as q and what stands below; what it prints is the result. Nothing here knows
+runs CODE, with PATH as q and the definitions below; its output is the result. Nothing here knows
 of the filesystem that the file is on."""
 
 import errno
@@ -34,8 +34,8 @@ def said(call):
 
 
 class Process:
-    """A process that runs a function, which is given a way to say that it is about to wait; what
-    that returns is its result. It does not inherit the open file `without`."""
+    """A process that runs a function, which is given a way to say that it is about to wait; the
+    returned value is its result. It does not inherit the open file `without`."""
 
     def __init__(self, function, without=None):
         self.output, output = os.pipe()
@@ -67,7 +67,7 @@ class Process:
         os.kill(self.pid, number)
 
     def result(self):
-        """What it returned, or the signal that killed it."""
+        """Its return value, or the signal that killed it."""
         signal.alarm(2 * PATIENCE)
         text = b""
         while True:
@@ -84,7 +84,7 @@ class Process:
 
 
 def other(function):
-    """What another process says."""
+    """The answer of another process."""
     return Process(lambda _: function()).result()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What the tests of locks share, sourced behind lib.sh: a mount with columns to lock, and what
-# processes say of them (locks.py).
+# Shared by the tests of locks, sourced behind lib.sh: a mount with columns to lock, and the reports
+# of processes about them (locks.py).
 #
 #   m, f     the mount, and a family in it with the columns q, r and lock
 #   plain    a directory that is not of the mount
@@ -24,7 +24,7 @@ says() {
 	check_eq "$1" "$2" "$(run "$3" "${4:-$f/q}")"
 }
 
-# same NAME EXPECTED CODE: the expected is what an ordinary file gives, too.
+# same NAME EXPECTED CODE: an ordinary file gives the expected result, too.
 same() {
 	rm -f "$plain"/*
 	echo 0 >"$plain/q"
@@ -42,7 +42,7 @@ lock_mount() {
 	echo 0 >"$m/t/row/g/q"
 }
 
-# waits HOW: what both kinds of locks do with who waits for one.
+# waits HOW: the effects of both kinds of locks on processes that wait for one.
 waits() {
 	same "who waits gets it when it is free ($1)" "waited" "how = $1"'
 fd = held(how, LOCK_EX)

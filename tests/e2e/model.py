@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What rows must look like as names in a mount, as lines of JSON and as CSV, by docs/semantics.md
+"""The expected form of rows as names in a mount, as lines of JSON and as CSV, by docs/semantics.md
 and Python's json, base64 and csv alone: tests compare two things that do not share a line of code.
 
     model.py tree DIRECTORY FAMILY…   a line for each cell below a table's directory, sorted: key,
@@ -12,7 +12,7 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
     model.py dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
         them); no timestamp is above TS
     model.py csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
-    model.py fit FILE                 prints the rows of a dump's table t, without what CSV cannot have
+    model.py fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
     model.py newest FILE              prints the newest values of a dump's only table, as csv does
 """
 import base64
@@ -37,7 +37,7 @@ def escape(data):
 
 
 def spell(data, others=""):
-    """Bytes as text, %XX for '%', control bytes, what is not UTF-8, and the others."""
+    """Bytes as text, %XX for '%', control bytes, bytes that are not UTF-8, and the others."""
     name = ""
     for char in data.decode("utf-8", "surrogateescape"):
         bad = char in "%\x7f" + others or char < " " or "\udc80" <= char <= "\udcff"

@@ -6,9 +6,9 @@
 # Where / is no mount point (in a chroot), unshare cannot make the mounts private. Root does it from
 # the namespace's own root, where nsenter arrives; a user namespace has slaves from the start.
 #
-# The namespace begins with a copy of each mount of other tests, and none of those would end with its
-# unmount: so they go first. These are the mounts of rowfs and what lies in a test's directory; what
-# else there is stays, since the root itself may be of FUSE or in a file.
+# The namespace begins with a copy of each mount of other tests, and none of those would end with
+# its unmount: so they go first. These are the mounts of rowfs and those in a test's directory;
+# other mounts stay, since the root itself may be of FUSE or in a file.
 
 if [ "$1" != --within ]; then
 	options=(--mount --propagation=unchanged)

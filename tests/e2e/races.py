@@ -4,10 +4,10 @@
     races.py FAMILY SECONDS PROCESSES ACT…
 
 Each process does acts by chance: `write` and `edit` make a new version through a new open file, `read` and
-`map` read one, `move`, `remove` and `look` do what they say. Every value tells its own length and sum, so
-whoever reads one knows whether it is whole; who writes also asks for the size of what it has open. Where names
+`map` read one, `move`, `remove` and `look` do as named. Every value tells its own length and sum, so
+a reader knows whether it is whole; a writer also asks for the size of its open file. Where names
 are removed or renamed, one such size of all may be another version's, and one act in 500 may meet a name that is
-another file's each time it is looked at. Prints what was wrong, or "ok"; how often each act was done goes to
+another file's each time it is looked at. Prints the fault, or "ok"; how often each act was done goes to
 standard error.
 """
 import collections
@@ -65,7 +65,7 @@ def edit(path, chance):
 
 
 def resume(path, chance):
-    """Opens what is there to write, and leaves it. What goes between its lookup and its opening is empty."""
+    """Opens an existing file to write, and leaves it. A file that goes between its lookup and its opening is empty."""
     fd = os.open(path, os.O_RDWR)
     data = os.pread(fd, 1 << 20, 0)
     size = os.fstat(fd).st_size
@@ -119,7 +119,7 @@ def look(path, chance):
 
 
 def work(family, seconds, acts, number):
-    """What one process found wrong, and how often it did each act."""
+    """The faults that one process found, and how often it did each act."""
     chance, done = random.Random(number), collections.Counter()
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

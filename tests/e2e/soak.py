@@ -4,13 +4,13 @@
     soak.py MOUNT DIRECTORY SECONDS SEED     the soak; leaves its models in DIRECTORY
     soak.py MOUNT DIRECTORY verify           compares the mount with them, then takes policies away
 
-Writers have rows and a family of their own, so each knows what is to be seen of them, and looks
-after each change, itself and through another process: what it knows is in soak_model.py. Of the
+Writers have rows and a family of their own, so each knows their visible content, and looks
+after each change, itself and through another process: its model is in soak_model.py. Of the
 families f, s and g0, g1, ... the first has no policy, that of the second is changed all the time,
 those of the others are changed by their writers. Groups of columns are written together, through
 .row and .rows, with a marker: the number of the change, and of the newest one that the group has.
-Readers compare rows with their markers, and these with what the writers began and ended before and
-after. Prints what was wrong, or how much was done.
+Readers compare rows with their markers, and these with the changes that the writers began and ended
+before and after. Prints the fault, or how much was done.
 """
 import json
 import os
@@ -172,7 +172,7 @@ class Collector:
 # ---- All of it ----------------------------------------------------------------------------------
 
 def said(part, after):
-    """What a part said of itself, or what was wrong."""
+    """The report of a part, or the fault."""
     try:
         text = part.run()
         after(part)
@@ -189,7 +189,7 @@ def soak(mount, directory, seconds, seed):
     for writer in writers:
         for row in writer.rows:
             writer.write_group(row)
-            # It stays, so the kernel keeps names in it, whatever becomes of them.
+            # It stays when they go, so the kernel keeps names in it.
             os.makedirs(writer.path(row, writer.own), exist_ok=True)
 
     def save(part):
@@ -208,7 +208,7 @@ def soak(mount, directory, seconds, seed):
 
 
 def verify(mount, directory):
-    """What was hidden and is still stored shows when the policies go, and stays."""
+    """Hidden cells that are still stored show when the policies go, and stay."""
     writers = [Writer(mount, index, Shared(), 0) for index in range(WRITERS)]
     text = read(mount + "/t/.families/s/gc").strip()
     shared = [policy for policy in SHARED if policy.text == text][0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the processes of the soak share: the rows and policies, short calls on files, looks at
-them, and what changes began and ended."""
+"""Shared by the processes of the soak: the rows and policies, short calls on files, looks at
+them, and the changes that began and ended."""
 import mmap
 import os
 import struct
@@ -82,7 +82,7 @@ def names_in(path):
 
 
 def look(family, name):
-    """What a process sees of a column, between two moments."""
+    """A process's view of a column, between two moments."""
     seen = {"from": now()}
     seen["stat"] = stat_at("%s/%s" % (family, name))
     seen["newest"] = open_at("%s/%s" % (family, name))
@@ -93,7 +93,7 @@ def look(family, name):
     return seen
 
 
-# ---- What began and ended -----------------------------------------------------------------------
+# ---- Begun and ended changes --------------------------------------------------------------------
 
 class Shared:
     """Numbers in memory: stop, and of each row the last change that began, that ended, and whether

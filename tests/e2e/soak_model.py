@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A column as its only writer knows it: which of its cells must be seen, may be, and must not.
 
-What a policy hides may be deleted at any moment, or not, so a cell that was hidden once is no
-longer sure: when another policy shows it, it is there or gone, and stays so. What was hidden and
-would be seen again after a delete or a rename is gone. Of the policy and the time only bounds may
-be known: what the loosest policy hides at the earliest moment must not be seen; what the tightest
-hides at the latest one is not sure.
+The store may delete a hidden cell at any moment, or keep it, so a cell that was hidden once is
+unsure. When another policy shows the cell, it is there or gone, and stays so. A hidden cell that a
+delete or a rename would show again is gone. Of the policy and the time only bounds may be known.
+Then cells that the loosest policy hides at the earliest moment must not be seen; cells that only
+the tightest hides at the latest one are unsure.
 """
 import time
 
@@ -104,7 +104,7 @@ class History:
         return None if view.hides(1, first.ts) else "unknown"
 
     def ends(self, view):
-        """Does it depend on the moment what is seen?"""
+        """Does the view depend on the moment?"""
         age = view.tight.age
         return age > 0 and (view.until - view.since > age // 2 or any(
             view.since <= cell.ts + age + 1 <= view.until + 1 for cell in self.cells))
@@ -116,7 +116,7 @@ class History:
         return any(cell.sure and not view.may_hide(1, cell.ts) for cell in self.cells[:1])
 
     def check_newest(self, view, seen):
-        """The newest cell as [timestamp, text or its length], or None. Returns what is wrong."""
+        """The newest cell as [timestamp, text or its length], or None. Returns the fault."""
         if seen is None:
             return "nothing is seen" if self.something(view) else None
         for cell in self.cells:

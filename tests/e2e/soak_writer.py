@@ -126,7 +126,7 @@ class Writer:
             self.compare(row, family, name, self.looker.look(self.path(row, family), name))
 
     def watch(self, rows):
-        """Looks at what a change concerns, before it is made, and behind it."""
+        """Looks at the names that a change concerns, before it is made, and behind it."""
         self.watched = [(row, family, "c0") for row in rows for family in ("f", self.own)]
         self.look_again(self.watched)
 
@@ -250,8 +250,8 @@ class Writer:
     # ---- Changes of single columns, through files
 
     def single(self, row, family):
-        """Changes column x by way of files. Where it is not sure what was there, since it ended
-        just then, x and y are deleted."""
+        """Changes column x by way of files. Where the earlier content is unsure, since it ended just
+        then, x and y are deleted."""
         kinds = [self.write, self.write, self.append, self.write_version, self.remove_version]
         if family != "s":
             kinds += [self.remove, self.rename, self.rename_version, self.stamp, self.stamp]
@@ -278,7 +278,7 @@ class Writer:
         return None
 
     def stamped(self, path, since, last, text):
-        """What is wrong with the new version, and its time."""
+        """The fault of the new version, and its time."""
         seen = open_at(path)
         if not seen or seen[1] != text:
             return "made %r, not %r" % (str(seen)[:200], text[:200]), 0

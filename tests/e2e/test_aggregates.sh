@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Aggregate families as files: what they show, how lines are merged and which are refused, and that
-# tools copy the numbers. aggregates.py has the system calls that no shell has, and a model.
+# Aggregate families as files: the shown values, how lines are merged and which are refused, and
+# that tools copy the numbers. aggregates.py has the system calls that no shell has, and a model.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -29,7 +29,7 @@ estimate() {
 	check "$1" test $((number * 100)) -ge $(($2 * 98)) -a $((number * 100)) -le $(($2 * 102))
 }
 
-# ---- What is shown
+# ---- Shown values
 
 for number in 0 7 -5 1234567 9223372036854775807 -9223372036854775808; do
 	echo "$number" >"$s/shown"
@@ -107,7 +107,7 @@ done
 exec 3>&-
 aggregates open "$s/calls" || die "aggregates.py open"
 
-# ---- What is refused
+# ---- Refusals
 
 echo 5 >"$s/bad"
 ts=$(entries "$s/bad@")

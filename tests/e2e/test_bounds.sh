@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What the process that serves may take stays within what docs/semantics.md says ("Memory"): while
-# many files are stat'ed, a long prefix is listed, large values are read and written, streams are left
-# open, and hostile text comes. What exceeds a bound is refused, and everything else is served.
+# The memory of the serving process stays within the bounds of docs/semantics.md ("Memory"): while
+# many files are stat'ed, a long prefix is listed, large values are read and written, streams are
+# left open, and hostile text comes. A request beyond a bound is refused, and everything else is
+# served.
 #
 #   ROWFS_BOUNDS=full   with the full sizes: 1,000,000 files, 10,000,000 rows, 100 MiB (`make bounds`)
 #
-# Two measures for a cap. The memory that the process may write is limited by the kernel (RLIMIT_DATA),
-# to what it has after mounting and so much more: what goes beyond fails. The peak of what is resident
-# (VmHWM) also counts pages of the store's files, which the kernel takes back when it needs them; so it
-# is looked at where there are few of those. Sanitizers take memory of their own, so with them neither
-# says anything, and only what is served is looked at.
+# Two measures for a cap. The memory that the process may write is limited by the kernel
+# (RLIMIT_DATA), to its size after mounting and so much more: an allocation beyond fails. The peak
+# of resident memory (VmHWM) also counts pages of the store's files, which the kernel takes back
+# when it needs them; so it is looked at where there are few of those. Sanitizers take memory of
+# their own, so with them neither says anything, and the test only checks that requests are served.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -29,7 +30,7 @@ bounds() {
 	"$python" "$LIB_DIR/bounds.py" "$@" 2>&1
 }
 
-# of FIELD: of what serves, KiB.
+# of FIELD: of the serving process, KiB.
 of() {
 	awk -v field="$1:" '$1 == field { print $2 }' "/proc/$(mount_pid "$m")/status"
 }
@@ -38,8 +39,8 @@ sanitized() {
 	nm "$programs/rowfs" | grep -qE '__[at]san_init'
 }
 
-# begin NAME MIB: mounts $TMP/NAME, which is made if need be, and lets what serves take so much more; 0:
-# any.
+# begin NAME MIB: mounts $TMP/NAME, which is made if need be, and lets the serving process take so
+# much more; 0: any.
 begin() {
 	[ -e "$TMP/$1" ] || make_store "$TMP/$1" "$SCHEMA"
 	mount_store "$TMP/$1" "$m" -o "cache=$CACHE"
@@ -57,7 +58,7 @@ peak() {
 	fi
 }
 
-# end: what was mounted is alive, and goes.
+# end: the mounted filesystem is alive, and is unmounted.
 end() {
 	check "it serves" sh -c 'ls "$0/t" && cat "$0/.rowfs/version"' "$m"
 	check "and is written" sh -c 'mkdir -p "$0/t/last/f" && echo 1 >"$0/t/last/f/q"' "$m"
@@ -108,8 +109,8 @@ end
 
 # ---- .rows that is not read, and many --------------------------------------------------------
 
-# 256 at most, each 2 MiB, and what the engine had gathered when it began: up to 16 MiB, shared by those
-# that began between the same two moments at which the engine began to gather anew.
+# 256 at most, each 2 MiB, and the writes that the engine had gathered when it began: up to 16 MiB,
+# shared by those that began between the same two moments at which the engine began to gather anew.
 streams=$((CACHE + 48 + STREAMS * 2 + STREAMS * BETWEEN / 1024 + 64))
 begin list $streams
 check_eq "streams are left open while others write" \
@@ -166,8 +167,8 @@ rm -rf "$TMP/values" "$TMP"/value?
 
 # ---- Values of all sizes, by eight clients -----------------------------------------------------
 
-# Each client has one value in memory, of up to 1 MB, which takes twice that while it is committed. The
-# allocator must give back what large values leave among small ones.
+# Each client has one value in memory, of up to 1 MB, which takes twice that while it is committed.
+# The allocator must give back the space that large values leave among small ones.
 begin mixed 0
 mixed=$(bounds mixed "$m" "$(mount_pid "$m")" 8 "$MIXED")
 cap=$((CACHE + 48 + 8 * 3))
@@ -212,7 +213,7 @@ end
 
 # ---- Hostile text ----------------------------------------------------------------------------
 
-# 1 GiB for unfinished lines, 1 GiB for the tree of one line. What is freed of a tree keeps its
+# 1 GiB for unfinished lines, 1 GiB for the tree of one line. The freed memory of a tree keeps its
 # addresses, so only the peak counts here.
 begin hostile 0
 errors=$m/.rowfs/errors

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What the kernel keeps: that it does, and that no other process ever sees what was, by any way to
-# change something.
+# The kernel's caches: that it keeps entries, and that no other process ever sees a state before a
+# change, by any way to change something.
 
 . "$(dirname "$0")/lib.sh"
 export TMP
@@ -10,7 +10,7 @@ m=$TMP/m
 schema='{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 caches=$LIB_DIR/caches.py
 
-# ---- What is kept, by the log of all requests -----------------------------------------------
+# ---- Kept entries, by the log of all requests -----------------------------------------------
 
 make_store "$TMP/kept" "$schema"
 mount_store "$TMP/kept" "$m" -d
@@ -56,7 +56,7 @@ check_eq "a column that was renamed keeps its entry" 0 "$(requests_of LOOKUP cat
 check_eq "a name that is not there is looked up each time" 50 \
 	"$(requests_of LOOKUP bash -c "for ((i = 0; i < 50; i++)); do [ -e '$f/none' ]; done")"
 
-# ---- What a listing with attributes gives ----------------------------------------------------
+# ---- A listing with attributes ---------------------------------------------------------------
 
 COUNT=1000
 mkdir "$m/t/.families/n" "$m/t/wide"
@@ -110,7 +110,7 @@ check "and what listings gave the kernel is given back: all but control files an
 	[ "$(inodes)" -le $((before + 10)) ]
 unmount_store "$m"
 
-# ---- What is seen -----------------------------------------------------------------------------
+# ---- Views of other processes -----------------------------------------------------------------
 
 make_store "$TMP/s" "$schema"
 mount_store "$TMP/s" "$m"
@@ -121,10 +121,10 @@ for scenario in $(python3 "$caches" --list); do
 		"$(timeout 100 python3 "$caches" "$m" t "$scenario" 1 3 2>&1)"
 done
 
-# ---- What waits for what ------------------------------------------------------------------------
+# ---- Waits --------------------------------------------------------------------------------------
 
-# Each of these in a loop of its own, until the time is over. What they meet of each other is no
-# error; that one of them does not come to an end is.
+# Each of these runs in a loop of its own, until the time is over. Errors from meeting each other
+# are no fault; a loop that does not come to an end is.
 end=$((SECONDS + 8))
 d=$m/t/x
 loops=()

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Cells as files: what stat says of them, what reading gives while others write, and histories.
+# Cells as files: their stat, reads while others write, and histories.
 
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 
-# attr FORMAT PATH…: what stat says.
+# attr FORMAT PATH…: the output of stat.
 attr() {
 	stat -c "$@"
 }
@@ -121,7 +121,7 @@ check "and are ignored" test "$(attr %Y "$m/t/row")" != 5
 # ---- Open files whose names go -----------------------------------------------------------------
 
 # Each open file of a name that was removed or replaced has no link and an inode number of its own,
-# and what has the name then has the name's.
+# and the new file of the name has the name's.
 check_eq "open files of names that went" "" "$(python3 - "$m/t" <<'END'
 import itertools, os, sys
 os.chdir(sys.argv[1])
@@ -161,7 +161,7 @@ for (path, way), flags, older in itertools.product(ways, FLAGS, (False, True)):
     if (now.st_ino, now.st_nlink) != (was.st_ino, was.st_nlink):
         print(path, way.__name__, flags, "now", now)
     inodes = {now.st_ino, went.st_ino, second.st_ino}
-    if way in (row, cells, version) and flags != "read": # what is still written makes the column anew
+    if way in (row, cells, version) and flags != "read": # the unfinished write makes the column anew
         went = second
     if went.st_nlink or second.st_nlink or len(inodes) < 2:
         print(path, way.__name__, flags, older, "links", went.st_nlink, second.st_nlink, len(inodes))

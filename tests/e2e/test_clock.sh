@@ -141,7 +141,7 @@ check_eq "the next mount with an earlier clock goes on as well" \
 check_eq "the log has no warning" "" "$(grep -v ': info: ' "$(mount_log "$m")")"
 unmount_store "$m"
 
-# ---- What the kernel keeps ---------------------------------------------------------------------
+# ---- Entries that the kernel keeps -------------------------------------------------------------
 
 # Cells that their age hides when the clock is set. The kernel's own clock is another, so its entries go
 # only if rowfs says so.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What bash completes on the command lines of the programs: a line is cut into words as bash cuts
-# them, its function is called, and its answers are compared.
+# Bash completion on the command lines of the programs: a line is cut into words as bash cuts them,
+# its function is called, and its answers are compared.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=contrib/rowfs.bash
@@ -132,7 +132,7 @@ check_eq "none of them was run" "" "$(find . -name ran)"
 
 # ---- As bash itself does it --------------------------------------------------------------------
 
-# typed LINE: what an interactive bash makes of LINE and the key Tab.
+# typed LINE: the line that an interactive bash makes of LINE and the key Tab.
 typed() {
 	python3 - "$1" <<'PYTHON'
 import os, pty, select, sys, time

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# .drop: what it says, what it drops, and that nothing but just the prefix and a newline drops a row.
+# .drop: its messages, the rows that it drops, and that nothing but just the prefix and a newline
+# drops a row.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/control.sh"

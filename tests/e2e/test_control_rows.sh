@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Rows written as JSON into .row and .rows: what a line does, what a bad one does not, whole copies
-# by cat, and that a row is never seen half written.
+# Rows written as JSON into .row and .rows: the effect of a line, no effect of a bad one, whole
+# copies by cat, and that a row is never seen half written.
 
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 t=$m/t
 
-# write PATH TEXT: writes the text as it is, by one write(2), and says what that and close gave:
-# "ok", or the name of an error and which of both gave it.
+# write PATH TEXT: writes the text as it is, by one write(2), and prints the results of write and
+# close: "ok", or the name of an error and which of both gave it.
 write() {
 	"$python" -c '
 import errno, os, sys

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 #
 # The control files of rows as files: where their names are, how streams are read and sought in, and
-# what they cost.
+# their cost.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/control.sh"
 
-# Freed memory is not to stand in the way of what is measured below.
+# Freed memory must not distort the measurements below.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1
 BIG=60000 # rows; about 15 MB of .rows
 
@@ -40,7 +40,7 @@ check_eq "a chunk of a long name has none" "No such file or directory" "$(
 	long=$(printf 's%.0s' {1..230})% && mkdir "$t/$long" && stat "$t/$long/.rows" 2>&1 | sed 's/.*: //'
 	rmdir "$t/$long")"
 
-# ---- What is at and below --------------------------------------------------------------------
+# ---- Streams at and below a directory --------------------------------------------------------
 
 check_eq "a table's keys" $'a!b\na#b\nab' "$(cat "$t/.keys")"
 check_eq "a prefix's keys: it, and those below" 'a#b' "$(cat "$t/a/.keys")"
@@ -151,7 +151,7 @@ import concurrent.futures as f
 with f.ThreadPoolExecutor(8) as pool:
     print(*set(pool.map(at, [i * 1000 for i in range(900)])))' "$s" "$TMP/big")"
 
-# ---- What it costs ---------------------------------------------------------------------------
+# ---- Cost ------------------------------------------------------------------------------------
 
 pid=$(mount_pid "$m")
 # ticks: of processor time that the daemon has used.
@@ -206,7 +206,7 @@ check_eq "a value of 24 MiB comes out as it went in" "$(jq -r '.families.f.q[0]'
 constant "and that" "$t/huge/.row" 20
 drop "$t/huge" huge
 
-# A view of one moment: what is written behind the reader does not show.
+# A view of one moment: later writes behind the reader do not show.
 check_eq "a stream is of one moment" "$BIG" "$(
 	{
 		read -r _

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Copies: out of /.versions every cell comes along, out of the plain tree the newest of each column,
-# whatever tool carries them.
+# Copies by any tool: out of /.versions every cell comes along, out of the plain tree the newest of
+# each column.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ same() {
 }
 
 # newest NAME FROM TO [MODULO]: TO has the newest cells of FROM, and no others; their timestamps are
-# those of FROM without what is below so many microseconds (0: any).
+# those of FROM, rounded down to so many microseconds (0: any).
 newest() {
 	local modulo=${4:-1}
 	check "$1: the newest cells" diff <(rounded "$modulo" <"$TMP/newest.$2") \
@@ -38,7 +38,7 @@ rounded() {
 		s/ (\d+)( \d+ \w+)$/" " . ($modulo ? $1 - $1 % $modulo : 0) . $2/e' "$1"
 }
 
-# changed RSYNC-ARGUMENT…: what rsync says that it transfers, deletes or cannot do, shortly.
+# changed RSYNC-ARGUMENT…: the transfers, deletes and failures that rsync reports, shortly.
 changed() {
 	rsync -i "$@" 2>&1 | grep '^[^.]' | head -n 5
 }
@@ -106,7 +106,7 @@ for i in range(25):
     for n in range(random.randint(1, 4)):
         cell("t", b"many#%d#%d" % (i % 7, i), random.choice("fg"), b"q%d" % random.randint(0, 3),
              random.randint(10**15, 2 * 10**15), b"%d %d" % (i, n))
-# What the oldest formats of tar can carry: short names, times of 11 octal digits.
+# Within the limits of the oldest formats of tar: short names, times of 11 octal digits.
 for i in range(30):
     for n in range(3):
         cell("s", b"row%d#x" % (i % 10), "fg"[i % 2], b"q%d" % i, 10**15 + i * 1234567 + n, b"%d %d" % (i, n))
@@ -135,7 +135,7 @@ make_store "$TMP/s" "{\"version\":1,\"tables\":{${tables#,}}}"
 "$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" >"$TMP/load" 2>&1 || die "loading: $(cat "$TMP/load")"
 mount_store "$TMP/s" "$m"
 
-# ---- The tree has what was loaded ------------------------------------------------------------
+# ---- The tree has all loaded cells -----------------------------------------------------------
 
 for table in t s c l; do
 	check "/.versions/$table has every cell, once" diff "$TMP/expect.$table" <(cells "$v/$table")
@@ -186,7 +186,7 @@ carry "tar x -m" same t -- tar_copy gnu "$v/t" "$v/u" -m
 mkdir "$TMP/out" "$TMP/out2"
 check "cp -a to a directory elsewhere" cp -a "$v/t/." "$TMP/out"
 check "it has the same files" diff <(files "$v/t") <(files "$TMP/out")
-# What is beyond the year 2446 other filesystems do not have.
+# Other filesystems do not have times beyond the year 2446.
 times() {
 	(cd "$1" && find . -type f ! -name 9223372036854775807 -printf '%p %T@ %s\n' | sort)
 }

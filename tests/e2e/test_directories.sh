@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Directories: which can be made and removed where, what is left in memory of what was emptied, and
-# what is refused.
+# Directories: which can be made and removed where, the emptied ones that stay in memory, and
+# refusals.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -103,7 +103,7 @@ none "of histories as well" "$t/b/c/f/h@"
 fail_with "a family directly below a table: not made" - 'Invalid argument' mkdir "$t/f"
 none "nor found" "$t/f"
 
-# ---- What goes where -------------------------------------------------------------------------
+# ---- Which entry goes where ------------------------------------------------------------------
 
 refused "no file in a table" put "$t/file" x
 refused "no file in a prefix" put "$t/b/file" x

@@ -14,7 +14,7 @@ make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 mount_store "$TMP/s" "$m"
 mkdir -p "$f" "$m/t/row/g"
 
-# ---- What a draft is -------------------------------------------------------------------------
+# ---- The nature of a draft -------------------------------------------------------------------
 
 column "$f/q" 1000=one 2000=two
 yields "a name with a leading dot can be made, and read" text 'cat "$h/.draft"' put "$h/.draft" text

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Drafts of programs that make a file under a temporary name: rsync's, which are no column's name, and
-# what is too old for its family.
+# Drafts of programs that make a file under a temporary name: rsync's, which are no column's name,
+# and cells too old for their family.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -120,7 +120,7 @@ for tree in "$m" "$m/.versions"; do
 	loses "rm -r takes the row, which goes" "$m/t/old" -- rm -r "$m/t/old"
 done
 
-# ---- rsync of what is too old for its family -----------------------------------------------------------
+# ---- rsync of cells too old for their family -----------------------------------------------------------
 
 before=$(drafts)
 for family in hour s; do

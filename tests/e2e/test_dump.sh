@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# rowfs-dump and rowfs-path: what they print of a store, and that rowfs-load makes the same of it.
-# What a dump is comes from model.py; test_dump_mount.sh has the directories of mounts.
+# rowfs-dump and rowfs-path: their output for a store, and that rowfs-load makes the same of it.
+# model.py gives the expected dump; test_dump_mount.sh has the directories of mounts.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -46,14 +46,14 @@ for program in rowfs-dump rowfs-load; do
 done
 check_eq "nothing is printed of what cannot be read" "" "$("$dump" broken 2>/dev/null)"
 
-# ---- What a dump is --------------------------------------------------------------------------
+# ---- The dump --------------------------------------------------------------------------------
 
 store '{"tables":{"t":{"families":{"f":{}}},"z":{"delimiter":":","families":{}}}}'
 check_eq "an empty store" \
 	'{"version":1,"tables":{"t":{"delimiter":"#","families":{"f":{"gc":"never","type":"bytes"}}},"z":{"delimiter":":","families":{}}}}
 {"table":"t"}
 {"table":"z"}' "$("$dump" s)"
-# jq takes numbers for floating point: what is above 2^53 it changes.
+# jq reads numbers as floating point: it changes those above 2^53.
 for seed in 1 2 3; do
 	mkdir "m$seed"
 	last=$((1 << 53))
@@ -108,7 +108,7 @@ fail_with "a store that is in use" 1 '^rowfs-dump: .*in use' bash -c "
 	mkfifo hold; '$load' s hold & exec 9>hold; sleep 0.5
 	'$dump' s; status=\$?; exec 9>&-; wait; exit \$status"
 
-# A block of data that cannot be read: what is printed is not all, and that is said.
+# A block of data that cannot be read: the output is incomplete, and an error says so.
 store "$two" '{"table":"t"}' "$(row a)"
 head -c 3000000 /dev/urandom | base64 -w 0 >large
 printf '{"table":"t"}\n{"key":"b","families":{"f":{"q":[{"ts":1,"value":"%s"}]}}}\n' \
@@ -194,7 +194,7 @@ fail_with "cannot be in CSV" 1 'row r1, column h:v: an inthll, whose state CSV c
 	"$dump" --csv r t
 check "other families can" "$dump" --csv --family n r t
 
-# Random tables, without what CSV cannot have, read back by Python's csv.
+# Random tables, without cells that CSV cannot have, read back by Python's csv.
 for seed in 2 3; do
 	model fit "m$seed/want" >"m$seed/rows"
 	rm -rf r && make_store r '{"tables":{"t":{"families":{"f":{},"g":{}}}}}'

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# A row of more text than a line of rowfs-dump has: what it prints of it, of a store and of a mount,
-# rowfs-load takes into a store. What is in the row is said by large_rows.py: a value of 50 MiB whose
-# every byte takes six, then a column of two versions of 60 MiB, which are base64, and two small ones,
-# then another column.
+# A row of more text than a line of rowfs-dump has: rowfs-load takes its dump, of a store and of a
+# mount, into a store. large_rows.py makes the row: a value of 50 MiB whose every byte takes six,
+# then a column of two versions of 60 MiB, which are base64, and two small ones, then another
+# column.
 
 . "$(dirname "$0")/lib.sh"
 

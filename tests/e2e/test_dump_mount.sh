@@ -9,7 +9,7 @@ dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load
 cd "$TMP" || exit 1
 
-# want NAME ARGUMENT…: keeps what the dump of the store is, for `same`.
+# want NAME ARGUMENT…: keeps the dump of the store, for `same`.
 want() {
 	"$dump" "${@:2}" >"want.$1" || die "rowfs-dump failed"
 }

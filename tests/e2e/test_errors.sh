@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What is refused, by the errno that the call itself gives; limits of what lives in memory; and a
-# disk that is nearly full.
+# Refusals, by the errno that the call itself gives; limits of the state in memory; and a disk that
+# is nearly full.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -20,7 +20,7 @@ column "$f/last" 9223372036854775807=l
 
 # ---- One by one --------------------------------------------------------------------------------
 
-# says ERRNO CODE PATH…: what Python's call says of the paths, below the mount, as the list a.
+# says ERRNO CODE PATH…: the result of Python's call on the paths, below the mount, as the list a.
 says() {
 	printf '%s\n' "$*" >>"$TMP/says"
 }
@@ -136,7 +136,7 @@ for change in 'os.truncate(q, (100 << 20) + 1)' 'os.pwrite(os.open(q, os.O_WRONL
 		"$(tail -n "+$((before + 1))" "$m/.rowfs/errors" | grep -oE 't/row/f/q|a value has.*MiB' | paste -sd ' ')"
 done
 
-# ---- What lives in memory is bounded -----------------------------------------------------------
+# ---- The state in memory is bounded ------------------------------------------------------------
 
 size() {
 	du -sb --exclude=LOG "$TMP/s" | cut -f 1
@@ -213,7 +213,7 @@ for i in range(90): write(fd, bytes(1 << 20))' "$n/t/row/f/kept")"
 	unmount_store "$n"
 	umount "$d"
 }
-# ---- What the log does not say -----------------------------------------------------------------
+# ---- Errors that the log omits -----------------------------------------------------------------
 
 # Row keys, qualifiers and values may be private data: each kind of them is in a request that fails.
 private() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The runner of examples finds what is not so in a page, and leaves nothing behind.
+# The runner of examples finds false statements in a page, and leaves nothing behind.
 
 . "$(dirname "$0")/lib.sh"
 need_fuse
@@ -17,7 +17,7 @@ examples() {
 	echo "$?"
 }
 
-# finds NAME REGEX: the page, from standard input, fails, and what is said matches.
+# finds NAME REGEX: the page, from standard input, fails, and the message matches.
 finds() {
 	local said
 	page

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# fsck.rowfs on each kind of damage of keys and records: what the first run says, what -y corrects,
-# that the second run finds nothing, that what was taken away is in the quarantine and loads, and
-# that all else is still there. test_fsck_files.sh does the same for files.
+# fsck.rowfs on each kind of damage of keys and records: the first run reports it, -y corrects it,
+# the second run finds nothing, the removed cells are in the quarantine and load, and all else is
+# still there. test_fsck_files.sh does the same for files.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Damaged and missing files of a store: a mount refuses it or gives EIO, and says which file and that
-# fsck.rowfs helps; fsck.rowfs finds it, saves what can be read, and the second time finds nothing.
-# tests/unit/test_damaged_files.c damages every file in many places.
+# Damaged and missing files of a store: a mount refuses it or gives EIO, and says which file and
+# that fsck.rowfs helps; fsck.rowfs finds it, saves the readable rows, and the second time finds
+# nothing. tests/unit/test_damaged_files.c damages every file in many places.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -87,9 +87,9 @@ in_file() {
 	fi
 }
 
-# file_rows: a case of exit code 4 for each line of the input, in parts between bars: its name, its words, the
-# file and the command, and what holds: refused, by a mount; kept, in the quarantine; every, row is there; or
-# how many rows are at least.
+# file_rows: a case of exit code 4 for each line of the input, in parts between bars: its name, its
+# words, the file and the command, and the expected result: refused, by a mount; kept, in the
+# quarantine; every, row is there; or the least number of rows.
 file_rows() {
 	local lines line name words command holds hold
 	mapfile -t lines
@@ -134,7 +134,7 @@ expect_kept() {
 	check_eq "$case: it is in the quarantine" "${file##*/}" "$(ls s.quarantine-*/files)"
 }
 
-# expect_some MINIMUM: nothing but what was before is there, and at least so many rows.
+# expect_some MINIMUM: only rows from before are there, and at least so many.
 expect_some() {
 	rows_of s >have
 	check_eq "$case: nothing is there that was not before" "" "$(comm -13 all have)"
@@ -262,8 +262,8 @@ check "$case: and clean" "$fsck" -n s
 
 # ---- A refused mount names the file --------------------------------------------------------------
 
-# Whichever table is cut: a mount serves, or names it, also the one with the first parts of a large value, which
-# LevelDB opens at the end of what is read before them.
+# For each table that is cut, a mount serves, or names it, also the one with the first parts of a
+# large value, which LevelDB opens at the end of a read of the parts before.
 make_store large "$base_schema"
 mount_store large "$TMP/m"
 mkdir -p "$TMP/m/t/a/f"
@@ -287,7 +287,7 @@ check "there are tables to cut ($tables)" test "$tables" -ge 3
 check_eq "whichever is cut: refused with its name, or served" "" "$nameless"
 rm -r large
 
-# ---- What says which files are in use ------------------------------------------------------------
+# ---- The record of files in use ------------------------------------------------------------------
 
 file_rows <<END
 a MANIFEST that is cut | it has no edits | $manifest truncate -s 60 | refused every
@@ -331,7 +331,7 @@ expect_every_row
 
 # ---- Where it is done ----------------------------------------------------------------------------
 
-# The quarantine is beside the store, also for who is in it.
+# The quarantine is beside the store, also for a shell inside it.
 for place in . ../s/ ./. "$TMP/s/"; do
 	fresh
 	in_file "$manifest" flip 40
@@ -342,7 +342,7 @@ for place in . ../s/ ./. "$TMP/s/"; do
 	expect_every_row
 done
 
-# What an interrupted repair left is removed; mkfs.rowfs --force takes it for the store's.
+# The leftover of an interrupted repair is removed; mkfs.rowfs --force takes it for the store's.
 leave() {
 	mkdir s/data.new && cp s/data/CURRENT s/data.new
 }
@@ -364,7 +364,7 @@ check "no data/: an empty store can be made there" "$BUILD/mkfs.rowfs" --force s
 check "no data/: into which a dump goes" "$BUILD/rowfs-load" s whole
 check_eq "no data/: then all is there" "$(cat whole)" "$("$BUILD/rowfs-dump" s)"
 
-# What the store cannot have is found as the message says.
+# Foreign files are found as the message says.
 fresh
 mkfifo s/data/fifo
 fail_with "a FIFO: it is refused" 8 'in it, which no store has; there, .* shows it' "$fsck" -n s

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # fsck.rowfs -n just looks: on a medium that cannot be written to, beside others that look, and
-# leaving nothing behind; but not while somebody uses the store. And what is looked at: a directory
-# without a good marker is a store only where nothing else is in it.
+# leaving nothing behind; but not while somebody uses the store. It looks at stores only: a
+# directory without a good marker is a store only where nothing else is in it.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -78,7 +78,8 @@ mended() {
 		"$("$BUILD/fsck.rowfs" -y u >out 2>&1; echo $?) $("$BUILD/fsck.rowfs" -n u >out 2>&1; echo $?)"
 }
 
-# told NAME WORDS: who is to check, mend or use `u` is told so, and it stays as it is.
+# told NAME WORDS: a check, a repair or a mount of `u` fails with these words, and the store stays
+# as it is.
 told() {
 	local before option
 	before=$(find u -printf '%p %s %T@ %l\n' | sort)
@@ -90,8 +91,8 @@ told() {
 	check_eq "$1: it is as it was" "$before" "$(find u -printf '%p %s %T@ %l\n' | sort)"
 }
 
-# foreign NAME ENTRY COMMAND…: what the command makes there keeps the store from being mended until
-# it is moved away.
+# foreign NAME ENTRY COMMAND…: the entry that the command makes keeps the store from being mended
+# until it is moved away.
 foreign() {
 	unmarked "${@:3}"
 	told "$1" "/$2: not a store's, and ROWFS is damaged or missing; move it away and run fsck.rowfs -y"
@@ -123,7 +124,8 @@ few() (
 	ulimit -n "$1" && exec "${@:2}"
 )
 
-# descriptors OPTION: it checks the whole store `u`, or says what it has too few of, whatever the limit.
+# descriptors OPTION: with any limit, it checks the whole store `u`, or names the resource of which
+# it has too few.
 descriptors() {
 	local limit status wrong="" short=0 said
 	for ((limit = 3; limit <= 40; limit++)); do
@@ -169,7 +171,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "in words" grep -q "Read-only file system" out
 	umount ro && lib_forget "$(realpath -ms ro)"
 
-	# What keeps a user from reading a file is no damage, which -y would mend.
+	# A file that a user may not read is no damage, which -y would mend.
 	"$BUILD/rowfs-load" s rows || die "cannot load"
 	table=$(find s/data -name '*.ldb' | head -n 1)
 	chown -R 1:1 s

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Tables under wrong names: files that somebody exchanged or renamed get their names back, and what
-# stands in the place of a table that is nowhere goes to the quarantine, damaged or not. LevelDB
-# aborts where tables of one level overlap, so no repair may make a store of which that is true.
-# tests/unit/test_repair.c has repairs that are interrupted, test_wrong_tables.c tables of one size.
+# Tables under wrong names: files that somebody exchanged or renamed get their names back. A file in
+# the place of a table that is nowhere goes to the quarantine, damaged or not. LevelDB aborts where
+# tables of one level overlap, so no repair may leave such a store. tests/unit/test_repair.c has
+# repairs that are interrupted, test_wrong_tables.c tables of one size.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ for i in range(1600):
 END
 }
 
-# rows_of STORE: what it has, as a sum.
+# rows_of STORE: its rows, as a checksum.
 rows_of() {
 	"$BUILD/rowfs-dump" "$1" | sha256sum
 }
@@ -60,7 +60,7 @@ expect_every_row() {
 	check_eq "$case: every row is there" "$all" "$(rows_of s)"
 }
 
-# expect_rows_of_repair COMMAND…: what is there is what a repair leaves of a store so damaged.
+# expect_rows_of_repair COMMAND…: the rows are those that a repair leaves of a store so damaged.
 expect_rows_of_repair() {
 	rm -rf other other.quarantine-*
 	cp -a base other

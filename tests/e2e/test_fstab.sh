@@ -88,7 +88,7 @@ check "and those of the kernel" has ro m
 check "umount, with a slash behind it" umount m/
 check "ends it" gone m
 
-# What fstab, systemd and mount say among themselves, and all kinds of access times.
+# Options that fstab, systemd and mount use among themselves, and all kinds of access times.
 for options in defaults rw,_netdev,noauto,nofail,x-systemd.automount,x-gvfs-hide,X-mount.group=0 \
 	rw,dev,suid,exec,atime owner,group,comment=fleet nouser,auto,async,loud \
 	noatime,nodiratime relatime,diratime strictatime,lazytime norelatime,nolazytime \
@@ -118,7 +118,7 @@ leave
 check "mount -t fuse rowfs#STORE" mount -t fuse "rowfs#$place/s" m
 leave
 
-# ---- What it says ------------------------------------------------------------------------------
+# ---- Messages ----------------------------------------------------------------------------------
 
 fail_with "no store" 1 '^rowfs: .*/nowhere: (No such file|there is no such directory)' mount -t fuse.rowfs "$place/nowhere" m
 fail_with "no mountpoint" - 'nowhere.*(does not exist|No such)' mount -t fuse.rowfs s nowhere

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Policies in a mount: what they hide is in no view, from the moment on at which they do, also where
-# the kernel keeps names; and the collector, as /.rowfs/gc shows it.
-# The order of ls -U is that of the filesystem, which is what is checked; names are digits.
+# Policies in a mount: hidden cells are in no view from the moment of hiding on, also where the
+# kernel keeps names; and the collector, as /.rowfs/gc shows it. The order of ls -U is that of the
+# filesystem, which this test checks; names are digits.
 # shellcheck disable=SC2012
 
 . "$(dirname "$0")/lib.sh"
@@ -51,7 +51,7 @@ seen "and is gone" "30 20"
 fail_with "a wrong policy" 1 'Invalid argument' bash -c "echo 'maxversions=2 or' >'$M/t/.families/f/gc'"
 check "its place is named" grep -q 'at character ' "$M/.rowfs/errors"
 
-# ---- By age. The kernel has what it may keep of the names before they end.
+# ---- By age. The kernel caches the names, as far as it may, before the cells expire.
 policy 'maxage=3s'
 seen "old versions" ""
 check_eq "a row of them is not there" "" "$(cat "$M/t/.keys")"
@@ -79,7 +79,7 @@ check "a condition does not see what was" \
 	bash -c "echo '{\"if\":{\"f\":{\"q\":null}},\"families\":{\"f\":{\"p\":[\"2\"]}}}' >'$M/t/r/.row'"
 check_eq "and it was applied" 2 "$(cat "$F/p")"
 
-# ---- What was never a directory by itself goes with its last cell.
+# ---- A directory that was never made by itself goes with its last cell.
 echo '{"key":"gone#deep","families":{"f":{"x":["1"]}}}' >"$M/t/.rows"
 check_eq "a row made through .rows" 1 "$(cat "$M/t/gone/deep/f/x")"
 sleep 3.1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What README and the guides in docs/ show is what happens, and links between pages lead somewhere.
+# The examples of README and of the guides in docs/ run as shown, and links between pages lead
+# somewhere.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/examples.sh"

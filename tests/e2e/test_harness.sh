@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What runs the tests can itself fail, and leaves nothing behind.
+# The runner of the tests can itself fail, and leaves nothing behind.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -15,7 +15,8 @@ make_store s '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 track_mount m
 f=m/t/row/f
 
-# servers: the pids of what serves s; mounters: of their mounters; helpers: of fusermount3 for them.
+# servers: the pids of the servers of s; mounters: of their mounters; helpers: of fusermount3 for
+# them.
 servers() {
 	local pid
 	for pid in $(pgrep -f "^$rowfs .*s $TMP/m\$|^$rowfs .*s m\$"); do

@@ -100,9 +100,9 @@ check_eq "an offset is good after its entry is removed" "" "$(perl -e '
 	seekdir $dir, $place; my $next = readdir $dir; print $next if $next !~ /^k10000[de]$/;
 	rmdir "$top/k10000$_" for "a", "e"' "$m/many/p")"
 
-# back COUNT FIRST CHANGE SEEK: what follows the offset of the entry p SEEK, in a directory of COUNT
-# columns of which FIRST were read, when one has CHANGEd it and read anew from the start; once with
-# the attributes of each, and once without.
+# back COUNT FIRST CHANGE SEEK: the entries behind the offset of the entry p SEEK, in a directory of
+# COUNT columns of which FIRST were read, when one has CHANGEd it and read anew from the start; once
+# with the attributes of each, and once without.
 back() {
 	local dir=$m/wide/back/f
 	mkdir -p "$dir"

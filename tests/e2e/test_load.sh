@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# rowfs-load: which lines it takes, where it stops and what it says then. What arrived in the store
-# is asked with conditions ("if"), so that no mount is needed.
+# rowfs-load: the lines that it takes, the place where it stops and its messages then. Conditions
+# ("if") check the cells that arrived in the store, so that no mount is needed.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -43,7 +43,7 @@ fresh
 fail_with "a file that is missing" 1 '^rowfs-load: none: No such file' "$load" s none
 fail_with "a file that is a directory" 1 '^rowfs-load: plain:1: Is a directory' "$load" s plain
 
-# ---- What it takes ---------------------------------------------------------------------------
+# ---- Accepted lines --------------------------------------------------------------------------
 
 makes "rows from a file: the first is there" t a q '"1"' -- "$load" s <(lines "$T" "$(row a 1)" "$(row b 2)")
 is "the second is there" t b q '"2"'
@@ -129,7 +129,7 @@ stops "a wrong schema line" 1 'tables.t.families.f: ' '{"tables":{"t":{"families
 stops "a schema that does not fit the store" 3 '.*t' "$T" "$(row a 1)" \
 	'{"tables":{"t":{"delimiter":":"}}}'
 bad=(
-	# what is wrong|the reason|the line
+	# the fault|the reason|the line
 	'no object|must be an object|["key"]'
 	'no JSON|not JSON|key'
 	'two objects|not JSON|{"key":"x"} {"key":"y"}'
@@ -299,7 +299,7 @@ interrupted() {
 interrupted INT 130 1 < <(lines "$T"; for i in {1..3000}; do row "k$i" "$i"; echo; done)
 interrupted TERM 143 2 --csv t < <(lines ,f ,q; for i in {1..3000}; do echo "k$i,$i"; done)
 
-# What Python's reader makes of random CSV, against what is in the store, by its tree.
+# The cells that Python's reader makes of random CSV, against those in the store, by its tree.
 cat >model.py <<'PYTHON'
 import csv, os, random, sys
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 30)

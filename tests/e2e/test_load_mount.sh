@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# rowfs-load into directories of a mount: what arrives, and that its errors name the line and the
-# reason as those of a store do.
+# rowfs-load into directories of a mount: the cells that arrive, and that its errors name the line
+# and the reason as those of a store do.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,7 @@ stops() {
 	fail_with "$name" 1 "^rowfs-load: in:$line: $regex" "$load" "$directory" in
 }
 
-# ---- What arrives ----------------------------------------------------------------------------
+# ---- Cells that arrive -----------------------------------------------------------------------
 
 check "rows of several tables, and a schema" "$load" m <(lines \
 	'{"tables":{"v":{"families":{"f":{}}}}}' "$T" "$(row a 1)" '' '{"table":"v"}' "$(row b 2)" \
@@ -76,7 +76,7 @@ fail_with "a directory that is missing" 1 'm/none: there is no such directory' "
 
 # ---- Whose error it is -----------------------------------------------------------------------
 
-# The list of errors is of all who write and of all times.
+# The list of errors has those of all writers and of all times.
 
 for ((i = 1; i <= 100; i++)); do row "limit$i" "$i" && echo; done >many
 lines '{"key":"z","append":{"nofam":{"a":"b"}}}' 2>/dev/null >m/t/.rows
@@ -151,7 +151,8 @@ check "a dump of a table goes into that table" bash -c \
 check "with families" "$load" m/t <(lines '{"tables":{"t":{"families":{"more":{}}}}}')
 check "which are there" test -d m/t/.families/more
 
-# hidden FAMILY: what rowfs-load says of a new and an old cell in that family of table aged.
+# hidden FAMILY: the messages of rowfs-load about a new and an old cell in that family of table
+# aged.
 hidden() {
 	"$load" m <<-END 2>&1
 		{"table":"aged"}

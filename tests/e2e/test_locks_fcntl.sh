@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Locks of fcntl(2), of processes and of open files: ranges, who has them, and how they go.
+# Locks of fcntl(2), of processes and of open files: ranges, their owners, and their ends.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/locks.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Locks and the mount: how many there can be, what its end does to who waits, what its options change.
+# Locks and the mount: their largest number, the effect of an unmount on waiting processes, the
+# effect of its options.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/locks.sh"

@@ -8,7 +8,7 @@
 m=$TMP/m
 f=$m/t/row/f
 
-# What the model calls names and rows, for `call` and `python`.
+# The model's functions for names and rows, for `call` and `python`.
 modelled='
 sys.path.insert(0, a.pop(0))
 from model import *
@@ -41,7 +41,7 @@ no() {
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
 	"u":{"families":{"f":{},"g":{}}},"w":{"families":{"f":{},"g":{}}}}}'
 
-# What is loaded, and what the mount must show of it.
+# The rows to load, and the tree that the mount must show of them.
 PYTHONPATH=$LIB_DIR "$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
 import random, sys
 from model import *
@@ -84,7 +84,7 @@ PYTHON
 "$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" >"$TMP/load" 2>&1 || die "loading: $(cat "$TMP/load")"
 mount_store "$TMP/s" "$m"
 
-# ---- What is listed --------------------------------------------------------------------------
+# ---- Listings --------------------------------------------------------------------------------
 
 check "/.versions has every cell under the name that the model gives it" \
 	diff "$TMP/expect" <(cells "$m/.versions/t")
@@ -267,7 +267,7 @@ check_eq "leaves nothing" "" "$(find "$m/u" "$m/w" -mindepth 1 2>&1)"
 inodes() {
 	(cd "$m/t" && find . -printf '%i %p\n' 2>/dev/null | sort)
 }
-rm -r "$(dirname "$f")" # what was emptied is in this mount's memory only
+rm -r "$(dirname "$f")" # an emptied directory is in this mount's memory only
 inodes >"$TMP/before"
 remount
 check "names and inodes are the same in the next mount" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# A store on a medium that cannot be written, or has no room: each program says what to do, doing that
-# helps, and nothing is lost. Needs root, for the media.
+# A store on a medium that cannot be written, or has no room: each program names a remedy, the
+# remedy helps, and nothing is lost. Needs root, for the media.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What an operator is told when something cannot be done, to the letter: what, why, and what to do where that
-# is not plain. The store's path stands once in each line.
+# Messages to an operator when something cannot be done, to the letter: the fault, the reason, and
+# the remedy where it is not plain. The store's path stands once in each line.
 
 . "$(dirname "$0")/lib.sh"
 cd "$TMP" || die "no $TMP"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# mkfs.rowfs: what it makes, what it refuses and in which words, and that it leaves nothing behind.
+# mkfs.rowfs: the stores that it makes, its refusals and their messages, and that it leaves nothing
+# behind.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -49,7 +50,8 @@ fail_with "--force spares a store with other files in it" 1 '^mkfs.rowfs: .*mixe
 check_eq "and leaves them" "LOCK ROWFS TABLES data notes" "$(cd mixed && echo *)"
 rm -r foreign mixed
 
-# spared NAME FILE MAKE…: --force refuses s1 with what MAKE makes at FILE of it, names that, and all stays.
+# spared NAME FILE MAKE…: MAKE makes FILE in s1; --force then refuses s1, names the file, and all
+# stays.
 spared() {
 	local name=$1 file=$2 before
 	shift 2

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# rowfs itself: its options, what it says when it cannot mount, that it returns once it serves, how
-# it ends, and what it leaves.
+# rowfs itself: its options, its messages when it cannot mount, that it returns once it serves, its
+# end, and the traces that it leaves.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -68,7 +68,7 @@ for option in wrong wrong=1 uid=nobody-here uid=-1 uid= uid=1x gid=x gid=9999999
 	fusermount3 -u m 2>/dev/null
 done
 
-# ---- What it cannot mount --------------------------------------------------------------------
+# ---- Refused mounts --------------------------------------------------------------------------
 
 fail_with "no store there" 1 '^rowfs: nowhere: there is no such directory' run nowhere m
 fail_with "a directory that is no store" 1 '^rowfs: .*plain: .*(store)' run plain m
@@ -291,7 +291,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "ends it" within ended "$pid"
 fi
 
-# ---- What it is started with ----------------------------------------------------------------------
+# ---- Inherited descriptors ------------------------------------------------------------------------
 
 check "with 0 to 2 closed it returns" sh -c 'timeout 10 "$0" s m <&- >&- 2>&-' "$rowfs"
 check "and serves" test -d m/t
@@ -324,7 +324,7 @@ check "nothing is mounted at the end" bash -c "! grep -F '$TMP' /proc/self/mount
 check_eq "nothing else was left behind" "before file large link log m n odd other plain s" \
 	"$(echo *)"
 
-# ---- What cannot be printed
+# ---- Output that cannot be written
 for option in --help --version; do
 	fail_with "$option where nothing fits" 1 'standard output: No space left' \
 		bash -c "'$BUILD/rowfs' $option >/dev/full"

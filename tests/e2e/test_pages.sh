@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The manual pages say what is so: their examples run, and they name the options that there are, the control
-# files that there are, and pages that there are. --help of each program fits a screen.
+# The manual pages are true: their examples run, and they name the options that there are, the
+# control files that there are, and pages that there are. --help of each program fits a screen.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/examples.sh"
@@ -28,7 +28,7 @@ done
 
 # ---- Options ---------------------------------------------------------------------------------
 
-# of_code FILE: what getopt_long is given, as options.
+# of_code FILE: the options in the file's array for getopt_long.
 of_code() {
 	grep -oE '\{"[a-z]+", (no|required)_argument' "$1" | sed 's/{"\([a-z]*\)".*/--\1/'
 	grep -oE 'getopt_long\(argc, argv, "[^"]*"' "$1" | cut -d '"' -f 2 | tr -d '+:' | sed 's/./-&\n/g'
@@ -113,7 +113,7 @@ check_eq "it has the members of row JSON" \
 
 # ---- Diagnostics -----------------------------------------------------------------------------
 
-# What pages call by words in capitals, or leave out (...), stands for anything.
+# Words in capitals, and parts that pages leave out (...), stand for anything.
 cat >"$TMP/diagnostics.py" <<'PYTHON'
 import glob, re, sys
 

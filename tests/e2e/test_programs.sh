@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What programs do with open files: write in the middle, leave holes, map, sync, unlink, die.
+# Operations of programs on open files: write in the middle, leave holes, map, sync, unlink, die.
 
 . "$(dirname "$0")/lib.sh"
 
 m=$TMP/m
 f=$m/t/row/f
 
-# What the codes below have besides calls.py: what another process reads, and the column's value.
+# Functions for the codes below, besides calls.py: the value that another process reads, and the
+# column's value.
 prelude='
 RW, TRUNC, CREATE = os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_TRUNC, os.O_RDWR | os.O_CREAT
 def seen(): return subprocess.run(["cat", q], capture_output=True).stdout
@@ -173,7 +174,8 @@ run "O_SYNC: each write is seen when it returns" old 1 new '
 fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC)
 os.write(fd, b"n"); assert seen() == b"n"
 os.write(fd, b"ew"); assert seen() == b"new"; os.close(fd)'
-# Who looks the name up while it is opened may have the file reopened past the pages: semantics.md.
+# A process that looks the name up while it is opened may cause the file to be reopened without the
+# page cache: semantics.md.
 run "O_SYNC: one write is one change" old 1 "$(printf '%05000000d' 0)" '
 import threading
 done, sizes = threading.Event(), set()
@@ -215,7 +217,7 @@ os.pwrite(other, b"2three4", 3); os.ftruncate(fd, 10)
 assert os.pread(other, 20, 0) == b"one2three4"
 os.close(fd); os.close(other)'
 
-# ---- Attributes of what is written -------------------------------------------------------------
+# ---- Attributes of unfinished files ------------------------------------------------------------
 
 run "attributes of a new file follow what is done to it" none 1 four '
 fd = os.open(q, os.O_WRONLY | os.O_CREAT)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Processes that write, read, rename and remove the same columns at once: each read is one whole value,
-# and who writes has, but for one of all, the size of what it wrote, whatever the kernel has of the name.
+# Processes that write, read, rename and remove the same columns at once: each read is one whole
+# value. A writer sees, with at most one exception, the size of its own value, with any entries in
+# the kernel's cache.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Renaming columns and versions, and what programs do with it: write a temporary file, rename it.
+# Renaming columns and versions, and as programs use it: they write a temporary file and rename it.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -11,7 +11,7 @@ f=$m/t/row/f
 future=4102444800000000
 last=9223372036854775807
 
-# refused NAME ERRNO FROM TO: what rename(2) says.
+# refused NAME ERRNO FROM TO: rename(2) fails with that errno.
 refused() {
 	check_eq "$1" "$2" "$(call 'rename(*a)' "$3" "$4")"
 }
@@ -142,7 +142,7 @@ assert open(d + "/goal").read() == str(won.index(0))
 assert len([name for name in os.listdir(d) if name.startswith("racer")]) == 7
 ' "$f" | sed 's/ ok$//')"
 
-# ---- What is refused -------------------------------------------------------------------------
+# ---- Refusals --------------------------------------------------------------------------------
 
 column "$f/a" 1000=ao 2000=an
 refused "to another family" EXDEV "$f/a" "$m/t/row/g/a"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The process behind a mount gains no privileges, and its log says which files it can reach. What it
-# can open is the concern of tests/unit/test_sandbox.c.
+# The process behind a mount gains no privileges, and its log says which files it can reach.
+# tests/unit/test_sandbox.c checks the files that it can open.
 
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -99,7 +99,7 @@ if [ "$(id -u)" = 0 ]; then
 	chown 0 "$TMP/s"
 fi
 
-# ---- In a pid namespace of its own, it cannot tell the threads of who is outside apart.
+# ---- In a pid namespace of its own, it cannot tell outside threads apart.
 
 if [ "$(id -u)" != 0 ]; then
 	finish

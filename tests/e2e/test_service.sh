@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The unit rowfs@.service: systemd takes it, and what it says is done here as systemd does it: its
+# The unit rowfs@.service: systemd takes it, and this test does its steps as systemd does them: its
 # command with the variables of its file, with the privileges that it leaves, SIGTERM to stop, and
 # the same command again after a crash.
 
@@ -20,7 +20,7 @@ check_eq "systemd-analyze verify has nothing to say" "exit 0: " \
 sed 's/^Type=.*/Type=wrong/' "$unit" >"wrong@.service"
 check "it would say something" grep -q 'service type' <(systemd-analyze verify --man=no ./wrong@.service 2>&1)
 
-# setting NAME: what the unit says last of it.
+# setting NAME: the unit's last value of it.
 setting() {
 	sed -n "s/^$1=//p" "$unit" | tail -n 1
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Processes that write, read, drop, change policies and collect in one mount, against models: what
-# each sees is right at every step, and so it is in the next mount. ROWFS_SOAK in the environment
-# is how many seconds they do; ROWFS_SEED chooses what, though not how it mixes.
+# Processes that write, read, drop, change policies and collect in one mount, against models: each
+# view is right at every step, and in the next mount. ROWFS_SOAK in the environment is the duration
+# in seconds; ROWFS_SEED chooses the changes, though not how they mix.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The space of what was removed is given back: after a minute at rest, disk use is at most 1.3 times
-# the live data and 64 MiB, whatever was removed in which order and rhythm, also across mounts.
-# ROWFS_SOAK in the environment is how many seconds the load of the soak takes, with 4 GB of disk
+# The space of removed cells is given back: after a minute at rest, disk use is at most 1.3 times
+# the live data and 64 MiB, for all kinds of removal in any order and rhythm, also across mounts.
+# ROWFS_SOAK in the environment is the duration in seconds of the soak's load, with 4 GB of disk
 # instead of 0.5; ROWFS_SEED chooses it.
 
 . "$(dirname "$0")/lib.sh"

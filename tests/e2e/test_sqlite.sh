@@ -10,7 +10,7 @@
 m=$TMP/m
 f=$m/t/row/f
 
-# sql DATABASE STATEMENT…: what SQLite prints of them.
+# sql DATABASE STATEMENT…: SQLite's output for them.
 sql() {
 	local database=$1
 	shift
@@ -71,7 +71,7 @@ check_eq "a write-ahead log, of one process" $'exclusive\nwal' "$(sql "$f/wal" "
 check_eq "its rows are there" $'exclusive\nok\n7' \
 	"$(sql "$f/wal" "PRAGMA locking_mode=exclusive; PRAGMA integrity_check; SELECT sum(n) FROM t")"
 
-# ---- Who else looks ----------------------------------------------------------------------------
+# ---- Other readers and writers -----------------------------------------------------------------
 
 check_eq "another process sees what is committed, and that alone" "before 0 after 3" "$("$python" - "$f/seen" <<'END'
 import sqlite3, subprocess, sys
@@ -93,7 +93,7 @@ END
 # ---- Two at once -------------------------------------------------------------------------------
 
 # A connection has the database that it opened, and its lock does not bring that up to date
-# (semantics.md): who opens under a lock of another file loses nothing.
+# (semantics.md): a process that opens under a lock of another file loses nothing.
 sql "$f/two" "CREATE TABLE t(n)"
 check_eq "of two connections the one that commits last stays" "" "$("$python" - "$f/two" <<'END'
 import sqlite3, subprocess, sys

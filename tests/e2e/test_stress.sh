@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What fio and stress-ng do to files: fio's sums hold, also in the next mount, and stress-ng finds
-# no fault; the mount serves on, in bounded memory, with nothing left open and a clean log.
+# fio and stress-ng on files: fio's sums hold, also in the next mount, and stress-ng finds no fault;
+# the mount serves on, in bounded memory, with nothing left open and a clean log.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -10,10 +10,10 @@
 m=$TMP/m
 
 # Stressors on files, with the operations that each does in about half a second, and an option of
-# those whose own choice is too large. Not among them: what needs links, devices or directories
-# beside files (dir, dirdeep, link, symlink, mknod, inotify), files over 100 MiB (copy-file), modes that are
-# kept (access), renames between directories (rename), extents and flags (fiemap, chattr, verity), a write
-# to an open file of which one failed (fsize).
+# those whose own choice is too large. Not among them: stressors that need links, devices or
+# directories beside files (dir, dirdeep, link, symlink, mknod, inotify), files over 100 MiB
+# (copy-file), modes that are kept (access), renames between directories (rename), extents and flags
+# (fiemap, chattr, verity), a write to an open file of which one failed (fsize).
 FILES=(chmod:20 chown:150 dentry:30 dirmany:100 dup:50 fallocate:2:fallocate-bytes=4m fault:100
 	fcntl:100 file-ioctl:100 filename:8 flock:100 fstat:100 getdent:100
 	handle:100 hdd:200:hdd-bytes=4m io:20 iomix:50:iomix-bytes=4m locka:100 lockf:100 lockofd:100
@@ -101,7 +101,7 @@ fail_with "a byte that another wrote is found" - 'verify failed' job "$f" --veri
 
 # ---- stress-ng ---------------------------------------------------------------------------------
 
-# stressor DIRECTORY NAME:OPERATIONS[:OPTION]: one line: the name and "ok", or what is wrong.
+# stressor DIRECTORY NAME:OPERATIONS[:OPTION]: one line: the name and "ok", or the fault.
 stressor() {
 	local directory=$1 name count option status=0
 	IFS=: read -r name count option <<<"$2"
@@ -140,7 +140,7 @@ check_eq "they leave no file" "" "$(find "$m/files" "$m/dirs" -type f)"
 check_eq "nor a cell" "" "$(find "$m/.versions/files" "$m/.versions/dirs" -type f)"
 check "the mount serves on" bash -c 'echo on >"$0" && [ "$(cat "$0")" = on ]' "$f/on"
 check "with no more descriptors than before" test "$(descriptors)" -le $((before + 20))
-# A sanitizer keeps what was freed for a while.
+# A sanitizer keeps freed memory for a while.
 limit=131072
 grep -qE '__(asan|tsan)_init' "$BUILD/rowfs" && limit=1500000
 check "within its memory" test "$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$pid/status")" -lt "$limit"

@@ -45,8 +45,8 @@ served() {
 	[ -d "$m/t" ] || ended "$1"
 }
 
-# With few from the beginning it serves, or says that it cannot; what it had mounted by then it
-# unmounts.
+# With few from the beginning it serves, or says that it cannot; it undoes the mounts that it had
+# made by then.
 few() {
 	local pid status=0
 	bash -c 'ulimit -u "$1" && exec "$2" -f "$3" "$4"' - "$1" "$BUILD/rowfs" "$TMP/s" "$m" \

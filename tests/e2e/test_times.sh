@@ -10,7 +10,7 @@ m=$TMP/m
 f=$m/t/row/f
 last=9223372036854775807
 
-# stamped NAME ERRNO PATH MICROSECONDS: what utimensat(2) by path says, with no open write.
+# stamped NAME ERRNO PATH MICROSECONDS: the result of utimensat(2) by path, with no open write.
 stamped() {
 	check_eq "$1" "$2" "$(call 'stamp(q, us)' "$3" "$4")"
 }
@@ -189,7 +189,7 @@ fd = opened(); write(fd, b"newer"); fsync(fd); stamp(fd, us); close(fd)
 seen = subprocess.check_output(["stat", "-c", "%.6Y %s", q]).decode().strip()
 assert seen == "0.006000 5", seen' "$f/w" 6000)"
 
-# ---- What tools do ---------------------------------------------------------------------------
+# ---- Tools -----------------------------------------------------------------------------------
 
 rm -f "$f/t"
 renews "touch makes a column, an empty one of the present" "$f/t" "" "" -- touch "$f/t"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The tools that people use, on columns and directories: what they say and what they leave.
+# The tools that people use, on columns and directories: their output and their effects.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -59,7 +59,7 @@ check_eq "and elsewhere, where its option directory says so" "0 1" \
 yields "perl -i edits in place" bye 'cat "$f/v2"' perl -pi -e s/hello/bye/ "$f/v2"
 yields "ed edits, too" ed 'cat "$f/v2"' bash -c 'printf "s/bye/ed/\nw\nq\n" | ed -s "$0"' "$f/v2"
 
-# ---- What writes -----------------------------------------------------------------------------
+# ---- Tools that write ------------------------------------------------------------------------
 
 tee "$f/w" <"$TMP/a" >/dev/null
 makes "tee -a appends" w 2 $'a\nb' -- bash -c 'tee -a "$0" >/dev/null <"$1"' "$f/w" "$TMP/b"
@@ -115,7 +115,7 @@ check "/.rowfs/errors says which families there are" \
 check "mktemp in a family" bash -c 'p=$(mktemp "$0/XXXXXX.tmp") && test -f "$p" && rm "$p"' "$f"
 check "shred -u" bash -c 'echo secret >"$0" && shred -u "$0" && ! test -e "$0"' "$f/secret"
 
-# ---- What finds and counts -------------------------------------------------------------------
+# ---- Tools that find and count ---------------------------------------------------------------
 
 z=$m/t/z
 at "$z/1/f/old" 1000000000000000 old

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The tree: which directories and files the rows of a store are, and how any bytes are spelled as
-# names. What is expected comes from model.py.
+# The tree: the directories and files of a store's rows, and the spelling of any bytes as names.
+# model.py gives the expected tree.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ load() {
 	} >>"$TMP/rows"
 }
 
-# entries DIRECTORY: what it lists, in its own order.
+# entries DIRECTORY: its entries, in its own order.
 entries() {
 	find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n'
 }
@@ -269,7 +269,7 @@ ls -A "$m/t" >"$TMP/before"
 remount
 check_eq "what was made is spelled the same after a remount" "$(cat "$TMP/before")" "$(ls -A "$m/t")"
 
-# ---- What is not listed ----------------------------------------------------------------------
+# ---- Entries that are not listed -------------------------------------------------------------
 
 check "/.rowfs is there" test -d "$m/.rowfs"
 check "/.versions is there" test -d "$m/.versions"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# /T and /.versions/T are one tree: what is open, reserved, a draft, removed or renamed in one is so in
-# the other. And a rename and the commits of who has the file open come one after the other.
+# /T and /.versions/T are one tree: an entry that is open, reserved, a draft, removed or renamed in
+# one is so in the other. And a rename and the commits of processes that have the file open come one
+# after the other.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +13,7 @@ mount_store "$TMP/s" "$m"
 f=$m/t/row/f
 mkdir -p "$f"
 
-# What the codes below share; both trees.
+# Shared by the codes below; both trees.
 cat >"$TMP/prelude.py" <<'END'
 plain, versions = q + "/t/row/f/", q + "/.versions/t/row/f/"
 def column(name, **cells):
@@ -29,7 +30,7 @@ def opened(path, data=None, flags=os.O_WRONLY):
     return fd
 END
 
-# py CODE ARGUMENT…: runs it behind the prelude, prints what it prints.
+# py CODE ARGUMENT…: runs it behind the prelude, prints its output.
 py() {
 	python "$(cat "$TMP/prelude.py")
 $1" "$m" "${@:2}"
@@ -81,7 +82,7 @@ print(get($b + 'x@/$name'))
 os.unlink($b + 'x@/$name')")"
 	done
 
-	# ---- What is removed -----------------------------------------------------------------
+	# ---- Removed entries -----------------------------------------------------------------
 
 	check_eq "what is open in $a and removed in $b is not written any more" "2=two" "$(py "
 column('r', _1='one', _2='two')
@@ -106,7 +107,7 @@ os.write(fd, b'new')
 os.close(fd)
 print(history('r'))")"
 
-	# ---- What is renamed -----------------------------------------------------------------
+	# ---- Renamed entries -----------------------------------------------------------------
 
 	check_eq "a version open in $a goes where its column goes" "ENOENT 2=two 1=late" "$(py "
 column('r', _1='one', _2='two')
@@ -160,7 +161,7 @@ print(len(won), len(set(won)))")"
 # ---- Renames against commits -----------------------------------------------------------------
 
 # Two write, sync, write and close, over and over, while others rename the column and its name back.
-# Who is told that its value is synced finds it as the newest or in the history, whole.
+# A writer whose sync succeeded finds its value as the newest or in the history, whole.
 stress='
 flags, count, stop = eval(a[1]), int(a[2]), a[3]
 names = "pq"
@@ -197,7 +198,7 @@ renames = sum(int(pipe.read()) for pipe in renamers)
 left = [name for name in os.listdir(plain) if name in names]
 directory = plain + left[0] + "@/"
 found = [get(directory + ts).strip() for ts in os.listdir(directory)]
-# What another appended may stand between.
+# Text that another process appended may stand between.
 lost = [value for value in made if not any(value.rstrip("!") in text for text in found)]
 marks = sum(text.count("!") for text in found[:1]) if flags & os.O_APPEND else \
     sum(text.endswith("!") for text in found)

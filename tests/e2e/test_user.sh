@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# An ordinary user mounts through fusermount3: who may look inside and who may unmount, and other
-# tests run again by that user. Root becomes one for it, in a mount namespace of its own, so that
-# what it needs there (a /dev/fuse for everybody, a directory that the user can enter) is nowhere
+# An ordinary user mounts through fusermount3: the permissions to look inside and to unmount, and
+# other tests run again by that user. Root becomes one for it, in a mount namespace of its own, so
+# that its preparations (a /dev/fuse for everybody, a directory that the user can enter) are nowhere
 # else.
 #
-#   USER_TESTS   which tests to run again (default: those that do most in little time)
+#   USER_TESTS   which tests to run again (default: those that check most in little time)
 
 . "$(dirname "$0")/lib.sh"
 own_mounts
@@ -90,7 +90,7 @@ fail_with "the store is in use" 1 'in use' user "$BUILD/rowfs" "$s" "$m/t"
 fail_with "allow_other is for those whom /etc/fuse.conf allows it" 1 user_allow_other \
 	user sh -c '"$0/mkfs.rowfs" other && "$0/rowfs" -o allow_other other n' "$BUILD"
 
-# as_root: what only root can find out.
+# as_root: checks that only root can make.
 as_root() {
 	fail_with "root cannot look inside" - 'Permission denied' ls "$m"
 	fail_with "nor read" - 'Permission denied' cat "$m/t/a/b/f/q"

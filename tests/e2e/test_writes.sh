@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Writing cells: one open file is one version, whole or not at all, by whatever tool it is written.
+# Writing cells by any tool: one open file is one version, whole or not at all.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -263,7 +263,7 @@ check "the same" diff -r "$TMP/sizes" "$TMP/tar"
 
 # ---- Too large -------------------------------------------------------------------------------
 
-# write_at PATH OFFSET: one byte there, O_RDWR; tells of what write(2) itself says.
+# write_at PATH OFFSET: one byte there, O_RDWR; prints the result of write(2) itself.
 write_at() {
 	perl -e 'use Fcntl; sysopen my $file, $ARGV[0], O_RDWR | O_CREAT or die; sysseek $file, $ARGV[1], 0;
 		syswrite($file, "x") // die "$!\n"; close $file or die "close: $!\n"' "$1" "$2"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Extended attributes: what user.rowfs.* say of tables, prefixes, rows, families and cells; that
-# they are read-only, that copies carry them, and that there are no others.
+# Extended attributes: the values of user.rowfs.* for tables, prefixes, rows, families and cells;
+# that they are read-only, that copies carry them, and that there are no others.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -35,7 +35,7 @@ echo 2 >"$t/a/b/f/q@/5"
 echo 3 >"$t/a/b/%2Eh/%"
 echo 4 >"$m/colon/x/y/f/q"
 
-# ---- What they say ---------------------------------------------------------------------------
+# ---- Values ----------------------------------------------------------------------------------
 
 check_eq "a table" 'kind="table"' "$(attributes "$t")"
 check_eq "a prefix" 'key="a" kind="prefix"' "$(attributes "$t/a")"
