@@ -119,7 +119,7 @@ static int serve(struct fs *fs, const struct mounter *mounter, const char *mount
 		rc = cache_clock_start(fs);
 	if (rc == 0)
 		rc = loop_run(fs, end_notices);
-	else
+	if (rc != 0) /* loop_run may fail before it could call this; a second call does nothing */
 		end_notices(fs);
 	locks_end(fs->locks);
 	if (!mounted && mounter_unmount(mounter, fs->session) != 0)

@@ -132,7 +132,9 @@ static void load_catch_signals(void)
 static int load_interrupted(const struct load *load, uint64_t line, uint64_t header)
 {
 	char *escaped = escape_bytes(load->source, " \t!\"#$&'()*;<>?[\\]`{|}~");
-	const char *name = load->file && escaped ? escaped : "FILE", *table = load->sink->table;
+	const char *name = load->file && escaped && strncmp(load->source, "/dev/", 5) != 0 ? escaped
+											   : "FILE",
+		   *table = load->sink->table;
 	char why[4 * PATH_MAX + 256];
 	size_t n = (size_t)snprintf(why, sizeof(why), "interrupted; go on with (");
 

@@ -101,7 +101,8 @@ void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
 	lookup_inode(fs, ino)->opens += (uint32_t)by;
 }
 
-/* Does a draft stand in for the column? A touch to a time that its policy hides made it one. */
+/* Does a draft stand in for the column? touch gave the cell a time that the policy hides, and it
+ * became a draft. */
 static bool is_hidden_draft(struct fs *fs, const struct node *dir, const char *name,
 			    const struct pos *pos)
 {

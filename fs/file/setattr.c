@@ -156,7 +156,8 @@ static bool may_stamp(const struct node *node, int to_set)
 	return node_is_stored(node) && (to_set & FUSE_SET_ATTR_MTIME);
 }
 
-/* The kernel may also know the node by an older inode, whose cached time is now wrong. */
+/* The request may come through an inode from before a rename. The kernel may also hold the node
+ * that took its place, whose cached time is now wrong. */
 static void stamped(struct fs *fs, struct node *inode, bool newest, int64_t stamp)
 {
 	struct node *node = node_now(inode);

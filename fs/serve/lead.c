@@ -3,8 +3,8 @@
  * The leader reads requests. Waking another thread costs more than most requests do, so the leader
  * also handles them itself, and goes on leading while no others wait:
  *
- *   FREE      no thread leads; the next one that is done with a request takes the lead, or the
- * guard READS     the leader reads, or handles a request that must be done before it reads another
+ *   FREE      no thread leads; the guard or the next thread that is done takes the lead
+ *   READS     the leader reads, or handles a request that must be done before it reads another
  *   HANDLES   the leader handles a request; the number differs from request to request
  *
  * A leader that finds requests waiting gives the lead away, if that leaves a processor to the

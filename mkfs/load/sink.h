@@ -53,6 +53,6 @@ void sink_applied(struct sink *sink);
 #define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
 
 /* The end of the message that the table of --csv is missing. */
-#define SINK_CREATE "; --create makes it"
+#define SINK_CREATE "; --create with --family makes it"
 
 #endif

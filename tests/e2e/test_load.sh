@@ -221,7 +221,7 @@ csv 4:3 'the quotes of this field are not closed \(1 line' < <(printf ',f\n,a\nk
 csv 2:1 'the file ends before its columns' < <(printf ',f\n')
 csv 1:1 'the file ends before its columns' </dev/null
 csv 3:1 'a row key has at most 4096 bytes' < <(printf ',f\n,a\n%05000d,1\n' 0)
-fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none of that name; --create makes it' \
+fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none of that name; --create with --family makes it' \
 	"$load" --csv w s <(printf ',f\n,a\n')
 fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t s
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
@@ -238,7 +238,7 @@ is "the key is no cell" t k1 id null
 is "an empty field is no cell" t k2 a null
 is "a line in quotes" t k2 b '"x\ny"'
 sed 's/,/\t/g' in.csv >in.tsv
-fail_with "--create is asked for" 1 'in.tsv:1:3: table new: the store has none of that name; --create makes it' \
+fail_with "--create is asked for" 1 'in.tsv:1:3: table new: the store has none of that name; --create with --family makes it' \
 	"$load" --tsv new --key id --family n s in.tsv
 check "--tsv --create: a table" "$load" --tsv new --key id --family n --create s in.tsv
 check "and a family" "$load" --csv t --key id --family n --create s in.csv

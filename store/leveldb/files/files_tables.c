@@ -114,14 +114,37 @@ bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest
 	       tables_same(&found->largest, known->largest);
 }
 
-static bool tables_is_another(const struct ldb_files_table *found,
+static bool tables_within(const struct ldb_files_table *found,
+			  const struct ldb_manifest_table *known)
+{
+	return ldb_internal_compare(ldb_buffer_slice(&found->smallest), known->smallest) >= 0 &&
+	       ldb_internal_compare(ldb_buffer_slice(&found->largest), known->largest) <= 0;
+}
+
+/* Is a damaged table the readable part of this one? It then has one of its ends. */
+static bool tables_is_part(const struct ldb_files_table *found,
+			   const struct ldb_manifest_table *known)
+{
+	return (tables_same(&found->smallest, known->smallest) ||
+		tables_same(&found->largest, known->largest)) &&
+	       tables_within(found, known);
+}
+
+/* A damaged table must not be repaired in the place of another one: on another level its old
+ * entries could lie above newer ones. */
+static bool tables_is_another(const struct ldb_files *files, const struct ldb_files_table *found,
 			      const struct ldb_manifest_table *known)
 {
 	if (found->damages == 0)
 		return !ldb_files_is(found, known);
-	return found->smallest.len > 0 &&
-	       (ldb_internal_compare(ldb_buffer_slice(&found->smallest), known->smallest) < 0 ||
-		ldb_internal_compare(ldb_buffer_slice(&found->largest), known->largest) > 0);
+	if (found->smallest.len == 0 || tables_is_part(found, known))
+		return false;
+	if (!tables_within(found, known))
+		return true;
+	for (size_t i = 0; i < files->manifest.count; i++)
+		if (tables_is_part(found, &files->manifest.tables[i]))
+			return true;
+	return false;
 }
 
 static void tables_words(const struct ldb_files_table *found, uint64_t expected, bool another,
@@ -162,7 +185,7 @@ static int tables_add_misnamed(struct ldb_files *files, struct ldb_files_table *
 static int tables_judge(struct ldb_files *files, struct ldb_files_table *found,
 			const struct ldb_manifest_table *known)
 {
-	bool another = known && tables_is_another(found, known);
+	bool another = known && tables_is_another(files, found, known);
 	char name[LDB_FILE_NAME_MAX], what[128];
 	int rc;
 

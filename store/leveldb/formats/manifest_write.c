@@ -80,6 +80,8 @@ int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
 	}
 	if (!rc && (fsync(fd) || fsync(dir)))
 		rc = -EIO;
+	if (rc) /* a part of one could be taken for the newest */
+		unlinkat(dir, manifest->name, 0);
 	free(edit.data);
 	close(fd);
 	return rc;

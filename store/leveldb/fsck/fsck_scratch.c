@@ -40,7 +40,7 @@ static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char
 	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct stat st;
-	int rc = from < 0 || to < 0 || fstat(from, &st) ? ldb_file_errno() : 0;
+	int rc = from < 0 || to < 0 || fstat(from, &st) ? -errno : 0;
 
 	if (!rc)
 		rc = ldb_file_copy(from, 0, (uint64_t)st.st_size, to);
