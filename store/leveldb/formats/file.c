@@ -58,7 +58,18 @@ void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64
 
 int ldb_file_errno(void)
 {
-	return errno == ENOSPC || errno == EDQUOT ? -ENOSPC : -EIO;
+	switch (errno) {
+	case EFBIG:
+	case EMFILE:
+	case ENFILE:
+	case ENOSPC:
+	case EROFS:
+		return -errno;
+	case EDQUOT:
+		return -ENOSPC;
+	default:
+		return -EIO;
+	}
 }
 
 int ldb_file_read(int fd, void *to, size_t len, uint64_t offset, size_t *got)

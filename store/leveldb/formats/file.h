@@ -40,7 +40,8 @@ static inline bool ldb_file_is_number(uint64_t number)
 /* The name of a MANIFEST, log or table. */
 void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64_t number);
 
-/* -ENOSPC or -EIO, for the errno of a call that created or wrote a file. */
+/* The errno of a call that created or wrote a file: -ENOSPC, a limit (-EFBIG, -EMFILE, -ENFILE),
+ * -EROFS, else -EIO. Below, "-ENOSPC, -EIO" stands for these. */
 int ldb_file_errno(void);
 /* Reads len bytes at offset; *got: fewer at the end of the file. -EIO. */
 int ldb_file_read(int fd, void *to, size_t len, uint64_t offset, size_t *got);
