@@ -77,7 +77,7 @@ static void fsck_catch(void)
 	sigaction(SIGHUP, &action, NULL);
 }
 
-/* ---- What the check calls ---------------------------------------------------------------- */
+/* ---- Callbacks of the check -------------------------------------------------------------- */
 
 static void fsck_found(void *ctx, const struct wcs_finding *finding)
 {

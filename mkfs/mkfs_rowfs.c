@@ -97,7 +97,7 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 
 	if (schema_path)
 		exit_code = mkfs_schema(schema_path, &schema);
-	/* What is half made would stay beside its place; it takes a moment only. */
+	/* An incomplete store would stay beside its place; making one takes a moment only. */
 	mkfs_block_signals(&before);
 	if (exit_code == PROGRAM_OK && wcs_store_create(path, schema, force, &confine, &fault))
 		exit_code = program_fail(&program, "%s", fault.text);

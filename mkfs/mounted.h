@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories of a mount: where its root is, and what table they are in. */
+/* Directories of a mount: their root and their table. */
 #ifndef MOUNTED_H
 #define MOUNTED_H
 

@@ -22,7 +22,7 @@ void output_start(struct output *out, const struct program *program);
  * has gone. PROGRAM_FAILED. */
 int output_write(struct output *out, const void *data, size_t len);
 int output_text(struct output *out, const char *text);
-/* Writes what waits, and takes the progress off the terminal. */
+/* Writes the buffered text and clears the progress from the terminal. */
 int output_end(struct output *out);
 
 #endif

@@ -50,7 +50,7 @@ int program_option(const struct program *program, int option)
 		printf("%s (rowfs) %s\n", program->name, ROWFS_VERSION);
 		return program_flush(program);
 	default:
-		/* getopt_long has said what is wrong. */
+		/* getopt_long has printed the reason. */
 		fprintf(stderr, "Try '%s --help'.\n", program->name);
 		return PROGRAM_MISUSED;
 	}

@@ -13,7 +13,7 @@ enum program_exit { PROGRAM_OK = 0, PROGRAM_FAILED = 1, PROGRAM_MISUSED = 2 };
 
 struct program {
 	char *name;
-	const char *help; /* what --help prints */
+	const char *help; /* the text of --help */
 };
 
 /* Entries of getopt_long for --help and --version, which every program has. */

@@ -97,7 +97,7 @@ static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t 
 	return exit_code;
 }
 
-/* ---- What is asked for ------------------------------------------------------------------- */
+/* ---- Options ----------------------------------------------------------------------------- */
 
 static bool dump_has_family(const struct wcs_table_schema *table, const char *family)
 {

@@ -288,7 +288,7 @@ static int load_sink(struct load *load)
 			&program,
 			"%s: holds no rows: name the mount, a table, or a directory of it",
 			load->path);
-	if (rc != 0) /* wcs_store_open says what is wrong */
+	if (rc != 0) /* wcs_store_open gives the reason */
 		return sink_store_open(&program, load->path, &load->sink);
 	exit_code = sink_mount_open(&program, &mounted, &load->sink);
 	mounted_free(&mounted);

@@ -80,7 +80,7 @@ struct wcs_backend {
 	int (*sync)(void *db);
 	/* As wcs_store_failed. */
 	bool (*failed)(void *db);
-	/* Fills in what the engine knows; the rest is 0 and stays so. failed is set already. */
+	/* Fills in the engine's counters; the others stay 0. failed is set already. */
 	int (*stats)(void *db, struct wcs_stats *stats);
 	/* As wcs_store_engine_text. */
 	char *(*text)(void *db);

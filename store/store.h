@@ -466,7 +466,7 @@ struct wcs_check_options {
 /* Counts of a check; found: of damage and leftovers. */
 struct wcs_check_result {
 	uint64_t files;
-	bool counted; /* what follows, wholly; else it means nothing */
+	bool counted; /* the whole of the rest; otherwise without a meaning */
 	uint64_t tables, rows, cells;
 	uint64_t values; /* that are stored apart from their cell */
 	uint64_t found, corrected;

@@ -205,7 +205,7 @@ static int store_create_met(void *ctx, int fd, const char *name)
 	return -ENOTEMPTY;
 }
 
-/* Finds out what is at the path now. -EEXIST: it must not be touched. */
+/* Examines the path. -EEXIST: it must not be touched. */
 static int store_create_look(struct store_create *create, bool force, struct wcs_fault *fault)
 {
 	const char *name = directory_name(create->path);

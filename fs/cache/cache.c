@@ -8,7 +8,7 @@
  * and answers timeout 0. If the change finds the node before the kernel has the lookup's reply, its
  * notice still comes after the reply: during a first lookup the kernel holds the directory's lock,
  * which the notice waits for; during a revalidation the notice takes the dentry out of the
- * directory, whatever the reply says.
+ * directory, regardless of the reply.
  *
  * A listing takes its mark before it reads the first of its columns. Changes of columns are
  * numbered, and a slot has the number of its last change, so the listing can ask for each column

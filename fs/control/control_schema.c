@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /.rowfs/schema.json: the whole schema; writing adds what is missing and removes nothing. */
+/* /.rowfs/schema.json: the whole schema; a write adds missing parts and removes nothing. */
 #include <errno.h>
 #include <string.h>
 

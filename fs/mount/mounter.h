@@ -16,7 +16,7 @@ struct fuse_session;
 struct mounter {
 	int fd; /* -1: it was not started */
 	pid_t process;
-	bool clears; /* where the server dies, it unmounts what that left; set before it starts */
+	bool clears; /* it unmounts the dead mount of a server that died; set before the start */
 };
 
 /*

@@ -79,7 +79,7 @@ static char *resolve(const char *given)
 	return path || !is_dead(errno) ? path : resolve_dead(given, LINKS_MAX);
 }
 
-/* Is a rowfs mounted at path? what: its store. */
+/* Is a rowfs mounted at path? Its store goes to *what. */
 static bool find_mount(const char *path, char *what, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");

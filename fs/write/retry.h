@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Retries: which threads got ESTALE for which name. The kernel then repeats the LOOKUP and, once,
- * the request; that second request must be answered as it stands, whatever node it comes with.
+ * the request; that second request must be answered as it stands, with any node.
  *
  * A name is its st_ino in the plain tree, never 0. A thread outside of this pid namespace has the
  * number 0 and cannot be told from others, so it never gets a retry. Any thread may call these

@@ -27,7 +27,7 @@ struct refusal_found {
 	uint64_t entries, fit;
 	uint64_t first, last; /* of those that fit */
 	bool alike;	      /* they are, in line and reason */
-	bool cut;	      /* what is older than the write is not in the list any more */
+	bool cut;	      /* entries older than the write have left the list */
 	char why[sizeof(((struct refusal *)0)->why)];
 };
 

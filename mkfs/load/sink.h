@@ -18,9 +18,9 @@ struct sink {
 	uint64_t rows;	/* applied so far */
 	char table[WCS_TABLE_NAME_MAX + 1]; /* of the last table line; empty: none */
 	size_t line_max;		    /* bytes of a line */
-	/* Set by what fails. */
+	/* Set by a failing call. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
-	char why[512];	 /* what is wrong */
+	char why[512];	 /* the reason */
 };
 
 struct sink_kind {

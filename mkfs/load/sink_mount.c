@@ -38,7 +38,7 @@ struct sink_mount {
 	int rows;		  /* the .rows that is open; -1: none */
 	char rows_path[PATH_MAX]; /* of it, from the root on */
 	uint64_t stream;	  /* lines that were written into it */
-	struct refusal refusal;	  /* of what is written at present */
+	struct refusal refusal;	  /* of the present write */
 	/* The table that dir is in; empty: none, or not asked yet. */
 	char in[WCS_TABLE_NAME_MAX + 1];
 };

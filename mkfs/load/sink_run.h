@@ -30,10 +30,10 @@ uint64_t sink_run_pass(struct sink_run *run, uint64_t lines);
  * and blanks. */
 uint64_t sink_run_ended(const struct sink_run *run, size_t len, size_t *rest);
 
-/* Writes all of the text; *taken grows by what the file has taken, also where it fails. */
+/* Writes all of the text; *taken grows by the bytes that the file took, also on failure. */
 int sink_run_put(int fd, const char *text, size_t len, size_t *taken);
 
-/* Has the file come to the end of what this process may write into one? */
+/* Has the file reached this process's limit on file sizes? */
 bool sink_run_is_limit(int fd);
 
 #endif

@@ -31,7 +31,7 @@ struct csv {
 	size_t len, room;
 	struct csv_field *fields;
 	size_t count, fields_room;
-	const char *why; /* what is wrong, and where */
+	const char *why; /* the reason and the place */
 	struct csv_place wrong;
 };
 

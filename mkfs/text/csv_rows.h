@@ -34,7 +34,7 @@ struct csv_rows {
 	struct json_out out;	    /* lines made by the present call */
 	uint64_t *origins;	    /* of each of them: the line of the CSV it comes from */
 	size_t lines, lines_room;
-	/* Where and what is wrong; why empty: has_family has the words. */
+	/* The place and the reason; an empty reason: has_family gave it. */
 	struct csv_place wrong;
 	char why[256];
 };

@@ -34,7 +34,7 @@ static int lines_grow(struct lines *lines)
 	return 0;
 }
 
-/* Reads more behind what is there. */
+/* Reads more text after the present one. */
 static int lines_fill(struct lines *lines)
 {
 	size_t room;

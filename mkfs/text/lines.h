@@ -11,7 +11,7 @@ struct lines {
 	size_t max; /* bytes of a line, with its newline */
 	char *buffer;
 	size_t room;
-	size_t start, end; /* what is read and not yet given */
+	size_t start, end; /* text that was read and not yet returned */
 	bool ended;
 };
 

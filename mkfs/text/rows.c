@@ -73,7 +73,7 @@ static int rows_mount_schema(struct rows *rows)
 	return exit_code;
 }
 
-/* What is there and may be looked into? */
+/* Is the directory readable? */
 static int rows_look(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -148,7 +148,7 @@ void rows_close(struct rows *rows)
 	free(rows);
 }
 
-/* ---- What there is ----------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------ */
 
 const struct wcs_schema *rows_schema(const struct rows *rows)
 {

@@ -7,7 +7,7 @@
 
 #define ROWS_READER_ROOM (64u << 10)
 
-/* What the value at hand is made of. */
+/* The kind of the present value. */
 enum rows_value { ROWS_VALUE_NONE, ROWS_VALUE_TEXT, ROWS_VALUE_BASE64, ROWS_VALUE_NUMBER };
 
 /* A name or key; the bytes before unescaping may be more. */
@@ -29,7 +29,7 @@ struct rows_reader {
 	bool in_row, in_family;
 	bool ahead;	/* at the line behind the row, up to its families */
 	bool again;	/* at the first column of a line in which the row goes on */
-	size_t at, end; /* of what is read and not yet taken */
+	size_t at, end; /* of the text that was read and not yet taken */
 	unsigned char room[ROWS_READER_ROOM];
 };
 

@@ -18,10 +18,10 @@
 enum {
 	COLLECTOR_SLOW_CELLS = 1000, /* in one hold of the engine's locks, in the background */
 	COLLECTOR_FAST_CELLS = 8000,
-	COLLECTOR_SLOW_COMPACT = 50000, /* what a seek crosses in some 6 ms */
+	COLLECTOR_SLOW_COMPACT = 50000, /* a seek crosses so many in about 6 ms */
 	COLLECTOR_FAST_COMPACT = 200000,
 	COLLECTOR_LOOKS = 20,	 /* at cells, for each that a slice may delete */
-	COLLECTOR_SLEEP = 9,	 /* times what a slice took, in the background */
+	COLLECTOR_SLEEP = 9,	 /* times the duration of a slice, in the background */
 	COLLECTOR_BUSY_MS = 50,	 /* a rest while the engine lags behind */
 	COLLECTOR_BUSY_MAX = 40, /* such rests before a slice, at most */
 	COLLECTOR_STORE_S = 10,	 /* between two times that the place is stored */

@@ -32,7 +32,7 @@ enum directory_for {
 	DIRECTORY_LOOK, /* the same; makes nothing there, and shares the lock with other checks */
 };
 
-/* Locks the store at path, whatever its marker says. -ENOENT: no store; -EBUSY: in use by another
+/* Locks the store at path, regardless of its marker. -ENOENT: no store; -EBUSY: in use by another
  * process for a second, or by this one. */
 int directory_open(const char *path, enum directory_for what, struct directory **directory,
 		   struct wcs_fault *fault);

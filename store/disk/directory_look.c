@@ -2,7 +2,7 @@
 /*
  * Is a directory a store's? A good marker says yes. Without one the directory is a store's only if
  * it holds the parts of a store and nothing else: a repair must not touch another program's files.
- * The fault of a refusal says what the directory is.
+ * The fault of a refusal names the kind of directory.
  */
 #include "store/disk/directory_private.h"
 

@@ -53,10 +53,10 @@ struct wcs_export {
 	/* a large value under way */
 	uint64_t value_size, value_at; /* read up to here */
 	unsigned char *value;	       /* NULL until the first one comes */
-	size_t value_start, value_end; /* what is read and not yet spelled */
+	size_t value_start, value_end; /* bytes that were read and not yet spelled */
 	bool in_value;
 
-	size_t start, end; /* of what waits in room */
+	size_t start, end; /* of the text that waits in room */
 	struct wcs_row_writer writer;
 	unsigned char room[EXPORT_ROOM];
 };

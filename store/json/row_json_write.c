@@ -27,8 +27,8 @@
 enum spelling {
 	SPELL_KEY,   /* %XX */
 	SPELL_NAME,  /* %XX, then as a JSON string */
-	SPELL_VALUE, /* as a JSON string; what is not UTF-8 cannot be */
-	SPELL_PIECE, /* the same, of what is known to be UTF-8, cut anywhere */
+	SPELL_VALUE, /* as a JSON string; fails if it is not UTF-8 */
+	SPELL_PIECE, /* the same for known UTF-8, cut anywhere */
 };
 
 /* ---- Text -------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static inline size_t write_unit(unsigned char **to, const unsigned char *from, s
 	return n;
 }
 
-/* Returns the end of what was written; NULL: it cannot be. */
+/* Returns the end of the written text; NULL: the bytes cannot be written so. */
 static inline unsigned char *write_text(unsigned char *to, const unsigned char *from, size_t len,
 					enum spelling spelling)
 {

@@ -16,7 +16,7 @@
  */
 struct wcs_row_writer {
 	unsigned char *to;	   /* set by wcs_row_write_to */
-	const unsigned char *from; /* what of the line is still in the room begins here */
+	const unsigned char *from; /* the start of the line's part that is still in the room */
 	uint64_t passed;	   /* bytes of the line that were in the room before */
 	uint64_t line_max;  /* a line of more bytes ends before the next cell; 0: with its row */
 	uint64_t row_bytes; /* of the row's values so far */
@@ -33,7 +33,7 @@ struct wcs_row_writer {
 	unsigned char qualifier[WCS_QUALIFIER_MAX];
 };
 
-/* What is written next goes to the start of a room. */
+/* The next write goes to the start of a room. */
 void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room);
 
 /* Writes what stands before the cell's value: `{"ts":T,`, and the row, family and column where they

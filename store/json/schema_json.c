@@ -282,7 +282,7 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 	return error;
 }
 
-/* A member, unless it is open. (json_pack would leave out what it has no memory for.) */
+/* A member, unless it is open. (json_pack would leave out members without memory.) */
 static int schema_json_put(json_t *object, const char *name, const char *value)
 {
 	return value ? json_object_set_new(object, name, json_string(value)) : 0;

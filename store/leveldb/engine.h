@@ -138,7 +138,7 @@ void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ..
 int ldb_db_errno(const char *text);
 /* Whether text is a resource limit of the process (EMFILE, EFBIG), not corruption. */
 bool ldb_db_is_limit(const char *text);
-/* Frees text, an error of LevelDB, logs it after `what`, a few words, and returns its errno. */
+/* Frees text, an error of LevelDB, logs it after a few words in `what`, and returns its errno. */
 int ldb_db_error(struct ldb *db, const char *what, char *text);
 /* Logs that a record is damaged and returns -EIO. */
 int ldb_db_damaged(struct ldb *db, const char *what);

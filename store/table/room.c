@@ -6,7 +6,7 @@
  * - A reserve stays free for the engine: for its log, for a compaction, which writes the new tables
  *   before it deletes the old, and for deletes, which are never refused. Without the reserve a full
  *   store could not be opened.
- * - A refusal makes the engine compact what deletes left; otherwise it does not hurry with that.
+ * - A refusal makes the engine compact deleted data; otherwise it does not hurry with that.
  * - Concurrent writers are counted together.
  * - A change that copies stored values counts them too (room_copies.c), but reads their sizes only
  *   if there may be too little room.

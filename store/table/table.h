@@ -32,7 +32,7 @@ struct wcs_store {
 	struct wcs_space space;	    /* the last reading */
 	int64_t space_read;	    /* when that was, by clock_ns; 0: never */
 	pthread_mutex_t admin; /* one table is made or removed, or the format raised, at a time */
-	pthread_rwlock_t lock; /* guards what follows; to change it takes admin too */
+	pthread_rwlock_t lock; /* guards the fields below; a change takes admin, too */
 	size_t table_count;
 	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
 };
@@ -58,7 +58,7 @@ struct wcs_table {
 	int64_t created;
 	atomic_size_t handles; /* the store's own is one of them */
 	pthread_mutex_t admin; /* one change of the table, or one drop, at a time */
-	pthread_rwlock_t gate; /* guards what follows; to change it takes admin too */
+	pthread_rwlock_t gate; /* guards the fields below; a change takes admin, too */
 	bool removed;
 	bool protected;
 	unsigned char delimiter;

@@ -21,7 +21,7 @@ struct ldb_files_fault {
 	char what[192];
 };
 
-/* What was read of a table. All zero but for the number: nothing yet. */
+/* The result of reading a table. All zero but for the number: not read yet. */
 struct ldb_files_table {
 	uint64_t number; /* of its name */
 	uint64_t size;

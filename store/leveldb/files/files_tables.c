@@ -166,7 +166,7 @@ static void tables_words(const struct ldb_files_table *found, uint64_t expected,
 		snprintf(what + len, room - len, "it has other keys");
 }
 
-/* Moves what was found to the misnamed tables. */
+/* Adds the table to the misnamed ones. */
 static int tables_add_misnamed(struct ldb_files *files, struct ldb_files_table *found)
 {
 	if (files->misnamed_count == files->misnamed_room) {

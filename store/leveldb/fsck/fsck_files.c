@@ -8,7 +8,7 @@
  * - Without a whole MANIFEST the tables in use are not known; its last edits may have named tables
  *   that older edits removed. The store is then rebuilt of all tables and logs (fsck_rebuild.c).
  *
- * Each step is durable before the next, so after a crash the next check finds what is left to do.
+ * Each step is durable before the next, so after a crash the next check finds the remaining steps.
  * All files that change are copied to the quarantine first; before a rebuild all of the store is.
  */
 #include "store/leveldb/fsck/fsck_keys.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the passes over the key spaces share. A pass reads one iterator, so it does not see its own
- * changes. Deletes are collected in a batch, and the quarantine is synced before the batch is
- * written: no key leaves the store before its copy is durable.
+ * Functions that the passes over the key spaces share. A pass reads one iterator, so it does not
+ * see its own changes. Deletes are collected in a batch, and the quarantine is synced before the
+ * batch is written: no key leaves the store before its copy is durable.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 

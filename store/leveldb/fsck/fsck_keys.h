@@ -62,7 +62,7 @@ struct ldb_fsck {
 	char place[1024];
 };
 
-/* For LevelDB: discards what it logs. */
+/* Discards LevelDB's log messages. */
 extern const struct wcs_options ldb_fsck_options;
 
 /* ---- fsck_scratch.c ---- */
@@ -162,7 +162,7 @@ const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_key_parts *parts,
 		       const struct ldb_cell *cell);
 
-/* ---- fsck_keys.c: what the passes share ---- */
+/* ---- fsck_keys.c: shared by the passes ---- */
 /* May keys be corrected? Asks once. */
 bool ldb_fsck_may(struct ldb_fsck *f);
 leveldb_iterator_t *ldb_fsck_iterate(struct ldb_fsck *f);

@@ -7,7 +7,7 @@
  * - A damaged table is replaced, under its number and on its level, by one of the entries that can
  *   be read. Old entries must not come to lie above newer ones, as they do after LevelDB's own
  *   repair. First the MANIFEST describes the new table, then that one is renamed. In between it
- *   describes just what can be read of the damaged one, and the next check repeats the repair.
+ *   describes just the readable part of the damaged one, and the next check repeats the repair.
  * - A table that the MANIFEST does not describe under any number is removed.
  */
 #include "store/leveldb/fsck/fsck_keys.h"

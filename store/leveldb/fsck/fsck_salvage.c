@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes what can be read of a damaged table or log to another one. */
+/* Copies the readable part of a damaged table or log to a new one. */
 #include "store/leveldb/fsck/fsck_keys.h"
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void salvage_damaged(void *ctx, uint64_t offset, const char *what)
 	salvage->damaged = true;
 }
 
-/* Notes what is lost behind the last entry. */
+/* Notes the bytes lost after the last entry. */
 static int salvage_end(struct ldb_fsck_salvage *salvage)
 {
 	static const struct wcs_slice end = {"", 0};
