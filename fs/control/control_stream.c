@@ -50,7 +50,7 @@ struct stream {
 
 static enum wcs_export_kind export_kind(const struct node *node)
 {
-	switch (node->ts) {
+	switch (node_ts(node)) {
 	case CONTROL_ROW:
 		return WCS_EXPORT_ROW;
 	case CONTROL_KEYS:

@@ -15,7 +15,7 @@
 int ldb_values_put(struct ldb_mutate *m, const struct wcs_write *write,
 		   const struct ldb_source *source, bool stream, size_t *index)
 {
-	struct ldb_made *made = m->made;
+	struct ldb_made *made;
 	uint64_t id;
 	int rc;
 
