@@ -155,9 +155,12 @@ const char program_foreign[] =
 
 bool program_is_foreign(int fd)
 {
-	struct stat st;
+	struct stat top, data;
 
-	return !program_foreign_allowed && geteuid() == 0 && fstat(fd, &st) == 0 && st.st_uid != 0;
+	if (program_foreign_allowed || geteuid() != 0)
+		return false;
+	return (fstat(fd, &top) == 0 && top.st_uid != 0) ||
+	       (fstatat(fd, "data", &data, AT_SYMLINK_NOFOLLOW) == 0 && data.st_uid != 0);
 }
 
 int program_confine(const struct program *program, const char *path, struct sandbox_place *places,

@@ -163,10 +163,20 @@ static const unsigned sandbox_refused[] = {
 	SYS_rt_sigqueueinfo,
 	SYS_rt_tgsigqueueinfo,
 	SYS_pidfd_send_signal,
+	SYS_utimensat,
+	SYS_setxattr,
+	SYS_lsetxattr,
+	SYS_fsetxattr,
+	SYS_removexattr,
+	SYS_lremovexattr,
+	SYS_fremovexattr,
 #ifdef SYS_chmod
 	SYS_chmod,
 	SYS_chown,
 	SYS_lchown,
+	SYS_utime,
+	SYS_utimes,
+	SYS_futimesat,
 #endif
 #ifdef SYS_fchmodat2
 	SYS_fchmodat2,

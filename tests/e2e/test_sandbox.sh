@@ -97,6 +97,10 @@ if [ "$(id -u)" = 0 ]; then
 	done
 	check_eq "nothing was made when it refused" "new" "$(ls -A "$TMP/theirs.d")"
 	chown 0 "$TMP/s"
+	chown 1 "$TMP/s/data"
+	fail_with "nor does it use another user's data/" 1 'belongs to another user, ' \
+		without "$BUILD/rowfs-dump" "$TMP/s"
+	chown 0 "$TMP/s/data"
 fi
 
 # ---- In a pid namespace of its own, it cannot tell outside threads apart.

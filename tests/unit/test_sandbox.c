@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static bool sandbox_has_landlock(void)
@@ -122,6 +123,10 @@ SUITE_TEST(test_hardened, 10)
 	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &core), 0);
 	ck_assert_uint_eq(core.rlim_max, 0);
 	ck_assert_int_eq(chmod(inside, 0755), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(utimensat(AT_FDCWD, inside, NULL, 0), -1);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(setxattr(inside, "user.z", "z", 1, 0), -1);
 	ck_assert_int_eq(errno, EPERM);
 	ck_assert_int_eq(chown(inside, getuid(), getgid()), -1);
 	ck_assert_int_eq(kill(getppid(), 0), -1);
