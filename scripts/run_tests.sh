@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs test programs and closes with one line: "N passed, N failed", and ", N skipped" where there
-# are. A test is one line, and all that it printed where it failed, which comes again at the end.
-# Exit 0 when something passed and nothing failed.
+# are. A test is one line. Where it failed, all that it printed follows, its failed checks first, and
+# comes again at the end. Exit 0 when something passed and nothing failed.
 #
 #   scripts/run_tests.sh [-b BUILD] [-j JOBS] [-s] [-t SECONDS] TEST…
 #
@@ -175,7 +175,7 @@ run_test() {
 		printf '%s %-40s %4d passed, %d failed, %d s\n' "$word" "$test" "$good" "$bad" \
 			$((SECONDS - start))
 		case $word in
-		FAIL) sed 's/^/    /' "$log" ;;
+		FAIL) { grep '^not ok' "$log"; grep -v '^not ok' "$log"; } | sed 's/^/    /' ;;
 		SKIP) tail -n 1 "$log" | sed 's/^/    /' ;;
 		esac
 	} >"$work/report"
