@@ -7,9 +7,6 @@
 #include "tests/unit/suite.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 void fuzz_failed(const char *file, int line, const char *what)

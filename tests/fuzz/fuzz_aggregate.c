@@ -5,9 +5,6 @@
 #include "store/policy/hll.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct aggregate_fuzz_state {
 	size_t len;

@@ -7,9 +7,6 @@
 
 #include "mkfs/text/csv_rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define CSV_FUZZ_RECORD 2000
 
 struct csv_fuzz_text {

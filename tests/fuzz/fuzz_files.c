@@ -16,11 +16,7 @@
 #include "store/leveldb/fsck/fsck_keys.h"
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

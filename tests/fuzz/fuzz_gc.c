@@ -6,11 +6,6 @@
 #include "store/policy/gc.h"
 #include "store/policy/view.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct gc_fuzz {
 	const uint8_t *data;
 	size_t size;

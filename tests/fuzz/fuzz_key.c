@@ -6,9 +6,6 @@
 #include "store/leveldb/encoding/key.h"
 #include "store/mutation.h"
 
-#include <errno.h>
-#include <string.h>
-
 struct key_fuzz {
 	uint32_t table;
 	struct wcs_slice row, qualifier;

@@ -5,9 +5,6 @@
 #include "lib/times.h"
 #include "tests/unit/model.h"
 
-#include <errno.h>
-#include <string.h>
-
 #define NAMES_INPUT_MAX BYTES_MAX
 
 /* A cell's name has one spelling. */

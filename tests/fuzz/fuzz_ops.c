@@ -5,8 +5,6 @@
 
 #include "tests/unit/random.h"
 
-#include <string.h>
-
 #define OPS_FUZZ_MAX 64 /* operations of one input */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

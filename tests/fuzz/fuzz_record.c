@@ -5,10 +5,6 @@
 #include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void record_fuzz_cell(const uint8_t *data, size_t size)
 {
 	static unsigned char again[LDB_CELL_MAX];

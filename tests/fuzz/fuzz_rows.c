@@ -5,9 +5,6 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A store that all inputs use, with no rows in it before and behind each. */
 static struct wcs_table *rows_fuzz_table(void)
 {

@@ -3,10 +3,6 @@
  * which they are applied. */
 #include "tests/fuzz/fuzz.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void schema_fuzz_same_table(const struct wcs_table_schema *a,
 				   const struct wcs_table_schema *b)
 {

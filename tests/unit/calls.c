@@ -2,9 +2,6 @@
 /* The store that the calls use, and the collection of their output: see calls.h. */
 #include "tests/unit/calls.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void calls_out(struct calls *calls, const void *bytes, size_t len)
 {
 	if (calls->out_len + len >= CALLS_OUT_MAX)
@@ -27,10 +24,10 @@ static void calls_fill(struct calls *calls)
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *big = suite_pattern(CALLS_BIG, 7);
 
-	ck_assert_int_eq(wcs_family_create(table, "s"), 0);
-	ck_assert_int_eq(wcs_family_set_type(table, "s", WCS_INTSUM), 0);
-	ck_assert_int_eq(wcs_family_create(table, "h"), 0);
-	ck_assert_int_eq(wcs_family_set_type(table, "h", WCS_INTHLL), 0);
+	SUITE_OK(wcs_family_create(table, "s"));
+	SUITE_OK(wcs_family_set_type(table, "s", WCS_INTSUM));
+	SUITE_OK(wcs_family_create(table, "h"));
+	SUITE_OK(wcs_family_set_type(table, "h", WCS_INTHLL));
 	suite_set(table, "r", "a", "q", 1, "old");
 	suite_set(table, "r", "a", "q", 2, "new");
 	suite_set(table, "r", "b", "x", 5, "y");
@@ -38,10 +35,10 @@ static void calls_fill(struct calls *calls)
 	suite_set(table, "t#1", "a", "q", 1, "v");
 	suite_set(table, "t#2", "a", "q", 1, "v");
 	wcs_mutation_set(mutation, "s", suite_text("n"), 1, SUITE_BYTES("\0\0\0\0\0\0\0\5"));
-	ck_assert_int_eq(suite_mutate(table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(table, "r", mutation, NULL));
 	mutation = wcs_mutation_new();
 	wcs_mutation_set(mutation, "f", suite_text("big"), 1, (struct wcs_slice){big, CALLS_BIG});
-	ck_assert_int_eq(suite_mutate(table, "r#s", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(table, "r#s", mutation, NULL));
 	free(big);
 }
 

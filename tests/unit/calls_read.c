@@ -2,10 +2,6 @@
 /* Calls of the store that read cells: see calls.h. */
 #include "tests/unit/calls.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int run_get(struct calls *calls)
 {
 	struct wcs_cell_info info;

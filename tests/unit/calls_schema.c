@@ -2,10 +2,6 @@
 /* Calls of the store that read and change its schema: see calls.h. */
 #include "tests/unit/calls.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int run_table_create(struct calls *calls)
 {
 	return wcs_table_create(calls->suite.store, "new");

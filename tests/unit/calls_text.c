@@ -2,10 +2,6 @@
 /* Calls of the store that read and write rows as text: see calls.h. */
 #include "tests/unit/calls.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int run_import(struct calls *calls)
 {
 	static const char rows[] =

@@ -2,10 +2,6 @@
 /* Calls of the store that write cells: see calls.h. */
 #include "tests/unit/calls.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int apply(struct calls *calls, const char *row, struct wcs_mutation *mutation, int rc)
 {
 	if (rc == 0)

@@ -5,9 +5,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,15 +40,13 @@ static void damage_set(struct wcs_mutation *mutation, const char *qualifier, siz
 	memcpy(name, qualifier, strlen(qualifier));
 	for (size_t i = 0; i < size; i++)
 		value[i] = (char)(suite_random(&damage_random) >> 13);
-	ck_assert_int_eq(wcs_mutation_set(mutation, "f",
-					  (struct wcs_slice){name, strlen(qualifier)}, 1,
-					  (struct wcs_slice){value, size}),
-			 0);
+	SUITE_OK(wcs_mutation_set(mutation, "f", (struct wcs_slice){name, strlen(qualifier)}, 1,
+				  (struct wcs_slice){value, size}));
 }
 
 static void damage_apply(struct wcs_table *table, const char *row, struct wcs_mutation *mutation)
 {
-	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
+	SUITE_OK(suite_mutate(table, row, mutation, NULL));
 	damage_pool_used = 0;
 }
 
@@ -76,7 +71,7 @@ static struct wcs_schema *damage_parse(const char *text)
 {
 	struct wcs_schema *schema;
 
-	ck_assert_int_eq(wcs_schema_parse(text, strlen(text), &schema, NULL), 0);
+	SUITE_OK(wcs_schema_parse(text, strlen(text), &schema, NULL));
 	return schema;
 }
 
@@ -90,10 +85,10 @@ static struct wcs_table *damage_open(struct wcs_store **store)
 	ck_assert_msg(rc == 0, "%s", fault.text);
 	if (damage_shape.schema) {
 		schema = damage_parse(damage_shape.schema);
-		ck_assert_int_eq(wcs_schema_apply(*store, schema, NULL), 0);
+		SUITE_OK(wcs_schema_apply(*store, schema, NULL));
 		wcs_schema_free(schema);
 	}
-	ck_assert_int_eq(wcs_table_open(*store, "t", &table), 0);
+	SUITE_OK(wcs_table_open(*store, "t", &table));
 	return table;
 }
 
@@ -191,7 +186,7 @@ static void damage_save(const char *name, const char *cells)
 
 	ck_assert_ptr_nonnull(file);
 	ck_assert_int_ge(fputs(cells, file), 0);
-	ck_assert_int_eq(fclose(file), 0);
+	SUITE_OK(fclose(file));
 }
 
 static char *damage_load(const char *name)
@@ -283,8 +278,7 @@ static void damage_make_base(const struct damage_shape *shape)
 	damage_name(place);
 	mkdir(place, 0700);
 	schema = damage_parse("{\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}");
-	ck_assert_int_eq(
-		wcs_store_create(damage_base, shape->schema ? NULL : schema, false, NULL, NULL), 0);
+	SUITE_OK(wcs_store_create(damage_base, shape->schema ? NULL : schema, false, NULL, NULL));
 	wcs_schema_free(schema);
 	for (int session = 0; session < shape->sessions; session++)
 		damage_session(session);
@@ -356,7 +350,7 @@ static void damage_copy_directory(const char *from, const char *to)
 	const struct dirent *entry;
 
 	ck_assert_ptr_nonnull(stream);
-	ck_assert_int_eq(mkdir(to, 0700), 0);
+	SUITE_OK(mkdir(to, 0700));
 	while ((entry = readdir(stream))) {
 		char source[512], target[512];
 

@@ -4,9 +4,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +98,7 @@ off_t damage_append_edit(void)
 	int fd = damage_open_file("MANIFEST-", &size);
 	uint64_t end = (uint64_t)size;
 
-	ck_assert_int_eq(ldb_logfile_append(fd, &end, edit, sizeof(edit)), 0);
+	SUITE_OK(ldb_logfile_append(fd, &end, edit, sizeof(edit)));
 	close(fd);
 	return (off_t)end;
 }
@@ -111,8 +108,8 @@ int damage_read_manifest(struct ldb_manifest *manifest)
 	char name[LDB_FILE_NAME_MAX], path[300];
 	int dir = damage_data(path);
 
-	ck_assert_int_eq(ldb_manifest_current(dir, name, NULL), 0);
-	ck_assert_int_eq(ldb_manifest_read(dir, name, manifest, NULL), 0);
+	SUITE_OK(ldb_manifest_current(dir, name, NULL));
+	SUITE_OK(ldb_manifest_read(dir, name, manifest, NULL));
 	return dir;
 }
 
@@ -125,7 +122,7 @@ void damage_exchange(int one, int other)
 	ck_assert_uint_lt((size_t)(one > other ? one : other), manifest.count);
 	ldb_file_name(names[0], LDB_FILE_TABLE, manifest.tables[one].number);
 	ldb_file_name(names[1], LDB_FILE_TABLE, manifest.tables[other].number);
-	ck_assert_int_eq(renameat2(dir, names[0], dir, names[1], RENAME_EXCHANGE), 0);
+	SUITE_OK(renameat2(dir, names[0], dir, names[1], RENAME_EXCHANGE));
 	ldb_manifest_free(&manifest);
 	close(dir);
 }
@@ -149,7 +146,7 @@ static void damage_add_table(int dir, struct ldb_manifest *manifest,
 
 	ldb_file_name(from, LDB_FILE_TABLE, table->number);
 	ldb_file_name(to, LDB_FILE_TABLE, number);
-	ck_assert_int_eq(linkat(dir, from, dir, to, 0), 0);
+	SUITE_OK(linkat(dir, from, dir, to, 0));
 	ck_assert_uint_lt(table->smallest.len + table->largest.len, 300);
 	len += ldb_put_varint(edit + len, number + 1);
 	len += ldb_put_varint(edit + len, LDB_EDIT_NEW);
@@ -158,7 +155,7 @@ static void damage_add_table(int dir, struct ldb_manifest *manifest,
 	len += ldb_put_varint(edit + len, table->size);
 	len += damage_put_key(edit + len, table->smallest);
 	len += damage_put_key(edit + len, table->largest);
-	ck_assert_int_eq(ldb_logfile_append(fd, &manifest->end, edit, len), 0);
+	SUITE_OK(ldb_logfile_append(fd, &manifest->end, edit, len));
 	close(fd);
 }
 

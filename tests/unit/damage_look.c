@@ -2,11 +2,6 @@
 /* Reads the cells of a damaged store and collects the findings of its checks: see damage.h. */
 #include "tests/unit/damage.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct damage_seen damage_seen;
 char damage_findings[16384];
 
@@ -92,7 +87,7 @@ static int damage_open(bool write)
 	rc = wcs_store_open(damage_copy, &damage_options, &store, &damage_seen.fault);
 	if (rc != 0)
 		return rc;
-	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
+	SUITE_OK(wcs_schema_get(store, &schema));
 	damage_seen.schema = wcs_schema_line(schema);
 	wcs_schema_free(schema);
 	damage_seen.table = wcs_table_open(store, "t", &table) == 0;

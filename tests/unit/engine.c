@@ -2,9 +2,6 @@
 /* A LevelDB engine of a test's own. */
 #include "tests/unit/engine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static void engine_log(void *ctx, enum wcs_log_level level, const char *text)
@@ -41,8 +38,8 @@ void engine_open(struct engine *engine)
 	ck_assert_ptr_nonnull(mkdtemp(engine->path));
 	engine->options =
 		(struct wcs_options){.log = engine_log, .log_ctx = engine, .now = engine_now};
-	ck_assert_int_eq(wcs_backend_leveldb.create(engine->path, NULL), 0);
-	ck_assert_int_eq(engine_try_open(engine), 0);
+	SUITE_OK(wcs_backend_leveldb.create(engine->path, NULL));
+	SUITE_OK(engine_try_open(engine));
 }
 
 void engine_close(struct engine *engine)
@@ -54,7 +51,7 @@ void engine_close(struct engine *engine)
 void engine_reopen(struct engine *engine)
 {
 	engine_close(engine);
-	ck_assert_int_eq(engine_try_open(engine), 0);
+	SUITE_OK(engine_try_open(engine));
 }
 
 int engine_count(struct ldb *db, char space)
@@ -139,7 +136,7 @@ void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed
 	size_t got;
 
 	ck_assert_uint_eq(value->info.size, size);
-	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, size + 1, 0, &got), 0);
+	SUITE_OK(wcs_backend_leveldb.value_read(value, bytes, size + 1, 0, &got));
 	ck_assert_uint_eq(got, size);
 	ck_assert_mem_eq(bytes, expected, size);
 	free(bytes);
@@ -150,7 +147,7 @@ void engine_expect(struct engine *engine, const char *row, size_t size, unsigned
 {
 	struct wcs_value *value;
 
-	ck_assert_int_eq(engine_value_open(engine, row, &value), 0);
+	SUITE_OK(engine_value_open(engine, row, &value));
 	engine_expect_value(value, size, seed);
 	wcs_backend_leveldb.value_close(value);
 }
@@ -161,6 +158,6 @@ void engine_put_raw(struct engine *engine, const void *key, size_t key_len, cons
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 
 	leveldb_writebatch_put(batch, key, key_len, value, len);
-	ck_assert_int_eq(ldb_commit(engine->db, batch, false), 0);
+	SUITE_OK(ldb_commit(engine->db, batch, false));
 	leveldb_writebatch_destroy(batch);
 }

@@ -2,10 +2,6 @@
 /* Streams of rows as text, read whole: see exported.h. */
 #include "tests/unit/exported.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 char *exported_drain(struct wcs_export *exported, size_t piece, size_t *len)
 {
 	char *text = NULL, *buf = malloc(piece);
@@ -13,11 +9,11 @@ char *exported_drain(struct wcs_export *exported, size_t piece, size_t *len)
 	FILE *out = open_memstream(&text, len);
 
 	do {
-		ck_assert_int_eq(wcs_export_read(exported, buf, piece, &got), 0);
+		SUITE_OK(wcs_export_read(exported, buf, piece, &got));
 		ck_assert_uint_le(got, piece);
 		fwrite(buf, 1, got, out);
 	} while (got > 0);
-	ck_assert_int_eq(wcs_export_read(exported, buf, piece, &got), 0);
+	SUITE_OK(wcs_export_read(exported, buf, piece, &got));
 	ck_assert_uint_eq(got, 0);
 	wcs_export_close(exported);
 	fclose(out);
@@ -30,7 +26,7 @@ char *exported_text(struct wcs_table *table, const struct wcs_slice *key, enum w
 {
 	struct wcs_export *exported;
 
-	ck_assert_int_eq(wcs_export_open(table, key, kind, &exported), 0);
+	SUITE_OK(wcs_export_open(table, key, kind, &exported));
 	return exported_drain(exported, piece, len);
 }
 

@@ -10,7 +10,11 @@
 #include "store/policy/view.h"
 #include "tests/unit/memory_engine.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct memory_cell {
 	size_t refs; /* guarded by the engine's mutex */

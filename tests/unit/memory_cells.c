@@ -2,10 +2,6 @@
 /* The memory engine's cells: made, found, kept in order. */
 #include "tests/unit/memory.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 void *memory_cells_realloc(void *old, size_t size)
 {
 	void *got = realloc(old, size > 0 ? size : 1);

@@ -9,10 +9,6 @@
  */
 #include "tests/unit/memory.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct memory_value {
 	struct wcs_value base;
 	struct memory_engine *engine;

@@ -5,10 +5,6 @@
 
 #include "store/policy/aggregate.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A row while a mutation is applied to it: its cells alone. */
 struct memory_row {
 	struct memory_engine *engine;

@@ -2,10 +2,6 @@
 /* The memory engine's scans and listings: each takes all it will give when it is opened. */
 #include "tests/unit/memory.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct memory_scan {
 	struct wcs_scan base;
 	struct memory_engine *engine;

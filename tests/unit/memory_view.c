@@ -5,8 +5,6 @@
  */
 #include "tests/unit/memory.h"
 
-#include <string.h>
-
 static bool memory_same_column(const struct memory_cell *a, const struct memory_cell *b)
 {
 	return a->table == b->table && memory_cells_same(a->row, b->row) &&

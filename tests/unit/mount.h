@@ -22,7 +22,6 @@
 #include "tests/unit/suite.h"
 
 #include <linux/fuse.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

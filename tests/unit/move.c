@@ -2,8 +2,6 @@
 /* Moves of cells, and the cells that they move. */
 #include "tests/unit/move.h"
 
-#include <stdlib.h>
-
 int move_try(struct suite *s, const struct wcs_move *asked, int64_t *ts)
 {
 	struct wcs_move move = *asked;
@@ -17,7 +15,7 @@ int64_t move_do(struct suite *s, struct wcs_move move)
 {
 	int64_t ts = -7;
 
-	ck_assert_int_eq(move_try(s, &move, &ts), 0);
+	SUITE_OK(move_try(s, &move, &ts));
 	return ts;
 }
 
@@ -78,8 +76,7 @@ uint32_t move_etag(struct suite *s, const char *column, int64_t ts)
 {
 	struct wcs_cell_info info;
 
-	ck_assert_int_eq(
-		wcs_cell_get(s->table, suite_text("r"), "f", suite_text(column), ts, &info), 0);
+	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "f", suite_text(column), ts, &info));
 	return info.etag;
 }
 
@@ -96,8 +93,7 @@ struct wcs_value *move_open(struct suite *s, const char *column, int64_t ts)
 {
 	struct wcs_value *value;
 
-	ck_assert_int_eq(
-		wcs_value_open(s->table, suite_text("r"), "f", suite_text(column), ts, &value), 0);
+	SUITE_OK(wcs_value_open(s->table, suite_text("r"), "f", suite_text(column), ts, &value));
 	return value;
 }
 
@@ -108,7 +104,7 @@ void move_expect_pattern(struct wcs_value *value, size_t size, unsigned int seed
 	size_t got;
 
 	ck_assert_uint_eq(wcs_value_info(value)->size, size);
-	ck_assert_int_eq(wcs_value_read(value, bytes, size + 1, 0, &got), 0);
+	SUITE_OK(wcs_value_read(value, bytes, size + 1, 0, &got));
 	ck_assert_uint_eq(got, size);
 	ck_assert_mem_eq(bytes, expected, size);
 	wcs_value_close(value);

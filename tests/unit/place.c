@@ -3,9 +3,6 @@
 #include "tests/unit/place.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct wcs_fault place_fault;
 
@@ -29,7 +26,7 @@ void place_store(char path[256], const char *name)
 {
 	place_begin();
 	strcpy(path, place_path(name));
-	ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
+	SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
 }
 
 void place_expect_names(const char *path, const char *expected)

@@ -5,9 +5,6 @@
 #include "store/policy/hll.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *const random_families[RANDOM_FAMILIES] = {"a", "b", "f", "none"};
 

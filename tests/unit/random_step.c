@@ -4,9 +4,6 @@
 
 #include "store/policy/hll.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void random_drop(struct random_run *run)
 {
 	struct wcs_slice key = random_bytes(run, 0, 2);
@@ -20,7 +17,7 @@ static void random_drop(struct random_run *run)
 			      count[0].bytes == count[1].bytes,
 		      "%.2000s", run->text);
 	for (int i = 0; i < SUITE_ENGINES; i++) {
-		ck_assert_int_eq(wcs_rows_drop(run->suites[i].table, root), 0);
+		SUITE_OK(wcs_rows_drop(run->suites[i].table, root));
 		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
 		ck_assert_uint_eq(count[i].cells, 0);
 	}
@@ -30,9 +27,8 @@ static void random_set_type(struct random_run *run, int engine, const char *fami
 {
 	for (int i = 0; i < RANDOM_FAMILIES - 1; i++)
 		if (random_families[i] == family)
-			ck_assert_int_eq(wcs_family_set_type(run->suites[engine].table, family,
-							     run->types[i]),
-					 0);
+			SUITE_OK(wcs_family_set_type(run->suites[engine].table, family,
+						     run->types[i]));
 }
 
 static void random_remove_family(struct random_run *run)
@@ -45,7 +41,7 @@ static void random_remove_family(struct random_run *run)
 		rc[i] = wcs_family_remove(run->suites[i].table, family);
 		if (rc[i] != 0)
 			continue;
-		ck_assert_int_eq(wcs_family_create(run->suites[i].table, family), 0);
+		SUITE_OK(wcs_family_create(run->suites[i].table, family));
 		random_set_type(run, i, family);
 	}
 	ck_assert_msg(rc[0] == rc[1], "%.2000s: %d, %d", run->text, rc[0], rc[1]);
@@ -55,7 +51,7 @@ void random_set_policy(struct random_run *run, const char *family, const char *p
 {
 	random_say(run, " policy of %s: %s", family, policy);
 	for (int i = 0; i < SUITE_ENGINES; i++)
-		ck_assert_int_eq(wcs_family_set_gc(run->suites[i].table, family, policy, NULL), 0);
+		SUITE_OK(wcs_family_set_gc(run->suites[i].table, family, policy, NULL));
 }
 
 static void random_policy(struct random_run *run)
@@ -76,7 +72,7 @@ static void random_collect(struct random_run *run)
 {
 	random_say(run, " collect");
 	for (int i = 0; i < SUITE_ENGINES; i++)
-		ck_assert_int_eq(wcs_gc_run(run->suites[i].store), 0);
+		SUITE_OK(wcs_gc_run(run->suites[i].store));
 }
 
 /* A clock that mostly moves a little; now and then by the unit that a policy counts in. */

@@ -4,8 +4,6 @@
 
 #include "store/mutation.h"
 
-#include <string.h>
-
 static void random_add_aggregate(struct random_run *run, struct wcs_mutation *mutation)
 {
 	uint32_t kind = random_below(run, 12);
@@ -194,7 +192,7 @@ static bool random_pick(struct random_run *run, struct random_cell *picked)
 	struct wcs_cell cell;
 	bool found = false;
 
-	ck_assert_int_eq(wcs_scan_open(run->suites[0].table, &range, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(run->suites[0].table, &range, &suite_cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		found = true;
 		if (skip-- == 0)

@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 const char *const soak_columns[SOAK_COLUMNS] = {"c0", "c1", "c2", "x", "y"};

@@ -2,10 +2,7 @@
 /* Changes of a writer, applied to the store and to the model of its rows. */
 #include "tests/unit/soak.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static void soak_change_begin_column(struct soak_writer *writer, struct soak_row *row, int family,
 				     int column)

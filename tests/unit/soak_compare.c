@@ -3,8 +3,6 @@
 #include "tests/unit/soak.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static void soak_compare_column(struct soak_writer *writer, struct soak_row *row, int family,
 				int column)

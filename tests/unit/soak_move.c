@@ -2,9 +2,7 @@
 /* Moves of cells, from column x to y or within x, in families whose policy the writer knows. */
 #include "tests/unit/soak.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 /* The newest cell, in a family whose policy the writer knows. False: none is shown. */
 static bool soak_move_newest(struct soak_writer *writer, struct soak_row *row, int family,

@@ -5,10 +5,7 @@
 
 #include "store/mutation.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* The content of a row as a reader collects it. */
 struct soak_read {

@@ -5,12 +5,8 @@
 #include "tests/unit/memory_engine.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const struct wcs_view suite_everything = {.policies = NULL};
 const struct wcs_range suite_all = {.start = {NULL, 0}};
@@ -86,10 +82,10 @@ void suite_open(struct suite *suite, int engine)
 		ck_assert_msg(rc == 0, "create: %d %s", rc, fault.text);
 	}
 	suite_open_store(suite);
-	ck_assert_int_eq(wcs_table_create(suite->store, "t"), 0);
-	ck_assert_int_eq(wcs_table_open(suite->store, "t", &suite->table), 0);
+	SUITE_OK(wcs_table_create(suite->store, "t"));
+	SUITE_OK(wcs_table_open(suite->store, "t", &suite->table));
 	for (size_t i = 0; i < 3; i++)
-		ck_assert_int_eq(wcs_family_create(suite->table, families[i]), 0);
+		SUITE_OK(wcs_family_create(suite->table, families[i]));
 }
 
 void suite_reopen(struct suite *suite)
@@ -131,8 +127,8 @@ int64_t suite_put(struct wcs_table *table, struct wcs_slice row, const char *fam
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	int64_t made = -1;
 
-	ck_assert_int_eq(wcs_mutation_set(mutation, family, qualifier, ts, value), 0);
-	ck_assert_int_eq(wcs_row_mutate(table, row, mutation, &made), 0);
+	SUITE_OK(wcs_mutation_set(mutation, family, qualifier, ts, value));
+	SUITE_OK(wcs_row_mutate(table, row, mutation, &made));
 	wcs_mutation_free(mutation);
 	return made;
 }
@@ -155,8 +151,8 @@ void suite_delete_row(struct wcs_table *table, const char *row)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(wcs_mutation_delete_row(mutation), 0);
-	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
+	SUITE_OK(wcs_mutation_delete_row(mutation));
+	SUITE_OK(suite_mutate(table, row, mutation, NULL));
 }
 
 void suite_delete_cell(struct wcs_table *table, const char *row, const char *family,
@@ -164,20 +160,20 @@ void suite_delete_cell(struct wcs_table *table, const char *row, const char *fam
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, family, suite_text(qualifier), ts), 0);
-	ck_assert_int_eq(suite_mutate(table, row, mutation, NULL), 0);
+	SUITE_OK(wcs_mutation_delete_cell(mutation, family, suite_text(qualifier), ts));
+	SUITE_OK(suite_mutate(table, row, mutation, NULL));
 }
 
 void suite_policy(struct wcs_table *table, const char *family, const char *policy)
 {
-	ck_assert_int_eq(wcs_family_set_gc(table, family, policy, NULL), 0);
+	SUITE_OK(wcs_family_set_gc(table, family, policy, NULL));
 }
 
 struct wcs_import *suite_import(struct wcs_table *table)
 {
 	struct wcs_import *import = NULL;
 
-	ck_assert_int_eq(wcs_import_new(table, NULL, &import), 0);
+	SUITE_OK(wcs_import_new(table, NULL, &import));
 	return import;
 }
 
@@ -332,8 +328,7 @@ char *suite_value(struct wcs_table *table, const char *row, const char *family,
 	} else {
 		ck_assert_int_eq(rc, 0);
 		bytes = malloc(wcs_value_info(value)->size + 1);
-		ck_assert_int_eq(
-			wcs_value_read(value, bytes, wcs_value_info(value)->size + 1, 0, &got), 0);
+		SUITE_OK(wcs_value_read(value, bytes, wcs_value_info(value)->size + 1, 0, &got));
 		ck_assert_uint_eq(got, wcs_value_info(value)->size);
 		suite_print_value(out, (struct wcs_slice){bytes, got});
 		free(bytes);
@@ -347,9 +342,8 @@ int suite_append(struct wcs_table *table, const char *row, const char *data, int
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(
-		wcs_mutation_append(mutation, "f", suite_text("q"), suite_text(data), WCS_TS_NONE),
-		0);
+	SUITE_OK(
+		wcs_mutation_append(mutation, "f", suite_text("q"), suite_text(data), WCS_TS_NONE));
 	return suite_mutate(table, row, mutation, ts);
 }
 
@@ -359,7 +353,7 @@ void suite_expect_schema(struct wcs_store *store, const char *expected)
 	char text[1024];
 	size_t len = 0;
 
-	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
+	SUITE_OK(wcs_schema_get(store, &schema));
 	for (size_t i = 0; i < schema->table_count; i++) {
 		const struct wcs_table_schema *table = &schema->tables[i];
 

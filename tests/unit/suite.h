@@ -10,6 +10,10 @@
 #include "store/store.h"
 
 #include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum suite_engine { SUITE_MEMORY = 0, SUITE_LEVELDB = 1, SUITE_ENGINES = 2 };
 
@@ -87,6 +91,9 @@ void suite_open(struct suite *suite, int engine);
 /* Closes the store and opens it again; the memory engine forgets everything. */
 void suite_reopen(struct suite *suite);
 void suite_close(struct suite *suite);
+
+/* The call returns 0. */
+#define SUITE_OK(call) ck_assert_int_eq(call, 0)
 
 struct wcs_slice suite_text(const char *text);
 #define SUITE_BYTES(literal) ((struct wcs_slice){literal, sizeof(literal) - 1})

@@ -3,10 +3,7 @@
  * it. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

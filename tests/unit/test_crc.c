@@ -4,9 +4,6 @@
 
 #include "store/disk/crc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST = 4096 };
 
 static unsigned char bytes[MOST];

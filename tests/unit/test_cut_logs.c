@@ -7,8 +7,6 @@
 #include "store/leveldb/formats/logfile.h"
 #include "tests/unit/suite.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,9 +37,8 @@ static int make_log(const unsigned char *value, size_t value_len, size_t len, in
 	for (int i = 0; i < batches; i++) {
 		for (size_t k = 0; k < len; k++)
 			bytes[k] = value[(k + (size_t)i) % value_len];
-		ck_assert_int_eq(ldb_logfile_append(fd, &at, batch,
-						    make_batch(batch, (uint64_t)i + 1, bytes, len)),
-				 0);
+		SUITE_OK(ldb_logfile_append(fd, &at, batch,
+					    make_batch(batch, (uint64_t)i + 1, bytes, len)));
 	}
 	free(batch);
 	free(bytes);
@@ -71,13 +68,13 @@ static void cut_log(int fd, const char *what)
 	int records = records_of(fd, what, size), before;
 
 	for (off_t at = size - 1; at >= 0; at -= at % 1024 < 40 ? 1 : 7) {
-		ck_assert_int_eq(ftruncate(fd, at), 0);
+		SUITE_OK(ftruncate(fd, at));
 		before = records;
 		records = records_of(fd, what, at);
 		ck_assert_int_le(records, before);
 		if (at % 512 != 0)
 			continue;
-		ck_assert_int_eq(ftruncate(fd, at + 700), 0);
+		SUITE_OK(ftruncate(fd, at + 700));
 		ck_assert_int_eq(records_of(fd, what, at), records);
 	}
 	ck_assert_int_eq(records, 0);

@@ -7,10 +7,6 @@
 #include "tests/unit/suite.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,10 +33,9 @@ static void fill(struct suite *suite)
 		char *value = value_of(row, size);
 
 		snprintf(name, sizeof(name), "r%03d", row);
-		ck_assert_int_eq(wcs_mutation_set(mutation, "f", suite_text("q"), 1,
-						  (struct wcs_slice){value, size}),
-				 0);
-		ck_assert_int_eq(suite_mutate(suite->table, name, mutation, NULL), 0);
+		SUITE_OK(wcs_mutation_set(mutation, "f", suite_text("q"), 1,
+					  (struct wcs_slice){value, size}));
+		SUITE_OK(suite_mutate(suite->table, name, mutation, NULL));
 		free(value);
 	}
 	suite_reopen(suite); /* makes tables of the log */
@@ -62,7 +57,7 @@ static int cut_tables(const struct suite *suite, off_t kept)
 		snprintf(path, sizeof(path), "%s/%s", data, entry->d_name);
 		if (!strstr(entry->d_name, ".ldb") || stat(path, &st) || st.st_size <= kept)
 			continue;
-		ck_assert_int_eq(truncate(path, kept), 0);
+		SUITE_OK(truncate(path, kept));
 		count++;
 	}
 	closedir(stream);
@@ -150,7 +145,7 @@ SUITE_LOOP(test_scan, 7, 60)
 
 	suite_open(&suite, SUITE_LEVELDB);
 	fill(&suite);
-	ck_assert_int_eq(wcs_scan_open(suite.table, &range, &filter, &scan), 0);
+	SUITE_OK(wcs_scan_open(suite.table, &range, &filter, &scan));
 	ck_assert_int_eq(scan_some(scan, &row, _i + 1), 1);
 	ck_assert_int_gt(cut_tables(&suite, 0), 0);
 	ck_assert_int_eq(scan_some(scan, &row, 2 * ROWS), -EIO);

@@ -8,10 +8,6 @@
 #include "tests/unit/damage.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,7 +87,7 @@ static void for_each_damage(int edge, int between, void (*each)(void))
 		off_t step;
 
 		snprintf(path, sizeof(path), "%s/%s", damage_base, files[i]);
-		ck_assert_int_eq(stat(path, &st), 0);
+		SUITE_OK(stat(path, &st));
 		step = st.st_size / between + 1;
 		for (int kind = FLIP; kind <= CUT; kind++)
 			for (off_t at = 0; at < st.st_size; at++)

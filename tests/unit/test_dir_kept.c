@@ -5,9 +5,6 @@
 
 #include "fs/dir/dir_kept.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { STEPS = 300, STRIDE = 900, LEN_MAX = 40, CHILDREN = 20000, GIVEN = STEPS * STRIDE };
 
 /* The child at a place: told by it and by how often that was changed. */

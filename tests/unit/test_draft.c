@@ -2,9 +2,6 @@
 /* Drafts: replacing, renaming and removing them, their directories, and their limits. */
 #include "tests/unit/mount.h"
 
-#include <errno.h>
-#include <string.h>
-
 static struct file_id id_of(struct mount *mount, const char *name)
 {
 	return node_child_id(mount->family, NODE_DRAFT, suite_text(name));
@@ -20,7 +17,7 @@ static int put(struct mount *mount, const char *name, const char *text,
 	int rc;
 
 	spool_init(&spool);
-	ck_assert_int_eq(spool_write(&spool, mount->fs.store_path, text, strlen(text), 0), 0);
+	SUITE_OK(spool_write(&spool, mount->fs.store_path, text, strlen(text), 0));
 	value = value_new(&spool);
 	rc = draft_put(&mount->fs, mount->family, id_of(mount, name), value, 77,
 		       before ? before : &any, false);
@@ -40,7 +37,7 @@ static uint32_t expect(struct mount *mount, const char *name, const char *text)
 	ck_assert_int_eq(rc, text ? 0 : -ENOENT);
 	if (!text)
 		return 0;
-	ck_assert_int_eq(value_read(value, found, sizeof(found) - 1, 0, &got), 0);
+	SUITE_OK(value_read(value, found, sizeof(found) - 1, 0, &got));
 	ck_assert_str_eq(found, text);
 	ck_assert_uint_eq(info.size, strlen(text));
 	value_put(value);
@@ -53,14 +50,14 @@ SUITE_LEVELDB_STORE(test_replace_only_as_before, 20)
 	struct mount mount;
 
 	mount_open(&mount, s);
-	ck_assert_int_eq(put(&mount, ".q.a", "one", &none), 0);
+	SUITE_OK(put(&mount, ".q.a", "one", &none));
 	old.etag = expect(&mount, ".q.a", "one");
 	ck_assert_int_eq(put(&mount, ".q.a", "two", &none), -EAGAIN);
-	ck_assert_int_eq(put(&mount, ".q.a", "two", &old), 0);
+	SUITE_OK(put(&mount, ".q.a", "two", &old));
 	ck_assert_int_eq(put(&mount, ".q.a", "three", &old), -EAGAIN);
 	expect(&mount, ".q.a", "two");
 	old.etag = expect(&mount, ".q.a", "two");
-	ck_assert_int_eq(draft_stamp(&mount.fs, id_of(&mount, ".q.a"), 99), 0);
+	SUITE_OK(draft_stamp(&mount.fs, id_of(&mount, ".q.a"), 99));
 	ck_assert_int_eq(put(&mount, ".q.a", "four", &old), -EAGAIN); /* a stamp is a change */
 	ck_assert_int_eq(draft_stamp(&mount.fs, id_of(&mount, ".q.b"), 99), -ENOENT);
 	mount_close(&mount);
@@ -73,20 +70,20 @@ SUITE_LEVELDB_STORE(test_directory_stays, 20)
 	struct pos pos;
 
 	mount_open(&mount, s);
-	ck_assert_int_eq(pos_of(mount.family, &pos), 0);
+	SUITE_OK(pos_of(mount.family, &pos));
 	ck_assert_int_eq(pos_exists(&mount.fs, &pos), -ENOENT);
 	put(&mount, ".q.a", "one", NULL);
 	put(&mount, ".q.b", "two", NULL);
-	ck_assert_int_eq(pos_exists(&mount.fs, &pos), 0);
-	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.a"), id_of(&mount, ".q.b")), 0);
+	SUITE_OK(pos_exists(&mount.fs, &pos));
+	SUITE_OK(draft_rename(&mount.fs, id_of(&mount, ".q.a"), id_of(&mount, ".q.b")));
 	expect(&mount, ".q.a", NULL);
 	expect(&mount, ".q.b", "one");
-	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")), 0);
+	SUITE_OK(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")));
 	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")),
 			 -ENOENT);
-	ck_assert_int_eq(pos_exists(&mount.fs, &pos), 0);
+	SUITE_OK(pos_exists(&mount.fs, &pos));
 	ck_assert_uint_eq(drafts_count(mount.fs.drafts), 1);
-	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, ".q.c")), 0);
+	SUITE_OK(draft_remove(&mount.fs, id_of(&mount, ".q.c")));
 	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, ".q.c")), -ENOENT);
 	ck_assert_int_eq(pos_exists(&mount.fs, &pos), -ENOENT);
 	ck_assert_uint_eq(memdirs_count(mount.fs.memdirs), 0);
@@ -124,19 +121,19 @@ SUITE_LEVELDB_STORE(test_limit, 20)
 	size_t got;
 
 	mount_open(&mount, s);
-	ck_assert_int_eq(drafts_reserve(&mount.fs), 0);
+	SUITE_OK(drafts_reserve(&mount.fs));
 	for (unsigned i = 0; i < DRAFTS_MAX - 1; i++) {
 		snprintf(name, sizeof(name), ".q.%u", i);
-		ck_assert_int_eq(put(&mount, name, "x", NULL), 0);
+		SUITE_OK(put(&mount, name, "x", NULL));
 	}
 	ck_assert_int_eq(put(&mount, ".more", "x", NULL), -ENOSPC);
 	ck_assert_int_eq(drafts_reserve(&mount.fs), -ENOSPC);
-	ck_assert_int_eq(put(&mount, name, "y", NULL), 0); /* replaces one */
+	SUITE_OK(put(&mount, name, "y", NULL)); /* replaces one */
 	drafts_unreserve(&mount.fs);
-	ck_assert_int_eq(put(&mount, ".more", "x", NULL), 0);
-	ck_assert_int_eq(draft_get(&mount.fs, id_of(&mount, name), &info, &value), 0);
-	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, name)), 0);
-	ck_assert_int_eq(value_read(value, &byte, 1, 0, &got), 0);
+	SUITE_OK(put(&mount, ".more", "x", NULL));
+	SUITE_OK(draft_get(&mount.fs, id_of(&mount, name), &info, &value));
+	SUITE_OK(draft_remove(&mount.fs, id_of(&mount, name)));
+	SUITE_OK(value_read(value, &byte, 1, 0, &got));
 	ck_assert_int_eq(byte, 'y');
 	value_put(value);
 	mount_close(&mount);

@@ -6,12 +6,8 @@
  */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,7 +114,7 @@ static unsigned int run_and_die(const char *path, unsigned int rows, bool *done)
 	int fds[2], status;
 	pid_t child;
 
-	ck_assert_int_eq(pipe(fds), 0);
+	SUITE_OK(pipe(fds));
 	child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
@@ -154,15 +150,15 @@ SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
 		written = run_and_die(s->path, rows, &done);
 		ck_assert_uint_eq(written, rows);
 		interrupted += !done;
-		ck_assert_int_eq(wcs_store_open(s->path, NULL, &s->store, &fault), 0);
-		ck_assert_int_eq(wcs_table_open(s->store, "t", &s->table), 0);
+		SUITE_OK(wcs_store_open(s->path, NULL, &s->store, &fault));
+		SUITE_OK(wcs_table_open(s->store, "t", &s->table));
 		for (unsigned int i = 0; i < ROWS; i++) {
 			ck_assert_msg(!has(s->table, i, "old"), "row %u came back", i);
 			ck_assert_msg(has(s->table, i, "new") == (i < rows), "row %u", i);
 		}
 		suite_expect_value(s->table, "m!between", "f", "old", 1, "v");
 		suite_expect_value(s->table, "m$behind", "f", "old", 1, "v");
-		ck_assert_int_eq(wcs_rows_drop(s->table, &dropped), 0);
+		SUITE_OK(wcs_rows_drop(s->table, &dropped));
 	}
 	printf("%u of %u drops were interrupted\n", interrupted, round);
 	ck_assert_uint_gt(interrupted, 0);

@@ -2,11 +2,6 @@
 /* Rows as text: which rows a stream has, and how their bytes are spelled. On both engines. */
 #include "tests/unit/exported.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* SUITE_BYTES for static initializers. */
 #define BYTES(literal)                                                                             \
 	{                                                                                          \
@@ -155,7 +150,7 @@ SUITE_STORES(integers, 10)
 	char expected[512];
 
 	for (size_t i = 0; i < 3; i++)
-		ck_assert_int_eq(wcs_family_set_type(s->table, families[i], types[i]), 0);
+		SUITE_OK(wcs_family_set_type(s->table, families[i], types[i]));
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		const char *text = values[i].text;
 
@@ -252,8 +247,8 @@ SUITE_STORES(one_moment, 10)
 	suite_set(s->table, "a", "f", "q", 1, "old");
 	suite_set(s->table, "a!", "f", "q", 1, "old");
 	suite_set(s->table, "a#b", "f", "q", 1, "old");
-	ck_assert_int_eq(wcs_export_open(s->table, &key, WCS_EXPORT_ROWS, &rows), 0);
-	ck_assert_int_eq(wcs_export_open(s->table, &key, WCS_EXPORT_KEYS, &keys), 0);
+	SUITE_OK(wcs_export_open(s->table, &key, WCS_EXPORT_ROWS, &rows));
+	SUITE_OK(wcs_export_open(s->table, &key, WCS_EXPORT_KEYS, &keys));
 	suite_set(s->table, "a", "f", "q", 1, "new");
 	suite_set(s->table, "a#a", "f", "q", 1, "new");
 	suite_delete_row(s->table, "a#b");
@@ -281,12 +276,12 @@ SUITE_STORES(closed_early, 30)
 		snprintf(name, sizeof(name), "r%06d", i);
 		suite_set(s->table, name, "f", "q", 1, "value");
 	}
-	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported));
 	wcs_export_close(exported);
-	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported), 0);
-	ck_assert_int_eq(wcs_export_read(exported, buf, 0, &got), 0);
+	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported));
+	SUITE_OK(wcs_export_read(exported, buf, 0, &got));
 	ck_assert_uint_eq(got, 0);
-	ck_assert_int_eq(wcs_export_read(exported, buf, sizeof(buf), &got), 0);
+	SUITE_OK(wcs_export_read(exported, buf, sizeof(buf), &got));
 	ck_assert_uint_eq(got, sizeof(buf));
 	ck_assert_int_eq(memcmp(buf, "{\"key\":\"", 8), 0);
 	wcs_export_close(exported);
@@ -304,29 +299,29 @@ SUITE_STORES(seek, 10)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		for (int ts = 1; ts <= 20; ts++)
 			suite_set(s->table, keys[i], "f", "q", ts, keys[i]);
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &suite_cells, &scan), 0);
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("b")), 0);
+	SUITE_OK(wcs_scan_open(s->table, &range, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_seek(scan, suite_text("b")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(memcmp(cell.row.data, "b", 1), 0);
 	ck_assert_int_eq(cell.info.ts, 20);
 	/* Back, and where it is: it goes on as if nothing had been said. */
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("a")), 0);
+	SUITE_OK(wcs_scan_seek(scan, suite_text("a")));
 	ck_assert_int_eq(wcs_scan_read(scan, &got, 1, 0, &got), -EINVAL);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(cell.info.ts, 19);
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("b")), 0);
+	SUITE_OK(wcs_scan_seek(scan, suite_text("b")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(memcmp(cell.row.data, "b", 1), 0);
 	ck_assert_int_eq(cell.info.ts, 18);
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("b!")), 0);
+	SUITE_OK(wcs_scan_seek(scan, suite_text("b!")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(memcmp(cell.row.data, "c", 1), 0);
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("f")), 0);
+	SUITE_OK(wcs_scan_seek(scan, suite_text("f")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(memcmp(cell.row.data, "f", 1), 0);
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("g")), 0);
+	SUITE_OK(wcs_scan_seek(scan, suite_text("g")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
-	ck_assert_int_eq(wcs_scan_seek(scan, suite_text("a")), 0);
+	SUITE_OK(wcs_scan_seek(scan, suite_text("a")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	wcs_scan_close(scan);
 }
@@ -360,10 +355,9 @@ SUITE_STORES(heavy_row, 60)
 		struct wcs_export *exported;
 		size_t got;
 
-		ck_assert_int_eq(
-			wcs_export_open(s->table, &key, (enum wcs_export_kind)kind, &exported), 0);
+		SUITE_OK(wcs_export_open(s->table, &key, (enum wcs_export_kind)kind, &exported));
 		do
-			ck_assert_int_eq(wcs_export_read(exported, value, size, &got), 0);
+			SUITE_OK(wcs_export_read(exported, value, size, &got));
 		while (got > 0);
 		wcs_export_close(exported);
 	}

@@ -3,10 +3,6 @@
  * both engines. */
 #include "tests/unit/exported.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Applies the lines of a text to a table. */
 static void apply(struct wcs_table *table, const char *text, size_t len)
 {
@@ -19,9 +15,7 @@ static void apply(struct wcs_table *table, const char *text, size_t len)
 		ck_assert_msg(wcs_line_parse(text, (size_t)(end - text), &line, &fault) == 0, "%s",
 			      fault.text);
 		ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_ROW);
-		ck_assert_int_eq(
-			wcs_row_mutate(table, wcs_line_key(line), wcs_line_mutation(line), NULL),
-			0);
+		SUITE_OK(wcs_row_mutate(table, wcs_line_key(line), wcs_line_mutation(line), NULL));
 		wcs_line_free(line);
 		len -= (size_t)(end + 1 - text);
 		text = end + 1;
@@ -32,11 +26,11 @@ static struct wcs_table *other_table(struct suite *s)
 {
 	struct wcs_table *table;
 
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
-	ck_assert_int_eq(wcs_family_create(table, "a"), 0);
-	ck_assert_int_eq(wcs_family_create(table, "b"), 0);
-	ck_assert_int_eq(wcs_family_create(table, "f"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_open(s->store, "u", &table));
+	SUITE_OK(wcs_family_create(table, "a"));
+	SUITE_OK(wcs_family_create(table, "b"));
+	SUITE_OK(wcs_family_create(table, "f"));
 	return table;
 }
 
@@ -265,7 +259,7 @@ static char *lines_text(struct wcs_table *table, size_t max, size_t piece, size_
 {
 	struct wcs_export *exported;
 
-	ck_assert_int_eq(wcs_export_open(table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	SUITE_OK(wcs_export_open(table, NULL, WCS_EXPORT_ROWS, &exported));
 	wcs_export_set_line_max(exported, max);
 	return exported_drain(exported, piece, len);
 }
@@ -284,7 +278,7 @@ static void expect_lines(struct suite *s, struct wcs_table *other, const struct 
 	ck_assert_str_eq(again, expected);
 	ck_assert_uint_eq(len, strlen(expected));
 	ck_assert_uint_eq(again_len, len);
-	ck_assert_int_eq(wcs_rows_drop(other, NULL), 0);
+	SUITE_OK(wcs_rows_drop(other, NULL));
 	apply(other, text, len);
 	suite_expect(other, all);
 	free(again);

@@ -6,11 +6,7 @@
  */
 #include "tests/unit/damage.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,9 +53,9 @@ static void read_table_of(bool newest, char path[512])
 	ldb_file_name(name, LDB_FILE_TABLE, old.number);
 	ldb_file_name(made, LDB_FILE_TABLE, by.number);
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	ck_assert_int_eq(unlinkat(dir, name, 0), 0);
-	ck_assert_int_eq(ldb_fsck_salvage_table(&salvage, fd, old.size), 0);
-	ck_assert_int_eq(ldb_manifest_replace(dir, &manifest, old.number, &by), 0);
+	SUITE_OK(unlinkat(dir, name, 0));
+	SUITE_OK(ldb_fsck_salvage_table(&salvage, fd, old.size));
+	SUITE_OK(ldb_manifest_replace(dir, &manifest, old.number, &by));
 	close(fd);
 	ldb_tablefile_writer_free(salvage.writer);
 	ldb_manifest_free(&manifest);
@@ -407,7 +403,7 @@ START_TEST(test_restart_behind_the_entries)
 	unsigned char block[] = {0, 9, 1, 'k', 1, 1, 0, 0, 0, 0, 0, 0, 'v', /* an entry */
 				 0, 0, 0, 0,   1, 0, 0, 0, 0, 0, 0, 0};
 
-	ck_assert_int_eq(ldb_block_check(block, sizeof(block) - 4), 0);
+	SUITE_OK(ldb_block_check(block, sizeof(block) - 4));
 	block[17] = 13;
 	block[21] = 2;
 	ck_assert_int_eq(ldb_block_check(block, sizeof(block)), -EIO);
@@ -428,9 +424,9 @@ static void write_log(uint64_t first, uint64_t second)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	at = (uint64_t)lseek(fd, 0, SEEK_END);
 	ldb_put64le(batch, first);
-	ck_assert_int_eq(ldb_logfile_append(fd, &at, batch, sizeof(batch)), 0);
+	SUITE_OK(ldb_logfile_append(fd, &at, batch, sizeof(batch)));
 	ldb_put64le(batch, second);
-	ck_assert_int_eq(ldb_logfile_append(fd, &at, batch, sizeof(batch)), 0);
+	SUITE_OK(ldb_logfile_append(fd, &at, batch, sizeof(batch)));
 	close(fd);
 }
 
@@ -456,7 +452,7 @@ static void append_edit(int dir, struct ldb_manifest *manifest, const void *edit
 {
 	int fd = openat(dir, manifest->name, O_RDWR | O_CLOEXEC);
 
-	ck_assert_int_eq(ldb_logfile_append(fd, &manifest->end, edit, len), 0);
+	SUITE_OK(ldb_logfile_append(fd, &manifest->end, edit, len));
 	ldb_manifest_free(manifest);
 	close(fd);
 	close(dir);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Garbage-collection policies by example: spelling, errors and evaluation. Those of fuzz_gc.c are
  * random. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/suite.h"
 
@@ -44,9 +40,9 @@ SUITE_TEST(test_canonical, 10)
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
 		char *once = NULL, *twice = NULL;
 
-		ck_assert_int_eq(wcs_gc_canonical(spellings[i].given, &once, NULL), 0);
+		SUITE_OK(wcs_gc_canonical(spellings[i].given, &once, NULL));
 		ck_assert_str_eq(once, spellings[i].canonical);
-		ck_assert_int_eq(wcs_gc_canonical(once, &twice, NULL), 0);
+		SUITE_OK(wcs_gc_canonical(once, &twice, NULL));
 		ck_assert_str_eq(twice, once);
 		free(once);
 		free(twice);
@@ -129,7 +125,7 @@ SUITE_TEST(test_bounds, 10)
 	repeat(text, "(", WCS_GC_DEPTH_MAX);
 	strcat(text, "never");
 	repeat(text + strlen(text), ")", WCS_GC_DEPTH_MAX);
-	ck_assert_int_eq(wcs_gc_canonical(text, &canonical, NULL), 0);
+	SUITE_OK(wcs_gc_canonical(text, &canonical, NULL));
 	ck_assert_str_eq(canonical, "never");
 	free(canonical);
 
@@ -139,7 +135,7 @@ SUITE_TEST(test_bounds, 10)
 
 	memset(text, ' ', WCS_GC_TEXT_MAX);
 	memcpy(text, "never", 5);
-	ck_assert_int_eq(wcs_gc_canonical(text, &canonical, NULL), 0);
+	SUITE_OK(wcs_gc_canonical(text, &canonical, NULL));
 	free(canonical);
 	text[WCS_GC_TEXT_MAX] = ' ';
 	ck_assert_int_eq(wcs_gc_canonical(text, &canonical, NULL), -EINVAL);
@@ -158,7 +154,7 @@ static bool collects(const char *policy, uint64_t rank, int64_t ts, int64_t now)
 	struct wcs_gc *gc = NULL;
 	bool answer;
 
-	ck_assert_int_eq(wcs_gc_parse(policy, &gc, NULL), 0);
+	SUITE_OK(wcs_gc_parse(policy, &gc, NULL));
 	answer = wcs_view_hides(&view, wcs_view_expiry(gc, rank, ts));
 	wcs_gc_free(gc);
 	return answer;

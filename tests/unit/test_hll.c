@@ -9,9 +9,6 @@
 #include "store/policy/hll.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DENSE_AT 6144 /* places */
 
@@ -272,14 +269,12 @@ SUITE_TEST(test_hll_lines, 60)
 		for (uint64_t j = 0; j < 2 * counts[i]; j++)
 			len += (size_t)sprintf(text + len, "%llu\n",
 					       (unsigned long long)(j * 7 % counts[i]));
-		ck_assert_int_eq(wcs_hll_elements((struct wcs_slice){text, len}, together.bytes,
-						  &together.len),
-				 0);
+		SUITE_OK(wcs_hll_elements((struct wcs_slice){text, len}, together.bytes,
+					  &together.len));
 		ck_assert_uint_eq(together.len, one_by_one.len);
 		ck_assert_mem_eq(together.bytes, one_by_one.bytes, together.len);
 	}
-	ck_assert_int_eq(
-		wcs_hll_elements((struct wcs_slice){"\n\n", 2}, together.bytes, &together.len), 0);
+	SUITE_OK(wcs_hll_elements((struct wcs_slice){"\n\n", 2}, together.bytes, &together.len));
 	wcs_hll_element((struct wcs_slice){"", 0}, one_by_one.bytes);
 	ck_assert_uint_eq(together.len, WCS_HLL_ELEMENT);
 	ck_assert_mem_eq(together.bytes, one_by_one.bytes, together.len);

@@ -2,10 +2,6 @@
 /* Rows from text: in pieces of any size, applied when they are whole, to the rows that may be. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- Which rows are applied when --------------------------------------------------------- */
@@ -15,27 +11,20 @@ SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
 	struct wcs_import *import;
 
 	import = suite_import(s->table);
-	ck_assert_int_eq(
-		suite_import_text(import,
-				  "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
-				  NULL),
-		0);
+	SUITE_OK(suite_import_text(
+		import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"", NULL));
 	suite_expect(s->table, "a/f/q@1000000=1 ");
-	ck_assert_int_eq(
-		suite_import_text(import, ":\"b\",\"families\":{\"f\":{\"q\":\"2\"}}}", NULL), 0);
+	SUITE_OK(suite_import_text(import, ":\"b\",\"families\":{\"f\":{\"q\":\"2\"}}}", NULL));
 	suite_expect(s->table, "a/f/q@1000000=1 ");
 	ck_assert_uint_eq(wcs_import_lines(import), 1);
-	ck_assert_int_eq(suite_import_text(import, "\n", NULL), 0);
+	SUITE_OK(suite_import_text(import, "\n", NULL));
 	suite_expect(s->table, "a/f/q@1000000=1 b/f/q@1000000=2 ");
-	ck_assert_int_eq(
-		suite_import_text(import,
-				  " \t\r\n\n{\"table\":\"t\"}\r\n{\"key\":\"c\",\"delete\":true}",
-				  NULL),
-		0);
+	SUITE_OK(suite_import_text(
+		import, " \t\r\n\n{\"table\":\"t\"}\r\n{\"key\":\"c\",\"delete\":true}", NULL));
 	ck_assert_uint_eq(wcs_import_lines(import), 2);
-	ck_assert_int_eq(wcs_import_finish(import, NULL), 0);
+	SUITE_OK(wcs_import_finish(import, NULL));
 	ck_assert_uint_eq(wcs_import_lines(import), 3);
-	ck_assert_int_eq(wcs_import_finish(import, NULL), 0);
+	SUITE_OK(wcs_import_finish(import, NULL));
 	ck_assert_uint_eq(wcs_import_lines(import), 3);
 	wcs_import_free(import);
 }
@@ -45,13 +34,10 @@ SUITE_STORES(test_cancel_forgets_the_unfinished_line, 10)
 	struct wcs_import *import;
 
 	import = suite_import(s->table);
-	ck_assert_int_eq(
-		suite_import_text(import,
-				  "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"",
-				  NULL),
-		0);
+	SUITE_OK(suite_import_text(
+		import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"", NULL));
 	wcs_import_cancel(import);
-	ck_assert_int_eq(wcs_import_finish(import, NULL), 0);
+	SUITE_OK(wcs_import_finish(import, NULL));
 	suite_expect(s->table, "a/f/q@1000000=1 ");
 	wcs_import_free(import);
 }
@@ -62,15 +48,13 @@ SUITE_STORES(test_a_row_again_in_one_piece, 10)
 	struct wcs_import *import;
 
 	import = suite_import(s->table);
-	ck_assert_int_eq(
-		suite_import_text(
-			import,
-			"{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
-			"{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"1\"}},\"append\":{\"f\":{\"q\":"
-			"\"2\"}}}\n"
-			"{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"12\"}},\"delete\":true}\n",
-			NULL),
-		0);
+	SUITE_OK(suite_import_text(
+		import,
+		"{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
+		"{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"1\"}},\"append\":{\"f\":{\"q\":"
+		"\"2\"}}}\n"
+		"{\"key\":\"a\",\"if\":{\"f\":{\"q\":\"12\"}},\"delete\":true}\n",
+		NULL));
 	suite_expect(s->table, "");
 	wcs_import_free(import);
 }
@@ -86,7 +70,7 @@ static void applied_note(void *ctx, struct wcs_slice row)
 	struct wcs_key_info info;
 	size_t n = strlen(applied->rows);
 
-	ck_assert_int_eq(wcs_key_get(applied->table, row, &info), 0);
+	SUITE_OK(wcs_key_get(applied->table, row, &info));
 	snprintf(applied->rows + n, sizeof(applied->rows) - n, "%.*s%s ", (int)row.len,
 		 (const char *)row.data, info.row ? "+" : "-");
 }
@@ -98,7 +82,7 @@ SUITE_STORES(test_applied_is_told, 10)
 	struct wcs_import *import = NULL;
 
 	applied.table = s->table;
-	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), 0);
+	SUITE_OK(wcs_import_new(s->table, &options, &import));
 	ck_assert_int_eq(suite_import_text(import,
 					   "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
 					   "{\"key\":\"b\",\"delete\":true}\n"
@@ -221,7 +205,7 @@ static void below(struct suite *s, const char *key, bool row, const char *line, 
 	struct wcs_fault fault = {0};
 	int rc;
 
-	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), 0);
+	SUITE_OK(wcs_import_new(s->table, &options, &import));
 	rc = suite_import_text(import, line, &fault);
 	if (rc == 0)
 		rc = wcs_import_finish(import, &fault);
@@ -291,11 +275,11 @@ SUITE_STORES(test_tables_switch, 10)
 	struct wcs_import *import = NULL;
 	struct wcs_fault fault = {0};
 
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &other.u), 0);
-	ck_assert_int_eq(wcs_family_create(other.u, "g"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_open(s->store, "u", &other.u));
+	SUITE_OK(wcs_family_create(other.u, "g"));
 	other.s = s;
-	ck_assert_int_eq(wcs_import_new(NULL, &options, &import), 0);
+	SUITE_OK(wcs_import_new(NULL, &options, &import));
 	ck_assert_int_eq(
 		suite_import_text(
 			import,
@@ -312,7 +296,7 @@ SUITE_STORES(test_tables_switch, 10)
 	suite_expect(s->table, "a/f/q@1000000=1 ");
 	suite_expect(other.u, "b/g/q@1000000=2 c/g/q@1000000=3 ");
 	wcs_import_free(import);
-	ck_assert_int_eq(wcs_import_new(NULL, &options, &import), 0);
+	SUITE_OK(wcs_import_new(NULL, &options, &import));
 	ck_assert_int_eq(suite_import_text(import, "{\"key\":\"a\"}\n", &fault), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(fault.text, "no line {\"table\": NAME} came before it"));
 	wcs_import_free(import);

@@ -3,11 +3,6 @@
  * line. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
 	const char *line;
 	int error;
@@ -65,7 +60,7 @@ static void bad_line(int engine, size_t i, bool whole)
 	if (whole) {
 		rc = suite_import_text(import, text, &fault);
 	} else {
-		ck_assert_int_eq(suite_import_text(import, before, &fault), 0);
+		SUITE_OK(suite_import_text(import, before, &fault));
 		rc = suite_import_text(import, text + strlen(before), &fault);
 	}
 	ck_assert_msg(rc == bad_lines[i].error, "%s: %d, %s", bad_lines[i].line, rc, fault.text);
@@ -142,8 +137,8 @@ SUITE_STORES(test_limit_of_options, 10)
 		size_t first = pieces == 1 ? 0 : 1 << 20;
 
 		fault = (struct wcs_fault){0};
-		ck_assert_int_eq(wcs_import_new(s->table, &options, &import), 0);
-		ck_assert_int_eq(wcs_import_write(import, line, first, &fault), 0);
+		SUITE_OK(wcs_import_new(s->table, &options, &import));
+		SUITE_OK(wcs_import_write(import, line, first, &fault));
 		ck_assert_int_eq(
 			wcs_import_write(import, line + first, (1 << 20) + 2 - first, &fault),
 			-EFBIG);
@@ -164,7 +159,7 @@ SUITE_STORES(test_long_names_leave_room_for_the_count, 10)
 
 	for (int i = 0; i < 90; i++) {
 		snprintf(name, sizeof(name), "fam%d", i);
-		ck_assert_int_eq(wcs_family_create(s->table, name), 0);
+		SUITE_OK(wcs_family_create(s->table, name));
 	}
 	import = suite_import(s->table);
 	ck_assert_int_eq(suite_import_text(import,

@@ -84,7 +84,7 @@ static void turns_run(struct turns *turns)
 	if (turns->cores > 0)
 		turns->lead.cores = turns->cores;
 	for (int i = 0; i < THREADS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, turns_thread, turns), 0);
+		SUITE_OK(pthread_create(&threads[i], NULL, turns_thread, turns));
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	lead_destroy(&turns->lead);
@@ -125,7 +125,7 @@ SUITE_TEST(test_idle, 60)
 	ck_assert(lead_take(&turns.lead));
 	lead_sleep(&turns.lead);
 	for (int i = 0; i < THREADS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, turns_thread, &turns), 0);
+		SUITE_OK(pthread_create(&threads[i], NULL, turns_thread, &turns));
 	usleep(100000);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
 	usleep(500000);

@@ -2,20 +2,16 @@
 /* Chunks of large values, and that they go when nobody can read them any more. */
 #include "tests/unit/engine.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- Chunks and their garbage ------------------------------------------------------------ */
 
 ENGINE_TEST(test_replace_frees_chunks, 60)
 {
-	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 4);
-	ck_assert_int_eq(engine_set(engine, "r", 1, 70000, 2), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 70000, 2));
 	engine_expect_chunks(engine->db, 2);
 	engine_expect(engine, "r", 70000, 2);
-	ck_assert_int_eq(engine_set(engine, "r", 1, 10, 3), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 10, 3));
 	engine_expect_chunks(engine->db, 0);
 }
 
@@ -27,12 +23,12 @@ ENGINE_TEST(test_sizes, 60)
 				       MIB,   MIB + 1, 3 * MIB / 2, 3 * MIB - 1, 5 * MIB + 7};
 
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		ck_assert_int_eq(engine_set(engine, "r", 1, sizes[i], i), 0);
+		SUITE_OK(engine_set(engine, "r", 1, sizes[i], i));
 		engine_expect(engine, "r", sizes[i], i);
 	}
 	engine_reopen(engine);
 	engine_expect(engine, "r", 5 * MIB + 7, 14);
-	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	SUITE_OK(engine_delete(engine, "r"));
 	engine_expect_chunks(engine->db, 0);
 }
 
@@ -40,9 +36,9 @@ ENGINE_TEST(test_open_value_keeps_its_chunks, 60)
 {
 	struct wcs_value *value;
 
-	ck_assert_int_eq(engine_set(engine, "r", 1, 3 * MIB, 1), 0);
-	ck_assert_int_eq(engine_value_open(engine, "r", &value), 0);
-	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 3 * MIB, 1));
+	SUITE_OK(engine_value_open(engine, "r", &value));
+	SUITE_OK(engine_delete(engine, "r"));
 	engine_sleep(300);
 	engine_expect_value(value, 3 * MIB, 1);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 48);
@@ -60,14 +56,13 @@ ENGINE_TEST(test_scan_keeps_chunks, 60)
 	struct wcs_cell cell;
 	size_t got;
 
-	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &range,
-						       &filter, &scan),
-			 0);
-	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &range, &filter,
+					       &scan));
+	SUITE_OK(engine_delete(engine, "r"));
 	engine_sleep(300);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_read(scan, bytes, 200000, 0, &got), 0);
+	SUITE_OK(wcs_backend_leveldb.scan_read(scan, bytes, 200000, 0, &got));
 	ck_assert_uint_eq(got, 200000);
 	ck_assert_mem_eq(bytes, expected, got);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 0);
@@ -82,20 +77,20 @@ ENGINE_TEST(test_open_value_keeps_only_its_chunks, 60)
 {
 	struct wcs_value *first, *second;
 
-	ck_assert_int_eq(engine_set(engine, "a", 1, 100000, 1), 0);
-	ck_assert_int_eq(engine_value_open(engine, "a", &first), 0);
-	ck_assert_int_eq(engine_value_open(engine, "a", &second), 0);
+	SUITE_OK(engine_set(engine, "a", 1, 100000, 1));
+	SUITE_OK(engine_value_open(engine, "a", &first));
+	SUITE_OK(engine_value_open(engine, "a", &second));
 	for (unsigned int i = 0; i < 5; i++) {
-		ck_assert_int_eq(engine_set(engine, "b", 1, 300000, i), 0);
-		ck_assert_int_eq(engine_delete(engine, "b"), 0);
+		SUITE_OK(engine_set(engine, "b", 1, 300000, i));
+		SUITE_OK(engine_delete(engine, "b"));
 		engine_expect_chunks(engine->db, 2);
 	}
-	ck_assert_int_eq(engine_delete(engine, "a"), 0);
+	SUITE_OK(engine_delete(engine, "a"));
 	engine_sleep(300);
 	ck_assert_int_eq(engine_count(engine->db, 'g'), 1);
 	/* the garbage of later values goes though the record before it must wait */
-	ck_assert_int_eq(engine_set(engine, "b", 1, 300000, 9), 0);
-	ck_assert_int_eq(engine_delete(engine, "b"), 0);
+	SUITE_OK(engine_set(engine, "b", 1, 300000, 9));
+	SUITE_OK(engine_delete(engine, "b"));
 	for (int i = 0; i < 1000 && engine_count(engine->db, 'v') > 2; i++)
 		engine_sleep(10);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 2);
@@ -115,8 +110,8 @@ ENGINE_TEST(test_bad_garbage_record_stops_no_other, 60)
 	engine_put_raw(engine, key.data, key.len, "\7what", 5);
 	engine_put_raw(engine, "g\0\0x", 4, "", 0);
 	for (unsigned int i = 0; i < 3; i++) {
-		ck_assert_int_eq(engine_set(engine, "r", 1, 200000, i), 0);
-		ck_assert_int_eq(engine_delete(engine, "r"), 0);
+		SUITE_OK(engine_set(engine, "r", 1, 200000, i));
+		SUITE_OK(engine_delete(engine, "r"));
 		for (int k = 0; k < 1000 && engine_count(engine->db, 'v') > 0; k++)
 			engine_sleep(10);
 		ck_assert_int_eq(engine_count(engine->db, 'v'), 0);
@@ -130,12 +125,12 @@ ENGINE_TEST(test_later_reader_does_not_wait, 60)
 {
 	struct wcs_value *first, *second;
 
-	ck_assert_int_eq(engine_set(engine, "a", 1, 100000, 1), 0);
-	ck_assert_int_eq(engine_set(engine, "b", 1, 100000, 2), 0);
-	ck_assert_int_eq(engine_value_open(engine, "a", &first), 0);
-	ck_assert_int_eq(engine_delete(engine, "a"), 0);
+	SUITE_OK(engine_set(engine, "a", 1, 100000, 1));
+	SUITE_OK(engine_set(engine, "b", 1, 100000, 2));
+	SUITE_OK(engine_value_open(engine, "a", &first));
+	SUITE_OK(engine_delete(engine, "a"));
 	engine_sleep(200);
-	ck_assert_int_eq(engine_value_open(engine, "b", &second), 0);
+	SUITE_OK(engine_value_open(engine, "b", &second));
 	wcs_backend_leveldb.value_close(first);
 	engine_expect_chunks(engine->db, 2);
 	engine_expect_value(second, 100000, 2);
@@ -147,8 +142,8 @@ ENGINE_TEST(test_close_does_not_wait_for_readers, 60)
 	struct ldb_ticket ticket;
 
 	ldb_reclaim_enter(engine->db, &ticket);
-	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
+	SUITE_OK(engine_delete(engine, "r"));
 	engine_sleep(200);
 	engine_reopen(engine);
 	engine_expect_chunks(engine->db, 0);
@@ -166,7 +161,7 @@ ENGINE_TEST(test_replaced_within_a_mutation, 60)
 
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
 		wcs_mutation_set(mutation, "f", suite_text("q"), 5, bytes);
-		ck_assert_int_eq(engine_apply(engine, "r", mutation), 0);
+		SUITE_OK(engine_apply(engine, "r", mutation));
 		engine_expect_chunks(engine->db, (int)ldb_extent_count(sizes[i]));
 		engine_expect(engine, "r", sizes[i], 1);
 		free(value);
@@ -207,12 +202,12 @@ ENGINE_TEST(test_append_grows_into_chunks, 60)
 		wcs_mutation_append(mutation, "f", suite_text("q"),
 				    (struct wcs_slice){value + size + step / 2, step - step / 2},
 				    WCS_TS_NONE);
-		ck_assert_int_eq(engine_apply(engine, "r", mutation), 0);
+		SUITE_OK(engine_apply(engine, "r", mutation));
 		size += step;
 		engine_expect(engine, "r", size, 9);
 	}
 	ck_assert_uint_gt(size, MIB);
-	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	SUITE_OK(engine_delete(engine, "r"));
 	engine_expect_chunks(engine->db, 0);
 	free(value);
 }
@@ -221,8 +216,8 @@ ENGINE_TEST(test_ids_are_not_used_again, 60)
 {
 	uint64_t first, second;
 
-	ck_assert_int_eq(ldb_extent_reserve(engine->db, &first), 0);
+	SUITE_OK(ldb_extent_reserve(engine->db, &first));
 	engine_reopen(engine);
-	ck_assert_int_eq(ldb_extent_reserve(engine->db, &second), 0);
+	SUITE_OK(ldb_extent_reserve(engine->db, &second));
 	ck_assert_uint_gt(second, first);
 }

@@ -3,12 +3,8 @@
 #include "tests/unit/engine.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,13 +19,13 @@ ENGINE_TEST(test_intent_of_a_crash, 60)
 	uint64_t id;
 
 	ldb_source_init(&source);
-	ck_assert_int_eq(ldb_source_add(&source, (struct wcs_slice){value, 3 * MIB}), 0);
-	ck_assert_int_eq(ldb_extent_reserve(engine->db, &id), 0);
-	ck_assert_int_eq(ldb_extent_stream(engine->db, id, &source), 0);
+	SUITE_OK(ldb_source_add(&source, (struct wcs_slice){value, 3 * MIB}));
+	SUITE_OK(ldb_extent_reserve(engine->db, &id));
+	SUITE_OK(ldb_extent_stream(engine->db, id, &source));
 	ldb_source_free(&source);
 	/* Chunks of an unfinished value stay while other chunks are deleted. */
-	ck_assert_int_eq(engine_set(engine, "r", 1, 200000, 1), 0);
-	ck_assert_int_eq(engine_delete(engine, "r"), 0);
+	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
+	SUITE_OK(engine_delete(engine, "r"));
 	for (int i = 0; i < 500 && engine_count(engine->db, 'g') > 1; i++)
 		engine_sleep(10);
 	ck_assert_int_eq(engine_count(engine->db, 'g'), 1);
@@ -45,7 +41,7 @@ static void many_rows(struct engine *engine, int count)
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%05d", i);
-		ck_assert_int_eq(engine_set(engine, row, 1, i % 1000 == 0 ? 70000 : 5, 1), 0);
+		SUITE_OK(engine_set(engine, row, 1, i % 1000 == 0 ? 70000 : 5, 1));
 	}
 }
 
@@ -73,7 +69,7 @@ ENGINE_TEST(test_drop_leaves_nothing, 120)
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 
 	many_rows(engine, 9500);
-	ck_assert_int_eq(wcs_backend_leveldb.drop(engine->db, 1, NULL, &all), 0);
+	SUITE_OK(wcs_backend_leveldb.drop(engine->db, 1, NULL, &all));
 	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
 	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
 	engine_expect_chunks(engine->db, 0);
@@ -125,7 +121,7 @@ static int crash_check_row(struct engine *engine, const char *row)
 		    engine->db, &suite_everything,
 		    &(struct wcs_address){1, suite_text(row), "f", suite_text("seed"), 1}, &value))
 		return 0;
-	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, &i, sizeof(i), 0, &got), 0);
+	SUITE_OK(wcs_backend_leveldb.value_read(value, &i, sizeof(i), 0, &got));
 	wcs_backend_leveldb.value_close(value);
 	engine_expect(engine, row, sizes[i % 4], i % 7);
 	return sizes[i % 4] > WCS_VALUE_INLINE ? (int)ldb_extent_count(sizes[i % 4]) : 0;
@@ -142,7 +138,7 @@ SUITE_TEST(test_killed_while_writing, 120)
 		int chunks = 0;
 
 		crash_once(&engine, 60 + 23 * round);
-		ck_assert_int_eq(engine_try_open(&engine), 0);
+		SUITE_OK(engine_try_open(&engine));
 		for (int i = 0; i < 5; i++) {
 			char row[16];
 
@@ -204,17 +200,15 @@ ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 	int64_t ts;
 
 	for (int round = 0; round < 2; round++) {
-		ck_assert_int_eq(engine_set(engine, "small", 1, 10, 1), 0);
-		ck_assert_int_eq(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
-							  suite_text("small"), &move, &ts, &hidden),
-				 0);
+		SUITE_OK(engine_set(engine, "small", 1, 10, 1));
+		SUITE_OK(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
+						  suite_text("small"), &move, &ts, &hidden));
 		ck_assert_int_ne(synced, log_size(engine));
-		ck_assert_int_eq(engine_set(engine, "large", 1, 70000, 1), 0);
+		SUITE_OK(engine_set(engine, "large", 1, 70000, 1));
 		if (round == 1) /* also a cell of an earlier session */
 			engine_reopen(engine);
-		ck_assert_int_eq(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
-							  suite_text("large"), &move, &ts, &hidden),
-				 0);
+		SUITE_OK(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
+						  suite_text("large"), &move, &ts, &hidden));
 		ck_assert_int_eq(synced, log_size(engine));
 	}
 }
@@ -225,7 +219,7 @@ static void limit_files(rlim_t bytes)
 {
 	struct rlimit limit = {bytes, RLIM_INFINITY};
 
-	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	SUITE_OK(setrlimit(RLIMIT_FSIZE, &limit));
 }
 
 ENGINE_TEST(test_latch_after_a_failed_write, 60)
@@ -266,7 +260,7 @@ ENGINE_TEST(test_latch_after_a_failed_write, 60)
 		engine_expect(engine, row, 1000, i);
 	}
 	ck_assert_int_eq(engine_count(engine->db, 'c'), (int)good);
-	ck_assert_int_eq(engine_set(engine, "x", 1, 10, 1), 0);
+	SUITE_OK(engine_set(engine, "x", 1, 10, 1));
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
@@ -304,7 +298,7 @@ SUITE_TEST(test_open_makes_nothing, 60)
 	snprintf(engine.path + strlen(engine.path), 8, "/none");
 	ck_assert_int_lt(engine_try_open(&engine), 0);
 	ck_assert_int_ne(stat(engine.path, &st), 0);
-	ck_assert_int_eq(stat(data, &st), 0);
+	SUITE_OK(stat(data, &st));
 }
 
 SUITE_TEST(test_lost_counter, 60)
@@ -316,7 +310,7 @@ SUITE_TEST(test_lost_counter, 60)
 	engine_open(&engine);
 	ldb_key_next_value(&key);
 	ldb_db_batch_delete(batch, &key);
-	ck_assert_int_eq(ldb_commit(engine.db, batch, false), 0);
+	SUITE_OK(ldb_commit(engine.db, batch, false));
 	leveldb_writebatch_destroy(batch);
 	engine_close(&engine);
 	ck_assert_int_eq(engine_try_open(&engine), -EIO);
@@ -327,11 +321,11 @@ ENGINE_TEST(test_table_ids, 60)
 	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
 	uint32_t first = 0, second = 0, third = 0;
 
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &first, &schema), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &second, &schema), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.table_remove(engine->db, second), 0);
+	SUITE_OK(wcs_backend_leveldb.table_put(engine->db, &first, &schema));
+	SUITE_OK(wcs_backend_leveldb.table_put(engine->db, &second, &schema));
+	SUITE_OK(wcs_backend_leveldb.table_remove(engine->db, second));
 	engine_reopen(engine);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &third, &schema), 0);
+	SUITE_OK(wcs_backend_leveldb.table_put(engine->db, &third, &schema));
 	ck_assert_uint_eq(first, 1);
 	ck_assert_uint_eq(second, 2);
 	ck_assert_uint_eq(third, 3);

@@ -2,12 +2,8 @@
 /* Damaged data: a read of it is an error, never wrong data, and never a gap. */
 #include "tests/unit/engine.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,14 +22,14 @@ SUITE_TEST(test_missing_chunk, 60)
 	size_t got;
 
 	engine_open(&engine);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 200000, 1), 0);
+	SUITE_OK(engine_set(&engine, "r", 1, 200000, 1));
 	ldb_key_extent(&key, 1, 2);
 	ldb_db_batch_delete(batch, &key);
-	ck_assert_int_eq(ldb_commit(engine.db, batch, false), 0);
+	SUITE_OK(ldb_commit(engine.db, batch, false));
 	leveldb_writebatch_destroy(batch);
-	ck_assert_int_eq(engine_value_open(&engine, "r", &value), 0);
+	SUITE_OK(engine_value_open(&engine, "r", &value));
 	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 200000, 0, &got), -EIO);
-	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 100000, 0, &got), 0);
+	SUITE_OK(wcs_backend_leveldb.value_read(value, bytes, 100000, 0, &got));
 	ck_assert_int_eq(engine.errors, 1);
 	wcs_backend_leveldb.value_close(value);
 	engine_close(&engine);
@@ -63,9 +59,8 @@ SUITE_TEST(test_damaged_record, 60)
 				&(struct wcs_address){1, suite_text("r"), "f", suite_text("q"), ts},
 				&info),
 			-EIO);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all,
-						       &filter, &scan),
-			 0);
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all, &filter,
+					       &scan));
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	wcs_backend_leveldb.scan_close(scan);
@@ -89,7 +84,7 @@ SUITE_TEST(test_damaged_aggregate, 60)
 		struct wcs_slice line = {value, 0};
 
 		engine_set(&engine, "r", 1, cases[i].size, 1);
-		ck_assert_int_eq(wcs_aggregate_line(cases[i].type, "1", 1, value, &line.len), 0);
+		SUITE_OK(wcs_aggregate_line(cases[i].type, "1", 1, value, &line.len));
 		wcs_mutation_merge(mutation, "f", suite_text("q"), i % 2 ? WCS_TS_NEWEST : 1, line);
 		mutation->writes[0].type = cases[i].type;
 		ck_assert_int_eq(engine_apply(&engine, "r", mutation), -EIO);
@@ -138,12 +133,12 @@ SUITE_TEST(test_damaged_block, 60)
 
 		snprintf(row, sizeof(row), "r%02d", i);
 		for (int64_t ts = 1; ts <= 9; ts++)
-			ck_assert_int_eq(engine_set(&engine, row, ts, 1000, (unsigned int)i), 0);
+			SUITE_OK(engine_set(&engine, row, ts, 1000, (unsigned int)i));
 	}
 	engine_reopen(&engine); /* the log becomes a table */
 	engine_close(&engine);
 	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
-	ck_assert_int_eq(engine_try_open(&engine), 0);
+	SUITE_OK(engine_try_open(&engine));
 	for (int i = 0; i < 60; i++) {
 		struct wcs_cell_info info;
 		char row[16];
@@ -160,9 +155,8 @@ SUITE_TEST(test_damaged_block, 60)
 	}
 	ck_assert_int_gt(good, 0);
 	ck_assert_int_gt(bad, 0);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all,
-						       &filter, &scan),
-			 0);
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all, &filter,
+					       &scan));
 	while ((rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1)
 		ck_assert_int_eq(cell.info.ts, 9);
 	ck_assert_int_eq(rc, -EIO);
@@ -186,8 +180,8 @@ SUITE_TEST(test_bad_key_of_a_table, 60)
 	uint32_t id = 0;
 
 	engine_open(&engine);
-	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine.db, &id, &schema), 0);
-	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), 0);
+	SUITE_OK(wcs_backend_leveldb.table_put(engine.db, &id, &schema));
+	SUITE_OK(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL));
 	engine_put_raw(&engine, "mt\0\0\0\0\0", 7, "", 0);
 	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), -EIO);
 	engine_close(&engine);
@@ -216,21 +210,20 @@ SUITE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%03d#x", i);
-		ck_assert_int_eq(engine_set(&engine, row, 1, 1000, (unsigned int)i), 0);
+		SUITE_OK(engine_set(&engine, row, 1, 1000, (unsigned int)i));
 	}
 	engine_reopen(&engine); /* the log becomes a table */
 	engine_close(&engine);
 	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
-	ck_assert_int_eq(engine_try_open(&engine), 0);
+	SUITE_OK(engine_try_open(&engine));
 	for (int from = 0; from < 600; from += 20) {
 		char name[16];
 		struct wcs_slice after = {name,
 					  (size_t)snprintf(name, sizeof(name), "r%03d", from)};
 
 		next = from + 1;
-		ck_assert_int_eq(wcs_backend_leveldb.list_open(engine.db, &suite_everything, 1,
-							       suite_text(""), '#', &after, &list),
-				 0);
+		SUITE_OK(wcs_backend_leveldb.list_open(engine.db, &suite_everything, 1,
+						       suite_text(""), '#', &after, &list));
 		while ((rc = wcs_backend_leveldb.list_next(list, &segment)) == 1) {
 			snprintf(name, sizeof(name), "r%03d", next++);
 			ck_assert_int_eq(wcs_slice_compare(segment, suite_text(name)), 0);

@@ -2,9 +2,6 @@
 /* Listings of random keys, compared with a look at every row. */
 #include "tests/unit/engine.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- Listing ----------------------------------------------------------------------------- */
 
 static int segment_compare(const void *a, const void *b)
@@ -76,9 +73,8 @@ ENGINE_TEST(test_list_against_model, 120)
 			int64_t ts;
 
 			rows[i] = random_key(&state, keys[i], 1, 6);
-			ck_assert_int_eq(wcs_backend_leveldb.mutate(engine->db, &suite_everything,
-								    table, rows[i], mutation, &ts),
-					 0);
+			SUITE_OK(wcs_backend_leveldb.mutate(engine->db, &suite_everything, table,
+							    rows[i], mutation, &ts));
 		}
 		wcs_mutation_free(mutation);
 		for (int i = 0; i < 300; i++) {
@@ -91,10 +87,9 @@ ENGINE_TEST(test_list_against_model, 120)
 			struct wcs_list *list;
 			struct wcs_slice segment;
 
-			ck_assert_int_eq(wcs_backend_leveldb.list_open(
-						 engine->db, &suite_everything, table, prefix,
-						 delimiter, resumed ? &after : NULL, &list),
-					 0);
+			SUITE_OK(wcs_backend_leveldb.list_open(engine->db, &suite_everything, table,
+							       prefix, delimiter,
+							       resumed ? &after : NULL, &list));
 			for (size_t k = 0; k < n; k++) {
 				ck_assert_int_eq(wcs_backend_leveldb.list_next(list, &segment), 1);
 				ck_assert_int_eq(wcs_slice_compare(segment, expected[k]), 0);

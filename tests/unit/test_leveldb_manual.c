@@ -5,12 +5,9 @@
  */
 #include "tests/unit/engine.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -140,7 +137,7 @@ static void make_work(struct engine *engine)
 	ldb_manual_flush(engine->db);
 	for (int i = 0; i < ROWS; i += 2) {
 		snprintf(row, sizeof(row), "a%05d", i);
-		ck_assert_int_eq(engine_delete(engine, row), 0);
+		SUITE_OK(engine_delete(engine, row));
 	}
 	ldb_manual_flush(engine->db);
 }

@@ -7,12 +7,8 @@
 #include "tests/unit/engine.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -94,7 +90,7 @@ static void power_copy(const char *from, const char *to)
 
 	ck_assert_int_ge(in, 0);
 	ck_assert_int_ge(out, 0);
-	ck_assert_int_eq(fstat(in, &st), 0);
+	SUITE_OK(fstat(in, &st));
 	for (off_t left = power_size(&st); left > 0;) {
 		ssize_t got = read(in, buf, left < (off_t)sizeof(buf) ? (size_t)left : sizeof(buf));
 
@@ -140,7 +136,7 @@ static void power_cut(const struct engine *engine, struct engine *after)
 	snprintf(after->path, sizeof(after->path), "%s/after.XXXXXX", suite_directory());
 	ck_assert_ptr_nonnull(mkdtemp(after->path));
 	snprintf(data, sizeof(data), "%s/data", after->path);
-	ck_assert_int_eq(mkdir(data, 0700), 0);
+	SUITE_OK(mkdir(data, 0700));
 	snprintf(data, sizeof(data), "%s/data", engine->path);
 	dir = opendir(data);
 	ck_assert_ptr_nonnull(dir);
@@ -167,11 +163,11 @@ static int write_over_two_logs(struct engine *engine)
 
 	for (; count_logs(engine->path) < 2 && rows < POWER_ROWS_MAX; rows++) {
 		power_row(row, rows);
-		ck_assert_int_eq(engine_set(engine, row, 1, 4000, (unsigned int)rows), 0);
+		SUITE_OK(engine_set(engine, row, 1, 4000, (unsigned int)rows));
 	}
 	for (first = rows; rows < first + 10; rows++) {
 		power_row(row, rows);
-		ck_assert_int_eq(engine_set(engine, row, 1, 4000, (unsigned int)rows), 0);
+		SUITE_OK(engine_set(engine, row, 1, 4000, (unsigned int)rows));
 	}
 	ck_assert_int_eq(count_logs(engine->path), 2);
 	return rows;
@@ -202,14 +198,14 @@ static void check_sync(int (*sync)(struct engine *engine))
 
 	engine_open(&engine);
 	make_files(&engine, 0, many);
-	ck_assert_int_eq(sync_store(&engine), 0);
+	SUITE_OK(sync_store(&engine));
 	power_hold(true);
 	rows = write_over_two_logs(&engine);
-	ck_assert_int_eq(sync(&engine), 0);
+	SUITE_OK(sync(&engine));
 	power_cut(&engine, &after);
 	power_hold(false);
 	engine_close(&engine);
-	ck_assert_int_eq(engine_try_open(&after), 0);
+	SUITE_OK(engine_try_open(&after));
 	ck_assert_int_ge(engine_count(after.db, 'c'), rows);
 	for (int i = 0; i < rows; i++) {
 		power_row(row, i);
@@ -256,7 +252,7 @@ static int sync_among_many(struct engine *engine)
 
 	ck_assert(engine->db->sync.known);
 	make_files(engine, 1000, 1010);
-	ck_assert_int_eq(sync_store(engine), 0);
+	SUITE_OK(sync_store(engine));
 	ck_assert(engine->db->sync.known);
 	ck_assert_uint_eq(engine->db->sync.names, names);
 	return 0;
@@ -288,8 +284,8 @@ static off_t sync_newest_log(const struct engine *engine)
 	snprintf(path, sizeof(path), "%s/data/%s", engine->path, newest);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fdatasync(fd), 0);
-	ck_assert_int_eq(fstat(fd, &st), 0);
+	SUITE_OK(fdatasync(fd));
+	SUITE_OK(fstat(fd, &st));
 	close(fd);
 	return st.st_size;
 }
@@ -304,17 +300,17 @@ SUITE_TEST(test_chunks_behind_a_new_log, 60)
 
 	engine_open(&engine);
 	power_hold(true);
-	ck_assert_int_eq(ldb_extent_reserve(engine.db, &id), 0);
+	SUITE_OK(ldb_extent_reserve(engine.db, &id));
 	ldb_source_init(&source);
-	ck_assert_int_eq(ldb_source_add(&source, (struct wcs_slice){value, POWER_VALUE}), 0);
-	ck_assert_int_eq(ldb_extent_stream(engine.db, id, &source), 0);
+	SUITE_OK(ldb_source_add(&source, (struct wcs_slice){value, POWER_VALUE}));
+	SUITE_OK(ldb_extent_stream(engine.db, id, &source));
 	ldb_source_free(&source);
 	ck_assert_int_eq(count_logs(engine.path), 2);
 	ck_assert_int_gt(sync_newest_log(&engine), MIB);
 	power_cut(&engine, &after);
 	power_hold(false);
 	engine_close(&engine);
-	ck_assert_int_eq(engine_try_open(&after), 0);
+	SUITE_OK(engine_try_open(&after));
 	engine_expect_chunks(after.db, 0);
 	engine_close(&after);
 	free(value);
@@ -327,11 +323,11 @@ SUITE_TEST(test_unsynced_is_lost, 60)
 
 	engine_open(&engine);
 	power_hold(true);
-	ck_assert_int_eq(engine_set(&engine, "r", 1, 10, 1), 0);
+	SUITE_OK(engine_set(&engine, "r", 1, 10, 1));
 	power_cut(&engine, &after);
 	power_hold(false);
 	engine_close(&engine);
-	ck_assert_int_eq(engine_try_open(&after), 0);
+	SUITE_OK(engine_try_open(&after));
 	ck_assert_int_eq(engine_count(after.db, 'c'), 0);
 	engine_close(&after);
 }

@@ -5,29 +5,25 @@
 #include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 SUITE_TEST(test_cell_records, 10)
 {
 	static unsigned char value[WCS_VALUE_INLINE], record[LDB_CELL_MAX + 1];
 	struct ldb_cell cell;
 	size_t len = ldb_record_inline(record, 7, (struct wcs_slice){value, sizeof(value)});
 
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), 0);
+	SUITE_OK(ldb_record_cell_decode(record, len, &cell));
 	ck_assert_uint_eq(cell.etag, 7);
 	ck_assert_uint_eq(cell.size, sizeof(value));
 	ck_assert_uint_eq(cell.id, 0);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len + 1, &cell), -EIO);
 	ck_assert_int_eq(ldb_record_cell_decode(record, 4, &cell), -EIO);
-	ck_assert_int_eq(ldb_record_cell_decode(record, 5, &cell), 0);
+	SUITE_OK(ldb_record_cell_decode(record, 5, &cell));
 	ck_assert_uint_eq(cell.size, 0);
 	record[0] = 2;
 	ck_assert_int_eq(ldb_record_cell_decode(record, 21, &cell), -EIO);
 
 	len = ldb_record_extents(record, 8, WCS_VALUE_MAX, 5);
-	ck_assert_int_eq(ldb_record_cell_decode(record, len, &cell), 0);
+	SUITE_OK(ldb_record_cell_decode(record, len, &cell));
 	ck_assert_uint_eq(cell.size, WCS_VALUE_MAX);
 	ck_assert_uint_eq(cell.id, 5);
 	ck_assert_int_eq(ldb_record_cell_decode(record, len + 1, &cell), -EIO);
@@ -55,7 +51,7 @@ SUITE_TEST(test_drop_records, 10)
 	size_t len = ldb_record_drop(record, &drop);
 
 	ck_assert_uint_eq(len, LDB_DROP_MAX);
-	ck_assert_int_eq(ldb_record_drop_decode(record, len, &got), 0);
+	SUITE_OK(ldb_record_drop_decode(record, len, &got));
 	ck_assert_uint_eq(got.table, 7);
 	ck_assert_uint_eq(got.range.start.len, sizeof(bytes));
 	ck_assert_uint_eq(got.range.end.len, sizeof(bytes));
@@ -64,7 +60,7 @@ SUITE_TEST(test_drop_records, 10)
 
 	drop.range = (struct wcs_range){{NULL, 0}, {NULL, 0}};
 	len = ldb_record_drop(record, &drop);
-	ck_assert_int_eq(ldb_record_drop_decode(record, len, &got), 0);
+	SUITE_OK(ldb_record_drop_decode(record, len, &got));
 	ck_assert_ptr_null(got.range.end.data);
 	ck_assert_int_eq(ldb_record_drop_decode(record, len + 1, &got), -EIO);
 }
@@ -105,7 +101,7 @@ SUITE_TEST(test_table_records, 10)
 	unsigned char *record = ldb_record_table(&schema, &len);
 	unsigned char *longer = malloc(len + 1);
 
-	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), 0);
+	SUITE_OK(ldb_record_table_decode(record, len, &got));
 	ck_assert_str_eq(got.name, "t");
 	ck_assert_int_eq(got.delimiter, '/');
 	ck_assert_int_eq(got.created, 42);
@@ -124,7 +120,7 @@ SUITE_TEST(test_table_records, 10)
 	longer[0] = 4; /* a later version of the record */
 	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EIO);
 	longer[0] = 3; /* the same of a protected table */
-	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), 0);
+	SUITE_OK(ldb_record_table_decode(longer, len, &got));
 	ck_assert_int_eq(got.protection, WCS_PROTECTED);
 	free(record);
 	record = ldb_record_table(&got, &len);
@@ -142,7 +138,7 @@ SUITE_TEST(test_table_records_of_version_1, 10)
 					       0, 0,   5, 'n', 'e', 'v', 'e', 'r'};
 	struct wcs_table_schema got;
 
-	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record), &got), 0);
+	SUITE_OK(ldb_record_table_decode(record, sizeof(record), &got));
 	ck_assert_uint_eq(got.family_count, 1);
 	ck_assert_str_eq(got.families[0].gc, "never");
 	ck_assert_int_eq(got.families[0].gc_changed, 0);

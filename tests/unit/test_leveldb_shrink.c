@@ -3,8 +3,6 @@
 #include "tests/unit/engine.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -46,7 +44,7 @@ static void set_row(struct engine *engine, const char *row, unsigned int seed)
 		value[i] = (unsigned char)suite_random(&state);
 	wcs_mutation_set(mutation, "f", suite_text("q"), 1,
 			 (struct wcs_slice){value, sizeof(value)});
-	ck_assert_int_eq(engine_apply(engine, row, mutation), 0);
+	SUITE_OK(engine_apply(engine, row, mutation));
 }
 
 /* The bytes of all files of the engine. */
@@ -114,7 +112,7 @@ static void delete_rows(struct engine *engine, unsigned int rows, bool apart)
 
 	for (unsigned int i = 0; i < rows; i++) {
 		snprintf(row, sizeof(row), "r%03u", i);
-		ck_assert_int_eq(engine_delete(engine, row), 0);
+		SUITE_OK(engine_delete(engine, row));
 		if (apart)
 			ldb_manual_flush(engine->db);
 	}
@@ -150,7 +148,7 @@ ENGINE_TEST(test_keys_that_begin_alike, 120)
 	ck_assert_uint_ge(disk_use(engine), ROWS * SHRINK_ROW);
 	for (unsigned int i = 0; i < ROWS; i++) {
 		snprintf(row + LEN, sizeof(row) - LEN, "%05u", i);
-		ck_assert_int_eq(engine_delete(engine, row), 0);
+		SUITE_OK(engine_delete(engine, row));
 	}
 	shrink_room = 20 * MIB;
 	expect_use(engine, 4 * MIB);
@@ -166,10 +164,9 @@ ENGINE_TEST(test_tables_that_readers_kept, 60)
 
 	shrink_room = SHRINK_DISK;
 	set_rows(engine, ROWS);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1,
-						       &(struct wcs_range){0},
-						       &(struct wcs_filter){0}, &scan),
-			 0);
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1,
+					       &(struct wcs_range){0}, &(struct wcs_filter){0},
+					       &scan));
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
 	delete_rows(engine, ROWS, false);
 	shrink_room = 16 * MIB;

@@ -3,9 +3,7 @@
  * interrupts and deadlocks, closes and renames. */
 #include "tests/unit/mount.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 enum { OPEN = 3 };
 

@@ -9,10 +9,6 @@
  */
 #include "tests/unit/damage.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { HEAD = 7, SECTOR = 512, CHANGES = 22, LAST = CHANGES - 1, FILE_MAX = 1 << 17 };
@@ -199,10 +195,10 @@ SUITE_TEST(test_kept, 60)
 	expect_kept(damage_quarantine, "/files", place);
 	cut_record();
 	snprintf(path, sizeof(path), "%s/ROWFS", damage_copy);
-	ck_assert_int_eq(unlink(path), 0);
+	SUITE_OK(unlink(path));
 	ck_assert_int_eq(damage_check(false, "no marker, beside what a mount cut"), 1);
 	cut_record();
-	ck_assert_int_eq(wcs_store_create(damage_copy, NULL, true, NULL, NULL), 0);
+	SUITE_OK(wcs_store_create(damage_copy, NULL, true, NULL, NULL));
 	remove_log();
 }
 
@@ -358,7 +354,7 @@ SUITE_TEST(test_foreign, 30)
 		text[i] = "This is some other file. "[i % 25];
 	for (size_t len = HEAD; len < sizeof(text); len = 3 * len + 1) {
 		damage_fresh();
-		ck_assert_int_eq(truncate(log_path, 0), 0);
+		SUITE_OK(truncate(log_path, 0));
 		damage_put(".log", 0, text, len);
 		expect_repaired(damage_states[0], "a text");
 	}

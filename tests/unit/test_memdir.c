@@ -4,11 +4,6 @@
 #include "fs/inode/memdir.h"
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct memdir_path path_of(const char *text)
 {
 	struct memdir_path path = {0};
@@ -19,9 +14,8 @@ static struct memdir_path path_of(const char *text)
 
 		for (size_t i = 1; i < len; i++)
 			bytes[i - 1] = (char)(text[i] == '~' ? 0 : text[i]);
-		ck_assert_int_eq(memdir_path_add(&path, (enum memdir_part)text[0],
-						 (struct wcs_slice){bytes, len - 1}),
-				 0);
+		SUITE_OK(memdir_path_add(&path, (enum memdir_part)text[0],
+					 (struct wcs_slice){bytes, len - 1}));
 		text += len + (text[len] == '/');
 	}
 	return path;
@@ -31,7 +25,7 @@ static void add(struct memdirs *dirs, const char *text)
 {
 	struct memdir_path path = path_of(text);
 
-	ck_assert_int_eq(memdirs_add(dirs, &path), 0);
+	SUITE_OK(memdirs_add(dirs, &path));
 	memdir_path_clear(&path);
 }
 

@@ -7,11 +7,7 @@
 #include "tests/unit/suite.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <linux/fuse.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- Requests ---------------------------------------------------------------------------- */

@@ -4,10 +4,6 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct wcs_slice mutation_none = {NULL, 0};
 
 SUITE_TEST(test_compare_is_bytewise, 10)
@@ -36,7 +32,7 @@ SUITE_TEST(test_arguments, 10)
 	struct wcs_slice large = {bytes, WCS_VALUE_MAX + 1};
 	struct wcs_slice missing = {NULL, 1};
 
-	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, 0, mutation_none), 0);
+	SUITE_OK(wcs_mutation_set(mutation, "f", longest, 0, mutation_none));
 	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longer, 0, mutation_none), -ENAMETOOLONG);
 	ck_assert_int_eq(wcs_mutation_set(mutation, "f", missing, 0, mutation_none), -EINVAL);
 	ck_assert_int_eq(wcs_mutation_set(mutation, "f", longest, 0, large), -EFBIG);
@@ -74,10 +70,9 @@ SUITE_TEST(test_seal_sorts_and_keeps_order, 10)
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
 	for (int i = 0; i < 100; i++) {
-		ck_assert_int_eq(wcs_mutation_set(mutation, i % 2 ? "b" : "a",
-						  i % 3 ? SUITE_BYTES("\xff") : SUITE_BYTES("x"), i,
-						  mutation_none),
-				 0);
+		SUITE_OK(wcs_mutation_set(mutation, i % 2 ? "b" : "a",
+					  i % 3 ? SUITE_BYTES("\xff") : SUITE_BYTES("x"), i,
+					  mutation_none));
 		if (i % 10 == 0)
 			wcs_mutation_seal(mutation);
 	}
@@ -106,11 +101,11 @@ SUITE_TEST(test_deletes, 10)
 
 	wcs_mutation_seal(mutation);
 	ck_assert(!wcs_mutation_deletes(mutation, "a", q, 1));
-	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, "b", q, 7), 0);
-	ck_assert_int_eq(wcs_mutation_delete_cell(mutation, "b", q, 0), 0);
-	ck_assert_int_eq(wcs_mutation_delete_column(mutation, "b", r), 0);
-	ck_assert_int_eq(wcs_mutation_delete_column(mutation, "c", mutation_none), 0);
-	ck_assert_int_eq(wcs_mutation_delete_family(mutation, "a"), 0);
+	SUITE_OK(wcs_mutation_delete_cell(mutation, "b", q, 7));
+	SUITE_OK(wcs_mutation_delete_cell(mutation, "b", q, 0));
+	SUITE_OK(wcs_mutation_delete_column(mutation, "b", r));
+	SUITE_OK(wcs_mutation_delete_column(mutation, "c", mutation_none));
+	SUITE_OK(wcs_mutation_delete_family(mutation, "a"));
 	wcs_mutation_seal(mutation);
 	ck_assert(wcs_mutation_deletes(mutation, "a", q, 1));
 	ck_assert(wcs_mutation_deletes(mutation, "a", mutation_none, 0));
@@ -122,7 +117,7 @@ SUITE_TEST(test_deletes, 10)
 	ck_assert(wcs_mutation_deletes(mutation, "c", mutation_none, 6));
 	ck_assert(!wcs_mutation_deletes(mutation, "c", q, 6));
 	ck_assert(!wcs_mutation_deletes(mutation, "d", q, 6));
-	ck_assert_int_eq(wcs_mutation_delete_row(mutation), 0);
+	SUITE_OK(wcs_mutation_delete_row(mutation));
 	ck_assert(wcs_mutation_deletes(mutation, "d", q, 6));
 	wcs_mutation_free(mutation);
 }

@@ -86,7 +86,7 @@ SUITE_LEVELDB_STORE(test_removed_is_not_found, 20)
 	new = cell_of(&mount, "q", 5, 7);
 	ck_assert_ptr_ne(new, old);
 	ck_assert_uint_eq(new->ino, old->ino);
-	ck_assert_int_eq(writers_reopen(&mount.fs, gettid(), new, &session), 0);
+	SUITE_OK(writers_reopen(&mount.fs, gettid(), new, &session));
 	ck_assert_ptr_ne(session, new);
 	ck_assert_int_eq(nodes_cells(mount.fs.nodes, mount.family, suite_text("q"), &list), 0);
 	ck_assert_uint_eq(list.count, 1);
@@ -152,7 +152,7 @@ SUITE_LEVELDB_STORE(test_threads, 60)
 
 	mount_open(&mount, s);
 	for (int i = 0; i < THREADS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, get_and_put, &mount), 0);
+		SUITE_OK(pthread_create(&threads[i], NULL, get_and_put, &mount));
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);

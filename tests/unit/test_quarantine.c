@@ -4,11 +4,6 @@
 
 #include "store/fsck/quarantine.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { SIZE = 200000 };
 
 static int reads_left;
@@ -72,12 +67,12 @@ SUITE_TEST(test_second_read_fails, 60)
 	snprintf(path, sizeof(path), "%s/quarantine", suite_directory());
 	snprintf(rows, sizeof(rows), "%s/rows.json", path);
 	quarantine = wcs_quarantine_new(path, &fault);
-	ck_assert_int_eq(put(quarantine, "good1", -1), 0);
+	SUITE_OK(put(quarantine, "good1", -1));
 	for (int reads = 0; reads < 2 * pieces; reads++)
 		ck_assert_int_eq(put(quarantine, "bad", reads), -EIO);
-	ck_assert_int_eq(put(quarantine, "good2", -1), 0);
+	SUITE_OK(put(quarantine, "good2", -1));
 	ck_assert_int_eq(put(quarantine, "bad", pieces + 1), -EIO);
-	ck_assert_int_eq(wcs_quarantine_sync(quarantine), 0);
+	SUITE_OK(wcs_quarantine_sync(quarantine));
 	wcs_quarantine_free(quarantine);
 	ck_assert_int_eq(good_lines(rows), 2);
 	suite_remove(path);

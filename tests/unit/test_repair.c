@@ -11,11 +11,7 @@
 
 #include "tests/crash/fault.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +37,7 @@ static void damage_manifest(void)
 	damage_flip("MANIFEST", 20);
 	damage_file(".ldb", path);
 	snprintf(to, sizeof(to), "%s/data/000090.ldb", damage_copy);
-	ck_assert_int_eq(rename(path, to), 0);
+	SUITE_OK(rename(path, to));
 }
 
 static void damage_names(void)
@@ -143,7 +139,7 @@ static bool fail_call(int n, const char *what)
 	fault_control()->at = 0;
 	ck_assert_msg(rc == 0 || fault.text[0], "%s: error %d without words", what, rc);
 	if (fault_control()->fired && rc == 0 && result.found == result.corrected) {
-		ck_assert_int_eq(damage_write_and_look(), 0);
+		SUITE_OK(damage_write_and_look());
 		damage_expect(mended, what);
 	}
 	return fault_control()->fired;
@@ -230,7 +226,7 @@ SUITE_TEST(test_cut_manifest, 240)
 		if (!whole) {
 			ck_assert_int_eq(bytes[end + 6], 1); /* a record in one piece */
 			end += 7 + (bytes[end + 4] | bytes[end + 5] << 8);
-			ck_assert_int_eq(truncate(path, end), 0);
+			SUITE_OK(truncate(path, end));
 		}
 		snprintf(what, sizeof(what), "cut behind edit %d", edits);
 		if (damage_check(false, what) > 0) {

@@ -3,11 +3,6 @@
  * another store; merges, comparisons and refusals. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "store/policy/hll.h"
 
 /* The states of no element, and of "a". */
@@ -19,10 +14,10 @@ static void add_types(struct suite *s)
 	static const enum wcs_type types[] = {WCS_INTSUM, WCS_INTHLL, WCS_INTMAX, WCS_INTMIN};
 	static const char *const families[] = {"a", "b", "f", "min"};
 
-	ck_assert_int_eq(wcs_family_create(s->table, "min"), 0);
-	ck_assert_int_eq(wcs_family_create(s->table, "text"), 0);
+	SUITE_OK(wcs_family_create(s->table, "min"));
+	SUITE_OK(wcs_family_create(s->table, "text"));
 	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(wcs_family_set_type(s->table, families[i], types[i]), 0);
+		SUITE_OK(wcs_family_set_type(s->table, families[i], types[i]));
 }
 
 static int apply(struct suite *s, const char *line, struct wcs_fault *fault)
@@ -30,7 +25,7 @@ static int apply(struct suite *s, const char *line, struct wcs_fault *fault)
 	struct wcs_import *import;
 	int rc;
 
-	ck_assert_int_eq(wcs_import_new(s->table, NULL, &import), 0);
+	SUITE_OK(wcs_import_new(s->table, NULL, &import));
 	rc = wcs_import_write(import, line, strlen(line), fault);
 	if (rc == 0)
 		rc = wcs_import_finish(import, fault);
@@ -51,9 +46,9 @@ static char *rows(struct suite *s)
 	size_t room = 1 << 20, len = 0, got;
 	char *text = malloc(room + 1);
 
-	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported));
 	do {
-		ck_assert_int_eq(wcs_export_read(exported, text + len, room - len, &got), 0);
+		SUITE_OK(wcs_export_read(exported, text + len, room - len, &got));
 		len += got;
 	} while (got > 0);
 	wcs_export_close(exported);
@@ -113,8 +108,8 @@ static void merge_elements(struct suite *s, const char *qualifier, int count)
 		state.len = wcs_hll_merge(state, (struct wcs_slice){element, sizeof(element)}, to);
 		state.data = to;
 	}
-	ck_assert_int_eq(wcs_mutation_merge(mutation, "b", suite_text(qualifier), 5, state), 0);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(wcs_mutation_merge(mutation, "b", suite_text(qualifier), 5, state));
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 }
 
 /* The rows of one store, given to another, are its rows; given to itself they change nothing. */

@@ -3,15 +3,11 @@
 #include "lib/system/sandbox.h"
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -52,7 +48,7 @@ static int sandbox_enter_one(const char *path, const char **how)
 static void sandbox_make(const char *name, char *path, size_t size)
 {
 	snprintf(path, size, "%s/%s", suite_directory(), name);
-	ck_assert_int_eq(mkdir(path, 0700), 0);
+	SUITE_OK(mkdir(path, 0700));
 }
 
 SUITE_TEST(test_sandbox, 10)
@@ -73,7 +69,7 @@ SUITE_TEST(test_sandbox, 10)
 	ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
 	ck_assert_int_eq(sandbox_open(path, O_RDONLY), denied);
 	ck_assert_int_eq(sandbox_open(path, O_WRONLY), denied);
-	ck_assert_int_eq(pthread_create(&thread, NULL, sandbox_in_thread, path), 0);
+	SUITE_OK(pthread_create(&thread, NULL, sandbox_in_thread, path));
 	pthread_join(thread, &error);
 	ck_assert_int_eq((int)(intptr_t)error, denied);
 	snprintf(to, sizeof(to), "%s/new", outside);
@@ -90,18 +86,18 @@ SUITE_TEST(test_store_in_sandbox, 10)
 
 	sandbox_make("store", inside, sizeof(inside));
 	ck_assert_int_eq(sandbox_enter_one(inside, &how), sandbox_has_landlock());
-	ck_assert_int_eq(sandbox_harden(inside), 0);
+	SUITE_OK(sandbox_harden(inside));
 	snprintf(file, sizeof(file), "%s/file", inside);
 	snprintf(part, sizeof(part), "%s/part", inside);
 	snprintf(other, sizeof(other), "%s/part/other", inside);
 	ck_assert_int_eq(sandbox_open(file, O_CREAT | O_RDWR), 0);
-	ck_assert_int_eq(truncate(file, 10), 0);
-	ck_assert_int_eq(mkdir(part, 0700), 0);
-	ck_assert_int_eq(rename(file, other), 0);
+	SUITE_OK(truncate(file, 10));
+	SUITE_OK(mkdir(part, 0700));
+	SUITE_OK(rename(file, other));
 	ck_assert_int_eq(sandbox_open(inside, O_TMPFILE | O_RDWR), 0);
-	ck_assert_int_eq(stat(other, &st), 0);
-	ck_assert_int_eq(unlink(other), 0);
-	ck_assert_int_eq(rmdir(part), 0);
+	SUITE_OK(stat(other, &st));
+	SUITE_OK(unlink(other));
+	SUITE_OK(rmdir(part));
 	ck_assert_int_eq(sandbox_open(inside, O_RDONLY | O_DIRECTORY), 0);
 }
 
@@ -114,13 +110,13 @@ SUITE_TEST(test_hardened, 10)
 	struct rlimit core;
 
 	sandbox_make("hardened", inside, sizeof(inside));
-	ck_assert_int_eq(kill(getppid(), 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(sandbox_harden(inside), 0);
-	ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
+	SUITE_OK(kill(getppid(), 0));
+	SUITE_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	SUITE_OK(sandbox_harden(inside));
+	SUITE_OK(syscall(SYS_capget, &header, data));
 	ck_assert_uint_eq(data[0].permitted | data[1].permitted, 0);
-	ck_assert_int_eq(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
-	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &core), 0);
+	SUITE_OK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+	SUITE_OK(getrlimit(RLIMIT_CORE, &core));
 	ck_assert_uint_eq(core.rlim_max, 0);
 	ck_assert_int_eq(chmod(inside, 0755), -1);
 	ck_assert_int_eq(errno, EPERM);
@@ -133,7 +129,7 @@ SUITE_TEST(test_hardened, 10)
 	ck_assert_int_eq(errno, EPERM);
 	ck_assert_int_eq(tgkill(getppid(), getppid(), SIGCONT), -1);
 	ck_assert_int_eq(errno, EPERM);
-	ck_assert_int_eq(pthread_kill(pthread_self(), SIGCONT), 0);
+	SUITE_OK(pthread_kill(pthread_self(), SIGCONT));
 	errno = 0; /* the number that x32 has for a call that is allowed */
 	ck_assert_int_eq(syscall((1 << 30) | SYS_getppid), -1);
 	ck_assert_int_eq(errno, EPERM);

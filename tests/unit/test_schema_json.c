@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Schemas as JSON: accepted ones, refused ones with the place of the fault, and the canonical
  * text. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/unit/suite.h"
 
@@ -23,7 +19,7 @@ SUITE_TEST(test_types, 10)
 	enum wcs_type type = WCS_BYTES;
 
 	for (int i = WCS_BYTES; i <= WCS_INTHLL; i++) {
-		ck_assert_int_eq(wcs_type_parse(wcs_type_name((enum wcs_type)i), &type), 0);
+		SUITE_OK(wcs_type_parse(wcs_type_name((enum wcs_type)i), &type));
 		ck_assert_int_eq((int)type, i);
 	}
 	ck_assert_ptr_null(wcs_type_name((enum wcs_type)5));

@@ -15,8 +15,6 @@
 #include "tests/unit/soak.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum {

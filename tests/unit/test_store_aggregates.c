@@ -3,11 +3,7 @@
  * finally contains all concurrent merges. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "store/policy/hll.h"
 
@@ -19,18 +15,18 @@ static struct wcs_slice value_of(enum wcs_type type, const char *line)
 	unsigned char *value = values[next++ % 256];
 	size_t len;
 
-	ck_assert_int_eq(wcs_aggregate_line(type, line, strlen(line), value, &len), 0);
+	SUITE_OK(wcs_aggregate_line(type, line, strlen(line), value, &len));
 	return (struct wcs_slice){value, len};
 }
 
 static void add_types(struct suite *s)
 {
-	ck_assert_int_eq(wcs_family_set_type(s->table, "a", WCS_INTSUM), 0);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTHLL), 0);
-	ck_assert_int_eq(wcs_family_create(s->table, "max"), 0);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "max", WCS_INTMAX), 0);
-	ck_assert_int_eq(wcs_family_create(s->table, "min"), 0);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "min", WCS_INTMIN), 0);
+	SUITE_OK(wcs_family_set_type(s->table, "a", WCS_INTSUM));
+	SUITE_OK(wcs_family_set_type(s->table, "b", WCS_INTHLL));
+	SUITE_OK(wcs_family_create(s->table, "max"));
+	SUITE_OK(wcs_family_set_type(s->table, "max", WCS_INTMAX));
+	SUITE_OK(wcs_family_create(s->table, "min"));
+	SUITE_OK(wcs_family_set_type(s->table, "min", WCS_INTMIN));
 }
 
 static enum wcs_type type_of(const struct suite *s, const char *family)
@@ -38,7 +34,7 @@ static enum wcs_type type_of(const struct suite *s, const char *family)
 	struct wcs_family found;
 	enum wcs_type type;
 
-	ck_assert_int_eq(wcs_family_get(s->table, family, &found), 0);
+	SUITE_OK(wcs_family_get(s->table, family, &found));
 	type = found.type;
 	wcs_family_clear(&found);
 	return type;
@@ -49,7 +45,7 @@ static int merge(struct suite *s, const char *family, int64_t ts, const char *li
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice value = value_of(type_of(s, family), line);
 
-	ck_assert_int_eq(wcs_mutation_merge(mutation, family, suite_text("q"), ts, value), 0);
+	SUITE_OK(wcs_mutation_merge(mutation, family, suite_text("q"), ts, value));
 	return suite_mutate(s->table, "r", mutation, made);
 }
 
@@ -57,7 +53,7 @@ static int64_t merged(struct suite *s, const char *family, int64_t ts, const cha
 {
 	int64_t made;
 
-	ck_assert_int_eq(merge(s, family, ts, line, &made), 0);
+	SUITE_OK(merge(s, family, ts, line, &made));
 	return made;
 }
 
@@ -69,17 +65,16 @@ static void expect(struct suite *s, const char *family, const char *expected)
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &filter, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		unsigned char value[WCS_AGGREGATE_VALUE_MAX];
 		size_t len = strlen(text), got;
 		int64_t number;
 
-		ck_assert_int_eq(wcs_scan_read(scan, value, sizeof(value), 0, &got), 0);
+		SUITE_OK(wcs_scan_read(scan, value, sizeof(value), 0, &got));
 		ck_assert_uint_eq(got, cell.info.size);
-		ck_assert_int_eq(wcs_aggregate_number(type_of(s, family),
-						      (struct wcs_slice){value, got}, &number),
-				 0);
+		SUITE_OK(wcs_aggregate_number(type_of(s, family), (struct wcs_slice){value, got},
+					      &number));
 		snprintf(text + len, sizeof(text) - len, "%lld=%lld ", (long long)cell.info.ts,
 			 (long long)number);
 	}
@@ -129,7 +124,7 @@ static int replace(struct suite *s, const char *family, const char *line, int64_
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice value = value_of(type_of(s, family), line);
 
-	ck_assert_int_eq(wcs_mutation_replace(mutation, family, suite_text("q"), value), 0);
+	SUITE_OK(wcs_mutation_replace(mutation, family, suite_text("q"), value));
 	return suite_mutate(s->table, "r", mutation, made);
 }
 
@@ -141,34 +136,34 @@ SUITE_STORES(test_replace, 30)
 	int64_t made;
 
 	add_types(s);
-	ck_assert_int_eq(replace(s, "a", "5", &made), 0);
+	SUITE_OK(replace(s, "a", "5", &made));
 	ck_assert_int_eq(made, 1000000);
 	s->clock = 2000000;
-	ck_assert_int_eq(replace(s, "a", "7", &made), 0);
+	SUITE_OK(replace(s, "a", "7", &made));
 	ck_assert_int_eq(made, 1000000);
 	merged(s, "a", 10, "1");
 	expect(s, "a", "1000000=7 10=1 ");
 	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "100"));
 	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "1"));
 	wcs_mutation_merge(mutation, "a", q, WCS_TS_NEWEST, value_of(WCS_INTSUM, "2"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &made));
 	ck_assert_int_eq(made, 1000000);
 	expect(s, "a", "1000000=3 10=1 ");
 	mutation = wcs_mutation_new();
 	wcs_mutation_delete_cell(mutation, "a", q, 1000000);
 	wcs_mutation_replace(mutation, "a", q, value_of(WCS_INTSUM, "4"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &made));
 	expect(s, "a", "10=4 ");
 	suite_policy(s->table, "a", "maxage=1ms");
-	ck_assert_int_eq(replace(s, "a", "6", &made), 0);
+	SUITE_OK(replace(s, "a", "6", &made));
 	ck_assert_int_eq(made, 2000000);
 	expect(s, "a", "2000000=6 ");
 	merged(s, "b", WCS_TS_NEWEST, "ann");
 	merged(s, "b", WCS_TS_NEWEST, "bob");
-	ck_assert_int_eq(replace(s, "b", "eve", &made), 0);
+	SUITE_OK(replace(s, "b", "eve", &made));
 	expect(s, "b", "2000000=1 ");
 	merged(s, "max", WCS_TS_MAX, "3");
-	ck_assert_int_eq(replace(s, "max", "2", &made), 0);
+	SUITE_OK(replace(s, "max", "2", &made));
 	expect(s, "max", "9223372036854775807=2 ");
 	mutation = wcs_mutation_new();
 	wcs_mutation_replace(mutation, "f", q, value_of(WCS_INTSUM, "4"));
@@ -194,13 +189,13 @@ SUITE_STORES(test_merges_of_one_mutation, 30)
 	wcs_mutation_increment(mutation, "a", q, 5);
 	wcs_mutation_merge(mutation, "a", q, 30, value_of(WCS_INTSUM, "9"));
 	wcs_mutation_merge(mutation, "a", q, 25, value_of(WCS_INTSUM, "1"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &made));
 	ck_assert_int_eq(made, 25);
 	expect(s, "a", "30=9 25=13 20=104 10=12 ");
 	mutation = wcs_mutation_new();
 	wcs_mutation_delete_row(mutation);
 	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "2"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &made), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &made));
 	expect(s, "a", "10=2 ");
 }
 
@@ -275,9 +270,7 @@ SUITE_STORES(test_refuses, 30)
 	for (int i = 0; i < 4; i++)
 		for (int kind = 0; kind < 5; kind++)
 			if (kind != 2 && (i == 0 || kind != 3))
-				ck_assert_int_eq(
-					mutate_one(s, kind, families[i], i < 3 ? integer : state),
-					0);
+				SUITE_OK(mutate_one(s, kind, families[i], i < 3 ? integer : state));
 	expect(s, "a", "1=11 ");
 }
 
@@ -319,7 +312,7 @@ SUITE_STORES(test_cells_hidden_meanwhile, 30)
 	wcs_mutation_merge(mutation, "a", q, 10, value_of(WCS_INTSUM, "7"));
 	wcs_mutation_merge(mutation, "a", q, 40, value_of(WCS_INTSUM, "5"));
 	wcs_mutation_merge(mutation, "a", q, 20, value_of(WCS_INTSUM, "8"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	expect(s, "a", "50=2 40=5 30=4 ");
 	suite_policy(s->table, "a", "never");
 	expect(s, "a", "50=2 40=5 30=4 20=8 10=7 ");
@@ -338,7 +331,7 @@ static void expect_many(struct suite *s, int64_t number)
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	for (int64_t ts = MANY; ts-- > 0;) {
 		unsigned char value[WCS_AGGREGATE_LINE_MAX];
 		struct wcs_slice read = {value, 0};
@@ -346,8 +339,8 @@ static void expect_many(struct suite *s, int64_t number)
 
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 		ck_assert_int_eq(cell.info.ts, ts);
-		ck_assert_int_eq(wcs_scan_read(scan, value, sizeof(value), 0, &read.len), 0);
-		ck_assert_int_eq(wcs_aggregate_number(WCS_INTSUM, read, &found), 0);
+		SUITE_OK(wcs_scan_read(scan, value, sizeof(value), 0, &read.len));
+		SUITE_OK(wcs_aggregate_number(WCS_INTSUM, read, &found));
 		ck_assert_int_eq(found, number);
 	}
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
@@ -365,7 +358,7 @@ SUITE_LEVELDB_STORE(test_many_cells, 60)
 
 		for (int64_t i = 0; i < 2 * MANY; i++)
 			wcs_mutation_merge(mutation, "a", q, many_ts(order, i % MANY), one);
-		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 		expect_many(s, 2 * (order + 1));
 	}
 }
@@ -397,7 +390,7 @@ SUITE_STORES(test_large_states, 60)
 						   sum);
 			}
 		}
-		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	}
 	ck_assert_uint_eq(sum.len, sizeof(all));
 	value = malloc(sum.len);
@@ -405,10 +398,9 @@ SUITE_STORES(test_large_states, 60)
 		struct wcs_value *opened;
 		size_t got;
 
-		ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "b", suite_text("q"),
-						WCS_TS_NEWEST, &opened),
-				 0);
-		ck_assert_int_eq(wcs_value_read(opened, value, sum.len, 0, &got), 0);
+		SUITE_OK(wcs_value_open(s->table, suite_text("r"), "b", suite_text("q"),
+					WCS_TS_NEWEST, &opened));
+		SUITE_OK(wcs_value_read(opened, value, sum.len, 0, &got));
 		ck_assert_uint_eq(got, sum.len);
 		ck_assert_mem_eq(value, all, got);
 		wcs_value_close(opened);
@@ -446,7 +438,7 @@ SUITE_STORES(test_no_merge_is_lost, 120)
 
 	add_types(s);
 	for (int i = 0; i < WRITERS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, merge_many, s->table), 0);
+		SUITE_OK(pthread_create(&threads[i], NULL, merge_many, s->table));
 	for (int i = 0; i < WRITERS; i++) {
 		pthread_join(threads[i], &failed);
 		ck_assert_ptr_null(failed);
@@ -493,6 +485,6 @@ SUITE_TEST(test_lines, 30)
 	}
 	ck_assert_int_eq(wcs_aggregate_line(WCS_INTSUM, "1\0", 2, value, &len), -EINVAL);
 	ck_assert_int_eq(wcs_aggregate_line(WCS_BYTES, "1", 1, value, &len), -EINVAL);
-	ck_assert_int_eq(wcs_aggregate_line(WCS_INTHLL, "", 0, value, &len), 0);
+	SUITE_OK(wcs_aggregate_line(WCS_INTHLL, "", 0, value, &len));
 	ck_assert_uint_eq(len, WCS_HLL_ELEMENT);
 }

@@ -8,10 +8,6 @@
 #include "tests/unit/calls.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static struct calls calls;
@@ -56,7 +52,7 @@ static char *alloc_state(void)
 	struct wcs_schema *schema;
 	char *line, *cells, *state = malloc(CALLS_OUT_MAX);
 
-	ck_assert_int_eq(wcs_schema_get(calls.suite.store, &schema), 0);
+	SUITE_OK(wcs_schema_get(calls.suite.store, &schema));
 	line = wcs_schema_line(schema);
 	cells = suite_content(calls.suite.table);
 	snprintf(state, CALLS_OUT_MAX, "%s%s", line, cells);
@@ -88,13 +84,13 @@ static void alloc_usable(void)
 
 	suite_set(table, "r", "a", "usable", 1, "");
 	wcs_mutation_delete_column(mutation, "a", suite_text("usable"));
-	ck_assert_int_eq(suite_mutate(table, "r", mutation, NULL), 0);
-	ck_assert_int_eq(wcs_family_create(table, "usable"), 0);
-	ck_assert_int_eq(wcs_family_remove(table, "usable"), 0);
-	ck_assert_int_eq(wcs_table_create(store, "usable"), 0);
-	ck_assert_int_eq(wcs_table_remove(store, "usable"), 0);
-	ck_assert_int_eq(wcs_rows_drop(table, &none), 0);
-	ck_assert_int_eq(wcs_gc_run(store), 0);
+	SUITE_OK(suite_mutate(table, "r", mutation, NULL));
+	SUITE_OK(wcs_family_create(table, "usable"));
+	SUITE_OK(wcs_family_remove(table, "usable"));
+	SUITE_OK(wcs_table_create(store, "usable"));
+	SUITE_OK(wcs_table_remove(store, "usable"));
+	SUITE_OK(wcs_rows_drop(table, &none));
+	SUITE_OK(wcs_gc_run(store));
 }
 
 static void alloc_expect_unchanged(const struct call *call, const struct attempt *attempt)
@@ -183,7 +179,7 @@ SUITE_TEST(test_every_allocation_of_create, 300)
 	snprintf(base, sizeof(base), "%s/create.XXXXXX", suite_directory());
 	ck_assert_ptr_nonnull(mkdtemp(base));
 	snprintf(path, sizeof(path), "%s/store", base);
-	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, NULL), 0);
+	SUITE_OK(wcs_schema_parse(json, strlen(json), &schema, NULL));
 	do {
 		struct wcs_fault fault = {.text = ""};
 		int rc;
@@ -212,8 +208,8 @@ static void alloc_make(char quarantine[300])
 /* It is still that. */
 static void alloc_expect_whole(void)
 {
-	ck_assert_int_eq(wcs_store_open(calls.suite.path, NULL, &calls.suite.store, NULL), 0);
-	ck_assert_int_eq(wcs_table_open(calls.suite.store, "t", &calls.suite.table), 0);
+	SUITE_OK(wcs_store_open(calls.suite.path, NULL, &calls.suite.store, NULL));
+	SUITE_OK(wcs_table_open(calls.suite.store, "t", &calls.suite.table));
 	suite_expect(calls.suite.table, CALLS_R CALLS_REST);
 	suite_close(&calls.suite);
 }
@@ -294,7 +290,7 @@ SUITE_TEST(test_every_allocation_of_a_repair, 300)
 		struct wcs_check_result result;
 		int rc;
 
-		ck_assert_int_eq(system(command), 0);
+		SUITE_OK(system(command));
 		suite_remove(quarantine);
 		rc = alloc_check(&attempt, &options, &result);
 		suite_remove(quarantine);

@@ -7,12 +7,8 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #define BATCH_MANY 2000
@@ -29,7 +25,7 @@ static struct wcs_entry entry_set(const char *row, const char *family, int64_t t
 {
 	struct wcs_entry entry = entry_new(row);
 
-	ck_assert_int_eq(wcs_mutation_set(entry.mutation, family, q, ts, suite_text(value)), 0);
+	SUITE_OK(wcs_mutation_set(entry.mutation, family, q, ts, suite_text(value)));
 	return entry;
 }
 
@@ -37,8 +33,7 @@ static struct wcs_entry entry_append(const char *row, const char *data)
 {
 	struct wcs_entry entry = entry_new(row);
 
-	ck_assert_int_eq(wcs_mutation_append(entry.mutation, "f", q, suite_text(data), WCS_TS_NONE),
-			 0);
+	SUITE_OK(wcs_mutation_append(entry.mutation, "f", q, suite_text(data), WCS_TS_NONE));
 	return entry;
 }
 
@@ -46,7 +41,7 @@ static struct wcs_entry entry_increment(const char *row, int64_t delta)
 {
 	struct wcs_entry entry = entry_new(row);
 
-	ck_assert_int_eq(wcs_mutation_increment(entry.mutation, "f", q, delta), 0);
+	SUITE_OK(wcs_mutation_increment(entry.mutation, "f", q, delta));
 	return entry;
 }
 
@@ -56,7 +51,7 @@ static struct wcs_entry entry_if(const char *row, const char *expected, const ch
 	struct wcs_entry entry = entry_set(row, "f", WCS_TS_SERVER, value);
 	struct wcs_slice slice = suite_text(expected ? expected : "");
 
-	ck_assert_int_eq(wcs_mutation_if(entry.mutation, "f", q, expected ? &slice : NULL), 0);
+	SUITE_OK(wcs_mutation_if(entry.mutation, "f", q, expected ? &slice : NULL));
 	return entry;
 }
 
@@ -64,7 +59,7 @@ static struct wcs_entry entry_delete(const char *row)
 {
 	struct wcs_entry entry = entry_new(row);
 
-	ck_assert_int_eq(wcs_mutation_delete_row(entry.mutation), 0);
+	SUITE_OK(wcs_mutation_delete_row(entry.mutation));
 	return entry;
 }
 
@@ -92,7 +87,7 @@ SUITE_STORES(test_in_order, 10)
 	};
 	size_t applied = 99;
 
-	ck_assert_int_eq(apply(s->table, entries, 8, &applied), 0);
+	SUITE_OK(apply(s->table, entries, 8, &applied));
 	ck_assert_uint_eq(applied, 8);
 	suite_expect(s->table, "a/f/q@1000000=new b/f/q@1000002=was b/f/q@1000001=one+- "
 			       "b/f/q@1000000=one+ b/f/q@5=one c/a/q@0= ");
@@ -108,7 +103,7 @@ SUITE_STORES(test_nothing, 10)
 {
 	size_t applied = 99;
 
-	ck_assert_int_eq(wcs_rows_mutate(s->table, NULL, 0, &applied), 0);
+	SUITE_OK(wcs_rows_mutate(s->table, NULL, 0, &applied));
 	ck_assert_uint_eq(applied, 0);
 }
 
@@ -173,8 +168,8 @@ SUITE_STORES(test_what_fails_is_applied_in_no_part, 10)
 	suite_set(s->table, "b", "f", "q", 1, "no number");
 	wcs_mutation_free(entries[1].mutation);
 	entries[1] = entry_increment("b", 1);
-	ck_assert_int_eq(wcs_mutation_delete_family(entries[1].mutation, "a"), 0);
-	ck_assert_int_eq(wcs_mutation_set(entries[1].mutation, "a", q, 9, suite_text("new")), 0);
+	SUITE_OK(wcs_mutation_delete_family(entries[1].mutation, "a"));
+	SUITE_OK(wcs_mutation_set(entries[1].mutation, "a", q, 9, suite_text("new")));
 	ck_assert_int_eq(apply(s->table, entries, 2, &applied), -EINVAL);
 	ck_assert_uint_eq(applied, 1);
 	suite_expect(s->table, "a/f/q@2=text b/a/q@1=kept b/f/q@1=no\\20number ");
@@ -185,10 +180,10 @@ SUITE_STORES(test_a_table_that_is_gone, 10)
 	struct wcs_entry entry = entry_set("a", "f", 1, "x");
 	size_t applied = 99;
 
-	ck_assert_int_eq(wcs_family_remove(s->table, "a"), 0);
-	ck_assert_int_eq(wcs_family_remove(s->table, "b"), 0);
-	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
-	ck_assert_int_eq(wcs_table_remove(s->store, "t"), 0);
+	SUITE_OK(wcs_family_remove(s->table, "a"));
+	SUITE_OK(wcs_family_remove(s->table, "b"));
+	SUITE_OK(wcs_family_remove(s->table, "f"));
+	SUITE_OK(wcs_table_remove(s->store, "t"));
 	ck_assert_int_eq(apply(s->table, &entry, 1, &applied), -ENOENT);
 	ck_assert_uint_eq(applied, 0);
 }
@@ -212,12 +207,11 @@ SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 		snprintf(rows[i], sizeof(rows[i]), "r%u", suite_random(&state) % 900);
 		values[i] = suite_pattern(size, (unsigned int)i);
 		entries[i] = kind % 9 == 0 ? entry_delete(rows[i]) : entry_new(rows[i]);
-		ck_assert_int_eq(wcs_mutation_set(entries[i].mutation, "f", q,
-						  kind % 2 ? WCS_TS_SERVER : (int64_t)i,
-						  (struct wcs_slice){values[i], size}),
-				 0);
+		SUITE_OK(wcs_mutation_set(entries[i].mutation, "f", q,
+					  kind % 2 ? WCS_TS_SERVER : (int64_t)i,
+					  (struct wcs_slice){values[i], size}));
 	}
-	ck_assert_int_eq(wcs_rows_mutate(s.table, entries, BATCH_MANY, &applied), 0);
+	SUITE_OK(wcs_rows_mutate(s.table, entries, BATCH_MANY, &applied));
 	ck_assert_uint_eq(applied, BATCH_MANY);
 	whole = suite_content(s.table);
 	suite_close(&s);
@@ -225,8 +219,7 @@ SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 	/* One by one gives the same. */
 	suite_open(&one, _i);
 	for (size_t i = 0; i < BATCH_MANY; i++)
-		ck_assert_int_eq(
-			wcs_row_mutate(one.table, entries[i].row, entries[i].mutation, NULL), 0);
+		SUITE_OK(wcs_row_mutate(one.table, entries[i].row, entries[i].mutation, NULL));
 	single = suite_content(one.table);
 	ck_assert_str_eq(whole, single);
 	suite_close(&one);
@@ -244,7 +237,7 @@ static void limit_files(rlim_t bytes)
 {
 	struct rlimit limit = {bytes, RLIM_INFINITY};
 
-	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	SUITE_OK(setrlimit(RLIMIT_FSIZE, &limit));
 }
 
 SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
@@ -259,9 +252,8 @@ SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
 	for (size_t i = 0; i < BATCH_MANY; i++) {
 		snprintf(rows[i], sizeof(rows[i]), "r%05zu", i);
 		entries[i] = entry_new(rows[i]);
-		ck_assert_int_eq(wcs_mutation_set(entries[i].mutation, "f", q, 1,
-						  (struct wcs_slice){value, 1000}),
-				 0);
+		SUITE_OK(wcs_mutation_set(entries[i].mutation, "f", q, 1,
+					  (struct wcs_slice){value, 1000}));
 	}
 	limit_files(1000000);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, BATCH_MANY, &applied), -EIO);
@@ -276,7 +268,7 @@ SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
 					 i < applied ? 0 : -ENOENT);
 		suite_reopen(s);
 	}
-	ck_assert_int_eq(apply(s->table, entries, BATCH_MANY, &applied), 0);
+	SUITE_OK(apply(s->table, entries, BATCH_MANY, &applied));
 	ck_assert_uint_eq(applied, BATCH_MANY);
 	free(value);
 }
@@ -324,7 +316,7 @@ static int thread_mixed(struct wcs_table *table)
 	struct wcs_cell cell;
 	int mixed = 0;
 
-	ck_assert_int_eq(wcs_scan_open(table, &suite_all, &cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(table, &suite_all, &cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		char value[32];
 
@@ -349,7 +341,7 @@ SUITE_STORES(test_batches_of_threads, 120)
 	}
 	for (int i = 0; i < 30; i++) {
 		ck_assert_int_eq(thread_mixed(s->table), 0);
-		ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+		SUITE_OK(wcs_rows_drop(s->table, NULL));
 		suite_set(s->table, "r05", "b", "q", 1, "x");
 	}
 	for (int i = 0; i < 2; i++)

@@ -2,12 +2,8 @@
 /* Stores are made whole or not at all, and replace nothing but a store that nobody uses. */
 #include "tests/unit/place.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,17 +21,17 @@ SUITE_TEST(test_create, 20)
 
 	place_store(path, "new.db");
 	place_expect_names(place_path(""), "new.db ");
-	ck_assert_int_eq(stat(path, &st), 0);
+	SUITE_OK(stat(path, &st));
 	ck_assert_int_eq(st.st_mode & 07777, 0700);
 	strcat(path, "/ROWFS");
-	ck_assert_int_eq(stat(path, &st), 0);
+	SUITE_OK(stat(path, &st));
 	ck_assert_int_eq(st.st_mode & 07777, 0600);
-	ck_assert_int_eq(wcs_store_open(place_path("new.db"), NULL, &store, &place_fault), 0);
+	SUITE_OK(wcs_store_open(place_path("new.db"), NULL, &store, &place_fault));
 	ck_assert(wcs_store_created(store) >= now - 2000000);
 	ck_assert(wcs_store_created(store) <= now + 100000000);
 	ck_assert_str_eq(wcs_store_engine(store), "leveldb");
-	ck_assert_int_eq(wcs_store_sync(store), 0);
-	ck_assert_int_eq(wcs_store_space(store, &space), 0);
+	SUITE_OK(wcs_store_sync(store));
+	SUITE_OK(wcs_store_space(store, &space));
 	ck_assert(space.total > 0 && space.free <= space.total);
 	ck_assert(space.available < space.free);
 	wcs_store_close(store);
@@ -47,9 +43,9 @@ SUITE_TEST(test_create_over_an_empty_directory, 20)
 
 	place_begin();
 	strcpy(path, place_path("empty"));
-	ck_assert_int_eq(mkdir(path, 0755), 0);
+	SUITE_OK(mkdir(path, 0755));
 	strcat(path, "/");
-	ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
+	SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
 	place_expect_names(place_path(""), "empty ");
 	place_check_opens(path);
 }
@@ -57,17 +53,17 @@ SUITE_TEST(test_create_over_an_empty_directory, 20)
 SUITE_TEST(test_create_by_relative_paths, 20)
 {
 	place_begin();
-	ck_assert_int_eq(mkdir(place_path("here"), 0755), 0);
-	ck_assert_int_eq(chdir(place_path("")), 0);
-	ck_assert_int_eq(wcs_store_create("a.db", NULL, false, NULL, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_create("./here/b.db///", NULL, false, NULL, &place_fault), 0);
-	ck_assert_int_eq(symlink("here", "link"), 0);
-	ck_assert_int_eq(wcs_store_create("link/c.db", NULL, false, NULL, &place_fault), 0);
+	SUITE_OK(mkdir(place_path("here"), 0755));
+	SUITE_OK(chdir(place_path("")));
+	SUITE_OK(wcs_store_create("a.db", NULL, false, NULL, &place_fault));
+	SUITE_OK(wcs_store_create("./here/b.db///", NULL, false, NULL, &place_fault));
+	SUITE_OK(symlink("here", "link"));
+	SUITE_OK(wcs_store_create("link/c.db", NULL, false, NULL, &place_fault));
 	place_check_opens("a.db");
 	place_check_opens("here/b.db");
 	place_check_opens("here/c.db/");
 	place_expect_names("here", "b.db c.db ");
-	ck_assert_int_eq(symlink("here/b.db", "to-b"), 0);
+	SUITE_OK(symlink("here/b.db", "to-b"));
 	place_check_opens("to-b");
 }
 
@@ -101,7 +97,7 @@ SUITE_TEST(test_create_refuses, 20)
 	}
 	place_expect_names(place_path(""), "dangling file full ");
 	place_expect_names(place_path("full"), "x ");
-	ck_assert_int_eq(unlink(place_path("dangling")), 0);
+	SUITE_OK(unlink(place_path("dangling")));
 	place_expect_fault(wcs_store_open(place_path("file"), NULL, &store, &place_fault), -ENOENT,
 			   "directory");
 	place_expect_fault(wcs_store_open(place_path("full"), NULL, &store, &place_fault), -ENOENT,
@@ -125,10 +121,10 @@ SUITE_TEST(test_create_with_schema, 20)
 	char *text;
 
 	place_begin();
-	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_create(place_path("s"), schema, false, NULL, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_open(place_path("s"), NULL, &store, &place_fault), 0);
-	ck_assert_int_eq(wcs_schema_get(store, &found), 0);
+	SUITE_OK(wcs_schema_parse(json, strlen(json), &schema, &place_fault));
+	SUITE_OK(wcs_store_create(place_path("s"), schema, false, NULL, &place_fault));
+	SUITE_OK(wcs_store_open(place_path("s"), NULL, &store, &place_fault));
+	SUITE_OK(wcs_schema_get(store, &found));
 	ck_assert(found->tables[0].created > 0);
 	text = wcs_schema_format(found);
 	ck_assert_ptr_nonnull(strstr(text, "maxversions=2"));
@@ -157,10 +153,10 @@ SUITE_TEST(test_force, 20)
 
 	place_begin();
 	strcpy(path, place_path("f"));
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
-	ck_assert_int_eq(wcs_table_create(store, "old"), 0);
-	ck_assert_int_eq(wcs_table_open(store, "old", &table), 0);
+	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
+	SUITE_OK(wcs_table_create(store, "old"));
+	SUITE_OK(wcs_table_open(store, "old", &table));
 	wcs_table_close(table);
 	place_expect_fault(wcs_store_create(path, NULL, false, NULL, &place_fault), -EEXIST,
 			   "already");
@@ -168,12 +164,12 @@ SUITE_TEST(test_force, 20)
 			   "in use");
 	ck_assert_int_eq(wcs_table_next(store, NULL, name), 0);
 	wcs_store_close(store);
-	ck_assert_int_eq(stat(path, &before), 0);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
-	ck_assert_int_eq(stat(path, &after), 0);
+	SUITE_OK(stat(path, &before));
+	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
+	SUITE_OK(stat(path, &after));
 	ck_assert(before.st_ino != after.st_ino);
 	place_expect_names(place_path(""), "f ");
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	ck_assert_int_eq(wcs_table_next(store, NULL, name), -ENOENT);
 	wcs_store_close(store);
 }
@@ -188,24 +184,24 @@ SUITE_TEST(test_force_spares_a_protected_table, 20)
 
 	place_begin();
 	strcpy(path, place_path("s"));
-	ck_assert_int_eq(wcs_schema_parse(json, strlen(json), &schema, &place_fault), 0);
-	ck_assert_int_eq(wcs_store_create(path, schema, false, NULL, &place_fault), 0);
+	SUITE_OK(wcs_schema_parse(json, strlen(json), &schema, &place_fault));
+	SUITE_OK(wcs_store_create(path, schema, false, NULL, &place_fault));
 	wcs_schema_free(schema);
 	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EPERM,
 			   "table kept is protected");
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
-	ck_assert_int_eq(wcs_table_open(store, "kept", &table), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
+	SUITE_OK(wcs_table_open(store, "kept", &table));
 	ck_assert(wcs_table_protected(table));
-	ck_assert_int_eq(wcs_table_set_protected(table, false), 0);
+	SUITE_OK(wcs_table_set_protected(table, false));
 	wcs_table_close(table);
 	wcs_store_close(store);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
+	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
 
 	/* One that was protected later, and whose tables cannot be read. */
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
-	ck_assert_int_eq(wcs_table_create(store, "late"), 0);
-	ck_assert_int_eq(wcs_table_open(store, "late", &table), 0);
-	ck_assert_int_eq(wcs_table_set_protected(table, true), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
+	SUITE_OK(wcs_table_create(store, "late"));
+	SUITE_OK(wcs_table_open(store, "late", &table));
+	SUITE_OK(wcs_table_set_protected(table, true));
 	wcs_table_close(table);
 	wcs_store_close(store);
 	snprintf(data, sizeof(data), "%s/data", path);
@@ -222,17 +218,17 @@ SUITE_TEST(test_force_follows_no_links, 20)
 	char link[300];
 
 	place_begin();
-	ck_assert_int_eq(mkdir(place_path("precious"), 0755), 0);
+	SUITE_OK(mkdir(place_path("precious"), 0755));
 	place_write(place_path("precious"), "file", "text");
 	strcpy(path, place_path("f"));
-	ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
+	SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
 	snprintf(link, sizeof(link), "%s/data/link", path);
-	ck_assert_int_eq(symlink(place_path("precious"), link), 0);
+	SUITE_OK(symlink(place_path("precious"), link));
 	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
 			   "data/link");
 	place_expect_names(place_path("precious"), "file ");
-	ck_assert_int_eq(unlink(link), 0);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
+	SUITE_OK(unlink(link));
+	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
 	place_expect_names(place_path("precious"), "file ");
 	place_expect_names(place_path(""), "f precious ");
 }
@@ -247,9 +243,9 @@ SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 
 	place_begin();
 	strcpy(path, place_path("foreign"));
-	ck_assert_int_eq(mkdir(path, 0755), 0);
+	SUITE_OK(mkdir(path, 0755));
 	snprintf(sub, sizeof(sub), "%s/sub", path);
-	ck_assert_int_eq(mkdir(sub, 0755), 0);
+	SUITE_OK(mkdir(sub, 0755));
 	place_write(sub, "y", "text");
 	place_write(path, "file", "text");
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
@@ -277,8 +273,8 @@ SUITE_TEST(test_force_spares_what_is_not_the_stores, 20)
 	/* damaged behind its first line it is a store nevertheless */
 	place_write(path, "ROWFS", "rowfs store\nscribble\n");
 	snprintf(name, sizeof(name), "%s/notes", path);
-	ck_assert_int_eq(unlink(name), 0);
-	ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
+	SUITE_OK(unlink(name));
+	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
 	place_check_opens(path);
 }
 
@@ -300,8 +296,8 @@ SUITE_TEST(test_force_while_others_rename, 60)
 	place_begin();
 	strcpy(store, place_path("store"));
 	strcpy(precious, place_path("precious"));
-	ck_assert_int_eq(wcs_store_create(store, NULL, false, NULL, &place_fault), 0);
-	ck_assert_int_eq(mkdir(precious, 0755), 0);
+	SUITE_OK(wcs_store_create(store, NULL, false, NULL, &place_fault));
+	SUITE_OK(mkdir(precious, 0755));
 	place_write(precious, "file", "text");
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
@@ -326,8 +322,8 @@ SUITE_TEST(test_longest_name, 60)
 	place_begin();
 	for (size_t len = 247; len <= 255; len++) {
 		snprintf(path, sizeof(path), "%s%0*d", place_path(""), (int)len, 7);
-		ck_assert_int_eq(wcs_store_create(path, NULL, false, NULL, &place_fault), 0);
-		ck_assert_int_eq(wcs_store_create(path, NULL, true, NULL, &place_fault), 0);
+		SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
+		SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
 		place_check_opens(path);
 	}
 }

@@ -2,13 +2,9 @@
 /* The store's directory: locked while in use, refused in words. */
 #include "tests/unit/place.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,7 +20,7 @@ SUITE_TEST(test_twice_in_one_process, 20)
 	struct wcs_store *store;
 
 	place_store(path, "one");
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	for (int i = 0; i < 3; i++)
 		place_expect_open(path, -EBUSY, "in use by process");
 	wcs_store_close(store);
@@ -39,7 +35,7 @@ static pid_t hold(const char *path, int *ready)
 	char byte;
 	pid_t pid;
 
-	ck_assert_int_eq(pipe(fds), 0);
+	SUITE_OK(pipe(fds));
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0) {
@@ -77,7 +73,7 @@ SUITE_TEST(test_in_use_by_another, 20)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	/* and the other way round: the failed open has dropped no lock */
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	place_expect_open(path, -EBUSY, "in use by process");
 	pid = hold(path, &ready);
 	ck_assert(!ready);
@@ -128,9 +124,9 @@ SUITE_TEST(test_wait_holds_nobody_up, 20)
 	pid = hold(waiter.path, &ready);
 	ck_assert(ready);
 	begun = seconds();
-	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_lock, &waiter), 0);
+	SUITE_OK(pthread_create(&thread, NULL, wait_for_lock, &waiter));
 	do {
-		ck_assert_int_eq(directory_open(path, DIRECTORY_USE, &directory, &place_fault), 0);
+		SUITE_OK(directory_open(path, DIRECTORY_USE, &directory, &place_fault));
 		directory_close(directory);
 		opened++;
 	} while (!atomic_load(&waiter.done));
@@ -177,7 +173,7 @@ SUITE_TEST(test_marker, 20)
 		place_expect_open(path, -EIO, "ROWFS: damaged");
 	}
 	place_write(path, "ROWFS", example);
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	ck_assert_int_eq(wcs_store_created(store), 1700000000000000);
 	wcs_store_close(store);
 	place_write(path, "ROWFS", "rowfs store\nformat 3\nsomething else\n");
@@ -186,7 +182,7 @@ SUITE_TEST(test_marker, 20)
 	place_write(path, "ROWFS", "rowfs store\nformat 1\nengine other\ncreated 1\n");
 	place_expect_open(path, -EINVAL, "engine is other");
 	place_write(path, "ROWFS", "rowfs store\nformat 1\nengine leveldb\ncreated 12\n");
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	ck_assert_int_eq(wcs_store_created(store), 12);
 	wcs_store_close(store);
 }
@@ -199,15 +195,15 @@ SUITE_TEST(test_no_links_inside, 20)
 
 	place_store(path, "l");
 	snprintf(lock, sizeof(lock), "%s/LOCK", path);
-	ck_assert_int_eq(unlink(lock), 0);
+	SUITE_OK(unlink(lock));
 	place_write(place_path(""), "elsewhere", "");
-	ck_assert_int_eq(symlink(place_path("elsewhere"), lock), 0);
+	SUITE_OK(symlink(place_path("elsewhere"), lock));
 	place_expect_open(path, -EIO, "LOCK");
-	ck_assert_int_eq(unlink(lock), 0);
+	SUITE_OK(unlink(lock));
 	place_check_opens(path);
 	snprintf(marker, sizeof(marker), "%s/ROWFS", path);
-	ck_assert_int_eq(rename(marker, place_path("marker")), 0);
-	ck_assert_int_eq(symlink("../marker", marker), 0);
+	SUITE_OK(rename(marker, place_path("marker")));
+	SUITE_OK(symlink("../marker", marker));
 	place_expect_open(path, -EIO, "ROWFS: not a store's");
 }
 
@@ -217,7 +213,7 @@ SUITE_TEST(test_engine_missing, 20)
 
 	place_begin();
 	strcpy(path, place_path("e"));
-	ck_assert_int_eq(mkdir(path, 0700), 0);
+	SUITE_OK(mkdir(path, 0700));
 	place_write(path, "ROWFS", "rowfs store\nformat 1\nengine leveldb\ncreated 1\n");
 	for (int i = 0; i < 2; i++) {
 		struct wcs_store *store;
@@ -235,8 +231,8 @@ SUITE_TEST(test_open_follows_no_links, 20)
 
 	place_store(path, "links.db");
 	snprintf(file, sizeof(file), "%s/data/000099.ldb", path);
-	ck_assert_int_eq(symlink("/etc/passwd", file), 0);
+	SUITE_OK(symlink("/etc/passwd", file));
 	place_expect_open(path, -EIO, "symbolic link");
-	ck_assert_int_eq(unlink(file), 0);
+	SUITE_OK(unlink(file));
 	place_check_opens(path);
 }

@@ -4,9 +4,6 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 static void expect_count(struct wcs_table *table, const struct wcs_slice *key, uint64_t rows,
 			 uint64_t cells, uint64_t bytes)
 {
@@ -39,13 +36,13 @@ SUITE_STORES(test_drop, 10)
 
 	drop_fill(s);
 	expect_count(s->table, &key, 4, 6, 9);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &key), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &key));
 	suite_expect(s->table, "#x/f/q@1=0 a!b/f/q@1=between a$/f/q@1=behind ab/f/q@1=another ");
 	expect_count(s->table, &key, 0, 0, 0);
 	suite_set(s->table, "a#b", "f", "q", 1, "again");
 	expect_count(s->table, &key, 1, 1, 5);
 	expect_count(s->table, NULL, 5, 5, 26);
-	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	SUITE_OK(wcs_rows_drop(s->table, NULL));
 	suite_expect(s->table, "");
 }
 
@@ -55,9 +52,9 @@ SUITE_STORES(test_drop_of_a_leaf_and_of_none, 10)
 
 	drop_fill(s);
 	expect_count(s->table, NULL, 8, 10, 30);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &none), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &none));
 	expect_count(s->table, NULL, 8, 10, 30);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &leaf), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &leaf));
 	expect_count(s->table, NULL, 7, 9, 29);
 	suite_expect_value(s->table, "a#b#c", "f", "q", 1, "-");
 }
@@ -69,7 +66,7 @@ SUITE_STORES(test_drop_below_the_empty_key, 10)
 
 	drop_fill(s);
 	expect_count(s->table, &empty, 1, 1, 1);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &empty), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &empty));
 	expect_count(s->table, NULL, 7, 9, 29);
 	suite_expect_value(s->table, "#x", "f", "q", 1, "-");
 }
@@ -82,12 +79,12 @@ SUITE_STORES(test_drop_limits, 10)
 	struct wcs_count count;
 
 	wcs_mutation_set(mutation, "f", suite_text("q"), 1, suite_text("v"));
-	ck_assert_int_eq(wcs_row_mutate(s->table, longest, mutation, NULL), 0);
+	SUITE_OK(wcs_row_mutate(s->table, longest, mutation, NULL));
 	wcs_mutation_free(mutation);
 	ck_assert_int_eq(wcs_rows_drop(s->table, &longer), -ENAMETOOLONG);
 	ck_assert_int_eq(wcs_rows_count(s->table, &longer, &count), -ENAMETOOLONG);
 	expect_count(s->table, &longest, 1, 1, 1);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &longest), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &longest));
 	suite_expect(s->table, "");
 	free(bytes);
 }
@@ -102,7 +99,7 @@ SUITE_STORES(test_drop_with_another_delimiter, 10)
 	suite_set(s->table, "a#b", "f", "q", 1, "2");
 	suite_set(s->table, "a\x7f", "f", "q", 1, "3");
 	suite_set(s->table, "a\x80", "f", "q", 1, "4");
-	ck_assert_int_eq(wcs_rows_drop(s->table, &key), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &key));
 	suite_expect(s->table, "a#b/f/q@1=2 a\\80/f/q@1=4 ");
 }
 
@@ -110,13 +107,13 @@ SUITE_STORES(test_drop_leaves_other_tables, 10)
 {
 	struct wcs_table *other;
 
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &other), 0);
-	ck_assert_int_eq(wcs_family_create(other, "f"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_open(s->store, "u", &other));
+	SUITE_OK(wcs_family_create(other, "f"));
 	suite_set(s->table, "\xff\xff", "f", "q", 1, "t");
 	suite_set(other, "\x01", "f", "q", 1, "u");
 	suite_set(other, "\xff\xff", "f", "q", 1, "u");
-	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	SUITE_OK(wcs_rows_drop(s->table, NULL));
 	suite_expect(s->table, "");
 	suite_expect(other, "\\01/f/q@1=u \\FF\\FF/f/q@1=u ");
 	wcs_table_close(other);
@@ -147,16 +144,16 @@ SUITE_STORES(test_family_drop, 30)
 	expect_family(s->table, "b", 1, 1, 5);
 	expect_family(s->table, "none", 0, 0, 0);
 	ck_assert_int_eq(wcs_family_drop(s->table, "none"), -ENOENT);
-	ck_assert_int_eq(wcs_family_drop(s->table, "f"), 0);
+	SUITE_OK(wcs_family_drop(s->table, "f"));
 	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
 	expect_family(s->table, "f", 0, 0, 0);
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
 	suite_set(s->table, "a", "f", "q", 1, "again");
 	suite_expect(s->table, "a/b/q@1=other a/f/q@1=again a#/a/@1=4 ");
-	ck_assert_int_eq(wcs_family_drop(s->table, "f"), 0);
-	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
-	ck_assert_int_eq(wcs_table_set_protected(s->table, true), 0);
+	SUITE_OK(wcs_family_drop(s->table, "f"));
+	SUITE_OK(wcs_family_remove(s->table, "f"));
+	SUITE_OK(wcs_table_set_protected(s->table, true));
 	ck_assert_int_eq(wcs_family_drop(s->table, "a"), -EPERM);
 	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
 }
@@ -166,15 +163,15 @@ SUITE_STORES(test_table_drop, 10)
 	struct wcs_table *again;
 
 	drop_fill(s);
-	ck_assert_int_eq(wcs_table_set_protected(s->table, true), 0);
+	SUITE_OK(wcs_table_set_protected(s->table, true));
 	ck_assert_int_eq(wcs_table_drop(s->table), -EPERM);
-	ck_assert_int_eq(wcs_table_set_protected(s->table, false), 0);
-	ck_assert_int_eq(wcs_table_drop(s->table), 0);
+	SUITE_OK(wcs_table_set_protected(s->table, false));
+	SUITE_OK(wcs_table_drop(s->table));
 	ck_assert_int_eq(wcs_table_drop(s->table), -ENOENT);
 	suite_expect_schema(s->store, "");
-	ck_assert_int_eq(wcs_table_create(s->store, "t"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "t", &again), 0);
-	ck_assert_int_eq(wcs_family_create(again, "f"), 0);
+	SUITE_OK(wcs_table_create(s->store, "t"));
+	SUITE_OK(wcs_table_open(s->store, "t", &again));
+	SUITE_OK(wcs_family_create(again, "f"));
 	suite_expect(again, "");
 	wcs_table_close(again);
 }

@@ -9,11 +9,7 @@
 
 #include "tests/crash/fault.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define MIB (1u << 20)
@@ -70,7 +66,7 @@ static int run_open(struct run *run)
 		run->store = NULL;
 		return rc;
 	}
-	ck_assert_int_eq(wcs_table_open(run->store, "t", &run->table), 0);
+	SUITE_OK(wcs_table_open(run->store, "t", &run->table));
 	return 0;
 }
 
@@ -111,7 +107,7 @@ static void sum_value(struct sum *sum, struct wcs_scan *scan, uint64_t size)
 	for (uint64_t offset = 0; offset < size;) {
 		size_t got = 0;
 
-		ck_assert_int_eq(wcs_scan_read(scan, piece, sizeof(piece), offset, &got), 0);
+		SUITE_OK(wcs_scan_read(scan, piece, sizeof(piece), offset, &got));
 		ck_assert_uint_gt(got, 0);
 		sum_add(sum, piece, got);
 		offset += got;
@@ -147,7 +143,7 @@ static void put_rows(const struct run *run, FILE *out)
 	struct wcs_scan *scan;
 	int more;
 
-	ck_assert_int_eq(wcs_scan_open(run->table, &all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(run->table, &all, &suite_cells, &scan));
 	sum_end(&sum, out);
 	while ((more = wcs_scan_next(scan, &cell)) > 0) {
 		if (strlen(sum.row) != cell.row.len ||
@@ -172,7 +168,7 @@ static char *run_text(const struct run *run)
 	FILE *out = open_memstream(&text, &len);
 
 	ck_assert_ptr_nonnull(out);
-	ck_assert_int_eq(wcs_schema_get(run->store, &schema), 0);
+	SUITE_OK(wcs_schema_get(run->store, &schema));
 	tables = wcs_schema_line(schema);
 	wcs_schema_free(schema);
 	fprintf(out, "%s\n", tables);
@@ -375,7 +371,7 @@ static bool run_with_fault(struct run *run, const struct mode *mode, uint64_t at
 
 	run->errors = 0;
 	run->sync = mode->sync;
-	ck_assert_int_eq(run_open(run), 0);
+	SUITE_OK(run_open(run));
 	arm(run, mode, at);
 	for (number = 0; number < OPERATIONS; number++) {
 		rc = operate(run, number);
@@ -391,10 +387,10 @@ static bool run_with_fault(struct run *run, const struct mode *mode, uint64_t at
 	disarm();
 	if (run->store)
 		run_close(run);
-	ck_assert_int_eq(run_open(run), 0);
+	SUITE_OK(run_open(run));
 	expect_state(run, number, "opened anew", at);
-	ck_assert_int_eq(set(run->table, "row", "late", 1, 10), 0);
-	ck_assert_int_eq(wcs_store_sync(run->store), 0);
+	SUITE_OK(set(run->table, "row", "late", 1, 10));
+	SUITE_OK(wcs_store_sync(run->store));
 	run_close(run);
 	return fired;
 }
@@ -411,7 +407,7 @@ static void make_texts(void)
 	run.table = s.table;
 	for (int i = 0; i < OPERATIONS; i++) {
 		texts[i] = run_text(&run);
-		ck_assert_int_eq(operate(&run, i), 0);
+		SUITE_OK(operate(&run, i));
 	}
 	texts[OPERATIONS] = run_text(&run);
 	suite_close(&s);
@@ -422,7 +418,7 @@ static void copy(const char *from, const char *to)
 	char command[900];
 
 	snprintf(command, sizeof(command), "rm -rf '%s' && cp -a '%s' '%s'", to, from, to);
-	ck_assert_int_eq(system(command), 0);
+	SUITE_OK(system(command));
 }
 
 SUITE_LOOP(test_every_call_fails, sizeof(modes) / sizeof(modes[0]), 280)
@@ -468,11 +464,11 @@ SUITE_TEST(test_collector_stops_for_good, 30)
 	snprintf(run.path, sizeof(run.path), "%s", s.path);
 	wcs_table_close(s.table);
 	wcs_store_close(s.store);
-	ck_assert_int_eq(run_open(&run), 0);
+	SUITE_OK(run_open(&run));
 	wcs_gc_pause(run.store, true);
-	ck_assert_int_eq(wcs_family_set_gc(run.table, "f", "maxversions=1", NULL), 0);
+	SUITE_OK(wcs_family_set_gc(run.table, "f", "maxversions=1", NULL));
 	for (int64_t ts = 1; ts <= 3; ts++)
-		ck_assert_int_eq(set(run.table, "row", "q", ts, 10), 0);
+		SUITE_OK(set(run.table, "row", "q", ts, 10));
 	arm(&run, &mode, 1);
 	ck_assert_int_eq(set(run.table, "row", "q", 4, 10), -EIO);
 	ck_assert_int_eq(atomic_load(&run.errors), 1);
@@ -485,7 +481,7 @@ SUITE_TEST(test_collector_stops_for_good, 30)
 	ck_assert_int_eq(atomic_load(&run.errors), 2);
 	disarm();
 	run_close(&run);
-	ck_assert_int_eq(run_open(&run), 0);
-	ck_assert_int_eq(wcs_gc_run(run.store), 0);
+	SUITE_OK(run_open(&run));
+	SUITE_OK(wcs_gc_run(run.store));
 	run_close(&run);
 }

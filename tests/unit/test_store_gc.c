@@ -6,9 +6,6 @@
  */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #define SECOND INT64_C(1000000)
@@ -28,7 +25,7 @@ SUITE_STORES(test_run_deletes_what_is_hidden, 30)
 	suite_set_versions(s->table, "r2", "f", 1);
 	suite_set_versions(s->table, "r2", "a", 3);
 	suite_policy(s->table, "f", "maxversions=2");
-	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	SUITE_OK(wcs_gc_run(s->store));
 	ck_assert_uint_eq(gc_status(s).cells, 2);
 	ck_assert_uint_eq(gc_status(s).passes, 1);
 	ck_assert_uint_eq(gc_status(s).last_cells, 2);
@@ -45,7 +42,7 @@ SUITE_STORES(test_run_by_age, 30)
 	suite_policy(s->table, "f", "maxage=1s");
 	suite_set_versions(s->table, "r", "f", 3);
 	suite_set(s->table, "r", "f", "q", HOUR, "new");
-	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	SUITE_OK(wcs_gc_run(s->store));
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/f/q@3600000000=new ");
 }
@@ -61,9 +58,9 @@ SUITE_LEVELDB_STORE(test_run_in_slices, 120)
 		suite_set_versions(s->table, row, "f", 3);
 	}
 	suite_policy(s->table, "f", "maxversions=1");
-	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	SUITE_OK(wcs_gc_run(s->store));
 	ck_assert_uint_eq(gc_status(s).cells, 8999 + 2 * 1500);
-	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	SUITE_OK(wcs_gc_run(s->store));
 	ck_assert_uint_eq(gc_status(s).cells, 8999 + 2 * 1500);
 	suite_expect_value(s->table, "long", "f", "q", 9000, "v");
 	suite_expect_value(s->table, "r0777", "f", "q", 3, "v");
@@ -75,7 +72,7 @@ SUITE_LEVELDB_STORE(test_run_behind_many_that_are_seen, 120)
 	suite_set_versions(s->table, "long", "f", 17001);
 	suite_set_versions(s->table, "z", "f", 17002);
 	suite_policy(s->table, "f", "maxversions=17000");
-	ck_assert_int_eq(wcs_gc_run(s->store), 0);
+	SUITE_OK(wcs_gc_run(s->store));
 	ck_assert_uint_eq(gc_status(s).cells, 3);
 }
 
@@ -125,7 +122,7 @@ SUITE_LEVELDB_STORE(test_grace_of_a_changed_policy, 60)
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/a/q@2=v r/f/q@2=v r/f/q@1=v ");
 	suite_policy(s->table, "f", "maxversions=1");
-	ck_assert_int_eq(wcs_gc_run(s->store), 0); /* knows no grace */
+	SUITE_OK(wcs_gc_run(s->store)); /* knows no grace */
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/a/q@2=v r/f/q@2=v ");
 }
@@ -160,7 +157,7 @@ SUITE_LEVELDB_STORE(test_pause, 60)
 	suite_set_versions(s->table, "r", "f", 3);
 	nanosleep(&(struct timespec){0, 300000000}, NULL);
 	ck_assert_uint_eq(gc_status(s).cells, 0);
-	ck_assert_int_eq(wcs_gc_run(s->store), 0); /* asked for, it passes */
+	SUITE_OK(wcs_gc_run(s->store)); /* asked for, it passes */
 	ck_assert_uint_eq(gc_status(s).cells, 2);
 	suite_set_versions(s->table, "p", "f", 3);
 	wcs_gc_pause(s->store, false);

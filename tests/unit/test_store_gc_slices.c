@@ -7,9 +7,6 @@
 
 #include "store/table/table.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void gc_fill(struct suite *s, const char *policy, int64_t versions)
 {
 	suite_policy(s->table, "f", policy);
@@ -24,9 +21,9 @@ static void gc_slice(struct suite *s, struct wcs_collect *at, size_t batch, size
 
 	at->batch = batch;
 	at->look = look;
-	ck_assert_int_eq(table_enter(s->table), 0);
+	SUITE_OK(table_enter(s->table));
 	view = table_view(s->table);
-	ck_assert_int_eq(s->store->backend->collect(s->store->db, &view, s->table->id, at), 0);
+	SUITE_OK(s->store->backend->collect(s->store->db, &view, s->table->id, at));
 	table_leave(s->table);
 }
 

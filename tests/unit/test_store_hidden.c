@@ -5,10 +5,6 @@
  */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define SECOND INT64_C(1000000)
 #define HOUR   (3600 * SECOND)
 
@@ -43,7 +39,7 @@ SUITE_STORES(test_by_age, 30)
 	hidden_set(s, "q", 9 * HOUR - 1);
 	ck_assert_uint_eq(hidden_cells(s), 1);
 	wcs_mutation_set_newest(mutation, "f", suite_text("new"), 8 * HOUR, suite_text("v"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	ck_assert_uint_eq(hidden_cells(s), 2);
 	suite_set(s->table, "r", "a", "q", 1, "v"); /* it has no policy */
 	ck_assert_uint_eq(hidden_cells(s), 2);
@@ -70,7 +66,7 @@ SUITE_STORES(test_a_history_in_one_mutation, 30)
 	hidden_policy(s, "maxversions=20");
 	for (int64_t ts = 50; ts > 0; ts--)
 		wcs_mutation_set(mutation, "f", suite_text("q"), ts, suite_text("v"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	ck_assert_uint_eq(hidden_cells(s), 30);
 }
 
@@ -108,14 +104,14 @@ SUITE_STORES(test_moves, 30)
 	hidden_set(s, "q", 10 * HOUR);
 	for (int64_t ts = 2; ts <= 3; ts++)
 		hidden_set(s, "p", 9 * HOUR + ts);
-	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &stamp, NULL), 0);
+	SUITE_OK(wcs_cells_move(s->table, suite_text("r"), &stamp, NULL));
 	ck_assert_uint_eq(hidden_cells(s), 1);
-	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &cell, NULL), 0);
+	SUITE_OK(wcs_cells_move(s->table, suite_text("r"), &cell, NULL));
 	ck_assert_uint_eq(hidden_cells(s), 1); /* two are there: it is shown */
 	hidden_set(s, "p", 9 * HOUR + 4);
 	cell.from_ts = 9 * HOUR + 4;
 	cell.to = suite_text("o");
-	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &cell, NULL), 0);
+	SUITE_OK(wcs_cells_move(s->table, suite_text("r"), &cell, NULL));
 	hidden_set(s, "o", 9 * HOUR + 2);
 	hidden_set(s, "p", 9 * HOUR + 5);
 	hidden_set(s, "p", 9 * HOUR + 6);
@@ -123,7 +119,7 @@ SUITE_STORES(test_moves, 30)
 	cell.from_ts = 9 * HOUR + 2;
 	cell.to = suite_text("p");
 	ck_assert_uint_eq(hidden_cells(s), 1);
-	ck_assert_int_eq(wcs_cells_move(s->table, suite_text("r"), &cell, NULL), 0);
+	SUITE_OK(wcs_cells_move(s->table, suite_text("r"), &cell, NULL));
 	ck_assert_uint_eq(hidden_cells(s), 2);
 }
 
@@ -132,13 +128,13 @@ static void hidden_merge(struct suite *s, const char *column, int64_t ts)
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
 	wcs_mutation_merge(mutation, "f", suite_text(column), ts, SUITE_BYTES("\0\0\0\0\0\0\0\1"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 }
 
 SUITE_STORES(test_merges, 30)
 {
 	hidden_policy(s, "maxage=1h or maxversions=2");
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTSUM), 0);
+	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTSUM));
 	hidden_merge(s, "q", 8 * HOUR);
 	ck_assert_uint_eq(hidden_cells(s), 1);
 	hidden_merge(s, "q", WCS_TS_NEWEST);
@@ -168,10 +164,8 @@ SUITE_STORES(test_as_a_read_says, 60)
 		struct wcs_cell_info info;
 
 		if (suite_random(&state) % 16 == 0)
-			ck_assert_int_eq(wcs_family_set_gc(s->table, "f",
-							   policies[suite_random(&state) % 6],
-							   NULL),
-					 0);
+			SUITE_OK(wcs_family_set_gc(s->table, "f",
+						   policies[suite_random(&state) % 6], NULL));
 		if (suite_random(&state) % 8 == 0)
 			suite_delete_row(s->table, "r");
 		s->clock += suite_random(&state) % 3 * SECOND;

@@ -5,11 +5,6 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define LIST_KEYS 120
 #define LIST_LEN  5
 
@@ -72,30 +67,30 @@ SUITE_STORES(test_key_get, 10)
 {
 	struct wcs_key_info info;
 
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("a"), &info));
 	ck_assert(!info.row && !info.prefix);
 	list_put(s->table, suite_text("a"));
 	list_put(s->table, suite_text("a!b"));
 	list_put(s->table, suite_text("b#c"));
 	list_put(s->table, suite_text("d#"));
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("a"), &info));
 	ck_assert(info.row && !info.prefix);
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a!"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("a!"), &info));
 	ck_assert(!info.row && !info.prefix);
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("b"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("b"), &info));
 	ck_assert(!info.row && info.prefix);
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("b#c"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("b#c"), &info));
 	ck_assert(info.row && !info.prefix);
 	/* the row "d#" is the empty segment below "d" */
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("d"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("d"), &info));
 	ck_assert(!info.row && info.prefix);
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text(""), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text(""), &info));
 	ck_assert(!info.row && !info.prefix);
 	list_put(s->table, suite_text("#x"));
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text(""), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text(""), &info));
 	ck_assert(!info.row && info.prefix);
 	list_put(s->table, suite_text("a#"));
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text("a"), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text("a"), &info));
 	ck_assert(info.row && info.prefix);
 }
 
@@ -110,7 +105,7 @@ SUITE_STORES(test_longest_keys, 10)
 
 	memset(bytes, 0xff, WCS_ROW_KEY_MAX);
 	list_put(s->table, key);
-	ck_assert_int_eq(wcs_list_open(s->table, suite_text(""), NULL, &list), 0);
+	SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, &list));
 	ck_assert_int_eq(wcs_list_next(list, &segment), 1);
 	ck_assert_int_eq(wcs_slice_compare(segment, key), 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
@@ -118,14 +113,14 @@ SUITE_STORES(test_longest_keys, 10)
 	list_expect(s->table, suite_text(""), &key, "");
 	list_expect(s->table, shorter, NULL, "\\FF ");
 	list_expect(s->table, key, NULL, "");
-	ck_assert_int_eq(wcs_key_get(s->table, key, &info), 0);
+	SUITE_OK(wcs_key_get(s->table, key, &info));
 	ck_assert(info.row && !info.prefix);
 	memset(bytes, '#', WCS_ROW_KEY_MAX);
 	list_put(s->table, key);
 	list_expect(s->table, key, NULL, " ");
 	list_expect(s->table, shorter, NULL, " ");
 	list_expect(s->table, suite_text("#"), NULL, " ");
-	ck_assert_int_eq(wcs_key_get(s->table, shorter, &info), 0);
+	SUITE_OK(wcs_key_get(s->table, shorter, &info));
 	ck_assert(!info.row && info.prefix);
 	free(bytes);
 }
@@ -165,7 +160,7 @@ static void list_compare_prefix(const struct suite *suites, struct wcs_slice pre
 
 	list_compare(suites, prefix, NULL);
 	list_compare(suites, prefix, &(struct wcs_slice){NULL, 0});
-	ck_assert_int_eq(wcs_list_open(suites[SUITE_MEMORY].table, prefix, NULL, &list), 0);
+	SUITE_OK(wcs_list_open(suites[SUITE_MEMORY].table, prefix, NULL, &list));
 	while (wcs_list_next(list, &segment) == 1) {
 		struct wcs_slice after = {bytes, segment.len + 1};
 
@@ -186,7 +181,7 @@ static void list_compare_key(const struct suite *suites, struct wcs_slice key)
 	struct wcs_key_info info[SUITE_ENGINES];
 
 	for (int i = 0; i < SUITE_ENGINES; i++)
-		ck_assert_int_eq(wcs_key_get(suites[i].table, key, &info[i]), 0);
+		SUITE_OK(wcs_key_get(suites[i].table, key, &info[i]));
 	ck_assert_int_eq(info[0].row, info[1].row);
 	ck_assert_int_eq(info[0].prefix, info[1].prefix);
 }
@@ -211,7 +206,7 @@ static void list_compare_round(struct suite *suites, uint64_t *seed, size_t coun
 			list_compare_prefix(suites, (struct wcs_slice){bytes[i], len});
 		}
 	for (int i = 0; i < SUITE_ENGINES; i++)
-		ck_assert_int_eq(wcs_rows_drop(suites[i].table, NULL), 0);
+		SUITE_OK(wcs_rows_drop(suites[i].table, NULL));
 }
 
 SUITE_TEST(test_engines_list_the_same, 60)

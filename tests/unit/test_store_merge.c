@@ -2,11 +2,6 @@
 /* Row mutations on both engines that merge with existing values: appends and increments. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct wcs_slice q = {"q", 1};
 
 static int64_t write_append_for(struct wcs_table *table, const char *row, const char *data,
@@ -15,8 +10,8 @@ static int64_t write_append_for(struct wcs_table *table, const char *row, const 
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	int64_t ts;
 
-	ck_assert_int_eq(wcs_mutation_append(mutation, "f", q, suite_text(data), replaces), 0);
-	ck_assert_int_eq(suite_mutate(table, row, mutation, &ts), 0);
+	SUITE_OK(wcs_mutation_append(mutation, "f", q, suite_text(data), replaces));
+	SUITE_OK(suite_mutate(table, row, mutation, &ts));
 	return ts;
 }
 
@@ -24,7 +19,7 @@ static int write_increment(struct wcs_table *table, const char *row, int64_t del
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(wcs_mutation_increment(mutation, "f", q, delta), 0);
+	SUITE_OK(wcs_mutation_increment(mutation, "f", q, delta));
 	return suite_mutate(table, row, mutation, ts);
 }
 
@@ -49,11 +44,11 @@ SUITE_STORES(test_append, 10)
 {
 	int64_t ts = 0;
 
-	ck_assert_int_eq(suite_append(s->table, "r", "ab", &ts), 0);
+	SUITE_OK(suite_append(s->table, "r", "ab", &ts));
 	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(suite_append(s->table, "r", "cd", &ts), 0);
+	SUITE_OK(suite_append(s->table, "r", "cd", &ts));
 	ck_assert_int_eq(ts, 1000001);
-	ck_assert_int_eq(suite_append(s->table, "r", "", &ts), 0);
+	SUITE_OK(suite_append(s->table, "r", "", &ts));
 	suite_expect(s->table, "r/f/q@1000002=abcd r/f/q@1000001=abcd r/f/q@1000000=ab ");
 }
 
@@ -67,7 +62,7 @@ SUITE_STORES(test_append_over_the_limit, 60)
 	ck_assert_int_eq(s->warnings, 1);
 	ck_assert_ptr_nonnull(strstr(s->log, "104857600"));
 	ck_assert_int_eq(suite_append(s->table, "r", "x", NULL), -EFBIG);
-	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "f", q, WCS_TS_NEWEST, &info), 0);
+	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "f", q, WCS_TS_NEWEST, &info));
 	ck_assert_int_eq(info.ts, 1);
 	free(bytes);
 }
@@ -83,7 +78,7 @@ SUITE_STORES(test_append_warns_of_the_whole_value, 30)
 
 		wcs_mutation_append(mutation, "f", q, (struct wcs_slice){bytes, piece},
 				    WCS_TS_NONE);
-		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 		ck_assert_int_eq(s->warnings, i - 1);
 	}
 	ck_assert_ptr_nonnull(strstr(s->log, "family f: a value of 18874368 bytes"));
@@ -109,7 +104,7 @@ SUITE_STORES(test_delete_one_by_one, 30)
 			wcs_mutation_delete_column(mutation, "f", suite_text(name));
 		else
 			wcs_mutation_delete_cell(mutation, "f", suite_text(name), 2);
-		ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 		suite_expect_value(s->table, "r", "f", name, WCS_TS_NEWEST, i % 2 ? "-" : "v");
 		suite_expect_value(s->table, "r", "f", "q299", WCS_TS_NEWEST, i < 299 ? "w" : "-");
 	}
@@ -119,9 +114,9 @@ SUITE_STORES(test_increment, 10)
 {
 	int64_t ts = 0;
 
-	ck_assert_int_eq(write_increment(s->table, "r", 5, &ts), 0);
+	SUITE_OK(write_increment(s->table, "r", 5, &ts));
 	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(write_increment(s->table, "r", -7, &ts), 0);
+	SUITE_OK(write_increment(s->table, "r", -7, &ts));
 	ck_assert_int_eq(ts, 1000001);
 	suite_expect(s->table, "r/f/q@1000001=\\FF\\FF\\FF\\FF\\FF\\FF\\FF\\FE "
 			       "r/f/q@1000000=\\00\\00\\00\\00\\00\\00\\00\\05 ");
@@ -137,11 +132,11 @@ SUITE_STORES(test_increment_errors, 10)
 	ck_assert_int_eq(write_increment(s->table, "r", 1, &ts), -EINVAL);
 	suite_set(s->table, "r", "f", "q", 3, "");
 	ck_assert_int_eq(write_increment(s->table, "r", 0, &ts), -EINVAL);
-	ck_assert_int_eq(write_increment(s->table, "max", INT64_MAX, NULL), 0);
+	SUITE_OK(write_increment(s->table, "max", INT64_MAX, NULL));
 	ck_assert_int_eq(write_increment(s->table, "max", 1, &ts), -EOVERFLOW);
-	ck_assert_int_eq(write_increment(s->table, "min", INT64_MIN, NULL), 0);
+	SUITE_OK(write_increment(s->table, "min", INT64_MIN, NULL));
 	ck_assert_int_eq(write_increment(s->table, "min", -1, &ts), -EOVERFLOW);
-	ck_assert_int_eq(write_increment(s->table, "min", INT64_MAX, NULL), 0);
+	SUITE_OK(write_increment(s->table, "min", INT64_MAX, NULL));
 	ck_assert_int_eq(ts, 77);
 }
 

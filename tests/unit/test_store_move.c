@@ -5,11 +5,6 @@
  */
 #include "tests/unit/move.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- By example -------------------------------------------------------------------------- */
 
 #define LAST "9223372036854775807"
@@ -271,9 +266,9 @@ SUITE_STORES(test_missing_table, 30)
 	struct wcs_table *table;
 	int64_t ts = 77;
 
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
-	ck_assert_int_eq(wcs_table_remove(s->store, "u"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_open(s->store, "u", &table));
+	SUITE_OK(wcs_table_remove(s->store, "u"));
 	move.family = "f";
 	ck_assert_int_eq(wcs_cells_move(table, suite_text("r"), &move, &ts), -ENOENT);
 	ck_assert_int_eq(ts, 77);
@@ -333,12 +328,12 @@ SUITE_STORES(test_longest_keys, 30)
 	int64_t ts;
 
 	wcs_mutation_set(mutation, "f", shorter, 5, suite_text("v"));
-	ck_assert_int_eq(wcs_row_mutate(s->table, row, mutation, NULL), 0);
+	SUITE_OK(wcs_row_mutate(s->table, row, mutation, NULL));
 	wcs_mutation_free(mutation);
-	ck_assert_int_eq(wcs_cells_move(s->table, row, &move, &ts), 0);
+	SUITE_OK(wcs_cells_move(s->table, row, &move, &ts));
 	ck_assert_int_eq(ts, 5);
 	ck_assert_int_eq(wcs_cell_get(s->table, row, "f", shorter, 5, &info), -ENOENT);
-	ck_assert_int_eq(wcs_cell_get(s->table, row, "f", longest, 5, &info), 0);
+	SUITE_OK(wcs_cell_get(s->table, row, "f", longest, 5, &info));
 	move.to.len++;
 	ck_assert_int_eq(wcs_cells_move(s->table, row, &move, &ts), -ENAMETOOLONG);
 	move.from = move.to;
@@ -372,6 +367,6 @@ SUITE_STORES(test_timestamp_is_not_asked_for, 30)
 	struct wcs_move move = move_column("q", "p");
 
 	move_set(s, "q", 5, "q");
-	ck_assert_int_eq(move_try(s, &move, NULL), 0);
+	SUITE_OK(move_try(s, &move, NULL));
 	suite_expect(s->table, "r/f/p@5=q ");
 }

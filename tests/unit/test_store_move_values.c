@@ -8,11 +8,8 @@
 #include "store/table/table.h"
 #include "tests/unit/engine.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- Values ------------------------------------------------------------------------------ */
@@ -100,14 +97,14 @@ SUITE_STORES(test_scan_under_way, 30)
 
 	move_set_large(s, "p", 5, 200000, 1);
 	move_set_large(s, "p", 4, 200000, 1);
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	move_do(s, move_column("p", "q"));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(cell.info.ts, 4);
 	ck_assert_uint_eq(cell.qualifier.len, 1);
 	ck_assert_mem_eq(cell.qualifier.data, "p", 1);
-	ck_assert_int_eq(wcs_scan_read(scan, bytes, 200000, 0, &got), 0);
+	SUITE_OK(wcs_scan_read(scan, bytes, 200000, 0, &got));
 	ck_assert_uint_eq(got, 200000);
 	ck_assert_mem_eq(bytes, expected, got);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
@@ -123,7 +120,7 @@ SUITE_STORES(test_family_of_moved_cells_stays, 30)
 	ck_assert_int_eq(wcs_family_remove(s->table, "f"), -ENOTEMPTY);
 	suite_expect(s->table, "r/f/q@5=v ");
 	suite_delete_row(s->table, "r");
-	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
+	SUITE_OK(wcs_family_remove(s->table, "f"));
 }
 
 /* ---- Several at once --------------------------------------------------------------------- */
@@ -165,7 +162,7 @@ SUITE_STORES(test_readers_see_all_or_nothing, 120)
 	move_do(s, move_column("p", "q"));
 	texts[1] = suite_content(s->table);
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, mover_main, &movers[i]), 0);
+		SUITE_OK(pthread_create(&threads[i], NULL, mover_main, &movers[i]));
 	for (int i = 0; i < 500 || atomic_load(&movers[0].moved) == 0; i++) {
 		char *text = suite_content(s->table);
 
@@ -211,10 +208,10 @@ SUITE_STORES(test_no_version_is_lost, 120)
 	int cells = 0;
 
 	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, racer_main, &racers[i]), 0);
+		SUITE_OK(pthread_create(&threads[i], NULL, racer_main, &racers[i]));
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_mem_eq(cell.qualifier.data, "q", 1);
 		cells++;
@@ -301,7 +298,7 @@ SUITE_LEVELDB_STORE(test_damaged_cell, 30)
 	ldb_key_qualifier(&key, suite_text("q"));
 	ldb_key_ts(&key, 5);
 	leveldb_writebatch_put(batch, (const char *)key.data, key.len, "\7what", 5);
-	ck_assert_int_eq(ldb_commit(chunks_db(s), batch, false), 0);
+	SUITE_OK(ldb_commit(chunks_db(s), batch, false));
 	leveldb_writebatch_destroy(batch);
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
 		ck_assert_int_eq(move_try(s, &moves[i], &ts), -EIO);

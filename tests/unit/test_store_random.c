@@ -10,9 +10,6 @@
 
 #include "store/table/table.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define RANDOM_STEPS 4000
@@ -24,9 +21,7 @@ static void random_check_chunks(struct random_run *run)
 	struct wcs_cell cell;
 	size_t needed = 0;
 
-	ck_assert_int_eq(
-		wcs_scan_open(run->suites[SUITE_LEVELDB].table, &suite_all, &suite_cells, &scan),
-		0);
+	SUITE_OK(wcs_scan_open(run->suites[SUITE_LEVELDB].table, &suite_all, &suite_cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1)
 		if (cell.info.size > WCS_VALUE_INLINE)
 			needed += ldb_extent_count(cell.info.size);

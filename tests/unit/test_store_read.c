@@ -2,10 +2,6 @@
 /* Reading single cells and values on both engines. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct wcs_slice q = {"q", 1};
 
 SUITE_STORES(test_cell_get, 10)
@@ -15,10 +11,10 @@ SUITE_STORES(test_cell_get, 10)
 
 	suite_set(s->table, "r", "f", "q", 5, "five!");
 	suite_set(s->table, "r", "f", "q", 9, "nine");
-	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, WCS_TS_NEWEST, &info), 0);
+	SUITE_OK(wcs_cell_get(s->table, r, "f", q, WCS_TS_NEWEST, &info));
 	ck_assert_int_eq(info.ts, 9);
 	ck_assert_uint_eq(info.size, 4);
-	ck_assert_int_eq(wcs_cell_get(s->table, r, "f", q, 5, &info), 0);
+	SUITE_OK(wcs_cell_get(s->table, r, "f", q, 5, &info));
 	ck_assert_int_eq(info.ts, 5);
 	ck_assert_uint_eq(info.size, 5);
 	info.ts = 77;
@@ -84,10 +80,10 @@ static void read_check_value(struct wcs_table *table, size_t size, unsigned int 
 	size_t got;
 
 	suite_put(table, suite_text("large"), "f", q, 1, (struct wcs_slice){bytes, size});
-	ck_assert_int_eq(wcs_value_open(table, suite_text("large"), "f", q, 1, &value), 0);
+	SUITE_OK(wcs_value_open(table, suite_text("large"), "f", q, 1, &value));
 	ck_assert_uint_eq(wcs_value_info(value)->size, size);
 	ck_assert_int_eq(wcs_value_info(value)->ts, 1);
-	ck_assert_int_eq(wcs_value_read(value, buf, size + 10, 0, &got), 0);
+	SUITE_OK(wcs_value_read(value, buf, size + 10, 0, &got));
 	ck_assert_uint_eq(got, size);
 	ck_assert_int_eq(memcmp(buf, bytes, size), 0);
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
@@ -95,11 +91,11 @@ static void read_check_value(struct wcs_table *table, size_t size, unsigned int 
 		size_t len = i % 3 == 0 ? 1 : i % 3 == 1 ? 70000 : 4096;
 
 		len = len < size + 10 ? len : size;
-		ck_assert_int_eq(wcs_value_read(value, buf, len, offsets[i], &got), 0);
+		SUITE_OK(wcs_value_read(value, buf, len, offsets[i], &got));
 		ck_assert_uint_eq(got, len < rest ? len : rest);
 		ck_assert(got == 0 || memcmp(buf, bytes + offsets[i], got) == 0);
 	}
-	ck_assert_int_eq(wcs_value_read(value, buf, 5, UINT64_MAX, &got), 0);
+	SUITE_OK(wcs_value_read(value, buf, 5, UINT64_MAX, &got));
 	ck_assert_uint_eq(got, 0);
 	wcs_value_close(value);
 	free(buf);
@@ -154,22 +150,22 @@ static void read_open_value_stays(struct suite *s, size_t size)
 	size_t got;
 
 	suite_put(s->table, r, "f", q, 1, (struct wcs_slice){bytes, size});
-	ck_assert_int_eq(wcs_value_open(s->table, r, "f", q, 1, &value), 0);
-	ck_assert_int_eq(wcs_value_open(s->table, r, "f", q, WCS_TS_NEWEST, &second), 0);
+	SUITE_OK(wcs_value_open(s->table, r, "f", q, 1, &value));
+	SUITE_OK(wcs_value_open(s->table, r, "f", q, WCS_TS_NEWEST, &second));
 	suite_set(s->table, "r", "f", "q", 1, "replaced");
-	ck_assert_int_eq(wcs_value_read(value, buf, size, 0, &got), 0);
+	SUITE_OK(wcs_value_read(value, buf, size, 0, &got));
 	ck_assert_uint_eq(got, size);
 	ck_assert_int_eq(memcmp(buf, bytes, size), 0);
 	suite_delete_row(s->table, "r");
 	suite_put(s->table, r, "f", q, 1, (struct wcs_slice){bytes + 1, size - 1});
 	wcs_value_close(value);
 	memset(buf, 0, size);
-	ck_assert_int_eq(wcs_value_read(second, buf, size, 0, &got), 0);
+	SUITE_OK(wcs_value_read(second, buf, size, 0, &got));
 	ck_assert_uint_eq(got, size);
 	ck_assert_int_eq(memcmp(buf, bytes, size), 0);
-	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	SUITE_OK(wcs_rows_drop(s->table, NULL));
 	memset(buf, 0, size);
-	ck_assert_int_eq(wcs_value_read(second, buf, size, 0, &got), 0);
+	SUITE_OK(wcs_value_read(second, buf, size, 0, &got));
 	ck_assert_int_eq(memcmp(buf, bytes, size), 0);
 	wcs_value_close(second);
 	suite_expect(s->table, "");

@@ -2,11 +2,7 @@
 /* The content of a store that is opened again, also after the death of its process. */
 #include "tests/unit/place.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,14 +13,14 @@ SUITE_LEVELDB_STORE(test_reopen, 20)
 	char *before;
 
 	suite_policy(s->table, "a", "maxage=1h");
-	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTMIN), 0);
+	SUITE_OK(wcs_family_set_type(s->table, "b", WCS_INTMIN));
 	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '!'), 0);
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_create(s->store, "gone"), 0);
-	ck_assert_int_eq(wcs_table_remove(s->store, "gone"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_create(s->store, "gone"));
+	SUITE_OK(wcs_table_remove(s->store, "gone"));
 	wcs_mutation_set(mutation, "f", suite_text("q"), 7, (struct wcs_slice){bytes, 300000});
 	wcs_mutation_set(mutation, "f", suite_text("small"), 7, suite_text("x"));
-	ck_assert_int_eq(suite_mutate(s->table, "row", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "row", mutation, NULL));
 	suite_set(s->table, "away", "f", "q", 1, "v");
 	suite_delete_row(s->table, "away");
 	before = suite_content(s->table);
@@ -38,13 +34,13 @@ SUITE_LEVELDB_STORE(test_reopen, 20)
 		suite_expect(s->table, before);
 		ck_assert_int_eq(wcs_table_delimiter(s->table), '!');
 		ck_assert_int_eq(wcs_table_created(s->table), 1000000);
-		ck_assert_int_eq(wcs_family_get(s->table, "a", &family), 0);
+		SUITE_OK(wcs_family_get(s->table, "a", &family));
 		ck_assert_str_eq(family.gc, "maxage=1h");
 		wcs_family_clear(&family);
-		ck_assert_int_eq(wcs_family_get(s->table, "b", &family), 0);
+		SUITE_OK(wcs_family_get(s->table, "b", &family));
 		ck_assert_int_eq(family.type, WCS_INTMIN);
 		wcs_family_clear(&family);
-		ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
+		SUITE_OK(wcs_table_open(s->store, "u", &table));
 		wcs_table_close(table);
 		ck_assert_int_eq(wcs_table_open(s->store, "gone", &table), -ENOENT);
 	}
@@ -58,17 +54,17 @@ SUITE_LEVELDB_STORE(test_removed_table_stays_apart, 20)
 	struct wcs_table *table;
 
 	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-		ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
-		ck_assert_int_eq(wcs_family_create(table, "f"), 0);
+		SUITE_OK(wcs_table_create(s->store, "u"));
+		SUITE_OK(wcs_table_open(s->store, "u", &table));
+		SUITE_OK(wcs_family_create(table, "f"));
 		suite_expect(table, "");
 		suite_set(table, "r", "f", "q", i, "v");
 		wcs_table_close(table);
 		suite_reopen(s);
-		ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
+		SUITE_OK(wcs_table_open(s->store, "u", &table));
 		suite_delete_row(table, "r");
-		ck_assert_int_eq(wcs_family_remove(table, "f"), 0);
-		ck_assert_int_eq(wcs_table_remove(s->store, "u"), 0);
+		SUITE_OK(wcs_family_remove(table, "f"));
+		SUITE_OK(wcs_table_remove(s->store, "u"));
 		wcs_table_close(table);
 	}
 }
@@ -106,7 +102,7 @@ SUITE_TEST(test_killed, 60)
 	pid_t pid;
 
 	place_store(path, "k");
-	ck_assert_int_eq(pipe(fds), 0);
+	SUITE_OK(pipe(fds));
 	pid = fork();
 	if (pid == 0) {
 		close(fds[0]);
@@ -120,8 +116,8 @@ SUITE_TEST(test_killed, 60)
 	}
 	waitpid(pid, NULL, 0);
 	ck_assert_int_ge(last, 2000);
-	ck_assert_int_eq(wcs_store_open(path, NULL, &store, &place_fault), 0);
-	ck_assert_int_eq(wcs_table_open(store, "t", &table), 0);
+	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
+	SUITE_OK(wcs_table_open(store, "t", &table));
 	for (int i = 0; i <= last; i++) {
 		snprintf(row, sizeof(row), "%08d", i);
 		suite_expect_value(table, row, "f", "q", 1, "v");

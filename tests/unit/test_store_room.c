@@ -3,10 +3,7 @@
  * It allows deletes and changes that free more than they write. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
 
@@ -64,8 +61,8 @@ static void open_full(struct suite *s)
 {
 	room_set(8 * GIB);
 	suite_open(s, SUITE_LEVELDB);
-	ck_assert_int_eq(set(s, "a"), 0);
-	ck_assert_int_eq(set(s, "b"), 0);
+	SUITE_OK(set(s, "a"));
+	SUITE_OK(set(s, "b"));
 	room_set(4096);
 }
 
@@ -80,7 +77,7 @@ SUITE_TEST(test_small_writes_share_a_reading, 60)
 	before = room_reads;
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (int i = 0; i < 2000; i++)
-		ck_assert_int_eq(set(&s, "a"), 0);
+		SUITE_OK(set(&s, "a"));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	milliseconds = (end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000;
 	ck_assert_int_le(room_reads - before, milliseconds / 5 + 2);
@@ -96,11 +93,11 @@ SUITE_TEST(test_full_takes_deletes_only, 60)
 	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
 	suite_delete_row(s.table, "b");
 	suite_expect(s.table, "a/f/q@1=v ");
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	SUITE_OK(wcs_rows_drop(s.table, NULL));
 	ck_assert(!wcs_store_failed(s.store));
 	room_set(8 * GIB);
-	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
-	ck_assert_int_eq(set(&s, "c"), 0);
+	SUITE_OK(wcs_store_room(s.store, 1));
+	SUITE_OK(set(&s, "c"));
 	suite_expect(s.table, "c/f/q@1=v ");
 	suite_close(&s);
 }
@@ -111,7 +108,7 @@ static bool lacks_files(struct suite *s)
 {
 	struct wcs_space space;
 
-	ck_assert_int_eq(wcs_store_space(s->store, &space), 0);
+	SUITE_OK(wcs_store_space(s->store, &space));
 	return space.lacks_files;
 }
 
@@ -128,17 +125,17 @@ SUITE_TEST(test_no_files_takes_deletes_only, 60)
 	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
 	ck_assert(lacks_files(&s));
 	suite_delete_row(s.table, "b");
-	ck_assert_int_eq(wcs_rows_drop(s.table, NULL), 0);
+	SUITE_OK(wcs_rows_drop(s.table, NULL));
 	ck_assert(!wcs_store_failed(s.store));
 	room_set_files(129);
-	ck_assert_int_eq(set(&s, "c"), 0);
+	SUITE_OK(set(&s, "c"));
 	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
 	room_set_files(161);
-	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
+	SUITE_OK(wcs_store_room(s.store, 1));
 	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), -ENOSPC);
 	ck_assert(lacks_files(&s));
 	room_set_files(160 + 300);
-	ck_assert_int_eq(wcs_store_room(s.store, WCS_VALUE_MAX), 0);
+	SUITE_OK(wcs_store_room(s.store, WCS_VALUE_MAX));
 	room_set_files(90000);
 	ck_assert(!lacks_files(&s));
 	suite_close(&s);
@@ -153,8 +150,8 @@ SUITE_TEST(test_few_files, 60)
 	suite_open(&s, SUITE_LEVELDB);
 	room_files = 64;
 	room_set_files(31);
-	ck_assert_int_eq(set(&s, "a"), 0);
-	ck_assert_int_eq(wcs_store_room(s.store, 1), 0);
+	SUITE_OK(set(&s, "a"));
+	SUITE_OK(wcs_store_room(s.store, 1));
 	room_set_files(23);
 	ck_assert_int_eq(set(&s, "a"), -ENOSPC);
 	suite_close(&s);
@@ -212,9 +209,9 @@ SUITE_LEVELDB_STORE(test_full_refuses_moves_of_values, 60)
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN_NEW, "q", 0, "p", 0), -EEXIST);
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "no", 0, "p", 0), -ENOENT);
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_STAMP, "no", 0, "", 9), -ENOENT);
-	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "q", 0, "q", 0), 0);
-	ck_assert_int_eq(move_with(s, RESERVE + 16384, WCS_MOVE_STAMP, "q", 0, "", 9), 0);
-	ck_assert_int_eq(move_with(s, RESERVE + 16384, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	SUITE_OK(move_with(s, 4096, WCS_MOVE_COLUMN, "q", 0, "q", 0));
+	SUITE_OK(move_with(s, RESERVE + 16384, WCS_MOVE_STAMP, "q", 0, "", 9));
+	SUITE_OK(move_with(s, RESERVE + 16384, WCS_MOVE_COLUMN, "q", 0, "n", 0));
 	ck_assert(!wcs_store_failed(s->store));
 	free(before);
 	free(after);
@@ -225,9 +222,9 @@ SUITE_LEVELDB_STORE(test_full_moves_large_values, 60)
 {
 	set_bytes(s, "q", 5, MIB);
 	set_bytes(s, "p", 7, MIB);
-	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
-	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_STAMP, "n", 0, "", 9), 0);
-	ck_assert_int_eq(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "n", 0, "p", 0), 0);
+	SUITE_OK(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "q", 0, "n", 0));
+	SUITE_OK(move_with(s, RESERVE - MIB, WCS_MOVE_STAMP, "n", 0, "", 9));
+	SUITE_OK(move_with(s, RESERVE - MIB, WCS_MOVE_COLUMN, "n", 0, "p", 0));
 	/* But not for ever: the rest of the reserve is for deletes. */
 	ck_assert_int_eq(move_with(s, RESERVE / 2, WCS_MOVE_STAMP, "p", 0, "", 20), -ENOSPC);
 }
@@ -238,9 +235,9 @@ SUITE_LEVELDB_STORE(test_full_takes_moves_that_free, 60)
 	set_bytes(s, "q", 5, 1000);
 	set_bytes(s, "q", 4, 5000);
 	set_bytes(s, "p", 3, 10);
-	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN, "q", 0, "p", 0), 0);
+	SUITE_OK(move_with(s, 4096, WCS_MOVE_COLUMN, "q", 0, "p", 0));
 	set_bytes(s, "q", 9, 10);
-	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_CELL, "q", 9, "p", 5), 0);
+	SUITE_OK(move_with(s, 4096, WCS_MOVE_CELL, "q", 9, "p", 5));
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_CELL, "p", 5, "p", 3), -ENOSPC);
 }
 
@@ -262,9 +259,8 @@ SUITE_LEVELDB_STORE(test_room_for_a_history, 60)
 		move_with(s, RESERVE + 7 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0),
 		-ENOSPC);
 	suite_policy(s->table, "f", "never");
-	ck_assert_int_eq(move_with(s, RESERVE + 16384, WCS_MOVE_COLUMN, "o", 0, "p", 0), 0);
-	ck_assert_int_eq(
-		move_with(s, RESERVE + 9 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0), 0);
+	SUITE_OK(move_with(s, RESERVE + 16384, WCS_MOVE_COLUMN, "o", 0, "p", 0));
+	SUITE_OK(move_with(s, RESERVE + 9 * VERSIONS * 1000, WCS_MOVE_COLUMN, "q", 0, "n", 0));
 }
 
 /* ---- Appends ----------------------------------------------------------------------------- */
@@ -288,15 +284,15 @@ SUITE_LEVELDB_STORE(test_room_for_an_append, 60)
 		entries[i].mutation = one_byte_more();
 	room_set(RESERVE + 19 * MIB);
 	ck_assert_int_eq(suite_mutate(s->table, "r", one_byte_more(), NULL), -ENOSPC);
-	ck_assert_int_eq(suite_mutate(s->table, "other", one_byte_more(), NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "other", one_byte_more(), NULL));
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 1, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 0);
 	room_set(RESERVE + 21 * MIB);
-	ck_assert_int_eq(suite_mutate(s->table, "r", one_byte_more(), NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", one_byte_more(), NULL));
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 2, &applied), -ENOSPC);
 	ck_assert_uint_eq(applied, 0);
 	room_set(RESERVE + 42 * MIB);
-	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 2, &applied), 0);
+	SUITE_OK(wcs_rows_mutate(s->table, entries, 2, &applied));
 	ck_assert_uint_eq(applied, 2);
 	for (int i = 0; i < 2; i++)
 		wcs_mutation_free(entries[i].mutation);
@@ -309,8 +305,8 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 	size_t applied = 9;
 
 	room_set(8 * GIB);
-	ck_assert_int_eq(set(s, "a"), 0);
-	ck_assert_int_eq(set(s, "b"), 0);
+	SUITE_OK(set(s, "a"));
+	SUITE_OK(set(s, "b"));
 	for (int i = 0; i < 3; i++)
 		entries[i].mutation = wcs_mutation_new();
 	entries[0].row = suite_text("a");
@@ -324,7 +320,7 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 	ck_assert_uint_eq(applied, 1);
 	suite_expect(s->table, "b/f/q@1=v ");
 	room_set(8 * GIB);
-	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 3, &applied), 0);
+	SUITE_OK(wcs_rows_mutate(s->table, entries, 3, &applied));
 	ck_assert_uint_eq(applied, 3);
 	suite_expect(s->table, "c/f/q@1=v ");
 	for (int i = 0; i < 3; i++)
@@ -335,10 +331,10 @@ SUITE_LEVELDB_STORE(test_full_ends_a_batch, 60)
 SUITE_LEVELDB_STORE(test_room_grows_with_the_value, 60)
 {
 	room_set(GIB * 3 / 4);
-	ck_assert_int_eq(wcs_store_room(s->store, 1 << 20), 0);
+	SUITE_OK(wcs_store_room(s->store, 1 << 20));
 	ck_assert_int_eq(wcs_store_room(s->store, WCS_VALUE_MAX), -ENOSPC);
 	room_set(GIB);
-	ck_assert_int_eq(wcs_store_room(s->store, WCS_VALUE_MAX), 0);
+	SUITE_OK(wcs_store_room(s->store, WCS_VALUE_MAX));
 }
 
 static void expect_compactions(struct suite *s, uint64_t count)

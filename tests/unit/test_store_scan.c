@@ -4,10 +4,6 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct wcs_slice q = {"q", 1};
 
 /* ---- Order ------------------------------------------------------------------------------- */
@@ -30,7 +26,7 @@ SUITE_STORES(test_order_of_rows, 20)
 
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, read_sorted[(i * 11) % READ_SORTED], "f", q, 1, q);
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &filter, &scan));
 	for (size_t i = 0; i < READ_SORTED; i++) {
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 		ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[i]), 0);
@@ -43,7 +39,7 @@ SUITE_STORES(test_order_of_rows, 20)
 			struct wcs_range range = {read_sorted[from], read_sorted[to]};
 			size_t count = 0;
 
-			ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
+			SUITE_OK(wcs_scan_open(s->table, &range, &filter, &scan));
 			while (wcs_scan_next(scan, &cell) == 1)
 				ck_assert_int_eq(
 					wcs_slice_compare(cell.row, read_sorted[from + count++]),
@@ -62,7 +58,7 @@ SUITE_STORES(test_order_of_qualifiers, 10)
 	suite_put(s->table, q, "f", (struct wcs_slice){NULL, 0}, 5, q);
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, q, "f", read_sorted[(i * 11) % READ_SORTED], 5, q);
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.qualifier.len, 0);
 	for (size_t i = 0; i < READ_SORTED; i++) {
@@ -74,7 +70,7 @@ SUITE_STORES(test_order_of_qualifiers, 10)
 	for (size_t i = 0; i < READ_SORTED; i++) {
 		struct wcs_cell_info info;
 
-		ck_assert_int_eq(wcs_cell_get(s->table, q, "f", read_sorted[i], 5, &info), 0);
+		SUITE_OK(wcs_cell_get(s->table, q, "f", read_sorted[i], 5, &info));
 		ck_assert_int_eq(wcs_cell_get(s->table, q, "f", read_sorted[i], 4, &info), -ENOENT);
 	}
 }
@@ -84,7 +80,7 @@ SUITE_STORES(test_order_of_families_and_timestamps, 10)
 	static const char *const families[] = {"-", ".", "0", "A", "_", "aa", "a-", "a."};
 
 	for (size_t i = 0; i < 8; i++) {
-		ck_assert_int_eq(wcs_family_create(s->table, families[i]), 0);
+		SUITE_OK(wcs_family_create(s->table, families[i]));
 		suite_set(s->table, "r", families[i], "", 1, "");
 	}
 	suite_set(s->table, "r", "a", "z", 1, "");
@@ -108,12 +104,12 @@ SUITE_STORES(test_longest_of_all, 10)
 
 	memset(family, 'z', WCS_FAMILY_NAME_MAX);
 	family[WCS_FAMILY_NAME_MAX] = '\0';
-	ck_assert_int_eq(wcs_family_create(s->table, family), 0);
+	SUITE_OK(wcs_family_create(s->table, family));
 	for (int byte = 0; byte < 256; byte += 51) {
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		suite_put(s->table, row, family, column, INT64_MAX, q);
 	}
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	for (int byte = 0; byte < 256; byte += 51) {
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
@@ -149,10 +145,10 @@ SUITE_STORES(test_scan_read_without_a_cell, 10)
 	size_t got;
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), 0);
+	SUITE_OK(wcs_scan_read(scan, &byte, 1, 0, &got));
 	ck_assert_uint_eq(got, 1);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
@@ -305,29 +301,29 @@ SUITE_STORES(test_scan_values, 10)
 	suite_put(s->table, suite_text("r"), "f", suite_text("2"), 1,
 		  (struct wcs_slice){bytes, 200000});
 	suite_put(s->table, suite_text("r"), "f", suite_text("3"), 1, (struct wcs_slice){bytes, 0});
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan), 0);
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.value.len, 100);
-	ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, 90, &got), 0);
+	SUITE_OK(wcs_scan_read(scan, buf, 1000, 90, &got));
 	ck_assert_uint_eq(got, 10);
 	ck_assert_int_eq(memcmp(buf, bytes + 90, 10), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.info.size, 200000);
 	for (size_t at = 0; at < 200000; at += 65500) {
-		ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, at, &got), 0);
+		SUITE_OK(wcs_scan_read(scan, buf, 1000, at, &got));
 		ck_assert_uint_eq(got, 1000);
 		ck_assert_int_eq(memcmp(buf, bytes + at, 1000), 0);
 	}
-	ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, 199999, &got), 0);
+	SUITE_OK(wcs_scan_read(scan, buf, 1000, 199999, &got));
 	ck_assert_uint_eq(got, 1);
-	ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, 200000, &got), 0);
+	SUITE_OK(wcs_scan_read(scan, buf, 1000, 200000, &got));
 	ck_assert_uint_eq(got, 0);
 	/* the slices of the cell outlive the reads in it */
 	ck_assert_int_eq(wcs_slice_compare(cell.qualifier, suite_text("2")), 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_int_eq(wcs_slice_compare(cell.qualifier, suite_text("3")), 0);
 	ck_assert_uint_eq(cell.info.size, 0);
-	ck_assert_int_eq(wcs_scan_read(scan, buf, 1000, 0, &got), 0);
+	SUITE_OK(wcs_scan_read(scan, buf, 1000, 0, &got));
 	ck_assert_uint_eq(got, 0);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	wcs_scan_close(scan);
@@ -348,7 +344,7 @@ SUITE_STORES(test_resume_by_key, 10)
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, read_sorted[i], "f", q, 1, q);
 	for (;;) {
-		ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), 0);
+		SUITE_OK(wcs_scan_open(s->table, &range, &filter, &scan));
 		rc = wcs_scan_next(scan, &cell);
 		if (rc == 1) {
 			ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[count++]), 0);

@@ -4,11 +4,7 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fault *fault)
 {
@@ -35,11 +31,11 @@ SUITE_STORES(test_schema_apply, 10)
 
 	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	suite_set(s->table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(tables_apply(s->store, json, &fault), 0);
+	SUITE_OK(tables_apply(s->store, json, &fault));
 	suite_expect_schema(s->store, after);
-	ck_assert_int_eq(tables_apply(s->store, json, &fault), 0);
+	SUITE_OK(tables_apply(s->store, json, &fault));
 	suite_expect_schema(s->store, after);
-	ck_assert_int_eq(tables_apply(s->store, "{\"version\":1,\"tables\":{}}", &fault), 0);
+	SUITE_OK(tables_apply(s->store, "{\"version\":1,\"tables\":{}}", &fault));
 	suite_expect_schema(s->store, after);
 	suite_expect(s->table, "r/f/q@1=v ");
 }
@@ -54,10 +50,10 @@ SUITE_STORES(test_schema_apply_leaves_what_is_left_out, 10)
 	struct wcs_fault fault = {.text = ""};
 
 	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "a", "maxage=1h", &fault), 0);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "a", WCS_INTSUM), 0);
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "b", "maxversions=2", &fault), 0);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTMAX), 0);
+	SUITE_OK(wcs_family_set_gc(s->table, "a", "maxage=1h", &fault));
+	SUITE_OK(wcs_family_set_type(s->table, "a", WCS_INTSUM));
+	SUITE_OK(wcs_family_set_gc(s->table, "b", "maxversions=2", &fault));
+	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTMAX));
 	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
 	for (int i = 0; i < 2; i++) {
 		ck_assert_msg(tables_apply(s->store, json, &fault) == 0, "%s", fault.text);
@@ -76,7 +72,7 @@ SUITE_STORES(test_schema_with_many_families_warns, 10)
 		snprintf(json + strlen(json), sizeof(json) - strlen(json), "%s\"n%u\":{}",
 			 i ? "," : "", i);
 	strcat(json, "}}}}");
-	ck_assert_int_eq(tables_apply(s->store, json, &fault), 0);
+	SUITE_OK(tables_apply(s->store, json, &fault));
 	ck_assert_int_eq(s->warnings, 1);
 	ck_assert_ptr_nonnull(strstr(s->log, "101"));
 }
@@ -85,11 +81,10 @@ SUITE_STORES(test_schema_conflicts, 10)
 {
 	struct wcs_fault fault = {.text = ""};
 
-	ck_assert_int_eq(tables_apply(s->store,
-				      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"!\","
-				      "\"families\":{\"f\":{\"type\":\"intmin\"}}}}}",
-				      &fault),
-			 0);
+	SUITE_OK(tables_apply(s->store,
+			      "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"!\","
+			      "\"families\":{\"f\":{\"type\":\"intmin\"}}}}}",
+			      &fault));
 	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
 	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
 	ck_assert_int_eq(tables_apply(s->store,
@@ -126,12 +121,11 @@ SUITE_STORES(test_schema_refused_whole, 10)
 	struct wcs_table *z;
 	char json[512];
 
-	ck_assert_int_eq(tables_apply(s->store,
-				      "{\"tables\":{\"z\":{\"families\":{\"a\":{},\"y\":{"
-				      "\"type\":\"intmin\"}}}}}",
-				      &fault),
-			 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "z", &z), 0);
+	SUITE_OK(tables_apply(s->store,
+			      "{\"tables\":{\"z\":{\"families\":{\"a\":{},\"y\":{"
+			      "\"type\":\"intmin\"}}}}}",
+			      &fault));
+	SUITE_OK(wcs_table_open(s->store, "z", &z));
 	suite_set(z, "r", "y", "q", 1, "8 bytes.");
 	suite_set_versions(s->table, "r", "f", 3);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
@@ -154,11 +148,10 @@ SUITE_STORES(test_schema_changes_what_shows_no_cell, 10)
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
 	suite_policy(s->table, "f", "maxage=1ms");
-	ck_assert_int_eq(tables_apply(s->store,
-				      "{\"tables\":{\"t\":{\"delimiter\":\"!\",\"families\":{"
-				      "\"f\":{\"gc\":\"never\",\"type\":\"intsum\"}}}}}",
-				      &fault),
-			 0);
+	SUITE_OK(tables_apply(s->store,
+			      "{\"tables\":{\"t\":{\"delimiter\":\"!\",\"families\":{"
+			      "\"f\":{\"gc\":\"never\",\"type\":\"intsum\"}}}}}",
+			      &fault));
 	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intsum:never ) ");
 	suite_expect(s->table, "");
 }
@@ -177,7 +170,7 @@ SUITE_STORES(test_schema_refuses_tables_too_many, 10)
 	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	schema.table_count = 2;
 	strcpy(tables[1].name, "t");
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), 0);
+	SUITE_OK(wcs_schema_apply(s->store, &schema, &fault));
 	suite_expect_schema(s->store, "n000#() t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }
 
@@ -208,7 +201,7 @@ SUITE_STORES(test_schema_by_hand, 10)
 	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
 	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 	strcpy(table.name, "n");
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), 0);
+	SUITE_OK(wcs_schema_apply(s->store, &schema, &fault));
 	suite_expect_schema(s->store, "n#(f:bytes:never g:bytes:never ) "
 				      "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }
@@ -218,7 +211,7 @@ static char *schema_line(struct wcs_store *store)
 	struct wcs_schema *schema;
 	char *line;
 
-	ck_assert_int_eq(wcs_schema_get(store, &schema), 0);
+	SUITE_OK(wcs_schema_get(store, &schema));
 	line = wcs_schema_line(schema);
 	wcs_schema_free(schema);
 	return line;
@@ -248,8 +241,7 @@ SUITE_STORES(test_protected, 10)
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
 	ck_assert(!wcs_table_protected(s->table));
-	ck_assert_int_eq(
-		tables_apply(s->store, "{\"tables\":{\"t\":{\"protected\":true}}}", &fault), 0);
+	SUITE_OK(tables_apply(s->store, "{\"tables\":{\"t\":{\"protected\":true}}}", &fault));
 	if (s->engine == SUITE_LEVELDB)
 		suite_reopen(s);
 	ck_assert(wcs_table_protected(s->table));
@@ -269,31 +261,29 @@ SUITE_STORES(test_protected, 10)
 	free(after);
 	suite_expect(s->table, "r/f/q@1=v ");
 	suite_set(s->table, "r", "f", "q", 2, "w");
-	ck_assert_int_eq(wcs_family_create(s->table, "more"), 0);
+	SUITE_OK(wcs_family_create(s->table, "more"));
 	ck_assert(wcs_table_protected(s->table));
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-		ck_assert_int_eq(wcs_table_set_protected(s->table, false), 0);
-		ck_assert_int_eq(wcs_family_set_gc(s->table, "a", policies[i].from, &fault), 0);
-		ck_assert_int_eq(wcs_table_set_protected(s->table, true), 0);
+		SUITE_OK(wcs_table_set_protected(s->table, false));
+		SUITE_OK(wcs_family_set_gc(s->table, "a", policies[i].from, &fault));
+		SUITE_OK(wcs_table_set_protected(s->table, true));
 		ck_assert_msg((wcs_family_set_gc(s->table, "a", policies[i].to, &fault) == 0) ==
 				      policies[i].may,
 			      "%s to %s", policies[i].from, policies[i].to);
 	}
 	/* One schema may end the protection and hide more, and one may hide more and protect. */
-	ck_assert_int_eq(tables_apply(s->store,
-				      "{\"tables\":{\"t\":{\"protected\":false,\"families\":{"
-				      "\"f\":\"maxversions=1\"}}}}",
-				      &fault),
-			 0);
+	SUITE_OK(tables_apply(s->store,
+			      "{\"tables\":{\"t\":{\"protected\":false,\"families\":{"
+			      "\"f\":\"maxversions=1\"}}}}",
+			      &fault));
 	suite_expect(s->table, "r/f/q@2=w ");
-	ck_assert_int_eq(tables_apply(s->store,
-				      "{\"tables\":{\"t\":{\"protected\":true,\"families\":{"
-				      "\"f\":\"maxversions=1 or maxage=1h\"}}}}",
-				      &fault),
-			 0);
+	SUITE_OK(tables_apply(s->store,
+			      "{\"tables\":{\"t\":{\"protected\":true,\"families\":{"
+			      "\"f\":\"maxversions=1 or maxage=1h\"}}}}",
+			      &fault));
 	ck_assert(wcs_table_protected(s->table));
-	ck_assert_int_eq(wcs_table_set_protected(s->table, false), 0);
-	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	SUITE_OK(wcs_table_set_protected(s->table, false));
+	SUITE_OK(wcs_rows_drop(s->table, NULL));
 }
 
 static void *protect(void *table)
@@ -311,10 +301,10 @@ SUITE_LOOP(test_two_tables_are_protected_at_once, SUITE_ENGINES, 30)
 		void *rc;
 
 		suite_open(&s, _i);
-		ck_assert_int_eq(wcs_table_create(s.store, "u"), 0);
-		ck_assert_int_eq(wcs_table_open(s.store, "u", &other), 0);
-		ck_assert_int_eq(pthread_create(&thread, NULL, protect, other), 0);
-		ck_assert_int_eq(wcs_table_set_protected(s.table, true), 0);
+		SUITE_OK(wcs_table_create(s.store, "u"));
+		SUITE_OK(wcs_table_open(s.store, "u", &other));
+		SUITE_OK(pthread_create(&thread, NULL, protect, other));
+		SUITE_OK(wcs_table_set_protected(s.table, true));
 		pthread_join(thread, &rc);
 		ck_assert_ptr_null(rc);
 		ck_assert(wcs_table_protected(s.table) && wcs_table_protected(other));

@@ -3,10 +3,6 @@
  * it. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { LARGE = 300000 };
@@ -46,7 +42,7 @@ SUITE_LEVELDB_STORE(test_written_and_deleted, 10)
 	ck_assert_uint_ge(after.bytes_written - before.bytes_written, 8);
 	suite_delete_row(s->table, "r");
 	ck_assert_uint_eq(stats_of(s).cells_deleted - before.cells_deleted, 2);
-	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	SUITE_OK(wcs_rows_drop(s->table, NULL));
 	after = stats_of(s);
 	ck_assert_uint_eq(after.cells_deleted - before.cells_deleted, 3);
 	ck_assert_uint_eq(after.drops, 0);
@@ -80,10 +76,9 @@ SUITE_LEVELDB_STORE(test_read, 10)
 	suite_set(s->table, "r", "f", "q", 1, "12345");
 	set_large(s, "s");
 	before = stats_of(s);
-	ck_assert_int_eq(wcs_value_open(s->table, suite_text("s"), "f", suite_text("q"), 1, &value),
-			 0);
+	SUITE_OK(wcs_value_open(s->table, suite_text("s"), "f", suite_text("q"), 1, &value));
 	ck_assert_uint_eq(stats_of(s).value_bytes_read, before.value_bytes_read);
-	ck_assert_int_eq(wcs_value_read(value, buf, sizeof(buf), LARGE - 30, &got), 0);
+	SUITE_OK(wcs_value_read(value, buf, sizeof(buf), LARGE - 30, &got));
 	wcs_value_close(value);
 	ck_assert_uint_eq(stats_of(s).value_bytes_read - before.value_bytes_read, 30);
 	free(suite_scan(s->table, &(struct wcs_range){.start = {NULL, 0}},
@@ -99,9 +94,8 @@ SUITE_LEVELDB_STORE(test_reclaimed, 60)
 
 	set_large(s, "r");
 	set_large(s, "s");
-	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), 1, &value),
-			 0);
-	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), 0);
+	SUITE_OK(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), 1, &value));
+	SUITE_OK(wcs_rows_drop(s->table, NULL));
 	for (int i = 0; i < 3000 && stats_of(s).values_pending > 1; i++)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 	stats = stats_of(s);
@@ -162,9 +156,9 @@ SUITE_LEVELDB_STORE(test_drop_compacts, 60)
 		snprintf(row, sizeof(row), "r#%05d", i);
 		suite_set(s->table, row, "f", "q", 1, "v");
 	}
-	ck_assert_int_eq(wcs_rows_drop(s->table, &SUITE_BYTES("r#00001")), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &SUITE_BYTES("r#00001")));
 	ck_assert_uint_eq(stats_of(s).compactions, 0);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &SUITE_BYTES("r")), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &SUITE_BYTES("r")));
 	stats = stats_of(s);
 	ck_assert_uint_eq(stats.compactions, 1);
 	ck_assert_uint_eq(stats.compactions_pending, 0);

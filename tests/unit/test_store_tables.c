@@ -2,11 +2,7 @@
 /* Tables and families on both engines, also while others write. */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +18,7 @@ SUITE_STORES(test_names, 10)
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		ck_assert(wcs_table_name_valid(good[i]));
-		ck_assert_int_eq(wcs_table_create(s->store, good[i]), 0);
+		SUITE_OK(wcs_table_create(s->store, good[i]));
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert(!wcs_table_name_valid(bad[i]));
@@ -31,13 +27,13 @@ SUITE_STORES(test_names, 10)
 	}
 	memset(name, 'x', sizeof(name));
 	name[WCS_TABLE_NAME_MAX] = '\0';
-	ck_assert_int_eq(wcs_table_create(s->store, name), 0);
+	SUITE_OK(wcs_table_create(s->store, name));
 	name[WCS_TABLE_NAME_MAX] = 'x';
 	name[WCS_TABLE_NAME_MAX + 1] = '\0';
 	ck_assert_int_eq(wcs_table_create(s->store, name), -EINVAL);
 	name[WCS_TABLE_NAME_MAX + 1] = 'x';
 	name[WCS_FAMILY_NAME_MAX] = '\0';
-	ck_assert_int_eq(wcs_family_create(s->table, name), 0);
+	SUITE_OK(wcs_family_create(s->table, name));
 	name[WCS_FAMILY_NAME_MAX] = 'x';
 	name[WCS_FAMILY_NAME_MAX + 1] = '\0';
 	ck_assert_int_eq(wcs_family_create(s->table, name), -EINVAL);
@@ -53,7 +49,7 @@ SUITE_STORES(test_tables_in_order, 10)
 	char name[WCS_TABLE_NAME_MAX + 1];
 
 	for (size_t i = 1; i < 9; i++)
-		ck_assert_int_eq(wcs_table_create(s->store, names[i]), 0);
+		SUITE_OK(wcs_table_create(s->store, names[i]));
 	ck_assert_int_eq(wcs_table_create(s->store, "aa"), -EEXIST);
 	for (size_t i = 0; i < 9; i++) {
 		ck_assert_int_eq(wcs_table_next(s->store, i == 0 ? NULL : name, name), 0);
@@ -71,12 +67,12 @@ SUITE_STORES(test_table_limit, 60)
 
 	for (unsigned int i = 1; i < WCS_TABLES_MAX; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		ck_assert_int_eq(wcs_table_create(s->store, name), 0);
+		SUITE_OK(wcs_table_create(s->store, name));
 	}
 	ck_assert_int_eq(wcs_table_create(s->store, "more"), -EMFILE);
 	ck_assert_int_eq(wcs_table_create(s->store, "n7"), -EEXIST);
-	ck_assert_int_eq(wcs_table_remove(s->store, "n7"), 0);
-	ck_assert_int_eq(wcs_table_create(s->store, "more"), 0);
+	SUITE_OK(wcs_table_remove(s->store, "n7"));
+	SUITE_OK(wcs_table_create(s->store, "more"));
 }
 
 SUITE_STORES(test_table_times, 10)
@@ -84,11 +80,11 @@ SUITE_STORES(test_table_times, 10)
 	struct wcs_table *table;
 
 	s->clock = 1234567;
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
 	s->clock = 7654321;
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &table), 0);
+	SUITE_OK(wcs_table_open(s->store, "u", &table));
 	ck_assert_int_eq(wcs_table_created(table), 1234567);
-	ck_assert_int_eq(wcs_family_create(table, "f"), 0);
+	SUITE_OK(wcs_family_create(table, "f"));
 	ck_assert_int_eq(wcs_table_created(table), 1234567);
 	ck_assert_str_eq(wcs_table_name(table), "u");
 	wcs_table_close(table);
@@ -134,22 +130,22 @@ SUITE_STORES(test_table_remove, 10)
 
 	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOENT);
 	ck_assert_int_eq(wcs_table_open(s->store, "u", &first), -ENOENT);
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &first), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &second), 0);
-	ck_assert_int_eq(wcs_family_create(first, "f"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_open(s->store, "u", &first));
+	SUITE_OK(wcs_table_open(s->store, "u", &second));
+	SUITE_OK(wcs_family_create(first, "f"));
 	suite_set(first, "r", "f", "q", 1, "v");
 	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOTEMPTY);
 	suite_delete_row(first, "r");
 	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_remove(first, "f"), 0);
-	ck_assert_int_eq(wcs_table_remove(s->store, "u"), 0);
+	SUITE_OK(wcs_family_remove(first, "f"));
+	SUITE_OK(wcs_table_remove(s->store, "u"));
 	ck_assert_int_eq(wcs_table_remove(s->store, "u"), -ENOENT);
 	tables_expect_gone(first);
 	/* a new table of that name is another */
-	ck_assert_int_eq(wcs_table_create(s->store, "u"), 0);
-	ck_assert_int_eq(wcs_table_open(s->store, "u", &again), 0);
-	ck_assert_int_eq(wcs_family_create(again, "f"), 0);
+	SUITE_OK(wcs_table_create(s->store, "u"));
+	SUITE_OK(wcs_table_open(s->store, "u", &again));
+	SUITE_OK(wcs_family_create(again, "f"));
 	suite_set(again, "r", "f", "q", 2, "new");
 	wcs_table_close(first);
 	tables_expect_gone(second);
@@ -183,8 +179,8 @@ SUITE_STORES(test_families, 10)
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_family family;
 
-	ck_assert_int_eq(wcs_family_create(s->table, "b."), 0);
-	ck_assert_int_eq(wcs_family_create(s->table, "-"), 0);
+	SUITE_OK(wcs_family_create(s->table, "b."));
+	SUITE_OK(wcs_family_create(s->table, "-"));
 	ck_assert_int_eq(wcs_family_create(s->table, "b"), -EEXIST);
 	for (size_t i = 0; i < 5; i++) {
 		ck_assert_int_eq(wcs_family_next(s->table, i == 0 ? NULL : name, name), 0);
@@ -196,7 +192,7 @@ SUITE_STORES(test_families, 10)
 	ck_assert(!wcs_family_exists(s->table, suite_text("b.c")));
 	ck_assert(!wcs_family_exists(s->table, SUITE_BYTES("b\0")));
 	ck_assert(wcs_family_exists(s->table, (struct wcs_slice){"b.c", 2}));
-	ck_assert_int_eq(wcs_family_get(s->table, "b", &family), 0);
+	SUITE_OK(wcs_family_get(s->table, "b", &family));
 	ck_assert_str_eq(family.name, "b");
 	ck_assert_int_eq(family.type, WCS_BYTES);
 	ck_assert_str_eq(family.gc, "never");
@@ -205,12 +201,12 @@ SUITE_STORES(test_families, 10)
 	ck_assert_int_eq(wcs_family_remove(s->table, "none"), -ENOENT);
 	suite_set(s->table, "r", "b", "q", 1, "v");
 	ck_assert_int_eq(wcs_family_remove(s->table, "b"), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_remove(s->table, "b."), 0);
+	SUITE_OK(wcs_family_remove(s->table, "b."));
 	ck_assert(!wcs_family_exists(s->table, suite_text("b.")));
 	suite_delete_row(s->table, "r");
-	ck_assert_int_eq(wcs_family_remove(s->table, "b"), 0);
+	SUITE_OK(wcs_family_remove(s->table, "b"));
 	ck_assert_int_eq(wcs_family_remove(s->table, "b"), -ENOENT);
-	ck_assert_int_eq(wcs_family_create(s->table, "b"), 0);
+	SUITE_OK(wcs_family_create(s->table, "b"));
 	suite_expect(s->table, "");
 }
 
@@ -220,10 +216,10 @@ SUITE_STORES(test_many_families, 20)
 
 	for (unsigned int i = 3; i < WCS_FAMILIES_WARN; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		ck_assert_int_eq(wcs_family_create(s->table, name), 0);
+		SUITE_OK(wcs_family_create(s->table, name));
 	}
 	ck_assert_int_eq(s->warnings, 0);
-	ck_assert_int_eq(wcs_family_create(s->table, "more"), 0);
+	SUITE_OK(wcs_family_create(s->table, "more"));
 	ck_assert_int_eq(s->warnings, 1);
 	ck_assert_ptr_nonnull(strstr(s->log, "101"));
 }
@@ -233,8 +229,8 @@ SUITE_STORES(test_gc, 10)
 	struct wcs_fault fault = {.text = ""};
 	struct wcs_family family;
 
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "maxversions=3", &fault), 0);
-	ck_assert_int_eq(wcs_family_get(s->table, "f", &family), 0);
+	SUITE_OK(wcs_family_set_gc(s->table, "f", "maxversions=3", &fault));
+	SUITE_OK(wcs_family_get(s->table, "f", &family));
 	ck_assert_str_eq(family.gc, "maxversions=3");
 	wcs_family_clear(&family);
 	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "maxversions=", &fault), -EINVAL);
@@ -243,8 +239,8 @@ SUITE_STORES(test_gc, 10)
 	ck_assert_ptr_nonnull(strstr(fault.text, "none"));
 	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", NULL), -ENOENT);
 	suite_set(s->table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "never", NULL), 0);
-	ck_assert_int_eq(wcs_family_get(s->table, "f", &family), 0);
+	SUITE_OK(wcs_family_set_gc(s->table, "f", "never", NULL));
+	SUITE_OK(wcs_family_get(s->table, "f", &family));
 	ck_assert_str_eq(family.gc, "never");
 	wcs_family_clear(&family);
 }
@@ -253,14 +249,14 @@ SUITE_STORES(test_type, 10)
 {
 	struct wcs_family family;
 
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTMIN), 0);
+	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTMIN));
 	ck_assert_int_eq(wcs_family_set_type(s->table, "f", (enum wcs_type)99), -EINVAL);
 	ck_assert_int_eq(wcs_family_set_type(s->table, "none", WCS_INTSUM), -ENOENT);
 	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
 	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_BYTES), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTMIN), 0);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "b", WCS_INTMAX), 0);
-	ck_assert_int_eq(wcs_family_get(s->table, "f", &family), 0);
+	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTMIN));
+	SUITE_OK(wcs_family_set_type(s->table, "b", WCS_INTMAX));
+	SUITE_OK(wcs_family_get(s->table, "f", &family));
 	ck_assert_int_eq(family.type, WCS_INTMIN);
 	wcs_family_clear(&family);
 }
@@ -307,7 +303,7 @@ SUITE_STORES(test_remove_while_writing, 60)
 	int removed = 0;
 
 	writer.table = s->table;
-	ck_assert_int_eq(pthread_create(&thread, NULL, tables_write, &writer), 0);
+	SUITE_OK(pthread_create(&thread, NULL, tables_write, &writer));
 	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
 		usleep(100);
 	for (time_t end = time(NULL) + 4; removed < 200 && time(NULL) < end;) {
@@ -318,13 +314,13 @@ SUITE_STORES(test_remove_while_writing, 60)
 			continue;
 		removed++;
 		suite_expect(s->table, "");
-		ck_assert_int_eq(wcs_family_create(s->table, "b"), 0);
+		SUITE_OK(wcs_family_create(s->table, "b"));
 	}
 	ck_assert_int_gt(removed, 0);
 	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	suite_delete_row(s->table, "row");
-	ck_assert_int_eq(wcs_family_remove(s->table, "b"), 0);
+	SUITE_OK(wcs_family_remove(s->table, "b"));
 }
 
 /* No cell that is written meanwhile keeps the table, or is left of it. */
@@ -334,10 +330,10 @@ SUITE_STORES(test_drop_while_writing, 30)
 	pthread_t thread;
 
 	writer.table = s->table;
-	ck_assert_int_eq(pthread_create(&thread, NULL, tables_write, &writer), 0);
+	SUITE_OK(pthread_create(&thread, NULL, tables_write, &writer));
 	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
 		usleep(100);
-	ck_assert_int_eq(wcs_table_drop(s->table), 0);
+	SUITE_OK(wcs_table_drop(s->table));
 	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	suite_expect_schema(s->store, "");
@@ -387,7 +383,7 @@ SUITE_STORES(test_tables_come_and_go, 60)
 		ck_assert_int_eq(wcs_table_next(s->store, NULL, name), 0);
 		while (wcs_table_next(s->store, name, name) == 0)
 			;
-		ck_assert_int_eq(wcs_schema_get(s->store, &schema), 0);
+		SUITE_OK(wcs_schema_get(s->store, &schema));
 		ck_assert(schema->table_count >= 1 && schema->table_count <= 4);
 		wcs_schema_free(schema);
 	}

@@ -5,11 +5,7 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define THREADS_STEPS 300
@@ -47,7 +43,7 @@ static int threads_count(struct wcs_table *table, const char *family)
 	struct wcs_cell cell;
 	int count = 0;
 
-	ck_assert_int_eq(wcs_scan_open(table, &suite_all, &filter, &scan), 0);
+	SUITE_OK(wcs_scan_open(table, &suite_all, &filter, &scan));
 	while (wcs_scan_next(scan, &cell) == 1)
 		count++;
 	wcs_scan_close(scan);
@@ -68,7 +64,7 @@ SUITE_STORES(test_nothing_is_lost, 120)
 		pthread_join(threads[i], NULL);
 	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST,
 			   "\\00\\00\\00\\00\\00\\00\\04\\B0");
-	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "a", q, WCS_TS_NEWEST, &info), 0);
+	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "a", q, WCS_TS_NEWEST, &info));
 	ck_assert_uint_eq(info.size, 4 * THREADS_STEPS);
 	/* the clock stands: each version has a timestamp of its own all the same */
 	ck_assert_int_eq(threads_count(s->table, "b"), 4 * THREADS_STEPS);
@@ -144,9 +140,9 @@ SUITE_STORES(test_drop_while_writing, 120)
 	shared.table = s->table;
 	pthread_create(&thread, NULL, threads_write_behind, &shared);
 	for (int i = 0; i < 30; i++)
-		ck_assert_int_eq(wcs_rows_drop(s->table, &upper), 0);
+		SUITE_OK(wcs_rows_drop(s->table, &upper));
 	pthread_join(thread, NULL);
-	ck_assert_int_eq(wcs_rows_drop(s->table, &upper), 0);
+	SUITE_OK(wcs_rows_drop(s->table, &upper));
 	/* half of the rows, of each of which no write was lost */
 	ck_assert_int_eq(threads_count(s->table, "a") + threads_count(s->table, "b"),
 			 2 * THREADS_STEPS);
@@ -185,7 +181,7 @@ SUITE_STORES(test_one_value_many_readers, 60)
 	struct wcs_value *value;
 
 	suite_put(s->table, suite_text("r"), "f", q, 1, (struct wcs_slice){bytes, 300000});
-	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", q, 1, &value), 0);
+	SUITE_OK(wcs_value_open(s->table, suite_text("r"), "f", q, 1, &value));
 	for (unsigned int i = 0; i < 3; i++) {
 		readers[i] = (struct threads_reader){value, bytes, i};
 		pthread_create(&threads[i], NULL, threads_read_value, &readers[i]);

@@ -5,11 +5,7 @@
  */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SECOND INT64_C(1000000)
 
@@ -32,7 +28,7 @@ static struct wcs_key_info views_key(struct suite *s, const char *key)
 {
 	struct wcs_key_info info;
 
-	ck_assert_int_eq(wcs_key_get(s->table, suite_text(key), &info), 0);
+	SUITE_OK(wcs_key_get(s->table, suite_text(key), &info));
 	return info;
 }
 
@@ -75,12 +71,12 @@ SUITE_STORES(test_hidden_by_rank, 30)
 	for (int64_t ts = 1; ts <= 4; ts++)
 		views_set(s, "r", "q", ts);
 	suite_expect(s->table, "r/f/q@4=4 r/f/q@3=3 ");
-	ck_assert_int_eq(views_get(s, 3, &info), 0);
+	SUITE_OK(views_get(s, 3, &info));
 	ck_assert_int_eq(views_get(s, 2, &info), -ENOENT);
 	ck_assert_int_eq(views_get(s, 1, &info), -ENOENT);
 	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), 2, &value),
 			 -ENOENT);
-	ck_assert_int_eq(views_get(s, WCS_TS_NEWEST, &info), 0);
+	SUITE_OK(views_get(s, WCS_TS_NEWEST, &info));
 	ck_assert_int_eq(info.expires, WCS_TS_MAX);
 }
 
@@ -93,7 +89,7 @@ SUITE_STORES(test_hidden_by_age, 30)
 	views_set(s, "r", "q", 9 * SECOND);
 	views_set(s, "r", "q", 9 * SECOND - 1);
 	suite_expect(s->table, "r/f/q@9000000=0 ");
-	ck_assert_int_eq(views_get(s, WCS_TS_NEWEST, &info), 0);
+	SUITE_OK(views_get(s, WCS_TS_NEWEST, &info));
 	ck_assert_int_eq(info.expires, 10 * SECOND + 1);
 	ck_assert(views_key(s, "r").row);
 	ck_assert_int_eq(views_key(s, "r").expires, 10 * SECOND + 1);
@@ -131,12 +127,11 @@ SUITE_STORES(test_open_value_stays, 30)
 	suite_policy(s->table, "f", "maxage=1s");
 	s->clock = 5 * SECOND;
 	views_set(s, "r", "q", 5 * SECOND);
-	ck_assert_int_eq(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"),
-					WCS_TS_NEWEST, &value),
-			 0);
+	SUITE_OK(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), WCS_TS_NEWEST,
+				&value));
 	s->clock = 50 * SECOND;
 	suite_expect(s->table, "");
-	ck_assert_int_eq(wcs_value_read(value, &byte, 1, 0, &got), 0);
+	SUITE_OK(wcs_value_read(value, &byte, 1, 0, &got));
 	ck_assert_int_eq(byte, '0');
 	wcs_value_close(value);
 }
@@ -211,7 +206,7 @@ SUITE_STORES(test_stamp_brings_nothing_back, 30)
 	suite_policy(s->table, "f", "maxversions=1");
 	views_set(s, "r", "q", 5);
 	views_set(s, "r", "q", 9);
-	ck_assert_int_eq(views_move(s, stamp, &ts), 0); /* below one that is hidden */
+	SUITE_OK(views_move(s, stamp, &ts)); /* below one that is hidden */
 	ck_assert_int_eq(ts, 4);
 	suite_expect(s->table, "r/f/q@4=9 ");
 	suite_policy(s->table, "f", "never");
@@ -256,7 +251,7 @@ SUITE_LOOP(test_a_wrong_policy, SUITE_ENGINES, 10)
 		views_set(&s, "r", "q", 3);
 		views_set(&s, "r", "q", 9);
 		suite_policy(s.table, "f", policy);
-		ck_assert_int_eq(views_move(&s, cases[i].move, &ts), 0);
+		SUITE_OK(views_move(&s, cases[i].move, &ts));
 		suite_policy(s.table, "f", "never");
 		views_expect(&s, cases[i].then);
 		suite_close(&s);
@@ -286,9 +281,9 @@ SUITE_STORES(test_moves, 30)
 	views_set(s, "r", "p", 4 * SECOND);
 	views_set(s, "r", "q", 9 * SECOND);
 	views_set(s, "r", "q", 8 * SECOND);
-	ck_assert_int_eq(views_move(s, column, &ts), 0);
+	SUITE_OK(views_move(s, column, &ts));
 	suite_expect(s->table, "r/f/p@9000000=0 ");
-	ck_assert_int_eq(views_move(s, cell, &ts), 0);
+	SUITE_OK(views_move(s, cell, &ts));
 	suite_expect(s->table, "r/f/o@8000000=0 ");
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/f/o@8000000=0 ");
@@ -305,11 +300,10 @@ SUITE_STORES(test_append_and_increment_start_anew, 30)
 	views_set(s, "r", "q", 1);
 	views_set(s, "r", "n", 2);
 	s->clock = 10 * SECOND;
-	ck_assert_int_eq(
-		wcs_mutation_append(mutation, "f", suite_text("q"), suite_text("new"), WCS_TS_NONE),
-		0);
-	ck_assert_int_eq(wcs_mutation_increment(mutation, "f", suite_text("n"), 7), 0);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
+	SUITE_OK(wcs_mutation_append(mutation, "f", suite_text("q"), suite_text("new"),
+				     WCS_TS_NONE));
+	SUITE_OK(wcs_mutation_increment(mutation, "f", suite_text("n"), 7));
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &ts));
 	ck_assert_int_eq(ts, 10 * SECOND);
 	suite_expect(s->table,
 		     "r/f/n@10000000=\\00\\00\\00\\00\\00\\00\\00\\07 r/f/q@10000000=new ");
@@ -323,11 +317,11 @@ SUITE_STORES(test_conditions_do_not_see_it, 30)
 	suite_policy(s->table, "f", "maxage=1s");
 	views_set(s, "r", "q", 1);
 	s->clock = 10 * SECOND;
-	ck_assert_int_eq(wcs_mutation_if(fails, "f", suite_text("q"), &one), 0);
+	SUITE_OK(wcs_mutation_if(fails, "f", suite_text("q"), &one));
 	ck_assert_int_eq(suite_mutate(s->table, "r", fails, NULL), -ECANCELED);
-	ck_assert_int_eq(wcs_mutation_if(holds, "f", suite_text("q"), NULL), 0);
-	ck_assert_int_eq(wcs_mutation_set(holds, "f", suite_text("p"), 10 * SECOND, one), 0);
-	ck_assert_int_eq(suite_mutate(s->table, "r", holds, NULL), 0);
+	SUITE_OK(wcs_mutation_if(holds, "f", suite_text("q"), NULL));
+	SUITE_OK(wcs_mutation_set(holds, "f", suite_text("p"), 10 * SECOND, one));
+	SUITE_OK(suite_mutate(s->table, "r", holds, NULL));
 	suite_expect(s->table, "r/f/p@10000000=1 ");
 }
 
@@ -360,9 +354,8 @@ SUITE_STORES(test_set_newest_does_not_see_it, 30)
 	suite_policy(s->table, "f", "maxage=1s");
 	s->clock = 10 * SECOND;
 	views_set(s, "r", "q", 3);
-	ck_assert_int_eq(
-		wcs_mutation_set_newest(mutation, "f", suite_text("q"), 2, suite_text("x")), 0);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
+	SUITE_OK(wcs_mutation_set_newest(mutation, "f", suite_text("q"), 2, suite_text("x")));
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &ts));
 	ck_assert_int_eq(ts, 2);
 	suite_expect(s->table, "");
 }
@@ -375,12 +368,12 @@ SUITE_STORES(test_family_of_hidden_cells_goes, 30)
 	views_set(s, "r", "q", 1);
 	views_set(s, "r", "q", 2);
 	s->clock = 10 * SECOND;
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTSUM), 0);
+	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTSUM));
 	suite_set(s->table, "r2", "f", "q", 10 * SECOND, "8 bytes.");
 	ck_assert_int_eq(wcs_family_remove(s->table, "f"), -ENOTEMPTY);
 	s->clock = 20 * SECOND;
-	ck_assert_int_eq(wcs_family_remove(s->table, "f"), 0);
-	ck_assert_int_eq(wcs_family_create(s->table, "f"), 0);
+	SUITE_OK(wcs_family_remove(s->table, "f"));
+	SUITE_OK(wcs_family_create(s->table, "f"));
 	suite_expect(s->table, "");
 }
 

@@ -4,10 +4,6 @@
 
 #include "tests/unit/suite.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 static const struct wcs_slice q = {"q", 1};
 
 static int write_newest(struct wcs_table *table, const char *row, int64_t wanted, const char *value,
@@ -15,7 +11,7 @@ static int write_newest(struct wcs_table *table, const char *row, int64_t wanted
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(wcs_mutation_set_newest(mutation, "f", q, wanted, suite_text(value)), 0);
+	SUITE_OK(wcs_mutation_set_newest(mutation, "f", q, wanted, suite_text(value)));
 	return suite_mutate(table, row, mutation, ts);
 }
 
@@ -39,12 +35,12 @@ SUITE_STORES(test_replacing_changes_the_etag, 10)
 	struct wcs_cell_info after;
 
 	suite_set(s->table, "r", "f", "q", 5, "one");
-	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "f", q, 5, &before), 0);
+	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "f", q, 5, &before));
 	suite_set(s->table, "r", "f", "other", 5, "x");
-	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "f", q, 5, &after), 0);
+	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "f", q, 5, &after));
 	ck_assert_uint_eq(before.etag, after.etag);
 	suite_set(s->table, "r", "f", "q", 5, "one");
-	ck_assert_int_eq(wcs_cell_get(s->table, suite_text("r"), "f", q, 5, &after), 0);
+	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "f", q, 5, &after));
 	ck_assert_uint_ne(before.etag, after.etag);
 }
 
@@ -68,12 +64,11 @@ SUITE_STORES(test_two_server_timestamps_in_one_mutation, 10)
 	int64_t ts = 0;
 
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(wcs_mutation_set(mutation, "f", q, WCS_TS_SERVER, suite_text("v")),
-				 0);
-	ck_assert_int_eq(wcs_row_mutate(s->table, suite_text("r"), mutation, &ts), 0);
+		SUITE_OK(wcs_mutation_set(mutation, "f", q, WCS_TS_SERVER, suite_text("v")));
+	SUITE_OK(wcs_row_mutate(s->table, suite_text("r"), mutation, &ts));
 	ck_assert_int_eq(ts, 1000002);
 	/* and the same mutation again */
-	ck_assert_int_eq(wcs_row_mutate(s->table, suite_text("r"), mutation, &ts), 0);
+	SUITE_OK(wcs_row_mutate(s->table, suite_text("r"), mutation, &ts));
 	ck_assert_int_eq(ts, 1000005);
 	wcs_mutation_free(mutation);
 }
@@ -87,7 +82,7 @@ SUITE_STORES(test_timestamps_end, 10)
 	ck_assert_int_eq(suite_append(s->table, "r", "c", &ts), -EOVERFLOW);
 	ck_assert_int_eq(write_newest(s->table, "r", 5, "c", &ts), -EOVERFLOW);
 	ck_assert_int_eq(ts, 77);
-	ck_assert_int_eq(write_newest(s->table, "r", INT64_MAX, "c", &ts), 0);
+	SUITE_OK(write_newest(s->table, "r", INT64_MAX, "c", &ts));
 	ck_assert_int_eq(ts, INT64_MAX);
 	suite_expect(s->table, "r/f/q@9223372036854775807=c r/f/q@9223372036854775806=a ");
 }
@@ -96,15 +91,15 @@ SUITE_STORES(test_set_newest, 10)
 {
 	int64_t ts = 0;
 
-	ck_assert_int_eq(write_newest(s->table, "r", 10, "a", &ts), 0);
+	SUITE_OK(write_newest(s->table, "r", 10, "a", &ts));
 	ck_assert_int_eq(ts, 10);
-	ck_assert_int_eq(write_newest(s->table, "r", 10, "b", &ts), 0);
+	SUITE_OK(write_newest(s->table, "r", 10, "b", &ts));
 	ck_assert_int_eq(ts, 10);
-	ck_assert_int_eq(write_newest(s->table, "r", 20, "c", &ts), 0);
+	SUITE_OK(write_newest(s->table, "r", 20, "c", &ts));
 	ck_assert_int_eq(ts, 20);
-	ck_assert_int_eq(write_newest(s->table, "r", 19, "d", &ts), 0);
+	SUITE_OK(write_newest(s->table, "r", 19, "d", &ts));
 	ck_assert_int_eq(ts, 1000000);
-	ck_assert_int_eq(write_newest(s->table, "r", 0, "e", &ts), 0);
+	SUITE_OK(write_newest(s->table, "r", 0, "e", &ts));
 	ck_assert_int_eq(ts, 1000001);
 	suite_expect(s->table, "r/f/q@1000001=e r/f/q@1000000=d r/f/q@20=c r/f/q@10=b ");
 }
@@ -118,14 +113,14 @@ SUITE_STORES(test_ts_is_of_the_last_write, 10)
 	wcs_mutation_set(mutation, "f", q, 30, suite_text("x"));
 	wcs_mutation_set(mutation, "b", q, 20, suite_text("y"));
 	wcs_mutation_set(mutation, "a", q, 10, suite_text("z"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &ts));
 	ck_assert_int_eq(ts, 10);
 	mutation = wcs_mutation_new();
 	wcs_mutation_delete_row(mutation);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &ts));
 	ck_assert_int_eq(ts, 0);
 	ts = 77;
-	ck_assert_int_eq(suite_mutate(s->table, "r", wcs_mutation_new(), &ts), 0);
+	SUITE_OK(suite_mutate(s->table, "r", wcs_mutation_new(), &ts));
 	ck_assert_int_eq(ts, 0);
 	suite_expect(s->table, "");
 }
@@ -140,7 +135,7 @@ SUITE_STORES(test_later_writes_win, 10)
 	wcs_mutation_append(mutation, "f", q, suite_text("+"), WCS_TS_NONE);
 	wcs_mutation_set(mutation, "f", q, 4, suite_text("older"));
 	wcs_mutation_append(mutation, "f", q, suite_text("!"), WCS_TS_NONE);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	suite_expect(s->table, "r/f/q@1000002=second++! r/f/q@1000001=second++ "
 			       "r/f/q@1000000=second+ r/f/q@5=second r/f/q@4=older ");
 }
@@ -171,7 +166,7 @@ SUITE_STORES(test_deletes, 10)
 	wcs_mutation_delete_cell(mutation, "a", (struct wcs_slice){NULL, 0}, 2);
 	wcs_mutation_delete_cell(mutation, "a", q, 3);
 	wcs_mutation_delete_column(mutation, "a", suite_text("none"));
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	suite_expect(s->table, "q/a/q@1=before r/a/@1=e r/a/q@2=v r/f/@2=e r/f/@1=e "
 			       "r!/a/q@1=behind ");
 	suite_delete_row(s->table, "r");
@@ -190,7 +185,7 @@ SUITE_STORES(test_deletes_come_before_writes, 10)
 	wcs_mutation_set(mutation, "a", q, 7, suite_text("put"));
 	wcs_mutation_delete_column(mutation, "f", q);
 	wcs_mutation_delete_cell(mutation, "a", q, 7);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, &ts), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, &ts));
 	/* the deleted cell is no newest cell any more */
 	suite_expect(s->table, "r/a/q@7=put r/f/q@1000000=new ");
 	ck_assert_int_eq(ts, 7);
@@ -204,7 +199,7 @@ SUITE_STORES(test_delete_newest_then_write, 10)
 	suite_set(s->table, "r", "f", "q", 5000000, "newest");
 	wcs_mutation_delete_cell(mutation, "f", q, 5000000);
 	wcs_mutation_append(mutation, "f", q, suite_text("+"), WCS_TS_NONE);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
 	suite_expect(s->table, "r/f/q@1000000=older+ r/f/q@2000=older ");
 }
 
@@ -214,8 +209,8 @@ static int write_if(struct wcs_table *table, const struct wcs_slice *expected)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(wcs_mutation_if(mutation, "f", q, expected), 0);
-	ck_assert_int_eq(wcs_mutation_set(mutation, "a", q, 1, suite_text("done")), 0);
+	SUITE_OK(wcs_mutation_if(mutation, "f", q, expected));
+	SUITE_OK(wcs_mutation_set(mutation, "a", q, 1, suite_text("done")));
 	return suite_mutate(table, "r", mutation, NULL);
 }
 
@@ -229,17 +224,17 @@ SUITE_STORES(test_conditions, 10)
 	ck_assert_int_eq(write_if(s->table, &one), -ECANCELED);
 	ck_assert_int_eq(write_if(s->table, &empty), -ECANCELED);
 	suite_expect(s->table, "");
-	ck_assert_int_eq(write_if(s->table, NULL), 0);
+	SUITE_OK(write_if(s->table, NULL));
 	suite_set(s->table, "r", "f", "q", 1, "one");
 	suite_set(s->table, "r", "f", "q", 2, "two");
 	ck_assert_int_eq(write_if(s->table, NULL), -ECANCELED);
 	ck_assert_int_eq(write_if(s->table, &one), -ECANCELED);
 	ck_assert_int_eq(write_if(s->table, &empty), -ECANCELED);
 	ck_assert_int_eq(write_if(s->table, &longer), -ECANCELED);
-	ck_assert_int_eq(write_if(s->table, &two), 0);
+	SUITE_OK(write_if(s->table, &two));
 	suite_set(s->table, "r", "f", "q", 3, "");
 	ck_assert_int_eq(write_if(s->table, &two), -ECANCELED);
-	ck_assert_int_eq(write_if(s->table, &empty), 0);
+	SUITE_OK(write_if(s->table, &empty));
 }
 
 SUITE_STORES(test_condition_on_a_large_value, 20)
@@ -248,7 +243,7 @@ SUITE_STORES(test_condition_on_a_large_value, 20)
 	struct wcs_slice large = {bytes, 200000};
 
 	suite_put(s->table, suite_text("r"), "f", q, 1, large);
-	ck_assert_int_eq(write_if(s->table, &large), 0);
+	SUITE_OK(write_if(s->table, &large));
 	bytes[199999] ^= 1;
 	ck_assert_int_eq(write_if(s->table, &large), -ECANCELED);
 	free(bytes);
@@ -264,7 +259,7 @@ SUITE_STORES(test_conditions_see_the_row_before, 10)
 	wcs_mutation_delete_row(mutation);
 	wcs_mutation_if(mutation, "f", q, &one);
 	wcs_mutation_if(mutation, "a", q, NULL);
-	ck_assert_int_eq(wcs_row_mutate(s->table, suite_text("r"), mutation, NULL), 0);
+	SUITE_OK(wcs_row_mutate(s->table, suite_text("r"), mutation, NULL));
 	suite_expect(s->table, "r/f/q@2=two ");
 	ck_assert_int_eq(wcs_row_mutate(s->table, suite_text("r"), mutation, NULL), -ECANCELED);
 	suite_expect(s->table, "r/f/q@2=two ");
@@ -280,12 +275,10 @@ SUITE_STORES(test_row_key_limits, 10)
 	struct wcs_cell_info info;
 
 	wcs_mutation_set(mutation, "f", q, 1, suite_text("v"));
-	ck_assert_int_eq(
-		wcs_row_mutate(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX}, mutation, NULL),
-		0);
-	ck_assert_int_eq(
-		wcs_cell_get(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX}, "f", q, 1, &info),
-		0);
+	SUITE_OK(
+		wcs_row_mutate(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX}, mutation, NULL));
+	SUITE_OK(
+		wcs_cell_get(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX}, "f", q, 1, &info));
 	ck_assert_int_eq(wcs_row_mutate(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX + 1},
 					mutation, NULL),
 			 -ENAMETOOLONG);
@@ -337,12 +330,11 @@ SUITE_STORES(test_large_mutation, 20)
 
 	for (int i = 0; i < 1000; i++) {
 		snprintf(names[i], sizeof(names[i]), "c%03d", (i * 387) % 1000);
-		ck_assert_int_eq(wcs_mutation_set(mutation, i % 2 ? "a" : "f", suite_text(names[i]),
-						  WCS_TS_SERVER, suite_text(names[i])),
-				 0);
+		SUITE_OK(wcs_mutation_set(mutation, i % 2 ? "a" : "f", suite_text(names[i]),
+					  WCS_TS_SERVER, suite_text(names[i])));
 	}
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), 0);
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &newest, &scan), 0);
+	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, &newest, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_int_eq(wcs_slice_compare(cell.qualifier, cell.value), 0);
 		count++;

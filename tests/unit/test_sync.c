@@ -6,14 +6,10 @@
  */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -98,7 +94,7 @@ SUITE_LEVELDB_STORE(test_syncs_are_shared, 60)
 	before = atomic_load(&sync_begun);
 	for (int i = 0; i < THREADS; i++) {
 		threads[i] = (struct sync_thread){.suite = s, .number = i};
-		ck_assert_int_eq(pthread_create(&ids[i], NULL, sync_write, &threads[i]), 0);
+		SUITE_OK(pthread_create(&ids[i], NULL, sync_write, &threads[i]));
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(ids[i], NULL);
@@ -115,7 +111,7 @@ SUITE_LEVELDB_STORE(test_sync_of_one_thread_begins_at_once, 10)
 	for (int i = 0; i < 3; i++) {
 		long before = atomic_load(&sync_begun);
 
-		ck_assert_int_eq(wcs_store_sync(s->store), 0);
+		SUITE_OK(wcs_store_sync(s->store));
 		ck_assert_int_gt(atomic_load(&sync_ended), before);
 	}
 }
@@ -124,7 +120,7 @@ static int sync_set(struct wcs_table *table, int64_t ts)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
-	ck_assert_int_eq(wcs_mutation_set(mutation, "f", suite_text("q"), ts, suite_text("v")), 0);
+	SUITE_OK(wcs_mutation_set(mutation, "f", suite_text("q"), ts, suite_text("v")));
 	return suite_mutate(table, "r", mutation, NULL);
 }
 
@@ -146,8 +142,7 @@ SUITE_LEVELDB_STORE(test_sync_behind_a_failed_one_fails, 60)
 	sync_fails = sync_begun + SYNCS;
 	for (int i = 0; i < THREADS; i++) {
 		threads[i] = (struct sync_thread){.suite = s, .number = i};
-		ck_assert_int_eq(pthread_create(&ids[i], NULL, sync_until_it_fails, &threads[i]),
-				 0);
+		SUITE_OK(pthread_create(&ids[i], NULL, sync_until_it_fails, &threads[i]));
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(ids[i], NULL);
@@ -167,15 +162,15 @@ static void files_forbid(void)
 	int next = dup(STDIN_FILENO);
 
 	close(next);
-	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files_before), 0);
+	SUITE_OK(getrlimit(RLIMIT_NOFILE, &files_before));
 	none = files_before;
 	none.rlim_cur = (rlim_t)next;
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	SUITE_OK(setrlimit(RLIMIT_NOFILE, &none));
 }
 
 static void files_allow(void)
 {
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files_before), 0);
+	SUITE_OK(setrlimit(RLIMIT_NOFILE, &files_before));
 }
 
 SUITE_LEVELDB_STORE(test_sync_without_files, 10)
@@ -183,7 +178,7 @@ SUITE_LEVELDB_STORE(test_sync_without_files, 10)
 	files_forbid();
 	ck_assert_int_eq(wcs_store_sync(s->store), -EIO);
 	files_allow();
-	ck_assert_int_eq(wcs_store_sync(s->store), 0);
+	SUITE_OK(wcs_store_sync(s->store));
 	suite_set(s->table, "r", "f", "q", 1, "v");
 }
 
@@ -209,7 +204,7 @@ SUITE_LEVELDB_STORE(test_sync_with_too_few_files_for_all_logs, 10)
 	}
 	logs_fail = 0;
 	ck_assert(!wcs_store_failed(s->store));
-	ck_assert_int_eq(wcs_store_sync(s->store), 0);
+	SUITE_OK(wcs_store_sync(s->store));
 	suite_set(s->table, "r", "f", "q", 2, "v");
 }
 
@@ -236,9 +231,9 @@ SUITE_LEVELDB_STORE(test_log_removed, 10)
 	char command[300];
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_store_sync(s->store), 0);
+	SUITE_OK(wcs_store_sync(s->store));
 	snprintf(command, sizeof(command), "rm '%s'/data/*.log", s->path);
-	ck_assert_int_eq(system(command), 0);
+	SUITE_OK(system(command));
 	ck_assert_int_eq(wcs_store_sync(s->store), -EIO);
 	ck_assert(wcs_store_failed(s->store));
 	suite_expect_value(s->table, "r", "f", "q", 1, "v");

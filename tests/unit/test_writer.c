@@ -2,9 +2,7 @@
 /* Write sessions on a real store: which bytes they commit, when, and when they commit nothing. */
 #include "tests/unit/mount.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 static struct spelled name_of(enum node_kind kind, const char *name)
 {
@@ -19,13 +17,12 @@ static struct node *open_session(struct mount *mount, int flags)
 	struct node *node = nodes_get(mount->fs.nodes, &key, 0, NULL), *session;
 
 	if (flags & O_CREAT)
-		ck_assert_int_eq(writers_create(&mount->fs, gettid(), mount->family, &q,
-						flags & O_EXCL, &session),
-				 0);
+		SUITE_OK(writers_create(&mount->fs, gettid(), mount->family, &q, flags & O_EXCL,
+					&session));
 	else
-		ck_assert_int_eq(writers_reopen(&mount->fs, gettid(), node, &session), 0);
+		SUITE_OK(writers_reopen(&mount->fs, gettid(), node, &session));
 	nodes_put(mount->fs.nodes, node, 1);
-	ck_assert_int_eq(writer_open(&mount->fs, session, flags, gettid()), 0);
+	SUITE_OK(writer_open(&mount->fs, session, flags, gettid()));
 	return session;
 }
 
@@ -36,7 +33,7 @@ static int write_at(struct mount *mount, struct node *session, const char *text,
 
 static void close_session(struct mount *mount, struct node *session)
 {
-	ck_assert_int_eq(writer_close(&mount->fs, session), 0);
+	SUITE_OK(writer_close(&mount->fs, session));
 	nodes_put(mount->fs.nodes, session, 1);
 }
 
@@ -71,8 +68,7 @@ SUITE_LEVELDB_STORE(test_values, 30)
 			suite_set(s->table, "r", "f", "q", 5, cases[i].before);
 		session = open_session(&mount, cases[i].flags);
 		if (cases[i].text)
-			ck_assert_int_eq(write_at(&mount, session, cases[i].text, cases[i].offset),
-					 0);
+			SUITE_OK(write_at(&mount, session, cases[i].text, cases[i].offset));
 		suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST,
 				   cases[i].before ? cases[i].before : "-");
 		close_session(&mount, session);
@@ -91,18 +87,18 @@ SUITE_LEVELDB_STORE(test_flushes, 20)
 
 	mount_open(&mount, s);
 	session = open_session(&mount, O_WRONLY | O_CREAT);
-	ck_assert_int_eq(writer_flush(&mount.fs, session, gettid()), 0);
+	SUITE_OK(writer_flush(&mount.fs, session, gettid()));
 	suite_expect(s->table, ""); /* nothing was written yet */
 	for (uint64_t i = 0; i < 3; i++) {
-		ck_assert_int_eq(write_at(&mount, session, "x", i), 0);
-		ck_assert_int_eq(writer_flush(&mount.fs, session, gettid()), 0);
+		SUITE_OK(write_at(&mount, session, "x", i));
+		SUITE_OK(writer_flush(&mount.fs, session, gettid()));
 	}
 	close_session(&mount, session);
 	suite_expect(s->table, "r/f/q@1000000=xxx ");
 	session = open_session(&mount, O_WRONLY | O_APPEND);
 	other = open_session(&mount, O_WRONLY | O_APPEND);
-	ck_assert_int_eq(write_at(&mount, session, "a", 0), 0);
-	ck_assert_int_eq(write_at(&mount, other, "b", 0), 0);
+	SUITE_OK(write_at(&mount, session, "a", 0));
+	SUITE_OK(write_at(&mount, other, "b", 0));
 	close_session(&mount, other);
 	close_session(&mount, session);
 	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, "xxxba");
@@ -119,7 +115,7 @@ SUITE_LEVELDB_STORE(test_commits_nothing, 20)
 	suite_set(s->table, "r", "f", "q", 5, "old");
 	for (int way = 0; way < 3; way++) {
 		session = open_session(&mount, O_WRONLY);
-		ck_assert_int_eq(write_at(&mount, session, "new", 0), 0);
+		SUITE_OK(write_at(&mount, session, "new", 0));
 		if (way == 0)
 			writer_abort(session);
 		else if (way == 1)
@@ -150,8 +146,8 @@ SUITE_LEVELDB_STORE(test_rename_and_hidden, 20)
 	ck_assert_int_eq(writers_hidden(&mount.fs, gettid(), mount.family, &q, &found), 0);
 	ck_assert_ptr_eq(found, session);
 	nodes_put(mount.fs.nodes, found, 1);
-	ck_assert_int_eq(write_at(&mount, session, "new", 0), 0);
-	ck_assert_int_eq(writers_rename(&mount.fs, gettid(), node_id(session), &to, NULL), 0);
+	SUITE_OK(write_at(&mount, session, "new", 0));
+	SUITE_OK(writers_rename(&mount.fs, gettid(), node_id(session), &to, NULL));
 	ck_assert(!writers_reserved(&mount.fs, mount.family, &q));
 	close_session(&mount, session);
 	suite_expect(s->table, "r/f/p@1000000=new ");

@@ -5,11 +5,7 @@
  */
 #include "tests/unit/suite.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,11 +50,9 @@ static void make_table(char letter, uint64_t number)
 	ck_assert_int_ge(fd, 0);
 	writer = ldb_tablefile_writer_new(fd);
 	for (int i = 0; i < ENTRIES; i++)
-		ck_assert_int_eq(ldb_tablefile_add(writer, key_of(letter, i), suite_text("value")),
-				 0);
-	ck_assert_int_eq(ldb_tablefile_finish(writer, &table.size, &table.smallest, &table.largest),
-			 0);
-	ck_assert_int_eq(ldb_manifest_add(&manifest, &table), 0);
+		SUITE_OK(ldb_tablefile_add(writer, key_of(letter, i), suite_text("value")));
+	SUITE_OK(ldb_tablefile_finish(writer, &table.size, &table.smallest, &table.largest));
+	SUITE_OK(ldb_manifest_add(&manifest, &table));
 	ldb_tablefile_writer_free(writer);
 	close(fd);
 }
@@ -66,7 +60,7 @@ static void make_table(char letter, uint64_t number)
 static void make_files(void)
 {
 	snprintf(path, sizeof(path), "%s/files", suite_directory());
-	ck_assert_int_eq(mkdir(path, 0700), 0);
+	SUITE_OK(mkdir(path, 0700));
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	memset(&manifest, 0, sizeof(manifest));
 	for (int i = 0; i < TABLES; i++)
@@ -75,8 +69,8 @@ static void make_files(void)
 		ck_assert_uint_eq(manifest.tables[i].size, manifest.tables[0].size);
 	manifest.next_file = FIRST + TABLES + 1;
 	ldb_file_name(manifest.name, LDB_FILE_MANIFEST, FIRST + TABLES);
-	ck_assert_int_eq(ldb_manifest_write(dir, &manifest), 0);
-	ck_assert_int_eq(ldb_manifest_set_current(dir, manifest.name), 0);
+	SUITE_OK(ldb_manifest_write(dir, &manifest));
+	SUITE_OK(ldb_manifest_set_current(dir, manifest.name));
 }
 
 static void remove_files(void)
@@ -92,7 +86,7 @@ static void exchange(int one, int other)
 
 	ldb_file_name(names[0], LDB_FILE_TABLE, number_of(one));
 	ldb_file_name(names[1], LDB_FILE_TABLE, number_of(other));
-	ck_assert_int_eq(renameat2(dir, names[0], dir, names[1], RENAME_EXCHANGE), 0);
+	SUITE_OK(renameat2(dir, names[0], dir, names[1], RENAME_EXCHANGE));
 }
 
 static void flip(int table, off_t at)
@@ -110,11 +104,11 @@ static void flip(int table, off_t at)
 
 static void look(struct ldb_files *files)
 {
-	ck_assert_int_eq(ldb_files_open(path, files, NULL), 0);
+	SUITE_OK(ldb_files_open(path, files, NULL));
 	ck_assert(files->whole);
-	ck_assert_int_eq(ldb_files_tables(files, NULL), 0);
-	ck_assert_int_eq(ldb_files_names(files), 0);
-	ck_assert_int_eq(ldb_files_end(files), 0);
+	SUITE_OK(ldb_files_tables(files, NULL));
+	SUITE_OK(ldb_files_names(files));
+	SUITE_OK(ldb_files_end(files));
 	ck_assert(files->whole);
 }
 
@@ -182,22 +176,22 @@ SUITE_TEST(test_overlap_is_not_written, 20)
 	char name[LDB_FILE_NAME_MAX];
 
 	make_files();
-	ck_assert_int_eq(ldb_manifest_read(dir, manifest.name, &again, NULL), 0);
+	SUITE_OK(ldb_manifest_read(dir, manifest.name, &again, NULL));
 	by.smallest = key_of('b', 3);
 	by.largest = key_of('c', 1);
 	ck_assert_int_eq(ldb_manifest_replace(dir, &again, FIRST + 1, &by), -EIO);
 	ldb_manifest_free(&again);
-	ck_assert_int_eq(ldb_manifest_read(dir, manifest.name, &again, NULL), 0);
+	SUITE_OK(ldb_manifest_read(dir, manifest.name, &again, NULL));
 	by.largest = key_of('b', 7);
-	ck_assert_int_eq(ldb_manifest_replace(dir, &again, FIRST + 1, &by), 0);
+	SUITE_OK(ldb_manifest_replace(dir, &again, FIRST + 1, &by));
 	ldb_manifest_free(&again);
 	ck_assert_int_ne(faccessat(dir, manifest.name, F_OK, 0), 0);
-	ck_assert_int_eq(ldb_manifest_current(dir, name, NULL), 0);
-	ck_assert_int_eq(ldb_manifest_read(dir, name, &again, NULL), 0);
+	SUITE_OK(ldb_manifest_current(dir, name, NULL));
+	SUITE_OK(ldb_manifest_read(dir, name, &again, NULL));
 	ck_assert_ptr_null(ldb_manifest_find(&again, FIRST + 1));
 	by.number = 41;
 	again.next_file = 42;
-	ck_assert_int_eq(ldb_manifest_add(&again, &by), 0);
+	SUITE_OK(ldb_manifest_add(&again, &by));
 	ck_assert_int_eq(ldb_manifest_check(&again, &fault), -EIO);
 	ck_assert_str_eq(fault.text, "tables 000040.ldb and 000041.ldb of level 1 overlap");
 	snprintf(again.name, sizeof(again.name), "MANIFEST-000050");
