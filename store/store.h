@@ -262,10 +262,10 @@ int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
  * Brings the store's schema up to this one: makes missing tables and families, and sets differing
  * properties; removes nothing, and leaves open properties as they are. -ENOTEMPTY: a type or
  * delimiter differs where there are cells; -EMFILE: too many tables; -EPERM: a policy may hide more
- * in a table that is and stays protected. fault names the table and family. A refused schema is
- * applied in no part. A later failure leaves the changes before it applied: another thread changed
- * the store meanwhile, a writer kept writing to a family whose type should change (-EBUSY), or
- * memory or the engine failed.
+ * in a table that is and stays protected. fault names the table and family. schema is valid, as
+ * from wcs_schema_parse or wcs_schema_get. A refused schema is applied in no part. A later failure
+ * leaves the changes before it applied: another thread changed the store meanwhile, a writer kept
+ * writing to a family whose type should change (-EBUSY), or memory or the engine failed.
  */
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault);

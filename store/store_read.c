@@ -26,11 +26,11 @@ int store_check_row(struct wcs_slice row)
 }
 
 /* A bound may be a byte longer than the key it bounds: the longest key with a NUL behind it. */
-static int store_check_range(const struct wcs_range *range)
+static int store_check_bounds(struct wcs_slice from, struct wcs_slice to, size_t max)
 {
-	int rc = store_check_slice(range->start, WCS_ROW_KEY_MAX + 1);
+	int rc = store_check_slice(from, max + 1);
 
-	return rc == 0 ? store_check_slice(range->end, WCS_ROW_KEY_MAX + 1) : rc;
+	return rc == 0 ? store_check_slice(to, max + 1) : rc;
 }
 
 static bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to)
@@ -38,42 +38,25 @@ static bool store_bounds_empty(struct wcs_slice from, struct wcs_slice to)
 	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
 }
 
-static int store_check_filter(const struct wcs_filter *filter)
-{
-	int rc = store_check_slice(filter->qualifier_from, WCS_QUALIFIER_MAX + 1);
-
-	if (rc == 0)
-		rc = store_check_slice(filter->qualifier_to, WCS_QUALIFIER_MAX + 1);
-	if (rc == 0 &&
-	    (filter->ts_from < 0 || filter->ts_to < 0 || (unsigned int)filter->each > WCS_EACH_ROW))
-		rc = -EINVAL;
-	return rc;
-}
-
-static bool store_scan_is_empty(const struct wcs_range *range, const struct wcs_filter *filter)
-{
-	return store_bounds_empty(range->start, range->end) ||
-	       store_bounds_empty(filter->qualifier_from, filter->qualifier_to) ||
-	       (filter->ts_to != 0 && filter->ts_from >= filter->ts_to) ||
-	       (filter->families != NULL && filter->family_count == 0);
-}
-
 /* ---- Reading cells ----------------------------------------------------------------------- */
 
 /* Checks the cell's name and enters the table for a call on it. */
-static int store_enter_cell(struct wcs_table *table, struct wcs_slice row, const char *family,
-			    struct wcs_slice qualifier, int64_t ts)
+static int store_enter_cell(struct wcs_table *table, const struct wcs_address *at,
+			    struct wcs_view *view)
 {
-	int rc = store_check_row(row);
+	int rc = store_check_row(at->row);
 
 	if (rc == 0)
-		rc = store_check_slice(qualifier, WCS_QUALIFIER_MAX);
-	if (rc == 0 && ts < 0 && ts != WCS_TS_NEWEST)
+		rc = store_check_slice(at->qualifier, WCS_QUALIFIER_MAX);
+	if (rc == 0 && at->ts < 0 && at->ts != WCS_TS_NEWEST)
 		rc = -EINVAL;
 	if (rc == 0)
 		rc = table_enter(table);
-	if (rc != 0 || family_is(table, family))
+	if (rc != 0)
 		return rc;
+	*view = table_view(table);
+	if (family_of(table, at->family) != NULL)
+		return 0;
 	table_leave(table);
 	return -ENOENT;
 }
@@ -81,15 +64,13 @@ static int store_enter_cell(struct wcs_table *table, struct wcs_slice row, const
 int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *family,
 		 struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
 {
-	int rc = store_enter_cell(table, row, family, qualifier, ts);
+	const struct wcs_address at = {table->id, row, family, qualifier, ts};
 	struct wcs_view view;
+	int rc = store_enter_cell(table, &at, &view);
 
 	if (rc != 0)
 		return rc;
-	view = table_view(table);
-	rc = table->store->backend->cell_get(
-		table->store->db, &view,
-		&(struct wcs_address){table->id, row, family, qualifier, ts}, info);
+	rc = table->store->backend->cell_get(table->store->db, &view, &at, info);
 	table_leave(table);
 	return rc;
 }
@@ -97,15 +78,13 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
 		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
 {
-	int rc = store_enter_cell(table, row, family, qualifier, ts);
+	const struct wcs_address at = {table->id, row, family, qualifier, ts};
 	struct wcs_view view;
+	int rc = store_enter_cell(table, &at, &view);
 
 	if (rc != 0)
 		return rc;
-	view = table_view(table);
-	rc = table->store->backend->value_open(
-		table->store->db, &view,
-		&(struct wcs_address){table->id, row, family, qualifier, ts}, value);
+	rc = table->store->backend->value_open(table->store->db, &view, &at, value);
 	table_leave(table);
 	return rc;
 }
@@ -162,44 +141,40 @@ static int store_compare_names(const void *left, const void *right)
 	return strcmp(*a, *b);
 }
 
-/* Reduces names to the families of the table, sorted, each once. Returns how many. */
-static size_t store_keep_families(const struct wcs_table *table, const char **names, size_t count)
-{
-	size_t kept = 0;
-
-	qsort(names, count, sizeof(*names), store_compare_names);
-	for (size_t i = 0; i < count; i++) {
-		if (kept > 0 && strcmp(names[kept - 1], names[i]) == 0)
-			continue;
-		if (family_is(table, names[i]))
-			names[kept++] = names[i];
-	}
-	return kept;
-}
-
-/* The caller has entered the table. */
+/* The caller has entered the table. The engine gets the families that it has, sorted, each once. */
 static int store_scan_start(struct wcs_table *table, const struct wcs_range *range,
 			    struct wcs_filter filter, struct wcs_scan **scan)
 {
 	const struct wcs_backend *backend = table->store->backend;
 	struct wcs_view view = table_view(table);
 	const char **names = NULL;
-	int rc = 0;
+	size_t kept = 0;
+	int rc;
 
 	if (filter.families != NULL && filter.family_count > 0) {
 		names = calloc(filter.family_count, sizeof(*names));
 		if (names == NULL)
 			return -ENOMEM;
 		memcpy(names, filter.families, filter.family_count * sizeof(*names));
-		filter.family_count = store_keep_families(table, names, filter.family_count);
+		qsort(names, filter.family_count, sizeof(*names), store_compare_names);
+		for (size_t i = 0; i < filter.family_count; i++)
+			if ((kept == 0 || strcmp(names[kept - 1], names[i]) != 0) &&
+			    family_of(table, names[i]) != NULL)
+				names[kept++] = names[i];
+		filter.family_count = kept;
 		filter.families = names;
 	}
-	if (store_scan_is_empty(range, &filter))
+	if (store_bounds_empty(range->start, range->end) ||
+	    store_bounds_empty(filter.qualifier_from, filter.qualifier_to) ||
+	    (filter.ts_to != 0 && filter.ts_from >= filter.ts_to) ||
+	    (filter.families != NULL && filter.family_count == 0)) {
 		*scan = &store_none;
-	else
+		rc = 0;
+	} else {
 		rc = backend->scan_open(table->store->db, &view, table->id, range, &filter, scan);
-	if (rc == 0 && *scan != &store_none)
-		(*scan)->policies = wcs_policies_hold(table->policies);
+		if (rc == 0)
+			(*scan)->policies = wcs_policies_hold(table->policies);
+	}
 	free(names);
 	return rc;
 }
@@ -207,10 +182,14 @@ static int store_scan_start(struct wcs_table *table, const struct wcs_range *ran
 int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 		  const struct wcs_filter *filter, struct wcs_scan **scan)
 {
-	int rc = store_check_range(range);
+	int rc = store_check_bounds(range->start, range->end, WCS_ROW_KEY_MAX);
 
 	if (rc == 0)
-		rc = store_check_filter(filter);
+		rc = store_check_bounds(filter->qualifier_from, filter->qualifier_to,
+					WCS_QUALIFIER_MAX);
+	if (rc == 0 &&
+	    (filter->ts_from < 0 || filter->ts_to < 0 || (unsigned int)filter->each > WCS_EACH_ROW))
+		rc = -EINVAL;
 	if (rc == 0)
 		rc = table_enter(table);
 	if (rc != 0)

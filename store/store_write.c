@@ -10,47 +10,36 @@
 #include <errno.h>
 #include <string.h>
 
-static int store_find_type(const struct wcs_table *table, const char *family, enum wcs_type *type)
-{
-	size_t at;
-
-	if (!family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
-		return -ENOENT;
-	*type = table->families[at]->family.type;
-	return 0;
-}
-
-static int store_check_condition(const struct wcs_table *table, struct wcs_condition *condition)
-{
-	int rc = store_find_type(table, condition->family, &condition->type);
-
-	if (rc == 0)
-		rc = wcs_aggregate_refuses_if(condition, NULL);
-	if (rc == 0)
-		wcs_aggregate_expect(condition);
-	return rc;
-}
-
 /* Has the table each family that the mutation names (-ENOENT), and does its type take the writes
  * (-EINVAL)? Gives conditions and writes their types, and conditions the value to expect, which may
  * point into the array of conditions: valid until the mutation gets another condition. */
 static int store_check_mutation(const struct wcs_table *table, struct wcs_mutation *mutation)
 {
+	const struct table_family *family;
 	int rc = 0;
 
-	for (size_t i = 0; i < mutation->condition_count && rc == 0; i++)
-		rc = store_check_condition(table, &mutation->conditions[i]);
-	if (rc != 0)
-		return rc;
-	for (size_t i = 0; i < mutation->delete_count; i++)
-		if (!family_is(table, mutation->deletes[i].family))
+	for (size_t i = 0; i < mutation->condition_count && rc == 0; i++) {
+		struct wcs_condition *condition = &mutation->conditions[i];
+
+		family = family_of(table, condition->family);
+		if (family == NULL)
 			return -ENOENT;
+		condition->type = family->family.type;
+		rc = wcs_aggregate_refuses_if(condition, NULL);
+		if (rc == 0)
+			wcs_aggregate_expect(condition);
+	}
+	for (size_t i = 0; i < mutation->delete_count && rc == 0; i++)
+		if (family_of(table, mutation->deletes[i].family) == NULL)
+			rc = -ENOENT;
 	for (size_t i = 0; i < mutation->write_count && rc == 0; i++) {
 		struct wcs_write *write = &mutation->writes[i];
 
-		rc = store_find_type(table, write->family, &write->type);
-		if (rc == 0)
-			rc = wcs_aggregate_refuses(write, NULL);
+		family = family_of(table, write->family);
+		if (family == NULL)
+			return -ENOENT;
+		write->type = family->family.type;
+		rc = wcs_aggregate_refuses(write, NULL);
 	}
 	return rc;
 }
@@ -59,10 +48,10 @@ static int store_check_mutation(const struct wcs_table *table, struct wcs_mutati
  * before it failed. The caller has not left the gate yet: see table_change.c. */
 static void store_count_write(struct wcs_table *table, const char *family)
 {
-	size_t at;
+	struct table_family *written = family_of(table, family);
 
-	if (family_find(table, (struct wcs_slice){family, strlen(family)}, &at))
-		atomic_fetch_add(&table->families[at]->writes, 1);
+	if (written != NULL)
+		atomic_fetch_add(&written->writes, 1);
 }
 
 static void store_count_writes(struct wcs_table *table, const struct wcs_mutation *mutation)
@@ -86,7 +75,7 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 	const struct wcs_entry entry = {.row = row, .mutation = mutation};
 	struct wcs_view view;
 	int64_t made = 0;
-	uint64_t room, copied;
+	uint64_t room;
 	int rc = store_check_row(row);
 
 	if (rc != 0)
@@ -96,14 +85,9 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	room = room_of(row, mutation);
 	rc = store_check_mutation(table, mutation);
 	if (rc == 0)
-		rc = room_copies_of(table, &view, &entry, 1, &copied);
-	if (rc == 0) {
-		room += copied;
-		rc = room_enter(table->store, room, false);
-	}
+		rc = room_enter_writes(table, &view, &entry, 1, &room);
 	if (rc == 0) {
 		rc = backend->mutate(table->store->db, &view, table->id, row, mutation, &made);
 		if (rc == 0)
@@ -112,30 +96,25 @@ int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mut
 		room_leave(table->store, room);
 	}
 	table_leave(table);
-	if (rc != 0)
-		return rc;
-	if (ts != NULL)
+	if (rc == 0 && ts != NULL)
 		*ts = made;
-	return 0;
+	return rc;
 }
 
 static int store_check_move(const struct wcs_move *move)
 {
-	bool one = move->kind == WCS_MOVE_CELL_NEWEST || move->kind == WCS_MOVE_CELL;
+	bool newest = move->kind == WCS_MOVE_CELL_NEWEST, cell = move->kind == WCS_MOVE_CELL;
 	bool stamp = move->kind == WCS_MOVE_STAMP;
 	int rc = store_check_slice(move->from, WCS_QUALIFIER_MAX);
 
 	if (rc == 0 && !stamp)
 		rc = store_check_slice(move->to, WCS_QUALIFIER_MAX);
-	if (rc != 0)
-		return rc;
-	if ((unsigned int)move->kind > WCS_MOVE_STAMP || (one && move->from_ts < 0))
-		return -EINVAL;
-	if ((stamp || move->kind == WCS_MOVE_CELL) && move->to_ts < 0)
-		return -EINVAL;
-	if (move->kind == WCS_MOVE_CELL_NEWEST && wcs_slice_compare(move->from, move->to) == 0)
-		return -EINVAL;
-	return 0;
+	if (rc == 0 &&
+	    ((unsigned int)move->kind > WCS_MOVE_STAMP || ((newest || cell) && move->from_ts < 0) ||
+	     ((stamp || cell) && move->to_ts < 0) ||
+	     (newest && wcs_slice_compare(move->from, move->to) == 0)))
+		rc = -EINVAL;
+	return rc;
 }
 
 int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct wcs_move *move,
@@ -154,9 +133,9 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = family_is(table, move->family) ? 0 : -ENOENT;
+	rc = family_of(table, move->family) != NULL ? 0 : -ENOENT;
 	if (rc == 0)
-		rc = room_copies_enter(table, &view, row, move, &room);
+		rc = room_enter_move(table, &view, row, move, &room);
 	if (rc == 0) {
 		rc = table->store->backend->move(table->store->db, &view, table->id, row, move,
 						 &made, &hidden);
@@ -173,9 +152,8 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 
 /* ---- Batches ----------------------------------------------------------------------------- */
 
-/* A malformed mutation ends the batch before it, and so does one that writes where there is no
- * room: the engine gets only mutations that it may trust. Returns how many it may get; *rc is the
- * error of the next. */
+/* A malformed mutation ends the batch before it: the engine gets only mutations that it may trust.
+ * Returns how many it may get; *rc is the error of the next. */
 static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *entries,
 			       size_t count, int *rc)
 {
@@ -194,38 +172,13 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 	return good;
 }
 
-/* Reserves room for all; without room only the deletes before the first write may go to the engine.
- * Returns how many entries may go. */
-static size_t store_batch_enter(struct wcs_table *table, const struct wcs_view *view,
-				const struct wcs_entry *entries, size_t count, uint64_t *room,
-				int *rc)
-{
-	uint64_t copied = 0;
-	size_t deletes = 0;
-
-	*room = 0;
-	for (size_t i = 0; i < count; i++) {
-		*room += room_of(entries[i].row, entries[i].mutation);
-		if (*room == 0)
-			deletes++;
-	}
-	*rc = room_copies_of(table, view, entries, count, &copied);
-	*room += copied;
-	if (*rc == 0)
-		*rc = room_enter(table->store, *room, false);
-	if (*rc == 0)
-		return count;
-	*room = 0;
-	return deletes;
-}
-
 int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
 		    size_t *applied)
 {
 	const struct wcs_backend *backend = table->store->backend;
 	struct wcs_view view;
 	int rc, wrong = 0, full;
-	uint64_t room;
+	uint64_t room = 0;
 	size_t good;
 
 	*applied = 0;
@@ -234,9 +187,13 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 		return rc;
 	good = store_batch_good(table, entries, count, &wrong);
 	view = table_view(table);
-	good = store_batch_enter(table, &view, entries, good, &room, &full);
-	if (full != 0)
+	full = room_enter_writes(table, &view, entries, good, &room);
+	if (full != 0) { /* only the deletes before the first write may go to the engine */
 		wrong = full;
+		count = good;
+		for (good = 0; good < count && entries[good].mutation->write_count == 0;)
+			good++;
+	}
 	if (good > 0)
 		rc = backend->mutate_many(table->store->db, &view, table->id, entries, good,
 					  applied);

@@ -40,11 +40,10 @@ static bool collector_takes(void *ctx, const char *name)
 {
 	const struct collector_look *look = ctx;
 	struct wcs_collector *collector = look->collector;
-	size_t at;
+	const struct table_family *family = family_of(look->table, name);
 
-	if (collector->fast ||
-	    !family_find(look->table, (struct wcs_slice){name, strlen(name)}, &at) ||
-	    !grace_covers(&collector->grace, &look->table->families[at]->family, look->now))
+	if (collector->fast || family == NULL ||
+	    !grace_covers(&collector->grace, &family->family, look->now))
 		return true;
 	collector->left += collector->slice.len == 0;
 	return false;

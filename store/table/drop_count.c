@@ -28,31 +28,16 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 
 /* ---- Counting ---------------------------------------------------------------------------- */
 
-/* The row of the last cell: the cells of a row come one after the other. */
-struct count_last {
-	size_t len; /* 0: none yet; a row's key has at least one byte */
-	unsigned char row[WCS_ROW_KEY_MAX];
-	uint64_t bytes; /* of its values */
-};
-
-static bool count_is_new(struct count_last *last, struct wcs_slice row)
-{
-	if (row.len == last->len && memcmp(row.data, last->row, row.len) == 0)
-		return false;
-	memcpy(last->row, row.data, row.len);
-	last->len = row.len;
-	last->bytes = 0;
-	return true;
-}
-
-/* family NULL: of all. */
+/* family NULL: of all. The cells of a row come one after the other. */
 static int count_range(struct wcs_table *table, const struct wcs_range *range, const char *family,
 		       struct wcs_count *count)
 {
 	struct wcs_filter every = {.each = WCS_EACH_CELL,
 				   .families = family ? &family : NULL,
 				   .family_count = family ? 1 : 0};
-	struct count_last last = {.len = 0};
+	unsigned char row[WCS_ROW_KEY_MAX]; /* of the last cell */
+	size_t row_len = 0;		    /* 0: there was none */
+	uint64_t row_bytes = 0;		    /* of its values */
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	int rc = wcs_scan_open(table, range, &every, &scan);
@@ -60,11 +45,16 @@ static int count_range(struct wcs_table *table, const struct wcs_range *range, c
 	if (rc != 0)
 		return rc;
 	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
-		count->rows += count_is_new(&last, cell.row);
+		if (cell.row.len != row_len || memcmp(cell.row.data, row, row_len) != 0) {
+			memcpy(row, cell.row.data, cell.row.len);
+			row_len = cell.row.len;
+			row_bytes = 0;
+			count->rows++;
+		}
 		count->cells++;
 		count->bytes += cell.info.size;
-		last.bytes += cell.info.size;
-		store_weigh_row(table, last.bytes, cell.info.size);
+		row_bytes += cell.info.size;
+		store_weigh_row(table, row_bytes, cell.info.size);
 	}
 	wcs_scan_close(scan);
 	return rc;

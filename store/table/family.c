@@ -82,9 +82,10 @@ void family_warn_count(const struct wcs_table *table)
 			  table->family_count, WCS_FAMILIES_WARN);
 }
 
-bool family_is(const struct wcs_table *table, const char *family)
+struct table_family *family_of(const struct wcs_table *table, const char *name)
 {
 	size_t at;
 
-	return family_find(table, (struct wcs_slice){family, strlen(family)}, &at);
+	return family_find(table, (struct wcs_slice){name, strlen(name)}, &at) ? table->families[at]
+									       : NULL;
 }

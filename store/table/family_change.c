@@ -38,13 +38,14 @@ int wcs_family_next(struct wcs_table *table, const char *after, char *name)
 /* Enters the table and finds a family of it. -ENOENT: the table is not entered then. */
 static int family_enter(struct wcs_table *table, const char *name, const struct wcs_family **family)
 {
-	size_t at;
+	const struct table_family *found;
 	int rc = table_enter(table);
 
 	if (rc != 0)
 		return rc;
-	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &at)) {
-		*family = &table->families[at]->family;
+	found = family_of(table, name);
+	if (found != NULL) {
+		*family = &found->family;
 		return 0;
 	}
 	table_leave(table);
@@ -88,6 +89,19 @@ void wcs_family_clear(struct wcs_family *family)
 	family->gc = NULL;
 }
 
+/* Makes the edit, with this family in its place. */
+static int family_put(struct wcs_table *table, struct table_edit *edit,
+		      const struct wcs_family *family)
+{
+	int rc = -ENOMEM;
+
+	edit->adds = family_new(family);
+	if (edit->adds != NULL)
+		rc = table_change(table, edit);
+	family_free(edit->adds);
+	return rc;
+}
+
 int family_make(struct wcs_table *table, const struct wcs_family *family)
 {
 	struct wcs_slice name = {family->name, strlen(family->name)};
@@ -96,19 +110,9 @@ int family_make(struct wcs_table *table, const struct wcs_family *family)
 
 	if (rc != 0)
 		return rc;
-	rc = -EEXIST;
-	if (family_find(table, name, &edit.at))
-		goto out;
-	rc = -ENOMEM;
-	edit.delimiter = table->delimiter;
-	edit.adds = family_new(family);
-	if (edit.adds == NULL)
-		goto out;
-	rc = table_change(table, &edit);
-	family_free(edit.adds);
+	rc = family_find(table, name, &edit.at) ? -EEXIST : family_put(table, &edit, family);
 	if (rc == 0)
 		family_warn_count(table);
-out:
 	table_unlock(table);
 	return rc;
 }
@@ -131,7 +135,6 @@ int wcs_family_remove(struct wcs_table *table, const char *name)
 	if (rc != 0)
 		return rc;
 	rc = -ENOENT;
-	edit.delimiter = table->delimiter;
 	if (family_find(table, (struct wcs_slice){name, strlen(name)}, &edit.at))
 		rc = table->protected ? -EPERM : table_change(table, &edit);
 	table_unlock(table);
@@ -153,9 +156,8 @@ static int family_compare_policies(const char *text, const char *other_text)
 	return rc;
 }
 
-/* Replaces a family's policy (NULL: keep) and type (NULL: keep). */
-static int family_set(struct wcs_table *table, const char *name, char *gc,
-		      const enum wcs_type *type)
+/* Replaces a family's policy (NULL: keep) and type (NONE: keep). */
+static int family_set(struct wcs_table *table, const char *name, char *gc, enum wcs_type type)
 {
 	struct table_edit edit = {.removes = true};
 	struct wcs_family next;
@@ -163,30 +165,22 @@ static int family_set(struct wcs_table *table, const char *name, char *gc,
 
 	if (rc != 0)
 		return rc;
-	rc = -ENOENT;
-	if (!family_find(table, (struct wcs_slice){name, strlen(name)}, &edit.at))
-		goto out;
-	rc = 0;
+	if (!family_find(table, (struct wcs_slice){name, strlen(name)}, &edit.at)) {
+		table_unlock(table);
+		return -ENOENT;
+	}
 	next = table->families[edit.at]->family;
-	if ((gc == NULL || strcmp(gc, next.gc) == 0) && (type == NULL || *type == next.type))
-		goto out;
-	if (gc != NULL && table->protected)
-		rc = family_compare_policies(gc, next.gc);
-	if (rc != 0)
-		goto out;
-	edit.delimiter = table->delimiter;
-	edit.needs_empty = type != NULL && *type != next.type;
+	edit.needs_empty = type != WCS_TYPE_NONE && type != next.type;
+	if (edit.needs_empty)
+		next.type = type;
 	if (gc != NULL && strcmp(gc, next.gc) != 0) {
+		if (table->protected)
+			rc = family_compare_policies(gc, next.gc);
 		next.gc = gc;
 		next.gc_changed = store_now(table->store);
 	}
-	next.type = type != NULL ? *type : next.type;
-	rc = -ENOMEM;
-	edit.adds = family_new(&next);
-	if (edit.adds != NULL)
-		rc = table_change(table, &edit);
-	family_free(edit.adds);
-out:
+	if (rc == 0 && (edit.needs_empty || next.gc == gc))
+		rc = family_put(table, &edit, &next);
 	table_unlock(table);
 	return rc;
 }
@@ -199,7 +193,7 @@ int wcs_family_set_gc(struct wcs_table *table, const char *name, const char *pol
 
 	if (rc != 0)
 		return rc;
-	rc = family_set(table, name, canonical, NULL);
+	rc = family_set(table, name, canonical, WCS_TYPE_NONE);
 	free(canonical);
 	if (rc == -ENOENT)
 		wcs_fault_set(fault, rc, "table %s has no family %.64s", table->name, name);
@@ -216,26 +210,19 @@ int wcs_family_set_gc(struct wcs_table *table, const char *name, const char *pol
 
 int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type type)
 {
-	if (wcs_type_name(type) == NULL)
-		return -EINVAL;
-	return family_set(table, name, NULL, &type);
+	return wcs_type_name(type) != NULL ? family_set(table, name, NULL, type) : -EINVAL;
 }
 
 int family_may_change(struct wcs_table *table, const struct wcs_family *wanted, bool opens)
 {
-	size_t at;
-	int rc = table_lock(table);
+	const struct table_family *family = family_of(table, wanted->name);
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
-	if (family_find(table, (struct wcs_slice){wanted->name, strlen(wanted->name)}, &at)) {
-		const struct table_family *family = table->families[at];
-
-		if (wanted->type != WCS_TYPE_NONE && wanted->type != family->family.type)
-			rc = table_check_shown(table, family);
-		if (rc == 0 && wanted->gc != NULL && table->protected && !opens)
-			rc = family_compare_policies(wanted->gc, family->family.gc);
-	}
-	table_unlock(table);
+	if (family == NULL)
+		return 0;
+	if (wanted->type != WCS_TYPE_NONE && wanted->type != family->family.type)
+		rc = table_check_shown(table, family);
+	if (rc == 0 && wanted->gc != NULL && table->protected && !opens)
+		rc = family_compare_policies(wanted->gc, family->family.gc);
 	return rc;
 }

@@ -37,12 +37,10 @@ static void hidden_tell_family(const struct wcs_table *table, struct table_famil
 
 void hidden_count(struct wcs_table *table, const char *name, uint64_t cells)
 {
-	struct table_family *family;
-	size_t at;
+	struct table_family *family = family_of(table, name);
 
-	if (cells == 0 || !family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
+	if (family == NULL)
 		return;
-	family = table->families[at];
 	atomic_fetch_add(&table->store->hidden, cells);
 	atomic_fetch_add(&family->hidden.untold, cells);
 	hidden_tell_family(table, family);

@@ -30,28 +30,25 @@
 #define ROOM_SMALL  (64u << 10) /* bytes of a write that takes an old reading */
 #define ROOM_FRESH  (5 * CLOCK_SECOND / 1000)
 
-/* 32 of the engine's buffers, which grow with the medium as well. At most half of the medium: a
- * compaction may write 25 MiB before it deletes any old table. */
-static uint64_t room_reserve(uint64_t total)
-{
-	uint64_t reserve = total / 8;
-
-	if (reserve < ROOM_LEAST)
-		reserve = ROOM_LEAST;
-	if (reserve > ROOM_MOST)
-		reserve = ROOM_MOST;
-	return reserve < total / 2 ? reserve : total / 2;
-}
-
 static uint64_t room_beyond(uint64_t free, uint64_t kept)
 {
 	return free > kept ? free - kept : 0;
 }
 
-/* quarters: of the reserve that stay free. */
+/* quarters: of the reserve that stay free. The reserve is 32 of the engine's buffers, which grow
+ * with the medium as well. At most half of the medium: a compaction may write 25 MiB before it
+ * deletes any old table. */
 static uint64_t room_in_bytes(const struct wcs_space *space, unsigned int quarters)
 {
-	return room_beyond(space->free, room_reserve(space->total) / 4 * quarters);
+	uint64_t reserve = space->total / 8;
+
+	if (reserve < ROOM_LEAST)
+		reserve = ROOM_LEAST;
+	if (reserve > ROOM_MOST)
+		reserve = ROOM_MOST;
+	if (reserve > space->total / 2)
+		reserve = space->total / 2;
+	return room_beyond(space->free, reserve / 4 * quarters);
 }
 
 /* A merge of a full level 0 makes some 100 tables before it deletes any; logs and a MANIFEST come
@@ -69,20 +66,6 @@ static uint64_t room_in_files(const struct wcs_space *space, unsigned int quarte
 static bool room_has(const struct wcs_space *space, uint64_t size, unsigned int quarters)
 {
 	return room_in_bytes(space, quarters) >= size && room_in_files(space, quarters) >= size;
-}
-
-uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation)
-{
-	uint64_t size = 0;
-
-	for (size_t i = 0; i < mutation->write_count; i++) {
-		const struct wcs_write *write = &mutation->writes[i];
-
-		size += row.len + write->qualifier.len;
-		size += wcs_type_aggregates(write->type) ? WCS_AGGREGATE_VALUE_MAX
-							 : write->value.len;
-	}
-	return size;
 }
 
 /* Reads the free space. old: a reading of the last milliseconds will do. */

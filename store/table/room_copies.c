@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes that a change copies within the store, for which it needs room: an append writes the
- * whole value again, a move the records of its cells, small values included.
+ * Reserves room for writes and moves, also for the bytes that they copy within the store: an append
+ * writes the whole value again, a move the records of its cells, small values included.
  *
  * - The sizes are read before the change, without a lock: a value that another thread puts there in
  *   between found room itself.
@@ -18,58 +18,56 @@ struct room_copies {
 	bool values; /* it writes small values, not only records of large ones */
 };
 
-/* The size of a column's cell. *there: does the column have that cell? */
+/* A cell; its ts is WCS_TS_NONE and its size 0 where it does not exist. */
 static int room_copies_cell(const struct wcs_table *table, const struct wcs_view *view,
-			    struct wcs_slice row, const char *family, struct wcs_slice qualifier,
-			    int64_t ts, bool *there, uint64_t *size)
+			    struct wcs_address at, struct wcs_cell_info *info)
 {
-	struct wcs_cell_info info;
-	int rc = table->store->backend->cell_get(
-		table->store->db, view,
-		&(struct wcs_address){table->id, row, family, qualifier, ts}, &info);
+	int rc;
 
-	*there = rc == 0;
-	*size = rc == 0 ? info.size : 0;
+	at.table = table->id;
+	rc = table->store->backend->cell_get(table->store->db, view, &at, info);
+	if (rc != 0)
+		*info = (struct wcs_cell_info){.ts = WCS_TS_NONE};
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* ---- Appends ----------------------------------------------------------------------------- */
+/* ---- Writes ------------------------------------------------------------------------------ */
 
-static int room_copies_mutation(const struct wcs_table *table, const struct wcs_view *view,
-				const struct wcs_entry *entry, uint64_t *copied)
+int room_enter_writes(const struct wcs_table *table, const struct wcs_view *view,
+		      const struct wcs_entry *entries, size_t count, uint64_t *size)
 {
-	const struct wcs_mutation *mutation = entry->mutation;
-	int rc = 0;
-
-	for (size_t i = 0; i < mutation->write_count && rc == 0; i++) {
-		const struct wcs_write *write = &mutation->writes[i];
-		uint64_t size;
-		bool there;
-
-		if (write->kind != WCS_WRITE_APPEND)
-			continue;
-		rc = room_copies_cell(table, view, entry->row, write->family, write->qualifier,
-				      WCS_TS_NEWEST, &there, &size);
-		*copied += size;
-	}
-	return rc;
-}
-
-int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
-		   const struct wcs_entry *entries, size_t count, uint64_t *size)
-{
-	uint64_t copied = 0;
+	uint64_t total = 0;
 	size_t appends = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < entries[i].mutation->write_count; k++)
-			appends += entries[i].mutation->writes[k].kind == WCS_WRITE_APPEND;
-	if (appends > 0 && !room_is_plenty(table->store, (uint64_t)appends * WCS_VALUE_MAX))
-		for (size_t i = 0; i < count && rc == 0; i++)
-			rc = room_copies_mutation(table, view, &entries[i], &copied);
+		for (size_t k = 0; k < entries[i].mutation->write_count; k++) {
+			const struct wcs_write *write = &entries[i].mutation->writes[k];
+
+			total += entries[i].row.len + write->qualifier.len;
+			total += wcs_type_aggregates(write->type) ? WCS_AGGREGATE_VALUE_MAX
+								  : write->value.len;
+			appends += write->kind == WCS_WRITE_APPEND;
+		}
+	if (appends > 0 && room_is_plenty(table->store, (uint64_t)appends * WCS_VALUE_MAX))
+		appends = 0;
+	for (size_t i = 0; i < count && appends > 0; i++)
+		for (size_t k = 0; k < entries[i].mutation->write_count && rc == 0; k++) {
+			const struct wcs_write *write = &entries[i].mutation->writes[k];
+			struct wcs_address at = {.row = entries[i].row,
+						 .family = write->family,
+						 .qualifier = write->qualifier,
+						 .ts = WCS_TS_NEWEST};
+			struct wcs_cell_info info = {0};
+
+			if (write->kind == WCS_WRITE_APPEND)
+				rc = room_copies_cell(table, view, at, &info);
+			total += info.size;
+		}
 	if (rc == 0)
-		*size = copied;
+		rc = room_enter(table->store, total, false);
+	if (rc == 0)
+		*size = total;
 	return rc;
 }
 
@@ -86,23 +84,7 @@ static void room_copies_add(struct room_copies *copies, struct wcs_slice row,
 	}
 }
 
-/* Counts the cells of a column that becomes another; met: that has cells. */
-static int room_copies_cells(struct wcs_scan *scan, struct wcs_slice row, struct wcs_slice to,
-			     bool met, struct room_copies *copies)
-{
-	struct wcs_cell cell;
-	int rc;
-
-	for (bool newest = true; (rc = scan->backend->scan_next(scan, &cell)) > 0; newest = false) {
-		if (newest || !met)
-			room_copies_add(copies, row, to, cell.info.size);
-		else
-			copies->freed += cell.info.size;
-	}
-	return rc;
-}
-
-/* Hidden cells move, too. */
+/* Counts the cells of a column that becomes another, hidden ones too; met: that one has cells. */
 static int room_copies_column(const struct wcs_table *table, struct wcs_slice row,
 			      const struct wcs_move *move, bool met, struct room_copies *copies)
 {
@@ -115,6 +97,7 @@ static int room_copies_column(const struct wcs_table *table, struct wcs_slice ro
 					  .qualifier_from = move->from,
 					  .qualifier_to = {column_end, move->from.len + 1}};
 	struct wcs_scan *scan;
+	struct wcs_cell cell;
 	int rc;
 
 	memcpy(row_end, row.data, row.len);
@@ -125,22 +108,13 @@ static int room_copies_column(const struct wcs_table *table, struct wcs_slice ro
 	rc = backend->scan_open(table->store->db, &everything, table->id, &range, &filter, &scan);
 	if (rc != 0)
 		return rc;
-	rc = room_copies_cells(scan, row, move->to, met, copies);
+	for (bool newest = true; (rc = backend->scan_next(scan, &cell)) > 0; newest = false) {
+		if (newest || !met)
+			room_copies_add(copies, row, move->to, cell.info.size);
+		else
+			copies->freed += cell.info.size;
+	}
 	backend->scan_close(scan);
-	return rc;
-}
-
-/* The one cell that moves; `to`: its column then. */
-static int room_copies_one(const struct wcs_table *table, const struct wcs_view *view,
-			   struct wcs_slice row, const struct wcs_move *move, int64_t ts,
-			   struct wcs_slice to, struct room_copies *copies)
-{
-	uint64_t size;
-	bool there;
-	int rc = room_copies_cell(table, view, row, move->family, move->from, ts, &there, &size);
-
-	if (there)
-		room_copies_add(copies, row, to, size);
 	return rc;
 }
 
@@ -149,29 +123,36 @@ static int room_copies_move(const struct wcs_table *table, const struct wcs_view
 			    struct room_copies *copies)
 {
 	bool column = move->kind == WCS_MOVE_COLUMN || move->kind == WCS_MOVE_COLUMN_NEW;
-	bool same = wcs_slice_compare(move->from, move->to) == 0;
-	int64_t replaced = column ? WCS_TS_NEWEST : move->to_ts;
-	bool met = false;
-	uint64_t size;
+	bool stamp = move->kind == WCS_MOVE_STAMP;
+	struct wcs_address from = {.row = row,
+				   .family = move->family,
+				   .qualifier = move->from,
+				   .ts = stamp ? WCS_TS_NEWEST : move->from_ts};
+	struct wcs_address to = {.row = row,
+				 .family = move->family,
+				 .qualifier = move->to,
+				 .ts = column ? WCS_TS_NEWEST : move->to_ts};
+	struct wcs_cell_info info;
 	int rc;
 
-	if (move->kind == WCS_MOVE_STAMP)
-		return room_copies_one(table, view, row, move, WCS_TS_NEWEST, move->from, copies);
-	if (move->kind == WCS_MOVE_CELL_NEWEST)
-		return room_copies_one(table, view, row, move, move->from_ts, move->to, copies);
-	if (same && (column || move->from_ts == move->to_ts))
-		return 0;
-	rc = room_copies_cell(table, view, row, move->family, move->to, replaced, &met, &size);
-	if (rc != 0 || (met && move->kind == WCS_MOVE_COLUMN_NEW))
-		return rc;
-	if (column)
-		return room_copies_column(table, row, move, met, copies);
-	copies->freed = size;
-	return room_copies_one(table, view, row, move, move->from_ts, move->to, copies);
+	if (column || move->kind == WCS_MOVE_CELL) {
+		if (wcs_slice_compare(move->from, move->to) == 0 && (column || from.ts == to.ts))
+			return 0;
+		rc = room_copies_cell(table, view, to, &info);
+		if (rc != 0 || (info.ts != WCS_TS_NONE && move->kind == WCS_MOVE_COLUMN_NEW))
+			return rc;
+		if (column)
+			return room_copies_column(table, row, move, info.ts != WCS_TS_NONE, copies);
+		copies->freed = info.size;
+	}
+	rc = room_copies_cell(table, view, from, &info);
+	if (info.ts != WCS_TS_NONE)
+		room_copies_add(copies, row, stamp ? move->from : move->to, info.size);
+	return rc;
 }
 
-int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
-		      const struct wcs_move *move, uint64_t *size)
+int room_enter_move(const struct wcs_table *table, const struct wcs_view *view,
+		    struct wcs_slice row, const struct wcs_move *move, uint64_t *size)
 {
 	struct room_copies copies = {0};
 	int rc = 0;

@@ -160,6 +160,23 @@ bool table_find(const struct wcs_store *store, const char *name, size_t *at)
 	return false;
 }
 
+int table_describe(const struct wcs_table *table, struct table_family *const *families,
+		   size_t count, struct wcs_table_schema *described)
+{
+	strcpy(described->name, table->name);
+	described->delimiter = table->delimiter;
+	described->protection = table->protected ? WCS_PROTECTED : WCS_UNPROTECTED;
+	described->created = table->created;
+	described->family_count = 0;
+	described->families = calloc(count + 1, sizeof(*described->families));
+	if (described->families == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		described->families[i] = families[i]->family;
+	described->family_count = count;
+	return 0;
+}
+
 void table_insert(struct wcs_store *store, size_t at, struct wcs_table *table)
 {
 	pthread_rwlock_wrlock(&store->lock);

@@ -72,7 +72,7 @@ struct table_edit {
 	size_t at;		   /* in families */
 	bool removes;		   /* the family at `at` goes */
 	struct table_family *adds; /* comes in its place, or before it; the edit's until made */
-	unsigned char delimiter;
+	unsigned char delimiter;   /* 0: as it is */
 	enum wcs_protection protection; /* open: as it is */
 	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
 };
@@ -94,8 +94,6 @@ void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t siz
 /* Has the slice at most max bytes; is it a row key? -ENAMETOOLONG, -EINVAL. */
 int store_check_slice(struct wcs_slice slice, size_t max);
 int store_check_row(struct wcs_slice row);
-/* Has the table that family? The caller has entered it. */
-bool family_is(const struct wcs_table *table, const char *family);
 
 /* ---- hidden.c ---- */
 /* Counts the hidden cells of an applied mutation, or so many of the family. The caller has entered
@@ -108,8 +106,6 @@ void hidden_tell(struct wcs_table *table);
 void hidden_end(const struct wcs_table *table, struct table_family *family);
 
 /* ---- room.c ---- */
-/* The bytes that the mutation gives the engine to store; 0: it only deletes. */
-uint64_t room_of(struct wcs_slice row, const struct wcs_mutation *mutation);
 /* Is there so much room that a call need not count the bytes it copies: small values of one row,
  * and `most` bytes of large ones? */
 bool room_is_plenty(struct wcs_store *store, uint64_t most);
@@ -120,12 +116,12 @@ int room_enter(struct wcs_store *store, uint64_t size, bool records);
 void room_leave(struct wcs_store *store, uint64_t size);
 
 /* ---- room_copies.c: the caller has entered the table ---- */
-/* The bytes of values that the engine writes again for the appends of count entries. */
-int room_copies_of(const struct wcs_table *table, const struct wcs_view *view,
-		   const struct wcs_entry *entries, size_t count, uint64_t *size);
-/* Reserves room for the move. -ENOSPC; 0: the caller calls room_leave(*size) after it. */
-int room_copies_enter(struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
-		      const struct wcs_move *move, uint64_t *size);
+/* Reserve room for count checked mutations, and for a move. -ENOSPC; 0: the caller calls
+ * room_leave(*size) after them. */
+int room_enter_writes(const struct wcs_table *table, const struct wcs_view *view,
+		      const struct wcs_entry *entries, size_t count, uint64_t *size);
+int room_enter_move(const struct wcs_table *table, const struct wcs_view *view,
+		    struct wcs_slice row, const struct wcs_move *move, uint64_t *size);
 
 /* A table object as described, which only its handle holds. -EINVAL: a name or delimiter is not
  * valid, or a family is named twice. */
@@ -139,15 +135,17 @@ void table_insert(struct wcs_store *store, size_t at, struct wcs_table *table);
 int table_load(struct wcs_store *store);
 /* Releases the store's tables. */
 void table_unload(struct wcs_store *store);
-/* Makes a table as described; its creation time is the present. -EEXIST, -EINVAL, -EMFILE. */
+/* Makes a table as described, open parts as their defaults; its creation time is the present.
+ * -EEXIST, -EINVAL, -EMFILE. */
 int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
-/* Has the family (NULL: the table) no cell, not even a hidden one? -ENOTEMPTY. The caller holds
- * admin. */
-int table_check_empty(struct wcs_table *table, const struct table_family *family);
-/* Has it no cell but hidden ones? -ENOTEMPTY. */
+/* Describes the table with these families, whose policies the description borrows. The caller frees
+ * described->families, and has entered the table or holds admin. -ENOMEM: it has no families. */
+int table_describe(const struct wcs_table *table, struct table_family *const *families,
+		   size_t count, struct wcs_table_schema *described);
+/* Has the table no cell, not even a hidden one? -ENOTEMPTY. The caller holds admin. */
+int table_check_empty(struct wcs_table *table);
+/* Has the family (NULL: the table) no cell but hidden ones? -ENOTEMPTY. The caller holds admin. */
 int table_check_shown(struct wcs_table *table, const struct table_family *family);
-/* Could the table get that delimiter now? -ENOTEMPTY. */
-int table_may_delimit(struct wcs_table *table, unsigned char delimiter);
 /* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
 int table_change(struct wcs_table *table, struct table_edit *edit);
 /* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
@@ -165,7 +163,8 @@ void table_unlock(struct wcs_table *table);
 /* Makes a family as described. -EEXIST. */
 int family_make(struct wcs_table *table, const struct wcs_family *family);
 /* Could the family get the type and policy of `wanted` now, if they are not open, or be made with
- * them? opens: the table loses its protection before. -ENOTEMPTY, -EPERM; -EINVAL: no policy. */
+ * them? opens: the table loses its protection before. The caller holds admin. -ENOTEMPTY, -EPERM;
+ * -EINVAL: no policy. */
 int family_may_change(struct wcs_table *table, const struct wcs_family *wanted, bool opens);
 /* The policies of the families, which are sorted by name. */
 int family_policies(struct table_family *const *families, size_t count,
@@ -177,5 +176,7 @@ void family_free(struct table_family *family);
 void family_warn_count(const struct wcs_table *table);
 /* Where the family is, or would be, among the table's; the caller holds gate or admin. */
 bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *at);
+/* The family of that name, or NULL. The caller as above. */
+struct table_family *family_of(const struct wcs_table *table, const char *name);
 
 #endif

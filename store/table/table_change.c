@@ -54,11 +54,11 @@ static int table_check_view(struct wcs_table *table, const struct wcs_view *view
 	return rc > 0 ? -ENOTEMPTY : rc;
 }
 
-int table_check_empty(struct wcs_table *table, const struct table_family *family)
+int table_check_empty(struct wcs_table *table)
 {
 	struct wcs_view all = {.policies = NULL};
 
-	return table_check_view(table, &all, family);
+	return table_check_view(table, &all, NULL);
 }
 
 int table_check_shown(struct wcs_table *table, const struct table_family *family)
@@ -117,38 +117,31 @@ static uint_fast64_t table_writes(const struct wcs_table *table, const struct ta
 	return sum;
 }
 
-/* The families as they are after the edit: *families and the same as *described, which borrows
- * their policies. */
+/* The table as it is after the edit: *families and the same in *described. */
 static int table_change_edited(const struct wcs_table *table, const struct table_edit *edit,
 			       struct table_family ***families, struct wcs_table_schema *described)
 {
 	size_t count = table->family_count + (edit->adds != NULL) - edit->removes;
 	struct table_family **next = calloc(count + 1, sizeof(struct table_family *));
-	struct wcs_family *plain = calloc(count + 1, sizeof(*plain));
 	size_t used = 0;
 
-	if (next == NULL || plain == NULL) {
-		free(next);
-		free(plain);
+	if (next == NULL)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i <= table->family_count; i++) {
 		if (i == edit->at && edit->adds != NULL)
 			next[used++] = edit->adds;
 		if (i < table->family_count && !(i == edit->at && edit->removes))
 			next[used++] = table->families[i];
 	}
-	for (size_t i = 0; i < count; i++)
-		plain[i] = next[i]->family;
+	if (table_describe(table, next, count, described) != 0) {
+		free(next);
+		return -ENOMEM;
+	}
+	if (edit->delimiter != 0)
+		described->delimiter = edit->delimiter;
+	if (edit->protection != WCS_PROTECTION_OPEN)
+		described->protection = edit->protection;
 	*families = next;
-	strcpy(described->name, table->name);
-	described->delimiter = edit->delimiter;
-	described->created = table->created;
-	described->protection = edit->protection != WCS_PROTECTION_OPEN ? edit->protection
-				: table->protected			? WCS_PROTECTED
-									: WCS_UNPROTECTED;
-	described->family_count = count;
-	described->families = plain;
 	return 0;
 }
 
@@ -176,7 +169,7 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 	family_free(gone);
 	table->families = families;
 	table->family_count = described->family_count;
-	table->delimiter = edit->delimiter;
+	table->delimiter = described->delimiter;
 	table->protected = described->protection == WCS_PROTECTED;
 	edit->adds = NULL;
 	return 0;
@@ -194,17 +187,16 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 	rc = -EBUSY;
 	for (int tries = 0; rc == -EBUSY && tries < TABLE_CHANGE_TRIES; tries++) {
 		uint_fast64_t before;
-		int ready = table->store->backend->sync(table->store->db);
 
+		rc = table->store->backend->sync(table->store->db);
 		before = table_writes(table, watched);
-		if (ready == 0 && edit->needs_empty)
-			ready = table_check_shown(table, watched);
-		if (ready == 0 && edit->needs_empty)
-			ready = table_collect_hidden(table, watched);
-		if (ready != 0) {
-			rc = ready;
+		if (rc == 0 && edit->needs_empty)
+			rc = table_check_shown(table, watched);
+		if (rc == 0 && edit->needs_empty)
+			rc = table_collect_hidden(table, watched);
+		if (rc != 0)
 			break;
-		}
+		rc = -EBUSY;
 		pthread_rwlock_wrlock(&table->gate);
 		if (!edit->needs_empty || table_writes(table, watched) == before)
 			rc = table_change_adopt(table, edit, families, &described);
@@ -219,34 +211,22 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 /* The hidden cells go first: a delete of the newer cells would show them meanwhile. */
 int wcs_family_drop(struct wcs_table *table, const char *name)
 {
+	struct table_family *family;
 	struct wcs_policies *policies;
-	size_t at;
 	int rc = table_lock(table);
 
 	if (rc != 0)
 		return rc;
-	if (!family_find(table, (struct wcs_slice){name, strlen(name)}, &at))
-		rc = -ENOENT;
-	else
-		rc = table->protected ? -EPERM : table_collect_hidden(table, table->families[at]);
+	family = family_of(table, name);
+	rc = family == NULL	? -ENOENT
+	     : table->protected ? -EPERM
+				: table_collect_hidden(table, family);
 	if (rc == 0)
 		rc = wcs_policies_all(name, &policies);
 	if (rc == 0) {
 		rc = table_collect(table, policies);
 		wcs_policies_drop(policies);
 	}
-	table_unlock(table);
-	return rc;
-}
-
-int table_may_delimit(struct wcs_table *table, unsigned char delimiter)
-{
-	int rc = table_lock(table);
-
-	if (rc != 0)
-		return rc;
-	if (delimiter != table->delimiter)
-		rc = table_check_shown(table, NULL);
 	table_unlock(table);
 	return rc;
 }
@@ -274,7 +254,6 @@ int wcs_table_set_protected(struct wcs_table *table, bool protect)
 
 	if (rc != 0)
 		return rc;
-	edit.delimiter = table->delimiter;
 	if (protect)
 		rc = store_need_format(table->store, DIRECTORY_PROTECTS);
 	if (rc == 0 && protect != table->protected)

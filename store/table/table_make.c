@@ -9,19 +9,21 @@
 
 int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 {
-	struct wcs_table_schema described = *schema;
+	struct wcs_table_schema wanted = *schema, described = {.family_count = 0};
 	struct wcs_table *table = NULL;
 	size_t at;
 	int rc;
 
-	described.created = store_now(store);
-	rc = table_new(store, &described, &table);
+	wanted.created = store_now(store);
+	if (wanted.delimiter == 0)
+		wanted.delimiter = WCS_DELIMITER_DEFAULT;
+	rc = table_new(store, &wanted, &table);
 	if (rc == 0 && table->protected)
 		rc = store_need_format(store, DIRECTORY_PROTECTS);
-	if (rc != 0) {
-		wcs_table_close(table);
-		return rc;
-	}
+	if (rc == 0)
+		rc = table_describe(table, table->families, table->family_count, &described);
+	if (rc != 0)
+		goto out;
 	pthread_mutex_lock(&store->admin);
 	if (table_find(store, schema->name, &at))
 		rc = -EEXIST;
@@ -34,6 +36,8 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 		table_insert(store, at, table);
 	}
 	pthread_mutex_unlock(&store->admin);
+out:
+	free(described.families);
 	if (rc != 0)
 		wcs_table_close(table);
 	return rc;
@@ -41,7 +45,7 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 
 int wcs_table_create(struct wcs_store *store, const char *name)
 {
-	struct wcs_table_schema schema = {.delimiter = WCS_DELIMITER_DEFAULT};
+	struct wcs_table_schema schema = {.family_count = 0};
 
 	if (!wcs_table_name_valid(name))
 		return -EINVAL;
@@ -110,15 +114,14 @@ int wcs_table_remove(struct wcs_store *store, const char *name)
 	if (rc != 0)
 		return rc;
 	rc = table_lock(table);
-	if (rc != 0)
-		goto out_close;
-	rc = table->protected	       ? -EPERM
-	     : table->family_count > 0 ? -ENOTEMPTY
-				       : table_check_empty(table, NULL);
-	if (rc == 0)
-		rc = table_remove(table, false);
-	table_unlock(table);
-out_close:
+	if (rc == 0) {
+		rc = table->protected	       ? -EPERM
+		     : table->family_count > 0 ? -ENOTEMPTY
+					       : table_check_empty(table);
+		if (rc == 0)
+			rc = table_remove(table, false);
+		table_unlock(table);
+	}
 	wcs_table_close(table);
 	return rc;
 }

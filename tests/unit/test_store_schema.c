@@ -174,38 +174,6 @@ SUITE_STORES(test_schema_refuses_tables_too_many, 10)
 	suite_expect_schema(s->store, "n000#() t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }
 
-SUITE_STORES(test_schema_by_hand, 10)
-{
-	char gc[] = "maxversions=x";
-	struct wcs_family families[2] = {{.name = "f"}, {.name = "f"}};
-	struct wcs_table_schema table = {
-		.name = "n", .delimiter = '#', .family_count = 2, .families = families};
-	struct wcs_schema schema = {.table_count = 1, .tables = &table};
-	struct wcs_fault fault = {.text = ""};
-
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
-	strcpy(families[1].name, "g h");
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
-	strcpy(families[1].name, "g");
-	families[1].gc = gc;
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(fault.text, "family g"));
-	families[1].gc = NULL;
-	families[1].type = (enum wcs_type)9;
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
-	families[1].type = WCS_BYTES;
-	table.delimiter = '/';
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
-	table.delimiter = '#';
-	strcpy(table.name, ".n");
-	ck_assert_int_eq(wcs_schema_apply(s->store, &schema, &fault), -EINVAL);
-	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-	strcpy(table.name, "n");
-	SUITE_OK(wcs_schema_apply(s->store, &schema, &fault));
-	suite_expect_schema(s->store, "n#(f:bytes:never g:bytes:never ) "
-				      "t#(a:bytes:never b:bytes:never f:bytes:never ) ");
-}
-
 static char *schema_line(struct wcs_store *store)
 {
 	struct wcs_schema *schema;
