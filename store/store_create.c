@@ -32,12 +32,6 @@ struct store_create {
 	enum store_create_place place;
 };
 
-static int store_create_fail(struct wcs_fault *fault, int error, const char *path, const char *what)
-{
-	return wcs_fault_set(fault, directory_error(error), "%s: %s: %s", directory_name(path),
-			     what, strerror(error));
-}
-
 /* ---- The store that is replaced ---------------------------------------------------------- */
 
 struct store_replace {
@@ -90,34 +84,14 @@ static int store_replace_part(void *ctx, int fd, const char *name)
 	return rc;
 }
 
-/* -EPERM: a table is protected. Another error: one may be, since none can be read. */
-static int store_replace_tables(struct store_replace *replace)
-{
-	struct wcs_fault inner = {.text = ""};
-	struct wcs_store *store;
-	int rc = wcs_store_open_backend(replace->backend, replace->path, NULL, &store, &inner);
-
-	if (rc != 0)
-		return wcs_fault_set(&replace->fault, rc,
-				     "%s: its tables cannot be read (%s), and one may be "
-				     "protected; fsck.rowfs repairs it, or remove it by hand",
-				     directory_name(replace->path), strerror(-rc));
-	for (size_t i = 0; rc == 0 && i < store->table_count; i++)
-		if (store->tables[i]->protected)
-			rc = wcs_fault_set(&replace->fault, -EPERM,
-					   "%s: table %s is protected; write 0 to its .protected "
-					   "first",
-					   directory_name(replace->path), store->tables[i]->name);
-	wcs_store_close(store);
-	return rc;
-}
-
 /* Is there nothing in the directory of a locked store but its own? -EEXIST: there is, fault names
- * it; -EPERM: a table is protected; -EINVAL: this program does not have its engine. */
+ * it; -EPERM: a table is protected; -EINVAL: this program does not have its engine; another error:
+ * a table may be protected, since none can be read. */
 static int store_replace_check(const struct directory *directory, struct wcs_fault *fault)
 {
 	struct store_replace replace = {.path = directory_path(directory)};
 	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
+	struct wcs_store *store;
 	int rc = directory_read_marker(directory, &marker, NULL);
 
 	replace.backend = wcs_backend_find(rc == 0 ? marker.engine : NULL);
@@ -127,12 +101,26 @@ static int store_replace_check(const struct directory *directory, struct wcs_fau
 				     "remove it with the one that made it",
 				     directory_name(replace.path), marker.engine);
 	rc = directory_each(directory_fd(directory), store_replace_part, &replace);
-	if (rc == 0 && marker.format >= DIRECTORY_PROTECTS)
-		rc = store_replace_tables(&replace);
-	if (rc != 0 && replace.fault.text[0] == '\0')
-		wcs_fault_set(&replace.fault, rc, "%s: %s", directory_name(replace.path),
-			      strerror(-rc));
-	return rc == 0 ? 0 : wcs_fault_set(fault, rc, "%s", replace.fault.text);
+	if (rc != 0 && replace.fault.text[0] != '\0')
+		return wcs_fault_set(fault, rc, "%s", replace.fault.text);
+	if (rc != 0)
+		return directory_refuse(fault, rc, replace.path, strerror(-rc));
+	if (marker.format < DIRECTORY_PROTECTS)
+		return 0;
+	rc = wcs_store_open_backend(replace.backend, replace.path, NULL, &store, NULL);
+	if (rc != 0)
+		return wcs_fault_set(fault, rc,
+				     "%s: its tables cannot be read (%s), and one may be "
+				     "protected; fsck.rowfs repairs it, or remove it by hand",
+				     directory_name(replace.path), strerror(-rc));
+	for (size_t i = 0; rc == 0 && i < store->table_count; i++)
+		if (store->tables[i]->protected)
+			rc = wcs_fault_set(fault, -EPERM,
+					   "%s: table %s is protected; write 0 to its .protected "
+					   "first",
+					   directory_name(replace.path), store->tables[i]->name);
+	wcs_store_close(store);
+	return rc;
 }
 
 /* ---- The place --------------------------------------------------------------------------- */
@@ -167,33 +155,29 @@ static int store_create_resolve(struct store_create *create, const char *path,
 {
 	struct stat st;
 	char *slash;
-	char *parent;
 
 	create->path = realpath(path, NULL);
 	if (create->path == NULL && errno == ENOENT && *path != '\0') {
 		if (lstat(path, &st) == 0)
-			return wcs_fault_set(fault, -EEXIST,
-					     "%s: a symbolic link that leads nowhere",
-					     directory_name(path));
+			return directory_refuse(fault, -EEXIST, path,
+						"a symbolic link that leads nowhere");
 		create->path = store_create_join(path);
 		if (create->path == NULL && errno == ENOENT)
-			return wcs_fault_set(fault, -ENOENT,
-					     "%s: the directory to make it in does not exist",
-					     directory_name(path));
+			return directory_refuse(fault, -ENOENT, path,
+						"the directory to make it in does not exist");
 	}
 	if (create->path == NULL)
-		return store_create_fail(fault, errno, path, "cannot be made");
+		return directory_fail(fault, errno, path, "cannot be made");
 	slash = strrchr(create->path, '/');
 	create->name = slash + 1;
 	if (*create->name == '\0')
 		return wcs_fault_set(fault, -EEXIST, "/: the root directory cannot be a store");
-	parent = strndup(create->path, slash == create->path ? 1 : (size_t)(slash - create->path));
-	if (parent == NULL)
-		return store_create_fail(fault, ENOMEM, path, "cannot be made");
-	create->parent = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(parent);
+	*slash = '\0';
+	create->parent = open(slash == create->path ? "/" : create->path,
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*slash = '/';
 	if (create->parent < 0)
-		return store_create_fail(fault, errno, path, "the directory around it");
+		return directory_fail(fault, errno, path, "the directory around it");
 	return 0;
 }
 
@@ -208,7 +192,6 @@ static int store_create_met(void *ctx, int fd, const char *name)
 /* Examines the path. -EEXIST: it must not be touched. */
 static int store_create_look(struct store_create *create, bool force, struct wcs_fault *fault)
 {
-	const char *name = directory_name(create->path);
 	int fd = openat(create->parent, create->name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	bool store, empty;
@@ -218,24 +201,22 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return wcs_fault_set(fault, -EEXIST,
-				     "%s: exists and is not a directory; name a new place", name);
+		return directory_refuse(fault, -EEXIST, create->path,
+					"exists and is not a directory; name a new place");
 	if (fd < 0)
-		return store_create_fail(fault, errno, create->path, "cannot be opened");
+		return directory_fail(fault, errno, create->path, "cannot be opened");
 	store = directory_find_marker(fd) > 0;
 	empty = directory_each(fd, store_create_met, NULL) == 0;
 	close(fd);
 	create->place = store ? STORE_CREATE_STORE : STORE_CREATE_EMPTY;
 	if (store && !force)
-		return wcs_fault_set(fault, -EEXIST,
-				     "%s: there is a rowfs store already; mkfs.rowfs --force "
-				     "replaces it",
-				     name);
+		return directory_refuse(
+			fault, -EEXIST, create->path,
+			"there is a rowfs store already; mkfs.rowfs --force replaces it");
 	if (!store && !empty)
-		return wcs_fault_set(fault, -EEXIST,
-				     "%s: a directory that is neither empty nor a rowfs store; "
-				     "name a new place",
-				     name);
+		return directory_refuse(
+			fault, -EEXIST, create->path,
+			"a directory that is neither empty nor a rowfs store; name a new place");
 	if (!store)
 		return 0;
 	rc = directory_open(create->path, DIRECTORY_USE, &create->old, fault);
@@ -261,67 +242,47 @@ static int store_create_engine(const struct store_create *create, const struct w
 	if (rc == 0) {
 		rc = wcs_store_sync(store);
 		if (rc != 0)
-			store_create_fail(fault, -rc, create->path, "cannot be written");
+			directory_fail(fault, -rc, create->path, "cannot be written");
 	}
 	wcs_store_close(store);
 	return rc;
 }
 
-/* The oldest that can hold the schema. */
-static int store_create_format(const struct wcs_schema *schema)
-{
-	for (size_t i = 0; schema != NULL && i < schema->table_count; i++)
-		if (schema->tables[i].protection == WCS_PROTECTED)
-			return DIRECTORY_PROTECTS;
-	return 1;
-}
-
-/* Builds the store in the temporary directory, which exists. */
+/* Builds the store in the temporary directory, which exists, in the oldest format that can hold the
+ * schema. */
 static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
 			      struct wcs_fault *fault)
 {
-	struct directory_marker marker = {.format = store_create_format(schema)};
+	struct directory_marker marker = {.format = 1};
 	struct timespec now;
 	int fd = openat(create->parent, create->temporary_name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
 
 	if (fd < 0)
-		return store_create_fail(fault, errno, create->path, "cannot be made");
+		return directory_fail(fault, errno, create->path, "cannot be made");
+	for (size_t i = 0; schema != NULL && i < schema->table_count; i++)
+		if (schema->tables[i].protection == WCS_PROTECTED)
+			marker.format = DIRECTORY_PROTECTS;
 	clock_gettime(CLOCK_REALTIME, &now);
 	marker.created = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_find(NULL)->name);
 	rc = directory_fill(fd, &marker);
 	close(fd);
 	if (rc != 0)
-		return store_create_fail(fault, -rc, create->path, "cannot be written");
+		return directory_fail(fault, -rc, create->path, "cannot be written");
 	rc = store_create_engine(create, schema, fault);
 	if (rc != 0)
 		return rc;
 	rc = directory_sync(create->parent, create->temporary_name);
 	if (rc != 0)
-		store_create_fail(fault, -rc, create->path, "cannot be made durable");
+		directory_fail(fault, -rc, create->path, "cannot be made durable");
 	return rc;
 }
 
-/* Another process may have renamed the locked store away, and something else into its place, which
- * must not be removed. */
-static int store_create_confirm(const struct store_create *create, struct wcs_fault *fault)
-{
-	if (create->place != STORE_CREATE_STORE ||
-	    directory_is(create->old, create->parent, create->temporary_name))
-		return 0;
-	if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
-		      RENAME_EXCHANGE) == 0)
-		return wcs_fault_set(fault, -EEXIST,
-				     "%s: something else appeared there meanwhile; nothing was "
-				     "changed",
-				     directory_name(create->path));
-	return store_create_fail(fault, errno, create->temporary,
-				 "what was at the store's place is here now, and cannot go back");
-}
-
-/* Renames the built directory into its place; a replaced store gets the temporary name. */
+/* Renames the built directory into its place; a replaced store gets the temporary name. Another
+ * process may have renamed the locked store away, and something else into its place, which goes
+ * back and is not removed. */
 static int store_create_rename(const struct store_create *create, struct wcs_fault *fault)
 {
 	unsigned int flags = create->place == STORE_CREATE_MISSING ? RENAME_NOREPLACE
@@ -329,19 +290,25 @@ static int store_create_rename(const struct store_create *create, struct wcs_fau
 								   : 0;
 
 	if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
-		      flags) == 0)
-		return store_create_confirm(create, fault);
-	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
-		return wcs_fault_set(fault, -EEXIST,
-				     "%s: something else appeared there meanwhile; nothing was "
-				     "changed",
-				     directory_name(create->path));
-	if (errno == EBUSY)
-		return wcs_fault_set(fault, -EBUSY,
-				     "%s: a filesystem is mounted there; make the store in a "
-				     "directory below it",
-				     directory_name(create->path));
-	return store_create_fail(fault, errno, create->path, "cannot be put into its place");
+		      flags) != 0) {
+		if (errno == EBUSY)
+			return directory_refuse(fault, -EBUSY, create->path,
+						"a filesystem is mounted there; make the store in "
+						"a directory below it");
+		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+			return directory_fail(fault, errno, create->path,
+					      "cannot be put into its place");
+	} else if (create->place != STORE_CREATE_STORE ||
+		   directory_is(create->old, create->parent, create->temporary_name)) {
+		return 0;
+	} else if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
+			     RENAME_EXCHANGE) != 0) {
+		return directory_fail(fault, errno, create->temporary,
+				      "what was at the store's place is here now, and cannot go "
+				      "back");
+	}
+	return directory_refuse(fault, -EEXIST, create->path,
+				"something else appeared there meanwhile; nothing was changed");
 }
 
 static int store_create_finish(const struct store_create *create, struct wcs_fault *fault)
@@ -349,7 +316,7 @@ static int store_create_finish(const struct store_create *create, struct wcs_fau
 	int rc;
 
 	if (fsync(create->parent) != 0)
-		return store_create_fail(fault, errno, create->path, "cannot be made durable");
+		return directory_fail(fault, errno, create->path, "cannot be made durable");
 	if (create->place != STORE_CREATE_STORE)
 		return 0;
 	rc = directory_remove(create->parent, create->temporary_name);
@@ -361,34 +328,10 @@ static int store_create_finish(const struct store_create *create, struct wcs_fau
 	return rc;
 }
 
-/* Removes the built directory, but nothing that another process moved there. */
-static void store_create_abandon(const struct store_create *create)
+/* Is this the directory that was built? */
+static bool store_create_built(const struct store_create *create, const struct stat *st)
 {
-	struct stat st;
-
-	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_dev == create->dev && st.st_ino == create->ino)
-		directory_remove(create->parent, create->temporary_name);
-}
-
-static int store_create_make_temporary(struct store_create *create)
-{
-	struct stat st;
-
-	if (asprintf(&create->temporary, "%.*s.rowfs-XXXXXX", (int)(create->name - create->path),
-		     create->path) < 0) {
-		create->temporary = NULL;
-		errno = ENOMEM;
-		return -1;
-	}
-	if (mkdtemp(create->temporary) == NULL)
-		return -1;
-	create->temporary_name = strrchr(create->temporary, '/') + 1;
-	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return -1;
-	create->dev = st.st_dev;
-	create->ino = st.st_ino;
-	return 0;
+	return st->st_dev == create->dev && st->st_ino == create->ino;
 }
 
 /* The owner of the directory around it could put another directory in the place of the temporary
@@ -400,13 +343,12 @@ static int store_create_confine(const struct store_create *create,
 			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int old = create->old ? directory_fd(create->old) : -1;
 	struct stat st;
-	int rc = -EIO;
+	int rc;
 
-	if (made >= 0 && fstat(made, &st) == 0 && st.st_dev == create->dev &&
-	    st.st_ino == create->ino)
+	if (made >= 0 && fstat(made, &st) == 0 && store_create_built(create, &st))
 		rc = confine->call(confine->ctx, create->parent, made, old, fault);
 	else
-		store_create_fail(fault, EIO, create->path, "cannot be made");
+		rc = directory_fail(fault, EIO, create->path, "cannot be made");
 	if (made >= 0)
 		close(made);
 	return rc;
@@ -415,21 +357,34 @@ static int store_create_confine(const struct store_create *create,
 static int store_create_run(struct store_create *create, const struct wcs_schema *schema,
 			    const struct wcs_confine *confine, struct wcs_fault *fault)
 {
+	struct stat st;
 	int rc = 0;
 
-	if (store_create_make_temporary(create) != 0)
-		return store_create_fail(fault, errno, create->path, "cannot be made");
+	if (asprintf(&create->temporary, "%.*s.rowfs-XXXXXX", (int)(create->name - create->path),
+		     create->path) < 0) {
+		create->temporary = NULL;
+		return directory_fail(fault, ENOMEM, create->path, "cannot be made");
+	}
+	if (mkdtemp(create->temporary) == NULL)
+		return directory_fail(fault, errno, create->path, "cannot be made");
+	create->temporary_name = strrchr(create->temporary, '/') + 1;
+	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return directory_fail(fault, errno, create->path, "cannot be made");
+	create->dev = st.st_dev;
+	create->ino = st.st_ino;
 	if (confine != NULL)
 		rc = store_create_confine(create, confine, fault);
 	if (rc == 0)
 		rc = store_create_build(create, schema, fault);
 	if (rc == 0)
 		rc = store_create_rename(create, fault);
-	if (rc != 0) {
-		store_create_abandon(create);
-		return rc;
-	}
-	return store_create_finish(create, fault);
+	if (rc == 0)
+		return store_create_finish(create, fault);
+	/* Another process may have moved something there, which is not removed. */
+	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    store_create_built(create, &st))
+		directory_remove(create->parent, create->temporary_name);
+	return rc;
 }
 
 int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,

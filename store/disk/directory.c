@@ -75,14 +75,14 @@ static int directory_find(const char *path, struct directory *directory, bool da
 				     "%s: there is no such directory; mkfs.rowfs makes a store",
 				     directory_name(path));
 	if (directory->path == NULL)
-		return directory_fail(fault, path, "cannot be found");
+		return directory_fail(fault, errno, path, "cannot be found");
 	directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (directory->fd < 0 && errno == ENOTDIR)
 		return wcs_fault_set(fault, -ENOENT,
 				     "%s: not a rowfs store: a store is a directory",
 				     directory_name(path));
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
-		return directory_fail(fault, path, "cannot be opened");
+		return directory_fail(fault, errno, path, "cannot be opened");
 	directory->dev = st.st_dev;
 	directory->ino = st.st_ino;
 	return directory_look(directory, path, damaged, fault);
@@ -118,11 +118,11 @@ static int directory_take(struct directory *directory, enum directory_for what,
 				     "a medium that can be written, and use the copy",
 				     directory_name(directory->path), strerror(EROFS));
 	if (directory->lock_fd < 0)
-		return directory_fail(fault, directory->path, "its LOCK cannot be opened");
+		return directory_fail(fault, errno, directory->path, "its LOCK cannot be opened");
 	if (fcntl(directory->lock_fd, F_SETLK, &lock) == 0)
 		return 0;
 	if (errno != EAGAIN && errno != EACCES)
-		return directory_fail(fault, directory->path, "its LOCK cannot be taken");
+		return directory_fail(fault, errno, directory->path, "its LOCK cannot be taken");
 	if (fcntl(directory->lock_fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
 		lock.l_pid = 0;
 	directory_busy(directory, lock.l_pid, fault);

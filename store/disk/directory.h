@@ -97,6 +97,10 @@ uint64_t directory_data(int file, uint64_t at);
 const char *directory_name(const char *path);
 /* The error of store.h for this errno. */
 int directory_error(int error);
+/* Fill the fault: with the end of the path and the reason; and also with the words of an errno,
+ * whose error of store.h it returns. */
+int directory_refuse(struct wcs_fault *fault, int rc, const char *path, const char *why);
+int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what);
 /* Does this errno mean that the process may not open a file, or not now? Then the file is not
  * damaged. */
 bool directory_is_barred(int error);

@@ -44,10 +44,13 @@ bool directory_is_barred(int error)
 	       error == ENOMEM;
 }
 
-int directory_fail(struct wcs_fault *fault, const char *path, const char *what)
+int directory_refuse(struct wcs_fault *fault, int rc, const char *path, const char *why)
 {
-	int error = errno;
+	return wcs_fault_set(fault, rc, "%s: %s", directory_name(path), why);
+}
 
+int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what)
+{
 	return wcs_fault_set(fault, directory_error(error), "%s: %s: %s", directory_name(path),
 			     what, strerror(error));
 }

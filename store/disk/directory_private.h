@@ -17,9 +17,6 @@ struct directory {
 	struct directory *next;
 };
 
-/* Fills the fault with errno's words, and returns errno as an error of store.h. */
-int directory_fail(struct wcs_fault *fault, const char *path, const char *what);
-
 /* ---- directory_look.c ---- */
 /* Is the directory a store's? 0: it has a marker, or, with damaged, it is a store although its
  * marker is damaged or missing. path: as the user gave it. */
