@@ -12,7 +12,6 @@
 #include "store/store.h"
 
 struct cache_clock;
-struct cache_deferrals;
 struct caches;
 struct drafts;
 struct errors;
@@ -55,7 +54,6 @@ struct fs {
 	struct metrics *metrics;
 	struct caches *caches;
 	struct cache_clock *clock;
-	struct cache_deferrals *deferrals;
 	struct notices *notices;
 	struct loop *loop; /* while it serves */
 	struct streams *streams;
@@ -70,53 +68,30 @@ int64_t fs_now(void);
  * WCS_LOG_DEBUG. Any thread. ctx is unused. */
 void fs_log(void *ctx, enum wcs_log_level level, const char *text);
 
-/* The operations of the mount, for fuse_session_new. */
-extern const struct fuse_lowlevel_ops fs_operations;
-
 static inline struct fs *fs_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
 }
 
-/* The operations; ops.c has their table. */
-void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
-void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count);
-void fs_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
-void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
-		struct fuse_file_info *fi);
-void fs_statfs(fuse_req_t req, fuse_ino_t ino);
-void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
-void fs_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-		    struct fuse_file_info *fi);
-void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
-	       struct fuse_file_info *fi);
-void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
-void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
-	      struct fuse_file_info *fi);
-void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
-void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void fs_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
-void fs_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock);
-void fs_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock,
-	      int sleep);
-void fs_flock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int op);
-void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
-void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
-void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
-void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
-void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
-void fs_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
-		 int flags);
-void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
-void fs_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
-void fs_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
-void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
-	       const char *new_name, unsigned flags);
-void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+/* The operations of the mount, for fuse_session_new. */
+extern const struct fuse_lowlevel_ops fs_operations;
+
+/* The names of its members: each is a function fs_NAME with the type that libfuse gives it. */
+/* clang-format off */
+#define FS_OPERATIONS(of)                                                                          \
+	of(lookup) of(forget) of(forget_multi) of(getattr) of(setattr) of(statfs) of(opendir)      \
+	of(readdir) of(readdirplus) of(releasedir) of(fsyncdir) of(open) of(create) of(read)       \
+	of(write) of(flush) of(fsync) of(release) of(getlk) of(setlk) of(flock) of(unlink)         \
+	of(mkdir) of(rmdir) of(setxattr) of(getxattr) of(listxattr) of(removexattr) of(rename)     \
+	of(mknod) of(symlink) of(link)
+/* clang-format on */
+#define FS_OPERATION(name) __typeof__(*fs_operations.name) fs_##name;
+FS_OPERATIONS(FS_OPERATION)
+#undef FS_OPERATION
+
+/* Makes the state of each room; table: the root, owned on success and failure, or NULL. False: no
+ * memory. fs_rooms_free frees it and the session, also after a failure. */
+bool fs_rooms_new(struct fs *fs, struct wcs_table *table);
+void fs_rooms_free(struct fs *fs);
 
 #endif

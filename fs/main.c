@@ -13,26 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fs/cache/cache.h"
 #include "fs/cache/cache_clock.h"
 #include "fs/cache/notice.h"
-#include "fs/control/control.h"
-#include "fs/file/handle.h"
 #include "fs/file/lock.h"
 #include "fs/fs.h"
-#include "fs/inode/memdir.h"
-#include "fs/inode/node.h"
 #include "fs/log.h"
 #include "fs/mount/mounter.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/process.h"
 #include "fs/options.h"
-#include "fs/serve/errors.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/metrics.h"
-#include "fs/value/draft.h"
-#include "fs/write/retry.h"
-#include "fs/write/writer.h"
 #include "lib/escape.h"
 #include "lib/system/descriptors.h"
 #include "lib/system/mounts.h"
@@ -41,8 +31,8 @@
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
 enum { FILES_LEAST = 64 };
-enum { ARENAS = 2 };		  /* of malloc, see run */
-enum { HIDDEN_EVERY = 60000000 }; /* microseconds between two log lines of a family */
+enum { ARENAS = 2 };		/* of malloc, see run */
+#define SECOND INT64_C(1000000) /* microseconds */
 
 /* The parent waits at the other end; -1: foreground, or already told. Set before the request loop
  * starts, then changed only by the thread that answers the first request. */
@@ -56,25 +46,19 @@ static int say(const char *what, const char *why)
 	return EXIT_FAILURE;
 }
 
-/* Releases the terminal and the parent. */
-static void leave_terminal(void)
-{
-	log_init(true, false);
-	dup2(none_fd, STDIN_FILENO);
-	dup2(none_fd, STDOUT_FILENO);
-	dup2(none_fd, STDERR_FILENO);
-	close(none_fd);
-	if (write(ready_fd, "", 1) != 1)
-		fs_log(NULL, WCS_LOG_WARNING, "nobody waited for the mount to be ready");
-	close(ready_fd);
-	ready_fd = -1;
-}
-
 static void on_ready(struct fs *fs)
 {
 	(void)fs;
-	if (ready_fd >= 0)
-		leave_terminal();
+	if (ready_fd >= 0) {
+		log_init(true, false);
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			dup2(none_fd, fd);
+		close(none_fd);
+		if (write(ready_fd, "", 1) != 1)
+			fs_log(NULL, WCS_LOG_WARNING, "nobody waited for the mount to be ready");
+		close(ready_fd);
+		ready_fd = -1;
+	}
 	fs_log(NULL, WCS_LOG_INFO, confined);
 }
 
@@ -129,75 +113,31 @@ static int serve(struct fs *fs, const struct mounter *mounter, const char *mount
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Opens the store, and makes the state of all rooms. */
 static int open_store(const struct options *options, struct fs *fs)
 {
 	struct wcs_options store = {.log = fs_log,
-				    .cache_bytes = options->cache_bytes,
+				    .cache_bytes = (size_t)options->cache << 20,
 				    .json_bytes = JSON_BYTES,
 				    .sync = options->sync,
-				    .gc_interval = options->read_only ? 0 : options->gc_interval,
-				    .gc_grace = options->gc_grace,
-				    .hidden_every = HIDDEN_EVERY};
+				    .gc_interval =
+					    options->read_only ? 0 : options->gc_interval * SECOND,
+				    .gc_grace = options->gc_grace * SECOND,
+				    .hidden_every = 60 * SECOND};
 	struct wcs_fault fault = {0};
+	struct wcs_table *table = NULL;
 	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
 
-	if (rc != 0) /* the text names the store */
+	if (rc != 0) { /* the text names the store */
 		fprintf(stderr, "rowfs: %s\n", fault.text);
-	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-static int make_nodes(struct fs *fs)
-{
-	struct wcs_table *table = NULL;
-	int rc = 0;
-
+		return EXIT_FAILURE;
+	}
 	if (fs->options.table)
 		rc = wcs_table_open(fs->store, fs->options.table, &table);
 	if (rc != 0)
 		return say(fs->options.table,
 			   rc == -ENOENT ? "the store has no such table" : strerror(-rc));
-	fs->nodes = nodes_new(table, writer_free);
-	if (!fs->nodes)
-		wcs_table_close(table);
-	fs->memdirs = memdirs_new();
-	fs->caches = caches_new();
-	fs->clock = cache_clock_new();
-	fs->deferrals = cache_deferrals_new();
-	fs->notices = notices_new();
-	fs->writers = writers_new(fs->caches);
-	fs->retries = retries_new();
-	fs->drafts = drafts_new();
-	fs->handles = handles_new();
-	fs->locks = locks_new();
-	fs->errors = errors_new();
-	fs->metrics = metrics_new();
-	fs->streams = streams_new();
-	if (!fs->nodes || !fs->memdirs || !fs->writers || !fs->retries || !fs->drafts ||
-	    !fs->handles || !fs->locks || !fs->errors || !fs->metrics || !fs->streams ||
-	    !fs->caches || !fs->deferrals || !fs->notices || !fs->clock)
-		return say("mount", "no memory");
-	return EXIT_SUCCESS;
-}
-
-static void clear(struct fs *fs)
-{
-	fuse_session_destroy(fs->session);
-	handles_free(fs, fs->handles);
-	locks_free(fs->locks);
-	notices_free(fs, fs->notices);
-	nodes_free(fs->nodes);
-	memdirs_free(fs->memdirs);
-	writers_free(fs->writers);
-	retries_free(fs->retries);
-	drafts_free(fs->drafts);
-	errors_free(fs->errors);
-	metrics_free(fs->metrics);
-	streams_free(fs->streams);
-	cache_deferrals_free(fs->deferrals);
-	cache_clock_free(fs->clock);
-	caches_free(fs->caches);
-	if (fs->store)
-		wcs_store_close(fs->store);
+	return fs_rooms_new(fs, table) ? EXIT_SUCCESS : say("mount", "no memory");
 }
 
 /* Starts the mounter, and drops all privileges that serving does not need. */
@@ -219,29 +159,23 @@ static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoin
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
 }
 
-/* The engine and each large value being written need descriptors: raises the limit to its maximum.
- */
-static int raise_files(void)
+/* Checks the requirements of a mount that keeps its guarantees. The engine and each large value
+ * being written need descriptors: raises the limit to its maximum. */
+static int check_system(void)
 {
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return EXIT_SUCCESS;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
-	return files.rlim_max >= FILES_LEAST
-		       ? EXIT_SUCCESS
-		       : say("mount", "too few files may be open; allow more (ulimit -n 1024)");
-}
-
-/* Requirements of a mount that keeps its guarantees. */
-static int check_system(void)
-{
 	if (!process_can_tell())
 		return say("mount",
 			   "/proc is missing, or another pid namespace's, and writers could "
 			   "not be told apart; mount one (unshare --mount-proc)");
-	return raise_files();
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return EXIT_SUCCESS;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_max >= FILES_LEAST)
+		return EXIT_SUCCESS;
+	return say("mount", "too few files may be open; allow more (ulimit -n 1024)");
 }
 
 /* The serving process; returns its exit status. */
@@ -269,10 +203,10 @@ static int run(const struct options *options, const char *store_path, const char
 	if (status == EXIT_SUCCESS)
 		status = open_store(options, &fs);
 	if (status == EXIT_SUCCESS)
-		status = make_nodes(&fs);
-	if (status == EXIT_SUCCESS)
 		status = serve(&fs, &mounter, mountpoint);
-	clear(&fs);
+	fs_rooms_free(&fs);
+	if (fs.store)
+		wcs_store_close(fs.store);
 	mounter_end(&mounter);
 	return status;
 }
@@ -355,13 +289,6 @@ static int end_output(void)
 	return fflush(stdout) == 0 ? 0 : say("standard output", strerror(errno));
 }
 
-static int print_status(void)
-{
-	int rc = mounts_print(stdout);
-
-	return rc == 0 ? end_output() : say("/proc/self/mounts", strerror(-rc));
-}
-
 int main(int argc, char **argv)
 {
 	struct options options;
@@ -374,9 +301,10 @@ int main(int argc, char **argv)
 		status = fputs(options_usage, stdout) < 0 || end_output() != 0;
 	else if (options.version)
 		status = printf("rowfs %s\n", ROWFS_VERSION) < 0 || end_output() != 0;
-	else if (options.status)
-		status = print_status();
-	else {
+	else if (options.status) {
+		status = mounts_print(stdout);
+		status = status == 0 ? end_output() : say("/proc/self/mounts", strerror(-status));
+	} else {
 		log_init(false, options.debug);
 		fuse_set_log_func(log_fuse);
 		status = prepare_and_run(&options);

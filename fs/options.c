@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GC_INTERVAL INT64_C(300000000) /* microseconds */
-#define GC_GRACE    INT64_C(3600000000)
+enum { GC_INTERVAL = 300, GC_GRACE = 3600 }; /* seconds */
 
 const char options_usage[] =
 	"Usage: rowfs [-f] [-d] [-o OPTION[,OPTION...]] STORE MOUNTPOINT\n"
@@ -46,49 +45,46 @@ static int wrong(const char *what, const char *why)
 	return -EINVAL;
 }
 
-static int parse_number(const char *option, const char *text, int base, unsigned long max,
-			unsigned long *number)
+/* An option with a number. */
+struct number {
+	const char *name;
+	int base;
+	unsigned max;
+	unsigned *to;
+};
+
+static int parse_number(const char *option, const char *text, const struct number *number)
 {
-	char why[64];
-	char *end;
+	unsigned long value;
+	char why[64], *end;
 
 	errno = 0;
-	*number = strtoul(text, &end, base);
-	if (errno == 0 && end != text && *end == 0 && *text != '-' && *number <= max)
+	value = strtoul(text, &end, number->base);
+	*number->to = (unsigned)value;
+	if (errno == 0 && end != text && *end == 0 && *text != '-' && value <= number->max)
 		return 0;
 	snprintf(why, sizeof(why),
-		 base == 8 ? "its value must be octal, 0 to %lo" : "its value must be 0 to %lu",
-		 max);
+		 number->base == 8 ? "its value must be octal, 0 to %o"
+				   : "its value must be 0 to %u",
+		 number->max);
 	return wrong(option, why);
 }
 
 /* A user's or group's name, or its number. */
-static int parse_id(const char *option, const char *text, bool group, unsigned long *number)
+static int parse_id(const char *option, const char *text, const struct number *number)
 {
+	bool group = strcmp(number->name, "gid") == 0;
 	const struct group *named_group = group ? getgrnam(text) : NULL;
 	const struct passwd *named_user = group ? NULL : getpwnam(text);
 
 	if (named_group)
-		*number = named_group->gr_gid;
+		*number->to = named_group->gr_gid;
 	else if (named_user)
-		*number = named_user->pw_uid;
+		*number->to = named_user->pw_uid;
 	else if (*text == 0 || text[strspn(text, "0123456789")] == 0)
-		return parse_number(option, text, 10, UINT32_MAX - 1, number);
+		return parse_number(option, text, number);
 	else
 		return wrong(option, group ? "no group of that name" : "no user of that name");
-	return 0;
-}
-
-/* Adds an option for libfuse. */
-static int pass_on(struct options *options, const char *option)
-{
-	char *joined;
-
-	if (asprintf(&joined, "%s%s%s", options->passed ? options->passed : "",
-		     options->passed ? "," : "", option) < 0)
-		return -ENOMEM;
-	free(options->passed);
-	options->passed = joined;
 	return 0;
 }
 
@@ -102,48 +98,38 @@ static const char *value_of(const char *option, const char *name)
 	return option[len] == '=' ? option + len + 1 : option[len] == 0 ? "" : NULL;
 }
 
-/* The options with a value. -ENOENT: none of them. */
+/* The options with a value. -ENOENT: libfuse is to have it, too. */
 static int set_valued(struct options *options, const char *option)
 {
-	unsigned long number = 0;
-	const char *value;
+	const struct number numbers[] = {{"uid", 10, UINT32_MAX - 1, &options->fs.uid},
+					 {"gid", 10, UINT32_MAX - 1, &options->fs.gid},
+					 {"umask", 8, 0777, &options->fs.umask},
+					 {"cache", 10, 1 << 20, &options->cache},
+					 {"gcinterval", 10, INT32_MAX, &options->gc_interval},
+					 {"gcgrace", 10, INT32_MAX, &options->gc_grace},
+					 {"max_read", 10, UINT32_MAX, &options->fs.max_read}};
+	const char *value = value_of(option, "table");
 	int rc;
 
-	if ((value = value_of(option, "table")) != NULL) {
+	if (value) {
 		if (!wcs_table_name_valid(value))
 			return wrong(option, "not a table's name");
 		free(options->table);
 		options->fs.table = options->table = strdup(value);
 		return options->table ? 0 : wrong(option, "no memory");
 	}
-	if ((value = value_of(option, "uid")) != NULL) {
-		rc = parse_id(option, value, false, &number);
-		options->fs.uid = (uid_t)number;
-	} else if ((value = value_of(option, "gid")) != NULL) {
-		rc = parse_id(option, value, true, &number);
-		options->fs.gid = (gid_t)number;
-	} else if ((value = value_of(option, "umask")) != NULL) {
-		rc = parse_number(option, value, 8, 0777, &number);
-		options->fs.umask = (mode_t)number;
-	} else if ((value = value_of(option, "cache")) != NULL) {
-		rc = parse_number(option, value, 10, 1 << 20, &number);
-		options->cache_bytes = (size_t)number << 20;
-	} else if ((value = value_of(option, "gcinterval")) != NULL) {
-		rc = parse_number(option, value, 10, INT32_MAX, &number);
-		options->gc_interval = (int64_t)number * 1000000;
-	} else if ((value = value_of(option, "gcgrace")) != NULL) {
-		rc = parse_number(option, value, 10, INT32_MAX, &number);
-		options->gc_grace = (int64_t)number * 1000000;
-	} else if ((value = value_of(option, "max_read")) != NULL) {
-		rc = parse_number(option, value, 10, UINT32_MAX, &number);
-		options->fs.max_read = (unsigned)number;
-		/* libfuse takes it from the mount's options and from the program, and wants both
-		 * to agree. */
-		rc = rc == 0 ? -ENOENT : rc;
-	} else {
-		rc = -ENOENT;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		value = value_of(option, numbers[i].name);
+		if (!value)
+			continue;
+		rc = numbers[i].to == &options->fs.uid || numbers[i].to == &options->fs.gid
+			     ? parse_id(option, value, &numbers[i])
+			     : parse_number(option, value, &numbers[i]);
+		/* libfuse takes max_read from the mount's options and from the program, and wants
+		 * both to agree. */
+		return rc == 0 && numbers[i].to == &options->fs.max_read ? -ENOENT : rc;
 	}
-	return rc;
+	return -ENOENT;
 }
 
 /* Ignored options: those of mount(8), systemd and /etc/fstab, and kinds of access time that libfuse
@@ -169,6 +155,18 @@ static bool is_for_others(const char *option)
 
 static int set_option(struct options *options, const char *option)
 {
+	const struct {
+		const char *name;
+		bool *to;
+		bool ours; /* not libfuse's, too */
+	} flags[] = {{"strict", &options->fs.strict, true},
+		     {"autodir", &options->fs.autodir, true},
+		     {"sync", &options->sync, true},
+		     {"ro", &options->read_only, false},
+		     {"allow_other", &options->allow_other, false},
+		     {"auto_unmount", &options->auto_unmount, false},
+		     {"default_permissions", &options->default_permissions, false}};
+	char *joined;
 	int rc;
 
 	if (is_for_others(option))
@@ -176,28 +174,23 @@ static int set_option(struct options *options, const char *option)
 	if (strcmp(option, "remount") == 0)
 		return wrong(option, "options of a mount cannot be changed; unmount it, and mount "
 				     "it anew");
-	if (strcmp(option, "strict") == 0) {
-		options->fs.strict = true;
-		return 0;
-	}
-	if (strcmp(option, "autodir") == 0) {
-		options->fs.autodir = true;
-		return 0;
-	}
-	if (strcmp(option, "sync") == 0) {
-		options->sync = true;
-		return 0;
-	}
-	if (strcmp(option, "ro") == 0 || strcmp(option, "rw") == 0)
-		options->read_only = strcmp(option, "ro") == 0;
-	if (strcmp(option, "allow_other") == 0)
-		options->allow_other = true;
-	if (strcmp(option, "auto_unmount") == 0)
-		options->auto_unmount = true;
-	if (strcmp(option, "default_permissions") == 0)
-		options->default_permissions = true;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (strcmp(option, flags[i].name) == 0) {
+			*flags[i].to = true;
+			if (flags[i].ours)
+				return 0;
+		}
+	if (strcmp(option, "rw") == 0)
+		options->read_only = false;
 	rc = set_valued(options, option);
-	return rc == -ENOENT ? pass_on(options, option) : rc;
+	if (rc != -ENOENT)
+		return rc;
+	if (asprintf(&joined, "%s%s%s", options->passed ? options->passed : "",
+		     options->passed ? "," : "", option) < 0)
+		return -ENOMEM;
+	free(options->passed);
+	options->passed = joined;
+	return 0;
 }
 
 /* Parses a comma-separated list in a copy, since ps shows the original. */
@@ -210,16 +203,6 @@ static int set_list(struct options *options, const char *list)
 		rc = *option ? set_option(options, option) : 0;
 	free(copy);
 	return rc;
-}
-
-static int take_operands(struct options *options, int count, char **operands)
-{
-	if (count != 2)
-		return wrong(count < 2 ? "STORE and MOUNTPOINT" : operands[2],
-			     count < 2 ? "both are needed" : "one argument too many");
-	options->store = operands[0];
-	options->mountpoint = operands[1];
-	return 0;
 }
 
 int options_parse(int argc, char **argv, struct options *options)
@@ -257,7 +240,14 @@ int options_parse(int argc, char **argv, struct options *options)
 			return wrong("command line", "not understood");
 		}
 	}
-	return rc == 0 ? take_operands(options, argc - optind, argv + optind) : rc;
+	if (rc != 0)
+		return rc;
+	if (argc - optind != 2)
+		return argc - optind < 2 ? wrong("STORE and MOUNTPOINT", "both are needed")
+					 : wrong(argv[optind + 2], "one argument too many");
+	options->store = argv[optind];
+	options->mountpoint = argv[optind + 1];
+	return 0;
 }
 
 void options_clear(struct options *options)

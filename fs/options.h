@@ -14,10 +14,10 @@ struct options {
 	bool read_only;
 	bool auto_unmount;
 	bool allow_other;
-	bool default_permissions;      /* given explicitly; rowfs's own mounts always have it */
-	bool sync;		       /* every commit is durable */
-	size_t cache_bytes;	       /* 0: the engine's default */
-	int64_t gc_interval, gc_grace; /* microseconds, as of struct wcs_options */
+	bool default_permissions;	/* given explicitly; rowfs's own mounts always have it */
+	bool sync;			/* every commit is durable */
+	unsigned cache;			/* MiB; 0: the engine's default */
+	unsigned gc_interval, gc_grace; /* seconds */
 	char *passed; /* options for libfuse, joined by commas; options_clear frees it */
 	char *table;  /* storage of fs.table, or NULL; options_clear frees it */
 	bool help, version, status; /* print it and exit */

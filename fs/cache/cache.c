@@ -32,37 +32,31 @@
 #include "lib/names.h"
 
 enum {
-	SLOTS = 4096,
 	ROUNDING_US = 10000, /* the kernel rounds timeouts up to ticks */
 	SLOWNESS = 1000,     /* a clock is slow by one part in so many at most */
 };
 
 static const double KEPT_SECONDS = 86400;
 
-struct slot {
-	_Atomic uint64_t changed; /* the number of the last change */
-	_Atomic uint64_t holds;	  /* of write sessions; of all columns in this slot */
-};
-
-struct caches {
-	_Atomic uint64_t tree;	  /* changes of more than one column */
-	_Atomic uint64_t columns; /* changes of one, which number them */
-	struct slot slots[SLOTS];
-};
-
 struct caches *caches_new(void)
 {
-	return calloc(1, sizeof(struct caches));
+	struct caches *caches = calloc(1, sizeof(*caches));
+
+	if (caches)
+		pthread_mutex_init(&caches->deferrals.lock, NULL);
+	return caches;
 }
 
 void caches_free(struct caches *caches)
 {
+	if (caches)
+		pthread_mutex_destroy(&caches->deferrals.lock);
 	free(caches);
 }
 
-static struct slot *slot_of(struct caches *caches, uint64_t column)
+static struct cache_slot *slot_of(struct caches *caches, uint64_t column)
 {
-	return &caches->slots[column % SLOTS];
+	return &caches->slots[column % CACHE_SLOTS];
 }
 
 void cache_changed_tree(struct fs *fs)
@@ -71,7 +65,7 @@ void cache_changed_tree(struct fs *fs)
 }
 
 /* A slot keeps the greatest number, in whichever order two threads come here. */
-static void changed(struct caches *caches, uint64_t column)
+void cache_changed_column(struct caches *caches, uint64_t column)
 {
 	uint64_t number = ++caches->columns;
 	_Atomic uint64_t *last = &slot_of(caches, column)->changed;
@@ -81,22 +75,11 @@ static void changed(struct caches *caches, uint64_t column)
 		;
 }
 
-void cache_changed_column(struct fs *fs, uint64_t column)
-{
-	changed(fs->caches, column);
-}
-
 /* ---- A lookup ---------------------------------------------------------------------------- */
 
 void cache_mark(struct fs *fs, struct cache_mark *mark)
 {
 	*mark = (struct cache_mark){.tree = fs->caches->tree, .columns = fs->caches->columns};
-}
-
-void cache_mark_listing(struct fs *fs, struct cache_mark *mark)
-{
-	cache_mark(fs, mark);
-	mark->listing = true;
 }
 
 void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column)
@@ -165,28 +148,22 @@ static double time_left(struct fs *fs, int64_t expires)
 	return seconds;
 }
 
-/* How long the dentry is right if no request changes it. A directory goes with the last of its
- * cells, whose age is not known. */
-static double lifetime(struct fs *fs, const struct node *node, const struct wcs_cell_info *info)
-{
-	if (node->kind == NODE_CELL)
-		return info ? time_left(fs, info->expires) : 0;
-	if (node->kind == NODE_TABLE)
-		return KEPT_SECONDS;
-	while (node->kind != NODE_TABLE)
-		node = node->parent;
-	return wcs_table_ages(node->table) ? 0 : KEPT_SECONDS;
-}
-
 double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
 		     const char *name, const struct wcs_cell_info *info)
 {
+	const struct node *table = node;
+
 	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
 		return 0;
 	node_state_set(node, mark->listing ? NODE_S_KEPT | NODE_S_LISTED : NODE_S_KEPT);
 	if (is_held(fs, mark) || !is_marked(fs, mark) || cache_is_below_removed(node))
 		return 0;
-	return lifetime(fs, node, info);
+	if (node->kind == NODE_CELL)
+		return info ? time_left(fs, info->expires) : 0;
+	while (table->kind != NODE_TABLE)
+		table = table->parent;
+	/* A directory goes with the last of its cells, whose age is not known. */
+	return table != node && wcs_table_ages(table->table) ? 0 : KEPT_SECONDS;
 }
 
 /* ---- Write sessions ---------------------------------------------------------------------- */
@@ -199,7 +176,7 @@ void cache_hold(struct caches *caches, uint64_t column)
 void cache_release(struct caches *caches, uint64_t column)
 {
 	/* In this order: a lookup that read before the commit finds the change or the hold. */
-	changed(caches, column);
+	cache_changed_column(caches, column);
 	slot_of(caches, column)->holds--;
 }
 
@@ -209,8 +186,7 @@ static bool replaced(struct fs *fs, struct node *family, struct wcs_slice qualif
 	struct node_list list = {0};
 	bool done = true;
 
-	if (nodes_cells(fs->nodes, family, qualifier, &list) != 0)
-		cache_failed(fs);
+	cache_cells(fs, family, qualifier, &list);
 	for (size_t i = 0; i < list.count && !listed; i++)
 		done = done && !(node_state(list.all[i]) & NODE_S_LISTED);
 	for (size_t i = 0; i < list.count && done; i++)
@@ -269,7 +245,7 @@ void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice q
 	struct node_list list = {0};
 
 	if (history && nodes_children(fs->nodes, history, &list) != 0)
-		cache_failed(fs);
+		cache_failed();
 	for (size_t i = 0; i < list.count; i++)
 		if (list.all[i]->kind == NODE_VERSION && list.all[i]->opens > 0)
 			cache_is_newest(fs, list.all[i]);
@@ -293,57 +269,55 @@ static struct node *node_of(struct fs *fs, struct node *dir, struct wcs_slice na
 	return nodes_get(fs->nodes, &key, 0, NULL);
 }
 
-/* A node of an older value, whose replacing commit is not answered yet: its notice goes to the
- * dentry's new place, where the thread that answers the commit finds it. */
-static void rename_older(struct fs *fs, struct node *old, struct wcs_slice to)
-{
-	uint64_t alias = node_child_id(old->parent, NODE_CELL, to).file;
-	struct node *under;
-
-	old->alias = alias;
-	if (!cache_node_is_kept(old))
-		return;
-	under = node_of(fs, old->parent, to);
-	cache_expire_as(fs, under ? under : old, to);
-	nodes_put(fs->nodes, under, 1);
-}
-
 /* The kernel moves its dentry with the inode to the new name, so the inode stands for that name
  * from now on or, if it cannot, becomes stale. */
 static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, int64_t now)
 {
+	struct file_id id = node_child_id(old->parent, NODE_CELL, to);
 	struct node *renamed;
 	struct cache_mark mark;
 
 	cache_mark(fs, &mark);
-	cache_mark_column(fs, &mark, node_child_id(old->parent, NODE_CELL, to).column);
+	mark.column = id.column;
 	renamed = node_of(fs, old->parent, to);
 	if (renamed && renamed->ts == now && renamed->size == old->size &&
 	    nodes_move(fs->nodes, old, renamed)) {
 		if (!is_marked(fs, &mark) && !cache_is_newest(fs, renamed))
-			cache_withdraw_as(fs, renamed, to);
+			cache_expire_as(fs, renamed, to, NOTICE_NOW);
 		return;
 	}
 	nodes_put(fs->nodes, renamed, 1);
-	old->alias = node_child_id(old->parent, NODE_CELL, to).file;
+	old->alias = id.file;
 	if (cache_node_is_kept(old))
-		cache_withdraw_as(fs, old, to);
+		cache_expire_as(fs, old, to, NOTICE_NOW);
 }
 
 void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
 		   const struct wcs_cell_info *was, struct wcs_slice to, int64_t now)
 {
+	struct file_id id = node_child_id(dir, NODE_CELL, to);
 	struct node_list list = {0};
 
-	cache_changed_column(fs, node_child_id(dir, NODE_CELL, from).column);
-	cache_changed_column(fs, node_child_id(dir, NODE_CELL, to).column);
-	if (nodes_cells(fs->nodes, dir, from, &list) != 0)
-		cache_failed(fs);
-	for (size_t i = 0; i < list.count; i++)
-		if (is_cell(list.all[i], was))
-			rename_node(fs, list.all[i], to, now);
-		else
-			rename_older(fs, list.all[i], to);
+	cache_changed_column(fs->caches, node_child_id(dir, NODE_CELL, from).column);
+	cache_changed_column(fs->caches, id.column);
+	cache_cells(fs, dir, from, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		struct node *old = list.all[i], *under;
+
+		if (is_cell(old, was)) {
+			rename_node(fs, old, to, now);
+			continue;
+		}
+		/* A node of an older value, whose replacing commit is not answered yet: its notice
+		 * goes to the dentry's new place, where the thread that answers the commit finds
+		 * it. */
+		old->alias = id.file;
+		if (!cache_node_is_kept(old))
+			continue;
+		under = node_of(fs, dir, to);
+		cache_expire_as(fs, under ? under : old, to, NOTICE_SOON);
+		nodes_put(fs->nodes, under, 1);
+	}
 	node_list_clear(fs->nodes, &list);
 }
 
@@ -363,8 +337,7 @@ void cache_unlinked(struct fs *fs, struct node *dir, const struct spelled *child
 		nodes_put(fs->nodes, node, 1);
 		return;
 	}
-	if (nodes_cells(fs->nodes, dir, child->bytes, &list) != 0)
-		cache_failed(fs);
+	cache_cells(fs, dir, child->bytes, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (!cache_is_newest(fs, list.all[i]))
 			unlinked(fs, list.all[i]);
@@ -388,5 +361,5 @@ void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)
 		nodes_stamp(fs->nodes, node, &info);
 	pos.ts = WCS_TS_NEWEST;
 	/* With an age policy the new time may also hide the cell. */
-	cache_expire_pos(fs, &pos, rc == 0 && info.expires == WCS_TS_MAX);
+	cache_expire_pos(fs, &pos, rc == 0 && info.expires == WCS_TS_MAX, NOTICE_WAIT);
 }

@@ -12,6 +12,7 @@
 #ifndef FS_CACHE_H
 #define FS_CACHE_H
 
+#include "fs/cache/notice.h"
 #include "fs/fs.h"
 #include "fs/inode/node.h"
 #include "fs/names/pos.h"
@@ -19,10 +20,6 @@
 struct caches;
 struct caches *caches_new(void); /* NULL: no memory */
 void caches_free(struct caches *caches);
-
-struct cache_deferrals;
-struct cache_deferrals *cache_deferrals_new(void); /* NULL: no memory */
-void cache_deferrals_free(struct cache_deferrals *deferrals);
 
 /* ---- A lookup ---------------------------------------------------------------------------- */
 
@@ -34,11 +31,10 @@ struct cache_mark {
 	bool listing;
 };
 
-/* Call it before the name is parsed, and for a column again before it is read. */
+/* Call it before the name is parsed, and for a column again before it is read. A listing calls it
+ * before the first read, sets `listing`, and then `column` for each entry. */
 void cache_mark(struct fs *fs, struct cache_mark *mark);
 void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column);
-/* For a listing: call it before the first read; then set `column` for each entry. */
-void cache_mark_listing(struct fs *fs, struct cache_mark *mark);
 
 /* Seconds for which the kernel may keep the dentry `name` of that node; info: of a cell. Call it
  * when the node is in the inode table, just before the reply. */
@@ -67,13 +63,10 @@ bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct n
 /* ---- Changes: call these after the change and before the reply ---------------------------- */
 
 /* The column of that position, also of a history or version. keep: a dentry that is right stays.
- * Waits. */
-void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep);
+ * how: NOTICE_NOW where the kernel holds the family's lock for this request. */
+void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum notice_how how);
 /* The column of a session; renamed: its qualifier now, if its node has another. Waits. */
 void cache_expire_session(struct fs *fs, const struct node *node, const struct wcs_slice *renamed);
-/* The same as cache_expire_pos, keeping what is right, where the kernel holds the family's lock for
- * this request. Does not wait. */
-void cache_expire_locked(struct fs *fs, const struct pos *pos);
 
 /* Must a rename that changes the column of that position answer ESTALE, so that the kernel drops
  * the family's lock and retries? True at most once for each rename. */
@@ -86,10 +79,8 @@ void cache_deferred_wait(struct fs *fs, pid_t thread);
 /* A rename of that thread ended. */
 void cache_deferred_end(struct fs *fs, pid_t thread);
 
-/* A column, a row (its families and columns), a row with all below it or a whole table (key NULL),
- * and the directories above, which may have gone too. Dentries that are right stay. All wait. */
-void cache_expire_column(struct fs *fs, struct wcs_table *table, struct wcs_slice row,
-			 const char *family, struct wcs_slice qualifier);
+/* A row (its families and columns), a row with all below it or a whole table (key NULL), and the
+ * directories above, which may have gone too. Dentries that are right stay. Both wait. */
 void cache_expire_row(struct fs *fs, struct wcs_table *table, struct wcs_slice row);
 void cache_expire_subtree(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key);
 

@@ -5,49 +5,16 @@
  * for it. The first time it answers ESTALE. The kernel then drops its locks, looks the path up
  * again, which waits for the notice, and retries. Until then the dentry gets timeout 0.
  */
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "fs/cache/cache_private.h"
-#include "fs/cache/notice.h"
 
-enum { DEFERRED_MAX = 16, FORGOTTEN_US = 10000000 };
-
-struct deferred {
-	pid_t thread;
-	uint64_t column; /* held meanwhile; 0: the entry is free */
-	int64_t since;
-};
-
-struct cache_deferrals {
-	pthread_mutex_t lock;
-	_Atomic size_t count;		   /* may be read without the lock, as a hint */
-	struct deferred all[DEFERRED_MAX]; /* Lock: lock */
-};
-
-struct cache_deferrals *cache_deferrals_new(void)
-{
-	struct cache_deferrals *deferrals = calloc(1, sizeof(*deferrals));
-
-	if (deferrals)
-		pthread_mutex_init(&deferrals->lock, NULL);
-	return deferrals;
-}
-
-void cache_deferrals_free(struct cache_deferrals *deferrals)
-{
-	if (!deferrals)
-		return;
-	pthread_mutex_destroy(&deferrals->lock);
-	free(deferrals);
-}
+enum { FORGOTTEN_US = 10000000 };
 
 /* Lock: the deferrals'. */
 static void drop(struct fs *fs, struct deferred *deferred)
 {
 	cache_release(fs->caches, deferred->column);
 	deferred->column = 0;
-	fs->deferrals->count--;
+	fs->caches->deferrals.count--;
 }
 
 /* Also drops entries whose thread has not retried in time. Lock: the deferrals'. */
@@ -56,7 +23,7 @@ static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
 	int64_t now = fs_now();
 
 	for (size_t i = 0; i < DEFERRED_MAX; i++) {
-		struct deferred *deferred = &fs->deferrals->all[i];
+		struct deferred *deferred = &fs->caches->deferrals.all[i];
 
 		if (deferred->column != 0 &&
 		    (deferred->since > now || now - deferred->since > FORGOTTEN_US))
@@ -69,7 +36,7 @@ static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
 
 static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t column)
 {
-	struct cache_deferrals *deferrals = fs->deferrals;
+	struct cache_deferrals *deferrals = &fs->caches->deferrals;
 	struct deferred *place = NULL;
 
 	pthread_mutex_lock(&deferrals->lock);
@@ -82,7 +49,7 @@ static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t c
 	}
 	pthread_mutex_unlock(&deferrals->lock);
 	if (place)
-		cache_expire_soon(fs, pos);
+		cache_expire_pos(fs, pos, false, NOTICE_SOON);
 	return place != NULL;
 }
 
@@ -90,14 +57,14 @@ bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos)
 {
 	uint64_t column;
 
-	return cache_is_kept(fs, pos, &column) && defer(fs, thread, pos, column);
+	return cache_is_kept(fs, pos, 0, &column) && defer(fs, thread, pos, column);
 }
 
 bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos)
 {
 	uint64_t column;
 
-	if (!cache_is_worn(fs, pos, &column) || !defer(fs, thread, pos, column))
+	if (!cache_is_kept(fs, pos, NODE_HOPS_MAX, &column) || !defer(fs, thread, pos, column))
 		return false;
 	cache_renew(fs, pos);
 	return true;
@@ -105,28 +72,28 @@ bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos)
 
 void cache_deferred_wait(struct fs *fs, pid_t thread)
 {
+	struct cache_deferrals *deferrals = &fs->caches->deferrals;
 	bool found = false;
 
-	if (fs->deferrals->count == 0)
+	if (deferrals->count == 0)
 		return;
-	pthread_mutex_lock(&fs->deferrals->lock);
+	pthread_mutex_lock(&deferrals->lock);
 	for (size_t i = 0; i < DEFERRED_MAX; i++)
-		found = found || (fs->deferrals->all[i].column != 0 &&
-				  fs->deferrals->all[i].thread == thread);
-	pthread_mutex_unlock(&fs->deferrals->lock);
+		found |= deferrals->all[i].column != 0 && deferrals->all[i].thread == thread;
+	pthread_mutex_unlock(&deferrals->lock);
 	if (found)
 		notices_await(fs);
 }
 
 void cache_deferred_end(struct fs *fs, pid_t thread)
 {
-	struct deferred *all = fs->deferrals->all;
+	struct cache_deferrals *deferrals = &fs->caches->deferrals;
 
-	if (fs->deferrals->count == 0)
+	if (deferrals->count == 0)
 		return;
-	pthread_mutex_lock(&fs->deferrals->lock);
+	pthread_mutex_lock(&deferrals->lock);
 	for (size_t i = 0; i < DEFERRED_MAX; i++)
-		if (all[i].column != 0 && all[i].thread == thread)
-			drop(fs, &all[i]);
-	pthread_mutex_unlock(&fs->deferrals->lock);
+		if (deferrals->all[i].column != 0 && deferrals->all[i].thread == thread)
+			drop(fs, &deferrals->all[i]);
+	pthread_mutex_unlock(&deferrals->lock);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "fs/cache/cache_private.h"
-#include "fs/cache/notice.h"
 #include "fs/names/chunk.h"
 
 /* A qualifier of more bytes may have a name that is split: a byte takes three at most. */
@@ -19,32 +18,16 @@ enum { SPLIT_FROM = NAMES_CHUNK_MAX / 3 };
 struct expiry {
 	struct fs *fs;
 	struct notice_batch *batch;
-	int error;
+	bool failed;	    /* no memory */
+	bool ages;	    /* the table has an age policy */
+	const char *family; /* that was made, removed or changed */
 };
-
-void cache_failed(struct fs *fs)
-{
-	(void)fs;
-	fs_log(NULL, WCS_LOG_ERROR, "no memory to tell the kernel of a change");
-}
-
-static void expiry_start(struct expiry *expiry, struct fs *fs)
-{
-	*expiry = (struct expiry){.fs = fs, .batch = notice_batch_new()};
-	if (!expiry->batch)
-		expiry->error = -ENOMEM;
-}
 
 static void expiry_end(struct expiry *expiry, enum notice_how how)
 {
-	if (expiry->error != 0)
-		cache_failed(expiry->fs);
+	if (expiry->failed)
+		cache_failed();
 	notices_send(expiry->fs, expiry->batch, how);
-}
-
-static void put(struct fs *fs, struct node *node)
-{
-	nodes_put(fs->nodes, node, 1);
 }
 
 /* ---- One entry --------------------------------------------------------------------------- */
@@ -61,14 +44,14 @@ static void add_spelled(struct expiry *expiry, struct node *node, const char *en
 
 	while ((at = names_component(encoded, len, at, component, &count)) < len && dir) {
 		key.name = (struct wcs_slice){encoded, at};
-		put(fs, dir);
+		nodes_put(fs->nodes, dir, 1);
 		dir = nodes_find(fs->nodes, &key);
 	}
 	if (node->kind == NODE_CHUNK)
 		memcpy(component + count, "%", 2);
-	if (dir && notice_add(expiry->batch, dir, component, node) != 0)
-		expiry->error = -ENOMEM;
-	put(fs, dir);
+	if (dir && notice_add(&expiry->batch, dir, component, node) != 0)
+		expiry->failed = true;
+	nodes_put(fs->nodes, dir, 1);
 }
 
 /* In this order: another change of the same dentry finds it kept or under way, and waits too. */
@@ -76,61 +59,41 @@ static void add_entry(struct expiry *expiry, struct node *node)
 {
 	char encoded[SPELL_MAX];
 
-	if (expiry->error != 0 || !cache_node_is_kept(node))
+	if (expiry->failed || !cache_node_is_kept(node))
 		return;
 	add_spelled(expiry, node, encoded, spell_node(node, encoded));
 	node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED);
 }
 
-static void expire_as(struct fs *fs, struct node *node, struct wcs_slice as, enum notice_how how)
+void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as, enum notice_how how)
 {
+	struct expiry expiry = {.fs = fs};
 	char encoded[SPELL_MAX];
-	struct expiry expiry;
 
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0)
-		add_spelled(&expiry, node, encoded, spell_child(NULL, NODE_CELL, as, encoded));
+	add_spelled(&expiry, node, encoded, spell_child(NULL, NODE_CELL, as, encoded));
 	expiry_end(&expiry, how);
-}
-
-void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as)
-{
-	expire_as(fs, node, as, NOTICE_NOW);
-}
-
-void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as)
-{
-	expire_as(fs, node, as, NOTICE_SOON);
 }
 
 /* ---- Which dentries are wrong ------------------------------------------------------------ */
 
-/* 0, -ENOENT, or another error. */
-static int directory_exists(struct fs *fs, struct node *node)
+/* Adds a directory if it is gone; a directory made in its place gets another node. */
+static bool add_directory(struct expiry *expiry, struct node *node)
 {
-	struct child *first;
+	struct child *first = NULL;
 	struct pos pos;
 	int rc;
 
 	if (node->kind == NODE_CHUNK) {
-		rc = chunk_first(fs, node->parent, node_name(node), &first);
-		if (rc == 0)
-			free(first);
-		return rc;
+		rc = chunk_first(expiry->fs, node->parent, node_name(node), &first);
+		free(first);
+	} else {
+		rc = pos_of(node, &pos);
+		rc = rc == 0 ? pos_exists(expiry->fs, &pos) : rc;
 	}
-	rc = pos_of(node, &pos);
-	return rc == 0 ? pos_exists(fs, &pos) : rc;
-}
-
-/* Adds a directory if it is gone; a directory made in its place gets another node. */
-static bool add_directory(struct expiry *expiry, struct node *node)
-{
-	int rc = directory_exists(expiry->fs, node);
-
 	if (rc == 0)
 		return false;
-	cache_changed_tree(
-		expiry->fs); /* the caller may have counted a change of one column only */
+	/* The caller may have counted a change of one column only. */
+	cache_changed_tree(expiry->fs);
 	add_entry(expiry, node);
 	node_state_set(node, NODE_S_REMOVED);
 	return true;
@@ -149,24 +112,23 @@ static void add_node(struct expiry *expiry, struct node *node)
 /* Lists the children of a node, if the kernel may keep some. */
 static void list_below(struct expiry *expiry, struct node *node, struct node_list *list)
 {
-	if (node->kind == NODE_TABLE || node->kind == NODE_PREFIX || node->kind == NODE_FAMILY)
-		if (nodes_children(expiry->fs->nodes, node, list) != 0)
-			expiry->error = -ENOMEM;
+	if (node->kind == NODE_ROOT || node->kind == NODE_TABLE || node->kind == NODE_PREFIX ||
+	    node->kind == NODE_FAMILY)
+		expiry->failed |= nodes_children(expiry->fs->nodes, node, list) != 0;
 }
 
 /* Adds the wrong dentries below a node; deep: in other rows too. */
-static void add_below(struct expiry *expiry, struct node *top, bool deep)
+static void add_below(struct expiry *expiry, struct node *top, bool deep,
+		      void (*add)(struct expiry *expiry, struct node *node))
 {
 	struct node_list list = {0};
 
 	list_below(expiry, top, &list);
 	for (size_t i = 0; i < list.count; i++) {
-		struct node *node = list.all[i];
-
-		if (node->kind == NODE_PREFIX && !deep)
+		if (list.all[i]->kind == NODE_PREFIX && !deep)
 			continue;
-		list_below(expiry, node, &list);
-		add_node(expiry, node);
+		list_below(expiry, list.all[i], &list);
+		add(expiry, list.all[i]);
 	}
 	node_list_clear(expiry->fs->nodes, &list);
 }
@@ -195,57 +157,37 @@ static void add_above(struct expiry *expiry, struct node *node)
 		add_chunks(expiry, node);
 }
 
-static void add_column(struct expiry *expiry, struct node *family, struct wcs_slice qualifier,
-		       bool keep)
-{
-	struct node_list list = {0};
-
-	if (nodes_cells(expiry->fs->nodes, family, qualifier, &list) != 0)
-		expiry->error = -ENOMEM;
-	for (size_t i = 0; i < list.count; i++)
-		if (!keep || !cache_is_newest(expiry->fs, list.all[i]))
-			add_entry(expiry, list.all[i]);
-	node_list_clear(expiry->fs->nodes, &list);
-	cache_check_versions(expiry->fs, family, qualifier);
-}
-
 /* ---- Changes ----------------------------------------------------------------------------- */
 
+/* Directories may go with the column that have no node yet, and are being looked up or listed. */
 static void expire_column(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool keep,
 			  enum notice_how how)
 {
-	struct expiry expiry;
+	struct expiry expiry = {.fs = fs};
+	struct node_list list = {0};
 
-	cache_changed_column(fs, node_child_id(family, NODE_CELL, qualifier).column);
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0)
-		add_column(&expiry, family, qualifier, keep);
-	if (expiry.error == 0 && keep)
+	if (!family || qualifier.len > SPLIT_FROM)
+		cache_changed_tree(fs);
+	if (!family)
+		return;
+	cache_changed_column(fs->caches, node_child_id(family, NODE_CELL, qualifier).column);
+	expiry.failed = nodes_cells(fs->nodes, family, qualifier, &list) != 0;
+	for (size_t i = 0; i < list.count; i++)
+		if (!keep || !cache_is_newest(fs, list.all[i]))
+			add_entry(&expiry, list.all[i]);
+	node_list_clear(fs->nodes, &list);
+	cache_check_versions(fs, family, qualifier);
+	if (keep)
 		add_above(&expiry, family);
 	expiry_end(&expiry, how);
 }
 
-/* Directories may go with the column that have no node yet, and are being looked up or listed. */
-static void expire_split(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool keep,
-			 enum notice_how how)
-{
-	if (!family || qualifier.len > SPLIT_FROM)
-		cache_changed_tree(fs);
-	if (family)
-		expire_column(fs, family, qualifier, keep, how);
-}
-
-static void expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum notice_how how)
+void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum notice_how how)
 {
 	struct node *family = cache_find_family(fs, pos->table, pos_key(pos), pos->family);
 
-	expire_split(fs, family, pos->qualifier, keep, how);
-	put(fs, family);
-}
-
-void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep)
-{
-	expire_pos(fs, pos, keep, NOTICE_WAIT);
+	expire_column(fs, family, pos->qualifier, keep, how);
+	nodes_put(fs->nodes, family, 1);
 }
 
 void cache_expire_session(struct fs *fs, const struct node *node, const struct wcs_slice *renamed)
@@ -259,38 +201,16 @@ void cache_expire_session(struct fs *fs, const struct node *node, const struct w
 	while (family->kind != NODE_FAMILY)
 		family = family->parent;
 	if (!(node->flags & NODE_F_VERSIONS) && !cache_is_below_removed(family)) {
-		expire_split(fs, family, qualifier, false, NOTICE_WAIT);
+		expire_column(fs, family, qualifier, false, NOTICE_WAIT);
 	} else if (pos_of(node, &pos) == 0) {
 		pos.qualifier = qualifier;
-		expire_pos(fs, &pos, false, NOTICE_WAIT);
+		cache_expire_pos(fs, &pos, false, NOTICE_WAIT);
 	}
-}
-
-void cache_expire_locked(struct fs *fs, const struct pos *pos)
-{
-	expire_pos(fs, pos, true, NOTICE_NOW);
-}
-
-void cache_expire_soon(struct fs *fs, const struct pos *pos)
-{
-	expire_pos(fs, pos, false, NOTICE_SOON);
-}
-
-void cache_expire_column(struct fs *fs, struct wcs_table *table, struct wcs_slice row,
-			 const char *name, struct wcs_slice qualifier)
-{
-	struct node *family = cache_find_family(fs, table, row, name);
-
-	if (family)
-		expire_column(fs, family, qualifier, true, NOTICE_WAIT);
-	else
-		cache_expire_row(fs, table, row);
-	put(fs, family);
 }
 
 static void expire_key(struct fs *fs, struct wcs_table *table, struct wcs_slice key, bool deep)
 {
-	struct expiry expiry;
+	struct expiry expiry = {.fs = fs};
 	struct node *node;
 	bool whole;
 
@@ -298,12 +218,10 @@ static void expire_key(struct fs *fs, struct wcs_table *table, struct wcs_slice 
 	node = cache_find_key(fs, table, key, &whole);
 	if (!node)
 		return;
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0 && whole)
-		add_below(&expiry, node, deep);
-	if (expiry.error == 0)
-		add_above(&expiry, node);
-	put(fs, node);
+	if (whole)
+		add_below(&expiry, node, deep, add_node);
+	add_above(&expiry, node);
+	nodes_put(fs->nodes, node, 1);
 	expiry_end(&expiry, NOTICE_WAIT);
 }
 
@@ -317,6 +235,12 @@ void cache_expire_subtree(struct fs *fs, struct wcs_table *table, const struct w
 	expire_key(fs, table, key ? *key : (struct wcs_slice){0}, true);
 }
 
+static bool is_named(const struct node *node, enum node_kind kind, const char *name)
+{
+	return node->kind == kind && strcmp(node->name, name) == 0 &&
+	       node->name_len == strlen(name);
+}
+
 static bool any_family(void *ctx, const void *name, size_t len)
 {
 	(void)ctx;
@@ -326,104 +250,66 @@ static bool any_family(void *ctx, const void *name, size_t len)
 }
 
 /* A segment that a family has the name of has another spelling with it than without. */
-static void add_spellings(struct expiry *expiry, struct node *node)
+static void add_of_family(struct expiry *expiry, struct node *node)
 {
 	static const struct names_families any = {any_family, NULL};
 	char encoded[NAMES_ENCODED_MAX(WCS_FAMILY_NAME_MAX) + 1];
 	struct wcs_slice name = node_name(node);
 	size_t len;
 
-	if (!cache_node_is_kept(node))
-		return;
-	len = names_encode(NAMES_SEGMENT, NULL, name.data, name.len, encoded);
-	add_spelled(expiry, node, encoded, len);
-	len = names_encode(NAMES_SEGMENT, &any, name.data, name.len, encoded);
-	add_spelled(expiry, node, encoded, len);
-	node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED);
-}
-
-static bool is_named(const struct node *node, enum node_kind kind, const char *name)
-{
-	return node->kind == kind && strcmp(node->name, name) == 0 &&
-	       node->name_len == strlen(name);
+	if (!is_named(node, NODE_PREFIX, expiry->family)) {
+		add_node(expiry, node);
+	} else if (cache_node_is_kept(node)) {
+		len = names_encode(NAMES_SEGMENT, NULL, name.data, name.len, encoded);
+		add_spelled(expiry, node, encoded, len);
+		len = names_encode(NAMES_SEGMENT, &any, name.data, name.len, encoded);
+		add_spelled(expiry, node, encoded, len);
+		node_state_clear(node, NODE_S_KEPT | NODE_S_LISTED);
+	}
+	if (expiry->ages) /* a dentry that is right may have too long a timeout */
+		add_entry(expiry, node);
 }
 
 void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *family)
 {
-	bool ages = wcs_table_ages(table);
-	struct node_list list = {0};
-	struct expiry expiry;
+	struct expiry expiry = {.fs = fs, .ages = wcs_table_ages(table), .family = family};
 	struct node *top;
 
 	cache_changed_tree(fs);
 	top = cache_find_table(fs, table);
 	if (!top)
 		return;
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0)
-		list_below(&expiry, top, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		struct node *node = list.all[i];
-
-		list_below(&expiry, node, &list);
-		if (is_named(node, NODE_PREFIX, family))
-			add_spellings(&expiry, node);
-		else
-			add_node(&expiry, node);
-		if (ages) /* a dentry that is right may have too long a timeout */
-			add_entry(&expiry, node);
-	}
-	node_list_clear(fs->nodes, &list);
-	put(fs, top);
+	add_below(&expiry, top, true, add_of_family);
+	nodes_put(fs->nodes, top, 1);
 	expiry_end(&expiry, NOTICE_WAIT);
 }
 
-/* Columns alone: directories are not kept in such a table. */
-static void add_aging(struct expiry *expiry, struct node *table)
-{
-	struct node_list list = {0};
-
-	if (!wcs_table_ages(table->table))
-		return;
-	list_below(expiry, table, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		struct node *node = list.all[i];
-
-		list_below(expiry, node, &list);
-		if (node_is_stored(node))
-			add_entry(expiry, node);
-	}
-	node_list_clear(expiry->fs->nodes, &list);
-}
-
+/* Of columns alone: directories are not kept in such a table. */
 void cache_expire_ages(struct fs *fs)
 {
 	struct node *root = nodes_root(fs->nodes);
+	struct expiry expiry = {.fs = fs};
 	struct node_list list = {0};
-	struct expiry expiry;
 
 	cache_changed_tree(fs);
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0 && root->kind == NODE_TABLE)
-		add_aging(&expiry, root);
-	else if (expiry.error == 0 && nodes_children(fs->nodes, root, &list) != 0)
-		expiry.error = -ENOMEM;
+	if (root->kind == NODE_TABLE && wcs_table_ages(root->table))
+		add_below(&expiry, root, true, add_entry);
+	else if (root->kind == NODE_ROOT)
+		list_below(&expiry, root, &list);
 	for (size_t i = 0; i < list.count; i++)
-		if (list.all[i]->kind == NODE_TABLE)
-			add_aging(&expiry, list.all[i]);
+		if (list.all[i]->kind == NODE_TABLE && wcs_table_ages(list.all[i]->table))
+			add_below(&expiry, list.all[i], true, add_entry);
 	node_list_clear(fs->nodes, &list);
 	expiry_end(&expiry, NOTICE_WAIT);
 }
 
 void cache_expire_table(struct fs *fs, const char *name)
 {
+	struct expiry expiry = {.fs = fs};
 	struct node_list list = {0};
-	struct expiry expiry;
 
 	cache_changed_tree(fs);
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0 && nodes_children(fs->nodes, nodes_root(fs->nodes), &list) != 0)
-		expiry.error = -ENOMEM;
+	list_below(&expiry, nodes_root(fs->nodes), &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (is_named(list.all[i], NODE_TABLE, name))
 			add_entry(&expiry, list.all[i]);
@@ -433,7 +319,7 @@ void cache_expire_table(struct fs *fs, const char *name)
 
 void cache_expire_directory(struct fs *fs, const struct pos *pos)
 {
-	struct expiry expiry;
+	struct expiry expiry = {.fs = fs};
 	struct node *node;
 
 	cache_changed_tree(fs);
@@ -443,11 +329,8 @@ void cache_expire_directory(struct fs *fs, const struct pos *pos)
 	if (!node)
 		return;
 	node_state_set(node, NODE_S_REMOVED);
-	expiry_start(&expiry, fs);
-	if (expiry.error == 0)
-		add_entry(&expiry, node);
-	if (expiry.error == 0)
-		add_chunks(&expiry, node->parent);
-	put(fs, node);
+	add_entry(&expiry, node);
+	add_chunks(&expiry, node->parent);
+	nodes_put(fs->nodes, node, 1);
 	expiry_end(&expiry, NOTICE_WAIT);
 }

@@ -5,11 +5,6 @@
 
 #include "fs/cache/cache_private.h"
 
-static void put(struct fs *fs, struct node *node)
-{
-	nodes_put(fs->nodes, node, 1);
-}
-
 /* ---- Directories ------------------------------------------------------------------------- */
 
 struct node *cache_find_table(struct fs *fs, const struct wcs_table *table)
@@ -33,29 +28,26 @@ static struct node *find_child(struct fs *fs, struct node *dir, enum node_kind k
 	struct node_key key = {.parent = dir, .kind = kind, .name = name};
 	struct node *node = dir ? nodes_find(fs->nodes, &key) : NULL;
 
-	put(fs, dir);
+	nodes_put(fs->nodes, dir, 1);
 	return node;
-}
-
-static struct wcs_slice take_segment(struct wcs_slice *key, unsigned char delimiter)
-{
-	const char *start = key->data, *end = memchr(start, delimiter, key->len);
-	size_t len = end ? (size_t)(end - start) : key->len;
-
-	*key = end ? (struct wcs_slice){end + 1, key->len - len - 1} : (struct wcs_slice){0};
-	return (struct wcs_slice){start, len};
 }
 
 struct node *cache_find_key(struct fs *fs, struct wcs_table *table, struct wcs_slice key,
 			    bool *whole)
 {
-	unsigned char delimiter = wcs_table_delimiter(table);
 	struct node *node = cache_find_table(fs, table), *next = node;
 
 	while (next && key.data) {
-		next = find_child(fs, node_get(node), NODE_PREFIX, take_segment(&key, delimiter));
+		const char *end = memchr(key.data, wcs_table_delimiter(table), key.len);
+		struct wcs_slice segment = {key.data, key.len};
+
+		if (end)
+			segment.len = (size_t)(end - (const char *)key.data);
+		key = end ? (struct wcs_slice){end + 1, key.len - segment.len - 1}
+			  : (struct wcs_slice){0};
+		next = find_child(fs, node_get(node), NODE_PREFIX, segment);
 		if (next) {
-			put(fs, node);
+			nodes_put(fs->nodes, node, 1);
 			node = next;
 		}
 	}
@@ -69,7 +61,7 @@ static struct node *find_row(struct fs *fs, struct wcs_table *table, struct wcs_
 	struct node *node = cache_find_key(fs, table, row, &whole);
 
 	if (node && !whole) {
-		put(fs, node);
+		nodes_put(fs->nodes, node, 1);
 		node = NULL;
 	}
 	return node;
@@ -102,51 +94,49 @@ bool cache_node_is_kept(const struct node *node)
 	return (node_state(node) & NODE_S_KEPT) || node->expiring > 0;
 }
 
-/* Finds the nodes of a column; false: there are none. */
-static bool list_column(struct fs *fs, const struct pos *pos, struct node_list *list,
-			uint64_t *column)
+void cache_failed(void)
 {
-	struct node *family = cache_find_family(fs, pos->table, pos_key(pos), pos->family);
-
-	if (!family)
-		return false;
-	*column = node_child_id(family, NODE_CELL, pos->qualifier).column;
-	if (nodes_cells(fs->nodes, family, pos->qualifier, list) != 0)
-		cache_failed(fs);
-	put(fs, family);
-	return list->count > 0;
+	fs_log(NULL, WCS_LOG_ERROR, "no memory to tell the kernel of a change");
 }
 
-static bool any_kept(struct fs *fs, const struct pos *pos, uint8_t hops, uint64_t *column)
+void cache_cells(struct fs *fs, struct node *family, struct wcs_slice qualifier,
+		 struct node_list *list)
+{
+	if (nodes_cells(fs->nodes, family, qualifier, list) != 0)
+		cache_failed();
+}
+
+/* Finds the nodes of a column. Returns its id; 0: there are none. */
+static uint64_t list_column(struct fs *fs, const struct pos *pos, struct node_list *list)
+{
+	struct node *family = cache_find_family(fs, pos->table, pos_key(pos), pos->family);
+	uint64_t column;
+
+	if (!family)
+		return 0;
+	column = node_child_id(family, NODE_CELL, pos->qualifier).column;
+	cache_cells(fs, family, pos->qualifier, list);
+	nodes_put(fs->nodes, family, 1);
+	return column;
+}
+
+bool cache_is_kept(struct fs *fs, const struct pos *pos, uint8_t hops, uint64_t *column)
 {
 	struct node_list list = {0};
 	bool found = false;
 
-	if (!list_column(fs, pos, &list, column))
-		return false;
+	*column = list_column(fs, pos, &list);
 	for (size_t i = 0; i < list.count; i++)
-		found = found || (cache_node_is_kept(list.all[i]) && list.all[i]->hops >= hops);
+		found |= cache_node_is_kept(list.all[i]) && list.all[i]->hops >= hops;
 	node_list_clear(fs->nodes, &list);
 	return found;
-}
-
-bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column)
-{
-	return any_kept(fs, pos, 0, column);
-}
-
-bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column)
-{
-	return any_kept(fs, pos, NODE_HOPS_MAX, column);
 }
 
 void cache_renew(struct fs *fs, const struct pos *pos)
 {
 	struct node_list list = {0};
-	uint64_t column;
 
-	if (!list_column(fs, pos, &list, &column))
-		return;
+	list_column(fs, pos, &list);
 	for (size_t i = 0; i < list.count; i++)
 		node_state_set(list.all[i], NODE_S_REMOVED);
 	node_list_clear(fs->nodes, &list);

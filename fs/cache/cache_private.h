@@ -3,25 +3,50 @@
 #ifndef FS_CACHE_PRIVATE_H
 #define FS_CACHE_PRIVATE_H
 
+#include <pthread.h>
+
 #include "fs/cache/cache.h"
 
+enum { CACHE_SLOTS = 4096, DEFERRED_MAX = 16 };
+
+struct cache_slot {
+	_Atomic uint64_t changed; /* the number of the last change */
+	_Atomic uint64_t holds;	  /* of write sessions; of all columns in this slot */
+};
+
+struct deferred {
+	pid_t thread;
+	uint64_t column; /* held meanwhile; 0: the entry is free */
+	int64_t since;
+};
+
+struct caches {
+	_Atomic uint64_t tree;	  /* changes of more than one column */
+	_Atomic uint64_t columns; /* changes of one, which number them */
+	struct cache_slot slots[CACHE_SLOTS];
+	struct cache_deferrals {
+		pthread_mutex_t lock;
+		_Atomic size_t count;		   /* may be read without the lock, as a hint */
+		struct deferred all[DEFERRED_MAX]; /* Lock: lock */
+	} deferrals;
+};
+
 /* Counts a change: of one column, or of more. */
-void cache_changed_column(struct fs *fs, uint64_t column);
+void cache_changed_column(struct caches *caches, uint64_t column);
 void cache_changed_tree(struct fs *fs);
 
-/* Makes a node stale, and sends a notice for its dentry, which now has the name `as`. */
-void cache_withdraw_as(struct fs *fs, struct node *node, struct wcs_slice as);
-/* The same without making the node stale. */
-void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as);
-
-/* Sends a notice for the column's dentry, without waiting and without making its node stale. */
-void cache_expire_soon(struct fs *fs, const struct pos *pos);
+/* Sends a notice for a node's dentry, which now has the name `as`. */
+void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as, enum notice_how how);
 
 /* Is it, or a directory above it, removed? Then no lookup finds its entries. */
 bool cache_is_below_removed(const struct node *node);
 
 /* Logs that there was no memory to find the dentries of a change. */
-void cache_failed(struct fs *fs);
+void cache_failed(void);
+
+/* The nodes of a column, logging a failure. */
+void cache_cells(struct fs *fs, struct node *family, struct wcs_slice qualifier,
+		 struct node_list *list);
 
 /* ---- cache_find.c ---- */
 
@@ -38,10 +63,9 @@ struct node *cache_find_key(struct fs *fs, struct wcs_table *table, struct wcs_s
 /* May the kernel still have its dentry? */
 bool cache_node_is_kept(const struct node *node);
 
-/* Is the column's dentry kept, or its notice under way? *column: its id, if true. */
-bool cache_is_kept(struct fs *fs, const struct pos *pos, uint64_t *column);
-/* Has a node of it that is kept reached NODE_HOPS_MAX? */
-bool cache_is_worn(struct fs *fs, const struct pos *pos, uint64_t *column);
+/* Is the column's dentry kept, or its notice under way, by a node with that many hops? *column: its
+ * id, if true. */
+bool cache_is_kept(struct fs *fs, const struct pos *pos, uint8_t hops, uint64_t *column);
 /* Removes the nodes of the column, so that the next lookup makes another one. */
 void cache_renew(struct fs *fs, const struct pos *pos);
 

@@ -57,18 +57,14 @@ struct notices *notices_new(void)
 	return notices;
 }
 
-static void notice_clear(struct fs *fs, struct notice *notice)
-{
-	notice->node->expiring--;
-	nodes_put(fs->nodes, notice->node, 1);
-	nodes_put(fs->nodes, notice->dir, 1);
-	free(notice->name);
-}
-
 static void batch_free(struct fs *fs, struct notice_batch *batch)
 {
-	for (size_t i = 0; i < batch->count; i++)
-		notice_clear(fs, &batch->all[i]);
+	for (size_t i = 0; i < batch->count; i++) {
+		batch->all[i].node->expiring--;
+		nodes_put(fs->nodes, batch->all[i].node, 1);
+		nodes_put(fs->nodes, batch->all[i].dir, 1);
+		free(batch->all[i].name);
+	}
 	free(batch->all);
 	free(batch);
 }
@@ -89,18 +85,18 @@ void notices_free(struct fs *fs, struct notices *notices)
 	free(notices);
 }
 
-struct notice_batch *notice_batch_new(void)
+int notice_add(struct notice_batch **to, struct node *dir, const char *name, struct node *node)
 {
-	return calloc(1, sizeof(struct notice_batch));
-}
-
-int notice_add(struct notice_batch *batch, struct node *dir, const char *name, struct node *node)
-{
-	size_t room = batch->room ? batch->room * 2 : 4;
+	struct notice_batch *batch = *to ? *to : calloc(1, sizeof(*batch));
 	struct notice *all;
 	char *copy;
 
+	if (!batch)
+		return -ENOMEM;
+	*to = batch;
 	if (batch->count == batch->room) {
+		size_t room = batch->room ? batch->room * 2 : 4;
+
 		all = realloc(batch->all, room * sizeof(*all));
 		if (!all)
 			return -ENOMEM;
@@ -212,38 +208,6 @@ static void withdraw(struct fs *fs, struct notice_batch *batch, size_t from)
 	}
 }
 
-static void enqueue(struct notices *notices, struct notice_batch *batch)
-{
-	pthread_mutex_lock(&notices->lock);
-	*notices->last = batch;
-	notices->last = &batch->next;
-	pthread_cond_signal(&notices->more);
-	pthread_mutex_unlock(&notices->lock);
-}
-
-static void await(struct fs *fs, struct notice_batch *batch)
-{
-	struct notices *notices = fs->notices;
-	bool freed;
-	int rc = 0;
-
-	loop_wait_begin(fs);
-	pthread_mutex_lock(&notices->lock);
-	while (batch->done < batch->count && !notices->ends && rc == 0)
-		rc = await_one(notices);
-	/* With the lock: no other thread can free the batch before. */
-	if (batch->done < batch->count && !notices->ends) {
-		fs_log(NULL, WCS_LOG_DEBUG, "the kernel was slow to take a notice");
-		withdraw(fs, batch, batch->done);
-	}
-	freed = batch->done == batch->count;
-	batch->waited = false;
-	pthread_mutex_unlock(&notices->lock);
-	loop_wait_end(fs);
-	if (freed)
-		batch_free(fs, batch);
-}
-
 void notices_await(struct fs *fs)
 {
 	struct notices *notices = fs->notices;
@@ -259,18 +223,42 @@ void notices_await(struct fs *fs)
 
 void notices_send(struct fs *fs, struct notice_batch *batch, enum notice_how how)
 {
+	struct notices *notices = fs->notices;
+	bool done;
+	int rc = 0;
+
 	if (!batch)
 		return;
-	if (batch->count == 0) {
+	if (batch->count == 0) { /* no memory for the first */
 		batch_free(fs, batch);
 		return;
 	}
 	if (how == NOTICE_WAIT && !loop_can_wait())
 		how = NOTICE_NOW;
-	batch->waited = how == NOTICE_WAIT;
 	if (how == NOTICE_NOW)
 		withdraw(fs, batch, 0);
-	enqueue(fs->notices, batch);
-	if (how == NOTICE_WAIT)
-		await(fs, batch);
+	batch->waited = how == NOTICE_WAIT;
+	if (batch->waited)
+		loop_wait_begin(fs);
+	pthread_mutex_lock(&notices->lock);
+	*notices->last = batch;
+	notices->last = &batch->next;
+	pthread_cond_signal(&notices->more);
+	if (how != NOTICE_WAIT) {
+		pthread_mutex_unlock(&notices->lock);
+		return;
+	}
+	while (batch->done < batch->count && !notices->ends && rc == 0)
+		rc = await_one(notices);
+	/* With the lock: no other thread can free the batch before. */
+	done = batch->done == batch->count;
+	if (!done && !notices->ends) {
+		fs_log(NULL, WCS_LOG_DEBUG, "the kernel was slow to take a notice");
+		withdraw(fs, batch, batch->done);
+	}
+	batch->waited = false;
+	pthread_mutex_unlock(&notices->lock);
+	loop_wait_end(fs);
+	if (done)
+		batch_free(fs, batch);
 }

@@ -25,11 +25,10 @@ void notices_end(struct fs *fs);
 
 /* Notices that are sent together. */
 struct notice_batch;
-struct notice_batch *notice_batch_new(void); /* NULL: no memory */
 
-/* Adds a notice for the dentry `name` in dir, which leads or led to node. Takes a reference to
- * both. 0 or -ENOMEM. */
-int notice_add(struct notice_batch *batch, struct node *dir, const char *name, struct node *node);
+/* Adds a notice for the dentry `name` in dir, which leads or led to node, to *batch (NULL: a new
+ * one). Takes a reference to both nodes. 0 or -ENOMEM. */
+int notice_add(struct notice_batch **batch, struct node *dir, const char *name, struct node *node);
 
 /* How to send them. */
 enum notice_how {

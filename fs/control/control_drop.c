@@ -148,7 +148,7 @@ static int drop_apply(struct drop *drop, const struct drop_text *text)
 		return report(drop->fs, drop->node, NULL, 1, -EBUSY,
 			      "the table is the root of this mount and cannot be removed here");
 	if (rc == 0) {
-		writers_detach_below(drop->fs, drop->dir, pos.family);
+		writers_detach_below(drop->fs, drop->dir->plain, false, pos.family);
 		loop_wait_begin(drop->fs);
 		rc = text->apply(drop, &pos);
 		loop_wait_end(drop->fs);

@@ -30,7 +30,8 @@ int dir_reply_start(struct dir_reply *reply, fuse_req_t req, size_t size, off_t 
 	reply->offset = offset;
 	reply->limit = plus && offset == 0 ? FIRST_ENTRIES : SIZE_MAX;
 	reply->count = 0;
-	cache_mark_listing(reply->fs, &reply->mark);
+	cache_mark(reply->fs, &reply->mark);
+	reply->mark.listing = true;
 	reply->buf = malloc(reply->size);
 	return reply->buf ? 0 : -ENOMEM;
 }

@@ -261,9 +261,9 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 	return rename_version(from, to, moved);
 }
 
-/* Must the kernel release its directory locks and repeat the rename? Yes where another dentry
- * becomes wrong in a directory that is locked for the rename: the column's after a version left it
- * or joined it, and a dentry of another spelling of the same column. */
+/* Must the kernel release its directory locks and repeat the rename? Yes if the rename makes
+ * another dentry in a locked directory wrong: the column's, when a version leaves or joins the
+ * column, or a dentry of another spelling of the column. */
 static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
 {
 	if (is_column(from) && !(cache_is_usual(from->name) && cache_is_usual(to->name)))
@@ -279,11 +279,11 @@ static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, con
 static void expire(struct fs *fs, const struct side *from, const struct side *to)
 {
 	if (from->child.kind == NODE_VERSION && is_column(to))
-		cache_expire_locked(fs, &from->pos);
+		cache_expire_pos(fs, &from->pos, true, NOTICE_NOW);
 	else if (from->child.kind == NODE_VERSION)
-		cache_expire_pos(fs, &from->pos, true);
+		cache_expire_pos(fs, &from->pos, true, NOTICE_WAIT);
 	else if (to->child.kind == NODE_VERSION || !cache_is_usual(to->name))
-		cache_expire_pos(fs, &to->pos, true);
+		cache_expire_pos(fs, &to->pos, true, NOTICE_WAIT);
 }
 
 /* The caller holds the family's lock exclusively. */

@@ -57,9 +57,9 @@ static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char
 	if (rc == 0 && less)
 		emptied_keep(fs, dir, &child);
 	if (rc == 0 && child.kind == NODE_VERSION)
-		cache_expire_pos(fs, &pos, true);
+		cache_expire_pos(fs, &pos, true, NOTICE_WAIT);
 	else if (rc == 0 && !cache_is_usual(name)) /* the kernel may have a dentry in chunks, too */
-		cache_expire_pos(fs, &pos, false);
+		cache_expire_pos(fs, &pos, false, NOTICE_WAIT);
 	return rc;
 }
 
@@ -231,7 +231,7 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 	if (child->kind == NODE_TABLE)
 		writers_barrier(fs); /* no session commits a draft there any more */
 	else if (child->kind != NODE_POLICIES)
-		writers_detach_drafts_below(fs, plain);
+		writers_detach_below(fs, plain, true, NULL);
 	if (child->kind != NODE_POLICIES)
 		drafts_remove_below(fs, plain, NULL);
 	if (child->kind != NODE_TABLE)

@@ -300,7 +300,8 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 	session = node_get(handle->writer);
 	rc = file_commit(fs, session);
 	if (pos_of(session, &pos) == 0)
-		cache_expire_locked(fs, &pos); /* the kernel holds the directory's lock */
+		cache_expire_pos(fs, &pos, true,
+				 NOTICE_NOW); /* the kernel holds the directory's lock */
 	handle_close(fs, handle);
 	if (rc == 0)
 		lookup_entry(fs, session, entry);

@@ -39,9 +39,9 @@ int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct 
 int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text);
 
 /*
- * A child to resume after, which skips the children that stand in the same chunk directory below
- * text as this one or, if it is away, that are away for the same reason. NULL: no such child is
- * known, go on with the next one; or *error is -ENOMEM.
+ * A child to resume after. That skips all children in the same chunk directory below text as this
+ * one; if this one is away, all that are away for the same reason. NULL: no such child is known, go
+ * on with the next one; or *error is -ENOMEM.
  */
 struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, enum node_kind kind,
 			 struct wcs_slice bytes, int *error);

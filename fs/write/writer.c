@@ -51,7 +51,7 @@ static int load(struct fs *fs, struct node *node, struct writer *writer, int fla
 
 	if (rc == 0)
 		rc = pos_type(&pos, &type);
-	writer_lines_clear(writer);
+	writer->lines = (struct writer_lines){0};
 	if (rc == 0 && wcs_type_aggregates(type) && pos.kind != NODE_DRAFT)
 		return writer_lines_open(fs, node, writer, type, flags, needed);
 	return rc == 0 && needed ? writer_load_base(fs, node, writer) : rc;
@@ -209,37 +209,29 @@ void writer_expire(struct fs *fs, struct node *node)
 		cache_expire_session(fs, node, qualifier.data ? &qualifier : NULL);
 }
 
-/* The last close. Lock: the session's. */
-static int last_close(struct fs *fs, struct node *node, struct writer *writer)
-{
-	int rc = 0;
-
-	if (writer->dirty || writer->pending)
-		rc = writer_commit_all(fs, node, writer);
-	if (writer->lines.on)
-		rc = 0; /* its errors are reported */
-	if (rc == 0)
-		rc = writer_stamp_stored(fs, node, writer);
-	writer->final_size = size_of(writer);
-	if (writer->lines.on)
-		writer_lines_close(fs, node, writer);
-	writer_drop_base(writer);
-	spool_clear(&writer->spool);
-	unreserve(fs, writer);
-	writer->dirty = writer->pending = false;
-	writer->hidden = false;
-	writers_forget(writer);
-	return rc;
-}
-
 int writer_close(struct fs *fs, struct node *node)
 {
 	struct writer *writer = node->writer;
 	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
-	if (writer->handles == 1)
-		rc = last_close(fs, node, writer);
+	if (writer->handles == 1) {
+		if (writer->dirty || writer->pending)
+			rc = writer_commit_all(fs, node, writer);
+		if (writer->lines.on)
+			rc = 0; /* its errors are reported */
+		if (rc == 0)
+			rc = writer_stamp_stored(fs, node, writer);
+		writer->final_size = size_of(writer);
+		if (writer->lines.on)
+			writer_lines_close(fs, node, writer);
+		writer_drop_base(writer);
+		spool_clear(&writer->spool);
+		unreserve(fs, writer);
+		writer->dirty = writer->pending = false;
+		writer->hidden = false;
+		writers_forget(writer);
+	}
 	writer->handles--;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;

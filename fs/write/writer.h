@@ -78,14 +78,11 @@ void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct fil
 /* The history was removed with its drafts. Family's lock: exclusive. */
 void writers_detach_drafts(struct fs *fs, uint64_t column);
 
-/* A directory (plain: of its node) was removed with the drafts at or below it. On return no commit
- * of them is under way. */
-void writers_detach_drafts_below(struct fs *fs, uint64_t plain);
-
-/* All rows at or below a directory of segments or a table, or one family of them (NULL: all), are
- * about to be dropped. Sessions that make a new file stay. On return no commit of the others is
- * under way. */
-void writers_detach_below(struct fs *fs, const struct node *dir, const char *family);
+/* All rows at or below a directory of segments or a table (plain: of its node), or one family of
+ * them (NULL: all), are about to be dropped. Sessions that make a new file stay. drafts: the
+ * directory was removed instead, with the drafts at or below it. On return no commit of the
+ * detached sessions is under way. */
+void writers_detach_below(struct fs *fs, uint64_t plain, bool drafts, const char *family);
 
 /* A barrier: waits for all commits, renames and removals that are under way. */
 void writers_barrier(struct fs *fs);

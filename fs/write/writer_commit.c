@@ -73,34 +73,31 @@ static int restamp(struct fs *fs, const struct node *node, const struct pos *pos
 	return wcs_cells_move(pos->table, pos_key(pos), &move, NULL);
 }
 
-/* Checks the conditions of restamp now, because an error of the last close reaches no program: the
- * stamp must be later than the column's second newest cell, and a small value is written anew. */
-static int check_stamp(struct fs *fs, const struct writer *writer, const struct pos *pos,
-		       int64_t stamp)
-{
-	uint64_t size = writer_base_size(writer);
-	struct wcs_cell_info info;
-	int rc;
-
-	if (pos->kind == NODE_DRAFT)
-		return 0;
-	rc = pos_older(pos, &info);
-	if (rc == 0 && stamp <= info.ts)
-		return -EINVAL;
-	if (rc != 0 && rc != -ENOENT)
-		return rc;
-	return size > 0 && size <= WCS_VALUE_INLINE ? wcs_store_room(fs->store, size) : 0;
-}
-
-/* A version that the session has made is made once more, with the stamp. Lines: the last close
- * stamps the stored cell; a file that is written anew may ignore an old stamp then. */
+/*
+ * A version that the session has made is made once more, with the stamp. Lines: the last close
+ * stamps the stored cell; a file that is written anew may ignore an old stamp then.
+ *
+ * Checks the conditions of restamp now, because an error of the last close reaches no program: the
+ * stamp must be later than the column's second newest cell, and a small value is written anew.
+ */
 static int stamp_open(struct fs *fs, struct writer *writer, const struct pos *pos, int64_t stamp)
 {
 	bool checks = writer->lines.on ? !writer->lines.whole
 				       : !writer->dirty && !writer->pending &&
 						 (writer->committed < 0 || writer->append);
-	int rc = checks ? check_stamp(fs, writer, pos, stamp) : 0;
+	uint64_t size = writer_base_size(writer);
+	struct wcs_cell_info info;
+	int rc = 0;
 
+	if (checks && pos->kind != NODE_DRAFT) {
+		rc = pos_older(pos, &info);
+		if (rc == 0 && stamp <= info.ts)
+			rc = -EINVAL;
+		else if (rc == -ENOENT)
+			rc = 0;
+		if (rc == 0 && size > 0 && size <= WCS_VALUE_INLINE)
+			rc = wcs_store_room(fs->store, size);
+	}
 	if (rc != 0)
 		return rc;
 	writer->stamped = true;
@@ -193,28 +190,11 @@ static int fill_column(struct writer *writer, const struct pos *pos, struct wcs_
 	return rc;
 }
 
-/* parsed: room for the value of an aggregate. */
-static int fill_mutation(struct fs *fs, struct writer *writer, const struct pos *pos,
-			 unsigned char *parsed, struct wcs_mutation *mutation)
-{
-	struct wcs_slice value;
-	int rc = writer->append && pos->kind == NODE_CELL ? 0 : writer_make_whole(fs, writer);
-
-	if (rc == 0)
-		rc = spool_map(&writer->spool, &value);
-	if (rc == 0 && !writer->append) /* a session of a draft that became an aggregate's cell */
-		rc = number_to_store(pos, &value, parsed);
-	if (rc != 0)
-		return rc;
-	if (pos->kind == NODE_VERSION)
-		return wcs_mutation_set(mutation, pos->family, pos->qualifier, pos->ts, value);
-	return fill_column(writer, pos, value, mutation);
-}
-
 static int commit_cell(struct fs *fs, const struct node *node, struct writer *writer, int64_t *ts)
 {
 	unsigned char parsed[WCS_AGGREGATE_LINE_MAX];
 	struct wcs_mutation *mutation;
+	struct wcs_slice value;
 	struct pos pos;
 	int rc = writer_pos(node, &pos);
 
@@ -226,7 +206,16 @@ static int commit_cell(struct fs *fs, const struct node *node, struct writer *wr
 	mutation = wcs_mutation_new();
 	if (!mutation)
 		return -ENOMEM;
-	rc = fill_mutation(fs, writer, &pos, parsed, mutation);
+	if (!writer->append || pos.kind != NODE_CELL)
+		rc = writer_make_whole(fs, writer);
+	if (rc == 0)
+		rc = spool_map(&writer->spool, &value);
+	if (rc == 0 && !writer->append) /* a session of a draft that became an aggregate's cell */
+		rc = number_to_store(&pos, &value, parsed);
+	if (rc == 0)
+		rc = pos.kind == NODE_VERSION
+			     ? wcs_mutation_set(mutation, pos.family, pos.qualifier, pos.ts, value)
+			     : fill_column(writer, &pos, value, mutation);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos.table, pos_key(&pos), mutation, ts);
 	wcs_mutation_free(mutation);
@@ -282,31 +271,23 @@ static int put_draft(struct fs *fs, struct writer *writer, struct value *value, 
 	return rc;
 }
 
-static int append_draft(struct fs *fs, struct writer *writer, int64_t ts)
-{
-	struct draft_before before;
-	struct value *value;
-	int rc;
-
-	do {
-		rc = appended(fs, writer, &before, &value);
-		if (rc != 0)
-			return rc;
-		rc = put_draft(fs, writer, value, ts, &before);
-		value_put(value);
-	} while (rc == -EAGAIN);
-	return rc;
-}
-
 /* The draft's value is then the session's base, too, until the session writes again. */
 static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
 {
 	struct draft_before before = {.any = !only_creates(writer)};
-	int rc;
+	struct value *value;
+	int rc = -EAGAIN;
 
 	*ts = writer->stamped ? writer->stamp : fs_now();
+	while (writer->append && rc == -EAGAIN) {
+		rc = appended(fs, writer, &before, &value);
+		if (rc != 0)
+			return rc;
+		rc = put_draft(fs, writer, value, *ts, &before);
+		value_put(value);
+	}
 	if (writer->append)
-		return append_draft(fs, writer, *ts);
+		return rc;
 	if (!writer->base)
 		writer->base = value_new(&writer->spool);
 	if (!writer->base)

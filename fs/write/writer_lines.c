@@ -76,28 +76,7 @@ static int group_integers(struct group *group, struct writer_lines *lines, const
 	return group->count > 0 ? 0 : refuse(lines, -EINVAL, no_integer);
 }
 
-/* The lines up to the last newline, as one sketch. */
-static int group_elements(struct group *group, const char *text, size_t len)
-{
-	const char *last = memrchr(text, '\n', len);
-
-	group->len = (size_t)(last + 1 - text);
-	group->count = 1;
-	group->all[0].data = group->state;
-	return wcs_aggregate_elements(text, group->len, group->state, &group->all[0].len);
-}
-
 /* ---- Values to the store; locks: the family's, shared, and the session's ------------------- */
-
-static int put_value(struct wcs_mutation *mutation, const struct pos *pos, bool replaces,
-		     struct wcs_slice value)
-{
-	if (!replaces)
-		return wcs_mutation_merge(mutation, pos->family, pos->qualifier, pos->ts, value);
-	if (pos->ts == WCS_TS_NEWEST)
-		return wcs_mutation_replace(mutation, pos->family, pos->qualifier, value);
-	return wcs_mutation_set(mutation, pos->family, pos->qualifier, pos->ts, value);
-}
 
 static int mutate(const struct pos *pos, bool replaces, const struct wcs_slice *values,
 		  size_t count, int64_t *ts)
@@ -106,7 +85,14 @@ static int mutate(const struct pos *pos, bool replaces, const struct wcs_slice *
 	int rc = mutation ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = put_value(mutation, pos, replaces && i == 0, values[i]);
+		if (!replaces || i > 0)
+			rc = wcs_mutation_merge(mutation, pos->family, pos->qualifier, pos->ts,
+						values[i]);
+		else if (pos->ts == WCS_TS_NEWEST)
+			rc = wcs_mutation_replace(mutation, pos->family, pos->qualifier, values[i]);
+		else
+			rc = wcs_mutation_set(mutation, pos->family, pos->qualifier, pos->ts,
+					      values[i]);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, ts);
 	wcs_mutation_free(mutation);
@@ -149,8 +135,14 @@ static int merge_some(const struct node *node, struct writer *writer, const char
 
 	if (!group)
 		return -ENOMEM;
-	rc = lines->type == WCS_INTHLL ? group_elements(group, text, len)
-				       : group_integers(group, lines, text, len);
+	if (lines->type == WCS_INTHLL) { /* up to the last newline, as one sketch */
+		group->len = (size_t)((const char *)memrchr(text, '\n', len) + 1 - text);
+		group->count = 1;
+		group->all[0].data = group->state;
+		rc = wcs_aggregate_elements(text, group->len, group->state, &group->all[0].len);
+	} else {
+		rc = group_integers(group, lines, text, len);
+	}
 	count = group->count;
 	if (rc == 0)
 		rc = merge_group(node, writer, group, &count);
@@ -286,12 +278,6 @@ int writer_write_lines(struct fs *fs, struct node *node, const void *data, size_
 }
 
 /* ---- The session; locks: its own, and the family's, shared, for calls of the store --------- */
-
-void writer_lines_clear(struct writer *writer)
-{
-	free(writer->lines.text);
-	writer->lines = (struct writer_lines){0};
-}
 
 int writer_lines_open(struct fs *fs, const struct node *node, struct writer *writer,
 		      enum wcs_type type, int flags, bool needs_number)

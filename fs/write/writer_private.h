@@ -91,9 +91,6 @@ int writer_truncate_all(struct fs *fs, struct writer *writer);
 
 /* ---- Its lines; locks: the session's, and the family's, shared ------------------------------- */
 
-/* Takes no lines from now on, and forgets the one that has begun. */
-void writer_lines_clear(struct writer *writer);
-
 /* Takes lines for a cell of that type; cleared before. needs_number: the cell must exist, unless
  * the session makes it. -ENOENT; -EOPNOTSUPP: an inthll with O_EXCL. */
 int writer_lines_open(struct fs *fs, const struct node *node, struct writer *writer,
@@ -143,9 +140,9 @@ int writer_pos(const struct node *node, struct pos *pos);
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
 void writers_forget(struct writer *writer);
 
-/* The session in which that thread's process makes this file, with a reference to its node; or
- * NULL. */
-struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id id);
+/* The session of that file that this thread's process opened first, with a reference to its node;
+ * or NULL. hidden: one that makes the file. */
+struct writer *writers_of_process(struct fs *fs, pid_t thread, struct file_id id, bool hidden);
 
 /* With the registry's lock: the sessions of a column; the first session of a file after `from`
  * (NULL: of all); adding and removing a session where its target says. */

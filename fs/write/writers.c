@@ -133,7 +133,7 @@ struct writer *writers_find(struct writers *writers, struct writer *from, struct
 	return writer;
 }
 
-struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id id)
+struct writer *writers_of_process(struct fs *fs, pid_t thread, struct file_id id, bool hidden)
 {
 	struct writers *writers = fs->writers;
 	struct writer *found = NULL;
@@ -144,7 +144,8 @@ struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id i
 	process = process_of(thread);
 	pthread_mutex_lock(&writers->lock);
 	while ((found = writers_find(writers, found, id)) != NULL)
-		if (writer_hidden(found) && found->process == process)
+		if (found->process == process && !found->unlinked &&
+		    (!hidden || writer_hidden(found)))
 			break;
 	if (found)
 		node_get(found->node);
@@ -154,13 +155,14 @@ struct writer *writers_find_hidden(struct fs *fs, pid_t thread, struct file_id i
 
 /* ---- One session ------------------------------------------------------------------------- */
 
-/* key: of its node; created: it makes a new file. NULL: no memory. */
-static struct writer *writer_new(pid_t thread, const struct node_key *key, bool created)
+/* key: of the session's node; created: it makes a new file. 0 or -ENOMEM. */
+static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
+		       struct node **node)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
 
 	if (!writer)
-		return NULL;
+		return -ENOMEM;
 	pthread_mutex_init(&writer->lock, NULL);
 	spool_init(&writer->spool);
 	writer->target =
@@ -171,10 +173,13 @@ static struct writer *writer_new(pid_t thread, const struct node_key *key, bool 
 		names_ts_parse(key->name.data, key->name.len, &writer->target.ts);
 	writer->thread = thread;
 	writer->pending = created;
-	atomic_init(&writer->hidden, created);
+	writer->hidden = created;
 	writer->committed = WCS_TS_NONE;
 	writer->time = fs_now();
-	return writer;
+	*node = nodes_get_writer(fs->nodes, key, writer);
+	if (!*node)
+		writer_free(writer);
+	return *node ? 0 : -ENOMEM;
 }
 
 void writer_free(struct writer *writer)
@@ -202,20 +207,6 @@ int writer_pos(const struct node *node, struct pos *pos)
 	return rc;
 }
 
-static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
-		       struct node **node)
-{
-	struct writer *writer = writer_new(thread, key, created);
-
-	if (!writer)
-		return -ENOMEM;
-	*node = nodes_get_writer(fs->nodes, key, writer);
-	if (*node)
-		return 0;
-	writer_free(writer);
-	return -ENOMEM;
-}
-
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
 {
 	struct node_key key = {.parent = node->parent, .kind = node->kind, .name = node_name(node)};
@@ -225,22 +216,10 @@ int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct 
 
 int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
 {
-	struct writers *writers = fs->writers;
-	struct writer *writer = NULL;
-	struct file_id id;
-	pid_t process;
+	struct writer *writer = writers_of_process(fs, thread, node_id(node), false);
 
-	if (writers->count == 0)
-		return -ENOENT;
-	id = node_id(node);
-	process = process_of(thread);
-	pthread_mutex_lock(&writers->lock);
-	while ((writer = writers_find(writers, writer, id)) != NULL)
-		if (writer->process == process && !writer->unlinked)
-			break;
 	if (writer)
-		*session = node_get(writer->node);
-	pthread_mutex_unlock(&writers->lock);
+		*session = writer->node;
 	return writer ? 0 : -ENOENT;
 }
 
@@ -266,12 +245,11 @@ int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const st
 		   struct node **node)
 {
 	struct file_id id = node_child_id(dir, child->kind, child->bytes);
-	struct writer *writer = writers_find_hidden(fs, thread, id);
+	struct writer *writer = writers_of_process(fs, thread, id, true);
 
-	if (!writer)
-		return -ENOENT;
-	*node = writer->node;
-	return 0;
+	if (writer)
+		*node = writer->node;
+	return writer ? 0 : -ENOENT;
 }
 
 bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child)

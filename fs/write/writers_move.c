@@ -11,8 +11,8 @@
 #include "fs/write/writer.h"
 #include "fs/write/writer_private.h"
 
-/* Does a change of the file concern the session? Not if the session makes the file, unless it is
- * `own`, of the process that changes it. */
+/* Does a change of the file concern the session? A session that makes the file is concerned only
+ * if it is `own`: the one of the process that makes the change. */
 static bool concerns(const struct writer *writer, const struct writer *own)
 {
 	return !writer->unlinked && (writer == own || !writer_hidden(writer));
@@ -27,7 +27,7 @@ static bool is_version_of(const struct writer *writer, uint64_t column)
  * open yet will find the new file, and stays. */
 static void detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced)
 {
-	struct writer *own = writers_find_hidden(fs, thread, id), *writer;
+	struct writer *own = writers_of_process(fs, thread, id, true), *writer;
 	struct writers *writers = fs->writers;
 
 	pthread_mutex_lock(&writers->lock);
@@ -58,9 +58,7 @@ void writers_detach_drafts(struct fs *fs, uint64_t column)
 	pthread_mutex_unlock(&writers->lock);
 }
 
-/* Detaches the sessions at or below a directory: of drafts, or all that a drop concerns, in one
- * family or in all (NULL). */
-static void detach_below(struct fs *fs, uint64_t plain, bool drafts, const char *family)
+void writers_detach_below(struct fs *fs, uint64_t plain, bool drafts, const char *family)
 {
 	struct writers *writers = fs->writers;
 	bool detached = false;
@@ -80,22 +78,12 @@ static void detach_below(struct fs *fs, uint64_t plain, bool drafts, const char 
 		writers_barrier(fs);
 }
 
-void writers_detach_drafts_below(struct fs *fs, uint64_t plain)
-{
-	detach_below(fs, plain, true, NULL);
-}
-
 void writers_barrier(struct fs *fs)
 {
 	for (size_t i = 0; i < WRITERS_FAMILIES; i++) {
 		pthread_rwlock_wrlock(&fs->writers->families[i]);
 		pthread_rwlock_unlock(&fs->writers->families[i]);
 	}
-}
-
-void writers_detach_below(struct fs *fs, const struct node *dir, const char *family)
-{
-	detach_below(fs, dir->plain, false, family);
 }
 
 /* Gives a session another target. A new file does not append to the file that has the other name.
@@ -133,92 +121,67 @@ static int move_one(struct fs *fs, struct writer *writer, const struct writer_ta
 	return rc;
 }
 
-/* The next session of that file that a rename concerns, with a reference to its node. */
-static struct writer *next_of(struct writers *writers, struct file_id id, const struct writer *own)
+/* The next session that a rename of the file, or of its versions, concerns, with a reference to its
+ * node. */
+static struct writer *next_of(struct writers *writers, struct file_id id, bool versions,
+			      const struct writer *own)
 {
-	struct writer *writer = NULL;
+	struct writer *writer;
 
 	pthread_mutex_lock(&writers->lock);
-	while ((writer = writers_find(writers, writer, id)) != NULL)
-		if (concerns(writer, own) && node_get_alive(writer->node))
+	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
+		if ((versions ? is_version_of(writer, id.column)
+			      : writer->target.id.file == id.file) &&
+		    concerns(writer, own) && node_get_alive(writer->node))
 			break;
 	pthread_mutex_unlock(&writers->lock);
 	return writer;
 }
 
-static int move_all(struct fs *fs, struct file_id from, const struct writer_target *to,
-		    const struct writer_moved *moved, const struct writer *own)
-{
-	struct writer *writer;
-	int rc = 0;
-
-	while (rc == 0 && (writer = next_of(fs->writers, from, own)) != NULL) {
-		struct node *node = writer->node;
-
-		rc = move_one(fs, writer, to, moved);
-		nodes_put(fs->nodes, node, 1);
-	}
-	return rc;
-}
-
 int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
 		   const struct writer_moved *moved)
 {
-	struct writer *own = writers_find_hidden(fs, thread, from);
+	struct writer *own = writers_of_process(fs, thread, from, true), *writer;
 	int rc = !moved && !own ? -ENOENT : 0;
 
 	if (rc == 0 && from.file != to->id.file) {
 		detach(fs, thread, to->id, false, true);
-		rc = move_all(fs, from, to, moved, own);
+		while (rc == 0 && (writer = next_of(fs->writers, from, false, own)) != NULL) {
+			struct node *node = writer->node;
+
+			rc = move_one(fs, writer, to, moved);
+			nodes_put(fs->nodes, node, 1);
+		}
 	}
 	if (own)
 		nodes_put(fs->nodes, own->node, 1);
 	return rc;
 }
 
-/* The next session of a version of that column, with a reference to its node. */
-static struct writer *next_version(struct writers *writers, uint64_t column)
-{
-	struct writer *writer;
-
-	pthread_mutex_lock(&writers->lock);
-	writer = *writers_bucket(writers, column);
-	while (writer && !(is_version_of(writer, column) && concerns(writer, NULL) &&
-			   node_get_alive(writer->node)))
-		writer = writer->next;
-	pthread_mutex_unlock(&writers->lock);
-	return writer;
-}
-
-static int move_version(struct fs *fs, struct writer *writer, const struct writer_target *to,
-			const struct writer_moved *moved)
-{
-	struct writer_target version = *to;
-	char name[NAMES_TS_MAX + 1];
-
-	if (moved->merged && writer->target.ts != moved->newest) {
-		writer->unlinked = true;
-		return 0;
-	}
-	version.kind = NODE_VERSION;
-	version.ts = writer->target.ts == moved->newest ? moved->now : writer->target.ts;
-	version.id = node_version_id(to->id.column,
-				     (struct wcs_slice){name, names_ts_format(version.ts, name)});
-	return move_one(fs, writer, &version, moved);
-}
-
 int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_target *to,
 			   const struct writer_moved *moved)
 {
+	struct file_id from = {.column = column};
+	struct writer_target version = *to;
+	char name[NAMES_TS_MAX + 1];
 	struct writer *writer;
 	int rc = 0;
 
-	if (column == to->id.column)
-		return 0;
-	while (rc == 0 && (writer = next_version(fs->writers, column)) != NULL) {
+	version.kind = NODE_VERSION;
+	while (rc == 0 && column != to->id.column &&
+	       (writer = next_of(fs->writers, from, true, NULL)) != NULL) {
 		struct node *node = writer->node;
+		bool newest = writer->target.ts == moved->newest;
 
-		rc = move_version(fs, writer, to, moved);
+		if (moved->merged && !newest) {
+			writer->unlinked = true;
+		} else {
+			version.ts = newest ? moved->now : writer->target.ts;
+			version.id = node_version_id(
+				to->id.column,
+				(struct wcs_slice){name, names_ts_format(version.ts, name)});
+			rc = move_one(fs, writer, &version, moved);
+		}
 		nodes_put(fs->nodes, node, 1);
 	}
 	return rc;

@@ -99,19 +99,7 @@ static inline void mount_open(struct mount *mount, struct suite *s)
 	ck_assert_int_eq(wcs_table_open(s->store, "t", &table), 0);
 	fs->store = s->store;
 	fs->store_path = s->path[0] ? s->path : suite_directory();
-	fs->caches = caches_new();
-	fs->nodes = nodes_new(table, writer_free);
-	fs->memdirs = memdirs_new();
-	fs->writers = writers_new(fs->caches);
-	fs->retries = retries_new();
-	fs->drafts = drafts_new();
-	fs->handles = handles_new();
-	fs->locks = locks_new();
-	fs->errors = errors_new();
-	fs->metrics = metrics_new();
-	fs->clock = cache_clock_new();
-	fs->deferrals = cache_deferrals_new();
-	fs->notices = notices_new();
+	ck_assert(fs_rooms_new(fs, table));
 	mount->row = mount_child(mount, nodes_root(fs->nodes), NODE_PREFIX, "r");
 	mount->family = mount_child(mount, mount->row, NODE_FAMILY, "f");
 	mount->fd = eventfd(0, EFD_CLOEXEC);
@@ -128,22 +116,9 @@ static inline void mount_close(struct mount *mount)
 {
 	struct fs *fs = &mount->fs;
 
-	fuse_session_destroy(fs->session);
-	handles_free(fs, fs->handles);
-	locks_free(fs->locks);
-	notices_free(fs, fs->notices);
 	nodes_put(fs->nodes, mount->family, 1);
 	nodes_put(fs->nodes, mount->row, 1);
-	nodes_free(fs->nodes);
-	memdirs_free(fs->memdirs);
-	writers_free(fs->writers);
-	retries_free(fs->retries);
-	drafts_free(fs->drafts);
-	errors_free(fs->errors);
-	metrics_free(fs->metrics);
-	cache_deferrals_free(fs->deferrals);
-	cache_clock_free(fs->clock);
-	caches_free(fs->caches);
+	fs_rooms_free(fs);
 }
 
 #endif
