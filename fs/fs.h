@@ -80,10 +80,9 @@ extern const struct fuse_lowlevel_ops fs_operations;
 /* clang-format off */
 #define FS_OPERATIONS(of)                                                                          \
 	of(lookup) of(forget) of(forget_multi) of(getattr) of(setattr) of(statfs) of(opendir)      \
-	of(readdir) of(readdirplus) of(releasedir) of(fsyncdir) of(open) of(create) of(read)       \
-	of(write) of(flush) of(fsync) of(release) of(getlk) of(setlk) of(flock) of(unlink)         \
-	of(mkdir) of(rmdir) of(setxattr) of(getxattr) of(listxattr) of(removexattr) of(rename)     \
-	of(mknod) of(symlink) of(link)
+	of(readdir) of(readdirplus) of(open) of(create) of(read) of(write) of(flush) of(fsync)     \
+	of(release) of(getlk) of(setlk) of(flock) of(unlink) of(mkdir) of(rmdir) of(setxattr)      \
+	of(getxattr) of(listxattr) of(removexattr) of(rename) of(mknod) of(symlink) of(link)
 /* clang-format on */
 #define FS_OPERATION(name) __typeof__(*fs_operations.name) fs_##name;
 FS_OPERATIONS(FS_OPERATION)

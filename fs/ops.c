@@ -34,5 +34,7 @@ int64_t fs_now(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* An open directory is a handle, as an open file is. */
 #define OPERATION(name) .name = fs_##name,
-const struct fuse_lowlevel_ops fs_operations = {.init = ops_init, FS_OPERATIONS(OPERATION)};
+const struct fuse_lowlevel_ops fs_operations = {
+	.init = ops_init, .releasedir = fs_release, .fsyncdir = fs_fsync, FS_OPERATIONS(OPERATION)};

@@ -197,7 +197,7 @@ static int await_one(struct notices *notices)
 	return rc;
 }
 
-/* Makes the kernel ask for the nodes' attributes, which answers ESTALE: see lookup_is_stale. */
+/* Makes the kernel ask for the nodes' attributes, which answers ESTALE: see fs_getattr. */
 static void withdraw(struct fs *fs, struct notice_batch *batch, size_t from)
 {
 	for (size_t i = from; i < batch->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OPENDIR, READDIR, READDIRPLUS, RELEASEDIR, FSYNCDIR. A listing holds nothing of the store between
+ * OPENDIR, READDIR, READDIRPLUS. A listing holds nothing of the store between
  * two requests: each READDIR resumes after the child that was returned with its offset.
  *
  * Offsets 0 and 1 are `.` and `..`. The handle keeps the children of the most recent offsets, and
@@ -16,7 +16,6 @@
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
-#include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 
 enum { DOTS = 2 };
@@ -36,7 +35,7 @@ struct reply {
 	struct wcs_table *table;
 	struct dir *dir;
 	off_t skip;	    /* entries to count without returning them */
-	struct child *jump; /* the child to continue after, instead of the present one */
+	struct child *jump; /* the child to continue after, if not the present one */
 };
 
 enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why the walk stops */
@@ -50,32 +49,15 @@ static void dir_free(struct dir *dir)
 
 void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct handle *handle = handle_new(fs);
+	struct handle *handle = handle_new(fs_of(req));
 
 	if (handle)
 		handle->dir = calloc(1, sizeof(*handle->dir));
-	if (!handle || !handle->dir) {
-		if (handle)
-			handle_close(fs, handle);
-		fuse_reply_err(req, ENOMEM);
-		return;
+	if (handle && handle->dir) {
+		pthread_mutex_init(&handle->dir->lock, NULL);
+		handle->dir_free = dir_free;
 	}
-	pthread_mutex_init(&handle->dir->lock, NULL);
-	handle->dir_free = dir_free;
-	fi->fh = (uintptr_t)handle;
-	lookup_opened(fs, ino, 1);
-	if (fuse_reply_open(req, fi) != 0) {
-		lookup_opened(fs, ino, -1);
-		handle_close(fs, handle);
-	}
-}
-
-void fs_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	handle_close(fs_of(req), handle_of(fi));
-	lookup_opened(fs_of(req), ino, -1);
-	fuse_reply_err(req, 0);
+	handle_reply(req, ino, handle && handle->dir ? 0 : -ENOMEM, handle, fi);
 }
 
 /* Adds the child's entry, and keeps the child to resume after: this one, or the last one that the
@@ -91,7 +73,6 @@ static int reply_entry(struct reply *reply, const struct chunk_name *name, enum 
 		key.kind = NODE_CHUNK;
 		key.name = (struct wcs_slice){name->encoded, name->end};
 	}
-
 	if (reply->skip > 0) {
 		reply->skip--;
 		return 0;
@@ -135,16 +116,6 @@ static bool is_inside(const struct reply *reply, enum node_kind kind, struct wcs
 	return kind != NODE_FAMILY && chunk_behind(text, bytes);
 }
 
-/* The walk left the chunk directory's children. Chunk directories in memory follow, and the first
- * of them may sort before these children. */
-static int reply_leave(struct reply *reply, enum node_kind kind, struct wcs_slice bytes)
-{
-	if (kind == NODE_CHUNK)
-		return memdir_order(bytes, reply->text) <= 0 ? 0 : REPLY_END;
-	reply->jump = child_new(NODE_CHUNK, reply->text);
-	return reply->jump ? REPLY_JUMP : -ENOMEM;
-}
-
 static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		       const struct wcs_cell_info *info)
 {
@@ -152,8 +123,14 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	struct chunk_name name;
 	int rc = 0, listed = 1;
 
-	if (reply->text.len > 0 && !is_inside(reply, kind, bytes))
-		return reply_leave(reply, kind, bytes);
+	if (reply->text.len > 0 && !is_inside(reply, kind, bytes)) {
+		/* Chunk directories in memory follow the chunk's stored children. The first of them
+		 * may sort before these. */
+		if (kind == NODE_CHUNK)
+			return memdir_order(bytes, reply->text) <= 0 ? 0 : REPLY_END;
+		reply->jump = child_new(NODE_CHUNK, reply->text);
+		return reply->jump ? REPLY_JUMP : -ENOMEM;
+	}
 	chunk_split(reply->table, reply->text, kind, bytes, &name);
 	if (name.place == CHUNK_BELOW)
 		listed = is_first(reply, &name, kind, bytes);
@@ -170,70 +147,53 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	return rc == 0 && reply->jump ? REPLY_JUMP : rc;
 }
 
-static int reply_dots(struct reply *reply)
+/* Finds the child to resume after, reply->jump; NULL: the listing starts at the first child. */
+static int reply_start(struct reply *reply)
 {
-	const struct node *parent = reply->node->parent ? reply->node->parent : reply->node;
-	int rc = 0;
-
-	if (reply->out.offset == 0)
-		rc = dir_reply_add(&reply->out, ".", reply->node->ino, S_IFDIR);
-	if (rc == 0 && reply->out.offset == 1)
-		rc = dir_reply_add(&reply->out, "..", parent->ino, S_IFDIR);
-	return rc;
-}
-
-/* Resumes after a kept child, and keeps its offset among the most recent. */
-static int reply_resume(struct reply *reply, enum node_kind kind, struct wcs_slice bytes,
-			struct child **after)
-{
-	struct child *child = child_new(kind, bytes);
-
-	if (!child)
-		return -ENOMEM;
-	*after = child;
-	bytes = (struct wcs_slice){child->bytes, child->len};
-	return dir_kept_add(&reply->dir->kept, reply->out.offset, kind, bytes);
-}
-
-/* Finds the child to resume after; the caller frees it. NULL: the listing starts at the first
- * child. */
-static int reply_start(struct reply *reply, struct child **after)
-{
+	struct dir_kept *kept = &reply->dir->kept;
+	off_t offset = reply->out.offset;
 	enum node_kind kind;
 	struct wcs_slice bytes;
-	bool known = dir_kept_find(&reply->dir->kept, reply->out.offset, &kind, &bytes);
 
-	*after = NULL;
-	if (known)
-		return reply_resume(reply, kind, bytes, after);
-	reply->skip = dir_kept_position(reply->out.offset) - DOTS;
+	if (dir_kept_find(kept, offset, &kind, &bytes)) {
+		reply->jump = child_new(kind, bytes);
+		if (!reply->jump)
+			return -ENOMEM;
+		/* Keeps the offset among the most recent. */
+		bytes.data = reply->jump->bytes;
+		return dir_kept_add(kept, offset, kind, bytes);
+	}
+	reply->skip = dir_kept_position(offset) - DOTS;
 	if (reply->text.len == 0)
 		return 0;
-	*after = chunk_start(reply->base, reply->text);
-	return *after ? 0 : -ENOMEM;
+	reply->jump = chunk_start(reply->base, reply->text);
+	return reply->jump ? 0 : -ENOMEM;
 }
 
 static int reply_fill(struct reply *reply)
 {
+	const struct node *node = reply->node, *parent = node->parent ? node->parent : node;
 	struct child *after;
 	struct pos pos;
-	int rc = pos_of(reply->node, &pos);
+	int rc = pos_of(node, &pos);
 
-	if (rc == 0)
-		rc = reply_dots(reply);
+	if (rc == 0 && reply->out.offset == 0)
+		rc = dir_reply_add(&reply->out, ".", node->ino, S_IFDIR);
+	if (rc == 0 && reply->out.offset == 1)
+		rc = dir_reply_add(&reply->out, "..", parent->ino, S_IFDIR);
 	if (rc != 0)
 		return rc;
 	reply->table = pos.table;
-	rc = reply_start(reply, &after);
+	rc = reply_start(reply);
 	if (rc == 0)
-		rc = children_walk(reply->fs, reply->base, after, reply_child, reply);
+		rc = REPLY_JUMP;
 	while (rc == REPLY_JUMP) {
-		free(after);
 		after = reply->jump;
 		reply->jump = NULL;
 		rc = children_walk(reply->fs, reply->base, after, reply_child, reply);
+		free(after);
 	}
-	free(after);
+	free(reply->jump);
 	return rc;
 }
 
@@ -266,12 +226,4 @@ void fs_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
 	list(req, ino, size, off, fi, true);
-}
-
-void fs_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
-{
-	(void)ino;
-	(void)datasync;
-	(void)fi;
-	fuse_reply_err(req, -loop_sync(fs_of(req)));
 }

@@ -89,26 +89,6 @@ static int part_grow(struct dir_kept_part *part, size_t end)
 	return 0;
 }
 
-static int part_add(struct dir_kept_part *part, off_t offset, enum node_kind kind,
-		    struct wcs_slice bytes)
-{
-	size_t at = part_end(part, part->count), end = at + 1 + bytes.len;
-	struct dir_kept_run *run;
-	int rc = part_grow(part, end);
-
-	if (rc != 0)
-		return rc;
-	part->bytes[at] = (char)kind;
-	if (bytes.len > 0)
-		memcpy(part->bytes + at + 1, bytes.data, bytes.len);
-	if (part->run_count == 0 || part->runs[part->run_count - 1].end != offset)
-		part->runs[part->run_count++] = (struct dir_kept_run){offset, offset, part->count};
-	run = &part->runs[part->run_count - 1];
-	run->end = offset + 1;
-	part->ends[part->count++] = end;
-	return 0;
-}
-
 off_t dir_kept_position(off_t offset)
 {
 	return offset % POSITIONS;
@@ -145,18 +125,33 @@ off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 /* An offset of the older part moves to the newer one, since it was just used again. */
 int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struct wcs_slice bytes)
 {
-	struct dir_kept_part full = kept->last;
-	size_t index;
+	struct dir_kept_part *part = &kept->last, full = *part;
+	struct dir_kept_run *run;
+	size_t at, end;
+	int rc;
 
-	if (part_has(&kept->last, offset, &index))
+	if (part_has(part, offset, &at))
 		return 0;
 	if (full.count == DIR_KEPT) {
-		kept->last = kept->before;
+		*part = kept->before;
 		kept->before = full;
-		kept->last.count = 0;
-		kept->last.run_count = 0;
+		part->count = 0;
+		part->run_count = 0;
 	}
-	return part_add(&kept->last, offset, kind, bytes);
+	at = part_end(part, part->count);
+	end = at + 1 + bytes.len;
+	rc = part_grow(part, end);
+	if (rc != 0)
+		return rc;
+	part->bytes[at] = (char)kind;
+	if (bytes.len > 0)
+		memcpy(part->bytes + at + 1, bytes.data, bytes.len);
+	if (part->run_count == 0 || part->runs[part->run_count - 1].end != offset)
+		part->runs[part->run_count++] = (struct dir_kept_run){offset, offset, part->count};
+	run = &part->runs[part->run_count - 1];
+	run->end = offset + 1;
+	part->ends[part->count++] = end;
+	return 0;
 }
 
 bool dir_kept_find(const struct dir_kept *kept, off_t offset, enum node_kind *kind,

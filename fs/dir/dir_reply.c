@@ -26,10 +26,8 @@ int dir_reply_start(struct dir_reply *reply, fuse_req_t req, size_t size, off_t 
 	reply->fs = fs_of(req);
 	reply->plus = plus;
 	reply->size = size < DIR_REPLY_MAX ? size : DIR_REPLY_MAX;
-	reply->used = 0;
 	reply->offset = offset;
 	reply->limit = plus && offset == 0 ? FIRST_ENTRIES : SIZE_MAX;
-	reply->count = 0;
 	cache_mark(reply->fs, &reply->mark);
 	reply->mark.listing = true;
 	reply->buf = malloc(reply->size);
@@ -68,17 +66,6 @@ int dir_reply_add(struct dir_reply *reply, const char *name, uint64_t ino, mode_
 	return 0;
 }
 
-/* A table's node holds the table open, and a listing does not open all tables. A cell that will
- * expire is not cached from a listing: its timeout would count from the read, which is earlier than
- * the kernel's receipt. */
-static bool may_be_kept(const struct node_key *key, const struct wcs_cell_info *info)
-{
-	if (key->parent->flags & NODE_F_VERSIONS)
-		return false;
-	return key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
-	       (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX);
-}
-
 /* Makes the node of an entry that the kernel may cache, with a reference. NULL: not to be cached.
  */
 static struct node *hand_out(struct dir_reply *reply, const char *name, struct node_key *key,
@@ -110,15 +97,19 @@ static struct node *hand_out(struct dir_reply *reply, const char *name, struct n
 int dir_reply_add_child(struct dir_reply *reply, const char *name, const struct node_key *key,
 			const struct wcs_cell_info *info, off_t next)
 {
-	bool file =
-		key->kind == NODE_CELL || key->kind == NODE_VERSION || key->kind == NODE_CONTROL;
+	bool file = node_is_value(key->kind) || key->kind == NODE_CONTROL;
 	struct fuse_entry_param entry = {.ino = 0};
 	struct node_key found = *key;
 	struct node *node = NULL;
 
 	if (!fits(reply, name))
 		return 1;
-	if (reply->plus && may_be_kept(key, info))
+	/* A table's node holds the table open, and a listing does not open all tables. A cell that
+	 * will expire is not cached from a listing: its timeout would count from the read, which is
+	 * earlier than the kernel's receipt. */
+	if (reply->plus && !(key->parent->flags & NODE_F_VERSIONS) &&
+	    (key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
+	     (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX)))
 		node = hand_out(reply, name, &found, info, &entry);
 	if (node) {
 		reply->nodes[reply->count++] = node;

@@ -25,7 +25,8 @@ struct dir_reply {
 	struct node *nodes[DIR_REPLY_NODES];
 };
 
-/* Starts a reply, before anything is read for it. dir_reply_send ends it. 0 or -ENOMEM. */
+/* Starts a reply, which is zeroed, before anything is read for it. dir_reply_send ends it. 0 or
+ * -ENOMEM. */
 int dir_reply_start(struct dir_reply *reply, fuse_req_t req, size_t size, off_t offset, bool plus);
 
 /* Adds an entry at the next offset, without attributes. 1: the reply is full. */

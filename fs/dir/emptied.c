@@ -47,7 +47,6 @@ static int keep_chunk(struct fs *fs, const struct node *history)
 {
 	char encoded[SPELL_MAX], component[NAMES_CHUNK_MAX + 2];
 	size_t at = 0, next, len, count;
-	struct child *first = NULL;
 	struct pos pos;
 	int rc = pos_of(history->parent, &pos);
 
@@ -60,37 +59,28 @@ static int keep_chunk(struct fs *fs, const struct node *history)
 		return 0;
 	pos.kind = NODE_CHUNK;
 	pos.chunk = (struct wcs_slice){encoded, at};
-	rc = pos.versions ? -ENOENT : chunk_first(fs, history->parent, pos.chunk, &first);
-	free(first);
+	rc = pos.versions ? -ENOENT : chunk_first(fs, history->parent, pos.chunk, NULL);
 	return rc == -ENOENT ? pos_keep(fs, &pos) : rc;
-}
-
-static int keep_emptied(struct fs *fs, struct node *dir, const struct spelled *removed)
-{
-	struct child *first = NULL;
-	struct pos pos;
-	int rc = 0;
-
-	if (dir->kind == NODE_CHUNK) {
-		rc = chunk_first(fs, dir->parent, node_name(dir), &first);
-		free(first);
-		rc = rc == -ENOENT ? 1 : rc;
-	} else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY ||
-		   dir->kind == NODE_HISTORY)
-		rc = is_emptied(fs, dir, removed);
-	if (rc <= 0)
-		return rc;
-	rc = pos_of(dir, &pos);
-	if (rc == 0)
-		rc = pos_keep(fs, &pos);
-	return rc == 0 && dir->kind == NODE_HISTORY ? keep_chunk(fs, dir) : rc;
 }
 
 void emptied_keep(struct fs *fs, struct node *dir, const struct spelled *removed)
 {
-	int rc = keep_emptied(fs, dir, removed);
 	struct pos pos;
+	int rc = 0;
 
+	if (dir->kind == NODE_CHUNK) {
+		rc = chunk_first(fs, dir->parent, node_name(dir), NULL);
+		rc = rc == -ENOENT ? 1 : rc;
+	} else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY ||
+		   dir->kind == NODE_HISTORY)
+		rc = is_emptied(fs, dir, removed);
+	if (rc > 0) {
+		rc = pos_of(dir, &pos);
+		if (rc == 0)
+			rc = pos_keep(fs, &pos);
+		if (rc == 0 && dir->kind == NODE_HISTORY)
+			rc = keep_chunk(fs, dir);
+	}
 	if (rc == 0)
 		return;
 	report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");

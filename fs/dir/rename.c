@@ -40,14 +40,7 @@ static int side_of(struct fs *fs, struct side *side, struct node *dir, const cha
 static bool is_fixed(enum node_kind kind)
 {
 	return kind != NODE_PREFIX && kind != NODE_FAMILY && kind != NODE_HISTORY &&
-	       kind != NODE_CELL && kind != NODE_VERSION && kind != NODE_DRAFT &&
-	       kind != NODE_CHUNK;
-}
-
-/* A directory of rows or within a row. */
-static bool is_in_tree(const struct node *dir)
-{
-	return dir->kind != NODE_ROOT && dir->kind != NODE_FAMILIES && !spell_is_fixed(dir);
+	       kind != NODE_CHUNK && !node_is_value(kind);
 }
 
 static bool is_column(const struct side *side)
@@ -73,11 +66,6 @@ static struct file_id id_of(const struct side *side)
 	return node_child_id(side->dir, side->child.kind, side->child.bytes);
 }
 
-static int stored(struct fs *fs, const struct side *side, struct wcs_cell_info *info)
-{
-	return lookup_file(fs, side->dir, &side->pos, &side->child, info);
-}
-
 /* The open sessions of `from` continue as sessions of `to`. */
 static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 			 const struct side *to, const struct writer_moved *moved)
@@ -91,16 +79,6 @@ static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 	if (rc == 0 && moved && is_column(from))
 		rc = writers_rename_history(fs, id_of(from).column, &target, moved);
 	return rc;
-}
-
-/* moved->newest: the timestamp of `from`. */
-static int rename_column(const struct side *from, const struct side *to, bool exclusive,
-			 struct writer_moved *moved)
-{
-	enum wcs_move_kind kind = exclusive ? WCS_MOVE_COLUMN_NEW : WCS_MOVE_COLUMN;
-
-	moved->merged = pos_stored(&to->pos, NULL) == 0;
-	return move_cells(from, to, kind, &moved->now);
 }
 
 /* An older version of a column becomes its newest. It gets the present as its timestamp, since a
@@ -134,16 +112,6 @@ static bool is_newest(const struct side *from, const struct side *to)
 	       pos_stored(&to->pos, &info) == 0 && info.ts == from->pos.ts;
 }
 
-static int rename_version(const struct side *from, const struct side *to,
-			  struct writer_moved *moved)
-{
-	enum wcs_move_kind kind = is_column(to) ? WCS_MOVE_CELL_NEWEST : WCS_MOVE_CELL;
-
-	if (is_column(to) && same_column(from, to))
-		return rename_to_newest(from, to, &moved->now);
-	return move_cells(from, to, kind, &moved->now);
-}
-
 /* The bytes are no value of the aggregate family's type. */
 static void report_aggregate(struct fs *fs, const struct side *from, int rc)
 {
@@ -175,15 +143,6 @@ static int publish(struct fs *fs, const struct side *from, const struct side *to
 	return rc;
 }
 
-static int rename_draft(struct fs *fs, const struct side *from, const struct side *to,
-			struct writer_moved *moved)
-{
-	if (to->child.kind != NODE_DRAFT)
-		return publish(fs, from, to, &moved->now);
-	moved->now = moved->newest;
-	return draft_rename(fs, id_of(from), id_of(to));
-}
-
 /* A version becomes a draft, as when an editor keeps a backup. A draft is text and cannot hold an
  * inthll's state. */
 static int rename_to_draft(struct fs *fs, const struct side *from, const struct side *to,
@@ -213,52 +172,49 @@ static int rename_to_draft(struct fs *fs, const struct side *from, const struct 
 	return rc;
 }
 
-static bool same_place(const struct node *a, const struct node *b)
-{
-	return a->plain == b->plain;
-}
-
-static bool is_file(enum node_kind kind)
-{
-	return kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_DRAFT;
-}
-
-/* With EXDEV, mv would copy the newest cell into the history and then remove both. */
-static bool is_own_history(const struct side *from, const struct side *to)
-{
-	return is_column(from) && !is_column(to) && id_of(from).column == id_of(to).column;
-}
-
 /* 0 if `from` can become `to`; -EXDEV makes mv copy. */
-static int check_sides(const struct side *from, const struct side *to)
+static int check_sides(struct fs *fs, const struct side *from, const struct side *to)
 {
-	enum node_kind kind = from->child.kind;
+	bool publishes = from->dir->kind == NODE_DRAFTS && to->child.kind != NODE_DRAFT;
+	const struct node *dir = from->dir;
 
+	/* With EXDEV, mv would copy the newest cell into the history and then remove both. */
+	if (is_column(from) && !is_column(to) && id_of(from).column == id_of(to).column)
+		return report(fs, dir, from->name, 0, -EINVAL,
+			      "a column cannot become a version of itself: copy its value with cp");
 	if (is_fixed(to->child.kind))
 		return -EPERM;
-	if (!is_file(kind) || !is_file(to->child.kind))
+	if (!node_is_value(from->child.kind) || !node_is_value(to->child.kind))
 		return -EXDEV;
-	if (kind == NODE_VERSION && is_column(to))
-		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
-	if (from->dir->kind == NODE_DRAFTS && to->child.kind != NODE_DRAFT)
-		return same_place(from->dir->parent, to->dir) ? 0 : -EXDEV;
+	if ((from->child.kind == NODE_VERSION && is_column(to)) || publishes)
+		dir = dir->parent;
 	/* A column has a history, and a draft cannot hold one. */
-	if (!same_place(from->dir, to->dir) || (is_column(from) && !is_column(to)))
+	if (dir->plain != to->dir->plain || (is_column(from) && !is_column(to)))
 		return -EXDEV;
 	return 0;
 }
 
-/* Moves committed cells and drafts. */
+/* Moves committed cells and drafts. moved->newest: the timestamp of `from`. */
 static int move_stored(struct fs *fs, const struct side *from, const struct side *to,
 		       bool exclusive, struct writer_moved *moved)
 {
-	if (from->child.kind == NODE_DRAFT)
-		return rename_draft(fs, from, to, moved);
-	if (is_column(from))
-		return rename_column(from, to, exclusive, moved);
+	enum wcs_move_kind kind = is_column(to) ? WCS_MOVE_CELL_NEWEST : WCS_MOVE_CELL;
+
+	if (from->child.kind == NODE_DRAFT && to->child.kind != NODE_DRAFT)
+		return publish(fs, from, to, &moved->now);
+	if (from->child.kind == NODE_DRAFT) {
+		moved->now = moved->newest;
+		return draft_rename(fs, id_of(from), id_of(to));
+	}
 	if (to->child.kind == NODE_DRAFT)
 		return rename_to_draft(fs, from, to, moved);
-	return rename_version(from, to, moved);
+	if (is_column(from)) {
+		moved->merged = pos_stored(&to->pos, NULL) == 0;
+		kind = exclusive ? WCS_MOVE_COLUMN_NEW : WCS_MOVE_COLUMN;
+	} else if (is_column(to) && same_column(from, to)) {
+		return rename_to_newest(from, to, &moved->now);
+	}
+	return move_cells(from, to, kind, &moved->now);
 }
 
 /* Must the kernel release its directory locks and repeat the rename? Yes if the rename makes
@@ -292,12 +248,12 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 {
 	struct writer_moved moved = {.merged = true};
 	struct wcs_cell_info info, old;
-	bool replaces = stored(fs, to, &old) == 0;
+	bool replaces = lookup_file(fs, to->dir, &to->pos, &to->child, &old) == 0;
 	int rc;
 
 	if (exclusive && replaces)
 		return -EEXIST;
-	rc = stored(fs, from, &info);
+	rc = lookup_file(fs, from->dir, &from->pos, &from->child, &info);
 	if (rc == -ENOENT) /* only a session has this name */
 		return move_sessions(fs, thread, from, to, NULL);
 	if (rc != 0)
@@ -315,18 +271,11 @@ static int rename_file(struct fs *fs, pid_t thread, const struct side *from, con
 	return rc == 0 ? move_sessions(fs, thread, from, to, &moved) : rc;
 }
 
-/* Can the rename empty the source directory? A column stays in its family, and a draft that remains
- * a draft stays in its directory. */
-static bool takes_away(const struct side *from, const struct side *to)
-{
-	return !is_column(from) &&
-	       !(from->child.kind == NODE_DRAFT && to->child.kind == NODE_DRAFT);
-}
-
 void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 	       const char *new_name, unsigned flags)
 {
 	struct fs *fs = fs_of(req);
+	struct node *new_dir = lookup_ino(fs, new_parent);
 	struct side from, to;
 	int rc = flags & ~(unsigned)RENAME_NOREPLACE ? -EINVAL : 0;
 
@@ -334,19 +283,17 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 		rc = side_of(fs, &from, lookup_ino(fs, parent), name);
 		rc = rc == -EINVAL ? -ENOENT : rc;
 	}
-	if (rc == 0 && (is_fixed(from.child.kind) || !is_in_tree(lookup_ino(fs, new_parent))))
+	if (rc == 0 && (is_fixed(from.child.kind) || new_dir->kind == NODE_ROOT ||
+			new_dir->kind == NODE_FAMILIES || spell_is_fixed(new_dir)))
 		rc = report(fs, from.dir, name, 0, -EPERM,
 			    "only columns and versions can be renamed");
 	if (rc == 0) {
-		rc = side_of(fs, &to, lookup_ino(fs, new_parent), new_name);
+		rc = side_of(fs, &to, new_dir, new_name);
 		if (rc == -EINVAL)
-			report_bad_name(fs, lookup_ino(fs, new_parent), new_name);
+			report_bad_name(fs, new_dir, new_name);
 	}
-	if (rc == 0 && is_own_history(&from, &to))
-		rc = report(fs, from.dir, name, 0, -EINVAL,
-			    "a column cannot become a version of itself: copy its value with cp");
 	if (rc == 0)
-		rc = check_sides(&from, &to);
+		rc = check_sides(fs, &from, &to);
 	if (rc == 0) {
 		writers_exclude(fs, from.dir);
 		rc = rename_file(fs, fuse_req_ctx(req)->pid, &from, &to, flags & RENAME_NOREPLACE);
@@ -354,7 +301,9 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	if (rc == 0) {
 		locks_rename(fs->locks, from.dir, &from.child, to.dir, &to.child);
-		if (takes_away(&from, &to))
+		/* A column stays in its family, and a draft that remains one in its directory. */
+		if (!is_column(&from) &&
+		    (from.child.kind != NODE_DRAFT || to.child.kind != NODE_DRAFT))
 			emptied_keep(fs, from.dir, &from.child);
 		expire(fs, &from, &to);
 	}

@@ -38,37 +38,33 @@ static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const str
 	return rc;
 }
 
-static int unlink_name(struct fs *fs, pid_t thread, struct node *dir, const char *name)
+void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct fs *fs = fs_of(req);
+	struct node *dir = lookup_ino(fs, parent), *base = node_base(dir);
 	struct spelled child;
 	struct pos pos;
 	bool less;
 	int rc = lookup_child(fs, dir, name, &pos, &child);
 
-	if (rc != 0)
-		return rc == -EINVAL ? -ENOENT : rc;
-	if (child.kind != NODE_CELL && child.kind != NODE_VERSION && child.kind != NODE_DRAFT)
-		return -EPERM;
-	writers_exclude(fs, dir);
-	rc = unlink_file(fs, thread, node_base(dir), &child, &pos, &less);
-	if (rc == 0 && child.kind == NODE_CELL && cache_is_usual(name))
-		cache_replaced(fs, node_base(dir), child.bytes);
-	writers_release(fs, dir);
+	if (rc == -EINVAL)
+		rc = -ENOENT;
+	else if (rc == 0 && !node_is_value(child.kind))
+		rc = -EPERM;
+	if (rc == 0) {
+		writers_exclude(fs, dir);
+		rc = unlink_file(fs, fuse_req_ctx(req)->pid, base, &child, &pos, &less);
+		if (rc == 0 && child.kind == NODE_CELL && cache_is_usual(name))
+			cache_replaced(fs, base, child.bytes);
+		writers_release(fs, dir);
+	}
 	if (rc == 0 && less)
 		emptied_keep(fs, dir, &child);
 	if (rc == 0 && child.kind == NODE_VERSION)
 		cache_expire_pos(fs, &pos, true, NOTICE_WAIT);
 	else if (rc == 0 && !cache_is_usual(name)) /* the kernel may have a dentry in chunks, too */
 		cache_expire_pos(fs, &pos, false, NOTICE_WAIT);
-	return rc;
-}
-
-void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	struct fs *fs = fs_of(req);
-	struct node *dir = lookup_ino(fs, parent);
-
-	fuse_reply_err(req, -unlink_name(fs, fuse_req_ctx(req)->pid, dir, name));
+	fuse_reply_err(req, -rc);
 }
 
 static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *child,
@@ -98,15 +94,17 @@ static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *c
 	}
 }
 
-static int make_directory(struct fs *fs, struct node *dir, const char *name,
-			  struct fuse_entry_param *entry)
+void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	struct node *base = node_base(dir), *node;
+	struct fs *fs = fs_of(req);
+	struct node *dir = lookup_ino(fs, parent), *base = node_base(dir), *node;
+	struct fuse_entry_param entry;
 	struct cache_mark mark;
 	struct spelled child;
 	struct pos pos;
 	int rc;
 
+	(void)mode;
 	cache_mark(fs, &mark);
 	rc = wcs_store_failed(fs->store) ? -EROFS : spell_is_fixed(dir) ? -EPERM : 0;
 	if (rc == 0)
@@ -120,8 +118,8 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	if (rc == 0)
 		rc = lookup_node(fs, base, &child, NULL, &node);
 	if (rc == 0) {
-		lookup_entry(fs, node, entry);
-		entry->entry_timeout = cache_timeout(fs, &mark, node, name, NULL);
+		lookup_entry(fs, node, &entry);
+		entry.entry_timeout = cache_timeout(fs, &mark, node, name, NULL);
 		errors_found(fs->errors);
 	} else if (rc == -EINVAL)
 		report_bad_name(fs, dir, name);
@@ -135,20 +133,7 @@ static int make_directory(struct fs *fs, struct node *dir, const char *name,
 	else if (rc == -ENOSPC)
 		report(fs, dir, name, 0, rc, "%u empty directories are in memory, the maximum",
 		       MEMDIRS_MAX);
-	return rc;
-}
-
-void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
-{
-	struct fs *fs = fs_of(req);
-	struct fuse_entry_param entry;
-	int rc = make_directory(fs, lookup_ino(fs, parent), name, &entry);
-
-	(void)mode;
-	if (rc != 0)
-		fuse_reply_err(req, -rc);
-	else if (fuse_reply_entry(req, &entry) != 0)
-		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
+	lookup_reply(req, rc, &entry);
 }
 
 /* Removes a directory that exists only in memory. Its parent stays, in memory if the store has
@@ -257,14 +242,18 @@ static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *ch
 	}
 }
 
-static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
+void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct fs *fs = fs_of(req);
+	struct node *dir = lookup_ino(fs, parent);
 	struct spelled child;
 	struct pos pos;
 	int rc = lookup_child(fs, dir, name, &pos, &child);
 
-	if (rc != 0)
-		return rc == -EINVAL ? -ENOENT : rc;
+	if (rc != 0) {
+		fuse_reply_err(req, rc == -EINVAL ? ENOENT : -rc);
+		return;
+	}
 	rc = rmdir_child(fs, dir, &child, &pos);
 	if (child.kind == NODE_TABLE || child.kind == NODE_POLICIES)
 		report_protected(fs, dir, name, 0, rc);
@@ -272,21 +261,14 @@ static int rmdir_name(struct fs *fs, struct node *dir, const char *name)
 		report(fs, dir, name, 0, rc,
 		       "the table has rows or families; \"table\" and its name, written to its "
 		       ".drop, removes it with them");
-	if (rc != 0)
-		return rc;
-	forget_node(fs, node_base(dir), &child);
-	if (child.kind != NODE_TABLE)
-		cache_expire_directory(fs, &pos);
-	else if (dir->flags & NODE_F_VERSIONS)
-		cache_expire_table(fs, child.buf);
-	return 0;
-}
-
-void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	struct fs *fs = fs_of(req);
-
-	fuse_reply_err(req, -rmdir_name(fs, lookup_ino(fs, parent), name));
+	if (rc == 0) {
+		forget_node(fs, node_base(dir), &child);
+		if (child.kind != NODE_TABLE)
+			cache_expire_directory(fs, &pos);
+		else if (dir->flags & NODE_F_VERSIONS)
+			cache_expire_table(fs, child.buf);
+	}
+	fuse_reply_err(req, -rc);
 }
 
 void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)

@@ -12,55 +12,41 @@ struct timespec attr_time(int64_t us)
 	return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
 }
 
-bool attr_is_file(const struct node *node)
+void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 {
-	return node->kind == NODE_CELL || node->kind == NODE_VERSION || node->kind == NODE_DRAFT ||
-	       node->kind == NODE_CONTROL;
-}
+	const struct node *table = node;
+	bool session = node->flags & NODE_F_WRITER;
+	mode_t mode = S_IFREG | (0666 & ~fs->options.umask);
+	int64_t time = fs->mounted;
+	uint64_t size = 0;
 
-/* A directory has the creation time of its table; above tables, of the store. */
-static int64_t directory_time(struct fs *fs, const struct node *node)
-{
-	while (node && node->kind != NODE_TABLE)
-		node = node->parent;
-	return node ? wcs_table_created(node->table) : wcs_store_created(fs->store);
-}
-
-static void fill_cell(const struct node *node, struct stat *st, int64_t *time)
-{
-	uint64_t size = node->size;
-
-	*time = node_ts(node);
-	if (node->flags & NODE_F_WRITER)
-		writer_stat(node->writer, &size, time);
-	st->st_size = (off_t)size;
-	st->st_blocks = (blkcnt_t)((size + BLOCK - 1) / BLOCK);
-	st->st_nlink = node->kind == NODE_CELL ? 2 : 1;
-	if ((node_state(node) & NODE_S_UNLINKED) ||
-	    ((node->flags & NODE_F_WRITER) && writer_is_unlinked(node->writer))) {
+	if (node->kind == NODE_CONTROL) {
+		mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
+	} else if (node_is_value(node->kind)) {
+		size = node->size;
+		time = node_ts(node);
+		if (session)
+			writer_stat(node->writer, &size, &time);
+	} else { /* the creation time of its table; above tables, of the store */
+		mode = S_IFDIR | (0777 & ~fs->options.umask);
+		while (table && table->kind != NODE_TABLE)
+			table = table->parent;
+		time = table ? wcs_table_created(table->table) : wcs_store_created(fs->store);
+	}
+	*st = (struct stat){.st_ino = node->ino,
+			    .st_mode = mode,
+			    .st_nlink = node->kind == NODE_CELL ? 2 : 1,
+			    .st_uid = fs->options.uid,
+			    .st_gid = fs->options.gid,
+			    .st_size = (off_t)size,
+			    .st_blksize = 4096,
+			    .st_blocks = (blkcnt_t)((size + BLOCK - 1) / BLOCK)};
+	st->st_mtim = st->st_atim = st->st_ctim = attr_time(time);
+	if (node_is_value(node->kind) && ((node_state(node) & NODE_S_UNLINKED) ||
+					  (session && writer_is_unlinked(node->writer)))) {
 		st->st_nlink = 0;
 		st->st_ino = node_unlinked_ino(node);
 	}
-}
-
-void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
-{
-	int64_t time = fs->mounted;
-
-	*st = (struct stat){.st_ino = node->ino,
-			    .st_nlink = 1,
-			    .st_uid = fs->options.uid,
-			    .st_gid = fs->options.gid,
-			    .st_blksize = 4096};
-	st->st_mode = attr_is_file(node) ? S_IFREG | (0666 & ~fs->options.umask)
-					 : S_IFDIR | (0777 & ~fs->options.umask);
-	if (node->kind == NODE_CONTROL)
-		st->st_mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
-	if (attr_is_file(node) && node->kind != NODE_CONTROL)
-		fill_cell(node, st, &time);
-	else if (node->kind != NODE_CONTROL)
-		time = directory_time(fs, node);
-	st->st_mtim = st->st_atim = st->st_ctim = attr_time(time);
 }
 
 double attr_timeout(struct node *inode)

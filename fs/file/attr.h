@@ -9,9 +9,6 @@
 /* Microseconds since 1970 as stat(2) has them. */
 struct timespec attr_time(int64_t us);
 
-/* Does the node stand for a file? Otherwise it is a directory. */
-bool attr_is_file(const struct node *node);
-
 /* Fills all attributes. */
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* READ, WRITE, FLUSH, FSYNC and RELEASE. */
+/* READ, WRITE, FLUSH, FSYNC and RELEASE; of a directory, too. */
 #include "fs/file/file.h"
 
 #include <errno.h>
@@ -17,23 +17,17 @@
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
 
-/* A failed write was already reported. */
-static int report_commit(struct fs *fs, const struct node *session, int rc)
-{
-	if (rc != 0 && !writer_failed(session))
-		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",
-		       strerror(-rc));
-	return rc;
-}
-
-int file_commit(struct fs *fs, struct node *session)
+int file_commit(struct fs *fs, struct node *session, const pid_t *closing)
 {
 	int rc;
 
 	writers_share(fs, session);
-	rc = writer_commit(fs, session);
+	rc = closing ? writer_flush(fs, session, *closing) : writer_commit(fs, session);
 	writers_release(fs, session);
-	return report_commit(fs, session, rc);
+	if (rc != 0 && !writer_failed(session)) /* a failed write was already reported */
+		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",
+		       strerror(-rc));
+	return rc;
 }
 
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
@@ -57,12 +51,23 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	free(buf);
 }
 
-static int write_bytes(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
-		       bool mapped)
+/* *taken: bytes consumed; fewer than size if a later line is refused. */
+static int write_session(struct fs *fs, struct node *session, const char *buf, size_t size,
+			 off_t off, const struct fuse_file_info *fi, size_t *taken)
 {
-	bool failed = writer_failed(session);
-	int rc = writer_write(fs, session->writer, buf, size, (uint64_t)off, mapped);
+	bool failed = writer_failed(session), merged;
+	int rc;
 
+	if (writer_takes_lines(session)) {
+		writers_share(fs, session);
+		rc = writer_write_lines(fs, session, buf, size, (uint64_t)off, fi->flags & O_APPEND,
+					taken, &merged);
+		writers_release(fs, session);
+		if (merged) /* without a merge the kernel's attributes stay right */
+			writer_expire(fs, session);
+		return rc;
+	}
+	rc = writer_write(fs, session->writer, buf, size, (uint64_t)off, fi->writepage);
 	if (rc == 0 || failed)
 		return rc;
 	if (rc == -EFBIG || rc == -ENOSPC)
@@ -70,24 +75,10 @@ static int write_bytes(struct fs *fs, struct node *session, const char *buf, siz
 	return report(fs, session, NULL, 0, rc, "the write could not be stored: %s", strerror(-rc));
 }
 
-/* *taken: bytes consumed. Without a merge the kernel's attributes stay right. */
-static int write_lines(struct fs *fs, struct node *session, const char *buf, size_t size, off_t off,
-		       bool append, size_t *taken)
+/* As file_commit; then the kernel looks the name and the attributes up again. */
+static int commit_shown(struct fs *fs, struct node *session, const pid_t *closing)
 {
-	bool merged;
-	int rc;
-
-	writers_share(fs, session);
-	rc = writer_write_lines(fs, session, buf, size, (uint64_t)off, append, taken, &merged);
-	writers_release(fs, session);
-	if (merged)
-		writer_expire(fs, session);
-	return rc;
-}
-
-static int fsync_session(struct fs *fs, struct node *session)
-{
-	int rc = file_commit(fs, session);
+	int rc = file_commit(fs, session, closing);
 
 	writer_expire(fs, session);
 	attr_changed(fs, session);
@@ -96,23 +87,9 @@ static int fsync_session(struct fs *fs, struct node *session)
 
 static int fsync_file(struct fs *fs, const struct handle *handle)
 {
-	int rc = handle->writer ? fsync_session(fs, handle->writer) : 0;
+	int rc = handle->writer ? commit_shown(fs, handle->writer, NULL) : 0;
 
 	return rc == 0 ? loop_sync(fs) : rc;
-}
-
-/* The kernel sends no FSYNC after an O_DSYNC write that bypasses its pages. An incomplete line of
- * an aggregate waits for its rest. */
-static int sync_written(struct fs *fs, const struct handle *handle)
-{
-	int rc;
-
-	if (!handle->writer || writer_takes_lines(handle->writer))
-		return loop_sync(fs);
-	rc = fsync_file(fs, handle);
-	if (rc != 0)
-		writer_fail(handle->writer, rc);
-	return rc;
 }
 
 void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
@@ -120,34 +97,27 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 {
 	struct fs *fs = fs_of(req);
 	struct handle *handle = handle_of(fi);
+	struct node *session = handle->writer;
+	bool bytes = session && !writer_takes_lines(session);
 	size_t taken = size;
 	int rc = -EBADF;
 
 	(void)ino;
 	if (handle->control)
 		rc = control_write(handle->control, buf, size);
-	else if (handle->writer && writer_takes_lines(handle->writer))
-		rc = write_lines(fs, handle->writer, buf, size, off, fi->flags & O_APPEND, &taken);
-	else if (handle->writer)
-		rc = write_bytes(fs, handle->writer, buf, size, off, fi->writepage);
-	if (rc == 0 && handle->direct && (fi->flags & O_DSYNC))
-		rc = sync_written(fs, handle);
+	else if (session)
+		rc = write_session(fs, session, buf, size, off, fi, &taken);
+	/* The kernel sends no FSYNC after an O_DSYNC write that bypasses its pages. An incomplete
+	 * line of an aggregate waits for its rest. */
+	if (rc == 0 && handle->direct && (fi->flags & O_DSYNC)) {
+		rc = bytes ? fsync_file(fs, handle) : loop_sync(fs);
+		if (rc != 0 && bytes)
+			writer_fail(session, rc);
+	}
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_write(req, taken);
-}
-
-static int flush_session(struct fs *fs, struct node *session, pid_t thread)
-{
-	int rc;
-
-	writers_share(fs, session);
-	rc = writer_flush(fs, session, thread);
-	writers_release(fs, session);
-	writer_expire(fs, session);
-	attr_changed(fs, session);
-	return report_commit(fs, session, rc);
 }
 
 void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -158,7 +128,7 @@ void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int rc = 0;
 
 	if (handle->writer)
-		rc = flush_session(fs, handle->writer, thread);
+		rc = commit_shown(fs, handle->writer, &thread);
 	else if (handle->control)
 		rc = control_flush(handle->control, thread);
 	locks_flush(fs->locks, lookup_ino(fs, ino), handle, fi->lock_owner);

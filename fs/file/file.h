@@ -6,8 +6,9 @@
 #include "fs/fs.h"
 #include "fs/inode/node.h"
 
-/* Commits the bytes that a session's open files have written, and reports a failure. 0 or an error.
- * Any thread; takes the family's lock. */
-int file_commit(struct fs *fs, struct node *session);
+/* Commits the bytes that a session's open files have written, and reports a failure. closing: the
+ * thread that closes a descriptor; NULL: for an fsync. 0 or an error. Any thread; takes the
+ * family's lock. */
+int file_commit(struct fs *fs, struct node *session, const pid_t *closing);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "fs/control/control.h"
 #include "fs/file/lock.h"
+#include "fs/file/lookup.h"
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
@@ -65,21 +66,18 @@ struct handle *handle_new(struct fs *fs)
 	return handle;
 }
 
-static void take_out(struct handles *handles, struct handle *handle)
-{
-	pthread_mutex_lock(&handles->lock);
-	handles->count--;
-	*handle->link = handle->next;
-	if (handle->next)
-		handle->next->link = handle->link;
-	pthread_mutex_unlock(&handles->lock);
-}
-
 void handle_close(struct fs *fs, struct handle *handle)
 {
 	int rc;
 
-	take_out(fs->handles, handle);
+	if (!handle)
+		return;
+	pthread_mutex_lock(&fs->handles->lock);
+	fs->handles->count--;
+	*handle->link = handle->next;
+	if (handle->next)
+		handle->next->link = handle->link;
+	pthread_mutex_unlock(&fs->handles->lock);
 	value_put(handle->value);
 	if (handle->writer) {
 		writers_share(fs, handle->writer);
@@ -109,4 +107,22 @@ void handle_abort(struct fs *fs, struct handle *handle)
 		control_abort(handle->control);
 	handle->control = NULL;
 	handle_close(fs, handle);
+}
+
+void handle_reply(fuse_req_t req, fuse_ino_t ino, int rc, struct handle *handle,
+		  struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+
+	if (rc != 0) {
+		handle_close(fs, handle);
+		fuse_reply_err(req, -rc);
+		return;
+	}
+	fi->fh = (uintptr_t)handle;
+	lookup_opened(fs, ino, 1);
+	if (fuse_reply_open(req, fi) != 0) {
+		lookup_opened(fs, ino, -1);
+		handle_abort(fs, handle);
+	}
 }

@@ -36,9 +36,13 @@ size_t handles_count(struct handles *handles);
 /* An empty handle, in the list. NULL: no memory. */
 struct handle *handle_new(struct fs *fs);
 
-/* Closes and frees the handle. A failed commit of its write session is reported, since RELEASE
- * cannot return it. */
+/* Closes and frees the handle; NULL is none. A failed commit of its write session is reported,
+ * since RELEASE cannot return it. */
 void handle_close(struct fs *fs, struct handle *handle);
+
+/* Answers OPEN or OPENDIR with the handle or, if rc is an error, closes it. */
+void handle_reply(fuse_req_t req, fuse_ino_t ino, int rc, struct handle *handle,
+		  struct fuse_file_info *fi);
 
 /* The same without a commit, for an open that the kernel did not accept. */
 void handle_abort(struct fs *fs, struct handle *handle);

@@ -243,31 +243,6 @@ static bool waits_for(struct locks *locks, uint64_t owner, const struct lock_fil
 	return false;
 }
 
-static bool is_deadlock(struct locks *locks, const struct waiter *waiter)
-{
-	locks->searches++;
-	return waiter->kind == LOCK_FCNTL &&
-	       waits_for(locks, waiter->want.owner, waiter->file, &waiter->want, CYCLE_MAX);
-}
-
-/* Puts a request at the end of the queue. */
-static int wait_for(struct locks *locks, const struct waiter *request)
-{
-	struct waiter **link = &locks->waiting, *waiter;
-
-	if (is_deadlock(locks, request))
-		return -EDEADLK;
-	waiter = locks->room > 0 ? malloc(sizeof(*waiter)) : NULL;
-	if (!waiter)
-		return -ENOLCK;
-	*waiter = *request;
-	while (*link)
-		link = &(*link)->next;
-	*link = waiter;
-	locks->room--;
-	return 0;
-}
-
 void locks_end(struct locks *locks)
 {
 	struct waiter *waiting;
@@ -285,12 +260,12 @@ void locks_end(struct locks *locks)
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-/* Takes the range, or returns an error. *waits: the request is in the queue, to be answered later.
- */
+/* Takes the range, or returns an error. *waits: the request is at the end of the queue, to be
+ * answered later. */
 static int take(struct locks *locks, const struct waiter *request, bool sleep, bool *waits)
 {
 	struct ranges *held = &request->file->held[request->kind];
-	int rc;
+	struct waiter **link = &locks->waiting, *waiter;
 
 	if (request->kind == LOCK_FLOCK) /* flock(2): a conversion releases the old lock first */
 		ranges_give(held, &request->want, &locks->room);
@@ -301,9 +276,20 @@ static int take(struct locks *locks, const struct waiter *request, bool sleep, b
 	/* A signal that came before this point found no waiter to end. */
 	if (fuse_req_interrupted(request->req))
 		return -EINTR;
-	rc = wait_for(locks, request);
-	*waits = rc == 0;
-	return rc;
+	locks->searches++;
+	if (request->kind == LOCK_FCNTL &&
+	    waits_for(locks, request->want.owner, request->file, &request->want, CYCLE_MAX))
+		return -EDEADLK;
+	waiter = locks->room > 0 ? malloc(sizeof(*waiter)) : NULL;
+	if (!waiter)
+		return -ENOLCK;
+	*waiter = *request;
+	while (*link)
+		link = &(*link)->next;
+	*link = waiter;
+	locks->room--;
+	*waits = true;
+	return 0;
 }
 
 /* request: complete but for its file. */

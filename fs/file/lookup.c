@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* LOOKUP and FORGET; the node that a name leads to. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fs/cache/cache.h"
@@ -14,44 +13,37 @@
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
 
-static int node_of_table(struct fs *fs, struct node *dir, const struct spelled *child,
-			 uint8_t flags, struct node **node)
-{
-	struct node_key key = {.parent = dir, .kind = NODE_TABLE, .name = child->bytes};
-	/* NODE_ROOT: .versions of a mount that shows one table */
-	const char *name = child->kind == NODE_ROOT ? wcs_table_name(dir->table) : child->buf;
-	struct wcs_table *table;
-	int rc = wcs_table_open(fs->store, name, &table);
-
-	if (rc != 0)
-		return rc;
-	key.etag = node_table_etag(table);
-	*node = nodes_get(fs->nodes, &key, flags, table);
-	if (*node)
-		return 0;
-	wcs_table_close(table);
-	return -ENOMEM;
-}
-
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node)
 {
 	uint8_t flags = dir->flags & NODE_F_VERSIONS;
 	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
+	bool root = child->kind == NODE_ROOT;
+	struct wcs_table *table = NULL;
+	int rc;
 
-	if (child->kind == NODE_ROOT)
+	if (root)
 		flags |= NODE_F_VERSIONS;
-	if (child->kind == NODE_TABLE || (child->kind == NODE_ROOT && dir->kind == NODE_TABLE))
-		return node_of_table(fs, dir, child, flags, node);
-	if (child->kind == NODE_CELL || child->kind == NODE_VERSION || child->kind == NODE_DRAFT) {
+	/* A mount that shows one table has that table below .versions, too. */
+	if (child->kind == NODE_TABLE || (root && dir->kind == NODE_TABLE)) {
+		rc = wcs_table_open(fs->store, root ? wcs_table_name(dir->table) : child->buf,
+				    &table);
+		if (rc != 0)
+			return rc;
+		key.kind = NODE_TABLE;
+		key.etag = node_table_etag(table);
+	} else if (child->kind == NODE_CONTROL) {
+		key.ts = child->control;
+	} else if (node_is_value(child->kind)) {
 		key.ts = info->ts;
 		key.etag = info->etag;
 		key.size = (uint32_t)info->size;
 	}
-	if (child->kind == NODE_CONTROL)
-		key.ts = child->control;
-	*node = nodes_get(fs->nodes, &key, flags, NULL);
-	return *node ? 0 : -ENOMEM;
+	*node = nodes_get(fs->nodes, &key, flags, table);
+	if (*node)
+		return 0;
+	wcs_table_close(table);
+	return -ENOMEM;
 }
 
 void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry)
@@ -89,11 +81,6 @@ void lookup_names(const struct node *inode, struct retry_names *names)
 			add_name(names, alias);
 		add_name(names, node->plain);
 	}
-}
-
-bool lookup_is_stale(struct node *inode)
-{
-	return (node_state(node_now(inode)) & NODE_S_STALE) && inode->opens == 0;
 }
 
 void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
@@ -142,15 +129,8 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child)
 {
-	struct child *first;
-	int rc;
-
-	if (child->kind == NODE_CHUNK) {
-		rc = chunk_first(fs, base, child->bytes, &first);
-		if (rc == 0)
-			free(first);
-		return rc;
-	}
+	if (child->kind == NODE_CHUNK)
+		return chunk_first(fs, base, child->bytes, NULL);
 	if (child->kind == NODE_POLICIES)
 		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
 	return pos_exists(fs, pos);
@@ -184,14 +164,6 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	return rc == -ENOENT ? lookup_node(fs, dir, child, info, node) : rc;
 }
 
-/* Does the option autodir show a directory at a position where the store has none? The kernel never
- * caches it, so its changes need no notice. */
-static bool is_autodir(const struct fs *fs, const struct pos *pos)
-{
-	return fs->options.autodir && (pos->kind == NODE_PREFIX || pos->kind == NODE_FAMILY ||
-				       (pos->kind == NODE_CHUNK && !pos->family));
-}
-
 static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *name,
 		  struct fuse_entry_param *entry)
 {
@@ -209,12 +181,15 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		return rc == -EINVAL ? -ENOENT : rc;
 	if (child.kind == NODE_FAMILY || child.kind == NODE_HISTORY)
 		cache_deferred_wait(fs, thread);
-	if (child.kind == NODE_CELL || child.kind == NODE_VERSION || child.kind == NODE_DRAFT) {
+	if (node_is_value(child.kind)) {
 		cache_mark_column(fs, &mark, node_child_id(base, child.kind, child.bytes).column);
 		rc = lookup_value(fs, thread, base, &child, &pos, &info, &node);
 	} else {
 		rc = lookup_exists(fs, base, &pos, &child);
-		autodir = rc == -ENOENT && is_autodir(fs, &pos);
+		/* The kernel never caches it, so its changes need no notice. */
+		autodir = rc == -ENOENT && fs->options.autodir &&
+			  (pos.kind == NODE_PREFIX || pos.kind == NODE_FAMILY ||
+			   (pos.kind == NODE_CHUNK && !pos.family));
 		if (rc == 0 || autodir)
 			rc = lookup_node(fs, base, &child, NULL, &node);
 	}
@@ -228,6 +203,16 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	return rc;
 }
 
+void lookup_reply(fuse_req_t req, int rc, const struct fuse_entry_param *entry)
+{
+	struct fs *fs = fs_of(req);
+
+	if (rc != 0)
+		fuse_reply_err(req, -rc);
+	else if (fuse_reply_entry(req, entry) != 0)
+		nodes_put(fs->nodes, lookup_inode(fs, entry->ino), 1);
+}
+
 void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
@@ -237,10 +222,7 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	if (rc == -ENOENT)
 		report_no_directory(fs, dir, name);
-	if (rc != 0)
-		fuse_reply_err(req, -report_unreadable(fs, dir, name, rc));
-	else if (fuse_reply_entry(req, &entry) != 0)
-		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
+	lookup_reply(req, report_unreadable(fs, dir, name, rc), &entry);
 }
 
 void fs_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)

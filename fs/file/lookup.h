@@ -15,8 +15,6 @@ struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
 struct retry_names;
 void lookup_names(const struct node *inode, struct retry_names *names);
 
-/* Must the kernel look the name up again? Never for an open file: its user would get ESTALE. */
-bool lookup_is_stale(struct node *inode);
 /* Adds to the number of the kernel's open files of the inode. */
 void lookup_opened(struct fs *fs, fuse_ino_t ino, int by);
 
@@ -40,5 +38,7 @@ int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 
 /* Fills a reply that hands the node's reference to the kernel, with entry timeout 0. */
 void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry);
+/* Answers with it or, if rc is an error, with that. */
+void lookup_reply(fuse_req_t req, int rc, const struct fuse_entry_param *entry);
 
 #endif

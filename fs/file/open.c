@@ -43,25 +43,6 @@ static int open_value(struct fs *fs, const struct node *node, bool newest, uint3
 	return rc;
 }
 
-/* -ESTALE: the store no longer has the node's value under its name. */
-static int open_committed(struct fs *fs, const struct node *node, struct handle *handle,
-			  struct fuse_file_info *fi)
-{
-	uint32_t etag;
-	int rc = open_value(fs, node, false, &etag, &handle->value);
-
-	if (rc != 0)
-		return rc == -ENOENT ? -ESTALE : rc;
-	if (etag != node_etag(node) || (node_state(node) & NODE_S_STALE)) {
-		value_put(handle->value);
-		handle->value = NULL;
-		return -ESTALE;
-	}
-	fi->keep_cache = 1;
-	fi->noflush = !locks_need_flush(fs->locks);
-	return 0;
-}
-
 /* Consumes a reference to the session's node. The caller holds its family's lock. */
 static int open_locked(struct fs *fs, struct node *session, struct handle *handle, int flags,
 		       pid_t thread)
@@ -139,22 +120,30 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 {
 	struct node *node = node_now(inode);
 	bool session = node->flags & NODE_F_WRITER;
+	uint32_t etag;
+	int rc;
 
-	if (!session && !wants_write(fi)) {
-		int rc = open_committed(fs, node, handle, fi);
-
-		/* The kernel repeats the lookup, once. */
-		if (rc == -ESTALE)
+	if (session || wants_write(fi)) {
+		if (wants_write(fi) && report_thread(fs, node, NULL, thread) != 0)
+			return -EPERM;
+		if (!session || !writer_is_for(node, thread, wants_write(fi)))
 			return open_other(fs, thread, inode, handle, fi);
 		retry_end(fs->retries, thread, node->plain);
-		return rc;
+		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	}
-	if (wants_write(fi) && report_thread(fs, node, NULL, thread) != 0)
-		return -EPERM;
-	if (!session || !writer_is_for(node, thread, wants_write(fi)))
+	rc = open_value(fs, node, false, &etag, &handle->value);
+	if (rc == 0 && (etag != node_etag(node) || (node_state(node) & NODE_S_STALE))) {
+		value_put(handle->value);
+		handle->value = NULL;
+		rc = -ENOENT; /* the store no longer has the node's value under its name */
+	}
+	/* After ESTALE the kernel repeats the lookup, once. */
+	if (rc == -ENOENT)
 		return open_other(fs, thread, inode, handle, fi);
+	fi->keep_cache = 1;
+	fi->noflush = !locks_need_flush(fs->locks);
 	retry_end(fs->retries, thread, node->plain);
-	return open_session(fs, node_get(node), handle, fi->flags, thread);
+	return rc;
 }
 
 static void set_direct(struct handle *handle, struct fuse_file_info *fi)
@@ -162,13 +151,6 @@ static void set_direct(struct handle *handle, struct fuse_file_info *fi)
 	if (handle->writer && writer_is_direct(handle->writer))
 		fi->direct_io = 1;
 	handle->direct = fi->direct_io;
-}
-
-static void open_failed(fuse_req_t req, struct handle *handle, int rc)
-{
-	if (handle)
-		handle_close(fs_of(req), handle);
-	fuse_reply_err(req, -rc);
 }
 
 void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -184,16 +166,8 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
 	if (rc == 0)
 		set_direct(handle, fi);
-	if (rc != 0) {
-		open_failed(req, handle, report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
-		return;
-	}
-	fi->fh = (uintptr_t)handle;
-	lookup_opened(fs, ino, 1);
-	if (fuse_reply_open(req, fi) != 0) {
-		lookup_opened(fs, ino, -1);
-		handle_abort(fs, handle);
-	}
+	rc = report_unreadable(fs, lookup_ino(fs, ino), NULL, rc);
+	handle_reply(req, ino, rc, handle, fi);
 }
 
 /* Can a file of this name be created in dir? */
@@ -208,7 +182,7 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
 	    (child->kind == NODE_CHUNK && !pos->family))
 		return report_no_family(fs, dir, name, pos->table);
-	if (child->kind != NODE_CELL && child->kind != NODE_VERSION && child->kind != NODE_DRAFT)
+	if (!node_is_value(child->kind))
 		return report(
 			fs, dir, name, 0, -EPERM,
 			"a file is a column, in a family of a row, or one of its versions, and "
@@ -262,7 +236,8 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	if (rc == 0)
 		set_direct(handle, fi);
 	if (rc != 0) {
-		open_failed(req, handle, rc);
+		handle_close(fs, handle);
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
@@ -289,8 +264,7 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 	if (handle)
 		rc = create(fs, thread, dir, name, handle, &fi);
 	if (rc != 0) {
-		if (handle)
-			handle_close(fs, handle);
+		handle_close(fs, handle);
 		return rc;
 	}
 	if (writer_takes_lines(handle->writer)) { /* an aggregate needs a line */
@@ -298,7 +272,7 @@ static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *
 		return -EOPNOTSUPP;
 	}
 	session = node_get(handle->writer);
-	rc = file_commit(fs, session);
+	rc = file_commit(fs, session, NULL);
 	if (pos_of(session, &pos) == 0)
 		cache_expire_pos(fs, &pos, true,
 				 NOTICE_NOW); /* the kernel holds the directory's lock */
@@ -320,8 +294,5 @@ void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 	(void)rdev;
 	if (S_ISREG(mode))
 		rc = make_file(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, &entry);
-	if (rc != 0)
-		fuse_reply_err(req, -rc);
-	else if (fuse_reply_entry(req, &entry) != 0)
-		nodes_put(fs->nodes, lookup_inode(fs, entry.ino), 1);
+	lookup_reply(req, rc, &entry);
 }

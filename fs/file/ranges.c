@@ -40,60 +40,13 @@ static struct range *range_new(size_t *room)
 	return range;
 }
 
-static void range_free(struct range *range, size_t *room)
-{
-	if (!range)
-		return;
-	free(range);
-	(*room)++;
-}
-
 static void take_out(struct range **link, size_t *room)
 {
 	struct range *range = *link;
 
 	*link = range->next;
-	range_free(range, room);
-}
-
-/* The owner's range that extends beyond want on both sides; there is at most one. */
-static struct range *around(const struct ranges *ranges, const struct range *want)
-{
-	struct range *range = ranges->first;
-
-	while (range && (range->owner != want->owner || range->start >= want->start ||
-			 range->end <= want->end))
-		range = range->next;
-	return range;
-}
-
-/* Cuts want out of the middle of a range; right becomes the second part. */
-static void split(struct range *range, const struct range *want, struct range *right)
-{
-	*right = *range;
-	right->start = want->end + 1;
-	range->end = want->start - 1;
-	range->next = right;
-}
-
-/* Cuts want out of the owner's ranges, none of which extends beyond it on both sides. */
-static void cut(struct ranges *ranges, const struct range *want, size_t *room)
-{
-	struct range **link = &ranges->first, *range;
-
-	while ((range = *link) != NULL) {
-		if (range->owner == want->owner && overlap(range, want)) {
-			if (range->start >= want->start && range->end <= want->end) {
-				take_out(link, room);
-				continue;
-			}
-			if (range->start < want->start)
-				range->end = want->start - 1;
-			else
-				range->start = want->end + 1;
-		}
-		link = &range->next;
-	}
+	free(range);
+	(*room)++;
 }
 
 /* Merges a range with the owner's ranges of its kind that touch it. */
@@ -120,38 +73,47 @@ static void merge(struct ranges *ranges, struct range *range, size_t *room)
 
 int ranges_give(struct ranges *ranges, const struct range *want, size_t *room)
 {
-	struct range *range = around(ranges, want), *right;
+	struct range **link = &ranges->first, *range, *behind;
 
-	if (!range) {
-		cut(ranges, want, room);
-		return 0;
+	while ((range = *link) != NULL) {
+		bool before = range->start<want->start, after = range->end> want->end;
+
+		if (range->owner != want->owner || !overlap(range, want)) {
+			link = &range->next;
+		} else if (before && after) { /* then it is the only one */
+			behind = range_new(room);
+			if (!behind)
+				return -ENOLCK;
+			*behind = *range;
+			behind->start = want->end + 1;
+			range->end = want->start - 1;
+			range->next = behind;
+			return 0;
+		} else if (before) {
+			range->end = want->start - 1;
+		} else if (after) {
+			range->start = want->end + 1;
+		} else {
+			take_out(link, room);
+		}
 	}
-	right = range_new(room);
-	if (!right)
-		return -ENOLCK;
-	split(range, want, right);
 	return 0;
-}
-
-static size_t ranges_of_process(const struct ranges *ranges, pid_t pid)
-{
-	size_t n = 0;
-
-	for (const struct range *range = ranges->first; range; range = range->next)
-		n += range->pid == pid;
-	return n;
 }
 
 int ranges_take(struct ranges *ranges, const struct range *want, size_t *room)
 {
 	struct range *range = NULL;
+	size_t of_process = 0;
 
-	if (ranges_of_process(ranges, want->pid) < RANGES_PROCESS_MAX)
+	for (const struct range *other = ranges->first; other; other = other->next)
+		of_process += other->pid == want->pid;
+	if (of_process < RANGES_PROCESS_MAX)
 		range = range_new(room);
 	if (!range)
 		return -ENOLCK;
 	if (ranges_give(ranges, want, room) != 0) {
-		range_free(range, room);
+		free(range);
+		(*room)++;
 		return -ENOLCK;
 	}
 	*range = *want;

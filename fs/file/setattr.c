@@ -19,23 +19,21 @@ static void attr_reply(fuse_req_t req, struct node *inode)
 	fuse_reply_attr(req, &st, attr_timeout(inode));
 }
 
-/* ESTALE goes to a thread once; after that it gets the old attributes. A GETATTR on the way to an
- * OPEN must not fail a second time. */
-static bool must_look_again(struct fs *fs, pid_t thread, const struct node *inode)
-{
-	struct retry_names names;
-
-	lookup_names(inode, &names);
-	return thread == 0 || retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST;
-}
-
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct node *inode = lookup_inode(fs, ino);
+	bool stale = (node_state(node_now(inode)) & NODE_S_STALE) && inode->opens == 0;
+	pid_t thread = fuse_req_ctx(req)->pid;
+	struct retry_names names;
 
 	(void)fi;
-	if (lookup_is_stale(inode) && must_look_again(fs, fuse_req_ctx(req)->pid, inode))
+	if (stale)
+		lookup_names(inode, &names);
+	/* The kernel looks a stale name up again. ESTALE goes to a thread once, since a GETATTR on
+	 * the way to an OPEN must not fail a second time, and never to one with an open file. */
+	if (stale &&
+	    (thread == 0 || retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST))
 		fuse_reply_err(req, ESTALE);
 	else
 		attr_reply(req, inode);
@@ -54,14 +52,6 @@ static int stamp_of(const struct stat *attr, int to_set, int64_t *stamp)
 	return 0;
 }
 
-static int report_stamp(struct fs *fs, const struct node *session, int error)
-{
-	if (error != -EINVAL)
-		return report_no_room(fs, session, error);
-	return report(fs, session, NULL, 0, error,
-		      "the time must be later than the next older version's");
-}
-
 static int setattr_session(struct fs *fs, struct node *session, const struct stat *attr, int to_set,
 			   const int64_t *stamp)
 {
@@ -71,8 +61,12 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 	writer_replaces(fs, session);
 	if (to_set & FUSE_SET_ATTR_SIZE)
 		rc = report_no_room(fs, session, writer_resize(fs, session, attr->st_size));
-	if (rc == 0 && stamp)
-		rc = report_stamp(fs, session, writer_stamp(fs, session, *stamp));
+	if (rc == 0 && stamp) {
+		rc = writer_stamp(fs, session, *stamp);
+		rc = rc == -EINVAL ? report(fs, session, NULL, 0, rc,
+					    "the time must be later than the next older version's")
+				   : report_no_room(fs, session, rc);
+	}
 	writers_release(fs, session);
 	return rc;
 }
@@ -105,49 +99,32 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 	return rc;
 }
 
-static int setattr_cell(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
-			int to_set)
+static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
+		   int to_set)
 {
+	const int owners = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
+	bool resize = to_set & FUSE_SET_ATTR_SIZE;
 	const int64_t *stamp = NULL;
 	int64_t time;
 	int rc = stamp_of(attr, to_set, &time);
 
+	if ((fs->options.strict && (to_set & owners)) || (node->kind == NODE_CONTROL && resize))
+		return -EPERM;
+	if (!node_is_value(node->kind))
+		return 0;
 	if (rc == 0)
 		stamp = &time;
 	else if (rc != -ENOENT)
 		return report(fs, node, NULL, 0, rc,
 			      "a timestamp lies between the years 1970 and 294247");
-	if (!stamp && !(to_set & FUSE_SET_ATTR_SIZE))
+	if (!stamp && !resize)
 		return 0;
-	if ((to_set & FUSE_SET_ATTR_SIZE) && report_thread(fs, node, NULL, thread) != 0)
+	if (resize && report_thread(fs, node, NULL, thread) != 0)
 		return -EPERM;
 	if (!(node->flags & NODE_F_WRITER))
 		return setattr_stored(fs, thread, node, attr, to_set, stamp);
 	retry_end(fs->retries, thread, node->plain);
 	return setattr_session(fs, node, attr, to_set, stamp);
-}
-
-static int setattr(struct fs *fs, pid_t thread, struct node *node, const struct stat *attr,
-		   int to_set)
-{
-	const int owners = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
-
-	if (fs->options.strict && (to_set & owners))
-		return -EPERM;
-	if (node->kind == NODE_CONTROL && (to_set & FUSE_SET_ATTR_SIZE))
-		return -EPERM;
-	if (attr_is_file(node) && node->kind != NODE_CONTROL)
-		return setattr_cell(fs, thread, node, attr, to_set);
-	return 0;
-}
-
-/* The node of a request. An open file's session may differ from the kernel's inode. */
-static struct node *node_of(struct fs *fs, fuse_ino_t ino, const struct fuse_file_info *fi)
-{
-	struct node *node = lookup_inode(fs, ino);
-
-	return fi && node->kind != NODE_CONTROL && handle_of(fi)->writer ? handle_of(fi)->writer
-									 : node;
 }
 
 /* A cached dentry may lead to this node, whose timestamp changes. */
@@ -156,33 +133,31 @@ static bool may_stamp(const struct node *node, int to_set)
 	return node_is_stored(node) && (to_set & FUSE_SET_ATTR_MTIME);
 }
 
-/* The request may come through an inode from before a rename. The kernel may also hold the node
- * that took its place, whose cached time is now wrong. */
-static void stamped(struct fs *fs, struct node *inode, bool newest, int64_t stamp)
-{
-	struct node *node = node_now(inode);
-
-	cache_stamped(fs, node, newest, stamp);
-	if (node != inode)
-		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
-}
-
 void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct node *inode = node_of(fs, ino, fi), *node = node_now(inode);
-	bool newest = may_stamp(node, to_set) && cache_is_newest(fs, node);
+	struct node *inode = lookup_inode(fs, ino), *node;
 	int64_t stamp;
+	bool newest;
 	int rc;
 
+	if (fi && handle_of(fi)->writer) /* an open file's session may be another node */
+		inode = handle_of(fi)->writer;
+	node = node_now(inode);
+	newest = may_stamp(node, to_set) && cache_is_newest(fs, node);
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
 		to_set = (to_set & ~FUSE_SET_ATTR_MTIME_NOW) | FUSE_SET_ATTR_MTIME;
 		attr->st_mtim = attr_time(fs_now());
 	}
 	rc = setattr(fs, fuse_req_ctx(req)->pid, inode, attr, to_set);
-	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0)
-		stamped(fs, inode, newest, stamp);
+	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0) {
+		cache_stamped(fs, node_now(inode), newest, stamp);
+		/* After a rename the kernel may also hold the node that took the inode's place. */
+		if (node_now(inode) != inode)
+			fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node_now(inode),
+							 -1, 0);
+	}
 	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
 		writer_expire(fs, node);
 	if (rc != 0) {

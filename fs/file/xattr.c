@@ -20,24 +20,10 @@
 
 /* A letter for each attribute that a kind of node has: kind, row key, family, qualifier, timestamp.
  */
-static const char *attributes_of(enum node_kind kind)
-{
-	switch (kind) {
-	case NODE_TABLE:
-		return "k";
-	case NODE_PREFIX:
-		return "kr";
-	case NODE_FAMILY:
-		return "krf";
-	case NODE_HISTORY:
-		return "rfq";
-	case NODE_CELL:
-	case NODE_VERSION:
-		return "krfqt";
-	default:
-		return "";
-	}
-}
+static const char *const attributes_of[NODE_CHUNK + 1] = {
+	[NODE_TABLE] = "k",	[NODE_PREFIX] = "kr",  [NODE_FAMILY] = "krf",
+	[NODE_HISTORY] = "rfq", [NODE_CELL] = "krfqt", [NODE_VERSION] = "krfqt",
+};
 
 static const struct {
 	const char *name;
@@ -74,8 +60,8 @@ static int value_of(const struct node *node, const char *name, struct pos *pos, 
 	while (i < sizeof(attributes) / sizeof(attributes[0]) &&
 	       strcmp(name, attributes[i].name) != 0)
 		i++;
-	if (i == sizeof(attributes) / sizeof(attributes[0]) ||
-	    !strchr(attributes_of(node->kind), attributes[i].letter))
+	if (i == sizeof(attributes) / sizeof(attributes[0]) || !attributes_of[node->kind] ||
+	    !strchr(attributes_of[node->kind], attributes[i].letter))
 		return -ENODATA;
 	rc = pos_of(node, pos);
 	if (rc != 0)
@@ -116,27 +102,21 @@ static void reply(fuse_req_t req, const void *data, size_t len, size_t size)
 		fuse_reply_buf(req, data, len);
 }
 
-static void get_own(fuse_req_t req, const struct node *node, const char *name, size_t size)
+void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	struct wcs_slice value = {0};
 	struct pos pos;
 	char digits[24];
-	int rc = value_of(node, name, &pos, digits, &value);
+	int rc = -EOPNOTSUPP;
 
+	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0)
+		rc = value_of(lookup_ino(fs_of(req), ino), name, &pos, digits, &value);
+	else if (strncmp(name, "user.", 5) == 0 || strncmp(name, "security.", 9) == 0)
+		rc = -ENODATA;
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
 	else
 		reply(req, value.data, value.len, size);
-}
-
-void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
-{
-	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0)
-		get_own(req, lookup_ino(fs_of(req), ino), name, size);
-	else if (strncmp(name, "user.", 5) == 0 || strncmp(name, "security.", 9) == 0)
-		fuse_reply_err(req, ENODATA);
-	else
-		fuse_reply_err(req, EOPNOTSUPP);
 }
 
 void fs_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)

@@ -195,6 +195,12 @@ static inline uint8_t node_state_clear(struct node *node, uint8_t bits)
 	return atomic_fetch_and(&node->state, (uint8_t)~bits);
 }
 
+/* A cell, a version or a draft. */
+static inline bool node_is_value(enum node_kind kind)
+{
+	return kind == NODE_CELL || kind == NODE_VERSION || kind == NODE_DRAFT;
+}
+
 static inline bool node_is_stored(const struct node *node)
 {
 	return node->kind == NODE_CELL && !(node->flags & NODE_F_WRITER);

@@ -62,23 +62,6 @@ void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind 
 		memcpy(name->component + len, "@", 2);
 }
 
-/* A child that comes after all that start with these bytes. */
-static struct child *behind(enum node_kind kind, const unsigned char *bytes, size_t len)
-{
-	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
-	struct child *child = malloc(sizeof(*child) + room + 1);
-
-	if (!child)
-		return NULL;
-	child->kind = kind;
-	child->len = room;
-	len = len < room ? len : room;
-	memcpy(child->bytes, bytes, len);
-	memset(child->bytes + len, 0xFF, room - len);
-	child->bytes[room] = 0;
-	return child;
-}
-
 /* The room that the chunk which ends at `end` left free: the next unit did not fit into it. */
 static size_t room_left(const char *encoded, size_t end)
 {
@@ -96,6 +79,7 @@ struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, e
 			 struct wcs_slice bytes, int *error)
 {
 	bool away = name->place == CHUNK_AWAY;
+	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
 	struct wcs_slice shared = {name->encoded, away ? text.len : name->end};
 	unsigned char stem[SPELL_MAX];
 	size_t len = unescape(shared, stem);
@@ -110,9 +94,17 @@ struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, e
 		if (stem[len++] >= 0x80)
 			return NULL;
 	}
-	child = behind(kind, stem, len);
-	if (!child)
+	child = malloc(sizeof(*child) + room + 1);
+	if (!child) {
 		*error = -ENOMEM;
+		return NULL;
+	}
+	child->kind = kind;
+	child->len = room;
+	len = len < room ? len : room;
+	memcpy(child->bytes, stem, len);
+	memset(child->bytes + len, 0xFF, room - len); /* behind all that start with the stem */
+	child->bytes[room] = 0;
 	return child;
 }
 
@@ -230,14 +222,18 @@ int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text)
 int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
 {
 	struct memdir_path path = {0};
+	struct child *found = NULL;
 	struct pos pos;
 	int rc = pos_of(base, &pos);
 
 	if (rc == 0)
-		rc = find_first(fs, base, text, &pos, first);
+		rc = find_first(fs, base, text, &pos, &found);
+	if (first)
+		*first = found;
+	else
+		free(found);
 	if (rc != -ENOENT)
 		return rc;
-	*first = NULL;
 	rc = memory_below(fs, &pos, text);
 	if (rc != -ENOENT)
 		return rc;

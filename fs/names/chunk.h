@@ -31,7 +31,8 @@ void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind 
 		 struct wcs_slice bytes, struct chunk_name *name);
 
 /* The first child of base whose name goes through the chunk directory text; *first is NULL if there
- * is none, but the directory is in memory. -ENOENT: neither. The caller frees *first. */
+ * is none, but the directory is in memory. -ENOENT: neither. The caller frees *first; first may be
+ * NULL. */
 int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
 /* Does a child of base have a name that goes through it, or is a chunk directory below it in
