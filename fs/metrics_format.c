@@ -13,30 +13,24 @@
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
 
-static int collect(struct fs *fs, struct metrics_now *now)
-{
-	*now = (struct metrics_now){.version = ROWFS_VERSION,
-				    .engine = wcs_store_engine(fs->store),
-				    .fuse = fuse_pkgversion(),
-				    .mounted = fs->mounted,
-				    .inodes = nodes_count(fs->nodes),
-				    .open_files = handles_count(fs->handles),
-				    .write_sessions = writers_count(fs->writers),
-				    .drafts = drafts_count(fs->drafts),
-				    .memory_directories = memdirs_count(fs->memdirs),
-				    .errors = errors_count(fs->errors)};
-	wcs_gc_status(fs->store, &now->gc);
-	return wcs_store_stats(fs->store, &now->store);
-}
-
 char *metrics_format(struct fs *fs, size_t *len)
 {
-	struct metrics_now now;
+	struct metrics_now now = {.version = ROWFS_VERSION,
+				  .engine = wcs_store_engine(fs->store),
+				  .fuse = fuse_pkgversion(),
+				  .mounted = fs->mounted,
+				  .inodes = nodes_count(fs->nodes),
+				  .open_files = handles_count(fs->handles),
+				  .write_sessions = writers_count(fs->writers),
+				  .drafts = drafts_count(fs->drafts),
+				  .memory_directories = memdirs_count(fs->memdirs),
+				  .errors = errors_count(fs->errors)};
 	char *text = NULL;
 	FILE *stream;
 	int bad;
 
-	if (collect(fs, &now) != 0)
+	wcs_gc_status(fs->store, &now.gc);
+	if (wcs_store_stats(fs->store, &now.store) != 0)
 		return NULL;
 	stream = open_memstream(&text, len);
 	if (!stream)

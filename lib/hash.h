@@ -10,6 +10,13 @@
 
 /* Continues a hash (HASH_START, or any seed) with len bytes. Stored inode numbers and sketches
  * depend on the result: it must never change. */
-uint64_t hash_bytes(uint64_t hash, const void *data, size_t len);
+static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ byte[i]) * 0x100000001b3u;
+	return hash;
+}
 
 #endif

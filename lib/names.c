@@ -67,13 +67,6 @@ static size_t names_unit(enum names_kind kind, bool whole, const unsigned char *
 	return len;
 }
 
-/* Is this byte, wherever it is, a unit by itself that is written as it is? */
-static bool names_plain(unsigned char byte)
-{
-	return byte >= 0x20 && byte < 0x7F && byte != '/' && byte != '%' && byte != '.' &&
-	       byte != '@';
-}
-
 /* Is it "." or ".."? */
 static bool names_dots(const char *name, size_t len)
 {
@@ -102,12 +95,15 @@ size_t names_encode(enum names_kind kind, const struct names_families *families,
 	if (len == 0)
 		name[name_len++] = '%';
 	while (at < len) {
-		if (!whole && names_plain(bytes[at])) {
+		unsigned char byte = bytes[at];
+
+		/* Most bytes are units by themselves, wherever they are. */
+		if (!whole && byte >= 0x20 && byte < 0x7F && byte != '/' && byte != '%' &&
+		    byte != '.' && byte != '@') {
 			name[name_len++] = (char)bytes[at++];
 			continue;
 		}
 		place = (at == 0 ? NAMES_FIRST : 0) | (at + 1 == len ? NAMES_LAST : 0);
-
 		at += names_unit(kind, whole, bytes + at, len - at, place, name + name_len,
 				 &unit_len);
 		name_len += unit_len;
@@ -199,16 +195,6 @@ int names_decode(enum names_kind kind, const struct names_families *families, co
 	return 0;
 }
 
-/* The bytes of the unit that starts with this one. */
-static size_t names_unit_len(char first)
-{
-	unsigned char byte = (unsigned char)first;
-
-	if (byte == '%')
-		return 3;
-	return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
 /* The end of the chunk that starts at offset. Units that are as they should be are taken for
  * granted: then a step back from the limit finds the start of the one that it cuts. */
 static size_t names_chunk_end(const char *name, size_t name_len, size_t offset)
@@ -252,11 +238,12 @@ bool names_is_chunk(const char *component, size_t len)
 /* Is a chunk of a name, which ends at above_len, filled so far that this next one did not fit? */
 static bool names_filled(const char *above, size_t above_len, const char *next)
 {
-	size_t start = 0;
+	unsigned char first = (unsigned char)next[0];
+	size_t start = 0, unit = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 
 	while (above_len - start > NAMES_CHUNK_MAX)
 		start = names_chunk_end(above, above_len, start);
-	return above_len - start + names_unit_len(next[0]) > NAMES_CHUNK_MAX;
+	return above_len - start + (first == '%' ? 3 : unit) > NAMES_CHUNK_MAX;
 }
 
 int names_join(enum names_kind kind, const char *above, size_t above_len, const char *component,

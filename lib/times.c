@@ -34,23 +34,6 @@ static bool text_number(struct text *text, int count, int min, int max, int *num
 	return value >= min && value <= max;
 }
 
-/* Reads a date, as the days since 1970. */
-static bool text_date(struct text *text, int64_t *days)
-{
-	struct tm tm = {0};
-	int year, month, day;
-
-	if (!text_number(text, 4, 1, 9999, &year) || !text_is(text, "-") ||
-	    !text_number(text, 2, 1, 12, &month) || !text_is(text, "-") ||
-	    !text_number(text, 2, 1, 31, &day))
-		return false;
-	tm.tm_year = year - 1900;
-	tm.tm_mon = month - 1;
-	tm.tm_mday = day;
-	*days = timegm(&tm) / 86400;
-	return tm.tm_mday == day; /* timegm makes February 30 a day in March */
-}
-
 /* Reads the fraction of a second; digits beyond microseconds must be 0. */
 static bool text_fraction(struct text *text, int64_t *us)
 {
@@ -94,14 +77,22 @@ static bool text_clock(struct text *text, int64_t *us)
 int times_parse(const char *at, size_t len, int64_t *ts)
 {
 	struct text text = {at, at + len};
-	int64_t days, us = 0;
+	struct tm tm = {0};
+	int year, month, day;
+	int64_t us = 0;
 
-	if (!text_date(&text, &days))
+	if (!text_number(&text, 4, 1, 9999, &year) || !text_is(&text, "-") ||
+	    !text_number(&text, 2, 1, 12, &month) || !text_is(&text, "-") ||
+	    !text_number(&text, 2, 1, 31, &day))
 		return -EINVAL;
+	tm.tm_year = year - 1900;
+	tm.tm_mon = month - 1;
+	tm.tm_mday = day;
 	if (text_is(&text, "Tt ") && !text_clock(&text, &us))
 		return -EINVAL;
-	us += days * 86400 * 1000000;
-	if (text.at != text.end || us < 0)
+	us += timegm(&tm) * INT64_C(1000000);
+	/* timegm makes February 30 a day in March. */
+	if (tm.tm_mday != day || text.at != text.end || us < 0)
 		return -EINVAL;
 	*ts = us;
 	return 0;

@@ -206,26 +206,6 @@ static bool covered(const struct memdirs *dirs, const struct memdir_path *path, 
 	return *index < dirs->count && path_below(&dirs->paths[*index], path);
 }
 
-/* Cuts the path at index to its first len bytes. False: others are below the shorter path, so it
- * was removed. */
-static bool path_cut(struct memdirs *dirs, size_t index, size_t len)
-{
-	struct memdir_path path = dirs->paths[index];
-	size_t to;
-
-	path.len = len;
-	dirs->count--;
-	memmove(&dirs->paths[index], &dirs->paths[index + 1], (dirs->count - index) * sizeof(path));
-	if (covered(dirs, &path, &to)) {
-		memdir_path_clear(&path);
-		return false;
-	}
-	memmove(&dirs->paths[to + 1], &dirs->paths[to], (dirs->count - to) * sizeof(path));
-	dirs->paths[to] = path;
-	dirs->count++;
-	return true;
-}
-
 void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table,
 			   const struct memdir_path *family)
 {
@@ -234,10 +214,26 @@ void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table
 	pthread_rwlock_wrlock(&dirs->lock);
 	index = lower_bound(dirs, table);
 	while (index < dirs->count && path_below(&dirs->paths[index], table)) {
-		size_t at = family_at(&dirs->paths[index], family);
+		struct memdir_path path = dirs->paths[index];
+		size_t to;
 
-		if (at == 0 || path_cut(dirs, index, at))
+		path.len = family_at(&path, family);
+		if (path.len == 0) {
 			index++;
+			continue;
+		}
+		/* The shorter path replaces this one, unless others are below it. */
+		dirs->count--;
+		memmove(&dirs->paths[index], &dirs->paths[index + 1],
+			(dirs->count - index) * sizeof(path));
+		if (covered(dirs, &path, &to)) {
+			memdir_path_clear(&path);
+			continue;
+		}
+		memmove(&dirs->paths[to + 1], &dirs->paths[to], (dirs->count - to) * sizeof(path));
+		dirs->paths[to] = path;
+		dirs->count++;
+		index++;
 	}
 	pthread_rwlock_unlock(&dirs->lock);
 }
@@ -292,35 +288,25 @@ static int child_decode(const struct memdir_path *found, const struct memdir_pat
 	return 0;
 }
 
-/* The least path after all below the child `after` of path, or before all children of that part. */
-static int search_start(const struct memdir_path *path, enum memdir_part part,
-			const struct wcs_slice *after, struct memdir_path *start)
-{
-	unsigned char letter = (unsigned char)part;
-
-	if (path_reserve(start, path->len + 1) != 0)
-		return -ENOMEM;
-	memcpy(start->data, path->data, path->len);
-	start->len = path->len;
-	if (!after) {
-		start->data[start->len++] = letter;
-		return 0;
-	}
-	if (memdir_path_add(start, part, *after) != 0)
-		return -ENOMEM;
-	start->data[start->len - 1] = 2; /* in place of 01, which ends the component */
-	return 0;
-}
-
 int memdirs_next(struct memdirs *dirs, const struct memdir_path *path, enum memdir_part part,
 		 const struct wcs_slice *after, struct memdir_child *child)
 {
 	struct memdir_path start = {0};
 	size_t index;
-	int rc = search_start(path, part, after, &start);
+	int rc = path_reserve(&start, path->len);
 
 	if (rc != 0)
+		return rc;
+	memcpy(start.data, path->data, path->len);
+	start.len = path->len;
+	rc = memdir_path_add(&start, part, after ? *after : (struct wcs_slice){0});
+	if (rc != 0)
 		goto out;
+	/* The least path behind all below that child, or before all children of that part. */
+	if (after)
+		start.data[start.len - 1] = 2; /* in place of 01, which ends the component */
+	else
+		start.len -= 2;
 	pthread_rwlock_rdlock(&dirs->lock);
 	index = lower_bound(dirs, &start);
 	rc = index < dirs->count ? child_decode(&dirs->paths[index], path, part, child) : -ENOENT;

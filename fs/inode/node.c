@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One node: its identity, its inode number and its memory. */
-#include <stdlib.h>
-
-#include "fs/inode/node_private.h"
+/* The identity of a node, and its inode number. */
+#include "fs/inode/node.h"
 #include "lib/hash.h"
 
 /* FNV-1a with a final mix, which spreads it over all bits; st_ino is made of it and must never
@@ -60,47 +58,6 @@ uint64_t node_key_hash(const struct node_key *key)
 	if (key->kind != NODE_CELL || key->ts < 0)
 		hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
 	return mixed_hash(hash, &key->parent, sizeof(key->parent));
-}
-
-struct node_key node_key_of(const struct node *node)
-{
-	return (struct node_key){.parent = node->parent,
-				 .kind = node->kind,
-				 .name = node_name(node),
-				 .ts = node_ts(node),
-				 .etag = node_etag(node)};
-}
-
-bool node_key_equal(const struct node_key *a, const struct node_key *b)
-{
-	return a->parent == b->parent && a->kind == b->kind && a->ts == b->ts &&
-	       a->etag == b->etag && a->name.len == b->name.len &&
-	       (a->name.len == 0 || memcmp(a->name.data, b->name.data, a->name.len) == 0);
-}
-
-struct node *node_new(const struct node_key *key, uint8_t flags)
-{
-	struct node *node = calloc(1, sizeof(*node) + key->name.len + 1);
-
-	if (!node)
-		return NULL;
-	node->refs = 1;
-	node->kind = (uint8_t)key->kind;
-	node->flags = flags;
-	node->name_len = (uint16_t)key->name.len;
-	if (key->name.len > 0)
-		memcpy(node->name, key->name.data, key->name.len);
-	node->ts = key->ts;
-	node->etag = key->etag;
-	node->size = key->size;
-	if (key->parent) {
-		node->parent = node_get(key->parent);
-		node->ino = node_child_ino(key->parent, key->kind, key->name);
-		node->plain = child_ino(key->parent->plain, key->kind, key->name);
-		if ((flags & ~key->parent->flags) & NODE_F_VERSIONS) /* /.versions itself */
-			node->plain = key->parent->plain;
-	}
-	return node;
 }
 
 bool node_get_alive(struct node *node)

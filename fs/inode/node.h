@@ -252,6 +252,9 @@ uint64_t node_unlinked_ino(const struct node *node);
 /* The st_ino of a child of parent. */
 uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);
 
+/* The hash of a key, for the inode table; the same for all stored cells of one name. */
+uint64_t node_key_hash(const struct node_key *key);
+
 /* Identifies the file that a name means: the same in both trees, and for each of its values. 0
  * identifies none. */
 struct file_id {

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "fs/inode/node_private.h"
+#include "fs/inode/node.h"
 
 enum { SHARDS = 64, BUCKETS_FIRST = 64 };
 
@@ -31,6 +31,49 @@ struct nodes {
 	struct shard shards[SHARDS];
 	pthread_mutex_t parents[SHARDS]; /* of the lists of children */
 };
+
+/* The key that finds the node now; its name is borrowed from the node. */
+static struct node_key node_key_of(const struct node *node)
+{
+	return (struct node_key){.parent = node->parent,
+				 .kind = node->kind,
+				 .name = node_name(node),
+				 .ts = node_ts(node),
+				 .etag = node_etag(node)};
+}
+
+static bool node_key_equal(const struct node_key *a, const struct node_key *b)
+{
+	return a->parent == b->parent && a->kind == b->kind && a->ts == b->ts &&
+	       a->etag == b->etag && a->name.len == b->name.len &&
+	       (a->name.len == 0 || memcmp(a->name.data, b->name.data, a->name.len) == 0);
+}
+
+/* A node with one reference, which holds one to its parent. NULL: no memory. */
+static struct node *node_new(const struct node_key *key, uint8_t flags)
+{
+	struct node *node = calloc(1, sizeof(*node) + key->name.len + 1);
+
+	if (!node)
+		return NULL;
+	node->refs = 1;
+	node->kind = (uint8_t)key->kind;
+	node->flags = flags;
+	node->name_len = (uint16_t)key->name.len;
+	if (key->name.len > 0)
+		memcpy(node->name, key->name.data, key->name.len);
+	node->ts = key->ts;
+	node->etag = key->etag;
+	node->size = key->size;
+	if (key->parent) {
+		node->parent = node_get(key->parent);
+		node->ino = node_child_ino(key->parent, key->kind, key->name);
+		node->plain = node_child_id(key->parent, key->kind, key->name).file;
+		if ((flags & ~key->parent->flags) & NODE_F_VERSIONS) /* /.versions itself */
+			node->plain = key->parent->plain;
+	}
+	return node;
+}
 
 static pthread_mutex_t *parent_lock(struct nodes *nodes, const struct node *parent)
 {
@@ -140,9 +183,15 @@ size_t nodes_count(struct nodes *nodes)
 	return count;
 }
 
-static struct shard *shard_of(struct nodes *nodes, uint64_t hash)
+/* Locks the shard of a key; *hash: the key's. */
+static struct shard *shard_lock(struct nodes *nodes, const struct node_key *key, uint64_t *hash)
 {
-	return &nodes->shards[hash % SHARDS];
+	struct shard *shard;
+
+	*hash = node_key_hash(key);
+	shard = &nodes->shards[*hash % SHARDS];
+	pthread_mutex_lock(&shard->lock);
+	return shard;
 }
 
 static struct node **bucket_of(struct shard *shard, uint64_t hash)
@@ -209,12 +258,10 @@ static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t
 struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
 		       struct wcs_table *table)
 {
-	uint64_t hash = node_key_hash(key);
-	struct shard *shard = shard_of(nodes, hash);
-	struct node *node;
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, key, &hash);
+	struct node *node = shard_find(shard, hash, key);
 
-	pthread_mutex_lock(&shard->lock);
-	node = shard_find(shard, hash, key);
 	if (node) {
 		node_get(node);
 		node_state_clear(node, NODE_S_UNLINKED);
@@ -238,9 +285,7 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 
 	/* No stored value has a negative timestamp, so no other key is equal. */
 	own.ts = -atomic_fetch_add(&nodes->writer_count, 1) - 1;
-	hash = node_key_hash(&own);
-	shard = shard_of(nodes, hash);
-	pthread_mutex_lock(&shard->lock);
+	shard = shard_lock(nodes, &own, &hash);
 	node = shard_add(nodes, shard, hash, &own,
 			 (uint8_t)(NODE_F_WRITER | (key->parent->flags & NODE_F_VERSIONS)));
 	if (node)
@@ -251,12 +296,10 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 
 struct node *nodes_find(struct nodes *nodes, const struct node_key *key)
 {
-	uint64_t hash = node_key_hash(key);
-	struct shard *shard = shard_of(nodes, hash);
-	struct node *node;
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, key, &hash);
+	struct node *node = shard_find(shard, hash, key);
 
-	pthread_mutex_lock(&shard->lock);
-	node = shard_find(shard, hash, key);
 	if (node)
 		node_get(node);
 	pthread_mutex_unlock(&shard->lock);
@@ -302,11 +345,10 @@ int nodes_cells(struct nodes *nodes, struct node *family, struct wcs_slice quali
 		struct node_list *list)
 {
 	struct node_key key = {.parent = family, .kind = NODE_CELL, .name = qualifier};
-	uint64_t hash = node_key_hash(&key);
-	struct shard *shard = shard_of(nodes, hash);
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, &key, &hash);
 	int rc = 0;
 
-	pthread_mutex_lock(&shard->lock);
 	for (struct node *node = *bucket_of(shard, hash); node && rc == 0; node = node->next) {
 		struct node_key other = node_key_of(node);
 
@@ -344,9 +386,9 @@ int nodes_children(struct nodes *nodes, struct node *parent, struct node_list *l
 void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_info *info)
 {
 	struct node_key key = node_key_of(node);
-	struct shard *shard = shard_of(nodes, node_key_hash(&key));
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, &key, &hash);
 
-	pthread_mutex_lock(&shard->lock);
 	node->ts = info->ts;
 	node->etag = info->etag;
 	pthread_mutex_unlock(&shard->lock);
@@ -355,11 +397,10 @@ void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_i
 bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
 {
 	struct node_key key = node_key_of(node);
-	struct shard *shard = shard_of(nodes, node_key_hash(&key));
-	bool moves = node != to && node->hops < NODE_HOPS_MAX;
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, &key, &hash);
+	bool moves = node != to && node->hops < NODE_HOPS_MAX && !node->moved;
 
-	pthread_mutex_lock(&shard->lock);
-	moves = moves && !node->moved;
 	if (moves) {
 		if (to->hops <= node->hops)
 			to->hops = (uint8_t)(node->hops + 1);
@@ -385,9 +426,7 @@ static bool node_release(struct nodes *nodes, struct node *node, uint64_t count)
 		if (atomic_compare_exchange_weak(&node->refs, &refs, refs - count))
 			return false;
 	key = node_key_of(node);
-	hash = node_key_hash(&key);
-	shard = shard_of(nodes, hash);
-	pthread_mutex_lock(&shard->lock);
+	shard = shard_lock(nodes, &key, &hash);
 	last = atomic_fetch_sub(&node->refs, count) == count;
 	if (last) {
 		for (link = bucket_of(shard, hash); *link != node;)

@@ -146,8 +146,8 @@ static bool is_random(const char *text, size_t len)
 
 /*
  * The temporary name that rsync gives to a column, ".NAME.XXXXXX", if the spelling of columns does
- * not allow it. In a chunk directory its bytes begin with the chunk and a '/'. No name has a '/', so
- * they differ from the bytes of all others.
+ * not allow it. In a chunk directory its bytes begin with the chunk and a '/'. No name has a '/',
+ * so they differ from the bytes of all others.
  */
 static int parse_temporary(const struct node *dir, const char *name, size_t len,
 			   struct spelled *child)

@@ -23,7 +23,7 @@ struct errors {
 	pthread_mutex_t lock;
 	char *lines[ERRORS_KEPT]; /* Lock: lock, as all below */
 	size_t next;		  /* the oldest, and the one to be replaced */
-	uint64_t count;		  /* since the beginning */
+	_Atomic uint64_t count;	  /* since the beginning; may be read without the lock */
 	char *path;		  /* of the last one; NULL: none, or no memory for it */
 	struct missed missed;
 };
@@ -140,12 +140,7 @@ void errors_found(struct errors *errors)
 
 uint64_t errors_count(struct errors *errors)
 {
-	uint64_t count;
-
-	pthread_mutex_lock(&errors->lock);
-	count = errors->count;
-	pthread_mutex_unlock(&errors->lock);
-	return count;
+	return errors->count;
 }
 
 char *errors_format(struct errors *errors, size_t *len)

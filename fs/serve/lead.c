@@ -44,15 +44,6 @@ static bool lead_change(struct lead *lead, uint64_t from, uint64_t to)
 
 /* ---- Threads that do not lead ------------------------------------------------------------ */
 
-/* Sleeps until the leader, which sleeps, is woken. */
-static void lead_standby(struct lead *lead)
-{
-	atomic_store(&lead->standby, true);
-	if (atomic_load(&lead->sleeps) && !lead->ends)
-		pthread_cond_wait(&lead->guard, &lead->lock);
-	atomic_store(&lead->standby, false);
-}
-
 /* Waits as the guard. True: it took the lead of a leader that handles one request for long. */
 static bool lead_guard(struct lead *lead)
 {
@@ -66,7 +57,11 @@ static bool lead_guard(struct lead *lead)
 		    lead_change(lead, state, LEAD_READS))
 			return true;
 		if (after >= LEAD_LATE_NS && number == now && atomic_load(&lead->sleeps)) {
-			lead_standby(lead);
+			/* The leader sleeps: this thread does, too, until the leader is woken. */
+			atomic_store(&lead->standby, true);
+			if (atomic_load(&lead->sleeps) && !lead->ends)
+				pthread_cond_wait(&lead->guard, &lead->lock);
+			atomic_store(&lead->standby, false);
 			after = LEAD_SOON_NS;
 		} else {
 			struct timespec until = clock_deadline(after);

@@ -187,26 +187,22 @@ static bool next_request(struct loop *loop, struct fuse_buf *buf)
 	return rc > 0;
 }
 
-static void handle_requests(struct loop *loop, struct fuse_buf *buf)
-{
-	bool leads = true;
-
-	while (leads && !fuse_session_exited(loop->session)) {
-		if (!next_request(loop, buf))
-			continue;
-		lead_handle(&loop->lead, loop->at_once >= SATURATED);
-		fuse_session_process_buf(loop->session, buf);
-		leads = lead_handled(&loop->lead);
-	}
-}
-
 static void *worker(void *arg)
 {
 	struct loop *loop = arg;
 	struct fuse_buf buf = {0};
 
-	while (!fuse_session_exited(loop->session) && lead_take(&loop->lead))
-		handle_requests(loop, &buf);
+	while (!fuse_session_exited(loop->session) && lead_take(&loop->lead)) {
+		bool leads = true;
+
+		while (leads && !fuse_session_exited(loop->session)) {
+			if (!next_request(loop, &buf))
+				continue;
+			lead_handle(&loop->lead, loop->at_once >= SATURATED);
+			fuse_session_process_buf(loop->session, &buf);
+			leads = lead_handled(&loop->lead);
+		}
+	}
 	free(buf.mem);
 	pthread_kill(loop->main_thread, SIGNAL_ENDED);
 	return NULL;
@@ -256,18 +252,6 @@ int loop_sync(struct fs *fs)
 	return rc;
 }
 
-static void end_threads(struct loop *loop)
-{
-	fuse_session_exit(loop->session);
-	eventfd_write(loop->stop, 1);
-	pthread_mutex_lock(&loop->counting);
-	loop->ends = true;
-	pthread_mutex_unlock(&loop->counting);
-	lead_end(&loop->lead);
-	for (unsigned i = 0; i < loop->count; i++)
-		pthread_join(loop->threads[i], NULL);
-}
-
 static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs *fs))
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -282,7 +266,14 @@ static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs
 		sigwait(&set, &signal);
 	ending(fs);
 	wcs_gc_end(fs->store); /* a request may wait for a pass */
-	end_threads(loop);
+	fuse_session_exit(loop->session);
+	eventfd_write(loop->stop, 1);
+	pthread_mutex_lock(&loop->counting);
+	loop->ends = true;
+	pthread_mutex_unlock(&loop->counting);
+	lead_end(&loop->lead);
+	for (unsigned i = 0; i < loop->count; i++)
+		pthread_join(loop->threads[i], NULL);
 	if (threads == 0)
 		return -EAGAIN;
 	return loop->error != 0 ? -EIO : 0;

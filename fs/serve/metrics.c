@@ -9,6 +9,7 @@
 #include "fs/serve/metrics.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/fuse.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -179,23 +180,10 @@ void metrics_request(struct metrics *metrics, uint32_t opcode, int error, uint64
 		add(&kind->errors[-error < ERRNOS ? -error : 0], 1);
 }
 
-/* The bytes of a successful READ or WRITE. */
-static void count_bytes(struct metrics *metrics, uint32_t opcode, const struct iovec *iov,
-			int count, uint32_t len)
-{
-	struct fuse_write_out written;
-
-	if (opcode == FUSE_READ)
-		add(&metrics->read, len);
-	if (opcode != FUSE_WRITE || count < 2 || iov[1].iov_len < sizeof(written))
-		return;
-	memcpy(&written, iov[1].iov_base, sizeof(written));
-	add(&metrics->written, written.size);
-}
-
 void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 {
 	struct fuse_out_header header;
+	struct fuse_write_out written;
 	uint32_t opcode;
 	uint64_t start;
 
@@ -205,23 +193,16 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	if (header.unique == 0 || !find(metrics, header.unique, &opcode, &start))
 		return;
 	metrics_request(metrics, opcode, header.error, (uint64_t)clock_ns() - start);
-	if (header.error == 0)
-		count_bytes(metrics, opcode, iov, count,
-			    header.len - (uint32_t)sizeof(struct fuse_out_header));
+	if (header.error == 0 && opcode == FUSE_READ)
+		add(&metrics->read, header.len - sizeof(header));
+	if (header.error == 0 && opcode == FUSE_WRITE && count > 1 &&
+	    iov[1].iov_len >= sizeof(written)) {
+		memcpy(&written, iov[1].iov_base, sizeof(written));
+		add(&metrics->written, written.size);
+	}
 }
 
 /* ---- Showing ----------------------------------------------------------------------------- */
-
-static void print_received(const struct metrics *metrics, FILE *to)
-{
-	fputs("# HELP rowfs_requests_total Requests of the kernel, by kind.\n"
-	      "# TYPE rowfs_requests_total counter\n",
-	      to);
-	for (size_t i = 0; i < KINDS; i++)
-		if (get(&metrics->kinds[i].received) > 0)
-			fprintf(to, "rowfs_requests_total{operation=\"%s\"} %llu\n", names[i],
-				(unsigned long long)get(&metrics->kinds[i].received));
-}
 
 static void print_errors(const struct metrics *metrics, FILE *to)
 {
@@ -234,14 +215,14 @@ static void print_errors(const struct metrics *metrics, FILE *to)
 
 		if (count > 0)
 			fprintf(to,
-				"rowfs_request_errors_total{operation=\"%s\",error=\"%s\"} %llu\n",
-				names[i / ERRNOS], error ? error : "other",
-				(unsigned long long)count);
+				"rowfs_request_errors_total{operation=\"%s\",error=\"%s\"} %" PRIu64
+				"\n",
+				names[i / ERRNOS], error ? error : "other", count);
 	}
 }
 
 /* A bucket counts all requests up to its bound; the total is the last bucket, so the two agree. */
-static void print_durations_of(const struct kind *kind, const char *name, FILE *to)
+static void print_durations(const struct kind *kind, const char *name, FILE *to)
 {
 	uint64_t up_to[BOUNDS + 1], total = 0, ns = get(&kind->nanoseconds);
 
@@ -251,36 +232,38 @@ static void print_durations_of(const struct kind *kind, const char *name, FILE *
 		return;
 	for (size_t i = 0; i <= BOUNDS; i++)
 		fprintf(to,
-			"rowfs_request_duration_seconds_bucket{operation=\"%s\",le=\"%s\"} %llu\n",
-			name, i < BOUNDS ? bounds[i].text : "+Inf", (unsigned long long)up_to[i]);
-	fprintf(to, "rowfs_request_duration_seconds_sum{operation=\"%s\"} %llu.%09llu\n", name,
-		(unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000));
-	fprintf(to, "rowfs_request_duration_seconds_count{operation=\"%s\"} %llu\n", name,
-		(unsigned long long)total);
+			"rowfs_request_duration_seconds_bucket{operation=\"%s\",le=\"%s\"} %" PRIu64
+			"\n",
+			name, i < BOUNDS ? bounds[i].text : "+Inf", up_to[i]);
+	fprintf(to,
+		"rowfs_request_duration_seconds_sum{operation=\"%s\"} %" PRIu64 ".%09" PRIu64 "\n",
+		name, (ns / 1000000000), (ns % 1000000000));
+	fprintf(to, "rowfs_request_duration_seconds_count{operation=\"%s\"} %" PRIu64 "\n", name,
+		total);
 }
 
-static void print_durations(const struct metrics *metrics, FILE *to)
+void metrics_print(const struct metrics *metrics, FILE *to)
 {
+	fputs("# HELP rowfs_requests_total Requests of the kernel, by kind.\n"
+	      "# TYPE rowfs_requests_total counter\n",
+	      to);
+	for (size_t i = 0; i < KINDS; i++)
+		if (get(&metrics->kinds[i].received) > 0)
+			fprintf(to, "rowfs_requests_total{operation=\"%s\"} %" PRIu64 "\n",
+				names[i], get(&metrics->kinds[i].received));
+	print_errors(metrics, to);
 	fputs("# HELP rowfs_request_duration_seconds Time from reading a request to its answer.\n"
 	      "# TYPE rowfs_request_duration_seconds histogram\n",
 	      to);
 	for (size_t i = 0; i < KINDS; i++)
 		if (names[i])
-			print_durations_of(&metrics->kinds[i], names[i], to);
-}
-
-void metrics_print(const struct metrics *metrics, FILE *to)
-{
-	print_received(metrics, to);
-	print_errors(metrics, to);
-	print_durations(metrics, to);
+			print_durations(&metrics->kinds[i], names[i], to);
 	fprintf(to,
 		"# HELP rowfs_read_bytes_total Bytes that were read from files.\n"
 		"# TYPE rowfs_read_bytes_total counter\n"
-		"rowfs_read_bytes_total %llu\n"
+		"rowfs_read_bytes_total %" PRIu64 "\n"
 		"# HELP rowfs_written_bytes_total Bytes that were written to files.\n"
 		"# TYPE rowfs_written_bytes_total counter\n"
-		"rowfs_written_bytes_total %llu\n",
-		(unsigned long long)get(&metrics->read),
-		(unsigned long long)get(&metrics->written));
+		"rowfs_written_bytes_total %" PRIu64 "\n",
+		get(&metrics->read), get(&metrics->written));
 }

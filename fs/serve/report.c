@@ -84,21 +84,14 @@ int report_protected(struct fs *fs, const struct node *node, const char *name, i
 	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
 	"is not UTF-8, and nothing else (rowfs(5))"
 
-/* Does the name, which has no meaning in a family of /.versions, name a column outside of it? */
-static bool is_column(const struct node *dir, const struct pos *pos, const char *name)
-{
-	struct spelled child;
-	struct pos plain = *pos;
-
-	plain.versions = false;
-	return spell_parse(dir, &plain, name, &child) == 0;
-}
-
 /* Why the name has no meaning in that directory. */
-static const char *bad_name(const struct node *dir, const struct pos *pos, const char *name)
+static const char *bad_name(const struct node *dir, struct pos *pos, const char *name)
 {
 	const struct wcs_slice bytes = {name, strlen(name)};
+	bool versions = pos->versions;
+	struct spelled child;
 
+	pos->versions = false;
 	if (pos->kind == NODE_ROOT)
 		return "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first";
 	if (pos->kind == NODE_FAMILIES)
@@ -107,7 +100,7 @@ static const char *bad_name(const struct node *dir, const struct pos *pos, const
 		return "a version's name is its timestamp in microseconds, or a time like "
 		       "2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a "
 		       "dot";
-	if (pos->family && pos->versions && is_column(dir, pos, name))
+	if (pos->family && versions && spell_parse(dir, pos, name, &child) == 0)
 		return "in /.versions a family has only histories: column q is a directory q@, "
 		       "with its versions in it";
 	if (bytes.len > NAMES_CHUNK_MAX && !names_is_chunk(name, bytes.len))

@@ -27,7 +27,8 @@ bool mounts_next(FILE *mounts, const char **store, const char **mountpoint)
 	return true;
 }
 
-pid_t mounts_pid(const char *store)
+/* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
+static pid_t mounts_pid(const char *store)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int dir = *store == '/' ? open(store, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 /* Opens the list; NULL: no /proc. endmntent(3) closes it. */
 FILE *mounts_open(void);
@@ -13,9 +12,6 @@ FILE *mounts_open(void);
 /* The next mount: its store, or the name that -o fsname gave it, and its mountpoint. Both are good
  * until the next call. Not for two threads. */
 bool mounts_next(FILE *mounts, const char **store, const char **mountpoint);
-
-/* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
-pid_t mounts_pid(const char *store);
 
 /* Prints a line for each mount: store, mountpoint and process, with tabs between them. 0, or a
  * negative errno. */

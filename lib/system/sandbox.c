@@ -43,11 +43,6 @@ struct sandbox_ruleset {
 
 enum { SANDBOX_TCP = 3 /* bind, connect */, SANDBOX_SIGNALS = 2 };
 
-static __u64 sandbox_rights(long version)
-{
-	return (version == 1 ? SANDBOX_V1 : version == 2 ? SANDBOX_V2 : SANDBOX_V3) - 1;
-}
-
 static __u64 sandbox_allowed(enum sandbox_rights rights, __u64 handled)
 {
 	switch (rights) {
@@ -71,33 +66,11 @@ static int sandbox_allow(int rules, int fd, __u64 allowed)
 	return -errno;
 }
 
-static int sandbox_restrict(const struct sandbox_place *places, size_t count, long version)
-{
-	struct sandbox_ruleset handled = {.files = sandbox_rights(version),
-					  .network = version >= 4 ? SANDBOX_TCP : 0,
-					  .scopes = version >= 6 ? SANDBOX_SIGNALS : 0};
-	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
-	int rc = rules < 0 ? -errno : 0;
-
-	if (rc == 0)
-		rc = sandbox_allow(rules, proc, sandbox_allowed(SANDBOX_READ, handled.files));
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = sandbox_allow(rules, places[i].fd,
-				   sandbox_allowed(places[i].rights, handled.files));
-	if (rc == 0 && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
-		rc = -errno;
-	if (rules >= 0)
-		close(rules);
-	if (proc >= 0)
-		close(proc);
-	return rc;
-}
-
 int sandbox_enter(const struct sandbox_place *places, size_t count, const char **how)
 {
+	struct sandbox_ruleset handled;
+	int proc, rules, rc;
 	long version;
-	int rc;
 
 	tzset(); /* syslog asks for the time zone, whose file is out of reach afterwards */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -108,8 +81,27 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
 		return 0;
 	}
 	*how = "no new privileges; of all files Landlock leaves the store's in reach";
-	rc = sandbox_restrict(places, count, version);
-	return rc == 0 ? 1 : rc;
+	handled = (struct sandbox_ruleset){.files = (version == 1   ? SANDBOX_V1
+						     : version == 2 ? SANDBOX_V2
+								    : SANDBOX_V3) -
+						    1,
+					   .network = version >= 4 ? SANDBOX_TCP : 0,
+					   .scopes = version >= 6 ? SANDBOX_SIGNALS : 0};
+	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+	rc = rules < 0 ? -errno : 0;
+	if (rc == 0)
+		rc = sandbox_allow(rules, proc, sandbox_allowed(SANDBOX_READ, handled.files));
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = sandbox_allow(rules, places[i].fd,
+				   sandbox_allowed(places[i].rights, handled.files));
+	if (rc == 0)
+		rc = syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 1 : -errno;
+	if (rules >= 0)
+		close(rules);
+	if (proc >= 0)
+		close(proc);
+	return rc;
 }
 
 struct sandbox_place sandbox_store(const char *path)
@@ -130,24 +122,6 @@ struct sandbox_place sandbox_store(const char *path)
 			place.rights = SANDBOX_ALL;
 	free(real);
 	return place;
-}
-
-/* Keeps only the capabilities that the store's directory needs. */
-static int sandbox_drop_capabilities(const char *store_path)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	struct stat st;
-	__u32 keep = 0;
-
-	if (syscall(SYS_capget, &header, data) != 0)
-		return -errno;
-	if (stat(store_path, &st) == 0 && st.st_uid != geteuid())
-		keep = data[0].effective & (1u << CAP_DAC_OVERRIDE);
-	data[0] = (struct __user_cap_data_struct){.effective = keep, .permitted = keep};
-	data[1] = (struct __user_cap_data_struct){0};
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
 /* System calls that fail with EPERM for all arguments. */
@@ -228,11 +202,19 @@ static int sandbox_refuse_calls(void)
 
 int sandbox_harden(const char *store_path)
 {
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
 	const struct rlimit none = {0};
-	int rc;
+	struct stat st;
+	__u32 keep = 0;
 
-	if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+	if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+	    syscall(SYS_capget, &header, data) != 0)
 		return -errno;
-	rc = sandbox_drop_capabilities(store_path);
-	return rc == 0 ? sandbox_refuse_calls() : rc;
+	if (stat(store_path, &st) == 0 && st.st_uid != geteuid())
+		keep = data[0].effective & (1u << CAP_DAC_OVERRIDE);
+	data[0] = (struct __user_cap_data_struct){.effective = keep, .permitted = keep};
+	data[1] = (struct __user_cap_data_struct){0};
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, data) == 0 ? sandbox_refuse_calls() : -errno;
 }
