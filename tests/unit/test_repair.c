@@ -231,7 +231,8 @@ SUITE_TEST(test_cut_manifest, 240)
 		snprintf(what, sizeof(what), "cut behind edit %d", edits);
 		if (damage_check(false, what) > 0) {
 			damaged++;
-			damage_expect_refused("MANIFEST", what);
+			/* or a table that the edits before the cut still name */
+			damage_expect_refused("/data/", what);
 		}
 		damage_mend(what);
 		damage_expect(damage_all, what);
