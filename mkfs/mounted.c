@@ -23,13 +23,13 @@
 static bool mounted_has(const char *directory, const char *name)
 {
 	struct stat st;
-	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), error;
+	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), rc;
 
 	if (fd < 0)
 		return false;
-	error = fstatat(fd, name, &st, 0);
+	rc = fstatat(fd, name, &st, 0);
 	close(fd);
-	return error == 0 && S_ISREG(st.st_mode);
+	return rc == 0 && S_ISREG(st.st_mode);
 }
 
 bool mounted_is_store(const char *path)
@@ -53,10 +53,10 @@ static char *mounted_place(const char *store)
 	return place;
 }
 
-int mounted_fail_open(const struct program *program, const char *store, int error,
+int mounted_fail_open(const struct program *program, const char *store, int rc,
 		      const struct wcs_fault *fault)
 {
-	char *place = error == -EBUSY ? mounted_place(store) : NULL;
+	char *place = rc == -EBUSY ? mounted_place(store) : NULL;
 	const char *advice = strrchr(fault->text, ';');
 
 	if (place && advice)
@@ -130,22 +130,22 @@ int mounted_ask_table(struct mounted *mounted)
 {
 	size_t len;
 	char *name;
-	int error;
+	int rc;
 
 	if (!mounted->rows || mounted->table[0])
 		return 0;
-	error = mounted_ask(mounted->root, ".drop", "\"table\"", &name);
-	if (error)
-		return error;
+	rc = mounted_ask(mounted->root, ".drop", "\"table\"", &name);
+	if (rc)
+		return rc;
 	len = strcspn(name, "\"");
 	if (len > WCS_TABLE_NAME_MAX || !name[len]) {
-		error = -EPROTO;
+		rc = -EPROTO;
 	} else {
 		memcpy(mounted->table, name, len);
 		mounted->table[len] = '\0';
 	}
 	free(name);
-	return error;
+	return rc;
 }
 
 uint64_t mounted_count(const char *root, const char *file, const char *name)
@@ -183,15 +183,15 @@ static int mounted_table(struct mounted *mounted)
 int mounted_find(const char *path, struct mounted *mounted)
 {
 	struct mounted found = {.directory = realpath(path, NULL)};
-	int error = found.directory ? mounted_root(&found) : -errno;
+	int rc = found.directory ? mounted_root(&found) : -errno;
 
-	if (!error)
-		error = mounted_table(&found);
-	if (error)
+	if (!rc)
+		rc = mounted_table(&found);
+	if (rc)
 		mounted_free(&found);
 	else
 		*mounted = found;
-	return error;
+	return rc;
 }
 
 void mounted_free(struct mounted *mounted)

@@ -22,7 +22,7 @@ bool mounted_is_store(const char *path);
 
 /* Prints why the store could not be opened, and names its mount where one has it. Returns
  * PROGRAM_FAILED. */
-int mounted_fail_open(const struct program *program, const char *store, int error,
+int mounted_fail_open(const struct program *program, const char *store, int rc,
 		      const struct wcs_fault *fault);
 
 /* Looks for the mount that a directory is in. -ENOENT: it is in none, or is none; -EINVAL: it holds

@@ -31,12 +31,12 @@ static void output_progress(struct output *out)
 			 now - out->started);
 }
 
-static int output_fail(struct output *out, int error)
+static int output_fail(struct output *out, int rc)
 {
 	out->failed = true;
-	if (error == EPIPE)
+	if (rc == EPIPE)
 		return PROGRAM_FAILED;
-	return program_fail(out->program, "standard output: %s", strerror(error));
+	return program_fail(out->program, "standard output: %s", strerror(rc));
 }
 
 static int output_all(struct output *out, const char *data, size_t len)

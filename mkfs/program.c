@@ -19,7 +19,7 @@
 #include "lib/system/descriptors.h"
 
 #ifndef ROWFS_VERSION
-#error "ROWFS_VERSION must be defined"
+#rc "ROWFS_VERSION must be defined"
 #endif
 
 int program_foreign_allowed;
@@ -136,13 +136,13 @@ int program_read_file(const struct program *program, const char *path, size_t ma
 	char *bytes = NULL;
 	size_t got = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int error = fd < 0 ? -errno : program_read_all(fd, max, &bytes, &got);
+	int rc = fd < 0 ? -errno : program_read_all(fd, max, &bytes, &got);
 
 	if (fd >= 0)
 		close(fd);
-	if (error) {
+	if (rc) {
 		free(bytes);
-		return program_fail(program, "%s: %s", path, strerror(-error));
+		return program_fail(program, "%s: %s", path, strerror(-rc));
 	}
 	*text = bytes;
 	*len = got;

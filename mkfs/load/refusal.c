@@ -53,13 +53,13 @@ void refusal_end(struct refusal *refusal)
 	refusal_now(refusal->until, sizeof(refusal->until));
 }
 
-bool refusal_is_told(int error)
+bool refusal_is_told(int rc)
 {
 	static const int told[] = {EINVAL, ECANCELED, EOVERFLOW, ENAMETOOLONG, EFBIG,	  ENOSPC,
 				   EROFS,  EIO,	      ENOENT,	 EEXIST,       ENOTEMPTY, EBUSY};
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
-		if (error == -told[i])
+		if (rc == -told[i])
 			return true;
 	return false;
 }

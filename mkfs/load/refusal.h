@@ -23,7 +23,7 @@ void refusal_begin(struct refusal *refusal);
 void refusal_end(struct refusal *refusal);
 
 /* Does every write that fails with this error leave an entry? No, if the kernel returns it, too. */
-bool refusal_is_told(int error);
+bool refusal_is_told(int rc);
 
 /* Looks for the entry of a write that has begun as above and failed with an error that is told;
  * path is that of the file, from the mount's root on. True: why is its reason, first and last its

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-int sink_fail(struct sink *sink, int error, const char *format, ...)
+int sink_fail(struct sink *sink, int rc, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(sink->why, sizeof(sink->why), format, args);
 	va_end(args);
-	return error;
+	return rc;
 }
 
 void sink_applied(struct sink *sink)

@@ -42,7 +42,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 		    struct sink **sink);
 
 /* Fills why, printf-like; failed stays as it is. Returns error. */
-int sink_fail(struct sink *sink, int error, const char *format, ...)
+int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Ends why with the number of applied lines, in place of the number that a mount counts for one

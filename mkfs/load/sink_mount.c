@@ -67,10 +67,10 @@ static void sink_mount_taken(struct sink_mount *to, struct sink_run *run, size_t
 }
 
 /* The mount does not say which of the lines it was, or why. */
-static int sink_mount_range(struct sink_mount *to, const struct sink_run *run, int error)
+static int sink_mount_range(struct sink_mount *to, const struct sink_run *run, int rc)
 {
 	uint64_t behind = to->refusal.last - to->refusal.first;
-	bool told = refusal_is_told(error);
+	bool told = refusal_is_told(rc);
 	struct sink *sink = &to->sink;
 	char range[64] = "";
 
@@ -78,10 +78,10 @@ static int sink_mount_range(struct sink_mount *to, const struct sink_run *run, i
 		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind", behind,
 			 behind == 1 ? "" : "s");
 	sink->failed = run->first;
-	return sink_fail(
-		sink, error, "%s%s%s (%s%" PRIu64 " line%s applied before it)", strerror(-error),
-		range, told ? "; .rowfs/errors of the mount has the reason" : "",
-		told && behind == 0 ? "" : "at least ", sink->rows, sink->rows == 1 ? "" : "s");
+	return sink_fail(sink, rc, "%s%s%s (%s%" PRIu64 " line%s applied before it)", strerror(-rc),
+			 range, told ? "; .rowfs/errors of the mount has the reason" : "",
+			 told && behind == 0 ? "" : "at least ", sink->rows,
+			 sink->rows == 1 ? "" : "s");
 }
 
 /* No write goes past the limit of the process: the line is the one in which the last one ended. */
@@ -94,41 +94,41 @@ static int sink_mount_limit(struct sink_mount *to, const struct sink_run *run)
 }
 
 /* A write of the run failed behind so many bytes: finds the line and the reason. */
-static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_t taken, int error)
+static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_t taken, int rc)
 {
 	struct refusal *refusal = &to->refusal;
-	bool known, limit = error == -EFBIG && sink_run_is_limit(to->rows);
+	bool known, limit = rc == -EFBIG && sink_run_is_limit(to->rows);
 
 	sink_mount_taken(to, run, taken);
 	if (limit)
 		return sink_mount_limit(to, run);
 	refusal->first = to->stream + 1;
 	refusal->last = to->stream + (run->lines > 0 ? run->lines : 1);
-	known = refusal_is_told(error) && refusal_find(refusal, to->root, to->rows_path);
+	known = refusal_is_told(rc) && refusal_find(refusal, to->root, to->rows_path);
 	sink_mount_advance(to, run, refusal->first - to->stream - 1);
 	if (!known)
-		return sink_mount_range(to, run, error);
+		return sink_mount_range(to, run, rc);
 	to->sink.failed = run->first;
-	sink_fail(&to->sink, error, "%s", refusal->why);
+	sink_fail(&to->sink, rc, "%s", refusal->why);
 	sink_applied(&to->sink);
-	return error;
+	return rc;
 }
 
 /* Writes the run, if it has lines, and makes it empty. */
 static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 {
 	size_t taken = 0;
-	int error;
+	int rc;
 
 	if (run->lines == 0)
 		return 0;
 	refusal_begin(&to->refusal);
-	error = sink_run_put(to->rows, run->text, run->len, &taken);
-	if (!error && run->text[run->len - 1] != '\n')
-		error = sink_run_put(to->rows, "\n", 1, &(size_t){0});
+	rc = sink_run_put(to->rows, run->text, run->len, &taken);
+	if (!rc && run->text[run->len - 1] != '\n')
+		rc = sink_run_put(to->rows, "\n", 1, &(size_t){0});
 	refusal_end(&to->refusal);
-	if (error)
-		return sink_mount_refused(to, run, taken, error);
+	if (rc)
+		return sink_mount_refused(to, run, taken, rc);
 	sink_mount_advance(to, run, run->lines);
 	return 0;
 }
@@ -150,49 +150,49 @@ static int sink_mount_rows_open(struct sink_mount *to, const char *directory)
 static int sink_mount_table(struct sink_mount *to, const char *table)
 {
 	char directory[WCS_TABLE_NAME_MAX + 2];
-	int error;
+	int rc;
 
 	snprintf(directory, sizeof(directory), "/%s", table);
-	error = sink_mount_rows_open(to, directory);
-	if (!error) {
+	rc = sink_mount_rows_open(to, directory);
+	if (!rc) {
 		snprintf(to->sink.table, sizeof(to->sink.table), "%s", table);
 		return 0;
 	}
-	return sink_fail(&to->sink, error, "table %s: %s", table,
-			 error == -ENOENT ? "the store has none of that name" : strerror(-error));
+	return sink_fail(&to->sink, rc, "table %s: %s", table,
+			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
 }
 
 /* A write of the schema failed. Its line is the one that it has in the text. */
-static int sink_mount_schema_refused(struct sink_mount *to, int error)
+static int sink_mount_schema_refused(struct sink_mount *to, int rc)
 {
 	struct refusal *refusal = &to->refusal;
 
 	refusal->first = 0;
 	refusal->last = UINT64_MAX;
-	if (refusal_is_told(error) && refusal_find(refusal, to->root, SINK_SCHEMA))
-		return sink_fail(&to->sink, error, "%s", refusal->why);
-	return sink_fail(&to->sink, error, "the schema: %s", strerror(-error));
+	if (refusal_is_told(rc) && refusal_find(refusal, to->root, SINK_SCHEMA))
+		return sink_fail(&to->sink, rc, "%s", refusal->why);
+	return sink_fail(&to->sink, rc, "the schema: %s", strerror(-rc));
 }
 
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
 	char name[PATH_MAX + 32];
 	bool limit = false;
-	int error, fd;
+	int rc, fd;
 
 	snprintf(name, sizeof(name), "%s" SINK_SCHEMA, to->root);
 	fd = open(name, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return sink_fail(&to->sink, -errno, SINK_SCHEMA ": %s", strerror(errno));
 	refusal_begin(&to->refusal);
-	error = sink_run_put(fd, text, len, &(size_t){0});
-	limit = error == -EFBIG && sink_run_is_limit(fd);
-	if (close(fd) && !error)
-		error = -errno;
+	rc = sink_run_put(fd, text, len, &(size_t){0});
+	limit = rc == -EFBIG && sink_run_is_limit(fd);
+	if (close(fd) && !rc)
+		rc = -errno;
 	refusal_end(&to->refusal);
 	if (limit)
-		return sink_fail(&to->sink, error, "the schema: " SINK_LIMIT, strerror(EFBIG));
-	return error ? sink_mount_schema_refused(to, error) : 0;
+		return sink_fail(&to->sink, rc, "the schema: " SINK_LIMIT, strerror(EFBIG));
+	return rc ? sink_mount_schema_refused(to, rc) : 0;
 }
 
 /* The name of the table that the directory is in; empty where the mount does not say. */
@@ -224,11 +224,11 @@ static int sink_mount_schema_fits(struct sink_mount *to, const struct wcs_schema
 static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
 			   size_t len)
 {
-	int error;
+	int rc;
 
 	if (wcs_line_kind(line) == WCS_LINE_SCHEMA) {
-		error = sink_mount_schema_fits(to, wcs_line_schema(line));
-		return error ? error : sink_mount_schema(to, text, len);
+		rc = sink_mount_schema_fits(to, wcs_line_schema(line));
+		return rc ? rc : sink_mount_schema(to, text, len);
 	}
 	return sink_mount_table(to, wcs_line_table(line));
 }
@@ -243,23 +243,23 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 	struct sink_mount *to = (struct sink_mount *)sink;
 	struct sink_run run = {0};
 	uint64_t number = sink->lines;
-	int error = 0;
+	int rc = 0;
 
-	while (len > 0 && !error) {
+	while (len > 0 && !rc) {
 		size_t n = sink_run_line(text, len), all = n < len ? n + 1 : n;
 		struct wcs_line *other = sink_run_other(text, n);
 
 		number++;
 		if (!sink_mount_joins(to, other)) {
-			error = sink_mount_flush(to, &run);
-			sink->failed = error ? sink->failed : number;
-			if (!error && sink_mount_take(to, other, text, n)) {
+			rc = sink_mount_flush(to, &run);
+			sink->failed = rc ? sink->failed : number;
+			if (!rc && sink_mount_take(to, other, text, n)) {
 				sink_applied(sink);
-				error = -EINVAL;
+				rc = -EINVAL;
 			}
 		} else if (to->rows < 0 && strspn(text, " \t\r") < n) {
 			sink->failed = number;
-			error = sink_fail(sink, -EINVAL, SINK_NO_TABLE);
+			rc = sink_fail(sink, -EINVAL, SINK_NO_TABLE);
 			sink_applied(sink);
 		} else if (to->rows >= 0) {
 			if (run.lines++ == 0)
@@ -270,7 +270,7 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 		text += all;
 		len -= all;
 	}
-	return error ? error : sink_mount_flush(to, &run);
+	return rc ? rc : sink_mount_flush(to, &run);
 }
 
 static int sink_mount_sync(struct sink *sink)
@@ -374,7 +374,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 		    struct sink **sink)
 {
 	struct sink_mount *to = calloc(1, sizeof(*to));
-	int error = 0;
+	int rc = 0;
 
 	if (!to)
 		return program_fail(program, "no memory");
@@ -388,15 +388,15 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	snprintf(to->in, sizeof(to->in), "%s", mounted->table);
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to->dir < 0)
-		error = -errno;
+		rc = -errno;
 	else if (!to->tables)
-		error = sink_mount_rows_open(to, mounted->directory + strlen(mounted->root));
-	if (!error) {
+		rc = sink_mount_rows_open(to, mounted->directory + strlen(mounted->root));
+	if (!rc) {
 		to->hidden = sink_mount_hidden(to);
 		to->cells = sink_mount_cells(&to->sink);
 		*sink = &to->sink;
 		return PROGRAM_OK;
 	}
 	sink_mount_close(&to->sink);
-	return program_fail(program, "%s: %s", mounted->directory, strerror(-error));
+	return program_fail(program, "%s: %s", mounted->directory, strerror(-rc));
 }

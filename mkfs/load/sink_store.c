@@ -18,12 +18,12 @@ struct sink_store {
 static int sink_store_table(struct sink_store *to, const char *name, struct wcs_table **table,
 			    struct wcs_fault *fault)
 {
-	int error = wcs_table_open(to->store, name, table);
+	int rc = wcs_table_open(to->store, name, table);
 
-	if (error && fault)
+	if (rc && fault)
 		snprintf(fault->text, sizeof(fault->text), "table %s: %s", name,
-			 error == -ENOENT ? "the store has none of that name" : strerror(-error));
-	return error;
+			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
+	return rc;
 }
 
 static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_table **table,
@@ -31,13 +31,13 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 {
 	struct sink_store *to = ctx;
 	struct wcs_table *named;
-	int error;
+	int rc;
 
 	if (wcs_line_kind(line) == WCS_LINE_SCHEMA)
 		return wcs_schema_apply(to->store, wcs_line_schema(line), fault);
-	error = sink_store_table(to, wcs_line_table(line), &named, fault);
-	if (error)
-		return error;
+	rc = sink_store_table(to, wcs_line_table(line), &named, fault);
+	if (rc)
+		return rc;
 	wcs_table_close(to->table);
 	to->table = *table = named;
 	snprintf(to->sink.table, sizeof(to->sink.table), "%s", wcs_table_name(named));
@@ -48,23 +48,23 @@ static int sink_store_write(struct sink *sink, const char *text, size_t len)
 {
 	struct sink_store *to = (struct sink_store *)sink;
 	struct wcs_fault fault = {0};
-	int error = wcs_import_write(to->import, text, len, &fault);
+	int rc = wcs_import_write(to->import, text, len, &fault);
 
-	if (!error && text[len - 1] != '\n')
-		error = wcs_import_finish(to->import, &fault);
+	if (!rc && text[len - 1] != '\n')
+		rc = wcs_import_finish(to->import, &fault);
 	sink->rows = wcs_import_lines(to->import);
-	if (!error)
+	if (!rc)
 		return 0;
 	sink->failed = (uint64_t)fault.line;
-	return sink_fail(sink, error, "%s", fault.text);
+	return sink_fail(sink, rc, "%s", fault.text);
 }
 
 static int sink_store_sync(struct sink *sink)
 {
 	struct sink_store *to = (struct sink_store *)sink;
-	int error = wcs_store_sync(to->store);
+	int rc = wcs_store_sync(to->store);
 
-	return error ? sink_fail(sink, error, "%s", strerror(-error)) : 0;
+	return rc ? sink_fail(sink, rc, "%s", strerror(-rc)) : 0;
 }
 
 static uint64_t sink_store_cells(struct sink *sink)
@@ -84,14 +84,13 @@ static int sink_store_family(struct sink *sink, const char *table, const char *f
 	struct wcs_table *named;
 	const char *after = NULL;
 	size_t n;
-	int error = sink_store_table(to, table, &named, &fault);
+	int rc = sink_store_table(to, table, &named, &fault);
 
-	if (error)
-		return sink_fail(sink, error, "%s%s", fault.text,
-				 error == -ENOENT ? SINK_CREATE : "");
+	if (rc)
+		return sink_fail(sink, rc, "%s%s", fault.text, rc == -ENOENT ? SINK_CREATE : "");
 	if (!wcs_family_exists(named, (struct wcs_slice){family, strlen(family)})) {
-		error = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has",
-				  family, table);
+		rc = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has",
+			       family, table);
 		n = strlen(sink->why);
 		while (n < sizeof(sink->why) && wcs_family_next(named, after, name) == 0) {
 			n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s",
@@ -102,7 +101,7 @@ static int sink_store_family(struct sink *sink, const char *table, const char *f
 			snprintf(sink->why + n, sizeof(sink->why) - n, " none");
 	}
 	wcs_table_close(named);
-	return error;
+	return rc;
 }
 
 static void sink_store_close(struct sink *sink)
@@ -130,7 +129,7 @@ int sink_store_open(const struct program *program, const char *path, struct sink
 	struct sink_store *to = calloc(1, sizeof(*to));
 	struct sandbox_place place;
 	struct wcs_fault fault = {0};
-	int exit_code, error;
+	int exit_code, rc;
 
 	if (!to)
 		return program_fail(program, "no memory");
@@ -140,9 +139,9 @@ int sink_store_open(const struct program *program, const char *path, struct sink
 	exit_code = program_confine(program, path, &place, 1);
 	if (exit_code != PROGRAM_OK)
 		goto out_free;
-	error = wcs_store_open(path, &options, &to->store, &fault);
-	if (error) {
-		exit_code = mounted_fail_open(program, path, error, &fault);
+	rc = wcs_store_open(path, &options, &to->store, &fault);
+	if (rc) {
+		exit_code = mounted_fail_open(program, path, rc, &fault);
 		goto out_free;
 	}
 	if (wcs_import_new(NULL, &import, &to->import)) {

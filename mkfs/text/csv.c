@@ -31,11 +31,11 @@ void csv_close(struct csv *csv)
 	free(csv->fields);
 }
 
-static int csv_fail(struct csv *csv, int error, struct csv_place at, const char *why)
+static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *why)
 {
 	csv->why = why;
 	csv->wrong = at;
-	return error;
+	return rc;
 }
 
 /* Room for one byte, and for one field. */
@@ -171,14 +171,14 @@ int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
 	csv_begin(csv);
 	while (*used < len) {
 		char byte = text[*used];
-		int error = csv_grow(csv);
+		int rc = csv_grow(csv);
 
-		if (!error && csv->len >= csv->max)
-			error = csv_fail(csv, -EFBIG, csv->place, "the record is too long");
-		if (!error)
-			error = csv_take(csv, byte);
-		if (error)
-			return error;
+		if (!rc && csv->len >= csv->max)
+			rc = csv_fail(csv, -EFBIG, csv->place, "the record is too long");
+		if (!rc)
+			rc = csv_take(csv, byte);
+		if (rc)
+			return rc;
 		csv_step(csv, byte);
 		++*used;
 		if (csv->state != CSV_DONE)
@@ -193,10 +193,10 @@ int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
 int csv_end(struct csv *csv)
 {
 	bool begun = csv->count > 0 && csv->state != CSV_DONE;
-	int error = csv_grow(csv);
+	int rc = csv_grow(csv);
 
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	if (csv->state == CSV_QUOTED)
 		return csv_fail(csv, -EINVAL, csv->fields[csv->count - 1].place,
 				"the quotes of this field are not closed");

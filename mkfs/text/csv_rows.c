@@ -42,7 +42,7 @@ void csv_rows_close(struct csv_rows *rows)
 }
 
 __attribute__((format(printf, 4, 5))) static int
-csv_rows_fail(struct csv_rows *rows, int error, struct csv_place at, const char *format, ...)
+csv_rows_fail(struct csv_rows *rows, int rc, struct csv_place at, const char *format, ...)
 {
 	va_list args;
 
@@ -50,7 +50,7 @@ csv_rows_fail(struct csv_rows *rows, int error, struct csv_place at, const char 
 	va_start(args, format);
 	vsnprintf(rows->why, sizeof(rows->why), format, args);
 	va_end(args);
-	return error;
+	return rc;
 }
 
 /* ---- Lines ------------------------------------------------------------------------------- */

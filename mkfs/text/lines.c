@@ -39,7 +39,7 @@ static int lines_fill(struct lines *lines)
 {
 	size_t room;
 	ssize_t got;
-	int error;
+	int rc;
 
 	if (lines->start > 0) {
 		memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
@@ -49,9 +49,9 @@ static int lines_fill(struct lines *lines)
 	if (lines->end >= lines->max)
 		return -EFBIG;
 	if (lines->end == lines->room) {
-		error = lines_grow(lines);
-		if (error)
-			return error;
+		rc = lines_grow(lines);
+		if (rc)
+			return rc;
 	}
 	room = lines->room < lines->max ? lines->room : lines->max;
 	got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
@@ -78,7 +78,7 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 
 	for (;;) {
 		size_t whole = lines_whole(lines, searched);
-		int error;
+		int rc;
 
 		searched = lines->end - lines->start;
 		if (whole == 0 && lines->ended)
@@ -91,8 +91,8 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 		}
 		if (lines->ended)
 			return 0;
-		error = lines_fill(lines);
-		if (error)
-			return error;
+		rc = lines_fill(lines);
+		if (rc)
+			return rc;
 	}
 }

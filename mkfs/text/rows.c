@@ -40,19 +40,19 @@ static int rows_open_store(struct rows *rows, bool mount)
 					    .log_ctx = (void *)(uintptr_t)rows->program};
 	struct sandbox_place place;
 	struct wcs_fault fault = {0};
-	int error, exit_code = program_confine(rows->program, rows->path, &place, 1);
+	int rc, exit_code = program_confine(rows->program, rows->path, &place, 1);
 
 	if (exit_code)
 		return exit_code;
-	error = wcs_store_open(rows->path, &options, &rows->store, &fault);
-	if (error == -ENOENT && mount)
+	rc = wcs_store_open(rows->path, &options, &rows->store, &fault);
+	if (rc == -ENOENT && mount)
 		return program_fail(rows->program, "%s: neither a store nor a directory of a mount",
 				    rows->path);
-	if (error)
-		return mounted_fail_open(rows->program, rows->path, error, &fault);
-	error = wcs_schema_get(rows->store, &rows->schema);
-	if (error)
-		return program_fail(rows->program, "%s: schema: %s", rows->path, strerror(-error));
+	if (rc)
+		return mounted_fail_open(rows->program, rows->path, rc, &fault);
+	rc = wcs_schema_get(rows->store, &rows->schema);
+	if (rc)
+		return program_fail(rows->program, "%s: schema: %s", rows->path, strerror(-rc));
 	return PROGRAM_OK;
 }
 
@@ -86,14 +86,14 @@ static int rows_look(const char *path)
 
 static int rows_open_mount(struct rows *rows)
 {
-	int error = rows_look(rows->path);
+	int rc = rows_look(rows->path);
 
-	if (error)
-		return program_fail(rows->program, "%s: %s", rows->path, strerror(-error));
-	error = mounted_find(rows->path, &rows->mounted);
-	if (!error)
-		error = mounted_ask_table(&rows->mounted);
-	switch (error) {
+	if (rc)
+		return program_fail(rows->program, "%s: %s", rows->path, strerror(-rc));
+	rc = mounted_find(rows->path, &rows->mounted);
+	if (!rc)
+		rc = mounted_ask_table(&rows->mounted);
+	switch (rc) {
 	case 0:
 		return rows_mount_schema(rows);
 	case -ENOENT: /* a store may have lost its marker, and says so */
@@ -102,7 +102,7 @@ static int rows_open_mount(struct rows *rows)
 		return program_fail(rows->program, "%s: not the directory of a table or row",
 				    rows->path);
 	default:
-		return program_fail(rows->program, "%s: %s", rows->path, strerror(-error));
+		return program_fail(rows->program, "%s: %s", rows->path, strerror(-rc));
 	}
 }
 
@@ -174,11 +174,11 @@ int rows_fail(const struct rows *rows, const char *why)
 
 static int rows_start_store(struct rows *rows, const struct wcs_slice *key)
 {
-	int error = wcs_table_open(rows->store, rows->name, &rows->table);
+	int rc = wcs_table_open(rows->store, rows->name, &rows->table);
 
-	if (!error)
-		error = wcs_export_open(rows->table, key, WCS_EXPORT_ROWS, &rows->exported);
-	return error ? rows_fail(rows, strerror(-error)) : PROGRAM_OK;
+	if (!rc)
+		rc = wcs_export_open(rows->table, key, WCS_EXPORT_ROWS, &rows->exported);
+	return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
 }
 
 static bool rows_has_family(void *ctx, const void *name, size_t len)
@@ -201,10 +201,10 @@ static int rows_descend(int fd, char *path)
 	for (char *name = strtok_r(path, "/", &rest); name && fd >= 0;
 	     name = strtok_r(NULL, "/", &rest)) {
 		int next = openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		int error = errno;
+		int rc = errno;
 
 		close(fd);
-		fd = next < 0 ? -error : next;
+		fd = next < 0 ? -rc : next;
 	}
 	return fd;
 }
@@ -257,11 +257,11 @@ int rows_start(struct rows *rows, const struct wcs_table_schema *table, const st
 int rows_read(struct rows *rows, void *buf, size_t len, size_t *got)
 {
 	ssize_t count = 0;
-	int error = 0;
+	int rc = 0;
 
 	if (rows->store) {
-		error = wcs_export_read(rows->exported, buf, len, got);
-		return error ? rows_fail(rows, strerror(-error)) : PROGRAM_OK;
+		rc = wcs_export_read(rows->exported, buf, len, got);
+		return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
 	}
 	if (rows->fd >= 0)
 		do

@@ -67,16 +67,16 @@ static void import_free_text(struct wcs_import *import)
 static int import_flush(struct wcs_import *import)
 {
 	size_t applied = 0;
-	int error = 0;
+	int rc = 0;
 
 	if (import->waiting == 0)
 		return 0;
-	error = wcs_rows_mutate(import->table, import->entries, import->waiting, &applied);
+	rc = wcs_rows_mutate(import->table, import->entries, import->waiting, &applied);
 	import->applied += applied;
 	for (size_t i = 0; i < applied && import->options.applied; i++)
 		import->options.applied(import->options.ctx, import->entries[i].row);
-	if (error)
-		import_fail_row(import, &import->rows[applied], error);
+	if (rc)
+		import_fail_row(import, &import->rows[applied], rc);
 	for (size_t i = 0; i < import->waiting; i++)
 		wcs_line_free(import->rows[i].line);
 	import->waiting = import->bytes = 0;
@@ -160,23 +160,23 @@ static int import_too_long(const struct wcs_import *import, struct wcs_fault *fa
 static int import_parse(struct wcs_import *import, const char *text, size_t len,
 			struct wcs_line **line, struct wcs_fault *fault)
 {
-	int error;
+	int rc;
 
 	if (len > import->options.line_max)
 		return import_too_long(import, fault);
-	error = wcs_line_parse(text, len, line, fault);
-	if (error || wcs_line_kind(*line) != WCS_LINE_ROW)
-		return error;
+	rc = wcs_line_parse(text, len, line, fault);
+	if (rc || wcs_line_kind(*line) != WCS_LINE_ROW)
+		return rc;
 	if (!import->table)
-		error = wcs_fault_set(fault, -EINVAL,
-				      "a row, but no line {\"table\": NAME} came before it");
+		rc = wcs_fault_set(fault, -EINVAL,
+				   "a row, but no line {\"table\": NAME} came before it");
 	else
-		error = import_check_key(import, *line, fault);
-	return error;
+		rc = import_check_key(import, *line, fault);
+	return rc;
 }
 
 /* Applies the waiting rows, then fails with the fault of the present line. */
-static int import_refuse(struct wcs_import *import, int error, const struct wcs_fault *fault)
+static int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault)
 {
 	char why[sizeof(fault->text) + 32];
 	int flushed = import_flush(import);
@@ -186,50 +186,50 @@ static int import_refuse(struct wcs_import *import, int error, const struct wcs_
 	snprintf(why, sizeof(why), "%s", fault->text);
 	if (fault->column > 0)
 		snprintf(why, sizeof(why), "%s, at character %d", fault->text, fault->column);
-	return import_fail(import, import->line, error, why);
+	return import_fail(import, import->line, rc, why);
 }
 
 static int import_apply(struct wcs_import *import, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
 	struct wcs_line *line = NULL;
-	int error;
+	int rc;
 
-	error = import_parse(import, text, len, &line, &fault);
-	if (!error && wcs_line_kind(line) == WCS_LINE_ROW)
+	rc = import_parse(import, text, len, &line, &fault);
+	if (!rc && wcs_line_kind(line) == WCS_LINE_ROW)
 		return import_add(import, line, len);
-	if (!error)
-		error = import_flush(import);
-	if (!error)
-		error = import_other(import, line, &fault);
+	if (!rc)
+		rc = import_flush(import);
+	if (!rc)
+		rc = import_other(import, line, &fault);
 	wcs_line_free(line);
-	if (import->error || !error)
-		return error;
-	return import_refuse(import, error, &fault);
+	if (import->error || !rc)
+		return rc;
+	return import_refuse(import, rc, &fault);
 }
 
 /* A line beyond IMPORT_BYTES never waits, so its tree is freed before wcs_json_end. */
 static int import_take(struct wcs_import *import, const char *text, size_t len)
 {
 	bool begun;
-	int error;
+	int rc;
 
 	import->line++;
 	if (import_is_blank(text, len))
 		return 0;
 	begun = wcs_json_begin(len);
-	error = import_apply(import, text, len);
+	rc = import_apply(import, text, len);
 	wcs_json_end(begun);
-	return error;
+	return rc;
 }
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
 /* Fails at the unfinished line. */
-static int import_drop(struct wcs_import *import, int error, const struct wcs_fault *fault)
+static int import_drop(struct wcs_import *import, int rc, const struct wcs_fault *fault)
 {
 	import->line++;
-	return import_refuse(import, error, fault);
+	return import_refuse(import, rc, fault);
 }
 
 /* Copies an unfinished line, or more of it. */
@@ -254,31 +254,31 @@ static int import_keep(struct wcs_import *import, const char *text, size_t len)
 /* Applies the copied line, which is finished now. */
 static int import_take_kept(struct wcs_import *import)
 {
-	int error = import_take(import, import->text, import->len);
+	int rc = import_take(import, import->text, import->len);
 
 	wcs_import_cancel(import);
-	return error;
+	return rc;
 }
 
 static int import_pieces(struct wcs_import *import, const char *text, size_t len)
 {
-	int error = 0;
+	int rc = 0;
 
-	while (!error && len > 0) {
+	while (!rc && len > 0) {
 		const char *newline = memchr(text, '\n', len);
 		size_t n = newline ? (size_t)(newline - text) : len;
 
 		if (newline && import->len == 0)
-			error = import_take(import, text, n);
+			rc = import_take(import, text, n);
 		else
-			error = import_keep(import, text, n);
-		if (!error && newline && import->len > 0)
-			error = import_take_kept(import);
+			rc = import_keep(import, text, n);
+		if (!rc && newline && import->len > 0)
+			rc = import_take_kept(import);
 		n += newline ? 1 : 0;
 		text += n;
 		len -= n;
 	}
-	return error ? error : import_flush(import);
+	return rc ? rc : import_flush(import);
 }
 
 static int import_end(struct wcs_import *import, struct wcs_fault *fault)

@@ -11,7 +11,7 @@
 
 #include "store/policy/aggregate.h"
 
-int import_fail(struct wcs_import *import, uint64_t number, int error, const char *why)
+int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *why)
 {
 	char applied[64];
 	int room;
@@ -19,10 +19,10 @@ int import_fail(struct wcs_import *import, uint64_t number, int error, const cha
 	snprintf(applied, sizeof(applied), " (%" PRIu64 " line%s applied before it)",
 		 import->applied, import->applied == 1 ? "" : "s");
 	room = (int)(sizeof(import->fault.text) - 1 - strlen(applied));
-	import->error = error;
-	wcs_fault_set(&import->fault, error, "%.*s%s", room, why, applied);
+	import->error = rc;
+	wcs_fault_set(&import->fault, rc, "%.*s%s", room, why, applied);
 	import->fault.line = number < INT_MAX ? (int)number : INT_MAX;
-	return error;
+	return rc;
 }
 
 static bool import_fail_has(struct wcs_table *table, const char *family)
@@ -68,7 +68,7 @@ static int import_fail_family(struct wcs_import *import, uint64_t number,
 	return import_fail(import, number, -EINVAL, why);
 }
 
-static int import_fail_column(struct wcs_import *import, uint64_t number, int error,
+static int import_fail_column(struct wcs_import *import, uint64_t number, int rc,
 			      const char *member, const char *family, struct wcs_slice qualifier,
 			      const char *reason)
 {
@@ -77,7 +77,7 @@ static int import_fail_column(struct wcs_import *import, uint64_t number, int er
 
 	snprintf(why, sizeof(why), "%s.%s.%.40s: %s", member, family, name ? name : "?", reason);
 	free(name);
-	return import_fail(import, number, error, why);
+	return import_fail(import, number, rc, why);
 }
 
 static const char *import_fail_member(const struct wcs_write *write)
@@ -114,23 +114,23 @@ static int import_fail_value(struct wcs_import *import, uint64_t number,
 	return import_fail(import, number, error, otherwise);
 }
 
-int import_fail_row(struct wcs_import *import, const struct import_row *row, int error)
+int import_fail_row(struct wcs_import *import, const struct import_row *row, int rc)
 {
-	switch (error) {
+	switch (rc) {
 	case -ENOENT:
 		return import_fail_family(import, row->number, wcs_line_mutation(row->line));
 	case -ECANCELED:
-		return import_fail(import, row->number, error, "the row is not as \"if\" says");
+		return import_fail(import, row->number, rc, "the row is not as \"if\" says");
 	case -EINVAL:
-		return import_fail_value(import, row->number, wcs_line_mutation(row->line), error,
+		return import_fail_value(import, row->number, wcs_line_mutation(row->line), rc,
 					 "\"increment\" of a value that is not an 8-byte integer");
 	case -EOVERFLOW:
-		return import_fail_value(import, row->number, wcs_line_mutation(row->line), error,
+		return import_fail_value(import, row->number, wcs_line_mutation(row->line), rc,
 					 "an integer or a timestamp would leave its range");
 	case -EFBIG:
-		return import_fail(import, row->number, error,
+		return import_fail(import, row->number, rc,
 				   "\"append\" makes a value larger than 100 MiB");
 	default:
-		return import_fail(import, row->number, error, strerror(-error));
+		return import_fail(import, row->number, rc, strerror(-rc));
 	}
 }

@@ -21,7 +21,7 @@ struct wcs_import {
 	size_t len, room;
 	uint64_t line; /* number of the last line, from 1 */
 	uint64_t applied;
-	int error; /* 0: none yet */
+	int rc; /* 0: none yet */
 	struct wcs_fault fault;
 	size_t waiting, bytes; /* rows, and the length of their text */
 	struct import_row rows[IMPORT_ROWS];
@@ -29,8 +29,8 @@ struct wcs_import {
 };
 
 /* Sets the error of the import and its fault; returns it. number: of the line. */
-int import_fail(struct wcs_import *import, uint64_t number, int error, const char *why);
+int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *why);
 /* As import_fail, with the reason for which wcs_rows_mutate refused the row. */
-int import_fail_row(struct wcs_import *import, const struct import_row *row, int error);
+int import_fail_row(struct wcs_import *import, const struct import_row *row, int rc);
 
 #endif

@@ -197,7 +197,7 @@ static void json_path(char *path, size_t room, const struct wcs_json_at *at)
 	json_path_name(path, room, at->name);
 }
 
-int wcs_json_fault(struct wcs_fault *fault, int error, const struct wcs_json_at *at,
+int wcs_json_fault(struct wcs_fault *fault, int rc, const struct wcs_json_at *at,
 		   const char *format, ...)
 {
 	char path[JSON_PATH_SHOWN] = "", why[sizeof(fault->text)];
@@ -207,11 +207,11 @@ int wcs_json_fault(struct wcs_fault *fault, int error, const struct wcs_json_at 
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
 	json_path(path, sizeof(path), at);
-	return wcs_fault_set(fault, error, "%s%s%s", path, at ? ": " : "", why);
+	return wcs_fault_set(fault, rc, "%s%s%s", path, at ? ": " : "", why);
 }
 
 /* Fills a fault with the member that the scan is at. */
-static int json_fault_member(struct wcs_fault *fault, int error, const struct json_scan *scan,
+static int json_fault_member(struct wcs_fault *fault, int rc, const struct json_scan *scan,
 			     const char *why)
 {
 	struct wcs_json_at at[JSON_SCAN_DEPTH];
@@ -227,10 +227,10 @@ static int json_fault_member(struct wcs_fault *fault, int error, const struct js
 		at[i].name = names[i] ? json_string_value(names[i]) : NULL;
 		at[i].index = frame->index;
 	}
-	wcs_json_fault(fault, error, depth > 0 ? &at[depth - 1] : NULL, "%s", why);
+	wcs_json_fault(fault, rc, depth > 0 ? &at[depth - 1] : NULL, "%s", why);
 	for (size_t i = 0; i < depth; i++)
 		json_decref(names[i]);
-	return error;
+	return rc;
 }
 
 /* Names the member that ends at offset end, the second of its name. */

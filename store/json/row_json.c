@@ -29,10 +29,10 @@ static int row_json_table(struct wcs_line *line, struct wcs_fault *fault)
 static int row_json_line(struct wcs_line *line, const char *text, size_t len,
 			 struct wcs_fault *fault)
 {
-	int error = wcs_json_parse(text, len, &line->root, fault);
+	int rc = wcs_json_parse(text, len, &line->root, fault);
 
-	if (error)
-		return error;
+	if (rc)
+		return rc;
 	if (json_object_get(line->root, "table"))
 		return row_json_table(line, fault);
 	if (json_object_get(line->root, "version") || json_object_get(line->root, "tables")) {
@@ -46,14 +46,14 @@ static int row_json_line(struct wcs_line *line, const char *text, size_t len,
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault)
 {
 	struct wcs_line *made = calloc(1, sizeof(*made));
-	int error;
+	int rc;
 
 	if (!made)
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
-	error = row_json_line(made, text, len, fault);
-	if (error) {
+	rc = row_json_line(made, text, len, fault);
+	if (rc) {
 		wcs_line_free(made);
-		return error;
+		return rc;
 	}
 	*line = made;
 	return 0;

@@ -46,22 +46,21 @@ static int row_json_no_memory(const struct row_json *in)
 }
 
 /* Sets the fault for the error of a wcs_mutation_ function. */
-static int row_json_built(const struct row_json *in, const struct wcs_json_at *at, int error)
+static int row_json_built(const struct row_json *in, const struct wcs_json_at *at, int rc)
 {
-	switch (error) {
+	switch (rc) {
 	case 0:
 		return 0;
 	case -ENAMETOOLONG:
-		return wcs_json_fault(in->fault, error, at, "a qualifier has at most %u bytes",
+		return wcs_json_fault(in->fault, rc, at, "a qualifier has at most %u bytes",
 				      WCS_QUALIFIER_MAX);
 	case -EFBIG:
-		return wcs_json_fault(in->fault, error, at, "a value has at most %u bytes",
+		return wcs_json_fault(in->fault, rc, at, "a value has at most %u bytes",
 				      WCS_VALUE_MAX);
 	case -ENOMEM:
 		return row_json_no_memory(in);
 	default:
-		return wcs_json_fault(in->fault, error, at, "cannot be in a row: %s",
-				      strerror(-error));
+		return wcs_json_fault(in->fault, rc, at, "cannot be in a row: %s", strerror(-rc));
 	}
 }
 
@@ -171,29 +170,29 @@ static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, cons
 	int64_t ts = WCS_TS_SERVER;
 	const char *name;
 	json_t *member;
-	int error = 0;
+	int rc = 0;
 
 	if (!json_is_object(json)) {
-		error = row_json_value(in, at, json, &given);
+		rc = row_json_value(in, at, json, &given);
 		given.valued = true;
 	}
 	json_object_foreach((json_t *)(uintptr_t)json, name, member)
 	{
 		struct wcs_json_at inner = {.up = at, .name = name};
 
-		error = row_json_cell_member(in, &inner, member, &ts, &given, &state);
-		if (error)
+		rc = row_json_cell_member(in, &inner, member, &ts, &given, &state);
+		if (rc)
 			break;
 	}
-	if (!error && !given.valued && !state.data)
-		error = wcs_json_fault(in->fault, -EINVAL, at, "the cell has no value");
-	if (error)
-		return error;
+	if (!rc && !given.valued && !state.data)
+		rc = wcs_json_fault(in->fault, -EINVAL, at, "the cell has no value");
+	if (rc)
+		return rc;
 	if (state.data) /* a value beside it is only its estimate */
 		given = (struct row_json_given){.form = WCS_FORM_STATE, .value = state};
-	error = wcs_mutation_set_form(in->line->mutation, family, qualifier, ts, given.form,
-				      given.value, given.number);
-	return row_json_built(in, at, error);
+	rc = wcs_mutation_set_form(in->line->mutation, family, qualifier, ts, given.form,
+				   given.value, given.number);
+	return row_json_built(in, at, rc);
 }
 
 static int row_json_cells(struct row_json *in, const struct wcs_json_at *at, const char *family,
@@ -201,7 +200,7 @@ static int row_json_cells(struct row_json *in, const struct wcs_json_at *at, con
 {
 	struct wcs_json_at inner = {.up = at};
 	json_t *cell;
-	int error;
+	int rc;
 
 	if (json_is_string(json) || json_is_number(json))
 		return row_json_cell(in, at, family, qualifier, json);
@@ -212,9 +211,9 @@ static int row_json_cells(struct row_json *in, const struct wcs_json_at *at, con
 					      : "must be text, a number or a list of cells");
 	json_array_foreach(json, inner.index, cell)
 	{
-		error = row_json_cell(in, &inner, family, qualifier, cell);
-		if (error)
-			return error;
+		rc = row_json_cell(in, &inner, family, qualifier, cell);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -226,23 +225,23 @@ static int row_json_delete(struct row_json *in, const struct wcs_json_at *at, co
 	struct wcs_json_at inner = {.up = at};
 	json_t *element;
 	int64_t ts = 0;
-	int error;
+	int rc;
 
 	if (json_is_true(json)) {
-		error = wcs_mutation_delete_column(mutation, family, qualifier);
-		return row_json_built(in, at, error);
+		rc = wcs_mutation_delete_column(mutation, family, qualifier);
+		return row_json_built(in, at, rc);
 	}
 	if (!json_is_array(json))
 		return wcs_json_fault(in->fault, -EINVAL, at,
 				      "must be true or a list of timestamps");
 	json_array_foreach(json, inner.index, element)
 	{
-		error = row_json_ts(in, &inner, element, &ts);
-		if (error)
-			return error;
-		error = wcs_mutation_delete_cell(mutation, family, qualifier, ts);
-		if (error)
-			return row_json_built(in, &inner, error);
+		rc = row_json_ts(in, &inner, element, &ts);
+		if (rc)
+			return rc;
+		rc = wcs_mutation_delete_cell(mutation, family, qualifier, ts);
+		if (rc)
+			return row_json_built(in, &inner, rc);
 	}
 	return 0;
 }
@@ -251,60 +250,59 @@ static int row_json_append(struct row_json *in, const struct wcs_json_at *at, co
 			   struct wcs_slice qualifier, const json_t *json)
 {
 	struct wcs_slice data;
-	int error = row_json_text(in, at, json, &data);
+	int rc = row_json_text(in, at, json, &data);
 
-	if (error)
-		return error;
-	error = wcs_mutation_append(in->line->mutation, family, qualifier, data, WCS_TS_NONE);
-	return row_json_built(in, at, error);
+	if (rc)
+		return rc;
+	rc = wcs_mutation_append(in->line->mutation, family, qualifier, data, WCS_TS_NONE);
+	return row_json_built(in, at, rc);
 }
 
 /* A number, or its digits in quotes. */
 static int row_json_integer(struct row_json *in, const struct wcs_json_at *at, const json_t *json,
 			    int64_t *number)
 {
-	int error = -EINVAL;
+	int rc = -EINVAL;
 
 	if (json_is_integer(json)) {
 		*number = json_integer_value(json);
 		return 0;
 	}
 	if (json_is_string(json))
-		error = wcs_integer_parse(json_string_value(json), json_string_length(json),
-					  number);
-	if (error == -EOVERFLOW)
-		return wcs_json_fault(in->fault, error, at, "an integer beyond 64 bits");
-	return error ? wcs_json_fault(in->fault, error, at, "must be a whole number") : 0;
+		rc = wcs_integer_parse(json_string_value(json), json_string_length(json), number);
+	if (rc == -EOVERFLOW)
+		return wcs_json_fault(in->fault, rc, at, "an integer beyond 64 bits");
+	return rc ? wcs_json_fault(in->fault, rc, at, "must be a whole number") : 0;
 }
 
 static int row_json_increment(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			      struct wcs_slice qualifier, const json_t *json)
 {
 	int64_t delta;
-	int error = row_json_integer(in, at, json, &delta);
+	int rc = row_json_integer(in, at, json, &delta);
 
-	if (error)
-		return error;
-	error = wcs_mutation_increment(in->line->mutation, family, qualifier, delta);
-	return row_json_built(in, at, error);
+	if (rc)
+		return rc;
+	rc = wcs_mutation_increment(in->line->mutation, family, qualifier, delta);
+	return row_json_built(in, at, rc);
 }
 
 static int row_json_if(struct row_json *in, const struct wcs_json_at *at, const char *family,
 		       struct wcs_slice qualifier, const json_t *json)
 {
 	struct row_json_given given = {.form = WCS_FORM_VALUE};
-	int error;
+	int rc;
 
 	if (json_is_null(json)) {
-		error = wcs_mutation_if(in->line->mutation, family, qualifier, NULL);
-		return row_json_built(in, at, error);
+		rc = wcs_mutation_if(in->line->mutation, family, qualifier, NULL);
+		return row_json_built(in, at, rc);
 	}
-	error = row_json_value(in, at, json, &given);
-	if (error)
-		return error;
-	error = wcs_mutation_if_form(in->line->mutation, family, qualifier, given.form, given.value,
-				     given.number);
-	return row_json_built(in, at, error);
+	rc = row_json_value(in, at, json, &given);
+	if (rc)
+		return rc;
+	rc = wcs_mutation_if_form(in->line->mutation, family, qualifier, given.form, given.value,
+				  given.number);
+	return row_json_built(in, at, rc);
 }
 
 /* Two names may be spelled differently and be the same column. Runs only where a name of the
@@ -313,7 +311,7 @@ static int row_json_distinct(struct row_json *in, const struct wcs_json_at *at, 
 {
 	json_t *seen = json_object(), *member;
 	const char *name;
-	int error = 0;
+	int rc = 0;
 
 	json_object_foreach(columns, name, member)
 	{
@@ -321,20 +319,20 @@ static int row_json_distinct(struct row_json *in, const struct wcs_json_at *at, 
 		struct wcs_slice bytes;
 		char *spelling;
 
-		error = row_json_name(in, &inner, name, strlen(name), &bytes);
-		if (error)
+		rc = row_json_name(in, &inner, name, strlen(name), &bytes);
+		if (rc)
 			break;
 		spelling = wcs_text_encode(bytes);
 		if (spelling && json_object_get(seen, spelling))
-			error = wcs_json_fault(in->fault, -EINVAL, &inner, "named twice");
+			rc = wcs_json_fault(in->fault, -EINVAL, &inner, "named twice");
 		else if (!spelling || json_object_set_new(seen, spelling, json_true()))
-			error = row_json_no_memory(in);
+			rc = row_json_no_memory(in);
 		free(spelling);
-		if (error)
+		if (rc)
 			break;
 	}
 	json_decref(seen);
-	return error;
+	return rc;
 }
 
 static int row_json_columns(struct row_json *in, const struct wcs_json_at *at, json_t *columns,
@@ -343,7 +341,7 @@ static int row_json_columns(struct row_json *in, const struct wcs_json_at *at, j
 	bool plain = true;
 	const char *name;
 	json_t *member;
-	int error;
+	int rc;
 
 	if (!json_is_object(columns))
 		return wcs_json_fault(in->fault, -EINVAL, at,
@@ -354,13 +352,13 @@ static int row_json_columns(struct row_json *in, const struct wcs_json_at *at, j
 		struct wcs_slice qualifier;
 		size_t len = strlen(name);
 
-		error = row_json_name(in, &inner, name, len, &qualifier);
-		if (error)
-			return error;
+		rc = row_json_name(in, &inner, name, len, &qualifier);
+		if (rc)
+			return rc;
 		plain = plain && qualifier.data == name;
-		error = each(in, &inner, at->name, qualifier, member);
-		if (error)
-			return error;
+		rc = each(in, &inner, at->name, qualifier, member);
+		if (rc)
+			return rc;
 	}
 	return plain ? 0 : row_json_distinct(in, at, columns);
 }
@@ -370,7 +368,7 @@ static int row_json_families(struct row_json *in, const struct wcs_json_at *at, 
 {
 	const char *name;
 	json_t *member;
-	int error;
+	int rc;
 
 	if (!json_is_object(families))
 		return wcs_json_fault(in->fault, -EINVAL, at,
@@ -383,13 +381,13 @@ static int row_json_families(struct row_json *in, const struct wcs_json_at *at, 
 			return wcs_json_fault(in->fault, -EINVAL, &inner,
 					      "a family's name is 1 to 64 of -_.a-zA-Z0-9");
 		if (each == row_json_delete && json_is_true(member)) {
-			error = wcs_mutation_delete_family(in->line->mutation, name);
-			error = row_json_built(in, &inner, error);
+			rc = wcs_mutation_delete_family(in->line->mutation, name);
+			rc = row_json_built(in, &inner, rc);
 		} else {
-			error = row_json_columns(in, &inner, member, each);
+			rc = row_json_columns(in, &inner, member, each);
 		}
-		if (error)
-			return error;
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -397,13 +395,13 @@ static int row_json_families(struct row_json *in, const struct wcs_json_at *at, 
 static int row_json_key(struct row_json *in, const struct wcs_json_at *at, const json_t *json)
 {
 	struct wcs_slice key;
-	int error;
+	int rc;
 
 	if (!json_is_string(json))
 		return wcs_json_fault(in->fault, -EINVAL, at, "must be text in quotes");
-	error = row_json_name(in, at, json_string_value(json), json_string_length(json), &key);
-	if (error)
-		return error;
+	rc = row_json_name(in, at, json_string_value(json), json_string_length(json), &key);
+	if (rc)
+		return rc;
 	if (key.len == 0)
 		return wcs_json_fault(in->fault, -EINVAL, at, "must not be empty");
 	if (key.len > WCS_ROW_KEY_MAX)
@@ -447,10 +445,10 @@ int wcs_row_json_read(struct wcs_line *line, struct wcs_fault *fault)
 	json_object_foreach(line->root, name, member)
 	{
 		struct wcs_json_at at = {.name = name};
-		int error = row_json_member(&in, &at, member);
+		int rc = row_json_member(&in, &at, member);
 
-		if (error)
-			return error;
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

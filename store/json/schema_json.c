@@ -49,21 +49,21 @@ static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at
 {
 	struct wcs_fault why = {0};
 	char *canonical;
-	int error;
+	int rc;
 
 	if (!json_is_string(json))
 		return schema_json_fault(in, at, "must be a policy in quotes");
 	if (schema_json_has_nul(json))
 		return schema_json_fault(in, at, "no policy holds a NUL");
-	error = wcs_gc_canonical(json_string_value(json), &canonical, &why);
-	if (error) {
+	rc = wcs_gc_canonical(json_string_value(json), &canonical, &why);
+	if (rc) {
 		if (why.column > 0)
-			wcs_json_fault(in->fault, error, at, "%s, at character %d of the policy",
+			wcs_json_fault(in->fault, rc, at, "%s, at character %d of the policy",
 				       why.text, why.column);
 		else
-			wcs_json_fault(in->fault, error, at, "%s", why.text);
+			wcs_json_fault(in->fault, rc, at, "%s", why.text);
 		wcs_json_locate(in->text, in->len, at, in->fault);
-		return error;
+		return rc;
 	}
 	*gc = canonical;
 	return 0;
@@ -74,7 +74,7 @@ static int schema_json_family(const struct schema_json *in, const struct wcs_jso
 {
 	const char *name;
 	json_t *member;
-	int error = 0;
+	int rc = 0;
 
 	if (!wcs_family_name_valid(at->name))
 		return schema_json_fault(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
@@ -89,15 +89,15 @@ static int schema_json_family(const struct schema_json *in, const struct wcs_jso
 		struct wcs_json_at inner = {.up = at, .name = name};
 
 		if (strcmp(name, "gc") == 0)
-			error = schema_json_gc(in, &inner, member, &family->gc);
+			rc = schema_json_gc(in, &inner, member, &family->gc);
 		else if (strcmp(name, "type") == 0)
-			error = schema_json_type(in, &inner, member, &family->type);
+			rc = schema_json_type(in, &inner, member, &family->type);
 		else
-			error = schema_json_fault(in, &inner, "a family has only gc and type");
-		if (error)
+			rc = schema_json_fault(in, &inner, "a family has only gc and type");
+		if (rc)
 			break;
 	}
-	return error;
+	return rc;
 }
 
 static int schema_json_family_order(const void *a, const void *b)
@@ -122,11 +122,11 @@ static int schema_json_families(const struct schema_json *in, const struct wcs_j
 	{
 		struct wcs_json_at inner = {.up = at, .name = name};
 		/* Counted first, so that wcs_schema_free frees it after a failure. */
-		int error = schema_json_family(in, &inner, member,
-					       &table->families[table->family_count++]);
+		int rc = schema_json_family(in, &inner, member,
+					    &table->families[table->family_count++]);
 
-		if (error)
-			return error;
+		if (rc)
+			return rc;
 	}
 	qsort(table->families, table->family_count, sizeof(table->families[0]),
 	      schema_json_family_order);
@@ -150,7 +150,7 @@ static int schema_json_table(const struct schema_json *in, const struct wcs_json
 {
 	const char *name;
 	json_t *member;
-	int error = 0;
+	int rc = 0;
 
 	if (!wcs_table_name_valid(at->name))
 		return schema_json_fault(
@@ -163,21 +163,21 @@ static int schema_json_table(const struct schema_json *in, const struct wcs_json
 		struct wcs_json_at inner = {.up = at, .name = name};
 
 		if (strcmp(name, "delimiter") == 0)
-			error = schema_json_delimiter(in, &inner, member, &table->delimiter);
+			rc = schema_json_delimiter(in, &inner, member, &table->delimiter);
 		else if (strcmp(name, "protected") == 0 && json_is_boolean(member))
 			table->protection = json_is_true(member) ? WCS_PROTECTED : WCS_UNPROTECTED;
 		else if (strcmp(name, "protected") == 0)
-			error = schema_json_fault(in, &inner, "must be true or false");
+			rc = schema_json_fault(in, &inner, "must be true or false");
 		else if (strcmp(name, "families") == 0)
-			error = schema_json_families(in, &inner, member, table);
+			rc = schema_json_families(in, &inner, member, table);
 		else
-			error = schema_json_fault(in, &inner,
-						  "a table has only delimiter, protected and "
-						  "families");
-		if (error)
+			rc = schema_json_fault(in, &inner,
+					       "a table has only delimiter, protected and "
+					       "families");
+		if (rc)
 			break;
 	}
-	return error;
+	return rc;
 }
 
 static int schema_json_table_order(const void *a, const void *b)
@@ -204,11 +204,11 @@ static int schema_json_tables(const struct schema_json *in, const struct wcs_jso
 	json_object_foreach(json, name, member)
 	{
 		struct wcs_json_at inner = {.up = at, .name = name};
-		int error = schema_json_table(in, &inner, member,
-					      &schema->tables[schema->table_count++]);
+		int rc = schema_json_table(in, &inner, member,
+					   &schema->tables[schema->table_count++]);
 
-		if (error)
-			return error;
+		if (rc)
+			return rc;
 	}
 	qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]),
 	      schema_json_table_order);
@@ -230,24 +230,24 @@ static int schema_json_root(const struct schema_json *in, json_t *root, struct w
 	json_t *version = json_object_get(root, "version"), *member;
 	struct wcs_json_at at = {.name = "version"};
 	const char *name;
-	int error = 0;
+	int rc = 0;
 
 	/* The first check: in a newer version other members may be unknown. */
 	if (version)
-		error = schema_json_version(in, &at, version);
-	if (error)
-		return error;
+		rc = schema_json_version(in, &at, version);
+	if (rc)
+		return rc;
 	json_object_foreach(root, name, member)
 	{
 		at.name = name;
 		if (strcmp(name, "tables") == 0)
-			error = schema_json_tables(in, &at, member, schema);
+			rc = schema_json_tables(in, &at, member, schema);
 		else if (strcmp(name, "version") != 0)
-			error = schema_json_fault(in, &at, "a schema has only version and tables");
-		if (error)
+			rc = schema_json_fault(in, &at, "a schema has only version and tables");
+		if (rc)
 			break;
 	}
-	return error;
+	return rc;
 }
 
 static int schema_json_parse(const char *text, size_t len, struct wcs_schema **schema,
@@ -256,17 +256,16 @@ static int schema_json_parse(const char *text, size_t len, struct wcs_schema **s
 	struct schema_json in = {.text = text, .len = len, .fault = fault};
 	struct wcs_schema *made;
 	json_t *root;
-	int error = wcs_json_parse(text, len, &root, fault);
+	int rc = wcs_json_parse(text, len, &root, fault);
 
-	if (error)
-		return error == -EOVERFLOW ? -EINVAL : error; /* no member is a large number */
+	if (rc)
+		return rc == -EOVERFLOW ? -EINVAL : rc; /* no member is a large number */
 	made = calloc(1, sizeof(*made));
-	error = made ? schema_json_root(&in, root, made)
-		     : wcs_fault_set(fault, -ENOMEM, "no memory");
+	rc = made ? schema_json_root(&in, root, made) : wcs_fault_set(fault, -ENOMEM, "no memory");
 	json_decref(root);
-	if (error) {
+	if (rc) {
 		wcs_schema_free(made);
-		return error;
+		return rc;
 	}
 	*schema = made;
 	return 0;
@@ -276,10 +275,10 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 		     struct wcs_fault *fault)
 {
 	bool begun = wcs_json_begin(len);
-	int error = schema_json_parse(text, len, schema, fault);
+	int rc = schema_json_parse(text, len, schema, fault);
 
 	wcs_json_end(begun);
-	return error;
+	return rc;
 }
 
 /* A member, unless it is open. (json_pack would leave out members without memory.) */
