@@ -739,19 +739,19 @@ int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count
  * "append", "increment" and "if" as in docs/semantics.md. A line {"table":T} names the table of
  * those that follow.
  */
-struct wcs_line;
 enum wcs_line_kind { WCS_LINE_ROW, WCS_LINE_TABLE, WCS_LINE_SCHEMA };
+struct wcs_line {
+	enum wcs_line_kind kind;
+	const char *table;	       /* of a table line */
+	struct wcs_schema *schema;     /* of a schema line */
+	struct wcs_slice key;	       /* of a row; data NULL: its object has no key */
+	struct wcs_mutation *mutation; /* of a row */
+};
 
 /* Parses one line (len bytes without its newline). -EINVAL, -EOVERFLOW (an integer beyond 64 bits),
  * -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason. Families are not looked up here. */
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
-enum wcs_line_kind wcs_line_kind(const struct wcs_line *line);
-/* The content of the line; borrowed from it. key.data is NULL if a row object has no key. */
-const char *wcs_line_table(const struct wcs_line *line);
-const struct wcs_schema *wcs_line_schema(const struct wcs_line *line);
-struct wcs_slice wcs_line_key(const struct wcs_line *line);
-struct wcs_mutation *wcs_line_mutation(const struct wcs_line *line);
 
 /*
  * Rows from text: lines of row JSON, and {"table":T} lines, which must name this table; blank

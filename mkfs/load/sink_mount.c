@@ -226,16 +226,16 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 {
 	int rc;
 
-	if (wcs_line_kind(line) == WCS_LINE_SCHEMA) {
-		rc = sink_mount_schema_fits(to, wcs_line_schema(line));
+	if (line->kind == WCS_LINE_SCHEMA) {
+		rc = sink_mount_schema_fits(to, line->schema);
 		return rc ? rc : sink_mount_schema(to, text, len);
 	}
-	return sink_mount_table(to, wcs_line_table(line));
+	return sink_mount_table(to, line->table);
 }
 
 static bool sink_mount_joins(const struct sink_mount *to, const struct wcs_line *other)
 {
-	return !other || (!to->tables && wcs_line_kind(other) == WCS_LINE_TABLE);
+	return !other || (!to->tables && other->kind == WCS_LINE_TABLE);
 }
 
 static int sink_mount_write(struct sink *sink, const char *text, size_t len)

@@ -31,7 +31,7 @@ struct wcs_line *sink_run_other(const char *text, size_t len)
 		return NULL;
 	if (wcs_line_parse(text, len, &line, NULL))
 		return NULL;
-	if (wcs_line_kind(line) != WCS_LINE_ROW)
+	if (line->kind != WCS_LINE_ROW)
 		return line;
 	wcs_line_free(line);
 	return NULL;

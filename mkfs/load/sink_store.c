@@ -33,9 +33,9 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 	struct wcs_table *named;
 	int rc;
 
-	if (wcs_line_kind(line) == WCS_LINE_SCHEMA)
-		return wcs_schema_apply(to->store, wcs_line_schema(line), fault);
-	rc = sink_store_table(to, wcs_line_table(line), &named, fault);
+	if (line->kind == WCS_LINE_SCHEMA)
+		return wcs_schema_apply(to->store, line->schema, fault);
+	rc = sink_store_table(to, line->table, &named, fault);
 	if (rc)
 		return rc;
 	wcs_table_close(to->table);

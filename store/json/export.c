@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as streams of text: a scan, whose cells are spelled into a buffer when the reader has taken
- * what was in it.
+ * Rows as streams of text: the cells of a scan are spelled into a buffer whenever it is empty.
  *
- * - One scan gives a subtree, so all of it is of one moment; between the row and those below it
+ * - One scan gives a subtree, so all of it is of one moment. Between a row and the rows below it
  *   the scan seeks.
- * - A value that does not come with its cell is read in pieces, twice: its member's name depends
- *   on whether all of it is UTF-8. So nothing here grows with a row or value.
- * - Each step writes less than the room that it finds.
- * - A row of more text than WCS_EXPORT_LINE_MAX takes several lines, so that who reads one needs no
- *   more memory than for that and a cell.
+ * - A large value is read twice, in pieces: the first pass finds out whether it is UTF-8, which
+ *   its member's name depends on. Memory does not grow with a row or value.
+ * - Each step writes less than the free room of the buffer.
+ * - A row with more text than WCS_EXPORT_LINE_MAX takes several lines, which bounds the memory
+ *   that a reader of lines needs.
  */
 #include "lib/utf8.h"
 #include "store/backend.h"
@@ -21,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT_FILL  (64u << 10) /* steps go on until so many bytes wait */
-#define EXPORT_READ  (64u << 10) /* of a large value at a time; the store keeps it in such parts */
-#define EXPORT_PIECE (16u << 10) /* of those, spelled in one step */
+#define EXPORT_FILL  (64u << 10) /* a fill ends when this many bytes wait */
+#define EXPORT_READ  (64u << 10) /* bytes of one read of a large value: a chunk of the store */
+#define EXPORT_PIECE (16u << 10) /* bytes that one step spells */
 _Static_assert(WCS_AGGREGATE_VALUE_MAX < EXPORT_READ &&
 		       WCS_AGGREGATE_VALUE_MAX / 3 * 4 + 64 < WCS_ROW_WRITE_VALUE(EXPORT_PIECE),
-	       "a state is read and spelled in one step");
+	       "one step reads and spells a state");
 _Static_assert(WCS_EXPORT_LINE_MAX + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(WCS_VALUE_MAX) <
 		       WCS_IMPORT_LINE_MOST,
 	       "every line can be read back");
@@ -41,82 +40,59 @@ struct export_family {
 struct wcs_export {
 	enum wcs_export_kind kind;
 	struct wcs_table *table; /* a handle of its own */
-	int state;		 /* 1: under way; 0: the end; or an error */
+	int state;		 /* 1: more rows may follow; 0: the end; or an error */
 	struct wcs_scan *scan;
 	struct wcs_subtree subtree;
-	bool below; /* nothing is left to seek */
+	bool below; /* the scan is past its seek, or needs none */
 
 	struct export_family *families; /* by name */
 	size_t family_count;
 	enum wcs_type type; /* of the last cell's family */
 
-	/* a large value under way */
-	uint64_t value_size, value_at; /* read up to here */
-	unsigned char *value;	       /* NULL until the first one comes */
-	size_t value_start, value_end; /* bytes that were read and not yet spelled */
+	/* The present large value, and its offset of the next read. */
+	uint64_t value_size, value_at;
+	unsigned char *value;	       /* NULL before the first large value */
+	size_t value_start, value_end; /* bytes read and not yet spelled */
 	bool in_value;
 
-	size_t start, end; /* of the text that waits in room */
+	size_t start, end; /* of the unread text in room */
 	struct wcs_row_writer writer;
 	unsigned char room[EXPORT_ROOM];
 };
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-static int export_add_family(struct wcs_export *exported, struct wcs_table *table, const char *name)
-{
-	struct export_family *families;
-	struct wcs_family family;
-	int rc = wcs_family_get(table, name, &family);
-
-	if (rc != 0)
-		return rc == -ENOENT ? 0 : rc; /* removed meanwhile */
-	families = realloc(exported->families, (exported->family_count + 1) * sizeof(*families));
-	if (families != NULL) {
-		exported->families = families;
-		families += exported->family_count++;
-		strcpy(families->name, name);
-		families->len = strlen(name);
-		families->type = family.type;
-	}
-	wcs_family_clear(&family);
-	return families != NULL ? 0 : -ENOMEM;
-}
-
-/* A type changes only while its family has no cell: what the scan finds is of these. */
+/* A type changes only while its family has no cell, so these are the types of the scan's cells. */
 static int export_families(struct wcs_export *exported, struct wcs_table *table)
 {
-	char name[WCS_FAMILY_NAME_MAX + 1];
+	struct export_family family, *families;
 	const char *after = NULL;
 	int rc;
 
-	while ((rc = wcs_family_next(table, after, name)) == 0) {
-		rc = export_add_family(exported, table, name);
+	while ((rc = wcs_family_next(table, after, family.name)) == 0) {
+		after = family.name;
+		rc = wcs_family_type(table, family.name, &family.type);
+		if (rc == -ENOENT) /* removed meanwhile */
+			continue;
 		if (rc != 0)
 			return rc;
-		after = name;
+		families = realloc(exported->families,
+				   (exported->family_count + 1) * sizeof(*families));
+		if (families == NULL)
+			return -ENOMEM;
+		family.len = strlen(family.name);
+		exported->families = families;
+		families[exported->family_count++] = family;
 	}
 	return rc == -ENOENT ? 0 : rc;
-}
-
-static int export_scan(struct wcs_export *exported, struct wcs_table *table)
-{
-	const struct wcs_subtree *subtree = &exported->subtree;
-	struct wcs_range range = subtree->ranges[0];
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
-
-	if (exported->kind == WCS_EXPORT_KEYS)
-		filter.each = WCS_EACH_ROW;
-	exported->below = exported->kind == WCS_EXPORT_ROW || subtree->count == 1;
-	if (!exported->below)
-		range.end = subtree->ranges[1].end;
-	return wcs_scan_open(table, &range, &filter, &exported->scan);
 }
 
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
 		    struct wcs_export **exported)
 {
+	struct wcs_filter filter = {.each = kind == WCS_EXPORT_KEYS ? WCS_EACH_ROW : WCS_EACH_CELL};
 	struct wcs_export *made;
+	struct wcs_range range;
 	int rc;
 
 	if ((unsigned int)kind > WCS_EXPORT_ROW || (kind == WCS_EXPORT_ROW && key == NULL))
@@ -130,8 +106,13 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	made->state = 1;
 	made->writer.line_max = kind == WCS_EXPORT_ROWS ? WCS_EXPORT_LINE_MAX : 0;
 	rc = wcs_subtree_init(&made->subtree, key, wcs_table_delimiter(table));
-	if (rc == 0)
-		rc = export_scan(made, table);
+	if (rc == 0) {
+		made->below = kind == WCS_EXPORT_ROW || made->subtree.count == 1;
+		range = made->subtree.ranges[0];
+		if (!made->below)
+			range.end = made->subtree.ranges[1].end;
+		rc = wcs_scan_open(table, &range, &filter, &made->scan);
+	}
 	if (rc == 0 && kind != WCS_EXPORT_KEYS)
 		rc = export_families(made, table);
 	if (rc != 0) {
@@ -177,12 +158,14 @@ static int export_read_value(struct wcs_export *exported, size_t kept)
 	return 0;
 }
 
-/* Is all of the value UTF-8? */
-static int export_check_value(struct wcs_export *exported, bool *text)
+/* Begins the member of the value, after a pass that finds out whether all of it is UTF-8. */
+static int export_begin_value(struct wcs_export *exported, const struct wcs_cell *cell)
 {
 	size_t kept = 0;
 
-	while (exported->value_at < exported->value_size) {
+	exported->value_size = cell->info.size;
+	exported->value_at = 0;
+	while (exported->value_at < exported->value_size && kept <= 3) {
 		int rc = export_read_value(exported, kept);
 		size_t good;
 
@@ -190,35 +173,37 @@ static int export_check_value(struct wcs_export *exported, bool *text)
 			return rc;
 		good = utf8_prefix(exported->value, exported->value_end);
 		kept = exported->value_end - good;
-		if (kept > 3)
-			break;
-		memmove(exported->value, exported->value + good, kept);
+		if (kept <= 3)
+			memmove(exported->value, exported->value + good, kept);
 	}
-	*text = kept == 0;
-	return 0;
-}
-
-static int export_begin_value(struct wcs_export *exported, const struct wcs_cell *cell)
-{
-	bool text = false;
-	int rc;
-
-	if (exported->value == NULL)
-		exported->value = malloc(EXPORT_READ + 3);
-	if (exported->value == NULL)
-		return -ENOMEM;
-	exported->value_size = cell->info.size;
-	exported->value_at = 0;
-	rc = export_check_value(exported, &text);
-	if (rc != 0)
-		return rc;
 	exported->value_at = 0;
 	exported->value_start = exported->value_end = 0;
 	exported->in_value = true;
-	wcs_row_write_begin(&exported->writer, text);
+	wcs_row_write_begin(&exported->writer, kept == 0);
 	return 0;
 }
 
+/* A state is small enough for one step. */
+static int export_state(struct wcs_export *exported, const struct wcs_cell *cell)
+{
+	struct wcs_slice state;
+	int64_t estimate;
+	size_t got = 0;
+	int rc;
+
+	if (cell->info.size > WCS_AGGREGATE_VALUE_MAX)
+		return -EIO;
+	rc = wcs_scan_read(exported->scan, exported->value, EXPORT_READ, 0, &got);
+	if (rc != 0)
+		return rc;
+	state = (struct wcs_slice){exported->value, got};
+	if (wcs_aggregate_number(WCS_INTHLL, state, &estimate) != 0)
+		return -EIO;
+	wcs_row_write_state(&exported->writer, estimate, state);
+	return 0;
+}
+
+/* Spells the next piece of the value. */
 static int export_piece(struct wcs_export *exported)
 {
 	size_t len;
@@ -271,30 +256,6 @@ static int export_next(struct wcs_export *exported, struct wcs_cell *cell)
 	return rc == 0 ? wcs_scan_next(exported->scan, cell) : rc;
 }
 
-/* A state is small enough to be read and spelled at once. */
-static int export_state(struct wcs_export *exported, const struct wcs_cell *cell)
-{
-	struct wcs_slice state;
-	int64_t estimate;
-	size_t got = 0;
-	int rc;
-
-	if (exported->value == NULL)
-		exported->value = malloc(EXPORT_READ + 3);
-	if (exported->value == NULL)
-		return -ENOMEM;
-	if (cell->info.size > WCS_AGGREGATE_VALUE_MAX)
-		return -EIO;
-	rc = wcs_scan_read(exported->scan, exported->value, EXPORT_READ, 0, &got);
-	if (rc != 0)
-		return rc;
-	state = (struct wcs_slice){exported->value, got};
-	if (wcs_aggregate_number(WCS_INTHLL, state, &estimate) != 0)
-		return -EIO;
-	wcs_row_write_state(&exported->writer, estimate, state);
-	return 1;
-}
-
 static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 {
 	struct wcs_row_writer *writer = &exported->writer;
@@ -304,22 +265,24 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 		wcs_row_write_key(writer, cell->row);
 		return 1;
 	}
-	if (!wcs_row_write_same_family(writer, cell))
+	if (wcs_row_write_cell(writer, cell))
 		exported->type = export_type(exported, cell->family);
-	wcs_row_write_cell(writer, cell);
 	writer->row_bytes += cell->info.size;
 	store_weigh_row(exported->table, writer->row_bytes, cell->info.size);
-	if (exported->type == WCS_INTHLL)
-		return export_state(exported, cell);
-	if (cell->info.size <= WCS_VALUE_INLINE) {
+	if (exported->type != WCS_INTHLL && cell->info.size <= WCS_VALUE_INLINE) {
 		wcs_row_write_value(writer, cell->value, exported->type);
 		return 1;
 	}
-	rc = export_begin_value(exported, cell);
+	if (exported->value == NULL)
+		exported->value = malloc(EXPORT_READ + 3);
+	if (exported->value == NULL)
+		return -ENOMEM;
+	rc = exported->type == WCS_INTHLL ? export_state(exported, cell)
+					  : export_begin_value(exported, cell);
 	return rc == 0 ? 1 : rc;
 }
 
-/* Fills the room, whose bytes were all taken. */
+/* Fills the room, which is empty. */
 static void export_fill(struct wcs_export *exported)
 {
 	struct wcs_row_writer *writer = &exported->writer;

@@ -6,21 +6,171 @@
  * - Rows wait until there are IMPORT_ROWS of them, or IMPORT_BYTES of their text. None waits when a
  *   call returns, or while a table or schema line is applied.
  * - The error is that of the first bad line: the waiting rows are applied before a bad line is
- *   reported, and the error of one of them takes precedence.
+ *   reported, and the error of one of them takes precedence. Once import->rc is set, no line is
+ *   applied.
  */
-#include "store/json/import_private.h"
-
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/backend.h"
 #include "store/json/json_memory.h"
+#include "store/policy/aggregate.h"
 
+#define IMPORT_ROWS 512u /* the most that wait */
 /* Bytes of waiting rows: their trees, about ten times that, should fit a processor's cache. */
 #define IMPORT_BYTES (32u << 10)
 #define IMPORT_KEEP  (1u << 20) /* of the buffer for unfinished lines, between lines */
+
+struct import_row {
+	struct wcs_line *line;
+	uint64_t number;
+};
+
+struct wcs_import {
+	struct wcs_table *table;
+	struct wcs_import_options options; /* key points to the one below */
+	struct wcs_slice key;
+	char *text; /* the unfinished line */
+	size_t len, room;
+	uint64_t line; /* number of the last line, from 1 */
+	uint64_t applied;
+	int rc; /* 0: no error yet */
+	struct wcs_fault fault;
+	size_t waiting, bytes; /* rows, and the length of their text */
+	struct import_row rows[IMPORT_ROWS];
+	struct wcs_entry entries[IMPORT_ROWS];
+	unsigned char key_bytes[];
+};
+
+/* ---- Faults ------------------------------------------------------------------------------ */
+
+/* Sets the error of the import and its fault; returns it. number: of the line. */
+static int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *why)
+{
+	char applied[64];
+	int room;
+
+	snprintf(applied, sizeof(applied), " (%" PRIu64 " line%s applied before it)",
+		 import->applied, import->applied == 1 ? "" : "s");
+	room = (int)(sizeof(import->fault.text) - 1 - strlen(applied));
+	import->rc = rc;
+	wcs_fault_set(&import->fault, rc, "%.*s%s", room, why, applied);
+	import->fault.line = number < INT_MAX ? (int)number : INT_MAX;
+	return rc;
+}
+
+static bool import_fail_has(struct wcs_table *table, const char *family)
+{
+	return wcs_family_exists(table, (struct wcs_slice){family, strlen(family)});
+}
+
+/* The first family of the mutation that the table does not have; NULL: none. */
+static const char *import_fail_unknown(struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	for (size_t i = 0; i < mutation->condition_count; i++)
+		if (!import_fail_has(table, mutation->conditions[i].family))
+			return mutation->conditions[i].family;
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (!import_fail_has(table, mutation->deletes[i].family))
+			return mutation->deletes[i].family;
+	for (size_t i = 0; i < mutation->write_count; i++)
+		if (!import_fail_has(table, mutation->writes[i].family))
+			return mutation->writes[i].family;
+	return NULL;
+}
+
+static int import_fail_family(struct wcs_import *import, uint64_t number,
+			      const struct wcs_mutation *mutation)
+{
+	const char *unknown = import_fail_unknown(import->table, mutation);
+	char why[sizeof(import->fault.text)], name[WCS_FAMILY_NAME_MAX + 1];
+	bool any = false;
+	size_t n;
+
+	if (!unknown) { /* a removed table lists no families */
+		snprintf(why, sizeof(why), "table %s was removed", wcs_table_name(import->table));
+		return import_fail(import, number, -ENOENT, why);
+	}
+	n = (size_t)snprintf(why, sizeof(why), "family %s: table %s does not have it; it has",
+			     unknown, wcs_table_name(import->table));
+	while (n < sizeof(why) && wcs_family_next(import->table, any ? name : NULL, name) == 0) {
+		n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", any ? "," : "", name);
+		any = true;
+	}
+	if (!any)
+		snprintf(why + n, sizeof(why) - n, " none");
+	return import_fail(import, number, -EINVAL, why);
+}
+
+static int import_fail_column(struct wcs_import *import, uint64_t number, int rc,
+			      const char *member, const char *family, struct wcs_slice qualifier,
+			      const char *reason)
+{
+	char why[sizeof(import->fault.text)];
+	char *name = wcs_text_encode(qualifier);
+
+	snprintf(why, sizeof(why), "%s.%s.%.40s: %s", member, family, name ? name : "?", reason);
+	free(name);
+	return import_fail(import, number, rc, why);
+}
+
+/* Names the first condition or write that its family refuses. If there is none, the engine refused
+ * the row because of `otherwise`. */
+static int import_fail_value(struct wcs_import *import, uint64_t number,
+			     const struct wcs_mutation *mutation, int rc, const char *otherwise)
+{
+	const char *reason, *member;
+	int refused;
+
+	for (size_t i = 0; i < mutation->condition_count; i++) {
+		const struct wcs_condition *condition = &mutation->conditions[i];
+
+		refused = wcs_aggregate_refuses_if(condition, &reason);
+		if (refused != 0)
+			return import_fail_column(import, number, refused, "if", condition->family,
+						  condition->qualifier, reason);
+	}
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+
+		refused = wcs_aggregate_refuses(write, &reason);
+		if (refused == 0)
+			continue;
+		member = write->kind == WCS_WRITE_APPEND      ? "append"
+			 : write->kind == WCS_WRITE_INCREMENT ? "increment"
+							      : "families";
+		return import_fail_column(import, number, refused, member, write->family,
+					  write->qualifier, reason);
+	}
+	return import_fail(import, number, rc, otherwise);
+}
+
+/* As import_fail, with the reason for which wcs_rows_mutate refused the row. */
+static int import_fail_row(struct wcs_import *import, const struct import_row *row, int rc)
+{
+	switch (rc) {
+	case -ENOENT:
+		return import_fail_family(import, row->number, row->line->mutation);
+	case -ECANCELED:
+		return import_fail(import, row->number, rc, "the row is not as \"if\" says");
+	case -EINVAL:
+		return import_fail_value(import, row->number, row->line->mutation, rc,
+					 "\"increment\" of a value that is not an 8-byte integer");
+	case -EOVERFLOW:
+		return import_fail_value(import, row->number, row->line->mutation, rc,
+					 "an integer or a timestamp would leave its range");
+	case -EFBIG:
+		return import_fail(import, row->number, rc,
+				   "\"append\" makes a value larger than 100 MiB");
+	default:
+		return import_fail(import, row->number, rc, strerror(-rc));
+	}
+}
 
 /* ---- Unfinished lines ------------------------------------------------------------------ */
 
@@ -63,73 +213,46 @@ static void import_free_text(struct wcs_import *import)
 
 /* ---- Rows that wait ---------------------------------------------------------------------- */
 
-/* Applies the rows that wait. */
 static int import_flush(struct wcs_import *import)
 {
 	size_t applied = 0;
-	int rc = 0;
+	int rc;
 
 	if (import->waiting == 0)
-		return 0;
+		return import->rc;
 	rc = wcs_rows_mutate(import->table, import->entries, import->waiting, &applied);
 	import->applied += applied;
 	for (size_t i = 0; i < applied && import->options.applied; i++)
 		import->options.applied(import->options.ctx, import->entries[i].row);
-	if (rc)
+	if (rc != 0)
 		import_fail_row(import, &import->rows[applied], rc);
 	for (size_t i = 0; i < import->waiting; i++)
 		wcs_line_free(import->rows[i].line);
 	import->waiting = import->bytes = 0;
-	return import->error;
-}
-
-/* The line becomes the import's. */
-static int import_add(struct wcs_import *import, struct wcs_line *line, size_t len)
-{
-	struct wcs_slice key = wcs_line_key(line);
-	size_t at = import->waiting++;
-
-	import->rows[at] = (struct import_row){line, import->line};
-	import->entries[at].row = key.data ? key : import->key;
-	import->entries[at].mutation = wcs_line_mutation(line);
-	import->bytes += len;
-	if (import->waiting == IMPORT_ROWS || import->bytes >= IMPORT_BYTES)
-		return import_flush(import);
-	return 0;
+	return import->rc;
 }
 
 /* ---- Lines ------------------------------------------------------------------------------- */
 
-static bool import_is_blank(const char *text, size_t len)
-{
-	while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t' || text[len - 1] == '\r'))
-		len--;
-	return len == 0;
-}
-
-/* Is the row that of options.key or, unless options.row is set, below it? */
-static bool import_below(const struct wcs_import *import, struct wcs_slice row)
-{
-	const unsigned char *bytes = row.data;
-	size_t len = import->key.len;
-
-	if (row.len < len || memcmp(bytes, import->key.data, len) != 0)
-		return false;
-	return row.len == len || (!import->options.row && bytes[len] == import->delimiter);
-}
-
-static int import_check_key(const struct wcs_import *import, const struct wcs_line *line,
+/* May the row go into the table, and to its key? */
+static int import_check_row(const struct wcs_import *import, struct wcs_slice key,
 			    struct wcs_fault *fault)
 {
-	struct wcs_slice key = wcs_line_key(line);
+	const unsigned char *bytes = key.data;
+	size_t len = import->key.len;
 
+	if (!import->table)
+		return wcs_fault_set(fault, -EINVAL,
+				     "a row, but no line {\"table\": NAME} came before it");
 	if (!key.data && !import->options.row)
 		return wcs_fault_set(fault, -EINVAL, "the row has no \"key\"");
-	if (!key.data && import->key.len == 0)
+	if (!key.data && len == 0)
 		return wcs_fault_set(fault, -EINVAL, "a row's key cannot be empty");
-	if (!key.data)
+	if (!key.data || !import->options.key)
 		return 0;
-	if (import->options.key == NULL || import_below(import, key))
+	if (key.len >= len && memcmp(bytes, import->key.data, len) == 0 &&
+	    (key.len == len ||
+	     (!import->options.row && bytes[len] == wcs_table_delimiter(import->table))))
 		return 0;
 	return wcs_fault_set(fault, -EINVAL,
 			     import->options.row ? "key: is that of another row"
@@ -142,13 +265,13 @@ static int import_other(struct wcs_import *import, const struct wcs_line *line,
 {
 	if (import->options.other)
 		return import->options.other(import->options.ctx, line, &import->table, fault);
-	if (wcs_line_kind(line) == WCS_LINE_SCHEMA)
+	if (line->kind == WCS_LINE_SCHEMA)
 		return wcs_fault_set(fault, -EINVAL,
 				     "a schema, not a row: it belongs into /.rowfs/schema.json");
-	if (strcmp(wcs_line_table(line), wcs_table_name(import->table)) == 0)
+	if (strcmp(line->table, wcs_table_name(import->table)) == 0)
 		return 0;
 	return wcs_fault_set(fault, -EINVAL, "the rows of table %s cannot go to table %s",
-			     wcs_line_table(line), wcs_table_name(import->table));
+			     line->table, wcs_table_name(import->table));
 }
 
 static int import_too_long(const struct wcs_import *import, struct wcs_fault *fault)
@@ -157,32 +280,13 @@ static int import_too_long(const struct wcs_import *import, struct wcs_fault *fa
 			     import->options.line_max >> 20);
 }
 
-static int import_parse(struct wcs_import *import, const char *text, size_t len,
-			struct wcs_line **line, struct wcs_fault *fault)
-{
-	int rc;
-
-	if (len > import->options.line_max)
-		return import_too_long(import, fault);
-	rc = wcs_line_parse(text, len, line, fault);
-	if (rc || wcs_line_kind(*line) != WCS_LINE_ROW)
-		return rc;
-	if (!import->table)
-		rc = wcs_fault_set(fault, -EINVAL,
-				   "a row, but no line {\"table\": NAME} came before it");
-	else
-		rc = import_check_key(import, *line, fault);
-	return rc;
-}
-
 /* Applies the waiting rows, then fails with the fault of the present line. */
 static int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault)
 {
 	char why[sizeof(fault->text) + 32];
-	int flushed = import_flush(import);
 
-	if (flushed)
-		return flushed;
+	if (import_flush(import) != 0)
+		return import->rc;
 	snprintf(why, sizeof(why), "%s", fault->text);
 	if (fault->column > 0)
 		snprintf(why, sizeof(why), "%s, at character %d", fault->text, fault->column);
@@ -193,29 +297,42 @@ static int import_apply(struct wcs_import *import, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
 	struct wcs_line *line = NULL;
-	int rc;
+	size_t at = import->waiting;
+	int rc = len > import->options.line_max ? import_too_long(import, &fault)
+						: wcs_line_parse(text, len, &line, &fault);
 
-	rc = import_parse(import, text, len, &line, &fault);
-	if (!rc && wcs_line_kind(line) == WCS_LINE_ROW)
-		return import_add(import, line, len);
-	if (!rc)
+	if (rc == 0 && line->kind == WCS_LINE_ROW) {
+		rc = import_check_row(import, line->key, &fault);
+		if (rc == 0) {
+			import->rows[at] = (struct import_row){line, import->line};
+			import->entries[at].row = line->key.data ? line->key : import->key;
+			import->entries[at].mutation = line->mutation;
+			import->waiting++;
+			import->bytes += len;
+			if (import->waiting == IMPORT_ROWS || import->bytes >= IMPORT_BYTES)
+				return import_flush(import);
+			return 0;
+		}
+	} else if (rc == 0) {
 		rc = import_flush(import);
-	if (!rc)
-		rc = import_other(import, line, &fault);
+		if (rc == 0)
+			rc = import_other(import, line, &fault);
+	}
 	wcs_line_free(line);
-	if (import->error || !rc)
-		return rc;
-	return import_refuse(import, rc, &fault);
+	return import->rc != 0 || rc == 0 ? rc : import_refuse(import, rc, &fault);
 }
 
 /* A line beyond IMPORT_BYTES never waits, so its tree is freed before wcs_json_end. */
 static int import_take(struct wcs_import *import, const char *text, size_t len)
 {
+	size_t end = len;
 	bool begun;
 	int rc;
 
 	import->line++;
-	if (import_is_blank(text, len))
+	while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '\t' || text[end - 1] == '\r'))
+		end--;
+	if (end == 0)
 		return 0;
 	begun = wcs_json_begin(len);
 	rc = import_apply(import, text, len);
@@ -225,26 +342,22 @@ static int import_take(struct wcs_import *import, const char *text, size_t len)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-/* Fails at the unfinished line. */
-static int import_drop(struct wcs_import *import, int rc, const struct wcs_fault *fault)
-{
-	import->line++;
-	return import_refuse(import, rc, fault);
-}
-
-/* Copies an unfinished line, or more of it. */
+/* Copies an unfinished line, or more of it. A failure is the line's. */
 static int import_keep(struct wcs_import *import, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
 	size_t room = import->room;
+	int rc = 0;
 
 	if (len > import->options.line_max - import->len)
-		return import_drop(import, import_too_long(import, &fault), &fault);
-	while (room < import->len + len)
+		rc = import_too_long(import, &fault);
+	while (rc == 0 && room < import->len + len)
 		room = room ? room * 2 : 4096;
-	if (room != import->room && import_resize(import, room) != 0) {
-		wcs_fault_set(&fault, -ENOMEM, "no memory for so many unfinished lines");
-		return import_drop(import, -ENOMEM, &fault);
+	if (rc == 0 && room != import->room && import_resize(import, room) != 0)
+		rc = wcs_fault_set(&fault, -ENOMEM, "no memory for so many unfinished lines");
+	if (rc != 0) {
+		import->line++;
+		return import_refuse(import, rc, &fault);
 	}
 	memcpy(import->text + import->len, text, len);
 	import->len += len;
@@ -260,11 +373,23 @@ static int import_take_kept(struct wcs_import *import)
 	return rc;
 }
 
-static int import_pieces(struct wcs_import *import, const char *text, size_t len)
+static int import_end(struct wcs_import *import, struct wcs_fault *fault)
 {
-	int rc = 0;
+	if (import_flush(import) == 0)
+		return 0;
+	wcs_import_cancel(import);
+	if (fault)
+		*fault = import->fault;
+	return import->rc;
+}
 
-	while (!rc && len > 0) {
+int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
+		     struct wcs_fault *fault)
+{
+	const char *text = data;
+	int rc = import->rc;
+
+	while (rc == 0 && len > 0) {
 		const char *newline = memchr(text, '\n', len);
 		size_t n = newline ? (size_t)(newline - text) : len;
 
@@ -272,44 +397,19 @@ static int import_pieces(struct wcs_import *import, const char *text, size_t len
 			rc = import_take(import, text, n);
 		else
 			rc = import_keep(import, text, n);
-		if (!rc && newline && import->len > 0)
+		if (rc == 0 && newline && import->len > 0)
 			rc = import_take_kept(import);
 		n += newline ? 1 : 0;
 		text += n;
 		len -= n;
-	}
-	return rc ? rc : import_flush(import);
-}
-
-static int import_end(struct wcs_import *import, struct wcs_fault *fault)
-{
-	if (!import->error)
-		return 0;
-	wcs_import_cancel(import);
-	if (fault)
-		*fault = import->fault;
-	return import->error;
-}
-
-int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
-		     struct wcs_fault *fault)
-{
-	if (!import->error) {
-		if (import->options.key)
-			import->delimiter = wcs_table_delimiter(import->table);
-		import_pieces(import, data, len);
 	}
 	return import_end(import, fault);
 }
 
 int wcs_import_finish(struct wcs_import *import, struct wcs_fault *fault)
 {
-	if (!import->error && import->len > 0) {
-		if (import->options.key)
-			import->delimiter = wcs_table_delimiter(import->table);
-		if (!import_take_kept(import))
-			import_flush(import);
-	}
+	if (import->rc == 0 && import->len > 0)
+		import_take_kept(import);
 	return import_end(import, fault);
 }
 
@@ -330,34 +430,28 @@ uint64_t wcs_import_lines(const struct wcs_import *import)
 int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *options,
 		   struct wcs_import **import)
 {
+	static const struct wcs_import_options none;
 	struct wcs_import *made;
-	void *key = NULL;
+	size_t len;
 
-	if (!table && !(options && options->other && !options->key))
+	if (!options)
+		options = &none;
+	if ((!table && (!options->other || options->key)) || (options->row && !options->key) ||
+	    options->line_max > WCS_IMPORT_LINE_MOST)
 		return -EINVAL;
-	if (options && options->row && !options->key)
-		return -EINVAL;
-	if (options && options->line_max > WCS_IMPORT_LINE_MOST)
-		return -EINVAL;
-	made = calloc(1, sizeof(*made));
+	len = options->key ? options->key->len : 0;
+	made = calloc(1, sizeof(*made) + len);
 	if (!made)
 		return -ENOMEM;
 	made->table = table;
-	if (options)
-		made->options = *options;
+	made->options = *options;
 	if (made->options.line_max == 0)
 		made->options.line_max = WCS_IMPORT_LINE_MAX;
-	if (made->options.key) {
-		key = malloc(options->key->len + 1);
-		if (!key) {
-			free(made);
-			return -ENOMEM;
-		}
-		if (options->key->len > 0)
-			memcpy(key, options->key->data, options->key->len);
-		made->key = (struct wcs_slice){key, options->key->len};
+	made->key = (struct wcs_slice){made->key_bytes, len};
+	if (len > 0)
+		memcpy(made->key_bytes, options->key->data, len);
+	if (options->key)
 		made->options.key = &made->key;
-	}
 	*import = made;
 	return 0;
 }
@@ -366,7 +460,6 @@ void wcs_import_free(struct wcs_import *import)
 {
 	if (!import)
 		return;
-	free((void *)(uintptr_t)import->key.data);
 	import_free_text(import);
 	free(import);
 }

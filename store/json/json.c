@@ -45,26 +45,23 @@ static void json_scan_string(struct json_scan *scan)
 	}
 }
 
-static void json_scan_enter(struct json_scan *scan, bool object)
-{
-	if (scan->depth < JSON_SCAN_DEPTH)
-		scan->frames[scan->depth] = (struct json_frame){.object = object, .at_key = object};
-	scan->depth++;
-}
-
 /* Goes on to the next member of any object; pos is then behind its name. false: the end. */
 static bool json_scan_next(struct json_scan *scan)
 {
 	while (scan->pos < scan->len) {
 		struct json_frame *top = NULL;
 		size_t start = scan->pos++;
+		bool object = scan->text[start] == '{';
 
 		if (scan->depth > 0 && scan->depth <= JSON_SCAN_DEPTH)
 			top = &scan->frames[scan->depth - 1];
 		switch (scan->text[start]) {
 		case '{':
 		case '[':
-			json_scan_enter(scan, scan->text[start] == '{');
+			if (scan->depth < JSON_SCAN_DEPTH)
+				scan->frames[scan->depth] =
+					(struct json_frame){.object = object, .at_key = object};
+			scan->depth++;
 			break;
 		case '}':
 		case ']':
@@ -94,9 +91,9 @@ static bool json_scan_next(struct json_scan *scan)
 static json_t *json_frame_name(const struct json_scan *scan, const struct json_frame *frame)
 {
 	json_t *name = NULL;
-	json_error_t error;
+	json_error_t why;
 
-	wcs_json_load(scan->text + frame->key, frame->key_len, JSON_DECODE_ANY, &name, &error);
+	wcs_json_load(scan->text + frame->key, frame->key_len, JSON_DECODE_ANY, &name, &why);
 	return name;
 }
 
@@ -122,10 +119,13 @@ static bool json_scan_is_at(const struct json_scan *scan, const struct wcs_json_
 	return !at && depth == 0;
 }
 
+/* Sets line and column of a fault, which may be NULL. */
 static void json_position(const char *text, size_t offset, struct wcs_fault *fault)
 {
 	size_t line = 1, column = 1;
 
+	if (!fault)
+		return;
 	for (size_t i = 0; i < offset; i++) {
 		if (text[i] == '\n') {
 			line++;
@@ -144,9 +144,7 @@ void wcs_json_locate(const char *text, size_t len, const struct wcs_json_at *at,
 	struct json_scan scan = {.text = text, .len = len};
 	size_t offset = 0;
 
-	if (!fault)
-		return;
-	while (at && json_scan_next(&scan))
+	while (fault && at && json_scan_next(&scan))
 		if (json_scan_is_at(&scan, at)) {
 			offset = scan.frames[scan.depth - 1].key;
 			break;
@@ -245,45 +243,26 @@ static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t
 	if (scan.pos != end || scan.depth > JSON_SCAN_DEPTH)
 		return wcs_fault_set(fault, -EINVAL, "a member named twice, deep inside");
 	json_fault_member(fault, -EINVAL, &scan, "named twice");
-	if (fault)
-		json_position(text, scan.frames[scan.depth - 1].key, fault);
+	json_position(text, scan.frames[scan.depth - 1].key, fault);
 	return -EINVAL;
 }
 
 /* jansson's reason, without the text that it quotes: that may be a key or a value. */
-static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *error)
+static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *why)
 {
-	const char *why = error->text, *near = strstr(why, " near ");
+	const char *text = why->text, *near = strstr(text, " near ");
+	int len = (int)(near ? (size_t)(near - text) : strlen(text));
 
-	if (json_error_code(error) == json_error_end_of_input_expected)
-		why = "text behind the closing brace";
-	else if (json_error_code(error) == json_error_premature_end_of_input)
-		why = "it ends before its closing brace";
-	wcs_fault_set(fault, -EINVAL, "not JSON: %.*s",
-		      (int)(why == error->text && near ? (size_t)(near - why) : strlen(why)), why);
-	if (fault && error->line > 0) {
-		fault->line = error->line;
-		fault->column = error->column > 0 ? error->column : 1;
+	if (json_error_code(why) == json_error_end_of_input_expected)
+		wcs_fault_set(fault, -EINVAL, "not JSON: text behind the closing brace");
+	else if (json_error_code(why) == json_error_premature_end_of_input)
+		wcs_fault_set(fault, -EINVAL, "not JSON: it ends before its closing brace");
+	else
+		wcs_fault_set(fault, -EINVAL, "not JSON: %.*s", len, text);
+	if (fault && why->line > 0) {
+		fault->line = why->line;
+		fault->column = why->column > 0 ? why->column : 1;
 	}
-	return -EINVAL;
-}
-
-/* The text starts with neither an object nor a list. */
-static int json_fault_start(struct wcs_fault *fault, const char *text, size_t len, size_t start)
-{
-	wcs_fault_set(fault, -EINVAL,
-		      start == len ? "not JSON: it is empty" : "not JSON: it must start with '{'");
-	if (fault)
-		json_position(text, start, fault);
-	return -EINVAL;
-}
-
-/* jansson overlooks a NUL behind a number or a word: no JSON has one. */
-static int json_fault_nul(struct wcs_fault *fault, const char *text, const char *nul)
-{
-	wcs_fault_set(fault, -EINVAL, "not JSON: a NUL byte");
-	if (fault)
-		json_position(text, (size_t)(nul - text), fault);
 	return -EINVAL;
 }
 
@@ -304,16 +283,15 @@ static int json_fault_range(struct wcs_fault *fault, const char *text, const jso
 	json_fault_member(fault, -EOVERFLOW, &scan, "an integer beyond 64 bits");
 	while (end > 0 && strchr("-0123456789", text[end - 1]))
 		end--;
-	if (fault)
-		json_position(text, end, fault);
+	json_position(text, end, fault);
 	return -EOVERFLOW;
 }
 
-/* jansson has one code for integers and fractions; fractions are always wrong. */
-static bool json_is_range(const json_error_t *error)
+static int json_fault_at(struct wcs_fault *fault, const char *text, size_t offset, const char *why)
 {
-	return json_error_code(error) == json_error_numeric_overflow &&
-	       strncmp(error->text, "too big ", 8) == 0;
+	wcs_fault_set(fault, -EINVAL, "not JSON: %s", why);
+	json_position(text, offset, fault);
+	return -EINVAL;
 }
 
 int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault)
@@ -322,25 +300,28 @@ int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault
 	json_error_t why;
 	size_t start = 0;
 	json_t *json;
-	int error;
+	int rc;
 
-	if (nul)
-		return json_fault_nul(fault, text, nul);
+	if (nul) /* jansson overlooks a NUL behind a number or a word */
+		return json_fault_at(fault, text, (size_t)(nul - text), "a NUL byte");
 	while (start < len && strchr(" \t\r\n", text[start]))
 		start++;
-	if (start == len || (text[start] != '{' && text[start] != '['))
-		return json_fault_start(fault, text, len, start);
-	error = wcs_json_load(text ? text : "", len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json,
-			      &why);
-	if (error == -ENOMEM)
-		return wcs_fault_set(fault, error, "no memory");
-	if (error == -EFBIG)
-		return wcs_fault_set(fault, error, "JSON that takes too much memory to read");
-	if (error && json_error_code(&why) == json_error_duplicate_key)
+	if (start == len)
+		return json_fault_at(fault, text, start, "it is empty");
+	if (text[start] != '{' && text[start] != '[')
+		return json_fault_at(fault, text, start, "it must start with '{'");
+	rc = wcs_json_load(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json, &why);
+	if (rc == -ENOMEM)
+		return wcs_fault_set(fault, rc, "no memory");
+	if (rc == -EFBIG)
+		return wcs_fault_set(fault, rc, "JSON that takes too much memory to read");
+	if (rc != 0 && json_error_code(&why) == json_error_duplicate_key)
 		return json_fault_repeated(fault, text, len, (size_t)why.position);
-	if (error && json_is_range(&why))
+	/* The code of integers is that of fractions, too, which are always wrong. */
+	if (rc != 0 && json_error_code(&why) == json_error_numeric_overflow &&
+	    strncmp(why.text, "too big ", 8) == 0)
 		return json_fault_range(fault, text, &why);
-	if (error)
+	if (rc != 0)
 		return json_fault_syntax(fault, &why);
 	if (!json_is_object(json)) {
 		json_decref(json);

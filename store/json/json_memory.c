@@ -107,7 +107,7 @@ static size_t json_memory_piece(void *to, size_t room, void *ctx)
 	return len;
 }
 
-int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, json_error_t *error)
+int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, json_error_t *why)
 {
 	struct json_memory reading = {.text = text, .left = len};
 	json_t *made;
@@ -117,7 +117,7 @@ int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, jso
 	if (!reading.reserve)
 		return -ENOMEM;
 	json_memory_reading = &reading;
-	made = json_load_callback(json_memory_piece, &reading, flags, error);
+	made = json_load_callback(json_memory_piece, &reading, flags, why);
 	json_memory_reading = NULL;
 	free(reading.reserve);
 	if (made && reading.rc == 0) {

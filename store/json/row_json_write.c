@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Row objects as text. One spelling: the same cells give the same bytes, and a line holds no
- * control byte but the newline that ends it.
+ * Row objects as text. The same cells give the same bytes. The only control byte of a line is the
+ * newline at its end.
  *
  *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},{"ts":T,"base64":B}],Q:[…]},F:{…}}}
  *
- * A row whose line grows beyond a bound goes on in another line, with whole cells in each.
+ * A row whose line grows beyond line_max continues in another line; no cell is split.
  *
- * This is what reading a table through a mount costs most, so bytes are looked at eight at a
- * time: a word without a byte that needs care is copied whole, else up to the first such byte. Up
- * to seven bytes behind `to` may be written to and mean nothing.
+ * Most time of reading a table through a mount passes here, so bytes are checked eight at a time:
+ * a word without a special byte is copied whole, else up to the first such byte. Up to seven
+ * bytes behind `to` may be overwritten.
  */
 #include "store/json/row_json_write.h"
 
@@ -27,14 +27,14 @@
 enum spelling {
 	SPELL_KEY,   /* %XX */
 	SPELL_NAME,  /* %XX, then as a JSON string */
-	SPELL_VALUE, /* as a JSON string; fails if it is not UTF-8 */
-	SPELL_PIECE, /* the same for known UTF-8, cut anywhere */
+	SPELL_VALUE, /* as a JSON string; fails unless it is UTF-8 */
+	SPELL_PIECE, /* as SPELL_VALUE, for known UTF-8 that may be cut within a character */
 };
 
 /* ---- Text -------------------------------------------------------------------------------- */
 
-/* The high bit of each byte of the word that is below 0x20, '"', '%', '\\' or above 0x7e; bytes
- * behind the first of them may be marked, too. */
+/* Sets the high bit of each byte of the word that is below 0x20, '"', '%', '\\' or above 0x7e.
+ * Bytes behind the first such byte may be marked, too. */
 static inline uint64_t word_marks(uint64_t word)
 {
 	uint64_t quote = word ^ (WORD_ONES * '"'), percent = word ^ (WORD_ONES * '%');
@@ -48,7 +48,7 @@ static inline uint64_t word_marks(uint64_t word)
 	return marks & WORD_HIGH;
 }
 
-/* How many of its bytes, in memory, stand before the first mark. */
+/* The number of bytes, in memory order, before the first mark. */
 static inline size_t word_clean(uint64_t marks)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -58,7 +58,7 @@ static inline size_t word_clean(uint64_t marks)
 #endif
 }
 
-/* The first bytes of a text, eight or all there are, as a word; what is behind them is plain. */
+/* The first eight bytes of a text as a word; behind a shorter text the word has plain bytes. */
 static inline uint64_t word_load(const unsigned char *from, size_t len)
 {
 	uint64_t word = 0;
@@ -86,17 +86,7 @@ static inline uint64_t word_load(const unsigned char *from, size_t len)
 #endif
 }
 
-static unsigned char *write_percent(unsigned char *to, unsigned char byte)
-{
-	static const char hex[] = "0123456789ABCDEF";
-
-	to[0] = '%';
-	to[1] = (unsigned char)hex[byte >> 4];
-	to[2] = (unsigned char)hex[byte & 15];
-	return to + 3;
-}
-
-/* A byte that JSON does not take as it is in a string. */
+/* Writes a byte that a JSON string cannot hold as it is. */
 static unsigned char *write_escape(unsigned char *to, unsigned char byte)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -117,19 +107,22 @@ static unsigned char *write_escape(unsigned char *to, unsigned char byte)
 }
 
 /*
- * Writes one character, or one byte that is none. Returns how many bytes it took; 0: it cannot be
- * written.
+ * Writes one character, or one byte that belongs to none. Returns the number of bytes read; 0: they
+ * cannot be written.
  */
 static inline size_t write_unit(unsigned char **to, const unsigned char *from, size_t len,
 				enum spelling spelling)
 {
+	static const char hex[] = "0123456789ABCDEF";
 	bool name = spelling == SPELL_KEY || spelling == SPELL_NAME;
 	size_t n = from[0] < 0x80 || spelling == SPELL_PIECE ? 1 : utf8_character(from, len);
 
 	if (n == 0 && !name)
 		return 0;
 	if (n == 0 || (name && (from[0] < 0x20 || from[0] == 0x7f || from[0] == '%'))) {
-		*to = write_percent(*to, from[0]);
+		*(*to)++ = '%';
+		*(*to)++ = (unsigned char)hex[from[0] >> 4];
+		*(*to)++ = (unsigned char)hex[from[0] & 15];
 		return 1;
 	}
 	if (from[0] < 0x20 || from[0] == 0x7f ||
@@ -142,7 +135,7 @@ static inline size_t write_unit(unsigned char **to, const unsigned char *from, s
 	return n;
 }
 
-/* Returns the end of the written text; NULL: the bytes cannot be written so. */
+/* Returns the end of the written text; NULL: the spelling cannot have these bytes. */
 static inline unsigned char *write_text(unsigned char *to, const unsigned char *from, size_t len,
 					enum spelling spelling)
 {
@@ -165,11 +158,6 @@ static inline unsigned char *write_text(unsigned char *to, const unsigned char *
 		len -= n;
 	}
 	return to;
-}
-
-static unsigned char *write_name(unsigned char *to, const void *from, size_t len)
-{
-	return write_text(to, from, len, SPELL_NAME);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------- */
@@ -215,18 +203,6 @@ static void write_base64_piece(struct wcs_row_writer *writer, const unsigned cha
 		writer->group[writer->left++] = *from++;
 }
 
-static void write_base64_rest(struct wcs_row_writer *writer)
-{
-	size_t left = writer->left;
-
-	if (left == 0)
-		return;
-	memset(writer->group + left, 0, 3 - left);
-	writer->to = wcs_text_base64(writer->to, writer->group, 1);
-	memset(writer->to - (3 - left), '=', 3 - left);
-	writer->left = 0;
-}
-
 /* ---- Cells ------------------------------------------------------------------------------- */
 
 #define WRITE_LITERAL(to, literal)                                                                 \
@@ -244,11 +220,6 @@ static void write_keep(struct wcs_slice slice, unsigned char *last, size_t *last
 	*last_len = slice.len;
 }
 
-bool wcs_row_write_same_family(const struct wcs_row_writer *writer, const struct wcs_cell *cell)
-{
-	return write_is(cell->family, writer->family, writer->family_len);
-}
-
 static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice row)
 {
 	unsigned char *to = writer->to;
@@ -259,34 +230,14 @@ static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice 
 	writer->from = to;
 	writer->passed = 0;
 	if (!write_is(row, writer->row, writer->row_len))
-		writer->row_bytes = 0; /* else it goes on in another line */
+		writer->row_bytes = 0; /* else the row continues from another line */
 	write_keep(row, writer->row, &writer->row_len);
 	to = WRITE_LITERAL(to, "{\"key\":\"");
-	to = write_name(to, row.data, row.len);
+	to = write_text(to, row.data, row.len, SPELL_NAME);
 	return WRITE_LITERAL(to, "\",\"families\":{");
 }
 
-static unsigned char *write_family(struct wcs_row_writer *writer, unsigned char *to,
-				   struct wcs_slice family)
-{
-	write_keep(family, writer->family, &writer->family_len);
-	*to++ = '"';
-	if (family.len > 0)
-		memcpy(to, family.data, family.len);
-	to += family.len;
-	return WRITE_LITERAL(to, "\":{");
-}
-
-static unsigned char *write_column(struct wcs_row_writer *writer, unsigned char *to,
-				   struct wcs_slice qualifier)
-{
-	write_keep(qualifier, writer->qualifier, &writer->qualifier_len);
-	*to++ = '"';
-	to = write_name(to, qualifier.data, qualifier.len);
-	return WRITE_LITERAL(to, "\":[");
-}
-
-/* Cells that were written together have one timestamp. */
+/* Keeps the text of the last timestamp: cells of one mutation have the same. */
 static unsigned char *write_ts(struct wcs_row_writer *writer, unsigned char *to, int64_t ts)
 {
 	if (writer->ts_len == 0 || ts != writer->ts) {
@@ -303,11 +254,6 @@ static uint64_t write_line_len(const struct wcs_row_writer *writer)
 	return writer->passed + (uint64_t)(writer->to - writer->from);
 }
 
-static inline bool write_is_long(const struct wcs_row_writer *writer)
-{
-	return writer->line_max > 0 && write_line_len(writer) > writer->line_max;
-}
-
 void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room)
 {
 	if (writer->in_row)
@@ -316,27 +262,40 @@ void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room)
 	writer->from = room;
 }
 
-void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell)
+bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell)
 {
+	struct wcs_slice family = cell->family, qualifier = cell->qualifier;
+	bool new_row = !writer->in_row || !write_is(cell->row, writer->row, writer->row_len) ||
+		       (writer->line_max > 0 && write_line_len(writer) > writer->line_max);
+	bool new_family = new_row || !write_is(family, writer->family, writer->family_len);
+	bool new_column =
+		new_family || !write_is(qualifier, writer->qualifier, writer->qualifier_len);
 	unsigned char *to = writer->to;
 
-	if (!writer->in_row || !write_is(cell->row, writer->row, writer->row_len) ||
-	    write_is_long(writer)) {
+	if (new_row)
 		to = write_row(writer, cell->row);
-		to = write_family(writer, to, cell->family);
-		to = write_column(writer, to, cell->qualifier);
-	} else if (!write_is(cell->family, writer->family, writer->family_len)) {
+	else if (new_family)
 		to = WRITE_LITERAL(to, "]},");
-		to = write_family(writer, to, cell->family);
-		to = write_column(writer, to, cell->qualifier);
-	} else if (!write_is(cell->qualifier, writer->qualifier, writer->qualifier_len)) {
+	else if (new_column)
 		to = WRITE_LITERAL(to, "],");
-		to = write_column(writer, to, cell->qualifier);
-	} else {
+	else
 		*to++ = ',';
+	if (new_family) {
+		write_keep(family, writer->family, &writer->family_len);
+		*to++ = '"';
+		if (family.len > 0)
+			memcpy(to, family.data, family.len);
+		to = WRITE_LITERAL(to + family.len, "\":{");
+	}
+	if (new_column) {
+		write_keep(qualifier, writer->qualifier, &writer->qualifier_len);
+		*to++ = '"';
+		to = write_text(to, qualifier.data, qualifier.len, SPELL_NAME);
+		to = WRITE_LITERAL(to, "\":[");
 	}
 	to = WRITE_LITERAL(to, "{\"ts\":");
 	writer->to = write_ts(writer, to, cell->info.ts);
+	return new_family;
 }
 
 void wcs_row_write_finish(struct wcs_row_writer *writer)
@@ -354,7 +313,7 @@ void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key)
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
-/* A number; as text in quotes where not every reader would take it exactly. */
+/* Writes a number; in quotes where some reader of JSON would round it. */
 static unsigned char *write_integer(unsigned char *to, int64_t number)
 {
 	bool quoted = number > NUMBER_EXACT || number < -NUMBER_EXACT;
@@ -416,6 +375,13 @@ void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece)
 
 void wcs_row_write_end(struct wcs_row_writer *writer)
 {
-	write_base64_rest(writer);
+	size_t left = writer->left;
+
+	if (left > 0) {
+		memset(writer->group + left, 0, 3 - left);
+		writer->to = wcs_text_base64(writer->to, writer->group, 1);
+		memset(writer->to - (3 - left), '=', 3 - left);
+		writer->left = 0;
+	}
 	writer->to = WRITE_LITERAL(writer->to, "\"}");
 }

@@ -5,26 +5,26 @@
 
 #include "store/store.h"
 
-/* The most that a call writes: of what stands before a value (a byte of a name becomes three), and
- * of len bytes of a value (a byte becomes six). */
+/* The most bytes that a call writes: before a value (a byte of a name becomes three), and of len
+ * bytes of a value (a byte becomes six). */
 #define WCS_ROW_WRITE_HEAD	 (3u * (WCS_ROW_KEY_MAX + WCS_QUALIFIER_MAX) + WCS_FAMILY_NAME_MAX + 256u)
 #define WCS_ROW_WRITE_VALUE(len) (6u * (size_t)(len) + 8u)
 
 /*
- * Writes the cells of rows, in the order of a scan, as lines of JSON. The caller sees to it that
- * there is room behind `to`, which every call moves on. All zero: nothing is written yet.
+ * Writes the cells of rows, in the order of a scan, as lines of JSON. The caller provides the room
+ * behind `to`, which every call advances. All zero: nothing is written yet.
  */
 struct wcs_row_writer {
 	unsigned char *to;	   /* set by wcs_row_write_to */
-	const unsigned char *from; /* the start of the line's part that is still in the room */
-	uint64_t passed;	   /* bytes of the line that were in the room before */
+	const unsigned char *from; /* start of the line's part in the room */
+	uint64_t passed;	   /* bytes of the line before that part */
 	uint64_t line_max;  /* a line of more bytes ends before the next cell; 0: with its row */
 	uint64_t row_bytes; /* of the row's values so far */
 	bool in_row;
-	bool text;   /* the value under way is "value", not "base64" */
-	size_t left; /* bytes of base64 that wait for the rest of their group of three */
-	unsigned char group[3];
-	unsigned char ts_text[24]; /* of the last cell, with the comma behind it */
+	bool text;		   /* the present value is "value", not "base64" */
+	size_t left;		   /* bytes in group */
+	unsigned char group[3];	   /* of base64, incomplete */
+	unsigned char ts_text[24]; /* of the last cell, with a comma */
 	size_t ts_len;
 	int64_t ts;
 	size_t row_len, family_len, qualifier_len; /* of the last cell */
@@ -33,32 +33,33 @@ struct wcs_row_writer {
 	unsigned char qualifier[WCS_QUALIFIER_MAX];
 };
 
-/* The next write goes to the start of a room. */
+/* Moves `to` to the start of a room. */
 void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room);
 
-/* Writes what stands before the cell's value: `{"ts":T,`, and the row, family and column where they
- * are others than those of the cell before, or the line is one of its own. WCS_ROW_WRITE_HEAD. */
-void wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell);
+/* Writes the part before the cell's value, `{"ts":T,`; before it the row, family and column where
+ * they differ from the last cell's, and all three on a new line. Needs WCS_ROW_WRITE_HEAD bytes of
+ * room. Returns whether it began a family. */
+bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell);
 
-/* Is the cell, whose slices are good, in another family than the cell before? */
-bool wcs_row_write_same_family(const struct wcs_row_writer *writer, const struct wcs_cell *cell);
-
-/* Writes a whole value of a family of that type (no inthll), and closes its cell.
+/* Writes a whole value of a family of that type (no inthll), and closes its cell. Needs
  * WCS_ROW_WRITE_VALUE + 16. */
 void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, enum wcs_type type);
 
-/* Writes the estimate and the state of an inthll, and closes its cell. WCS_ROW_WRITE_VALUE + 64. */
+/* Writes the estimate and the state of an inthll, and closes its cell. Needs WCS_ROW_WRITE_VALUE
+ * + 64.
+ */
 void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct wcs_slice state);
 
-/* The same in pieces; text: all of it is UTF-8. A character may be cut between two pieces. */
+/* Write a value in pieces; text: all of it is UTF-8. A piece may end within a character. */
 void wcs_row_write_begin(struct wcs_row_writer *writer, bool text);
 void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece);
 void wcs_row_write_end(struct wcs_row_writer *writer);
 
-/* Closes the last row's line. WCS_ROW_WRITE_HEAD. */
+/* Closes the last row's line. */
 void wcs_row_write_finish(struct wcs_row_writer *writer);
 
-/* Writes a row key as a line: text with %XX, no JSON. Three bytes for each, and one. */
+/* Writes a row key as a line of text with %XX, not JSON. Needs three bytes for each byte, and one.
+ */
 void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key);
 
 #endif

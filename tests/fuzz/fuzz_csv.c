@@ -114,8 +114,8 @@ static void csv_fuzz_line(const struct csv_rows *rows, const char *text, size_t 
 
 	FUZZ_CHECK(rows->lines > 0);
 	FUZZ_CHECK(wcs_line_parse(text, len, &line, NULL) == 0);
-	FUZZ_CHECK(wcs_line_kind(line) == (first ? WCS_LINE_TABLE : WCS_LINE_ROW));
-	FUZZ_CHECK(first || wcs_line_key(line).len > 0);
+	FUZZ_CHECK(line->kind == (first ? WCS_LINE_TABLE : WCS_LINE_ROW));
+	FUZZ_CHECK(first || line->key.len > 0);
 	wcs_line_free(line);
 }
 

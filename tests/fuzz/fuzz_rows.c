@@ -66,8 +66,8 @@ static void rows_fuzz_line(const char *text, size_t len)
 
 	FUZZ_CHECK((error != 0) == (line == NULL));
 	FUZZ_CHECK((error != 0) == (fault.text[0] != '\0'));
-	if (!error && wcs_line_kind(line) == WCS_LINE_ROW)
-		FUZZ_CHECK(wcs_line_key(line).len <= WCS_ROW_KEY_MAX);
+	if (!error && line->kind == WCS_LINE_ROW)
+		FUZZ_CHECK(line->key.len <= WCS_ROW_KEY_MAX);
 	wcs_line_free(line);
 }
 

@@ -14,8 +14,8 @@ static void apply(struct wcs_table *table, const char *text, size_t len)
 		ck_assert_ptr_nonnull(end);
 		ck_assert_msg(wcs_line_parse(text, (size_t)(end - text), &line, &fault) == 0, "%s",
 			      fault.text);
-		ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_ROW);
-		SUITE_OK(wcs_row_mutate(table, wcs_line_key(line), wcs_line_mutation(line), NULL));
+		ck_assert_int_eq(line->kind, WCS_LINE_ROW);
+		SUITE_OK(wcs_row_mutate(table, line->key, line->mutation, NULL));
 		wcs_line_free(line);
 		len -= (size_t)(end + 1 - text);
 		text = end + 1;

@@ -255,13 +255,13 @@ static int other_take(void *ctx, const struct wcs_line *line, struct wcs_table *
 {
 	struct other *other = ctx;
 
-	if (wcs_line_kind(line) == WCS_LINE_SCHEMA) {
+	if (line->kind == WCS_LINE_SCHEMA) {
 		other->schemas++;
 		return 0;
 	}
-	if (strcmp(wcs_line_table(line), "u") == 0)
+	if (strcmp(line->table, "u") == 0)
 		*table = other->u;
-	else if (strcmp(wcs_line_table(line), "t") == 0)
+	else if (strcmp(line->table, "t") == 0)
 		*table = other->s->table;
 	else
 		return snprintf(fault->text, sizeof(fault->text), "no such table") ? -ENOENT : 0;

@@ -21,8 +21,8 @@ static struct wcs_line *parse(const char *text)
 
 static const struct wcs_mutation *row_of(const struct wcs_line *line)
 {
-	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_ROW);
-	return wcs_line_mutation(line);
+	ck_assert_int_eq(line->kind, WCS_LINE_ROW);
+	return line->mutation;
 }
 
 static bool slice_is(struct wcs_slice slice, const char *bytes, size_t len)
@@ -49,7 +49,7 @@ SUITE_TEST(test_cells, 60)
 		      "\"\":[\"\"],\"none\":[],\"one\":\"alone\"},\"a\":{}}}\r");
 	const struct wcs_mutation *m = row_of(line);
 
-	ck_assert(slice_is(wcs_line_key(line), "STC#22", 6));
+	ck_assert(slice_is(line->key, "STC#22", 6));
 	ck_assert_uint_eq(m->write_count, 6);
 	ck_assert_uint_eq(m->delete_count + m->condition_count, 0);
 	assert_set(&m->writes[0], "loc", "lat", 17, "53.4");
@@ -69,7 +69,7 @@ SUITE_TEST(test_any_bytes, 60)
 				      "\"\"}]}}}");
 	const struct wcs_mutation *m = row_of(line);
 
-	ck_assert(slice_is(wcs_line_key(line), "a\0\xff%/\xc3\xa4\x41", 8));
+	ck_assert(slice_is(line->key, "a\0\xff%/\xc3\xa4\x41", 8));
 	ck_assert_uint_eq(m->write_count, 3);
 	ck_assert(slice_is(m->writes[0].qualifier, "\n\xc3", 2));
 	ck_assert(slice_is(m->writes[0].value, "\0x\0", 3));
@@ -83,7 +83,7 @@ SUITE_TEST(test_key_may_be_left_out, 60)
 {
 	struct wcs_line *line = parse("{}");
 
-	ck_assert_ptr_null(wcs_line_key(line).data);
+	ck_assert_ptr_null(line->key.data);
 	ck_assert_uint_eq(row_of(line)->write_count, 0);
 	wcs_line_free(line);
 }
@@ -165,17 +165,17 @@ SUITE_TEST(test_other_lines, 60)
 {
 	struct wcs_line *line = parse("{\"table\":\"packages\"}");
 
-	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_TABLE);
-	ck_assert_str_eq(wcs_line_table(line), "packages");
+	ck_assert_int_eq(line->kind, WCS_LINE_TABLE);
+	ck_assert_str_eq(line->table, "packages");
 	wcs_line_free(line);
 
 	line = parse("{\"version\":1,\"tables\":{\"t\":{\"families\":{\"f\":\"never\"}}}}");
-	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_SCHEMA);
-	ck_assert_uint_eq(wcs_line_schema(line)->table_count, 1);
+	ck_assert_int_eq(line->kind, WCS_LINE_SCHEMA);
+	ck_assert_uint_eq(line->schema->table_count, 1);
 	wcs_line_free(line);
 
 	line = parse("{\"version\":1}");
-	ck_assert_int_eq(wcs_line_kind(line), WCS_LINE_SCHEMA);
+	ck_assert_int_eq(line->kind, WCS_LINE_SCHEMA);
 	wcs_line_free(line);
 	wcs_line_free(NULL);
 }
