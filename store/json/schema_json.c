@@ -33,15 +33,12 @@ static bool schema_json_has_nul(const json_t *string)
 	return strlen(json_string_value(string)) != json_string_length(string);
 }
 
-static int schema_json_type(const struct schema_json *in, const struct wcs_json_at *at,
-			    const json_t *json, enum wcs_type *type)
+/* Both structs begin with their name. */
+static int schema_json_order(const void *a, const void *b)
 {
-	if (!json_is_string(json) || schema_json_has_nul(json) ||
-	    wcs_type_parse(json_string_value(json), type))
-		return schema_json_fault(
-			in, at,
-			"must be \"bytes\", \"intsum\", \"intmin\", \"intmax\" or \"inthll\"");
-	return 0;
+	_Static_assert(offsetof(struct wcs_family, name) == 0, "a family begins with its name");
+	_Static_assert(offsetof(struct wcs_table_schema, name) == 0, "and a table");
+	return strcmp(a, b);
 }
 
 static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at *at,
@@ -72,7 +69,7 @@ static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at
 static int schema_json_family(const struct schema_json *in, const struct wcs_json_at *at,
 			      const json_t *json, struct wcs_family *family)
 {
-	const char *name;
+	struct wcs_json_at inner = {.up = at};
 	json_t *member;
 	int rc = 0;
 
@@ -84,32 +81,29 @@ static int schema_json_family(const struct schema_json *in, const struct wcs_jso
 		return schema_json_gc(in, at, json, &family->gc);
 	if (!json_is_object(json))
 		return schema_json_fault(in, at, "must be an object or a policy in quotes");
-	json_object_foreach((json_t *)(uintptr_t)json, name, member)
+	json_object_foreach((json_t *)(uintptr_t)json, inner.name, member)
 	{
-		struct wcs_json_at inner = {.up = at, .name = name};
-
-		if (strcmp(name, "gc") == 0)
+		if (strcmp(inner.name, "gc") == 0)
 			rc = schema_json_gc(in, &inner, member, &family->gc);
-		else if (strcmp(name, "type") == 0)
-			rc = schema_json_type(in, &inner, member, &family->type);
-		else
+		else if (strcmp(inner.name, "type") != 0)
 			rc = schema_json_fault(in, &inner, "a family has only gc and type");
+		else if (!json_is_string(member) || schema_json_has_nul(member) ||
+			 wcs_type_parse(json_string_value(member), &family->type))
+			rc = schema_json_fault(in, &inner,
+					       "must be \"bytes\", \"intsum\", \"intmin\", "
+					       "\"intmax\" or \"inthll\"");
 		if (rc)
 			break;
 	}
 	return rc;
 }
 
-static int schema_json_family_order(const void *a, const void *b)
-{
-	return strcmp(((const struct wcs_family *)a)->name, ((const struct wcs_family *)b)->name);
-}
-
 static int schema_json_families(const struct schema_json *in, const struct wcs_json_at *at,
 				json_t *json, struct wcs_table_schema *table)
 {
-	const char *name;
+	struct wcs_json_at inner = {.up = at};
 	json_t *member;
+	int rc;
 
 	if (!json_is_object(json))
 		return schema_json_fault(in, at, "must be an object with a member per family");
@@ -118,37 +112,23 @@ static int schema_json_families(const struct schema_json *in, const struct wcs_j
 	table->families = calloc(json_object_size(json), sizeof(table->families[0]));
 	if (!table->families)
 		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
-	json_object_foreach(json, name, member)
+	json_object_foreach(json, inner.name, member)
 	{
-		struct wcs_json_at inner = {.up = at, .name = name};
 		/* Counted first, so that wcs_schema_free frees it after a failure. */
-		int rc = schema_json_family(in, &inner, member,
-					    &table->families[table->family_count++]);
-
+		rc = schema_json_family(in, &inner, member,
+					&table->families[table->family_count++]);
 		if (rc)
 			return rc;
 	}
-	qsort(table->families, table->family_count, sizeof(table->families[0]),
-	      schema_json_family_order);
-	return 0;
-}
-
-static int schema_json_delimiter(const struct schema_json *in, const struct wcs_json_at *at,
-				 const json_t *json, unsigned char *delimiter)
-{
-	const char *text = json_string_value(json);
-
-	if (!text || json_string_length(json) != 1 || *text == '\0' || strchr("/%.", *text))
-		return schema_json_fault(in, at,
-					 "must be one ASCII character in quotes, not / % . or NUL");
-	*delimiter = (unsigned char)*text;
+	qsort(table->families, table->family_count, sizeof(table->families[0]), schema_json_order);
 	return 0;
 }
 
 static int schema_json_table(const struct schema_json *in, const struct wcs_json_at *at,
 			     json_t *json, struct wcs_table_schema *table)
 {
-	const char *name;
+	struct wcs_json_at inner = {.up = at};
+	const char *text;
 	json_t *member;
 	int rc = 0;
 
@@ -158,39 +138,38 @@ static int schema_json_table(const struct schema_json *in, const struct wcs_json
 	strcpy(table->name, at->name);
 	if (!json_is_object(json))
 		return schema_json_fault(in, at, "must be an object");
-	json_object_foreach(json, name, member)
+	json_object_foreach(json, inner.name, member)
 	{
-		struct wcs_json_at inner = {.up = at, .name = name};
-
-		if (strcmp(name, "delimiter") == 0)
-			rc = schema_json_delimiter(in, &inner, member, &table->delimiter);
-		else if (strcmp(name, "protected") == 0 && json_is_boolean(member))
+		text = json_string_value(member);
+		if (strcmp(inner.name, "delimiter") == 0) {
+			if (text && json_string_length(member) == 1 && !strchr("/%.", *text))
+				table->delimiter = (unsigned char)*text;
+			else
+				rc = schema_json_fault(
+					in, &inner,
+					"must be one ASCII character in quotes, not / % . or NUL");
+		} else if (strcmp(inner.name, "protected") == 0) {
 			table->protection = json_is_true(member) ? WCS_PROTECTED : WCS_UNPROTECTED;
-		else if (strcmp(name, "protected") == 0)
-			rc = schema_json_fault(in, &inner, "must be true or false");
-		else if (strcmp(name, "families") == 0)
+			if (!json_is_boolean(member))
+				rc = schema_json_fault(in, &inner, "must be true or false");
+		} else if (strcmp(inner.name, "families") == 0) {
 			rc = schema_json_families(in, &inner, member, table);
-		else
-			rc = schema_json_fault(in, &inner,
-					       "a table has only delimiter, protected and "
-					       "families");
+		} else {
+			rc = schema_json_fault(
+				in, &inner, "a table has only delimiter, protected and families");
+		}
 		if (rc)
 			break;
 	}
 	return rc;
 }
 
-static int schema_json_table_order(const void *a, const void *b)
-{
-	return strcmp(((const struct wcs_table_schema *)a)->name,
-		      ((const struct wcs_table_schema *)b)->name);
-}
-
 static int schema_json_tables(const struct schema_json *in, const struct wcs_json_at *at,
 			      json_t *json, struct wcs_schema *schema)
 {
-	const char *name;
+	struct wcs_json_at inner = {.up = at};
 	json_t *member;
+	int rc;
 
 	if (!json_is_object(json))
 		return schema_json_fault(in, at, "must be an object with a member per table");
@@ -201,48 +180,33 @@ static int schema_json_tables(const struct schema_json *in, const struct wcs_jso
 	schema->tables = calloc(json_object_size(json), sizeof(schema->tables[0]));
 	if (!schema->tables)
 		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
-	json_object_foreach(json, name, member)
+	json_object_foreach(json, inner.name, member)
 	{
-		struct wcs_json_at inner = {.up = at, .name = name};
-		int rc = schema_json_table(in, &inner, member,
-					   &schema->tables[schema->table_count++]);
-
+		rc = schema_json_table(in, &inner, member, &schema->tables[schema->table_count++]);
 		if (rc)
 			return rc;
 	}
-	qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]),
-	      schema_json_table_order);
-	return 0;
-}
-
-static int schema_json_version(const struct schema_json *in, const struct wcs_json_at *at,
-			       const json_t *json)
-{
-	if (json_is_integer(json) && json_integer_value(json) > SCHEMA_JSON_VERSION)
-		return schema_json_fault(in, at, "newer than this program, which knows version 1");
-	if (!json_is_integer(json) || json_integer_value(json) != SCHEMA_JSON_VERSION)
-		return schema_json_fault(in, at, "must be the number 1");
+	qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]), schema_json_order);
 	return 0;
 }
 
 static int schema_json_root(const struct schema_json *in, json_t *root, struct wcs_schema *schema)
 {
-	json_t *version = json_object_get(root, "version"), *member;
+	const json_t *version = json_object_get(root, "version");
 	struct wcs_json_at at = {.name = "version"};
-	const char *name;
+	json_t *member;
 	int rc = 0;
 
 	/* The first check: in a newer version other members may be unknown. */
-	if (version)
-		rc = schema_json_version(in, &at, version);
-	if (rc)
-		return rc;
-	json_object_foreach(root, name, member)
+	if (json_is_integer(version) && json_integer_value(version) > SCHEMA_JSON_VERSION)
+		return schema_json_fault(in, &at, "newer than this program, which knows version 1");
+	if (version && json_integer_value(version) != SCHEMA_JSON_VERSION)
+		return schema_json_fault(in, &at, "must be the number 1");
+	json_object_foreach(root, at.name, member)
 	{
-		at.name = name;
-		if (strcmp(name, "tables") == 0)
+		if (strcmp(at.name, "tables") == 0)
 			rc = schema_json_tables(in, &at, member, schema);
-		else if (strcmp(name, "version") != 0)
+		else if (strcmp(at.name, "version") != 0)
 			rc = schema_json_fault(in, &at, "a schema has only version and tables");
 		if (rc)
 			break;
@@ -250,34 +214,26 @@ static int schema_json_root(const struct schema_json *in, json_t *root, struct w
 	return rc;
 }
 
-static int schema_json_parse(const char *text, size_t len, struct wcs_schema **schema,
-			     struct wcs_fault *fault)
-{
-	struct schema_json in = {.text = text, .len = len, .fault = fault};
-	struct wcs_schema *made;
-	json_t *root;
-	int rc = wcs_json_parse(text, len, &root, fault);
-
-	if (rc)
-		return rc == -EOVERFLOW ? -EINVAL : rc; /* no member is a large number */
-	made = calloc(1, sizeof(*made));
-	rc = made ? schema_json_root(&in, root, made) : wcs_fault_set(fault, -ENOMEM, "no memory");
-	json_decref(root);
-	if (rc) {
-		wcs_schema_free(made);
-		return rc;
-	}
-	*schema = made;
-	return 0;
-}
-
 int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 		     struct wcs_fault *fault)
 {
+	struct schema_json in = {.text = text, .len = len, .fault = fault};
+	struct wcs_schema *made = calloc(1, sizeof(*made));
 	bool begun = wcs_json_begin(len);
-	int rc = schema_json_parse(text, len, schema, fault);
+	json_t *root = NULL;
+	int rc = made ? wcs_json_parse(text, len, &root, fault)
+		      : wcs_fault_set(fault, -ENOMEM, "no memory");
 
+	if (rc == 0)
+		rc = schema_json_root(&in, root, made);
+	else if (rc == -EOVERFLOW) /* no member is a large number */
+		rc = -EINVAL;
+	json_decref(root);
 	wcs_json_end(begun);
+	if (rc == 0)
+		*schema = made;
+	else
+		wcs_schema_free(made);
 	return rc;
 }
 
