@@ -53,48 +53,33 @@ static char *mounted_place(const char *store)
 	return place;
 }
 
-int mounted_fail_open(const struct program *program, const char *store, int rc,
-		      const struct wcs_fault *fault)
+int mounted_open_store(const struct program *program, const char *path, const char *missing,
+		       struct wcs_store **store)
 {
-	char *place = rc == -EBUSY ? mounted_place(store) : NULL;
-	const char *advice = strrchr(fault->text, ';');
+	const struct wcs_options options = {.log = program_log,
+					    .log_ctx = (void *)(uintptr_t)program};
+	struct sandbox_place confined;
+	struct wcs_fault fault = {0};
+	const char *advice;
+	char *place;
+	int rc, exit_code = program_confine(program, path, &confined, 1);
 
+	if (exit_code)
+		return exit_code;
+	rc = wcs_store_open(path, &options, store, &fault);
+	if (!rc)
+		return PROGRAM_OK;
+	if (rc == -ENOENT && missing)
+		return program_fail(program, "%s: %s", path, missing);
+	place = rc == -EBUSY ? mounted_place(path) : NULL;
+	advice = strrchr(fault.text, ';');
 	if (place && advice)
-		program_fail(program, "%.*s, mounted at %s; try %s %s", (int)(advice - fault->text),
-			     fault->text, place, program->name, place);
+		program_fail(program, "%.*s, mounted at %s; try %s %s", (int)(advice - fault.text),
+			     fault.text, place, program->name, place);
 	else
-		program_fail(program, "%s", fault->text);
+		program_fail(program, "%s", fault.text);
 	free(place);
 	return PROGRAM_FAILED;
-}
-
-static int mounted_root(struct mounted *mounted)
-{
-	struct stat st, up;
-	char *slash;
-
-	mounted->root = strdup(mounted->directory);
-	if (!mounted->root)
-		return -ENOMEM;
-	if (stat(mounted->directory, &st))
-		return -errno;
-	while (!mounted_has(mounted->root, ".rowfs/schema.json")) {
-		slash = strrchr(mounted->root, '/');
-		if (!slash || !slash[1])
-			return -ENOENT;
-		slash[slash == mounted->root] = '\0';
-		if (stat(mounted->root, &up) || up.st_dev != st.st_dev)
-			return -ENOENT;
-	}
-	return 0;
-}
-
-static bool mounted_is_table(const char *directory)
-{
-	char kind[16];
-	ssize_t len = getxattr(directory, "user.rowfs.kind", kind, sizeof(kind));
-
-	return len == 5 && memcmp(kind, "table", 5) == 0;
 }
 
 /* Reads a short file of the mount. *text, which the caller frees, is what stands behind a name in
@@ -159,19 +144,44 @@ uint64_t mounted_count(const char *root, const char *file, const char *name)
 	return count;
 }
 
+/* Finds the root of the mount. */
+static int mounted_root(struct mounted *mounted)
+{
+	struct stat st, up;
+	char *slash;
+
+	mounted->root = strdup(mounted->directory);
+	if (!mounted->root)
+		return -ENOMEM;
+	if (stat(mounted->directory, &st))
+		return -errno;
+	while (!mounted_has(mounted->root, ".rowfs/schema.json")) {
+		slash = strrchr(mounted->root, '/');
+		if (!slash || !slash[1])
+			return -ENOENT;
+		slash[slash == mounted->root] = '\0';
+		if (stat(mounted->root, &up) || up.st_dev != st.st_dev)
+			return -ENOENT;
+	}
+	return 0;
+}
+
+/* Finds the table below the root. */
 static int mounted_table(struct mounted *mounted)
 {
 	const char *below = mounted->directory + strlen(mounted->root);
+	char kind[16];
 	size_t len;
 
 	below += strspn(below, "/");
 	len = strcspn(below, "/");
-	if (mounted_is_table(mounted->root)) {
+	if (getxattr(mounted->root, "user.rowfs.kind", kind, sizeof(kind)) == 5 &&
+	    memcmp(kind, "table", 5) == 0) {
 		mounted->rows = true;
 		mounted->below = len > 0;
+	} else if (len > WCS_TABLE_NAME_MAX) {
+		return -EINVAL;
 	} else {
-		if (len > WCS_TABLE_NAME_MAX)
-			return -EINVAL;
 		memcpy(mounted->table, below, len);
 		mounted->table[len] = '\0';
 		mounted->rows = len > 0;

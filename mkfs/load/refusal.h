@@ -10,25 +10,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define REFUSAL_TIME 48 /* bytes of a time as entries have it */
+
 struct refusal {
-	char since[48];	      /* when the write began, as entries have it */
-	char until[48];	      /* when it failed */
-	uint64_t first, last; /* lines of the file that it may be of; an entry without one has 0 */
+	char since[REFUSAL_TIME]; /* when the write began */
+	char until[REFUSAL_TIME]; /* when it failed */
+	uint64_t first, last;	  /* its lines of the file; an entry without a line has 0 */
 	char why[512];
 };
 
-/* Call before the write. */
-void refusal_begin(struct refusal *refusal);
-/* Call after the failed write. */
-void refusal_end(struct refusal *refusal);
+/* The present time. */
+void refusal_now(char text[REFUSAL_TIME]);
 
 /* Does every write that fails with this error leave an entry? No, if the kernel returns it, too. */
 bool refusal_is_told(int rc);
 
-/* Looks for the entry of a write that has begun as above and failed with an error that is told;
- * path is that of the file, from the mount's root on. True: why is its reason, first and last its
- * line. False: the list cannot be read, or does not say; where several entries may be the one,
- * first and last become the range of these. */
+/* Looks for the entry of a write with since, until, first and last that failed with an error that
+ * is told; path is that of the file, from the mount's root on. True: why is the reason, first and
+ * last the line. False: no single entry fits; if several do, first and last become their range. */
 bool refusal_find(struct refusal *refusal, const char *root, const char *path);
 
 #endif

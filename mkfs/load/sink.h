@@ -45,10 +45,6 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Ends why with the number of applied lines, in place of the number that a mount counts for one
- * open file. */
-void sink_applied(struct sink *sink);
-
 /* The line has no meaning until a table is named. */
 #define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines into a directory of a mount, through its own files: rows into .rows, a schema into
- * /.rowfs/schema.json. So each is checked where all others are, and its errors are the mount's: a
- * failed write says only that there is one, /.rowfs/errors has the line and the reason.
+ * Lines into a directory of a mount, through its files: rows into .rows, a schema into
+ * /.rowfs/schema.json. The mount checks them. A failed write gives only an errno; /.rowfs/errors
+ * has the line and the reason.
  *
- * - Below a table all rows go to that directory, and its .rows sees to it that a table line names
- *   the table. At a root with tables each table line opens the .rows of its table.
- * - The count of lines applied is what the mount has taken and answered for; where a write fails
- *   and the line is not known, it is that of the lines before all that it may be.
+ * - A line is a row unless its object has "table", "version" or "tables". A line is parsed only if
+ *   its text may have one of these names.
+ * - In a table all rows go to the .rows of the directory, which checks that a table line names the
+ *   table. At a root with tables each table line opens the .rows of its table.
+ * - The number of applied lines counts those that the mount has acknowledged. If a write fails and
+ *   the bad line is not known, the number is that of the lines before the first candidate.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "mkfs/load/refusal.h"
 #include "mkfs/load/sink.h"
-#include "mkfs/load/sink_run.h"
 #include "mkfs/mounted.h"
 
 #define SINK_SCHEMA "/.rowfs/schema.json"
@@ -30,44 +32,120 @@
 struct sink_mount {
 	struct sink sink;
 	const struct program *program;
-	uint64_t hidden;	  /* writes that the mount had counted as hidden before */
-	uint64_t cells;		  /* and cells as written */
+	uint64_t hidden;	  /* the mount's count of hidden writes at the start */
+	uint64_t cells;		  /* and of written cells */
 	char root[PATH_MAX];	  /* of the mount */
-	bool tables;		  /* it is a root with tables below it */
-	int dir;		  /* where the lines go */
-	int rows;		  /* the .rows that is open; -1: none */
-	char rows_path[PATH_MAX]; /* of it, from the root on */
-	uint64_t stream;	  /* lines that were written into it */
+	bool tables;		  /* the root has tables below it */
+	int dir;		  /* the directory */
+	int rows;		  /* the open .rows; -1: none */
+	char rows_path[PATH_MAX]; /* its path below the root */
+	uint64_t stream;	  /* lines written into it */
 	struct refusal refusal;	  /* of the present write */
 	/* The table that dir is in; empty: none, or not asked yet. */
 	char in[WCS_TABLE_NAME_MAX + 1];
 };
 
-/* ---- Writing ----------------------------------------------------------------------------- */
+/* Consecutive lines of the text that go into one .rows. */
+struct sink_run {
+	const char *text;
+	size_t len;
+	uint64_t first; /* number of the first line, from 1 */
+	uint64_t lines;
+};
 
-/* The first lines of the run are applied. */
+/* ---- Lines ------------------------------------------------------------------------------- */
+
+/* The bytes of the first line, without its newline. */
+static size_t sink_mount_line(const char *text, size_t len)
+{
+	const char *newline = memchr(text, '\n', len);
+
+	return newline ? (size_t)(newline - text) : len;
+}
+
+/* The parsed line, if it is valid and no row; else NULL. The caller frees it. */
+static struct wcs_line *sink_mount_other(const char *text, size_t len)
+{
+	struct wcs_line *line;
+
+	if (!memmem(text, len, "\"table", 6) && !memmem(text, len, "\"version", 8) &&
+	    !memmem(text, len, "\\u", 2))
+		return NULL;
+	if (wcs_line_parse(text, len, &line, NULL))
+		return NULL;
+	if (line->kind != WCS_LINE_ROW)
+		return line;
+	wcs_line_free(line);
+	return NULL;
+}
+
+/* Removes the first lines, which are applied, from the run. */
 static void sink_mount_advance(struct sink_mount *to, struct sink_run *run, uint64_t lines)
 {
-	to->sink.rows += sink_run_pass(run, lines);
 	to->stream += lines;
+	for (; lines > 0 && run->lines > 0; lines--, run->lines--, run->first++) {
+		size_t n = sink_mount_line(run->text, run->len);
+		struct wcs_line *other = sink_mount_other(run->text, n);
+
+		to->sink.rows += strspn(run->text, " \t\r") < n && !other;
+		wcs_line_free(other);
+		n += n < run->len ? 1 : 0;
+		run->text += n;
+		run->len -= n;
+	}
 }
 
-/* So many bytes of the run were taken before the write failed: passes by the lines that are applied
- * with them. The last may have no newline yet, and end with the file; what fails there as well is
- * no news. */
-static void sink_mount_taken(struct sink_mount *to, struct sink_run *run, size_t taken)
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+/* Writes all of the text; *taken grows by the written bytes, also on failure. */
+static int sink_mount_put(int fd, const char *text, size_t len, size_t *taken)
 {
-	size_t rest;
-	uint64_t lines = sink_run_ended(run, taken, &rest);
+	while (len > 0) {
+		ssize_t put = write(fd, text, len);
 
-	if (close(to->rows) == 0 && rest > 0)
-		lines++;
-	to->rows = -1;
-	sink_mount_advance(to, run, lines);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		text += put;
+		len -= (size_t)put;
+		*taken += (size_t)put;
+	}
+	return 0;
 }
 
-/* The mount does not say which of the lines it was, or why. */
-static int sink_mount_range(struct sink_mount *to, const struct sink_run *run, int rc)
+/* Has the file reached this process's limit on file sizes? */
+static bool sink_mount_is_limit(int fd)
+{
+	struct rlimit limit;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && at >= 0 &&
+	       (uint64_t)at >= limit.rlim_cur;
+}
+
+/* Ends why with the number of applied lines, in place of the mount's number, which counts one open
+ * file. */
+static void sink_mount_applied(struct sink *sink)
+{
+	char *end = strstr(sink->why, " applied before it)");
+	size_t n;
+
+	if (end) {
+		*end = '\0';
+		end = strrchr(sink->why, '(');
+		if (end)
+			*end = '\0';
+	}
+	n = strlen(sink->why);
+	while (n > 0 && sink->why[n - 1] == ' ')
+		n--;
+	snprintf(sink->why + n, sizeof(sink->why) - n, " (%" PRIu64 " line%s applied before it)",
+		 sink->rows, sink->rows == 1 ? "" : "s");
+}
+
+/* The mount does not say which line it refused, or why. */
+static int sink_mount_range(struct sink_mount *to, int rc)
 {
 	uint64_t behind = to->refusal.last - to->refusal.first;
 	bool told = refusal_is_told(rc);
@@ -77,44 +155,48 @@ static int sink_mount_range(struct sink_mount *to, const struct sink_run *run, i
 	if (behind > 0)
 		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind", behind,
 			 behind == 1 ? "" : "s");
-	sink->failed = run->first;
 	return sink_fail(sink, rc, "%s%s%s (%s%" PRIu64 " line%s applied before it)", strerror(-rc),
 			 range, told ? "; .rowfs/errors of the mount has the reason" : "",
 			 told && behind == 0 ? "" : "at least ", sink->rows,
 			 sink->rows == 1 ? "" : "s");
 }
 
-/* No write goes past the limit of the process: the line is the one in which the last one ended. */
-static int sink_mount_limit(struct sink_mount *to, const struct sink_run *run)
-{
-	to->sink.failed = run->first;
-	sink_fail(&to->sink, 0, SINK_LIMIT, strerror(EFBIG));
-	sink_applied(&to->sink);
-	return -EFBIG;
-}
-
-/* A write of the run failed behind so many bytes: finds the line and the reason. */
+/* A write failed after `taken` bytes of the run: finds the line and the reason. */
 static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_t taken, int rc)
 {
+	const char *at = run->text, *end = run->text + taken, *newline;
+	bool known = false, limit = rc == -EFBIG && sink_mount_is_limit(to->rows);
 	struct refusal *refusal = &to->refusal;
-	bool known, limit = rc == -EFBIG && sink_run_is_limit(to->rows);
+	uint64_t lines = 0;
 
-	sink_mount_taken(to, run, taken);
-	if (limit)
-		return sink_mount_limit(to, run);
-	refusal->first = to->stream + 1;
-	refusal->last = to->stream + (run->lines > 0 ? run->lines : 1);
-	known = refusal_is_told(rc) && refusal_find(refusal, to->root, to->rows_path);
-	sink_mount_advance(to, run, refusal->first - to->stream - 1);
-	if (!known)
-		return sink_mount_range(to, run, rc);
+	for (; (newline = memchr(at, '\n', (size_t)(end - at))) != NULL; lines++)
+		at = newline + 1;
+	while (at < end && strchr(" \t\r", *at))
+		at++;
+	/* Close applies a last line without a newline. If it fails, the write's error is reported.
+	 */
+	if (close(to->rows) == 0 && at < end)
+		lines++;
+	to->rows = -1;
+	sink_mount_advance(to, run, lines);
+	if (!limit) {
+		refusal->first = to->stream + 1;
+		refusal->last = to->stream + (run->lines > 0 ? run->lines : 1);
+		known = refusal_is_told(rc) && refusal_find(refusal, to->root, to->rows_path);
+		sink_mount_advance(to, run, refusal->first - to->stream - 1);
+	}
 	to->sink.failed = run->first;
-	sink_fail(&to->sink, rc, "%s", refusal->why);
-	sink_applied(&to->sink);
+	if (!limit && !known)
+		return sink_mount_range(to, rc);
+	if (limit) /* the bad line is the one in which the last write ended */
+		sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
+	else
+		sink_fail(&to->sink, rc, "%s", refusal->why);
+	sink_mount_applied(&to->sink);
 	return rc;
 }
 
-/* Writes the run, if it has lines, and makes it empty. */
+/* Writes the run, if it has lines, and empties it. */
 static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 {
 	size_t taken = 0;
@@ -122,18 +204,18 @@ static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 
 	if (run->lines == 0)
 		return 0;
-	refusal_begin(&to->refusal);
-	rc = sink_run_put(to->rows, run->text, run->len, &taken);
+	refusal_now(to->refusal.since);
+	rc = sink_mount_put(to->rows, run->text, run->len, &taken);
 	if (!rc && run->text[run->len - 1] != '\n')
-		rc = sink_run_put(to->rows, "\n", 1, &(size_t){0});
-	refusal_end(&to->refusal);
+		rc = sink_mount_put(to->rows, "\n", 1, &(size_t){0});
+	refusal_now(to->refusal.until);
 	if (rc)
 		return sink_mount_refused(to, run, taken, rc);
 	sink_mount_advance(to, run, run->lines);
 	return 0;
 }
 
-/* Opens the .rows of the directory, which has that path from the root on. */
+/* Opens the .rows of the directory, whose path begins at the root. */
 static int sink_mount_rows_open(struct sink_mount *to, const char *directory)
 {
 	char name[PATH_MAX + PATH_MAX];
@@ -162,80 +244,55 @@ static int sink_mount_table(struct sink_mount *to, const char *table)
 			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
 }
 
-/* A write of the schema failed. Its line is the one that it has in the text. */
-static int sink_mount_schema_refused(struct sink_mount *to, int rc)
-{
-	struct refusal *refusal = &to->refusal;
-
-	refusal->first = 0;
-	refusal->last = UINT64_MAX;
-	if (refusal_is_told(rc) && refusal_find(refusal, to->root, SINK_SCHEMA))
-		return sink_fail(&to->sink, rc, "%s", refusal->why);
-	return sink_fail(&to->sink, rc, "the schema: %s", strerror(-rc));
-}
-
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
+	struct refusal *refusal = &to->refusal;
 	char name[PATH_MAX + 32];
-	bool limit = false;
+	bool limit;
 	int rc, fd;
 
 	snprintf(name, sizeof(name), "%s" SINK_SCHEMA, to->root);
 	fd = open(name, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return sink_fail(&to->sink, -errno, SINK_SCHEMA ": %s", strerror(errno));
-	refusal_begin(&to->refusal);
-	rc = sink_run_put(fd, text, len, &(size_t){0});
-	limit = rc == -EFBIG && sink_run_is_limit(fd);
+	refusal_now(refusal->since);
+	rc = sink_mount_put(fd, text, len, &(size_t){0});
+	limit = rc == -EFBIG && sink_mount_is_limit(fd);
 	if (close(fd) && !rc)
 		rc = -errno;
-	refusal_end(&to->refusal);
+	refusal_now(refusal->until);
+	if (!rc)
+		return 0;
 	if (limit)
 		return sink_fail(&to->sink, rc, "the schema: " SINK_LIMIT, strerror(EFBIG));
-	return rc ? sink_mount_schema_refused(to, rc) : 0;
+	refusal->first = 0; /* entries number the lines within the schema */
+	refusal->last = UINT64_MAX;
+	if (refusal_is_told(rc) && refusal_find(refusal, to->root, SINK_SCHEMA))
+		return sink_fail(&to->sink, rc, "%s", refusal->why);
+	return sink_fail(&to->sink, rc, "the schema: %s", strerror(-rc));
 }
 
-/* The name of the table that the directory is in; empty where the mount does not say. */
-static const char *sink_mount_in(struct sink_mount *to)
+/* Applies a table or schema line; the rows before it are written. A table's directory takes the
+ * schema that rowfs-dump prints of it: one of this table alone. */
+static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
+			   size_t len)
 {
 	struct mounted mounted = {.root = to->root, .rows = true};
 
-	if (!to->in[0] && mounted_ask_table(&mounted) == 0)
-		snprintf(to->in, sizeof(to->in), "%s", mounted.table);
-	return to->in;
-}
+	if (line->kind != WCS_LINE_SCHEMA)
+		return sink_mount_table(to, line->table);
+	for (size_t i = 0; !to->tables && i < line->schema->table_count; i++) {
+		const char *name = line->schema->tables[i].name;
 
-/* In a table a schema may be there as rowfs-dump prints it there: of this table alone. */
-static int sink_mount_schema_fits(struct sink_mount *to, const struct wcs_schema *schema)
-{
-	for (size_t i = 0; !to->tables && i < schema->table_count; i++) {
-		const char *name = schema->tables[i].name;
-
-		if (strcmp(name, sink_mount_in(to)) != 0)
+		if (!to->in[0] && mounted_ask_table(&mounted) == 0)
+			snprintf(to->in, sizeof(to->in), "%s", mounted.table);
+		if (strcmp(name, to->in) != 0)
 			return sink_fail(&to->sink, -EINVAL,
 					 "the schema of table %s cannot go to table %s: load it "
 					 "into the root of a mount of all tables",
 					 name, to->in);
 	}
-	return 0;
-}
-
-/* A line that is no row. Rows before it are written. */
-static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
-			   size_t len)
-{
-	int rc;
-
-	if (line->kind == WCS_LINE_SCHEMA) {
-		rc = sink_mount_schema_fits(to, line->schema);
-		return rc ? rc : sink_mount_schema(to, text, len);
-	}
-	return sink_mount_table(to, line->table);
-}
-
-static bool sink_mount_joins(const struct sink_mount *to, const struct wcs_line *other)
-{
-	return !other || (!to->tables && other->kind == WCS_LINE_TABLE);
+	return sink_mount_schema(to, text, len);
 }
 
 static int sink_mount_write(struct sink *sink, const char *text, size_t len)
@@ -246,21 +303,21 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 	int rc = 0;
 
 	while (len > 0 && !rc) {
-		size_t n = sink_run_line(text, len), all = n < len ? n + 1 : n;
-		struct wcs_line *other = sink_run_other(text, n);
+		size_t n = sink_mount_line(text, len), all = n < len ? n + 1 : n;
+		struct wcs_line *other = sink_mount_other(text, n);
 
 		number++;
-		if (!sink_mount_joins(to, other)) {
+		if (other && (to->tables || other->kind != WCS_LINE_TABLE)) {
 			rc = sink_mount_flush(to, &run);
 			sink->failed = rc ? sink->failed : number;
 			if (!rc && sink_mount_take(to, other, text, n)) {
-				sink_applied(sink);
+				sink_mount_applied(sink);
 				rc = -EINVAL;
 			}
 		} else if (to->rows < 0 && strspn(text, " \t\r") < n) {
 			sink->failed = number;
 			rc = sink_fail(sink, -EINVAL, SINK_NO_TABLE);
-			sink_applied(sink);
+			sink_mount_applied(sink);
 		} else if (to->rows >= 0) {
 			if (run.lines++ == 0)
 				run = (struct sink_run){text, 0, number, 1};
@@ -316,7 +373,7 @@ static int sink_mount_family(struct sink *sink, const char *table, const char *f
 	char families[PATH_MAX + 128], name[PATH_MAX + 256];
 
 	snprintf(families, sizeof(families), "%s/%s/.families", to->root, to->tables ? table : ".");
-	if (!to->tables) /* that of the table which the directory is in, or is */
+	if (!to->tables) /* the directory has one table */
 		return 0;
 	if (access(families, F_OK))
 		return sink_fail(sink, -errno, "table %s: %s", table,
@@ -337,26 +394,20 @@ static uint64_t sink_mount_hidden(const struct sink_mount *to)
 	return mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
 }
 
-/* The mount's log has the families; the mount counts for all who write. */
-static void sink_mount_tell_hidden(const struct sink_mount *to)
-{
-	uint64_t hidden = sink_mount_hidden(to);
-	char text[128];
-
-	if (hidden <= to->hidden)
-		return;
-	hidden -= to->hidden;
-	snprintf(text, sizeof(text),
-		 "%" PRIu64 " cell%s written (or by others, meanwhile) that a policy hides at once",
-		 hidden, hidden == 1 ? " was" : "s were");
-	program_log((void *)(uintptr_t)to->program, WCS_LOG_WARNING, text);
-}
-
 static void sink_mount_close(struct sink *sink)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
+	uint64_t hidden = sink_mount_hidden(to);
+	char text[128];
 
-	sink_mount_tell_hidden(to);
+	if (hidden > to->hidden) { /* the mount counts all writers; its log names the families */
+		hidden -= to->hidden;
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " cell%s written (or by others, meanwhile) that a policy hides "
+			 "at once",
+			 hidden, hidden == 1 ? " was" : "s were");
+		program_log((void *)(uintptr_t)to->program, WCS_LOG_WARNING, text);
+	}
 	if (to->rows >= 0)
 		close(to->rows);
 	if (to->dir >= 0)

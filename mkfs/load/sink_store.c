@@ -122,38 +122,22 @@ static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 
 int sink_store_open(const struct program *program, const char *path, struct sink **sink)
 {
-	const struct wcs_options options = {.log = program_log,
-					    .log_ctx = (void *)(uintptr_t)program};
 	struct wcs_import_options import = {.other = sink_store_other,
 					    .line_max = WCS_IMPORT_LINE_MOST};
 	struct sink_store *to = calloc(1, sizeof(*to));
-	struct sandbox_place place;
-	struct wcs_fault fault = {0};
-	int exit_code, rc;
+	int exit_code;
 
 	if (!to)
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_store_kind;
 	to->sink.line_max = import.line_max;
 	import.ctx = to;
-	exit_code = program_confine(program, path, &place, 1);
-	if (exit_code != PROGRAM_OK)
-		goto out_free;
-	rc = wcs_store_open(path, &options, &to->store, &fault);
-	if (rc) {
-		exit_code = mounted_fail_open(program, path, rc, &fault);
-		goto out_free;
-	}
-	if (wcs_import_new(NULL, &import, &to->import)) {
+	exit_code = mounted_open_store(program, path, NULL, &to->store);
+	if (exit_code == PROGRAM_OK && wcs_import_new(NULL, &import, &to->import))
 		exit_code = program_fail(program, "no memory");
-		goto out_close;
-	}
-	*sink = &to->sink;
-	return PROGRAM_OK;
-
-out_close:
-	wcs_store_close(to->store);
-out_free:
-	free(to);
+	if (exit_code == PROGRAM_OK)
+		*sink = &to->sink;
+	else
+		sink_store_close(&to->sink);
 	return exit_code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as text, from a store or through a mount. A mount has the same text in .rows; there
- * the schema is that of .rowfs/schema.json.
+ * Rows as text, from a store or through a mount. In a mount .rows has the same text, and
+ * .rowfs/schema.json the schema.
  */
 #include "mkfs/text/rows.h"
 
@@ -33,23 +33,13 @@ struct rows {
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-/* mount: it may have been meant as a directory of one. */
-static int rows_open_store(struct rows *rows, bool mount)
+/* missing: as for mounted_open_store. */
+static int rows_open_store(struct rows *rows, const char *missing)
 {
-	const struct wcs_options options = {.log = program_log,
-					    .log_ctx = (void *)(uintptr_t)rows->program};
-	struct sandbox_place place;
-	struct wcs_fault fault = {0};
-	int rc, exit_code = program_confine(rows->program, rows->path, &place, 1);
+	int rc, exit_code = mounted_open_store(rows->program, rows->path, missing, &rows->store);
 
 	if (exit_code)
 		return exit_code;
-	rc = wcs_store_open(rows->path, &options, &rows->store, &fault);
-	if (rc == -ENOENT && mount)
-		return program_fail(rows->program, "%s: neither a store nor a directory of a mount",
-				    rows->path);
-	if (rc)
-		return mounted_fail_open(rows->program, rows->path, rc, &fault);
 	rc = wcs_schema_get(rows->store, &rows->schema);
 	if (rc)
 		return program_fail(rows->program, "%s: schema: %s", rows->path, strerror(-rc));
@@ -73,23 +63,13 @@ static int rows_mount_schema(struct rows *rows)
 	return exit_code;
 }
 
-/* Is the directory readable? */
-static int rows_look(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
 static int rows_open_mount(struct rows *rows)
 {
-	int rc = rows_look(rows->path);
+	int rc = 0, fd = open(rows->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	if (rc)
-		return program_fail(rows->program, "%s: %s", rows->path, strerror(-rc));
+	if (fd < 0)
+		return program_fail(rows->program, "%s: %s", rows->path, strerror(errno));
+	close(fd);
 	rc = mounted_find(rows->path, &rows->mounted);
 	if (!rc)
 		rc = mounted_ask_table(&rows->mounted);
@@ -97,7 +77,7 @@ static int rows_open_mount(struct rows *rows)
 	case 0:
 		return rows_mount_schema(rows);
 	case -ENOENT: /* a store may have lost its marker, and says so */
-		return rows_open_store(rows, true);
+		return rows_open_store(rows, "neither a store nor a directory of a mount");
 	case -EINVAL:
 		return program_fail(rows->program, "%s: not the directory of a table or row",
 				    rows->path);
@@ -116,9 +96,8 @@ int rows_open(const struct program *program, const char *path, struct rows **row
 	made->program = program;
 	made->path = path;
 	made->fd = -1;
-	/* A mount is told by its own files; what is no mount is a store, or else the store says
-	 * what is wrong with it. */
-	exit_code = mounted_is_store(path) ? rows_open_store(made, false) : rows_open_mount(made);
+	/* Opening a store that is neither a store nor a mount gives the reason. */
+	exit_code = mounted_is_store(path) ? rows_open_store(made, NULL) : rows_open_mount(made);
 	if (exit_code)
 		rows_close(made);
 	else
@@ -172,28 +151,23 @@ int rows_fail(const struct rows *rows, const char *why)
 
 /* ---- Streams ----------------------------------------------------------------------------- */
 
-static int rows_start_store(struct rows *rows, const struct wcs_slice *key)
+const struct wcs_family *rows_family(const struct wcs_table_schema *table, const void *name,
+				     size_t len)
 {
-	int rc = wcs_table_open(rows->store, rows->name, &rows->table);
-
-	if (!rc)
-		rc = wcs_export_open(rows->table, key, WCS_EXPORT_ROWS, &rows->exported);
-	return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
+	for (size_t i = 0; i < table->family_count; i++)
+		if (strlen(table->families[i].name) == len &&
+		    memcmp(table->families[i].name, name, len) == 0)
+			return &table->families[i];
+	return NULL;
 }
 
 static bool rows_has_family(void *ctx, const void *name, size_t len)
 {
-	const struct wcs_table_schema *table = ctx;
-
-	for (size_t i = 0; i < table->family_count; i++)
-		if (strlen(table->families[i].name) == len &&
-		    memcmp(table->families[i].name, name, len) == 0)
-			return true;
-	return false;
+	return rows_family(ctx, name, len) != NULL;
 }
 
-/* Steps from an open directory, which it closes, down a path of any length. Returns the last, or
- * a negative errno. */
+/* Opens the directory at a path of any length below an open one, which it closes. Returns a
+ * negative errno on failure. */
 static int rows_descend(int fd, char *path)
 {
 	char *rest = NULL;
@@ -233,11 +207,19 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	return fd;
 }
 
-static int rows_start_mount(struct rows *rows, const struct wcs_table_schema *table,
-			    const struct wcs_slice *key)
+int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key)
 {
-	int directory = rows_directory(rows, table, key);
+	int rc, directory;
 
+	rows_stop(rows);
+	rows->name = table->name;
+	if (rows->store) {
+		rc = wcs_table_open(rows->store, rows->name, &rows->table);
+		if (!rc)
+			rc = wcs_export_open(rows->table, key, WCS_EXPORT_ROWS, &rows->exported);
+		return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
+	}
+	directory = rows_directory(rows, table, key);
 	if (directory == -ENOENT && key)
 		return PROGRAM_OK; /* no such row, and none below it */
 	if (directory < 0)
@@ -245,13 +227,6 @@ static int rows_start_mount(struct rows *rows, const struct wcs_table_schema *ta
 	rows->fd = openat(directory, ".rows", O_RDONLY | O_CLOEXEC);
 	close(directory);
 	return rows->fd < 0 ? rows_fail(rows, strerror(errno)) : PROGRAM_OK;
-}
-
-int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key)
-{
-	rows_stop(rows);
-	rows->name = table->name;
-	return rows->store ? rows_start_store(rows, key) : rows_start_mount(rows, table, key);
 }
 
 int rows_read(struct rows *rows, void *buf, size_t len, size_t *got)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of a store that is not mounted, or of a directory in a mount, as streams of text. What
- * fails is printed, and PROGRAM_FAILED returned.
+ * The rows of a store that is not mounted, or of a directory in a mount, as streams of text. A
+ * failure prints its reason and returns PROGRAM_FAILED.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -16,16 +16,19 @@ void rows_close(struct rows *rows);
 const struct wcs_schema *rows_schema(const struct rows *rows);
 /* The table that the directory is in; NULL: none, all are below it. */
 const char *rows_table(const struct rows *rows);
-/* Is the directory below the one of its table, so that it has only some of the rows? */
+/* The family of that name; NULL: none. */
+const struct wcs_family *rows_family(const struct wcs_table_schema *table, const void *name,
+				     size_t len);
+/* Is the directory below that of its table, so that it has only some of the rows? */
 bool rows_some(const struct rows *rows);
 
 /* Starts the stream of a table's rows; key: only the row of that key and those below it. Ends the
- * one before. */
+ * last stream. */
 int rows_start(struct rows *rows, const struct wcs_table_schema *table,
 	       const struct wcs_slice *key);
 /* Its next bytes; *got is 0 only at the end. */
 int rows_read(struct rows *rows, void *buf, size_t len, size_t *got);
-/* Prints why what a stream holds cannot be. Returns PROGRAM_FAILED. */
+/* Prints why the stream is wrong. Returns PROGRAM_FAILED. */
 int rows_fail(const struct rows *rows, const char *why);
 
 #endif
