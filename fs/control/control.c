@@ -32,6 +32,31 @@ struct control_file {
 	int error;    /* of the first bad write, after which nothing is applied; 0: none */
 };
 
+/* A new control file is a row here. */
+static const struct control_kind kinds[] = {
+	[CONTROL_SCHEMA] = {&control_text_reader, &control_lines_writer, &control_schema},
+	[CONTROL_VERSION] = {&control_text_reader, NULL, &control_version},
+	[CONTROL_ERRORS] = {&control_text_reader, NULL, &control_info},
+	[CONTROL_METRICS] = {&control_text_reader, NULL, &control_info},
+	[CONTROL_ENGINE] = {&control_text_reader, NULL, &control_info},
+	[CONTROL_COLLECTOR] = {&control_text_reader, &control_lines_writer, &control_gc},
+	[CONTROL_HELP] = {&control_text_reader, NULL, &control_help},
+	[CONTROL_ROWS] = {&control_stream_reader, &control_rows_writer, NULL},
+	[CONTROL_ROW] = {&control_stream_reader, &control_rows_writer, NULL},
+	[CONTROL_KEYS] = {&control_stream_reader, NULL, NULL},
+	[CONTROL_DROP] = {&control_text_reader, &control_drop_writer, &control_drop},
+	[CONTROL_DELIMITER] = {&control_text_reader, &control_lines_writer, &control_delimiter},
+	[CONTROL_POLICY] = {&control_text_reader, &control_lines_writer, &control_policy},
+	[CONTROL_TYPE] = {&control_text_reader, &control_lines_writer, &control_type},
+	[CONTROL_COUNT] = {&control_text_reader, NULL, &control_drop},
+	[CONTROL_PROTECTED] = {&control_text_reader, &control_lines_writer, &control_protected},
+};
+
+const struct control_kind *control_kind(const struct node *node)
+{
+	return &kinds[node->ts];
+}
+
 mode_t control_mode(const struct node *node)
 {
 	if (node->ts == CONTROL_ERRORS)
@@ -46,7 +71,7 @@ static void close_reader(struct control_file *file)
 	file->reader = NULL;
 }
 
-static void file_free(struct control_file *file)
+void control_abort(struct control_file *file)
 {
 	close_reader(file);
 	if (file->writer)
@@ -72,23 +97,12 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 	if ((fi->flags & O_ACCMODE) != O_RDONLY && opened->kind->writer)
 		rc = opened->kind->writer->open(fs, node, &opened->writer);
 	if (rc != 0) {
-		file_free(opened);
+		control_abort(opened);
 		return rc;
 	}
 	fi->direct_io = 1;
 	*file = opened;
 	return 0;
-}
-
-/* The caller holds the file's lock. */
-static int begin_reading(struct control_file *file, uint64_t offset)
-{
-	int rc;
-
-	close_reader(file);
-	rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
-	file->start = file->written ? offset : 0;
-	return rc;
 }
 
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
@@ -97,8 +111,11 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 	int rc = 0;
 
 	pthread_mutex_lock(&file->lock);
-	if (!file->reader || offset < file->start)
-		rc = begin_reading(file, offset);
+	if (!file->reader || offset < file->start) {
+		close_reader(file);
+		rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
+		file->start = file->written ? offset : 0;
+	}
 	if (rc == 0)
 		rc = file->kind->reader->read(file->reader, req, buf, len, offset - file->start,
 					      got);
@@ -138,25 +155,16 @@ static int apply_rest(struct control_file *file)
 	return rc;
 }
 
-static int drop_rest(struct control_file *file)
-{
-	int rc;
-
-	pthread_mutex_lock(&file->lock);
-	if (file->writer)
-		file->kind->writer->cancel(file->writer);
-	rc = file->error;
-	pthread_mutex_unlock(&file->lock);
-	return rc;
-}
-
 int control_flush(struct control_file *file, pid_t thread)
 {
+	bool own = process_same(thread, file->opener);
 	int rc;
 
-	if (process_same(thread, file->opener))
-		return process_killed(thread) ? drop_rest(file) : apply_rest(file);
+	if (own && !process_killed(thread))
+		return apply_rest(file);
 	pthread_mutex_lock(&file->lock);
+	if (own && file->writer)
+		file->kind->writer->cancel(file->writer);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;
@@ -165,10 +173,5 @@ int control_flush(struct control_file *file, pid_t thread)
 void control_close(struct control_file *file)
 {
 	apply_rest(file);
-	file_free(file);
-}
-
-void control_abort(struct control_file *file)
-{
-	file_free(file);
+	control_abort(file);
 }

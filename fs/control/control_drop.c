@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +17,6 @@
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
-#include "lib/escape.h"
 
 struct drop;
 
@@ -41,53 +39,31 @@ struct drop {
 	size_t len;   /* bytes written so far, all of which match a text */
 };
 
-static int print_rows(const struct pos *pos, const struct wcs_count *count, char **text,
-		      size_t *len)
+static int drop_print(const struct control_place *at, FILE *to)
 {
-	char *spelled = wcs_text_encode(pos_key(pos)),
-	     *escaped = spelled ? escape_bytes(spelled, "\"\\") : NULL;
-	int rc = -ENOMEM;
-
-	if (escaped)
-		rc = control_text_print(text, len,
-					"{\"table\":\"%s\",\"prefix\":\"%s\",\"rows\":%" PRIu64
-					",\"bytes\":%" PRIu64 "}\n",
-					wcs_table_name(pos->table), escaped, count->rows,
-					count->bytes);
-	free(escaped);
-	free(spelled);
-	return rc;
-}
-
-/* Counts with the family's name for drop, without for .count. */
-static int print_cells(const struct pos *pos, const struct wcs_count *count, char **text,
-		       size_t *len)
-{
-	char family[WCS_TABLE_NAME_MAX + WCS_FAMILY_NAME_MAX + 32] = "";
-
-	if (pos->family)
-		snprintf(family, sizeof(family), "\"table\":\"%s\",\"family\":\"%s\",",
-			 wcs_table_name(pos->table), pos->family);
-	return control_text_print(
-		text, len, "{%s\"rows\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"bytes\":%" PRIu64 "}\n",
-		family, count->rows, count->cells, count->bytes);
-}
-
-static int drop_format(struct fs *fs, const struct node *node, char **text, size_t *len)
-{
+	const struct pos *pos = &at->pos;
 	struct wcs_count count;
 	struct wcs_slice key;
-	struct pos pos;
-	int rc = pos_of(node, &pos);
+	int rc = pos->family ? wcs_family_count(pos->table, pos->family, &count)
+			     : wcs_rows_count(pos->table, control_key(pos, &key), &count);
 
-	(void)fs;
-	if (rc == 0)
-		rc = pos.family ? wcs_family_count(pos.table, pos.family, &count)
-				: wcs_rows_count(pos.table, control_key(&pos, &key), &count);
 	if (rc != 0)
 		return rc;
-	return pos.family || node->ts == CONTROL_COUNT ? print_cells(&pos, &count, text, len)
-						       : print_rows(&pos, &count, text, len);
+	fputc('{', to);
+	if (at->node->ts == CONTROL_DROP)
+		fprintf(to, "\"table\":\"%s\",\"%s\":", wcs_table_name(pos->table),
+			pos->family ? "family" : "prefix");
+	if (pos->family)
+		fprintf(to, "\"%s\",", pos->family);
+	else if (at->node->ts == CONTROL_DROP) {
+		rc = control_print_key(to, pos_key(pos));
+		fputc(',', to);
+	}
+	fprintf(to, "\"rows\":%" PRIu64, count.rows);
+	if (pos->family || at->node->ts == CONTROL_COUNT)
+		fprintf(to, ",\"cells\":%" PRIu64, count.cells);
+	fprintf(to, ",\"bytes\":%" PRIu64 "}\n", count.bytes);
+	return rc;
 }
 
 /* ---- Dropping ---------------------------------------------------------------------------- */
@@ -161,8 +137,11 @@ static int drop_apply(struct drop *drop, const struct drop_text *text)
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-static void drop_start(struct drop *drop)
+/* Expects a text from its first byte on. */
+static void drop_start(void *state)
 {
+	struct drop *drop = state;
+
 	drop->len = 0;
 	for (size_t i = 0; i < drop->count; i++)
 		drop->texts[i].possible = true;
@@ -177,44 +156,41 @@ static void drop_close(void *state)
 	free(drop);
 }
 
-/* Takes over data. */
+/* Adds a text: before, then name. */
 static int add_text(struct drop *drop, int (*apply)(struct drop *drop, const struct pos *pos),
-		    char *data, size_t len)
+		    const char *before, struct wcs_slice name)
 {
+	size_t len = strlen(before);
+	char *data = malloc(len + name.len + 1);
+
 	if (!data)
 		return -ENOMEM;
-	drop->texts[drop->count++] = (struct drop_text){.data = data, .len = len, .apply = apply};
+	memcpy(data, before, len);
+	memcpy(data + len, name.data, name.len);
+	drop->texts[drop->count++] = (struct drop_text){data, len + name.len, apply, true};
 	return 0;
-}
-
-static int add_name(struct drop *drop, int (*apply)(struct drop *drop, const struct pos *pos),
-		    const char *before, const char *name)
-{
-	char *text = NULL;
-	int len = asprintf(&text, "%s%s", before, name);
-
-	return len < 0 ? -ENOMEM : add_text(drop, apply, text, (size_t)len);
 }
 
 /* An error shows the last text. */
 static int add_texts(struct drop *drop, const struct pos *pos)
 {
-	struct wcs_slice key = pos_key(pos);
-	char *raw, *spelled;
+	const char *name = pos->family ? pos->family : wcs_table_name(pos->table);
+	struct wcs_slice bytes = {name, strlen(name)};
+	char *spelled;
 	int rc;
 
 	if (pos->family)
-		return add_name(drop, drop_family, "", pos->family);
+		return add_text(drop, drop_family, "", bytes);
 	if (pos->depth == 0) {
-		rc = add_name(drop, drop_table, "table ", wcs_table_name(pos->table));
-		return rc == 0 ? add_name(drop, drop_rows, "", wcs_table_name(pos->table)) : rc;
+		rc = add_text(drop, drop_table, "table ", bytes);
+		return rc == 0 ? add_text(drop, drop_rows, "", bytes) : rc;
 	}
-	raw = malloc(key.len + 1);
-	if (raw)
-		memcpy(raw, key.data, key.len);
-	rc = add_text(drop, drop_rows, raw, key.len);
-	spelled = rc == 0 ? wcs_text_encode(key) : NULL;
-	return rc == 0 ? add_text(drop, drop_rows, spelled, spelled ? strlen(spelled) : 0) : rc;
+	spelled = wcs_text_encode(pos_key(pos));
+	rc = spelled ? add_text(drop, drop_rows, "", pos_key(pos)) : -ENOMEM;
+	if (rc == 0)
+		rc = add_text(drop, drop_rows, "", (struct wcs_slice){spelled, strlen(spelled)});
+	free(spelled);
+	return rc;
 }
 
 static int drop_open(struct fs *fs, const struct node *node, void **state)
@@ -237,15 +213,8 @@ static int drop_open(struct fs *fs, const struct node *node, void **state)
 		drop_close(drop);
 		return rc;
 	}
-	drop_start(drop);
 	*state = drop;
 	return 0;
-}
-
-/* Does c continue the text, or end it as a newline? */
-static bool goes_on(const struct drop_text *text, size_t at, char c)
-{
-	return at < text->len ? text->data[at] == c : at == text->len && c == '\n';
 }
 
 static int refuse(struct drop *drop)
@@ -278,8 +247,13 @@ static int drop_write(void *state, const char *data, size_t len)
 	bool possible = false;
 
 	for (size_t i = 0; i < len; i++, drop->len++)
-		for (size_t t = 0; t < drop->count; t++)
-			drop->texts[t].possible &= goes_on(&drop->texts[t], drop->len, data[i]);
+		for (size_t t = 0; t < drop->count; t++) {
+			struct drop_text *text = &drop->texts[t];
+
+			text->possible &= drop->len < text->len
+						  ? text->data[drop->len] == data[i]
+						  : drop->len == text->len && data[i] == '\n';
+		}
 	for (size_t t = 0; t < drop->count; t++)
 		possible = possible || drop->texts[t].possible;
 	if (!possible)
@@ -306,17 +280,12 @@ static int drop_finish(void *state)
 	return whole ? drop_apply(drop, whole) : refuse(drop);
 }
 
-static void drop_cancel(void *state)
-{
-	drop_start(state);
-}
-
-const struct control_text control_drop = {drop_format, NULL, false};
+const struct control_text control_drop = {drop_print, NULL, false};
 
 const struct control_writer control_drop_writer = {
 	.open = drop_open,
 	.write = drop_write,
 	.finish = drop_finish,
-	.cancel = drop_cancel,
+	.cancel = drop_start,
 	.close = drop_close,
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* /.rowfs/help: a summary of the control files. */
-#include <errno.h>
-#include <string.h>
-
 #include "fs/control/control_kind.h"
 
 static const char help[] =
@@ -60,15 +57,11 @@ static const char help[] =
 	"A bad line stops a stream: the lines before it took effect, it and those behind it did "
 	"not.\n";
 
-static int help_format(struct fs *fs, const struct node *node, char **text, size_t *len)
+static int help_print(const struct control_place *at, FILE *to)
 {
-	(void)fs;
-	(void)node;
-	*text = strdup(help);
-	if (!*text)
-		return -ENOMEM;
-	*len = sizeof(help) - 1;
+	(void)at;
+	fputs(help, to);
 	return 0;
 }
 
-const struct control_text control_help = {help_format, NULL, false};
+const struct control_text control_help = {help_print, NULL, false};

@@ -1,40 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* Read-only control files in /.rowfs: version, errors, metrics, engine. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "fs/control/control_kind.h"
 #include "fs/serve/errors.h"
 #include "fs/serve/metrics.h"
 
-static int version_format(struct fs *fs, const struct node *node, char **text, size_t *len)
+static int version_print(const struct control_place *at, FILE *to)
 {
-	(void)node;
-	return control_text_print(text, len, "rowfs %s\nengine %s\nlibfuse %s\n", ROWFS_VERSION,
-				  wcs_store_engine(fs->store), fuse_pkgversion());
+	fprintf(to, "rowfs %s\nengine %s\nlibfuse %s\n", ROWFS_VERSION,
+		wcs_store_engine(at->fs->store), fuse_pkgversion());
+	return 0;
 }
 
-static int errors_text(struct fs *fs, const struct node *node, char **text, size_t *len)
+static int info_print(const struct control_place *at, FILE *to)
 {
-	(void)node;
-	*text = errors_format(fs->errors, len);
-	return *text ? 0 : -ENOMEM;
+	size_t len = 0;
+	char *text = at->node->ts == CONTROL_ERRORS    ? errors_format(at->fs->errors, &len)
+		     : at->node->ts == CONTROL_METRICS ? metrics_format(at->fs, &len)
+						       : engine_format(at->fs, &len);
+	int rc = text ? 0 : -ENOMEM;
+
+	if (text)
+		fwrite(text, 1, len, to);
+	free(text);
+	return rc;
 }
 
-static int metrics_text(struct fs *fs, const struct node *node, char **text, size_t *len)
-{
-	(void)node;
-	*text = metrics_format(fs, len);
-	return *text ? 0 : -ENOMEM;
-}
-
-static int engine_text(struct fs *fs, const struct node *node, char **text, size_t *len)
-{
-	(void)node;
-	*text = engine_format(fs, len);
-	return *text ? 0 : -ENOMEM;
-}
-
-const struct control_text control_metrics = {metrics_text, NULL, false};
-const struct control_text control_engine = {engine_text, NULL, false};
-const struct control_text control_version = {version_format, NULL, false};
-const struct control_text control_errors = {errors_text, NULL, false};
+const struct control_text control_version = {version_print, NULL, false};
+const struct control_text control_info = {info_print, NULL, false};

@@ -8,6 +8,8 @@
 #ifndef FS_CONTROL_KIND_H
 #define FS_CONTROL_KIND_H
 
+#include <stdio.h>
+
 #include "fs/fs.h"
 #include "fs/names/pos.h"
 #include "fs/names/spell.h"
@@ -34,14 +36,20 @@ struct control_writer {
 	void (*close)(void *state);
 };
 
+/* The control file of one call. */
+struct control_place {
+	struct fs *fs;
+	const struct node *node;
+	struct pos pos; /* the node's */
+	int line;	/* of the written text, counted since the open */
+};
+
 /* A control file with a short text: lines or one document (control_text.c, control_lines.c). */
 struct control_text {
-	/* The text, which the caller frees. */
-	int (*format)(struct fs *fs, const struct node *node, char **text, size_t *len);
-	/* Applies a line without its newline, or a document; a NUL follows its len bytes. line: its
-	 * number since the open. Errors are reported. NULL: the file is read-only. */
-	int (*apply)(struct fs *fs, const struct node *node, const struct pos *pos,
-		     const char *text, size_t len, int line);
+	int (*print)(const struct control_place *at, FILE *to);
+	/* Applies a line without its newline, or a document; a NUL follows its len bytes. Errors
+	 * are reported. NULL: the file is read-only. */
+	int (*apply)(const struct control_place *at, const char *text, size_t len);
 	bool document; /* JSON, complete with its closing brace */
 };
 
@@ -70,9 +78,7 @@ extern const struct control_writer control_drop_writer;
 
 extern const struct control_text control_schema;
 extern const struct control_text control_version;
-extern const struct control_text control_errors;
-extern const struct control_text control_metrics;
-extern const struct control_text control_engine;
+extern const struct control_text control_info; /* errors, metrics, engine */
 extern const struct control_text control_gc;
 extern const struct control_text control_help;
 extern const struct control_text control_drop;
@@ -85,8 +91,7 @@ extern const struct control_text control_protected;
  * 0, -ENOTEMPTY or -ENOMEM. */
 int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter);
 
-/* Makes a text that the caller frees. 0 or -ENOMEM. */
-int control_text_print(char **text, size_t *len, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* Prints a row key as a JSON string. 0 or -ENOMEM. */
+int control_print_key(FILE *to, struct wcs_slice key);
 
 #endif

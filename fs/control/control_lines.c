@@ -37,27 +37,6 @@ static int lines_open(struct fs *fs, const struct node *node, void **state)
 	return 0;
 }
 
-static int pending_add(struct lines *lines, const char *data, size_t len)
-{
-	size_t need = lines->len + len + 1, room = lines->room ? lines->room : 256;
-	char *pending;
-
-	if (need > PENDING_MAX)
-		return report(lines->fs, lines->node, NULL, lines->line, -EFBIG,
-			      "longer than 16 MiB");
-	while (room < need)
-		room *= 2;
-	pending = room == lines->room ? lines->pending : realloc(lines->pending, room);
-	if (!pending)
-		return -ENOMEM;
-	lines->pending = pending;
-	lines->room = room;
-	memcpy(pending + lines->len, data, len);
-	lines->len += len;
-	pending[lines->len] = 0;
-	return 0;
-}
-
 static void pending_drop(struct lines *lines, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -74,12 +53,17 @@ static bool blank(const char *text, size_t len)
 	return strspn(text, " \t\r\n") >= len;
 }
 
-/* The length of the pending JSON object. Text that is no object, or continues after its brace,
- * counts as complete, and the parser refuses it. 0: incomplete. */
-static size_t document_end(struct lines *lines)
+/* The length of the first complete line or JSON object; 0: incomplete. Text that is no object, or
+ * continues after its brace, counts as complete, and the parser refuses it. */
+static size_t complete_end(struct lines *lines)
 {
 	size_t blanks = strspn(lines->pending, " \t\r\n");
 
+	if (!lines->text->document) {
+		const char *newline = memchr(lines->pending, '\n', lines->len);
+
+		return newline ? (size_t)(newline - lines->pending) + 1 : 0;
+	}
 	if (blanks < lines->len && lines->pending[blanks] != '{')
 		return lines->len;
 	while (lines->seen < lines->len) {
@@ -101,49 +85,25 @@ static size_t document_end(struct lines *lines)
 	return 0;
 }
 
-/* The length of the first complete line or document; 0: incomplete. */
-static size_t complete_end(struct lines *lines)
-{
-	const char *newline;
-
-	if (lines->text->document)
-		return document_end(lines);
-	newline = memchr(lines->pending, '\n', lines->len);
-	return newline ? (size_t)(newline - lines->pending) + 1 : 0;
-}
-
-static int text_apply(struct lines *lines, const char *text, size_t len)
-{
-	struct pos pos;
-	int rc;
-
-	if (lines->text->document && blank(text, len))
-		return 0;
-	rc = pos_of(lines->node, &pos);
-	if (rc != 0)
-		return rc;
-	if (!lines->text->document && memchr(text, 0, len))
-		return report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
-			      "the line holds a NUL byte");
-	return lines->text->apply(lines->fs, lines->node, &pos, text, len, lines->line);
-}
-
 /* Applies the first len bytes of pending. */
 static int pending_apply(struct lines *lines, size_t len)
 {
+	struct control_place at = {.fs = lines->fs, .node = lines->node, .line = lines->line};
+	char *text = lines->pending, behind;
 	size_t text_len = len;
-	char *text;
 	int rc;
 
-	if (text_len > 0 && lines->pending[text_len - 1] == '\n')
+	if (len > 0 && text[len - 1] == '\n')
 		text_len--;
-	text = malloc(text_len + 1);
-	if (!text)
-		return -ENOMEM;
-	memcpy(text, lines->pending, text_len);
+	behind = text[text_len];
 	text[text_len] = 0;
-	rc = text_apply(lines, text, text_len);
-	free(text);
+	rc = pos_of(lines->node, &at.pos);
+	if (rc == 0 && !lines->text->document && memchr(text, 0, text_len))
+		rc = report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
+			    "the line holds a NUL byte");
+	else if (rc == 0 && !(lines->text->document && blank(text, text_len)))
+		rc = lines->text->apply(&at, text, text_len);
+	text[text_len] = behind;
 	pending_drop(lines, len);
 	return rc;
 }
@@ -151,9 +111,23 @@ static int pending_apply(struct lines *lines, size_t len)
 static int lines_write(void *state, const char *data, size_t len)
 {
 	struct lines *lines = state;
-	int rc = pending_add(lines, data, len);
-	size_t end;
+	size_t need = lines->len + len + 1, room = lines->room ? lines->room : 256, end;
+	char *pending;
+	int rc = 0;
 
+	if (need > PENDING_MAX)
+		return report(lines->fs, lines->node, NULL, lines->line, -EFBIG,
+			      "longer than 16 MiB");
+	while (room < need)
+		room *= 2;
+	pending = room == lines->room ? lines->pending : realloc(lines->pending, room);
+	if (!pending)
+		return -ENOMEM;
+	lines->pending = pending;
+	lines->room = room;
+	memcpy(pending + lines->len, data, len);
+	lines->len += len;
+	pending[lines->len] = 0;
 	while (rc == 0 && lines->len > 0 && (end = complete_end(lines)) > 0)
 		rc = pending_apply(lines, end);
 	return rc;

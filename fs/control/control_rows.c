@@ -84,21 +84,16 @@ static int rows_open(struct fs *fs, const struct node *node, void **state)
 	return rc;
 }
 
-static int report_fault(const struct rows *rows, int rc, const struct wcs_fault *fault)
-{
-	return report(rows->fs, rows->node, NULL, fault->line, rc, "%s", fault->text);
-}
-
 static int rows_write(void *state, const char *data, size_t len)
 {
 	struct wcs_fault fault = {0};
 	struct rows *rows = state;
 	int rc = wcs_import_write(rows->import, data, len, &fault);
 
-	if (rc != 0)
-		report_fault(rows, rc, &fault);
-	if (rc != 0)
+	if (rc != 0) {
+		report(rows->fs, rows->node, NULL, fault.line, rc, "%s", fault.text);
 		keep_at_end(rows);
+	}
 	return rc;
 }
 
@@ -109,7 +104,7 @@ static int rows_finish(void *state)
 	int rc = wcs_import_finish(rows->import, &fault);
 
 	if (rc != 0)
-		report_fault(rows, rc, &fault);
+		report(rows->fs, rows->node, NULL, fault.line, rc, "%s", fault.text);
 	keep_at_end(rows);
 	return rc;
 }

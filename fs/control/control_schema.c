@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* /.rowfs/schema.json: the whole schema; a write adds missing parts and removes nothing. */
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
 
-static int schema_format(struct fs *fs, const struct node *node, char **text, size_t *len)
+static int schema_print(const struct control_place *at, FILE *to)
 {
 	struct wcs_schema *schema;
-	int rc = wcs_schema_get(fs->store, &schema);
+	char *text;
+	int rc = wcs_schema_get(at->fs->store, &schema);
 
-	(void)node;
 	if (rc != 0)
 		return rc;
-	*text = wcs_schema_format(schema);
+	text = wcs_schema_format(schema);
 	wcs_schema_free(schema);
-	if (!*text)
+	if (!text)
 		return -ENOMEM;
-	*len = strlen(*text);
+	fputs(text, to);
+	free(text);
 	return 0;
 }
 
-static int check_delimiters(struct fs *fs, const struct node *node, const struct wcs_schema *schema)
+static int check_delimiters(const struct control_place *at, const struct wcs_schema *schema)
 {
+	struct fs *fs = at->fs;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < schema->table_count; i++) {
@@ -36,7 +38,7 @@ static int check_delimiters(struct fs *fs, const struct node *node, const struct
 		rc = control_delimiter_check(fs, table, wanted->delimiter);
 		wcs_table_close(table);
 		if (rc != 0)
-			report(fs, node, NULL, 0, rc,
+			report(fs, at->node, NULL, 0, rc,
 			       "table %s: its delimiter cannot change while it has directories",
 			       wanted->name);
 	}
@@ -59,28 +61,26 @@ static void schema_expire(struct fs *fs, const struct wcs_schema *schema)
 	}
 }
 
-static int schema_apply(struct fs *fs, const struct node *node, const struct pos *pos,
-			const char *text, size_t len, int line)
+static int schema_apply(const struct control_place *at, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
 	struct wcs_schema *schema;
 	int rc = wcs_schema_parse(text, len, &schema, &fault);
 
-	(void)pos;
 	if (rc != 0)
-		return report(fs, node, NULL, fault.line > 0 ? line + fault.line - 1 : 0, rc, "%s",
-			      fault.text);
-	rc = check_delimiters(fs, node, schema);
+		return report(at->fs, at->node, NULL,
+			      fault.line > 0 ? at->line + fault.line - 1 : 0, rc, "%s", fault.text);
+	rc = check_delimiters(at, schema);
 	if (rc == 0) {
-		rc = wcs_schema_apply(fs->store, schema, &fault);
-		schema_expire(fs, schema);
+		rc = wcs_schema_apply(at->fs->store, schema, &fault);
+		schema_expire(at->fs, schema);
 		if (rc == -EMFILE) /* users know this error of descriptors */
 			rc = -ENOSPC;
 		if (rc != 0)
-			report(fs, node, NULL, 0, rc, "%s", fault.text);
+			report(at->fs, at->node, NULL, 0, rc, "%s", fault.text);
 	}
 	wcs_schema_free(schema);
 	return rc;
 }
 
-const struct control_text control_schema = {schema_format, schema_apply, .document = true};
+const struct control_text control_schema = {schema_print, schema_apply, .document = true};

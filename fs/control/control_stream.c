@@ -48,21 +48,12 @@ struct stream {
 	char *kept;	/* the ring */
 };
 
-static enum wcs_export_kind export_kind(const struct node *node)
-{
-	switch (node_ts(node)) {
-	case CONTROL_ROW:
-		return WCS_EXPORT_ROW;
-	case CONTROL_KEYS:
-		return WCS_EXPORT_KEYS;
-	default:
-		return WCS_EXPORT_ROWS;
-	}
-}
-
 /* *export is NULL for a .row without a key: no such row can exist. */
 static int export_open(const struct node *node, struct wcs_export **export)
 {
+	enum wcs_export_kind kind = node->ts == CONTROL_ROW    ? WCS_EXPORT_ROW
+				    : node->ts == CONTROL_KEYS ? WCS_EXPORT_KEYS
+							       : WCS_EXPORT_ROWS;
 	struct wcs_slice key;
 	struct pos pos;
 	int rc = pos_of(node, &pos);
@@ -70,7 +61,7 @@ static int export_open(const struct node *node, struct wcs_export **export)
 	*export = NULL;
 	if (rc != 0 || (node->ts == CONTROL_ROW && pos.key_len == 0))
 		return rc;
-	return wcs_export_open(pos.table, control_key(&pos, &key), export_kind(node), export);
+	return wcs_export_open(pos.table, control_key(&pos, &key), kind, export);
 }
 
 struct streams *streams_new(void)
@@ -111,23 +102,16 @@ static bool streams_add(struct streams *streams, struct stream *stream)
 	return fits;
 }
 
-static void streams_remove(struct streams *streams, const struct stream *stream)
+static void stream_close(void *state)
 {
-	struct stream **link = &streams->first;
+	struct stream *stream = state, **link = &stream->fs->streams->first;
 
-	pthread_mutex_lock(&streams->lock);
+	wcs_export_close(stream->export);
+	pthread_mutex_lock(&stream->fs->streams->lock);
 	while (*link != stream)
 		link = &(*link)->next;
 	*link = stream->next;
-	pthread_mutex_unlock(&streams->lock);
-}
-
-static void stream_close(void *state)
-{
-	struct stream *stream = state;
-
-	wcs_export_close(stream->export);
-	streams_remove(stream->fs->streams, stream);
+	pthread_mutex_unlock(&stream->fs->streams->lock);
 	free(stream->kept);
 	free(stream);
 }
@@ -172,37 +156,29 @@ static void stream_make(struct stream *stream)
 	stream->made += got;
 }
 
-/* Copies kept bytes from offset on. Returns their number. */
-static size_t stream_copy(const struct stream *stream, char *buf, size_t len, uint64_t offset)
-{
-	size_t at = (size_t)(offset % STREAM_KEPT), count = (size_t)(stream->made - offset);
-
-	if (count > len)
-		count = len;
-	if (count > STREAM_KEPT - at)
-		count = STREAM_KEPT - at;
-	memcpy(buf, stream->kept + at, count);
-	return count;
-}
-
 static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		       size_t *got)
 {
 	struct stream *stream = state;
-	size_t count = 0;
+	size_t count = 0, at, some;
 
 	if (offset + STREAM_BACK < stream->given)
 		return -ESPIPE;
 	while (count < len) {
-		if (offset + count < stream->made)
-			count += stream_copy(stream, (char *)buf + count, len - count,
-					     offset + count);
-		else if (stream->ended || stream->error != 0)
+		if (offset + count < stream->made) {
+			at = (size_t)((offset + count) % STREAM_KEPT);
+			some = (size_t)(stream->made - offset) - count;
+			some = some < len - count ? some : len - count;
+			some = some < STREAM_KEPT - at ? some : STREAM_KEPT - at;
+			memcpy((char *)buf + count, stream->kept + at, some);
+			count += some;
+		} else if (stream->ended || stream->error != 0) {
 			break;
-		else if (stream->made < offset && fuse_req_interrupted(req))
+		} else if (stream->made < offset && fuse_req_interrupted(req)) {
 			return -EINTR;
-		else
+		} else {
 			stream_make(stream);
+		}
 	}
 	if (count == 0 && len > 0 && stream->error != 0)
 		return stream->error;

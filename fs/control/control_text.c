@@ -1,44 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads of control files whose whole text is made at the open. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fs/control/control_kind.h"
+#include "lib/escape.h"
 
 struct text {
 	char *data;
 	size_t len;
 };
 
-int control_text_print(char **text, size_t *len, const char *format, ...)
+int control_print_key(FILE *to, struct wcs_slice key)
 {
-	va_list args;
-	int count;
+	char *spelled = wcs_text_encode(key),
+	     *escaped = spelled ? escape_bytes(spelled, "\"\\") : NULL;
+	int rc = escaped ? 0 : -ENOMEM;
 
-	va_start(args, format);
-	count = vasprintf(text, format, args);
-	va_end(args);
-	if (count < 0)
-		return -ENOMEM;
-	*len = (size_t)count;
-	return 0;
+	if (escaped)
+		fprintf(to, "\"%s\"", escaped);
+	free(escaped);
+	free(spelled);
+	return rc;
+}
+
+static void text_close(void *state)
+{
+	struct text *text = state;
+
+	free(text->data);
+	free(text);
 }
 
 static int text_open(struct fs *fs, const struct node *node, uid_t user, void **state)
 {
+	struct control_place at = {.fs = fs, .node = node};
 	struct text *text = calloc(1, sizeof(*text));
-	int rc;
+	FILE *to = text ? open_memstream(&text->data, &text->len) : NULL;
+	int rc = to ? pos_of(node, &at.pos) : -ENOMEM;
+	bool bad;
 
 	(void)user;
-	rc = text ? control_kind(node)->text->format(fs, node, &text->data, &text->len) : -ENOMEM;
-
+	if (rc == 0)
+		rc = control_kind(node)->text->print(&at, to);
+	bad = to && ferror(to);
+	if (to && (fclose(to) != 0 || bad) && rc == 0)
+		rc = -ENOMEM;
 	if (rc == 0)
 		*state = text;
-	else
-		free(text);
+	else if (text)
+		text_close(text);
 	return rc;
 }
 
@@ -53,14 +66,6 @@ static int text_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_
 	if (*got > 0)
 		memcpy(buf, text->data + offset, *got);
 	return 0;
-}
-
-static void text_close(void *state)
-{
-	struct text *text = state;
-
-	free(text->data);
-	free(text);
 }
 
 const struct control_reader control_text_reader = {text_open, text_read, text_close};
