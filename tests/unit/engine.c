@@ -2,8 +2,6 @@
 /* A LevelDB engine of a test's own. */
 #include "tests/unit/engine.h"
 
-#include <time.h>
-
 static void engine_log(void *ctx, enum wcs_log_level level, const char *text)
 {
 	struct engine *engine = ctx;
@@ -71,19 +69,12 @@ int engine_count(struct ldb *db, char space)
 	return count;
 }
 
-void engine_sleep(long ms)
-{
-	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-
-	nanosleep(&time, NULL);
-}
-
 void engine_expect_chunks(struct ldb *db, int chunks)
 {
 	for (int i = 0; i < 1000; i++) {
 		if (engine_count(db, 'v') == chunks && engine_count(db, 'g') == 0)
 			return;
-		engine_sleep(10);
+		suite_sleep(10);
 	}
 	ck_abort_msg("%d chunks and %d garbage records, expected %d and none",
 		     engine_count(db, 'v'), engine_count(db, 'g'), chunks);

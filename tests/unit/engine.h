@@ -54,7 +54,6 @@ void engine_expect(struct engine *engine, const char *row, size_t size, unsigned
 /* A key and value of LevelDB's, past the engine. */
 void engine_put_raw(struct engine *engine, const void *key, size_t key_len, const void *value,
 		    size_t len);
-void engine_sleep(long ms);
 /* The whole value is the pattern of this size and seed. */
 void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed);
 

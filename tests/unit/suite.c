@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
 
 const struct wcs_view suite_everything = {.policies = NULL};
 const struct wcs_range suite_all = {.start = {NULL, 0}};
@@ -39,11 +41,13 @@ static void suite_log(void *ctx, enum wcs_log_level level, const char *text)
 
 	pthread_mutex_lock(&lock);
 	suite->warnings += level == WCS_LOG_WARNING;
+	if (level == WCS_LOG_ERROR && suite->errors++ == 0)
+		snprintf(suite->error, sizeof(suite->error), "%s", text);
 	snprintf(suite->log, sizeof(suite->log), "%s", text);
 	pthread_mutex_unlock(&lock);
 }
 
-static void suite_open_store(struct suite *suite)
+int suite_try_open(struct suite *suite)
 {
 	struct wcs_options options = {.log = suite_log,
 				      .log_ctx = suite,
@@ -58,12 +62,20 @@ static void suite_open_store(struct suite *suite)
 		options.now = suite_now;
 		options.now_ctx = suite;
 	}
+	suite->store = NULL;
+	suite->table = NULL;
 	if (suite->engine == SUITE_MEMORY)
 		rc = wcs_store_open_backend(&wcs_backend_memory, "", &options, &suite->store,
 					    &fault);
 	else
 		rc = wcs_store_open(suite->path, &options, &suite->store, &fault);
-	ck_assert_msg(rc == 0, "open: %d %s", rc, fault.text);
+	if (rc != 0) {
+		ck_assert_str_ne(fault.text, "");
+		snprintf(suite->log, sizeof(suite->log), "%s", fault.text);
+	} else if (wcs_table_open(suite->store, "t", &suite->table) != 0) {
+		suite->table = NULL;
+	}
+	return rc;
 }
 
 void suite_open(struct suite *suite, int engine)
@@ -81,26 +93,28 @@ void suite_open(struct suite *suite, int engine)
 		rc = wcs_store_create(suite->path, NULL, false, NULL, &fault);
 		ck_assert_msg(rc == 0, "create: %d %s", rc, fault.text);
 	}
-	suite_open_store(suite);
+	ck_assert_msg(suite_try_open(suite) == 0, "open: %s", suite->log);
 	SUITE_OK(wcs_table_create(suite->store, "t"));
 	SUITE_OK(wcs_table_open(suite->store, "t", &suite->table));
 	for (size_t i = 0; i < 3; i++)
 		SUITE_OK(wcs_family_create(suite->table, families[i]));
 }
 
-void suite_reopen(struct suite *suite)
+void suite_shut(struct suite *suite)
 {
 	wcs_table_close(suite->table);
 	wcs_store_close(suite->store);
-	suite_open_store(suite);
-	if (wcs_table_open(suite->store, "t", &suite->table) != 0)
-		suite->table = NULL;
+}
+
+void suite_reopen(struct suite *suite)
+{
+	suite_shut(suite);
+	ck_assert_msg(suite_try_open(suite) == 0, "open: %s", suite->log);
 }
 
 void suite_close(struct suite *suite)
 {
-	wcs_table_close(suite->table);
-	wcs_store_close(suite->store);
+	suite_shut(suite);
 	if (suite->engine == SUITE_LEVELDB)
 		suite_remove(suite->path);
 }
@@ -275,6 +289,18 @@ char *suite_content(struct wcs_table *table)
 	return suite_scan(table, &suite_all, &suite_cells);
 }
 
+char *suite_state(const struct suite *suite)
+{
+	char *line = suite_schema_line(suite->store), *cells, *state;
+
+	ck_assert_ptr_nonnull(suite->table);
+	cells = suite_content(suite->table);
+	ck_assert_int_gt(asprintf(&state, "%s%s", line, cells), 0);
+	free(line);
+	free(cells);
+	return state;
+}
+
 static void suite_expect_text(char *text, const char *expected)
 {
 	ck_assert_str_eq(text, expected);
@@ -307,6 +333,7 @@ char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct 
 		fputc(' ', out);
 	}
 	ck_assert_int_eq(rc, 0);
+	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
 	wcs_list_close(list);
 	fclose(out);
 	return text;
@@ -347,6 +374,17 @@ int suite_append(struct wcs_table *table, const char *row, const char *data, int
 	return suite_mutate(table, row, mutation, ts);
 }
 
+char *suite_schema_line(struct wcs_store *store)
+{
+	struct wcs_schema *schema;
+	char *line;
+
+	SUITE_OK(wcs_schema_get(store, &schema));
+	line = wcs_schema_line(schema);
+	wcs_schema_free(schema);
+	return line;
+}
+
 void suite_expect_schema(struct wcs_store *store, const char *expected)
 {
 	struct wcs_schema *schema;
@@ -379,21 +417,41 @@ uint32_t suite_random(uint64_t *state)
 	return (uint32_t)(*state >> 33);
 }
 
-void suite_store_file(const char *store, const char *part, char name[64])
+int suite_store_files(const char *store, const char *part, char name[64])
 {
 	const struct dirent *entry;
 	char path[400];
+	int count = 0;
 	DIR *stream;
 
 	name[0] = '\0';
 	snprintf(path, sizeof(path), "%s/data", store);
 	stream = opendir(path);
 	ck_assert_ptr_nonnull(stream);
-	while ((entry = readdir(stream)) != NULL)
-		if (strstr(entry->d_name, part) != NULL)
+	while ((entry = readdir(stream)) != NULL) {
+		if (strstr(entry->d_name, part) == NULL)
+			continue;
+		count++;
+		if (strcmp(entry->d_name, name + (*name != '\0' ? 5 : 0)) > 0)
 			snprintf(name, 64, "data/%.50s", entry->d_name);
+	}
 	closedir(stream);
-	ck_assert_msg(name[0] != '\0', "%s: no file with %s", path, part);
+	return count;
+}
+
+void suite_store_file(const char *store, const char *part, char name[64])
+{
+	ck_assert_msg(suite_store_files(store, part, name) > 0, "%s: no file with %s", store, part);
+}
+
+void suite_sleep(long ms)
+{
+	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+void suite_limit_files(uint64_t bytes)
+{
+	SUITE_OK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, RLIM_INFINITY}));
 }
 
 char *suite_pattern(size_t len, unsigned int seed)

@@ -33,7 +33,9 @@ struct suite {
 	int64_t gc_grace;
 	bool sync; /* of the options, from suite_reopen on */
 	int64_t hidden_every;
-	int warnings;  /* lines logged as a warning */
+	int warnings;	    /* lines logged as a warning */
+	_Atomic int errors; /* lines logged as an error, and the first of them */
+	char error[512];
 	char log[512]; /* the last line logged */
 };
 
@@ -91,6 +93,11 @@ void suite_open(struct suite *suite, int engine);
 /* Closes the store and opens it again; the memory engine forgets everything. */
 void suite_reopen(struct suite *suite);
 void suite_close(struct suite *suite);
+/* Closes the store and its table, and keeps the files. */
+void suite_shut(struct suite *suite);
+/* Opens both again: the store's error, whose text is in the log then. Without a table "t" that is
+ * NULL. */
+int suite_try_open(struct suite *suite);
 
 /* The call returns 0. */
 #define SUITE_OK(call) ck_assert_int_eq(call, 0)
@@ -126,6 +133,9 @@ char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
 		 const struct wcs_filter *filter);
 /* The same of the whole table. */
 char *suite_content(struct wcs_table *table);
+/* The schema as a line, and all cells of the table. The caller frees it. */
+char *suite_state(const struct suite *suite);
+char *suite_schema_line(struct wcs_store *store);
 /* A scan of the cells that can be read; *error: 0 where these are all. */
 char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
 		      const struct wcs_filter *filter, int *error);
@@ -146,6 +156,11 @@ void suite_expect_schema(struct wcs_store *store, const char *expected);
 
 /* The path, relative to the store, of the engine's file whose name has that part. */
 void suite_store_file(const char *store, const char *part, char name[64]);
+/* The same of the last of such files; none: "". Returns how many there are. */
+int suite_store_files(const char *store, const char *part, char name[64]);
+void suite_sleep(long ms);
+/* No file of this process grows beyond that; UINT64_MAX: there is no limit. */
+void suite_limit_files(uint64_t bytes);
 
 /* len bytes that differ with seed and from place to place. The caller frees them. */
 char *suite_pattern(size_t len, unsigned int seed);

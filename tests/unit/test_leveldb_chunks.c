@@ -39,7 +39,7 @@ ENGINE_TEST(test_open_value_keeps_its_chunks, 60)
 	SUITE_OK(engine_set(engine, "r", 1, 3 * MIB, 1));
 	SUITE_OK(engine_value_open(engine, "r", &value));
 	SUITE_OK(engine_delete(engine, "r"));
-	engine_sleep(300);
+	suite_sleep(300);
 	engine_expect_value(value, 3 * MIB, 1);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 48);
 	wcs_backend_leveldb.value_close(value);
@@ -60,7 +60,7 @@ ENGINE_TEST(test_scan_keeps_chunks, 60)
 	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &range, &filter,
 					       &scan));
 	SUITE_OK(engine_delete(engine, "r"));
-	engine_sleep(300);
+	suite_sleep(300);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
 	SUITE_OK(wcs_backend_leveldb.scan_read(scan, bytes, 200000, 0, &got));
 	ck_assert_uint_eq(got, 200000);
@@ -86,16 +86,16 @@ ENGINE_TEST(test_open_value_keeps_only_its_chunks, 60)
 		engine_expect_chunks(engine->db, 2);
 	}
 	SUITE_OK(engine_delete(engine, "a"));
-	engine_sleep(300);
+	suite_sleep(300);
 	ck_assert_int_eq(engine_count(engine->db, 'g'), 1);
 	/* the garbage of later values goes though the record before it must wait */
 	SUITE_OK(engine_set(engine, "b", 1, 300000, 9));
 	SUITE_OK(engine_delete(engine, "b"));
 	for (int i = 0; i < 1000 && engine_count(engine->db, 'v') > 2; i++)
-		engine_sleep(10);
+		suite_sleep(10);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 2);
 	wcs_backend_leveldb.value_close(first);
-	engine_sleep(300);
+	suite_sleep(300);
 	engine_expect_value(second, 100000, 1);
 	wcs_backend_leveldb.value_close(second);
 	engine_expect_chunks(engine->db, 0);
@@ -113,7 +113,7 @@ ENGINE_TEST(test_bad_garbage_record_stops_no_other, 60)
 		SUITE_OK(engine_set(engine, "r", 1, 200000, i));
 		SUITE_OK(engine_delete(engine, "r"));
 		for (int k = 0; k < 1000 && engine_count(engine->db, 'v') > 0; k++)
-			engine_sleep(10);
+			suite_sleep(10);
 		ck_assert_int_eq(engine_count(engine->db, 'v'), 0);
 	}
 	ck_assert_int_eq(engine_count(engine->db, 'g'), 2);
@@ -129,7 +129,7 @@ ENGINE_TEST(test_later_reader_does_not_wait, 60)
 	SUITE_OK(engine_set(engine, "b", 1, 100000, 2));
 	SUITE_OK(engine_value_open(engine, "a", &first));
 	SUITE_OK(engine_delete(engine, "a"));
-	engine_sleep(200);
+	suite_sleep(200);
 	SUITE_OK(engine_value_open(engine, "b", &second));
 	wcs_backend_leveldb.value_close(first);
 	engine_expect_chunks(engine->db, 2);
@@ -144,7 +144,7 @@ ENGINE_TEST(test_close_does_not_wait_for_readers, 60)
 	ldb_reclaim_enter(engine->db, &ticket);
 	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
 	SUITE_OK(engine_delete(engine, "r"));
-	engine_sleep(200);
+	suite_sleep(200);
 	engine_reopen(engine);
 	engine_expect_chunks(engine->db, 0);
 }

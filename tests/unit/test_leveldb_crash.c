@@ -27,7 +27,7 @@ ENGINE_TEST(test_intent_of_a_crash, 60)
 	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
 	SUITE_OK(engine_delete(engine, "r"));
 	for (int i = 0; i < 500 && engine_count(engine->db, 'g') > 1; i++)
-		engine_sleep(10);
+		suite_sleep(10);
 	ck_assert_int_eq(engine_count(engine->db, 'g'), 1);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 48);
 	engine_reopen(engine);
@@ -105,7 +105,7 @@ static void crash_once(struct engine *engine, long ms)
 			crash_writer(engine);
 		_exit(1);
 	}
-	engine_sleep(ms);
+	suite_sleep(ms);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
@@ -168,26 +168,13 @@ int fdatasync(int fd)
 
 static off_t log_size(struct engine *engine)
 {
-	struct dirent **entries;
-	char data[300];
+	char name[64], path[400];
 	struct stat st;
-	off_t size = 0;
-	int count;
 
-	snprintf(data, sizeof(data), "%s/data", engine->path);
-	count = scandir(data, &entries, NULL, alphasort);
-	for (int i = 0; i < count; i++) {
-		size_t len = strlen(entries[i]->d_name);
-		char path[600];
-
-		snprintf(path, sizeof(path), "%s/%s", data, entries[i]->d_name);
-		if (len > 4 && strcmp(entries[i]->d_name + len - 4, ".log") == 0 &&
-		    stat(path, &st) == 0)
-			size = st.st_size;
-		free(entries[i]);
-	}
-	free(entries);
-	return size;
+	suite_store_file(engine->path, ".log", name);
+	snprintf(path, sizeof(path), "%s/%s", engine->path, name);
+	SUITE_OK(stat(path, &st));
+	return st.st_size;
 }
 
 /* A moved chunked value is durable before any later change to it. Without that, a power cut could
@@ -215,13 +202,6 @@ ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 
 /* ---- Failed writes ----------------------------------------------------------------------- */
 
-static void limit_files(rlim_t bytes)
-{
-	struct rlimit limit = {bytes, RLIM_INFINITY};
-
-	SUITE_OK(setrlimit(RLIMIT_FSIZE, &limit));
-}
-
 ENGINE_TEST(test_latch_after_a_failed_write, 60)
 {
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
@@ -232,7 +212,7 @@ ENGINE_TEST(test_latch_after_a_failed_write, 60)
 	int rc = 0;
 
 	signal(SIGXFSZ, SIG_IGN);
-	limit_files(200000);
+	suite_limit_files(200000);
 	while (rc == 0 && good < 1000) {
 		snprintf(row, sizeof(row), "r%05u", good);
 		rc = engine_set(engine, row, 1, 1000, good);
@@ -241,7 +221,7 @@ ENGINE_TEST(test_latch_after_a_failed_write, 60)
 	ck_assert_int_eq(rc, -EIO);
 	ck_assert_uint_gt(good, 50);
 	ck_assert_int_eq(engine->errors, 1);
-	limit_files(RLIM_INFINITY);
+	suite_limit_files(UINT64_MAX);
 	ck_assert_int_eq(engine_set(engine, "x", 1, 10, 1), -EROFS);
 	ck_assert_int_eq(engine_set(engine, "x", 1, 3 * MIB, 1), -EROFS);
 	ck_assert_int_eq(engine_delete(engine, "r00000"), -EROFS);

@@ -12,63 +12,57 @@
 
 /* ---- Damage ------------------------------------------------------------------------------ */
 
-SUITE_TEST(test_missing_chunk, 60)
+ENGINE_TEST(test_missing_chunk, 60)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	char *bytes = malloc(200000);
 	struct wcs_value *value;
 	struct ldb_id_key key;
-	struct engine engine;
 	size_t got;
 
-	engine_open(&engine);
-	SUITE_OK(engine_set(&engine, "r", 1, 200000, 1));
+	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
 	ldb_key_extent(&key, 1, 2);
 	ldb_db_batch_delete(batch, &key);
-	SUITE_OK(ldb_commit(engine.db, batch, false));
+	SUITE_OK(ldb_commit(engine->db, batch, false));
 	leveldb_writebatch_destroy(batch);
-	SUITE_OK(engine_value_open(&engine, "r", &value));
+	SUITE_OK(engine_value_open(engine, "r", &value));
 	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 200000, 0, &got), -EIO);
 	SUITE_OK(wcs_backend_leveldb.value_read(value, bytes, 100000, 0, &got));
-	ck_assert_int_eq(engine.errors, 1);
+	ck_assert_int_eq(engine->errors, 1);
 	wcs_backend_leveldb.value_close(value);
-	engine_close(&engine);
 	free(bytes);
 }
 
-SUITE_TEST(test_damaged_record, 60)
+ENGINE_TEST(test_damaged_record, 60)
 {
 	static struct ldb_key key;
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 	struct wcs_filter filter = {0};
 	struct wcs_cell_info info;
-	struct engine engine;
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	engine_open(&engine);
 	ldb_key_row(&key, 1, suite_text("r"));
 	ldb_key_family(&key, "f");
 	ldb_key_qualifier(&key, suite_text("q"));
 	ldb_key_ts(&key, 1);
-	engine_put_raw(&engine, key.data, key.len, "\7what", 5);
+	engine_put_raw(engine, key.data, key.len, "\7what", 5);
 	for (int64_t ts = WCS_TS_NEWEST; ts <= 1; ts += 2)
 		ck_assert_int_eq(
 			wcs_backend_leveldb.cell_get(
-				engine.db, &suite_everything,
+				engine->db, &suite_everything,
 				&(struct wcs_address){1, suite_text("r"), "f", suite_text("q"), ts},
 				&info),
 			-EIO);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all, &filter,
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &all, &filter,
 					       &scan));
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	wcs_backend_leveldb.scan_close(scan);
-	engine_close(&engine);
 }
 
 /* A merge into a value that the type does not allow is damage, which is returned and logged. */
-SUITE_TEST(test_damaged_aggregate, 60)
+ENGINE_TEST(test_damaged_aggregate, 60)
 {
 	static const struct {
 		enum wcs_type type;
@@ -76,22 +70,19 @@ SUITE_TEST(test_damaged_aggregate, 60)
 	} cases[] = {
 		{WCS_INTSUM, 7}, {WCS_INTMAX, 0}, {WCS_INTHLL, 9}, {WCS_INTSUM, 2 * WCS_HLL_MAX}};
 	unsigned char value[WCS_AGGREGATE_LINE_MAX];
-	struct engine engine;
 
-	engine_open(&engine);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
 		struct wcs_slice line = {value, 0};
 
-		engine_set(&engine, "r", 1, cases[i].size, 1);
+		engine_set(engine, "r", 1, cases[i].size, 1);
 		SUITE_OK(wcs_aggregate_line(cases[i].type, "1", 1, value, &line.len));
 		wcs_mutation_merge(mutation, "f", suite_text("q"), i % 2 ? WCS_TS_NEWEST : 1, line);
 		mutation->writes[0].type = cases[i].type;
-		ck_assert_int_eq(engine_apply(&engine, "r", mutation), -EIO);
-		ck_assert_int_eq(engine.errors, (int)i + 1);
-		engine_expect(&engine, "r", cases[i].size, 1);
+		ck_assert_int_eq(engine_apply(engine, "r", mutation), -EIO);
+		ck_assert_int_eq(engine->errors, (int)i + 1);
+		engine_expect(engine, "r", cases[i].size, 1);
 	}
-	engine_close(&engine);
 }
 
 /* Damages blocks in the first half of each larger table, far from its index. */
@@ -117,34 +108,37 @@ static int flip_bytes(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
+static void flip_blocks(struct engine *engine)
+{
+	engine_reopen(engine); /* the log becomes a table */
+	engine_close(engine);
+	nftw(engine->path, flip_bytes, 16, FTW_PHYS);
+	SUITE_OK(engine_try_open(engine));
+}
+
 /* Newest cells in a block that cannot be read: an error, never the older cells behind them. */
-SUITE_TEST(test_damaged_block, 60)
+ENGINE_TEST(test_damaged_block, 60)
 {
 	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 	struct wcs_filter filter = {.each = WCS_EACH_COLUMN};
-	struct engine engine;
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	int good = 0, bad = 0, rc;
 
-	engine_open(&engine);
 	for (int i = 0; i < 60; i++) {
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%02d", i);
 		for (int64_t ts = 1; ts <= 9; ts++)
-			SUITE_OK(engine_set(&engine, row, ts, 1000, (unsigned int)i));
+			SUITE_OK(engine_set(engine, row, ts, 1000, (unsigned int)i));
 	}
-	engine_reopen(&engine); /* the log becomes a table */
-	engine_close(&engine);
-	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
-	SUITE_OK(engine_try_open(&engine));
+	flip_blocks(engine);
 	for (int i = 0; i < 60; i++) {
 		struct wcs_cell_info info;
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%02d", i);
-		rc = wcs_backend_leveldb.cell_get(engine.db, &suite_everything,
+		rc = wcs_backend_leveldb.cell_get(engine->db, &suite_everything,
 						  &(struct wcs_address){1, suite_text(row), "f",
 									suite_text("q"),
 									WCS_TS_NEWEST},
@@ -155,13 +149,12 @@ SUITE_TEST(test_damaged_block, 60)
 	}
 	ck_assert_int_gt(good, 0);
 	ck_assert_int_gt(bad, 0);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine.db, &suite_everything, 1, &all, &filter,
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &all, &filter,
 					       &scan));
 	while ((rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1)
 		ck_assert_int_eq(cell.info.ts, 9);
 	ck_assert_int_eq(rc, -EIO);
 	wcs_backend_leveldb.scan_close(scan);
-	engine_close(&engine);
 }
 
 static int no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schema)
@@ -173,18 +166,15 @@ static int no_table(void *ctx, uint32_t id, const struct wcs_table_schema *schem
 }
 
 /* A key of a table that is none is damage, not the end of the tables. */
-SUITE_TEST(test_bad_key_of_a_table, 60)
+ENGINE_TEST(test_bad_key_of_a_table, 60)
 {
 	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
-	struct engine engine;
 	uint32_t id = 0;
 
-	engine_open(&engine);
-	SUITE_OK(wcs_backend_leveldb.table_put(engine.db, &id, &schema));
-	SUITE_OK(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL));
-	engine_put_raw(&engine, "mt\0\0\0\0\0", 7, "", 0);
-	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine.db, no_table, NULL), -EIO);
-	engine_close(&engine);
+	SUITE_OK(wcs_backend_leveldb.table_put(engine->db, &id, &schema));
+	SUITE_OK(wcs_backend_leveldb.tables_load(engine->db, no_table, NULL));
+	engine_put_raw(engine, "mt\0\0\0\0\0", 7, "", 0);
+	ck_assert_int_eq(wcs_backend_leveldb.tables_load(engine->db, no_table, NULL), -EIO);
 }
 
 SUITE_TEST(test_bad_key_of_a_drop, 60)
@@ -198,31 +188,26 @@ SUITE_TEST(test_bad_key_of_a_drop, 60)
 }
 
 /* Children in a block that cannot be read: an error, never a listing without them. */
-SUITE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
+ENGINE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
 {
 	struct wcs_slice segment;
 	struct wcs_list *list;
-	struct engine engine;
 	int next = 0, rc;
 
-	engine_open(&engine);
 	for (int i = 0; i < 600; i++) {
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%03d#x", i);
-		SUITE_OK(engine_set(&engine, row, 1, 1000, (unsigned int)i));
+		SUITE_OK(engine_set(engine, row, 1, 1000, (unsigned int)i));
 	}
-	engine_reopen(&engine); /* the log becomes a table */
-	engine_close(&engine);
-	nftw(engine.path, flip_bytes, 16, FTW_PHYS);
-	SUITE_OK(engine_try_open(&engine));
+	flip_blocks(engine);
 	for (int from = 0; from < 600; from += 20) {
 		char name[16];
 		struct wcs_slice after = {name,
 					  (size_t)snprintf(name, sizeof(name), "r%03d", from)};
 
 		next = from + 1;
-		SUITE_OK(wcs_backend_leveldb.list_open(engine.db, &suite_everything, 1,
+		SUITE_OK(wcs_backend_leveldb.list_open(engine->db, &suite_everything, 1,
 						       suite_text(""), '#', &after, &list));
 		while ((rc = wcs_backend_leveldb.list_next(list, &segment)) == 1) {
 			snprintf(name, sizeof(name), "r%03d", next++);
@@ -233,5 +218,4 @@ SUITE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
 			ck_assert_int_eq(rc, -EIO);
 		ck_assert(rc == -EIO || next == 600);
 	}
-	engine_close(&engine);
 }

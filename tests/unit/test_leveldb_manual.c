@@ -53,7 +53,7 @@ static void hold(void)
 	for (int ms = 0; ms < STILL_MS && atomic_load(&meanwhile) < WRITES; ms += 10) {
 		int before = atomic_load(&meanwhile), now;
 
-		engine_sleep(10);
+		suite_sleep(10);
 		now = atomic_load(&written);
 		atomic_store(&meanwhile, now);
 		if (now != before)
@@ -85,7 +85,7 @@ ssize_t write(int fd, const void *data, size_t len)
 	atomic_fetch_add(&tables, table);
 	if (table && now != WORKS && now != NO_LOG) {
 		if (now == BROKEN) {
-			engine_sleep(SLOW_MS);
+			suite_sleep(SLOW_MS);
 			errno = EIO;
 			return -1;
 		}
@@ -170,7 +170,7 @@ static uint64_t begin(struct engine *engine, enum medium how)
 	atomic_store(&medium, how);
 	number = push(engine);
 	while (!atomic_load(&held))
-		engine_sleep(1);
+		suite_sleep(1);
 	return number;
 }
 

@@ -102,27 +102,11 @@ static void power_copy(const char *from, const char *to)
 	close(out);
 }
 
-static bool is_log(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len > 4 && strcmp(name + len - 4, ".log") == 0;
-}
-
 static int count_logs(const char *path)
 {
-	const struct dirent *entry;
-	char data[300];
-	int count = 0;
-	DIR *dir;
+	char newest[64];
 
-	snprintf(data, sizeof(data), "%s/data", path);
-	dir = opendir(data);
-	ck_assert_ptr_nonnull(dir);
-	while ((entry = readdir(dir)))
-		count += is_log(entry->d_name);
-	closedir(dir);
-	return count;
+	return suite_store_files(path, ".log", newest);
 }
 
 /* The content of the medium, as another store. */
@@ -155,24 +139,6 @@ static void power_row(char row[16], int number)
 	snprintf(row, 16, "r%05d", number);
 }
 
-/* Writes until there is a second log, which has some of it. Returns how many rows. */
-static int write_over_two_logs(struct engine *engine)
-{
-	char row[16];
-	int rows = 0, first;
-
-	for (; count_logs(engine->path) < 2 && rows < POWER_ROWS_MAX; rows++) {
-		power_row(row, rows);
-		SUITE_OK(engine_set(engine, row, 1, 4000, (unsigned int)rows));
-	}
-	for (first = rows; rows < first + 10; rows++) {
-		power_row(row, rows);
-		SUITE_OK(engine_set(engine, row, 1, 4000, (unsigned int)rows));
-	}
-	ck_assert_int_eq(count_logs(engine->path), 2);
-	return rows;
-}
-
 static int sync_store(struct engine *engine)
 {
 	return wcs_backend_leveldb.sync(engine->db);
@@ -186,32 +152,6 @@ static void make_files(const struct engine *engine, int from, int to)
 		snprintf(path, sizeof(path), "%s/data/other%d", engine->path, i);
 		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	}
-}
-
-static int many; /* files that are not LevelDB's */
-
-static void check_sync(int (*sync)(struct engine *engine))
-{
-	struct engine engine, after;
-	char row[16];
-	int rows;
-
-	engine_open(&engine);
-	make_files(&engine, 0, many);
-	SUITE_OK(sync_store(&engine));
-	power_hold(true);
-	rows = write_over_two_logs(&engine);
-	SUITE_OK(sync(&engine));
-	power_cut(&engine, &after);
-	power_hold(false);
-	engine_close(&engine);
-	SUITE_OK(engine_try_open(&after));
-	ck_assert_int_ge(engine_count(after.db, 'c'), rows);
-	for (int i = 0; i < rows; i++) {
-		power_row(row, i);
-		engine_expect(&after, row, 4000, (unsigned int)i);
-	}
-	engine_close(&after);
 }
 
 /* With the option sync. */
@@ -230,21 +170,6 @@ static int sync_schema(struct engine *engine)
 	return wcs_backend_leveldb.table_put(engine->db, &id, &schema);
 }
 
-SUITE_TEST(test_sync_behind_a_new_log, 60)
-{
-	check_sync(sync_store);
-}
-
-SUITE_TEST(test_synced_write_behind_a_new_log, 60)
-{
-	check_sync(sync_write);
-}
-
-SUITE_TEST(test_schema_behind_a_new_log, 60)
-{
-	check_sync(sync_schema);
-}
-
 /* A large directory is looked through once: then the system tells of new logs. */
 static int sync_among_many(struct engine *engine)
 {
@@ -258,45 +183,51 @@ static int sync_among_many(struct engine *engine)
 	return 0;
 }
 
-SUITE_TEST(test_sync_of_a_large_directory, 30)
-{
-	many = 1000;
-	check_sync(sync_among_many);
-	many = 0;
-}
+static const struct {
+	int (*sync)(struct engine *engine);
+	int others; /* files that are not LevelDB's */
+} syncs[] = {{sync_store, 0}, {sync_write, 0}, {sync_schema, 0}, {sync_among_many, 1000}};
 
-/* Makes the newest log durable, and no other. Returns its size. */
-static off_t sync_newest_log(const struct engine *engine)
+SUITE_LOOP(test_sync_behind_a_new_log, sizeof(syncs) / sizeof(syncs[0]), 60)
 {
-	char path[600], newest[256] = "";
-	const struct dirent *entry;
-	struct stat st;
-	DIR *dir;
-	int fd;
+	struct engine engine, after;
+	char row[16];
+	int rows, behind = 0;
 
-	snprintf(path, sizeof(path), "%s/data", engine->path);
-	dir = opendir(path);
-	ck_assert_ptr_nonnull(dir);
-	while ((entry = readdir(dir)))
-		if (is_log(entry->d_name) && strcmp(entry->d_name, newest) > 0)
-			snprintf(newest, sizeof(newest), "%s", entry->d_name);
-	closedir(dir);
-	snprintf(path, sizeof(path), "%s/data/%s", engine->path, newest);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	SUITE_OK(fdatasync(fd));
-	SUITE_OK(fstat(fd, &st));
-	close(fd);
-	return st.st_size;
+	engine_open(&engine);
+	make_files(&engine, 0, syncs[_i].others);
+	SUITE_OK(sync_store(&engine));
+	power_hold(true);
+	/* Until there is a second log, which has some of the rows. */
+	for (rows = 0; count_logs(engine.path) < 2 || behind < 10; rows++) {
+		ck_assert_int_lt(rows, POWER_ROWS_MAX);
+		behind += count_logs(engine.path) == 2;
+		power_row(row, rows);
+		SUITE_OK(engine_set(&engine, row, 1, 4000, (unsigned int)rows));
+	}
+	ck_assert_int_eq(count_logs(engine.path), 2);
+	SUITE_OK(syncs[_i].sync(&engine));
+	power_cut(&engine, &after);
+	power_hold(false);
+	engine_close(&engine);
+	SUITE_OK(engine_try_open(&after));
+	ck_assert_int_ge(engine_count(after.db, 'c'), rows);
+	for (int i = 0; i < rows; i++) {
+		power_row(row, i);
+		engine_expect(&after, row, 4000, (unsigned int)i);
+	}
+	engine_close(&after);
 }
 
 /* The newer log has chunks of a value whose first ones, and their intent, went with the older. */
 SUITE_TEST(test_chunks_behind_a_new_log, 60)
 {
+	char *value = suite_pattern(POWER_VALUE, 1), newest[64], path[400];
 	struct engine engine, after;
 	struct ldb_source source;
-	char *value = suite_pattern(POWER_VALUE, 1);
+	struct stat st;
 	uint64_t id;
+	int fd;
 
 	engine_open(&engine);
 	power_hold(true);
@@ -305,8 +236,15 @@ SUITE_TEST(test_chunks_behind_a_new_log, 60)
 	SUITE_OK(ldb_source_add(&source, (struct wcs_slice){value, POWER_VALUE}));
 	SUITE_OK(ldb_extent_stream(engine.db, id, &source));
 	ldb_source_free(&source);
-	ck_assert_int_eq(count_logs(engine.path), 2);
-	ck_assert_int_gt(sync_newest_log(&engine), MIB);
+	ck_assert_int_eq(suite_store_files(engine.path, ".log", newest), 2);
+	/* The newest log becomes durable, and no other. */
+	snprintf(path, sizeof(path), "%s/%s", engine.path, newest);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	SUITE_OK(fdatasync(fd));
+	SUITE_OK(fstat(fd, &st));
+	close(fd);
+	ck_assert_int_gt(st.st_size, MIB);
 	power_cut(&engine, &after);
 	power_hold(false);
 	engine_close(&engine);

@@ -71,7 +71,7 @@ static void expect_use(struct engine *engine, uint64_t most)
 		wcs_backend_leveldb.shrink(engine->db);
 		if (disk_use(engine) <= most)
 			return;
-		engine_sleep(100);
+		suite_sleep(100);
 	}
 	ck_abort_msg("%llu bytes stay", (unsigned long long)disk_use(engine));
 }
@@ -89,7 +89,7 @@ static void expect_tables(struct engine *engine, uint64_t mib)
 			bytes += stats.levels[level].bytes;
 		if (bytes <= mib * MIB)
 			return;
-		engine_sleep(100);
+		suite_sleep(100);
 	}
 	ck_abort_msg("the tables stay");
 }

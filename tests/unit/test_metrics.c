@@ -233,7 +233,7 @@ SUITE_TEST(test_time_of_an_answer, 10)
 	char *text;
 
 	receive(metrics, FUSE_SETLKW, 2);
-	nanosleep(&(struct timespec){0, 30000000}, NULL);
+	suite_sleep(30);
 	receive(metrics, FUSE_LOOKUP, 4);
 	answer(metrics, 4, 0, NULL, 0);
 	answer(metrics, 2, 0, NULL, 0);

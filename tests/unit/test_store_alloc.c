@@ -8,7 +8,6 @@
 #include "tests/unit/calls.h"
 
 #include <dirent.h>
-#include <time.h>
 
 static struct calls calls;
 
@@ -46,32 +45,10 @@ static void attempt_expect_live(const struct attempt *attempt)
 
 static char *before; /* the store's content */
 
-/* The schema, a newline, and the cells of t. */
-static char *alloc_state(void)
-{
-	struct wcs_schema *schema;
-	char *line, *cells, *state = malloc(CALLS_OUT_MAX);
-
-	SUITE_OK(wcs_schema_get(calls.suite.store, &schema));
-	line = wcs_schema_line(schema);
-	cells = suite_content(calls.suite.table);
-	snprintf(state, CALLS_OUT_MAX, "%s%s", line, cells);
-	wcs_schema_free(schema);
-	free(line);
-	free(cells);
-	return state;
-}
-
 static void alloc_open(void)
 {
 	calls_open(&calls);
-	before = alloc_state();
-}
-
-static void alloc_close(void)
-{
-	suite_close(&calls.suite);
-	free(before);
+	before = suite_state(&calls.suite);
 }
 
 /* Calls that need each lock that a failed call might have left held. */
@@ -99,9 +76,9 @@ static void alloc_expect_unchanged(const struct call *call, const struct attempt
 
 	/* A thread of the store may be about to free something. */
 	for (int i = 0; i < 500 && alloc_live() != attempt->live; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		suite_sleep(10);
 	attempt_expect_live(attempt);
-	state = alloc_state();
+	state = suite_state(&calls.suite);
 	ck_assert_msg(strcmp(state, before) == 0, "%s, allocation %zu: %s", call->name, attempt->n,
 		      state);
 	free(state);
@@ -109,7 +86,7 @@ static void alloc_expect_unchanged(const struct call *call, const struct attempt
 
 static void alloc_expect_done(const struct call *call, size_t n)
 {
-	char *state = alloc_state(), *cells = strchr(state, '\n') + 1;
+	char *state = suite_state(&calls.suite), *cells = strchr(state, '\n') + 1;
 
 	ck_assert_msg(strcmp(cells, call->content ? call->content : CALLS_R CALLS_REST) == 0,
 		      "%s, allocation %zu: %s", call->name, n, cells);
@@ -121,8 +98,9 @@ static void alloc_expect_done(const struct call *call, size_t n)
 	free(state);
 }
 
-static void alloc_try(const struct call *call)
+SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
 {
+	const struct call *call = calls_at(_i);
 	struct attempt attempt = {.n = 0};
 
 	alloc_open();
@@ -140,18 +118,14 @@ static void alloc_try(const struct call *call)
 			alloc_expect_done(call, attempt.n);
 		alloc_usable();
 		if (rc == 0) {
-			alloc_close();
+			suite_close(&calls.suite);
+			free(before);
 			if (attempt.failed)
 				alloc_open();
 		}
 	} while (attempt.failed);
 	ck_assert_msg(attempt.n > call->least, "%s: only %zu allocations", call->name,
 		      attempt.n - 1);
-}
-
-SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
-{
-	alloc_try(calls_at(_i));
 }
 
 /* ---- Making and opening a store ---------------------------------------------------------- */
@@ -200,16 +174,14 @@ SUITE_TEST(test_every_allocation_of_create, 300)
 static void alloc_make(char quarantine[300])
 {
 	calls_open(&calls);
-	wcs_table_close(calls.suite.table);
-	wcs_store_close(calls.suite.store);
+	suite_shut(&calls.suite);
 	snprintf(quarantine, 300, "%s.taken", calls.suite.path);
 }
 
 /* It is still that. */
 static void alloc_expect_whole(void)
 {
-	SUITE_OK(wcs_store_open(calls.suite.path, NULL, &calls.suite.store, NULL));
-	SUITE_OK(wcs_table_open(calls.suite.store, "t", &calls.suite.table));
+	SUITE_OK(suite_try_open(&calls.suite));
 	suite_expect(calls.suite.table, CALLS_R CALLS_REST);
 	suite_close(&calls.suite);
 }

@@ -233,13 +233,6 @@ SUITE_LOOP(test_many, SUITE_ENGINES, 120)
 
 /* ---- A medium that fails ----------------------------------------------------------------- */
 
-static void limit_files(rlim_t bytes)
-{
-	struct rlimit limit = {bytes, RLIM_INFINITY};
-
-	SUITE_OK(setrlimit(RLIMIT_FSIZE, &limit));
-}
-
 SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
 {
 	static struct wcs_entry entries[BATCH_MANY];
@@ -255,9 +248,9 @@ SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
 		SUITE_OK(wcs_mutation_set(entries[i].mutation, "f", q, 1,
 					  (struct wcs_slice){value, 1000}));
 	}
-	limit_files(1000000);
+	suite_limit_files(1000000);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, BATCH_MANY, &applied), -EIO);
-	limit_files(RLIM_INFINITY);
+	suite_limit_files(UINT64_MAX);
 	ck_assert_uint_gt(applied, 100);
 	ck_assert_uint_lt(applied, 1000);
 	ck_assert_int_eq(wcs_rows_mutate(s->table, entries, 1, &again), -EROFS);

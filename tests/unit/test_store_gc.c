@@ -92,7 +92,7 @@ static void gc_wait(struct suite *s, uint64_t passes)
 	uint64_t until = gc_status(s).passes + passes + 1;
 
 	for (int i = 0; i < 3000 && gc_status(s).passes < until; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		suite_sleep(10);
 	ck_assert_uint_ge(gc_status(s).passes, until);
 }
 
@@ -153,9 +153,9 @@ SUITE_LEVELDB_STORE(test_pause, 60)
 	wcs_gc_pause(s->store, true);
 	ck_assert(gc_status(s).paused);
 	while (gc_status(s).running) /* the pass under way */
-		nanosleep(&(struct timespec){0, 1000000}, NULL);
+		suite_sleep(1);
 	suite_set_versions(s->table, "r", "f", 3);
-	nanosleep(&(struct timespec){0, 300000000}, NULL);
+	suite_sleep(300);
 	ck_assert_uint_eq(gc_status(s).cells, 0);
 	SUITE_OK(wcs_gc_run(s->store)); /* asked for, it passes */
 	ck_assert_uint_eq(gc_status(s).cells, 2);

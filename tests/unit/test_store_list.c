@@ -5,8 +5,8 @@
 
 #include "tests/unit/suite.h"
 
-#define LIST_KEYS 120
-#define LIST_LEN  5
+#define LIST_KEYS 400
+#define LIST_LEN  6
 
 static void list_put(struct wcs_table *table, struct wcs_slice key)
 {
@@ -176,49 +176,61 @@ static void list_compare_prefix(const struct suite *suites, struct wcs_slice pre
 	wcs_list_close(list);
 }
 
-static void list_compare_key(const struct suite *suites, struct wcs_slice key)
+/* Random keys of bytes around the delimiter, each with some cells. */
+static void list_compare_round(struct suite *suites, uint64_t *seed, size_t count, char delimiter)
 {
+	const char alphabet[] = {'\0',	    (char)(delimiter - 1), delimiter,
+				 delimiter, (char)(delimiter + 1), 'a',
+				 '\xff'};
+	char bytes[LIST_KEYS][LIST_LEN], after[LIST_LEN];
+	struct wcs_slice keys[LIST_KEYS], behind = {after, 0};
 	struct wcs_key_info info[SUITE_ENGINES];
-
-	for (int i = 0; i < SUITE_ENGINES; i++)
-		SUITE_OK(wcs_key_get(suites[i].table, key, &info[i]));
-	ck_assert_int_eq(info[0].row, info[1].row);
-	ck_assert_int_eq(info[0].prefix, info[1].prefix);
-}
-
-static void list_compare_round(struct suite *suites, uint64_t *seed, size_t count)
-{
-	static const char alphabet[] = {'\0', '"', '#', '$', 'a', '\xff'};
-	char bytes[LIST_KEYS][LIST_LEN];
-	size_t lens[LIST_KEYS];
+	uint32_t cells = 1 + suite_random(seed) % 12;
 
 	for (size_t i = 0; i < count; i++) {
-		lens[i] = 1 + suite_random(seed) % LIST_LEN;
-		for (size_t k = 0; k < lens[i]; k++)
+		keys[i] = (struct wcs_slice){bytes[i], 1 + suite_random(seed) % LIST_LEN};
+		for (size_t k = 0; k < keys[i].len; k++)
 			bytes[i][k] = alphabet[suite_random(seed) % sizeof(alphabet)];
-		for (int k = 0; k < SUITE_ENGINES; k++)
-			list_put(suites[k].table, (struct wcs_slice){bytes[i], lens[i]});
+		for (uint32_t k = 0; k < SUITE_ENGINES * cells; k++)
+			suite_put(suites[k % SUITE_ENGINES].table, keys[i], "f", suite_text("q"),
+				  k / SUITE_ENGINES, suite_text("v"));
 	}
 	list_compare_prefix(suites, suite_text(""));
-	for (size_t i = 0; i < count; i++)
-		for (size_t len = 1; len <= lens[i]; len++) {
-			list_compare_key(suites, (struct wcs_slice){bytes[i], len});
-			list_compare_prefix(suites, (struct wcs_slice){bytes[i], len});
+	for (size_t i = 0; i < count && i < 120; i++)
+		for (size_t len = keys[i].len; len > 0; len--) {
+			struct wcs_slice key = {bytes[i], len};
+
+			for (int k = 0; k < SUITE_ENGINES; k++)
+				SUITE_OK(wcs_key_get(suites[k].table, key, &info[k]));
+			ck_assert_int_eq(info[0].row, info[1].row);
+			ck_assert_int_eq(info[0].prefix, info[1].prefix);
+			list_compare_prefix(suites, key);
+			behind.len = suite_random(seed) % 4;
+			for (size_t k = 0; k < behind.len; k++)
+				after[k] = alphabet[suite_random(seed) % sizeof(alphabet)];
+			list_compare(suites, key, &behind);
+			list_compare(suites, suite_text(""), &behind);
 		}
-	for (int i = 0; i < SUITE_ENGINES; i++)
-		SUITE_OK(wcs_rows_drop(suites[i].table, NULL));
 }
 
-SUITE_TEST(test_engines_list_the_same, 60)
+SUITE_TEST(test_engines_list_the_same, 120)
 {
-	static const size_t counts[] = {8, 8, 8, 8, 8, 8, 30, 30, 30, 30, LIST_KEYS, LIST_KEYS};
+	static const size_t counts[] = {8, 8, 8, 8, 8, 8, 30, 30, 30, 30, 120, 120, LIST_KEYS};
 	struct suite suites[SUITE_ENGINES];
 	uint64_t seed = 20240607;
 
 	for (int i = 0; i < SUITE_ENGINES; i++)
 		suite_open(&suites[i], i);
-	for (size_t round = 0; round < sizeof(counts) / sizeof(counts[0]); round++)
-		list_compare_round(suites, &seed, counts[round]);
+	for (size_t round = 0; round < sizeof(counts) / sizeof(counts[0]); round++) {
+		const char delimiter = "#|\1"[round % 3];
+
+		for (int i = 0; i < SUITE_ENGINES; i++) {
+			SUITE_OK(wcs_rows_drop(suites[i].table, NULL));
+			SUITE_OK(
+				wcs_table_set_delimiter(suites[i].table, (unsigned char)delimiter));
+		}
+		list_compare_round(suites, &seed, counts[round], delimiter);
+	}
 	for (int i = 0; i < SUITE_ENGINES; i++)
 		suite_close(&suites[i]);
 }

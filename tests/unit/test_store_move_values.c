@@ -78,7 +78,7 @@ SUITE_STORES(test_open_values, 60)
 		move_do(s, move_column("o", "q"));
 		move_do(s, move_stamp("q", 7));
 		suite_delete_row(s->table, "r");
-		nanosleep(&(struct timespec){0, 300000000}, NULL);
+		suite_sleep(300);
 		ck_assert_int_eq(wcs_value_info(moved)->ts, 5);
 		move_expect_pattern(moved, sizes[i], 1);
 		move_expect_pattern(replaced, sizes[i], 2);

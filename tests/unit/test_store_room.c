@@ -33,7 +33,7 @@ int fstatvfs(int fd, struct statvfs *space)
 /* Until no small write takes the reading of before. */
 static void room_wait(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = 6000000}, NULL);
+	suite_sleep(6);
 }
 
 static void room_set(uint64_t bytes)
@@ -345,7 +345,7 @@ static void expect_compactions(struct suite *s, uint64_t count)
 		ck_assert_int_eq(wcs_store_stats(s->store, &stats), 0);
 		if (stats.compactions == count && stats.compactions_pending == 0)
 			return;
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		suite_sleep(10);
 	}
 	ck_abort_msg("%u compactions, expected %u", (unsigned int)stats.compactions,
 		     (unsigned int)count);

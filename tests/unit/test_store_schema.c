@@ -174,17 +174,6 @@ SUITE_STORES(test_schema_refuses_tables_too_many, 10)
 	suite_expect_schema(s->store, "n000#() t#(a:bytes:never b:bytes:never f:bytes:never ) ");
 }
 
-static char *schema_line(struct wcs_store *store)
-{
-	struct wcs_schema *schema;
-	char *line;
-
-	SUITE_OK(wcs_schema_get(store, &schema));
-	line = wcs_schema_line(schema);
-	wcs_schema_free(schema);
-	return line;
-}
-
 static const struct {
 	const char *from, *to;
 	bool may;
@@ -213,7 +202,7 @@ SUITE_STORES(test_protected, 10)
 	if (s->engine == SUITE_LEVELDB)
 		suite_reopen(s);
 	ck_assert(wcs_table_protected(s->table));
-	before = schema_line(s->store);
+	before = suite_schema_line(s->store);
 	ck_assert_ptr_nonnull(strstr(before, "\"t\":{\"delimiter\":\"#\",\"protected\":true,"));
 	ck_assert_int_eq(wcs_rows_drop(s->table, NULL), -EPERM);
 	ck_assert_int_eq(wcs_rows_drop(s->table, &(struct wcs_slice){"r", 1}), -EPERM);
@@ -223,7 +212,7 @@ SUITE_STORES(test_protected, 10)
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t is protected"));
 	ck_assert_int_eq(tables_apply(s->store, hides, &fault), -EPERM);
 	ck_assert_ptr_nonnull(strstr(fault.text, "table t, family f: the table is protected"));
-	after = schema_line(s->store);
+	after = suite_schema_line(s->store);
 	ck_assert_str_eq(after, before);
 	free(before);
 	free(after);

@@ -97,12 +97,12 @@ SUITE_LEVELDB_STORE(test_reclaimed, 60)
 	SUITE_OK(wcs_value_open(s->table, suite_text("r"), "f", suite_text("q"), 1, &value));
 	SUITE_OK(wcs_rows_drop(s->table, NULL));
 	for (int i = 0; i < 3000 && stats_of(s).values_pending > 1; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		suite_sleep(10);
 	stats = stats_of(s);
 	ck_assert_uint_eq(stats.values_pending, 1);
 	wcs_value_close(value);
 	for (int i = 0; i < 3000 && stats_of(s).values_reclaimed < 2; i++)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		suite_sleep(10);
 	stats = stats_of(s);
 	ck_assert_uint_eq(stats.values_pending, 0);
 	ck_assert_uint_eq(stats.values_reclaimed, 2);
@@ -134,7 +134,7 @@ SUITE_LEVELDB_STORE(test_files, 60)
 		set_large(s, row);
 	}
 	for (int i = 0; i < 3000 && (files_of(&stats, &bytes) == 0 || bytes == 0); i++) {
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		suite_sleep(10);
 		stats = stats_of(s);
 	}
 	ck_assert_uint_gt(files_of(&stats, &bytes), 0);
