@@ -49,16 +49,6 @@ static void aggregate_fuzz_union(struct wcs_slice a, struct wcs_slice b)
 	aggregate_fuzz_expect(b, aggregate_fuzz_slice(&both), aggregate_fuzz_slice(&both));
 }
 
-/* A dense state from few bytes: they are repeated. */
-static void aggregate_fuzz_fill(const uint8_t *data, size_t size,
-				struct aggregate_fuzz_state *state)
-{
-	state->len = WCS_HLL_MAX;
-	for (size_t i = 0; i < WCS_HLL_MAX; i++)
-		state->bytes[i] = size > 0 ? data[i % size] : 0x45;
-	memcpy(state->bytes, "\1\1", 2);
-}
-
 static void aggregate_fuzz_states(const uint8_t *data, size_t size)
 {
 	static struct aggregate_fuzz_state dense;
@@ -75,7 +65,11 @@ static void aggregate_fuzz_states(const uint8_t *data, size_t size)
 		aggregate_fuzz_union(all, (struct wcs_slice){element, sizeof(element)});
 	if (wcs_hll_valid(a) && wcs_hll_valid(b))
 		aggregate_fuzz_union(a, b);
-	aggregate_fuzz_fill(data, size, &dense);
+	/* A dense state from few bytes: they are repeated. */
+	dense.len = WCS_HLL_MAX;
+	for (size_t i = 0; i < WCS_HLL_MAX; i++)
+		dense.bytes[i] = size > 0 ? data[i % size] : 0x45;
+	memcpy(dense.bytes, "\1\1", 2);
 	if (!wcs_hll_valid(aggregate_fuzz_slice(&dense)))
 		return;
 	aggregate_fuzz_union(aggregate_fuzz_slice(&dense),

@@ -327,20 +327,6 @@ static void files_fuzz_open(const char *path)
 	FUZZ_CHECK(ldb_files_check(path, &options, &fault) == err && cut == 0);
 }
 
-static void files_fuzz_check(const char *path)
-{
-	struct ldb_files files;
-	int err = ldb_files_open(path, &files, NULL);
-
-	FUZZ_CHECK(err == 0);
-	FUZZ_CHECK(ldb_files_logs(&files) == 0 && ldb_files_tables(&files, NULL) == 0);
-	FUZZ_CHECK(ldb_files_names(&files) == 0 && ldb_files_end(&files) == 0);
-	for (size_t i = 0; i < files.fault_count; i++)
-		FUZZ_CHECK(files.faults[i].what[0] != '\0');
-	ldb_files_close(&files);
-	files_fuzz_open(path);
-}
-
 /* The first piece is CURRENT's, the next a log's and a table's as above, the rest edits. */
 static void files_fuzz_directory(const uint8_t *data, size_t size)
 {
@@ -348,6 +334,8 @@ static void files_fuzz_directory(const uint8_t *data, size_t size)
 	char path[256];
 	uint64_t at = 0;
 	int dir, fd;
+	struct ldb_files files;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/files.XXXXXX", suite_directory());
 	FUZZ_CHECK(mkdtemp(path));
@@ -368,7 +356,14 @@ static void files_fuzz_directory(const uint8_t *data, size_t size)
 	while (files_fuzz_take(&data, &size, &edit))
 		FUZZ_CHECK(ldb_logfile_append(fd, &at, edit.bytes.data, edit.bytes.len) == 0);
 	close(fd);
-	files_fuzz_check(path);
+	err = ldb_files_open(path, &files, NULL);
+	FUZZ_CHECK(err == 0);
+	FUZZ_CHECK(ldb_files_logs(&files) == 0 && ldb_files_tables(&files, NULL) == 0);
+	FUZZ_CHECK(ldb_files_names(&files) == 0 && ldb_files_end(&files) == 0);
+	for (size_t i = 0; i < files.fault_count; i++)
+		FUZZ_CHECK(files.faults[i].what[0] != '\0');
+	ldb_files_close(&files);
+	files_fuzz_open(path);
 	files_fuzz_manifest(dir);
 	close(dir);
 	suite_remove(path);

@@ -57,32 +57,28 @@ static void rows_fuzz_same(struct wcs_table *a, struct wcs_table *b)
 	free(b_text);
 }
 
-/* A row object alone: its mutation may be applied again and makes the same of an empty row. */
-static void rows_fuzz_line(const char *text, size_t len)
-{
-	struct wcs_line *line = NULL;
-	struct wcs_fault fault = {.text = ""};
-	int error = wcs_line_parse(text, len, &line, &fault);
-
-	FUZZ_CHECK((error != 0) == (line == NULL));
-	FUZZ_CHECK((error != 0) == (fault.text[0] != '\0'));
-	if (!error && line->kind == WCS_LINE_ROW)
-		FUZZ_CHECK(line->key.len <= WCS_ROW_KEY_MAX);
-	wcs_line_free(line);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct wcs_table *a, *b;
 	size_t piece = fuzz_byte(&data, &size) + 1, len;
 	struct rows_fuzz_result whole, pieces;
 	char *text = fuzz_text(data, size), *rows;
+	struct wcs_line *line = NULL;
+	struct wcs_fault fault = {.text = ""};
+	int error;
 
 	if (!a) {
 		a = rows_fuzz_table();
 		b = rows_fuzz_table();
 	}
-	rows_fuzz_line(text, size);
+	/* A row object alone: its mutation may be applied again and makes the same of an empty row.
+	 */
+	error = wcs_line_parse(text, size, &line, &fault);
+	FUZZ_CHECK((error != 0) == (line == NULL));
+	FUZZ_CHECK((error != 0) == (fault.text[0] != '\0'));
+	if (!error && line->kind == WCS_LINE_ROW)
+		FUZZ_CHECK(line->key.len <= WCS_ROW_KEY_MAX);
+	wcs_line_free(line);
 	whole = rows_fuzz_read(a, text, size, size + 1);
 	pieces = rows_fuzz_read(b, text, size, piece);
 	free(text);

@@ -43,26 +43,6 @@ static char store[256], data[300], quarantine[300];
 
 /* ---- The store --------------------------------------------------------------------------- */
 
-static void stores_fuzz_fill(int session)
-{
-	struct wcs_store *opened;
-	struct wcs_table *table;
-	char row[16], value[6000];
-
-	FUZZ_CHECK(wcs_store_open(store, NULL, &opened, NULL) == 0);
-	FUZZ_CHECK(wcs_table_open(opened, "t", &table) == 0);
-	for (int i = session; i < ROWS; i += session + 1) {
-		size_t len = i == 5 ? sizeof(value) : (size_t)(40 * i);
-
-		snprintf(row, sizeof(row), "r%02d", i);
-		memset(value, 'a' + session, sizeof(value));
-		suite_put(table, suite_text(row), "f", suite_text("q"), session + 1,
-			  (struct wcs_slice){value, len});
-	}
-	wcs_table_close(table);
-	wcs_store_close(opened);
-}
-
 /* Writes all tables anew, whose blocks are plain then. */
 static void stores_fuzz_plain(void)
 {
@@ -184,8 +164,24 @@ static void stores_fuzz_make(void)
 	FUZZ_CHECK(wcs_schema_parse(text, strlen(text), &schema, NULL) == 0);
 	FUZZ_CHECK(wcs_store_create(store, schema, false, NULL, NULL) == 0);
 	wcs_schema_free(schema);
-	for (int session = 0; session < 3; session++)
-		stores_fuzz_fill(session);
+	for (int session = 0; session < 3; session++) {
+		struct wcs_store *opened;
+		struct wcs_table *table;
+		char row[16], value[6000];
+
+		FUZZ_CHECK(wcs_store_open(store, NULL, &opened, NULL) == 0);
+		FUZZ_CHECK(wcs_table_open(opened, "t", &table) == 0);
+		for (int i = session; i < ROWS; i += session + 1) {
+			size_t len = i == 5 ? sizeof(value) : (size_t)(40 * i);
+
+			snprintf(row, sizeof(row), "r%02d", i);
+			memset(value, 'a' + session, sizeof(value));
+			suite_put(table, suite_text(row), "f", suite_text("q"), session + 1,
+				  (struct wcs_slice){value, len});
+		}
+		wcs_table_close(table);
+		wcs_store_close(opened);
+	}
 	stores_fuzz_plain();
 	stores_fuzz_read("");
 	stores_fuzz_read("data/");
@@ -262,20 +258,6 @@ static void stores_fuzz_change(const uint8_t *change)
 			file->len = other.len;
 		}
 		break;
-	}
-}
-
-static void stores_fuzz_seal(void)
-{
-	for (size_t i = 0; i < part_count; i++) {
-		const struct stores_fuzz_part *part = &parts[i];
-		unsigned char *at = files[part->file].bytes + part->at;
-
-		if (part->block)
-			ldb_put32le(at + part->len + 1,
-				    wcs_crc_mask(wcs_crc_extend(0, at, part->len + 1)));
-		else
-			ldb_put32le(at, wcs_crc_mask(wcs_crc_extend(0, at + 6, part->len + 1)));
 	}
 }
 
@@ -359,7 +341,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	memcpy(files, base, sizeof(files));
 	for (int i = 0; i < CHANGES_MAX && size >= 6; i++, input += 6, size -= 6)
 		stores_fuzz_change(input);
-	stores_fuzz_seal();
+	for (size_t i = 0; i < part_count; i++) {
+		const struct stores_fuzz_part *part = &parts[i];
+		unsigned char *at = files[part->file].bytes + part->at;
+
+		if (part->block)
+			ldb_put32le(at + part->len + 1,
+				    wcs_crc_mask(wcs_crc_extend(0, at, part->len + 1)));
+		else
+			ldb_put32le(at, wcs_crc_mask(wcs_crc_extend(0, at + 6, part->len + 1)));
+	}
 	stores_fuzz_write();
 	clean = stores_fuzz_check(false, &result) == 0 && result.found == 0;
 	/* One with faults may make LevelDB end the process, with a line. */

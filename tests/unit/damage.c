@@ -44,12 +44,6 @@ static void damage_set(struct wcs_mutation *mutation, const char *qualifier, siz
 				  (struct wcs_slice){value, size}));
 }
 
-static void damage_apply(struct wcs_table *table, const char *row, struct wcs_mutation *mutation)
-{
-	SUITE_OK(suite_mutate(table, row, mutation, NULL));
-	damage_pool_used = 0;
-}
-
 /* One record of the log: that column and so many others; "": these alone. */
 static void damage_set_row(struct wcs_table *table, int row, const char *column, size_t size,
 			   int others)
@@ -64,7 +58,8 @@ static void damage_set_row(struct wcs_table *table, int row, const char *column,
 		damage_set(mutation, qualifier, damage_shape.longs ? LONG_CELL : size);
 	}
 	snprintf(name, sizeof(name), "r%03d", row);
-	damage_apply(table, name, mutation);
+	SUITE_OK(suite_mutate(table, name, mutation, NULL));
+	damage_pool_used = 0;
 }
 
 static struct wcs_schema *damage_parse(const char *text)
@@ -96,14 +91,6 @@ static void damage_close(struct wcs_store *store, struct wcs_table *table)
 {
 	wcs_table_close(table);
 	wcs_store_close(store);
-}
-
-void damage_settle(void)
-{
-	struct wcs_store *store;
-	struct wcs_table *table = damage_open(&store);
-
-	damage_close(store, table);
 }
 
 /* The cells of now are some that the base had. */
@@ -142,21 +129,6 @@ static void damage_session(int session)
 	damage_close(store, table);
 }
 
-static void damage_change(struct wcs_table *table, int change)
-{
-	size_t size = damage_shape.limit ? (size_t)(37 * change + 11) % damage_shape.limit + 1
-					 : damage_shape.size;
-	int row = change == 1 ? 0 : damage_shape.rows + change;
-
-	if (change == 2)
-		suite_delete_row(table, "r005");
-	else if (change == 7 && damage_shape.inner.len > 0)
-		suite_put(table, suite_text("r047"), "f", suite_text("q"), 1, damage_shape.inner);
-	else
-		damage_set_row(table, row, "q", size,
-			       damage_shape.longs && change % 7 == 3 ? LONG_CELLS : 0);
-}
-
 static void damage_log(void)
 {
 	struct wcs_store *store;
@@ -164,7 +136,19 @@ static void damage_log(void)
 
 	damage_states[0] = damage_remember(table);
 	for (int i = 0; i < damage_shape.changes; i++) {
-		damage_change(table, i);
+		int row;
+		size_t size = damage_shape.limit ? (size_t)(37 * i + 11) % damage_shape.limit + 1
+						 : damage_shape.size;
+
+		row = i == 1 ? 0 : damage_shape.rows + i;
+		if (i == 2)
+			suite_delete_row(table, "r005");
+		else if (i == 7 && damage_shape.inner.len > 0)
+			suite_put(table, suite_text("r047"), "f", suite_text("q"), 1,
+				  damage_shape.inner);
+		else
+			damage_set_row(table, row, "q", size,
+				       damage_shape.longs && i % 7 == 3 ? LONG_CELLS : 0);
 		damage_states[i + 1] = damage_remember(table);
 	}
 	damage_all = damage_states[damage_shape.changes];
@@ -213,7 +197,8 @@ static void damage_deepen(void)
 	free(damage_all);
 	damage_all = damage_states[damage_shape.changes] = damage_remember(table);
 	damage_close(store, table);
-	damage_settle();
+	table = damage_open(&store); /* which makes a table of the log */
+	damage_close(store, table);
 }
 
 void damage_name(const char *place)
@@ -224,33 +209,6 @@ void damage_name(const char *place)
 	snprintf(damage_quarantine, sizeof(damage_quarantine), "%s/quarantine", damage_place);
 	damage_all = damage_load("all");
 	damage_ever = damage_load("ever");
-}
-
-static void damage_find_pieces(void)
-{
-	unsigned char *bytes;
-	size_t len;
-	off_t at = 0;
-
-	damage_fresh();
-	bytes = damage_bytes(".log", &len);
-	damage_piece_count = 0;
-	while (at + (off_t)LDB_LOGFILE_HEAD <= (off_t)len) {
-		struct damage_piece *piece = &damage_pieces[damage_piece_count];
-		off_t left = LDB_LOGFILE_BLOCK - at % LDB_LOGFILE_BLOCK;
-
-		if (left < (off_t)LDB_LOGFILE_HEAD) {
-			at += left;
-			continue;
-		}
-		ck_assert_int_lt(damage_piece_count++, DAMAGE_PIECES_MAX);
-		piece->at = at;
-		piece->ends = bytes[at + 6] == 1 || bytes[at + 6] == 4;
-		at += (off_t)LDB_LOGFILE_HEAD + (bytes[at + 4] | bytes[at + 5] << 8);
-		piece->end = at;
-	}
-	ck_assert_int_eq(at, (off_t)len);
-	free(bytes);
 }
 
 static int damage_tables(void)
@@ -290,6 +248,9 @@ static void damage_make_base(const struct damage_shape *shape)
 void damage_make(const struct damage_shape *shape)
 {
 	int tries = 0;
+	unsigned char *bytes;
+	size_t len;
+	off_t at = 0;
 
 	do {
 		ck_assert_int_lt(tries++, 10);
@@ -299,7 +260,25 @@ void damage_make(const struct damage_shape *shape)
 		damage_deepen();
 	damage_save("all", damage_all);
 	damage_save("ever", damage_ever);
-	damage_find_pieces();
+	damage_fresh();
+	bytes = damage_bytes(".log", &len);
+	damage_piece_count = 0;
+	while (at + (off_t)LDB_LOGFILE_HEAD <= (off_t)len) {
+		struct damage_piece *piece = &damage_pieces[damage_piece_count];
+		off_t left = LDB_LOGFILE_BLOCK - at % LDB_LOGFILE_BLOCK;
+
+		if (left < (off_t)LDB_LOGFILE_HEAD) {
+			at += left;
+			continue;
+		}
+		ck_assert_int_lt(damage_piece_count++, DAMAGE_PIECES_MAX);
+		piece->at = at;
+		piece->ends = bytes[at + 6] == 1 || bytes[at + 6] == 4;
+		at += (off_t)LDB_LOGFILE_HEAD + (bytes[at + 4] | bytes[at + 5] << 8);
+		piece->end = at;
+	}
+	ck_assert_int_eq(at, (off_t)len);
+	free(bytes);
 }
 
 /* The shape has no log. */

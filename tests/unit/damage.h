@@ -43,8 +43,6 @@ extern char *damage_ever;			    /* those that it had at any time */
 /* Sets the paths, and the cells alone where it finds the stores made. */
 void damage_name(const char *place);
 void damage_make(const struct damage_shape *shape);
-/* Opens and closes the base, which makes a table of its log. */
-void damage_settle(void);
 /* So much more in one session of the base that LevelDB goes through several logs and makes tables
  * of them, each told by an edit of the MANIFEST. */
 void damage_make_many(void);

@@ -71,6 +71,9 @@ void memory_cells_remove(struct memory_cells *cells, size_t at);
 void memory_cells_clear(struct memory_cells *cells);
 /* Puts the cell where it belongs, in place of one at the same address. */
 void memory_cells_set(struct memory_cells *cells, struct memory_cell *cell);
+/* Is the cell one of that column? */
+bool memory_cells_in(const struct memory_cell *cell, uint32_t table, struct wcs_slice row,
+		     const char *family, struct wcs_slice qualifier);
 /* The newest cell of a column, or the one with that timestamp. NULL: none. */
 struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
 				      struct wcs_slice row, const char *family,
@@ -87,7 +90,7 @@ bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct w
 /* When the view hides the i-th cell, and whether it does now. */
 int64_t memory_view_expiry(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
 bool memory_view_hides(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
-/* As memory_cells_find, among the cells that the view shows. */
+/* As memory_cells_find, among the cells that the view shows. expires: NULL where nobody asks. */
 struct memory_cell *memory_view_find(const struct memory_cells *cells, const struct wcs_view *view,
 				     uint32_t table, struct wcs_slice row, const char *family,
 				     struct wcs_slice qualifier, int64_t ts, int64_t *expires);

@@ -109,6 +109,14 @@ void memory_cells_set(struct memory_cells *cells, struct memory_cell *cell)
 	memory_cells_add(cells, at, cell);
 }
 
+bool memory_cells_in(const struct memory_cell *cell, uint32_t table, struct wcs_slice row,
+		     const char *family, struct wcs_slice qualifier)
+{
+	return cell->table == table && memory_cells_same(cell->row, row) &&
+	       memory_cells_same(cell->family, memory_cells_text(family)) &&
+	       memory_cells_same(cell->qualifier, qualifier);
+}
+
 struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
 				      struct wcs_slice row, const char *family,
 				      struct wcs_slice qualifier, int64_t ts)
@@ -116,9 +124,7 @@ struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t
 	for (size_t i = 0; i < cells->count; i++) {
 		struct memory_cell *cell = cells->all[i];
 
-		if (cell->table == table && memory_cells_same(cell->row, row) &&
-		    memory_cells_same(cell->family, memory_cells_text(family)) &&
-		    memory_cells_same(cell->qualifier, qualifier) &&
+		if (memory_cells_in(cell, table, row, family, qualifier) &&
 		    (ts == WCS_TS_NEWEST || ts == cell->ts))
 			return cell;
 	}

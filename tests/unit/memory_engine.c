@@ -68,7 +68,7 @@ static void memory_close(void *db)
 	free(engine);
 }
 
-static bool memory_failed(void *db)
+static bool memory_never(void *db)
 {
 	(void)db;
 	return false;
@@ -288,12 +288,6 @@ static void memory_collected(void *db, bool end)
 	(void)end;
 }
 
-static bool memory_busy(void *db)
-{
-	(void)db;
-	return false;
-}
-
 static int memory_note_put(void *db, const unsigned char *bytes, size_t len)
 {
 	struct memory_engine *engine = db;
@@ -326,7 +320,7 @@ const struct wcs_backend wcs_backend_memory = {
 	.open = memory_open,
 	.close = memory_close,
 	.sync = memory_sync,
-	.failed = memory_failed,
+	.failed = memory_never,
 	.stats = memory_stats,
 	.text = memory_describe,
 	.tables_load = memory_tables_load,
@@ -351,7 +345,7 @@ const struct wcs_backend wcs_backend_memory = {
 	.drop = memory_drop,
 	.collect = memory_collect,
 	.collected = memory_collected,
-	.busy = memory_busy,
+	.busy = memory_never,
 	.note_put = memory_note_put,
 	.note_get = memory_note_get,
 };

@@ -23,24 +23,20 @@ static const struct memory_cell *memory_newest(const struct memory_row *row, con
 				 WCS_TS_NEWEST);
 }
 
-/* The same among the cells that the view shows: a hidden cell has no value. */
-static const struct memory_cell *memory_newest_shown(const struct memory_row *row,
-						     const char *family, struct wcs_slice qualifier)
+/* The newest cell of a column, or the one with that timestamp, if the view shows it: a hidden cell
+ * has no value. */
+static const struct memory_cell *memory_shown(const struct memory_row *row, const char *family,
+					      struct wcs_slice qualifier, int64_t ts)
 {
-	int64_t expires;
-
-	return memory_view_find(&row->cells, row->view, row->table, row->key, family, qualifier,
-				WCS_TS_NEWEST, &expires);
+	return memory_view_find(&row->cells, row->view, row->table, row->key, family, qualifier, ts,
+				NULL);
 }
 
-static bool memory_holds(const struct memory_row *row, const struct wcs_condition *condition)
+static void memory_remove(struct memory_row *row, const struct memory_cell *cell)
 {
-	const struct memory_cell *cell =
-		memory_newest_shown(row, condition->family, condition->qualifier);
-
-	if (condition->absent)
-		return cell == NULL;
-	return cell != NULL && memory_cells_same(cell->value, condition->expected);
+	for (size_t i = row->cells.count; i-- > 0;)
+		if (row->cells.all[i] == cell)
+			memory_cells_remove(&row->cells, i);
 }
 
 /* The present, later than the newest cell. */
@@ -64,7 +60,7 @@ static int memory_write_set(struct memory_row *row, const struct wcs_write *writ
 	int rc;
 
 	if (write->kind == WCS_WRITE_SET_NEWEST && newest != NULL && newest->ts > wanted &&
-	    memory_newest_shown(row, write->family, write->qualifier) != NULL)
+	    memory_shown(row, write->family, write->qualifier, WCS_TS_NEWEST) != NULL)
 		wanted = WCS_TS_SERVER;
 	if (wanted == WCS_TS_SERVER) {
 		rc = memory_server_ts(row, newest, &wanted);
@@ -81,32 +77,15 @@ static int memory_write_set(struct memory_row *row, const struct wcs_write *writ
 	return 0;
 }
 
-/* The cell that an append stands for goes, unless it is the newest: that one is overwritten. */
-static int64_t memory_replace(struct memory_row *row, const struct wcs_write *write,
-			      const struct memory_cell *newest)
-{
-	if (write->replaces == WCS_TS_NONE)
-		return WCS_TS_SERVER;
-	if (newest != NULL && newest->ts == write->replaces)
-		return write->replaces;
-	for (size_t i = row->cells.count; i-- > 0;) {
-		const struct memory_cell *cell = row->cells.all[i];
-
-		if (cell->ts == write->replaces &&
-		    memory_cells_same(cell->family, memory_cells_text(write->family)) &&
-		    memory_cells_same(cell->qualifier, write->qualifier))
-			memory_cells_remove(&row->cells, i);
-	}
-	return WCS_TS_SERVER;
-}
-
 static int memory_write_append(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
 {
 	const struct memory_cell *newest = memory_newest(row, write->family, write->qualifier);
-	const struct memory_cell *shown = memory_newest_shown(row, write->family, write->qualifier);
+	const struct memory_cell *shown =
+		memory_shown(row, write->family, write->qualifier, WCS_TS_NEWEST);
+	const struct memory_cell *replaced;
 	struct wcs_slice old = shown != NULL ? shown->value : (struct wcs_slice){NULL, 0};
-	char *joined;
-	char *at;
+	int64_t wanted = WCS_TS_SERVER;
+	char *joined, *at;
 	int rc;
 
 	if (old.len + write->value.len > WCS_VALUE_MAX)
@@ -116,8 +95,15 @@ static int memory_write_append(struct memory_row *row, const struct wcs_write *w
 	memory_cells_copy(&at, old);
 	memory_cells_copy(&at, write->value);
 	old.len += write->value.len;
-	rc = memory_write_set(row, write, memory_replace(row, write, newest),
-			      (struct wcs_slice){joined, old.len}, ts);
+	/* The cell that an append stands for goes, unless it is the newest: that one is
+	 * overwritten. */
+	replaced = memory_cells_find(&row->cells, row->table, row->key, write->family,
+				     write->qualifier, write->replaces);
+	if (write->replaces != WCS_TS_NONE && replaced != NULL && replaced == newest)
+		wanted = write->replaces;
+	else if (write->replaces != WCS_TS_NONE && replaced != NULL)
+		memory_remove(row, replaced);
+	rc = memory_write_set(row, write, wanted, (struct wcs_slice){joined, old.len}, ts);
 	free(joined);
 	return rc;
 }
@@ -126,7 +112,7 @@ static int memory_write_increment(struct memory_row *row, const struct wcs_write
 				  int64_t *ts)
 {
 	const struct memory_cell *newest =
-		memory_newest_shown(row, write->family, write->qualifier);
+		memory_shown(row, write->family, write->qualifier, WCS_TS_NEWEST);
 	unsigned char bytes[8] = {0};
 	uint64_t bits = 0;
 	int64_t sum;
@@ -161,10 +147,8 @@ static int memory_write_given(struct memory_row *row, const struct wcs_write *wr
 /* Of an aggregate family: the value becomes one with that of the cell, if the view shows it. */
 static int memory_write_merge(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
 {
-	int64_t expires, wanted = write->kind == WCS_WRITE_MERGE ? write->ts : WCS_TS_NEWEST;
-	const struct memory_cell *cell =
-		memory_view_find(&row->cells, row->view, row->table, row->key, write->family,
-				 write->qualifier, wanted, &expires);
+	int64_t wanted = write->kind == WCS_WRITE_MERGE ? write->ts : WCS_TS_NEWEST;
+	const struct memory_cell *cell = memory_shown(row, write->family, write->qualifier, wanted);
 	unsigned char *value = memory_cells_realloc(NULL, WCS_AGGREGATE_VALUE_MAX);
 	size_t len;
 	int rc = wcs_aggregate_apply(
@@ -178,17 +162,11 @@ static int memory_write_merge(struct memory_row *row, const struct wcs_write *wr
 	return rc;
 }
 
-/* The newest cell that is shown gets the value; its timestamp stays. */
-static int memory_write_replace(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
-{
-	const struct memory_cell *cell = memory_newest_shown(row, write->family, write->qualifier);
-
-	return memory_write_set(row, write, cell != NULL ? cell->ts : WCS_TS_SERVER, write->value,
-				ts);
-}
-
 static int memory_write(struct memory_row *row, const struct wcs_write *write, int64_t *ts)
 {
+	const struct memory_cell *shown =
+		memory_shown(row, write->family, write->qualifier, WCS_TS_NEWEST);
+
 	switch (write->kind) {
 	case WCS_WRITE_SET:
 	case WCS_WRITE_SET_NEWEST:
@@ -204,27 +182,11 @@ static int memory_write(struct memory_row *row, const struct wcs_write *write, i
 	case WCS_WRITE_MERGE:
 		return memory_write_merge(row, write, ts);
 	case WCS_WRITE_REPLACE:
-		return memory_write_replace(row, write, ts);
+		/* The newest cell that is shown gets the value; its timestamp stays. */
+		return memory_write_set(row, write, shown != NULL ? shown->ts : WCS_TS_SERVER,
+					write->value, ts);
 	}
 	return -EINVAL;
-}
-
-/* Does the view hide the cell, now that it is there? */
-static bool memory_hides(const struct memory_row *row, const char *family,
-			 struct wcs_slice qualifier, int64_t ts)
-{
-	int64_t expires;
-
-	return memory_view_find(&row->cells, row->view, row->table, row->key, family, qualifier, ts,
-				&expires) == NULL;
-}
-
-static int memory_write_marked(struct memory_row *row, struct wcs_write *write, int64_t *ts)
-{
-	int rc = memory_write(row, write, ts);
-
-	write->hidden = rc == 0 && memory_hides(row, write->family, write->qualifier, *ts);
-	return rc;
 }
 
 static bool memory_deleted(const struct memory_cell *cell, const struct wcs_mutation *mutation)
@@ -249,16 +211,29 @@ static int memory_row_apply(struct memory_row *row, struct wcs_mutation *mutatio
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < mutation->condition_count; i++)
-		if (!memory_holds(row, &mutation->conditions[i]))
+	for (size_t i = 0; i < mutation->condition_count; i++) {
+		const struct wcs_condition *condition = &mutation->conditions[i];
+		const struct memory_cell *cell =
+			memory_shown(row, condition->family, condition->qualifier, WCS_TS_NEWEST);
+
+		if (condition->absent
+			    ? cell != NULL
+			    : cell == NULL || !memory_cells_same(cell->value, condition->expected))
 			return -ECANCELED;
+	}
 	for (size_t i = row->cells.count; i-- > 0;)
 		if (memory_deleted(row->cells.all[i], mutation))
 			memory_cells_remove(&row->cells, i);
 	for (size_t order = 0; order < mutation->write_count; order++)
-		for (size_t i = 0; rc == 0 && i < mutation->write_count; i++)
-			if (mutation->writes[i].order == order)
-				rc = memory_write_marked(row, &mutation->writes[i], ts);
+		for (size_t i = 0; rc == 0 && i < mutation->write_count; i++) {
+			struct wcs_write *write = &mutation->writes[i];
+
+			if (write->order != order)
+				continue;
+			rc = memory_write(row, write, ts);
+			write->hidden = rc == 0 && memory_shown(row, write->family,
+								write->qualifier, *ts) == NULL;
+		}
 	return rc;
 }
 
@@ -296,14 +271,6 @@ static void memory_row_put(struct memory_row *row, size_t first)
 	}
 }
 
-/* A cell that a policy hides for its age alone never shows again after a delete. */
-static bool memory_counts_ranks(const struct wcs_view *view, const char *family)
-{
-	const struct wcs_gc *gc = wcs_view_gc(view, family);
-
-	return gc != NULL && wcs_gc_last_rank(gc) > 1;
-}
-
 int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		      struct wcs_mutation *mutation, int64_t *ts)
 {
@@ -314,13 +281,16 @@ int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, str
 	int rc;
 
 	pthread_mutex_lock(&engine->mutex);
-	/* Hidden cells go even if the call then fails. */
-	for (size_t i = 0; i < mutation->delete_count; i++)
-		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&
-		    memory_counts_ranks(view, mutation->deletes[i].family))
-			memory_view_purge(&engine->cells, view, table, key,
-					  mutation->deletes[i].family,
-					  mutation->deletes[i].qualifier);
+	/* Hidden cells go even if the call then fails. A cell that a policy hides for its age alone
+	 * never shows again after a delete. */
+	for (size_t i = 0; i < mutation->delete_count; i++) {
+		const struct wcs_delete *entry = &mutation->deletes[i];
+		const struct wcs_gc *gc = wcs_view_gc(view, entry->family);
+
+		if (entry->kind == WCS_DELETE_CELL && gc != NULL && wcs_gc_last_rank(gc) > 1)
+			memory_view_purge(&engine->cells, view, table, key, entry->family,
+					  entry->qualifier);
+	}
 	first = memory_row_take(&row);
 	rc = memory_row_apply(&row, mutation, &made);
 	if (rc == 0) {
@@ -351,13 +321,6 @@ int memory_mutate_rows(void *db, const struct wcs_view *view, uint32_t table,
 }
 
 /* ---- Moving ------------------------------------------------------------------------------ */
-
-static void memory_remove(struct memory_row *row, const struct memory_cell *cell)
-{
-	for (size_t i = row->cells.count; i-- > 0;)
-		if (row->cells.all[i] == cell)
-			memory_cells_remove(&row->cells, i);
-}
 
 /* The cell becomes the cell (qualifier, ts), in place of one that is there. */
 static int memory_move_to(struct memory_row *row, const struct wcs_move *move,
@@ -464,9 +427,9 @@ int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, st
 	if (rc == 0) {
 		memory_row_put(&row, first);
 		*ts = made;
-		*hidden = one &&
-			  memory_hides(&row, move->family,
-				       move->kind == WCS_MOVE_CELL ? move->to : move->from, made);
+		*hidden = one && memory_shown(&row, move->family,
+					      move->kind == WCS_MOVE_CELL ? move->to : move->from,
+					      made) == NULL;
 	}
 	memory_cells_clear(&row.cells);
 	pthread_mutex_unlock(&engine->mutex);

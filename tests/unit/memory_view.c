@@ -40,23 +40,16 @@ struct memory_cell *memory_view_find(const struct memory_cells *cells, const str
 		i++;
 	if (cell == NULL || memory_view_hides(cells, i, view))
 		return NULL;
-	*expires = memory_view_expiry(cells, i, view);
+	if (expires != NULL)
+		*expires = memory_view_expiry(cells, i, view);
 	return cell;
-}
-
-static bool memory_in_column(const struct memory_cell *cell, uint32_t table, struct wcs_slice row,
-			     const char *family, struct wcs_slice qualifier)
-{
-	return cell->table == table && memory_cells_same(cell->row, row) &&
-	       memory_cells_same(cell->family, memory_cells_text(family)) &&
-	       memory_cells_same(cell->qualifier, qualifier);
 }
 
 void memory_view_purge(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
 		       struct wcs_slice row, const char *family, struct wcs_slice qualifier)
 {
 	for (size_t i = cells->count; i-- > 0;)
-		if (memory_in_column(cells->all[i], table, row, family, qualifier) &&
+		if (memory_cells_in(cells->all[i], table, row, family, qualifier) &&
 		    memory_view_hides(cells, i, view))
 			memory_cells_remove(cells, i);
 }
@@ -69,7 +62,7 @@ static bool memory_hides_from(const struct memory_cells *cells, const struct wcs
 	bool first = true;
 
 	for (size_t i = 0; i < cells->count; i++) {
-		if (!memory_in_column(cells->all[i], table, row, family, qualifier))
+		if (!memory_cells_in(cells->all[i], table, row, family, qualifier))
 			continue;
 		if ((first || cells->all[i]->ts >= ts) && memory_view_hides(cells, i, view))
 			return true;

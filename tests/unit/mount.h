@@ -121,4 +121,16 @@ static inline void mount_close(struct mount *mount)
 	fs_rooms_free(fs);
 }
 
+/* A test, as SUITE_LEVELDB_STORE, with a mount besides. */
+#define MOUNT_TEST(name, seconds)                                                                  \
+	static void name##_mounted(struct suite *s, struct mount *mount);                          \
+	SUITE_LEVELDB_STORE(name, seconds)                                                         \
+	{                                                                                          \
+		struct mount mount;                                                                \
+		mount_open(&mount, s);                                                             \
+		name##_mounted(s, &mount);                                                         \
+		mount_close(&mount);                                                               \
+	}                                                                                          \
+	static void name##_mounted(struct suite *s __attribute__((unused)), struct mount *mount)
+
 #endif

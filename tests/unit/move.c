@@ -30,43 +30,6 @@ void move_fails(struct suite *s, struct wcs_move move, int error)
 	free(before);
 }
 
-struct wcs_move move_column(const char *from, const char *to)
-{
-	return (struct wcs_move){
-		.kind = WCS_MOVE_COLUMN, .from = suite_text(from), .to = suite_text(to)};
-}
-
-struct wcs_move move_column_new(const char *from, const char *to)
-{
-	struct wcs_move move = move_column(from, to);
-
-	move.kind = WCS_MOVE_COLUMN_NEW;
-	return move;
-}
-
-struct wcs_move move_newest(const char *from, int64_t from_ts, const char *to)
-{
-	return (struct wcs_move){.kind = WCS_MOVE_CELL_NEWEST,
-				 .from = suite_text(from),
-				 .from_ts = from_ts,
-				 .to = suite_text(to)};
-}
-
-struct wcs_move move_cell(const char *from, int64_t from_ts, const char *to, int64_t to_ts)
-{
-	return (struct wcs_move){.kind = WCS_MOVE_CELL,
-				 .from = suite_text(from),
-				 .from_ts = from_ts,
-				 .to = suite_text(to),
-				 .to_ts = to_ts};
-}
-
-struct wcs_move move_stamp(const char *column, int64_t to_ts)
-{
-	return (struct wcs_move){
-		.kind = WCS_MOVE_STAMP, .from = suite_text(column), .to_ts = to_ts};
-}
-
 void move_set(struct suite *s, const char *column, int64_t ts, const char *value)
 {
 	suite_set(s->table, "r", "f", column, ts, value);

@@ -5,17 +5,21 @@
 
 #include "tests/unit/suite.h"
 
+/* The moves of store.h. */
+#define MOVE(kind, from, from_ts, to, to_ts)                                                       \
+	((struct wcs_move){WCS_MOVE_##kind, NULL, suite_text(from), from_ts, suite_text(to), to_ts})
+#define move_column(from, to)		    MOVE(COLUMN, from, 0, to, 0)
+#define move_column_new(from, to)	    MOVE(COLUMN_NEW, from, 0, to, 0)
+#define move_newest(from, from_ts, to)	    MOVE(CELL_NEWEST, from, from_ts, to, 0)
+#define move_cell(from, from_ts, to, to_ts) MOVE(CELL, from, from_ts, to, to_ts)
+#define move_stamp(column, to_ts)	    MOVE(STAMP, column, 0, "", to_ts)
+
 /* Moves in the row "r" and the family "f". */
 int move_try(struct suite *s, const struct wcs_move *asked, int64_t *ts);
 /* Moves, checks that it went well, and returns the timestamp. */
 int64_t move_do(struct suite *s, struct wcs_move move);
 /* Fails so, and leaves *ts and all cells as they were. */
 void move_fails(struct suite *s, struct wcs_move move, int error);
-struct wcs_move move_column(const char *from, const char *to);
-struct wcs_move move_column_new(const char *from, const char *to);
-struct wcs_move move_newest(const char *from, int64_t from_ts, const char *to);
-struct wcs_move move_cell(const char *from, int64_t from_ts, const char *to, int64_t to_ts);
-struct wcs_move move_stamp(const char *column, int64_t to_ts);
 void move_set(struct suite *s, const char *column, int64_t ts, const char *value);
 uint32_t move_etag(struct suite *s, const char *column, int64_t ts);
 void move_set_large(struct suite *s, const char *column, int64_t ts, size_t size,

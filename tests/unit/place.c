@@ -66,6 +66,12 @@ void place_expect_fault(int rc, int expected, const char *words)
 		      place_fault.text);
 }
 
+void place_expect_create(const char *path, bool force, int expected, const char *words)
+{
+	place_expect_fault(wcs_store_create(path, NULL, force, NULL, &place_fault), expected,
+			   words);
+}
+
 void place_expect_open(const char *path, int expected, const char *words)
 {
 	struct wcs_store *store;

@@ -20,6 +20,8 @@ void place_expect_names(const char *path, const char *expected);
 void place_write(const char *path, const char *name, const char *text);
 /* The call gave that error, and a reason with these words in it. */
 void place_expect_fault(int rc, int expected, const char *words);
+/* Making a store there, by force or not, does. */
+void place_expect_create(const char *path, bool force, int expected, const char *words);
 /* Opening the store there does. */
 void place_expect_open(const char *path, int expected, const char *words);
 /* The store there can be opened. */

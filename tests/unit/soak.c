@@ -102,9 +102,12 @@ struct history_view soak_view(const struct soak_writer *writer, int family)
 }
 
 void soak_each_column(struct soak_writer *writer, struct soak_row *row,
-		      void (*apply)(struct soak_writer *, struct soak_row *, int, int))
+		      void (*apply)(struct history *, const struct history_view *))
 {
-	for (int family = 0; family < SOAK_FAMILIES; family++)
+	for (int family = 0; family < SOAK_FAMILIES; family++) {
+		struct history_view view = soak_view(writer, family);
+
 		for (int column = 0; column < SOAK_COLUMNS; column++)
-			apply(writer, row, family, column);
+			apply(&row->columns[family][column], &view);
+	}
 }

@@ -130,7 +130,7 @@ struct wcs_slice soak_scan_value(struct wcs_scan *scan, const struct wcs_cell *c
 const char *soak_family(const struct soak_writer *writer, int family);
 struct history_view soak_view(const struct soak_writer *writer, int family);
 void soak_each_column(struct soak_writer *writer, struct soak_row *row,
-		      void (*apply)(struct soak_writer *, struct soak_row *, int, int));
+		      void (*apply)(struct history *, const struct history_view *));
 
 /* ---- soak_compare.c ---- */
 /* Scans the writer's rows from the first up to the last of these, and compares them. */

@@ -4,22 +4,6 @@
 
 #include <inttypes.h>
 
-static void soak_change_begin_column(struct soak_writer *writer, struct soak_row *row, int family,
-				     int column)
-{
-	struct history_view view = soak_view(writer, family);
-
-	history_begin(&row->columns[family][column], &view);
-}
-
-static void soak_change_end_column(struct soak_writer *writer, struct soak_row *row, int family,
-				   int column)
-{
-	struct history_view view = soak_view(writer, family);
-
-	history_end(&row->columns[family][column], &view);
-}
-
 static struct history_cell soak_change_cell(int64_t ts, uint32_t number, struct wcs_slice value)
 {
 	return (struct history_cell){.ts = ts,
@@ -89,14 +73,14 @@ static void soak_change_add_group(struct soak_writer *writer, struct soak_row *r
 {
 	struct history_cell cell = soak_change_cell(ts, row->number, value);
 
-	soak_each_column(writer, row, soak_change_begin_column);
+	soak_each_column(writer, row, history_begin);
 	for (int family = 0; family < SOAK_FAMILIES; family++)
 		for (int column = 0; column < SOAK_GROUP; column++) {
 			history_put(&row->columns[family][column], &cell);
 			SOAK_OK(wcs_mutation_set(mutation, soak_family(writer, family),
 						 suite_text(soak_columns[column]), ts, value));
 		}
-	soak_each_column(writer, row, soak_change_end_column);
+	soak_each_column(writer, row, history_end);
 }
 
 static int64_t soak_change_ts(struct soak_writer *writer)
@@ -149,7 +133,7 @@ void soak_change_delete_newest(struct soak_writer *writer, struct soak_row *row)
 	struct wcs_mutation *mutation = wcs_mutation_new();
 
 	soak_change_begin(writer, row);
-	soak_each_column(writer, row, soak_change_begin_column);
+	soak_each_column(writer, row, history_begin);
 	for (int family = 0; family < SOAK_FAMILIES; family++)
 		for (int column = 0; column < SOAK_GROUP; column++) {
 			struct history *history = &row->columns[family][column];
@@ -159,7 +143,7 @@ void soak_change_delete_newest(struct soak_writer *writer, struct soak_row *row)
 			SOAK_OK(wcs_mutation_delete_cell(mutation, soak_family(writer, family),
 							 suite_text(soak_columns[column]), ts));
 		}
-	soak_each_column(writer, row, soak_change_end_column);
+	soak_each_column(writer, row, history_end);
 	soak_change_apply(writer, row, mutation);
 }
 

@@ -83,10 +83,6 @@ int suite_main(const char *name, void (*make)(Suite *suite));
 const char *suite_directory(void);
 /* Removes a directory with all that is in it. */
 void suite_remove(const char *path);
-/* Adds a test that runs once on each engine. Its argument is _i. */
-void suite_add(Suite *suite, const char *name, const TTest *test, double seconds);
-/* The same for a test that runs once. */
-void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds);
 
 /* A new store with the table "t". The clock stands at 1,000,000. */
 void suite_open(struct suite *suite, int engine);

@@ -89,16 +89,6 @@ const char *suite_directory(void)
 	return suite_base;
 }
 
-void suite_add(Suite *suite, const char *name, const TTest *test, double seconds)
-{
-	tcase_add_loop_test(suite_case(suite, name, seconds), test, 0, SUITE_ENGINES);
-}
-
-void suite_add_once(Suite *suite, const char *name, const TTest *test, double seconds)
-{
-	tcase_add_test(suite_case(suite, name, seconds), test);
-}
-
 __attribute__((weak)) int main(void)
 {
 	return suite_main(program_invocation_short_name, NULL);

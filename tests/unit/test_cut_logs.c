@@ -61,25 +61,6 @@ static int records_of(int fd, const char *what, off_t size)
 	return records;
 }
 
-/* Cut anywhere, and with zeros behind a sector's end. */
-static void cut_log(int fd, const char *what)
-{
-	off_t size = lseek(fd, 0, SEEK_END);
-	int records = records_of(fd, what, size), before;
-
-	for (off_t at = size - 1; at >= 0; at -= at % 1024 < 40 ? 1 : 7) {
-		SUITE_OK(ftruncate(fd, at));
-		before = records;
-		records = records_of(fd, what, at);
-		ck_assert_int_le(records, before);
-		if (at % 512 != 0)
-			continue;
-		SUITE_OK(ftruncate(fd, at + 700));
-		ck_assert_int_eq(records_of(fd, what, at), records);
-	}
-	ck_assert_int_eq(records, 0);
-}
-
 SUITE_TEST(test_cut, 60)
 {
 	static unsigned char value[FILE_MAX];
@@ -88,8 +69,24 @@ SUITE_TEST(test_cut, 60)
 	ssize_t len = pread(inner, value, sizeof(value), 0);
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		off_t size;
+		int records, before;
+
 		fd = make_log(value, (size_t)len, lens[i], (int)(80000 / lens[i] % 1000));
-		cut_log(fd, "a log of logs");
+		/* Cut anywhere, and with zeros behind a sector's end. */
+		size = lseek(fd, 0, SEEK_END);
+		records = records_of(fd, "a log of logs", size);
+		for (off_t at = size - 1; at >= 0; at -= at % 1024 < 40 ? 1 : 7) {
+			SUITE_OK(ftruncate(fd, at));
+			before = records;
+			records = records_of(fd, "a log of logs", at);
+			ck_assert_int_le(records, before);
+			if (at % 512 != 0)
+				continue;
+			SUITE_OK(ftruncate(fd, at + 700));
+			ck_assert_int_eq(records_of(fd, "a log of logs", at), records);
+		}
+		ck_assert_int_eq(records, 0);
 		close(fd);
 	}
 	close(inner);

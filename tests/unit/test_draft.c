@@ -44,97 +44,85 @@ static uint32_t expect(struct mount *mount, const char *name, const char *text)
 	return info.etag;
 }
 
-SUITE_LEVELDB_STORE(test_replace_only_as_before, 20)
+MOUNT_TEST(test_replace_only_as_before, 20)
 {
 	struct draft_before none = {.etag = 0}, old = {0};
-	struct mount mount;
 
-	mount_open(&mount, s);
-	SUITE_OK(put(&mount, ".q.a", "one", &none));
-	old.etag = expect(&mount, ".q.a", "one");
-	ck_assert_int_eq(put(&mount, ".q.a", "two", &none), -EAGAIN);
-	SUITE_OK(put(&mount, ".q.a", "two", &old));
-	ck_assert_int_eq(put(&mount, ".q.a", "three", &old), -EAGAIN);
-	expect(&mount, ".q.a", "two");
-	old.etag = expect(&mount, ".q.a", "two");
-	SUITE_OK(draft_stamp(&mount.fs, id_of(&mount, ".q.a"), 99));
-	ck_assert_int_eq(put(&mount, ".q.a", "four", &old), -EAGAIN); /* a stamp is a change */
-	ck_assert_int_eq(draft_stamp(&mount.fs, id_of(&mount, ".q.b"), 99), -ENOENT);
-	mount_close(&mount);
+	SUITE_OK(put(mount, ".q.a", "one", &none));
+	old.etag = expect(mount, ".q.a", "one");
+	ck_assert_int_eq(put(mount, ".q.a", "two", &none), -EAGAIN);
+	SUITE_OK(put(mount, ".q.a", "two", &old));
+	ck_assert_int_eq(put(mount, ".q.a", "three", &old), -EAGAIN);
+	expect(mount, ".q.a", "two");
+	old.etag = expect(mount, ".q.a", "two");
+	SUITE_OK(draft_stamp(&mount->fs, id_of(mount, ".q.a"), 99));
+	ck_assert_int_eq(put(mount, ".q.a", "four", &old), -EAGAIN); /* a stamp is a change */
+	ck_assert_int_eq(draft_stamp(&mount->fs, id_of(mount, ".q.b"), 99), -ENOENT);
 }
 
 /* A directory exists as long as a draft in it does, under whichever name. */
-SUITE_LEVELDB_STORE(test_directory_stays, 20)
+MOUNT_TEST(test_directory_stays, 20)
 {
-	struct mount mount;
 	struct pos pos;
 
-	mount_open(&mount, s);
-	SUITE_OK(pos_of(mount.family, &pos));
-	ck_assert_int_eq(pos_exists(&mount.fs, &pos), -ENOENT);
-	put(&mount, ".q.a", "one", NULL);
-	put(&mount, ".q.b", "two", NULL);
-	SUITE_OK(pos_exists(&mount.fs, &pos));
-	SUITE_OK(draft_rename(&mount.fs, id_of(&mount, ".q.a"), id_of(&mount, ".q.b")));
-	expect(&mount, ".q.a", NULL);
-	expect(&mount, ".q.b", "one");
-	SUITE_OK(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")));
-	ck_assert_int_eq(draft_rename(&mount.fs, id_of(&mount, ".q.b"), id_of(&mount, ".q.c")),
+	SUITE_OK(pos_of(mount->family, &pos));
+	ck_assert_int_eq(pos_exists(&mount->fs, &pos), -ENOENT);
+	put(mount, ".q.a", "one", NULL);
+	put(mount, ".q.b", "two", NULL);
+	SUITE_OK(pos_exists(&mount->fs, &pos));
+	SUITE_OK(draft_rename(&mount->fs, id_of(mount, ".q.a"), id_of(mount, ".q.b")));
+	expect(mount, ".q.a", NULL);
+	expect(mount, ".q.b", "one");
+	SUITE_OK(draft_rename(&mount->fs, id_of(mount, ".q.b"), id_of(mount, ".q.c")));
+	ck_assert_int_eq(draft_rename(&mount->fs, id_of(mount, ".q.b"), id_of(mount, ".q.c")),
 			 -ENOENT);
-	SUITE_OK(pos_exists(&mount.fs, &pos));
-	ck_assert_uint_eq(drafts_count(mount.fs.drafts), 1);
-	SUITE_OK(draft_remove(&mount.fs, id_of(&mount, ".q.c")));
-	ck_assert_int_eq(draft_remove(&mount.fs, id_of(&mount, ".q.c")), -ENOENT);
-	ck_assert_int_eq(pos_exists(&mount.fs, &pos), -ENOENT);
-	ck_assert_uint_eq(memdirs_count(mount.fs.memdirs), 0);
-	mount_close(&mount);
+	SUITE_OK(pos_exists(&mount->fs, &pos));
+	ck_assert_uint_eq(drafts_count(mount->fs.drafts), 1);
+	SUITE_OK(draft_remove(&mount->fs, id_of(mount, ".q.c")));
+	ck_assert_int_eq(draft_remove(&mount->fs, id_of(mount, ".q.c")), -ENOENT);
+	ck_assert_int_eq(pos_exists(&mount->fs, &pos), -ENOENT);
+	ck_assert_uint_eq(memdirs_count(mount->fs.memdirs), 0);
 }
 
-SUITE_LEVELDB_STORE(test_removed_below, 20)
+MOUNT_TEST(test_removed_below, 20)
 {
 	static const struct {
 		const char *family; /* NULL: any */
 		bool stays;
 	} cases[] = {{"g", true}, {"f", false}, {NULL, false}};
-	struct mount mount;
 
-	mount_open(&mount, s);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		put(&mount, ".q.a", "one", NULL);
-		drafts_remove_below(&mount.fs, mount.row->plain + 1, NULL);
-		drafts_remove_below(&mount.fs, mount.row->plain, cases[i].family);
-		expect(&mount, ".q.a", cases[i].stays ? "one" : NULL);
+		put(mount, ".q.a", "one", NULL);
+		drafts_remove_below(&mount->fs, mount->row->plain + 1, NULL);
+		drafts_remove_below(&mount->fs, mount->row->plain, cases[i].family);
+		expect(mount, ".q.a", cases[i].stays ? "one" : NULL);
 	}
-	put(&mount, ".q.a", "one", NULL);
-	drafts_remove_all(&mount.fs, id_of(&mount, ".q.a").column);
-	expect(&mount, ".q.a", NULL);
-	mount_close(&mount);
+	put(mount, ".q.a", "one", NULL);
+	drafts_remove_all(&mount->fs, id_of(mount, ".q.a").column);
+	expect(mount, ".q.a", NULL);
 }
 
 /* Reservations count, and a reader keeps the value of a removed draft. */
-SUITE_LEVELDB_STORE(test_limit, 20)
+MOUNT_TEST(test_limit, 20)
 {
 	struct wcs_cell_info info;
 	struct value *value;
-	struct mount mount;
 	char name[16], byte;
 	size_t got;
 
-	mount_open(&mount, s);
-	SUITE_OK(drafts_reserve(&mount.fs));
+	SUITE_OK(drafts_reserve(&mount->fs));
 	for (unsigned i = 0; i < DRAFTS_MAX - 1; i++) {
 		snprintf(name, sizeof(name), ".q.%u", i);
-		SUITE_OK(put(&mount, name, "x", NULL));
+		SUITE_OK(put(mount, name, "x", NULL));
 	}
-	ck_assert_int_eq(put(&mount, ".more", "x", NULL), -ENOSPC);
-	ck_assert_int_eq(drafts_reserve(&mount.fs), -ENOSPC);
-	SUITE_OK(put(&mount, name, "y", NULL)); /* replaces one */
-	drafts_unreserve(&mount.fs);
-	SUITE_OK(put(&mount, ".more", "x", NULL));
-	SUITE_OK(draft_get(&mount.fs, id_of(&mount, name), &info, &value));
-	SUITE_OK(draft_remove(&mount.fs, id_of(&mount, name)));
+	ck_assert_int_eq(put(mount, ".more", "x", NULL), -ENOSPC);
+	ck_assert_int_eq(drafts_reserve(&mount->fs), -ENOSPC);
+	SUITE_OK(put(mount, name, "y", NULL)); /* replaces one */
+	drafts_unreserve(&mount->fs);
+	SUITE_OK(put(mount, ".more", "x", NULL));
+	SUITE_OK(draft_get(&mount->fs, id_of(mount, name), &info, &value));
+	SUITE_OK(draft_remove(&mount->fs, id_of(mount, name)));
 	SUITE_OK(value_read(value, &byte, 1, 0, &got));
 	ck_assert_int_eq(byte, 'y');
 	value_put(value);
-	mount_close(&mount);
 }

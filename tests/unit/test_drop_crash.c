@@ -56,14 +56,6 @@ static void put(struct wcs_table *table, unsigned int i, const char *qualifier)
 	wcs_mutation_free(mutation);
 }
 
-static void fill(struct wcs_table *table)
-{
-	for (unsigned int i = 0; i < ROWS; i++)
-		put(table, i, "old");
-	suite_set(table, "m!between", "f", "old", 1, "v");
-	suite_set(table, "m$behind", "f", "old", 1, "v");
-}
-
 /* ---- The process that dies --------------------------------------------------------------- */
 
 struct behind {
@@ -85,23 +77,6 @@ static void *write_behind(void *arg)
 	}
 	kill(getpid(), SIGKILL);
 	return NULL;
-}
-
-/* A program of its own: LevelDB's background thread does not come along with a fork. */
-static void drop_and_die(const char *path, unsigned int rows)
-{
-	struct behind behind = {.rows = rows};
-	struct wcs_fault fault;
-	struct wcs_store *store;
-	pthread_t thread;
-
-	if (wcs_store_open(path, NULL, &store, &fault) != 0 ||
-	    wcs_table_open(store, "t", &behind.table) != 0)
-		abort();
-	pthread_create(&thread, NULL, write_behind, &behind);
-	if (wcs_rows_drop(behind.table, &dropped) == 0 && write(ACKNOWLEDGED, "D", 1) != 1)
-		abort();
-	pthread_join(thread, NULL);
 }
 
 /* ---- The one that looks ------------------------------------------------------------------ */
@@ -141,17 +116,17 @@ SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
 	/* On a busy machine the drop may often be over before the other thread has its turn. */
 	for (; round < ROUNDS || (interrupted == 0 && round < ROUNDS_MAX); round++) {
 		unsigned int written, rows = 1 + round * 20;
-		struct wcs_fault fault;
 		bool done;
 
-		fill(s->table);
-		wcs_table_close(s->table);
-		wcs_store_close(s->store);
+		for (unsigned int i = 0; i < ROWS; i++)
+			put(s->table, i, "old");
+		suite_set(s->table, "m!between", "f", "old", 1, "v");
+		suite_set(s->table, "m$behind", "f", "old", 1, "v");
+		suite_shut(s);
 		written = run_and_die(s->path, rows, &done);
 		ck_assert_uint_eq(written, rows);
 		interrupted += !done;
-		SUITE_OK(wcs_store_open(s->path, NULL, &s->store, &fault));
-		SUITE_OK(wcs_table_open(s->store, "t", &s->table));
+		SUITE_OK(suite_try_open(s));
 		for (unsigned int i = 0; i < ROWS; i++) {
 			ck_assert_msg(!has(s->table, i, "old"), "row %u came back", i);
 			ck_assert_msg(has(s->table, i, "new") == (i < rows), "row %u", i);
@@ -166,7 +141,21 @@ SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3)
-		drop_and_die(argv[1], (unsigned int)atoi(argv[2]));
+	if (argc == 3) {
+		struct behind behind = {.rows = (unsigned int)atoi(argv[2])};
+		struct wcs_fault fault;
+		struct wcs_store *store;
+		pthread_t thread;
+
+		/* A program of its own: LevelDB's background thread does not come along with a
+		 * fork. */
+		if (wcs_store_open(argv[1], NULL, &store, &fault) != 0 ||
+		    wcs_table_open(store, "t", &behind.table) != 0)
+			abort();
+		pthread_create(&thread, NULL, write_behind, &behind);
+		if (wcs_rows_drop(behind.table, &dropped) == 0 && write(ACKNOWLEDGED, "D", 1) != 1)
+			abort();
+		pthread_join(thread, NULL);
+	}
 	return suite_main("store: drops and crashes", NULL);
 }

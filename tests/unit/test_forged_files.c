@@ -76,11 +76,6 @@ static void read_table_of(bool newest, char path[512])
 	data_len = take(&rest);
 }
 
-static void read_table(char path[512])
-{
-	read_table_of(false, path);
-}
-
 static void write_table(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -341,7 +336,7 @@ static void forge_table(int arg)
 	char path[512];
 
 	damage_make(&damage_usual);
-	read_table(path);
+	read_table_of(false, path);
 	if (!forge)
 		index_size(tables[arg / 2].size);
 	else if (arg % 2)
@@ -477,12 +472,11 @@ static void write_edit(uint64_t tag, uint64_t number)
 static void write_table_edit(uint64_t zero, uint64_t exchange)
 {
 	struct ldb_manifest manifest;
-	struct ldb_manifest_table by;
 	unsigned char edit[500];
 	int dir = damage_read_manifest(&manifest);
 	size_t len = ldb_put_varint(edit, LDB_EDIT_DELETED);
+	struct ldb_manifest_table by = manifest.tables[0];
 
-	by = manifest.tables[0];
 	len += ldb_put_varint(edit + len, by.level);
 	len += ldb_put_varint(edit + len, by.number);
 	if (zero)

@@ -74,6 +74,13 @@ static void sketch_empty(struct sketch *sketch)
 	sketch->len = sizeof(none);
 }
 
+/* That range alone. */
+static void sketch_make(struct sketch *sketch, uint64_t from, uint64_t to)
+{
+	sketch_empty(sketch);
+	sketch_add_range(sketch, from, to);
+}
+
 static void sketch_check(const struct sketch *sketch, uint64_t count)
 {
 	double error = (double)wcs_hll_estimate(sketch_slice(sketch)) / (double)count - 1;
@@ -129,12 +136,9 @@ SUITE_TEST(test_hll_merge, 60)
 		for (size_t cut = 0; cut < 5; cut++) {
 			uint64_t from = ends[i] * cut / 5, to = ends[i] * (cut + 1) / 5 + 1;
 
-			sketch_empty(&all);
-			sketch_add_range(&all, 0, ends[i]);
-			sketch_empty(&left);
-			sketch_add_range(&left, 0, to < ends[i] ? to : ends[i]);
-			sketch_empty(&right);
-			sketch_add_range(&right, from, ends[i]);
+			sketch_make(&all, 0, ends[i]);
+			sketch_make(&left, 0, to < ends[i] ? to : ends[i]);
+			sketch_make(&right, from, ends[i]);
 			sketch_merge(&right, &left);
 			ck_assert_uint_eq(right.len, all.len);
 			ck_assert_mem_eq(right.bytes, all.bytes, all.len);
@@ -187,10 +191,8 @@ SUITE_TEST(test_hll_refuses, 10)
 {
 	struct sketch sparse, dense, bad;
 
-	sketch_empty(&sparse);
-	sketch_add_range(&sparse, 0, 100);
-	sketch_empty(&dense);
-	sketch_add_range(&dense, 0, 100000);
+	sketch_make(&sparse, 0, 100);
+	sketch_make(&dense, 0, 100000);
 	for (size_t len = 0; len < sparse.len; len++) {
 		bad = sparse;
 		bad.len = len;
@@ -264,8 +266,7 @@ SUITE_TEST(test_hll_lines, 60)
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		size_t len = 0;
 
-		sketch_empty(&one_by_one);
-		sketch_add_range(&one_by_one, 0, counts[i]);
+		sketch_make(&one_by_one, 0, counts[i]);
 		for (uint64_t j = 0; j < 2 * counts[i]; j++)
 			len += (size_t)sprintf(text + len, "%llu\n",
 					       (unsigned long long)(j * 7 % counts[i]));

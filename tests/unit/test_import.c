@@ -8,9 +8,8 @@
 
 SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
 {
-	struct wcs_import *import;
+	struct wcs_import *import = suite_import(s->table);
 
-	import = suite_import(s->table);
 	SUITE_OK(suite_import_text(
 		import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"", NULL));
 	suite_expect(s->table, "a/f/q@1000000=1 ");
@@ -31,9 +30,8 @@ SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
 
 SUITE_STORES(test_cancel_forgets_the_unfinished_line, 10)
 {
-	struct wcs_import *import;
+	struct wcs_import *import = suite_import(s->table);
 
-	import = suite_import(s->table);
 	SUITE_OK(suite_import_text(
 		import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"", NULL));
 	wcs_import_cancel(import);
@@ -45,9 +43,8 @@ SUITE_STORES(test_cancel_forgets_the_unfinished_line, 10)
 /* A line sees the changes of the lines before it in the same piece. */
 SUITE_STORES(test_a_row_again_in_one_piece, 10)
 {
-	struct wcs_import *import;
+	struct wcs_import *import = suite_import(s->table);
 
-	import = suite_import(s->table);
 	SUITE_OK(suite_import_text(
 		import,
 		"{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"

@@ -26,16 +26,6 @@ struct turns {
 	unsigned cores; /* for requests that others wait behind; 0: none wait */
 };
 
-static void turns_handle(struct turns *turns, int request)
-{
-	if (request == 10 && turns->gives)
-		lead_give(&turns->lead);
-	while (request == 10 && atomic_load(&turns->done) < turns->others)
-		usleep(100);
-	atomic_fetch_add(&turns->handled[request], 1);
-	atomic_fetch_add(&turns->done, 1);
-}
-
 /* The next request; -1: there are no more. */
 static int turns_read(struct turns *turns)
 {
@@ -69,7 +59,12 @@ static void *turns_thread(void *arg)
 				return NULL;
 			}
 			lead_handle(&turns->lead, turns->cores > 0);
-			turns_handle(turns, request);
+			if (request == 10 && turns->gives)
+				lead_give(&turns->lead);
+			while (request == 10 && atomic_load(&turns->done) < turns->others)
+				usleep(100);
+			atomic_fetch_add(&turns->handled[request], 1);
+			atomic_fetch_add(&turns->done, 1);
 			leads = lead_handled(&turns->lead);
 		}
 	}

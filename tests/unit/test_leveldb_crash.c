@@ -75,35 +75,31 @@ ENGINE_TEST(test_drop_leaves_nothing, 120)
 	engine_expect_chunks(engine->db, 0);
 }
 
-/* Writes rows of two cells that must agree, large and small, until it is killed. */
-static void crash_writer(struct engine *engine)
-{
-	for (unsigned int i = 0;; i++) {
-		static const size_t sizes[] = {10, 5000, 300000, 2 * MIB};
-		struct wcs_mutation *mutation = wcs_mutation_new();
-		size_t size = sizes[i % 4];
-		char *value = suite_pattern(size, i % 7);
-		char row[16];
-
-		snprintf(row, sizeof(row), "r%u", i % 5);
-		wcs_mutation_set(mutation, "f", suite_text("q"), 1,
-				 (struct wcs_slice){value, size});
-		wcs_mutation_set(mutation, "f", suite_text("seed"), 1,
-				 (struct wcs_slice){&i, sizeof(i)});
-		engine_apply(engine, row, mutation);
-		free(value);
-	}
-}
-
 static void crash_once(struct engine *engine, long ms)
 {
 	pid_t child = fork();
 
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
-		if (engine_try_open(engine) == 0)
-			crash_writer(engine);
-		_exit(1);
+		if (engine_try_open(engine) != 0)
+			_exit(1);
+		/* Writes rows of two cells that must agree, large and small, until it is
+		 * killed. */
+		for (unsigned int i = 0;; i++) {
+			static const size_t sizes[] = {10, 5000, 300000, 2 * MIB};
+			struct wcs_mutation *mutation = wcs_mutation_new();
+			size_t size = sizes[i % 4];
+			char *value = suite_pattern(size, i % 7);
+			char row[16];
+
+			snprintf(row, sizeof(row), "r%u", i % 5);
+			wcs_mutation_set(mutation, "f", suite_text("q"), 1,
+					 (struct wcs_slice){value, size});
+			wcs_mutation_set(mutation, "f", suite_text("seed"), 1,
+					 (struct wcs_slice){&i, sizeof(i)});
+			engine_apply(engine, row, mutation);
+			free(value);
+		}
 	}
 	suite_sleep(ms);
 	kill(child, SIGKILL);

@@ -178,10 +178,9 @@ static uint64_t begin(struct engine *engine, enum medium how)
 
 ENGINE_TEST(test_writers_wait_for_a_while, 60)
 {
-	uint64_t number;
 	int rc;
+	uint64_t number = begin(engine, HOLDS);
 
-	number = begin(engine, HOLDS);
 	ck_assert_int_eq(set_rows(engine, 'w', WRITES, &rc), WRITES);
 	ldb_queue_wait(engine->db, number);
 	ck_assert_int_eq(medium, WORKS);
@@ -194,10 +193,9 @@ ENGINE_TEST(test_writers_wait_for_a_while, 60)
 /* The memtable cannot be moved into a table, and the compaction cannot go on. */
 ENGINE_TEST(test_medium_breaks, 60)
 {
-	uint64_t number;
 	int rc, writes;
+	uint64_t number = begin(engine, BREAKS);
 
-	number = begin(engine, BREAKS);
 	writes = set_rows(engine, 'w', 3 * WRITES, &rc);
 	ck_assert_int_eq(medium, BROKEN);
 	ck_assert_int_eq(rc, -EIO);

@@ -80,28 +80,6 @@ static off_t power_size(const struct stat *st)
 	return size < st->st_size ? size : st->st_size; /* that number may be another file's now */
 }
 
-/* Copies as much of a file as was synced. */
-static void power_copy(const char *from, const char *to)
-{
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	char buf[1 << 16];
-	struct stat st;
-
-	ck_assert_int_ge(in, 0);
-	ck_assert_int_ge(out, 0);
-	SUITE_OK(fstat(in, &st));
-	for (off_t left = power_size(&st); left > 0;) {
-		ssize_t got = read(in, buf, left < (off_t)sizeof(buf) ? (size_t)left : sizeof(buf));
-
-		ck_assert_int_gt(got, 0);
-		ck_assert_int_eq(write(out, buf, (size_t)got), got);
-		left -= got;
-	}
-	close(in);
-	close(out);
-}
-
 static int count_logs(const char *path)
 {
 	char newest[64];
@@ -125,11 +103,31 @@ static void power_cut(const struct engine *engine, struct engine *after)
 	dir = opendir(data);
 	ck_assert_ptr_nonnull(dir);
 	while ((entry = readdir(dir))) {
+		int in;
+		int out;
+		char buf[1 << 16];
+		struct stat st;
+
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(from, sizeof(from), "%s/%s", data, entry->d_name);
 		snprintf(to, sizeof(to), "%s/data/%s", after->path, entry->d_name);
-		power_copy(from, to);
+		/* Copies as much of a file as was synced. */
+		in = open(from, O_RDONLY | O_CLOEXEC);
+		out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		ck_assert_int_ge(in, 0);
+		ck_assert_int_ge(out, 0);
+		SUITE_OK(fstat(in, &st));
+		for (off_t left = power_size(&st); left > 0;) {
+			ssize_t got = read(in, buf,
+					   left < (off_t)sizeof(buf) ? (size_t)left : sizeof(buf));
+
+			ck_assert_int_gt(got, 0);
+			ck_assert_int_eq(write(out, buf, (size_t)got), got);
+			left -= got;
+		}
+		close(in);
+		close(out);
 	}
 	closedir(dir);
 }

@@ -13,6 +13,18 @@ struct files {
 	struct handle *handles[OPEN]; /* one open file of each */
 };
 
+/* A test whose argument is such files. */
+#define FILES_TEST(name, seconds)                                                                  \
+	static void name##_files(struct files *files);                                             \
+	SUITE_LEVELDB_STORE(name, seconds)                                                         \
+	{                                                                                          \
+		struct files files;                                                                \
+		begin(&files, s);                                                                  \
+		name##_files(&files);                                                              \
+		end(&files);                                                                       \
+	}                                                                                          \
+	static void name##_files(struct files *files)
+
 static void begin(struct files *files, struct suite *s)
 {
 	struct node *history;
@@ -57,7 +69,7 @@ static int lock(struct files *files, size_t file, uint64_t owner, unsigned type,
 }
 
 /* Steps one after the other; versions of a column share its locks. */
-SUITE_LEVELDB_STORE(test_owners, 20)
+FILES_TEST(test_owners, 20)
 {
 	static const struct {
 		size_t file;
@@ -74,78 +86,65 @@ SUITE_LEVELDB_STORE(test_owners, 20)
 		{1, 2, F_RDLCK, 0, 5, 0},	  {0, 1, F_WRLCK, 0, 0, -EAGAIN},
 		{0, 1, F_UNLCK, 0, INT64_MAX, 0}, {1, 2, F_WRLCK, 0, INT64_MAX, 0},
 	};
-	struct files files;
 
-	begin(&files, s);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		ck_assert_msg(lock(&files, steps[i].file, steps[i].owner, steps[i].type,
+		ck_assert_msg(lock(files, steps[i].file, steps[i].owner, steps[i].type,
 				   steps[i].start, steps[i].last) == steps[i].answer,
 			      "step %zu", i);
-	end(&files);
 }
 
 /* A request waits until the range is free, by an unlock, a close or a flush, and in its order. */
-SUITE_LEVELDB_STORE(test_wait, 20)
+FILES_TEST(test_wait, 20)
 {
-	struct files files;
 	uint64_t first, second;
 
-	begin(&files, s);
-	ck_assert_int_eq(lock(&files, 0, 1, F_WRLCK, 0, 9), 0);
-	first = ask(&files, 1, 2, F_WRLCK, 5, 9, true);
-	second = ask(&files, 1, 3, F_WRLCK, 5, 9, true);
-	ck_assert_int_eq(files.mount.answers[first], MOUNT_WAITS);
-	ck_assert_int_eq(lock(&files, 0, 1, F_UNLCK, 0, 4), 0);
-	ck_assert_int_eq(files.mount.answers[first], MOUNT_WAITS);
-	handle_close(&files.mount.fs, files.handles[0]);
-	files.handles[0] = NULL;
-	ck_assert_int_eq(files.mount.answers[first], 0);
-	ck_assert_int_eq(files.mount.answers[second], MOUNT_WAITS);
-	locks_flush(files.mount.fs.locks, files.nodes[1], files.handles[1], 2);
-	ck_assert_int_eq(files.mount.answers[second], 0);
-	end(&files);
+	ck_assert_int_eq(lock(files, 0, 1, F_WRLCK, 0, 9), 0);
+	first = ask(files, 1, 2, F_WRLCK, 5, 9, true);
+	second = ask(files, 1, 3, F_WRLCK, 5, 9, true);
+	ck_assert_int_eq(files->mount.answers[first], MOUNT_WAITS);
+	ck_assert_int_eq(lock(files, 0, 1, F_UNLCK, 0, 4), 0);
+	ck_assert_int_eq(files->mount.answers[first], MOUNT_WAITS);
+	handle_close(&files->mount.fs, files->handles[0]);
+	files->handles[0] = NULL;
+	ck_assert_int_eq(files->mount.answers[first], 0);
+	ck_assert_int_eq(files->mount.answers[second], MOUNT_WAITS);
+	locks_flush(files->mount.fs.locks, files->nodes[1], files->handles[1], 2);
+	ck_assert_int_eq(files->mount.answers[second], 0);
 }
 
 /* An interrupted request gets EINTR, one that closes a cycle EDEADLK, and the last of a mount
  * ENOTCONN. */
-SUITE_LEVELDB_STORE(test_wait_ends, 20)
+FILES_TEST(test_wait_ends, 20)
 {
 	struct fuse_interrupt_in interrupt = {0};
-	struct files files;
 	uint64_t waits, cycle, left;
 
-	begin(&files, s);
-	ck_assert_int_eq(lock(&files, 0, 1, F_WRLCK, 0, 0), 0);
-	ck_assert_int_eq(lock(&files, 2, 2, F_WRLCK, 0, 0), 0);
-	waits = ask(&files, 2, 1, F_WRLCK, 0, 0, true);
-	cycle = ask(&files, 0, 2, F_WRLCK, 0, 0, true);
-	ck_assert_int_eq(files.mount.answers[waits], MOUNT_WAITS);
-	ck_assert_int_eq(files.mount.answers[cycle], -EDEADLK);
+	ck_assert_int_eq(lock(files, 0, 1, F_WRLCK, 0, 0), 0);
+	ck_assert_int_eq(lock(files, 2, 2, F_WRLCK, 0, 0), 0);
+	waits = ask(files, 2, 1, F_WRLCK, 0, 0, true);
+	cycle = ask(files, 0, 2, F_WRLCK, 0, 0, true);
+	ck_assert_int_eq(files->mount.answers[waits], MOUNT_WAITS);
+	ck_assert_int_eq(files->mount.answers[cycle], -EDEADLK);
 	interrupt.unique = waits;
-	mount_request(&files.mount, FUSE_INTERRUPT, NULL, &interrupt, sizeof(interrupt));
-	ck_assert_int_eq(files.mount.answers[waits], -EINTR);
-	left = ask(&files, 0, 3, F_WRLCK, 0, 0, true);
-	locks_end(files.mount.fs.locks);
-	ck_assert_int_eq(files.mount.answers[left], -ENOTCONN);
-	end(&files);
+	mount_request(&files->mount, FUSE_INTERRUPT, NULL, &interrupt, sizeof(interrupt));
+	ck_assert_int_eq(files->mount.answers[waits], -EINTR);
+	left = ask(files, 0, 3, F_WRLCK, 0, 0, true);
+	locks_end(files->mount.fs.locks);
+	ck_assert_int_eq(files->mount.answers[left], -ENOTCONN);
 }
 
 /* Locks go with a column that is renamed; if the new name is locked, they stay. */
-SUITE_LEVELDB_STORE(test_rename, 20)
+FILES_TEST(test_rename, 20)
 {
 	struct spelled q = {.kind = NODE_CELL, .bytes = suite_text("q")};
 	struct spelled p = {.kind = NODE_CELL, .bytes = suite_text("p")};
-	struct files files;
-	struct node *family;
+	struct node *family = files->mount.family;
 
-	begin(&files, s);
-	family = files.mount.family;
-	ck_assert_int_eq(lock(&files, 0, 1, F_WRLCK, 0, 0), 0);
-	locks_rename(files.mount.fs.locks, family, &q, family, &p);
-	ck_assert_int_eq(lock(&files, 2, 2, F_WRLCK, 0, 0), -EAGAIN);
-	ck_assert_int_eq(lock(&files, 1, 2, F_WRLCK, 0, 0), 0);
-	locks_rename(files.mount.fs.locks, family, &p, family, &q);
-	ck_assert_int_eq(lock(&files, 1, 1, F_WRLCK, 0, 0), -EAGAIN);
-	ck_assert_int_eq(lock(&files, 2, 2, F_WRLCK, 0, 0), -EAGAIN);
-	end(&files);
+	ck_assert_int_eq(lock(files, 0, 1, F_WRLCK, 0, 0), 0);
+	locks_rename(files->mount.fs.locks, family, &q, family, &p);
+	ck_assert_int_eq(lock(files, 2, 2, F_WRLCK, 0, 0), -EAGAIN);
+	ck_assert_int_eq(lock(files, 1, 2, F_WRLCK, 0, 0), 0);
+	locks_rename(files->mount.fs.locks, family, &p, family, &q);
+	ck_assert_int_eq(lock(files, 1, 1, F_WRLCK, 0, 0), -EAGAIN);
+	ck_assert_int_eq(lock(files, 2, 2, F_WRLCK, 0, 0), -EAGAIN);
 }

@@ -18,7 +18,7 @@ static struct node *cell_of(struct mount *mount, const char *name, int64_t ts, u
 }
 
 /* A node is told from others by each part of its key, and a name's st_ino by the name alone. */
-SUITE_LEVELDB_STORE(test_identity, 20)
+MOUNT_TEST(test_identity, 20)
 {
 	static const struct {
 		const char *name;
@@ -29,95 +29,83 @@ SUITE_LEVELDB_STORE(test_identity, 20)
 		{"q", 5, 7, true, true},   {"q", 6, 7, false, true}, {"q", 5, 8, false, true},
 		{"p", 5, 7, false, false}, {"", 5, 7, false, false}, {"q\n", 5, 7, false, false},
 	};
-	struct mount mount;
 	struct node *first, *other;
 	size_t before;
 
-	mount_open(&mount, s);
-	before = nodes_count(mount.fs.nodes);
-	first = cell_of(&mount, "q", 5, 7);
+	before = nodes_count(mount->fs.nodes);
+	first = cell_of(mount, "q", 5, 7);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		other = cell_of(&mount, cases[i].name, cases[i].ts, cases[i].etag);
+		other = cell_of(mount, cases[i].name, cases[i].ts, cases[i].etag);
 		ck_assert_msg((other == first) == cases[i].same, "case %zu", i);
 		ck_assert_msg((other->ino == first->ino) == cases[i].same_ino, "ino %zu", i);
-		nodes_put(mount.fs.nodes, other, 1);
+		nodes_put(mount->fs.nodes, other, 1);
 	}
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), before + 1);
-	nodes_put(mount.fs.nodes, first, 1);
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), before);
-	mount_close(&mount);
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), before + 1);
+	nodes_put(mount->fs.nodes, first, 1);
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), before);
 }
 
 /* The kernel may hold an inode after its parents were forgotten; the node keeps them. */
-SUITE_LEVELDB_STORE(test_parents_stay, 20)
+MOUNT_TEST(test_parents_stay, 20)
 {
-	struct mount mount;
-	struct node *deep;
+	struct node *deep = mount_child(mount, mount->row, NODE_PREFIX, "a");
 
-	mount_open(&mount, s);
-	deep = mount_child(&mount, mount.row, NODE_PREFIX, "a");
 	for (int i = 0; i < 100; i++) {
-		struct node *below = mount_child(&mount, deep, NODE_PREFIX, "b");
+		struct node *below = mount_child(mount, deep, NODE_PREFIX, "b");
 
-		nodes_put(mount.fs.nodes, deep, 1);
+		nodes_put(mount->fs.nodes, deep, 1);
 		deep = below;
 	}
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2 + 101);
-	ck_assert(node_is_below(deep, mount.row->plain));
-	ck_assert(!node_is_below(mount.row, deep->plain));
-	nodes_put(mount.fs.nodes, deep, 1);
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
-	mount_close(&mount);
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), 2 + 101);
+	ck_assert(node_is_below(deep, mount->row->plain));
+	ck_assert(!node_is_below(mount->row, deep->plain));
+	nodes_put(mount->fs.nodes, deep, 1);
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), 2);
 }
 
 /* A removed node is not found; a lookup makes another one. Lists leave it and sessions out. */
-SUITE_LEVELDB_STORE(test_removed_is_not_found, 20)
+MOUNT_TEST(test_removed_is_not_found, 20)
 {
-	struct mount mount;
 	struct node_key key;
 	struct node_list list = {0};
 	struct node *old, *new, *session;
 
-	mount_open(&mount, s);
-	old = cell_of(&mount, "q", 5, 7);
-	key = (struct node_key){mount.family, NODE_CELL, suite_text("q"), 5, 7, 0};
-	nodes_remove(mount.fs.nodes, &key);
-	ck_assert_ptr_null(nodes_find(mount.fs.nodes, &key));
-	new = cell_of(&mount, "q", 5, 7);
+	old = cell_of(mount, "q", 5, 7);
+	key = (struct node_key){mount->family, NODE_CELL, suite_text("q"), 5, 7, 0};
+	nodes_remove(mount->fs.nodes, &key);
+	ck_assert_ptr_null(nodes_find(mount->fs.nodes, &key));
+	new = cell_of(mount, "q", 5, 7);
 	ck_assert_ptr_ne(new, old);
 	ck_assert_uint_eq(new->ino, old->ino);
-	SUITE_OK(writers_reopen(&mount.fs, gettid(), new, &session));
+	SUITE_OK(writers_reopen(&mount->fs, gettid(), new, &session));
 	ck_assert_ptr_ne(session, new);
-	ck_assert_int_eq(nodes_cells(mount.fs.nodes, mount.family, suite_text("q"), &list), 0);
+	ck_assert_int_eq(nodes_cells(mount->fs.nodes, mount->family, suite_text("q"), &list), 0);
 	ck_assert_uint_eq(list.count, 1);
 	ck_assert_ptr_eq(list.all[0], new);
-	node_list_clear(mount.fs.nodes, &list);
-	nodes_put(mount.fs.nodes, session, 1); /* frees the session as well */
-	nodes_put(mount.fs.nodes, old, 1);
-	nodes_put(mount.fs.nodes, new, 1);
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
-	mount_close(&mount);
+	node_list_clear(mount->fs.nodes, &list);
+	nodes_put(mount->fs.nodes, session, 1); /* frees the session as well */
+	nodes_put(mount->fs.nodes, old, 1);
+	nodes_put(mount->fs.nodes, new, 1);
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), 2);
 }
 
 /* An inode follows its value through renames, with the kernel's entry, up to NODE_HOPS_MAX. */
-SUITE_LEVELDB_STORE(test_moves, 20)
+MOUNT_TEST(test_moves, 20)
 {
-	struct mount mount;
 	struct node *inode, *last;
 	char name[16];
 	int moves = 0;
 
-	mount_open(&mount, s);
-	inode = last = cell_of(&mount, "q", 5, 7);
+	inode = last = cell_of(mount, "q", 5, 7);
 	node_state_set(inode, NODE_S_KEPT);
-	ck_assert(!nodes_move(mount.fs.nodes, inode, inode));
+	ck_assert(!nodes_move(mount->fs.nodes, inode, inode));
 	for (;; moves++) {
 		struct node *to;
 
 		snprintf(name, sizeof(name), "q%d", moves);
-		to = cell_of(&mount, name, 5, 7);
-		if (!nodes_move(mount.fs.nodes, last, to)) {
-			nodes_put(mount.fs.nodes, to, 1);
+		to = cell_of(mount, name, 5, 7);
+		if (!nodes_move(mount->fs.nodes, last, to)) {
+			nodes_put(mount->fs.nodes, to, 1);
 			break;
 		}
 		last = to;
@@ -126,9 +114,8 @@ SUITE_LEVELDB_STORE(test_moves, 20)
 	ck_assert_ptr_eq(node_now(inode), last);
 	ck_assert_uint_eq(node_state(inode), NODE_S_REMOVED);
 	ck_assert_uint_eq(node_state(last), NODE_S_KEPT);
-	nodes_put(mount.fs.nodes, inode, 1); /* takes all that it led to with it */
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
-	mount_close(&mount);
+	nodes_put(mount->fs.nodes, inode, 1); /* takes all that it led to with it */
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), 2);
 }
 
 static void *get_and_put(void *arg)
@@ -145,16 +132,13 @@ static void *get_and_put(void *arg)
 	return NULL;
 }
 
-SUITE_LEVELDB_STORE(test_threads, 60)
+MOUNT_TEST(test_threads, 60)
 {
 	pthread_t threads[THREADS];
-	struct mount mount;
 
-	mount_open(&mount, s);
 	for (int i = 0; i < THREADS; i++)
-		SUITE_OK(pthread_create(&threads[i], NULL, get_and_put, &mount));
+		SUITE_OK(pthread_create(&threads[i], NULL, get_and_put, mount));
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_uint_eq(nodes_count(mount.fs.nodes), 2);
-	mount_close(&mount);
+	ck_assert_uint_eq(nodes_count(mount->fs.nodes), 2);
 }

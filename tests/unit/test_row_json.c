@@ -5,18 +5,14 @@
 #include "store/mutation.h"
 #include "tests/unit/suite.h"
 
-static struct wcs_line *parse_bytes(const char *text, size_t len)
+static struct wcs_line *parse(const char *text)
 {
 	struct wcs_line *line = NULL;
 	struct wcs_fault fault = {0};
 
-	ck_assert_msg(wcs_line_parse(text, len, &line, &fault) == 0, "%s: %s", text, fault.text);
+	ck_assert_msg(wcs_line_parse(text, strlen(text), &line, &fault) == 0, "%s: %s", text,
+		      fault.text);
 	return line;
-}
-
-static struct wcs_line *parse(const char *text)
-{
-	return parse_bytes(text, strlen(text));
 }
 
 static const struct wcs_mutation *row_of(const struct wcs_line *line)

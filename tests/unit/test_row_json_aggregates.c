@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of aggregate families as JSON: an import and an export give the same rows, and again from
  * another store; merges, comparisons and refusals. */
-#include "tests/unit/suite.h"
+#include "tests/unit/exported.h"
 
 #include "store/policy/hll.h"
 
@@ -22,11 +22,9 @@ static void add_types(struct suite *s)
 
 static int apply(struct suite *s, const char *line, struct wcs_fault *fault)
 {
-	struct wcs_import *import;
-	int rc;
+	struct wcs_import *import = suite_import(s->table);
+	int rc = suite_import_text(import, line, fault);
 
-	SUITE_OK(wcs_import_new(s->table, NULL, &import));
-	rc = wcs_import_write(import, line, strlen(line), fault);
 	if (rc == 0)
 		rc = wcs_import_finish(import, fault);
 	wcs_import_free(import);
@@ -42,18 +40,9 @@ static void applied(struct suite *s, const char *line)
 
 static char *rows(struct suite *s)
 {
-	struct wcs_export *exported;
-	size_t room = 1 << 20, len = 0, got;
-	char *text = malloc(room + 1);
+	size_t len;
 
-	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported));
-	do {
-		SUITE_OK(wcs_export_read(exported, text + len, room - len, &got));
-		len += got;
-	} while (got > 0);
-	wcs_export_close(exported);
-	text[len] = '\0';
-	return text;
+	return exported_text(s->table, NULL, WCS_EXPORT_ROWS, 1 << 20, &len);
 }
 
 static void expect(struct suite *s, const char *expected)

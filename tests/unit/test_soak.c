@@ -40,19 +40,11 @@ static const struct history_policy soak_own[] = {
 
 /* ---- A writer's steps -------------------------------------------------------------------- */
 
-static void soak_hide_column(struct soak_writer *writer, struct soak_row *row, int family,
-			     int column)
-{
-	struct history_view view = soak_view(writer, family);
-
-	history_hide(&row->columns[family][column], &view);
-}
-
 static void soak_set_policy(struct soak_writer *writer, const struct history_policy *policy)
 {
 	SOAK_OK(wcs_family_set_gc(writer->soak->table, writer->own, policy->text, NULL));
 	for (size_t i = 0; i < SOAK_ROWS; i++) /* the policy before hides some cells */
-		soak_each_column(writer, &writer->rows[i], soak_hide_column);
+		soak_each_column(writer, &writer->rows[i], history_hide);
 	writer->policy = policy;
 	soak_compare_rows(writer, 0, SOAK_ROWS - 1);
 }
@@ -126,7 +118,7 @@ static void soak_hold_clock(struct soak_writer *writer)
 	pthread_rwlock_rdlock(&writer->soak->clock);
 	writer->now = writer->soak->suite.clock;
 	for (size_t i = 0; i < SOAK_ROWS; i++)
-		soak_each_column(writer, &writer->rows[i], soak_hide_column);
+		soak_each_column(writer, &writer->rows[i], history_hide);
 }
 
 static void *soak_write_on(void *arg)
@@ -174,21 +166,6 @@ static void soak_expect_alone(struct soak *soak, const char *row)
 		soak_fail("%s shows a cell that was deleted", row);
 }
 
-/* Writes cells, of which the older ones are hidden, then deletes them all and writes the oldest
- * one anew. */
-static void soak_rewrite(struct soak *soak, const char *row)
-{
-	struct wcs_mutation *many = wcs_mutation_new(), *one = wcs_mutation_new();
-
-	for (int64_t ts = 1; ts < 10; ts++)
-		SOAK_OK(wcs_mutation_set(many, "s", suite_text("v"), ts, suite_text("hidden")));
-	SOAK_OK(suite_mutate(soak->table, row, many, NULL));
-	SOAK_OK(wcs_mutation_delete_row(one));
-	SOAK_OK(wcs_mutation_set(one, "s", suite_text("v"), 1, suite_text("alone")));
-	SOAK_OK(suite_mutate(soak->table, row, one, NULL));
-	soak_expect_alone(soak, row);
-}
-
 /* Writes cells, now and then just those that the collector is about to delete. */
 static void *soak_rewrite_on(void *arg)
 {
@@ -196,10 +173,23 @@ static void *soak_rewrite_on(void *arg)
 	char row[16];
 
 	for (int i = 0; !atomic_load(&soak->stop); i++) {
+		struct wcs_mutation *many, *one;
+
 		snprintf(row, sizeof(row), "r#%02d", i % SOAK_REWRITTEN);
 		if (i >= SOAK_REWRITTEN)
 			soak_expect_alone(soak, row);
-		soak_rewrite(soak, row);
+		/* Writes cells, of which the older ones are hidden, then deletes them all and
+		 * writes the oldest one anew. */
+		many = wcs_mutation_new();
+		one = wcs_mutation_new();
+		for (int64_t ts = 1; ts < 10; ts++)
+			SOAK_OK(wcs_mutation_set(many, "s", suite_text("v"), ts,
+						 suite_text("hidden")));
+		SOAK_OK(suite_mutate(soak->table, row, many, NULL));
+		SOAK_OK(wcs_mutation_delete_row(one));
+		SOAK_OK(wcs_mutation_set(one, "s", suite_text("v"), 1, suite_text("alone")));
+		SOAK_OK(suite_mutate(soak->table, row, one, NULL));
+		soak_expect_alone(soak, row);
 		soak_sleep(100);
 	}
 	return NULL;
@@ -237,22 +227,6 @@ static uint64_t soak_count_rows(struct soak *soak, const char *prefix)
 	return count.rows;
 }
 
-/* The rows beside a prefix are not below it. */
-static void soak_check_neighbours(struct soak *soak)
-{
-	static const char *const neighbours[] = {"d#0!", "d#00", "d#1!", "d#10"};
-
-	for (size_t i = 0; i < SOAK_COUNT(neighbours); i++) {
-		struct wcs_key_info info;
-
-		SOAK_OK(wcs_key_get(soak->table, suite_text(neighbours[i]), &info));
-		if (!info.row && soak->drops > 0)
-			soak_fail("%s went with a drop of another prefix", neighbours[i]);
-		if (!info.row)
-			suite_set(soak->table, neighbours[i], "f", "v", 1, "v");
-	}
-}
-
 /* Drops one of two prefixes, the other one being there. */
 static void *soak_drop_on(void *arg)
 {
@@ -264,8 +238,18 @@ static void *soak_drop_on(void *arg)
 		const char *prefix = prefixes[soak->drops % 2],
 			   *other = prefixes[1 - soak->drops % 2];
 		struct wcs_slice key = suite_text(prefix);
+		static const char *const neighbours[] = {"d#0!", "d#00", "d#1!", "d#10"};
 
-		soak_check_neighbours(soak);
+		/* The rows beside a prefix are not below it. */
+		for (size_t i = 0; i < SOAK_COUNT(neighbours); i++) {
+			struct wcs_key_info info;
+
+			SOAK_OK(wcs_key_get(soak->table, suite_text(neighbours[i]), &info));
+			if (!info.row && soak->drops > 0)
+				soak_fail("%s went with a drop of another prefix", neighbours[i]);
+			if (!info.row)
+				suite_set(soak->table, neighbours[i], "f", "v", 1, "v");
+		}
 		soak_fill(soak, other, SOAK_DROPPED);
 		soak_fill(soak, prefix, rows);
 		if (soak_count_rows(soak, prefix) != (soak->drops == 0 ? rows : SOAK_DROPPED))

@@ -326,27 +326,6 @@ static int64_t many_ts(int order, int64_t i)
 	return order == 0 ? i : order == 1 ? MANY - 1 - i : i * 12347 % MANY;
 }
 
-static void expect_many(struct suite *s, int64_t number)
-{
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
-	for (int64_t ts = MANY; ts-- > 0;) {
-		unsigned char value[WCS_AGGREGATE_LINE_MAX];
-		struct wcs_slice read = {value, 0};
-		int64_t found;
-
-		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-		ck_assert_int_eq(cell.info.ts, ts);
-		SUITE_OK(wcs_scan_read(scan, value, sizeof(value), 0, &read.len));
-		SUITE_OK(wcs_aggregate_number(WCS_INTSUM, read, &found));
-		ck_assert_int_eq(found, number);
-	}
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
-	wcs_scan_close(scan);
-}
-
 /* Many cells of one column in one mutation. */
 SUITE_LEVELDB_STORE(test_many_cells, 60)
 {
@@ -355,11 +334,26 @@ SUITE_LEVELDB_STORE(test_many_cells, 60)
 	add_types(s);
 	for (int order = 0; order < 3; order++) {
 		struct wcs_mutation *mutation = wcs_mutation_new();
+		struct wcs_scan *scan;
+		struct wcs_cell cell;
 
 		for (int64_t i = 0; i < 2 * MANY; i++)
 			wcs_mutation_merge(mutation, "a", q, many_ts(order, i % MANY), one);
 		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
-		expect_many(s, 2 * (order + 1));
+		SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+		for (int64_t ts = MANY; ts-- > 0;) {
+			unsigned char value[WCS_AGGREGATE_LINE_MAX];
+			struct wcs_slice read = {value, 0};
+			int64_t found;
+
+			ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+			ck_assert_int_eq(cell.info.ts, ts);
+			SUITE_OK(wcs_scan_read(scan, value, sizeof(value), 0, &read.len));
+			SUITE_OK(wcs_aggregate_number(WCS_INTSUM, read, &found));
+			ck_assert_int_eq(found, 2 * (order + 1));
+		}
+		ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+		wcs_scan_close(scan);
 	}
 }
 

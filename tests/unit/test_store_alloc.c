@@ -51,25 +51,6 @@ static void alloc_open(void)
 	before = suite_state(&calls.suite);
 }
 
-/* Calls that need each lock that a failed call might have left held. */
-static void alloc_usable(void)
-{
-	struct wcs_store *store = calls.suite.store;
-	struct wcs_table *table = calls.suite.table;
-	struct wcs_slice none = suite_text("none");
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	suite_set(table, "r", "a", "usable", 1, "");
-	wcs_mutation_delete_column(mutation, "a", suite_text("usable"));
-	SUITE_OK(suite_mutate(table, "r", mutation, NULL));
-	SUITE_OK(wcs_family_create(table, "usable"));
-	SUITE_OK(wcs_family_remove(table, "usable"));
-	SUITE_OK(wcs_table_create(store, "usable"));
-	SUITE_OK(wcs_table_remove(store, "usable"));
-	SUITE_OK(wcs_rows_drop(table, &none));
-	SUITE_OK(wcs_gc_run(store));
-}
-
 static void alloc_expect_unchanged(const struct call *call, const struct attempt *attempt)
 {
 	char *state;
@@ -106,6 +87,10 @@ SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
 	alloc_open();
 	do {
 		int rc;
+		struct wcs_store *store;
+		struct wcs_table *table;
+		struct wcs_slice none;
+		struct wcs_mutation *mutation;
 
 		calls.out_len = 0;
 		calls.out[0] = '\0';
@@ -116,7 +101,20 @@ SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
 			alloc_expect_unchanged(call, &attempt);
 		else
 			alloc_expect_done(call, attempt.n);
-		alloc_usable();
+		/* Calls that need each lock that a failed call might have left held. */
+		store = calls.suite.store;
+		table = calls.suite.table;
+		none = suite_text("none");
+		mutation = wcs_mutation_new();
+		suite_set(table, "r", "a", "usable", 1, "");
+		wcs_mutation_delete_column(mutation, "a", suite_text("usable"));
+		SUITE_OK(suite_mutate(table, "r", mutation, NULL));
+		SUITE_OK(wcs_family_create(table, "usable"));
+		SUITE_OK(wcs_family_remove(table, "usable"));
+		SUITE_OK(wcs_table_create(store, "usable"));
+		SUITE_OK(wcs_table_remove(store, "usable"));
+		SUITE_OK(wcs_rows_drop(table, &none));
+		SUITE_OK(wcs_gc_run(store));
 		if (rc == 0) {
 			suite_close(&calls.suite);
 			free(before);

@@ -70,40 +70,28 @@ SUITE_TEST(test_create_by_relative_paths, 20)
 SUITE_TEST(test_create_refuses, 20)
 {
 	char path[256];
-	struct wcs_store *store;
 
 	place_begin();
 	place_write(place_path(""), "file", "text");
 	for (int force = 0; force < 2; force++) {
-		place_expect_fault(
-			wcs_store_create(place_path("file"), NULL, force, NULL, &place_fault),
-			-EEXIST, "not a directory");
+		place_expect_create(place_path("file"), force, -EEXIST, "not a directory");
 		strcpy(path, place_path("full"));
 		mkdir(path, 0755);
 		place_write(path, "x", "");
-		place_expect_fault(wcs_store_create(path, NULL, force, NULL, &place_fault), -EEXIST,
-				   "neither empty");
-		place_expect_fault(
-			wcs_store_create(place_path("no/where"), NULL, force, NULL, &place_fault),
-			-ENOENT, "no/where");
-		place_expect_fault(wcs_store_create("", NULL, force, NULL, &place_fault), -ENOENT,
-				   "");
-		place_expect_fault(wcs_store_create("/", NULL, force, NULL, &place_fault), -EEXIST,
-				   "/");
+		place_expect_create(path, force, -EEXIST, "neither empty");
+		place_expect_create(place_path("no/where"), force, -ENOENT, "no/where");
+		place_expect_create("", force, -ENOENT, "");
+		place_expect_create("/", force, -EEXIST, "/");
 		strcpy(path, place_path("dangling"));
 		ck_assert(symlink("nowhere", path) == 0 || force);
-		place_expect_fault(wcs_store_create(path, NULL, force, NULL, &place_fault), -EEXIST,
-				   "symbolic link");
+		place_expect_create(path, force, -EEXIST, "symbolic link");
 	}
 	place_expect_names(place_path(""), "dangling file full ");
 	place_expect_names(place_path("full"), "x ");
 	SUITE_OK(unlink(place_path("dangling")));
-	place_expect_fault(wcs_store_open(place_path("file"), NULL, &store, &place_fault), -ENOENT,
-			   "directory");
-	place_expect_fault(wcs_store_open(place_path("full"), NULL, &store, &place_fault), -ENOENT,
-			   "not a rowfs store");
-	place_expect_fault(wcs_store_open(place_path("none"), NULL, &store, &place_fault), -ENOENT,
-			   "no such directory");
+	place_expect_open(place_path("file"), -ENOENT, "directory");
+	place_expect_open(place_path("full"), -ENOENT, "not a rowfs store");
+	place_expect_open(place_path("none"), -ENOENT, "no such directory");
 	place_expect_names(place_path("full"), "x ");
 }
 
@@ -158,10 +146,8 @@ SUITE_TEST(test_force, 20)
 	SUITE_OK(wcs_table_create(store, "old"));
 	SUITE_OK(wcs_table_open(store, "old", &table));
 	wcs_table_close(table);
-	place_expect_fault(wcs_store_create(path, NULL, false, NULL, &place_fault), -EEXIST,
-			   "already");
-	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EBUSY,
-			   "in use");
+	place_expect_create(path, false, -EEXIST, "already");
+	place_expect_create(path, true, -EBUSY, "in use");
 	ck_assert_int_eq(wcs_table_next(store, NULL, name), 0);
 	wcs_store_close(store);
 	SUITE_OK(stat(path, &before));
@@ -187,8 +173,7 @@ SUITE_TEST(test_force_spares_a_protected_table, 20)
 	SUITE_OK(wcs_schema_parse(json, strlen(json), &schema, &place_fault));
 	SUITE_OK(wcs_store_create(path, schema, false, NULL, &place_fault));
 	wcs_schema_free(schema);
-	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EPERM,
-			   "table kept is protected");
+	place_expect_create(path, true, -EPERM, "table kept is protected");
 	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	SUITE_OK(wcs_table_open(store, "kept", &table));
 	ck_assert(wcs_table_protected(table));
@@ -206,8 +191,7 @@ SUITE_TEST(test_force_spares_a_protected_table, 20)
 	wcs_store_close(store);
 	snprintf(data, sizeof(data), "%s/data", path);
 	place_write(data, "CURRENT", "nowhere\n");
-	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EIO,
-			   "one may be protected");
+	place_expect_create(path, true, -EIO, "one may be protected");
 	place_expect_names(place_path(""), "s ");
 }
 
@@ -224,8 +208,7 @@ SUITE_TEST(test_force_follows_no_links, 20)
 	SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
 	snprintf(link, sizeof(link), "%s/data/link", path);
 	SUITE_OK(symlink(place_path("precious"), link));
-	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
-			   "data/link");
+	place_expect_create(path, true, -EEXIST, "data/link");
 	place_expect_names(place_path("precious"), "file ");
 	SUITE_OK(unlink(link));
 	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
@@ -250,8 +233,7 @@ SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 	place_write(path, "file", "text");
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
 		place_write(path, "ROWFS", titles[i]);
-		place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
-				   "neither empty");
+		place_expect_create(path, true, -EEXIST, "neither empty");
 		place_expect_open(path, -EIO, "not a store's");
 		place_expect_names(path, "ROWFS file sub ");
 		place_expect_names(sub, "y ");
@@ -266,8 +248,7 @@ SUITE_TEST(test_force_spares_what_is_not_the_stores, 20)
 
 	place_store(path, "f");
 	place_write(path, "notes", "text");
-	place_expect_fault(wcs_store_create(path, NULL, true, NULL, &place_fault), -EEXIST,
-			   "/notes: not a file of a rowfs store");
+	place_expect_create(path, true, -EEXIST, "/notes: not a file of a rowfs store");
 	place_expect_names(path, "LOCK ROWFS TABLES data notes ");
 	place_check_opens(path);
 	/* damaged behind its first line it is a store nevertheless */
@@ -276,13 +257,6 @@ SUITE_TEST(test_force_spares_what_is_not_the_stores, 20)
 	SUITE_OK(unlink(name));
 	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
 	place_check_opens(path);
-}
-
-/* Swaps the store and a directory with somebody's file in it, again and again. */
-static void swap_until_killed(const char *store, const char *precious)
-{
-	for (;;)
-		renameat2(AT_FDCWD, store, AT_FDCWD, precious, RENAME_EXCHANGE);
 }
 
 SUITE_TEST(test_force_while_others_rename, 60)
@@ -301,8 +275,11 @@ SUITE_TEST(test_force_while_others_rename, 60)
 	place_write(precious, "file", "text");
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
-	if (pid == 0)
-		swap_until_killed(store, precious);
+	if (pid == 0) {
+		/* Swaps the store and a directory with somebody's file in it, again and again. */
+		for (;;)
+			renameat2(AT_FDCWD, store, AT_FDCWD, precious, RENAME_EXCHANGE);
+	}
 	for (int i = 0; i < 60; i++)
 		wcs_store_create(store, NULL, true, NULL, &place_fault);
 	kill(pid, SIGKILL);

@@ -122,11 +122,10 @@ static uint64_t files_of(const struct wcs_stats *stats, uint64_t *bytes)
 
 SUITE_LEVELDB_STORE(test_files, 60)
 {
-	struct wcs_stats stats;
 	uint64_t bytes = 0;
 	char row[16], *text;
+	struct wcs_stats stats = stats_of(s);
 
-	stats = stats_of(s);
 	ck_assert_uint_le(stats.level_count, WCS_LEVELS_MAX);
 	ck_assert_uint_gt(stats.cache_bytes, 0);
 	for (int i = 0; i < 120; i++) { /* 36 MB, more than fits into memory */

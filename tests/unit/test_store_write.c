@@ -142,24 +142,18 @@ SUITE_STORES(test_later_writes_win, 10)
 
 /* ---- Deletes ----------------------------------------------------------------------------- */
 
-static void write_fill(struct wcs_table *table)
+SUITE_STORES(test_deletes, 10)
 {
+	struct wcs_mutation *mutation = wcs_mutation_new();
 	static const char *const families[] = {"a", "b", "f"};
 
 	for (size_t i = 0; i < 3; i++)
 		for (int64_t ts = 1; ts <= 2; ts++) {
-			suite_set(table, "r", families[i], "", ts, "e");
-			suite_set(table, "r", families[i], "q", ts, "v");
+			suite_set(s->table, "r", families[i], "", ts, "e");
+			suite_set(s->table, "r", families[i], "q", ts, "v");
 		}
-	suite_set(table, "q", "a", "q", 1, "before");
-	suite_set(table, "r!", "a", "q", 1, "behind");
-}
-
-SUITE_STORES(test_deletes, 10)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	write_fill(s->table);
+	suite_set(s->table, "q", "a", "q", 1, "before");
+	suite_set(s->table, "r!", "a", "q", 1, "behind");
 	wcs_mutation_delete_family(mutation, "b");
 	wcs_mutation_delete_column(mutation, "f", q);
 	wcs_mutation_delete_cell(mutation, "a", q, 1);

@@ -89,9 +89,8 @@ SUITE_LEVELDB_STORE(test_syncs_are_shared, 60)
 {
 	struct sync_thread threads[THREADS];
 	pthread_t ids[THREADS];
-	long before;
+	long before = atomic_load(&sync_begun);
 
-	before = atomic_load(&sync_begun);
 	for (int i = 0; i < THREADS; i++) {
 		threads[i] = (struct sync_thread){.suite = s, .number = i};
 		SUITE_OK(pthread_create(&ids[i], NULL, sync_write, &threads[i]));

@@ -39,7 +39,7 @@ static void close_session(struct mount *mount, struct node *session)
 
 /* The cell's value before, the bytes and offsets that a session writes, and the value after its
  * close. */
-SUITE_LEVELDB_STORE(test_values, 30)
+MOUNT_TEST(test_values, 30)
 {
 	static const struct {
 		const char *before; /* NULL: no cell */
@@ -57,99 +57,87 @@ SUITE_LEVELDB_STORE(test_values, 30)
 		{"old", O_WRONLY | O_TRUNC, "new", 0, "new"},
 		{"old", O_WRONLY | O_APPEND, "er", 0, "older"},
 	};
-	struct mount mount;
 
-	mount_open(&mount, s);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct node *session;
 
 		suite_delete_row(s->table, "r");
 		if (cases[i].before)
 			suite_set(s->table, "r", "f", "q", 5, cases[i].before);
-		session = open_session(&mount, cases[i].flags);
+		session = open_session(mount, cases[i].flags);
 		if (cases[i].text)
-			SUITE_OK(write_at(&mount, session, cases[i].text, cases[i].offset));
+			SUITE_OK(write_at(mount, session, cases[i].text, cases[i].offset));
 		suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST,
 				   cases[i].before ? cases[i].before : "-");
-		close_session(&mount, session);
+		close_session(mount, session);
 		suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, cases[i].after);
 	}
-	ck_assert_uint_eq(writers_count(mount.fs.writers), 0);
-	mount_close(&mount);
+	ck_assert_uint_eq(writers_count(mount->fs.writers), 0);
 }
 
 /* A flush commits the bytes written so far. A session makes one version, with any number of
  * flushes. Two sessions that append do not overwrite each other. */
-SUITE_LEVELDB_STORE(test_flushes, 20)
+MOUNT_TEST(test_flushes, 20)
 {
 	struct node *session, *other;
-	struct mount mount;
 
-	mount_open(&mount, s);
-	session = open_session(&mount, O_WRONLY | O_CREAT);
-	SUITE_OK(writer_flush(&mount.fs, session, gettid()));
+	session = open_session(mount, O_WRONLY | O_CREAT);
+	SUITE_OK(writer_flush(&mount->fs, session, gettid()));
 	suite_expect(s->table, ""); /* nothing was written yet */
 	for (uint64_t i = 0; i < 3; i++) {
-		SUITE_OK(write_at(&mount, session, "x", i));
-		SUITE_OK(writer_flush(&mount.fs, session, gettid()));
+		SUITE_OK(write_at(mount, session, "x", i));
+		SUITE_OK(writer_flush(&mount->fs, session, gettid()));
 	}
-	close_session(&mount, session);
+	close_session(mount, session);
 	suite_expect(s->table, "r/f/q@1000000=xxx ");
-	session = open_session(&mount, O_WRONLY | O_APPEND);
-	other = open_session(&mount, O_WRONLY | O_APPEND);
-	SUITE_OK(write_at(&mount, session, "a", 0));
-	SUITE_OK(write_at(&mount, other, "b", 0));
-	close_session(&mount, other);
-	close_session(&mount, session);
+	session = open_session(mount, O_WRONLY | O_APPEND);
+	other = open_session(mount, O_WRONLY | O_APPEND);
+	SUITE_OK(write_at(mount, session, "a", 0));
+	SUITE_OK(write_at(mount, other, "b", 0));
+	close_session(mount, other);
+	close_session(mount, session);
 	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST, "xxxba");
-	mount_close(&mount);
 }
 
 /* Nothing is committed after an abort, after the file was removed, and after a failed write. */
-SUITE_LEVELDB_STORE(test_commits_nothing, 20)
+MOUNT_TEST(test_commits_nothing, 20)
 {
-	struct mount mount;
 	struct node *session;
 
-	mount_open(&mount, s);
 	suite_set(s->table, "r", "f", "q", 5, "old");
 	for (int way = 0; way < 3; way++) {
-		session = open_session(&mount, O_WRONLY);
-		SUITE_OK(write_at(&mount, session, "new", 0));
+		session = open_session(mount, O_WRONLY);
+		SUITE_OK(write_at(mount, session, "new", 0));
 		if (way == 0)
 			writer_abort(session);
 		else if (way == 1)
-			writers_detach(&mount.fs, gettid(), NODE_CELL, node_id(session));
+			writers_detach(&mount->fs, gettid(), NODE_CELL, node_id(session));
 		else
-			ck_assert_int_eq(write_at(&mount, session, "x", WCS_VALUE_MAX), -EFBIG);
+			ck_assert_int_eq(write_at(mount, session, "x", WCS_VALUE_MAX), -EFBIG);
 		ck_assert_int_eq(writer_is_unlinked(session->writer), way == 1);
-		ck_assert_int_eq(writer_close(&mount.fs, session), way == 2 ? -EFBIG : 0);
-		nodes_put(mount.fs.nodes, session, 1);
+		ck_assert_int_eq(writer_close(&mount->fs, session), way == 2 ? -EFBIG : 0);
+		nodes_put(mount->fs.nodes, session, 1);
 		suite_expect(s->table, "r/f/q@5=old ");
 	}
-	mount_close(&mount);
 }
 
 /* An open session goes with its file to a new name. A name that it makes is not seen by others. */
-SUITE_LEVELDB_STORE(test_rename_and_hidden, 20)
+MOUNT_TEST(test_rename_and_hidden, 20)
 {
 	struct spelled q = name_of(NODE_CELL, "q"), p = name_of(NODE_CELL, "p");
 	struct writer_target to = {.kind = NODE_CELL, .qualifier = p.bytes, .ts = WCS_TS_NEWEST};
-	struct mount mount;
 	struct node *session, *found;
 
-	mount_open(&mount, s);
-	to.id = node_child_id(mount.family, p.kind, p.bytes);
-	session = open_session(&mount, O_WRONLY | O_CREAT | O_EXCL);
-	ck_assert(writers_reserved(&mount.fs, mount.family, &q));
-	ck_assert_int_eq(writers_hidden(&mount.fs, 1, mount.family, &q, &found), -ENOENT);
-	ck_assert_int_eq(writers_hidden(&mount.fs, gettid(), mount.family, &q, &found), 0);
+	to.id = node_child_id(mount->family, p.kind, p.bytes);
+	session = open_session(mount, O_WRONLY | O_CREAT | O_EXCL);
+	ck_assert(writers_reserved(&mount->fs, mount->family, &q));
+	ck_assert_int_eq(writers_hidden(&mount->fs, 1, mount->family, &q, &found), -ENOENT);
+	ck_assert_int_eq(writers_hidden(&mount->fs, gettid(), mount->family, &q, &found), 0);
 	ck_assert_ptr_eq(found, session);
-	nodes_put(mount.fs.nodes, found, 1);
-	SUITE_OK(write_at(&mount, session, "new", 0));
-	SUITE_OK(writers_rename(&mount.fs, gettid(), node_id(session), &to, NULL));
-	ck_assert(!writers_reserved(&mount.fs, mount.family, &q));
-	close_session(&mount, session);
+	nodes_put(mount->fs.nodes, found, 1);
+	SUITE_OK(write_at(mount, session, "new", 0));
+	SUITE_OK(writers_rename(&mount->fs, gettid(), node_id(session), &to, NULL));
+	ck_assert(!writers_reserved(&mount->fs, mount->family, &q));
+	close_session(mount, session);
 	suite_expect(s->table, "r/f/p@1000000=new ");
-	mount_close(&mount);
 }
