@@ -177,7 +177,7 @@ static void drop_beside(struct wcs_table *table, bool drop)
 	if (drop)
 		ck_assert_int_eq(wcs_rows_drop(table, &SUITE_BYTES("m")), 0);
 	else
-		nanosleep(&(struct timespec){5, 0}, NULL);
+		measure_pause(5000);
 	start = measure_now() - start;
 	atomic_store(&stop, true);
 	for (int i = 0; i < 3; i++)
@@ -215,7 +215,7 @@ SUITE_TEST(bench_drop, 1200)
 	compare(s.table, fresh.table, "after ");
 	start = measure_now();
 	do {
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
+		measure_pause(10);
 		ck_assert_int_eq(wcs_store_stats(s.store, &stats), 0);
 	} while (stats.values_pending + stats.compactions_pending > 0);
 	printf("  space of large values freed %.2f s later; %llu compactions\n",

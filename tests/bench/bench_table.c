@@ -23,11 +23,160 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/bench/client.h"
 #include "tests/bench/fill.h"
 #include "tests/bench/measure.h"
-#include "tests/bench/rows.h"
+#include "tests/bench/peer.h"
+#include "tests/bench/raw.h"
 
-enum { SIZES = 3, ROUNDS_MAX = 100, ROWS_MAX = 40, IDLE_MS = 2000, CACHE_MIB = 1 };
+/* ---- The rows ---------------------------------------------------------------------------- */
+
+enum { ROWS_RAW = PEER_MOUNTS, ROWS_PEERS }; /* behind the peers that are mounted */
+
+enum rows_start {
+	ROWS_COLD, /* the kernel has no names, attributes and pages of it */
+	ROWS_WARM, /* the same was done just before */
+	ROWS_NEW   /* the work is done on files that do not exist yet */
+};
+
+/* How much one size of the table is. */
+struct rows_size {
+	struct tree tree;
+	uint32_t ops;			  /* on single files of c */
+	uint32_t made;			  /* files that are made, one by one or by tar */
+	uint32_t segments, cells, firsts; /* of d; of l and e; listings that are begun */
+	uint32_t large_kib, big_mib;	  /* of a cell */
+};
+
+/* With LevelDB alone. */
+enum raw_kind { RAW_NONE, RAW_SEGMENTS, RAW_CELLS, RAW_FIRST, RAW_STAT, RAW_READ, RAW_CREATE };
+
+struct rows_row {
+	const char *what;
+	const char *unit;
+	const char *aim;
+	bool peers[ROWS_PEERS];
+	enum rows_start start;
+	unsigned int clients;
+	size_t many, units; /* members of struct rows_size: the size of the whole; the work of all
+			       clients */
+	const char *path;   /* the directory that is listed */
+	void (*work)(const struct client *client);
+	enum raw_kind raw;
+};
+
+/* clang-format off */
+#define N(member) offsetof(struct rows_size, member)
+#define ALL    {[PEER_ROWFS] = true, [PEER_NULL] = true, [PEER_EXT4] = true, [ROWS_RAW] = true}
+#define MOUNTS {[PEER_ROWFS] = true, [PEER_NULL] = true, [PEER_EXT4] = true}
+
+static const struct rows_row rows_all[] = {
+	{"ls -f of rows", "entry", "0.8 of the slower of null and raw", ALL, ROWS_COLD, 1,
+	 N(tree.rows), N(tree.rows), "t/w", client_list, RAW_SEGMENTS},
+	{"ls -f of 1,000 above many rows", "entry", "does not grow", ALL, ROWS_COLD, 1,
+	 N(tree.below), N(segments), "t/d", client_list, RAW_SEGMENTS},
+	{"first entry of rows", "listing", "under 1,000 us", ALL, ROWS_WARM, 1,
+	 N(tree.rows), N(firsts), NULL, client_first, RAW_FIRST},
+	{"ls -l of columns", "file", "0.9 of null", ALL, ROWS_COLD, 1,
+	 N(tree.files), N(tree.files), "t/c/f", client_long_list, RAW_CELLS},
+	{"find, rows of 4 cells", "file", "0.9 of null", MOUNTS, ROWS_COLD, 1,
+	 N(tree.rows), N(ops), NULL, client_find, RAW_NONE},
+	{"stat, cold", "file", "1.5 of null", ALL, ROWS_COLD, 1,
+	 N(tree.files), N(ops), NULL, client_stat, RAW_STAT},
+	{"stat, cold, 4 clients", "file", "1 of null", MOUNTS, ROWS_COLD, 4,
+	 N(tree.files), N(ops), NULL, client_stat, RAW_NONE},
+	{"stat, warm", "file", "0.9 of null", MOUNTS, ROWS_WARM, 1,
+	 N(tree.files), N(ops), NULL, client_stat, RAW_NONE},
+	{"open+read+close, cold", "file", "1.5 of null", ALL, ROWS_COLD, 1,
+	 N(tree.files), N(ops), NULL, client_read, RAW_READ},
+	{"open+read+close, cold, 4 clients", "file", "1 of null", MOUNTS, ROWS_COLD, 4,
+	 N(tree.files), N(ops), NULL, client_read, RAW_NONE},
+	{"open+read+close, warm", "file", "0.9 of null", MOUNTS, ROWS_WARM, 1,
+	 N(tree.files), N(ops), NULL, client_read, RAW_NONE},
+	{"open+read+close, warm, 4 clients", "file", "0.9 of null", MOUNTS, ROWS_WARM, 4,
+	 N(tree.files), N(ops), NULL, client_read, RAW_NONE},
+	{"create+write+close", "file", "0.8 of null", ALL, ROWS_NEW, 1,
+	 N(made), N(made), NULL, client_create, RAW_CREATE},
+	{"tar x", "file", "0.8 of null", MOUNTS, ROWS_NEW, 1,
+	 N(made), N(made), NULL, client_tar, RAW_NONE},
+	{"read of a cell of so many MiB", "MiB", "0.5 of null", MOUNTS, ROWS_COLD, 1,
+	 N(big_mib), N(big_mib), NULL, client_read_big, RAW_NONE},
+	{"write of a cell of so many MiB", "MiB", "0.5 of null", MOUNTS, ROWS_NEW, 1,
+	 N(big_mib), N(big_mib), NULL, client_write_big, RAW_NONE},
+	{"ls -l of 100 empty cells", "file", "", ALL, ROWS_COLD, 1,
+	 N(cells), N(cells), "t/e/f", client_long_list, RAW_CELLS},
+	{"ls -l of 100 cells of so many KiB", "file", "as of empty ones", ALL, ROWS_COLD, 1,
+	 N(large_kib), N(cells), "t/l/f", client_long_list, RAW_CELLS},
+	{"mixed, 1 client", "op", "", MOUNTS, ROWS_COLD, 1,
+	 N(tree.files), N(ops), NULL, client_mixed, RAW_NONE},
+	{"mixed, 8 clients", "op", "rises with the cores", MOUNTS, ROWS_COLD, 8,
+	 N(tree.files), N(ops), NULL, client_mixed, RAW_NONE},
+};
+/* clang-format on */
+
+enum { ROWS = sizeof(rows_all) / sizeof(rows_all[0]) };
+
+static uint32_t rows_number(const struct rows_size *size, size_t member)
+{
+	uint32_t number;
+
+	memcpy(&number, (const char *)size + member, sizeof(number));
+	return number;
+}
+
+/* ---- With LevelDB alone ------------------------------------------------------------------ */
+
+/* Other numbers in each round, and none twice in one. */
+static uint32_t random_file(const struct rows_size *size, uint32_t i, unsigned int round)
+{
+	return (uint32_t)((i + round * UINT64_C(7919)) * 1000003 % size->tree.files);
+}
+
+static void must_be(uint32_t found, uint32_t expected)
+{
+	if (found != expected)
+		peer_die("raw: a listing is not complete", 0);
+}
+
+/* The segments, or the columns, of the letter in t/LETTER. */
+static void raw_list_all(struct raw *raw, const struct rows_row *row, uint32_t expected)
+{
+	char prefix[] = {row->path[2], '#', '\0'}, name[] = {row->path[2], '\0'};
+
+	if (row->raw == RAW_SEGMENTS)
+		must_be(raw_list(raw, prefix, UINT32_MAX), expected);
+	else
+		must_be(raw_columns(raw, name), expected);
+}
+
+/* The i-th of the row's units. A read is the seek of a lookup, and then the value. */
+static void raw_do_one(struct raw *raw, enum raw_kind kind, const struct rows_size *size,
+		       uint32_t i, unsigned int round)
+{
+	if (kind == RAW_FIRST)
+		must_be(raw_list(raw, "w#", 1), 1);
+	if (kind == RAW_STAT || kind == RAW_READ)
+		raw_seek(raw, random_file(size, i, round));
+	if (kind == RAW_READ)
+		raw_get(raw, random_file(size, i, round));
+	if (kind == RAW_CREATE)
+		raw_put(raw, round * size->made + i);
+}
+
+static void raw_do(struct raw *raw, const struct rows_row *row, const struct rows_size *size,
+		   unsigned int round)
+{
+	uint32_t units = rows_number(size, row->units);
+
+	if (row->raw == RAW_SEGMENTS || row->raw == RAW_CELLS) {
+		raw_list_all(raw, row, units);
+		return;
+	}
+	for (uint32_t i = 0; i < units; i++)
+		raw_do_one(raw, row->raw, size, i, round);
+}
+
+enum { SIZES = 3, ROUNDS_MAX = 100, IDLE_MS = 2000, CACHE_MIB = 1 };
 enum { FIRSTS = 50 };
 enum { LARGE = 1 << 20, BIG = 100 << 20 };
 enum { EVEN = 80 }; /* so that each of 8 clients does whole tens */
@@ -50,7 +199,7 @@ struct absolute {
 	double empty, held;	     /* bytes of memory, with no inode and with all */
 };
 
-static struct result results[ROWS_MAX][SIZES];
+static struct result results[ROWS][SIZES];
 static struct absolute absolutes[SIZES];
 static struct rows_size sizes[SIZES];
 static unsigned int rounds, calls;
@@ -120,7 +269,7 @@ static double measure_once(struct bench *bench, const struct rows_row *row, int 
 	double start = measure_now();
 
 	if (peer == ROWS_RAW) {
-		row->raw(bench->raw, row, bench->size, client.round);
+		raw_do(bench->raw, row, bench->size, client.round);
 		return measure_now() - start;
 	}
 	if (row->start == ROWS_COLD)
@@ -264,7 +413,7 @@ static void measure_size(unsigned int at)
 	measure_mounts(&bench, &absolutes[at]);
 	measure_memory(&bench, &absolutes[at]);
 	size_mount(&bench);
-	for (unsigned int i = 0; i < rows_count; i++)
+	for (int i = 0; i < ROWS; i++)
 		if (is_wanted(&rows_all[i])) {
 			fprintf(stderr, "bench: %s, %u\n", rows_all[i].what,
 				rows_number(bench.size, rows_all[i].many));
@@ -333,7 +482,7 @@ static void print_absolute(void)
 
 static const struct result *result_of(const char *what, int at)
 {
-	for (unsigned int i = 0; i < rows_count; i++)
+	for (int i = 0; i < ROWS; i++)
 		if (strcmp(rows_all[i].what, what) == 0)
 			return &results[i][at];
 	peer_die(what, 0);
@@ -362,7 +511,7 @@ static void print_table(void)
 	for (unsigned int i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		printf(" to %s |", names[columns[i]]);
 	printf(" aim |\n|---|---|---|---|---|---|---|\n");
-	for (unsigned int i = 0; i < rows_count; i++)
+	for (int i = 0; i < ROWS; i++)
 		if (is_wanted(&rows_all[i]))
 			print_row(&rows_all[i], results[i]);
 	print_absolute();

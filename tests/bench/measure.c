@@ -2,8 +2,12 @@
 /* Shared by all benchmarks: see measure.h. */
 #include "tests/bench/measure.h"
 
+#include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static double seconds(clockid_t id)
 {
@@ -38,6 +42,22 @@ unsigned int measure_setting(const char *name, unsigned int otherwise)
 	const char *text = getenv(name);
 
 	return text != NULL ? (unsigned int)strtoul(text, NULL, 10) : otherwise;
+}
+
+dev_t measure_device(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_dev : 0;
+}
+
+void measure_program(const char *name, char *path, size_t size)
+{
+	char self[200] = "";
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		self[0] = '\0';
+	snprintf(path, size, "%s/%s", dirname(self), name);
 }
 
 static int compare_doubles(const void *a, const void *b)

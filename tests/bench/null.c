@@ -86,20 +86,6 @@ static void null_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_entry(req, &entry);
 }
 
-static void null_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
-{
-	(void)ino;
-	(void)count;
-	fuse_reply_none(req);
-}
-
-static void null_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
-{
-	(void)count;
-	(void)forgets;
-	fuse_reply_none(req);
-}
-
 static void null_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct stat st;
@@ -177,7 +163,7 @@ static void null_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t s
 	fuse_reply_write(req, size);
 }
 
-static void null_close(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static void null_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
 	(void)fi;
@@ -241,26 +227,23 @@ static void null_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t 
 	list(req, ino, size, off, true);
 }
 
+/* To the others, such as forget and release, libfuse replies by itself. */
 static const struct fuse_lowlevel_ops operations = {
 	.init = null_init,
 	.lookup = null_lookup,
-	.forget = null_forget,
-	.forget_multi = null_forget_multi,
 	.getattr = null_getattr,
 	.setattr = null_setattr,
 	.open = null_open,
 	.create = null_create,
 	.read = null_read,
 	.write = null_write,
-	.flush = null_close,
-	.release = null_close,
+	.flush = null_flush,
 	.mkdir = null_mkdir,
 	.unlink = null_unlink,
 	.rmdir = null_unlink,
 	.opendir = null_opendir,
 	.readdir = null_readdir,
 	.readdirplus = null_readdirplus,
-	.releasedir = null_close,
 };
 
 static int serve(struct fuse_session *session, const char *mountpoint)

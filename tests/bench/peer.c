@@ -3,7 +3,6 @@
 #include "tests/bench/peer.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +25,6 @@ static const char *const names[PEER_MOUNTS] = {"rowfs", "null", "ext4"};
 
 /* Shared with the process that waits. */
 static volatile pid_t *servers;
-static char programs[200];
 
 _Noreturn void peer_die(const char *what, int errnum)
 {
@@ -106,17 +104,6 @@ static int wait_for(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
-static void find_programs(void)
-{
-	char self[sizeof(programs) - 8];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (len < 0)
-		peer_die("/proc/self/exe", errno);
-	self[len] = '\0';
-	snprintf(programs, sizeof(programs), "%s", dirname(self));
-}
-
 int peers_run(void (*run)(void))
 {
 	const char *tmp = getenv("TMPDIR");
@@ -125,7 +112,6 @@ int peers_run(void (*run)(void))
 	int status;
 	pid_t child;
 
-	find_programs();
 	snprintf(directory, sizeof(directory), "%s/rowfs-bench.XXXXXX", tmp ? tmp : "/tmp");
 	servers = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (servers == MAP_FAILED || !mkdtemp(directory))
@@ -152,13 +138,6 @@ int peers_run(void (*run)(void))
 
 /* ---- Servers ----------------------------------------------------------------------------- */
 
-static dev_t device(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 ? st.st_dev : 0;
-}
-
 static _Noreturn void exec_server(const struct peer *peer)
 {
 	char program[300], numbers[TREE_TEXT_MAX];
@@ -168,11 +147,11 @@ static _Noreturn void exec_server(const struct peer *peer)
 		_exit(127);
 	tree_format(peer->tree, numbers);
 	if (peer->kind == PEER_ROWFS) {
-		snprintf(program, sizeof(program), "%s/../rowfs", programs);
+		measure_program("../rowfs", program, sizeof(program));
 		execl(program, program, "-f", "-o", peer->options, peer->store, peer->mount,
 		      (char *)NULL);
 	} else {
-		snprintf(program, sizeof(program), "%s/null", programs);
+		measure_program("null", program, sizeof(program));
 		execl(program, program, numbers, peer->mount, (char *)NULL);
 	}
 	perror(program);
@@ -187,18 +166,18 @@ static _Noreturn void die_of_server(const struct peer *peer, int errnum)
 
 static void start_server(struct peer *peer)
 {
-	dev_t below = device(peer->mount);
+	dev_t below = measure_device(peer->mount);
 
 	peer->server = fork();
 	if (peer->server == 0)
 		exec_server(peer);
 	servers[peer->kind] = peer->server;
-	for (int i = 0; i < START_MS && device(peer->mount) == below; i++) {
+	for (int i = 0; i < START_MS && measure_device(peer->mount) == below; i++) {
 		if (waitpid(peer->server, NULL, WNOHANG) != 0)
 			die_of_server(peer, ECHILD);
 		measure_pause(1);
 	}
-	if (device(peer->mount) == below)
+	if (measure_device(peer->mount) == below)
 		die_of_server(peer, ETIMEDOUT);
 }
 
