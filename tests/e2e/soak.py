@@ -21,7 +21,7 @@ import time
 import traceback
 
 from calls import Looker, started
-from soak_files import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, WRITERS, Shared, Wrong, control,
+from soak_model import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, WRITERS, Shared, Wrong, control,
                         look, names_in, open_at, read, row_key)
 from soak_writer import Writer
 

@@ -5,9 +5,8 @@ import os
 import random
 
 from calls import Looker
-from soak_files import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, SINGLES, Wrong, control, look,
-                        open_at, put_in, read, row_key)
-from soak_model import History, View, now
+from soak_model import (GROUP, LEAVES, NEVER, OWN, PREFIXES, SHARED, SINGLES, History, View, Wrong,
+                        control, look, now, open_at, put_in, read, row_key)
 
 
 class Row:
