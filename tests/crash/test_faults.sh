@@ -8,7 +8,6 @@
 . "$(dirname "$0")/crash.sh"
 need_fuse
 
-m=$TMP/m
 store=$TMP/store
 control=$TMP/control
 export ACKNOWLEDGED=$TMP/acknowledged

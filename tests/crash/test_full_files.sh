@@ -8,7 +8,6 @@
 need_fuse
 need_disks
 
-m=$TMP/m
 disk=$TMP/disk
 export ACKNOWLEDGED=$TMP/acknowledged
 : >"$ACKNOWLEDGED"

@@ -13,7 +13,6 @@ check "the model takes what may be there, and finds what may not" python3 -B "$C
 kills=${1:-6}
 seed=${2:-$RANDOM$RANDOM}
 store=$TMP/store
-m=$TMP/m
 
 # kill_once NUMBER: one round.
 kill_once() {

@@ -14,7 +14,6 @@ cuts=${1:-6}
 seed=${2:-$RANDOM$RANDOM}
 disk=$TMP/disk
 store=$disk/store
-m=$TMP/m
 
 # logs: how many logs the engine left that are not empty.
 logs() {

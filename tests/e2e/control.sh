@@ -22,7 +22,6 @@ for i in range(int(a[1])):
 
 # mount_tables: makes the store $TMP/s and mounts it.
 mount_tables() {
-	make_store "$TMP/s" '{"version":1,"tables":{
+	new_mount '{"version":1,"tables":{
 		"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{}}},"empty":{}}}'
-	mount_store "$TMP/s" "$m"
 }

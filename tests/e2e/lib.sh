@@ -4,11 +4,10 @@
 # Every end-to-end test sources it: checks, stores and mounts that clean up after themselves.
 #
 #   . "$(dirname "$0")/lib.sh"
-#   make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-#   mount_store "$TMP/s" "$TMP/m" -o strict
-#   check "a row can be made" mkdir "$TMP/m/t/row"
-#   check_eq "its value" 1 "$(cat "$TMP/m/t/row/f/q")"
-#   fail_with "no such family" 1 'not permitted' mkdir "$TMP/m/t/row/f/x"
+#   new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}' -o strict
+#   check "a row can be made" mkdir "$m/t/row"
+#   check_eq "its value" 1 "$(cat "$m/t/row/f/q")"
+#   fail_with "no such family" 1 'not permitted' mkdir "$m/t/row/f/x"
 #   finish
 #
 # A check prints "ok NAME" or "not ok NAME: why" and never ends the test; a failed store or mount,
@@ -16,7 +15,7 @@
 # processes that it started are gone and $TMP is removed.
 #
 #   BUILD   the programs' directory (environment; default: build/ of this repository)
-#   TMP     a directory of the test's own
+#   TMP     a directory of the test's own, and m in it, where it has its mount
 #   CHECKS, FAILED   how many checks ran, and failed
 
 set -u
@@ -29,6 +28,7 @@ BUILD=$(cd "${BUILD:-$LIB_DIR/../../build}" 2>/dev/null && pwd) || {
 	exit 1
 }
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-e2e.XXXXXX") || exit 1
+m=$TMP/m
 CHECKS=0
 FAILED=0
 LIB_MOUNTS=()           # mountpoints, in the order in which they were mounted
@@ -139,7 +139,6 @@ renews() {
 
 # error NAME REGEX: the last line of the errors of the mount $m matches.
 error() {
-	# shellcheck disable=SC2154 # the test's
 	if tail -n 1 "$m/.rowfs/errors" | grep -qE -- "$2"; then
 		ok "$1"
 	else
@@ -269,7 +268,13 @@ unmount_store() {
 	lib_forget "$mountpoint"
 }
 
-# remount [OPTION…]: mounts the store $TMP/s on $m again.
+# new_mount SCHEMA [OPTION…]: makes the store $TMP/s, and mounts it on $m.
+new_mount() {
+	make_store "$TMP/s" "$1"
+	mount_store "$TMP/s" "$m" "${@:2}"
+}
+
+# remount [OPTION…]: mounts it there again.
 remount() {
 	unmount_store "$m"
 	mount_store "$TMP/s" "$m" "$@"

@@ -35,8 +35,7 @@ same() {
 # lock_mount: makes the store and mounts it.
 lock_mount() {
 	mkdir "$plain"
-	make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
-	mount_store "$TMP/s" "$m"
+	new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 	mkdir -p "$f" "$m/t/row/g"
 	for column in q r lock; do echo 0 >"$f/$column"; done
 	echo 0 >"$m/t/row/g/q"

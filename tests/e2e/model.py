@@ -11,6 +11,7 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
     model.py halves FILE              fails if the cells of one row differ in their value
     model.py dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
         them); no timestamp is above TS
+    model.py random_csv SEED FILE     writes a CSV of random fields for the families f and g
     model.py csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
     model.py fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
     model.py newest FILE              prints the newest values of a dump's only table, as csv does
@@ -279,6 +280,23 @@ def write_dump(seed, directory, last):
             file.write("\n".join(out) + "\n")
 
 
+def write_csv(seed, path):
+    rng = random.Random(int(seed))
+
+    def words(least):
+        return "".join(rng.choices("ab ,\"\n\r;\u00e4%@1", k=rng.randrange(least, 7)))
+
+    width = rng.randrange(2, 9)
+    with open(path, "w", newline="") as out:
+        # csv quotes a lone CR only where it is part of the line's end.
+        writer = csv.writer(out, **rng.choice([
+            {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL}]))
+        writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
+        writer.writerow([""] + [words(1) + str(i) for i in range(width)])
+        for i in range(200):
+            writer.writerow(["r%d." % i + words(0)] + [rng.choice(["", words(0)]) for _ in range(width)])
+
+
 def print_csv(path):
     csv.field_size_limit(1 << 30)
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
@@ -324,5 +342,5 @@ def print_tree(directory, *families):
 
 if __name__ == "__main__":
     {"tree": print_tree, "random": print_random, "cells": print_cells, "ordered": ordered,
-     "halves": halves, "dump": write_dump, "csv": print_csv, "fit": print_fit,
-     "newest": print_newest}[sys.argv[1]](*sys.argv[2:])
+     "halves": halves, "dump": write_dump, "random_csv": write_csv, "csv": print_csv,
+     "fit": print_fit, "newest": print_newest}[sys.argv[1]](*sys.argv[2:])

@@ -23,7 +23,6 @@ if [ "${ROWFS_BOUNDS:-}" = full ]; then
 fi
 CACHE=16 # MiB of cache=
 SCHEMA='{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-m=$TMP/m
 programs=$BUILD
 
 bounds() {

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 export TMP
 
-m=$TMP/m
 schema='{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 caches=$LIB_DIR/caches.py
 
@@ -112,8 +111,7 @@ unmount_store "$m"
 
 # ---- Views of other processes -----------------------------------------------------------------
 
-make_store "$TMP/s" "$schema"
-mount_store "$TMP/s" "$m"
+new_mount "$schema"
 for scenario in $(python3 "$caches" --list); do
 	check_eq "$scenario is seen at once" "$scenario" \
 		"$(timeout 100 python3 "$caches" "$m" t "$scenario" 0.3 2>&1)"

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 base=1700000000000000 # 2023-11-14 22:13:20
 

@@ -15,6 +15,12 @@ done
 rows big 20000 >"$TMP/big"
 cp "$TMP/big" "$t/.rows"
 
+# refuses NAME FILE TEXT: a write of the text and a newline is EINVAL.
+refuses() {
+	check_eq "$1: $(printf %q "$3")" EINVAL \
+		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' "$2" "$3")"
+}
+
 check_eq "what a drop would delete" \
 	'{"table":"t","prefix":"a","rows":2,"bytes":4}' "$(cat "$t/a/.drop")"
 check_eq "of a table" '{"table":"u","prefix":"","rows":0,"bytes":0}' "$(cat "$m/u/.drop")"
@@ -22,9 +28,7 @@ check_eq "of no row" '{"table":"t","prefix":"none#yet","rows":0,"bytes":0}' \
 	"$(mkdir -p "$t/none/yet" && cat "$t/none/yet/.drop")"
 keys=$(md5sum <"$t/.keys")
 for text in '' b 'a ' ' a' 'a#' 'a#b' A aa t '*' a/ $'a\r' $'a\na' $'a\n' $'\na' 'a%'; do
-	check_eq "what is not just the prefix is refused: $(printf %q "$text")" EINVAL \
-		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
-			"$t/a/.drop" "$text")"
+	refuses "what is not just the prefix is refused" "$t/a/.drop" "$text"
 done
 error "errors says what to write" '/t/a/.drop:1: .*write just a and a newline'
 check_eq "a beginning of it without a newline is refused by close" EINVAL "$(python '
@@ -36,8 +40,7 @@ check "nor does an empty write, or none" bash -c ": >'$t/a/.drop' && printf '' >
 fd = os.open(a[0], os.O_WRONLY)
 os.write(fd, b"a")
 os.kill(os.getpid(), 9)' "$t/a/.drop"; :) 2>/dev/null
-check_eq "a table wants its name" EINVAL \
-	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"\n"))' "$t/.drop")"
+refuses "a table wants its name" "$t/.drop" ""
 check_eq "nothing was dropped by all these" "$keys" "$(md5sum <"$t/.keys")"
 mkdir -p "$t/a/b/c/d" "$t/a/e" "$t/ab/kept"
 check "the prefix and a newline" drop "$t/a" a
@@ -100,9 +103,7 @@ fail_with "and is in no row of /.versions" - 'No such file' cat "$m/.versions/co
 check_eq "what the drop of a family would delete" \
 	'{"table":"counted","family":"g","rows":2,"cells":4,"bytes":5000010}' "$(cat "$c/.families/g/drop")"
 for text in f '' 'table g' counted 'g ' $'g\ng'; do
-	check_eq "what is not just its name is refused: $(printf %q "$text")" EINVAL \
-		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
-			"$c/.families/g/drop" "$text")"
+	refuses "what is not just its name is refused" "$c/.families/g/drop" "$text"
 done
 error "errors says what to write" '/counted/.families/g/drop:1: .*write just g and a newline'
 check_eq "nothing was dropped by all these" 4 "$(jq .cells "$c/.families/g/drop")"
@@ -124,13 +125,10 @@ check "and can be removed then" rmdir "$c/.families/g"
 # ---- table T ---------------------------------------------------------------------------------
 
 for text in 'table' 'table t' 'table  counted' 'Table counted' 'table counted ' 'table a'; do
-	check_eq "what is not the table is refused: '$text'" EINVAL \
-		"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), os.fsencode(a[1]) + b"\n"))' \
-			"$c/.drop" "$text")"
+	refuses "what is not the table is refused" "$c/.drop" "$text"
 done
 error "errors says what to write" 'write just counted and a newline, or "table" and that'
-check_eq "in a prefix as well" EINVAL \
-	"$(python 'print(error(os.write, os.open(a[0], os.O_WRONLY), b"table counted\n"))' "$c/a/.drop")"
+refuses "in a prefix as well" "$c/a/.drop" "table counted"
 mkdir -p "$c/empty/one"
 exec 4>>"$c/a/b/f/q"
 echo late >&4

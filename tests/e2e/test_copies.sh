@@ -6,7 +6,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 v=$m/.versions
 
 # cells TREE: every cell below a table's directory, read by a model of its own.

@@ -6,7 +6,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 t=$m/t
 
 # has NAME DIRECTORY ENTRY…: it lists these and nothing else.
@@ -28,8 +27,7 @@ refused() {
 	fail_with "$name" - 'Operation not permitted' "$@"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"gone":{}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"gone":{}}}'
 
 # ---- Tables ----------------------------------------------------------------------------------
 

@@ -6,12 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 h=$f/q@
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 mkdir -p "$f" "$m/t/row/g"
 
 # ---- The nature of a draft -------------------------------------------------------------------
@@ -38,8 +36,7 @@ for name in draft 1000~ 1000.bak 1x 0x1 01 00 +1 -1 ' 1' 1.5 9223372036854775808
 done
 check "errors says why of a rename, too" bash -c 'tail -n 1 "$0" | grep -q "/ddd.*a version.s name is"' "$m/.rowfs/errors"
 is "none of them is a cell" "$f/q" "2000=two 1000=one"
-put "$h/.draft" longer-text
-check_eq "a draft is written over" longer-text "$(cat "$h/.draft")"
+yields "a draft is written over" longer-text 'cat "$h/.draft"' put "$h/.draft" longer-text
 echo more >>"$h/.draft"
 check_eq "and appended to" longer-textmore "$(cat "$h/.draft")"
 yields "truncate shortens it" longer 'cat "$h/.draft"' truncate -s 6 "$h/.draft"
@@ -58,8 +55,7 @@ check "5 MB" cp "$TMP/large" "$h/.large"
 check "are kept whole" cmp "$TMP/large" "$h/.large"
 check_eq "fsync of one" ok "$(call 'with open(a[0], "w") as f: f.write("synced"); f.flush(); os.fsync(f.fileno())' "$h/.sync")"
 check_eq "keeps it" synced "$(cat "$h/.sync")"
-put "$h/.draft" half
-is "nothing of this is a cell" "$f/q" "2000=two 1000=one"
+makes "nothing of this is a cell" "$f/q" "2000=two 1000=one" -- put "$h/.draft" half
 
 # ---- Times -------------------------------------------------------------------------------------
 
@@ -118,8 +114,7 @@ check_eq "a draft of one column is renamed in its history only" EXDEV \
 	"$(call 'os.rename(*a)' "$h/.draft" "$f/r@/1")"
 makes "mv copies it to the other column" "$f/r" "1=x" -- mv "$h/.draft" "$f/r@/1"
 mkdir "$f/fresh@"
-put "$f/fresh@/.draft" first
-gone "a column that has only drafts is none" "$f/fresh"
+loses "a column that has only drafts is none" "$f/fresh" -- put "$f/fresh@/.draft" first
 makes "mv of one to a timestamp makes the column" "$f/fresh" "77=first" -- mv "$f/fresh@/.draft" "$f/fresh@/77"
 check_eq "5 MB" ok "$(call 'os.rename(*a)' "$h/.large" "$h/600")"
 check "become a cell whole" cmp "$TMP/large" "$h/600"
@@ -286,8 +281,7 @@ while os.waitpid(pid, os.WNOHANG)[0] == 0:
     reads += 1
     bad += value != "one" and not (len(value) == 5000 and len(set(value)) == 1)
 print("many" if reads > 20 else reads, bad)')"
-rm -f "$h/.draft" "$h/.draftlog"
-is "nothing of this is a cell" "$f/q" "1000=one"
+makes "nothing of this is a cell" "$f/q" "1000=one" -- rm -f "$h/.draft" "$h/.draftlog"
 
 # ---- Bounds ------------------------------------------------------------------------------------
 
@@ -353,8 +347,7 @@ for tree in "$m" "$m/.versions"; do
 	check "mv of the last cell to another history" mv "$last/x@/1" "$last/y@/2"
 	is "makes it there" "$m/t/last/f/y" "2=x"
 	check "its own is left, empty" test -d "$last/x@" -a -z "$(entries "$last/x@")"
-	rm -rf "$m/t/last"
-	gone "rm -r takes the row" "$m/t/last"
+	loses "rm -r takes the row" "$m/t/last" -- rm -rf "$m/t/last"
 
 	# Of a column whose name has a chunk, which stands in a directory of it.
 	long=$(printf 'x%.0s' {1..230})%
@@ -366,8 +359,7 @@ for tree in "$m" "$m/.versions"; do
 		check "and the history" test -d "$last/$long/tail@"
 		[ ! -e "$last/$long/tail@/.draft" ] ||
 			check_eq "the draft is there" kept "$(cat "$last/$long/tail@/.draft")"
-		rm -rf "$m/t/last"
-		gone "rm -r takes them" "$m/t/last"
+		loses "rm -r takes them" "$m/t/last" -- rm -rf "$m/t/last"
 	done
 done
 
@@ -375,8 +367,7 @@ done
 
 put "$h/.left" x
 loses "rm -r of a history with drafts takes the column" "$f/q" -- rm -r "$h"
-mkdir -p "$h"
-gone "and its drafts" "$h/.left"
+loses "and its drafts" "$h/.left" -- mkdir -p "$h"
 put "$h/.left" x
 check "rmdir of a history that has only drafts" rmdir "$h"
 column "$f/q" 1000=one
@@ -398,8 +389,7 @@ mkdir "$m/u"
 made u
 check_eq "drafts are counted" $((all + 3)) "$(drafts)"
 yields "a family with drafts goes, and they with it" "$all" 'drafts' rmdir "$m/u/.families/f"
-mkdir -p "$m/u/.families/f" "$m/u/row/f/q@"
-gone "also when it is made again" "$m/u/row/f/q@/.left"
+loses "also when it is made again" "$m/u/row/f/q@/.left" -- mkdir -p "$m/u/.families/f" "$m/u/row/f/q@"
 made u
 exec 3>>"$m/u/row/f/q@/.left" 4>>"$m/u/row/f/.%.AbCdEf"
 check "directories of drafts go while these are written" rmdir "$m/u/row/f" "$m/u/row"
@@ -407,8 +397,7 @@ echo x >&3
 echo x >&4
 exec 3>&- 4>&-
 check_eq "no draft of them is left" "$all" "$(drafts)"
-mkdir -p "$m/u/row/f/q@"
-gone "nor there when they are made again" "$m/u/row/f/q@/.left"
+loses "nor there when they are made again" "$m/u/row/f/q@/.left" -- mkdir -p "$m/u/row/f/q@"
 rmdir "$m/u/row/f"
 check "a prefix with a family of drafts is empty" rmdir "$m/u/row"
 made u

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"a":{"gc":"maxage=4s"},"s":{"type":"intsum","gc":"maxage=1h"},"hour":{"gc":"maxage=1h"}}}}}'
@@ -79,8 +78,7 @@ for dir in "$d" "$d/a@"; do
 	check "mkdir makes it" mkdir "$dir/.~tmp~"
 	check_eq "listed nowhere" "" "$(entries "$dir" | grep tmp)$(entries "$m/.versions${dir#"$m"}" | grep tmp)"
 	fail_with "not twice" 1 'exists' mkdir "$dir/.~tmp~"
-	put "$dir/.~tmp~/any name" text
-	check_eq "it holds drafts of any name" text "$(cat "$dir/.~tmp~/any name")"
+	yields "it holds drafts of any name" text 'cat "$dir/.~tmp~/any name"' put "$dir/.~tmp~/any name" text
 	fail_with "rmdir of it with one" 1 'not empty' rmdir "$dir/.~tmp~"
 	check_eq "they are renamed beside it only" EXDEV "$(call 'os.rename(*a)' "$dir/.~tmp~/any name" "$f/x")"
 	fail_with "no directory is in it" 1 'not permitted' mkdir "$dir/.~tmp~/dir"
@@ -90,8 +88,7 @@ for dir in "$d" "$d/a@"; do
 	put "$dir/.~tmp~/left" text
 done
 yields "a directory above goes with it, and its drafts" "$before" 'drafts' rm -r "$m/t/delayed"
-mkdir -p "$d"
-gone "it is not back" "$d/.~tmp~"
+loses "it is not back" "$d/.~tmp~" -- mkdir -p "$d"
 check "a column may have its name" put "$d/.~tmp~" x
 is "as any" "$d/.~tmp~" "$(entries "$d/.~tmp~@")=x"
 fail_with "then there is no such directory" 1 'exists' mkdir "$d/.~tmp~"

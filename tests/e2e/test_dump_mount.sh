@@ -78,8 +78,7 @@ cd "$TMP" || exit 1
 same "CSV" csv --csv --timestamps m t
 same "CSV of a row's directory" "csv a" --csv m/t/a/b
 
-mkdir m/t/made
-check_eq "a directory without rows" 2 "$("$dump" m/t/made | wc -l)"
+yields "a directory without rows" 2 '"$dump" m/t/made | wc -l' mkdir m/t/made
 fail_with "a table that is missing" 1 '^rowfs-dump: table w: there is none' "$dump" m w
 fail_with "a directory that is missing" 1 '^rowfs-dump: m/w: No such file' "$dump" m/w
 fail_with "a table named below the root" 2 '^rowfs-dump: t: DIRECTORY is in table t' "$dump" m/t/a t

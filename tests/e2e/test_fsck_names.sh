@@ -6,9 +6,7 @@
 # tables of one level overlap, so no repair may leave such a store. tests/unit/test_repair.c has
 # repairs that are interrupted, test_wrong_tables.c tables of one size.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/e2e/fsck.sh
 . "$(dirname "$0")/fsck.sh"
 
 # some_rows SEED: 1,600 rows of random keys, with values that do not compress.

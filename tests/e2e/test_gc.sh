@@ -48,8 +48,6 @@ check "the newest is removed" rm "$F/q@/40"
 seen "what was hidden does not come back" "30 20"
 policy never
 seen "and is gone" "30 20"
-fail_with "a wrong policy" 1 'Invalid argument' bash -c "echo 'maxversions=2 or' >'$M/t/.families/f/gc'"
-check "its place is named" grep -q 'at character ' "$M/.rowfs/errors"
 
 # ---- By age. The kernel caches the names, as far as it may, before the cells expire.
 policy 'maxage=3s'

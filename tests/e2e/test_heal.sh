@@ -4,7 +4,6 @@
 # Mounts whose server ends before they are unmounted: dead ones, which the next start clears where
 # they are of rowfs, and nothing else; auto_unmount; and SIGTERM while files are open.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_fuse

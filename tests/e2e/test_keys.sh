@@ -8,8 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
-
 cat >"$TMP/keys.py" <<'PYTHON'
 import ctypes, errno, json, os, random, signal, struct, subprocess, sys
 

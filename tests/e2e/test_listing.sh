@@ -5,7 +5,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 N=20000
 
 make_store "$TMP/s" '{"version":1,"tables":{

@@ -5,7 +5,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 
 # The model's functions for names and rows, for `call` and `python`.

@@ -4,7 +4,6 @@
 # A store on a medium that cannot be written, or has no room: each program names a remedy, the
 # remedy helps, and nothing is lost. Needs root, for the media.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$TMP" || die "no $TMP"
 [ "$(id -u)" = 0 ] || skip "only root can mount a medium"

@@ -5,7 +5,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 
 # Functions for the codes below, besides calls.py: the value that another process reads, and the
@@ -33,8 +32,7 @@ run() {
 	check_eq "$name: names" "$( ((versions > 0)) && echo q)" "$(entries "$f")"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 mkdir -p "$f"
 
 # ---- Where is written ------------------------------------------------------------------------

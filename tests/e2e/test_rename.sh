@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 future=4102444800000000
 last=9223372036854775807
@@ -16,10 +15,9 @@ refused() {
 	check_eq "$1" "$2" "$(call 'rename(*a)' "$3" "$4")"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{
+new_mount '{"version":1,"tables":{
 	"t":{"families":{"f":{},"g":{},"one":"maxversions=1","two":"maxversions=2","day":"maxage=1d"}},
 	"u":{"families":{"f":{},"g":{}}}}}'
-mount_store "$TMP/s" "$m"
 mkdir -p "$f" "$m/t/row/g" "$m/t/row/one" "$m/t/row/two" "$m/t/row/day" "$m/t/other/f" "$m/u/row/f"
 
 # ---- The target is not there -----------------------------------------------------------------
@@ -209,8 +207,7 @@ policies() {
 	printf first >"$o/q"
 	printf second >"$o/q"
 	check "mv of the whole column" mv "$o/q" "$o/s"
-	rm "$o/s@/$(entries "$o/s@")"
-	gone "does not bring it back, neither" "$o/s"
+	loses "does not bring it back, neither" "$o/s" -- rm "$o/s@/$(entries "$o/s@")"
 	column "$w/b" 1000=bo 2000=bn
 	column "$w/a" 3000=a
 	check "mv over a column with as many versions as it may have" mv "$w/a" "$w/b"
@@ -238,8 +235,7 @@ column "$f/b" 2000=two
 exec 3>"$f/b"
 /bin/printf three >&3
 column "$f/a" 3000=one
-mv "$f/a" "$f/b"
-check_eq "an uncommitted write of the target is not seen" one "$(cat "$f/b")"
+yields "an uncommitted write of the target is not seen" one 'cat "$f/b"' mv "$f/a" "$f/b"
 exec 3>&-
 check_eq "nor does its close harm what is there" "3000=one 2000=two" \
 	"$(history "$f/b" | grep -o '3000=.*')"
@@ -247,8 +243,7 @@ column "$f/a" 1000=old
 exec 3>"$f/a"
 /bin/printf new >&3
 rm -f "$f/b"
-mv "$f/a" "$f/b"
-is "an uncommitted write of the source is not moved yet" "$f/b" "1000=old"
+makes "an uncommitted write of the source is not moved yet" "$f/b" "1000=old" -- mv "$f/a" "$f/b"
 exec 3>&-
 newest_is "but goes where its column went" "$f/b" new "1000=old"
 gone "and does not bring the old name back" "$f/a"

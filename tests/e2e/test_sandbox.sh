@@ -4,7 +4,6 @@
 # The process behind a mount gains no privileges, and its log says which files it can reach.
 # tests/unit/test_sandbox.c checks the files that it can open.
 
-# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_fuse
 

@@ -7,7 +7,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 seconds=${ROWFS_SOAK:-9}
 seed=${ROWFS_SEED:-$RANDOM}
 soak() {
@@ -15,9 +14,8 @@ soak() {
 }
 
 echo "ROWFS_SEED=$seed ROWFS_SOAK=$seconds"
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":
-	{"f":{},"s":{"gc":"maxversions=5"},"g0":{},"g1":{}}}}}'
-mount_store "$TMP/s" "$m" -o gcinterval=1,gcgrace=0
+new_mount '{"version":1,"tables":{"t":{"families":
+	{"f":{},"s":{"gc":"maxversions=5"},"g0":{},"g1":{}}}}}' -o gcinterval=1,gcgrace=0
 done=$(soak "$seconds" "$seed")
 echo "$done"
 check_eq "what is seen is right at every step" "" "$(grep -A 100 wrong <<<"$done")"

@@ -8,7 +8,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 s=$TMP/s
 seconds=${ROWFS_SOAK:-12}
 seed=${ROWFS_SEED:-$RANDOM}

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
 f=$m/t/row/f
 
 # sql DATABASE STATEMENT…: SQLite's output for them.
@@ -23,8 +22,7 @@ sound() {
 		tr '|\n' '  ' | sed 's/ $//')"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 mkdir -p "$f"
 d=$f/db
 

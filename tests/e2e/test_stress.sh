@@ -7,8 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-m=$TMP/m
-
 # Stressors on files, with the operations that each does in about half a second, and an option of
 # those whose own choice is too large. Not among them: stressors that need links, devices or
 # directories beside files (dir, dirdeep, link, symlink, mknod, inotify), files over 100 MiB
@@ -78,9 +76,8 @@ job() {
 	fio --directory="$directory" --aux-path="$TMP" "$@" --output="$TMP/fio" "$TMP/job.fio"
 }
 
-make_store "$TMP/s" "{\"version\":1,\"tables\":{\"fio\":{\"families\":{\"f\":{}}},
+new_mount "{\"version\":1,\"tables\":{\"fio\":{\"families\":{\"f\":{}}},
 	\"files\":{\"families\":{$(families)}},\"dirs\":{\"families\":{\"f\":{}}}}}"
-mount_store "$TMP/s" "$m"
 
 # ---- fio ---------------------------------------------------------------------------------------
 

@@ -7,8 +7,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
-
 threads() {
 	find "/proc/$(mount_pid "$m")/task" -mindepth 1 -maxdepth 1 | wc -l
 }
@@ -28,8 +26,7 @@ rows that are left: as many" "$("$python" "$LIB_DIR/bounds.py" waiters "$m" 100 
 
 # Leaks are looked for by another thread.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 before=$(threads)
 if (($(id -u) != 0)); then
 	prlimit --pid "$(mount_pid "$m")" --nproc=1:1

@@ -7,9 +7,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 f=$m/t/row/f
 mkdir -p "$f"
 

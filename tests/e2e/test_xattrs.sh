@@ -6,7 +6,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-m=$TMP/m
 t=$m/t
 
 # attribute NAME PATH: its value.
@@ -22,11 +21,10 @@ attributes() {
 	done | sed -n 's/^user\.rowfs\.//p' | paste -sd ' '
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{
+new_mount '{"version":1,"tables":{
 	"t":{"families":{"f":{},".h":{}}},
 	"u":{"families":{"f":{},".h":{}}},
 	"colon":{"delimiter":":","families":{"f":{}}}}}'
-mount_store "$TMP/s" "$m"
 
 mkdir -p "$t/a/b/f" "$t/a/b/%2Eh" "$m/colon/x/y/f"
 echo 1 >"$t/a/b/f/q"
@@ -99,29 +97,25 @@ def names(path, size):
     n = c.listxattr(path.encode(), ctypes.create_string_buffer(4096), size)
     return n if n >= 0 else errno.errorcode[ctypes.get_errno()]
 '
-check_eq "a size of 0 asks how long a value is" 16 \
-	"$(python "$getxattr"'print(get(a[0], "user.rowfs.timestamp", 0))' "$t/a/b/f/q")"
-check_eq "a buffer that is just long enough" 16 \
-	"$(python "$getxattr"'print(get(a[0], "user.rowfs.timestamp", 16))' "$t/a/b/f/q")"
-check_eq "one that is too short" ERANGE \
-	"$(python "$getxattr"'print(get(a[0], "user.rowfs.timestamp", 15))' "$t/a/b/f/q")"
+# gets NAME EXPECTED PATH ATTRIBUTE SIZE: with a buffer of that size.
+gets() {
+	check_eq "$1" "$2" "$(python "$getxattr"'print(get(a[0], a[1], int(a[2])))' "${@:3}")"
+}
+gets "a size of 0 asks how long a value is" 16 "$t/a/b/f/q" user.rowfs.timestamp 0
+gets "a buffer that is just long enough" 16 "$t/a/b/f/q" user.rowfs.timestamp 16
+gets "one that is too short" ERANGE "$t/a/b/f/q" user.rowfs.timestamp 15
 check_eq "how long the list is" 0 "$(python "$getxattr"'print(names(a[0], 0))' "$t/a")"
 for name in family qualifier timestamp other; do
-	check_eq "a prefix has no $name" ENODATA \
-		"$(python "$getxattr"'print(get(a[0], "user.rowfs." + a[1], 64))' "$t/a" "$name")"
+	gets "a prefix has no $name" ENODATA "$t/a" "user.rowfs.$name" 64
 done
-check_eq "a table has no key" ENODATA \
-	"$(python "$getxattr"'print(get(a[0], "user.rowfs.key", 64))' "$t")"
+gets "a table has no key" ENODATA "$t" user.rowfs.key 64
 for name in user.other security.capability; do
-	check_eq "there is no $name" ENODATA \
-		"$(python "$getxattr"'print(get(a[0], a[1], 64))' "$t/a/b/f/q" "$name")"
+	gets "there is no $name" ENODATA "$t/a/b/f/q" "$name" 64
 done
-check_eq "nor after 100 writes, each of which asks for one" ENODATA "$(
-	for ((i = 0; i < 100; i++)); do echo "$i"; done >"$t/a/b/f/many"
-	python "$getxattr"'print(get(a[0], "security.capability", 64))' "$t/a/b/f/many")"
+for ((i = 0; i < 100; i++)); do echo "$i"; done >"$t/a/b/f/many"
+gets "nor after 100 writes, each of which asks for one" ENODATA "$t/a/b/f/many" security.capability 64
 check_eq "and the others still answer" cell "$(attribute kind "$t/a/b/f/many")"
-check_eq "ACLs are of another kind" ENOTSUP \
-	"$(python "$getxattr"'print(get(a[0], "system.posix_acl_access", 64))' "$t/a/b/f/q")"
+gets "ACLs are of another kind" ENOTSUP "$t/a/b/f/q" system.posix_acl_access 64
 
 # ---- Setting ---------------------------------------------------------------------------------
 
@@ -161,9 +155,7 @@ check "a file is made by mknod as well, which tar --xattrs does" \
 	python 'os.mknod(a[0], 0o100644)' "$t/a/b/f/node"
 check_eq "and is empty" "0 cell" "$(stat -c %s "$t/a/b/f/node") $(attribute kind "$t/a/b/f/node")"
 check "also one that is no version yet" python 'os.mknod(a[0], 0o100644)' "$t/a/b/f/node@/.draft"
-check_eq "not twice" EEXIST "$(python '
-try: os.mknod(a[0], 0o100644)
-except OSError as e: print(errno.errorcode[e.errno])' "$t/a/b/f/node")"
+check_eq "not twice" EEXIST "$(call 'os.mknod(q, 0o100644)' "$t/a/b/f/node")"
 check "cp -a out of the mount" cp -a "$t/a" "$TMP/out"
 check "ls -l asks without harm" ls -lR --color=always "$t/a"
 
