@@ -17,6 +17,13 @@ s=$r/sum
 aggregates() {
 	"$python" "$LIB_DIR/aggregates.py" "$@" 2>&1
 }
+# merge PATH LINE, replace PATH LINE: writes the line.
+merge() {
+	echo "$2" >>"$1"
+}
+replace() {
+	echo "$2" >"$1"
+}
 # said NAME REGEX: the last error matches.
 said() {
 	error "$1" "^[^ ]+ ${2#^}"
@@ -52,25 +59,18 @@ echo 5 >>"$s/q"
 ts=$(entries "$s/q@")
 check "a new column has the present as its timestamp" test "$ts" -ge "$before" -a "$ts" -le "$(date +%s%6N)"
 echo 6 >>"$s/q"
-echo -20 >>"$m/.versions/t/r/sum/q@/$ts"
-is "lines are merged into the newest cell" "$s/q" "$ts=-9"
-echo 4 >"$s/q"
-is "> replaces its number, under its timestamp" "$s/q" "$ts=4"
-echo 1 >"$s/p"
-newest_is "and makes a new column" "$s/p" 1 ""
+makes "lines are merged into the newest cell" "$s/q" "$ts=-9" -- merge "$m/.versions/t/r/sum/q@/$ts" -20
+makes "> replaces its number, under its timestamp" "$s/q" "$ts=4" -- replace "$s/q" 4
+renews "and makes a new column" "$s/p" 1 "" -- replace "$s/p" 1
 echo 10 >>"$s/q@/100"
 echo 11 >>"$s/q@/100"
 echo 3 >"$s/q@/50"
-echo 1 >>"$s/q"
-is "buckets are merged one by one" "$s/q" "$ts=5 100=21 50=3"
-echo 2 >"$s/q@/100"
-is "and replaced" "$s/q" "$ts=5 100=2 50=3"
+makes "buckets are merged one by one" "$s/q" "$ts=5 100=21 50=3" -- merge "$s/q" 1
+makes "and replaced" "$s/q" "$ts=5 100=2 50=3" -- replace "$s/q@/100" 2
 rm "$s/q@/$ts"
-echo 8 >>"$s/q"
-is "what is the newest is merged into" "$s/q" "100=10 50=3"
+makes "what is the newest is merged into" "$s/q" "100=10 50=3" -- merge "$s/q" 8
 echo +7 >"$s/q"
-echo 007 >>"$s/q"
-is "signs and zeros are taken" "$s/q" "100=14 50=3"
+makes "signs and zeros are taken" "$s/q" "100=14 50=3" -- merge "$s/q" 007
 for number in 5 -3 4; do
 	echo "$number" >>"$r/min/q"
 	echo "$number" >>"$r/max/q"
@@ -337,8 +337,7 @@ check_eq "and no other name" "p q" "$(entries "$m/u/mv/sum" | sort | paste -sd' 
 yields "dd to a new one: its number" 5 'cat "$s/dd"' bash -c "echo 5 | dd of='$s/dd' status=none"
 
 # Drafts are text until they become cells.
-echo 77 >"$s/q@/.draft"
-check_eq "a draft is text" 77 "$(cat "$s/q@/.draft")"
+yields "a draft is text" 77 'cat "$s/q@/.draft"' replace "$s/q@/.draft" 77
 mv "$s/q@/.draft" "$s/q@/60"
 check_eq "that becomes a number" 77 "$(cat "$s/q@/60")"
 mv "$s/q@/60" "$s/q@/.60"
@@ -370,8 +369,7 @@ check_eq "the size is the number's" "$(wc -c <"$TMP/shown")" \
 state=$(jq -r '.families.hll.many[0].state' "$r/.row")
 seq 1 150000 | shuf >"$h/again"
 check_eq "the same elements make the same state" "$state" "$(jq -r '.families.hll.again[0].state' "$r/.row")"
-echo one >"$h/again"
-check_eq "> replaces them" 1 "$(cat "$h/again")"
+yields "> replaces them" 1 'cat "$h/again"' replace "$h/again" one
 for writer in 1 2 3 4 5 6 7 8; do
 	for ((i = 0; i < 50; i++)); do echo "$((writer % 4)) $i" >>"$h/writers"; done &
 	pids[writer]=$!
@@ -400,22 +398,17 @@ echo 'maxversions=2' >"$m/t/.families/sum/gc"
 makes "a policy hides buckets" "$s/gc" "40=4 30=3" -- column "$s/gc" 10=1 20=2 30=3 40=4
 check "a merge into one that is hidden succeeds" bash -c "echo 100 >>'$s/gc@/10'"
 is "and shows nothing" "$s/gc" "40=4 30=3"
-echo 5 >>"$s/gc@/35"
-is "a new bucket hides another" "$s/gc" "40=4 35=5"
+makes "a new bucket hides another" "$s/gc" "40=4 35=5" -- merge "$s/gc@/35" 5
 echo 6 >>"$s/gc"
-echo 7 >"$s/gc@/35"
-is "what is seen merges" "$s/gc" "40=10 35=7"
+makes "what is seen merges" "$s/gc" "40=10 35=7" -- replace "$s/gc@/35" 7
 before=$(jq .total.cells "$m/.rowfs/gc")
 check "a pass" bash -c "echo run >'$m/.rowfs/gc'"
 check "deletes what is hidden" test "$(jq .total.cells "$m/.rowfs/gc")" -ge $((before + 3))
-echo never >"$m/t/.families/sum/gc"
-is "nothing of that is left" "$s/gc" "40=10 35=7"
+makes "nothing of that is left" "$s/gc" "40=10 35=7" -- replace "$m/t/.families/sum/gc" never
 echo 'maxage=1h' >"$m/t/.families/sum/gc"
 gone "old buckets are not there" "$s/gc"
-echo 1 >>"$s/gc"
-newest_is "a merge starts anew" "$s/gc" 1 ""
-echo 2 >"$s/gc"
-newest_is "and is replaced" "$s/gc" 2 ""
+renews "a merge starts anew" "$s/gc" 1 "" -- merge "$s/gc" 1
+renews "and is replaced" "$s/gc" 2 "" -- replace "$s/gc" 2
 echo never >"$m/t/.families/sum/gc"
 
 # ---- All is there after a remount

@@ -9,6 +9,11 @@
 f=$m/t/row/f
 last=9223372036854775807
 
+# stamp PATH MICROSECONDS: utimensat(2) by path.
+stamp() {
+	[ "$(call 'stamp(q, us)' "$@")" = ok ]
+}
+
 # stamped NAME ERRNO PATH MICROSECONDS: the result of utimensat(2) by path, with no open write.
 stamped() {
 	check_eq "$1" "$2" "$(call 'stamp(q, us)' "$3" "$4")"
@@ -29,25 +34,19 @@ check_eq "size and value stay" "1 n" "$(stat -c %s "$f/q") $(cat "$f/q")"
 fail_with "the old version's name is not found" - 'No such file' stat "$f/q@/2000"
 check_eq "the new one's is" "n 1700000000.123456" \
 	"$(cat "$f/q@/1700000000123456") $(stat -c %.6Y "$f/q@/1700000000123456")"
-stamped "an earlier one, later than the next older version" ok "$f/q" 1001
-is "is taken" "$f/q" "1001=n 1000=o"
-stamped "the same one" ok "$f/q" 1001
-is "changes nothing" "$f/q" "1001=n 1000=o"
+makes "an earlier one, later than the next older version is taken" "$f/q" "1001=n 1000=o" -- stamp "$f/q" 1001
+makes "the same one changes nothing" "$f/q" "1001=n 1000=o" -- stamp "$f/q" 1001
 stamped "one that is the next older version's" EINVAL "$f/q" 1000
 stamped "one that is before it" EINVAL "$f/q" 999
 stamped "0 below another version" EINVAL "$f/q" 0
 stamped "a negative one" EINVAL "$f/q" -1
 stamped "a very negative one" EINVAL "$f/q" -1700000000000000
 is "nothing of this changed it" "$f/q" "1001=n 1000=o"
-stamped "the last timestamp of all" ok "$f/q" $last
-is "can be one" "$f/q" "$last=n 1000=o"
-stamped "a stamp back" ok "$f/q" 5000
-is "mends that" "$f/q" "5000=n 1000=o"
+makes "the last timestamp of all can be one" "$f/q" "$last=n 1000=o" -- stamp "$f/q" $last
+makes "a stamp back mends that" "$f/q" "5000=n 1000=o" -- stamp "$f/q" 5000
 column "$f/single" 2000=n
-stamped "a single version" ok "$f/single" 0
-is "can be of 1970" "$f/single" "0=n"
-stamped "and come back" ok "$f/single" 1
-is "a microsecond at a time" "$f/single" "1=n"
+makes "a single version can be of 1970" "$f/single" "0=n" -- stamp "$f/single" 0
+makes "and come back a microsecond at a time" "$f/single" "1=n" -- stamp "$f/single" 1
 stamped "what is not there" ENOENT "$f/none" 1
 check "no column came of it" test ! -e "$f/none"
 column "$f/q" 1000=o 2000=n
@@ -297,7 +296,6 @@ times >"$TMP/before"
 remount -o strict
 check "the next mount has the same times" diff "$TMP/before" <(times)
 column "$f/q" 1000=o
-stamped "strict: a stamp is one" ok "$f/q" 5000
-is "as otherwise" "$f/q" "5000=o"
+makes "strict: a stamp is one as otherwise" "$f/q" "5000=o" -- stamp "$f/q" 5000
 
 finish
