@@ -18,13 +18,12 @@ int ldb_admin_load(void *engine,
 {
 	struct ldb *db = engine;
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	struct ldb_id_key first = ldb_key_description(0);
 	struct wcs_table_schema schema;
-	struct ldb_id_key first;
 	int rc = 0;
 
-	ldb_key_description(&first, 0);
-	ldb_iter_seek_id(iter, &first);
-	for (; !rc && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
+	ldb_iter_seek_id(iter, first);
+	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		size_t len;
 		const char *data = leveldb_iter_key(iter, &len);
 		uint32_t id;
@@ -65,7 +64,6 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 	size_t len;
 	unsigned char counter[4], *record = ldb_record_table(schema, &len);
 	leveldb_writebatch_t *batch;
-	struct ldb_id_key key;
 	uint32_t table = *id;
 	int rc = 0;
 
@@ -76,12 +74,10 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 	if (*id == 0)
 		rc = ldb_db_next_table(db, &table);
 	if (!rc && *id == 0) {
-		ldb_key_next_table(&key);
 		ldb_put32(counter, table + 1);
-		ldb_db_batch_put(batch, &key, counter, sizeof(counter));
+		ldb_db_batch_put(batch, ldb_key_next_table, counter, sizeof(counter));
 	}
-	ldb_key_description(&key, table);
-	ldb_db_batch_put(batch, &key, record, len);
+	ldb_db_batch_put(batch, ldb_key_description(table), record, len);
 	if (!rc)
 		rc = admin_write(db, batch);
 	pthread_mutex_unlock(&db->admin_lock);
@@ -96,11 +92,9 @@ int ldb_admin_remove(void *engine, uint32_t id)
 {
 	struct ldb *db = engine;
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	struct ldb_id_key key;
 	int rc;
 
-	ldb_key_description(&key, id);
-	ldb_db_batch_delete(batch, &key);
+	ldb_db_batch_delete(batch, ldb_key_description(id));
 	pthread_mutex_lock(&db->admin_lock);
 	rc = admin_write(db, batch);
 	pthread_mutex_unlock(&db->admin_lock);
@@ -111,11 +105,9 @@ int ldb_admin_remove(void *engine, uint32_t id)
 int ldb_admin_note_put(void *engine, const unsigned char *bytes, size_t len)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	struct ldb_id_key key;
 	int rc;
 
-	ldb_key_note(&key);
-	ldb_db_batch_put(batch, &key, bytes, len);
+	ldb_db_batch_put(batch, ldb_key_note, bytes, len);
 	rc = ldb_commit(engine, batch, false);
 	leveldb_writebatch_destroy(batch);
 	return rc;
@@ -123,11 +115,7 @@ int ldb_admin_note_put(void *engine, const unsigned char *bytes, size_t len)
 
 int ldb_admin_note_get(void *engine, unsigned char **bytes, size_t *len)
 {
-	struct ldb_id_key key;
-	bool found;
-	int rc;
+	int rc = ldb_db_get(engine, ldb_key_note, bytes, len);
 
-	ldb_key_note(&key);
-	rc = ldb_db_get(engine, &key, bytes, len, &found);
-	return rc || found ? rc : -ENOENT;
+	return rc || *bytes ? rc : -ENOENT;
 }

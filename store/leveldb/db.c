@@ -78,33 +78,30 @@ bool ldb_db_failed(void *engine)
 
 /* ---- Reads ------------------------------------------------------------------------------- */
 
-int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,
-	       bool *found)
+int ldb_db_get(struct ldb *db, struct ldb_id_key key, unsigned char **value, size_t *len)
 {
 	char *text = NULL;
 	size_t size;
-	char *got = leveldb_get(db->db, db->read, (const char *)key->data, key->len, &size, &text);
+	char *got = leveldb_get(db->db, db->read, (const char *)key.data, key.len, &size, &text);
 
 	if (text)
 		return ldb_db_error(db, "read", text);
-	*found = got != NULL;
 	*value = (unsigned char *)got;
 	*len = got ? size : 0;
 	return 0;
 }
 
-int ldb_db_counter(struct ldb *db, const struct ldb_id_key *key, size_t len, const char *what,
+int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char *what,
 		   uint64_t *number)
 {
-	unsigned char *value;
+	unsigned char *value = NULL;
 	uint64_t found = 0;
-	size_t size;
-	bool there;
-	int rc = ldb_db_get(db, key, &value, &size, &there);
+	size_t size = 0;
+	int rc = ldb_db_get(db, key, &value, &size);
 
 	if (rc)
 		return rc;
-	if (there && size == len)
+	if (size == len)
 		found = len == 4 ? ldb_get32(value) : ldb_get64(value);
 	leveldb_free(value);
 	if (found == 0)
@@ -115,12 +112,10 @@ int ldb_db_counter(struct ldb *db, const struct ldb_id_key *key, size_t len, con
 
 int ldb_db_next_table(struct ldb *db, uint32_t *id)
 {
-	struct ldb_id_key key;
 	uint64_t next;
-	int rc;
+	int rc = ldb_db_counter(db, ldb_key_next_table, 4, "the counter of tables is missing",
+				&next);
 
-	ldb_key_next_table(&key);
-	rc = ldb_db_counter(db, &key, 4, "the counter of tables is missing", &next);
 	if (!rc && next == UINT32_MAX)
 		rc = -EMFILE;
 	if (!rc)
@@ -192,27 +187,25 @@ void ldb_db_unlock_rows(struct ldb *db)
 
 /* ---- Batches ----------------------------------------------------------------------------- */
 
-void ldb_db_batch_put(leveldb_writebatch_t *batch, const struct ldb_id_key *key,
+void ldb_db_batch_put(leveldb_writebatch_t *batch, struct ldb_id_key key,
 		      const unsigned char *value, size_t len)
 {
-	leveldb_writebatch_put(batch, (const char *)key->data, key->len,
+	leveldb_writebatch_put(batch, (const char *)key.data, key.len,
 			       value ? (const char *)value : "", len);
 }
 
-void ldb_db_batch_delete(leveldb_writebatch_t *batch, const struct ldb_id_key *key)
+void ldb_db_batch_delete(leveldb_writebatch_t *batch, struct ldb_id_key key)
 {
-	leveldb_writebatch_delete(batch, (const char *)key->data, key->len);
+	leveldb_writebatch_delete(batch, (const char *)key.data, key.len);
 }
 
 void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_garbage_kind kind,
 			  uint32_t extents)
 {
 	unsigned char record[LDB_GARBAGE_LEN];
-	struct ldb_id_key key;
 
-	ldb_key_garbage(&key, id);
 	ldb_record_garbage(record, kind, extents);
-	ldb_db_batch_put(batch, &key, record, sizeof(record));
+	ldb_db_batch_put(batch, ldb_key_garbage(id), record, sizeof(record));
 }
 
 void ldb_db_batch_value(struct ldb *db, leveldb_writebatch_t *batch, const struct ldb_cell *cell)
@@ -227,10 +220,11 @@ void ldb_db_batch_value(struct ldb *db, leveldb_writebatch_t *batch, const struc
 int ldb_db_batch_cell(struct ldb *db, leveldb_writebatch_t *batch, leveldb_iterator_t *iter,
 		      struct ldb_cell *cell, size_t *key_len)
 {
+	int rc = ldb_iter_cell(db, iter, cell);
 	const char *key;
 
-	if (ldb_iter_cell(iter, cell))
-		return ldb_db_damaged(db, "a cell's record");
+	if (rc)
+		return rc;
 	key = leveldb_iter_key(iter, key_len);
 	leveldb_writebatch_delete(batch, key, *key_len);
 	if (cell->id != 0)

@@ -7,13 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "store/disk/crc.h"
@@ -39,7 +37,7 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.owns = ldb_file_owns,
 	.check_unused = ldb_fsck_unused,
 	.check = ldb_fsck_store,
-	.sync = ldb_sync_store,
+	.sync = ldb_sync_logs,
 	.failed = ldb_db_failed,
 	.stats = ldb_stats_get,
 	.text = ldb_stats_text,
@@ -105,13 +103,29 @@ uint32_t engine_checksum(uint32_t crc, const char *data, size_t len)
 	return wcs_crc_extend(crc, data, len);
 }
 
-static struct ldb *engine_new(const struct wcs_options *options)
+static uint64_t engine_share(uint64_t total, uint64_t least, uint64_t most)
+{
+	uint64_t size = total / ENGINE_SHARE;
+
+	return size < least ? least : size > most ? most : size;
+}
+
+/* A compaction writes up to 25 tables before it deletes the old ones: they must fit into the room
+ * that is kept free on the medium (store/table/room.c). The memtable and the merged tables are
+ * therefore smaller on a small medium. */
+static struct ldb *engine_new(const struct wcs_options *options, const char *path)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ldb *db = calloc(1, sizeof(*db));
+	uint64_t total = UINT64_MAX;
+	struct statvfs space;
 
 	if (!db)
 		return NULL;
+	if (statvfs(path, &space) == 0)
+		total = (uint64_t)space.f_blocks * space.f_frsize;
+	db->buffer_bytes = engine_share(total, ENGINE_BUFFER_LEAST, ENGINE_BUFFER_MOST);
+	db->table_bytes = engine_share(total, ENGINE_TABLE_LEAST, ENGINE_TABLE_MOST);
 	pthread_once(&once, engine_prepare);
 	db->dir = -1;
 	db->options = options;
@@ -123,6 +137,8 @@ static struct ldb *engine_new(const struct wcs_options *options)
 	leveldb_options_set_cache(db->open_options, db->cache);
 	leveldb_options_set_paranoid_checks(db->open_options, 1);
 	leveldb_options_set_compression(db->open_options, leveldb_snappy_compression);
+	leveldb_options_set_write_buffer_size(db->open_options, (size_t)db->buffer_bytes);
+	leveldb_options_set_max_file_size(db->open_options, (size_t)db->table_bytes);
 	db->read = leveldb_readoptions_create();
 	leveldb_readoptions_set_verify_checksums(db->read, 1);
 	db->write = leveldb_writeoptions_create();
@@ -163,29 +179,6 @@ void ldb_engine_close_raw(struct ldb *db)
 	free(db);
 }
 
-static uint64_t engine_share(uint64_t total, uint64_t least, uint64_t most)
-{
-	uint64_t size = total / ENGINE_SHARE;
-
-	return size < least ? least : size > most ? most : size;
-}
-
-/* Sets the sizes of LevelDB's memtable and of its merged tables. A compaction writes up to 25
- * tables before it deletes the old ones: they must fit into the room that is kept free on the
- * medium (store/table/room.c). */
-static void engine_sizes(struct ldb *db, const char *path)
-{
-	uint64_t total = UINT64_MAX;
-	struct statvfs space;
-
-	if (statvfs(path, &space) == 0)
-		total = (uint64_t)space.f_blocks * space.f_frsize;
-	db->buffer_bytes = engine_share(total, ENGINE_BUFFER_LEAST, ENGINE_BUFFER_MOST);
-	db->table_bytes = engine_share(total, ENGINE_TABLE_LEAST, ENGINE_TABLE_MOST);
-	leveldb_options_set_write_buffer_size(db->open_options, (size_t)db->buffer_bytes);
-	leveldb_options_set_max_file_size(db->open_options, (size_t)db->table_bytes);
-}
-
 /* The end of an error message: advice to the user. */
 static const char *engine_advice(int rc, const char *text)
 {
@@ -201,12 +194,20 @@ static const char *engine_advice(int rc, const char *text)
 	}
 }
 
-static int engine_data(struct ldb *db, const char *data, struct wcs_fault *fault)
+int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options *options,
+			struct ldb **made, struct wcs_fault *fault)
 {
+	struct ldb *db = engine_new(options, data);
 	char *text = NULL, where[128] = "";
 	int rc;
 
-	engine_sizes(db, data);
+	if (!db)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	leveldb_options_set_create_if_missing(db->open_options, create);
+	leveldb_options_set_error_if_exists(db->open_options, create);
+	rc = create ? 0 : ldb_files_check(data, options, fault);
+	if (rc)
+		goto fail;
 	db->db = leveldb_open(db->open_options, data, &text);
 	if (text) {
 		rc = ldb_db_errno(text);
@@ -214,69 +215,46 @@ static int engine_data(struct ldb *db, const char *data, struct wcs_fault *fault
 			snprintf(where, sizeof(where), "%s: ", directory_name(data));
 		wcs_fault_set(fault, rc, "%s%s%s", where, text, engine_advice(rc, text));
 		leveldb_free(text);
-		return rc;
+		goto fail;
 	}
 	db->dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return db->dir >= 0 ? 0 : wcs_fault_set(fault, -EIO, "%s: %s", data, strerror(errno));
-}
-
-int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options *options,
-			struct ldb **db, struct wcs_fault *fault)
-{
-	struct ldb *made = engine_new(options);
-	int rc;
-
-	if (!made)
-		return wcs_fault_set(fault, -ENOMEM, "no memory");
-	leveldb_options_set_create_if_missing(made->open_options, create);
-	leveldb_options_set_error_if_exists(made->open_options, create);
-	rc = create ? 0 : ldb_files_check(data, options, fault);
-	if (!rc)
-		rc = engine_data(made, data, fault);
-	if (rc)
-		ldb_engine_close_raw(made);
-	else
-		*db = made;
+	if (db->dir < 0) {
+		rc = wcs_fault_set(fault, -EIO, "%s: %s", data, strerror(errno));
+		goto fail;
+	}
+	*made = db;
+	return 0;
+fail:
+	ldb_engine_close_raw(db);
 	return rc;
 }
 
 /* Writes the counters. A store without them is damaged, not new. */
-static int engine_make_counters(struct ldb *db, struct wcs_fault *fault)
+int ldb_engine_create(const char *path, struct wcs_fault *fault)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	unsigned char one[8];
-	struct ldb_id_key key;
-	char *text = NULL;
-	int rc = 0;
-
-	ldb_key_next_table(&key);
-	ldb_put32(one, 1);
-	ldb_db_batch_put(batch, &key, one, 4);
-	ldb_key_next_value(&key);
-	ldb_put64(one, 1);
-	ldb_db_batch_put(batch, &key, one, 8);
-	leveldb_writeoptions_set_sync(db->write, 1);
-	leveldb_write(db->db, db->write, batch, &text);
-	leveldb_writebatch_destroy(batch);
-	if (text) {
-		rc = wcs_fault_set(fault, ldb_db_errno(text), "%s", text);
-		leveldb_free(text);
-	} else if (fsync(db->dir)) {
-		rc = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
-	}
-	return rc;
-}
-
-int ldb_engine_create(const char *path, struct wcs_fault *fault)
-{
 	struct ldb *db = NULL;
-	char *data = NULL;
+	char *data = NULL, *text = NULL;
 	int rc = engine_path(path, &data, fault);
 
 	if (!rc)
 		rc = ldb_engine_open_raw(data, true, NULL, &db, fault);
-	if (!rc)
-		rc = engine_make_counters(db, fault);
+	if (rc)
+		goto out;
+	ldb_put32(one, 1);
+	ldb_db_batch_put(batch, ldb_key_next_table, one, 4);
+	ldb_put64(one, 1);
+	ldb_db_batch_put(batch, ldb_key_next_value, one, 8);
+	leveldb_writeoptions_set_sync(db->write, 1);
+	leveldb_write(db->db, db->write, batch, &text);
+	if (text)
+		rc = wcs_fault_set(fault, ldb_db_errno(text), "%s", text);
+	else if (fsync(db->dir))
+		rc = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
+	leveldb_free(text);
+out:
+	leveldb_writebatch_destroy(batch);
 	ldb_engine_close_raw(db);
 	free(data);
 	return rc;
@@ -290,47 +268,13 @@ static int engine_no_table(void *ctx, uint32_t id, const struct wcs_table_schema
 	return 0;
 }
 
-/* Reads the counters and the descriptions, so that damage of them is an error of opening. */
-static int engine_read(struct ldb *db)
-{
-	struct ldb_id_key key;
-	int rc;
-
-	ldb_key_next_value(&key);
-	rc = ldb_db_counter(db, &key, 8, "the counter of values is missing", &db->first_id);
-	db->next_id = db->reserved_id = db->first_id;
-	return rc ? rc : ldb_admin_load(db, engine_no_table, NULL);
-}
-
-static void *engine_tell_tid(void *tid)
-{
-	*(pid_t *)tid = gettid();
-	return NULL;
-}
-
-/* Whether LevelDB can start its background thread. LevelDB starts one for the process when it first
- * has work for it, and ends the process if it cannot; engine_start has it start the thread once
- * that is possible. A thread that ended counts for the user's limit until the kernel released it,
- * which is after pthread_join. */
-static int engine_can_start(void)
-{
-	const struct timespec moment = {0, 10000};
-	pthread_t thread;
-	pid_t tid;
-
-	if (pthread_create(&thread, NULL, engine_tell_tid, &tid) != 0)
-		return -ENOMEM;
-	pthread_join(thread, NULL);
-	for (int i = 0; i < 100000 && tgkill(getpid(), tid, 0) == 0; i++)
-		nanosleep(&moment, NULL);
-	return 0;
-}
-
 static int engine_start(struct ldb *db)
 {
 	static atomic_bool background;
 	int rc;
 
+	/* LevelDB starts its thread, one for the process, when it first has work for it, and throws
+	 * if it cannot: guard.c then ends the process, better now than during a write. */
 	if (!atomic_exchange(&background, true))
 		ldb_manual_flush(db);
 	rc = ldb_space_start(db);
@@ -356,9 +300,6 @@ int ldb_engine_open(const char *path, const struct wcs_options *options, void **
 	uint32_t etag = 0;
 	int rc = engine_path(path, &data, fault);
 
-	if (!rc && engine_can_start() != 0)
-		rc = wcs_fault_set(fault, -ENOMEM, "%s: there can be no more threads",
-				   directory_name(path));
 	if (!rc)
 		rc = ldb_engine_open_raw(data, false, options, &db, fault);
 	if (rc)
@@ -367,7 +308,12 @@ int ldb_engine_open(const char *path, const struct wcs_options *options, void **
 		etag = (uint32_t)options->now(options->now_ctx);
 	atomic_init(&db->etag, etag);
 	atomic_init(&db->next_drop, 1);
-	rc = engine_read(db);
+	/* The counters and the descriptions are read, so that damage of them is an error here. */
+	rc = ldb_db_counter(db, ldb_key_next_value, 8, "the counter of values is missing",
+			    &db->first_id);
+	db->next_id = db->reserved_id = db->first_id;
+	if (!rc)
+		rc = ldb_admin_load(db, engine_no_table, NULL);
 	if (!rc)
 		rc = ldb_copy_open(db);
 	if (!rc)

@@ -148,11 +148,10 @@ int ldb_db_fail(struct ldb *db, int err, const char *why);
 /* Takes or frees all row locks; no mutation runs in between. */
 void ldb_db_lock_rows(struct ldb *db);
 void ldb_db_unlock_rows(struct ldb *db);
-/* The value of a small key. *found false: there is none. The caller frees *value. */
-int ldb_db_get(struct ldb *db, const struct ldb_id_key *key, unsigned char **value, size_t *len,
-	       bool *found);
+/* The value of a small key; NULL: there is none. The caller frees *value. */
+int ldb_db_get(struct ldb *db, struct ldb_id_key key, unsigned char **value, size_t *len);
 /* The number of len bytes (4 or 8) under a key. -EIO, logged as `what`: it is missing. */
-int ldb_db_counter(struct ldb *db, const struct ldb_id_key *key, size_t len, const char *what,
+int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char *what,
 		   uint64_t *number);
 /* The id of the next table. -EMFILE: there are no more. */
 int ldb_db_next_table(struct ldb *db, uint32_t *id);
@@ -165,9 +164,9 @@ int ldb_db_iter_end(struct ldb *db, leveldb_iterator_t *iter, int err);
 uint64_t ldb_db_property(struct ldb *db, const char *name);
 /* Sets level_count and levels; a level's bytes are rounded down to MiB. */
 void ldb_db_levels(struct ldb *db, struct wcs_stats *stats);
-void ldb_db_batch_put(leveldb_writebatch_t *batch, const struct ldb_id_key *key,
+void ldb_db_batch_put(leveldb_writebatch_t *batch, struct ldb_id_key key,
 		      const unsigned char *value, size_t len);
-void ldb_db_batch_delete(leveldb_writebatch_t *batch, const struct ldb_id_key *key);
+void ldb_db_batch_delete(leveldb_writebatch_t *batch, struct ldb_id_key key);
 void ldb_db_batch_garbage(leveldb_writebatch_t *batch, uint64_t id, enum ldb_garbage_kind kind,
 			  uint32_t extents);
 /* Puts the garbage record of a cell's extents. */
@@ -182,8 +181,7 @@ void ldb_sync_init(struct ldb_sync *sync);
 void ldb_sync_clear(struct ldb_sync *sync);
 /* Makes every earlier write durable, so that a power cut cannot keep a later write and lose an
  * earlier one. Concurrent callers share one sync. */
-int ldb_sync_logs(struct ldb *db);
-int ldb_sync_store(void *db);
+int ldb_sync_logs(void *db);
 
 /* ---- commit.c: writes ---- */
 /* Writes a batch, and syncs it if asked to. After the first failure every call gives -EROFS. */
@@ -202,9 +200,9 @@ static inline void ldb_iter_seek(leveldb_iterator_t *iter, const struct ldb_key 
 	leveldb_iter_seek(iter, (const char *)key->data, key->len);
 }
 
-static inline void ldb_iter_seek_id(leveldb_iterator_t *iter, const struct ldb_id_key *key)
+static inline void ldb_iter_seek_id(leveldb_iterator_t *iter, struct ldb_id_key key)
 {
-	leveldb_iter_seek(iter, (const char *)key->data, key->len);
+	leveldb_iter_seek(iter, (const char *)key.data, key.len);
 }
 
 static inline const unsigned char *ldb_iter_key(leveldb_iterator_t *iter, size_t *len)
@@ -250,7 +248,7 @@ static inline bool ldb_iter_skip(leveldb_iterator_t *iter, const struct ldb_key 
 }
 
 /* Whether the iterator's key is in the key space of `key`; it need not be a valid key. */
-static inline bool ldb_iter_in_space(leveldb_iterator_t *iter, const struct ldb_id_key *key)
+static inline bool ldb_iter_in_space(leveldb_iterator_t *iter, struct ldb_id_key key)
 {
 	const unsigned char *data;
 	size_t len;
@@ -261,13 +259,13 @@ static inline bool ldb_iter_in_space(leveldb_iterator_t *iter, const struct ldb_
 	return ldb_key_same_space(data, len, key);
 }
 
-/* The cell under the iterator. -EIO: damaged. */
-static inline int ldb_iter_cell(leveldb_iterator_t *iter, struct ldb_cell *cell)
+/* The cell under the iterator. -EIO, logged: damaged. */
+static inline int ldb_iter_cell(struct ldb *db, leveldb_iterator_t *iter, struct ldb_cell *cell)
 {
 	size_t len;
 	const char *value = leveldb_iter_value(iter, &len);
 
-	return ldb_record_cell_decode(value, len, cell);
+	return ldb_record_cell_decode(value, len, cell) ? ldb_db_damaged(db, "a cell's record") : 0;
 }
 
 /* The timestamp of the cell under the iterator, whose column's prefix has column_end bytes. -EIO,

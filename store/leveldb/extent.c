@@ -20,43 +20,9 @@
 
 /* ---- Sources ----------------------------------------------------------------------------- */
 
-void ldb_source_init(struct ldb_source *source)
-{
-	source->more = NULL;
-	source->room = 0;
-	ldb_source_clear(source);
-}
-
 void ldb_source_clear(struct ldb_source *source)
 {
-	source->size = 0;
-	source->count = 0;
-}
-
-void ldb_source_free(struct ldb_source *source)
-{
-	free(source->more);
-}
-
-static struct ldb_part *source_grow(struct ldb_source *source, uint64_t len)
-{
-	struct ldb_part *part = &source->first;
-
-	if (source->count > 0) {
-		if (source->count > source->room) {
-			struct ldb_part *more =
-				ldb_buffer_more(source->more, &source->room, 4, sizeof(*more));
-
-			if (!more)
-				return NULL;
-			source->more = more;
-		}
-		part = &source->more[source->count - 1];
-	}
-	source->count++;
-	source->size += len;
-	*part = (struct ldb_part){.len = len};
-	return part;
+	source->size = source->count = 0;
 }
 
 int ldb_source_add(struct ldb_source *source, struct wcs_slice data)
@@ -68,46 +34,40 @@ int ldb_source_add(struct ldb_source *source, struct wcs_slice data)
 
 int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell)
 {
-	struct ldb_part *part;
+	struct ldb_cell *more = source->more;
 
 	if (cell->size == 0)
 		return 0;
-	part = source_grow(source, cell->size);
-	if (!part)
-		return -ENOMEM;
-	part->id = cell->id;
-	part->data = cell->id == 0 ? cell->data : NULL;
+	if (source->count > source->room) {
+		more = ldb_buffer_more(more, &source->room, 4, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		source->more = more;
+	}
+	*(source->count > 0 ? &more[source->count - 1] : &source->first) = *cell;
+	source->count++;
+	source->size += cell->size;
 	return 0;
-}
-
-void ldb_source_set_number(struct ldb_source *source, const unsigned char number[8])
-{
-	ldb_source_clear(source);
-	memcpy(source_grow(source, 8)->own, number, 8);
 }
 
 int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
 		    unsigned char *scratch, const unsigned char **data)
 {
-	size_t made = 0;
+	size_t made = 0, got;
 
 	for (size_t i = 0; i < source->count && made < len; i++) {
-		const struct ldb_part *part = i == 0 ? &source->first : &source->more[i - 1];
-		struct ldb_cell cell = {.size = part->len,
-					.id = part->id,
-					.data = part->data ? part->data : part->own};
-		size_t got;
+		const struct ldb_cell *part = i == 0 ? &source->first : &source->more[i - 1];
 		int rc;
 
-		if (offset >= part->len) {
-			offset -= part->len;
+		if (offset >= part->size) {
+			offset -= part->size;
 			continue;
 		}
-		if (part->id == 0 && made == 0 && part->len - offset >= len) {
-			*data = cell.data + offset;
+		if (part->id == 0 && made == 0 && part->size - offset >= len) {
+			*data = part->data + offset;
 			return 0;
 		}
-		rc = ldb_extent_read(db, &cell, scratch + made, len - made, offset, &got);
+		rc = ldb_extent_read(db, part, scratch + made, len - made, offset, &got);
 		if (rc)
 			return rc;
 		made += got;
@@ -123,15 +83,13 @@ int ldb_extent_reserve(struct ldb *db, uint64_t *id)
 {
 	leveldb_writebatch_t *batch;
 	unsigned char record[8];
-	struct ldb_id_key key;
 	int rc = 0;
 
 	pthread_mutex_lock(&db->ids_lock);
 	if (db->next_id == db->reserved_id) {
 		batch = leveldb_writebatch_create();
-		ldb_key_next_value(&key);
 		ldb_put64(record, db->reserved_id + EXTENT_IDS);
-		ldb_db_batch_put(batch, &key, record, sizeof(record));
+		ldb_db_batch_put(batch, ldb_key_next_value, record, sizeof(record));
 		rc = ldb_commit(db, batch, true);
 		leveldb_writebatch_destroy(batch);
 		if (!rc)
@@ -151,13 +109,11 @@ static int extent_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
 	uint64_t left = source->size - *offset;
 	size_t len = left < LDB_EXTENT ? (size_t)left : LDB_EXTENT;
 	const unsigned char *data;
-	struct ldb_id_key key;
 	int rc = ldb_source_view(db, source, *offset, len, scratch, &data);
 
 	if (rc)
 		return rc;
-	ldb_key_extent(&key, id, (uint32_t)(*offset / LDB_EXTENT));
-	ldb_db_batch_put(batch, &key, data, len);
+	ldb_db_batch_put(batch, ldb_key_extent(id, (uint32_t)(*offset / LDB_EXTENT)), data, len);
 	*offset += len;
 	return 0;
 }
@@ -199,11 +155,6 @@ int ldb_extent_stream(struct ldb *db, uint64_t id, const struct ldb_source *sour
 	return rc;
 }
 
-static int extent_damaged(struct ldb *db)
-{
-	return ldb_db_damaged(db, "an extent of a value is missing or of wrong length");
-}
-
 /* The part of a read that one extent has. */
 struct extent_part {
 	struct ldb_id_key key;
@@ -214,45 +165,22 @@ static struct extent_part extent_part_at(const struct ldb_cell *cell, uint64_t o
 {
 	uint32_t index = (uint32_t)(offset / LDB_EXTENT);
 	uint64_t start = (uint64_t)index * LDB_EXTENT, left = cell->size - start;
-	struct extent_part part = {.extent_len = left < LDB_EXTENT ? (size_t)left : LDB_EXTENT,
+	struct extent_part part = {.key = ldb_key_extent(cell->id, index),
+				   .extent_len = left < LDB_EXTENT ? (size_t)left : LDB_EXTENT,
 				   .skip = (size_t)(offset - start)};
 
-	ldb_key_extent(&part.key, cell->id, index);
 	part.len = len < part.extent_len - part.skip ? len : part.extent_len - part.skip;
 	return part;
 }
 
-/* Reads from one extent, with a Get, which uses the Bloom filters. */
-static int extent_get(struct ldb *db, const struct extent_part *part, unsigned char *to)
+/* Copies the part of the read that an extent has. extent NULL: it is missing. */
+static int extent_take(struct ldb *db, const struct extent_part *part, const void *extent,
+		       size_t len, unsigned char *to)
 {
-	unsigned char *extent;
-	size_t len;
-	bool found;
-	int rc = ldb_db_get(db, &part->key, &extent, &len, &found);
-
-	if (rc)
-		return rc;
-	if (found && len == part->extent_len)
-		memcpy(to, extent + part->skip, part->len);
-	else
-		rc = extent_damaged(db);
-	leveldb_free(extent);
-	return rc;
-}
-
-/* Whether the iterator is at this extent. */
-static bool extent_is_at(leveldb_iterator_t *iter, const struct extent_part *part)
-{
-	const char *key;
-	size_t len;
-
-	if (!leveldb_iter_valid(iter))
-		return false;
-	key = leveldb_iter_key(iter, &len);
-	if (len != part->key.len || memcmp(key, part->key.data, len) != 0)
-		return false;
-	leveldb_iter_value(iter, &len);
-	return len == part->extent_len;
+	if (!extent || len != part->extent_len)
+		return ldb_db_damaged(db, "an extent of a value is missing or of wrong length");
+	memcpy(to, (const unsigned char *)extent + part->skip, part->len);
+	return 0;
 }
 
 /* Reads from several extents, with an iterator: a Get copies a value twice. */
@@ -263,21 +191,22 @@ static int extent_walk(struct ldb *db, const struct ldb_cell *cell, unsigned cha
 	struct extent_part part = extent_part_at(cell, offset, len);
 	int rc = 0;
 
-	ldb_iter_seek_id(iter, &part.key);
+	ldb_iter_seek_id(iter, part.key);
 	for (size_t made = 0; !rc && made < len; made += part.len) {
-		size_t value_len;
+		const char *key = NULL, *extent = NULL;
+		size_t key_len, extent_len = 0;
 
 		part = extent_part_at(cell, offset + made, len - made);
 		if (made > 0)
 			leveldb_iter_next(iter);
-		if (extent_is_at(iter, &part)) {
-			memcpy(to + made, leveldb_iter_value(iter, &value_len) + part.skip,
-			       part.len);
-			continue;
-		}
-		rc = ldb_db_iter_error(db, iter);
+		if (leveldb_iter_valid(iter))
+			key = leveldb_iter_key(iter, &key_len);
+		if (key && key_len == part.key.len && memcmp(key, part.key.data, key_len) == 0)
+			extent = leveldb_iter_value(iter, &extent_len);
+		else
+			rc = ldb_db_iter_error(db, iter);
 		if (!rc)
-			rc = extent_damaged(db);
+			rc = extent_take(db, &part, extent, extent_len, to + made);
 	}
 	leveldb_iter_destroy(iter);
 	return rc;
@@ -288,6 +217,8 @@ int ldb_extent_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size
 {
 	uint64_t left = offset < cell->size ? cell->size - offset : 0;
 	struct extent_part part;
+	unsigned char *extent = NULL;
+	size_t extent_len = 0;
 	int rc = 0;
 
 	if (len > left)
@@ -296,8 +227,14 @@ int ldb_extent_read(struct ldb *db, const struct ldb_cell *cell, void *buf, size
 		memcpy(buf, cell->data + offset, len);
 	} else if (len > 0) {
 		part = extent_part_at(cell, offset, len);
-		rc = part.len == len ? extent_get(db, &part, buf)
-				     : extent_walk(db, cell, buf, len, offset);
+		if (part.len < len) {
+			rc = extent_walk(db, cell, buf, len, offset);
+		} else { /* a Get uses the Bloom filters */
+			rc = ldb_db_get(db, part.key, &extent, &extent_len);
+			if (!rc)
+				rc = extent_take(db, &part, extent, extent_len, buf);
+			leveldb_free(extent);
+		}
 	}
 	if (!rc)
 		*got = len;

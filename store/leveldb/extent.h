@@ -8,32 +8,19 @@
 
 #include "store/leveldb/engine.h"
 
-/* A part of a source: the extents of a stored value (id), else memory (data), else own. */
-struct ldb_part {
-	uint64_t len;
-	uint64_t id;
-	const unsigned char *data;
-	unsigned char own[8];
-};
-
-/* A value as the sequence of its parts. Valid while the parts are. */
+/* A value as the sequence of its parts, each in memory or the extents of a stored value. Valid
+ * while the parts are. All zero is the empty value; its owner frees more. */
 struct ldb_source {
 	uint64_t size;
-	size_t count;
-	size_t room; /* of more */
-	struct ldb_part first;
-	struct ldb_part *more; /* the second part and those behind it */
+	size_t count, room; /* parts; room of more */
+	struct ldb_cell first;
+	struct ldb_cell *more; /* the second part and those behind it */
 };
 
-/* The empty value. */
-void ldb_source_init(struct ldb_source *source);
 /* Makes it the empty value again. */
 void ldb_source_clear(struct ldb_source *source);
-void ldb_source_free(struct ldb_source *source);
 int ldb_source_add(struct ldb_source *source, struct wcs_slice data);
 int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell);
-/* Makes it these 8 bytes. */
-void ldb_source_set_number(struct ldb_source *source, const unsigned char number[8]);
 /* *data are the len bytes from offset on, in place or in scratch, which has room for len bytes.
  * offset + len <= size. */
 int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,

@@ -138,17 +138,6 @@ static void list_target_past_tail(struct list *list, const unsigned char *segmen
 	ldb_key_row_prefix(&list->target, (struct wcs_slice){&past, 1});
 }
 
-/* Makes target the first key behind all rows that start with P·segment. */
-static void list_target_past_all(struct list *list, const unsigned char *segment, size_t len)
-{
-	struct ldb_key *target = &list->target;
-
-	list_target(list, segment, len);
-	while (target->data[target->len - 1] == 0xFF) /* a cell's key starts with none */
-		target->len--;
-	ldb_key_past(target);
-}
-
 /* Moves forward to target: by a few steps if they sufficed for the children before. */
 static void list_skip(struct list *list)
 {
@@ -158,26 +147,6 @@ static void list_skip(struct list *list)
 	} else if (!ldb_iter_skip(list->iter, &list->target, LIST_STEPS)) {
 		list->seeks = LIST_RETRY;
 	}
-}
-
-static void list_move(struct list *list)
-{
-	switch (list->from) {
-	case LIST_FIRST:
-		list_target(list, NULL, 0);
-		break;
-	case LIST_ROW:
-		list_target_past_row(list, list->last, list->last_len);
-		break;
-	case LIST_TAIL:
-		list_target_past_tail(list, list->last, list->last_len);
-		break;
-	}
-	if (list->placed)
-		list_skip(list);
-	else
-		ldb_iter_seek(list->iter, &list->target);
-	list->placed = true;
 }
 
 /* Whether the view shows the row P·segment, or its tail (both exist). */
@@ -198,8 +167,9 @@ static int list_shows(struct list *list, size_t len, bool tail, bool *shows)
 
 /* ---- The row found ----------------------------------------------------------------------- */
 
-/* Takes the part behind P of the row under the iterator. 1: taken; 0: the row is not below P. */
-static int list_take_row(struct list *list, size_t *taken)
+/* Takes the part behind P of the row under the iterator. 1: taken; 0: the row is not below P; -EIO:
+ * its key is damaged. */
+static int list_row(const struct list *list, unsigned char *to, size_t *taken)
 {
 	struct ldb_key_parts parts;
 	const unsigned char *key;
@@ -209,9 +179,8 @@ static int list_take_row(struct list *list, size_t *taken)
 		return 0;
 	key = ldb_iter_key(list->iter, &len);
 	if (ldb_key_split(key, len, &parts))
-		return ldb_db_damaged(list->db, "a cell's key");
-	*taken = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
-				  list->segment);
+		return -EIO;
+	*taken = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len, to);
 	return 1;
 }
 
@@ -224,16 +193,16 @@ static int list_take(struct list *list)
 	int rc;
 
 	while (!shown) {
-		rc = list_take_row(list, &len);
+		rc = list_row(list, list->segment, &len);
 		if (rc <= 0)
-			return rc;
+			return rc ? ldb_db_damaged(list->db, "a cell's key") : 0;
 		rc = list_shows(list, len, false, &shown);
-		if (rc != 0)
+		if (rc)
 			return rc;
-		if (shown)
-			break;
-		list_target_past_row(list, list->segment, len);
-		list_skip(list);
+		if (!shown) {
+			list_target_past_row(list, list->segment, len);
+			list_skip(list);
+		}
 	}
 	delimiter = memchr(list->segment, list->delimiter, len);
 	list->bare = !delimiter;
@@ -241,47 +210,41 @@ static int list_take(struct list *list)
 	return 1;
 }
 
-static size_t list_common(const struct list *list)
+/* The bytes that the segment found has in common with another. */
+static size_t list_common(const struct list *list, const unsigned char *other, size_t len)
 {
-	size_t len = list->segment_len < list->last_len ? list->segment_len : list->last_len;
 	size_t common = 0;
 
-	while (common < len && list->segment[common] == list->last[common])
+	while (common < len && common < list->segment_len && list->segment[common] == other[common])
 		common++;
 	return common;
 }
 
 /* The greatest possible length of a segment that comes before the one found though its rows come
- * behind. Negative: there is none, or the iterator has an error, which list_give asks for. */
+ * behind. Negative: there is none, or the iterator has an error, which list_give asks for, or is at
+ * a damaged key, which the listing reports when it comes there. */
 static ssize_t list_longest_before(struct list *list)
 {
-	const struct wcs_slice found = {list->segment, list->segment_len};
-	struct ldb_key_parts parts;
-	const unsigned char *key;
-	ssize_t common = 0;
+	struct ldb_key *target = &list->target;
 	size_t len;
 
-	list_target_past_all(list, found.data, found.len);
-	ldb_iter_seek(list->iter, &list->target);
+	/* The first key behind all rows that start with P·segment. */
+	list_target(list, list->segment, list->segment_len);
+	while (target->data[target->len - 1] == 0xFF) /* a cell's key starts with none */
+		target->len--;
+	ldb_key_past(target);
+	ldb_iter_seek(list->iter, target);
 	list->placed = false;
-	if (!ldb_iter_within(list->iter, &list->prefix))
-		return -1;
-	key = ldb_iter_key(list->iter, &len);
-	if (ldb_key_split(key, len, &parts))
-		return -1; /* the listing reports it when it comes there */
-	len = ldb_key_unescape(key + list->prefix.len, parts.row_end - 2 - list->prefix.len,
-			       list->behind);
-	while ((size_t)common < found.len && (size_t)common < len &&
-	       list->behind[common] == list->segment[common])
-		common++;
-	return common;
+	return list_row(list, list->behind, &len) > 0
+		       ? (ssize_t)list_common(list, list->behind, len)
+		       : -1;
 }
 
 /* Finds a segment that comes before the one found though its rows come behind. *len is its length;
  * segment_len: there is none. May move the iterator. */
 static int list_find_before(struct list *list, size_t *len)
 {
-	size_t shortest = list->started ? list_common(list) + 1 : 0;
+	size_t shortest = list->started ? list_common(list, list->last, list->last_len) + 1 : 0;
 	ssize_t longest = SSIZE_MAX;
 	bool shown = false;
 	int rc;
@@ -347,7 +310,17 @@ int ldb_list_next(struct wcs_list *base, struct wcs_slice *segment)
 
 	if (list->state <= 0)
 		return list->state;
-	list_move(list);
+	if (list->from == LIST_FIRST)
+		list_target(list, NULL, 0);
+	else if (list->from == LIST_ROW)
+		list_target_past_row(list, list->last, list->last_len);
+	else
+		list_target_past_tail(list, list->last, list->last_len);
+	if (list->placed)
+		list_skip(list);
+	else
+		ldb_iter_seek(list->iter, &list->target);
+	list->placed = true;
 	while ((list->state = list_take(list)) > 0 && list_passed(list))
 		list_skip(list);
 	if (list->state > 0)

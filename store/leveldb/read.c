@@ -51,10 +51,10 @@ static int read_exact(struct ldb *db, struct ldb_key *key, int64_t ts, struct re
 		return ldb_db_error(db, "read", text);
 	if (!found->record)
 		return -ENOENT;
+	if (ldb_record_cell_decode(found->record, len, &found->cell))
+		return ldb_db_damaged(db, "a cell's record");
 	found->ts = ts;
-	return ldb_record_cell_decode(found->record, len, &found->cell)
-		       ? ldb_db_damaged(db, "a cell's record")
-		       : 0;
+	return 0;
 }
 
 static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_found *found)
@@ -67,52 +67,38 @@ static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_fo
 	within = ldb_iter_within(found->iter, key);
 	/* Asked also if a cell was found: a newer one may be in a block that could not be read. */
 	rc = ldb_db_iter_error(db, found->iter);
-	if (rc)
-		return rc;
-	if (!within)
-		return -ENOENT;
-	if (ldb_iter_cell(found->iter, &found->cell))
-		return ldb_db_damaged(db, "a cell's record");
-	return ldb_iter_ts(db, found->iter, key->len, &found->ts);
-}
-
-/* The rank of the cell ts of the column, at most `last`. -ENOENT: it was deleted meanwhile, and
- * newer cells may have been, too. */
-static int read_rank(struct ldb *db, const struct ldb_key *column, int64_t ts, uint64_t last,
-		     uint64_t *rank)
-{
-	leveldb_iterator_t *iter = ldb_db_iterate(db);
-	uint64_t found = 1;
-	int64_t newer = -1;
-	int rc = 0;
-
-	ldb_iter_seek(iter, column);
-	for (; !rc && found < last && ldb_iter_within(iter, column); leveldb_iter_next(iter)) {
-		rc = ldb_iter_ts(db, iter, column->len, &newer);
-		if (rc || newer <= ts)
-			break;
-		found++;
-	}
-	rc = ldb_db_iter_end(db, iter, rc);
-	if (!rc && found < last && newer != ts)
+	if (!rc && !within)
 		rc = -ENOENT;
 	if (!rc)
-		*rank = found;
-	return rc;
+		rc = ldb_iter_cell(db, found->iter, &found->cell);
+	return rc ? rc : ldb_iter_ts(db, found->iter, key->len, &found->ts);
 }
 
-/* -ENOENT: the view hides the cell found. column: the prefix of its column. */
+/* Finds out when the cell found expires; its rank is counted if it matters. column: the prefix of
+ * its column. -ENOENT: the view hides it, or it was deleted meanwhile, and newer cells may have
+ * been, too. */
 static int read_seen(struct ldb *db, const struct wcs_view *view, const struct wcs_gc *gc,
 		     const struct ldb_key *column, bool newest, struct read_found *found)
 {
-	uint64_t rank = 1, last = gc ? wcs_gc_last_rank(gc) : 1;
+	uint64_t last = gc ? wcs_gc_last_rank(gc) : 1, rank = newest ? 1 : last;
+	leveldb_iterator_t *iter;
+	int64_t newer = -1;
 	int rc = 0;
 
-	if (!newest && last > 1 && !wcs_view_hides(view, wcs_view_expiry(gc, 1, found->ts)) &&
-	    wcs_view_hides(view, wcs_view_expiry(gc, last, found->ts)))
-		rc = read_rank(db, column, found->ts, last, &rank);
-	else if (!newest)
-		rank = last;
+	if (rank > 1 && !wcs_view_hides(view, wcs_view_expiry(gc, 1, found->ts)) &&
+	    wcs_view_hides(view, wcs_view_expiry(gc, last, found->ts))) {
+		iter = ldb_db_iterate(db);
+		ldb_iter_seek(iter, column);
+		for (rank = 1; rank < last && ldb_iter_within(iter, column); rank++) {
+			rc = ldb_iter_ts(db, iter, column->len, &newer);
+			if (rc || newer <= found->ts)
+				break;
+			leveldb_iter_next(iter);
+		}
+		rc = ldb_db_iter_end(db, iter, rc);
+		if (!rc && rank < last && newer != found->ts)
+			rc = -ENOENT;
+	}
 	if (rc)
 		return rc;
 	found->expires = wcs_view_expiry(gc, rank, found->ts);
@@ -156,23 +142,6 @@ int ldb_read_cell(void *db, const struct wcs_view *view, const struct wcs_addres
 	return rc;
 }
 
-static struct read_value *read_value_new(struct ldb *db, const struct read_found *found)
-{
-	size_t len = found->cell.id ? 0 : (size_t)found->cell.size;
-	struct read_value *value = malloc(sizeof(*value) + len);
-
-	if (!value)
-		return NULL;
-	value->base.backend = &wcs_backend_leveldb;
-	value->base.info = read_info(found);
-	value->db = db;
-	value->cell = found->cell;
-	value->cell.data = value->data;
-	if (len > 0)
-		memcpy(value->data, found->cell.data, len);
-	return value;
-}
-
 int ldb_read_open(void *engine, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_value **value)
 {
@@ -180,21 +149,31 @@ int ldb_read_open(void *engine, const struct wcs_view *view, const struct wcs_ad
 	struct read_value *made = NULL;
 	struct ldb_ticket ticket;
 	struct read_found found;
+	size_t len;
 	int rc;
 
 	ldb_reclaim_enter(db, &ticket);
 	rc = read_find(db, view, at, &found);
 	if (!rc) {
-		made = read_value_new(db, &found);
+		len = found.cell.id ? 0 : (size_t)found.cell.size;
+		made = malloc(sizeof(*made) + len);
 		rc = made ? 0 : -ENOMEM;
+	}
+	if (made) {
+		made->base.backend = &wcs_backend_leveldb;
+		made->base.info = read_info(&found);
+		made->db = db;
+		made->cell = found.cell;
+		made->cell.data = made->data;
+		if (len > 0)
+			memcpy(made->data, found.cell.data, len);
+		*value = &made->base;
 	}
 	if (made && made->cell.id)
 		ldb_reclaim_hold(db, &ticket, &made->hold, made->cell.id);
 	else
 		ldb_reclaim_leave(db, &ticket);
 	read_found_free(&found);
-	if (made)
-		*value = &made->base;
 	return rc;
 }
 
@@ -256,11 +235,10 @@ int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
 	return rc < 0 ? rc : 0;
 }
 
-int ldb_read_key(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+int ldb_read_key(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 		 unsigned char delimiter, struct wcs_key_info *info)
 {
 	struct wcs_key_info known = {false, false, WCS_TS_MAX};
-	struct ldb *db = engine;
 	struct ldb_key row, prefix;
 	leveldb_iterator_t *iter;
 	int rc = 0;
@@ -270,9 +248,7 @@ int ldb_read_key(void *engine, const struct wcs_view *view, uint32_t table, stru
 		if (!rc)
 			rc = ldb_read_shows(db, view, table, key, &delimiter, &known.prefix,
 					    &known.expires);
-		if (!rc)
-			*info = known;
-		return rc;
+		goto out;
 	}
 	ldb_key_table(&prefix, table);
 	ldb_key_row_prefix(&prefix, key);
@@ -281,13 +257,13 @@ int ldb_read_key(void *engine, const struct wcs_view *view, uint32_t table, stru
 	if (key.len > 0) {
 		ldb_key_row(&row, table, key);
 		rc = read_starts(db, iter, &row, &known.row);
+		/* If the row does not exist, the iterator may be among the rows below already. */
+		known.prefix = !rc && !known.row && ldb_iter_within(iter, &prefix);
 	}
-	/* If the row does not exist, the iterator may be among the rows below already. */
-	if (!rc && !known.row && key.len > 0)
-		known.prefix = ldb_iter_within(iter, &prefix);
 	if (!rc && !known.prefix)
 		rc = read_starts(db, iter, &prefix, &known.prefix);
 	leveldb_iter_destroy(iter);
+out:
 	if (!rc)
 		*info = known;
 	return rc;

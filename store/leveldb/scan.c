@@ -64,22 +64,6 @@ struct scan {
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-static int scan_copy_families(struct scan *scan, const struct wcs_filter *filter)
-{
-	if (!filter->families)
-		return 0;
-	scan->families = calloc(filter->family_count + 1, sizeof(*scan->families));
-	if (!scan->families)
-		return -ENOMEM;
-	for (size_t i = 0; i < filter->family_count; i++) {
-		size_t len = strlen(filter->families[i]);
-
-		if (len <= WCS_FAMILY_NAME_MAX) /* else there is none of that name */
-			memcpy(scan->families[scan->family_count++], filter->families[i], len);
-	}
-	return 0;
-}
-
 static int scan_copy_slice(struct wcs_slice slice, unsigned char **bytes, struct wcs_slice *copy)
 {
 	if (!slice.data)
@@ -94,17 +78,25 @@ static int scan_copy_slice(struct wcs_slice slice, unsigned char **bytes, struct
 
 static int scan_copy_filter(struct scan *scan, const struct wcs_filter *filter)
 {
-	int rc = scan_copy_families(scan, filter);
+	int rc;
 
-	if (!rc)
-		rc = scan_copy_slice(filter->qualifier_from, &scan->from_bytes, &scan->from);
-	if (!rc)
-		rc = scan_copy_slice(filter->qualifier_to, &scan->to_bytes, &scan->to);
 	scan->each = filter->each;
 	scan->ts_from = filter->ts_from;
 	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
 	scan->newest = filter->newest;
-	return rc;
+	if (filter->families) {
+		scan->families = calloc(filter->family_count + 1, sizeof(*scan->families));
+		if (!scan->families)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; filter->families && i < filter->family_count; i++) {
+		size_t len = strlen(filter->families[i]);
+
+		if (len <= WCS_FAMILY_NAME_MAX) /* else there is none of that name */
+			memcpy(scan->families[scan->family_count++], filter->families[i], len);
+	}
+	rc = scan_copy_slice(filter->qualifier_from, &scan->from_bytes, &scan->from);
+	return rc ? rc : scan_copy_slice(filter->qualifier_to, &scan->to_bytes, &scan->to);
 }
 
 static void scan_free(struct scan *scan)
@@ -214,25 +206,17 @@ static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t
 	return 0;
 }
 
-static int scan_enter(struct scan *scan, const unsigned char *key, size_t len)
-{
-	if (scan->column.len == 0 || !ldb_key_starts(key, len, &scan->column))
-		return scan_enter_column(scan, key, len);
-	if (ldb_key_split_ts(key, len, scan->parts.column_end, &scan->parts.ts))
-		return ldb_db_damaged(scan->db, "a cell's key");
-	if (scan->rank < scan->last_rank)
-		scan->rank++;
-	return 0;
-}
-
 /* ---- The filter -------------------------------------------------------------------------- */
 
-/* The first wanted family from the present one on; NULL: none. */
-static const char *scan_family_from(const struct scan *scan)
+/* False: the family is not wanted, and the scan skipped it. */
+static bool scan_family_wanted(struct scan *scan)
 {
 	size_t low = 0, high = scan->family_count;
+	const char *wanted;
 
-	while (low < high) {
+	if (!scan->families)
+		return true;
+	while (low < high) { /* the first wanted family from the present one on */
 		size_t middle = low + (high - low) / 2;
 
 		if (strcmp(scan->families[middle], scan->family) < 0)
@@ -240,17 +224,7 @@ static const char *scan_family_from(const struct scan *scan)
 		else
 			high = middle;
 	}
-	return low < scan->family_count ? scan->families[low] : NULL;
-}
-
-/* False: the family is not wanted, and the scan skipped it. */
-static bool scan_family_wanted(struct scan *scan)
-{
-	const char *wanted;
-
-	if (!scan->families)
-		return true;
-	wanted = scan_family_from(scan);
+	wanted = low < scan->family_count ? scan->families[low] : NULL;
 	if (wanted && strcmp(wanted, scan->family) == 0)
 		return true;
 	if (wanted) {
@@ -309,8 +283,14 @@ static int scan_find(struct scan *scan)
 	while (ldb_iter_before(scan->iter, &scan->end)) {
 		size_t len;
 		const unsigned char *key = ldb_iter_key(scan->iter, &len);
-		int rc = scan_enter(scan, key, len);
+		int rc = 0;
 
+		if (scan->column.len == 0 || !ldb_key_starts(key, len, &scan->column))
+			rc = scan_enter_column(scan, key, len);
+		else if (ldb_key_split_ts(key, len, scan->parts.column_end, &scan->parts.ts))
+			rc = ldb_db_damaged(scan->db, "a cell's key");
+		else if (scan->rank < scan->last_rank)
+			scan->rank++;
 		if (rc)
 			return rc;
 		if (scan_family_wanted(scan) && scan_qualifier_wanted(scan) &&
@@ -320,35 +300,27 @@ static int scan_find(struct scan *scan)
 	return 0;
 }
 
-static size_t scan_leave_after(const struct scan *scan)
-{
-	switch (scan->each) {
-	case WCS_EACH_CELL:
-		break;
-	case WCS_EACH_COLUMN:
-		return scan->parts.column_end;
-	case WCS_EACH_FAMILY:
-		return scan->parts.family_end;
-	case WCS_EACH_ROW:
-		return scan->parts.row_end;
-	}
-	return scan->newest && scan->given >= scan->newest ? scan->parts.column_end : SCAN_CELL;
-}
-
 static void scan_give(struct scan *scan, struct wcs_cell *cell)
 {
+	const struct ldb_key_parts *parts = &scan->parts;
+	const size_t leave[] = {[WCS_EACH_CELL] = SCAN_CELL,
+				[WCS_EACH_COLUMN] = parts->column_end,
+				[WCS_EACH_FAMILY] = parts->family_end,
+				[WCS_EACH_ROW] = parts->row_end};
+
 	cell->row = (struct wcs_slice){scan->row, scan->row_len};
-	cell->family =
-		(struct wcs_slice){scan->family, scan->parts.family_end - scan->parts.row_end - 1};
+	cell->family = (struct wcs_slice){scan->family, parts->family_end - parts->row_end - 1};
 	cell->qualifier = (struct wcs_slice){scan->qualifier, scan->qualifier_len};
-	cell->info = (struct wcs_cell_info){scan->parts.ts, scan->cell.size, scan->cell.etag,
-					    scan->expires};
+	cell->info =
+		(struct wcs_cell_info){parts->ts, scan->cell.size, scan->cell.etag, scan->expires};
 	cell->value =
 		(struct wcs_slice){scan->cell.data, scan->cell.id ? 0 : (size_t)scan->cell.size};
 	scan->given++;
 	scan->read += cell->value.len;
 	scan->at_cell = true;
-	scan->leave = scan_leave_after(scan);
+	scan->leave = leave[scan->each];
+	if (scan->each == WCS_EACH_CELL && scan->newest && scan->given >= scan->newest)
+		scan->leave = parts->column_end;
 }
 
 int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
@@ -362,10 +334,10 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 	scan_leave(scan, scan->leave);
 	scan->state = scan_find(scan);
 	rc = ldb_db_iter_error(scan->db, scan->iter);
+	if (!rc && scan->state > 0)
+		rc = ldb_iter_cell(scan->db, scan->iter, &scan->cell);
 	if (rc)
 		scan->state = rc;
-	if (scan->state > 0 && ldb_iter_cell(scan->iter, &scan->cell))
-		scan->state = ldb_db_damaged(scan->db, "a cell's record");
 	if (scan->state > 0)
 		scan_give(scan, cell);
 	return scan->state;
@@ -379,10 +351,10 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 	if (scan->state <= 0)
 		return 0;
 	ldb_key_row(&scan->target, scan->table, row);
-	if (!ldb_iter_before(scan->iter, &scan->target))
-		return 0;
-	scan->leave = 0;
-	ldb_iter_seek(scan->iter, &scan->target);
+	if (ldb_iter_before(scan->iter, &scan->target)) {
+		scan->leave = 0;
+		ldb_iter_seek(scan->iter, &scan->target);
+	}
 	return 0;
 }
 

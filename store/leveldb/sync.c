@@ -29,12 +29,11 @@ enum { SYNC_UNWATCHED = -1, SYNC_UNWATCHABLE = -2 };
 
 /* ---- The list of logs --------------------------------------------------------------------- */
 
-static int sync_note(void *ctx, int dir, const char *name)
+/* Adds a log to the list. Another file is none. */
+static int sync_note(struct ldb_sync *sync, const char *name)
 {
-	struct ldb_sync *sync = ctx;
 	uint64_t number;
 
-	(void)dir;
 	if (ldb_file_parse(name, &number) != LDB_FILE_LOG)
 		return 0;
 	for (size_t i = 0; i < sync->count; i++)
@@ -57,7 +56,7 @@ static void sync_hear(struct ldb_sync *sync)
 		for (const char *at = events; at < events + len;
 		     at += sizeof(*event) + event->len) {
 			event = (const struct inotify_event *)(const void *)at;
-			if (!(event->mask & IN_CREATE) || sync_note(sync, -1, event->name) != 0)
+			if (!(event->mask & IN_CREATE) || sync_note(sync, event->name) != 0)
 				sync->known = false; /* as when events overflowed */
 		}
 	if (len == 0 || errno != EAGAIN)
@@ -68,8 +67,9 @@ static int sync_list_name(void *ctx, int dir, const char *name)
 {
 	struct ldb_sync *sync = ctx;
 
+	(void)dir;
 	sync->names++;
-	return sync_note(sync, dir, name);
+	return sync_note(sync, name);
 }
 
 static int sync_list(struct ldb_sync *sync, int dir)
@@ -78,116 +78,89 @@ static int sync_list(struct ldb_sync *sync, int dir)
 	return directory_each(dir, sync_list_name, sync);
 }
 
-static bool sync_watch(struct ldb_sync *sync, int dir)
-{
-	int notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	char path[64];
-
-	sync->notify = SYNC_UNWATCHABLE;
-	if (notify < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
-	if (inotify_add_watch(notify, path, IN_CREATE | IN_ONLYDIR) >= 0)
-		sync->notify = notify;
-	else
-		close(notify);
-	return sync->notify >= 0;
-}
-
-/* inotify takes long to close, so a small directory is listed each time. */
+/* Lists the logs, and has inotify report later ones. inotify takes long to close, so a small
+ * directory is listed each time. */
 static int sync_look(struct ldb_sync *sync, int dir)
 {
-	int rc = sync_list(sync, dir);
+	int notify, rc = sync_list(sync, dir);
+	char path[64];
 
-	if (!rc && sync->notify == SYNC_UNWATCHED && sync->names >= SYNC_MANY &&
-	    sync_watch(sync, dir))
-		rc = sync_list(sync, dir); /* a log may have come before */
+	if (!rc && sync->notify == SYNC_UNWATCHED && sync->names >= SYNC_MANY) {
+		sync->notify = SYNC_UNWATCHABLE;
+		notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+		if (notify >= 0 && inotify_add_watch(notify, path, IN_CREATE | IN_ONLYDIR) >= 0) {
+			sync->notify = notify;
+			rc = sync_list(sync, dir); /* a log may have come before */
+		} else if (notify >= 0) {
+			close(notify);
+		}
+	}
 	sync->known = !rc && sync->notify >= 0;
 	return rc;
 }
 
 /* ---- Syncing them ------------------------------------------------------------------------ */
 
-/* -ENOENT: LevelDB deleted it, after its writes were in a synced table. */
-static int sync_log(int dir, uint64_t number, bool *lost)
-{
-	char name[LDB_FILE_NAME_MAX];
-	int fd, rc;
-
-	ldb_file_name(name, LDB_FILE_LOG, number);
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fdatasync(fd) ? -errno : 0;
-	*lost = rc != 0;
-	close(fd);
-	return rc;
-}
-
-/* Syncs all logs, and forgets those that are gone. */
+/* Syncs all logs, and forgets those that LevelDB deleted after their writes were in a synced
+ * table. *lost: a sync failed, so the kernel may have dropped dirty pages. */
 static int sync_logs(struct ldb_sync *sync, int dir, bool *lost)
 {
-	int rc = 0;
+	char name[LDB_FILE_NAME_MAX];
+	int fd, rc = 0;
 
 	if (sync->known)
 		sync_hear(sync);
 	if (!sync->known)
 		rc = sync_look(sync, dir);
 	for (size_t i = 0; i < sync->count && !rc;) {
-		rc = sync_log(dir, sync->logs[i], lost);
-		if (rc == -ENOENT) {
+		ldb_file_name(name, LDB_FILE_LOG, sync->logs[i]);
+		fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT) {
 			sync->logs[i] = sync->logs[--sync->count];
-			rc = 0;
-		} else {
-			i++;
+			continue;
 		}
+		if (fd < 0)
+			return -errno;
+		rc = fdatasync(fd) ? -errno : 0;
+		*lost = rc != 0;
+		close(fd);
+		i++;
 	}
 	return rc;
 }
 
-/* *lost: a sync failed, so the kernel may have dropped dirty pages. There always is a log, though
- * the only one known may just have been replaced; if there is none, somebody removed it. */
-static int sync_files(struct ldb_sync *sync, int dir, bool *lost)
+/* There always is a log, though the only one known may just have been replaced; if there is none,
+ * somebody removed it. Not called after a sync that failed: the kernel forgets the pages that it
+ * could not write, and lets the next sync succeed. */
+static int sync_run(struct ldb *db)
 {
+	struct ldb_sync *sync = &db->sync;
+	bool lost = false;
 	int rc = 0;
 
+	if (ldb_db_failed(db))
+		return -EROFS;
 	for (int tries = 0; tries < SYNC_TRIES && !rc; tries++) {
-		rc = sync_logs(sync, dir, lost);
+		rc = sync_logs(sync, db->dir, &lost);
 		if (sync->count > 0)
 			break;
 		sync->known = false;
 	}
-	if (rc)
-		return rc;
-	if (sync->count == 0)
-		rc = -ENOENT;
-	else if (fsync(dir))
-		rc = -errno;
-	*lost = rc != 0;
-	return rc;
-}
-
-/* Not after a sync that failed: the kernel forgets the pages that it could not write, and lets the
- * next sync succeed. */
-static int sync_run(struct ldb *db)
-{
-	bool lost = false;
-	int rc;
-
-	if (ldb_db_failed(db))
-		return -EROFS;
-	rc = sync_files(&db->sync, db->dir, &lost);
-	if (!rc)
-		return 0;
-	if (!lost) { /* for example too many open files */
+	if (!rc) {
+		rc = sync->count == 0 ? -ENOENT : fsync(db->dir) ? -errno : 0;
+		lost = rc != 0;
+	}
+	if (rc && !lost) { /* for example too many open files */
 		ldb_db_log(db, WCS_LOG_ERROR, "sync: %s", strerror(-rc));
 		return -EIO;
 	}
-	return ldb_db_fail(db, rc == -ENOSPC ? rc : -EIO, strerror(-rc));
+	return rc ? ldb_db_fail(db, rc == -ENOSPC ? rc : -EIO, strerror(-rc)) : 0;
 }
 
-int ldb_sync_logs(struct ldb *db)
+int ldb_sync_logs(void *engine)
 {
+	struct ldb *db = engine;
 	struct ldb_sync *sync = &db->sync;
 	uint64_t mine;
 	int rc;
@@ -211,11 +184,6 @@ int ldb_sync_logs(struct ldb *db)
 	rc = sync->error;
 	pthread_mutex_unlock(&sync->lock);
 	return rc;
-}
-
-int ldb_sync_store(void *engine)
-{
-	return ldb_sync_logs(engine);
 }
 
 void ldb_sync_init(struct ldb_sync *sync)

@@ -103,19 +103,19 @@ static void parse_key(char *text, struct ldb_key *key)
 	}
 	if (strcmp(kind, "chunk") == 0) {
 		n = number(&rest);
-		ldb_key_extent(&id, n, (uint32_t)number(&rest));
+		id = ldb_key_extent(n, (uint32_t)number(&rest));
 	} else if (strcmp(kind, "garbage") == 0) {
-		ldb_key_garbage(&id, number(&rest));
+		id = ldb_key_garbage(number(&rest));
 	} else if (strcmp(kind, "table") == 0) {
-		ldb_key_description(&id, (uint32_t)number(&rest));
+		id = ldb_key_description((uint32_t)number(&rest));
 	} else if (strcmp(kind, "drop") == 0) {
-		ldb_key_drop(&id, number(&rest));
+		id = ldb_key_drop(number(&rest));
 	} else if (strcmp(kind, "next-table") == 0) {
-		ldb_key_next_table(&id);
+		id = ldb_key_next_table;
 	} else if (strcmp(kind, "next-value") == 0) {
-		ldb_key_next_value(&id);
+		id = ldb_key_next_value;
 	} else if (strcmp(kind, "note") == 0) {
-		ldb_key_note(&id);
+		id = ldb_key_note;
 	} else {
 		die(kind, "no kind of key");
 	}

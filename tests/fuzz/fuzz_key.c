@@ -57,15 +57,15 @@ static void key_fuzz_decode(const uint8_t *data, size_t size)
 		FUZZ_CHECK(fuzz_same(key.data, key.len, data, size));
 	}
 	if (ldb_key_garbage_decode(data, size, &id)) {
-		ldb_key_garbage(&id_key, id);
+		id_key = ldb_key_garbage(id);
 		FUZZ_CHECK(fuzz_same(id_key.data, id_key.len, data, size));
 	}
 	if (ldb_key_drop_decode(data, size, &id)) {
-		ldb_key_drop(&id_key, id);
+		id_key = ldb_key_drop(id);
 		FUZZ_CHECK(fuzz_same(id_key.data, id_key.len, data, size));
 	}
 	if (ldb_key_description_decode(data, size, &table)) {
-		ldb_key_description(&id_key, table);
+		id_key = ldb_key_description(table);
 		FUZZ_CHECK(fuzz_same(id_key.data, id_key.len, data, size));
 	}
 }

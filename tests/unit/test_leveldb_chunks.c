@@ -106,7 +106,7 @@ ENGINE_TEST(test_bad_garbage_record_stops_no_other, 60)
 {
 	struct ldb_id_key key;
 
-	ldb_key_garbage(&key, 0);
+	key = ldb_key_garbage(0);
 	engine_put_raw(engine, key.data, key.len, "\7what", 5);
 	engine_put_raw(engine, "g\0\0x", 4, "", 0);
 	for (unsigned int i = 0; i < 3; i++) {

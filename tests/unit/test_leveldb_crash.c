@@ -15,14 +15,13 @@
 ENGINE_TEST(test_intent_of_a_crash, 60)
 {
 	char *value = suite_pattern(3 * MIB, 1);
-	struct ldb_source source;
+	struct ldb_source source = {0};
 	uint64_t id;
 
-	ldb_source_init(&source);
 	SUITE_OK(ldb_source_add(&source, (struct wcs_slice){value, 3 * MIB}));
 	SUITE_OK(ldb_extent_reserve(engine->db, &id));
 	SUITE_OK(ldb_extent_stream(engine->db, id, &source));
-	ldb_source_free(&source);
+	free(source.more);
 	/* Chunks of an unfinished value stay while other chunks are deleted. */
 	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
 	SUITE_OK(engine_delete(engine, "r"));
@@ -54,7 +53,7 @@ ENGINE_TEST(test_drop_of_a_crash, 120)
 	struct ldb_id_key key;
 
 	many_rows(engine, 5000);
-	ldb_key_drop(&key, 7);
+	key = ldb_key_drop(7);
 	engine_put_raw(engine, key.data, key.len, record, ldb_record_drop(record, &drop));
 	engine_reopen(engine);
 	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
@@ -284,8 +283,8 @@ SUITE_TEST(test_lost_counter, 60)
 	struct engine engine;
 
 	engine_open(&engine);
-	ldb_key_next_value(&key);
-	ldb_db_batch_delete(batch, &key);
+	key = ldb_key_next_value;
+	ldb_db_batch_delete(batch, key);
 	SUITE_OK(ldb_commit(engine.db, batch, false));
 	leveldb_writebatch_destroy(batch);
 	engine_close(&engine);

@@ -21,8 +21,8 @@ ENGINE_TEST(test_missing_chunk, 60)
 	size_t got;
 
 	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
-	ldb_key_extent(&key, 1, 2);
-	ldb_db_batch_delete(batch, &key);
+	key = ldb_key_extent(1, 2);
+	ldb_db_batch_delete(batch, key);
 	SUITE_OK(ldb_commit(engine->db, batch, false));
 	leveldb_writebatch_destroy(batch);
 	SUITE_OK(engine_value_open(engine, "r", &value));

@@ -50,11 +50,11 @@ SUITE_TEST(test_page_chunked, 10)
 	size_t len = ldb_record_extents(record, 0x01020305, 70000, 9);
 
 	expect_bytes(record, len, "01 01 02 03 05 00 00 00 00 00 01 11 70 00 00 00 00 00 00 00 09");
-	ldb_key_extent(&key, 9, 0);
+	key = ldb_key_extent(9, 0);
 	expect_bytes(key.data, key.len, "76 00 00 00 00 00 00 00 09 00 00 00 00");
-	ldb_key_extent(&key, 9, 1);
+	key = ldb_key_extent(9, 1);
 	expect_bytes(key.data, key.len, "76 00 00 00 00 00 00 00 09 00 00 00 01");
-	ldb_key_garbage(&key, 9);
+	key = ldb_key_garbage(9);
 	expect_bytes(key.data, key.len, "67 00 00 00 00 00 00 00 09");
 	ldb_record_garbage(record, LDB_GARBAGE, ldb_extent_count(70000));
 	expect_bytes(record, LDB_GARBAGE_LEN, "01 00 00 00 02");
@@ -77,13 +77,13 @@ SUITE_TEST(test_page_meta, 10)
 	unsigned char *bytes;
 	size_t len;
 
-	ldb_key_description(&key, 1);
+	key = ldb_key_description(1);
 	expect_bytes(key.data, key.len, "6d 74 00 00 00 01");
-	ldb_key_next_table(&key);
+	key = ldb_key_next_table;
 	expect_bytes(key.data, key.len, "6d 69");
-	ldb_key_next_value(&key);
+	key = ldb_key_next_value;
 	expect_bytes(key.data, key.len, "6d 76");
-	ldb_key_drop(&key, 3);
+	key = ldb_key_drop(3);
 	expect_bytes(key.data, key.len, "78 00 00 00 00 00 00 00 03");
 	len = ldb_record_drop(record, &drop);
 	expect_bytes(record, len, "00 00 00 01 01 00 01 61 62 00");
@@ -164,11 +164,11 @@ SUITE_TEST(test_rejects_keys, 10)
 	ck_assert(!ldb_key_description_decode("mi", 2, &n));
 	ck_assert(!ldb_key_description_decode("mt12345", 7, &n));
 	ck_assert(ldb_key_description_decode("mt1234", 6, &n));
-	ldb_key_description(&key, 0);
-	ck_assert(ldb_key_same_space("mt12345", 7, &key));
-	ck_assert(!ldb_key_same_space("mi", 2, &key));
-	ck_assert(!ldb_key_same_space("m", 1, &key));
-	ldb_key_garbage(&key, 0);
-	ck_assert(ldb_key_same_space("g", 1, &key));
-	ck_assert(!ldb_key_same_space("m12345678", 9, &key));
+	key = ldb_key_description(0);
+	ck_assert(ldb_key_same_space("mt12345", 7, key));
+	ck_assert(!ldb_key_same_space("mi", 2, key));
+	ck_assert(!ldb_key_same_space("m", 1, key));
+	key = ldb_key_garbage(0);
+	ck_assert(ldb_key_same_space("g", 1, key));
+	ck_assert(!ldb_key_same_space("m12345678", 9, key));
 }

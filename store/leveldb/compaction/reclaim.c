@@ -204,9 +204,9 @@ static int reclaim_collect(struct ldb *db, uint64_t *from, uint64_t max, struct 
 	struct ldb_id_key first;
 
 	*count = *extents = 0;
-	ldb_key_garbage(&first, *from);
-	ldb_iter_seek_id(iter, &first);
-	for (; *count < max && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
+	first = ldb_key_garbage(*from);
+	ldb_iter_seek_id(iter, first);
+	for (; *count < max && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		size_t key_len, len;
 		const char *key = leveldb_iter_key(iter, &key_len);
 		const char *record = leveldb_iter_value(iter, &len);
@@ -247,11 +247,11 @@ static void reclaim_put(leveldb_writebatch_t *batch, const struct reclaim_item *
 	struct ldb_id_key key;
 
 	for (uint32_t extent = 0; extent < item->extents; extent++) {
-		ldb_key_extent(&key, item->id, extent);
-		ldb_db_batch_delete(batch, &key);
+		key = ldb_key_extent(item->id, extent);
+		ldb_db_batch_delete(batch, key);
 	}
-	ldb_key_garbage(&key, item->id);
-	ldb_db_batch_delete(batch, &key);
+	key = ldb_key_garbage(item->id);
+	ldb_db_batch_delete(batch, key);
 }
 
 /* Counts the dead bytes of a deleted record and its extents. */
@@ -260,13 +260,13 @@ static void reclaim_dead(struct ldb *db, const struct reclaim_item *item)
 	struct ldb_id_key first, last;
 	struct ldb_dead dead;
 
-	ldb_key_extent(&first, item->id, 0);
-	ldb_key_extent(&last, item->id, item->extents);
+	first = ldb_key_extent(item->id, 0);
+	last = ldb_key_extent(item->id, item->extents);
 	dead = ldb_dead_range((struct wcs_slice){first.data, first.len},
 			      (struct wcs_slice){last.data, last.len}, item->extents,
 			      ldb_space_extents(db, item->extents));
 	ldb_space_dead(db, &dead);
-	ldb_key_garbage(&first, item->id);
+	first = ldb_key_garbage(item->id);
 	ldb_space_dead_key(db, first.data, first.len, LDB_GARBAGE_LEN);
 }
 

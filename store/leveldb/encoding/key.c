@@ -192,9 +192,7 @@ int ldb_key_split(const void *key, size_t len, struct ldb_key_parts *parts)
 		return -EIO;
 	p.family_end = (size_t)(nul - data) + 1;
 	bytes = p.family_end - p.row_end - 1;
-	if (bytes == 0 || bytes > WCS_FAMILY_NAME_MAX)
-		return -EIO;
-	if (ldb_key_split_column(data, len, &p))
+	if (bytes == 0 || bytes > WCS_FAMILY_NAME_MAX || ldb_key_split_column(data, len, &p))
 		return -EIO;
 	*parts = p;
 	return 0;
@@ -230,58 +228,44 @@ size_t ldb_key_get_qualifier(const unsigned char *data, const struct ldb_key_par
 				to);
 }
 
-static void key_id(struct ldb_id_key *key, unsigned char space, uint64_t id)
+static struct ldb_id_key key_id(unsigned char space, uint64_t id)
 {
-	key->data[0] = space;
-	ldb_put64(key->data + 1, id);
-	key->len = 9;
+	struct ldb_id_key key = {9, {space}};
+
+	ldb_put64(key.data + 1, id);
+	return key;
 }
 
-void ldb_key_garbage(struct ldb_id_key *key, uint64_t id)
+struct ldb_id_key ldb_key_garbage(uint64_t id)
 {
-	key_id(key, KEY_GARBAGE, id);
+	return key_id(KEY_GARBAGE, id);
 }
 
-void ldb_key_drop(struct ldb_id_key *key, uint64_t id)
+struct ldb_id_key ldb_key_drop(uint64_t id)
 {
-	key_id(key, KEY_DROP, id);
+	return key_id(KEY_DROP, id);
 }
 
-void ldb_key_extent(struct ldb_id_key *key, uint64_t id, uint32_t index)
+struct ldb_id_key ldb_key_extent(uint64_t id, uint32_t index)
 {
-	key_id(key, KEY_EXTENT, id);
-	ldb_put32(key->data + 9, index);
-	key->len = 13;
+	struct ldb_id_key key = key_id(KEY_EXTENT, id);
+
+	ldb_put32(key.data + 9, index);
+	key.len = 13;
+	return key;
 }
 
-static void key_meta(struct ldb_id_key *key, unsigned char which)
+struct ldb_id_key ldb_key_description(uint32_t table)
 {
-	key->data[0] = KEY_META;
-	key->data[1] = which;
-	key->len = 2;
+	struct ldb_id_key key = {6, {KEY_META, KEY_META_TABLE}};
+
+	ldb_put32(key.data + 2, table);
+	return key;
 }
 
-void ldb_key_description(struct ldb_id_key *key, uint32_t table)
-{
-	key_meta(key, KEY_META_TABLE);
-	ldb_put32(key->data + 2, table);
-	key->len = 6;
-}
-
-void ldb_key_next_table(struct ldb_id_key *key)
-{
-	key_meta(key, KEY_META_NEXT_TABLE);
-}
-
-void ldb_key_next_value(struct ldb_id_key *key)
-{
-	key_meta(key, KEY_META_NEXT_VALUE);
-}
-
-void ldb_key_note(struct ldb_id_key *key)
-{
-	key_meta(key, KEY_META_NOTE);
-}
+const struct ldb_id_key ldb_key_next_table = {2, {KEY_META, KEY_META_NEXT_TABLE}};
+const struct ldb_id_key ldb_key_next_value = {2, {KEY_META, KEY_META_NEXT_VALUE}};
+const struct ldb_id_key ldb_key_note = {2, {KEY_META, KEY_META_NOTE}};
 
 bool ldb_key_is_known(const void *data, size_t len)
 {
@@ -296,11 +280,11 @@ bool ldb_key_is_cell(const void *data, size_t len)
 	return len > 0 && *(const unsigned char *)data == KEY_CELL;
 }
 
-bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key)
+bool ldb_key_same_space(const void *data, size_t len, struct ldb_id_key key)
 {
-	size_t head = key->data[0] == KEY_META ? 2 : 1;
+	size_t head = key.data[0] == KEY_META ? 2 : 1;
 
-	return len >= head && memcmp(data, key->data, head) == 0;
+	return len >= head && memcmp(data, key.data, head) == 0;
 }
 
 static bool key_id_decode(unsigned char space, const unsigned char *data, size_t len, size_t want,

@@ -82,16 +82,14 @@ size_t ldb_key_get_row(const unsigned char *data, const struct ldb_key_parts *pa
 size_t ldb_key_get_qualifier(const unsigned char *data, const struct ldb_key_parts *parts,
 			     unsigned char *to);
 
-void ldb_key_garbage(struct ldb_id_key *key, uint64_t id);
-void ldb_key_extent(struct ldb_id_key *key, uint64_t id, uint32_t index);
-void ldb_key_description(struct ldb_id_key *key, uint32_t table);
-void ldb_key_next_table(struct ldb_id_key *key);
-void ldb_key_next_value(struct ldb_id_key *key);
-void ldb_key_note(struct ldb_id_key *key);
-void ldb_key_drop(struct ldb_id_key *key, uint64_t id);
+struct ldb_id_key ldb_key_garbage(uint64_t id);
+struct ldb_id_key ldb_key_extent(uint64_t id, uint32_t index);
+struct ldb_id_key ldb_key_description(uint32_t table);
+struct ldb_id_key ldb_key_drop(uint64_t id);
+extern const struct ldb_id_key ldb_key_next_table, ldb_key_next_value, ldb_key_note;
 
 /* Whether data starts as the keys of key's key space do; it need not be a valid key of it. */
-bool ldb_key_same_space(const void *data, size_t len, const struct ldb_id_key *key);
+bool ldb_key_same_space(const void *data, size_t len, struct ldb_id_key key);
 /* Whether data starts as the keys of any key space do. */
 bool ldb_key_is_known(const void *data, size_t len);
 /* Whether a key of the database is one of a cell. */

@@ -142,10 +142,10 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 	rc = ldb_buffer_append(bytes, COPY_TITLE, sizeof(COPY_TITLE) - 1);
 	if (!rc)
 		rc = ldb_buffer_append(bytes, number, 4);
-	ldb_key_description(&first, 0);
+	first = ldb_key_description(0);
 	iter = ldb_db_iterate(db);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !rc && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter))
+	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter))
 		rc = copy_add(bytes, iter);
 	if (!rc)
 		rc = ldb_db_iter_error(db, iter);
@@ -224,19 +224,15 @@ int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 /* *lost: the table has cells and no description. */
 static int copy_check_table(struct ldb *db, uint32_t id, bool *lost)
 {
-	struct ldb_id_key key;
 	unsigned char *value;
 	size_t len;
-	bool found;
-	int rc;
+	int rc = ldb_db_get(db, ldb_key_description(id), &value, &len);
 
-	ldb_key_description(&key, id);
-	rc = ldb_db_get(db, &key, &value, &len, &found);
 	if (rc)
 		return rc;
 	leveldb_free(value);
 	*lost = false;
-	return found ? 0 : ldb_copy_has_cells(db, id, lost);
+	return value ? 0 : ldb_copy_has_cells(db, id, lost);
 }
 
 static int copy_check(struct ldb *db, const struct ldb_copy *copy)

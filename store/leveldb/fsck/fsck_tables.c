@@ -205,7 +205,7 @@ static int tables_missing(struct ldb_fsck *f, uint32_t id, struct wcs_slice reco
 
 	if (rc)
 		return wcs_fault_set(f->fsck->fault, rc, "data: read: %s", strerror(-rc));
-	ldb_key_description(&key, id);
+	key = ldb_key_description(id);
 	one.key = (struct wcs_slice){key.data, key.len};
 	return lost ? tables_description(f, &one) : 0;
 }
@@ -268,9 +268,9 @@ static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 	struct ldb_id_key next_table, next_value, note;
 	uint32_t id;
 
-	ldb_key_next_table(&next_table);
-	ldb_key_next_value(&next_value);
-	ldb_key_note(&note);
+	next_table = ldb_key_next_table;
+	next_value = ldb_key_next_value;
+	note = ldb_key_note;
 	if (ldb_key_description_decode(key.data, key.len, &id))
 		return tables_one(f, id, key, value);
 	if (tables_is(key, &next_table)) {
@@ -358,8 +358,8 @@ int ldb_fsck_counters(struct ldb_fsck *f)
 	struct ldb_id_key key;
 	int rc;
 
-	ldb_key_next_table(&key);
+	key = ldb_key_next_table;
 	rc = tables_counter(f, &key, "tables", f->next_table, (uint64_t)f->last_table + 1, 4);
-	ldb_key_next_value(&key);
+	key = ldb_key_next_value;
 	return rc ? rc : tables_counter(f, &key, "values", f->next_value, f->last_value + 1, 8);
 }

@@ -58,8 +58,8 @@ static int values_skip_garbage(struct values *v)
 	struct ldb_id_key space;
 	int rc = 0;
 
-	ldb_key_garbage(&space, 0);
-	for (; !rc && ldb_iter_in_space(v->garbage, &space); leveldb_iter_next(v->garbage)) {
+	space = ldb_key_garbage(0);
+	for (; !rc && ldb_iter_in_space(v->garbage, space); leveldb_iter_next(v->garbage)) {
 		struct wcs_slice key = ldb_fsck_key(v->garbage);
 		struct wcs_slice record = ldb_fsck_value(v->garbage);
 		enum ldb_garbage_kind kind;
@@ -80,8 +80,8 @@ static int values_skip_chunks(struct values *v)
 	struct ldb_id_key space;
 	int rc = 0;
 
-	ldb_key_extent(&space, 0, 0);
-	for (; !rc && ldb_iter_in_space(v->chunks, &space); leveldb_iter_next(v->chunks)) {
+	space = ldb_key_extent(0, 0);
+	for (; !rc && ldb_iter_in_space(v->chunks, space); leveldb_iter_next(v->chunks)) {
 		struct wcs_slice key = ldb_fsck_key(v->chunks);
 		uint32_t index;
 		uint64_t id;
@@ -213,7 +213,7 @@ static int values_delete_chunks(struct values *v, uint32_t from, const char *why
 	uint64_t id;
 	int rc = 0;
 
-	ldb_key_extent(&first, v->id, from);
+	first = ldb_key_extent(v->id, from);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
 	for (; !rc && values_chunk_here(iter, &id, &index) && id == v->id;
 	     leveldb_iter_next(iter)) {
@@ -229,7 +229,7 @@ static int values_delete_record(struct values *v)
 {
 	struct ldb_id_key key;
 
-	ldb_key_garbage(&key, v->id);
+	key = ldb_key_garbage(v->id);
 	return ldb_fsck_delete(v->f, (struct wcs_slice){key.data, key.len});
 }
 
@@ -283,7 +283,7 @@ static int values_take_cells(struct values *v, bool whole)
 	size_t seen = 0;
 	int rc = 0;
 
-	ldb_key_garbage(&at, v->id); /* its id alone, behind one byte */
+	at = ldb_key_garbage(v->id); /* its id alone, behind one byte */
 	leveldb_iter_seek(iter, (const char *)at.data + 1, at.len - 1);
 	for (; !rc && ldb_fsck_ref_get(iter, &entry) && entry.id == v->id;
 	     leveldb_iter_next(iter)) {

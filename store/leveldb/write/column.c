@@ -12,7 +12,7 @@
  * in its column, and looks for the cell that it replaces, starts at the newest cell and counts.
  */
 #include <errno.h>
-#include <stddef.h>
+#include <stdlib.h>
 
 #include "store/leveldb/write/mutate.h"
 
@@ -28,21 +28,41 @@ struct column {
 	bool looked;		 /* at the store */
 	bool found;		 /* there is a newest cell */
 	int64_t ts;		 /* its timestamp */
+	unsigned char number[8]; /* a value that an increment made */
 	struct ldb_source newest;
 };
 
 /* ---- The newest cell --------------------------------------------------------------------- */
 
-/* Takes the store's newest cell, under the iterator, unless a written one is newer. */
-static int column_take_stored(struct column *column, int64_t ts)
+/* Takes the store's newest cell, unless a written one is newer. */
+static int column_look(struct column *column)
 {
 	struct ldb_mutate *m = column->m;
+	const struct wcs_write *write = column->writes;
 	struct ldb_cell cell;
+	int64_t ts;
+	int rc;
 
+	if (column->looked)
+		return 0;
+	column->looked = true;
+	if (m->row_empty || m->mutation->delete_row)
+		return 0;
+	m->key.len = column->key_len;
+	for (ldb_iter_seek(m->iter, &m->key);; leveldb_iter_next(m->iter)) {
+		if (!ldb_iter_within(m->iter, &m->key))
+			return 0;
+		rc = ldb_iter_ts(m->db, m->iter, column->key_len, &ts);
+		if (rc)
+			return rc;
+		if (!wcs_mutation_deletes(m->mutation, write->family, write->qualifier, ts))
+			break;
+	}
 	if (column->found && column->ts >= ts)
 		return 0;
-	if (ldb_iter_cell(m->iter, &cell))
-		return ldb_db_damaged(m->db, "a cell's record");
+	rc = ldb_iter_cell(m->db, m->iter, &cell);
+	if (rc)
+		return rc;
 	if (cell.id == 0) { /* the iterator will move */
 		memcpy(m->newest, cell.data, (size_t)cell.size);
 		cell.data = m->newest;
@@ -51,30 +71,6 @@ static int column_take_stored(struct column *column, int64_t ts)
 	column->ts = ts;
 	ldb_source_clear(&column->newest);
 	return ldb_source_add_cell(&column->newest, &cell);
-}
-
-static int column_look(struct column *column)
-{
-	struct ldb_mutate *m = column->m;
-	const struct wcs_write *write = column->writes;
-
-	if (column->looked)
-		return 0;
-	column->looked = true;
-	if (m->row_empty || m->mutation->delete_row)
-		return 0;
-	m->key.len = column->key_len;
-	ldb_iter_seek(m->iter, &m->key);
-	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
-		int64_t ts;
-		int rc = ldb_iter_ts(m->db, m->iter, column->key_len, &ts);
-
-		if (rc)
-			return rc;
-		if (!wcs_mutation_deletes(m->mutation, write->family, write->qualifier, ts))
-			return column_take_stored(column, ts);
-	}
-	return 0;
 }
 
 /* Whether the view shows the newest cell. A hidden cell has no value. */
@@ -104,56 +100,27 @@ static int column_replace(struct column *column, const struct wcs_write *write, 
 	return ldb_row_replaced(m);
 }
 
-/* Writes the extents of the write's value, unless they were streamed before the lock. */
-static int column_extents(struct ldb_mutate *m, const struct wcs_write *write,
-			  const struct ldb_source *source, size_t *index)
-{
-	bool stream = false;
-
-	if (m->prepared_used < m->prepared && m->made[m->prepared_used].write == write) {
-		*index = m->prepared_used++;
-		return 0;
-	}
-	if (!ldb_values_is_given(write)) { /* the others are in batch_extents already */
-		stream = m->batch_extents + source->size > LDB_BATCH_BYTES;
-		m->batch_extents += stream ? 0 : (size_t)source->size;
-	}
-	return ldb_values_put(m, write, source, stream, index);
-}
-
-static int column_record(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
-			 const struct ldb_source *source, size_t *len)
+int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
+		   const struct ldb_source *source)
 {
 	uint32_t etag = atomic_fetch_add_explicit(&m->db->etag, 1, memory_order_relaxed);
 	unsigned char scratch[WCS_VALUE_INLINE];
 	const unsigned char *data;
-	size_t index;
+	size_t index, len = (size_t)source->size;
 	int rc;
 
 	if (source->size <= WCS_VALUE_INLINE) {
-		size_t size = (size_t)source->size;
-
-		rc = ldb_source_view(m->db, source, 0, size, scratch, &data);
-		if (!rc)
-			*len = ldb_record_inline(m->record, etag, (struct wcs_slice){data, size});
-		return rc;
+		rc = ldb_source_view(m->db, source, 0, len, scratch, &data);
+		if (rc)
+			return rc;
+		len = ldb_record_inline(m->record, etag, (struct wcs_slice){data, len});
+	} else {
+		rc = ldb_values_extents(m, write, source, &index);
+		if (rc)
+			return rc;
+		m->made[index].ts = ts;
+		len = ldb_record_extents(m->record, etag, source->size, m->made[index].id);
 	}
-	rc = column_extents(m, write, source, &index);
-	if (rc)
-		return rc;
-	m->made[index].ts = ts;
-	*len = ldb_record_extents(m->record, etag, source->size, m->made[index].id);
-	return 0;
-}
-
-int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t ts,
-		   const struct ldb_source *source)
-{
-	size_t len;
-	int rc = column_record(m, write, ts, source, &len);
-
-	if (rc)
-		return rc;
 	ldb_row_put(m, len);
 	if (source->size > m->largest) {
 		m->largest = source->size;
@@ -166,34 +133,27 @@ int ldb_column_put(struct ldb_mutate *m, const struct wcs_write *write, int64_t 
 	return 0;
 }
 
-/* Whether the view hides the cell that a write makes next, with that timestamp. */
-static bool column_hides(struct column *column, int64_t ts)
+/* Puts the cell that a write makes, and finds out whether the view hides it. */
+static int column_store(struct column *column, struct wcs_write *write, int64_t ts, bool given,
+			const struct ldb_source *source)
 {
-	uint64_t rank = 1 + column->newer, known = 1;
+	uint64_t rank, known = 1;
+	int rc = 0;
 
-	if (!column->gc)
-		return false;
+	column->m->key.len = column->key_len;
+	ldb_key_ts(&column->m->key, ts);
+	if (given)
+		rc = column_replace(column, write, ts);
 	if (column->rank > 0 && column->last >= ts)
 		known = column->rank + (column->last > ts);
 	else if (column->found && column->ts > ts)
 		known = 2;
+	rank = 1 + column->newer;
 	column->rank = rank > known ? rank : known;
 	column->last = ts;
-	return wcs_view_hides(column->m->view, wcs_view_expiry(column->gc, column->rank, ts));
-}
-
-static int column_store(struct column *column, struct wcs_write *write, int64_t ts, bool given,
-			const struct ldb_source *source)
-{
-	struct ldb_mutate *m = column->m;
-	int rc = 0;
-
-	m->key.len = column->key_len;
-	ldb_key_ts(&m->key, ts);
-	if (given)
-		rc = column_replace(column, write, ts);
-	write->hidden = column_hides(column, ts);
-	return rc ? rc : ldb_column_put(m, write, ts, source);
+	write->hidden =
+		wcs_view_hides(column->m->view, wcs_view_expiry(column->gc, column->rank, ts));
+	return rc ? rc : ldb_column_put(column->m, write, ts, source);
 }
 
 /* ---- The kinds of writes ----------------------------------------------------------------- */
@@ -202,7 +162,7 @@ static int column_set(struct column *column, struct wcs_write *write)
 {
 	bool newest = write->kind == WCS_WRITE_SET_NEWEST;
 	bool given = write->ts != WCS_TS_SERVER;
-	struct ldb_source source;
+	struct ldb_source source = {0};
 	int64_t ts = write->ts;
 	int rc = 0;
 
@@ -214,23 +174,15 @@ static int column_set(struct column *column, struct wcs_write *write)
 		rc = ldb_row_server_ts(column->m, column->found, column->ts, &ts);
 	if (rc)
 		return rc;
-	ldb_source_init(&source);
 	rc = ldb_source_add(&source, write->value);
 	if (!rc)
 		rc = column_store(column, write, ts, given, &source);
-	ldb_source_free(&source);
+	free(source.more);
 	if (rc || (column->found && column->ts > ts))
 		return rc;
 	column->found = true;
 	column->ts = ts;
 	ldb_source_clear(&column->newest);
-	return ldb_source_add(&column->newest, write->value);
-}
-
-static int column_append(struct column *column, const struct wcs_write *write)
-{
-	if (column->newest.size + write->value.len > WCS_VALUE_MAX)
-		return -EFBIG;
 	return ldb_source_add(&column->newest, write->value);
 }
 
@@ -252,65 +204,56 @@ static int column_increment(struct column *column, const struct wcs_write *write
 	}
 	if (__builtin_add_overflow(number, write->delta, &number))
 		return -EOVERFLOW;
-	ldb_put64(scratch, (uint64_t)number);
-	ldb_source_set_number(&column->newest, scratch);
-	return 0;
-}
-
-/* Deletes the cell that an append stands for, if it is not the newest. */
-static int column_remove(struct column *column, const struct wcs_write *write)
-{
-	struct ldb_mutate *m = column->m;
-	int rc;
-
-	m->key.len = column->key_len;
-	ldb_key_ts(&m->key, write->replaces);
-	rc = column_replace(column, write, write->replaces);
-	if (!rc)
-		leveldb_writebatch_delete(m->batch, (const char *)m->key.data, m->key.len);
-	column->rank = 0;
-	return rc;
+	ldb_put64(column->number, (uint64_t)number);
+	ldb_source_clear(&column->newest);
+	return ldb_source_add(&column->newest,
+			      (struct wcs_slice){column->number, sizeof(column->number)});
 }
 
 /* Makes a new newest cell of the newest one: an append or an increment. */
 static int column_modify(struct column *column, struct wcs_write *write)
 {
+	struct ldb_mutate *m = column->m;
 	bool append = write->kind == WCS_WRITE_APPEND;
 	bool replaces = append && write->replaces != WCS_TS_NONE;
+	int64_t ts = write->replaces;
 	bool given;
-	int64_t ts = 0;
 	int rc = column_look(column);
 
-	if (!rc && !column_shown(column))
-		ldb_source_clear(&column->newest);
-	given = replaces && column->found && column->ts == write->replaces;
-	if (!rc)
-		rc = append ? column_append(column, write) : column_increment(column, write);
-	if (!rc && given)
-		ts = write->replaces;
-	else if (!rc)
-		rc = ldb_row_server_ts(column->m, column->found, column->ts, &ts);
-	if (!rc && replaces && !given)
-		rc = column_remove(column, write);
-	if (!rc)
-		rc = column_store(column, write, ts, given, &column->newest);
 	if (rc)
 		return rc;
+	if (!column_shown(column))
+		ldb_source_clear(&column->newest);
+	given = replaces && column->found && column->ts == ts;
+	if (!append)
+		rc = column_increment(column, write);
+	else if (column->newest.size + write->value.len > WCS_VALUE_MAX)
+		rc = -EFBIG;
+	else
+		rc = ldb_source_add(&column->newest, write->value);
+	if (!rc && !given)
+		rc = ldb_row_server_ts(m, column->found, column->ts, &ts);
+	if (!rc && replaces && !given) { /* the cell that the append stands for is not the newest */
+		m->key.len = column->key_len;
+		ldb_key_ts(&m->key, write->replaces);
+		rc = column_replace(column, write, write->replaces);
+		if (!rc)
+			leveldb_writebatch_delete(m->batch, (const char *)m->key.data, m->key.len);
+		column->rank = 0;
+	}
+	if (!rc)
+		rc = column_store(column, write, ts, given, &column->newest);
 	column->found = true;
 	column->ts = ts;
-	return 0;
+	return rc;
 }
 
 int ldb_column_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
 {
-	struct column column;
+	struct column column = {.m = m, .writes = writes};
 	int rc = 0;
 
-	memset(&column, 0, offsetof(struct column, newest));
-	ldb_source_init(&column.newest);
 	ldb_row_column(m, writes->family, writes->qualifier);
-	column.m = m;
-	column.writes = writes;
 	column.gc = wcs_view_gc(m->view, writes->family);
 	column.counts = ldb_row_counts(m, writes, count);
 	column.key_len = m->key.len;
@@ -320,6 +263,6 @@ int ldb_column_write(struct ldb_mutate *m, struct wcs_write *writes, size_t coun
 		else
 			rc = column_modify(&column, &writes[i]);
 	}
-	ldb_source_free(&column.newest);
+	free(column.newest.more);
 	return rc;
 }

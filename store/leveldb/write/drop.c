@@ -116,12 +116,12 @@ static void drop_put_record(struct drop *drop, bool more)
 	struct ldb_drop left = {drop->table, {drop->start, drop->range.end}};
 	struct ldb_id_key key;
 
-	ldb_key_drop(&key, drop->id);
+	key = ldb_key_drop(drop->id);
 	if (more)
-		ldb_db_batch_put(drop->batch, &key, drop->record,
+		ldb_db_batch_put(drop->batch, key, drop->record,
 				 ldb_record_drop(drop->record, &left));
 	else if (drop->recorded)
-		ldb_db_batch_delete(drop->batch, &key);
+		ldb_db_batch_delete(drop->batch, key);
 }
 
 /* Makes and writes one batch, under all row locks. 1: there is more; 0: done. */
@@ -297,9 +297,9 @@ int ldb_drop_resume(struct ldb *db)
 	struct ldb_id_key first;
 	int rc = 0;
 
-	ldb_key_drop(&first, 0);
-	ldb_iter_seek_id(iter, &first);
-	for (; !rc && ldb_iter_in_space(iter, &first); leveldb_iter_next(iter)) {
+	first = ldb_key_drop(0);
+	ldb_iter_seek_id(iter, first);
+	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		struct ldb_drop what;
 		size_t len;
 		const char *data = leveldb_iter_key(iter, &len);

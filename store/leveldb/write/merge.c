@@ -60,22 +60,16 @@ static struct merge_cell *merge_find(struct merge *merge, int64_t ts, struct mer
 }
 
 /* A fourth of the cells of each level is in the next one, independent of their timestamps. */
-static size_t merge_levels(size_t count)
-{
-	uint64_t mixed = (count + 1) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t levels = 1;
-
-	for (mixed ^= mixed >> 32; levels < MERGE_LEVELS && mixed % 4 == 0; mixed /= 4)
-		levels++;
-	return levels;
-}
-
 static struct merge_cell *merge_insert(struct merge *merge, int64_t ts,
 				       struct merge_cell **const *links)
 {
-	size_t levels = merge_levels(merge->count);
-	struct merge_cell *cell = calloc(1, sizeof(*cell) + levels * sizeof(cell->next[0]));
+	uint64_t mixed = (merge->count + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t levels = 1;
+	struct merge_cell *cell;
 
+	for (mixed ^= mixed >> 32; levels < MERGE_LEVELS && mixed % 4 == 0; mixed /= 4)
+		levels++;
+	cell = calloc(1, sizeof(*cell) + levels * sizeof(cell->next[0]));
 	if (!cell)
 		return NULL;
 	cell->ts = ts;
@@ -108,18 +102,6 @@ static int merge_make(struct merge *merge, struct wcs_write *write, int64_t ts, 
 	return 0;
 }
 
-static void merge_free(struct merge *merge)
-{
-	struct merge_cell *cell = merge->first[0], *next;
-
-	for (; cell; cell = next) {
-		next = cell->next[0];
-		free(cell->value);
-		free(cell);
-	}
-	free(merge);
-}
-
 /* ---- The store --------------------------------------------------------------------------- */
 
 /* Moves on from m->iter to the column's next cell in the store that the mutation does not delete.
@@ -146,10 +128,14 @@ static bool merge_is_new(const struct merge *merge)
 	return merge->m->row_empty || merge->m->mutation->delete_row;
 }
 
-static void merge_start(struct merge *merge)
+/* The same from the newest cell on. */
+static int merge_first(struct merge *merge, int64_t *ts)
 {
+	if (merge_is_new(merge))
+		return 0;
 	merge->m->key.len = merge->key_len;
 	ldb_iter_seek(merge->m->iter, &merge->m->key);
+	return merge_stored(merge, ts);
 }
 
 /* 1: the column has a newest cell; 0: it has none. */
@@ -157,9 +143,8 @@ static int merge_newest(struct merge *merge, int64_t *ts)
 {
 	int found;
 
-	if (!merge->looked && !merge_is_new(merge)) {
-		merge_start(merge);
-		found = merge_stored(merge, &merge->stored_ts);
+	if (!merge->looked) {
+		found = merge_first(merge, &merge->stored_ts);
 		if (found < 0)
 			return found;
 		merge->stored = found == 1;
@@ -179,12 +164,8 @@ static int merge_rank(struct merge *merge, int64_t ts, uint64_t *rank)
 	uint64_t last = wcs_gc_last_rank(merge->gc);
 	const struct merge_cell *made = merge->first[0];
 	int64_t stored = 0;
-	int found = 0;
+	int found = merge_first(merge, &stored);
 
-	if (!merge_is_new(merge)) {
-		merge_start(merge);
-		found = merge_stored(merge, &stored);
-	}
 	for (*rank = 1; found >= 0 && *rank < last; ++*rank) {
 		int64_t newer = made ? made->ts : -1;
 
@@ -227,22 +208,6 @@ static int merge_shown(struct merge *merge, int64_t ts)
 	return shown;
 }
 
-/* Whether it shows the newest cell; *ts is its timestamp then. */
-static int merge_newest_shown(struct merge *merge, int64_t *ts)
-{
-	int found = merge_newest(merge, ts);
-
-	return found > 0 ? merge_shown(merge, *ts) : found;
-}
-
-static int merge_server_ts(struct merge *merge, int64_t *ts)
-{
-	int64_t newest = 0;
-	int found = merge_newest(merge, &newest);
-
-	return found < 0 ? found : ldb_row_server_ts(merge->m, found, newest, ts);
-}
-
 static const char merge_no_value[] = "an aggregate's value is none of its type";
 
 /* Reads the cell of that timestamp in the store. 1: *old is its value; 0: there is none. */
@@ -261,8 +226,9 @@ static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 	ldb_iter_seek(m->iter, &m->key);
 	if (!ldb_iter_within(m->iter, &m->key))
 		return 0;
-	if (ldb_iter_cell(m->iter, &cell))
-		return ldb_db_damaged(m->db, "a cell's record");
+	rc = ldb_iter_cell(m->db, m->iter, &cell);
+	if (rc)
+		return rc;
 	if (cell.size > sizeof(merge->old))
 		return ldb_db_damaged(m->db, merge_no_value);
 	rc = ldb_extent_read(m->db, &cell, merge->old, (size_t)cell.size, 0, &got);
@@ -277,33 +243,32 @@ static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 /* The timestamp that the write goes to. *shown: it merges with the value of the cell there. */
 static int merge_place(struct merge *merge, const struct wcs_write *write, int64_t *ts, bool *shown)
 {
+	bool sets = write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_SET_NEWEST;
 	int64_t newest = 0;
-	int sees;
+	int found, sees = 0;
 
 	*shown = false;
 	*ts = write->ts;
-	switch (write->kind) {
-	case WCS_WRITE_SET:
-	case WCS_WRITE_APPEND: /* the store refuses it */
-		return *ts >= 0 ? 0 : merge_server_ts(merge, ts);
-	case WCS_WRITE_SET_NEWEST:
-		sees = merge_newest_shown(merge, &newest);
-		if (sees > 0 && newest > *ts)
-			return merge_server_ts(merge, ts);
+	if (write->kind == WCS_WRITE_SET && *ts >= 0)
+		return 0;
+	if (!sets && *ts >= 0) {
+		sees = merge_shown(merge, *ts);
+		*shown = sees > 0 && write->kind != WCS_WRITE_REPLACE;
 		return sees < 0 ? sees : 0;
-	case WCS_WRITE_MERGE:
-	case WCS_WRITE_INCREMENT:
-	case WCS_WRITE_REPLACE:
-		break;
 	}
-	sees = *ts >= 0 ? merge_shown(merge, *ts) : merge_newest_shown(merge, &newest);
-	if (sees < 0)
-		return sees;
-	*shown = sees && write->kind != WCS_WRITE_REPLACE;
-	if (*ts < 0 && !sees)
-		return merge_server_ts(merge, ts);
-	*ts = *ts < 0 ? newest : *ts;
-	return 0;
+	found = merge_newest(merge, &newest);
+	if (found > 0 && write->kind != WCS_WRITE_SET)
+		sees = merge_shown(merge, newest);
+	if (found < 0 || sees < 0)
+		return found < 0 ? found : sees;
+	if (write->kind == WCS_WRITE_SET_NEWEST && (!sees || newest <= *ts))
+		return 0;
+	if (!sets && sees) {
+		*shown = write->kind != WCS_WRITE_REPLACE;
+		*ts = newest;
+		return 0;
+	}
+	return ldb_row_server_ts(merge->m, found, newest, ts);
 }
 
 static int merge_write(struct merge *merge, struct wcs_write *write)
@@ -334,7 +299,7 @@ static int merge_put(struct merge *merge, const struct merge_cell *cell, uint64_
 {
 	struct ldb_mutate *m = merge->m;
 	uint64_t newer = 0;
-	struct ldb_source source;
+	struct ldb_source source = {0};
 	int rc = 0;
 
 	m->key.len = merge->key_len;
@@ -347,18 +312,17 @@ static int merge_put(struct merge *merge, const struct merge_cell *cell, uint64_
 		return rc;
 	cell->write->hidden =
 		wcs_view_hides(m->view, wcs_view_expiry(merge->gc, rank + newer, cell->ts));
-	ldb_source_init(&source);
 	rc = ldb_source_add(&source, (struct wcs_slice){cell->value, cell->len});
 	if (!rc)
 		rc = ldb_column_put(m, cell->write, cell->ts, &source);
-	ldb_source_free(&source);
+	free(source.more);
 	return rc;
 }
 
 int ldb_merge_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
 {
 	struct merge *merge = malloc(sizeof(*merge));
-	const struct merge_cell *cell;
+	struct merge_cell *cell, *next;
 	uint64_t rank = 0;
 	int rc = 0;
 
@@ -376,8 +340,13 @@ int ldb_merge_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count
 			false; /* until the cell is put, by the last write that made it */
 		rc = merge_write(merge, &writes[i]);
 	}
-	for (cell = merge->first[0]; cell && !rc; cell = cell->next[0])
-		rc = merge_put(merge, cell, ++rank);
-	merge_free(merge);
+	for (cell = merge->first[0]; cell; cell = next) {
+		next = cell->next[0];
+		if (!rc)
+			rc = merge_put(merge, cell, ++rank);
+		free(cell->value);
+		free(cell);
+	}
+	free(merge);
 	return rc;
 }

@@ -24,49 +24,16 @@ struct move {
 	size_t from_end, to_end;
 	struct ldb_cell cell; /* that moves; valid while the iterator stays */
 	int64_t ts;	      /* its timestamp; once it moved, the new one */
-	bool met;	      /* the target column has a cell */
-	int64_t newest;	      /* the timestamp of its newest cell */
 	uint64_t rank;	      /* of the cell once it moved, at least */
 };
-
-static void move_init(struct move *move, struct ldb *db, const struct wcs_view *view,
-		      uint32_t table, struct wcs_slice row, const struct wcs_move *asked)
-{
-	struct ldb_mutate *m = &move->m;
-
-	move->asked = asked;
-	move->rank = 1;
-	move->same =
-		asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
-	m->db = db;
-	m->view = view;
-	ldb_row_init(m, table, row, NULL, leveldb_writebatch_create());
-	ldb_row_column(m, asked->family, asked->from);
-	move->from.len = move->from_end = m->key.len;
-	memcpy(move->from.data, m->key.data, m->key.len);
-	if (!move->same)
-		ldb_row_column(m, asked->family, asked->to);
-	move->to_end = m->key.len;
-}
 
 /* ---- Looking ----------------------------------------------------------------------------- */
 
 static int move_iter_cell(struct move *move)
 {
-	if (ldb_iter_cell(move->m.iter, &move->cell))
-		return ldb_db_damaged(move->m.db, "a cell's record");
-	return ldb_iter_ts(move->m.db, move->m.iter, move->from_end, &move->ts);
-}
+	int rc = ldb_iter_cell(move->m.db, move->m.iter, &move->cell);
 
-/* Finds the newest cell of the target column. */
-static int move_look_to(struct move *move)
-{
-	struct ldb_mutate *m = &move->m;
-
-	m->key.len = move->to_end;
-	ldb_iter_seek(m->iter, &m->key);
-	move->met = ldb_iter_within(m->iter, &m->key);
-	return move->met ? ldb_iter_ts(m->db, m->iter, move->to_end, &move->newest) : 0;
+	return rc ? rc : ldb_iter_ts(move->m.db, move->m.iter, move->from_end, &move->ts);
 }
 
 /* Puts the iterator at the cell that moves: the named one, or the newest. */
@@ -84,25 +51,14 @@ static int move_look_from(struct move *move, bool named)
 
 /* ---- Moving ------------------------------------------------------------------------------ */
 
-/* Deletes the cell under the iterator. */
-static void move_take(struct move *move)
-{
-	size_t len, value;
-	const unsigned char *key = ldb_iter_key(move->m.iter, &len);
-
-	leveldb_writebatch_delete(move->m.batch, (const char *)key, len);
-	leveldb_iter_value(move->m.iter, &value);
-	ldb_space_dead_key(move->m.db, key, len, value);
-	move->m.changes = true;
-}
-
-/* Moves it into the target column, with timestamp ts. */
+/* Moves the cell under the iterator into the target column, with timestamp ts. */
 static void move_put(struct move *move, int64_t ts)
 {
 	struct ldb_mutate *m = &move->m;
 	const struct ldb_cell *cell = &move->cell;
 	uint32_t etag = atomic_fetch_add_explicit(&m->db->etag, 1, memory_order_relaxed);
-	size_t len;
+	size_t len, key_len;
+	const unsigned char *key = ldb_iter_key(m->iter, &key_len);
 
 	if (cell->id == 0) {
 		struct wcs_slice value = {cell->data, (size_t)cell->size};
@@ -115,102 +71,69 @@ static void move_put(struct move *move, int64_t ts)
 	m->key.len = move->to_end;
 	ldb_key_ts(&m->key, ts);
 	ldb_row_put(m, len);
-	move_take(move);
+	leveldb_writebatch_delete(m->batch, (const char *)key, key_len);
+	ldb_space_dead_key(m->db, key, key_len, len);
 }
 
-/* Makes it the newest cell of the target column. */
-static int move_put_newest(struct move *move)
+/* Makes the newest cell of the source column, or the named one, the newest of the target column. A
+ * column's older cells move, too, or are deleted if the target column had cells. */
+static int move_newest(struct move *move)
 {
-	int64_t ts = move->ts;
+	bool named = move->asked->kind == WCS_MOVE_CELL_NEWEST, met;
+	struct ldb_mutate *m = &move->m;
+	int64_t ts, newest = 0;
+	size_t len;
 	int rc = 0;
 
-	if (move->met && move->newest >= ts)
-		rc = ldb_row_server_ts(&move->m, true, move->newest, &ts);
+	m->key.len = move->to_end;
+	ldb_iter_seek(m->iter, &m->key);
+	met = ldb_iter_within(m->iter, &m->key);
+	if (met)
+		rc = ldb_iter_ts(m->db, m->iter, move->to_end, &newest);
+	if (!rc)
+		rc = move_look_from(move, named);
+	if (!rc && met && move->asked->kind == WCS_MOVE_COLUMN_NEW)
+		rc = -EEXIST;
+	if (rc || (move->same && !named))
+		return rc;
+	ts = move->ts;
+	if (met && newest >= ts)
+		rc = ldb_row_server_ts(m, true, newest, &ts);
 	if (rc)
 		return rc;
 	move_put(move, ts);
-	move->ts = ts;
-	return 0;
-}
-
-/* Moves the older cells, too; or deletes them, if the target column had cells. */
-static int move_older(struct move *move)
-{
-	struct ldb_mutate *m = &move->m;
-	int64_t newest = move->ts;
-	int rc = 0;
-
-	leveldb_iter_next(m->iter);
-	for (; !rc && ldb_iter_within(m->iter, &move->from); leveldb_iter_next(m->iter)) {
-		rc = move_iter_cell(move);
-		if (rc)
+	while (!rc && !named) {
+		leveldb_iter_next(m->iter);
+		if (!ldb_iter_within(m->iter, &move->from))
 			break;
-		if (move->met) {
-			ldb_row_garbage(m, &move->cell);
-			move_take(move);
-		} else {
+		rc = move_iter_cell(move);
+		if (!rc && met)
+			rc = ldb_row_delete(m, &len);
+		else if (!rc)
 			move_put(move, move->ts);
-		}
 	}
-	move->ts = newest;
+	move->ts = ts;
 	return rc;
-}
-
-static int move_column(struct move *move)
-{
-	int rc = move_look_to(move);
-
-	if (!rc)
-		rc = move_look_from(move, false);
-	if (rc)
-		return rc;
-	if (move->met && move->asked->kind == WCS_MOVE_COLUMN_NEW)
-		return -EEXIST;
-	if (move->same)
-		return 0;
-	rc = move_put_newest(move);
-	return rc ? rc : move_older(move);
-}
-
-static int move_cell_newest(struct move *move)
-{
-	int rc = move_look_to(move);
-
-	if (!rc)
-		rc = move_look_from(move, true);
-	return rc ? rc : move_put_newest(move);
-}
-
-/* Counts the cells that will be newer than the moved one. */
-static int move_count(struct move *move)
-{
-	const struct wcs_move *asked = move->asked;
-	uint64_t newer;
-	int rc;
-
-	if (!ldb_row_has_ranks(&move->m, asked->family))
-		return 0;
-	rc = ldb_row_newer(&move->m, move->to_end, asked->to_ts, &newer);
-	if (rc)
-		return rc;
-	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
-		newer--;
-	move->rank += newer;
-	return 0;
 }
 
 static int move_cell(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
-	bool stays = move->same && asked->from_ts == asked->to_ts;
-	int rc;
+	struct ldb_mutate *m = &move->m;
+	uint64_t newer = 0;
+	int rc = 0;
 
-	if (stays)
+	if (move->same && asked->from_ts == asked->to_ts)
 		return move_look_from(move, true);
-	rc = move_count(move);
-	ldb_key_ts(&move->m.key, asked->to_ts);
+	/* The cells that will be newer than the moved one. */
+	if (ldb_row_has_ranks(m, asked->family))
+		rc = ldb_row_newer(m, move->to_end, asked->to_ts, &newer);
+	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
+		newer--;
+	move->rank += newer;
+	ldb_key_ts(&m->key, asked->to_ts);
 	if (!rc)
-		rc = ldb_row_replaced(&move->m);
+		rc = ldb_row_replaced(m);
 	if (!rc)
 		rc = move_look_from(move, true);
 	if (rc)
@@ -221,28 +144,21 @@ static int move_cell(struct move *move)
 }
 
 /* -EINVAL unless the new timestamp is later than the cell behind the newest. */
-static int move_check_older(struct move *move)
-{
-	struct ldb_mutate *m = &move->m;
-	int64_t older;
-	int rc;
-
-	leveldb_iter_next(m->iter);
-	if (!ldb_iter_within(m->iter, &move->from))
-		return 0;
-	rc = ldb_iter_ts(m->db, m->iter, move->from_end, &older);
-	return !rc && older >= move->asked->to_ts ? -EINVAL : rc;
-}
-
 static int move_stamp(struct move *move)
 {
-	int64_t ts = move->asked->to_ts;
+	int64_t older, ts = move->asked->to_ts;
+	struct ldb_mutate *m = &move->m;
 	int rc = move_look_from(move, false);
 
 	if (rc || ts == move->ts)
 		return rc;
 	if (ts < move->ts) {
-		rc = move_check_older(move);
+		leveldb_iter_next(m->iter);
+		if (ldb_iter_within(m->iter, &move->from)) {
+			rc = ldb_iter_ts(m->db, m->iter, move->from_end, &older);
+			if (!rc && older >= ts)
+				rc = -EINVAL;
+		}
 		if (!rc)
 			rc = move_look_from(move, false);
 	}
@@ -254,22 +170,6 @@ static int move_stamp(struct move *move)
 }
 
 /* ---- All of it --------------------------------------------------------------------------- */
-
-static int move_kind(struct move *move)
-{
-	switch (move->asked->kind) {
-	case WCS_MOVE_COLUMN:
-	case WCS_MOVE_COLUMN_NEW:
-		return move_column(move);
-	case WCS_MOVE_CELL_NEWEST:
-		return move_cell_newest(move);
-	case WCS_MOVE_CELL:
-		return move_cell(move);
-	case WCS_MOVE_STAMP:
-		return move_stamp(move);
-	}
-	return -EINVAL;
-}
 
 /* Whether hidden cells of the source column would be shown again, or count. The older cells keep
  * their rank if all of the column moves, or if the newest cell gets a later timestamp. */
@@ -313,7 +213,11 @@ static int move_apply(struct move *move)
 	if (rc)
 		return rc;
 	m->iter = ldb_db_iterate(m->db);
-	rc = ldb_db_iter_end(m->db, m->iter, move_kind(move));
+	if (asked->kind == WCS_MOVE_STAMP)
+		rc = move_stamp(move);
+	else
+		rc = asked->kind == WCS_MOVE_CELL ? move_cell(move) : move_newest(move);
+	rc = ldb_db_iter_end(m->db, m->iter, rc);
 	extents = m->unsynced;
 	if (!rc)
 		rc = ldb_values_sync(m);
@@ -322,29 +226,35 @@ static int move_apply(struct move *move)
 	return ldb_commit(m->db, m->batch, extents || m->db->options->sync);
 }
 
-int ldb_move_cells(void *engine, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
+int ldb_move_cells(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
 		   const struct wcs_move *asked, int64_t *ts, bool *hidden)
 {
-	struct ldb *db = engine;
 	pthread_mutex_t *lock = ldb_row_lock(db, table, row);
-	const struct wcs_gc *gc;
-	struct move move;
+	struct move move = {.asked = asked, .rank = 1, .m.db = db, .m.view = view};
+	struct ldb_mutate *m = &move.m;
 	int rc;
 
 	if (ldb_db_failed(db))
 		return -EROFS;
-	move_init(&move, db, view, table, row, asked);
+	ldb_row_init(m, table, row, NULL, leveldb_writebatch_create());
+	ldb_row_column(m, asked->family, asked->from);
+	move.from.len = move.from_end = m->key.len;
+	memcpy(move.from.data, m->key.data, m->key.len);
+	move.same = asked->kind == WCS_MOVE_STAMP || wcs_slice_compare(asked->from, asked->to) == 0;
+	if (!move.same)
+		ldb_row_column(m, asked->family, asked->to);
+	move.to_end = m->key.len;
 	pthread_mutex_lock(lock);
 	rc = move_apply(&move);
 	pthread_mutex_unlock(lock);
-	leveldb_writebatch_destroy(move.m.batch);
-	if (move.m.garbage) /* also on failure: purged cells are garbage */
+	leveldb_writebatch_destroy(m->batch);
+	if (m->garbage) /* also on failure: purged cells are garbage */
 		ldb_reclaim_wake(db);
 	if (!rc) {
 		*ts = move.ts;
-		gc = wcs_view_gc(view, asked->family);
-		*hidden = move.m.changes &&
-			  wcs_view_hides(view, wcs_view_expiry(gc, move.rank, move.ts));
+		*hidden = m->changes &&
+			  wcs_view_hides(view, wcs_view_expiry(wcs_view_gc(view, asked->family),
+							       move.rank, move.ts));
 	}
 	return rc;
 }

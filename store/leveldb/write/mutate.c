@@ -17,62 +17,47 @@ enum { MUTATE_ASKS_ROW = 3 }; /* writes */
 
 /* ---- Conditions -------------------------------------------------------------------------- */
 
-/* 1: the cell's value is the expected one; 0: it is not; or an error. */
-static int mutate_cell_equals(struct ldb_mutate *m, const struct ldb_cell *cell,
-			      struct wcs_slice expected)
+/* -ECANCELED: the cell has another value. */
+static int mutate_compare(struct ldb_mutate *m, const struct ldb_cell *cell,
+			  struct wcs_slice expected)
 {
 	const unsigned char *bytes = expected.data;
 	unsigned char part[LDB_EXTENT];
 
 	if (cell->size != expected.len)
-		return 0;
-	for (size_t offset = 0; offset < expected.len;) {
-		size_t got;
+		return -ECANCELED;
+	for (size_t offset = 0, got; offset < expected.len; offset += got) {
 		int rc = ldb_extent_read(m->db, cell, part, sizeof(part), offset, &got);
 
 		if (rc)
 			return rc;
 		if (memcmp(part, bytes + offset, got) != 0)
-			return 0;
-		offset += got;
+			return -ECANCELED;
 	}
-	return 1;
+	return 0;
 }
 
-/* Puts the iterator at the column's newest cell if the view shows it. 1: it does; 0: no. */
-static int mutate_seek_shown(struct ldb_mutate *m, const char *family, struct wcs_slice qualifier)
-{
-	int64_t ts;
-	int rc;
-
-	if (m->row_empty)
-		return 0;
-	ldb_row_column(m, family, qualifier);
-	ldb_iter_seek(m->iter, &m->key);
-	if (!ldb_iter_within(m->iter, &m->key))
-		return 0;
-	rc = ldb_iter_ts(m->db, m->iter, m->key.len, &ts);
-	if (rc)
-		return rc;
-	return !wcs_view_hides(m->view, wcs_view_expiry(wcs_view_gc(m->view, family), 1, ts));
-}
-
+/* Asks whether the view shows the column's newest cell, and its value. */
 static int mutate_condition(struct ldb_mutate *m, const struct wcs_condition *condition)
 {
-	int found = mutate_seek_shown(m, condition->family, condition->qualifier);
+	const struct wcs_gc *gc = wcs_view_gc(m->view, condition->family);
 	struct ldb_cell cell;
-	int equal;
+	bool shown = false;
+	int64_t ts;
+	int rc = 0;
 
-	if (found < 0)
-		return found;
-	if (!found || condition->absent)
-		return found == condition->absent ? -ECANCELED : 0;
-	if (ldb_iter_cell(m->iter, &cell))
-		return ldb_db_damaged(m->db, "a cell's record");
-	equal = mutate_cell_equals(m, &cell, condition->expected);
-	if (equal < 0)
-		return equal;
-	return equal ? 0 : -ECANCELED;
+	ldb_row_column(m, condition->family, condition->qualifier);
+	ldb_iter_seek(m->iter, &m->key);
+	if (ldb_iter_within(m->iter, &m->key)) {
+		rc = ldb_iter_ts(m->db, m->iter, m->key.len, &ts);
+		shown = !rc && !wcs_view_hides(m->view, wcs_view_expiry(gc, 1, ts));
+	}
+	if (rc)
+		return rc;
+	if (!shown || condition->absent)
+		return shown == condition->absent ? -ECANCELED : 0;
+	rc = ldb_iter_cell(m->db, m->iter, &cell);
+	return rc ? rc : mutate_compare(m, &cell, condition->expected);
 }
 
 /* ---- Deletes ----------------------------------------------------------------------------- */
@@ -99,8 +84,6 @@ static int mutate_deletes(struct ldb_mutate *m)
 {
 	int rc = 0;
 
-	if (m->row_empty)
-		return 0;
 	m->key.len = m->row_end;
 	if (m->mutation->delete_row)
 		return mutate_delete_all(m);
@@ -118,32 +101,24 @@ static int mutate_deletes(struct ldb_mutate *m)
 	return rc;
 }
 
-/* Cells behind those that are deleted must not be shown again. */
-static int mutate_purge(struct ldb_mutate *m)
-{
-	const struct wcs_delete *last = NULL, *delete = m->mutation->deletes;
-	int rc = 0;
-
-	for (size_t i = 0; i < m->mutation->delete_count && !rc; i++, delete ++) {
-		if (delete->kind != WCS_DELETE_CELL || !ldb_row_has_ranks(m, delete->family) ||
-		    (last && strcmp(last->family, delete->family) == 0 &&
-		     wcs_slice_compare(last->qualifier, delete->qualifier) == 0))
-			continue;
-		last = delete;
-		rc = ldb_purge_column(m, delete->family, delete->qualifier, NULL, NULL);
-	}
-	m->key.len = m->row_end;
-	return rc;
-}
-
 /* ---- All of it --------------------------------------------------------------------------- */
 
-static int mutate_writes(struct ldb_mutate *m)
+int ldb_mutate_build(struct ldb_mutate *m)
 {
-	struct wcs_write *writes = m->mutation->writes;
-	size_t count = m->mutation->write_count;
-	int rc = 0;
+	const struct wcs_mutation *mutation = m->mutation;
+	struct wcs_write *writes = mutation->writes;
+	size_t count = mutation->write_count;
+	int rc = 0, unread;
 
+	if (count >= MUTATE_ASKS_ROW && mutation->delete_count == 0 && !mutation->delete_row &&
+	    mutation->condition_count == 0) {
+		ldb_iter_seek(m->iter, &m->key);
+		m->row_empty = !ldb_iter_within(m->iter, &m->key);
+	}
+	for (size_t i = 0; i < mutation->condition_count && !rc; i++)
+		rc = mutate_condition(m, &mutation->conditions[i]);
+	if (!rc)
+		rc = mutate_deletes(m);
 	for (size_t from = 0, to; from < count && !rc; from = to) {
 		for (to = from + 1; to < count; to++) {
 			if (strcmp(writes[from].family, writes[to].family) != 0 ||
@@ -155,42 +130,33 @@ static int mutate_writes(struct ldb_mutate *m)
 		else
 			rc = ldb_column_write(m, writes + from, to - from);
 	}
-	return rc;
-}
-
-int ldb_mutate_build(struct ldb_mutate *m)
-{
-	const struct wcs_mutation *mutation = m->mutation;
-	int rc = 0, unread;
-
-	if (mutation->write_count >= MUTATE_ASKS_ROW && mutation->delete_count == 0 &&
-	    !mutation->delete_row && mutation->condition_count == 0) {
-		ldb_iter_seek(m->iter, &m->key);
-		m->row_empty = !ldb_iter_within(m->iter, &m->key);
-	}
-	for (size_t i = 0; i < mutation->condition_count && !rc; i++)
-		rc = mutate_condition(m, &mutation->conditions[i]);
-	if (!rc)
-		rc = mutate_deletes(m);
-	if (!rc)
-		rc = mutate_writes(m);
 	unread = ldb_db_iter_error(m->db, m->iter);
 	return unread ? unread : rc;
 }
 
 static int mutate_apply(struct ldb_mutate *m)
 {
-	int rc = mutate_purge(m);
+	const struct wcs_delete *last = NULL, *delete = m->mutation->deletes;
+	int rc = 0;
 
+	/* Cells behind those that are deleted must not be shown again. */
+	for (size_t i = 0; i < m->mutation->delete_count && !rc; i++, delete ++) {
+		if (delete->kind != WCS_DELETE_CELL || !ldb_row_has_ranks(m, delete->family) ||
+		    (last && strcmp(last->family, delete->family) == 0 &&
+		     wcs_slice_compare(last->qualifier, delete->qualifier) == 0))
+			continue;
+		last = delete;
+		rc = ldb_purge_column(m, delete->family, delete->qualifier, NULL, NULL);
+	}
 	if (rc)
 		return rc;
+	m->key.len = m->row_end;
 	m->iter = ldb_db_iterate(m->db);
 	rc = ldb_mutate_build(m);
 	leveldb_iter_destroy(m->iter);
+	if (!rc && m->changes)
+		rc = ldb_values_sync(m);
 	if (rc || !m->changes)
-		return rc;
-	rc = ldb_values_sync(m);
-	if (rc)
 		return rc;
 	ldb_values_end(m);
 	return ldb_commit(m->db, m->batch, m->db->options->sync);

@@ -61,8 +61,6 @@ void ldb_row_column(struct ldb_mutate *m, const char *family, struct wcs_slice q
 void ldb_row_put(struct ldb_mutate *m, size_t record_len);
 /* Deletes the cell under m->iter, as ldb_db_batch_cell does, and counts its dead bytes. */
 int ldb_row_delete(struct ldb_mutate *m, size_t *key_len);
-/* Puts the garbage record of a cell that goes, if it has extents. */
-void ldb_row_garbage(struct ldb_mutate *m, const struct ldb_cell *cell);
 /* Accounts for the cell at m->key, if there is one, as replaced; moves m->iter there. */
 int ldb_row_replaced(struct ldb_mutate *m);
 /* The server's timestamp in a column with (found) or without a newest cell. -EOVERFLOW. */
@@ -85,12 +83,10 @@ int ldb_values_prepare(struct ldb_mutate *m);
 void ldb_values_abandon(struct ldb_mutate *m);
 /* Syncs the logs if m->unsynced. Must come before the batch is written. */
 int ldb_values_sync(struct ldb_mutate *m);
-/* Whether the write's value is the one that its cell gets; else it depends on the present cell. */
-bool ldb_values_is_given(const struct wcs_write *write);
-/* Writes a value's extents: at once, under an intent (stream), or into the batch. *index: of
+/* Writes the extents of the write's value, unless they were streamed before the lock. *index: of
  * m->made. */
-int ldb_values_put(struct ldb_mutate *m, const struct wcs_write *write,
-		   const struct ldb_source *source, bool stream, size_t *index);
+int ldb_values_extents(struct ldb_mutate *m, const struct wcs_write *write,
+		       const struct ldb_source *source, size_t *index);
 /* Ends the intents in the batch: the last step before it is written. */
 void ldb_values_end(struct ldb_mutate *m);
 

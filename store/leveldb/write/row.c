@@ -46,14 +46,6 @@ void ldb_row_put(struct ldb_mutate *m, size_t record_len)
 	m->changes = true;
 }
 
-void ldb_row_garbage(struct ldb_mutate *m, const struct ldb_cell *cell)
-{
-	if (cell->id == 0)
-		return;
-	ldb_db_batch_value(m->db, m->batch, cell);
-	m->garbage = true;
-}
-
 /* Counts the key and the inline value of the cell under the iterator as dead. */
 static void row_dead(struct ldb_mutate *m, const struct ldb_cell *cell)
 {
@@ -79,12 +71,17 @@ int ldb_row_delete(struct ldb_mutate *m, size_t *key_len)
 static int row_replaced_here(struct ldb_mutate *m)
 {
 	struct ldb_cell cell;
+	int rc;
 
 	if (!ldb_iter_within(m->iter, &m->key))
 		return 0;
-	if (ldb_iter_cell(m->iter, &cell))
-		return ldb_db_damaged(m->db, "a cell's record");
-	ldb_row_garbage(m, &cell);
+	rc = ldb_iter_cell(m->db, m->iter, &cell);
+	if (rc)
+		return rc;
+	if (cell.id != 0) {
+		ldb_db_batch_value(m->db, m->batch, &cell);
+		m->garbage = true;
+	}
 	row_dead(m, &cell);
 	return 0;
 }

@@ -8,12 +8,15 @@
  * its intents into garbage.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/write/mutate.h"
 
-int ldb_values_put(struct ldb_mutate *m, const struct wcs_write *write,
-		   const struct ldb_source *source, bool stream, size_t *index)
+/* Writes a value's extents: at once, under an intent (stream), or into the batch. *index: of
+ * m->made. */
+static int values_put(struct ldb_mutate *m, const struct wcs_write *write,
+		      const struct ldb_source *source, bool stream, size_t *index)
 {
 	struct ldb_made *made;
 	uint64_t id;
@@ -40,11 +43,28 @@ int ldb_values_put(struct ldb_mutate *m, const struct wcs_write *write,
 	return ldb_extent_stream(m->db, id, source);
 }
 
-bool ldb_values_is_given(const struct wcs_write *write)
+/* Whether the write's value is the one that its cell gets; else it depends on the present cell. */
+static bool values_is_given(const struct wcs_write *write)
 {
 	bool sets = write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_SET_NEWEST;
 
 	return sets && !wcs_type_aggregates(write->type);
+}
+
+int ldb_values_extents(struct ldb_mutate *m, const struct wcs_write *write,
+		       const struct ldb_source *source, size_t *index)
+{
+	bool stream = false;
+
+	if (m->prepared_used < m->prepared && m->made[m->prepared_used].write == write) {
+		*index = m->prepared_used++;
+		return 0;
+	}
+	if (!values_is_given(write)) { /* the others are in batch_extents already */
+		stream = m->batch_extents + source->size > LDB_BATCH_BYTES;
+		m->batch_extents += stream ? 0 : (size_t)source->size;
+	}
+	return values_put(m, write, source, stream, index);
 }
 
 int ldb_values_sync(struct ldb_mutate *m)
@@ -61,20 +81,19 @@ int ldb_values_prepare(struct ldb_mutate *m)
 
 	for (size_t i = 0; i < m->mutation->write_count && !rc; i++) {
 		const struct wcs_write *write = &m->mutation->writes[i];
-		struct ldb_source source;
+		struct ldb_source source = {0};
 		size_t index;
 
-		if (!ldb_values_is_given(write) || write->value.len <= WCS_VALUE_INLINE)
+		if (!values_is_given(write) || write->value.len <= WCS_VALUE_INLINE)
 			continue;
 		if (m->batch_extents + write->value.len <= LDB_BATCH_BYTES) {
 			m->batch_extents += write->value.len;
 			continue;
 		}
-		ldb_source_init(&source);
 		rc = ldb_source_add(&source, write->value);
 		if (!rc)
-			rc = ldb_values_put(m, write, &source, true, &index);
-		ldb_source_free(&source);
+			rc = values_put(m, write, &source, true, &index);
+		free(source.more);
 	}
 	m->prepared = m->made_count;
 	return rc ? rc : ldb_values_sync(m);
@@ -84,14 +103,12 @@ void ldb_values_end(struct ldb_mutate *m)
 {
 	for (size_t i = 0; i < m->made_count; i++) {
 		const struct ldb_made *made = &m->made[i];
-		struct ldb_id_key key;
 
 		if (made->replaced) {
 			ldb_db_batch_garbage(m->batch, made->id, LDB_GARBAGE, made->extents);
 			m->garbage = true;
 		} else if (made->streamed) {
-			ldb_key_garbage(&key, made->id);
-			ldb_db_batch_delete(m->batch, &key);
+			ldb_db_batch_delete(m->batch, ldb_key_garbage(made->id));
 		}
 	}
 }
