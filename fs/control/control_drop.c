@@ -77,7 +77,7 @@ static int forget_memory(struct drop *drop, const struct pos *pos)
 	if (rc == 0)
 		memdirs_remove(drop->fs->memdirs, &path);
 	memdir_path_clear(&path);
-	drafts_remove_below(drop->fs, drop->dir->plain, NULL);
+	drafts_remove(drop->fs, 0, drop->dir->plain, NULL);
 	return rc;
 }
 
@@ -108,7 +108,7 @@ static int drop_family(struct drop *drop, const struct pos *pos)
 	int rc = wcs_family_drop(pos->table, pos->family);
 
 	if (rc == 0)
-		drafts_remove_below(drop->fs, drop->dir->plain, pos->family);
+		drafts_remove(drop->fs, 0, drop->dir->plain, pos->family);
 	cache_expire_family(drop->fs, pos->table, pos->family);
 	return rc;
 }

@@ -16,17 +16,8 @@ static int delimiter_print(const struct control_place *at, FILE *to)
 
 int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter)
 {
-	const char *name = wcs_table_name(table);
-	struct memdir_path path = {0};
-	int rc;
-
-	if (delimiter == wcs_table_delimiter(table))
-		return 0;
-	rc = memdir_path_add(&path, MEMDIR_TABLE, (struct wcs_slice){name, strlen(name)});
-	if (rc == 0 && memdirs_has_children(fs->memdirs, &path))
-		rc = -ENOTEMPTY;
-	memdir_path_clear(&path);
-	return rc;
+	return delimiter == wcs_table_delimiter(table) ? 0
+						       : pos_table_check(fs, wcs_table_name(table));
 }
 
 static int delimiter_apply(const struct control_place *at, const char *text, size_t len)

@@ -161,18 +161,6 @@ static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *
 	return rc;
 }
 
-static int rmdir_table(struct fs *fs, const char *name)
-{
-	struct memdir_path path = {0};
-	struct wcs_slice bytes = {name, strlen(name)};
-	int rc = memdir_path_add(&path, MEMDIR_TABLE, bytes);
-
-	if (rc == 0 && memdirs_has_children(fs->memdirs, &path))
-		rc = -ENOTEMPTY;
-	memdir_path_clear(&path);
-	return rc == 0 ? wcs_table_remove(fs->store, name) : rc;
-}
-
 /* Removes a family from the schema, and its directories in memory from all rows. */
 static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos *pos,
 			struct wcs_slice name)
@@ -189,7 +177,7 @@ static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos 
 	if (rc == 0) {
 		memdirs_remove_family(fs->memdirs, &table, &family);
 		writers_barrier(fs); /* no session commits a draft there any more */
-		drafts_remove_below(fs, dir->parent->plain, name.data);
+		drafts_remove(fs, 0, dir->parent->plain, name.data);
 	}
 	if (rc == 0)
 		cache_expire_family(fs, pos->table, name.data);
@@ -209,7 +197,7 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 		uint64_t column = node_child_id(base, NODE_CELL, child->bytes).column;
 
 		writers_exclude(fs, base);
-		drafts_remove_all(fs, column);
+		drafts_remove(fs, column, 0, NULL);
 		writers_detach_drafts(fs, column);
 		writers_release(fs, base);
 	}
@@ -218,7 +206,7 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 	else if (child->kind != NODE_POLICIES)
 		writers_detach_below(fs, plain, true, NULL);
 	if (child->kind != NODE_POLICIES)
-		drafts_remove_below(fs, plain, NULL);
+		drafts_remove(fs, 0, plain, NULL);
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
 }
@@ -226,9 +214,12 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *child,
 		       const struct pos *pos)
 {
+	int rc;
+
 	switch (child->kind) {
 	case NODE_TABLE:
-		return rmdir_table(fs, child->buf);
+		rc = pos_table_check(fs, child->buf);
+		return rc == 0 ? wcs_table_remove(fs->store, child->buf) : rc;
 	case NODE_POLICIES:
 		return rmdir_family(fs, dir, pos, child->bytes);
 	case NODE_PREFIX:

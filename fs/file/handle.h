@@ -31,7 +31,7 @@ struct handles *handles_new(void); /* NULL: no memory */
 /* Closes the open files without a commit and frees the list. No request is under way. */
 void handles_free(struct fs *fs, struct handles *handles);
 
-size_t handles_count(struct handles *handles);
+size_t handles_count(const struct handles *handles);
 
 /* An empty handle, in the list. NULL: no memory. */
 struct handle *handle_new(struct fs *fs);

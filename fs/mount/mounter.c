@@ -94,39 +94,25 @@ static void mounter_replace(int none, int fd)
 		close(fd);
 }
 
-static int mounter_do_mount(int fd, struct fuse_session *session, const char *mountpoint,
-			    bool quiet)
-{
-	int none, rc;
-
-	if (fuse_session_mount(session, mountpoint) != 0)
-		return mounter_send(fd, MOUNTER_FAILED, -1);
-	rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
-	none = descriptors_open_none();
-	mounter_replace(none, fuse_session_fd(session));
-	for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
-		mounter_replace(none, i);
-	if (none >= 0)
-		close(none);
-	return rc;
-}
-
-/* The server ended. Waits until it is gone, after which its mount is dead, and clears that. */
-static void mounter_clear(pid_t server, const char *mountpoint)
-{
-	for (int i = 0; i < DYING_TRIES && getppid() == server; i++)
-		usleep(DYING_PAUSE_US);
-	mountpoint_clear(mountpoint);
-}
-
 /* false: the server ended without MOUNTER_END. */
 static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet)
 {
 	char what;
-	int none;
+	int none, rc;
 
 	while (mounter_receive(fd, &what, &none) == 0) {
-		if (what == MOUNTER_MOUNT && mounter_do_mount(fd, session, mountpoint, quiet) == 0)
+		if (what == MOUNTER_MOUNT && fuse_session_mount(session, mountpoint) != 0) {
+			rc = mounter_send(fd, MOUNTER_FAILED, -1);
+		} else if (what == MOUNTER_MOUNT) {
+			rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
+			none = descriptors_open_none();
+			mounter_replace(none, fuse_session_fd(session));
+			for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
+				mounter_replace(none, i);
+			if (none >= 0)
+				close(none);
+		}
+		if (what == MOUNTER_MOUNT && rc == 0)
 			continue;
 		if (what == MOUNTER_UNMOUNT) {
 			fuse_session_unmount(session);
@@ -164,8 +150,12 @@ int mounter_start(struct mounter *mounter, struct fuse_session *session, const c
 	if (leave >= 0)
 		close(leave);
 	prctl(PR_SET_NAME, "rowfs-mounter");
-	if (!mounter_serve(fds[1], session, mountpoint, quiet) && mounter->clears)
-		mounter_clear(server, mountpoint);
+	if (!mounter_serve(fds[1], session, mountpoint, quiet) && mounter->clears) {
+		/* The mount is dead once the server is gone. */
+		for (int i = 0; i < DYING_TRIES && getppid() == server; i++)
+			usleep(DYING_PAUSE_US);
+		mountpoint_clear(mountpoint);
+	}
 	_exit(0);
 }
 

@@ -71,14 +71,6 @@ static bool is_dead(int error)
 	return error == ENOTCONN || error == ECONNABORTED;
 }
 
-/* The path without symbolic links, also of a dead mount. */
-static char *resolve(const char *given)
-{
-	char *path = realpath(given, NULL);
-
-	return path || !is_dead(errno) ? path : resolve_dead(given, LINKS_MAX);
-}
-
 /* Is a rowfs mounted at path? Its store goes to *what. */
 static bool find_mount(const char *path, char *what, size_t size)
 {
@@ -113,29 +105,23 @@ static bool lies_dead(const char *path)
 	return look(path, &st) != 0 && is_dead(errno);
 }
 
-/* Through a descriptor, so that exactly the checked mount goes even if another one covers it. */
-static int unmount_as_root(const char *path)
-{
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1;
-	struct statvfs space;
-	char link[32];
-
-	if (fd < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (fstatvfs(fd, &space) != 0 && is_dead(errno))
-		rc = umount2(link, MNT_DETACH);
-	close(fd);
-	return rc;
-}
-
 /* Unmounts a dead mount: directly as root, else through libfuse's helper. */
 static int unmount(const char *path)
 {
-	int status;
+	/* Through a descriptor, so that exactly the checked mount goes even if another one covers
+	 * it. */
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1, status;
+	struct statvfs space;
+	char link[32];
 	pid_t pid;
 
-	if (unmount_as_root(path) == 0)
+	if (fd >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		if (fstatvfs(fd, &space) != 0 && is_dead(errno))
+			rc = umount2(link, MNT_DETACH);
+		close(fd);
+	}
+	if (rc == 0)
 		return 0;
 	if (!lies_dead(path))
 		return -EBUSY;
@@ -149,18 +135,6 @@ static int unmount(const char *path)
 	if (waitpid(pid, &status, 0) < 0)
 		return -errno;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
-}
-
-/* Only the user who mounted may access a mount, also a dead one. */
-static int refuse_look(const char *path, int error)
-{
-	char what[256], why[512];
-
-	if (error != -EACCES || !find_mount(path, what, sizeof(what)))
-		return refuse(path, error, strerror(-error));
-	snprintf(why, sizeof(why), "is a mount of %s by another user; umount unmounts it, as root",
-		 what);
-	return refuse(path, error, why);
 }
 
 /* 0 also if auto_unmount or another start cleared the mount at the same time. */
@@ -198,8 +172,16 @@ static int check(const char *path)
 	int rc;
 
 	while (look(path, &st) != 0) {
-		if (!is_dead(errno))
-			return refuse_look(path, -errno);
+		if (!is_dead(errno)) {
+			rc = -errno;
+			/* Only the user who mounted may access a mount, also a dead one. */
+			if (rc != -EACCES || !find_mount(path, what, sizeof(what)))
+				return refuse(path, rc, strerror(-rc));
+			snprintf(why, sizeof(why),
+				 "is a mount of %s by another user; umount unmounts it, as root",
+				 what);
+			return refuse(path, rc, why);
+		}
 		rc = clear_dead(path);
 		if (rc != 0)
 			return rc;
@@ -236,15 +218,6 @@ static int prepare_open(const char *given, char **path)
 	return *path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
 }
 
-static int refuse_unresolved(const char *given, int error)
-{
-	if (error == ENOENT)
-		return refuse(given, -error, "No such file or directory; mkdir makes a mountpoint");
-	if (is_dead(error))
-		return refuse(given, -error, "lies in a dead mount; unmount that");
-	return refuse(given, -error, strerror(error));
-}
-
 int mountpoint_prepare(const char *given, char **path)
 {
 	char *resolved, *whole;
@@ -252,9 +225,15 @@ int mountpoint_prepare(const char *given, char **path)
 
 	if (mountpoint_is_open(given))
 		return prepare_open(given, path);
-	resolved = resolve(given);
+	resolved = realpath(given, NULL);
+	if (!resolved && is_dead(errno))
+		resolved = resolve_dead(given, LINKS_MAX);
 	if (!resolved)
-		return refuse_unresolved(given, errno);
+		return refuse(given, -errno,
+			      errno == ENOENT
+				      ? "No such file or directory; mkdir makes a mountpoint"
+			      : is_dead(errno) ? "lies in a dead mount; unmount that"
+					       : strerror(errno));
 	rc = check(resolved);
 	whole = rc == 0 ? realpath(resolved, NULL) : NULL;
 	free(resolved);

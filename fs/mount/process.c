@@ -29,13 +29,6 @@ static bool read_proc(pid_t thread, const char *file, char *text, size_t size)
 	return len > 0;
 }
 
-/* Signal 0 to thread T of process T succeeds only if T leads its process. It costs far less than
- * reading /proc. */
-static bool leads_process(pid_t thread)
-{
-	return syscall(SYS_tgkill, thread, thread, 0) == 0 || errno == EPERM;
-}
-
 bool process_can_tell(void)
 {
 	char self[32] = "";
@@ -50,7 +43,9 @@ pid_t process_of(pid_t thread)
 
 	if (thread <= 0)
 		return -1;
-	if (leads_process(thread))
+	/* Signal 0 to thread T of process T succeeds only if T leads its process. It costs far less
+	 * than reading /proc. */
+	if (syscall(SYS_tgkill, thread, thread, 0) == 0 || errno == EPERM)
 		return thread;
 	if (!read_proc(thread, "status", text, sizeof(text)))
 		return -1;

@@ -63,13 +63,6 @@ static int memory_start(struct walk *walk, enum memdir_part part, const struct w
 	return rc == 0 ? memory_next(walk, after) : rc;
 }
 
-static void memory_end(struct walk *walk)
-{
-	free(walk->memory.data);
-	walk->memory = (struct memdir_child){0};
-	memdir_path_clear(&walk->path);
-}
-
 /* Calls each for the children in memory before limit (NULL: for all). */
 static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 {
@@ -86,6 +79,17 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 	return rc;
 }
 
+/* Ends the walk of one kind; after rc 0 with the remaining children in memory. */
+static int memory_end(struct walk *walk, int rc)
+{
+	if (rc == 0)
+		rc = memory_give(walk, NULL);
+	free(walk->memory.data);
+	walk->memory = (struct memdir_child){0};
+	memdir_path_clear(&walk->path);
+	return rc;
+}
+
 /* Calls each for the children in memory before a stored child, then for that one. */
 static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell_info *info)
 {
@@ -96,41 +100,27 @@ static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell
 	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes, info) : rc;
 }
 
-/* *list stays NULL if the prefix is so long that no key can be below it. The segment to resume
- * after is cut to the bytes that a key has room for there, which keeps the order. */
-static int list_segments(const struct pos *pos, const struct wcs_slice *after,
-			 struct wcs_list **list)
-{
-	char buf[WCS_ROW_KEY_MAX + 1];
-	struct wcs_slice prefix = pos_prefix(pos, buf), cut;
-
-	if (prefix.len > WCS_ROW_KEY_MAX)
-		return 0;
-	if (!after)
-		return wcs_list_open(pos->table, prefix, NULL, list);
-	cut = *after;
-	if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
-		cut.len = WCS_ROW_KEY_MAX - prefix.len;
-	return wcs_list_open(pos->table, prefix, &cut, list);
-}
-
 static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 {
+	char buf[WCS_ROW_KEY_MAX + 1];
+	struct wcs_slice prefix = pos_prefix(walk->pos, buf);
+	struct wcs_slice cut = after ? *after : (struct wcs_slice){0}, segment;
 	struct wcs_list *list = NULL;
-	struct wcs_slice segment;
-	int rc;
+	int rc = 0;
 
 	walk->kind = NODE_PREFIX;
-	rc = list_segments(walk->pos, after, &list);
+	if (prefix.len <= WCS_ROW_KEY_MAX) { /* else no key can be below it */
+		/* Cut to the bytes that a key has room for there, which keeps the order. */
+		if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
+			cut.len = WCS_ROW_KEY_MAX - prefix.len;
+		rc = wcs_list_open(walk->pos->table, prefix, after ? &cut : NULL, &list);
+	}
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);
 	while (rc == 0 && list && (rc = wcs_list_next(list, &segment)) > 0)
 		rc = give(walk, segment, NULL);
-	if (rc == 0)
-		rc = memory_give(walk, NULL);
 	wcs_list_close(list);
-	memory_end(walk);
-	return rc;
+	return memory_end(walk, rc);
 }
 
 static int walk_families(struct walk *walk, const struct wcs_slice *after)
@@ -148,11 +138,8 @@ static int walk_families(struct walk *walk, const struct wcs_slice *after)
 	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
 		rc = !after || memdir_order(cell.family, *after) > 0 ? give(walk, cell.family, NULL)
 								     : 0;
-	if (rc == 0)
-		rc = memory_give(walk, NULL);
 	wcs_scan_close(scan);
-	memory_end(walk);
-	return rc;
+	return memory_end(walk, rc);
 }
 
 /* The columns of a family; below /.versions their histories, of which some may be in memory. A scan
@@ -186,24 +173,15 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 			shown = number_size(type, cell.value, &info.size) == 0;
 		rc = give(walk, cell.qualifier, shown ? &info : NULL);
 	}
-	if (rc == 0)
-		rc = memory_give(walk, NULL);
 	wcs_scan_close(scan);
-	memory_end(walk);
-	return rc;
+	return memory_end(walk, rc);
 }
 
 /* Chunk directories in memory. */
 static int walk_chunks(struct walk *walk, const struct wcs_slice *after)
 {
-	int rc;
-
 	walk->kind = NODE_CHUNK;
-	rc = memory_start(walk, MEMDIR_CHUNK, after);
-	if (rc == 0)
-		rc = memory_give(walk, NULL);
-	memory_end(walk);
-	return rc;
+	return memory_end(walk, memory_start(walk, MEMDIR_CHUNK, after));
 }
 
 /* The versions of a column that are older than the one to resume after. */

@@ -69,28 +69,21 @@ int pos_of(const struct node *node, struct pos *pos)
 	return key_fill(node, pos);
 }
 
-static int descend_key(struct pos *pos, struct wcs_slice segment)
-{
-	size_t between = pos->depth > 0;
-
-	if (pos->key_len + between + segment.len > WCS_ROW_KEY_MAX)
-		return -ENAMETOOLONG;
-	if (between)
-		pos->key[pos->key_len++] = (char)pos->delimiter;
-	if (segment.len > 0)
-		memcpy(pos->key + pos->key_len, segment.data, segment.len);
-	pos->key_len += segment.len;
-	pos->depth++;
-	return 0;
-}
-
 int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 {
+	size_t between = pos->depth > 0;
 	int rc = 0;
 
 	switch (kind) {
 	case NODE_PREFIX:
-		rc = descend_key(pos, bytes);
+		if (pos->key_len + between + bytes.len > WCS_ROW_KEY_MAX)
+			return -ENAMETOOLONG;
+		if (between)
+			pos->key[pos->key_len++] = (char)pos->delimiter;
+		if (bytes.len > 0)
+			memcpy(pos->key + pos->key_len, bytes.data, bytes.len);
+		pos->key_len += bytes.len;
+		pos->depth++;
 		break;
 	case NODE_FAMILY:
 	case NODE_POLICIES:
@@ -149,6 +142,17 @@ int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
 	return rc;
 }
 
+int pos_table_check(struct fs *fs, const char *table)
+{
+	struct memdir_path path = {0};
+	int rc = memdir_path_add(&path, MEMDIR_TABLE, (struct wcs_slice){table, strlen(table)});
+
+	if (rc == 0 && memdirs_has_children(fs->memdirs, &path))
+		rc = -ENOTEMPTY;
+	memdir_path_clear(&path);
+	return rc;
+}
+
 int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan)
 {
 	char end[WCS_ROW_KEY_MAX + 1];
@@ -198,28 +202,13 @@ struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf)
 	return (struct wcs_slice){buf, pos->qualifier.len + 1};
 }
 
-static int cell_stored(const struct pos *pos, struct wcs_cell_info *info)
-{
-	struct wcs_cell_info unused;
-	enum wcs_type type;
-	int rc;
-
-	if (pos->key_len == 0)
-		return -ENOENT;
-	rc = info ? pos_type(pos, &type) : 0;
-	if (rc == 0 && info && wcs_type_aggregates(type))
-		return number_text(pos, type, NULL, info);
-	return rc != 0 ? rc
-		       : wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier,
-				      pos->ts, info ? info : &unused);
-}
-
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 {
 	struct wcs_filter filter = {
 		.each = WCS_EACH_FAMILY, .families = &pos->family, .family_count = 1};
 	struct wcs_cell_info unused;
 	struct wcs_key_info key;
+	enum wcs_type type;
 	int rc;
 
 	switch (pos->kind) {
@@ -231,7 +220,14 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 	case NODE_CELL:
 	case NODE_HISTORY:
 	case NODE_VERSION:
-		return cell_stored(pos, info);
+		if (pos->key_len == 0)
+			return -ENOENT;
+		rc = info ? pos_type(pos, &type) : 0;
+		if (rc == 0 && info && wcs_type_aggregates(type))
+			return number_text(pos, type, NULL, info);
+		return rc != 0 ? rc
+			       : wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier,
+					      pos->ts, info ? info : &unused);
 	case NODE_DRAFTS:
 		return -ENOENT;
 	default:

@@ -67,6 +67,9 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 struct fs;
 int pos_exists(struct fs *fs, const struct pos *pos);
 
+/* Has the table no directories in memory? 0, -ENOTEMPTY or -ENOMEM. */
+int pos_table_check(struct fs *fs, const char *table);
+
 /* Keeps a directory in memory, as mkdir makes it. 0, -ENOMEM, or -ENOSPC. */
 int pos_keep(struct fs *fs, const struct pos *pos);
 

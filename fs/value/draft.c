@@ -22,7 +22,7 @@ struct draft {
 
 struct drafts {
 	pthread_mutex_t lock;
-	size_t count; /* Lock: lock, as all below */
+	_Atomic size_t count; /* Lock: lock, as all below; may be read without it */
 	size_t reserved;
 	size_t memory; /* bytes that the values take */
 	uint32_t etag; /* given last */
@@ -38,14 +38,9 @@ struct drafts *drafts_new(void)
 	return drafts;
 }
 
-size_t drafts_count(struct drafts *drafts)
+size_t drafts_count(const struct drafts *drafts)
 {
-	size_t count;
-
-	pthread_mutex_lock(&drafts->lock);
-	count = drafts->count;
-	pthread_mutex_unlock(&drafts->lock);
-	return count;
+	return drafts->count;
 }
 
 void drafts_free(struct drafts *drafts)
@@ -161,38 +156,26 @@ void drafts_unreserve(struct fs *fs)
 	pthread_mutex_unlock(&fs->drafts->lock);
 }
 
-/* Adds one without a value. Lock: the drafts'. */
-static int add(struct fs *fs, struct node *dir, struct file_id id, bool reserved,
-	       struct draft **draft)
-{
-	struct drafts *drafts = fs->drafts;
-	struct memdir_path path;
-	int rc;
-
-	if (!reserved && drafts->count + drafts->reserved >= DRAFTS_MAX)
-		return -ENOSPC;
-	rc = hold(fs, dir, id, &path);
-	if (rc != 0)
-		return rc;
-	*draft = &drafts->all[drafts->count++];
-	**draft = (struct draft){.id = id, .dir = node_get(dir), .path = path};
-	return 0;
-}
-
 /* Lock: the drafts'. */
 static int put(struct fs *fs, struct node *dir, struct file_id id, struct value *value, int64_t ts,
 	       const struct draft_before *before, bool reserved, struct value **old)
 {
 	struct drafts *drafts = fs->drafts;
 	struct draft *draft = find(drafts, id);
-	int rc = 0;
+	struct memdir_path path;
+	int rc;
 
 	if (!before->any && before->etag != (draft ? draft->etag : 0))
 		return -EAGAIN;
-	if (!draft)
-		rc = add(fs, dir, id, reserved, &draft);
-	if (rc != 0)
-		return rc;
+	if (!draft) {
+		if (!reserved && drafts->count + drafts->reserved >= DRAFTS_MAX)
+			return -ENOSPC;
+		rc = hold(fs, dir, id, &path);
+		if (rc != 0)
+			return rc;
+		draft = &drafts->all[drafts->count++];
+		*draft = (struct draft){.id = id, .dir = node_get(dir), .path = path};
+	}
 	*old = draft->value;
 	drafts->memory -= *old ? value_memory(*old) : 0;
 	drafts->memory += value_memory(value);
@@ -283,8 +266,7 @@ int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
 	return rc;
 }
 
-/* Removes the drafts of a column or, if column is 0, those at or below a directory. */
-static void remove_all(struct fs *fs, uint64_t column, uint64_t plain, const char *family)
+void drafts_remove(struct fs *fs, uint64_t column, uint64_t plain, const char *family)
 {
 	struct drafts *drafts = fs->drafts;
 	struct draft taken;
@@ -305,14 +287,4 @@ static void remove_all(struct fs *fs, uint64_t column, uint64_t plain, const cha
 		i = 0;
 	}
 	pthread_mutex_unlock(&drafts->lock);
-}
-
-void drafts_remove_all(struct fs *fs, uint64_t column)
-{
-	remove_all(fs, column, 0, NULL);
-}
-
-void drafts_remove_below(struct fs *fs, uint64_t plain, const char *family)
-{
-	remove_all(fs, 0, plain, family);
 }

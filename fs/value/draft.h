@@ -24,7 +24,7 @@ struct drafts;
 struct drafts *drafts_new(void); /* NULL: no memory */
 /* Called after nodes_free. */
 void drafts_free(struct drafts *drafts);
-size_t drafts_count(struct drafts *drafts);
+size_t drafts_count(const struct drafts *drafts);
 
 /* The draft's time, size and etag, and its value with a reference unless value is NULL. -ENOENT. */
 int draft_get(struct fs *fs, struct file_id id, struct wcs_cell_info *info, struct value **value);
@@ -54,12 +54,9 @@ int draft_stamp(struct fs *fs, struct file_id id, int64_t ts);
 /* Removes it; a file that is open for reading keeps its value. -ENOENT. */
 int draft_remove(struct fs *fs, struct file_id id);
 
-/* Removes all drafts of a history. */
-void drafts_remove_all(struct fs *fs, uint64_t column);
-
-/* Removes all drafts at or below a directory (plain: of its node), in families of that name, or in
- * all (NULL). */
-void drafts_remove_below(struct fs *fs, uint64_t plain, const char *family);
+/* Removes all drafts of a column's history or, if column is 0, those at or below a directory
+ * (plain: of its node), in families of that name, or in all (NULL). */
+void drafts_remove(struct fs *fs, uint64_t column, uint64_t plain, const char *family);
 
 /* Renames it within its directory, over a draft of the new name. -ENOENT. */
 int draft_rename(struct fs *fs, struct file_id from, struct file_id to);

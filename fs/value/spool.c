@@ -61,37 +61,28 @@ static int file_write(int fd, const char *data, size_t len, uint64_t offset)
 	return 0;
 }
 
-/* Opens a file without a name; on a filesystem that has none, a file whose name is removed at once.
- */
-static int file_make_any(const char *directory)
-{
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char *path;
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
-		return fd >= 0 ? fd : -errno;
-	if (asprintf(&path, "%s/spool.XXXXXX", directory) < 0)
-		return -ENOMEM;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	else
-		unlink(path);
-	free(path);
-	return fd;
-}
-
-/* A file in the directory. Its descriptor, or an error. -EMFILE: the engine needs the remaining
- * descriptors, because it takes no more writes once it has none for a log. The kernel gives the
- * lowest free number, which tells how many remain. */
+/* A file in the directory, without a name: its descriptor, or an error. -EMFILE: the engine needs
+ * the remaining descriptors, because it takes no more writes once it has none for a log. The kernel
+ * gives the lowest free number, which tells how many remain. */
 static int file_make(const char *directory)
 {
-	int fd = file_make_any(directory);
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), rc = fd < 0 ? -errno : 0;
 	struct rlimit files;
 	rlim_t reserve;
+	char *path;
 
-	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return fd;
+	/* A filesystem may have no files without a name; then the name is removed at once. */
+	if (rc == -EOPNOTSUPP || rc == -EISDIR || rc == -ENOENT) {
+		if (asprintf(&path, "%s/spool.XXXXXX", directory) < 0)
+			return -ENOMEM;
+		fd = mkostemp(path, O_CLOEXEC);
+		rc = fd < 0 ? -errno : 0;
+		if (rc == 0)
+			unlink(path);
+		free(path);
+	}
+	if (rc != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return rc != 0 ? rc : fd;
 	reserve = files.rlim_cur / 2 < FILES_RESERVED ? files.rlim_cur / 2 : FILES_RESERVED;
 	if ((rlim_t)fd < files.rlim_cur - reserve)
 		return fd;
@@ -118,15 +109,19 @@ int spool_unload(struct spool *spool, const char *directory)
 	return 0;
 }
 
-static int memory_reserve(struct spool *spool, size_t size)
+/* Makes room for a spool of that size, in memory or in a file. */
+static int spool_reserve(struct spool *spool, const char *directory, uint64_t size)
 {
 	size_t room = spool->room ? spool->room : 256;
 	char *memory;
 
+	spool_unmap(spool);
+	if (spool->fd >= 0 || size <= spool->room)
+		return 0;
+	if (size > SPOOL_MEMORY || (size > SPOOL_SMALL && spools_memory + size > SPOOLS_MEMORY))
+		return spool_unload(spool, directory);
 	while (room < size)
 		room *= 2;
-	if (room == spool->room)
-		return 0;
 	memory = realloc(spool->memory, room);
 	if (!memory)
 		return -ENOMEM;
@@ -135,20 +130,6 @@ static int memory_reserve(struct spool *spool, size_t size)
 	spool->memory = memory;
 	spool->room = room;
 	return 0;
-}
-
-/* Makes room for a spool of that size, in memory or in a file. */
-static int spool_reserve(struct spool *spool, const char *directory, uint64_t size)
-{
-	bool large = size > SPOOL_MEMORY || (size > SPOOL_SMALL && size > spool->room &&
-					     spools_memory + size > SPOOLS_MEMORY);
-
-	spool_unmap(spool);
-	if (spool->fd >= 0)
-		return 0;
-	if (large)
-		return spool_unload(spool, directory);
-	return size > 0 ? memory_reserve(spool, (size_t)size) : 0;
 }
 
 int spool_write(struct spool *spool, const char *directory, const void *data, size_t len,

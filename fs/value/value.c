@@ -153,11 +153,9 @@ int value_load(const struct pos *pos, const char *directory, struct value **valu
 	if (rc == 0)
 		made = value_new(&spool);
 	spool_clear(&spool);
-	if (rc == 0 && !made)
-		rc = -ENOMEM;
-	if (rc == 0)
+	if (made)
 		*value = made;
-	return rc;
+	return rc == 0 && !made ? -ENOMEM : rc;
 }
 
 size_t value_memory(const struct value *value)

@@ -93,12 +93,12 @@ MOUNT_TEST(test_removed_below, 20)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		put(mount, ".q.a", "one", NULL);
-		drafts_remove_below(&mount->fs, mount->row->plain + 1, NULL);
-		drafts_remove_below(&mount->fs, mount->row->plain, cases[i].family);
+		drafts_remove(&mount->fs, 0, mount->row->plain + 1, NULL);
+		drafts_remove(&mount->fs, 0, mount->row->plain, cases[i].family);
 		expect(mount, ".q.a", cases[i].stays ? "one" : NULL);
 	}
 	put(mount, ".q.a", "one", NULL);
-	drafts_remove_all(&mount->fs, id_of(mount, ".q.a").column);
+	drafts_remove(&mount->fs, id_of(mount, ".q.a").column, 0, NULL);
 	expect(mount, ".q.a", NULL);
 }
 
