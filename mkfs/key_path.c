@@ -11,40 +11,28 @@
 
 #include "mkfs/program.h"
 
-static void path_segment(FILE *out, const struct names_families *families, const void *data,
-			 size_t len)
-{
-	char name[NAMES_ENCODED_MAX(WCS_ROW_KEY_MAX) + 1], component[NAMES_CHUNK_MAX + 2];
-	size_t name_len = names_encode(NAMES_SEGMENT, families, data, len, name);
-	size_t offset = 0;
-
-	do {
-		size_t component_len;
-		bool first = offset == 0;
-
-		offset = names_component(name, name_len, offset, component, &component_len);
-		fprintf(out, "%s%s", first ? "" : "/", component);
-	} while (offset < name_len);
-}
-
 char *key_path(struct wcs_slice key, unsigned char delimiter, const struct names_families *families)
 {
-	const char *at = key.data, *end = at + key.len;
+	char name[NAMES_ENCODED_MAX(WCS_ROW_KEY_MAX) + 1], component[NAMES_CHUNK_MAX + 2];
+	const char *at = key.data, *end = at + key.len, *next;
 	char *path = NULL;
-	size_t len;
+	size_t len, component_len;
 	FILE *out = open_memstream(&path, &len);
 
 	if (!out)
 		return NULL;
-	for (;;) {
-		const char *next = memchr(at, delimiter, (size_t)(end - at));
+	do {
+		size_t offset = 0, name_len;
 
-		path_segment(out, families, at, (size_t)((next ? next : end) - at));
-		if (!next)
-			break;
-		fputc('/', out);
-		at = next + 1;
-	}
+		next = memchr(at, delimiter, (size_t)(end - at));
+		name_len = names_encode(NAMES_SEGMENT, families, at,
+					(size_t)((next ? next : end) - at), name);
+		do {
+			offset = names_component(name, name_len, offset, component, &component_len);
+			fprintf(out, "%s%s", component, offset < name_len || next ? "/" : "");
+		} while (offset < name_len);
+		at = next ? next + 1 : end;
+	} while (next);
 	if (fclose(out) == 0)
 		return path;
 	free(path);

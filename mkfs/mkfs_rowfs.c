@@ -59,17 +59,6 @@ static int mkfs_schema(const char *path, struct wcs_schema **schema)
 	return exit_code;
 }
 
-static void mkfs_block_signals(sigset_t *before)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, before);
-}
-
 static int mkfs_confine(void *none, int parent, int made, int old, struct wcs_fault *fault)
 {
 	const struct sandbox_place places[] = {
@@ -93,12 +82,16 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 	struct wcs_schema *schema = NULL;
 	struct wcs_fault fault = {0};
 	int exit_code = PROGRAM_OK;
-	sigset_t before;
+	sigset_t signals, before;
 
 	if (schema_path)
 		exit_code = mkfs_schema(schema_path, &schema);
-	/* An incomplete store would stay beside its place; making one takes a moment only. */
-	mkfs_block_signals(&before);
+	/* An interrupt would leave an incomplete store beside the place; making one is short. */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, &before);
 	if (exit_code == PROGRAM_OK && wcs_store_create(path, schema, force, &confine, &fault))
 		exit_code = program_fail(&program, "%s", fault.text);
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -17,42 +17,30 @@ void output_start(struct output *out, const struct program *program)
 	out->started = out->shown = program_seconds();
 }
 
-static void output_progress(struct output *out)
+static int output_all(struct output *out, const char *data, size_t len)
 {
 	double now;
 
-	if (!out->terminal)
-		return;
-	now = program_seconds();
-	if (now - out->shown < 1)
-		return;
-	out->shown = now;
-	program_progress(out->program, "%" PRIu64 " MiB, %.0f s ", out->bytes >> 20,
-			 now - out->started);
-}
-
-static int output_fail(struct output *out, int rc)
-{
-	out->failed = true;
-	if (rc == EPIPE)
-		return PROGRAM_FAILED;
-	return program_fail(out->program, "standard output: %s", strerror(rc));
-}
-
-static int output_all(struct output *out, const char *data, size_t len)
-{
 	while (len > 0) {
 		ssize_t count = write(STDOUT_FILENO, data, len);
 
 		if (count < 0 && errno == EINTR)
 			continue;
+		out->failed = count < 0;
+		if (count < 0 && errno == EPIPE)
+			return PROGRAM_FAILED;
 		if (count < 0)
-			return output_fail(out, errno);
+			return program_fail(out->program, "standard output: %s", strerror(errno));
 		data += count;
 		len -= (size_t)count;
 		out->bytes += (uint64_t)count;
 	}
-	output_progress(out);
+	now = out->terminal ? program_seconds() : out->shown;
+	if (now - out->shown >= 1) {
+		out->shown = now;
+		program_progress(out->program, "%" PRIu64 " MiB, %.0f s ", out->bytes >> 20,
+				 now - out->started);
+	}
 	return PROGRAM_OK;
 }
 

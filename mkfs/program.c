@@ -103,41 +103,33 @@ int program_misuse(const struct program *program, const char *format, ...)
 	return PROGRAM_MISUSED;
 }
 
-/* -EFBIG, -ENOMEM, or the error of read(2). The caller frees *text in any case. */
-static int program_read_all(int fd, size_t max, char **text, size_t *len)
-{
-	size_t room = 0;
-
-	for (*len = 0;;) {
-		ssize_t got;
-
-		if (*len == room) {
-			char *grown = realloc(*text, room = room ? room * 2 : 4096);
-
-			if (!grown)
-				return -ENOMEM;
-			*text = grown;
-		}
-		got = read(fd, *text + *len, room - *len);
-		if (got == 0)
-			return 0;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (got > 0)
-			*len += (size_t)got;
-		if (*len > max)
-			return -EFBIG;
-	}
-}
-
 int program_read_file(const struct program *program, const char *path, size_t max, char **text,
 		      size_t *len)
 {
 	char *bytes = NULL;
-	size_t got = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : program_read_all(fd, max, &bytes, &got);
+	size_t used = 0, room = 0;
+	int rc, fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = 1;
 
+	rc = fd < 0 ? -errno : 0;
+	while (!rc && got != 0) {
+		if (used == room) {
+			char *grown = realloc(bytes, room = room ? room * 2 : 4096);
+
+			if (!grown) {
+				rc = -ENOMEM;
+				break;
+			}
+			bytes = grown;
+		}
+		got = read(fd, bytes + used, room - used);
+		if (got > 0)
+			used += (size_t)got;
+		if (got < 0 && errno != EINTR)
+			rc = -errno;
+		else if (used > max)
+			rc = -EFBIG;
+	}
 	if (fd >= 0)
 		close(fd);
 	if (rc) {
@@ -145,7 +137,7 @@ int program_read_file(const struct program *program, const char *path, size_t ma
 		return program_fail(program, "%s: %s", path, strerror(-rc));
 	}
 	*text = bytes;
-	*len = got;
+	*len = used;
 	return PROGRAM_OK;
 }
 

@@ -56,20 +56,6 @@ static const struct wcs_slice *dump_key(const struct dump *dump)
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-/* The schema of the tables that are printed, in a line. */
-static int dump_schema(struct dump *dump, struct wcs_table_schema *tables, size_t count)
-{
-	const struct wcs_schema schema = {.table_count = count, .tables = tables};
-	char *text = wcs_schema_line(&schema);
-	int exit_code;
-
-	if (!text)
-		return program_fail(&program, "no memory");
-	exit_code = output_text(&dump->out, text);
-	free(text);
-	return exit_code;
-}
-
 static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
 {
 	char line[WCS_TABLE_NAME_MAX + 32], buf[64u << 10];
@@ -88,10 +74,17 @@ static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
 	return exit_code;
 }
 
+/* The schema of the tables that are printed, in a line; then their rows. */
 static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t count)
 {
-	int exit_code = dump_schema(dump, tables, count);
+	const struct wcs_schema schema = {.table_count = count, .tables = tables};
+	char *text = wcs_schema_line(&schema);
+	int exit_code;
 
+	if (!text)
+		return program_fail(&program, "no memory");
+	exit_code = output_text(&dump->out, text);
+	free(text);
 	for (size_t i = 0; i < count && exit_code == PROGRAM_OK; i++)
 		exit_code = dump_table(dump, &tables[i]);
 	return exit_code;
@@ -99,28 +92,13 @@ static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t 
 
 /* ---- Options ----------------------------------------------------------------------------- */
 
-static bool dump_has_family(const struct wcs_table_schema *table, const char *family)
+/* Picks the table that is named, or that the directory is in; or all. */
+static int dump_rows(struct dump *dump)
 {
-	for (size_t i = 0; i < table->family_count; i++)
-		if (strcmp(table->families[i].name, family) == 0)
-			return true;
-	return false;
-}
-
-static int dump_csv(struct dump *dump, const struct wcs_table_schema *table)
-{
-	const char *family = dump->options.family;
-
-	if (family && !dump_has_family(table, family))
-		return program_fail(&program, "table %s: there is no family %s", table->name,
-				    family);
-	return csv_write(dump->rows, table, dump_key(dump), &dump->options, &dump->out);
-}
-
-/* The table that is named, or that the directory is in. */
-static int dump_pick(struct dump *dump)
-{
-	const char *in = rows_table(dump->rows);
+	const struct wcs_schema *schema = rows_schema(dump->rows);
+	struct wcs_table_schema *tables = schema->tables;
+	const char *in = rows_table(dump->rows), *family = dump->options.family;
+	size_t count = schema->table_count;
 
 	if (in && dump->table && (rows_some(dump->rows) || strcmp(in, dump->table) != 0))
 		return program_misuse(
@@ -130,18 +108,6 @@ static int dump_pick(struct dump *dump)
 		dump->table = in;
 	if (dump->csv && !dump->table)
 		return program_misuse(&program, "--csv: name the TABLE that is to be printed");
-	return PROGRAM_OK;
-}
-
-static int dump_rows(struct dump *dump)
-{
-	const struct wcs_schema *schema = rows_schema(dump->rows);
-	struct wcs_table_schema *tables = schema->tables;
-	size_t count = schema->table_count;
-	int exit_code = dump_pick(dump);
-
-	if (exit_code)
-		return exit_code;
 	if (dump->table) {
 		while (count > 0 && strcmp(tables->name, dump->table) != 0) {
 			tables++;
@@ -152,7 +118,12 @@ static int dump_rows(struct dump *dump)
 					    dump->table);
 		count = 1;
 	}
-	return dump->csv ? dump_csv(dump, tables) : dump_json(dump, tables, count);
+	if (!dump->csv)
+		return dump_json(dump, tables, count);
+	if (family && !rows_family(tables, family, strlen(family)))
+		return program_fail(&program, "table %s: there is no family %s", tables->name,
+				    family);
+	return csv_write(dump->rows, tables, dump_key(dump), &dump->options, &dump->out);
 }
 
 static int dump_path(struct dump *dump, const char *path)

@@ -151,27 +151,6 @@ static int load_interrupted(const struct load *load, uint64_t line, uint64_t hea
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
-/* Skips the byte order mark that some editors put before the first line. */
-static void load_skip_bom(struct load *load, const char **text, size_t *len)
-{
-	static const char bom[3] = "\xef\xbb\xbf";
-
-	if (*len < sizeof(bom) || memcmp(*text, bom, sizeof(bom)) != 0)
-		return;
-	*text += sizeof(bom);
-	*len -= sizeof(bom);
-	load->bytes += sizeof(bom);
-}
-
-static uint64_t load_count(const char *text, size_t len)
-{
-	uint64_t count = 0;
-
-	for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + len - at))); at++)
-		count++;
-	return count;
-}
-
 static int load_too_long(const struct load *load)
 {
 	size_t max = load->sink->line_max;
@@ -187,6 +166,7 @@ static int load_too_long(const struct load *load)
 
 static int load_lines(struct load *load)
 {
+	static const char bom[3] = "\xef\xbb\xbf"; /* some editors put it before the first line */
 	struct lines lines;
 	const char *text;
 	size_t len;
@@ -194,13 +174,18 @@ static int load_lines(struct load *load)
 
 	lines_open(&lines, load->fd, load->sink->line_max + 1);
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
-		if (load->bytes == 0)
-			load_skip_bom(load, &text, &len);
+		if (load->bytes == 0 && len >= sizeof(bom) && memcmp(text, bom, sizeof(bom)) == 0) {
+			text += sizeof(bom);
+			len -= sizeof(bom);
+			load->bytes = sizeof(bom);
+		}
 		if (len > 0 && load->sink->kind->write(load->sink, text, len)) {
 			exit_code = load_fail_sink(load, load->sink->failed);
 			break;
 		}
-		load->sink->lines += load_count(text, len);
+		for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + len - at)));
+		     at++)
+			load->sink->lines++;
 		load->bytes += len;
 		load_progress(load);
 		if (load_signal)
@@ -323,23 +308,7 @@ static int load_run(struct load *load)
 	return exit_code;
 }
 
-static int load_open(struct load *load, char **names, int count)
-{
-	if (count == 0)
-		return program_misuse(&program, "STORE is missing");
-	if (count > 2)
-		return program_misuse(&program, "%s: one STORE and one FILE only", names[2]);
-	load->path = names[0];
-	if (count == 1 || strcmp(names[1], "-") == 0)
-		return PROGRAM_OK;
-	load->source = names[1];
-	load->file = true;
-	load->fd = open(load->source, O_RDONLY | O_CLOEXEC);
-	if (load->fd < 0)
-		return program_fail(&program, "%s: %s", load->source, strerror(errno));
-	return PROGRAM_OK;
-}
-
+/* Checks the arguments, opens the input and loads it. */
 static int load_all(struct load *load, char **names, int count)
 {
 	const struct csv_rows_options *csv = &load->csv;
@@ -350,11 +319,20 @@ static int load_all(struct load *load, char **names, int count)
 						"with --csv or --tsv");
 	if (!csv->family && (csv->key || csv->create))
 		return program_misuse(&program, "--key and --create go with --family");
-	exit_code = load_open(load, names, count);
-	if (exit_code == PROGRAM_OK)
-		exit_code = load_run(load);
-	if (load->fd >= 0)
-		close(load->fd);
+	if (count == 0)
+		return program_misuse(&program, "STORE is missing");
+	if (count > 2)
+		return program_misuse(&program, "%s: one STORE and one FILE only", names[2]);
+	load->path = names[0];
+	if (count == 2 && strcmp(names[1], "-") != 0) {
+		load->source = names[1];
+		load->file = true;
+		load->fd = open(load->source, O_RDONLY | O_CLOEXEC);
+	}
+	if (load->fd < 0)
+		return program_fail(&program, "%s: %s", load->source, strerror(errno));
+	exit_code = load_run(load);
+	close(load->fd);
 	return exit_code;
 }
 

@@ -28,6 +28,7 @@ static const struct program program = {
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
 
+/* Checks a key; prints its path, if a table is given. */
 static int path_print(const char *table, const char *text)
 {
 	struct wcs_slice key;
@@ -37,34 +38,19 @@ static int path_print(const char *table, const char *text)
 	if (exit_code)
 		return exit_code;
 	path = key_path(key, WCS_DELIMITER_DEFAULT, NULL);
-	if (path)
-		printf("%s/%s\n", table, path);
-	else
+	if (!path)
 		exit_code = program_fail(&program, "no memory");
+	else if (table)
+		printf("%s/%s\n", table, path);
 	free(path);
 	free((void *)(uintptr_t)key.data);
-	return exit_code;
-}
-
-/* Nothing is printed where one of the keys is none. */
-static int path_check(char *const *keys)
-{
-	int exit_code = PROGRAM_OK;
-
-	for (; *keys && exit_code == PROGRAM_OK; keys++) {
-		struct wcs_slice key;
-
-		exit_code = key_parse(&program, *keys, &key);
-		if (exit_code == PROGRAM_OK)
-			free((void *)(uintptr_t)key.data);
-	}
 	return exit_code;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
-	int option, exit_code;
+	int option, exit_code = PROGRAM_OK;
 
 	program_begin(&program, argc, argv);
 	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1)
@@ -75,7 +61,9 @@ int main(int argc, char **argv)
 		return program_misuse(&program, "KEY is missing");
 	if (!wcs_table_name_valid(argv[optind]))
 		return program_fail(&program, "%s: not a table's name", argv[optind]);
-	exit_code = path_check(argv + optind + 1);
+	/* All keys are checked before the first path is printed. */
+	for (int i = optind + 1; i < argc && exit_code == PROGRAM_OK; i++)
+		exit_code = path_print(NULL, argv[i]);
 	for (int i = optind + 1; i < argc && exit_code == PROGRAM_OK; i++)
 		exit_code = path_print(argv[optind], argv[i]);
 	if (exit_code == PROGRAM_OK && fflush(stdout))

@@ -89,35 +89,39 @@ static bool csv_is_blank(const struct csv *csv)
 	return csv->count == 1 && csv->fields[0].len == 0 && !csv->fields[0].quoted;
 }
 
-static int csv_quote_follows(struct csv *csv, char byte)
+static int csv_take(struct csv *csv, char byte)
 {
-	if (csv->state == CSV_QUOTE && byte == '"') {
-		csv_byte(csv, byte);
-		csv->state = CSV_QUOTED;
-	} else if (csv->state == CSV_QUOTE && byte == csv->separator) {
-		csv->state = CSV_FIELD;
-	} else if (csv->state == CSV_QUOTE && byte == '\r') {
-		csv->state = CSV_QUOTE_CR;
-	} else if (byte == '\n') {
-		csv_record_end(csv);
-	} else {
-		return csv_fail(csv, -EINVAL, csv->place,
-				"a field in quotes goes on behind them; a quote in it is two");
-	}
-	return 0;
-}
-
-static int csv_plain(struct csv *csv, char byte)
-{
-	if (csv->state == CSV_FIELD && byte == '"') {
-		csv_field_begin(csv);
-		csv->fields[csv->count - 1].quoted = true;
-		csv->state = CSV_QUOTED;
+	if (csv->state == CSV_QUOTED) {
+		if (byte == '"')
+			csv->state = CSV_QUOTE;
+		else
+			csv_byte(csv, byte);
 		return 0;
 	}
-	if (csv->state == CSV_FIELD)
+	if (csv->state == CSV_QUOTE || csv->state == CSV_QUOTE_CR) {
+		if (byte == '\n') {
+			csv_record_end(csv);
+		} else if (csv->state == CSV_QUOTE && byte == '"') {
+			csv_byte(csv, byte);
+			csv->state = CSV_QUOTED;
+		} else if (csv->state == CSV_QUOTE && byte == csv->separator) {
+			csv->state = CSV_FIELD;
+		} else if (csv->state == CSV_QUOTE && byte == '\r') {
+			csv->state = CSV_QUOTE_CR;
+		} else {
+			return csv_fail(
+				csv, -EINVAL, csv->place,
+				"a field in quotes goes on behind them; a quote in it is two");
+		}
+		return 0;
+	}
+	if (csv->state == CSV_FIELD) {
 		csv_field_begin(csv);
-	csv->state = CSV_PLAIN;
+		csv->fields[csv->count - 1].quoted = byte == '"';
+		csv->state = byte == '"' ? CSV_QUOTED : CSV_PLAIN;
+		if (byte == '"')
+			return 0;
+	}
 	if (byte == '"')
 		return csv_fail(csv, -EINVAL, csv->place,
 				"a quote in a field that does not begin with one");
@@ -128,33 +132,6 @@ static int csv_plain(struct csv *csv, char byte)
 	else
 		csv_byte(csv, byte);
 	return 0;
-}
-
-static int csv_take(struct csv *csv, char byte)
-{
-	switch (csv->state) {
-	case CSV_QUOTED:
-		if (byte == '"')
-			csv->state = CSV_QUOTE;
-		else
-			csv_byte(csv, byte);
-		return 0;
-	case CSV_QUOTE:
-	case CSV_QUOTE_CR:
-		return csv_quote_follows(csv, byte);
-	default:
-		return csv_plain(csv, byte);
-	}
-}
-
-static void csv_step(struct csv *csv, char byte)
-{
-	if (byte == '\n') {
-		csv->place.line++;
-		csv->place.column = 1;
-	} else if (((unsigned char)byte & 0xc0) != 0x80) {
-		csv->place.column++;
-	}
 }
 
 static void csv_begin(struct csv *csv)
@@ -179,8 +156,11 @@ int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
 			rc = csv_take(csv, byte);
 		if (rc)
 			return rc;
-		csv_step(csv, byte);
 		++*used;
+		if (byte == '\n')
+			csv->place = (struct csv_place){csv->place.line + 1, 1};
+		else if (((unsigned char)byte & 0xc0) != 0x80)
+			csv->place.column++;
 		if (csv->state != CSV_DONE)
 			continue;
 		if (!csv_is_blank(csv))

@@ -25,8 +25,7 @@ struct csv {
 	char separator; /* of fields; csv_open sets the comma */
 	int state;
 	struct csv_place place; /* of the next byte */
-	/* The record: complete when csv_read or csv_end returned 1, and good until the next call.
-	 */
+	/* The record: complete when csv_read or csv_end returned 1, valid until the next call. */
 	char *bytes;
 	size_t len, room;
 	struct csv_field *fields;

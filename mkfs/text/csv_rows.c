@@ -120,19 +120,6 @@ static int csv_rows_family(struct csv_rows *rows, size_t i, const char *name, si
 	return rc == 0 ? 0 : csv_rows_fail(rows, rc, at, "%s", "");
 }
 
-static int csv_rows_families(struct csv_rows *rows)
-{
-	int rc = csv_rows_header_check(rows, "families");
-
-	for (size_t i = 1; i < rows->column_count && rc == 0; i++)
-		if (rows->csv.fields[i].len > 0)
-			rc = csv_rows_family(rows, i, csv_rows_field(rows, i),
-					     rows->csv.fields[i].len);
-		else
-			rows->columns[i].family = rows->columns[i - 1].family;
-	return rc;
-}
-
 static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column)
 {
 	const struct csv_field *field = &rows->csv.fields[column->field];
@@ -207,21 +194,27 @@ static int csv_rows_find_key(struct csv_rows *rows)
 	return 0;
 }
 
-static int csv_rows_qualifiers(struct csv_rows *rows)
+/* Reads the row of families, or else that of qualifiers. */
+static int csv_rows_names(struct csv_rows *rows, bool families)
 {
 	const char *family = rows->options.family;
-	int rc = csv_rows_header_check(rows, "columns");
+	int rc = csv_rows_header_check(rows, families ? "families" : "columns");
 
-	if (rc == 0 && rows->options.key)
+	if (rc == 0 && !families && rows->options.key)
 		rc = csv_rows_find_key(rows);
 	if (rc == 0 && family)
 		rc = csv_rows_family(rows, 1, family, strlen(family));
 	for (size_t i = 1; i < rows->column_count && rc == 0; i++) {
-		if (family)
-			rows->columns[i].family = rows->columns[1].family;
-		rc = csv_rows_qualifier(rows, &rows->columns[i]);
+		size_t len = rows->csv.fields[i].len;
+
+		if (families && len > 0)
+			rc = csv_rows_family(rows, i, csv_rows_field(rows, i), len);
+		else if (families || (family && i > 1))
+			rows->columns[i].family = rows->columns[i - 1].family;
+		if (!families && rc == 0)
+			rc = csv_rows_qualifier(rows, &rows->columns[i]);
 	}
-	return rc == 0 ? csv_rows_distinct(rows) : rc;
+	return rc == 0 && !families ? csv_rows_distinct(rows) : rc;
 }
 
 /* Makes the line of the table. Before it, for --create: that of a schema of this table and family
@@ -246,42 +239,34 @@ static int csv_rows_table(struct csv_rows *rows)
 	return rc == 0 ? csv_rows_line(rows) : rc;
 }
 
-/* Starts the columns with the first record, without the byte order mark that some programs put
- * before UTF-8. */
-static int csv_rows_columns(struct csv_rows *rows)
-{
-	static const char bom[3] = "\xef\xbb\xbf";
-	struct csv_field *field = &rows->csv.fields[0];
-
-	if (field->len >= sizeof(bom) && memcmp(csv_rows_field(rows, 0), bom, sizeof(bom)) == 0) {
-		field->start += sizeof(bom);
-		field->len -= sizeof(bom);
-	}
-	rows->columns = calloc(rows->csv.count, sizeof(*rows->columns));
-	if (!rows->columns)
-		return csv_rows_no_memory(rows);
-	rows->column_count = rows->csv.count;
-	for (size_t i = 0; i < rows->column_count; i++)
-		rows->columns[i].field = i;
-	return 0;
-}
-
 static int csv_rows_header(struct csv_rows *rows)
 {
-	bool first = !rows->columns;
-	int rc = first ? csv_rows_columns(rows) : 0;
+	static const char bom[3] = "\xef\xbb\xbf"; /* some programs put it before UTF-8 */
+	struct csv_field *field = &rows->csv.fields[0];
+	bool families = !rows->columns && !rows->options.family;
+	int rc;
 
-	if (rc == 0 && rows->csv.count != rows->column_count)
-		rc = csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
-				   "%zu fields, but the row before has %zu", rows->csv.count,
-				   rows->column_count);
-	if (rc == 0 && first && !rows->options.family)
-		return csv_rows_families(rows);
-	if (rc == 0)
-		rc = csv_rows_qualifiers(rows);
-	if (rc == 0)
+	if (!rows->columns) {
+		if (field->len >= sizeof(bom) &&
+		    memcmp(csv_rows_field(rows, 0), bom, sizeof(bom)) == 0) {
+			field->start += sizeof(bom);
+			field->len -= sizeof(bom);
+		}
+		rows->columns = calloc(rows->csv.count, sizeof(*rows->columns));
+		if (!rows->columns)
+			return csv_rows_no_memory(rows);
+		rows->column_count = rows->csv.count;
+		for (size_t i = 0; i < rows->column_count; i++)
+			rows->columns[i].field = i;
+	}
+	if (rows->csv.count != rows->column_count)
+		return csv_rows_fail(rows, -EINVAL, field->place,
+				     "%zu fields, but the row before has %zu", rows->csv.count,
+				     rows->column_count);
+	rc = csv_rows_names(rows, families);
+	if (rc == 0 && !families)
 		rc = csv_rows_table(rows);
-	if (rc == 0)
+	if (rc == 0 && !families)
 		rows->body = rows->csv.place.line;
 	return rc;
 }
@@ -346,37 +331,29 @@ static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column,
 	return 0;
 }
 
-static int csv_rows_key(struct csv_rows *rows)
+static int csv_rows_row(struct csv_rows *rows)
 {
-	size_t at = rows->columns[0].field;
-	const struct csv_field *key = &rows->csv.fields[at];
+	const struct csv_field *fields = rows->csv.fields, *key = &fields[rows->columns[0].field];
+	size_t start = rows->out.len;
+	const char *last = NULL;
+	int rc = 0;
 
+	if (rows->csv.count != rows->column_count)
+		return csv_rows_fail(rows, -EINVAL, fields[0].place,
+				     "%zu fields, but the header has %zu", rows->csv.count,
+				     rows->column_count);
 	if (key->len == 0)
 		return csv_rows_fail(rows, -EINVAL, key->place, "the row has no key");
 	if (key->len > WCS_ROW_KEY_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, key->place,
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
 	json_out_put(&rows->out, "{\"key\":");
-	json_out_name(&rows->out, (const unsigned char *)csv_rows_field(rows, at), key->len);
+	json_out_name(&rows->out, (const unsigned char *)rows->csv.bytes + key->start, key->len);
 	json_out_put(&rows->out, ",\"families\":{");
-	return 0;
-}
-
-static int csv_rows_row(struct csv_rows *rows)
-{
-	size_t start = rows->out.len;
-	const char *last = NULL;
-	int rc;
-
-	if (rows->csv.count != rows->column_count)
-		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
-				     "%zu fields, but the header has %zu", rows->csv.count,
-				     rows->column_count);
-	rc = csv_rows_key(rows);
 	for (size_t i = 0; i + 1 < rows->column_count && rc == 0; i++) {
 		const struct csv_column *column = rows->sorted[i];
 
-		if (rows->csv.fields[column->field].len == 0)
+		if (fields[column->field].len == 0)
 			continue;
 		rc = csv_rows_cell(rows, column, last);
 		last = column->family;

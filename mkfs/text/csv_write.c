@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables as CSV. Columns are kept in the order in which a row has them, so that a row is written
- * as it is read; only they are held in memory.
+ * Tables as CSV. The first pass over the rows gathers the columns, in the order of the cells of a
+ * row; only these are in memory. The second pass writes the rows. After a failed write, `out`
+ * ignores the rest.
  */
 #include "mkfs/text/csv_write.h"
 
@@ -13,7 +14,7 @@
 
 struct csv_column {
 	size_t family_len, qualifier_len;
-	unsigned char *names; /* the family, and the qualifier behind it */
+	unsigned char *names; /* the family, then the qualifier */
 };
 
 struct csv_table {
@@ -24,7 +25,7 @@ struct csv_table {
 	struct rows_reader reader;
 	struct csv_column *columns;
 	size_t count, room;
-	size_t at; /* the column that the row is at, or that it was at last */
+	size_t at; /* the present or last column of the row */
 	int exit_code;
 	unsigned char value[64u << 10];
 };
@@ -35,7 +36,7 @@ static bool csv_fail(struct csv_table *csv, const char *why)
 	return false;
 }
 
-/* Says which cell it is about. */
+/* Names the present cell before the reason. */
 static bool csv_fail_cell(struct csv_table *csv, const char *why)
 {
 	const struct rows_reader *reader = &csv->reader;
@@ -55,56 +56,41 @@ static bool csv_fail_cell(struct csv_table *csv, const char *why)
 	return false;
 }
 
-static bool csv_write_bytes(struct csv_table *csv, const void *data, size_t len)
-{
-	csv->exit_code = output_write(csv->out, data, len);
-	return csv->exit_code == PROGRAM_OK;
-}
-
-static bool csv_put(struct csv_table *csv, const char *text)
-{
-	return csv_write_bytes(csv, text, strlen(text));
-}
-
 /* ---- Fields ------------------------------------------------------------------------------ */
-
-static bool csv_has(const unsigned char *bytes, size_t len, char byte)
-{
-	return len > 0 && memchr(bytes, byte, len);
-}
 
 static bool csv_needs_quotes(const unsigned char *bytes, size_t len)
 {
-	return csv_has(bytes, len, ',') || csv_has(bytes, len, '"') || csv_has(bytes, len, '\n') ||
-	       csv_has(bytes, len, '\r');
+	for (const char *special = ",\"\n\r"; len > 0 && *special; special++)
+		if (memchr(bytes, *special, len))
+			return true;
+	return false;
 }
 
-/* Bytes within quotes. */
-static bool csv_quoted(struct csv_table *csv, const unsigned char *bytes, size_t len)
+/* Writes bytes within quotes. */
+static void csv_quoted(struct csv_table *csv, const unsigned char *bytes, size_t len)
 {
 	const unsigned char *quote;
 
 	while (len > 0 && (quote = memchr(bytes, '"', len))) {
 		size_t some = (size_t)(quote + 1 - bytes);
 
-		if (!csv_write_bytes(csv, bytes, some) || !csv_put(csv, "\""))
-			return false;
+		output_write(csv->out, bytes, some);
+		output_text(csv->out, "\"");
 		bytes += some;
 		len -= some;
 	}
-	return csv_write_bytes(csv, bytes, len);
+	output_write(csv->out, bytes, len);
 }
 
-static bool csv_name(struct csv_table *csv, const unsigned char *bytes, size_t len)
+static void csv_name(struct csv_table *csv, const unsigned char *bytes, size_t len)
 {
-	if (!csv_needs_quotes(bytes, len))
-		return csv_write_bytes(csv, bytes, len);
-	return csv_put(csv, "\"") && csv_quoted(csv, bytes, len) && csv_put(csv, "\"");
-}
-
-static bool csv_stamp(struct csv_table *csv)
-{
-	return !csv->options->timestamps || (csv_put(csv, "@") && csv_put(csv, csv->reader.ts));
+	if (!csv_needs_quotes(bytes, len)) {
+		output_write(csv->out, bytes, len);
+		return;
+	}
+	output_text(csv->out, "\"");
+	csv_quoted(csv, bytes, len);
+	output_text(csv->out, "\"");
 }
 
 static bool csv_value(struct csv_table *csv)
@@ -115,15 +101,22 @@ static bool csv_value(struct csv_table *csv)
 
 	if (len == 0 && !csv->reader.exit_code && !csv->options->timestamps)
 		return csv_fail_cell(csv, "an empty value: only with --timestamps can CSV have it");
-	if (quotes && !csv_put(csv, "\""))
-		return false;
-	while (len > 0) {
-		if (!(quotes ? csv_quoted(csv, csv->value, len)
-			     : csv_write_bytes(csv, csv->value, len)))
-			return false;
+	if (quotes)
+		output_text(csv->out, "\"");
+	while (len > 0 && !csv->out->failed) {
+		if (quotes)
+			csv_quoted(csv, csv->value, len);
+		else
+			output_write(csv->out, csv->value, len);
 		len = more ? rows_reader_value(&csv->reader, csv->value, sizeof(csv->value)) : 0;
 	}
-	return csv_stamp(csv) && (!quotes || csv_put(csv, "\""));
+	if (csv->options->timestamps) {
+		output_text(csv->out, "@");
+		output_text(csv->out, csv->reader.ts);
+	}
+	if (quotes)
+		output_text(csv->out, "\"");
+	return !csv->out->failed;
 }
 
 /* ---- Columns ----------------------------------------------------------------------------- */
@@ -136,7 +129,7 @@ static int csv_compare(const void *a, size_t a_len, const void *b, size_t b_len)
 	return order ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-/* Order of the column that the reader is at against one that is known. */
+/* Compares the reader's column to a gathered one. */
 static int csv_order(const struct rows_reader *reader, const struct csv_column *column)
 {
 	int order = csv_compare(reader->family.bytes, reader->family.len, column->names,
@@ -148,7 +141,7 @@ static int csv_order(const struct rows_reader *reader, const struct csv_column *
 			   column->names + column->family_len, column->qualifier_len);
 }
 
-/* Where the reader's column is, or would be. */
+/* Finds the reader's column, or its place. */
 static bool csv_find(const struct csv_table *csv, size_t *at)
 {
 	size_t low = 0, high = csv->count;
@@ -170,48 +163,31 @@ static bool csv_find(const struct csv_table *csv, size_t *at)
 	return false;
 }
 
-static bool csv_grow(struct csv_table *csv)
-{
-	size_t room = csv->room ? 2 * csv->room : 64;
-	struct csv_column *columns = realloc(csv->columns, room * sizeof(*columns));
-
-	if (!columns)
-		return csv_fail(csv, "no memory");
-	csv->columns = columns;
-	csv->room = room;
-	return true;
-}
-
-static enum wcs_type csv_type(const struct csv_table *csv)
-{
-	const struct rows_name *name = &csv->reader.family;
-
-	for (size_t i = 0; i < csv->table->family_count; i++) {
-		const struct wcs_family *family = &csv->table->families[i];
-
-		if (csv_compare(family->name, strlen(family->name), name->bytes, name->len) == 0)
-			return family->type;
-	}
-	return WCS_BYTES;
-}
-
 static bool csv_add(struct csv_table *csv, size_t at)
 {
-	const struct rows_reader *reader = &csv->reader;
-	struct csv_column column = {reader->family.len, reader->qualifier.len, NULL};
+	const struct rows_name *name = &csv->reader.family, *qualifier = &csv->reader.qualifier;
+	const struct wcs_family *family = rows_family(csv->table, name->bytes, name->len);
+	struct csv_column column = {name->len, qualifier->len, NULL};
 
-	if (reader->qualifier.len == 0)
+	if (qualifier->len == 0)
 		return csv_fail_cell(csv, "a column without a name, which CSV cannot have");
-	if (csv_type(csv) == WCS_INTHLL)
+	if (family && family->type == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");
-	if (csv->count == csv->room && !csv_grow(csv))
-		return false;
+	if (csv->count == csv->room) {
+		size_t room = csv->room ? 2 * csv->room : 64;
+		struct csv_column *columns = realloc(csv->columns, room * sizeof(*columns));
+
+		if (!columns)
+			return csv_fail(csv, "no memory");
+		csv->columns = columns;
+		csv->room = room;
+	}
 	column.names = malloc(column.family_len + column.qualifier_len);
 	if (!column.names)
 		return csv_fail(csv, "no memory");
-	memcpy(column.names, reader->family.bytes, column.family_len);
-	memcpy(column.names + column.family_len, reader->qualifier.bytes, column.qualifier_len);
+	memcpy(column.names, name->bytes, column.family_len);
+	memcpy(column.names + column.family_len, qualifier->bytes, column.qualifier_len);
 	memmove(csv->columns + at + 1, csv->columns + at,
 		(csv->count - at) * sizeof(*csv->columns));
 	csv->columns[at] = column;
@@ -219,19 +195,14 @@ static bool csv_add(struct csv_table *csv, size_t at)
 	return true;
 }
 
-static bool csv_wanted(const struct csv_table *csv)
+/* Goes to the next column of the families wanted. */
+static bool csv_next_column(struct csv_table *csv)
 {
 	const struct rows_name *family = &csv->reader.family;
 	const char *wanted = csv->options->family;
 
-	return !wanted ||
-	       (strlen(wanted) == family->len && memcmp(wanted, family->bytes, family->len) == 0);
-}
-
-static bool csv_next_column(struct csv_table *csv)
-{
 	while (rows_reader_column(&csv->reader))
-		if (csv_wanted(csv))
+		if (!wanted || csv_compare(wanted, strlen(wanted), family->bytes, family->len) == 0)
 			return true;
 	return false;
 }
@@ -241,7 +212,7 @@ static bool csv_gather(struct csv_table *csv)
 {
 	while (rows_reader_row(&csv->reader)) {
 		while (csv_next_column(csv)) {
-			/* Mostly the one behind the last. */
+			/* Usually the column after the last one. */
 			bool known = csv->at + 1 < csv->count &&
 				     csv_order(&csv->reader, &csv->columns[csv->at + 1]) == 0;
 
@@ -257,36 +228,31 @@ static bool csv_gather(struct csv_table *csv)
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-static bool csv_header(struct csv_table *csv)
+static void csv_header(struct csv_table *csv)
 {
 	for (size_t i = 0; i < csv->count; i++) {
 		const struct csv_column *column = &csv->columns[i], *before = column - 1;
-		bool same = i > 0 && csv_compare(column->names, column->family_len, before->names,
-						 before->family_len) == 0;
 
-		if (!csv_put(csv, ",") ||
-		    (!same && !csv_write_bytes(csv, column->names, column->family_len)))
-			return false;
+		output_text(csv->out, ",");
+		if (i == 0 || csv_compare(column->names, column->family_len, before->names,
+					  before->family_len) != 0)
+			output_write(csv->out, column->names, column->family_len);
 	}
-	if (!csv_put(csv, "\n"))
-		return false;
+	output_text(csv->out, "\n");
 	for (size_t i = 0; i < csv->count; i++) {
 		const struct csv_column *column = &csv->columns[i];
 
-		if (!csv_put(csv, ",") ||
-		    !csv_name(csv, column->names + column->family_len, column->qualifier_len))
-			return false;
+		output_text(csv->out, ",");
+		csv_name(csv, column->names + column->family_len, column->qualifier_len);
 	}
-	return csv_put(csv, "\n");
+	output_text(csv->out, "\n");
 }
 
-/* Commas up to the field with this number; field 0 is the key's. */
-static bool csv_commas(struct csv_table *csv, size_t field)
+/* Writes commas up to the field of that number; field 0 is the key's. */
+static void csv_commas(struct csv_table *csv, size_t field)
 {
 	for (; csv->at < field; csv->at++)
-		if (!csv_put(csv, ","))
-			return false;
-	return true;
+		output_text(csv->out, ",");
 }
 
 static bool csv_row(struct csv_table *csv)
@@ -295,28 +261,20 @@ static bool csv_row(struct csv_table *csv)
 	size_t column;
 
 	if (!csv_next_column(csv))
-		return !csv->reader.exit_code; /* nothing in the families wanted */
-	if (!csv_name(csv, key->bytes, key->len))
-		return false;
+		return !csv->reader.exit_code; /* no cell in the families wanted */
+	csv_name(csv, key->bytes, key->len);
 	csv->at = 0;
 	do {
 		if (!csv_find(csv, &column))
 			return csv_fail_cell(csv, "the column came while the table was read: try "
 						  "again");
-		if (!csv_commas(csv, column + 1) || !csv_value(csv))
+		csv_commas(csv, column + 1);
+		if (!csv_value(csv))
 			return false;
 	} while (csv_next_column(csv));
-	return csv_commas(csv, csv->count) && csv_put(csv, "\n");
-}
-
-static bool csv_rows(struct csv_table *csv)
-{
-	while (rows_reader_row(&csv->reader))
-		if (!csv_row(csv))
-			break;
-	if (!csv->exit_code)
-		csv->exit_code = csv->reader.exit_code;
-	return csv->exit_code == PROGRAM_OK;
+	csv_commas(csv, csv->count);
+	output_text(csv->out, "\n");
+	return !csv->out->failed;
 }
 
 static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
@@ -340,9 +298,14 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	csv->table = table;
 	csv->options = options;
 	csv->out = out;
-	if (csv_start(csv, table, key) && csv_gather(csv) && csv->count > 0 && csv_header(csv) &&
-	    csv_start(csv, table, key))
-		csv_rows(csv);
+	if (csv_start(csv, table, key) && csv_gather(csv) && csv->count > 0) {
+		csv_header(csv);
+		if (csv_start(csv, table, key))
+			while (rows_reader_row(&csv->reader) && csv_row(csv))
+				;
+		if (!csv->exit_code)
+			csv->exit_code = csv->reader.exit_code;
+	}
 	exit_code = csv->exit_code;
 	for (size_t i = 0; i < csv->count; i++)
 		free(csv->columns[i].names);

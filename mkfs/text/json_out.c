@@ -42,43 +42,38 @@ void json_out_put(struct json_out *out, const char *text)
 	out->len += len;
 }
 
-static void json_out_hex(struct json_out *out, const char *before, unsigned char byte)
+/* Puts a string in quotes. name: any bytes, of which %XX stands for those not plain ASCII. */
+static void json_out_string(struct json_out *out, const unsigned char *bytes, size_t len, bool name)
 {
-	char text[16];
+	if (!json_out_reserve(out, 6 * len + 2))
+		return;
+	out->bytes[out->len++] = '"';
+	for (size_t i = 0; i < len; i++) {
+		bool quoted = bytes[i] == '"' || bytes[i] == '\\';
+		char hex[8] = "";
 
-	snprintf(text, sizeof(text), "%s%02X", before, byte);
-	json_out_put(out, text);
+		if (name && (quoted || bytes[i] == '%' || bytes[i] < 0x20 || bytes[i] >= 0x7f))
+			snprintf(hex, sizeof(hex), "%%%02X", bytes[i]);
+		else if (bytes[i] < 0x20)
+			snprintf(hex, sizeof(hex), "\\u%04X", bytes[i]);
+		else if (quoted)
+			out->bytes[out->len++] = '\\';
+		if (hex[0])
+			json_out_put(out, hex);
+		else
+			out->bytes[out->len++] = (char)bytes[i];
+	}
+	out->bytes[out->len++] = '"';
 }
 
 void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len)
 {
-	if (!json_out_reserve(out, 6 * len + 2))
-		return;
-	out->bytes[out->len++] = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '"' || bytes[i] == '\\')
-			out->bytes[out->len++] = '\\';
-		if (bytes[i] < 0x20)
-			json_out_hex(out, "\\u00", bytes[i]);
-		else
-			out->bytes[out->len++] = (char)bytes[i];
-	}
-	out->bytes[out->len++] = '"';
+	json_out_string(out, bytes, len, false);
 }
 
 void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len)
 {
-	if (!json_out_reserve(out, 6 * len + 2))
-		return;
-	out->bytes[out->len++] = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '"' || bytes[i] == '\\' || bytes[i] == '%' || bytes[i] < 0x20 ||
-		    bytes[i] >= 0x7f)
-			json_out_hex(out, "%", bytes[i]);
-		else
-			out->bytes[out->len++] = (char)bytes[i];
-	}
-	out->bytes[out->len++] = '"';
+	json_out_string(out, bytes, len, true);
 }
 
 void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t len)

@@ -22,24 +22,11 @@ void lines_close(struct lines *lines)
 	free(lines->buffer);
 }
 
-static int lines_grow(struct lines *lines)
-{
-	size_t room = lines->room ? lines->room * 2 : LINES_ROOM;
-	char *grown = realloc(lines->buffer, room);
-
-	if (!grown)
-		return -ENOMEM;
-	lines->buffer = grown;
-	lines->room = room;
-	return 0;
-}
-
 /* Reads more text after the present one. */
 static int lines_fill(struct lines *lines)
 {
 	size_t room;
 	ssize_t got;
-	int rc;
 
 	if (lines->start > 0) {
 		memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
@@ -49,9 +36,14 @@ static int lines_fill(struct lines *lines)
 	if (lines->end >= lines->max)
 		return -EFBIG;
 	if (lines->end == lines->room) {
-		rc = lines_grow(lines);
-		if (rc)
-			return rc;
+		char *grown;
+
+		room = lines->room ? lines->room * 2 : LINES_ROOM;
+		grown = realloc(lines->buffer, room);
+		if (!grown)
+			return -ENOMEM;
+		lines->buffer = grown;
+		lines->room = room;
 	}
 	room = lines->room < lines->max ? lines->room : lines->max;
 	got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
@@ -62,31 +54,22 @@ static int lines_fill(struct lines *lines)
 	return 0;
 }
 
-/* Behind the last newline of what was read, searched no further back than from `searched` on. */
-static size_t lines_whole(const struct lines *lines, size_t searched)
-{
-	const char *from = lines->buffer + lines->start + searched;
-	size_t have = lines->end - lines->start - searched;
-	const char *newline = have ? memrchr(from, '\n', have) : NULL;
-
-	return newline ? (size_t)(newline + 1 - (lines->buffer + lines->start)) : 0;
-}
-
 int lines_next(struct lines *lines, const char **text, size_t *len)
 {
 	size_t searched = 0;
 
 	for (;;) {
-		size_t whole = lines_whole(lines, searched);
+		const char *start = lines->buffer + lines->start, *newline = NULL;
+		size_t have = lines->end - lines->start;
 		int rc;
 
-		searched = lines->end - lines->start;
-		if (whole == 0 && lines->ended)
-			whole = searched;
-		if (whole > 0) {
-			*text = lines->buffer + lines->start;
-			*len = whole;
-			lines->start += whole;
+		if (have > searched)
+			newline = memrchr(start + searched, '\n', have - searched);
+		searched = have;
+		if (newline || (lines->ended && have > 0)) {
+			*text = start;
+			*len = newline ? (size_t)(newline + 1 - start) : have;
+			lines->start += *len;
 			return 1;
 		}
 		if (lines->ended)

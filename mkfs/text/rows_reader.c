@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads rows of text byte by byte, in constant memory. It takes only the spelling that rowfs
- * writes,
+ * Reads rows of text byte by byte, in constant memory. The only accepted spelling is that of rowfs,
  *
  *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…],…},…}}
  *
- * one object a line, with "base64" for "value" and numbers for text; all else is a failure. A long
- * row takes several lines: each continues where the one before ended, maybe within a column.
+ * one object a line; "value" may be "base64", and its text a number. A long row takes several
+ * lines: each continues where the last one ended, maybe within a column.
  */
 #include "mkfs/text/rows_reader.h"
 
@@ -123,7 +122,7 @@ static bool reader_name(struct rows_reader *reader, struct rows_name *name)
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
-/* A group of four digits to up to three bytes; 0: the end, or a failure. */
+/* Decodes a group of four digits to up to three bytes; 0: the end, or a failure. */
 static size_t reader_base64(struct rows_reader *reader, unsigned char *to)
 {
 	char group[4];
@@ -196,7 +195,7 @@ void rows_reader_init(struct rows_reader *reader, struct rows *rows)
 	reader->rows = rows;
 }
 
-/* Goes up to the families of the next line. False: there is none, or a failure. */
+/* Goes to the families of the next line. False: there is none, or a failure. */
 static bool reader_line(struct rows_reader *reader)
 {
 	if (reader_peek(reader) == READER_END)
@@ -226,7 +225,7 @@ bool rows_reader_row(struct rows_reader *reader)
 	return true;
 }
 
-/* From behind a cell's '{' to its value. */
+/* Goes from a cell's '{' to its value. */
 static bool reader_cell(struct rows_reader *reader)
 {
 	size_t len = 0;
@@ -250,20 +249,6 @@ static bool reader_cell(struct rows_reader *reader)
 	return true;
 }
 
-/* To the end of a column, past its older cells. */
-static bool reader_leave_column(struct rows_reader *reader)
-{
-	int c;
-
-	if (!reader_skip_value(reader))
-		return false;
-	while ((c = reader_get(reader)) == ',')
-		if (!reader_expect(reader, "{") || !reader_cell(reader) ||
-		    !reader_skip_value(reader))
-			return false;
-	return c == ']' || reader_wrong(reader);
-}
-
 static bool reader_family(struct rows_reader *reader)
 {
 	reader->in_family = reader_expect(reader, "\"") && reader_name(reader, &reader->family) &&
@@ -271,7 +256,7 @@ static bool reader_family(struct rows_reader *reader)
 	return reader->in_family;
 }
 
-/* From behind the families of a line to where the row goes on in the next one, if it does. */
+/* Goes from the end of a line's families to those of the next line of the row, if there is one. */
 static bool reader_go_on(struct rows_reader *reader)
 {
 	reader->in_row = false;
@@ -285,15 +270,21 @@ static bool reader_go_on(struct rows_reader *reader)
 	return reader_family(reader);
 }
 
-/* To the next column, from behind the one before; false: there is none in the row. */
+/* Goes to the next column. False: the row has none. */
 static bool reader_step(struct rows_reader *reader)
 {
 	int c;
 
 	if (!reader->in_family)
 		return reader_family(reader);
-	if (!reader_leave_column(reader))
+	if (!reader_skip_value(reader))
 		return false;
+	while ((c = reader_get(reader)) == ',') /* an older cell */
+		if (!reader_expect(reader, "{") || !reader_cell(reader) ||
+		    !reader_skip_value(reader))
+			return false;
+	if (c != ']')
+		return reader_wrong(reader);
 	c = reader_get(reader);
 	if (c == ',')
 		return true;
@@ -306,13 +297,6 @@ static bool reader_step(struct rows_reader *reader)
 	return c == '}' ? reader_go_on(reader) : reader_wrong(reader);
 }
 
-/* Is this the rest of a column that the line before began? */
-static bool reader_is_rest(const struct rows_reader *reader)
-{
-	return reader->again && reader_same(&reader->family, &reader->last_family) &&
-	       reader_same(&reader->qualifier, &reader->last_qualifier);
-}
-
 bool rows_reader_column(struct rows_reader *reader)
 {
 	do {
@@ -321,6 +305,7 @@ bool rows_reader_column(struct rows_reader *reader)
 		    !reader_expect(reader, "\"") || !reader_name(reader, &reader->qualifier) ||
 		    !reader_expect(reader, ":[{") || !reader_cell(reader))
 			return false;
-	} while (reader_is_rest(reader));
+	} while (reader->again && reader_same(&reader->family, &reader->last_family) &&
+		 reader_same(&reader->qualifier, &reader->last_qualifier)); /* its older cells */
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the newest cells out of a stream of rows, in the one spelling that it has. */
+/* Reads the newest cells from a stream of rows. */
 #ifndef ROWS_READER_H
 #define ROWS_READER_H
 
@@ -18,18 +18,17 @@ struct rows_name {
 
 struct rows_reader {
 	struct rows *rows;
-	int exit_code; /* PROGRAM_FAILED: why is printed */
+	int exit_code; /* PROGRAM_FAILED: the reason is printed */
 	struct rows_name key, family, qualifier;
-	struct rows_name next; /* the key of the line behind the row */
-	struct rows_name last_family,
-		last_qualifier; /* of the line before, where the row goes on */
-	char ts[24];		/* of the cell, decimal */
+	struct rows_name next;			      /* the key of the line after the row */
+	struct rows_name last_family, last_qualifier; /* of the row's last line */
+	char ts[24];				      /* of the cell, decimal */
 
-	enum rows_value value; /* under way */
+	enum rows_value value; /* the unread part */
 	bool in_row, in_family;
-	bool ahead;	/* at the line behind the row, up to its families */
-	bool again;	/* at the first column of a line in which the row goes on */
-	size_t at, end; /* of the text that was read and not yet taken */
+	bool ahead;	/* at the families of the line after the row */
+	bool again;	/* at the first column of another line of the row */
+	size_t at, end; /* of the unread text in room */
 	unsigned char room[ROWS_READER_ROOM];
 };
 
@@ -40,8 +39,8 @@ bool rows_reader_row(struct rows_reader *reader);
 /* The next column of the row: fills family, qualifier and ts. False: the row's end, or a failure.
  */
 bool rows_reader_column(struct rows_reader *reader);
-/* The next bytes of the column's newest value; 0 only at the end, or at a failure. What is not read
- * is passed over. */
+/* The next bytes of the column's newest value; 0 only at the end, or at a failure. The next column
+ * skips unread bytes. */
 size_t rows_reader_value(struct rows_reader *reader, void *buf, size_t len);
 
 #endif
