@@ -39,26 +39,6 @@ static const struct program program = {
 		"Ends with 0, 1 when it failed (nothing is made then), 2 for wrong usage.\n",
 };
 
-static int mkfs_schema(const char *path, struct wcs_schema **schema)
-{
-	struct wcs_fault fault = {0};
-	char *text = NULL;
-	size_t len = 0;
-	int exit_code = program_read_file(&program, path, MKFS_SCHEMA_MAX, &text, &len);
-
-	if (exit_code)
-		return exit_code;
-	if (wcs_schema_parse(text, len, schema, &fault)) {
-		if (fault.line > 0)
-			exit_code =
-				program_fail(&program, "%s:%d: %s", path, fault.line, fault.text);
-		else
-			exit_code = program_fail(&program, "%s: %s", path, fault.text);
-	}
-	free(text);
-	return exit_code;
-}
-
 static int mkfs_confine(void *none, int parent, int made, int old, struct wcs_fault *fault)
 {
 	const struct sandbox_place places[] = {
@@ -83,9 +63,19 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 	struct wcs_fault fault = {0};
 	int exit_code = PROGRAM_OK;
 	sigset_t signals, before;
+	char *text = NULL;
+	size_t len = 0;
 
 	if (schema_path)
-		exit_code = mkfs_schema(schema_path, &schema);
+		exit_code = program_read_file(&program, schema_path, MKFS_SCHEMA_MAX, &text, &len);
+	if (text && wcs_schema_parse(text, len, &schema, &fault)) {
+		if (fault.line > 0)
+			exit_code = program_fail(&program, "%s:%d: %s", schema_path, fault.line,
+						 fault.text);
+		else
+			exit_code = program_fail(&program, "%s: %s", schema_path, fault.text);
+	}
+	free(text);
 	/* An interrupt would leave an incomplete store beside the place; making one is short. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGHUP);

@@ -166,41 +166,39 @@ static int mounted_root(struct mounted *mounted)
 	return 0;
 }
 
-/* Finds the table below the root. */
-static int mounted_table(struct mounted *mounted)
-{
-	const char *below = mounted->directory + strlen(mounted->root);
-	char kind[16];
-	size_t len;
-
-	below += strspn(below, "/");
-	len = strcspn(below, "/");
-	if (getxattr(mounted->root, "user.rowfs.kind", kind, sizeof(kind)) == 5 &&
-	    memcmp(kind, "table", 5) == 0) {
-		mounted->rows = true;
-		mounted->below = len > 0;
-	} else if (len > WCS_TABLE_NAME_MAX) {
-		return -EINVAL;
-	} else {
-		memcpy(mounted->table, below, len);
-		mounted->table[len] = '\0';
-		mounted->rows = len > 0;
-		mounted->below = below[len] == '/';
-	}
-	return !mounted->rows || mounted_has(mounted->directory, ".rows") ? 0 : -EINVAL;
-}
-
 int mounted_find(const char *path, struct mounted *mounted)
 {
 	struct mounted found = {.directory = realpath(path, NULL)};
 	int rc = found.directory ? mounted_root(&found) : -errno;
+	const char *below;
+	char kind[16];
+	size_t len;
 
-	if (!rc)
-		rc = mounted_table(&found);
 	if (rc)
-		mounted_free(&found);
-	else
+		goto out;
+	below = found.directory + strlen(found.root);
+	below += strspn(below, "/");
+	len = strcspn(below, "/");
+	if (getxattr(found.root, "user.rowfs.kind", kind, sizeof(kind)) == 5 &&
+	    memcmp(kind, "table", 5) == 0) {
+		found.rows = true;
+		found.below = len > 0;
+	} else if (len > WCS_TABLE_NAME_MAX) {
+		rc = -EINVAL;
+	} else {
+		memcpy(found.table, below, len);
+		found.rows = len > 0;
+		found.below = below[len] == '/';
+	}
+	if (!rc && found.rows && !mounted_has(found.directory, ".rows"))
+		rc = -EINVAL;
+	if (!rc) {
 		*mounted = found;
+		return 0;
+	}
+
+out:
+	mounted_free(&found);
 	return rc;
 }
 

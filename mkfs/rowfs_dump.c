@@ -95,16 +95,16 @@ static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t 
 /* Picks the table that is named, or that the directory is in; or all. */
 static int dump_rows(struct dump *dump)
 {
-	const struct wcs_schema *schema = rows_schema(dump->rows);
-	struct wcs_table_schema *tables = schema->tables;
-	const char *in = rows_table(dump->rows), *family = dump->options.family;
-	size_t count = schema->table_count;
+	struct wcs_table_schema *tables = dump->rows->schema->tables;
+	const struct mounted *mounted = &dump->rows->mounted;
+	const char *in = mounted->table, *family = dump->options.family;
+	size_t count = dump->rows->schema->table_count;
 
-	if (in && dump->table && (rows_some(dump->rows) || strcmp(in, dump->table) != 0))
+	if (in[0] && dump->table && (mounted->below || strcmp(in, dump->table) != 0))
 		return program_misuse(
 			&program, "%s: DIRECTORY is in table %s: name a table at the mount's root",
 			dump->table, in);
-	if (in)
+	if (in[0])
 		dump->table = in;
 	if (dump->csv && !dump->table)
 		return program_misuse(&program, "--csv: name the TABLE that is to be printed");
@@ -124,19 +124,6 @@ static int dump_rows(struct dump *dump)
 		return program_fail(&program, "table %s: there is no family %s", tables->name,
 				    family);
 	return csv_write(dump->rows, tables, dump_key(dump), &dump->options, &dump->out);
-}
-
-static int dump_path(struct dump *dump, const char *path)
-{
-	int ended, exit_code = rows_open(&program, path, &dump->rows);
-
-	if (exit_code)
-		return exit_code;
-	output_start(&dump->out, &program);
-	exit_code = dump_rows(dump);
-	ended = output_end(&dump->out);
-	rows_close(dump->rows);
-	return exit_code ? exit_code : ended;
 }
 
 /* ---- Main -------------------------------------------------------------------------------- */
@@ -165,7 +152,7 @@ int main(int argc, char **argv)
 						PROGRAM_OPTIONS,
 						{NULL, 0, NULL, 0}};
 	static struct dump dump;
-	int option, exit_code;
+	int option, exit_code, ended;
 
 	program_begin(&program, argc, argv);
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
@@ -180,7 +167,14 @@ int main(int argc, char **argv)
 	}
 	exit_code = dump_arguments(&dump, argc - optind, argv + optind);
 	if (exit_code == PROGRAM_OK)
-		exit_code = dump_path(&dump, argv[optind]);
+		exit_code = rows_open(&program, argv[optind], &dump.rows);
+	if (exit_code == PROGRAM_OK) {
+		output_start(&dump.out, &program);
+		exit_code = dump_rows(&dump);
+		ended = output_end(&dump.out);
+		exit_code = exit_code ? exit_code : ended;
+	}
+	rows_close(dump.rows);
 	free((void *)(uintptr_t)dump.key.data);
 	return exit_code;
 }

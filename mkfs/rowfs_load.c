@@ -167,12 +167,11 @@ static int load_too_long(const struct load *load)
 static int load_lines(struct load *load)
 {
 	static const char bom[3] = "\xef\xbb\xbf"; /* some editors put it before the first line */
-	struct lines lines;
+	struct lines lines = {.fd = load->fd, .max = load->sink->line_max + 1};
 	const char *text;
 	size_t len;
 	int more, exit_code = PROGRAM_OK;
 
-	lines_open(&lines, load->fd, load->sink->line_max + 1);
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
 		if (load->bytes == 0 && len >= sizeof(bom) && memcmp(text, bom, sizeof(bom)) == 0) {
 			text += sizeof(bom);
@@ -191,7 +190,7 @@ static int load_lines(struct load *load)
 		if (load_signal)
 			break;
 	}
-	lines_close(&lines);
+	free(lines.buffer);
 	if (load_signal && exit_code == PROGRAM_OK)
 		return load_interrupted(load, load->sink->lines + 1, 0);
 	if (more == -EFBIG)

@@ -229,21 +229,6 @@ static int sink_mount_rows_open(struct sink_mount *to, const char *directory)
 	return to->rows < 0 ? -errno : 0;
 }
 
-static int sink_mount_table(struct sink_mount *to, const char *table)
-{
-	char directory[WCS_TABLE_NAME_MAX + 2];
-	int rc;
-
-	snprintf(directory, sizeof(directory), "/%s", table);
-	rc = sink_mount_rows_open(to, directory);
-	if (!rc) {
-		snprintf(to->sink.table, sizeof(to->sink.table), "%s", table);
-		return 0;
-	}
-	return sink_fail(&to->sink, rc, "table %s: %s", table,
-			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
-}
-
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
 	struct refusal *refusal = &to->refusal;
@@ -278,9 +263,19 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 			   size_t len)
 {
 	struct mounted mounted = {.root = to->root, .rows = true};
+	char directory[WCS_TABLE_NAME_MAX + 2];
+	int rc;
 
-	if (line->kind != WCS_LINE_SCHEMA)
-		return sink_mount_table(to, line->table);
+	if (line->kind == WCS_LINE_TABLE) {
+		snprintf(directory, sizeof(directory), "/%s", line->table);
+		rc = sink_mount_rows_open(to, directory);
+		if (rc)
+			return sink_fail(&to->sink, rc, "table %s: %s", line->table,
+					 rc == -ENOENT ? "the store has none of that name"
+						       : strerror(-rc));
+		snprintf(to->sink.table, sizeof(to->sink.table), "%s", line->table);
+		return 0;
+	}
 	for (size_t i = 0; !to->tables && i < line->schema->table_count; i++) {
 		const char *name = line->schema->tables[i].name;
 

@@ -20,17 +20,6 @@ enum {
 	CSV_DONE      /* the record is complete */
 };
 
-void csv_open(struct csv *csv, size_t max)
-{
-	*csv = (struct csv){.max = max, .separator = ',', .place = {1, 1}};
-}
-
-void csv_close(struct csv *csv)
-{
-	free(csv->bytes);
-	free(csv->fields);
-}
-
 static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *why)
 {
 	csv->why = why;

@@ -20,9 +20,11 @@ struct csv_field {
 	bool quoted;
 };
 
+/* The caller sets max, separator and place (1, 1), and frees bytes and fields at the end; all else
+ * is zero at first. */
 struct csv {
 	size_t max;	/* bytes of a record */
-	char separator; /* of fields; csv_open sets the comma */
+	char separator; /* of fields */
 	int state;
 	struct csv_place place; /* of the next byte */
 	/* The record: complete when csv_read or csv_end returned 1, valid until the next call. */
@@ -34,8 +36,6 @@ struct csv {
 	struct csv_place wrong;
 };
 
-void csv_open(struct csv *csv, size_t max);
-void csv_close(struct csv *csv);
 /* Reads bytes up to the end of a record; *used: how many. 1: a record is complete; 0: all bytes are
  * used; -EINVAL, -EFBIG, -ENOMEM: why and wrong are set. Empty lines are no records. */
 int csv_read(struct csv *csv, const char *text, size_t len, size_t *used);

@@ -22,9 +22,10 @@ struct csv_column {
 
 void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options)
 {
-	*rows = (struct csv_rows){.options = *options};
-	csv_open(&rows->csv, WCS_IMPORT_LINE_MAX);
-	rows->csv.separator = options->separator;
+	*rows = (struct csv_rows){.options = *options,
+				  .csv = {.max = WCS_IMPORT_LINE_MAX,
+					  .separator = options->separator,
+					  .place = {1, 1}}};
 }
 
 void csv_rows_close(struct csv_rows *rows)
@@ -36,9 +37,10 @@ void csv_rows_close(struct csv_rows *rows)
 	}
 	free(rows->columns);
 	free(rows->sorted);
-	json_out_free(&rows->out);
+	free(rows->out.bytes);
 	free(rows->origins);
-	csv_close(&rows->csv);
+	free(rows->csv.bytes);
+	free(rows->csv.fields);
 }
 
 __attribute__((format(printf, 4, 5))) static int
@@ -320,13 +322,7 @@ static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column,
 		snprintf(stamp, sizeof(stamp), "\"ts\":%" PRId64 ",", ts);
 		json_out_put(out, stamp);
 	}
-	if (json_out_ascii(bytes, len)) {
-		json_out_put(out, "\"value\":");
-		json_out_text(out, bytes, len);
-	} else {
-		json_out_put(out, "\"base64\":");
-		json_out_base64(out, bytes, len);
-	}
+	json_out_value(out, bytes, len);
 	json_out_put(out, "}]");
 	return 0;
 }

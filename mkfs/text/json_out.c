@@ -8,11 +8,6 @@
 
 #include "store/store.h"
 
-void json_out_free(struct json_out *out)
-{
-	free(out->bytes);
-}
-
 /* Makes room for more bytes; false: there is no memory, now or before. */
 static bool json_out_reserve(struct json_out *out, size_t more)
 {
@@ -76,14 +71,20 @@ void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len)
 	json_out_string(out, bytes, len, true);
 }
 
-void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t len)
+void json_out_value(struct json_out *out, const unsigned char *bytes, size_t len)
 {
 	unsigned char rest[3] = {0}, *to;
-	size_t left = len % 3;
+	size_t ascii = 0, left = len % 3;
 
+	while (ascii < len && bytes[ascii] < 0x80)
+		ascii++;
+	json_out_put(out, ascii == len ? "\"value\":" : "\"base64\":\"");
+	if (ascii == len) {
+		json_out_text(out, bytes, len);
+		return;
+	}
 	if (!json_out_reserve(out, 2 * len + 6))
 		return;
-	out->bytes[out->len++] = '"';
 	to = wcs_text_base64((unsigned char *)out->bytes + out->len, bytes, len / 3);
 	if (left > 0) {
 		memcpy(rest, bytes + len - left, left);
@@ -92,12 +93,4 @@ void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t le
 	}
 	out->len = (size_t)(to - (unsigned char *)out->bytes);
 	out->bytes[out->len++] = '"';
-}
-
-bool json_out_ascii(const unsigned char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (bytes[i] >= 0x80)
-			return false;
-	return true;
 }

@@ -6,23 +6,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: empty. */
+/* All zero: empty. The caller frees bytes. */
 struct json_out {
 	char *bytes;
 	size_t len, room;
 	bool failed; /* no memory: nothing is put any more */
 };
 
-void json_out_free(struct json_out *out);
 void json_out_put(struct json_out *out, const char *text);
 /* Puts a string in quotes. The bytes must be UTF-8. */
 void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len);
 /* Puts a key or qualifier of any bytes in quotes, as row JSON spells it. */
 void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len);
-/* Puts base64 in quotes. */
-void json_out_base64(struct json_out *out, const unsigned char *bytes, size_t len);
-
-/* Are all bytes ASCII? */
-bool json_out_ascii(const unsigned char *bytes, size_t len);
+/* Puts a cell's "value" if all bytes are ASCII, else its "base64". */
+void json_out_value(struct json_out *out, const unsigned char *bytes, size_t len);
 
 #endif

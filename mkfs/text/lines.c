@@ -12,16 +12,6 @@
 
 #define LINES_ROOM (256u << 10)
 
-void lines_open(struct lines *lines, int fd, size_t max)
-{
-	*lines = (struct lines){.fd = fd, .max = max};
-}
-
-void lines_close(struct lines *lines)
-{
-	free(lines->buffer);
-}
-
 /* Reads more text after the present one. */
 static int lines_fill(struct lines *lines)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The caller sets fd and max, and frees buffer at the end; all else is zero at first. */
 struct lines {
 	int fd;
 	size_t max; /* bytes of a line, with its newline */
@@ -15,12 +16,9 @@ struct lines {
 	bool ended;
 };
 
-void lines_open(struct lines *lines, int fd, size_t max);
 /* 1: the next lines, at least one, good until the next call; only the last of the file may be
  * without a newline. 0: the end; -EFBIG: a line is longer than max; or what read(2) gave, also
  * -EINTR. */
 int lines_next(struct lines *lines, const char **text, size_t *len);
-/* Frees the memory; the file stays open. */
-void lines_close(struct lines *lines);
 
 #endif

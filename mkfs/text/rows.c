@@ -13,23 +13,8 @@
 #include <unistd.h>
 
 #include "mkfs/key_path.h"
-#include "mkfs/mounted.h"
 
 #define ROWS_SCHEMA_MAX (64u << 20)
-
-struct rows {
-	const struct program *program;
-	const char *path;
-	struct wcs_schema *schema;
-
-	struct wcs_store *store; /* NULL: a mount */
-	struct wcs_table *table;
-	struct wcs_export *exported;
-
-	struct mounted mounted;
-	int fd;		  /* of .rows; -1: none is open */
-	const char *name; /* of the table of the stream */
-};
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
@@ -127,23 +112,6 @@ void rows_close(struct rows *rows)
 	free(rows);
 }
 
-/* ---- Tables ------------------------------------------------------------------------------ */
-
-const struct wcs_schema *rows_schema(const struct rows *rows)
-{
-	return rows->schema;
-}
-
-const char *rows_table(const struct rows *rows)
-{
-	return rows->mounted.table[0] ? rows->mounted.table : NULL;
-}
-
-bool rows_some(const struct rows *rows)
-{
-	return rows->mounted.below;
-}
-
 int rows_fail(const struct rows *rows, const char *why)
 {
 	return program_fail(rows->program, "%s: table %s: %s", rows->path, rows->name, why);
@@ -193,7 +161,7 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 
 	if (fd < 0)
 		return -errno;
-	if (!rows_table(rows))
+	if (!rows->mounted.table[0])
 		fd = rows_descend(fd, strcpy(name, table->name));
 	if (!key || fd < 0)
 		return fd;

@@ -6,22 +6,29 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "mkfs/program.h"
+#include "mkfs/mounted.h"
 #include "store/store.h"
 
-struct rows;
+struct rows {
+	const struct program *program;
+	const char *path;
+	struct wcs_schema *schema;
+
+	struct wcs_store *store; /* NULL: a mount */
+	struct wcs_table *table;
+	struct wcs_export *exported;
+
+	struct mounted mounted; /* of a store all zero */
+	int fd;			/* of .rows; -1: none is open */
+	const char *name;	/* of the table of the stream */
+};
+
 int rows_open(const struct program *program, const char *path, struct rows **rows);
 void rows_close(struct rows *rows);
 
-const struct wcs_schema *rows_schema(const struct rows *rows);
-/* The table that the directory is in; NULL: none, all are below it. */
-const char *rows_table(const struct rows *rows);
 /* The family of that name; NULL: none. */
 const struct wcs_family *rows_family(const struct wcs_table_schema *table, const void *name,
 				     size_t len);
-/* Is the directory below that of its table, so that it has only some of the rows? */
-bool rows_some(const struct rows *rows);
-
 /* Starts the stream of a table's rows; key: only the row of that key and those below it. Ends the
  * last stream. */
 int rows_start(struct rows *rows, const struct wcs_table_schema *table,

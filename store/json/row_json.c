@@ -437,23 +437,12 @@ static int row_json_row(struct row_json *in)
 
 /* ---- Lines ------------------------------------------------------------------------------- */
 
-static int row_json_table(struct row_json *in, const json_t *json)
-{
-	struct wcs_json_at at = {.name = "table"};
-	const char *name = json_string_value(json);
-
-	if (json_object_size(in->root) != 1)
-		return row_json_wrong(in, &at, "must stand alone in its line");
-	if (!name || strlen(name) != json_string_length(json) || !wcs_table_name_valid(name))
-		return row_json_wrong(in, &at, "must be a table's name in quotes");
-	in->line.table = name;
-	return 0;
-}
-
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault)
 {
 	struct row_json *in = calloc(1, sizeof(*in));
+	struct wcs_json_at at = {.name = "table"};
 	const json_t *table;
+	const char *name;
 	int rc;
 
 	if (!in)
@@ -463,7 +452,12 @@ int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct 
 	table = json_object_get(in->root, "table");
 	if (table) {
 		in->line.kind = WCS_LINE_TABLE;
-		rc = row_json_table(in, table);
+		in->line.table = name = json_string_value(table);
+		if (json_object_size(in->root) != 1)
+			rc = row_json_wrong(in, &at, "must stand alone in its line");
+		else if (!name || strlen(name) != json_string_length(table) ||
+			 !wcs_table_name_valid(name))
+			rc = row_json_wrong(in, &at, "must be a table's name in quotes");
 	} else if (json_object_get(in->root, "version") || json_object_get(in->root, "tables")) {
 		in->line.kind = WCS_LINE_SCHEMA;
 		rc = wcs_schema_parse(text, len, &in->line.schema, fault);

@@ -251,15 +251,13 @@ static json_t *schema_json_of_families(const struct wcs_table_schema *table)
 		const struct wcs_family *family = &table->families[i];
 		json_t *json = json_object();
 
-		if (schema_json_put(json, "gc", family->gc) ||
+		if (json_object_set(families, family->name, json) ||
+		    schema_json_put(json, "gc", family->gc) ||
 		    schema_json_put(json, "type", wcs_type_name(family->type))) {
-			json_decref(json);
-			json = NULL;
-		}
-		if (json_object_set_new(families, family->name, json)) {
 			json_decref(families);
-			return NULL;
+			families = NULL;
 		}
+		json_decref(json);
 	}
 	return families;
 }
@@ -273,17 +271,15 @@ static json_t *schema_json_of_tables(const struct wcs_schema *schema)
 		const char delimiter[] = {(char)table->delimiter, '\0'};
 		json_t *json = json_object();
 
-		if (schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL) ||
+		if (json_object_set(tables, table->name, json) ||
+		    schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL) ||
 		    (table->protection == WCS_PROTECTED &&
 		     json_object_set_new(json, "protected", json_true())) ||
 		    json_object_set_new(json, "families", schema_json_of_families(table))) {
-			json_decref(json);
-			json = NULL;
-		}
-		if (json_object_set_new(tables, table->name, json)) {
 			json_decref(tables);
-			return NULL;
+			tables = NULL;
 		}
+		json_decref(json);
 	}
 	return tables;
 }

@@ -45,11 +45,10 @@ static void csv_fuzz_quote(const struct csv *csv, struct csv_fuzz_text *text)
 static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct csv_fuzz_text *quoted,
 			 struct csv_place *wrong)
 {
-	struct csv csv;
+	struct csv csv = {.max = CSV_FUZZ_RECORD, .separator = ',', .place = {1, 1}};
 	size_t used;
 	int more = 0;
 
-	csv_open(&csv, CSV_FUZZ_RECORD);
 	for (size_t at = 0; at < len && more >= 0; at += used) {
 		more = csv_read(&csv, bytes + at, len - at < piece ? len - at : piece, &used);
 		if (more > 0)
@@ -62,7 +61,8 @@ static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct csv
 		csv_fuzz_quote(&csv, quoted);
 	*wrong = csv.wrong;
 	FUZZ_CHECK(more >= 0 || (csv.why && csv.wrong.line > 0 && csv.wrong.column > 0));
-	csv_close(&csv);
+	free(csv.bytes);
+	free(csv.fields);
 	return more < 0 ? more : 0;
 }
 
