@@ -70,17 +70,6 @@ static void *alloc_add(void *made)
 	return made;
 }
 
-/* Those from here to the next free slot, so that none is cut off from where its search begins. */
-static void alloc_move_up(size_t at)
-{
-	for (; alloc_slots[at] != 0; at = (at + 1) % ALLOC_SLOTS) {
-		uintptr_t moved = alloc_slots[at];
-
-		alloc_slots[at] = 0;
-		alloc_slots[alloc_slot(moved)] = moved;
-	}
-}
-
 static void alloc_remove(void *old)
 {
 	size_t at;
@@ -92,7 +81,15 @@ static void alloc_remove(void *old)
 	if (alloc_slots[at] != 0) {
 		alloc_count--;
 		alloc_slots[at] = 0;
-		alloc_move_up((at + 1) % ALLOC_SLOTS);
+		/* Those from here to the next free slot move up, so that none is cut off from where
+		 * its search begins. */
+		for (at = (at + 1) % ALLOC_SLOTS; alloc_slots[at] != 0;
+		     at = (at + 1) % ALLOC_SLOTS) {
+			uintptr_t moved = alloc_slots[at];
+
+			alloc_slots[at] = 0;
+			alloc_slots[alloc_slot(moved)] = moved;
+		}
 	}
 	pthread_mutex_unlock(&alloc_lock);
 }

@@ -18,12 +18,14 @@ void calls_out_text(struct calls *calls, const char *words)
 	calls_out(calls, " ", 1);
 }
 
-static void calls_fill(struct calls *calls)
+void calls_open(struct calls *calls)
 {
-	struct wcs_table *table = calls->suite.table;
+	struct wcs_table *table;
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *big = suite_pattern(CALLS_BIG, 7);
 
+	suite_open(&calls->suite, SUITE_LEVELDB);
+	table = calls->suite.table;
 	SUITE_OK(wcs_family_create(table, "s"));
 	SUITE_OK(wcs_family_set_type(table, "s", WCS_INTSUM));
 	SUITE_OK(wcs_family_create(table, "h"));
@@ -40,13 +42,7 @@ static void calls_fill(struct calls *calls)
 	wcs_mutation_set(mutation, "f", suite_text("big"), 1, (struct wcs_slice){big, CALLS_BIG});
 	SUITE_OK(suite_mutate(table, "r#s", mutation, NULL));
 	free(big);
-}
-
-void calls_open(struct calls *calls)
-{
-	suite_open(&calls->suite, SUITE_LEVELDB);
-	calls_fill(calls);
-	suite_expect(calls->suite.table, CALLS_R CALLS_REST);
+	suite_expect(table, CALLS_R CALLS_REST);
 }
 
 const struct call *calls_at(int n)

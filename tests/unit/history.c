@@ -122,17 +122,6 @@ bool history_server_ts(const struct history *history, int64_t now, int64_t ts)
 
 /* ---- Comparing --------------------------------------------------------------------------- */
 
-static const char *history_compare(struct history_cell *cell, const struct history_cell *seen,
-				   const struct history_view *view, uint64_t rank)
-{
-	if (history_hides(view->loose, rank, cell->ts, view->now))
-		return "a hidden cell is shown";
-	if (seen->size != cell->size || seen->sum != cell->sum)
-		return "a cell has another value";
-	cell->sure = true;
-	return NULL;
-}
-
 const char *history_check(struct history *history, const struct history_view *view,
 			  const struct history_cell *seen, size_t count)
 {
@@ -143,7 +132,11 @@ const char *history_check(struct history *history, const struct history_view *vi
 		struct history_cell *cell = &history->cells[i];
 
 		if (at < count && seen[at].ts == cell->ts) {
-			wrong = history_compare(cell, &seen[at], view, at + 1);
+			if (history_hides(view->loose, at + 1, cell->ts, view->now))
+				wrong = "a hidden cell is shown";
+			else if (seen[at].size != cell->size || seen[at].sum != cell->sum)
+				wrong = "a cell has another value";
+			cell->sure = true;
 			at++;
 			i++;
 		} else if (history_hides(view->tight, at + 1, cell->ts, view->now)) {

@@ -9,10 +9,12 @@
 const char *const random_families[RANDOM_FAMILIES] = {"a", "b", "f", "none"};
 
 /* The first of the bytes count least. */
-static uint32_t random_take(struct random_run *run, uint32_t limit)
+uint32_t random_below(struct random_run *run, uint32_t limit)
 {
 	uint32_t number = 0;
 
+	if (!run->bytes)
+		return suite_random(&run->state) % limit;
 	for (unsigned int shift = 0; shift < 32 && (limit - 1) >> shift > 0; shift += 8) {
 		if (run->bytes_left == 0)
 			return 0;
@@ -20,11 +22,6 @@ static uint32_t random_take(struct random_run *run, uint32_t limit)
 		number |= (uint32_t)*run->bytes++ << shift;
 	}
 	return number % limit;
-}
-
-uint32_t random_below(struct random_run *run, uint32_t limit)
-{
-	return run->bytes ? random_take(run, limit) : suite_random(&run->state) % limit;
 }
 
 void random_say(struct random_run *run, const char *format, ...)

@@ -4,25 +4,6 @@
 
 #include <inttypes.h>
 
-static void soak_compare_column(struct soak_writer *writer, struct soak_row *row, int family,
-				int column)
-{
-	struct history *history = &row->columns[family][column], before = *history;
-	const struct history_cell *seen = writer->seen[family][column];
-	size_t count = writer->seen_count[family][column];
-	struct history_view view = soak_view(writer, family);
-	const char *wrong = history_check(history, &view, seen, count);
-
-	if (!wrong)
-		return;
-	fprintf(stderr, "%s/%s/%s, now %" PRId64 ", policy %s to %s, mutation %u\n", row->key,
-		soak_family(writer, family), soak_columns[column], view.now, view.loose->text,
-		view.tight->text, row->number);
-	history_print(stderr, "expected", before.cells, before.count);
-	history_print(stderr, "seen", seen, count);
-	soak_fail("%s", wrong);
-}
-
 /* Takes a cell of the scan to those that were seen of the row. */
 static void soak_compare_see(struct soak_writer *writer, const struct soak_row *row,
 			     const struct wcs_cell *cell, struct wcs_slice value, bool *marked)
@@ -59,9 +40,23 @@ static void soak_compare_row(struct soak_writer *writer, struct soak_row *row, b
 	if (marked != row->there)
 		soak_fail("%s is %sthere, mutation %u", row->key, marked ? "" : "not ",
 			  row->number);
-	for (int family = 0; family < SOAK_FAMILIES; family++)
-		for (int column = 0; column < SOAK_COLUMNS; column++)
-			soak_compare_column(writer, row, family, column);
+	for (int i = 0; i < SOAK_FAMILIES * SOAK_COLUMNS; i++) {
+		int family = i / SOAK_COLUMNS, column = i % SOAK_COLUMNS;
+		struct history *history = &row->columns[family][column], before = *history;
+		const struct history_cell *seen = writer->seen[family][column];
+		size_t count = writer->seen_count[family][column];
+		struct history_view view = soak_view(writer, family);
+		const char *wrong = history_check(history, &view, seen, count);
+
+		if (!wrong)
+			continue;
+		fprintf(stderr, "%s/%s/%s, now %" PRId64 ", policy %s to %s, mutation %u\n",
+			row->key, soak_family(writer, family), soak_columns[column], view.now,
+			view.loose->text, view.tight->text, row->number);
+		history_print(stderr, "expected", before.cells, before.count);
+		history_print(stderr, "seen", seen, count);
+		soak_fail("%s", wrong);
+	}
 	memset(writer->seen_count, 0, sizeof(writer->seen_count));
 }
 

@@ -12,33 +12,25 @@
 
 enum { FILE_MAX = 1 << 17 };
 
-/* A batch of one change: "k" gets the bytes. */
-static size_t make_batch(unsigned char *batch, uint64_t sequence, const void *bytes, size_t len)
-{
-	size_t at = 12;
-
-	ldb_put64le(batch, sequence);
-	ldb_put32le(batch + 8, 1);
-	memcpy(batch + at, "\1\1k", 3);
-	at += 3;
-	at += ldb_put_varint(batch + at, len);
-	memcpy(batch + at, bytes, len);
-	return at + len;
-}
-
 /* Batches with values of a length, which are `value` over and over, moved a byte by each. */
 static int make_log(const unsigned char *value, size_t value_len, size_t len, int batches)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
 	unsigned char *batch = malloc(len + 64), *bytes = malloc(len);
 	uint64_t at = 0;
+	size_t head;
 
 	ck_assert_int_ge(fd, 0);
 	for (int i = 0; i < batches; i++) {
 		for (size_t k = 0; k < len; k++)
 			bytes[k] = value[(k + (size_t)i) % value_len];
-		SUITE_OK(ldb_logfile_append(fd, &at, batch,
-					    make_batch(batch, (uint64_t)i + 1, bytes, len)));
+		/* One change: "k" gets the bytes. */
+		ldb_put64le(batch, (uint64_t)i + 1);
+		ldb_put32le(batch + 8, 1);
+		memcpy(batch + 12, "\1\1k", 3);
+		head = 15 + ldb_put_varint(batch + 15, len);
+		memcpy(batch + head, bytes, len);
+		SUITE_OK(ldb_logfile_append(fd, &at, batch, head + len));
 	}
 	free(batch);
 	free(bytes);

@@ -7,7 +7,6 @@
 #include "tests/unit/damage.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -2,10 +2,7 @@
 /* The files that a crash, a power cut and a failed write leave, and the result of opening them. */
 #include "tests/unit/engine.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

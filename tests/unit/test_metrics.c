@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <linux/fuse.h>
-#include <time.h>
 
 /* ---- Requests ---------------------------------------------------------------------------- */
 

@@ -187,11 +187,6 @@ static unsigned char code(const struct range *want)
 	return (unsigned char)(1 + want->exclusive + 2 * (want->handle == &handles[1]));
 }
 
-static bool is_exclusive(unsigned char code)
-{
-	return (code - 1) & 1;
-}
-
 static uint64_t byte_of(uint64_t at)
 {
 	return at == RANGES_END ? BYTES - 1 : at;
@@ -226,7 +221,7 @@ static int model_conflict(const struct model *model, const struct range *want)
 		for (int b = (int)want->start; b <= (int)byte_of(want->end); b++) {
 			int start = b;
 
-			if (!line[b] || !(want->exclusive || is_exclusive(line[b])))
+			if (!line[b] || !(want->exclusive || ((line[b] - 1) & 1)))
 				continue;
 			while (start > 0 && line[start - 1] == line[b])
 				start--;

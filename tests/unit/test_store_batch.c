@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #define BATCH_MANY 2000
 

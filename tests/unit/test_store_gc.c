@@ -6,8 +6,6 @@
  */
 #include "tests/unit/suite.h"
 
-#include <time.h>
-
 #define SECOND INT64_C(1000000)
 #define HOUR   (3600 * SECOND)
 

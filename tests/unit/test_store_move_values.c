@@ -10,7 +10,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 /* ---- Values ------------------------------------------------------------------------------ */
 

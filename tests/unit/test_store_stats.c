@@ -3,8 +3,6 @@
  * it. */
 #include "tests/unit/suite.h"
 
-#include <time.h>
-
 enum { LARGE = 300000 };
 
 static struct wcs_stats stats_of(const struct suite *s)

@@ -6,7 +6,6 @@
 #include "tests/unit/suite.h"
 
 #include <pthread.h>
-#include <time.h>
 
 #define THREADS_STEPS 300
 

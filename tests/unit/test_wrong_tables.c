@@ -37,34 +37,31 @@ static struct wcs_slice key_of(char letter, int i)
 	return (struct wcs_slice){made, 12};
 }
 
-/* Makes the table of that letter under that number, and adds it. */
-static void make_table(char letter, uint64_t number)
-{
-	struct ldb_manifest_table table = {.number = number, .level = 1};
-	struct ldb_tablefile_writer *writer;
-	char name[LDB_FILE_NAME_MAX];
-	int fd;
-
-	ldb_file_name(name, LDB_FILE_TABLE, number);
-	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	ck_assert_int_ge(fd, 0);
-	writer = ldb_tablefile_writer_new(fd);
-	for (int i = 0; i < ENTRIES; i++)
-		SUITE_OK(ldb_tablefile_add(writer, key_of(letter, i), suite_text("value")));
-	SUITE_OK(ldb_tablefile_finish(writer, &table.size, &table.smallest, &table.largest));
-	SUITE_OK(ldb_manifest_add(&manifest, &table));
-	ldb_tablefile_writer_free(writer);
-	close(fd);
-}
-
 static void make_files(void)
 {
 	snprintf(path, sizeof(path), "%s/files", suite_directory());
 	SUITE_OK(mkdir(path, 0700));
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	memset(&manifest, 0, sizeof(manifest));
-	for (int i = 0; i < TABLES; i++)
-		make_table((char)('a' + i), number_of(i));
+	for (int i = 0; i < TABLES; i++) {
+		struct ldb_manifest_table table = {.number = number_of(i), .level = 1};
+		struct ldb_tablefile_writer *writer;
+		char name[LDB_FILE_NAME_MAX];
+		int fd;
+
+		ldb_file_name(name, LDB_FILE_TABLE, table.number);
+		fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		ck_assert_int_ge(fd, 0);
+		writer = ldb_tablefile_writer_new(fd);
+		for (int k = 0; k < ENTRIES; k++)
+			SUITE_OK(ldb_tablefile_add(writer, key_of((char)('a' + i), k),
+						   suite_text("value")));
+		SUITE_OK(
+			ldb_tablefile_finish(writer, &table.size, &table.smallest, &table.largest));
+		SUITE_OK(ldb_manifest_add(&manifest, &table));
+		ldb_tablefile_writer_free(writer);
+		close(fd);
+	}
 	for (int i = 1; i < TABLES; i++)
 		ck_assert_uint_eq(manifest.tables[i].size, manifest.tables[0].size);
 	manifest.next_file = FIRST + TABLES + 1;
