@@ -31,7 +31,7 @@ make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"u"
 		printf ',"s%d":[{"ts":%d,"value":"%s"}]' "$size" $((size + 1)) "$(text "$size")"
 	done
 	printf ',"zero":[{"ts":0,"value":"z"}],"max":[{"ts":9223372036854775807,"value":"m"}]'
-	printf ',"year2100":[{"ts":4102444800999999,"value":"y"}],"over":[{"ts":2,"value":"first"}]'
+	printf ',"year2100":[{"ts":4102444800999999,"value":"y"}]'
 	printf '},"g":{"time":[{"ts":1700000000123456,"value":"g"}]}}}\n'
 } >"$TMP/rows"
 "$BUILD/rowfs-load" "$TMP/s" "$TMP/rows" 2>"$TMP/load" || die "loading: $(cat "$TMP/load")"
@@ -179,17 +179,6 @@ END
 )"
 
 # ---- Reading while others write --------------------------------------------------------------
-
-exec 3<"$f/over"
-echo new >"$f/over"
-check_eq "an open file is the value that it was" first "$(cat <&3)"
-check_eq "a new one is the newest" new "$(cat "$f/over")"
-exec 3<&-
-exec 3<"$f/over"
-rm "$f/over"
-check_eq "also when the column is removed" new "$(cat <&3)"
-exec 3<&-
-fail_with "which is then gone" - 'No such file' cat "$f/over"
 
 head -c 5242880 /dev/urandom >"$TMP/large1"
 head -c 5242880 /dev/urandom >"$TMP/large2"

@@ -37,8 +37,7 @@ no() {
 	fail_with "$1" - 'No such file' stat "$2"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
-	"u":{"families":{"f":{},"g":{}}},"w":{"families":{"f":{},"g":{}}}}}'
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 
 # The rows to load, and the tree that the mount must show of them.
 PYTHONPATH=$LIB_DIR "$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
@@ -251,18 +250,8 @@ no "takes them" "$m/t/$x%"
 check "rm -r of the longest key" bash -c 'cd "$0" && rm -r %25*' "$m/t"
 check_eq "nothing of it is left" "" "$(entries "$m/t" | grep '^%25')"
 
-# ---- Copies ----------------------------------------------------------------------------------
+# ---- In the next mount -----------------------------------------------------------------------
 
-check "cp -a of long names in /.versions" cp -a "$m/.versions/t/k" "$m/.versions/u/k"
-check "gives the same cells" diff <(grep "^b'k#" "$TMP/expect") <(cells "$m/.versions/u")
-check "rsync -a" rsync -a "$m/.versions/t/k" "$m/.versions/w/"
-check "as well" diff <(grep "^b'k#" "$TMP/expect") <(cells "$m/.versions/w")
-check_eq "rsync again: nothing" "" "$(rsync -ai "$m/.versions/t/k" "$m/.versions/w/" 2>&1 | grep '^[^.]' | head -n 3)"
-check "rm -r in /.versions" bash -c 'rm -r "$0"/*' "$m/.versions/w"
-check "tar" bash -c 'tar -C "$0" -cf - k | tar -C "$1" -xf -' "$m/.versions/t" "$m/.versions/w"
-check "as well as those" diff <(grep "^b'k#" "$TMP/expect") <(cells "$m/.versions/w")
-check "rm -r of everything" bash -c 'rm -r "$0"/* "$1"/*' "$m/w" "$m/u"
-check_eq "leaves nothing" "" "$(find "$m/u" "$m/w" -mindepth 1 2>&1)"
 inodes() {
 	(cd "$m/t" && find . -printf '%i %p\n' 2>/dev/null | sort)
 }
