@@ -68,26 +68,19 @@ static void commit_delete(void *arg, const char *key, size_t key_len)
 		ldb_count(ldb_commit_deletes(sum->db, key, key_len), 1);
 }
 
-/* Waits for room in the memtable. The caller holds write_lock. */
-static void commit_admit(struct ldb *db, leveldb_writebatch_t *batch)
-{
-	struct commit_sum sum = {0};
-
-	while (db->bounded && db->admitted >= db->buffer_bytes / 2)
-		pthread_cond_wait(&db->unbounded, &db->write_lock);
-	if (!db->bounded)
-		return;
-	leveldb_writebatch_iterate(batch, &sum, commit_put, commit_delete);
-	db->admitted += sum.bytes + sum.entries * COMMIT_ENTRY;
-}
-
 int ldb_commit_uncounted(struct ldb *db, leveldb_writebatch_t *batch)
 {
+	struct commit_sum sum = {0};
 	char *text = NULL;
 	int rc = 0;
 
 	pthread_mutex_lock(&db->write_lock);
-	commit_admit(db, batch);
+	while (db->bounded && db->admitted >= db->buffer_bytes / 2)
+		pthread_cond_wait(&db->unbounded, &db->write_lock);
+	if (db->bounded) {
+		leveldb_writebatch_iterate(batch, &sum, commit_put, commit_delete);
+		db->admitted += sum.bytes + sum.entries * COMMIT_ENTRY;
+	}
 	if (atomic_load(&db->failed))
 		rc = -EROFS;
 	else

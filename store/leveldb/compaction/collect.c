@@ -16,6 +16,11 @@
  *   earlier slices.
  * - A family that hides nothing costs one seek a row.
  *
+ * The range that was deleted is pushed to the queue once that is worth a compaction, which is for
+ * readers, who step over every tombstone. A range with many other keys is not pushed: it would be
+ * written anew as a whole, for readers who hardly notice the few tombstones; space.c sees to its
+ * bytes. The collector never waits for LevelDB: while a range is in the queue, the next one grows.
+ *
  * One thread collects at a time.
  */
 #include <errno.h>
@@ -29,6 +34,8 @@ enum {
 	COLLECT_LOOKS_PER_DELETE = 4, /* under the locks */
 	COLLECT_DEEP = 10000,	      /* ranks, to count under the locks: about a millisecond */
 	COLLECT_TRIES = 3,	      /* before more of them are counted there */
+	COLLECT_END_CELLS = 1000,     /* are worth a compaction at the end of a table */
+	COLLECT_DENSITY = 10,	      /* of a range to compact: times the deleted bytes, at most */
 };
 
 struct collect {
@@ -256,25 +263,18 @@ static int collect_write(struct collect *c, struct ldb_key *at, struct wcs_colle
 
 /* ---- A slice ----------------------------------------------------------------------------- */
 
-/* The rank at the position, as the last slice left it; 0: unknown. */
-static uint64_t collect_known(struct collect *c, const struct ldb_key *at)
-{
-	const struct ldb_collected *collected = &c->db->collected;
-
-	if (collected->rank == 0 || ldb_key_compare(at->data, at->len, &collected->at) != 0 ||
-	    collected->deletes != *collect_deletes(c, at))
-		return 0;
-	return collected->rank;
-}
-
 /* Looks for the first hidden cell from the place on, and collects from there. */
 static int collect_from(struct collect *c, struct ldb_key *at, struct wcs_collect *progress)
 {
+	const struct ldb_collected *last = &c->db->collected;
+	bool known;
 	int found;
 
 	for (size_t i = 0; i < LDB_STRIPES; i++)
 		c->deletes[i] = atomic_load(&c->db->counters.deletes[i]);
-	found = collect_start(c, at, collect_known(c, at));
+	known = last->rank > 0 && ldb_key_compare(at->data, at->len, &last->at) == 0 &&
+		last->deletes == *collect_deletes(c, at);
+	found = collect_start(c, at, known ? last->rank : 0);
 	if (found == 0)
 		found = collect_find(c);
 	if (found == COLLECT_HIDDEN || found == COLLECT_ENOUGH)
@@ -304,6 +304,27 @@ static void collect_remember(struct collect *c, const struct ldb_key *at,
 		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
 }
 
+static struct ldb_dead collect_dead(const struct ldb_key *from, const struct ldb_key *to,
+				    uint64_t cells, uint64_t bytes)
+{
+	return ldb_dead_range((struct wcs_slice){from->data, from->len},
+			      (struct wcs_slice){to->data, to->len}, cells, bytes);
+}
+
+/* Adds the cells that a slice deleted up to `to` to the range to compact. */
+static void collect_add(struct collect *c, const struct ldb_key *to, uint64_t cells)
+{
+	struct ldb_tombstones *tombstones = &c->db->tombstones;
+	struct ldb_dead dead = collect_dead(&c->first, to, cells, c->dead);
+
+	if (tombstones->cells == 0)
+		tombstones->from = c->first;
+	tombstones->to = *to;
+	tombstones->cells += cells;
+	tombstones->bytes += c->dead;
+	ldb_space_dead(c->db, &dead);
+}
+
 int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 		      struct wcs_collect *progress)
 {
@@ -322,7 +343,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	ldb_key_table_past(&c->end, table);
 	ldb_key_table(at, table);
 	if (progress->len == 0)
-		ldb_tombstones_forget(db);
+		db->tombstones.cells = db->tombstones.bytes = 0;
 	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
 	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
 		memcpy(at->data, progress->at, progress->len);
@@ -335,13 +356,36 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	progress->len = progress->done ? 0 : at->len;
 	memcpy(progress->at, at->data, progress->len);
 	db->tombstones.enough = progress->compact;
-	ldb_tombstones_add(db, &c->first, progress->done ? &c->end : at,
-			   progress->collected - collected, c->dead);
 	collect_remember(c, at, progress);
-	if (progress->collected > collected)
+	if (progress->collected > collected) {
+		collect_add(c, progress->done ? &c->end : at, progress->collected - collected);
 		ldb_reclaim_wake(db);
+	}
 out:
 	free(c);
 	free(at);
 	return found < 0 ? found : 0;
+}
+
+void ldb_collect_settle(void *engine, bool end)
+{
+	struct ldb *db = engine;
+	struct ldb_tombstones *tombstones = &db->tombstones;
+	uint64_t finished, pending;
+	struct ldb_dead dead;
+	bool enough;
+
+	/* Behind the last range that the collector pushed there is room for one more. */
+	ldb_queue_count(db, &finished, &pending);
+	enough =
+		end ? tombstones->cells >= COLLECT_END_CELLS
+		    : tombstones->cells >= tombstones->enough && finished + 1 >= tombstones->number;
+	if (enough) {
+		dead = collect_dead(&tombstones->from, &tombstones->to, tombstones->cells,
+				    tombstones->bytes);
+		if (ldb_slice_size(db, &dead.from, &dead.to) / COLLECT_DENSITY <= dead.bytes)
+			tombstones->number = ldb_queue_push(db, &dead);
+	}
+	if (enough || end)
+		tombstones->cells = tombstones->bytes = 0;
 }

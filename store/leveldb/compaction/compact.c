@@ -44,47 +44,40 @@ static void compact_pause(struct ldb_queue *queue, long ms, bool until_woken)
 		;
 }
 
-/* Lets LevelDB catch up with its writers, for a limited time, because they may never pause. */
-static void compact_yield(struct ldb *db)
-{
-	struct ldb_queue *queue = db->queue;
-
-	for (int i = 0; i < COMPACT_PAUSES && !ldb_queue_stopped(db) && ldb_commit_busy(db); i++) {
-		pthread_mutex_lock(&queue->lock);
-		compact_pause(queue, COMPACT_PAUSE_MS, false);
-		pthread_mutex_unlock(&queue->lock);
-	}
-}
-
 /* After a failed write the logs must stay as they are, and a compaction starts another log. */
 static bool compact_may(struct ldb *db)
 {
-	return !ldb_db_failed(db) && !ldb_queue_stopped(db) && ldb_shrink_has_files(db);
+	return !ldb_db_failed(db) && !db->queue->stop && ldb_shrink_has_files(db);
 }
 
-/* Compacts the first slice of the range, which then begins behind it. False: it could not. */
-static bool compact_slice(struct ldb *db, struct ldb_dead *dead, bool cover)
-{
-	uint64_t most = ldb_shrink_slice(db);
-	struct ldb_place next = ldb_slice_end(db, &dead->from, dead->to, most);
-	bool done = false;
-
-	if (most == 0 || ldb_slice_size(db, &dead->from, &next) > 4 * most)
-		return false;
-	for (unsigned int tries = 0; tries < COMPACT_TRIES && !done && compact_may(db); tries++)
-		done = ldb_manual_run(db, ldb_place_key(&dead->from), ldb_place_key(&next), cover);
-	if (done)
-		dead->from = next;
-	return done;
-}
-
-/* False: it did not reach the end; *dead is the rest of the range. */
+/* Compacts the range slice by slice, and begins it behind each. False: it did not reach the end. */
 static bool compact_range(struct ldb *db, struct ldb_dead *dead, bool cover)
 {
+	struct ldb_queue *queue = db->queue;
+
 	do {
-		compact_yield(db);
-		if (!compact_may(db) || !compact_slice(db, dead, cover))
+		struct ldb_place next;
+		uint64_t most;
+		bool done = false;
+
+		/* LevelDB may catch up, for a limited time, because its writers may never pause. */
+		for (int i = 0; i < COMPACT_PAUSES && !queue->stop && ldb_commit_busy(db); i++) {
+			pthread_mutex_lock(&queue->lock);
+			compact_pause(queue, COMPACT_PAUSE_MS, false);
+			pthread_mutex_unlock(&queue->lock);
+		}
+		if (!compact_may(db))
 			return false;
+		most = ldb_shrink_slice(db);
+		next = ldb_slice_end(db, &dead->from, dead->to, most);
+		if (most == 0 || ldb_slice_size(db, &dead->from, &next) > 4 * most)
+			return false;
+		for (int tries = 0; tries < COMPACT_TRIES && !done && compact_may(db); tries++)
+			done = ldb_manual_run(db, ldb_place_key(&dead->from), ldb_place_key(&next),
+					      cover);
+		if (!done)
+			return false;
+		dead->from = next;
 		ldb_space_save(db, LDB_SPACE_UNSAVED);
 	} while (ldb_place_compare(&dead->from, &dead->to) < 0);
 	return true;

@@ -63,7 +63,7 @@ struct ldb_queue {
 	bool all;	  /* compact every range with dead bytes: the medium is full */
 	int64_t next_all; /* ldb_queue_store does not set that before, as of clock_ns */
 	bool woken;	  /* the thread should look for work */
-	bool stop;
+	atomic_bool stop; /* set under lock */
 };
 int ldb_queue_start(struct ldb *db);
 void ldb_queue_free(struct ldb *db);
@@ -79,8 +79,6 @@ void ldb_queue_wait(struct ldb *db, uint64_t number);
 void ldb_queue_store(void *db);
 void ldb_queue_wake(struct ldb *db);
 void ldb_queue_count(struct ldb *db, uint64_t *finished, uint64_t *pending);
-/* Whether the store is being closed. */
-bool ldb_queue_stopped(struct ldb *db);
 
 /* ---- compact.c: the thread that compacts ---- */
 int ldb_compact_start(struct ldb *db);
@@ -136,13 +134,9 @@ void ldb_space_save(struct ldb *db, uint64_t least);
 /* Looks for changes. True: there was none in so many looks, and the next one wakes the thread. */
 bool ldb_space_look(struct ldb *db, unsigned int looks);
 
-/* ---- collect.c, tombstones.c: operations of backend.h ---- */
+/* ---- collect.c: operations of backend.h ---- */
 int ldb_collect_slice(void *db, const struct wcs_view *view, uint32_t table,
 		      struct wcs_collect *slice);
-void ldb_tombstones_settle(void *db, bool end);
-/* Adds cells of the range, and their bytes, that the collector deleted. Its thread calls. */
-void ldb_tombstones_add(struct ldb *db, const struct ldb_key *from, const struct ldb_key *to,
-			uint64_t cells, uint64_t bytes);
-void ldb_tombstones_forget(struct ldb *db);
+void ldb_collect_settle(void *db, bool end);
 
 #endif

@@ -53,29 +53,21 @@ static void manual_mark(leveldb_writebatch_t *batch, struct wcs_slice at)
 	leveldb_writebatch_delete(batch, key, at.len + MANUAL_ZEROS);
 }
 
-/* LevelDB merges tables into the level below, and leaves the lowest level in the range as it is: a
- * tombstone in one table with its key would stay. Deletes of two keys that no store has make a
- * table that covers the range and lies above all of it. */
-static bool manual_cover(struct ldb *db, struct wcs_slice start, struct wcs_slice end)
-{
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	int rc;
-
-	manual_mark(batch, start);
-	manual_mark(batch, end);
-	rc = ldb_commit_uncounted(db, batch);
-	leveldb_writebatch_destroy(batch);
-	return rc == 0;
-}
-
 bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end, bool cover)
 {
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	uint64_t before;
 	bool moved;
 
 	pthread_mutex_lock(&db->manual_lock);
 	manual_flush(db); /* LevelDB ends its present work while no writer has to wait for it */
-	moved = !cover || manual_cover(db, start, end);
+	/* LevelDB merges tables into the level below, and leaves the lowest level in the range as
+	 * it is: a tombstone in one table with its key would stay. Deletes of two keys that no
+	 * store has make a table that covers the range and lies above all of it. */
+	manual_mark(batch, start);
+	manual_mark(batch, end);
+	moved = !cover || ldb_commit_uncounted(db, batch) == 0;
+	leveldb_writebatch_destroy(batch);
 	ldb_commit_bound(db, true);
 	if (moved) {
 		before = manual_last_log(db);

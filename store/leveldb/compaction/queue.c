@@ -79,16 +79,6 @@ void ldb_queue_count(struct ldb *db, uint64_t *finished, uint64_t *pending)
 	pthread_mutex_unlock(&db->queue->lock);
 }
 
-bool ldb_queue_stopped(struct ldb *db)
-{
-	bool stopped;
-
-	pthread_mutex_lock(&db->queue->lock);
-	stopped = db->queue->stop;
-	pthread_mutex_unlock(&db->queue->lock);
-	return stopped;
-}
-
 void ldb_queue_cancel(struct ldb *db)
 {
 	pthread_mutex_lock(&db->queue->lock);

@@ -39,7 +39,7 @@ struct ldb_reclaim {
 	struct ldb_hold *holds[RECLAIM_HOLDS]; /* by id; one for each open value */
 	bool wanted;
 	bool waiting; /* the thread, at the barrier */
-	bool stop;
+	atomic_bool stop;
 	/* the thread's own, but for warned */
 	pthread_t thread;
 	atomic_bool warned; /* of a bad record, once */
@@ -124,13 +124,34 @@ void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold)
 	pthread_mutex_unlock(&reclaim->lock);
 }
 
-/* Removes the held items; the last release of each wakes the thread. */
-static void reclaim_leave_held(struct ldb_reclaim *reclaim, struct reclaim_item *items,
-			       size_t *count)
+/* ---- The thread -------------------------------------------------------------------------- */
+
+/* Sleeps a moment, or until the store is closed. */
+static void reclaim_pause(struct ldb_reclaim *reclaim)
 {
-	size_t kept = 0;
+	const struct timespec until = clock_deadline(RECLAIM_PAUSE_MS * (CLOCK_SECOND / 1000));
 
 	pthread_mutex_lock(&reclaim->lock);
+	while (!reclaim->stop &&
+	       pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&reclaim->lock);
+}
+
+/* Waits for the readers that entered before now. Then it removes the held items; the last release
+ * of each wakes the thread. False: the store is being closed. */
+static bool reclaim_barrier(struct ldb_reclaim *reclaim, struct reclaim_item *items, size_t *count)
+{
+	size_t kept = 0;
+	uint64_t barrier;
+
+	pthread_mutex_lock(&reclaim->lock);
+	barrier = reclaim->next_ticket++;
+	reclaim->waiting = true;
+	while (!reclaim->stop && reclaim->readers.next != &reclaim->readers &&
+	       reclaim->readers.next->number < barrier)
+		pthread_cond_wait(&reclaim->wake, &reclaim->lock);
+	reclaim->waiting = false;
 	for (size_t i = 0; i < *count; i++) {
 		struct ldb_hold *hold = reclaim->holds[items[i].id % RECLAIM_HOLDS];
 		bool held = false;
@@ -142,57 +163,9 @@ static void reclaim_leave_held(struct ldb_reclaim *reclaim, struct reclaim_item 
 		if (!held)
 			items[kept++] = items[i];
 	}
-	pthread_mutex_unlock(&reclaim->lock);
 	*count = kept;
-}
-
-/* ---- The thread -------------------------------------------------------------------------- */
-
-/* Sleeps a moment, or until the store is closed. False: it is being closed. */
-static bool reclaim_pause(struct ldb_reclaim *reclaim)
-{
-	const struct timespec until = clock_deadline(RECLAIM_PAUSE_MS * (CLOCK_SECOND / 1000));
-	bool go_on;
-
-	pthread_mutex_lock(&reclaim->lock);
-	while (!reclaim->stop &&
-	       pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until) != ETIMEDOUT)
-		;
-	go_on = !reclaim->stop;
 	pthread_mutex_unlock(&reclaim->lock);
-	return go_on;
-}
-
-/* Waits for the readers that entered before now. False: the store is being closed. */
-static bool reclaim_barrier(struct ldb_reclaim *reclaim)
-{
-	uint64_t barrier;
-	bool go_on;
-
-	pthread_mutex_lock(&reclaim->lock);
-	barrier = reclaim->next_ticket++;
-	reclaim->waiting = true;
-	while (!reclaim->stop && reclaim->readers.next != &reclaim->readers &&
-	       reclaim->readers.next->number < barrier)
-		pthread_cond_wait(&reclaim->wake, &reclaim->lock);
-	reclaim->waiting = false;
-	go_on = !reclaim->stop;
-	pthread_mutex_unlock(&reclaim->lock);
-	return go_on;
-}
-
-/* Lets LevelDB catch up. False: the store is being closed. */
-static bool reclaim_yield(struct ldb *db)
-{
-	bool go_on;
-
-	while (ldb_commit_busy(db))
-		if (!reclaim_pause(db->reclaim))
-			return false;
-	pthread_mutex_lock(&db->reclaim->lock);
-	go_on = !db->reclaim->stop;
-	pthread_mutex_unlock(&db->reclaim->lock);
-	return go_on;
+	return !reclaim->stop;
 }
 
 /* Reads up to max garbage records from *from on, which moves behind them, into items (NULL: only
@@ -201,10 +174,9 @@ static int reclaim_collect(struct ldb *db, uint64_t *from, uint64_t max, struct 
 			   uint64_t *count, uint64_t *extents)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
-	struct ldb_id_key first;
+	struct ldb_id_key first = ldb_key_garbage(*from);
 
 	*count = *extents = 0;
-	first = ldb_key_garbage(*from);
 	ldb_iter_seek_id(iter, first);
 	for (; *count < max && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		size_t key_len, len;
@@ -242,35 +214,20 @@ int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t 
 	return 0;
 }
 
-static void reclaim_put(leveldb_writebatch_t *batch, const struct reclaim_item *item)
-{
-	struct ldb_id_key key;
-
-	for (uint32_t extent = 0; extent < item->extents; extent++) {
-		key = ldb_key_extent(item->id, extent);
-		ldb_db_batch_delete(batch, key);
-	}
-	key = ldb_key_garbage(item->id);
-	ldb_db_batch_delete(batch, key);
-}
-
 /* Counts the dead bytes of a deleted record and its extents. */
 static void reclaim_dead(struct ldb *db, const struct reclaim_item *item)
 {
-	struct ldb_id_key first, last;
-	struct ldb_dead dead;
+	struct ldb_id_key first = ldb_key_extent(item->id, 0), record = ldb_key_garbage(item->id);
+	struct ldb_id_key last = ldb_key_extent(item->id, item->extents);
+	struct ldb_dead dead = ldb_dead_range((struct wcs_slice){first.data, first.len},
+					      (struct wcs_slice){last.data, last.len},
+					      item->extents, ldb_space_extents(db, item->extents));
 
-	first = ldb_key_extent(item->id, 0);
-	last = ldb_key_extent(item->id, item->extents);
-	dead = ldb_dead_range((struct wcs_slice){first.data, first.len},
-			      (struct wcs_slice){last.data, last.len}, item->extents,
-			      ldb_space_extents(db, item->extents));
 	ldb_space_dead(db, &dead);
-	first = ldb_key_garbage(item->id);
-	ldb_space_dead_key(db, first.data, first.len, LDB_GARBAGE_LEN);
+	ldb_space_dead_key(db, record.data, record.len, LDB_GARBAGE_LEN);
 }
 
-/* Deletes the items, in batches. 1: the store is being closed. */
+/* Deletes the items, in batches, between which LevelDB catches up. 1: the store is being closed. */
 static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size_t count)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
@@ -278,11 +235,15 @@ static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
-		reclaim_put(batch, &items[i]);
+		for (uint32_t extent = 0; extent < items[i].extents; extent++)
+			ldb_db_batch_delete(batch, ldb_key_extent(items[i].id, extent));
+		ldb_db_batch_delete(batch, ldb_key_garbage(items[i].id));
 		deletes += items[i].extents + 1;
 		if (deletes < RECLAIM_DELETES && i + 1 < count)
 			continue;
-		rc = reclaim_yield(db) ? ldb_commit(db, batch, false) : 1;
+		while (!db->reclaim->stop && ldb_commit_busy(db))
+			reclaim_pause(db->reclaim);
+		rc = db->reclaim->stop ? 1 : ldb_commit(db, batch, false);
 		leveldb_writebatch_clear(batch);
 		for (deletes = 0; !rc && done <= i; done++)
 			reclaim_dead(db, &items[done]);
@@ -302,10 +263,9 @@ static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
 		rc = reclaim_collect(db, &from, RECLAIM_ROUND, items, &found, &extents);
 		if (rc || found == 0)
 			return rc;
-		if (!reclaim_barrier(db->reclaim))
-			return 1;
 		count = (size_t)found;
-		reclaim_leave_held(db->reclaim, items, &count);
+		if (!reclaim_barrier(db->reclaim, items, &count))
+			return 1;
 		if (count > 0)
 			rc = ldb_sync_logs(db);
 		if (!rc)
@@ -322,24 +282,19 @@ static void *reclaim_main(void *arg)
 	struct ldb_reclaim *reclaim = db->reclaim;
 	struct reclaim_item items[RECLAIM_ROUND];
 
-	pthread_mutex_lock(&reclaim->lock);
 	while (!reclaim->stop) {
-		if (!reclaim->wanted || ldb_db_failed(db)) {
-			pthread_cond_wait(&reclaim->wake, &reclaim->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&reclaim->lock);
-		if (reclaim_pause(reclaim)) {
-			pthread_mutex_lock(&reclaim->lock);
-			reclaim->wanted = false;
-			pthread_mutex_unlock(&reclaim->lock);
-			if (reclaim_pass(db, items) < 0)
-				ldb_db_log(db, WCS_LOG_WARNING,
-					   "space of deleted values is not reclaimed for now");
-		}
 		pthread_mutex_lock(&reclaim->lock);
+		while (!reclaim->stop && (!reclaim->wanted || ldb_db_failed(db)))
+			pthread_cond_wait(&reclaim->wake, &reclaim->lock);
+		pthread_mutex_unlock(&reclaim->lock);
+		reclaim_pause(reclaim);
+		pthread_mutex_lock(&reclaim->lock);
+		reclaim->wanted = false;
+		pthread_mutex_unlock(&reclaim->lock);
+		if (!reclaim->stop && reclaim_pass(db, items) < 0)
+			ldb_db_log(db, WCS_LOG_WARNING,
+				   "space of deleted values is not reclaimed for now");
 	}
-	pthread_mutex_unlock(&reclaim->lock);
 	return NULL;
 }
 

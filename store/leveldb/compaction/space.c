@@ -332,54 +332,41 @@ void ldb_space_forget(struct ldb *db, const struct ldb_dead *dead)
 
 /* ---- The file ---------------------------------------------------------------------------- */
 
-/* Encodes all dead ranges and a checksum. 0: no memory. */
-static size_t space_encode(struct ldb_space *space, unsigned char **record)
-{
-	size_t len;
-
-	*record = malloc(SPACE_RECORD);
-	if (!*record)
-		return 0;
-	pthread_mutex_lock(&space->lock);
-	len = ldb_dead_encode(*record, &space->taken);
-	for (size_t i = 0; i < space->count; i++)
-		len += ldb_dead_encode(*record + len, &space->parts[i].dead);
-	space->unsaved = 0;
-	space->saved = space->changes;
-	pthread_mutex_unlock(&space->lock);
-	ldb_put32(*record + len, wcs_crc_extend(0, *record, len));
-	return len + SPACE_CHECK;
-}
-
 /* A failure leaves no file. */
-static void space_write(struct ldb *db)
+void ldb_space_save(struct ldb *db, uint64_t least)
 {
-	unsigned char *record;
-	size_t len = space_encode(db->space, &record);
+	struct ldb_space *space = db->space;
+	unsigned char *record = malloc(SPACE_RECORD);
+	size_t len = 0;
 	uint64_t at = 0;
-	int fd = openat(db->dir, LDB_FILE_DEAD_NEW,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	bool due;
+	int fd;
 
-	if (len == 0 || fd < 0 || ldb_file_write(fd, record, len, &at) != 0 ||
+	pthread_mutex_lock(&space->lock);
+	due = space->changes != space->saved && space->unsaved >= least;
+	if (due && record) {
+		len = ldb_dead_encode(record, &space->taken);
+		for (size_t i = 0; i < space->count; i++)
+			len += ldb_dead_encode(record + len, &space->parts[i].dead);
+		space->unsaved = 0;
+		space->saved = space->changes;
+	}
+	pthread_mutex_unlock(&space->lock);
+	if (!due)
+		goto out;
+	if (record)
+		ldb_put32(record + len, wcs_crc_extend(0, record, len));
+	fd = openat(db->dir, LDB_FILE_DEAD_NEW,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (!record || fd < 0 || ldb_file_write(fd, record, len + SPACE_CHECK, &at) != 0 ||
 	    renameat(db->dir, LDB_FILE_DEAD_NEW, db->dir, LDB_FILE_DEAD) != 0) {
 		unlinkat(db->dir, LDB_FILE_DEAD_NEW, 0);
 		unlinkat(db->dir, LDB_FILE_DEAD, 0);
 	}
 	if (fd >= 0)
 		close(fd);
+out:
 	free(record);
-}
-
-void ldb_space_save(struct ldb *db, uint64_t least)
-{
-	struct ldb_space *space = db->space;
-	bool due;
-
-	pthread_mutex_lock(&space->lock);
-	due = space->changes != space->saved && space->unsaved >= least;
-	pthread_mutex_unlock(&space->lock);
-	if (due)
-		space_write(db);
 }
 
 bool ldb_space_look(struct ldb *db, unsigned int looks)

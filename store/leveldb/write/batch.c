@@ -97,20 +97,6 @@ static bool batch_has_stripe(const struct batch *batch, size_t stripe)
 	return batch->stripes[stripe / BATCH_MASK_BITS] >> stripe % BATCH_MASK_BITS & 1;
 }
 
-static void batch_lock(struct batch *batch)
-{
-	for (size_t i = 0; i < LDB_STRIPES; i++)
-		if (batch_has_stripe(batch, i))
-			pthread_mutex_lock(&batch->db->rows[i]);
-}
-
-static void batch_unlock(struct batch *batch)
-{
-	for (size_t i = LDB_STRIPES; i > 0; i--)
-		if (batch_has_stripe(batch, i - 1))
-			pthread_mutex_unlock(&batch->db->rows[i - 1]);
-}
-
 /* Builds one mutation and lets it join the group. */
 static int batch_add(struct batch *batch, struct wcs_entry *entry)
 {
@@ -140,7 +126,9 @@ static int batch_apply(struct batch *batch, size_t *n)
 	int rc = 0, written = 0;
 
 	batch->changes = batch->garbage = false;
-	batch_lock(batch);
+	for (size_t i = 0; i < LDB_STRIPES; i++)
+		if (batch_has_stripe(batch, i))
+			pthread_mutex_lock(&batch->db->rows[i]);
 	batch->iter = ldb_db_iterate(batch->db);
 	while (!rc && added < *n && deleted < BATCH_BYTES) {
 		rc = batch_add(batch, &batch->entries[added]);
@@ -152,7 +140,9 @@ static int batch_apply(struct batch *batch, size_t *n)
 	leveldb_iter_destroy(batch->iter);
 	if (batch->changes)
 		written = ldb_commit(batch->db, batch->all, batch->db->options->sync);
-	batch_unlock(batch);
+	for (size_t i = LDB_STRIPES; i > 0; i--)
+		if (batch_has_stripe(batch, i - 1))
+			pthread_mutex_unlock(&batch->db->rows[i - 1]);
 	leveldb_writebatch_clear(batch->all);
 	*n = written ? 0 : added;
 	if (!written && batch->garbage)

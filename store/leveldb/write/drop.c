@@ -114,9 +114,8 @@ static int drop_collect(struct drop *drop, bool *more)
 static void drop_put_record(struct drop *drop, bool more)
 {
 	struct ldb_drop left = {drop->table, {drop->start, drop->range.end}};
-	struct ldb_id_key key;
+	struct ldb_id_key key = ldb_key_drop(drop->id);
 
-	key = ldb_key_drop(drop->id);
 	if (more)
 		ldb_db_batch_put(drop->batch, key, drop->record,
 				 ldb_record_drop(drop->record, &left));
@@ -141,15 +140,6 @@ static int drop_batch(struct drop *drop)
 	}
 	leveldb_writebatch_clear(drop->batch);
 	return rc ? rc : more;
-}
-
-static void drop_give_up(struct drop *drop)
-{
-	if (!drop->recorded)
-		return;
-	leveldb_writebatch_clear(drop->batch);
-	drop_put_record(drop, false);
-	ldb_commit(drop->db, drop->batch, true);
 }
 
 /* ---- Compaction --------------------------------------------------------------------------- */
@@ -180,33 +170,29 @@ static void drop_compact(struct drop *drop, bool more)
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
 
-/* Whether it has more than one batch. Reads ahead, which need not be done under the locks then. */
-static bool drop_is_long(struct drop *drop)
-{
-	size_t cells = 0;
-
-	drop->iter = ldb_db_iterate(drop->db);
-	ldb_key_row(&drop->seek, drop->table, drop->start);
-	ldb_iter_seek(drop->iter, &drop->seek);
-	for (; cells <= DROP_CELLS && ldb_iter_before(drop->iter, &drop->end); cells++)
-		leveldb_iter_next(drop->iter);
-	leveldb_iter_destroy(drop->iter);
-	return cells > DROP_CELLS;
-}
-
 /* ---- All of it --------------------------------------------------------------------------- */
 
 static void drop_begin(struct drop *drop)
 {
+	struct ldb *db = drop->db;
+	size_t cells = 0;
+
 	drop->batch = leveldb_writebatch_create();
 	ldb_key_table_past(&drop->end, drop->table);
 	if (drop->range.end.data)
 		ldb_key_row(&drop->end, drop->table, drop->range.end);
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
-	drop->compacts = drop_is_long(drop) && ldb_shrink_has_files(drop->db);
+	/* Has it more than one batch? This reads ahead, which need not be done under the locks. */
+	drop->iter = ldb_db_iterate(db);
+	ldb_key_row(&drop->seek, drop->table, drop->start);
+	ldb_iter_seek(drop->iter, &drop->seek);
+	for (; cells <= DROP_CELLS && ldb_iter_before(drop->iter, &drop->end); cells++)
+		leveldb_iter_next(drop->iter);
+	leveldb_iter_destroy(drop->iter);
+	drop->compacts = cells > DROP_CELLS && ldb_shrink_has_files(db);
 	if (drop->compacts) /* a tombstone in one table with its key would stay */
-		ldb_manual_flush(drop->db);
-	atomic_fetch_add(&drop->db->drops, 1);
+		ldb_manual_flush(db);
+	atomic_fetch_add(&db->drops, 1);
 }
 
 static int drop_run(struct drop *drop)
@@ -226,8 +212,11 @@ static int drop_run(struct drop *drop)
 		more = rc ? rc : more;
 		drop_compact(drop, more > 0);
 	} while (more > 0);
-	if (more < 0)
-		drop_give_up(drop);
+	if (more < 0 && drop->recorded) {
+		leveldb_writebatch_clear(drop->batch);
+		drop_put_record(drop, false);
+		ldb_commit(drop->db, drop->batch, true);
+	}
 	leveldb_writebatch_destroy(drop->batch);
 	atomic_fetch_sub(&drop->db->drops, 1);
 	return more;
@@ -294,10 +283,9 @@ static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *w
 int ldb_drop_resume(struct ldb *db)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
-	struct ldb_id_key first;
+	struct ldb_id_key first = ldb_key_drop(0);
 	int rc = 0;
 
-	first = ldb_key_drop(0);
 	ldb_iter_seek_id(iter, first);
 	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		struct ldb_drop what;
