@@ -260,31 +260,26 @@ static int load_csv(struct load *load)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-/* Opens a store, or a directory of a mount. PROGRAM_FAILED: the reason is printed. */
-static int load_sink(struct load *load)
+static int load_run(struct load *load)
 {
+	int exit_code, rc = -ENOENT;
 	struct mounted mounted;
-	int exit_code,
-		rc = mounted_is_store(load->path) ? -ENOENT : mounted_find(load->path, &mounted);
+	struct stat st;
+	uint64_t rows, cells;
 
+	if (!mounted_is_store(load->path))
+		rc = mounted_find(load->path, &mounted);
 	if (rc == -EINVAL)
 		return program_fail(
 			&program,
 			"%s: holds no rows: name the mount, a table, or a directory of it",
 			load->path);
-	if (rc != 0) /* wcs_store_open gives the reason */
-		return sink_store_open(&program, load->path, &load->sink);
-	exit_code = sink_mount_open(&program, &mounted, &load->sink);
-	mounted_free(&mounted);
-	return exit_code;
-}
-
-static int load_run(struct load *load)
-{
-	int exit_code = load_sink(load);
-	struct stat st;
-	uint64_t rows, cells;
-
+	if (rc == 0) {
+		exit_code = sink_mount_open(&program, &mounted, &load->sink);
+		mounted_free(&mounted);
+	} else { /* opening a store that is none gives the reason */
+		exit_code = sink_store_open(&program, load->path, &load->sink);
+	}
 	if (exit_code != PROGRAM_OK)
 		return exit_code;
 	load->terminal = isatty(STDERR_FILENO) == 1;

@@ -342,30 +342,14 @@ static uint64_t sink_mount_cells(struct sink *sink)
 
 /* ---- Families ---------------------------------------------------------------------------- */
 
-static void sink_mount_list(struct sink *sink, const char *families)
-{
-	DIR *stream = opendir(families);
-	size_t n = strlen(sink->why);
-	const struct dirent *entry;
-	bool any = false;
-
-	while (stream && n < sizeof(sink->why) && (entry = readdir(stream)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s", any ? "," : "",
-				      entry->d_name);
-		any = true;
-	}
-	if (!any && n < sizeof(sink->why))
-		snprintf(sink->why + n, sizeof(sink->why) - n, " none");
-	if (stream)
-		closedir(stream);
-}
-
 static int sink_mount_family(struct sink *sink, const char *table, const char *family)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
 	char families[PATH_MAX + 128], name[PATH_MAX + 256];
+	const struct dirent *entry;
+	bool any = false;
+	DIR *stream;
+	size_t n;
 
 	snprintf(families, sizeof(families), "%s/%s/.families", to->root, to->tables ? table : ".");
 	if (!to->tables) /* the directory has one table */
@@ -378,21 +362,28 @@ static int sink_mount_family(struct sink *sink, const char *table, const char *f
 	if (access(name, F_OK) == 0)
 		return 0;
 	sink_fail(sink, 0, "family %.64s: table %s does not have it; it has", family, table);
-	sink_mount_list(sink, families);
+	n = strlen(sink->why);
+	stream = opendir(families);
+	while (stream && n < sizeof(sink->why) && (entry = readdir(stream)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s", any ? "," : "",
+				      entry->d_name);
+		any = true;
+	}
+	if (!any && n < sizeof(sink->why))
+		snprintf(sink->why + n, sizeof(sink->why) - n, " none");
+	if (stream)
+		closedir(stream);
 	return -ENOENT;
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-static uint64_t sink_mount_hidden(const struct sink_mount *to)
-{
-	return mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
-}
-
 static void sink_mount_close(struct sink *sink)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
-	uint64_t hidden = sink_mount_hidden(to);
+	uint64_t hidden = mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
 	char text[128];
 
 	if (hidden > to->hidden) { /* the mount counts all writers; its log names the families */
@@ -438,7 +429,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	else if (!to->tables)
 		rc = sink_mount_rows_open(to, mounted->directory + strlen(mounted->root));
 	if (!rc) {
-		to->hidden = sink_mount_hidden(to);
+		to->hidden = mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
 		to->cells = sink_mount_cells(&to->sink);
 		*sink = &to->sink;
 		return PROGRAM_OK;

@@ -88,25 +88,6 @@ static const char *csv_rows_field(const struct csv_rows *rows, size_t i)
 	return rows->csv.bytes + rows->csv.fields[i].start;
 }
 
-static int csv_rows_header_check(struct csv_rows *rows, const char *what)
-{
-	const struct csv_field *fields = rows->csv.fields;
-
-	if (fields[0].len > 0 && !rows->options.key)
-		return csv_rows_fail(rows, -EINVAL, fields[0].place,
-				     "the first field of the %s must be empty: below it are the "
-				     "row keys; for a header that names all columns, add "
-				     "--key COLUMN --family F",
-				     what);
-	if (rows->csv.count < 2)
-		return csv_rows_fail(rows, -EINVAL, fields[0].place,
-				     "the %s have no field behind the first", what);
-	if (fields[1].len == 0 && !rows->options.key)
-		return csv_rows_fail(rows, -EINVAL, fields[1].place,
-				     "the second field of the %s must not be empty", what);
-	return 0;
-}
-
 static int csv_rows_family(struct csv_rows *rows, size_t i, const char *name, size_t len)
 {
 	struct csv_place at = rows->csv.fields[i].place;
@@ -200,14 +181,28 @@ static int csv_rows_find_key(struct csv_rows *rows)
 static int csv_rows_names(struct csv_rows *rows, bool families)
 {
 	const char *family = rows->options.family;
-	int rc = csv_rows_header_check(rows, families ? "families" : "columns");
+	const char *what = families ? "families" : "columns";
+	const struct csv_field *fields = rows->csv.fields;
+	int rc = 0;
 
-	if (rc == 0 && !families && rows->options.key)
+	if (fields[0].len > 0 && !rows->options.key)
+		return csv_rows_fail(rows, -EINVAL, fields[0].place,
+				     "the first field of the %s must be empty: below it are the "
+				     "row keys; for a header that names all columns, add "
+				     "--key COLUMN --family F",
+				     what);
+	if (rows->csv.count < 2)
+		return csv_rows_fail(rows, -EINVAL, fields[0].place,
+				     "the %s have no field behind the first", what);
+	if (fields[1].len == 0 && !rows->options.key)
+		return csv_rows_fail(rows, -EINVAL, fields[1].place,
+				     "the second field of the %s must not be empty", what);
+	if (!families && rows->options.key)
 		rc = csv_rows_find_key(rows);
 	if (rc == 0 && family)
 		rc = csv_rows_family(rows, 1, family, strlen(family));
 	for (size_t i = 1; i < rows->column_count && rc == 0; i++) {
-		size_t len = rows->csv.fields[i].len;
+		size_t len = fields[i].len;
 
 		if (families && len > 0)
 			rc = csv_rows_family(rows, i, csv_rows_field(rows, i), len);

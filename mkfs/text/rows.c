@@ -31,13 +31,25 @@ static int rows_open_store(struct rows *rows, const char *missing)
 	return PROGRAM_OK;
 }
 
-static int rows_mount_schema(struct rows *rows)
+static int rows_open_mount(struct rows *rows)
 {
+	int rc, exit_code, fd = open(rows->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct wcs_fault fault = {0};
 	char *path = NULL, *text = NULL;
 	size_t len = 0;
-	int exit_code;
 
+	if (fd < 0)
+		return program_fail(rows->program, "%s: %s", rows->path, strerror(errno));
+	close(fd);
+	rc = mounted_find(rows->path, &rows->mounted);
+	if (!rc)
+		rc = mounted_ask_table(&rows->mounted);
+	if (rc == -ENOENT) /* a store may have lost its marker, and says so */
+		return rows_open_store(rows, "neither a store nor a directory of a mount");
+	if (rc)
+		return program_fail(rows->program, "%s: %s", rows->path,
+				    rc == -EINVAL ? "not the directory of a table or row"
+						  : strerror(-rc));
 	if (asprintf(&path, "%s/.rowfs/schema.json", rows->mounted.root) < 0)
 		return program_fail(rows->program, "no memory");
 	exit_code = program_read_file(rows->program, path, ROWS_SCHEMA_MAX, &text, &len);
@@ -46,29 +58,6 @@ static int rows_mount_schema(struct rows *rows)
 	free(text);
 	free(path);
 	return exit_code;
-}
-
-static int rows_open_mount(struct rows *rows)
-{
-	int rc = 0, fd = open(rows->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return program_fail(rows->program, "%s: %s", rows->path, strerror(errno));
-	close(fd);
-	rc = mounted_find(rows->path, &rows->mounted);
-	if (!rc)
-		rc = mounted_ask_table(&rows->mounted);
-	switch (rc) {
-	case 0:
-		return rows_mount_schema(rows);
-	case -ENOENT: /* a store may have lost its marker, and says so */
-		return rows_open_store(rows, "neither a store nor a directory of a mount");
-	case -EINVAL:
-		return program_fail(rows->program, "%s: not the directory of a table or row",
-				    rows->path);
-	default:
-		return program_fail(rows->program, "%s: %s", rows->path, strerror(-rc));
-	}
 }
 
 int rows_open(const struct program *program, const char *path, struct rows **rows)

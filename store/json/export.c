@@ -230,17 +230,6 @@ static int export_piece(struct wcs_export *exported)
 
 /* ---- Steps ------------------------------------------------------------------------------- */
 
-static enum wcs_type export_type(const struct wcs_export *exported, struct wcs_slice family)
-{
-	for (size_t i = 0; i < exported->family_count; i++) {
-		const struct export_family *known = &exported->families[i];
-
-		if (known->len == family.len && memcmp(known->name, family.data, family.len) == 0)
-			return known->type;
-	}
-	return WCS_BYTES;
-}
-
 /* Moves from the row's own cells to those of the rows below it. */
 static int export_next(struct wcs_export *exported, struct wcs_cell *cell)
 {
@@ -265,8 +254,16 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 		wcs_row_write_key(writer, cell->row);
 		return 1;
 	}
-	if (wcs_row_write_cell(writer, cell))
-		exported->type = export_type(exported, cell->family);
+	if (wcs_row_write_cell(writer, cell)) { /* another family */
+		exported->type = WCS_BYTES;
+		for (size_t i = 0; i < exported->family_count; i++) {
+			const struct export_family *known = &exported->families[i];
+
+			if (known->len == cell->family.len &&
+			    memcmp(known->name, cell->family.data, known->len) == 0)
+				exported->type = known->type;
+		}
+	}
 	writer->row_bytes += cell->info.size;
 	store_weigh_row(exported->table, writer->row_bytes, cell->info.size);
 	if (exported->type != WCS_INTHLL && cell->info.size <= WCS_VALUE_INLINE) {
