@@ -203,7 +203,7 @@ a bit of a table's index | at [0-9]*: a block whose checksum is wrong | $table f
 a bit of a table's end | at [0-9]*: the end of the table is no footer | $table flip -3 | kept every
 a table that is cut | it has 20000 bytes and should have [0-9]* | $table truncate -s 20000 | kept 2200
 an empty table | it has 0 bytes and should have | $table truncate -s 0 | kept 2000
-a table of another store | it is another table: it has [0-9]* bytes and should have | $table cp_foreign | kept 2000
+a table of another store | it is another table: it has [0-9]* bytes and should have | $table cp_foreign | 2000
 no table | it is missing | $table rm | refused 2000
 a table with bytes behind it | it has [0-9]* bytes and should have | $table append | kept every
 END

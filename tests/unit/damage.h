@@ -104,8 +104,6 @@ off_t damage_append_edit(void);
 int damage_read_manifest(struct ldb_manifest *manifest);
 /* A key of an edit: its length. */
 size_t damage_put_key(unsigned char *to, struct wcs_slice key);
-/* Exchanges the names of tables, which count from 0 in the order of their numbers. */
-void damage_exchange(int one, int other);
 /* The MANIFEST says that the largest table is on level 1, twice and under other numbers, on which
  * LevelDB would abort. */
 void damage_overlap(void);

@@ -113,20 +113,6 @@ int damage_read_manifest(struct ldb_manifest *manifest)
 	return dir;
 }
 
-void damage_exchange(int one, int other)
-{
-	char names[2][LDB_FILE_NAME_MAX];
-	struct ldb_manifest manifest;
-	int dir = damage_read_manifest(&manifest);
-
-	ck_assert_uint_lt((size_t)(one > other ? one : other), manifest.count);
-	ldb_file_name(names[0], LDB_FILE_TABLE, manifest.tables[one].number);
-	ldb_file_name(names[1], LDB_FILE_TABLE, manifest.tables[other].number);
-	SUITE_OK(renameat2(dir, names[0], dir, names[1], RENAME_EXCHANGE));
-	ldb_manifest_free(&manifest);
-	close(dir);
-}
-
 size_t damage_put_key(unsigned char *to, struct wcs_slice key)
 {
 	size_t len = ldb_put_varint(to, key.len);

@@ -325,16 +325,15 @@ SUITE_LOOP(test_headers, DAMAGES, 30)
 	remove_log();
 }
 
-/* A value that is a log of another store, or its first records, which have numbers that are lower,
- * stays a value: its records are none of this store. */
-SUITE_LOOP(test_log_in_value, 2, 30)
+/* A value that is the begin of another store's log, whose numbers are lower, stays a value. */
+SUITE_TEST(test_log_in_value, 30)
 {
 	struct damage_shape shape = short_log;
 	unsigned char *other;
 
 	make_log(&short_log);
 	other = bytes;
-	shape.inner = (struct wcs_slice){other, _i == 0 ? size : (size_t)damage_pieces[5].at};
+	shape.inner = (struct wcs_slice){other, (size_t)damage_pieces[5].at};
 	damage_remove();
 	make_log(&shape);
 	for (int i = 0; i < DAMAGES; i++)

@@ -40,11 +40,6 @@ static void damage_manifest(void)
 	SUITE_OK(rename(path, to));
 }
 
-static void damage_names(void)
-{
-	damage_exchange(0, 1);
-}
-
 static const struct damage {
 	const char *name;
 	void (*inflict)(void);
@@ -54,7 +49,6 @@ static const struct damage {
 	{"a table", damage_table, false, false},
 	{"a log", damage_log, false, false},
 	{"the MANIFEST", damage_manifest, true, true},
-	{"names of tables", damage_names, true, false},
 };
 
 enum { DAMAGES = sizeof(damages) / sizeof(damages[0]) };

@@ -159,11 +159,6 @@ void ldb_files_close(struct ldb_files *files)
 		close(files->dir);
 	files->dir = -1;
 	ldb_manifest_free(&files->manifest);
-	for (size_t i = 0; i < files->misnamed_count; i++) {
-		free(files->misnamed[i].smallest.data);
-		free(files->misnamed[i].largest.data);
-	}
-	free(files->misnamed);
 	free(files->faults);
 	files->faults = NULL;
 }

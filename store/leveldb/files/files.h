@@ -15,9 +15,7 @@ struct ldb_files_fault {
 	uint64_t number;
 	char name[LDB_FILE_NAME_MAX];
 	bool missing;
-	bool another;	 /* a table, but not the one that the MANIFEST describes */
-	uint64_t right;	 /* the number under which that table was found; 0: it was not */
-	uint64_t stands; /* as right, kept up to date while a repair renames files */
+	bool another; /* a table, but not the one that the MANIFEST describes */
 	char what[192];
 };
 
@@ -29,13 +27,12 @@ struct ldb_files_table {
 	uint64_t damages;  /* blocks that cannot be read */
 	uint64_t damaged_at;
 	const char *damage;		     /* of the first of them */
-	bool taken;			     /* it is the right one of a fault */
 	struct ldb_buffer smallest, largest; /* internal keys that can be read; empty: none can */
 };
 
 struct ldb_files {
 	int dir;
-	bool whole;			 /* the MANIFEST says which files are in use */
+	bool whole;			 /* MANIFEST and names say which files are in use */
 	char current[LDB_FILE_NAME_MAX]; /* the MANIFEST that was read; "": there is none */
 	struct ldb_manifest manifest;
 	uint64_t count;	   /* files checked */
@@ -45,8 +42,6 @@ struct ldb_files {
 	uint64_t unlisted; /* tables and logs that are not in use by the MANIFEST */
 	size_t fault_count, fault_room;
 	struct ldb_files_fault *faults;
-	size_t misnamed_count, misnamed_room;
-	struct ldb_files_table *misnamed; /* whole tables under a name that may not be theirs */
 	/* Called now and then; a result other than 0 ends the check, which returns it. */
 	int (*progress)(void *ctx, uint64_t done, uint64_t total);
 	/* A log or the MANIFEST is torn behind `end` (logfile.h), which is no fault. */
@@ -62,11 +57,10 @@ int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *
 void ldb_files_close(struct ldb_files *files);
 /* Checks the logs in use; without a MANIFEST, all logs. */
 int ldb_files_logs(struct ldb_files *files);
-/* Checks the tables in use; without a MANIFEST, all tables. spaces: reads those only that may have
- * keys starting with one of these bytes, or have a wrong size; NULL: reads all. */
+/* Checks the tables in use; without a MANIFEST, all tables. A table under another's name clears
+ * `whole`. spaces: reads those only that may have keys starting with one of these bytes, or have a
+ * wrong size; NULL: reads all. */
 int ldb_files_tables(struct ldb_files *files, const char *spaces);
-/* After ldb_files_tables: finds the tables that are missing or misnamed under other names. */
-int ldb_files_names(struct ldb_files *files);
 /* After all these: if files are missing and the MANIFEST does not list others that exist, its last
  * edits are missing, which is a fault, and clears `whole`. */
 int ldb_files_end(struct ldb_files *files);
@@ -79,6 +73,9 @@ int ldb_files_each(const struct ldb_files *files,
 int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size);
 /* Reads the first found->size bytes of an open table. The caller frees the keys. */
 int ldb_files_read_table(struct ldb_files *files, int fd, struct ldb_files_table *found);
+
+/* Is it whole, and the table that the MANIFEST describes? */
+bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known);
 
 /* Before LevelDB opens the directory: cuts torn files, keeps what it cuts beside, and logs that.
  * -EIO: a file is damaged; fault names it. */

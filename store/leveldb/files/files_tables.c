@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds tables that are missing, damaged, or not the table that their name says.
+ * Finds tables that are missing, damaged, or not the table that their name says, and the last edits
+ * of a MANIFEST that is cut, by the files that only they named.
  *
  * Each entry of a database has its own sequence number, which is part of its key. No two tables in
  * use therefore share a key, and the size, the first and the last key, which the MANIFEST has,
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/backend.h"
 #include "store/leveldb/files/files_private.h"
 #include "store/leveldb/formats/block.h"
 #include "store/leveldb/formats/tablefile.h"
@@ -94,116 +96,57 @@ int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_
 	return fd;
 }
 
-static void tables_clear(struct ldb_files_table *found)
-{
-	free(found->smallest.data);
-	free(found->largest.data);
-}
-
-/* ---- Comparing --------------------------------------------------------------------------- */
-
-static bool tables_same(const struct ldb_buffer *key, struct wcs_slice known)
-{
-	return key->len == known.len && memcmp(key->data, known.data, known.len) == 0;
-}
-
 bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known)
 {
 	return found->damages == 0 && found->size == known->size &&
-	       tables_same(&found->smallest, known->smallest) &&
-	       tables_same(&found->largest, known->largest);
+	       wcs_slice_compare(ldb_buffer_slice(&found->smallest), known->smallest) == 0 &&
+	       wcs_slice_compare(ldb_buffer_slice(&found->largest), known->largest) == 0;
 }
 
-static bool tables_within(const struct ldb_files_table *found,
-			  const struct ldb_manifest_table *known)
-{
-	return ldb_internal_compare(ldb_buffer_slice(&found->smallest), known->smallest) >= 0 &&
-	       ldb_internal_compare(ldb_buffer_slice(&found->largest), known->largest) <= 0;
-}
-
-/* Is a damaged table the readable part of this one? It then has one of its ends. */
-static bool tables_is_part(const struct ldb_files_table *found,
-			   const struct ldb_manifest_table *known)
-{
-	return (tables_same(&found->smallest, known->smallest) ||
-		tables_same(&found->largest, known->largest)) &&
-	       tables_within(found, known);
-}
-
-/* A damaged table must not be repaired in the place of another one: on another level its old
- * entries could lie above newer ones. */
-static bool tables_is_another(const struct ldb_files *files, const struct ldb_files_table *found,
-			      const struct ldb_manifest_table *known)
-{
-	if (found->damages == 0)
-		return !ldb_files_is(found, known);
-	if (found->smallest.len == 0 || tables_is_part(found, known))
-		return false;
-	if (!tables_within(found, known))
-		return true;
-	for (size_t i = 0; i < files->manifest.count; i++)
-		if (tables_is_part(found, &files->manifest.tables[i]))
-			return true;
-	return false;
-}
-
-static void tables_words(const struct ldb_files_table *found, uint64_t expected, bool another,
-			 char *what, size_t room)
-{
-	size_t len = 0;
-
-	if (another)
-		len = (size_t)snprintf(what, room, "it is another table%s: ",
-				       found->damages == 0 ? "" : ", and damaged");
-	if (expected != 0 && found->size != expected)
-		snprintf(what + len, room - len,
-			 "it has %" PRIu64 " bytes and should have %" PRIu64, found->size,
-			 expected);
-	else if (found->damages > 0)
-		snprintf(what + len, room - len, "at %" PRIu64 ": %s%s", found->damaged_at,
-			 found->damage, found->damages > 1 ? ", and more behind it" : "");
-	else
-		snprintf(what + len, room - len, "it has other keys");
-}
-
-/* Adds the table to the misnamed ones. */
-static int tables_add_misnamed(struct ldb_files *files, struct ldb_files_table *found)
-{
-	if (files->misnamed_count == files->misnamed_room) {
-		struct ldb_files_table *more =
-			ldb_buffer_more(files->misnamed, &files->misnamed_room, 16, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		files->misnamed = more;
-	}
-	files->misnamed[files->misnamed_count++] = *found;
-	found->smallest = found->largest = (struct ldb_buffer){0};
-	return 0;
-}
-
-static int tables_judge(struct ldb_files *files, struct ldb_files_table *found,
+/* Adds the fault of a table that was read, if it has one. */
+static int tables_judge(struct ldb_files *files, const struct ldb_files_table *found,
 			const struct ldb_manifest_table *known)
 {
-	bool another = known && tables_is_another(files, found, known);
+	struct wcs_slice smallest = ldb_buffer_slice(&found->smallest);
+	struct wcs_slice largest = ldb_buffer_slice(&found->largest);
 	char name[LDB_FILE_NAME_MAX], what[128];
+	bool damaged = found->damages > 0, another = false;
+	size_t len = 0;
 	int rc;
 
-	if (found->damages == 0 && !another)
+	if (known && !damaged)
+		another = !ldb_files_is(found, known);
+	else if (known && smallest.len > 0)
+		another = ldb_internal_compare(smallest, known->smallest) < 0 ||
+			  ldb_internal_compare(largest, known->largest) > 0;
+	if (!damaged && !another)
 		return 0;
-	tables_words(found, known ? known->size : 0, another, what, sizeof(what));
+	if (another)
+		len = (size_t)snprintf(what, sizeof(what),
+				       "it is another table%s: ", damaged ? ", and damaged" : "");
+	if (known && found->size != known->size)
+		snprintf(what + len, sizeof(what) - len,
+			 "it has %" PRIu64 " bytes and should have %" PRIu64, found->size,
+			 known->size);
+	else if (damaged)
+		snprintf(what + len, sizeof(what) - len, "at %" PRIu64 ": %s%s", found->damaged_at,
+			 found->damage, found->damages > 1 ? ", and more behind it" : "");
+	else
+		snprintf(what + len, sizeof(what) - len, "it has other keys");
 	ldb_file_name(name, LDB_FILE_TABLE, found->number);
 	rc = ldb_files_add(files, LDB_FILE_TABLE, found->number, name, false, "%s", what);
-	if (rc)
-		return rc;
-	files->faults[files->fault_count - 1].another = another;
-	return another && found->damages == 0 ? tables_add_misnamed(files, found) : 0;
+	if (!rc && another) {
+		files->faults[files->fault_count - 1].another = true;
+		files->whole = false;
+	}
+	return rc;
 }
 
 /* ---- Checking ---------------------------------------------------------------------------- */
 
-int ldb_files_table(struct ldb_files *files, uint64_t number,
-		    const struct ldb_manifest_table *known)
+/* known: as the MANIFEST describes it; NULL: it does not. */
+static int tables_check(struct ldb_files *files, uint64_t number,
+			const struct ldb_manifest_table *known)
 {
 	struct ldb_files_table found = {.number = number};
 	char name[LDB_FILE_NAME_MAX];
@@ -218,29 +161,15 @@ int ldb_files_table(struct ldb_files *files, uint64_t number,
 	close(fd);
 	if (!rc)
 		rc = tables_judge(files, &found, known);
-	tables_clear(&found);
-	return rc;
-}
-
-int ldb_files_unnamed(struct ldb_files *files, uint64_t number)
-{
-	struct ldb_files_table found = {.number = number};
-	int fd = ldb_files_open_table(files, number, &found.size), rc;
-
-	if (fd < 0)
-		return 0;
-	rc = ldb_files_read_table(files, fd, &found);
-	close(fd);
-	if (!rc && found.damages == 0)
-		rc = tables_add_misnamed(files, &found);
-	tables_clear(&found);
+	free(found.smallest.data);
+	free(found.largest.data);
 	return rc;
 }
 
 static int tables_any(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
 {
 	(void)name;
-	return kind == LDB_FILE_TABLE ? ldb_files_table(ctx, number, NULL) : 0;
+	return kind == LDB_FILE_TABLE ? tables_check(ctx, number, NULL) : 0;
 }
 
 /* Has the table a wrong size, or may it have keys that start with one of these bytes? */
@@ -271,7 +200,44 @@ int ldb_files_tables(struct ldb_files *files, const char *spaces)
 		const struct ldb_manifest_table *table = &files->manifest.tables[i];
 
 		if (!spaces || tables_concerns(files, table, spaces))
-			rc = ldb_files_table(files, table->number, table);
+			rc = tables_check(files, table->number, table);
 	}
 	return rc;
+}
+
+/* ---- The end of the MANIFEST ------------------------------------------------------------- */
+
+/* A table or log not in use: the lost edits named it, or it was left. */
+static int tables_unlisted(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+{
+	struct ldb_files *files = ctx;
+
+	if (kind == LDB_FILE_TABLE && !ldb_manifest_find(&files->manifest, number)) {
+		files->unlisted++;
+		return tables_check(files, number, NULL);
+	}
+	if (kind == LDB_FILE_LOG && !ldb_manifest_log_used(&files->manifest, number)) {
+		files->unlisted++;
+		return ldb_files_log(files, name, number);
+	}
+	return 0;
+}
+
+int ldb_files_end(struct ldb_files *files)
+{
+	bool missing = false;
+	int rc;
+
+	for (size_t i = 0; i < files->fault_count; i++)
+		missing |= files->faults[i].missing;
+	if (!files->whole || !missing)
+		return 0;
+	rc = ldb_files_each(files, tables_unlisted, files);
+	if (rc || files->unlisted == 0)
+		return rc;
+	files->whole = false;
+	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->manifest.name, false,
+			     "its end is missing: it does not name %" PRIu64
+			     " files that are there, and names some that are not",
+			     files->unlisted);
 }

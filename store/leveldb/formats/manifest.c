@@ -8,7 +8,7 @@
  *
  * Numbers are varints; texts and keys follow their length, a varint. LevelDB syncs each edit before
  * it acts on it, so only damage shortens a MANIFEST. One that is cut between two edits still looks
- * whole; files_names.c finds it by the files that its lost edits named.
+ * whole; files_tables.c finds it by the files that its lost edits named.
  *
  * LevelDB aborts unless the tables of each level above 0 lie one behind the other, each table's
  * number is below that of the next file, its last key is not before its first, and no number is too

@@ -31,23 +31,6 @@ static int64_t fsck_now(void *ctx)
 
 const struct wcs_options ldb_fsck_options = {.log = fsck_log, .now = fsck_now};
 
-static int fsck_init(struct ldb_fsck *f, const char *path, struct wcs_fsck *fsck)
-{
-	memset(f, 0, sizeof(*f));
-	f->fsck = fsck;
-	f->store = path;
-	if (asprintf(&f->data, "%s/" DIRECTORY_DATA, path) < 0) {
-		f->data = NULL;
-		return wcs_fault_set(fsck->fault, -ENOMEM, "no memory");
-	}
-	f->read = leveldb_readoptions_create();
-	leveldb_readoptions_set_verify_checksums(f->read, 1);
-	leveldb_readoptions_set_fill_cache(f->read, 0);
-	f->batch = leveldb_writebatch_create();
-	f->index_batch = leveldb_writebatch_create();
-	return 0;
-}
-
 static void fsck_close(struct ldb_fsck *f)
 {
 	ldb_engine_close_raw(f->db);
@@ -65,8 +48,8 @@ static void fsck_free(struct ldb_fsck *f)
 	ldb_fsck_lost_free(f);
 	ldb_copy_free(&f->copy);
 	free(f->data);
-	if (!f->read)
-		return;
+	if (f->dir >= 0)
+		close(f->dir);
 	leveldb_readoptions_destroy(f->read);
 	leveldb_writebatch_destroy(f->batch);
 	leveldb_writebatch_destroy(f->index_batch);
@@ -180,9 +163,22 @@ int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
 
 int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 {
-	struct ldb_fsck f;
-	int rc = fsck_init(&f, path, fsck);
+	struct ldb_fsck f = {.fsck = fsck, .store = path};
+	int rc = 0;
 
+	f.dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	f.read = leveldb_readoptions_create();
+	leveldb_readoptions_set_verify_checksums(f.read, 1);
+	leveldb_readoptions_set_fill_cache(f.read, 0);
+	f.batch = leveldb_writebatch_create();
+	f.index_batch = leveldb_writebatch_create();
+	if (f.dir < 0)
+		rc = wcs_fault_set(fsck->fault, -EIO, "%s: %s", directory_name(path),
+				   strerror(errno));
+	else if (asprintf(&f.data, "%s/" DIRECTORY_DATA, path) < 0) {
+		f.data = NULL;
+		rc = -ENOMEM;
+	}
 	if (!rc)
 		rc = fsck_run(&f, path);
 	fsck_free(&f);

@@ -28,7 +28,6 @@ struct cells {
 	struct ldb_buffer row; /* the last row's prefix */
 	size_t lost_count, lost_room;
 	struct cells_lost *lost; /* families of the present table */
-	bool kept_raw;		 /* the value of a lost cell could not be read */
 };
 
 /* ---- Text -------------------------------------------------------------------------------- */
@@ -111,8 +110,7 @@ static void cells_tell(struct cells *cells)
 	char what[128];
 
 	if (cells->lost_count > 0 && ldb_fsck_may(f))
-		done = cells->kept_raw ? "taken to the quarantine, rows.json and raw.json"
-				       : LDB_FSCK_ROWS;
+		done = LDB_FSCK_ROWS;
 	for (size_t i = 0; i < cells->lost_count; i++) {
 		const struct cells_lost *lost = &cells->lost[i];
 
@@ -123,7 +121,6 @@ static void cells_tell(struct cells *cells)
 			       cells->name, lost->family);
 	}
 	cells->lost_count = 0;
-	cells->kept_raw = false;
 }
 
 /* Gives the quarantine a schema line with the lost family. */
@@ -186,6 +183,7 @@ static int cells_refer(struct cells *cells, const struct cells_cell *cell, enum 
 		       : 0;
 }
 
+/* fsck_values.c takes a cell whose value is not whole. */
 static int cells_take_lost(struct cells *cells, const struct cells_cell *cell)
 {
 	struct ldb_fsck *f = cells->f;
@@ -193,16 +191,13 @@ static int cells_take_lost(struct cells *cells, const struct cells_cell *cell)
 	int rc = cells_lost_family(cells, (const char *)cell->key.data + cell->parts.row_end);
 
 	if (!rc && ldb_fsck_may(f)) {
-		ref = LDB_REF_ROW;
 		rc = ldb_fsck_keep_cell(f, cell->key, &cell->parts, &cell->cell);
-		if (rc == -EIO && cell->cell.id != 0) {
-			ref = LDB_REF_RAW;
-			cells->kept_raw = true;
-			rc = ldb_fsck_keep(f, "a cell whose value is not whole", cell->key,
-					   cell->record);
-		}
-		if (!rc)
+		if (!rc) {
+			ref = LDB_REF_ROW;
 			rc = ldb_fsck_delete(f, cell->key);
+		} else if (rc == -EIO && cell->cell.id != 0) {
+			rc = 0;
+		}
 	}
 	return rc ? rc : cells_refer(cells, cell, ref);
 }
@@ -255,23 +250,14 @@ static void cells_enter_table(struct cells *cells, uint32_t id)
 		ldb_fsck_lost_name(cells->f, id, cells->name);
 }
 
-static int cells_count(struct cells *cells, struct wcs_slice key, size_t row_end)
-{
-	cells->f->fsck->result->cells++;
-	if (cells->row.len == row_end && memcmp(cells->row.data, key.data, row_end) == 0)
-		return 0;
-	cells->f->fsck->result->rows++;
-	return ldb_buffer_set(&cells->row, (struct wcs_slice){key.data, row_end});
-}
-
 static int cells_one(void *ctx, struct wcs_slice key, struct wcs_slice record)
 {
 	struct cells *cells = ctx;
 	struct ldb_fsck *f = cells->f;
 	struct cells_cell cell = {.key = key, .record = record};
 	const struct wcs_family *family = NULL;
-	const char *name;
-	int rc;
+	struct wcs_slice row;
+	int rc = 0;
 
 	if (ldb_key_split(key.data, key.len, &cell.parts) ||
 	    !wcs_family_name_valid((const char *)key.data + cell.parts.row_end))
@@ -280,16 +266,20 @@ static int cells_one(void *ctx, struct wcs_slice key, struct wcs_slice record)
 	if (ldb_record_cell_decode(record.data, record.len, &cell.cell))
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its record is damaged",
 				     ldb_fsck_cell_place(f, key, &cell.parts), key, record);
-	name = (const char *)key.data + cell.parts.row_end;
 	if (cell.parts.table != cells->id)
 		cells_enter_table(cells, cell.parts.table);
 	if (cell.cell.id > f->last_value)
 		f->last_value = cell.cell.id;
 	if (cells->table)
-		family = ldb_fsck_family(cells->table, name);
+		family = ldb_fsck_family(cells->table, (const char *)key.data + cell.parts.row_end);
 	if (!family)
 		return cells_take_lost(cells, &cell);
-	rc = cells_count(cells, key, cell.parts.row_end);
+	f->fsck->result->cells++;
+	row = (struct wcs_slice){key.data, cell.parts.row_end};
+	if (wcs_slice_compare(ldb_buffer_slice(&cells->row), row) != 0) {
+		f->fsck->result->rows++;
+		rc = ldb_buffer_set(&cells->row, row);
+	}
 	return rc ? rc : cells_value(cells, &cell, family->type);
 }
 

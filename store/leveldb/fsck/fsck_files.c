@@ -5,8 +5,9 @@
  * - Tables: fsck_repair.c.
  * - A damaged log is replaced by its good records.
  * - CURRENT names the newest MANIFEST again, if that is whole.
- * - Without a whole MANIFEST the tables in use are not known; its last edits may have named tables
- *   that older edits removed. The store is then rebuilt of all tables and logs (fsck_rebuild.c).
+ * - Without a whole MANIFEST, or if a table has another's name, the tables in use are not known; a
+ *   MANIFEST's last edits may have named tables that older edits removed. The store is then rebuilt
+ *   of all tables and logs (fsck_rebuild.c).
  *
  * Each step is durable before the next, so after a crash the next check finds the remaining steps.
  * All files that change are copied to the quarantine first; before a rebuild all of the store is.
@@ -89,7 +90,7 @@ static int files_look(struct ldb_fsck *f, struct ldb_files *files)
 
 	if (rc)
 		return rc;
-	rc = directory_each(files->dir, files_may_read, f);
+	rc = ldb_fsck_each_name(f, files->dir, f->data, files_may_read);
 	if (rc) {
 		ldb_files_close(files);
 		return rc;
@@ -100,8 +101,6 @@ static int files_look(struct ldb_fsck *f, struct ldb_files *files)
 	rc = ldb_files_logs(files);
 	if (!rc)
 		rc = ldb_files_tables(files, NULL);
-	if (!rc)
-		rc = ldb_files_names(files);
 	if (!rc)
 		rc = ldb_files_end(files);
 	f->fsck->result->files = files->count;
@@ -133,7 +132,7 @@ static int files_repair_log(struct ldb_files *files, const struct ldb_files_faul
 
 	((struct ldb_fsck *)files->ctx)->copy_wins = true; /* descriptions may be lost */
 	if (!rc && !fault->missing)
-		rc = ldb_fsck_salvage_log(from, to, files->manifest.sequence, &records);
+		rc = ldb_fsck_salvage_log(from, to, &records);
 	if (!rc && (renameat(files->dir, LDB_FILE_TEMPORARY, files->dir, fault->name) ||
 		    fsync(files->dir)))
 		rc = -EIO;
@@ -145,33 +144,6 @@ static int files_repair_log(struct ldb_files *files, const struct ldb_files_faul
 		snprintf(done, room, "the last changes are lost");
 	else
 		ldb_fsck_say_read(done, room, records, "change", false, fault->name);
-	return rc;
-}
-
-static int files_keep(struct ldb_fsck *f, struct ldb_files *files, const char *name)
-{
-	if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	return wcs_quarantine_file(f->fsck->quarantine, files->dir, name);
-}
-
-/* Copies all files that change to the quarantine, before the first of them does: one can be needed
- * for another. A misnamed table that is in use under its wrong name has a fault of its own. */
-static int files_keep_all(struct ldb_fsck *f, struct ldb_files *files)
-{
-	char name[LDB_FILE_NAME_MAX];
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < files->fault_count; i++) {
-		const struct ldb_files_fault *fault = &files->faults[i];
-
-		if (!fault->missing)
-			rc = files_keep(f, files, fault->name);
-		if (rc || fault->right == 0 || ldb_manifest_find(&files->manifest, fault->right))
-			continue;
-		ldb_file_name(name, LDB_FILE_TABLE, fault->right);
-		rc = files_keep(f, files, name);
-	}
 	return rc;
 }
 
@@ -207,44 +179,29 @@ static int files_repair_one(struct ldb_fsck *f, struct ldb_files *files,
 	return 0;
 }
 
+/* Copies all files that change to the quarantine, before the first of them does. */
 static int files_repair(struct ldb_fsck *f, struct ldb_files *files)
 {
-	int rc;
+	int rc = 0;
 
 	if (!files->whole) {
 		rc = ldb_fsck_rebuild(f);
 		files_tell(f, files, rc ? NULL : LDB_FSCK_REBUILT);
-		return rc;
 	}
-	rc = files_keep_all(f, files);
-	if (!rc)
-		rc = ldb_fsck_repair_names(f, files);
-	for (size_t i = 0; !rc && i < files->fault_count; i++)
+	for (size_t i = 0; !rc && i < files->fault_count; i++) {
+		const struct ldb_files_fault *fault = &files->faults[i];
+		const struct ldb_manifest_table *known;
+
+		known = ldb_manifest_find(&files->manifest, fault->number);
+		if (fault->another) /* the right one may be nowhere */
+			rc = ldb_fsck_lose(f, fault->name, known->smallest, known->largest);
+		else if (files->whole && !fault->missing &&
+			 faccessat(files->dir, fault->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			rc = wcs_quarantine_file(f->fsck->quarantine, files->dir, fault->name);
+	}
+	for (size_t i = 0; !rc && files->whole && i < files->fault_count; i++)
 		rc = files_repair_one(f, files, &files->faults[i]);
 	return rc;
-}
-
-/* Checks the files once more, which must find nothing. */
-static int files_look_again(struct ldb_fsck *f)
-{
-	struct ldb_files files;
-	int rc = files_look(f, &files);
-
-	if (rc)
-		return rc;
-	files_tell(f, &files, NULL);
-	f->unreadable = files.fault_count > 0;
-	ldb_files_close(&files);
-	return 0;
-}
-
-static bool files_may_repair(struct ldb_fsck *f)
-{
-	return wcs_fsck_agreed(f->fsck, WCS_ASK_FILES,
-			       "Files of the store are damaged or missing. What can be read in "
-			       "them can stay; what cannot is lost, so that older data may show in "
-			       "its place. Damaged files are copied into the quarantine. Mend "
-			       "them?");
 }
 
 int ldb_fsck_files(struct ldb_fsck *f)
@@ -259,7 +216,13 @@ int ldb_fsck_files(struct ldb_fsck *f)
 		ldb_files_close(&files);
 		return 0;
 	}
-	repair = files.whole ? files_may_repair(f) : ldb_fsck_may_rebuild(f);
+	repair = files.whole
+			 ? wcs_fsck_agreed(f->fsck, WCS_ASK_FILES,
+					   "Files of the store are damaged or missing. What can "
+					   "be read in them can stay; what cannot is lost, so "
+					   "that older data may show in its place. Damaged files "
+					   "are copied into the quarantine. Mend them?")
+			 : ldb_fsck_may_rebuild(f);
 	if (repair)
 		rc = files_repair(f, &files);
 	else /* -ECANCELED, if the answer was to stop */
@@ -268,5 +231,13 @@ int ldb_fsck_files(struct ldb_fsck *f)
 		files_tell(f, &files, NULL);
 	f->unreadable = !repair;
 	ldb_files_close(&files);
-	return rc || !repair ? rc : files_look_again(f);
+	if (rc || !repair)
+		return rc;
+	rc = files_look(f, &files); /* once more, which must find nothing */
+	if (rc)
+		return rc;
+	files_tell(f, &files, NULL);
+	f->unreadable = files.fault_count > 0;
+	ldb_files_close(&files);
+	return 0;
 }

@@ -10,11 +10,24 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "store/disk/directory.h"
 #include "store/leveldb/formats/file.h"
 
 enum { FSCK_KEY_SHOWN = 40 /* bytes */, FSCK_LOOKS = 1024 /* keys between reports */ };
 
 #define FSCK_BATCH (1u << 20) /* bytes */
+
+int ldb_fsck_each_name(struct ldb_fsck *f, int dir, const char *path,
+		       int (*each)(void *ctx, int dir, const char *name))
+{
+	int rc;
+
+	f->fsck->fault->text[0] = '\0';
+	rc = directory_each(dir, each, f);
+	if (rc && f->fsck->fault->text[0] == '\0')
+		wcs_fault_set(f->fsck->fault, rc, "%s: %s", directory_name(path), strerror(-rc));
+	return rc;
+}
 
 bool ldb_fsck_may(struct ldb_fsck *f)
 {
@@ -94,8 +107,7 @@ const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-/* The index where the table is, or would be. */
-static size_t fsck_table_at(const struct ldb_fsck *f, uint32_t id)
+const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
 {
 	size_t low = 0, high = f->table_count;
 
@@ -107,14 +119,7 @@ static size_t fsck_table_at(const struct ldb_fsck *f, uint32_t id)
 		else
 			high = middle;
 	}
-	return low;
-}
-
-const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
-{
-	size_t at = fsck_table_at(f, id);
-
-	return at < f->table_count && f->tables[at].id == id ? &f->tables[at] : NULL;
+	return low < f->table_count && f->tables[low].id == id ? &f->tables[low] : NULL;
 }
 
 const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)

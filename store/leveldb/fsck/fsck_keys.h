@@ -38,9 +38,11 @@ enum ldb_fsck_ref {
 struct ldb_fsck {
 	struct wcs_fsck *fsck;
 	const char *store; /* path of its directory */
+	int dir;	   /* that, open */
 	char *data;	   /* path of LevelDB's files */
 	bool unreadable;   /* files are damaged and not repaired: keys are not checked */
 	char *scratch;	   /* path of the temporary directory; NULL: none */
+	int view;	   /* a directory in it, while it is filled */
 	struct ldb *db;	   /* the store, or the view of it in scratch */
 	struct ldb *index; /* the large values by id, in scratch */
 	leveldb_readoptions_t *read;
@@ -96,9 +98,6 @@ bool ldb_fsck_may_rebuild(struct ldb_fsck *f);
  * the rest had, which may be nothing. */
 void ldb_fsck_say_read(char *done, size_t room, uint64_t count, const char *what, bool all,
 		       const char *name);
-/* Gives misnamed tables their names. Before any other repair, since it also renames the files that
- * have these names. */
-int ldb_fsck_repair_names(struct ldb_fsck *f, struct ldb_files *files);
 /* Repairs a table; done: how. The fault has no text. */
 int ldb_fsck_repair_table(struct ldb_files *files, const struct ldb_files_fault *fault, char *done,
 			  size_t room);
@@ -121,11 +120,10 @@ struct ldb_fsck_salvage {
 	int rc;
 };
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size);
-/* Writes the good records of a log to another, durably, and adds their number. A sequence number
- * that cannot be where it stands gives way to the next one; in the first record, to the one behind
- * `sequence`, the last one in tables. So does one above half of LDB_NUMBER_MAX, which leaves too
- * few for the records behind it. */
-int ldb_fsck_salvage_log(int from, int to, uint64_t sequence, uint64_t *records);
+/* Writes the good records of a log to another, durably, and adds their number. Skips those whose
+ * sequence number cannot be where it stands, or is above half of LDB_NUMBER_MAX, which leaves too
+ * few for later ones. */
+int ldb_fsck_salvage_log(int from, int to, uint64_t *records);
 
 /* ---- fsck_lost.c ---- */
 /* Notes that keys between these two internal ones may be lost. -ENOMEM. */
@@ -163,6 +161,9 @@ int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 		       const struct ldb_cell *cell);
 
 /* ---- fsck_keys.c: shared by the passes ---- */
+/* Calls each, with the check, for all names in the directory; fills the fault if each did not. */
+int ldb_fsck_each_name(struct ldb_fsck *f, int dir, const char *path,
+		       int (*each)(void *ctx, int dir, const char *name));
 /* May keys be corrected? Asks once. */
 bool ldb_fsck_may(struct ldb_fsck *f);
 leveldb_iterator_t *ldb_fsck_iterate(struct ldb_fsck *f);

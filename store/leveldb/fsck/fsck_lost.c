@@ -15,23 +15,16 @@ static struct wcs_slice lost_key(struct wcs_slice key)
 	return (struct wcs_slice){key.data, key.len < 8 ? 0 : key.len - 8};
 }
 
-/* Can the descriptions of tables be in that range? */
-static bool lost_descriptions(struct wcs_slice from, struct wcs_slice to)
-{
-	static const struct wcs_slice first = {"mt", 2}, past = {"mu", 2};
-
-	return (from.len == 0 || wcs_slice_compare(from, past) < 0) &&
-	       (to.len == 0 || wcs_slice_compare(first, to) < 0);
-}
-
 int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, struct wcs_slice to)
 {
+	static const struct wcs_slice descriptions = {"mt", 2}, past = {"mu", 2};
 	struct ldb_fsck_lost *lost = f->lost;
 	int rc;
 
 	from = lost_key(from);
 	to = lost_key(to);
-	f->copy_wins |= lost_descriptions(from, to);
+	f->copy_wins |= (from.len == 0 || wcs_slice_compare(from, past) < 0) &&
+			(to.len == 0 || wcs_slice_compare(descriptions, to) < 0);
 	if (f->lost_count == LOST_MAX) { /* the last one is all rows from now on */
 		lost[LOST_MAX - 1].from.len = lost[LOST_MAX - 1].to.len = 0;
 		return 0;
@@ -72,28 +65,9 @@ static bool lost_place(const struct ldb_buffer *key, uint32_t *table, char row[L
 	return true;
 }
 
-/* Tells of the rows of one table. from, to NULL: from its first row, or to its last. */
-static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost, const char *table,
-		      const char *from, const char *to)
+static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 {
-	char what[160];
-
-	snprintf(what, sizeof(what), "cells there may be lost with what is damaged of data/%s",
-		 lost->name);
-	wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "table %s, %s%s%s%s", table,
-		       from ? "rows from "
-		       : to ? "rows"
-			    : "all rows",
-		       from ? from : "",
-		       to     ? " to "
-		       : from ? " on"
-			      : "",
-		       to ? to : "");
-}
-
-static void lost_tell_one(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
-{
-	char from[LOST_ROW], to[LOST_ROW];
+	char from[LOST_ROW], to[LOST_ROW], what[160];
 	uint32_t first = 0, last = UINT32_MAX;
 	bool starts = lost_place(&lost->from, &first, from), ends = false;
 
@@ -101,18 +75,28 @@ static void lost_tell_one(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 		return;
 	if (lost->to.len > 0)
 		ends = lost_place(&lost->to, &last, to);
+	snprintf(what, sizeof(what), "cells there may be lost with what is damaged of data/%s",
+		 lost->name);
 	for (size_t i = 0; i < f->table_count; i++) {
-		uint32_t id = f->tables[i].id;
+		const struct ldb_fsck_table *table = &f->tables[i];
+		bool has_from = starts && table->id == first, has_to = ends && table->id == last;
 
-		if (id >= first && id <= last)
-			lost_tell(f, lost, f->tables[i].schema.name,
-				  starts && id == first ? from : NULL,
-				  ends && id == last ? to : NULL);
+		if (table->id >= first && table->id <= last)
+			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "table %s, %s%s%s%s",
+				       table->schema.name,
+				       has_from ? "rows from "
+				       : has_to ? "rows"
+						: "all rows",
+				       has_from ? from : "",
+				       has_to	  ? " to "
+				       : has_from ? " on"
+						  : "",
+				       has_to ? to : "");
 	}
 }
 
 void ldb_fsck_tell_lost(struct ldb_fsck *f)
 {
 	for (size_t i = 0; i < f->lost_count; i++)
-		lost_tell_one(f, &f->lost[i]);
+		lost_tell(f, &f->lost[i]);
 }

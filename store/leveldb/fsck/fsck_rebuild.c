@@ -30,10 +30,8 @@
 struct rebuild {
 	struct ldb_fsck *f;
 	struct ldb_files files;	   /* the old ones */
-	int store;		   /* the store's directory */
 	int to;			   /* the new directory in it */
 	bool unsure;		   /* a power cut may still undo the exchange */
-	enum ldb_file_kind kind;   /* of the files that are read now */
 	struct ldb_manifest built; /* of the new files */
 };
 
@@ -50,47 +48,41 @@ static int rebuild_progress(void *ctx, uint64_t done, uint64_t total)
 
 /* ---- Files ------------------------------------------------------------------------------- */
 
-/* Links a good table; salvages a damaged one, or one that cannot be linked. */
-static int rebuild_put_table(struct rebuild *rebuild, int fd, const char *name,
-			     struct ldb_manifest_table *by, bool good)
-{
-	char linked[LDB_FILE_NAME_MAX];
-	struct ldb_fsck_salvage salvage = {
-		.f = rebuild->f,
-		.known = ldb_manifest_find(&rebuild->files.manifest, by->number),
-		.dir = rebuild->to,
-		.name = linked,
-		.by = by};
-	int rc;
-
-	ldb_file_name(linked, LDB_FILE_TABLE, by->number);
-	if (good && linkat(rebuild->files.dir, name, rebuild->to, linked, 0) == 0)
-		return ldb_manifest_add(&rebuild->built, by);
-	rc = ldb_fsck_salvage_table(&salvage, fd, by->size);
-	if (!rc && by->size > 0)
-		rc = ldb_manifest_add(&rebuild->built, by);
-	ldb_tablefile_writer_free(salvage.writer);
-	free(salvage.last.data);
-	return rc;
-}
-
+/* Links a good table; salvages a damaged one, or one that cannot be linked. Leaves out one that has
+ * the name of a table in the MANIFEST but is none of those: it may be another store's. */
 static int rebuild_table(struct rebuild *rebuild, int fd, const char *name, uint64_t number,
 			 uint64_t size)
 {
+	char linked[LDB_FILE_NAME_MAX];
 	struct ldb_files_table found = {.number = number, .size = size};
 	struct ldb_manifest_table by = {.number = number, .size = size};
+	struct ldb_fsck_salvage salvage = {
+		.f = rebuild->f, .dir = rebuild->to, .name = linked, .by = &by};
+	const struct ldb_manifest *old = &rebuild->files.manifest;
+	const struct ldb_manifest_table *known = ldb_manifest_find(old, number);
 	int rc = ldb_files_read_table(&rebuild->files, fd, &found);
+	bool ours = !known || found.damages > 0 || ldb_files_is(&found, known);
 
 	by.smallest = ldb_buffer_slice(&found.smallest);
 	by.largest = ldb_buffer_slice(&found.largest);
 	if (found.sequence > rebuild->built.sequence)
 		rebuild->built.sequence = found.sequence;
+	for (size_t i = 0; !ours && i < old->count; i++)
+		ours = ldb_files_is(&found, &old->tables[i]);
 	if (ldb_manifest_find(&rebuild->built, number)) /* two spellings of one number */
 		by.number = ++rebuild->files.largest;
-	if (!rc && by.smallest.len > 0)
-		rc = rebuild_put_table(rebuild, fd, name, &by, found.damages == 0);
-	else if (!rc && found.damages > 0)
+	ldb_file_name(linked, LDB_FILE_TABLE, by.number);
+	if (!rc && by.smallest.len == 0 && found.damages > 0) {
 		rc = ldb_fsck_lose(rebuild->f, name, by.smallest, by.largest);
+	} else if (!rc && by.smallest.len > 0 && ours) {
+		if (found.damages > 0 ||
+		    linkat(rebuild->files.dir, name, rebuild->to, linked, 0) != 0)
+			rc = ldb_fsck_salvage_table(&salvage, fd, size);
+		if (!rc && by.size > 0)
+			rc = ldb_manifest_add(&rebuild->built, &by);
+	}
+	ldb_tablefile_writer_free(salvage.writer);
+	free(salvage.last.data);
 	free(found.smallest.data);
 	free(found.largest.data);
 	return rc;
@@ -103,7 +95,7 @@ static int rebuild_log(struct rebuild *rebuild, int from, const char *name, uint
 
 	if (to < 0)
 		return ldb_file_errno();
-	rc = ldb_fsck_salvage_log(from, to, rebuild->built.sequence, &records);
+	rc = ldb_fsck_salvage_log(from, to, &records);
 	close(to);
 	rebuild->files.bytes += size;
 	return rc ? rc : rebuild_progress(rebuild->f, rebuild->files.bytes, rebuild->files.all);
@@ -115,7 +107,7 @@ static int rebuild_file(void *ctx, const char *name, enum ldb_file_kind kind, ui
 	struct stat st;
 	int fd, rc = -EIO;
 
-	if (kind != rebuild->kind || !ldb_file_is_number(number))
+	if ((kind != LDB_FILE_TABLE && kind != LDB_FILE_LOG) || !ldb_file_is_number(number))
 		return 0;
 	fd = openat(rebuild->files.dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -136,17 +128,13 @@ static int rebuild_fill(struct rebuild *rebuild)
 	struct ldb_manifest *built = &rebuild->built;
 	int rc;
 
-	if (mkdirat(rebuild->store, DIRECTORY_ANEW, 0700))
+	if (mkdirat(rebuild->f->dir, DIRECTORY_ANEW, 0700))
 		return rebuild_fail(rebuild, "", ldb_file_errno());
-	rebuild->to = openat(rebuild->store, DIRECTORY_ANEW,
+	rebuild->to = openat(rebuild->f->dir, DIRECTORY_ANEW,
 			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (rebuild->to < 0)
 		return rebuild_fail(rebuild, "", -EIO);
-	rebuild->kind = LDB_FILE_TABLE;
 	rc = ldb_files_each(&rebuild->files, rebuild_file, rebuild);
-	rebuild->kind = LDB_FILE_LOG; /* these need the highest sequence number of the tables */
-	if (!rc)
-		rc = ldb_files_each(&rebuild->files, rebuild_file, rebuild);
 	if (rc)
 		return rc;
 	built->next_file = rebuild->files.largest + 2; /* behind the MANIFEST's own number */
@@ -208,13 +196,13 @@ static int rebuild_check(struct rebuild *rebuild, const char *path)
 
 static int rebuild_exchange(struct rebuild *rebuild)
 {
-	int rc = directory_sync(rebuild->store, DIRECTORY_ANEW);
+	int rc = directory_sync(rebuild->f->dir, DIRECTORY_ANEW);
 
 	if (!rc)
 		rc = wcs_fsck_progress(rebuild->f->fsck, "compaction", 0, 0);
 	if (rc)
 		return rc == -ECANCELED ? rc : rebuild_fail(rebuild, "", rc);
-	if (renameat2(rebuild->store, DIRECTORY_ANEW, rebuild->store, DIRECTORY_DATA,
+	if (renameat2(rebuild->f->dir, DIRECTORY_ANEW, rebuild->f->dir, DIRECTORY_DATA,
 		      RENAME_EXCHANGE))
 		return wcs_fault_set(rebuild->f->fsck->fault, -EIO,
 				     DIRECTORY_ANEW " cannot change places with " DIRECTORY_DATA
@@ -223,49 +211,39 @@ static int rebuild_exchange(struct rebuild *rebuild)
 				     errno == EINVAL ? ", since this filesystem cannot exchange "
 						       "two directories; copy the store to another"
 						     : "");
-	rebuild->unsure = fsync(rebuild->store) != 0;
+	rebuild->unsure = fsync(rebuild->f->dir) != 0;
 	return rebuild->unsure ? rebuild_fail(rebuild, "", -EIO) : 0;
 }
 
 /* The tables are linked; the compaction needs as much room again as they take. */
-static int rebuild_run(struct rebuild *rebuild)
-{
-	char *path = NULL;
-	int rc = wcs_quarantine_store(rebuild->f->fsck->quarantine, rebuild->f->store,
-				      rebuild->files.all);
-
-	if (rc)
-		return rc;
-	if (asprintf(&path, "%s/" DIRECTORY_ANEW, rebuild->f->store) < 0)
-		return -ENOMEM;
-	rc = rebuild_fill(rebuild);
-	if (!rc)
-		rc = rebuild_compact(rebuild, path);
-	if (!rc)
-		rc = rebuild_check(rebuild, path);
-	if (!rc)
-		rc = rebuild_exchange(rebuild);
-	free(path);
-	if (rebuild->to >= 0 && !rebuild->unsure)
-		directory_remove(rebuild->store, DIRECTORY_ANEW);
-	return rc;
-}
-
 int ldb_fsck_rebuild(struct ldb_fsck *f)
 {
-	struct rebuild rebuild = {.f = f, .store = -1, .to = -1};
+	struct rebuild rebuild = {.f = f, .to = -1};
+	char *path = NULL;
 	int rc = ldb_files_open(f->data, &rebuild.files, f->fsck->fault);
 
 	if (rc)
 		return rc;
 	rebuild.files.progress = rebuild_progress;
 	rebuild.files.ctx = f;
-	rebuild.store = open(f->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	rc = rebuild.store < 0 ? rebuild_fail(&rebuild, "", -EIO) : rebuild_run(&rebuild);
+	rc = wcs_quarantine_store(f->fsck->quarantine, f->store, rebuild.files.all);
+	if (!rc && asprintf(&path, "%s/" DIRECTORY_ANEW, f->store) < 0) {
+		path = NULL;
+		rc = -ENOMEM;
+	}
+	if (!rc)
+		rc = rebuild_fill(&rebuild);
+	if (!rc)
+		rc = rebuild_compact(&rebuild, path);
+	if (!rc)
+		rc = rebuild_check(&rebuild, path);
+	if (!rc)
+		rc = rebuild_exchange(&rebuild);
+	free(path);
+	if (rebuild.to >= 0 && !rebuild.unsure)
+		directory_remove(f->dir, DIRECTORY_ANEW);
 	if (rebuild.to >= 0)
 		close(rebuild.to);
-	if (rebuild.store >= 0)
-		close(rebuild.store);
 	ldb_manifest_free(&rebuild.built);
 	ldb_files_close(&rebuild.files);
 	return rc;

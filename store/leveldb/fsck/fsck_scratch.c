@@ -54,64 +54,48 @@ static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char
 	return rc;
 }
 
-static int scratch_link(struct ldb_fsck *f, int to_dir, const char *name)
-{
-	char *target = NULL;
-	int rc = 0;
-
-	if (asprintf(&target, "%s/%s", f->data, name) < 0)
-		return -ENOMEM;
-	if (symlinkat(target, to_dir, name))
-		rc = scratch_fail(f, name, errno);
-	free(target);
-	return rc;
-}
-
-struct scratch_files {
-	struct ldb_fsck *f;
-	int to;
-	int failed; /* the error of a file, which the fault has */
-};
-
 static int scratch_entry(void *ctx, int from, const char *name)
 {
-	struct scratch_files *files = ctx;
+	struct ldb_fsck *f = ctx;
+	char *target = NULL;
 	uint64_t number;
+	int rc = 0;
 
 	switch (ldb_file_parse(name, &number)) {
 	case LDB_FILE_OTHER:
-		break;
+		return 0;
 	case LDB_FILE_TABLE:
-		files->failed = scratch_link(files->f, files->to, name);
-		break;
+		if (asprintf(&target, "%s/%s", f->data, name) < 0)
+			return -ENOMEM;
+		if (symlinkat(target, f->view, name))
+			rc = scratch_fail(f, name, errno);
+		free(target);
+		return rc;
 	case LDB_FILE_CURRENT:
 	case LDB_FILE_MANIFEST:
 	case LDB_FILE_LOG:
-		files->failed = scratch_copy(files->f, from, files->to, name);
 		break;
 	}
-	return files->failed;
+	return scratch_copy(f, from, f->view, name);
 }
 
 static int scratch_view(struct ldb_fsck *f)
 {
 	char *path = ldb_fsck_scratch_path(f, "view");
-	struct scratch_files files = {.f = f, .to = -1};
 	int from = -1, rc = path ? 0 : -ENOMEM;
 
+	f->view = -1;
 	if (!rc && mkdir(path, 0700) == 0) {
 		from = open(f->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		files.to = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		f->view = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (!rc)
-		rc = from < 0 || files.to < 0 ? -errno
-					      : directory_each(from, scratch_entry, &files);
-	if (rc && path && !files.failed)
-		rc = scratch_fail(f, path, -rc);
+		rc = from < 0 || f->view < 0 ? scratch_fail(f, path, errno)
+					     : ldb_fsck_each_name(f, from, path, scratch_entry);
 	if (from >= 0)
 		close(from);
-	if (files.to >= 0)
-		close(files.to);
+	if (f->view >= 0)
+		close(f->view);
 	free(path);
 	return rc;
 }

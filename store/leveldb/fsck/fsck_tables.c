@@ -30,23 +30,6 @@ static int tables_add(struct ldb_fsck *f, uint32_t id, const struct wcs_table_sc
 	return 0;
 }
 
-static bool tables_delimiter_valid(unsigned char byte)
-{
-	return byte > 0 && byte < 0x80 && byte != '/' && byte != '%' && byte != '.';
-}
-
-/* Are the names of the families right, and in order? */
-static bool tables_families_valid(const struct wcs_table_schema *schema)
-{
-	const struct wcs_family *families = schema->families;
-
-	for (size_t i = 0; i < schema->family_count; i++)
-		if (!wcs_family_name_valid(families[i].name) ||
-		    (i > 0 && strcmp(families[i - 1].name, families[i].name) >= 0))
-			return false;
-	return true;
-}
-
 /* Replaces an invalid policy by "never", which hides and deletes nothing. */
 static int tables_correct_policies(struct wcs_table_schema *schema, const char **wrong)
 {
@@ -69,24 +52,6 @@ static int tables_correct_policies(struct wcs_table_schema *schema, const char *
 	return 0;
 }
 
-/* Corrects a description. *wrong: what was wrong with it; NULL: nothing. -EIO: it is damaged. */
-static int tables_correct(struct ldb_fsck *f, uint32_t id, struct wcs_table_schema *schema,
-			  const char **wrong)
-{
-	*wrong = NULL;
-	if (id == 0 || schema->created < 0 || !tables_families_valid(schema))
-		return -EIO;
-	if (!tables_delimiter_valid(schema->delimiter)) {
-		*wrong = "its delimiter is none";
-		schema->delimiter = WCS_DELIMITER_DEFAULT;
-	}
-	if (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name)) {
-		*wrong = "its name is none, or another table's";
-		ldb_fsck_lost_name(f, id, schema->name);
-	}
-	return tables_correct_policies(schema, wrong);
-}
-
 /* A description: its table and key, the record in LevelDB (data NULL: none), and the one that
  * counts, which is LevelDB's or the copy's. restored: why it is the copy's; NULL: it is LevelDB's.
  */
@@ -96,28 +61,14 @@ struct tables_description {
 	const char *restored;
 };
 
-/* Writes the corrected description, and keeps the old one. */
-static int tables_put(struct ldb_fsck *f, const struct tables_description *one,
-		      const struct wcs_table_schema *schema, const char *wrong)
-{
-	size_t len;
-	unsigned char *record = ldb_record_table(schema, &len);
-	int rc = record ? 0 : -ENOMEM;
-
-	if (!rc && one->old.data)
-		rc = ldb_fsck_keep(f, wrong, one->key, one->old);
-	if (!rc)
-		rc = ldb_fsck_put(f, one->key, (struct wcs_slice){record, len});
-	free(record);
-	return rc;
-}
-
 /* Adds the table of a description that can be used. wrong: what was corrected in it; NULL: nothing.
  */
 static int tables_known(struct ldb_fsck *f, const struct tables_description *one,
 			const struct wcs_table_schema *schema, const char *wrong)
 {
 	const char *done = "put right; what it was is in the quarantine, raw.json";
+	unsigned char *record = NULL;
+	size_t len;
 	bool may;
 	int rc = 0;
 
@@ -129,23 +80,49 @@ static int tables_known(struct ldb_fsck *f, const struct tables_description *one
 	}
 	f->fsck->result->tables++;
 	may = wrong && ldb_fsck_may(f);
-	if (may)
-		rc = tables_put(f, one, schema, wrong);
+	if (may) {
+		record = ldb_record_table(schema, &len);
+		rc = record ? 0 : -ENOMEM;
+		if (!rc && one->old.data)
+			rc = ldb_fsck_keep(f, wrong, one->key, one->old);
+		if (!rc)
+			rc = ldb_fsck_put(f, one->key, (struct wcs_slice){record, len});
+		free(record);
+	}
 	if (!rc && wrong)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong, may ? done : NULL, "table %s",
 			       schema->name);
 	return rc ? rc : tables_add(f, one->id, schema);
 }
 
-/* Decodes and corrects a record. -EIO: it is damaged. *schema is the caller's to clear then not. */
+/* Decodes and corrects a record. *wrong: what was wrong with it; NULL: nothing. -EIO: it is
+ * damaged. After an error the caller has nothing to clear. */
 static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice record,
 			 struct wcs_table_schema *schema, const char **wrong)
 {
 	int rc = ldb_record_table_decode(record.data, record.len, schema);
+	const struct wcs_family *families;
 
 	if (rc)
 		return rc;
-	rc = tables_correct(f, id, schema, wrong);
+	*wrong = NULL;
+	families = schema->families;
+	if (id == 0 || schema->created < 0)
+		rc = -EIO;
+	for (size_t i = 0; i < schema->family_count; i++)
+		if (!wcs_family_name_valid(families[i].name) ||
+		    (i > 0 && strcmp(families[i - 1].name, families[i].name) >= 0))
+			rc = -EIO;
+	if (!rc && !wcs_delimiter_valid(schema->delimiter)) {
+		*wrong = "its delimiter is none";
+		schema->delimiter = WCS_DELIMITER_DEFAULT;
+	}
+	if (!rc && (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name))) {
+		*wrong = "its name is none, or another table's";
+		ldb_fsck_lost_name(f, id, schema->name);
+	}
+	if (!rc)
+		rc = tables_correct_policies(schema, wrong);
 	if (rc)
 		ldb_record_table_clear(schema);
 	return rc;
@@ -178,20 +155,6 @@ static int tables_description(struct ldb_fsck *f, const struct tables_descriptio
 static bool tables_copy_wins(const struct ldb_fsck *f)
 {
 	return f->copy_wins || f->next_table < f->copy.next;
-}
-
-/* Why the copy's record, which differs, replaces LevelDB's; NULL: it does not. */
-static const char *tables_worse(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
-{
-	struct wcs_table_schema schema;
-	const char *wrong;
-
-	if (tables_decode(f, id, record, &schema, &wrong))
-		return "its description is damaged";
-	ldb_record_table_clear(&schema);
-	if (wrong || !tables_copy_wins(f))
-		return wrong;
-	return "its description can be an old one, since newer ones were damaged";
 }
 
 /* A table that is in the copy alone: without cells it was removed. */
@@ -234,27 +197,26 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 {
 	struct tables_description one = {.id = id, .key = key, .old = record, .record = record};
 	struct wcs_slice copied = record;
+	struct wcs_table_schema schema;
 	int rc = tables_compare_copy(f, id, &copied);
 
 	if (rc)
 		return rc;
-	if (wcs_slice_compare(copied, record) != 0)
-		one.restored = tables_worse(f, id, record);
+	if (wcs_slice_compare(copied, record) != 0) {
+		if (tables_decode(f, id, record, &schema, &one.restored))
+			one.restored = "its description is damaged";
+		else
+			ldb_record_table_clear(&schema);
+		if (!one.restored && tables_copy_wins(f))
+			one.restored =
+				"its description can be an old one, since newer ones were damaged";
+	}
 	if (one.restored)
 		one.record = copied;
 	return tables_description(f, &one);
 }
 
 /* ---- Counters and the note --------------------------------------------------------------- */
-
-/* Is it a note as store/collect/collector_pass.c writes it? */
-static bool tables_note_good(struct wcs_slice value)
-{
-	const unsigned char *data = value.data;
-
-	return value.len >= 9 && data[8] <= WCS_TABLE_NAME_MAX && value.len - 9 >= data[8] &&
-	       value.len - 9 - data[8] <= LDB_KEY_MAX && ldb_get64(data) <= INT64_MAX;
-}
 
 static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
 {
@@ -266,6 +228,7 @@ static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 {
 	struct ldb_fsck *f = ctx;
 	struct ldb_id_key next_table, next_value, note;
+	const unsigned char *data = value.data;
 	uint32_t id;
 
 	next_table = ldb_key_next_table;
@@ -284,35 +247,19 @@ static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 	if (!tables_is(key, &note))
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key of no kind that there is",
 				     ldb_fsck_key_place(f, key), key, value);
-	return tables_note_good(value)
-		       ? 0
-		       : ldb_fsck_take(f, WCS_FOUND_DAMAGE,
-				       "the note of where the collector was is damaged",
-				       ldb_fsck_key_place(f, key), key, value);
-}
-
-/* Gives the quarantine the schema line of its rows. */
-static int tables_schema_line(struct ldb_fsck *f)
-{
-	struct wcs_schema schema = {.table_count = f->table_count};
-	char *line;
-
-	schema.tables = calloc(f->table_count + 1, sizeof(*schema.tables));
-	if (!schema.tables)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->table_count; i++)
-		schema.tables[i] = f->tables[i].schema;
-	line = wcs_schema_line(&schema);
-	free(schema.tables);
-	if (!line)
-		return -ENOMEM;
-	wcs_quarantine_schema(f->fsck->quarantine, line);
-	return 0;
+	/* as store/collect/collector_pass.c writes it */
+	if (value.len >= 9 && data[8] <= WCS_TABLE_NAME_MAX && value.len - 9 >= data[8] &&
+	    value.len - 9 - data[8] <= LDB_KEY_MAX && ldb_get64(data) <= INT64_MAX)
+		return 0;
+	return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "the note of where the collector was is damaged",
+			     ldb_fsck_key_place(f, key), key, value);
 }
 
 int ldb_fsck_tables(struct ldb_fsck *f)
 {
+	struct wcs_schema schema;
 	struct wcs_slice none;
+	char *line;
 	int rc = ldb_fsck_read_copy(f);
 
 	if (!rc)
@@ -325,9 +272,20 @@ int ldb_fsck_tables(struct ldb_fsck *f)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
 			       "more tables than a store can have; it cannot be mounted", NULL,
 			       "schema");
-	if (!rc && f->fsck->quarantine)
-		rc = tables_schema_line(f);
-	return rc;
+	if (rc || !f->fsck->quarantine)
+		return rc;
+	schema = (struct wcs_schema){.table_count = f->table_count};
+	schema.tables = calloc(f->table_count + 1, sizeof(*schema.tables));
+	if (!schema.tables)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->table_count; i++)
+		schema.tables[i] = f->tables[i].schema;
+	line = wcs_schema_line(&schema);
+	free(schema.tables);
+	if (!line)
+		return -ENOMEM;
+	wcs_quarantine_schema(f->fsck->quarantine, line);
+	return 0;
 }
 
 /* Corrects a counter that is missing, or so low that new ids would be those of old data. */

@@ -17,6 +17,8 @@
 struct values {
 	struct ldb_fsck *f;
 	leveldb_iterator_t *refs, *garbage, *chunks;
+	uint64_t garbage_id, chunk_id; /* at which these are; 0: at their ends */
+	uint32_t garbage_count, chunk_index;
 	/* of the present id */
 	uint64_t id;
 	size_t cells;		/* that have it and stay */
@@ -30,27 +32,7 @@ struct values {
 	char wrong[96];		/* what is wrong with the value; "": nothing */
 };
 
-static bool values_garbage_here(const struct values *v, uint64_t *id)
-{
-	struct wcs_slice key;
-
-	if (!leveldb_iter_valid(v->garbage))
-		return false;
-	key = ldb_fsck_key(v->garbage);
-	return ldb_key_garbage_decode(key.data, key.len, id);
-}
-
-static bool values_chunk_here(leveldb_iterator_t *iter, uint64_t *id, uint32_t *index)
-{
-	struct wcs_slice key;
-
-	if (!leveldb_iter_valid(iter))
-		return false;
-	key = ldb_fsck_key(iter);
-	return ldb_key_extent_decode(key.data, key.len, id, index);
-}
-
-/* ---- Damaged keys ------------------------------------------------------------------------ */
+/* ---- Reading one id ---------------------------------------------------------------------- */
 
 /* Takes out damaged garbage records up to the next good one. */
 static int values_skip_garbage(struct values *v)
@@ -63,18 +45,20 @@ static int values_skip_garbage(struct values *v)
 		struct wcs_slice key = ldb_fsck_key(v->garbage);
 		struct wcs_slice record = ldb_fsck_value(v->garbage);
 		enum ldb_garbage_kind kind;
-		uint32_t counted;
-		uint64_t id;
 
-		if (ldb_key_garbage_decode(key.data, key.len, &id) && id != 0 &&
-		    ldb_record_garbage_decode(record.data, record.len, &kind, &counted) == 0)
+		if (ldb_key_garbage_decode(key.data, key.len, &v->garbage_id) &&
+		    v->garbage_id != 0 &&
+		    ldb_record_garbage_decode(record.data, record.len, &kind, &v->garbage_count) ==
+			    0)
 			return 0;
 		rc = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a record of garbage is damaged",
 				   ldb_fsck_key_place(v->f, key), key, record);
 	}
+	v->garbage_id = 0;
 	return rc;
 }
 
+/* The same of the extents. */
 static int values_skip_chunks(struct values *v)
 {
 	struct ldb_id_key space;
@@ -83,38 +67,28 @@ static int values_skip_chunks(struct values *v)
 	space = ldb_key_extent(0, 0);
 	for (; !rc && ldb_iter_in_space(v->chunks, space); leveldb_iter_next(v->chunks)) {
 		struct wcs_slice key = ldb_fsck_key(v->chunks);
-		uint32_t index;
-		uint64_t id;
 
-		if (ldb_key_extent_decode(key.data, key.len, &id, &index) && id != 0)
+		if (ldb_key_extent_decode(key.data, key.len, &v->chunk_id, &v->chunk_index) &&
+		    v->chunk_id != 0)
 			return 0;
 		rc = ldb_fsck_take(v->f, WCS_FOUND_DAMAGE, "a key that is no chunk's",
 				   ldb_fsck_key_place(v->f, key), key, ldb_fsck_value(v->chunks));
 	}
+	v->chunk_id = 0;
 	return rc;
 }
 
-/* ---- Reading one id ---------------------------------------------------------------------- */
-
-/* The lowest id of the three streams. False: they are at their ends. */
-static bool values_next_id(struct values *v)
+/* The lowest id of the three streams; 0: they are at their ends. */
+static uint64_t values_next_id(struct values *v)
 {
-	bool refs, garbage, chunks;
 	struct ldb_fsck_entry entry;
-	uint64_t id;
-	uint32_t index;
+	uint64_t id = ldb_fsck_ref_get(v->refs, &entry) ? entry.id : 0;
 
-	v->id = UINT64_MAX;
-	refs = ldb_fsck_ref_get(v->refs, &entry);
-	if (refs)
-		v->id = entry.id;
-	garbage = values_garbage_here(v, &id);
-	if (garbage && id < v->id)
-		v->id = id;
-	chunks = values_chunk_here(v->chunks, &id, &index);
-	if (chunks && id < v->id)
-		v->id = id;
-	return refs || garbage || chunks;
+	if (v->garbage_id != 0 && (id == 0 || v->garbage_id < id))
+		id = v->garbage_id;
+	if (v->chunk_id != 0 && (id == 0 || v->chunk_id < id))
+		id = v->chunk_id;
+	return id;
 }
 
 static int values_read_cells(struct values *v)
@@ -139,21 +113,6 @@ static int values_read_cells(struct values *v)
 	return rc;
 }
 
-static int values_read_record(struct values *v)
-{
-	enum ldb_garbage_kind kind;
-	struct wcs_slice record;
-	uint64_t id;
-
-	v->record = values_garbage_here(v, &id) && id == v->id;
-	if (!v->record)
-		return 0;
-	record = ldb_fsck_value(v->garbage);
-	ldb_record_garbage_decode(record.data, record.len, &kind, &v->counted);
-	leveldb_iter_next(v->garbage);
-	return values_skip_garbage(v);
-}
-
 static void values_wrong(struct values *v, uint32_t index, const char *what)
 {
 	if (v->wrong[0] == '\0')
@@ -161,36 +120,29 @@ static void values_wrong(struct values *v, uint32_t index, const char *what)
 			 what);
 }
 
-static void values_read_chunk(struct values *v, uint32_t index, size_t len)
+static int values_read_chunks(struct values *v)
 {
 	uint32_t count = v->cells > 0 ? ldb_extent_count(v->size)
 			 : v->went    ? v->went_chunks
 			 : v->record  ? v->counted
 				      : 0;
-	uint64_t left;
-
-	if (index >= count) {
-		v->extra++;
-		return;
-	}
-	left = v->size - (uint64_t)index * LDB_EXTENT;
-	if (v->cells > 0 && len != (left < LDB_EXTENT ? left : LDB_EXTENT))
-		values_wrong(v, index, "not as long as it must be");
-	else if (v->cells > 0 && index != v->good)
-		values_wrong(v, (uint32_t)v->good, "missing");
-	v->good++;
-}
-
-static int values_read_chunks(struct values *v)
-{
-	uint64_t id = 0;
-	uint32_t index;
 	int rc = 0;
 
 	v->good = v->extra = 0;
 	v->wrong[0] = '\0';
-	while (!rc && values_chunk_here(v->chunks, &id, &index) && id == v->id) {
-		values_read_chunk(v, index, ldb_fsck_value(v->chunks).len);
+	while (!rc && v->chunk_id == v->id) {
+		uint64_t left = v->size - (uint64_t)v->chunk_index * LDB_EXTENT;
+		size_t len = ldb_fsck_value(v->chunks).len;
+
+		if (v->chunk_index >= count) {
+			v->extra++;
+		} else {
+			if (v->cells > 0 && len != (left < LDB_EXTENT ? left : LDB_EXTENT))
+				values_wrong(v, v->chunk_index, "not as long as it must be");
+			else if (v->cells > 0 && v->chunk_index != v->good)
+				values_wrong(v, (uint32_t)v->good, "missing");
+			v->good++;
+		}
 		rc = ldb_fsck_looked(v->f, "values");
 		leveldb_iter_next(v->chunks);
 		if (!rc)
@@ -203,8 +155,7 @@ static int values_read_chunks(struct values *v)
 
 /* ---- Correcting -------------------------------------------------------------------------- */
 
-/* Deletes the extents from an index on; why: copies them to the quarantine before; NULL: does not.
- */
+/* Deletes the extents from an index on; why: copies them to the quarantine before, if not NULL. */
 static int values_delete_chunks(struct values *v, uint32_t from, const char *why)
 {
 	leveldb_iterator_t *iter = ldb_fsck_iterate(v->f);
@@ -215,12 +166,15 @@ static int values_delete_chunks(struct values *v, uint32_t from, const char *why
 
 	first = ldb_key_extent(v->id, from);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !rc && values_chunk_here(iter, &id, &index) && id == v->id;
-	     leveldb_iter_next(iter)) {
+	for (; !rc && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+		struct wcs_slice key = ldb_fsck_key(iter);
+
+		if (!ldb_key_extent_decode(key.data, key.len, &id, &index) || id != v->id)
+			break;
 		if (why)
-			rc = ldb_fsck_keep(v->f, why, ldb_fsck_key(iter), ldb_fsck_value(iter));
+			rc = ldb_fsck_keep(v->f, why, key, ldb_fsck_value(iter));
 		if (!rc)
-			rc = ldb_fsck_delete(v->f, ldb_fsck_key(iter));
+			rc = ldb_fsck_delete(v->f, key);
 	}
 	return ldb_fsck_end(v->f, iter, rc);
 }
@@ -295,33 +249,6 @@ static int values_take_cells(struct values *v, bool whole)
 	return ldb_fsck_end(v->f, iter, rc);
 }
 
-static int values_broken(struct values *v)
-{
-	int rc = values_take_cells(v, false);
-
-	if (rc || !ldb_fsck_may(v->f))
-		return rc;
-	rc = values_delete_chunks(v, 0, "a chunk of a value that is not whole");
-	return !rc && v->record ? values_delete_record(v) : rc;
-}
-
-/* Removes a garbage record of a value that a cell has. */
-static int values_wrong_record(struct values *v)
-{
-	struct ldb_key_parts parts;
-	struct wcs_slice key = ldb_buffer_slice(&v->cell);
-	bool may = ldb_fsck_may(v->f);
-	int rc = may ? values_delete_record(v) : 0;
-
-	ldb_key_split(key.data, key.len, &parts);
-	if (!rc)
-		wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
-			       "its value would be deleted as garbage at the next mount",
-			       may ? "the record of garbage was deleted" : NULL, "%s",
-			       ldb_fsck_cell_place(v->f, key, &parts));
-	return rc;
-}
-
 static int values_orphans(struct values *v, uint32_t from)
 {
 	bool may = ldb_fsck_may(v->f);
@@ -337,15 +264,29 @@ static int values_orphans(struct values *v, uint32_t from)
 
 static int values_of_cells(struct values *v)
 {
+	struct wcs_slice key = ldb_buffer_slice(&v->cell);
+	bool may = (v->wrong[0] || v->record) && ldb_fsck_may(v->f);
+	struct ldb_key_parts parts;
 	int rc = 0;
 
 	v->f->fsck->result->values++;
-	if (v->wrong[0])
-		return values_broken(v);
+	if (v->wrong[0]) {
+		rc = values_take_cells(v, false);
+		if (!rc && may)
+			rc = values_delete_chunks(v, 0, "a chunk of a value that is not whole");
+		return !rc && may && v->record ? values_delete_record(v) : rc;
+	}
 	if (v->cells > 1)
 		rc = values_take_cells(v, true);
-	if (!rc && v->record)
-		rc = values_wrong_record(v);
+	if (!rc && v->record) {
+		rc = may ? values_delete_record(v) : 0;
+		ldb_key_split(key.data, key.len, &parts);
+		if (!rc)
+			wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
+				       "its value would be deleted as garbage at the next mount",
+				       may ? "the record of garbage was deleted" : NULL, "%s",
+				       ldb_fsck_cell_place(v->f, key, &parts));
+	}
 	if (!rc && v->extra > 0)
 		rc = values_orphans(v, ldb_extent_count(v->size));
 	return rc;
@@ -371,8 +312,12 @@ static int values_one(struct values *v)
 {
 	int rc = values_read_cells(v);
 
-	if (!rc)
-		rc = values_read_record(v);
+	v->record = v->garbage_id == v->id;
+	v->counted = v->garbage_count;
+	if (!rc && v->record) {
+		leveldb_iter_next(v->garbage);
+		rc = values_skip_garbage(v);
+	}
 	if (!rc)
 		rc = values_read_chunks(v);
 	if (rc)
@@ -396,7 +341,7 @@ int ldb_fsck_values(struct ldb_fsck *f)
 	rc = values_skip_garbage(&v);
 	if (!rc)
 		rc = values_skip_chunks(&v);
-	while (!rc && values_next_id(&v))
+	while (!rc && (v.id = values_next_id(&v)) != 0)
 		rc = values_one(&v);
 	end = ldb_fsck_end(f, v.refs, rc);
 	end = ldb_fsck_end(f, v.garbage, end);
