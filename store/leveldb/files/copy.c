@@ -58,26 +58,21 @@ static bool copy_is_good(const struct ldb_copy *copy)
 	return true;
 }
 
-static int copy_load(int file, struct ldb_buffer *bytes)
-{
-	struct stat st;
-	int rc;
-
-	if (fstat(file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > COPY_MAX)
-		return -EIO;
-	rc = ldb_buffer_room(bytes, (size_t)st.st_size + 1);
-	return rc ? rc : ldb_file_read(file, bytes->data, (size_t)st.st_size, 0, &bytes->len);
-}
-
 int ldb_copy_read(int store, struct ldb_copy *copy)
 {
 	int file = openat(store, DIRECTORY_TABLES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct ldb_copy read = {.next = 0};
-	int rc;
+	struct stat st;
+	int rc = 0;
 
 	if (file < 0)
 		return errno == ENOENT || directory_is_barred(errno) ? -errno : -EIO;
-	rc = copy_load(file, &read.bytes);
+	if (fstat(file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > COPY_MAX)
+		rc = -EIO;
+	if (!rc)
+		rc = ldb_buffer_room(&read.bytes, (size_t)st.st_size + 1);
+	if (!rc)
+		rc = ldb_file_read(file, read.bytes.data, (size_t)st.st_size, 0, &read.bytes.len);
 	close(file);
 	if (!rc && !copy_is_good(&read))
 		rc = -EIO;
@@ -157,21 +152,6 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 	return rc || bytes->len <= COPY_MAX ? rc : -EFBIG;
 }
 
-static int copy_replace(int store, const struct ldb_buffer *bytes)
-{
-	struct ldb_copy old = {.next = 0};
-	bool same = ldb_copy_read(store, &old) == 0 && old.bytes.len == bytes->len &&
-		    memcmp(old.bytes.data, bytes->data, bytes->len) == 0;
-	int rc = same ? 0
-		      : ldb_file_replace(store, DIRECTORY_TABLES_NEW, DIRECTORY_TABLES, bytes->data,
-					 bytes->len);
-
-	ldb_copy_free(&old);
-	if (rc)
-		unlinkat(store, DIRECTORY_TABLES, 0);
-	return rc;
-}
-
 int ldb_copy_remove(struct ldb *db)
 {
 	int store = copy_open_store(db), rc = 0;
@@ -190,11 +170,18 @@ int ldb_copy_remove(struct ldb *db)
 
 void ldb_copy_write(struct ldb *db)
 {
+	struct ldb_copy old = {.next = 0};
 	struct ldb_buffer bytes = {0};
 	int store = copy_open_store(db), rc = store < 0 ? -errno : copy_make(db, &bytes);
 
-	if (!rc)
-		rc = copy_replace(store, &bytes);
+	if (!rc && (ldb_copy_read(store, &old) != 0 || old.bytes.len != bytes.len ||
+		    memcmp(old.bytes.data, bytes.data, bytes.len) != 0)) {
+		rc = ldb_file_replace(store, DIRECTORY_TABLES_NEW, DIRECTORY_TABLES, bytes.data,
+				      bytes.len);
+		if (rc)
+			unlinkat(store, DIRECTORY_TABLES, 0);
+	}
+	ldb_copy_free(&old);
 	if (rc)
 		ldb_db_log(db, WCS_LOG_WARNING,
 			   DIRECTORY_TABLES ": the copy of the tables' descriptions cannot be "
@@ -221,30 +208,24 @@ int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 	return rc;
 }
 
-/* *lost: the table has cells and no description. */
-static int copy_check_table(struct ldb *db, uint32_t id, bool *lost)
-{
-	unsigned char *value;
-	size_t len;
-	int rc = ldb_db_get(db, ldb_key_description(id), &value, &len);
-
-	if (rc)
-		return rc;
-	leveldb_free(value);
-	*lost = false;
-	return value ? 0 : ldb_copy_has_cells(db, id, lost);
-}
-
+/* Has a table cells, and its description in the copy alone? */
 static int copy_check(struct ldb *db, const struct ldb_copy *copy)
 {
 	struct wcs_slice record;
+	unsigned char *value;
 	uint32_t next, id;
 	bool lost = false;
-	size_t at = 0;
+	size_t at = 0, len;
 	int rc = ldb_db_next_table(db, &next);
 
-	while (!rc && !lost && ldb_copy_next(copy, &at, &id, &record))
-		rc = copy_check_table(db, id, &lost);
+	while (!rc && !lost && ldb_copy_next(copy, &at, &id, &record)) {
+		rc = ldb_db_get(db, ldb_key_description(id), &value, &len);
+		if (rc)
+			break;
+		leveldb_free(value);
+		if (!value)
+			rc = ldb_copy_has_cells(db, id, &lost);
+	}
 	if (!rc && (lost || next < copy->next))
 		rc = ldb_db_damaged(db, "descriptions of tables are missing that " DIRECTORY_TABLES
 					" has");

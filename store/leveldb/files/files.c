@@ -170,16 +170,6 @@ static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
 	return files->torn ? files->torn(files, name, end) : 0;
 }
 
-/* The fault of a log's record, or NULL. next: see ldb_logfile_in_sequence. */
-static const char *files_record(struct wcs_slice record, uint64_t *next)
-{
-	if (!ldb_logfile_is_batch(record))
-		return "a record before it is no change";
-	return ldb_logfile_in_sequence(record, next)
-		       ? NULL
-		       : "a record before it has a sequence number that is too high, or was used";
-}
-
 static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, const char *name,
 			  uint64_t number)
 {
@@ -197,8 +187,12 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 		if (event < 0 && event != -EIO)
 			return event;
 		if (event == LDB_LOGFILE_RECORD) {
-			wrong = files_record(record, &next);
-			if (!wrong)
+			if (!ldb_logfile_is_batch(record))
+				wrong = "a record before it is no change";
+			else if (!ldb_logfile_in_sequence(record, &next))
+				wrong = "a record before it has a sequence number that is too "
+					"high, or was used";
+			else
 				continue;
 		}
 		if (damages++ == 0) {
@@ -249,23 +243,16 @@ static int files_used_log(void *ctx, const char *name, enum ldb_file_kind kind, 
 	return ldb_files_log(files, name, number);
 }
 
-static int files_missing_log(struct ldb_files *files)
-{
-	char name[LDB_FILE_NAME_MAX];
-
-	if (!files->whole || files->manifest.log_number == 0)
-		return 0;
-	ldb_file_name(name, LDB_FILE_LOG, files->manifest.log_number);
-	if (faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	return ldb_files_add(files, LDB_FILE_LOG, files->manifest.log_number, name, true,
-			     "it is missing, or the end of %s is", files->manifest.name);
-}
-
 int ldb_files_logs(struct ldb_files *files)
 {
-	int rc = files_missing_log(files);
+	char name[LDB_FILE_NAME_MAX];
+	int rc = 0;
 
+	ldb_file_name(name, LDB_FILE_LOG, files->manifest.log_number);
+	if (files->whole && files->manifest.log_number != 0 &&
+	    faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		rc = ldb_files_add(files, LDB_FILE_LOG, files->manifest.log_number, name, true,
+				   "it is missing, or the end of %s is", files->manifest.name);
 	if (!rc && files->whole && files->manifest.torn)
 		rc = files_torn(files, files->manifest.name, files->manifest.end);
 	return rc ? rc : ldb_files_each(files, files_used_log, files);

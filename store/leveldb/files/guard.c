@@ -87,30 +87,24 @@ bool guard_varint(struct guard_slice *from, uint64_t *to)
 	return guard_real_varint(from, to) && *to <= 2 * LDB_NUMBER_MAX;
 }
 
-/* Puts an iterator that has nothing but an error in the place of the real one. */
-static void guard_end_iterator(leveldb_iterator_t *iter)
+void guard_seek(leveldb_iterator_t *iter, const char *key, size_t len)
 {
 	static const struct guard_state state = {sizeof(state.text), 2 /* corruption */,
 						 "keys are not sorted"};
 	const struct guard_status status = {&state};
-	struct guard_iterator *ended = (struct guard_iterator *)iter;
-	struct guard_iterator *old = guard_new(sizeof(*old));
-
-	*old = *ended;
-	ended->real = guard_error_iterator(&status);
-	leveldb_iter_destroy((leveldb_iterator_t *)old);
-}
-
-void guard_seek(leveldb_iterator_t *iter, const char *key, size_t len)
-{
+	struct guard_iterator *ended = (struct guard_iterator *)iter, *old;
 	struct wcs_slice found;
 
 	guard_real_seek(iter, key, len);
 	if (!leveldb_iter_valid(iter))
 		return;
 	found.data = leveldb_iter_key(iter, &found.len);
-	if (wcs_slice_compare(found, (struct wcs_slice){key, len}) < 0)
-		guard_end_iterator(iter);
+	if (wcs_slice_compare(found, (struct wcs_slice){key, len}) >= 0)
+		return;
+	old = guard_new(sizeof(*old)); /* one with nothing but an error takes its place */
+	*old = *ended;
+	ended->real = guard_error_iterator(&status);
+	leveldb_iter_destroy((leveldb_iterator_t *)old);
 }
 
 static _Noreturn void guard_exit(const char *what)

@@ -66,18 +66,6 @@ static inline bool block_varint(struct ldb_rest *rest, uint64_t *to)
 	return ldb_rest_varint(rest, to) && rest->data - from <= 5;
 }
 
-/* Is there a restart at this entry? Then it is passed. */
-static inline bool block_restart(struct ldb_block *block, const unsigned char *entry)
-{
-	struct ldb_rest *restarts = &block->restarts;
-
-	if (restarts->len == 0 || ldb_get32le(restarts->data) != (size_t)(entry - block->data))
-		return false;
-	restarts->data += 4;
-	restarts->len -= 4;
-	return true;
-}
-
 /* Is the last key before one of len bytes that shares its begin, and has these bytes of its own? */
 static inline bool block_ordered(const struct ldb_block *block, const unsigned char *own,
 				 size_t shared, size_t len)
@@ -100,14 +88,17 @@ static inline bool block_ordered(const struct ldb_block *block, const unsigned c
 
 int ldb_block_next(struct ldb_block *block)
 {
-	struct ldb_rest rest = block->rest;
+	struct ldb_rest rest = block->rest, *restarts = &block->restarts;
 	struct wcs_slice *key = &block->key;
 	uint64_t shared, own, len;
 	bool restart;
 
 	if (rest.len == 0)
-		return block->restarts.len == 0 ? 0 : -EIO;
-	restart = block_restart(block, rest.data);
+		return restarts->len == 0 ? 0 : -EIO;
+	restart = restarts->len > 0 &&
+		  ldb_get32le(restarts->data) == (size_t)(rest.data - block->data);
+	if (restart)
+		ldb_rest_take(restarts, 4);
 	if (!block_varint(&rest, &shared) || !block_varint(&rest, &own) ||
 	    !block_varint(&rest, &len) || own > rest.len || len > rest.len - own ||
 	    shared > key->len || shared + own < BLOCK_TAG || shared + own > LDB_BLOCK_KEY ||

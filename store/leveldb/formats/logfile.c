@@ -43,20 +43,7 @@ void ldb_logfile_init(struct ldb_logfile *log, int fd)
 
 void ldb_logfile_free(struct ldb_logfile *log)
 {
-	free(log->record);
-}
-
-/* Reads the next block; an empty one at the end. */
-static int logfile_read(struct ldb_logfile *log)
-{
-	uint64_t base = log->started ? log->base + LDB_LOGFILE_BLOCK : 0;
-
-	if (log->zeros) /* skips holes, which are more zeros */
-		base = directory_data(log->fd, base) / LDB_LOGFILE_BLOCK * LDB_LOGFILE_BLOCK;
-	log->base = base;
-	log->at = 0;
-	log->started = true;
-	return ldb_file_read(log->fd, log->block, LDB_LOGFILE_BLOCK, base, &log->len);
+	free(log->record.data);
 }
 
 static int logfile_damage(struct ldb_logfile *log, const char *what)
@@ -101,23 +88,6 @@ static int logfile_torn(struct ldb_logfile *log, size_t len, const char *what)
 	return LDB_LOGFILE_END;
 }
 
-static int logfile_add(struct ldb_logfile *log, const unsigned char *data, size_t len)
-{
-	if (len > log->record_room - log->record_len) {
-		size_t room = 2 * (log->record_len + len) + 4096;
-		unsigned char *record = realloc(log->record, room);
-
-		if (!record)
-			return -ENOMEM;
-		log->record = record;
-		log->record_room = room;
-	}
-	if (len > 0)
-		memcpy(log->record + log->record_len, data, len);
-	log->record_len += len;
-	return 0;
-}
-
 /* Takes a piece whose checksum is right. 0: the record goes on. */
 static int logfile_piece(struct ldb_logfile *log, unsigned int type, const unsigned char *data,
 			 size_t len)
@@ -128,7 +98,7 @@ static int logfile_piece(struct ldb_logfile *log, unsigned int type, const unsig
 
 	if (!ldb_logfile_is_type(type))
 		return logfile_damaged_piece(log, "a record of an unknown type");
-	if (starts && log->in_record && log->record_len > 0)
+	if (starts && log->in_record && log->record.len > 0)
 		return logfile_damage(log, "a record without its end"); /* reads this one again */
 	if (!starts && !log->in_record) {
 		bool reported = log->skipping;
@@ -139,55 +109,46 @@ static int logfile_piece(struct ldb_logfile *log, unsigned int type, const unsig
 		return reported ? 0 : LDB_LOGFILE_DAMAGE;
 	}
 	if (starts)
-		log->record_len = 0;
+		log->record.len = 0;
 	log->skipping = false;
 	log->in_record = !ends;
-	rc = logfile_add(log, data, len);
+	rc = ldb_buffer_append(&log->record, data, len);
 	log->at += LDB_LOGFILE_HEAD + len;
 	if (!rc && ends)
 		log->end = log->base + log->at;
 	return rc ? rc : ends;
 }
 
-/* Zeros where a piece should start: between records, space that the filesystem allocated first. */
-static int logfile_zeros(struct ldb_logfile *log)
-{
-	if (log->in_record || !ldb_logfile_all_zero(log->block + log->at, log->len - log->at))
-		return logfile_torn(log, LDB_LOGFILE_HEAD, "zeros in place of a record");
-	log->zeros = true;
-	log->at = log->len;
-	return 0;
-}
-
-/* A piece of that length reaches beyond the bytes of the block. last: the file ends there. */
-static int logfile_beyond(struct ldb_logfile *log, size_t len, bool last)
-{
-	if (!last)
-		return logfile_damaged_piece(log, "a record of a wrong length");
-	if (!ldb_logfile_is_cut(log, log->len))
-		return logfile_torn(log, LDB_LOGFILE_HEAD + len,
-				    ldb_logfile_is_type(log->block[log->at + 6])
-					    ? "a record of a wrong length"
-					    : "a record of an unknown type");
-	log->at = log->len; /* it was being written */
-	return 0;
-}
-
-/* The next event of the block, which has room for a header; 0: none yet. */
+/* The next event of the block, which has room for a header; 0: none yet. last: the file ends in it.
+ */
 static int logfile_step(struct ldb_logfile *log, bool last)
 {
 	const unsigned char *head = log->block + log->at;
 	size_t left = log->len - log->at - LDB_LOGFILE_HEAD;
 	size_t len = ldb_logfile_len(head);
 
-	if (head[6] == LDB_LOGFILE_ZERO && len == 0)
-		return logfile_zeros(log);
+	/* between records, zeros are space that the filesystem allocated first */
+	if (head[6] == LDB_LOGFILE_ZERO && len == 0) {
+		if (log->in_record || !ldb_logfile_all_zero(head, log->len - log->at))
+			return logfile_torn(log, LDB_LOGFILE_HEAD, "zeros in place of a record");
+		log->zeros = true;
+		log->at = log->len;
+		return 0;
+	}
 	if (log->zeros) {
 		log->zeros = false;
 		return logfile_damage(log, "zeros in place of records before this");
 	}
+	if (len > left && !last)
+		return logfile_damaged_piece(log, "a record of a wrong length");
+	if (len > left && ldb_logfile_is_cut(log, log->len)) {
+		log->at = log->len; /* it was being written */
+		return 0;
+	}
 	if (len > left)
-		return logfile_beyond(log, len, last);
+		return logfile_torn(log, LDB_LOGFILE_HEAD + len,
+				    ldb_logfile_is_type(head[6]) ? "a record of a wrong length"
+								 : "a record of an unknown type");
 	if (ldb_logfile_crc(head, len) != ldb_get32le(head))
 		return logfile_torn(log, LDB_LOGFILE_HEAD + len,
 				    "a record whose checksum is wrong");
@@ -214,11 +175,17 @@ int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record)
 		}
 		if (last)
 			return logfile_end(log);
-		event = logfile_read(log);
+		log->base += log->started ? LDB_LOGFILE_BLOCK : 0;
+		if (log->zeros) /* skips holes, which are more zeros */
+			log->base = directory_data(log->fd, log->base) / LDB_LOGFILE_BLOCK *
+				    LDB_LOGFILE_BLOCK;
+		log->at = 0;
+		log->started = true;
+		event = ldb_file_read(log->fd, log->block, LDB_LOGFILE_BLOCK, log->base, &log->len);
 		if (!event && log->len == 0)
 			return logfile_end(log);
 	}
 	if (event == LDB_LOGFILE_RECORD)
-		*record = (struct wcs_slice){log->record, log->record_len};
+		*record = ldb_buffer_slice(&log->record);
 	return event;
 }

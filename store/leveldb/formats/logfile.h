@@ -6,7 +6,7 @@
 #ifndef WCS_LEVELDB_LOGFILE_H
 #define WCS_LEVELDB_LOGFILE_H
 
-#include "store/store.h"
+#include "store/leveldb/encoding/buffer.h"
 
 #define LDB_LOGFILE_BLOCK 32768u
 #define LDB_LOGFILE_HEAD  7u
@@ -31,9 +31,7 @@ struct ldb_logfile {
 	/* of the last damage */
 	uint64_t damaged_at;
 	const char *damage;
-	/* the record */
-	unsigned char *record;
-	size_t record_len, record_room;
+	struct ldb_buffer record;
 	unsigned char block[LDB_LOGFILE_BLOCK];
 };
 

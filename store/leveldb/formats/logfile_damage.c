@@ -53,15 +53,8 @@ static bool damage_text(struct damage_batch *batch)
 	return byte < 0x80 && len < UINT32_MAX / 4;
 }
 
-static bool damage_change(struct damage_batch *batch)
-{
-	unsigned char type = damage_byte(batch, batch->at++);
-
-	return type <= 1 && damage_text(batch) && (type == 0 || batch->cut || damage_text(batch));
-}
-
-/* Skips the known changes of a batch; *more: others follow. False: it is no batch. */
-static bool damage_changes(struct damage_batch *batch, bool *more)
+/* Are the known bytes the begin of a batch of len bytes? longer: of a longer one. */
+static bool damage_is_batch(struct damage_batch *batch, size_t len, bool longer)
 {
 	uint32_t count = 0;
 
@@ -70,21 +63,14 @@ static bool damage_changes(struct damage_batch *batch, bool *more)
 	for (size_t i = 4; i-- > 0;)
 		count = count << 8 | damage_byte(batch, 8 + i);
 	batch->at = DAMAGE_BATCH_HEAD;
-	for (; count > 0 && !batch->cut && batch->at < batch->have; count--)
-		if (!damage_change(batch))
+	for (; count > 0 && !batch->cut && batch->at < batch->have; count--) {
+		unsigned char type = damage_byte(batch, batch->at++);
+
+		if (type > 1 || !damage_text(batch) ||
+		    (type == 1 && !batch->cut && !damage_text(batch)))
 			return false;
-	*more = count > 0 || batch->cut;
-	return true;
-}
-
-/* Are the known bytes the begin of a batch of len bytes? longer: of a longer one. */
-static bool damage_is_batch(struct damage_batch *batch, size_t len, bool longer)
-{
-	bool more;
-
-	if (!damage_changes(batch, &more))
-		return false;
-	if (more)
+	}
+	if (count > 0 || batch->cut)
 		return longer || batch->at < len;
 	return longer ? batch->at > len : batch->at == len;
 }
@@ -173,25 +159,22 @@ static bool damage_begins_batch(const struct ldb_logfile *log, size_t have)
 	const unsigned char *head = log->block + log->at;
 	bool longer = head[6] == LDB_LOGFILE_FIRST || head[6] == LDB_LOGFILE_MIDDLE;
 	struct damage_batch batch = {
-		.first = log->record, .then = head + LDB_LOGFILE_HEAD, .have = have};
+		.first = log->record.data, .then = head + LDB_LOGFILE_HEAD, .have = have};
 
 	if (log->in_record)
-		batch.first_len = log->record_len;
+		batch.first_len = log->record.len;
 	batch.have = batch.first_len + have - log->at - LDB_LOGFILE_HEAD;
 	return damage_is_batch(&batch, batch.first_len + ldb_logfile_len(head), longer);
 }
 
-static bool damage_may_follow(const struct ldb_logfile *log, unsigned int type)
-{
-	if (type == LDB_LOGFILE_FULL || type == LDB_LOGFILE_FIRST)
-		return !log->in_record || log->record_len == 0;
-	return log->in_record || log->skipping;
-}
-
 bool ldb_logfile_is_cut(const struct ldb_logfile *log, size_t have)
 {
-	if (!damage_may_be_head(log, log->at) || !damage_may_follow(log, log->block[log->at + 6]) ||
-	    damage_whole_by_checksum(log) > 0)
+	unsigned int type = log->block[log->at + 6];
+	bool starts = type == LDB_LOGFILE_FULL || type == LDB_LOGFILE_FIRST;
+	bool follows =
+		starts ? !log->in_record || log->record.len == 0 : log->in_record || log->skipping;
+
+	if (!follows || !damage_may_be_head(log, log->at) || damage_whole_by_checksum(log) > 0)
 		return false;
 	if (damage_begins_batch(log, have))
 		return true;

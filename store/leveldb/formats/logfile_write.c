@@ -34,41 +34,29 @@ int ldb_logfile_zeros(int fd, uint64_t at, bool first, uint64_t *from)
 	return 0;
 }
 
-/* Copies the bytes from at to end durably to a file beside the directory; after a crash between
- * this and the cut, once more. */
-static int logfile_write_keep(int dir, int log, const char *name, uint64_t at, uint64_t end)
-{
-	int beside = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char kept[64];
-	int fd = -1, rc = beside < 0 ? -EIO : 0;
-
-	snprintf(kept, sizeof(kept), DIRECTORY_TORN "%s-%" PRIu64, name, at);
-	if (!rc)
-		fd = openat(beside, kept, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
-	if (!rc && fd < 0)
-		rc = ldb_file_errno();
-	if (!rc)
-		rc = ldb_file_copy(log, at, end, fd);
-	if (!rc && (fsync(fd) || fsync(beside)))
-		rc = -EIO;
-	if (fd >= 0)
-		close(fd);
-	if (beside >= 0)
-		close(beside);
-	return rc;
-}
-
 int ldb_logfile_cut(int dir, const char *name, uint64_t end, uint64_t *kept)
 {
-	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC), beside = -1, to = -1;
+	char torn[64];
 	uint64_t zeros = end;
 	int rc = fd < 0 ? -EIO : ldb_logfile_zeros(fd, end, false, &zeros);
 
-	if (!rc && zeros > end)
-		rc = logfile_write_keep(dir, fd, name, end, zeros);
+	if (!rc && zeros > end) { /* after a crash before the cut, once more */
+		snprintf(torn, sizeof(torn), DIRECTORY_TORN "%s-%" PRIu64, name, end);
+		beside = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (beside >= 0)
+			to = openat(beside, torn,
+				    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		rc = to < 0 ? ldb_file_errno() : ldb_file_copy(fd, end, zeros, to);
+		if (!rc && (fsync(to) || fsync(beside)))
+			rc = -EIO;
+	}
 	if (!rc && (ftruncate(fd, (off_t)end) || fsync(fd)))
 		rc = -EIO;
+	if (to >= 0)
+		close(to);
+	if (beside >= 0)
+		close(beside);
 	if (fd >= 0)
 		close(fd);
 	if (!rc)

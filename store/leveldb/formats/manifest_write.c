@@ -14,45 +14,30 @@
 #include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/formats/logfile.h"
 
-static int manifest_put(struct ldb_buffer *edit, uint64_t number)
+static int manifest_put(struct ldb_buffer *edit, const uint64_t *numbers, size_t count)
 {
 	unsigned char bytes[10];
+	int rc = 0;
 
-	return ldb_buffer_append(edit, bytes, ldb_put_varint(bytes, number));
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = ldb_buffer_append(edit, bytes, ldb_put_varint(bytes, numbers[i]));
+	return rc;
 }
 
 static int manifest_put_key(struct ldb_buffer *edit, struct wcs_slice key)
 {
-	int rc = manifest_put(edit, key.len);
+	int rc = manifest_put(edit, (const uint64_t[]){key.len}, 1);
 
 	return rc ? rc : ldb_buffer_append(edit, key.data, key.len);
-}
-
-static int manifest_put_numbers(struct ldb_buffer *edit, const struct ldb_manifest *manifest)
-{
-	static const struct wcs_slice comparator = {LDB_MANIFEST_COMPARATOR,
-						    sizeof(LDB_MANIFEST_COMPARATOR) - 1};
-	const uint64_t numbers[] = {LDB_EDIT_LOG,	   manifest->log_number,
-				    LDB_EDIT_PREVIOUS_LOG, manifest->previous_log,
-				    LDB_EDIT_NEXT_FILE,	   manifest->next_file,
-				    LDB_EDIT_SEQUENCE,	   manifest->sequence};
-	int rc = manifest_put(edit, LDB_EDIT_COMPARATOR);
-
-	if (!rc)
-		rc = manifest_put_key(edit, comparator);
-	for (size_t i = 0; !rc && i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		rc = manifest_put(edit, numbers[i]);
-	return rc;
 }
 
 static int manifest_put_table(struct ldb_buffer *edit, const struct ldb_manifest_table *table)
 {
 	const uint64_t numbers[] = {LDB_EDIT_NEW, table->level, table->number, table->size};
-	int rc = 0;
+	int rc;
 
 	edit->len = 0;
-	for (size_t i = 0; !rc && i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		rc = manifest_put(edit, numbers[i]);
+	rc = manifest_put(edit, numbers, sizeof(numbers) / sizeof(numbers[0]));
 	if (!rc)
 		rc = manifest_put_key(edit, table->smallest);
 	return rc ? rc : manifest_put_key(edit, table->largest);
@@ -60,6 +45,12 @@ static int manifest_put_table(struct ldb_buffer *edit, const struct ldb_manifest
 
 int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
 {
+	static const struct wcs_slice comparator = {LDB_MANIFEST_COMPARATOR,
+						    sizeof(LDB_MANIFEST_COMPARATOR) - 1};
+	const uint64_t numbers[] = {LDB_EDIT_LOG,	   manifest->log_number,
+				    LDB_EDIT_PREVIOUS_LOG, manifest->previous_log,
+				    LDB_EDIT_NEXT_FILE,	   manifest->next_file,
+				    LDB_EDIT_SEQUENCE,	   manifest->sequence};
 	struct ldb_buffer edit = {0};
 	uint64_t at = 0;
 	int fd, rc = ldb_manifest_check(manifest, NULL);
@@ -70,7 +61,11 @@ int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
 		    0600);
 	if (fd < 0)
 		return ldb_file_errno();
-	rc = manifest_put_numbers(&edit, manifest);
+	rc = manifest_put(&edit, (const uint64_t[]){LDB_EDIT_COMPARATOR}, 1);
+	if (!rc)
+		rc = manifest_put_key(&edit, comparator);
+	if (!rc)
+		rc = manifest_put(&edit, numbers, sizeof(numbers) / sizeof(numbers[0]));
 	if (!rc)
 		rc = ldb_logfile_append(fd, &at, edit.data, edit.len);
 	for (size_t i = 0; !rc && i < manifest->count; i++) {
@@ -95,23 +90,12 @@ int ldb_manifest_set_current(int dir, const char *name)
 	return ldb_file_replace(dir, LDB_FILE_TEMPORARY, "CURRENT", text, strlen(text));
 }
 
-/* Gives the manifest a name that none has which is in use; old has its name before. */
-static void manifest_rename(struct ldb_manifest *manifest, char old[LDB_FILE_NAME_MAX])
-{
-	uint64_t number = 0;
-
-	strcpy(old, manifest->name);
-	ldb_file_parse(old, &number);
-	if (manifest->next_file <= number)
-		manifest->next_file = number + 1;
-	ldb_file_name(manifest->name, LDB_FILE_MANIFEST, manifest->next_file++);
-}
-
 int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number,
 			 const struct ldb_manifest_table *by)
 {
 	unsigned int level = ldb_manifest_find(manifest, number)->level;
 	char old[LDB_FILE_NAME_MAX];
+	uint64_t old_number = 0;
 	int rc = 0;
 
 	ldb_manifest_delete(manifest, number, level);
@@ -123,7 +107,11 @@ int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number
 			manifest->next_file = by->number + 1;
 		rc = ldb_manifest_add(manifest, &made);
 	}
-	manifest_rename(manifest, old);
+	strcpy(old, manifest->name);
+	ldb_file_parse(old, &old_number);
+	if (manifest->next_file <= old_number)
+		manifest->next_file = old_number + 1;
+	ldb_file_name(manifest->name, LDB_FILE_MANIFEST, manifest->next_file++);
 	if (!rc)
 		rc = ldb_manifest_write(dir, manifest);
 	if (!rc)

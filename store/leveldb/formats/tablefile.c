@@ -168,27 +168,6 @@ static int tablefile_progress(struct tablefile *table, uint64_t bytes)
 	return visit->progress ? visit->progress(visit->ctx, bytes) : 0;
 }
 
-/* Reads a data block. bound: its key in the index. */
-static int tablefile_block(struct tablefile *table, const struct tablefile_handle *handle,
-			   struct wcs_slice bound)
-{
-	int rc = tablefile_read(table, handle, &table->plain);
-
-	if (rc)
-		return rc;
-	rc = tablefile_check_block(table);
-	if (!rc && table->block.key.len > 0 && ldb_internal_compare(table->block.key, bound) > 0)
-		rc = -EIO;
-	if (rc == -EIO)
-		return tablefile_damaged(table, handle->offset,
-					 "a block whose keys are not in order");
-	if (!rc && table->passed)
-		tablefile_damaged(table, handle->offset, "a block that its index passes");
-	if (!rc)
-		rc = tablefile_give(table);
-	return rc ? rc : ldb_buffer_set(&table->bound, bound);
-}
-
 /* ---- By the index ------------------------------------------------------------------------ */
 
 static bool tablefile_handle(struct ldb_rest *rest, struct tablefile_handle *handle)
@@ -228,16 +207,29 @@ static int tablefile_filter(struct tablefile *table, const struct tablefile_hand
 	return 0;
 }
 
-/* Reads a data block, or skips a damaged one. */
+/* Reads a data block, or skips a damaged one. bound: its key in the index. */
 static int tablefile_data(struct tablefile *table, const struct tablefile_handle *handle,
 			  struct wcs_slice bound)
 {
-	int rc;
+	bool twice = handle->offset < table->behind;
+	int rc = twice ? tablefile_damaged(table, handle->offset, "a block that is named twice")
+		       : tablefile_read(table, handle, &table->plain);
 
-	if (handle->offset < table->behind)
-		rc = tablefile_damaged(table, handle->offset, "a block that is named twice");
-	else
-		rc = tablefile_block(table, handle, bound);
+	if (!rc) {
+		rc = tablefile_check_block(table);
+		if (!rc && table->block.key.len > 0 &&
+		    ldb_internal_compare(table->block.key, bound) > 0)
+			rc = -EIO;
+		if (rc == -EIO)
+			tablefile_damaged(table, handle->offset,
+					  "a block whose keys are not in order");
+	}
+	if (!rc && table->passed)
+		tablefile_damaged(table, handle->offset, "a block that its index passes");
+	if (!rc)
+		rc = tablefile_give(table);
+	if (!rc)
+		rc = ldb_buffer_set(&table->bound, bound);
 	if (handle->size < table->size && handle->offset < table->size - handle->size &&
 	    table->behind < handle->offset + handle->size + LDB_TABLEFILE_TRAILER)
 		table->behind = handle->offset + handle->size + LDB_TABLEFILE_TRAILER;
