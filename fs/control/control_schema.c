@@ -45,22 +45,6 @@ static int check_delimiters(const struct control_place *at, const struct wcs_sch
 	return rc;
 }
 
-/* Invalidates dentries below tables whose families or policies may have changed. */
-static void schema_expire(struct fs *fs, const struct wcs_schema *schema)
-{
-	for (size_t i = 0; i < schema->table_count; i++) {
-		const struct wcs_table_schema *applied = &schema->tables[i];
-		struct wcs_table *table;
-
-		if (wcs_table_open(fs->store, applied->name, &table) != 0)
-			continue;
-		for (size_t f = 0; f < applied->family_count; f++)
-			cache_expire_family(fs, table, applied->families[f].name);
-		cache_expire_subtree(fs, table, NULL);
-		wcs_table_close(table);
-	}
-}
-
 static int schema_apply(const struct control_place *at, const char *text, size_t len)
 {
 	struct wcs_fault fault = {0};
@@ -73,7 +57,18 @@ static int schema_apply(const struct control_place *at, const char *text, size_t
 	rc = check_delimiters(at, schema);
 	if (rc == 0) {
 		rc = wcs_schema_apply(at->fs->store, schema, &fault);
-		schema_expire(at->fs, schema);
+		/* Families and policies of the tables may have changed. */
+		for (size_t i = 0; i < schema->table_count; i++) {
+			const struct wcs_table_schema *applied = &schema->tables[i];
+			struct wcs_table *table;
+
+			if (wcs_table_open(at->fs->store, applied->name, &table) != 0)
+				continue;
+			for (size_t f = 0; f < applied->family_count; f++)
+				cache_expire_family(at->fs, table, applied->families[f].name);
+			cache_expire_subtree(at->fs, table, NULL);
+			wcs_table_close(table);
+		}
 		if (rc == -EMFILE) /* users know this error of descriptors */
 			rc = -ENOSPC;
 		if (rc != 0)

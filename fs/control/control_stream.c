@@ -145,17 +145,6 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 	return 0;
 }
 
-/* Makes the next bytes, up to the end of a step. */
-static void stream_make(struct stream *stream)
-{
-	size_t at = (size_t)(stream->made % STREAM_KEPT), room = STREAM_STEP - at % STREAM_STEP;
-	size_t got = 0;
-
-	stream->error = wcs_export_read(stream->export, stream->kept + at, room, &got);
-	stream->ended = stream->error == 0 && got == 0;
-	stream->made += got;
-}
-
 static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		       size_t *got)
 {
@@ -177,7 +166,12 @@ static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint6
 		} else if (stream->made < offset && fuse_req_interrupted(req)) {
 			return -EINTR;
 		} else {
-			stream_make(stream);
+			at = (size_t)(stream->made % STREAM_KEPT);
+			some = 0; /* make the next bytes, up to the end of a step */
+			stream->error = wcs_export_read(stream->export, stream->kept + at,
+							STREAM_STEP - at % STREAM_STEP, &some);
+			stream->ended = stream->error == 0 && some == 0;
+			stream->made += some;
 		}
 	}
 	if (count == 0 && len > 0 && stream->error != 0)

@@ -106,38 +106,34 @@ static int is_first(struct reply *reply, const struct chunk_name *name, enum nod
 	return rc;
 }
 
-/* Does the chunk directory hold the child? */
-static bool is_inside(const struct reply *reply, enum node_kind kind, struct wcs_slice bytes)
-{
-	struct wcs_slice text = reply->text;
-
-	if (kind == NODE_CHUNK)
-		return bytes.len > text.len && memcmp(bytes.data, text.data, text.len) == 0;
-	return kind != NODE_FAMILY && chunk_behind(text, bytes);
-}
-
 static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		       const struct wcs_cell_info *info)
 {
 	struct reply *reply = ctx;
+	struct wcs_slice text = reply->text;
 	struct chunk_name name;
 	int rc = 0, listed = 1;
+	bool inside = true;
 
-	if (reply->text.len > 0 && !is_inside(reply, kind, bytes)) {
+	if (text.len > 0 && kind == NODE_CHUNK)
+		inside = bytes.len > text.len && memcmp(bytes.data, text.data, text.len) == 0;
+	else if (text.len > 0)
+		inside = kind != NODE_FAMILY && chunk_behind(text, bytes);
+	if (!inside) {
 		/* Chunk directories in memory follow the chunk's stored children. The first of them
 		 * may sort before these. */
 		if (kind == NODE_CHUNK)
-			return memdir_order(bytes, reply->text) <= 0 ? 0 : REPLY_END;
-		reply->jump = child_new(NODE_CHUNK, reply->text);
+			return memdir_order(bytes, text) <= 0 ? 0 : REPLY_END;
+		reply->jump = child_new(NODE_CHUNK, text);
 		return reply->jump ? REPLY_JUMP : -ENOMEM;
 	}
-	chunk_split(reply->table, reply->text, kind, bytes, &name);
+	chunk_split(reply->table, text, kind, bytes, &name);
 	if (name.place == CHUNK_BELOW)
 		listed = is_first(reply, &name, kind, bytes);
 	if (listed < 0)
 		return listed;
 	if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
-		reply->jump = chunk_skip(reply->text, &name, kind, bytes, &rc);
+		reply->jump = chunk_skip(text, &name, kind, bytes, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)
 		rc = reply_entry(reply, &name, kind, bytes, info);
 	if (rc != 0) {

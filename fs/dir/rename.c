@@ -81,22 +81,6 @@ static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 	return rc;
 }
 
-/* An older version of a column becomes its newest. It gets the present as its timestamp, since a
- * newer version exists. */
-static int rename_to_newest(const struct side *from, const struct side *to, int64_t *ts)
-{
-	struct side stamped = *to;
-	struct wcs_cell_info info;
-	int rc = pos_stored(&to->pos, &info);
-
-	if (rc == 0 && info.ts == WCS_TS_MAX)
-		rc = -EOVERFLOW;
-	if (rc != 0)
-		return rc;
-	stamped.pos.ts = fs_now() > info.ts ? fs_now() : info.ts + 1;
-	return move_cells(from, &stamped, WCS_MOVE_CELL, ts);
-}
-
 static bool same_column(const struct side *a, const struct side *b)
 {
 	return a->pos.qualifier.len == b->pos.qualifier.len &&
@@ -199,6 +183,9 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 		       bool exclusive, struct writer_moved *moved)
 {
 	enum wcs_move_kind kind = is_column(to) ? WCS_MOVE_CELL_NEWEST : WCS_MOVE_CELL;
+	struct wcs_cell_info info;
+	struct side stamped;
+	int rc;
 
 	if (from->child.kind == NODE_DRAFT && to->child.kind != NODE_DRAFT)
 		return publish(fs, from, to, &moved->now);
@@ -212,7 +199,16 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 		moved->merged = pos_stored(&to->pos, NULL) == 0;
 		kind = exclusive ? WCS_MOVE_COLUMN_NEW : WCS_MOVE_COLUMN;
 	} else if (is_column(to) && same_column(from, to)) {
-		return rename_to_newest(from, to, &moved->now);
+		/* An older version becomes the newest. It gets the present as its timestamp, since
+		 * a newer version exists. */
+		rc = pos_stored(&to->pos, &info);
+		if (rc == 0 && info.ts == WCS_TS_MAX)
+			rc = -EOVERFLOW;
+		if (rc != 0)
+			return rc;
+		stamped = *to;
+		stamped.pos.ts = fs_now() > info.ts ? fs_now() : info.ts + 1;
+		return move_cells(from, &stamped, WCS_MOVE_CELL, &moved->now);
 	}
 	return move_cells(from, to, kind, &moved->now);
 }

@@ -251,48 +251,36 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	handle_abort(fs, handle);
 }
 
-/* Creates a file and closes it. */
-static int make_file(struct fs *fs, pid_t thread, struct node *dir, const char *name,
-		     struct fuse_entry_param *entry)
-{
-	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};
-	struct handle *handle = handle_new(fs);
-	struct node *session;
-	struct pos pos;
-	int rc = -ENOMEM;
-
-	if (handle)
-		rc = create(fs, thread, dir, name, handle, &fi);
-	if (rc != 0) {
-		handle_close(fs, handle);
-		return rc;
-	}
-	if (writer_takes_lines(handle->writer)) { /* an aggregate needs a line */
-		handle_abort(fs, handle);
-		return -EOPNOTSUPP;
-	}
-	session = node_get(handle->writer);
-	rc = file_commit(fs, session, NULL);
-	if (pos_of(session, &pos) == 0)
-		cache_expire_pos(fs, &pos, true,
-				 NOTICE_NOW); /* the kernel holds the directory's lock */
-	handle_close(fs, handle);
-	if (rc == 0)
-		lookup_entry(fs, session, entry);
-	else
-		nodes_put(fs->nodes, session, 1);
-	return rc;
-}
-
-/* Regular files only: tar creates one to set its attributes before it opens it. */
+/* Creates a file and closes it. Regular files only: tar creates one to set its attributes before it
+ * opens it. */
 void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
+	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};
 	struct fs *fs = fs_of(req);
+	struct handle *handle = S_ISREG(mode) ? handle_new(fs) : NULL;
 	struct fuse_entry_param entry;
-	int rc = -EPERM;
+	struct node *session;
+	struct pos pos;
+	int rc = S_ISREG(mode) ? -ENOMEM : -EPERM;
 
 	(void)rdev;
-	if (S_ISREG(mode))
-		rc = make_file(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, &entry);
+	if (handle)
+		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, &fi);
+	if (rc != 0) {
+		handle_close(fs, handle);
+	} else if (writer_takes_lines(handle->writer)) { /* an aggregate needs a line */
+		handle_abort(fs, handle);
+		rc = -EOPNOTSUPP;
+	} else {
+		session = node_get(handle->writer);
+		rc = file_commit(fs, session, NULL);
+		if (pos_of(session, &pos) == 0) /* the kernel holds the directory's lock */
+			cache_expire_pos(fs, &pos, true, NOTICE_NOW);
+		handle_close(fs, handle);
+		if (rc == 0)
+			lookup_entry(fs, session, &entry);
+		else
+			nodes_put(fs->nodes, session, 1);
+	}
 	lookup_reply(req, rc, &entry);
 }

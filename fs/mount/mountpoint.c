@@ -205,26 +205,20 @@ int mountpoint_fd(const char *path)
 	return mountpoint_is_open(path) ? atoi(path + strlen(OPEN_FILES)) : -1;
 }
 
-/* Accepts only a descriptor of /dev/fuse: a mount that waits for its server. */
-static int prepare_open(const char *given, char **path)
-{
-	struct stat st;
-
-	if (stat(given, &st) != 0)
-		return refuse(given, -errno, strerror(errno));
-	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
-		return refuse(given, -ENODEV, "is not an open mount");
-	*path = strdup(given);
-	return *path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
-}
-
 int mountpoint_prepare(const char *given, char **path)
 {
 	char *resolved, *whole;
+	struct stat st;
 	int rc;
 
-	if (mountpoint_is_open(given))
-		return prepare_open(given, path);
+	if (mountpoint_is_open(given)) { /* only a mount that waits for its server */
+		if (stat(given, &st) != 0)
+			return refuse(given, -errno, strerror(errno));
+		if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
+			return refuse(given, -ENODEV, "is not an open mount");
+		*path = strdup(given);
+		return *path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
+	}
 	resolved = realpath(given, NULL);
 	if (!resolved && is_dead(errno))
 		resolved = resolve_dead(given, LINKS_MAX);

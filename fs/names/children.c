@@ -228,21 +228,6 @@ static int walk_names(struct walk *walk, enum node_kind kind, const struct wcs_s
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static int walk_controls(struct walk *walk, const struct wcs_slice *after)
-{
-	enum control control;
-	const char *name;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && spell_control(walk->pos->kind, i, &control, &name); i++) {
-		struct wcs_slice bytes = {name, strlen(name)};
-
-		if (!after || memdir_order(bytes, *after) > 0)
-			rc = walk->each(walk->ctx, NODE_CONTROL, bytes, NULL);
-	}
-	return rc;
-}
-
 /* The children of a directory of segments or of a family, one kind after the other; `after` is of
  * one of these kinds. */
 static int walk_kinds(struct walk *walk, const struct child *after, const struct wcs_slice *bytes)
@@ -267,6 +252,8 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 	struct walk walk = {.fs = fs, .pos = &pos, .each = each, .ctx = ctx};
 	struct wcs_slice slice = {after ? after->bytes : NULL, after ? after->len : 0};
 	const struct wcs_slice *bytes = after ? &slice : NULL;
+	enum control control;
+	const char *name;
 	int rc = pos_of(node, &pos);
 
 	if (rc != 0)
@@ -283,6 +270,12 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 	case NODE_FAMILIES:
 		return walk_names(&walk, NODE_POLICIES, bytes);
 	default:
-		return walk_controls(&walk, bytes);
+		for (size_t i = 0; rc == 0 && spell_control(pos.kind, i, &control, &name); i++) {
+			struct wcs_slice child = {name, strlen(name)};
+
+			if (!after || memdir_order(child, slice) > 0)
+				rc = each(ctx, NODE_CONTROL, child, NULL);
+		}
+		return rc;
 	}
 }
