@@ -11,20 +11,6 @@
 
 #include "store/store.h"
 
-struct cache_clock;
-struct caches;
-struct drafts;
-struct errors;
-struct handles;
-struct locks;
-struct loop;
-struct memdirs;
-struct metrics;
-struct nodes;
-struct notices;
-struct retries;
-struct writers;
-
 /* Options of the mount, constant while it serves. */
 struct fs_options {
 	uid_t uid; /* owner of everything shown */

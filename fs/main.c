@@ -16,7 +16,6 @@
 #include "fs/cache/cache_clock.h"
 #include "fs/cache/notice.h"
 #include "fs/file/lock.h"
-#include "fs/fs.h"
 #include "fs/log.h"
 #include "fs/mount/mounter.h"
 #include "fs/mount/mountpoint.h"

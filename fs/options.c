@@ -166,7 +166,6 @@ static int set_option(struct options *options, const char *option)
 		     {"allow_other", &options->allow_other, false},
 		     {"auto_unmount", &options->auto_unmount, false},
 		     {"default_permissions", &options->default_permissions, false}};
-	char *joined;
 	int rc;
 
 	if (is_for_others(option))
@@ -185,12 +184,7 @@ static int set_option(struct options *options, const char *option)
 	rc = set_valued(options, option);
 	if (rc != -ENOENT)
 		return rc;
-	if (asprintf(&joined, "%s%s%s", options->passed ? options->passed : "",
-		     options->passed ? "," : "", option) < 0)
-		return -ENOMEM;
-	free(options->passed);
-	options->passed = joined;
-	return 0;
+	return fuse_opt_add_opt(&options->passed, option) == 0 ? 0 : -ENOMEM;
 }
 
 /* Parses a comma-separated list in a copy, since ps shows the original. */

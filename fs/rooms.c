@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of all rooms of a mount. */
+/* The state of all rooms of a mount, and its metrics. */
+#include <errno.h>
+
 #include "fs/cache/cache.h"
 #include "fs/cache/cache_clock.h"
-#include "fs/cache/notice.h"
 #include "fs/control/control.h"
 #include "fs/file/handle.h"
 #include "fs/file/lock.h"
-#include "fs/fs.h"
 #include "fs/inode/memdir.h"
 #include "fs/inode/node.h"
 #include "fs/serve/errors.h"
@@ -53,4 +53,25 @@ void fs_rooms_free(struct fs *fs)
 	streams_free(fs->streams);
 	cache_clock_free(fs->clock);
 	caches_free(fs->caches);
+}
+
+int metrics_show(struct fs *fs, FILE *to)
+{
+	struct metrics_now now = {.version = ROWFS_VERSION,
+				  .engine = wcs_store_engine(fs->store),
+				  .fuse = fuse_pkgversion(),
+				  .mounted = fs->mounted,
+				  .inodes = nodes_count(fs->nodes),
+				  .open_files = handles_count(fs->handles),
+				  .write_sessions = writers_count(fs->writers),
+				  .drafts = drafts_count(fs->drafts),
+				  .memory_directories = memdirs_count(fs->memdirs),
+				  .errors = errors_count(fs->errors)};
+
+	wcs_gc_status(fs->store, &now.gc);
+	if (wcs_store_stats(fs->store, &now.store) != 0)
+		return -ENOMEM;
+	metrics_print(fs->metrics, to);
+	metrics_print_now(&now, to);
+	return 0;
 }

@@ -20,7 +20,6 @@
  * A node that is kept may have one dentry only: a name that resolves in two places (of 231 to 255
  * bytes) is kept where listings show it.
  */
-#include "fs/cache/cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,17 +107,10 @@ static bool can_be_kept(const struct node *node, const char *name)
 {
 	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER))
 		return false;
-	switch (node->kind) {
-	case NODE_TABLE:
-	case NODE_PREFIX:
-	case NODE_FAMILY:
-	case NODE_CELL:
-		return cache_is_usual(name);
-	case NODE_CHUNK:
-		return true;
-	default:
-		return false;
-	}
+	return node->kind == NODE_CHUNK ||
+	       ((node->kind == NODE_TABLE || node->kind == NODE_PREFIX ||
+		 node->kind == NODE_FAMILY || node->kind == NODE_CELL) &&
+		cache_is_usual(name));
 }
 
 bool cache_is_below_removed(const struct node *node)
@@ -180,30 +172,19 @@ void cache_release(struct caches *caches, uint64_t column)
 	slot_of(caches, column)->holds--;
 }
 
-/* Clears NODE_S_KEPT of the nodes of a column. listed false: only if none was listed. */
-static bool replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier, bool listed)
+bool cache_replaced(struct fs *fs, const struct cache_mark *mark, struct node *family,
+		    struct wcs_slice qualifier)
 {
 	struct node_list list = {0};
-	bool done = true;
+	bool done = !mark || is_marked(fs, mark);
 
 	cache_cells(fs, family, qualifier, &list);
-	for (size_t i = 0; i < list.count && !listed; i++)
+	for (size_t i = 0; i < list.count && mark; i++)
 		done = done && !(node_state(list.all[i]) & NODE_S_LISTED);
 	for (size_t i = 0; i < list.count && done; i++)
 		node_state_clear(list.all[i], NODE_S_KEPT | NODE_S_LISTED);
 	node_list_clear(fs->nodes, &list);
 	return done;
-}
-
-void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier)
-{
-	replaced(fs, family, qualifier, true);
-}
-
-bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
-			  struct wcs_slice qualifier)
-{
-	return is_marked(fs, mark) && replaced(fs, family, qualifier, false);
 }
 
 /* ---- Columns that move ------------------------------------------------------------------- */

@@ -17,7 +17,6 @@
 #include "fs/inode/node.h"
 #include "fs/names/pos.h"
 
-struct caches;
 struct caches *caches_new(void); /* NULL: no memory */
 void caches_free(struct caches *caches);
 
@@ -52,13 +51,11 @@ void cache_hold(struct caches *caches, uint64_t column);
 void cache_release(struct caches *caches, uint64_t column);
 
 /* The kernel has itself replaced its dentry of that column, or does so with the reply to a request
- * that holds the directory's lock. Family's lock. */
-void cache_replaced(struct fs *fs, struct node *family, struct wcs_slice qualifier);
-
-/* The same, by the dentry of a session that was looked up since the mark by the usual spelling.
- * False: not certain, because of a change since, or because the dentry was listed. */
-bool cache_replaced_since(struct fs *fs, const struct cache_mark *mark, struct node *family,
-			  struct wcs_slice qualifier);
+ * that holds the directory's lock. Family's lock. mark: by the dentry of a session that was looked
+ * up since then by the usual spelling; or NULL. False: not certain, because of a change since the
+ * mark, or because the dentry was listed. */
+bool cache_replaced(struct fs *fs, const struct cache_mark *mark, struct node *family,
+		    struct wcs_slice qualifier);
 
 /* ---- Changes: call these after the change and before the reply ---------------------------- */
 
@@ -69,10 +66,9 @@ void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum noti
 void cache_expire_session(struct fs *fs, const struct node *node, const struct wcs_slice *renamed);
 
 /* Must a rename that changes the column of that position answer ESTALE, so that the kernel drops
- * the family's lock and retries? True at most once for each rename. */
-bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos);
-/* The same for a column that is renamed itself, and whose inode has had too many names. */
-bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos);
+ * the family's lock and retries? True at most once for each rename. renamed: its dentry goes with
+ * it, so only if its inode has had too many names. */
+bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos, bool renamed);
 /* A lookup of that thread comes without a family's lock in the kernel: if the thread retries a
  * rename, waits for the notices that the rename needs. */
 void cache_deferred_wait(struct fs *fs, pid_t thread);

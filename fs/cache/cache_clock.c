@@ -85,43 +85,35 @@ static void timer_start(const struct cache_clock *clock)
 				NULL);
 }
 
-static void look(struct fs *fs, struct cache_clock *clock)
-{
-	int64_t offset = offset_now(), by = offset - clock->offset;
-
-	if (by > SET_US || by < -SET_US) {
-		clock->offset = offset;
-		cache_expire_ages(fs);
-	}
-}
-
-/* Waits until the clock may have been set. */
-static void wait_for_change(struct cache_clock *clock)
-{
-	struct pollfd fds[] = {{.fd = clock->wake, .events = POLLIN},
-			       {.fd = clock->timer, .events = POLLIN}};
-	uint64_t count;
-	bool idle;
-
-	/* In this order: cache_clock_keeps finds asleep set, or this thread finds its `until`. */
-	clock->asleep = true;
-	idle = clock->until < clock_ns() / 1000;
-	clock->asleep = idle;
-	poll(fds, 2, idle ? -1 : LOOK_MS);
-	if (fds[1].revents && read(clock->timer, &count, sizeof(count)) < 0 && errno == ECANCELED)
-		timer_start(clock);
-	if (fds[0].revents)
-		(void)!read(clock->wake, &count, sizeof(count));
-}
-
 static void *watch(void *arg)
 {
 	struct fs *fs = arg;
 	struct cache_clock *clock = fs->clock;
+	struct pollfd fds[] = {{.fd = clock->wake, .events = POLLIN},
+			       {.fd = clock->timer, .events = POLLIN}};
 
 	while (!clock->ends) {
-		wait_for_change(clock);
-		look(fs, clock);
+		int64_t offset, by;
+		uint64_t count;
+		bool idle;
+
+		/* In this order: cache_clock_keeps finds asleep set, or this thread finds its
+		 * `until`. */
+		clock->asleep = true;
+		idle = clock->until < clock_ns() / 1000;
+		clock->asleep = idle;
+		poll(fds, 2, idle ? -1 : LOOK_MS);
+		if (fds[1].revents && read(clock->timer, &count, sizeof(count)) < 0 &&
+		    errno == ECANCELED)
+			timer_start(clock);
+		if (fds[0].revents)
+			(void)!read(clock->wake, &count, sizeof(count));
+		offset = offset_now();
+		by = offset - clock->offset;
+		if (by > SET_US || by < -SET_US) {
+			clock->offset = offset;
+			cache_expire_ages(fs);
+		}
 	}
 	return NULL;
 }

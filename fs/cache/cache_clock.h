@@ -9,7 +9,6 @@
 
 #include "fs/fs.h"
 
-struct cache_clock;
 struct cache_clock *cache_clock_new(void); /* NULL: no memory, or no file descriptor */
 void cache_clock_free(struct cache_clock *clock);
 

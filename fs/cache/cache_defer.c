@@ -34,11 +34,14 @@ static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
 	return NULL;
 }
 
-static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t column)
+bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos, bool renamed)
 {
 	struct cache_deferrals *deferrals = &fs->caches->deferrals;
 	struct deferred *place = NULL;
+	uint64_t column;
 
+	if (!cache_is_kept(fs, pos, renamed ? NODE_HOPS_MAX : 0, &column))
+		return false;
 	pthread_mutex_lock(&deferrals->lock);
 	if (!find(fs, thread, column))
 		place = find(fs, 0, 0);
@@ -50,24 +53,9 @@ static bool defer(struct fs *fs, pid_t thread, const struct pos *pos, uint64_t c
 	pthread_mutex_unlock(&deferrals->lock);
 	if (place)
 		cache_expire_pos(fs, pos, false, NOTICE_SOON);
+	if (place && renamed)
+		cache_renew(fs, pos);
 	return place != NULL;
-}
-
-bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos)
-{
-	uint64_t column;
-
-	return cache_is_kept(fs, pos, 0, &column) && defer(fs, thread, pos, column);
-}
-
-bool cache_defer_worn(struct fs *fs, pid_t thread, const struct pos *pos)
-{
-	uint64_t column;
-
-	if (!cache_is_kept(fs, pos, NODE_HOPS_MAX, &column) || !defer(fs, thread, pos, column))
-		return false;
-	cache_renew(fs, pos);
-	return true;
 }
 
 void cache_deferred_wait(struct fs *fs, pid_t thread)

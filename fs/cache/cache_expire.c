@@ -4,7 +4,6 @@
  * from nodes to the names of their dentries. The cost grows with the nodes that the kernel holds
  * there.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #include "fs/fs.h"
 #include "fs/inode/node.h"
 
-struct notices;
 struct notices *notices_new(void); /* NULL: no memory */
 /* The thread has ended. */
 void notices_free(struct fs *fs, struct notices *notices);

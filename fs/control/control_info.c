@@ -16,16 +16,18 @@ static int version_print(const struct control_place *at, FILE *to)
 
 static int info_print(const struct control_place *at, FILE *to)
 {
-	size_t len = 0;
-	char *text = at->node->ts == CONTROL_ERRORS    ? errors_format(at->fs->errors, &len)
-		     : at->node->ts == CONTROL_METRICS ? metrics_format(at->fs, &len)
-						       : engine_format(at->fs, &len);
-	int rc = text ? 0 : -ENOMEM;
+	char *text;
 
-	if (text)
-		fwrite(text, 1, len, to);
+	if (at->node->ts == CONTROL_ERRORS)
+		return errors_print(at->fs->errors, to);
+	if (at->node->ts == CONTROL_METRICS)
+		return metrics_show(at->fs, to);
+	text = wcs_store_engine_text(at->fs->store);
+	if (!text)
+		return -ENOMEM;
+	fputs(text, to);
 	free(text);
-	return rc;
+	return 0;
 }
 
 const struct control_text control_version = {version_print, NULL, false};

@@ -218,12 +218,11 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
  * column, or a dentry of another spelling of the column. */
 static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
 {
-	if (is_column(from) && !(cache_is_usual(from->name) && cache_is_usual(to->name)))
-		return cache_defer(fs, thread, &from->pos);
 	if (is_column(from))
-		return cache_defer_worn(fs, thread, &from->pos);
+		return cache_defer(fs, thread, &from->pos,
+				   cache_is_usual(from->name) && cache_is_usual(to->name));
 	return from->child.kind == NODE_VERSION && is_column(to) &&
-	       cache_defer(fs, thread, &from->pos);
+	       cache_defer(fs, thread, &from->pos, false);
 }
 
 /* Invalidates the column's dentry after a version came or went. The kernel renames the dentries of

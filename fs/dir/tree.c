@@ -55,7 +55,7 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		writers_exclude(fs, dir);
 		rc = unlink_file(fs, fuse_req_ctx(req)->pid, base, &child, &pos, &less);
 		if (rc == 0 && child.kind == NODE_CELL && cache_is_usual(name))
-			cache_replaced(fs, base, child.bytes);
+			cache_replaced(fs, NULL, base, child.bytes);
 		writers_release(fs, dir);
 	}
 	if (rc == 0 && less)

@@ -22,7 +22,7 @@ int file_commit(struct fs *fs, struct node *session, const pid_t *closing)
 	int rc;
 
 	writers_share(fs, session);
-	rc = closing ? writer_flush(fs, session, *closing) : writer_commit(fs, session);
+	rc = writer_commit(fs, session, closing);
 	writers_release(fs, session);
 	if (rc != 0 && !writer_failed(session)) /* a failed write was already reported */
 		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",

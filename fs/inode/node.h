@@ -122,8 +122,6 @@ struct node_list {
 	size_t count, room;
 };
 
-struct nodes;
-
 /* Makes the table with its root: of kind NODE_ROOT or, if root_table is given, NODE_TABLE. It owns
  * root_table on success. free_writer: frees the session of a node that goes. NULL: no memory. */
 struct nodes *nodes_new(struct wcs_table *root_table, void (*free_writer)(struct writer *writer));

@@ -80,31 +80,6 @@ static pthread_mutex_t *parent_lock(struct nodes *nodes, const struct node *pare
 	return &nodes->parents[((uintptr_t)parent >> 6) % SHARDS];
 }
 
-static void node_link(struct nodes *nodes, struct node *node)
-{
-	pthread_mutex_t *lock = parent_lock(nodes, node->parent);
-	struct node **first = &node->parent->child;
-
-	pthread_mutex_lock(lock);
-	node->sibling = *first;
-	if (*first)
-		(*first)->link = &node->sibling;
-	node->link = first;
-	*first = node;
-	pthread_mutex_unlock(lock);
-}
-
-static void node_unlink(struct nodes *nodes, struct node *node)
-{
-	pthread_mutex_t *lock = parent_lock(nodes, node->parent);
-
-	pthread_mutex_lock(lock);
-	*node->link = node->sibling;
-	if (node->sibling)
-		node->sibling->link = node->link;
-	pthread_mutex_unlock(lock);
-}
-
 /* Frees a node with all that it owns but the reference to its parent. */
 static void node_free(const struct nodes *nodes, struct node *node)
 {
@@ -243,6 +218,8 @@ static struct node *shard_find(struct shard *shard, uint64_t hash, const struct 
 static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t hash,
 			      const struct node_key *key, uint8_t flags)
 {
+	pthread_mutex_t *lock = parent_lock(nodes, key->parent);
+	struct node **first = &key->parent->child;
 	struct node *node = node_new(key, flags);
 
 	if (!node)
@@ -251,7 +228,13 @@ static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t
 	node->next = *bucket_of(shard, hash);
 	*bucket_of(shard, hash) = node;
 	shard->node_count++;
-	node_link(nodes, node);
+	pthread_mutex_lock(lock);
+	node->sibling = *first;
+	if (*first)
+		(*first)->link = &node->sibling;
+	node->link = first;
+	*first = node;
+	pthread_mutex_unlock(lock);
 	return node;
 }
 
@@ -442,10 +425,15 @@ void nodes_put(struct nodes *nodes, struct node *node, uint64_t count)
 {
 	while (node && node != nodes->root && node_release(nodes, node, count)) {
 		struct node *parent = node->parent, *moved = node_moved(node);
+		pthread_mutex_t *lock = parent_lock(nodes, parent);
 
 		if (moved) /* how many others lead there is not known */
 			moved->hops = 0;
-		node_unlink(nodes, node);
+		pthread_mutex_lock(lock);
+		*node->link = node->sibling;
+		if (node->sibling)
+			node->sibling->link = node->link;
+		pthread_mutex_unlock(lock);
 		node_free(nodes, node);
 		nodes_put(nodes, moved, 1); /* recurses NODE_HOPS_MAX times at most */
 		node = parent;

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -50,34 +49,14 @@ void errors_free(struct errors *errors)
 	free(errors);
 }
 
-/* Writes control bytes and bytes that are not UTF-8 as %XX, so that an error is one line of text.
- */
-static void escape(const char *text, char *to, size_t size)
-{
-	const unsigned char *from = (const unsigned char *)text;
-	size_t left = strlen(text), used = 0;
-
-	while (left > 0 && used + 4 < size) {
-		size_t len = utf8_character(from, left);
-
-		if (len == 0 || *from < 0x20 || *from == 0x7F) {
-			used += (size_t)snprintf(to + used, size - used, "%%%02X", *from);
-			len = 1;
-		} else {
-			memcpy(to + used, from, len);
-			used += len;
-		}
-		from += len;
-		left -= len;
-	}
-	to[used] = 0;
-}
-
-/* A line, which the caller frees; NULL: no memory. */
+/* A line, which the caller frees; NULL: no memory. Control bytes and bytes that are not UTF-8 are
+ * %XX in it, so that an error is one line of text. */
 static char *line_format(int64_t now, const char *path, int line, const char *reason)
 {
 	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[32], where[16] = "";
+	const unsigned char *from = (const unsigned char *)whole;
 	time_t seconds = (time_t)(now / 1000000);
+	size_t left, len, used = 0;
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
@@ -85,8 +64,17 @@ static char *line_format(int64_t now, const char *path, int line, const char *re
 		snprintf(where, sizeof(where), ":%d", line);
 	snprintf(whole, sizeof(whole), "%s.%06dZ %s%s: %s", when, (int)(now % 1000000), path, where,
 		 reason);
-	escape(whole, text, sizeof(text) - 1);
-	strcat(text, "\n");
+	for (left = strlen(whole); left > 0 && used + 5 < sizeof(text); left -= len, from += len) {
+		len = utf8_character(from, left);
+		if (len == 0 || *from < 0x20 || *from == 0x7F) {
+			used += (size_t)snprintf(text + used, 4, "%%%02X", *from);
+			len = 1;
+		} else {
+			memcpy(text + used, from, len);
+			used += len;
+		}
+	}
+	strcpy(text + used, "\n");
 	return strdup(text);
 }
 
@@ -143,32 +131,23 @@ uint64_t errors_count(struct errors *errors)
 	return errors->count;
 }
 
-char *errors_format(struct errors *errors, size_t *len)
+int errors_print(struct errors *errors, FILE *to)
 {
-	char *text = NULL, *line = NULL;
-	FILE *stream = open_memstream(&text, len);
-	int bad;
+	char *line = NULL;
 
-	if (!stream)
-		return NULL;
 	pthread_mutex_lock(&errors->lock);
 	for (size_t i = 0; i < ERRORS_KEPT; i++) {
 		const char *kept = errors->lines[(errors->next + i) % ERRORS_KEPT];
 
 		if (kept)
-			fputs(kept, stream);
+			fputs(kept, to);
 	}
 	if (errors->missed.path && errors->missed.reason)
 		line = line_format(errors->missed.now, errors->missed.path, 0,
 				   errors->missed.reason);
 	if (line)
-		fputs(line, stream);
+		fputs(line, to);
 	free(line);
 	pthread_mutex_unlock(&errors->lock);
-	bad = ferror(stream);
-	if (fclose(stream) != 0 || bad) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return 0;
 }

@@ -3,12 +3,11 @@
 #ifndef FS_ERRORS_H
 #define FS_ERRORS_H
 
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define ERRORS_KEPT 1000
 
-struct errors;
 struct errors *errors_new(void); /* NULL: no memory */
 void errors_free(struct errors *errors);
 
@@ -26,8 +25,7 @@ void errors_found(struct errors *errors);
 /* How many there were since the mount. */
 uint64_t errors_count(struct errors *errors);
 
-/* The last ERRORS_KEPT, oldest first: "TIME PATH:LINE: REASON" a line, time in UTC. The caller
- * frees it. NULL: no memory. */
-char *errors_format(struct errors *errors, size_t *len);
+/* Prints the last ERRORS_KEPT, oldest first: "TIME PATH:LINE: REASON" a line, time in UTC. 0. */
+int errors_print(struct errors *errors, FILE *to);
 
 #endif

@@ -151,31 +151,26 @@ void lead_give(struct lead *lead)
 	lead_mine = LEAD_FREE;
 }
 
-static bool lead_linger(struct lead *lead)
-{
-	int64_t end = clock_ns() + LEAD_LINGER_NS;
-	bool taken;
-
-	atomic_fetch_add(&lead->looking, 1);
-	do
-		taken = atomic_load(&lead->state) == LEAD_FREE &&
-			lead_change(lead, LEAD_FREE, LEAD_READS);
-	while (!taken && lead->cores > 1 && clock_ns() < end);
-	atomic_fetch_sub(&lead->looking, 1);
-	/* lead_offer may have counted on this thread just before it ceased to look. */
-	return taken || lead_change(lead, LEAD_FREE, LEAD_READS);
-}
-
 bool lead_handled(struct lead *lead)
 {
-	if ((lead_mine >= LEAD_HANDLES && lead_change(lead, lead_mine, LEAD_READS)) ||
-	    lead_linger(lead)) {
-		lead_mine = LEAD_READS;
-		return true;
+	bool taken = lead_mine >= LEAD_HANDLES && lead_change(lead, lead_mine, LEAD_READS);
+
+	if (!taken) {
+		int64_t end = clock_ns() + LEAD_LINGER_NS;
+
+		atomic_fetch_add(&lead->looking, 1);
+		do
+			taken = atomic_load(&lead->state) == LEAD_FREE &&
+				lead_change(lead, LEAD_FREE, LEAD_READS);
+		while (!taken && lead->cores > 1 && clock_ns() < end);
+		atomic_fetch_sub(&lead->looking, 1);
+		/* lead_offer may have counted on this thread just before it ceased to look. */
+		taken = taken || lead_change(lead, LEAD_FREE, LEAD_READS);
 	}
-	lead_mine = LEAD_FREE;
-	atomic_fetch_sub(&lead->busy, 1);
-	return false;
+	lead_mine = taken ? LEAD_READS : LEAD_FREE;
+	if (!taken)
+		atomic_fetch_sub(&lead->busy, 1);
+	return taken;
 }
 
 /* ---- All of them ------------------------------------------------------------------------- */

@@ -26,9 +26,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -148,8 +146,8 @@ static int try_for_request(struct loop *loop, struct fuse_buf *buf)
 	return rc;
 }
 
-/* Reads the next request. Positive: buf has one; 0: the loop is to end; or an error. */
-static int receive_request(struct loop *loop, struct fuse_buf *buf)
+/* Reads the next request, and handles it if it is a RELEASE. True: *buf has another request. */
+static bool next_request(struct loop *loop, struct fuse_buf *buf)
 {
 	int rc = fuse_session_receive_buf(loop->session, buf);
 
@@ -157,24 +155,11 @@ static int receive_request(struct loop *loop, struct fuse_buf *buf)
 	if (rc == -EAGAIN && loop->lead.cores > 1 && loop->in_vain < SPINS_IN_VAIN &&
 	    !is_crowded(loop))
 		rc = try_for_request(loop, buf);
-	if (rc != -EAGAIN)
-		return rc;
-	rc = await_request(loop);
-	return rc > 0 ? fuse_session_receive_buf(loop->session, buf) : rc;
-}
-
-/* Reads the next request, and handles it if it is a RELEASE. True: *buf has another request. */
-static bool next_request(struct loop *loop, struct fuse_buf *buf)
-{
-	struct fuse_in_header header = {0};
-	int rc = receive_request(loop, buf);
-
-	if (rc > 0 && !(buf->flags & FUSE_BUF_IS_FD)) {
-		metrics_receive(loop->metrics, buf->mem, buf->size);
-		if (buf->size >= sizeof(header))
-			memcpy(&header, buf->mem, sizeof(header));
+	if (rc == -EAGAIN) {
+		rc = await_request(loop);
+		rc = rc > 0 ? fuse_session_receive_buf(loop->session, buf) : rc;
 	}
-	if (header.opcode == FUSE_RELEASE) {
+	if (rc > 0 && metrics_receive(loop->metrics, buf->mem) == FUSE_RELEASE) {
 		releases = true;
 		fuse_session_process_buf(loop->session, buf);
 		releases = false;

@@ -8,7 +8,6 @@
  */
 #include "fs/serve/metrics.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <linux/fuse.h>
 #include <stdatomic.h>
@@ -138,13 +137,11 @@ static struct request *request_at(struct metrics *metrics, uint64_t unique)
 	return &metrics->under_way[unique / 2 % UNDER_WAY];
 }
 
-void metrics_receive(struct metrics *metrics, const void *data, size_t len)
+uint32_t metrics_receive(struct metrics *metrics, const void *data)
 {
 	struct fuse_in_header header;
 	struct request *request;
 
-	if (len < sizeof(header))
-		return;
 	memcpy(&header, data, sizeof(header));
 	add(&kind_of(metrics, header.opcode)->received, 1);
 	request = request_at(metrics, header.unique);
@@ -153,6 +150,7 @@ void metrics_receive(struct metrics *metrics, const void *data, size_t len)
 	atomic_store_explicit(&request->start, (uint64_t)clock_ns(), memory_order_release);
 	atomic_store_explicit(&request->opcode, header.opcode, memory_order_release);
 	atomic_store_explicit(&request->unique, header.unique, memory_order_release);
+	return header.opcode;
 }
 
 /* Is the request still in the table? */
@@ -187,16 +185,13 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	uint32_t opcode;
 	uint64_t start;
 
-	if (count < 1 || iov[0].iov_len < sizeof(header))
-		return;
 	memcpy(&header, iov[0].iov_base, sizeof(header));
 	if (header.unique == 0 || !find(metrics, header.unique, &opcode, &start))
 		return;
 	metrics_request(metrics, opcode, header.error, (uint64_t)clock_ns() - start);
 	if (header.error == 0 && opcode == FUSE_READ)
 		add(&metrics->read, header.len - sizeof(header));
-	if (header.error == 0 && opcode == FUSE_WRITE && count > 1 &&
-	    iov[1].iov_len >= sizeof(written)) {
+	if (header.error == 0 && opcode == FUSE_WRITE && count > 1) {
 		memcpy(&written, iov[1].iov_base, sizeof(written));
 		add(&metrics->written, written.size);
 	}

@@ -19,14 +19,13 @@
 
 struct fs;
 
-struct metrics;
 struct metrics *metrics_new(void); /* NULL: no memory */
 void metrics_free(struct metrics *metrics);
 
 /* ---- Counting. Any thread ---------------------------------------------------------------- */
 
-/* A request was read: the bytes that the kernel sent. */
-void metrics_receive(struct metrics *metrics, const void *data, size_t len);
+/* A request was read: the bytes that the kernel sent, a header at least. Returns its opcode. */
+uint32_t metrics_receive(struct metrics *metrics, const void *data);
 /* A message to the kernel is about to be sent: an answer, or a notice, which is not counted. */
 void metrics_send(struct metrics *metrics, const struct iovec *iov, int count);
 /* Counts one answered request; opcode: in <linux/fuse.h>; error: 0 or a negative errno. */
@@ -49,9 +48,7 @@ struct metrics_now {
 void metrics_print(const struct metrics *metrics, FILE *to);
 void metrics_print_now(const struct metrics_now *now, FILE *to);
 
-/* The texts of /.rowfs/metrics and /.rowfs/engine. The caller frees them. NULL: no memory, or the
- * store cannot be read. */
-char *metrics_format(struct fs *fs, size_t *len);
-char *engine_format(struct fs *fs, size_t *len);
+/* Prints all of /.rowfs/metrics. 0, or -ENOMEM: no memory, or the store cannot be read. */
+int metrics_show(struct fs *fs, FILE *to);
 
 #endif

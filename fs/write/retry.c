@@ -13,7 +13,6 @@
 #include "fs/write/retry.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "lib/clock.h"
@@ -86,50 +85,40 @@ static void drop(struct retries *retries, struct retry *retry)
 	retries->entries--;
 }
 
-static void begin(struct retries *retries, pid_t thread, const struct retry_names *names,
-		  enum retry_want want)
-{
-	struct retry *set = retries->sets[(unsigned)thread % SETS], *place = &set[0];
-
-	for (size_t i = 1; i < WAYS && !is_free(place); i++)
-		if (is_free(&set[i]) || set[i].made < place->made)
-			place = &set[i];
-	retries->entries += is_free(place);
-	*place = (struct retry){.thread = thread,
-				.names = *names,
-				.want = want,
-				.made = ++retries->made,
-				.second = this_second()};
-}
-
-/* Is the entry left from another request? After a refused OPEN for writing the kernel comes back to
- * write, and creates the file if the lookup misses it. After a refused GETATTR it may come back
- * with the OPEN that the GETATTR was for. */
-static bool is_left(const struct retry *retry, enum retry_want want)
-{
-	bool left = retry->want != want && retry->want != RETRY_STAT;
-
-	if (want == RETRY_WRITE && retry->want == RETRY_WRITE)
-		left = retry->missed;
-	return left || this_second() > retry->second + SECONDS_MAX;
-}
-
+/* An entry is left from another request if the kernel did not repeat its own: after a refused OPEN
+ * for writing the kernel comes back to write, and creates the file if the lookup misses it. After a
+ * refused GETATTR it may come back with the OPEN that the GETATTR was for. */
 enum retry_state retry_ask(struct retries *retries, pid_t thread, const struct retry_names *names,
 			   enum retry_want want)
 {
+	struct retry *set = retries->sets[(unsigned)thread % SETS], *retry;
 	enum retry_state state = RETRY_FIRST;
-	struct retry *retry;
+	bool left;
 
 	if (thread == 0)
 		return RETRY_AGAIN;
 	pthread_mutex_lock(&retries->lock);
 	retry = find(retries, thread, names->all[0]);
-	if (retry && !is_left(retry, want))
-		state = retry->looked ? RETRY_AGAIN : RETRY_REOPENED;
-	if (retry)
+	if (retry) {
+		left = want == RETRY_WRITE && retry->want == RETRY_WRITE
+			       ? retry->missed
+			       : retry->want != want && retry->want != RETRY_STAT;
+		if (!left && this_second() <= retry->second + SECONDS_MAX)
+			state = retry->looked ? RETRY_AGAIN : RETRY_REOPENED;
 		drop(retries, retry);
-	if (state == RETRY_FIRST)
-		begin(retries, thread, names, want);
+	}
+	if (state == RETRY_FIRST) {
+		retry = &set[0];
+		for (size_t i = 1; i < WAYS && !is_free(retry); i++)
+			if (is_free(&set[i]) || set[i].made < retry->made)
+				retry = &set[i];
+		retries->entries += is_free(retry);
+		*retry = (struct retry){.thread = thread,
+					.names = *names,
+					.want = want,
+					.made = ++retries->made,
+					.second = this_second()};
+	}
 	pthread_mutex_unlock(&retries->lock);
 	return state;
 }

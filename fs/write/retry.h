@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct retries;
 struct retries *retries_new(void); /* NULL: no memory */
 void retries_free(struct retries *retries);
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A write session from its first open to its last close. */
-#include "fs/write/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fs/mount/process.h"
-#include "fs/names/number.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
@@ -113,13 +110,7 @@ int writer_open(struct fs *fs, struct node *node, int flags, pid_t thread)
 
 bool writer_is_direct(const struct node *node)
 {
-	struct writer *writer = node->writer;
-	bool direct;
-
-	pthread_mutex_lock(&writer->lock);
-	direct = writer->direct || writer->lines.on;
-	pthread_mutex_unlock(&writer->lock);
-	return direct;
+	return node->writer->direct || node->writer->lines.on;
 }
 
 bool writer_is_for(const struct node *node, pid_t thread, bool write)
@@ -135,38 +126,25 @@ bool writer_is_for(const struct node *node, pid_t thread, bool write)
 	return writer_hidden(writer) && writer->process == process_of(thread);
 }
 
-int writer_flush(struct fs *fs, struct node *node, pid_t thread)
-{
-	struct writer *writer = node->writer;
-	int rc = 0;
-
-	pthread_mutex_lock(&writer->lock);
-	if ((writer->dirty || writer->pending) && process_of(thread) == writer->process) {
-		if (process_killed(thread))
-			writer->aborted = true;
-		else if (writer->dirty)
-			rc = writer_commit_all(fs, node, writer);
-	}
-	if (rc == 0 && !writer->aborted)
-		rc = writer->error;
-	pthread_mutex_unlock(&writer->lock);
-	return rc;
-}
-
 void writer_abort(struct node *node)
 {
 	node->writer->aborted = true;
 }
 
-int writer_commit(struct fs *fs, struct node *node)
+int writer_commit(struct fs *fs, struct node *node, const pid_t *closing)
 {
 	struct writer *writer = node->writer;
 	int rc = 0;
 
 	pthread_mutex_lock(&writer->lock);
-	if (writer->dirty || writer->pending)
-		rc = writer_commit_all(fs, node, writer);
-	if (rc == 0)
+	if ((writer->dirty || writer->pending) &&
+	    (!closing || process_of(*closing) == writer->process)) {
+		if (closing && process_killed(*closing))
+			writer->aborted = true;
+		else if (writer->dirty || !closing)
+			rc = writer_commit_all(fs, node, writer);
+	}
+	if (rc == 0 && (!closing || !writer->aborted))
 		rc = writer->error;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
@@ -185,7 +163,7 @@ bool writer_replaces(struct fs *fs, struct node *node)
 
 	pthread_mutex_lock(&writer->lock);
 	known = writer->found && !writer->renamed &&
-		cache_replaced_since(fs, &writer->mark, node->parent, node_name(node));
+		cache_replaced(fs, &writer->mark, node->parent, node_name(node));
 	writer->found = false;
 	pthread_mutex_unlock(&writer->lock);
 	return known;

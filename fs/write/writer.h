@@ -23,9 +23,6 @@
 #include "fs/names/spell.h"
 
 struct cache_mark;
-struct caches;
-struct writer;
-struct writers;
 
 /* Open sessions hold their columns in caches. NULL: no memory. */
 struct writers *writers_new(struct caches *caches);
@@ -165,13 +162,10 @@ int writer_resize(struct fs *fs, struct node *node, off_t size);
 /* Sets the time of the version that the session makes. Family's lock: shared. */
 int writer_stamp(struct fs *fs, struct node *node, int64_t stamp);
 
-/* A thread closes one descriptor: commits if its process opened the file and has written or resized
- * it. If a signal killed the process, the session commits nothing any more. Family's lock: shared.
- */
-int writer_flush(struct fs *fs, struct node *node, pid_t thread);
-
-/* Commits all that is not committed, before an fsync. Family's lock: shared. */
-int writer_commit(struct fs *fs, struct node *node);
+/* Commits all that is not committed, before an fsync. closing: that thread closes one descriptor;
+ * commits if its process opened the file and has written or resized it. If a signal killed the
+ * process, the session commits nothing any more. Family's lock: shared. */
+int writer_commit(struct fs *fs, struct node *node, const pid_t *closing);
 
 /* A lookup that began with the mark is about to return the session's node, for the usual spelling
  * of its column (cache.h). */

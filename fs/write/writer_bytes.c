@@ -11,7 +11,6 @@
  * written nothing since it took the base.
  */
 #include <errno.h>
-#include <fcntl.h>
 
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
@@ -141,11 +140,5 @@ void writer_fail(struct node *node, int error)
 
 bool writer_failed(const struct node *node)
 {
-	struct writer *writer = node->writer;
-	bool failed;
-
-	pthread_mutex_lock(&writer->lock);
-	failed = writer->error != 0;
-	pthread_mutex_unlock(&writer->lock);
-	return failed;
+	return node->writer->error != 0;
 }

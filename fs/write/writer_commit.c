@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "fs/names/number.h"
-#include "fs/names/spell.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
 

@@ -30,15 +30,15 @@ struct writer_lines {
 
 struct writer {
 	pthread_mutex_t lock;
-	unsigned handles; /* open files. Lock: lock, as all below */
-	bool direct;	  /* opened to write only: see writer_is_direct */
-	bool append;	  /* opened to append, and did nothing else so far */
-	bool pending;	  /* created or truncated, and not committed since */
-	bool truncated;	  /* pending, and truncated */
-	bool dirty;	  /* written or resized, and not committed since; lines: one has begun */
-	bool stamped;	  /* stamp is the time of the version to be made */
-	bool reserved;	  /* it has a reservation for the draft that it makes */
-	int error;	  /* of the first write that failed: it commits nothing any more */
+	unsigned handles;  /* open files. Lock: lock, as all below */
+	bool direct;	   /* opened to write only: see writer_is_direct */
+	bool append;	   /* opened to append, and did nothing else so far */
+	bool pending;	   /* created or truncated, and not committed since */
+	bool truncated;	   /* pending, and truncated */
+	bool dirty;	   /* written or resized, and not committed since; lines: one has begun */
+	bool stamped;	   /* stamp is the time of the version to be made */
+	bool reserved;	   /* it has a reservation for the draft that it makes */
+	_Atomic int error; /* of the first write that failed: it commits nothing any more */
 	int64_t stamp;
 	int64_t committed; /* timestamp of the version that it made; negative: none yet */
 	int64_t time;	   /* to show */

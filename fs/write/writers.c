@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/cache/cache.h"
 #include "fs/mount/process.h"
 #include "fs/write/retry.h"
-#include "fs/write/writer.h"
 #include "fs/write/writer_private.h"
 
 struct writers *writers_new(struct caches *caches)

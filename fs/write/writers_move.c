@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/write/writer.h"
 #include "fs/write/writer_private.h"
 
 /* Does a change of the file concern the session? A session that makes the file is concerned only

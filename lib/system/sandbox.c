@@ -43,24 +43,18 @@ struct sandbox_ruleset {
 
 enum { SANDBOX_TCP = 3 /* bind, connect */, SANDBOX_SIGNALS = 2 };
 
-static __u64 sandbox_allowed(enum sandbox_rights rights, __u64 handled)
+static int sandbox_allow(int rules, struct sandbox_place place, __u64 handled)
 {
-	switch (rights) {
-	case SANDBOX_ALL:
-		return handled & ~(__u64)LANDLOCK_ACCESS_FS_EXECUTE;
-	case SANDBOX_ENTRIES:
-		return LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |
-		       LANDLOCK_ACCESS_FS_REMOVE_DIR;
-	default:
-		return LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-	}
-}
+	struct landlock_path_beneath_attr below = {.parent_fd = place.fd};
 
-static int sandbox_allow(int rules, int fd, __u64 allowed)
-{
-	struct landlock_path_beneath_attr below = {.allowed_access = allowed, .parent_fd = fd};
-
-	if (fd < 0 ||
+	if (place.rights == SANDBOX_ALL)
+		below.allowed_access = handled & ~(__u64)LANDLOCK_ACCESS_FS_EXECUTE;
+	else if (place.rights == SANDBOX_ENTRIES)
+		below.allowed_access = LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+				       LANDLOCK_ACCESS_FS_REMOVE_DIR;
+	else
+		below.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+	if (place.fd < 0 ||
 	    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0) == 0)
 		return 0;
 	return -errno;
@@ -91,10 +85,10 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
 	rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 	rc = rules < 0 ? -errno : 0;
 	if (rc == 0)
-		rc = sandbox_allow(rules, proc, sandbox_allowed(SANDBOX_READ, handled.files));
+		rc = sandbox_allow(rules, (struct sandbox_place){proc, SANDBOX_READ},
+				   handled.files);
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = sandbox_allow(rules, places[i].fd,
-				   sandbox_allowed(places[i].rights, handled.files));
+		rc = sandbox_allow(rules, places[i], handled.files);
 	if (rc == 0)
 		rc = syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 1 : -errno;
 	if (rules >= 0)

@@ -82,11 +82,11 @@ MOUNT_TEST(test_flushes, 20)
 	struct node *session, *other;
 
 	session = open_session(mount, O_WRONLY | O_CREAT);
-	SUITE_OK(writer_flush(&mount->fs, session, gettid()));
+	SUITE_OK(writer_commit(&mount->fs, session, &(pid_t){gettid()}));
 	suite_expect(s->table, ""); /* nothing was written yet */
 	for (uint64_t i = 0; i < 3; i++) {
 		SUITE_OK(write_at(mount, session, "x", i));
-		SUITE_OK(writer_flush(&mount->fs, session, gettid()));
+		SUITE_OK(writer_commit(&mount->fs, session, &(pid_t){gettid()}));
 	}
 	close_session(mount, session);
 	suite_expect(s->table, "r/f/q@1000000=xxx ");
