@@ -118,13 +118,12 @@ int wcs_store_open(const char *path, const struct wcs_options *options, struct w
 		rc = wcs_fault_set(fault, -EINVAL,
 				   "%s: its engine is %s, which this program does not have; use "
 				   "the one that made it",
-				   directory_name(directory_path(directory)), marker.engine);
+				   directory_name(directory->path), marker.engine);
 		goto fail;
 	}
 	rc = directory_check_data(directory, fault);
 	if (rc == 0)
-		rc = wcs_store_open_backend(backend, directory_path(directory), options, store,
-					    fault);
+		rc = wcs_store_open_backend(backend, directory->path, options, store, fault);
 	if (rc != 0)
 		goto fail;
 	(*store)->directory = directory;

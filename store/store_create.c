@@ -89,7 +89,7 @@ static int store_replace_part(void *ctx, int fd, const char *name)
  * a table may be protected, since none can be read. */
 static int store_replace_check(const struct directory *directory, struct wcs_fault *fault)
 {
-	struct store_replace replace = {.path = directory_path(directory)};
+	struct store_replace replace = {.path = directory->path};
 	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
 	struct wcs_store *store;
 	int rc = directory_read_marker(directory, &marker, NULL);
@@ -100,7 +100,7 @@ static int store_replace_check(const struct directory *directory, struct wcs_fau
 				     "%s: its engine is %s, which this program does not have; "
 				     "remove it with the one that made it",
 				     directory_name(replace.path), marker.engine);
-	rc = directory_each(directory_fd(directory), store_replace_part, &replace);
+	rc = directory_each(directory->fd, store_replace_part, &replace);
 	if (rc != 0 && replace.fault.text[0] != '\0')
 		return wcs_fault_set(fault, rc, "%s", replace.fault.text);
 	if (rc != 0)
@@ -341,7 +341,7 @@ static int store_create_confine(const struct store_create *create,
 {
 	int made = openat(create->parent, create->temporary_name,
 			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int old = create->old ? directory_fd(create->old) : -1;
+	int old = create->old ? create->old->fd : -1;
 	struct stat st;
 	int rc;
 

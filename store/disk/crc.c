@@ -63,17 +63,13 @@ __attribute__((target("sse4.2"))) static uint32_t crc_extend_fast(uint32_t crc, 
 	return ~(uint32_t)sum;
 }
 
-uint32_t wcs_crc_extend(uint32_t crc, const void *data, size_t len)
-{
-	return __builtin_cpu_supports("sse4.2") ? crc_extend_fast(crc, data, len)
-						: wcs_crc_extend_plain(crc, data, len);
-}
-
-#else
+#endif
 
 uint32_t wcs_crc_extend(uint32_t crc, const void *data, size_t len)
 {
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("sse4.2"))
+		return crc_extend_fast(crc, data, len);
+#endif
 	return wcs_crc_extend_plain(crc, data, len);
 }
-
-#endif

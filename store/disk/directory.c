@@ -11,7 +11,7 @@
  * process therefore lists the directories that it has locked, and looks there before it opens
  * LOCK. A child of fork inherits the list but no lock: an entry counts in the process that made it.
  */
-#include "store/disk/directory_private.h"
+#include "store/disk/directory.h"
 
 #include "store/backend.h"
 
@@ -30,16 +30,6 @@
 
 static pthread_mutex_t directory_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct directory *directory_list; /* those that are locked; guarded by directory_mutex */
-
-const char *directory_path(const struct directory *directory)
-{
-	return directory->path;
-}
-
-int directory_fd(const struct directory *directory)
-{
-	return directory->fd;
-}
 
 bool directory_is(const struct directory *directory, int parent, const char *name)
 {
@@ -71,16 +61,14 @@ static int directory_find(const char *path, struct directory *directory, bool da
 
 	directory->path = realpath(path, NULL);
 	if (directory->path == NULL && (errno == ENOENT || errno == ENOTDIR))
-		return wcs_fault_set(fault, -ENOENT,
-				     "%s: there is no such directory; mkfs.rowfs makes a store",
-				     directory_name(path));
+		return directory_refuse(fault, -ENOENT, path,
+					"there is no such directory; mkfs.rowfs makes a store");
 	if (directory->path == NULL)
 		return directory_fail(fault, errno, path, "cannot be found");
 	directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (directory->fd < 0 && errno == ENOTDIR)
-		return wcs_fault_set(fault, -ENOENT,
-				     "%s: not a rowfs store: a store is a directory",
-				     directory_name(path));
+		return directory_refuse(fault, -ENOENT, path,
+					"not a rowfs store: a store is a directory");
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
 		return directory_fail(fault, errno, path, "cannot be opened");
 	directory->dev = st.st_dev;
@@ -95,9 +83,8 @@ static int directory_busy(const struct directory *directory, pid_t pid, struct w
 		return wcs_fault_set(fault, -EBUSY,
 				     "%s: in use by process %ld; unmount it or end that program",
 				     directory_name(directory->path), (long)pid);
-	return wcs_fault_set(fault, -EBUSY,
-			     "%s: in use by another process; unmount it or end that program",
-			     directory_name(directory->path));
+	return directory_refuse(fault, -EBUSY, directory->path,
+				"in use by another process; unmount it or end that program");
 }
 
 /* Opens and locks LOCK. -EAGAIN: another process has the lock, which fault names. */
@@ -133,7 +120,6 @@ static int directory_take(struct directory *directory, enum directory_for what,
 static int directory_try(struct directory *directory, enum directory_for what,
 			 struct wcs_fault *fault)
 {
-	struct stat st;
 	int rc;
 
 	for (const struct directory *other = directory_list; other != NULL; other = other->next)
@@ -142,10 +128,9 @@ static int directory_try(struct directory *directory, enum directory_for what,
 			return directory_busy(directory, other->pid, fault);
 	rc = directory_take(directory, what, fault);
 	/* Another store may have taken the place of the one that was found. */
-	if (rc == 0 && (stat(directory->path, &st) != 0 || st.st_dev != directory->dev ||
-			st.st_ino != directory->ino))
-		rc = wcs_fault_set(fault, -EBUSY, "%s: it was just replaced; try again",
-				   directory_name(directory->path));
+	if (rc == 0 && !directory_is(directory, AT_FDCWD, directory->path))
+		rc = directory_refuse(fault, -EBUSY, directory->path,
+				      "it was just replaced; try again");
 	if (rc == 0) {
 		directory->next = directory_list;
 		directory_list = directory;
@@ -185,7 +170,7 @@ int directory_open(const char *path, enum directory_for what, struct directory *
 	int rc;
 
 	if (made == NULL)
-		return wcs_fault_set(fault, -ENOMEM, "%s: no memory", directory_name(path));
+		return directory_refuse(fault, -ENOMEM, path, "no memory");
 	made->fd = -1;
 	made->lock_fd = -1;
 	made->pid = getpid();

@@ -5,6 +5,8 @@
 
 #include "store/store.h"
 
+#include <sys/types.h>
+
 #define DIRECTORY_MARKER     "ROWFS"
 #define DIRECTORY_NEW	     "ROWFS.new" /* a marker being made */
 #define DIRECTORY_LOCK	     "LOCK"
@@ -19,12 +21,21 @@
 
 /* The content of a marker. */
 struct directory_marker {
-	int format;
+	int64_t format;
 	char engine[DIRECTORY_ENGINE_MAX];
 	int64_t created; /* microseconds since 1970 */
 };
 
-struct directory; /* the directory of a store, locked by this process */
+/* The directory of a store, locked by this process. Only directory.c changes it. */
+struct directory {
+	char *path; /* absolute and without symbolic links */
+	int fd;
+	int lock_fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+	pid_t pid; /* of the process that locked it */
+	struct directory *next;
+};
 
 enum directory_for {
 	DIRECTORY_USE,
@@ -37,10 +48,6 @@ enum directory_for {
 int directory_open(const char *path, enum directory_for what, struct directory **directory,
 		   struct wcs_fault *fault);
 void directory_close(struct directory *directory);
-/* Its path, absolute and without symbolic links; borrowed. */
-const char *directory_path(const struct directory *directory);
-/* A descriptor of it; borrowed. */
-int directory_fd(const struct directory *directory);
 /* Is this name in parent the directory that is open? */
 bool directory_is(const struct directory *directory, int parent, const char *name);
 /* Fills in the bytes and files of its medium, but for those that are available. */
@@ -67,6 +74,10 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 int directory_need_format(const struct directory *directory, int format);
 
 /* ---- directory_look.c ---- */
+/* Is the directory a store's? 0: it has a marker, or, with damaged, it is a store although its
+ * marker is damaged or missing. path: as the user gave it. */
+int directory_look(const struct directory *directory, const char *path, bool damaged,
+		   struct wcs_fault *fault);
 /* The part of a store that this name in the directory that fd is open on may be. */
 enum directory_part {
 	DIRECTORY_PART_NONE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors of the system, as errors of store.h and in words. */
-#include "store/disk/directory_private.h"
+#include "store/disk/directory.h"
 
 #include <errno.h>
 #include <string.h>

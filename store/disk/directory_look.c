@@ -4,7 +4,7 @@
  * it holds the parts of a store and nothing else: a repair must not touch another program's files.
  * The fault of a refusal names the kind of directory.
  */
-#include "store/disk/directory_private.h"
+#include "store/disk/directory.h"
 
 #include "store/backend.h"
 
@@ -79,18 +79,6 @@ static int look_engine(void *ctx, int fd, const char *name)
 	return 0;
 }
 
-static int look_data(int fd, struct look *look)
-{
-	int data = openat(fd, DIRECTORY_DATA, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc;
-
-	if (data < 0)
-		return directory_is_barred(errno) ? -errno : 0;
-	rc = directory_each(data, look_engine, look);
-	close(data);
-	return rc;
-}
-
 /* path: as the user gave it. */
 static int look_refuse(const struct directory *directory, const char *path, const struct look *look,
 		       struct wcs_fault *fault)
@@ -103,21 +91,19 @@ static int look_refuse(const struct directory *directory, const char *path, cons
 				     " is damaged or missing; move it away and run fsck.rowfs -y",
 				     name, LOOK_NAME_SAID, look->foreign);
 	if (look->engine)
-		return wcs_fault_set(fault, -EIO,
-				     "%s: has " DIRECTORY_DATA "/, but neither " DIRECTORY_LOCK
-				     " nor " DIRECTORY_MARKER
-				     "; if it is a store, touch its " DIRECTORY_LOCK
-				     " and run fsck.rowfs -y",
-				     name);
+		return directory_refuse(fault, -EIO, directory->path,
+					"has " DIRECTORY_DATA "/, but neither " DIRECTORY_LOCK
+					" nor " DIRECTORY_MARKER
+					"; if it is a store, touch its " DIRECTORY_LOCK
+					" and run fsck.rowfs -y");
 	if (directory_has_file(directory->fd))
 		return wcs_fault_set(fault, -EIO,
 				     "%s/" DIRECTORY_MARKER ": damaged, or not a store's; put it "
 				     "back from a copy of the store",
 				     name);
-	return wcs_fault_set(fault, -ENOENT,
-			     "%s: not a rowfs store: it has no file " DIRECTORY_MARKER
-			     "; mkfs.rowfs makes a store",
-			     directory_name(path));
+	return directory_refuse(fault, -ENOENT, path,
+				"not a rowfs store: it has no file " DIRECTORY_MARKER
+				"; mkfs.rowfs makes a store");
 }
 
 static int look_fail(const struct directory *directory, const char *name, int rc,
@@ -132,7 +118,7 @@ int directory_look(const struct directory *directory, const char *path, bool dam
 {
 	int marker = directory_find_marker(directory->fd);
 	struct look look = {.engine = false};
-	int rc;
+	int data, rc;
 
 	/* Before LOCK is made there: the directory may be another program's. */
 	if (marker > 0)
@@ -140,8 +126,16 @@ int directory_look(const struct directory *directory, const char *path, bool dam
 	if (marker < 0)
 		return look_fail(directory, "/" DIRECTORY_MARKER, marker, fault);
 	rc = directory_each(directory->fd, look_part, &look);
-	if (rc == 0)
-		rc = look_data(directory->fd, &look);
+	if (rc == 0) {
+		data = openat(directory->fd, DIRECTORY_DATA,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (data >= 0) {
+			rc = directory_each(data, look_engine, &look);
+			close(data);
+		} else if (directory_is_barred(errno)) {
+			rc = -errno;
+		}
+	}
 	if (rc != 0)
 		return look_fail(directory, "", rc, fault);
 	if (look.parts[DIRECTORY_PART_DATA] == 0 || look.parts[DIRECTORY_PART_NONE] > 0 ||

@@ -4,7 +4,7 @@
  * every format is the checksum of the lines before it: a damaged number of the format must not
  * pass for a newer one.
  */
-#include "store/disk/directory_private.h"
+#include "store/disk/directory.h"
 
 #include "store/backend.h"
 #include "store/disk/crc.h"
@@ -83,28 +83,23 @@ static int64_t marker_number(char **text, const char *word)
 	return errno != 0 || *end != '\0' ? -1 : number;
 }
 
-/* Is the checksum right, if there is one? Markers of the first programs have none. */
-static bool marker_is_whole(const char *text)
+/* Changes text. -EINVAL: it is not of the form; the format is 0 until it is known. Markers of the
+ * first programs have no checksum. */
+static int marker_parse(char *text, struct directory_marker *marker)
 {
-	const char *line = strstr(text, "\ncheck ");
-	char *end;
+	char *line = strstr(text, "\ncheck "), *end;
+	int64_t number = -1;
 
-	if (line == NULL)
-		return true;
-	line++;
-	return strtoul(line + 6, &end, 16) == wcs_crc_extend(0, text, (size_t)(line - text)) &&
-	       end == line + 14 && strcmp(end, "\n") == 0;
-}
-
-/* Changes text. -EINVAL: it is not of the form; *format is 0 until the format is known. */
-static int marker_parse(char *text, int64_t *format, struct directory_marker *marker)
-{
-	char *line = marker_is_whole(text) ? marker_line(&text, DIRECTORY_TITLE) : NULL;
-	int64_t number = line != NULL && *line == '\0' ? marker_number(&text, "format ") : -1;
-
+	if (line != NULL &&
+	    (strtoul(line + 7, &end, 16) != wcs_crc_extend(0, text, (size_t)(line + 1 - text)) ||
+	     end != line + 15 || strcmp(end, "\n") != 0))
+		return -EINVAL;
+	line = marker_line(&text, DIRECTORY_TITLE);
+	if (line != NULL && *line == '\0')
+		number = marker_number(&text, "format ");
 	if (number < 1)
 		return -EINVAL;
-	*format = number;
+	marker->format = number;
 	line = marker_line(&text, "engine ");
 	if (line == NULL || *line == '\0' || strlen(line) >= sizeof(marker->engine))
 		return -EINVAL;
@@ -119,26 +114,24 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 			  struct wcs_fault *fault)
 {
 	const char *name = directory_name(directory->path);
+	struct directory_marker found = {.format = 0};
 	char text[DIRECTORY_MARKER_MAX];
-	struct directory_marker found;
-	int64_t format = 0;
 	int rc;
 
 	if (marker_load(directory->fd, text, sizeof(text)) != 0)
 		return wcs_fault_set(fault, directory_error(errno),
 				     "%s/" DIRECTORY_MARKER ": cannot be read: %s", name,
 				     strerror(errno));
-	rc = marker_parse(text, &format, &found);
-	if (format > DIRECTORY_FORMAT)
+	rc = marker_parse(text, &found);
+	if (found.format > DIRECTORY_FORMAT)
 		return wcs_fault_set(fault, -EPROTO,
 				     "%s: its format is %" PRId64 " and this program knows up to "
 				     "%d; use a newer rowfs",
-				     name, format, DIRECTORY_FORMAT);
+				     name, found.format, DIRECTORY_FORMAT);
 	if (rc != 0)
 		return wcs_fault_set(fault, -EIO,
 				     "%s/" DIRECTORY_MARKER ": damaged; fsck.rowfs makes it anew",
 				     name);
-	found.format = (int)format;
 	*marker = found;
 	return 0;
 }
@@ -149,7 +142,7 @@ static int marker_make(int fd, const char *name, const struct directory_marker *
 {
 	char text[256];
 	int len = snprintf(text, sizeof(text),
-			   DIRECTORY_TITLE "\nformat %d\nengine %s\ncreated %" PRId64 "\n",
+			   DIRECTORY_TITLE "\nformat %" PRId64 "\nengine %s\ncreated %" PRId64 "\n",
 			   marker->format, marker->engine, marker->created);
 	int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	ssize_t put;

@@ -3,7 +3,7 @@
  * Walks over a store's directory: checks it, makes it durable, removes it without entering another
  * device. No walk follows a symbolic link.
  */
-#include "store/disk/directory_private.h"
+#include "store/disk/directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,13 +13,6 @@
 #include <unistd.h>
 
 #include "store/backend.h"
-
-typedef int directory_tree_step(int parent, const char *name, dev_t dev);
-
-struct directory_tree {
-	directory_tree_step *step;
-	dev_t dev;
-};
 
 /* Closes fd, which may be -1, with its reason in errno. */
 static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const char *name), void *ctx)
@@ -48,25 +41,19 @@ int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), v
 	return directory_tree_read(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), each, ctx);
 }
 
-static int directory_tree_step_in(void *ctx, int dir, const char *name)
+/* The same in the directory of this name in parent. */
+static int directory_tree_each(int parent, const char *name,
+			       int (*each)(void *ctx, int dir, const char *name), void *ctx)
 {
-	const struct directory_tree *tree = ctx;
-
-	return tree->step(dir, name, tree->dev);
-}
-
-/* Calls step for each name in the directory of this name. */
-static int directory_tree_each(int parent, const char *name, dev_t dev, directory_tree_step *step)
-{
-	struct directory_tree tree = {.step = step, .dev = dev};
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	return directory_tree_read(fd, directory_tree_step_in, &tree);
+	return directory_tree_read(fd, each, ctx);
 }
 
-/* dev 0: the device of the first directory. */
-static int directory_tree_remove(int parent, const char *name, dev_t dev)
+/* ctx: the device of the directory around it; NULL: any device. */
+static int directory_tree_remove(void *ctx, int parent, const char *name)
 {
+	const dev_t *dev = ctx;
 	struct stat st;
 	int rc;
 
@@ -74,15 +61,15 @@ static int directory_tree_remove(int parent, const char *name, dev_t dev)
 		return directory_error(errno);
 	if (!S_ISDIR(st.st_mode))
 		return unlinkat(parent, name, 0) == 0 ? 0 : directory_error(errno);
-	if (dev != 0 && st.st_dev != dev)
+	if (dev != NULL && st.st_dev != *dev)
 		return -EBUSY;
-	rc = directory_tree_each(parent, name, st.st_dev, directory_tree_remove);
+	rc = directory_tree_each(parent, name, directory_tree_remove, &st.st_dev);
 	if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0)
 		rc = directory_error(errno);
 	return rc;
 }
 
-static int directory_tree_sync(int parent, const char *name, dev_t dev)
+static int directory_tree_sync(void *ctx, int parent, const char *name)
 {
 	struct stat st;
 	int rc = 0;
@@ -93,7 +80,7 @@ static int directory_tree_sync(int parent, const char *name, dev_t dev)
 	if (fstat(fd, &st) != 0)
 		rc = directory_error(errno);
 	if (rc == 0 && S_ISDIR(st.st_mode))
-		rc = directory_tree_each(parent, name, dev, directory_tree_sync);
+		rc = directory_tree_each(parent, name, directory_tree_sync, ctx);
 	if (rc == 0 && (fchmod(fd, S_ISDIR(st.st_mode) ? 0700 : 0600) != 0 || fsync(fd) != 0))
 		rc = directory_error(errno);
 	close(fd);
@@ -101,14 +88,14 @@ static int directory_tree_sync(int parent, const char *name, dev_t dev)
 }
 
 /* -ELOOP: there is a symbolic link or a special file. */
-static int directory_tree_check(int parent, const char *name, dev_t dev)
+static int directory_tree_check(void *ctx, int parent, const char *name)
 {
 	struct stat st;
 
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : directory_error(errno);
 	if (S_ISDIR(st.st_mode))
-		return directory_tree_each(parent, name, dev, directory_tree_check);
+		return directory_tree_each(parent, name, directory_tree_check, ctx);
 	return S_ISREG(st.st_mode) ? 0 : -ELOOP;
 }
 
@@ -125,7 +112,7 @@ int directory_check_data(const struct directory *directory, struct wcs_fault *fa
 				     "store held; restore a copy of it, or a dump (mkfs.rowfs "
 				     "--force, rowfs-load)",
 				     name);
-	rc = directory_tree_check(directory->fd, DIRECTORY_DATA, 0);
+	rc = directory_tree_check(NULL, directory->fd, DIRECTORY_DATA);
 	if (rc == -ELOOP)
 		return wcs_fault_set(fault, -EIO,
 				     "%s/" DIRECTORY_DATA ": there is a symbolic link or a special "
@@ -151,7 +138,7 @@ uint64_t directory_data(int file, uint64_t at)
 
 int directory_sync(int parent, const char *name)
 {
-	return directory_tree_sync(parent, name, 0);
+	return directory_tree_sync(NULL, parent, name);
 }
 
 bool directory_is_place(int parent, const char *name)
@@ -163,5 +150,5 @@ bool directory_is_place(int parent, const char *name)
 
 int directory_remove(int parent, const char *name)
 {
-	return directory_tree_remove(parent, name, 0);
+	return directory_tree_remove(NULL, parent, name);
 }

@@ -78,9 +78,8 @@ static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, 
 					  "Make it anew?");
 	int rc = 0;
 
-	if (mend && faccessat(directory_fd(directory), DIRECTORY_MARKER, F_OK, 0) == 0)
-		rc = wcs_quarantine_file(fsck->quarantine, directory_fd(directory),
-					 DIRECTORY_MARKER);
+	if (mend && faccessat(directory->fd, DIRECTORY_MARKER, F_OK, 0) == 0)
+		rc = wcs_quarantine_file(fsck->quarantine, directory->fd, DIRECTORY_MARKER);
 	if (rc == 0 && mend)
 		rc = directory_mend_marker(directory, engine, fsck->fault);
 	if (rc == 0)
@@ -109,12 +108,12 @@ static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 		return wcs_fault_set(fsck->fault, -EOPNOTSUPP,
 				     "a store of the engine %s cannot be checked from here",
 				     backend->name);
-	rc = backend->check_unused(directory_path(directory), fsck->fault);
+	rc = backend->check_unused(directory->path, fsck->fault);
 	if (rc == 0 && damaged)
 		rc = fsck_mend_marker(fsck, directory, backend->name);
 	if (rc == 0)
 		rc = directory_check_data(directory, fsck->fault);
-	return rc == 0 ? backend->check(directory_path(directory), fsck) : rc;
+	return rc == 0 ? backend->check(directory->path, fsck) : rc;
 }
 
 int wcs_store_check(const char *path, const struct wcs_check_options *options,
