@@ -293,7 +293,7 @@ int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigne
 		       size_t *value_len);
 /* The value that lines of an inthll stand for together, each with its newline. value has room for
  * WCS_AGGREGATE_VALUE_MAX bytes. -ENOMEM. */
-int wcs_aggregate_elements(const char *lines, size_t len, unsigned char *value, size_t *value_len);
+int wcs_hll_elements(struct wcs_slice lines, unsigned char *value, size_t *value_len);
 /* The integer, or the estimate, that the value stands for. -EINVAL: it is no value of the type. */
 int wcs_aggregate_number(enum wcs_type type, struct wcs_slice value, int64_t *number);
 

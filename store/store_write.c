@@ -25,7 +25,7 @@ static int store_check_mutation(const struct wcs_table *table, struct wcs_mutati
 		if (family == NULL)
 			return -ENOENT;
 		condition->type = family->family.type;
-		rc = wcs_aggregate_refuses_if(condition, NULL);
+		rc = wcs_aggregate_error(wcs_aggregate_refuses_if(condition));
 		if (rc == 0)
 			wcs_aggregate_expect(condition);
 	}
@@ -39,7 +39,7 @@ static int store_check_mutation(const struct wcs_table *table, struct wcs_mutati
 		if (family == NULL)
 			return -ENOENT;
 		write->type = family->family.type;
-		rc = wcs_aggregate_refuses(write, NULL);
+		rc = wcs_aggregate_error(wcs_aggregate_refuses(write));
 	}
 	return rc;
 }

@@ -139,7 +139,8 @@ static int merge_some(const struct node *node, struct writer *writer, const char
 		group->len = (size_t)((const char *)memrchr(text, '\n', len) + 1 - text);
 		group->count = 1;
 		group->all[0].data = group->state;
-		rc = wcs_aggregate_elements(text, group->len, group->state, &group->all[0].len);
+		rc = wcs_hll_elements((struct wcs_slice){text, group->len}, group->state,
+				      &group->all[0].len);
 	} else {
 		rc = group_integers(group, lines, text, len);
 	}

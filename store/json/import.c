@@ -125,27 +125,26 @@ static int import_fail_value(struct wcs_import *import, uint64_t number,
 			     const struct wcs_mutation *mutation, int rc, const char *otherwise)
 {
 	const char *reason, *member;
-	int refused;
 
 	for (size_t i = 0; i < mutation->condition_count; i++) {
 		const struct wcs_condition *condition = &mutation->conditions[i];
 
-		refused = wcs_aggregate_refuses_if(condition, &reason);
-		if (refused != 0)
-			return import_fail_column(import, number, refused, "if", condition->family,
-						  condition->qualifier, reason);
+		reason = wcs_aggregate_refuses_if(condition);
+		if (reason)
+			return import_fail_column(import, number, wcs_aggregate_error(reason), "if",
+						  condition->family, condition->qualifier, reason);
 	}
 	for (size_t i = 0; i < mutation->write_count; i++) {
 		const struct wcs_write *write = &mutation->writes[i];
 
-		refused = wcs_aggregate_refuses(write, &reason);
-		if (refused == 0)
+		reason = wcs_aggregate_refuses(write);
+		if (!reason)
 			continue;
 		member = write->kind == WCS_WRITE_APPEND      ? "append"
 			 : write->kind == WCS_WRITE_INCREMENT ? "increment"
 							      : "families";
-		return import_fail_column(import, number, refused, member, write->family,
-					  write->qualifier, reason);
+		return import_fail_column(import, number, wcs_aggregate_error(reason), member,
+					  write->family, write->qualifier, reason);
 	}
 	return import_fail(import, number, rc, otherwise);
 }

@@ -77,11 +77,6 @@ int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigne
 	return 0;
 }
 
-int wcs_aggregate_elements(const char *lines, size_t len, unsigned char *value, size_t *value_len)
-{
-	return wcs_hll_elements((struct wcs_slice){lines, len}, value, value_len);
-}
-
 int wcs_aggregate_number(enum wcs_type type, struct wcs_slice value, int64_t *number)
 {
 	if (!wcs_type_aggregates(type))
@@ -109,29 +104,17 @@ static bool aggregate_is_integer(enum wcs_type type)
 /* The reason that has an error of its own. */
 static const char aggregate_beyond[] = "an integer beyond 64 bits";
 
-static int aggregate_refused(const char *reason, const char **why)
+int wcs_aggregate_error(const char *reason)
 {
-	if (reason == NULL)
-		return 0;
-	if (why != NULL)
-		*why = reason;
-	return reason == aggregate_beyond ? -EOVERFLOW : -EINVAL;
-}
-
-static const char *aggregate_refuses_text(struct wcs_slice text)
-{
-	int64_t number;
-	int rc = wcs_integer_parse(text.data, text.len, &number);
-
-	if (rc == -EOVERFLOW)
-		return aggregate_beyond;
-	return rc == 0 ? NULL : "must be a whole number within 64 bits";
+	return reason == NULL ? 0 : reason == aggregate_beyond ? -EOVERFLOW : -EINVAL;
 }
 
 static const char *aggregate_refuses_form(enum wcs_type type, enum wcs_form form,
 					  struct wcs_slice value)
 {
 	bool integer = aggregate_is_integer(type);
+	int64_t number;
+	int rc;
 
 	if (form == WCS_FORM_STATE && type != WCS_INTHLL)
 		return integer ? "only an inthll has a state, but the family holds integers"
@@ -144,10 +127,13 @@ static const char *aggregate_refuses_form(enum wcs_type type, enum wcs_form form
 		return aggregate_refuses_value(type, value);
 	if (!integer)
 		return "an inthll is given as its \"state\"";
-	return form == WCS_FORM_TEXT ? aggregate_refuses_text(value) : NULL;
+	rc = form == WCS_FORM_TEXT ? wcs_integer_parse(value.data, value.len, &number) : 0;
+	return rc == 0		  ? NULL
+	       : rc == -EOVERFLOW ? aggregate_beyond
+				  : "must be a whole number within 64 bits";
 }
 
-static const char *aggregate_refuses_write(const struct wcs_write *write)
+const char *wcs_aggregate_refuses(const struct wcs_write *write)
 {
 	bool aggregates = wcs_type_aggregates(write->type);
 
@@ -163,12 +149,7 @@ static const char *aggregate_refuses_write(const struct wcs_write *write)
 	return aggregate_refuses_form(write->type, write->form, write->value);
 }
 
-int wcs_aggregate_refuses(const struct wcs_write *write, const char **why)
-{
-	return aggregate_refused(aggregate_refuses_write(write), why);
-}
-
-static const char *aggregate_refuses_condition(const struct wcs_condition *condition)
+const char *wcs_aggregate_refuses_if(const struct wcs_condition *condition)
 {
 	if (condition->absent)
 		return NULL;
@@ -177,11 +158,6 @@ static const char *aggregate_refuses_condition(const struct wcs_condition *condi
 	if (condition->form == WCS_FORM_VALUE)
 		return NULL; /* a malformed value is expected in vain */
 	return aggregate_refuses_form(condition->type, condition->form, condition->given);
-}
-
-int wcs_aggregate_refuses_if(const struct wcs_condition *condition, const char **why)
-{
-	return aggregate_refused(aggregate_refuses_condition(condition), why);
 }
 
 /* The integer of a given value that was not refused. */
@@ -202,27 +178,22 @@ void wcs_aggregate_expect(struct wcs_condition *condition)
 	condition->expected = (struct wcs_slice){condition->integer, INTEGER};
 }
 
-static int aggregate_merge_integers(enum wcs_type type, int64_t old, int64_t *number)
-{
-	if (type == WCS_INTSUM)
-		return __builtin_add_overflow(old, *number, number) ? -EOVERFLOW : 0;
-	if (type == WCS_INTMIN ? old < *number : old > *number)
-		*number = old;
-	return 0;
-}
-
 static int aggregate_apply_integer(const struct wcs_write *write, struct wcs_slice old,
 				   unsigned char *value, size_t *len)
 {
-	int64_t number = write->delta;
-	int rc = 0;
+	int64_t number = write->delta, before;
 
 	if (write->kind != WCS_WRITE_INCREMENT)
 		number = aggregate_integer(write->form, write->value, number);
-	if (old.data != NULL)
-		rc = aggregate_merge_integers(write->type, aggregate_get(old.data), &number);
-	if (rc != 0)
-		return rc;
+	if (old.data != NULL) {
+		before = aggregate_get(old.data);
+		if (write->type == WCS_INTSUM) {
+			if (__builtin_add_overflow(before, number, &number))
+				return -EOVERFLOW;
+		} else if (write->type == WCS_INTMIN ? before < number : before > number) {
+			number = before;
+		}
+	}
 	aggregate_put(value, number);
 	*len = INTEGER;
 	return 0;

@@ -6,12 +6,11 @@
 
 #include "store/mutation.h"
 
-/* Does a family of the write's type refuse it? 0; -EINVAL, -EOVERFLOW (digits of an integer beyond
- * 64 bits): yes, *why is the reason, a static text; why may be NULL. */
-int wcs_aggregate_refuses(const struct wcs_write *write, const char **why);
-
-/* The same of a condition. */
-int wcs_aggregate_refuses_if(const struct wcs_condition *condition, const char **why);
+/* The reason, a static text, for which a family of this type refuses the write or condition; NULL:
+ * it takes it. Its error: 0; -EINVAL; -EOVERFLOW: digits of an integer beyond 64 bits. */
+const char *wcs_aggregate_refuses(const struct wcs_write *write);
+const char *wcs_aggregate_refuses_if(const struct wcs_condition *condition);
+int wcs_aggregate_error(const char *reason);
 
 /* Sets the value to expect of a condition that is not refused. */
 void wcs_aggregate_expect(struct wcs_condition *condition);

@@ -186,61 +186,39 @@ static int gc_term(struct gc_input *in, size_t *tree)
 	return 0;
 }
 
-/* Skips spaces and then the operator, if there is one. */
-static bool gc_operator(struct gc_input *in, enum gc_kind *kind)
-{
-	const char *text;
-	size_t len;
-
-	in->pos += strspn(in->text + in->pos, GC_SPACES);
-	text = in->text + in->pos;
-	len = gc_word(text);
-	if (len == 0 && (strncmp(text, "&&", 2) == 0 || strncmp(text, "||", 2) == 0))
-		len = 2;
-	if (gc_is(text, len, "and") || gc_is(text, len, "&&"))
-		*kind = GC_AND;
-	else if (gc_is(text, len, "or") || gc_is(text, len, "||"))
-		*kind = GC_OR;
-	else
-		return false;
-	in->pos += len;
-	return true;
-}
-
 static int gc_expression(struct gc_input *in, size_t *tree)
 {
 	size_t left, right;
-	enum gc_kind kind;
 	int rc = gc_term(in, &left);
 
-	if (rc)
-		return rc;
-	while (gc_operator(in, &kind)) {
+	while (!rc) {
+		const char *text = in->text + in->pos + strspn(in->text + in->pos, GC_SPACES);
+		size_t len = gc_word(text);
+		enum gc_kind kind;
+
+		in->pos = (size_t)(text - in->text);
+		if (len == 0 && (strncmp(text, "&&", 2) == 0 || strncmp(text, "||", 2) == 0))
+			len = 2;
+		if (gc_is(text, len, "and") || gc_is(text, len, "&&")) {
+			kind = GC_AND;
+		} else if (gc_is(text, len, "or") || gc_is(text, len, "||")) {
+			kind = GC_OR;
+		} else {
+			*tree = left;
+			break;
+		}
+		in->pos += len;
 		rc = gc_term(in, &right);
-		if (rc)
-			return rc;
-		left = gc_join(in->gc, kind, left, right);
+		if (!rc)
+			left = gc_join(in->gc, kind, left, right);
 	}
-	*tree = left;
-	return 0;
-}
-
-static int gc_length_check(struct wcs_gc *gc, struct wcs_fault *fault)
-{
-	char *text = wcs_gc_format(gc);
-	size_t len = text ? strlen(text) : 0;
-
-	free(text);
-	if (!text)
-		return wcs_fault_set(fault, -ENOMEM, "no memory");
-	if (len > WCS_GC_TEXT_MAX)
-		return wcs_fault_set(fault, -EINVAL, "longer than %u bytes", WCS_GC_TEXT_MAX);
-	return 0;
+	return rc;
 }
 
 int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault)
 {
 	struct gc_input in = {.text = text, .fault = fault};
+	char *spelling = NULL;
 	int rc;
 
 	if (strnlen(text, WCS_GC_TEXT_MAX + 1) > WCS_GC_TEXT_MAX)
@@ -252,14 +230,19 @@ int wcs_gc_parse(const char *text, struct wcs_gc **gc, struct wcs_fault *fault)
 	rc = gc_expression(&in, &in.gc->root);
 	if (!rc && text[in.pos])
 		rc = gc_fault(&in, in.pos, "expected and, or or the end");
-	if (!rc)
-		rc = gc_length_check(in.gc, fault);
-	if (rc) {
-		wcs_gc_free(in.gc);
-		return rc;
+	if (!rc) {
+		spelling = wcs_gc_format(in.gc);
+		if (!spelling)
+			rc = wcs_fault_set(fault, -ENOMEM, "no memory");
+		else if (strlen(spelling) > WCS_GC_TEXT_MAX)
+			rc = wcs_fault_set(fault, -EINVAL, "longer than %u bytes", WCS_GC_TEXT_MAX);
 	}
-	*gc = in.gc;
-	return 0;
+	free(spelling);
+	if (!rc)
+		*gc = in.gc;
+	else
+		wcs_gc_free(in.gc);
+	return rc;
 }
 
 struct wcs_gc *wcs_gc_all(void)
@@ -380,23 +363,18 @@ uint64_t wcs_gc_last_rank(const struct wcs_gc *gc)
 
 /* Two policies that agree on the first rank behind each bound agree on all ranks. Expiries of one
  * rank are sums of the timestamp and a bound, so one timestamp stands for all. */
-static bool gc_is_within_at_bounds(const struct wcs_gc *gc, const struct wcs_gc *other,
-				   const struct wcs_gc *bounds)
-{
-	for (size_t i = 0; i < bounds->count; i++) {
-		const struct gc_node *node = &bounds->nodes[i];
-		uint64_t rank = node->kind == GC_MAXVERSIONS ? (uint64_t)node->bound + 1 : 1;
-
-		if (wcs_gc_expiry(gc, rank, 0) < wcs_gc_expiry(other, rank, 0))
-			return false;
-	}
-	return true;
-}
-
 bool wcs_gc_is_within(const struct wcs_gc *gc, const struct wcs_gc *other)
 {
-	return wcs_gc_expiry(gc, 1, 0) >= wcs_gc_expiry(other, 1, 0) &&
-	       gc_is_within_at_bounds(gc, other, gc) && gc_is_within_at_bounds(gc, other, other);
+	bool within = wcs_gc_expiry(gc, 1, 0) >= wcs_gc_expiry(other, 1, 0);
+
+	for (size_t i = 0; within && i < gc->count + other->count; i++) {
+		const struct gc_node *node =
+			i < gc->count ? &gc->nodes[i] : &other->nodes[i - gc->count];
+		uint64_t rank = node->kind == GC_MAXVERSIONS ? (uint64_t)node->bound + 1 : 1;
+
+		within = wcs_gc_expiry(gc, rank, 0) >= wcs_gc_expiry(other, rank, 0);
+	}
+	return within;
 }
 
 bool wcs_gc_hides(const struct wcs_gc *gc)

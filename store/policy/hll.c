@@ -37,16 +37,6 @@
 #define HLL_SPARSE_END	 6144u		      /* as many would be as long as a dense state */
 #define HLL_DENSE_LENGTH (HLL_REGISTERS / 4 * 3)
 
-/* FNV-1a, and the finalizer of MurmurHash3, since the high bits of FNV-1a are poor. */
-static uint64_t hll_hash(struct wcs_slice element)
-{
-	uint64_t hash = hash_bytes(HASH_START, element.data, element.len);
-
-	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
-	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
-	return hash ^ hash >> 33;
-}
-
 /* ---- Entries of a sparse state ----------------------------------------------------------- */
 
 static uint32_t hll_entry(const unsigned char *from)
@@ -91,14 +81,17 @@ static void hll_head_put(unsigned char *to, unsigned char kind)
 	to[1] = kind;
 }
 
+/* The hash is FNV-1a, and the finalizer of MurmurHash3, since the high bits of FNV-1a are poor. */
 static uint32_t hll_entry_of(struct wcs_slice element)
 {
-	uint64_t hash = hll_hash(element);
-	uint64_t rest = hash << HLL_PLACE_BITS;
-	uint32_t place = (uint32_t)(hash >> (64 - HLL_PLACE_BITS));
-	uint32_t rank = rest ? (uint32_t)__builtin_clzll(rest) + 1 : HLL_PLACE_RANK;
+	uint64_t hash = hash_bytes(HASH_START, element.data, element.len), rest;
 
-	return place << 6 | rank;
+	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
+	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
+	hash ^= hash >> 33;
+	rest = hash << HLL_PLACE_BITS;
+	return (uint32_t)(hash >> (64 - HLL_PLACE_BITS)) << 6 |
+	       (rest ? (uint32_t)__builtin_clzll(rest) + 1 : HLL_PLACE_RANK);
 }
 
 void wcs_hll_element(struct wcs_slice element, unsigned char state[WCS_HLL_ELEMENT])
@@ -261,40 +254,12 @@ static int hll_compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Ascending entries, of each place the one with the greatest rank. Returns how many. */
-static size_t hll_distinct(uint32_t *entries, size_t count)
-{
-	size_t kept = 0;
-
-	qsort(entries, count, sizeof(*entries), hll_compare);
-	for (size_t i = 0; i < count; i++)
-		if (i + 1 == count || hll_place(entries[i]) != hll_place(entries[i + 1]))
-			entries[kept++] = entries[i];
-	return kept;
-}
-
-/* The state of such entries. Returns its length. */
-static size_t hll_put(const uint32_t *entries, size_t count, unsigned char *state)
-{
-	unsigned char registers[HLL_REGISTERS] = {0};
-
-	if (count < HLL_SPARSE_END) {
-		hll_head_put(state, HLL_SPARSE);
-		for (size_t i = 0; i < count; i++)
-			hll_entry_put(state + HLL_HEAD + i * HLL_ENTRY, entries[i]);
-		return HLL_HEAD + count * HLL_ENTRY;
-	}
-	for (size_t i = 0; i < count; i++)
-		hll_raise_entry(registers, entries[i]);
-	hll_dense_put(registers, state);
-	return HLL_HEAD + HLL_DENSE_LENGTH;
-}
-
 int wcs_hll_elements(struct wcs_slice lines, unsigned char *state, size_t *len)
 {
 	const char *at = lines.data, *end = at + lines.len, *newline;
+	unsigned char registers[HLL_REGISTERS] = {0};
+	size_t count = 0, kept = 0;
 	uint32_t *entries;
-	size_t count = 0;
 
 	for (size_t i = 0; i < lines.len; i++)
 		count += at[i] == '\n';
@@ -303,7 +268,21 @@ int wcs_hll_elements(struct wcs_slice lines, unsigned char *state, size_t *len)
 		return -ENOMEM;
 	for (count = 0; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
 		entries[count++] = hll_entry_of((struct wcs_slice){at, (size_t)(newline - at)});
-	*len = hll_put(entries, hll_distinct(entries, count), state);
+	qsort(entries, count, sizeof(*entries), hll_compare);
+	for (size_t i = 0; i < count; i++) /* of each place the one with the greatest rank */
+		if (i + 1 == count || hll_place(entries[i]) != hll_place(entries[i + 1]))
+			entries[kept++] = entries[i];
+	if (kept < HLL_SPARSE_END) {
+		hll_head_put(state, HLL_SPARSE);
+		for (size_t i = 0; i < kept; i++)
+			hll_entry_put(state + HLL_HEAD + i * HLL_ENTRY, entries[i]);
+		*len = HLL_HEAD + kept * HLL_ENTRY;
+	} else {
+		for (size_t i = 0; i < kept; i++)
+			hll_raise_entry(registers, entries[i]);
+		hll_dense_put(registers, state);
+		*len = HLL_HEAD + HLL_DENSE_LENGTH;
+	}
 	free(entries);
 	return 0;
 }
@@ -355,17 +334,11 @@ static double hll_estimate_dense(const unsigned char *body)
 	return registers * registers / (2 * log(2) * z); /* infinite where all ranks are greatest */
 }
 
-static double hll_estimate_sparse(size_t count)
-{
-	const double places = 1u << HLL_PLACE_BITS;
-
-	return -places * log1p(-(double)count / places);
-}
-
 int64_t wcs_hll_estimate(struct wcs_slice state)
 {
+	const double places = 1u << HLL_PLACE_BITS;
 	double estimate = hll_is_dense(state) ? hll_estimate_dense(hll_body(state))
-					      : hll_estimate_sparse(hll_count(state));
+					      : -places * log1p(-(double)hll_count(state) / places);
 
 	return estimate < 9.2e18 ? (int64_t)(estimate + 0.5) : INT64_MAX;
 }

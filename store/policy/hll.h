@@ -15,10 +15,6 @@ bool wcs_hll_valid(struct wcs_slice state);
 /* The state of one element, any bytes. */
 void wcs_hll_element(struct wcs_slice element, unsigned char state[WCS_HLL_ELEMENT]);
 
-/* The state of elements that are lines, each with its newline. state has room for WCS_HLL_MAX
- * bytes. -ENOMEM. */
-int wcs_hll_elements(struct wcs_slice lines, unsigned char *state, size_t *len);
-
 /* The state of the elements of both; the same bytes in whatever order elements and states came
  * together. merged has room for WCS_HLL_MAX bytes and is neither a's nor b's. Returns its length.
  */
