@@ -17,9 +17,7 @@ int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b)
 	size_t common = a.len < b.len ? a.len : b.len;
 	int order = common > 0 ? memcmp(a.data, b.data, common) : 0;
 
-	if (order != 0)
-		return order;
-	return (a.len > b.len) - (a.len < b.len);
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
 struct wcs_mutation *wcs_mutation_new(void)
@@ -53,21 +51,16 @@ static int mutation_check_value(struct wcs_slice value)
 	return value.data == NULL && value.len > 0 ? -EINVAL : 0;
 }
 
-/* Returns the array with room for one entry more, or NULL; the old one stays good then. */
-static void *mutation_grow(void *entries, size_t count, size_t *room, size_t size)
+/* Returns the array with room for one entry more, or NULL; the old one stays good then. An array
+ * has room for 4 entries, or for the next power of two. */
+static void *mutation_grow(void *entries, size_t count, size_t size)
 {
-	size_t wanted = *room == 0 ? 4 : *room * 2;
-	void *grown;
-
-	if (count < *room)
+	if (count > 0 && (count < 4 || (count & (count - 1)) != 0))
 		return entries;
-	grown = reallocarray(entries, wanted, size);
-	if (grown != NULL)
-		*room = wanted;
-	return grown;
+	return reallocarray(entries, count == 0 ? 4 : 2 * count, size);
 }
 
-static int mutation_add_condition(struct wcs_mutation *mutation, struct wcs_condition condition)
+int wcs_mutation_condition(struct wcs_mutation *mutation, struct wcs_condition condition)
 {
 	struct wcs_condition *grown;
 	int rc = mutation_check_column(condition.family, condition.qualifier);
@@ -77,8 +70,7 @@ static int mutation_add_condition(struct wcs_mutation *mutation, struct wcs_cond
 	if (rc != 0)
 		return rc;
 	condition.expected = condition.given;
-	grown = mutation_grow(mutation->conditions, mutation->condition_count,
-			      &mutation->condition_room, sizeof(*grown));
+	grown = mutation_grow(mutation->conditions, mutation->condition_count, sizeof(*grown));
 	if (grown == NULL)
 		return -ENOMEM;
 	mutation->conditions = grown;
@@ -94,20 +86,7 @@ int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wc
 
 	if (expected != NULL)
 		condition.given = *expected;
-	return mutation_add_condition(mutation, condition);
-}
-
-int wcs_mutation_if_form(struct wcs_mutation *mutation, const char *family,
-			 struct wcs_slice qualifier, enum wcs_form form, struct wcs_slice expected,
-			 int64_t number)
-{
-	struct wcs_condition condition = {.family = family,
-					  .qualifier = qualifier,
-					  .form = form,
-					  .given = expected,
-					  .number = number};
-
-	return mutation_add_condition(mutation, condition);
+	return wcs_mutation_condition(mutation, condition);
 }
 
 int wcs_mutation_delete_row(struct wcs_mutation *mutation)
@@ -116,7 +95,7 @@ int wcs_mutation_delete_row(struct wcs_mutation *mutation)
 	return 0;
 }
 
-static int mutation_add_delete(struct wcs_mutation *mutation, struct wcs_delete entry)
+static int mutation_delete(struct wcs_mutation *mutation, struct wcs_delete entry)
 {
 	int rc = mutation_check_column(entry.family, entry.qualifier);
 	struct wcs_delete *grown;
@@ -125,8 +104,7 @@ static int mutation_add_delete(struct wcs_mutation *mutation, struct wcs_delete 
 		return rc;
 	if (entry.ts < 0)
 		return -EINVAL;
-	grown = mutation_grow(mutation->deletes, mutation->delete_count, &mutation->delete_room,
-			      sizeof(*grown));
+	grown = mutation_grow(mutation->deletes, mutation->delete_count, sizeof(*grown));
 	if (grown == NULL)
 		return -ENOMEM;
 	mutation->deletes = grown;
@@ -136,40 +114,38 @@ static int mutation_add_delete(struct wcs_mutation *mutation, struct wcs_delete 
 
 int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family)
 {
-	struct wcs_delete entry = {.kind = WCS_DELETE_FAMILY, .family = family};
-
-	return mutation_add_delete(mutation, entry);
+	return mutation_delete(mutation,
+			       (struct wcs_delete){WCS_DELETE_FAMILY, family, {NULL, 0}, 0});
 }
 
 int wcs_mutation_delete_column(struct wcs_mutation *mutation, const char *family,
 			       struct wcs_slice qualifier)
 {
-	struct wcs_delete entry = {
-		.kind = WCS_DELETE_COLUMN, .family = family, .qualifier = qualifier};
-
-	return mutation_add_delete(mutation, entry);
+	return mutation_delete(mutation,
+			       (struct wcs_delete){WCS_DELETE_COLUMN, family, qualifier, 0});
 }
 
 int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
 			     struct wcs_slice qualifier, int64_t ts)
 {
-	struct wcs_delete entry = {
-		.kind = WCS_DELETE_CELL, .family = family, .qualifier = qualifier, .ts = ts};
-
-	return mutation_add_delete(mutation, entry);
+	return mutation_delete(mutation,
+			       (struct wcs_delete){WCS_DELETE_CELL, family, qualifier, ts});
 }
 
-static int mutation_add_write(struct wcs_mutation *mutation, struct wcs_write entry)
+int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry)
 {
+	/* WCS_TS_SERVER, WCS_TS_NEWEST and WCS_TS_NONE are one number. */
+	int64_t least = entry.kind == WCS_WRITE_SET_NEWEST ? 0 : WCS_TS_SERVER;
 	int rc = mutation_check_column(entry.family, entry.qualifier);
 	struct wcs_write *grown;
 
 	if (rc == 0)
 		rc = mutation_check_value(entry.value);
+	if (rc == 0 && (entry.ts < least || entry.replaces < WCS_TS_NONE))
+		rc = -EINVAL;
 	if (rc != 0)
 		return rc;
-	grown = mutation_grow(mutation->writes, mutation->write_count, &mutation->write_room,
-			      sizeof(*grown));
+	grown = mutation_grow(mutation->writes, mutation->write_count, sizeof(*grown));
 	if (grown == NULL)
 		return -ENOMEM;
 	mutation->writes = grown;
@@ -178,48 +154,27 @@ static int mutation_add_write(struct wcs_mutation *mutation, struct wcs_write en
 	return 0;
 }
 
-int wcs_mutation_set_form(struct wcs_mutation *mutation, const char *family,
-			  struct wcs_slice qualifier, int64_t ts, enum wcs_form form,
-			  struct wcs_slice value, int64_t number)
+/* A write that gives its value as bytes. */
+static int mutation_value(struct wcs_mutation *mutation, enum wcs_write_kind kind,
+			  const char *family, struct wcs_slice qualifier, int64_t ts,
+			  struct wcs_slice value)
 {
-	struct wcs_write entry = {.kind = WCS_WRITE_SET,
-				  .family = family,
-				  .qualifier = qualifier,
-				  .ts = ts,
-				  .value = value,
-				  .form = form,
-				  .delta = number};
+	struct wcs_write entry = {
+		.kind = kind, .family = family, .qualifier = qualifier, .ts = ts, .value = value};
 
-	if (ts < 0 && ts != WCS_TS_SERVER)
-		return -EINVAL;
-	if (form == WCS_FORM_STATE && ts != WCS_TS_SERVER)
-		entry.kind = WCS_WRITE_MERGE;
-	return mutation_add_write(mutation, entry);
+	return wcs_mutation_write(mutation, entry);
 }
 
 int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
 		     int64_t ts, struct wcs_slice value)
 {
-	return wcs_mutation_set_form(mutation, family, qualifier, ts, WCS_FORM_VALUE, value, 0);
-}
-
-/* A write that gives its value as bytes. */
-static int mutation_add_value(struct wcs_mutation *mutation, enum wcs_write_kind kind,
-			      const char *family, struct wcs_slice qualifier, int64_t ts,
-			      struct wcs_slice value)
-{
-	struct wcs_write entry = {
-		.kind = kind, .family = family, .qualifier = qualifier, .ts = ts, .value = value};
-
-	return mutation_add_write(mutation, entry);
+	return mutation_value(mutation, WCS_WRITE_SET, family, qualifier, ts, value);
 }
 
 int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
 			    struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {
-	if (ts < 0)
-		return -EINVAL;
-	return mutation_add_value(mutation, WCS_WRITE_SET_NEWEST, family, qualifier, ts, value);
+	return mutation_value(mutation, WCS_WRITE_SET_NEWEST, family, qualifier, ts, value);
 }
 
 int wcs_mutation_append(struct wcs_mutation *mutation, const char *family,
@@ -232,9 +187,7 @@ int wcs_mutation_append(struct wcs_mutation *mutation, const char *family,
 				  .replaces = replaces,
 				  .value = data};
 
-	if (replaces < 0 && replaces != WCS_TS_NONE)
-		return -EINVAL;
-	return mutation_add_write(mutation, entry);
+	return wcs_mutation_write(mutation, entry);
 }
 
 int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
@@ -246,22 +199,19 @@ int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
 				  .ts = WCS_TS_SERVER,
 				  .delta = delta};
 
-	return mutation_add_write(mutation, entry);
+	return wcs_mutation_write(mutation, entry);
 }
 
 int wcs_mutation_merge(struct wcs_mutation *mutation, const char *family,
 		       struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {
-	if (ts < 0 && ts != WCS_TS_NEWEST)
-		return -EINVAL;
-	return mutation_add_value(mutation, WCS_WRITE_MERGE, family, qualifier, ts, value);
+	return mutation_value(mutation, WCS_WRITE_MERGE, family, qualifier, ts, value);
 }
 
 int wcs_mutation_replace(struct wcs_mutation *mutation, const char *family,
 			 struct wcs_slice qualifier, struct wcs_slice value)
 {
-	return mutation_add_value(mutation, WCS_WRITE_REPLACE, family, qualifier, WCS_TS_NEWEST,
-				  value);
+	return mutation_value(mutation, WCS_WRITE_REPLACE, family, qualifier, WCS_TS_NEWEST, value);
 }
 
 static int mutation_compare_deletes(const void *left, const void *right)
@@ -275,9 +225,7 @@ static int mutation_compare_deletes(const void *left, const void *right)
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	order = wcs_slice_compare(a->qualifier, b->qualifier);
-	if (order != 0)
-		return order;
-	return (a->ts > b->ts) - (a->ts < b->ts);
+	return order != 0 ? order : (a->ts > b->ts) - (a->ts < b->ts);
 }
 
 static int mutation_compare_writes(const void *left, const void *right)
@@ -288,9 +236,7 @@ static int mutation_compare_writes(const void *left, const void *right)
 
 	if (order == 0)
 		order = wcs_slice_compare(a->qualifier, b->qualifier);
-	if (order != 0)
-		return order;
-	return (a->order > b->order) - (a->order < b->order);
+	return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
 }
 
 void wcs_mutation_seal(struct wcs_mutation *mutation)

@@ -58,25 +58,20 @@ struct wcs_write {
 
 struct wcs_mutation {
 	struct wcs_condition *conditions;
-	size_t condition_count, condition_room;
+	size_t condition_count;
 	bool delete_row;
 	/* Sealed: by family, then kind, then qualifier, then ts; families by name, bytes unsigned.
 	 */
 	struct wcs_delete *deletes;
-	size_t delete_count, delete_room;
+	size_t delete_count;
 	/* Sealed: by family, then qualifier, then order. */
 	struct wcs_write *writes;
-	size_t write_count, write_room;
+	size_t write_count;
 };
 
-/* As wcs_mutation_set and wcs_mutation_if, of values in any form; number with WCS_FORM_NUMBER. A
- * state is merged into the cell of a ts that is given. */
-int wcs_mutation_set_form(struct wcs_mutation *mutation, const char *family,
-			  struct wcs_slice qualifier, int64_t ts, enum wcs_form form,
-			  struct wcs_slice value, int64_t number);
-int wcs_mutation_if_form(struct wcs_mutation *mutation, const char *family,
-			 struct wcs_slice qualifier, enum wcs_form form, struct wcs_slice expected,
-			 int64_t number);
+/* Add an entry. Errors as of the calls of store.h. */
+int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry);
+int wcs_mutation_condition(struct wcs_mutation *mutation, struct wcs_condition condition);
 
 /* Sorts deletes and writes as said above, before an engine gets the mutation. */
 void wcs_mutation_seal(struct wcs_mutation *mutation);

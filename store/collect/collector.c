@@ -9,26 +9,6 @@
 
 /* ---- Starting passes ---------------------------------------------------------------------- */
 
-static void collector_begin(struct wcs_collector *collector)
-{
-	struct wcs_gc_status *status = &collector->status;
-
-	status->running = true;
-	status->pass_started = store_now(collector->store);
-	status->pass_cells = 0;
-	collector->left = 0;
-	collector->failed = 0;
-	collector->last_start = grace_steady();
-	collector->fast = collector->asked > collector->granted;
-	if (collector->fast) { /* all of the store, not from the middle on */
-		collector->table[0] = '\0';
-		collector->slice.len = 0;
-	}
-	strcpy(status->table, collector->table);
-	if (collector->slice.len == 0)
-		status->row_len = 0;
-}
-
 static void collector_end(struct wcs_collector *collector, uint64_t asked, int rc)
 {
 	struct wcs_gc_status *status = &collector->status;
@@ -75,10 +55,24 @@ static bool collector_failed(const struct wcs_collector *collector)
 /* The caller holds the lock, which is released during the pass. */
 static void collector_one_pass(struct wcs_collector *collector)
 {
+	struct wcs_gc_status *status = &collector->status;
 	uint64_t asked = collector->asked;
 	int rc;
 
-	collector_begin(collector);
+	status->running = true;
+	status->pass_started = store_now(collector->store);
+	status->pass_cells = 0;
+	collector->left = 0;
+	collector->failed = 0;
+	collector->last_start = grace_steady();
+	collector->fast = collector->asked > collector->granted;
+	if (collector->fast) { /* all of the store, not from the middle on */
+		collector->table[0] = '\0';
+		collector->slice.len = 0;
+	}
+	strcpy(status->table, collector->table);
+	if (collector->slice.len == 0)
+		status->row_len = 0;
 	pthread_mutex_unlock(&collector->lock);
 	rc = collector_failed(collector) ? -EROFS : collector_pass(collector);
 	collector_store_place(collector);
@@ -132,7 +126,8 @@ int collector_start(struct wcs_store *store)
 	clock_cond_init(&collector->wake);
 	pthread_cond_init(&collector->done, NULL);
 	collector->stored = grace_steady();
-	grace_init(&collector->grace, store->options.gc_grace, store_now(store));
+	collector->grace.length = store->options.gc_grace;
+	collector->grace.offset = store_now(store) - collector->stored;
 	collector_load_place(collector);
 	if (pthread_create(&collector->thread, NULL, collector_main, collector) != 0) {
 		collector_free(collector);

@@ -7,7 +7,7 @@
  *   while the engine lags behind; a requested pass only lets the engine catch up.
  * - Its place is a table's name and the engine's own bytes. It is stored now and then; a lost place
  *   costs one more pass.
- * - It looks at the clock before each slice, for the grace (grace.h).
+ * - It looks at the clock before each slice, for the grace (grace.c).
  */
 #include "store/collect/collector_private.h"
 
@@ -143,10 +143,11 @@ void collector_sleep(struct wcs_collector *collector, int64_t microseconds)
 	pthread_cond_timedwait(&collector->wake, &collector->lock, &at);
 }
 
-static void collector_rest(struct wcs_collector *collector, int64_t took)
+/* Rests after a slice that took so long. Must the pass stop here? */
+static bool collector_rest(struct wcs_collector *collector, int64_t took)
 {
 	const struct wcs_store *store = collector->store;
-	bool busy = true;
+	bool busy = true, interrupted;
 
 	pthread_mutex_lock(&collector->lock);
 	if (!collector->fast && !collector_interrupted(collector))
@@ -160,7 +161,9 @@ static void collector_rest(struct wcs_collector *collector, int64_t took)
 		if (busy)
 			collector_sleep(collector, COLLECTOR_BUSY_MS * 1000);
 	}
+	interrupted = collector_interrupted(collector);
 	pthread_mutex_unlock(&collector->lock);
+	return interrupted;
 }
 
 /* ---- Passes ------------------------------------------------------------------------------ */
@@ -192,10 +195,10 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 		struct wcs_collect before = {.looked = collector->slice.looked,
 					     .collected = collector->slice.collected,
 					     .bytes = collector->slice.bytes};
-		int64_t start = grace_steady();
+		int64_t start = grace_steady(), took;
 
-		if (grace_look(&collector->grace, store_now(collector->store)))
-			store_log(collector->store, WCS_LOG_WARNING,
+		if (grace_look(&collector->grace, store_now(store)))
+			store_log(store, WCS_LOG_WARNING,
 				  "the clock jumped by more than a day; what it hides is not "
 				  "collected yet");
 		rc = collector_slice(collector, table);
@@ -203,12 +206,10 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 		pthread_mutex_lock(&store->collecting);
 		store->backend->collected(store->db, collector->slice.done);
 		pthread_mutex_unlock(&store->collecting);
-		collector_rest(collector, grace_steady() - start);
-		if (grace_steady() - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)
+		took = grace_steady() - start;
+		if (start + took - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)
 			collector_store_place(collector);
-		pthread_mutex_lock(&collector->lock);
-		interrupted = collector_interrupted(collector);
-		pthread_mutex_unlock(&collector->lock);
+		interrupted = collector_rest(collector, took);
 	}
 	return rc != 0 ? rc : interrupted && !collector->slice.done;
 }
@@ -217,31 +218,25 @@ int collector_pass(struct wcs_collector *collector)
 {
 	char next[WCS_TABLE_NAME_MAX + 1];
 	struct wcs_table *table;
-	int rc = 0;
 
-	while (rc == 0) {
-		const char *after = collector->table;
+	for (;;) {
+		bool inside = collector->table[0] != '\0';
+		int rc = inside ? wcs_table_open(collector->store, collector->table, &table) : 0;
 
-		if (*after != '\0')
-			rc = wcs_table_open(collector->store, after, &table);
-		if (*after != '\0' && rc == 0) {
+		if (inside && rc == 0) {
 			collector->slice.done = false;
 			rc = collector_table(collector, table);
 			wcs_table_close(table);
 		}
 		if (rc == -EIO && collector->failed == 0)
 			collector->failed = rc;
-		if (rc == -ENOENT || rc == -EIO) /* it was removed, or is damaged: the next one */
-			rc = 0;
-		if (rc != 0)
-			break;
+		if (rc != 0 && rc != -ENOENT && rc != -EIO) /* else removed, or damaged: the next */
+			return rc;
 		collector->slice.len = 0;
-		if (wcs_table_next(collector->store, *after != '\0' ? after : NULL, next) != 0)
+		if (wcs_table_next(collector->store, inside ? collector->table : NULL, next) != 0)
 			break;
 		strcpy(collector->table, next);
 	}
-	if (rc != 0)
-		return rc;
 	collector->table[0] = '\0';
 	return collector->failed;
 }

@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by collector*.c only. */
+/* Shared by the files of this room only. */
 #ifndef WCS_COLLECTOR_PRIVATE_H
 #define WCS_COLLECTOR_PRIVATE_H
 
+#include "lib/clock.h"
 #include "store/collect/collector.h"
-#include "store/collect/grace.h"
 #include "store/table/table.h"
+
+/* ---- grace.c ---- */
+/*
+ * The grace: for a while the collector spares the cells that a changed policy hides, and all cells
+ * after the clock jumped by more than a day. Private to the collector's thread.
+ *
+ * The clock jumped if CLOCK_REALTIME - CLOCK_MONOTONIC changed by more than a day since the last
+ * look, or if it is more than a day away from the time when the store was last open.
+ */
+
+#define GRACE_SECOND INT64_C(1000000)
+
+struct grace {
+	int64_t length; /* microseconds; 0: there is none */
+	int64_t offset; /* the clock less the monotonic one, at the last look */
+	int64_t jumped; /* when the clock jumped, by the monotonic one; 0: it did not */
+};
+
+/* The monotonic clock in microseconds. */
+static inline int64_t grace_steady(void)
+{
+	return clock_ns() / 1000;
+}
+
+/* The store was last open when the clock said so. now: the present by the clock, here and below. */
+void grace_since(struct grace *grace, int64_t last, int64_t now);
+/* Looks at the clock. Has it jumped since the last look? */
+bool grace_look(struct grace *grace, int64_t now);
+/* Must the collector spare the cells that this family's policy hides? */
+bool grace_covers(const struct grace *grace, const struct wcs_family *family, int64_t now);
 
 struct wcs_collector {
 	struct wcs_store *store;
@@ -33,7 +63,6 @@ struct wcs_collector {
 };
 
 /* ---- collector_pass.c ---- */
-
 /* Sleeps until then, or until `wake` is signalled. The caller holds the lock. */
 void collector_sleep(struct wcs_collector *collector, int64_t microseconds);
 /* Stores where the pass is; at the start it is read again. */

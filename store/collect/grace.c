@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The grace of a changed policy, and jumps of the clock. */
-#include "store/collect/grace.h"
+#include "store/collect/collector_private.h"
 
 #define GRACE_JUMP (24 * 3600 * GRACE_SECOND)
 
 static bool grace_far(int64_t a, int64_t b)
 {
 	return (a > b ? a - b : b - a) > GRACE_JUMP;
-}
-
-void grace_init(struct grace *grace, int64_t length, int64_t now)
-{
-	*grace = (struct grace){.length = length, .offset = now - grace_steady()};
 }
 
 void grace_since(struct grace *grace, int64_t last, int64_t now)

@@ -171,10 +171,13 @@ static int row_json_cell_member(struct row_json *in, const struct wcs_json_at *a
 static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			 struct wcs_slice qualifier, const json_t *json)
 {
+	struct wcs_write write = {.kind = WCS_WRITE_SET,
+				  .family = family,
+				  .qualifier = qualifier,
+				  .ts = WCS_TS_SERVER};
 	struct row_json_given given = {.form = WCS_FORM_VALUE};
 	struct wcs_slice state = {NULL, 0};
 	struct wcs_json_at inner = {.up = at};
-	int64_t ts = WCS_TS_SERVER;
 	json_t *member;
 	int rc = 0;
 
@@ -184,7 +187,7 @@ static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, cons
 	}
 	json_object_foreach((json_t *)(uintptr_t)json, inner.name, member)
 	{
-		rc = row_json_cell_member(in, &inner, member, &ts, &given, &state);
+		rc = row_json_cell_member(in, &inner, member, &write.ts, &given, &state);
 		if (rc != 0)
 			break;
 	}
@@ -192,11 +195,15 @@ static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, cons
 		rc = row_json_wrong(in, at, "the cell has no value");
 	if (rc != 0)
 		return rc;
-	if (state.data) /* a value beside it is only its estimate */
+	if (state.data) { /* a value beside it is only its estimate */
 		given = (struct row_json_given){.form = WCS_FORM_STATE, .value = state};
-	rc = wcs_mutation_set_form(in->line.mutation, family, qualifier, ts, given.form,
-				   given.value, given.number);
-	return row_json_built(in, at, rc);
+		if (write.ts != WCS_TS_SERVER)
+			write.kind = WCS_WRITE_MERGE;
+	}
+	write.form = given.form;
+	write.value = given.value;
+	write.delta = given.number;
+	return row_json_built(in, at, wcs_mutation_write(in->line.mutation, write));
 }
 
 static int row_json_cells(struct row_json *in, const struct wcs_json_at *at, const char *family,
@@ -281,19 +288,17 @@ static int row_json_increment(struct row_json *in, const struct wcs_json_at *at,
 static int row_json_if(struct row_json *in, const struct wcs_json_at *at, const char *family,
 		       struct wcs_slice qualifier, const json_t *json)
 {
+	struct wcs_condition condition = {
+		.family = family, .qualifier = qualifier, .absent = json_is_null(json)};
 	struct row_json_given given = {.form = WCS_FORM_VALUE};
-	int rc;
+	int rc = condition.absent ? 0 : row_json_value(in, at, json, &given);
 
-	if (json_is_null(json)) {
-		rc = wcs_mutation_if(in->line.mutation, family, qualifier, NULL);
-		return row_json_built(in, at, rc);
-	}
-	rc = row_json_value(in, at, json, &given);
 	if (rc != 0)
 		return rc;
-	rc = wcs_mutation_if_form(in->line.mutation, family, qualifier, given.form, given.value,
-				  given.number);
-	return row_json_built(in, at, rc);
+	condition.form = given.form;
+	condition.given = given.value;
+	condition.number = given.number;
+	return row_json_built(in, at, wcs_mutation_condition(in->line.mutation, condition));
 }
 
 /* Two names may be spelled differently and be the same column. Runs only where a name of the
