@@ -5,13 +5,9 @@
 #include "store/collect/collector.h"
 #include "store/disk/directory.h"
 #include "store/json/json_memory.h"
-#include "store/policy/aggregate.h"
 #include "store/table/table.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

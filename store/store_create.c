@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum store_create_place { STORE_CREATE_MISSING, STORE_CREATE_EMPTY, STORE_CREATE_STORE };
-
 struct store_create {
 	char *path;	  /* where the store goes: absolute, without links */
 	const char *name; /* its last part */
@@ -28,8 +26,9 @@ struct store_create {
 	const char *temporary_name;
 	dev_t dev; /* of the directory that was built there */
 	ino_t ino;
-	struct directory *old; /* the store that is replaced, locked */
-	enum store_create_place place;
+	bool there; /* a directory is at the place */
+	struct directory
+		*old; /* the store that is replaced, locked; NULL: the directory is empty */
 };
 
 /* ---- The store that is replaced ---------------------------------------------------------- */
@@ -197,7 +196,6 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	bool store, empty;
 	int rc;
 
-	create->place = STORE_CREATE_MISSING;
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
@@ -208,7 +206,7 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	store = directory_find_marker(fd) > 0;
 	empty = directory_each(fd, store_create_met, NULL) == 0;
 	close(fd);
-	create->place = store ? STORE_CREATE_STORE : STORE_CREATE_EMPTY;
+	create->there = true;
 	if (store && !force)
 		return directory_refuse(
 			fault, -EEXIST, create->path,
@@ -285,9 +283,9 @@ static int store_create_build(const struct store_create *create, const struct wc
  * back and is not removed. */
 static int store_create_rename(const struct store_create *create, struct wcs_fault *fault)
 {
-	unsigned int flags = create->place == STORE_CREATE_MISSING ? RENAME_NOREPLACE
-			     : create->place == STORE_CREATE_STORE ? RENAME_EXCHANGE
-								   : 0;
+	unsigned int flags = !create->there	   ? RENAME_NOREPLACE
+			     : create->old != NULL ? RENAME_EXCHANGE
+						   : 0;
 
 	if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
 		      flags) != 0) {
@@ -298,7 +296,7 @@ static int store_create_rename(const struct store_create *create, struct wcs_fau
 		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
 			return directory_fail(fault, errno, create->path,
 					      "cannot be put into its place");
-	} else if (create->place != STORE_CREATE_STORE ||
+	} else if (create->old == NULL ||
 		   directory_is(create->old, create->parent, create->temporary_name)) {
 		return 0;
 	} else if (renameat2(create->parent, create->temporary_name, create->parent, create->name,
@@ -317,7 +315,7 @@ static int store_create_finish(const struct store_create *create, struct wcs_fau
 
 	if (fsync(create->parent) != 0)
 		return directory_fail(fault, errno, create->path, "cannot be made durable");
-	if (create->place != STORE_CREATE_STORE)
+	if (create->old == NULL)
 		return 0;
 	rc = directory_remove(create->parent, create->temporary_name);
 	if (rc != 0)

@@ -68,38 +68,82 @@ static void store_count_writes(struct wcs_table *table, const struct wcs_mutatio
 	}
 }
 
-int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
-		   int64_t *ts)
+/* ---- Mutations --------------------------------------------------------------------------- */
+
+/* A malformed mutation ends the batch before it: the engine gets only mutations that it may trust.
+ * Returns how many it may get; *rc is the error of the next. */
+static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *entries,
+			       size_t count, int *rc)
+{
+	size_t good = 0;
+
+	for (; good < count; good++) {
+		struct wcs_entry *entry = &entries[good];
+
+		*rc = store_check_row(entry->row);
+		if (*rc == 0)
+			*rc = store_check_mutation(table, entry->mutation);
+		if (*rc != 0)
+			break;
+		wcs_mutation_seal(entry->mutation);
+	}
+	return good;
+}
+
+int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
+		    size_t *applied)
 {
 	const struct wcs_backend *backend = table->store->backend;
-	const struct wcs_entry entry = {.row = row, .mutation = mutation};
 	struct wcs_view view;
+	int rc, wrong = 0, full;
+	uint64_t room = 0;
 	int64_t made = 0;
-	uint64_t room;
-	int rc = store_check_row(row);
+	size_t good;
 
-	if (rc != 0)
-		return rc;
-	wcs_mutation_seal(mutation);
+	*applied = 0;
 	rc = table_enter(table);
 	if (rc != 0)
 		return rc;
+	good = store_batch_good(table, entries, count, &wrong);
 	view = table_view(table);
-	rc = store_check_mutation(table, mutation);
-	if (rc == 0)
-		rc = room_enter_writes(table, &view, &entry, 1, &room);
-	if (rc == 0) {
-		rc = backend->mutate(table->store->db, &view, table->id, row, mutation, &made);
-		if (rc == 0)
-			hidden_count_mutation(table, mutation);
-		store_count_writes(table, mutation);
-		room_leave(table->store, room);
+	full = room_enter_writes(table, &view, entries, good, &room);
+	if (full != 0) { /* only the deletes before the first write may go to the engine */
+		wrong = full;
+		count = good;
+		for (good = 0; good < count && entries[good].mutation->write_count == 0;)
+			good++;
 	}
+	if (good == 1) {
+		rc = backend->mutate(table->store->db, &view, table->id, entries->row,
+				     entries->mutation, &made);
+		*applied = rc == 0;
+		entries->ts = rc == 0 ? made : entries->ts;
+	} else if (good > 1) {
+		rc = backend->mutate_many(table->store->db, &view, table->id, entries, good,
+					  applied);
+	}
+	for (size_t i = 0; i < *applied; i++)
+		hidden_count_mutation(table, entries[i].mutation);
+	for (size_t i = 0; i < good; i++)
+		store_count_writes(table, entries[i].mutation);
+	room_leave(table->store, room);
 	table_leave(table);
+	return rc != 0 ? rc : wrong;
+}
+
+int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
+		   int64_t *ts)
+{
+	struct wcs_entry entry = {.row = row, .mutation = mutation};
+	size_t applied;
+	int rc = wcs_rows_mutate(table, &entry, 1, &applied);
+
 	if (rc == 0 && ts != NULL)
-		*ts = made;
+		*ts = entry.ts;
 	return rc;
 }
+
+/* ---- Moves ------------------------------------------------------------------------------- */
 
 static int store_check_move(const struct wcs_move *move)
 {
@@ -148,60 +192,4 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	if (rc == 0 && ts != NULL)
 		*ts = made;
 	return rc;
-}
-
-/* ---- Batches ----------------------------------------------------------------------------- */
-
-/* A malformed mutation ends the batch before it: the engine gets only mutations that it may trust.
- * Returns how many it may get; *rc is the error of the next. */
-static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *entries,
-			       size_t count, int *rc)
-{
-	size_t good = 0;
-
-	for (; good < count; good++) {
-		struct wcs_entry *entry = &entries[good];
-
-		*rc = store_check_row(entry->row);
-		if (*rc == 0)
-			*rc = store_check_mutation(table, entry->mutation);
-		if (*rc != 0)
-			break;
-		wcs_mutation_seal(entry->mutation);
-	}
-	return good;
-}
-
-int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
-		    size_t *applied)
-{
-	const struct wcs_backend *backend = table->store->backend;
-	struct wcs_view view;
-	int rc, wrong = 0, full;
-	uint64_t room = 0;
-	size_t good;
-
-	*applied = 0;
-	rc = table_enter(table);
-	if (rc != 0)
-		return rc;
-	good = store_batch_good(table, entries, count, &wrong);
-	view = table_view(table);
-	full = room_enter_writes(table, &view, entries, good, &room);
-	if (full != 0) { /* only the deletes before the first write may go to the engine */
-		wrong = full;
-		count = good;
-		for (good = 0; good < count && entries[good].mutation->write_count == 0;)
-			good++;
-	}
-	if (good > 0)
-		rc = backend->mutate_many(table->store->db, &view, table->id, entries, good,
-					  applied);
-	for (size_t i = 0; i < *applied; i++)
-		hidden_count_mutation(table, entries[i].mutation);
-	for (size_t i = 0; i < good; i++)
-		store_count_writes(table, entries[i].mutation);
-	room_leave(table->store, room);
-	table_leave(table);
-	return rc != 0 ? rc : wrong;
 }

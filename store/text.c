@@ -12,6 +12,18 @@
 #include "lib/utf8.h"
 #include "store/store.h"
 
+static const char text_hex[] = "0123456789ABCDEF";
+static const char text_base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				  "0123456789+/";
+
+/* The value of a digit; -1: it is none. */
+static int text_digit(const char *digits, size_t count, char c)
+{
+	const char *at = memchr(digits, c, count);
+
+	return at != NULL ? (int)(at - digits) : -1;
+}
+
 static bool text_is_special(unsigned char c)
 {
 	return c < 0x20 || c == 0x7f || c == '%';
@@ -27,7 +39,6 @@ bool wcs_text_is_plain(const char *text, size_t len)
 
 char *wcs_text_encode(struct wcs_slice bytes)
 {
-	static const char hex[] = "0123456789ABCDEF";
 	const unsigned char *b = bytes.data;
 	char *text = malloc(bytes.len * 3 + 1);
 	char *out = text;
@@ -39,8 +50,8 @@ char *wcs_text_encode(struct wcs_slice bytes)
 
 		if (n == 0 || text_is_special(b[i])) {
 			*out++ = '%';
-			*out++ = hex[b[i] >> 4];
-			*out++ = hex[b[i] & 15];
+			*out++ = text_hex[b[i] >> 4];
+			*out++ = text_hex[b[i] & 15];
 			i++;
 			continue;
 		}
@@ -51,27 +62,22 @@ char *wcs_text_encode(struct wcs_slice bytes)
 	return text;
 }
 
-static int text_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++) {
+		int high, low;
+
 		if (text[i] != '%') {
 			out[n++] = (unsigned char)text[i];
 			continue;
 		}
-		if (len - i < 3 || text_hex(text[i + 1]) < 0 || text_hex(text[i + 2]) < 0)
+		high = len - i < 3 ? -1 : text_digit(text_hex, 16, text[i + 1]);
+		low = len - i < 3 ? -1 : text_digit(text_hex, 16, text[i + 2]);
+		if (high < 0 || low < 0)
 			return -EINVAL;
-		out[n++] = (unsigned char)(text_hex(text[i + 1]) << 4 | text_hex(text[i + 2]));
+		out[n++] = (unsigned char)(high << 4 | low);
 		i += 2;
 	}
 	*out_len = n;
@@ -80,31 +86,15 @@ int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *ou
 
 unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, size_t groups)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789+/";
-
 	for (; groups > 0; groups--, from += 3) {
 		uint32_t group = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
 
-		*to++ = (unsigned char)digits[group >> 18];
-		*to++ = (unsigned char)digits[group >> 12 & 63];
-		*to++ = (unsigned char)digits[group >> 6 & 63];
-		*to++ = (unsigned char)digits[group & 63];
+		*to++ = (unsigned char)text_base64[group >> 18];
+		*to++ = (unsigned char)text_base64[group >> 12 & 63];
+		*to++ = (unsigned char)text_base64[group >> 6 & 63];
+		*to++ = (unsigned char)text_base64[group & 63];
 	}
 	return to;
-}
-
-static int text_base64_digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+')
-		return 62;
-	return c == '/' ? 63 : -1;
 }
 
 int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len)
@@ -120,7 +110,7 @@ int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, siz
 		uint32_t group = 0;
 
 		for (size_t k = 0; k < 4; k++) {
-			int digit = k < digits ? text_base64_digit(text[i + k]) : 0;
+			int digit = k < digits ? text_digit(text_base64, 64, text[i + k]) : 0;
 
 			if (digit < 0)
 				return -EINVAL;

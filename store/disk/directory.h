@@ -103,7 +103,7 @@ bool directory_is_place(int parent, const char *name);
  * if there is none. */
 uint64_t directory_data(int file, uint64_t at);
 
-/* ---- directory_error.c ---- */
+/* ---- log.c ---- */
 /* The end of a path, short enough for a fault's text. */
 const char *directory_name(const char *path);
 /* The error of store.h for this errno. */

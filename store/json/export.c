@@ -13,7 +13,6 @@
 #include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/json/row_json_write.h"
-#include "store/table/subtree.h"
 #include "store/table/table.h"
 
 #include <errno.h>

@@ -178,11 +178,22 @@ void wcs_aggregate_expect(struct wcs_condition *condition)
 	condition->expected = (struct wcs_slice){condition->integer, INTEGER};
 }
 
-static int aggregate_apply_integer(const struct wcs_write *write, struct wcs_slice old,
-				   unsigned char *value, size_t *len)
+int wcs_aggregate_apply(const struct wcs_write *write, struct wcs_slice old, unsigned char *value,
+			size_t *len)
 {
 	int64_t number = write->delta, before;
 
+	if (old.data != NULL && aggregate_refuses_value(write->type, old) != NULL)
+		return -EINVAL;
+	if (write->type == WCS_INTHLL) {
+		if (old.data != NULL) {
+			*len = wcs_hll_merge(old, write->value, value);
+			return 0;
+		}
+		memcpy(value, write->value.data, write->value.len);
+		*len = write->value.len;
+		return 0;
+	}
 	if (write->kind != WCS_WRITE_INCREMENT)
 		number = aggregate_integer(write->form, write->value, number);
 	if (old.data != NULL) {
@@ -196,21 +207,5 @@ static int aggregate_apply_integer(const struct wcs_write *write, struct wcs_sli
 	}
 	aggregate_put(value, number);
 	*len = INTEGER;
-	return 0;
-}
-
-int wcs_aggregate_apply(const struct wcs_write *write, struct wcs_slice old, unsigned char *value,
-			size_t *len)
-{
-	if (old.data != NULL && aggregate_refuses_value(write->type, old) != NULL)
-		return -EINVAL;
-	if (write->type != WCS_INTHLL)
-		return aggregate_apply_integer(write, old, value, len);
-	if (old.data != NULL) {
-		*len = wcs_hll_merge(old, write->value, value);
-		return 0;
-	}
-	memcpy(value, write->value.data, write->value.len);
-	*len = write->value.len;
 	return 0;
 }

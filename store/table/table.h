@@ -85,8 +85,6 @@ static inline int64_t store_now(const struct wcs_store *store)
 	return store->options.now(store->options.now_ctx);
 }
 
-/* Raises the format of the store's directory, where it has one that is older than that. */
-int store_need_format(struct wcs_store *store, int format);
 /* Logs a warning, without the key, if a cell of that size brings the row's values over WCS_ROW_WARN
  * bytes: once for a row that is read from its beginning. bytes: the cell's included. */
 void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size);
@@ -105,23 +103,34 @@ void hidden_tell(struct wcs_table *table);
 /* Logs the rest, before the family is freed. */
 void hidden_end(const struct wcs_table *table, struct table_family *family);
 
-/* ---- room.c ---- */
-/* Is there so much room that a call need not count the bytes it copies: small values of one row,
- * and `most` bytes of large ones? */
-bool room_is_plenty(struct wcs_store *store, uint64_t most);
-/* Reserves room for a write. -ENOSPC; 0: the caller calls room_leave after the write. records: of
- * large values that move, which may take a quarter of the reserve: large values can be renamed on a
- * full medium. */
-int room_enter(struct wcs_store *store, uint64_t size, bool records);
-void room_leave(struct wcs_store *store, uint64_t size);
-
-/* ---- room_copies.c: the caller has entered the table ---- */
+/* ---- room.c: the caller has entered the table ---- */
 /* Reserve room for count checked mutations, and for a move. -ENOSPC; 0: the caller calls
  * room_leave(*size) after them. */
 int room_enter_writes(const struct wcs_table *table, const struct wcs_view *view,
 		      const struct wcs_entry *entries, size_t count, uint64_t *size);
 int room_enter_move(const struct wcs_table *table, const struct wcs_view *view,
 		    struct wcs_slice row, const struct wcs_move *move, uint64_t *size);
+void room_leave(struct wcs_store *store, uint64_t size);
+
+/* ---- drop_count.c ---- */
+/*
+ * Below a row are the keys that start with its key and the delimiter. Other keys may lie between
+ * ("a!b" is between "a" and "a#b"): a subtree has two ranges, in order, a whole table one.
+ */
+struct wcs_subtree {
+	struct wcs_range ranges[2]; /* borrow from here: a subtree must not be copied or moved */
+	size_t count;		    /* 1 or 2 */
+	unsigned char start[WCS_ROW_KEY_MAX + 1]; /* the key and the delimiter */
+	unsigned char end[WCS_ROW_KEY_MAX + 1];	  /* the first key behind that prefix */
+	unsigned char past[WCS_ROW_KEY_MAX + 1];  /* the first key behind the row's own */
+};
+
+/*
+ * key NULL: all rows. An empty key is that of no row, but rows may be below it. -EINVAL,
+ * -ENAMETOOLONG: key.
+ */
+int wcs_subtree_init(struct wcs_subtree *subtree, const struct wcs_slice *key,
+		     unsigned char delimiter);
 
 /* A table object as described, which only its handle holds. -EINVAL: a name or delimiter is not
  * valid, or a family is named twice. */
@@ -142,8 +151,6 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
  * described->families, and has entered the table or holds admin. -ENOMEM: it has no families. */
 int table_describe(const struct wcs_table *table, struct table_family *const *families,
 		   size_t count, struct wcs_table_schema *described);
-/* Has the table no cell, not even a hidden one? -ENOTEMPTY. The caller holds admin. */
-int table_check_empty(struct wcs_table *table);
 /* Has the family (NULL: the table) no cell but hidden ones? -ENOTEMPTY. The caller holds admin. */
 int table_check_shown(struct wcs_table *table, const struct table_family *family);
 /* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */

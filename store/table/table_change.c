@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes of a table's description: the engine takes the new one first, then memory.
+ * Makes, changes and removes tables: first in the engine, then in memory.
  *
  * A scan finds out whether a family is empty. It may be long, and runs without the gate. The change
  * reads the family's counter of writes before the scan and again with the gate held: if it is the
@@ -22,7 +22,8 @@ enum {
 	TABLE_CHANGE_COMPACT = 200000, /* deletes that are compacted together */
 };
 
-int store_need_format(struct wcs_store *store, int format)
+/* Raises the format of the store's directory, where it has one that is older than that. */
+static int store_need_format(struct wcs_store *store, int format)
 {
 	int rc = 0;
 
@@ -52,13 +53,6 @@ static int table_check_view(struct wcs_table *table, const struct wcs_view *view
 	rc = backend->scan_next(scan, &cell);
 	backend->scan_close(scan);
 	return rc > 0 ? -ENOTEMPTY : rc;
-}
-
-int table_check_empty(struct wcs_table *table)
-{
-	struct wcs_view all = {.policies = NULL};
-
-	return table_check_view(table, &all, NULL);
 }
 
 int table_check_shown(struct wcs_table *table, const struct table_family *family)
@@ -259,5 +253,127 @@ int wcs_table_set_protected(struct wcs_table *table, bool protect)
 	if (rc == 0 && protect != table->protected)
 		rc = table_change(table, &edit);
 	table_unlock(table);
+	return rc;
+}
+
+/* ---- Making and removing ----------------------------------------------------------------- */
+
+int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
+{
+	struct wcs_table_schema wanted = *schema, described = {.family_count = 0};
+	struct wcs_table *table = NULL;
+	size_t at;
+	int rc;
+
+	wanted.created = store_now(store);
+	if (wanted.delimiter == 0)
+		wanted.delimiter = WCS_DELIMITER_DEFAULT;
+	rc = table_new(store, &wanted, &table);
+	if (rc == 0 && table->protected)
+		rc = store_need_format(store, DIRECTORY_PROTECTS);
+	if (rc == 0)
+		rc = table_describe(table, table->families, table->family_count, &described);
+	if (rc != 0)
+		goto out;
+	pthread_mutex_lock(&store->admin);
+	if (table_find(store, schema->name, &at))
+		rc = -EEXIST;
+	else if (store->table_count == WCS_TABLES_MAX)
+		rc = -EMFILE;
+	else
+		rc = store->backend->table_put(store->db, &table->id, &described);
+	if (rc == 0) {
+		family_warn_count(table); /* before others can have it */
+		table_insert(store, at, table);
+	}
+	pthread_mutex_unlock(&store->admin);
+out:
+	free(described.families);
+	if (rc != 0)
+		wcs_table_close(table);
+	return rc;
+}
+
+int wcs_table_create(struct wcs_store *store, const char *name)
+{
+	struct wcs_table_schema schema = {.family_count = 0};
+
+	if (!wcs_table_name_valid(name))
+		return -EINVAL;
+	strcpy(schema.name, name);
+	return table_make(store, &schema);
+}
+
+static int table_drop_rows(struct wcs_table *table)
+{
+	struct wcs_range all = {.start = {NULL, 0}};
+
+	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
+}
+
+/* Removes the table. drop: rows may be left, few of them, since they go while no call can enter the
+ * table. The caller holds the table's admin. */
+static int table_remove(struct wcs_table *table, bool drop)
+{
+	struct wcs_store *store = table->store;
+	size_t at;
+	int rc;
+
+	pthread_mutex_lock(&store->admin);
+	pthread_rwlock_wrlock(&table->gate);
+	rc = drop ? table_drop_rows(table) : 0;
+	if (rc == 0)
+		rc = store->backend->table_remove(store->db, table->id);
+	if (rc == 0)
+		table->removed = true;
+	pthread_rwlock_unlock(&table->gate);
+	if (rc == 0) {
+		pthread_rwlock_wrlock(&store->lock);
+		table_find(store, table->name, &at);
+		store->table_count--;
+		memmove(&store->tables[at], &store->tables[at + 1],
+			(store->table_count - at) * sizeof(struct wcs_table *));
+		pthread_rwlock_unlock(&store->lock);
+		wcs_table_close(table);
+	}
+	pthread_mutex_unlock(&store->admin);
+	return rc;
+}
+
+/* The first drop may take long. The second one takes the rows written meanwhile; few are left for
+ * the last one, during which all other calls wait. */
+int wcs_table_drop(struct wcs_table *table)
+{
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	rc = table->protected ? -EPERM : table_drop_rows(table);
+	if (rc == 0)
+		rc = table_drop_rows(table);
+	if (rc == 0)
+		rc = table_remove(table, true);
+	table_unlock(table);
+	return rc;
+}
+
+int wcs_table_remove(struct wcs_store *store, const char *name)
+{
+	const struct wcs_view all = {.policies = NULL}; /* hidden cells, too */
+	struct wcs_table *table;
+	int rc = wcs_table_open(store, name, &table);
+
+	if (rc != 0)
+		return rc;
+	rc = table_lock(table);
+	if (rc == 0) {
+		rc = table->protected	       ? -EPERM
+		     : table->family_count > 0 ? -ENOTEMPTY
+					       : table_check_view(table, &all, NULL);
+		if (rc == 0)
+			rc = table_remove(table, false);
+		table_unlock(table);
+	}
+	wcs_table_close(table);
 	return rc;
 }
