@@ -168,33 +168,17 @@ static bool collector_rest(struct wcs_collector *collector, int64_t took)
 
 /* ---- Passes ------------------------------------------------------------------------------ */
 
-static void collector_tell(struct wcs_collector *collector, const struct wcs_collect *before)
-{
-	struct wcs_gc_status *status = &collector->status;
-	const struct wcs_collect *slice = &collector->slice;
-
-	pthread_mutex_lock(&collector->lock);
-	status->cells += slice->collected - before->collected;
-	status->bytes += slice->bytes - before->bytes;
-	status->looked += slice->looked - before->looked;
-	status->pass_cells += slice->collected - before->collected;
-	strcpy(status->table, collector->table);
-	status->row_len = slice->row_len;
-	memcpy(status->row, slice->row, slice->row_len);
-	pthread_mutex_unlock(&collector->lock);
-}
-
 /* Collects a table from the slice's place on. 1: it was interrupted. */
 static int collector_table(struct wcs_collector *collector, struct wcs_table *table)
 {
 	struct wcs_store *store = collector->store;
+	struct wcs_gc_status *status = &collector->status;
+	const struct wcs_collect *slice = &collector->slice;
 	bool interrupted = false;
 	int rc = 0;
 
-	while (rc == 0 && !collector->slice.done && !interrupted) {
-		struct wcs_collect before = {.looked = collector->slice.looked,
-					     .collected = collector->slice.collected,
-					     .bytes = collector->slice.bytes};
+	while (rc == 0 && !slice->done && !interrupted) {
+		uint64_t looked = slice->looked, cells = slice->collected, bytes = slice->bytes;
 		int64_t start = grace_steady(), took;
 
 		if (grace_look(&collector->grace, store_now(store)))
@@ -202,16 +186,24 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 				  "the clock jumped by more than a day; what it hides is not "
 				  "collected yet");
 		rc = collector_slice(collector, table);
-		collector_tell(collector, &before);
+		pthread_mutex_lock(&collector->lock);
+		status->cells += slice->collected - cells;
+		status->bytes += slice->bytes - bytes;
+		status->looked += slice->looked - looked;
+		status->pass_cells += slice->collected - cells;
+		strcpy(status->table, collector->table);
+		status->row_len = slice->row_len;
+		memcpy(status->row, slice->row, slice->row_len);
+		pthread_mutex_unlock(&collector->lock);
 		pthread_mutex_lock(&store->collecting);
-		store->backend->collected(store->db, collector->slice.done);
+		store->backend->collected(store->db, slice->done);
 		pthread_mutex_unlock(&store->collecting);
 		took = grace_steady() - start;
 		if (start + took - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)
 			collector_store_place(collector);
 		interrupted = collector_rest(collector, took);
 	}
-	return rc != 0 ? rc : interrupted && !collector->slice.done;
+	return rc != 0 ? rc : interrupted && !slice->done;
 }
 
 int collector_pass(struct wcs_collector *collector)

@@ -73,11 +73,6 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 /* Raises the format to that, where it is older, durably. One thread at a time. */
 int directory_need_format(const struct directory *directory, int format);
 
-/* ---- directory_look.c ---- */
-/* Is the directory a store's? 0: it has a marker, or, with damaged, it is a store although its
- * marker is damaged or missing. path: as the user gave it. */
-int directory_look(const struct directory *directory, const char *path, bool damaged,
-		   struct wcs_fault *fault);
 /* The part of a store that this name in the directory that fd is open on may be. */
 enum directory_part {
 	DIRECTORY_PART_NONE,

@@ -157,32 +157,31 @@ static void hll_raise_state(unsigned char *registers, struct wcs_slice state)
 
 /* ---- States ------------------------------------------------------------------------------ */
 
-static bool hll_sparse_valid(struct wcs_slice state)
+/* Sparse places ascend. A dense state is of at least HLL_SPARSE_END places: the sum counts the most
+ * places that the ranks allow. */
+bool wcs_hll_valid(struct wcs_slice state)
 {
-	const unsigned char *body = hll_body(state);
+	const unsigned char *bytes = state.data, *body;
 	int64_t last = -1;
-
-	if ((state.len - HLL_HEAD) % HLL_ENTRY != 0 || hll_count(state) >= HLL_SPARSE_END)
-		return false;
-	for (size_t i = 0; i < hll_count(state); i++) {
-		uint32_t entry = hll_entry(body + i * HLL_ENTRY);
-
-		if (entry >> 31 != 0 || hll_place(entry) <= last || hll_rank(entry) == 0 ||
-		    hll_rank(entry) > HLL_PLACE_RANK)
-			return false;
-		last = hll_place(entry);
-	}
-	return true;
-}
-
-/* A dense state is of at least HLL_SPARSE_END places. The sum counts the most places that the ranks
- * allow. */
-static bool hll_dense_valid(struct wcs_slice state)
-{
-	const unsigned char *body = hll_body(state);
 	uint32_t places = 0;
 
-	if (state.len != HLL_HEAD + HLL_DENSE_LENGTH)
+	if (state.len < HLL_HEAD || bytes[0] != HLL_VERSION)
+		return false;
+	body = hll_body(state);
+	if (bytes[1] == HLL_SPARSE) {
+		if ((state.len - HLL_HEAD) % HLL_ENTRY != 0 || hll_count(state) >= HLL_SPARSE_END)
+			return false;
+		for (size_t i = 0; i < hll_count(state); i++) {
+			uint32_t entry = hll_entry(body + i * HLL_ENTRY);
+
+			if (entry >> 31 != 0 || hll_place(entry) <= last || hll_rank(entry) == 0 ||
+			    hll_rank(entry) > HLL_PLACE_RANK)
+				return false;
+			last = hll_place(entry);
+		}
+		return true;
+	}
+	if (bytes[1] != HLL_DENSE || state.len != HLL_HEAD + HLL_DENSE_LENGTH)
 		return false;
 	for (uint32_t i = 0; i < HLL_REGISTERS; i++) {
 		unsigned int rank = hll_register(body, i);
@@ -192,17 +191,6 @@ static bool hll_dense_valid(struct wcs_slice state)
 		places += rank > HLL_LOW_BITS ? HLL_LOW : HLL_LOW - (HLL_LOW >> rank);
 	}
 	return places >= HLL_SPARSE_END;
-}
-
-bool wcs_hll_valid(struct wcs_slice state)
-{
-	const unsigned char *bytes = state.data;
-
-	if (state.len < HLL_HEAD || bytes[0] != HLL_VERSION)
-		return false;
-	if (bytes[1] == HLL_SPARSE)
-		return hll_sparse_valid(state);
-	return bytes[1] == HLL_DENSE && hll_dense_valid(state);
 }
 
 /* 0: there are too many places. */

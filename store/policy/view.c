@@ -48,7 +48,13 @@ static int policies_give(struct wcs_policies *made, struct wcs_policies **polici
 	return 0;
 }
 
-int wcs_policies_new(const struct wcs_family *const *families, size_t count,
+/* A policy begins with its family's name: name may be a policy, too. */
+static int policy_compare(const void *name, const void *policy)
+{
+	return strcmp(name, ((const struct view_policy *)policy)->family);
+}
+
+int wcs_policies_new(const struct wcs_family *families, size_t count,
 		     struct wcs_policies **policies)
 {
 	struct wcs_policies *made = policies_alloc(count);
@@ -56,18 +62,19 @@ int wcs_policies_new(const struct wcs_family *const *families, size_t count,
 	if (!made)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		struct wcs_gc *gc;
-		int rc = wcs_gc_parse(families[i]->gc, &gc, NULL);
+		struct wcs_gc *gc = NULL;
+		int rc = families[i].gc ? wcs_gc_parse(families[i].gc, &gc, NULL) : 0;
 
 		if (rc != 0) {
 			wcs_policies_drop(made);
 			return rc;
 		}
-		if (wcs_gc_hides(gc))
-			policies_add(made, families[i]->name, gc);
+		if (gc && wcs_gc_hides(gc))
+			policies_add(made, families[i].name, gc);
 		else
 			wcs_gc_free(gc);
 	}
+	qsort(made->policies, made->count, sizeof(made->policies[0]), policy_compare);
 	return policies_give(made, policies);
 }
 
@@ -115,11 +122,6 @@ void wcs_policies_drop(struct wcs_policies *policies)
 		wcs_gc_free(policies->policies[i].gc);
 	wcs_policies_drop(policies->owner);
 	free(policies);
-}
-
-static int policy_compare(const void *name, const void *policy)
-{
-	return strcmp(name, ((const struct view_policy *)policy)->family);
 }
 
 const struct wcs_gc *wcs_view_gc(const struct wcs_view *view, const char *family)

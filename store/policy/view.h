@@ -16,9 +16,9 @@
  * any thread. */
 struct wcs_policies;
 
-/* Parses the policies of families, which are sorted by name. *policies NULL: none of them hides a
- * cell. -EINVAL: one is no policy; -ENOMEM. */
-int wcs_policies_new(const struct wcs_family *const *families, size_t count,
+/* Parses the policies of families; an open one is none. *policies NULL: none of them hides a cell.
+ * -EINVAL: one is no policy; -ENOMEM. */
+int wcs_policies_new(const struct wcs_family *families, size_t count,
 		     struct wcs_policies **policies);
 /* The policy that hides every cell of this one family. -ENOMEM. */
 int wcs_policies_all(const char *family, struct wcs_policies **policies);

@@ -36,21 +36,6 @@ void family_free(struct table_family *family)
 	free(family);
 }
 
-int family_policies(struct table_family *const *families, size_t count,
-		    struct wcs_policies **policies)
-{
-	const struct wcs_family **plain = calloc(count + 1, sizeof(*plain));
-	int rc;
-
-	if (plain == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		plain[i] = &families[i]->family;
-	rc = wcs_policies_new(plain, count, policies);
-	free(plain);
-	return rc;
-}
-
 bool family_find(const struct wcs_table *table, struct wcs_slice name, size_t *at)
 {
 	size_t low = 0;

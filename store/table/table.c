@@ -99,7 +99,7 @@ static int table_fill_families(struct wcs_table *table, const struct wcs_table_s
 	for (size_t i = 1; i < table->family_count; i++)
 		if (table_compare_families(&table->families[i - 1], &table->families[i]) == 0)
 			return -EINVAL;
-	return family_policies(table->families, table->family_count, &table->policies);
+	return wcs_policies_new(schema->families, schema->family_count, &table->policies);
 }
 
 int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,

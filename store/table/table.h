@@ -173,9 +173,6 @@ int family_make(struct wcs_table *table, const struct wcs_family *family);
  * them? opens: the table loses its protection before. The caller holds admin. -ENOTEMPTY, -EPERM;
  * -EINVAL: no policy. */
 int family_may_change(struct wcs_table *table, const struct wcs_family *wanted, bool opens);
-/* The policies of the families, which are sorted by name. */
-int family_policies(struct table_family *const *families, size_t count,
-		    struct wcs_policies **policies);
 /* A copy of the description, open parts as their defaults. NULL: no memory. */
 struct table_family *family_new(const struct wcs_family *family);
 void family_free(struct table_family *family);

@@ -87,14 +87,14 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 /* Deletes the hidden cells of the family (NULL: of all). The caller holds admin. */
 static int table_collect_hidden(struct wcs_table *table, struct table_family *family)
 {
-	struct table_family *const *families = family != NULL ? &family : table->families;
-	size_t count = family != NULL ? 1 : table->family_count;
-	struct wcs_policies *policies;
-	int rc = family_policies(families, count, &policies);
+	struct wcs_policies *policies = NULL;
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
-	if (policies != NULL)
+	if (family != NULL)
+		rc = wcs_policies_new(&family->family, 1, &policies);
+	else
+		policies = wcs_policies_hold(table->policies);
+	if (rc == 0 && policies != NULL)
 		rc = table_collect(table, policies);
 	wcs_policies_drop(policies);
 	return rc;
@@ -146,7 +146,7 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 {
 	struct table_family *gone = edit->removes ? table->families[edit->at] : NULL;
 	struct wcs_policies *policies;
-	int rc = family_policies(families, described->family_count, &policies);
+	int rc = wcs_policies_new(described->families, described->family_count, &policies);
 
 	if (rc != 0)
 		return rc;
