@@ -255,6 +255,8 @@ interrupted() {
 	env --default-signal="$signal" "$load" "${@:4}" s "a pipe" 2>err &
 	exec 9>"a pipe"
 	head -n 2500 whole >&9
+	within eval "((0x\$(sed -n 's/^SigCgt:.//p' /proc/$!/status) >> ($(kill -l "$signal") - 1) & 1))" ||
+		not_ok "$name is met by a program that takes signals" "it takes none"
 	sleep 0.2
 	kill -s "$signal" $!
 	wait $! || status=$?
