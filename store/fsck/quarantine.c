@@ -21,9 +21,7 @@
 
 #define QUARANTINE_BUFFER (256u << 10)
 
-struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault,
-					  bool (*go_on)(void *ctx, uint64_t done, uint64_t total),
-					  void *ctx)
+struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault)
 {
 	struct wcs_quarantine *made = calloc(1, sizeof(*made));
 
@@ -32,13 +30,18 @@ struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fa
 	made->dir = -1;
 	made->writer.line_max = WCS_EXPORT_LINE_MAX; /* as rowfs-load takes them */
 	made->fault = fault;
-	made->go_on = go_on;
-	made->ctx = ctx;
 	made->path = strdup(path);
 	if (made->path)
 		return made;
 	free(made);
 	return NULL;
+}
+
+void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
+			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx)
+{
+	quarantine->go_on = go_on;
+	quarantine->ctx = ctx;
 }
 
 void wcs_quarantine_free(struct wcs_quarantine *quarantine)
@@ -257,14 +260,24 @@ static int quarantine_put_value(struct wcs_quarantine *quarantine, uint64_t size
 	return rc;
 }
 
-/* Removes the begun cell if its value can no longer be read. */
+/* Removes the begun cell whose value can no longer be read. */
+static int quarantine_undo(struct wcs_quarantine *quarantine, const struct wcs_row_writer *before,
+			   off_t start)
+{
+	quarantine->writer = *before;
+	errno = 0;
+	if (fflush(quarantine->rows) != 0 || ftruncate(fileno(quarantine->rows), start) != 0 ||
+	    fseeko(quarantine->rows, start, SEEK_SET) != 0)
+		return quarantine_rows_fail(quarantine);
+	return 0;
+}
+
 static int quarantine_large(struct wcs_quarantine *quarantine, const struct wcs_cell *cell,
 			    const struct wcs_quarantine_value *value, bool text)
 {
 	struct wcs_row_writer *before = malloc(sizeof(*before));
-	FILE *rows = quarantine->rows;
-	off_t start = ftello(rows);
-	int rc = 0;
+	off_t start = ftello(quarantine->rows);
+	int rc = 0, undone;
 
 	if (before == NULL || start < 0) {
 		rc = quarantine_fail(quarantine, QUARANTINE_ROWS, before ? errno : ENOMEM);
@@ -278,14 +291,23 @@ static int quarantine_large(struct wcs_quarantine *quarantine, const struct wcs_
 	if (rc == 0)
 		rc = quarantine_put(quarantine);
 	if (rc != 0) {
-		quarantine->writer = *before;
-		errno = 0;
-		if (fflush(rows) != 0 || ftruncate(fileno(rows), start) != 0 ||
-		    fseeko(rows, start, SEEK_SET) != 0)
-			rc = quarantine_rows_fail(quarantine);
+		undone = quarantine_undo(quarantine, before, start);
+		rc = undone != 0 ? undone : rc;
 	}
 	free(before);
 	return rc;
+}
+
+static int quarantine_small(struct wcs_quarantine *quarantine, enum wcs_type type,
+			    const struct wcs_cell *cell, struct wcs_slice whole, int64_t number)
+{
+	wcs_row_write_to(&quarantine->writer, quarantine->room);
+	wcs_row_write_cell(&quarantine->writer, cell);
+	if (type == WCS_INTHLL)
+		wcs_row_write_state(&quarantine->writer, number, whole);
+	else
+		wcs_row_write_value(&quarantine->writer, whole, type);
+	return quarantine_put(quarantine);
 }
 
 /* Reads the value of an aggregate family as a whole. -EIO: it cannot be read, or is not of the
@@ -330,15 +352,10 @@ int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, en
 		rc = quarantine_open_rows(quarantine);
 	if (rc == 0)
 		rc = quarantine_set_table(quarantine, table);
-	if (rc != 0 || large)
-		return rc != 0 ? rc : quarantine_large(quarantine, cell, value, text);
-	wcs_row_write_to(&quarantine->writer, quarantine->room);
-	wcs_row_write_cell(&quarantine->writer, cell);
-	if (type == WCS_INTHLL)
-		wcs_row_write_state(&quarantine->writer, number, whole);
-	else
-		wcs_row_write_value(&quarantine->writer, whole, type);
-	return quarantine_put(quarantine);
+	if (rc != 0)
+		return rc;
+	return large ? quarantine_large(quarantine, cell, value, text)
+		     : quarantine_small(quarantine, type, cell, whole, number);
 }
 
 /* ---- Raw records ------------------------------------------------------------------------- */

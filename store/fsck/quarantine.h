@@ -17,11 +17,12 @@ struct wcs_quarantine_value {
 };
 
 /* path: of the directory, which must not exist, or be empty. fault outlives the quarantine; failed
- * calls fill it. A copy calls go_on for each piece of a file, with the bytes so far and in all;
- * false ends the copy with -ECANCELED, and fills the fault. NULL: no memory. */
-struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault,
-					  bool (*go_on)(void *ctx, uint64_t done, uint64_t total),
-					  void *ctx);
+ * calls fill it. NULL: no memory. */
+struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault);
+/* Sets the callback that a copy calls for each piece of a file, with the bytes so far and in all.
+ * False ends the copy with -ECANCELED; its caller fills the fault. */
+void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
+			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx);
 /* Closes it. Parts that were not synced may be lost. */
 void wcs_quarantine_free(struct wcs_quarantine *quarantine);
 /* Was the directory made? */

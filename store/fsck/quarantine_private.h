@@ -18,7 +18,7 @@
 struct wcs_quarantine {
 	char *path;
 	struct wcs_fault *fault;
-	bool (*go_on)(void *ctx, uint64_t done, uint64_t total);
+	bool (*go_on)(void *ctx, uint64_t done, uint64_t total); /* may be NULL */
 	void *ctx;
 	int dir;      /* -1: not made yet */
 	bool durable; /* its names are */

@@ -129,12 +129,13 @@ check "$case: they load under the table's name" "$BUILD/rowfs-load" back <(quara
 check_eq "$case: and are as they were" "$("$BUILD/rowfs-dump" base t | tail -n +2)" \
 	"$("$BUILD/rowfs-dump" back t | tail -n +2)"
 
-row "a policy that is none | rm s/TABLES; damage put table:2 ${record/6e65766572/6e65766678} | table 2: its description is damaged & table lost-2, family f: 3 cells of a table that no description names | t_a1 t_a2 t_b1 t_b2 | 1 6d7400000002"
-row "a delimiter that is none | rm s/TABLES; damage put table:2 022f${record:4} | table 2: its description is damaged & table lost-2, family f: 3 cells of a table that no description names | t_a1 t_a2 t_b1 t_b2 | 1 6d7400000002"
+row "a policy that is none | rm s/TABLES; damage put table:2 ${record/6e65766572/6e65766678} | table u: a family.s policy is none, or not canonical; corrected: put right | all | 1"
+check_eq "$case: now it is never" never "$("$BUILD/rowfs-dump" s | head -n 1 | jq -r .tables.u.families.f.gc)"
+row "a delimiter that is none | rm s/TABLES; damage put table:2 022f${record:4} | table u: its delimiter is none; corrected: put right | all | 1"
 
-row "two tables of one name | damage put table:3 $record | table 3: its description is damaged & $low | | 1 6d7400000003"
+row "two tables of one name | damage put table:3 $record | table lost-3: its name is none, or another table.s; corrected: put right & $low | | 1"
 check_eq "$case: the first keeps it" "$(cat rows/u_all)" "$("$BUILD/rowfs-dump" s u | tail -n +2)"
-check_eq "$case: the second is gone" '["t","u"]' \
+check_eq "$case: the second has another" '["lost-3","t","u"]' \
 	"$("$BUILD/rowfs-dump" s | head -n 1 | jq -c '.tables | keys')"
 
 row "no counter of tables | damage delete next-table | counter of tables: missing or damaged; corrected: counted anew | all"

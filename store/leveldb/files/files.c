@@ -113,9 +113,31 @@ static int files_newest(void *ctx, const char *name, enum ldb_file_kind kind, ui
 	return 0;
 }
 
-int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault)
+static int files_read_manifest(struct ldb_files *files)
 {
 	struct wcs_fault why = {0};
+	int rc = ldb_manifest_current(files->dir, files->current, &why);
+
+	files->count++;
+	if (rc)
+		rc = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
+	if (!rc && !files->current[0])
+		rc = ldb_files_each(files, files_newest, files);
+	if (rc)
+		return rc;
+	if (!files->current[0])
+		return ldb_files_add(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true,
+				     "there is none");
+	files->count++;
+	rc = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
+	files->whole = rc == 0;
+	if (rc != -EIO)
+		return rc;
+	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s", why.text);
+}
+
+int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault)
+{
 	int rc;
 
 	memset(files, 0, sizeof(*files));
@@ -123,22 +145,8 @@ int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *
 	if (files->dir < 0)
 		return wcs_fault_set(fault, -EIO, "%s: %s", directory_name(path), strerror(errno));
 	rc = ldb_files_each(files, files_measure, files);
-	files->count++;
-	if (!rc && ldb_manifest_current(files->dir, files->current, &why)) {
-		rc = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
-		if (!rc)
-			rc = ldb_files_each(files, files_newest, files);
-	}
-	if (!rc && !files->current[0]) {
-		rc = ldb_files_add(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true, "there is none");
-	} else if (!rc) {
-		files->count++;
-		rc = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
-		files->whole = rc == 0;
-		if (rc == -EIO)
-			rc = ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s",
-					   why.text);
-	}
+	if (!rc)
+		rc = files_read_manifest(files);
 	if (!rc)
 		return 0;
 	ldb_files_close(files);

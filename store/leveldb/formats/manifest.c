@@ -296,8 +296,7 @@ int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 {
 	struct ldb_logfile *log = malloc(sizeof(*log));
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	/* LevelDB demands an edit that has these; without one they are too high */
-	struct ldb_manifest made = {.log_number = UINT64_MAX, .sequence = UINT64_MAX};
+	struct ldb_manifest made = {0};
 	int rc = log ? 0 : -ENOMEM;
 
 	if (!rc && fd < 0)

@@ -55,6 +55,37 @@ static void fsck_free(struct ldb_fsck *f)
 	leveldb_writebatch_destroy(f->index_batch);
 }
 
+static int fsck_open_at(struct ldb_fsck *f)
+{
+	char *view = f->fsck->options->repair ? strdup(f->data) : ldb_fsck_scratch_path(f, "view");
+	int rc = view ? ldb_engine_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
+		      : -ENOMEM;
+
+	free(view);
+	return rc;
+}
+
+/* LevelDB may find damage in files that are good one by one. */
+static int fsck_open(struct ldb_fsck *f)
+{
+	static const char damaged[] = "Corruption:";
+	char why[sizeof(f->fsck->fault->text)];
+	int rc = fsck_open_at(f);
+	bool rebuild;
+
+	if (rc != -EIO || strncmp(f->fsck->fault->text, damaged, strlen(damaged)) != 0)
+		return rc;
+	memcpy(why, f->fsck->fault->text, sizeof(why));
+	rebuild = ldb_fsck_may_rebuild(f);
+	rc = rebuild ? ldb_fsck_rebuild(f) : 0;
+	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, why, rebuild && !rc ? LDB_FSCK_REBUILT : NULL,
+		       "data");
+	if (rc)
+		return rc;
+	f->unreadable = !rebuild;
+	return rebuild ? fsck_open_at(f) : 0;
+}
+
 static int fsck_keys(struct ldb_fsck *f)
 {
 	static int (*const passes[])(struct ldb_fsck * f) = {ldb_fsck_drops,	ldb_fsck_cells,
@@ -74,21 +105,14 @@ static int fsck_keys(struct ldb_fsck *f)
 static int fsck_run(struct ldb_fsck *f, const char *path)
 {
 	int rc = ldb_fsck_left(f);
-	char *view;
 	void *db;
 
 	if (!rc)
 		rc = ldb_fsck_files(f);
 	if (!rc && !f->unreadable)
 		rc = ldb_fsck_scratch(f, !f->fsck->options->repair);
-	if (!rc && !f->unreadable) {
-		view = f->fsck->options->repair ? strdup(f->data)
-						: ldb_fsck_scratch_path(f, "view");
-		rc = view ? ldb_engine_open_raw(view, false, &ldb_fsck_options, &f->db,
-						f->fsck->fault)
-			  : -ENOMEM;
-		free(view);
-	}
+	if (!rc && !f->unreadable)
+		rc = fsck_open(f);
 	if (rc)
 		return rc;
 	if (f->unreadable) {

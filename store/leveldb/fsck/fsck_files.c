@@ -27,6 +27,15 @@ static int files_fail(struct ldb_fsck *f, const char *name, int error)
 	return wcs_fault_set(f->fsck->fault, error, "data/%s: %s", name, strerror(-error));
 }
 
+bool ldb_fsck_may_rebuild(struct ldb_fsck *f)
+{
+	return wcs_fsck_agreed(
+		f->fsck, WCS_ASK_ALL,
+		"What says which files are in use is damaged. The store can be made anew of all "
+		"files that there are. Data that was deleted or replaced may be back then. All of "
+		"the store is copied into the quarantine before. Do it?");
+}
+
 /* ---- Checking ---------------------------------------------------------------------------- */
 
 static int files_progress(void *ctx, uint64_t done, uint64_t total)
@@ -177,7 +186,7 @@ static int files_repair(struct ldb_fsck *f, struct ldb_files *files)
 
 	if (!files->whole) {
 		rc = ldb_fsck_rebuild(f);
-		files_tell(f, files, rc ? NULL : "made anew of all tables and logs");
+		files_tell(f, files, rc ? NULL : LDB_FSCK_REBUILT);
 	}
 	for (size_t i = 0; !rc && i < files->fault_count; i++) {
 		const struct ldb_files_fault *fault = &files->faults[i];
@@ -213,12 +222,7 @@ int ldb_fsck_files(struct ldb_fsck *f)
 					   "be read in them can stay; what cannot is lost, so "
 					   "that older data may show in its place. Damaged files "
 					   "are copied into the quarantine. Mend them?")
-			 : wcs_fsck_agreed(f->fsck, WCS_ASK_ALL,
-					   "What says which files are in use is damaged. The "
-					   "store can be made anew of all files that there are. "
-					   "Data that was deleted or replaced may be back then. "
-					   "All of the store is copied into the quarantine "
-					   "before. Do it?");
+			 : ldb_fsck_may_rebuild(f);
 	if (repair)
 		rc = files_repair(f, &files);
 	else /* -ECANCELED, if the answer was to stop */

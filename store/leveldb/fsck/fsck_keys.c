@@ -107,32 +107,38 @@ const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-static int fsck_compare_id(const void *id, const void *table)
-{
-	uint32_t a = *(const uint32_t *)id, b = ((const struct ldb_fsck_table *)table)->id;
-
-	return (a > b) - (a < b);
-}
-
 const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
 {
-	return f->table_count == 0 ? NULL
-				   : bsearch(&id, f->tables, f->table_count, sizeof(*f->tables),
-					     fsck_compare_id);
-}
+	size_t low = 0, high = f->table_count;
 
-static int fsck_compare_family(const void *name, const void *family)
-{
-	return strcmp(name, ((const struct wcs_family *)family)->name);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->tables[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->table_count && f->tables[low].id == id ? &f->tables[low] : NULL;
 }
 
 const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)
 {
-	const struct wcs_table_schema *schema = &table->schema;
+	size_t low = 0, high = table->schema.family_count;
 
-	return schema->family_count == 0 ? NULL
-					 : bsearch(name, schema->families, schema->family_count,
-						   sizeof(*schema->families), fsck_compare_family);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct wcs_family *family = &table->schema.families[middle];
+		int order = strcmp(family->name, name);
+
+		if (order == 0)
+			return family;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
 }
 
 bool ldb_fsck_has_name(const struct ldb_fsck *f, const char *name)

@@ -90,6 +90,8 @@ bool ldb_fsck_ref_get(leveldb_iterator_t *iter, struct ldb_fsck_entry *entry);
 /* ---- fsck_files.c ---- */
 /* Checks the files, and repairs them where that is agreed to. */
 int ldb_fsck_files(struct ldb_fsck *f);
+/* May the store be rebuilt? Asks once. */
+bool ldb_fsck_may_rebuild(struct ldb_fsck *f);
 
 /* ---- fsck_repair.c ---- */
 /* Says how much could be read of a file. all: it never had more. Otherwise nobody knows how much
@@ -197,7 +199,8 @@ int ldb_fsck_flush(struct ldb_fsck *f);
 int ldb_fsck_drops(struct ldb_fsck *f);
 int ldb_fsck_others(struct ldb_fsck *f);
 
-#define LDB_FSCK_RAW  "taken to the quarantine, raw.json"
-#define LDB_FSCK_ROWS "taken to the quarantine, rows.json"
+#define LDB_FSCK_REBUILT "made anew of all tables and logs"
+#define LDB_FSCK_RAW	 "taken to the quarantine, raw.json"
+#define LDB_FSCK_ROWS	 "taken to the quarantine, rows.json"
 
 #endif

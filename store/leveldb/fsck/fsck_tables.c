@@ -2,8 +2,9 @@
 /*
  * Checks the tables' descriptions, the counters and the collector's note.
  *
- * A description that is damaged, or has a wrong name, delimiter or policy, is restored from the
- * copy, or removed, and fsck_cells.c removes its rows.
+ * A description that can be read, but has a wrong name, delimiter or policy, is corrected, since
+ * all rows of its table depend on it. Any other damaged one is restored from the copy, or removed,
+ * and fsck_cells.c removes its rows.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -29,6 +30,28 @@ static int tables_add(struct ldb_fsck *f, uint32_t id, const struct wcs_table_sc
 	return 0;
 }
 
+/* Replaces an invalid policy by "never", which hides and deletes nothing. */
+static int tables_correct_policies(struct wcs_table_schema *schema, const char **wrong)
+{
+	for (size_t i = 0; i < schema->family_count; i++) {
+		struct wcs_family *family = &schema->families[i];
+		char *canonical = NULL;
+		int rc = wcs_gc_canonical(family->gc, &canonical, NULL);
+
+		if (rc == -EINVAL) {
+			canonical = strdup("never");
+			rc = canonical ? 0 : -ENOMEM;
+		}
+		if (rc)
+			return rc;
+		if (strcmp(canonical, family->gc) != 0)
+			*wrong = "a family's policy is none, or not canonical";
+		free(family->gc);
+		family->gc = canonical;
+	}
+	return 0;
+}
+
 /* A description: its table and key, the record in LevelDB (data NULL: none), and the one that
  * counts, which is LevelDB's or the copy's. restored: why it is the copy's; NULL: it is LevelDB's.
  */
@@ -38,27 +61,68 @@ struct tables_description {
 	const char *restored;
 };
 
-/* Decodes a record. -EIO: it is damaged. After an error the caller has nothing to clear. */
+/* Adds the table of a description that can be used. wrong: what was corrected in it; NULL: nothing.
+ */
+static int tables_known(struct ldb_fsck *f, const struct tables_description *one,
+			const struct wcs_table_schema *schema, const char *wrong)
+{
+	const char *done = "put right; what it was is in the quarantine, raw.json";
+	unsigned char *record = NULL;
+	size_t len;
+	bool may;
+	int rc = 0;
+
+	if (one->restored) {
+		wrong = one->restored;
+		done = one->old.data ? "put back from " DIRECTORY_TABLES
+				       "; what it was is in the quarantine, raw.json"
+				     : "put back from " DIRECTORY_TABLES;
+	}
+	f->fsck->result->tables++;
+	may = wrong && ldb_fsck_may(f);
+	if (may) {
+		record = ldb_record_table(schema, &len);
+		rc = record ? 0 : -ENOMEM;
+		if (!rc && one->old.data)
+			rc = ldb_fsck_keep(f, wrong, one->key, one->old);
+		if (!rc)
+			rc = ldb_fsck_put(f, one->key, (struct wcs_slice){record, len});
+		free(record);
+	}
+	if (!rc && wrong)
+		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong, may ? done : NULL, "table %s",
+			       schema->name);
+	return rc ? rc : tables_add(f, one->id, schema);
+}
+
+/* Decodes and corrects a record. *wrong: what was wrong with it; NULL: nothing. -EIO: it is
+ * damaged. After an error the caller has nothing to clear. */
 static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice record,
-			 struct wcs_table_schema *schema)
+			 struct wcs_table_schema *schema, const char **wrong)
 {
 	int rc = ldb_record_table_decode(record.data, record.len, schema);
+	const struct wcs_family *families;
 
 	if (rc)
 		return rc;
-	if (id == 0 || schema->created < 0 || !wcs_delimiter_valid(schema->delimiter) ||
-	    !wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name))
+	*wrong = NULL;
+	families = schema->families;
+	if (id == 0 || schema->created < 0)
 		rc = -EIO;
-	for (size_t i = 0; !rc && i < schema->family_count; i++) {
-		const struct wcs_family *family = &schema->families[i];
-		char *canonical = NULL;
-
-		rc = wcs_gc_canonical(family->gc, &canonical, NULL);
-		free(canonical);
-		if (rc == -EINVAL || !wcs_family_name_valid(family->name) ||
-		    (i > 0 && strcmp(family[-1].name, family->name) >= 0))
+	for (size_t i = 0; i < schema->family_count; i++)
+		if (!wcs_family_name_valid(families[i].name) ||
+		    (i > 0 && strcmp(families[i - 1].name, families[i].name) >= 0))
 			rc = -EIO;
+	if (!rc && !wcs_delimiter_valid(schema->delimiter)) {
+		*wrong = "its delimiter is none";
+		schema->delimiter = WCS_DELIMITER_DEFAULT;
 	}
+	if (!rc && (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name))) {
+		*wrong = "its name is none, or another table's";
+		ldb_fsck_lost_name(f, id, schema->name);
+	}
+	if (!rc)
+		rc = tables_correct_policies(schema, wrong);
 	if (rc)
 		ldb_record_table_clear(schema);
 	return rc;
@@ -67,8 +131,8 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 static int tables_description(struct ldb_fsck *f, const struct tables_description *one)
 {
 	struct wcs_table_schema schema;
-	bool may;
-	int rc = tables_decode(f, one->id, one->record, &schema);
+	const char *wrong;
+	int rc = tables_decode(f, one->id, one->record, &schema, &wrong);
 
 	if (one->id > f->last_table)
 		f->last_table = one->id;
@@ -79,21 +143,7 @@ static int tables_description(struct ldb_fsck *f, const struct tables_descriptio
 	}
 	if (rc)
 		return rc;
-	f->fsck->result->tables++;
-	may = one->restored && ldb_fsck_may(f);
-	if (may && one->old.data)
-		rc = ldb_fsck_keep(f, one->restored, one->key, one->old);
-	if (may && !rc)
-		rc = ldb_fsck_put(f, one->key, one->record);
-	if (!rc && one->restored)
-		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, one->restored,
-			       !may	       ? NULL
-			       : one->old.data ? "put back from " DIRECTORY_TABLES
-						 "; what it was is in the quarantine, raw.json"
-					       : "put back from " DIRECTORY_TABLES,
-			       "table %s", schema.name);
-	if (!rc)
-		rc = tables_add(f, one->id, &schema);
+	rc = tables_known(f, one, &schema, wrong);
 	if (rc)
 		ldb_record_table_clear(&schema);
 	return rc;
@@ -153,7 +203,7 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 	if (rc)
 		return rc;
 	if (wcs_slice_compare(copied, record) != 0) {
-		if (tables_decode(f, id, record, &schema))
+		if (tables_decode(f, id, record, &schema, &one.restored))
 			one.restored = "its description is damaged";
 		else
 			ldb_record_table_clear(&schema);
