@@ -19,7 +19,7 @@
 #include "lib/system/descriptors.h"
 
 #ifndef ROWFS_VERSION
-#rc "ROWFS_VERSION must be defined"
+#error "ROWFS_VERSION must be defined"
 #endif
 
 int program_foreign_allowed;

@@ -89,7 +89,7 @@ static bool add_directory(struct expiry *expiry, struct node *node)
 		rc = pos_of(node, &pos);
 		rc = rc == 0 ? pos_exists(expiry->fs, &pos) : rc;
 	}
-	if (rc == 0)
+	if (rc == 0 || expiry->failed)
 		return false;
 	/* The caller may have counted a change of one column only. */
 	cache_changed_tree(expiry->fs);
@@ -283,7 +283,14 @@ void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *fam
 	expiry_end(&expiry, NOTICE_WAIT);
 }
 
-/* Of columns alone: directories are not kept in such a table. */
+/* The kernel does not keep directories of such a table: a notice would take a right one from the
+ * processes that work in it. */
+static void add_aging(struct expiry *expiry, struct node *node)
+{
+	if (node_is_stored(node))
+		add_entry(expiry, node);
+}
+
 void cache_expire_ages(struct fs *fs)
 {
 	struct node *root = nodes_root(fs->nodes);
@@ -292,12 +299,12 @@ void cache_expire_ages(struct fs *fs)
 
 	cache_changed_tree(fs);
 	if (root->kind == NODE_TABLE && wcs_table_ages(root->table))
-		add_below(&expiry, root, true, add_entry);
+		add_below(&expiry, root, true, add_aging);
 	else if (root->kind == NODE_ROOT)
 		list_below(&expiry, root, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.all[i]->kind == NODE_TABLE && wcs_table_ages(list.all[i]->table))
-			add_below(&expiry, list.all[i], true, add_entry);
+			add_below(&expiry, list.all[i], true, add_aging);
 	node_list_clear(fs->nodes, &list);
 	expiry_end(&expiry, NOTICE_WAIT);
 }

@@ -30,6 +30,7 @@ remove_files() {
 	rm -r "$m/t/files" && : >"$ACKNOWLEDGED"
 }
 
+# A compaction may free inodes before df looks; then there is room again.
 no_room() {
 	full files "$m" 200000 ENOSPC && [[ $(df --output=pcent "$m" | tail -n 1) = *100% ]]
 }
@@ -54,7 +55,7 @@ check "it can be made durable" sync_mount "$m"
 rm -r "$disk/other"
 check "with inodes there is room" full again "$m" 200000
 
-check "the store itself takes them" no_room
+check "the store itself takes them" within no_room
 cat "$TMP/.check"
 check "bytes are left" test "$(df --output=avail -BM "$disk" | tail -n 1 | tr -dc 0-9)" -gt 20
 check "all of it is there" full verify "$m"

@@ -90,7 +90,7 @@ static void parse_key(char *text, struct ldb_key *key)
 {
 	char *rest = text;
 	const char *kind = part(&rest);
-	struct ldb_id_key id = {.len = 0};
+	struct ldb_id_key id;
 	uint64_t n;
 
 	if (strcmp(kind, "cell") == 0) {

@@ -188,9 +188,12 @@ check "the second time it goes as well" fails_within 2 stat "$f/r"
 set_clock +1d
 echo 2 >"$f/q"
 cat "$f/q" >/dev/null
+cd "$f" || die "no directory to work in"
 set_clock +47h
 sleep 1.5
 check_eq "a jump within its age leaves it" 2 "$(cat "$f/q")"
+check_eq "and the directory that a process works in" "$f" "$(readlink "/proc/$$/cwd")"
+cd / || die "no root"
 set_clock +49h
 check "and one beyond does not" fails_within 2 stat "$f/q"
 finish

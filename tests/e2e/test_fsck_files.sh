@@ -281,7 +281,10 @@ file_rows <<END
 a MANIFEST that is cut | it has no edits | $manifest truncate -s 60 | refused every
 CURRENT that is none | it does not name a MANIFEST | data/CURRENT flip 3 | refused kept every
 no CURRENT | it is missing | data/CURRENT rm | refused every
-a bit of ROWFS | damaged or missing | ROWFS flip 1 | refused kept every
+a bit of ROWFS at 1 | damaged or missing | ROWFS flip 1 | refused kept every
+a bit of ROWFS at 14 | damaged or missing | ROWFS flip 14 | refused kept every
+a bit of ROWFS at 25 | damaged or missing | ROWFS flip 25 | refused kept every
+a bit of ROWFS at 45 | damaged or missing | ROWFS flip 45 | refused kept every
 no ROWFS | damaged or missing | ROWFS rm | refused every
 a bit of the MANIFEST | at 0: a record whose checksum is wrong | $manifest flip 40 | refused every
 END

@@ -222,9 +222,9 @@ static int copy_check(struct ldb *db, const struct ldb_copy *copy)
 		rc = ldb_db_get(db, ldb_key_description(id), &value, &len);
 		if (rc)
 			break;
-		leveldb_free(value);
 		if (!value)
 			rc = ldb_copy_has_cells(db, id, &lost);
+		leveldb_free(value);
 	}
 	if (!rc && (lost || next < copy->next))
 		rc = ldb_db_damaged(db, "descriptions of tables are missing that " DIRECTORY_TABLES

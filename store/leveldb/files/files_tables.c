@@ -103,22 +103,28 @@ bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest
 	       wcs_slice_compare(ldb_buffer_slice(&found->largest), known->largest) == 0;
 }
 
+bool ldb_files_is_another(const struct ldb_files_table *found,
+			  const struct ldb_manifest_table *known)
+{
+	struct wcs_slice smallest = ldb_buffer_slice(&found->smallest);
+	struct wcs_slice largest = ldb_buffer_slice(&found->largest);
+
+	if (found->damages == 0)
+		return !ldb_files_is(found, known);
+	return smallest.len > 0 && (ldb_internal_compare(smallest, known->smallest) < 0 ||
+				    ldb_internal_compare(largest, known->largest) > 0);
+}
+
 /* Adds the fault of a table that was read, if it has one. */
 static int tables_judge(struct ldb_files *files, const struct ldb_files_table *found,
 			const struct ldb_manifest_table *known)
 {
-	struct wcs_slice smallest = ldb_buffer_slice(&found->smallest);
-	struct wcs_slice largest = ldb_buffer_slice(&found->largest);
 	char name[LDB_FILE_NAME_MAX], what[128];
-	bool damaged = found->damages > 0, another = false;
+	bool damaged = found->damages > 0;
+	bool another = known && ldb_files_is_another(found, known);
 	size_t len = 0;
 	int rc;
 
-	if (known && !damaged)
-		another = !ldb_files_is(found, known);
-	else if (known && smallest.len > 0)
-		another = ldb_internal_compare(smallest, known->smallest) < 0 ||
-			  ldb_internal_compare(largest, known->largest) > 0;
 	if (!damaged && !another)
 		return 0;
 	if (another)

@@ -61,12 +61,10 @@ static int rebuild_table(struct rebuild *rebuild, int fd, const char *name, uint
 	const struct ldb_manifest *old = &rebuild->files.manifest;
 	const struct ldb_manifest_table *known = ldb_manifest_find(old, number);
 	int rc = ldb_files_read_table(&rebuild->files, fd, &found);
-	bool ours = !known || found.damages > 0 || ldb_files_is(&found, known);
+	bool ours = !known || !ldb_files_is_another(&found, known);
 
 	by.smallest = ldb_buffer_slice(&found.smallest);
 	by.largest = ldb_buffer_slice(&found.largest);
-	if (found.sequence > rebuild->built.sequence)
-		rebuild->built.sequence = found.sequence;
 	for (size_t i = 0; !ours && i < old->count; i++)
 		ours = ldb_files_is(&found, &old->tables[i]);
 	if (ldb_manifest_find(&rebuild->built, number)) /* two spellings of one number */
@@ -78,6 +76,8 @@ static int rebuild_table(struct rebuild *rebuild, int fd, const char *name, uint
 		if (found.damages > 0 ||
 		    linkat(rebuild->files.dir, name, rebuild->to, linked, 0) != 0)
 			rc = ldb_fsck_salvage_table(&salvage, fd, size);
+		if (found.sequence > rebuild->built.sequence)
+			rebuild->built.sequence = found.sequence;
 		if (!rc && by.size > 0)
 			rc = ldb_manifest_add(&rebuild->built, &by);
 	}
