@@ -277,7 +277,9 @@ static int load_run(struct load *load)
 	if (rc == 0) {
 		exit_code = sink_mount_open(&program, &mounted, &load->sink);
 		mounted_free(&mounted);
-	} else { /* opening a store that is none gives the reason */
+	} else {
+		/* For a path that is neither, the error of opening it as a store names the reason.
+		 */
 		exit_code = sink_store_open(&program, load->path, &load->sink);
 	}
 	if (exit_code != PROGRAM_OK)

@@ -51,9 +51,9 @@ void cache_hold(struct caches *caches, uint64_t column);
 void cache_release(struct caches *caches, uint64_t column);
 
 /* The kernel has itself replaced its dentry of that column, or does so with the reply to a request
- * that holds the directory's lock. Family's lock. mark: by the dentry of a session that was looked
- * up since then by the usual spelling; or NULL. False: not certain, because of a change since the
- * mark, or because the dentry was listed. */
+ * that holds the directory's lock. Family's lock. mark: NULL, or of the lookup that gave the kernel
+ * a session's dentry by the usual spelling. False: not certain, because the column changed since
+ * the mark, or a listing gave the dentry. */
 bool cache_replaced(struct fs *fs, const struct cache_mark *mark, struct node *family,
 		    struct wcs_slice qualifier);
 
@@ -66,8 +66,8 @@ void cache_expire_pos(struct fs *fs, const struct pos *pos, bool keep, enum noti
 void cache_expire_session(struct fs *fs, const struct node *node, const struct wcs_slice *renamed);
 
 /* Must a rename that changes the column of that position answer ESTALE, so that the kernel drops
- * the family's lock and retries? True at most once for each rename. renamed: its dentry goes with
- * it, so only if its inode has had too many names. */
+ * the family's lock and retries? True at most once for each rename. renamed: the kernel renames the
+ * column's dentry itself; a retry is needed only if the inode has had too many names. */
 bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos, bool renamed);
 /* A lookup of that thread comes without a family's lock in the kernel: if the thread retries a
  * rename, waits for the notices that the rename needs. */

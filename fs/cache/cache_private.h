@@ -63,8 +63,8 @@ struct node *cache_find_key(struct fs *fs, struct wcs_table *table, struct wcs_s
 /* May the kernel still have its dentry? */
 bool cache_node_is_kept(const struct node *node);
 
-/* Is the column's dentry kept, or its notice under way, by a node with that many hops? *column: its
- * id, if true. */
+/* Is the column's dentry kept, or its notice under way? Only nodes with at least that many hops
+ * count. *column: its id, if true. */
 bool cache_is_kept(struct fs *fs, const struct pos *pos, uint8_t hops, uint64_t *column);
 /* Removes the nodes of the column, so that the next lookup makes another one. */
 void cache_renew(struct fs *fs, const struct pos *pos);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The children of a listing's most recent offsets, in two parts. When the newer part is full, the
- * older one is cleared and reused. An entry costs no allocation, and the memory has a bound.
+ * older one is cleared and reused. The parts grow by doubling and are reused, so an entry needs no
+ * allocation of its own, and the memory has a bound.
  *
- * An offset consists of a turn and a position; the position counts the entries before it. The turn
- * is 0 until a seek back meets a different child at a kept offset. The offset may still be in use,
- * so further offsets get the next turn. Offsets are otherwise consecutive, so a part has few runs.
+ * An offset consists of a turn and a position; the position counts the entries before it. The first
+ * turn is 0. After a seek back, the listing may find another child at a kept offset. A program may
+ * still use that offset, so this child and those after it get offsets of a new
+ * turn. Offsets are otherwise consecutive, so a part has few runs.
  *
  * Invariant: an offset that is in both parts has the same child in both.
  */
@@ -106,7 +108,8 @@ static bool is_of_another(const struct dir_kept *kept, off_t offset, enum node_k
 	       (bytes.len > 0 && memcmp(known.data, bytes.data, bytes.len) != 0);
 }
 
-/* The newest turn is tried first: a second seek back meets children that have offsets of it. */
+/* Tries the next offset of the same turn, then the newest turn, then new turns. After a second seek
+ * back the newest turn often fits, because the first one gave the same children its offsets. */
 off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 		    struct wcs_slice bytes)
 {
@@ -122,7 +125,8 @@ off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 	return next;
 }
 
-/* An offset of the older part moves to the newer one, since it was just used again. */
+/* Adds an offset that only the older part has to the newer part too: it was just used again and
+ * should be kept longer. */
 int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struct wcs_slice bytes)
 {
 	struct dir_kept_part *part = &kept->last, full = *part;

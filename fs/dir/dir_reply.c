@@ -2,9 +2,10 @@
 /*
  * Replies to READDIR and READDIRPLUS.
  *
- * The kernel makes a dentry of each entry that has attributes. Only names that it may cache get
- * them: a dentry that must be looked up at its next use saves nothing, and could replace a dentry
- * that a parallel lookup found. Other entries have inode 0, and the kernel looks them up on use.
+ * The kernel makes a dentry of each entry that has attributes. Only entries that the kernel may
+ * cache get attributes: a dentry that must be looked up at its next use saves nothing, and could
+ * replace a dentry that a parallel lookup found. Other entries have node id 0, and the kernel looks
+ * them up on use.
  */
 #include "fs/dir/dir_reply.h"
 
@@ -14,8 +15,8 @@
 #include "fs/file/lookup.h"
 
 /*
- * The kernel requests the start of each listing with attributes and allocates an inode for each
- * entry that has them, which dominates the time. A short first reply returns the first entry soon
+ * The kernel requests attributes at the start of each listing. It allocates an inode for each entry
+ * with attributes, which takes most of the time. A short first reply returns the first entry soon
  * and costs a plain `ls` little; `ls -l` requests more.
  */
 enum { FIRST_ENTRIES = 32 };
@@ -66,7 +67,8 @@ int dir_reply_add(struct dir_reply *reply, const char *name, uint64_t ino, mode_
 	return 0;
 }
 
-/* Makes the node of an entry that the kernel may cache, with a reference. NULL: not to be cached.
+/* Makes the node of an entry that the kernel may cache, with a reference. NULL: the kernel may not
+ * cache it, or there is no memory; the entry is then sent without attributes.
  */
 static struct node *hand_out(struct dir_reply *reply, const char *name, struct node_key *key,
 			     const struct wcs_cell_info *info, struct fuse_entry_param *entry)
@@ -105,8 +107,8 @@ int dir_reply_add_child(struct dir_reply *reply, const char *name, const struct 
 	if (!fits(reply, name))
 		return 1;
 	/* A table's node holds the table open, and a listing does not open all tables. A cell that
-	 * will expire is not cached from a listing: its timeout would count from the read, which is
-	 * earlier than the kernel's receipt. */
+	 * will expire is not cached from a listing: its timeout is computed now, but the kernel
+	 * counts from its receipt, so the dentry could outlive the cell. */
 	if (reply->plus && !(key->parent->flags & NODE_F_VERSIONS) &&
 	    (key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
 	     (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX)))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RENAME of a column within its family, of a version within its history, of a version to a column,
- * and of drafts, which become cells of their directory. Any other rename fails with EXDEV, so that
- * mv copies, or with EPERM if there is nothing to copy.
+ * Handles RENAME. A column moves within its family, and a version within its history or to a column
+ * of the same family. A draft becomes a cell of its directory (from `.~tmp~`: of the directory
+ * above) or another draft; a version can become a draft. A column cannot become a version of itself
+ * (EINVAL). Other renames fail with EXDEV, so that mv copies, or with EPERM if mv could not copy
+ * either.
  *
  * Cells and open write sessions move together, under the family's lock, held exclusively.
  */
@@ -96,7 +98,8 @@ static bool is_newest(const struct side *from, const struct side *to)
 	       pos_stored(&to->pos, &info) == 0 && info.ts == from->pos.ts;
 }
 
-/* The bytes are no value of the aggregate family's type. */
+/* Reports that the bytes are no value of the family's aggregate type; does nothing in other
+ * families. */
 static void report_aggregate(struct fs *fs, const struct side *from, int rc)
 {
 	enum wcs_type type;
@@ -105,8 +108,9 @@ static void report_aggregate(struct fs *fs, const struct side *from, int rc)
 		report(fs, from->dir, from->name, 0, rc, "%s", number_refusal(type));
 }
 
-/* A draft becomes a version, or the newest version of a column. The latter keeps the draft's time
- * if that is later than the column's newest version. */
+/* A draft becomes a version, or the newest version of a column. As a column's newest version it
+ * keeps the draft's time if the column has no version that is as late; else the store chooses the
+ * time. */
 static int publish(struct fs *fs, const struct side *from, const struct side *to, int64_t *ts)
 {
 	struct wcs_cell_info info, newest;
@@ -162,7 +166,8 @@ static int check_sides(struct fs *fs, const struct side *from, const struct side
 	bool publishes = from->dir->kind == NODE_DRAFTS && to->child.kind != NODE_DRAFT;
 	const struct node *dir = from->dir;
 
-	/* With EXDEV, mv would copy the newest cell into the history and then remove both. */
+	/* With EXDEV, mv would copy the newest cell into the column's history, and then remove the
+	 * column with its history. */
 	if (is_column(from) && !is_column(to) && id_of(from).column == id_of(to).column)
 		return report(fs, dir, from->name, 0, -EINVAL,
 			      "a column cannot become a version of itself: copy its value with cp");
@@ -199,8 +204,8 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 		moved->merged = pos_stored(&to->pos, NULL) == 0;
 		kind = exclusive ? WCS_MOVE_COLUMN_NEW : WCS_MOVE_COLUMN;
 	} else if (is_column(to) && same_column(from, to)) {
-		/* An older version becomes the newest. It gets the present as its timestamp, since
-		 * a newer version exists. */
+		/* An older version becomes the newest. Its timestamp becomes the present, or one
+		 * more than the newest version's if that is not earlier. */
 		rc = pos_stored(&to->pos, &info);
 		if (rc == 0 && info.ts == WCS_TS_MAX)
 			rc = -EOVERFLOW;
@@ -213,9 +218,9 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 	return move_cells(from, to, kind, &moved->now);
 }
 
-/* Must the kernel release its directory locks and repeat the rename? Yes if the rename makes
- * another dentry in a locked directory wrong: the column's, when a version leaves or joins the
- * column, or a dentry of another spelling of the column. */
+/* Must the kernel release its directory locks and repeat the rename? Yes in three cases, if the
+ * kernel keeps the source column's dentry: a version is renamed to a column; a column is renamed
+ * and one of the names is too long to be kept; a column's inode has had too many names. */
 static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, const struct side *to)
 {
 	if (is_column(from))
@@ -225,8 +230,10 @@ static bool must_defer(struct fs *fs, pid_t thread, const struct side *from, con
 	       cache_defer(fs, thread, &from->pos, false);
 }
 
-/* Invalidates the column's dentry after a version came or went. The kernel renames the dentries of
- * columns itself, and holds their family directory's lock. */
+/* Invalidates a column's dentry after a version was added or removed, or after a rename to a name
+ * whose dentry is not kept. A rename of a version to a column does not wait, because the kernel
+ * holds the family directory's lock. For other renames of columns the kernel moves the dentry
+ * itself. */
 static void expire(struct fs *fs, const struct side *from, const struct side *to)
 {
 	if (from->child.kind == NODE_VERSION && is_column(to))
@@ -296,7 +303,8 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	}
 	if (rc == 0) {
 		locks_rename(fs->locks, from.dir, &from.child, to.dir, &to.child);
-		/* A column stays in its family, and a draft that remains one in its directory. */
+		/* A rename of a column stays within its family, and a rename of a draft to a draft
+		 * within its directory: neither empties the source directory. */
 		if (!is_column(&from) &&
 		    (from.child.kind != NODE_DRAFT || to.child.kind != NODE_DRAFT))
 			emptied_keep(fs, from.dir, &from.child);

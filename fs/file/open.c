@@ -76,11 +76,11 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 	return rc;
 }
 
-/* The kernel did not look the name up again and opens an inode that stands for another value. Reads
+/* The kernel did not repeat the lookup, so it opens an inode that stands for another value. Reads
  * and writes bypass that inode's page cache. A write beyond the inode's end extends it. With
- * O_TRUNC the kernel sets the inode's size to 0 after the reply, and again after asking for
- * security.capability; attributes that another process requested between the two would stay cached
- * with size 0, so NODE_S_PASSED stops their caching. */
+ * O_TRUNC the kernel sets the inode's size to 0 after the reply, and again after it asked for
+ * security.capability. If another process requested attributes in between, the kernel would cache
+ * them with size 0; NODE_S_PASSED gives attributes timeout 0. */
 static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		       struct fuse_file_info *fi)
 {
@@ -96,8 +96,9 @@ static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct h
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
 
-/* The kernel's inode is not the one for this thread: first ESTALE, then a session outside of the
- * name. */
+/* The kernel's inode is not for this thread. The first time the answer is ESTALE. After that, a
+ * session's inode that is reopened through /proc opens that session; any other open gets the newest
+ * value to read, or a new session whose node the kernel does not know. */
 static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		      struct fuse_file_info *fi)
 {
@@ -251,8 +252,8 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	handle_abort(fs, handle);
 }
 
-/* Creates a file and closes it. Regular files only: tar creates one to set its attributes before it
- * opens it. */
+/* Creates a file and closes it. Only regular files: tar makes one with mknod and sets its
+ * attributes before it opens the file. */
 void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
 	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};

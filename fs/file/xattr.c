@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended attributes: user.rowfs.* name a node's table kind, row key, family, qualifier and
+ * Extended attributes: user.rowfs.* give a node's kind, row key, family, qualifier and
  * timestamp. They are not listed, because `rsync -X` would find the list different from a plain
  * file's each time. Setting or removing one does nothing, so that copies which carry them succeed.
  * There are no others.
  *
- * The kernel asks for security.capability before each write, so foreign names are answered first.
- * (The kernel would remember ENOSYS for all names.)
+ * The kernel asks for security.capability before each write. A foreign name is therefore answered
+ * from its text alone, without the node. The answer is not ENOSYS: the kernel would then stop
+ * asking for all names, rowfs's own included.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the process of a thread in /proc (see proc(5)). A request's pid is a thread's. */
+/* Finds the process of a thread in /proc (see proc(5)). The pid in a request's header is a thread
+ * id. */
 #include "fs/mount/process.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ pid_t process_of(pid_t thread)
 
 	if (thread <= 0)
 		return -1;
-	/* Signal 0 to thread T of process T succeeds only if T leads its process. It costs far less
+	/* Signal 0 to thread T of process T finds a target only if T is the first thread of its
+	 * process. It costs far less
 	 * than reading /proc. */
 	if (syscall(SYS_tgkill, thread, thread, 0) == 0 || errno == EPERM)
 		return thread;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values: of the store, or in a spool that is not written any more. */
+/* Immutable values to read: a stored value that is held open, or the bytes of a spool that nobody
+ * writes any more. */
 #include "fs/value/value.h"
 
 #include <errno.h>
@@ -165,7 +166,8 @@ size_t value_memory(const struct value *value)
 
 int value_unload(struct value *value, const char *directory)
 {
-	/* Another reference may be reading the memory. No thread can get one meanwhile. */
+	/* The holder of another reference may be reading the memory. If the caller has the only
+	 * one, no thread can take another during this call. */
 	if (atomic_load(&value->refs) > 1 || value->stored || value->spool.fd >= 0)
 		return 0;
 	return spool_unload(&value->spool, directory);

@@ -85,7 +85,7 @@ static void drop(struct retries *retries, struct retry *retry)
 	retries->entries--;
 }
 
-/* An entry is left from another request if the kernel did not repeat its own: after a refused OPEN
+/* An entry is stale if the next request is not the refused one repeated: after a refused OPEN
  * for writing the kernel comes back to write, and creates the file if the lookup misses it. After a
  * refused GETATTR it may come back with the OPEN that the GETATTR was for. */
 enum retry_state retry_ask(struct retries *retries, pid_t thread, const struct retry_names *names,

@@ -162,9 +162,9 @@ int writer_resize(struct fs *fs, struct node *node, off_t size);
 /* Sets the time of the version that the session makes. Family's lock: shared. */
 int writer_stamp(struct fs *fs, struct node *node, int64_t stamp);
 
-/* Commits all that is not committed, before an fsync. closing: that thread closes one descriptor;
- * commits if its process opened the file and has written or resized it. If a signal killed the
- * process, the session commits nothing any more. Family's lock: shared. */
+/* Commits a session. closing NULL (fsync): all that is not committed. Else that thread closes one
+ * descriptor: commits only if its process opened the file and has written or resized it; if a
+ * signal killed the process, the session commits nothing any more. Family's lock: shared. */
 int writer_commit(struct fs *fs, struct node *node, const pid_t *closing);
 
 /* A lookup that began with the mark is about to return the session's node, for the usual spelling

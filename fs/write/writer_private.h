@@ -31,7 +31,8 @@ struct writer_lines {
 struct writer {
 	pthread_mutex_t lock;
 	unsigned handles;  /* open files. Lock: lock, as all below */
-	bool direct;	   /* opened to write only: see writer_is_direct */
+	bool direct;	   /* opened to write only; constant while a file is open, then read without
+			    * lock */
 	bool append;	   /* opened to append, and did nothing else so far */
 	bool pending;	   /* created or truncated, and not committed since */
 	bool truncated;	   /* pending, and truncated */
@@ -141,7 +142,7 @@ void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
 void writers_forget(struct writer *writer);
 
 /* The session of that file that this thread's process opened first, with a reference to its node;
- * or NULL. hidden: one that makes the file. */
+ * or NULL. hidden: only a session whose file no other process sees yet. */
 struct writer *writers_of_process(struct fs *fs, pid_t thread, struct file_id id, bool hidden);
 
 /* With the registry's lock: the sessions of a column; the first session of a file after `from`

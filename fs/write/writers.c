@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes, finds and frees write sessions: the registry of sessions by the column that they write to,
- * which is the same in both trees; and the locks of families.
+ * Makes, finds and frees write sessions. Holds the registry, which finds a session by its column's
+ * id (the same id in both trees), and the locks of the families.
  *
- * A session is in the registry while a file is open on it and, if a lookup made it, from that
- * lookup on: a rename between the two takes it along. Before its first open its node may be freed
- * at any time, which takes it out. No thread takes a session's lock while it holds the registry's.
+ * The first open registers a session, and the last close removes it. A session that a lookup made
+ * is registered from that lookup on, so that a rename between lookup and open moves the session
+ * too. The kernel may forget the node before the first open; then freeing the node removes the
+ * session. No thread takes a session's lock while it holds the registry's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ struct writers *writers_new(struct caches *caches)
 	if (!writers)
 		return NULL;
 	pthread_mutex_init(&writers->lock, NULL);
-	/* A waiting rename goes first; commits in close succession could keep it waiting for good.
+	/* A waiting rename gets the lock before later commits; otherwise a steady stream of commits
+	 * could block it for ever.
 	 */
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);

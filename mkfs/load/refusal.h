@@ -25,9 +25,10 @@ void refusal_now(char text[REFUSAL_TIME]);
 /* Does every write that fails with this error leave an entry? No, if the kernel returns it, too. */
 bool refusal_is_told(int rc);
 
-/* Looks for the entry of a write with since, until, first and last that failed with an error that
- * is told; path is that of the file, from the mount's root on. True: why is the reason, first and
- * last the line. False: no single entry fits; if several do, first and last become their range. */
+/* Looks for the entry of a write that failed with an error that is told; since, until, first and
+ * last describe the write. path is that of the file, from the mount's root on. True: why is the
+ * reason, first and last the line. False: no single entry fits; if several do, first and last
+ * become their range. */
 bool refusal_find(struct refusal *refusal, const char *root, const char *path);
 
 #endif

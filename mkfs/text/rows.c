@@ -70,7 +70,7 @@ int rows_open(const struct program *program, const char *path, struct rows **row
 	made->program = program;
 	made->path = path;
 	made->fd = -1;
-	/* Opening a store that is neither a store nor a mount gives the reason. */
+	/* For a path that is neither, the error of opening it as a store names the reason. */
 	exit_code = mounted_is_store(path) ? rows_open_store(made, NULL) : rows_open_mount(made);
 	if (exit_code)
 		rows_close(made);

@@ -20,7 +20,7 @@ struct wcs_quarantine_value {
  * calls fill it. NULL: no memory. */
 struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault);
 /* Sets the callback that a copy calls for each piece of a file, with the bytes so far and in all.
- * False ends the copy with -ECANCELED; its caller fills the fault. */
+ * If it returns false, it has filled the fault, and the copy ends with -ECANCELED. */
 void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
 			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx);
 /* Closes it. Parts that were not synced may be lost. */

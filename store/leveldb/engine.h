@@ -88,7 +88,7 @@ struct ldb {
 	_Atomic uint64_t drops;		   /* under way */
 	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
 	pthread_mutex_t manual_lock;	   /* held during a requested compaction */
-	pthread_mutex_t rows[LDB_STRIPES]; /* by ldb_mutate_stripe; a drop takes all */
+	pthread_mutex_t rows[LDB_STRIPES]; /* by ldb_row_stripe; a drop takes all */
 
 	pthread_mutex_t write_lock; /* held during each write, see commit.c */
 	pthread_cond_t unbounded;   /* with write_lock, as the next two */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Point reads: a cell, a value, the rows that a key leads to. A cell takes one seek or one get, a
- * key two.
+ * key two; where a policy can hide the newest cell, a scan passes over the hidden ones.
  *
  * A hidden cell is not found. An older version's rank is counted only if its policy looks at ranks,
  * and only as far as the policy distinguishes them.

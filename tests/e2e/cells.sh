@@ -8,7 +8,7 @@
 #   is "its cells" "$f/q" "2000=new 1000=old"
 #   check_eq "renameat2" EEXIST "$(call 'renameat2(*a, NOREPLACE)' "$f/p" "$f/q")"
 #
-#   m   where the test mounts its store (the test sets it)
+#   m   where the test mounts its store (lib.sh sets it)
 
 
 # put PATH TEXT: without a newline.

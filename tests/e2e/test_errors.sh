@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Refusals by the errno that the call itself gives, where no other test has them; limits of the state in memory; and a disk that
-# is nearly full.
+# Refusals by the errno that the call itself gives, where no other test has them; limits of the
+# state in memory; and a disk that is nearly full.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"

@@ -50,7 +50,8 @@ static bool compact_may(struct ldb *db)
 	return !ldb_db_failed(db) && !db->queue->stop && ldb_shrink_has_files(db);
 }
 
-/* Compacts the range slice by slice, and begins it behind each. False: it did not reach the end. */
+/* Compacts the range slice by slice; after each, dead->from moves to the slice's
+ * end. False: it did not reach the end. */
 static bool compact_range(struct ldb *db, struct ldb_dead *dead, bool cover)
 {
 	struct ldb_queue *queue = db->queue;

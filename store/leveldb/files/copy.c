@@ -208,7 +208,8 @@ int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 	return rc;
 }
 
-/* Has a table cells, and its description in the copy alone? */
+/* -EIO: a table has cells but its description in the copy alone, or the counter of tables is older
+ * than the copy's. */
 static int copy_check(struct ldb *db, const struct ldb_copy *copy)
 {
 	struct wcs_slice record;

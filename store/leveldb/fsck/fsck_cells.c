@@ -183,7 +183,8 @@ static int cells_refer(struct cells *cells, const struct cells_cell *cell, enum 
 		       : 0;
 }
 
-/* fsck_values.c takes a cell whose value is not whole. */
+/* Takes a cell of a lost family out of the store. If its value is not whole, the cell stays for
+ * fsck_values.c. */
 static int cells_take_lost(struct cells *cells, const struct cells_cell *cell)
 {
 	struct ldb_fsck *f = cells->f;
