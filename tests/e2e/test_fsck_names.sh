@@ -120,8 +120,9 @@ expect_every_row
 
 names "two exchanged names, one damaged" "mv $a x && mv $b $a && mv x $b && garbage $b" \
 	"data/$a: $other" "data/$b: it is another table, and damaged: $size"
+expect_lost "$a"
 expect_kept
-expect_rows_of_repair garbage "$a"
+expect_rows_of_repair rm "$a"
 
 check_eq "no scratch directory is left" "" "$(find "$TMPDIR_SCRATCH" -mindepth 1)"
 
