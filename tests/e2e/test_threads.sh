@@ -54,7 +54,7 @@ few() {
 	if ! ended "$pid"; then
 		check "$1 processes are enough: it serves" ls "$m/t"
 		check "and is written" sh -c 'mkdir -p "$0/t/few/f" && echo 1 >"$0/t/few/f/q"' "$m"
-		check "and unmounted" fusermount3 -u "$m"
+		check "and unmounted" within fusermount3 -u "$m"
 	fi
 	wait "$pid" || status=$?
 	check "$1 processes: exit $status" test "$status" -le 1
