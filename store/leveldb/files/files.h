@@ -76,8 +76,8 @@ int ldb_files_read_table(struct ldb_files *files, int fd, struct ldb_files_table
 
 /* Is it whole, and the table that the MANIFEST describes? */
 bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known);
-/* Is it another than the MANIFEST describes: whole and not that one, or damaged with a key outside of
- * that one's range? */
+/* Is it another than the MANIFEST describes: whole and not that one, or damaged with a key outside
+ * of that one's range? */
 bool ldb_files_is_another(const struct ldb_files_table *found,
 			  const struct ldb_manifest_table *known);
 
