@@ -51,10 +51,11 @@ few() {
 	pid=$!
 	track_mount "$m"
 	check "$1 processes: it serves or ends" within served "$pid"
-	if ! ended "$pid"; then
-		check "$1 processes are enough: it serves" ls "$m/t"
-		check "and is written" sh -c 'mkdir -p "$0/t/few/f" && echo 1 >"$0/t/few/f/q"' "$m"
-		check "and unmounted" within fusermount3 -u "$m"
+	# One that is mounted may still find that it can start no thread, and ends.
+	if sh -c 'cd "$0/t" && mkdir -p few/f && echo 1 >few/f/q' "$m" 2>/dev/null; then
+		check "$1 processes are enough: it is unmounted" within fusermount3 -u "$m"
+	else
+		check "$1 processes are too few: it ends" within ended "$pid"
 	fi
 	wait "$pid" || status=$?
 	check "$1 processes: exit $status" test "$status" -le 1
