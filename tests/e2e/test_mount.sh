@@ -72,6 +72,8 @@ check_eq "it is left as it was" "" "$(ls -A plain)"
 fail_with "a file that is no store" 1 '^rowfs: .*file: ' run file m
 fail_with "a mountpoint in the store" 1 '^rowfs: .*s/data: it lies in the store' run s s/data
 fail_with "the store itself" 1 '^rowfs: .*s: ' run s s
+check "it is left alone" run s m
+unmount m
 fail_with "a store below the mountpoint" 1 'would be hidden' run s .
 fail_with "no mountpoint there" 1 '^rowfs: .*nowhere: No such file' run s nowhere
 fail_with "a mountpoint that is no directory" 1 '^rowfs: .*file: .*[Nn]ot a directory' run s file

@@ -20,8 +20,9 @@ at() {
 	mkdir -p "${1%/*}" "$1@" && printf '%s\n' "$3" >"$1@/$2"
 }
 
-new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
+make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
 	"u":{"families":{"f":{},"g":{}}}}}'
+mount_store "$TMP/s" "$m"
 mkdir -p "$f" "$m/t/row/g"
 printf '%s\n' a >"$TMP/a"
 printf '%s\n' b >"$TMP/b"
@@ -59,13 +60,23 @@ yields "ed edits, too" ed 'cat "$f/v2"' bash -c 'printf "s/bye/ed/\nw\nq\n" | ed
 
 # ---- Tools that write ------------------------------------------------------------------------
 
+tee "$f/w" <"$TMP/a" >/dev/null
+makes "tee -a appends" w 2 $'a\nb' -- bash -c 'tee -a "$0" >/dev/null <"$1"' "$f/w" "$TMP/b"
 check "tee into several" bash -c 'tee "$0/w1" "$0/w2" >/dev/null <"$1"' "$f" "$TMP/a"
 check_eq "writes each" "a a" "$(cat "$f/w1") $(cat "$f/w2")"
 check "dd" dd if=/dev/zero of="$f/dd" bs=1000 count=100 status=none
 check_eq "is one version" "1 100000" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd")"
+check "dd conv=notrunc seek" bash -c 'printf XYZ | dd of="$0" bs=1 seek=5000 conv=notrunc status=none' "$f/dd"
+check_eq "writes into the value" "2 100000 XYZ" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(
+	tail -c +5001 "$f/dd" | head -c 3)"
 check "dd conv=fsync oflag=append" bash -c \
 	'printf end | dd of="$0" conv=notrunc,fsync oflag=append status=none' "$f/dd"
-check_eq "appends" "2 100003 end" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(tail -c 3 "$f/dd")"
+check_eq "appends" "3 100003 end" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(tail -c 3 "$f/dd")"
+check "truncate -s" truncate -s 5002 "$f/dd"
+check_eq "cuts" "5002 XY" "$(stat -c %s "$f/dd") $(tail -c 2 "$f/dd")"
+check "truncate to more" truncate -s 1M "$f/dd"
+check_eq "fills up with zeros" "1048576 0" \
+	"$(stat -c %s "$f/dd") $(tail -c +5003 "$f/dd" | tr -d '\0' | wc -c)"
 yields "fallocate -l makes it longer" 2097152 'stat -c %s "$f/dd"' fallocate -x -l 2M "$f/dd"
 seq 1000 >"$TMP/seq"
 check "split" split -l 100 "$TMP/seq" "$f/split."
@@ -92,7 +103,14 @@ check "tar into a column" tar -C "$TMP" -cf "$f/archive" a b
 check_eq "lists from it" "a b" "$(tar -tf "$f/archive" | paste -sd ' ')"
 check "tar -r adds to it" tar -C "$TMP" -rf "$f/archive" seq
 check_eq "one more" "a b seq" "$(tar -tf "$f/archive" | paste -sd ' ')"
-check "cp -l, which would link, copies nothing" bash -c '! cp -l "$0" "$1" && test ! -e "$1"' "$f/w1" "$f/linked"
+fail_with "ln" - 'not permitted' ln "$f/w" "$f/link"
+fail_with "ln -s" - 'not permitted' ln -s w "$f/link"
+fail_with "mkfifo" - 'not permitted' mkfifo "$f/fifo"
+fail_with "mknod" - 'not permitted' mknod "$f/pipe" p
+check "cp -l, which would link, copies nothing" bash -c '! cp -l "$0" "$1" && test ! -e "$1"' "$f/w" "$f/linked"
+fail_with "cp to a prefix directory" - 'not permitted' cp "$TMP/a" "$m/t/row/a"
+check "/.rowfs/errors says which families there are" \
+	bash -c 'grep -q f "$0/.rowfs/errors" && grep -q g "$0/.rowfs/errors"' "$m"
 check "mktemp in a family" bash -c 'p=$(mktemp "$0/XXXXXX.tmp") && test -f "$p" && rm "$p"' "$f"
 check "shred -u" bash -c 'echo secret >"$0" && shred -u "$0" && ! test -e "$0"' "$f/secret"
 
@@ -131,8 +149,10 @@ check_eq "grep -rc finds each once" 4 "$(grep -rc . "$z" | wc -l)"
 check_eq "du -b" "$((5001 + 4 + 4))" "$(find "$z" -type f -print0 | du -bc --files0-from=- | tail -n 1 | cut -f 1)"
 check_eq "du counts links once for each name" 512 "$(du -B1 "$z/1/f/new" | cut -f 1)"
 yields "df, and df -T names the type" fuse.rowfs 'df --output=fstype "$m" | tail -n 1' df "$m"
+check "df has room" test "$(df --output=avail "$m" | tail -n 1)" -gt 0
 check "df -i" df -i "$m"
 check_eq "stat -c" "4 1 1700000000 regular file 2" "$(stat -c '%s %b %Y %F %h' "$z/1/f/new")"
+yields "stat -f: names of 255 bytes" 255 'stat -f -c %l "$m"' stat -f "$m"
 check_eq "ls" $'1\n2' "$(ls "$z")"
 # shellcheck disable=SC2012
 check_eq "ls -t: newest first" "new old" "$(ls -t "$z/1/f" | paste -sd ' ')"
@@ -143,7 +163,10 @@ check_eq "ls -la shows no history" "2" "$(ls -A "$z/1/f" | wc -l)"
 check_eq "wc" "3 3 5009" "$(cat "$z"/1/f/* "$z"/2/*/* | wc | awk '{ print $1, $2, $3 }')"
 check_eq "a glob" "$z/1/f/new $z/1/f/old" "$(echo "$z"/1/f/*)"
 check_eq "xargs -P reads" "new old" "$(find "$z/1" -type f -print0 | xargs -0 -P 4 -n 1 cat | sort | paste -sd ' ')"
-seq 200 | xargs -P 8 -I '{}' bash -c 'mkdir -p "$0/many/{}/f" && echo {} >"$0/many/{}/f/q"' "$m/t"
+seq 200 | xargs -P 8 -I '{}' bash -c 'mkdir -p "$0/many/{}/f" && echo {} >"$0/many/{}/f/q"' "$m/t" 2>"$TMP/errors"
+check_eq "xargs -P writes without an error" "" "$(head -n 3 "$TMP/errors")"
+check_eq "all of it" "200 20100" "$(find "$m/t/many" -type f | wc -l) $(
+	grep -rh . "$m/t/many" | awk '{ n += $1 } END { print n }')"
 check "cp -r of a prefix" cp -r "$m/t/many" "$m/t/many2"
 check "diff -r of two prefixes that are alike" diff -r "$m/t/many" "$m/t/many2"
 echo other >"$m/t/many2/7/f/q"
@@ -153,12 +176,16 @@ check_eq "diff -rq of two that are not" "2" "$(diff -rq "$m/t/many" "$m/t/many2"
 check "diff -r across tables" bash -c 'cp -a "$0/t/many" "$0/u/" && diff -r "$0/t/many" "$0/u/many"' "$m"
 check_eq "find -name -delete" "0 200" "$(find "$m/t/many2" -name q -delete 2>&1 | wc -l) $(
 	find "$m/t/many2" -type d -name '[0-9]*' | wc -l)"
+check_eq "find -delete of a tree" "" "$(find "$m/t/many2" -delete 2>&1; ls -d "$m/t/many2" 2>/dev/null)"
 check_eq "find -newermt -delete" "1/f/old" "$(find "$z" -type f -newermt 2020-01-01 -delete
 	cd "$z" && find . -type f -printf '%P\n')"
+check "rm -r of a row" rm -r "$z/1"
+check "rm -r of a prefix" rm -r "$z"
+check "leaves nothing" test ! -e "$z"
 check "rm -rf of what is not there" rm -rf "$m/t/nothing"
 yields "rm -r through /.versions leaves nothing, neither" "" 'entries "$m/u"' rm -r "$m/.versions/u/many"
-check_eq "getfattr -d" "" "$(getfattr --absolute-names -d "$f/w1" 2>&1 | grep -v rowfs)"
-check "file, stat, head, tail and md5sum -c" bash -c 'cd "$0" && md5sum w1 w2 | md5sum -c --quiet' "$f"
+check_eq "getfattr -d" "" "$(getfattr --absolute-names -d "$f/w" 2>&1 | grep -v rowfs)"
+check "file, stat, head, tail and md5sum -c" bash -c 'cd "$0" && md5sum w w1 | md5sum -c --quiet' "$f"
 
 # ---- rsync and cp of the plain tree ----------------------------------------------------------
 

@@ -166,12 +166,15 @@ killed() {
 	{ bash -c "exec 3$open\"\$0\"; \"\$@\" >&3; kill -KILL \$\$" "$f/q" "$@"; } 2>/dev/null
 	check_eq "$name" "$before" "$(state)"
 }
-killed "a writer that truncates and is killed commits nothing" '>' true
+killed "a writer that is killed commits nothing" '>' /bin/printf half
+killed "nor one that truncated" '>' true
 killed "nor one that wrote 5 MiB" '>' head -c $((5 * MiB)) /dev/zero
 killed "nor one that appended" '>>' /bin/printf half
 killed "nor one that wrote into the value" '<>' /bin/printf half
+{ bash -c 'exec 3>"$0"; /bin/printf half >&3; kill -KILL $$' "$f/killed"; } 2>/dev/null
+gone "nor does a new column come" killed
 { bash -c 'exec 3>"$0"; kill -KILL $$' "$f/killed"; } 2>/dev/null
-gone "nor does an empty column come" killed
+gone "nor an empty one" killed
 before=$(state)
 { bash -c 'sleep 60 >"$0" & pid=$!; sleep 0.3; kill -TERM $pid; wait' "$f/q"; } 2>/dev/null
 check_eq "a slow command that is ended leaves the value" "$before" "$(state)"
