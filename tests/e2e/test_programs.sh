@@ -55,8 +55,10 @@ run "truncate by path, while it is not open" 0123 1 01 'os.truncate(q, 2)'
 run "ftruncate to its own size" 0123 1 0123 'fd = os.open(q, RW); os.ftruncate(fd, 4); os.close(fd)'
 run "writing what was there" 0123 1 0123 'fd = os.open(q, RW); os.write(fd, b"0123"); os.close(fd)'
 run "opening alone" 0123 0 0123 'fd = os.open(q, RW); os.read(fd, 2); os.close(fd)'
+run "opening alone, to append" 0123 0 0123 'os.close(os.open(q, os.O_WRONLY | os.O_APPEND))'
 run "opening with O_TRUNC alone" 0123 1 '' 'os.close(os.open(q, TRUNC))'
 run "creating alone" none 1 '' 'os.close(os.open(q, CREATE))'
+run "creating alone, to append" none 1 '' 'os.close(os.open(q, CREATE | os.O_APPEND))'
 run "creating alone, with O_EXCL" none 1 '' 'os.close(os.open(q, CREATE | os.O_EXCL))'
 run "a name is reserved at open with O_EXCL, and committed at close" none 1 '' '
 fd = os.open(q, CREATE | os.O_EXCL)
@@ -139,6 +141,15 @@ assert seen() == b"old"
 assert (os.pread(one, 9, 0), os.pread(two, 9, 0)) == (b"one", b"two")
 os.close(one); assert seen() == b"one"
 os.close(two); assert seen() == b"two"'
+run "the last to close is the newest" old 2 one '
+one, two = os.open(q, TRUNC), os.open(q, TRUNC)
+os.write(one, b"one"); os.write(two, b"two")
+os.close(two); os.close(one)'
+run "who writes and who reads have what was newest when they opened" old 2 Yld '
+writer, reader = os.open(q, RW), os.open(q, os.O_RDONLY)
+put(b"other")
+os.write(writer, b"Y"); os.close(writer)
+assert os.read(reader, 9) == b"old"'
 run "two writers, of which the first goes on: its commit replaces its own version" old 2 two '
 one, two = os.open(q, TRUNC), os.open(q, TRUNC)
 os.write(one, b"one"); os.fsync(one); os.write(two, b"two"); os.close(two)
@@ -160,13 +171,19 @@ other = os.open("/proc/self/fd/%d" % fd, os.O_RDWR)
 os.pwrite(other, b"er", 3)
 os.close(other); os.close(fd)'
 run "O_APPEND and a reader between two writes" old 1 oldonetwo '
-fd = os.open(q, os.O_WRONLY | os.O_APPEND)
-os.write(fd, b"one"); assert seen() == b"old"; os.write(fd, b"two"); os.close(fd)'
+fd = os.open(q, RW | os.O_APPEND)
+os.write(fd, b"one"); assert (seen(), os.pread(fd, 9, 0)) == (b"old", b"oldone")
+os.write(fd, b"two"); os.close(fd)'
 run "O_APPEND keeps what others append" old 2 oldthemme '
 fd = os.open(q, os.O_WRONLY | os.O_APPEND)
 os.write(fd, b"me")
 with open(q, "ab") as other: other.write(b"them")
 os.close(fd)'
+run "also between two commits" old 2 oldonetwothree '
+fd = os.open(q, os.O_WRONLY | os.O_APPEND)
+os.write(fd, b"one"); os.fsync(fd)
+with open(q, "ab") as other: other.write(b"two")
+os.write(fd, b"three"); os.close(fd)'
 run "O_SYNC" old 1 new 'fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC); os.write(fd, b"n"); os.write(fd, b"ew"); os.close(fd)'
 run "O_SYNC: each write is seen when it returns" old 1 new '
 fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC)
@@ -336,6 +353,12 @@ resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 if os.fork() == 0:
     signal.signal(signal.SIG$signal, signal.SIG_DFL) if '$signal' != 'KILL' else None
     fd = os.open(q, TRUNC); os.write(fd, b'half'); os.kill(os.getpid(), signal.SIG$signal)
+os.wait()"
+done
+for open in "0 5" "os.O_TRUNC 5" "os.O_TRUNC 0" "os.O_APPEND 5"; do
+	run "killed with ${open#* } MiB, ${open% *}" old 0 old "
+if os.fork() == 0:
+    fd = os.open(q, os.O_WRONLY | ${open% *}); os.write(fd, bytes(${open#* } << 20)); os.kill(os.getpid(), 9)
 os.wait()"
 done
 run "killed after fsync: what was committed stays" old 1 new '

@@ -20,9 +20,7 @@ at() {
 	mkdir -p "${1%/*}" "$1@" && printf '%s\n' "$3" >"$1@/$2"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},
-	"u":{"families":{"f":{},"g":{}}}}}'
-mount_store "$TMP/s" "$m"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"u":{"families":{"f":{},"g":{}}}}}'
 mkdir -p "$f" "$m/t/row/g"
 printf '%s\n' a >"$TMP/a"
 printf '%s\n' b >"$TMP/b"
@@ -60,24 +58,22 @@ yields "ed edits, too" ed 'cat "$f/v2"' bash -c 'printf "s/bye/ed/\nw\nq\n" | ed
 
 # ---- Tools that write ------------------------------------------------------------------------
 
-tee "$f/w" <"$TMP/a" >/dev/null
-makes "tee -a appends" w 2 $'a\nb' -- bash -c 'tee -a "$0" >/dev/null <"$1"' "$f/w" "$TMP/b"
+makes "cp makes a column" w 1 b -- cp "$TMP/b" "$f/w"
+makes "tee makes a version" w 2 a -- bash -c 'tee "$0" <"$1"' "$f/w" "$TMP/a"
+makes "tee -a appends" w 3 $'a\nb' -- bash -c 'tee -a "$0" <"$1"' "$f/w" "$TMP/b"
 check "tee into several" bash -c 'tee "$0/w1" "$0/w2" >/dev/null <"$1"' "$f" "$TMP/a"
 check_eq "writes each" "a a" "$(cat "$f/w1") $(cat "$f/w2")"
-check "dd" dd if=/dev/zero of="$f/dd" bs=1000 count=100 status=none
-check_eq "is one version" "1 100000" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd")"
-check "dd conv=notrunc seek" bash -c 'printf XYZ | dd of="$0" bs=1 seek=5000 conv=notrunc status=none' "$f/dd"
-check_eq "writes into the value" "2 100000 XYZ" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(
-	tail -c +5001 "$f/dd" | head -c 3)"
-check "dd conv=fsync oflag=append" bash -c \
-	'printf end | dd of="$0" conv=notrunc,fsync oflag=append status=none' "$f/dd"
-check_eq "appends" "3 100003 end" "$(entries "$f/dd@" | wc -l) $(stat -c %s "$f/dd") $(tail -c 3 "$f/dd")"
-check "truncate -s" truncate -s 5002 "$f/dd"
-check_eq "cuts" "5002 XY" "$(stat -c %s "$f/dd") $(tail -c 2 "$f/dd")"
-check "truncate to more" truncate -s 1M "$f/dd"
-check_eq "fills up with zeros" "1048576 0" \
-	"$(stat -c %s "$f/dd") $(tail -c +5003 "$f/dd" | tr -d '\0' | wc -c)"
-yields "fallocate -l makes it longer" 2097152 'stat -c %s "$f/dd"' fallocate -x -l 2M "$f/dd"
+size='entries "$f/dd@" | wc -l; stat -c %s "$f/dd"'
+yields "truncate makes a column" $'1\n100\n0' "$size; tr -d '\0' <\$f/dd | wc -c" truncate -s 100 "$f/dd"
+yields "dd makes a version" $'2\n100000' "$size" dd if=/dev/zero of="$f/dd" bs=1000 count=100
+yields "dd conv=notrunc seek writes into the value" $'3\n100000\nXYZ' "$size; tail -c +5001 \$f/dd | head -c 3" \
+	bash -c 'printf XYZ | dd of="$0" bs=1 seek=5000 conv=notrunc' "$f/dd"
+yields "dd conv=fsync oflag=append appends" $'4\n100003\nend' "$size; tail -c 3 \$f/dd" \
+	bash -c 'printf end | dd of="$0" conv=notrunc,fsync oflag=append' "$f/dd"
+yields "truncate to less cuts" $'5\n5002\nXY' "$size; tail -c 2 \$f/dd" truncate -s 5002 "$f/dd"
+yields "truncate to more fills up with zeros" $'6\n1048576\n0' "$size; tail -c +5003 \$f/dd | tr -d '\0' | wc -c" \
+	truncate -s 1M "$f/dd"
+yields "fallocate -l makes it longer" $'7\n2097152' "$size" fallocate -x -l 2M "$f/dd"
 seq 1000 >"$TMP/seq"
 check "split" split -l 100 "$TMP/seq" "$f/split."
 check_eq "makes ten columns" "10 1000" "$(find "$f" -name 'split.*' | wc -l) $(cat "$f"/split.* | wc -l)"
@@ -85,8 +81,7 @@ check "they make the whole" cmp "$TMP/seq" <(cat "$f"/split.*)
 makes "install makes a column" i 1 a -- install -m 755 -o "$(id -u)" "$TMP/a" "$f/i"
 makes "install over it removes its target first: a new history" i 1 b -- install -m 644 "$TMP/b" "$f/i"
 makes "install -C of the same leaves it" i 1 b -- install -C -m 644 "$TMP/b" "$f/i"
-check "install -d" install -d "$m/t/installed/f"
-check "makes directories" test -d "$m/t/installed/f"
+yields "install -d makes directories" "$m/t/installed/f" 'ls -d $m/t/installed/f' install -d "$m/t/installed/f"
 check "cp --remove-destination" bash -c 'echo x >>"$1" && cp --remove-destination "$0" "$1"' "$TMP/a" "$f/i"
 is "starts a new history" i 1 a
 makes "cp -f keeps it" i 2 b -- cp -f "$TMP/b" "$f/i"
@@ -98,7 +93,9 @@ check "as well" cmp "$TMP/hole" "$f/hole2"
 fail_with "gzip leaves a file with two links alone" - 'other link' gzip -k "$f/split.aa"
 check "gzip -c" bash -c 'gzip -c "$0" >"$0.gz"' "$f/split.aa"
 check "can be unpacked" cmp "$f/split.aa" <(gzip -dc "$f/split.aa.gz")
-yields "sort -u -o onto itself sorts" 200 'head -n 1 "$f/split.ab"' bash -c 'sort -ru -o "$0" "$0"' "$f/split.ab"
+makes "sort -o makes a column" sorted 1 $'a\nb' -- sort -o "$f/sorted" "$TMP/b" "$TMP/a"
+makes "sort -u -o onto itself makes a version" sorted 2 $'b\na' -- sort -ru -o "$f/sorted" "$f/sorted"
+makes "cp within the family copies the newest value alone" sorted2 1 $'b\na' -- cp "$f/sorted" "$f/sorted2"
 check "tar into a column" tar -C "$TMP" -cf "$f/archive" a b
 check_eq "lists from it" "a b" "$(tar -tf "$f/archive" | paste -sd ' ')"
 check "tar -r adds to it" tar -C "$TMP" -rf "$f/archive" seq
@@ -162,11 +159,10 @@ check "ls -lR" ls -lR --time-style=full-iso "$m"
 check_eq "ls -la shows no history" "2" "$(ls -A "$z/1/f" | wc -l)"
 check_eq "wc" "3 3 5009" "$(cat "$z"/1/f/* "$z"/2/*/* | wc | awk '{ print $1, $2, $3 }')"
 check_eq "a glob" "$z/1/f/new $z/1/f/old" "$(echo "$z"/1/f/*)"
-check_eq "xargs -P reads" "new old" "$(find "$z/1" -type f -print0 | xargs -0 -P 4 -n 1 cat | sort | paste -sd ' ')"
 seq 200 | xargs -P 8 -I '{}' bash -c 'mkdir -p "$0/many/{}/f" && echo {} >"$0/many/{}/f/q"' "$m/t" 2>"$TMP/errors"
 check_eq "xargs -P writes without an error" "" "$(head -n 3 "$TMP/errors")"
-check_eq "all of it" "200 20100" "$(find "$m/t/many" -type f | wc -l) $(
-	grep -rh . "$m/t/many" | awk '{ n += $1 } END { print n }')"
+check_eq "all of it, and xargs -P reads" "200 20100" "$(find "$m/t/many" -type f | wc -l) $(
+	find "$m/t/many" -type f -print0 | xargs -0 -P 8 -n 10 cat | awk '{ n += $1 } END { print n }')"
 check "cp -r of a prefix" cp -r "$m/t/many" "$m/t/many2"
 check "diff -r of two prefixes that are alike" diff -r "$m/t/many" "$m/t/many2"
 echo other >"$m/t/many2/7/f/q"
@@ -187,50 +183,29 @@ yields "rm -r through /.versions leaves nothing, neither" "" 'entries "$m/u"' rm
 check_eq "getfattr -d" "" "$(getfattr --absolute-names -d "$f/w" 2>&1 | grep -v rowfs)"
 check "file, stat, head, tail and md5sum -c" bash -c 'cd "$0" && md5sum w w1 | md5sum -c --quiet' "$f"
 
-# ---- rsync and cp of the plain tree ----------------------------------------------------------
+# ---- Into the mount and out of it: test_copies.sh has more -----------------------------------
 
-mkdir -p "$TMP/dir/x/f" "$TMP/dir/y/g"
+mkdir -p "$TMP/dir/x/f"
 seq 10 >"$TMP/dir/x/f/one"
 seq 20 >"$TMP/dir/x/f/two"
-: >"$TMP/dir/y/g/empty"
-touch -d @1600000000.25 "$TMP/dir/x/f/one"
-check "rsync -a in" rsync -a "$TMP/dir/" "$m/u/"
-yields "gives the same, with the times" 1600000000.250000 'stat -c %.6Y "$m/u/x/f/one"' diff -r "$TMP/dir" "$m/u"
-versions() {
-	find "$m/.versions/u" -type f | sort
-}
-versions >"$TMP/before"
-check_eq "rsync again transfers nothing" "" "$(rsync -ai "$TMP/dir/" "$m/u/" 2>&1 | grep '^[^.]')"
-check "and makes no version" diff "$TMP/before" <(versions)
-check_eq "rsync --checksum neither" "" "$(rsync -aci "$TMP/dir/" "$m/u/" 2>&1 | grep '^[^.]')"
-seq 30 >"$TMP/dir/x/f/one"
-yields "rsync of a change makes one version" 2 'entries "$m/u/x/f/one@" | wc -l' rsync -a "$TMP/dir/" "$m/u/"
-seq 40 >"$TMP/dir/x/f/one"
-check "rsync --inplace" rsync -a --inplace "$TMP/dir/" "$m/u/"
-check_eq "makes one" "3 40" "$(entries "$m/u/x/f/one@" | wc -l) $(tail -n 1 "$m/u/x/f/one")"
-seq 50 >"$TMP/dir/x/f/one"
-check "rsync --append" rsync -a --append "$TMP/dir/" "$m/u/"
-check_eq "makes one, too" "4 50" "$(entries "$m/u/x/f/one@" | wc -l) $(tail -n 1 "$m/u/x/f/one")"
-rm -r "$TMP/dir/y"
-check "rsync --delete" rsync -a --delete "$TMP/dir/" "$m/u/"
-check "removes what is gone" diff -r "$TMP/dir" "$m/u"
-check "rsync --remove-source-files to a directory" rsync -a --remove-source-files "$m/u/" "$TMP/back/"
-yields "moves out, all of it" "" 'find "$m/u" -type f' diff -r "$TMP/dir" "$TMP/back"
-rm -rf "${m:?}/u/"*
-for format in gnu pax ustar v7 oldgnu; do
-	check "tar in, $format" bash -c 'tar -C "$0" --format="$2" -cf - . | tar -C "$1" -xf -' \
-		"$TMP/dir" "$m/u" "$format"
+yields "cp -a in gives the same" "" 'diff -r "$TMP/dir" "$m/u"' cp -a "$TMP/dir/." "$m/u"
+yields "cp -au of what is not newer, to the microsecond, makes no version" 1 'entries "$m/u/x/f/two@" | wc -l' \
+	cp -au "$TMP/dir/." "$m/u"
+for option in --inplace --append; do
+	versions=$(entries "$m/u/x/f/one@" | wc -l)
+	seq 10 >>"$TMP/dir/x/f/one"
+	check "rsync $option" rsync -a "$option" "$TMP/dir/" "$m/u/"
+	check_eq "makes a version" $((versions + 1)) "$(entries "$m/u/x/f/one@" | wc -l)"
 	check "gives the same" diff -r "$TMP/dir" "$m/u"
-	check "tar out, $format" bash -c 'tar -C "$0" --format="$2" -cf "$1" . && tar -C "$0" -df "$1"' \
-		"$m/u" "$TMP/out.tar" "$format"
-	rm -r "$m/u/x"
 done
-check "cp -a in" cp -a "$TMP/dir/." "$m/u"
-check "gives the same" diff -r "$TMP/dir" "$m/u"
-check "cp -au of what is not newer, to the microsecond" cp -au "$TMP/dir/." "$m/u"
-check_eq "makes no version" 1 "$(entries "$m/u/x/f/two@" | wc -l)"
-check "mv into the mount" mv "$TMP/dir/x/f/two" "$m/u/x/f/moved"
-check_eq "and out of it" 20 "$(mv "$m/u/x/f/moved" "$TMP/moved" && tail -n 1 "$TMP/moved")"
+for format in gnu pax ustar v7 oldgnu; do
+	check "tar -d finds no difference, $format" bash -c \
+		'tar -C "$0" --format="$2" -cf "$1" . && tar -C "$0" -df "$1"' "$m/u" "$TMP/out.tar" "$format"
+done
+check "mv into the mount" mv "$TMP/a" "$m/u/x/f/moved"
+check_eq "and out of it" a "$(mv "$m/u/x/f/moved" "$TMP/moved" && cat "$TMP/moved")"
+yields "rsync --remove-source-files to a directory moves out, all of it" "" \
+	'find "$m/u" -type f; diff -r "$TMP/dir" "$TMP/back"' rsync -a --remove-source-files "$m/u/" "$TMP/back/"
 
 # ---- Reading while others write --------------------------------------------------------------
 
