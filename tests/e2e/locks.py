@@ -9,6 +9,7 @@ of the filesystem that the file is on."""
 
 import errno
 import fcntl
+import functools
 import os
 import signal
 import struct
@@ -111,13 +112,12 @@ def locked(how, file, *arguments):
     return held
 
 
-def try_flock(kind, flags=RW, path=None):
-    return other(lambda: said(lambda: flock(os.open(path or q, flags), kind | LOCK_NB)))
+def try_lock(how, kind, *place, flags=RW, path=None):
+    return other(lambda: said(lambda: how(os.open(path or q, flags), kind | LOCK_NB, *place)))
 
 
-def try_lockf(kind, length=0, start=0, flags=RW, path=None):
-    return other(
-        lambda: said(lambda: lockf(os.open(path or q, flags), kind | LOCK_NB, length, start)))
+try_flock = functools.partial(try_lock, flock)
+try_lockf = functools.partial(try_lock, lockf)
 
 
 def waits(how, file, *arguments, without=None):

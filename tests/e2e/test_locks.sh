@@ -1,64 +1,139 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Locks of flock(2) hold between processes, and a column is one thing to lock; names and locks.
+# Locks of flock(2) and fcntl(2) hold between processes, and a column is one thing to lock. Both
+# kinds, then flock, fcntl, names, the mount's options, and the end of the mount under processes that wait.
 
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/locks.sh"
 
-# hold FILE: another process has the file open and locked, with flock; its pid is $holder.
-hold() {
-	rm -f "$TMP/held"
-	bash -c 'exec 9<"$0"; flock 9; : >"$1"; exec sleep 60' "$1" "$TMP/held" &
-	holder=$!
-	track_pid "$holder"
-	within test -e "$TMP/held" || die "$1 could not be locked"
+export TMP
+f=$m/t/row/f
+plain=$TMP/plain # a directory that is not of the mount
+
+# run CODE PATH: see locks.py.
+run() {
+	rm -f "$TMP"/gate.*
+	timeout 100 "$python" "$LIB_DIR/locks.py" "$1" "$2" 2>&1 | paste -sd ' '
 }
 
-# let_go: ends it.
-let_go() {
-	kill -KILL "$holder"
-	wait "$holder" 2>/dev/null
+# says NAME EXPECTED CODE [PATH]
+says() {
+	check_eq "$1" "$2" "$(run "$3" "${4:-$f/q}")"
 }
 
-# refused COMMAND…: flock(1) exits with 1 where it does not get the lock.
-refused() {
-	"$@" true
-	[ $? = 1 ]
+# same NAME EXPECTED CODE: an ordinary file gives the expected result, too.
+same() {
+	rm -f "$plain"/*
+	echo 0 >"$plain/q"
+	check_eq "$1 (ordinary file)" "$2" "$(run "$3" "$plain/q")"
+	says "$@"
 }
 
-lock_mount
+mkdir "$plain"
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
+mkdir -p "$f" "$m/t/row/g"
+for column in q r lock; do echo 0 >"$f/$column"; done
+echo 0 >"$m/t/row/g/q"
+
+# The first fcntl lock of a mount, of a file that is open to read, is known by its open file alone.
+says "the first lock of a mount goes with the close of its file" "EAGAIN ok" '
+fd = held(lockf, LOCK_SH, flags=RO)
+print(try_lockf(LOCK_EX))
+os.close(fd)
+print(try_lockf(LOCK_EX))'
+
+# ---- Both kinds ------------------------------------------------------------------------------
+
+# either NAME EXPECTED CODE [CHECK]: the code with each kind of locks as `how`; CHECK is same, or says.
+either() {
+	local how
+	for how in flock lockf; do
+		"${4-same}" "$1 ($how)" "$2" "how = $how$3"
+	done
+}
+
+either "an exclusive lock excludes until it is unlocked" "EAGAIN EAGAIN ok" '
+fd = held(how, LOCK_EX)
+print(try_lock(how, LOCK_EX), try_lock(how, LOCK_SH))
+how(fd, LOCK_UN)
+print(try_lock(how, LOCK_EX))'
+either "shared locks stand together" "ok EAGAIN" '
+fd = held(how, LOCK_SH, flags=RO)
+print(try_lock(how, LOCK_SH), try_lock(how, LOCK_EX))'
+either "a reader and a writer of a column lock the same" "EAGAIN EAGAIN EAGAIN" '
+fd = held(how, LOCK_SH, flags=RO)
+print(*[try_lock(how, LOCK_EX, flags=flags) for flags in (WO, RW, WO | os.O_TRUNC)])'
+either "a writer and a reader, too" "EAGAIN EAGAIN" '
+fd = os.open(q, WO | os.O_TRUNC)
+os.write(fd, b"x")
+how(fd, LOCK_EX)
+print(try_lock(how, LOCK_SH, flags=RO))
+os.fsync(fd)
+print(try_lock(how, LOCK_SH, flags=RO))'
+either "and who makes a name that is not committed" "EAGAIN" '
+fd = os.open(q + ".made", RW | os.O_CREAT)
+how(fd, LOCK_EX)
+print(try_lock(how, LOCK_EX, flags=RW | os.O_CREAT, path=q + ".made"))
+os.unlink(q + ".made")'
+either "a new version changes nothing, nor a name that is moved over it, nor that it is made anew" \
+	"EAGAIN EAGAIN EAGAIN" '
+fd = held(how, LOCK_EX)
+def anew(): os.unlink(q); open(q, "w").write("anew")
+def over(): open(q + ".new", "w").write("over"); os.rename(q + ".new", q)
+for change in (lambda: open(q, "w").write("new")), over, anew:
+    other(change)
+    print(try_lock(how, LOCK_EX))' says
+either "who waits gets it when it is free" "waited" '
+fd = held(how, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.open_gate()
+how(fd, LOCK_UN)
+print(child.result())'
+either "who waits can be killed" "signal 9 ok" '
+fd = held(how, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.send(signal.SIGKILL)
+print(child.result())
+how(fd, LOCK_UN)
+print(try_lock(how, LOCK_EX))'
+either "who waits can be interrupted" "EINTR ok" '
+def stop(*_): raise OSError(errno.EINTR, "")
+signal.signal(signal.SIGUSR1, stop)
+fd = held(how, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.send(signal.SIGUSR1)
+print(child.result())
+how(fd, LOCK_UN)
+print(try_lock(how, LOCK_EX))'
+either "a signal that is handled does not end it" "waited" '
+signal.signal(signal.SIGUSR1, lambda *_: None)
+signal.siginterrupt(signal.SIGUSR1, False)
+fd = held(how, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+for _ in range(20): child.send(signal.SIGUSR1); time.sleep(0.005)
+child.open_gate()
+how(fd, LOCK_UN)
+print(child.result())'
+either "who waits gets it when its holder is killed" "waited" '
+holder = locked(how, writer, LOCK_EX)
+child = waits(how, writer, LOCK_EX)
+child.open_gate()
+holder.send(signal.SIGKILL)
+print(child.result())'
 
 # ---- flock -----------------------------------------------------------------------------------
 
-check "flock of a column" flock -n "$f/q" true
-hold "$f/q"
-check "another process does not get it" refused flock -n "$f/q"
-check "nor shared" refused flock -n -s "$f/q"
-check "nor after waiting" refused flock -w 0.2 "$f/q"
+exec 9<"$f/q"
+flock 9
+for options in -n "-n -s" "-w 0.2"; do
+	# shellcheck disable=SC2086 # options are words
+	check_eq "flock $options of a column that is locked" 1 "$(flock $options "$f/q" true; echo $?)"
+done
 check "another column is free" flock -n "$f/r" true
 check "also of that name in another family" flock -n "$m/t/row/g/q" true
-check_eq "who only reads is not stopped" 0 "$(cat "$f/q")"
-echo 1 >"$f/q"
-check_eq "nor who writes" 1 "$(cat "$f/q")"
-check "after a new version it holds" refused flock -n "$f/q"
-echo 2 >"$f/new" && mv "$f/new" "$f/q"
-check_eq "when another name is moved over it" 2 "$(cat "$f/q")"
-check "it holds as well" refused flock -n "$f/q"
-rm "$f/q"
-echo 3 >"$f/q"
-check "also when the column is removed and made anew" refused flock -n "$f/q"
-let_go
-check "it goes with its holder, who is killed" flock -w 5 "$f/q" true
-same "shared locks stand together" "ok EAGAIN" '
-fd = held(flock, LOCK_SH, flags=RO)
-print(try_flock(LOCK_SH), try_flock(LOCK_EX))'
-same "unlocking frees it" "EAGAIN ok" '
-fd = held(flock, LOCK_EX)
-print(try_flock(LOCK_EX))
-flock(fd, LOCK_UN)
-print(try_flock(LOCK_EX))'
-same "so does closing" "EAGAIN ok" '
+yields "who only reads is not stopped, nor who writes" 1 'cat "$f/q"' bash -c 'cat "$0" && echo 1 >"$0"' "$f/q"
+exec 9<&-
+same "closing frees it" "EAGAIN ok" '
 fd = held(flock, LOCK_EX, flags=RO)
 print(try_flock(LOCK_EX))
 os.close(fd)
@@ -75,21 +150,6 @@ same "two open files of one process exclude each other" "EAGAIN" '
 one, two = os.open(q, RW), os.open(q, RW)
 flock(one, LOCK_EX)
 print(said(lambda: flock(two, LOCK_EX | LOCK_NB)))'
-same "a reader and a writer of a column lock the same" "EAGAIN EAGAIN EAGAIN" '
-fd = held(flock, LOCK_EX, flags=RO)
-print(try_flock(LOCK_EX, WO), try_flock(LOCK_EX, RW), try_flock(LOCK_EX, WO | os.O_TRUNC))'
-same "a writer and a reader, too" "EAGAIN EAGAIN" '
-fd = os.open(q, WO | os.O_TRUNC)
-os.write(fd, b"x")
-flock(fd, LOCK_EX)
-print(try_flock(LOCK_EX, RO))
-os.fsync(fd)
-print(try_flock(LOCK_EX, RO))'
-same "and who makes a name that is not committed" "EAGAIN" '
-fd = os.open(q + ".made", RW | os.O_CREAT)
-flock(fd, LOCK_EX)
-print(try_flock(LOCK_EX, RW | os.O_CREAT, q + ".made"))'
-rm -f "$f/q.made"
 same "shared becomes exclusive, where nobody else has it" "EAGAIN ok EAGAIN" '
 fd = held(flock, LOCK_SH)
 print(try_flock(LOCK_EX))
@@ -125,18 +185,11 @@ print(try_flock(LOCK_EX))
 child.send(signal.SIGKILL)
 child.result()
 print(try_flock(LOCK_EX))'
-waits flock
-same "also when it is the close that frees it" "waited" '
+same "who waits gets it when it is the close that frees it" "waited" '
 fd = held(flock, LOCK_EX, flags=RO)
 child = waits(flock, reader, LOCK_EX, without=fd)
 child.open_gate()
 os.close(fd)
-print(child.result())'
-same "or when its holder is killed" "waited" '
-holder = locked(flock, writer, LOCK_EX)
-child = waits(flock, writer, LOCK_EX)
-child.open_gate()
-holder.send(signal.SIGKILL)
 print(child.result())'
 same "all who wait to share it get it at once" "waited waited waited EAGAIN" '
 fd = held(flock, LOCK_EX)
@@ -164,6 +217,145 @@ echo 0 >"$f/count"
 seq 40 | xargs -P 8 -I '{}' bash -c 'exec 9<"$0"; flock 9; n=$(cat "$0"); echo $((n + 1)) >"$0"' \
 	"$f/count"
 check_eq "also where they lock the column that they write" 40 "$(cat "$f/count")"
+
+# ---- fcntl -----------------------------------------------------------------------------------
+
+same "a range excludes what overlaps" "EAGAIN EAGAIN ok ok ok" '
+fd = held(lockf, LOCK_EX, 10, 100)
+print(try_lockf(LOCK_EX, 1, 109), try_lockf(LOCK_EX, 91, 10))
+print(try_lockf(LOCK_EX, 1, 110), try_lockf(LOCK_EX, 90, 10))
+lockf(fd, LOCK_UN, 5, 100)
+print(try_lockf(LOCK_EX, 5, 100))'
+says "a process holds 4,096 ranges of a file" "4096 ENOLCK" '
+fd, n = os.open(q, RW), 0
+lock = lambda: said(lambda: lockf(fd, LOCK_EX | LOCK_NB, 1, 2 * n))
+while lock() == "ok":
+    n += 1
+print(n, lock())'
+same "unlocking the middle leaves both sides" "EAGAIN ok EAGAIN" '
+fd = held(lockf, LOCK_EX, 30, 0)
+lockf(fd, LOCK_UN, 10, 10)
+print(try_lockf(LOCK_EX, 10, 0), try_lockf(LOCK_EX, 10, 10), try_lockf(LOCK_EX, 10, 20))'
+same "a part becomes shared" "EAGAIN ok EAGAIN" '
+fd = held(lockf, LOCK_EX, 30, 0)
+lockf(fd, LOCK_SH, 10, 10)
+print(try_lockf(LOCK_SH, 10, 0), try_lockf(LOCK_SH, 10, 10), try_lockf(LOCK_SH, 10, 20))'
+same "beyond the end of the value as well, and to the end of all" "EAGAIN ok EAGAIN EAGAIN" '
+fd = held(lockf, LOCK_EX, 0, 1 << 40)
+print(try_lockf(LOCK_EX, 1, 1 << 50), try_lockf(LOCK_EX, 1, 0))
+print(try_lockf(LOCK_EX, 1, (1 << 63) - 1), try_lockf(LOCK_EX, 0, 0))'
+same "F_GETLK tells of it, and by which process" "True" '
+fd, parent = os.open(q, RW), os.getpid()
+lockf(fd, LOCK_EX, 10, 5)
+lockf(fd, LOCK_EX, 10, 30)
+print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK) == ("exclusive", 5, 10, parent)))'
+same "of one to the end, too" "True" '
+fd, parent = os.open(q, RO), os.getpid()
+lockf(fd, LOCK_SH, 0, 5)
+print(other(lambda: get_record(os.open(q, RW), fcntl.F_WRLCK, 100) == ("shared", 5, 0, parent)))'
+same "and that there is none" "none none" '
+fd = held(lockf, LOCK_SH, 10, 5)
+print(get_record(fd, fcntl.F_WRLCK)[0])
+print(other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK)[0]))'
+for flags in RW RO; do
+	same "any close of the column by its process frees it ($flags)" "EAGAIN ok" "
+fd, second = os.open(q, RW), os.open(q, $flags)
+lockf(fd, LOCK_EX)
+print(try_lockf(LOCK_EX))
+os.close(second)
+print(try_lockf(LOCK_EX))"
+	same "of a duplicate as well, though a child has it open ($flags)" "EAGAIN ok" "
+fd = os.open(q, $flags)
+copy = os.dup(fd)
+child = Process(lambda ready: (ready(), signal.pause()))
+child.asleep()
+lockf(fd, LOCK_SH)
+print(try_lockf(LOCK_EX))
+os.close(copy)
+print(try_lockf(LOCK_EX))
+child.send(signal.SIGKILL)
+child.result()"
+done
+same "the end of its process frees it, also where its parent still has the file open" "EAGAIN ok" '
+fd = os.open(q, RO)
+holder = locked(lockf, fd, LOCK_SH)
+print(try_lockf(LOCK_EX))
+holder.send(signal.SIGKILL)
+holder.result()
+print(try_lockf(LOCK_EX))'
+same "a child does not have it" "EAGAIN" '
+fd = held(lockf, LOCK_EX)
+print(other(lambda: said(lambda: lockf(fd, LOCK_EX | LOCK_NB))))'
+same "nor does a close by a child free it" "EAGAIN" '
+fd = held(lockf, LOCK_EX)
+other(lambda: os.close(fd))
+print(try_lockf(LOCK_EX))'
+same "a process does not exclude itself" "ok" '
+lockf(os.open(q, RW), LOCK_EX)
+print(said(lambda: lockf(os.open(q, RW), LOCK_EX | LOCK_NB)))'
+same "flock and fcntl locks know nothing of each other" "ok" '
+fd = held(lockf, LOCK_EX)
+print(try_flock(LOCK_EX))'
+same "a part of it that is free is enough" "EAGAIN waited" '
+fd = held(lockf, LOCK_EX)
+child = waits(lockf, writer, LOCK_EX, 10, 10)
+lockf(fd, LOCK_UN, 5, 5)
+print(try_lockf(LOCK_EX, 10, 10))
+child.open_gate()
+lockf(fd, LOCK_SH, 5, 0)
+lockf(fd, LOCK_UN, 10, 10)
+print(child.result())'
+same "who would wait for each other are told" "EDEADLK waited" '
+one, two = os.open(q, RW), os.open(q + "2", RW | os.O_CREAT)
+lockf(one, LOCK_EX)
+def child(ready):
+    lockf(two, LOCK_EX)
+    ready()
+    return said(lambda: lockf(one, LOCK_EX)).replace("ok", "waited")
+process = Process(child)
+process.asleep()
+print(said(lambda: lockf(two, LOCK_EX)))
+lockf(one, LOCK_UN)
+print(process.result())'
+same "also three of them" "EDEADLK ok ok" '
+fd = os.open(q, RW)
+def child(at, ready):
+    lockf(fd, LOCK_EX, 1, at)
+    ready()
+    return said(lambda: lockf(fd, LOCK_EX, 1, at - 1))
+lockf(fd, LOCK_EX, 1, 0)
+processes = []
+for at in 1, 2:
+    processes.append(Process(lambda ready: child(at, ready)))
+    processes[-1].asleep()
+print(said(lambda: lockf(fd, LOCK_EX, 1, 2)))
+lockf(fd, LOCK_UN)
+print(*[process.result() for process in processes])'
+rm -f "$f/q2"
+same "locks of open files (F_OFD) exclude as well" "ok EAGAIN ok EAGAIN" '
+one, two = os.open(q, RW), os.open(q, RW)
+print(ofd(one, fcntl.F_WRLCK), ofd(two, fcntl.F_WRLCK), ofd(one, fcntl.F_UNLCK))
+ofd(two, fcntl.F_WRLCK)
+print(try_lockf(LOCK_EX))'
+for flags in RW RO; do
+	same "no other close frees them, and their own does ($flags)" "EAGAIN EAGAIN ok" "
+one, copy, two = os.open(q, $flags), None, os.open(q, $flags)
+copy = os.dup(one)
+ofd(one, fcntl.F_RDLCK)
+os.close(two)
+print(try_lockf(LOCK_EX))
+os.close(one)
+print(try_lockf(LOCK_EX))
+os.close(copy)
+print(try_lockf(LOCK_EX))"
+done
+echo 0 >"$f/count"
+seq 40 | xargs -P 8 -I '{}' "$python" "$LIB_DIR/locks.py" '
+fd = os.open(q + "lock", RW | os.O_CREAT)
+lockf(fd, LOCK_EX)
+n = int(open(q).read())
+open(q, "w").write(str(n + 1))' "$f/count"
+check_eq "8 processes that lock count right" 40 "$(cat "$f/count")"
 
 # ---- Names -----------------------------------------------------------------------------------
 
@@ -209,18 +401,93 @@ fd = held(flock, LOCK_EX)
 lockf(fd, LOCK_EX)
 print(try_flock(LOCK_EX, path='$m/.versions/t/row/f/q@/$ts'), try_lockf(LOCK_EX))
 print(try_flock(LOCK_EX, path='$f/q'), try_flock(LOCK_EX, path='$f/other', flags=RW | os.O_CREAT))" "$f/q@/$ts"
-for control in .rowfs/errors .rowfs/schema.json t/.delimiter t/.families/f/gc; do
-	says "$control can be locked" "EAGAIN EAGAIN ok" '
+# lockable PATH: a file that has no versions, or a directory.
+lockable() {
+	says "${1#"$TMP/"} can be locked and freed" "EAGAIN ok" '
 fd = held(flock, LOCK_EX, flags=RO)
-lockf(fd, LOCK_SH)
-print(try_flock(LOCK_EX, RO), try_lockf(LOCK_EX, flags=WO))
+print(try_flock(LOCK_EX, flags=RO))
+os.close(fd)
+print(try_flock(LOCK_EX, flags=RO))' "$1"
+}
+for control in .rowfs/errors .rowfs/schema.json t/.delimiter t/.families/f/gc; do
+	lockable "$m/$control"
+	says "$control has fcntl locks" "EAGAIN ok" '
+fd = held(lockf, LOCK_SH, flags=RO)
+print(try_lockf(LOCK_EX, flags=WO))
 os.close(fd)
 print(try_lockf(LOCK_EX, flags=WO))' "$m/$control"
 done
 for dir in "$m" "$m/t" "$m/t/row" "$f" "$f/q@" "$m/.versions/t" "$m/.rowfs"; do
-	hold "$dir"
-	check "the directory ${dir#"$TMP/"} can be locked" refused flock -n "$dir"
-	let_go
-	check "and freed" flock -w 5 "$dir" true
+	lockable "$dir"
 done
+
+# ---- How many --------------------------------------------------------------------------------
+
+says "65536 locks can be held, then no more until one is given up" "65536 ENOLCK ENOLCK ENOLCK ok" '
+files = [os.open(q + str(i), RW | os.O_CREAT) for i in range(64)]
+count, answer = 0, "ok"
+while answer == "ok":
+    answer = said(lambda: lockf(files[count % 64], LOCK_SH, 1, count // 64 * 2))
+    count += answer == "ok"
+print(count, answer, try_flock(LOCK_EX))
+print(waits(lockf, files[0], LOCK_EX, 1, 0).result())
+lockf(files[0], LOCK_UN, 1, 0)
+print(try_flock(LOCK_EX))'
+says "they go with their process, and all can be had again" "ok 65536" '
+print(try_flock(LOCK_EX))
+files = [os.open(q + str(i), RW) for i in range(64)]
+for i in range(65536):
+    lockf(files[i % 64], LOCK_SH, 1, i // 64 * 2)
+print(i + 1)'
+rm -f "$f"/q[0-9]*
+# ---- Options ---------------------------------------------------------------------------------
+
+mkdir -p "$m/.versions/t/row/f/q@"
+ts=$(entries "$f/q@" | head -n 1)
+remount -o table=t
+says "with table=T a version is one in both trees" "EAGAIN" "
+flock(os.open(q, RW), LOCK_EX)
+print(try_flock(LOCK_EX, path='$m/.versions/row/f/q@/$ts'))" "$m/row/f/q@/$ts"
+remount -o ro
+says "a mount that is read-only has locks" "EAGAIN EAGAIN" '
+fd = held(flock, LOCK_EX, flags=RO)
+ofd(fd, fcntl.F_RDLCK)
+print(try_flock(LOCK_EX, flags=RO), try_flock(LOCK_SH, flags=RO))'
+unmount_store "$m"
+
+# ---- The end of the mount --------------------------------------------------------------------
+
+# waiting: a process that holds a lock, and one that waits for it and says in $TMP/answer how that
+# ended.
+waiting() {
+	rm -f "$TMP/answer" "$TMP/asleep"
+	run '
+fd = held(flock, LOCK_EX)
+lockf(fd, LOCK_EX)
+child = waits('"$1"', writer, LOCK_EX)
+open(os.environ["TMP"] + "/asleep", "w").close()
+print(child.result())' "$f/q" >"$TMP/answer" &
+	waiter=$!
+	track_pid "$waiter"
+	within test -e "$TMP/asleep" || die "nobody waits"
+}
+
+for how in flock lockf; do
+	mount_store "$TMP/s" "$m"
+	waiting "$how"
+	kill -TERM "$(mount_pid "$m")"
+	wait "$waiter"
+	check_eq "who waits when the server is told to end gets an error ($how)" ENOTCONN \
+		"$(cat "$TMP/answer")"
+	unmount_store "$m"
+done
+mount_store "$TMP/s" "$m"
+waiting flock
+fail_with "who waits keeps the mount busy" - busy fusermount3 -u "$m"
+{ kill -KILL "$(mount_pid "$m")" && wait "$waiter" "$(mount_pid "$m")"; } 2>/dev/null
+check "who waits when the server is killed gets an error" \
+	grep -qE '^(ENOTCONN|ECONNABORTED)$' "$TMP/answer"
+lib_unmount_anyway "$m"
+lib_forget "$m"
+
 finish
