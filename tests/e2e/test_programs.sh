@@ -7,13 +7,22 @@
 
 f=$m/t/row/f
 
-# Functions for the codes below, besides calls.py: the value that another process reads, and the
-# column's value.
+# Functions for the codes below, besides calls.py: the value that another process reads, the column's value, and
+# a process that is killed with the column open.
 prelude='
+import resource
 RW, TRUNC, CREATE = os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_TRUNC, os.O_RDWR | os.O_CREAT
 def seen(): return subprocess.run(["cat", q], capture_output=True).stdout
 def put(data):
     with open(q, "wb") as file: file.write(data)
+def killed(act, flags, number=signal.SIGKILL):
+    """Another process opens the column, acts on the open file, and is killed."""
+    if os.fork() == 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number == signal.SIGKILL or signal.signal(number, signal.SIG_DFL)
+        act(os.open(q, flags))
+        os.kill(os.getpid(), number)
+    os.wait()
 '
 
 # run NAME BEFORE VERSIONS VALUE CODE: Python runs on a column that has the value BEFORE (none: no
@@ -184,7 +193,6 @@ fd = os.open(q, os.O_WRONLY | os.O_APPEND)
 os.write(fd, b"one"); os.fsync(fd)
 with open(q, "ab") as other: other.write(b"two")
 os.write(fd, b"three"); os.close(fd)'
-run "O_SYNC" old 1 new 'fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC); os.write(fd, b"n"); os.write(fd, b"ew"); os.close(fd)'
 run "O_SYNC: each write is seen when it returns" old 1 new '
 fd = os.open(q, os.O_WRONLY | os.O_TRUNC | os.O_SYNC)
 os.write(fd, b"n"); assert seen() == b"n"
@@ -216,21 +224,16 @@ run "O_APPEND and O_SYNC" old 1 oldonetwo '
 fd = os.open(q, os.O_WRONLY | os.O_APPEND | os.O_SYNC)
 os.write(fd, b"one"); assert seen() == b"oldone"
 os.write(fd, b"two"); assert seen() == b"oldonetwo"; os.close(fd)'
-run "two descriptors see what the other writes, the first to write only" none 1 one2three4 '
-fd = os.open(q, os.O_WRONLY | os.O_CREAT); other = os.open(q, RW)
+for open in "fd = os.open(q, os.O_WRONLY | os.O_CREAT); other = os.open(q, RW); look = os.pread" \
+	"other = os.open(q, CREATE); fd = os.open(q, os.O_WRONLY); look = lambda *_: mmap.mmap(other, 11)[2:6]"; do
+	run "two descriptors see what the other writes: $open" none 1 one2three4 "$open"'
 os.write(fd, b"onetwothree"); assert os.pread(other, 20, 0) == b"onetwothree"
 os.pwrite(fd, b"2", 3); assert os.pread(other, 20, 0) == b"one2wothree"
+assert look(other, 4, 2) == b"e2wo"
 os.pwrite(other, b"2three4", 3); os.ftruncate(fd, 10)
 assert os.pread(other, 20, 0) == b"one2three4"
 os.close(fd); os.close(other)'
-run "the same, the first to read as well" none 1 one2three4 '
-other = os.open(q, CREATE); fd = os.open(q, os.O_WRONLY)
-os.write(fd, b"onetwothree"); assert os.pread(other, 20, 0) == b"onetwothree"
-os.pwrite(fd, b"2", 3); assert os.pread(other, 20, 0) == b"one2wothree"
-assert mmap.mmap(other, 11)[2:6] == b"e2wo"
-os.pwrite(other, b"2three4", 3); os.ftruncate(fd, 10)
-assert os.pread(other, 20, 0) == b"one2three4"
-os.close(fd); os.close(other)'
+done
 
 # ---- Attributes of unfinished files ------------------------------------------------------------
 
@@ -280,17 +283,13 @@ put(b"")'
 run "a private map changes nothing" old 0 old '
 data = mmap.mmap(os.open(q, RW), 3, flags=mmap.MAP_PRIVATE)
 data[0:3] = b"new"'
-run "writing through a map, with msync" 0123456789 1 012xy56789 '
+for end in "data.flush(); os.fsync(fd); data.close(); os.close(fd)" "data.close(); os.close(fd)"; do
+	run "writing through a map: $end" 0123456789 1 012xy56789 "
 fd = os.open(q, RW)
 data = mmap.mmap(fd, 10)
-data[3:5] = b"xy"
-data.flush(); os.fsync(fd)
-data.close(); os.close(fd)'
-run "and without" 0123456789 1 012xy56789 '
-fd = os.open(q, RW)
-data = mmap.mmap(fd, 10)
-data[3:5] = b"xy"
-data.close(); os.close(fd)'
+data[3:5] = b'xy'
+$end"
+done
 run "where the file was closed before" 0123456789 1 012xy56789 '
 fd = os.open(q, RW)
 data = mmap.mmap(fd, 10)
@@ -347,42 +346,24 @@ fd = os.open(q, RW); os.write(fd, b"new"); os.unlink(q)
 put(b"again")
 os.close(fd)'
 for signal in KILL TERM INT HUP SEGV PIPE; do
-	run "killed by SIG$signal" old 0 old "
-import resource
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-if os.fork() == 0:
-    signal.signal(signal.SIG$signal, signal.SIG_DFL) if '$signal' != 'KILL' else None
-    fd = os.open(q, TRUNC); os.write(fd, b'half'); os.kill(os.getpid(), signal.SIG$signal)
-os.wait()"
+	run "killed by SIG$signal" old 0 old "killed(lambda fd: os.write(fd, b'half'), TRUNC, signal.SIG$signal)"
 done
 for open in "0 5" "os.O_TRUNC 5" "os.O_TRUNC 0" "os.O_APPEND 5"; do
-	run "killed with ${open#* } MiB, ${open% *}" old 0 old "
-if os.fork() == 0:
-    fd = os.open(q, os.O_WRONLY | ${open% *}); os.write(fd, bytes(${open#* } << 20)); os.kill(os.getpid(), 9)
-os.wait()"
+	run "killed with ${open#* } MiB, ${open% *}" old 0 old \
+		"killed(lambda fd: os.write(fd, bytes(${open#* } << 20)), os.O_WRONLY | ${open% *})"
 done
 run "killed after fsync: what was committed stays" old 1 new '
-if os.fork() == 0:
-    fd = os.open(q, TRUNC); os.write(fd, b"new"); os.fsync(fd); os.write(fd, b"half")
-    os.kill(os.getpid(), 9)
-os.wait()'
-run "killed with a new name" none 0 '' '
-if os.fork() == 0:
-    fd = os.open(q, CREATE); os.write(fd, b"half"); os.kill(os.getpid(), 9)
-os.wait()'
+killed(lambda fd: (os.write(fd, b"new"), os.fsync(fd), os.write(fd, b"half")), TRUNC)'
+run "killed with a new name" none 0 '' 'killed(lambda fd: os.write(fd, b"half"), CREATE)'
 run "killed with a map" 0123456789 0 0123456789 '
-if os.fork() == 0:
-    fd = os.open(q, RW); data = mmap.mmap(fd, 10); data[0:4] = b"half"
-    os.kill(os.getpid(), 9)
-os.wait()'
+maps = []
+def act(fd): maps.append(mmap.mmap(fd, 10)); maps[0][0:4] = b"half"
+killed(act, RW)'
+run "the name of a killed writer with O_EXCL is free" none 1 mine '
+killed(lambda fd: None, CREATE | os.O_EXCL)
+fd = os.open(q, CREATE | os.O_EXCL); os.write(fd, b"mine"); os.close(fd)'
 run "a child is killed, its parent closes" old 1 parent '
 fd = os.open(q, TRUNC); os.write(fd, b"parent")
 if os.fork() == 0: os.kill(os.getpid(), 9)
 os.wait(); os.close(fd)'
-run "the name of a killed writer with O_EXCL is free" none 1 mine '
-if os.fork() == 0:
-    fd = os.open(q, CREATE | os.O_EXCL); os.kill(os.getpid(), 9)
-os.wait()
-fd = os.open(q, CREATE | os.O_EXCL); os.write(fd, b"mine"); os.close(fd)'
-
 finish
