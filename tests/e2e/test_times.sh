@@ -205,10 +205,8 @@ ts=1700000000123456
 for tool in "cp -p" "cp -a" "cp --preserve=timestamps"; do
 	read -ra command <<<"$tool"
 	rm -f "$f/c"
-	check "$tool to a new column" "${command[@]}" "$TMP/src" "$f/c"
-	is "$tool: it has the file's time" "$f/c" "$ts=src"
-	check "$tool again" "${command[@]}" "$TMP/src" "$f/c"
-	is "$tool: the same time replaces the version" "$f/c" "$ts=src"
+	makes "$tool to a new column gives it the file's time" "$f/c" "$ts=src" -- "${command[@]}" "$TMP/src" "$f/c"
+	makes "$tool again replaces the version of that time" "$f/c" "$ts=src" -- "${command[@]}" "$TMP/src" "$f/c"
 	# cp that preserves links removes a target with more than one first.
 	[ "$tool" = "cp -a" ] && continue
 	column "$f/c" 1000=o
@@ -222,19 +220,11 @@ column "$f/c" $((ts + 1))=n
 makes "cp -u of an older file copies nothing" "$f/c" "$((ts + 1))=n" -- cp -up "$TMP/src" "$f/c"
 makes "install -p keeps the time" "$f/i" "$ts=src" -- install -p "$TMP/src" "$f/i"
 
-mkdir "$TMP/tar"
-cp -p "$TMP/src" "$TMP/tar/c"
-tar -C "$TMP/tar" --format=pax -cf "$TMP/pax.tar" c
-tar -C "$TMP/tar" --format=gnu -cf "$TMP/gnu.tar" c
-rm -f "$f/c"
-makes "tar x of pax keeps microseconds" "$f/c" "$ts=src" -- tar -C "$f" -xf "$TMP/pax.tar"
-rm -f "$f/c"
-makes "tar x of gnu carries seconds" "$f/c" "1700000000000000=src" -- tar -C "$f" -xf "$TMP/gnu.tar"
+tar -C "$TMP" --format=pax -cf "$TMP/pax.tar" --transform s/src/c/ src
 column "$f/c" 1000=o 3000=n
 makes "tar x over a column removes it first" "$f/c" "$ts=src" -- tar -C "$f" -xf "$TMP/pax.tar"
 column "$f/c" 1000=o 3000=n
-check "tar x --overwrite" tar -C "$f" --overwrite -xf "$TMP/pax.tar"
-is "keeps its history" "$f/c" "$ts=src 3000=n 1000=o"
+makes "tar x --overwrite keeps its history" "$f/c" "$ts=src 3000=n 1000=o" -- tar -C "$f" --overwrite -xf "$TMP/pax.tar"
 check "tar x --overwrite again" tar -C "$f" --overwrite -xf "$TMP/pax.tar"
 is "replaces the same time" "$f/c" "$ts=src 3000=n 1000=o"
 column "$f/c" $((ts + 1))=n
@@ -260,41 +250,30 @@ is "where the clock is behind the newest version, each is a microsecond later" "
 
 # ---- Policies --------------------------------------------------------------------------------
 
-# Of a family with maxversions=1 a second version hides the first, where policies are in force.
-policies() {
-	local o=$m/t/row/one d=$m/t/row/day now day
-	now=$(entries "$o/q@")
-	call 'stamp(q, 1)' "$o/q" >/dev/null
-	check_eq "a stamp far back brings no hidden version back" "second 1" \
-		"$(cat "$o/q") $(entries "$o/q@" | wc -l)"
-	stamped "and forward" ok "$o/q" $((now + 1000000))
-	rm "$o/q@/$(entries "$o/q@")"
-	check "nor does removing the stamped one" test ! -e "$o/q"
-	day=$((($(date +%s) - 86400) * 1000000))
-	printf x >"$d/q"
-	stamped "a stamp at which its policy hides the version" ok "$d/q" $((day - 60000000))
-	check "succeeds and shows nothing" test ! -e "$d/q"
-	check_eq "a write with such a stamp" ok "$(call "$plain" "$d/r" $((day - 60000000)))"
-	check "too" test ! -e "$d/r"
-	printf x >"$d/q"
-	stamped "a stamp just inside" ok "$d/q" $((day + 600000000))
-	check_eq "shows it" x "$(cat "$d/q")"
-}
-printf first >"$m/t/row/one/q"
-printf second >"$m/t/row/one/q"
-if [ "$(entries "$m/t/row/one/q@" | wc -l)" = 1 ]; then
-	policies
-fi
+o=$m/t/row/one
+d=$m/t/row/day
+printf first >"$o/q"
+printf second >"$o/q"
+now=$(entries "$o/q@")
+call 'stamp(q, 1)' "$o/q" >/dev/null
+check_eq "a stamp far back brings no hidden version back" "second 1" \
+	"$(cat "$o/q") $(entries "$o/q@" | wc -l)"
+stamped "and forward" ok "$o/q" $((now + 1000000))
+rm "$o/q@/$(entries "$o/q@")"
+check "nor does removing the stamped one" test ! -e "$o/q"
+day=$((($(date +%s) - 86400) * 1000000))
+printf x >"$d/q"
+stamped "a stamp at which its policy hides the version" ok "$d/q" $((day - 60000000))
+gone "succeeds and shows nothing" "$d/q"
+check_eq "a write with such a stamp" ok "$(call "$plain" "$d/r" $((day - 60000000)))"
+check "too" test ! -e "$d/r"
+printf x >"$d/q"
+stamped "a stamp just inside" ok "$d/q" $((day + 600000000))
+check_eq "shows it" x "$(cat "$d/q")"
 
-# ---- After a remount, and strict -------------------------------------------------------------
+# ---- Strict ----------------------------------------------------------------------------------
 
-times() {
-	(cd "$m/.versions" && find . -type f -printf '%p %T@ %s\n' | sort
-		cd "$m/t" && find . -type f -printf '%p %T@ %s\n' | sort)
-}
-times >"$TMP/before"
 remount -o strict
-check "the next mount has the same times" diff "$TMP/before" <(times)
 column "$f/q" 1000=o
 makes "strict: a stamp is one as otherwise" "$f/q" "5000=o" -- stamp "$f/q" 5000
 

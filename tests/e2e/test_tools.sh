@@ -34,14 +34,12 @@ yields "sed -i that changes nothing keeps the value" $'1\ntwo\nthree' 'cat "$f/e
 yields "sed -i.bak makes a column of the old text" $'1\ntwo\nthree' 'cat "$f/e.bak"' sed -i.bak s/1/one/ "$f/e"
 check_eq "and the new one" $'one\ntwo\nthree' "$(cat "$f/e")"
 seq 3 >"$f/v"
-check "vim, in ex mode" vim -Nu NONE -es +%s/2/two/ +wq "$f/v" </dev/null
-is "makes one version" v 2 $'1\ntwo\n3'
+makes "vim, in ex mode makes one version" v 2 $'1\ntwo\n3' -- vim -Nu NONE -es +%s/2/two/ +wq "$f/v" </dev/null
 check "vim with a backup" vim -Nu NONE -es -c 'set backup writebackup backupcopy=auto backupskip=' \
 	-c 'set backupdir=.' +%s/3/three/ +wq "$f/v" </dev/null
 check_eq "keeps the history" "3 three" "$(entries "$f/v@" | wc -l) $(tail -n 1 "$f/v")"
 rm -f "$f/v~"
-check "vim makes a column" vim -Nu NONE -es -c 'normal ihello' +wq "$f/v2" </dev/null
-is "of one version" v2 1 hello
+makes "vim makes a column of one version" v2 1 hello -- vim -Nu NONE -es -c 'normal ihello' +wq "$f/v2" </dev/null
 # killed_vim: one that has written its swap file.
 killed_vim() {
 	vim -Nu NONE "$@" -es -c 'normal ihello' -c preserve -c '!kill -KILL $PPID' "$f/v2" </dev/null

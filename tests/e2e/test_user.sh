@@ -113,8 +113,7 @@ as_root() {
 (($(id -u) != 0)) || as_root
 
 yields "the user unmounts it: it is unmounted" "" 'grep -F " $m " /proc/self/mounts' user fusermount3 -u "$m"
-check "mounts it again" user "$BUILD/rowfs" "$s" "$m"
-check_eq "with what was written" $'one\ntwo' "$(user cat "$m/t/copy/b/f/q")"
+yields "mounts it again with what was written" $'one\ntwo' 'user cat "$m/t/copy/b/f/q"' user "$BUILD/rowfs" "$s" "$m"
 check "and unmounts it" user fusermount3 -u "$m"
 
 # ---- Mounts whose server was killed --------------------------------------------------------------
