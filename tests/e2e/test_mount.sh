@@ -50,7 +50,6 @@ track_mount n
 
 # ---- Usage -----------------------------------------------------------------------------------
 
-check "--version names the program" grep -qE '^rowfs .*[0-9]+\.[0-9]+' <("$rowfs" --version)
 fail_with "no argument" 2 '^rowfs: ' run
 fail_with "no mountpoint" 2 '^rowfs: ' run s
 fail_with "one argument too many" 2 '^rowfs: .*x' run s m x
@@ -112,8 +111,6 @@ fail_with "a store in use: who uses it" 1 "^rowfs: .*in use.*\\b$pid\\b" run s n
 check "nothing is mounted then" not_mounted n
 ln -s s link
 fail_with "also by another name" 1 "^rowfs: .*in use.*\\b$pid\\b" run link n
-fail_with "a tool says so as well" 1 "^rowfs-load: .*in use.*\\b$pid\\b" "$BUILD/rowfs-load" s /dev/null
-fail_with "and mkfs" 1 "^mkfs.rowfs: .*in use" "$BUILD/mkfs.rowfs" --force s
 fail_with "a mountpoint in use" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run other m
 check "the mount there goes on" test "$(cat m/t/row/f/q)" = kept
 ln -s m place
@@ -317,11 +314,4 @@ check_eq "nothing runs at the end" "" "$(servers)"
 check "nothing is mounted at the end" bash -c "! grep -F '$TMP' /proc/self/mounts"
 check_eq "nothing else was left behind" "before file large link log m n odd other plain s" \
 	"$(echo *)"
-
-# ---- Output that cannot be written
-for option in --help --version; do
-	fail_with "$option where nothing fits" 1 'standard output: No space left' \
-		bash -c "'$BUILD/rowfs' $option >/dev/full"
-done
-
 finish

@@ -57,6 +57,11 @@ while read -r program page file; do
 		"$(awk 'NR > 24 || length > 80 || /\t/' "$TMP/help")"
 	check_eq "$program -h is the same" "$(cat "$TMP/help")" "$("$BUILD/$program" -h)"
 	check_eq "$program -V is --version" "$("$BUILD/$program" --version)" "$("$BUILD/$program" -V)"
+	check "$program --version names it" grep -qE "^$program( \(rowfs\))? [0-9]+[.][0-9]" <("$BUILD/$program" --version)
+	for option in --help --version; do
+		fail_with "$program $option where nothing fits" "$([ "$program" = fsck.rowfs ] && echo 8 || echo 1)" \
+			"^$program: standard output: No space" bash -c "'$BUILD/$program' $option >/dev/full"
+	done
 	check "$program is described in $page" grep -qxF ".Nm $program" "$man/$page"
 	for heading in NAME SYNOPSIS DESCRIPTION "EXIT STATUS" EXAMPLES DIAGNOSTICS "SEE ALSO"; do
 		check "$page: $heading" grep -qxF ".Sh $heading" "$man/$page"

@@ -71,37 +71,32 @@ check_eq "its rows are there" $'exclusive\nok\n7' \
 
 # ---- Other readers and writers -----------------------------------------------------------------
 
-check_eq "another process sees what is committed, and that alone" "before 0 after 3" "$("$python" - "$f/seen" <<'END'
-import sqlite3, subprocess, sys
-def seen():
-    out = subprocess.run(["sqlite3", "-readonly", "file:%s?immutable=1" % sys.argv[1],
-        "SELECT count(*) FROM t"], capture_output=True, text=True)
-    return (out.stdout + out.stderr).strip()
-one = sqlite3.connect(sys.argv[1], isolation_level=None)
-one.execute("CREATE TABLE t(n)")
-one.execute("PRAGMA cache_spill=1")
-one.execute("BEGIN")
-one.executemany("INSERT INTO t VALUES(?)", [(1,), (2,), (3,)])
-before = seen()
-one.execute("COMMIT")
-print("before", before, "after", seen())
-END
-)"
+connect='
+import sqlite3
+def connect(): return sqlite3.connect(q, timeout=0.2, isolation_level=None)
+def rows(): return connect().execute("SELECT count(*) FROM t").fetchone()[0]
+def execute(statement):
+    try: return connect().execute(statement) and "ok"
+    except sqlite3.Error as fault: return fault
+db = connect()
+'
+check_eq "another process sees what is committed, and that alone" "0 3" "$(python "$connect"'
+def seen(): return sqlite3.connect("file:%s?immutable=1" % q, uri=True).execute("SELECT count(*) FROM t").fetchone()[0]
+db.execute("CREATE TABLE t(n)"); db.execute("PRAGMA cache_spill=1"); db.execute("BEGIN")
+db.executemany("INSERT INTO t VALUES(?)", [(1,), (2,), (3,)])
+print(child(seen), end=" ")
+db.execute("COMMIT")
+print(child(seen))' "$f/seen")"
 
 # ---- Two at once -------------------------------------------------------------------------------
 
 # A connection has the database that it opened, and its lock does not bring that up to date
 # (semantics.md): a process that opens under a lock of another file loses nothing.
 sql "$f/two" "CREATE TABLE t(n)"
-check_eq "of two connections the one that commits last stays" "" "$("$python" - "$f/two" <<'END'
-import sqlite3, subprocess, sys
-early = sqlite3.connect(sys.argv[1], isolation_level=None)
-assert early.execute("SELECT count(*) FROM t").fetchone() == (0,)
-subprocess.run(["sqlite3", sys.argv[1], "INSERT INTO t VALUES(1)"], check=True)
-assert early.execute("SELECT count(*) FROM t").fetchone() == (0,)
-early.execute("INSERT INTO t VALUES(20)")
-END
-)"
+check_eq "of two connections the one that commits last stays" "0 ok 0" "$(python "$connect"'
+def seen(): return db.execute("SELECT count(*) FROM t").fetchone()[0]
+print(seen(), child(execute, "INSERT INTO t VALUES(1)"), seen())
+db.execute("INSERT INTO t VALUES(20)")' "$f/two")"
 sound "and the database is whole" "$f/two" 1 20
 writers=()
 for _ in 1 2 3; do
@@ -115,15 +110,6 @@ wait "${writers[@]}"
 sound "of three that open it under a lock no commit is lost" "$f/two" 31 50
 
 sql "$f/both" "CREATE TABLE t(n); INSERT INTO t VALUES(1), (2), (4)"
-connect='
-import sqlite3
-def connect(): return sqlite3.connect(q, timeout=0.2, isolation_level=None)
-def rows(): return connect().execute("SELECT count(*) FROM t").fetchone()[0]
-def execute(statement):
-    try: return connect().execute(statement) and "ok"
-    except sqlite3.Error as fault: return fault
-db = connect()
-'
 check_eq "while one connection writes another finds it locked" "database is locked 3 ok 4" "$(python "$connect"'
 db.execute("BEGIN IMMEDIATE"); db.execute("INSERT INTO t VALUES(8)")
 print(child(execute, "BEGIN IMMEDIATE"), child(rows), end=" ")
@@ -137,33 +123,13 @@ print(child(rows))' "$f/both")"
 
 # ---- Killed ------------------------------------------------------------------------------------
 
-cat >"$TMP/killed.py" <<'END'
-# Commits rows and says so, until it is killed; the last transaction spills into the database.
-import sqlite3, sys
-db = sqlite3.connect(sys.argv[1], isolation_level=None)
-db.execute("CREATE TABLE IF NOT EXISTS t(n)")
-db.execute("PRAGMA cache_size=2")
-db.execute("DELETE FROM t")
-for i in range(1, 11):
-    db.execute("INSERT INTO t VALUES(?)", (i,))
-    print(i, flush=True)
-db.execute("BEGIN")
-for i in range(20000):
-    db.execute("INSERT INTO t VALUES(1000000)")
-print("in", flush=True)
-sys.stdin.read()
-END
-mkfifo "$TMP/never"
-"$python" "$TMP/killed.py" "$f/killed" <"$TMP/never" >"$TMP/said" &
-pid=$!
-track_pid "$pid"
-exec 9>"$TMP/never"
-within grep -q in "$TMP/said"
-check_eq "a writer is in a transaction that outgrew its memory" in "$(tail -n 1 "$TMP/said")"
-check "and has a journal" test -e "$f/killed-journal"
-kill -KILL "$pid"
-wait "$pid" 2>/dev/null
-exec 9>&-
+{ said=$(python "$connect"'
+db.execute("CREATE TABLE t(n)"); db.execute("PRAGMA cache_size=2")
+for i in range(1, 11): db.execute("INSERT INTO t VALUES(?)", (i,))
+db.execute("BEGIN"); db.executemany("INSERT INTO t VALUES(?)", [(1000000,)] * 20000)
+print(os.path.exists(q + "-journal"), flush=True)
+os.kill(os.getpid(), 9)' "$f/killed"); } 2>/dev/null
+check_eq "a writer is in a transaction that outgrew its memory, and has a journal" True "$said"
 sound "after it is killed what it committed is there, and no more" "$f/killed" 10 55
 check "the journal is gone" test ! -e "$f/killed-journal"
 

@@ -89,10 +89,7 @@ yields "stays whole with its stamp" 77 'entries "$f/large@"' cmp "$TMP/large" "$
 # ---- Metadata calls never make a version -----------------------------------------------------
 
 column "$f/q" 1000=o 2000=n
-check "setting user.rowfs.x" setfattr -n user.rowfs.x -v 1 "$f/q"
-check "of a directory, too" setfattr -n user.rowfs.x -v 1 "$f"
-fail_with "but no other one" - 'not supported' setfattr -n user.x -v 1 "$f"
-check_eq "descriptors" ok "$(call 'fd = opened(os.O_WRONLY); os.fchmod(fd, 0o600)
+check_eq "a mode and an owner by a descriptor" ok "$(call 'fd = opened(os.O_WRONLY); os.fchmod(fd, 0o600)
 os.fchown(fd, -1, -1); fsync(fd); close(fd)' "$f/q")"
 is "leave the history as it is" "$f/q" "2000=n 1000=o"
 check "touch of a directory to a negative time" touch -d @-5 "$m/t/row"
