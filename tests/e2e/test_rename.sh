@@ -261,7 +261,6 @@ for before in "" 1000=x; do
 done
 column "$f/b" 1000=old
 check_eq "before its close a renamed write is seen by no other process" "old new" "$(call '
-import subprocess
 with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
     t.write("new")
     t.flush()
