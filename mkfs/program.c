@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/grow.h"
 #include "lib/system/descriptors.h"
 
 #ifndef ROWFS_VERSION
@@ -113,15 +114,9 @@ int program_read_file(const struct program *program, const char *path, size_t ma
 
 	rc = fd < 0 ? -errno : 0;
 	while (!rc && got != 0) {
-		if (used == room) {
-			char *grown = realloc(bytes, room = room ? room * 2 : 4096);
-
-			if (!grown) {
-				rc = -ENOMEM;
-				break;
-			}
-			bytes = grown;
-		}
+		rc = grow(&bytes, &room, used + 1, 4096, 1);
+		if (rc)
+			break;
 		got = read(fd, bytes + used, room - used);
 		if (got > 0)
 			used += (size_t)got;

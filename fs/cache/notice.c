@@ -16,6 +16,7 @@
 
 #include "fs/serve/loop.h"
 #include "lib/clock.h"
+#include "lib/grow.h"
 
 enum { PATIENCE = 1 }; /* seconds */
 
@@ -87,21 +88,13 @@ void notices_free(struct fs *fs, struct notices *notices)
 int notice_add(struct notice_batch **to, struct node *dir, const char *name, struct node *node)
 {
 	struct notice_batch *batch = *to ? *to : calloc(1, sizeof(*batch));
-	struct notice *all;
 	char *copy;
 
 	if (!batch)
 		return -ENOMEM;
 	*to = batch;
-	if (batch->count == batch->room) {
-		size_t room = batch->room ? batch->room * 2 : 4;
-
-		all = realloc(batch->all, room * sizeof(*all));
-		if (!all)
-			return -ENOMEM;
-		batch->all = all;
-		batch->room = room;
-	}
+	if (grow(&batch->all, &batch->room, batch->count + 1, 4, sizeof(*batch->all)) != 0)
+		return -ENOMEM;
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "lib/grow.h"
 
 enum { PENDING_MAX = 16 << 20 }; /* bytes of one line or document */
 
@@ -111,23 +112,17 @@ static int pending_apply(struct lines *lines, size_t len)
 static int lines_write(void *state, const char *data, size_t len)
 {
 	struct lines *lines = state;
-	size_t need = lines->len + len + 1, room = lines->room ? lines->room : 256, end;
-	char *pending;
+	size_t need = lines->len + len + 1, end;
 	int rc = 0;
 
 	if (need > PENDING_MAX)
 		return report(lines->fs, lines->node, NULL, lines->line, -EFBIG,
 			      "longer than 16 MiB");
-	while (room < need)
-		room *= 2;
-	pending = room == lines->room ? lines->pending : realloc(lines->pending, room);
-	if (!pending)
+	if (grow(&lines->pending, &lines->room, need, 256, 1) != 0)
 		return -ENOMEM;
-	lines->pending = pending;
-	lines->room = room;
-	memcpy(pending + lines->len, data, len);
+	memcpy(lines->pending + lines->len, data, len);
 	lines->len += len;
-	pending[lines->len] = 0;
+	lines->pending[lines->len] = 0;
 	while (rc == 0 && lines->len > 0 && (end = complete_end(lines)) > 0)
 		rc = pending_apply(lines, end);
 	return rc;

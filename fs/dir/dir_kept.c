@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
+
 enum { RUNS_FIRST = 4, ENDS_FIRST = 64, BYTES_FIRST = 1024 };
 
 #define POSITIONS ((off_t)1 << 40) /* of one turn */
@@ -52,43 +54,6 @@ static bool part_has(const struct dir_kept_part *part, off_t offset, size_t *ind
 static size_t part_end(const struct dir_kept_part *part, size_t count)
 {
 	return count > 0 ? part->ends[count - 1] : 0;
-}
-
-/* Reallocates for `needed` elements. NULL: no memory, and the array stays valid. */
-static void *grown(void *array, size_t *room, size_t first, size_t needed, size_t size)
-{
-	size_t more = *room ? *room : first;
-
-	if (needed <= *room)
-		return array;
-	while (more < needed)
-		more *= 2;
-	array = realloc(array, more * size);
-	if (array)
-		*room = more;
-	return array;
-}
-
-/* Makes room for one more child, which ends at byte `end`. */
-static int part_grow(struct dir_kept_part *part, size_t end)
-{
-	struct dir_kept_run *runs =
-		grown(part->runs, &part->runs_room, RUNS_FIRST, part->run_count + 1, sizeof(*runs));
-	size_t *ends;
-	char *bytes;
-
-	if (!runs)
-		return -ENOMEM;
-	part->runs = runs;
-	ends = grown(part->ends, &part->ends_room, ENDS_FIRST, part->count + 1, sizeof(*ends));
-	if (!ends)
-		return -ENOMEM;
-	part->ends = ends;
-	bytes = grown(part->bytes, &part->bytes_room, BYTES_FIRST, end, 1);
-	if (!bytes)
-		return -ENOMEM;
-	part->bytes = bytes;
-	return 0;
 }
 
 off_t dir_kept_position(off_t offset)
@@ -144,7 +109,13 @@ int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struc
 	}
 	at = part_end(part, part->count);
 	end = at + 1 + bytes.len;
-	rc = part_grow(part, end);
+	rc = grow(&part->runs, &part->runs_room, part->run_count + 1, RUNS_FIRST,
+		  sizeof(*part->runs));
+	if (rc == 0)
+		rc = grow(&part->ends, &part->ends_room, part->count + 1, ENDS_FIRST,
+			  sizeof(*part->ends));
+	if (rc == 0)
+		rc = grow(&part->bytes, &part->bytes_room, end, BYTES_FIRST, 1);
 	if (rc != 0)
 		return rc;
 	part->bytes[at] = (char)kind;

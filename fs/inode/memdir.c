@@ -14,34 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
+
+enum { PATH_FIRST = 64, PATHS_FIRST = 64 }; /* bytes; paths */
+
 struct memdirs {
 	pthread_rwlock_t lock;
 	struct memdir_path *paths; /* sorted. Lock: lock, as all below */
 	size_t count, room;
 };
 
-static int path_reserve(struct memdir_path *path, size_t more)
-{
-	size_t room = path->room ? path->room : 64;
-	unsigned char *data;
-
-	while (room < path->len + more)
-		room *= 2;
-	if (room == path->room)
-		return 0;
-	data = realloc(path->data, room);
-	if (!data)
-		return -ENOMEM;
-	path->data = data;
-	path->room = room;
-	return 0;
-}
-
 int memdir_path_add(struct memdir_path *path, enum memdir_part part, struct wcs_slice bytes)
 {
 	const unsigned char *from = bytes.data;
 
-	if (path_reserve(path, 2 * bytes.len + 3) != 0)
+	if (grow(&path->data, &path->room, path->len + 2 * bytes.len + 3, PATH_FIRST, 1) != 0)
 		return -ENOMEM;
 	path->data[path->len++] = (unsigned char)part;
 	for (size_t i = 0; i < bytes.len; i++) {
@@ -133,19 +120,11 @@ static bool path_at(const struct memdirs *dirs, size_t index, const struct memdi
 static int memdirs_insert(struct memdirs *dirs, size_t index, const struct memdir_path *path)
 {
 	struct memdir_path copy = {.len = path->len, .room = path->len};
-	size_t room = dirs->room ? dirs->room * 2 : 64;
-	struct memdir_path *paths;
 
 	if (dirs->count == MEMDIRS_MAX)
 		return -ENOSPC;
-	if (dirs->count == dirs->room) {
-		paths = realloc(dirs->paths, room * sizeof(*paths));
-		if (!paths)
-			return -ENOMEM;
-		dirs->paths = paths;
-		dirs->room = room;
-	}
-	copy.data = malloc(path->len);
+	if (grow(&dirs->paths, &dirs->room, dirs->count + 1, PATHS_FIRST, sizeof(copy)) == 0)
+		copy.data = malloc(path->len);
 	if (!copy.data)
 		return -ENOMEM;
 	memcpy(copy.data, path->data, path->len);
@@ -293,7 +272,7 @@ int memdirs_next(struct memdirs *dirs, const struct memdir_path *path, enum memd
 {
 	struct memdir_path start = {0};
 	size_t index;
-	int rc = path_reserve(&start, path->len);
+	int rc = grow(&start.data, &start.room, path->len, PATH_FIRST, 1);
 
 	if (rc != 0)
 		return rc;

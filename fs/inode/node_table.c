@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "fs/inode/node.h"
+#include "lib/grow.h"
 
 enum { SHARDS = 64, BUCKETS_FIRST = 64 };
 
@@ -302,16 +303,8 @@ void nodes_remove(struct nodes *nodes, const struct node_key *key)
 /* Adds a node, whose reference is the caller's or is taken later. 0 or -ENOMEM. */
 static int node_list_add(struct node_list *list, struct node *node)
 {
-	size_t room = list->room ? list->room * 2 : 8;
-	struct node **all;
-
-	if (list->count == list->room) {
-		all = realloc(list->all, room * sizeof(struct node *));
-		if (!all)
-			return -ENOMEM;
-		list->all = all;
-		list->room = room;
-	}
+	if (grow(&list->all, &list->room, list->count + 1, 8, sizeof(struct node *)) != 0)
+		return -ENOMEM;
 	list->all[list->count++] = node;
 	return 0;
 }

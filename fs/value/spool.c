@@ -18,6 +18,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lib/grow.h"
+
 /* LevelDB keeps up to 990 tables open, at most a fifth of the limit. */
 enum { FILES_RESERVED = 1280 };
 
@@ -112,23 +114,17 @@ int spool_unload(struct spool *spool, const char *directory)
 /* Makes room for a spool of that size, in memory or in a file. */
 static int spool_reserve(struct spool *spool, const char *directory, uint64_t size)
 {
-	size_t room = spool->room ? spool->room : 256;
-	char *memory;
+	size_t room = spool->room;
 
 	spool_unmap(spool);
 	if (spool->fd >= 0 || size <= spool->room)
 		return 0;
 	if (size > SPOOL_MEMORY || (size > SPOOL_SMALL && spools_memory + size > SPOOLS_MEMORY))
 		return spool_unload(spool, directory);
-	while (room < size)
-		room *= 2;
-	memory = realloc(spool->memory, room);
-	if (!memory)
+	if (grow(&spool->memory, &spool->room, (size_t)size, 256, 1) != 0)
 		return -ENOMEM;
-	memset(memory + spool->room, 0, room - spool->room);
-	spools_memory += room - spool->room;
-	spool->memory = memory;
-	spool->room = room;
+	memset(spool->memory + room, 0, spool->room - room);
+	spools_memory += spool->room - room;
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "fs/names/number.h"
 #include "fs/serve/report.h"
 #include "fs/write/writer_private.h"
+#include "lib/grow.h"
 
 enum {
 	GROUP = 512,
@@ -174,19 +175,13 @@ static int keep_rest(struct writer *writer, const char *text, size_t len, bool e
 {
 	struct writer_lines *lines = &writer->lines;
 	size_t need = lines->len + len;
-	char *grown;
 
 	if (lines->type == WCS_INTHLL && need - ends > ELEMENT_LINE_MAX)
 		return refuse(lines, -EINVAL, too_long);
 	if (lines->type != WCS_INTHLL && need - ends > INTEGER_LINE_MAX)
 		return refuse(lines, -EINVAL, no_integer);
-	if (need > lines->room) {
-		grown = realloc(lines->text, 2 * need);
-		if (!grown)
-			return -ENOMEM;
-		lines->text = grown;
-		lines->room = 2 * need;
-	}
+	if (grow(&lines->text, &lines->room, need, 64, 1) != 0)
+		return -ENOMEM;
 	if (len > 0)
 		memcpy(lines->text + lines->len, text, len);
 	lines->len = need;

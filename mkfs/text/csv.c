@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
+
 enum {
 	CSV_RECORD,   /* before a record */
 	CSV_FIELD,    /* before a field */
@@ -30,24 +32,9 @@ static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *wh
 /* Room for one byte, and for one field. */
 static int csv_grow(struct csv *csv)
 {
-	if (csv->len == csv->room) {
-		size_t room = csv->room ? csv->room * 2 : 4096;
-		char *bytes = realloc(csv->bytes, room);
-
-		if (!bytes)
-			return csv_fail(csv, -ENOMEM, csv->place, "no memory");
-		csv->bytes = bytes;
-		csv->room = room;
-	}
-	if (csv->count == csv->fields_room) {
-		size_t room = csv->fields_room ? csv->fields_room * 2 : 64;
-		struct csv_field *fields = realloc(csv->fields, room * sizeof(*fields));
-
-		if (!fields)
-			return csv_fail(csv, -ENOMEM, csv->place, "no memory");
-		csv->fields = fields;
-		csv->fields_room = room;
-	}
+	if (grow(&csv->bytes, &csv->room, csv->len + 1, 4096, 1) ||
+	    grow(&csv->fields, &csv->fields_room, csv->count + 1, 64, sizeof(*csv->fields)))
+		return csv_fail(csv, -ENOMEM, csv->place, "no memory");
 	return 0;
 }
 

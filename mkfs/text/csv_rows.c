@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "store/store.h"
 
 struct csv_column {
@@ -65,17 +66,9 @@ static int csv_rows_no_memory(struct csv_rows *rows)
 /* Ends the line that was made of the present record. */
 static int csv_rows_line(struct csv_rows *rows)
 {
-	if (rows->lines == rows->lines_room) {
-		size_t room = rows->lines_room ? rows->lines_room * 2 : 256;
-		uint64_t *origins = realloc(rows->origins, room * sizeof(*origins));
-
-		if (!origins)
-			return csv_rows_no_memory(rows);
-		rows->origins = origins;
-		rows->lines_room = room;
-	}
 	json_out_put(&rows->out, "\n");
-	if (rows->out.failed)
+	if (rows->out.failed ||
+	    grow(&rows->origins, &rows->lines_room, rows->lines + 1, 256, sizeof(*rows->origins)))
 		return csv_rows_no_memory(rows);
 	rows->origins[rows->lines++] = rows->csv.fields[0].place.line;
 	return 0;

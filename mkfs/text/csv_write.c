@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "mkfs/text/rows_reader.h"
 
 struct csv_column {
@@ -174,16 +175,8 @@ static bool csv_add(struct csv_table *csv, size_t at)
 	if (family && family->type == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");
-	if (csv->count == csv->room) {
-		size_t room = csv->room ? 2 * csv->room : 64;
-		struct csv_column *columns = realloc(csv->columns, room * sizeof(*columns));
-
-		if (!columns)
-			return csv_fail(csv, "no memory");
-		csv->columns = columns;
-		csv->room = room;
-	}
-	column.names = malloc(column.family_len + column.qualifier_len);
+	if (grow(&csv->columns, &csv->room, csv->count + 1, 64, sizeof(*csv->columns)) == 0)
+		column.names = malloc(column.family_len + column.qualifier_len);
 	if (!column.names)
 		return csv_fail(csv, "no memory");
 	memcpy(column.names, name->bytes, column.family_len);

@@ -6,25 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "store/store.h"
 
 /* Makes room for more bytes; false: there is no memory, now or before. */
 static bool json_out_reserve(struct json_out *out, size_t more)
 {
-	size_t room = out->room ? out->room : 65536;
-	char *bytes;
-
-	while (room - out->len < more)
-		room *= 2;
-	if (room == out->room || out->failed)
-		return !out->failed;
-	bytes = realloc(out->bytes, room);
-	out->failed = !bytes;
-	if (!bytes)
-		return false;
-	out->bytes = bytes;
-	out->room = room;
-	return true;
+	out->failed = out->failed || grow(&out->bytes, &out->room, out->len + more, 65536, 1);
+	return !out->failed;
 }
 
 void json_out_put(struct json_out *out, const char *text)

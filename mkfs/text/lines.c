@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/grow.h"
+
 #define LINES_ROOM (256u << 10)
 
 /* Reads more text after the present one. */
@@ -25,16 +27,8 @@ static int lines_fill(struct lines *lines)
 	}
 	if (lines->end >= lines->max)
 		return -EFBIG;
-	if (lines->end == lines->room) {
-		char *grown;
-
-		room = lines->room ? lines->room * 2 : LINES_ROOM;
-		grown = realloc(lines->buffer, room);
-		if (!grown)
-			return -ENOMEM;
-		lines->buffer = grown;
-		lines->room = room;
-	}
+	if (grow(&lines->buffer, &lines->room, lines->end + 1, LINES_ROOM, 1))
+		return -ENOMEM;
 	room = lines->room < lines->max ? lines->room : lines->max;
 	got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
 	if (got < 0)
