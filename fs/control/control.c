@@ -35,12 +35,12 @@ struct control_file {
 /* A new control file is a row here. */
 static const struct control_kind kinds[] = {
 	[CONTROL_SCHEMA] = {&control_text_reader, &control_lines_writer, &control_schema},
-	[CONTROL_VERSION] = {&control_text_reader, NULL, &control_version},
+	[CONTROL_VERSION] = {&control_text_reader, NULL, &control_info},
 	[CONTROL_ERRORS] = {&control_text_reader, NULL, &control_info},
 	[CONTROL_METRICS] = {&control_text_reader, NULL, &control_info},
 	[CONTROL_ENGINE] = {&control_text_reader, NULL, &control_info},
 	[CONTROL_COLLECTOR] = {&control_text_reader, &control_lines_writer, &control_gc},
-	[CONTROL_HELP] = {&control_text_reader, NULL, &control_help},
+	[CONTROL_HELP] = {&control_text_reader, NULL, &control_info},
 	[CONTROL_ROWS] = {&control_stream_reader, &control_rows_writer, NULL},
 	[CONTROL_ROW] = {&control_stream_reader, &control_rows_writer, NULL},
 	[CONTROL_KEYS] = {&control_stream_reader, NULL, NULL},

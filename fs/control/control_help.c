@@ -2,7 +2,7 @@
 /* /.rowfs/help: a summary of the control files. */
 #include "fs/control/control_kind.h"
 
-static const char help[] =
+const char control_help[] =
 	"Control files of rowfs. They are not listed, but for what is inside .rowfs and "
 	".families.\n"
 	"A line takes effect in the write that completes it; what fails says why in\n"
@@ -56,12 +56,3 @@ static const char help[] =
 	"                (ECANCELED)\n"
 	"A bad line stops a stream: the lines before it took effect, it and those behind it did "
 	"not.\n";
-
-static int help_print(const struct control_place *at, FILE *to)
-{
-	(void)at;
-	fputs(help, to);
-	return 0;
-}
-
-const struct control_text control_help = {help_print, NULL, false};

@@ -77,10 +77,8 @@ extern const struct control_writer control_rows_writer;
 extern const struct control_writer control_drop_writer;
 
 extern const struct control_text control_schema;
-extern const struct control_text control_version;
-extern const struct control_text control_info; /* errors, metrics, engine */
+extern const struct control_text control_info; /* all of /.rowfs that is read-only */
 extern const struct control_text control_gc;
-extern const struct control_text control_help;
 extern const struct control_text control_drop;
 extern const struct control_text control_delimiter;
 extern const struct control_text control_policy;
@@ -90,6 +88,9 @@ extern const struct control_text control_protected;
 /* May the delimiter change? Not while the table has directories in memory, which the old one cut.
  * 0, -ENOTEMPTY or -ENOMEM. */
 int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter);
+
+/* The text of /.rowfs/help. */
+extern const char control_help[];
 
 /* Prints a row key as a JSON string. 0 or -ENOMEM. */
 int control_print_key(FILE *to, struct wcs_slice key);

@@ -27,9 +27,9 @@ static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const str
 	if (rc == 0)
 		rc = child->kind == NODE_DRAFT ? draft_remove(fs, id) : pos_delete(pos);
 	else if (rc == -ENOENT) {
-		rc = writers_hidden(fs, thread, base, child, &session);
-		if (rc == 0)
-			nodes_put(fs->nodes, session, 1);
+		session = writers_own(fs, thread, id, true);
+		rc = session ? 0 : -ENOENT;
+		nodes_put(fs->nodes, session, 1);
 	}
 	if (rc == 0)
 		writers_detach(fs, thread, child->kind, id);
@@ -142,7 +142,7 @@ static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *
 			 const struct pos *pos)
 {
 	struct memdir_path path = {0};
-	int rc = child->kind == NODE_CHUNK ? chunk_stored(fs, node_base(dir), child->bytes)
+	int rc = child->kind == NODE_CHUNK ? chunk_stored(fs, node_base(dir), child->bytes, NULL)
 					   : pos_stored(pos, NULL);
 
 	if (rc != -ENOENT)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* READ, WRITE, FLUSH, FSYNC and RELEASE; of a directory, too. */
-#include "fs/file/file.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,19 +14,6 @@
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
-
-int file_commit(struct fs *fs, struct node *session, const pid_t *closing)
-{
-	int rc;
-
-	writers_share(fs, session);
-	rc = writer_commit(fs, session, closing);
-	writers_release(fs, session);
-	if (rc != 0 && !writer_failed(session)) /* a failed write was already reported */
-		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",
-		       strerror(-rc));
-	return rc;
-}
 
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
@@ -75,10 +60,10 @@ static int write_session(struct fs *fs, struct node *session, const char *buf, s
 	return report(fs, session, NULL, 0, rc, "the write could not be stored: %s", strerror(-rc));
 }
 
-/* As file_commit; then the kernel looks the name and the attributes up again. */
+/* As handle_commit; then the kernel looks the name and the attributes up again. */
 static int commit_shown(struct fs *fs, struct node *session, const pid_t *closing)
 {
-	int rc = file_commit(fs, session, closing);
+	int rc = handle_commit(fs, session, closing);
 
 	writer_expire(fs, session);
 	attr_changed(fs, session);

@@ -61,6 +61,19 @@ struct handle *handle_new(struct fs *fs)
 	return handle;
 }
 
+int handle_commit(struct fs *fs, struct node *session, const pid_t *closing)
+{
+	int rc;
+
+	writers_share(fs, session);
+	rc = writer_commit(fs, session, closing);
+	writers_release(fs, session);
+	if (rc != 0 && !writer_failed(session)) /* a failed write was already reported */
+		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",
+		       strerror(-rc));
+	return rc;
+}
+
 void handle_close(struct fs *fs, struct handle *handle)
 {
 	int rc;

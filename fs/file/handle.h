@@ -36,6 +36,10 @@ size_t handles_count(const struct handles *handles);
 /* An empty handle, in the list. NULL: no memory. */
 struct handle *handle_new(struct fs *fs);
 
+/* Commits the bytes that a session's open files have written, and reports a failure. closing: the
+ * thread that closes a descriptor; NULL: for an fsync. 0 or an error. Takes the family's lock. */
+int handle_commit(struct fs *fs, struct node *session, const pid_t *closing);
+
 /* Closes and frees the handle; NULL is none. A failed commit of its write session is reported,
  * since RELEASE cannot return it. */
 void handle_close(struct fs *fs, struct handle *handle);

@@ -154,10 +154,11 @@ static int lookup_value(struct fs *fs, pid_t thread, struct node *dir, const str
 	int rc = lookup_file(fs, dir, pos, child, info);
 
 	if (rc == -ENOENT) {
-		rc = writers_hidden(fs, thread, dir, child, node);
-		if (rc == -ENOENT)
+		*node = writers_own(fs, thread, node_child_id(dir, child->kind, child->bytes),
+				    true);
+		if (!*node)
 			retry_missed(fs->retries, thread);
-		return rc;
+		return *node ? 0 : -ENOENT;
 	}
 	if (rc == 0)
 		rc = writers_lookup(fs, thread, dir, child, info, node);

@@ -6,7 +6,6 @@
 #include "fs/cache/cache.h"
 #include "fs/control/control.h"
 #include "fs/file/attr.h"
-#include "fs/file/file.h"
 #include "fs/file/handle.h"
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
@@ -274,7 +273,7 @@ void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 		rc = -EOPNOTSUPP;
 	} else {
 		session = node_get(handle->writer);
-		rc = file_commit(fs, session, NULL);
+		rc = handle_commit(fs, session, NULL);
 		if (pos_of(session, &pos) == 0) /* the kernel holds the directory's lock */
 			cache_expire_pos(fs, &pos, true, NOTICE_NOW);
 		handle_close(fs, handle);

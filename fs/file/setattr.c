@@ -75,9 +75,9 @@ static int setattr_session(struct fs *fs, struct node *session, const struct sta
 static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const struct stat *attr,
 			  int to_set, const int64_t *stamp)
 {
-	struct node *node = node_now(inode), *session;
+	struct node *node = node_now(inode), *session = NULL;
 	struct retry_names names;
-	int rc;
+	int rc = 0;
 
 	/* A change of time works without the session's inode, since the file may be open for
 	 * reading. */
@@ -86,8 +86,9 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 	    retry_ask(fs->retries, thread, &names, RETRY_WRITE) == RETRY_FIRST)
 		return -ESTALE;
 	/* A process that is writing the file and sets its time by name means its own session. */
-	rc = to_set & FUSE_SET_ATTR_SIZE ? -ENOENT : writers_own(fs, thread, node, &session);
-	if (rc == -ENOENT)
+	if (!(to_set & FUSE_SET_ATTR_SIZE))
+		session = writers_own(fs, thread, node_id(node), false);
+	if (!session)
 		rc = writers_reopen(fs, thread, node, &session);
 	if (rc != 0)
 		return rc;

@@ -101,24 +101,25 @@ static bool mounter_serve(int fd, struct fuse_session *session, const char *moun
 	int none, rc;
 
 	while (mounter_receive(fd, &what, &none) == 0) {
-		if (what == MOUNTER_MOUNT && fuse_session_mount(session, mountpoint) != 0) {
-			rc = mounter_send(fd, MOUNTER_FAILED, -1);
-		} else if (what == MOUNTER_MOUNT) {
-			rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
-			none = descriptors_open_none();
-			mounter_replace(none, fuse_session_fd(session));
-			for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
-				mounter_replace(none, i);
-			if (none >= 0)
-				close(none);
-		}
-		if (what == MOUNTER_MOUNT && rc == 0)
-			continue;
 		if (what == MOUNTER_UNMOUNT) {
 			fuse_session_unmount(session);
 			mounter_send(fd, MOUNTER_DONE, -1);
 		}
-		return true;
+		if (what != MOUNTER_MOUNT)
+			return true;
+		if (fuse_session_mount(session, mountpoint) != 0) {
+			mounter_send(fd, MOUNTER_FAILED, -1);
+			return true;
+		}
+		rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
+		none = descriptors_open_none();
+		mounter_replace(none, fuse_session_fd(session));
+		for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
+			mounter_replace(none, i);
+		if (none >= 0)
+			close(none);
+		if (rc != 0)
+			return true;
 	}
 	return false;
 }

@@ -45,8 +45,7 @@ pid_t process_of(pid_t thread)
 	if (thread <= 0)
 		return -1;
 	/* Signal 0 to thread T of process T finds a target only if T is the first thread of its
-	 * process. It costs far less
-	 * than reading /proc. */
+	 * process. It costs far less than reading /proc. */
 	if (syscall(SYS_tgkill, thread, thread, 0) == 0 || errno == EPERM)
 		return thread;
 	if (!read_proc(thread, "status", text, sizeof(text)))

@@ -207,21 +207,8 @@ static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 	return rc == SEARCH_FOUND ? 0 : rc < 0 ? rc : -ENOENT;
 }
 
-int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text)
+int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
 {
-	struct child *first = NULL;
-	struct pos pos;
-	int rc = pos_of(base, &pos);
-
-	if (rc == 0)
-		rc = find_first(fs, base, text, &pos, &first);
-	free(first);
-	return rc == -ENOENT ? memory_below(fs, &pos, text) : rc;
-}
-
-int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
-{
-	struct memdir_path path = {0};
 	struct child *found = NULL;
 	struct pos pos;
 	int rc = pos_of(base, &pos);
@@ -232,12 +219,20 @@ int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct 
 		*first = found;
 	else
 		free(found);
+	return rc == -ENOENT ? memory_below(fs, &pos, text) : rc;
+}
+
+int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
+{
+	struct memdir_path path = {0};
+	struct pos pos;
+	int rc = chunk_stored(fs, base, text, first);
+
 	if (rc != -ENOENT)
 		return rc;
-	rc = memory_below(fs, &pos, text);
-	if (rc != -ENOENT)
-		return rc;
-	rc = pos_memdir_path(&pos, &path);
+	rc = pos_of(base, &pos);
+	if (rc == 0)
+		rc = pos_memdir_path(&pos, &path);
 	if (rc == 0)
 		rc = memdir_path_add(&path, MEMDIR_CHUNK, text);
 	if (rc == 0)

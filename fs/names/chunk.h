@@ -35,9 +35,8 @@ void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind 
  * NULL. */
 int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
-/* Does a child of base have a name that goes through it, or is a chunk directory below it in
- * memory? 0, -ENOENT or another error. */
-int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text);
+/* The same, but of the directories in memory only those below it count. */
+int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
 /*
  * A child to resume after. That skips all children in the same chunk directory below text as this

@@ -275,10 +275,10 @@ size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slic
 	case NODE_POLICIES:
 		return names_encode(NAMES_FAMILY, NULL, bytes.data, bytes.len, name);
 	case NODE_CELL:
-		return names_encode(NAMES_QUALIFIER, NULL, bytes.data, bytes.len, name);
 	case NODE_HISTORY:
 		len = names_encode(NAMES_QUALIFIER, NULL, bytes.data, bytes.len, name);
-		name[len++] = '@';
+		if (kind == NODE_HISTORY)
+			name[len++] = '@';
 		break;
 	default:
 		memcpy(name, bytes.data, bytes.len);

@@ -40,9 +40,9 @@ void writers_release(struct fs *fs, const struct node *node);
  * process makes the file. A removed file may not be opened to read. */
 bool writer_is_for(const struct node *node, pid_t thread, bool write);
 
-/* The session that this thread's process has open for the node's name, with a reference to its
- * node. -ENOENT. */
-int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct node **session);
+/* The node of the session of that file that this thread's process opened first, with a reference;
+ * NULL: there is none. hidden: only a session whose file no other process sees yet. */
+struct node *writers_own(struct fs *fs, pid_t thread, struct file_id id, bool hidden);
 
 /* A new session for the name of any node; the kernel does not know the session's node. */
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session);
@@ -51,11 +51,6 @@ int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct 
  * is part of a retry that wants to write. -ENOENT: it is not. */
 int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   const struct wcs_cell_info *info, struct node **node);
-
-/* The node of the session in which the same process makes that file, with a reference. -ENOENT:
- * there is none. */
-int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
-		   struct node **node);
 
 /* Does a session make that file with O_EXCL, and is the name therefore reserved? */
 bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child);

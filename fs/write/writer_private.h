@@ -141,10 +141,6 @@ int writer_pos(const struct node *node, struct pos *pos);
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
 void writers_forget(struct writer *writer);
 
-/* The session of that file that this thread's process opened first, with a reference to its node;
- * or NULL. hidden: only a session whose file no other process sees yet. */
-struct writer *writers_of_process(struct fs *fs, pid_t thread, struct file_id id, bool hidden);
-
 /* With the registry's lock: the sessions of a column; the first session of a file after `from`
  * (NULL: of all); adding and removing a session where its target says. */
 struct writer **writers_bucket(struct writers *writers, uint64_t column);

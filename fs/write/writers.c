@@ -133,7 +133,7 @@ struct writer *writers_find(struct writers *writers, struct writer *from, struct
 	return writer;
 }
 
-struct writer *writers_of_process(struct fs *fs, pid_t thread, struct file_id id, bool hidden)
+struct node *writers_own(struct fs *fs, pid_t thread, struct file_id id, bool hidden)
 {
 	struct writers *writers = fs->writers;
 	struct writer *found = NULL;
@@ -150,7 +150,7 @@ struct writer *writers_of_process(struct fs *fs, pid_t thread, struct file_id id
 	if (found)
 		node_get(found->node);
 	pthread_mutex_unlock(&writers->lock);
-	return found;
+	return found ? found->node : NULL;
 }
 
 /* ---- One session ------------------------------------------------------------------------- */
@@ -214,15 +214,6 @@ int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct 
 	return session_new(fs, thread, &key, false, session);
 }
 
-int writers_own(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
-{
-	struct writer *writer = writers_of_process(fs, thread, node_id(node), false);
-
-	if (writer)
-		*session = writer->node;
-	return writer ? 0 : -ENOENT;
-}
-
 int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   const struct wcs_cell_info *info, struct node **node)
 {
@@ -239,17 +230,6 @@ int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct s
 		writers_remember(fs, (*node)->writer, *node);
 	}
 	return rc;
-}
-
-int writers_hidden(struct fs *fs, pid_t thread, const struct node *dir, const struct spelled *child,
-		   struct node **node)
-{
-	struct file_id id = node_child_id(dir, child->kind, child->bytes);
-	struct writer *writer = writers_of_process(fs, thread, id, true);
-
-	if (writer)
-		*node = writer->node;
-	return writer ? 0 : -ENOENT;
 }
 
 bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelled *child)

@@ -12,9 +12,9 @@
 
 /* Does a change of the file concern the session? A session that makes the file is concerned only
  * if it is `own`: the one of the process that makes the change. */
-static bool concerns(const struct writer *writer, const struct writer *own)
+static bool concerns(const struct writer *writer, const struct node *own)
 {
-	return !writer->unlinked && (writer == own || !writer_hidden(writer));
+	return !writer->unlinked && (writer->node == own || !writer_hidden(writer));
 }
 
 static bool is_version_of(const struct writer *writer, uint64_t column)
@@ -26,8 +26,9 @@ static bool is_version_of(const struct writer *writer, uint64_t column)
  * open yet will find the new file, and stays. */
 static void detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced)
 {
-	struct writer *own = writers_of_process(fs, thread, id, true), *writer;
+	struct node *own = writers_own(fs, thread, id, true);
 	struct writers *writers = fs->writers;
+	struct writer *writer;
 
 	pthread_mutex_lock(&writers->lock);
 	for (writer = *writers_bucket(writers, id.column); writer; writer = writer->next)
@@ -36,8 +37,7 @@ static void detach(struct fs *fs, pid_t thread, struct file_id id, bool history,
 		     (history && is_version_of(writer, id.column))))
 			writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
-	if (own)
-		nodes_put(fs->nodes, own->node, 1);
+	nodes_put(fs->nodes, own, 1);
 }
 
 void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id)
@@ -123,7 +123,7 @@ static int move_one(struct fs *fs, struct writer *writer, const struct writer_ta
 /* The next session that a rename of the file, or of its versions, concerns, with a reference to its
  * node. */
 static struct writer *next_of(struct writers *writers, struct file_id id, bool versions,
-			      const struct writer *own)
+			      const struct node *own)
 {
 	struct writer *writer;
 
@@ -140,7 +140,8 @@ static struct writer *next_of(struct writers *writers, struct file_id id, bool v
 int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
 		   const struct writer_moved *moved)
 {
-	struct writer *own = writers_of_process(fs, thread, from, true), *writer;
+	struct node *own = writers_own(fs, thread, from, true);
+	struct writer *writer;
 	int rc = !moved && !own ? -ENOENT : 0;
 
 	if (rc == 0 && from.file != to->id.file) {
@@ -152,8 +153,7 @@ int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struc
 			nodes_put(fs->nodes, node, 1);
 		}
 	}
-	if (own)
-		nodes_put(fs->nodes, own->node, 1);
+	nodes_put(fs->nodes, own, 1);
 	return rc;
 }
 

@@ -126,13 +126,14 @@ MOUNT_TEST(test_rename_and_hidden, 20)
 {
 	struct spelled q = name_of(NODE_CELL, "q"), p = name_of(NODE_CELL, "p");
 	struct writer_target to = {.kind = NODE_CELL, .qualifier = p.bytes, .ts = WCS_TS_NEWEST};
+	struct file_id id = node_child_id(mount->family, q.kind, q.bytes);
 	struct node *session, *found;
 
 	to.id = node_child_id(mount->family, p.kind, p.bytes);
 	session = open_session(mount, O_WRONLY | O_CREAT | O_EXCL);
 	ck_assert(writers_reserved(&mount->fs, mount->family, &q));
-	ck_assert_int_eq(writers_hidden(&mount->fs, 1, mount->family, &q, &found), -ENOENT);
-	ck_assert_int_eq(writers_hidden(&mount->fs, gettid(), mount->family, &q, &found), 0);
+	ck_assert_ptr_null(writers_own(&mount->fs, 1, id, true));
+	found = writers_own(&mount->fs, gettid(), id, true);
 	ck_assert_ptr_eq(found, session);
 	nodes_put(mount->fs.nodes, found, 1);
 	SUITE_OK(write_at(mount, session, "new", 0));
