@@ -68,15 +68,6 @@ static void fsck_stop(int number)
 	fsck_stopped = 1;
 }
 
-static void fsck_catch(void)
-{
-	const struct sigaction action = {.sa_handler = fsck_stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 /* ---- Callbacks of the check -------------------------------------------------------------- */
 
 static void fsck_found(void *ctx, const struct wcs_finding *finding)
@@ -133,17 +124,12 @@ static bool fsck_agree(void *ctx, enum wcs_check_ask ask, const char *what)
 
 /* ---- The result -------------------------------------------------------------------------- */
 
-/* Does the text begin with where the store is, as most reasons do? */
-static bool fsck_says_where(const struct fsck *fsck, const char *why)
+/* Most reasons begin with where the store is. */
+static int fsck_fail(const struct fsck *fsck, const char *why)
 {
 	size_t len = strlen(fsck->path);
 
-	return *why == '/' || (strncmp(why, fsck->path, len) == 0 && why[len] == ':');
-}
-
-static int fsck_fail(const struct fsck *fsck, const char *why)
-{
-	if (fsck_says_where(fsck, why))
+	if (*why == '/' || (strncmp(why, fsck->path, len) == 0 && why[len] == ':'))
 		program_fail(&program, "%s", why);
 	else
 		program_fail(&program, "%s: %s", fsck->path, why);
@@ -285,12 +271,15 @@ static int fsck_check(struct fsck *fsck, const char *quarantine)
 
 static int fsck_run(struct fsck *fsck)
 {
+	const struct sigaction action = {.sa_handler = fsck_stop};
 	char *quarantine = fsck_quarantine(fsck->path);
 	int exit_code = FSCK_FAILED;
 
 	if (!quarantine)
 		return fsck_fail(fsck, "no name for a quarantine beside it");
-	fsck_catch();
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 	if (fsck_confine(fsck, quarantine) == PROGRAM_OK)
 		exit_code = fsck_check(fsck, quarantine);
 	rmdir(quarantine); /* if it is empty */
@@ -303,14 +292,9 @@ static int fsck_run(struct fsck *fsck)
 /* The codes that the other programs share, as those of fsck(8). */
 static int fsck_usage(int exit_code)
 {
-	switch (exit_code) {
-	case PROGRAM_OK:
+	if (exit_code == PROGRAM_OK)
 		return FSCK_CLEAN;
-	case PROGRAM_MISUSED:
-		return FSCK_MISUSED;
-	default:
-		return FSCK_FAILED;
-	}
+	return exit_code == PROGRAM_MISUSED ? FSCK_MISUSED : FSCK_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -12,9 +12,8 @@ struct output {
 	bool failed; /* it is not tried again */
 	bool terminal;
 	double started, shown;
-	uint64_t bytes; /* written */
-	size_t len;	/* waiting */
-	char room[OUTPUT_ROOM];
+	uint64_t bytes;		/* written or buffered */
+	char room[OUTPUT_ROOM]; /* stdout's buffer until the program ends */
 };
 
 void output_start(struct output *out, const struct program *program);

@@ -42,17 +42,13 @@ static const struct program program = {
 
 struct dump {
 	struct rows *rows;
-	const char *table;    /* NULL: all */
-	struct wcs_slice key; /* data NULL: all rows */
+	const char *table; /* NULL: all */
+	struct wcs_slice key;
+	const struct wcs_slice *prefix; /* the key; NULL: all rows */
 	bool csv;
 	struct csv_options options;
 	struct output out;
 };
-
-static const struct wcs_slice *dump_key(const struct dump *dump)
-{
-	return dump->key.data ? &dump->key : NULL;
-}
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
@@ -60,7 +56,7 @@ static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
 {
 	char line[WCS_TABLE_NAME_MAX + 32], buf[64u << 10];
 	size_t got = 0;
-	int exit_code = rows_start(dump->rows, table, dump_key(dump));
+	int exit_code = rows_start(dump->rows, table, dump->prefix);
 
 	snprintf(line, sizeof(line), "{\"table\":\"%s\"}\n", table->name);
 	if (exit_code == PROGRAM_OK)
@@ -123,7 +119,7 @@ static int dump_rows(struct dump *dump)
 	if (family && !rows_family(tables, family, strlen(family)))
 		return program_fail(&program, "table %s: there is no family %s", tables->name,
 				    family);
-	return csv_write(dump->rows, tables, dump_key(dump), &dump->options, &dump->out);
+	return csv_write(dump->rows, tables, dump->prefix, &dump->options, &dump->out);
 }
 
 /* ---- Main -------------------------------------------------------------------------------- */
@@ -140,7 +136,10 @@ static int dump_arguments(struct dump *dump, int argc, char **argv)
 		return program_misuse(&program, "%s: one TABLE and one PREFIX only", argv[3]);
 	if (argc > 1)
 		dump->table = argv[1];
-	return argc > 2 ? key_parse(&program, argv[2], &dump->key) : PROGRAM_OK;
+	if (argc < 3)
+		return PROGRAM_OK;
+	dump->prefix = &dump->key;
+	return key_parse(&program, argv[2], &dump->key);
 }
 
 int main(int argc, char **argv)

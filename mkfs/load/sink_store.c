@@ -20,7 +20,7 @@ static int sink_store_table(struct sink_store *to, const char *name, struct wcs_
 {
 	int rc = wcs_table_open(to->store, name, table);
 
-	if (rc && fault)
+	if (rc)
 		snprintf(fault->text, sizeof(fault->text), "table %s: %s", name,
 			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
 	return rc;
