@@ -230,7 +230,6 @@ for text in b"x\n", b"{\"key\":\"later\",\"families\":{\"f\":{\"q\":[\"1\"]}}}\n
 print(error(close, fd))' "$t/.rows" | paste -sd ' ')"
 check "and nothing of them is applied" bash -c "! grep -qx later '$t/.keys'"
 check_eq "the error is said once" 1 "$(grep -c 'rows:1: not JSON' <(tail -n 1 "$m/.rowfs/errors"))"
-check_eq "the log has no key" 0 "$(grep -c 'bad#' "$(mount_log "$m")")"
 python 'put(q, json.dumps({"key": "big", "families": {"f": {"q": ["v" * ((100 << 20) + 1)]}}}) + "\n")' "$TMP/big"
 fail_with "a value over its limit" - 'too large' cp "$TMP/big" "$t/.rows"
 check "is not applied" bash -c "! grep -qx big '$t/.keys'"
