@@ -8,8 +8,7 @@
 . "$(dirname "$0")/cells.sh"
 
 types='"f":{},"sum":{"type":"intsum"},"min":{"type":"intmin"},"max":{"type":"intmax"},"hll":{"type":"inthll"}'
-make_store "$TMP/s" "{\"version\":1,\"tables\":{\"t\":{\"families\":{$types}},\"u\":{\"families\":{$types}}}}"
-mount_store "$TMP/s" "$m" -o gcinterval=0
+new_mount "{\"version\":1,\"tables\":{\"t\":{\"families\":{$types}},\"u\":{\"families\":{$types}}}}" -o gcinterval=0
 r=$m/t/r
 mkdir -p "$r"/{f,sum,min,max,hll} "$m/u"
 s=$r/sum
@@ -370,12 +369,6 @@ state=$(jq -r '.families.hll.many[0].state' "$r/.row")
 seq 1 150000 | shuf >"$h/again"
 check_eq "the same elements make the same state" "$state" "$(jq -r '.families.hll.again[0].state' "$r/.row")"
 yields "> replaces them" 1 'cat "$h/again"' replace "$h/again" one
-for writer in 1 2 3 4 5 6 7 8; do
-	for ((i = 0; i < 50; i++)); do echo "$((writer % 4)) $i" >>"$h/writers"; done &
-	pids[writer]=$!
-done
-wait "${pids[@]}"
-estimate "of 8 writers' elements none is lost" 200 "$h/writers"
 mkdir -p "$m/u/elements/hll" "$m/u/elements/sum"
 for tool in "cp" "cp -a" "install" "rsync -a" "mv"; do
 	read -ra command <<<"$tool"
@@ -392,24 +385,6 @@ check_eq "with its state" "$state" "$(jq -r '.families.hll.many[0].state' "$m/u/
 check "cp of an estimate as a number" cp "$h/few" "$m/u/elements/sum/few"
 check_eq "is that number" 4 "$(cat "$m/u/elements/sum/few")"
 
-# ---- Garbage collection
-
-echo 'maxversions=2' >"$m/t/.families/sum/gc"
-makes "a policy hides buckets" "$s/gc" "40=4 30=3" -- column "$s/gc" 10=1 20=2 30=3 40=4
-check "a merge into one that is hidden succeeds" bash -c "echo 100 >>'$s/gc@/10'"
-is "and shows nothing" "$s/gc" "40=4 30=3"
-makes "a new bucket hides another" "$s/gc" "40=4 35=5" -- merge "$s/gc@/35" 5
-echo 6 >>"$s/gc"
-makes "what is seen merges" "$s/gc" "40=10 35=7" -- replace "$s/gc@/35" 7
-before=$(jq .total.cells "$m/.rowfs/gc")
-check "a pass" bash -c "echo run >'$m/.rowfs/gc'"
-check "deletes what is hidden" test "$(jq .total.cells "$m/.rowfs/gc")" -ge $((before + 3))
-makes "nothing of that is left" "$s/gc" "40=10 35=7" -- replace "$m/t/.families/sum/gc" never
-echo 'maxage=1h' >"$m/t/.families/sum/gc"
-gone "old buckets are not there" "$s/gc"
-renews "a merge starts anew" "$s/gc" 1 "" -- merge "$s/gc" 1
-renews "and is replaced" "$s/gc" 2 "" -- replace "$s/gc" 2
-echo never >"$m/t/.families/sum/gc"
 
 # ---- All is there after a remount
 
@@ -418,5 +393,4 @@ ino=$(stat -c %i "$s/q")
 remount
 check_eq "the numbers are there" "$before" "$(find "$m/t" -type f -exec grep -H . {} + | sort | cksum)"
 check_eq "so is the inode" "$ino" "$(stat -c %i "$s/q")"
-unmount_store "$m"
 finish

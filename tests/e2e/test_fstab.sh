@@ -80,8 +80,7 @@ yields "mount -t fuse.rowfs serves" "t u" 'echo m/* | sed s,m/,,g' mount -t fuse
 check_eq "the mount table has the store's path" "$place/s" "$(entry m | cut -d ' ' -f 1)"
 mkdir -p m/t/row/f
 echo one >m/t/row/f/q
-check "umount" umount m
-check "ends it" gone m
+leave "umount ends it"
 check "options are passed on" mount -t fuse.rowfs -o ro,umask=077,table=t "$place/s" m
 check_eq "those of rowfs" "600 one" "$(stat -c %a m/row/f/q) $(cat m/row/f/q)"
 check "and those of the kernel" has ro m
@@ -104,14 +103,12 @@ for options in user users user,exec,dev; do
 	check "mount -o $options: no set-user-ID programs" has nosuid m
 	check_eq "others as far as they are named" "$([[ $options == *,* ]] || echo 'nodev noexec')" \
 		"$(entry m | cut -d ' ' -f 3 | tr , '\n' | grep -xE 'nodev|noexec' | sort | paste -sd ' ')"
-	umount m
-	gone m
+	leave
 done
 for options in ro,rw:rw rw,ro:ro; do
 	timeout 20 rowfs -o "${options%:*}" s m
 	check "the last of ${options%:*} counts" has "${options#*:}" m
-	umount m
-	gone m
+	leave
 done
 check "mount.fuse -t fuse.rowfs" /sbin/mount.fuse3 "$place/s" "$place/m" -t fuse.rowfs -o rw
 leave
@@ -144,12 +141,10 @@ $place/odd\\040store,\\134x	$place/odd\\040m	fuse.rowfs	defaults,table=t	0 2
 FSTAB
 check "mount MOUNTPOINT" mount m
 check_eq "with the options of its line" "600 two" "$(stat -c %a m/t/row/f/q) $(cat m/t/row/f/q)"
-umount m
-gone m
+leave
 check "mount STORE" mount "$place/s"
 check "has it there" test -d m/t
-umount m
-gone m
+leave
 yields "mount -a leaves out noauto" "" 'entry m' mount -a
 check "mounts the other, with odd characters" mkdir -p "odd m/row/f"
 check_eq "once" 1 "$(entry "odd m" | wc -l)"
@@ -209,8 +204,7 @@ fail_with "with allow_other it wants the checks of default_permissions" 1 'defau
 	mount -t fuse.rowfs -o drop_privileges,allow_other s m
 check "the dead mount that mount.fuse3 leaves is cleared" mount -t fuse.rowfs s m
 check_eq "by one that serves" three "$(cat m/t/row/f/q)"
-check "which is unmounted" umount m
-check "and ends" gone m
+leave "which is unmounted, and ends"
 
 cd /
 finish

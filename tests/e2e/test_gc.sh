@@ -8,30 +8,28 @@
 
 . "$(dirname "$0")/lib.sh"
 
-M=$TMP/m
-F=$M/t/r/f
+F=$m/t/r/f
 
 # seen NAME EXPECTED: the versions of column f/q of row r, in each view that there is of them.
 seen() {
 	local name=$1 expected=$2
 	check_eq "$name, its history" "$expected" "$(ls -U "$F/q@" 2>/dev/null | paste -sd' ')"
 	check_eq "$name, below .versions" "$expected" \
-		"$(ls -U "$M/.versions/t/r/f/q@" 2>/dev/null | paste -sd' ')"
+		"$(ls -U "$m/.versions/t/r/f/q@" 2>/dev/null | paste -sd' ')"
 	check_eq "$name, in .row" "$expected" \
-		"$(jq -r '.families.f.q // [] | map(.ts) | join(" ")' "$M/t/r/.row")"
+		"$(jq -r '.families.f.q // [] | map(.ts) | join(" ")' "$m/t/r/.row")"
 	check_eq "$name, in .rows" "$expected" \
-		"$(jq -r '.families.f.q // [] | map(.ts) | join(" ")' "$M/t/.rows")"
+		"$(jq -r '.families.f.q // [] | map(.ts) | join(" ")' "$m/t/.rows")"
 	check_eq "$name, in a dump" "$expected" \
-		"$("$BUILD/rowfs-dump" "$M/t" | jq -r '.families.f.q // empty | map(.ts) | join(" ")')"
+		"$("$BUILD/rowfs-dump" "$m/t" | jq -r '.families.f.q // empty | map(.ts) | join(" ")')"
 }
 
 policy() {
-	echo "$1" >"$M/t/.families/f/gc"
+	echo "$1" >"$m/t/.families/f/gc"
 }
 
 touch -d @1 "$TMP/old"
-make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-mount_store "$TMP/s" "$M" -o gcinterval=0
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}' -o gcinterval=0
 mkdir -p "$F/q@"
 for ts in 10 20 30 40; do echo "$ts" >"$F/q@/$ts"; done
 seen "without a policy" "40 30 20 10"
@@ -39,7 +37,7 @@ seen "without a policy" "40 30 20 10"
 # ---- By rank
 check "a policy is set" policy 'maxversions=2'
 seen "two versions" "40 30"
-check_eq "the policy is printed" maxversions=2 "$(cat "$M/t/.families/f/gc")"
+check_eq "the policy is printed" maxversions=2 "$(cat "$m/t/.families/f/gc")"
 fail_with "a hidden version cannot be read" 1 'No such file' cat "$F/q@/20"
 fail_with "a hidden version cannot be removed" 1 'No such file' rm "$F/q@/20"
 check "another policy brings it back" policy 'maxversions=3'
@@ -52,12 +50,12 @@ seen "and is gone" "30 20"
 # ---- By age. The kernel caches the names, as far as it may, before the cells expire.
 policy 'maxage=3s'
 seen "old versions" ""
-check_eq "a row of them is not there" "" "$(cat "$M/t/.keys")"
+check_eq "a row of them is not there" "" "$(cat "$m/t/.keys")"
 echo new >"$F/q"
 exec 4<"$F/q"
 ts=$(ls "$F/q@")
 check_eq "a new version is seen" new "$(cat "$F/q")"
-check "its name is looked up" stat "$F/q" "$M/t/r"
+check "its name is looked up" stat "$F/q" "$m/t/r"
 while (($(date +%s%6N) <= ts + 3000000)); do
 	# It may end between two looks; then it must be gone for the next ones.
 	cat "$F/q" >/dev/null 2>&1
@@ -65,122 +63,113 @@ while (($(date +%s%6N) <= ts + 3000000)); do
 done
 fail_with "at its age it cannot be read" 1 'No such file' cat "$F/q"
 seen "at its age" ""
-check_eq "no key is left" "" "$(cat "$M/t/.keys")"
+check_eq "no key is left" "" "$(cat "$m/t/.keys")"
 check_eq "who has it open keeps it" new "$(cat <&4)"
 exec 4<&-
 echo more >>"$F/q"
 check_eq "an append starts anew" more "$(cat "$F/q")"
-printf '%s\n' '{"if":{"f":{"q":"more\n"}},"families":{"f":{"p":["1"]}}}' >"$M/t/r/.row"
+printf '%s\n' '{"if":{"f":{"q":"more\n"}},"families":{"f":{"p":["1"]}}}' >"$m/t/r/.row"
 check_eq "a condition sees what is there" 1 "$(cat "$F/p")"
 sleep 3.1
 check "a condition does not see what was" \
-	bash -c "echo '{\"if\":{\"f\":{\"q\":null}},\"families\":{\"f\":{\"p\":[\"2\"]}}}' >'$M/t/r/.row'"
+	bash -c "echo '{\"if\":{\"f\":{\"q\":null}},\"families\":{\"f\":{\"p\":[\"2\"]}}}' >'$m/t/r/.row'"
 check_eq "and it was applied" 2 "$(cat "$F/p")"
 
 # ---- A directory that was never made by itself goes with its last cell.
-echo '{"key":"gone#deep","families":{"f":{"x":["1"]}}}' >"$M/t/.rows"
-check_eq "a row made through .rows" 1 "$(cat "$M/t/gone/deep/f/x")"
+echo '{"key":"gone#deep","families":{"f":{"x":["1"]}}}' >"$m/t/.rows"
+check_eq "a row made through .rows" 1 "$(cat "$m/t/gone/deep/f/x")"
 sleep 3.1
-check_eq "is not listed any more" "" "$(find "$M/t" -maxdepth 1 -name gone)"
-fail_with "nor found" 2 'No such file' ls "$M/t/gone"
+check_eq "is not listed any more" "" "$(find "$m/t" -maxdepth 1 -name gone)"
+fail_with "nor found" 2 'No such file' ls "$m/t/gone"
 
 # ---- Written and hidden at once
 
 # counts NAME COMMAND…: it succeeds and one more cell is counted.
 counts() {
 	local before
-	before=$(jq .total.hidden_writes "$M/.rowfs/gc")
+	before=$(jq .total.hidden_writes "$m/.rowfs/gc")
 	check "$@"
-	check_eq "$1: it is counted" $((before + 1)) "$(jq .total.hidden_writes "$M/.rowfs/gc")"
+	check_eq "$1: it is counted" $((before + 1)) "$(jq .total.hidden_writes "$m/.rowfs/gc")"
 }
 
 policy 'maxage=1d'
-mkdir -p "$M/t/w/f/q@"
-echo 1 >"$M/t/w/f/q"
-check_eq "a new cell is not" 0 "$(jq .total.hidden_writes "$M/.rowfs/gc")"
-counts "an old version" bash -c "echo old >'$M/t/w/f/q@/1000000'"
-check_eq "shows nothing" 1 "$(entries "$M/t/w/f/q@" | wc -l)"
-counts "a new column copied with its old time" cp -p "$TMP/old" "$M/t/w/f/old"
-fail_with "shows nothing, too" 2 'No such file' ls "$M/t/w/f/old"
-counts "a touch with an old time" touch -d @1 "$M/t/w/f/q"
-fail_with "hides it" 2 'No such file' ls "$M/t/w/f/q"
-echo 2 >"$M/t/w/f/q"
-counts "a rename to an old version" mv "$M/t/w/f/q@/$(entries "$M/t/w/f/q@")" "$M/t/w/f/q@/5"
-counts "a row" bash -c "echo '{\"families\":{\"f\":{\"q\":[{\"ts\":7,\"value\":\"v\"}]}}}' >'$M/t/w/.row'"
+mkdir -p "$m/t/w/f/q@"
+echo 1 >"$m/t/w/f/q"
+check_eq "a new cell is not" 0 "$(jq .total.hidden_writes "$m/.rowfs/gc")"
+counts "an old version" bash -c "echo old >'$m/t/w/f/q@/1000000'"
+check_eq "shows nothing" 1 "$(entries "$m/t/w/f/q@" | wc -l)"
+counts "a new column copied with its old time" cp -p "$TMP/old" "$m/t/w/f/old"
+fail_with "shows nothing, too" 2 'No such file' ls "$m/t/w/f/old"
+counts "a touch with an old time" touch -d @1 "$m/t/w/f/q"
+fail_with "hides it" 2 'No such file' ls "$m/t/w/f/q"
+echo 2 >"$m/t/w/f/q"
+counts "a rename to an old version" mv "$m/t/w/f/q@/$(entries "$m/t/w/f/q@")" "$m/t/w/f/q@/5"
+counts "a row" bash -c "echo '{\"families\":{\"f\":{\"q\":[{\"ts\":7,\"value\":\"v\"}]}}}' >'$m/t/w/.row'"
 check_eq "the log has one line of them till now, without key and value" \
 	"rowfs: warning: table t, family f: 1 cell was written that its policy hides at once" \
-	"$(grep warning "$(mount_log "$M")")"
+	"$(grep warning "$(mount_log "$m")")"
 
 # ---- The collector
 policy 'maxversions=1'
-mkdir -p "$M/t/many/f/q@"
-for ts in 1 2 3 4 5 6 7 8 9; do echo "$ts" >"$M/t/many/f/q@/$ts"; done
-before=$(jq .total.cells "$M/.rowfs/gc")
-check "a pass" bash -c "echo run >'$M/.rowfs/gc'"
-check "it deleted what is hidden" test "$(jq .total.cells "$M/.rowfs/gc")" -ge $((before + 8))
-check_eq "and is idle, in no table" "idle null" "$(jq -r '"\(.state) \(.table)"' "$M/.rowfs/gc")"
+mkdir -p "$m/t/many/f/q@"
+for ts in 1 2 3 4 5 6 7 8 9; do echo "$ts" >"$m/t/many/f/q@/$ts"; done
+before=$(jq .total.cells "$m/.rowfs/gc")
+check "a pass" bash -c "echo run >'$m/.rowfs/gc'"
+check "it deleted what is hidden" test "$(jq .total.cells "$m/.rowfs/gc")" -ge $((before + 8))
+check_eq "and is idle, in no table" "idle null" "$(jq -r '"\(.state) \(.table)"' "$m/.rowfs/gc")"
 policy never
-check_eq "nothing of it is left" 9 "$(ls "$M/t/many/f/q@" | paste -sd' ')"
-yields "it pauses, and says so" paused 'jq -r .state "$M/.rowfs/gc"' bash -c "echo pause >'$M/.rowfs/gc'"
-check_eq "no pass comes by itself" null "$(jq .pending.next "$M/.rowfs/gc")"
-check "it goes on" bash -c "echo resume >'$M/.rowfs/gc'"
-fail_with "another word" 1 'Invalid argument' bash -c "echo stop >'$M/.rowfs/gc'"
-unmount_store "$M"
+check_eq "nothing of it is left" 9 "$(ls "$m/t/many/f/q@" | paste -sd' ')"
+yields "it pauses, and says so" paused 'jq -r .state "$m/.rowfs/gc"' bash -c "echo pause >'$m/.rowfs/gc'"
+check_eq "no pass comes by itself" null "$(jq .pending.next "$m/.rowfs/gc")"
+check "it goes on" bash -c "echo resume >'$m/.rowfs/gc'"
+fail_with "another word" 1 'Invalid argument' bash -c "echo stop >'$m/.rowfs/gc'"
 
 # ---- By itself, but not in the grace
 
 # passes MORE: waits until so many passes more went through.
 passes() {
 	local until
-	until=$(($(jq .total.passes "$M/.rowfs/gc") + $1))
-	for ((i = 0; i < 600; i++)); do
-		(($(jq .total.passes "$M/.rowfs/gc") >= until)) && return
-		sleep 0.1
-	done
-	return 1
+	until=$(($(jq .total.passes "$m/.rowfs/gc") + $1))
+	within eval "((\$(jq .total.passes \"\$m/.rowfs/gc\") >= until))"
 }
 
 # place FILTER: waits until jq's filter of /.rowfs/gc is true.
 place() {
 	for ((i = 0; i < 2000; i++)); do
-		jq -e "$1" "$M/.rowfs/gc" >/dev/null && return
+		jq -e "$1" "$m/.rowfs/gc" >/dev/null && return
 	done
 	return 1
 }
 
-mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=0
+remount -o gcinterval=1,gcgrace=0
 check "the next pass is told" place '.pending.next | strings'
-mkdir "$M/t/.families/g1"
-echo 'maxversions=1' >"$M/t/.families/g1/gc"
-check "many hidden cells" bash -c "seq -f '{\"key\":\"place-%06.0f\",\"families\":{\"g1\":{\"q\":[\"a\",\"b\",\"c\"]}}}' 30000 >'$M/t/.rows'"
+mkdir "$m/t/.families/g1"
+echo 'maxversions=1' >"$m/t/.families/g1/gc"
+check "many hidden cells" bash -c "seq -f '{\"key\":\"place-%06.0f\",\"families\":{\"g1\":{\"q\":[\"a\",\"b\",\"c\"]}}}' 30000 >'$m/t/.rows'"
 check "a pass under way tells the row where it is" place '.row | strings | test("^place-[0-9]{6}$")'
 check "no compaction is left in the end" place '.state == "idle" and .pending.compactions == 0'
-echo t >"$M/t/.drop"
-rmdir "$M/t/.families/g1"
-unmount_store "$M"
-
-mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=3600
-mkdir -p "$M/t/own/f/q@"
-for ts in 1 2 3; do echo "$ts" >"$M/t/own/f/q@/$ts"; done
+echo t >"$m/t/.drop"
+rmdir "$m/t/.families/g1"
+remount -o gcinterval=1,gcgrace=3600
+mkdir -p "$m/t/own/f/q@"
+for ts in 1 2 3; do echo "$ts" >"$m/t/own/f/q@/$ts"; done
 policy 'maxversions=1'
 check "it passes by itself" passes 2
-check_eq "leaving alone what a changed policy hides" 1 "$(jq .last.families_in_grace "$M/.rowfs/gc")"
+check_eq "leaving alone what a changed policy hides" 1 "$(jq .last.families_in_grace "$m/.rowfs/gc")"
 policy never
-check_eq "which comes back" "3 2 1" "$(ls -U "$M/t/own/f/q@" | paste -sd' ')"
+check_eq "which comes back" "3 2 1" "$(ls -U "$m/t/own/f/q@" | paste -sd' ')"
 policy 'maxversions=1'
-check "meanwhile who touches, renames or edits it" bash -ec "cd '$M/t/own/f'
+check "meanwhile who touches, renames or edits it" bash -ec "cd '$m/t/own/f'
 	touch -d 2020-01-01 q; mv q p; echo v >o; mv o p; sed -i s/v/w/ p; echo x >'$TMP/p'; rsync -a '$TMP/p' .; mv p q"
 policy never
-check_eq "takes nothing of that along" "1577836800000000 2 1" "$(ls -U "$M/t/own/f/q@" | tail -3 | paste -sd' ')"
-rm -r "$M/t/own/f/q@"
-mkdir "$M/t/own/f/q@"
-for ts in 1 2 3; do echo "$ts" >"$M/t/own/f/q@/$ts"; done
+check_eq "takes nothing of that along" "1577836800000000 2 1" "$(ls -U "$m/t/own/f/q@" | tail -3 | paste -sd' ')"
+rm -r "$m/t/own/f/q@"
+mkdir "$m/t/own/f/q@"
+for ts in 1 2 3; do echo "$ts" >"$m/t/own/f/q@/$ts"; done
 policy 'maxversions=1'
-unmount_store "$M"
-mount_store "$TMP/s" "$M" -o gcinterval=1,gcgrace=0
+remount -o gcinterval=1,gcgrace=0
 check "without a grace it passes, too" passes 2
 policy never
-check_eq "and deletes" 3 "$(ls -U "$M/t/own/f/q@" | paste -sd' ')"
-unmount_store "$M"
+check_eq "and deletes" 3 "$(ls -U "$m/t/own/f/q@" | paste -sd' ')"
 
 finish
