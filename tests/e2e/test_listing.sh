@@ -68,37 +68,10 @@ check "eight listings at once" bash -c "seq 8 | xargs -P 8 -I '{}' bash -c '
 
 # ---- Offsets ---------------------------------------------------------------------------------
 
-check_eq "telldir and seekdir: each entry follows its offset again" "" "$(perl -e '
-	opendir my $dir, $ARGV[0] or die; my (@place, @name);
-	for (;;) { push @place, telldir $dir; my $name = readdir $dir; last unless defined $name; push @name, $name }
-	for my $i (map { int $_ * $#name / 200 } reverse 0 .. 200) {
-		seekdir $dir, $place[$i]; my $name = readdir $dir;
-		print "$i: $name, not $name[$i]\n" if $name ne $name[$i];
-	}
-	print scalar(@name), " names\n" if @name != 20002;' "$m/many/p" | head -n 5)"
-check_eq "from an offset on the rest follows" "" "$(perl -e '
-	opendir my $dir, $ARGV[0] or die; readdir $dir for 1 .. 10000; my $place = telldir $dir;
-	my @rest = readdir $dir; seekdir $dir, $place; my @again = readdir $dir;
-	print "differs" if "@rest" ne "@again" || @rest != 10002' "$m/many/p")"
-check_eq "rewinddir starts again" "" "$(perl -e '
-	opendir my $dir, $ARGV[0] or die; my @all = readdir $dir; rewinddir $dir; my @again = readdir $dir;
-	print "differs" if "@all" ne "@again" || @all != 20002' "$m/many/p")"
 check_eq "rewinddir sees what is new" "1 0" "$(perl -e '
 	opendir my $dir, $ARGV[0] or die; my @all = readdir $dir; mkdir "$ARGV[0]/a-new"; rewinddir $dir;
 	print scalar grep { $_ eq "a-new" } readdir $dir; rmdir "$ARGV[0]/a-new"; rewinddir $dir;
 	print " ", scalar grep { $_ eq "a-new" } readdir $dir' "$m/many/p")"
-check_eq "two that read at once do not mind each other" "" "$(perl -e '
-	opendir my $a, $ARGV[0] or die; opendir my $b, $ARGV[0] or die; my (@a, @b);
-	readdir $b for 1 .. 777;
-	while (defined(my $x = readdir $a)) { push @a, $x; my $y = readdir $b; push @b, $y if defined $y }
-	print "differs" if @a != 20002 || @b != 20002 - 777 || "@b" ne "@a[777 .. $#a]"' "$m/many/p")"
-check_eq "an offset is good after its entry is removed" "" "$(perl -e '
-	my $top = $ARGV[0]; mkdir "$top/k10000$_" for "a" .. "e";
-	opendir my $dir, $top or die; my ($place, @before);
-	while (defined(my $x = readdir $dir)) { if ($x eq "k10000c") { $place = telldir $dir; last } }
-	rmdir "$top/k10000$_" for "b" .. "d";
-	seekdir $dir, $place; my $next = readdir $dir; print $next if $next !~ /^k10000[de]$/;
-	rmdir "$top/k10000$_" for "a", "e"' "$m/many/p")"
 
 # back COUNT FIRST CHANGE SEEK: the entries behind the offset of the entry p SEEK, in a directory of
 # COUNT columns of which FIRST were read, when one has CHANGEd it and read anew from the start; once

@@ -68,17 +68,6 @@ check "any bytes" "$load" s <(lines "$T" \
 	'{"key":"k%00%FF","families":{"f":{"q%0A":["\u0000"],"b":[{"base64":"AP8="}],"":["e"]}}}')
 is "a key and a column with escapes" t 'k%00%FF' 'q%0A' '"\u0000"'
 is "the empty column" t 'k%00%FF' '' '"e"'
-check "deletes come before sets" "$load" s <(lines "$T" \
-	'{"families":{"f":{"new":["x"]}},"delete":{"f":true},"key":"a"}')
-is "the old column is gone" t a q null
-is "the new one is there" t a new '"x"'
-makes "delete true: the row is gone" t a new null -- "$load" s <(lines "$T" '{"key":"a","delete":true}')
-makes "append is applied" t b q '"2!"' -- "$load" s <(lines "$T" '{"key":"b","append":{"f":{"q":"!"}}}')
-check "increment" "$load" s <(lines "$T" '{"key":"n","increment":{"f":{"q":65}}}')
-is "applied" t n q '"\u0000\u0000\u0000\u0000\u0000\u0000\u0000A"'
-check "the newest of several timestamps" "$load" s <(lines "$T" \
-	'{"key":"ts","families":{"f":{"q":[{"ts":3,"value":"3"},{"ts":9,"value":"9"},{"ts":5,"value":"5"}]}}}')
-is "is shown" t ts q '"9"'
 check "a byte order mark before the first line" "$load" s <(printf '\xef\xbb\xbf' && lines "$T" "$(row mark 1)")
 is "is passed over" t mark q '"1"'
 check "and may be all there is" "$load" s <(printf '\xef\xbb\xbf')
@@ -127,22 +116,7 @@ stops "a key that is too long" 2 'key: has at most 4096 bytes' "$T" \
 stops "a wrong schema line" 1 'tables.t.families.f: ' '{"tables":{"t":{"families":{"f":"x"}}}}'
 stops "a schema that does not fit the store" 3 '.*t' "$T" "$(row a 1)" \
 	'{"tables":{"t":{"delimiter":":"}}}'
-# tests/unit/test_row_json.c and test_import_bad.c have other faults.
-bad=(
-	# the fault|the reason|the line
-	'no object|must be an object|["key"]'
-	'a member twice|families.f.q: named twice|{"key":"x","families":{"f":{"q":[],"q":[]}}}'
-	'a timestamp beyond int64|families.f.q\[0\].ts: an integer beyond 64 bits|{"key":"x","families":{"f":{"q":[{"ts":9223372036854775808,"value":""}]}}}'
-	'deeper than anything|not JSON|{"key":'"$(printf '%3000s' '' | tr ' ' '[')"
-)
-for entry in "${bad[@]}"; do
-	IFS='|' read -r name regex line <<<"$entry"
-	fresh
-	stops "$name" 3 "$regex.*\\(1 line applied before it\\)\$" "$T" "$(row a 1)" "$line" \
-		"$(row x 1)"
-	is "$name: the line before is applied" t a q '"1"'
-	is "$name: the line behind is not" t x q null
-done
+# tests/unit/test_row_json.c and test_import_bad.c have faults within a row.
 fresh
 lines "$T" "$(row b 1)" "$(row a 1)" >in
 "$load" s in
