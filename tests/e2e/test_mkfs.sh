@@ -85,12 +85,7 @@ no "nothing was made for it" no
 
 # ---- Schemas ---------------------------------------------------------------------------------
 
-# schema NAME: writes standard input to the file NAME.
-schema() {
-	cat >"$1"
-}
-
-schema good.json <<'END'
+cat >good.json <<'END'
 {"version": 1, "tables": {
   "vehicles": {"delimiter": ":", "families": {
     "loc": {"gc": "maxage=24h or maxversions=3", "type": "bytes"},
@@ -107,7 +102,7 @@ check "the tables and families are there" "$BUILD/rowfs-load" s2 rows
 check "--force replaces a store" "$mkfs" --force s2
 fail_with "the old tables are gone" 1 'table vehicles' "$BUILD/rowfs-load" s2 rows
 
-schema bad.json <<'END'
+cat >bad.json <<'END'
 {"version": 1, "tables": {
   "vehicles": {"families": {
     "meta": "never",

@@ -303,29 +303,6 @@ exec 3<&-
 printf y >"$f/a"
 check_eq "a new column of the old name is its own" "y aaaa" "$(cat "$f/a") $(cat "$f/b")"
 
-# Each value is one digit 5,000 times, written beside the column and renamed over it.
-perl -e 'for $i (0 .. 149) {
-	open my $file, ">", "$ARGV[0]/.race.tmp" or die; print $file $i % 10 x 5000; close $file or die;
-	rename "$ARGV[0]/.race.tmp", "$ARGV[0]/race" or die "$!\n" }' "$f" 2>"$TMP/race" &
-writer=$!
-track_pid "$writer"
-seen=$(perl -e '
-	($path, $writer) = @ARGV;
-	while (kill 0, $writer) {
-		if (open my $file, "<", $path) {
-			local $/; my $value = <$file>; $there = 1; $reads++;
-			$bad++ unless $value =~ /^(\d)\1{4999}$/;
-		} else { $missing++ if $there }
-		last if $reads > 100000;
-		open my $stat, "<", "/proc/$writer/stat" or last;
-		last if <$stat> =~ /\) Z /;
-	}
-	print $reads > 20 ? "many" : $reads, " ", $bad + 0, " ", $missing + 0' "$f/race" "$writer")
-wait "$writer"
-check_eq "the writer met no error" "" "$(cat "$TMP/race")"
-check_eq "readers met it, saw only whole values, and always one" "many 0 0" "$seen"
-check_eq "each rename made one version" 150 "$(entries "$f/race@" | wc -l)"
-
 # ---- After a remount -------------------------------------------------------------------------
 
 (cd "$m/.versions" && find . -type f -exec md5sum {} + | sort -k 2) >"$TMP/before"

@@ -410,32 +410,43 @@ yields "rsync --remove-source-files to a directory moves out, all of it" "" \
 
 # ---- Reading while others write --------------------------------------------------------------
 
-echo 0 >"$f/clock"
-(for ((i = 1; i <= 150; i++)); do echo "$i $i $i" >"$f/clock"; done) &
-writer=$!
-track_pid "$writer"
-last=0
-bad=0
-while kill -0 "$writer" 2>/dev/null; do
-	read -r one two three <"$f/clock"
-	[ "$one" = 0 ] || [ "$one $two" = "$two $three" ] || bad=$((bad + 1))
-	((one >= last)) || bad=$((bad + 1))
-	last=$one
-	[ -e "$f/clock" ] || bad=$((bad + 1))
-done
-wait "$writer"
-check_eq "who reads in a loop sees whole values, never an older one after a newer" 0 "$bad"
+# meanwhile NAME WRITER GOOD COLUMN VERSIONS: Python reads the column while another process runs `writer`; each
+# text is `good`. In the end the column has so many versions.
+meanwhile() {
+	check_eq "$1" "many reads, 0 bad" "$(python "
+import select
+$2
+$3
+reads = bad = 0
+pipe = started(writer)
+while not select.select([pipe], [], [], 0)[0]:
+    reads, bad = reads + 1, bad + (not good(get(q)))
+print('many' if reads > 20 else reads, 'reads,', bad, 'bad', end=pipe.read().replace('None', ''))" "$f/$4")"
+	check_eq "$1: versions" "$5" "$(versions "$4")"
+}
+echo 0 0 0 >"$f/clock"
+meanwhile "who reads in a loop sees whole values, never an older one after a newer" '
+def writer():
+    for i in range(1, 151): put(q, "%d %d %d\n" % (i, i, i))' '
+last = 0
+def good(text):
+    global last
+    earlier, last = last, int(text.split()[0])
+    return text == "%d %d %d\n" % (last, last, last) and last >= earlier' clock 151
 check_eq "and the last" "150 150 150" "$(cat "$f/clock")"
-(for ((i = 1; i <= 200; i++)); do echo "$i" >>"$f/tail"; done) &
-writer=$!
-track_pid "$writer"
-bad=0
-while kill -0 "$writer" 2>/dev/null; do
-	[ -e "$f/tail" ] || continue
-	[ "$(tee "$TMP/tail" <"$f/tail" | wc -l)" = "$(tail -n 1 "$TMP/tail")" ] || bad=$((bad + 1))
-done
-wait "$writer"
-check_eq "who reads what another appends to sees whole lines, from the first" 0 "$bad"
+: >"$f/tail"
+meanwhile "who reads what another appends to sees whole lines, from the first" '
+def writer():
+    for i in range(1, 201):
+        with open(q, "a") as file: file.write("%d\n" % i)' '
+def good(text): return text == "".join("%d\n" % (i + 1) for i in range(text.count("\n")))' tail 201
+head -c 5000 /dev/zero | tr '\0' 0 >"$f/race"
+meanwhile "a name that others are renamed over is always there, and whole" '
+def writer():
+    for i in range(150):
+        put(q + ".tmp", str(i % 10) * 5000)
+        rename(q + ".tmp", q)' '
+def good(text): return text == text[0] * 5000' race 151
 
 # ---- After a remount -------------------------------------------------------------------------
 
