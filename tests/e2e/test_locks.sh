@@ -231,9 +231,10 @@ print(try_lockf(LOCK_EX, 1, (1 << 63) - 1), try_lockf(LOCK_EX, 0, 0))'
 same "F_GETLK tells of it, by which process, also to the end, and that there is none" "True True none none" '
 fd, parent = os.open(q, RW), os.getpid()
 def way(kind, start): return other(lambda: get_record(os.open(q, RW), kind, start))
-lockf(fd, LOCK_EX, 10, 15)
+lockf(fd, LOCK_EX, 10, 5)
+lockf(fd, LOCK_EX, 10, 30)
 lockf(fd, LOCK_SH, 0, 40)
-for kind, start, lock in (fcntl.F_RDLCK, 0, ("exclusive", 15, 10)), (fcntl.F_WRLCK, 100, ("shared", 40, 0)):
+for kind, start, lock in (fcntl.F_RDLCK, 0, ("exclusive", 5, 10)), (fcntl.F_WRLCK, 100, ("shared", 40, 0)):
     print(way(kind, start) == str((*lock, parent)))
 print(get_record(fd, fcntl.F_WRLCK)[0], other(lambda: get_record(os.open(q, RW), fcntl.F_RDLCK, 40)[0]))'
 for flags in RW RO; do
