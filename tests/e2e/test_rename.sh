@@ -36,8 +36,7 @@ check_eq "rename onto itself changes nothing" ok "$(call 'rename(a[0], a[0])' "$
 is "nothing at all" "$f/a" "3000=z 2000=y 1000=x"
 head -c 5000000 /dev/urandom >"$TMP/large"
 cp "$TMP/large" "$f/large"
-check "mv of a large value" mv "$f/large" "$f/larger"
-check "moves it whole" cmp "$TMP/large" "$f/larger"
+yields "mv of a large value moves it whole" "" 'cmp "$TMP/large" "$f/larger" 2>&1' mv "$f/large" "$f/larger"
 for i in {1..60}; do echo "$i" >"$f/many"; done
 before=$(history "$f/many")
 makes "mv of a long history moves it all" "$f/many2" "$before" -- mv "$f/many" "$f/many2"
@@ -171,7 +170,6 @@ column "$m/t/row/g/b" 5000=bn 4000=bo
 check "mv to another family" mv "$f/a" "$m/t/row/g/b"
 is "copies the newest cell with its timestamp and starts a new history" "$m/t/row/g/b" "2000=an"
 gone "and removes the column" "$f/a"
-column "$m/t/p/f/x" 2>/dev/null
 mkdir -p "$m/t/p/f" "$m/t/p/k/g"
 column "$m/t/p/f/x" 1000=xo 2000=xn
 column "$m/t/p/k/g/y" 3000=y

@@ -26,8 +26,7 @@ mkdir -p "$f" "$m/t/row/g" "$m/t/row/one" "$m/t/row/day"
 # ---- No write is open ------------------------------------------------------------------------
 
 column "$f/q" 1000=o 2000=n
-stamped "a stamp re-stamps the newest cell" ok "$f/q" 1700000000123456
-is "only that, and makes no version" "$f/q" "1700000000123456=n 1000=o"
+makes "a stamp re-stamps the newest cell, only that" "$f/q" "1700000000123456=n 1000=o" -- stamp "$f/q" 1700000000123456
 check_eq "all times are exact to the microsecond" \
 	"1700000000.123456000 1700000000.123456000 1700000000.123456000" "$(stat -c '%.9X %.9Y %.9Z' "$f/q")"
 check_eq "size and value stay" "1 n" "$(stat -c %s "$f/q") $(cat "$f/q")"
@@ -250,13 +249,11 @@ rm "$o/q@/$(entries "$o/q@")"
 check "nor does removing the stamped one" test ! -e "$o/q"
 day=$((($(date +%s) - 86400) * 1000000))
 printf x >"$d/q"
-stamped "a stamp at which its policy hides the version" ok "$d/q" $((day - 60000000))
-gone "succeeds and shows nothing" "$d/q"
+loses "a stamp at which its policy hides the version succeeds" "$d/q" -- stamp "$d/q" $((day - 60000000))
 check_eq "a write with such a stamp" ok "$(call "$plain" "$d/r" $((day - 60000000)))"
 check "too" test ! -e "$d/r"
 printf x >"$d/q"
-stamped "a stamp just inside" ok "$d/q" $((day + 600000000))
-check_eq "shows it" x "$(cat "$d/q")"
+yields "a stamp just inside shows it" x 'cat "$d/q"' stamp "$d/q" $((day + 600000000))
 
 # ---- Strict ----------------------------------------------------------------------------------
 
