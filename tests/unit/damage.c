@@ -155,38 +155,6 @@ static void damage_log(void)
 	damage_close(store, table);
 }
 
-static FILE *damage_open_text(const char *name, const char *mode)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", damage_place, name);
-	return fopen(path, mode);
-}
-
-/* For processes that find the stores made. */
-static void damage_save(const char *name, const char *cells)
-{
-	FILE *file = damage_open_text(name, "w");
-
-	ck_assert_ptr_nonnull(file);
-	ck_assert_int_ge(fputs(cells, file), 0);
-	SUITE_OK(fclose(file));
-}
-
-static char *damage_load(const char *name)
-{
-	FILE *file = damage_open_text(name, "r");
-	char *cells = NULL;
-	size_t room = 0;
-
-	if (!file)
-		return NULL;
-	if (getdelim(&cells, &room, '\0', file) < 0)
-		perror(name);
-	fclose(file);
-	return cells;
-}
-
 static void damage_deepen(void)
 {
 	struct wcs_store *store;
@@ -207,8 +175,6 @@ void damage_name(const char *place)
 	snprintf(damage_base, sizeof(damage_base), "%s/base", damage_place);
 	snprintf(damage_copy, sizeof(damage_copy), "%s/copy", damage_place);
 	snprintf(damage_quarantine, sizeof(damage_quarantine), "%s/quarantine", damage_place);
-	damage_all = damage_load("all");
-	damage_ever = damage_load("ever");
 }
 
 static int damage_tables(void)
@@ -258,8 +224,6 @@ void damage_make(const struct damage_shape *shape)
 	} while (shape->sessions > 2 && damage_tables() < 2);
 	if (shape->deep > 0)
 		damage_deepen();
-	damage_save("all", damage_all);
-	damage_save("ever", damage_ever);
 	damage_fresh();
 	bytes = damage_bytes(".log", &len);
 	damage_piece_count = 0;

@@ -10,7 +10,6 @@
 #ifndef TEST_DAMAGE_H
 #define TEST_DAMAGE_H
 
-#include "store/leveldb/formats/manifest.h"
 #include "tests/unit/suite.h"
 
 #include <sys/types.h>
@@ -40,7 +39,7 @@ extern char *damage_states[DAMAGE_CHANGES_MAX + 1]; /* cells of the base behind 
 extern char *damage_all;			    /* behind all */
 extern char *damage_ever;			    /* those that it had at any time */
 
-/* Sets the paths, and the cells alone where it finds the stores made. */
+/* Sets the paths. */
 void damage_name(const char *place);
 void damage_make(const struct damage_shape *shape);
 /* So much more in one session of the base that LevelDB goes through several logs and makes tables
@@ -100,14 +99,6 @@ void damage_flip(const char *part, off_t at);
 /* Appends an edit to the MANIFEST, which says that files are numbered from 1,000 on. Returns where
  * it ends. */
 off_t damage_append_edit(void);
-/* Reads the MANIFEST, which the caller frees: a directory to close. */
-int damage_read_manifest(struct ldb_manifest *manifest);
-/* A key of an edit: its length. */
-size_t damage_put_key(unsigned char *to, struct wcs_slice key);
-/* The MANIFEST says that the largest table is on level 1, twice and under other numbers, on which
- * LevelDB would abort. */
-void damage_overlap(void);
-
 /* The pieces of records in the base's log, as LevelDB's documents have its format. */
 extern struct damage_piece {
 	off_t at, end;

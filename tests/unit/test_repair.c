@@ -223,19 +223,6 @@ SUITE_TEST(test_cut_manifest, 240)
 	damage_remove();
 }
 
-SUITE_TEST(test_overlap, 60)
-{
-	static const struct damage overlap = {"tables that overlap", damage_overlap, true, true};
-
-	damage_make(&damage_usual);
-	inflict(&overlap);
-	damage_expect_refused("MANIFEST-", overlap.name);
-	ck_assert_ptr_nonnull(strstr(damage_seen.fault.text, " overlap; fsck.rowfs"));
-	damage_mend(overlap.name);
-	damage_expect(damage_all, overlap.name);
-	damage_remove();
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 3) {
