@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- After a crash ----------------------------------------------------------------------- */
@@ -69,79 +68,6 @@ ENGINE_TEST(test_drop_leaves_nothing, 120)
 	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
 	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
 	engine_expect_chunks(engine->db, 0);
-}
-
-static void crash_once(struct engine *engine, long ms)
-{
-	pid_t child = fork();
-
-	ck_assert_int_ge(child, 0);
-	if (child == 0) {
-		if (engine_try_open(engine) != 0)
-			_exit(1);
-		/* Writes rows of two cells that must agree, large and small, until it is
-		 * killed. */
-		for (unsigned int i = 0;; i++) {
-			static const size_t sizes[] = {10, 5000, 300000, 2 * MIB};
-			struct wcs_mutation *mutation = wcs_mutation_new();
-			size_t size = sizes[i % 4];
-			char *value = suite_pattern(size, i % 7);
-			char row[16];
-
-			snprintf(row, sizeof(row), "r%u", i % 5);
-			wcs_mutation_set(mutation, "f", suite_text("q"), 1,
-					 (struct wcs_slice){value, size});
-			wcs_mutation_set(mutation, "f", suite_text("seed"), 1,
-					 (struct wcs_slice){&i, sizeof(i)});
-			engine_apply(engine, row, mutation);
-			free(value);
-		}
-	}
-	suite_sleep(ms);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-}
-
-static int crash_check_row(struct engine *engine, const char *row)
-{
-	static const size_t sizes[] = {10, 5000, 300000, 2 * MIB};
-	struct wcs_value *value;
-	unsigned int i;
-	size_t got;
-
-	if (wcs_backend_leveldb.value_open(
-		    engine->db, &suite_everything,
-		    &(struct wcs_address){1, suite_text(row), "f", suite_text("seed"), 1}, &value))
-		return 0;
-	SUITE_OK(wcs_backend_leveldb.value_read(value, &i, sizeof(i), 0, &got));
-	wcs_backend_leveldb.value_close(value);
-	engine_expect(engine, row, sizes[i % 4], i % 7);
-	return sizes[i % 4] > WCS_VALUE_INLINE ? (int)ldb_extent_count(sizes[i % 4]) : 0;
-}
-
-SUITE_TEST(test_killed_while_writing, 120)
-{
-	struct engine engine;
-	int rows = 0;
-
-	engine_open(&engine);
-	engine_close(&engine);
-	for (long round = 0; round < 12; round++) {
-		int chunks = 0;
-
-		crash_once(&engine, 60 + 23 * round);
-		SUITE_OK(engine_try_open(&engine));
-		for (int i = 0; i < 5; i++) {
-			char row[16];
-
-			snprintf(row, sizeof(row), "r%d", i);
-			chunks += crash_check_row(&engine, row);
-		}
-		rows += engine_count(engine.db, 'c');
-		engine_expect_chunks(engine.db, chunks);
-		engine_close(&engine);
-	}
-	ck_assert_int_gt(rows, 0);
 }
 
 /* ---- After a power cut ------------------------------------------------------------------ */
