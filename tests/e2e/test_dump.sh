@@ -23,8 +23,6 @@ store() {
 # ---- Usage -----------------------------------------------------------------------------------
 
 for program in rowfs-dump rowfs-path; do
-	check "$program --version names the program" \
-		grep -qE "^$program \(rowfs\) [0-9]" <("$BUILD/$program" --version)
 	fail_with "$program: an unknown option" 2 "^$program: " "$BUILD/$program" --wrong a b
 done
 fail_with "no store named" 2 '^rowfs-dump: STORE or DIRECTORY is missing' "$dump"

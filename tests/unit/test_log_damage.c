@@ -240,6 +240,9 @@ SUITE_TEST(test_torn_manifest, 60)
 
 /* clang-format off */
 #define BYTES(literal) {literal, sizeof(literal) - 1}
+#define LENGTH "a record of a wrong length"
+#define TYPE "a record of an unknown type"
+#define CHECKSUM "a record whose checksum is wrong"
 /* clang-format on */
 
 /* Bytes put at a place of a record. */
@@ -247,30 +250,32 @@ static const struct damage {
 	const char *name;
 	int at;
 	struct wcs_slice bytes;
-	bool not_last; /* in the last record it cannot be told from a power cut */
+	const char *found; /* the finding's words, where no zeros follow */
+	bool not_last;	   /* in the last record it cannot be told from a power cut */
 } damages[] = {
-	{"a length that fits into the block", 5, BYTES("\x40"), false},
-	{"a length beyond the block", 5, BYTES("\xf0"), false},
-	{"a length and a byte of the record", 5, BYTES("\x40\x01zz"), true},
-	{"a length and a checksum", 0, BYTES("zzzz\x20\x40"), true},
-	{"no type", 6, BYTES("\x40"), false},
-	{"a length, and no type", 5, BYTES("\x40\x40"), false},
-	{"a length, and the type zero", 5, BYTES("\x40\0"), false},
-	{"a length, and the type of a first piece", 5, BYTES("\x40\x02"), false},
-	{"a length, and the type of a middle piece", 5, BYTES("\x40\x03"), false},
-	{"a length, and the type of a last piece", 5, BYTES("\x40\x04"), false},
-	{"garbage", 0, BYTES("garbage"), false},
-	{"bits that are all set", 0, BYTES("\xff\xff\xff\xff\xff\xff"), false},
-	{"more garbage", 0, BYTES("garbage, and more of it"), false},
+	{"a length that fits into the block", 5, BYTES("\x40"), LENGTH, false},
+	{"a length beyond the block", 5, BYTES("\xf0"), LENGTH, false},
+	{"a length and a byte of the record", 5, BYTES("\x40\x01zz"), LENGTH, true},
+	{"a length and a checksum", 0, BYTES("zzzz\x20\x40"), LENGTH, true},
+	{"no type", 6, BYTES("\x40"), CHECKSUM, false},
+	{"a length, and no type", 5, BYTES("\x40\x40"), TYPE, false},
+	{"a length, and the type zero", 5, BYTES("\x40\0"), TYPE, false},
+	{"a length, and the type of a first piece", 5, BYTES("\x40\x02"), LENGTH, false},
+	{"a length, and the type of a middle piece", 5, BYTES("\x40\x03"), LENGTH, false},
+	{"a length, and the type of a last piece", 5, BYTES("\x40\x04"), LENGTH, false},
+	{"garbage", 0, BYTES("garbage"), TYPE, false},
+	{"bits that are all set", 0, BYTES("\xff\xff\xff\xff\xff\xff"), LENGTH, false},
+	{"more garbage", 0, BYTES("garbage, and more of it"), TYPE, false},
 };
 
 enum { DAMAGES = sizeof(damages) / sizeof(damages[0]) };
 
-/* A repair of the copy's log leaves those cells. */
-static void expect_repaired(const char *cells, const char *what)
+/* A check finds that in the copy's log, and a repair leaves those cells. */
+static void expect_repaired(const char *found, const char *cells, const char *what)
 {
 	damage_expect_refused(log_name, what);
-	ck_assert_msg(damage_check(false, what) == 1, "%s: not found", what);
+	ck_assert_msg(damage_check(false, what) == 1 && strstr(damage_findings, found),
+		      "%s: no %s, but %s", what, found, damage_findings);
 	ck_assert_msg(damage_mend(what) == 1, "%s: not corrected", what);
 	damage_expect(cells, what);
 }
@@ -290,8 +295,10 @@ static void remove_row(char *cells, int change)
 /* In two records, which may be one, with so many zeros behind the log. */
 static void damage_records(const struct damage *damage, int one, int other, size_t zeros)
 {
-	char *cells = strdup(damage_all), what[100];
+	char *cells = strdup(damage_all), what[100], found[100];
 
+	snprintf(found, sizeof(found), "%s: at %lld: %s", log_name,
+		 (long long)damage_pieces[one].at, zeros ? "a record " : damage->found);
 	snprintf(what, sizeof(what), "%s, in records %d and %d, %zu zeros", damage->name, one,
 		 other, zeros);
 	damage_fresh();
@@ -304,7 +311,7 @@ static void damage_records(const struct damage *damage, int one, int other, size
 			   damage->bytes.len);
 	}
 	damage_put(".log", (off_t)size, NULL, zeros);
-	expect_repaired(cells, what);
+	expect_repaired(found, cells, what);
 	free(cells);
 }
 
@@ -355,7 +362,7 @@ SUITE_TEST(test_foreign, 30)
 		damage_fresh();
 		SUITE_OK(truncate(log_path, 0));
 		damage_put(".log", 0, text, len);
-		expect_repaired(damage_states[0], "a text");
+		expect_repaired(".log: at 0: ", damage_states[0], "a text");
 	}
 	remove_log();
 }
