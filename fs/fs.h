@@ -19,7 +19,7 @@ struct fs_options {
 	bool strict;	   /* chmod and chown fail instead of being ignored */
 	bool autodir;	   /* each possible segment or family exists as a directory */
 	unsigned max_read; /* bytes of one READ, by libfuse's option; 0: the default */
-	const char *table; /* this table is the root; NULL: all tables */
+	char *table;	   /* this table is the root; NULL: all tables */
 };
 
 /* The userdata of the libfuse session. */

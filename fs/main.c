@@ -63,20 +63,19 @@ static void on_ready(struct fs *fs)
 
 static struct fuse_session *session_new(const struct options *options, struct fs *fs)
 {
-	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char *words[] = {(char[]){"rowfs"}, (char[]){"-o"}, NULL, (char[]){"-d"}};
+	struct fuse_args args = FUSE_ARGS_INIT(options->debug ? 4 : 3, words);
 	struct fuse_session *session = NULL;
-	char *name = escape_bytes(fs->store_path, ",\\"), *list = NULL; /* as libfuse parses -o */
+	char *name = escape_bytes(fs->store_path, ",\\"); /* as libfuse parses -o */
 
 	if (name &&
-	    asprintf(&list, "subtype=rowfs,default_permissions,fsname=%s%s%s", name,
+	    asprintf(&words[2], "subtype=rowfs,default_permissions,fsname=%s%s%s", name,
 		     options->passed ? "," : "", options->passed ? options->passed : "") < 0)
-		list = NULL;
-	if (list && fuse_opt_add_arg(&args, "rowfs") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
-	    fuse_opt_add_arg(&args, list) == 0 &&
-	    (!options->debug || fuse_opt_add_arg(&args, "-d") == 0))
+		words[2] = NULL;
+	if (words[2])
 		session = fuse_session_new(&args, &fs_operations, sizeof(fs_operations), fs);
 	fuse_opt_free_args(&args);
-	free(list);
+	free(words[2]);
 	free(name);
 	return session;
 }

@@ -114,9 +114,9 @@ static int set_valued(struct options *options, const char *option)
 	if (value) {
 		if (!wcs_table_name_valid(value))
 			return wrong(option, "not a table's name");
-		free(options->table);
-		options->fs.table = options->table = strdup(value);
-		return options->table ? 0 : wrong(option, "no memory");
+		free(options->fs.table);
+		options->fs.table = strdup(value);
+		return options->fs.table ? 0 : wrong(option, "no memory");
 	}
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		value = value_of(option, numbers[i].name);
@@ -247,5 +247,5 @@ int options_parse(int argc, char **argv, struct options *options)
 void options_clear(struct options *options)
 {
 	free(options->passed);
-	free(options->table);
+	free(options->fs.table);
 }

@@ -19,7 +19,6 @@ struct options {
 	unsigned cache;			/* MiB; 0: the engine's default */
 	unsigned gc_interval, gc_grace; /* seconds */
 	char *passed; /* options for libfuse, joined by commas; options_clear frees it */
-	char *table;  /* storage of fs.table, or NULL; options_clear frees it */
 	bool help, version, status; /* print it and exit */
 };
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>

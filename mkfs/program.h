@@ -4,7 +4,6 @@
 #define PROGRAM_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "lib/system/sandbox.h"
 #include "store/store.h"

@@ -3,12 +3,10 @@
  * rowfs-dump: a store, or a directory in a mount, as lines of JSON that rowfs-load takes; or a
  * table as CSV. The same rows give the same bytes.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "mkfs/key_path.h"
 #include "mkfs/text/csv_write.h"

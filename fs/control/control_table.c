@@ -2,7 +2,6 @@
 /* One file for each part of a table's schema: T/.delimiter, T/.protected, T/.families/F/gc and
  * type. */
 #include <errno.h>
-#include <string.h>
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"

@@ -13,7 +13,6 @@
  */
 #include "fs/dir/dir_kept.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
  * Cells and open write sessions move together, under the family's lock, held exclusively.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -32,7 +32,7 @@ static int unlink_file(struct fs *fs, pid_t thread, struct node *base, const str
 		nodes_put(fs->nodes, session, 1);
 	}
 	if (rc == 0)
-		writers_detach(fs, thread, child->kind, id);
+		writers_detach(fs, thread, id, child->kind == NODE_CELL, false);
 	if (rc == 0 && *less)
 		cache_unlinked(fs, base, child, &was);
 	return rc;
@@ -67,31 +67,30 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, -rc);
 }
 
+/* The directories that can exist in memory alone. */
+static bool is_in_tree(enum node_kind kind)
+{
+	return kind == NODE_PREFIX || kind == NODE_FAMILY || kind == NODE_HISTORY ||
+	       kind == NODE_DRAFTS || kind == NODE_CHUNK;
+}
+
 static int mkdir_child(struct fs *fs, struct node *base, const struct spelled *child,
 		       const struct pos *pos)
 {
 	int rc;
 
-	switch (child->kind) {
-	case NODE_TABLE:
+	if (child->kind == NODE_TABLE)
 		return wcs_table_create(fs->store, child->buf);
-	case NODE_POLICIES:
+	if (child->kind == NODE_POLICIES) {
 		rc = wcs_family_create(pos->table, child->buf);
 		if (rc == 0)
 			cache_expire_family(fs, pos->table, child->buf);
 		return rc;
-	case NODE_PREFIX:
-	case NODE_FAMILY:
-	case NODE_HISTORY:
-	case NODE_DRAFTS:
-	case NODE_CHUNK:
-		rc = lookup_exists(fs, base, pos, child);
-		if (rc == -ENOENT)
-			return pos_keep(fs, pos);
-		return rc == 0 ? -EEXIST : rc;
-	default:
-		return -EPERM;
 	}
+	rc = is_in_tree(child->kind) ? lookup_exists(fs, base, pos, child) : -EPERM;
+	if (rc == -ENOENT)
+		return pos_keep(fs, pos);
+	return rc == 0 ? -EEXIST : rc;
 }
 
 void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
@@ -216,21 +215,13 @@ static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *ch
 {
 	int rc;
 
-	switch (child->kind) {
-	case NODE_TABLE:
+	if (child->kind == NODE_TABLE) {
 		rc = pos_table_check(fs, child->buf);
 		return rc == 0 ? wcs_table_remove(fs->store, child->buf) : rc;
-	case NODE_POLICIES:
-		return rmdir_family(fs, dir, pos, child->bytes);
-	case NODE_PREFIX:
-	case NODE_FAMILY:
-	case NODE_HISTORY:
-	case NODE_DRAFTS:
-	case NODE_CHUNK:
-		return rmdir_in_tree(fs, dir, child, pos);
-	default:
-		return -EPERM;
 	}
+	if (child->kind == NODE_POLICIES)
+		return rmdir_family(fs, dir, pos, child->bytes);
+	return is_in_tree(child->kind) ? rmdir_in_tree(fs, dir, child, pos) : -EPERM;
 }
 
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)

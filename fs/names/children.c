@@ -103,17 +103,21 @@ static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell
 static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 {
 	char buf[WCS_ROW_KEY_MAX + 1];
-	struct wcs_slice prefix = pos_prefix(walk->pos, buf);
+	const struct pos *pos = walk->pos;
+	struct wcs_slice prefix = {buf, pos->key_len + (pos->depth > 0)};
 	struct wcs_slice cut = after ? *after : (struct wcs_slice){0}, segment;
 	struct wcs_list *list = NULL;
 	int rc = 0;
 
 	walk->kind = NODE_PREFIX;
+	memcpy(buf, pos->key, pos->key_len);
+	if (pos->depth > 0)
+		buf[pos->key_len] = (char)pos->delimiter;
 	if (prefix.len <= WCS_ROW_KEY_MAX) { /* else no key can be below it */
 		/* Cut to the bytes that a key has room for there, which keeps the order. */
 		if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
 			cut.len = WCS_ROW_KEY_MAX - prefix.len;
-		rc = wcs_list_open(walk->pos->table, prefix, after ? &cut : NULL, &list);
+		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, &list);
 	}
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static uint64_t format(int64_t number, char text[NUMBER_TEXT])
 {

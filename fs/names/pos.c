@@ -107,14 +107,6 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 	return rc;
 }
 
-struct wcs_slice pos_prefix(const struct pos *pos, char *buf)
-{
-	memcpy(buf, pos->key, pos->key_len);
-	if (pos->depth > 0)
-		buf[pos->key_len] = (char)pos->delimiter;
-	return (struct wcs_slice){buf, pos->key_len + (pos->depth > 0)};
-}
-
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
 {
 	const char *name = wcs_table_name(pos->table), *at = pos->key;

@@ -45,10 +45,6 @@ static inline int pos_type(const struct pos *pos, enum wcs_type *type)
 	return wcs_family_type(pos->table, pos->family, type);
 }
 
-/* The bytes that the row keys below this directory start with: its key and the delimiter. buf has
- * room for WCS_ROW_KEY_MAX + 1 bytes. */
-struct wcs_slice pos_prefix(const struct pos *pos, char *buf);
-
 /* The next qualifier after this one, where a scan of just this column ends. buf has room for
  * WCS_QUALIFIER_MAX + 1 bytes. */
 struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf);

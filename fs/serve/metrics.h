@@ -9,8 +9,6 @@
 #ifndef FS_METRICS_H
 #define FS_METRICS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/uio.h>

@@ -64,8 +64,9 @@ int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct s
  * process alone, so removals by other processes do not detach it.
  */
 
-/* The file was removed, a column with its history. Family's lock: exclusive. */
-void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id);
+/* The file was removed; history: with its versions. replaced: a session that is not open yet will
+ * find the new file, and stays. Family's lock: exclusive. */
+void writers_detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced);
 
 /* The history was removed with its drafts. Family's lock: exclusive. */
 void writers_detach_drafts(struct fs *fs, uint64_t column);

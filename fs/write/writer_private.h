@@ -141,10 +141,9 @@ int writer_pos(const struct node *node, struct pos *pos);
 void writers_remember(struct fs *fs, struct writer *writer, struct node *node);
 void writers_forget(struct writer *writer);
 
-/* With the registry's lock: the sessions of a column; the first session of a file after `from`
- * (NULL: of all); adding and removing a session where its target says. */
+/* With the registry's lock: the sessions of a column; adding and removing a session where its
+ * target says. */
 struct writer **writers_bucket(struct writers *writers, uint64_t column);
-struct writer *writers_find(struct writers *writers, struct writer *from, struct file_id id);
 void writers_put_in(struct writers *writers, struct writer *writer);
 void writers_take_out(struct writers *writers, struct writer *writer);
 

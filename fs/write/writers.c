@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fs/mount/process.h"
 #include "fs/write/retry.h"
@@ -124,7 +123,8 @@ void writers_forget(struct writer *writer)
 	pthread_mutex_unlock(&writers->lock);
 }
 
-struct writer *writers_find(struct writers *writers, struct writer *from, struct file_id id)
+/* The first session of a file after `from` (NULL: of all). Lock: the registry's. */
+static struct writer *next_of_file(struct writers *writers, struct writer *from, struct file_id id)
 {
 	struct writer *writer = from ? from->next : *writers_bucket(writers, id.column);
 
@@ -143,7 +143,7 @@ struct node *writers_own(struct fs *fs, pid_t thread, struct file_id id, bool hi
 		return NULL;
 	process = process_of(thread);
 	pthread_mutex_lock(&writers->lock);
-	while ((found = writers_find(writers, found, id)) != NULL)
+	while ((found = next_of_file(writers, found, id)) != NULL)
 		if (found->process == process && !found->unlinked &&
 		    (!hidden || writer_hidden(found)))
 			break;
@@ -242,7 +242,7 @@ bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelle
 	if (writers->count == 0)
 		return false;
 	pthread_mutex_lock(&writers->lock);
-	while (!found && (writer = writers_find(writers, writer, id)) != NULL)
+	while (!found && (writer = next_of_file(writers, writer, id)) != NULL)
 		found = writer->exclusive && writer_hidden(writer);
 	pthread_mutex_unlock(&writers->lock);
 	return found;

@@ -22,9 +22,7 @@ static bool is_version_of(const struct writer *writer, uint64_t column)
 	return writer->target.kind == NODE_VERSION && writer->target.id.column == column;
 }
 
-/* Detaches the sessions of a file; history: and of its versions; replaced: a session that is not
- * open yet will find the new file, and stays. */
-static void detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced)
+void writers_detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced)
 {
 	struct node *own = writers_own(fs, thread, id, true);
 	struct writers *writers = fs->writers;
@@ -38,11 +36,6 @@ static void detach(struct fs *fs, pid_t thread, struct file_id id, bool history,
 			writer->unlinked = true;
 	pthread_mutex_unlock(&writers->lock);
 	nodes_put(fs->nodes, own, 1);
-}
-
-void writers_detach(struct fs *fs, pid_t thread, enum node_kind kind, struct file_id id)
-{
-	detach(fs, thread, id, kind == NODE_CELL, false);
 }
 
 void writers_detach_drafts(struct fs *fs, uint64_t column)
@@ -145,7 +138,7 @@ int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struc
 	int rc = !moved && !own ? -ENOENT : 0;
 
 	if (rc == 0 && from.file != to->id.file) {
-		detach(fs, thread, to->id, false, true);
+		writers_detach(fs, thread, to->id, false, true);
 		while (rc == 0 && (writer = next_of(fs->writers, from, false, own)) != NULL) {
 			struct node *node = writer->node;
 

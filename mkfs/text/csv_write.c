@@ -273,7 +273,7 @@ static bool csv_row(struct csv_table *csv)
 static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
 		      const struct wcs_slice *key)
 {
-	rows_reader_init(&csv->reader, csv->rows);
+	csv->reader = (struct rows_reader){.rows = csv->rows};
 	csv->at = 0;
 	csv->exit_code = rows_start(csv->rows, table, key);
 	return csv->exit_code == PROGRAM_OK;

@@ -189,12 +189,6 @@ static bool reader_skip_value(struct rows_reader *reader)
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-void rows_reader_init(struct rows_reader *reader, struct rows *rows)
-{
-	memset(reader, 0, offsetof(struct rows_reader, room));
-	reader->rows = rows;
-}
-
 /* Goes to the families of the next line. False: there is none, or a failure. */
 static bool reader_line(struct rows_reader *reader)
 {

@@ -16,6 +16,7 @@ struct rows_name {
 	unsigned char bytes[WCS_QUALIFIER_MAX];
 };
 
+/* Of a stream that was just started; all but rows is zero at first. */
 struct rows_reader {
 	struct rows *rows;
 	int exit_code; /* PROGRAM_FAILED: the reason is printed */
@@ -32,8 +33,6 @@ struct rows_reader {
 	unsigned char room[ROWS_READER_ROOM];
 };
 
-/* For a stream that was just started. */
-void rows_reader_init(struct rows_reader *reader, struct rows *rows);
 /* The next row: fills key. False: the end, or a failure. */
 bool rows_reader_row(struct rows_reader *reader);
 /* The next column of the row: fills family, qualifier and ts. False: the row's end, or a failure.

@@ -111,7 +111,7 @@ MOUNT_TEST(test_commits_nothing, 20)
 		if (way == 0)
 			writer_abort(session);
 		else if (way == 1)
-			writers_detach(&mount->fs, gettid(), NODE_CELL, node_id(session));
+			writers_detach(&mount->fs, gettid(), node_id(session), true, false);
 		else
 			ck_assert_int_eq(write_at(mount, session, "x", WCS_VALUE_MAX), -EFBIG);
 		ck_assert_int_eq(writer_is_unlinked(session->writer), way == 1);
