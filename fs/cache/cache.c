@@ -143,7 +143,7 @@ static double time_left(struct fs *fs, int64_t expires)
 double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
 		     const char *name, const struct wcs_cell_info *info)
 {
-	const struct node *table = node;
+	const struct node *table;
 
 	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
 		return 0;
@@ -152,8 +152,7 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 		return 0;
 	if (node->kind == NODE_CELL)
 		return info ? time_left(fs, info->expires) : 0;
-	while (table->kind != NODE_TABLE)
-		table = table->parent;
+	table = node_up(node, NODE_TABLE);
 	/* A directory goes with the last of its cells, whose age is not known. */
 	return table != node && wcs_table_ages(table->table) ? 0 : KEPT_SECONDS;
 }

@@ -203,10 +203,8 @@ static int drop_open(struct fs *fs, const struct node *node, void **state)
 		return -ENOMEM;
 	drop->fs = fs;
 	drop->node = node;
-	drop->dir = node->parent;
 	rc = pos_of(node, &pos);
-	while (pos.family && drop->dir->kind != NODE_TABLE)
-		drop->dir = drop->dir->parent;
+	drop->dir = pos.family ? node_up(node, NODE_TABLE) : node->parent;
 	if (rc == 0)
 		rc = add_texts(drop, &pos);
 	if (rc != 0) {

@@ -135,8 +135,6 @@ static int publish(struct fs *fs, const struct side *from, const struct side *to
 static int rename_to_draft(struct fs *fs, const struct side *from, const struct side *to,
 			   struct writer_moved *moved)
 {
-	struct draft_before before = {.any = true};
-	struct value *value;
 	enum wcs_type type;
 	int rc = pos_type(&from->pos, &type);
 
@@ -144,19 +142,8 @@ static int rename_to_draft(struct fs *fs, const struct side *from, const struct 
 		report_aggregate(fs, from, -EOPNOTSUPP);
 		return -EOPNOTSUPP;
 	}
-	if (rc == 0)
-		rc = value_load(&from->pos, fs->store_path, &value);
-	if (rc != 0)
-		return rc;
 	moved->now = moved->newest;
-	rc = draft_put(fs, to->dir, id_of(to), value, moved->newest, &before, false);
-	value_put(value);
-	if (rc == 0) {
-		rc = pos_delete(&from->pos);
-		if (rc != 0)
-			draft_remove(fs, id_of(to));
-	}
-	return rc;
+	return rc == 0 ? draft_of_version(fs, to->dir, id_of(to), &from->pos, moved->newest) : rc;
 }
 
 /* 0 if `from` can become `to`; -EXDEV makes mv copy. */

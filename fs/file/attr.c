@@ -14,7 +14,7 @@ struct timespec attr_time(int64_t us)
 
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 {
-	const struct node *table = node;
+	const struct node *table;
 	bool session = node->flags & NODE_F_WRITER;
 	mode_t mode = S_IFREG | (0666 & ~fs->options.umask);
 	int64_t time = fs->mounted;
@@ -29,8 +29,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 			writer_stat(node->writer, &size, &time);
 	} else { /* the creation time of its table; above tables, of the store */
 		mode = S_IFDIR | (0777 & ~fs->options.umask);
-		while (table && table->kind != NODE_TABLE)
-			table = table->parent;
+		table = node_up(node, NODE_TABLE);
 		time = table ? wcs_table_created(table->table) : wcs_store_created(fs->store);
 	}
 	*st = (struct stat){.st_ino = node->ino,

@@ -236,12 +236,20 @@ static inline bool node_is_below(const struct node *node, uint64_t plain)
 	return node != NULL;
 }
 
+/* The node, or the nearest one above it, of that kind; NULL: there is none. */
+static inline const struct node *node_up(const struct node *node, enum node_kind kind)
+{
+	while (node && node->kind != kind)
+		node = node->parent;
+	return node;
+}
+
 /* Is the node in that family of a row, or that family itself? */
 static inline bool node_is_in_family(const struct node *node, const char *family)
 {
-	while (node && node->kind != NODE_FAMILY)
-		node = node->parent;
-	return node && strcmp(node->name, family) == 0;
+	const struct node *in = node_up(node, NODE_FAMILY);
+
+	return in && strcmp(in->name, family) == 0;
 }
 
 /* The st_ino of a file without a name: no other value and no name has the same. */

@@ -35,19 +35,12 @@ static int key_fill(const struct node *node, struct pos *pos)
 	return 0;
 }
 
-static const struct node *up_to(const struct node *node, enum node_kind kind)
-{
-	while (node && node->kind != kind)
-		node = node->parent;
-	return node;
-}
-
 int pos_of(const struct node *node, struct pos *pos)
 {
-	const struct node *table = up_to(node, NODE_TABLE), *family = up_to(node, NODE_FAMILY);
+	const struct node *table = node_up(node, NODE_TABLE), *family = node_up(node, NODE_FAMILY);
 
 	if (!family)
-		family = up_to(node, NODE_POLICIES);
+		family = node_up(node, NODE_POLICIES);
 	pos->kind = node->kind;
 	pos->versions = node->flags & NODE_F_VERSIONS;
 	pos->table = table ? table->table : NULL;

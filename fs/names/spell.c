@@ -291,9 +291,7 @@ size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slic
 
 size_t spell_node(const struct node *node, char *name)
 {
-	const struct node *table = node;
+	const struct node *table = node_up(node, NODE_TABLE);
 
-	while (table && table->kind != NODE_TABLE)
-		table = table->parent;
 	return spell_child(table ? table->table : NULL, node->kind, node_name(node), name);
 }

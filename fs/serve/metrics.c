@@ -153,18 +153,6 @@ uint32_t metrics_receive(struct metrics *metrics, const void *data)
 	return header.opcode;
 }
 
-/* Is the request still in the table? */
-static bool find(struct metrics *metrics, uint64_t unique, uint32_t *opcode, uint64_t *start)
-{
-	struct request *request = request_at(metrics, unique);
-
-	if (atomic_load_explicit(&request->unique, memory_order_acquire) != unique)
-		return false;
-	*opcode = atomic_load_explicit(&request->opcode, memory_order_acquire);
-	*start = atomic_load_explicit(&request->start, memory_order_acquire);
-	return get(&request->unique) == unique;
-}
-
 void metrics_request(struct metrics *metrics, uint32_t opcode, int error, uint64_t nanoseconds)
 {
 	struct kind *kind = kind_of(metrics, opcode);
@@ -182,11 +170,18 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 {
 	struct fuse_out_header header;
 	struct fuse_write_out written;
+	struct request *request;
 	uint32_t opcode;
 	uint64_t start;
 
 	memcpy(&header, iov[0].iov_base, sizeof(header));
-	if (header.unique == 0 || !find(metrics, header.unique, &opcode, &start))
+	request = request_at(metrics, header.unique);
+	if (header.unique == 0 ||
+	    atomic_load_explicit(&request->unique, memory_order_acquire) != header.unique)
+		return;
+	opcode = atomic_load_explicit(&request->opcode, memory_order_acquire);
+	start = atomic_load_explicit(&request->start, memory_order_acquire);
+	if (get(&request->unique) != header.unique) /* overwritten meanwhile */
 		return;
 	metrics_request(metrics, opcode, header.error, (uint64_t)clock_ns() - start);
 	if (header.error == 0 && opcode == FUSE_READ)

@@ -56,12 +56,10 @@ int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 void report_no_directory(struct fs *fs, const struct node *dir, const char *name)
 {
 	char path[4096], list[FAMILIES_MAX], reason[768];
-	const struct node *table = dir;
+	const struct node *table = node_up(dir, NODE_TABLE);
 
 	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.')
 		return;
-	while (table->kind != NODE_TABLE)
-		table = table->parent;
 	list_families(table->table, list);
 	snprintf(reason, sizeof(reason),
 		 "no row or directory has that name yet (mkdir -p makes one, and with the option "

@@ -207,6 +207,25 @@ int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *
 	return rc;
 }
 
+int draft_of_version(struct fs *fs, struct node *dir, struct file_id id, const struct pos *version,
+		     int64_t ts)
+{
+	struct draft_before before = {.any = true};
+	struct value *value;
+	int rc = value_load(version, fs->store_path, &value);
+
+	if (rc != 0)
+		return rc;
+	rc = draft_put(fs, dir, id, value, ts, &before, false);
+	value_put(value);
+	if (rc != 0)
+		return rc;
+	rc = pos_delete(version);
+	if (rc != 0)
+		draft_remove(fs, id);
+	return rc;
+}
+
 int draft_stamp(struct fs *fs, struct file_id id, int64_t ts)
 {
 	struct draft *draft;

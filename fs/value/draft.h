@@ -48,6 +48,10 @@ struct draft_before {
 int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *value, int64_t ts,
 	      const struct draft_before *before, bool reserved);
 
+/* Turns a stored version into a draft in dir with that time. */
+int draft_of_version(struct fs *fs, struct node *dir, struct file_id id, const struct pos *version,
+		     int64_t ts);
+
 /* Sets the time. -ENOENT. */
 int draft_stamp(struct fs *fs, struct file_id id, int64_t ts);
 

@@ -27,34 +27,12 @@ static bool hides_temporary(const struct node *node, const struct pos *pos, int6
 	       pos_older(pos, &older) == -ENOENT && pos_type(pos, &type) == 0 && type != WCS_INTHLL;
 }
 
-/* Turns the cell into a draft of the column's name with that time, which can then be renamed. */
-static int restamp_as_draft(struct fs *fs, const struct node *node, const struct pos *pos,
-			    const struct spelled *child, int64_t stamp)
-{
-	struct file_id id = node_child_id(node->parent, NODE_DRAFT, child->bytes);
-	struct draft_before before = {.any = true};
-	struct pos cell = *pos;
-	struct value *value;
-	int rc = value_load(pos, fs->store_path, &value);
-
-	if (rc != 0)
-		return rc;
-	rc = draft_put(fs, node->parent, id, value, stamp, &before, false);
-	value_put(value);
-	if (rc != 0)
-		return rc;
-	cell.kind = NODE_VERSION;
-	rc = pos_delete(&cell);
-	if (rc != 0)
-		draft_remove(fs, id);
-	return rc;
-}
-
 static int restamp(struct fs *fs, const struct node *node, const struct pos *pos, int64_t stamp)
 {
 	const struct writer *writer = node->writer;
 	struct wcs_cell_info info;
 	struct spelled child;
+	struct file_id id;
 	struct pos cell;
 	struct wcs_move move = {.kind = WCS_MOVE_STAMP,
 				.family = pos->family,
@@ -64,9 +42,12 @@ static int restamp(struct fs *fs, const struct node *node, const struct pos *pos
 	if (pos->kind == NODE_DRAFT)
 		return draft_stamp(fs, writer->target.id, stamp);
 	if (hides_temporary(node, pos, stamp, &child, &info)) {
+		/* A draft of the column's name with that time, which can then be renamed. */
+		id = node_child_id(node->parent, NODE_DRAFT, child.bytes);
 		cell = *pos;
+		cell.kind = NODE_VERSION;
 		cell.ts = info.ts;
-		if (restamp_as_draft(fs, node, &cell, &child, stamp) == 0)
+		if (draft_of_version(fs, node->parent, id, &cell, stamp) == 0)
 			return 0;
 	}
 	return wcs_cells_move(pos->table, pos_key(pos), &move, NULL);
