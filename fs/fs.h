@@ -6,6 +6,7 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -53,6 +54,13 @@ int64_t fs_now(void);
 /* Writes a line to the log; also the store's callback. Keys and values appear only at
  * WCS_LOG_DEBUG. Any thread. ctx is unused. */
 void fs_log(void *ctx, enum wcs_log_level level, const char *text);
+
+/* Sets where the log goes from here on: to syslog, or to standard error. debug: all levels. Any
+ * thread, one at a time. */
+void fs_log_init(bool to_syslog, bool debug);
+
+/* libfuse's own messages go to the same log: for fuse_set_log_func. Any thread. */
+void fs_log_fuse(enum fuse_log_level level, const char *format, va_list args);
 
 static inline struct fs *fs_of(fuse_req_t req)
 {

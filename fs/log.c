@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The log: standard error in the foreground, syslog otherwise. */
-#include "fs/log.h"
+#include "fs/fs.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <syslog.h>
 
-/* Set by log_init, in the main thread and then in the one that answers the first request, while
+/* Set by fs_log_init, in the main thread and then in the one that answers the first request, while
  * threads of the store may log: atomic. */
 static bool into_syslog;
 static enum wcs_log_level highest = WCS_LOG_INFO;
 
-void log_init(bool to_syslog, bool debug)
+void fs_log_init(bool to_syslog, bool debug)
 {
 	if (to_syslog)
 		openlog("rowfs", LOG_PID, LOG_DAEMON);
@@ -39,7 +39,7 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static char line[512]; /* the incomplete line. Lock: line_lock */
 
-void log_fuse(enum fuse_log_level level, const char *format, va_list args)
+void fs_log_fuse(enum fuse_log_level level, const char *format, va_list args)
 {
 	size_t len;
 

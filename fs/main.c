@@ -16,7 +16,6 @@
 #include "fs/cache/cache_clock.h"
 #include "fs/cache/notice.h"
 #include "fs/file/lock.h"
-#include "fs/log.h"
 #include "fs/mount/mounter.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/process.h"
@@ -49,7 +48,7 @@ static void on_ready(struct fs *fs)
 {
 	(void)fs;
 	if (ready_fd >= 0) {
-		log_init(true, false);
+		fs_log_init(true, false);
 		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 			dup2(none_fd, fd);
 		close(none_fd);
@@ -303,8 +302,8 @@ int main(int argc, char **argv)
 		status = mounts_print(stdout);
 		status = status == 0 ? end_output() : say("/proc/self/mounts", strerror(-status));
 	} else {
-		log_init(false, options.debug);
-		fuse_set_log_func(log_fuse);
+		fs_log_init(false, options.debug);
+		fuse_set_log_func(fs_log_fuse);
 		status = prepare_and_run(&options);
 	}
 	options_clear(&options);

@@ -75,10 +75,10 @@ void cache_deferred_wait(struct fs *fs, pid_t thread);
 /* A rename of that thread ended. */
 void cache_deferred_end(struct fs *fs, pid_t thread);
 
-/* A row (its families and columns), a row with all below it or a whole table (key NULL), and the
- * directories above, which may have gone too. Dentries that are right stay. Both wait. */
-void cache_expire_row(struct fs *fs, struct wcs_table *table, struct wcs_slice row);
-void cache_expire_subtree(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key);
+/* A row (its families and columns) or, deep, a row with all below it or a whole table (key NULL),
+ * and the directories above, which may have gone too. Dentries that are right stay. Waits. */
+void cache_expire_rows(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
+		       bool deep);
 
 /* A family of the table was made or removed, or its policy or type changed. Waits. */
 void cache_expire_family(struct fs *fs, struct wcs_table *table, const char *family);

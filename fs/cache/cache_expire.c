@@ -207,14 +207,15 @@ void cache_expire_session(struct fs *fs, const struct node *node, const struct w
 	}
 }
 
-static void expire_key(struct fs *fs, struct wcs_table *table, struct wcs_slice key, bool deep)
+void cache_expire_rows(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
+		       bool deep)
 {
 	struct expiry expiry = {.fs = fs};
 	struct node *node;
 	bool whole;
 
 	cache_changed_tree(fs);
-	node = cache_find_key(fs, table, key, &whole);
+	node = cache_find_key(fs, table, key ? *key : (struct wcs_slice){0}, &whole);
 	if (!node)
 		return;
 	if (whole)
@@ -222,16 +223,6 @@ static void expire_key(struct fs *fs, struct wcs_table *table, struct wcs_slice 
 	add_above(&expiry, node);
 	nodes_put(fs->nodes, node, 1);
 	expiry_end(&expiry, NOTICE_WAIT);
-}
-
-void cache_expire_row(struct fs *fs, struct wcs_table *table, struct wcs_slice row)
-{
-	expire_key(fs, table, row, false);
-}
-
-void cache_expire_subtree(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key)
-{
-	expire_key(fs, table, key ? *key : (struct wcs_slice){0}, true);
 }
 
 static bool is_named(const struct node *node, enum node_kind kind, const char *name)

@@ -88,7 +88,7 @@ static int drop_rows(struct drop *drop, const struct pos *pos)
 
 	if (rc == 0)
 		rc = forget_memory(drop, pos);
-	cache_expire_subtree(drop->fs, pos->table, control_key(pos, &key));
+	cache_expire_rows(drop->fs, pos->table, control_key(pos, &key), true);
 	return rc;
 }
 
@@ -98,7 +98,7 @@ static int drop_table(struct drop *drop, const struct pos *pos)
 
 	if (rc == 0)
 		rc = forget_memory(drop, pos);
-	cache_expire_subtree(drop->fs, pos->table, NULL);
+	cache_expire_rows(drop->fs, pos->table, NULL, true);
 	cache_expire_table(drop->fs, wcs_table_name(pos->table));
 	return rc;
 }

@@ -55,7 +55,7 @@ static void row_applied(void *ctx, struct wcs_slice row)
 
 	if (rows->node->ts == CONTROL_ROW)
 		keep_directory(rows);
-	cache_expire_row(rows->fs, rows->table, row);
+	cache_expire_rows(rows->fs, rows->table, &row, false);
 }
 
 static int rows_open(struct fs *fs, const struct node *node, void **state)

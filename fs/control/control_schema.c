@@ -66,7 +66,7 @@ static int schema_apply(const struct control_place *at, const char *text, size_t
 				continue;
 			for (size_t f = 0; f < applied->family_count; f++)
 				cache_expire_family(at->fs, table, applied->families[f].name);
-			cache_expire_subtree(at->fs, table, NULL);
+			cache_expire_rows(at->fs, table, NULL, true);
 			wcs_table_close(table);
 		}
 		if (rc == -EMFILE) /* users know this error of descriptors */

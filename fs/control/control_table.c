@@ -31,7 +31,7 @@ static int delimiter_apply(const struct control_place *at, const char *text, siz
 	if (rc == 0)
 		rc = wcs_table_set_delimiter(at->pos.table, delimiter);
 	if (rc == 0)
-		cache_expire_subtree(at->fs, at->pos.table, NULL);
+		cache_expire_rows(at->fs, at->pos.table, NULL, true);
 	if (rc == -EINVAL)
 		report(at->fs, at->node, NULL, at->line, rc,
 		       "a delimiter is one ASCII byte other than / %% .");

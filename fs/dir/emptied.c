@@ -84,6 +84,9 @@ void emptied_keep(struct fs *fs, struct node *dir, const struct spelled *removed
 	if (rc == 0)
 		return;
 	report(fs, dir, NULL, 0, rc, "the directory was emptied and could not be kept");
-	if (pos_of(dir, &pos) == 0)
-		cache_expire_row(fs, pos.table, pos_key(&pos));
+	if (pos_of(dir, &pos) == 0) {
+		struct wcs_slice key = pos_key(&pos);
+
+		cache_expire_rows(fs, pos.table, &key, false);
+	}
 }

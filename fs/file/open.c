@@ -233,13 +233,12 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	(void)mode;
 	if (handle)
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
-	if (rc == 0)
-		set_direct(handle, fi);
 	if (rc != 0) {
 		handle_close(fs, handle);
 		fuse_reply_err(req, -rc);
 		return;
 	}
+	set_direct(handle, fi);
 	fi->fh = (uintptr_t)handle;
 	attr_keep(handle->writer);
 	lookup_entry(fs, node_get(handle->writer), &entry);

@@ -42,23 +42,35 @@ int writer_load_base(struct fs *fs, struct node *node, struct writer *writer)
 	return rc == -ENOENT && writer->hidden ? 0 : rc;
 }
 
-int writer_make_whole(struct fs *fs, struct writer *writer)
+int writer_join(struct fs *fs, struct writer *writer, struct value *value, size_t from,
+		struct spool *whole)
 {
 	struct wcs_slice tail;
+	int rc;
+
+	spool_init(whole);
+	rc = value ? value_copy(value, fs->store_path, whole) : 0;
+	if (rc == 0)
+		rc = spool_map(&writer->spool, &tail);
+	if (rc == 0 && whole->size + tail.len - from > WCS_VALUE_MAX)
+		rc = -EFBIG;
+	if (rc == 0 && tail.len > from)
+		rc = spool_write(whole, fs->store_path, (const char *)tail.data + from,
+				 tail.len - from, whole->size);
+	if (rc != 0)
+		spool_clear(whole);
+	return rc;
+}
+
+int writer_make_whole(struct fs *fs, struct writer *writer)
+{
 	struct spool whole;
 	int rc;
 
 	if (writer->base) {
-		spool_init(&whole);
-		rc = value_copy(writer->base, fs->store_path, &whole);
-		if (rc == 0)
-			rc = spool_map(&writer->spool, &tail);
-		if (rc == 0)
-			rc = spool_write(&whole, fs->store_path, tail.data, tail.len, whole.size);
-		if (rc != 0) {
-			spool_clear(&whole);
+		rc = writer_join(fs, writer, writer->base, 0, &whole);
+		if (rc != 0)
 			return rc;
-		}
 		spool_clear(&writer->spool);
 		writer->spool = whole;
 		writer_drop_base(writer);

@@ -212,26 +212,18 @@ static int appended(struct fs *fs, struct writer *writer, struct draft_before *b
 {
 	struct wcs_cell_info info = {0};
 	struct value *old = NULL;
-	struct wcs_slice tail;
 	struct spool spool;
-	int rc = draft_get(fs, writer->target.id, &info, &old);
+	int rc;
 
+	draft_get(fs, writer->target.id, &info, &old); /* there may be none */
 	*before = (struct draft_before){.etag = info.etag};
-	spool_init(&spool);
-	rc = rc == 0 ? value_copy(old, fs->store_path, &spool) : rc == -ENOENT ? 0 : rc;
+	rc = writer_join(fs, writer, old, writer->appended, &spool);
 	value_put(old);
-	if (rc == 0)
-		rc = spool_map(&writer->spool, &tail);
-	if (rc == 0 && spool.size + tail.len - writer->appended > WCS_VALUE_MAX)
-		rc = -EFBIG;
-	if (rc == 0)
-		rc = spool_write(&spool, fs->store_path, (const char *)tail.data + writer->appended,
-				 tail.len - writer->appended, spool.size);
-	*value = rc == 0 ? value_new(&spool) : NULL;
-	if (rc == 0 && !*value)
-		rc = -ENOMEM;
+	if (rc != 0)
+		return rc;
+	*value = value_new(&spool);
 	spool_clear(&spool);
-	return rc;
+	return *value ? 0 : -ENOMEM;
 }
 
 static int put_draft(struct fs *fs, struct writer *writer, struct value *value, int64_t ts,

@@ -84,6 +84,10 @@ void writer_drop_base(struct writer *writer);
 /* Takes the newest value as its base. -ENOENT, unless it makes the file. */
 int writer_load_base(struct fs *fs, struct node *node, struct writer *writer);
 
+/* Makes *whole of a value (NULL: none) and the session's bytes from `from` on. -EFBIG. */
+int writer_join(struct fs *fs, struct writer *writer, struct value *value, size_t from,
+		struct spool *whole);
+
 /* Copies the base in front of the tail. After an error the session is as before. */
 int writer_make_whole(struct fs *fs, struct writer *writer);
 
