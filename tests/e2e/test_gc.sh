@@ -130,7 +130,7 @@ fail_with "another word" 1 'Invalid argument' bash -c "echo stop >'$m/.rowfs/gc'
 passes() {
 	local until
 	until=$(($(jq .total.passes "$m/.rowfs/gc") + $1))
-	within eval "((\$(jq .total.passes \"\$m/.rowfs/gc\") >= until))"
+	within eval "((\$(jq .total.passes \"\$m/.rowfs/gc\") >= $until))"
 }
 
 # place FILTER: waits until jq's filter of /.rowfs/gc is true.
