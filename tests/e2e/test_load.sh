@@ -28,9 +28,6 @@ row() {
 
 # ---- Usage -----------------------------------------------------------------------------------
 
-check_eq "--help prints the usage on stdout" "Usage: rowfs-load [--csv TABLE | --tsv TABLE] STORE|DIRECTORY [FILE]" \
-	"$("$load" --help 2>/dev/null | head -n 1)"
-check "--version names the program" grep -qE '^rowfs-load \(rowfs\) [0-9]' <("$load" --version)
 fail_with "no store named" 2 '^rowfs-load: STORE is missing' "$load"
 fail_with "too many names" 2 '^rowfs-load: c: ' "$load" a b c
 fail_with "an unknown option" 2 '^rowfs-load: ' "$load" --wrong a
