@@ -24,7 +24,6 @@ enum { TURNS_MAX = 100, BATCH = 4000 };
 
 struct times {
 	double seconds[TURNS_MAX], processor[TURNS_MAX];
-	double waited[TURNS_MAX]; /* of the seconds, for a processor */
 };
 
 struct bench {
@@ -41,17 +40,15 @@ struct bench {
 static void collect(struct bench *bench, struct gc_store *store, size_t turn)
 {
 	struct wcs_gc_status status;
-	double start, busy, waited;
+	double start, busy;
 
 	gc_store_open(store, 0);
 	gc_store_settle(store);
 	start = measure_now();
 	busy = measure_processor();
-	waited = gc_waited();
 	ck_assert_int_eq(wcs_gc_run(store->store), 0);
 	bench->collected.seconds[turn] = measure_now() - start;
 	bench->collected.processor[turn] = measure_processor() - busy;
-	bench->collected.waited[turn] = gc_waited() - waited;
 	wcs_gc_status(store->store, &status);
 	ck_assert_uint_eq(status.cells, bench->cells);
 	gc_store_settle(store);
@@ -220,8 +217,6 @@ static void run(const struct gc_shape *shape)
 	say(bench, "collecting", collected);
 	say(bench, "collecting, compacted", &bench->compacted);
 	say(bench, "plain deletes", deleted);
-	printf("  collecting waited for a processor for %.3f s\n",
-	       measure_median(collected->waited, bench->turns));
 	printf("  ratio to plain deletes: median %.2f (", measure_median(ratios, bench->turns));
 	printf("%.2f to %.2f), of processor time %.2f\n", ratios[0], ratios[bench->turns - 1],
 	       measure_median(deleted->processor, bench->turns) /

@@ -14,46 +14,6 @@
 
 enum { GROUP = 500 };
 
-/* ---- The collector ----------------------------------------------------------------------- */
-
-/* The first line of a file of a thread. */
-static bool thread_line(const char *thread, const char *file, char *line, int size)
-{
-	char path[300];
-	FILE *in;
-	bool read;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%s/%s", thread, file);
-	in = fopen(path, "r");
-	read = in != NULL && fgets(line, size, in) != NULL;
-	if (in != NULL)
-		fclose(in);
-	return read;
-}
-
-double gc_waited(void)
-{
-	DIR *threads = opendir("/proc/self/task");
-	const struct dirent *thread;
-	double waited = 0;
-	char line[100];
-
-	ck_assert_ptr_nonnull(threads);
-	while ((thread = readdir(threads)) != NULL) {
-		const char *second;
-
-		if (!thread_line(thread->d_name, "comm", line, sizeof(line)) ||
-		    strcmp(line, "gc\n") != 0 ||
-		    !thread_line(thread->d_name, "schedstat", line, sizeof(line)))
-			continue;
-		second = strchr(line, ' ');
-		if (second != NULL)
-			waited = 1e-9 * strtod(second, NULL);
-	}
-	closedir(threads);
-	return waited;
-}
-
 /* ---- Shapes ------------------------------------------------------------------------------ */
 
 struct gc_shape gc_shape(int kind, unsigned int cells)

@@ -55,7 +55,4 @@ void gc_store_settle(struct gc_store *store);
 /* Bytes of the files of an open store, after the memtable is written to them. */
 uint64_t gc_store_size(struct gc_store *store);
 
-/* Seconds for which the collector's thread was ready and had no processor. */
-double gc_waited(void);
-
 #endif

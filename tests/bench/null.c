@@ -111,12 +111,6 @@ static void null_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_open(req, fi);
 }
 
-static void null_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	(void)ino;
-	fuse_reply_open(req, fi);
-}
-
 static void null_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 			struct fuse_file_info *fi)
 {
@@ -227,7 +221,7 @@ static void null_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t 
 	list(req, ino, size, off, true);
 }
 
-/* To the others, such as forget and release, libfuse replies by itself. */
+/* To the others, such as opendir, forget and release, libfuse replies by itself. */
 static const struct fuse_lowlevel_ops operations = {
 	.init = null_init,
 	.lookup = null_lookup,
@@ -241,7 +235,6 @@ static const struct fuse_lowlevel_ops operations = {
 	.mkdir = null_mkdir,
 	.unlink = null_unlink,
 	.rmdir = null_unlink,
-	.opendir = null_opendir,
 	.readdir = null_readdir,
 	.readdirplus = null_readdirplus,
 };
