@@ -10,6 +10,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include "tests/unit/suite.h"
+
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -114,51 +116,43 @@ static unsigned int replay_path(const char *path, bool run)
 	return count;
 }
 
-static uint32_t replay_below(uint64_t *state, size_t limit)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return (uint32_t)((*state >> 32) % limit);
-}
-
 /* A token, or a byte. */
 static struct replay_bytes replay_piece(uint64_t *state)
 {
 	static uint8_t byte;
 
-	if (replay_token_count > 0 && replay_below(state, 2) == 0)
-		return replay_tokens[replay_below(state, replay_token_count)];
-	byte = (uint8_t)replay_below(state, 256);
+	if (replay_token_count > 0 && suite_random(state) % 2 == 0)
+		return replay_tokens[suite_random(state) % replay_token_count];
+	byte = (uint8_t)suite_random(state);
 	return (struct replay_bytes){&byte, 1};
 }
 
 /* One file with up to three places changed, cut now and then. */
 static size_t replay_change(uint64_t *state, uint8_t input[REPLAY_MAX])
 {
-	const struct replay_bytes *file = &replay_files[replay_below(state, replay_file_count)];
+	const struct replay_bytes *file = &replay_files[suite_random(state) % replay_file_count];
 	size_t len = file->len;
 
 	memcpy(input, file->data, len);
-	for (uint32_t changes = 1 + replay_below(state, 3); len > 0 && changes > 0; changes--) {
+	for (uint32_t changes = 1 + suite_random(state) % 3; len > 0 && changes > 0; changes--) {
 		struct replay_bytes piece = replay_piece(state);
-		size_t at = replay_below(state, len);
+		size_t at = suite_random(state) % len;
 
 		memcpy(input + at, piece.data, piece.len < len - at ? piece.len : len - at);
 	}
-	if (len > 0 && replay_below(state, 8) == 0)
-		len = replay_below(state, len);
+	if (len > 0 && suite_random(state) % 8 == 0)
+		len = suite_random(state) % len;
 	return len;
 }
 
 /* Pieces: mostly few of them. */
 static size_t replay_compose(uint64_t *state, uint8_t input[REPLAY_MAX])
 {
-	uint32_t kind = replay_below(state, 100);
-	uint32_t pieces = replay_below(state, kind == 0 ? 8000 : kind < 5 ? 800 : 64);
+	uint32_t kind = suite_random(state) % 100;
+	uint32_t pieces = suite_random(state) % (kind == 0 ? 8000 : kind < 5 ? 800 : 64);
 	size_t len = 1;
 
-	input[0] = (uint8_t)replay_below(state, 256);
+	input[0] = (uint8_t)suite_random(state);
 	for (; pieces > 0; pieces--) {
 		struct replay_bytes piece = replay_piece(state);
 
@@ -179,7 +173,7 @@ static int replay_random(int count, int first)
 #endif
 	for (int n = first; n < first + count; n++) {
 		uint64_t state = (uint64_t)n * UINT64_C(0x9e3779b97f4a7c15) + 1;
-		bool change = replay_below(&state, 2) == 0 && replay_file_count > 0;
+		bool change = suite_random(&state) % 2 == 0 && replay_file_count > 0;
 
 		fprintf(stderr, "%d\n", n);
 		alarm(30);
