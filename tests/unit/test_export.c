@@ -288,6 +288,15 @@ SUITE_STORES(closed_early, 30)
 	wcs_export_close(NULL);
 }
 
+static void expect_next(struct wcs_scan *scan, const char *row, int64_t ts)
+{
+	struct wcs_cell cell;
+
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+	ck_assert_int_eq(memcmp(cell.row.data, row, 1), 0);
+	ck_assert_int_eq(cell.info.ts, ts);
+}
+
 SUITE_STORES(seek, 10)
 {
 	static const char *const keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
@@ -301,24 +310,17 @@ SUITE_STORES(seek, 10)
 			suite_set(s->table, keys[i], "f", "q", ts, keys[i]);
 	SUITE_OK(wcs_scan_open(s->table, &range, &suite_cells, &scan));
 	SUITE_OK(wcs_scan_seek(scan, suite_text("b")));
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	ck_assert_int_eq(memcmp(cell.row.data, "b", 1), 0);
-	ck_assert_int_eq(cell.info.ts, 20);
+	expect_next(scan, "b", 20);
 	/* Back, and where it is: it goes on as if nothing had been said. */
 	SUITE_OK(wcs_scan_seek(scan, suite_text("a")));
 	ck_assert_int_eq(wcs_scan_read(scan, &got, 1, 0, &got), -EINVAL);
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	ck_assert_int_eq(cell.info.ts, 19);
+	expect_next(scan, "b", 19);
 	SUITE_OK(wcs_scan_seek(scan, suite_text("b")));
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	ck_assert_int_eq(memcmp(cell.row.data, "b", 1), 0);
-	ck_assert_int_eq(cell.info.ts, 18);
+	expect_next(scan, "b", 18);
 	SUITE_OK(wcs_scan_seek(scan, suite_text("b!")));
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	ck_assert_int_eq(memcmp(cell.row.data, "c", 1), 0);
+	expect_next(scan, "c", 20);
 	SUITE_OK(wcs_scan_seek(scan, suite_text("f")));
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-	ck_assert_int_eq(memcmp(cell.row.data, "f", 1), 0);
+	expect_next(scan, "f", 20);
 	SUITE_OK(wcs_scan_seek(scan, suite_text("g")));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
 	SUITE_OK(wcs_scan_seek(scan, suite_text("a")));

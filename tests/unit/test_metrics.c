@@ -31,17 +31,6 @@ static void answer(struct metrics *metrics, uint64_t unique, int error, const vo
 	metrics_send(metrics, iov, len > 0 ? 2 : 1);
 }
 
-static char *text_of(const struct metrics *metrics)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *to = open_memstream(&text, &len);
-
-	metrics_print(metrics, to);
-	fclose(to);
-	return text;
-}
-
 /* The number behind a series, as it is written; "-" where there is none. The same buffer each
  * time. */
 static const char *value_of(const char *text, const char *series)
@@ -59,8 +48,6 @@ static const char *value_of(const char *text, const char *series)
 	}
 	return "-";
 }
-
-#define expect(text, series, expected) ck_assert_str_eq(value_of(text, series), expected)
 
 /* ---- The format -------------------------------------------------------------------------- */
 
@@ -167,12 +154,52 @@ static void check_format(const char *text)
 	}
 }
 
+/* A text has the format, and each of these series its value; it is freed. */
+struct expected {
+	const char *series, *value;
+};
+
+static void expect_text(char *text, const struct expected *expected, size_t count)
+{
+	check_format(text);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_msg(strcmp(value_of(text, expected[i].series), expected[i].value) == 0,
+			      "%s: %s", expected[i].series, value_of(text, expected[i].series));
+	free(text);
+}
+
+/* The same of the text of metrics, which are freed. */
+static void expect_metrics(struct metrics *metrics, const struct expected *expected, size_t count)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	metrics_print(metrics, to);
+	fclose(to);
+	expect_text(text, expected, count);
+	metrics_free(metrics);
+}
+
+#define COUNT(expected) (sizeof(expected) / sizeof((expected)[0]))
+
 /* ---- Tests ------------------------------------------------------------------------------- */
 
 SUITE_TEST(test_requests, 10)
 {
+	static const struct expected expected[] = {
+		{"rowfs_requests_total{operation=\"lookup\"}", "2"},
+		{"rowfs_requests_total{operation=\"getattr\"}", "1"},
+		{"rowfs_requests_total{operation=\"forget\"}", "1"},
+		{"rowfs_requests_total{operation=\"other\"}", "1"},
+		{"rowfs_request_errors_total{operation=\"lookup\",error=\"ENOENT\"}", "1"},
+		{"rowfs_request_errors_total{operation=\"getattr\",error=\"EIO\"}", "1"},
+		{"rowfs_request_errors_total{operation=\"other\",error=\"ENOSYS\"}", "1"},
+		{"rowfs_request_errors_total{operation=\"getattr\",error=\"ENOENT\"}", "-"},
+		{"rowfs_request_duration_seconds_count{operation=\"lookup\"}", "2"},
+		{"rowfs_request_duration_seconds_count{operation=\"forget\"}", "-"},
+	};
 	struct metrics *metrics = metrics_new();
-	char *text;
 
 	receive(metrics, FUSE_LOOKUP, 2);
 	receive(metrics, FUSE_LOOKUP, 4);
@@ -184,72 +211,57 @@ SUITE_TEST(test_requests, 10)
 	answer(metrics, 6, -EIO, NULL, 0);
 	answer(metrics, 10, -ENOSYS, NULL, 0);
 	answer(metrics, 0, FUSE_NOTIFY_INVAL_ENTRY, "a notification", 14);
-	text = text_of(metrics);
-	check_format(text);
-	expect(text, "rowfs_requests_total{operation=\"lookup\"}", "2");
-	expect(text, "rowfs_requests_total{operation=\"getattr\"}", "1");
-	expect(text, "rowfs_requests_total{operation=\"forget\"}", "1");
-	expect(text, "rowfs_requests_total{operation=\"other\"}", "1");
-	expect(text, "rowfs_request_errors_total{operation=\"lookup\",error=\"ENOENT\"}", "1");
-	expect(text, "rowfs_request_errors_total{operation=\"getattr\",error=\"EIO\"}", "1");
-	expect(text, "rowfs_request_errors_total{operation=\"other\",error=\"ENOSYS\"}", "1");
-	expect(text, "rowfs_request_errors_total{operation=\"getattr\",error=\"ENOENT\"}", "-");
-	expect(text, "rowfs_request_duration_seconds_count{operation=\"lookup\"}", "2");
-	expect(text, "rowfs_request_duration_seconds_count{operation=\"forget\"}", "-");
-	free(text);
-	metrics_free(metrics);
+	expect_metrics(metrics, expected, COUNT(expected));
 }
 
 SUITE_TEST(test_durations, 10)
 {
+#define BUCKET(le) "rowfs_request_duration_seconds_bucket{operation=\"open\",le=\"" le "\"}"
+	static const struct expected expected[] = {
+		{BUCKET("0.00001"), "2"},
+		{BUCKET("0.000025"), "3"},
+		{BUCKET("0.5"), "3"},
+		{BUCKET("1"), "4"},
+		{BUCKET("10"), "4"},
+		{BUCKET("+Inf"), "5"},
+		{"rowfs_request_duration_seconds_sum{operation=\"open\"}", "61.000020000"},
+		{"rowfs_request_duration_seconds_count{operation=\"open\"}", "5"},
+	};
 	struct metrics *metrics = metrics_new();
-	char *text;
 
 	metrics_request(metrics, FUSE_OPEN, 0, 0);
 	metrics_request(metrics, FUSE_OPEN, 0, 10000);
 	metrics_request(metrics, FUSE_OPEN, 0, 10001);
 	metrics_request(metrics, FUSE_OPEN, 0, 999999999);
 	metrics_request(metrics, FUSE_OPEN, 0, 60000000000);
-	text = text_of(metrics);
-	check_format(text);
-#define BUCKET(le) "rowfs_request_duration_seconds_bucket{operation=\"open\",le=\"" le "\"}"
-	expect(text, BUCKET("0.00001"), "2");
-	expect(text, BUCKET("0.000025"), "3");
-	expect(text, BUCKET("0.5"), "3");
-	expect(text, BUCKET("1"), "4");
-	expect(text, BUCKET("10"), "4");
-	expect(text, BUCKET("+Inf"), "5");
-	expect(text, "rowfs_request_duration_seconds_sum{operation=\"open\"}", "61.000020000");
-	expect(text, "rowfs_request_duration_seconds_count{operation=\"open\"}", "5");
-	free(text);
-	metrics_free(metrics);
+	expect_metrics(metrics, expected, COUNT(expected));
 }
 
 /* From reading to answering, also when others came between. */
 SUITE_TEST(test_time_of_an_answer, 10)
 {
+	static const struct expected expected[] = {
+		{"rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"0.025\"}", "0"},
+		{"rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"+Inf\"}", "1"},
+	};
 	struct metrics *metrics = metrics_new();
-	char *text;
 
 	receive(metrics, FUSE_SETLKW, 2);
 	suite_sleep(30);
 	receive(metrics, FUSE_LOOKUP, 4);
 	answer(metrics, 4, 0, NULL, 0);
 	answer(metrics, 2, 0, NULL, 0);
-	text = text_of(metrics);
-	expect(text, "rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"0.025\"}",
-	       "0");
-	expect(text, "rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"+Inf\"}",
-	       "1");
-	free(text);
-	metrics_free(metrics);
+	expect_metrics(metrics, expected, COUNT(expected));
 }
 
 SUITE_TEST(test_bytes, 10)
 {
+	static const struct expected expected[] = {
+		{"rowfs_read_bytes_total", "5"},
+		{"rowfs_written_bytes_total", "100000"},
+	};
 	struct fuse_write_out written = {.size = 100000};
 	struct metrics *metrics = metrics_new();
-	char *text;
 
 	receive(metrics, FUSE_READ, 2);
 	receive(metrics, FUSE_READ, 4);
@@ -261,18 +273,17 @@ SUITE_TEST(test_bytes, 10)
 	answer(metrics, 6, 0, &written, sizeof(written));
 	answer(metrics, 8, -ENOSPC, NULL, 0);
 	answer(metrics, 10, 0, "a listing", 9);
-	text = text_of(metrics);
-	expect(text, "rowfs_read_bytes_total", "5");
-	expect(text, "rowfs_written_bytes_total", "100000");
-	free(text);
-	metrics_free(metrics);
+	expect_metrics(metrics, expected, COUNT(expected));
 }
 
 /* A message that cannot be understood, or comes twice, does no harm. */
 SUITE_TEST(test_odd_messages, 10)
 {
+	static const struct expected expected[] = {
+		{"rowfs_requests_total{operation=\"getattr\"}", "100000"},
+		{"rowfs_request_errors_total{operation=\"other\",error=\"other\"}", "1"},
+	};
 	struct metrics *metrics = metrics_new();
-	char *text;
 
 	answer(metrics, 77, 0, NULL, 0);
 	receive(metrics, UINT32_MAX, 2);
@@ -281,27 +292,38 @@ SUITE_TEST(test_odd_messages, 10)
 		receive(metrics, FUSE_GETATTR, 2 * i);
 	for (uint64_t i = 1; i <= 100000; i++)
 		answer(metrics, 2 * i, 0, NULL, 0);
-	text = text_of(metrics);
-	check_format(text);
-	expect(text, "rowfs_requests_total{operation=\"getattr\"}", "100000");
-	expect(text, "rowfs_request_errors_total{operation=\"other\",error=\"other\"}", "1");
-	free(text);
-	metrics_free(metrics);
+	expect_metrics(metrics, expected, COUNT(expected));
 }
 
 SUITE_TEST(test_empty, 10)
 {
-	struct metrics *metrics = metrics_new();
-	char *text = text_of(metrics);
+	static const struct expected expected[] = {
+		{"rowfs_read_bytes_total", "0"},
+	};
 
-	check_format(text);
-	expect(text, "rowfs_read_bytes_total", "0");
-	free(text);
-	metrics_free(metrics);
+	expect_metrics(metrics_new(), expected, COUNT(expected));
 }
 
 SUITE_TEST(test_now, 10)
 {
+	static const struct expected expected[] = {
+		{"rowfs_info{version=\"1.2 "
+		 "\\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"}",
+		 "1"},
+		{"rowfs_mounted_timestamp_seconds", "1700000000.000042"},
+		{"rowfs_inodes", "11"},
+		{"rowfs_open_files", "12"},
+		{"rowfs_write_sessions", "13"},
+		{"rowfs_drafts", "14"},
+		{"rowfs_memory_directories", "15"},
+		{"rowfs_errors_total", "16"},
+		{"rowfs_store_written_cells_total", "21"},
+		{"rowfs_store_deleted_cells_total", "22"},
+		{"rowfs_store_written_bytes_total", "18446744073709551615"},
+		{"rowfs_store_read_only", "1"},
+		{"rowfs_store_files{level=\"1\"}", "3"},
+		{"rowfs_store_bytes{level=\"1\"}", "4"},
+	};
 	struct metrics_now now = {.version = "1.2 \"a\\b\"\nc",
 				  .engine = "leveldb",
 				  .fuse = "3.14",
@@ -324,22 +346,5 @@ SUITE_TEST(test_now, 10)
 				       .levels = {{1, 2}, {3, 4}}};
 	metrics_print_now(&now, to);
 	fclose(to);
-	check_format(text);
-	expect(text,
-	       "rowfs_info{version=\"1.2 \\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"}",
-	       "1");
-	expect(text, "rowfs_mounted_timestamp_seconds", "1700000000.000042");
-	expect(text, "rowfs_inodes", "11");
-	expect(text, "rowfs_open_files", "12");
-	expect(text, "rowfs_write_sessions", "13");
-	expect(text, "rowfs_drafts", "14");
-	expect(text, "rowfs_memory_directories", "15");
-	expect(text, "rowfs_errors_total", "16");
-	expect(text, "rowfs_store_written_cells_total", "21");
-	expect(text, "rowfs_store_deleted_cells_total", "22");
-	expect(text, "rowfs_store_written_bytes_total", "18446744073709551615");
-	expect(text, "rowfs_store_read_only", "1");
-	expect(text, "rowfs_store_files{level=\"1\"}", "3");
-	expect(text, "rowfs_store_bytes{level=\"1\"}", "4");
-	free(text);
+	expect_text(text, expected, COUNT(expected));
 }

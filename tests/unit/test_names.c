@@ -94,7 +94,8 @@ SUITE_TEST(strict_utf8, 120)
 					      "\xFF",
 					      "\xC3",
 					      "\xE2\x82",
-					      "\xF0\x9F\x98"};
+					      "\xF0\x9F\x98",
+					      "\xF0\x90\x80\xC0"};
 
 	for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++)
 		model_check_spelling(NAMES_QUALIFIER, valid[i], valid[i]);
