@@ -85,18 +85,25 @@ static void *sync_write(void *arg)
 	return NULL;
 }
 
-SUITE_LEVELDB_STORE(test_syncs_are_shared, 60)
+static void sync_run(struct suite *s, void *(*run)(void *arg), struct sync_thread threads[THREADS])
 {
-	struct sync_thread threads[THREADS];
 	pthread_t ids[THREADS];
-	long before = atomic_load(&sync_begun);
 
 	for (int i = 0; i < THREADS; i++) {
 		threads[i] = (struct sync_thread){.suite = s, .number = i};
-		SUITE_OK(pthread_create(&ids[i], NULL, sync_write, &threads[i]));
+		SUITE_OK(pthread_create(&ids[i], NULL, run, &threads[i]));
 	}
-	for (int i = 0; i < THREADS; i++) {
+	for (int i = 0; i < THREADS; i++)
 		pthread_join(ids[i], NULL);
+}
+
+SUITE_LEVELDB_STORE(test_syncs_are_shared, 60)
+{
+	struct sync_thread threads[THREADS];
+	long before = atomic_load(&sync_begun);
+
+	sync_run(s, sync_write, threads);
+	for (int i = 0; i < THREADS; i++) {
 		ck_assert_int_eq(threads[i].early, 0);
 		ck_assert_int_eq(threads[i].failed, 0);
 	}
@@ -136,17 +143,11 @@ static void *sync_until_it_fails(void *arg)
 SUITE_LEVELDB_STORE(test_sync_behind_a_failed_one_fails, 60)
 {
 	struct sync_thread threads[THREADS];
-	pthread_t ids[THREADS];
 
 	sync_fails = sync_begun + SYNCS;
-	for (int i = 0; i < THREADS; i++) {
-		threads[i] = (struct sync_thread){.suite = s, .number = i};
-		SUITE_OK(pthread_create(&ids[i], NULL, sync_until_it_fails, &threads[i]));
-	}
-	for (int i = 0; i < THREADS; i++) {
-		pthread_join(ids[i], NULL);
+	sync_run(s, sync_until_it_fails, threads);
+	for (int i = 0; i < THREADS; i++)
 		ck_assert_int_lt(threads[i].failed, 0);
-	}
 	ck_assert_int_eq(sync_failed, 1);
 	ck_assert_int_eq(sync_later, 0);
 }

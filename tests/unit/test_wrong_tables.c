@@ -99,58 +99,51 @@ static void flip(int table, off_t at)
 	close(fd);
 }
 
-static void look(struct ldb_files *files, bool whole)
-{
-	SUITE_OK(ldb_files_open(path, files, NULL));
-	ck_assert(files->whole);
-	SUITE_OK(ldb_files_tables(files, NULL));
-	SUITE_OK(ldb_files_end(files));
-	ck_assert_int_eq(files->whole, whole);
-}
-
-static void expect(const struct ldb_files_fault *fault, int table, const char *words)
-{
-	ck_assert_uint_eq(fault->number, number_of(table));
-	ck_assert(fault->another);
-	ck_assert_msg(strstr(fault->what, words), "%s is not in: %s", words, fault->what);
-}
-
 /* ---- The tests --------------------------------------------------------------------------- */
 
-/* As they were made, and with names exchanged. */
-SUITE_TEST(test_one_size, 20)
-{
-	struct ldb_files files;
-
-	make_files();
-	look(&files, true);
-	ck_assert_uint_eq(files.fault_count, 0);
-	ldb_files_close(&files);
-	exchange(0, 1);
-	exchange(1, 3);
-	look(&files, false);
-	ck_assert_uint_eq(files.fault_count, 3);
-	expect(&files.faults[0], 0, "it is another table: it has other keys");
-	expect(&files.faults[1], 1, "it is another table: it has other keys");
-	expect(&files.faults[2], 3, "it is another table: it has other keys");
-	ldb_files_close(&files);
-	remove_files();
-}
+static const char other[] = "it is another table: it has other keys";
+static const char damaged[] = "it is another table, and damaged: at ";
 
 /* A damaged table with keys of another range is another; one without readable keys is not. */
-SUITE_TEST(test_damaged, 20)
+static const struct {
+	int exchanged[2][2];
+	int damaged; /* at its end, where it is another; the table 2 lost its first keys then */
+	int tables[TABLES];	   /* with faults */
+	const char *words[TABLES]; /* of their faults; "": it is no other table */
+} cases[] = {
+	{{{0, 0}, {0, 0}}, -1, {0}, {NULL}},
+	{{{0, 1}, {1, 3}}, -1, {0, 1, 3}, {other, other, other}},
+	{{{0, 1}, {0, 0}}, 0, {0, 1, 2}, {damaged, other, ""}},
+};
+
+SUITE_LOOP(test_wrong_names, sizeof(cases) / sizeof(cases[0]), 20)
 {
 	struct ldb_files files;
+	size_t faults = 0;
 
 	make_files();
-	exchange(0, 1);
-	flip(0, (off_t)manifest.tables[1].size - 1);
-	flip(2, 20);
-	look(&files, false);
-	ck_assert_uint_eq(files.fault_count, 3);
-	expect(&files.faults[0], 0, "it is another table, and damaged: at ");
-	expect(&files.faults[1], 1, "it is another table: it has other keys");
-	ck_assert(!files.faults[2].another);
+	for (int i = 0; i < 2; i++)
+		if (cases[_i].exchanged[i][1] > 0)
+			exchange(cases[_i].exchanged[i][0], cases[_i].exchanged[i][1]);
+	if (cases[_i].damaged >= 0) {
+		flip(cases[_i].damaged, (off_t)manifest.tables[0].size - 1);
+		flip(2, 20);
+	}
+	SUITE_OK(ldb_files_open(path, &files, NULL));
+	ck_assert(files.whole);
+	SUITE_OK(ldb_files_tables(&files, NULL));
+	SUITE_OK(ldb_files_end(&files));
+	for (; cases[_i].words[faults]; faults++) {
+		const struct ldb_files_fault *fault = &files.faults[faults];
+		const char *words = cases[_i].words[faults];
+
+		ck_assert_uint_lt(faults, files.fault_count);
+		ck_assert_uint_eq(fault->number, number_of(cases[_i].tables[faults]));
+		ck_assert_int_eq(fault->another, *words != '\0');
+		ck_assert_msg(strstr(fault->what, words), "%s is not in: %s", words, fault->what);
+	}
+	ck_assert_uint_eq(files.fault_count, faults);
+	ck_assert_int_eq(files.whole, faults == 0);
 	ldb_files_close(&files);
 	remove_files();
 }
