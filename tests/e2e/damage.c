@@ -123,21 +123,21 @@ static void parse_key(char *text, struct ldb_key *key)
 	memcpy(key->data, id.data, id.len);
 }
 
-static void write_batch(struct ldb *db, leveldb_writebatch_t *batch)
+/* hex: the value; NULL: the key is deleted. */
+static void write_key(struct ldb *db, const struct ldb_key *key, const char *hex)
 {
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	unsigned char *value = malloc(hex ? strlen(hex) / 2 + 1 : 1);
+	size_t len = hex ? parse_hex(hex, value, strlen(hex) / 2) : 0;
+
+	if (hex)
+		leveldb_writebatch_put(batch, (const char *)key->data, key->len,
+				       (const char *)value, len);
+	else
+		leveldb_writebatch_delete(batch, (const char *)key->data, key->len);
 	if (ldb_commit(db, batch, true))
 		die("write", "it failed");
 	leveldb_writebatch_destroy(batch);
-}
-
-static void put(struct ldb *db, const struct ldb_key *key, const char *hex)
-{
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	unsigned char *value = malloc(strlen(hex) / 2 + 1);
-	size_t len = parse_hex(hex, value, strlen(hex) / 2);
-
-	leveldb_writebatch_put(batch, (const char *)key->data, key->len, (const char *)value, len);
-	write_batch(db, batch);
 	free(value);
 }
 
@@ -151,14 +151,6 @@ static void get(struct ldb *db, const struct ldb_key *key)
 		die("get", text ? text : "there is no such key");
 	print_hex(value, len);
 	leveldb_free(value);
-}
-
-static void delete_key(struct ldb *db, const struct ldb_key *key)
-{
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-
-	leveldb_writebatch_delete(batch, (const char *)key->data, key->len);
-	write_batch(db, batch);
 }
 
 static void keys(struct ldb *db)
@@ -190,9 +182,9 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		parse_key(argv[3], &key);
 	if (strcmp(argv[2], "put") == 0 && argc == 5)
-		put(db, &key, argv[4]);
+		write_key(db, &key, argv[4]);
 	else if (strcmp(argv[2], "delete") == 0 && argc == 4)
-		delete_key(db, &key);
+		write_key(db, &key, NULL);
 	else if (strcmp(argv[2], "get") == 0 && argc == 4)
 		get(db, &key);
 	else if (strcmp(argv[2], "keys") == 0 && argc == 3)

@@ -7,7 +7,7 @@
  */
 #include "tests/unit/damage.h"
 
-#include <dirent.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,31 +31,28 @@ static struct damage {
 
 static void add_files(const char *below)
 {
-	char path[512];
-	DIR *stream;
-	const struct dirent *entry;
+	char pattern[300];
+	glob_t found;
 
-	snprintf(path, sizeof(path), "%s/%s", damage_base, below);
-	stream = opendir(path);
-	ck_assert_ptr_nonnull(stream);
-	while ((entry = readdir(stream))) {
-		const char *name = entry->d_name;
+	snprintf(pattern, sizeof(pattern), "%s/%s/*", damage_base, below);
+	SUITE_OK(glob(pattern, 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *name = strrchr(found.gl_pathv[i], '/') + 1;
 
-		if (name[0] == '.' || strcmp(name, "data") == 0 || strstr(name, "LOCK") ||
-		    strstr(name, "LOG"))
+		if (strcmp(name, "data") == 0 || strstr(name, "LOCK") || strstr(name, "LOG"))
 			continue;
 		ck_assert_uint_lt(file_count, FILES_MAX);
-		snprintf(files[file_count++], sizeof(files[0]), "%s%.40s", below, name);
+		snprintf(files[file_count++], sizeof(files[0]), "%s/%.40s", below, name);
 	}
-	closedir(stream);
+	globfree(&found);
 }
 
 static void make_files(const struct damage_shape *shape)
 {
 	damage_make(shape);
 	file_count = 0;
-	add_files("./");
-	add_files("data/");
+	add_files(".");
+	add_files("data");
 	ck_assert_uint_ge(file_count, 5);
 }
 

@@ -61,10 +61,9 @@ ENGINE_TEST(test_drop_of_a_crash, 120)
 
 ENGINE_TEST(test_drop_leaves_nothing, 120)
 {
-	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 
 	many_rows(engine, 9500);
-	SUITE_OK(wcs_backend_leveldb.drop(engine->db, 1, NULL, &all));
+	SUITE_OK(wcs_backend_leveldb.drop(engine->db, 1, NULL, &suite_all));
 	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
 	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
 	engine_expect_chunks(engine->db, 0);
@@ -120,9 +119,10 @@ ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 
 /* ---- Failed writes ----------------------------------------------------------------------- */
 
+/* A write that stops within a record. test_store_faults.c has other calls that fail, and all
+ * changes that are refused then. */
 ENGINE_TEST(test_latch_after_a_failed_write, 60)
 {
-	struct wcs_range all = {{NULL, 0}, {NULL, 0}};
 	struct wcs_table_schema schema = {.name = "t", .delimiter = '#'};
 	uint32_t id = 0;
 	unsigned int good = 0;
@@ -140,11 +140,7 @@ ENGINE_TEST(test_latch_after_a_failed_write, 60)
 	ck_assert_uint_gt(good, 50);
 	ck_assert_int_eq(engine->errors, 1);
 	suite_limit_files(UINT64_MAX);
-	ck_assert_int_eq(engine_set(engine, "x", 1, 10, 1), -EROFS);
 	ck_assert_int_eq(engine_set(engine, "x", 1, 3 * MIB, 1), -EROFS);
-	ck_assert_int_eq(engine_delete(engine, "r00000"), -EROFS);
-	ck_assert_int_eq(wcs_backend_leveldb.drop(engine->db, 1, NULL, &all), -EROFS);
-	ck_assert_int_eq(wcs_backend_leveldb.sync(engine->db), -EROFS);
 	ck_assert_int_eq(wcs_backend_leveldb.table_put(engine->db, &id, &schema), -EROFS);
 	ck_assert_uint_eq(id, 0);
 	ck_assert_int_eq(wcs_backend_leveldb.table_remove(engine->db, 1), -EROFS);
@@ -182,21 +178,6 @@ SUITE_TEST(test_create_refuses_what_is_there, 60)
 	engine_close(&engine);
 	ck_assert_int_lt(wcs_backend_leveldb.create(engine.path, &fault), 0);
 	ck_assert_str_ne(fault.text, "");
-}
-
-SUITE_TEST(test_open_makes_nothing, 60)
-{
-	struct engine engine;
-	struct stat st;
-	char data[300];
-
-	engine_open(&engine);
-	engine_close(&engine);
-	snprintf(data, sizeof(data), "%s/data", engine.path);
-	snprintf(engine.path + strlen(engine.path), 8, "/none");
-	ck_assert_int_lt(engine_try_open(&engine), 0);
-	ck_assert_int_ne(stat(engine.path, &st), 0);
-	SUITE_OK(stat(data, &st));
 }
 
 SUITE_TEST(test_lost_counter, 60)
