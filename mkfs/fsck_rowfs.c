@@ -299,8 +299,7 @@ static int fsck_usage(int exit_code)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		PROGRAM_FOREIGN, PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
+	static const struct option options[] = {PROGRAM_FOREIGN, PROGRAM_OPTIONS};
 	struct fsck fsck = {.path = NULL};
 	bool no = false;
 	int option;

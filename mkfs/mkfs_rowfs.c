@@ -94,8 +94,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {{"schema", required_argument, NULL, MKFS_SCHEMA},
 						{"force", no_argument, NULL, MKFS_FORCE},
 						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS,
-						{NULL, 0, NULL, 0}};
+						PROGRAM_OPTIONS};
 	const char *schema_path = NULL;
 	bool force = false;
 	int option;

@@ -15,11 +15,11 @@ struct program {
 	const char *help; /* the text of --help */
 };
 
-/* Entries of getopt_long for --help and --version, which every program has. */
+/* The last entries of getopt_long: --help and --version, which every program has, and the end. */
 #define PROGRAM_OPTIONS                                                                            \
-	{"help", no_argument, NULL, 'h'},                                                          \
+	{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'},                     \
 	{                                                                                          \
-		"version", no_argument, NULL, 'V'                                                  \
+		0                                                                                  \
 	}
 
 /* The entry of --foreign, for programs that open a store: getopt_long sets the flag and returns 0.

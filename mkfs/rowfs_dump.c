@@ -146,8 +146,7 @@ int main(int argc, char **argv)
 						{"family", required_argument, NULL, DUMP_FAMILY},
 						{"timestamps", no_argument, NULL, DUMP_TIMESTAMPS},
 						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS,
-						{NULL, 0, NULL, 0}};
+						PROGRAM_OPTIONS};
 	static struct dump dump;
 	int option, exit_code, ended;
 

@@ -341,8 +341,7 @@ int main(int argc, char **argv)
 						{"create", no_argument, NULL, LOAD_CREATE},
 						{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
 						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS,
-						{NULL, 0, NULL, 0}};
+						PROGRAM_OPTIONS};
 	struct load load = {.fd = STDIN_FILENO,
 			    .source = "standard input",
 			    .csv = {.has_family = load_has_family, .ctx = &load}};

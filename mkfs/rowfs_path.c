@@ -49,7 +49,7 @@ static int path_print(const char *table, const char *text)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {PROGRAM_OPTIONS, {NULL, 0, NULL, 0}};
+	static const struct option options[] = {PROGRAM_OPTIONS};
 	int option, exit_code = PROGRAM_OK;
 
 	program_begin(&program, argc, argv);

@@ -15,19 +15,14 @@ enum { READER_END = -1 };
 
 /* ---- Bytes ------------------------------------------------------------------------------- */
 
-static bool reader_fill(struct rows_reader *reader)
-{
-	if (reader->exit_code)
-		return false;
-	reader->at = reader->end = 0;
-	reader->exit_code =
-		rows_read(reader->rows, reader->room, sizeof(reader->room), &reader->end);
-	return reader->exit_code == PROGRAM_OK && reader->end > 0;
-}
-
 static inline int reader_peek(struct rows_reader *reader)
 {
-	if (reader->at == reader->end && !reader_fill(reader))
+	if (reader->at == reader->end && !reader->exit_code) {
+		reader->at = reader->end = 0;
+		reader->exit_code =
+			rows_read(reader->rows, reader->room, sizeof(reader->room), &reader->end);
+	}
+	if (reader->at == reader->end || reader->exit_code)
 		return READER_END;
 	return reader->room[reader->at];
 }
