@@ -7,16 +7,6 @@
 
 f=$m/t/row/f
 
-# attr FORMAT PATH…: the output of stat.
-attr() {
-	stat -c "$@"
-}
-
-# line WORD…: the words, a line each.
-line() {
-	printf '%s\n' "$@"
-}
-
 text() {
 	head -c "$1" /dev/zero | tr '\0' x
 }
@@ -41,9 +31,9 @@ mount_store "$TMP/s" "$m"
 
 for size in 0 1 511 512 513 4095 4096 4097 65535 65536 65537 1048576; do
 	check_eq "a value of $size bytes: size, blocks" "$size $(((size + 511) / 512))" \
-		"$(attr '%s %b' "$f/s$size")"
+		"$(stat -c '%s %b' "$f/s$size")"
 	check_eq "and its cell's" "$size $(((size + 511) / 512))" \
-		"$(attr '%s %b' "$f/s$size@/$((size + 1))")"
+		"$(stat -c '%s %b' "$f/s$size@/$((size + 1))")"
 	check "and its bytes" cmp <(text "$size") "$f/s$size"
 done
 check_eq "any bytes" '\0 377 376' "$(od -An -c "$f/base64" | tr -s ' ' | sed 's/^ //')"
@@ -53,7 +43,7 @@ check_eq "du --apparent-size counts bytes" 513 "$(du -b "$f/s513" | cut -f 1)"
 
 # times NAME SECONDS.MICROSECONDS PATH: all three times.
 times() {
-	check_eq "$1" "$2 $2 $2" "$(attr '%.6X %.6Y %.6Z' "$3")"
+	check_eq "$1" "$2 $2 $2" "$(stat -c '%.6X %.6Y %.6Z' "$3")"
 }
 times "the newest cell's timestamp is q's time" 1700000000.123456 "$f/time"
 times "a cell's timestamp is its time" 1700000000.123456 "$f/time@/1700000000123456"
@@ -62,9 +52,9 @@ times "a microsecond after 1970" 0.000001 "$f/time@/1"
 times "1970 itself" 0.000000 "$f/time@/0"
 times "1970 as the newest" 0.000000 "$f/zero"
 times "the next century" 4102444800.999999 "$f/year2100"
-check_eq "no nanoseconds are made up" 123456000 "$(attr %.9Y "$f/time" | cut -d . -f 2)"
+check_eq "no nanoseconds are made up" 123456000 "$(stat -c %.9Y "$f/time" | cut -d . -f 2)"
 times "the last timestamp of all" 9223372036854.775807 "$f/max@/9223372036854775807"
-check_eq "cells newest first" "$(line 1700000000123456 1699999990000001 1 0)" \
+check_eq "cells newest first" "$(lines 1700000000123456 1699999990000001 1 0)" \
 	"$(entries "$f/time@")"
 check_eq "each its own value" "newest older one zero" "$(cd "$f/time@" && printf '%s %s %s %s' \
 	"$(cat 1700000000123456)" "$(cat 1699999990000001)" "$(cat 1)" "$(cat 0)")"
@@ -78,19 +68,19 @@ fail_with "a cell is no directory" - 'Not a directory' stat "$f/time@/1/x"
 
 # ---- Modes, owners, links, inodes ------------------------------------------------------------
 
-check_eq "a column is 0644, regular, with 2 links" "644 regular file 2" "$(attr '%a %F %h' "$f/time")"
-check_eq "a cell has 1" "644 regular file 1" "$(attr '%a %F %h' "$f/time@/1")"
+check_eq "a column is 0644, regular, with 2 links" "644 regular file 2" "$(stat -c '%a %F %h' "$f/time")"
+check_eq "a cell has 1" "644 regular file 1" "$(stat -c '%a %F %h' "$f/time@/1")"
 check_eq "directories are 0755 with 1 link" "755 directory 1" \
-	"$(attr '%a %F %h' "$m" "$m/t" "$m/t/row" "$f" "$f/time@" "$m/.versions" "$m/.rowfs" \
+	"$(stat -c '%a %F %h' "$m" "$m/t" "$m/t/row" "$f" "$f/time@" "$m/.versions" "$m/.rowfs" \
 		"$m/t/.families" | sort -u)"
 check_eq "who mounted owns everything" "$(id -u) $(id -g)" \
-	"$(attr '%u %g' "$m" "$m/t" "$m/t/row" "$f" "$f/time" "$f/time@" "$f/time@/1" | sort -u)"
+	"$(stat -c '%u %g' "$m" "$m/t" "$m/t/row" "$f" "$f/time" "$f/time@" "$f/time@/1" | sort -u)"
 check_eq "a table's time is its directories'" 1 \
-	"$(attr '%.9X %.9Y %.9Z' "$m/t" "$m/t/row" "$f" "$f/time@" "$m/.versions/t" | tr ' ' '\n' |
+	"$(stat -c '%.9X %.9Y %.9Z' "$m/t" "$m/t/row" "$f" "$f/time@" "$m/.versions/t" | tr ' ' '\n' |
 		sort -u | wc -l)"
-age=$(($(date +%s) - $(attr %Y "$m/t")))
+age=$(($(date +%s) - $(stat -c %Y "$m/t")))
 check "the table was made just now" test "$age" -ge 0 -a "$age" -lt 120
-check "and the store not later" test "$(attr %Y "$m")" -le "$(attr %Y "$m/t")"
+check "and the store not later" test "$(stat -c %Y "$m")" -le "$(stat -c %Y "$m/t")"
 
 inodes() {
 	(cd "$m" && find . .versions -printf '%i %.10T@ %p\n' | sort -k 3)
@@ -98,24 +88,24 @@ inodes() {
 inodes >"$TMP/inodes"
 check_eq "q, each of its cells and the others have inodes of their own" "" \
 	"$(for path in "$f"/* "$f"/time@/* "$f"/time@ "$m/t/row/g/time" "$m/t/row/g" "$f" "$m/t/row" \
-		"$m/t" "$m/u" "$m"; do attr %i "$path"; done | sort | uniq -d)"
-check_eq "readdir gives the same inodes" "$(attr '%i %n' "$f"/* | sed "s,$f/,," | sort)" \
+		"$m/t" "$m/u" "$m"; do stat -c %i "$path"; done | sort | uniq -d)"
+check_eq "readdir gives the same inodes" "$(stat -c '%i %n' "$f"/* | sed "s,$f/,," | sort)" \
 	"$(find "$f" -mindepth 1 -printf '%i %f\n' | sort)"
 remount
 inodes >"$TMP/again"
 check "inodes and times are the same in the next mount" cmp "$TMP/inodes" "$TMP/again"
 
 check "chmod is accepted" chmod 600 "$f/time"
-check "and ignored" test "$(attr %a "$f/time")" = 644
+check "and ignored" test "$(stat -c %a "$f/time")" = 644
 check "chmod of a directory is accepted" chmod 700 "$m/t/row"
-check "and ignored" test "$(attr %a "$m/t/row")" = 755
+check "and ignored" test "$(stat -c %a "$m/t/row")" = 755
 if [ "$(id -u)" = 0 ]; then
 	check "chown is accepted" chown 12:34 "$f/time" "$m/t/row"
-	check_eq "and ignored" "0 0" "$(attr '%u %g' "$f/time")"
+	check_eq "and ignored" "0 0" "$(stat -c '%u %g' "$f/time")"
 fi
 check_eq "neither makes a version" 4 "$(entries "$f/time@" | wc -l)"
 check "a directory's times can be set" touch -d @5 "$m/t/row" "$m/t" "$m"
-check "and are ignored" test "$(attr %Y "$m/t/row")" != 5
+check "and are ignored" test "$(stat -c %Y "$m/t/row")" != 5
 
 # ---- Open files whose names go -----------------------------------------------------------------
 
@@ -207,18 +197,18 @@ exec 3<&-
 check "a large value is read to its end when it is removed" cmp "$TMP/large1" "$TMP/read"
 
 echo a >"$f/size"
-check_eq "a size" 2 "$(attr %s "$f/size")"
+check_eq "a size" 2 "$(stat -c %s "$f/size")"
 echo abc >"$f/size"
-check_eq "follows the newest version" 4 "$(attr %s "$f/size")"
+check_eq "follows the newest version" 4 "$(stat -c %s "$f/size")"
 check_eq "and it is read to its end" abc "$(cat "$f/size")"
-before=$(attr %.6Y "$f/size")
+before=$(stat -c %.6Y "$f/size")
 echo abcd >"$f/size"
-check "its time moves on" test "$(attr %.6Y "$f/size" | tr -d .)" -gt "${before/./}"
+check "its time moves on" test "$(stat -c %.6Y "$f/size" | tr -d .)" -gt "${before/./}"
 check_eq "its history has them all" 3 "$(entries "$f/size@" | wc -l)"
-check_eq "by their times" "$(attr %.6Y "$f/size" | tr -d .)" "$(entries "$f/size@" | head -n 1)"
-ino=$(attr %i "$f/size")
+check_eq "by their times" "$(stat -c %.6Y "$f/size" | tr -d .)" "$(entries "$f/size@" | head -n 1)"
+ino=$(stat -c %i "$f/size")
 echo abcde >"$f/size"
-check_eq "its inode stays" "$ino" "$(attr %i "$f/size")"
+check_eq "its inode stays" "$ino" "$(stat -c %i "$f/size")"
 
 # ---- Options ---------------------------------------------------------------------------------
 
@@ -230,10 +220,10 @@ if [ "$(id -u)" = 0 ]; then
 fi
 check "strict: writing is not" bash -c "echo x >'$f/strict'"
 remount -o uid=1234,gid=5678,umask=027
-check_eq "uid, gid, umask: of files" "1234 5678 640" "$(attr '%u %g %a' "$f/time")"
-check_eq "of cells" "1234 5678 640" "$(attr '%u %g %a' "$f/time@/1")"
+check_eq "uid, gid, umask: of files" "1234 5678 640" "$(stat -c '%u %g %a' "$f/time")"
+check_eq "of cells" "1234 5678 640" "$(stat -c '%u %g %a' "$f/time@/1")"
 check_eq "of directories" "1234 5678 750" \
-	"$(attr '%u %g %a' "$m" "$m/t" "$m/t/row" "$f" "$f/time@" | sort -u)"
-check "errors is 0600 whatever the umask" test "$(attr %a "$m/.rowfs/errors")" = 600
+	"$(stat -c '%u %g %a' "$m" "$m/t" "$m/t/row" "$f" "$f/time@" | sort -u)"
+check "errors is 0600 whatever the umask" test "$(stat -c %a "$m/.rowfs/errors")" = 600
 
 finish

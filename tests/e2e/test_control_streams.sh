@@ -245,10 +245,7 @@ END
 	for user in 1001 1002 1003 1004; do
 		python3 "$TMP/hold.py" "$m" "$user" <"$TMP/end" >"$TMP/held.$user" 8>&- &
 		track_pid $!
-		for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
-			[ -s "$TMP/held.$user" ] && break
-			sleep 0.05
-		done
+		within test -s "$TMP/held.$user"
 	done
 	check_eq "each other user has a share of the streams, and all together a larger one" \
 		"64 64 64 0 Too many open files in system" \

@@ -158,20 +158,17 @@ for to in .versions/u u; do
 done
 # Names whose spelling depends on where a byte stands, and names in chunks.
 for table in c l; do
-	carry "cp -a of odd names ($table)" same "$table" -- cp -a "$v/$table/." "$v/u"
-	check "rsync -a of odd names ($table)" rsync -a "$v/$table/" "$v/u/"
-	same "rsync -a of odd names ($table)" "$table" u
-	check_eq "rsync again changes nothing ($table)" "" "$(changed -a "$v/$table/" "$v/u/")"
-	empty u
-	carry "tar of odd names ($table)" same "$table" -- tar_copy pax "$v/$table" "$v/u"
-	check "rm -r of odd names leaves nothing ($table)" test -z "$(find "$v/u" -mindepth 1)"
-	carry "cp -a of odd names of the plain tree ($table)" newest "$table" -- cp -a "$m/$table/." "$m/u"
-	carry "tar of odd names of the plain tree ($table)" newest "$table" -- tar_copy pax "$m/$table" "$m/u"
-	check "rsync -a of odd names of the plain tree ($table)" rsync -a "$m/$table/" "$m/u/"
-	newest "rsync -a of odd names of the plain tree ($table)" "$table" u
-	check_eq "rsync again changes nothing of the plain tree ($table)" "" \
-		"$(changed -a "$m/$table/" "$m/u/")"
-	empty u
+	for verify in same newest; do
+		from=$v/$table to=$v/u
+		[ $verify = same ] || from=$m/$table to=$m/u
+		carry "cp -a of odd names ($from)" $verify "$table" -- cp -a "$from/." "$to"
+		check "rm -r of odd names leaves nothing ($from)" test -z "$(find "$v/u" -mindepth 1)"
+		carry "tar of odd names ($from)" $verify "$table" -- tar_copy pax "$from" "$to"
+		check "rsync -a of odd names ($from)" rsync -a "$from/" "$to/"
+		$verify "rsync -a of odd names ($from)" "$table" u
+		check_eq "rsync again changes nothing ($from)" "" "$(changed -a "$from/" "$to/")"
+		empty u
+	done
 done
 carry "tar, gnu" same t -- tar_copy gnu "$v/t" "$v/u"
 carry "cp -r" same t -- cp -r "$v/t/." "$v/u"

@@ -7,6 +7,7 @@
 # shellcheck disable=SC2012
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cells.sh"
 
 F=$m/t/r/f
 
@@ -30,8 +31,7 @@ policy() {
 
 touch -d @1 "$TMP/old"
 new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}' -o gcinterval=0
-mkdir -p "$F/q@"
-for ts in 10 20 30 40; do echo "$ts" >"$F/q@/$ts"; done
+column "$F/q" 10= 20= 30= 40=
 seen "without a policy" "40 30 20 10"
 
 # ---- By rank
@@ -111,8 +111,7 @@ check_eq "the log has one line of them till now, without key and value" \
 
 # ---- The collector
 policy 'maxversions=1'
-mkdir -p "$m/t/many/f/q@"
-for ts in 1 2 3 4 5 6 7 8 9; do echo "$ts" >"$m/t/many/f/q@/$ts"; done
+column "$m/t/many/f/q" {1..9}=
 before=$(jq .total.cells "$m/.rowfs/gc")
 check "a pass" bash -c "echo run >'$m/.rowfs/gc'"
 check "it deleted what is hidden" test "$(jq .total.cells "$m/.rowfs/gc")" -ge $((before + 8))
@@ -151,8 +150,7 @@ check "no compaction is left in the end" place '.state == "idle" and .pending.co
 echo t >"$m/t/.drop"
 rmdir "$m/t/.families/g1"
 remount -o gcinterval=1,gcgrace=3600
-mkdir -p "$m/t/own/f/q@"
-for ts in 1 2 3; do echo "$ts" >"$m/t/own/f/q@/$ts"; done
+column "$m/t/own/f/q" 1= 2= 3=
 policy 'maxversions=1'
 check "it passes by itself" passes 2
 check_eq "leaving alone what a changed policy hides" 1 "$(jq .last.families_in_grace "$m/.rowfs/gc")"
@@ -164,8 +162,7 @@ check "meanwhile who touches, renames or edits it" bash -ec "cd '$m/t/own/f'
 policy never
 check_eq "takes nothing of that along" "1577836800000000 2 1" "$(ls -U "$m/t/own/f/q@" | tail -3 | paste -sd' ')"
 rm -r "$m/t/own/f/q@"
-mkdir "$m/t/own/f/q@"
-for ts in 1 2 3; do echo "$ts" >"$m/t/own/f/q@/$ts"; done
+column "$m/t/own/f/q" 1= 2= 3=
 policy 'maxversions=1'
 remount -o gcinterval=1,gcgrace=0
 check "without a grace it passes, too" passes 2
