@@ -89,51 +89,39 @@ SUITE_LOOP(test_bad_lines, SUITE_ENGINES, 60)
 	}
 }
 
+/* A line over the limit ends the import before it is there as a whole; options may set another. */
 SUITE_STORES(test_limits, 120)
 {
-	char *spaces = malloc(1 << 20);
-	struct wcs_fault fault = {0};
+	static const struct {
+		size_t line_max;
+		int pieces;  /* of 1 MiB, which fit */
+		size_t last; /* bytes behind them, which do not */
+		const char *limit;
+	} cases[] = {{0, 256, 1, "256 MiB"},
+		     {1 << 20, 1, 2, "1 MiB"},
+		     {1 << 20, 0, (1 << 20) + 2, "1 MiB"}};
+	struct wcs_import_options options = {.line_max = WCS_IMPORT_LINE_MOST + 1};
+	char *line = malloc((1 << 20) + 2), expected[100];
 	struct wcs_import *import;
-	int rc = 0;
 
-	/* A line over the limit ends the import before it is there as a whole. */
-	memset(spaces, ' ', 1 << 20);
-	import = suite_import(s->table);
-	for (int i = 0; i < 256 && rc == 0; i++)
-		rc = wcs_import_write(import, spaces, 1 << 20, &fault);
-	ck_assert_int_eq(rc, 0);
-	ck_assert_int_eq(wcs_import_write(import, spaces, 1, &fault), -EFBIG);
-	ck_assert_str_eq(fault.text, "the line is longer than 256 MiB (0 lines applied before it)");
-	ck_assert_int_eq(fault.line, 1);
-	wcs_import_free(import);
-	free(spaces);
-}
-
-/* A limit of one's own, for lines in one piece and in several. */
-SUITE_STORES(test_limit_of_options, 10)
-{
-	struct wcs_import_options options = {.line_max = 1 << 20};
-	char *line = malloc((1 << 20) + 2);
-	struct wcs_import *import;
-	struct wcs_fault fault;
-
+	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), -EINVAL);
 	memset(line, ' ', 1 << 20);
 	memcpy(line + (1 << 20), "x\n", 2);
-	for (int pieces = 1; pieces <= 2; pieces++) {
-		size_t first = pieces == 1 ? 0 : 1 << 20;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *last = cases[i].pieces > 0 ? line + (1 << 20) : line;
+		struct wcs_fault fault = {0};
 
-		fault = (struct wcs_fault){0};
+		options.line_max = cases[i].line_max;
 		SUITE_OK(wcs_import_new(s->table, &options, &import));
-		SUITE_OK(wcs_import_write(import, line, first, &fault));
-		ck_assert_int_eq(
-			wcs_import_write(import, line + first, (1 << 20) + 2 - first, &fault),
-			-EFBIG);
-		ck_assert_str_eq(fault.text,
-				 "the line is longer than 1 MiB (0 lines applied before it)");
+		for (int piece = 0; piece < cases[i].pieces; piece++)
+			SUITE_OK(wcs_import_write(import, line, 1 << 20, &fault));
+		ck_assert_int_eq(wcs_import_write(import, last, cases[i].last, &fault), -EFBIG);
+		snprintf(expected, sizeof(expected),
+			 "the line is longer than %s (0 lines applied before it)", cases[i].limit);
+		ck_assert_str_eq(fault.text, expected);
+		ck_assert_int_eq(fault.line, 1);
 		wcs_import_free(import);
 	}
-	options.line_max = WCS_IMPORT_LINE_MOST + 1;
-	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), -EINVAL);
 	free(line);
 }
 
