@@ -54,25 +54,6 @@ struct wcs_store *fuzz_store(void)
 	return store;
 }
 
-char *fuzz_rows(struct wcs_table *table, size_t *len)
-{
-	struct wcs_export *rows;
-	size_t room = 65536, got;
-	char *text = malloc(room);
-
-	FUZZ_CHECK(wcs_export_open(table, NULL, WCS_EXPORT_ROWS, &rows) == 0);
-	*len = 0;
-	do {
-		if (room - *len < 32768)
-			text = realloc(text, room *= 2);
-		FUZZ_CHECK(text);
-		FUZZ_CHECK(wcs_export_read(rows, text + *len, 32768, &got) == 0);
-		*len += got;
-	} while (got > 0);
-	wcs_export_close(rows);
-	return text;
-}
-
 /* ---- In place of libcheck ---------------------------------------------------------------- */
 
 void _ck_assert_failed(const char *file, int line, const char *expr, const char *msg, ...)

@@ -38,7 +38,4 @@ char *fuzz_text(const uint8_t *data, size_t size);
 /* An empty store on the engine in memory, with a clock that stands at 1,000,000. */
 struct wcs_store *fuzz_store(void);
 
-/* All rows of a table as row JSON, to be freed. */
-char *fuzz_rows(struct wcs_table *table, size_t *len);
-
 #endif
