@@ -295,6 +295,18 @@ check "eight listings at once" bash -c "seq 8 | xargs -P 8 -I '{}' bash -c '
 
 # ---- Offsets ---------------------------------------------------------------------------------
 
+check_eq "telldir and seekdir: each entry follows its offset again" "" "$(perl -e '
+	opendir my $dir, $ARGV[0] or die; my (@place, @name);
+	for (;;) { push @place, telldir $dir; my $name = readdir $dir; last unless defined $name; push @name, $name }
+	for my $i (map { int $_ * $#name / 200 } reverse 0 .. 200) {
+		seekdir $dir, $place[$i]; my $name = readdir $dir;
+		print "$i: $name, not $name[$i]\n" if $name ne $name[$i];
+	}
+	print scalar(@name), " names\n" if @name != 20002;' "$m/many/p" | head -n 5)"
+check_eq "from an offset on the rest follows" "" "$(perl -e '
+	opendir my $dir, $ARGV[0] or die; readdir $dir for 1 .. 10000; my $place = telldir $dir;
+	my @rest = readdir $dir; seekdir $dir, $place; my @again = readdir $dir;
+	print "differs" if "@rest" ne "@again" || @rest != 10002' "$m/many/p")"
 check_eq "rewinddir sees what is new" "1 0" "$(perl -e '
 	opendir my $dir, $ARGV[0] or die; my @all = readdir $dir; mkdir "$ARGV[0]/a-new"; rewinddir $dir;
 	print scalar grep { $_ eq "a-new" } readdir $dir; rmdir "$ARGV[0]/a-new"; rewinddir $dir;
