@@ -56,6 +56,55 @@ struct wcs_address {
 	int64_t ts;
 };
 
+/* A stored cell as a change of its row sees it, hidden ones too. */
+struct wcs_stored {
+	int64_t ts;
+	uint64_t size;
+	uint32_t etag;
+	const unsigned char *data; /* its value; NULL: rows_read gives it, if size is not 0 */
+	uint64_t id;		   /* the engine's own */
+};
+
+/* A value to be: that of a stored cell of the row, if there is one, and then the parts. */
+struct wcs_content {
+	const struct wcs_stored *from; /* its data is NULL; NULL: none */
+	const struct wcs_slice *parts;
+	size_t part_count;
+	uint64_t size; /* of all */
+};
+
+/* A cell that an edit makes. */
+struct wcs_set {
+	const char *family;
+	struct wcs_slice qualifier;
+	int64_t ts;
+	struct wcs_content value;
+	bool fresh; /* the row has no cell at this address */
+	/* value is `from` alone, and a delete of the edit has `taken` for its cell: the engine may
+	 * hand on the value instead of copying it. */
+	bool takes;
+};
+
+/* The changes of one row, applied together or not at all: the deletes first, then the sets in
+ * order. Of several sets of one cell the last counts. */
+struct wcs_edit {
+	struct wcs_slice row;
+	/* Set before rows_open: values that the sets will have, in this order, unless the edit is
+	 * given up. An engine may write large ones before it locks the rows. */
+	const struct wcs_slice *given;
+	size_t given_count;
+	bool delete_row;
+	struct wcs_delete *deletes;
+	size_t delete_count;
+	struct wcs_set *sets;
+	size_t set_count;
+	size_t delete_room, set_room; /* of the layer above, as the next */
+	struct change_memory *memory; /* that deletes and sets point to */
+};
+
+/* Rows that are being changed. */
+struct wcs_rows;
+
 struct wcs_fsck;
 
 struct wcs_backend {
@@ -126,23 +175,27 @@ struct wcs_backend {
 	int (*list_next)(struct wcs_list *list, struct wcs_slice *segment);
 	void (*list_close)(struct wcs_list *list);
 
-	/* The mutation is sealed (mutation.h): its deletes and writes are sorted by column. A
-	 * hidden cell has no value for conditions, appends and increments; but it counts for the
-	 * server's timestamps, and the call must not show it again: if it could, as by a delete of
-	 * a newer cell, it deletes the hidden one.
-	 *
-	 * On success `hidden` of each write says whether the view hides the cell that it made. For
-	 * its age that is exact. For its rank the engine reads no more of the column than the write
-	 * needs: it may call a cell shown that is behind newer ones, but never the reverse. Of
-	 * several writes that make one cell it marks at least one. */
-	int (*mutate)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		      struct wcs_mutation *mutation, int64_t *ts);
-	/* As wcs_rows_mutate; count is not 0. Each mutation is as for mutate. */
-	int (*mutate_many)(void *db, const struct wcs_view *view, uint32_t table,
-			   struct wcs_entry *entries, size_t count, size_t *applied);
-	/* *hidden: as the hidden of a write, for the cell that moved. */
-	int (*move)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		    const struct wcs_move *move, int64_t *ts, bool *hidden);
+	/* Starts a change of these rows, which differ; the edits have their rows and given values.
+	 * Until rows_close nobody else changes them, and each call sees them as they were. All
+	 * calls on one wcs_rows come from one thread. */
+	int (*rows_open)(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
+			 struct wcs_rows **rows);
+	/* Finds the newest cell of the column that is not later than at->ts; with the family NULL
+	 * any cell of the row. at->table is not used. 1: *cell is filled, and its data valid until
+	 * the next call on rows; 0: there is none. */
+	int (*rows_find)(struct wcs_rows *rows, const struct wcs_address *at,
+			 struct wcs_stored *cell);
+	/* As wcs_value_read, of a cell that rows_find gave. */
+	int (*rows_read)(struct wcs_rows *rows, const struct wcs_stored *cell, void *buf,
+			 size_t len, uint64_t offset, size_t *got);
+	/* Deletes the cells of the column that are not later than at->ts: hidden ones, so it need
+	 * not be atomic. It is as durable as the next rows_apply. */
+	int (*rows_purge)(struct wcs_rows *rows, const struct wcs_address *at);
+	/* Applies the first edits, at least one if there is no error; *applied says how many. An
+	 * error is that of the next one. */
+	int (*rows_apply)(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
+			  size_t *applied);
+	void (*rows_close)(struct wcs_rows *rows);
 	/* Deletes the next slice of hidden cells, and moves the place. A cell that is written
 	 * meanwhile stays. One call at a time. */
 	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,

@@ -115,21 +115,21 @@ static int mutation_delete(struct wcs_mutation *mutation, struct wcs_delete entr
 int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family)
 {
 	return mutation_delete(mutation,
-			       (struct wcs_delete){WCS_DELETE_FAMILY, family, {NULL, 0}, 0});
+			       (struct wcs_delete){.kind = WCS_DELETE_FAMILY, .family = family});
 }
 
 int wcs_mutation_delete_column(struct wcs_mutation *mutation, const char *family,
 			       struct wcs_slice qualifier)
 {
-	return mutation_delete(mutation,
-			       (struct wcs_delete){WCS_DELETE_COLUMN, family, qualifier, 0});
+	return mutation_delete(mutation, (struct wcs_delete){WCS_DELETE_COLUMN, family, qualifier,
+							     0, .taken = false});
 }
 
 int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
 			     struct wcs_slice qualifier, int64_t ts)
 {
-	return mutation_delete(mutation,
-			       (struct wcs_delete){WCS_DELETE_CELL, family, qualifier, ts});
+	return mutation_delete(mutation, (struct wcs_delete){WCS_DELETE_CELL, family, qualifier, ts,
+							     .taken = false});
 }
 
 int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry)

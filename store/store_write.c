@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes: a mutation of one row, many in one call, and moves of cells. Each call checks its
- * arguments, takes the table's gate, reserves room, and calls the engine, which may trust the
- * arguments.
+ * arguments, takes the table's gate, reserves room, and calls the resolve layer, which may trust
+ * the arguments.
  */
 #include "store/policy/aggregate.h"
-#include "store/table/table.h"
+#include "store/resolve/resolve.h"
 
 #include <errno.h>
 #include <string.h>
@@ -93,11 +93,9 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
 		    size_t *applied)
 {
-	const struct wcs_backend *backend = table->store->backend;
 	struct wcs_view view;
 	int rc, wrong = 0, full;
 	uint64_t room = 0;
-	int64_t made = 0;
 	size_t good;
 
 	*applied = 0;
@@ -113,15 +111,7 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 		for (good = 0; good < count && entries[good].mutation->write_count == 0;)
 			good++;
 	}
-	if (good == 1) {
-		rc = backend->mutate(table->store->db, &view, table->id, entries->row,
-				     entries->mutation, &made);
-		*applied = rc == 0;
-		entries->ts = rc == 0 ? made : entries->ts;
-	} else if (good > 1) {
-		rc = backend->mutate_many(table->store->db, &view, table->id, entries, good,
-					  applied);
-	}
+	rc = resolve_rows(table, &view, entries, good, applied);
 	for (size_t i = 0; i < *applied; i++)
 		hidden_count_mutation(table, entries[i].mutation);
 	for (size_t i = 0; i < good; i++)
@@ -181,8 +171,7 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	if (rc == 0)
 		rc = room_enter_move(table, &view, row, move, &room);
 	if (rc == 0) {
-		rc = table->store->backend->move(table->store->db, &view, table->id, row, move,
-						 &made, &hidden);
+		rc = resolve_move(table, &view, row, move, &made, &hidden);
 		if (rc == 0 && hidden)
 			hidden_count(table, move->family, 1);
 		store_count_write(table, move->family);

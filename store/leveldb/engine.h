@@ -88,7 +88,7 @@ struct ldb {
 	_Atomic uint64_t drops;		   /* under way */
 	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
 	pthread_mutex_t manual_lock;	   /* held during a requested compaction */
-	pthread_mutex_t rows[LDB_STRIPES]; /* by ldb_row_stripe; a drop takes all */
+	pthread_mutex_t rows[LDB_STRIPES]; /* by rows_stripe; a drop takes all */
 
 	pthread_mutex_t write_lock; /* held during each write, see commit.c */
 	pthread_cond_t unbounded;   /* with write_lock, as the next two */
@@ -319,12 +319,15 @@ int ldb_list_open(void *db, const struct wcs_view *view, uint32_t table, struct 
 int ldb_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void ldb_list_close(struct wcs_list *list);
 
-int ldb_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		   struct wcs_mutation *mutation, int64_t *ts);
-int ldb_batch_rows(void *db, const struct wcs_view *view, uint32_t table, struct wcs_entry *entries,
-		   size_t count, size_t *applied);
-int ldb_move_cells(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice row,
-		   const struct wcs_move *move, int64_t *ts, bool *hidden);
+int ldb_rows_open(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
+		  struct wcs_rows **rows);
+int ldb_rows_find(struct wcs_rows *rows, const struct wcs_address *at, struct wcs_stored *cell);
+int ldb_rows_read(struct wcs_rows *rows, const struct wcs_stored *cell, void *buf, size_t len,
+		  uint64_t offset, size_t *got);
+int ldb_rows_purge(struct wcs_rows *rows, const struct wcs_address *at);
+int ldb_rows_apply(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
+		   size_t *applied);
+void ldb_rows_close(struct wcs_rows *rows);
 int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
 		  const struct wcs_range *range);
 /* Finishes the drops that a crash interrupted. Called before the store serves. */

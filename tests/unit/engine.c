@@ -2,6 +2,8 @@
 /* A LevelDB engine of a test's own. */
 #include "tests/unit/engine.h"
 
+#include "store/resolve/resolve.h"
+
 static void engine_log(void *ctx, enum wcs_log_level level, const char *text)
 {
 	struct engine *engine = ctx;
@@ -80,16 +82,44 @@ void engine_expect_chunks(struct ldb *db, int chunks)
 		     engine_count(db, 'v'), engine_count(db, 'g'), chunks);
 }
 
+/* The table without a store around its engine. */
+struct engine_table {
+	struct wcs_store store;
+	struct wcs_table table;
+};
+
+static struct wcs_table *engine_table(struct engine *engine, struct engine_table *around)
+{
+	memset(around, 0, sizeof(*around));
+	around->store.backend = &wcs_backend_leveldb;
+	around->store.db = engine->db;
+	around->store.options = engine->options;
+	around->table.store = &around->store;
+	around->table.id = 1;
+	return &around->table;
+}
+
 int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation)
 {
-	int64_t ts;
+	struct wcs_entry entry = {.row = suite_text(row), .mutation = mutation};
+	struct engine_table around;
+	size_t applied;
 	int rc;
 
 	wcs_mutation_seal(mutation);
-	rc = wcs_backend_leveldb.mutate(engine->db, &suite_everything, 1, suite_text(row), mutation,
-					&ts);
+	rc = resolve_rows(engine_table(engine, &around), &suite_everything, &entry, 1, &applied);
 	wcs_mutation_free(mutation);
 	return rc;
+}
+
+int engine_move(struct engine *engine, const char *row, const struct wcs_move *move)
+{
+	struct engine_table around;
+	bool hidden;
+	int64_t ts;
+
+	return resolve_move(engine_table(engine, &around), &suite_everything, suite_text(row), move,
+			    &ts, &hidden);
 }
 
 int engine_set(struct engine *engine, const char *row, int64_t ts, size_t size, unsigned int seed)

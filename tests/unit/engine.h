@@ -44,6 +44,8 @@ int engine_count(struct ldb *db, char space);
 void engine_expect_chunks(struct ldb *db, int chunks);
 /* Seals and frees the mutation of table 1; returns the backend's error. */
 int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation);
+/* Moves cells of a row of that table. */
+int engine_move(struct engine *engine, const char *row, const struct wcs_move *move);
 /* The cell f/q of the row: the pattern of this size and seed. */
 int engine_set(struct engine *engine, const char *row, int64_t ts, size_t size, unsigned int seed);
 int engine_delete(struct engine *engine, const char *row);

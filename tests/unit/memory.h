@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the memory engine. The engine's mutex is held around every call that
- * counts a cell's references or looks through the engine's cells; scans, listings and mutations
+ * counts a cell's references or looks through the engine's cells; scans, listings and changes
  * take it themselves. backend.h describes the operations.
  */
 #ifndef MEMORY_H
@@ -61,8 +61,7 @@ bool memory_cells_same(struct wcs_slice a, struct wcs_slice b);
 struct wcs_slice memory_cells_copy(char **at, struct wcs_slice from);
 /* A cell of the engine, with an etag of its own, referred to once. */
 struct memory_cell *memory_cells_new(struct memory_engine *engine, uint32_t table,
-				     struct wcs_slice row, const struct wcs_write *write,
-				     int64_t ts, struct wcs_slice value);
+				     struct wcs_slice row, const struct wcs_set *set);
 /* Gives one reference back; the last one frees. */
 void memory_cells_put(struct memory_cell *cell);
 /* Inserts the cell there; the array takes over the caller's reference. */
@@ -94,13 +93,6 @@ bool memory_view_hides(const struct memory_cells *cells, size_t i, const struct 
 struct memory_cell *memory_view_find(const struct memory_cells *cells, const struct wcs_view *view,
 				     uint32_t table, struct wcs_slice row, const char *family,
 				     struct wcs_slice qualifier, int64_t ts, int64_t *expires);
-/* Removes the hidden cells of a column. */
-void memory_view_purge(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
-		       struct wcs_slice row, const char *family, struct wcs_slice qualifier);
-/* Removes, before a move, hidden cells that the move would show again or collide with. */
-void memory_view_purge_move(struct memory_cells *cells, const struct wcs_view *view, uint32_t table,
-			    struct wcs_slice row, const struct wcs_move *move);
-
 /* ---- memory_scan.c: operations of the backend ---- */
 
 int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
@@ -116,13 +108,16 @@ int memory_list_open(void *db, const struct wcs_view *view, uint32_t table, stru
 int memory_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void memory_list_close(struct wcs_list *list);
 
-/* ---- memory_mutate.c: operations of the backend ---- */
+/* ---- memory_rows.c: operations of the backend ---- */
 
-int memory_mutate_row(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		      struct wcs_mutation *mutation, int64_t *ts);
-int memory_mutate_rows(void *db, const struct wcs_view *view, uint32_t table,
-		       struct wcs_entry *entries, size_t count, size_t *applied);
-int memory_mutate_move(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		       const struct wcs_move *move, int64_t *ts, bool *hidden);
+int memory_rows_open(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
+		     struct wcs_rows **rows);
+int memory_rows_find(struct wcs_rows *rows, const struct wcs_address *at, struct wcs_stored *found);
+int memory_rows_read(struct wcs_rows *rows, const struct wcs_stored *cell, void *buf, size_t len,
+		     uint64_t offset, size_t *got);
+int memory_rows_purge(struct wcs_rows *rows, const struct wcs_address *at);
+int memory_rows_apply(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
+		      size_t *applied);
+void memory_rows_close(struct wcs_rows *rows);
 
 #endif

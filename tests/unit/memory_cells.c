@@ -32,21 +32,22 @@ struct wcs_slice memory_cells_copy(char **at, struct wcs_slice from)
 }
 
 struct memory_cell *memory_cells_new(struct memory_engine *engine, uint32_t table,
-				     struct wcs_slice row, const struct wcs_write *write,
-				     int64_t ts, struct wcs_slice value)
+				     struct wcs_slice row, const struct wcs_set *set)
 {
-	struct wcs_slice family = memory_cells_text(write->family);
+	struct wcs_slice family = memory_cells_text(set->family);
 	struct memory_cell *cell = memory_cells_realloc(
-		NULL, sizeof(*cell) + row.len + family.len + write->qualifier.len + value.len);
+		NULL, sizeof(*cell) + row.len + family.len + set->qualifier.len + set->value.size);
 	char *at = cell->bytes;
 
 	cell->refs = 1;
 	cell->table = table;
 	cell->row = memory_cells_copy(&at, row);
 	cell->family = memory_cells_copy(&at, family);
-	cell->qualifier = memory_cells_copy(&at, write->qualifier);
-	cell->value = memory_cells_copy(&at, value);
-	cell->ts = ts;
+	cell->qualifier = memory_cells_copy(&at, set->qualifier);
+	cell->value = (struct wcs_slice){at, (size_t)set->value.size};
+	for (size_t i = 0; i < set->value.part_count; i++)
+		memory_cells_copy(&at, set->value.parts[i]);
+	cell->ts = set->ts;
 	cell->etag = ++engine->last_etag;
 	return cell;
 }

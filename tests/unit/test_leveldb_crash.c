@@ -100,19 +100,15 @@ ENGINE_TEST(test_move_of_chunks_is_durable, 60)
 {
 	struct wcs_move move = {
 		.kind = WCS_MOVE_COLUMN, .family = "f", .from = {"q", 1}, .to = {"p", 1}};
-	bool hidden;
-	int64_t ts;
 
 	for (int round = 0; round < 2; round++) {
 		SUITE_OK(engine_set(engine, "small", 1, 10, 1));
-		SUITE_OK(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
-						  suite_text("small"), &move, &ts, &hidden));
+		SUITE_OK(engine_move(engine, "small", &move));
 		ck_assert_int_ne(synced, log_size(engine));
 		SUITE_OK(engine_set(engine, "large", 1, 70000, 1));
 		if (round == 1) /* also a cell of an earlier session */
 			engine_reopen(engine);
-		SUITE_OK(wcs_backend_leveldb.move(engine->db, &suite_everything, 1,
-						  suite_text("large"), &move, &ts, &hidden));
+		SUITE_OK(engine_move(engine, "large", &move));
 		ck_assert_int_eq(synced, log_size(engine));
 	}
 }

@@ -1,130 +1,152 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mutation's values in extents.
+ * Values in extents that edits make.
  *
  * Values too large for the batch are streamed beforehand, mostly before the row's lock is taken,
  * under intents; the batch holds the cell and the end of the intent. The logs are synced in
- * between, so that a power cut cannot keep the cell and lose extents. A mutation that fails turns
- * its intents into garbage.
+ * between, so that a power cut cannot keep the cell and lose extents. An edit that fails turns its
+ * intents into garbage.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "store/leveldb/encoding/buffer.h"
-#include "store/leveldb/write/mutate.h"
+#include "store/leveldb/write/write.h"
 
-/* Writes a value's extents: at once, under an intent (stream), or into the batch. *index: of
- * m->made. */
-static int values_put(struct ldb_mutate *m, const struct wcs_write *write,
-		      const struct ldb_source *source, bool stream, size_t *index)
+/* Writes a value's extents: at once, under an intent (stream), or into the batch. */
+static int values_put(struct ldb_rows *rows, const struct ldb_source *source, bool stream,
+		      struct ldb_made made)
 {
-	struct ldb_made *made;
-	uint64_t id;
+	struct ldb_made *more;
 	int rc;
 
-	if (m->made_count == m->made_room) {
-		made = ldb_buffer_more(m->made, &m->made_room, 8, sizeof(*made));
-		if (!made)
+	if (rows->made_count == rows->made_room) {
+		more = ldb_buffer_more(rows->made, &rows->made_room, 8, sizeof(*more));
+		if (!more)
 			return -ENOMEM;
-		m->made = made;
+		rows->made = more;
 	}
-	rc = ldb_extent_reserve(m->db, &id);
+	rc = ldb_extent_reserve(rows->db, &made.id);
 	if (rc)
 		return rc;
-	*index = m->made_count++;
-	m->made[*index] = (struct ldb_made){.write = write,
-					    .ts = -1,
-					    .id = id,
-					    .extents = ldb_extent_count(source->size),
-					    .streamed = stream};
+	made.extents = ldb_extent_count(source->size);
+	made.streamed = stream;
+	rows->made[rows->made_count++] = made;
 	if (!stream)
-		return ldb_extent_batch(m->db, m->batch, id, source);
-	m->unsynced = true;
-	return ldb_extent_stream(m->db, id, source);
+		return ldb_extent_batch(rows->db, rows->batch, made.id, source);
+	rows->unsynced = true;
+	return ldb_extent_stream(rows->db, made.id, source);
 }
 
-/* Whether the write's value is the one that its cell gets; else it depends on the present cell. */
-static bool values_is_given(const struct wcs_write *write)
-{
-	bool sets = write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_SET_NEWEST;
-
-	return sets && !wcs_type_aggregates(write->type);
-}
-
-int ldb_values_extents(struct ldb_mutate *m, const struct wcs_write *write,
-		       const struct ldb_source *source, size_t *index)
-{
-	bool stream = false;
-
-	if (m->prepared_used < m->prepared && m->made[m->prepared_used].write == write) {
-		*index = m->prepared_used++;
-		return 0;
-	}
-	if (!values_is_given(write)) { /* the others are in batch_extents already */
-		stream = m->batch_extents + source->size > LDB_BATCH_BYTES;
-		m->batch_extents += stream ? 0 : (size_t)source->size;
-	}
-	return values_put(m, write, source, stream, index);
-}
-
-int ldb_values_sync(struct ldb_mutate *m)
-{
-	if (!m->unsynced)
-		return 0;
-	m->unsynced = false;
-	return ldb_sync_logs(m->db);
-}
-
-int ldb_values_prepare(struct ldb_mutate *m)
+int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < m->mutation->write_count && !rc; i++) {
-		const struct wcs_write *write = &m->mutation->writes[i];
+	for (size_t i = 0; i < edit->given_count && !rc; i++) {
+		const struct wcs_slice *value = &edit->given[i];
 		struct ldb_source source = {0};
-		size_t index;
 
-		if (!values_is_given(write) || write->value.len <= WCS_VALUE_INLINE)
-			continue;
-		if (m->batch_extents + write->value.len <= LDB_BATCH_BYTES) {
-			m->batch_extents += write->value.len;
+		if (rows->batch_extents + value->len <= LDB_BATCH_BYTES) {
+			rows->batch_extents += value->len;
 			continue;
 		}
-		rc = ldb_source_add(&source, write->value);
+		rc = ldb_source_add(&source, *value);
 		if (!rc)
-			rc = values_put(m, write, &source, true, &index);
+			rc = values_put(rows, &source, true,
+					(struct ldb_made){.given = value->data});
 		free(source.more);
 	}
-	m->prepared = m->made_count;
-	return rc ? rc : ldb_values_sync(m);
+	rows->prepared = rows->made_count;
+	return rc ? rc : ldb_values_sync(rows);
 }
 
-void ldb_values_end(struct ldb_mutate *m)
+/* Whether the set's value is one of the edit's given ones: those are in batch_extents. */
+static bool values_is_given(const struct wcs_edit *edit, const struct wcs_content *value)
 {
-	for (size_t i = 0; i < m->made_count; i++) {
-		const struct ldb_made *made = &m->made[i];
+	if (value->from || value->part_count != 1)
+		return false;
+	for (size_t i = 0; i < edit->given_count; i++)
+		if (edit->given[i].data == value->parts->data)
+			return true;
+	return false;
+}
+
+int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set,
+		       const struct ldb_source *source, uint64_t *id)
+{
+	const struct wcs_content *value = &edit->sets[set].value;
+	struct ldb_made *next = rows->made + rows->prepared_used;
+	bool stream = false;
+	int rc = 0;
+
+	if (rows->prepared_used < rows->prepared && !value->from && value->part_count == 1 &&
+	    next->given == value->parts->data) {
+		rows->prepared_used++;
+		next->edit = edit;
+		next->set = set;
+		*id = next->id;
+		return 0;
+	}
+	if (!values_is_given(edit, value)) {
+		stream = rows->batch_extents + source->size > LDB_BATCH_BYTES;
+		rows->batch_extents += stream ? 0 : (size_t)source->size;
+	}
+	rc = values_put(rows, source, stream, (struct ldb_made){.edit = edit, .set = set});
+	if (!rc)
+		*id = rows->made[rows->made_count - 1].id;
+	return rc;
+}
+
+void ldb_values_replace(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set)
+{
+	const struct wcs_set *later = &edit->sets[set];
+
+	for (size_t i = 0; i < rows->made_count; i++) {
+		struct ldb_made *made = &rows->made[i];
+		const struct wcs_set *earlier = &edit->sets[made->set];
+
+		if (made->edit == edit && earlier->ts == later->ts &&
+		    strcmp(earlier->family, later->family) == 0 &&
+		    wcs_slice_compare(earlier->qualifier, later->qualifier) == 0)
+			made->replaced = true;
+	}
+}
+
+int ldb_values_sync(struct ldb_rows *rows)
+{
+	if (!rows->unsynced)
+		return 0;
+	rows->unsynced = false;
+	return ldb_sync_logs(rows->db);
+}
+
+void ldb_values_end(struct ldb_rows *rows, leveldb_writebatch_t *batch)
+{
+	for (size_t i = 0; i < rows->made_count; i++) {
+		const struct ldb_made *made = &rows->made[i];
 
 		if (made->replaced) {
-			ldb_db_batch_garbage(m->batch, made->id, LDB_GARBAGE, made->extents);
-			m->garbage = true;
-		} else if (made->streamed) {
-			ldb_db_batch_delete(m->batch, ldb_key_garbage(made->id));
+			ldb_db_batch_garbage(batch, made->id, LDB_GARBAGE, made->extents);
+			rows->garbage = true;
+		} else if (made->streamed && made->edit) {
+			ldb_db_batch_delete(batch, ldb_key_garbage(made->id));
 		}
 	}
 }
 
 /* If the write fails too, the next open takes the intents for garbage. */
-void ldb_values_abandon(struct ldb_mutate *m)
+void ldb_values_abandon(struct ldb_rows *rows)
 {
 	bool streamed = false;
 
-	leveldb_writebatch_clear(m->batch);
-	for (size_t i = 0; i < m->made_count; i++) {
-		if (!m->made[i].streamed)
+	leveldb_writebatch_clear(rows->batch);
+	for (size_t i = 0; i < rows->made_count; i++) {
+		if (!rows->made[i].streamed)
 			continue;
-		ldb_db_batch_garbage(m->batch, m->made[i].id, LDB_GARBAGE, m->made[i].extents);
+		ldb_db_batch_garbage(rows->batch, rows->made[i].id, LDB_GARBAGE,
+				     rows->made[i].extents);
 		streamed = true;
 	}
-	if (streamed && ldb_commit(m->db, m->batch, false) == 0)
-		ldb_reclaim_wake(m->db);
+	if (streamed && ldb_commit(rows->db, rows->batch, false) == 0)
+		ldb_reclaim_wake(rows->db);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies the writes that a mutation makes in one column of an aggregate family.
+ * Decides the writes that a mutation makes in one column of an aggregate family.
  *
  * They are applied in memory, one after the other, to the cells that they make, by timestamp; each
- * cell goes into the batch once, in its final state, however many writes made it. Values are small.
- * The column consists of the store's cells that the mutation does not delete, with the cells made
- * on top.
+ * cell is set once, in its final state, however many writes made it. Values are small. The column
+ * consists of the store's cells that the mutation does not delete, with the cells made on top.
  */
+#include "store/policy/aggregate.h"
+#include "store/resolve/change.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include "store/leveldb/write/mutate.h"
-#include "store/policy/aggregate.h"
+#include <string.h>
 
 enum { MERGE_LEVELS = 10 };
 
@@ -28,11 +28,10 @@ struct merge_cell {
 };
 
 struct merge {
-	struct ldb_mutate *m;
+	struct change *c;
 	const struct wcs_write *writes;
 	const struct wcs_gc *gc; /* NULL: it hides nothing */
 	bool counts;		 /* newer cells of the store, for the one write */
-	size_t key_len;		 /* of the column's prefix */
 	bool looked;		 /* at the store */
 	bool stored;		 /* it has a newest cell */
 	int64_t stored_ts;	 /* its timestamp */
@@ -104,50 +103,41 @@ static int merge_make(struct merge *merge, struct wcs_write *write, int64_t ts, 
 
 /* ---- The store --------------------------------------------------------------------------- */
 
-/* Moves on from m->iter to the column's next cell in the store that the mutation does not delete.
- * 1: *ts is its timestamp; 0: the end. */
-static int merge_stored(struct merge *merge, int64_t *ts)
+/* Moves on from *found and *cell (as of change_find) to the first cell from there on that the
+ * mutation does not delete. 1: *cell is it; 0: there is none. */
+static int merge_kept(struct merge *merge, int found, struct wcs_stored *cell)
 {
-	struct ldb_mutate *m = merge->m;
+	const struct wcs_write *write = merge->writes;
 
-	m->key.len = merge->key_len;
-	for (; ldb_iter_within(m->iter, &m->key); leveldb_iter_next(m->iter)) {
-		int rc = ldb_iter_ts(m->db, m->iter, merge->key_len, ts);
-
-		if (rc)
-			return rc;
-		if (!wcs_mutation_deletes(m->mutation, merge->writes->family,
-					  merge->writes->qualifier, *ts))
-			return 1;
-	}
-	return 0;
+	while (found > 0 &&
+	       wcs_mutation_deletes(merge->c->mutation, write->family, write->qualifier, cell->ts))
+		found = change_older(merge->c, write->family, write->qualifier, cell);
+	return found;
 }
 
-static bool merge_is_new(const struct merge *merge)
+static int merge_first(struct merge *merge, struct wcs_stored *cell)
 {
-	return merge->m->row_empty || merge->m->mutation->delete_row;
-}
+	const struct wcs_write *write = merge->writes;
 
-/* The same from the newest cell on. */
-static int merge_first(struct merge *merge, int64_t *ts)
-{
-	if (merge_is_new(merge))
+	if (merge->c->mutation->delete_row)
 		return 0;
-	merge->m->key.len = merge->key_len;
-	ldb_iter_seek(merge->m->iter, &merge->m->key);
-	return merge_stored(merge, ts);
+	return merge_kept(
+		merge, change_find(merge->c, write->family, write->qualifier, WCS_TS_NEWEST, cell),
+		cell);
 }
 
 /* 1: the column has a newest cell; 0: it has none. */
 static int merge_newest(struct merge *merge, int64_t *ts)
 {
+	struct wcs_stored cell;
 	int found;
 
 	if (!merge->looked) {
-		found = merge_first(merge, &merge->stored_ts);
+		found = merge_first(merge, &cell);
 		if (found < 0)
 			return found;
-		merge->stored = found == 1;
+		merge->stored = found > 0;
+		merge->stored_ts = cell.ts;
 	}
 	merge->looked = true;
 	if (!merge->stored && merge->count == 0)
@@ -163,21 +153,22 @@ static int merge_rank(struct merge *merge, int64_t ts, uint64_t *rank)
 {
 	uint64_t last = wcs_gc_last_rank(merge->gc);
 	const struct merge_cell *made = merge->first[0];
-	int64_t stored = 0;
-	int found = merge_first(merge, &stored);
+	const struct wcs_write *write = merge->writes;
+	struct wcs_stored cell;
+	int found = merge_first(merge, &cell);
 
 	for (*rank = 1; found >= 0 && *rank < last; ++*rank) {
 		int64_t newer = made ? made->ts : -1;
 
-		if (found == 1 && stored > newer)
-			newer = stored;
+		if (found > 0 && cell.ts > newer)
+			newer = cell.ts;
 		if (newer <= ts)
 			break;
 		if (made && made->ts == newer)
 			made = made->next[0];
-		if (found == 1 && stored == newer) {
-			leveldb_iter_next(merge->m->iter);
-			found = merge_stored(merge, &stored);
+		if (found > 0 && cell.ts == newer) {
+			found = change_older(merge->c, write->family, write->qualifier, &cell);
+			found = merge_kept(merge, found, &cell);
 		}
 	}
 	return found < 0 ? found : 0;
@@ -187,7 +178,7 @@ static int merge_rank(struct merge *merge, int64_t ts, uint64_t *rank)
  * if it matters. Only a new cell changes the answer. */
 static int merge_shown(struct merge *merge, int64_t ts)
 {
-	const struct wcs_view *view = merge->m->view;
+	const struct wcs_view *view = merge->c->view;
 	struct merge_cell *cell = merge_find(merge, ts, NULL);
 	uint64_t rank = 1;
 	bool shown = !wcs_view_hides(view, wcs_view_expiry(merge->gc, 1, ts));
@@ -208,34 +199,32 @@ static int merge_shown(struct merge *merge, int64_t ts)
 	return shown;
 }
 
-static const char merge_no_value[] = "an aggregate's value is none of its type";
+static int merge_damaged(const struct merge *merge)
+{
+	store_log(merge->c->table->store, WCS_LOG_ERROR,
+		  "an aggregate's value is none of its type");
+	return -EIO;
+}
 
 /* Reads the cell of that timestamp in the store. 1: *old is its value; 0: there is none. */
 static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 {
-	struct ldb_mutate *m = merge->m;
-	struct ldb_cell cell;
+	const struct wcs_write *write = merge->writes;
+	struct wcs_stored cell;
 	size_t got = 0;
-	int rc;
+	int found, rc;
 
-	if (merge_is_new(merge) ||
-	    wcs_mutation_deletes(m->mutation, merge->writes->family, merge->writes->qualifier, ts))
+	if (wcs_mutation_deletes(merge->c->mutation, write->family, write->qualifier, ts))
 		return 0;
-	m->key.len = merge->key_len;
-	ldb_key_ts(&m->key, ts);
-	ldb_iter_seek(m->iter, &m->key);
-	if (!ldb_iter_within(m->iter, &m->key))
-		return 0;
-	rc = ldb_iter_cell(m->db, m->iter, &cell);
-	if (rc)
-		return rc;
+	found = change_find(merge->c, write->family, write->qualifier, ts, &cell);
+	if (found <= 0 || cell.ts != ts)
+		return found < 0 ? found : 0;
 	if (cell.size > sizeof(merge->old))
-		return ldb_db_damaged(m->db, merge_no_value);
-	rc = ldb_extent_read(m->db, &cell, merge->old, (size_t)cell.size, 0, &got);
-	if (rc)
-		return rc;
+		return merge_damaged(merge);
+	rc = merge->c->table->store->backend->rows_read(merge->c->rows, &cell, merge->old,
+							(size_t)cell.size, 0, &got);
 	*old = (struct wcs_slice){merge->old, got};
-	return 1;
+	return rc != 0 ? rc : 1;
 }
 
 /* ---- Writes ------------------------------------------------------------------------------ */
@@ -268,10 +257,10 @@ static int merge_place(struct merge *merge, const struct wcs_write *write, int64
 		*ts = newest;
 		return 0;
 	}
-	return ldb_row_server_ts(merge->m, found, newest, ts);
+	return change_server_ts(merge->c, found, newest, ts);
 }
 
-static int merge_write(struct merge *merge, struct wcs_write *write)
+static int merge_apply(struct merge *merge, struct wcs_write *write)
 {
 	const struct merge_cell *cell = NULL;
 	struct wcs_slice old = {NULL, 0};
@@ -290,59 +279,54 @@ static int merge_write(struct merge *merge, struct wcs_write *write)
 		return rc;
 	rc = wcs_aggregate_apply(write, old, merge->value, &len);
 	if (rc == -EINVAL) /* of the cell: the store checked the value written */
-		return ldb_db_damaged(merge->m->db, merge_no_value);
+		return merge_damaged(merge);
 	return rc ? rc : merge_make(merge, write, ts, len);
 }
 
 /* rank: of the cell among those that are made. */
 static int merge_put(struct merge *merge, const struct merge_cell *cell, uint64_t rank)
 {
-	struct ldb_mutate *m = merge->m;
+	struct wcs_slice *part = change_alloc(merge->c->edit, sizeof(*part) + cell->len);
+	const struct wcs_write *write = cell->write;
+	struct wcs_content value = {.parts = part, .part_count = 1, .size = cell->len};
 	uint64_t newer = 0;
-	struct ldb_source source = {0};
-	int rc = 0;
+	bool absent = false;
+	int rc = part != NULL ? 0 : -ENOMEM;
 
-	m->key.len = merge->key_len;
-	ldb_key_ts(&m->key, cell->ts);
-	if (!m->row_empty && merge->counts)
-		rc = ldb_row_replaced_newer(m, merge->key_len, cell->ts, &newer);
-	else if (!m->row_empty)
-		rc = ldb_row_replaced(m);
-	if (rc)
+	if (rc == 0 && merge->counts)
+		rc = change_newer(merge->c, write->family, write->qualifier, cell->ts, &newer,
+				  &absent);
+	if (rc != 0)
 		return rc;
+	*part = (struct wcs_slice){part + 1, cell->len};
+	memcpy(part + 1, cell->value, cell->len);
 	cell->write->hidden =
-		wcs_view_hides(m->view, wcs_view_expiry(merge->gc, rank + newer, cell->ts));
-	rc = ldb_source_add(&source, (struct wcs_slice){cell->value, cell->len});
-	if (!rc)
-		rc = ldb_column_put(m, cell->write, cell->ts, &source);
-	free(source.more);
-	return rc;
+		wcs_view_hides(merge->c->view, wcs_view_expiry(merge->gc, rank + newer, cell->ts));
+	return change_put(merge->c, write, cell->ts, &value, absent);
 }
 
-int ldb_merge_write(struct ldb_mutate *m, struct wcs_write *writes, size_t count)
+int merge_write(struct change *c, struct wcs_write *writes, size_t count)
 {
 	struct merge *merge = malloc(sizeof(*merge));
 	struct merge_cell *cell, *next;
 	uint64_t rank = 0;
 	int rc = 0;
 
-	if (!merge)
+	if (merge == NULL)
 		return -ENOMEM;
 	memset(merge, 0, offsetof(struct merge, old));
-	ldb_row_column(m, writes->family, writes->qualifier);
-	merge->m = m;
+	merge->c = c;
 	merge->writes = writes;
-	merge->gc = wcs_view_gc(m->view, writes->family);
-	merge->key_len = m->key.len;
-	merge->counts = ldb_row_counts(m, writes, count);
-	for (size_t i = 0; i < count && !rc; i++) {
+	merge->gc = wcs_view_gc(c->view, writes->family);
+	merge->counts = change_counts(c, writes, count);
+	for (size_t i = 0; i < count && rc == 0; i++) {
 		writes[i].hidden =
-			false; /* until the cell is put, by the last write that made it */
-		rc = merge_write(merge, &writes[i]);
+			false; /* until the cell is set, by the last write that made it */
+		rc = merge_apply(merge, &writes[i]);
 	}
-	for (cell = merge->first[0]; cell; cell = next) {
+	for (cell = merge->first[0]; cell != NULL; cell = next) {
 		next = cell->next[0];
-		if (!rc)
+		if (rc == 0)
 			rc = merge_put(merge, cell, ++rank);
 		free(cell->value);
 		free(cell);

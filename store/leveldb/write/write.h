@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows that are being changed, and the functions of this folder. */
+#ifndef WCS_LEVELDB_WRITE_H
+#define WCS_LEVELDB_WRITE_H
+
+#include "store/leveldb/compaction/compaction.h"
+#include "store/leveldb/extent.h"
+
+/* A value in extents that an edit makes. */
+struct ldb_made {
+	const void *given;	     /* the bytes of a value that was streamed before the lock */
+	const struct wcs_edit *edit; /* NULL: not in the batch yet */
+	size_t set;		     /* of the edit */
+	uint64_t id;
+	uint32_t extents;
+	bool streamed; /* its extents are written, under an intent */
+	bool replaced; /* by a later set of the edit: garbage from the start */
+};
+
+enum { LDB_ROWS_MASK_BITS = 64 }; /* stripes in a word of the mask */
+
+struct ldb_rows {
+	struct ldb *db;
+	uint32_t table;
+	uint64_t stripes[(LDB_STRIPES + LDB_ROWS_MASK_BITS - 1) / LDB_ROWS_MASK_BITS]; /* locked */
+	leveldb_iterator_t *iter; /* made under the locks */
+	leveldb_writebatch_t *batch;
+	bool garbage;	      /* something became garbage */
+	bool unsynced;	      /* extents or purges were written since the logs were synced */
+	bool moved;	      /* the batch has a value in extents under a second key */
+	bool changes;	      /* the batch has something */
+	size_t deleted;	      /* bytes of keys that the batch deletes */
+	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
+	struct ldb_made *made;
+	size_t made_count, made_room;
+	size_t prepared, prepared_used; /* the first of made: streamed before the lock */
+	struct ldb_key key;
+	unsigned char record[LDB_CELL_MAX];
+};
+
+/* ---- rows.c ---- */
+/* Deletes the cell under the iterator, and counts its dead bytes. taken: its value lives on.
+ * *key_len: bytes of its key. */
+int ldb_rows_delete(struct ldb_rows *rows, bool taken, size_t *key_len);
+
+/* ---- values.c ---- */
+/* Streams the edit's given values that are too large for a batch. No row is locked. */
+int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit);
+/* Makes garbage of the values that an edit streamed and that no cell got. */
+void ldb_values_abandon(struct ldb_rows *rows);
+/* Syncs the logs if rows->unsynced. Must come before the batch is written. */
+int ldb_values_sync(struct ldb_rows *rows);
+/* Writes the extents of the set's value, unless they were streamed before the lock. *id: of the
+ * value. */
+int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set,
+		       const struct ldb_source *source, uint64_t *id);
+/* A later set of the edit makes the same cell: the value of the earlier one is garbage. */
+void ldb_values_replace(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set);
+/* Ends the intents in the batch: the last step before it is written. */
+void ldb_values_end(struct ldb_rows *rows, leveldb_writebatch_t *batch);
+
+#endif

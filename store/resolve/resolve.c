@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Applies mutations: those of a group are decided one after the other, and handed to the engine in
+ * one call.
+ *
+ * - A group has no row twice, so each of its mutations sees everything that came before it: the
+ *   writes of earlier groups.
+ * - If a mutation fails, the group ends before it, so exactly the mutations before are applied.
+ * - A mutation that may be large, or show hidden cells again, goes alone. So the memory of a group
+ *   and the time in which its rows are locked are bounded.
+ */
+#include "store/resolve/change.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/hash.h"
+
+enum {
+	RESOLVE_ROWS = 512,  /* in a group */
+	RESOLVE_SEEN = 1024, /* slots for their hashes; a power of two */
+};
+/* Of a group: keys and values that it puts. */
+#define RESOLVE_BYTES (256u << 10)
+
+struct resolve {
+	const struct wcs_table *table;
+	const struct wcs_view *view;
+	struct wcs_entry *entries;
+	size_t count;		 /* left */
+	struct wcs_slice *given; /* of a mutation that is alone */
+	struct wcs_edit *edits;
+	uint64_t *seen; /* hashes of the group's rows, 0: none */
+};
+
+/* ---- Groups ------------------------------------------------------------------------------ */
+
+/* About how many bytes the mutation puts; SIZE_MAX: it must go alone. */
+static size_t resolve_size(const struct wcs_view *view, const struct wcs_entry *entry)
+{
+	const struct wcs_mutation *mutation = entry->mutation;
+	size_t size = entry->row.len;
+
+	for (size_t i = 0; i < mutation->write_count && size <= RESOLVE_BYTES; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+
+		if (write->kind == WCS_WRITE_APPEND)
+			return SIZE_MAX;
+		size += entry->row.len + write->qualifier.len;
+		size += write->type == WCS_INTHLL ? WCS_AGGREGATE_VALUE_MAX : write->value.len;
+	}
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (mutation->deletes[i].kind == WCS_DELETE_CELL &&
+		    wcs_view_gc(view, mutation->deletes[i].family) != NULL)
+			return SIZE_MAX;
+	return size <= RESOLVE_BYTES ? size : SIZE_MAX;
+}
+
+/* Adds the row to the group. False: the group has it, or another row with its hash. */
+static bool resolve_note(struct resolve *resolve, struct wcs_slice row)
+{
+	uint64_t hash = hash_bytes(HASH_START, row.data, row.len);
+	size_t at;
+
+	hash = hash != 0 ? hash : 1;
+	for (at = hash % RESOLVE_SEEN; resolve->seen[at] != 0; at = (at + 1) % RESOLVE_SEEN)
+		if (resolve->seen[at] == hash)
+			return false;
+	resolve->seen[at] = hash;
+	return true;
+}
+
+/* How many of the entries left make the next group. 0: the first must go alone. */
+static size_t resolve_group(struct resolve *resolve)
+{
+	size_t bytes = 0, n;
+
+	if (resolve->count == 1)
+		return 0;
+	memset(resolve->seen, 0, RESOLVE_SEEN * sizeof(*resolve->seen));
+	for (n = 0; n < resolve->count && n < RESOLVE_ROWS; n++) {
+		size_t size = resolve_size(resolve->view, &resolve->entries[n]);
+
+		if (size > RESOLVE_BYTES - bytes || !resolve_note(resolve, resolve->entries[n].row))
+			break;
+		bytes += size;
+	}
+	return n;
+}
+
+/* ---- Mutations --------------------------------------------------------------------------- */
+
+/* Tells the engine of the large values of a mutation that is alone. */
+static int resolve_give(struct resolve *resolve)
+{
+	const struct wcs_mutation *mutation = resolve->entries->mutation;
+	struct wcs_edit *edit = resolve->edits;
+
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+		bool sets = write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_SET_NEWEST;
+
+		if (!sets || wcs_type_aggregates(write->type) ||
+		    write->value.len <= WCS_VALUE_INLINE)
+			continue;
+		if (resolve->given == NULL)
+			resolve->given = calloc(mutation->write_count - i, sizeof(*edit->given));
+		if (resolve->given == NULL)
+			return -ENOMEM;
+		resolve->given[edit->given_count++] = write->value;
+	}
+	edit->given = resolve->given;
+	return 0;
+}
+
+/* Cells behind those that the mutation deletes must not be shown again. */
+static int resolve_purge(struct change *c)
+{
+	const struct wcs_delete *last = NULL, *delete = c->mutation->deletes;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->mutation->delete_count && rc == 0; i++, delete ++) {
+		if (delete->kind != WCS_DELETE_CELL || !change_has_ranks(c, delete->family) ||
+		    (last != NULL && strcmp(last->family, delete->family) == 0 &&
+		     wcs_slice_compare(last->qualifier, delete->qualifier) == 0))
+			continue;
+		last = delete;
+		rc = change_purge(c, delete->family, delete->qualifier, NULL, NULL);
+	}
+	return rc;
+}
+
+/* Decides and applies the next n mutations; *done becomes how many were applied. */
+static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *done)
+{
+	const struct wcs_store *store = resolve->table->store;
+	struct wcs_rows *rows;
+	struct change c = {0};
+	size_t made = 0, applied;
+	int rc, written = 0;
+
+	rc = store->backend->rows_open(store->db, resolve->table->id, resolve->edits, n, &rows);
+	if (rc != 0)
+		return rc;
+	while (rc == 0 && made < n) {
+		c = change_of(resolve->table, resolve->view, rows, &resolve->edits[made]);
+		c.mutation = resolve->entries[made].mutation;
+		rc = alone ? resolve_purge(&c) : 0;
+		if (rc == 0)
+			rc = mutate_row(&c);
+		if (rc == 0)
+			resolve->entries[made++].ts = c.last_ts;
+	}
+	for (; written == 0 && *done < made; *done += applied)
+		written = store->backend->rows_apply(rows, resolve->edits + *done, made - *done,
+						     &applied);
+	store->backend->rows_close(rows);
+	if (alone && *done > 0)
+		wcs_warn_value(&store->options, c.largest_family, c.largest);
+	return written != 0 ? written : rc;
+}
+
+/* Applies the next group, or a mutation alone; *done becomes how many were applied. */
+static int resolve_next(struct resolve *resolve, size_t *done)
+{
+	size_t n = resolve_group(resolve);
+	bool alone = n == 0;
+	int rc = 0;
+
+	n += alone;
+	*done = 0;
+	for (size_t i = 0; i < n; i++) {
+		change_clear(&resolve->edits[i]);
+		resolve->edits[i].row = resolve->entries[i].row;
+	}
+	if (alone)
+		rc = resolve_give(resolve);
+	if (rc == 0)
+		rc = resolve_apply(resolve, n, alone, done);
+	free(resolve->given);
+	resolve->given = NULL;
+	return rc;
+}
+
+int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
+		 struct wcs_entry *entries, size_t count, size_t *applied)
+{
+	size_t room = count < RESOLVE_ROWS ? count : RESOLVE_ROWS, done;
+	struct wcs_edit alone = {.delete_row = false};
+	struct resolve resolve = {.table = table, .view = view, .edits = &alone};
+	int rc = 0;
+
+	if (count > 1) {
+		resolve.edits = calloc(room, sizeof(*resolve.edits));
+		resolve.seen = calloc(RESOLVE_SEEN, sizeof(*resolve.seen));
+		rc = resolve.edits != NULL && resolve.seen != NULL ? 0 : -ENOMEM;
+	}
+	*applied = 0;
+	for (int tries = 0; rc == 0 && *applied < count;) {
+		resolve.entries = entries + *applied;
+		resolve.count = count - *applied;
+		rc = resolve_next(&resolve, &done);
+		*applied += done;
+		tries = done > 0 ? 0 : tries + 1;
+		if (rc == -EAGAIN && tries < RESOLVE_TRIES)
+			rc = 0;
+	}
+	for (size_t i = 0; resolve.edits != NULL && i < room; i++)
+		change_free(&resolve.edits[i]);
+	if (count > 1)
+		free(resolve.edits);
+	free(resolve.seen);
+	return rc;
+}
