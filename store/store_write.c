@@ -104,7 +104,7 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 		return rc;
 	good = store_batch_good(table, entries, count, &wrong);
 	view = table_view(table);
-	full = room_enter_writes(table, &view, entries, good, &room);
+	full = room_enter_writes(table, entries, good, &room);
 	if (full != 0) { /* only the deletes before the first write may go to the engine */
 		wrong = full;
 		count = good;
@@ -158,7 +158,6 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	struct wcs_view view;
 	bool hidden = false;
 	int64_t made = 0;
-	uint64_t room;
 
 	if (rc == 0)
 		rc = store_check_move(move);
@@ -168,14 +167,11 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 		return rc;
 	view = table_view(table);
 	rc = family_of(table, move->family) != NULL ? 0 : -ENOENT;
-	if (rc == 0)
-		rc = room_enter_move(table, &view, row, move, &room);
 	if (rc == 0) {
 		rc = resolve_move(table, &view, row, move, &made, &hidden);
 		if (rc == 0 && hidden)
 			hidden_count(table, move->family, 1);
 		store_count_write(table, move->family);
-		room_leave(table->store, room);
 	}
 	table_leave(table);
 	if (rc == 0 && ts != NULL)

@@ -18,7 +18,11 @@ struct change {
 	struct wcs_edit *edit; /* what is decided so far */
 	bool row_empty;	       /* the store has no cell of the row; false: unknown */
 	int64_t now;	       /* -1: not asked yet */
-	size_t last_order;     /* of the writes so far, the one added last; its timestamp */
+	/* Bytes that the edit writes beyond its mutation, or, of a move, in all; and that it frees,
+	 * of a move. values: some are of small values. */
+	uint64_t copied, freed;
+	bool values;
+	size_t last_order; /* of the writes so far, the one added last; its timestamp */
 	int64_t last_ts;
 	uint64_t largest; /* size and family of the largest value made */
 	const char *largest_family;

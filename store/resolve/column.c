@@ -125,6 +125,7 @@ static int column_append(struct column *column, const struct wcs_slice *bytes)
 
 	if (parts == NULL)
 		return -ENOMEM;
+	column->c->copied += newest->size;
 	if (count > 0)
 		memcpy(parts, newest->parts, count * sizeof(*parts));
 	parts[count] = *bytes;

@@ -35,12 +35,12 @@ static int move_look(struct move *move, int64_t ts, struct wcs_stored *cell)
 	return found < 0 ? found : 0;
 }
 
-static int move_delete(struct move *move, int64_t ts, bool taken)
+static int move_delete(struct move *move, const struct wcs_stored *cell, bool taken)
 {
 	return change_delete(&move->c, (struct wcs_delete){.kind = WCS_DELETE_CELL,
 							   .family = move->asked->family,
 							   .qualifier = move->asked->from,
-							   .ts = ts,
+							   .ts = cell->ts,
 							   .taken = taken});
 }
 
@@ -53,8 +53,10 @@ static int move_put(struct move *move, const struct wcs_stored *cell, int64_t ts
 
 	set.takes = set.value.from != NULL;
 	move->changes = true;
+	move->c.copied += move->c.edit->row.len + move->to.len + (set.takes ? 0 : cell->size);
+	move->c.values = move->c.values || (!set.takes && cell->size > 0);
 	if (rc == 0)
-		rc = move_delete(move, cell->ts, set.takes);
+		rc = move_delete(move, cell, set.takes);
 	return rc != 0 ? rc : change_set(&move->c, set);
 }
 
@@ -83,7 +85,9 @@ static int move_newest(struct move *move)
 		found = change_older(&move->c, move->asked->family, move->asked->from, &cell);
 		if (found <= 0)
 			break;
-		rc = met > 0 ? move_delete(move, cell.ts, false)
+		if (met > 0)
+			move->c.freed += cell.size;
+		rc = met > 0 ? move_delete(move, &cell, false)
 			     : move_put(move, &cell, cell.ts, true);
 	}
 	move->ts = ts;
@@ -95,7 +99,7 @@ static int move_cell(struct move *move)
 	const struct wcs_move *asked = move->asked;
 	struct wcs_stored cell;
 	uint64_t newer = 0;
-	int rc = 0;
+	int rc = 0, met;
 
 	if (move->same && asked->from_ts == asked->to_ts)
 		return move_look(move, asked->from_ts, &cell);
@@ -105,10 +109,14 @@ static int move_cell(struct move *move)
 	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
 		newer--;
 	move->rank += newer;
+	met = rc == 0 ? move_find(move, move->to, asked->to_ts, &cell) : rc;
+	if (met > 0 && cell.ts == asked->to_ts)
+		move->c.freed = cell.size;
+	else if (met > 0)
+		met = 0;
+	rc = met < 0 ? met : move_look(move, asked->from_ts, &cell);
 	if (rc == 0)
-		rc = move_look(move, asked->from_ts, &cell);
-	if (rc == 0)
-		rc = move_put(move, &cell, asked->to_ts, false);
+		rc = move_put(move, &cell, asked->to_ts, met == 0);
 	if (rc == 0)
 		move->ts = asked->to_ts;
 	return rc;
@@ -187,16 +195,25 @@ static int move_decide(struct move *move)
 
 static int move_try(struct move *move, uint32_t table)
 {
-	const struct wcs_store *store = move->c.table->store;
+	struct wcs_store *store = move->c.table->store;
+	struct change *c = &move->c;
+	uint64_t room = 0;
 	size_t applied;
-	int rc = store->backend->rows_open(store->db, table, move->c.edit, 1, &move->c.rows);
+	int rc = store->backend->rows_open(store->db, table, c->edit, 1, &c->rows);
 
 	if (rc != 0)
 		return rc;
 	rc = move_decide(move);
-	if (rc == 0 && move->changes)
-		rc = store->backend->rows_apply(move->c.rows, move->c.edit, 1, &applied);
-	store->backend->rows_close(move->c.rows);
+	if (c->freed <= c->copied)
+		room = c->copied;
+	if (rc == 0)
+		rc = room_enter(store, room, !c->values);
+	if (rc == 0) {
+		if (move->changes)
+			rc = store->backend->rows_apply(c->rows, c->edit, 1, &applied);
+		room_leave(store, room);
+	}
+	store->backend->rows_close(c->rows);
 	return rc;
 }
 

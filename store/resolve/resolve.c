@@ -134,11 +134,12 @@ static int resolve_purge(struct change *c)
 /* Decides and applies the next n mutations; *done becomes how many were applied. */
 static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *done)
 {
-	const struct wcs_store *store = resolve->table->store;
+	struct wcs_store *store = resolve->table->store;
 	struct wcs_rows *rows;
 	struct change c = {0};
 	size_t made = 0, applied;
-	int rc, written = 0;
+	int rc, written;
+	uint64_t copied;
 
 	rc = store->backend->rows_open(store->db, resolve->table->id, resolve->edits, n, &rows);
 	if (rc != 0)
@@ -152,9 +153,14 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 		if (rc == 0)
 			resolve->entries[made++].ts = c.last_ts;
 	}
-	for (; written == 0 && *done < made; *done += applied)
-		written = store->backend->rows_apply(rows, resolve->edits + *done, made - *done,
-						     &applied);
+	copied = rc == 0 && alone ? c.copied : 0;
+	written = room_enter(store, copied, false);
+	if (written == 0) {
+		for (; written == 0 && *done < made; *done += applied)
+			written = store->backend->rows_apply(rows, resolve->edits + *done,
+							     made - *done, &applied);
+		room_leave(store, copied);
+	}
 	store->backend->rows_close(rows);
 	if (alone && *done > 0)
 		wcs_warn_value(&store->options, c.largest_family, c.largest);

@@ -104,13 +104,14 @@ void hidden_tell(struct wcs_table *table);
 void hidden_end(const struct wcs_table *table, struct table_family *family);
 
 /* ---- room.c: the caller has entered the table ---- */
-/* Reserve room for count checked mutations, and for a move. -ENOSPC; 0: the caller calls
- * room_leave(*size) after them. */
-int room_enter_writes(const struct wcs_table *table, const struct wcs_view *view,
-		      const struct wcs_entry *entries, size_t count, uint64_t *size);
-int room_enter_move(const struct wcs_table *table, const struct wcs_view *view,
-		    struct wcs_slice row, const struct wcs_move *move, uint64_t *size);
+/* Reserves room for a write of that size. records: of large values that move, which may take a
+ * quarter of the reserve: large values can be renamed on a full medium. -ENOSPC; 0: the caller
+ * calls room_leave(size) afterwards. */
+int room_enter(struct wcs_store *store, uint64_t size, bool records);
 void room_leave(struct wcs_store *store, uint64_t size);
+/* The same for the writes of checked mutations, as far as these tell. */
+int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *entries, size_t count,
+		      uint64_t *size);
 
 /* ---- drop_count.c ---- */
 /*

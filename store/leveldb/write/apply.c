@@ -178,7 +178,7 @@ static int apply_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch)
 	ldb_values_end(rows, batch);
 	rc = ldb_commit(rows->db, batch, rows->moved || rows->db->options->sync);
 	if (!rc)
-		rows->made_count = rows->prepared = 0;
+		rows->made_count = rows->used = 0;
 	return rc;
 }
 

@@ -13,29 +13,35 @@
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/write/write.h"
 
-/* Writes a value's extents: at once, under an intent (stream), or into the batch. */
-static int values_put(struct ldb_rows *rows, const struct ldb_source *source, bool stream,
-		      struct ldb_made made)
+/* A new entry; NULL: no memory. */
+static struct ldb_made *values_add(struct ldb_rows *rows, struct ldb_made made)
 {
-	struct ldb_made *more;
-	int rc;
+	struct ldb_made *more = rows->made;
 
 	if (rows->made_count == rows->made_room) {
-		more = ldb_buffer_more(rows->made, &rows->made_room, 8, sizeof(*more));
+		more = ldb_buffer_more(more, &rows->made_room, 8, sizeof(*more));
 		if (!more)
-			return -ENOMEM;
+			return NULL;
 		rows->made = more;
 	}
-	rc = ldb_extent_reserve(rows->db, &made.id);
+	more[rows->made_count] = made;
+	return &more[rows->made_count++];
+}
+
+/* Writes a value's extents: at once, under an intent (stream), or into the batch. */
+static int values_put(struct ldb_rows *rows, const struct ldb_source *source, bool stream,
+		      struct ldb_made *made)
+{
+	int rc = ldb_extent_reserve(rows->db, &made->id);
+
 	if (rc)
 		return rc;
-	made.extents = ldb_extent_count(source->size);
-	made.streamed = stream;
-	rows->made[rows->made_count++] = made;
+	made->extents = ldb_extent_count(source->size);
+	made->streamed = stream;
 	if (!stream)
-		return ldb_extent_batch(rows->db, rows->batch, made.id, source);
+		return ldb_extent_batch(rows->db, rows->batch, made->id, source);
 	rows->unsynced = true;
-	return ldb_extent_stream(rows->db, made.id, source);
+	return ldb_extent_stream(rows->db, made->id, source);
 }
 
 int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit)
@@ -45,55 +51,45 @@ int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit)
 	for (size_t i = 0; i < edit->given_count && !rc; i++) {
 		const struct wcs_slice *value = &edit->given[i];
 		struct ldb_source source = {0};
+		struct ldb_made *made = values_add(rows, (struct ldb_made){.given = value->data});
 
+		if (!made)
+			return -ENOMEM;
 		if (rows->batch_extents + value->len <= LDB_BATCH_BYTES) {
 			rows->batch_extents += value->len;
 			continue;
 		}
 		rc = ldb_source_add(&source, *value);
 		if (!rc)
-			rc = values_put(rows, &source, true,
-					(struct ldb_made){.given = value->data});
+			rc = values_put(rows, &source, true, made);
 		free(source.more);
 	}
-	rows->prepared = rows->made_count;
 	return rc ? rc : ldb_values_sync(rows);
-}
-
-/* Whether the set's value is one of the edit's given ones: those are in batch_extents. */
-static bool values_is_given(const struct wcs_edit *edit, const struct wcs_content *value)
-{
-	if (value->from || value->part_count != 1)
-		return false;
-	for (size_t i = 0; i < edit->given_count; i++)
-		if (edit->given[i].data == value->parts->data)
-			return true;
-	return false;
 }
 
 int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set,
 		       const struct ldb_source *source, uint64_t *id)
 {
 	const struct wcs_content *value = &edit->sets[set].value;
-	struct ldb_made *next = rows->made + rows->prepared_used;
+	struct ldb_made *made = &rows->made[rows->used];
 	bool stream = false;
 	int rc = 0;
 
-	if (rows->prepared_used < rows->prepared && !value->from && value->part_count == 1 &&
-	    next->given == value->parts->data) {
-		rows->prepared_used++;
-		next->edit = edit;
-		next->set = set;
-		*id = next->id;
-		return 0;
-	}
-	if (!values_is_given(edit, value)) {
+	if (rows->used < edit->given_count && !value->from && value->part_count == 1 &&
+	    made->given == value->parts->data) {
+		rows->used++;
+	} else { /* it is not in batch_extents yet */
 		stream = rows->batch_extents + source->size > LDB_BATCH_BYTES;
 		rows->batch_extents += stream ? 0 : (size_t)source->size;
+		made = values_add(rows, (struct ldb_made){0});
+		if (!made)
+			return -ENOMEM;
 	}
-	rc = values_put(rows, source, stream, (struct ldb_made){.edit = edit, .set = set});
-	if (!rc)
-		*id = rows->made[rows->made_count - 1].id;
+	made->edit = edit;
+	made->set = set;
+	if (!made->streamed)
+		rc = values_put(rows, source, stream, made);
+	*id = made->id;
 	return rc;
 }
 

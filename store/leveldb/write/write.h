@@ -8,7 +8,7 @@
 
 /* A value in extents that an edit makes. */
 struct ldb_made {
-	const void *given;	     /* the bytes of a value that was streamed before the lock */
+	const void *given;	     /* the bytes of one of the edit's given values */
 	const struct wcs_edit *edit; /* NULL: not in the batch yet */
 	size_t set;		     /* of the edit */
 	uint64_t id;
@@ -33,7 +33,7 @@ struct ldb_rows {
 	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
 	struct ldb_made *made;
 	size_t made_count, made_room;
-	size_t prepared, prepared_used; /* the first of made: streamed before the lock */
+	size_t used; /* of the given values, which come first in made */
 	struct ldb_key key;
 	unsigned char record[LDB_CELL_MAX];
 };
