@@ -21,10 +21,6 @@ struct wcs_scan {
 	const struct wcs_backend *backend;
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
 };
-struct wcs_list {
-	const struct wcs_backend *backend;
-	struct wcs_policies *policies; /* the same */
-};
 struct wcs_value {
 	const struct wcs_backend *backend;
 	struct wcs_cell_info info;
@@ -155,8 +151,10 @@ struct wcs_backend {
 	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
 			  size_t *got);
 	void (*value_close)(struct wcs_value *value);
-	int (*key_get)(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		       unsigned char delimiter, struct wcs_key_info *info);
+	/* As wcs_key_get, hidden cells included: faster than the two scans that serve where it is
+	 * NULL, or where the view can hide whole rows. */
+	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		       struct wcs_key_info *info);
 
 	/* range and filter are not NULL and not empty; the filter's families are sorted and
 	 * distinct. Both are borrowed for the call. */
@@ -168,12 +166,6 @@ struct wcs_backend {
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			 size_t *got);
 	void (*scan_close)(struct wcs_scan *scan);
-
-	int (*list_open)(void *db, const struct wcs_view *view, uint32_t table,
-			 struct wcs_slice prefix, unsigned char delimiter,
-			 const struct wcs_slice *after, struct wcs_list **list);
-	int (*list_next)(struct wcs_list *list, struct wcs_slice *segment);
-	void (*list_close)(struct wcs_list *list);
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
 	 * Until rows_close nobody else changes them, and each call sees them as they were. All

@@ -567,8 +567,8 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
 /* 1: *cell is the next one; 0: the end; or an error. */
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
-/* Goes on at the first row from this one on, where the scan is not there or behind it yet: cheaper
- * than another scan, and of the same moment. There is no cell to read until the next one. */
+/* Goes on at the first row from this one on, forward or back: cheaper than another scan. There is
+ * no cell to read until the next one. */
 int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 /* Like wcs_value_read, of the cell that wcs_scan_next gave last. -EINVAL: it gave none. */
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);

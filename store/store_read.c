@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads: cells, values, keys, scans and listings. Each call checks its arguments, takes the table's
+ * Reads: cells, values, keys and scans. Each call checks its arguments, takes the table's
  * gate and calls the engine, which may trust the arguments.
  *
  * An empty range, filter or list of families never reaches the engine.
@@ -112,8 +112,51 @@ void wcs_value_close(struct wcs_value *value)
 		value->backend->value_close(value);
 }
 
+/* Whether the view shows a cell in the range; *expires falls to the time when it hides that cell.
+ */
+static int store_shows(const struct wcs_table *table, const struct wcs_view *view,
+		       struct wcs_slice start, struct wcs_slice end, bool *shows, int64_t *expires)
+{
+	static const struct wcs_filter first = {.each = WCS_EACH_ROW};
+	const struct wcs_backend *backend = table->store->backend;
+	const struct wcs_range range = {start, end};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = backend->scan_open(table->store->db, view, table->id, &range, &first, &scan);
+
+	if (rc != 0)
+		return rc;
+	rc = backend->scan_next(scan, &cell);
+	backend->scan_close(scan);
+	*shows = rc > 0;
+	if (rc > 0 && cell.info.expires < *expires)
+		*expires = cell.info.expires;
+	return rc < 0 ? rc : 0;
+}
+
+static int store_key_get(const struct wcs_table *table, const struct wcs_view *view,
+			 struct wcs_slice key, struct wcs_key_info *info)
+{
+	struct wcs_key_info known = {false, false, WCS_TS_MAX};
+	struct wcs_subtree below;
+	int rc = wcs_subtree_init(&below, &key, table->delimiter);
+	const struct wcs_range *rows = below.ranges;
+
+	if (rc == 0 && key.len > 0)
+		rc = store_shows(table, view, rows[0].start, rows[0].end, &known.row,
+				 &known.expires);
+	rows += below.count - 1;
+	if (rc == 0)
+		rc = store_shows(table, view, rows->start, rows->end, &known.prefix,
+				 &known.expires);
+	if (rc == 0)
+		*info = known;
+	return rc;
+}
+
 int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
 {
+	const struct wcs_backend *backend = table->store->backend;
 	int rc = store_check_slice(key, WCS_ROW_KEY_MAX);
 	struct wcs_view view;
 
@@ -122,13 +165,15 @@ int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_in
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = table->store->backend->key_get(table->store->db, &view, table->id, key,
-					    table->delimiter, info);
+	if (backend->key_get != NULL && !wcs_view_hides_rows(&view))
+		rc = backend->key_get(table->store->db, table->id, key, table->delimiter, info);
+	else
+		rc = store_key_get(table, &view, key, info);
 	table_leave(table);
 	return rc;
 }
 
-/* ---- Scans and listings ------------------------------------------------------------------ */
+/* ---- Scans ------------------------------------------------------------------------------- */
 
 /* The scan without cells: it has no engine and no state, and all callers share it. */
 static struct wcs_scan store_none;
@@ -225,42 +270,5 @@ void wcs_scan_close(struct wcs_scan *scan)
 		return;
 	policies = scan->policies;
 	scan->backend->scan_close(scan);
-	wcs_policies_drop(policies);
-}
-
-int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		  struct wcs_list **list)
-{
-	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
-	struct wcs_view view;
-
-	if (rc == 0 && after != NULL)
-		rc = store_check_slice(*after, WCS_ROW_KEY_MAX);
-	if (rc == 0)
-		rc = table_enter(table);
-	if (rc != 0)
-		return rc;
-	view = table_view(table);
-	rc = table->store->backend->list_open(table->store->db, &view, table->id, prefix,
-					      table->delimiter, after, list);
-	if (rc == 0)
-		(*list)->policies = wcs_policies_hold(table->policies);
-	table_leave(table);
-	return rc;
-}
-
-int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
-{
-	return list->backend->list_next(list, segment);
-}
-
-void wcs_list_close(struct wcs_list *list)
-{
-	struct wcs_policies *policies;
-
-	if (list == NULL)
-		return;
-	policies = list->policies;
-	list->backend->list_close(list);
 	wcs_policies_drop(policies);
 }

@@ -54,9 +54,6 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.scan_seek = ldb_scan_seek,
 	.scan_read = ldb_scan_read,
 	.scan_close = ldb_scan_close,
-	.list_open = ldb_list_open,
-	.list_next = ldb_list_next,
-	.list_close = ldb_list_close,
 	.rows_open = ldb_rows_open,
 	.rows_find = ldb_rows_find,
 	.rows_read = ldb_rows_read,
@@ -169,6 +166,7 @@ void ldb_engine_close_raw(struct ldb *db)
 	leveldb_options_destroy(db->open_options);
 	leveldb_cache_destroy(db->cache);
 	leveldb_filterpolicy_destroy(db->filter);
+	free(atomic_load(&db->spare));
 	for (size_t i = 0; i < LDB_STRIPES; i++)
 		pthread_mutex_destroy(&db->rows[i]);
 	pthread_mutex_destroy(&db->ids_lock);

@@ -69,6 +69,8 @@ struct ldb_collected {
 	struct ldb_key at;
 };
 
+struct ldb_rows; /* store/leveldb/write/write.h */
+
 struct ldb {
 	leveldb_t *db;
 	leveldb_options_t *open_options;
@@ -82,6 +84,7 @@ struct ldb {
 	size_t cache_bytes;
 	uint64_t table_bytes, buffer_bytes; /* about, of a table; of one on level 0 */
 
+	_Atomic(struct ldb_rows *) spare;  /* memory of the last change of rows */
 	atomic_bool failed;		   /* a write failed: there are no more writes */
 	_Atomic uint32_t etag;		   /* of the next cell written */
 	_Atomic uint64_t next_drop;	   /* number of the next drop's record */
@@ -298,14 +301,8 @@ int ldb_read_open(void *db, const struct wcs_view *view, const struct wcs_addres
 		  struct wcs_value **value);
 int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_read_close(struct wcs_value *value);
-int ldb_read_key(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		 unsigned char delimiter, struct wcs_key_info *info);
-/* Whether the view shows a cell of the row, or, if delimiter is not NULL, of the rows that start
- * with its key and the delimiter. *expires falls to the time when the view hides that cell. */
-int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
-		   struct wcs_slice row, const unsigned char *delimiter, bool *shows,
-		   int64_t *expires);
-
+int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		 struct wcs_key_info *info);
 int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		  const struct wcs_range *range, const struct wcs_filter *filter,
 		  struct wcs_scan **scan);
@@ -313,11 +310,6 @@ int ldb_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int ldb_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 int ldb_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_scan_close(struct wcs_scan *scan);
-
-int ldb_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
-		  unsigned char delimiter, const struct wcs_slice *after, struct wcs_list **list);
-int ldb_list_next(struct wcs_list *list, struct wcs_slice *segment);
-void ldb_list_close(struct wcs_list *list);
 
 int ldb_rows_open(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
 		  struct wcs_rows **rows);

@@ -207,49 +207,14 @@ static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ld
 	return *starts ? 0 : ldb_db_iter_error(db, iter);
 }
 
-int ldb_read_shows(struct ldb *db, const struct wcs_view *view, uint32_t table,
-		   struct wcs_slice row, const unsigned char *delimiter, bool *shows,
-		   int64_t *expires)
-{
-	unsigned char start[3 * LDB_ROW_BOUND], end[3 * LDB_ROW_BOUND];
-	struct wcs_range range = {{start, row.len + (delimiter != NULL)}, {end, row.len + 1}};
-	struct wcs_filter filter = {.each = WCS_EACH_ROW};
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-	int rc;
-
-	if (row.len > 0) {
-		memcpy(start, row.data, row.len);
-		memcpy(end, row.data, row.len);
-	}
-	start[row.len] = delimiter ? *delimiter : 0;
-	end[row.len] = delimiter ? (unsigned char)(*delimiter + 1) : 0;
-	rc = ldb_scan_open(db, view, table, &range, &filter, &scan);
-	if (rc != 0)
-		return rc;
-	rc = ldb_scan_next(scan, &cell);
-	ldb_scan_close(scan);
-	*shows = rc > 0;
-	if (rc > 0 && cell.info.expires < *expires)
-		*expires = cell.info.expires;
-	return rc < 0 ? rc : 0;
-}
-
-int ldb_read_key(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice key,
-		 unsigned char delimiter, struct wcs_key_info *info)
+int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		 struct wcs_key_info *info)
 {
 	struct wcs_key_info known = {false, false, WCS_TS_MAX};
 	struct ldb_key row, prefix;
 	leveldb_iterator_t *iter;
 	int rc = 0;
 
-	if (wcs_view_hides_rows(view)) {
-		rc = ldb_read_shows(db, view, table, key, NULL, &known.row, &known.expires);
-		if (!rc)
-			rc = ldb_read_shows(db, view, table, key, &delimiter, &known.prefix,
-					    &known.expires);
-		goto out;
-	}
 	ldb_key_table(&prefix, table);
 	ldb_key_row_prefix(&prefix, key);
 	ldb_key_row_prefix(&prefix, (struct wcs_slice){&delimiter, 1});
@@ -263,7 +228,6 @@ int ldb_read_key(void *db, const struct wcs_view *view, uint32_t table, struct w
 	if (!rc && !known.prefix)
 		rc = read_starts(db, iter, &prefix, &known.prefix);
 	leveldb_iter_destroy(iter);
-out:
 	if (!rc)
 		*info = known;
 	return rc;

@@ -18,7 +18,10 @@
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/extent.h"
 
-#define SCAN_STEPS 8 /* before a seek: a seek costs about as much */
+enum {
+	SCAN_STEPS = 8,	 /* before a seek: a seek costs about as much */
+	SCAN_RETRY = 32, /* rows left with a seek until steps are tried again, if they did not do */
+};
 
 #define SCAN_CELL SIZE_MAX /* as a length to skip: one cell */
 
@@ -28,10 +31,11 @@ struct scan {
 	uint32_t table;
 	struct ldb_ticket ticket;
 	leveldb_iterator_t *iter;
-	size_t leave;  /* bytes of the column whose keys to skip before the next cell; SCAN_CELL */
-	bool at_cell;  /* cell is the last one given */
-	uint64_t read; /* bytes of values */
-	int state;     /* 1: under way; else the result of every further call */
+	size_t leave;	/* bytes of the column whose keys to skip before the next cell; SCAN_CELL */
+	bool at_cell;	/* cell is the last one given */
+	unsigned seeks; /* SCAN_RETRY, counted down; 0: steps are tried */
+	uint64_t read;	/* bytes of values */
+	int state;	/* 1: under way; else the result of every further call */
 
 	/* the filter */
 	enum wcs_each each;
@@ -160,6 +164,17 @@ static void scan_target(struct scan *scan, size_t len)
 	scan->target.len = len;
 }
 
+/* Leaves a row, or rows, for the target: by a few steps if they sufficed before. */
+static void scan_leave_row(struct scan *scan)
+{
+	if (scan->seeks > 0) {
+		scan->seeks--;
+		ldb_iter_seek(scan->iter, &scan->target);
+	} else if (!ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS)) {
+		scan->seeks = SCAN_RETRY;
+	}
+}
+
 static void scan_leave(struct scan *scan, size_t len)
 {
 	if (len == SCAN_CELL) {
@@ -167,7 +182,10 @@ static void scan_leave(struct scan *scan, size_t len)
 	} else if (len > 0) {
 		scan_target(scan, len);
 		ldb_key_past(&scan->target);
-		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
+		if (len == scan->parts.row_end)
+			scan_leave_row(scan);
+		else
+			ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	}
 }
 
@@ -348,13 +366,16 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 	struct scan *scan = (struct scan *)base;
 
 	scan->at_cell = false;
-	if (scan->state <= 0)
-		return 0;
+	if (scan->state < 0)
+		return scan->state;
+	scan->state = 1;
+	scan->leave = 0;
+	scan->column.len = 0;
 	ldb_key_row(&scan->target, scan->table, row);
-	if (ldb_iter_before(scan->iter, &scan->target)) {
-		scan->leave = 0;
+	if (ldb_iter_before(scan->iter, &scan->target))
+		scan_leave_row(scan);
+	else
 		ldb_iter_seek(scan->iter, &scan->target);
-	}
 	return 0;
 }
 

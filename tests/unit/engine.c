@@ -82,13 +82,7 @@ void engine_expect_chunks(struct ldb *db, int chunks)
 		     engine_count(db, 'v'), engine_count(db, 'g'), chunks);
 }
 
-/* The table without a store around its engine. */
-struct engine_table {
-	struct wcs_store store;
-	struct wcs_table table;
-};
-
-static struct wcs_table *engine_table(struct engine *engine, struct engine_table *around)
+struct wcs_table *engine_table(struct engine *engine, struct engine_table *around)
 {
 	memset(around, 0, sizeof(*around));
 	around->store.backend = &wcs_backend_leveldb;
@@ -96,6 +90,8 @@ static struct wcs_table *engine_table(struct engine *engine, struct engine_table
 	around->store.options = engine->options;
 	around->table.store = &around->store;
 	around->table.id = 1;
+	around->table.delimiter = '#';
+	pthread_rwlock_init(&around->table.gate, NULL);
 	return &around->table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/extent.h"
+#include "store/table/table.h"
 
 #define MIB (1u << 20)
 
@@ -42,6 +43,12 @@ void engine_reopen(struct engine *engine);
 int engine_count(struct ldb *db, char space);
 /* Waits until the thread has left this many chunks, and no garbage records. */
 void engine_expect_chunks(struct ldb *db, int chunks);
+/* Table 1, without a store around its engine. */
+struct engine_table {
+	struct wcs_store store;
+	struct wcs_table table;
+};
+struct wcs_table *engine_table(struct engine *engine, struct engine_table *around);
 /* Seals and frees the mutation of table 1; returns the backend's error. */
 int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mutation);
 /* Moves cells of a row of that table. */

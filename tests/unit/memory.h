@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the memory engine. The engine's mutex is held around every call that
- * counts a cell's references or looks through the engine's cells; scans, listings and changes
+ * counts a cell's references or looks through the engine's cells; scans and changes
  * take it themselves. backend.h describes the operations.
  */
 #ifndef MEMORY_H
@@ -102,11 +102,6 @@ int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void memory_scan_close(struct wcs_scan *scan);
-int memory_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
-		     unsigned char delimiter, const struct wcs_slice *after,
-		     struct wcs_list **list);
-int memory_list_next(struct wcs_list *list, struct wcs_slice *segment);
-void memory_list_close(struct wcs_list *list);
 
 /* ---- memory_rows.c: operations of the backend ---- */
 

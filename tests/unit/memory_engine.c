@@ -194,39 +194,6 @@ static void memory_value_close(struct wcs_value *value)
 	free(closed);
 }
 
-static bool memory_lower(int64_t *expires, int64_t to)
-{
-	if (to < *expires)
-		*expires = to;
-	return true;
-}
-
-static int memory_key_get(void *db, const struct wcs_view *view, uint32_t table,
-			  struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info)
-{
-	struct memory_engine *engine = db;
-	struct wcs_key_info found = {.expires = WCS_TS_MAX};
-	int64_t expires;
-
-	pthread_mutex_lock(&engine->mutex);
-	for (size_t i = 0; i < engine->cells.count; i++) {
-		const struct memory_cell *cell = engine->cells.all[i];
-		const unsigned char *bytes = cell->row.data;
-
-		if (cell->table != table || !memory_cells_start_with(cell->row, key) ||
-		    memory_view_hides(&engine->cells, i, view))
-			continue;
-		expires = memory_view_expiry(&engine->cells, i, view);
-		if (cell->row.len == key.len && !found.row)
-			found.row = memory_lower(&found.expires, expires);
-		else if (cell->row.len > key.len && bytes[key.len] == delimiter && !found.prefix)
-			found.prefix = memory_lower(&found.expires, expires);
-	}
-	pthread_mutex_unlock(&engine->mutex);
-	*info = found;
-	return 0;
-}
-
 /* It counts nothing. */
 static int memory_stats(void *db, struct wcs_stats *stats)
 {
@@ -330,15 +297,11 @@ const struct wcs_backend wcs_backend_memory = {
 	.value_open = memory_value_open,
 	.value_read = memory_value_read,
 	.value_close = memory_value_close,
-	.key_get = memory_key_get,
 	.scan_open = memory_scan_open,
 	.scan_next = memory_scan_next,
 	.scan_seek = memory_scan_seek,
 	.scan_read = memory_scan_read,
 	.scan_close = memory_scan_close,
-	.list_open = memory_list_open,
-	.list_next = memory_list_next,
-	.list_close = memory_list_close,
 	.rows_open = memory_rows_open,
 	.rows_find = memory_rows_find,
 	.rows_read = memory_rows_read,

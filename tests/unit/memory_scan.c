@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory engine's scans and listings: each takes all it will give when it is opened. */
+/* The memory engine's scans: each takes all it will give when it is opened. */
 #include "tests/unit/memory.h"
 
 struct memory_scan {
@@ -10,15 +10,6 @@ struct memory_scan {
 	size_t next;
 	bool at_cell;
 };
-
-struct memory_list {
-	struct wcs_list base;
-	struct wcs_slice *segments; /* each with bytes of its own */
-	size_t count;
-	size_t next;
-};
-
-/* ---- Scans ------------------------------------------------------------------------------- */
 
 static bool memory_matches(const struct memory_cell *cell, const struct wcs_filter *filter)
 {
@@ -113,6 +104,7 @@ int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
 	struct memory_scan *at = (struct memory_scan *)scan;
 
 	at->at_cell = false;
+	at->next = 0;
 	while (at->next < at->found.count &&
 	       wcs_slice_compare(at->found.all[at->next]->row, row) < 0)
 		at->next++;
@@ -136,76 +128,5 @@ void memory_scan_close(struct wcs_scan *scan)
 	memory_cells_clear(&closed->found);
 	free(closed->expires);
 	pthread_mutex_unlock(&closed->engine->mutex);
-	free(closed);
-}
-
-/* ---- Listings ---------------------------------------------------------------------------- */
-
-/* Keeps a copy of the segment in its place, once. */
-static void memory_list_add(struct memory_list *list, struct wcs_slice segment)
-{
-	char *copy;
-	size_t at = 0;
-
-	while (at < list->count && wcs_slice_compare(list->segments[at], segment) < 0)
-		at++;
-	if (at < list->count && memory_cells_same(list->segments[at], segment))
-		return;
-	list->segments = memory_cells_realloc(list->segments, (list->count + 1) * sizeof(segment));
-	memmove(&list->segments[at + 1], &list->segments[at], (list->count - at) * sizeof(segment));
-	copy = memory_cells_realloc(NULL, segment.len);
-	list->segments[at] = memory_cells_copy(&copy, segment);
-	list->count++;
-}
-
-int memory_list_open(void *db, const struct wcs_view *view, uint32_t table, struct wcs_slice prefix,
-		     unsigned char delimiter, const struct wcs_slice *after, struct wcs_list **list)
-{
-	struct memory_engine *engine = db;
-	struct memory_list *made = memory_cells_realloc(NULL, sizeof(*made));
-	const unsigned char *bytes = prefix.data;
-	bool itself = prefix.len > 0 && bytes[prefix.len - 1] == delimiter;
-
-	memset(made, 0, sizeof(*made));
-	made->base.backend = &wcs_backend_memory;
-	pthread_mutex_lock(&engine->mutex);
-	for (size_t i = 0; i < engine->cells.count; i++) {
-		const struct memory_cell *cell = engine->cells.all[i];
-		const char *key = cell->row.data;
-		struct wcs_slice segment;
-
-		if (cell->table != table || !memory_cells_start_with(cell->row, prefix) ||
-		    memory_view_hides(&engine->cells, i, view) ||
-		    (cell->row.len == prefix.len && !itself))
-			continue;
-		segment.data = key + prefix.len;
-		for (segment.len = 0; prefix.len + segment.len < cell->row.len; segment.len++)
-			if ((unsigned char)key[prefix.len + segment.len] == delimiter)
-				break;
-		if (after == NULL || wcs_slice_compare(segment, *after) > 0)
-			memory_list_add(made, segment);
-	}
-	pthread_mutex_unlock(&engine->mutex);
-	*list = &made->base;
-	return 0;
-}
-
-int memory_list_next(struct wcs_list *list, struct wcs_slice *segment)
-{
-	struct memory_list *at = (struct memory_list *)list;
-
-	if (at->next == at->count)
-		return 0;
-	*segment = at->segments[at->next++];
-	return 1;
-}
-
-void memory_list_close(struct wcs_list *list)
-{
-	struct memory_list *closed = (struct memory_list *)list;
-
-	for (size_t i = 0; i < closed->count; i++)
-		free((void *)(uintptr_t)closed->segments[i].data);
-	free(closed->segments);
 	free(closed);
 }

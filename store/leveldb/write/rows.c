@@ -24,9 +24,37 @@ static void rows_stripe(struct ldb_rows *rows, struct wcs_slice row)
 	rows->stripes[stripe / LDB_ROWS_MASK_BITS] |= (uint64_t)1 << stripe % LDB_ROWS_MASK_BITS;
 }
 
-static bool rows_has_stripe(const struct ldb_rows *rows, size_t stripe)
+/* Takes or frees the locks, in ascending order: nobody takes two in the other. */
+static void rows_lock(struct ldb_rows *rows, int (*change)(pthread_mutex_t *lock))
 {
-	return rows->stripes[stripe / LDB_ROWS_MASK_BITS] >> stripe % LDB_ROWS_MASK_BITS & 1;
+	for (size_t i = 0; i < sizeof(rows->stripes) / sizeof(rows->stripes[0]); i++)
+		for (uint64_t left = rows->stripes[i]; left != 0; left &= left - 1)
+			change(&rows->db->rows[i * LDB_ROWS_MASK_BITS +
+					       (size_t)__builtin_ctzll(left)]);
+}
+
+/* A key has 41 KB: one is kept for the next change. */
+static struct ldb_rows *rows_new(struct ldb *db, uint32_t table)
+{
+	struct ldb_rows *rows = atomic_exchange(&db->spare, NULL);
+
+	if (!rows)
+		rows = malloc(sizeof(*rows));
+	if (!rows)
+		return NULL;
+	memset(rows, 0, offsetof(struct ldb_rows, key));
+	rows->db = db;
+	rows->table = table;
+	rows->batch = leveldb_writebatch_create();
+	return rows;
+}
+
+static void rows_free(struct ldb_rows *rows)
+{
+	ldb_values_abandon(rows);
+	leveldb_writebatch_destroy(rows->batch);
+	free(rows->made);
+	free(atomic_exchange(&rows->db->spare, rows));
 }
 
 int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, size_t count,
@@ -38,27 +66,18 @@ int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, si
 
 	if (ldb_db_failed(db))
 		return -EROFS;
-	rows = malloc(sizeof(*rows));
+	rows = rows_new(db, table);
 	if (!rows)
 		return -ENOMEM;
-	memset(rows, 0, offsetof(struct ldb_rows, key));
-	rows->db = db;
-	rows->table = table;
-	rows->batch = leveldb_writebatch_create();
 	for (size_t i = 0; i < count && !rc; i++) {
 		rc = ldb_values_prepare(rows, &edits[i]);
 		rows_stripe(rows, edits[i].row);
 	}
 	if (rc) {
-		ldb_values_abandon(rows);
-		leveldb_writebatch_destroy(rows->batch);
-		free(rows->made);
-		free(rows);
+		rows_free(rows);
 		return rc;
 	}
-	for (size_t i = 0; i < LDB_STRIPES; i++)
-		if (rows_has_stripe(rows, i))
-			pthread_mutex_lock(&db->rows[i]);
+	rows_lock(rows, pthread_mutex_lock);
 	rows->iter = ldb_db_iterate(db);
 	*made = (struct wcs_rows *)rows;
 	return 0;
@@ -69,15 +88,10 @@ void ldb_rows_close(struct wcs_rows *closed)
 	struct ldb_rows *rows = (struct ldb_rows *)closed;
 
 	leveldb_iter_destroy(rows->iter);
-	for (size_t i = LDB_STRIPES; i > 0; i--)
-		if (rows_has_stripe(rows, i - 1))
-			pthread_mutex_unlock(&rows->db->rows[i - 1]);
-	ldb_values_abandon(rows);
+	rows_lock(rows, pthread_mutex_unlock);
 	if (rows->garbage)
 		ldb_reclaim_wake(rows->db);
-	leveldb_writebatch_destroy(rows->batch);
-	free(rows->made);
-	free(rows);
+	rows_free(rows);
 }
 
 /* ---- Looks ------------------------------------------------------------------------------- */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lists the children of a prefix P: the distinct segments S of the rows P·S and P·S·delimiter·rest,
+ * in the order of the segments' bytes, by skipping from child to child with one scan, which gives
+ * the first visible cell of each row.
+ *
+ * The order of the rows differs from that. Bytes below the delimiter put rows such as ab!x between
+ * the row ab and the rows ab#…, so the segments ab and ab!x overlap. The tail of a segment S is its
+ * rows P·S·delimiter…. Let `last` be the last segment given, and R a row found, of segment S':
+ *
+ * - S' <= last: R is in the tail of a segment given before. The listing goes on behind that tail.
+ * - S' > last: segments between the two can have rows only behind R. Such a segment Z is a prefix
+ *   of S' but not of `last`, with a byte below the delimiter next in S'; it exists if its tail has
+ *   rows. The shortest such Z comes first, else S'.
+ *
+ * Z is at most as long as the common prefix of S' and the first row K behind all rows that start
+ * with P·S': a tail of Z lies there, all keys from S' up to it start with P·Z, and K is one of
+ * them. One seek to K therefore mostly shows that there is none.
+ *
+ * A segment found in its tail has no row between P·S and the tail, because R was the first row from
+ * a position at or before P·S. The listing goes on behind the tail at once, and the common case is
+ * one seek a child.
+ */
+#include "store/table/table.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_ROW_MAX = WCS_ROW_KEY_MAX + 1 }; /* bytes of a bound */
+
+/* The position from which the next row is looked for. */
+enum list_from {
+	LIST_HERE, /* the scan's next row */
+	LIST_ROW,  /* behind the row P·last */
+	LIST_TAIL, /* behind the tail of last */
+};
+
+struct wcs_list {
+	struct wcs_scan *scan;
+	unsigned char delimiter;
+	bool closed;  /* P ends in the delimiter: the row P is the empty segment */
+	bool started; /* there is a last segment */
+	bool bare;    /* the row found is P·segment, not of its tail */
+	bool probed;  /* the scan is elsewhere than at the row found */
+	int state;    /* 1: under way; else the result of every further call */
+	enum list_from from;
+	size_t prefix_len, last_len, segment_len;
+	unsigned char last[LIST_ROW_MAX];
+	unsigned char segment[LIST_ROW_MAX];   /* of the row found */
+	unsigned char bound[LIST_ROW_MAX + 1]; /* P, and what follows it in the bound of a seek */
+};
+
+/* Makes bytes the first key behind all that start with them. Returns its length; 0: there is none.
+ */
+static size_t list_past(unsigned char *bytes, size_t len)
+{
+	while (len > 0 && bytes[len - 1] == 0xFF)
+		len--;
+	if (len > 0)
+		bytes[len - 1]++;
+	return len;
+}
+
+int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
+		  struct wcs_list **made)
+{
+	static const struct wcs_filter rows = {.each = WCS_EACH_ROW};
+	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
+	unsigned char end[LIST_ROW_MAX];
+	struct wcs_range range = {prefix, {NULL, 0}};
+	struct wcs_list *list;
+	size_t end_len;
+
+	if (rc == 0 && after != NULL)
+		rc = store_check_slice(*after, WCS_ROW_KEY_MAX);
+	if (rc != 0)
+		return rc;
+	list = malloc(sizeof(*list));
+	if (list == NULL)
+		return -ENOMEM;
+	memset(list, 0, offsetof(struct wcs_list, last));
+	rc = table_enter(table);
+	if (rc == 0) {
+		list->delimiter = table->delimiter;
+		table_leave(table);
+	}
+	list->prefix_len = prefix.len;
+	if (prefix.len > 0) {
+		memcpy(list->bound, prefix.data, prefix.len);
+		memcpy(end, prefix.data, prefix.len);
+		list->closed = list->bound[prefix.len - 1] == list->delimiter;
+	}
+	end_len = list_past(end, prefix.len);
+	if (end_len > 0)
+		range.end = (struct wcs_slice){end, end_len};
+	if (after != NULL) {
+		list->started = true;
+		list->from = LIST_ROW;
+		list->probed = true;
+		list->last_len = after->len;
+		if (after->len > 0)
+			memcpy(list->last, after->data, after->len);
+	}
+	list->state = 1;
+	if (rc == 0)
+		rc = wcs_scan_open(table, &range, &rows, &list->scan);
+	if (rc != 0)
+		free(list);
+	else
+		*made = list;
+	return rc;
+}
+
+void wcs_list_close(struct wcs_list *list)
+{
+	if (list == NULL)
+		return;
+	wcs_scan_close(list->scan);
+	free(list);
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+/* Takes the part behind P of the scan's next row. 1: taken; 0: the end; or an error. */
+static int list_take(struct wcs_list *list, struct wcs_slice *rest)
+{
+	struct wcs_cell cell;
+	int rc = wcs_scan_next(list->scan, &cell);
+
+	if (rc > 0)
+		*rest = (struct wcs_slice){(const char *)cell.row.data + list->prefix_len,
+					   cell.row.len - list->prefix_len};
+	return rc;
+}
+
+/* Puts the scan at the first row from P·segment·byte on. */
+static int list_seek(struct wcs_list *list, const unsigned char *segment, size_t len,
+		     unsigned char byte)
+{
+	size_t room = LIST_ROW_MAX - 1 - list->prefix_len;
+
+	if (len > room) /* no key has more bytes */
+		len = room;
+	memcpy(list->bound + list->prefix_len, segment, len);
+	list->bound[list->prefix_len + len] = byte;
+	return wcs_scan_seek(list->scan,
+			     (struct wcs_slice){list->bound, list->prefix_len + len + 1});
+}
+
+static int list_seek_past_tail(struct wcs_list *list, const unsigned char *segment, size_t len)
+{
+	return list_seek(list, segment, len, (unsigned char)(list->delimiter + 1));
+}
+
+/* ---- The row found ----------------------------------------------------------------------- */
+
+/* The bytes that the segment found has in common with another. */
+static size_t list_common(const struct wcs_list *list, const void *bytes, size_t len)
+{
+	const unsigned char *other = bytes;
+	size_t common = 0;
+
+	while (common < len && common < list->segment_len && list->segment[common] == other[common])
+		common++;
+	return common;
+}
+
+/* *longest: the greatest possible length of a segment that comes before the one found though its
+ * rows come behind. 0: there may be one; -ENOENT: there is none; or an error. */
+static int list_longest_before(struct wcs_list *list, size_t *longest)
+{
+	unsigned char key[LIST_ROW_MAX];
+	struct wcs_slice behind = {NULL, 0};
+	size_t len = list->prefix_len + list->segment_len;
+	int rc;
+
+	memcpy(key, list->bound, list->prefix_len);
+	memcpy(key + list->prefix_len, list->segment, list->segment_len);
+	len = list_past(key, len);
+	if (len <= list->prefix_len)
+		return -ENOENT;
+	list->probed = true;
+	rc = wcs_scan_seek(list->scan, (struct wcs_slice){key, len});
+	if (rc == 0)
+		rc = list_take(list, &behind);
+	if (rc > 0)
+		*longest = list_common(list, behind.data, behind.len);
+	return rc > 0 ? 0 : rc < 0 ? rc : -ENOENT;
+}
+
+/* Whether a row is in the tail of P and the first len bytes of the segment found: 1, 0 or an error.
+ */
+static int list_has_tail(struct wcs_list *list, size_t len)
+{
+	struct wcs_slice rest = {NULL, 0};
+	int rc = list_seek(list, list->segment, len, list->delimiter);
+
+	if (rc == 0)
+		rc = list_take(list, &rest);
+	return rc <= 0 ? rc
+		       : rest.len > len && list_common(list, rest.data, len) == len &&
+				 ((const unsigned char *)rest.data)[len] == list->delimiter;
+}
+
+/* Finds a segment that comes before the one found though its rows come behind. *len is its length;
+ * segment_len: there is none. */
+static int list_find_before(struct wcs_list *list, size_t *len)
+{
+	size_t shortest = list->started ? list_common(list, list->last, list->last_len) + 1 : 0;
+	size_t longest = SIZE_MAX;
+	int rc = 0;
+
+	*len = list->segment_len;
+	for (size_t z = shortest; z < list->segment_len; z++) {
+		if (list->segment[z] >= list->delimiter)
+			continue;
+		if (longest == SIZE_MAX)
+			rc = list_longest_before(list, &longest);
+		if (rc < 0 || z > longest)
+			break;
+		rc = list_has_tail(list, z);
+		if (rc > 0)
+			*len = z;
+		if (rc != 0)
+			break;
+	}
+	return rc < 0 && rc != -ENOENT ? rc : 0;
+}
+
+/* Whether the segment found was given, or is none. Then the scan goes on behind it. */
+static bool list_passed(const struct wcs_list *list)
+{
+	struct wcs_slice found = {list->segment, list->segment_len};
+
+	if (list->bare && list->segment_len == 0 && !list->closed)
+		return true; /* the row P itself, which is no empty segment */
+	return list->started &&
+	       wcs_slice_compare(found, (struct wcs_slice){list->last, list->last_len}) <= 0;
+}
+
+/* Finds the next segment by its first row. 1: there is one; 0: the end; or an error. */
+static int list_find(struct wcs_list *list)
+{
+	const unsigned char *delimiter;
+	struct wcs_slice rest = {NULL, 0};
+	int rc;
+
+	while ((rc = list_take(list, &rest)) > 0) {
+		delimiter = rest.len > 0 ? memchr(rest.data, list->delimiter, rest.len) : NULL;
+		list->bare = delimiter == NULL;
+		list->segment_len = rest.len;
+		if (delimiter != NULL)
+			list->segment_len = (size_t)(delimiter - (const unsigned char *)rest.data);
+		if (list->segment_len > 0)
+			memcpy(list->segment, rest.data, list->segment_len);
+		if (!list_passed(list))
+			return 1;
+		if (!list->bare || list->segment_len > 0)
+			rc = list_seek_past_tail(list, list->segment, list->segment_len);
+		if (rc < 0)
+			break;
+	}
+	return rc;
+}
+
+int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
+{
+	size_t len;
+	int rc = 0;
+
+	if (list->state <= 0)
+		return list->state;
+	if (list->from == LIST_TAIL)
+		rc = list_seek_past_tail(list, list->last, list->last_len);
+	else if (list->from == LIST_ROW && list->probed)
+		rc = list_seek(list, list->last, list->last_len, 0);
+	list->probed = false;
+	if (rc == 0)
+		rc = list_find(list);
+	list->state = rc;
+	if (rc <= 0)
+		return rc;
+	rc = list_find_before(list, &len);
+	if (rc < 0)
+		return list->state = rc;
+	list->from = list->bare || len < list->segment_len ? LIST_ROW : LIST_TAIL;
+	memcpy(list->last, list->segment, len);
+	list->last_len = len;
+	list->started = true;
+	*segment = (struct wcs_slice){list->last, len};
+	return 1;
+}
