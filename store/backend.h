@@ -20,6 +20,7 @@ struct wcs_policies; /* the same */
 struct wcs_scan {
 	const struct wcs_backend *backend;
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
+	struct wcs_filter *filter;     /* the same; NULL: the caller does */
 };
 struct wcs_value {
 	const struct wcs_backend *backend;
@@ -103,61 +104,38 @@ struct wcs_rows;
 
 struct wcs_fsck;
 
+/* What an engine can do, or leaves to the layer above. */
+struct wcs_capabilities {
+	bool shared;	     /* other clients change its tables meanwhile */
+	bool collects;	     /* it collects garbage itself: no view hides a cell */
+	bool filter;	     /* its scans evaluate views and filters; else they give all cells */
+	bool backward;	     /* its scans can go through a range from the end */
+	int64_t granularity; /* of timestamps, in microseconds; 0: 1 */
+};
+
 struct wcs_backend {
 	const char *name; /* as the store's marker file names it */
+	struct wcs_capabilities can;
 
-	/* Makes an empty engine below the existing directory path. */
-	int (*create)(const char *path, struct wcs_fault *fault);
 	/* Opens it; fills fault on failure. The options stay valid while it is open; their log and
 	 * now are never NULL. */
 	int (*open)(const char *path, const struct wcs_options *options, void **db,
 		    struct wcs_fault *fault);
 	void (*close)(void *db);
-	/* Is that the name of a file that the engine makes in DIRECTORY_DATA? It makes nothing but
-	 * regular files there. */
-	bool (*owns)(const char *name);
-	/* Has no process opened it, not even one whose store has lost its LOCK since? Set if check
-	 * is. -EBUSY: fault names the process. */
-	int (*check_unused)(const char *path, struct wcs_fault *fault);
-	/* As wcs_store_check (fsck.h), of an engine that is not open. NULL: it cannot be. */
-	int (*check)(const char *path, struct wcs_fsck *fsck);
-	/* As wcs_store_sync. */
-	int (*sync)(void *db);
-	/* As wcs_store_failed. */
-	bool (*failed)(void *db);
-	/* Fills in the engine's counters; the others stay 0. failed is set already. */
-	int (*stats)(void *db, struct wcs_stats *stats);
-	/* As wcs_store_engine_text. */
-	char *(*text)(void *db);
 
 	/* Calls each for every table, in any order; stops at the first error and returns it. */
 	int (*tables_load)(void *db,
 			   int (*each)(void *ctx, uint32_t id,
 				       const struct wcs_table_schema *schema),
 			   void *ctx);
-	/* Makes a table (*id 0: the engine sets it to a number that it never used before) or
-	 * replaces the description of one. Durable. Calls for one table do not overlap. */
+	/* Makes a table (*id 0: the engine sets it to a number that it never used before), replaces
+	 * the description of one, or removes it (schema NULL), which has no rows then. Durable.
+	 * Calls for one table do not overlap. */
 	int (*table_put)(void *db, uint32_t *id, const struct wcs_table_schema *schema);
-	/* Removes a table without rows. Durable. */
-	int (*table_remove)(void *db, uint32_t id);
 
-	/* As the functions of store.h of like name; ts is WCS_TS_NEWEST or >= 0. They do not find a
-	 * cell that the view hides. The view is valid for the call; its policies are valid until
-	 * the scan, listing or value that the call opened is closed. */
-	int (*cell_get)(void *db, const struct wcs_view *view, const struct wcs_address *at,
-			struct wcs_cell_info *info);
-	int (*value_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,
-			  struct wcs_value **value);
-	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
-			  size_t *got);
-	void (*value_close)(struct wcs_value *value);
-	/* As wcs_key_get, hidden cells included: faster than the two scans that serve where it is
-	 * NULL, or where the view can hide whole rows. */
-	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
-		       struct wcs_key_info *info);
-
-	/* range and filter are not NULL and not empty; the filter's families are sorted and
-	 * distinct. Both are borrowed for the call. */
+	/* As the functions of store.h of like name. range is not empty, and borrowed for the call.
+	 * view and filter are for engines that evaluate them: the filter's families are sorted and
+	 * distinct, and both are valid until the scan is closed. A seek may go back. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
 			 const struct wcs_range *range, const struct wcs_filter *filter,
 			 struct wcs_scan **scan);
@@ -168,26 +146,70 @@ struct wcs_backend {
 	void (*scan_close)(struct wcs_scan *scan);
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
-	 * Until rows_close nobody else changes them, and each call sees them as they were. All
-	 * calls on one wcs_rows come from one thread. */
+	 * All calls on one wcs_rows come from one thread, and see the rows as they were at the
+	 * start. An exclusive engine locks the rows until rows_close. A shared one remembers the
+	 * newest cells that rows_find gave (or that there was none), and rows_apply returns -EAGAIN
+	 * if they are not the newest any more: the layer above decides again. */
 	int (*rows_open)(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
 			 struct wcs_rows **rows);
-	/* Finds the newest cell of the column that is not later than at->ts; with the family NULL
-	 * any cell of the row. at->table is not used. 1: *cell is filled, and its data valid until
-	 * the next call on rows; 0: there is none. */
+	/* Finds the newest cell of the column that is not later than at->ts (WCS_TS_NEWEST: any);
+	 * with the family NULL any cell of the row. at->table is not used. 1: *cell is filled,
+	 * unless the family is NULL, and its data valid until the next call on rows; 0: none. */
 	int (*rows_find)(struct wcs_rows *rows, const struct wcs_address *at,
 			 struct wcs_stored *cell);
 	/* As wcs_value_read, of a cell that rows_find gave. */
 	int (*rows_read)(struct wcs_rows *rows, const struct wcs_stored *cell, void *buf,
 			 size_t len, uint64_t offset, size_t *got);
 	/* Deletes the cells of the column that are not later than at->ts: hidden ones, so it need
-	 * not be atomic. It is as durable as the next rows_apply. */
+	 * not be atomic. It is as durable as the next rows_apply. Not called if the engine collects
+	 * garbage itself. */
 	int (*rows_purge)(struct wcs_rows *rows, const struct wcs_address *at);
 	/* Applies the first edits, at least one if there is no error; *applied says how many. An
 	 * error is that of the next one. */
 	int (*rows_apply)(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
 			  size_t *applied);
 	void (*rows_close)(struct wcs_rows *rows);
+
+	/* ---- Faster ways for what the functions above can do; each may be NULL ---- */
+	/* Finds a visible cell: info, and, unless value is NULL, its value, with info in it. The
+	 * view's policies are valid until the value is closed. -ENOENT. */
+	int (*cell_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,
+			 struct wcs_cell_info *info, struct wcs_value **value);
+	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
+			  size_t *got);
+	void (*value_close)(struct wcs_value *value);
+	/* As wcs_key_get, hidden cells included: not called if the view can hide whole rows. */
+	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
+		       struct wcs_key_info *info);
+	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
+	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
+		    const struct wcs_range *range);
+
+	const struct wcs_local *local; /* NULL: the engine has no files or memory of its own here */
+};
+
+/* The functions of an engine that keeps the store itself. None is NULL but those of the first part,
+ * of an engine that is not in a directory. */
+struct wcs_local {
+	/* Makes an empty engine below the existing directory path. */
+	int (*create)(const char *path, struct wcs_fault *fault);
+	/* Is that the name of a file that the engine makes in DIRECTORY_DATA? It makes nothing but
+	 * regular files there. */
+	bool (*owns)(const char *name);
+	/* Has no process opened it, not even one whose store has lost its LOCK since? Set if check
+	 * is. -EBUSY: fault names the process. */
+	int (*check_unused)(const char *path, struct wcs_fault *fault);
+	/* As wcs_store_check (fsck.h), of an engine that is not open. NULL: it cannot be. */
+	int (*check)(const char *path, struct wcs_fsck *fsck);
+
+	/* As wcs_store_sync. */
+	int (*sync)(void *db);
+	/* As wcs_store_failed. */
+	bool (*failed)(void *db);
+	/* Fills in the engine's counters; the others stay 0. failed is set already. */
+	int (*stats)(void *db, struct wcs_stats *stats);
+	/* As wcs_store_engine_text. */
+	char *(*text)(void *db);
 	/* Deletes the next slice of hidden cells, and moves the place. A cell that is written
 	 * meanwhile stays. One call at a time. */
 	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,
@@ -204,9 +226,13 @@ struct wcs_backend {
 	 * frees *bytes. -ENOENT: there is none. */
 	int (*note_put)(void *db, const unsigned char *bytes, size_t len);
 	int (*note_get)(void *db, unsigned char **bytes, size_t *len);
-	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
-	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
-		    const struct wcs_range *range);
+};
+
+/* An open engine. */
+struct wcs_engine {
+	const struct wcs_backend *backend;
+	const struct wcs_local *local; /* NULL: it is none */
+	void *db;
 };
 
 /* The engine of that name, NULL: there is none; of name NULL: the one that new stores get, and a
@@ -221,10 +247,6 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 
 /* Is it an ASCII byte other than NUL, '/', '%' and '.'? */
 bool wcs_delimiter_valid(unsigned char delimiter);
-
-/* Logs a warning if a value of that size is over WCS_VALUE_WARN. The engine calls it for the
- * largest value that a mutation made, since it alone knows the size of an appended one. */
-void wcs_warn_value(const struct wcs_options *options, const char *family, uint64_t size);
 
 /* Fills a fault as a whole, printf-like; fault may be NULL. Returns error. */
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)

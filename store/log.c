@@ -90,14 +90,10 @@ void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t siz
 			  table->name, WCS_ROW_WARN);
 }
 
-void wcs_warn_value(const struct wcs_options *options, const char *family, uint64_t size)
+void store_weigh_value(const struct wcs_store *store, const char *family, uint64_t size)
 {
-	char text[192];
-
-	if (size <= WCS_VALUE_WARN)
-		return;
-	snprintf(text, sizeof(text),
-		 "family %.64s: a value of %" PRIu64 " bytes; more than %u is slow", family, size,
-		 WCS_VALUE_WARN);
-	options->log(options->log_ctx, WCS_LOG_WARNING, text);
+	if (size > WCS_VALUE_WARN)
+		store_log(store, WCS_LOG_WARNING,
+			  "family %.64s: a value of %" PRIu64 " bytes; more than %u is slow",
+			  family, size, WCS_VALUE_WARN);
 }

@@ -37,7 +37,8 @@ static struct wcs_store *store_new(const struct wcs_backend *backend,
 
 	if (store == NULL)
 		return NULL;
-	store->backend = backend;
+	store->engine.backend = backend;
+	store->engine.local = backend->local;
 	if (options != NULL)
 		store->options = *options;
 	if (store->options.log == NULL)
@@ -70,7 +71,7 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 	if (made == NULL)
 		return wcs_fault_set(fault, -ENOMEM, "%.120s: no memory", path);
 	wcs_json_limit(made->options.json_bytes);
-	rc = backend->open(path, &made->options, &made->db, fault);
+	rc = backend->open(path, &made->options, &made->engine.db, fault);
 	if (rc != 0)
 		goto out_free;
 	rc = table_load(made);
@@ -90,7 +91,7 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 
 out_close:
 	table_unload(made);
-	backend->close(made->db);
+	backend->close(made->engine.db);
 out_free:
 	store_free(made);
 	return rc;
@@ -137,19 +138,19 @@ void wcs_store_close(struct wcs_store *store)
 		return;
 	collector_stop(store);
 	table_unload(store);
-	store->backend->close(store->db);
+	store->engine.backend->close(store->engine.db);
 	directory_close(store->directory);
 	store_free(store);
 }
 
 int wcs_store_sync(struct wcs_store *store)
 {
-	return store->backend->sync(store->db);
+	return store->engine.local != NULL ? store->engine.local->sync(store->engine.db) : 0;
 }
 
 bool wcs_store_failed(struct wcs_store *store)
 {
-	return store->backend->failed(store->db);
+	return store->engine.local != NULL && store->engine.local->failed(store->engine.db);
 }
 
 int64_t wcs_store_created(const struct wcs_store *store)
@@ -159,13 +160,16 @@ int64_t wcs_store_created(const struct wcs_store *store)
 
 const char *wcs_store_engine(const struct wcs_store *store)
 {
-	return store->backend->name;
+	return store->engine.backend->name;
 }
 
 int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats)
 {
 	struct wcs_stats found = {.failed = wcs_store_failed(store)};
-	int rc = store->backend->stats(store->db, &found);
+	int rc = 0;
+
+	if (store->engine.local != NULL)
+		rc = store->engine.local->stats(store->engine.db, &found);
 
 	if (rc == 0)
 		*stats = found;
@@ -174,5 +178,6 @@ int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats)
 
 char *wcs_store_engine_text(struct wcs_store *store)
 {
-	return store->backend->text(store->db);
+	return store->engine.local != NULL ? store->engine.local->text(store->engine.db)
+					   : strdup("");
 }

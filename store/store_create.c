@@ -54,8 +54,8 @@ static int store_replace_file(void *ctx, int fd, const char *name)
 	struct store_replace *replace = ctx;
 	struct stat st;
 
-	if (replace->backend->owns(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISREG(st.st_mode))
+	if (replace->backend->local->owns(name) &&
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		return 0;
 	return store_replace_refuse(replace, name);
 }
@@ -227,7 +227,7 @@ static int store_create_engine(const struct store_create *create, const struct w
 	const struct wcs_backend *backend = wcs_backend_find(NULL);
 	struct wcs_fault inner = {.text = ""};
 	struct wcs_store *store;
-	int rc = backend->create(create->temporary, &inner);
+	int rc = backend->local->create(create->temporary, &inner);
 
 	if (rc == 0)
 		rc = wcs_store_open_backend(backend, create->temporary, NULL, &store, &inner);

@@ -48,7 +48,7 @@ static int64_t collector_due(const struct wcs_collector *collector)
 
 static bool collector_failed(const struct wcs_collector *collector)
 {
-	return collector->store->backend->failed(collector->store->db);
+	return wcs_store_failed(collector->store);
 }
 
 /* The caller holds the lock, which is released during the pass. */

@@ -69,8 +69,9 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 		collector->fast ? COLLECTOR_FAST_COMPACT : COLLECTOR_SLOW_COMPACT;
 	hidden_tell(table);
 	pthread_mutex_lock(&store->collecting);
-	if (rc == 0 && policies != NULL)
-		rc = store->backend->collect(store->db, &view, table->id, &collector->slice);
+	if (rc == 0 && policies != NULL && store->engine.local != NULL)
+		rc = store->engine.local->collect(store->engine.db, &view, table->id,
+						  &collector->slice);
 	else if (rc == 0)
 		collector->slice.done = true;
 	pthread_mutex_unlock(&store->collecting);
@@ -85,6 +86,7 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 void collector_store_place(struct wcs_collector *collector)
 {
 	size_t name = strlen(collector->table), len = 9 + name + collector->slice.len;
+	const struct wcs_engine *engine = &collector->store->engine;
 	uint64_t now = (uint64_t)store_now(collector->store);
 	unsigned char *bytes = malloc(len);
 
@@ -97,7 +99,8 @@ void collector_store_place(struct wcs_collector *collector)
 	memcpy(bytes + 9, collector->table, name);
 	memcpy(bytes + 9 + name, collector->slice.at, collector->slice.len);
 	/* Where it fails the store is read-only, and says so. */
-	collector->store->backend->note_put(collector->store->db, bytes, len);
+	if (engine->local != NULL)
+		engine->local->note_put(engine->db, bytes, len);
 	free(bytes);
 }
 
@@ -108,7 +111,8 @@ void collector_load_place(struct wcs_collector *collector)
 	size_t len = 0, name;
 	uint64_t last = 0;
 
-	if (store->backend->note_get(store->db, &bytes, &len) != 0)
+	if (store->engine.local == NULL ||
+	    store->engine.local->note_get(store->engine.db, &bytes, &len) != 0)
 		return;
 	name = len >= 9 ? bytes[8] : 0;
 	if (len < 9 || name > WCS_TABLE_NAME_MAX || len - 9 < name ||
@@ -156,7 +160,7 @@ static bool collector_rest(struct wcs_collector *collector, int64_t took)
 		if (collector_interrupted(collector))
 			break;
 		pthread_mutex_unlock(&collector->lock);
-		busy = store->backend->busy(store->db);
+		busy = store->engine.local != NULL && store->engine.local->busy(store->engine.db);
 		pthread_mutex_lock(&collector->lock);
 		if (busy)
 			collector_sleep(collector, COLLECTOR_BUSY_MS * 1000);
@@ -196,7 +200,8 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 		memcpy(status->row, slice->row, slice->row_len);
 		pthread_mutex_unlock(&collector->lock);
 		pthread_mutex_lock(&store->collecting);
-		store->backend->collected(store->db, slice->done);
+		if (store->engine.local != NULL)
+			store->engine.local->collected(store->engine.db, slice->done);
 		pthread_mutex_unlock(&store->collecting);
 		took = grace_steady() - start;
 		if (start + took - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)

@@ -118,7 +118,7 @@ static int look_engine(void *ctx, int fd, const char *name)
 	struct look *look = ctx;
 
 	(void)fd;
-	look->engine |= wcs_backend_find(NULL)->owns(name);
+	look->engine |= wcs_backend_find(NULL)->local->owns(name);
 	return 0;
 }
 

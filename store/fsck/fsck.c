@@ -116,16 +116,16 @@ static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 
 	if (rc != 0)
 		return rc;
-	if (backend->check == NULL)
+	if (backend->local == NULL || backend->local->check == NULL)
 		return wcs_fault_set(fsck->fault, -EOPNOTSUPP,
 				     "a store of the engine %s cannot be checked from here",
 				     backend->name);
-	rc = backend->check_unused(directory->path, fsck->fault);
+	rc = backend->local->check_unused(directory->path, fsck->fault);
 	if (rc == 0 && damaged)
 		rc = fsck_mend_marker(fsck, directory, backend->name);
 	if (rc == 0)
 		rc = directory_check_data(directory, fsck->fault);
-	return rc == 0 ? backend->check(directory->path, fsck) : rc;
+	return rc == 0 ? backend->local->check(directory->path, fsck) : rc;
 }
 
 int wcs_store_check(const char *path, const struct wcs_check_options *options,

@@ -61,13 +61,13 @@ static int admin_write(struct ldb *db, leveldb_writebatch_t *batch)
 int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *schema)
 {
 	struct ldb *db = engine;
-	size_t len;
-	unsigned char counter[4], *record = ldb_record_table(schema, &len);
+	size_t len = 0;
+	unsigned char counter[4], *record = schema ? ldb_record_table(schema, &len) : NULL;
 	leveldb_writebatch_t *batch;
 	uint32_t table = *id;
 	int rc = 0;
 
-	if (!record)
+	if (schema && !record)
 		return -ENOMEM;
 	batch = leveldb_writebatch_create();
 	pthread_mutex_lock(&db->admin_lock);
@@ -77,7 +77,10 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 		ldb_put32(counter, table + 1);
 		ldb_db_batch_put(batch, ldb_key_next_table, counter, sizeof(counter));
 	}
-	ldb_db_batch_put(batch, ldb_key_description(table), record, len);
+	if (schema)
+		ldb_db_batch_put(batch, ldb_key_description(table), record, len);
+	else
+		ldb_db_batch_delete(batch, ldb_key_description(table));
 	if (!rc)
 		rc = admin_write(db, batch);
 	pthread_mutex_unlock(&db->admin_lock);
@@ -85,20 +88,6 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 		*id = table;
 	leveldb_writebatch_destroy(batch);
 	free(record);
-	return rc;
-}
-
-int ldb_admin_remove(void *engine, uint32_t id)
-{
-	struct ldb *db = engine;
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	int rc;
-
-	ldb_db_batch_delete(batch, ldb_key_description(id));
-	pthread_mutex_lock(&db->admin_lock);
-	rc = admin_write(db, batch);
-	pthread_mutex_unlock(&db->admin_lock);
-	leveldb_writebatch_destroy(batch);
 	return rc;
 }
 

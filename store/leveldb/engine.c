@@ -29,11 +29,8 @@
 #define ENGINE_SHARE	    256 /* one part of the medium in so many is the most for either */
 #define ENGINE_BLOOM_BITS   10
 
-const struct wcs_backend wcs_backend_leveldb = {
-	.name = "leveldb",
+static const struct wcs_local engine_local = {
 	.create = ldb_engine_create,
-	.open = ldb_engine_open,
-	.close = ldb_engine_close,
 	.owns = ldb_file_owns,
 	.check_unused = ldb_fsck_unused,
 	.check = ldb_fsck_store,
@@ -41,14 +38,21 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.failed = ldb_db_failed,
 	.stats = ldb_stats_get,
 	.text = ldb_stats_text,
+	.collect = ldb_collect_slice,
+	.collected = ldb_collect_settle,
+	.busy = ldb_commit_busy,
+	.shrink = ldb_queue_store,
+	.note_put = ldb_admin_note_put,
+	.note_get = ldb_admin_note_get,
+};
+
+const struct wcs_backend wcs_backend_leveldb = {
+	.name = "leveldb",
+	.can = {.filter = true},
+	.open = ldb_engine_open,
+	.close = ldb_engine_close,
 	.tables_load = ldb_admin_load,
 	.table_put = ldb_admin_put,
-	.table_remove = ldb_admin_remove,
-	.cell_get = ldb_read_cell,
-	.value_open = ldb_read_open,
-	.value_read = ldb_read_value,
-	.value_close = ldb_read_close,
-	.key_get = ldb_read_key,
 	.scan_open = ldb_scan_open,
 	.scan_next = ldb_scan_next,
 	.scan_seek = ldb_scan_seek,
@@ -60,13 +64,12 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.rows_purge = ldb_rows_purge,
 	.rows_apply = ldb_rows_apply,
 	.rows_close = ldb_rows_close,
+	.cell_open = ldb_read_open,
+	.value_read = ldb_read_value,
+	.value_close = ldb_read_close,
+	.key_get = ldb_read_key,
 	.drop = ldb_drop_rows,
-	.collect = ldb_collect_slice,
-	.collected = ldb_collect_settle,
-	.busy = ldb_commit_busy,
-	.shrink = ldb_queue_store,
-	.note_put = ldb_admin_note_put,
-	.note_get = ldb_admin_note_get,
+	.local = &engine_local,
 };
 
 static int engine_path(const char *path, char **data, struct wcs_fault *fault)

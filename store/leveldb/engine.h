@@ -287,7 +287,6 @@ int ldb_admin_load(void *db,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
 		   void *ctx);
 int ldb_admin_put(void *db, uint32_t *id, const struct wcs_table_schema *schema);
-int ldb_admin_remove(void *db, uint32_t id);
 int ldb_admin_note_put(void *db, const unsigned char *bytes, size_t len);
 int ldb_admin_note_get(void *db, unsigned char **bytes, size_t *len);
 
@@ -295,10 +294,8 @@ int ldb_admin_note_get(void *db, unsigned char **bytes, size_t *len);
 int ldb_stats_get(void *db, struct wcs_stats *stats);
 char *ldb_stats_text(void *db);
 
-int ldb_read_cell(void *db, const struct wcs_view *view, const struct wcs_address *at,
-		  struct wcs_cell_info *info);
 int ldb_read_open(void *db, const struct wcs_view *view, const struct wcs_address *at,
-		  struct wcs_value **value);
+		  struct wcs_cell_info *info, struct wcs_value **value);
 int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_read_close(struct wcs_value *value);
 int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,

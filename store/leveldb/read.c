@@ -130,48 +130,46 @@ static struct wcs_cell_info read_info(const struct read_found *found)
 				      found->expires};
 }
 
-int ldb_read_cell(void *db, const struct wcs_view *view, const struct wcs_address *at,
-		  struct wcs_cell_info *info)
+/* Makes a value that owns what was found. */
+static int read_make(struct ldb *db, const struct read_found *found, struct read_value **made)
 {
-	struct read_found found;
-	int rc = read_find(db, view, at, &found);
+	size_t len = found->cell.id ? 0 : (size_t)found->cell.size;
+	struct read_value *value = malloc(sizeof(*value) + len);
 
-	if (!rc)
-		*info = read_info(&found);
-	read_found_free(&found);
-	return rc;
+	if (!value)
+		return -ENOMEM;
+	value->base.backend = &wcs_backend_leveldb;
+	value->base.info = read_info(found);
+	value->db = db;
+	value->cell = found->cell;
+	value->cell.data = value->data;
+	if (len > 0)
+		memcpy(value->data, found->cell.data, len);
+	*made = value;
+	return 0;
 }
 
 int ldb_read_open(void *engine, const struct wcs_view *view, const struct wcs_address *at,
-		  struct wcs_value **value)
+		  struct wcs_cell_info *info, struct wcs_value **value)
 {
 	struct ldb *db = engine;
 	struct read_value *made = NULL;
 	struct ldb_ticket ticket;
 	struct read_found found;
-	size_t len;
 	int rc;
 
-	ldb_reclaim_enter(db, &ticket);
+	if (value)
+		ldb_reclaim_enter(db, &ticket);
 	rc = read_find(db, view, at, &found);
-	if (!rc) {
-		len = found.cell.id ? 0 : (size_t)found.cell.size;
-		made = malloc(sizeof(*made) + len);
-		rc = made ? 0 : -ENOMEM;
-	}
-	if (made) {
-		made->base.backend = &wcs_backend_leveldb;
-		made->base.info = read_info(&found);
-		made->db = db;
-		made->cell = found.cell;
-		made->cell.data = made->data;
-		if (len > 0)
-			memcpy(made->data, found.cell.data, len);
+	if (!rc)
+		*info = read_info(&found);
+	if (!rc && value)
+		rc = read_make(db, &found, &made);
+	if (made)
 		*value = &made->base;
-	}
 	if (made && made->cell.id)
 		ldb_reclaim_hold(db, &ticket, &made->hold, made->cell.id);
-	else
+	else if (value)
 		ldb_reclaim_leave(db, &ticket);
 	read_found_free(&found);
 	return rc;

@@ -37,15 +37,8 @@ struct scan {
 	uint64_t read;	/* bytes of values */
 	int state;	/* 1: under way; else the result of every further call */
 
-	/* the filter */
-	enum wcs_each each;
-	char (*families)[WCS_FAMILY_NAME_MAX + 1]; /* sorted; NULL: all */
-	size_t family_count;
-	unsigned char *from_bytes, *to_bytes;
-	struct wcs_slice from, to; /* qualifiers; to.data NULL: no upper end */
-	int64_t ts_from, ts_last;
-	uint32_t newest;
-
+	const struct wcs_filter *filter;
+	int64_t ts_last; /* of the filter */
 	struct wcs_view view;
 
 	/* the present cell */
@@ -68,67 +61,20 @@ struct scan {
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-static int scan_copy_slice(struct wcs_slice slice, unsigned char **bytes, struct wcs_slice *copy)
-{
-	if (!slice.data)
-		return 0;
-	*bytes = malloc(slice.len + 1);
-	if (!*bytes)
-		return -ENOMEM;
-	memcpy(*bytes, slice.data, slice.len);
-	*copy = (struct wcs_slice){*bytes, slice.len};
-	return 0;
-}
-
-static int scan_copy_filter(struct scan *scan, const struct wcs_filter *filter)
-{
-	int rc;
-
-	scan->each = filter->each;
-	scan->ts_from = filter->ts_from;
-	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
-	scan->newest = filter->newest;
-	if (filter->families) {
-		scan->families = calloc(filter->family_count + 1, sizeof(*scan->families));
-		if (!scan->families)
-			return -ENOMEM;
-	}
-	for (size_t i = 0; filter->families && i < filter->family_count; i++) {
-		size_t len = strlen(filter->families[i]);
-
-		if (len <= WCS_FAMILY_NAME_MAX) /* else there is none of that name */
-			memcpy(scan->families[scan->family_count++], filter->families[i], len);
-	}
-	rc = scan_copy_slice(filter->qualifier_from, &scan->from_bytes, &scan->from);
-	return rc ? rc : scan_copy_slice(filter->qualifier_to, &scan->to_bytes, &scan->to);
-}
-
-static void scan_free(struct scan *scan)
-{
-	free(scan->families);
-	free(scan->from_bytes);
-	free(scan->to_bytes);
-	free(scan);
-}
-
 int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		  const struct wcs_range *range, const struct wcs_filter *filter,
 		  struct wcs_scan **made)
 {
 	struct scan *scan = malloc(sizeof(*scan));
-	int rc;
 
 	if (!scan)
 		return -ENOMEM;
 	memset(scan, 0, offsetof(struct scan, row));
-	rc = scan_copy_filter(scan, filter);
-	if (rc) {
-		scan_free(scan);
-		return rc;
-	}
 	scan->base.backend = &wcs_backend_leveldb;
 	scan->db = db;
 	scan->table = table;
+	scan->filter = filter;
+	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
 	scan->view = *view;
 	scan->state = 1;
 	scan->column.len = 0;
@@ -152,7 +98,7 @@ void ldb_scan_close(struct wcs_scan *base)
 	leveldb_iter_destroy(scan->iter);
 	ldb_reclaim_leave(scan->db, &scan->ticket);
 	ldb_count(&scan->db->counters.bytes_read, scan->read);
-	scan_free(scan);
+	free(scan);
 }
 
 /* ---- Skipping ---------------------------------------------------------------------------- */
@@ -229,27 +175,27 @@ static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t
 /* False: the family is not wanted, and the scan skipped it. */
 static bool scan_family_wanted(struct scan *scan)
 {
-	size_t low = 0, high = scan->family_count;
+	size_t low = 0, high = scan->filter->family_count;
 	const char *wanted;
 
-	if (!scan->families)
+	if (!scan->filter->families)
 		return true;
 	while (low < high) { /* the first wanted family from the present one on */
 		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(scan->families[middle], scan->family) < 0)
+		if (strcmp(scan->filter->families[middle], scan->family) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	wanted = low < scan->family_count ? scan->families[low] : NULL;
+	wanted = low < scan->filter->family_count ? scan->filter->families[low] : NULL;
 	if (wanted && strcmp(wanted, scan->family) == 0)
 		return true;
 	if (wanted) {
 		scan_target(scan, scan->parts.row_end);
 		ldb_key_family(&scan->target, wanted);
-		if (scan->from.len > 0)
-			ldb_key_qualifier(&scan->target, scan->from);
+		if (scan->filter->qualifier_from.len > 0)
+			ldb_key_qualifier(&scan->target, scan->filter->qualifier_from);
 		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	} else {
 		scan_leave(scan, scan->parts.row_end);
@@ -261,14 +207,16 @@ static bool scan_qualifier_wanted(struct scan *scan)
 {
 	struct wcs_slice qualifier = {scan->qualifier, scan->qualifier_len};
 
-	if (scan->to.data && wcs_slice_compare(qualifier, scan->to) >= 0) {
+	if (scan->filter->qualifier_to.data &&
+	    wcs_slice_compare(qualifier, scan->filter->qualifier_to) >= 0) {
 		scan_leave(scan, scan->parts.family_end);
 		return false;
 	}
-	if (scan->from.len == 0 || wcs_slice_compare(qualifier, scan->from) >= 0)
+	if (scan->filter->qualifier_from.len == 0 ||
+	    wcs_slice_compare(qualifier, scan->filter->qualifier_from) >= 0)
 		return true;
 	scan_target(scan, scan->parts.family_end);
-	ldb_key_qualifier(&scan->target, scan->from);
+	ldb_key_qualifier(&scan->target, scan->filter->qualifier_from);
 	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 	return false;
 }
@@ -278,7 +226,8 @@ static bool scan_qualifier_wanted(struct scan *scan)
 static bool scan_version_wanted(struct scan *scan)
 {
 	scan->expires = wcs_view_expiry(scan->gc, scan->rank, scan->parts.ts);
-	if (scan->parts.ts < scan->ts_from || (scan->newest && scan->given >= scan->newest) ||
+	if (scan->parts.ts < scan->filter->ts_from ||
+	    (scan->filter->newest && scan->given >= scan->filter->newest) ||
 	    wcs_view_hides(&scan->view, scan->expires)) {
 		scan_leave(scan, scan->parts.column_end);
 		return false;
@@ -336,8 +285,9 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 	scan->given++;
 	scan->read += cell->value.len;
 	scan->at_cell = true;
-	scan->leave = leave[scan->each];
-	if (scan->each == WCS_EACH_CELL && scan->newest && scan->given >= scan->newest)
+	scan->leave = leave[scan->filter->each];
+	if (scan->filter->each == WCS_EACH_CELL && scan->filter->newest &&
+	    scan->given >= scan->filter->newest)
 		scan->leave = parts->column_end;
 }
 

@@ -32,7 +32,7 @@ int change_find(struct change *c, const char *family, struct wcs_slice qualifier
 				 .qualifier = qualifier,
 				 .ts = ts};
 
-	return c->row_empty ? 0 : c->table->store->backend->rows_find(c->rows, &at, cell);
+	return c->row_empty ? 0 : c->table->store->engine.backend->rows_find(c->rows, &at, cell);
 }
 
 int change_older(struct change *c, const char *family, struct wcs_slice qualifier,
@@ -103,12 +103,12 @@ int change_purge(struct change *c, const char *family, struct wcs_slice qualifie
 		return found;
 	if (must != NULL && !must(ctx, &hidden))
 		return 0;
-	return c->table->store->backend->rows_purge(c->rows,
-						    &(struct wcs_address){.table = c->table->id,
-									  .row = c->edit->row,
-									  .family = family,
-									  .qualifier = qualifier,
-									  .ts = hidden.ts});
+	return c->table->store->engine.backend->rows_purge(
+		c->rows, &(struct wcs_address){.table = c->table->id,
+					       .row = c->edit->row,
+					       .family = family,
+					       .qualifier = qualifier,
+					       .ts = hidden.ts});
 }
 
 /* ---- The edit ---------------------------------------------------------------------------- */

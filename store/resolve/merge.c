@@ -221,8 +221,8 @@ static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 		return found < 0 ? found : 0;
 	if (cell.size > sizeof(merge->old))
 		return merge_damaged(merge);
-	rc = merge->c->table->store->backend->rows_read(merge->c->rows, &cell, merge->old,
-							(size_t)cell.size, 0, &got);
+	rc = merge->c->table->store->engine.backend->rows_read(merge->c->rows, &cell, merge->old,
+							       (size_t)cell.size, 0, &got);
 	*old = (struct wcs_slice){merge->old, got};
 	return rc != 0 ? rc : 1;
 }

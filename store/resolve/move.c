@@ -199,7 +199,7 @@ static int move_try(struct move *move, uint32_t table)
 	struct change *c = &move->c;
 	uint64_t room = 0;
 	size_t applied;
-	int rc = store->backend->rows_open(store->db, table, c->edit, 1, &c->rows);
+	int rc = store->engine.backend->rows_open(store->engine.db, table, c->edit, 1, &c->rows);
 
 	if (rc != 0)
 		return rc;
@@ -210,10 +210,10 @@ static int move_try(struct move *move, uint32_t table)
 		rc = room_enter(store, room, !c->values);
 	if (rc == 0) {
 		if (move->changes)
-			rc = store->backend->rows_apply(c->rows, c->edit, 1, &applied);
+			rc = store->engine.backend->rows_apply(c->rows, c->edit, 1, &applied);
 		room_leave(store, room);
 	}
-	store->backend->rows_close(c->rows);
+	store->engine.backend->rows_close(c->rows);
 	return rc;
 }
 

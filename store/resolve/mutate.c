@@ -26,8 +26,8 @@ static int mutate_compare(struct change *c, const struct wcs_stored *cell,
 	if (cell->data != NULL)
 		return memcmp(cell->data, bytes, expected.len) == 0 ? 0 : -ECANCELED;
 	for (size_t offset = 0, got; offset < expected.len; offset += got) {
-		int rc = c->table->store->backend->rows_read(c->rows, cell, part, sizeof(part),
-							     offset, &got);
+		int rc = c->table->store->engine.backend->rows_read(c->rows, cell, part,
+								    sizeof(part), offset, &got);
 
 		if (rc != 0)
 			return rc;

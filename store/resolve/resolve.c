@@ -141,7 +141,8 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 	int rc, written;
 	uint64_t copied;
 
-	rc = store->backend->rows_open(store->db, resolve->table->id, resolve->edits, n, &rows);
+	rc = store->engine.backend->rows_open(store->engine.db, resolve->table->id, resolve->edits,
+					      n, &rows);
 	if (rc != 0)
 		return rc;
 	while (rc == 0 && made < n) {
@@ -157,13 +158,13 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 	written = room_enter(store, copied, false);
 	if (written == 0) {
 		for (; written == 0 && *done < made; *done += applied)
-			written = store->backend->rows_apply(rows, resolve->edits + *done,
-							     made - *done, &applied);
+			written = store->engine.backend->rows_apply(rows, resolve->edits + *done,
+								    made - *done, &applied);
 		room_leave(store, copied);
 	}
-	store->backend->rows_close(rows);
+	store->engine.backend->rows_close(rows);
 	if (alone && *done > 0)
-		wcs_warn_value(&store->options, c.largest_family, c.largest);
+		store_weigh_value(store, c.largest_family, c.largest);
 	return written != 0 ? written : rc;
 }
 

@@ -5,6 +5,7 @@
  * A delimiter is an ASCII byte above NUL: a row's own range therefore ends before the range of the
  * rows below it starts, and the delimiter has a next byte.
  */
+#include "store/engine/engine.h"
 #include "store/table/table.h"
 
 #include <errno.h>
@@ -57,8 +58,8 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 		return rc;
 	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
 	if (rc == 0)
-		rc = table->store->backend->drop(table->store->db, table->id, row,
-						 &subtree.ranges[subtree.count - 1]);
+		rc = engine_drop(&table->store->engine, table->id, row,
+				 &subtree.ranges[subtree.count - 1]);
 	table_unlock(table);
 	return rc;
 }

@@ -94,7 +94,7 @@ static int room_check(struct wcs_store *store, uint64_t size, unsigned int quart
 	if (rc == 0 && !room_has(&space, size, quarters))
 		rc = room_read(store, false, &space);
 	if (rc == 0 && !room_has(&space, size, quarters)) {
-		store->backend->shrink(store->db);
+		store->engine.local->shrink(store->engine.db);
 		rc = -ENOSPC;
 	}
 	return rc;

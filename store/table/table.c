@@ -206,7 +206,7 @@ static int table_load_one(void *ctx, uint32_t id, const struct wcs_table_schema 
 
 int table_load(struct wcs_store *store)
 {
-	return store->backend->tables_load(store->db, table_load_one, store);
+	return store->engine.backend->tables_load(store->engine.db, table_load_one, store);
 }
 
 void table_unload(struct wcs_store *store)

@@ -19,8 +19,7 @@ struct directory;
 struct wcs_collector;
 
 struct wcs_store {
-	const struct wcs_backend *backend;
-	void *db;
+	struct wcs_engine engine;
 	struct wcs_options options;  /* log and now are never NULL */
 	struct directory *directory; /* NULL: the store has none around its engine */
 	struct wcs_collector *collector;
@@ -88,6 +87,8 @@ static inline int64_t store_now(const struct wcs_store *store)
 /* Logs a warning, without the key, if a cell of that size brings the row's values over WCS_ROW_WARN
  * bytes: once for a row that is read from its beginning. bytes: the cell's included. */
 void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size);
+/* Logs a warning if a value of that size, which was made, is over WCS_VALUE_WARN. */
+void store_weigh_value(const struct wcs_store *store, const char *family, uint64_t size);
 
 /* Has the slice at most max bytes; is it a row key? -ENAMETOOLONG, -EINVAL. */
 int store_check_slice(struct wcs_slice slice, size_t max);

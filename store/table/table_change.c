@@ -10,6 +10,7 @@
  * mutation would come in nearly every time.
  */
 #include "store/disk/directory.h"
+#include "store/engine/engine.h"
 #include "store/table/table.h"
 
 #include <errno.h>
@@ -38,20 +39,14 @@ static int store_need_format(struct wcs_store *store, int format)
 static int table_check_view(struct wcs_table *table, const struct wcs_view *view,
 			    const struct table_family *family)
 {
-	const struct wcs_backend *backend = table->store->backend;
 	const char *name = family != NULL ? family->family.name : NULL;
 	struct wcs_filter filter = {.each = WCS_EACH_ROW,
 				    .families = family != NULL ? &name : NULL,
 				    .family_count = family != NULL ? 1 : 0};
 	struct wcs_range range = {.start = {NULL, 0}};
-	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = backend->scan_open(table->store->db, view, table->id, &range, &filter, &scan);
+	int rc = engine_first(&table->store->engine, view, table->id, &range, &filter, &cell);
 
-	if (rc != 0)
-		return rc;
-	rc = backend->scan_next(scan, &cell);
-	backend->scan_close(scan);
 	return rc > 0 ? -ENOTEMPTY : rc;
 }
 
@@ -70,14 +65,14 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 	struct wcs_collect *slice = calloc(1, sizeof(*slice));
 	int rc = slice != NULL ? 0 : -ENOMEM;
 
-	while (rc == 0 && !slice->done) {
+	while (rc == 0 && !slice->done && store->engine.local != NULL) {
 		slice->batch = TABLE_CHANGE_CELLS;
 		slice->look = SIZE_MAX;
 		slice->compact = TABLE_CHANGE_COMPACT;
 		pthread_mutex_lock(&store->collecting);
-		rc = store->backend->collect(store->db, &view, table->id, slice);
+		rc = store->engine.local->collect(store->engine.db, &view, table->id, slice);
 		if (rc == 0)
-			store->backend->collected(store->db, slice->done);
+			store->engine.local->collected(store->engine.db, slice->done);
 		pthread_mutex_unlock(&store->collecting);
 	}
 	free(slice);
@@ -150,7 +145,8 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 
 	if (rc != 0)
 		return rc;
-	rc = table->store->backend->table_put(table->store->db, &table->id, described);
+	rc = table->store->engine.backend->table_put(table->store->engine.db, &table->id,
+						     described);
 	if (rc != 0) {
 		wcs_policies_drop(policies);
 		return rc;
@@ -182,7 +178,7 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 	for (int tries = 0; rc == -EBUSY && tries < TABLE_CHANGE_TRIES; tries++) {
 		uint_fast64_t before;
 
-		rc = table->store->backend->sync(table->store->db);
+		rc = wcs_store_sync(table->store);
 		before = table_writes(table, watched);
 		if (rc == 0 && edit->needs_empty)
 			rc = table_check_shown(table, watched);
@@ -281,7 +277,7 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 	else if (store->table_count == WCS_TABLES_MAX)
 		rc = -EMFILE;
 	else
-		rc = store->backend->table_put(store->db, &table->id, &described);
+		rc = store->engine.backend->table_put(store->engine.db, &table->id, &described);
 	if (rc == 0) {
 		family_warn_count(table); /* before others can have it */
 		table_insert(store, at, table);
@@ -308,7 +304,7 @@ static int table_drop_rows(struct wcs_table *table)
 {
 	struct wcs_range all = {.start = {NULL, 0}};
 
-	return table->store->backend->drop(table->store->db, table->id, NULL, &all);
+	return engine_drop(&table->store->engine, table->id, NULL, &all);
 }
 
 /* Removes the table. drop: rows may be left, few of them, since they go while no call can enter the
@@ -323,7 +319,7 @@ static int table_remove(struct wcs_table *table, bool drop)
 	pthread_rwlock_wrlock(&table->gate);
 	rc = drop ? table_drop_rows(table) : 0;
 	if (rc == 0)
-		rc = store->backend->table_remove(store->db, table->id);
+		rc = store->engine.backend->table_put(store->engine.db, &table->id, NULL);
 	if (rc == 0)
 		table->removed = true;
 	pthread_rwlock_unlock(&table->gate);

@@ -154,7 +154,7 @@ static double bench_batches(struct bench *bench)
 	double start, took;
 
 	suite_open(&suite, SUITE_LEVELDB);
-	db = suite.store->db;
+	db = suite.store->engine.db;
 	start = measure_thread();
 	while (at < end) {
 		struct wcs_slice key = bench_pair_part(&at), value = bench_pair_part(&at);
@@ -287,7 +287,7 @@ static char *bench_print(char *to, const struct bench_cell *cell, bool first, bo
 
 static double bench_iterate(struct bench *bench)
 {
-	struct ldb *db = bench->suite.store->db;
+	struct ldb *db = bench->suite.store->engine.db;
 	struct bench_cell *cell = malloc(2 * sizeof(*cell)), *last = cell + 1, *swap;
 	char *buf = malloc(2 * BENCH_PIECE), *to = buf;
 	double start = measure_thread();
@@ -371,7 +371,7 @@ SUITE_TEST(bench_rows, 1800)
 	bench_text(&bench);
 	bench_load_into(&bench, &bench.suite);
 	suite_reopen(&bench.suite);
-	db = bench.suite.store->db;
+	db = bench.suite.store->engine.db;
 	leveldb_compact_range(db->db, NULL, 0, NULL, 0);
 	bench_pairs(&bench, &bench.suite);
 	bench_run(&bench);

@@ -126,7 +126,7 @@ void fill_store(const char *path, const struct tree *tree)
 	fill_columns(fill, "e", TREE_CELLS, 0);
 	fill_columns(fill, "l", TREE_CELLS, tree->large);
 	fill_columns(fill, "b", 1, tree->big);
-	db = store->db;
+	db = store->engine.db;
 	leveldb_compact_range(db->db, NULL, 0, NULL, 0);
 	wcs_table_close(fill->table);
 	wcs_store_close(store);

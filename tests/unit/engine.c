@@ -38,7 +38,7 @@ void engine_open(struct engine *engine)
 	ck_assert_ptr_nonnull(mkdtemp(engine->path));
 	engine->options =
 		(struct wcs_options){.log = engine_log, .log_ctx = engine, .now = engine_now};
-	SUITE_OK(wcs_backend_leveldb.create(engine->path, NULL));
+	SUITE_OK(wcs_backend_leveldb.local->create(engine->path, NULL));
 	SUITE_OK(engine_try_open(engine));
 }
 
@@ -85,8 +85,8 @@ void engine_expect_chunks(struct ldb *db, int chunks)
 struct wcs_table *engine_table(struct engine *engine, struct engine_table *around)
 {
 	memset(around, 0, sizeof(*around));
-	around->store.backend = &wcs_backend_leveldb;
-	around->store.db = engine->db;
+	around->store.engine =
+		(struct wcs_engine){.backend = &wcs_backend_leveldb, .db = engine->db};
 	around->store.options = engine->options;
 	around->table.store = &around->store;
 	around->table.id = 1;
@@ -140,10 +140,12 @@ int engine_delete(struct engine *engine, const char *row)
 
 int engine_value_open(struct engine *engine, const char *row, struct wcs_value **value)
 {
-	return wcs_backend_leveldb.value_open(
+	struct wcs_cell_info info;
+
+	return wcs_backend_leveldb.cell_open(
 		engine->db, &suite_everything,
 		&(struct wcs_address){1, suite_text(row), "f", suite_text("q"), WCS_TS_NEWEST},
-		value);
+		&info, value);
 }
 
 void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed)

@@ -73,26 +73,10 @@ void memory_cells_set(struct memory_cells *cells, struct memory_cell *cell);
 /* Is the cell one of that column? */
 bool memory_cells_in(const struct memory_cell *cell, uint32_t table, struct wcs_slice row,
 		     const char *family, struct wcs_slice qualifier);
-/* The newest cell of a column, or the one with that timestamp. NULL: none. */
-struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
-				      struct wcs_slice row, const char *family,
-				      struct wcs_slice qualifier, int64_t ts);
-struct wcs_cell_info memory_cells_info(const struct memory_cell *cell, int64_t expires);
-int memory_cells_read(const struct memory_cell *cell, void *buf, size_t len, uint64_t offset,
-		      size_t *got);
-bool memory_cells_start_with(struct wcs_slice bytes, struct wcs_slice prefix);
+int memory_cells_read(struct wcs_slice value, void *buf, size_t len, uint64_t offset, size_t *got);
 /* from <= bytes < to; a NULL to is no bound. */
 bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct wcs_slice to);
 
-/* ---- memory_view.c ---- */
-
-/* When the view hides the i-th cell, and whether it does now. */
-int64_t memory_view_expiry(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
-bool memory_view_hides(const struct memory_cells *cells, size_t i, const struct wcs_view *view);
-/* As memory_cells_find, among the cells that the view shows. expires: NULL where nobody asks. */
-struct memory_cell *memory_view_find(const struct memory_cells *cells, const struct wcs_view *view,
-				     uint32_t table, struct wcs_slice row, const char *family,
-				     struct wcs_slice qualifier, int64_t ts, int64_t *expires);
 /* ---- memory_scan.c: operations of the backend ---- */
 
 int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,

@@ -118,41 +118,14 @@ bool memory_cells_in(const struct memory_cell *cell, uint32_t table, struct wcs_
 	       memory_cells_same(cell->qualifier, qualifier);
 }
 
-struct memory_cell *memory_cells_find(const struct memory_cells *cells, uint32_t table,
-				      struct wcs_slice row, const char *family,
-				      struct wcs_slice qualifier, int64_t ts)
+int memory_cells_read(struct wcs_slice value, void *buf, size_t len, uint64_t offset, size_t *got)
 {
-	for (size_t i = 0; i < cells->count; i++) {
-		struct memory_cell *cell = cells->all[i];
-
-		if (memory_cells_in(cell, table, row, family, qualifier) &&
-		    (ts == WCS_TS_NEWEST || ts == cell->ts))
-			return cell;
-	}
-	return NULL;
-}
-
-struct wcs_cell_info memory_cells_info(const struct memory_cell *cell, int64_t expires)
-{
-	return (struct wcs_cell_info){
-		.ts = cell->ts, .size = cell->value.len, .etag = cell->etag, .expires = expires};
-}
-
-int memory_cells_read(const struct memory_cell *cell, void *buf, size_t len, uint64_t offset,
-		      size_t *got)
-{
-	size_t rest = offset < cell->value.len ? cell->value.len - (size_t)offset : 0;
+	size_t rest = offset < value.len ? value.len - (size_t)offset : 0;
 
 	*got = len < rest ? len : rest;
 	if (*got > 0)
-		memcpy(buf, (const char *)cell->value.data + offset, *got);
+		memcpy(buf, (const char *)value.data + offset, *got);
 	return 0;
-}
-
-bool memory_cells_start_with(struct wcs_slice bytes, struct wcs_slice prefix)
-{
-	return bytes.len >= prefix.len &&
-	       (prefix.len == 0 || memcmp(bytes.data, prefix.data, prefix.len) == 0);
 }
 
 bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct wcs_slice to)

@@ -9,20 +9,7 @@
  */
 #include "tests/unit/memory.h"
 
-struct memory_value {
-	struct wcs_value base;
-	struct memory_engine *engine;
-	struct memory_cell *cell;
-};
-
 /* ---- The engine and its tables ----------------------------------------------------------- */
-
-static int memory_create(const char *path, struct wcs_fault *fault)
-{
-	(void)path;
-	(void)fault;
-	return 0;
-}
 
 static int memory_open(const char *path, const struct wcs_options *options, void **db,
 		       struct wcs_fault *fault)
@@ -98,10 +85,8 @@ static int memory_tables_load(void *db,
 static int memory_table_put(void *db, uint32_t *id, const struct wcs_table_schema *schema)
 {
 	struct memory_engine *engine = db;
-	struct wcs_table_schema copy;
 	size_t i = 0;
 
-	memory_schema_copy(&copy, schema);
 	pthread_mutex_lock(&engine->mutex);
 	while (i < engine->table_count && engine->tables[i].id != *id)
 		i++;
@@ -114,84 +99,12 @@ static int memory_table_put(void *db, uint32_t *id, const struct wcs_table_schem
 		*id = ++engine->last_table;
 	}
 	engine->tables[i].id = *id;
-	engine->tables[i].schema = copy;
-	pthread_mutex_unlock(&engine->mutex);
-	return 0;
-}
-
-static int memory_table_remove(void *db, uint32_t id)
-{
-	struct memory_engine *engine = db;
-
-	pthread_mutex_lock(&engine->mutex);
-	for (size_t i = 0; i < engine->table_count; i++) {
-		if (engine->tables[i].id != id)
-			continue;
-		memory_schema_clear(&engine->tables[i].schema);
+	if (schema != NULL)
+		memory_schema_copy(&engine->tables[i].schema, schema);
+	else
 		engine->tables[i] = engine->tables[--engine->table_count];
-		break;
-	}
 	pthread_mutex_unlock(&engine->mutex);
 	return 0;
-}
-
-/* ---- Cells and keys ---------------------------------------------------------------------- */
-
-static int memory_cell_get(void *db, const struct wcs_view *view, const struct wcs_address *at,
-			   struct wcs_cell_info *info)
-{
-	struct memory_engine *engine = db;
-	const struct memory_cell *cell;
-	int64_t expires;
-
-	pthread_mutex_lock(&engine->mutex);
-	cell = memory_view_find(&engine->cells, view, at->table, at->row, at->family, at->qualifier,
-				at->ts, &expires);
-	if (cell != NULL)
-		*info = memory_cells_info(cell, expires);
-	pthread_mutex_unlock(&engine->mutex);
-	return cell != NULL ? 0 : -ENOENT;
-}
-
-static int memory_value_open(void *db, const struct wcs_view *view, const struct wcs_address *at,
-			     struct wcs_value **value)
-{
-	struct memory_engine *engine = db;
-	struct memory_value *made;
-	struct memory_cell *cell;
-	int64_t expires;
-
-	pthread_mutex_lock(&engine->mutex);
-	cell = memory_view_find(&engine->cells, view, at->table, at->row, at->family, at->qualifier,
-				at->ts, &expires);
-	if (cell != NULL)
-		cell->refs++;
-	pthread_mutex_unlock(&engine->mutex);
-	if (cell == NULL)
-		return -ENOENT;
-	made = memory_cells_realloc(NULL, sizeof(*made));
-	made->base.backend = &wcs_backend_memory;
-	made->base.info = memory_cells_info(cell, expires);
-	made->engine = engine;
-	made->cell = cell;
-	*value = &made->base;
-	return 0;
-}
-
-static int memory_value_read(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
-			     size_t *got)
-{
-	return memory_cells_read(((struct memory_value *)value)->cell, buf, len, offset, got);
-}
-
-static void memory_value_close(struct wcs_value *value)
-{
-	struct memory_value *closed = (struct memory_value *)value;
-
-	pthread_mutex_lock(&closed->engine->mutex);
-	memory_cells_put(closed->cell);
-	pthread_mutex_unlock(&closed->engine->mutex);
-	free(closed);
 }
 
 /* It counts nothing. */
@@ -208,22 +121,21 @@ static char *memory_describe(void *db)
 	return strdup("in memory\n");
 }
 
-static int memory_drop(void *db, uint32_t table, const struct wcs_slice *row,
-		       const struct wcs_range *range)
-{
-	struct memory_engine *engine = db;
-
-	pthread_mutex_lock(&engine->mutex);
-	for (size_t i = engine->cells.count; i-- > 0;)
-		if (engine->cells.all[i]->table == table &&
-		    ((row && wcs_slice_compare(engine->cells.all[i]->row, *row) == 0) ||
-		     memory_cells_within(engine->cells.all[i]->row, range->start, range->end)))
-			memory_cells_remove(&engine->cells, i);
-	pthread_mutex_unlock(&engine->mutex);
-	return 0;
-}
-
 /* ---- Collecting -------------------------------------------------------------------------- */
+
+/* Does the view hide the i-th cell? Its rank is counted anew for each. */
+static bool memory_hides(const struct memory_cells *cells, size_t i, const struct wcs_view *view)
+{
+	const struct memory_cell *cell = cells->all[i];
+	char family[WCS_FAMILY_NAME_MAX + 1] = "";
+	uint64_t rank = 1;
+
+	memcpy(family, cell->family.data, cell->family.len);
+	for (size_t newer = i; newer-- > 0 && memory_cells_in(cells->all[newer], cell->table,
+							      cell->row, family, cell->qualifier);)
+		rank++;
+	return wcs_view_hides(view, wcs_view_expiry(wcs_view_gc(view, family), rank, cell->ts));
+}
 
 /* All at once: the oldest first, so that no rank changes. */
 static int memory_collect(void *db, const struct wcs_view *view, uint32_t table,
@@ -238,7 +150,7 @@ static int memory_collect(void *db, const struct wcs_view *view, uint32_t table,
 		if (cell->table != table)
 			continue;
 		slice->looked++;
-		if (!memory_view_hides(&engine->cells, i, view))
+		if (!memory_hides(&engine->cells, i, view))
 			continue;
 		slice->collected++;
 		slice->bytes += cell->value.len;
@@ -281,22 +193,30 @@ static int memory_note_get(void *db, unsigned char **bytes, size_t *len)
 	return engine->note != NULL ? 0 : -ENOENT;
 }
 
-const struct wcs_backend wcs_backend_memory = {
-	.name = "memory",
-	.create = memory_create,
-	.open = memory_open,
-	.close = memory_close,
+static void memory_shrink(void *db)
+{
+	(void)db;
+}
+
+static const struct wcs_local memory_local = {
 	.sync = memory_sync,
 	.failed = memory_never,
 	.stats = memory_stats,
 	.text = memory_describe,
+	.collect = memory_collect,
+	.collected = memory_collected,
+	.busy = memory_never,
+	.shrink = memory_shrink,
+	.note_put = memory_note_put,
+	.note_get = memory_note_get,
+};
+
+const struct wcs_backend wcs_backend_memory = {
+	.name = "memory",
+	.open = memory_open,
+	.close = memory_close,
 	.tables_load = memory_tables_load,
 	.table_put = memory_table_put,
-	.table_remove = memory_table_remove,
-	.cell_get = memory_cell_get,
-	.value_open = memory_value_open,
-	.value_read = memory_value_read,
-	.value_close = memory_value_close,
 	.scan_open = memory_scan_open,
 	.scan_next = memory_scan_next,
 	.scan_seek = memory_scan_seek,
@@ -308,10 +228,5 @@ const struct wcs_backend wcs_backend_memory = {
 	.rows_purge = memory_rows_purge,
 	.rows_apply = memory_rows_apply,
 	.rows_close = memory_rows_close,
-	.drop = memory_drop,
-	.collect = memory_collect,
-	.collected = memory_collected,
-	.busy = memory_never,
-	.note_put = memory_note_put,
-	.note_get = memory_note_get,
+	.local = &memory_local,
 };

@@ -61,13 +61,9 @@ int memory_rows_find(struct wcs_rows *base, const struct wcs_address *at, struct
 int memory_rows_read(struct wcs_rows *rows, const struct wcs_stored *cell, void *buf, size_t len,
 		     uint64_t offset, size_t *got)
 {
-	size_t rest = offset < cell->size ? (size_t)(cell->size - offset) : 0;
-
 	(void)rows;
-	*got = len < rest ? len : rest;
-	if (*got > 0)
-		memcpy(buf, cell->data + offset, *got);
-	return 0;
+	return memory_cells_read((struct wcs_slice){cell->data, (size_t)cell->size}, buf, len,
+				 offset, got);
 }
 
 int memory_rows_purge(struct wcs_rows *base, const struct wcs_address *at)

@@ -46,10 +46,10 @@ ENGINE_TEST(test_damaged_record, 60)
 	engine_put_raw(engine, key.data, key.len, "\7what", 5);
 	for (int64_t ts = WCS_TS_NEWEST; ts <= 1; ts += 2)
 		ck_assert_int_eq(
-			wcs_backend_leveldb.cell_get(
+			wcs_backend_leveldb.cell_open(
 				engine->db, &suite_everything,
 				&(struct wcs_address){1, suite_text("r"), "f", suite_text("q"), ts},
-				&info),
+				&info, NULL),
 			-EIO);
 	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
 					       &suite_cells, &scan));
@@ -131,11 +131,11 @@ ENGINE_TEST(test_damaged_block, 60)
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%02d", i);
-		rc = wcs_backend_leveldb.cell_get(engine->db, &suite_everything,
-						  &(struct wcs_address){1, suite_text(row), "f",
-									suite_text("q"),
-									WCS_TS_NEWEST},
-						  &info);
+		rc = wcs_backend_leveldb.cell_open(engine->db, &suite_everything,
+						   &(struct wcs_address){1, suite_text(row), "f",
+									 suite_text("q"),
+									 WCS_TS_NEWEST},
+						   &info, NULL);
 		ck_assert(rc == -EIO || (rc == 0 && info.ts == 9));
 		good += rc == 0;
 		bad += rc != 0;

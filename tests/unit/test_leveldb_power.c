@@ -139,7 +139,7 @@ static void power_row(char row[16], int number)
 
 static int sync_store(struct engine *engine)
 {
-	return wcs_backend_leveldb.sync(engine->db);
+	return wcs_backend_leveldb.local->sync(engine->db);
 }
 
 static void make_files(const struct engine *engine, int from, int to)

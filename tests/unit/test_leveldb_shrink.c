@@ -68,7 +68,7 @@ static uint64_t disk_use(struct engine *engine)
 static void expect_use(struct engine *engine, uint64_t most)
 {
 	for (int i = 0; i < 300; i++) {
-		wcs_backend_leveldb.shrink(engine->db);
+		wcs_backend_leveldb.local->shrink(engine->db);
 		if (disk_use(engine) <= most)
 			return;
 		suite_sleep(100);
@@ -83,8 +83,8 @@ static void expect_tables(struct engine *engine, uint64_t mib)
 		struct wcs_stats stats = {0};
 		uint64_t bytes = 0;
 
-		wcs_backend_leveldb.shrink(engine->db);
-		ck_assert_int_eq(wcs_backend_leveldb.stats(engine->db, &stats), 0);
+		wcs_backend_leveldb.local->shrink(engine->db);
+		ck_assert_int_eq(wcs_backend_leveldb.local->stats(engine->db, &stats), 0);
 		for (size_t level = 0; level < stats.level_count; level++)
 			bytes += stats.levels[level].bytes;
 		if (bytes <= mib * MIB)
@@ -164,9 +164,8 @@ ENGINE_TEST(test_tables_that_readers_kept, 60)
 
 	shrink_room = SHRINK_DISK;
 	set_rows(engine, ROWS);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1,
-					       &(struct wcs_range){0}, &(struct wcs_filter){0},
-					       &scan));
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
+					       &suite_cells, &scan));
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
 	delete_rows(engine, ROWS, false);
 	shrink_room = 16 * MIB;

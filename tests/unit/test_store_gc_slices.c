@@ -23,7 +23,7 @@ static void gc_slice(struct suite *s, struct wcs_collect *at, size_t batch, size
 	at->look = look;
 	SUITE_OK(table_enter(s->table));
 	view = table_view(s->table);
-	SUITE_OK(s->store->backend->collect(s->store->db, &view, s->table->id, at));
+	SUITE_OK(s->store->engine.local->collect(s->store->engine.db, &view, s->table->id, at));
 	table_leave(s->table);
 }
 

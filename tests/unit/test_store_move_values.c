@@ -223,7 +223,7 @@ SUITE_STORES(test_no_version_is_lost, 120)
 
 static struct ldb *chunks_db(struct suite *s)
 {
-	return s->store->db;
+	return s->store->engine.db;
 }
 
 /* A value of 200,000 bytes has 4 chunks, one of 70,000 has 2. */

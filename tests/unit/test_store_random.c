@@ -37,7 +37,7 @@ static void random_go(struct random_run *run)
 		if (cell.info.size > WCS_VALUE_INLINE)
 			needed += ldb_extent_count(cell.info.size);
 	wcs_scan_close(scan);
-	engine_expect_chunks(run->suites[SUITE_LEVELDB].store->db, (int)needed);
+	engine_expect_chunks(run->suites[SUITE_LEVELDB].store->engine.db, (int)needed);
 	if (steps >= RANDOM_STEPS)
 		ck_assert_uint_gt(run->batched, steps / (run->aggregates ? 20 : 10));
 	if (steps >= RANDOM_STEPS)

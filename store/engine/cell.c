@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at one cell or key: the engine's own, or else a scan. */
+#include "store/engine/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Cells ------------------------------------------------------------------------------- */
+
+/* The value of the cell that a scan gave, and what the scan borrows. */
+struct cell_value {
+	struct wcs_value base;
+	struct wcs_scan *scan;
+	struct wcs_filter filter;
+	const char *family;
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	unsigned char row[WCS_ROW_KEY_MAX + 1];		/* and a NUL behind it */
+	unsigned char qualifier[WCS_QUALIFIER_MAX + 1]; /* the same */
+};
+
+static int cell_value_read(struct wcs_value *base, void *buf, size_t len, uint64_t offset,
+			   size_t *got)
+{
+	struct wcs_scan *scan = ((struct cell_value *)base)->scan;
+
+	return scan->backend->scan_read(scan, buf, len, offset, got);
+}
+
+static void cell_value_close(struct wcs_value *base)
+{
+	struct cell_value *value = (struct cell_value *)base;
+
+	value->scan->backend->scan_close(value->scan);
+	free(value);
+}
+
+static const struct wcs_backend cell_backend = {.value_read = cell_value_read,
+						.value_close = cell_value_close};
+
+/* As cell_open of the engines (backend.h), by a scan. */
+static int cell_scan(const struct wcs_engine *engine, const struct wcs_view *view,
+		     const struct wcs_address *at, struct wcs_cell_info *info,
+		     struct wcs_value **made)
+{
+	struct cell_value *value = calloc(1, sizeof(*value));
+	struct wcs_range range;
+	struct wcs_cell cell;
+	int rc;
+
+	if (value == NULL)
+		return -ENOMEM;
+	memcpy(value->row, at->row.data, at->row.len);
+	if (at->qualifier.len > 0)
+		memcpy(value->qualifier, at->qualifier.data, at->qualifier.len);
+	value->family = strcpy(value->name, at->family);
+	range = (struct wcs_range){at->row, {value->row, at->row.len + 1}};
+	value->filter =
+		(struct wcs_filter){.families = &value->family,
+				    .family_count = 1,
+				    .qualifier_from = {value->qualifier, at->qualifier.len},
+				    .qualifier_to = {value->qualifier, at->qualifier.len + 1},
+				    .ts_from = at->ts < 0 ? 0 : at->ts,
+				    .ts_to = at->ts < 0 || at->ts == INT64_MAX ? 0 : at->ts + 1};
+	value->base.backend = &cell_backend;
+	rc = engine_scan(engine, view, at->table, &range, &value->filter, &value->scan);
+	if (rc != 0) {
+		free(value);
+		return rc;
+	}
+	rc = value->scan->backend->scan_next(value->scan, &cell);
+	if (rc > 0)
+		*info = value->base.info = cell.info;
+	if (rc > 0 && made != NULL)
+		*made = &value->base;
+	else
+		cell_value_close(&value->base);
+	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
+}
+
+int engine_cell(const struct wcs_engine *engine, const struct wcs_view *view,
+		const struct wcs_address *at, struct wcs_cell_info *info, struct wcs_value **value)
+{
+	if (engine->backend->cell_open != NULL)
+		return engine->backend->cell_open(engine->db, view, at, info, value);
+	return cell_scan(engine, view, at, info, value);
+}
+
+/* ---- Keys -------------------------------------------------------------------------------- */
+
+/* Whether the view shows a cell in the range; *expires falls to the time when it hides that cell.
+ */
+static int key_shows(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+		     struct wcs_slice start, struct wcs_slice end, bool *shows, int64_t *expires)
+{
+	static const struct wcs_filter first = {.each = WCS_EACH_ROW};
+	const struct wcs_range range = {start, end};
+	struct wcs_cell cell;
+	int rc = engine_first(engine, view, table, &range, &first, &cell);
+
+	*shows = rc > 0;
+	if (rc > 0 && cell.info.expires < *expires)
+		*expires = cell.info.expires;
+	return rc < 0 ? rc : 0;
+}
+
+int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+	       struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info)
+{
+	unsigned char start[WCS_ROW_KEY_MAX + 1], end[WCS_ROW_KEY_MAX + 1];
+	struct wcs_key_info known = {false, false, WCS_TS_MAX};
+	int rc = 0;
+
+	if (engine->backend->key_get != NULL && !wcs_view_hides_rows(view))
+		return engine->backend->key_get(engine->db, table, key, delimiter, info);
+	if (key.len > 0) {
+		memcpy(start, key.data, key.len);
+		memcpy(end, key.data, key.len);
+		end[key.len] = '\0';
+		rc = key_shows(engine, view, table, key, (struct wcs_slice){end, key.len + 1},
+			       &known.row, &known.expires);
+	}
+	start[key.len] = delimiter;
+	end[key.len] = (unsigned char)(delimiter + 1);
+	if (rc == 0)
+		rc = key_shows(engine, view, table, (struct wcs_slice){start, key.len + 1},
+			       (struct wcs_slice){end, key.len + 1}, &known.prefix, &known.expires);
+	if (rc == 0)
+		*info = known;
+	return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of an engine that may lack the fast way: it serves where there is one, and the functions
+ * that every engine has serve else. Private to store/. Arguments are as backend.h has them.
+ */
+#ifndef WCS_ENGINE_H
+#define WCS_ENGINE_H
+
+#include "store/backend.h"
+#include "store/policy/view.h"
+
+/* ---- filter.c ---- */
+/* Opens a scan that shows what view and filter let through; both stay valid until
+ * (*scan)->backend->scan_close. */
+int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+		const struct wcs_range *range, const struct wcs_filter *filter,
+		struct wcs_scan **scan);
+/* The first cell of such a scan, without its slices. 1, 0 or an error. */
+int engine_first(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+		 const struct wcs_range *range, const struct wcs_filter *filter,
+		 struct wcs_cell *cell);
+
+/* ---- cell.c ---- */
+int engine_cell(const struct wcs_engine *engine, const struct wcs_view *view,
+		const struct wcs_address *at, struct wcs_cell_info *info, struct wcs_value **value);
+int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+	       struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info);
+
+/* ---- drop.c ---- */
+int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_slice *row,
+		const struct wcs_range *range);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Evaluates views and filters over an engine that only gives cells in order.
+ *
+ * A cell's rank is counted from the newest cell of its column, which the engine gives first. Only
+ * whole rows are skipped with a seek.
+ */
+#include "store/engine/engine.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct filter {
+	struct wcs_scan base;
+	struct wcs_scan *of;
+	struct wcs_view view;
+	const struct wcs_filter *wanted;
+	bool started;		      /* there is a present column */
+	const struct wcs_gc *gc;      /* of its family */
+	uint64_t rank;		      /* of the last cell in it */
+	uint32_t fitting;	      /* cells of it that fit */
+	bool given[WCS_EACH_ROW + 1]; /* a cell of the present column, family, row was given */
+	size_t row_len, qualifier_len;
+	char family[WCS_FAMILY_NAME_MAX + 1];
+	unsigned char row[WCS_ROW_KEY_MAX + 1];
+	unsigned char qualifier[WCS_QUALIFIER_MAX];
+};
+
+static bool filter_same(struct wcs_slice a, const void *data, size_t len)
+{
+	return wcs_slice_compare(a, (struct wcs_slice){data, len}) == 0;
+}
+
+/* Makes the cell's column the present one. */
+static void filter_enter(struct filter *filter, const struct wcs_cell *cell)
+{
+	bool row = filter->started && filter_same(cell->row, filter->row, filter->row_len);
+	bool family = row && filter_same(cell->family, filter->family, strlen(filter->family));
+
+	if (family && filter_same(cell->qualifier, filter->qualifier, filter->qualifier_len))
+		return;
+	filter->given[WCS_EACH_COLUMN] = false;
+	filter->given[WCS_EACH_FAMILY] = filter->given[WCS_EACH_FAMILY] && family;
+	filter->given[WCS_EACH_ROW] = filter->given[WCS_EACH_ROW] && row;
+	filter->started = true;
+	filter->rank = 0;
+	filter->fitting = 0;
+	filter->row_len = cell->row.len;
+	memcpy(filter->row, cell->row.data, cell->row.len);
+	memcpy(filter->family, cell->family.data, cell->family.len);
+	filter->family[cell->family.len] = '\0';
+	filter->qualifier_len = cell->qualifier.len;
+	if (cell->qualifier.len > 0)
+		memcpy(filter->qualifier, cell->qualifier.data, cell->qualifier.len);
+	filter->gc = wcs_view_gc(&filter->view, filter->family);
+}
+
+static bool filter_fits(const struct filter *filter, const struct wcs_cell *cell)
+{
+	const struct wcs_filter *wanted = filter->wanted;
+	bool family = wanted->families == NULL;
+
+	for (size_t i = 0; i < wanted->family_count && !family; i++)
+		family = strcmp(wanted->families[i], filter->family) == 0;
+	return family && wcs_slice_compare(cell->qualifier, wanted->qualifier_from) >= 0 &&
+	       (wanted->qualifier_to.data == NULL ||
+		wcs_slice_compare(cell->qualifier, wanted->qualifier_to) < 0) &&
+	       cell->info.ts >= wanted->ts_from &&
+	       (wanted->ts_to == 0 || cell->info.ts < wanted->ts_to);
+}
+
+static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
+{
+	struct filter *filter = (struct filter *)base;
+	const struct wcs_filter *wanted = filter->wanted;
+	struct wcs_scan *of = filter->of;
+	int rc = 0;
+
+	if (wanted->each == WCS_EACH_ROW && filter->given[WCS_EACH_ROW]) {
+		filter->row[filter->row_len] = 0;
+		rc = of->backend->scan_seek(of,
+					    (struct wcs_slice){filter->row, filter->row_len + 1});
+	}
+	while (rc == 0 && (rc = of->backend->scan_next(of, cell)) > 0) {
+		filter_enter(filter, cell);
+		cell->info.expires = wcs_view_expiry(filter->gc, ++filter->rank, cell->info.ts);
+		rc = 0;
+		if (wcs_view_hides(&filter->view, cell->info.expires) || !filter_fits(filter, cell))
+			continue;
+		filter->fitting++;
+		if ((wanted->newest != 0 && filter->fitting > wanted->newest) ||
+		    (wanted->each != WCS_EACH_CELL && filter->given[wanted->each]))
+			continue;
+		filter->given[WCS_EACH_COLUMN] = filter->given[WCS_EACH_FAMILY] = true;
+		filter->given[WCS_EACH_ROW] = true;
+		return 1;
+	}
+	return rc;
+}
+
+static int filter_seek(struct wcs_scan *base, struct wcs_slice row)
+{
+	struct filter *filter = (struct filter *)base;
+
+	filter->started = false;
+	memset(filter->given, 0, sizeof(filter->given));
+	return filter->of->backend->scan_seek(filter->of, row);
+}
+
+static int filter_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct wcs_scan *of = ((struct filter *)base)->of;
+
+	return of->backend->scan_read(of, buf, len, offset, got);
+}
+
+static void filter_close(struct wcs_scan *base)
+{
+	struct wcs_scan *of = ((struct filter *)base)->of;
+
+	of->backend->scan_close(of);
+	free(base);
+}
+
+static const struct wcs_backend filter_backend = {.scan_next = filter_next,
+						  .scan_seek = filter_seek,
+						  .scan_read = filter_read,
+						  .scan_close = filter_close};
+
+static int filter_open(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+		       const struct wcs_range *range, const struct wcs_filter *wanted,
+		       struct wcs_scan **scan)
+{
+	static const struct wcs_view everything = {.policies = NULL};
+	static const struct wcs_filter cells = {.each = WCS_EACH_CELL};
+	struct filter *filter = malloc(sizeof(*filter));
+	int rc;
+
+	if (filter == NULL)
+		return -ENOMEM;
+	memset(filter, 0, offsetof(struct filter, family));
+	filter->base.backend = &filter_backend;
+	filter->view = *view;
+	filter->wanted = wanted;
+	rc = engine->backend->scan_open(engine->db, &everything, table, range, &cells, &filter->of);
+	if (rc != 0)
+		free(filter);
+	else
+		*scan = &filter->base;
+	return rc;
+}
+
+/* ---- Any engine -------------------------------------------------------------------------- */
+
+int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+		const struct wcs_range *range, const struct wcs_filter *filter,
+		struct wcs_scan **scan)
+{
+	if (!engine->backend->can.filter)
+		return filter_open(engine, view, table, range, filter, scan);
+	return engine->backend->scan_open(engine->db, view, table, range, filter, scan);
+}
+
+int engine_first(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+		 const struct wcs_range *range, const struct wcs_filter *filter,
+		 struct wcs_cell *cell)
+{
+	struct wcs_scan *scan;
+	int rc = engine_scan(engine, view, table, range, filter, &scan);
+
+	if (rc != 0)
+		return rc;
+	rc = scan->backend->scan_next(scan, cell);
+	scan->backend->scan_close(scan);
+	return rc;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans: arguments, and which of its filters an engine gets. An empty range, filter or list of
+ * families never reaches an engine. */
+#include "store/engine/engine.h"
+#include "store/table/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Arguments --------------------------------------------------------------------------- */
+
+/* A bound may be a byte longer than the key it bounds: the longest key with a NUL behind it. */
+static int scan_check_bounds(struct wcs_slice from, struct wcs_slice to, size_t max)
+{
+	int rc = store_check_slice(from, max + 1);
+
+	return rc == 0 ? store_check_slice(to, max + 1) : rc;
+}
+
+static bool scan_bounds_empty(struct wcs_slice from, struct wcs_slice to)
+{
+	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
+}
+
+/* ---- Scans ------------------------------------------------------------------------------- */
+
+/* The scan without cells: it has no engine and no state, and all callers share it. */
+static struct wcs_scan scan_none;
+
+static int scan_compare_names(const void *left, const void *right)
+{
+	const char *const *a = left;
+	const char *const *b = right;
+
+	return strcmp(*a, *b);
+}
+
+static void scan_copy_slice(struct wcs_slice *slice, char **to)
+{
+	if (slice->data == NULL)
+		return;
+	if (slice->len > 0)
+		memcpy(*to, slice->data, slice->len);
+	slice->data = *to;
+	*to += slice->len;
+}
+
+/* A filter of its own, with what it borrows behind it, and of the families those that the table
+ * has, each once. NULL: no memory. */
+static struct wcs_filter *scan_copy_filter(const struct wcs_table *table,
+					   const struct wcs_filter *filter)
+{
+	size_t count = filter->families != NULL ? filter->family_count : 0, kept = 0;
+	struct wcs_filter *copy =
+		malloc(sizeof(*copy) + count * (sizeof(char *) + WCS_FAMILY_NAME_MAX + 1) +
+		       filter->qualifier_from.len + filter->qualifier_to.len + 1);
+	const char **names = (const char **)(copy + 1);
+	char *bytes = (char *)(names + count);
+
+	if (copy == NULL)
+		return NULL;
+	*copy = *filter;
+	for (size_t i = 0; i < count; i++)
+		if (family_of(table, filter->families[i]) != NULL)
+			names[kept++] = filter->families[i];
+	if (kept > 0)
+		qsort(names, kept, sizeof(*names), scan_compare_names);
+	count = kept;
+	kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (kept > 0 && strcmp(names[kept - 1], names[i]) == 0)
+			continue;
+		names[kept++] = strcpy(bytes, names[i]);
+		bytes += strlen(bytes) + 1;
+	}
+	if (copy->families != NULL)
+		copy->families = names;
+	copy->family_count = kept;
+	scan_copy_slice(&copy->qualifier_from, &bytes);
+	scan_copy_slice(&copy->qualifier_to, &bytes);
+	return copy;
+}
+
+/* The caller has entered the table. */
+static int scan_start(struct wcs_table *table, const struct wcs_range *range,
+		      const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	struct wcs_view view = table_view(table);
+	struct wcs_filter *copy = scan_copy_filter(table, filter);
+	int rc = 0;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	if (scan_bounds_empty(range->start, range->end) ||
+	    scan_bounds_empty(copy->qualifier_from, copy->qualifier_to) ||
+	    (copy->ts_to != 0 && copy->ts_from >= copy->ts_to) ||
+	    (copy->families != NULL && copy->family_count == 0)) {
+		free(copy);
+		*scan = &scan_none;
+		return 0;
+	}
+	rc = engine_scan(&table->store->engine, &view, table->id, range, copy, scan);
+	if (rc != 0) {
+		free(copy);
+		return rc;
+	}
+	(*scan)->policies = wcs_policies_hold(table->policies);
+	(*scan)->filter = copy;
+	return 0;
+}
+
+int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
+		  const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	int rc = scan_check_bounds(range->start, range->end, WCS_ROW_KEY_MAX);
+
+	if (rc == 0)
+		rc = scan_check_bounds(filter->qualifier_from, filter->qualifier_to,
+				       WCS_QUALIFIER_MAX);
+	if (rc == 0 &&
+	    (filter->ts_from < 0 || filter->ts_to < 0 || (unsigned int)filter->each > WCS_EACH_ROW))
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = table_enter(table);
+	if (rc != 0)
+		return rc;
+	rc = scan_start(table, range, filter, scan);
+	table_leave(table);
+	return rc;
+}
+
+int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
+{
+	return scan->backend != NULL ? scan->backend->scan_next(scan, cell) : 0;
+}
+
+int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
+{
+	int rc = store_check_slice(row, WCS_ROW_KEY_MAX + 1);
+
+	return rc == 0 && scan->backend != NULL ? scan->backend->scan_seek(scan, row) : rc;
+}
+
+int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	return scan->backend != NULL ? scan->backend->scan_read(scan, buf, len, offset, got)
+				     : -EINVAL;
+}
+
+void wcs_scan_close(struct wcs_scan *scan)
+{
+	struct wcs_policies *policies;
+	struct wcs_filter *filter;
+
+	if (scan == NULL || scan->backend == NULL)
+		return;
+	policies = scan->policies;
+	filter = scan->filter;
+	scan->backend->scan_close(scan);
+	wcs_policies_drop(policies);
+	free(filter);
+}
