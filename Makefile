@@ -228,8 +228,8 @@ test-e2e: all $(E2E_PROGRAMS) ## runs the end-to-end tests, on real mounts
 	$(RUN_TESTS) $(E2E_TESTS)
 
 soak: SOAK = $(or $(T),600)
-soak: all unit-programs ## runs the soak tests longer, for T seconds each (default 600)
-	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$((2 * $(SOAK) + 300)) $(BUILD)/unit/test_soak tests/e2e/test_soak.sh tests/e2e/test_space.sh
+soak: all ## runs the soak tests longer, for T seconds each (default 600)
+	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$((2 * $(SOAK) + 300)) tests/e2e/test_soak.sh tests/e2e/test_space.sh
 
 bounds: all ## checks the bounds on memory with full sizes: 1,000,000 files, 10,000,000 rows, 100 MiB
 	ROWFS_BOUNDS=full $(RUN_TESTS) -t 7200 tests/e2e/test_bounds.sh
@@ -245,7 +245,7 @@ crash: all ## cuts the power N times (default: 500) under a load, kills as often
 	BUILD=$(BUILD) tests/crash/test_full.sh large
 
 # The tests that have threads meet.
-TSAN_UNIT := store_threads store_gc drop_crash store_batch store_random soak sync leveldb_chunks leveldb_manual metrics lead node
+TSAN_UNIT := store_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
 TSAN_E2E  := stress soak
 
 tsan: deps ## runs the tests of threads with ThreadSanitizer

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
+
 enum { CHANGE_CHUNK = 8192 };
 
 /* Memory of an edit, the newest chunk first. */
@@ -149,29 +151,11 @@ void change_free(struct wcs_edit *edit)
 	free(edit->sets);
 }
 
-/* Makes room for one entry more. */
-static int change_room(void **entries, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room == 0 ? 4 : 2 * *room;
-	void *grown = *entries;
-
-	if (count < *room)
-		return 0;
-	grown = reallocarray(grown, more, size);
-	if (grown == NULL)
-		return -ENOMEM;
-	*entries = grown;
-	*room = more;
-	return 0;
-}
-
 int change_delete(struct change *c, struct wcs_delete entry)
 {
 	struct wcs_edit *edit = c->edit;
-	void *deletes = edit->deletes;
-	int rc = change_room(&deletes, edit->delete_count, &edit->delete_room, sizeof(entry));
+	int rc = grow(&edit->deletes, &edit->delete_room, edit->delete_count + 1, 4, sizeof(entry));
 
-	edit->deletes = deletes;
 	if (rc == 0)
 		edit->deletes[edit->delete_count++] = entry;
 	return rc;
@@ -180,10 +164,8 @@ int change_delete(struct change *c, struct wcs_delete entry)
 int change_set(struct change *c, struct wcs_set set)
 {
 	struct wcs_edit *edit = c->edit;
-	void *sets = edit->sets;
-	int rc = change_room(&sets, edit->set_count, &edit->set_room, sizeof(set));
+	int rc = grow(&edit->sets, &edit->set_room, edit->set_count + 1, 4, sizeof(set));
 
-	edit->sets = sets;
 	if (rc == 0)
 		edit->sets[edit->set_count++] = set;
 	return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Atomicity on both engines, in threads: counters, check-and-mutate, drops. That rows are read as a
- * whole test_soak.c sees. */
+ * whole tests/e2e/test_soak.sh checks. */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"

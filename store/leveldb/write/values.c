@@ -10,22 +10,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/leveldb/encoding/buffer.h"
+#include "lib/grow.h"
 #include "store/leveldb/write/write.h"
 
 /* A new entry; NULL: no memory. */
 static struct ldb_made *values_add(struct ldb_rows *rows, struct ldb_made made)
 {
-	struct ldb_made *more = rows->made;
-
-	if (rows->made_count == rows->made_room) {
-		more = ldb_buffer_more(more, &rows->made_room, 8, sizeof(*more));
-		if (!more)
-			return NULL;
-		rows->made = more;
-	}
-	more[rows->made_count] = made;
-	return &more[rows->made_count++];
+	if (grow(&rows->made, &rows->made_room, rows->made_count + 1, 8, sizeof(made)))
+		return NULL;
+	rows->made[rows->made_count] = made;
+	return &rows->made[rows->made_count++];
 }
 
 /* Writes a value's extents: at once, under an intent (stream), or into the batch. */
