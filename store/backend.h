@@ -109,8 +109,7 @@ struct wcs_capabilities {
 	bool shared;	     /* other clients change its tables meanwhile */
 	bool collects;	     /* it collects garbage itself: no view hides a cell */
 	bool filter;	     /* its scans evaluate views and filters; else they give all cells */
-	bool backward;	     /* its scans can go through a range from the end */
-	int64_t granularity; /* of timestamps, in microseconds; 0: 1 */
+	int64_t granularity; /* of timestamps, in microseconds; 0 is 1 */
 };
 
 struct wcs_backend {
@@ -134,8 +133,8 @@ struct wcs_backend {
 	int (*table_put)(void *db, uint32_t *id, const struct wcs_table_schema *schema);
 
 	/* As the functions of store.h of like name. range is not empty, and borrowed for the call.
-	 * view and filter are for engines that evaluate them: the filter's families are sorted and
-	 * distinct, and both are valid until the scan is closed. A seek may go back. */
+	 * view and filter are for engines that evaluate them: the filter's families are sorted, and
+	 * both are valid until the scan is closed. A seek may go back. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
 			 const struct wcs_range *range, const struct wcs_filter *filter,
 			 struct wcs_scan **scan);

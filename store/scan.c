@@ -47,7 +47,7 @@ static void scan_copy_slice(struct wcs_slice *slice, char **to)
 }
 
 /* A filter of its own, with what it borrows behind it, and of the families those that the table
- * has, each once. NULL: no memory. */
+ * has. NULL: no memory. */
 static struct wcs_filter *scan_copy_filter(const struct wcs_table *table,
 					   const struct wcs_filter *filter)
 {
@@ -61,19 +61,14 @@ static struct wcs_filter *scan_copy_filter(const struct wcs_table *table,
 	if (copy == NULL)
 		return NULL;
 	*copy = *filter;
-	for (size_t i = 0; i < count; i++)
-		if (family_of(table, filter->families[i]) != NULL)
-			names[kept++] = filter->families[i];
-	if (kept > 0)
-		qsort(names, kept, sizeof(*names), scan_compare_names);
-	count = kept;
-	kept = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (kept > 0 && strcmp(names[kept - 1], names[i]) == 0)
+		if (family_of(table, filter->families[i]) == NULL)
 			continue;
-		names[kept++] = strcpy(bytes, names[i]);
+		names[kept++] = strcpy(bytes, filter->families[i]);
 		bytes += strlen(bytes) + 1;
 	}
+	if (kept > 0)
+		qsort(names, kept, sizeof(*names), scan_compare_names);
 	if (copy->families != NULL)
 		copy->families = names;
 	copy->family_count = kept;

@@ -48,7 +48,9 @@ static int64_t collector_due(const struct wcs_collector *collector)
 
 static bool collector_failed(const struct wcs_collector *collector)
 {
-	return wcs_store_failed(collector->store);
+	const struct wcs_engine *engine = &collector->store->engine;
+
+	return engine->local != NULL && engine->local->failed(engine->db);
 }
 
 /* The caller holds the lock, which is released during the pass. */

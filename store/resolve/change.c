@@ -45,6 +45,8 @@ int change_older(struct change *c, const char *family, struct wcs_slice qualifie
 
 int change_server_ts(struct change *c, bool found, int64_t newest, int64_t *ts)
 {
+	int64_t grain = c->table->store->engine.backend->can.granularity;
+
 	if (c->now < 0)
 		c->now = store_now(c->table->store);
 	if (c->now < 0)
@@ -52,6 +54,8 @@ int change_server_ts(struct change *c, bool found, int64_t newest, int64_t *ts)
 	if (found && newest == INT64_MAX)
 		return -EOVERFLOW;
 	*ts = found && newest >= c->now ? newest + 1 : c->now;
+	if (grain > 1 && *ts % grain != 0 && __builtin_add_overflow(*ts, grain - *ts % grain, ts))
+		return -EOVERFLOW;
 	return 0;
 }
 
@@ -200,6 +204,10 @@ int change_keep(struct change *c, const struct wcs_stored *cell, struct wcs_cont
 int change_put(struct change *c, const struct wcs_write *write, int64_t ts,
 	       const struct wcs_content *value, bool fresh)
 {
+	int64_t grain = c->table->store->engine.backend->can.granularity;
+
+	if (grain > 1 && ts % grain != 0)
+		return -EINVAL;
 	if (value->size > c->largest) {
 		c->largest = value->size;
 		c->largest_family = write->family;

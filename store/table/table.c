@@ -29,8 +29,9 @@ void table_leave(struct wcs_table *table)
 
 struct wcs_view table_view(const struct wcs_table *table)
 {
-	return (struct wcs_view){.policies = table->policies,
-				 .now = table->policies ? store_now(table->store) : 0};
+	if (table->policies == NULL || table->store->engine.backend->can.collects)
+		return (struct wcs_view){.policies = NULL};
+	return (struct wcs_view){.policies = table->policies, .now = store_now(table->store)};
 }
 
 int table_lock(struct wcs_table *table)
