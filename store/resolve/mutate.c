@@ -23,6 +23,8 @@ static int mutate_compare(struct change *c, const struct wcs_stored *cell,
 
 	if (cell->size != expected.len)
 		return -ECANCELED;
+	if (expected.len == 0)
+		return 0;
 	if (cell->data != NULL)
 		return memcmp(cell->data, bytes, expected.len) == 0 ? 0 : -ECANCELED;
 	for (size_t offset = 0, got; offset < expected.len; offset += got) {

@@ -18,10 +18,17 @@
 
 /* ---- Deletes ----------------------------------------------------------------------------- */
 
-/* Deletes every cell that the key is a prefix of. */
-static int apply_delete_all(struct ldb_rows *rows, bool taken)
+/* Deletes every cell that the key is a prefix of. A column that moves is deleted cell by cell: each
+ * is a step from the one before. */
+static int apply_delete_all(struct ldb_rows *rows, const struct wcs_delete *delete)
 {
-	ldb_iter_seek(rows->iter, &rows->key);
+	bool cell = delete &&delete->kind == WCS_DELETE_CELL;
+	bool taken = delete &&delete->taken;
+
+	if (cell && ldb_iter_before(rows->iter, &rows->key))
+		ldb_iter_skip(rows->iter, &rows->key, 1);
+	else
+		ldb_iter_seek(rows->iter, &rows->key);
 	for (; ldb_iter_within(rows->iter, &rows->key); leveldb_iter_next(rows->iter)) {
 		size_t len;
 		int rc = ldb_rows_delete(rows, taken, &len);
@@ -30,8 +37,8 @@ static int apply_delete_all(struct ldb_rows *rows, bool taken)
 			return rc;
 		rows->deleted += len;
 		rows->changes = true;
-		if (len == rows->key.len)
-			break; /* one cell; the next may be behind many tombstones */
+		if (cell)
+			break; /* the next may be behind many tombstones */
 	}
 	return 0;
 }
@@ -42,7 +49,7 @@ static int apply_deletes(struct ldb_rows *rows, const struct wcs_edit *edit, siz
 
 	rows->key.len = row_end;
 	if (edit->delete_row)
-		return apply_delete_all(rows, false);
+		return apply_delete_all(rows, NULL);
 	for (size_t i = 0; i < edit->delete_count && !rc; i++) {
 		const struct wcs_delete *delete = &edit->deletes[i];
 
@@ -52,7 +59,7 @@ static int apply_deletes(struct ldb_rows *rows, const struct wcs_edit *edit, siz
 			ldb_key_qualifier(&rows->key, delete->qualifier);
 		if (delete->kind == WCS_DELETE_CELL)
 			ldb_key_ts(&rows->key, delete->ts);
-		rc = apply_delete_all(rows, delete->taken);
+		rc = apply_delete_all(rows, delete);
 	}
 	return rc;
 }
