@@ -11,7 +11,7 @@ static int info_print(const struct control_place *at, FILE *to)
 {
 	char *text;
 
-	switch (at->node->ts) {
+	switch ((int)at->node->ts) {
 	case CONTROL_ERRORS:
 		return errors_print(at->fs->errors, to);
 	case CONTROL_METRICS:

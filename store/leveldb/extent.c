@@ -14,68 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/leveldb/encoding/buffer.h"
-
 #define EXTENT_IDS (1u << 20) /* reserved at a time */
-
-/* ---- Sources ----------------------------------------------------------------------------- */
-
-void ldb_source_clear(struct ldb_source *source)
-{
-	source->size = source->count = 0;
-}
-
-int ldb_source_add(struct ldb_source *source, struct wcs_slice data)
-{
-	struct ldb_cell cell = {.size = data.len, .data = data.data};
-
-	return ldb_source_add_cell(source, &cell);
-}
-
-int ldb_source_add_cell(struct ldb_source *source, const struct ldb_cell *cell)
-{
-	struct ldb_cell *more = source->more;
-
-	if (cell->size == 0)
-		return 0;
-	if (source->count > source->room) {
-		more = ldb_buffer_more(more, &source->room, 4, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		source->more = more;
-	}
-	*(source->count > 0 ? &more[source->count - 1] : &source->first) = *cell;
-	source->count++;
-	source->size += cell->size;
-	return 0;
-}
-
-int ldb_source_view(struct ldb *db, const struct ldb_source *source, uint64_t offset, size_t len,
-		    unsigned char *scratch, const unsigned char **data)
-{
-	size_t made = 0, got;
-
-	for (size_t i = 0; i < source->count && made < len; i++) {
-		const struct ldb_cell *part = i == 0 ? &source->first : &source->more[i - 1];
-		int rc;
-
-		if (offset >= part->size) {
-			offset -= part->size;
-			continue;
-		}
-		if (part->id == 0 && made == 0 && part->size - offset >= len) {
-			*data = part->data + offset;
-			return 0;
-		}
-		rc = ldb_extent_read(db, part, scratch + made, len - made, offset, &got);
-		if (rc)
-			return rc;
-		made += got;
-		offset = 0;
-	}
-	*data = scratch;
-	return 0;
-}
 
 /* ---- Extents ------------------------------------------------------------------------------ */
 
@@ -101,15 +40,47 @@ int ldb_extent_reserve(struct ldb *db, uint64_t *id)
 	return rc;
 }
 
+int ldb_extent_view(struct ldb *db, const struct wcs_content *value, uint64_t offset, size_t len,
+		    unsigned char *scratch, const unsigned char **data)
+{
+	size_t made = 0, got;
+
+	for (size_t i = 0; i <= value->part_count && made < len; i++) {
+		struct ldb_cell part = {0};
+		int rc;
+
+		if (i > 0)
+			part = (struct ldb_cell){.size = value->parts[i - 1].len,
+						 .data = value->parts[i - 1].data};
+		else if (value->from)
+			part = (struct ldb_cell){.size = value->from->size, .id = value->from->id};
+		if (offset >= part.size) {
+			offset -= part.size;
+			continue;
+		}
+		if (part.id == 0 && made == 0 && part.size - offset >= len) {
+			*data = part.data + offset;
+			return 0;
+		}
+		rc = ldb_extent_read(db, &part, scratch + made, len - made, offset, &got);
+		if (rc)
+			return rc;
+		made += got;
+		offset = 0;
+	}
+	*data = scratch;
+	return 0;
+}
+
 /* Puts one extent into the batch; *offset moves behind it. */
 static int extent_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
-		      const struct ldb_source *source, uint64_t *offset)
+		      const struct wcs_content *value, uint64_t *offset)
 {
 	unsigned char scratch[LDB_EXTENT];
-	uint64_t left = source->size - *offset;
+	uint64_t left = value->size - *offset;
 	size_t len = left < LDB_EXTENT ? (size_t)left : LDB_EXTENT;
 	const unsigned char *data;
-	int rc = ldb_source_view(db, source, *offset, len, scratch, &data);
+	int rc = ldb_extent_view(db, value, *offset, len, scratch, &data);
 
 	if (rc)
 		return rc;
@@ -119,34 +90,34 @@ static int extent_put(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
 }
 
 int ldb_extent_batch(struct ldb *db, leveldb_writebatch_t *batch, uint64_t id,
-		     const struct ldb_source *source)
+		     const struct wcs_content *value)
 {
 	int rc = 0;
 
-	for (uint64_t offset = 0; !rc && offset < source->size;)
-		rc = extent_put(db, batch, id, source, &offset);
+	for (uint64_t offset = 0; !rc && offset < value->size;)
+		rc = extent_put(db, batch, id, value, &offset);
 	return rc;
 }
 
-int ldb_extent_stream(struct ldb *db, uint64_t id, const struct ldb_source *source)
+int ldb_extent_stream(struct ldb *db, uint64_t id, const struct wcs_content *value)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	bool first = source->size > db->buffer_bytes;
+	bool first = value->size > db->buffer_bytes;
 	uint64_t offset = 0;
 	int rc = 0;
 
 	if (first) {
-		ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_extent_count(source->size));
+		ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_extent_count(value->size));
 		rc = ldb_commit(db, batch, true);
 		leveldb_writebatch_clear(batch);
 	}
-	while (!rc && offset < source->size) {
+	while (!rc && offset < value->size) {
 		uint64_t end = offset + LDB_BATCH_BYTES;
 
 		if (!first)
-			ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_extent_count(source->size));
-		while (!rc && offset < source->size && offset < end)
-			rc = extent_put(db, batch, id, source, &offset);
+			ldb_db_batch_garbage(batch, id, LDB_INTENT, ldb_extent_count(value->size));
+		while (!rc && offset < value->size && offset < end)
+			rc = extent_put(db, batch, id, value, &offset);
 		if (!rc)
 			rc = ldb_commit(db, batch, false);
 		leveldb_writebatch_clear(batch);

@@ -97,7 +97,7 @@ static int move_newest(struct move *move)
 static int move_cell(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
-	struct wcs_stored cell;
+	struct wcs_stored cell = {.ts = 0};
 	uint64_t newer = 0;
 	int rc = 0, met;
 

@@ -67,7 +67,7 @@ static bool is_hidden(const struct bench *bench, const char *key, bool first)
 /* The keys, each with its length before it. */
 static char *hidden_keys(const struct bench *bench, struct gc_store *store, size_t *size)
 {
-	leveldb_iterator_t *iter = ldb_db_iterate(store->store->db);
+	leveldb_iterator_t *iter = ldb_db_iterate(store->store->engine.db);
 	char *keys = NULL, column[64] = "";
 	size_t len, column_len = 0;
 	FILE *out = open_memstream(&keys, size);
@@ -103,7 +103,7 @@ static void delete_keys(struct gc_store *store, const char *keys, size_t size, u
 		leveldb_writebatch_delete(batch, at + sizeof(len), len);
 		if (++count % BATCH != 0 && count < cells)
 			continue;
-		ck_assert_int_eq(ldb_commit(store->store->db, batch, false), 0);
+		ck_assert_int_eq(ldb_commit(store->store->engine.db, batch, false), 0);
 		leveldb_writebatch_clear(batch);
 	}
 	leveldb_writebatch_destroy(batch);

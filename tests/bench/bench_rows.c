@@ -68,7 +68,7 @@ static void bench_keep(FILE *out, const char *bytes, size_t len)
 static void bench_pairs(struct bench *bench, struct suite *suite)
 {
 	FILE *out = open_memstream(&bench->pairs, &bench->pairs_len);
-	leveldb_iterator_t *iter = ldb_db_iterate(suite->store->db);
+	leveldb_iterator_t *iter = ldb_db_iterate(suite->store->engine.db);
 	size_t len, cells = 0;
 
 	for (leveldb_iter_seek(iter, "c", 1); leveldb_iter_valid(iter); leveldb_iter_next(iter)) {

@@ -160,7 +160,7 @@ void gc_store_make(struct gc_store *store, const char *name, const struct gc_sha
 	fill(group, shape, hidden);
 	free(group);
 	ck_assert_int_eq(wcs_family_set_gc(store->table, "f", shape->policy, NULL), 0);
-	compact(store->store->db);
+	compact(store->store->engine.db);
 	gc_store_close(store);
 }
 

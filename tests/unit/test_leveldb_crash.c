@@ -11,13 +11,12 @@
 ENGINE_TEST(test_intent_of_a_crash, 60)
 {
 	char *value = suite_pattern(3 * MIB, 1);
-	struct ldb_source source = {0};
+	struct wcs_slice part = {value, 3 * MIB};
+	struct wcs_content content = {.parts = &part, .part_count = 1, .size = 3 * MIB};
 	uint64_t id;
 
-	SUITE_OK(ldb_source_add(&source, (struct wcs_slice){value, 3 * MIB}));
 	SUITE_OK(ldb_extent_reserve(engine->db, &id));
-	SUITE_OK(ldb_extent_stream(engine->db, id, &source));
-	free(source.more);
+	SUITE_OK(ldb_extent_stream(engine->db, id, &content));
 	/* Chunks of an unfinished value stay while other chunks are deleted. */
 	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
 	SUITE_OK(engine_delete(engine, "r"));

@@ -222,7 +222,8 @@ SUITE_TEST(test_chunks_behind_a_new_log, 60)
 {
 	char *value = suite_pattern(POWER_VALUE, 1), newest[64], path[400];
 	struct engine engine, after;
-	struct ldb_source source = {0};
+	struct wcs_slice part = {value, POWER_VALUE};
+	struct wcs_content content = {.parts = &part, .part_count = 1, .size = POWER_VALUE};
 	struct stat st;
 	uint64_t id;
 	int fd;
@@ -230,9 +231,7 @@ SUITE_TEST(test_chunks_behind_a_new_log, 60)
 	engine_open(&engine);
 	power_hold(true);
 	SUITE_OK(ldb_extent_reserve(engine.db, &id));
-	SUITE_OK(ldb_source_add(&source, (struct wcs_slice){value, POWER_VALUE}));
-	SUITE_OK(ldb_extent_stream(engine.db, id, &source));
-	free(source.more);
+	SUITE_OK(ldb_extent_stream(engine.db, id, &content));
 	ck_assert_int_eq(suite_store_files(engine.path, ".log", newest), 2);
 	/* The newest log becomes durable, and no other. */
 	snprintf(path, sizeof(path), "%s/%s", engine.path, newest);

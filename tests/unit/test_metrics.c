@@ -295,8 +295,8 @@ SUITE_TEST(test_empty, 10)
 SUITE_TEST(test_now, 10)
 {
 	static const char *const lines[] = {
-		"rowfs_info{version=\"1.2 "
-		"\\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"} 1",
+		("rowfs_info{version=\"1.2 "
+		 "\\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"} 1"),
 		"rowfs_mounted_timestamp_seconds 1700000000.000042",
 		"rowfs_inodes 11",
 		"rowfs_open_files 12",

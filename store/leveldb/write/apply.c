@@ -89,26 +89,12 @@ static int apply_replaced(struct ldb_rows *rows)
 	return 0;
 }
 
-static int apply_source(const struct wcs_content *value, struct ldb_source *source)
-{
-	int rc = 0;
-
-	if (value->from)
-		rc = ldb_source_add_cell(source, &(struct ldb_cell){.size = value->from->size,
-								    .id = value->from->id,
-								    .data = value->from->data});
-	for (size_t i = 0; i < value->part_count && !rc; i++)
-		rc = ldb_source_add(source, value->parts[i]);
-	return rc;
-}
-
 /* Makes the record of the cell that a set makes. */
 static int apply_record(struct ldb_rows *rows, const struct wcs_edit *edit, size_t i, size_t *len)
 {
 	uint32_t etag = atomic_fetch_add_explicit(&rows->db->etag, 1, memory_order_relaxed);
 	const struct wcs_content *value = &edit->sets[i].value;
 	unsigned char scratch[WCS_VALUE_INLINE];
-	struct ldb_source source = {0};
 	const unsigned char *data;
 	uint64_t id = 0;
 	int rc;
@@ -118,18 +104,16 @@ static int apply_record(struct ldb_rows *rows, const struct wcs_edit *edit, size
 		*len = ldb_record_extents(rows->record, etag, value->size, value->from->id);
 		return 0;
 	}
-	rc = apply_source(value, &source);
-	if (!rc && source.size <= WCS_VALUE_INLINE) {
-		rc = ldb_source_view(rows->db, &source, 0, (size_t)source.size, scratch, &data);
+	if (value->size > WCS_VALUE_INLINE) {
+		rc = ldb_values_extents(rows, edit, i, &id);
 		if (!rc)
-			*len = ldb_record_inline(rows->record, etag,
-						 (struct wcs_slice){data, (size_t)source.size});
-	} else if (!rc) {
-		rc = ldb_values_extents(rows, edit, i, &source, &id);
-		if (!rc)
-			*len = ldb_record_extents(rows->record, etag, source.size, id);
+			*len = ldb_record_extents(rows->record, etag, value->size, id);
+		return rc;
 	}
-	free(source.more);
+	rc = ldb_extent_view(rows->db, value, 0, (size_t)value->size, scratch, &data);
+	if (!rc)
+		*len = ldb_record_inline(rows->record, etag,
+					 (struct wcs_slice){data, (size_t)value->size});
 	return rc;
 }
 

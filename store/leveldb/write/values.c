@@ -23,19 +23,19 @@ static struct ldb_made *values_add(struct ldb_rows *rows, struct ldb_made made)
 }
 
 /* Writes a value's extents: at once, under an intent (stream), or into the batch. */
-static int values_put(struct ldb_rows *rows, const struct ldb_source *source, bool stream,
+static int values_put(struct ldb_rows *rows, const struct wcs_content *value, bool stream,
 		      struct ldb_made *made)
 {
 	int rc = ldb_extent_reserve(rows->db, &made->id);
 
 	if (rc)
 		return rc;
-	made->extents = ldb_extent_count(source->size);
+	made->extents = ldb_extent_count(value->size);
 	made->streamed = stream;
 	if (!stream)
-		return ldb_extent_batch(rows->db, rows->batch, made->id, source);
+		return ldb_extent_batch(rows->db, rows->batch, made->id, value);
 	rows->unsynced = true;
-	return ldb_extent_stream(rows->db, made->id, source);
+	return ldb_extent_stream(rows->db, made->id, value);
 }
 
 int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit)
@@ -43,29 +43,24 @@ int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit)
 	int rc = 0;
 
 	for (size_t i = 0; i < edit->given_count && !rc; i++) {
-		const struct wcs_slice *value = &edit->given[i];
-		struct ldb_source source = {0};
-		struct ldb_made *made = values_add(rows, (struct ldb_made){.given = value->data});
+		const struct wcs_slice *given = &edit->given[i];
+		struct wcs_content value = {.parts = given, .part_count = 1, .size = given->len};
+		struct ldb_made *made = values_add(rows, (struct ldb_made){.given = given->data});
 
 		if (!made)
 			return -ENOMEM;
-		if (rows->batch_extents + value->len <= LDB_BATCH_BYTES) {
-			rows->batch_extents += value->len;
-			continue;
-		}
-		rc = ldb_source_add(&source, *value);
-		if (!rc)
-			rc = values_put(rows, &source, true, made);
-		free(source.more);
+		if (rows->batch_extents + given->len <= LDB_BATCH_BYTES)
+			rows->batch_extents += given->len;
+		else
+			rc = values_put(rows, &value, true, made);
 	}
 	return rc ? rc : ldb_values_sync(rows);
 }
 
-int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set,
-		       const struct ldb_source *source, uint64_t *id)
+int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set, uint64_t *id)
 {
 	const struct wcs_content *value = &edit->sets[set].value;
-	struct ldb_made *made = &rows->made[rows->used];
+	struct ldb_made *made = rows->made ? &rows->made[rows->used] : NULL;
 	bool stream = false;
 	int rc = 0;
 
@@ -73,8 +68,8 @@ int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_
 	    made->given == value->parts->data) {
 		rows->used++;
 	} else { /* it is not in batch_extents yet */
-		stream = rows->batch_extents + source->size > LDB_BATCH_BYTES;
-		rows->batch_extents += stream ? 0 : (size_t)source->size;
+		stream = rows->batch_extents + value->size > LDB_BATCH_BYTES;
+		rows->batch_extents += stream ? 0 : (size_t)value->size;
 		made = values_add(rows, (struct ldb_made){0});
 		if (!made)
 			return -ENOMEM;
@@ -82,7 +77,7 @@ int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_
 	made->edit = edit;
 	made->set = set;
 	if (!made->streamed)
-		rc = values_put(rows, source, stream, made);
+		rc = values_put(rows, value, stream, made);
 	*id = made->id;
 	return rc;
 }

@@ -53,7 +53,7 @@ int ldb_values_sync(struct ldb_rows *rows);
 /* Writes the extents of the set's value, unless they were streamed before the lock. *id: of the
  * value. */
 int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set,
-		       const struct ldb_source *source, uint64_t *id);
+		       uint64_t *id);
 /* A later set of the edit makes the same cell: the value of the earlier one is garbage. */
 void ldb_values_replace(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set);
 /* Ends the intents in the batch: the last step before it is written. */
