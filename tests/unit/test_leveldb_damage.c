@@ -184,7 +184,7 @@ SUITE_TEST(test_bad_key_of_a_drop, 60)
 ENGINE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
 {
 	struct engine_table around;
-	struct wcs_table *table = engine_table(engine, &around);
+	struct wcs_table *table;
 	struct wcs_slice segment;
 	struct wcs_list *list;
 	int next = 0, rc;
@@ -196,6 +196,7 @@ ENGINE_TEST(test_damaged_block_is_no_gap_in_a_listing, 60)
 		SUITE_OK(engine_set(engine, row, 1, 1000, (unsigned int)i));
 	}
 	flip_blocks(engine);
+	table = engine_table(engine, &around);
 	for (int from = 0; from < 600; from += 20) {
 		char name[16];
 		struct wcs_slice after = {name,

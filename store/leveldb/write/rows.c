@@ -116,7 +116,7 @@ static int rows_seek(struct ldb_rows *rows, int64_t ts)
 
 	if (ts != WCS_TS_NEWEST && ldb_iter_within(rows->iter, &rows->key)) {
 		rc = ldb_iter_ts(rows->db, rows->iter, column_end, &present);
-		if (!rc && present == ts + 1) {
+		if (!rc && present - 1 == ts) {
 			leveldb_iter_next(rows->iter);
 			return 0;
 		}
