@@ -114,6 +114,7 @@ static int serve(struct fs *fs, const struct mounter *mounter, const char *mount
 static int open_store(const struct options *options, struct fs *fs)
 {
 	struct wcs_options store = {.log = fs_log,
+				    .interrupted = fs_interrupted,
 				    .cache_bytes = (size_t)options->cache << 20,
 				    .json_bytes = JSON_BYTES,
 				    .sync = options->sync,

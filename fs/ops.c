@@ -26,6 +26,13 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 		fs->ready(fs);
 }
 
+_Thread_local fuse_req_t fs_interruptible;
+
+bool fs_interrupted(void)
+{
+	return fs_interruptible && fuse_req_interrupted(fs_interruptible);
+}
+
 int64_t fs_now(void)
 {
 	struct timespec now;

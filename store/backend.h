@@ -230,6 +230,7 @@ struct wcs_local {
 /* An open engine. */
 struct wcs_engine {
 	const struct wcs_backend *backend;
+	const struct wcs_options *options;
 	const struct wcs_local *local; /* NULL: it is none */
 	void *db;
 };

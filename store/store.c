@@ -39,6 +39,7 @@ static struct wcs_store *store_new(const struct wcs_backend *backend,
 		return NULL;
 	store->engine.backend = backend;
 	store->engine.local = backend->local;
+	store->engine.options = &store->options;
 	if (options != NULL)
 		store->options = *options;
 	if (store->options.log == NULL)

@@ -90,6 +90,9 @@ struct wcs_options {
 	/* The present in microseconds since 1970; NULL: the system's clock. Any thread. */
 	int64_t (*now)(void *ctx);
 	void *now_ctx;
+	/* Whether the call under way on this thread should end: asked now and then by reads that
+	 * pass over many cells, which then return -EINTR. NULL: never. */
+	bool (*interrupted)(void);
 	size_t cache_bytes; /* block cache; 0: the engine's default */
 	size_t json_bytes;  /* memory to read a line of row JSON, or a schema, in; of the process,
 			     * as the last store opened says; 0: any */
@@ -565,7 +568,8 @@ struct wcs_cell {
 struct wcs_scan;
 int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
-/* 1: *cell is the next one; 0: the end; or an error. */
+/* 1: *cell is the next one; 0: the end; or an error, of which -EINTR is no fault: close the scan.
+ */
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 /* Goes on at the first row from this one on, forward or back: cheaper than another scan. There is
  * no cell to read until the next one. */

@@ -219,8 +219,11 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fs *fs = fs_of(req);
 	struct node *dir = lookup_ino(fs, parent);
 	struct fuse_entry_param entry;
-	int rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
+	int rc;
 
+	fs_interruptible = req;
+	rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
+	fs_interruptible = NULL;
 	if (rc == -ENOENT)
 		report_no_directory(fs, dir, name);
 	lookup_reply(req, report_unreadable(fs, dir, name, rc), &entry);

@@ -12,14 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILTER_ASKS = 1024 }; /* cells between two questions whether to go on */
+
 struct filter {
 	struct wcs_scan base;
 	struct wcs_scan *of;
 	struct wcs_view view;
+	const struct wcs_options *options;
 	const struct wcs_filter *wanted;
 	bool started;		      /* there is a present column */
 	const struct wcs_gc *gc;      /* of its family */
 	uint64_t rank;		      /* of the last cell in it */
+	unsigned int passed;	      /* cells */
 	uint32_t fitting;	      /* cells of it that fit */
 	bool given[WCS_EACH_ROW + 1]; /* a cell of the present column, family, row was given */
 	size_t row_len, qualifier_len;
@@ -87,6 +91,9 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 		filter_enter(filter, cell);
 		cell->info.expires = wcs_view_expiry(filter->gc, ++filter->rank, cell->info.ts);
 		rc = 0;
+		if (++filter->passed % FILTER_ASKS == 0 && filter->options->interrupted != NULL &&
+		    filter->options->interrupted())
+			return -EINTR;
 		if (wcs_view_hides(&filter->view, cell->info.expires) || !filter_fits(filter, cell))
 			continue;
 		filter->fitting++;
@@ -143,6 +150,7 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 	memset(filter, 0, offsetof(struct filter, family));
 	filter->base.backend = &filter_backend;
 	filter->view = *view;
+	filter->options = engine->options;
 	filter->wanted = wanted;
 	rc = engine->backend->scan_open(engine->db, &everything, table, range, &cells, &filter->of);
 	if (rc != 0)

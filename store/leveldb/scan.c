@@ -21,6 +21,7 @@
 enum {
 	SCAN_STEPS = 8,	 /* before a seek: a seek costs about as much */
 	SCAN_RETRY = 32, /* rows left with a seek until steps are tried again, if they did not do */
+	SCAN_ASKS = 256, /* keys between two questions whether to go on */
 };
 
 #define SCAN_CELL SIZE_MAX /* as a length to skip: one cell */
@@ -35,7 +36,8 @@ struct scan {
 	bool at_cell;	/* cell is the last one given */
 	unsigned seeks; /* SCAN_RETRY, counted down; 0: steps are tried */
 	uint64_t read;	/* bytes of values */
-	int state;	/* 1: under way; else the result of every further call */
+	unsigned passed; /* keys */
+	int state;	 /* 1: under way; else the result of every further call */
 
 	const struct wcs_filter *filter;
 	int64_t ts_last; /* of the filter */
@@ -247,6 +249,8 @@ static bool scan_version_wanted(struct scan *scan)
 /* Moves to the next cell that passes the filter. 1: there; 0: the end; or an error. */
 static int scan_find(struct scan *scan)
 {
+	const struct wcs_options *options = scan->db->options;
+
 	while (ldb_iter_before(scan->iter, &scan->end)) {
 		size_t len;
 		const unsigned char *key = ldb_iter_key(scan->iter, &len);
@@ -258,6 +262,9 @@ static int scan_find(struct scan *scan)
 			rc = ldb_db_damaged(scan->db, "a cell's key");
 		else if (scan->rank < scan->last_rank)
 			scan->rank++;
+		if (!rc && ++scan->passed % SCAN_ASKS == 0 && options->interrupted &&
+		    options->interrupted())
+			rc = -EINTR;
 		if (rc)
 			return rc;
 		if (scan_family_wanted(scan) && scan_qualifier_wanted(scan) &&

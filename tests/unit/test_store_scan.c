@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans on both engines: their order, filters and arguments, and where they resume. */
-#include "store/mutation.h"
-
+#include "store/table/table.h"
 #include "tests/unit/suite.h"
+
+#include <errno.h>
+#include <stdatomic.h>
 
 static const struct wcs_slice q = {"q", 1};
 
@@ -358,4 +360,37 @@ SUITE_STORES(test_resume_by_key, 10)
 	}
 	ck_assert_int_eq(rc, 0);
 	ck_assert_uint_eq(count, READ_SORTED);
+}
+
+/* ---- Interrupts --------------------------------------------------------------------------- */
+
+static atomic_bool scan_ends;
+
+static bool scan_interrupted(void)
+{
+	return scan_ends;
+}
+
+/* A signal ends a listing that passes over thousands of hidden rows, and none that finds nothing to
+ * pass over. */
+SUITE_STORES(test_interrupted, 60)
+{
+	struct wcs_list *list;
+	struct wcs_slice segment;
+	struct wcs_key_info info;
+	char row[16];
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(row, sizeof(row), "r%04d", i);
+		suite_set(s->table, row, "f", "q", 1, "v");
+	}
+	SUITE_OK(wcs_family_set_gc(s->table, "f", "maxage=1ms", NULL));
+	s->store->options.interrupted = scan_interrupted;
+	for (int round = 0; round < 2; round++) {
+		scan_ends = round == 0;
+		SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, &list));
+		ck_assert_int_eq(wcs_list_next(list, &segment), scan_ends ? -EINTR : 0);
+		wcs_list_close(list);
+		ck_assert_int_eq(wcs_key_get(s->table, suite_text("none"), &info), 0);
+	}
 }
