@@ -148,7 +148,7 @@ for foreground in "" yes; do
 	mkdir m
 	check "it is mounted again" start
 	check_eq "with what was written" "$foreground" "$(cat "$f/q")"
-	fusermount3 -u m
+	within fusermount3 -u m
 	within nothing_runs
 done
 # again: killed, and started while its mounter clears the mount.
@@ -162,25 +162,25 @@ again() {
 	done
 }
 check "killed and started at once, it serves each time" again
-check "and in the end no more" fusermount3 -u m
+check "and in the end no more" within fusermount3 -u m
 within nothing_runs
 start -o auto_unmount
-check "auto_unmount, and fusermount3 -u" fusermount3 -u m
+check "auto_unmount, and fusermount3 -u" within fusermount3 -u m
 check "ends all" within nothing_runs
 start -o auto_unmount
 check "auto_unmount, and SIGTERM" kill -TERM "$(servers)"
 check "unmounts it" within not_mounted m
 check "and ends all" within nothing_runs
 start -o auto_unmount
-fusermount3 -u m && start
+within fusermount3 -u m && start
 check "a mount that took the place of one stays" within sh -c '! pgrep -f "^fusermount3 .*-- $0/m\$"' "$TMP"
 check "and serves" test -d "$f"
-fusermount3 -u m
+within fusermount3 -u m
 within nothing_runs
 start -o auto_unmount
 kill -KILL "$(mounters)"
 check "a mount goes on without its mounter" test -d "$f"
-fusermount3 -u m
+within fusermount3 -u m
 check "and ends without it" within nothing_runs
 
 # ---- Dead mounts -----------------------------------------------------------------------------------
@@ -232,6 +232,6 @@ fail_with "one below it is not, and that is said" 1 '^rowfs: .*m/t/row: .*lies i
 	timeout 20 "$rowfs" plain m/t/row
 fail_with "which is cleared, and that is said" 0 '^rowfs: .*/m: cleared a dead mount of .*/s$' \
 	bash -c '"$0" s m && exit 0' "$rowfs"
-fusermount3 -u m
+within fusermount3 -u m
 check "all has ended" within nothing_runs
 finish

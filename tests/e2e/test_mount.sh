@@ -42,7 +42,7 @@ server() {
 unmount() {
 	local pid
 	pid=$(server)
-	fusermount3 -u "$1" && within ended "$pid"
+	within fusermount3 -u "$1" && within ended "$pid"
 }
 
 track_mount m
@@ -126,7 +126,7 @@ ours() {
 }
 check_eq "--status lists both: store, mountpoint, process" \
 	"$(printf "$TMP/%s\t$TMP/%s\t%s\n" other n "$(server)" s m "$pid")" "$(ours)"
-check "is unmounted" fusermount3 -u n
+check "is unmounted" within fusermount3 -u n
 yields "fusermount3 -u, behind which --status lists none" "" 'ours' unmount m
 check "it is unmounted" not_mounted m
 check_eq "no process is left" "" "$(servers)"

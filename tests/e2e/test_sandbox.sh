@@ -129,7 +129,7 @@ check "with a reason" grep -q 'pid namespace' "$TMP/m/.rowfs/errors"
 check "rows can be" bash -c "echo '{\"families\":{\"f\":{\"p\":\"row\"}}}' >'$TMP/m/t/r/.row'"
 check_eq "and are read" row "$(cat "$TMP/m/t/r/f/p")"
 check "and removed" rm "$TMP/m/t/r/f/p"
-check "it is unmounted" fusermount3 -u "$TMP/m"
+check "it is unmounted" within fusermount3 -u "$TMP/m"
 wait
 umount "$TMP/m"
 finish
