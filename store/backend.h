@@ -104,7 +104,7 @@ struct wcs_rows;
 
 struct wcs_fsck;
 
-/* What an engine can do, or leaves to the layer above. */
+/* The capabilities of an engine. The layer above does the rest. */
 struct wcs_capabilities {
 	bool shared;	     /* other clients change its tables meanwhile */
 	bool collects;	     /* it collects garbage itself: no view hides a cell */
@@ -169,7 +169,7 @@ struct wcs_backend {
 			  size_t *applied);
 	void (*rows_close)(struct wcs_rows *rows);
 
-	/* ---- Faster ways for what the functions above can do; each may be NULL ---- */
+	/* ---- Faster ways to do the same; each may be NULL ---- */
 	/* Finds a visible cell: info, and, unless value is NULL, its value, with info in it. The
 	 * view's policies are valid until the value is closed. -ENOENT. */
 	int (*cell_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,

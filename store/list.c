@@ -49,7 +49,7 @@ struct wcs_list {
 	size_t prefix_len, last_len, segment_len;
 	unsigned char last[LIST_ROW_MAX];
 	unsigned char segment[LIST_ROW_MAX];   /* of the row found */
-	unsigned char bound[LIST_ROW_MAX + 1]; /* P, and what follows it in the bound of a seek */
+	unsigned char bound[LIST_ROW_MAX + 1]; /* P, and the rest of a seek's bound */
 };
 
 /* Makes bytes the first key behind all that start with them. Returns its length; 0: there is none.

@@ -46,8 +46,8 @@ static void scan_copy_slice(struct wcs_slice *slice, char **to)
 	*to += slice->len;
 }
 
-/* A filter of its own, with what it borrows behind it, and of the families those that the table
- * has. NULL: no memory. */
+/* Copies the filter with its slices, and those of its families that the table has. NULL: no memory.
+ */
 static struct wcs_filter *scan_copy_filter(const struct wcs_table *table,
 					   const struct wcs_filter *filter)
 {

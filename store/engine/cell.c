@@ -8,7 +8,7 @@
 
 /* ---- Cells ------------------------------------------------------------------------------- */
 
-/* The value of the cell that a scan gave, and what the scan borrows. */
+/* The value of a scan's cell, and the memory that the scan borrows. */
 struct cell_value {
 	struct wcs_value base;
 	struct wcs_scan *scan;

@@ -10,7 +10,7 @@
 #include "store/policy/view.h"
 
 /* ---- filter.c ---- */
-/* Opens a scan that shows what view and filter let through; both stay valid until
+/* Opens a scan of the cells that pass view and filter; both stay valid until
  * (*scan)->backend->scan_close. */
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
 		const struct wcs_range *range, const struct wcs_filter *filter,

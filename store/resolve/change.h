@@ -15,7 +15,7 @@ struct change {
 	const struct wcs_view *view;
 	struct wcs_mutation *mutation; /* sealed; NULL: a move */
 	struct wcs_rows *rows;
-	struct wcs_edit *edit; /* what is decided so far */
+	struct wcs_edit *edit; /* decided so far */
 	bool row_empty;	       /* the store has no cell of the row; false: unknown */
 	int64_t now;	       /* -1: not asked yet */
 	/* Bytes that the edit writes beyond its mutation, or, of a move, in all; and that it frees,

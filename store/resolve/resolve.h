@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolve layer: decides what a mutation or a move means for the cells that its row has now
- * (timestamps of the server, appends, increments, merges, conditions, hidden cells), and hands the
- * engine plain edits: cells to delete and cells to make. Private to store/.
+ * The resolve layer: reads the cells that a mutation or a move needs (for server timestamps,
+ * appends, increments, merges, conditions, hidden cells), decides, and hands the engine plain
+ * edits: cells to delete and cells to make. Private to store/.
  */
 #ifndef WCS_RESOLVE_H
 #define WCS_RESOLVE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The collector, on both engines: it deletes hidden cells and leaves alone the others, and no
- * visible cell goes; test_soak.c runs it among writers. Taking the policies away shows all cells
- * that are still stored.
+ * visible cell goes; test_store_threads.c runs it among writers. Taking the policies away shows all
+ * cells that are still stored.
  */
 #include "tests/unit/suite.h"
 

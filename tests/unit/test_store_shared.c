@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine that other clients share: the memory engine with another client inside, who changes a
- * row between the look at it and the edit. It takes timestamps in milliseconds and collects garbage
- * itself.
+ * An engine that other clients share: the memory engine with another client inside. It changes a
+ * row between the look at it and the edit. The engine takes timestamps in milliseconds and collects
+ * garbage itself.
  */
 #include "tests/unit/memory.h"
 #include "tests/unit/suite.h"
@@ -86,7 +86,7 @@ SUITE_TEST(test_a_change_is_decided_again, 10)
 	SUITE_OK(wcs_value_read(value, bytes, sizeof(bytes), 0, &got));
 	wcs_value_close(value);
 	ck_assert_int_eq(bytes[7], 8);
-	/* A client who never stops is an error, and the row stays. */
+	/* Endless changes by the other client are an error, and the row stays. */
 	mutation = wcs_mutation_new();
 	wcs_mutation_increment(mutation, "f", suite_text("n"), 1);
 	other_left = 1000;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Atomicity on both engines, in threads: counters, check-and-mutate, drops. That rows are read as a
- * whole tests/e2e/test_soak.sh checks. */
-#include "store/mutation.h"
-
+/* Atomicity on both engines, in threads: counters, check-and-mutate, scans beside policies, drops.
+ * That rows are read as a whole tests/e2e/test_soak.sh checks. */
+#include "store/table/table.h"
 #include "tests/unit/suite.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define THREADS_STEPS 300
 
@@ -114,6 +114,94 @@ SUITE_STORES(test_conditions_exclude, 120)
 		pthread_join(threads[i], NULL);
 	ck_assert_int_eq(shared[0].done, 3 * (THREADS_STEPS / 2));
 	suite_expect(s->table, "");
+}
+
+/* ---- Scans, policies, the collector ------------------------------------------------------ */
+
+static atomic_int threads_writing;
+
+/* Writes the step into f and a, a version each, and now and then makes the row anew. */
+static void *threads_write_pairs(void *arg)
+{
+	struct threads_shared *shared = arg;
+	char row[8], text[8];
+
+	snprintf(row, sizeof(row), "w%d", shared->number);
+	for (int i = 1; i <= THREADS_STEPS; i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		snprintf(text, sizeof(text), "%d", i);
+		if (i % 50 == 0)
+			wcs_mutation_delete_row(mutation);
+		wcs_mutation_set(mutation, "f", q, WCS_TS_SERVER, suite_text(text));
+		wcs_mutation_set(mutation, "a", q, WCS_TS_SERVER, suite_text(text));
+		if (suite_mutate(shared->table, row, mutation, NULL) != 0)
+			abort();
+	}
+	threads_writing--;
+	return NULL;
+}
+
+static void *threads_change_policies(void *arg)
+{
+	static const char *const policies[] = {"maxversions=1", "maxversions=2 and maxage=1ms",
+					       "never", "maxversions=3"};
+	struct threads_shared *shared = arg;
+
+	for (size_t i = 0; threads_writing > 0; i++)
+		if (wcs_family_set_gc(shared->table, "f", policies[i % 4], NULL) != 0 ||
+		    wcs_gc_run(shared->table->store) != 0)
+			abort();
+	return NULL;
+}
+
+/* Cells come in order, and the newest of f and a, which one mutation made, agree. */
+static void threads_scan(struct wcs_table *table)
+{
+	char row[8] = "", family = 0, a[8] = "";
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int64_t ts = 0;
+
+	SUITE_OK(wcs_scan_open(table, &suite_all, &suite_cells, &scan));
+	while (wcs_scan_next(scan, &cell) == 1) {
+		char first = *(const char *)cell.family.data;
+		bool same = wcs_slice_compare(cell.row, suite_text(row)) == 0;
+
+		ck_assert(same || wcs_slice_compare(cell.row, suite_text(row)) > 0);
+		ck_assert(!same || first > family || (first == family && cell.info.ts < ts));
+		if (same && first == 'f' && family == 'a')
+			ck_assert_int_eq(wcs_slice_compare(cell.value, suite_text(a)), 0);
+		if (!same)
+			ck_assert_int_eq(first, 'a');
+		if (!same)
+			snprintf(a, sizeof(a), "%.*s", (int)cell.value.len,
+				 (const char *)cell.value.data);
+		snprintf(row, sizeof(row), "%.*s", (int)cell.row.len, (const char *)cell.row.data);
+		family = first;
+		ts = cell.info.ts;
+	}
+	wcs_scan_close(scan);
+}
+
+SUITE_STORES(test_writers_policies_and_scans_meet, 120)
+{
+	struct threads_shared shared[3] = {{.number = 0}, {.number = 1}, {.number = 2}};
+	pthread_t threads[3];
+
+	threads_writing = 2;
+	for (int i = 0; i < 3; i++) {
+		shared[i].table = s->table;
+		pthread_create(&threads[i], NULL,
+			       i < 2 ? threads_write_pairs : threads_change_policies, &shared[i]);
+	}
+	while (threads_writing > 0)
+		threads_scan(s->table);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	threads_scan(s->table);
+	suite_expect_value(s->table, "w0", "f", "q", WCS_TS_NEWEST, "300");
+	ck_assert_int_eq(threads_count(s->table, "a"), 2);
 }
 
 /* ---- Drops ------------------------------------------------------------------------------- */
