@@ -126,14 +126,14 @@ class Dropper:
         listed = len(names_in("%s/t/d/%d" % (self.mount, prefix)))
         if count != rows or listed != rows:
             raise Wrong("d#%d has %d rows, and lists %d, not %d" % (prefix, count, listed, rows))
-        if "d#0!" not in keys or "d#10" not in keys:
+        if not {"d#00", "d#0!", "d#1!", "d#10"} <= set(keys):
             raise Wrong("neighbours went with a drop: %s" % keys[:5])
 
     def run(self):
         drops = 0
         put_row = "%s/t/.rows" % self.mount
-        control(put_row, '{"key":"d#0!","families":{"f":{"v":["1"]}}}')
-        control(put_row, '{"key":"d#10","families":{"f":{"v":["1"]}}}')
+        for key in "d#00", "d#0!", "d#1!", "d#10":
+            control(put_row, '{"key":"%s","families":{"f":{"v":["1"]}}}' % key)
         while not self.shared.stopped():
             prefix = drops % 2
             self.fill(0)

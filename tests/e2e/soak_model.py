@@ -22,13 +22,15 @@ def now():
 
 
 class Policy:
-    """Hides versions of too high a rank, and those too old (microseconds); 0: it does not."""
+    """Hides versions of too high a rank, and those too old (microseconds); 0: it does not. both: only
+    those that are both."""
 
-    def __init__(self, text, versions=0, age=0):
-        self.text, self.versions, self.age = text, versions, age
+    def __init__(self, text, versions=0, age=0, both=False):
+        self.text, self.versions, self.age, self.both = text, versions, age, both
 
     def hides(self, rank, ts, moment):
-        return (0 < self.versions < rank) or (0 < self.age < moment - ts)
+        reasons = (0 < self.versions < rank, 0 < self.age < moment - ts)
+        return all(reasons) if self.both else any(reasons)
 
 
 class View:
@@ -170,7 +172,8 @@ GROUP, SINGLES = ["c0", "c1"], ["x", "y"]
 NEVER = Policy("never")
 OWN = [NEVER, Policy("maxversions=1", versions=1), Policy("maxversions=3", versions=3),
        Policy("maxage=500ms", age=500000), Policy("maxage=2s", age=2000000),
-       Policy("maxversions=2 or maxage=1s", versions=2, age=1000000)]
+       Policy("maxversions=2 or maxage=1s", versions=2, age=1000000),
+       Policy("maxversions=2 and maxage=300ms", versions=2, age=300000, both=True)]
 SHARED = [Policy("maxversions=2", versions=2), Policy("maxversions=3", versions=3),
           Policy("maxversions=5", versions=5)]  # the tightest first, the loosest last
 
