@@ -62,9 +62,9 @@ void fs_log_init(bool to_syslog, bool debug);
 /* libfuse's own messages go to the same log: for fuse_set_log_func. Any thread. */
 void fs_log_fuse(enum fuse_log_level level, const char *format, va_list args);
 
-/* The request whose calls of the store an interrupt of its process ends; NULL: there is none. Set
- * by LOOKUP and the listings, each thread's own. */
-extern _Thread_local fuse_req_t fs_interruptible;
+/* Sets the request of this thread whose calls of the store a signal to its process may end; NULL:
+ * it is over. */
+void fs_interruptible(fuse_req_t req);
 /* For struct wcs_options. */
 bool fs_interrupted(void);
 

@@ -4,7 +4,13 @@
 
 #include <time.h>
 
+#include "lib/clock.h"
+
 enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) under way at once */
+
+/* The kernel tells of each signal, also of one that has a handler and ends nothing, and a program
+ * may take EINTR for the end of a directory. Only a request as long as this (ns) ends. */
+#define OPS_PATIENCE CLOCK_SECOND
 
 /*
  * ATOMIC_O_TRUNC: truncation is part of the write session that an open starts, not a version of its
@@ -26,11 +32,19 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 		fs->ready(fs);
 }
 
-_Thread_local fuse_req_t fs_interruptible;
+static _Thread_local fuse_req_t ops_interruptible;
+static _Thread_local int64_t ops_began;
+
+void fs_interruptible(fuse_req_t req)
+{
+	ops_interruptible = req;
+	ops_began = req ? clock_ns() : 0;
+}
 
 bool fs_interrupted(void)
 {
-	return fs_interruptible && fuse_req_interrupted(fs_interruptible);
+	return ops_interruptible && clock_ns() - ops_began > OPS_PATIENCE &&
+	       fuse_req_interrupted(ops_interruptible);
 }
 
 int64_t fs_now(void)

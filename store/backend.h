@@ -58,8 +58,9 @@ struct wcs_stored {
 	int64_t ts;
 	uint64_t size;
 	uint32_t etag;
-	const unsigned char *data; /* its value; NULL: rows_read gives it, if size is not 0 */
-	uint64_t id;		   /* the engine's own */
+	const unsigned char
+		*data; /* its value, up to WCS_VALUE_INLINE bytes; NULL: see rows_read */
+	uint64_t id;   /* the engine's own */
 };
 
 /* A value to be: that of a stored cell of the row, if there is one, and then the parts. */
@@ -83,11 +84,11 @@ struct wcs_set {
 };
 
 /* The changes of one row, applied together or not at all: the deletes first, then the sets in
- * order. Of several sets of one cell the last counts. */
+ * order. The sets of a column stand together; of several sets of one cell the last counts. */
 struct wcs_edit {
 	struct wcs_slice row;
-	/* Set before rows_open: values that the sets will have, in this order, unless the edit is
-	 * given up. An engine may write large ones before it locks the rows. */
+	/* Set before rows_open, of an edit that is alone: values that the sets may have, in this
+	 * order. An engine may write large ones before it locks the row. */
 	const struct wcs_slice *given;
 	size_t given_count;
 	bool delete_row;
@@ -133,8 +134,9 @@ struct wcs_backend {
 	int (*table_put)(void *db, uint32_t *id, const struct wcs_table_schema *schema);
 
 	/* As the functions of store.h of like name. range is not empty, and borrowed for the call.
-	 * view and filter are for engines that evaluate them: the filter's families are sorted, and
-	 * both are valid until the scan is closed. A seek may go back. */
+	 * view and filter are for engines that evaluate them. The view is borrowed for the call,
+	 * its policies and the filter, whose families are sorted, until the scan is closed. A seek
+	 * may go back. Several threads may read the value of one cell at once. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
 			 const struct wcs_range *range, const struct wcs_filter *filter,
 			 struct wcs_scan **scan);
@@ -147,8 +149,8 @@ struct wcs_backend {
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
 	 * All calls on one wcs_rows come from one thread, and see the rows as they were at the
 	 * start. An exclusive engine locks the rows until rows_close. A shared one remembers the
-	 * newest cells that rows_find gave (or that there was none), and rows_apply returns -EAGAIN
-	 * if they are not the newest any more: the layer above decides again. */
+	 * cells that rows_find gave (or that there was none), and rows_apply returns -EAGAIN if
+	 * another client has changed, removed or added one there: the layer above decides again. */
 	int (*rows_open)(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
 			 struct wcs_rows **rows);
 	/* Finds the newest cell of the column that is not later than at->ts (WCS_TS_NEWEST: any);
@@ -171,7 +173,7 @@ struct wcs_backend {
 
 	/* ---- Faster ways to do the same; each may be NULL ---- */
 	/* Finds a visible cell: info, and, unless value is NULL, its value, with info in it. The
-	 * view's policies are valid until the value is closed. -ENOENT. */
+	 * view is borrowed for the call. -ENOENT. */
 	int (*cell_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,
 			 struct wcs_cell_info *info, struct wcs_value **value);
 	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
@@ -187,8 +189,8 @@ struct wcs_backend {
 	const struct wcs_local *local; /* NULL: the engine has no files or memory of its own here */
 };
 
-/* The functions of an engine that keeps the store itself. None is NULL but those of the first part,
- * of an engine that is not in a directory. */
+/* The functions of an engine that keeps the store itself. All are set, but for the first four,
+ * which an engine without a directory lacks. */
 struct wcs_local {
 	/* Makes an empty engine below the existing directory path. */
 	int (*create)(const char *path, struct wcs_fault *fault);

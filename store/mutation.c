@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutations: collects conditions, deletes and writes, and sorts them for the engines.
+ * Mutations: collects conditions, deletes and writes, and sorts them for resolve/.
  *
  * A mutation owns its three arrays and borrows every name and byte in them. A builder that fails
  * leaves the mutation as it was: it checks its arguments, then grows the array, then adds the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a mutation: the entries that the builders of store.h collect, for the engines. */
+/* The inside of a mutation: the entries that the builders of store.h collect. */
 #ifndef WCS_MUTATION_H
 #define WCS_MUTATION_H
 
@@ -27,7 +27,7 @@ struct wcs_condition {
 	const char *family;
 	struct wcs_slice qualifier;
 	bool absent;		   /* the column must have no cell */
-	struct wcs_slice expected; /* else its newest value; set anew before an engine gets it */
+	struct wcs_slice expected; /* else its newest value; set anew before resolve/ gets it */
 	enum wcs_form form;	   /* of `given` */
 	struct wcs_slice given;
 	int64_t number; /* WCS_FORM_NUMBER */
@@ -53,8 +53,8 @@ struct wcs_write {
 	enum wcs_form form;	/* of the value; in a family of bytes it is _VALUE or _TEXT */
 	int64_t delta;		/* WCS_WRITE_INCREMENT; WCS_FORM_NUMBER */
 	size_t order;		/* as added: 0, 1, … */
-	enum wcs_type type;	/* of the family; set before an engine gets it */
-	bool hidden;		/* set by the engine: the view hides the cell made; see backend.h */
+	enum wcs_type type;	/* of the family; set before resolve/ gets it */
+	bool hidden;		/* set by resolve/: the view hides the cell made; see resolve.h */
 };
 
 struct wcs_mutation {
@@ -74,7 +74,7 @@ struct wcs_mutation {
 int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry);
 int wcs_mutation_condition(struct wcs_mutation *mutation, struct wcs_condition condition);
 
-/* Sorts deletes and writes as said above, before an engine gets the mutation. */
+/* Sorts deletes and writes as said above, before resolve/ gets the mutation. */
 void wcs_mutation_seal(struct wcs_mutation *mutation);
 
 /* Does this sealed mutation delete the cell? O(log deletes). */

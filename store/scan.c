@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans: arguments, and which of its filters an engine gets. An empty range, filter or list of
- * families never reaches an engine. */
+/* Scans: checks the arguments and copies the filter. An empty range, filter or list of families
+ * never reaches an engine. */
 #include "store/engine/engine.h"
 #include "store/table/table.h"
 

@@ -20,7 +20,9 @@
  *               this process cannot open another file
  *   -ENFILE     the machine cannot open another file
  *   -ECANCELED  a condition of the mutation does not hold; nothing was applied
- *   -EBUSY      another process uses the store, or a writer keeps writing to the family to remove
+ *   -EBUSY      another process uses the store, or a writer keeps writing to the family to remove;
+ *               of an engine with other clients: they keep changing the row
+ *   -EINTR      a read ended as the options' interrupted asked
  *   -EROFS      a write failed before; the store takes no more until it is opened again
  *   -EOPNOTSUPP the engine cannot do it
  *   -ENOSPC -EIO -ENOMEM -EPROTO  no room (deletes still have some), a damaged or unreadable

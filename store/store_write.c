@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes: a mutation of one row, many in one call, and moves of cells. Each call checks its
- * arguments, takes the table's gate, reserves room, and calls the resolve layer, which may trust
- * the arguments.
+ * arguments, takes the table's gate, reserves room for the bytes given, and calls the resolve
+ * layer, which may trust the arguments.
  */
 #include "store/policy/aggregate.h"
 #include "store/resolve/resolve.h"
@@ -70,7 +70,7 @@ static void store_count_writes(struct wcs_table *table, const struct wcs_mutatio
 
 /* ---- Mutations --------------------------------------------------------------------------- */
 
-/* A malformed mutation ends the batch before it: the engine gets only mutations that it may trust.
+/* A malformed mutation ends the batch before it: resolve/ gets only mutations that it may trust.
  * Returns how many it may get; *rc is the error of the next. */
 static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *entries,
 			       size_t count, int *rc)

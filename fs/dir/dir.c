@@ -205,9 +205,9 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		reply.text = node_name(node);
 	if (rc == 0) {
 		pthread_mutex_lock(&reply.dir->lock);
-		fs_interruptible = req;
+		fs_interruptible(req);
 		rc = reply_fill(&reply);
-		fs_interruptible = NULL;
+		fs_interruptible(NULL);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
 	if (rc < 0 && reply.out.used == 0)

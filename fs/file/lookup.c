@@ -221,9 +221,9 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param entry;
 	int rc;
 
-	fs_interruptible = req;
+	fs_interruptible(req);
 	rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
-	fs_interruptible = NULL;
+	fs_interruptible(NULL);
 	if (rc == -ENOENT)
 		report_no_directory(fs, dir, name);
 	lookup_reply(req, report_unreadable(fs, dir, name, rc), &entry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of an engine that may lack the fast way: it serves where there is one, and the functions
- * that every engine has serve else. Private to store/. Arguments are as backend.h has them.
+ * Uses the engine's fast function, or else the functions that every engine has. Private to store/.
+ * Arguments are as backend.h has them.
  */
 #ifndef WCS_ENGINE_H
 #define WCS_ENGINE_H
@@ -10,8 +10,8 @@
 #include "store/policy/view.h"
 
 /* ---- filter.c ---- */
-/* Opens a scan of the cells that pass view and filter; both stay valid until
- * (*scan)->backend->scan_close. */
+/* Opens a scan of the cells that pass view and filter. The view's policies and the filter stay
+ * valid until (*scan)->backend->scan_close. */
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
 		const struct wcs_range *range, const struct wcs_filter *filter,
 		struct wcs_scan **scan);

@@ -167,8 +167,13 @@ int change_delete(struct change *c, struct wcs_delete entry)
 
 int change_set(struct change *c, struct wcs_set set)
 {
+	int64_t grain = c->table->store->engine.backend->can.granularity;
 	struct wcs_edit *edit = c->edit;
-	int rc = grow(&edit->sets, &edit->set_room, edit->set_count + 1, 4, sizeof(set));
+	int rc;
+
+	if (grain > 1 && set.ts % grain != 0)
+		return -EINVAL;
+	rc = grow(&edit->sets, &edit->set_room, edit->set_count + 1, 4, sizeof(set));
 
 	if (rc == 0)
 		edit->sets[edit->set_count++] = set;
@@ -204,10 +209,6 @@ int change_keep(struct change *c, const struct wcs_stored *cell, struct wcs_cont
 int change_put(struct change *c, const struct wcs_write *write, int64_t ts,
 	       const struct wcs_content *value, bool fresh)
 {
-	int64_t grain = c->table->store->engine.backend->can.granularity;
-
-	if (grain > 1 && ts % grain != 0)
-		return -EINVAL;
 	if (value->size > c->largest) {
 		c->largest = value->size;
 		c->largest_family = write->family;

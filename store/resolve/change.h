@@ -49,7 +49,7 @@ int change_older(struct change *c, const char *family, struct wcs_slice qualifie
 int change_keep(struct change *c, const struct wcs_stored *cell, struct wcs_content *value);
 /* Memory that lives as long as the edit's deletes and sets. NULL: there is none. */
 void *change_alloc(struct wcs_edit *edit, size_t len);
-/* Makes the edit empty, and keeps some memory for the next; frees all. */
+/* Makes the edit empty; keeps its arrays for the next use. */
 void change_clear(struct wcs_edit *edit);
 void change_free(struct wcs_edit *edit);
 int change_delete(struct change *c, struct wcs_delete entry);

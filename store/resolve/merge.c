@@ -137,7 +137,7 @@ static int merge_newest(struct merge *merge, int64_t *ts)
 		if (found < 0)
 			return found;
 		merge->stored = found > 0;
-		merge->stored_ts = cell.ts;
+		merge->stored_ts = found > 0 ? cell.ts : 0;
 	}
 	merge->looked = true;
 	if (!merge->stored && merge->count == 0)

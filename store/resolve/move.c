@@ -238,7 +238,7 @@ int resolve_move(const struct wcs_table *table, const struct wcs_view *view, str
 	}
 	change_free(&edit);
 	if (rc != 0)
-		return rc;
+		return rc == -EAGAIN ? -EBUSY : rc;
 	*ts = move.ts;
 	*hidden = move.changes && wcs_view_hides(view, wcs_view_expiry(gc, move.rank, move.ts));
 	return 0;

@@ -19,7 +19,7 @@ static int mutate_compare(struct change *c, const struct wcs_stored *cell,
 			  struct wcs_slice expected)
 {
 	const unsigned char *bytes = expected.data;
-	unsigned char part[16384];
+	unsigned char part[65536];
 
 	if (cell->size != expected.len)
 		return -ECANCELED;

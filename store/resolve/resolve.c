@@ -117,27 +117,28 @@ static int resolve_give(struct resolve *resolve)
 /* Cells behind those that the mutation deletes must not be shown again. */
 static int resolve_purge(struct change *c)
 {
-	const struct wcs_delete *last = NULL, *delete = c->mutation->deletes;
+	const struct wcs_delete *last = NULL, *entry = c->mutation->deletes;
 	int rc = 0;
 
-	for (size_t i = 0; i < c->mutation->delete_count && rc == 0; i++, delete ++) {
-		if (delete->kind != WCS_DELETE_CELL || !change_has_ranks(c, delete->family) ||
-		    (last != NULL && strcmp(last->family, delete->family) == 0 &&
-		     wcs_slice_compare(last->qualifier, delete->qualifier) == 0))
+	for (size_t i = 0; i < c->mutation->delete_count && rc == 0; i++, entry++) {
+		if (entry->kind != WCS_DELETE_CELL || !change_has_ranks(c, entry->family) ||
+		    (last != NULL && strcmp(last->family, entry->family) == 0 &&
+		     wcs_slice_compare(last->qualifier, entry->qualifier) == 0))
 			continue;
-		last = delete;
-		rc = change_purge(c, delete->family, delete->qualifier, NULL, NULL);
+		last = entry;
+		rc = change_purge(c, entry->family, entry->qualifier, NULL, NULL);
 	}
 	return rc;
 }
 
-/* Decides and applies the next n mutations; *done becomes how many were applied. */
+/* Decides and applies the next n mutations; *done becomes how many were applied: the engine may
+ * stop early, so that the rows are not locked for long. */
 static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *done)
 {
 	struct wcs_store *store = resolve->table->store;
 	struct wcs_rows *rows;
 	struct change c = {0};
-	size_t made = 0, applied;
+	size_t made = 0;
 	int rc, written;
 	uint64_t copied;
 
@@ -157,15 +158,15 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 	copied = rc == 0 && alone ? c.copied : 0;
 	written = room_enter(store, copied, false);
 	if (written == 0) {
-		for (; written == 0 && *done < made; *done += applied)
-			written = store->engine.backend->rows_apply(rows, resolve->edits + *done,
-								    made - *done, &applied);
+		if (made > 0)
+			written =
+				store->engine.backend->rows_apply(rows, resolve->edits, made, done);
 		room_leave(store, copied);
 	}
 	store->engine.backend->rows_close(rows);
 	if (alone && *done > 0)
 		store_weigh_value(store, c.largest_family, c.largest);
-	return written != 0 ? written : rc;
+	return written != 0 || *done < made ? written : rc;
 }
 
 /* Applies the next group, or a mutation alone; *done becomes how many were applied. */
@@ -210,8 +211,8 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		rc = resolve_next(&resolve, &done);
 		*applied += done;
 		tries = done > 0 ? 0 : tries + 1;
-		if (rc == -EAGAIN && tries < RESOLVE_TRIES)
-			rc = 0;
+		if (rc == -EAGAIN)
+			rc = tries < RESOLVE_TRIES ? 0 : -EBUSY;
 	}
 	for (size_t i = 0; resolve.edits != NULL && i < room; i++)
 		change_free(&resolve.edits[i]);

@@ -94,7 +94,8 @@ static int room_check(struct wcs_store *store, uint64_t size, unsigned int quart
 	if (rc == 0 && !room_has(&space, size, quarters))
 		rc = room_read(store, false, &space);
 	if (rc == 0 && !room_has(&space, size, quarters)) {
-		store->engine.local->shrink(store->engine.db);
+		if (store->engine.local != NULL)
+			store->engine.local->shrink(store->engine.db);
 		rc = -ENOSPC;
 	}
 	return rc;

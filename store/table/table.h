@@ -5,6 +5,7 @@
  * Locks, in the order in which they are taken: a table's admin, the store's admin, the store's
  * lock, a table's gate, collecting. The gate is held for reading across each engine call that names
  * the table, so it must not be taken twice by one thread: a waiting writer would block the second.
+ * space_lock comes last, also under the row locks of an engine.
  */
 #ifndef WCS_TABLE_H
 #define WCS_TABLE_H

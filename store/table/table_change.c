@@ -65,7 +65,9 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 	struct wcs_collect *slice = calloc(1, sizeof(*slice));
 	int rc = slice != NULL ? 0 : -ENOMEM;
 
-	while (rc == 0 && !slice->done && store->engine.local != NULL) {
+	if (rc == 0 && store->engine.local == NULL) /* it would need a drop of one family */
+		rc = -EOPNOTSUPP;
+	while (rc == 0 && !slice->done) {
 		slice->batch = TABLE_CHANGE_CELLS;
 		slice->look = SIZE_MAX;
 		slice->compact = TABLE_CHANGE_COMPACT;

@@ -90,7 +90,7 @@ SUITE_TEST(test_a_change_is_decided_again, 10)
 	mutation = wcs_mutation_new();
 	wcs_mutation_increment(mutation, "f", suite_text("n"), 1);
 	other_left = 1000;
-	ck_assert_int_eq(suite_mutate(table, "r", mutation, NULL), -EAGAIN);
+	ck_assert_int_eq(suite_mutate(table, "r", mutation, NULL), -EBUSY);
 	other_left = 0;
 	shared_close(store, table);
 }

@@ -20,10 +20,10 @@
 
 /* Deletes every cell that the key is a prefix of. A column that moves is deleted cell by cell: each
  * is a step from the one before. */
-static int apply_delete_all(struct ldb_rows *rows, const struct wcs_delete *delete)
+static int apply_delete_all(struct ldb_rows *rows, const struct wcs_delete *entry)
 {
-	bool cell = delete &&delete->kind == WCS_DELETE_CELL;
-	bool taken = delete &&delete->taken;
+	bool cell = entry && entry->kind == WCS_DELETE_CELL;
+	bool taken = entry && entry->taken;
 
 	if (cell && ldb_iter_before(rows->iter, &rows->key))
 		ldb_iter_skip(rows->iter, &rows->key, 1);
@@ -51,15 +51,15 @@ static int apply_deletes(struct ldb_rows *rows, const struct wcs_edit *edit, siz
 	if (edit->delete_row)
 		return apply_delete_all(rows, NULL);
 	for (size_t i = 0; i < edit->delete_count && !rc; i++) {
-		const struct wcs_delete *delete = &edit->deletes[i];
+		const struct wcs_delete *entry = &edit->deletes[i];
 
 		rows->key.len = row_end;
-		ldb_key_family(&rows->key, delete->family);
-		if (delete->kind != WCS_DELETE_FAMILY)
-			ldb_key_qualifier(&rows->key, delete->qualifier);
-		if (delete->kind == WCS_DELETE_CELL)
-			ldb_key_ts(&rows->key, delete->ts);
-		rc = apply_delete_all(rows, delete);
+		ldb_key_family(&rows->key, entry->family);
+		if (entry->kind != WCS_DELETE_FAMILY)
+			ldb_key_qualifier(&rows->key, entry->qualifier);
+		if (entry->kind == WCS_DELETE_CELL)
+			ldb_key_ts(&rows->key, entry->ts);
+		rc = apply_delete_all(rows, entry);
 	}
 	return rc;
 }

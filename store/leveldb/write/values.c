@@ -57,23 +57,34 @@ int ldb_values_prepare(struct ldb_rows *rows, const struct wcs_edit *edit)
 	return rc ? rc : ldb_values_sync(rows);
 }
 
+/* The streamed or planned entry of the set's value, if that is one of the given ones; else a new
+ * entry, whose bytes are not in batch_extents yet. */
+static struct ldb_made *values_made(struct ldb_rows *rows, const struct wcs_edit *edit,
+				    const struct wcs_content *value, bool *stream)
+{
+	size_t at = value->from || value->part_count != 1 ? edit->given_count : rows->used;
+
+	while (at < edit->given_count &&
+	       (rows->made[at].given != value->parts->data || edit->given[at].len != value->size))
+		at++;
+	if (at < edit->given_count) {
+		rows->used = at + 1;
+		return &rows->made[at];
+	}
+	*stream = rows->batch_extents + value->size > LDB_BATCH_BYTES;
+	rows->batch_extents += *stream ? 0 : (size_t)value->size;
+	return values_add(rows, (struct ldb_made){0});
+}
+
 int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set, uint64_t *id)
 {
 	const struct wcs_content *value = &edit->sets[set].value;
-	struct ldb_made *made = rows->made ? &rows->made[rows->used] : NULL;
 	bool stream = false;
+	struct ldb_made *made = values_made(rows, edit, value, &stream);
 	int rc = 0;
 
-	if (rows->used < edit->given_count && !value->from && value->part_count == 1 &&
-	    made->given == value->parts->data) {
-		rows->used++;
-	} else { /* it is not in batch_extents yet */
-		stream = rows->batch_extents + value->size > LDB_BATCH_BYTES;
-		rows->batch_extents += stream ? 0 : (size_t)value->size;
-		made = values_add(rows, (struct ldb_made){0});
-		if (!made)
-			return -ENOMEM;
-	}
+	if (!made)
+		return -ENOMEM;
 	made->edit = edit;
 	made->set = set;
 	if (!made->streamed)
@@ -82,17 +93,23 @@ int ldb_values_extents(struct ldb_rows *rows, const struct wcs_edit *edit, size_
 	return rc;
 }
 
+static bool values_same_column(const struct wcs_set *a, const struct wcs_set *b)
+{
+	return strcmp(a->family, b->family) == 0 &&
+	       wcs_slice_compare(a->qualifier, b->qualifier) == 0;
+}
+
 void ldb_values_replace(struct ldb_rows *rows, const struct wcs_edit *edit, size_t set)
 {
 	const struct wcs_set *later = &edit->sets[set];
 
+	if (set == 0 || !values_same_column(later - 1, later))
+		return;
 	for (size_t i = 0; i < rows->made_count; i++) {
 		struct ldb_made *made = &rows->made[i];
-		const struct wcs_set *earlier = &edit->sets[made->set];
 
-		if (made->edit == edit && earlier->ts == later->ts &&
-		    strcmp(earlier->family, later->family) == 0 &&
-		    wcs_slice_compare(earlier->qualifier, later->qualifier) == 0)
+		if (made->edit == edit && edit->sets[made->set].ts == later->ts &&
+		    values_same_column(&edit->sets[made->set], later))
 			made->replaced = true;
 	}
 }
@@ -110,10 +127,10 @@ void ldb_values_end(struct ldb_rows *rows, leveldb_writebatch_t *batch)
 	for (size_t i = 0; i < rows->made_count; i++) {
 		const struct ldb_made *made = &rows->made[i];
 
-		if (made->replaced) {
+		if (made->replaced || (made->streamed && !made->edit)) {
 			ldb_db_batch_garbage(batch, made->id, LDB_GARBAGE, made->extents);
 			rows->garbage = true;
-		} else if (made->streamed && made->edit) {
+		} else if (made->streamed) {
 			ldb_db_batch_delete(batch, ldb_key_garbage(made->id));
 		}
 	}
