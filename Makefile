@@ -113,6 +113,7 @@ PROGRAMS      := $(BUILD)/rowfs $(MKFS_PROGRAMS)
 MAN_PAGES     := $(wildcard man/*.[158])
 UNIT_TESTS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_MAINS))
 FAULT         := $(BUILD)/crash/fault.so
+MEMORY        := $(call objects,$(wildcard tests/unit/memory_*.c))
 E2E_PROGRAMS  := $(patsubst tests/e2e/%.c,$(BUILD)/e2e/%,$(E2E_MAINS))
 BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
 FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
@@ -137,6 +138,7 @@ $(OBJ)/store/%.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/%.o: EXTRA = $(CHECK_CFLAGS)
 $(OBJ)/tests/unit/%.o: EXTRA = $(CHECK_CFLAGS) $(FUSE_CFLAGS)
 $(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
+$(OBJ)/tests/e2e/%.o: EXTRA = $(FUSE_CFLAGS)
 
 $(OBJ)/libraries: Makefile
 	@mkdir -p $(@D)
@@ -190,9 +192,9 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)
 	@mkdir -p $(@D)
 	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
 
-$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(LIBSTORE) $(LIBLIB)
+$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(MEMORY) $(LIBFS) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(STORE_LIBS)
+	$(LINK) -o $@ $^ $(FUSE_LIBS) $(STORE_LIBS)
 
 $(BENCHES): $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call objects,$(UNIT_SHARED) $(BENCH_SHARED)) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)

@@ -159,6 +159,13 @@ int64_t wcs_store_created(const struct wcs_store *store)
 	return store->created;
 }
 
+int64_t wcs_store_fresh(const struct wcs_store *store)
+{
+	const struct wcs_capabilities *can = &store->engine.backend->can;
+
+	return can->shared ? can->fresh : INT64_MAX;
+}
+
 const char *wcs_store_engine(const struct wcs_store *store)
 {
 	return store->engine.backend->name;

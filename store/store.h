@@ -22,6 +22,7 @@
  *   -ECANCELED  a condition of the mutation does not hold; nothing was applied
  *   -EBUSY      another process uses the store, or a writer keeps writing to the family to remove;
  *               of an engine with other clients: they keep changing the row
+ *   -ETIMEDOUT -EACCES  the engine did not answer in time, or refuses access
  *   -EINTR      a read ended as the options' interrupted asked
  *   -EROFS      a write failed before; the store takes no more until it is opened again
  *   -EOPNOTSUPP the engine cannot do it
@@ -163,6 +164,10 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
 /* Is there room for a value of that size, now? -ENOSPC. Mutations ask that themselves; a caller
  * that gathers a value piece by piece asks earlier with this, which keeps a little more free. */
 int wcs_store_room(struct wcs_store *store, uint64_t size);
+
+/* For how long a reader may believe a name or a size that it read, in microseconds: other clients
+ * change the store too. INT64_MAX: no other client does. */
+int64_t wcs_store_fresh(const struct wcs_store *store);
 
 /* The engine's name and version in a word or two; static. */
 const char *wcs_store_engine(const struct wcs_store *store);

@@ -35,7 +35,7 @@ enum {
 	SLOWNESS = 1000,     /* a clock is slow by one part in so many at most */
 };
 
-static const double KEPT_SECONDS = 86400;
+static const int64_t KEPT = INT64_C(86400) * 1000000; /* microseconds */
 
 struct caches *caches_new(void)
 {
@@ -98,6 +98,13 @@ static bool is_held(struct fs *fs, const struct cache_mark *mark)
 	return mark->column != 0 && slot_of(fs->caches, mark->column)->holds > 0;
 }
 
+double cache_fresh(const struct fs *fs)
+{
+	int64_t fresh = wcs_store_fresh(fs->store);
+
+	return (double)(fresh < KEPT ? fresh : KEPT) / 1e6;
+}
+
 bool cache_is_usual(const char *name)
 {
 	return strlen(name) <= NAMES_CHUNK_MAX;
@@ -125,17 +132,17 @@ bool cache_is_below_removed(const struct node *node)
  * may be slow. */
 static double time_left(struct fs *fs, int64_t expires)
 {
+	double seconds, fresh = cache_fresh(fs);
 	int64_t left;
-	double seconds;
 
 	if (expires == WCS_TS_MAX)
-		return KEPT_SECONDS;
+		return fresh;
 	left = expires - fs_now() - ROUNDING_US;
 	if (left <= 0)
 		return 0;
 	left -= left / SLOWNESS;
 	seconds = (double)left / 1e6;
-	seconds = seconds < KEPT_SECONDS ? seconds : KEPT_SECONDS;
+	seconds = seconds < fresh ? seconds : fresh;
 	cache_clock_keeps(fs->clock, seconds);
 	return seconds;
 }
@@ -154,7 +161,7 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 		return info ? time_left(fs, info->expires) : 0;
 	table = node_up(node, NODE_TABLE);
 	/* A directory goes with the last of its cells, whose age is not known. */
-	return table != node && wcs_table_ages(table->table) ? 0 : KEPT_SECONDS;
+	return table != node && wcs_table_ages(table->table) ? 0 : cache_fresh(fs);
 }
 
 /* ---- Write sessions ---------------------------------------------------------------------- */

@@ -2,10 +2,11 @@
 /* The attributes of a node, and how long the kernel may keep them. */
 #include "fs/file/attr.h"
 
+#include "fs/cache/cache.h"
 #include "fs/control/control.h"
 #include "fs/write/writer.h"
 
-enum { NEVER_CHANGES = 1 << 20, BLOCK = 512 };
+enum { BLOCK = 512 };
 
 struct timespec attr_time(int64_t us)
 {
@@ -48,11 +49,13 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 	}
 }
 
-double attr_timeout(struct node *inode)
+double attr_timeout(const struct fs *fs, struct node *inode)
 {
-	if (node_now(inode)->flags & NODE_F_WRITER)
-		return node_state(inode) & NODE_S_SHOWN ? NEVER_CHANGES : 0;
-	return node_state(inode) & (NODE_S_PASSED | NODE_S_STALE) ? 0 : NEVER_CHANGES;
+	unsigned state = node_state(inode);
+	bool session = node_now(inode)->flags & NODE_F_WRITER;
+	bool stays = session ? state & NODE_S_SHOWN : !(state & (NODE_S_PASSED | NODE_S_STALE));
+
+	return stays ? cache_fresh(fs) : 0;
 }
 
 /* An aggregate shows a number, whose size does not follow from the written lines. */

@@ -16,7 +16,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st);
  * one stored value, so its attributes do not change. A session's do: the kernel caches them from
  * CREATE, which saves a request at the open, until something but its own WRITE may change them, and
  * at most until the first FLUSH. */
-double attr_timeout(struct node *inode);
+double attr_timeout(const struct fs *fs, struct node *inode);
 
 /* The next reply lets the kernel cache a session's attributes. */
 void attr_keep(struct node *session);

@@ -57,7 +57,8 @@ static int write_session(struct fs *fs, struct node *session, const char *buf, s
 		return rc;
 	if (rc == -EFBIG || rc == -ENOSPC)
 		return report_no_room(fs, session, rc);
-	return report(fs, session, NULL, 0, rc, "the write could not be stored: %s", strerror(-rc));
+	return report(fs, session, NULL, 0, rc, "the write could not be stored: %s",
+		      report_words(rc));
 }
 
 /* As handle_commit; then the kernel looks the name and the attributes up again. */

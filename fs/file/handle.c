@@ -70,7 +70,7 @@ int handle_commit(struct fs *fs, struct node *session, const pid_t *closing)
 	writers_release(fs, session);
 	if (rc != 0 && !writer_failed(session)) /* a failed write was already reported */
 		report(fs, session, NULL, 0, rc, "the write could not be committed: %s",
-		       strerror(-rc));
+		       report_words(rc));
 	return rc;
 }
 
@@ -96,7 +96,7 @@ void handle_close(struct fs *fs, struct handle *handle)
 			       writer_takes_lines(handle->writer)
 				       ? "the new time could not be stored: %s"
 				       : "the write is lost, it could not be committed: %s",
-			       strerror(-rc));
+			       report_words(rc));
 		nodes_put(fs->nodes, handle->writer, 1);
 	}
 	if (handle->control)

@@ -51,7 +51,7 @@ void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *ent
 	memset(entry, 0, sizeof(*entry));
 	entry->ino = (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
 	attr_fill(fs, node, &entry->attr);
-	entry->attr_timeout = attr_timeout(node);
+	entry->attr_timeout = attr_timeout(fs, node);
 }
 
 struct node *lookup_inode(struct fs *fs, fuse_ino_t ino)

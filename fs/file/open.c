@@ -119,7 +119,7 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		     struct fuse_file_info *fi)
 {
 	struct node *node = node_now(inode);
-	bool session = node->flags & NODE_F_WRITER;
+	bool session = node->flags & NODE_F_WRITER, shared;
 	uint32_t etag;
 	int rc;
 
@@ -131,7 +131,9 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		retry_end(fs->retries, thread, node->plain);
 		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	}
-	rc = open_value(fs, node, false, &etag, &handle->value);
+	/* The node's name may be older than another client's change. */
+	shared = wcs_store_fresh(fs->store) != INT64_MAX;
+	rc = open_value(fs, node, shared, &etag, &handle->value);
 	if (rc == 0 && (etag != node_etag(node) || (node_state(node) & NODE_S_STALE))) {
 		value_put(handle->value);
 		handle->value = NULL;

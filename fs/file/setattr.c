@@ -16,7 +16,7 @@ static void attr_reply(fuse_req_t req, struct node *inode)
 	struct stat st;
 
 	attr_fill(fs_of(req), node_now(inode), &st);
-	fuse_reply_attr(req, &st, attr_timeout(inode));
+	fuse_reply_attr(req, &st, attr_timeout(fs_of(req), inode));
 }
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -126,14 +126,29 @@ int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
 	return rc != 0 ? rc : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name));
 }
 
+const char *report_words(int error)
+{
+	switch (error) {
+	case -EACCES:
+		return "the store's engine refuses access: ask for the right to the table";
+	case -ETIMEDOUT:
+		return "the store's engine did not answer in time; try again";
+	case -EBUSY:
+		return "other clients of the store keep changing the row; try again";
+	default:
+		return strerror(-error);
+	}
+}
+
 int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error)
 {
+	if (error == -EACCES || error == -ETIMEDOUT)
+		return report(fs, node, name, 0, error, "%s", report_words(error));
 	if (error != -EIO)
 		return error;
-	return report(
-		fs, node, name, 0, error,
-		"what the store has here is damaged; the log says more, and fsck.rowfs, once it "
-		"is unmounted, says where, and repairs");
+	return report(fs, node, name, 0, error,
+		      "the store is damaged here; the log says more, and fsck.rowfs, once it is "
+		      "unmounted, says where, and repairs");
 }
 
 int report_no_room(struct fs *fs, const struct node *node, int error)

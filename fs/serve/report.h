@@ -25,7 +25,11 @@ int report_protected(struct fs *fs, const struct node *node, const char *name, i
 /* The name has no meaning there; describes the names that have one. Returns -EINVAL. */
 int report_bad_name(struct fs *fs, const struct node *dir, const char *name);
 
-/* -EIO: the store could not be read. Other errors are not reported. Returns error. */
+/* An error of the store in words. Static, or as strerror's. */
+const char *report_words(int error);
+
+/* The store could not be read: -EIO, -EACCES or -ETIMEDOUT. Other errors are not reported. Returns
+ * error. */
 int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error);
 
 /* No room for a value: in a cell (-EFBIG) or on the medium (-ENOSPC). Other errors are not

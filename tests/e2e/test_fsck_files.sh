@@ -420,7 +420,7 @@ check_eq "a damaged block gives nothing but EIO" 0 "$wrong"
 check "some rows cannot be read ($bad)" test "$bad" -gt 0
 check "the others can ($good)" test "$good" -gt 0
 check "/.rowfs/errors says that fsck.rowfs helps" \
-	grep -qE '^[0-9TZ:.-]* /t/.*: what the store has here is damaged.*fsck\.rowfs' "$TMP/m/.rowfs/errors"
+	grep -qE '^[0-9TZ:.-]* /t/.*: the store is damaged here.*fsck\.rowfs' "$TMP/m/.rowfs/errors"
 check "so does the log" grep -q 'rowfs: error: .*Corruption.*fsck.rowfs' "$(mount_log "$TMP/m")"
 unmount_store "$TMP/m"
 

@@ -40,8 +40,8 @@ struct memory_table {
 };
 
 struct memory_engine {
+	size_t handles;
 	pthread_mutex_t mutex; /* guards all that follows */
-	const struct wcs_options *options;
 	struct memory_cells cells;
 	struct memory_table *tables;
 	size_t table_count;

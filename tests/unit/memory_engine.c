@@ -5,22 +5,29 @@
  * All cells of all tables are one array, sorted by table, row, family, qualifier and timestamp
  * (newest first). Every call looks through it from the first cell to the last under one mutex.
  * Cells never change and are counted by reference, so a scan or an open value keeps the cells that
- * it saw.
+ * it saw. All handles that are opened with a path are handles on one engine.
  */
 #include "tests/unit/memory.h"
 
 /* ---- The engine and its tables ----------------------------------------------------------- */
 
+static struct memory_engine *memory_known; /* has a path; one thread opens and closes handles */
+
 static int memory_open(const char *path, const struct wcs_options *options, void **db,
 		       struct wcs_fault *fault)
 {
-	struct memory_engine *engine = memory_cells_realloc(NULL, sizeof(*engine));
+	struct memory_engine *engine = path[0] != '\0' ? memory_known : NULL;
 
-	(void)path;
+	(void)options;
 	(void)fault;
-	memset(engine, 0, sizeof(*engine));
-	pthread_mutex_init(&engine->mutex, NULL);
-	engine->options = options;
+	if (engine == NULL) {
+		engine = memory_cells_realloc(NULL, sizeof(*engine));
+		memset(engine, 0, sizeof(*engine));
+		pthread_mutex_init(&engine->mutex, NULL);
+	}
+	if (path[0] != '\0')
+		memory_known = engine;
+	engine->handles++;
 	*db = engine;
 	return 0;
 }
@@ -46,6 +53,10 @@ static void memory_close(void *db)
 {
 	struct memory_engine *engine = db;
 
+	if (--engine->handles > 0)
+		return;
+	if (memory_known == engine)
+		memory_known = NULL;
 	memory_cells_clear(&engine->cells);
 	free(engine->note);
 	for (size_t i = 0; i < engine->table_count; i++)
