@@ -47,8 +47,30 @@ static void suite_log(void *ctx, enum wcs_log_level level, const char *text)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Of the thread's change: 1: it looked at a cell, which another client then changes; 2: it looks
+ * again. */
+static _Thread_local int suite_looks;
+
+static int suite_shared_find(struct wcs_rows *rows, const struct wcs_address *at,
+			     struct wcs_stored *cell)
+{
+	suite_looks |= 1;
+	return wcs_backend_memory.rows_find(rows, at, cell);
+}
+
+static int suite_shared_apply(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
+			      size_t *applied)
+{
+	bool conflict = suite_looks == 1;
+
+	suite_looks = conflict ? 2 : 0;
+	*applied = 0;
+	return conflict ? -EAGAIN : wcs_backend_memory.rows_apply(rows, edits, count, applied);
+}
+
 int suite_try_open(struct suite *suite)
 {
+	static struct wcs_backend shared;
 	struct wcs_options options = {.log = suite_log,
 				      .log_ctx = suite,
 				      .gc_interval = suite->gc_interval,
@@ -64,11 +86,16 @@ int suite_try_open(struct suite *suite)
 	}
 	suite->store = NULL;
 	suite->table = NULL;
-	if (suite->engine == SUITE_MEMORY)
-		rc = wcs_store_open_backend(&wcs_backend_memory, "", &options, &suite->store,
-					    &fault);
-	else
+	shared = wcs_backend_memory;
+	shared.can.shared = true;
+	shared.rows_find = suite_shared_find;
+	shared.rows_apply = suite_shared_apply;
+	if (suite->engine == SUITE_LEVELDB)
 		rc = wcs_store_open(suite->path, &options, &suite->store, &fault);
+	else
+		rc = wcs_store_open_backend(suite->engine == SUITE_MEMORY ? &wcs_backend_memory
+									  : &shared,
+					    "", &options, &suite->store, &fault);
 	if (rc != 0) {
 		ck_assert_str_ne(fault.text, "");
 		snprintf(suite->log, sizeof(suite->log), "%s", fault.text);

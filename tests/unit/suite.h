@@ -15,7 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum suite_engine { SUITE_MEMORY = 0, SUITE_LEVELDB = 1, SUITE_ENGINES = 2 };
+/* The first two can be compared step by step. The shared one is that in memory, with another client
+ * that changes the row under the first try of each change that looks at cells. */
+enum suite_engine {
+	SUITE_MEMORY,
+	SUITE_LEVELDB,
+	SUITE_ENGINES,
+	SUITE_SHARED = SUITE_ENGINES,
+	SUITE_ALL
+};
 
 /* A view that hides nothing, for calls of an engine. */
 extern const struct wcs_view suite_everything;
@@ -63,8 +71,18 @@ struct suite {
 		suite_close(&suite);                                                               \
 	}                                                                                          \
 	static void name(struct suite *s)
-#define SUITE_STORES(name, seconds)	   SUITE_ON(name, SUITE_MEMORY, SUITE_ENGINES, seconds)
+#define SUITE_STORES(name, seconds)	   SUITE_ON(name, SUITE_MEMORY, SUITE_ALL, seconds)
 #define SUITE_LEVELDB_STORE(name, seconds) SUITE_ON(name, SUITE_LEVELDB, 1, seconds)
+
+/* The paragraph of the contract that the tests below it check: a failed one prints it. */
+#define SUITE_CONTRACT(text)	      SUITE_CONTRACT_AT(text, __LINE__)
+#define SUITE_CONTRACT_AT(text, line) SUITE_CONTRACT_ON(text, line)
+#define SUITE_CONTRACT_ON(text, line)                                                              \
+	__attribute__((constructor)) static void suite_contract_##line(void)                       \
+	{                                                                                          \
+		suite_contract(text);                                                              \
+	}
+void suite_contract(const char *paragraph);
 
 /* For such macros alone. */
 #define SUITE_REGISTER(name, run, count, seconds)                                                  \

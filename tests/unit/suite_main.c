@@ -15,14 +15,22 @@ static struct suite_entry {
 	const TTest *test;
 	int count;
 	double seconds;
+	const char *contract; /* NULL: none is named */
 } suite_entries[64];
 static size_t suite_entry_count;
+static const char *suite_paragraph; /* of the tests that register next */
+
+void suite_contract(const char *paragraph)
+{
+	suite_paragraph = paragraph;
+}
 
 void suite_register(const TTest *test, int count, double seconds)
 {
 	if (suite_entry_count == sizeof(suite_entries) / sizeof(suite_entries[0]))
 		abort();
-	suite_entries[suite_entry_count++] = (struct suite_entry){test, count, seconds};
+	suite_entries[suite_entry_count++] =
+		(struct suite_entry){test, count, seconds, suite_paragraph};
 }
 
 static TCase *suite_case(Suite *suite, const char *name, double seconds)
@@ -39,6 +47,21 @@ static void suite_forward(int number)
 	kill(suite_child, number);
 }
 
+/* Prints the paragraph of the contract that each failed test checks. */
+static void suite_print_contracts(SRunner *runner)
+{
+	int failed = srunner_ntests_failed(runner);
+	TestResult **results = srunner_failures(runner);
+
+	for (int i = 0; i < failed; i++)
+		for (size_t k = 0; k < suite_entry_count; k++)
+			if (suite_entries[k].contract != NULL &&
+			    strcmp(tr_tcname(results[i]), suite_entries[k].test->name) == 0)
+				printf("%s: the contract is %s\n", suite_entries[k].test->name,
+				       suite_entries[k].contract);
+	free(results);
+}
+
 static int suite_run(const char *name, void (*make)(Suite *suite))
 {
 	Suite *suite = suite_create(name);
@@ -52,6 +75,7 @@ static int suite_run(const char *name, void (*make)(Suite *suite))
 	if (make != NULL)
 		make(suite);
 	srunner_run_all(runner, CK_NORMAL);
+	suite_print_contracts(runner);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed == 0 ? 0 : 1;

@@ -82,6 +82,7 @@ static void expect(struct suite *s, const char *family, const char *expected)
 	ck_assert_str_eq(text, expected);
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_mutation_merge and wcs_mutation_replace")
 SUITE_STORES(test_merge_into_the_newest, 30)
 {
 	add_types(s);
@@ -274,6 +275,7 @@ SUITE_STORES(test_refuses, 30)
 	expect(s, "a", "1=11 ");
 }
 
+SUITE_CONTRACT("store.h, Garbage collection: a policy hides cells from all reads")
 /* A merge does not see hidden cells; it sees shown cells, at any rank. */
 SUITE_STORES(test_hidden_cells_do_not_count, 30)
 {
@@ -357,6 +359,7 @@ SUITE_LEVELDB_STORE(test_many_cells, 60)
 	}
 }
 
+SUITE_CONTRACT("store.h, Writing: a mutation is atomic, several merges add up")
 /* Large states go in and out of chunks. */
 SUITE_STORES(test_large_states, 60)
 {

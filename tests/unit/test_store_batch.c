@@ -72,6 +72,7 @@ static int apply(struct wcs_table *table, struct wcs_entry *entries, size_t coun
 	return rc;
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_rows_mutate, in order, each mutation atomic")
 SUITE_STORES(test_in_order, 10)
 {
 	struct wcs_entry entries[] = {
@@ -322,6 +323,7 @@ static int thread_mixed(struct wcs_table *table)
 	return mixed;
 }
 
+SUITE_CONTRACT("store.h, Threads: any thread may call")
 SUITE_STORES(test_batches_of_threads, 120)
 {
 	struct batch_thread both[2];

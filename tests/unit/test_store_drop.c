@@ -29,6 +29,7 @@ static void drop_fill(struct suite *s)
 	suite_set(s->table, "ab", "f", "q", 1, "another");
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_rows_drop")
 /* The row and those below it; keys that only begin alike stay, also those between. */
 SUITE_STORES(test_drop, 10)
 {
@@ -130,6 +131,7 @@ static void expect_family(struct wcs_table *table, const char *name, uint64_t ro
 	ck_assert_uint_eq(count.bytes, bytes);
 }
 
+SUITE_CONTRACT("store.h, Tables: wcs_family_drop")
 /* More versions of one column than go at once, hidden ones, and those of the first and last time.
  */
 SUITE_STORES(test_family_drop, 30)
@@ -158,6 +160,7 @@ SUITE_STORES(test_family_drop, 30)
 	suite_expect(s->table, "a/b/q@1=other a#/a/@1=4 ");
 }
 
+SUITE_CONTRACT("store.h, Tables: wcs_table_drop")
 SUITE_STORES(test_table_drop, 10)
 {
 	struct wcs_table *again;

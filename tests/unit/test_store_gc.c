@@ -17,6 +17,7 @@ static struct wcs_gc_status gc_status(struct suite *s)
 	return status;
 }
 
+SUITE_CONTRACT("store.h, Garbage collection: wcs_gc_run deletes hidden cells")
 SUITE_STORES(test_run_deletes_what_is_hidden, 30)
 {
 	suite_set_versions(s->table, "r1", "f", 4);

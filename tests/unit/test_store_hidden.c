@@ -28,6 +28,7 @@ static void hidden_set(struct suite *s, const char *column, int64_t ts)
 	suite_set(s->table, "r", "f", column, ts, "secret");
 }
 
+SUITE_CONTRACT("store.h, Garbage collection: hidden in struct wcs_gc_status")
 SUITE_STORES(test_by_age, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();

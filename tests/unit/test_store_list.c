@@ -22,6 +22,7 @@ static void list_expect(struct wcs_table *table, struct wcs_slice prefix,
 	free(text);
 }
 
+SUITE_CONTRACT("store.h, Reading: wcs_list_open")
 SUITE_STORES(test_list_by_example, 10)
 {
 	static const char *const keys[] = {"ab",  "ab!c", "ab#c", "ab#d#e", "ab#d#f", "ab##",  "ac",
@@ -63,6 +64,7 @@ SUITE_STORES(test_segment_before_a_lesser_key, 10)
 	list_expect(s->table, suite_text(""), &shorter, "a! a!! a\" ab ab!c ");
 }
 
+SUITE_CONTRACT("store.h, Reading: wcs_key_get")
 SUITE_STORES(test_key_get, 10)
 {
 	struct wcs_key_info info;
@@ -94,6 +96,7 @@ SUITE_STORES(test_key_get, 10)
 	ck_assert(info.row && info.prefix);
 }
 
+SUITE_CONTRACT("store.h, Reading: wcs_list_open and wcs_key_get")
 SUITE_STORES(test_longest_keys, 10)
 {
 	char *bytes = malloc(WCS_ROW_KEY_MAX);

@@ -23,6 +23,7 @@ static int write_increment(struct wcs_table *table, const char *row, int64_t del
 	return suite_mutate(table, row, mutation, ts);
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_mutation_append")
 SUITE_STORES(test_append_for_an_earlier_cell, 10)
 {
 	struct wcs_cell_info gone;
@@ -85,6 +86,7 @@ SUITE_STORES(test_append_warns_of_the_whole_value, 30)
 	free(bytes);
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_mutation_delete_cell")
 /* A mutation that looks at one column only, in a row whose first cells were deleted: it must find
  * its column behind any number of tombstones. */
 SUITE_STORES(test_delete_one_by_one, 30)
@@ -110,6 +112,7 @@ SUITE_STORES(test_delete_one_by_one, 30)
 	}
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_mutation_increment")
 SUITE_STORES(test_increment, 10)
 {
 	int64_t ts = 0;
@@ -140,6 +143,7 @@ SUITE_STORES(test_increment_errors, 10)
 	ck_assert_int_eq(ts, 77);
 }
 
+SUITE_CONTRACT("store.h, Writing: a mutation is applied as a whole")
 SUITE_STORES(test_failure_applies_nothing, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();

@@ -199,6 +199,7 @@ static void take_step(struct suite *s, const struct step *step, size_t example, 
 	free(after);
 }
 
+SUITE_CONTRACT("store.h, Writing: enum wcs_move_kind")
 SUITE_STORES(test_by_example, 60)
 {
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
@@ -245,6 +246,7 @@ SUITE_STORES(test_stamp_does_not_look_at_to, 30)
 
 /* ---- Missing cells, and invalid arguments ------------------------------------------------ */
 
+SUITE_CONTRACT("store.h, Writing: wcs_cells_move, its errors")
 SUITE_STORES(test_missing_family, 30)
 {
 	struct wcs_move moves[] = {move_column("q", "p"),     move_column("q", "q"),

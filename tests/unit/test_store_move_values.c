@@ -13,6 +13,9 @@
 
 /* ---- Values ------------------------------------------------------------------------------ */
 
+SUITE_CONTRACT(
+	"store.h, Writing: cells that move keep their values; Reading: an open value is immutable")
+
 /* Where another value stood before, the etag tells the two apart. */
 SUITE_STORES(test_etags, 30)
 {
@@ -147,6 +150,7 @@ static void *mover_main(void *arg)
 	return NULL;
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_cells_move, atomically")
 /* However often a column moves to and fro, a reader of the row finds it once and whole. */
 SUITE_STORES(test_readers_see_all_or_nothing, 120)
 {

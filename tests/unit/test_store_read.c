@@ -4,6 +4,7 @@
 
 static const struct wcs_slice q = {"q", 1};
 
+SUITE_CONTRACT("store.h, Reading: wcs_cell_get")
 SUITE_STORES(test_cell_get, 10)
 {
 	struct wcs_cell_info info = {.ts = 77};
@@ -102,6 +103,7 @@ static void read_check_value(struct wcs_table *table, size_t size, unsigned int 
 	free(bytes);
 }
 
+SUITE_CONTRACT("store.h, Reading: wcs_value_open, one immutable value")
 SUITE_STORES(test_value_sizes, 60)
 {
 	const size_t sizes[] = {1,

@@ -20,6 +20,7 @@ static const struct wcs_slice read_sorted[] = {
 };
 #define READ_SORTED (sizeof(read_sorted) / sizeof(read_sorted[0]))
 
+SUITE_CONTRACT("store.h, Reading: a scan gives cells in order")
 SUITE_STORES(test_order_of_rows, 20)
 {
 	struct wcs_filter filter = {.each = WCS_EACH_ROW};
@@ -139,6 +140,7 @@ static void read_fill(struct wcs_table *table)
 					suite_set(table, rows[r], families[f], columns[c], ts, "");
 }
 
+SUITE_CONTRACT("store.h, Reading: struct wcs_filter, wcs_scan_read")
 SUITE_STORES(test_scan_read_without_a_cell, 10)
 {
 	struct wcs_scan *scan;
@@ -332,6 +334,7 @@ SUITE_STORES(test_scan_values, 10)
 	free(bytes);
 }
 
+SUITE_CONTRACT("store.h, Reading: wcs_scan_seek")
 /* Row after row, each from a scan of its own that starts behind the last. */
 SUITE_STORES(test_resume_by_key, 10)
 {
@@ -371,6 +374,7 @@ static bool scan_interrupted(void)
 	return scan_ends;
 }
 
+SUITE_CONTRACT("store.h, Errors: -EINTR, as the options ask")
 /* A signal ends a listing that passes over thousands of hidden rows, and none that finds nothing to
  * pass over. */
 SUITE_STORES(test_interrupted, 60)

@@ -17,6 +17,7 @@ static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fa
 	return rc;
 }
 
+SUITE_CONTRACT("store.h, Schema: wcs_schema_apply")
 SUITE_STORES(test_schema_apply, 10)
 {
 	static const char json[] =
@@ -189,6 +190,7 @@ static const struct {
 	{"maxage=1d", "never", true},
 };
 
+SUITE_CONTRACT("store.h, Schema: enum wcs_protection")
 SUITE_STORES(test_protected, 10)
 {
 	static const char hides[] = "{\"tables\":{\"new\":{},\"t\":{\"families\":{\"f\":"

@@ -10,6 +10,7 @@ static const struct wcs_slice q = {"q", 1};
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
+SUITE_CONTRACT("store.h, Tables: names, order and limits of tables")
 SUITE_STORES(test_names, 10)
 {
 	static const char *const good[] = {"a", "_", "0", "Z-_.9", "a.b", "con"};
@@ -122,6 +123,7 @@ static void tables_expect_gone(struct wcs_table *table)
 	wcs_mutation_free(mutation);
 }
 
+SUITE_CONTRACT("store.h, Tables: wcs_table_remove, wcs_table_set_delimiter")
 SUITE_STORES(test_table_remove, 10)
 {
 	struct wcs_table *first;
@@ -173,6 +175,7 @@ SUITE_STORES(test_delimiter, 10)
 
 /* ---- Families ---------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Tables: families, their policies and types")
 SUITE_STORES(test_families, 10)
 {
 	static const char *const sorted[] = {"-", "a", "b", "b.", "f"};
@@ -295,6 +298,7 @@ static void *tables_write(void *arg)
 	return NULL;
 }
 
+SUITE_CONTRACT("store.h, Tables: a handle on a removed table gives -ENOENT; -EBUSY")
 /* The family goes only while it is empty: no cell of it is left when it is gone. */
 SUITE_STORES(test_remove_while_writing, 60)
 {

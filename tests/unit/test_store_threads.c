@@ -49,6 +49,7 @@ static int threads_count(struct wcs_table *table, const char *family)
 	return count;
 }
 
+SUITE_CONTRACT("store.h, Writing: a mutation is atomic")
 SUITE_STORES(test_nothing_is_lost, 120)
 {
 	struct threads_shared shared[4] = {{.number = 0}};
@@ -184,6 +185,7 @@ static void threads_scan(struct wcs_table *table)
 	wcs_scan_close(scan);
 }
 
+SUITE_CONTRACT("store.h, Reading: all cells of one row come from one moment")
 SUITE_STORES(test_writers_policies_and_scans_meet, 120)
 {
 	struct threads_shared shared[3] = {{.number = 0}, {.number = 1}, {.number = 2}};
@@ -218,6 +220,7 @@ static void *threads_write_behind(void *arg)
 	return NULL;
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_rows_drop, each row goes whole")
 SUITE_STORES(test_drop_while_writing, 120)
 {
 	struct wcs_slice upper = SUITE_BYTES("1");
@@ -260,6 +263,7 @@ static void *threads_read_value(void *arg)
 	return NULL;
 }
 
+SUITE_CONTRACT("store.h, Reading: several threads may read one value")
 SUITE_STORES(test_one_value_many_readers, 60)
 {
 	char *bytes = suite_pattern(300000, 9);

@@ -62,6 +62,7 @@ static void views_expect(struct suite *s, const char *cells)
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Garbage collection: a policy hides cells from all reads")
 SUITE_STORES(test_hidden_by_rank, 30)
 {
 	struct wcs_cell_info info;
@@ -176,6 +177,7 @@ SUITE_STORES(test_listings, 30)
 
 /* ---- Hidden for good --------------------------------------------------------------------- */
 
+SUITE_CONTRACT("docs/semantics.md, Garbage collection: a hidden cell never returns")
 SUITE_STORES(test_delete_brings_nothing_back, 30)
 {
 	suite_policy(s->table, "f", "maxversions=1");
@@ -291,6 +293,7 @@ SUITE_STORES(test_moves, 30)
 
 /* ---- Mutations --------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Garbage collection: changes do not see hidden cells")
 SUITE_STORES(test_append_and_increment_start_anew, 30)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
@@ -362,6 +365,7 @@ SUITE_STORES(test_set_newest_does_not_see_it, 30)
 
 /* ---- The schema -------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Tables: a family that shows no cell holds none")
 SUITE_STORES(test_family_of_hidden_cells_goes, 30)
 {
 	suite_policy(s->table, "f", "maxage=1s");

@@ -17,6 +17,7 @@ static int write_newest(struct wcs_table *table, const char *row, int64_t wanted
 
 /* ---- Sets -------------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Writing: wcs_mutation_set, wcs_mutation_set_newest")
 SUITE_STORES(test_set, 10)
 {
 	ck_assert_int_eq(suite_set(s->table, "r", "f", "q", 5, "five"), 5);
@@ -142,6 +143,7 @@ SUITE_STORES(test_later_writes_win, 10)
 
 /* ---- Deletes ----------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Writing: deletes come before writes")
 SUITE_STORES(test_deletes, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
@@ -208,6 +210,7 @@ static int write_if(struct wcs_table *table, const struct wcs_slice *expected)
 	return suite_mutate(table, "r", mutation, NULL);
 }
 
+SUITE_CONTRACT("store.h, Writing: wcs_mutation_if")
 SUITE_STORES(test_conditions, 10)
 {
 	struct wcs_slice empty = {NULL, 0};
@@ -262,6 +265,7 @@ SUITE_STORES(test_conditions_see_the_row_before, 10)
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
+SUITE_CONTRACT("store.h, Errors: -EINVAL, -ENAMETOOLONG, -EFBIG, -ENOENT")
 SUITE_STORES(test_row_key_limits, 10)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
