@@ -54,62 +54,6 @@ static void give_all(struct ranges *ranges, uint64_t owner, size_t *room)
 	give(ranges, range(owner, 0, RANGES_END, false), room);
 }
 
-SUITE_TEST(test_neighbours_merge, 10)
-{
-	struct ranges ranges = {0};
-	size_t room = ROOM;
-
-	take(&ranges, range(1, 0, 9, true), &room);
-	take(&ranges, range(1, 20, 29, true), &room);
-	ck_assert_uint_eq(count(&ranges), 2);
-	take(&ranges, range(1, 10, 19, true), &room);
-	ck_assert_uint_eq(count(&ranges), 1);
-	ck_assert(has(&ranges, 1, 0, 29, true));
-	take(&ranges, range(1, 30, RANGES_END, true), &room);
-	ck_assert(has(&ranges, 1, 0, RANGES_END, true));
-	ck_assert_uint_eq(room, ROOM - 1);
-	give_all(&ranges, 1, &room);
-	ck_assert_ptr_null(ranges.first);
-	ck_assert_uint_eq(room, ROOM);
-}
-
-SUITE_TEST(test_what_differs_does_not_merge, 10)
-{
-	struct ranges ranges = {0};
-	struct range other = range(1, 20, 29, true);
-	size_t room = ROOM;
-
-	other.handle = &handles[1];
-	take(&ranges, range(1, 0, 9, false), &room);
-	take(&ranges, range(1, 10, 19, true), &room);
-	take(&ranges, other, &room);
-	take(&ranges, range(2, 30, 39, true), &room);
-	ck_assert_uint_eq(count(&ranges), 4);
-	ranges_give_handle(&ranges, &handles[0], &room);
-	ck_assert_uint_eq(count(&ranges), 1);
-	ck_assert(has(&ranges, 1, 20, 29, true));
-	give_all(&ranges, 1, &room);
-	ck_assert_uint_eq(room, ROOM);
-}
-
-SUITE_TEST(test_the_middle_splits, 10)
-{
-	struct ranges ranges = {0};
-	size_t room = ROOM;
-
-	take(&ranges, range(1, 0, RANGES_END, true), &room);
-	give(&ranges, range(1, 10, 19, false), &room);
-	ck_assert(has(&ranges, 1, 0, 9, true));
-	ck_assert(has(&ranges, 1, 20, RANGES_END, true));
-	take(&ranges, range(1, 30, 39, false), &room);
-	ck_assert(has(&ranges, 1, 20, 29, true));
-	ck_assert(has(&ranges, 1, 30, 39, false));
-	ck_assert(has(&ranges, 1, 40, RANGES_END, true));
-	ck_assert_uint_eq(count(&ranges), 4);
-	give_all(&ranges, 1, &room);
-	ck_assert_uint_eq(room, ROOM);
-}
-
 SUITE_TEST(test_last_byte, 10)
 {
 	struct range last = range(2, RANGES_END, RANGES_END, true);

@@ -46,19 +46,6 @@ SUITE_STORES(test_by_age, 30)
 	ck_assert_uint_eq(hidden_cells(s), 2);
 }
 
-SUITE_STORES(test_by_rank, 30)
-{
-	hidden_policy(s, "maxversions=2");
-	for (int64_t ts = 20; ts <= 40; ts += 10)
-		hidden_set(s, "q", ts);
-	ck_assert_uint_eq(hidden_cells(s), 0);
-	hidden_set(s, "q", 10);
-	ck_assert_uint_eq(hidden_cells(s), 1);
-	hidden_set(s, "q", 35);
-	hidden_set(s, "other", 10);
-	ck_assert_uint_eq(hidden_cells(s), 1);
-}
-
 /* As a row of a dump comes: each column's newest version first. */
 SUITE_STORES(test_a_history_in_one_mutation, 30)
 {
