@@ -2,8 +2,6 @@
 /* Rows from text: in pieces of any size, applied when they are whole, to the rows that may be. */
 #include "tests/unit/suite.h"
 
-#include <time.h>
-
 /* ---- Which rows are applied when --------------------------------------------------------- */
 
 SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
@@ -93,103 +91,36 @@ SUITE_STORES(test_applied_is_told, 10)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-#define PIECES_LINES 1500
-
-/* Rows of all kinds, some large, some of them bad if bad is set. */
-static char *pieces_text(uint64_t *state, bool bad, size_t *len)
+/* More lines than wait for each other, one of them bad. fuzz_rows.c compares pieces of any rows. */
+SUITE_STORES(test_pieces_of_any_size, 60)
 {
+	static const size_t sizes[] = {7, 5000, 1 << 20};
 	char *text = NULL;
-	FILE *out = open_memstream(&text, len);
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
-	for (int i = 0; i < PIECES_LINES; i++) {
-		uint32_t kind = suite_random(state) % 100, row = suite_random(state) % 400;
-
-		if (kind < 10)
-			fputs(kind < 5 ? "\n" : "{\"table\":\"t\"}\r\n", out);
-		else if (kind < 15)
-			fprintf(out, "{\"key\":\"r%u\",\"delete\":{\"f\":true}}\n", row);
-		else if (kind < 20)
-			fprintf(out, "{\"key\":\"r%u\",\"append\":{\"a\":{\"log\":\"%d;\"}}}\n",
-				row, i);
-		else if (kind < 22)
-			fprintf(out, "{\"key\":\"r%u\",\"families\":{\"b\":{\"big\":\"%0*d\"}}}\n",
-				row, 200 << (suite_random(state) % 10), i);
-		else
-			fprintf(out,
-				"{\"key\":\"r%u\",\"families\":{\"f\":{\"q%%0A\":[{\"ts\":%d,"
-				"\"value\":"
-				"\"\\u0000\xc3\xa4%d\"},\"now\"]},\"a\":{\"\":[{\"base64\":\"/"
-				"w==\"}]}}}"
-				"\n",
-				row, i, i);
-		if (bad && i == PIECES_LINES / 2)
-			fprintf(out, "{\"key\":\"bad\",\"families\":{\"f\":{\"q\":5}}}\n");
-	}
+	for (int i = 1; i <= 1500; i++)
+		fprintf(out, "{\"key\":\"r%d\",\"families\":{\"f\":{\"q\":%s}}}\n", i,
+			i == 1200 ? "5" : "\"v\"");
 	fclose(out);
-	return text;
-}
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct wcs_import *import = suite_import(s->table);
+		struct wcs_fault fault = {0};
+		struct wcs_count count;
+		int rc = 0;
 
-/* *line: of the fault. */
-static int pieces_import(struct wcs_table *table, const char *text, size_t len, uint64_t *state,
-			 size_t longest, struct wcs_fault *fault)
-{
-	struct wcs_import *import = suite_import(table);
-	int rc = 0;
-
-	while (len > 0 && rc == 0) {
-		size_t n = 1 + suite_random(state) % longest;
-
-		n = n < len ? n : len;
-		rc = wcs_import_write(import, text, n, fault);
-		text += n;
-		len -= n;
+		for (size_t at = 0; at < len && rc == 0; at += sizes[i])
+			rc = wcs_import_write(import, text + at,
+					      len - at < sizes[i] ? len - at : sizes[i], &fault);
+		ck_assert_int_eq(rc, -EINVAL);
+		ck_assert_int_eq(fault.line, 1200);
+		ck_assert_uint_eq(wcs_import_lines(import), 1199);
+		wcs_import_free(import);
+		SUITE_OK(wcs_rows_count(s->table, NULL, &count));
+		ck_assert_uint_eq(count.rows, 1199);
+		SUITE_OK(wcs_rows_drop(s->table, NULL));
 	}
-	if (rc == 0)
-		rc = wcs_import_finish(import, fault);
-	wcs_import_free(import);
-	return rc;
-}
-
-SUITE_LOOP(test_pieces_of_any_size, SUITE_ENGINES, 300)
-{
-	static const size_t longest[] = {1, 7, 100, 5000, 100000, 10000000};
-	uint64_t state = (uint64_t)time(NULL);
-	char *text[2];
-	size_t len[2];
-
-	printf("state %llu\n", (unsigned long long)state);
-	fflush(stdout);
-	text[0] = pieces_text(&state, false, &len[0]);
-	text[1] = pieces_text(&state, true, &len[1]);
-	for (int bad = 0; bad < 2; bad++) {
-		char *first = NULL, first_fault[256] = "";
-
-		for (size_t i = 0; i < sizeof(longest) / sizeof(longest[0]); i++) {
-			struct wcs_fault fault = {0};
-			struct suite s;
-			char *got;
-			int rc;
-
-			suite_open(&s, _i);
-			rc = pieces_import(s.table, text[bad], len[bad], &state, longest[i],
-					   &fault);
-			ck_assert_int_eq(rc, bad ? -EINVAL : 0);
-			ck_assert_int_eq(fault.line, bad ? PIECES_LINES / 2 + 2 : 0);
-			got = suite_content(s.table);
-			if (first) {
-				ck_assert_str_eq(got, first);
-				ck_assert_str_eq(fault.text, first_fault);
-				free(got);
-			} else {
-				first = got;
-				strcpy(first_fault, fault.text);
-			}
-			suite_close(&s);
-		}
-		free(first);
-	}
-	free(text[0]);
-	free(text[1]);
+	free(text);
 }
 
 /* ---- Only some rows ---------------------------------------------------------------------- */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Listings and prefixes on both engines. The memory engine, which looks at every key, is the model.
- */
+/* Listings and prefixes by example. tests/e2e/test_keys.sh compares those of random keys with a
+ * model, random.h those of the engines. */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
-
-#define LIST_KEYS 400
-#define LIST_LEN  6
 
 static void list_put(struct wcs_table *table, struct wcs_slice key)
 {
@@ -141,99 +138,4 @@ SUITE_STORES(test_other_delimiter, 10)
 	list_put(s->table, suite_text("a\177b"));
 	list_put(s->table, suite_text("a\377"));
 	list_expect(s->table, suite_text(""), NULL, "a a\\FF ");
-}
-
-/* ---- Random keys over a small alphabet around the delimiter ------------------------------- */
-
-static void list_compare(const struct suite *suites, struct wcs_slice prefix,
-			 const struct wcs_slice *after)
-{
-	char *memory = suite_list(suites[SUITE_MEMORY].table, prefix, after);
-
-	list_expect(suites[SUITE_LEVELDB].table, prefix, after, memory);
-	free(memory);
-}
-
-/* Both engines list the same below the prefix, behind each segment, and between segments. */
-static void list_compare_prefix(const struct suite *suites, struct wcs_slice prefix)
-{
-	struct wcs_slice segment;
-	struct wcs_list *list;
-	char bytes[LIST_LEN + 1];
-
-	list_compare(suites, prefix, NULL);
-	list_compare(suites, prefix, &(struct wcs_slice){NULL, 0});
-	SUITE_OK(wcs_list_open(suites[SUITE_MEMORY].table, prefix, NULL, &list));
-	while (wcs_list_next(list, &segment) == 1) {
-		struct wcs_slice after = {bytes, segment.len + 1};
-
-		list_compare(suites, prefix, &segment);
-		memcpy(bytes, segment.data, segment.len);
-		bytes[segment.len] = '\0';
-		list_compare(suites, prefix, &after);
-		bytes[segment.len] = '"';
-		list_compare(suites, prefix, &after);
-		after.len = segment.len > 0 ? segment.len - 1 : 0;
-		list_compare(suites, prefix, &after);
-	}
-	wcs_list_close(list);
-}
-
-/* Random keys of bytes around the delimiter, each with some cells. */
-static void list_compare_round(struct suite *suites, uint64_t *seed, size_t count, char delimiter)
-{
-	const char alphabet[] = {'\0',	    (char)(delimiter - 1), delimiter,
-				 delimiter, (char)(delimiter + 1), 'a',
-				 '\xff'};
-	char bytes[LIST_KEYS][LIST_LEN], after[LIST_LEN];
-	struct wcs_slice keys[LIST_KEYS], behind = {after, 0};
-	struct wcs_key_info info[SUITE_ENGINES];
-	uint32_t cells = 1 + suite_random(seed) % 12;
-
-	for (size_t i = 0; i < count; i++) {
-		keys[i] = (struct wcs_slice){bytes[i], 1 + suite_random(seed) % LIST_LEN};
-		for (size_t k = 0; k < keys[i].len; k++)
-			bytes[i][k] = alphabet[suite_random(seed) % sizeof(alphabet)];
-		for (uint32_t k = 0; k < SUITE_ENGINES * cells; k++)
-			suite_put(suites[k % SUITE_ENGINES].table, keys[i], "f", suite_text("q"),
-				  k / SUITE_ENGINES, suite_text("v"));
-	}
-	list_compare_prefix(suites, suite_text(""));
-	for (size_t i = 0; i < count && i < 120; i++)
-		for (size_t len = keys[i].len; len > 0; len--) {
-			struct wcs_slice key = {bytes[i], len};
-
-			for (int k = 0; k < SUITE_ENGINES; k++)
-				SUITE_OK(wcs_key_get(suites[k].table, key, &info[k]));
-			ck_assert_int_eq(info[0].row, info[1].row);
-			ck_assert_int_eq(info[0].prefix, info[1].prefix);
-			list_compare_prefix(suites, key);
-			behind.len = suite_random(seed) % 4;
-			for (size_t k = 0; k < behind.len; k++)
-				after[k] = alphabet[suite_random(seed) % sizeof(alphabet)];
-			list_compare(suites, key, &behind);
-			list_compare(suites, suite_text(""), &behind);
-		}
-}
-
-SUITE_TEST(test_engines_list_the_same, 120)
-{
-	static const size_t counts[] = {8, 8, 8, 8, 8, 8, 30, 30, 30, 30, 120, 120, LIST_KEYS};
-	struct suite suites[SUITE_ENGINES];
-	uint64_t seed = 20240607;
-
-	for (int i = 0; i < SUITE_ENGINES; i++)
-		suite_open(&suites[i], i);
-	for (size_t round = 0; round < sizeof(counts) / sizeof(counts[0]); round++) {
-		const char delimiter = "#|\1"[round % 3];
-
-		for (int i = 0; i < SUITE_ENGINES; i++) {
-			SUITE_OK(wcs_rows_drop(suites[i].table, NULL));
-			SUITE_OK(
-				wcs_table_set_delimiter(suites[i].table, (unsigned char)delimiter));
-		}
-		list_compare_round(suites, &seed, counts[round], delimiter);
-	}
-	for (int i = 0; i < SUITE_ENGINES; i++)
-		suite_close(&suites[i]);
 }
