@@ -2,12 +2,12 @@
 /*
  * Batches of row mutations on both engines: each mutation is atomic for itself and sees those
  * before it. The first that fails ends the batch, and the call returns the number of applied ones.
+ * test_store_threads.c has batches of threads that meet.
  */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 #define BATCH_MANY 2000
@@ -108,47 +108,28 @@ SUITE_STORES(test_nothing, 10)
 }
 
 /* Every kind of fault, after two good entries and before one. */
-static const struct {
-	const char *name;
-	int error;
-} faults[] = {{"a condition", -ECANCELED},   {"a family", -ENOENT},  {"an empty row", -EINVAL},
-	      {"a long row", -ENAMETOOLONG}, {"no number", -EINVAL}, {"overflow", -EOVERFLOW}};
-
-static struct wcs_entry entry_faulty(size_t i)
-{
-	static char longest[WCS_ROW_KEY_MAX + 2];
-
-	memset(longest, 'k', sizeof(longest) - 1);
-	switch (i) {
-	case 0:
-		return entry_if("b", "other", "x");
-	case 1:
-		return entry_set("b", "none", 1, "x");
-	case 2:
-		return entry_set("", "f", 1, "x");
-	case 3:
-		return entry_set(longest, "f", 1, "x");
-	case 4:
-		return entry_increment("b", 1);
-	default:
-		return entry_increment("c", 1);
-	}
-}
-
 SUITE_LOOP(test_stops_at_the_first_that_fails, SUITE_ENGINES, 20)
 {
+	static const char longer[WCS_ROW_KEY_MAX + 1];
+	static const int errors[] = {-ECANCELED,    -ENOENT, -EINVAL,
+				     -ENAMETOOLONG, -EINVAL, -EOVERFLOW};
+	struct wcs_entry faulty[] = {entry_if("b", "other", "x"), entry_set("b", "none", 1, "x"),
+				     entry_set("", "f", 1, "x"),  entry_set("long", "f", 1, "x"),
+				     entry_increment("b", 1), /* no number */
+				     entry_increment("c", 1)};
 	struct suite s;
 
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+	faulty[3].row = (struct wcs_slice){longer, sizeof(longer)};
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct wcs_entry entries[] = {entry_set("b", "f", 2, "text"),
-					      entry_increment("c", INT64_MAX), entry_faulty(i),
+					      entry_increment("c", INT64_MAX), faulty[i],
 					      entry_set("d", "f", 2, "behind")};
 		size_t applied = 99;
 		int rc;
 
 		suite_open(&s, _i);
 		rc = apply(s.table, entries, 4, &applied);
-		ck_assert_msg(rc == faults[i].error, "%s: %d", faults[i].name, rc);
+		ck_assert_msg(rc == errors[i], "fault %zu: %d", i, rc);
 		ck_assert_uint_eq(applied, 2);
 		ck_assert_int_eq(entries[2].ts, -7);
 		ck_assert_int_eq(entries[3].ts, -7);
@@ -173,19 +154,6 @@ SUITE_STORES(test_what_fails_is_applied_in_no_part, 10)
 	ck_assert_int_eq(apply(s->table, entries, 2, &applied), -EINVAL);
 	ck_assert_uint_eq(applied, 1);
 	suite_expect(s->table, "a/f/q@2=text b/a/q@1=kept b/f/q@1=no\\20number ");
-}
-
-SUITE_STORES(test_a_table_that_is_gone, 10)
-{
-	struct wcs_entry entry = entry_set("a", "f", 1, "x");
-	size_t applied = 99;
-
-	SUITE_OK(wcs_family_remove(s->table, "a"));
-	SUITE_OK(wcs_family_remove(s->table, "b"));
-	SUITE_OK(wcs_family_remove(s->table, "f"));
-	SUITE_OK(wcs_table_remove(s->store, "t"));
-	ck_assert_int_eq(apply(s->table, &entry, 1, &applied), -ENOENT);
-	ck_assert_uint_eq(applied, 0);
 }
 
 /* More than goes into one batch of an engine, each row many times, with values of all sizes. */
@@ -264,81 +232,4 @@ SUITE_LEVELDB_STORE(test_a_failed_write_applies_only_what_it_says, 60)
 	SUITE_OK(apply(s->table, entries, BATCH_MANY, &applied));
 	ck_assert_uint_eq(applied, BATCH_MANY);
 	free(value);
-}
-
-/* ---- Threads ----------------------------------------------------------------------------- */
-
-#define BATCH_ROWS   40
-#define BATCH_ROUNDS 150
-
-struct batch_thread {
-	struct wcs_table *table;
-	bool down; /* its batches name the rows from last to first */
-};
-
-/* Each mutation sets two columns of its row to the same value. */
-static void *thread_batches(void *arg)
-{
-	struct batch_thread *thread = arg;
-	struct wcs_entry entries[BATCH_ROWS];
-	char rows[BATCH_ROWS][8], value[16];
-	size_t applied;
-
-	for (int round = 0; round < BATCH_ROUNDS; round++) {
-		snprintf(value, sizeof(value), "%d-%d", thread->down, round);
-		for (int i = 0; i < BATCH_ROWS; i++) {
-			snprintf(rows[i], sizeof(rows[i]), "r%02d",
-				 thread->down ? BATCH_ROWS - i : i);
-			entries[i] = (struct wcs_entry){suite_text(rows[i]), wcs_mutation_new(), 0};
-			wcs_mutation_set(entries[i].mutation, "a", q, 1, suite_text(value));
-			wcs_mutation_set(entries[i].mutation, "f", q, 1, suite_text(value));
-		}
-		if (apply(thread->table, entries, BATCH_ROWS, &applied) != 0)
-			abort();
-	}
-	return NULL;
-}
-
-/* Rows whose two columns differ. */
-static int thread_mixed(struct wcs_table *table)
-{
-	const char *families[] = {"a", "f"};
-	struct wcs_filter cells = {.each = WCS_EACH_CELL, .families = families, .family_count = 2};
-	char last[32] = "";
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-	int mixed = 0;
-
-	SUITE_OK(wcs_scan_open(table, &suite_all, &cells, &scan));
-	while (wcs_scan_next(scan, &cell) == 1) {
-		char value[32];
-
-		snprintf(value, sizeof(value), "%.*s", (int)cell.value.len,
-			 (const char *)cell.value.data);
-		if (((const char *)cell.family.data)[0] == 'f')
-			mixed += strcmp(value, last) != 0;
-		strcpy(last, value);
-	}
-	wcs_scan_close(scan);
-	return mixed;
-}
-
-SUITE_CONTRACT("store.h, Threads: any thread may call")
-SUITE_STORES(test_batches_of_threads, 120)
-{
-	struct batch_thread both[2];
-	pthread_t threads[2];
-
-	for (int i = 0; i < 2; i++) {
-		both[i] = (struct batch_thread){s->table, i == 1};
-		pthread_create(&threads[i], NULL, thread_batches, &both[i]);
-	}
-	for (int i = 0; i < 30; i++) {
-		ck_assert_int_eq(thread_mixed(s->table), 0);
-		SUITE_OK(wcs_rows_drop(s->table, NULL));
-		suite_set(s->table, "r05", "b", "q", 1, "x");
-	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	ck_assert_int_eq(thread_mixed(s->table), 0);
 }

@@ -29,6 +29,8 @@ static void *threads_count_up(void *arg)
 		wcs_mutation_increment(mutation, "f", q, 1);
 		wcs_mutation_append(mutation, "a", q, suite_text("x"), WCS_TS_NONE);
 		wcs_mutation_set(mutation, "b", q, WCS_TS_SERVER, suite_text("v"));
+		wcs_mutation_merge(mutation, "sum", q, WCS_TS_NEWEST,
+				   SUITE_BYTES("\0\0\0\0\0\0\0\1"));
 		if (suite_mutate(shared->table, "r", mutation, NULL) != 0)
 			abort();
 	}
@@ -56,6 +58,8 @@ SUITE_STORES(test_nothing_is_lost, 120)
 	struct wcs_cell_info info;
 	pthread_t threads[4];
 
+	SUITE_OK(wcs_family_create(s->table, "sum"));
+	SUITE_OK(wcs_family_set_type(s->table, "sum", WCS_INTSUM));
 	for (int i = 0; i < 4; i++) {
 		shared[i].table = s->table;
 		pthread_create(&threads[i], NULL, threads_count_up, &shared[i]);
@@ -63,6 +67,8 @@ SUITE_STORES(test_nothing_is_lost, 120)
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	suite_expect_value(s->table, "r", "f", "q", WCS_TS_NEWEST,
+			   "\\00\\00\\00\\00\\00\\00\\04\\B0");
+	suite_expect_value(s->table, "r", "sum", "q", WCS_TS_NEWEST,
 			   "\\00\\00\\00\\00\\00\\00\\04\\B0");
 	SUITE_OK(wcs_cell_get(s->table, suite_text("r"), "a", q, WCS_TS_NEWEST, &info));
 	ck_assert_uint_eq(info.size, 4 * THREADS_STEPS);
@@ -121,23 +127,34 @@ SUITE_STORES(test_conditions_exclude, 120)
 
 static atomic_int threads_writing;
 
-/* Writes the step into f and a, a version each, and now and then makes the row anew. */
+/* Writes the step into f and a of all rows, a version each, and now and then makes the rows anew.
+ * The batches of one thread name the rows from first to last, those of the other from last to
+ * first. */
 static void *threads_write_pairs(void *arg)
 {
+	static const char *const rows[] = {"w0", "w1", "w2", "x", "x#0", "x#1"};
+	enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 	struct threads_shared *shared = arg;
-	char row[8], text[8];
+	struct wcs_entry entries[ROWS];
+	size_t applied;
+	char text[16];
 
-	snprintf(row, sizeof(row), "w%d", shared->number);
 	for (int i = 1; i <= THREADS_STEPS; i++) {
-		struct wcs_mutation *mutation = wcs_mutation_new();
+		snprintf(text, sizeof(text), "%d", 2 * i + shared->number);
+		for (int row = 0; row < ROWS; row++) {
+			struct wcs_mutation *mutation = wcs_mutation_new();
 
-		snprintf(text, sizeof(text), "%d", i);
-		if (i % 50 == 0)
-			wcs_mutation_delete_row(mutation);
-		wcs_mutation_set(mutation, "f", q, WCS_TS_SERVER, suite_text(text));
-		wcs_mutation_set(mutation, "a", q, WCS_TS_SERVER, suite_text(text));
-		if (suite_mutate(shared->table, row, mutation, NULL) != 0)
+			if (i % 50 == 0)
+				wcs_mutation_delete_row(mutation);
+			wcs_mutation_set(mutation, "f", q, WCS_TS_SERVER, suite_text(text));
+			wcs_mutation_set(mutation, "a", q, WCS_TS_SERVER, suite_text(text));
+			entries[row].row = suite_text(rows[shared->number ? ROWS - 1 - row : row]);
+			entries[row].mutation = mutation;
+		}
+		if (wcs_rows_mutate(shared->table, entries, ROWS, &applied) != 0)
 			abort();
+		for (int row = 0; row < ROWS; row++)
+			wcs_mutation_free(entries[row].mutation);
 	}
 	threads_writing--;
 	return NULL;
@@ -189,7 +206,9 @@ SUITE_CONTRACT("store.h, Reading: all cells of one row come from one moment")
 SUITE_STORES(test_writers_policies_and_scans_meet, 120)
 {
 	struct threads_shared shared[3] = {{.number = 0}, {.number = 1}, {.number = 2}};
+	struct wcs_slice x = SUITE_BYTES("x");
 	pthread_t threads[3];
+	char *value;
 
 	threads_writing = 2;
 	for (int i = 0; i < 3; i++) {
@@ -197,13 +216,18 @@ SUITE_STORES(test_writers_policies_and_scans_meet, 120)
 		pthread_create(&threads[i], NULL,
 			       i < 2 ? threads_write_pairs : threads_change_policies, &shared[i]);
 	}
-	while (threads_writing > 0)
+	while (threads_writing > 0) {
 		threads_scan(s->table);
+		SUITE_OK(wcs_rows_drop(s->table, &x));
+	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	threads_scan(s->table);
-	suite_expect_value(s->table, "w0", "f", "q", WCS_TS_NEWEST, "300");
-	ck_assert_int_eq(threads_count(s->table, "a"), 2);
+	SUITE_OK(wcs_rows_drop(s->table, &x));
+	value = suite_value(s->table, "w0", "f", "q", WCS_TS_NEWEST);
+	ck_assert_int_eq(atoi(value) / 2, THREADS_STEPS);
+	free(value);
+	ck_assert_int_eq(threads_count(s->table, "a"), 3);
 }
 
 /* ---- Drops ------------------------------------------------------------------------------- */
