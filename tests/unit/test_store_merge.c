@@ -142,17 +142,3 @@ SUITE_STORES(test_increment_errors, 10)
 	SUITE_OK(write_increment(s->table, "min", INT64_MAX, NULL));
 	ck_assert_int_eq(ts, 77);
 }
-
-SUITE_CONTRACT("store.h, Writing: a mutation is applied as a whole")
-SUITE_STORES(test_failure_applies_nothing, 10)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	suite_set(s->table, "r", "f", "q", 1, "text");
-	wcs_mutation_delete_row(mutation);
-	wcs_mutation_set(mutation, "a", q, 1, suite_text("new"));
-	wcs_mutation_set(mutation, "f", q, 9, suite_text("text"));
-	wcs_mutation_increment(mutation, "f", q, 1);
-	ck_assert_int_eq(suite_mutate(s->table, "r", mutation, NULL), -EINVAL);
-	suite_expect(s->table, "r/f/q@1=text ");
-}

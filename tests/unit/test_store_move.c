@@ -262,21 +262,6 @@ SUITE_STORES(test_missing_family, 30)
 	}
 }
 
-SUITE_STORES(test_missing_table, 30)
-{
-	struct wcs_move move = move_column("q", "p");
-	struct wcs_table *table;
-	int64_t ts = 77;
-
-	SUITE_OK(wcs_table_create(s->store, "u"));
-	SUITE_OK(wcs_table_open(s->store, "u", &table));
-	SUITE_OK(wcs_table_remove(s->store, "u"));
-	move.family = "f";
-	ck_assert_int_eq(wcs_cells_move(table, suite_text("r"), &move, &ts), -ENOENT);
-	ck_assert_int_eq(ts, 77);
-	wcs_table_close(table);
-}
-
 SUITE_STORES(test_arguments, 30)
 {
 	struct wcs_slice no_bytes = {NULL, 1};
@@ -362,13 +347,4 @@ SUITE_STORES(test_any_qualifier, 30)
 		ck_assert_int_eq(move_do(s, move), 5);
 	}
 	suite_expect(s->table, shown[0]);
-}
-
-SUITE_STORES(test_timestamp_is_not_asked_for, 30)
-{
-	struct wcs_move move = move_column("q", "p");
-
-	move_set(s, "q", 5, "q");
-	SUITE_OK(move_try(s, &move, NULL));
-	suite_expect(s->table, "r/f/p@5=q ");
 }

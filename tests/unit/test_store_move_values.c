@@ -277,14 +277,6 @@ SUITE_LEVELDB_STORE(test_streamed_value_moves, 60)
 	move_expect_pattern(move_open(s, "q", 9), 3 * MIB, 2);
 }
 
-/* After a failed write nothing moves. */
-SUITE_LEVELDB_STORE(test_read_only, 30)
-{
-	move_set(s, "q", 5, "q");
-	atomic_store(&chunks_db(s)->failed, true);
-	move_fails(s, move_column("q", "p"), -EROFS);
-}
-
 SUITE_LEVELDB_STORE(test_damaged_cell, 30)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();

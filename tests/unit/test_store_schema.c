@@ -104,44 +104,6 @@ SUITE_STORES(test_schema_conflicts, 10)
 	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intmin:never ) ");
 }
 
-/* A schema that is refused, for a fault at any place, is applied in no part. */
-SUITE_STORES(test_schema_refused_whole, 10)
-{
-	static const struct {
-		const char *last; /* the last of the tables, behind the valid ones */
-		const char *why;
-	} refused[] = {
-		{"\"z\":{\"delimiter\":\"!\"}", "table z: its delimiter cannot change"},
-		{"\"z\":{\"families\":{\"a\":\"maxversions=4\",\"n\":{},\"y\":{\"type\":"
-		 "\"intmax\"}}}",
-		 "table z, family y: its type cannot change"},
-	};
-	static const char before[] =
-		"t#(a:bytes:never b:bytes:never f:bytes:never ) z#(a:bytes:never y:intmin:never ) ";
-	struct wcs_fault fault = {.text = ""};
-	struct wcs_table *z;
-	char json[512];
-
-	SUITE_OK(tables_apply(s->store,
-			      "{\"tables\":{\"z\":{\"families\":{\"a\":{},\"y\":{"
-			      "\"type\":\"intmin\"}}}}}",
-			      &fault));
-	SUITE_OK(wcs_table_open(s->store, "z", &z));
-	suite_set(z, "r", "y", "q", 1, "8 bytes.");
-	suite_set_versions(s->table, "r", "f", 3);
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		snprintf(json, sizeof(json),
-			 "{\"tables\":{\"new\":{\"families\":{\"n\":{}}},\"t\":{\"families\":{"
-			 "\"a\":{\"type\":\"intsum\"},\"f\":\"maxversions=1\",\"g\":{}}},%s}}",
-			 refused[i].last);
-		ck_assert_int_eq(tables_apply(s->store, json, &fault), -ENOTEMPTY);
-		ck_assert_msg(strstr(fault.text, refused[i].why) != NULL, "%s", fault.text);
-		suite_expect_schema(s->store, before);
-		suite_expect(s->table, "r/f/q@3=v r/f/q@2=v r/f/q@1=v ");
-	}
-	wcs_table_close(z);
-}
-
 /* Cells that a policy hides are in no change's way, nor in that of the look before it. */
 SUITE_STORES(test_schema_changes_what_shows_no_cell, 10)
 {

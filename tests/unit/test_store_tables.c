@@ -95,7 +95,10 @@ SUITE_STORES(test_table_times, 10)
 static void tables_expect_gone(struct wcs_table *table)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
+	struct wcs_entry entry = {.row = q, .mutation = mutation};
+	struct wcs_move move = {.kind = WCS_MOVE_COLUMN, .family = "f", .from = q, .to = q};
 	char name[WCS_FAMILY_NAME_MAX + 1];
+	size_t applied = 99;
 	struct wcs_cell_info info;
 	struct wcs_family family;
 	struct wcs_key_info key;
@@ -110,6 +113,9 @@ static void tables_expect_gone(struct wcs_table *table)
 	ck_assert_int_eq(wcs_scan_open(table, &suite_all, &suite_cells, &scan), -ENOENT);
 	ck_assert_int_eq(wcs_list_open(table, q, NULL, &list), -ENOENT);
 	ck_assert_int_eq(wcs_row_mutate(table, q, mutation, NULL), -ENOENT);
+	ck_assert_int_eq(wcs_rows_mutate(table, &entry, 1, &applied), -ENOENT);
+	ck_assert_uint_eq(applied, 0);
+	ck_assert_int_eq(wcs_cells_move(table, q, &move, NULL), -ENOENT);
 	ck_assert_int_eq(wcs_rows_drop(table, NULL), -ENOENT);
 	ck_assert_int_eq(wcs_table_set_delimiter(table, '!'), -ENOENT);
 	ck_assert_int_eq(wcs_family_create(table, "f"), -ENOENT);
@@ -263,8 +269,6 @@ SUITE_STORES(test_type, 10)
 	ck_assert_int_eq(family.type, WCS_INTMIN);
 	wcs_family_clear(&family);
 }
-
-/* ---- Schemas ----------------------------------------------------------------------------- */
 
 /* ---- While others write ------------------------------------------------------------------ */
 

@@ -178,17 +178,6 @@ SUITE_STORES(test_listings, 30)
 /* ---- Hidden for good --------------------------------------------------------------------- */
 
 SUITE_CONTRACT("docs/semantics.md, Garbage collection: a hidden cell never returns")
-SUITE_STORES(test_delete_brings_nothing_back, 30)
-{
-	suite_policy(s->table, "f", "maxversions=1");
-	for (int64_t ts = 1; ts <= 3; ts++)
-		views_set(s, "r", "q", ts);
-	suite_delete_cell(s->table, "r", "f", "q", 3);
-	suite_expect(s->table, "");
-	suite_policy(s->table, "f", "never");
-	suite_expect(s->table, "");
-}
-
 SUITE_STORES(test_delete_of_many_hidden, 60)
 {
 	for (int64_t ts = 1; ts <= 2503; ts++)
@@ -198,21 +187,6 @@ SUITE_STORES(test_delete_of_many_hidden, 60)
 	suite_expect(s->table, "r/f/q@2502=2 ");
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/f/q@2502=2 ");
-}
-
-SUITE_STORES(test_stamp_brings_nothing_back, 30)
-{
-	struct wcs_move stamp = {.kind = WCS_MOVE_STAMP, .from = suite_text("q"), .to_ts = 4};
-	int64_t ts;
-
-	suite_policy(s->table, "f", "maxversions=1");
-	views_set(s, "r", "q", 5);
-	views_set(s, "r", "q", 9);
-	SUITE_OK(views_move(s, stamp, &ts)); /* below one that is hidden */
-	ck_assert_int_eq(ts, 4);
-	suite_expect(s->table, "r/f/q@4=9 ");
-	suite_policy(s->table, "f", "never");
-	suite_expect(s->table, "r/f/q@4=9 ");
 }
 
 /* Cells hidden by a wrong policy are there again without it. That holds if only some moves happened
@@ -403,13 +377,4 @@ SUITE_STORES(test_delimiter_of_hidden_rows_changes, 30)
 	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "");
-}
-
-SUITE_LEVELDB_STORE(test_policies_are_there_after_reopening, 30)
-{
-	suite_policy(s->table, "f", "maxversions=1");
-	views_set(s, "r", "q", 1);
-	views_set(s, "r", "q", 2);
-	suite_reopen(s);
-	suite_expect(s->table, "r/f/q@2=2 ");
 }
