@@ -211,7 +211,7 @@ SUITE_STORES(test_tables_switch, 10)
 	ck_assert_int_eq(
 		suite_import_text(
 			import,
-			"{\"tables\":{}}\n{\"table\":\"t\"}\n"
+			"{\"tables\":{}}\n{\"version\":1}\n{\"table\":\"t\"}\n"
 			"{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
 			"{\"table\":\"u\"}\n{\"key\":\"b\",\"families\":{\"g\":{\"q\":\"2\"}}}\n"
 			"{\"key\":\"c\",\"families\":{\"g\":{\"q\":\"3\"}}}\n{\"table\":\"v\"}\n"
@@ -219,8 +219,8 @@ SUITE_STORES(test_tables_switch, 10)
 			&fault),
 		-ENOENT);
 	ck_assert_str_eq(fault.text, "no such table (3 lines applied before it)");
-	ck_assert_int_eq(fault.line, 7);
-	ck_assert_int_eq(other.schemas, 1);
+	ck_assert_int_eq(fault.line, 8);
+	ck_assert_int_eq(other.schemas, 2);
 	suite_expect(s->table, "a/f/q@1000000=1 ");
 	suite_expect(other.u, "b/g/q@1000000=2 c/g/q@1000000=3 ");
 	wcs_import_free(import);

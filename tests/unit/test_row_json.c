@@ -1,179 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of JSON: the mutation made from a row object, and each refusal with its message. */
+/* Lines of JSON: the effect of a row object, and each refusal with its message. */
 
 #include "lib/utf8.h"
-#include "store/mutation.h"
 #include "tests/unit/suite.h"
 
-static struct wcs_line *parse(const char *text)
+/* A row object, the table's only row before it, and the table behind it. */
+static const struct {
+	const char *before, *line, *content;
+} rows[] = {
+	{NULL,
+	 "{\"key\":\"STC#22\",\"families\":{\"f\":{\"lat\":[{\"ts\":17,\"value\":\"53.4\"},"
+	 "{\"value\":\"x\"},{\"ts\":0,\"base64\":\"aGk=\"},\"text\"],\"\":[\"\"],\"none\":[],"
+	 "\"one\":\"alone\"},\"a\":{}}}\r",
+	 "STC#22/f/@1000000= STC#22/f/lat@1000001=text STC#22/f/lat@1000000=x "
+	 "STC#22/f/lat@17=53.4 STC#22/f/lat@0=hi STC#22/f/one@1000000=alone "},
+	{NULL,
+	 "{\"key\":\"%00%FF%25%2F\\u00e4%41\",\"families\":{\"f\":{\"%0A%C3\":[\"\\u0000x\\u0000\"]"
+	 ","
+	 "\"\\u007f\":[{\"base64\":\"AP/+\"}],"
+	 "\"b\":[{\"ts\":9223372036854775807,\"base64\":\"\"}]}}}",
+	 "\\00\\FF%/\\C3\\A4A/f/\\0A\\C3@1000000=\\00x\\00 "
+	 "\\00\\FF%/\\C3\\A4A/f/b@9223372036854775807= "
+	 "\\00\\FF%/\\C3\\A4A/f/\\7F@1000000=\\00\\FF\\FE "},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":\"v\"}}}", "{\"key\":\"k\",\"delete\":true}",
+	 ""},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"q\":\"v\"},\"a\":{\"q%01\":\"v\",\"r\":[{\"ts\":5,"
+	 "\"value\":\"v\"},{\"ts\":4,\"value\":\"v\"},{\"ts\":0,\"value\":\"v\"}],\"none\":\"v\"},"
+	 "\"b\":{\"q\":\"v\"}}}",
+	 "{\"key\":\"k\",\"delete\":{\"f\":true,\"a\":{\"q%01\":true,\"r\":[5,0],\"none\":[]},"
+	 "\"b\":{}}}",
+	 "k/a/none@1000000=v k/a/r@4=v k/b/q@1000000=v "},
+	{"{\"key\":\"k\",\"families\":{\"f\":{\"a\":\"old\"}}}",
+	 "{\"key\":\"k\",\"if\":{\"f\":{\"a\":\"old\",\"b\":null}},\"append\":{\"f\":{\"a\":"
+	 "\"new\"}},"
+	 "\"increment\":{\"f\":{\"n\":-9223372036854775808,\"m\":1}}}",
+	 "k/f/a@1000001=oldnew k/f/a@1000000=old k/f/m@1000000=\\00\\00\\00\\00\\00\\00\\00\\01 "
+	 "k/f/n@1000000=\\80\\00\\00\\00\\00\\00\\00\\00 "},
+	/* Beyond 2^53 the digits of an integer come in quotes. */
+	{NULL,
+	 "{\"key\":\"k\",\"increment\":{\"f\":{\"a\":\"9007199254740993\",\"b\":\"+5\","
+	 "\"c\":\"-9223372036854775808\"}}}",
+	 "k/f/a@1000000=\\00\\20\\00\\00\\00\\00\\00\\01 "
+	 "k/f/b@1000000=\\00\\00\\00\\00\\00\\00\\00\\05 "
+	 "k/f/c@1000000=\\80\\00\\00\\00\\00\\00\\00\\00 "},
+};
+
+SUITE_STORES(test_rows, 60)
 {
-	struct wcs_line *line = NULL;
-	struct wcs_fault fault = {0};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *const lines[] = {rows[i].before, rows[i].line};
 
-	ck_assert_msg(wcs_line_parse(text, strlen(text), &line, &fault) == 0, "%s: %s", text,
-		      fault.text);
-	return line;
-}
+		SUITE_OK(wcs_rows_drop(s->table, NULL));
+		for (int k = rows[i].before == NULL; k < 2; k++) {
+			struct wcs_import *import = suite_import(s->table);
+			struct wcs_fault fault = {0};
+			int rc = suite_import_text(import, lines[k], &fault);
 
-static const struct wcs_mutation *row_of(const struct wcs_line *line)
-{
-	ck_assert_int_eq(line->kind, WCS_LINE_ROW);
-	return line->mutation;
-}
-
-static bool slice_is(struct wcs_slice slice, const char *bytes, size_t len)
-{
-	return slice.len == len && memcmp(slice.data, bytes, len) == 0;
-}
-
-static void assert_set(const struct wcs_write *write, const char *family, const char *qualifier,
-		       int64_t ts, const char *value)
-{
-	ck_assert_int_eq(write->kind, WCS_WRITE_SET);
-	ck_assert_str_eq(write->family, family);
-	ck_assert(slice_is(write->qualifier, qualifier, strlen(qualifier)));
-	ck_assert_int_eq(write->ts, ts);
-	ck_assert_msg(slice_is(write->value, value, strlen(value)), "%.*s", (int)write->value.len,
-		      (const char *)write->value.data);
-}
-
-SUITE_TEST(test_cells, 60)
-{
-	struct wcs_line *line =
-		parse("{\"key\":\"STC#22\",\"families\":{\"loc\":{\"lat\":[{\"ts\":17,\"value\":"
-		      "\"53.4\"},{\"value\":\"x\"},{\"ts\":0,\"base64\":\"aGk=\"},\"text\"],"
-		      "\"\":[\"\"],\"none\":[],\"one\":\"alone\"},\"a\":{}}}\r");
-	const struct wcs_mutation *m = row_of(line);
-
-	ck_assert(slice_is(line->key, "STC#22", 6));
-	ck_assert_uint_eq(m->write_count, 6);
-	ck_assert_uint_eq(m->delete_count + m->condition_count, 0);
-	assert_set(&m->writes[0], "loc", "lat", 17, "53.4");
-	assert_set(&m->writes[1], "loc", "lat", WCS_TS_SERVER, "x");
-	assert_set(&m->writes[2], "loc", "lat", 0, "hi");
-	assert_set(&m->writes[3], "loc", "lat", WCS_TS_SERVER, "text");
-	assert_set(&m->writes[4], "loc", "", WCS_TS_SERVER, "");
-	assert_set(&m->writes[5], "loc", "one", WCS_TS_SERVER, "alone");
-	wcs_line_free(line);
-}
-
-SUITE_TEST(test_any_bytes, 60)
-{
-	struct wcs_line *line = parse("{\"key\":\"a%00%FF%25%2F\\u00e4%41\",\"families\":{\"f\":{"
-				      "\"%0A%C3\":[\"\\u0000x\\u0000\"],\"\\u007f\":[{\"base64\":"
-				      "\"AP/+\"}],\"b\":[{\"ts\":9223372036854775807,\"base64\":"
-				      "\"\"}]}}}");
-	const struct wcs_mutation *m = row_of(line);
-
-	ck_assert(slice_is(line->key, "a\0\xff%/\xc3\xa4\x41", 8));
-	ck_assert_uint_eq(m->write_count, 3);
-	ck_assert(slice_is(m->writes[0].qualifier, "\n\xc3", 2));
-	ck_assert(slice_is(m->writes[0].value, "\0x\0", 3));
-	ck_assert(slice_is(m->writes[1].qualifier, "\x7f", 1));
-	ck_assert(slice_is(m->writes[1].value, "\0\xff\xfe", 3));
-	assert_set(&m->writes[2], "f", "b", INT64_MAX, "");
-	wcs_line_free(line);
-}
-
-SUITE_TEST(test_key_may_be_left_out, 60)
-{
-	struct wcs_line *line = parse("{}");
-
-	ck_assert_ptr_null(line->key.data);
-	ck_assert_uint_eq(row_of(line)->write_count, 0);
-	wcs_line_free(line);
-}
-
-SUITE_TEST(test_deletes, 60)
-{
-	struct wcs_line *line = parse("{\"key\":\"k\",\"delete\":true}");
-	const struct wcs_mutation *m = row_of(line);
-
-	ck_assert(m->delete_row);
-	ck_assert_uint_eq(m->delete_count, 0);
-	wcs_line_free(line);
-
-	line = parse("{\"key\":\"k\",\"delete\":{\"f\":true,\"g\":{\"q%01\":true,\"r\":[5,0],"
-		     "\"none\":[]},\"h\":{}}}");
-	m = row_of(line);
-	ck_assert(!m->delete_row);
-	ck_assert_uint_eq(m->delete_count, 4);
-	ck_assert_int_eq(m->deletes[0].kind, WCS_DELETE_FAMILY);
-	ck_assert_str_eq(m->deletes[0].family, "f");
-	ck_assert_int_eq(m->deletes[1].kind, WCS_DELETE_COLUMN);
-	ck_assert_str_eq(m->deletes[1].family, "g");
-	ck_assert(slice_is(m->deletes[1].qualifier, "q\x01", 2));
-	ck_assert_int_eq(m->deletes[2].kind, WCS_DELETE_CELL);
-	ck_assert_int_eq(m->deletes[2].ts, 5);
-	ck_assert_int_eq(m->deletes[3].ts, 0);
-	ck_assert(slice_is(m->deletes[3].qualifier, "r", 1));
-	wcs_line_free(line);
-}
-
-SUITE_TEST(test_append_increment_if, 60)
-{
-	struct wcs_line *line = parse(
-		"{\"if\":{\"f\":{\"a\":\"old\",\"b\":null}},\"append\":{\"f\":{\"a\":\"new\"}},"
-		"\"increment\":{\"f\":{\"n\":-9223372036854775808,\"m\":1}}}");
-	const struct wcs_mutation *m = row_of(line);
-
-	ck_assert_uint_eq(m->condition_count, 2);
-	ck_assert(!m->conditions[0].absent);
-	ck_assert(slice_is(m->conditions[0].expected, "old", 3));
-	ck_assert(m->conditions[1].absent);
-	ck_assert(slice_is(m->conditions[1].qualifier, "b", 1));
-	ck_assert_uint_eq(m->write_count, 3);
-	ck_assert_int_eq(m->writes[0].kind, WCS_WRITE_APPEND);
-	ck_assert(slice_is(m->writes[0].value, "new", 3));
-	ck_assert_int_eq(m->writes[1].kind, WCS_WRITE_INCREMENT);
-	ck_assert_int_eq(m->writes[1].delta, INT64_MIN);
-	ck_assert_int_eq(m->writes[2].delta, 1);
-	wcs_line_free(line);
-}
-
-/* Beyond 2^53 the digits of an integer come in quotes. */
-SUITE_TEST(test_increment_in_quotes, 60)
-{
-	static const char *const beyond[] = {
-		"{\"increment\":{\"f\":{\"n\":\"9223372036854775808\"}}}",
-		"{\"increment\":{\"f\":{\"n\":\"-9223372036854775809\"}}}"};
-	struct wcs_line *line =
-		parse("{\"increment\":{\"f\":{\"a\":\"9007199254740993\",\"b\":\"+5\","
-		      "\"c\":\"-9223372036854775808\"}}}");
-	const struct wcs_mutation *m = row_of(line);
-	struct wcs_fault fault = {0};
-
-	ck_assert_uint_eq(m->write_count, 3);
-	ck_assert_int_eq(m->writes[0].kind, WCS_WRITE_INCREMENT);
-	ck_assert_int_eq(m->writes[0].delta, INT64_C(9007199254740993));
-	ck_assert_int_eq(m->writes[1].delta, 5);
-	ck_assert_int_eq(m->writes[2].delta, INT64_MIN);
-	wcs_line_free(line);
-	for (size_t i = 0; i < 2; i++) {
-		int rc = wcs_line_parse(beyond[i], strlen(beyond[i]), &line, &fault);
-
-		ck_assert_msg(rc == -EOVERFLOW, "%s: %d, %s", beyond[i], rc, fault.text);
-		ck_assert_str_eq(fault.text, "increment.f.n: an integer beyond 64 bits");
+			ck_assert_msg(rc == 0, "%s: %s", lines[k], fault.text);
+			SUITE_OK(wcs_import_finish(import, NULL));
+			wcs_import_free(import);
+		}
+		suite_expect(s->table, rows[i].content);
 	}
-}
-
-SUITE_TEST(test_other_lines, 60)
-{
-	struct wcs_line *line = parse("{\"table\":\"packages\"}");
-
-	ck_assert_int_eq(line->kind, WCS_LINE_TABLE);
-	ck_assert_str_eq(line->table, "packages");
-	wcs_line_free(line);
-
-	line = parse("{\"version\":1,\"tables\":{\"t\":{\"families\":{\"f\":\"never\"}}}}");
-	ck_assert_int_eq(line->kind, WCS_LINE_SCHEMA);
-	ck_assert_uint_eq(line->schema->table_count, 1);
-	wcs_line_free(line);
-
-	line = parse("{\"version\":1}");
-	ck_assert_int_eq(line->kind, WCS_LINE_SCHEMA);
-	wcs_line_free(line);
-	wcs_line_free(NULL);
 }
 
 #define CELL(x) "{\"families\":{\"f\":{\"q\":[" x "]}}}"
@@ -259,20 +147,24 @@ static const struct {
 	{"{\"version\":2}", "version: newer than this program"},
 };
 
+/* The line is refused with that error, and a text that starts so. */
+static struct wcs_fault refused(const char *text, int error, const char *says)
+{
+	struct wcs_line *line = NULL;
+	struct wcs_fault fault = {0};
+	int rc = wcs_line_parse(text, strlen(text), &line, &fault);
+
+	ck_assert_msg(rc == error, "%s: %d", text, rc);
+	ck_assert_msg(strncmp(fault.text, says, strlen(says)) == 0, "%s: '%s'", text, fault.text);
+	ck_assert_ptr_null(line);
+	ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), error);
+	return fault;
+}
+
 SUITE_TEST(test_fault_names_member, 60)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		struct wcs_line *line = NULL;
-		struct wcs_fault fault = {0};
-		const char *text = faults[i].text;
-
-		ck_assert_msg(wcs_line_parse(text, strlen(text), &line, &fault) == -EINVAL, "%s",
-			      text);
-		ck_assert_msg(strncmp(fault.text, faults[i].says, strlen(faults[i].says)) == 0,
-			      "%s: '%s'", text, fault.text);
-		ck_assert_ptr_null(line);
-		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EINVAL);
-	}
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		refused(faults[i].text, -EINVAL, faults[i].says);
 }
 
 static const struct {
@@ -294,17 +186,12 @@ SUITE_TEST(test_fault_of_range, 60)
 {
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		const char *text = ranges[i].text, *begin = strrchr(text, '\n');
-		struct wcs_line *line = NULL;
-		struct wcs_fault fault = {0};
+		struct wcs_fault fault = refused(text, -EOVERFLOW, ranges[i].says);
 
-		ck_assert_msg(wcs_line_parse(text, strlen(text), &line, &fault) == -EOVERFLOW, "%s",
-			      text);
 		ck_assert_str_eq(fault.text, ranges[i].says);
 		begin = begin ? begin + 1 : text;
 		ck_assert_int_eq(fault.line, ranges[i].line);
 		ck_assert_int_eq(fault.column, strstr(begin, ranges[i].number) - begin + 1);
-		ck_assert_ptr_null(line);
-		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), -EOVERFLOW);
 	}
 }
 
@@ -335,30 +222,27 @@ static const struct {
 SUITE_TEST(test_limits, 60)
 {
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		struct wcs_line *line = NULL;
-		struct wcs_fault fault = {0};
 		char *text = padded(limits[i].before, limits[i].limit, limits[i].after);
+		struct wcs_line *line = NULL;
+		struct wcs_fault fault;
 
-		wcs_line_free(parse(text));
+		SUITE_OK(wcs_line_parse(text, strlen(text), &line, NULL));
+		wcs_line_free(line);
 		free(text);
 		text = padded(limits[i].before, limits[i].limit + 1, limits[i].after);
-		ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, &fault),
-				 limits[i].error);
-		ck_assert_msg(strncmp(fault.text, limits[i].says, strlen(limits[i].says)) == 0,
-			      "%s", fault.text);
+		fault = refused(text, limits[i].error, limits[i].says);
 		/* The reason must not drown in a long name. */
 		ck_assert_ptr_nonnull(strstr(fault.text, ": "));
 		free(text);
 	}
+	wcs_line_free(NULL);
 }
 
 SUITE_TEST(test_syntax_fault_quotes_no_value, 60)
 {
-	static const char text[] = "{\"key\":\"a\",\"families\":{\"f\":{\"q\":[\"secret\"";
-	struct wcs_line *line = NULL;
-	struct wcs_fault fault = {0};
+	struct wcs_fault fault = refused("{\"key\":\"a\",\"families\":{\"f\":{\"q\":[\"secret\"",
+					 -EINVAL, "not JSON");
 
-	ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, &fault), -EINVAL);
 	ck_assert_ptr_null(strstr(fault.text, "secret"));
 	ck_assert_int_eq(fault.line, 1);
 	ck_assert_int_gt(fault.column, 1);
