@@ -14,49 +14,6 @@ static struct wcs_schema *parse(const char *text)
 	return schema;
 }
 
-SUITE_TEST(test_types, 10)
-{
-	enum wcs_type type = WCS_BYTES;
-
-	for (int i = WCS_BYTES; i <= WCS_INTHLL; i++) {
-		SUITE_OK(wcs_type_parse(wcs_type_name((enum wcs_type)i), &type));
-		ck_assert_int_eq((int)type, i);
-	}
-	ck_assert_ptr_null(wcs_type_name((enum wcs_type)5));
-	ck_assert_ptr_null(wcs_type_name((enum wcs_type) - 1));
-	ck_assert_int_eq(wcs_type_parse("Bytes", &type), -EINVAL);
-	ck_assert_int_eq(wcs_type_parse("", &type), -EINVAL);
-}
-
-SUITE_TEST(test_whole_schema, 10)
-{
-	struct wcs_schema *schema = parse(
-		"{\"version\":1,\"tables\":{\n"
-		"\"b\":{\"delimiter\":\":\",\"families\":{\"z\":\"maxversions=3\",\n"
-		"\"a\":{\"gc\":\"maxage=24h or maxversions=1\",\"type\":\"intsum\"},\"m\":{}}},\n"
-		"\"a\":{}}}");
-	const struct wcs_table_schema *b;
-
-	ck_assert_uint_eq(schema->table_count, 2);
-	ck_assert_str_eq(schema->tables[0].name, "a");
-	ck_assert_int_eq(schema->tables[0].delimiter, 0);
-	ck_assert_int_eq(schema->tables[0].created, 0);
-	ck_assert_uint_eq(schema->tables[0].family_count, 0);
-	b = &schema->tables[1];
-	ck_assert_str_eq(b->name, "b");
-	ck_assert_int_eq(b->delimiter, ':');
-	ck_assert_uint_eq(b->family_count, 3);
-	ck_assert_str_eq(b->families[0].name, "a");
-	ck_assert_str_eq(b->families[0].gc, "maxage=1d or maxversions=1");
-	ck_assert_int_eq(b->families[0].type, WCS_INTSUM);
-	ck_assert_str_eq(b->families[1].name, "m");
-	ck_assert_ptr_null(b->families[1].gc);
-	ck_assert_int_eq(b->families[1].type, WCS_TYPE_NONE);
-	ck_assert_str_eq(b->families[2].gc, "maxversions=3");
-	wcs_schema_free(schema);
-	wcs_schema_free(NULL);
-}
-
 SUITE_TEST(test_all_may_be_left_out, 10)
 {
 	static const char *const texts[] = {"{}", "{\"version\":1}", "{\"tables\":{}}",
@@ -210,11 +167,14 @@ SUITE_TEST(test_tables_limit, 10)
 
 SUITE_TEST(test_format, 10)
 {
-	struct wcs_schema *schema =
-		parse("{\"tables\":{\"b\":{\"families\":{\"f\":\"maxage=60m\",\"g\":{}}},"
-		      "\"a\":{\"delimiter\":\"\\\"\"}}}");
+	struct wcs_schema *schema = parse(
+		"{\"version\":1,\"tables\":{\n"
+		"\"b\":{\"delimiter\":\":\",\"families\":{\"z\":\"maxversions=3\",\n"
+		"\"a\":{\"gc\":\"maxage=24h or maxversions=1\",\"type\":\"intsum\"},\"m\":{}}},\n"
+		"\"a\":{\"delimiter\":\"\\\"\"}}}");
 	char *text = wcs_schema_format(schema), *again;
 
+	ck_assert_int_eq(schema->tables[0].created, 0);
 	ck_assert_str_eq(text, "{\n"
 			       "  \"version\": 1,\n"
 			       "  \"tables\": {\n"
@@ -223,16 +183,22 @@ SUITE_TEST(test_format, 10)
 			       "      \"families\": {}\n"
 			       "    },\n"
 			       "    \"b\": {\n"
+			       "      \"delimiter\": \":\",\n"
 			       "      \"families\": {\n"
-			       "        \"f\": {\n"
-			       "          \"gc\": \"maxage=1h\"\n"
+			       "        \"a\": {\n"
+			       "          \"gc\": \"maxage=1d or maxversions=1\",\n"
+			       "          \"type\": \"intsum\"\n"
 			       "        },\n"
-			       "        \"g\": {}\n"
+			       "        \"m\": {},\n"
+			       "        \"z\": {\n"
+			       "          \"gc\": \"maxversions=3\"\n"
+			       "        }\n"
 			       "      }\n"
 			       "    }\n"
 			       "  }\n"
 			       "}\n");
 	wcs_schema_free(schema);
+	wcs_schema_free(NULL);
 	schema = parse(text);
 	again = wcs_schema_format(schema);
 	ck_assert_str_eq(text, again);
