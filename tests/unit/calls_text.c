@@ -8,7 +8,8 @@ static int run_import(struct calls *calls)
 		"{\"table\":\"t\"}\n"
 		"{\"key\":\"r\",\"if\":{\"a\":{\"q\":\"new\"}},\"delete\":{\"a\":{\"q\":[1]},\"b\":"
 		"true},\"families\":{\"a\":{\"%00\":[{\"ts\":4,\"base64\":\"AAE=\"}],\"p\":"
-		"\"text\"},\"h\":{\"e\":[{\"ts\":1,\"state\":\"AQBBUVSB\"}]}},\"append\":{\"a\":"
+		"\"text\"},\"h\":{\"e\":[{\"ts\":1,\"state\":\"AQBBUVSB\"},"
+		"{\"ts\":1,\"state\":\"AQBBUVSB\"}]}},\"append\":{\"a\":"
 		"{\"q\":\"+\"}},\"increment\":{\"s\":{\"n\":1}}}\n";
 	struct wcs_import *import;
 	int rc = wcs_import_new(calls->suite.table, NULL, &import);

@@ -10,31 +10,6 @@ static int apply(struct calls *calls, const char *row, struct wcs_mutation *muta
 	return rc;
 }
 
-static int run_set(struct calls *calls)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	struct wcs_slice expected = suite_text("new");
-	int rc = mutation ? 0 : -ENOMEM;
-
-	if (rc == 0)
-		rc = wcs_mutation_if(mutation, "a", suite_text("q"), &expected);
-	if (rc == 0)
-		rc = wcs_mutation_delete_cell(mutation, "a", suite_text("q"), 1);
-	if (rc == 0)
-		rc = wcs_mutation_delete_family(mutation, "b");
-	if (rc == 0)
-		rc = wcs_mutation_set(mutation, "a", suite_text("q"), 3, suite_text("set"));
-	if (rc == 0)
-		rc = wcs_mutation_append(mutation, "a", suite_text("q"), suite_text("+"),
-					 WCS_TS_NONE);
-	if (rc == 0)
-		rc = wcs_mutation_set_newest(mutation, "a", suite_text("p"), 4,
-					     suite_text("newest"));
-	if (rc == 0)
-		rc = wcs_mutation_increment(mutation, "s", suite_text("n"), 2);
-	return apply(calls, "r", mutation, rc);
-}
-
 static int run_delete_row(struct calls *calls)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
@@ -49,8 +24,10 @@ static int run_set_big(struct calls *calls)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_slice big = {big_value, CALLS_BIG};
-	int rc = mutation ? wcs_mutation_set(mutation, "f", suite_text("big"), 1, big) : -ENOMEM;
+	int rc = -ENOMEM;
 
+	if (mutation)
+		rc = wcs_mutation_set_newest(mutation, "f", suite_text("big"), 1, big);
 	return apply(calls, "r#s", mutation, rc);
 }
 
@@ -62,27 +39,6 @@ static int run_append_big(struct calls *calls)
 	if (mutation)
 		rc = wcs_mutation_append(mutation, "f", suite_text("big"), suite_text("!"), 1);
 	return apply(calls, "r#s", mutation, rc);
-}
-
-static int run_merge(struct calls *calls)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	unsigned char element[WCS_AGGREGATE_LINE_MAX];
-	size_t len;
-	int rc = wcs_aggregate_line(WCS_INTHLL, "a", 1, element, &len);
-
-	if (!mutation)
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = wcs_mutation_merge(mutation, "h", suite_text("e"), 1,
-					(struct wcs_slice){element, len});
-	if (rc == 0)
-		rc = wcs_mutation_merge(mutation, "h", suite_text("e"), 1,
-					(struct wcs_slice){element, len});
-	if (rc == 0)
-		rc = wcs_mutation_merge(mutation, "s", suite_text("n"), WCS_TS_NEWEST,
-					SUITE_BYTES("\0\0\0\0\0\0\0\1"));
-	return apply(calls, "r", mutation, rc);
 }
 
 /* Rows of one batch: -ENOMEM leaves those that are applied. The first alone is taken back. */
@@ -175,11 +131,6 @@ static int run_sync(struct calls *calls)
 /* ---- All of them ------------------------------------------------------------------------- */
 
 const struct call calls_write[] = {
-	{.name = "set",
-	 .run = run_set,
-	 .content = "r/a/p@4=newest r/a/q@1000000=set+ r/a/q@3=set r/a/q@2=new "
-		    "r/s/n@1=\\00\\00\\00\\00\\00\\00\\00\\07 " CALLS_REST,
-	 .least = 4},
 	{.name = "delete_row",
 	 .run = run_delete_row,
 	 .content = CALLS_R "t#1/a/q@1=v t#2/a/q@1=v ",
@@ -191,11 +142,6 @@ const struct call calls_write[] = {
 	{.name = "append_big",
 	 .run = run_append_big,
 	 .content = CALLS_R "r#s/a/q@3=v r#s/f/big@1=<100001:ec552163> t#1/a/q@1=v t#2/a/q@1=v ",
-	 .least = 2},
-	{.name = "merge",
-	 .run = run_merge,
-	 .content = "r/a/q@2=new r/a/q@1=old r/b/x@5=y r/h/e@1=\\01\\00AQT\\81 "
-		    "r/s/n@1=\\00\\00\\00\\00\\00\\00\\00\\06 " CALLS_REST,
 	 .least = 2},
 	{.name = "batch",
 	 .run = run_batch,
