@@ -204,8 +204,26 @@ check_eq "the next one has it" 'big#zzz' "$(tail -n 1 "$t/big/.keys")"
 
 # ---- Metrics ---------------------------------------------------------------------------------
 
-check_eq "metrics is lines of the text format" "" "$(
-	grep -vE '^# (HELP|TYPE) [a-z_]+ .|^[a-zA-Z_:]+(\{[^}]*\})? [-+.0-9eEInfNa]+$' "$m/.rowfs/metrics")"
+# HELP, then TYPE, then samples of that family only, and no family twice; buckets never fall.
+check_eq "metrics is the text format of Prometheus" "" "$(python '
+import re
+label = r"[a-z_]+=\"(?:[^\"\\\n]|\\[\"\\n])*\""
+sample = r"([a-z_]+)(?:\{(%s(?:,%s)*)\})? ([0-9.e+-]+)\n" % (label, label)
+names, below = [], 0
+for family in re.split("^(?=# HELP )", get(q), flags=re.M)[1:]:
+    head = re.match(r"# HELP (\w+) .+\n# TYPE \1 (counter|gauge|histogram)\n(?=%s)" % sample, family)
+    if not head or re.sub(sample, "", family[head.end():]) or head[1] in names:
+        print(family)
+        continue
+    names.append(head[1])
+    if head[2] == "counter" and not head[1].endswith("_total"): print(head[1])
+    for name, labels, value in re.findall(sample, family[head.end():]):
+        kind, value = name[len(head[1]):], float(value)
+        if not name.startswith(head[1]) or kind not in \
+                (("_bucket", "_sum", "_count") if head[2] == "histogram" else ("",)): print(name)
+        if kind == "_bucket" and "le=\"0.00001\"" not in labels and value < below: print(labels, value)
+        if kind == "_bucket": below = value
+        if kind == "_count" and value != below: print(labels, value)' "$m/.rowfs/metrics")"
 check "and has some" test "$(grep -vc '^#' "$m/.rowfs/metrics")" -gt 30
 check "engine says something" test -n "$(cat "$m/.rowfs/engine")"
 for name in metrics engine; do
