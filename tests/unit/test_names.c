@@ -164,7 +164,7 @@ SUITE_TEST(without_families_nothing_looks_like_one, 120)
 			 -EINVAL);
 }
 
-/* ---- Histories and timestamps ------------------------------------------------------------ */
+/* ---- Histories and times ------------------------------------------------------------ */
 
 SUITE_TEST(histories, 120)
 {
@@ -180,43 +180,6 @@ SUITE_TEST(histories, 120)
 
 		ck_assert_int_eq(history, cases[i].len > 0);
 		ck_assert_uint_eq(len, history ? cases[i].len : strlen(cases[i].component));
-	}
-}
-
-SUITE_TEST(timestamps, 120)
-{
-	static const int64_t good[] = {0, 1, 9, 10, 1700000000000000, INT64_MAX - 1, INT64_MAX};
-	static const char *const bad[] = {"",
-					  "00",
-					  "01",
-					  "-1",
-					  "+1",
-					  " 1",
-					  "1 ",
-					  "0x1",
-					  "1a",
-					  "a",
-					  "9223372036854775808",
-					  "9999999999999999999",
-					  "-0",
-					  "1.",
-					  "18446744073709551616",
-					  "1\n"};
-	char name[NAMES_TS_MAX + 1], expected[32];
-	int64_t ts;
-
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		sprintf(expected, "%llu", (unsigned long long)good[i]);
-		ck_assert_uint_eq(names_ts_format(good[i], name), strlen(expected));
-		ck_assert_str_eq(name, expected);
-		SUITE_OK(names_ts_parse(name, strlen(name), &ts));
-		ck_assert(ts == good[i]);
-	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ts = 42;
-		ck_assert_msg(names_ts_parse(bad[i], strlen(bad[i]), &ts) == -EINVAL, "'%s'",
-			      bad[i]);
-		ck_assert_int_eq(ts, 42);
 	}
 }
 
