@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the mount and the table of a directory. The root is the ancestor on the same device that
- * has .rowfs. Below the root comes the table's name, or, if the mount shows one table, the first
- * segment of a key. A directory with rows has .rows.
+ * has .rowfs. A directory in a table tells the table's name; one with rows has .rows.
  */
 #include "mkfs/mounted.h"
 
@@ -17,6 +16,8 @@
 #include <unistd.h>
 
 #include "lib/system/mounts.h"
+
+#define MOUNTED_SCHEMA_MAX (64u << 20)
 
 /* Is there a regular file of that name in a directory? */
 static bool mounted_has(const char *directory, const char *name)
@@ -81,6 +82,23 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 	return PROGRAM_FAILED;
 }
 
+int mounted_schema(const struct program *program, const char *root, struct wcs_schema **schema)
+{
+	struct wcs_fault fault = {0};
+	char *path = NULL, *text = NULL;
+	size_t len = 0;
+	int exit_code;
+
+	if (asprintf(&path, "%s/.rowfs/schema.json", root) < 0)
+		return program_fail(program, "no memory");
+	exit_code = program_read_file(program, path, MOUNTED_SCHEMA_MAX, &text, &len);
+	if (!exit_code && wcs_schema_parse(text, len, schema, &fault))
+		exit_code = program_fail(program, "%s: %s", path, fault.text);
+	free(text);
+	free(path);
+	return exit_code;
+}
+
 /* Reads a short file of the mount. *text, which the caller frees, is what stands behind a name in
  * it and begins at its value. */
 static int mounted_ask(const char *root, const char *file, const char *name, char **text)
@@ -107,29 +125,6 @@ static int mounted_ask(const char *root, const char *file, const char *name, cha
 	}
 	free(all);
 	return -EPROTO;
-}
-
-/* .drop says it, and counts the rows for that. */
-int mounted_ask_table(struct mounted *mounted)
-{
-	size_t len;
-	char *name;
-	int rc;
-
-	if (!mounted->rows || mounted->table[0])
-		return 0;
-	rc = mounted_ask(mounted->root, ".drop", "\"table\"", &name);
-	if (rc)
-		return rc;
-	len = strcspn(name, "\"");
-	if (len > WCS_TABLE_NAME_MAX || !name[len]) {
-		rc = -EPROTO;
-	} else {
-		memcpy(mounted->table, name, len);
-		mounted->table[len] = '\0';
-	}
-	free(name);
-	return rc;
 }
 
 uint64_t mounted_count(const char *root, const char *file, const char *name)
@@ -169,32 +164,20 @@ int mounted_find(const char *path, struct mounted *mounted)
 {
 	struct mounted found = {.directory = realpath(path, NULL)};
 	int rc = found.directory ? mounted_root(&found) : -errno;
-	const char *below;
 	char kind[16];
-	size_t len;
 
 	if (rc)
 		goto out;
-	below = found.directory + strlen(found.root);
-	below += strspn(below, "/");
-	len = strcspn(below, "/");
-	if (getxattr(found.root, "user.rowfs.kind", kind, sizeof(kind)) == 5 &&
-	    memcmp(kind, "table", 5) == 0) {
-		found.rows = true;
-		found.below = len > 0;
-	} else if (len > WCS_TABLE_NAME_MAX) {
-		rc = -EINVAL;
-	} else {
-		memcpy(found.table, below, len);
-		found.rows = len > 0;
-		found.below = below[len] == '/';
-	}
-	if (!rc && found.rows && !mounted_has(found.directory, ".rows"))
-		rc = -EINVAL;
-	if (!rc) {
+	found.rows = getxattr(found.directory, "user.rowfs.table", found.table,
+			      sizeof(found.table) - 1) > 0;
+	found.below = found.rows && getxattr(found.directory, "user.rowfs.kind", kind,
+					     sizeof(kind)) != strlen("table");
+	if (found.rows ? mounted_has(found.directory, ".rows")
+		       : strcmp(found.directory, found.root) == 0) {
 		*mounted = found;
 		return 0;
 	}
+	rc = -EINVAL;
 
 out:
 	mounted_free(&found);

@@ -12,9 +12,7 @@ struct mounted {
 	char *root;	 /* of the mount */
 	bool rows;	 /* the directory is in a table; else it is the root of all */
 	bool below;	 /* the table's directory */
-	/* That the directory is in; empty where there is none, or where the mount shows one table
-	 * alone, so that it does not stand in the path: mounted_ask_table. */
-	char table[WCS_TABLE_NAME_MAX + 1];
+	char table[WCS_TABLE_NAME_MAX + 1]; /* that the directory is in; empty: none */
 };
 
 /* Is there a store at path? */
@@ -28,9 +26,10 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 /* Looks for the mount that a directory is in. -ENOENT: it is in none, or is none; -EINVAL: it holds
  * no rows, as that of a family or those below .versions; or an error of the system. */
 int mounted_find(const char *path, struct mounted *mounted);
-/* Finds the table's name where it is not known yet; it takes as long as the table is large. */
-int mounted_ask_table(struct mounted *mounted);
 void mounted_free(struct mounted *mounted);
+
+/* The schema of the mount's store. PROGRAM_FAILED: the reason is printed. */
+int mounted_schema(const struct program *program, const char *root, struct wcs_schema **schema);
 
 /* The number behind a name in a file of the mount; 0 where it does not say. */
 uint64_t mounted_count(const char *root, const char *file, const char *name);

@@ -206,7 +206,7 @@ static int load_has_family(void *ctx, const char *family)
 {
 	struct load *load = ctx;
 
-	return load->sink->kind->family(load->sink, load->csv.table, family);
+	return sink_family(load->sink, load->csv.table, family);
 }
 
 /* Writes the lines made of the CSV, then reports rc, the error behind them. */

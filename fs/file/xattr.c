@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended attributes: user.rowfs.* give a node's kind, row key, family, qualifier and
- * timestamp. They are not listed, because `rsync -X` would find the list different from a plain
+ * Extended attributes: user.rowfs.* give a node's kind, table, row key, family, qualifier
+ * and timestamp. They are not listed, because `rsync -X` would find the list different from a plain
  * file's each time. Setting or removing one does nothing, so that copies which carry them succeed.
  * There are no others.
  *
@@ -19,19 +19,19 @@
 
 #define PREFIX "user.rowfs."
 
-/* A letter for each attribute that a kind of node has: kind, row key, family, qualifier, timestamp.
- */
+/* A letter for each attribute that a kind of node has: kind, table, row key, family, qualifier,
+ * stamp. */
 static const char *const attributes_of[NODE_CHUNK + 1] = {
-	[NODE_TABLE] = "k",	[NODE_PREFIX] = "kr",  [NODE_FAMILY] = "krf",
-	[NODE_HISTORY] = "rfq", [NODE_CELL] = "krfqt", [NODE_VERSION] = "krfqt",
+	[NODE_TABLE] = "kt",	 [NODE_PREFIX] = "ktr",	 [NODE_FAMILY] = "ktrf",
+	[NODE_HISTORY] = "trfq", [NODE_CELL] = "ktrfqs", [NODE_VERSION] = "ktrfqs",
 };
 
 static const struct {
 	const char *name;
 	char letter;
 } attributes[] = {
-	{PREFIX "kind", 'k'},	   {PREFIX "key", 'r'},	      {PREFIX "family", 'f'},
-	{PREFIX "qualifier", 'q'}, {PREFIX "timestamp", 't'},
+	{PREFIX "kind", 'k'},	{PREFIX "table", 't'},	   {PREFIX "key", 'r'},
+	{PREFIX "family", 'f'}, {PREFIX "qualifier", 'q'}, {PREFIX "timestamp", 's'},
 };
 
 /* "row" if the store has a row of exactly this key. */
@@ -70,6 +70,9 @@ static int value_of(const struct node *node, const char *name, struct pos *pos, 
 	switch (attributes[i].letter) {
 	case 'k':
 		rc = kind_of(pos, &text);
+		break;
+	case 't':
+		text = wcs_table_name(pos->table);
 		break;
 	case 'r':
 		*value = pos_key(pos);

@@ -31,8 +31,8 @@ struct sink_kind {
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; into a mount also by other processes. */
 	uint64_t (*cells)(struct sink *sink);
-	/* Has the table the family? -ENOENT: no, and why lists its families. */
-	int (*family)(struct sink *sink, const char *table, const char *family);
+	/* The schema of the store. *schema NULL: all goes to one table, which checks it. */
+	int (*schema)(struct sink *sink, struct wcs_schema **schema);
 	void (*close)(struct sink *sink);
 };
 
@@ -45,10 +45,10 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Has the table the family? -ENOENT: no, and why lists its families. */
+int sink_family(struct sink *sink, const char *table, const char *family);
+
 /* The line has no meaning until a table is named. */
 #define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
-
-/* The end of the message that the table of --csv is missing. */
-#define SINK_CREATE "; --create with --family makes it"
 
 #endif

@@ -11,7 +11,6 @@
  * - The number of applied lines counts those that the mount has acknowledged. If a write fails and
  *   the bad line is not known, the number is that of the lines before the first candidate.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,17 +31,16 @@
 struct sink_mount {
 	struct sink sink;
 	const struct program *program;
-	uint64_t hidden;	  /* the mount's count of hidden writes at the start */
-	uint64_t cells;		  /* and of written cells */
-	char root[PATH_MAX];	  /* of the mount */
-	bool tables;		  /* the root has tables below it */
-	int dir;		  /* the directory */
-	int rows;		  /* the open .rows; -1: none */
-	char rows_path[PATH_MAX]; /* its path below the root */
-	uint64_t stream;	  /* lines written into it */
-	struct refusal refusal;	  /* of the present write */
-	/* The table that dir is in; empty: none, or not asked yet. */
-	char in[WCS_TABLE_NAME_MAX + 1];
+	uint64_t hidden;		 /* the mount's count of hidden writes at the start */
+	uint64_t cells;			 /* and of written cells */
+	char root[PATH_MAX];		 /* of the mount */
+	bool tables;			 /* the root has tables below it */
+	int dir;			 /* the directory */
+	int rows;			 /* the open .rows; -1: none */
+	char rows_path[PATH_MAX];	 /* its path below the root */
+	uint64_t stream;		 /* lines written into it */
+	struct refusal refusal;		 /* of the present write */
+	char in[WCS_TABLE_NAME_MAX + 1]; /* the table that dir is in; empty: none */
 };
 
 /* Consecutive lines of the text that go into one .rows. */
@@ -262,7 +260,6 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
 			   size_t len)
 {
-	struct mounted mounted = {.root = to->root, .rows = true};
 	char directory[WCS_TABLE_NAME_MAX + 2];
 	int rc;
 
@@ -279,8 +276,6 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 	for (size_t i = 0; !to->tables && i < line->schema->table_count; i++) {
 		const char *name = line->schema->tables[i].name;
 
-		if (!to->in[0] && mounted_ask_table(&mounted) == 0)
-			snprintf(to->in, sizeof(to->in), "%s", mounted.table);
 		if (strcmp(name, to->in) != 0)
 			return sink_fail(&to->sink, -EINVAL,
 					 "the schema of table %s cannot go to table %s: load it "
@@ -340,42 +335,14 @@ static uint64_t sink_mount_cells(struct sink *sink)
 	       to->cells;
 }
 
-/* ---- Families ---------------------------------------------------------------------------- */
-
-static int sink_mount_family(struct sink *sink, const char *table, const char *family)
+static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
-	char families[PATH_MAX + 128], name[PATH_MAX + 256];
-	const struct dirent *entry;
-	bool any = false;
-	DIR *stream;
-	size_t n;
 
-	snprintf(families, sizeof(families), "%s/%s/.families", to->root, to->tables ? table : ".");
-	if (!to->tables) /* the directory has one table */
+	*schema = NULL;
+	if (!to->tables)
 		return 0;
-	if (access(families, F_OK))
-		return sink_fail(sink, -errno, "table %s: %s", table,
-				 errno == ENOENT ? "the store has none of that name" SINK_CREATE
-						 : strerror(errno));
-	snprintf(name, sizeof(name), "%s/%.64s", families, family);
-	if (access(name, F_OK) == 0)
-		return 0;
-	sink_fail(sink, 0, "family %.64s: table %s does not have it; it has", family, table);
-	n = strlen(sink->why);
-	stream = opendir(families);
-	while (stream && n < sizeof(sink->why) && (entry = readdir(stream)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s", any ? "," : "",
-				      entry->d_name);
-		any = true;
-	}
-	if (!any && n < sizeof(sink->why))
-		snprintf(sink->why + n, sizeof(sink->why) - n, " none");
-	if (stream)
-		closedir(stream);
-	return -ENOENT;
+	return mounted_schema(to->program, to->root, schema) == PROGRAM_OK ? 0 : -EIO;
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
@@ -404,7 +371,7 @@ static void sink_mount_close(struct sink *sink)
 static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .sync = sink_mount_sync,
 						 .cells = sink_mount_cells,
-						 .family = sink_mount_family,
+						 .schema = sink_mount_read_schema,
 						 .close = sink_mount_close};
 
 int sink_mount_open(const struct program *program, const struct mounted *mounted,

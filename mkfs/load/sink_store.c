@@ -15,17 +15,6 @@ struct sink_store {
 	struct wcs_table *table; /* named last; NULL: none */
 };
 
-static int sink_store_table(struct sink_store *to, const char *name, struct wcs_table **table,
-			    struct wcs_fault *fault)
-{
-	int rc = wcs_table_open(to->store, name, table);
-
-	if (rc)
-		snprintf(fault->text, sizeof(fault->text), "table %s: %s", name,
-			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
-	return rc;
-}
-
 static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_table **table,
 			    struct wcs_fault *fault)
 {
@@ -35,9 +24,12 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 
 	if (line->kind == WCS_LINE_SCHEMA)
 		return wcs_schema_apply(to->store, line->schema, fault);
-	rc = sink_store_table(to, line->table, &named, fault);
-	if (rc)
+	rc = wcs_table_open(to->store, line->table, &named);
+	if (rc) {
+		snprintf(fault->text, sizeof(fault->text), "table %s: %s", line->table,
+			 rc == -ENOENT ? "the store has none of that name" : strerror(-rc));
 		return rc;
+	}
 	wcs_table_close(to->table);
 	to->table = *table = named;
 	snprintf(to->sink.table, sizeof(to->sink.table), "%s", wcs_table_name(named));
@@ -76,32 +68,9 @@ static uint64_t sink_store_cells(struct sink *sink)
 	return stats.cells_written;
 }
 
-static int sink_store_family(struct sink *sink, const char *table, const char *family)
+static int sink_store_schema(struct sink *sink, struct wcs_schema **schema)
 {
-	struct sink_store *to = (struct sink_store *)sink;
-	char name[WCS_FAMILY_NAME_MAX + 1];
-	struct wcs_fault fault = {0};
-	struct wcs_table *named;
-	const char *after = NULL;
-	size_t n;
-	int rc = sink_store_table(to, table, &named, &fault);
-
-	if (rc)
-		return sink_fail(sink, rc, "%s%s", fault.text, rc == -ENOENT ? SINK_CREATE : "");
-	if (!wcs_family_exists(named, (struct wcs_slice){family, strlen(family)})) {
-		rc = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has",
-			       family, table);
-		n = strlen(sink->why);
-		while (n < sizeof(sink->why) && wcs_family_next(named, after, name) == 0) {
-			n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s",
-					      after ? "," : "", name);
-			after = name;
-		}
-		if (!after)
-			snprintf(sink->why + n, sizeof(sink->why) - n, " none");
-	}
-	wcs_table_close(named);
-	return rc;
+	return wcs_schema_get(((struct sink_store *)sink)->store, schema);
 }
 
 static void sink_store_close(struct sink *sink)
@@ -117,7 +86,7 @@ static void sink_store_close(struct sink *sink)
 static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 						 .sync = sink_store_sync,
 						 .cells = sink_store_cells,
-						 .family = sink_store_family,
+						 .schema = sink_store_schema,
 						 .close = sink_store_close};
 
 int sink_store_open(const struct program *program, const char *path, struct sink **sink)

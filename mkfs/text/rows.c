@@ -14,8 +14,6 @@
 
 #include "mkfs/key_path.h"
 
-#define ROWS_SCHEMA_MAX (64u << 20)
-
 /* ---- Opening ----------------------------------------------------------------------------- */
 
 /* missing: as for mounted_open_store. */
@@ -33,31 +31,19 @@ static int rows_open_store(struct rows *rows, const char *missing)
 
 static int rows_open_mount(struct rows *rows)
 {
-	int rc, exit_code, fd = open(rows->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct wcs_fault fault = {0};
-	char *path = NULL, *text = NULL;
-	size_t len = 0;
+	int rc, fd = open(rows->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return program_fail(rows->program, "%s: %s", rows->path, strerror(errno));
 	close(fd);
 	rc = mounted_find(rows->path, &rows->mounted);
-	if (!rc)
-		rc = mounted_ask_table(&rows->mounted);
 	if (rc == -ENOENT) /* a store may have lost its marker, and says so */
 		return rows_open_store(rows, "neither a store nor a directory of a mount");
 	if (rc)
 		return program_fail(rows->program, "%s: %s", rows->path,
 				    rc == -EINVAL ? "not the directory of a table or row"
 						  : strerror(-rc));
-	if (asprintf(&path, "%s/.rowfs/schema.json", rows->mounted.root) < 0)
-		return program_fail(rows->program, "no memory");
-	exit_code = program_read_file(rows->program, path, ROWS_SCHEMA_MAX, &text, &len);
-	if (!exit_code && wcs_schema_parse(text, len, &rows->schema, &fault))
-		exit_code = program_fail(rows->program, "%s: %s", path, fault.text);
-	free(text);
-	free(path);
-	return exit_code;
+	return mounted_schema(rows->program, rows->mounted.root, &rows->schema);
 }
 
 int rows_open(const struct program *program, const char *path, struct rows **rows)

@@ -16,7 +16,7 @@ attribute() {
 # attributes PATH: NAME=VALUE of all that it has, in one line.
 attributes() {
 	local name
-	for name in family key kind qualifier timestamp; do
+	for name in family key kind qualifier table timestamp; do
 		getfattr --absolute-names -n "user.rowfs.$name" "$1" 2>/dev/null
 	done | sed -n 's/^user\.rowfs\.//p' | paste -sd ' '
 }
@@ -35,23 +35,23 @@ echo 4 >"$m/colon/x/y/f/q"
 
 # ---- Values ----------------------------------------------------------------------------------
 
-check_eq "a table" 'kind="table"' "$(attributes "$t")"
-check_eq "a prefix" 'key="a" kind="prefix"' "$(attributes "$t/a")"
-check_eq "a row" 'key="a#b" kind="row"' "$(attributes "$t/a/b")"
-check_eq "another delimiter" 'key="x:y" kind="row"' "$(attributes "$m/colon/x/y")"
-check_eq "a family" 'family="f" key="a#b" kind="family"' "$(attributes "$t/a/b/f")"
+check_eq "a table" 'kind="table" table="t"' "$(attributes "$t")"
+check_eq "a prefix" 'key="a" kind="prefix" table="t"' "$(attributes "$t/a")"
+check_eq "a row" 'key="a#b" kind="row" table="t"' "$(attributes "$t/a/b")"
+check_eq "another delimiter" 'key="x:y" kind="row" table="colon"' "$(attributes "$m/colon/x/y")"
+check_eq "a family" 'family="f" key="a#b" kind="family" table="t"' "$(attributes "$t/a/b/f")"
 check_eq "a family is not spelled as its directory is" .h "$(attribute family "$t/a/b/%2Eh")"
 check_eq "a column's newest cell" \
-	'family="f" key="a#b" kind="cell" qualifier="q" timestamp="1700000000000001"' \
+	'family="f" key="a#b" kind="cell" qualifier="q" table="t" timestamp="1700000000000001"' \
 	"$(attributes "$t/a/b/f/q")"
-check_eq "a version" 'family="f" key="a#b" kind="cell" qualifier="q" timestamp="5"' \
+check_eq "a version" 'family="f" key="a#b" kind="cell" qualifier="q" table="t" timestamp="5"' \
 	"$(attributes "$t/a/b/f/q@/5")"
-check_eq "a history" 'family="f" key="a#b" qualifier="q"' "$(attributes "$t/a/b/f/q@")"
+check_eq "a history" 'family="f" key="a#b" qualifier="q" table="t"' "$(attributes "$t/a/b/f/q@")"
 check_eq "the same below .versions" "$(attributes "$t/a/b/f/q@/5")" \
 	"$(attributes "$m/.versions/t/a/b/f/q@/5")"
-check_eq "a row that has been made a prefix" 'key="a#c" kind="prefix"' \
+check_eq "a row that has been made a prefix" 'key="a#c" kind="prefix" table="t"' \
 	"$(mkdir "$t/a/c" && attributes "$t/a/c")"
-check_eq "and a row by its first cell" 'key="a#c" kind="row"' \
+check_eq "and a row by its first cell" 'key="a#c" kind="row" table="t"' \
 	"$(mkdir "$t/a/c/f" && echo x >"$t/a/c/f/q" && attributes "$t/a/c")"
 for path in "$m" "$m/.rowfs" "$m/.rowfs/version" "$t/.families" "$t/.families/f" \
 	"$t/.families/f/gc" "$t/.delimiter" "$m/.versions"; do
@@ -127,7 +127,7 @@ check "setting one does not make a version" test "$(find "$t/a/b/f/q@" -type f |
 # ---- Copies ----------------------------------------------------------------------------------
 
 check "cp -a keeps what can be kept" cp -a "$m/.versions/t/a" "$m/.versions/u/a"
-check_eq "and the copy speaks for itself" 'family="f" key="a#b" kind="cell" qualifier="q" timestamp="5"' \
+check_eq "and the copy speaks for itself" 'family="f" key="a#b" kind="cell" qualifier="q" table="u" timestamp="5"' \
 	"$(attributes "$m/u/a/b/f/q@/5")"
 rm -r "$m/u/a"
 check "rsync -aX" rsync -aX "$m/.versions/t/a" "$m/.versions/u/"
