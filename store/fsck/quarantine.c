@@ -207,6 +207,16 @@ static int quarantine_set_table(struct wcs_quarantine *quarantine, const char *t
 	return 0;
 }
 
+/* Reads a piece of a value to this place in quarantine->piece. 1: it cannot be read. */
+static int quarantine_read(struct wcs_quarantine *quarantine,
+			   const struct wcs_quarantine_value *value, size_t to, uint64_t at,
+			   size_t *got)
+{
+	int rc = value->read(value->ctx, quarantine->piece + to, QUARANTINE_PIECE, at, got);
+
+	return rc == -EIO || (rc == 0 && *got == 0) ? 1 : rc;
+}
+
 /* Reads all of a large value. *text: is it UTF-8? */
 static int quarantine_look(struct wcs_quarantine *quarantine, uint64_t size,
 			   const struct wcs_quarantine_value *value, bool *text)
@@ -216,11 +226,8 @@ static int quarantine_look(struct wcs_quarantine *quarantine, uint64_t size,
 	*text = true;
 	for (uint64_t at = 0; at < size; at += got) {
 		size_t len, good;
-		int rc = value->read(value->ctx, quarantine->piece + kept, QUARANTINE_PIECE, at,
-				     &got);
+		int rc = quarantine_read(quarantine, value, kept, at, &got);
 
-		if (rc == 0 && got == 0)
-			rc = -EIO;
 		if (rc != 0)
 			return rc;
 		if (!*text)
@@ -247,9 +254,7 @@ static int quarantine_put_value(struct wcs_quarantine *quarantine, uint64_t size
 
 	wcs_row_write_begin(writer, text);
 	for (uint64_t at = 0; rc == 0 && at < size; at += got) {
-		rc = value->read(value->ctx, quarantine->piece, QUARANTINE_PIECE, at, &got);
-		if (rc == 0 && got == 0)
-			rc = -EIO;
+		rc = quarantine_read(quarantine, value, 0, at, &got);
 		if (rc == 0)
 			rc = quarantine_put(quarantine);
 		if (rc == 0)
@@ -310,8 +315,8 @@ static int quarantine_small(struct wcs_quarantine *quarantine, enum wcs_type typ
 	return quarantine_put(quarantine);
 }
 
-/* Reads the value of an aggregate family as a whole. -EIO: it cannot be read, or is not of the
- * type: row JSON cannot hold it. */
+/* Reads the value of an aggregate family as a whole. 1: it cannot be read, or is not of the type:
+ * row JSON cannot hold it. */
 static int quarantine_aggregate(struct wcs_quarantine *quarantine, enum wcs_type type,
 				const struct wcs_cell *cell,
 				const struct wcs_quarantine_value *value, struct wcs_slice *whole,
@@ -321,15 +326,15 @@ static int quarantine_aggregate(struct wcs_quarantine *quarantine, enum wcs_type
 	int rc = 0;
 
 	if (cell->info.size > WCS_AGGREGATE_VALUE_MAX)
-		return -EIO;
+		return 1;
 	*whole = cell->value;
 	if (cell->info.size > WCS_VALUE_INLINE) {
-		rc = value->read(value->ctx, quarantine->piece, QUARANTINE_PIECE, 0, &got);
+		rc = quarantine_read(quarantine, value, 0, 0, &got);
 		*whole = (struct wcs_slice){quarantine->piece, got};
 	}
-	if (rc == 0 && (got != cell->info.size || wcs_aggregate_number(type, *whole, number) != 0))
-		rc = -EIO;
-	return rc;
+	if (rc != 0)
+		return rc;
+	return got != cell->info.size || wcs_aggregate_number(type, *whole, number) != 0;
 }
 
 int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, enum wcs_type type,

@@ -37,12 +37,8 @@ int ldb_files_add(struct ldb_files *files, enum ldb_file_kind kind, uint64_t num
 	struct ldb_files_fault *fault;
 	va_list args;
 
-	if (files->fault_count == files->fault_room) {
-		fault = ldb_buffer_more(files->faults, &files->fault_room, 16, sizeof(*fault));
-		if (!fault)
-			return -ENOMEM;
-		files->faults = fault;
-	}
+	if (grow(&files->faults, &files->fault_room, files->fault_count + 1, 16, sizeof(*fault)))
+		return -ENOMEM;
 	fault = &files->faults[files->fault_count++];
 	*fault = (struct ldb_files_fault){.kind = kind, .number = number, .missing = missing};
 	snprintf(fault->name, sizeof(fault->name), "%s", name);

@@ -109,14 +109,8 @@ int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_ta
 	struct ldb_manifest_table made = *table;
 	unsigned char *keys;
 
-	if (manifest->count == manifest->room) {
-		struct ldb_manifest_table *tables =
-			ldb_buffer_more(manifest->tables, &manifest->room, 64, sizeof(*tables));
-
-		if (!tables)
-			return -ENOMEM;
-		manifest->tables = tables;
-	}
+	if (grow(&manifest->tables, &manifest->room, manifest->count + 1, 64, sizeof(made)))
+		return -ENOMEM;
 	keys = malloc(made.smallest.len + made.largest.len + 1); /* freed as those of smallest */
 	if (!keys)
 		return -ENOMEM;

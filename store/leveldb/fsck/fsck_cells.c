@@ -156,12 +156,8 @@ static int cells_lost_family(struct cells *cells, const char *family)
 	}
 	if (cells->lost_count == CELLS_LOST_MAX)
 		cells_tell(cells); /* some may be reported twice then */
-	if (cells->lost_count == cells->lost_room) {
-		lost = ldb_buffer_more(cells->lost, &cells->lost_room, 16, sizeof(*lost));
-		if (!lost)
-			return -ENOMEM;
-		cells->lost = lost;
-	}
+	if (grow(&cells->lost, &cells->lost_room, cells->lost_count + 1, 16, sizeof(*lost)))
+		return -ENOMEM;
 	lost = &cells->lost[cells->lost_count++];
 	lost->count = 1;
 	strcpy(lost->family, family);
@@ -175,32 +171,25 @@ struct cells_cell {
 	struct ldb_cell cell;
 };
 
-/* Adds a large value to the index. */
 static int cells_refer(struct cells *cells, const struct cells_cell *cell, enum ldb_fsck_ref ref)
 {
-	return cell->cell.id != 0
-		       ? ldb_fsck_refer(cells->f, cell->cell.id, ref, cell->cell.size, cell->key)
-		       : 0;
+	return ldb_fsck_refer(cells->f, cell->cell.id, ref, cell->cell.size, cell->key);
 }
 
-/* Takes a cell of a lost family out of the store. If its value is not whole, the cell stays for
- * fsck_values.c. */
+/* Takes a cell of a lost family out of the store; fsck_values.c takes one with a large value. */
 static int cells_take_lost(struct cells *cells, const struct cells_cell *cell)
 {
 	struct ldb_fsck *f = cells->f;
-	enum ldb_fsck_ref ref = LDB_REF_CELL;
 	int rc = cells_lost_family(cells, (const char *)cell->key.data + cell->parts.row_end);
 
+	if (!rc && cell->cell.id != 0)
+		return cells_refer(cells, cell, ldb_fsck_may(f) ? LDB_REF_LOST : LDB_REF_CELL);
 	if (!rc && ldb_fsck_may(f)) {
 		rc = ldb_fsck_keep_cell(f, cell->key, &cell->parts, &cell->cell);
-		if (!rc) {
-			ref = LDB_REF_ROW;
+		if (!rc)
 			rc = ldb_fsck_delete(f, cell->key);
-		} else if (rc == -EIO && cell->cell.id != 0) {
-			rc = 0;
-		}
 	}
-	return rc ? rc : cells_refer(cells, cell, ref);
+	return rc;
 }
 
 /* ---- Values ------------------------------------------------------------------------------ */
@@ -228,14 +217,16 @@ static bool cells_value_good(struct cells *cells, enum wcs_type type, const stru
 static int cells_value(struct cells *cells, const struct cells_cell *cell, enum wcs_type type)
 {
 	struct ldb_fsck *f = cells->f;
-	int rc;
+	enum ldb_fsck_ref ref = LDB_REF_CELL;
+	int rc = 0;
 
-	if (cells_value_good(cells, type, &cell->cell))
-		return cells_refer(cells, cell, LDB_REF_CELL);
-	rc = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its value is none of its family's type",
-			   ldb_fsck_cell_place(f, cell->key, &cell->parts), cell->key,
-			   cell->record);
-	return rc ? rc : cells_refer(cells, cell, ldb_fsck_may(f) ? LDB_REF_RAW : LDB_REF_CELL);
+	if (!cells_value_good(cells, type, &cell->cell)) {
+		rc = ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its value is none of its family's type",
+				   ldb_fsck_cell_place(f, cell->key, &cell->parts), cell->key,
+				   cell->record);
+		ref = ldb_fsck_may(f) ? LDB_REF_RAW : LDB_REF_CELL;
+	}
+	return rc || cell->cell.id == 0 ? rc : cells_refer(cells, cell, ref);
 }
 
 /* ---- The pass ---------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ struct ldb_fsck_lost {
 /* Where the cell of a large value is. Stored in the index only. */
 enum ldb_fsck_ref {
 	LDB_REF_CELL = 0, /* in the store */
-	LDB_REF_ROW = 1,  /* in the quarantine, with its value */
+	LDB_REF_LOST = 1, /* the same, of a lost family: it goes to the quarantine */
 	LDB_REF_RAW = 2,  /* in the quarantine, without its value */
 };
 
@@ -156,7 +156,7 @@ void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes);
 /* The place of a cell as text, in f->place. */
 const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 				const struct ldb_key_parts *parts);
-/* Copies a cell to the quarantine as a row. -EIO: its value cannot be read. */
+/* Copies a cell to the quarantine as a row. 1: its value cannot be read. */
 int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_key_parts *parts,
 		       const struct ldb_cell *cell);
 

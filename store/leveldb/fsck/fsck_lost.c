@@ -29,13 +29,9 @@ int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, s
 		lost[LOST_MAX - 1].from.len = lost[LOST_MAX - 1].to.len = 0;
 		return 0;
 	}
-	if (f->lost_count == f->lost_room) {
-		lost = ldb_buffer_more(lost, &f->lost_room, 16, sizeof(*lost));
-		if (!lost)
-			return -ENOMEM;
-		f->lost = lost;
-	}
-	lost = &lost[f->lost_count++];
+	if (grow(&f->lost, &f->lost_room, f->lost_count + 1, 16, sizeof(*lost)))
+		return -ENOMEM;
+	lost = &f->lost[f->lost_count++];
 	memset(lost, 0, sizeof(*lost));
 	snprintf(lost->name, sizeof(lost->name), "%s", name);
 	rc = ldb_buffer_set(&lost->from, from);

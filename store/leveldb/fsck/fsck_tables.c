@@ -16,20 +16,6 @@
 
 /* ---- Descriptions ------------------------------------------------------------------------ */
 
-static int tables_add(struct ldb_fsck *f, uint32_t id, const struct wcs_table_schema *schema)
-{
-	if (f->table_count == f->table_room) {
-		struct ldb_fsck_table *tables =
-			ldb_buffer_more(f->tables, &f->table_room, 64, sizeof(*tables));
-
-		if (!tables)
-			return -ENOMEM;
-		f->tables = tables;
-	}
-	f->tables[f->table_count++] = (struct ldb_fsck_table){id, *schema};
-	return 0;
-}
-
 /* Replaces an invalid policy by "never", which hides and deletes nothing. */
 static int tables_correct_policies(struct wcs_table_schema *schema, const char **wrong)
 {
@@ -92,7 +78,11 @@ static int tables_known(struct ldb_fsck *f, const struct tables_description *one
 	if (!rc && wrong)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong, may ? done : NULL, "table %s",
 			       schema->name);
-	return rc ? rc : tables_add(f, one->id, schema);
+	if (!rc)
+		rc = grow(&f->tables, &f->table_room, f->table_count + 1, 64, sizeof(*f->tables));
+	if (!rc)
+		f->tables[f->table_count++] = (struct ldb_fsck_table){one->id, *schema};
+	return rc;
 }
 
 /* Decodes and corrects a record. *wrong: what was wrong with it; NULL: nothing. -EIO: it is

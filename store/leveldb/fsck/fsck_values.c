@@ -21,13 +21,12 @@ struct values {
 	uint32_t garbage_count, chunk_index;
 	/* of the present id */
 	uint64_t id;
-	size_t cells;		/* that have it and stay */
-	bool went, went_raw;	/* a cell of it went to the quarantine; without the value */
-	uint32_t went_chunks;	/* of the value that went with one */
-	uint64_t size;		/* by the first of the cells */
+	size_t cells, lost;	/* that have it and stay; of lost families */
+	bool raw;		/* a cell of it went to the quarantine without the value */
+	uint64_t size;		/* by the first of the cells, else of the lost ones */
 	struct ldb_buffer cell; /* that cell's key */
 	bool record;		/* it has a garbage record */
-	uint32_t counted;	/* chunks that it counts */
+	uint32_t count;		/* chunks by the size, else by the garbage record */
 	uint64_t good, extra;	/* chunks that belong to it; others */
 	char wrong[96];		/* what is wrong with the value; "": nothing */
 };
@@ -96,16 +95,13 @@ static int values_read_cells(struct values *v)
 	struct ldb_fsck_entry entry;
 	int rc = 0;
 
-	v->cells = 0;
-	v->went = v->went_raw = false;
-	v->went_chunks = 0;
+	v->cells = v->lost = 0;
+	v->raw = false;
 	for (; !rc && ldb_fsck_ref_get(v->refs, &entry) && entry.id == v->id;
 	     leveldb_iter_next(v->refs)) {
-		v->went |= entry.ref != LDB_REF_CELL;
-		v->went_raw |= entry.ref == LDB_REF_RAW;
-		if (entry.ref == LDB_REF_ROW && ldb_extent_count(entry.size) > v->went_chunks)
-			v->went_chunks = ldb_extent_count(entry.size);
-		if (entry.ref != LDB_REF_CELL || v->cells++ > 0)
+		v->raw |= entry.ref == LDB_REF_RAW;
+		if (entry.ref == LDB_REF_RAW ||
+		    (entry.ref == LDB_REF_LOST ? v->cells + v->lost++ : v->cells++) > 0)
 			continue;
 		v->size = entry.size;
 		rc = ldb_buffer_set(&v->cell, entry.cell);
@@ -122,24 +118,23 @@ static void values_wrong(struct values *v, uint32_t index, const char *what)
 
 static int values_read_chunks(struct values *v)
 {
-	uint32_t count = v->cells > 0 ? ldb_extent_count(v->size)
-			 : v->went    ? v->went_chunks
-			 : v->record  ? v->counted
-				      : 0;
+	bool known = v->cells + v->lost > 0;
 	int rc = 0;
 
+	if (known)
+		v->count = ldb_extent_count(v->size);
 	v->good = v->extra = 0;
 	v->wrong[0] = '\0';
 	while (!rc && v->chunk_id == v->id) {
 		uint64_t left = v->size - (uint64_t)v->chunk_index * LDB_EXTENT;
 		size_t len = ldb_fsck_value(v->chunks).len;
 
-		if (v->chunk_index >= count) {
+		if (v->chunk_index >= v->count) {
 			v->extra++;
 		} else {
-			if (v->cells > 0 && len != (left < LDB_EXTENT ? left : LDB_EXTENT))
+			if (known && len != (left < LDB_EXTENT ? left : LDB_EXTENT))
 				values_wrong(v, v->chunk_index, "not as long as it must be");
-			else if (v->cells > 0 && v->chunk_index != v->good)
+			else if (known && v->chunk_index != v->good)
 				values_wrong(v, (uint32_t)v->good, "missing");
 			v->good++;
 		}
@@ -148,7 +143,7 @@ static int values_read_chunks(struct values *v)
 		if (!rc)
 			rc = values_skip_chunks(v);
 	}
-	if (v->cells > 0 && v->good < ldb_extent_count(v->size))
+	if (known && v->good < v->count)
 		values_wrong(v, (uint32_t)v->good, "missing");
 	return rc;
 }
@@ -187,17 +182,18 @@ static int values_delete_record(struct values *v)
 	return ldb_fsck_delete(v->f, (struct wcs_slice){key.data, key.len});
 }
 
-/* Takes out a cell whose value is not whole, or another's. whole: as a row, if that can be read. */
+/* Takes out a cell. whole: as a row, if its value can be read. what: the finding; NULL: it was
+ * reported. */
 static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, const char *what)
 {
 	struct ldb_fsck *f = v->f;
 	bool may = ldb_fsck_may(f);
 	struct ldb_key_parts parts;
-	const char *done = NULL;
+	const char *done = LDB_FSCK_ROWS;
 	struct ldb_cell cell;
 	char *text = NULL;
 	struct wcs_slice record;
-	int rc = -EIO;
+	int rc = 1;
 
 	ldb_key_split(key.data, key.len, &parts);
 	if (!may) {
@@ -207,19 +203,19 @@ static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, 
 	}
 	record.data = leveldb_get(f->db->db, f->read, key.data, key.len, &record.len, &text);
 	if (text || !record.data || ldb_record_cell_decode(record.data, record.len, &cell)) {
-		wcs_fault_set(f->fsck->fault, rc, "%s", text ? text : "a cell is gone");
+		rc = wcs_fault_set(f->fsck->fault, -EIO, "%s", text ? text : "a cell is gone");
 		goto out;
 	}
-	done = LDB_FSCK_ROWS;
 	if (whole)
 		rc = ldb_fsck_keep_cell(f, key, &parts, &cell);
-	if (rc == -EIO) {
+	if (rc > 0) {
 		done = LDB_FSCK_RAW;
+		v->raw = true;
 		rc = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
 	}
 	if (!rc)
 		rc = ldb_fsck_delete(f, key);
-	if (!rc)
+	if (!rc && what)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "%s",
 			       ldb_fsck_cell_place(f, key, &parts));
 out:
@@ -228,7 +224,7 @@ out:
 	return rc;
 }
 
-/* Takes out all cells of the id; whole: all but the first. */
+/* Takes out all cells of the id; whole: the lost ones, and all others but the first. */
 static int values_take_cells(struct values *v, bool whole)
 {
 	leveldb_iterator_t *iter = leveldb_create_iterator(v->f->index->db, v->f->read);
@@ -241,10 +237,14 @@ static int values_take_cells(struct values *v, bool whole)
 	leveldb_iter_seek(iter, (const char *)at.data + 1, at.len - 1);
 	for (; !rc && ldb_fsck_ref_get(iter, &entry) && entry.id == v->id;
 	     leveldb_iter_next(iter)) {
-		if (entry.ref != LDB_REF_CELL || (seen++ == 0 && whole))
+		bool lost = entry.ref == LDB_REF_LOST;
+
+		if (entry.ref == LDB_REF_RAW || (whole && !lost && seen++ == 0))
 			continue;
 		rc = values_take_cell(v, entry.cell, whole,
-				      whole ? "its value is another cell's, too" : v->wrong);
+				      !whole ? v->wrong
+				      : lost ? NULL
+					     : "its value is another cell's, too");
 	}
 	return ldb_fsck_end(v->f, iter, rc);
 }
@@ -265,47 +265,29 @@ static int values_orphans(struct values *v, uint32_t from)
 static int values_of_cells(struct values *v)
 {
 	struct wcs_slice key = ldb_buffer_slice(&v->cell);
-	bool may = (v->wrong[0] || v->record) && ldb_fsck_may(v->f);
+	bool whole = v->wrong[0] == '\0', stays = whole && v->cells > 0;
+	bool may = (!stays || v->record) && ldb_fsck_may(v->f);
 	struct ldb_key_parts parts;
 	int rc = 0;
 
-	v->f->fsck->result->values++;
-	if (v->wrong[0]) {
-		rc = values_take_cells(v, false);
-		if (!rc && may)
-			rc = values_delete_chunks(v, 0, "a chunk of a value that is not whole");
-		return !rc && may && v->record ? values_delete_record(v) : rc;
-	}
-	if (v->cells > 1)
-		rc = values_take_cells(v, true);
-	if (!rc && v->record) {
-		rc = may ? values_delete_record(v) : 0;
+	v->f->fsck->result->values += v->cells > 0;
+	if (!whole || v->cells > 1 || v->lost > 0)
+		rc = values_take_cells(v, whole);
+	if (!rc && v->record && may)
+		rc = values_delete_record(v);
+	if (!rc && v->record && stays) {
 		ldb_key_split(key.data, key.len, &parts);
-		if (!rc)
-			wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
-				       "its value would be deleted as garbage at the next mount",
-				       may ? "the record of garbage was deleted" : NULL, "%s",
-				       ldb_fsck_cell_place(v->f, key, &parts));
+		wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
+			       "its value would be deleted as garbage at the next mount",
+			       may ? "the record of garbage was deleted" : NULL, "%s",
+			       ldb_fsck_cell_place(v->f, key, &parts));
 	}
-	if (!rc && v->extra > 0)
-		rc = values_orphans(v, ldb_extent_count(v->size));
+	if (!rc && v->extra > 0 && whole && (stays || !v->raw))
+		rc = values_orphans(v, v->count);
+	if (!rc && !stays && may)
+		rc = values_delete_chunks(v, 0,
+					  v->raw ? "a chunk of a value that is not whole" : NULL);
 	return rc;
-}
-
-static int values_of_none(struct values *v)
-{
-	int rc = 0;
-
-	if (v->went) { /* which may have been agreed to only */
-		if (!v->went_raw && v->extra > 0)
-			rc = values_orphans(v, v->went_chunks);
-		if (!rc)
-			rc = values_delete_chunks(
-				v, 0, v->went_raw ? "a chunk of a value that is not whole" : NULL);
-		return !rc && v->record ? values_delete_record(v) : rc;
-	}
-	v->f->pending += v->record;
-	return v->extra > 0 ? values_orphans(v, v->record ? v->counted : 0) : 0;
 }
 
 static int values_one(struct values *v)
@@ -313,7 +295,7 @@ static int values_one(struct values *v)
 	int rc = values_read_cells(v);
 
 	v->record = v->garbage_id == v->id;
-	v->counted = v->garbage_count;
+	v->count = v->record ? v->garbage_count : 0;
 	if (!rc && v->record) {
 		leveldb_iter_next(v->garbage);
 		rc = values_skip_garbage(v);
@@ -324,7 +306,10 @@ static int values_one(struct values *v)
 		return rc;
 	if (v->id > v->f->last_value)
 		v->f->last_value = v->id;
-	return v->cells > 0 ? values_of_cells(v) : values_of_none(v);
+	if (v->raw || v->cells + v->lost > 0)
+		return values_of_cells(v);
+	v->f->pending += v->record;
+	return v->extra > 0 ? values_orphans(v, v->count) : 0;
 }
 
 int ldb_fsck_values(struct ldb_fsck *f)
