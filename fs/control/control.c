@@ -12,10 +12,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/control/control_kind.h"
 #include "fs/mount/process.h"
 #include "fs/serve/loop.h"
+#include "fs/serve/report.h"
 
 struct control_file {
 	struct fs *fs;
@@ -28,8 +30,9 @@ struct control_file {
 	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as for all below */
 	uint64_t start; /* the offset at which the present text begins: 0 before the first write */
 	bool written;
-	void *writer; /* of kind->writer */
-	int error;    /* of the first bad write, after which nothing is applied; 0: none */
+	void *writer;	      /* of kind->writer */
+	int error;	      /* of the first bad write, after which nothing is applied; 0: none */
+	char why[REPORT_MAX]; /* its reason, which is the text of the file from then on */
 };
 
 /* A new control file is a row here. */
@@ -111,6 +114,15 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 	int rc = 0;
 
 	pthread_mutex_lock(&file->lock);
+	if (file->why[0]) {
+		size_t left = strlen(file->why);
+
+		left -= offset < left ? (size_t)offset : left;
+		*got = len < left ? len : left;
+		memcpy(buf, file->why + strlen(file->why) - left, *got);
+		pthread_mutex_unlock(&file->lock);
+		return 0;
+	}
 	if (!file->reader || offset < file->start) {
 		close_reader(file);
 		rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
@@ -123,36 +135,34 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 	return rc;
 }
 
-int control_write(struct control_file *file, const char *data, size_t len)
+/* Applies written bytes; data NULL: the incomplete line. */
+static int apply(struct control_file *file, const char *data, size_t len)
 {
+	const struct control_writer *writer = file->kind->writer;
 	int rc;
 
-	if (!file->writer)
-		return -EPERM;
 	loop_wait_begin(file->fs);
 	pthread_mutex_lock(&file->lock);
-	if (file->error == 0)
-		file->error = file->kind->writer->write(file->writer, data, len);
-	close_reader(file);
-	file->written = true;
+	if (file->error == 0 && file->writer) {
+		report_keep(file->why);
+		file->error = data ? writer->write(file->writer, data, len)
+				   : writer->finish(file->writer);
+		report_keep(NULL);
+		if (file->error == 0)
+			file->why[0] = 0;
+	}
+	if (data)
+		close_reader(file);
+	file->written |= data != NULL;
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	loop_wait_end(file->fs);
 	return rc;
 }
 
-static int apply_rest(struct control_file *file)
+int control_write(struct control_file *file, const char *data, size_t len)
 {
-	int rc;
-
-	loop_wait_begin(file->fs);
-	pthread_mutex_lock(&file->lock);
-	if (file->error == 0 && file->writer)
-		file->error = file->kind->writer->finish(file->writer);
-	rc = file->error;
-	pthread_mutex_unlock(&file->lock);
-	loop_wait_end(file->fs);
-	return rc;
+	return file->writer ? apply(file, data, len) : -EPERM;
 }
 
 int control_flush(struct control_file *file, pid_t thread)
@@ -161,7 +171,7 @@ int control_flush(struct control_file *file, pid_t thread)
 	int rc;
 
 	if (own && !process_killed(thread))
-		return apply_rest(file);
+		return apply(file, NULL, 0);
 	pthread_mutex_lock(&file->lock);
 	if (own && file->writer)
 		file->kind->writer->cancel(file->writer);
@@ -172,6 +182,6 @@ int control_flush(struct control_file *file, pid_t thread)
 
 void control_close(struct control_file *file)
 {
-	apply_rest(file);
+	apply(file, NULL, 0);
 	control_abort(file);
 }

@@ -11,10 +11,19 @@
 #include "fs/names/spell.h"
 #include "fs/serve/errors.h"
 
+static _Thread_local char *kept;
+
+void report_keep(char text[REPORT_MAX])
+{
+	kept = text;
+	if (text)
+		text[0] = 0;
+}
+
 int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
 	   const char *format, ...)
 {
-	char path[4096], reason[768], text[128];
+	char path[4096], reason[REPORT_MAX - 32], text[128], number[16] = "";
 	va_list args;
 
 	va_start(args, format);
@@ -25,6 +34,10 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	snprintf(text, sizeof(text), "a request was refused: %s; /.rowfs/errors has the reason",
 		 strerror(-error));
 	fs_log(NULL, WCS_LOG_INFO, text);
+	if (line > 0)
+		snprintf(number, sizeof(number), "%d: ", line);
+	if (kept && !kept[0])
+		snprintf(kept, REPORT_MAX, "%s%s\n", number, reason);
 	return error;
 }
 

@@ -12,6 +12,12 @@
 int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
 	   const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+enum { REPORT_MAX = 800 };
+
+/* The next report of this thread also goes to text, "LINE: REASON" or "REASON" and a newline; text
+ * is "" until then. NULL: no more. */
+void report_keep(char text[REPORT_MAX]);
+
 /* No file can be made there; lists the table's families. Returns -EPERM. */
 int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		     struct wcs_table *table);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lines into a directory of a mount, through its files: rows into .rows, a schema into
- * /.rowfs/schema.json. The mount checks them. A failed write gives only an errno; /.rowfs/errors
- * has the line and the reason.
+ * /.rowfs/schema.json. The mount checks them. A failed write gives only an errno; a read of the
+ * same open file then gives the line and the reason.
  *
  * - A line is a row unless its object has "table", "version" or "tables". A line is parsed only if
  *   its text may have one of these names.
  * - In a table all rows go to the .rows of the directory, which checks that a table line names the
  *   table. At a root with tables each table line opens the .rows of its table.
  * - The number of applied lines counts those that the mount has acknowledged. If a write fails and
- *   the bad line is not known, the number is that of the lines before the first candidate.
+ *   the bad line is not known, more of them may be applied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "mkfs/load/refusal.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 
@@ -39,7 +38,6 @@ struct sink_mount {
 	int rows;			 /* the open .rows; -1: none */
 	char rows_path[PATH_MAX];	 /* its path below the root */
 	uint64_t stream;		 /* lines written into it */
-	struct refusal refusal;		 /* of the present write */
 	char in[WCS_TABLE_NAME_MAX + 1]; /* the table that dir is in; empty: none */
 };
 
@@ -142,30 +140,33 @@ static void sink_mount_applied(struct sink *sink)
 		 sink->rows, sink->rows == 1 ? "" : "s");
 }
 
-/* The mount does not say which line it refused, or why. */
-static int sink_mount_range(struct sink_mount *to, int rc)
+/* Reads the reason of a failed write, "LINE: REASON" or "REASON", from the same open file. Both
+ * files have text that begins with a brace, if the mount refused nothing. */
+static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 {
-	uint64_t behind = to->refusal.last - to->refusal.first;
-	bool told = refusal_is_told(rc);
-	struct sink *sink = &to->sink;
-	char range[64] = "";
+	char text[sizeof(sink->why)], *why = text;
+	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
 
-	if (behind > 0)
-		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind", behind,
-			 behind == 1 ? "" : "s");
-	return sink_fail(sink, rc, "%s%s%s (%s%" PRIu64 " line%s applied before it)", strerror(-rc),
-			 range, told ? "; .rowfs/errors of the mount has the reason" : "",
-			 told && behind == 0 ? "" : "at least ", sink->rows,
-			 sink->rows == 1 ? "" : "s");
+	if (len <= 0 || text[0] == '{')
+		return false;
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	*line = strtoull(text, &why, 10);
+	if (*line == 0 || *why != ':')
+		*line = 0, why = text;
+	else
+		why += 1 + (why[1] == ' ');
+	sink_fail(sink, 0, "%s", why);
+	return true;
 }
 
 /* A write failed after `taken` bytes of the run: finds the line and the reason. */
 static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_t taken, int rc)
 {
 	const char *at = run->text, *end = run->text + taken, *newline;
-	bool known = false, limit = rc == -EFBIG && sink_mount_is_limit(to->rows);
-	struct refusal *refusal = &to->refusal;
-	uint64_t lines = 0;
+	bool limit = rc == -EFBIG && sink_mount_is_limit(to->rows);
+	uint64_t lines = 0, line = 0;
+	bool told = !limit && sink_mount_reason(&to->sink, to->rows, &line);
 
 	for (; (newline = memchr(at, '\n', (size_t)(end - at))) != NULL; lines++)
 		at = newline + 1;
@@ -176,21 +177,17 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_
 	if (close(to->rows) == 0 && at < end)
 		lines++;
 	to->rows = -1;
-	sink_mount_advance(to, run, lines);
-	if (!limit) {
-		refusal->first = to->stream + 1;
-		refusal->last = to->stream + (run->lines > 0 ? run->lines : 1);
-		known = refusal_is_told(rc) && refusal_find(refusal, to->root, to->rows_path);
-		sink_mount_advance(to, run, refusal->first - to->stream - 1);
-	}
+	sink_mount_advance(to, run, told && line > to->stream ? line - to->stream - 1 : lines);
 	to->sink.failed = run->first;
-	if (!limit && !known)
-		return sink_mount_range(to, rc);
 	if (limit) /* the bad line is the one in which the last write ended */
 		sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
+	if (limit || told)
+		sink_mount_applied(&to->sink);
 	else
-		sink_fail(&to->sink, rc, "%s", refusal->why);
-	sink_mount_applied(&to->sink);
+		sink_fail(&to->sink, rc,
+			  "%s, here or up to %" PRIu64 " lines behind (at least %" PRIu64
+			  " applied before it)",
+			  strerror(-rc), run->lines, to->sink.rows);
 	return rc;
 }
 
@@ -202,11 +199,9 @@ static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 
 	if (run->lines == 0)
 		return 0;
-	refusal_now(to->refusal.since);
 	rc = sink_mount_put(to->rows, run->text, run->len, &taken);
 	if (!rc && run->text[run->len - 1] != '\n')
 		rc = sink_mount_put(to->rows, "\n", 1, &(size_t){0});
-	refusal_now(to->refusal.until);
 	if (rc)
 		return sink_mount_refused(to, run, taken, rc);
 	sink_mount_advance(to, run, run->lines);
@@ -223,36 +218,29 @@ static int sink_mount_rows_open(struct sink_mount *to, const char *directory)
 	to->stream = 0;
 	snprintf(to->rows_path, sizeof(to->rows_path), "%s/.rows", directory);
 	snprintf(name, sizeof(name), "%s%s", to->root, to->rows_path);
-	to->rows = open(name, O_WRONLY | O_CLOEXEC);
+	to->rows = open(name, O_RDWR | O_CLOEXEC);
 	return to->rows < 0 ? -errno : 0;
 }
 
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
-	struct refusal *refusal = &to->refusal;
 	char name[PATH_MAX + 32];
-	bool limit;
+	uint64_t line;
+	bool told;
 	int rc, fd;
 
 	snprintf(name, sizeof(name), "%s" SINK_SCHEMA, to->root);
-	fd = open(name, O_WRONLY | O_CLOEXEC);
+	fd = open(name, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return sink_fail(&to->sink, -errno, SINK_SCHEMA ": %s", strerror(errno));
-	refusal_now(refusal->since);
 	rc = sink_mount_put(fd, text, len, &(size_t){0});
-	limit = rc == -EFBIG && sink_mount_is_limit(fd);
+	if (rc == -EFBIG && sink_mount_is_limit(fd))
+		told = sink_fail(&to->sink, 1, "the schema: " SINK_LIMIT, strerror(EFBIG));
+	else
+		told = rc && sink_mount_reason(&to->sink, fd, &line);
 	if (close(fd) && !rc)
 		rc = -errno;
-	refusal_now(refusal->until);
-	if (!rc)
-		return 0;
-	if (limit)
-		return sink_fail(&to->sink, rc, "the schema: " SINK_LIMIT, strerror(EFBIG));
-	refusal->first = 0; /* entries number the lines within the schema */
-	refusal->last = UINT64_MAX;
-	if (refusal_is_told(rc) && refusal_find(refusal, to->root, SINK_SCHEMA))
-		return sink_fail(&to->sink, rc, "%s", refusal->why);
-	return sink_fail(&to->sink, rc, "the schema: %s", strerror(-rc));
+	return !rc || told ? rc : sink_fail(&to->sink, rc, "the schema: %s", strerror(-rc));
 }
 
 /* Applies a table or schema line; the rows before it are written. A table's directory takes the

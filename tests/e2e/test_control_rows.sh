@@ -222,6 +222,11 @@ for text in b"x\n", b"{\"key\":\"later\",\"families\":{\"f\":{\"q\":[\"1\"]}}}\n
 print(error(close, fd))' "$t/.rows" | paste -sd ' ')"
 check "and nothing of them is applied" bash -c "! grep -qx later '$t/.keys'"
 check_eq "the error is said once" 1 "$(grep -c 'rows:1: not JSON' <(tail -n 1 "$m/.rowfs/errors"))"
+check_eq "an open file that can be read has the reason of its own write" \
+	"EINVAL 2: family no: table t does not have it; it has f, g (1 line applied before it)" "$(python '
+fd = opened(os.O_RDWR)
+print(error(write, fd, b"{\"key\":\"own\"}\n{\"key\":\"own\",\"families\":{\"no\":{\"q\":[\"1\"]}}}\n"), os.pread(fd, 200, 0).decode())
+assert os.pread(fd, 7, 3) == b"family " and os.pread(fd, 9, 500) == b""' "$t/.rows" | paste -sd ' ' | sed 's/ *$//')"
 python 'put(q, json.dumps({"key": "big", "families": {"f": {"q": ["v" * ((100 << 20) + 1)]}}}) + "\n")' "$TMP/big"
 fail_with "a value over its limit" - 'too large' cp "$TMP/big" "$t/.rows"
 check "is not applied" bash -c "! grep -qx big '$t/.keys'"
