@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stores are made whole or not at all, and replace nothing but a store that nobody uses. */
+/* Stores are made whole or not at all, and replace nothing but a store that nobody uses.
+ * tests/e2e/test_mkfs.sh has the files that --force spares. */
 #include "tests/unit/place.h"
 
 #include <fcntl.h>
@@ -35,19 +36,6 @@ SUITE_TEST(test_create, 20)
 	ck_assert(space.total > 0 && space.free <= space.total);
 	ck_assert(space.available < space.free);
 	wcs_store_close(store);
-}
-
-SUITE_TEST(test_create_over_an_empty_directory, 20)
-{
-	char path[256];
-
-	place_begin();
-	strcpy(path, place_path("empty"));
-	SUITE_OK(mkdir(path, 0755));
-	strcat(path, "/");
-	SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
-	place_expect_names(place_path(""), "empty ");
-	place_check_opens(path);
 }
 
 SUITE_TEST(test_create_by_relative_paths, 20)
@@ -130,36 +118,6 @@ SUITE_TEST(test_create_with_schema, 20)
 
 /* ---- By force -------------------------------------------------------------------------- */
 
-SUITE_TEST(test_force, 20)
-{
-	char path[256];
-	struct wcs_store *store;
-	struct wcs_table *table;
-	char name[WCS_TABLE_NAME_MAX + 1];
-	struct stat before;
-	struct stat after;
-
-	place_begin();
-	strcpy(path, place_path("f"));
-	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
-	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
-	SUITE_OK(wcs_table_create(store, "old"));
-	SUITE_OK(wcs_table_open(store, "old", &table));
-	wcs_table_close(table);
-	place_expect_create(path, false, -EEXIST, "already");
-	place_expect_create(path, true, -EBUSY, "in use");
-	ck_assert_int_eq(wcs_table_next(store, NULL, name), 0);
-	wcs_store_close(store);
-	SUITE_OK(stat(path, &before));
-	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
-	SUITE_OK(stat(path, &after));
-	ck_assert(before.st_ino != after.st_ino);
-	place_expect_names(place_path(""), "f ");
-	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
-	ck_assert_int_eq(wcs_table_next(store, NULL, name), -ENOENT);
-	wcs_store_close(store);
-}
-
 SUITE_TEST(test_force_spares_a_protected_table, 20)
 {
 	static const char json[] = "{\"tables\":{\"kept\":{\"protected\":true}}}";
@@ -195,27 +153,6 @@ SUITE_TEST(test_force_spares_a_protected_table, 20)
 	place_expect_names(place_path(""), "s ");
 }
 
-/* A link that somebody put there is no file of the store's, and is not followed. */
-SUITE_TEST(test_force_follows_no_links, 20)
-{
-	char path[256];
-	char link[300];
-
-	place_begin();
-	SUITE_OK(mkdir(place_path("precious"), 0755));
-	place_write(place_path("precious"), "file", "text");
-	strcpy(path, place_path("f"));
-	SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
-	snprintf(link, sizeof(link), "%s/data/link", path);
-	SUITE_OK(symlink(place_path("precious"), link));
-	place_expect_create(path, true, -EEXIST, "data/link");
-	place_expect_names(place_path("precious"), "file ");
-	SUITE_OK(unlink(link));
-	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
-	place_expect_names(place_path("precious"), "file ");
-	place_expect_names(place_path(""), "f precious ");
-}
-
 /* A file that happens to be called ROWFS makes no directory a store. */
 SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 {
@@ -238,23 +175,9 @@ SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 		place_expect_names(path, "ROWFS file sub ");
 		place_expect_names(sub, "y ");
 	}
-}
-
-/* Creating with force does not replace foreign files in a store's directory. */
-SUITE_TEST(test_force_spares_what_is_not_the_stores, 20)
-{
-	char path[256];
-	char name[300];
-
-	place_store(path, "f");
-	place_write(path, "notes", "text");
-	place_expect_create(path, true, -EEXIST, "/notes: not a file of a rowfs store");
-	place_expect_names(path, "LOCK ROWFS TABLES data notes ");
-	place_check_opens(path);
 	/* damaged behind its first line it is a store nevertheless */
+	place_store(path, "damaged");
 	place_write(path, "ROWFS", "rowfs store\nscribble\n");
-	snprintf(name, sizeof(name), "%s/notes", path);
-	SUITE_OK(unlink(name));
 	SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
 	place_check_opens(path);
 }
@@ -289,18 +212,4 @@ SUITE_TEST(test_force_while_others_rename, 60)
 		found += access(name, F_OK) == 0;
 	}
 	ck_assert_int_eq(found, 1);
-}
-
-/* The temporary directory beside the store needs no longer name than the store has. */
-SUITE_TEST(test_longest_name, 60)
-{
-	char path[512];
-
-	place_begin();
-	for (size_t len = 247; len <= 255; len++) {
-		snprintf(path, sizeof(path), "%s%0*d", place_path(""), (int)len, 7);
-		SUITE_OK(wcs_store_create(path, NULL, false, NULL, &place_fault));
-		SUITE_OK(wcs_store_create(path, NULL, true, NULL, &place_fault));
-		place_check_opens(path);
-	}
 }
