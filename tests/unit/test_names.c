@@ -74,42 +74,6 @@ SUITE_TEST(nul_is_escaped, 120)
 	model_check_decode(NAMES_SEGMENT, "a\0b", 3);
 }
 
-SUITE_TEST(strict_utf8, 120)
-{
-	static const char *const valid[] = {"\xC2\x80",		"\xDF\xBF",	    "\xE0\xA0\x80",
-					    "\xED\x9F\xBF",	"\xEE\x80\x80",	    "\xEF\xBF\xBF",
-					    "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "\xEF\xBB\xBF"};
-	static const char *const invalid[] = {"\x80",
-					      "\xBF",
-					      "\xC0\xAF",
-					      "\xC1\xBF",
-					      "\xE0\x9F\xBF",
-					      "\xED\xA0\x80",
-					      "\xED\xBF\xBF",
-					      "\xF0\x8F\xBF\xBF",
-					      "\xF4\x90\x80\x80",
-					      "\xF5\x80\x80\x80",
-					      "\xF8\x88\x80\x80",
-					      "\xFE",
-					      "\xFF",
-					      "\xC3",
-					      "\xE2\x82",
-					      "\xF0\x9F\x98",
-					      "\xF0\x90\x80\xC0"};
-
-	for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++)
-		model_check_spelling(NAMES_QUALIFIER, valid[i], valid[i]);
-	for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
-		char spelled[13] = "";
-
-		for (size_t b = 0; b < strlen(invalid[i]); b++)
-			sprintf(spelled + 3 * b, "%%%02X", (unsigned char)invalid[i][b]);
-		model_check_spelling(NAMES_QUALIFIER, invalid[i], spelled);
-		model_check_refused(NAMES_QUALIFIER, invalid[i]);
-		model_check_refused(NAMES_SEGMENT, invalid[i]);
-	}
-}
-
 SUITE_TEST(other_spellings_are_refused, 120)
 {
 	static const char *const names[] = {
@@ -134,23 +98,6 @@ SUITE_TEST(other_spellings_are_refused, 120)
 			model_check_refused(model_kinds[k], names[i]);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		model_check_refused(cases[i].kind, cases[i].name);
-}
-
-SUITE_TEST(segments_that_look_like_families, 120)
-{
-	model_check_spelling(NAMES_SEGMENT, "loc", "%6C%6F%63");
-	model_check_spelling(NAMES_SEGMENT, ".x", "%2E%78");
-	model_check_spelling(NAMES_SEGMENT, ".", "%2E");
-	model_check_spelling(NAMES_SEGMENT, "locs", "locs");
-	model_check_spelling(NAMES_FAMILY, "loc", "loc");
-	model_check_spelling(NAMES_QUALIFIER, "loc", "loc");
-	model_check_refused(NAMES_SEGMENT, "loc");
-	model_check_refused(NAMES_SEGMENT, "%6Coc");
-	model_check_refused(NAMES_SEGMENT, "%6c%6f%63");
-	model_check_refused(NAMES_SEGMENT, "%2Ex");
-	model_check_refused(NAMES_SEGMENT, "%6C%6F%63%73");
-	model_check_refused(NAMES_FAMILY, "%6C%6F%63");
-	model_check_refused(NAMES_QUALIFIER, "%6C%6F%63");
 }
 
 SUITE_TEST(without_families_nothing_looks_like_one, 120)
