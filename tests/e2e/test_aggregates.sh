@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Aggregate families as files: the shown values, how lines are merged and which are refused, and
-# that tools copy the numbers. aggregates.py has the system calls that no shell has, and a model.
+# that tools copy the numbers.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -13,8 +13,11 @@ r=$m/t/r
 mkdir -p "$r"/{f,sum,min,max,hll} "$m/u"
 s=$r/sum
 
-aggregates() {
-	"$python" "$LIB_DIR/aggregates.py" "$@" 2>&1
+# numbers_call CODE ARGUMENT…: `call` with the number that a file shows.
+numbers_call() {
+	call 'def number(path):
+    with open(path, "rb") as file: return int(file.read())
+'"$1" "${@:2}"
 }
 # merge PATH LINE, replace PATH LINE: writes the line.
 merge() {
@@ -103,7 +106,51 @@ for number in 1 10 100; do
 	check_eq "and its size is right: $number" "$(wc -c <"$TMP/shown")" "$(stat -c %s "$s/lines")"
 done
 exec 3>&-
-aggregates open "$s/calls" || die "aggregates.py open"
+check_eq "writes by one open file" ok "$(numbers_call '
+fd = os.open(q, os.O_RDWR | os.O_CREAT)
+assert write(fd, b"1\n20\n3") == 6
+assert number(q) == 21 # lines that are ended are merged
+assert (os.fstat(fd).st_size, os.lseek(fd, 0, os.SEEK_END)) == (6, 6) # it is as long as what was written
+assert write(fd, b"0\n") == 2
+assert number(q) == 51 # the rest of the line
+assert os.pread(fd, 100, 0) == b"51\n"
+write(fd, b"49")
+fsync(fd)
+assert number(q) == 100 # fsync ends a line
+assert write(fd, b"1\n1\nx\n1\n") == 4 # a short count where a line is bad, then the error
+assert error(write, fd, b"x\n1\n") == "EINVAL"
+assert number(q) == 102
+assert (error(write, fd, b"1\n"), error(close, fd)) == ("EINVAL", "EINVAL")' "$s/calls")"
+check_eq "by one that appends" ok "$(numbers_call '
+fd = os.open(q, os.O_WRONLY | os.O_APPEND)
+assert write(fd, b"1y") == 2
+assert error(write, fd, b"2\n3\n") == "EINVAL" # by the write that ends the line, also when tried again
+assert error(write, fd, b"2\n3\n") == "EINVAL"
+assert number(q) == 102
+os.ftruncate(fd, 0)
+assert write(fd, b"100\n") == 4 # truncated it begins anew
+write(fd, b"z")
+assert (error(fsync, fd), error(close, fd)) == ("EINVAL", "EINVAL")' "$s/calls")"
+check_eq "by one that truncates" ok "$(numbers_call '
+fd = os.open(q, os.O_WRONLY | os.O_TRUNC)
+assert number(q) == 100 # it is what it was
+write(fd, b"4\n")
+assert number(q) == 4
+os.ftruncate(fd, 0)
+assert number(q) == 4
+os.pwrite(fd, b"5\n", 0)
+os.pwrite(fd, b"1\n", 2)
+assert number(q) == 6 # the next line replaces, those behind are merged
+close(fd)' "$s/calls")"
+check_eq "at the end of what it shows" ok "$(numbers_call '
+fd = os.open(q, os.O_WRONLY)
+assert os.lseek(fd, 0, os.SEEK_END) == 2
+assert write(fd, b"10\n") == 3
+assert number(q) == 16
+close(fd)
+with open(q, "a") as file: # buffered
+    for i in range(1000): file.write("%d\n" % i)
+assert number(q) == 499516' "$s/calls")"
 
 # ---- Refusals
 
@@ -152,7 +199,16 @@ fail_with "a line that never ends" 1 'Invalid argument' \
 	bash -c "head -c 3000000 /dev/zero | tr '\0' 1 >>'$s/bad'"
 check_eq "and changed nothing" 9223372036854775807 "$(cat "$s/bad")"
 echo 5 >"$s/bad"
-aggregates elsewhere "$s/bad" || die "aggregates.py elsewhere"
+check_eq "writes elsewhere than at the end" ok "$(numbers_call '
+fd = os.open(q, os.O_RDWR)
+for offset in 0, 1, 100:
+    assert error(os.pwrite, fd, b"7\n", offset) == "EINVAL", offset
+assert (error(os.ftruncate, fd, 1), error(os.ftruncate, fd, 50)) == ("EINVAL", "EINVAL")
+assert error(os.truncate, q, 0) == "EINVAL"
+assert error(mmap.mmap, fd, 2) == "ENODEV"
+assert number(q) == 5
+assert error(os.mknod, q + "-nod") == "ENOTSUP"
+assert not os.path.exists(q + "-nod")' "$s/bad")"
 fail_with "truncate to another size" 1 'Invalid argument' truncate -s 7 "$s/bad"
 is "nothing of it changed anything" "$s/bad" "$ts=5"
 
@@ -258,8 +314,47 @@ for writer in 1 2 3 4 5 6 7 8; do
 done
 wait "${pids[@]}"
 check_eq "nor by whatever ways they come" "$ts=2800" "$(history "$s/many")"
-check "every look is exact" aggregates looks "$s/looks"
-check "random writes are as the model says" aggregates random "$m" t/random/sum 7
+# The kernel keeps the name while nobody writes.
+check_eq "every look is exact" ok "$(numbers_call '
+total = 0
+for i in range(300):
+    fd = os.open(q, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for _ in range(i % 3):
+        total += 7 ** (i % 9)
+        write(fd, b"%d\n" % 7 ** (i % 9))
+        assert (os.stat(q).st_size, number(q)) == (len(str(total)) + 1, total), i
+    close(fd)
+    assert not total or os.stat(q).st_size == len(str(total)) + 1, i' "$s/looks")"
+check_eq "random writes are as a model of cells says, in both trees" ok "$(numbers_call '
+import random
+random.seed(7)
+trees = [a[0] + tree + "/t/random/sum/" for tree in ("", "/.versions")]
+os.makedirs(trees[0])
+model = {}
+for step in range(300):
+    name = random.choice("abc")
+    cells = model.setdefault(name, {})
+    numbers = [random.randint(-50, 50) for _ in range(random.choice([1, 1, 1, 2, 5]))]
+    replaces = random.random() < 0.3
+    ts, path, kind = max(cells, default=None), trees[0] + name, random.random()
+    if kind < 0.5:
+        ts, path = random.randint(0, 5), random.choice(trees) + name + "@"
+        os.makedirs(path, exist_ok=True)
+        path += "/%d" % ts
+    elif kind < 0.6 and cells:
+        ts = random.choice(list(cells))
+        os.unlink("%s%s@/%d" % (trees[0], name, ts))
+        del cells[ts]
+        continue
+    with open(path, "w" if replaces else "a") as file:
+        file.write("".join("%d\n" % n for n in numbers))
+    if ts is None:
+        ts = int(os.listdir(trees[0] + name + "@")[0])
+    cells[ts] = sum(numbers) + (0 if replaces else cells.get(ts, 0))
+    for tree in trees:
+        history = tree + name + "@/"
+        assert {int(v): number(history + v) for v in os.listdir(history)} == cells, (step, path)
+    assert number(trees[0] + name) == cells[max(cells)], (step, path)' "$m")"
 
 # ---- Times
 
