@@ -156,6 +156,16 @@ sorted() {
 	entries "$1" | sort
 }
 
+# lists NAME DIRECTORY ENTRY…: the directory has these names and no others, each once.
+lists() {
+	check_eq "$1" "$( (($# == 2)) || lines "${@:3}" | sort)" "$(sorted "$2")"
+}
+
+# none NAME PATH: there is nothing of that name.
+none() {
+	fail_with "$1" - 'No such file or directory' stat "$2"
+}
+
 # lines TEXT…: each on a line.
 lines() {
 	printf '%s\n' "$@"

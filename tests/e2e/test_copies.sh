@@ -8,11 +8,6 @@
 
 v=$m/.versions
 
-# cells TREE: every cell below a table's directory, read by a model of its own.
-cells() {
-	model tree "$1" f g
-}
-
 # files DIRECTORY: every file below it, with its sum, as find and sha256sum see them.
 files() {
 	(cd "$1" && find . -type f -print0 | sort -z | xargs -0r sha256sum)
@@ -20,7 +15,7 @@ files() {
 
 # same NAME FROM TO: TO has the cells that FROM was loaded with: keys, timestamps, values.
 same() {
-	check "$1: the same cells" diff "$TMP/expect.$2" <(cells "$v/$3")
+	check "$1: the same cells" diff "$TMP/expect.$2" <(model tree "$v/$3" f g)
 }
 
 # newest NAME FROM TO [MODULO]: TO has the newest cells of FROM, and no others; their timestamps are
@@ -28,7 +23,7 @@ same() {
 newest() {
 	local modulo=${4:-1}
 	check "$1: the newest cells" diff <(rounded "$modulo" <"$TMP/newest.$2") \
-		<(cells "$v/$3" | if [ "$modulo" = 0 ]; then rounded 0; else cat; fi)
+		<(model tree "$v/$3" f g | if [ "$modulo" = 0 ]; then rounded 0; else cat; fi)
 }
 
 # rounded MODULO: the timestamps of lines of cells, rounded down.
@@ -137,8 +132,8 @@ mount_store "$TMP/s" "$m"
 # ---- The tree has all loaded cells -----------------------------------------------------------
 
 for table in t s c l; do
-	check "/.versions/$table has every cell, once" diff "$TMP/expect.$table" <(cells "$v/$table")
-	check "/$table has the newest of each column" diff "$TMP/newest.$table" <(cells "$m/$table")
+	check "/.versions/$table has every cell, once" diff "$TMP/expect.$table" <(model tree "$v/$table" f g)
+	check "/$table has the newest of each column" diff "$TMP/newest.$table" <(model tree "$m/$table" f g)
 done
 
 # ---- Out of /.versions -----------------------------------------------------------------------
@@ -205,7 +200,7 @@ rm "$m/u/a/f/q"
 check "rsync -a --delete between two /.versions" rsync -a --delete "$v/t/" "$v/u/"
 same "rsync --delete" t u
 check_eq "and again: nothing" "" "$(changed -a --delete "$v/t/" "$v/u/")"
-yields "rsync -a --delete of an empty table empties it" "" 'cells "$v/u"' rsync -a --delete "$v/x/" "$v/u/"
+yields "rsync -a --delete of an empty table empties it" "" 'model tree "$v/u" f g' rsync -a --delete "$v/x/" "$v/u/"
 
 # ---- Out of the plain tree -------------------------------------------------------------------
 
@@ -219,7 +214,7 @@ done
 low=$(date +%s%6N)
 check "cp -r of the plain tree" cp -r "$m/t/." "$m/u"
 newest "cp -r: values" t u 0
-check "all of the present" test "$(cells "$v/u" | awk '{ print $(NF - 2) }' | sort -n | head -n 1)" -ge "$low"
+check "all of the present" test "$(model tree "$v/u" f g | awk '{ print $(NF - 2) }' | sort -n | head -n 1)" -ge "$low"
 empty u
 
 check "rsync -a of the plain tree" rsync -a "$m/t/" "$m/u/"
@@ -242,7 +237,7 @@ empty w
 cp -a "$v/s/." "$v/w"
 check "mv of every row of a table in /.versions to another" bash -c "mv '$v/w'/* '$v/x'"
 same "mv" s x
-check_eq "what was moved is gone" "" "$(cells "$v/w")"
+check_eq "what was moved is gone" "" "$(model tree "$v/w" f g)"
 remount
 same "after a remount" s x
 

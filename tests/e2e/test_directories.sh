@@ -8,23 +8,9 @@
 
 t=$m/t
 
-# has NAME DIRECTORY ENTRY…: it lists these and nothing else.
-has() {
-	local name=$1 directory=$2
-	shift 2
-	check_eq "$name" "$( (($# == 0)) || printf '%s\n' "$@" | sort)" "$(sorted "$directory")"
-}
-
-# none NAME PATH: it does not exist.
-none() {
-	fail_with "$1" - 'No such file' stat "$2"
-}
-
 # refused NAME COMMAND…: EPERM.
 refused() {
-	local name=$1
-	shift
-	fail_with "$name" - 'Operation not permitted' "$@"
+	fail_with "$1" - 'Operation not permitted' "${@:2}"
 }
 
 new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"gone":{}}}'
@@ -32,9 +18,9 @@ new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}},"gone":{}}}'
 # ---- Tables ----------------------------------------------------------------------------------
 
 check "mkdir makes a table" mkdir "$m/made"
-has "which is empty" "$m/made"
+lists "which is empty" "$m/made"
 check_eq "its delimiter is #" '#' "$(cat "$m/made/.delimiter")"
-has "and it has no families" "$m/made/.families"
+lists "and it has no families" "$m/made/.families"
 check "rmdir removes a table" rmdir "$m/gone"
 none "then it is gone" "$m/gone"
 fail_with "twice is no table" - 'File exists' mkdir "$m/made"
@@ -53,14 +39,14 @@ mkdir -p "$m/made/r/f"
 put "$m/made/r/f/q" x
 fail_with "rmdir of a table with a row" - 'not empty' rmdir "$m/made"
 fail_with "rm -r of a table that has a family" - 'not empty' rm -r "$m/made"
-has "it removes the rows and leaves the table" "$m" made t
-has "with its families" "$m/made/.families" f
+lists "it removes the rows and leaves the table" "$m" made t
+lists "with its families" "$m/made/.families" f
 rmdir "$m/made/.families/f"
 check "without it the table goes" rmdir "$m/made"
 refused "no file next to the tables" put "$m/file" x
 mkdir "$m/kept"
 remount
-has "tables outlive the mount" "$m" kept t
+lists "tables outlive the mount" "$m" kept t
 rmdir "$m/kept"
 check "a table may be made again" mkdir "$m/gone"
 rmdir "$m/gone"
@@ -68,12 +54,12 @@ rmdir "$m/gone"
 # ---- Prefixes and families -------------------------------------------------------------------
 
 check "mkdir of a prefix" mkdir "$t/a"
-has "it is listed" "$t" a
-has "and empty" "$t/a"
+lists "it is listed" "$t" a
+lists "and empty" "$t/a"
 check "mkdir -p of a row and its family" mkdir -p "$t/b/c/f"
-has "they are listed" "$t" a b
-has "on the way as well" "$t/b" c
-has "the family too" "$t/b/c" f
+lists "they are listed" "$t" a b
+lists "on the way as well" "$t/b" c
+lists "the family too" "$t/b/c" f
 fail_with "a second mkdir" - 'File exists' mkdir "$t/a"
 fail_with "a family made twice" - 'File exists' mkdir "$t/b/c/f"
 fail_with "mkdir where nothing is" - 'No such file' mkdir "$t/nowhere/x"
@@ -95,8 +81,8 @@ fail_with "rmdir of a column" - 'Not a directory' rmdir "$t/b/c/f/q"
 fail_with "rm of a directory" - 'Is a directory' rm "$t/b/c"
 mkdir -p "$t/a/empty" "$t/b/c/g" "$t/b/c/f/h@"
 remount
-has "empty directories end with the mount" "$t" b
-has "of families as well" "$t/b/c" f
+lists "empty directories end with the mount" "$t" b
+lists "of families as well" "$t/b/c" f
 none "of histories as well" "$t/b/c/f/h@"
 fail_with "a family directly below a table: not made" - 'Invalid argument' mkdir "$t/f"
 none "nor found" "$t/f"
@@ -123,15 +109,15 @@ refused "no socket" perl -e 'use Socket; socket my $s, AF_UNIX, SOCK_STREAM, 0 o
 if [ "$(id -u)" = 0 ]; then
 	refused "no device" mknod "$t/b/c/f/null" c 1 3
 fi
-has "none of them left anything" "$t/b/c/f" q
-has "nor elsewhere" "$t" b
+lists "none of them left anything" "$t/b/c/f" q
+lists "nor elsewhere" "$t" b
 fail_with "mkdir of a column's name" - 'File exists' mkdir "$t/b/c/f/q"
 
 # ---- Histories -------------------------------------------------------------------------------
 
 check "a history directory can be made" mkdir "$t/b/c/f/new@"
 check "it is there" test -d "$t/b/c/f/new@"
-has "but not listed" "$t/b/c/f" q
+lists "but not listed" "$t/b/c/f" q
 check "/.versions lists it" grep -qx new@ <(sorted "$m/.versions/t/b/c/f")
 check "and removed" rmdir "$t/b/c/f/new@"
 none "then it is gone" "$t/b/c/f/new@"
@@ -160,15 +146,15 @@ rows "$t"
 check_eq "find meets each column once" 18 "$(find "$t/x" -type f | wc -l)"
 check_eq "and each cell in /.versions" 24 "$(find "$m/.versions/t/x" -type f | wc -l)"
 check "rm of the last column of a row" rm "$t/x/4/f/p" "$t/x/4/f/q" "$t/x/4/g/%"
-has "leaves its directories" "$t/x/4" f g
-has "empty" "$t/x/4/f"
+lists "leaves its directories" "$t/x/4" f g
+lists "empty" "$t/x/4/f"
 check "until rmdir" rmdir "$t/x/4/f" "$t/x/4/g" "$t/x/4"
 none "then they are gone" "$t/x/4"
 check "rm -r of a row with rows below it" rm -r "$t/x/1"
 none "all are gone" "$t/x/1"
-has "the others are not" "$t/x" % %25
+lists "the others are not" "$t/x" % %25
 check "rm -r of a prefix" rm -r "$t/x"
-has "the table is as before" "$t" b
+lists "the table is as before" "$t" b
 mkdir -p "$m/.versions/t/x/1/2/f/q@" "$m/.versions/t/x/3/g/%@"
 put "$m/.versions/t/x/1/2/f/q@/5" five
 put "$m/.versions/t/x/1/2/f/q@/6" six
@@ -182,16 +168,16 @@ find "$t/x" -depth -delete
 check_eq "find -delete" "" "$(sorted "$t" | grep -x x)"
 rows "$t"
 (cd "$t/x/1" && rm -rf ./*)
-has "rm -r of what is in the current directory" "$t/x/1"
+lists "rm -r of what is in the current directory" "$t/x/1"
 check "leaves it to rmdir" rmdir "$t/x/1"
 rm -r "$t/x"
 rows "$t"
 find "$t/x" -type f -delete
 check_eq "removing the files alone leaves the directories" 20 "$(find "$t/x" | wc -l)"
 remount
-has "until the mount ends" "$t" b
+lists "until the mount ends" "$t" b
 check "rm -r of all rows" bash -c "rm -r '$t'/*"
-has "leaves the table empty" "$t"
+lists "leaves the table empty" "$t"
 
 # ---- Trees in and out ------------------------------------------------------------------------
 
@@ -222,8 +208,8 @@ check "nor a version" bash -c "mkdir '$m/.versions/t/old/f/q@' && echo x >'$m/.v
 long=$(printf 'x%.0s' {1..230})
 check "nor a long segment" bash -c "echo x >'$t/$long%/rest/f/q'"
 check_eq "a name that nobody wrote below is a directory" directory "$(stat -c %F "$t/none/at/all")"
-has "it is empty" "$t/none"
-has "and is not listed" "$t" "$long%" new old other
+lists "it is empty" "$t/none"
+lists "and is not listed" "$t" "$long%" new old other
 check "mkdir -p of it succeeds" mkdir -p "$t/none/f"
 fail_with "mkdir alone says that it exists" - 'File exists' mkdir "$t/none"
 none "a table is not made so" "$m/nowhere/row"

@@ -20,21 +20,11 @@ long_call() {
 	call "$modelled$1" "$LIB_DIR" "${@:2}" | tail -n 1 | cut -c -300
 }
 
-# cells TREE: every cell below a table's directory, read by the model.
-cells() {
-	model tree "$1" f g
-}
-
 # repeat TEXT TIMES
 repeat() {
 	local blanks
 	printf -v blanks '%*s' "$2" ''
 	printf %s "${blanks// /$1}"
-}
-
-# no NAME PATH: it is not there.
-no() {
-	fail_with "$1" - 'No such file' stat "$2"
 }
 
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
@@ -85,8 +75,8 @@ mount_store "$TMP/s" "$m"
 # ---- Listings --------------------------------------------------------------------------------
 
 check "/.versions has every cell under the name that the model gives it" \
-	diff "$TMP/expect" <(cells "$m/.versions/t")
-check "the plain tree has the newest" diff "$TMP/newest" <(cells "$m/t")
+	diff "$TMP/expect" <(model tree "$m/.versions/t" f g)
+check "the plain tree has the newest" diff "$TMP/newest" <(model tree "$m/t" f g)
 check "each column is spelled as the model spells it" diff <(sort "$TMP/names") \
 	<(find "$m/t/qualifiers/f" -type f -printf '%P\n' | sort)
 check "and each history" diff <(sed 's/$/@/' "$TMP/names" | sort) \
@@ -124,14 +114,14 @@ q=$m/t/qualifiers/f
 check_eq "230 bytes are one name" "value of it" "$(cat "$q/$a230")"
 check_eq "231 are two" "value of it" "$(cat "$q/$a230%/a")"
 # tests/unit/test_names_chunks.c has other wrong spellings.
-no "a chunk that is not full" "$q/$a229%/aa"
-no "nor is its directory there" "$q/$a229%"
+none "a chunk that is not full" "$q/$a229%/aa"
+none "nor is its directory there" "$q/$a229%"
 for length in 226 227 228 229; do
-	no "nor is a segment's of $length bytes, where there are rows of longer chunks" \
+	none "nor is a segment's of $length bytes, where there are rows of longer chunks" \
 		"$m/t/k/$(repeat a $length)%"
 done
-no "a chunk of another name" "$q/$(repeat z 230)%"
-no "a chunk whose rest is not there" "$q/$a230%/zz"
+none "a chunk of another name" "$q/$(repeat z 230)%"
+none "a chunk whose rest is not there" "$q/$a230%/zz"
 check_eq "an escape does not lie over the edge" "value of it" \
 	"$(cat "$q/$(repeat b 229)%/%2F$(repeat c 227)%/ccc")"
 mkdir -p "$f"
@@ -147,12 +137,12 @@ for length in 231 254 255; do
 		"$(stat -c %i "$q/$long")"
 	check_eq "not listed" "" "$(entries "$q" | grep -x "$long")"
 done
-no "but not a wrong spelling of 231 bytes" "$q/$(repeat a 228)%41"
+none "but not a wrong spelling of 231 bytes" "$q/$(repeat a 228)%41"
 mkdir -p "$m/t/u$a229%/a/f" "$m/t/$a230%/${a230}%/aa"
 printf x >"$m/t/u$a229%/a/f/q"
-no "nor a directory unsplit, which would have two names: a segment's" "$m/t/u$a230"
-no "a history's" "$q/$a231@"
-no "a segment's behind a chunk" "$m/t/$a230%/${a230}aa"
+none "nor a directory unsplit, which would have two names: a segment's" "$m/t/u$a230"
+none "a history's" "$q/$a231@"
+none "a segment's behind a chunk" "$m/t/$a230%/${a230}aa"
 (cd "$m/t" && rmdir "$a230%/${a230}%/aa" "$a230%/${a230}%" && rmdir --ignore-fail-on-non-empty "$a230%")
 fail_with "mkdir of a segment of 231 bytes" - 'Invalid argument' mkdir "$m/t/new$a230"
 check "errors says why" bash -c 'tail -n 1 "$0" | grep -q "more than 230 bytes is split"' "$m/.rowfs/errors"
@@ -212,7 +202,7 @@ write(fd, names("qualifier", b"q" * 16385)[-1], b"made")' "$f")"
 
 check "mv within a chunk directory" mv "$f/$x%/y" "$f/$x%/v"
 check_eq "moves the column" "2 two" "$(entries "$f/$x%/v@" | wc -l) $(cat "$f/$x%/v")"
-no "from its old name" "$f/$x%/y"
+none "from its old name" "$f/$x%/y"
 check "mv of an unsplit name to a short one, as programs do with temporary names" \
 	mv "$f/${x}v" "$f/v"
 check_eq "is a rename, history and all" "2 two" "$(entries "$f/v@" | wc -l) $(cat "$f/v")"
@@ -232,9 +222,9 @@ fail_with "mv of a chunk directory" - . perl -e 'rename $ARGV[0], $ARGV[1] or di
 check "rm of a column in one" rm "$f/$x%/v" "$f/$x%/z" "$f/$x%/unsplit"
 check "leaves the directory" test -d "$f/$x%"
 check "until rmdir" rmdir "$f/$x%"
-no "then it is gone" "$f/$x%"
+none "then it is gone" "$f/$x%"
 check "rm -r of chunks of a key" rm -r "$m/t/$x%"
-no "takes them" "$m/t/$x%"
+none "takes them" "$m/t/$x%"
 check "rm -r of the longest key" bash -c 'cd "$0" && rm -r %25*' "$m/t"
 check_eq "nothing of it is left" "" "$(entries "$m/t" | grep '^%25')"
 
@@ -249,7 +239,7 @@ remount
 check "names and inodes are the same in the next mount" \
 	diff "$TMP/before" <(inodes)
 check "rm -r of it all" bash -c 'cd "$0" && rm -r -- *' "$m/t"
-check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1 2>&1)$(cells "$m/.versions/t")"
+check_eq "nothing is left" "" "$(find "$m/t" -mindepth 1 2>&1)$(model tree "$m/.versions/t" f g)"
 
 # ---- More than there can be ------------------------------------------------------------------
 

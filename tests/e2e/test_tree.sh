@@ -16,25 +16,13 @@ load() {
 	} >>"$TMP/rows"
 }
 
-# has NAME DIRECTORY ENTRY…: the directory lists these, and nothing else, each once.
-has() {
-	local name=$1 directory=$m/$2
-	shift 2
-	check_eq "$name" "$( (($# == 0)) || lines "$@" | sort)" "$(entries "$directory" | sort)"
-}
-
-# none NAME PATH: there is nothing to look up.
-none() {
-	fail_with "$1" - 'No such file or directory' stat "$m/$2"
-}
-
 # no_segment NAME PATH, no_column NAME PATH: neither to be found nor to be made.
 no_segment() {
-	none "$1: not found" "$2"
+	none "$1: not found" "$m/$2"
 	fail_with "$1: not made" - 'Invalid argument' mkdir "$m/$2"
 }
 no_column() {
-	none "$1: not found" "$2"
+	none "$1: not found" "$m/$2"
 	fail_with "$1: not made" - 'Invalid argument' put "$m/$2" x
 }
 
@@ -122,33 +110,33 @@ check_eq "listed and found by globs alike" "$(entries "$m/bytes/row/f" | wc -l)"
 
 # ---- Rows and prefixes -----------------------------------------------------------------------
 
-has "/ lists the tables and nothing else" . t colon bytes other empty _x
-has "a table without rows is empty" empty
+lists "/ lists the tables and nothing else" "$m" t colon bytes other empty _x
+lists "a table without rows is empty" "$m/empty"
 check_eq "tables come in the order of their names" "_x bytes colon empty other t" "$(entries "$m" | paste -sd ' ')"
-has "a directory is a row and a prefix at once" t/STC/22 f 173 175
-has "the same one level up" t/STC f 22
+lists "a directory is a row and a prefix at once" "$m/t/STC/22" f 173 175
+lists "the same one level up" "$m/t/STC" f 22
 check_eq "the row's column is there" x "$(cat "$m/t/STC/22/f/q")"
 check_eq "the deeper row's as well" x "$(cat "$m/t/STC/22/173/f/q")"
-has "a# is the row a/%, a##b is a/%/b" t/a/% f b
-has "a is a prefix only" t/a %
-has "an empty first segment" t/% % lead
-has "## is three empty segments" t/%/%/% f
-has "# is two, and a prefix" t/%/% % f
-has "an empty last segment" t/end %
-none "a prefix that no key has" t/nowhere
-none "a deeper one" t/STC/22/174
-none "STC# is not a row" t/STC/%
-none "a table that is missing" nowhere
-none "a family that the row does not have" t/STC/22/loc
-none "a column that the row does not have" t/STC/22/f/r
-none "below a column" t/STC/22/f/r/s
+lists "a# is the row a/%, a##b is a/%/b" "$m/t/a/%" f b
+lists "a is a prefix only" "$m/t/a" %
+lists "an empty first segment" "$m/t/%" % lead
+lists "## is three empty segments" "$m/t/%/%/%" f
+lists "# is two, and a prefix" "$m/t/%/%" % f
+lists "an empty last segment" "$m/t/end" %
+none "a prefix that no key has" "$m/t/nowhere"
+none "a deeper one" "$m/t/STC/22/174"
+none "STC# is not a row" "$m/t/STC/%"
+none "a table that is missing" "$m/nowhere"
+none "a family that the row does not have" "$m/t/STC/22/loc"
+none "a column that the row does not have" "$m/t/STC/22/f/r"
+none "below a column" "$m/t/STC/22/f/r/s"
 fail_with "a column is no directory" - 'Not a directory' stat "$m/t/STC/22/f/q/x"
 
-has "another delimiter" colon a a#b c %
+lists "another delimiter" "$m/colon" a a#b c %
 check_eq "splits keys" x "$(cat "$m/colon/a/b/f/q")"
 check_eq "and # does not there" x "$(cat "$m/colon/a#b/f/q")"
-has "an empty segment at the end" colon/c %
-has "and at the start" colon/% d
+lists "an empty segment at the end" "$m/colon/c" %
+lists "and at the start" "$m/colon/%" d
 no_segment "a segment with the delimiter in it" 't/p#q'
 no_segment "and of another table" 'colon/p:q'
 no_segment "and escaped" 'colon/p%3Aq'
@@ -156,16 +144,16 @@ no_segment "and escaped" 'colon/p%3Aq'
 
 # ---- Names -----------------------------------------------------------------------------------
 
-has "segments that look like a family are escaped whole" t/p %6C%6F%63 %2E%68%69%64 %66%2E%62 \
+lists "segments that look like a family are escaped whole" "$m/t/p" %6C%6F%63 %2E%68%69%64 %66%2E%62 \
 	%2E%2E %2D fx F
-has "at any depth" t/p/%6C%6F%63 f q
+lists "at any depth" "$m/t/p/%6C%6F%63" f q
 check_eq "and lead to the row" x "$(cat "$m/t/p/%6C%6F%63/f/q")"
 check "directly below the table as well" test -d "$m/t/%6C%6F%63/f"
-has "families, a leading dot escaped" t/fam loc f.b %2Ehid %2E. -
+lists "families, a leading dot escaped" "$m/t/fam" loc f.b %2Ehid %2E. -
 check_eq "a family with a dot is read" x "$(cat "$m/t/fam/%2Ehid/q")"
-none "directly below a table a family's name is not found" t/loc
+none "directly below a table a family's name is not found" "$m/t/loc"
 fail_with "nor made" - 'Invalid argument' mkdir "$m/t/loc"
-none "nor a family that starts with a dot" t/%2Ehid
+none "nor a family that starts with a dot" "$m/t/%2Ehid"
 fail_with "nor made" - 'Invalid argument' mkdir "$m/t/%2Ehid"
 
 # tests/unit/test_names.c has other wrong spellings.
@@ -202,18 +190,18 @@ check "/T/.families is there" test -d "$m/t/.families"
 check_eq "no listing shows a control name" "" \
 	"$(find "$m/t" "$m/colon" \( -name '.families' -o -name '.delimiter' -o -path '*/f/*@' \))"
 check "q@ is there" test -d "$m/t/STC/f/q@"
-has "q@ is not listed" t/STC/f q
-has "/.versions lists the tables" .versions t colon bytes other empty _x
-has "/.versions lists q@ instead of q" .versions/t/STC/f q@
-has "and in it the cells" .versions/t/STC/f/q@ 5
-has "the rest of the tree is the same there" .versions/t/STC/22 f 173 175
-none "/.versions has no control names" .versions/.rowfs
-none "nor itself" .versions/.versions
-none "nor has a table there" .versions/t/.families
-none "nor a delimiter" .versions/t/.delimiter
-none "an unknown control name" t/.nothing
+lists "q@ is not listed" "$m/t/STC/f" q
+lists "/.versions lists the tables" "$m/.versions" t colon bytes other empty _x
+lists "/.versions lists q@ instead of q" "$m/.versions/t/STC/f" q@
+lists "and in it the cells" "$m/.versions/t/STC/f/q@" 5
+lists "the rest of the tree is the same there" "$m/.versions/t/STC/22" f 173 175
+none "/.versions has no control names" "$m/.versions/.rowfs"
+none "nor itself" "$m/.versions/.versions"
+none "nor has a table there" "$m/.versions/t/.families"
+none "nor a delimiter" "$m/.versions/t/.delimiter"
+none "an unknown control name" "$m/t/.nothing"
 fail_with "which cannot be made" - 'Invalid argument|not permitted' mkdir "$m/t/.nothing"
-none "a control name in a row" t/STC/.nothing
-none "a family's directory in a row does not have them" t/STC/f/.families
+none "a control name in a row" "$m/t/STC/.nothing"
+none "a family's directory in a row does not have them" "$m/t/STC/f/.families"
 
 finish
