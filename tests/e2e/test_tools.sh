@@ -86,25 +86,14 @@ is "an empty one, too" unseen2 1 ""
 # ---- Killed writers --------------------------------------------------------------------------
 
 put "$f/q" kept
-before=$(versions q)
-{ bash -c 'sleep 60 >"$0" & pid=$!; sleep 0.3; kill -TERM $pid; wait' "$f/q"; } 2>/dev/null
-is "a slow command that is ended leaves the value" q "$before" kept
 perl -e '$SIG{TERM} = sub { exit 1 }; open my $file, ">", $ARGV[0]; syswrite $file, "caught";
 	kill "TERM", $$; sleep 5' "$f/q"
-check_eq "one that catches the signal and exits does" caught "$(cat "$f/q")"
+check_eq "one that catches the signal and exits commits; test_programs.sh has others" caught "$(cat "$f/q")"
 
 # ---- Creating exclusively --------------------------------------------------------------------
 
 fail_with "noclobber: a column that is there" 1 'cannot overwrite' bash -c "set -C; echo x >'$f/q'"
-winners=0
-versions=0
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	seq 6 | xargs -P 6 -n 1 bash -c 'set -C; echo "$2" >"$0" && echo "$2" >>"$1"' \
-		"$f/race$i" "$TMP/won$i" 2>/dev/null
-	[ "$(cat "$TMP/won$i")" = "$(cat "$f/race$i")" ] && winners=$((winners + 1))
-	versions=$((versions + $(versions "race$i")))
-done
-check_eq "of racers with O_EXCL one wins, and its value is there" "10 10" "$winners $versions"
+# test_sessions.sh has racers.
 
 # ---- Appending -------------------------------------------------------------------------------
 
@@ -121,13 +110,6 @@ echo three >&3
 echo four >&3
 exec 3>&-
 is "also where the shell closes duplicates in between" log 3 $'start\none\ntwo\nthree\nfour'
-
-# ---- In parallel -----------------------------------------------------------------------------
-
-seq 200 | xargs -P 8 -I '{}' bash -c 'echo {} >"$0"' "$f/contended" 2>"$TMP/errors"
-check_eq "8 writers of one column meet no error" "" "$(sort -u "$TMP/errors" | head -n 3)"
-check_eq "each made a version" 200 "$(versions contended)"
-check "with a value of its own" cmp <(seq 200) <(cat "$f"/contended@/* | sort -n)
 
 # ---- Sizes -----------------------------------------------------------------------------------
 
@@ -301,10 +283,6 @@ check "tar into a column" tar -C "$TMP" -cf "$f/archive" a b
 check_eq "lists from it" "a b" "$(tar -tf "$f/archive" | paste -sd ' ')"
 check "tar -r adds to it" tar -C "$TMP" -rf "$f/archive" seq
 check_eq "one more" "a b seq" "$(tar -tf "$f/archive" | paste -sd ' ')"
-fail_with "ln" - 'not permitted' ln "$f/w" "$f/link"
-fail_with "ln -s" - 'not permitted' ln -s w "$f/link"
-fail_with "mkfifo" - 'not permitted' mkfifo "$f/fifo"
-fail_with "mknod" - 'not permitted' mknod "$f/pipe" p
 check "cp -l, which would link, copies nothing" bash -c '! cp -l "$0" "$1" && test ! -e "$1"' "$f/w" "$f/linked"
 fail_with "cp to a prefix directory" - 'not permitted' cp "$TMP/a" "$m/t/row/a"
 check "/.rowfs/errors says which families there are" \
