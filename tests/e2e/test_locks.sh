@@ -197,17 +197,17 @@ children[0].open_gate()
 flock(fd, LOCK_UN)
 results = [child.result() for child in children]
 print("%d times waited, %d otherwise" % (results.count("waited"), 40 - results.count("waited")))'
-echo 0 >"$f/count"
-# shellcheck disable=SC2016
-seq 40 | xargs -P 8 -I '{}' bash -c 'exec 9<"$1"; flock 9; n=$(cat "$0"); echo $((n + 1)) >"$0"' \
+# counts NAME COMMAND…: forty times, by 8 processes at once, the command adds one to f/count.
+counts() {
+	echo 0 >"$f/count"
+	seq 40 | xargs -P 8 -I '{}' "${@:2}"
+	check_eq "$1" 40 "$(cat "$f/count")"
+}
+counts "8 processes that lock count right" bash -c 'exec 9<"$1"; flock 9; n=$(cat "$0"); echo $((n + 1)) >"$0"' \
 	"$f/count" "$f/lock"
-check_eq "8 processes that lock count right" 40 "$(cat "$f/count")"
 check_eq "and no lock makes a version" 1 "$(entries "$f/lock@" | wc -l)"
-echo 0 >"$f/count"
-# shellcheck disable=SC2016
-seq 40 | xargs -P 8 -I '{}' bash -c 'exec 9<"$0"; flock 9; n=$(cat "$0"); echo $((n + 1)) >"$0"' \
-	"$f/count"
-check_eq "also where they lock the column that they write" 40 "$(cat "$f/count")"
+counts "also where they lock the column that they write" \
+	bash -c 'exec 9<"$0"; flock 9; n=$(cat "$0"); echo $((n + 1)) >"$0"' "$f/count"
 
 # ---- fcntl -----------------------------------------------------------------------------------
 
@@ -327,13 +327,11 @@ print(try_lockf(LOCK_EX))
 os.close(copy)
 print(try_lockf(LOCK_EX))"
 done
-echo 0 >"$f/count"
-seq 40 | xargs -P 8 -I '{}' "$python" "$LIB_DIR/locks.py" '
+counts "8 processes that lock with fcntl count right" "$python" "$LIB_DIR/locks.py" '
 fd = os.open(q + "lock", RW | os.O_CREAT)
 lockf(fd, LOCK_EX)
 n = int(open(q).read())
 open(q, "w").write(str(n + 1))' "$f/count"
-check_eq "8 processes that lock count right" 40 "$(cat "$f/count")"
 
 # ---- Names -----------------------------------------------------------------------------------
 
