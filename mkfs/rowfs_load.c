@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "lib/escape.h"
+#include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
-#include "mkfs/load/lines.h"
 
 enum load_option { LOAD_CSV = 256, LOAD_TSV, LOAD_KEY, LOAD_FAMILY, LOAD_CREATE, LOAD_TIMESTAMPS };
 

@@ -32,4 +32,4 @@ static int info_print(const struct control_place *at, FILE *to)
 	}
 }
 
-const struct control_text control_info = {info_print, NULL, false};
+const struct control_text control_info = {info_print, NULL, CONTROL_LINES};

@@ -44,13 +44,20 @@ struct control_place {
 	int line;	/* of the written text, counted since the open */
 };
 
-/* A control file with a short text: lines or one document (control_text.c, control_lines.c). */
+/* The texts that a control file takes. */
+enum control_form {
+	CONTROL_LINES,	  /* each line */
+	CONTROL_DOCUMENT, /* JSON, complete with its closing brace */
+	CONTROL_WORDS,	  /* any bytes, complete with the newline that ends a write */
+};
+
+/* A control file with a short text (control_text.c, control_lines.c). */
 struct control_text {
 	int (*print)(const struct control_place *at, FILE *to);
-	/* Applies a line without its newline, or a document; a NUL follows its len bytes. Errors
+	/* Applies a text without its newline, or a document; a NUL follows its len bytes. Errors
 	 * are reported. NULL: the file is read-only. */
 	int (*apply)(const struct control_place *at, const char *text, size_t len);
-	bool document; /* JSON, complete with its closing brace */
+	enum control_form form;
 };
 
 struct control_kind {
@@ -74,7 +81,6 @@ extern const struct control_reader control_text_reader;
 extern const struct control_reader control_stream_reader;
 extern const struct control_writer control_lines_writer;
 extern const struct control_writer control_rows_writer;
-extern const struct control_writer control_drop_writer;
 
 extern const struct control_text control_schema;
 extern const struct control_text control_info; /* all of /.rowfs that is read-only */

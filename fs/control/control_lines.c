@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects written bytes into lines or one JSON document, and applies each that is complete. */
+/* Collects written bytes into texts, and applies each that is complete. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,13 +54,15 @@ static bool blank(const char *text, size_t len)
 	return strspn(text, " \t\r\n") >= len;
 }
 
-/* The length of the first complete line or JSON object; 0: incomplete. Text that is no object, or
- * continues after its brace, counts as complete, and the parser refuses it. */
+/* The length of the first complete text; 0: incomplete. Text that is no JSON object, or continues
+ * after its brace, counts as complete, and the parser refuses it. */
 static size_t complete_end(struct lines *lines)
 {
 	size_t blanks = strspn(lines->pending, " \t\r\n");
 
-	if (!lines->text->document) {
+	if (lines->text->form == CONTROL_WORDS)
+		return lines->pending[lines->len - 1] == '\n' ? lines->len : 0;
+	if (lines->text->form == CONTROL_LINES) {
 		const char *newline = memchr(lines->pending, '\n', lines->len);
 
 		return newline ? (size_t)(newline - lines->pending) + 1 : 0;
@@ -99,10 +101,10 @@ static int pending_apply(struct lines *lines, size_t len)
 	behind = text[text_len];
 	text[text_len] = 0;
 	rc = pos_of(lines->node, &at.pos);
-	if (rc == 0 && !lines->text->document && memchr(text, 0, text_len))
+	if (rc == 0 && lines->text->form == CONTROL_LINES && memchr(text, 0, text_len))
 		rc = report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
 			    "the line holds a NUL byte");
-	else if (rc == 0 && !(lines->text->document && blank(text, text_len)))
+	else if (rc == 0 && !(lines->text->form == CONTROL_DOCUMENT && blank(text, text_len)))
 		rc = lines->text->apply(&at, text, text_len);
 	text[text_len] = behind;
 	pending_drop(lines, len);
