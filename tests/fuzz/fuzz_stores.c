@@ -67,8 +67,7 @@ static void stores_fuzz_plain(void)
 		FUZZ_CHECK(ldb_fsck_salvage_table(&salvage, fd, manifest.tables[0].size) == 0);
 		FUZZ_CHECK(ldb_manifest_replace(dir, &manifest, number, &by) == 0);
 		FUZZ_CHECK(unlinkat(dir, name, 0) == 0);
-		ldb_tablefile_writer_free(salvage.writer);
-		free(salvage.last.data);
+		ldb_tablefile_writer_free(&salvage.writer);
 		close(fd);
 		last = number;
 	}

@@ -70,8 +70,7 @@ static void read_table_of(bool newest, char path[512])
 	SUITE_OK(ldb_fsck_salvage_table(&salvage, fd, old.size));
 	SUITE_OK(ldb_manifest_replace(dir, &manifest, old.number, &by));
 	close(fd);
-	ldb_tablefile_writer_free(salvage.writer);
-	free(salvage.last.data);
+	ldb_tablefile_writer_free(&salvage.writer);
 	ldb_manifest_free(&manifest);
 	fd = openat(dir, made, O_RDONLY | O_CLOEXEC);
 	snprintf(path, 512, "%s/data/%s", damage_copy, made);

@@ -45,21 +45,21 @@ static void make_files(void)
 	memset(&manifest, 0, sizeof(manifest));
 	for (int i = 0; i < TABLES; i++) {
 		struct ldb_manifest_table table = {.number = number_of(i), .level = 1};
-		struct ldb_tablefile_writer *writer;
+		struct ldb_tablefile_writer writer = {.fd = -1};
 		char name[LDB_FILE_NAME_MAX];
 		int fd;
 
 		ldb_file_name(name, LDB_FILE_TABLE, table.number);
 		fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		ck_assert_int_ge(fd, 0);
-		writer = ldb_tablefile_writer_new(fd);
+		writer.fd = fd;
 		for (int k = 0; k < ENTRIES; k++)
-			SUITE_OK(ldb_tablefile_add(writer, key_of((char)('a' + i), k),
+			SUITE_OK(ldb_tablefile_add(&writer, key_of((char)('a' + i), k),
 						   suite_text("value")));
-		SUITE_OK(
-			ldb_tablefile_finish(writer, &table.size, &table.smallest, &table.largest));
+		SUITE_OK(ldb_tablefile_finish(&writer, &table.size, &table.smallest,
+					      &table.largest));
 		SUITE_OK(ldb_manifest_add(&manifest, &table));
-		ldb_tablefile_writer_free(writer);
+		ldb_tablefile_writer_free(&writer);
 		close(fd);
 	}
 	for (int i = 1; i < TABLES; i++)

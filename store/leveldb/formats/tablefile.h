@@ -6,7 +6,7 @@
 #ifndef WCS_LEVELDB_TABLEFILE_H
 #define WCS_LEVELDB_TABLEFILE_H
 
-#include "store/store.h"
+#include "store/leveldb/encoding/buffer.h"
 
 /* See tablefile.c. */
 #define LDB_TABLEFILE_MAGIC   0xdb4775248b80fb57u
@@ -31,9 +31,14 @@ struct ldb_tablefile_visit {
  * -ENOMEM. */
 int ldb_tablefile_visit(int fd, uint64_t size, const struct ldb_tablefile_visit *visit);
 
-/* A table being written to the empty file fd, which the caller closes. NULL: no memory. */
-struct ldb_tablefile_writer;
-struct ldb_tablefile_writer *ldb_tablefile_writer_new(int fd);
+/* A table being written to the empty file fd, which the caller closes. All zero but for that. */
+struct ldb_tablefile_writer {
+	int fd;
+	uint64_t at;
+	struct ldb_buffer block, index; /* not written yet */
+	struct ldb_buffer smallest, largest;
+};
+/* Frees what is in it. */
 void ldb_tablefile_writer_free(struct ldb_tablefile_writer *writer);
 /* Adds an entry, which must be behind the last one. -ENOMEM, -ENOSPC, -EIO. */
 int ldb_tablefile_add(struct ldb_tablefile_writer *writer, struct wcs_slice key,

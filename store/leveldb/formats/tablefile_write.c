@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes tables in the form that tablefile.c reads, uncompressed and without a filter; LevelDB's
  * next compaction adds both. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "store/disk/crc.h"
-#include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/formats/manifest.h"
 #include "store/leveldb/formats/tablefile.h"
 
 #define WRITER_BLOCK 4096u
 
-struct ldb_tablefile_writer {
-	int fd;
-	uint64_t at;
-	struct ldb_buffer block, index, smallest, largest;
-};
-
-struct ldb_tablefile_writer *ldb_tablefile_writer_new(int fd)
-{
-	struct ldb_tablefile_writer *writer = calloc(1, sizeof(*writer));
-
-	if (writer)
-		writer->fd = fd;
-	return writer;
-}
-
 void ldb_tablefile_writer_free(struct ldb_tablefile_writer *writer)
 {
-	if (!writer)
-		return;
 	free(writer->block.data);
 	free(writer->index.data);
 	free(writer->smallest.data);
 	free(writer->largest.data);
-	free(writer);
 }
 
 /* Shares no prefix, for which one restart, at the start, suffices. */

@@ -52,8 +52,56 @@ static void fsck_free(struct ldb_fsck *f)
 		close(f->dir);
 	leveldb_readoptions_destroy(f->read);
 	leveldb_writebatch_destroy(f->batch);
-	leveldb_writebatch_destroy(f->index_batch);
 }
+
+/* ---- Beside data/ ------------------------------------------------------------------------ */
+
+/* data.new, left by a rebuild that was interrupted. */
+static int fsck_left(struct ldb_fsck *f)
+{
+	bool may;
+	int rc;
+
+	if (faccessat(f->dir, DIRECTORY_ANEW, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	may = wcs_fsck_agreed_one(f->fsck,
+				  "A repair that did not come to its end left " DIRECTORY_ANEW
+				  ". Remove it?");
+	rc = may ? directory_remove(f->dir, DIRECTORY_ANEW) : 0;
+	if (rc)
+		return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_ANEW ": %s", strerror(-rc));
+	wcs_fsck_found(f->fsck, WCS_FOUND_LEFTOVER, "left by a repair that did not come to its end",
+		       may ? "removed" : NULL, DIRECTORY_ANEW);
+	return 0;
+}
+
+/* torn-*, the ends that were cut from torn files (logfile.c), which are not damage for sure. */
+static int fsck_torn(void *ctx, int store, const char *name)
+{
+	struct ldb_fsck *f = ctx;
+	char done[128];
+	bool may;
+	int rc = 0;
+
+	if (strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) != 0)
+		return 0;
+	may = wcs_fsck_agreed_one(
+		f->fsck, "There is what was cut from a log that ended in zeros. Move it to the "
+			 "quarantine?");
+	if (may)
+		rc = wcs_quarantine_file(f->fsck->quarantine, store, name);
+	if (rc)
+		return rc;
+	if (may && unlinkat(store, name, 0))
+		return wcs_fault_set(f->fsck->fault, directory_error(errno), "%s: %s", name,
+				     strerror(errno));
+	snprintf(done, sizeof(done), "moved to the quarantine, files/%.80s", name);
+	wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, "what was cut from a log that ended in zeros",
+		       may ? done : NULL, "%s", name);
+	return 0;
+}
+
+/* ---- data/ ------------------------------------------------------------------------------- */
 
 static int fsck_open_at(struct ldb_fsck *f)
 {
@@ -104,7 +152,7 @@ static int fsck_keys(struct ldb_fsck *f)
 
 static int fsck_run(struct ldb_fsck *f, const char *path)
 {
-	int rc = ldb_fsck_left(f);
+	int rc = fsck_left(f);
 	void *db;
 
 	if (!rc)
@@ -121,7 +169,7 @@ static int fsck_run(struct ldb_fsck *f, const char *path)
 			       "data");
 		return 0;
 	}
-	rc = ldb_fsck_torn(f);
+	rc = ldb_fsck_each_name(f, f->dir, f->store, fsck_torn);
 	if (!rc)
 		rc = fsck_keys(f);
 	f->fsck->result->counted = rc == 0;
@@ -171,7 +219,6 @@ int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 	leveldb_readoptions_set_verify_checksums(f.read, 1);
 	leveldb_readoptions_set_fill_cache(f.read, 0);
 	f.batch = leveldb_writebatch_create();
-	f.index_batch = leveldb_writebatch_create();
 	if (f.dir < 0)
 		rc = wcs_fault_set(fsck->fault, -EIO, "%s: %s", directory_name(path),
 				   strerror(errno));

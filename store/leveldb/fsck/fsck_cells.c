@@ -123,33 +123,19 @@ static void cells_tell(struct cells *cells)
 	cells->lost_count = 0;
 }
 
-/* Gives the quarantine a schema line with the lost family. */
-static int cells_more_schema(struct cells *cells, const char *name)
+/* Counts a cell of a lost family; before its first the quarantine gets a schema line with it. */
+static int cells_lost_family(struct cells *cells, const char *name)
 {
 	struct wcs_family family = {.type = WCS_TYPE_NONE};
 	struct wcs_table_schema table = {.family_count = 1, .families = &family};
 	struct wcs_schema schema = {.table_count = 1, .tables = &table};
+	struct cells_lost *lost;
 	char *line;
 	int rc;
 
-	strcpy(family.name, name);
-	strcpy(table.name, cells->name);
-	line = wcs_schema_line(&schema);
-	if (!line)
-		return -ENOMEM;
-	rc = wcs_quarantine_more_schema(cells->f->fsck->quarantine, line);
-	free(line);
-	return rc;
-}
-
-/* Counts a cell of a lost family. */
-static int cells_lost_family(struct cells *cells, const char *family)
-{
-	struct cells_lost *lost;
-
 	for (size_t i = 0; i < cells->lost_count; i++) {
 		lost = &cells->lost[i];
-		if (strcmp(lost->family, family) == 0) {
+		if (strcmp(lost->family, name) == 0) {
 			lost->count++;
 			return 0;
 		}
@@ -160,8 +146,15 @@ static int cells_lost_family(struct cells *cells, const char *family)
 		return -ENOMEM;
 	lost = &cells->lost[cells->lost_count++];
 	lost->count = 1;
-	strcpy(lost->family, family);
-	return ldb_fsck_may(cells->f) ? cells_more_schema(cells, family) : 0;
+	strcpy(lost->family, name);
+	if (!ldb_fsck_may(cells->f))
+		return 0;
+	strcpy(family.name, name);
+	strcpy(table.name, cells->name);
+	line = wcs_schema_line(&schema);
+	rc = line ? wcs_quarantine_more_schema(cells->f->fsck->quarantine, line) : -ENOMEM;
+	free(line);
+	return rc;
 }
 
 /* A cell: its key, the key's parts, its record, and that decoded. */

@@ -2,7 +2,11 @@
 /*
  * Checks LevelDB's files and repairs them, or has the store rebuilt.
  *
- * - Tables: fsck_repair.c.
+ * - A damaged table is replaced, under its number and on its level, by one of the entries that can
+ *   be read. Old entries must not come to lie above newer ones, as they do after LevelDB's own
+ *   repair. First the MANIFEST describes the new table, then that one is renamed. In between it
+ *   describes just the readable part of the damaged one, and the next check repeats the repair.
+ * - A missing table is removed from the MANIFEST.
  * - A damaged log is replaced by its good records.
  * - CURRENT names the newest MANIFEST again, if that is whole.
  * - Without a whole MANIFEST, or if a table has another's name, the tables in use are not known; a
@@ -20,7 +24,6 @@
 #include <unistd.h>
 
 #include "store/disk/directory.h"
-#include "store/leveldb/files/files.h"
 
 static int files_fail(struct ldb_fsck *f, const char *name, int error)
 {
@@ -120,6 +123,51 @@ static void files_tell(struct ldb_fsck *f, const struct ldb_files *files, const 
 
 /* ---- Repair ------------------------------------------------------------------------------ */
 
+/* Says how much could be read of a file. all: it never had more. Otherwise nobody knows how much
+ * the rest had, which may be nothing. */
+static void files_say_read(char *done, size_t room, uint64_t count, const char *what, bool all,
+			   const char *name)
+{
+	snprintf(done, room,
+		 "%" PRIu64 " %s%s could be read in it and stay%s; it is in the "
+		 "quarantine, files/%s",
+		 count, what, count == 1 ? "" : "s",
+		 all ? ", all that it had" : ", what could not be read of it is lost", name);
+}
+
+static int files_repair_table(struct ldb_files *files, const struct ldb_files_fault *fault,
+			      char *done, size_t room)
+{
+	struct ldb_manifest_table by = {.number = fault->number};
+	struct ldb_fsck_salvage salvage = {
+		.f = files->ctx,
+		.known = ldb_manifest_find(&files->manifest, fault->number),
+		.dir = files->dir,
+		.name = LDB_FILE_TEMPORARY_TABLE,
+		.by = &by};
+	uint64_t size = 0;
+	int from = ldb_files_open_table(files, fault->number, &size), rc = -EIO;
+
+	unlinkat(files->dir, salvage.name, 0);
+	if (from >= 0) {
+		rc = ldb_fsck_salvage_table(&salvage, from, size);
+		close(from);
+	}
+	if (!rc && fsync(files->dir))
+		rc = -EIO;
+	if (!rc)
+		rc = ldb_manifest_replace(files->dir, &files->manifest, fault->number,
+					  by.size > 0 ? &by : NULL);
+	if (!rc && (by.size > 0 ? renameat(files->dir, salvage.name, files->dir, fault->name)
+				: unlinkat(files->dir, fault->name, 0)))
+		rc = -EIO;
+	if (!rc && fsync(files->dir))
+		rc = -EIO;
+	ldb_tablefile_writer_free(&salvage.writer);
+	files_say_read(done, room, salvage.entries, "key", !salvage.lost, fault->name);
+	return rc;
+}
+
 /* Replaces a log by its good records. A missing one is then empty. */
 static int files_repair_log(struct ldb_files *files, const struct ldb_files_fault *fault,
 			    char *done, size_t room)
@@ -143,19 +191,27 @@ static int files_repair_log(struct ldb_files *files, const struct ldb_files_faul
 	if (fault->missing)
 		snprintf(done, room, "the last changes are lost");
 	else
-		ldb_fsck_say_read(done, room, records, "change", false, fault->name);
+		files_say_read(done, room, records, "change", false, fault->name);
 	return rc;
 }
 
 static int files_repair_one(struct ldb_fsck *f, struct ldb_files *files,
 			    const struct ldb_files_fault *fault)
 {
-	char done[200] = "";
+	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, fault->number);
+	char done[200] = "what was in it is lost";
 	int rc = 0;
 
 	switch (fault->kind) {
 	case LDB_FILE_TABLE:
-		rc = ldb_fsck_repair_table(files, fault, done, sizeof(done));
+		if (!fault->missing) {
+			rc = files_repair_table(files, fault, done, sizeof(done));
+			break;
+		}
+		rc = ldb_fsck_lose(f, fault->name, known->smallest, known->largest);
+		if (!rc)
+			rc = ldb_manifest_replace(files->dir, &files->manifest, fault->number,
+						  NULL);
 		break;
 	case LDB_FILE_LOG:
 		if (ldb_file_is_number(fault->number)) {

@@ -46,12 +46,12 @@ struct ldb_fsck {
 	struct ldb *db;	   /* the store, or the view of it in scratch */
 	struct ldb *index; /* the large values by id, in scratch */
 	leveldb_readoptions_t *read;
-	leveldb_writebatch_t *batch, *index_batch;
-	size_t batched, index_batched; /* bytes, about */
-	uint64_t looked;	       /* keys read */
-	uint64_t refs;		       /* entries of the index */
-	uint64_t pending;	       /* deleted values whose space a mount reclaims */
-	bool unfinished;	       /* there are drops to finish */
+	leveldb_writebatch_t *batch;
+	size_t batched;	  /* bytes of it, about */
+	uint64_t looked;  /* keys read */
+	uint64_t refs;	  /* entries of the index */
+	uint64_t pending; /* deleted values whose space a mount reclaims */
+	bool unfinished;  /* there are drops to finish */
 	size_t table_count, table_room;
 	struct ldb_fsck_table *tables;	 /* by id */
 	uint32_t next_table, last_table; /* the counter, 0: none; the largest id */
@@ -76,7 +76,7 @@ void ldb_fsck_scratch_remove(struct ldb_fsck *f);
 /* Adds a value to the index. cell: the key of its cell. */
 int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint64_t size,
 		   struct wcs_slice cell);
-/* Writes the rest of the index; *iter: at its first entry. */
+/* *iter: at the first entry of the index. */
 int ldb_fsck_refs(struct ldb_fsck *f, leveldb_iterator_t **iter);
 struct ldb_fsck_entry {
 	uint64_t id;
@@ -93,30 +93,20 @@ int ldb_fsck_files(struct ldb_fsck *f);
 /* May the store be rebuilt? Asks once. */
 bool ldb_fsck_may_rebuild(struct ldb_fsck *f);
 
-/* ---- fsck_repair.c ---- */
-/* Says how much could be read of a file. all: it never had more. Otherwise nobody knows how much
- * the rest had, which may be nothing. */
-void ldb_fsck_say_read(char *done, size_t room, uint64_t count, const char *what, bool all,
-		       const char *name);
-/* Repairs a table; done: how. The fault has no text. */
-int ldb_fsck_repair_table(struct ldb_files *files, const struct ldb_files_fault *fault, char *done,
-			  size_t room);
-
 /* ---- fsck_salvage.c ---- */
-/* What can be read of a table, as another one. All zero but for the first members. The writer holds
- * the keys of `by`; the caller frees it and `last`. */
+/* The readable part of a table, as another one. All zero but for the first members. The writer
+ * holds the keys of `by`; the caller frees it. */
 struct ldb_fsck_salvage {
 	struct ldb_fsck *f;			/* is told of lost ranges */
 	const struct ldb_manifest_table *known; /* the damaged one; NULL: not known */
 	int dir;				/* of the new table */
 	const char *name;			/* of the new table, which must not exist */
 	struct ldb_manifest_table *by; /* the new table: its number is given; size 0: it is empty */
-	struct ldb_tablefile_writer *writer;
+	struct ldb_tablefile_writer writer;
 	uint64_t entries;
 	uint64_t damages; /* blocks that cannot be read */
 	bool damaged;	  /* since the last entry */
 	bool lost;	  /* some entries */
-	struct ldb_buffer last;
 	int rc;
 };
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size);
@@ -135,15 +125,6 @@ void ldb_fsck_lost_free(struct ldb_fsck *f);
 /* ---- fsck_rebuild.c ---- */
 /* Copies the store to the quarantine, and rebuilds it from all its tables and logs. */
 int ldb_fsck_rebuild(struct ldb_fsck *f);
-
-/* ---- fsck_left.c ---- */
-/* Reports the rest of a rebuild that was interrupted, and removes it where that is agreed to. */
-int ldb_fsck_left(struct ldb_fsck *f);
-/* Reports the ends that were cut from torn files, and moves them to the quarantine likewise. */
-int ldb_fsck_torn(struct ldb_fsck *f);
-/* Reads the copy of the descriptions into f->copy; a damaged one goes to the quarantine likewise.
- */
-int ldb_fsck_read_copy(struct ldb_fsck *f);
 
 /* ---- fsck_tables.c, fsck_cells.c, fsck_values.c: a key space each ---- */
 int ldb_fsck_tables(struct ldb_fsck *f);

@@ -24,8 +24,6 @@
 #include <unistd.h>
 
 #include "store/disk/directory.h"
-#include "store/leveldb/files/files.h"
-#include "store/leveldb/formats/tablefile.h"
 
 struct rebuild {
 	struct ldb_fsck *f;
@@ -81,8 +79,7 @@ static int rebuild_table(struct rebuild *rebuild, int fd, const char *name, uint
 		if (!rc && by.size > 0)
 			rc = ldb_manifest_add(&rebuild->built, &by);
 	}
-	ldb_tablefile_writer_free(salvage.writer);
-	free(salvage.last.data);
+	ldb_tablefile_writer_free(&salvage.writer);
 	free(found.smallest.data);
 	free(found.largest.data);
 	return rc;

@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include "store/leveldb/formats/block.h"
-#include "store/leveldb/formats/file.h"
 #include "store/leveldb/formats/logfile.h"
-#include "store/leveldb/formats/tablefile.h"
 
 /* Notes that the keys between the last entry and `to` are lost. */
 static int salvage_lose(struct ldb_fsck_salvage *salvage, struct wcs_slice to)
 {
-	struct wcs_slice from = ldb_buffer_slice(&salvage->last);
+	struct wcs_slice from = ldb_buffer_slice(&salvage->writer.largest);
 	char name[LDB_FILE_NAME_MAX];
 
 	salvage->damaged = false;
@@ -35,9 +33,7 @@ static int salvage_entry(void *ctx, struct wcs_slice key, struct wcs_slice value
 	if (salvage->damaged)
 		salvage->rc = salvage_lose(salvage, key);
 	if (!salvage->rc)
-		salvage->rc = ldb_buffer_set(&salvage->last, key);
-	if (!salvage->rc)
-		salvage->rc = ldb_tablefile_add(salvage->writer, key, value);
+		salvage->rc = ldb_tablefile_add(&salvage->writer, key, value);
 	salvage->entries++;
 	return salvage->rc != 0;
 }
@@ -64,12 +60,12 @@ static int salvage_write(int from, uint64_t size, struct ldb_fsck_salvage *salva
 
 	if (rc > 0)
 		rc = salvage->rc;
-	last = ldb_buffer_slice(&salvage->last);
+	last = ldb_buffer_slice(&salvage->writer.largest);
 	if (!rc &&
 	    (known ? last.len == 0 || ldb_internal_compare(last, end) != 0 : salvage->damages > 0))
 		rc = salvage_lose(salvage, end);
 	return rc ? rc
-		  : ldb_tablefile_finish(salvage->writer, &by->size, &by->smallest, &by->largest);
+		  : ldb_tablefile_finish(&salvage->writer, &by->size, &by->smallest, &by->largest);
 }
 
 int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size)
@@ -81,8 +77,8 @@ int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t 
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return ldb_file_errno();
-	salvage->writer = ldb_tablefile_writer_new(to);
-	rc = salvage->writer ? salvage_write(from, size, salvage) : -ENOMEM;
+	salvage->writer.fd = to;
+	rc = salvage_write(from, size, salvage);
 	if (rc || salvage->by->size == 0)
 		unlinkat(salvage->dir, salvage->name, 0);
 	close(to);

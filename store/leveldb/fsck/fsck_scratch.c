@@ -18,8 +18,6 @@
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
 
-#define SCRATCH_BATCH (1u << 20)
-
 static int scratch_fail(struct ldb_fsck *f, const char *path, int error)
 {
 	return wcs_fault_set(f->fsck->fault, error == ENOSPC ? -ENOSPC : -EIO, "%s: %s",
@@ -130,23 +128,6 @@ void ldb_fsck_scratch_remove(struct ldb_fsck *f)
 
 /* ---- The index --------------------------------------------------------------------------- */
 
-static int scratch_write_index(struct ldb_fsck *f)
-{
-	char *text = NULL;
-	int rc;
-
-	if (f->index_batched == 0)
-		return 0;
-	leveldb_write(f->index->db, f->index->write, f->index_batch, &text);
-	leveldb_writebatch_clear(f->index_batch);
-	f->index_batched = 0;
-	if (!text)
-		return 0;
-	rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
-	leveldb_free(text);
-	return rc;
-}
-
 static int scratch_open_index(struct ldb_fsck *f)
 {
 	char *path;
@@ -166,6 +147,7 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 		   struct wcs_slice cell)
 {
 	unsigned char key[16], value[9 + LDB_KEY_MAX];
+	char *text = NULL;
 	int rc = scratch_open_index(f);
 
 	if (rc)
@@ -175,18 +157,18 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 	value[0] = (unsigned char)ref;
 	ldb_put64(value + 1, size);
 	memcpy(value + 9, cell.data, cell.len);
-	leveldb_writebatch_put(f->index_batch, (char *)key, sizeof(key), (char *)value,
-			       9 + cell.len);
-	f->index_batched += cell.len + 64;
-	return f->index_batched < SCRATCH_BATCH ? 0 : scratch_write_index(f);
+	leveldb_put(f->index->db, f->index->write, (char *)key, sizeof(key), (char *)value,
+		    9 + cell.len, &text);
+	if (text)
+		rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
+	leveldb_free(text);
+	return rc;
 }
 
 int ldb_fsck_refs(struct ldb_fsck *f, leveldb_iterator_t **iter)
 {
 	int rc = scratch_open_index(f);
 
-	if (!rc)
-		rc = scratch_write_index(f);
 	if (rc)
 		return rc;
 	*iter = leveldb_create_iterator(f->index->db, f->read);

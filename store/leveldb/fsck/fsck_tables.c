@@ -141,43 +141,61 @@ static int tables_description(struct ldb_fsck *f, const struct tables_descriptio
 
 /* ---- The copy of them -------------------------------------------------------------------- */
 
+/* Reads the copy; a damaged one goes to the quarantine. At the end fsck.c writes a new one. */
+static int tables_read_copy(struct ldb_fsck *f)
+{
+	int rc = ldb_copy_read(f->dir, &f->copy);
+	bool may;
+
+	if (rc != 0 && rc != -ENOENT && rc != -EIO)
+		return wcs_fault_set(f->fsck->fault, directory_error(-rc), DIRECTORY_TABLES ": %s",
+				     strerror(-rc));
+	if (rc != -EIO)
+		return 0;
+	may = ldb_fsck_may(f);
+	rc = may ? wcs_quarantine_directory(f->fsck->quarantine, f->dir, DIRECTORY_TABLES) : 0;
+	if (rc)
+		return rc;
+	rc = may ? directory_remove(f->dir, DIRECTORY_TABLES) : 0;
+	if (rc)
+		return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc));
+	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, "the copy of the tables' descriptions is damaged",
+		       may ? "made anew; what it was is in the quarantine, files/" DIRECTORY_TABLES
+			   : NULL,
+		       DIRECTORY_TABLES);
+	return 0;
+}
+
 /* Can LevelDB's descriptions be older than the copy's, or missing, because of the damage? */
 static bool tables_copy_wins(const struct ldb_fsck *f)
 {
 	return f->copy_wins || f->next_table < f->copy.next;
 }
 
-/* A table that is in the copy alone: without cells it was removed. */
-static int tables_missing(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
-{
-	struct tables_description one = {
-		.id = id, .record = record, .restored = "its description is missing"};
-	bool lost = tables_copy_wins(f);
-	struct ldb_id_key key;
-	int rc = lost ? 0 : ldb_copy_has_cells(f->db, id, &lost);
-
-	if (rc)
-		return wcs_fault_set(f->fsck->fault, rc, "data: read: %s", strerror(-rc));
-	key = ldb_key_description(id);
-	one.key = (struct wcs_slice){key.data, key.len};
-	return lost ? tables_description(f, &one) : 0;
-}
-
-/* Adds the tables of the copy below that id, which LevelDB does not have. *copied: the copy's
- * record of that id, if it has one. */
+/* Restores the tables of the copy below that id, which LevelDB does not have; without cells they
+ * were removed. *copied: the copy's record of that id, if it has one. */
 static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice *copied)
 {
+	struct tables_description one = {.restored = "its description is missing"};
 	size_t next = f->copy_at;
-	struct wcs_slice record;
-	uint32_t found;
+	struct ldb_id_key key;
 	int rc = 0;
 
-	while (!rc && ldb_copy_next(&f->copy, &next, &found, &record) && found <= id) {
+	while (!rc && ldb_copy_next(&f->copy, &next, &one.id, &one.record) && one.id <= id) {
+		bool lost = tables_copy_wins(f);
+
 		f->copy_at = next;
-		if (found == id)
-			*copied = record;
-		else
-			rc = tables_missing(f, found, record);
+		if (one.id == id) {
+			*copied = one.record;
+			continue;
+		}
+		rc = lost ? 0 : ldb_copy_has_cells(f->db, one.id, &lost);
+		if (rc)
+			return wcs_fault_set(f->fsck->fault, rc, "data: read: %s", strerror(-rc));
+		key = ldb_key_description(one.id);
+		one.key = (struct wcs_slice){key.data, key.len};
+		if (lost)
+			rc = tables_description(f, &one);
 	}
 	return rc;
 }
@@ -210,31 +228,27 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 
 static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
 {
-	return key.len == known->len && memcmp(key.data, known->data, key.len) == 0;
+	return wcs_slice_compare(key, (struct wcs_slice){known->data, known->len}) == 0;
 }
 
 /* Checks a key of the key space of descriptions, counters and the note. */
 static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 {
 	struct ldb_fsck *f = ctx;
-	struct ldb_id_key next_table, next_value, note;
 	const unsigned char *data = value.data;
 	uint32_t id;
 
-	next_table = ldb_key_next_table;
-	next_value = ldb_key_next_value;
-	note = ldb_key_note;
 	if (ldb_key_description_decode(key.data, key.len, &id))
 		return tables_one(f, id, key, value);
-	if (tables_is(key, &next_table)) {
+	if (tables_is(key, &ldb_key_next_table)) {
 		f->next_table = value.len == 4 ? ldb_get32(value.data) : 0;
 		return 0;
 	}
-	if (tables_is(key, &next_value)) {
+	if (tables_is(key, &ldb_key_next_value)) {
 		f->next_value = value.len == 8 ? ldb_get64(value.data) : 0;
 		return 0;
 	}
-	if (!tables_is(key, &note))
+	if (!tables_is(key, &ldb_key_note))
 		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key of no kind that there is",
 				     ldb_fsck_key_place(f, key), key, value);
 	/* as store/collect/collector_pass.c writes it */
@@ -250,7 +264,7 @@ int ldb_fsck_tables(struct ldb_fsck *f)
 	struct wcs_schema schema;
 	struct wcs_slice none;
 	char *line;
-	int rc = ldb_fsck_read_copy(f);
+	int rc = tables_read_copy(f);
 
 	if (!rc)
 		rc = ldb_fsck_pass(f, 'm', "tables", tables_meta, f);
@@ -303,11 +317,10 @@ static int tables_counter(struct ldb_fsck *f, const struct ldb_id_key *key, cons
 
 int ldb_fsck_counters(struct ldb_fsck *f)
 {
-	struct ldb_id_key key;
-	int rc;
+	int rc = tables_counter(f, &ldb_key_next_table, "tables", f->next_table,
+				(uint64_t)f->last_table + 1, 4);
 
-	key = ldb_key_next_table;
-	rc = tables_counter(f, &key, "tables", f->next_table, (uint64_t)f->last_table + 1, 4);
-	key = ldb_key_next_value;
-	return rc ? rc : tables_counter(f, &key, "values", f->next_value, f->last_value + 1, 8);
+	return rc ? rc
+		  : tables_counter(f, &ldb_key_next_value, "values", f->next_value,
+				   f->last_value + 1, 8);
 }
