@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <mntent.h>
 #include <stdbool.h>
@@ -18,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* the kernel's own limit */
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
 
@@ -28,41 +26,19 @@ static int refuse(const char *path, int error, const char *why)
 	return error;
 }
 
-/* directory/path, or path alone if it is absolute. The caller frees it. */
-static char *path_join(const char *directory, const char *path)
+/* Resolves a dead mount, where realpath fails. The caller frees it. */
+static char *resolve_dead(const char *given)
 {
-	char *joined;
+	int fd = open(given, O_PATH | O_CLOEXEC);
+	char link[32], path[PATH_MAX];
+	ssize_t len = -1;
 
-	if (*path == '/' || asprintf(&joined, "%s/%s", directory, path) < 0)
-		return *path == '/' ? strdup(path) : NULL;
-	return joined;
-}
-
-/* Resolves a dead mount, where realpath fails: its name in its resolved directory. links: the
- * number of symbolic links that may still be followed. */
-static char *resolve_dead(const char *given, int links)
-{
-	char *copy = strdup(given), *copy2 = strdup(given), *directory = NULL, *path = NULL;
-	const char *last = copy2 ? basename(copy2) : ".";
-	char target[PATH_MAX], *next;
-	ssize_t len;
-
-	if (copy && strcmp(last, ".") != 0 && strcmp(last, "..") != 0)
-		directory = realpath(dirname(copy), NULL);
-	if (directory)
-		path = path_join(strcmp(directory, "/") == 0 ? "" : directory, last);
-	len = path ? readlink(path, target, sizeof(target) - 1) : -1;
-	if (len > 0 && links > 0) {
-		target[len] = 0;
-		next = path_join(directory, target);
-		free(path);
-		path = next ? resolve_dead(next, links - 1) : NULL;
-		free(next);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (fd >= 0) {
+		len = readlink(link, path, sizeof(path));
+		close(fd);
 	}
-	free(copy);
-	free(copy2);
-	free(directory);
-	return path;
+	return len > 0 && (size_t)len < sizeof(path) ? strndup(path, (size_t)len) : NULL;
 }
 
 /* ECONNABORTED: the mount died during the request. */
@@ -221,7 +197,7 @@ int mountpoint_prepare(const char *given, char **path)
 	}
 	resolved = realpath(given, NULL);
 	if (!resolved && is_dead(errno))
-		resolved = resolve_dead(given, LINKS_MAX);
+		resolved = resolve_dead(given);
 	if (!resolved)
 		return refuse(given, -errno,
 			      errno == ENOENT
