@@ -39,8 +39,8 @@ static const struct {
 	 "s|() t!(a:inthll:maxage=1h b:intmin:maxversions=2 f:intmax:maxversions=9 "
 	 "new:bytes:never ) u#(x:bytes:never ) z#(x:bytes:never y:intsum:maxage=1h ) "},
 	{"{\"version\":1,\"tables\":{}}", NULL, NULL},
-	{"{\"tables\":{\"t\":{\"delimiter\":\"#\"}}}", "table t: its delimiter cannot change",
-	 NULL},
+	{"{\"tables\":{\"r\":{},\"t\":{\"delimiter\":\"#\",\"families\":{\"b\":\"never\"}}}}",
+	 "table t: its delimiter cannot change", NULL},
 	{"{\"tables\":{\"r\":{},\"t\":{\"delimiter\":\"!\",\"families\":{\"b\":\"maxversions=1\","
 	 "\"f\":{\"type\":\"intmin\"},\"g\":{}}},\"w\":{}}}",
 	 "table t, family f: its type cannot change", NULL},
