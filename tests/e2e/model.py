@@ -8,7 +8,6 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
     model.py random SEED COUNT PREFIX prints COUNT lines of rows below PREFIX, full of any bytes
     model.py cells FILE               prints each cell of the lines in FILE, in one order
     model.py ordered FILE             fails unless keys ascend, columns do, and versions descend
-    model.py halves FILE              fails if the cells of one row differ in their value
     model.py dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
         them); no timestamp is above TS
     model.py random_csv SEED FILE     writes a CSV of random fields for the families f and g
@@ -248,12 +247,6 @@ def ordered(name):
             assert stamps and stamps == sorted(set(stamps), reverse=True), key
 
 
-def halves(name):
-    for row in rows_of(name):
-        newest = {value_of(cells[0]) for *_, cells in columns_of(row)}
-        assert len(newest) == 1, "row %s shows %r at once" % (row["key"], newest)
-
-
 # ---- Dumps, and CSV -----------------------------------------------------------------------------
 
 def write_dump(seed, directory, last):
@@ -342,5 +335,5 @@ def print_tree(directory, *families):
 
 if __name__ == "__main__":
     {"tree": print_tree, "random": print_random, "cells": print_cells, "ordered": ordered,
-     "halves": halves, "dump": write_dump, "random_csv": write_csv, "csv": print_csv,
+     "dump": write_dump, "random_csv": write_csv, "csv": print_csv,
      "fit": print_fit, "newest": print_newest}[sys.argv[1]](*sys.argv[2:])

@@ -194,20 +194,6 @@ cat <&3 >>"$TMP/read"
 exec 3<&-
 check "a large value is read to its end when it is removed" cmp "$TMP/large1" "$TMP/read"
 
-echo a >"$f/size"
-check_eq "a size" 2 "$(stat -c %s "$f/size")"
-echo abc >"$f/size"
-check_eq "follows the newest version" 4 "$(stat -c %s "$f/size")"
-check_eq "and it is read to its end" abc "$(cat "$f/size")"
-before=$(stat -c %.6Y "$f/size")
-echo abcd >"$f/size"
-check "its time moves on" test "$(stat -c %.6Y "$f/size" | tr -d .)" -gt "${before/./}"
-check_eq "its history has them all" 3 "$(entries "$f/size@" | wc -l)"
-check_eq "by their times" "$(stat -c %.6Y "$f/size" | tr -d .)" "$(entries "$f/size@" | head -n 1)"
-ino=$(stat -c %i "$f/size")
-echo abcde >"$f/size"
-check_eq "its inode stays" "$ino" "$(stat -c %i "$f/size")"
-
 # ---- Options ---------------------------------------------------------------------------------
 
 remount -o strict

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Rows written as JSON into .row and .rows: the effect of a line, no effect of a bad one, whole
-# copies by cat, and that a row is never seen half written.
+# Rows written as JSON into .row and .rows: the effect of a line, no effect of a bad one, and whole
+# copies by cat. test_soak.sh reads rows while they change.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -262,38 +262,5 @@ check_eq "a dump and a load of it change nothing" "" \
 	"$(cat "$TMP/dump" >"$t/.rows"; cmp "$TMP/dump" "$t/.rows" 2>&1)"
 check "rows that were dropped can be loaded again" bash -c "echo src >'$t/src/.drop' && cat '$TMP/dump' >'$t/.rows'"
 check "to the same" cmp "$TMP/dump" <(cat "$t/.rows")
-
-# ---- Atomicity -------------------------------------------------------------------------------
-
-# Writers flip all cells of a row together; nobody ever sees two values in one row.
-mkdir -p "$t/flip/x"
-flip() {
-	local n=0
-	while [ ! -e "$TMP/stop" ]; do
-		n=$((n + 1))
-		printf '{"key":"flip#%s","delete":true,"families":{"f":{"a":["%s"],"b":["%s"],"c":["%s"]},"g":{"d":["%s"]}}}\n' \
-			x "$1$n" "$1$n" "$1$n" "$1$n" y "$1$n" "$1$n" "$1$n" "$1$n"
-		((n % 10)) || printf '{"key":"flip#x","families":{"f":{"a":["%s"],"b":["%s"],"c":["%s"]},"g":{"d":["%s"]}}}\n' \
-			"$1+$n" "$1+$n" "$1+$n" "$1+$n"
-	done >"$t/flip/.rows"
-}
-flippers=()
-for who in A B C; do
-	flip "$who" &
-	flippers+=($!)
-	track_pid $!
-done
-for ((i = 0; i < 300; i++)); do
-	cat "$t/flip/.rows"
-done >"$TMP/seen.rows"
-for ((i = 0; i < 300; i++)); do
-	cat "$t/flip/x/.row"
-done >"$TMP/seen.row"
-touch "$TMP/stop"
-wait "${flippers[@]}"
-check "rows show one value each" model halves "$TMP/seen.rows"
-check "so does a row by itself" model halves "$TMP/seen.row"
-check "while it changed" test "$(sort -u "$TMP/seen.row" | wc -l)" -gt 20
-check "and was read" test "$(wc -l <"$TMP/seen.rows")" -gt 300
 
 finish

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Renaming columns and versions, and as programs use it: they write a temporary file and rename it.
+# test_caches.sh looks at names that the kernel had cached.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
@@ -283,23 +284,6 @@ call 'with tempfile.NamedTemporaryFile("w", dir=a[1], delete=False) as t:
     replace(t.name, a[0])
     os.kill(os.getpid(), 9)' "$f/b" "$f" >/dev/null 2>&1
 is "who is killed after the rename and before the close has committed nothing" "$f/b" "$before"
-
-# ---- Nothing stale ---------------------------------------------------------------------------
-
-column "$f/a" 1000=aaaa
-column "$f/b" 500=b
-exec 3<"$f/b@"
-stat "$f/a" "$f/b" "$f/a@/1000" "$f/b@/500" >/dev/null
-cat "$f/a" "$f/b" >/dev/null
-mv "$f/a" "$f/b"
-check_eq "size and time are new at once" "4 0.001000" "$(stat -c '%s %.6Y' "$f/b")"
-check_eq "so is the value" aaaa "$(cat "$f/b")"
-check_eq "and each version" "aaaa b" "$(cat "$f/b@/1000") $(cat "$f/b@/500")"
-fail_with "the old name is not found" - 'No such file' stat "$f/a"
-fail_with "nor its version" - 'No such file' stat "$f/a@/1000"
-exec 3<&-
-printf y >"$f/a"
-check_eq "a new column of the old name is its own" "y aaaa" "$(cat "$f/a") $(cat "$f/b")"
 
 # ---- After a remount -------------------------------------------------------------------------
 
