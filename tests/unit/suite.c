@@ -223,6 +223,17 @@ int suite_import_text(struct wcs_import *import, const char *text, struct wcs_fa
 	return wcs_import_write(import, text, strlen(text), fault);
 }
 
+int suite_load(struct wcs_table *table, const char *text, struct wcs_fault *fault)
+{
+	struct wcs_import *import = suite_import(table);
+	int rc = suite_import_text(import, text, fault);
+
+	if (rc == 0)
+		rc = wcs_import_finish(import, fault);
+	wcs_import_free(import);
+	return rc;
+}
+
 /* ---- Content as text --------------------------------------------------------------------- */
 
 static void suite_print_bytes(FILE *out, struct wcs_slice bytes)

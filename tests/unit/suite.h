@@ -140,6 +140,8 @@ int suite_mutate(struct wcs_table *table, const char *row, struct wcs_mutation *
 /* Rows from text, for that table alone; wcs_import_free frees it. */
 struct wcs_import *suite_import(struct wcs_table *table);
 int suite_import_text(struct wcs_import *import, const char *text, struct wcs_fault *fault);
+/* Applies all rows of the text, up to the first error, which it returns. */
+int suite_load(struct wcs_table *table, const char *text, struct wcs_fault *fault);
 
 /* The cells of a scan as text: "row/family/qualifier@ts=value", each followed by a space; bytes
  * outside 21-7E as \XX; a long value as its size and a checksum. The caller frees it. */

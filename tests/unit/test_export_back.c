@@ -3,25 +3,6 @@
  * both engines. */
 #include "tests/unit/exported.h"
 
-/* Applies the lines of a text to a table. */
-static void apply(struct wcs_table *table, const char *text, size_t len)
-{
-	while (len > 0) {
-		const char *end = memchr(text, '\n', len);
-		struct wcs_fault fault = {.text = ""};
-		struct wcs_line *line = NULL;
-
-		ck_assert_ptr_nonnull(end);
-		ck_assert_msg(wcs_line_parse(text, (size_t)(end - text), &line, &fault) == 0, "%s",
-			      fault.text);
-		ck_assert_int_eq(line->kind, WCS_LINE_ROW);
-		SUITE_OK(wcs_row_mutate(table, line->key, line->mutation, NULL));
-		wcs_line_free(line);
-		len -= (size_t)(end + 1 - text);
-		text = end + 1;
-	}
-}
-
 static struct wcs_table *other_table(struct suite *s)
 {
 	struct wcs_table *table;
@@ -58,7 +39,7 @@ static void expect_round_trip(struct suite *s)
 	for (size_t i = 0; i < len; i++)
 		controls += (unsigned char)text[i] < 0x20 || text[i] == 0x7f;
 	ck_assert_uint_eq(controls, lines(text, len));
-	apply(table, text, len);
+	SUITE_OK(suite_load(table, text, NULL));
 	suite_expect(table, cells);
 	free(again);
 	again = exported_text(table, NULL, WCS_EXPORT_ROWS, 65536, &again_len);
@@ -214,7 +195,7 @@ static void expect_lines(struct suite *s, struct wcs_table *other, const struct 
 	ck_assert_uint_eq(len, strlen(expected));
 	ck_assert_uint_eq(again_len, len);
 	SUITE_OK(wcs_rows_drop(other, NULL));
-	apply(other, text, len);
+	SUITE_OK(suite_load(other, text, NULL));
 	suite_expect(other, all);
 	free(again);
 	free(text);

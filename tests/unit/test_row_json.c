@@ -52,13 +52,10 @@ SUITE_STORES(test_rows, 60)
 
 		SUITE_OK(wcs_rows_drop(s->table, NULL));
 		for (int k = rows[i].before == NULL; k < 2; k++) {
-			struct wcs_import *import = suite_import(s->table);
 			struct wcs_fault fault = {0};
-			int rc = suite_import_text(import, lines[k], &fault);
+			int rc = suite_load(s->table, lines[k], &fault);
 
 			ck_assert_msg(rc == 0, "%s: %s", lines[k], fault.text);
-			SUITE_OK(wcs_import_finish(import, NULL));
-			wcs_import_free(import);
 		}
 		suite_expect(s->table, rows[i].content);
 	}

@@ -20,22 +20,11 @@ static void add_types(struct suite *s)
 		SUITE_OK(wcs_family_set_type(s->table, families[i], types[i]));
 }
 
-static int apply(struct suite *s, const char *line, struct wcs_fault *fault)
-{
-	struct wcs_import *import = suite_import(s->table);
-	int rc = suite_import_text(import, line, fault);
-
-	if (rc == 0)
-		rc = wcs_import_finish(import, fault);
-	wcs_import_free(import);
-	return rc;
-}
-
 static void applied(struct suite *s, const char *line)
 {
 	struct wcs_fault fault = {.text = ""};
 
-	ck_assert_msg(apply(s, line, &fault) == 0, "%s: %s", line, fault.text);
+	ck_assert_msg(suite_load(s->table, line, &fault) == 0, "%s: %s", line, fault.text);
 }
 
 static char *rows(struct suite *s)
@@ -149,9 +138,10 @@ SUITE_STORES(test_increment_and_if, 30)
 	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":-7}},\"if\":{\"a\":{\"q\":5}}}");
 	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":1}},\"if\":{\"a\":{\"q\":\"-2\"},"
 		   "\"b\":{\"q\":null}}}");
-	ck_assert_int_eq(
-		apply(s, "{\"key\":\"r\",\"delete\":true,\"if\":{\"a\":{\"q\":7}}}", &fault),
-		-ECANCELED);
+	ck_assert_int_eq(suite_load(s->table,
+				    "{\"key\":\"r\",\"delete\":true,\"if\":{\"a\":{\"q\":7}}}",
+				    &fault),
+			 -ECANCELED);
 	expect(s, ROW("\"a\":{\"q\":[{\"ts\":1000000,\"value\":-1}]}"));
 	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"9007199254740993\"}}}");
 	applied(s, "{\"key\":\"r\",\"increment\":{\"a\":{\"q\":\"-9007199254740000\"}}}");
@@ -197,7 +187,7 @@ SUITE_STORES(test_refused, 60)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct wcs_fault fault = {.text = ""};
 		int error = strstr(refused[i].says, BEYOND) ? -EOVERFLOW : -EINVAL;
-		int rc = apply(s, refused[i].line, &fault);
+		int rc = suite_load(s->table, refused[i].line, &fault);
 
 		ck_assert_msg(rc == error, "%s: %d", refused[i].line, rc);
 		ck_assert_msg(strncmp(fault.text, refused[i].says, strlen(refused[i].says)) == 0,
