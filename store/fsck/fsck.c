@@ -71,25 +71,6 @@ static bool fsck_copies(void *ctx, uint64_t done, uint64_t total)
 	return wcs_fsck_progress(ctx, "copy", done, total) == 0;
 }
 
-/* Reads the marker. *damaged: it is to be made anew, for this engine. */
-static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory,
-		       const struct wcs_backend **backend, bool *damaged)
-{
-	struct directory_marker marker;
-	struct wcs_fault fault = {0};
-	int rc = directory_read_marker(directory, &marker, &fault);
-
-	*damaged = rc == -EIO || rc == -ENOENT;
-	if (rc != 0 && !*damaged)
-		return wcs_fault_set(fsck->fault, rc, "%s", fault.text);
-	*backend = wcs_backend_find(*damaged ? NULL : marker.engine);
-	if (*backend == NULL)
-		return wcs_fault_set(fsck->fault, -EINVAL,
-				     "its engine is %s, which this program does not have",
-				     marker.engine);
-	return 0;
-}
-
 static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
 {
 	bool mend =
@@ -111,11 +92,18 @@ static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, 
 static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
 {
 	const struct wcs_backend *backend;
-	bool damaged;
-	int rc = fsck_marker(fsck, directory, &backend, &damaged);
+	struct directory_marker marker;
+	struct wcs_fault fault = {0};
+	int rc = directory_read_marker(directory, &marker, &fault);
+	bool damaged = rc == -EIO || rc == -ENOENT;
 
-	if (rc != 0)
-		return rc;
+	if (rc != 0 && !damaged)
+		return wcs_fault_set(fsck->fault, rc, "%s", fault.text);
+	backend = wcs_backend_find(damaged ? NULL : marker.engine); /* NULL: the default one */
+	if (backend == NULL)
+		return wcs_fault_set(fsck->fault, -EINVAL,
+				     "its engine is %s, which this program does not have",
+				     marker.engine);
 	if (backend->local == NULL || backend->local->check == NULL)
 		return wcs_fault_set(fsck->fault, -EOPNOTSUPP,
 				     "a store of the engine %s cannot be checked from here",
@@ -139,10 +127,10 @@ int wcs_store_check(const char *path, const struct wcs_check_options *options,
 	fsck.fault = fault != NULL ? fault : &unused;
 	memset(result, 0, sizeof(*result));
 	if (options->repair) {
-		fsck.quarantine = wcs_quarantine_new(options->quarantine, fsck.fault);
+		fsck.quarantine =
+			wcs_quarantine_new(options->quarantine, fsck_copies, &fsck, fsck.fault);
 		if (fsck.quarantine == NULL)
 			return wcs_fault_set(fsck.fault, -ENOMEM, "no memory");
-		wcs_quarantine_ask(fsck.quarantine, fsck_copies, &fsck);
 	}
 	rc = directory_open(path, options->repair ? DIRECTORY_MEND : DIRECTORY_LOOK, &directory,
 			    fsck.fault);

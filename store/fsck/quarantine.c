@@ -21,7 +21,9 @@
 
 #define QUARANTINE_BUFFER (256u << 10)
 
-struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault)
+struct wcs_quarantine *wcs_quarantine_new(const char *path,
+					  bool (*go_on)(void *ctx, uint64_t done, uint64_t total),
+					  void *ctx, struct wcs_fault *fault)
 {
 	struct wcs_quarantine *made = calloc(1, sizeof(*made));
 
@@ -29,19 +31,14 @@ struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fa
 		return NULL;
 	made->dir = -1;
 	made->writer.line_max = WCS_EXPORT_LINE_MAX; /* as rowfs-load takes them */
+	made->go_on = go_on;
+	made->ctx = ctx;
 	made->fault = fault;
 	made->path = strdup(path);
 	if (made->path)
 		return made;
 	free(made);
 	return NULL;
-}
-
-void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
-			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx)
-{
-	quarantine->go_on = go_on;
-	quarantine->ctx = ctx;
 }
 
 void wcs_quarantine_free(struct wcs_quarantine *quarantine)
@@ -67,6 +64,7 @@ bool wcs_quarantine_used(const struct wcs_quarantine *quarantine)
 
 int quarantine_fail(struct wcs_quarantine *quarantine, const char *name, int error)
 {
+	error = error != 0 ? error : EIO;
 	return wcs_fault_set(quarantine->fault, error == ENOMEM ? -ENOMEM : directory_error(error),
 			     "%s%s%s: %s", directory_name(quarantine->path), *name ? "/" : "", name,
 			     strerror(error));
@@ -126,11 +124,6 @@ static int quarantine_flush(struct wcs_quarantine *quarantine, FILE *file, const
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-static int quarantine_rows_fail(struct wcs_quarantine *quarantine)
-{
-	return quarantine_fail(quarantine, QUARANTINE_ROWS, errno ? errno : EIO);
-}
-
 /* Writes the output of the row writer. */
 static int quarantine_put(struct wcs_quarantine *quarantine)
 {
@@ -139,7 +132,7 @@ static int quarantine_put(struct wcs_quarantine *quarantine)
 	wcs_row_write_to(&quarantine->writer, quarantine->room);
 	errno = 0;
 	if (fwrite(quarantine->room, 1, len, quarantine->rows) != len)
-		return quarantine_rows_fail(quarantine);
+		return quarantine_fail(quarantine, QUARANTINE_ROWS, errno);
 	return 0;
 }
 
@@ -160,7 +153,7 @@ static int quarantine_line(struct wcs_quarantine *quarantine, const char *line)
 	errno = 0;
 	if (fputs(line, quarantine->rows) < 0 ||
 	    (len > 0 && line[len - 1] != '\n' && fputc('\n', quarantine->rows) == EOF))
-		return quarantine_rows_fail(quarantine);
+		return quarantine_fail(quarantine, QUARANTINE_ROWS, errno);
 	return 0;
 }
 
@@ -202,7 +195,7 @@ static int quarantine_set_table(struct wcs_quarantine *quarantine, const char *t
 		return rc;
 	errno = 0;
 	if (fprintf(quarantine->rows, "{\"table\":\"%s\"}\n", table) < 0)
-		return quarantine_rows_fail(quarantine);
+		return quarantine_fail(quarantine, QUARANTINE_ROWS, errno);
 	snprintf(quarantine->table, sizeof(quarantine->table), "%s", table);
 	return 0;
 }
@@ -265,24 +258,12 @@ static int quarantine_put_value(struct wcs_quarantine *quarantine, uint64_t size
 	return rc;
 }
 
-/* Removes the begun cell whose value can no longer be read. */
-static int quarantine_undo(struct wcs_quarantine *quarantine, const struct wcs_row_writer *before,
-			   off_t start)
-{
-	quarantine->writer = *before;
-	errno = 0;
-	if (fflush(quarantine->rows) != 0 || ftruncate(fileno(quarantine->rows), start) != 0 ||
-	    fseeko(quarantine->rows, start, SEEK_SET) != 0)
-		return quarantine_rows_fail(quarantine);
-	return 0;
-}
-
 static int quarantine_large(struct wcs_quarantine *quarantine, const struct wcs_cell *cell,
 			    const struct wcs_quarantine_value *value, bool text)
 {
 	struct wcs_row_writer *before = malloc(sizeof(*before));
 	off_t start = ftello(quarantine->rows);
-	int rc = 0, undone;
+	int rc = 0;
 
 	if (before == NULL || start < 0) {
 		rc = quarantine_fail(quarantine, QUARANTINE_ROWS, before ? errno : ENOMEM);
@@ -295,24 +276,16 @@ static int quarantine_large(struct wcs_quarantine *quarantine, const struct wcs_
 	rc = quarantine_put_value(quarantine, cell->info.size, value, text);
 	if (rc == 0)
 		rc = quarantine_put(quarantine);
-	if (rc != 0) {
-		undone = quarantine_undo(quarantine, before, start);
-		rc = undone != 0 ? undone : rc;
+	if (rc != 0) { /* removes the begun cell whose value can no longer be read */
+		quarantine->writer = *before;
+		errno = 0;
+		if (fflush(quarantine->rows) != 0 ||
+		    ftruncate(fileno(quarantine->rows), start) != 0 ||
+		    fseeko(quarantine->rows, start, SEEK_SET) != 0)
+			rc = quarantine_fail(quarantine, QUARANTINE_ROWS, errno);
 	}
 	free(before);
 	return rc;
-}
-
-static int quarantine_small(struct wcs_quarantine *quarantine, enum wcs_type type,
-			    const struct wcs_cell *cell, struct wcs_slice whole, int64_t number)
-{
-	wcs_row_write_to(&quarantine->writer, quarantine->room);
-	wcs_row_write_cell(&quarantine->writer, cell);
-	if (type == WCS_INTHLL)
-		wcs_row_write_state(&quarantine->writer, number, whole);
-	else
-		wcs_row_write_value(&quarantine->writer, whole, type);
-	return quarantine_put(quarantine);
 }
 
 /* Reads the value of an aggregate family as a whole. 1: it cannot be read, or is not of the type:
@@ -359,8 +332,15 @@ int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, en
 		rc = quarantine_set_table(quarantine, table);
 	if (rc != 0)
 		return rc;
-	return large ? quarantine_large(quarantine, cell, value, text)
-		     : quarantine_small(quarantine, type, cell, whole, number);
+	if (large)
+		return quarantine_large(quarantine, cell, value, text);
+	wcs_row_write_to(&quarantine->writer, quarantine->room);
+	wcs_row_write_cell(&quarantine->writer, cell);
+	if (type == WCS_INTHLL)
+		wcs_row_write_state(&quarantine->writer, number, whole);
+	else
+		wcs_row_write_value(&quarantine->writer, whole, type);
+	return quarantine_put(quarantine);
 }
 
 /* ---- Raw records ------------------------------------------------------------------------- */
@@ -401,7 +381,7 @@ int wcs_quarantine_raw(struct wcs_quarantine *quarantine, const char *why, struc
 	quarantine_base64(quarantine->raw, value);
 	fputs("\"}\n", quarantine->raw);
 	if (ferror(quarantine->raw))
-		return quarantine_fail(quarantine, QUARANTINE_RAW, errno ? errno : EIO);
+		return quarantine_fail(quarantine, QUARANTINE_RAW, errno);
 	return 0;
 }
 

@@ -16,13 +16,13 @@ struct wcs_quarantine_value {
 	void *ctx;
 };
 
-/* path: of the directory, which must not exist, or be empty. fault outlives the quarantine; failed
- * calls fill it. NULL: no memory. */
-struct wcs_quarantine *wcs_quarantine_new(const char *path, struct wcs_fault *fault);
-/* Sets the callback that a copy calls for each piece of a file, with the bytes so far and in all.
- * If it returns false, it has filled the fault, and the copy ends with -ECANCELED. */
-void wcs_quarantine_ask(struct wcs_quarantine *quarantine,
-			bool (*go_on)(void *ctx, uint64_t done, uint64_t total), void *ctx);
+/* path: of the directory, which must not exist, or be empty. A copy calls go_on, if not NULL, for
+ * each piece of a file, with the bytes so far and in all; if that returns false, it has filled the
+ * fault, and the copy ends with -ECANCELED. fault outlives the quarantine; failed calls fill it.
+ * NULL: no memory. */
+struct wcs_quarantine *wcs_quarantine_new(const char *path,
+					  bool (*go_on)(void *ctx, uint64_t done, uint64_t total),
+					  void *ctx, struct wcs_fault *fault);
 /* Closes it. Parts that were not synced may be lost. */
 void wcs_quarantine_free(struct wcs_quarantine *quarantine);
 /* Was the directory made? */

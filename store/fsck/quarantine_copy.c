@@ -35,14 +35,6 @@ static int copy_fail(struct copy *copy, const char *name)
 	return quarantine_fail(copy->quarantine, name, errno);
 }
 
-static bool copy_goes_on(struct copy *copy, uint64_t more)
-{
-	const struct wcs_quarantine *quarantine = copy->quarantine;
-
-	copy->done += more;
-	return !quarantine->go_on || quarantine->go_on(quarantine->ctx, copy->done, copy->total);
-}
-
 /* Copies up to len bytes by read and write. Bytes that a failing disk cannot read become zeros. */
 static ssize_t copy_by_hand(struct copy *copy, int from, int to, size_t len, off_t at)
 {
@@ -67,36 +59,33 @@ static ssize_t copy_by_hand(struct copy *copy, int from, int to, size_t len, off
 	return got;
 }
 
-/* Copies up to a piece of the bytes before the next hole. */
-static ssize_t copy_piece(struct copy *copy, int from, int to, off_t at, bool *by_hand)
-{
-	off_t hole = lseek(from, at, SEEK_HOLE), read_at = at, write_at = at;
-	size_t len = hole > at && hole - at < (off_t)COPY_PIECE ? (size_t)(hole - at) : COPY_PIECE;
-	ssize_t got;
-
-	if (!*by_hand) {
-		got = copy_file_range(from, &read_at, to, &write_at, len, 0);
-		if (got >= 0 || errno == ENOSPC || errno == EDQUOT)
-			return got;
-		*by_hand = true;
-	}
-	return copy_by_hand(copy, from, to, len, at);
-}
-
 static int copy_bytes(struct copy *copy, const char *name, int from, int to, off_t size)
 {
+	const struct wcs_quarantine *quarantine = copy->quarantine;
 	bool by_hand = false;
 	ssize_t got = 1;
 
-	for (off_t at = 0; got != 0;) {
-		at = (off_t)directory_data(from, (uint64_t)at);
+	for (off_t at = 0; got != 0; at += got) {
+		off_t hole, read_at, write_at;
+		size_t len = COPY_PIECE;
+
+		read_at = write_at = at = (off_t)directory_data(from, (uint64_t)at);
 		if (at >= size)
 			break;
-		got = copy_piece(copy, from, to, at, &by_hand);
+		hole = lseek(from, at, SEEK_HOLE);
+		if (hole > at && hole - at < (off_t)len)
+			len = (size_t)(hole - at);
+		if (!by_hand) {
+			got = copy_file_range(from, &read_at, to, &write_at, len, 0);
+			by_hand = got < 0 && errno != ENOSPC && errno != EDQUOT;
+		}
+		if (by_hand)
+			got = copy_by_hand(copy, from, to, len, at);
 		if (got < 0)
 			return copy_fail(copy, name);
-		at += got;
-		if (!copy_goes_on(copy, (uint64_t)got))
+		copy->done += (uint64_t)got;
+		if (quarantine->go_on &&
+		    !quarantine->go_on(quarantine->ctx, copy->done, copy->total))
 			return -ECANCELED;
 	}
 	return ftruncate(to, size) == 0 && fsync(to) == 0 ? 0 : copy_fail(copy, name);

@@ -32,7 +32,8 @@ struct wcs_quarantine {
 
 /* Makes the directory. */
 int quarantine_make(struct wcs_quarantine *quarantine);
-/* Fills the fault; name: of a file in the directory, or "". Returns the error of store.h. */
+/* Fills the fault; name: of a file in the directory, or ""; error: an errno, 0 is EIO. Returns the
+ * error of store.h. */
 int quarantine_fail(struct wcs_quarantine *quarantine, const char *name, int error);
 /* Makes the names in the directory, and its own, durable. */
 int quarantine_sync_place(struct wcs_quarantine *quarantine);

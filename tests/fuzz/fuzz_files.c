@@ -189,7 +189,7 @@ static uint64_t files_fuzz_read_log(int fd, unsigned int *damages, uint32_t *crc
 		FUZZ_CHECK(event != LDB_LOGFILE_DAMAGE || log->damaged_at <= (uint64_t)size);
 	}
 	FUZZ_CHECK(log->end <= (uint64_t)size && bytes <= (uint64_t)size);
-	ldb_logfile_free(log);
+	free(log->record.data);
 	free(log);
 	return bytes;
 }

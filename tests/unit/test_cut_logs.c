@@ -49,7 +49,7 @@ static int records_of(int fd, const char *what, off_t size)
 		records++;
 	ck_assert_msg(event == LDB_LOGFILE_END, "%s, cut at %lld: %s at %llu", what,
 		      (long long)size, log.damage, (unsigned long long)log.damaged_at);
-	ldb_logfile_free(&log);
+	free(log.record.data);
 	return records;
 }
 

@@ -66,7 +66,7 @@ SUITE_TEST(test_second_read_fails, 60)
 
 	snprintf(path, sizeof(path), "%s/quarantine", suite_directory());
 	snprintf(rows, sizeof(rows), "%s/rows.json", path);
-	quarantine = wcs_quarantine_new(path, &fault);
+	quarantine = wcs_quarantine_new(path, NULL, NULL, &fault);
 	SUITE_OK(put(quarantine, "good1", -1));
 	for (int reads = 0; reads < 2 * pieces; reads++)
 		ck_assert_int_eq(put(quarantine, "bad", reads), 1);

@@ -178,25 +178,18 @@ static bool record_name(struct ldb_rest *rest, char *to, size_t max)
 
 static int record_family(struct ldb_rest *rest, unsigned char version, struct wcs_family *family)
 {
+	size_t changed = version > RECORD_TABLE_NO_CHANGES ? 8 : 0;
 	const unsigned char *data;
 	uint32_t len;
 
 	if (!record_name(rest, family->name, WCS_FAMILY_NAME_MAX))
 		return -EIO;
-	data = ldb_rest_take(rest, 1);
+	data = ldb_rest_take(rest, 1 + changed + 4);
 	if (!data || data[0] > WCS_INTHLL)
 		return -EIO;
 	family->type = (enum wcs_type)data[0];
-	if (version > RECORD_TABLE_NO_CHANGES) {
-		data = ldb_rest_take(rest, 8);
-		if (!data)
-			return -EIO;
-		family->gc_changed = (int64_t)ldb_get64(data);
-	}
-	data = ldb_rest_take(rest, 4);
-	if (!data)
-		return -EIO;
-	len = ldb_get32(data);
+	family->gc_changed = changed ? (int64_t)ldb_get64(data + 1) : 0;
+	len = ldb_get32(data + 1 + changed);
 	data = ldb_rest_take(rest, len);
 	if (!data || memchr(data, 0, len))
 		return -EIO;

@@ -105,30 +105,13 @@ static int copy_open_store(const struct ldb *db)
 	return openat(db->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int copy_add(struct ldb_buffer *bytes, leveldb_iterator_t *iter)
-{
-	unsigned char head[8];
-	size_t len;
-	const char *record = leveldb_iter_key(iter, &len);
-	uint32_t id;
-	int rc;
-
-	if (!ldb_key_description_decode(record, len, &id))
-		return -EIO;
-	record = leveldb_iter_value(iter, &len);
-	ldb_put32(head, id);
-	ldb_put32(head + 4, (uint32_t)len);
-	rc = ldb_buffer_append(bytes, head, sizeof(head));
-	return rc ? rc : ldb_buffer_append(bytes, record, len);
-}
-
 /* Builds the copy of LevelDB's descriptions. */
 static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 {
+	struct ldb_id_key first = ldb_key_description(0);
 	leveldb_iterator_t *iter;
-	unsigned char number[4];
-	struct ldb_id_key first;
-	uint32_t next;
+	unsigned char number[8];
+	uint32_t next, id = 0;
 	int rc = ldb_db_next_table(db, &next);
 
 	if (rc)
@@ -137,11 +120,22 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 	rc = ldb_buffer_append(bytes, COPY_TITLE, sizeof(COPY_TITLE) - 1);
 	if (!rc)
 		rc = ldb_buffer_append(bytes, number, 4);
-	first = ldb_key_description(0);
 	iter = ldb_db_iterate(db);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
-	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter))
-		rc = copy_add(bytes, iter);
+	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
+		size_t len;
+		const char *data = leveldb_iter_key(iter, &len);
+
+		if (!ldb_key_description_decode(data, len, &id))
+			rc = -EIO;
+		data = leveldb_iter_value(iter, &len);
+		ldb_put32(number, id);
+		ldb_put32(number + 4, (uint32_t)len);
+		if (!rc)
+			rc = ldb_buffer_append(bytes, number, 8);
+		if (!rc)
+			rc = ldb_buffer_append(bytes, data, len);
+	}
 	if (!rc)
 		rc = ldb_db_iter_error(db, iter);
 	leveldb_iter_destroy(iter);

@@ -81,30 +81,20 @@ int ldb_files_each(const struct ldb_files *files,
 	return directory_each(files->dir, files_name, &all);
 }
 
+/* Also sets current to the newest MANIFEST, for a store whose CURRENT names none. */
 static int files_measure(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
 {
 	struct ldb_files *files = ctx;
+	uint64_t newest = 0;
 	struct stat st;
 
-	(void)kind;
 	if (number > files->largest && ldb_file_is_number(number))
 		files->largest = number;
 	if (fstatat(files->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		files->all += (uint64_t)st.st_size;
-	return 0;
-}
-
-/* Sets current to the newest MANIFEST, for a store whose CURRENT names none. */
-static int files_newest(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
-{
-	struct ldb_files *files = ctx;
-	uint64_t newest = 0;
-
-	if (kind != LDB_FILE_MANIFEST)
-		return 0;
 	if (files->current[0])
 		ldb_file_parse(files->current, &newest);
-	if (!files->current[0] || number > newest)
+	if (kind == LDB_FILE_MANIFEST && (!files->current[0] || number > newest))
 		snprintf(files->current, sizeof(files->current), "%s", name);
 	return 0;
 }
@@ -117,8 +107,6 @@ static int files_read_manifest(struct ldb_files *files)
 	files->count++;
 	if (rc)
 		rc = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
-	if (!rc && !files->current[0])
-		rc = ldb_files_each(files, files_newest, files);
 	if (rc)
 		return rc;
 	if (!files->current[0])
@@ -206,7 +194,7 @@ static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, cons
 
 int ldb_files_log(struct ldb_files *files, const char *name, uint64_t number)
 {
-	struct ldb_logfile *log;
+	struct ldb_logfile log;
 	int fd, rc;
 
 	files->count++;
@@ -217,14 +205,9 @@ int ldb_files_log(struct ldb_files *files, const char *name, uint64_t number)
 	if (fd < 0)
 		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",
 				     strerror(errno));
-	log = malloc(sizeof(*log));
-	rc = log ? 0 : -ENOMEM;
-	if (!rc) {
-		ldb_logfile_init(log, fd);
-		rc = files_read_log(files, log, name, number);
-		ldb_logfile_free(log);
-	}
-	free(log);
+	ldb_logfile_init(&log, fd);
+	rc = files_read_log(files, &log, name, number);
+	free(log.record.data);
 	close(fd);
 	return rc;
 }
@@ -252,4 +235,71 @@ int ldb_files_logs(struct ldb_files *files)
 	if (!rc && files->whole && files->manifest.torn)
 		rc = files_torn(files, files->manifest.name, files->manifest.end);
 	return rc ? rc : ldb_files_each(files, files_used_log, files);
+}
+
+/* ---- Before and after LevelDB ------------------------------------------------------------ */
+
+static int files_tell(const struct ldb_files *files, const char *path, struct wcs_fault *fault)
+{
+	const struct ldb_files_fault *first = files->faults;
+
+	return wcs_fault_set(fault, -EIO, "%s/%s: %s; fsck.rowfs tells more, and repairs",
+			     directory_name(path), first->name, first->what);
+}
+
+static int files_cut(struct ldb_files *files, const char *name, uint64_t end)
+{
+	const struct wcs_options *const *options = files->ctx;
+	char text[256], where[96] = "";
+	uint64_t kept = 0;
+	int rc = ldb_logfile_cut(files->dir, name, end, &kept);
+
+	if (rc)
+		return rc;
+	if (kept > 0)
+		snprintf(where, sizeof(where),
+			 "; what stood there is kept as " DIRECTORY_TORN "%s-%" PRIu64, name, end);
+	snprintf(text, sizeof(text),
+		 "data/%s: it ends in zeros: what was not synced when the "
+		 "machine went down; cut at %" PRIu64 "%s",
+		 name, end, where);
+	(*options)->log((*options)->log_ctx, WCS_LOG_WARNING, text);
+	return 0;
+}
+
+int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault)
+{
+	struct ldb_files files;
+	int rc = ldb_files_open(path, &files, fault);
+
+	if (rc)
+		return rc;
+	files.torn = files_cut;
+	files.ctx = &options;
+	if (files.fault_count == 0)
+		rc = ldb_files_logs(&files);
+	if (rc)
+		wcs_fault_set(fault, rc, "%s: %s", directory_name(path), strerror(-rc));
+	else if (files.fault_count > 0)
+		rc = files_tell(&files, path, fault);
+	ldb_files_close(&files);
+	return rc;
+}
+
+int ldb_files_blame(const char *path, int error, struct wcs_fault *fault)
+{
+	struct wcs_fault unused;
+	struct ldb_files files;
+	int rc;
+
+	if (error != -EIO || ldb_files_open(path, &files, &unused))
+		return error;
+	rc = ldb_files_logs(&files);
+	if (!rc && files.fault_count == 0)
+		/* when a store is opened; LevelDB opens tables of other key spaces as well */
+		rc = ldb_files_tables(&files, "mxg");
+	if (!rc && files.fault_count > 0)
+		files_tell(&files, path, fault);
+	ldb_files_close(&files);
+	return error;
 }

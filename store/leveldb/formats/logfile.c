@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads LevelDB's log format. A record is written in pieces:
+ * Reads and writes LevelDB's log format. A record is written in pieces:
  *
  *   crc(4) length(2) type(1) bytes        little-endian; type 1: a whole record, 2: its first
  * piece, 3: one between, 4: its last piece
@@ -23,8 +23,9 @@
  * so the bytes that a mount cuts off are kept.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "store/disk/directory.h"
@@ -39,11 +40,6 @@ void ldb_logfile_init(struct ldb_logfile *log, int fd)
 {
 	memset(log, 0, offsetof(struct ldb_logfile, block));
 	log->fd = fd;
-}
-
-void ldb_logfile_free(struct ldb_logfile *log)
-{
-	free(log->record.data);
 }
 
 static int logfile_damage(struct ldb_logfile *log, const char *what)
@@ -65,6 +61,30 @@ static int logfile_damaged_piece(struct ldb_logfile *log, const char *what)
 	return LDB_LOGFILE_DAMAGE;
 }
 
+/* *from: the offset, at least `at`, from which on the file is zeros. first: stops behind the first
+ * byte that is not zero. -EIO. */
+static int logfile_zeros(int fd, uint64_t at, bool first, uint64_t *from)
+{
+	unsigned char data[4096];
+	uint64_t start = at, end = at;
+	size_t got = 1;
+
+	while (got > 0 && (!first || end == start)) {
+		int rc;
+
+		at = directory_data(fd, at);
+		rc = ldb_file_read(fd, data, sizeof(data), at, &got);
+		if (rc)
+			return rc;
+		for (size_t i = 0; i < got; i++)
+			if (data[i] != 0)
+				end = at + i + 1;
+		at += got;
+	}
+	*from = end;
+	return 0;
+}
+
 /* A piece of that length is not valid: damage; or the end, if it turns into zeros where a write
  * that never reached the medium would begin, and the file is zeros from there on. */
 static int logfile_torn(struct ldb_logfile *log, size_t len, const char *what)
@@ -80,7 +100,7 @@ static int logfile_torn(struct ldb_logfile *log, size_t len, const char *what)
 	if (zeros >= log->len || zeros >= log->at + len ||
 	    (zeros >= log->at + LDB_LOGFILE_HEAD && !ldb_logfile_is_cut(log, zeros)))
 		return logfile_damaged_piece(log, what);
-	rc = ldb_logfile_zeros(log->fd, behind, true, &from);
+	rc = logfile_zeros(log->fd, behind, true, &from);
 	if (rc || from > behind)
 		return rc ? rc : logfile_damaged_piece(log, what);
 	log->torn = true;
@@ -188,4 +208,69 @@ int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record)
 	if (event == LDB_LOGFILE_RECORD)
 		*record = ldb_buffer_slice(&log->record);
 	return event;
+}
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+int ldb_logfile_cut(int dir, const char *name, uint64_t end, uint64_t *kept)
+{
+	int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC), beside = -1, to = -1;
+	char torn[64];
+	uint64_t zeros = end;
+	int rc = fd < 0 ? -EIO : logfile_zeros(fd, end, false, &zeros);
+
+	if (!rc && zeros > end) { /* after a crash before the cut, once more */
+		snprintf(torn, sizeof(torn), DIRECTORY_TORN "%s-%" PRIu64, name, end);
+		beside = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (beside >= 0)
+			to = openat(beside, torn,
+				    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		rc = to < 0 ? ldb_file_errno() : ldb_file_copy(fd, end, zeros, to);
+		if (!rc && (fsync(to) || fsync(beside)))
+			rc = -EIO;
+	}
+	if (!rc && (ftruncate(fd, (off_t)end) || fsync(fd)))
+		rc = -EIO;
+	if (to >= 0)
+		close(to);
+	if (beside >= 0)
+		close(beside);
+	if (fd >= 0)
+		close(fd);
+	if (!rc)
+		*kept = zeros - end;
+	return rc;
+}
+
+int ldb_logfile_append(int fd, uint64_t *at, const void *data, size_t len)
+{
+	static const unsigned char zeros[LDB_LOGFILE_HEAD];
+	unsigned char piece[LDB_LOGFILE_BLOCK];
+	const unsigned char *from = data;
+	bool first = true, last;
+	int rc = 0;
+
+	do {
+		size_t left = LDB_LOGFILE_BLOCK - (size_t)(*at % LDB_LOGFILE_BLOCK), some;
+
+		if (left < LDB_LOGFILE_HEAD) {
+			rc = ldb_file_write(fd, zeros, left, at);
+			left = LDB_LOGFILE_BLOCK;
+		}
+		some = len < left - LDB_LOGFILE_HEAD ? len : left - LDB_LOGFILE_HEAD;
+		last = some == len;
+		piece[4] = (unsigned char)some;
+		piece[5] = (unsigned char)(some >> 8);
+		piece[6] = first ? (last ? LDB_LOGFILE_FULL : LDB_LOGFILE_FIRST)
+				 : (last ? LDB_LOGFILE_LAST : LDB_LOGFILE_MIDDLE);
+		if (some > 0)
+			memcpy(piece + LDB_LOGFILE_HEAD, from, some);
+		ldb_put32le(piece, ldb_logfile_crc(piece, some));
+		if (!rc)
+			rc = ldb_file_write(fd, piece, LDB_LOGFILE_HEAD + some, at);
+		from += some;
+		len -= some;
+		first = false;
+	} while (!rc && !last);
+	return rc;
 }

@@ -35,8 +35,8 @@ struct ldb_logfile {
 	unsigned char block[LDB_LOGFILE_BLOCK];
 };
 
+/* The caller frees record.data at the end. */
 void ldb_logfile_init(struct ldb_logfile *log, int fd);
-void ldb_logfile_free(struct ldb_logfile *log);
 /* Reads the next event; -ENOMEM, -EIO. The record is valid until the next call. */
 int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record);
 

@@ -43,8 +43,5 @@ static inline bool ldb_logfile_all_zero(const unsigned char *data, size_t len)
 bool ldb_logfile_is_cut(const struct ldb_logfile *log, size_t have);
 /* The offset in the block where reading can go on behind the damaged piece at log->at. */
 size_t ldb_logfile_behind(const struct ldb_logfile *log);
-/* *from: the offset, at least `at`, from which on the file is zeros. first: stops behind the first
- * byte that is not zero. -EIO. */
-int ldb_logfile_zeros(int fd, uint64_t at, bool first, uint64_t *from);
 
 #endif

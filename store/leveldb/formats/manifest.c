@@ -288,24 +288,19 @@ static int manifest_read_edits(struct ldb_manifest *manifest, struct ldb_logfile
 int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 		      struct wcs_fault *fault)
 {
-	struct ldb_logfile *log = malloc(sizeof(*log));
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), rc;
 	struct ldb_manifest made = {0};
-	int rc = log ? 0 : -ENOMEM;
+	struct ldb_logfile log;
 
-	if (!rc && fd < 0)
-		rc = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
-	if (!rc) {
-		snprintf(made.name, sizeof(made.name), "%s", name);
-		ldb_logfile_init(log, fd);
-		rc = manifest_read_edits(&made, log, fault);
-		ldb_logfile_free(log);
-		if (!rc)
-			rc = ldb_manifest_check(&made, fault);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(log);
+	if (fd < 0)
+		return wcs_fault_set(fault, -EIO, "%s", strerror(errno));
+	snprintf(made.name, sizeof(made.name), "%s", name);
+	ldb_logfile_init(&log, fd);
+	rc = manifest_read_edits(&made, &log, fault);
+	free(log.record.data);
+	close(fd);
+	if (!rc)
+		rc = ldb_manifest_check(&made, fault);
 	if (rc)
 		ldb_manifest_free(&made);
 	else

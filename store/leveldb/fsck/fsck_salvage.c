@@ -113,17 +113,15 @@ static int salvage_record(struct salvage_log *salvage, const struct ldb_logfile 
 
 int ldb_fsck_salvage_log(int from, int to, uint64_t *records)
 {
-	struct ldb_logfile *log = malloc(sizeof(*log));
 	struct salvage_log salvage = {.to = to, .next = 1};
+	struct ldb_logfile log;
 	struct wcs_slice record;
 	int event, rc = 0;
 
-	if (!log)
-		return -ENOMEM;
-	ldb_logfile_init(log, from);
-	while (!rc && (event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
+	ldb_logfile_init(&log, from);
+	while (!rc && (event = ldb_logfile_next(&log, &record)) != LDB_LOGFILE_END) {
 		if (event == LDB_LOGFILE_RECORD)
-			rc = salvage_record(&salvage, log, record);
+			rc = salvage_record(&salvage, &log, record);
 		else if (event == LDB_LOGFILE_DAMAGE)
 			salvage.damaged = true;
 		else if (event == -EIO)
@@ -132,8 +130,7 @@ int ldb_fsck_salvage_log(int from, int to, uint64_t *records)
 			rc = event;
 	}
 	*records += salvage.records;
-	ldb_logfile_free(log);
-	free(log);
+	free(log.record.data);
 	if (!rc && (ftruncate(to, (off_t)salvage.at) || fsync(to)))
 		rc = -EIO;
 	return rc;

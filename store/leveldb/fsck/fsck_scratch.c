@@ -55,26 +55,21 @@ static int scratch_copy(struct ldb_fsck *f, int from_dir, int to_dir, const char
 static int scratch_entry(void *ctx, int from, const char *name)
 {
 	struct ldb_fsck *f = ctx;
-	char *target = NULL;
+	char *target;
 	uint64_t number;
+	enum ldb_file_kind kind = ldb_file_parse(name, &number);
 	int rc = 0;
 
-	switch (ldb_file_parse(name, &number)) {
-	case LDB_FILE_OTHER:
+	if (kind == LDB_FILE_OTHER)
 		return 0;
-	case LDB_FILE_TABLE:
-		if (asprintf(&target, "%s/%s", f->data, name) < 0)
-			return -ENOMEM;
-		if (symlinkat(target, f->view, name))
-			rc = scratch_fail(f, name, errno);
-		free(target);
-		return rc;
-	case LDB_FILE_CURRENT:
-	case LDB_FILE_MANIFEST:
-	case LDB_FILE_LOG:
-		break;
-	}
-	return scratch_copy(f, from, f->view, name);
+	if (kind != LDB_FILE_TABLE)
+		return scratch_copy(f, from, f->view, name);
+	if (asprintf(&target, "%s/%s", f->data, name) < 0)
+		return -ENOMEM;
+	if (symlinkat(target, f->view, name))
+		rc = scratch_fail(f, name, errno);
+	free(target);
+	return rc;
 }
 
 static int scratch_view(struct ldb_fsck *f)

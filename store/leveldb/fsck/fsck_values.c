@@ -36,10 +36,9 @@ struct values {
 /* Takes out damaged garbage records up to the next good one. */
 static int values_skip_garbage(struct values *v)
 {
-	struct ldb_id_key space;
+	struct ldb_id_key space = ldb_key_garbage(0);
 	int rc = 0;
 
-	space = ldb_key_garbage(0);
 	for (; !rc && ldb_iter_in_space(v->garbage, space); leveldb_iter_next(v->garbage)) {
 		struct wcs_slice key = ldb_fsck_key(v->garbage);
 		struct wcs_slice record = ldb_fsck_value(v->garbage);
@@ -60,10 +59,9 @@ static int values_skip_garbage(struct values *v)
 /* The same of the extents. */
 static int values_skip_chunks(struct values *v)
 {
-	struct ldb_id_key space;
+	struct ldb_id_key space = ldb_key_extent(0, 0);
 	int rc = 0;
 
-	space = ldb_key_extent(0, 0);
 	for (; !rc && ldb_iter_in_space(v->chunks, space); leveldb_iter_next(v->chunks)) {
 		struct wcs_slice key = ldb_fsck_key(v->chunks);
 
@@ -154,12 +152,11 @@ static int values_read_chunks(struct values *v)
 static int values_delete_chunks(struct values *v, uint32_t from, const char *why)
 {
 	leveldb_iterator_t *iter = ldb_fsck_iterate(v->f);
-	struct ldb_id_key first;
+	struct ldb_id_key first = ldb_key_extent(v->id, from);
 	uint32_t index;
 	uint64_t id;
 	int rc = 0;
 
-	first = ldb_key_extent(v->id, from);
 	leveldb_iter_seek(iter, (const char *)first.data, first.len);
 	for (; !rc && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
 		struct wcs_slice key = ldb_fsck_key(iter);
@@ -176,9 +173,8 @@ static int values_delete_chunks(struct values *v, uint32_t from, const char *why
 
 static int values_delete_record(struct values *v)
 {
-	struct ldb_id_key key;
+	struct ldb_id_key key = ldb_key_garbage(v->id);
 
-	key = ldb_key_garbage(v->id);
 	return ldb_fsck_delete(v->f, (struct wcs_slice){key.data, key.len});
 }
 
@@ -229,11 +225,10 @@ static int values_take_cells(struct values *v, bool whole)
 {
 	leveldb_iterator_t *iter = leveldb_create_iterator(v->f->index->db, v->f->read);
 	struct ldb_fsck_entry entry;
-	struct ldb_id_key at;
+	struct ldb_id_key at = ldb_key_garbage(v->id); /* its id alone, behind one byte */
 	size_t seen = 0;
 	int rc = 0;
 
-	at = ldb_key_garbage(v->id); /* its id alone, behind one byte */
 	leveldb_iter_seek(iter, (const char *)at.data + 1, at.len - 1);
 	for (; !rc && ldb_fsck_ref_get(iter, &entry) && entry.id == v->id;
 	     leveldb_iter_next(iter)) {
