@@ -88,7 +88,7 @@ static void end_notices(struct fs *fs)
 
 static int serve(struct fs *fs, const struct mounter *mounter, const char *mountpoint)
 {
-	bool mounted = mountpoint_is_open(mountpoint);
+	bool mounted = mountpoint_fd(mountpoint) >= 0;
 	int rc;
 
 	rc = mounted ? fuse_session_mount(fs->session, mountpoint)
@@ -144,7 +144,7 @@ static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoin
 	struct sandbox_place store;
 	int rc = 0;
 
-	if (!mountpoint_is_open(mountpoint))
+	if (mountpoint_fd(mountpoint) < 0)
 		rc = mounter_start(mounter, fs->session, mountpoint, ready_fd, ready_fd >= 0);
 	if (rc != 0)
 		return say("fork", strerror(-rc));
@@ -260,7 +260,7 @@ static int prepare_and_run(const struct options *options)
 	else if (!store)
 		say(options->store, strerror(errno));
 	else if (options->allow_other && !options->default_permissions &&
-		 mountpoint_is_open(options->mountpoint))
+		 mountpoint_fd(options->mountpoint) >= 0)
 		say("drop_privileges",
 		    "with allow_other the option default_permissions is needed, too: without it "
 		    "nobody's access would be checked");

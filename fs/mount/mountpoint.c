@@ -171,14 +171,11 @@ static int check(const char *path)
 	return refuse(path, -EBUSY, why);
 }
 
-bool mountpoint_is_open(const char *path)
-{
-	return strncmp(path, OPEN_FILES, strlen(OPEN_FILES)) == 0;
-}
-
 int mountpoint_fd(const char *path)
 {
-	return mountpoint_is_open(path) ? atoi(path + strlen(OPEN_FILES)) : -1;
+	size_t len = strlen(OPEN_FILES);
+
+	return strncmp(path, OPEN_FILES, len) == 0 ? atoi(path + len) : -1;
 }
 
 int mountpoint_prepare(const char *given, char **path)
@@ -187,7 +184,7 @@ int mountpoint_prepare(const char *given, char **path)
 	struct stat st;
 	int rc;
 
-	if (mountpoint_is_open(given)) { /* only a mount that waits for its server */
+	if (mountpoint_fd(given) >= 0) { /* only a mount that waits for its server */
 		if (stat(given, &st) != 0)
 			return refuse(given, -errno, strerror(errno));
 		if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))

@@ -3,8 +3,6 @@
 #ifndef FS_MOUNTPOINT_H
 #define FS_MOUNTPOINT_H
 
-#include <stdbool.h>
-
 /*
  * Checks that the mountpoint is a directory without a rowfs mounted on it, and clears a dead rowfs
  * mount. An open mount (below) is taken as it is. *path: absolute, without symbolic links; the
@@ -12,11 +10,8 @@
  */
 int mountpoint_prepare(const char *given, char **path);
 
-/* Is the path /dev/fd/N, the descriptor of an existing mount? mount.fuse3 passes that with
- * drop_privileges. The server cannot unmount such a mount. */
-bool mountpoint_is_open(const char *path);
-
-/* The descriptor of an open mount; -1: the path is an ordinary one. */
+/* The descriptor N of an open mount, if the path is /dev/fd/N, which mount.fuse3 passes with
+ * drop_privileges; -1: an ordinary path. The server cannot unmount an open mount. */
 int mountpoint_fd(const char *path);
 
 /* Unmounts a dead rowfs mount at path, without a message. */
