@@ -131,6 +131,6 @@ void fs_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 void fs_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	handle_close(fs_of(req), handle_of(fi));
-	lookup_opened(fs_of(req), ino, -1);
+	lookup_inode(fs_of(req), ino)->opens--;
 	fuse_reply_err(req, 0);
 }

@@ -128,9 +128,9 @@ void handle_reply(fuse_req_t req, fuse_ino_t ino, int rc, struct handle *handle,
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
-	lookup_opened(fs, ino, 1);
+	lookup_inode(fs, ino)->opens++;
 	if (fuse_reply_open(req, fi) != 0) {
-		lookup_opened(fs, ino, -1);
+		lookup_inode(fs, ino)->opens--;
 		handle_abort(fs, handle);
 	}
 }

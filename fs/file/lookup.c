@@ -83,11 +83,6 @@ void lookup_names(const struct node *inode, struct retry_names *names)
 	}
 }
 
-void lookup_opened(struct fs *fs, fuse_ino_t ino, int by)
-{
-	lookup_inode(fs, ino)->opens += (uint32_t)by;
-}
-
 /* Does a draft stand in for the column? touch gave the cell a time that the policy hides, and it
  * became a draft. */
 static bool is_hidden_draft(struct fs *fs, const struct node *dir, const char *name,

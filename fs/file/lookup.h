@@ -15,9 +15,6 @@ struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
 struct retry_names;
 void lookup_names(const struct node *inode, struct retry_names *names);
 
-/* Adds to the number of the kernel's open files of the inode. */
-void lookup_opened(struct fs *fs, fuse_ino_t ino, int by);
-
 /* Decodes a name in dir into *child and its position *pos, which borrows from dir and child. It
  * need not exist. -EINVAL: the name has no meaning there; -ENAMETOOLONG. */
 int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *pos,

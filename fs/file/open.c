@@ -244,10 +244,10 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	fi->fh = (uintptr_t)handle;
 	attr_keep(handle->writer);
 	lookup_entry(fs, node_get(handle->writer), &entry);
-	lookup_opened(fs, entry.ino, 1);
+	handle->writer->opens++;
 	if (fuse_reply_create(req, &entry, fi) == 0)
 		return;
-	lookup_opened(fs, entry.ino, -1);
+	handle->writer->opens--;
 	nodes_put(fs->nodes, handle->writer, 1);
 	handle_abort(fs, handle);
 }

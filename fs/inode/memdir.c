@@ -178,42 +178,25 @@ static size_t family_at(const struct memdir_path *path, const struct memdir_path
 	return at;
 }
 
-/* Is the path, or one below it, there? *index: its index, or where it would be inserted. */
-static bool covered(const struct memdirs *dirs, const struct memdir_path *path, size_t *index)
-{
-	*index = lower_bound(dirs, path);
-	return *index < dirs->count && path_below(&dirs->paths[*index], path);
-}
-
 void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table,
 			   const struct memdir_path *family)
 {
-	size_t index;
+	size_t kept;
 
 	pthread_rwlock_wrlock(&dirs->lock);
-	index = lower_bound(dirs, table);
-	while (index < dirs->count && path_below(&dirs->paths[index], table)) {
-		struct memdir_path path = dirs->paths[index];
-		size_t to;
+	kept = lower_bound(dirs, table);
+	/* A shortened path stays behind the one before it, unless that is the same or below it. */
+	for (size_t i = kept; i < dirs->count; i++) {
+		struct memdir_path path = dirs->paths[i];
+		size_t len = path_below(&path, table) ? family_at(&path, family) : 0;
 
-		path.len = family_at(&path, family);
-		if (path.len == 0) {
-			index++;
-			continue;
-		}
-		/* The shorter path replaces this one, unless others are below it. */
-		dirs->count--;
-		memmove(&dirs->paths[index], &dirs->paths[index + 1],
-			(dirs->count - index) * sizeof(path));
-		if (covered(dirs, &path, &to)) {
+		path.len = len > 0 ? len : path.len;
+		if (len > 0 && kept > 0 && path_below(&dirs->paths[kept - 1], &path))
 			memdir_path_clear(&path);
-			continue;
-		}
-		memmove(&dirs->paths[to + 1], &dirs->paths[to], (dirs->count - to) * sizeof(path));
-		dirs->paths[to] = path;
-		dirs->count++;
-		index++;
+		else
+			dirs->paths[kept++] = path;
 	}
+	dirs->count = kept;
 	pthread_rwlock_unlock(&dirs->lock);
 }
 
@@ -223,7 +206,8 @@ bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path)
 	bool found;
 
 	pthread_rwlock_rdlock(&dirs->lock);
-	found = covered(dirs, path, &index);
+	index = lower_bound(dirs, path);
+	found = index < dirs->count && path_below(&dirs->paths[index], path);
 	pthread_rwlock_unlock(&dirs->lock);
 	return found;
 }
