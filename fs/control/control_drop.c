@@ -53,28 +53,21 @@ static const struct node *drop_root(const struct control_place *at)
 	return at->pos.family ? node_up(at->node, NODE_TABLE) : at->node->parent;
 }
 
-/* Removes the directories in memory and the drafts of the dropped rows. */
-static int forget_memory(const struct control_place *at)
-{
-	struct memdir_path path = {0};
-	int rc = pos_memdir_path(&at->pos, &path);
-
-	if (rc == 0)
-		memdirs_remove(at->fs->memdirs, &path);
-	memdir_path_clear(&path);
-	drafts_remove(at->fs, 0, drop_root(at)->plain, NULL);
-	return rc;
-}
-
 static int drop_rows(const struct control_place *at, bool with_table)
 {
 	const struct pos *pos = &at->pos;
+	struct memdir_path path = {0};
 	struct wcs_slice key;
 	int rc = with_table ? wcs_table_drop(pos->table)
 			    : wcs_rows_drop(pos->table, control_key(pos, &key));
 
-	if (rc == 0)
-		rc = forget_memory(at);
+	if (rc == 0) {
+		rc = pos_memdir_path(pos, &path);
+		if (rc == 0)
+			memdirs_remove(at->fs->memdirs, &path);
+		memdir_path_clear(&path);
+		drafts_remove(at->fs, drop_root(at)->plain, NULL);
+	}
 	cache_expire_rows(at->fs, pos->table, control_key(pos, &key), true);
 	if (with_table)
 		cache_expire_table(at->fs, wcs_table_name(pos->table));
@@ -86,7 +79,7 @@ static int drop_family(const struct control_place *at)
 	int rc = wcs_family_drop(at->pos.table, at->pos.family);
 
 	if (rc == 0)
-		drafts_remove(at->fs, 0, drop_root(at)->plain, at->pos.family);
+		drafts_remove(at->fs, drop_root(at)->plain, at->pos.family);
 	cache_expire_family(at->fs, at->pos.table, at->pos.family);
 	return rc;
 }

@@ -121,7 +121,7 @@ static int publish(struct fs *fs, const struct side *from, const struct side *to
 	*ts = is_column(to) ? info.ts : to->pos.ts;
 	if (is_column(to) && pos_stored(&to->pos, &newest) == 0 && newest.ts >= info.ts)
 		*ts = WCS_TS_SERVER;
-	rc = value_store(value, fs->store_path, &to->pos, ts);
+	rc = value_store(value, &to->pos, ts);
 	value_put(value);
 	if (rc == 0)
 		rc = draft_remove(fs, id_of(from));

@@ -176,7 +176,7 @@ static int rmdir_family(struct fs *fs, const struct node *dir, const struct pos 
 	if (rc == 0) {
 		memdirs_remove_family(fs->memdirs, &table, &family);
 		writers_barrier(fs); /* no session commits a draft there any more */
-		drafts_remove(fs, 0, dir->parent->plain, name.data);
+		drafts_remove(fs, dir->parent->plain, name.data);
 	}
 	if (rc == 0)
 		cache_expire_family(fs, pos->table, name.data);
@@ -192,36 +192,14 @@ static void forget_node(struct fs *fs, struct node *base, const struct spelled *
 	struct node_key key = {.parent = base, .kind = child->kind, .name = child->bytes};
 	uint64_t plain = node_child_id(base, child->kind, child->bytes).file;
 
-	if (child->kind == NODE_HISTORY) {
-		uint64_t column = node_child_id(base, NODE_CELL, child->bytes).column;
-
-		writers_exclude(fs, base);
-		drafts_remove(fs, column, 0, NULL);
-		writers_detach_drafts(fs, column);
-		writers_release(fs, base);
-	}
 	if (child->kind == NODE_TABLE)
 		writers_barrier(fs); /* no session commits a draft there any more */
 	else if (child->kind != NODE_POLICIES)
 		writers_detach_below(fs, plain, true, NULL);
 	if (child->kind != NODE_POLICIES)
-		drafts_remove(fs, 0, plain, NULL);
+		drafts_remove(fs, plain, NULL);
 	if (child->kind != NODE_TABLE)
 		nodes_remove(fs->nodes, &key);
-}
-
-static int rmdir_child(struct fs *fs, struct node *dir, const struct spelled *child,
-		       const struct pos *pos)
-{
-	int rc;
-
-	if (child->kind == NODE_TABLE) {
-		rc = pos_table_check(fs, child->buf);
-		return rc == 0 ? wcs_table_remove(fs->store, child->buf) : rc;
-	}
-	if (child->kind == NODE_POLICIES)
-		return rmdir_family(fs, dir, pos, child->bytes);
-	return is_in_tree(child->kind) ? rmdir_in_tree(fs, dir, child, pos) : -EPERM;
 }
 
 void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -236,7 +214,14 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, rc == -EINVAL ? ENOENT : -rc);
 		return;
 	}
-	rc = rmdir_child(fs, dir, &child, &pos);
+	if (child.kind == NODE_TABLE) {
+		rc = pos_table_check(fs, child.buf);
+		rc = rc == 0 ? wcs_table_remove(fs->store, child.buf) : rc;
+	} else if (child.kind == NODE_POLICIES) {
+		rc = rmdir_family(fs, dir, &pos, child.bytes);
+	} else {
+		rc = is_in_tree(child.kind) ? rmdir_in_tree(fs, dir, &child, &pos) : -EPERM;
+	}
 	if (child.kind == NODE_TABLE || child.kind == NODE_POLICIES)
 		report_protected(fs, dir, name, 0, rc);
 	if (rc == -ENOTEMPTY && child.kind == NODE_TABLE)

@@ -157,14 +157,14 @@ void drafts_unreserve(struct fs *fs)
 
 /* Lock: the drafts'. */
 static int put(struct fs *fs, struct node *dir, struct file_id id, struct value *value, int64_t ts,
-	       const struct draft_before *before, bool reserved, struct value **old)
+	       const uint32_t *before, bool reserved, struct value **old)
 {
 	struct drafts *drafts = fs->drafts;
 	struct draft *draft = find(drafts, id);
 	struct memdir_path path;
 	int rc;
 
-	if (!before->any && before->etag != (draft ? draft->etag : 0))
+	if (before && *before != (draft ? draft->etag : 0))
 		return -EAGAIN;
 	if (!draft) {
 		if (!reserved && drafts->count + drafts->reserved >= DRAFTS_MAX)
@@ -186,7 +186,7 @@ static int put(struct fs *fs, struct node *dir, struct file_id id, struct value 
 }
 
 int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *value, int64_t ts,
-	      const struct draft_before *before, bool reserved)
+	      const uint32_t *before, bool reserved)
 {
 	struct drafts *drafts = fs->drafts;
 	struct value *old = NULL;
@@ -210,13 +210,20 @@ int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *
 int draft_of_version(struct fs *fs, struct node *dir, struct file_id id, const struct pos *version,
 		     int64_t ts)
 {
-	struct draft_before before = {.any = true};
-	struct value *value;
-	int rc = value_load(version, fs->store_path, &value);
+	struct value *stored, *value = NULL;
+	struct spool spool;
+	int rc = value_open(version, &stored);
 
 	if (rc != 0)
 		return rc;
-	rc = draft_put(fs, dir, id, value, ts, &before, false);
+	spool_init(&spool);
+	rc = value_copy(stored, fs->store_path, &spool);
+	value_put(stored);
+	if (rc == 0)
+		value = value_new(&spool);
+	spool_clear(&spool);
+	if (rc == 0)
+		rc = value ? draft_put(fs, dir, id, value, ts, NULL, false) : -ENOMEM;
 	value_put(value);
 	if (rc != 0)
 		return rc;
@@ -284,7 +291,7 @@ int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
 	return rc;
 }
 
-void drafts_remove(struct fs *fs, uint64_t column, uint64_t plain, const char *family)
+void drafts_remove(struct fs *fs, uint64_t plain, const char *family)
 {
 	struct drafts *drafts = fs->drafts;
 	struct draft taken;
@@ -294,9 +301,8 @@ void drafts_remove(struct fs *fs, uint64_t column, uint64_t plain, const char *f
 	while (i < drafts->count) {
 		struct draft *draft = &drafts->all[i++];
 
-		if (column != 0 ? draft->id.column != column
-				: !node_is_below(draft->dir, plain) ||
-					  (family && !node_is_in_family(draft->dir, family)))
+		if (!node_is_below(draft->dir, plain) ||
+		    (family && !node_is_in_family(draft->dir, family)))
 			continue;
 		taken = take(fs, draft);
 		pthread_mutex_unlock(&drafts->lock);

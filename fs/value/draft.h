@@ -35,18 +35,13 @@ int drafts_reserve(struct fs *fs);
 /* Gives back a reservation. */
 void drafts_unreserve(struct fs *fs);
 
-/* The state that draft_put expects. */
-struct draft_before {
-	bool any;      /* each state */
-	uint32_t etag; /* else: a draft with this etag; 0: no draft */
-};
-
 /*
- * Sets value and time of a draft in dir. reserved: it uses a reservation if it makes the draft.
- * -EAGAIN: the draft is not as `before` says; -ENOSPC; or an error of a file, -EIO or -EMFILE.
+ * Sets value and time of a draft in dir. before: the etag that the draft must have, 0: there must
+ * be none; NULL: any state. reserved: it uses a reservation if it makes the draft. -EAGAIN: the
+ * draft is not as `before` says; -ENOSPC; or an error of a file, -EIO or -EMFILE.
  */
 int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *value, int64_t ts,
-	      const struct draft_before *before, bool reserved);
+	      const uint32_t *before, bool reserved);
 
 /* Turns a stored version into a draft in dir with that time. */
 int draft_of_version(struct fs *fs, struct node *dir, struct file_id id, const struct pos *version,
@@ -58,9 +53,9 @@ int draft_stamp(struct fs *fs, struct file_id id, int64_t ts);
 /* Removes it; a file that is open for reading keeps its value. -ENOENT. */
 int draft_remove(struct fs *fs, struct file_id id);
 
-/* Removes all drafts of a column's history or, if column is 0, those at or below a directory
- * (plain: of its node), in families of that name, or in all (NULL). */
-void drafts_remove(struct fs *fs, uint64_t column, uint64_t plain, const char *family);
+/* Removes the drafts at or below a directory (plain: of its node), in families of that name, or in
+ * all (NULL). */
+void drafts_remove(struct fs *fs, uint64_t plain, const char *family);
 
 /* Renames it within its directory, over a draft of the new name. -ENOENT. */
 int draft_rename(struct fs *fs, struct file_id from, struct file_id to);

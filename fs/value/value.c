@@ -114,20 +114,14 @@ int value_copy(struct value *value, const char *directory, struct spool *to)
 	return rc;
 }
 
-int value_store(struct value *value, const char *directory, const struct pos *pos, int64_t *ts)
+int value_store(struct value *value, const struct pos *pos, int64_t *ts)
 {
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	unsigned char parsed[WCS_AGGREGATE_LINE_MAX];
 	bool newest = pos->kind == NODE_CELL && *ts != WCS_TS_SERVER;
 	struct wcs_slice bytes;
-	struct spool spool;
-	int rc = -ENOMEM;
+	int rc = mutation ? spool_map(&value->spool, &bytes) : -ENOMEM;
 
-	spool_init(&spool);
-	if (mutation)
-		rc = value_copy(value, directory, &spool);
-	if (rc == 0)
-		rc = spool_map(&spool, &bytes);
 	if (rc == 0)
 		rc = number_to_store(pos, &bytes, parsed);
 	if (rc == 0)
@@ -135,28 +129,8 @@ int value_store(struct value *value, const char *directory, const struct pos *po
 			     : wcs_mutation_set)(mutation, pos->family, pos->qualifier, *ts, bytes);
 	if (rc == 0)
 		rc = wcs_row_mutate(pos->table, pos_key(pos), mutation, ts);
-	spool_clear(&spool);
 	wcs_mutation_free(mutation);
 	return rc;
-}
-
-int value_load(const struct pos *pos, const char *directory, struct value **value)
-{
-	struct value *stored, *made = NULL;
-	struct spool spool;
-	int rc = value_open(pos, &stored);
-
-	if (rc != 0)
-		return rc;
-	spool_init(&spool);
-	rc = value_copy(stored, directory, &spool);
-	value_put(stored);
-	if (rc == 0)
-		made = value_new(&spool);
-	spool_clear(&spool);
-	if (made)
-		*value = made;
-	return rc == 0 && !made ? -ENOMEM : rc;
 }
 
 size_t value_memory(const struct value *value)

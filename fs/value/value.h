@@ -34,13 +34,10 @@ int value_read(struct value *value, void *buf, size_t len, uint64_t offset, size
 /* Appends its bytes to a spool; directory: for the spool's file. */
 int value_copy(struct value *value, const char *directory, struct spool *to);
 
-/* Stores it in the cell of that position: of a column with timestamp *ts, which becomes its newest,
- * or WCS_TS_SERVER. *ts: the timestamp that it got. In an aggregate family the text is parsed:
- * -EINVAL, -EOPNOTSUPP as number_to_store. */
-int value_store(struct value *value, const char *directory, const struct pos *pos, int64_t *ts);
-
-/* A copy of a stored value. */
-int value_load(const struct pos *pos, const char *directory, struct value **value);
+/* Stores a value that was made of a spool in the cell of that position: of a column with timestamp
+ * *ts, which becomes its newest, or WCS_TS_SERVER. *ts: the timestamp that it got. In an aggregate
+ * family the text is parsed: -EINVAL, -EOPNOTSUPP as number_to_store. */
+int value_store(struct value *value, const struct pos *pos, int64_t *ts);
 
 /* Bytes of memory of a value that was made of a spool. */
 size_t value_memory(const struct value *value);

@@ -68,9 +68,6 @@ int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct s
  * find the new file, and stays. Family's lock: exclusive. */
 void writers_detach(struct fs *fs, pid_t thread, struct file_id id, bool history, bool replaced);
 
-/* The history was removed with its drafts. Family's lock: exclusive. */
-void writers_detach_drafts(struct fs *fs, uint64_t column);
-
 /* All rows at or below a directory of segments or a table (plain: of its node), or one family of
  * them (NULL: all), are about to be dropped. Sessions that make a new file stay. drafts: the
  * directory was removed instead, with the drafts at or below it. On return no commit of the

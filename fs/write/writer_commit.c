@@ -207,8 +207,7 @@ static int commit_cell(struct fs *fs, const struct node *node, struct writer *wr
 }
 
 /* The draft's value and the bytes that the session appended since its last commit, as one value. */
-static int appended(struct fs *fs, struct writer *writer, struct draft_before *before,
-		    struct value **value)
+static int appended(struct fs *fs, struct writer *writer, uint32_t *etag, struct value **value)
 {
 	struct wcs_cell_info info = {0};
 	struct value *old = NULL;
@@ -216,7 +215,7 @@ static int appended(struct fs *fs, struct writer *writer, struct draft_before *b
 	int rc;
 
 	draft_get(fs, writer->target.id, &info, &old); /* there may be none */
-	*before = (struct draft_before){.etag = info.etag};
+	*etag = info.etag;
 	rc = writer_join(fs, writer, old, writer->appended, &spool);
 	value_put(old);
 	if (rc != 0)
@@ -227,7 +226,7 @@ static int appended(struct fs *fs, struct writer *writer, struct draft_before *b
 }
 
 static int put_draft(struct fs *fs, struct writer *writer, struct value *value, int64_t ts,
-		     const struct draft_before *before)
+		     const uint32_t *before)
 {
 	struct node *dir = writer->node->parent;
 	struct pos pos;
@@ -246,16 +245,16 @@ static int put_draft(struct fs *fs, struct writer *writer, struct value *value, 
 /* The draft's value is then the session's base, too, until the session writes again. */
 static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
 {
-	struct draft_before before = {.any = !only_creates(writer)};
 	struct value *value;
+	uint32_t etag = 0;
 	int rc = -EAGAIN;
 
 	*ts = writer->stamped ? writer->stamp : fs_now();
 	while (writer->append && rc == -EAGAIN) {
-		rc = appended(fs, writer, &before, &value);
+		rc = appended(fs, writer, &etag, &value);
 		if (rc != 0)
 			return rc;
-		rc = put_draft(fs, writer, value, *ts, &before);
+		rc = put_draft(fs, writer, value, *ts, &etag);
 		value_put(value);
 	}
 	if (writer->append)
@@ -264,7 +263,7 @@ static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
 		writer->base = value_new(&writer->spool);
 	if (!writer->base)
 		return -ENOMEM;
-	rc = put_draft(fs, writer, writer->base, *ts, &before);
+	rc = put_draft(fs, writer, writer->base, *ts, only_creates(writer) ? &etag : NULL);
 	if (rc == -EAGAIN) { /* another session made the draft meanwhile */
 		*ts = WCS_TS_NONE;
 		rc = 0;

@@ -38,18 +38,6 @@ void writers_detach(struct fs *fs, pid_t thread, struct file_id id, bool history
 	nodes_put(fs->nodes, own, 1);
 }
 
-void writers_detach_drafts(struct fs *fs, uint64_t column)
-{
-	struct writers *writers = fs->writers;
-	struct writer *writer;
-
-	pthread_mutex_lock(&writers->lock);
-	for (writer = *writers_bucket(writers, column); writer; writer = writer->next)
-		if (writer->target.kind == NODE_DRAFT && writer->target.id.column == column)
-			writer->unlinked = true;
-	pthread_mutex_unlock(&writers->lock);
-}
-
 void writers_detach_below(struct fs *fs, uint64_t plain, bool drafts, const char *family)
 {
 	struct writers *writers = fs->writers;

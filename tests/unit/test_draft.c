@@ -8,10 +8,8 @@ static struct file_id id_of(struct mount *mount, const char *name)
 }
 
 /* Puts a text as a draft of the family. before: the expected state; NULL: any. */
-static int put(struct mount *mount, const char *name, const char *text,
-	       const struct draft_before *before)
+static int put(struct mount *mount, const char *name, const char *text, const uint32_t *before)
 {
-	struct draft_before any = {.any = true};
 	struct spool spool;
 	struct value *value;
 	int rc;
@@ -19,8 +17,7 @@ static int put(struct mount *mount, const char *name, const char *text,
 	spool_init(&spool);
 	SUITE_OK(spool_write(&spool, mount->fs.store_path, text, strlen(text), 0));
 	value = value_new(&spool);
-	rc = draft_put(&mount->fs, mount->family, id_of(mount, name), value, 77,
-		       before ? before : &any, false);
+	rc = draft_put(&mount->fs, mount->family, id_of(mount, name), value, 77, before, false);
 	value_put(value);
 	return rc;
 }
@@ -46,15 +43,15 @@ static uint32_t expect(struct mount *mount, const char *name, const char *text)
 
 MOUNT_TEST(test_replace_only_as_before, 20)
 {
-	struct draft_before none = {.etag = 0}, old = {0};
+	uint32_t none = 0, old;
 
 	SUITE_OK(put(mount, ".q.a", "one", &none));
-	old.etag = expect(mount, ".q.a", "one");
+	old = expect(mount, ".q.a", "one");
 	ck_assert_int_eq(put(mount, ".q.a", "two", &none), -EAGAIN);
 	SUITE_OK(put(mount, ".q.a", "two", &old));
 	ck_assert_int_eq(put(mount, ".q.a", "three", &old), -EAGAIN);
 	expect(mount, ".q.a", "two");
-	old.etag = expect(mount, ".q.a", "two");
+	old = expect(mount, ".q.a", "two");
 	SUITE_OK(draft_stamp(&mount->fs, id_of(mount, ".q.a"), 99));
 	ck_assert_int_eq(put(mount, ".q.a", "four", &old), -EAGAIN); /* a stamp is a change */
 	ck_assert_int_eq(draft_stamp(&mount->fs, id_of(mount, ".q.b"), 99), -ENOENT);
@@ -93,12 +90,12 @@ MOUNT_TEST(test_removed_below, 20)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		put(mount, ".q.a", "one", NULL);
-		drafts_remove(&mount->fs, 0, mount->row->plain + 1, NULL);
-		drafts_remove(&mount->fs, 0, mount->row->plain, cases[i].family);
+		drafts_remove(&mount->fs, mount->row->plain + 1, NULL);
+		drafts_remove(&mount->fs, mount->row->plain, cases[i].family);
 		expect(mount, ".q.a", cases[i].stays ? "one" : NULL);
 	}
 	put(mount, ".q.a", "one", NULL);
-	drafts_remove(&mount->fs, id_of(mount, ".q.a").column, 0, NULL);
+	drafts_remove(&mount->fs, mount->family->plain, NULL);
 	expect(mount, ".q.a", NULL);
 }
 
