@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses lines of JSON: the members tell whether it is a row, a table line or a schema line. The
- * mutation of a row borrows families, plain qualifiers and text values from the tree, and decoded
- * ones from the pieces of the line.
+ * mutation of a row borrows families, plain qualifiers and text values from the tree. Decoded ones
+ * lie in `bytes`: a name or value is never longer than its text.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,17 +13,12 @@
 #include "store/mutation.h"
 #include "store/text.h"
 
-/* Memory for decoded names and values. */
-struct row_json_piece {
-	struct row_json_piece *next;
-	unsigned char bytes[];
-};
-
 struct row_json {
-	struct wcs_line line; /* borrows from root and pieces */
+	struct wcs_line line; /* borrows from root and bytes */
 	json_t *root;
-	struct row_json_piece *pieces;
 	struct wcs_fault *fault;
+	size_t used;
+	unsigned char bytes[]; /* as many as the line has */
 };
 
 /* The value of a cell, as its members give it. */
@@ -37,19 +32,6 @@ struct row_json_given {
 /* Takes the JSON of one column below "families", "delete" and so on. */
 typedef int row_json_column(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			    struct wcs_slice qualifier, const json_t *json);
-
-static unsigned char *row_json_piece(struct row_json *in, size_t len)
-{
-	struct row_json_piece *piece = malloc(sizeof(*piece) + len);
-
-	if (!piece) {
-		wcs_fault_set(in->fault, -ENOMEM, "no memory");
-		return NULL;
-	}
-	piece->next = in->pieces;
-	in->pieces = piece;
-	return piece->bytes;
-}
 
 static int row_json_wrong(const struct row_json *in, const struct wcs_json_at *at, const char *why)
 {
@@ -79,17 +61,13 @@ static int row_json_built(const struct row_json *in, const struct wcs_json_at *a
 static int row_json_name(struct row_json *in, const struct wcs_json_at *at, const char *text,
 			 size_t len, struct wcs_slice *name)
 {
-	unsigned char *bytes;
-
 	*name = (struct wcs_slice){.data = text, .len = len};
 	if (wcs_text_is_plain(text, len))
 		return 0;
-	bytes = row_json_piece(in, len);
-	if (!bytes)
-		return -ENOMEM;
-	name->data = bytes;
-	if (wcs_text_decode(text, len, bytes, &name->len))
+	name->data = in->bytes + in->used;
+	if (wcs_text_decode(text, len, in->bytes + in->used, &name->len))
 		return row_json_wrong(in, at, "% must be followed by two hex digits, 0-9 and A-F");
+	in->used += name->len;
 	return 0;
 }
 
@@ -98,16 +76,13 @@ static int row_json_base64(struct row_json *in, const struct wcs_json_at *at, co
 {
 	const char *text = json_string_value(json);
 	size_t len = json_string_length(json);
-	unsigned char *bytes;
 
 	if (!text)
 		return row_json_wrong(in, at, "must be base64 in quotes");
-	bytes = row_json_piece(in, len / 4 * 3);
-	if (!bytes)
-		return -ENOMEM;
-	if (wcs_text_base64_decode(text, len, bytes, &value->len))
+	if (wcs_text_base64_decode(text, len, in->bytes + in->used, &value->len))
 		return row_json_wrong(in, at, "not base64 with padding");
-	value->data = bytes;
+	value->data = in->bytes + in->used;
+	in->used += value->len;
 	return 0;
 }
 
@@ -311,13 +286,13 @@ static int row_json_distinct(struct row_json *in, const struct wcs_json_at *at, 
 
 	json_object_foreach(columns, inner.name, member)
 	{
-		struct wcs_slice bytes;
-		char *spelling;
+		size_t len = strlen(inner.name);
+		unsigned char *bytes = malloc(len + 1);
+		char *spelling = NULL;
 
-		rc = row_json_name(in, &inner, inner.name, strlen(inner.name), &bytes);
-		if (rc != 0)
-			break;
-		spelling = wcs_text_encode(bytes);
+		if (bytes && wcs_text_decode(inner.name, len, bytes, &len) == 0)
+			spelling = wcs_text_encode((struct wcs_slice){bytes, len});
+		free(bytes);
 		if (spelling && json_object_get(seen, spelling))
 			rc = row_json_wrong(in, &inner, "named twice");
 		else if (!spelling || json_object_set_new(seen, spelling, json_true()))
@@ -444,7 +419,7 @@ static int row_json_row(struct row_json *in)
 
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault)
 {
-	struct row_json *in = calloc(1, sizeof(*in));
+	struct row_json *in = malloc(sizeof(*in) + len);
 	struct wcs_json_at at = {.name = "table"};
 	const json_t *table;
 	const char *name;
@@ -452,7 +427,7 @@ int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct 
 
 	if (!in)
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
-	in->fault = fault;
+	*in = (struct row_json){.fault = fault};
 	rc = wcs_json_parse(text, len, &in->root, fault);
 	table = json_object_get(in->root, "table");
 	if (table) {
@@ -485,12 +460,6 @@ void wcs_line_free(struct wcs_line *line)
 		return;
 	wcs_mutation_free(line->mutation);
 	wcs_schema_free(line->schema);
-	while (in->pieces) {
-		struct row_json_piece *piece = in->pieces;
-
-		in->pieces = piece->next;
-		free(piece);
-	}
 	json_decref(in->root);
 	free(in);
 }
