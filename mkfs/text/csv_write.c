@@ -13,18 +13,13 @@
 #include "lib/grow.h"
 #include "mkfs/text/rows_reader.h"
 
-struct csv_column {
-	size_t family_len, qualifier_len;
-	unsigned char *names; /* the family, then the qualifier */
-};
-
 struct csv_table {
 	const struct csv_options *options;
 	const struct wcs_table_schema *table;
 	struct output *out;
 	struct rows *rows;
 	struct rows_reader reader;
-	struct csv_column *columns;
+	struct wcs_slice *columns; /* as rows_reader.h spells them */
 	size_t count, room;
 	size_t at; /* the present or last column of the row */
 	int exit_code;
@@ -40,15 +35,16 @@ static bool csv_fail(struct csv_table *csv, const char *why)
 /* Names the present cell before the reason. */
 static bool csv_fail_cell(struct csv_table *csv, const char *why)
 {
-	const struct rows_reader *reader = &csv->reader;
-	char *key = wcs_text_encode((struct wcs_slice){reader->key.bytes, reader->key.len});
+	const struct rows_name *row = &csv->reader.key, *column = &csv->reader.column;
+	size_t family = csv->reader.family_len;
+	char *key = wcs_text_encode((struct wcs_slice){row->bytes, row->len});
 	char *qualifier =
-		wcs_text_encode((struct wcs_slice){reader->qualifier.bytes, reader->qualifier.len});
+		wcs_text_encode((struct wcs_slice){column->bytes + family, column->len - family});
 	char *text = NULL;
 
 	if (!key || !qualifier ||
-	    asprintf(&text, "row %s, column %.*s:%s: %s", key, (int)reader->family.len,
-		     reader->family.bytes, qualifier, why) < 0)
+	    asprintf(&text, "row %s, column %s:%s: %s", key, (const char *)column->bytes, qualifier,
+		     why) < 0)
 		text = NULL;
 	csv_fail(csv, text ? text : why);
 	free(text);
@@ -122,68 +118,56 @@ static bool csv_value(struct csv_table *csv)
 
 /* ---- Columns ----------------------------------------------------------------------------- */
 
-static int csv_compare(const void *a, size_t a_len, const void *b, size_t b_len)
+/* Compares the reader's column to the gathered one of that number. */
+static int csv_order(const struct csv_table *csv, size_t at)
 {
-	size_t len = a_len < b_len ? a_len : b_len;
-	int order = len > 0 ? memcmp(a, b, len) : 0;
+	const struct rows_name *name = &csv->reader.column;
+	struct wcs_slice column = csv->columns[at];
+	int order =
+		memcmp(name->bytes, column.data, name->len < column.len ? name->len : column.len);
 
-	return order ? order : (a_len > b_len) - (a_len < b_len);
-}
-
-/* Compares the reader's column to a gathered one. */
-static int csv_order(const struct rows_reader *reader, const struct csv_column *column)
-{
-	int order = csv_compare(reader->family.bytes, reader->family.len, column->names,
-				column->family_len);
-
-	if (order)
-		return order;
-	return csv_compare(reader->qualifier.bytes, reader->qualifier.len,
-			   column->names + column->family_len, column->qualifier_len);
+	return order ? order : (name->len > column.len) - (name->len < column.len);
 }
 
 /* Finds the reader's column, or its place. */
 static bool csv_find(const struct csv_table *csv, size_t *at)
 {
-	size_t low = 0, high = csv->count;
+	size_t high = csv->count;
+	int order = 1;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = csv_order(&csv->reader, &csv->columns[middle]);
+	*at = 0;
+	while (*at < high && order) {
+		size_t middle = (*at + high) / 2;
 
-		if (order == 0) {
-			*at = middle;
-			return true;
-		}
+		order = csv_order(csv, middle);
 		if (order < 0)
 			high = middle;
 		else
-			low = middle + 1;
+			*at = middle + (order > 0);
 	}
-	*at = low;
-	return false;
+	return order == 0;
 }
 
 static bool csv_add(struct csv_table *csv, size_t at)
 {
-	const struct rows_name *name = &csv->reader.family, *qualifier = &csv->reader.qualifier;
-	const struct wcs_family *family = rows_family(csv->table, name->bytes, name->len);
-	struct csv_column column = {name->len, qualifier->len, NULL};
+	const struct rows_name *name = &csv->reader.column;
+	const struct wcs_family *family =
+		rows_family(csv->table, name->bytes, csv->reader.family_len - 1);
+	void *column = NULL;
 
-	if (qualifier->len == 0)
+	if (name->len == csv->reader.family_len)
 		return csv_fail_cell(csv, "a column without a name, which CSV cannot have");
 	if (family && family->type == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");
 	if (grow(&csv->columns, &csv->room, csv->count + 1, 64, sizeof(*csv->columns)) == 0)
-		column.names = malloc(column.family_len + column.qualifier_len);
-	if (!column.names)
+		column = malloc(name->len);
+	if (!column)
 		return csv_fail(csv, "no memory");
-	memcpy(column.names, name->bytes, column.family_len);
-	memcpy(column.names + column.family_len, qualifier->bytes, column.qualifier_len);
+	memcpy(column, name->bytes, name->len);
 	memmove(csv->columns + at + 1, csv->columns + at,
 		(csv->count - at) * sizeof(*csv->columns));
-	csv->columns[at] = column;
+	csv->columns[at] = (struct wcs_slice){column, name->len};
 	csv->count++;
 	return true;
 }
@@ -191,11 +175,10 @@ static bool csv_add(struct csv_table *csv, size_t at)
 /* Goes to the next column of the families wanted. */
 static bool csv_next_column(struct csv_table *csv)
 {
-	const struct rows_name *family = &csv->reader.family;
 	const char *wanted = csv->options->family;
 
 	while (rows_reader_column(&csv->reader))
-		if (!wanted || csv_compare(wanted, strlen(wanted), family->bytes, family->len) == 0)
+		if (!wanted || strcmp(wanted, (const char *)csv->reader.column.bytes) == 0)
 			return true;
 	return false;
 }
@@ -206,10 +189,7 @@ static bool csv_gather(struct csv_table *csv)
 	while (rows_reader_row(&csv->reader)) {
 		while (csv_next_column(csv)) {
 			/* Usually the column after the last one. */
-			bool known = csv->at + 1 < csv->count &&
-				     csv_order(&csv->reader, &csv->columns[csv->at + 1]) == 0;
-
-			if (known)
+			if (csv->at + 1 < csv->count && csv_order(csv, csv->at + 1) == 0)
 				csv->at++;
 			else if (!csv_find(csv, &csv->at) && !csv_add(csv, csv->at))
 				return false;
@@ -224,19 +204,19 @@ static bool csv_gather(struct csv_table *csv)
 static void csv_header(struct csv_table *csv)
 {
 	for (size_t i = 0; i < csv->count; i++) {
-		const struct csv_column *column = &csv->columns[i], *before = column - 1;
+		const char *family = csv->columns[i].data;
 
 		output_text(csv->out, ",");
-		if (i == 0 || csv_compare(column->names, column->family_len, before->names,
-					  before->family_len) != 0)
-			output_write(csv->out, column->names, column->family_len);
+		if (i == 0 || strcmp(family, csv->columns[i - 1].data) != 0)
+			output_text(csv->out, family);
 	}
 	output_text(csv->out, "\n");
 	for (size_t i = 0; i < csv->count; i++) {
-		const struct csv_column *column = &csv->columns[i];
+		const unsigned char *column = csv->columns[i].data;
+		size_t family = strlen((const char *)column) + 1;
 
 		output_text(csv->out, ",");
-		csv_name(csv, column->names + column->family_len, column->qualifier_len);
+		csv_name(csv, column + family, csv->columns[i].len - family);
 	}
 	output_text(csv->out, "\n");
 }
@@ -301,7 +281,7 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	}
 	exit_code = csv->exit_code;
 	for (size_t i = 0; i < csv->count; i++)
-		free(csv->columns[i].names);
+		free((void *)(uintptr_t)csv->columns[i].data);
 	free(csv->columns);
 	free(csv);
 	return exit_code;

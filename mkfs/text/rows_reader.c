@@ -100,17 +100,17 @@ static int reader_string(struct rows_reader *reader)
 	return READER_END;
 }
 
-/* The rest of a key's, family's or qualifier's string, with its escapes undone. */
+/* Adds the rest of a key's, family's or qualifier's string, with its escapes undone. */
 static bool reader_name(struct rows_reader *reader, struct rows_name *name)
 {
 	int c;
 
-	for (name->len = 0; (c = reader_string(reader)) != READER_END; name->len++) {
+	while ((c = reader_string(reader)) != READER_END) {
 		if (c == '%')
 			c = reader_byte(reader);
 		if (c == READER_END || name->len == sizeof(name->bytes))
 			return reader_wrong(reader);
-		name->bytes[name->len] = (unsigned char)c;
+		name->bytes[name->len++] = (unsigned char)c;
 	}
 	return reader->exit_code == PROGRAM_OK;
 }
@@ -189,6 +189,7 @@ static bool reader_line(struct rows_reader *reader)
 {
 	if (reader_peek(reader) == READER_END)
 		return false;
+	reader->next.len = 0;
 	reader->ahead = reader_expect(reader, "{\"key\":\"") &&
 			reader_name(reader, &reader->next) &&
 			reader_expect(reader, ",\"families\":{");
@@ -240,8 +241,15 @@ static bool reader_cell(struct rows_reader *reader)
 
 static bool reader_family(struct rows_reader *reader)
 {
-	reader->in_family = reader_expect(reader, "\"") && reader_name(reader, &reader->family) &&
+	struct rows_name *column = &reader->column;
+
+	column->len = 0;
+	reader->in_family = reader_expect(reader, "\"") && reader_name(reader, column) &&
 			    reader_expect(reader, ":{");
+	if (column->len > WCS_FAMILY_NAME_MAX)
+		return reader_wrong(reader);
+	column->bytes[column->len++] = '\0';
+	reader->family_len = column->len;
 	return reader->in_family;
 }
 
@@ -254,8 +262,7 @@ static bool reader_go_on(struct rows_reader *reader)
 		return false;
 	reader->ahead = false;
 	reader->in_row = reader->again = true;
-	reader->last_family = reader->family;
-	reader->last_qualifier = reader->qualifier;
+	reader->last = reader->column;
 	return reader_family(reader);
 }
 
@@ -290,11 +297,12 @@ bool rows_reader_column(struct rows_reader *reader)
 {
 	do {
 		reader->again = false;
-		if (!reader->in_row || reader->exit_code || !reader_step(reader) ||
-		    !reader_expect(reader, "\"") || !reader_name(reader, &reader->qualifier) ||
+		if (!reader->in_row || reader->exit_code || !reader_step(reader))
+			return false;
+		reader->column.len = reader->family_len;
+		if (!reader_expect(reader, "\"") || !reader_name(reader, &reader->column) ||
 		    !reader_expect(reader, ":[{") || !reader_cell(reader))
 			return false;
-	} while (reader->again && reader_same(&reader->family, &reader->last_family) &&
-		 reader_same(&reader->qualifier, &reader->last_qualifier)); /* its older cells */
+	} while (reader->again && reader_same(&reader->column, &reader->last)); /* older cells */
 	return true;
 }

@@ -10,20 +10,21 @@
 /* The kind of the present value. */
 enum rows_value { ROWS_VALUE_NONE, ROWS_VALUE_TEXT, ROWS_VALUE_BASE64, ROWS_VALUE_NUMBER };
 
-/* A name or key; the bytes before unescaping may be more. */
+/* A key, or a column: the family, a NUL, and the qualifier. Columns are ordered by these bytes. */
 struct rows_name {
 	size_t len;
-	unsigned char bytes[WCS_QUALIFIER_MAX];
+	unsigned char bytes[WCS_FAMILY_NAME_MAX + 1 + WCS_QUALIFIER_MAX];
 };
 
 /* Of a stream that was just started; all but rows is zero at first. */
 struct rows_reader {
 	struct rows *rows;
 	int exit_code; /* PROGRAM_FAILED: the reason is printed */
-	struct rows_name key, family, qualifier;
-	struct rows_name next;			      /* the key of the line after the row */
-	struct rows_name last_family, last_qualifier; /* of the row's last line */
-	char ts[24];				      /* of the cell, decimal */
+	struct rows_name key, column;
+	size_t family_len;     /* of the column, with the NUL */
+	struct rows_name next; /* the key of the line after the row */
+	struct rows_name last; /* the last column of the row's line before */
+	char ts[24];	       /* of the cell, decimal */
 
 	enum rows_value value; /* the unread part */
 	bool in_row, in_family;
@@ -35,8 +36,7 @@ struct rows_reader {
 
 /* The next row: fills key. False: the end, or a failure. */
 bool rows_reader_row(struct rows_reader *reader);
-/* The next column of the row: fills family, qualifier and ts. False: the row's end, or a failure.
- */
+/* The next column of the row: fills column and ts. False: the row's end, or a failure. */
 bool rows_reader_column(struct rows_reader *reader);
 /* The next bytes of the column's newest value; 0 only at the end, or at a failure. The next column
  * skips unread bytes. */
