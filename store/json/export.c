@@ -30,12 +30,6 @@ _Static_assert(WCS_EXPORT_LINE_MAX + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(WC
 	       "every line can be read back");
 #define EXPORT_ROOM (EXPORT_FILL + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(EXPORT_PIECE) + 64u)
 
-struct export_family {
-	char name[WCS_FAMILY_NAME_MAX + 1];
-	size_t len;
-	enum wcs_type type;
-};
-
 struct wcs_export {
 	enum wcs_export_kind kind;
 	struct wcs_table *table; /* a handle of its own */
@@ -44,9 +38,8 @@ struct wcs_export {
 	struct wcs_subtree subtree;
 	bool below; /* the scan is past its seek, or needs none */
 
-	struct export_family *families; /* by name */
-	size_t family_count;
-	enum wcs_type type; /* of the last cell's family */
+	struct wcs_table_schema schema; /* when it was opened; its policies are not read */
+	enum wcs_type type;		/* of the last cell's family */
 
 	/* The present large value, and its offset of the next read. */
 	uint64_t value_size, value_at;
@@ -64,26 +57,13 @@ struct wcs_export {
 /* A type changes only while its family has no cell, so these are the types of the scan's cells. */
 static int export_families(struct wcs_export *exported, struct wcs_table *table)
 {
-	struct export_family family, *families;
-	const char *after = NULL;
-	int rc;
+	int rc = table_enter(table);
 
-	while ((rc = wcs_family_next(table, after, family.name)) == 0) {
-		after = family.name;
-		rc = wcs_family_type(table, family.name, &family.type);
-		if (rc == -ENOENT) /* removed meanwhile */
-			continue;
-		if (rc != 0)
-			return rc;
-		families = realloc(exported->families,
-				   (exported->family_count + 1) * sizeof(*families));
-		if (families == NULL)
-			return -ENOMEM;
-		family.len = strlen(family.name);
-		exported->families = families;
-		families[exported->family_count++] = family;
-	}
-	return rc == -ENOENT ? 0 : rc;
+	if (rc != 0)
+		return rc == -ENOENT ? 0 : rc;
+	rc = table_describe(table, table->families, table->family_count, &exported->schema);
+	table_leave(table);
+	return rc;
 }
 
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
@@ -133,7 +113,7 @@ void wcs_export_close(struct wcs_export *exported)
 		return;
 	wcs_scan_close(exported->scan);
 	wcs_table_close(exported->table);
-	free(exported->families);
+	free(exported->schema.families);
 	free(exported->value);
 	free(exported);
 }
@@ -255,11 +235,11 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 	}
 	if (wcs_row_write_cell(writer, cell)) { /* another family */
 		exported->type = WCS_BYTES;
-		for (size_t i = 0; i < exported->family_count; i++) {
-			const struct export_family *known = &exported->families[i];
+		for (size_t i = 0; i < exported->schema.family_count; i++) {
+			const struct wcs_family *known = &exported->schema.families[i];
 
-			if (known->len == cell->family.len &&
-			    memcmp(known->name, cell->family.data, known->len) == 0)
+			if (strncmp(known->name, cell->family.data, cell->family.len) == 0 &&
+			    known->name[cell->family.len] == '\0')
 				exported->type = known->type;
 		}
 	}
