@@ -21,14 +21,6 @@ struct row_json {
 	unsigned char bytes[]; /* as many as the line has */
 };
 
-/* The value of a cell, as its members give it. */
-struct row_json_given {
-	enum wcs_form form;
-	struct wcs_slice value;
-	int64_t number;
-	bool valued; /* "value" or "base64" came */
-};
-
 /* Takes the JSON of one column below "families", "delete" and so on. */
 typedef int row_json_column(struct row_json *in, const struct wcs_json_at *at, const char *family,
 			    struct wcs_slice qualifier, const json_t *json);
@@ -101,17 +93,17 @@ static int row_json_text(struct row_json *in, const struct wcs_json_at *at, cons
 
 /* A value whose family is not known yet: text, or an integer. */
 static int row_json_value(struct row_json *in, const struct wcs_json_at *at, const json_t *json,
-			  struct row_json_given *given)
+			  enum wcs_form *form, struct wcs_slice *value, int64_t *number)
 {
 	if (json_is_integer(json)) {
-		given->form = WCS_FORM_NUMBER;
-		given->number = json_integer_value(json);
+		*form = WCS_FORM_NUMBER;
+		*number = json_integer_value(json);
 		return 0;
 	}
 	if (json_is_number(json))
 		return row_json_wrong(in, at, "a number that is not whole: put it in quotes");
-	given->form = WCS_FORM_TEXT;
-	return row_json_text(in, at, json, &given->value);
+	*form = WCS_FORM_TEXT;
+	return row_json_text(in, at, json, value);
 }
 
 static int row_json_ts(struct row_json *in, const struct wcs_json_at *at, const json_t *json,
@@ -123,24 +115,24 @@ static int row_json_ts(struct row_json *in, const struct wcs_json_at *at, const 
 	return 0;
 }
 
-/* One member of a cell object. */
+/* One member of a cell object. valued: "value" or "base64" came. */
 static int row_json_cell_member(struct row_json *in, const struct wcs_json_at *at,
-				const json_t *json, int64_t *ts, struct row_json_given *given,
+				const json_t *json, struct wcs_write *write, bool *valued,
 				struct wcs_slice *state)
 {
 	bool text = strcmp(at->name, "value") == 0;
 
 	if (strcmp(at->name, "ts") == 0)
-		return row_json_ts(in, at, json, ts);
+		return row_json_ts(in, at, json, &write->ts);
 	if (strcmp(at->name, "state") == 0)
 		return row_json_base64(in, at, json, state);
 	if (!text && strcmp(at->name, "base64") != 0)
 		return row_json_wrong(in, at, "a cell has only ts, state and value or base64");
-	if (given->valued)
+	if (*valued)
 		return row_json_wrong(in, at, "a cell has value or base64, not both");
-	given->valued = true;
-	return text ? row_json_value(in, at, json, given)
-		    : row_json_base64(in, at, json, &given->value);
+	*valued = true;
+	return text ? row_json_value(in, at, json, &write->form, &write->value, &write->delta)
+		    : row_json_base64(in, at, json, &write->value);
 }
 
 static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, const char *family,
@@ -150,34 +142,30 @@ static int row_json_cell(struct row_json *in, const struct wcs_json_at *at, cons
 				  .family = family,
 				  .qualifier = qualifier,
 				  .ts = WCS_TS_SERVER};
-	struct row_json_given given = {.form = WCS_FORM_VALUE};
+	bool valued = !json_is_object(json);
 	struct wcs_slice state = {NULL, 0};
 	struct wcs_json_at inner = {.up = at};
 	json_t *member;
 	int rc = 0;
 
-	if (!json_is_object(json)) {
-		rc = row_json_value(in, at, json, &given);
-		given.valued = true;
-	}
+	if (valued)
+		rc = row_json_value(in, at, json, &write.form, &write.value, &write.delta);
 	json_object_foreach((json_t *)(uintptr_t)json, inner.name, member)
 	{
-		rc = row_json_cell_member(in, &inner, member, &write.ts, &given, &state);
+		rc = row_json_cell_member(in, &inner, member, &write, &valued, &state);
 		if (rc != 0)
 			break;
 	}
-	if (!rc && !given.valued && !state.data)
+	if (!rc && !valued && !state.data)
 		rc = row_json_wrong(in, at, "the cell has no value");
 	if (rc != 0)
 		return rc;
 	if (state.data) { /* a value beside it is only its estimate */
-		given = (struct row_json_given){.form = WCS_FORM_STATE, .value = state};
+		write.form = WCS_FORM_STATE;
+		write.value = state;
 		if (write.ts != WCS_TS_SERVER)
 			write.kind = WCS_WRITE_MERGE;
 	}
-	write.form = given.form;
-	write.value = given.value;
-	write.delta = given.number;
 	return row_json_built(in, at, wcs_mutation_write(in->line.mutation, write));
 }
 
@@ -265,14 +253,12 @@ static int row_json_if(struct row_json *in, const struct wcs_json_at *at, const 
 {
 	struct wcs_condition condition = {
 		.family = family, .qualifier = qualifier, .absent = json_is_null(json)};
-	struct row_json_given given = {.form = WCS_FORM_VALUE};
-	int rc = condition.absent ? 0 : row_json_value(in, at, json, &given);
+	int rc = condition.absent ? 0
+				  : row_json_value(in, at, json, &condition.form, &condition.given,
+						   &condition.number);
 
 	if (rc != 0)
 		return rc;
-	condition.form = given.form;
-	condition.given = given.value;
-	condition.number = given.number;
 	return row_json_built(in, at, wcs_mutation_condition(in->line.mutation, condition));
 }
 
