@@ -99,41 +99,26 @@ int mounted_schema(const struct program *program, const char *root, struct wcs_s
 	return exit_code;
 }
 
-/* Reads a short file of the mount. *text, which the caller frees, is what stands behind a name in
- * it and begins at its value. */
-static int mounted_ask(const char *root, const char *file, const char *name, char **text)
-{
-	char *path = NULL, *all = NULL;
-	const char *value;
-	size_t room = 0;
-	FILE *from;
-
-	if (asprintf(&path, "%s/%s", root, file) < 0)
-		return -ENOMEM;
-	from = fopen(path, "re");
-	free(path);
-	if (!from)
-		return -errno;
-	value = getdelim(&all, &room, '\0', from) > 0 ? strstr(all, name) : NULL;
-	fclose(from);
-	if (value) {
-		value += strlen(name);
-		value += strspn(value, ": \"");
-		memmove(all, value, strlen(value) + 1);
-		*text = all;
-		return 0;
-	}
-	free(all);
-	return -EPROTO;
-}
-
 uint64_t mounted_count(const char *root, const char *file, const char *name)
 {
-	char *text = NULL;
+	char *path = NULL, *text = NULL;
+	const char *value = NULL;
 	uint64_t count = 0;
+	FILE *from = NULL;
+	size_t room = 0;
 
-	if (mounted_ask(root, file, name, &text) == 0)
-		count = strtoull(text, NULL, 10);
+	if (asprintf(&path, "%s/%s", root, file) >= 0) {
+		from = fopen(path, "re");
+		free(path);
+	}
+	if (from && getdelim(&text, &room, '\0', from) > 0)
+		value = strstr(text, name);
+	if (value) {
+		value += strlen(name);
+		count = strtoull(value + strspn(value, ": \""), NULL, 10);
+	}
+	if (from)
+		fclose(from);
 	free(text);
 	return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes records of CSV as lines of row JSON. Empty fields are no cells, and a row without cells is
- * no line. Values that are not ASCII become base64, such bytes of keys and columns %XX.
+ * no line. Values that are not ASCII become base64.
  */
 #include "mkfs/text/csv_rows.h"
 
@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 struct csv_column {
-	char *family;	 /* of the header to the left, too: one copy for all of these columns */
+	char family[WCS_FAMILY_NAME_MAX + 1];
 	char *qualifier; /* as JSON text, with quotes */
 	size_t field;	 /* of each record */
 };
@@ -31,13 +31,9 @@ void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options
 
 void csv_rows_close(struct csv_rows *rows)
 {
-	for (size_t i = rows->column_count; i-- > 0;) {
-		if (i == 0 || rows->columns[i].family != rows->columns[i - 1].family)
-			free(rows->columns[i].family);
+	for (size_t i = 0; i < rows->column_count; i++)
 		free(rows->columns[i].qualifier);
-	}
 	free(rows->columns);
-	free(rows->sorted);
 	free(rows->out.bytes);
 	free(rows->origins);
 	free(rows->csv.bytes);
@@ -84,11 +80,11 @@ static const char *csv_rows_field(const struct csv_rows *rows, size_t i)
 static int csv_rows_family(struct csv_rows *rows, size_t i, const char *name, size_t len)
 {
 	struct csv_place at = rows->csv.fields[i].place;
-	char *family = rows->columns[i].family = strndup(name, len);
+	char *family = rows->columns[i].family;
 	int rc;
 
-	if (!family)
-		return csv_rows_no_memory(rows);
+	if (len <= WCS_FAMILY_NAME_MAX)
+		memcpy(family, name, len);
 	if (strlen(family) != len || !wcs_family_name_valid(family))
 		return csv_rows_fail(rows, -EINVAL, at,
 				     "a family's name is 1 to 64 of -_.a-zA-Z0-9");
@@ -115,31 +111,25 @@ static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column)
 
 static int csv_rows_compare(const void *left, const void *right)
 {
-	const struct csv_column *a = *(struct csv_column *const *)left;
-	const struct csv_column *b = *(struct csv_column *const *)right;
+	const struct csv_column *a = left, *b = right;
 	int order = strcmp(a->family, b->family);
 
 	return order ? order : strcmp(a->qualifier, b->qualifier);
 }
 
-/* No column may stand in the headers twice. */
-static int csv_rows_distinct(struct csv_rows *rows)
+/* Sorts the columns of cells by family, then qualifier. None may stand in the headers twice. */
+static int csv_rows_sort(struct csv_rows *rows)
 {
-	size_t count = rows->column_count - 1;
+	struct csv_column *columns = rows->columns;
 
-	rows->sorted = calloc(count, sizeof(struct csv_column *));
-	if (!rows->sorted)
-		return csv_rows_no_memory(rows);
-	for (size_t i = 0; i < count; i++)
-		rows->sorted[i] = &rows->columns[i + 1];
-	qsort(rows->sorted, count, sizeof(struct csv_column *), csv_rows_compare);
-	for (size_t i = 1; i < count; i++) {
-		size_t a = rows->sorted[i - 1]->field, b = rows->sorted[i]->field;
+	qsort(columns + 1, rows->column_count - 1, sizeof(*columns), csv_rows_compare);
+	for (size_t i = 2; i < rows->column_count; i++) {
+		size_t a = columns[i - 1].field, b = columns[i].field;
 
-		if (csv_rows_compare(&rows->sorted[i - 1], &rows->sorted[i]) == 0)
+		if (csv_rows_compare(&columns[i - 1], &columns[i]) == 0)
 			return csv_rows_fail(rows, -EINVAL, rows->csv.fields[a > b ? a : b].place,
 					     "this column of family %s is there twice",
-					     rows->sorted[i]->family);
+					     columns[i].family);
 	}
 	return 0;
 }
@@ -200,11 +190,11 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 		if (families && len > 0)
 			rc = csv_rows_family(rows, i, csv_rows_field(rows, i), len);
 		else if (families || (family && i > 1))
-			rows->columns[i].family = rows->columns[i - 1].family;
+			strcpy(rows->columns[i].family, rows->columns[i - 1].family);
 		if (!families && rc == 0)
 			rc = csv_rows_qualifier(rows, &rows->columns[i]);
 	}
-	return rc == 0 && !families ? csv_rows_distinct(rows) : rc;
+	return rc == 0 && !families ? csv_rows_sort(rows) : rc;
 }
 
 /* Makes the line of the table. Before it, for --create: that of a schema of this table and family
@@ -334,8 +324,8 @@ static int csv_rows_row(struct csv_rows *rows)
 	json_out_put(&rows->out, "{\"key\":");
 	json_out_name(&rows->out, (const unsigned char *)rows->csv.bytes + key->start, key->len);
 	json_out_put(&rows->out, ",\"families\":{");
-	for (size_t i = 0; i + 1 < rows->column_count && rc == 0; i++) {
-		const struct csv_column *column = rows->sorted[i];
+	for (size_t i = 1; i < rows->column_count && rc == 0; i++) {
+		const struct csv_column *column = &rows->columns[i];
 
 		if (fields[column->field].len == 0)
 			continue;

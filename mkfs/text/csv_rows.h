@@ -27,12 +27,11 @@ struct csv_column;
 struct csv_rows {
 	struct csv_rows_options options;
 	struct csv csv;
-	struct csv_column *columns; /* as in the headers, the first of no use; NULL: not read yet */
+	struct csv_column *columns; /* the keys', then those of cells; NULL: not read yet */
 	size_t column_count;
-	struct csv_column **sorted; /* by family, then qualifier */
-	uint64_t body;		    /* line of the first row; 0: the headers are not read yet */
-	struct json_out out;	    /* lines made by the present call */
-	uint64_t *origins;	    /* of each of them: the line of the CSV it comes from */
+	uint64_t body;	     /* line of the first row; 0: the headers are not read yet */
+	struct json_out out; /* lines made by the present call */
+	uint64_t *origins;   /* of each of them: the line of the CSV it comes from */
 	size_t lines, lines_room;
 	/* The place and the reason; an empty reason: has_family gave it. */
 	struct csv_place wrong;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes JSON text. Bytes of names that are not plain ASCII become %XX, which row JSON takes. */
+/* Writes JSON text. */
 #include "mkfs/text/json_out.h"
 
 #include <stdio.h>
@@ -26,38 +26,32 @@ void json_out_put(struct json_out *out, const char *text)
 	out->len += len;
 }
 
-/* Puts a string in quotes. name: any bytes, of which %XX stands for those not plain ASCII. */
-static void json_out_string(struct json_out *out, const unsigned char *bytes, size_t len, bool name)
+void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len)
 {
-	if (!json_out_reserve(out, 6 * len + 2))
+	if (!json_out_reserve(out, 6 * len + 3))
 		return;
 	out->bytes[out->len++] = '"';
 	for (size_t i = 0; i < len; i++) {
-		bool quoted = bytes[i] == '"' || bytes[i] == '\\';
-		char hex[8] = "";
-
-		if (name && (quoted || bytes[i] == '%' || bytes[i] < 0x20 || bytes[i] >= 0x7f))
-			snprintf(hex, sizeof(hex), "%%%02X", bytes[i]);
-		else if (bytes[i] < 0x20)
-			snprintf(hex, sizeof(hex), "\\u%04X", bytes[i]);
-		else if (quoted)
+		if (bytes[i] < 0x20) {
+			out->len += (size_t)sprintf(out->bytes + out->len, "\\u%04X", bytes[i]);
+			continue;
+		}
+		if (bytes[i] == '"' || bytes[i] == '\\')
 			out->bytes[out->len++] = '\\';
-		if (hex[0])
-			json_out_put(out, hex);
-		else
-			out->bytes[out->len++] = (char)bytes[i];
+		out->bytes[out->len++] = (char)bytes[i];
 	}
 	out->bytes[out->len++] = '"';
 }
 
-void json_out_text(struct json_out *out, const unsigned char *bytes, size_t len)
-{
-	json_out_string(out, bytes, len, false);
-}
-
 void json_out_name(struct json_out *out, const unsigned char *bytes, size_t len)
 {
-	json_out_string(out, bytes, len, true);
+	char *text = wcs_text_encode((struct wcs_slice){bytes, len});
+
+	if (text)
+		json_out_text(out, (unsigned char *)text, strlen(text));
+	else
+		out->failed = true;
+	free(text);
 }
 
 void json_out_value(struct json_out *out, const unsigned char *bytes, size_t len)
