@@ -44,31 +44,6 @@ static int set(struct wcs_table *table, const char *row, const char *qualifier, 
 	return rc;
 }
 
-static int delete_row(struct wcs_table *table, const char *row)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	wcs_mutation_delete_row(mutation);
-	return suite_mutate(table, row, mutation, NULL);
-}
-
-static int delete_version(struct wcs_table *table, const char *row, const char *qualifier,
-			  int64_t ts)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	wcs_mutation_delete_cell(mutation, "f", suite_text(qualifier), ts);
-	return suite_mutate(table, row, mutation, NULL);
-}
-
-static int append(struct wcs_table *table, const char *row)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	wcs_mutation_append(mutation, "f", suite_text("log"), suite_text("line\n"), WCS_TS_NONE);
-	return suite_mutate(table, row, mutation, NULL);
-}
-
 static int move(struct wcs_table *table, const char *row, const char *from, const char *to)
 {
 	struct wcs_move what = {.kind = WCS_MOVE_COLUMN,
@@ -114,7 +89,8 @@ static int operate(struct suite *s, int number)
 		return wcs_store_sync(s->store);
 	case 4:
 	case 14:
-		return append(table, "row");
+		return suite_load(
+			table, "{\"key\":\"row\",\"append\":{\"f\":{\"log\":\"line\\n\"}}}", NULL);
 	case 6:
 		return move(table, "row", "chunked", "moved");
 	case 7:
@@ -123,7 +99,8 @@ static int operate(struct suite *s, int number)
 	case 26:
 		return wcs_family_set_gc(table, "f", number == 8 ? "maxversions=2" : "never", NULL);
 	case 9:
-		return delete_version(table, "row", "small", 105);
+		return suite_load(table, "{\"key\":\"row\",\"delete\":{\"f\":{\"small\":[105]}}}",
+				  NULL);
 	case 15:
 		return many(table, "many", MANY);
 	case 16:
@@ -140,7 +117,7 @@ static int operate(struct suite *s, int number)
 	case 21:
 		return wcs_family_create(table, "g");
 	case 22:
-		return delete_row(table, "large");
+		return suite_load(table, "{\"key\":\"large\",\"delete\":true}", NULL);
 	case 25:
 		return wcs_table_remove(s->store, "u");
 	case 27:
@@ -150,7 +127,7 @@ static int operate(struct suite *s, int number)
 	case 29:
 		return many(table, "many", 10);
 	default:
-		return delete_row(table, "many");
+		return suite_load(table, "{\"key\":\"many\",\"delete\":true}", NULL);
 	}
 }
 
@@ -222,7 +199,8 @@ static bool run_with_fault(struct suite *s, const struct mode *mode, uint64_t at
 		ck_assert(wcs_store_failed(s->store));
 		ck_assert_ptr_nonnull(strstr(s->error, "read-only"));
 		ck_assert_int_eq(set(s->table, "row", "late", 1, 10), -EROFS);
-		ck_assert_int_eq(delete_row(s->table, "row"), -EROFS);
+		ck_assert_int_eq(suite_load(s->table, "{\"key\":\"row\",\"delete\":true}", NULL),
+				 -EROFS);
 		ck_assert_int_eq(move(s->table, "row", "small", "late"), -EROFS);
 		ck_assert_int_eq(wcs_rows_drop(s->table, NULL), -EROFS);
 		ck_assert_int_eq(wcs_table_create(s->store, "late"), -EROFS);

@@ -270,35 +270,29 @@ SUITE_STORES(test_moves, 30)
 SUITE_CONTRACT("store.h, Garbage collection: changes do not see hidden cells")
 SUITE_STORES(test_append_and_increment_start_anew, 30)
 {
-	struct wcs_mutation *mutation = wcs_mutation_new();
-	int64_t ts;
-
 	suite_policy(s->table, "f", "maxage=1s");
 	views_set(s, "r", "q", 1);
 	views_set(s, "r", "n", 2);
 	s->clock = 10 * SECOND;
-	SUITE_OK(wcs_mutation_append(mutation, "f", suite_text("q"), suite_text("new"),
-				     WCS_TS_NONE));
-	SUITE_OK(wcs_mutation_increment(mutation, "f", suite_text("n"), 7));
-	SUITE_OK(suite_mutate(s->table, "r", mutation, &ts));
-	ck_assert_int_eq(ts, 10 * SECOND);
+	SUITE_OK(suite_load(s->table,
+			    "{\"key\":\"r\",\"append\":{\"f\":{\"q\":\"new\"}},"
+			    "\"increment\":{\"f\":{\"n\":7}}}",
+			    NULL));
 	suite_expect(s->table,
 		     "r/f/n@10000000=\\00\\00\\00\\00\\00\\00\\00\\07 r/f/q@10000000=new ");
 }
 
 SUITE_STORES(test_conditions_do_not_see_it, 30)
 {
-	struct wcs_slice one = suite_text("1");
-	struct wcs_mutation *holds = wcs_mutation_new(), *fails = wcs_mutation_new();
-
 	suite_policy(s->table, "f", "maxage=1s");
 	views_set(s, "r", "q", 1);
 	s->clock = 10 * SECOND;
-	SUITE_OK(wcs_mutation_if(fails, "f", suite_text("q"), &one));
-	ck_assert_int_eq(suite_mutate(s->table, "r", fails, NULL), -ECANCELED);
-	SUITE_OK(wcs_mutation_if(holds, "f", suite_text("q"), NULL));
-	SUITE_OK(wcs_mutation_set(holds, "f", suite_text("p"), 10 * SECOND, one));
-	SUITE_OK(suite_mutate(s->table, "r", holds, NULL));
+	ck_assert_int_eq(suite_load(s->table, "{\"key\":\"r\",\"if\":{\"f\":{\"q\":\"1\"}}}", NULL),
+			 -ECANCELED);
+	SUITE_OK(suite_load(s->table,
+			    "{\"key\":\"r\",\"if\":{\"f\":{\"q\":null}},"
+			    "\"families\":{\"f\":{\"p\":\"1\"}}}",
+			    NULL));
 	suite_expect(s->table, "r/f/p@10000000=1 ");
 }
 
