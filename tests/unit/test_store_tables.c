@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables and families on both engines, also while others write. */
+/* Tables and families on both engines, also while others write. tests/e2e/test_directories.sh and
+ * test_control.sh have names that are none, and delimiters. */
 #include "tests/unit/suite.h"
 
 #include <pthread.h>
@@ -11,38 +12,6 @@ static const struct wcs_slice q = {"q", 1};
 /* ---- Tables ------------------------------------------------------------------------------ */
 
 SUITE_CONTRACT("store.h, Tables: names, order and limits of tables")
-SUITE_STORES(test_names, 10)
-{
-	static const char *const good[] = {"a", "_", "0", "Z-_.9", "a.b", "con"};
-	static const char *const bad[] = {"", "-a", ".a", "a/b", "a b", "a#", "\xc3\xa9", "a\n"};
-	char name[66];
-
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		ck_assert(wcs_table_name_valid(good[i]));
-		SUITE_OK(wcs_table_create(s->store, good[i]));
-	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ck_assert(!wcs_table_name_valid(bad[i]));
-		ck_assert_int_eq(wcs_table_create(s->store, bad[i]), -EINVAL);
-		ck_assert(wcs_family_name_valid(bad[i]) == (i == 1 || i == 2));
-	}
-	memset(name, 'x', sizeof(name));
-	name[WCS_TABLE_NAME_MAX] = '\0';
-	SUITE_OK(wcs_table_create(s->store, name));
-	name[WCS_TABLE_NAME_MAX] = 'x';
-	name[WCS_TABLE_NAME_MAX + 1] = '\0';
-	ck_assert_int_eq(wcs_table_create(s->store, name), -EINVAL);
-	name[WCS_TABLE_NAME_MAX + 1] = 'x';
-	name[WCS_FAMILY_NAME_MAX] = '\0';
-	SUITE_OK(wcs_family_create(s->table, name));
-	name[WCS_FAMILY_NAME_MAX] = 'x';
-	name[WCS_FAMILY_NAME_MAX + 1] = '\0';
-	ck_assert_int_eq(wcs_family_create(s->table, name), -EINVAL);
-	ck_assert_int_eq(wcs_family_create(s->table, ""), -EINVAL);
-	ck_assert_int_eq(wcs_family_create(s->table, "a/b"), -EINVAL);
-	ck_assert(!wcs_table_name_valid(NULL) && !wcs_family_name_valid(NULL));
-}
-
 SUITE_STORES(test_tables_in_order, 10)
 {
 	static const char *const names[] = {"t", "b", "B", "_", "a-", "a.", "aa", "a", "9"};
@@ -74,21 +43,6 @@ SUITE_STORES(test_table_limit, 60)
 	ck_assert_int_eq(wcs_table_create(s->store, "n7"), -EEXIST);
 	SUITE_OK(wcs_table_remove(s->store, "n7"));
 	SUITE_OK(wcs_table_create(s->store, "more"));
-}
-
-SUITE_STORES(test_table_times, 10)
-{
-	struct wcs_table *table;
-
-	s->clock = 1234567;
-	SUITE_OK(wcs_table_create(s->store, "u"));
-	s->clock = 7654321;
-	SUITE_OK(wcs_table_open(s->store, "u", &table));
-	ck_assert_int_eq(wcs_table_created(table), 1234567);
-	SUITE_OK(wcs_family_create(table, "f"));
-	ck_assert_int_eq(wcs_table_created(table), 1234567);
-	ck_assert_str_eq(wcs_table_name(table), "u");
-	wcs_table_close(table);
 }
 
 /* Every call with a handle whose table is gone. */
@@ -129,7 +83,7 @@ static void tables_expect_gone(struct wcs_table *table)
 	wcs_mutation_free(mutation);
 }
 
-SUITE_CONTRACT("store.h, Tables: wcs_table_remove, wcs_table_set_delimiter")
+SUITE_CONTRACT("store.h, Tables: wcs_table_remove")
 SUITE_STORES(test_table_remove, 10)
 {
 	struct wcs_table *first;
@@ -162,32 +116,17 @@ SUITE_STORES(test_table_remove, 10)
 	wcs_table_close(again);
 }
 
-SUITE_STORES(test_delimiter, 10)
-{
-	static const unsigned char bad[] = {0, '/', '%', '.', 0x80, 0xff};
-
-	ck_assert_int_eq(wcs_table_delimiter(s->table), '#');
-	for (size_t i = 0; i < sizeof(bad); i++)
-		ck_assert_int_eq(wcs_table_set_delimiter(s->table, bad[i]), -EINVAL);
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
-	ck_assert_int_eq(wcs_table_delimiter(s->table), '|');
-	suite_set(s->table, "r", "f", "q", 1, "v");
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '#'), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), 0);
-	suite_delete_row(s->table, "r");
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
-	ck_assert_int_eq(wcs_table_delimiter(s->table), 0x7f);
-}
-
 /* ---- Families ---------------------------------------------------------------------------- */
 
 SUITE_CONTRACT("store.h, Tables: families, their policies and types")
 SUITE_STORES(test_families, 10)
 {
 	static const char *const sorted[] = {"-", "a", "b", "b.", "f"};
+	struct wcs_fault fault = {.text = ""};
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_family family;
 
+	ck_assert(!wcs_table_name_valid(NULL) && !wcs_family_name_valid(NULL));
 	SUITE_OK(wcs_family_create(s->table, "b."));
 	SUITE_OK(wcs_family_create(s->table, "-"));
 	ck_assert_int_eq(wcs_family_create(s->table, "b"), -EEXIST);
@@ -208,6 +147,13 @@ SUITE_STORES(test_families, 10)
 	wcs_family_clear(&family);
 	ck_assert_int_eq(wcs_family_get(s->table, "none", &family), -ENOENT);
 	ck_assert_int_eq(wcs_family_remove(s->table, "none"), -ENOENT);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "none", WCS_INTSUM), -ENOENT);
+	ck_assert_int_eq(wcs_family_set_type(s->table, "b", (enum wcs_type)99), -EINVAL);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", NULL), -ENOENT);
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", &fault), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(fault.text, "none"));
+	ck_assert_int_eq(wcs_family_set_gc(s->table, "b", "maxversions=", &fault), -EINVAL);
+	ck_assert_int_gt(fault.column, 0);
 	suite_set(s->table, "r", "b", "q", 1, "v");
 	ck_assert_int_eq(wcs_family_remove(s->table, "b"), -ENOTEMPTY);
 	SUITE_OK(wcs_family_remove(s->table, "b."));
@@ -231,43 +177,6 @@ SUITE_STORES(test_many_families, 20)
 	SUITE_OK(wcs_family_create(s->table, "more"));
 	ck_assert_int_eq(s->warnings, 1);
 	ck_assert_ptr_nonnull(strstr(s->log, "101"));
-}
-
-SUITE_STORES(test_gc, 10)
-{
-	struct wcs_fault fault = {.text = ""};
-	struct wcs_family family;
-
-	SUITE_OK(wcs_family_set_gc(s->table, "f", "maxversions=3", &fault));
-	SUITE_OK(wcs_family_get(s->table, "f", &family));
-	ck_assert_str_eq(family.gc, "maxversions=3");
-	wcs_family_clear(&family);
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "f", "maxversions=", &fault), -EINVAL);
-	ck_assert_int_gt(fault.column, 0);
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", &fault), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(fault.text, "none"));
-	ck_assert_int_eq(wcs_family_set_gc(s->table, "none", "never", NULL), -ENOENT);
-	suite_set(s->table, "r", "f", "q", 1, "v");
-	SUITE_OK(wcs_family_set_gc(s->table, "f", "never", NULL));
-	SUITE_OK(wcs_family_get(s->table, "f", &family));
-	ck_assert_str_eq(family.gc, "never");
-	wcs_family_clear(&family);
-}
-
-SUITE_STORES(test_type, 10)
-{
-	struct wcs_family family;
-
-	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTMIN));
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", (enum wcs_type)99), -EINVAL);
-	ck_assert_int_eq(wcs_family_set_type(s->table, "none", WCS_INTSUM), -ENOENT);
-	suite_set(s->table, "r", "f", "q", 1, "8 bytes.");
-	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_BYTES), -ENOTEMPTY);
-	SUITE_OK(wcs_family_set_type(s->table, "f", WCS_INTMIN));
-	SUITE_OK(wcs_family_set_type(s->table, "b", WCS_INTMAX));
-	SUITE_OK(wcs_family_get(s->table, "f", &family));
-	ck_assert_int_eq(family.type, WCS_INTMIN);
-	wcs_family_clear(&family);
 }
 
 /* ---- While others write ------------------------------------------------------------------ */
