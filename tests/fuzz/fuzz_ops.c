@@ -9,19 +9,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum wcs_type types[][RANDOM_FAMILIES] = {
-		{WCS_BYTES, WCS_BYTES, WCS_BYTES},
-		{WCS_INTSUM, WCS_INTHLL, WCS_BYTES},
-		{WCS_INTMIN, WCS_INTHLL, WCS_INTMAX},
-	};
 	static struct random_run run;
-	unsigned int kind = fuzz_byte(&data, &size) % 3;
 
 	if (size == 0)
 		return 0;
 	memset(&run, 0, sizeof(run));
-	memcpy(run.types, types[kind], sizeof(run.types));
-	run.aggregates = kind > 0;
 	run.bytes = data;
 	run.bytes_left = size;
 	random_open(&run);

@@ -2,8 +2,6 @@
 /* Draws the operands of operations from numbers or bytes: see random.h. */
 #include "tests/unit/random.h"
 
-#include "store/policy/hll.h"
-
 #include <stdarg.h>
 
 const char *const random_families[RANDOM_FAMILIES] = {"a", "b", "f", "none"};
@@ -75,47 +73,6 @@ struct wcs_slice random_copy(struct random_run *run, struct wcs_slice from)
 	return random_say_bytes(run, bytes, from.len);
 }
 
-/* Of an aggregate family; now and then none. */
-static struct wcs_slice random_number(struct random_run *run)
-{
-	static const int64_t far[] = {INT64_MAX, INT64_MIN, INT64_MAX - 2, INT64_MIN + 2};
-	size_t len = random_below(run, 40) == 0 ? 7 : 8;
-	char *bytes = random_buffer(run, 8);
-	int64_t number = random_below(run, 9) - 4;
-
-	if (random_below(run, 10) == 0)
-		number = far[random_below(run, 4)];
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (char)((uint64_t)number >> (56 - 8 * i));
-	random_say(run, " <%zu: %lld>", len, (long long)number);
-	return (struct wcs_slice){bytes, len};
-}
-
-static struct wcs_slice random_state(struct random_run *run)
-{
-	uint32_t from = random_below(run, 20), count = random_below(run, 4);
-	unsigned char *state = (unsigned char *)random_buffer(run, WCS_AGGREGATE_VALUE_MAX);
-	unsigned char *merged = (unsigned char *)random_buffer(run, WCS_AGGREGATE_VALUE_MAX);
-	struct wcs_slice all = {run->many, run->many_len};
-
-	memcpy(state, "\1", 2);
-	if (random_below(run, 6) != 0)
-		all = (struct wcs_slice){state, 2};
-	for (uint32_t i = from; i < from + count; i++) {
-		unsigned char element[WCS_HLL_ELEMENT], *last = merged;
-
-		wcs_hll_element((struct wcs_slice){&i, sizeof(i)}, element);
-		all.len = wcs_hll_merge(all, (struct wcs_slice){element, sizeof(element)}, last);
-		all.data = last;
-		merged = state;
-		state = last;
-	}
-	if (random_below(run, 40) == 0)
-		all.len--;
-	random_say(run, " <%zu: %u from %u>", all.len, count, from);
-	return all;
-}
-
 struct wcs_slice random_value(struct random_run *run)
 {
 	uint32_t kind = random_below(run, 40);
@@ -129,16 +86,6 @@ struct wcs_slice random_value(struct random_run *run)
 		bytes[i] = (char)(i < 1 || len > 20 ? 0x7f & (i * 3) : random_below(run, 3));
 	random_say(run, " <%zu>", len);
 	return (struct wcs_slice){bytes, len};
-}
-
-struct wcs_slice random_value_of(struct random_run *run, const char *family)
-{
-	for (int i = 0; i < RANDOM_FAMILIES; i++) {
-		if (random_families[i] != family || !wcs_type_aggregates(run->types[i]))
-			continue;
-		return run->types[i] == WCS_INTHLL ? random_state(run) : random_number(run);
-	}
-	return random_value(run);
 }
 
 int64_t random_ts(struct random_run *run)

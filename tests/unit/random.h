@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations that run on both engines, with the same clock. Each must give the same result, and
- * leave the same content. They are drawn from random numbers, or from the bytes of an input, so
- * that a fuzzer chooses them.
+ * leave the same content. Changes are decided above the engines, whose edits, looks and scans are
+ * compared; e2e tests compare decisions with models. They are drawn from random numbers, or from
+ * the bytes of an input, so that a fuzzer chooses them.
  */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
@@ -25,15 +26,11 @@ struct random_run {
 	size_t text_len;
 	char *buffers[RANDOM_BUFFERS]; /* borrowed by the present operation */
 	size_t buffer_count;
-	enum wcs_type types[RANDOM_FAMILIES];	     /* of the families */
-	bool aggregates;			     /* some of them are no bytes */
-	unsigned char many[WCS_AGGREGATE_VALUE_MAX]; /* a state of many elements */
-	size_t many_len;
 	int moved;	/* moves that went well */
 	size_t batched; /* mutations in batches that did */
 };
 
-/* Opens both engines; source, types and aggregates are set, the rest is 0. */
+/* Opens both engines; the source is set, the rest is 0. */
 void random_open(struct random_run *run);
 void random_close(struct random_run *run);
 /* Does something to both. */
@@ -53,9 +50,7 @@ char *random_buffer(struct random_run *run, size_t len);
 struct wcs_slice random_copy(struct random_run *run, struct wcs_slice from);
 /* Short bytes of a small alphabet around the delimiter. */
 struct wcs_slice random_bytes(struct random_run *run, size_t shortest, size_t longest);
-/* Of a family of bytes, and of that family. */
 struct wcs_slice random_value(struct random_run *run);
-struct wcs_slice random_value_of(struct random_run *run, const char *family);
 int64_t random_ts(struct random_run *run);
 /* A missing one is rare. */
 const char *random_family(struct random_run *run);

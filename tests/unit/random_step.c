@@ -2,8 +2,6 @@
 /* Steps of a run on both engines, those among them that are rare: see random.h. */
 #include "tests/unit/random.h"
 
-#include "store/policy/hll.h"
-
 static void random_drop(struct random_run *run)
 {
 	struct wcs_slice key = random_bytes(run, 0, 2);
@@ -23,14 +21,6 @@ static void random_drop(struct random_run *run)
 	}
 }
 
-static void random_set_type(struct random_run *run, int engine, const char *family)
-{
-	for (int i = 0; i < RANDOM_FAMILIES - 1; i++)
-		if (random_families[i] == family)
-			SUITE_OK(wcs_family_set_type(run->suites[engine].table, family,
-						     run->types[i]));
-}
-
 static void random_remove_family(struct random_run *run)
 {
 	const char *family = random_families[random_below(run, 3)];
@@ -42,7 +32,6 @@ static void random_remove_family(struct random_run *run)
 		if (rc[i] != 0)
 			continue;
 		SUITE_OK(wcs_family_create(run->suites[i].table, family));
-		random_set_type(run, i, family);
 	}
 	ck_assert_msg(rc[0] == rc[1], "%.2000s: %d, %d", run->text, rc[0], rc[1]);
 }
@@ -126,33 +115,10 @@ void random_step(struct random_run *run)
 		free(run->buffers[i]);
 }
 
-/* The state of the elements from "from" to "to" - 1. They come together pairwise: merging one after
- * the other takes seconds. */
-static size_t random_state_of(uint32_t from, uint32_t to, unsigned char *state)
-{
-	unsigned char left[WCS_AGGREGATE_VALUE_MAX], right[WCS_AGGREGATE_VALUE_MAX];
-	uint32_t middle = from + (to - from) / 2;
-	size_t left_len, right_len;
-
-	if (to - from == 1) {
-		wcs_hll_element((struct wcs_slice){&from, sizeof(from)}, state);
-		return WCS_HLL_ELEMENT;
-	}
-	left_len = random_state_of(from, middle, left);
-	right_len = random_state_of(middle, to, right);
-	return wcs_hll_merge((struct wcs_slice){left, left_len},
-			     (struct wcs_slice){right, right_len}, state);
-}
-
 void random_open(struct random_run *run)
 {
-	if (run->aggregates)
-		run->many_len = random_state_of(1000, 9000, run->many); /* dense */
-	for (int i = 0; i < SUITE_ENGINES; i++) {
+	for (int i = 0; i < SUITE_ENGINES; i++)
 		suite_open(&run->suites[i], i);
-		for (int family = 0; family < RANDOM_FAMILIES - 1; family++)
-			random_set_type(run, i, random_families[family]);
-	}
 }
 
 void random_close(struct random_run *run)

@@ -4,47 +4,15 @@
 
 #include "store/mutation.h"
 
-static void random_add_aggregate(struct random_run *run, struct wcs_mutation *mutation)
-{
-	uint32_t kind = random_below(run, 12);
-	const char *family = random_family(run);
-	struct wcs_slice qualifier = random_bytes(run, 0, 1);
-	struct wcs_slice value = random_value_of(run, family);
-
-	if (kind < 4) {
-		random_say(run, " merge");
-		wcs_mutation_merge(mutation, family, qualifier, random_ts(run), value);
-	} else if (kind < 8) {
-		random_say(run, " merge newest");
-		wcs_mutation_merge(mutation, family, qualifier, WCS_TS_NEWEST, value);
-	} else if (kind < 9) {
-		random_say(run, " set server");
-		wcs_mutation_set(mutation, family, qualifier, WCS_TS_SERVER, value);
-	} else if (kind < 11) {
-		random_say(run, " replace");
-		wcs_mutation_replace(mutation, family, qualifier, value);
-	} else {
-		random_say(run, " set newest");
-		wcs_mutation_set_newest(mutation, family, qualifier, random_ts(run), value);
-	}
-}
-
 static void random_add_write(struct random_run *run, struct wcs_mutation *mutation)
 {
 	uint32_t kind = random_below(run, 10);
-	const char *family;
-	struct wcs_slice qualifier;
+	const char *family = random_family(run);
+	struct wcs_slice qualifier = random_bytes(run, 0, 1);
 
-	if (run->aggregates && random_below(run, 10) != 0) {
-		random_add_aggregate(run, mutation);
-		return;
-	}
-	family = random_family(run);
-	qualifier = random_bytes(run, 0, 1);
 	if (kind < 4) {
 		random_say(run, " set");
-		wcs_mutation_set(mutation, family, qualifier, random_ts(run),
-				 random_value_of(run, family));
+		wcs_mutation_set(mutation, family, qualifier, random_ts(run), random_value(run));
 	} else if (kind < 6) {
 		random_say(run, " set server");
 		wcs_mutation_set(mutation, family, qualifier, WCS_TS_SERVER, random_value(run));

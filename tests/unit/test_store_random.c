@@ -14,8 +14,10 @@
 
 #define RANDOM_STEPS 4000
 
-static void random_go(struct random_run *run)
+SUITE_TEST(test_engines_agree, 600)
 {
+	static struct random_run all;
+	struct random_run *run = &all;
 	uint64_t steps = suite_setting("ROWFS_STEPS", RANDOM_STEPS);
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
@@ -38,29 +40,9 @@ static void random_go(struct random_run *run)
 			needed += ldb_extent_count(cell.info.size);
 	wcs_scan_close(scan);
 	engine_expect_chunks(run->suites[SUITE_LEVELDB].store->engine.db, (int)needed);
-	if (steps >= RANDOM_STEPS)
-		ck_assert_uint_gt(run->batched, steps / (run->aggregates ? 20 : 10));
-	if (steps >= RANDOM_STEPS)
+	if (steps >= RANDOM_STEPS) {
+		ck_assert_uint_gt(run->batched, steps / 10);
 		ck_assert_int_gt(run->moved, (int)(steps / 40));
+	}
 	random_close(run);
-}
-
-SUITE_TEST(test_engines_agree, 600)
-{
-	static struct random_run run;
-
-	random_go(&run);
-}
-
-SUITE_LOOP(test_engines_agree_on_aggregates, SUITE_ENGINES, 600)
-{
-	static const enum wcs_type types[][RANDOM_FAMILIES] = {
-		{WCS_INTSUM, WCS_INTHLL, WCS_BYTES},
-		{WCS_INTMIN, WCS_INTHLL, WCS_INTMAX},
-	};
-	static struct random_run run;
-
-	run.aggregates = true;
-	memcpy(run.types, types[_i], sizeof(run.types));
-	random_go(&run);
 }
