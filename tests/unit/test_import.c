@@ -91,7 +91,7 @@ SUITE_STORES(test_applied_is_told, 10)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-/* More lines than wait for each other, one of them bad. fuzz_rows.c compares pieces of any rows. */
+/* More lines than one batch takes, one of them bad. fuzz_rows.c compares pieces of any rows. */
 SUITE_STORES(test_pieces_of_any_size, 60)
 {
 	static const size_t sizes[] = {7, 5000, 1 << 20};

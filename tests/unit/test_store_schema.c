@@ -17,9 +17,9 @@ static int tables_apply(struct wcs_store *store, const char *json, struct wcs_fa
 	return rc;
 }
 
-/* One after the other: what a schema omits stays as it is, and gets its default only in a new
- * family or table; one that the store cannot follow is applied in no part. Behind the first there
- * is a cell in f. */
+/* Applied one after the other. A setting that a schema omits stays as it is, and gets its default
+ * only in a new family or table. A schema that the store cannot follow is applied in no part. From
+ * the second on there is a cell in f. */
 static const struct {
 	const char *json;
 	const char *refused; /* the fault's words; NULL: it is applied */
