@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Positions: from a node up to its table, and from there into the store. */
+/* Positions: from a table down to a node, and from there into the store. */
 #include "fs/names/pos.h"
 
 #include <errno.h>
@@ -9,58 +9,6 @@
 #include "fs/fs.h"
 #include "fs/names/number.h"
 #include "fs/names/spell.h"
-
-/* Fills the key: its length on a first way up the segments, its bytes from the end on a second. */
-static int key_fill(const struct node *node, struct pos *pos)
-{
-	const struct node *at = node;
-	size_t end, left;
-
-	pos->depth = pos->key_len = 0;
-	for (; at && at->kind != NODE_TABLE; at = at->parent)
-		if (at->kind == NODE_PREFIX)
-			pos->key_len += at->name_len + (size_t)(pos->depth++ > 0);
-	if (pos->key_len > WCS_ROW_KEY_MAX)
-		return -ENAMETOOLONG;
-	end = pos->key_len;
-	left = pos->depth;
-	for (at = node; left > 0; at = at->parent) {
-		if (at->kind != NODE_PREFIX)
-			continue;
-		end -= at->name_len;
-		memcpy(pos->key + end, at->name, at->name_len);
-		if (--left > 0)
-			pos->key[--end] = (char)pos->delimiter;
-	}
-	return 0;
-}
-
-int pos_of(const struct node *node, struct pos *pos)
-{
-	const struct node *table = node_up(node, NODE_TABLE), *family = node_up(node, NODE_FAMILY);
-
-	if (!family)
-		family = node_up(node, NODE_POLICIES);
-	pos->kind = node->kind;
-	pos->versions = node->flags & NODE_F_VERSIONS;
-	pos->table = table ? table->table : NULL;
-	pos->delimiter = table ? wcs_table_delimiter(table->table) : 0;
-	pos->family = family ? family->name : NULL;
-	pos->qualifier = (struct wcs_slice){0};
-	pos->chunk = (struct wcs_slice){0};
-	pos->ts = WCS_TS_NEWEST;
-	if (node->kind == NODE_CHUNK)
-		pos->chunk = node_name(node);
-	if (node->kind == NODE_CELL || node->kind == NODE_HISTORY)
-		pos->qualifier = node_name(node);
-	if (node->kind == NODE_VERSION) {
-		pos->qualifier = node_name(node->parent);
-		names_ts_parse(node->name, node->name_len, &pos->ts);
-	}
-	if (node->kind == NODE_DRAFTS && node->parent->kind == NODE_HISTORY)
-		pos->qualifier = node_name(node->parent);
-	return key_fill(node, pos);
-}
 
 int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 {
@@ -97,6 +45,28 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 	}
 	if (rc == 0)
 		pos->kind = kind;
+	return rc;
+}
+
+/* Recurses once for each segment and part above, at most for each byte of a key. */
+int pos_of(const struct node *node, struct pos *pos)
+{
+	bool table = node->kind == NODE_TABLE;
+	int rc = 0;
+
+	if (node->parent && !table) {
+		rc = pos_of(node->parent, pos);
+		rc = rc == 0 ? pos_descend(pos, node->kind, node_name(node)) : rc;
+	} else {
+		pos->kind = node->kind;
+		pos->table = table ? node->table : NULL;
+		pos->delimiter = table ? wcs_table_delimiter(node->table) : 0;
+		pos->depth = pos->key_len = 0;
+		pos->family = NULL;
+		pos->qualifier = pos->chunk = (struct wcs_slice){0};
+		pos->ts = WCS_TS_NEWEST;
+	}
+	pos->versions = node->flags & NODE_F_VERSIONS;
 	return rc;
 }
 
