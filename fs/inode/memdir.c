@@ -228,7 +228,7 @@ bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path)
 
 /* Decodes the component behind `path` in `found`, if that is a child of that part. */
 static int child_decode(const struct memdir_path *found, const struct memdir_path *path,
-			enum memdir_part part, struct memdir_child *child)
+			enum memdir_part part, struct wcs_slice *child)
 {
 	const unsigned char *data;
 	size_t len, count = 0;
@@ -247,12 +247,12 @@ static int child_decode(const struct memdir_path *found, const struct memdir_pat
 		if (data[i] == 0)
 			i++;
 	}
-	*child = (struct memdir_child){bytes, count};
+	*child = (struct wcs_slice){bytes, count};
 	return 0;
 }
 
 int memdirs_next(struct memdirs *dirs, const struct memdir_path *path, enum memdir_part part,
-		 const struct wcs_slice *after, struct memdir_child *child)
+		 const struct wcs_slice *after, struct wcs_slice *child)
 {
 	struct memdir_path start = {0};
 	size_t index;
@@ -265,6 +265,8 @@ int memdirs_next(struct memdirs *dirs, const struct memdir_path *path, enum memd
 	rc = memdir_path_add(&start, part, after ? *after : (struct wcs_slice){0});
 	if (rc != 0)
 		goto out;
+	free((void *)child->data);
+	*child = (struct wcs_slice){0};
 	/* The least path behind all below that child, or before all children of that part. */
 	if (after)
 		start.data[start.len - 1] = 2; /* in place of 01, which ends the component */

@@ -57,13 +57,10 @@ bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path);
 /* Is a path below it? */
 bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path);
 
-/* The first child of path of that part whose bytes are greater than after (NULL: of all). The
- * caller frees child->data. -ENOENT: none; -ENOMEM. */
-struct memdir_child {
-	char *data;
-	size_t len;
-};
+/* Frees *child (data NULL: none yet) and makes it the first child of path of that part whose bytes
+ * are greater than after (NULL: of all), which may be *child. The caller frees the last one's data.
+ * -ENOENT: none, then data is NULL; -ENOMEM. */
 int memdirs_next(struct memdirs *dirs, const struct memdir_path *path, enum memdir_part part,
-		 const struct wcs_slice *after, struct memdir_child *child);
+		 const struct wcs_slice *after, struct wcs_slice *child);
 
 #endif

@@ -21,7 +21,7 @@ struct walk {
 	enum node_kind kind;   /* of the children */
 	enum memdir_part part; /* of the children in memory, as all below */
 	struct memdir_path path;
-	struct memdir_child memory; /* the next one; data NULL: none is left */
+	struct wcs_slice memory; /* the next one; data NULL: none is left */
 };
 
 struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
@@ -38,19 +38,11 @@ struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
 	return child;
 }
 
-static struct wcs_slice memory_bytes(const struct walk *walk)
-{
-	return (struct wcs_slice){walk->memory.data, walk->memory.len};
-}
-
 /* Goes to the next child in memory after `after`. */
 static int memory_next(struct walk *walk, const struct wcs_slice *after)
 {
-	struct memdir_child next = {0};
-	int rc = memdirs_next(walk->fs->memdirs, &walk->path, walk->part, after, &next);
+	int rc = memdirs_next(walk->fs->memdirs, &walk->path, walk->part, after, &walk->memory);
 
-	free(walk->memory.data);
-	walk->memory = next;
 	return rc == -ENOENT ? 0 : rc;
 }
 
@@ -68,13 +60,10 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 {
 	int rc = 0;
 
-	while (rc == 0 && walk->memory.data &&
-	       (!limit || memdir_order(memory_bytes(walk), *limit) < 0)) {
-		struct wcs_slice bytes = memory_bytes(walk);
-
-		rc = walk->each(walk->ctx, walk->kind, bytes, NULL);
+	while (rc == 0 && walk->memory.data && (!limit || memdir_order(walk->memory, *limit) < 0)) {
+		rc = walk->each(walk->ctx, walk->kind, walk->memory, NULL);
 		if (rc == 0)
-			rc = memory_next(walk, &bytes);
+			rc = memory_next(walk, &walk->memory);
 	}
 	return rc;
 }
@@ -84,8 +73,8 @@ static int memory_end(struct walk *walk, int rc)
 {
 	if (rc == 0)
 		rc = memory_give(walk, NULL);
-	free(walk->memory.data);
-	walk->memory = (struct memdir_child){0};
+	free((void *)walk->memory.data);
+	walk->memory = (struct wcs_slice){0};
 	memdir_path_clear(&walk->path);
 	return rc;
 }
@@ -95,7 +84,7 @@ static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell
 {
 	int rc = memory_give(walk, &bytes);
 
-	if (rc == 0 && walk->memory.data && memdir_order(memory_bytes(walk), bytes) == 0)
+	if (rc == 0 && walk->memory.data && memdir_order(walk->memory, bytes) == 0)
 		rc = memory_next(walk, &bytes);
 	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes, info) : rc;
 }

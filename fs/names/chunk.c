@@ -162,26 +162,21 @@ static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
  * another place. */
 static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice text)
 {
-	struct wcs_slice after = text;
 	struct memdir_path path = {0};
-	struct memdir_child child = {0}, last = {0};
+	struct wcs_slice child = {0};
 	struct chunk_name name = {.place = CHUNK_AWAY};
 	int rc = pos_memdir_path(pos, &path);
 
 	while (rc == 0 && name.place == CHUNK_AWAY) {
-		rc = memdirs_next(fs->memdirs, &path, MEMDIR_CHUNK, &after, &child);
-		free(last.data);
-		last = child;
-		child.data = NULL;
+		rc = memdirs_next(fs->memdirs, &path, MEMDIR_CHUNK, child.data ? &child : &text,
+				  &child);
 		if (rc == 0 &&
-		    (last.len <= text.len || memcmp(last.data, text.data, text.len) != 0))
+		    (child.len <= text.len || memcmp(child.data, text.data, text.len) != 0))
 			rc = -ENOENT;
-		if (rc != 0)
-			break;
-		after = (struct wcs_slice){last.data, last.len};
-		chunk_split(pos->table, text, NODE_CHUNK, after, &name);
+		if (rc == 0)
+			chunk_split(pos->table, text, NODE_CHUNK, child, &name);
 	}
-	free(last.data);
+	free((void *)child.data);
 	memdir_path_clear(&path);
 	return rc;
 }

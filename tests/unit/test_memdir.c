@@ -44,21 +44,18 @@ static void expect_children(struct memdirs *dirs, const char *text, enum memdir_
 			    const char *expected)
 {
 	struct memdir_path path = path_of(text);
-	struct memdir_child child = {0}, last = {0};
-	struct wcs_slice after;
+	struct wcs_slice child = {0};
 	char found[256] = "";
 	size_t len = 0;
 
-	while (memdirs_next(dirs, &path, part, last.data ? &after : NULL, &child) == 0) {
+	while (memdirs_next(dirs, &path, part, child.data ? &child : NULL, &child) == 0) {
+		const char *bytes = child.data;
+
 		for (size_t i = 0; i < child.len; i++)
-			found[len++] = (char)(child.data[i] ? child.data[i] : '~');
+			found[len++] = (char)(bytes[i] ? bytes[i] : '~');
 		found[len++] = ' ';
-		free(last.data);
-		last = child;
-		after = (struct wcs_slice){last.data, last.len};
 	}
 	ck_assert_str_eq(found, expected);
-	free(last.data);
 	memdir_path_clear(&path);
 }
 
