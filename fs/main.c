@@ -209,26 +209,13 @@ static int run(const struct options *options, const char *store_path, const char
 	return status;
 }
 
-/* Waits until the child serves or ends. */
-static int wait_ready(int fd, pid_t child)
-{
-	int status;
-	char byte;
-
-	if (read(fd, &byte, 1) == 1)
-		return EXIT_SUCCESS;
-	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
-		return say("mount", "the serving process died before it was ready; -f shows more");
-	if (WEXITSTATUS(status) == EXIT_SUCCESS)
-		return say("mount", "it was ended before it was ready");
-	return WEXITSTATUS(status);
-}
-
+/* The parent waits until the child serves or ends. */
 static int run_in_background(const struct options *options, const char *store,
 			     const char *mountpoint)
 {
-	int fds[2];
+	int fds[2], status;
 	pid_t child;
+	char byte;
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return say("pipe", strerror(errno));
@@ -238,16 +225,22 @@ static int run_in_background(const struct options *options, const char *store,
 	child = fork();
 	if (child < 0)
 		return say("fork", strerror(errno));
-	if (child > 0) {
-		close(fds[1]);
-		return wait_ready(fds[0], child);
+	if (child == 0) {
+		close(fds[0]);
+		ready_fd = fds[1];
+		setsid();
+		if (chdir("/") != 0)
+			return say("/", strerror(errno));
+		return run(options, store, mountpoint);
 	}
-	close(fds[0]);
-	ready_fd = fds[1];
-	setsid();
-	if (chdir("/") != 0)
-		return say("/", strerror(errno));
-	return run(options, store, mountpoint);
+	close(fds[1]);
+	if (read(fds[0], &byte, 1) == 1)
+		return EXIT_SUCCESS;
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return say("mount", "the serving process died before it was ready; -f shows more");
+	if (WEXITSTATUS(status) == EXIT_SUCCESS)
+		return say("mount", "it was ended before it was ready");
+	return WEXITSTATUS(status);
 }
 
 static int prepare_and_run(const struct options *options)

@@ -113,25 +113,6 @@ static int unmount(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
 }
 
-/* 0 also if auto_unmount or another start cleared the mount at the same time. */
-static int clear_dead(const char *path)
-{
-	char what[256];
-	bool ours = find_mount(path, what, sizeof(what));
-
-	if (ours && unmount(path) == 0) {
-		fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
-		return 0;
-	}
-	if (!lies_dead(path))
-		return 0;
-	if (!ours)
-		return refuse(path, -ENOTCONN,
-			      "is a dead mount of another filesystem, or lies "
-			      "in a dead mount; unmount that");
-	return refuse(path, -EBUSY, "is a dead mount and could not be cleared; unmount it");
-}
-
 void mountpoint_clear(const char *path)
 {
 	char what[256];
@@ -145,22 +126,28 @@ static int check(const char *path)
 {
 	char what[256], why[512];
 	struct stat st;
-	int rc;
 
 	while (look(path, &st) != 0) {
-		if (!is_dead(errno)) {
-			rc = -errno;
-			/* Only the user who mounted may access a mount, also a dead one. */
-			if (rc != -EACCES || !find_mount(path, what, sizeof(what)))
-				return refuse(path, rc, strerror(-rc));
+		int error = errno;
+		bool ours = find_mount(path, what, sizeof(what));
+
+		/* Only the user who mounted may access a mount, also a dead one. */
+		if (error == EACCES && ours) {
 			snprintf(why, sizeof(why),
 				 "is a mount of %s by another user; umount unmounts it, as root",
 				 what);
-			return refuse(path, rc, why);
+			return refuse(path, -error, why);
 		}
-		rc = clear_dead(path);
-		if (rc != 0)
-			return rc;
+		if (!is_dead(error))
+			return refuse(path, -error, strerror(error));
+		if (ours && unmount(path) == 0)
+			fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
+		else if (lies_dead(path)) /* else auto_unmount or another start cleared it */
+			return ours ? refuse(path, -EBUSY,
+					     "is a dead mount and could not be cleared; unmount it")
+				    : refuse(path, -ENOTCONN,
+					     "is a dead mount of another filesystem, or lies "
+					     "in a dead mount; unmount that");
 	}
 	if (!S_ISDIR(st.st_mode))
 		return refuse(path, -ENOTDIR, "is not a directory");
@@ -180,7 +167,7 @@ int mountpoint_fd(const char *path)
 
 int mountpoint_prepare(const char *given, char **path)
 {
-	char *resolved, *whole;
+	char *resolved;
 	struct stat st;
 	int rc;
 
@@ -202,12 +189,10 @@ int mountpoint_prepare(const char *given, char **path)
 			      : is_dead(errno) ? "lies in a dead mount; unmount that"
 					       : strerror(errno));
 	rc = check(resolved);
-	whole = rc == 0 ? realpath(resolved, NULL) : NULL;
-	free(resolved);
-	if (rc == 0 && !whole)
-		return refuse(given, -errno, strerror(errno));
 	if (rc == 0)
-		*path = whole;
+		*path = resolved;
+	else
+		free(resolved);
 	return rc;
 }
 
