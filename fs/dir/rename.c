@@ -75,11 +75,8 @@ static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 				       .id = id_of(to),
 				       .qualifier = to->pos.qualifier,
 				       .ts = to->pos.ts};
-	int rc = writers_rename(fs, thread, id_of(from), &target, moved);
 
-	if (rc == 0 && moved && is_column(from))
-		rc = writers_rename_history(fs, id_of(from).column, &target, moved);
-	return rc;
+	return writers_rename(fs, thread, id_of(from), &target, moved);
 }
 
 static bool same_column(const struct side *a, const struct side *b)
@@ -234,7 +231,7 @@ static void expire(struct fs *fs, const struct side *from, const struct side *to
 static int rename_file(struct fs *fs, pid_t thread, const struct side *from, const struct side *to,
 		       bool exclusive)
 {
-	struct writer_moved moved = {.merged = true};
+	struct writer_moved moved = {.history = is_column(from), .merged = true};
 	struct wcs_cell_info info, old;
 	bool replaces = lookup_file(fs, to->dir, &to->pos, &to->child, &old) == 0;
 	int rc;

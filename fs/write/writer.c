@@ -162,7 +162,7 @@ bool writer_replaces(struct fs *fs, struct node *node)
 	bool known;
 
 	pthread_mutex_lock(&writer->lock);
-	known = writer->found && !writer->renamed &&
+	known = writer->found && !writer->target.qualifier.data &&
 		cache_replaced(fs, &writer->mark, node->parent, node_name(node));
 	writer->found = false;
 	pthread_mutex_unlock(&writer->lock);
@@ -178,9 +178,9 @@ void writer_expire(struct fs *fs, struct node *node)
 
 	pthread_mutex_lock(&writer->lock);
 	draft = writer->target.kind == NODE_DRAFT;
-	if (writer->renamed) {
+	if (writer->target.qualifier.data) {
 		qualifier = (struct wcs_slice){renamed, writer->target.qualifier.len};
-		memcpy(renamed, writer->renamed, qualifier.len);
+		memcpy(renamed, writer->target.qualifier.data, qualifier.len);
 	}
 	pthread_mutex_unlock(&writer->lock);
 	if (!draft)

@@ -87,6 +87,7 @@ struct writer_target {
 
 /* The effect of a rename on the versions of a file. */
 struct writer_moved {
+	bool history;	/* the file is a column: its versions are moved, too */
 	bool merged;	/* only the newest is left, as a version of another column */
 	int64_t newest; /* the timestamp of the newest before */
 	int64_t now;	/* its timestamp now */
@@ -97,10 +98,6 @@ struct writer_moved {
  * make `from`. Family's lock: exclusive. */
 int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
 		   const struct writer_moved *moved);
-
-/* The same for the versions of a column that was renamed. */
-int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_target *to,
-			   const struct writer_moved *moved);
 
 /* ---- One session ------------------------------------------------------------------------- */
 

@@ -61,8 +61,7 @@ struct writer {
 
 	/* Changes under the exclusive lock of its family together with its own and the registry's;
 	 * each of them is enough to read it. */
-	struct writer_target target;
-	char *renamed; /* target's qualifier, if its node has another; or NULL */
+	struct writer_target target; /* owns its qualifier; data NULL: the node's */
 
 	struct writers *registry; /* that it is in, or NULL. Locks: both, as next; one to read */
 	struct writer *next;

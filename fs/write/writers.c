@@ -155,28 +155,27 @@ struct node *writers_own(struct fs *fs, pid_t thread, struct file_id id, bool hi
 
 /* ---- One session ------------------------------------------------------------------------- */
 
-/* key: of the session's node; created: it makes a new file. 0 or -ENOMEM. */
-static int session_new(struct fs *fs, pid_t thread, const struct node_key *key, bool created,
-		       struct node **node)
+/* A session with its node, a child of dir. created: it makes a new file. 0 or -ENOMEM. */
+static int session_new(struct fs *fs, pid_t thread, struct node *dir, enum node_kind kind,
+		       struct wcs_slice name, bool created, struct node **node)
 {
+	struct node_key key = {.parent = dir, .kind = kind, .name = name};
 	struct writer *writer = calloc(1, sizeof(*writer));
 
 	if (!writer)
 		return -ENOMEM;
 	pthread_mutex_init(&writer->lock, NULL);
 	spool_init(&writer->spool);
-	writer->target =
-		(struct writer_target){.kind = key->kind,
-				       .id = node_child_id(key->parent, key->kind, key->name),
-				       .ts = WCS_TS_NEWEST};
-	if (key->kind == NODE_VERSION)
-		names_ts_parse(key->name.data, key->name.len, &writer->target.ts);
+	writer->target = (struct writer_target){
+		.kind = kind, .id = node_child_id(dir, kind, name), .ts = WCS_TS_NEWEST};
+	if (kind == NODE_VERSION)
+		names_ts_parse(name.data, name.len, &writer->target.ts);
 	writer->thread = thread;
 	writer->pending = created;
 	writer->hidden = created;
 	writer->committed = WCS_TS_NONE;
 	writer->time = fs_now();
-	*node = nodes_get_writer(fs->nodes, key, writer);
+	*node = nodes_get_writer(fs->nodes, &key, writer);
 	if (!*node)
 		writer_free(writer);
 	return *node ? 0 : -ENOMEM;
@@ -190,7 +189,7 @@ void writer_free(struct writer *writer)
 	value_put(writer->base);
 	spool_clear(&writer->spool);
 	free(writer->lines.text);
-	free(writer->renamed);
+	free((void *)writer->target.qualifier.data);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
 }
@@ -202,28 +201,25 @@ int writer_pos(const struct node *node, struct pos *pos)
 
 	pos->kind = writer->target.kind;
 	pos->ts = writer->target.ts;
-	if (writer->renamed)
+	if (writer->target.qualifier.data)
 		pos->qualifier = writer->target.qualifier;
 	return rc;
 }
 
 int writers_reopen(struct fs *fs, pid_t thread, const struct node *node, struct node **session)
 {
-	struct node_key key = {.parent = node->parent, .kind = node->kind, .name = node_name(node)};
-
-	return session_new(fs, thread, &key, false, session);
+	return session_new(fs, thread, node->parent, node->kind, node_name(node), false, session);
 }
 
 int writers_lookup(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   const struct wcs_cell_info *info, struct node **node)
 {
-	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
 	struct file_id id = node_child_id(dir, child->kind, child->bytes);
 	int rc;
 
 	if (!retry_lookup(fs->retries, thread, id.file))
 		return -ENOENT;
-	rc = session_new(fs, thread, &key, false, node);
+	rc = session_new(fs, thread, dir, child->kind, child->bytes, false, node);
 	if (rc == 0) {
 		(*node)->writer->final_size = info->size;
 		(*node)->writer->time = info->ts;
@@ -251,8 +247,7 @@ bool writers_reserved(struct fs *fs, const struct node *dir, const struct spelle
 int writers_create(struct fs *fs, pid_t thread, struct node *dir, const struct spelled *child,
 		   bool exclusive, struct node **node)
 {
-	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
-	int rc = session_new(fs, thread, &key, true, node);
+	int rc = session_new(fs, thread, dir, child->kind, child->bytes, true, node);
 
 	if (rc == 0)
 		(*node)->writer->exclusive = exclusive;

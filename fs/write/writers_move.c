@@ -88,8 +88,7 @@ static int move_one(struct fs *fs, struct writer *writer, const struct writer_ta
 			writer->committed = WCS_TS_NONE;
 		pthread_mutex_lock(&fs->writers->lock);
 		writers_take_out(fs->writers, writer);
-		free(writer->renamed);
-		writer->renamed = qualifier;
+		free((void *)writer->target.qualifier.data);
 		writer->target = *to;
 		writer->target.qualifier.data = qualifier;
 		writers_put_in(fs->writers, writer);
@@ -118,28 +117,9 @@ static struct writer *next_of(struct writers *writers, struct file_id id, bool v
 	return writer;
 }
 
-int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
-		   const struct writer_moved *moved)
-{
-	struct node *own = writers_own(fs, thread, from, true);
-	struct writer *writer;
-	int rc = !moved && !own ? -ENOENT : 0;
-
-	if (rc == 0 && from.file != to->id.file) {
-		writers_detach(fs, thread, to->id, false, true);
-		while (rc == 0 && (writer = next_of(fs->writers, from, false, own)) != NULL) {
-			struct node *node = writer->node;
-
-			rc = move_one(fs, writer, to, moved);
-			nodes_put(fs->nodes, node, 1);
-		}
-	}
-	nodes_put(fs->nodes, own, 1);
-	return rc;
-}
-
-int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_target *to,
-			   const struct writer_moved *moved)
+/* The sessions of a column's versions follow it. */
+static int move_history(struct fs *fs, uint64_t column, const struct writer_target *to,
+			const struct writer_moved *moved)
 {
 	struct file_id from = {.column = column};
 	struct writer_target version = *to;
@@ -165,4 +145,24 @@ int writers_rename_history(struct fs *fs, uint64_t column, const struct writer_t
 		nodes_put(fs->nodes, node, 1);
 	}
 	return rc;
+}
+
+int writers_rename(struct fs *fs, pid_t thread, struct file_id from, const struct writer_target *to,
+		   const struct writer_moved *moved)
+{
+	struct node *own = writers_own(fs, thread, from, true);
+	struct writer *writer;
+	int rc = !moved && !own ? -ENOENT : 0;
+
+	if (rc == 0 && from.file != to->id.file) {
+		writers_detach(fs, thread, to->id, false, true);
+		while (rc == 0 && (writer = next_of(fs->writers, from, false, own)) != NULL) {
+			struct node *node = writer->node;
+
+			rc = move_one(fs, writer, to, moved);
+			nodes_put(fs->nodes, node, 1);
+		}
+	}
+	nodes_put(fs->nodes, own, 1);
+	return rc == 0 && moved && moved->history ? move_history(fs, from.column, to, moved) : rc;
 }
