@@ -48,22 +48,6 @@ struct stream {
 	char *kept;	/* the ring */
 };
 
-/* *export is NULL for a .row without a key: no such row can exist. */
-static int export_open(const struct node *node, struct wcs_export **export)
-{
-	enum wcs_export_kind kind = node->ts == CONTROL_ROW    ? WCS_EXPORT_ROW
-				    : node->ts == CONTROL_KEYS ? WCS_EXPORT_KEYS
-							       : WCS_EXPORT_ROWS;
-	struct wcs_slice key;
-	struct pos pos;
-	int rc = pos_of(node, &pos);
-
-	*export = NULL;
-	if (rc != 0 || (node->ts == CONTROL_ROW && pos.key_len == 0))
-		return rc;
-	return wcs_export_open(pos.table, control_key(&pos, &key), kind, export);
-}
-
 struct streams *streams_new(void)
 {
 	struct streams *streams = calloc(1, sizeof(*streams));
@@ -118,11 +102,16 @@ static void stream_close(void *state)
 
 static int stream_open(struct fs *fs, const struct node *node, uid_t user, void **state)
 {
+	enum wcs_export_kind kind = node->ts == CONTROL_ROW    ? WCS_EXPORT_ROW
+				    : node->ts == CONTROL_KEYS ? WCS_EXPORT_KEYS
+							       : WCS_EXPORT_ROWS;
 	struct stream *stream = calloc(1, sizeof(*stream));
-	int rc = -ENOMEM;
+	struct wcs_slice key;
+	struct pos pos;
+	int rc;
 
 	if (!stream)
-		return rc;
+		return -ENOMEM;
 	stream->fs = fs;
 	stream->user = user;
 	stream->shared = user != 0 && user != fs->options.uid && user != geteuid();
@@ -134,13 +123,15 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 			      STREAMS_MAX, STREAMS_USER);
 	}
 	stream->kept = malloc(STREAM_KEPT);
-	if (stream->kept)
-		rc = export_open(node, &stream->export);
+	rc = stream->kept ? pos_of(node, &pos) : -ENOMEM;
+	/* No row has an empty key. */
+	stream->ended = rc == 0 && kind == WCS_EXPORT_ROW && pos.key_len == 0;
+	if (rc == 0 && !stream->ended)
+		rc = wcs_export_open(pos.table, control_key(&pos, &key), kind, &stream->export);
 	if (rc != 0) {
 		stream_close(stream);
 		return rc;
 	}
-	stream->ended = !stream->export;
 	*state = stream;
 	return 0;
 }

@@ -250,10 +250,8 @@ void locks_end(struct locks *locks)
 	pthread_mutex_lock(&locks->lock);
 	waiting = locks->waiting;
 	locks->waiting = NULL;
-	for (struct waiter *waiter = waiting; waiter; waiter = waiter->next) {
+	for (struct waiter *waiter = waiting; waiter; waiter = waiter->next)
 		waiter->rc = -ENOTCONN;
-		locks->room++;
-	}
 	pthread_mutex_unlock(&locks->lock);
 	answer(waiting);
 }

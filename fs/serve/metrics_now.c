@@ -44,20 +44,6 @@ static void print_all(const struct metric *all, size_t count, FILE *to)
 	}
 }
 
-static void print_levels(const struct wcs_stats *store, FILE *to)
-{
-	if (store->level_count == 0)
-		return;
-	print_head("rowfs_store_files", "Files of the engine, by level.", to);
-	for (size_t i = 0; i < store->level_count; i++)
-		fprintf(to, "rowfs_store_files{level=\"%zu\"} %" PRIu64 "\n", i,
-			store->levels[i].files);
-	print_head("rowfs_store_bytes", "Size of these files, about, by level.", to);
-	for (size_t i = 0; i < store->level_count; i++)
-		fprintf(to, "rowfs_store_bytes{level=\"%zu\"} %" PRIu64 "\n", i,
-			store->levels[i].bytes);
-}
-
 static void print_store(const struct wcs_stats *store, const struct wcs_gc_status *gc, FILE *to)
 {
 	const struct metric all[] = {
@@ -126,5 +112,14 @@ void metrics_print_now(const struct metrics_now *now, FILE *to)
 		(int)(now->mounted % 1000000));
 	print_all(mount, sizeof(mount) / sizeof(*mount), to);
 	print_store(&now->store, &now->gc, to);
-	print_levels(&now->store, to);
+	if (now->store.level_count == 0)
+		return;
+	print_head("rowfs_store_files", "Files of the engine, by level.", to);
+	for (size_t i = 0; i < now->store.level_count; i++)
+		fprintf(to, "rowfs_store_files{level=\"%zu\"} %" PRIu64 "\n", i,
+			now->store.levels[i].files);
+	print_head("rowfs_store_bytes", "Size of these files, about, by level.", to);
+	for (size_t i = 0; i < now->store.level_count; i++)
+		fprintf(to, "rowfs_store_bytes{level=\"%zu\"} %" PRIu64 "\n", i,
+			now->store.levels[i].bytes);
 }
