@@ -229,9 +229,13 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 	if (alone && rc != 0)
 		return rc;
 	pthread_mutex_lock(&writer->lock);
-	if (rc == 0 && writer->lines.on) {
-		rc = writer_lines_resize(fs, node, writer, (uint64_t)size, alone);
-	} else if (rc == 0) {
+	if (rc == 0 && writer->lines.on && (uint64_t)size != writer->lines.end) {
+		if (size == 0 && !alone) /* else no line could follow */
+			writer_lines_truncate(writer);
+		else
+			rc = report(fs, node, NULL, 0, -EINVAL,
+				    "an aggregate has no other length than its number's");
+	} else if (rc == 0 && !writer->lines.on) {
 		rc = writer_make_whole(fs, writer);
 		if (rc == 0)
 			rc = spool_truncate(&writer->spool, fs->store_path, (uint64_t)size);

@@ -123,19 +123,6 @@ int writer_stamp_stored(struct fs *fs, const struct node *node, struct writer *w
 
 /* ---- Commits ----------------------------------------------------------------------------- */
 
-static void committed(struct writer *writer, int64_t ts)
-{
-	writer->committed = ts;
-	if (ts != WCS_TS_NONE)
-		writer->time = ts;
-	writer->appended = writer->spool.size;
-	writer->dirty = writer->pending = writer->truncated = false;
-	/* An append took no stamp: the last close gives it to the stored cell. */
-	if (!writer->append)
-		writer->stamped = false;
-	writer->hidden = false;
-}
-
 /* Was its file created and not written? That makes a file, but no version if one is there. */
 static bool only_creates(const struct writer *writer)
 {
@@ -284,7 +271,16 @@ int writer_commit_all(struct fs *fs, struct node *node, struct writer *writer)
 		return writer_lines_end(fs, node, writer);
 	rc = writer->target.kind == NODE_DRAFT ? commit_draft(fs, writer, &ts)
 					       : commit_cell(fs, node, writer, &ts);
-	if (rc == 0)
-		committed(writer, ts);
-	return rc;
+	if (rc != 0)
+		return rc;
+	writer->committed = ts;
+	if (ts != WCS_TS_NONE)
+		writer->time = ts;
+	writer->appended = writer->spool.size;
+	writer->dirty = writer->pending = writer->truncated = false;
+	/* An append took no stamp: the last close gives it to the stored cell. */
+	if (!writer->append)
+		writer->stamped = false;
+	writer->hidden = false;
+	return 0;
 }

@@ -325,18 +325,6 @@ void writer_lines_truncate(struct writer *writer)
 	writer->pending = writer->truncated = true;
 }
 
-int writer_lines_resize(struct fs *fs, const struct node *node, struct writer *writer,
-			uint64_t size, bool alone)
-{
-	if (size == writer->lines.end)
-		return 0;
-	if (size != 0 || alone)
-		return report(fs, node, NULL, 0, -EINVAL,
-			      "an aggregate has no other length than its number's");
-	writer_lines_truncate(writer);
-	return 0;
-}
-
 int writer_lines_end(struct fs *fs, const struct node *node, struct writer *writer)
 {
 	int rc = writer->lines.len > 0 ? end_line(node, writer, "\n", 1) : 0;

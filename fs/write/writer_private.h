@@ -106,10 +106,6 @@ int writer_lines_read(const struct node *node, void *buf, size_t len, uint64_t o
 /* The next line replaces the number, which stays until then. */
 void writer_lines_truncate(struct writer *writer);
 
-/* alone: no file is open, so no line could follow. -EINVAL: a size other than 0 and its own. */
-int writer_lines_resize(struct fs *fs, const struct node *node, struct writer *writer,
-			uint64_t size, bool alone);
-
 /* Merges a line that has no newline. Reports its error. */
 int writer_lines_end(struct fs *fs, const struct node *node, struct writer *writer);
 
