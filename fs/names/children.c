@@ -182,7 +182,7 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 {
 	const struct pos *pos = walk->pos;
 	char to[WCS_QUALIFIER_MAX + 1], name[NAMES_TS_MAX + 1];
-	struct wcs_filter filter = {.families = &pos->family, .family_count = 1};
+	struct wcs_filter filter = pos_column(pos, to);
 	struct wcs_scan *scan = NULL;
 	struct wcs_cell cell;
 	int rc = 0;
@@ -191,8 +191,6 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 		return -EINVAL;
 	if (pos->key_len == 0 || (after && filter.ts_to == 0))
 		return 0;
-	filter.qualifier_from = pos->qualifier;
-	filter.qualifier_to = pos_qualifier_end(pos, to);
 	rc = pos_row_scan(pos, &filter, &scan);
 	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) > 0) {
 		size_t len = names_ts_format(cell.info.ts, name);

@@ -139,22 +139,24 @@ static int nth_cell(const struct pos *pos, const struct wcs_filter *filter, int 
 	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
 }
 
-int pos_older(const struct pos *pos, struct wcs_cell_info *info)
-{
-	struct wcs_filter filter = {.families = &pos->family, .family_count = 1, .newest = 2};
-	char to[WCS_QUALIFIER_MAX + 1];
-
-	filter.qualifier_from = pos->qualifier;
-	filter.qualifier_to = pos_qualifier_end(pos, to);
-	return nth_cell(pos, &filter, 2, info);
-}
-
-struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf)
+struct wcs_filter pos_column(const struct pos *pos, char *buf)
 {
 	if (pos->qualifier.len > 0)
 		memcpy(buf, pos->qualifier.data, pos->qualifier.len);
-	buf[pos->qualifier.len] = 0;
-	return (struct wcs_slice){buf, pos->qualifier.len + 1};
+	buf[pos->qualifier.len] = 0; /* the next qualifier */
+	return (struct wcs_filter){.families = &pos->family,
+				   .family_count = 1,
+				   .qualifier_from = pos->qualifier,
+				   .qualifier_to = {buf, pos->qualifier.len + 1}};
+}
+
+int pos_older(const struct pos *pos, struct wcs_cell_info *info)
+{
+	char to[WCS_QUALIFIER_MAX + 1];
+	struct wcs_filter filter = pos_column(pos, to);
+
+	filter.newest = 2;
+	return nth_cell(pos, &filter, 2, info);
 }
 
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info)

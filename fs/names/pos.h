@@ -45,9 +45,9 @@ static inline int pos_type(const struct pos *pos, enum wcs_type *type)
 	return wcs_family_type(pos->table, pos->family, type);
 }
 
-/* The next qualifier after this one, where a scan of just this column ends. buf has room for
+/* Lets through the cells of the column. Borrows from pos and buf, which has room for
  * WCS_QUALIFIER_MAX + 1 bytes. */
-struct wcs_slice pos_qualifier_end(const struct pos *pos, char *buf);
+struct wcs_filter pos_column(const struct pos *pos, char *buf);
 
 /* Scans the row of the position. -ENOENT: the row key is empty. */
 int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct wcs_scan **scan);
