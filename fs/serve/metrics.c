@@ -194,23 +194,6 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 
 /* ---- Showing ----------------------------------------------------------------------------- */
 
-static void print_errors(const struct metrics *metrics, FILE *to)
-{
-	fputs("# HELP rowfs_request_errors_total Requests that were answered with an error.\n"
-	      "# TYPE rowfs_request_errors_total counter\n",
-	      to);
-	for (int i = 0; i < KINDS * ERRNOS; i++) {
-		uint64_t count = get(&metrics->kinds[i / ERRNOS].errors[i % ERRNOS]);
-		const char *error = i % ERRNOS > 0 ? strerrorname_np(i % ERRNOS) : NULL;
-
-		if (count > 0)
-			fprintf(to,
-				"rowfs_request_errors_total{operation=\"%s\",error=\"%s\"} %" PRIu64
-				"\n",
-				names[i / ERRNOS], error ? error : "other", count);
-	}
-}
-
 /* A bucket counts all requests up to its bound; the total is the last bucket, so the two agree. */
 static void print_durations(const struct kind *kind, const char *name, FILE *to)
 {
@@ -241,7 +224,19 @@ void metrics_print(const struct metrics *metrics, FILE *to)
 		if (get(&metrics->kinds[i].received) > 0)
 			fprintf(to, "rowfs_requests_total{operation=\"%s\"} %" PRIu64 "\n",
 				names[i], get(&metrics->kinds[i].received));
-	print_errors(metrics, to);
+	fputs("# HELP rowfs_request_errors_total Requests that were answered with an error.\n"
+	      "# TYPE rowfs_request_errors_total counter\n",
+	      to);
+	for (int i = 0; i < KINDS * ERRNOS; i++) {
+		uint64_t count = get(&metrics->kinds[i / ERRNOS].errors[i % ERRNOS]);
+		const char *error = i % ERRNOS > 0 ? strerrorname_np(i % ERRNOS) : NULL;
+
+		if (count > 0)
+			fprintf(to,
+				"rowfs_request_errors_total{operation=\"%s\",error=\"%s\"} %" PRIu64
+				"\n",
+				names[i / ERRNOS], error ? error : "other", count);
+	}
 	fputs("# HELP rowfs_request_duration_seconds Time from reading a request to its answer.\n"
 	      "# TYPE rowfs_request_duration_seconds histogram\n",
 	      to);

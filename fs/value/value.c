@@ -16,25 +16,29 @@ struct value {
 	uint32_t etag;
 };
 
-static struct value *value_make(void)
+struct value *value_new(struct spool *spool)
 {
 	struct value *value = calloc(1, sizeof(*value));
 
 	if (!value)
 		return NULL;
 	atomic_init(&value->refs, 1);
-	spool_init(&value->spool);
+	value->spool = *spool;
+	spool_init(spool);
 	return value;
 }
 
 int value_open(const struct pos *pos, struct value **value)
 {
-	struct value *made = value_make();
 	struct wcs_cell_info info;
 	char text[NUMBER_TEXT];
+	struct spool empty;
+	struct value *made;
 	enum wcs_type type;
 	int rc;
 
+	spool_init(&empty);
+	made = value_new(&empty);
 	if (!made)
 		return -ENOMEM;
 	rc = pos_type(pos, &type);
@@ -48,24 +52,13 @@ int value_open(const struct pos *pos, struct value **value)
 		if (rc == 0)
 			info = *wcs_value_info(made->stored);
 	}
-	if (rc == 0)
-		made->etag = info.etag;
-	if (rc == 0)
-		*value = made;
-	else
+	if (rc != 0) {
 		value_put(made);
-	return rc;
-}
-
-struct value *value_new(struct spool *spool)
-{
-	struct value *value = value_make();
-
-	if (!value)
-		return NULL;
-	value->spool = *spool;
-	spool_init(spool);
-	return value;
+		return rc;
+	}
+	made->etag = info.etag;
+	*value = made;
+	return 0;
 }
 
 struct value *value_get(struct value *value)
