@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The content of a store that is opened again, also after the death of its process. */
-#include "tests/unit/place.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+/* The content of a store that is opened again. tests/crash/test_kill.sh has processes that die. */
+#include "tests/unit/suite.h"
 
 SUITE_LEVELDB_STORE(test_reopen, 20)
 {
@@ -67,61 +63,4 @@ SUITE_LEVELDB_STORE(test_removed_table_stays_apart, 20)
 		SUITE_OK(wcs_table_remove(s->store, "u"));
 		wcs_table_close(table);
 	}
-}
-
-/* Sets one cell after the other until it is killed; tells each that was acknowledged. */
-static void write_until_killed(const char *path, int out)
-{
-	struct wcs_options options = {.sync = false};
-	struct wcs_store *store;
-	struct wcs_table *table;
-	char row[16];
-
-	if (wcs_store_open(path, &options, &store, &place_fault) != 0 ||
-	    wcs_table_create(store, "t") != 0 || wcs_table_open(store, "t", &table) != 0 ||
-	    wcs_family_create(table, "f") != 0)
-		_exit(1);
-	for (int i = 0;; i++) {
-		snprintf(row, sizeof(row), "%08d", i);
-		suite_set(table, row, "f", "q", 1, "v");
-		if (write(out, &i, sizeof(i)) != sizeof(i))
-			_exit(1);
-	}
-}
-
-/* Acknowledged writes survive the death of the process, without a sync. */
-SUITE_TEST(test_killed, 60)
-{
-	struct wcs_store *store;
-	struct wcs_table *table;
-	char path[256];
-	char row[16];
-	int fds[2];
-	int last = -1;
-	int number;
-	pid_t pid;
-
-	place_store(path, "k");
-	SUITE_OK(pipe(fds));
-	pid = fork();
-	if (pid == 0) {
-		close(fds[0]);
-		write_until_killed(path, fds[1]);
-	}
-	close(fds[1]);
-	while (read(fds[0], &number, sizeof(number)) == sizeof(number)) {
-		last = number;
-		if (last == 2000)
-			kill(pid, SIGKILL);
-	}
-	waitpid(pid, NULL, 0);
-	ck_assert_int_ge(last, 2000);
-	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
-	SUITE_OK(wcs_table_open(store, "t", &table));
-	for (int i = 0; i <= last; i++) {
-		snprintf(row, sizeof(row), "%08d", i);
-		suite_expect_value(table, row, "f", "q", 1, "v");
-	}
-	wcs_table_close(table);
-	wcs_store_close(store);
 }
