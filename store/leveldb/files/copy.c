@@ -202,18 +202,22 @@ int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 	return rc;
 }
 
-/* -EIO: a table has cells but its description in the copy alone, or the counter of tables is older
- * than the copy's. */
-static int copy_check(struct ldb *db, const struct ldb_copy *copy)
+int ldb_copy_open(struct ldb *db)
 {
+	int store = copy_open_store(db);
+	struct ldb_copy copy = {.next = 0};
+	int rc = store < 0 ? -errno : ldb_copy_read(store, &copy);
 	struct wcs_slice record;
 	unsigned char *value;
-	uint32_t next, id;
+	uint32_t next = 0, id;
 	bool lost = false;
 	size_t at = 0, len;
-	int rc = ldb_db_next_table(db, &next);
 
-	while (!rc && !lost && ldb_copy_next(copy, &at, &id, &record)) {
+	if (store >= 0)
+		close(store);
+	if (rc != -ENOMEM) /* without a copy there is none to compare */
+		rc = rc ? 0 : ldb_db_next_table(db, &next);
+	while (!rc && !lost && ldb_copy_next(&copy, &at, &id, &record)) {
 		rc = ldb_db_get(db, ldb_key_description(id), &value, &len);
 		if (rc)
 			break;
@@ -221,24 +225,9 @@ static int copy_check(struct ldb *db, const struct ldb_copy *copy)
 			rc = ldb_copy_has_cells(db, id, &lost);
 		leveldb_free(value);
 	}
-	if (!rc && (lost || next < copy->next))
+	if (!rc && (lost || next < copy.next))
 		rc = ldb_db_damaged(db, "descriptions of tables are missing that " DIRECTORY_TABLES
 					" has");
-	return rc;
-}
-
-int ldb_copy_open(struct ldb *db)
-{
-	int store = copy_open_store(db);
-	struct ldb_copy copy = {.next = 0};
-	int rc = store < 0 ? -errno : ldb_copy_read(store, &copy);
-
-	if (store >= 0)
-		close(store);
-	if (!rc)
-		rc = copy_check(db, &copy);
-	else
-		rc = rc == -ENOMEM ? rc : 0;
 	ldb_copy_free(&copy);
 	if (!rc)
 		ldb_copy_write(db);

@@ -38,22 +38,6 @@ static void fsck_close(struct ldb_fsck *f)
 	f->db = f->index = NULL;
 }
 
-static void fsck_free(struct ldb_fsck *f)
-{
-	fsck_close(f);
-	ldb_fsck_scratch_remove(f);
-	for (size_t i = 0; i < f->table_count; i++)
-		ldb_record_table_clear(&f->tables[i].schema);
-	free(f->tables);
-	ldb_fsck_lost_free(f);
-	ldb_copy_free(&f->copy);
-	free(f->data);
-	if (f->dir >= 0)
-		close(f->dir);
-	leveldb_readoptions_destroy(f->read);
-	leveldb_writebatch_destroy(f->batch);
-}
-
 /* ---- Beside data/ ------------------------------------------------------------------------ */
 
 /* data.new, left by a rebuild that was interrupted. */
@@ -136,9 +120,9 @@ static int fsck_open(struct ldb_fsck *f)
 
 static int fsck_keys(struct ldb_fsck *f)
 {
-	static int (*const passes[])(struct ldb_fsck * f) = {ldb_fsck_drops,	ldb_fsck_cells,
-							     ldb_fsck_values,	ldb_fsck_others,
-							     ldb_fsck_counters, ldb_fsck_flush};
+	static int (*const passes[])(struct ldb_fsck * f) = {
+		ldb_fsck_drops,	 ldb_fsck_index,    ldb_fsck_cells, ldb_fsck_values,
+		ldb_fsck_others, ldb_fsck_counters, ldb_fsck_flush};
 	int rc = ldb_fsck_tables(f);
 
 	if (!rc)
@@ -228,7 +212,18 @@ int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 	}
 	if (!rc)
 		rc = fsck_run(&f, path);
-	fsck_free(&f);
+	fsck_close(&f);
+	ldb_fsck_scratch_remove(&f);
+	for (size_t i = 0; i < f.table_count; i++)
+		ldb_record_table_clear(&f.tables[i].schema);
+	free(f.tables);
+	ldb_fsck_lost_free(&f);
+	ldb_copy_free(&f.copy);
+	free(f.data);
+	if (f.dir >= 0)
+		close(f.dir);
+	leveldb_readoptions_destroy(f.read);
+	leveldb_writebatch_destroy(f.batch);
 	if (rc == -ENOMEM)
 		wcs_fault_set(fsck->fault, rc, "no memory");
 	return rc;

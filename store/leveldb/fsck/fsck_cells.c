@@ -50,17 +50,15 @@ const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 				const struct ldb_key_parts *parts)
 {
 	static unsigned char bytes[WCS_QUALIFIER_MAX]; /* of one thread, as all of the check */
-	const struct ldb_fsck_table *table = ldb_fsck_find(f, parts->table);
 	char row[CELLS_PLACE_PART], qualifier[CELLS_PLACE_PART], name[WCS_TABLE_NAME_MAX + 1];
 
-	ldb_fsck_lost_name(f, parts->table, name);
+	ldb_fsck_table_name(f, parts->table, name);
 	ldb_fsck_print(row, sizeof(row),
 		       (struct wcs_slice){bytes, ldb_key_get_row(key.data, parts, bytes)});
 	ldb_fsck_print(qualifier, sizeof(qualifier),
 		       (struct wcs_slice){bytes, ldb_key_get_qualifier(key.data, parts, bytes)});
-	snprintf(f->place, sizeof(f->place), "table %s, row %s, %s:%s at %" PRId64,
-		 table ? table->schema.name : name, row, (const char *)key.data + parts->row_end,
-		 qualifier, parts->ts);
+	snprintf(f->place, sizeof(f->place), "table %s, row %s, %s:%s at %" PRId64, name, row,
+		 (const char *)key.data + parts->row_end, qualifier, parts->ts);
 	return f->place;
 }
 
@@ -95,9 +93,9 @@ int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 		.info = {.ts = parts->ts, .size = cell->size},
 		.value = {cell->data, cell->id ? 0 : (size_t)cell->size}};
 
-	ldb_fsck_lost_name(f, parts->table, name);
-	return wcs_quarantine_cell(f->fsck->quarantine, table ? table->schema.name : name,
-				   family ? family->type : WCS_BYTES, &kept, &value);
+	ldb_fsck_table_name(f, parts->table, name);
+	return wcs_quarantine_cell(f->fsck->quarantine, name, family ? family->type : WCS_BYTES,
+				   &kept, &value);
 }
 
 /* ---- Lost tables and families ------------------------------------------------------------ */
@@ -229,10 +227,7 @@ static void cells_enter_table(struct cells *cells, uint32_t id)
 	cells_tell(cells);
 	cells->id = id;
 	cells->table = ldb_fsck_find(cells->f, id);
-	if (cells->table)
-		strcpy(cells->name, cells->table->schema.name);
-	else
-		ldb_fsck_lost_name(cells->f, id, cells->name);
+	ldb_fsck_table_name(cells->f, id, cells->name);
 }
 
 static int cells_one(void *ctx, struct wcs_slice key, struct wcs_slice record)

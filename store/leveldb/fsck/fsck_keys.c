@@ -107,38 +107,29 @@ const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
+static int fsck_compare_table(const void *id, const void *table)
+{
+	uint32_t a = *(const uint32_t *)id, b = ((const struct ldb_fsck_table *)table)->id;
+
+	return (a > b) - (a < b);
+}
+
 const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
 {
-	size_t low = 0, high = f->table_count;
+	return f->tables ? bsearch(&id, f->tables, f->table_count, sizeof(*f->tables),
+				   fsck_compare_table)
+			 : NULL;
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->tables[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->table_count && f->tables[low].id == id ? &f->tables[low] : NULL;
+static int fsck_compare_family(const void *name, const void *family)
+{
+	return strcmp(name, ((const struct wcs_family *)family)->name);
 }
 
 const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)
 {
-	size_t low = 0, high = table->schema.family_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct wcs_family *family = &table->schema.families[middle];
-		int order = strcmp(family->name, name);
-
-		if (order == 0)
-			return family;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return bsearch(name, table->schema.families, table->schema.family_count,
+		       sizeof(*table->schema.families), fsck_compare_family);
 }
 
 bool ldb_fsck_has_name(const struct ldb_fsck *f, const char *name)
@@ -149,22 +140,19 @@ bool ldb_fsck_has_name(const struct ldb_fsck *f, const char *name)
 	return false;
 }
 
-void ldb_fsck_lost_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1])
+void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1])
 {
-	int len = snprintf(name, WCS_TABLE_NAME_MAX + 1, "lost-%" PRIu32, id);
+	const struct ldb_fsck_table *table = ldb_fsck_find(f, id);
+	int len = table ? snprintf(name, WCS_TABLE_NAME_MAX + 1, "%s", table->schema.name)
+			: snprintf(name, WCS_TABLE_NAME_MAX + 1, "lost-%" PRIu32, id);
 
-	while (ldb_fsck_has_name(f, name) && len < (int)WCS_TABLE_NAME_MAX) {
+	while (!table && ldb_fsck_has_name(f, name) && len < (int)WCS_TABLE_NAME_MAX) {
 		name[len++] = '_';
 		name[len] = '\0';
 	}
 }
 
 /* ---- Changes ----------------------------------------------------------------------------- */
-
-int ldb_fsck_keep(struct ldb_fsck *f, const char *why, struct wcs_slice key, struct wcs_slice value)
-{
-	return wcs_quarantine_raw(f->fsck->quarantine, why, key, value);
-}
 
 int ldb_fsck_flush(struct ldb_fsck *f)
 {
@@ -195,6 +183,13 @@ int ldb_fsck_delete(struct ldb_fsck *f, struct wcs_slice key)
 	return fsck_batched(f, key.len);
 }
 
+int ldb_fsck_move(struct ldb_fsck *f, const char *why, struct wcs_slice key, struct wcs_slice value)
+{
+	int rc = wcs_quarantine_raw(f->fsck->quarantine, why, key, value);
+
+	return rc ? rc : ldb_fsck_delete(f, key);
+}
+
 int ldb_fsck_put(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value)
 {
 	leveldb_writebatch_put(f->batch, key.data, key.len, value.data, value.len);
@@ -205,13 +200,8 @@ int ldb_fsck_take(struct ldb_fsck *f, enum wcs_found kind, const char *what, con
 		  struct wcs_slice key, struct wcs_slice value)
 {
 	bool may = ldb_fsck_may(f);
-	int rc = 0;
+	int rc = may ? ldb_fsck_move(f, what, key, value) : 0;
 
-	if (may) {
-		rc = ldb_fsck_keep(f, what, key, value);
-		if (!rc)
-			rc = ldb_fsck_delete(f, key);
-	}
 	if (!rc)
 		wcs_fsck_found(f->fsck, kind, what, may ? LDB_FSCK_RAW : NULL, "%s", place);
 	return rc;

@@ -73,11 +73,11 @@ int ldb_fsck_scratch(struct ldb_fsck *f, bool view);
 /* The path of a name in it. The caller frees it; NULL: no memory. */
 char *ldb_fsck_scratch_path(const struct ldb_fsck *f, const char *name);
 void ldb_fsck_scratch_remove(struct ldb_fsck *f);
+/* Makes the index in it. */
+int ldb_fsck_index(struct ldb_fsck *f);
 /* Adds a value to the index. cell: the key of its cell. */
 int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint64_t size,
 		   struct wcs_slice cell);
-/* *iter: at the first entry of the index. */
-int ldb_fsck_refs(struct ldb_fsck *f, leveldb_iterator_t **iter);
 struct ldb_fsck_entry {
 	uint64_t id;
 	enum ldb_fsck_ref ref;
@@ -162,18 +162,18 @@ const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key);
 /* NULL: no description has that id. */
 const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id);
 bool ldb_fsck_has_name(const struct ldb_fsck *f, const char *name);
-/* A name for a table that lost its own; no other has it. */
-void ldb_fsck_lost_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1]);
+/* The table's name; if it lost its own, one that no other has. */
+void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1]);
 /* NULL: the table has no family of that name. */
 const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name);
 /* Reports a key, and moves it to the quarantine where that is agreed to. */
 int ldb_fsck_take(struct ldb_fsck *f, enum wcs_found kind, const char *what, const char *place,
 		  struct wcs_slice key, struct wcs_slice value);
-/* Copies a key to the quarantine. */
-int ldb_fsck_keep(struct ldb_fsck *f, const char *why, struct wcs_slice key,
-		  struct wcs_slice value);
 /* Changes of the store. They are written in batches, after the quarantine was synced. */
 int ldb_fsck_delete(struct ldb_fsck *f, struct wcs_slice key);
+/* Copies the key to the quarantine, and deletes it. */
+int ldb_fsck_move(struct ldb_fsck *f, const char *why, struct wcs_slice key,
+		  struct wcs_slice value);
 int ldb_fsck_put(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value);
 int ldb_fsck_flush(struct ldb_fsck *f);
 /* Checks unfinished drops, and keys of no key space. */

@@ -75,16 +75,14 @@ static int scratch_entry(void *ctx, int from, const char *name)
 static int scratch_view(struct ldb_fsck *f)
 {
 	char *path = ldb_fsck_scratch_path(f, "view");
-	int from = -1, rc = path ? 0 : -ENOMEM;
+	int from = openat(f->dir, DIRECTORY_DATA, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = -ENOMEM;
 
 	f->view = -1;
-	if (!rc && mkdir(path, 0700) == 0) {
-		from = open(f->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (path && from >= 0 && mkdir(path, 0700) == 0)
 		f->view = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (!rc)
-		rc = from < 0 || f->view < 0 ? scratch_fail(f, path, errno)
-					     : ldb_fsck_each_name(f, from, path, scratch_entry);
+	if (path)
+		rc = f->view < 0 ? scratch_fail(f, path, errno)
+				 : ldb_fsck_each_name(f, from, path, scratch_entry);
 	if (from >= 0)
 		close(from);
 	if (f->view >= 0)
@@ -123,17 +121,11 @@ void ldb_fsck_scratch_remove(struct ldb_fsck *f)
 
 /* ---- The index --------------------------------------------------------------------------- */
 
-static int scratch_open_index(struct ldb_fsck *f)
+int ldb_fsck_index(struct ldb_fsck *f)
 {
-	char *path;
-	int rc;
+	char *path = ldb_fsck_scratch_path(f, "index");
+	int rc = path ? ldb_engine_open_raw(path, true, NULL, &f->index, f->fsck->fault) : -ENOMEM;
 
-	if (f->index)
-		return 0;
-	path = ldb_fsck_scratch_path(f, "index");
-	if (!path)
-		return -ENOMEM;
-	rc = ldb_engine_open_raw(path, true, NULL, &f->index, f->fsck->fault);
 	free(path);
 	return rc;
 }
@@ -143,10 +135,8 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 {
 	unsigned char key[16], value[9 + LDB_KEY_MAX];
 	char *text = NULL;
-	int rc = scratch_open_index(f);
+	int rc = 0;
 
-	if (rc)
-		return rc;
 	ldb_put64(key, id);
 	ldb_put64(key + 8, f->refs++);
 	value[0] = (unsigned char)ref;
@@ -158,17 +148,6 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 		rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
 	leveldb_free(text);
 	return rc;
-}
-
-int ldb_fsck_refs(struct ldb_fsck *f, leveldb_iterator_t **iter)
-{
-	int rc = scratch_open_index(f);
-
-	if (rc)
-		return rc;
-	*iter = leveldb_create_iterator(f->index->db, f->read);
-	leveldb_iter_seek_to_first(*iter);
-	return 0;
 }
 
 bool ldb_fsck_ref_get(leveldb_iterator_t *iter, struct ldb_fsck_entry *entry)

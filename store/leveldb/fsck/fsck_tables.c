@@ -70,7 +70,7 @@ static int tables_known(struct ldb_fsck *f, const struct tables_description *one
 		record = ldb_record_table(schema, &len);
 		rc = record ? 0 : -ENOMEM;
 		if (!rc && one->old.data)
-			rc = ldb_fsck_keep(f, wrong, one->key, one->old);
+			rc = wcs_quarantine_raw(f->fsck->quarantine, wrong, one->key, one->old);
 		if (!rc)
 			rc = ldb_fsck_put(f, one->key, (struct wcs_slice){record, len});
 		free(record);
@@ -109,7 +109,7 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 	}
 	if (!rc && (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name))) {
 		*wrong = "its name is none, or another table's";
-		ldb_fsck_lost_name(f, id, schema->name);
+		ldb_fsck_table_name(f, id, schema->name);
 	}
 	if (!rc)
 		rc = tables_correct_policies(schema, wrong);

@@ -163,19 +163,10 @@ static int values_delete_chunks(struct values *v, uint32_t from, const char *why
 
 		if (!ldb_key_extent_decode(key.data, key.len, &id, &index) || id != v->id)
 			break;
-		if (why)
-			rc = ldb_fsck_keep(v->f, why, key, ldb_fsck_value(iter));
-		if (!rc)
-			rc = ldb_fsck_delete(v->f, key);
+		rc = why ? ldb_fsck_move(v->f, why, key, ldb_fsck_value(iter))
+			 : ldb_fsck_delete(v->f, key);
 	}
 	return ldb_fsck_end(v->f, iter, rc);
-}
-
-static int values_delete_record(struct values *v)
-{
-	struct ldb_id_key key = ldb_key_garbage(v->id);
-
-	return ldb_fsck_delete(v->f, (struct wcs_slice){key.data, key.len});
 }
 
 /* Takes out a cell. whole: as a row, if its value can be read. what: the finding; NULL: it was
@@ -207,10 +198,10 @@ static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, 
 	if (rc > 0) {
 		done = LDB_FSCK_RAW;
 		v->raw = true;
-		rc = ldb_fsck_keep(f, "a cell whose value is not whole", key, record);
-	}
-	if (!rc)
+		rc = ldb_fsck_move(f, "a cell whose value is not whole", key, record);
+	} else if (!rc) {
 		rc = ldb_fsck_delete(f, key);
+	}
 	if (!rc && what)
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "%s",
 			       ldb_fsck_cell_place(f, key, &parts));
@@ -259,6 +250,7 @@ static int values_orphans(struct values *v, uint32_t from)
 
 static int values_of_cells(struct values *v)
 {
+	struct ldb_id_key record = ldb_key_garbage(v->id);
 	struct wcs_slice key = ldb_buffer_slice(&v->cell);
 	bool whole = v->wrong[0] == '\0', stays = whole && v->cells > 0;
 	bool may = (!stays || v->record) && ldb_fsck_may(v->f);
@@ -269,7 +261,7 @@ static int values_of_cells(struct values *v)
 	if (!whole || v->cells > 1 || v->lost > 0)
 		rc = values_take_cells(v, whole);
 	if (!rc && v->record && may)
-		rc = values_delete_record(v);
+		rc = ldb_fsck_delete(v->f, (struct wcs_slice){record.data, record.len});
 	if (!rc && v->record && stays) {
 		ldb_key_split(key.data, key.len, &parts);
 		wcs_fsck_found(v->f->fsck, WCS_FOUND_DAMAGE,
@@ -310,12 +302,12 @@ static int values_one(struct values *v)
 int ldb_fsck_values(struct ldb_fsck *f)
 {
 	struct values v = {.f = f};
-	int rc = ldb_fsck_refs(f, &v.refs), end;
+	int rc, end;
 
-	if (rc)
-		return rc;
+	v.refs = leveldb_create_iterator(f->index->db, f->read);
 	v.garbage = ldb_fsck_iterate(f);
 	v.chunks = ldb_fsck_iterate(f);
+	leveldb_iter_seek_to_first(v.refs);
 	leveldb_iter_seek(v.garbage, "g", 1);
 	leveldb_iter_seek(v.chunks, "v", 1);
 	rc = values_skip_garbage(&v);
