@@ -53,9 +53,7 @@ static const struct program program = {
 struct fsck {
 	const char *path;
 	bool yes, ask;
-	bool unasked;  /* neither, for want of a terminal */
-	bool terminal; /* stderr is one */
-	double started, shown;
+	bool unasked;	 /* neither, for want of a terminal */
 	char *temporary; /* a directory, $TMPDIR of the check */
 	bool failed;	 /* a finding could not be printed */
 };
@@ -83,22 +81,13 @@ static void fsck_found(void *ctx, const struct wcs_finding *finding)
 
 static bool fsck_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
-	struct fsck *fsck = ctx;
-	double now;
-
-	if (!fsck->terminal || fsck_stopped)
-		return !fsck_stopped;
-	now = program_seconds();
-	if (now - fsck->shown < 1)
-		return true;
-	fsck->shown = now;
+	(void)ctx;
 	if (total > 0)
-		program_progress(&program, "%s: %" PRIu64 " of %" PRIu64 " MiB, %.0f s ", what,
-				 done >> 20, total >> 20, now - fsck->started);
+		program_progress(&program, "%s: %" PRIu64 " of %" PRIu64 " MiB", what, done >> 20,
+				 total >> 20);
 	else
-		program_progress(&program, "%s: %" PRIu64 ", %.0f s ", what, done,
-				 now - fsck->started);
-	return true;
+		program_progress(&program, "%s: %" PRIu64, what, done);
+	return !fsck_stopped;
 }
 
 static bool fsck_agree(void *ctx, enum wcs_check_ask ask, const char *what)
@@ -250,8 +239,7 @@ static int fsck_check(struct fsck *fsck, const char *quarantine)
 	struct wcs_fault fault = {0};
 	int error, exit_code;
 
-	fsck->terminal = isatty(STDERR_FILENO) == 1;
-	fsck->started = fsck->shown = program_seconds();
+	program_progress_start(true);
 	error = wcs_store_check(fsck->path, &options, &result, &fault);
 	program_progress_end();
 	if (error) {

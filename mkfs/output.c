@@ -14,8 +14,7 @@ void output_start(struct output *out, const struct program *program)
 	memset(out, 0, offsetof(struct output, room));
 	out->program = program;
 	/* Where the output goes to the same terminal, it is progress enough. */
-	out->terminal = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0;
-	out->started = out->shown = program_seconds();
+	program_progress_start(isatty(STDOUT_FILENO) == 0);
 	setvbuf(stdout, out->room, _IOFBF, sizeof(out->room));
 }
 
@@ -33,22 +32,12 @@ static int output_fail(struct output *out)
 
 int output_write(struct output *out, const void *data, size_t len)
 {
-	uint64_t before = out->bytes;
-	double now;
-
 	if (out->failed)
 		return PROGRAM_FAILED;
 	if (fwrite(data, 1, len, stdout) != len)
 		return output_fail(out);
 	out->bytes += len;
-	if (!out->terminal || before / OUTPUT_ROOM == out->bytes / OUTPUT_ROOM)
-		return PROGRAM_OK;
-	now = program_seconds();
-	if (now - out->shown >= 1) {
-		out->shown = now;
-		program_progress(out->program, "%" PRIu64 " MiB, %.0f s ", out->bytes >> 20,
-				 now - out->started);
-	}
+	program_progress(out->program, "%" PRIu64 " MiB", out->bytes >> 20);
 	return PROGRAM_OK;
 }
 

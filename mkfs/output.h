@@ -9,9 +9,7 @@
 
 struct output {
 	const struct program *program;
-	bool failed; /* it is not tried again */
-	bool terminal;
-	double started, shown;
+	bool failed;		/* it is not tried again */
 	uint64_t bytes;		/* written or buffered */
 	char room[OUTPUT_ROOM]; /* stdout's buffer until the program ends */
 };

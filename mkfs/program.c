@@ -24,7 +24,10 @@
 #endif
 
 int program_foreign_allowed;
-static bool program_shows; /* a line of progress stands on stderr */
+static struct {
+	bool wanted, shows; /* a line of progress stands on stderr */
+	int64_t started, shown;
+} program_progressing;
 
 static int program_flush(const struct program *program)
 {
@@ -65,22 +68,37 @@ static void program_print(const struct program *program, const char *format, va_
 	fputc('\n', stderr);
 }
 
+void program_progress_start(bool wanted)
+{
+	program_progressing.wanted = wanted && isatty(STDERR_FILENO) == 1;
+	program_progressing.started = program_progressing.shown = clock_ns();
+}
+
+double program_seconds(void)
+{
+	return (double)(clock_ns() - program_progressing.started) / (double)CLOCK_SECOND;
+}
+
 void program_progress(const struct program *program, const char *format, ...)
 {
 	va_list args;
 
+	if (!program_progressing.wanted || clock_ns() - program_progressing.shown < CLOCK_SECOND)
+		return;
+	program_progressing.shown = clock_ns();
 	va_start(args, format);
 	fprintf(stderr, "\r%s: ", program->name);
 	vfprintf(stderr, format, args);
+	fprintf(stderr, ", %.0f s ", program_seconds());
 	va_end(args);
-	program_shows = true;
+	program_progressing.shows = true;
 }
 
 void program_progress_end(void)
 {
-	if (program_shows)
+	if (program_progressing.shows)
 		fputs("\r\033[K", stderr);
-	program_shows = false;
+	program_progressing.shows = false;
 }
 
 int program_fail(const struct program *program, const char *format, ...)
@@ -172,9 +190,4 @@ void program_log(void *ctx, enum wcs_log_level level, const char *text)
 {
 	if (level <= WCS_LOG_WARNING)
 		program_fail(ctx, "%s", text);
-}
-
-double program_seconds(void)
-{
-	return (double)clock_ns() / (double)CLOCK_SECOND;
 }

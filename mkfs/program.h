@@ -44,7 +44,11 @@ int program_fail(const struct program *program, const char *format, ...)
 int program_misuse(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Overwrites the last line on stderr. The next error, or program_progress_end, clears it. */
+/* Starts the time of program_seconds, and of progress, which is printed if it is wanted and stderr
+ * is a terminal. */
+void program_progress_start(bool wanted);
+/* Overwrites the last line on stderr, once a second, with these words and the seconds. The next
+ * error, or program_progress_end, clears it. */
 void program_progress(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void program_progress_end(void);
@@ -71,7 +75,7 @@ int program_confine(const struct program *program, const char *path, struct sand
  */
 void program_log(void *ctx, enum wcs_log_level level, const char *text);
 
-/* Seconds of the monotonic clock. */
+/* Seconds since program_progress_start, by the monotonic clock. */
 double program_seconds(void);
 
 #endif
