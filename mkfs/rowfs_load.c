@@ -67,25 +67,19 @@ struct load {
 	struct sink *sink;
 	struct csv_rows_options csv; /* table NULL: the input is JSON */
 	uint64_t bytes, size;	     /* read; of the file, 0: not known */
-	bool terminal;		     /* stderr is a terminal */
 	bool file;		     /* the input is a named file */
-	double started, shown;
 };
 
 /* ---- Messages ---------------------------------------------------------------------------- */
 
 static void load_progress(struct load *load)
 {
-	double now = load->terminal ? program_seconds() : load->shown;
 	char of[48] = "";
 
-	if (now - load->shown < 1)
-		return;
-	load->shown = now;
 	if (load->size > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, load->size >> 20);
-	program_progress(&program, "%" PRIu64 " rows, %" PRIu64 "%s MiB, %.0f s ", load->sink->rows,
-			 load->bytes >> 20, of, now - load->started);
+	program_progress(&program, "%" PRIu64 " rows, %" PRIu64 "%s MiB", load->sink->rows,
+			 load->bytes >> 20, of);
 }
 
 /* Prints why with its place and the number of applied lines. column 0: the whole line. */
@@ -263,7 +257,7 @@ static int load_csv(struct load *load)
 static int load_run(struct load *load)
 {
 	int exit_code, rc = -ENOENT;
-	struct mounted mounted;
+	struct mounted mounted = {.root = NULL};
 	struct stat st;
 	uint64_t rows, cells;
 
@@ -274,20 +268,14 @@ static int load_run(struct load *load)
 			&program,
 			"%s: holds no rows: name the mount, a table, or a directory of it",
 			load->path);
-	if (rc == 0) {
-		exit_code = sink_mount_open(&program, &mounted, &load->sink);
-		mounted_free(&mounted);
-	} else {
-		/* For a path that is neither, the error of opening it as a store names the reason.
-		 */
-		exit_code = sink_store_open(&program, load->path, &load->sink);
-	}
+	/* For a path that is neither, the error of opening it as a store names the reason. */
+	exit_code = rc == 0 ? sink_mount_open(&program, &mounted, &load->sink)
+			    : sink_store_open(&program, load->path, &load->sink);
 	if (exit_code != PROGRAM_OK)
-		return exit_code;
-	load->terminal = isatty(STDERR_FILENO) == 1;
+		goto out;
 	if (fstat(load->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		load->size = (uint64_t)st.st_size;
-	load->started = load->shown = program_seconds();
+	program_progress_start(true);
 	exit_code = load->csv.table ? load_csv(load) : load_lines(load);
 	/* Lines that were applied before a wrong one must survive a power cut, too. */
 	if (load->sink->kind->sync(load->sink))
@@ -296,11 +284,14 @@ static int load_run(struct load *load)
 	rows = load->sink->rows;
 	cells = load->sink->kind->cells(load->sink);
 	program_progress_end();
-	if (exit_code == PROGRAM_OK && (load->file || load->terminal))
+	if (exit_code == PROGRAM_OK && (load->file || isatty(STDERR_FILENO) == 1))
 		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
 			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",
-			program_seconds() - load->started);
+			program_seconds());
 	load->sink->kind->close(load->sink);
+
+out:
+	mounted_free(&mounted);
 	return exit_code;
 }
 

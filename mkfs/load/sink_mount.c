@@ -30,15 +30,12 @@
 struct sink_mount {
 	struct sink sink;
 	const struct program *program;
-	uint64_t hidden;		 /* the mount's count of hidden writes at the start */
-	uint64_t cells;			 /* and of written cells */
-	char root[PATH_MAX];		 /* of the mount */
-	bool tables;			 /* the root has tables below it */
-	int dir;			 /* the directory */
-	int rows;			 /* the open .rows; -1: none */
-	char rows_path[PATH_MAX];	 /* its path below the root */
-	uint64_t stream;		 /* lines written into it */
-	char in[WCS_TABLE_NAME_MAX + 1]; /* the table that dir is in; empty: none */
+	const struct mounted *mounted; /* rows false: it is a root with tables below it */
+	uint64_t hidden;	       /* the mount's count of hidden writes at the start */
+	uint64_t cells;		       /* and of written cells */
+	int dir;		       /* the directory */
+	int rows;		       /* the open .rows; -1: none */
+	uint64_t stream;	       /* lines written into it */
 };
 
 /* Consecutive lines of the text that go into one .rows. */
@@ -93,21 +90,19 @@ static void sink_mount_advance(struct sink_mount *to, struct sink_run *run, uint
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-/* Writes all of the text; *taken grows by the written bytes, also on failure. */
-static int sink_mount_put(int fd, const char *text, size_t len, size_t *taken)
+/* Returns how many bytes were written; fewer than len: errno says why. */
+static size_t sink_mount_put(int fd, const char *text, size_t len)
 {
-	while (len > 0) {
-		ssize_t put = write(fd, text, len);
+	size_t taken = 0;
 
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		len -= (size_t)put;
-		*taken += (size_t)put;
+	while (taken < len) {
+		ssize_t put = write(fd, text + taken, len - taken);
+
+		if (put < 0 && errno != EINTR)
+			break;
+		taken += put > 0 ? (size_t)put : 0;
 	}
-	return 0;
+	return taken;
 }
 
 /* Has the file reached this process's limit on file sizes? */
@@ -194,31 +189,25 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_
 /* Writes the run, if it has lines, and empties it. */
 static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 {
-	size_t taken = 0;
-	int rc;
+	size_t taken;
 
 	if (run->lines == 0)
 		return 0;
-	rc = sink_mount_put(to->rows, run->text, run->len, &taken);
-	if (!rc && run->text[run->len - 1] != '\n')
-		rc = sink_mount_put(to->rows, "\n", 1, &(size_t){0});
-	if (rc)
-		return sink_mount_refused(to, run, taken, rc);
+	taken = sink_mount_put(to->rows, run->text, run->len);
+	if (taken < run->len ||
+	    (run->text[run->len - 1] != '\n' && sink_mount_put(to->rows, "\n", 1) < 1))
+		return sink_mount_refused(to, run, taken, -errno);
 	sink_mount_advance(to, run, run->lines);
 	return 0;
 }
 
-/* Opens the .rows of the directory, whose path begins at the root. */
-static int sink_mount_rows_open(struct sink_mount *to, const char *directory)
+/* path: from the directory. */
+static int sink_mount_rows_open(struct sink_mount *to, const char *path)
 {
-	char name[PATH_MAX + PATH_MAX];
-
 	if (to->rows >= 0)
 		close(to->rows);
 	to->stream = 0;
-	snprintf(to->rows_path, sizeof(to->rows_path), "%s/.rows", directory);
-	snprintf(name, sizeof(name), "%s%s", to->root, to->rows_path);
-	to->rows = open(name, O_RDWR | O_CLOEXEC);
+	to->rows = openat(to->dir, path, O_RDWR | O_CLOEXEC);
 	return to->rows < 0 ? -errno : 0;
 }
 
@@ -229,11 +218,11 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 	bool told;
 	int rc, fd;
 
-	snprintf(name, sizeof(name), "%s" SINK_SCHEMA, to->root);
+	snprintf(name, sizeof(name), "%s" SINK_SCHEMA, to->mounted->root);
 	fd = open(name, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return sink_fail(&to->sink, -errno, SINK_SCHEMA ": %s", strerror(errno));
-	rc = sink_mount_put(fd, text, len, &(size_t){0});
+	rc = sink_mount_put(fd, text, len) < len ? -errno : 0;
 	if (rc == -EFBIG && sink_mount_is_limit(fd))
 		told = sink_fail(&to->sink, 1, "the schema: " SINK_LIMIT, strerror(EFBIG));
 	else
@@ -248,12 +237,12 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
 			   size_t len)
 {
-	char directory[WCS_TABLE_NAME_MAX + 2];
+	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")];
 	int rc;
 
 	if (line->kind == WCS_LINE_TABLE) {
-		snprintf(directory, sizeof(directory), "/%s", line->table);
-		rc = sink_mount_rows_open(to, directory);
+		snprintf(path, sizeof(path), "%s/.rows", line->table);
+		rc = sink_mount_rows_open(to, path);
 		if (rc)
 			return sink_fail(&to->sink, rc, "table %s: %s", line->table,
 					 rc == -ENOENT ? "the store has none of that name"
@@ -261,14 +250,14 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 		snprintf(to->sink.table, sizeof(to->sink.table), "%s", line->table);
 		return 0;
 	}
-	for (size_t i = 0; !to->tables && i < line->schema->table_count; i++) {
+	for (size_t i = 0; to->mounted->rows && i < line->schema->table_count; i++) {
 		const char *name = line->schema->tables[i].name;
 
-		if (strcmp(name, to->in) != 0)
+		if (strcmp(name, to->mounted->table) != 0)
 			return sink_fail(&to->sink, -EINVAL,
 					 "the schema of table %s cannot go to table %s: load it "
 					 "into the root of a mount of all tables",
-					 name, to->in);
+					 name, to->mounted->table);
 	}
 	return sink_mount_schema(to, text, len);
 }
@@ -285,7 +274,7 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 		struct wcs_line *other = sink_mount_other(text, n);
 
 		number++;
-		if (other && (to->tables || other->kind != WCS_LINE_TABLE)) {
+		if (other && (!to->mounted->rows || other->kind != WCS_LINE_TABLE)) {
 			rc = sink_mount_flush(to, &run);
 			sink->failed = rc ? sink->failed : number;
 			if (!rc && sink_mount_take(to, other, text, n)) {
@@ -319,7 +308,8 @@ static uint64_t sink_mount_cells(struct sink *sink)
 {
 	const struct sink_mount *to = (const struct sink_mount *)sink;
 
-	return mounted_count(to->root, ".rowfs/metrics", "\nrowfs_store_written_cells_total") -
+	return mounted_count(to->mounted->root, ".rowfs/metrics",
+			     "\nrowfs_store_written_cells_total") -
 	       to->cells;
 }
 
@@ -328,9 +318,9 @@ static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 	struct sink_mount *to = (struct sink_mount *)sink;
 
 	*schema = NULL;
-	if (!to->tables)
+	if (to->mounted->rows)
 		return 0;
-	return mounted_schema(to->program, to->root, schema) == PROGRAM_OK ? 0 : -EIO;
+	return mounted_schema(to->program, to->mounted->root, schema) == PROGRAM_OK ? 0 : -EIO;
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
@@ -338,7 +328,7 @@ static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 static void sink_mount_close(struct sink *sink)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
-	uint64_t hidden = mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
+	uint64_t hidden = mounted_count(to->mounted->root, ".rowfs/gc", "\"hidden_writes\"");
 	char text[128];
 
 	if (hidden > to->hidden) { /* the mount counts all writers; its log names the families */
@@ -375,16 +365,14 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	to->program = program;
 	to->hidden = UINT64_MAX; /* nothing is written yet */
 	to->rows = -1;
-	to->tables = !mounted->rows;
-	snprintf(to->root, sizeof(to->root), "%s", mounted->root);
-	snprintf(to->in, sizeof(to->in), "%s", mounted->table);
+	to->mounted = mounted;
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to->dir < 0)
 		rc = -errno;
-	else if (!to->tables)
-		rc = sink_mount_rows_open(to, mounted->directory + strlen(mounted->root));
+	else if (mounted->rows)
+		rc = sink_mount_rows_open(to, ".rows");
 	if (!rc) {
-		to->hidden = mounted_count(to->root, ".rowfs/gc", "\"hidden_writes\"");
+		to->hidden = mounted_count(mounted->root, ".rowfs/gc", "\"hidden_writes\"");
 		to->cells = sink_mount_cells(&to->sink);
 		*sink = &to->sink;
 		return PROGRAM_OK;
