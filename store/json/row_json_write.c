@@ -61,29 +61,13 @@ static inline size_t word_clean(uint64_t marks)
 /* The first eight bytes of a text as a word; behind a shorter text the word has plain bytes. */
 static inline uint64_t word_load(const unsigned char *from, size_t len)
 {
-	uint64_t word = 0;
+	uint64_t word = WORD_ONES * 'a';
 
-	if (len >= 8) {
+	if (len >= 8)
 		memcpy(&word, from, 8);
-		return word;
-	}
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	if (len >= 4) {
-		uint32_t low, high;
-
-		memcpy(&low, from, 4);
-		memcpy(&high, from + len - 4, 4);
-		word = low | (uint64_t)high << (8 * (len - 4));
-	} else {
-		word = from[0] | (uint64_t)from[len / 2] << (8 * (len / 2)) |
-		       (uint64_t)from[len - 1] << (8 * (len - 1));
-	}
-	return word | (WORD_ONES * 'a') << (8 * len);
-#else
-	word = WORD_ONES * 'a';
-	memcpy(&word, from, len);
+	else
+		memcpy(&word, from, len);
 	return word;
-#endif
 }
 
 /* Writes a byte that a JSON string cannot hold as it is. */
@@ -164,21 +148,13 @@ static inline unsigned char *write_text(unsigned char *to, const unsigned char *
 
 static unsigned char *write_number(unsigned char *to, int64_t number)
 {
-	static const char pairs[] = "0001020304050607080910111213141516171819"
-				    "2021222324252627282930313233343536373839"
-				    "4041424344454647484950515253545556575859"
-				    "6061626364656667686970717273747576777879"
-				    "8081828384858687888990919293949596979899";
 	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
 	unsigned char digits[20];
 	size_t at = sizeof(digits);
 
-	for (; rest >= 100; rest /= 100)
-		memcpy(digits + (at -= 2), pairs + 2 * (rest % 100), 2);
-	if (rest >= 10)
-		memcpy(digits + (at -= 2), pairs + 2 * rest, 2);
-	else
-		digits[--at] = (unsigned char)('0' + rest);
+	do
+		digits[--at] = (unsigned char)('0' + rest % 10);
+	while (rest /= 10);
 	if (number < 0)
 		*to++ = '-';
 	memcpy(to, digits + at, sizeof(digits) - at);
