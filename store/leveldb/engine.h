@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 #include "store/backend.h"
+#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 #include "store/leveldb/leveldb.h"
 #include "store/policy/view.h"
@@ -55,10 +56,9 @@ struct ldb_counters {
 
 /* The range that the collector deleted since it queued its last compaction; its thread's own. */
 struct ldb_tombstones {
-	uint64_t cells, bytes;
-	uint64_t enough; /* cells that are worth a compaction */
+	struct ldb_dead dead;
+	uint64_t enough; /* keys that are worth a compaction */
 	uint64_t number; /* of the last compaction in the queue */
-	struct ldb_key from, to;
 };
 
 /* The position at which the collector's last slice ended; its thread's own. */

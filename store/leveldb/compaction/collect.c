@@ -304,25 +304,21 @@ static void collect_remember(struct collect *c, const struct ldb_key *at,
 		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
 }
 
-static struct ldb_dead collect_dead(const struct ldb_key *from, const struct ldb_key *to,
-				    uint64_t cells, uint64_t bytes)
-{
-	return ldb_dead_range((struct wcs_slice){from->data, from->len},
-			      (struct wcs_slice){to->data, to->len}, cells, bytes);
-}
-
 /* Adds the cells that a slice deleted up to `to` to the range to compact. */
 static void collect_add(struct collect *c, const struct ldb_key *to, uint64_t cells)
 {
-	struct ldb_tombstones *tombstones = &c->db->tombstones;
-	struct ldb_dead dead = collect_dead(&c->first, to, cells, c->dead);
+	struct ldb_dead *all = &c->db->tombstones.dead;
+	struct ldb_dead dead =
+		ldb_dead_range((struct wcs_slice){c->first.data, c->first.len},
+			       (struct wcs_slice){to->data, to->len}, cells, c->dead);
 
-	if (tombstones->cells == 0)
-		tombstones->from = c->first;
-	tombstones->to = *to;
-	tombstones->cells += cells;
-	tombstones->bytes += c->dead;
 	ldb_space_dead(c->db, &dead);
+	if (all->keys > 0) {
+		dead.from = all->from;
+		dead.keys += all->keys;
+		dead.bytes += all->bytes;
+	}
+	*all = dead;
 }
 
 int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
@@ -343,7 +339,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	ldb_key_table_past(&c->end, table);
 	ldb_key_table(at, table);
 	if (progress->len == 0)
-		db->tombstones.cells = db->tombstones.bytes = 0;
+		db->tombstones.dead.keys = 0;
 	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
 	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
 		memcpy(at->data, progress->at, progress->len);
@@ -371,21 +367,16 @@ void ldb_collect_settle(void *engine, bool end)
 {
 	struct ldb *db = engine;
 	struct ldb_tombstones *tombstones = &db->tombstones;
+	struct ldb_dead *dead = &tombstones->dead;
 	uint64_t finished, pending;
-	struct ldb_dead dead;
 	bool enough;
 
 	/* Behind the last range that the collector pushed there is room for one more. */
 	ldb_queue_count(db, &finished, &pending);
-	enough =
-		end ? tombstones->cells >= COLLECT_END_CELLS
-		    : tombstones->cells >= tombstones->enough && finished + 1 >= tombstones->number;
-	if (enough) {
-		dead = collect_dead(&tombstones->from, &tombstones->to, tombstones->cells,
-				    tombstones->bytes);
-		if (ldb_slice_size(db, &dead.from, &dead.to) / COLLECT_DENSITY <= dead.bytes)
-			tombstones->number = ldb_queue_push(db, &dead);
-	}
+	enough = end ? dead->keys >= COLLECT_END_CELLS
+		     : dead->keys >= tombstones->enough && finished + 1 >= tombstones->number;
+	if (enough && ldb_slice_size(db, &dead->from, &dead->to) / COLLECT_DENSITY <= dead->bytes)
+		tombstones->number = ldb_queue_push(db, dead);
 	if (enough || end)
-		tombstones->cells = tombstones->bytes = 0;
+		dead->keys = 0;
 }

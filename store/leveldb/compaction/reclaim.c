@@ -126,16 +126,14 @@ void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold)
 
 /* ---- The thread -------------------------------------------------------------------------- */
 
-/* Sleeps a moment, or until the store is closed. */
+/* Sleeps a moment, or until the store is closed. The caller holds the lock. */
 static void reclaim_pause(struct ldb_reclaim *reclaim)
 {
 	const struct timespec until = clock_deadline(RECLAIM_PAUSE_MS * (CLOCK_SECOND / 1000));
 
-	pthread_mutex_lock(&reclaim->lock);
 	while (!reclaim->stop &&
 	       pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until) != ETIMEDOUT)
 		;
-	pthread_mutex_unlock(&reclaim->lock);
 }
 
 /* Waits for the readers that entered before now. Then it removes the held items; the last release
@@ -175,10 +173,11 @@ static int reclaim_collect(struct ldb *db, uint64_t *from, uint64_t max, struct 
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_id_key first = ldb_key_garbage(*from);
+	uint64_t found = 0, sum = 0;
+	int rc;
 
-	*count = *extents = 0;
 	ldb_iter_seek_id(iter, first);
-	for (; *count < max && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
+	for (; found < max && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		size_t key_len, len;
 		const char *key = leveldb_iter_key(iter, &key_len);
 		const char *record = leveldb_iter_value(iter, &len);
@@ -194,24 +193,22 @@ static int reclaim_collect(struct ldb *db, uint64_t *from, uint64_t max, struct 
 		if (kind != LDB_GARBAGE && item.id >= db->first_id)
 			continue;
 		if (items)
-			items[*count] = item;
+			items[found] = item;
 		*from = item.id + 1;
-		*extents += item.extents;
-		(*count)++;
+		sum += item.extents;
+		found++;
 	}
-	return ldb_db_iter_end(db, iter, 0);
-}
-
-int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t *extents)
-{
-	uint64_t from = 0, found, sum;
-	int rc = reclaim_collect(db, &from, max, NULL, &found, &sum);
-
+	rc = ldb_db_iter_end(db, iter, 0);
 	if (rc)
 		return rc;
 	*count = found;
 	*extents = sum;
 	return 0;
+}
+
+int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t *extents)
+{
+	return reclaim_collect(db, &(uint64_t){0}, max, NULL, count, extents);
 }
 
 /* Counts the dead bytes of a deleted record and its extents. */
@@ -241,8 +238,11 @@ static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size
 		deletes += items[i].extents + 1;
 		if (deletes < RECLAIM_DELETES && i + 1 < count)
 			continue;
-		while (!db->reclaim->stop && ldb_commit_busy(db))
+		while (!db->reclaim->stop && ldb_commit_busy(db)) {
+			pthread_mutex_lock(&db->reclaim->lock);
 			reclaim_pause(db->reclaim);
+			pthread_mutex_unlock(&db->reclaim->lock);
+		}
 		rc = db->reclaim->stop ? 1 : ldb_commit(db, batch, false);
 		leveldb_writebatch_clear(batch);
 		for (deletes = 0; !rc && done <= i; done++)
@@ -286,9 +286,7 @@ static void *reclaim_main(void *arg)
 		pthread_mutex_lock(&reclaim->lock);
 		while (!reclaim->stop && (!reclaim->wanted || ldb_db_failed(db)))
 			pthread_cond_wait(&reclaim->wake, &reclaim->lock);
-		pthread_mutex_unlock(&reclaim->lock);
 		reclaim_pause(reclaim);
-		pthread_mutex_lock(&reclaim->lock);
 		reclaim->wanted = false;
 		pthread_mutex_unlock(&reclaim->lock);
 		if (!reclaim->stop && reclaim_pass(db, items) < 0)
