@@ -11,6 +11,7 @@
  */
 #include "store/collect/collector_private.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,14 +88,13 @@ void collector_store_place(struct wcs_collector *collector)
 {
 	size_t name = strlen(collector->table), len = 9 + name + collector->slice.len;
 	const struct wcs_engine *engine = &collector->store->engine;
-	uint64_t now = (uint64_t)store_now(collector->store);
+	uint64_t now = htobe64((uint64_t)store_now(collector->store));
 	unsigned char *bytes = malloc(len);
 
 	collector->stored = grace_steady();
 	if (bytes == NULL)
 		return;
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (unsigned char)(now >> (56 - 8 * i));
+	memcpy(bytes, &now, 8);
 	bytes[8] = (unsigned char)name;
 	memcpy(bytes + 9, collector->table, name);
 	memcpy(bytes + 9 + name, collector->slice.at, collector->slice.len);
@@ -109,7 +109,7 @@ void collector_load_place(struct wcs_collector *collector)
 	struct wcs_store *store = collector->store;
 	unsigned char *bytes = NULL;
 	size_t len = 0, name;
-	uint64_t last = 0;
+	uint64_t last;
 
 	if (store->engine.local == NULL ||
 	    store->engine.local->note_get(store->engine.db, &bytes, &len) != 0)
@@ -118,8 +118,8 @@ void collector_load_place(struct wcs_collector *collector)
 	if (len < 9 || name > WCS_TABLE_NAME_MAX || len - 9 < name ||
 	    len - 9 - name > sizeof(collector->slice.at))
 		goto out;
-	for (int i = 0; i < 8; i++)
-		last = last << 8 | bytes[i];
+	memcpy(&last, bytes, 8);
+	last = be64toh(last);
 	memcpy(collector->table, bytes + 9, name);
 	collector->slice.len = len - 9 - name;
 	memcpy(collector->slice.at, bytes + 9 + name, collector->slice.len);
@@ -140,11 +140,9 @@ static bool collector_interrupted(const struct wcs_collector *collector)
 
 void collector_sleep(struct wcs_collector *collector, int64_t microseconds)
 {
-	int64_t until = grace_steady() + microseconds;
-	struct timespec at = {.tv_sec = until / GRACE_SECOND,
-			      .tv_nsec = until % GRACE_SECOND * 1000};
+	const struct timespec until = clock_deadline(microseconds * 1000);
 
-	pthread_cond_timedwait(&collector->wake, &collector->lock, &at);
+	pthread_cond_timedwait(&collector->wake, &collector->lock, &until);
 }
 
 /* Rests after a slice that took so long. Must the pass stop here? */

@@ -5,6 +5,7 @@
  */
 #include "store/policy/aggregate.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -20,17 +21,17 @@ _Static_assert(WCS_AGGREGATE_LINE_MAX >= INTEGER && WCS_AGGREGATE_LINE_MAX >= WC
 
 static void aggregate_put(unsigned char *to, int64_t number)
 {
-	for (int i = 0; i < INTEGER; i++)
-		to[i] = (unsigned char)((uint64_t)number >> (56 - 8 * i));
+	uint64_t bits = htobe64((uint64_t)number);
+
+	memcpy(to, &bits, INTEGER);
 }
 
 static int64_t aggregate_get(const unsigned char *from)
 {
-	uint64_t bits = 0;
+	uint64_t bits;
 
-	for (int i = 0; i < INTEGER; i++)
-		bits = bits << 8 | from[i];
-	return (int64_t)bits;
+	memcpy(&bits, from, INTEGER);
+	return (int64_t)be64toh(bits);
 }
 
 int wcs_integer_parse(const char *text, size_t len, int64_t *number)

@@ -95,21 +95,13 @@ static bool gc_is(const char *text, size_t len, const char *word)
 static int gc_number(struct gc_input *in, int64_t max, int64_t *number)
 {
 	size_t start = in->pos, digits = strspn(in->text + start, "0123456789");
-	int64_t n = 0;
 
 	if (digits == 0)
 		return gc_fault(in, start, "a number must follow '='");
-	for (; digits > 0; digits--, in->pos++) {
-		int64_t digit = in->text[in->pos] - '0';
-
-		if (n > (max - digit) / 10)
-			return gc_fault(in, start, "the number is too large");
-		n = n * 10 + digit;
-	}
-	if (n == 0)
-		return gc_fault(in, start, "the number must be at least 1");
-	*number = n;
-	return 0;
+	in->pos += digits;
+	if (wcs_integer_parse(in->text + start, digits, number) || *number > max)
+		return gc_fault(in, start, "the number is too large");
+	return *number > 0 ? 0 : gc_fault(in, start, "the number must be at least 1");
 }
 
 static int gc_age(struct gc_input *in, int64_t *age)
