@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "lib/clock.h"
-#include "lib/grow.h"
 #include "lib/system/descriptors.h"
 
 #ifndef ROWFS_VERSION
@@ -125,26 +124,16 @@ int program_misuse(const struct program *program, const char *format, ...)
 int program_read_file(const struct program *program, const char *path, size_t max, char **text,
 		      size_t *len)
 {
-	char *bytes = NULL;
-	size_t used = 0, room = 0;
-	int rc, fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = 1;
+	char *bytes = malloc(max + 1);
+	FILE *file = bytes ? fopen(path, "re") : NULL;
+	int rc = file ? 0 : -errno;
+	size_t used = 0;
 
-	rc = fd < 0 ? -errno : 0;
-	while (!rc && got != 0) {
-		rc = grow(&bytes, &room, used + 1, 4096, 1);
-		if (rc)
-			break;
-		got = read(fd, bytes + used, room - used);
-		if (got > 0)
-			used += (size_t)got;
-		if (got < 0 && errno != EINTR)
-			rc = -errno;
-		else if (used > max)
-			rc = -EFBIG;
+	if (file) {
+		used = fread(bytes, 1, max + 1, file);
+		rc = ferror(file) ? -errno : used > max ? -EFBIG : 0;
+		fclose(file);
 	}
-	if (fd >= 0)
-		close(fd);
 	if (rc) {
 		free(bytes);
 		return program_fail(program, "%s: %s", path, strerror(-rc));
