@@ -19,25 +19,18 @@ int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	return rc;
 }
 
-/* The table of that name; NULL: there is none. */
-static const struct wcs_table_schema *sink_table(const struct wcs_schema *schema, const char *name)
-{
-	for (size_t i = 0; i < schema->table_count; i++)
-		if (strcmp(schema->tables[i].name, name) == 0)
-			return &schema->tables[i];
-	return NULL;
-}
-
 int sink_family(struct sink *sink, const char *table, const char *family)
 {
-	const struct wcs_table_schema *named;
+	const struct wcs_table_schema *named = NULL;
 	struct wcs_schema *schema = NULL;
 	int rc = sink->kind->schema(sink, &schema);
 	size_t n;
 
 	if (rc || !schema)
 		return rc ? sink_fail(sink, rc, "the schema: %s", strerror(-rc)) : 0;
-	named = sink_table(schema, table);
+	for (size_t i = 0; i < schema->table_count; i++)
+		if (strcmp(schema->tables[i].name, table) == 0)
+			named = &schema->tables[i];
 	if (!named) {
 		rc = sink_fail(sink, -ENOENT,
 			       "table %s: the store has none of that name; --create with --family "

@@ -264,10 +264,8 @@ static int64_t csv_rows_ts(const char *text, size_t *len)
 		at--;
 	if (at == 0 || at == *len || text[at - 1] != '@')
 		return WCS_TS_SERVER;
-	for (size_t i = at; i < *len; i++)
-		if (__builtin_mul_overflow(ts, 10, &ts) ||
-		    __builtin_add_overflow(ts, text[i] - '0', &ts))
-			return WCS_TS_SERVER;
+	if (wcs_integer_parse(text + at, *len - at, &ts))
+		return WCS_TS_SERVER;
 	*len = at - 1;
 	return ts;
 }
