@@ -5,20 +5,33 @@
  *
  * Offsets 0 and 1 are `.` and `..`. The handle keeps the children of the most recent offsets, and
  * no kept offset is given to a second child. An older offset is found by counting from the start.
+ *
+ * The kernel makes a dentry of each entry of a READDIRPLUS that has attributes. Only entries that
+ * the kernel may cache get attributes: a dentry that must be looked up at its next use saves
+ * nothing, and could replace a dentry that a parallel lookup found. Other entries have node id 0,
+ * and the kernel looks them up on use.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/cache/cache.h"
 #include "fs/dir/dir_kept.h"
-#include "fs/dir/dir_reply.h"
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
 #include "fs/serve/report.h"
 
-enum { DOTS = 2 };
+enum {
+	DOTS = 2,
+	BYTES_MAX = 65536,
+	NODES_MAX = BYTES_MAX / 152, /* an entry with attributes takes more than 152 bytes */
+	/* The kernel requests attributes at the start of each listing. It allocates an inode for
+	 * each entry with attributes, which takes most of the time. A short first reply returns the
+	 * first entry soon and costs a plain `ls` little; `ls -l` requests more. */
+	FIRST_ENTRIES = 32,
+};
 
 struct dir {
 	pthread_mutex_t lock;
@@ -27,8 +40,16 @@ struct dir {
 
 /* A reply under construction. */
 struct reply {
-	struct dir_reply out;
+	fuse_req_t req;
 	struct fs *fs;
+	bool plus; /* with attributes */
+	char *buf;
+	size_t size, used;
+	off_t offset; /* of the next entry */
+	size_t limit; /* entries that may follow, besides the limit in bytes */
+	struct cache_mark mark;
+	size_t count; /* nodes in the reply, each with a reference */
+	struct node *nodes[NODES_MAX];
 	struct node *node;
 	struct node *base;     /* the directory whose long names the chunk holds; else the node */
 	struct wcs_slice text; /* of a chunk directory */
@@ -60,6 +81,97 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	handle_reply(req, ino, handle && handle->dir ? 0 : -ENOMEM, handle, fi);
 }
 
+static bool reply_fits(const struct reply *reply, const char *name)
+{
+	size_t size = reply->plus ? fuse_add_direntry_plus(reply->req, NULL, 0, name, NULL, 0)
+				  : fuse_add_direntry(reply->req, NULL, 0, name, NULL, 0);
+
+	return reply->limit > 0 && size <= reply->size - reply->used;
+}
+
+static void reply_put(struct reply *reply, const char *name, const struct fuse_entry_param *entry,
+		      off_t next)
+{
+	char *at = reply->buf + reply->used;
+	size_t room = reply->size - reply->used;
+
+	reply->limit--;
+	reply->offset = next;
+	if (reply->plus)
+		reply->used += fuse_add_direntry_plus(reply->req, at, room, name, entry, next);
+	else
+		reply->used += fuse_add_direntry(reply->req, at, room, name, &entry->attr, next);
+}
+
+/* Adds an entry at the next offset, without attributes. */
+static int reply_add(struct reply *reply, const char *name, uint64_t ino, mode_t mode)
+{
+	struct fuse_entry_param entry = {.attr = {.st_ino = ino, .st_mode = mode}};
+
+	if (!reply_fits(reply, name))
+		return REPLY_FULL;
+	reply_put(reply, name, &entry, reply->offset + 1);
+	return 0;
+}
+
+/* Makes the node of an entry that the kernel may cache, with a reference. NULL: the kernel may not
+ * cache it, or there is no memory; the entry is then sent without attributes.
+ */
+static struct node *reply_node(struct reply *reply, const char *name, struct node_key *key,
+			       const struct wcs_cell_info *info, struct fuse_entry_param *entry)
+{
+	struct cache_mark mark = reply->mark;
+	struct node *node;
+	double timeout;
+
+	if (key->kind == NODE_CELL) {
+		mark.column = node_child_id(key->parent, key->kind, key->name).column;
+		key->ts = info->ts;
+		key->etag = info->etag;
+		key->size = (uint32_t)info->size;
+	}
+	node = nodes_get(reply->fs->nodes, key, 0, NULL);
+	if (!node)
+		return NULL;
+	timeout = cache_timeout(reply->fs, &mark, node, name, info);
+	if (timeout > 0) {
+		lookup_entry(reply->fs, node, entry);
+		entry->entry_timeout = timeout;
+		return node;
+	}
+	nodes_put(reply->fs->nodes, node, 1);
+	return NULL;
+}
+
+/* Adds a child; a listing that resumes at `next` continues after it. The entry has attributes if
+ * the kernel requested them and may cache the name. info: a column's newest cell, read since the
+ * reply was started, or NULL. */
+static int reply_add_child(struct reply *reply, const char *name, struct node_key *key,
+			   const struct wcs_cell_info *info, off_t next)
+{
+	bool file = node_is_value(key->kind) || key->kind == NODE_CONTROL;
+	struct fuse_entry_param entry = {.ino = 0};
+	struct node *node = NULL;
+
+	if (!reply_fits(reply, name))
+		return REPLY_FULL;
+	/* A table's node holds the table open, and a listing does not open all tables. A cell that
+	 * will expire is not cached from a listing: its timeout is computed now, but the kernel
+	 * counts from its receipt, so the dentry could outlive the cell. */
+	if (reply->plus && !(key->parent->flags & NODE_F_VERSIONS) &&
+	    (key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
+	     (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX)))
+		node = reply_node(reply, name, key, info, &entry);
+	if (node) {
+		reply->nodes[reply->count++] = node;
+	} else {
+		entry.attr.st_ino = node_child_ino(key->parent, key->kind, key->name);
+		entry.attr.st_mode = file ? S_IFREG : S_IFDIR;
+	}
+	reply_put(reply, name, &entry, next);
+	return 0;
+}
+
 /* Adds the child's entry, and keeps the child to resume after: this one, or the last one that the
  * same chunk directory holds. */
 static int reply_entry(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
@@ -79,8 +191,8 @@ static int reply_entry(struct reply *reply, const struct chunk_name *name, enum 
 	}
 	if (reply->jump)
 		bytes = (struct wcs_slice){reply->jump->bytes, reply->jump->len};
-	next = dir_kept_next(&reply->dir->kept, reply->out.offset, kind, bytes);
-	rc = dir_reply_add_child(&reply->out, name->component, &key, info, next);
+	next = dir_kept_next(&reply->dir->kept, reply->offset, kind, bytes);
+	rc = reply_add_child(reply, name->component, &key, info, next);
 	if (rc != 0)
 		return rc;
 	return dir_kept_add(&reply->dir->kept, next, kind, bytes);
@@ -147,7 +259,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 static int reply_start(struct reply *reply)
 {
 	struct dir_kept *kept = &reply->dir->kept;
-	off_t offset = reply->out.offset;
+	off_t offset = reply->offset;
 	enum node_kind kind;
 	struct wcs_slice bytes;
 
@@ -173,10 +285,10 @@ static int reply_fill(struct reply *reply)
 	struct pos pos;
 	int rc = pos_of(node, &pos);
 
-	if (rc == 0 && reply->out.offset == 0)
-		rc = dir_reply_add(&reply->out, ".", node->ino, S_IFDIR);
-	if (rc == 0 && reply->out.offset == 1)
-		rc = dir_reply_add(&reply->out, "..", parent->ino, S_IFDIR);
+	if (rc == 0 && reply->offset == 0)
+		rc = reply_add(reply, ".", node->ino, S_IFDIR);
+	if (rc == 0 && reply->offset == 1)
+		rc = reply_add(reply, "..", parent->ino, S_IFDIR);
 	if (rc != 0)
 		return rc;
 	reply->table = pos.table;
@@ -197,12 +309,23 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		 const struct fuse_file_info *fi, bool plus)
 {
 	struct node *node = lookup_ino(fs_of(req), ino);
-	struct reply reply = {
-		.fs = fs_of(req), .node = node, .base = node_base(node), .dir = handle_of(fi)->dir};
-	int rc = dir_reply_start(&reply.out, req, size, off, plus);
+	struct reply reply = {.req = req,
+			      .fs = fs_of(req),
+			      .plus = plus,
+			      .size = size < BYTES_MAX ? size : BYTES_MAX,
+			      .offset = off,
+			      .limit = plus && off == 0 ? FIRST_ENTRIES : SIZE_MAX,
+			      .node = node,
+			      .base = node_base(node),
+			      .dir = handle_of(fi)->dir};
+	int rc;
 
+	cache_mark(reply.fs, &reply.mark); /* before anything is read */
+	reply.mark.listing = true;
 	if (node->kind == NODE_CHUNK)
 		reply.text = node_name(node);
+	reply.buf = malloc(reply.size);
+	rc = reply.buf ? 0 : -ENOMEM;
 	if (rc == 0) {
 		pthread_mutex_lock(&reply.dir->lock);
 		fs_interruptible(req);
@@ -210,9 +333,13 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_interruptible(NULL);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
-	if (rc < 0 && reply.out.used == 0)
-		rc = report_unreadable(reply.fs, node, NULL, rc);
-	dir_reply_send(&reply.out, rc < 0 ? rc : 0);
+	if (rc < 0 && reply.used == 0)
+		rc = fuse_reply_err(req, -report_unreadable(reply.fs, node, NULL, rc));
+	else
+		rc = fuse_reply_buf(req, reply.buf, reply.used);
+	for (size_t i = 0; rc != 0 && i < reply.count; i++)
+		nodes_put(reply.fs->nodes, reply.nodes[i], 1);
+	free(reply.buf);
 }
 
 void fs_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
