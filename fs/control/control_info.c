@@ -7,6 +7,62 @@
 #include "fs/serve/errors.h"
 #include "fs/serve/metrics.h"
 
+/* A summary of the control files. */
+static const char info_help[] =
+	"Control files of rowfs. They are not listed, but for what is inside .rowfs and "
+	".families.\n"
+	"A line takes effect in the write that completes it; what fails says why in\n"
+	"/.rowfs/errors.\n"
+	"\n"
+	"In a table and in any directory of row keys below it:\n"
+	"  .rows         read:  every row at or below, a JSON object a line, in the order of keys\n"
+	"                write: each line changes one row, which must be at or below\n"
+	"  .keys         read:  their row keys, one a line\n"
+	"  .count        JSON: how many rows and cells they are, and the bytes of their values\n"
+	"  .drop         read:  JSON: table, prefix, rows, bytes\n"
+	"                write: that prefix (of a table: its name) drops them all; in a table T\n"
+	"                also: table T, with its families and itself\n"
+	"In a directory of row keys, whether there is such a row or not:\n"
+	"  .row          read:  this row, JSON; nothing if there is none\n"
+	"                write: changes this row; \"key\" may be left out\n"
+	"In a table:\n"
+	"  .families/    a directory for each family: mkdir, rmdir (while it holds no cell)\n"
+	"  .families/F/gc     the policy, read and set: never, maxversions=N, "
+	"maxage=N(ms|s|m|h|d),\n"
+	"                     joined by and, or and parentheses\n"
+	"  .families/F/type   the type, read and set (while the family is empty)\n"
+	"  .families/F/drop   read: JSON: table, family, rows, cells, bytes\n"
+	"                     write: the family's name drops its cells in all rows\n"
+	"  .delimiter    the byte that separates segments, read and set (while the table is "
+	"empty)\n"
+	"  .protected    1 or 0, read and set: 1 refuses drops, removing the table or a family,\n"
+	"                policies that hide more than before, and mkfs.rowfs --force\n"
+	"In /.rowfs:\n"
+	"  schema.json   read:  the whole schema\n"
+	"                write: adds what is missing, sets policies, removes nothing\n"
+	"  errors        the last 1,000 errors: time, path, line, reason\n"
+	"  metrics       what the mount counts, in the text format of Prometheus\n"
+	"  gc            read:  what garbage collection does and did, JSON\n"
+	"                write: run (at once; returns when done), pause, resume\n"
+	"  engine        statistics of the engine\n"
+	"  version       the versions\n"
+	"  help          this\n"
+	"\n"
+	"A row is {\"key\":K,\"families\":{F:{Q:[{\"ts\":T,\"value\":V},...]}}}: K and Q with %XX "
+	"for %,\n"
+	"control bytes and what is not UTF-8; T in microseconds since 1970; \"base64\" instead of\n"
+	"\"value\" for any bytes. To write, a cell may be just \"text\" (it gets the present), and "
+	"a\n"
+	"row may also have\n"
+	"  \"delete\"      true (the row), {F:true}, {F:{Q:true}} or {F:{Q:[T,...]}}; before the "
+	"rest\n"
+	"  \"append\"      {F:{Q:text}}, behind the newest value\n"
+	"  \"increment\"   {F:{Q:number}}, on the newest value\n"
+	"  \"if\"          {F:{Q:text or null}}: else nothing is changed, and the write fails\n"
+	"                (ECANCELED)\n"
+	"A bad line stops a stream: the lines before it took effect, it and those behind it did "
+	"not.\n";
+
 static int info_print(const struct control_place *at, FILE *to)
 {
 	char *text;
@@ -17,7 +73,7 @@ static int info_print(const struct control_place *at, FILE *to)
 	case CONTROL_METRICS:
 		return metrics_show(at->fs, to);
 	case CONTROL_HELP:
-		fputs(control_help, to);
+		fputs(info_help, to);
 		return 0;
 	case CONTROL_VERSION:
 		fprintf(to, "rowfs %s\nengine %s\nlibfuse %s\n", ROWFS_VERSION,

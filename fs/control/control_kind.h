@@ -95,9 +95,6 @@ extern const struct control_text control_protected;
  * 0, -ENOTEMPTY or -ENOMEM. */
 int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter);
 
-/* The text of /.rowfs/help. */
-extern const char control_help[];
-
 /* Prints a row key as a JSON string. 0 or -ENOMEM. */
 int control_print_key(FILE *to, struct wcs_slice key);
 
