@@ -202,7 +202,8 @@ static void shard_grow(struct shard *shard)
 	free(old);
 }
 
-/* Skips removed nodes, which stay in the chain until they are freed. */
+/* The node with one more reference. Skips removed nodes, which stay in the chain until they are
+ * freed. */
 static struct node *shard_find(struct shard *shard, uint64_t hash, const struct node_key *key)
 {
 	struct node *node;
@@ -211,7 +212,7 @@ static struct node *shard_find(struct shard *shard, uint64_t hash, const struct 
 		struct node_key other = node_key_of(node);
 
 		if (!(node_state(node) & NODE_S_REMOVED) && node_key_equal(&other, key))
-			return node;
+			return node_get(node);
 	}
 	return NULL;
 }
@@ -247,7 +248,6 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 	struct node *node = shard_find(shard, hash, key);
 
 	if (node) {
-		node_get(node);
 		node_state_clear(node, NODE_S_UNLINKED);
 		wcs_table_close(table);
 	} else {
@@ -284,8 +284,6 @@ struct node *nodes_find(struct nodes *nodes, const struct node_key *key)
 	struct shard *shard = shard_lock(nodes, key, &hash);
 	struct node *node = shard_find(shard, hash, key);
 
-	if (node)
-		node_get(node);
 	pthread_mutex_unlock(&shard->lock);
 	return node;
 }
