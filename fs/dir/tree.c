@@ -8,7 +8,6 @@
 #include "fs/dir/emptied.h"
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
-#include "fs/serve/errors.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"

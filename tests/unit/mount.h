@@ -14,7 +14,7 @@
 #include "fs/fs.h"
 #include "fs/inode/memdir.h"
 #include "fs/names/spell.h"
-#include "fs/serve/errors.h"
+#include "fs/serve/report.h"
 #include "fs/serve/metrics.h"
 #include "fs/value/draft.h"
 #include "fs/write/retry.h"
