@@ -146,7 +146,7 @@ static int apply(struct control_file *file, const char *data, size_t len)
 	if (file->error == 0 && file->writer) {
 		report_keep(file->why);
 		file->error = data ? writer->write(file->writer, data, len)
-				   : writer->finish(file->writer);
+				   : writer->end(file->writer, true);
 		report_keep(NULL);
 		if (file->error == 0)
 			file->why[0] = 0;
@@ -174,7 +174,7 @@ int control_flush(struct control_file *file, pid_t thread)
 		return apply(file, NULL, 0);
 	pthread_mutex_lock(&file->lock);
 	if (own && file->writer)
-		file->kind->writer->cancel(file->writer);
+		file->kind->writer->end(file->writer, false);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
 	return rc;

@@ -26,13 +26,11 @@ struct control_reader {
 
 struct control_writer {
 	int (*open)(struct fs *fs, const struct node *node, void **state);
-	/* Applies each line that these bytes complete. An error is reported, and no write or finish
-	 * follows it. */
+	/* Applies each line that these bytes complete. An error is reported, and no write or end
+	 * that applies follows it. */
 	int (*write)(void *state, const char *data, size_t len);
-	/* Applies an incomplete line. */
-	int (*finish)(void *state);
-	/* Drops an incomplete line. */
-	void (*cancel)(void *state);
+	/* Applies an incomplete line, or drops it. */
+	int (*end)(void *state, bool apply);
 	void (*close)(void *state);
 };
 

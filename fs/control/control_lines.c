@@ -130,19 +130,15 @@ static int lines_write(void *state, const char *data, size_t len)
 	return rc;
 }
 
-static int lines_finish(void *state)
+static int lines_end(void *state, bool apply)
 {
 	struct lines *lines = state;
 
-	return lines->len > 0 ? pending_apply(lines, lines->len) : 0;
-}
-
-static void lines_cancel(void *state)
-{
-	struct lines *lines = state;
-
+	if (lines->len > 0 && apply)
+		return pending_apply(lines, lines->len);
 	if (lines->len > 0)
 		pending_drop(lines, lines->len);
+	return 0;
 }
 
 static void lines_close(void *state)
@@ -156,7 +152,6 @@ static void lines_close(void *state)
 const struct control_writer control_lines_writer = {
 	.open = lines_open,
 	.write = lines_write,
-	.finish = lines_finish,
-	.cancel = lines_cancel,
+	.end = lines_end,
 	.close = lines_close,
 };

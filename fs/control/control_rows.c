@@ -97,24 +97,18 @@ static int rows_write(void *state, const char *data, size_t len)
 	return rc;
 }
 
-static int rows_finish(void *state)
+static int rows_end(void *state, bool apply)
 {
 	struct wcs_fault fault = {0};
 	struct rows *rows = state;
-	int rc = wcs_import_finish(rows->import, &fault);
+	int rc = apply ? wcs_import_finish(rows->import, &fault) : 0;
 
+	if (!apply)
+		wcs_import_cancel(rows->import);
 	if (rc != 0)
 		report(rows->fs, rows->node, NULL, fault.line, rc, "%s", fault.text);
 	keep_at_end(rows);
 	return rc;
-}
-
-static void rows_cancel(void *state)
-{
-	struct rows *rows = state;
-
-	wcs_import_cancel(rows->import);
-	keep_at_end(rows);
 }
 
 static void rows_close(void *state)
@@ -128,7 +122,6 @@ static void rows_close(void *state)
 const struct control_writer control_rows_writer = {
 	.open = rows_open,
 	.write = rows_write,
-	.finish = rows_finish,
-	.cancel = rows_cancel,
+	.end = rows_end,
 	.close = rows_close,
 };
