@@ -21,12 +21,9 @@ void descriptors_open_standard(void)
 
 void descriptors_close_inherited(int but)
 {
-	unsigned from = STDERR_FILENO + 1;
+	unsigned kept = but > STDERR_FILENO ? (unsigned)but : STDERR_FILENO;
 
-	if (but > STDERR_FILENO) {
-		if ((unsigned)but > from)
-			close_range(from, (unsigned)but - 1, 0);
-		from = (unsigned)but + 1;
-	}
-	close_range(from, ~0U, 0);
+	if (kept > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, kept - 1, 0);
+	close_range(kept + 1, ~0U, 0);
 }

@@ -26,10 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The bit behind the newest right of versions 1 to 3. */
-#define SANDBOX_V1 (LANDLOCK_ACCESS_FS_MAKE_SYM << 1)
-#define SANDBOX_V2 (SANDBOX_V1 << 1) /* to rename between directories */
-#define SANDBOX_V3 (SANDBOX_V2 << 1) /* to truncate */
+/* The newest right of version 1. The bits behind it are those of version 2, to rename between
+ * directories, and 3, to truncate. */
+#define SANDBOX_V1 LANDLOCK_ACCESS_FS_MAKE_SYM
 
 /* struct landlock_ruleset_attr as of version 6; a kernel ignores zeros that it does not know. */
 struct sandbox_ruleset {
@@ -75,10 +74,7 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
 		return 0;
 	}
 	*how = "no new privileges; of all files Landlock leaves the store's in reach";
-	handled = (struct sandbox_ruleset){.files = (version == 1   ? SANDBOX_V1
-						     : version == 2 ? SANDBOX_V2
-								    : SANDBOX_V3) -
-						    1,
+	handled = (struct sandbox_ruleset){.files = (SANDBOX_V1 << (version < 3 ? version : 3)) - 1,
 					   .network = version >= 4 ? SANDBOX_TCP : 0,
 					   .scopes = version >= 6 ? SANDBOX_SIGNALS : 0};
 	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
