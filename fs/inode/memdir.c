@@ -21,7 +21,8 @@ enum { PATH_FIRST = 64, PATHS_FIRST = 64 }; /* bytes; paths */
 struct memdirs {
 	pthread_rwlock_t lock;
 	struct memdir_path *paths; /* sorted. Lock: lock, as all below */
-	size_t count, room;
+	_Atomic size_t count;	   /* may be read without the lock */
+	size_t room;
 };
 
 int memdir_path_add(struct memdir_path *path, enum memdir_part part, struct wcs_slice bytes)
@@ -77,12 +78,7 @@ struct memdirs *memdirs_new(void)
 
 size_t memdirs_count(struct memdirs *dirs)
 {
-	size_t count;
-
-	pthread_rwlock_rdlock(&dirs->lock);
-	count = dirs->count;
-	pthread_rwlock_unlock(&dirs->lock);
-	return count;
+	return dirs->count;
 }
 
 void memdirs_free(struct memdirs *dirs)

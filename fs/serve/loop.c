@@ -193,12 +193,14 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Makes threads until `wanted` do not wait, or no more can be made. Returns how many there are. */
-static unsigned have_threads(struct loop *loop, unsigned wanted)
+/* Makes threads until `wanted` do not wait, or no more can be made. waits: one more will wait.
+ * Returns how many there are. */
+static unsigned have_threads(struct loop *loop, unsigned wanted, bool waits)
 {
 	unsigned count;
 
 	pthread_mutex_lock(&loop->counting);
+	loop->waiting += waits;
 	while (!loop->ends && loop->count < wanted + loop->waiting && loop->count < THREADS_LIMIT &&
 	       pthread_create(&loop->threads[loop->count], NULL, worker, loop) == 0)
 		loop->count++;
@@ -209,13 +211,8 @@ static unsigned have_threads(struct loop *loop, unsigned wanted)
 
 void loop_wait_begin(struct fs *fs)
 {
-	struct loop *loop = fs->loop;
-
-	pthread_mutex_lock(&loop->counting);
-	loop->waiting++;
-	pthread_mutex_unlock(&loop->counting);
-	have_threads(loop, THREADS_FREE);
-	lead_give(&loop->lead);
+	have_threads(fs->loop, THREADS_FREE, true);
+	lead_give(&fs->loop->lead);
 }
 
 void loop_wait_end(struct fs *fs)
@@ -245,7 +242,7 @@ static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs
 	int signal;
 
 	threads = threads < THREADS_MIN ? THREADS_MIN : threads;
-	threads = have_threads(loop, threads < THREADS_MAX ? threads : THREADS_MAX);
+	threads = have_threads(loop, threads < THREADS_MAX ? threads : THREADS_MAX, false);
 	signals_of_end(&set);
 	if (threads > 0)
 		sigwait(&set, &signal);

@@ -32,7 +32,7 @@ void spool_init(struct spool *spool)
 static void spool_unmap(struct spool *spool)
 {
 	if (spool->map)
-		munmap(spool->map, spool->map_len);
+		munmap(spool->map, spool->size);
 	spool->map = NULL;
 }
 
@@ -195,7 +195,6 @@ int spool_map(struct spool *spool, struct wcs_slice *slice)
 		spool->map = NULL;
 		return -errno;
 	}
-	spool->map_len = spool->size;
 	*slice = (struct wcs_slice){spool->map, spool->size};
 	return 0;
 }

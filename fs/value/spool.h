@@ -24,8 +24,7 @@ struct spool {
 	char *memory; /* while fd < 0 */
 	size_t room;  /* of memory */
 	int fd;
-	void *map; /* of the file, while spool_map's slice is in use */
-	size_t map_len;
+	void *map; /* of the file's size bytes, while spool_map's slice is in use */
 };
 
 /* An empty one. */
