@@ -14,12 +14,13 @@
 
 #include "store/backend.h"
 
-/* Closes fd, which may be -1, with its reason in errno. */
-static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const char *name), void *ctx)
+/* directory_each in the directory of this name in parent. */
+static int directory_tree_each(int parent, const char *name,
+			       int (*each)(void *ctx, int dir, const char *name), void *ctx)
 {
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
 	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
-	int rc = 0;
 
 	if (stream == NULL) {
 		rc = directory_error(errno);
@@ -38,16 +39,7 @@ static int directory_tree_read(int fd, int (*each)(void *ctx, int dir, const cha
 
 int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), void *ctx)
 {
-	return directory_tree_read(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), each, ctx);
-}
-
-/* The same in the directory of this name in parent. */
-static int directory_tree_each(int parent, const char *name,
-			       int (*each)(void *ctx, int dir, const char *name), void *ctx)
-{
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return directory_tree_read(fd, each, ctx);
+	return directory_tree_each(dir, ".", each, ctx);
 }
 
 /* ctx: the device of the directory around it; NULL: any device. */

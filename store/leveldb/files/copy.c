@@ -24,13 +24,17 @@
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* Reads the entry at *at, and advances *at behind it. False: no whole entry is there. */
-static bool copy_entry(const struct ldb_copy *copy, size_t *at, uint32_t *id,
-		       struct wcs_slice *record)
+bool ldb_copy_next(const struct ldb_copy *copy, size_t *at, uint32_t *id, struct wcs_slice *record)
 {
-	const unsigned char *entry = copy->bytes.data + *at;
-	size_t left = copy->bytes.len - 4 - *at;
+	const unsigned char *entry;
+	size_t left;
 
+	if (copy->next == 0)
+		return false;
+	if (*at == 0)
+		*at = COPY_HEAD;
+	entry = copy->bytes.data + *at;
+	left = copy->bytes.len - 4 - *at;
 	if (left < 8 || ldb_get32(entry + 4) > left - 8)
 		return false;
 	*id = ldb_get32(entry);
@@ -39,7 +43,8 @@ static bool copy_entry(const struct ldb_copy *copy, size_t *at, uint32_t *id,
 	return true;
 }
 
-static bool copy_is_good(const struct ldb_copy *copy)
+/* Sets copy->next. */
+static bool copy_is_good(struct ldb_copy *copy)
 {
 	const unsigned char *data = copy->bytes.data;
 	size_t len = copy->bytes.len, at = COPY_HEAD;
@@ -47,15 +52,13 @@ static bool copy_is_good(const struct ldb_copy *copy)
 	uint32_t id, last = 0;
 
 	if (len < COPY_HEAD + 4 || memcmp(data, COPY_TITLE, sizeof(COPY_TITLE) - 1) != 0 ||
-	    wcs_crc_extend(0, data, len - 4) != ldb_get32(data + len - 4) ||
-	    ldb_get32(data + COPY_HEAD - 4) == 0)
+	    wcs_crc_extend(0, data, len - 4) != ldb_get32(data + len - 4))
 		return false;
-	while (at < len - 4) {
-		if (!copy_entry(copy, &at, &id, &record) || id <= last)
+	copy->next = ldb_get32(data + COPY_HEAD - 4);
+	for (; ldb_copy_next(copy, &at, &id, &record); last = id)
+		if (id <= last)
 			return false;
-		last = id;
-	}
-	return true;
+	return copy->next != 0 && at == len - 4;
 }
 
 int ldb_copy_read(int store, struct ldb_copy *copy)
@@ -80,7 +83,6 @@ int ldb_copy_read(int store, struct ldb_copy *copy)
 		ldb_copy_free(&read);
 		return rc;
 	}
-	read.next = ldb_get32(read.bytes.data + COPY_HEAD - 4);
 	*copy = read;
 	return 0;
 }
@@ -89,13 +91,6 @@ void ldb_copy_free(struct ldb_copy *copy)
 {
 	free(copy->bytes.data);
 	*copy = (struct ldb_copy){.next = 0};
-}
-
-bool ldb_copy_next(const struct ldb_copy *copy, size_t *at, uint32_t *id, struct wcs_slice *record)
-{
-	if (*at == 0)
-		*at = COPY_HEAD;
-	return copy->next != 0 && copy_entry(copy, at, id, record);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------- */

@@ -68,7 +68,6 @@ void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigne
  * fault says which. -ENOMEM. */
 int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault);
 
-/* ---- manifest_write.c ---- */
 /* Writes a MANIFEST of the manifest's name durably; CURRENT does not name it yet. -EIO, also where
  * ldb_manifest_check fails; nothing is written then. -ENOSPC, -ENOMEM. */
 int ldb_manifest_write(int dir, const struct ldb_manifest *manifest);
