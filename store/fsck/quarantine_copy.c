@@ -21,13 +21,7 @@ struct copy {
 	struct wcs_quarantine *quarantine;
 	uint64_t done, total; /* bytes, without those of holes */
 	char *buffer;	      /* where the kernel does not copy itself */
-};
-
-/* One directory of the tree. */
-struct copy_level {
-	struct copy *copy;
-	int to;	    /* -1: counts only */
-	int failed; /* the error of an entry, already in the fault */
+	int to;		      /* the present directory; -1: counts only */
 };
 
 static int copy_fail(struct copy *copy, const char *name)
@@ -113,9 +107,10 @@ static int copy_check_room(struct copy *copy, const char *what, uint64_t needed)
 			     directory_name(copy->quarantine->path), what, (needed >> 20) + 1);
 }
 
-static int copy_file(struct copy *copy, int from_dir, int to_dir, const char *name)
+static int copy_file(void *ctx, int dir, const char *name)
 {
-	int from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct copy *copy = ctx;
+	int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	int to, rc;
 
@@ -127,7 +122,7 @@ static int copy_file(struct copy *copy, int from_dir, int to_dir, const char *na
 		close(from);
 		return rc;
 	}
-	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	to = openat(copy->to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	rc = to < 0 ? copy_fail(copy, name) : copy_bytes(copy, name, from, to, st.st_size);
 	if (to >= 0)
 		close(to);
@@ -150,25 +145,25 @@ static int copy_directory(struct copy *copy, int parent, const char *name, int *
 
 static int copy_tree(struct copy *copy, int from, int to);
 
-/* to -1: counts only. */
-static int copy_entry(struct copy *copy, int from, int to, const char *name)
+static int copy_entry(void *ctx, int from, const char *name)
 {
+	struct copy *copy = ctx;
 	int below, made = -1, rc = 0;
 	struct stat st;
 
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : copy_fail(copy, name);
-	if (S_ISREG(st.st_mode) && to < 0)
+	if (S_ISREG(st.st_mode) && copy->to < 0)
 		copy->total += copy_size(&st);
 	if (S_ISREG(st.st_mode))
-		return to < 0 ? 0 : copy_file(copy, from, to, name);
+		return copy->to < 0 ? 0 : copy_file(copy, from, name);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	below = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below < 0)
 		return copy_fail(copy, name);
-	if (to >= 0)
-		rc = copy_directory(copy, to, name, &made);
+	if (copy->to >= 0)
+		rc = copy_directory(copy, copy->to, name, &made);
 	if (rc == 0)
 		rc = copy_tree(copy, below, made);
 	if (made >= 0)
@@ -177,21 +172,17 @@ static int copy_entry(struct copy *copy, int from, int to, const char *name)
 	return rc;
 }
 
-static int copy_entry_of(void *ctx, int from, const char *name)
-{
-	struct copy_level *level = ctx;
-
-	level->failed = copy_entry(level->copy, from, level->to, name);
-	return level->failed;
-}
-
-/* All that is in the directory that from is open on. */
+/* All that is in the directory that from is open on. to -1: counts only. */
 static int copy_tree(struct copy *copy, int from, int to)
 {
-	struct copy_level level = {.copy = copy, .to = to};
-	int rc = directory_each(from, copy_entry_of, &level);
+	struct wcs_fault *fault = copy->quarantine->fault;
+	int outer = copy->to, rc;
 
-	if (rc != 0 && level.failed == 0)
+	fault->text[0] = '\0';
+	copy->to = to;
+	rc = directory_each(from, copy_entry, copy);
+	copy->to = outer;
+	if (rc != 0 && fault->text[0] == '\0')
 		return quarantine_fail(copy->quarantine, "", -rc);
 	if (rc == 0 && to >= 0 && fsync(to) != 0)
 		rc = copy_fail(copy, "");
@@ -199,18 +190,18 @@ static int copy_tree(struct copy *copy, int from, int to)
 }
 
 static int copy_to_files(struct wcs_quarantine *quarantine, int dir, const char *name,
-			 int (*entry)(struct copy *copy, int from, int to, const char *name))
+			 int (*entry)(void *ctx, int dir, const char *name))
 {
 	struct copy copy = {.quarantine = quarantine};
-	int files = -1, rc = quarantine_make(quarantine);
+	int rc = quarantine_make(quarantine);
 
 	if (rc == 0)
-		rc = copy_directory(&copy, quarantine->dir, QUARANTINE_FILES, &files);
+		rc = copy_directory(&copy, quarantine->dir, QUARANTINE_FILES, &copy.to);
 	if (rc == 0) {
-		rc = entry(&copy, dir, files, name);
-		if (rc == 0 && fsync(files) != 0)
+		rc = entry(&copy, dir, name);
+		if (rc == 0 && fsync(copy.to) != 0)
 			rc = copy_fail(&copy, QUARANTINE_FILES);
-		close(files);
+		close(copy.to);
 	}
 	free(copy.buffer);
 	return rc == 0 ? quarantine_sync_place(quarantine) : rc;

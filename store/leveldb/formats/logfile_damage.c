@@ -158,11 +158,10 @@ static bool damage_begins_batch(const struct ldb_logfile *log, size_t have)
 {
 	const unsigned char *head = log->block + log->at;
 	bool longer = head[6] == LDB_LOGFILE_FIRST || head[6] == LDB_LOGFILE_MIDDLE;
-	struct damage_batch batch = {
-		.first = log->record.data, .then = head + LDB_LOGFILE_HEAD, .have = have};
+	struct damage_batch batch = {.first = log->record.data,
+				     .then = head + LDB_LOGFILE_HEAD,
+				     .first_len = log->in_record ? log->record.len : 0};
 
-	if (log->in_record)
-		batch.first_len = log->record.len;
 	batch.have = batch.first_len + have - log->at - LDB_LOGFILE_HEAD;
 	return damage_is_batch(&batch, batch.first_len + ldb_logfile_len(head), longer);
 }

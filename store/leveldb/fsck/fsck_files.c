@@ -93,14 +93,12 @@ static int files_look(struct ldb_fsck *f, struct ldb_files *files)
 
 	if (rc)
 		return rc;
-	rc = ldb_fsck_each_name(f, files->dir, f->data, files_may_read);
-	if (rc) {
-		ldb_files_close(files);
-		return rc;
-	}
 	files->progress = files_progress;
 	files->torn = files_torn;
 	files->ctx = f;
+	rc = ldb_fsck_each_name(f, files->dir, f->data, files_may_read);
+	if (rc)
+		goto out;
 	rc = ldb_files_logs(files);
 	if (!rc)
 		rc = ldb_files_tables(files, NULL);
@@ -109,6 +107,7 @@ static int files_look(struct ldb_fsck *f, struct ldb_files *files)
 	f->fsck->result->files = files->count;
 	if (rc && rc != -ECANCELED)
 		files_fail(f, "", rc);
+out:
 	if (rc)
 		ldb_files_close(files);
 	return rc;
