@@ -14,7 +14,6 @@
  * the next delete.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/leveldb/compaction/compaction.h"
 
@@ -39,7 +38,7 @@ static void compact_pause(struct ldb_queue *queue, long ms, bool until_woken)
 {
 	const struct timespec until = clock_deadline(ms * (CLOCK_SECOND / 1000));
 
-	while (!queue->stop && !(until_woken && (queue->first || queue->woken)) &&
+	while (!queue->stop && !(until_woken && (queue->count > 0 || queue->woken)) &&
 	       pthread_cond_timedwait(&queue->wake, &queue->lock, &until) != ETIMEDOUT)
 		;
 }
@@ -94,16 +93,15 @@ static void compact_finish(struct ldb_queue *queue)
 
 /* Compacts a range of the queue, for readers. They do not meet a tombstone that is in one table
  * with its key; such keys stay, and stay counted. */
-static void compact_queued(struct ldb *db, struct ldb_range *range)
+static void compact_queued(struct ldb *db, struct ldb_dead range)
 {
-	struct ldb_dead dead = range->dead;
-	uint64_t before = ldb_slice_size(db, &dead.from, &dead.to), after;
+	struct ldb_dead rest = range;
+	uint64_t before = ldb_slice_size(db, &range.from, &range.to), after;
 
-	compact_range(db, &dead, false);
-	after = ldb_slice_size(db, &range->dead.from, &range->dead.to);
-	range->dead.bytes = before > after ? before - after : 0;
-	ldb_space_forget(db, &range->dead);
-	free(range);
+	compact_range(db, &rest, false);
+	after = ldb_slice_size(db, &range.from, &range.to);
+	range.bytes = before > after ? before - after : 0;
+	ldb_space_forget(db, &range);
 	compact_finish(db->queue);
 }
 
@@ -145,7 +143,7 @@ static void compact_rest(struct compact *compact, bool all)
 		compact_pause(queue, COMPACT_LOOK_MS, true);
 	else if (left)
 		compact_pause(queue, COMPACT_LEFT_MS, true);
-	else if (!queue->stop && !queue->first && !queue->woken)
+	else if (!queue->stop && queue->count == 0 && !queue->woken)
 		pthread_cond_wait(&queue->wake, &queue->lock);
 	queue->woken = false;
 	pthread_mutex_unlock(&queue->lock);
@@ -155,17 +153,18 @@ static void *compact_main(void *db)
 {
 	struct compact compact = {.db = db};
 	struct ldb_queue *queue = compact.db->queue;
-	struct ldb_range *range;
-	bool all;
 
 	pthread_mutex_lock(&queue->lock);
-	while (queue->first || !queue->stop) {
-		range = queue->first;
-		all = queue->all;
-		if (range && !(queue->first = range->next))
-			queue->last = &queue->first;
+	while (queue->count > 0 || !queue->stop) {
+		bool queued = queue->count > 0, all = queue->all;
+		struct ldb_dead range = queue->ranges[queue->first];
+
+		if (queued) {
+			queue->first = (queue->first + 1) % LDB_QUEUE_RANGES;
+			queue->count--;
+		}
 		pthread_mutex_unlock(&queue->lock);
-		if (range) {
+		if (queued) {
 			compact_queued(db, range);
 		} else if (!compact_densest(&compact, all)) {
 			if (all) {

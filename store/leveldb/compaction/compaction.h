@@ -47,18 +47,15 @@ void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold);
 int ldb_reclaim_pending(struct ldb *db, uint64_t max, uint64_t *count, uint64_t *extents);
 
 /* ---- queue.c: ranges that wait for the thread of compact.c, and its wake-up ---- */
-struct ldb_range {
-	struct ldb_range *next;
-	struct ldb_dead dead;
-};
+#define LDB_QUEUE_RANGES 8u
 struct ldb_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t wake; /* the thread: a range, stop */
 	pthread_cond_t done; /* the others: a range was compacted, stop */
 	/* under lock */
-	struct ldb_range *first;
-	struct ldb_range **last; /* the link for the next range */
-	uint64_t pushed;	 /* ranges, numbered from 1 */
+	struct ldb_dead ranges[LDB_QUEUE_RANGES]; /* a ring */
+	size_t first, count;			  /* of those that wait */
+	uint64_t pushed;			  /* ranges, numbered from 1 */
 	uint64_t finished;
 	bool all;	  /* compact every range with dead bytes: the medium is full */
 	int64_t next_all; /* ldb_queue_store does not set that before, as of clock_ns */

@@ -10,28 +10,19 @@
 
 #include "store/leveldb/compaction/compaction.h"
 
-enum {
-	QUEUE_RANGES = 8,
-	QUEUE_STORE_S = 5, /* from one compaction of all dead bytes to the next, at least */
-};
+/* From one compaction of all dead bytes to the next, at least. */
+enum { QUEUE_STORE_S = 5 };
 
 uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead)
 {
 	struct ldb_queue *queue = db->queue;
-	struct ldb_range *range = malloc(sizeof(*range));
 	uint64_t number = 0;
 
-	if (!range)
-		return 0;
-	*range = (struct ldb_range){NULL, *dead};
 	pthread_mutex_lock(&queue->lock);
-	while (!queue->stop && queue->pushed - queue->finished >= QUEUE_RANGES)
+	while (!queue->stop && queue->pushed - queue->finished >= LDB_QUEUE_RANGES)
 		pthread_cond_wait(&queue->done, &queue->lock);
-	if (queue->stop) {
-		free(range);
-	} else {
-		*queue->last = range;
-		queue->last = &range->next;
+	if (!queue->stop) {
+		queue->ranges[(queue->first + queue->count++) % LDB_QUEUE_RANGES] = *dead;
 		number = ++queue->pushed;
 		pthread_cond_signal(&queue->wake);
 	}
@@ -94,7 +85,6 @@ int ldb_queue_start(struct ldb *db)
 
 	if (!queue)
 		return -ENOMEM;
-	queue->last = &queue->first;
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->done, NULL);
 	clock_cond_init(&queue->wake);
