@@ -223,17 +223,14 @@ static int load_csv_lines(struct load *load, struct csv_rows *rows, int rc)
 
 static int load_csv(struct load *load)
 {
-	enum { LOAD_PIECE = 256 << 10 };
-	char *buffer = malloc(LOAD_PIECE);
+	static char buffer[256 << 10];
 	int exit_code = PROGRAM_OK;
 	struct csv_rows rows;
 	ssize_t got = 0;
 
-	if (!buffer)
-		return program_fail(&program, "no memory");
 	csv_rows_open(&rows, &load->csv);
 	while (exit_code == PROGRAM_OK && !load_signal &&
-	       (got = read(load->fd, buffer, LOAD_PIECE)) > 0) {
+	       (got = read(load->fd, buffer, sizeof(buffer))) > 0) {
 		int rc = csv_rows_read(&rows, buffer, (size_t)got);
 
 		exit_code = load_csv_lines(load, &rows, rc);
@@ -248,7 +245,6 @@ static int load_csv(struct load *load)
 	else if (exit_code == PROGRAM_OK)
 		exit_code = load_csv_lines(load, &rows, csv_rows_end(&rows));
 	csv_rows_close(&rows);
-	free(buffer);
 	return exit_code;
 }
 

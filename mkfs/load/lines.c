@@ -14,38 +14,14 @@
 
 #define LINES_ROOM (256u << 10)
 
-/* Reads more text after the present one. */
-static int lines_fill(struct lines *lines)
-{
-	size_t room;
-	ssize_t got;
-
-	if (lines->start > 0) {
-		memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
-		lines->end -= lines->start;
-		lines->start = 0;
-	}
-	if (lines->end >= lines->max)
-		return -EFBIG;
-	if (grow(&lines->buffer, &lines->room, lines->end + 1, LINES_ROOM, 1))
-		return -ENOMEM;
-	room = lines->room < lines->max ? lines->room : lines->max;
-	got = read(lines->fd, lines->buffer + lines->end, room - lines->end);
-	if (got < 0)
-		return -errno;
-	lines->ended = got == 0;
-	lines->end += (size_t)got;
-	return 0;
-}
-
 int lines_next(struct lines *lines, const char **text, size_t *len)
 {
-	size_t searched = 0;
+	size_t searched = 0, room;
+	ssize_t got;
 
 	for (;;) {
 		const char *start = lines->buffer + lines->start, *newline = NULL;
 		size_t have = lines->end - lines->start;
-		int rc;
 
 		if (have > searched)
 			newline = memrchr(start + searched, '\n', have - searched);
@@ -58,8 +34,19 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 		}
 		if (lines->ended)
 			return 0;
-		rc = lines_fill(lines);
-		if (rc)
-			return rc;
+		if (lines->start > 0)
+			memmove(lines->buffer, start, have);
+		lines->start = 0;
+		lines->end = have;
+		if (have >= lines->max)
+			return -EFBIG;
+		if (grow(&lines->buffer, &lines->room, have + 1, LINES_ROOM, 1))
+			return -ENOMEM;
+		room = lines->room < lines->max ? lines->room : lines->max;
+		got = read(lines->fd, lines->buffer + have, room - have);
+		if (got < 0)
+			return -errno;
+		lines->ended = got == 0;
+		lines->end += (size_t)got;
 	}
 }

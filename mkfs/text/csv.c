@@ -12,13 +12,12 @@
 #include "lib/grow.h"
 
 enum {
-	CSV_RECORD,   /* before a record */
+	CSV_DONE,     /* the record is complete, or there is none yet */
 	CSV_FIELD,    /* before a field */
 	CSV_PLAIN,    /* in a field without quotes */
 	CSV_QUOTED,   /* in a field with quotes */
 	CSV_QUOTE,    /* behind a quote in it: the end, or the first of two */
 	CSV_QUOTE_CR, /* behind that and a CR */
-	CSV_DONE      /* the record is complete */
 };
 
 static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *why)
@@ -111,7 +110,7 @@ static int csv_take(struct csv *csv, char byte)
 
 static void csv_begin(struct csv *csv)
 {
-	if (csv->state != CSV_RECORD && csv->state != CSV_DONE)
+	if (csv->state != CSV_DONE)
 		return;
 	csv->len = csv->count = 0;
 	csv->state = CSV_FIELD;
