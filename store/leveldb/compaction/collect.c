@@ -51,6 +51,7 @@ struct collect {
 	struct ldb_key_parts parts;
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
 	struct ldb_key target;
+	struct ldb_key at;    /* the position of the slice */
 	struct ldb_key end;   /* the first key behind the table */
 	struct ldb_key first; /* the first cell that was deleted */
 	uint64_t dead;	      /* bytes of deleted keys and inline values */
@@ -326,12 +327,13 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 {
 	struct ldb *db = engine;
 	struct collect *c = malloc(sizeof(*c));
-	struct ldb_key *at = malloc(sizeof(*at));
 	uint64_t collected = progress->collected;
-	int found = -ENOMEM;
+	struct ldb_key *at;
+	int found;
 
-	if (!c || !at)
-		goto out;
+	if (!c)
+		return -ENOMEM;
+	at = &c->at;
 	c->db = db;
 	c->view = view;
 	c->look = progress->look;
@@ -359,7 +361,6 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	}
 out:
 	free(c);
-	free(at);
 	return found < 0 ? found : 0;
 }
 
