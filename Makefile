@@ -118,7 +118,7 @@ E2E_PROGRAMS  := $(patsubst tests/e2e/%.c,$(BUILD)/e2e/%,$(E2E_MAINS))
 BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
 FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
 FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
-		 mkfs/text/csv.c mkfs/text/csv_rows.c mkfs/text/json_out.c
+		 mkfs/text/csv.c mkfs/text/csv_rows.c
 
 .PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
 	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs

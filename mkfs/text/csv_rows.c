@@ -52,6 +52,88 @@ csv_rows_fail(struct csv_rows *rows, int rc, struct csv_place at, const char *fo
 	return rc;
 }
 
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+/* Makes room for more bytes; false: there is no memory, now or before. */
+static bool csv_rows_reserve(struct csv_rows *rows, size_t more)
+{
+	struct csv_text *out = &rows->out;
+
+	out->failed = out->failed || grow(&out->bytes, &out->room, out->len + more, 65536, 1);
+	return !out->failed;
+}
+
+static void csv_rows_put(struct csv_rows *rows, const char *text)
+{
+	struct csv_text *out = &rows->out;
+	size_t len = strlen(text);
+
+	if (!csv_rows_reserve(rows, len))
+		return;
+	memcpy(out->bytes + out->len, text, len);
+	out->len += len;
+}
+
+/* Writes a string in quotes. The bytes must be UTF-8. */
+static void csv_rows_string(struct csv_rows *rows, const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	struct csv_text *out = &rows->out;
+
+	if (!csv_rows_reserve(rows, 6 * len + 3))
+		return;
+	out->bytes[out->len++] = '"';
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] < 0x20) {
+			out->len += (size_t)sprintf(out->bytes + out->len, "\\u%04X", bytes[i]);
+			continue;
+		}
+		if (bytes[i] == '"' || bytes[i] == '\\')
+			out->bytes[out->len++] = '\\';
+		out->bytes[out->len++] = (char)bytes[i];
+	}
+	out->bytes[out->len++] = '"';
+}
+
+/* Writes a key or qualifier of any bytes in quotes, as row JSON spells it. */
+static void csv_rows_name(struct csv_rows *rows, const char *bytes, size_t len)
+{
+	char *text = wcs_text_encode((struct wcs_slice){bytes, len});
+
+	if (text)
+		csv_rows_string(rows, text, strlen(text));
+	else
+		rows->out.failed = true;
+	free(text);
+}
+
+/* Writes a cell's "value" if all bytes are ASCII, else its "base64". */
+static void csv_rows_value(struct csv_rows *rows, const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	struct csv_text *out = &rows->out;
+	unsigned char rest[3] = {0}, *to;
+	size_t ascii = 0, left = len % 3;
+
+	while (ascii < len && bytes[ascii] < 0x80)
+		ascii++;
+	csv_rows_put(rows, ascii == len ? "\"value\":" : "\"base64\":\"");
+	if (ascii == len) {
+		csv_rows_string(rows, bytes, len);
+		return;
+	}
+	if (!csv_rows_reserve(rows, 2 * len + 6))
+		return;
+	to = wcs_text_base64((unsigned char *)out->bytes + out->len, bytes, len / 3);
+	if (left > 0) {
+		memcpy(rest, bytes + len - left, left);
+		to = wcs_text_base64(to, rest, 1);
+		memset(to - (3 - left), '=', 3 - left);
+	}
+	out->len = (size_t)(to - (unsigned char *)out->bytes);
+	out->bytes[out->len++] = '"';
+}
+
 /* ---- Lines ------------------------------------------------------------------------------- */
 
 static int csv_rows_no_memory(struct csv_rows *rows)
@@ -62,7 +144,7 @@ static int csv_rows_no_memory(struct csv_rows *rows)
 /* Ends the line that was made of the present record. */
 static int csv_rows_line(struct csv_rows *rows)
 {
-	json_out_put(&rows->out, "\n");
+	csv_rows_put(rows, "\n");
 	if (rows->out.failed ||
 	    grow(&rows->origins, &rows->lines_room, rows->lines + 1, 256, sizeof(*rows->origins)))
 		return csv_rows_no_memory(rows);
@@ -102,7 +184,7 @@ static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column)
 				     "a qualifier has at most %u bytes", WCS_QUALIFIER_MAX);
 	if (field->len == 0 && rows->options.key)
 		return csv_rows_fail(rows, -EINVAL, field->place, "the column has no name");
-	json_out_name(&rows->out, (unsigned char *)rows->csv.bytes + field->start, field->len);
+	csv_rows_name(rows, rows->csv.bytes + field->start, field->len);
 	if (!rows->out.failed)
 		column->qualifier = strndup(rows->out.bytes + start, rows->out.len - start);
 	rows->out.len = start;
@@ -202,20 +284,19 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 static int csv_rows_table(struct csv_rows *rows)
 {
 	const char *table = rows->options.table;
-	struct json_out *out = &rows->out;
 	int rc = 0;
 
 	if (rows->options.create) {
-		json_out_put(out, "{\"version\":1,\"tables\":{");
-		json_out_text(out, (const unsigned char *)table, strlen(table));
-		json_out_put(out, ":{\"families\":{\"");
-		json_out_put(out, rows->options.family);
-		json_out_put(out, "\":{}}}}}");
+		csv_rows_put(rows, "{\"version\":1,\"tables\":{");
+		csv_rows_string(rows, table, strlen(table));
+		csv_rows_put(rows, ":{\"families\":{\"");
+		csv_rows_put(rows, rows->options.family);
+		csv_rows_put(rows, "\":{}}}}}");
 		rc = csv_rows_line(rows);
 	}
-	json_out_put(out, "{\"table\":");
-	json_out_text(out, (const unsigned char *)table, strlen(table));
-	json_out_put(out, "}");
+	csv_rows_put(rows, "{\"table\":");
+	csv_rows_string(rows, table, strlen(table));
+	csv_rows_put(rows, "}");
 	return rc == 0 ? csv_rows_line(rows) : rc;
 }
 
@@ -274,32 +355,31 @@ static int64_t csv_rows_ts(const char *text, size_t *len)
 static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column, const char *last)
 {
 	const struct csv_field *field = &rows->csv.fields[column->field];
-	const unsigned char *bytes = (const unsigned char *)csv_rows_field(rows, column->field);
-	struct json_out *out = &rows->out;
+	const char *bytes = csv_rows_field(rows, column->field);
 	int64_t ts = WCS_TS_SERVER;
 	size_t len = field->len;
 	char stamp[48];
 
 	if (rows->options.timestamps)
-		ts = csv_rows_ts((const char *)bytes, &len);
+		ts = csv_rows_ts(bytes, &len);
 	if (len > WCS_VALUE_MAX)
 		return csv_rows_fail(rows, -EFBIG, field->place, "a value has at most %u bytes",
 				     WCS_VALUE_MAX);
 	if (last && strcmp(last, column->family) == 0) {
-		json_out_put(out, ",");
+		csv_rows_put(rows, ",");
 	} else {
-		json_out_put(out, last ? "},\"" : "\"");
-		json_out_put(out, column->family);
-		json_out_put(out, "\":{");
+		csv_rows_put(rows, last ? "},\"" : "\"");
+		csv_rows_put(rows, column->family);
+		csv_rows_put(rows, "\":{");
 	}
-	json_out_put(out, column->qualifier);
-	json_out_put(out, ":[{");
+	csv_rows_put(rows, column->qualifier);
+	csv_rows_put(rows, ":[{");
 	if (ts != WCS_TS_SERVER) {
 		snprintf(stamp, sizeof(stamp), "\"ts\":%" PRId64 ",", ts);
-		json_out_put(out, stamp);
+		csv_rows_put(rows, stamp);
 	}
-	json_out_value(out, bytes, len);
-	json_out_put(out, "}]");
+	csv_rows_value(rows, bytes, len);
+	csv_rows_put(rows, "}]");
 	return 0;
 }
 
@@ -319,9 +399,9 @@ static int csv_rows_row(struct csv_rows *rows)
 	if (key->len > WCS_ROW_KEY_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, key->place,
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
-	json_out_put(&rows->out, "{\"key\":");
-	json_out_name(&rows->out, (const unsigned char *)rows->csv.bytes + key->start, key->len);
-	json_out_put(&rows->out, ",\"families\":{");
+	csv_rows_put(rows, "{\"key\":");
+	csv_rows_name(rows, rows->csv.bytes + key->start, key->len);
+	csv_rows_put(rows, ",\"families\":{");
 	for (size_t i = 1; i < rows->column_count && rc == 0; i++) {
 		const struct csv_column *column = &rows->columns[i];
 
@@ -331,7 +411,7 @@ static int csv_rows_row(struct csv_rows *rows)
 		last = column->family;
 	}
 	if (rc == 0 && last) {
-		json_out_put(&rows->out, "}}}");
+		csv_rows_put(rows, "}}}");
 		rc = csv_rows_line(rows);
 	}
 	if (rc != 0 || !last)

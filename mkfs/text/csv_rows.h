@@ -8,7 +8,6 @@
 #define CSV_ROWS_H
 
 #include "mkfs/text/csv.h"
-#include "mkfs/text/json_out.h"
 
 struct csv_rows_options {
 	const char *table;
@@ -24,13 +23,19 @@ struct csv_rows_options {
 
 struct csv_column;
 
+struct csv_text {
+	char *bytes;
+	size_t len, room;
+	bool failed; /* no memory: nothing is added any more */
+};
+
 struct csv_rows {
 	struct csv_rows_options options;
 	struct csv csv;
 	struct csv_column *columns; /* the keys', then those of cells; NULL: not read yet */
 	size_t column_count;
 	uint64_t body;	     /* line of the first row; 0: the headers are not read yet */
-	struct json_out out; /* lines made by the present call */
+	struct csv_text out; /* lines made by the present call */
 	uint64_t *origins;   /* of each of them: the line of the CSV it comes from */
 	size_t lines, lines_room;
 	/* The place and the reason; an empty reason: has_family gave it. */
