@@ -219,7 +219,6 @@ int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct
 
 int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
 {
-	struct memdir_path path = {0};
 	struct pos pos;
 	int rc = chunk_stored(fs, base, text, first);
 
@@ -227,11 +226,6 @@ int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct 
 		return rc;
 	rc = pos_of(base, &pos);
 	if (rc == 0)
-		rc = pos_memdir_path(&pos, &path);
-	if (rc == 0)
-		rc = memdir_path_add(&path, MEMDIR_CHUNK, text);
-	if (rc == 0)
-		rc = memdirs_exists(fs->memdirs, &path) ? 0 : -ENOENT;
-	memdir_path_clear(&path);
-	return rc;
+		rc = pos_descend(&pos, NODE_CHUNK, text);
+	return rc == 0 ? pos_exists(fs, &pos) : rc;
 }

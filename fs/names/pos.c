@@ -186,6 +186,7 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 			       : wcs_cell_get(pos->table, pos_key(pos), pos->family, pos->qualifier,
 					      pos->ts, info ? info : &unused);
 	case NODE_DRAFTS:
+	case NODE_CHUNK:
 		return -ENOENT;
 	default:
 		return 0;
@@ -223,8 +224,7 @@ int pos_exists(struct fs *fs, const struct pos *pos)
 	struct memdir_path path = {0};
 	int rc = pos_stored(pos, NULL);
 
-	if (rc != -ENOENT || (pos->kind != NODE_PREFIX && pos->kind != NODE_FAMILY &&
-			      pos->kind != NODE_HISTORY && pos->kind != NODE_DRAFTS))
+	if (rc != -ENOENT || node_is_value(pos->kind))
 		return rc;
 	if (pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path))
 		rc = 0;

@@ -55,8 +55,9 @@ int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct 
 /* The path in memory of a directory of segments, a family or a history. 0 or -ENOMEM. */
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path);
 
-/* Is it in the store? 0, -ENOENT or another error. info: of a cell, with the size of the text that
- * its file shows; may be NULL, which is cheaper in aggregate families. */
+/* Is it in the store? A chunk is not (chunk_stored). 0, -ENOENT or another error. info: of a cell,
+ * with the size of the text that its file shows; may be NULL, which is cheaper in aggregate
+ * families. */
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info);
 
 /* Is it in the store, or a directory in memory? */
