@@ -236,8 +236,7 @@ int loop_sync(struct fs *fs)
 
 static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs *fs))
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned threads = cores > 0 ? 2 * (unsigned)cores : THREADS_MIN;
+	unsigned threads = 2 * loop->lead.cores;
 	sigset_t set;
 	int signal;
 

@@ -83,23 +83,22 @@ static char *line_format(int64_t now, const char *path, int line, const char *re
 }
 
 /* Takes over both texts. */
-static void set_missed(struct errors *errors, int64_t now, char *path, char *reason)
+static void set_missed(struct errors *errors, char *path, char *reason)
 {
 	struct missed old;
 
 	pthread_mutex_lock(&errors->lock);
 	old = errors->missed;
-	errors->missed = (struct missed){now, path, reason};
+	errors->missed = (struct missed){fs_now(), path, reason};
 	pthread_mutex_unlock(&errors->lock);
 	free(old.path);
 	free(old.reason);
 }
 
 /* Adds one; line: of the written text, 0: none. */
-static void errors_add(struct errors *errors, int64_t now, const char *path, int line,
-		       const char *reason)
+static void errors_add(struct errors *errors, const char *path, int line, const char *reason)
 {
-	char *text = line_format(now, path, line, reason), *old, *old_path;
+	char *text = line_format(fs_now(), path, line, reason), *old, *old_path;
 
 	if (!text)
 		return;
@@ -113,13 +112,13 @@ static void errors_add(struct errors *errors, int64_t now, const char *path, int
 	pthread_mutex_unlock(&errors->lock);
 	free(old);
 	free(old_path);
-	set_missed(errors, 0, NULL, NULL);
+	set_missed(errors, NULL, NULL);
 }
 
 /* A lookup did not find that path, which is an error only if the caller wanted to make a file below
  * it. It is the last line until the next error, the next miss or errors_found, and is not shown if
  * the last error has the same path. */
-static void errors_miss(struct errors *errors, int64_t now, const char *path, const char *reason)
+static void errors_miss(struct errors *errors, const char *path, const char *reason)
 {
 	bool known;
 
@@ -127,12 +126,12 @@ static void errors_miss(struct errors *errors, int64_t now, const char *path, co
 	known = errors->path && strcmp(errors->path, path) == 0;
 	pthread_mutex_unlock(&errors->lock);
 	if (!known)
-		set_missed(errors, now, strdup(path), strdup(reason));
+		set_missed(errors, strdup(path), strdup(reason));
 }
 
 void errors_found(struct errors *errors)
 {
-	set_missed(errors, 0, NULL, NULL);
+	set_missed(errors, NULL, NULL);
 }
 
 uint64_t errors_count(struct errors *errors)
@@ -182,7 +181,7 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
 	pos_path(node, name, path, sizeof(path));
-	errors_add(fs->errors, fs_now(), path, line, reason);
+	errors_add(fs->errors, path, line, reason);
 	snprintf(text, sizeof(text), "a request was refused: %s; /.rowfs/errors has the reason",
 		 strerror(-error));
 	fs_log(NULL, WCS_LOG_INFO, text);
@@ -231,7 +230,7 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 		 "autodir none is needed); the families of table %s, which are in rows, are: %s",
 		 wcs_table_name(table->table), list);
 	pos_path(dir, name, path, sizeof(path));
-	errors_miss(fs->errors, fs_now(), path, reason);
+	errors_miss(fs->errors, path, reason);
 }
 
 int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error)
