@@ -35,10 +35,11 @@ static void unreserve(struct fs *fs, struct writer *writer)
 	writer->reserved = false;
 }
 
-/* Loads the value that it begins with. A session that no lookup registered must find its cell: the
- * name may be another file's by now, or gone, and must not be made anew. One whose file was removed
- * after the lookup writes to nowhere. Lock: the session's. */
-static int load(struct fs *fs, struct node *node, struct writer *writer, int flags)
+/* The first open; a session that was closed starts anew. One that no lookup registered must find
+ * its cell: the name may be another file's by now, or gone, and must not be made anew. One whose
+ * file was removed after the lookup writes to nowhere. Lock: the session's. */
+static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
+		      pid_t thread)
 {
 	bool needed =
 		!writer->unlinked && (!(flags & O_TRUNC) || (!writer->registry && !writer->hidden));
@@ -46,25 +47,17 @@ static int load(struct fs *fs, struct node *node, struct writer *writer, int fla
 	struct pos pos;
 	int rc = writer_pos(node, &pos);
 
-	if (rc == 0)
-		rc = pos_type(&pos, &type);
-	writer->lines = (struct writer_lines){0};
-	if (rc == 0 && wcs_type_aggregates(type) && pos.kind != NODE_DRAFT)
-		return writer_lines_open(fs, node, writer, type, flags, needed);
-	return rc == 0 && needed ? writer_load_base(fs, node, writer) : rc;
-}
-
-/* The first open; a session that was closed starts anew. Lock: the session's. */
-static int first_open(struct fs *fs, struct node *node, struct writer *writer, int flags,
-		      pid_t thread)
-{
-	int rc;
-
 	writer->committed = WCS_TS_NONE;
 	writer->appended = 0;
 	writer->stamped = false;
 	writer->error = 0;
-	rc = load(fs, node, writer, flags);
+	writer->lines = (struct writer_lines){0};
+	if (rc == 0)
+		rc = pos_type(&pos, &type);
+	if (rc == 0 && wcs_type_aggregates(type) && pos.kind != NODE_DRAFT)
+		rc = writer_lines_open(fs, node, writer, type, flags, needed);
+	else if (rc == 0 && needed)
+		rc = writer_load_base(fs, node, writer);
 	/* O_TRUNC and O_CREAT are changes of their own, and a failing close reaches no program. */
 	if (rc == 0 && (flags & (O_TRUNC | O_CREAT)) && (flags & O_ACCMODE) != O_RDONLY)
 		rc = report_no_room(fs, node, wcs_store_room(fs->store, 1));
