@@ -121,12 +121,6 @@ int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop
 	return 0;
 }
 
-static unsigned char *record_put_text(unsigned char *to, const char *text, size_t len)
-{
-	memcpy(to, text, len);
-	return to + len;
-}
-
 unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *len)
 {
 	size_t name = strlen(schema->name);
@@ -144,7 +138,7 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 	record[1] = schema->delimiter;
 	ldb_put64(record + 2, (uint64_t)schema->created);
 	record[10] = (unsigned char)name;
-	to = record_put_text(record + 11, schema->name, name);
+	to = mempcpy(record + 11, schema->name, name);
 	ldb_put32(to, (uint32_t)schema->family_count);
 	to += 4;
 	for (size_t i = 0; i < schema->family_count; i++) {
@@ -153,11 +147,11 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 
 		name = strlen(family->name);
 		*to++ = (unsigned char)name;
-		to = record_put_text(to, family->name, name);
+		to = mempcpy(to, family->name, name);
 		*to++ = (unsigned char)family->type;
 		ldb_put64(to, (uint64_t)family->gc_changed);
 		ldb_put32(to + 8, (uint32_t)gc);
-		to = record_put_text(to + 12, family->gc, gc);
+		to = mempcpy(to + 12, family->gc, gc);
 	}
 	*len = size;
 	return record;
