@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A quarantine's rows when a value that could be read cannot be read a second time. */
+/* A quarantine's rows when a value that could be read cannot be read a second time, or a write
+ * fails. */
 #include "tests/unit/suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/fsck/quarantine.h"
 
@@ -75,5 +81,27 @@ SUITE_TEST(test_second_read_fails, 60)
 	SUITE_OK(wcs_quarantine_sync(quarantine));
 	wcs_quarantine_free(quarantine);
 	ck_assert_int_eq(good_lines(rows), 2);
+	suite_remove(path);
+}
+
+/* 1 would mean that the value cannot be read. */
+SUITE_TEST(test_failed_write_is_no_unreadable_value, 60)
+{
+	struct wcs_fault fault = {.text = ""};
+	struct wcs_quarantine *quarantine;
+	char path[256], rows[300];
+	struct stat made, found;
+	int fd = 3;
+
+	snprintf(path, sizeof(path), "%s/quarantine", suite_directory());
+	snprintf(rows, sizeof(rows), "%s/rows.json", path);
+	quarantine = wcs_quarantine_new(path, NULL, NULL, &fault);
+	SUITE_OK(put(quarantine, "good1", -1));
+	ck_assert_int_eq(stat(rows, &made), 0);
+	while (fstat(fd, &found) != 0 || found.st_ino != made.st_ino)
+		fd++;
+	ck_assert_int_eq(dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), fd), fd);
+	ck_assert_int_eq(put(quarantine, "good2", -1), -EIO);
+	wcs_quarantine_free(quarantine);
 	suite_remove(path);
 }
