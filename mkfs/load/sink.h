@@ -49,7 +49,4 @@ int sink_fail(struct sink *sink, int rc, const char *format, ...)
 /* Has the table the family? -ENOENT: no, and why lists its families. */
 int sink_family(struct sink *sink, const char *table, const char *family);
 
-/* The line has no meaning until a table is named. */
-#define SINK_NO_TABLE "a row, but no line {\"table\": NAME} came before it"
-
 #endif

@@ -283,7 +283,8 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 			}
 		} else if (to->rows < 0 && strspn(text, " \t\r") < n) {
 			sink->failed = number;
-			rc = sink_fail(sink, -EINVAL, SINK_NO_TABLE);
+			rc = sink_fail(sink, -EINVAL,
+				       "a row, but no line {\"table\": NAME} came before it");
 			sink_mount_applied(sink);
 		} else if (to->rows >= 0) {
 			if (run.lines++ == 0)
