@@ -38,6 +38,11 @@ server() {
 	servers | tail -n 1
 }
 
+# stopped PID: each of its threads.
+stopped() {
+	! grep -h '^State:' "/proc/$1/task/"*/status | grep -v 'T (stopped)'
+}
+
 # unmount PLACE: and wait for its server.
 unmount() {
 	local pid
@@ -216,6 +221,7 @@ rm -r links second
 run s m
 pid=$(server)
 kill -STOP "$pid"
+check "the server stops" within stopped "$pid"
 "$rowfs" other m >"$TMP/dying" 2>&1 &
 new=$!
 check "who mounts waits for a mount that does not answer" within grep -qs request_wait_answer "/proc/$new/wchan"

@@ -104,6 +104,7 @@ static bool fail_call(int n, const char *what)
 	rc = repair(&result, &fault);
 	fault_control()->at = 0;
 	ck_assert_msg(rc == 0 || fault.text[0], "%s: error %d without words", what, rc);
+	ck_assert_msg(rc == 0 || fault_control()->fired, "%s: %s", what, fault.text);
 	if (fault_control()->fired && rc == 0 && result.found == result.corrected) {
 		SUITE_OK(damage_write_and_look());
 		damage_expect(mended, what);
