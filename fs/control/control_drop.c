@@ -2,9 +2,9 @@
 /*
  * .drop, families/F/drop and .count: a read returns a count of rows. A write of a confirming text
  * to the first two deletes them: the prefix in bytes or as .drop spells it, the table's name,
- * "table" and that name, or the family's name. A newline at the end of a write, or a close, ends
- * the text. Write sessions of a dropped column commit nothing more, as after rm; sessions that
- * create a new name still create it.
+ * "table" and that name, or the family's name. A newline or a close ends the text. Write sessions
+ * of a dropped column commit nothing more, as after rm; sessions that create a new name still
+ * create it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -84,26 +84,62 @@ static int drop_family(const struct control_place *at)
 	return rc;
 }
 
-static bool drop_is(const char *text, size_t len, struct wcs_slice wanted)
+/* The two texts that confirm a drop; the first one, NUL-terminated, is the one that errors show.
+ * The caller frees made. */
+struct drop_texts {
+	struct wcs_slice texts[2];
+	char *made;
+};
+
+static int drop_texts(const struct pos *pos, struct drop_texts *all)
 {
-	return len == wanted.len && memcmp(text, wanted.data, len) == 0;
+	const char *name = pos->family ? pos->family : wcs_table_name(pos->table);
+
+	all->texts[0] = all->texts[1] = (struct wcs_slice){name, strlen(name)};
+	all->made = NULL;
+	if (pos->family)
+		return 0;
+	if (pos->depth > 0) {
+		all->made = wcs_text_encode(pos_key(pos));
+		all->texts[1] = pos_key(pos);
+	} else if (asprintf(&all->made, "table %s", name) < 0) {
+		all->made = NULL;
+	}
+	if (!all->made)
+		return -ENOMEM;
+	all->texts[pos->depth == 0] = (struct wcs_slice){all->made, strlen(all->made)};
+	return 0;
 }
 
-/* name: the confirming text, as an error shows it. */
-static int drop_confirmed(const struct control_place *at, const char *text, size_t len,
-			  const char *name)
+static bool drop_begins(struct wcs_slice wanted, const char *text, size_t len)
+{
+	return len <= wanted.len && memcmp(text, wanted.data, len) == 0;
+}
+
+static bool drop_continues(const struct control_place *at, const char *text, size_t len)
+{
+	struct drop_texts all;
+	bool begins = drop_texts(&at->pos, &all) == 0 && (drop_begins(all.texts[0], text, len) ||
+							  drop_begins(all.texts[1], text, len));
+
+	free(all.made);
+	return begins;
+}
+
+static int drop_confirmed(const struct control_place *at, const struct wcs_slice *texts,
+			  const char *text, size_t len)
 {
 	const struct pos *pos = &at->pos;
 	bool table = pos->depth == 0 && !pos->family;
-	bool with_table = table && len == strlen(name) + 6 && memcmp(text, "table ", 6) == 0 &&
-			  strcmp(text + 6, name) == 0;
+	bool second = len == texts[1].len && drop_begins(texts[1], text, len);
+	bool with_table = table && second;
 	int rc;
 
-	if (!with_table && !drop_is(text, len, (struct wcs_slice){name, strlen(name)}) &&
-	    (table || pos->family || !drop_is(text, len, pos_key(pos))))
+	if (!second && (len != texts[0].len || !drop_begins(texts[0], text, len)))
 		return report(at->fs, at->node, NULL, 1, -EINVAL,
 			      "to drop all %s write just %s and a newline%s; nothing was dropped",
-			      pos->family ? "cells of the family" : "rows here", name,
+			      pos->family ? "cells of the family" : "rows here",
+			      (const char *)texts[0].data,
 			      table ? ", or \"table\" and that to remove the table, too" : "");
 	if (wcs_table_protected(pos->table))
 		return report_protected(at->fs, at->node, NULL, 1, -EPERM);
@@ -124,18 +160,13 @@ static int drop_confirmed(const struct control_place *at, const char *text, size
 
 static int drop_apply(const struct control_place *at, const char *text, size_t len)
 {
-	const struct pos *pos = &at->pos;
-	char *spelled;
-	int rc;
+	struct drop_texts all;
+	int rc = drop_texts(&at->pos, &all);
 
-	if (pos->family)
-		return drop_confirmed(at, text, len, pos->family);
-	if (pos->depth == 0)
-		return drop_confirmed(at, text, len, wcs_table_name(pos->table));
-	spelled = wcs_text_encode(pos_key(pos));
-	rc = spelled ? drop_confirmed(at, text, len, spelled) : -ENOMEM;
-	free(spelled);
+	if (rc == 0)
+		rc = drop_confirmed(at, all.texts, text, len);
+	free(all.made);
 	return rc;
 }
 
-const struct control_text control_drop = {drop_print, drop_apply, CONTROL_WORDS};
+const struct control_text control_drop = {drop_print, drop_apply, drop_continues, CONTROL_WORDS};

@@ -88,4 +88,4 @@ static int gc_apply(const struct control_place *at, const char *text, size_t len
 				strerror(-rc));
 }
 
-const struct control_text control_gc = {gc_print, gc_apply, CONTROL_LINES};
+const struct control_text control_gc = {gc_print, gc_apply, NULL, CONTROL_LINES};

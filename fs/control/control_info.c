@@ -88,4 +88,4 @@ static int info_print(const struct control_place *at, FILE *to)
 	}
 }
 
-const struct control_text control_info = {info_print, NULL, CONTROL_LINES};
+const struct control_text control_info = {info_print, NULL, NULL, CONTROL_LINES};

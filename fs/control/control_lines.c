@@ -59,9 +59,13 @@ static bool blank(const char *text, size_t len)
 static size_t complete_end(struct lines *lines)
 {
 	size_t blanks = strspn(lines->pending, " \t\r\n");
+	struct control_place at = {.fs = lines->fs, .node = lines->node};
 
 	if (lines->text->form == CONTROL_WORDS)
-		return lines->pending[lines->len - 1] == '\n' ? lines->len : 0;
+		return pos_of(lines->node, &at.pos) == 0 &&
+				       lines->text->continues(&at, lines->pending, lines->len)
+			       ? 0
+			       : lines->len;
 	if (lines->text->form == CONTROL_LINES) {
 		const char *newline = memchr(lines->pending, '\n', lines->len);
 

@@ -78,4 +78,4 @@ static int schema_apply(const struct control_place *at, const char *text, size_t
 	return rc;
 }
 
-const struct control_text control_schema = {schema_print, schema_apply, CONTROL_DOCUMENT};
+const struct control_text control_schema = {schema_print, schema_apply, NULL, CONTROL_DOCUMENT};

@@ -100,7 +100,9 @@ static int type_apply(const struct control_place *at, const char *text, size_t l
 	return rc;
 }
 
-const struct control_text control_delimiter = {delimiter_print, delimiter_apply, CONTROL_LINES};
-const struct control_text control_protected = {protected_print, protected_apply, CONTROL_LINES};
-const struct control_text control_policy = {family_print, policy_apply, CONTROL_LINES};
-const struct control_text control_type = {family_print, type_apply, CONTROL_LINES};
+const struct control_text control_delimiter = {delimiter_print, delimiter_apply, NULL,
+					       CONTROL_LINES};
+const struct control_text control_protected = {protected_print, protected_apply, NULL,
+					       CONTROL_LINES};
+const struct control_text control_policy = {family_print, policy_apply, NULL, CONTROL_LINES};
+const struct control_text control_type = {family_print, type_apply, NULL, CONTROL_LINES};

@@ -87,6 +87,10 @@ for text in '' b 'a ' ' a' 'a#' 'a#b' A aa t '*' a/ $'a\r' $'a\na' $'a\n' $'\na'
 	refuses "what is not just the prefix is refused" "$t/a/.drop" "$text"
 done
 error "errors says what to write" '/t/a/.drop:1: .*write just a and a newline'
+check_eq "no newline is awaited for it, nor are further pieces" "EINVAL EINVAL" "$(python '
+fd = os.open(a[0], os.O_WRONLY)
+os.write(fd, b"a")
+print(error(os.write, fd, b"b"), error(os.write, os.open(a[0], os.O_WRONLY), b"wrong"))' "$t/a/.drop")"
 check_eq "a beginning of it without a newline is refused by close" EINVAL "$(python '
 fd = os.open(a[0], os.O_WRONLY)
 os.write(fd, b"ta")
@@ -106,6 +110,13 @@ check "no directory is left of it" test ! -e "$t/a"
 check "others are" test -d "$t/ab/kept"
 check "without a newline, at close" bash -c "mkdir '$t/end' && echo '{\"families\":{\"f\":{\"q\":[\"1\"]}}}' >'$t/end/.row' &&
 	printf end >'$t/end/.drop' && test ! -e '$t/end'"
+check "a key with a newline, in pieces that end there" python '
+os.mkdir(a[0])
+fd = os.open(a[0] + "/.drop", os.O_WRONLY)
+for piece in b"n\n", b"b", b"\n":
+    os.write(fd, piece)
+os.close(fd)
+assert not os.path.exists(a[0])' "$t/n%0Ab"
 check "byte by byte" bash -c "mkdir '$t/bytes' && printf 'bytes\n' | dd of='$t/bytes/.drop' bs=1 status=none"
 yields "many rows: all of them" 0 'grep -c ^big "$t/.keys"' drop "$t/big" big
 check_eq "the rest stays" '#x a!b ab root' "$(paste -sd ' ' "$t/.keys")"
