@@ -66,8 +66,12 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 	char *text = NULL;
 	size_t len = 0;
 
-	if (schema_path)
-		exit_code = program_read_file(&program, schema_path, MKFS_SCHEMA_MAX, &text, &len);
+	if (schema_path) {
+		int rc = program_read_file(schema_path, MKFS_SCHEMA_MAX, &text, &len);
+
+		if (rc)
+			exit_code = program_fail(&program, "%s: %s", schema_path, strerror(-rc));
+	}
 	if (text && wcs_schema_parse(text, len, &schema, &fault)) {
 		if (fault.line > 0)
 			exit_code = program_fail(&program, "%s:%d: %s", schema_path, fault.line,

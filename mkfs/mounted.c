@@ -82,21 +82,23 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 	return PROGRAM_FAILED;
 }
 
-int mounted_schema(const struct program *program, const char *root, struct wcs_schema **schema)
+int mounted_schema(const char *root, struct wcs_schema **schema, struct wcs_fault *fault)
 {
-	struct wcs_fault fault = {0};
 	char *path = NULL, *text = NULL;
 	size_t len = 0;
-	int exit_code;
+	int rc = -ENOMEM;
 
-	if (asprintf(&path, "%s/.rowfs/schema.json", root) < 0)
-		return program_fail(program, "no memory");
-	exit_code = program_read_file(program, path, MOUNTED_SCHEMA_MAX, &text, &len);
-	if (!exit_code && wcs_schema_parse(text, len, schema, &fault))
-		exit_code = program_fail(program, "%s: %s", path, fault.text);
+	fault->text[0] = '\0';
+	if (asprintf(&path, "%s/.rowfs/schema.json", root) >= 0) {
+		rc = program_read_file(path, MOUNTED_SCHEMA_MAX, &text, &len);
+		free(path);
+	}
+	if (!rc)
+		rc = wcs_schema_parse(text, len, schema, fault);
+	if (rc && fault->text[0] == '\0')
+		snprintf(fault->text, sizeof(fault->text), "%s", strerror(-rc));
 	free(text);
-	free(path);
-	return exit_code;
+	return rc;
 }
 
 uint64_t mounted_count(const char *root, const char *file, const char *name)

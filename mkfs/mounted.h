@@ -28,8 +28,8 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 int mounted_find(const char *path, struct mounted *mounted);
 void mounted_free(struct mounted *mounted);
 
-/* The schema of the mount's store. PROGRAM_FAILED: the reason is printed. */
-int mounted_schema(const struct program *program, const char *root, struct wcs_schema **schema);
+/* Reads the schema of the mount's store, which the caller frees. Fills fault on failure. */
+int mounted_schema(const char *root, struct wcs_schema **schema, struct wcs_fault *fault);
 
 /* The number behind a name in a file of the mount; 0 where it does not say. */
 uint64_t mounted_count(const char *root, const char *file, const char *name);

@@ -121,8 +121,7 @@ int program_misuse(const struct program *program, const char *format, ...)
 	return PROGRAM_MISUSED;
 }
 
-int program_read_file(const struct program *program, const char *path, size_t max, char **text,
-		      size_t *len)
+int program_read_file(const char *path, size_t max, char **text, size_t *len)
 {
 	char *bytes = malloc(max + 1);
 	FILE *file = bytes ? fopen(path, "re") : NULL;
@@ -136,11 +135,11 @@ int program_read_file(const struct program *program, const char *path, size_t ma
 	}
 	if (rc) {
 		free(bytes);
-		return program_fail(program, "%s: %s", path, strerror(-rc));
+		return rc;
 	}
 	*text = bytes;
 	*len = used;
-	return PROGRAM_OK;
+	return 0;
 }
 
 const char program_foreign[] =

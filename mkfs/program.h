@@ -53,10 +53,8 @@ void program_progress(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void program_progress_end(void);
 
-/* Reads a whole file of at most max bytes; the caller frees *text. PROGRAM_FAILED: the reason is
- * printed. */
-int program_read_file(const struct program *program, const char *path, size_t max, char **text,
-		      size_t *len);
+/* Reads a whole file of at most max bytes (-EFBIG); the caller frees *text. 0 or -errno. */
+int program_read_file(const char *path, size_t max, char **text, size_t *len);
 
 /* Is the process root, the directory another user's, and --foreign missing? Without Landlock the
  * process must not use such a directory; program_foreign is the message. */

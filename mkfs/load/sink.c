@@ -22,12 +22,13 @@ int sink_fail(struct sink *sink, int rc, const char *format, ...)
 int sink_family(struct sink *sink, const char *table, const char *family)
 {
 	const struct wcs_table_schema *named = NULL;
-	struct wcs_schema *schema = NULL;
-	int rc = sink->kind->schema(sink, &schema);
+	const struct wcs_schema *schema;
+	int rc = sink->schema ? 0 : sink->kind->schema(sink, &sink->schema);
 	size_t n;
 
+	schema = sink->schema;
 	if (rc || !schema)
-		return rc ? sink_fail(sink, rc, "the schema: %s", strerror(-rc)) : 0;
+		return rc;
 	for (size_t i = 0; i < schema->table_count; i++)
 		if (strcmp(schema->tables[i].name, table) == 0)
 			named = &schema->tables[i];
@@ -44,6 +45,5 @@ int sink_family(struct sink *sink, const char *table, const char *family)
 			n += (size_t)snprintf(sink->why + n, sizeof(sink->why) - n, "%s %s",
 					      i > 0 ? "," : "", named->families[i].name);
 	}
-	wcs_schema_free(schema);
 	return rc;
 }

@@ -18,6 +18,7 @@ struct sink {
 	uint64_t rows;	/* applied so far */
 	char table[WCS_TABLE_NAME_MAX + 1]; /* of the last table line; empty: none */
 	size_t line_max;		    /* bytes of a line */
+	struct wcs_schema *schema;	    /* as sink_family found it; NULL: not read */
 	/* Set by a failing call. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
 	char why[512];	 /* the reason */
@@ -31,7 +32,8 @@ struct sink_kind {
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; into a mount also by other processes. */
 	uint64_t (*cells)(struct sink *sink);
-	/* The schema of the store. *schema NULL: all goes to one table, which checks it. */
+	/* Reads the store's schema. *schema NULL: all goes to one table, which checks it. A failure
+	 * sets only why. */
 	int (*schema)(struct sink *sink, struct wcs_schema **schema);
 	void (*close)(struct sink *sink);
 };

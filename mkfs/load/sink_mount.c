@@ -147,12 +147,27 @@ static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 	text[len] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	*line = strtoull(text, &why, 10);
-	if (*line == 0 || *why != ':')
-		*line = 0, why = text;
-	else
+	if (*line > 0 && *why == ':') {
 		why += 1 + (why[1] == ' ');
+	} else {
+		*line = 0;
+		why = text;
+	}
 	sink_fail(sink, 0, "%s", why);
 	return true;
+}
+
+/* The failed write had so many lines that may not be applied, the first of them is sink.failed. */
+static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
+{
+	struct sink *sink = &to->sink;
+	char range[64] = "";
+
+	if (lines > 1)
+		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind",
+			 lines - 1, lines == 2 ? "" : "s");
+	sink_fail(sink, rc, "%s%s (at least %" PRIu64 " line%s applied before it)", strerror(-rc),
+		  range, sink->rows, sink->rows == 1 ? "" : "s");
 }
 
 /* A write failed after `taken` bytes of the run: finds the line and the reason. */
@@ -179,10 +194,7 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_
 	if (limit || told)
 		sink_mount_applied(&to->sink);
 	else
-		sink_fail(&to->sink, rc,
-			  "%s, here or up to %" PRIu64 " lines behind (at least %" PRIu64
-			  " applied before it)",
-			  strerror(-rc), run->lines, to->sink.rows);
+		sink_mount_range(to, run->lines, rc);
 	return rc;
 }
 
@@ -318,10 +330,15 @@ static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
 
+	struct wcs_fault fault;
+	int rc;
+
 	*schema = NULL;
 	if (to->mounted->rows)
 		return 0;
-	return mounted_schema(to->program, to->mounted->root, schema) == PROGRAM_OK ? 0 : -EIO;
+	rc = mounted_schema(to->mounted->root, schema, &fault);
+	return rc ? sink_fail(sink, rc, "%s/.rowfs/schema.json: %s", to->mounted->root, fault.text)
+		  : 0;
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
@@ -344,6 +361,7 @@ static void sink_mount_close(struct sink *sink)
 		close(to->rows);
 	if (to->dir >= 0)
 		close(to->dir);
+	wcs_schema_free(sink->schema);
 	free(to);
 }
 

@@ -70,7 +70,9 @@ static uint64_t sink_store_cells(struct sink *sink)
 
 static int sink_store_schema(struct sink *sink, struct wcs_schema **schema)
 {
-	return wcs_schema_get(((struct sink_store *)sink)->store, schema);
+	int rc = wcs_schema_get(((struct sink_store *)sink)->store, schema);
+
+	return rc ? sink_fail(sink, rc, "the schema: %s", strerror(-rc)) : 0;
 }
 
 static void sink_store_close(struct sink *sink)
@@ -80,6 +82,7 @@ static void sink_store_close(struct sink *sink)
 	wcs_import_free(to->import);
 	wcs_table_close(to->table);
 	wcs_store_close(to->store);
+	wcs_schema_free(sink->schema);
 	free(to);
 }
 

@@ -32,6 +32,7 @@ static int rows_open_store(struct rows *rows, const char *missing)
 static int rows_open_mount(struct rows *rows)
 {
 	int rc, fd = open(rows->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct wcs_fault fault;
 
 	if (fd < 0)
 		return program_fail(rows->program, "%s: %s", rows->path, strerror(errno));
@@ -43,7 +44,10 @@ static int rows_open_mount(struct rows *rows)
 		return program_fail(rows->program, "%s: %s", rows->path,
 				    rc == -EINVAL ? "not the directory of a table or row"
 						  : strerror(-rc));
-	return mounted_schema(rows->program, rows->mounted.root, &rows->schema);
+	rc = mounted_schema(rows->mounted.root, &rows->schema, &fault);
+	return rc ? program_fail(rows->program, "%s/.rowfs/schema.json: %s", rows->mounted.root,
+				 fault.text)
+		  : PROGRAM_OK;
 }
 
 int rows_open(const struct program *program, const char *path, struct rows **rows)

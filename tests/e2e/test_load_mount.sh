@@ -162,6 +162,35 @@ mount_store s m -o table=t
 check "where the mount shows one table, its schema" "$load" m <(lines '{"tables":{"t":{}}}')
 stops "and no other" 1 'the schema of table u cannot go to table t' m '{"tables":{"u":{}}}'
 unmount_store m
+
+track_mount m
+# dying OPTION…: what a load into a mount says whose server is killed before the input comes.
+dying() {
+	local pid
+	"$BUILD/rowfs" "$TMP/s" m
+	mkfifo pipe
+	"$load" "$@" <pipe 2>said &
+	pid=$!
+	exec 9>pipe
+	within bash -c "ls -l /proc/$pid/fd | grep -q '$TMP/m'" || echo "it does not open the mount"
+	kill -KILL "$(serving "$TMP/s m")"
+	within bash -c '! cat m/.rowfs/schema.json' 2>/dev/null
+	cat >&9
+	exec 9>&-
+	wait "$pid"
+	head -n 1 said
+	within fusermount3 -u m
+	rm pipe said
+}
+check_eq "a mount that dies: any line may be the bad one" \
+	"rowfs-load: standard input:1: Transport endpoint is not connected, here or up to 2 lines behind (at least 0 lines applied before it)" \
+	"$(lines "$(row x 1)" "$(row y 1)" "$(row z 1)" | dying m/t)"
+check_eq "of two" "here or up to 1 line behind" "$(lines "$(row x 1)" "$(row y 1)" | dying m/t | grep -o 'here or .* behind')"
+check_eq "of one" "rowfs-load: standard input:1: Transport endpoint is not connected (at least 0 lines applied before it)" \
+	"$(lines "$(row x 1)" | dying m/t)"
+check_eq "the schema of a mount that dies" \
+	"rowfs-load: standard input:1:2: $TMP/m/.rowfs/schema.json: Transport endpoint is not connected (0 lines applied before it)" \
+	"$(lines ,f ,q a,1 | dying --csv t m)"
 check_eq "the same in a store" \
 	"rowfs-load: table aged, family day: 2 cells were written that its policy hides at once" \
 	"$("$load" s 2>&1 <<-END

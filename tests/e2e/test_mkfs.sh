@@ -29,6 +29,13 @@ check "which rowfs-load can open" "$BUILD/rowfs-load" s1 /dev/null
 mkdir empty
 check "makes one in an empty directory" "$mkfs" empty
 check "which rowfs-load can open" "$BUILD/rowfs-load" empty /dev/null
+check "or in empty/" bash -c "mkdir slash && '$mkfs' slash/ && '$BUILD/rowfs-load' slash /dev/null && rm -r slash"
+for len in 247 254 255; do
+	long=$(printf '%*s' "$len" '' | tr ' ' n)
+	check "of a name of $len bytes" "$mkfs" "$long"
+	check "which rowfs-load can open" "$BUILD/rowfs-load" "$long" /dev/null
+	rm -r "$long"
+done
 mkdir full && touch full/file
 # test_messages.sh has the refusals without --force.
 fail_with "refuses a directory that is not empty with --force, when it is no store" 1 '^mkfs.rowfs: .*full' "$mkfs" --force full
