@@ -200,7 +200,8 @@ static unsigned have_threads(struct loop *loop, unsigned wanted, bool waits)
 	unsigned count;
 
 	pthread_mutex_lock(&loop->counting);
-	loop->waiting += waits;
+	if (waits)
+		loop->waiting++;
 	while (!loop->ends && loop->count < wanted + loop->waiting && loop->count < THREADS_LIMIT &&
 	       pthread_create(&loop->threads[loop->count], NULL, worker, loop) == 0)
 		loop->count++;

@@ -145,10 +145,10 @@ int errors_print(struct errors *errors, FILE *to)
 
 	pthread_mutex_lock(&errors->lock);
 	for (size_t i = 0; i < ERRORS_KEPT; i++) {
-		const char *kept = errors->lines[(errors->next + i) % ERRORS_KEPT];
+		const char *error = errors->lines[(errors->next + i) % ERRORS_KEPT];
 
-		if (kept)
-			fputs(kept, to);
+		if (error)
+			fputs(error, to);
 	}
 	if (errors->missed.path && errors->missed.reason)
 		line = line_format(errors->missed.now, errors->missed.path, 0,

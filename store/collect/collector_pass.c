@@ -11,10 +11,11 @@
  */
 #include "store/collect/collector_private.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/bytes.h"
 
 enum {
 	COLLECTOR_SLOW_CELLS = 1000, /* in one hold of the engine's locks, in the background */
@@ -88,13 +89,12 @@ void collector_store_place(struct wcs_collector *collector)
 {
 	size_t name = strlen(collector->table), len = 9 + name + collector->slice.len;
 	const struct wcs_engine *engine = &collector->store->engine;
-	uint64_t now = htobe64((uint64_t)store_now(collector->store));
 	unsigned char *bytes = malloc(len);
 
 	collector->stored = grace_steady();
 	if (bytes == NULL)
 		return;
-	memcpy(bytes, &now, 8);
+	put_be64(bytes, (uint64_t)store_now(collector->store));
 	bytes[8] = (unsigned char)name;
 	memcpy(bytes + 9, collector->table, name);
 	memcpy(bytes + 9 + name, collector->slice.at, collector->slice.len);
@@ -118,8 +118,7 @@ void collector_load_place(struct wcs_collector *collector)
 	if (len < 9 || name > WCS_TABLE_NAME_MAX || len - 9 < name ||
 	    len - 9 - name > sizeof(collector->slice.at))
 		goto out;
-	memcpy(&last, bytes, 8);
-	last = be64toh(last);
+	last = get_be64(bytes);
 	memcpy(collector->table, bytes + 9, name);
 	collector->slice.len = len - 9 - name;
 	memcpy(collector->slice.at, bytes + 9 + name, collector->slice.len);

@@ -74,7 +74,7 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 	if (*id == 0)
 		rc = ldb_db_next_table(db, &table);
 	if (!rc && *id == 0) {
-		ldb_put32(counter, table + 1);
+		put_be32(counter, table + 1);
 		ldb_db_batch_put(batch, ldb_key_next_table, counter, sizeof(counter));
 	}
 	if (schema)

@@ -102,7 +102,7 @@ int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char
 	if (rc)
 		return rc;
 	if (size == len)
-		found = len == 4 ? ldb_get32(value) : ldb_get64(value);
+		found = len == 4 ? get_be32(value) : get_be64(value);
 	leveldb_free(value);
 	if (found == 0)
 		return ldb_db_damaged(db, what);

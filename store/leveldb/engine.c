@@ -246,9 +246,9 @@ int ldb_engine_create(const char *path, struct wcs_fault *fault)
 		rc = ldb_engine_open_raw(data, true, NULL, &db, fault);
 	if (rc)
 		goto out;
-	ldb_put32(one, 1);
+	put_be32(one, 1);
 	ldb_db_batch_put(batch, ldb_key_next_table, one, 4);
-	ldb_put64(one, 1);
+	put_be64(one, 1);
 	ldb_db_batch_put(batch, ldb_key_next_value, one, 8);
 	leveldb_writeoptions_set_sync(db->write, 1);
 	leveldb_write(db->db, db->write, batch, &text);

@@ -27,7 +27,7 @@ int ldb_extent_reserve(struct ldb *db, uint64_t *id)
 	pthread_mutex_lock(&db->ids_lock);
 	if (db->next_id == db->reserved_id) {
 		batch = leveldb_writebatch_create();
-		ldb_put64(record, db->reserved_id + EXTENT_IDS);
+		put_be64(record, db->reserved_id + EXTENT_IDS);
 		ldb_db_batch_put(batch, ldb_key_next_value, record, sizeof(record));
 		rc = ldb_commit(db, batch, true);
 		leveldb_writebatch_destroy(batch);

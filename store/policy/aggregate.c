@@ -5,10 +5,10 @@
  */
 #include "store/policy/aggregate.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
+#include "lib/bytes.h"
 #include "store/policy/hll.h"
 
 enum { INTEGER = 8 }; /* bytes */
@@ -18,21 +18,6 @@ _Static_assert(WCS_AGGREGATE_LINE_MAX >= INTEGER && WCS_AGGREGATE_LINE_MAX >= WC
 	       "a line's value has room");
 
 /* ---- Integers ---------------------------------------------------------------------------- */
-
-static void aggregate_put(unsigned char *to, int64_t number)
-{
-	uint64_t bits = htobe64((uint64_t)number);
-
-	memcpy(to, &bits, INTEGER);
-}
-
-static int64_t aggregate_get(const unsigned char *from)
-{
-	uint64_t bits;
-
-	memcpy(&bits, from, INTEGER);
-	return (int64_t)be64toh(bits);
-}
 
 int wcs_integer_parse(const char *text, size_t len, int64_t *number)
 {
@@ -73,7 +58,7 @@ int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigne
 	}
 	if (wcs_integer_parse(line, len, &number) != 0)
 		return -EINVAL;
-	aggregate_put(value, number);
+	put_be64(value, (uint64_t)number);
 	*value_len = INTEGER;
 	return 0;
 }
@@ -84,7 +69,7 @@ int wcs_aggregate_number(enum wcs_type type, struct wcs_slice value, int64_t *nu
 		return -EINVAL;
 	if (type == WCS_INTHLL ? !wcs_hll_valid(value) : value.len != INTEGER)
 		return -EINVAL;
-	*number = type == WCS_INTHLL ? wcs_hll_estimate(value) : aggregate_get(value.data);
+	*number = type == WCS_INTHLL ? wcs_hll_estimate(value) : (int64_t)get_be64(value.data);
 	return 0;
 }
 
@@ -166,7 +151,7 @@ static int64_t aggregate_integer(enum wcs_form form, struct wcs_slice given, int
 {
 	if (form == WCS_FORM_TEXT)
 		wcs_integer_parse(given.data, given.len, &number);
-	return form == WCS_FORM_VALUE ? aggregate_get(given.data) : number;
+	return form == WCS_FORM_VALUE ? (int64_t)get_be64(given.data) : number;
 }
 
 void wcs_aggregate_expect(struct wcs_condition *condition)
@@ -174,8 +159,8 @@ void wcs_aggregate_expect(struct wcs_condition *condition)
 	condition->expected = condition->given;
 	if (!aggregate_is_integer(condition->type) || condition->form == WCS_FORM_VALUE)
 		return;
-	aggregate_put(condition->integer,
-		      aggregate_integer(condition->form, condition->given, condition->number));
+	put_be64(condition->integer,
+		 (uint64_t)aggregate_integer(condition->form, condition->given, condition->number));
 	condition->expected = (struct wcs_slice){condition->integer, INTEGER};
 }
 
@@ -198,7 +183,7 @@ int wcs_aggregate_apply(const struct wcs_write *write, struct wcs_slice old, uns
 	if (write->kind != WCS_WRITE_INCREMENT)
 		number = aggregate_integer(write->form, write->value, number);
 	if (old.data != NULL) {
-		before = aggregate_get(old.data);
+		before = (int64_t)get_be64(old.data);
 		if (write->type == WCS_INTSUM) {
 			if (__builtin_add_overflow(before, number, &number))
 				return -EOVERFLOW;
@@ -206,7 +191,7 @@ int wcs_aggregate_apply(const struct wcs_write *write, struct wcs_slice old, uns
 			number = before;
 		}
 	}
-	aggregate_put(value, number);
+	put_be64(value, (uint64_t)number);
 	*len = INTEGER;
 	return 0;
 }

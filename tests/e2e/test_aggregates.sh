@@ -328,11 +328,13 @@ for i in range(300):
 check_eq "random writes are as a model of cells says, in both trees" ok "$(numbers_call '
 import random
 random.seed(7)
-trees = [a[0] + tree + "/t/random/sum/" for tree in ("", "/.versions")]
-os.makedirs(trees[0])
+trees = [a[0] + tree + "/t/random/" for tree in ("", "/.versions")]
+merges = {"sum": sum, "min": min, "max": max}
 model = {}
-for step in range(300):
-    name = random.choice("abc")
+for step in range(500):
+    family = random.choice(list(merges))
+    name = family + "/" + random.choice("abc")
+    os.makedirs(trees[0] + family, exist_ok=True)
     cells = model.setdefault(name, {})
     numbers = [random.randint(-50, 50) for _ in range(random.choice([1, 1, 1, 2, 5]))]
     replaces = random.random() < 0.3
@@ -350,7 +352,7 @@ for step in range(300):
         file.write("".join("%d\n" % n for n in numbers))
     if ts is None:
         ts = int(os.listdir(trees[0] + name + "@")[0])
-    cells[ts] = sum(numbers) + (0 if replaces else cells.get(ts, 0))
+    cells[ts] = merges[family](numbers + ([cells[ts]] if ts in cells and not replaces else []))
     for tree in trees:
         history = tree + name + "@/"
         assert {int(v): number(history + v) for v in os.listdir(history)} == cells, (step, path)

@@ -109,7 +109,7 @@ static uint64_t files_fuzz_block(int fd, const struct files_fuzz_piece *piece)
 	if (len > 0)
 		memcpy(block, piece->bytes.data, len);
 	block[len] = (unsigned char)(piece->kind % 3);
-	ldb_put32le(block + len + 1, wcs_crc_mask(wcs_crc_extend(0, block, len + 1)));
+	put_le32(block + len + 1, wcs_crc_mask(wcs_crc_extend(0, block, len + 1)));
 	files_fuzz_write(fd, block, len + LDB_TABLEFILE_TRAILER);
 	free(block);
 	return at;
@@ -133,7 +133,7 @@ static void files_fuzz_blocks(int fd, const uint8_t *data, size_t size)
 		used += ldb_put_varint(footer + used, at[i]);
 		used += ldb_put_varint(footer + used, len[i]);
 	}
-	ldb_put64le(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
+	put_le64(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
 	files_fuzz_write(fd, footer, sizeof(footer));
 }
 
@@ -208,8 +208,8 @@ static void files_fuzz_log_pieces(int fd, const uint8_t *data, size_t size)
 		bytes[4] = (unsigned char)(len + (piece.kind & 128 ? 300 : 0));
 		bytes[5] = (unsigned char)((len + (piece.kind & 128 ? 300 : 0)) >> 8);
 		bytes[6] = (unsigned char)(piece.kind % 6);
-		ldb_put32le(bytes, wcs_crc_mask(wcs_crc_extend(0, bytes + 6, 1 + len)) ^
-					   (piece.kind & 64));
+		put_le32(bytes,
+			 wcs_crc_mask(wcs_crc_extend(0, bytes + 6, 1 + len)) ^ (piece.kind & 64));
 		files_fuzz_write(fd, bytes, LDB_LOGFILE_HEAD + len);
 		free(bytes);
 	}

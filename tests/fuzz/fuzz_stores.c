@@ -128,7 +128,7 @@ static void stores_fuzz_table(size_t i)
 		stores_fuzz_part(i, at[k], len[k], true);
 	}
 	rest = (struct ldb_rest){file->bytes + at[1], len[1] - 4};
-	rest.len -= 4 * ldb_get32le(rest.data + rest.len);
+	rest.len -= 4 * get_le32(rest.data + rest.len);
 	while (rest.len > 0) {
 		size_t own;
 
@@ -229,7 +229,7 @@ static void stores_fuzz_change(const uint8_t *change)
 		stores_fuzz_put(file, at, change + 4, 2);
 		break;
 	case 2:
-		ldb_put64le(bytes, number);
+		put_le64(bytes, number);
 		stores_fuzz_put(file, at, bytes, change[5] % 2 ? 8 : 4);
 		break;
 	case 3:
@@ -345,10 +345,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		unsigned char *at = files[part->file].bytes + part->at;
 
 		if (part->block)
-			ldb_put32le(at + part->len + 1,
-				    wcs_crc_mask(wcs_crc_extend(0, at, part->len + 1)));
+			put_le32(at + part->len + 1,
+				 wcs_crc_mask(wcs_crc_extend(0, at, part->len + 1)));
 		else
-			ldb_put32le(at, wcs_crc_mask(wcs_crc_extend(0, at + 6, part->len + 1)));
+			put_le32(at, wcs_crc_mask(wcs_crc_extend(0, at + 6, part->len + 1)));
 	}
 	stores_fuzz_write();
 	clean = stores_fuzz_check(false, &result) == 0 && result.found == 0;

@@ -25,8 +25,8 @@ static int make_log(const unsigned char *value, size_t value_len, size_t len, in
 		for (size_t k = 0; k < len; k++)
 			bytes[k] = value[(k + (size_t)i) % value_len];
 		/* One change: "k" gets the bytes. */
-		ldb_put64le(batch, (uint64_t)i + 1);
-		ldb_put32le(batch + 8, 1);
+		put_le64(batch, (uint64_t)i + 1);
+		put_le32(batch + 8, 1);
 		memcpy(batch + 12, "\1\1k", 3);
 		head = 15 + ldb_put_varint(batch + 15, len);
 		memcpy(batch + head, bytes, len);

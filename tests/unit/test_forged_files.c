@@ -99,27 +99,27 @@ static void write_table(const char *path)
 
 static void seal(size_t at, size_t len)
 {
-	ldb_put32le(file + at + len + 1, wcs_crc_mask(wcs_crc_extend(0, file + at, len + 1)));
+	put_le32(file + at + len + 1, wcs_crc_mask(wcs_crc_extend(0, file + at, len + 1)));
 }
 
 static void restart_outside(size_t at, size_t len)
 {
-	ldb_put32le(file + at + len - 8, 0x7fffff00);
+	put_le32(file + at + len - 8, 0x7fffff00);
 }
 
 static void restart_between(size_t at, size_t len)
 {
-	ldb_put32le(file + at + len - 8, 3);
+	put_le32(file + at + len - 8, 3);
 }
 
 static void no_restart(size_t at, size_t len)
 {
-	ldb_put32le(file + at + len - 4, 0);
+	put_le32(file + at + len - 4, 0);
 }
 
 static void many_restarts(size_t at, size_t len)
 {
-	ldb_put32le(file + at + len - 4, 0x10000000);
+	put_le32(file + at + len - 4, 0x10000000);
 }
 
 /* The first key's last bytes become the value's. */
@@ -169,7 +169,7 @@ static void wide_bounds(void)
 	for (size_t i = 0; i + 1 < count; i++) {
 		memcpy(keys[i], keys[count - 1], own);
 		/* its sequence number, so that it is before the next */
-		ldb_put64le(keys[i] + own - 8, ldb_get64le(keys[i] + own - 8) + ((count - i) << 8));
+		put_le64(keys[i] + own - 8, get_le64(keys[i] + own - 8) + ((count - i) << 8));
 	}
 }
 
@@ -388,9 +388,9 @@ static void write_log(uint64_t first, uint64_t second)
 	damage_file(".log", path);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	at = (uint64_t)lseek(fd, 0, SEEK_END);
-	ldb_put64le(batch, first);
+	put_le64(batch, first);
 	SUITE_OK(ldb_logfile_append(fd, &at, batch, sizeof(batch)));
-	ldb_put64le(batch, second);
+	put_le64(batch, second);
 	SUITE_OK(ldb_logfile_append(fd, &at, batch, sizeof(batch)));
 	close(fd);
 }

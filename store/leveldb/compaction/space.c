@@ -355,7 +355,7 @@ void ldb_space_save(struct ldb *db, uint64_t least)
 	if (!due)
 		goto out;
 	if (record)
-		ldb_put32(record + len, wcs_crc_extend(0, record, len));
+		put_be32(record + len, wcs_crc_extend(0, record, len));
 	fd = openat(db->dir, LDB_FILE_DEAD_NEW,
 		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (!record || fd < 0 || ldb_file_write(fd, record, len + SPACE_CHECK, &at) != 0 ||
@@ -396,7 +396,7 @@ static size_t space_read(struct ldb *db, unsigned char *record)
 	int fd = openat(db->dir, LDB_FILE_DEAD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? pread(fd, record, SPACE_RECORD, 0) : -1;
 	size_t len = got < SPACE_CHECK ? 0 : (size_t)got - SPACE_CHECK;
-	bool good = got >= SPACE_CHECK && ldb_get32(record + len) == wcs_crc_extend(0, record, len);
+	bool good = got >= SPACE_CHECK && get_be32(record + len) == wcs_crc_extend(0, record, len);
 
 	if (fd >= 0)
 		close(fd);

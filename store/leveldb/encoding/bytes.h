@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as bytes. The engine stores big-endian numbers only; LevelDB's own files have
+ * The parts of stored bytes. The engine stores big-endian numbers only; LevelDB's own files have
  * little-endian ones and varints.
  */
 #ifndef WCS_LEVELDB_BYTES_H
 #define WCS_LEVELDB_BYTES_H
 
-#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-/* ldb_put16(to, n) stores n at to, and ldb_get16(from) reads it; likewise the others. */
-#define LDB_NUMBER(bits, suffix, order, host)                                                      \
-	static inline void ldb_put##bits##suffix(unsigned char *to, uint##bits##_t n)              \
-	{                                                                                          \
-		n = order(n);                                                                      \
-		memcpy(to, &n, sizeof(n));                                                         \
-	}                                                                                          \
-	static inline uint##bits##_t ldb_get##bits##suffix(const unsigned char *from)              \
-	{                                                                                          \
-		uint##bits##_t n;                                                                  \
-                                                                                                   \
-		memcpy(&n, from, sizeof(n));                                                       \
-		return host(n);                                                                    \
-	}
-LDB_NUMBER(16, , htobe16, be16toh)
-LDB_NUMBER(32, , htobe32, be32toh)
-LDB_NUMBER(64, , htobe64, be64toh)
-LDB_NUMBER(32, le, htole32, le32toh)
-LDB_NUMBER(64, le, htole64, le64toh)
+#include "lib/bytes.h"
 
 /* The rest of bytes that a decoder takes apart. */
 struct ldb_rest {

@@ -62,7 +62,7 @@ void ldb_key_close(struct ldb_key *key)
 void ldb_key_table(struct ldb_key *key, uint32_t table)
 {
 	key->data[0] = KEY_CELL;
-	ldb_put32(key->data + 1, table);
+	put_be32(key->data + 1, table);
 	key->len = LDB_KEY_TABLE_LEN;
 }
 
@@ -105,7 +105,7 @@ void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier)
 
 void ldb_key_ts(struct ldb_key *key, int64_t ts)
 {
-	ldb_put64(key->data + key->len, (uint64_t)(INT64_MAX - ts));
+	put_be64(key->data + key->len, (uint64_t)(INT64_MAX - ts));
 	key->len += LDB_KEY_TS_LEN;
 }
 
@@ -157,7 +157,7 @@ int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *t
 
 	if (len - column_end != LDB_KEY_TS_LEN)
 		return -EIO;
-	reversed = ldb_get64((const unsigned char *)data + column_end);
+	reversed = get_be64((const unsigned char *)data + column_end);
 	if (reversed > INT64_MAX)
 		return -EIO;
 	*ts = INT64_MAX - (int64_t)reversed;
@@ -183,7 +183,7 @@ int ldb_key_split(const void *key, size_t len, struct ldb_key_parts *parts)
 
 	if (len <= LDB_KEY_TABLE_LEN || data[0] != KEY_CELL)
 		return -EIO;
-	p.table = ldb_get32(data + 1);
+	p.table = get_be32(data + 1);
 	if (!key_part(data, len, LDB_KEY_TABLE_LEN, &p.row_end, &bytes) || bytes == 0 ||
 	    bytes > WCS_ROW_KEY_MAX)
 		return -EIO;
@@ -232,7 +232,7 @@ static struct ldb_id_key key_id(unsigned char space, uint64_t id)
 {
 	struct ldb_id_key key = {9, {space}};
 
-	ldb_put64(key.data + 1, id);
+	put_be64(key.data + 1, id);
 	return key;
 }
 
@@ -250,7 +250,7 @@ struct ldb_id_key ldb_key_extent(uint64_t id, uint32_t index)
 {
 	struct ldb_id_key key = key_id(KEY_EXTENT, id);
 
-	ldb_put32(key.data + 9, index);
+	put_be32(key.data + 9, index);
 	key.len = 13;
 	return key;
 }
@@ -259,7 +259,7 @@ struct ldb_id_key ldb_key_description(uint32_t table)
 {
 	struct ldb_id_key key = {6, {KEY_META, KEY_META_TABLE}};
 
-	ldb_put32(key.data + 2, table);
+	put_be32(key.data + 2, table);
 	return key;
 }
 
@@ -292,7 +292,7 @@ static bool key_id_decode(unsigned char space, const unsigned char *data, size_t
 {
 	if (len != want || data[0] != space)
 		return false;
-	*id = ldb_get64(data + 1);
+	*id = get_be64(data + 1);
 	return true;
 }
 
@@ -310,7 +310,7 @@ bool ldb_key_extent_decode(const void *data, size_t len, uint64_t *id, uint32_t 
 {
 	if (!key_id_decode(KEY_EXTENT, data, len, 13, id))
 		return false;
-	*index = ldb_get32((const unsigned char *)data + 9);
+	*index = get_be32((const unsigned char *)data + 9);
 	return true;
 }
 
@@ -320,6 +320,6 @@ bool ldb_key_description_decode(const void *key, size_t len, uint32_t *table)
 
 	if (len != 6 || data[0] != KEY_META || data[1] != KEY_META_TABLE)
 		return false;
-	*table = ldb_get32(data + 2);
+	*table = get_be32(data + 2);
 	return true;
 }

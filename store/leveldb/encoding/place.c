@@ -39,7 +39,7 @@ static size_t place_encode(unsigned char *to, const struct ldb_place *place)
 {
 	struct wcs_slice key = ldb_place_key(place);
 
-	ldb_put16(to, (uint16_t)key.len);
+	put_be16(to, (uint16_t)key.len);
 	memcpy(to + 2, key.data, key.len);
 	return 2 + key.len;
 }
@@ -52,19 +52,19 @@ size_t ldb_dead_encode(unsigned char *to, const struct ldb_dead *dead)
 		return 0;
 	len = place_encode(to, &dead->from);
 	len += place_encode(to + len, &dead->to);
-	ldb_put64(to + len, dead->keys);
-	ldb_put64(to + len + 8, dead->bytes);
+	put_be64(to + len, dead->keys);
+	put_be64(to + len + 8, dead->bytes);
 	return len + 16;
 }
 
 static bool place_decode(struct ldb_rest *rest, struct ldb_place *place)
 {
 	const unsigned char *len = ldb_rest_take(rest, 2);
-	const unsigned char *key = len ? ldb_rest_take(rest, ldb_get16(len)) : NULL;
+	const unsigned char *key = len ? ldb_rest_take(rest, get_be16(len)) : NULL;
 
-	if (!key || ldb_get16(len) > LDB_PLACE_BYTES)
+	if (!key || get_be16(len) > LDB_PLACE_BYTES)
 		return false;
-	*place = ldb_place_before((struct wcs_slice){key, ldb_get16(len)});
+	*place = ldb_place_before((struct wcs_slice){key, get_be16(len)});
 	return true;
 }
 
@@ -78,7 +78,7 @@ bool ldb_dead_decode(struct ldb_rest *rest, struct ldb_dead *dead)
 	counts = ldb_rest_take(rest, 16);
 	if (!counts)
 		return false;
-	dead->keys = ldb_get64(counts);
-	dead->bytes = ldb_get64(counts + 8);
+	dead->keys = get_be64(counts);
+	dead->bytes = get_be64(counts + 8);
 	return dead->keys > 0;
 }

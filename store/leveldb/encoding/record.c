@@ -25,7 +25,7 @@ enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2, RECORD_TABLE_PROTE
 size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)
 {
 	to[0] = RECORD_INLINE;
-	ldb_put32(to + 1, etag);
+	put_be32(to + 1, etag);
 	if (value.len > 0)
 		memcpy(to + LDB_CELL_HEAD, value.data, value.len);
 	return LDB_CELL_HEAD + value.len;
@@ -34,9 +34,9 @@ size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice valu
 size_t ldb_record_extents(unsigned char *to, uint32_t etag, uint64_t size, uint64_t id)
 {
 	to[0] = RECORD_EXTENTS;
-	ldb_put32(to + 1, etag);
-	ldb_put64(to + 5, size);
-	ldb_put64(to + 13, id);
+	put_be32(to + 1, etag);
+	put_be64(to + 5, size);
+	put_be64(to + 13, id);
 	return RECORD_EXTENTS_LEN;
 }
 
@@ -47,15 +47,15 @@ int ldb_record_cell_decode(const void *record, size_t len, struct ldb_cell *cell
 
 	if (len < LDB_CELL_HEAD)
 		return -EIO;
-	c.etag = ldb_get32(data + 1);
+	c.etag = get_be32(data + 1);
 	if (data[0] == RECORD_INLINE) {
 		c.size = len - LDB_CELL_HEAD;
 		c.data = data + LDB_CELL_HEAD;
 		if (c.size > WCS_VALUE_INLINE)
 			return -EIO;
 	} else if (data[0] == RECORD_EXTENTS && len == RECORD_EXTENTS_LEN) {
-		c.size = ldb_get64(data + 5);
-		c.id = ldb_get64(data + 13);
+		c.size = get_be64(data + 5);
+		c.id = get_be64(data + 13);
 		if (c.id == 0 || c.size <= WCS_VALUE_INLINE || c.size > WCS_VALUE_MAX)
 			return -EIO;
 	} else {
@@ -68,7 +68,7 @@ int ldb_record_cell_decode(const void *record, size_t len, struct ldb_cell *cell
 void ldb_record_garbage(unsigned char *to, enum ldb_garbage_kind kind, uint32_t extents)
 {
 	to[0] = (unsigned char)kind;
-	ldb_put32(to + 1, extents);
+	put_be32(to + 1, extents);
 }
 
 int ldb_record_garbage_decode(const void *record, size_t len, enum ldb_garbage_kind *kind,
@@ -77,10 +77,10 @@ int ldb_record_garbage_decode(const void *record, size_t len, enum ldb_garbage_k
 	const unsigned char *data = record;
 
 	if (len != LDB_GARBAGE_LEN || data[0] > LDB_GARBAGE ||
-	    ldb_get32(data + 1) > ldb_extent_count(WCS_VALUE_MAX))
+	    get_be32(data + 1) > ldb_extent_count(WCS_VALUE_MAX))
 		return -EIO;
 	*kind = data[0] == LDB_GARBAGE ? LDB_GARBAGE : LDB_INTENT;
-	*extents = ldb_get32(data + 1);
+	*extents = get_be32(data + 1);
 	return 0;
 }
 
@@ -96,9 +96,9 @@ size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop)
 			memcpy(to + len, bounds[i].data, bounds[i].len);
 		len += bounds[i].len;
 	}
-	ldb_put32(to, drop->table);
+	put_be32(to, drop->table);
 	to[4] = bounds[1].data != NULL;
-	ldb_put16(to + 5, (uint16_t)bounds[0].len);
+	put_be16(to + 5, (uint16_t)bounds[0].len);
 	return len;
 }
 
@@ -109,13 +109,13 @@ int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop
 
 	if (len < 7 || data[4] > 1)
 		return -EIO;
-	start = ldb_get16(data + 5);
+	start = get_be16(data + 5);
 	if (start > LDB_ROW_BOUND || start > len - 7)
 		return -EIO;
 	end = len - 7 - start;
 	if (end > LDB_ROW_BOUND || (data[4] == 0 && end > 0))
 		return -EIO;
-	drop->table = ldb_get32(data);
+	drop->table = get_be32(data);
 	drop->range.start = (struct wcs_slice){data + 7, start};
 	drop->range.end = (struct wcs_slice){data[4] ? data + 7 + start : NULL, end};
 	return 0;
@@ -136,10 +136,10 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 	record[0] =
 		schema->protection == WCS_PROTECTED ? RECORD_TABLE_PROTECTED : RECORD_TABLE_VERSION;
 	record[1] = schema->delimiter;
-	ldb_put64(record + 2, (uint64_t)schema->created);
+	put_be64(record + 2, (uint64_t)schema->created);
 	record[10] = (unsigned char)name;
 	to = mempcpy(record + 11, schema->name, name);
-	ldb_put32(to, (uint32_t)schema->family_count);
+	put_be32(to, (uint32_t)schema->family_count);
 	to += 4;
 	for (size_t i = 0; i < schema->family_count; i++) {
 		const struct wcs_family *family = &schema->families[i];
@@ -149,8 +149,8 @@ unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *l
 		*to++ = (unsigned char)name;
 		to = mempcpy(to, family->name, name);
 		*to++ = (unsigned char)family->type;
-		ldb_put64(to, (uint64_t)family->gc_changed);
-		ldb_put32(to + 8, (uint32_t)gc);
+		put_be64(to, (uint64_t)family->gc_changed);
+		put_be32(to + 8, (uint32_t)gc);
 		to = mempcpy(to + 12, family->gc, gc);
 	}
 	*len = size;
@@ -182,8 +182,8 @@ static int record_family(struct ldb_rest *rest, unsigned char version, struct wc
 	if (!data || data[0] > WCS_INTHLL)
 		return -EIO;
 	family->type = (enum wcs_type)data[0];
-	family->gc_changed = changed ? (int64_t)ldb_get64(data + 1) : 0;
-	len = ldb_get32(data + 1 + changed);
+	family->gc_changed = changed ? (int64_t)get_be64(data + 1) : 0;
+	len = get_be32(data + 1 + changed);
 	data = ldb_rest_take(rest, len);
 	if (!data || memchr(data, 0, len))
 		return -EIO;
@@ -205,13 +205,13 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	version = data[0];
 	made.protection = version == RECORD_TABLE_PROTECTED ? WCS_PROTECTED : WCS_UNPROTECTED;
 	made.delimiter = data[1];
-	made.created = (int64_t)ldb_get64(data + 2);
+	made.created = (int64_t)get_be64(data + 2);
 	if (!record_name(&rest, made.name, WCS_TABLE_NAME_MAX))
 		return -EIO;
 	data = ldb_rest_take(&rest, 4);
 	if (!data)
 		return -EIO;
-	count = ldb_get32(data);
+	count = get_be32(data);
 	if (count > rest.len / 7) /* a family takes at least that much */
 		return -EIO;
 	made.families = calloc(count + 1, sizeof(*made.families));

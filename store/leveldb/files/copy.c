@@ -35,10 +35,10 @@ bool ldb_copy_next(const struct ldb_copy *copy, size_t *at, uint32_t *id, struct
 		*at = COPY_HEAD;
 	entry = copy->bytes.data + *at;
 	left = copy->bytes.len - 4 - *at;
-	if (left < 8 || ldb_get32(entry + 4) > left - 8)
+	if (left < 8 || get_be32(entry + 4) > left - 8)
 		return false;
-	*id = ldb_get32(entry);
-	*record = (struct wcs_slice){entry + 8, ldb_get32(entry + 4)};
+	*id = get_be32(entry);
+	*record = (struct wcs_slice){entry + 8, get_be32(entry + 4)};
 	*at += 8 + record->len;
 	return true;
 }
@@ -52,9 +52,9 @@ static bool copy_is_good(struct ldb_copy *copy)
 	uint32_t id, last = 0;
 
 	if (len < COPY_HEAD + 4 || memcmp(data, COPY_TITLE, sizeof(COPY_TITLE) - 1) != 0 ||
-	    wcs_crc_extend(0, data, len - 4) != ldb_get32(data + len - 4))
+	    wcs_crc_extend(0, data, len - 4) != get_be32(data + len - 4))
 		return false;
-	copy->next = ldb_get32(data + COPY_HEAD - 4);
+	copy->next = get_be32(data + COPY_HEAD - 4);
 	for (; ldb_copy_next(copy, &at, &id, &record); last = id)
 		if (id <= last)
 			return false;
@@ -111,7 +111,7 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 
 	if (rc)
 		return rc;
-	ldb_put32(number, next);
+	put_be32(number, next);
 	rc = ldb_buffer_append(bytes, COPY_TITLE, sizeof(COPY_TITLE) - 1);
 	if (!rc)
 		rc = ldb_buffer_append(bytes, number, 4);
@@ -124,8 +124,8 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 		if (!ldb_key_description_decode(data, len, &id))
 			rc = -EIO;
 		data = leveldb_iter_value(iter, &len);
-		ldb_put32(number, id);
-		ldb_put32(number + 4, (uint32_t)len);
+		put_be32(number, id);
+		put_be32(number + 4, (uint32_t)len);
 		if (!rc)
 			rc = ldb_buffer_append(bytes, number, 8);
 		if (!rc)
@@ -136,7 +136,7 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 	leveldb_iter_destroy(iter);
 	if (rc)
 		return rc;
-	ldb_put32(number, wcs_crc_extend(0, bytes->data, bytes->len));
+	put_be32(number, wcs_crc_extend(0, bytes->data, bytes->len));
 	rc = ldb_buffer_append(bytes, number, 4);
 	return rc || bytes->len <= COPY_MAX ? rc : -EFBIG;
 }

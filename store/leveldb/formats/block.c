@@ -39,7 +39,7 @@ int ldb_block_open(struct ldb_block *block, const void *data, size_t len)
 
 	if (len < 4 || len > LDB_BLOCK_MAX)
 		return -EIO;
-	restarts = ldb_get32le((const unsigned char *)data + len - 4);
+	restarts = get_le32((const unsigned char *)data + len - 4);
 	if (restarts > (len - 4) / 4)
 		return -EIO;
 	end = len - 4 - 4 * (size_t)restarts;
@@ -47,7 +47,7 @@ int ldb_block_open(struct ldb_block *block, const void *data, size_t len)
 	block->rest = (struct ldb_rest){data, end};
 	block->restarts = (struct ldb_rest){block->data + end, 4 * (size_t)restarts};
 	block->key = (struct wcs_slice){block->bytes, 0};
-	if (end == 0 && restarts == 1 && ldb_get32le(data) == 0)
+	if (end == 0 && restarts == 1 && get_le32(data) == 0)
 		block->restarts.len = 0; /* as LevelDB writes an empty block */
 	return 0;
 }
@@ -83,7 +83,7 @@ static inline bool block_ordered(const struct ldb_block *block, const unsigned c
 		return order < 0 || (order == 0 && last < user);
 	for (size_t i = 0; i < BLOCK_TAG; i++)
 		tag[i] = user + i < shared ? block->bytes[user + i] : own[user + i - shared];
-	return ldb_get64le(tag) < ldb_internal_tag(block->key);
+	return get_le64(tag) < ldb_internal_tag(block->key);
 }
 
 int ldb_block_next(struct ldb_block *block)
@@ -95,8 +95,8 @@ int ldb_block_next(struct ldb_block *block)
 
 	if (rest.len == 0)
 		return restarts->len == 0 ? 0 : -EIO;
-	restart = restarts->len > 0 &&
-		  ldb_get32le(restarts->data) == (size_t)(rest.data - block->data);
+	restart =
+		restarts->len > 0 && get_le32(restarts->data) == (size_t)(rest.data - block->data);
 	if (restart)
 		ldb_rest_take(restarts, 4);
 	if (!block_varint(&rest, &shared) || !block_varint(&rest, &own) ||

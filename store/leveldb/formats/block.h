@@ -31,7 +31,7 @@ int ldb_block_check(const void *data, size_t len);
 int ldb_internal_compare(struct wcs_slice a, struct wcs_slice b);
 static inline uint64_t ldb_internal_tag(struct wcs_slice key)
 {
-	return ldb_get64le((const unsigned char *)key.data + key.len - 8);
+	return get_le64((const unsigned char *)key.data + key.len - 8);
 }
 
 #endif

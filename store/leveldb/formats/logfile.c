@@ -169,7 +169,7 @@ static int logfile_step(struct ldb_logfile *log, bool last)
 		return logfile_torn(log, LDB_LOGFILE_HEAD + len,
 				    ldb_logfile_is_type(head[6]) ? "a record of a wrong length"
 								 : "a record of an unknown type");
-	if (ldb_logfile_crc(head, len) != ldb_get32le(head))
+	if (ldb_logfile_crc(head, len) != get_le32(head))
 		return logfile_torn(log, LDB_LOGFILE_HEAD + len,
 				    "a record whose checksum is wrong");
 	return logfile_piece(log, head[6], head + LDB_LOGFILE_HEAD, len);
@@ -265,7 +265,7 @@ int ldb_logfile_append(int fd, uint64_t *at, const void *data, size_t len)
 				 : (last ? LDB_LOGFILE_LAST : LDB_LOGFILE_MIDDLE);
 		if (some > 0)
 			memcpy(piece + LDB_LOGFILE_HEAD, from, some);
-		ldb_put32le(piece, ldb_logfile_crc(piece, some));
+		put_le32(piece, ldb_logfile_crc(piece, some));
 		if (!rc)
 			rc = ldb_file_write(fd, piece, LDB_LOGFILE_HEAD + some, at);
 		from += some;

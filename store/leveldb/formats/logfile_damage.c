@@ -84,8 +84,8 @@ bool ldb_logfile_is_batch(struct wcs_slice record)
 
 bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next)
 {
-	uint64_t sequence = ldb_get64le(batch.data);
-	uint32_t count = ldb_get32le((const unsigned char *)batch.data + 8);
+	uint64_t sequence = get_le64(batch.data);
+	uint32_t count = get_le32((const unsigned char *)batch.data + 8);
 
 	if (sequence < *next || sequence > LDB_NUMBER_MAX - count)
 		return false;
@@ -116,7 +116,7 @@ static size_t damage_whole(const struct ldb_logfile *log, size_t at)
 		return 0;
 	left -= LDB_LOGFILE_HEAD;
 	if (ldb_logfile_len(head) > left ||
-	    ldb_logfile_crc(head, ldb_logfile_len(head)) != ldb_get32le(head))
+	    ldb_logfile_crc(head, ldb_logfile_len(head)) != get_le32(head))
 		return 0;
 	return at + LDB_LOGFILE_HEAD + ldb_logfile_len(head);
 }
@@ -140,7 +140,7 @@ static bool damage_leads_to_end(const struct ldb_logfile *log, size_t at)
 static size_t damage_whole_by_checksum(const struct ldb_logfile *log)
 {
 	const unsigned char *head = log->block + log->at;
-	uint32_t stored = ldb_get32le(head), crc = wcs_crc_extend(0, head + 6, 1);
+	uint32_t stored = get_le32(head), crc = wcs_crc_extend(0, head + 6, 1);
 
 	for (size_t at = log->at + LDB_LOGFILE_HEAD;; at++) {
 		if (wcs_crc_mask(crc) == stored)

@@ -92,9 +92,12 @@ const struct ldb_manifest_table *ldb_manifest_find(const struct ldb_manifest *ma
 void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
 {
 	size_t at = manifest_at(manifest, number, level);
-	struct ldb_manifest_table *table = manifest->tables + at;
+	struct ldb_manifest_table *table;
 
-	if (at == manifest->count || table->number != number || table->level != level)
+	if (at == manifest->count)
+		return;
+	table = manifest->tables + at;
+	if (table->number != number || table->level != level)
 		return;
 	free((void *)(uintptr_t)table->smallest.data);
 	manifest->count--;

@@ -112,7 +112,7 @@ static int tablefile_read(struct tablefile *table, const struct tablefile_handle
 	if (tablefile_pread(table, table->stored.data, len + LDB_TABLEFILE_TRAILER, handle->offset))
 		return tablefile_damaged(table, handle->offset, "a block that cannot be read");
 	if (wcs_crc_mask(wcs_crc_extend(0, table->stored.data, len + 1)) !=
-	    ldb_get32le(table->stored.data + len + 1))
+	    get_le32(table->stored.data + len + 1))
 		return tablefile_damaged(table, handle->offset, "a block whose checksum is wrong");
 	rc = tablefile_decode(table, len, to);
 	return rc == -EIO ? tablefile_damaged(table, handle->offset, "a block that does not decode")
@@ -189,7 +189,7 @@ static int tablefile_footer(struct tablefile *table, struct tablefile_handle *me
 	if (table->size < LDB_TABLEFILE_FOOTER ||
 	    tablefile_pread(table, footer, sizeof(footer), offset))
 		return tablefile_damaged(table, 0, "the end of the table is missing");
-	if (ldb_get64le(footer + LDB_TABLEFILE_FOOTER - 8) != LDB_TABLEFILE_MAGIC ||
+	if (get_le64(footer + LDB_TABLEFILE_FOOTER - 8) != LDB_TABLEFILE_MAGIC ||
 	    !tablefile_handle(&rest, meta) || !tablefile_handle(&rest, index))
 		return tablefile_damaged(table, offset, "the end of the table is no footer");
 	while (rest.len > 0 && rest.data[0] == 0) {
@@ -281,7 +281,7 @@ static int tablefile_find_end(struct tablefile *table, uint64_t offset, size_t *
 		const unsigned char *at = table->stored.data + i;
 
 		crc = wcs_crc_extend(crc, at, 1);
-		if (at[0] <= LDB_TABLEFILE_SNAPPY && wcs_crc_mask(crc) == ldb_get32le(at + 1)) {
+		if (at[0] <= LDB_TABLEFILE_SNAPPY && wcs_crc_mask(crc) == get_le32(at + 1)) {
 			*len = i;
 			return 0;
 		}
@@ -369,12 +369,12 @@ static int writer_block(struct ldb_tablefile_writer *writer, struct ldb_buffer *
 	unsigned char restarts[8] = {0}, trailer[LDB_TABLEFILE_TRAILER] = {LDB_TABLEFILE_PLAIN};
 	int rc;
 
-	ldb_put32le(restarts + 4, 1);
+	put_le32(restarts + 4, 1);
 	rc = ldb_buffer_append(block, restarts, sizeof(restarts));
 	if (rc)
 		return rc;
-	ldb_put32le(trailer + 1, wcs_crc_mask(wcs_crc_extend(
-					 wcs_crc_extend(0, block->data, block->len), trailer, 1)));
+	put_le32(trailer + 1, wcs_crc_mask(wcs_crc_extend(
+				      wcs_crc_extend(0, block->data, block->len), trailer, 1)));
 	*len = ldb_put_varint(handle, writer->at);
 	*len += ldb_put_varint(handle + *len, block->len);
 	rc = ldb_file_write(writer->fd, block->data, block->len, &writer->at);
@@ -433,7 +433,7 @@ int ldb_tablefile_finish(struct ldb_tablefile_writer *writer, uint64_t *size,
 	if (rc)
 		return rc;
 	memcpy(footer + at, handle, len);
-	ldb_put64le(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
+	put_le64(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
 	rc = ldb_file_write(writer->fd, footer, sizeof(footer), &writer->at);
 	if (!rc && fsync(writer->fd))
 		rc = -EIO;

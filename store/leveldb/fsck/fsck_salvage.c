@@ -102,7 +102,7 @@ static int salvage_record(struct salvage_log *salvage, const struct ldb_logfile 
 	if (!ldb_logfile_is_batch(record) || !ldb_logfile_in_sequence(record, &next) ||
 	    next > LDB_NUMBER_MAX / 2 ||
 	    (salvage->damaged && salvage->records > 0 &&
-	     ldb_get64le(record.data) - salvage->next > log->end - salvage->end))
+	     get_le64(record.data) - salvage->next > log->end - salvage->end))
 		return 0;
 	salvage->damaged = false;
 	salvage->end = log->end;

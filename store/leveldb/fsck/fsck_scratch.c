@@ -137,10 +137,10 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 	char *text = NULL;
 	int rc = 0;
 
-	ldb_put64(key, id);
-	ldb_put64(key + 8, f->refs++);
+	put_be64(key, id);
+	put_be64(key + 8, f->refs++);
 	value[0] = (unsigned char)ref;
-	ldb_put64(value + 1, size);
+	put_be64(value + 1, size);
 	memcpy(value + 9, cell.data, cell.len);
 	leveldb_put(f->index->db, f->index->write, (char *)key, sizeof(key), (char *)value,
 		    9 + cell.len, &text);
@@ -158,10 +158,10 @@ bool ldb_fsck_ref_get(leveldb_iterator_t *iter, struct ldb_fsck_entry *entry)
 	if (!leveldb_iter_valid(iter))
 		return false;
 	data = ldb_iter_key(iter, &len);
-	entry->id = ldb_get64(data);
+	entry->id = get_be64(data);
 	data = (const unsigned char *)leveldb_iter_value(iter, &len);
 	entry->ref = (enum ldb_fsck_ref)data[0];
-	entry->size = ldb_get64(data + 1);
+	entry->size = get_be64(data + 1);
 	entry->cell = (struct wcs_slice){data + 9, len - 9};
 	return true;
 }

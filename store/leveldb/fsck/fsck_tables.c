@@ -241,11 +241,11 @@ static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 	if (ldb_key_description_decode(key.data, key.len, &id))
 		return tables_one(f, id, key, value);
 	if (tables_is(key, &ldb_key_next_table)) {
-		f->next_table = value.len == 4 ? ldb_get32(value.data) : 0;
+		f->next_table = value.len == 4 ? get_be32(value.data) : 0;
 		return 0;
 	}
 	if (tables_is(key, &ldb_key_next_value)) {
-		f->next_value = value.len == 8 ? ldb_get64(value.data) : 0;
+		f->next_value = value.len == 8 ? get_be64(value.data) : 0;
 		return 0;
 	}
 	if (!tables_is(key, &ldb_key_note))
@@ -253,7 +253,7 @@ static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 				     ldb_fsck_key_place(f, key), key, value);
 	/* as store/collect/collector_pass.c writes it */
 	if (value.len >= 9 && data[8] <= WCS_TABLE_NAME_MAX && value.len - 9 >= data[8] &&
-	    value.len - 9 - data[8] <= LDB_KEY_MAX && ldb_get64(data) <= INT64_MAX)
+	    value.len - 9 - data[8] <= LDB_KEY_MAX && get_be64(data) <= INT64_MAX)
 		return 0;
 	return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "the note of where the collector was is damaged",
 			     ldb_fsck_key_place(f, key), key, value);
@@ -304,7 +304,7 @@ static int tables_counter(struct ldb_fsck *f, const struct ldb_id_key *key, cons
 	if (next >= needed)
 		return 0;
 	may = ldb_fsck_may(f);
-	ldb_put64(record, needed);
+	put_be64(record, needed);
 	if (may)
 		rc = ldb_fsck_put(f, (struct wcs_slice){key->data, key->len}, value);
 	if (!rc)
