@@ -165,8 +165,8 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
  * that gathers a value piece by piece asks earlier with this, which keeps a little more free. */
 int wcs_store_room(struct wcs_store *store, uint64_t size);
 
-/* For how long a reader may believe a name or a size that it read, in microseconds: other clients
- * change the store too. INT64_MAX: no other client does. */
+/* The microseconds for which a name or a size may be cached, as other clients change the store too.
+ * INT64_MAX: no other client does. */
 int64_t wcs_store_fresh(const struct wcs_store *store);
 
 /* The engine's name and version in a word or two; static. */

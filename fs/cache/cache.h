@@ -40,7 +40,7 @@ void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column);
 double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *node,
 		     const char *name, const struct wcs_cell_info *info);
 
-/* At most so many seconds the kernel may keep anything: other clients may change the store. */
+/* The limit of all timeouts, in seconds: other clients may change the store. */
 double cache_fresh(const struct fs *fs);
 
 /* Is it a spelling whose dentry may be kept? One of 231 to 255 bytes is not. */

@@ -48,7 +48,8 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 	return rc;
 }
 
-/* Recurses once for each segment and part above, at most for each byte of a key. */
+/* Recurses once for each segment and key slice above: a key of n bytes has n + 1 segments at most.
+ */
 int pos_of(const struct node *node, struct pos *pos)
 {
 	bool table = node->kind == NODE_TABLE;

@@ -38,8 +38,8 @@ struct sink_kind {
 	void (*close)(struct sink *sink);
 };
 
-/* Opens a store, or a directory of a mount, which the caller frees behind the sink. PROGRAM_FAILED:
- * the reason is printed. */
+/* Opens a store, or a directory of a mount. The caller closes the sink, and frees mounted after it.
+ * PROGRAM_FAILED: the reason is printed. */
 int sink_store_open(const struct program *program, const char *path, struct sink **sink);
 int sink_mount_open(const struct program *program, const struct mounted *mounted,
 		    struct sink **sink);

@@ -135,8 +135,8 @@ static void sink_mount_applied(struct sink *sink)
 		 sink->rows, sink->rows == 1 ? "" : "s");
 }
 
-/* Reads the reason of a failed write, "LINE: REASON" or "REASON", from the same open file. Both
- * files have text that begins with a brace, if the mount refused nothing. */
+/* Reads the reason of a failed write, "LINE: REASON" or "REASON", from the same open file. If the
+ * mount refused nothing, .rows and schema.json have text that begins with a brace. */
 static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 {
 	char text[sizeof(sink->why)], *why = text;

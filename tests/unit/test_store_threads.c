@@ -19,7 +19,8 @@ struct threads_shared {
 
 /* ---- Read-modify-write ------------------------------------------------------------------- */
 
-/* In two rows, which come in either order, by mutations that go alone and such that go together. */
+/* Changes two rows in one call, by mutations that read before they write and by others; another
+ * thread takes the rows in the other order. */
 static void *threads_count_up(void *arg)
 {
 	struct threads_shared *shared = arg;
