@@ -211,7 +211,7 @@ static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 {
 	const struct wcs_write *write = merge->writes;
 	struct wcs_stored cell;
-	size_t got = 0;
+	size_t got;
 	int found, rc;
 
 	if (wcs_mutation_deletes(merge->c->mutation, write->family, write->qualifier, ts))
@@ -221,9 +221,13 @@ static int merge_read(struct merge *merge, int64_t ts, struct wcs_slice *old)
 		return found < 0 ? found : 0;
 	if (cell.size > sizeof(merge->old))
 		return merge_damaged(merge);
+	*old = (struct wcs_slice){merge->old, (size_t)cell.size};
+	if (cell.data != NULL) {
+		memcpy(merge->old, cell.data, old->len);
+		return 1;
+	}
 	rc = merge->c->table->store->engine.backend->rows_read(merge->c->rows, &cell, merge->old,
-							       (size_t)cell.size, 0, &got);
-	*old = (struct wcs_slice){merge->old, got};
+							       old->len, 0, &got);
 	return rc != 0 ? rc : 1;
 }
 
