@@ -122,7 +122,7 @@ static int merge_group(const struct node *node, struct writer *writer, const str
 		writer->pending = writer->truncated = false;
 		writer->lines.replaces = false;
 	}
-	return rc == -EOVERFLOW ? refuse(&writer->lines, -EINVAL, out_of_range) : rc;
+	return rc == -EOVERFLOW ? refuse(&writer->lines, -EOVERFLOW, out_of_range) : rc;
 }
 
 /* Merges the first lines of a text that has at least one; *used: their bytes. */

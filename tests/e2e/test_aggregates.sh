@@ -189,9 +189,9 @@ fail_with "nothing behind it is taken from that open file" 1 'write error: Inval
 	bash -c "{ printf 1; echo x; echo 2; } >>'$s/bad'"
 is "and nothing merged" "$s/bad" "$ts=8"
 echo 9223372036854775800 >"$s/bad"
-fail_with "a sum out of range" 1 'write error: Invalid argument' bash -c "echo 8 >>'$s/bad'"
+fail_with "a sum out of range" 1 'write error: Value too large' bash -c "echo 8 >>'$s/bad'"
 said "is told" '^/t/r/sum/bad:1: the sum would leave the range of 64 bits$'
-fail_with "within many lines, too" 1 'write error: Invalid argument' \
+fail_with "within many lines, too" 1 'write error: Value too large' \
 	bash -c "printf '%s\n' 1 2 3 -1 -1 3 1 -100 >>'$s/bad'"
 is "behind those that fit" "$s/bad" "$ts=9223372036854775807"
 said "the line is told" '^/t/r/sum/bad:7: the sum'
