@@ -28,7 +28,7 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 int mounted_find(const char *path, struct mounted *mounted);
 void mounted_free(struct mounted *mounted);
 
-/* Reads the schema of the mount's store, which the caller frees. Fills fault on failure. */
+/* Reads the schema of the mount's store. The caller frees *schema. A failure sets fault->text. */
 int mounted_schema(const char *root, struct wcs_schema **schema, struct wcs_fault *fault);
 
 /* The number behind a name in a file of the mount; 0 where it does not say. */

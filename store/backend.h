@@ -108,7 +108,7 @@ struct wcs_fsck;
 /* The capabilities of an engine. The layer above does the rest. */
 struct wcs_capabilities {
 	bool shared;	     /* other clients change its tables meanwhile */
-	int64_t fresh;	     /* shared: microseconds for which it may be cached */
+	int64_t fresh;	     /* shared: microseconds for which a read value may be cached */
 	bool collects;	     /* it collects garbage itself: no view hides a cell */
 	bool filter;	     /* its scans evaluate views and filters; else they give all cells */
 	int64_t granularity; /* of timestamps, in microseconds; 0 is 1 */

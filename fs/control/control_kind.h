@@ -46,7 +46,7 @@ struct control_place {
 enum control_form {
 	CONTROL_LINES,	  /* each line */
 	CONTROL_DOCUMENT, /* JSON, complete with its closing brace */
-	CONTROL_WORDS,	  /* one of a few, complete with a newline, or when no other begins so */
+	CONTROL_WORDS,	  /* complete when no accepted text, with its newline, begins so */
 };
 
 /* A control file with a short text (control_text.c, control_lines.c). */
@@ -55,7 +55,7 @@ struct control_text {
 	/* Applies a text without its newline, or a document; a NUL follows its len bytes. Errors
 	 * are reported. NULL: the file is read-only. */
 	int (*apply)(const struct control_place *at, const char *text, size_t len);
-	/* CONTROL_WORDS: may more bytes than these, at least a newline, make an accepted text? */
+	/* CONTROL_WORDS: is it an accepted text without its newline, or its beginning? */
 	bool (*continues)(const struct control_place *at, const char *text, size_t len);
 	enum control_form form;
 };

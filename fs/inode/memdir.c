@@ -181,8 +181,8 @@ void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table
 
 	pthread_rwlock_wrlock(&dirs->lock);
 	kept = lower_bound(dirs, table);
-	/* A shortened path is dropped if the one before it is the same or below it; else the order
-	 * remains. */
+	/* Drop a shortened path if the one before it is the same or below it. Otherwise the list
+	 * stays sorted. */
 	for (size_t i = kept; i < dirs->count; i++) {
 		struct memdir_path path = dirs->paths[i];
 		size_t len = path_below(&path, table) ? family_at(&path, family) : 0;

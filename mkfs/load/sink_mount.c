@@ -157,7 +157,7 @@ static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 	return true;
 }
 
-/* The failed write had so many lines that may not be applied, the first of them is sink.failed. */
+/* lines: how many of the failed write may not be applied. The first is sink.failed. */
 static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
 {
 	struct sink *sink = &to->sink;

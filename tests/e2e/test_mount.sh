@@ -40,7 +40,7 @@ server() {
 
 # stopped PID: each of its threads.
 stopped() {
-	! grep -h '^State:' "/proc/$1/task/"*/status | grep -v 'T (stopped)'
+	[ -d "/proc/${1:?}" ] && ! grep -h '^State:' "/proc/$1/task/"*/status | grep -v 'T (stopped)'
 }
 
 # unmount PLACE: and wait for its server.

@@ -91,7 +91,7 @@ SUITE_STORES(test_applied_is_told, 10)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-/* More lines than one batch takes, one of them bad; some are longer than the buffer of an import,
+/* More lines than one batch takes, one of them bad; some are longer than IMPORT_BYTES,
  * and one column grows. fuzz_rows.c compares pieces of any rows. */
 SUITE_STORES(test_pieces_of_any_size, 60)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of stored bytes. The engine stores big-endian numbers only; LevelDB's own files have
- * little-endian ones and varints.
+ * Takes stored bytes apart, and puts varints. The engine stores big-endian numbers only; LevelDB's
+ * own files have little-endian ones and varints.
  */
 #ifndef WCS_LEVELDB_BYTES_H
 #define WCS_LEVELDB_BYTES_H
