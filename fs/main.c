@@ -15,6 +15,7 @@
 
 #include "fs/cache/cache_clock.h"
 #include "fs/cache/notice.h"
+#include "fs/dir/dir_scan.h"
 #include "fs/file/lock.h"
 #include "fs/mount/mounter.h"
 #include "fs/mount/mountpoint.h"
@@ -97,7 +98,7 @@ static int serve(struct fs *fs, const struct mounter *mounter, const char *mount
 		return say(mountpoint, "could not be mounted");
 	rc = notices_start(fs);
 	if (rc == 0)
-		rc = cache_clock_start(fs);
+		rc = cache_clock_start(fs, dir_scans_expire);
 	if (rc == 0)
 		rc = loop_run(fs, end_notices);
 	if (rc != 0) /* loop_run may fail before it could call this; a second call does nothing */

@@ -5,6 +5,7 @@
 #include "fs/cache/cache.h"
 #include "fs/cache/cache_clock.h"
 #include "fs/control/control.h"
+#include "fs/dir/dir_scan.h"
 #include "fs/file/handle.h"
 #include "fs/file/lock.h"
 #include "fs/inode/memdir.h"
@@ -32,9 +33,10 @@ bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
 	fs->streams = streams_new();
+	fs->scans = dir_scans_new();
 	return fs->nodes && fs->memdirs && fs->caches && fs->clock && fs->notices && fs->writers &&
 	       fs->retries && fs->drafts && fs->handles && fs->locks && fs->errors && fs->metrics &&
-	       fs->streams;
+	       fs->streams && fs->scans;
 }
 
 void fs_rooms_free(struct fs *fs)
@@ -51,6 +53,7 @@ void fs_rooms_free(struct fs *fs)
 	errors_free(fs->errors);
 	metrics_free(fs->metrics);
 	streams_free(fs->streams);
+	dir_scans_free(fs->scans);
 	cache_clock_free(fs->clock);
 	caches_free(fs->caches);
 }
@@ -66,6 +69,7 @@ int metrics_show(struct fs *fs, FILE *to)
 				  .write_sessions = writers_count(fs->writers),
 				  .drafts = drafts_count(fs->drafts),
 				  .memory_directories = memdirs_count(fs->memdirs),
+				  .scans = dir_scans_count(fs->scans),
 				  .errors = errors_count(fs->errors)};
 
 	wcs_gc_status(fs->store, &now.gc);

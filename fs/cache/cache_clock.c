@@ -2,7 +2,7 @@
 /*
  * The clock watch. The clock was set if CLOCK_REALTIME - CLOCK_MONOTONIC changed since the last
  * look. A timer that the kernel cancels when the clock is set wakes the thread. While dentries with
- * an age limit are kept, it also looks once a second.
+ * an age limit, or scans of listings, are kept, it also looks once a second.
  */
 #include "fs/cache/cache_clock.h"
 
@@ -33,6 +33,7 @@ struct cache_clock {
 	atomic_bool asleep;    /* nothing was kept when the thread looked */
 	atomic_bool ends;
 	int64_t offset; /* at the last look. The thread's */
+	void (*each)(struct fs *fs);
 	pthread_t thread;
 	bool started; /* the main thread's */
 };
@@ -108,6 +109,8 @@ static void *watch(void *arg)
 			timer_start(clock);
 		if (fds[0].revents)
 			(void)!read(clock->wake, &count, sizeof(count));
+		if (clock->each)
+			clock->each(fs);
 		offset = offset_now();
 		by = offset - clock->offset;
 		if (by > SET_US || by < -SET_US) {
@@ -118,11 +121,12 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-int cache_clock_start(struct fs *fs)
+int cache_clock_start(struct fs *fs, void (*each)(struct fs *fs))
 {
 	struct cache_clock *clock = fs->clock;
 	int rc;
 
+	clock->each = each;
 	clock->offset = offset_now();
 	timer_start(clock);
 	rc = pthread_create(&clock->thread, NULL, watch, fs);

@@ -12,11 +12,13 @@
 struct cache_clock *cache_clock_new(void); /* NULL: no memory, or no file descriptor */
 void cache_clock_free(struct cache_clock *clock);
 
-/* Starts the thread; 0 or -EAGAIN. End it after notices_end. */
-int cache_clock_start(struct fs *fs);
+/* Starts the thread; 0 or -EAGAIN. End it after notices_end. The thread calls `each` (NULL: none) at
+ * each look. */
+int cache_clock_start(struct fs *fs, void (*each)(struct fs *fs));
 void cache_clock_end(struct fs *fs);
 
-/* A dentry is about to get that timeout, by the clock as it is now. Any thread. */
+/* A dentry is about to get that timeout, by the clock as it is now, or something else needs a look
+ * within a second of that time. Any thread. */
 void cache_clock_keeps(struct cache_clock *clock, double seconds);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OPENDIR, READDIR, READDIRPLUS. A listing holds nothing of the store between
- * two requests: each READDIR resumes after the child that was returned with its offset.
+ * OPENDIR, READDIR, READDIRPLUS. Each READDIR resumes after the child that was returned with its
+ * offset: with the scan that the last one left (dir_scan.h), else by key. What a kept scan gives is
+ * of its opening, and so is the mark by which the kernel may cache it.
  *
  * Offsets 0 and 1 are `.` and `..`. The handle keeps the children of the most recent offsets, and
  * no kept offset is given to a second child. An older offset is found by counting from the start.
@@ -18,6 +19,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/dir/dir_kept.h"
+#include "fs/dir/dir_scan.h"
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
@@ -36,6 +38,8 @@ enum {
 struct dir {
 	pthread_mutex_t lock;
 	struct dir_kept kept; /* Lock: lock */
+	struct dir_scan scan;
+	struct fs *fs;
 };
 
 /* A reply under construction. */
@@ -47,7 +51,6 @@ struct reply {
 	size_t size, used;
 	off_t offset; /* of the next entry */
 	size_t limit; /* entries that may follow, besides the limit in bytes */
-	struct cache_mark mark;
 	size_t count; /* nodes in the reply, each with a reference */
 	struct node *nodes[NODES_MAX];
 	struct node *node;
@@ -63,6 +66,7 @@ enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why the walk stops */
 
 static void dir_free(struct dir *dir)
 {
+	dir_scan_take(dir->fs, &dir->scan, -1);
 	dir_kept_clear(&dir->kept);
 	pthread_mutex_destroy(&dir->lock);
 	free(dir);
@@ -76,6 +80,8 @@ void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		handle->dir = calloc(1, sizeof(*handle->dir));
 	if (handle && handle->dir) {
 		pthread_mutex_init(&handle->dir->lock, NULL);
+		handle->dir->scan.lock = &handle->dir->lock;
+		handle->dir->fs = fs_of(req);
 		handle->dir_free = dir_free;
 	}
 	handle_reply(req, ino, handle && handle->dir ? 0 : -ENOMEM, handle, fi);
@@ -120,10 +126,11 @@ static int reply_add(struct reply *reply, const char *name, uint64_t ino, mode_t
 static struct node *reply_node(struct reply *reply, const char *name, struct node_key *key,
 			       const struct wcs_cell_info *info, struct fuse_entry_param *entry)
 {
-	struct cache_mark mark = reply->mark;
+	struct cache_mark mark = reply->dir->scan.mark;
 	struct node *node;
 	double timeout;
 
+	mark.listing = true;
 	if (key->kind == NODE_CELL) {
 		mark.column = node_child_id(key->parent, key->kind, key->name).column;
 		key->ts = info->ts;
@@ -281,6 +288,7 @@ static int reply_start(struct reply *reply)
 static int reply_fill(struct reply *reply)
 {
 	const struct node *node = reply->node, *parent = node->parent ? node->parent : node;
+	struct children_scan *scan = &reply->dir->scan.scan;
 	struct child *after;
 	struct pos pos;
 	int rc = pos_of(node, &pos);
@@ -292,16 +300,21 @@ static int reply_fill(struct reply *reply)
 	if (rc != 0)
 		return rc;
 	reply->table = pos.table;
+	dir_scan_take(reply->fs, &reply->dir->scan, reply->offset);
 	rc = reply_start(reply);
 	if (rc == 0)
 		rc = REPLY_JUMP;
 	while (rc == REPLY_JUMP) {
 		after = reply->jump;
 		reply->jump = NULL;
-		rc = children_walk(reply->fs, reply->base, after, reply_child, reply);
+		rc = children_walk(reply->fs, reply->base, after, scan, reply_child, reply);
 		free(after);
+		if (rc != REPLY_FULL)
+			children_scan_close(scan);
 	}
 	free(reply->jump);
+	if (children_scan_is_open(scan))
+		dir_scan_keep(reply->fs, &reply->dir->scan, reply->offset);
 	return rc;
 }
 
@@ -320,8 +333,6 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			      .dir = handle_of(fi)->dir};
 	int rc;
 
-	cache_mark(reply.fs, &reply.mark); /* before anything is read */
-	reply.mark.listing = true;
 	if (node->kind == NODE_CHUNK)
 		reply.text = node_name(node);
 	reply.buf = malloc(reply.size);

@@ -30,7 +30,7 @@ static int is_emptied(struct fs *fs, const struct node *dir, const struct spelle
 
 	if (removed->kind != NODE_DRAFT && removed->kind != NODE_DRAFTS) {
 		child = child_new(removed->kind, removed->bytes);
-		rc = child ? children_walk(fs, dir, child, found_one, NULL) : -ENOMEM;
+		rc = child ? children_walk(fs, dir, child, NULL, found_one, NULL) : -ENOMEM;
 		free(child);
 	}
 	if (rc != 0)

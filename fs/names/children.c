@@ -18,6 +18,7 @@ struct walk {
 	const struct pos *pos;
 	children_each *each;
 	void *ctx;
+	struct children_scan *scan;
 	enum node_kind kind;   /* of the children */
 	enum memdir_part part; /* of the children in memory, as all below */
 	struct memdir_path path;
@@ -36,6 +37,41 @@ struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
 		memcpy(child->bytes, bytes.data, bytes.len);
 	child->bytes[bytes.len] = 0;
 	return child;
+}
+
+bool children_scan_is_open(const struct children_scan *scan)
+{
+	return scan->list || scan->scan;
+}
+
+void children_scan_close(struct children_scan *scan)
+{
+	wcs_list_close(scan->list);
+	wcs_scan_close(scan->scan);
+	*scan = (struct children_scan){.list = NULL};
+}
+
+/* 1: the next child of the scan, or the one that was not taken; 0: the end, or none is open; or an
+ * error. */
+static int scan_next(struct children_scan *scan)
+{
+	int rc = scan->kept;
+
+	scan->kept = false;
+	if (rc == 0 && scan->list)
+		rc = wcs_list_next(scan->list, &scan->segment);
+	else if (rc == 0 && scan->scan)
+		rc = wcs_scan_next(scan->scan, &scan->cell);
+	return rc;
+}
+
+/* Ends a walk of the store with rc. A child that `each` did not take stays in the scan. */
+static int scan_end(struct children_scan *scan, int rc)
+{
+	scan->kept = rc > 0 && children_scan_is_open(scan);
+	if (!scan->kept)
+		children_scan_close(scan);
+	return rc;
 }
 
 /* Goes to the next child in memory after `after`. */
@@ -94,26 +130,26 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 	char buf[WCS_ROW_KEY_MAX + 1];
 	const struct pos *pos = walk->pos;
 	struct wcs_slice prefix = {buf, pos->key_len + (pos->depth > 0)};
-	struct wcs_slice cut = after ? *after : (struct wcs_slice){0}, segment;
-	struct wcs_list *list = NULL;
+	struct wcs_slice cut = after ? *after : (struct wcs_slice){0};
+	struct children_scan *scan = walk->scan;
 	int rc = 0;
 
 	walk->kind = NODE_PREFIX;
 	memcpy(buf, pos->key, pos->key_len);
 	if (pos->depth > 0)
 		buf[pos->key_len] = (char)pos->delimiter;
-	if (prefix.len <= WCS_ROW_KEY_MAX) { /* else no key can be below it */
+	/* No key can be below a longer prefix. */
+	if (prefix.len <= WCS_ROW_KEY_MAX && !scan->list) {
 		/* Cut to the bytes that a key has room for there, which keeps the order. */
 		if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
 			cut.len = WCS_ROW_KEY_MAX - prefix.len;
-		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, &list);
+		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, &scan->list);
 	}
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);
-	while (rc == 0 && list && (rc = wcs_list_next(list, &segment)) > 0)
-		rc = give(walk, segment, NULL);
-	wcs_list_close(list);
-	return memory_end(walk, rc);
+	while (rc == 0 && (rc = scan_next(scan)) > 0)
+		rc = give(walk, scan->segment, NULL);
+	return memory_end(walk, scan_end(scan, rc));
 }
 
 static int walk_families(struct walk *walk, const struct wcs_slice *after)
@@ -141,10 +177,10 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 {
 	struct wcs_filter filter = {
 		.each = WCS_EACH_COLUMN, .families = &walk->pos->family, .family_count = 1};
+	struct children_scan *scan = walk->scan;
+	struct wcs_cell *cell = &scan->cell;
 	char from[WCS_QUALIFIER_MAX + 1];
-	struct wcs_scan *scan = NULL;
 	struct wcs_cell_info info;
-	struct wcs_cell cell;
 	enum wcs_type type;
 	int rc = pos_type(walk->pos, &type);
 
@@ -154,20 +190,19 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 		from[after->len] = 0;
 		filter.qualifier_from = (struct wcs_slice){from, after->len + 1};
 	}
-	if (rc == 0 && walk->pos->key_len > 0)
-		rc = pos_row_scan(walk->pos, &filter, &scan);
+	if (rc == 0 && walk->pos->key_len > 0 && !scan->scan)
+		rc = pos_row_scan(walk->pos, &filter, &scan->scan);
 	if (rc == 0 && walk->pos->versions)
 		rc = memory_start(walk, MEMDIR_HISTORY, after);
-	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0) {
+	while (rc == 0 && (rc = scan_next(scan)) > 0) {
 		bool shown = true;
 
-		info = cell.info;
+		info = cell->info;
 		if (wcs_type_aggregates(type))
-			shown = number_size(type, cell.value, &info.size) == 0;
-		rc = give(walk, cell.qualifier, shown ? &info : NULL);
+			shown = number_size(type, cell->value, &info.size) == 0;
+		rc = give(walk, cell->qualifier, shown ? &info : NULL);
 	}
-	wcs_scan_close(scan);
-	return memory_end(walk, rc);
+	return memory_end(walk, scan_end(scan, rc));
 }
 
 /* Chunk directories in memory. */
@@ -183,22 +218,21 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 	const struct pos *pos = walk->pos;
 	char to[WCS_QUALIFIER_MAX + 1], name[NAMES_TS_MAX + 1];
 	struct wcs_filter filter = pos_column(pos, to);
-	struct wcs_scan *scan = NULL;
-	struct wcs_cell cell;
+	struct children_scan *scan = walk->scan;
 	int rc = 0;
 
 	if (after && names_ts_parse(after->data, after->len, &filter.ts_to) != 0)
 		return -EINVAL;
 	if (pos->key_len == 0 || (after && filter.ts_to == 0))
 		return 0;
-	rc = pos_row_scan(pos, &filter, &scan);
-	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) > 0) {
-		size_t len = names_ts_format(cell.info.ts, name);
+	if (!scan->scan)
+		rc = pos_row_scan(pos, &filter, &scan->scan);
+	while (rc == 0 && (rc = scan_next(scan)) > 0) {
+		size_t len = names_ts_format(scan->cell.info.ts, name);
 
 		rc = walk->each(walk->ctx, NODE_VERSION, (struct wcs_slice){name, len}, NULL);
 	}
-	wcs_scan_close(scan);
-	return rc;
+	return scan_end(scan, rc);
 }
 
 /* The store's tables, or the families of a table. */
@@ -236,37 +270,48 @@ static int walk_kinds(struct walk *walk, const struct child *after, const struct
 	return rc == 0 ? walk_chunks(walk, NULL) : rc;
 }
 
-int children_walk(struct fs *fs, const struct node *node, const struct child *after,
-		  children_each *each, void *ctx)
+static int walk(struct walk *walk, const struct node *node, const struct child *after)
 {
-	struct pos pos;
-	struct walk walk = {.fs = fs, .pos = &pos, .each = each, .ctx = ctx};
 	struct wcs_slice slice = {after ? after->bytes : NULL, after ? after->len : 0};
 	const struct wcs_slice *bytes = after ? &slice : NULL;
 	enum control control;
 	const char *name;
-	int rc = pos_of(node, &pos);
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
 	switch (node->kind) {
 	case NODE_ROOT:
-		return walk_names(&walk, NODE_TABLE, bytes);
+		return walk_names(walk, NODE_TABLE, bytes);
 	case NODE_TABLE:
 	case NODE_PREFIX:
 	case NODE_FAMILY:
-		return walk_kinds(&walk, after, bytes);
+		return walk_kinds(walk, after, bytes);
 	case NODE_HISTORY:
-		return walk_versions(&walk, bytes);
+		return walk_versions(walk, bytes);
 	case NODE_FAMILIES:
-		return walk_names(&walk, NODE_POLICIES, bytes);
+		return walk_names(walk, NODE_POLICIES, bytes);
 	default:
-		for (size_t i = 0; rc == 0 && spell_control(pos.kind, i, &control, &name); i++) {
+		for (size_t i = 0; rc == 0 && spell_control(walk->pos->kind, i, &control, &name);
+		     i++) {
 			struct wcs_slice child = {name, strlen(name)};
 
 			if (!after || memdir_order(child, slice) > 0)
-				rc = each(ctx, NODE_CONTROL, child, NULL);
+				rc = walk->each(walk->ctx, NODE_CONTROL, child, NULL);
 		}
 		return rc;
 	}
+}
+
+int children_walk(struct fs *fs, const struct node *node, const struct child *after,
+		  struct children_scan *scan, children_each *each, void *ctx)
+{
+	struct children_scan own = {.list = NULL};
+	struct pos pos;
+	struct walk walked = {.fs = fs, .pos = &pos, .each = each, .ctx = ctx};
+	int rc = pos_of(node, &pos);
+
+	walked.scan = scan ? scan : &own;
+	if (rc == 0)
+		rc = walk(&walked, node, after);
+	children_scan_close(&own);
+	return rc;
 }

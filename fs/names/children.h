@@ -13,6 +13,18 @@ struct child {
 	char bytes[];
 };
 
+/* A scan of the store that goes on behind the last child given. Zero it first; one thread at a
+ * time. */
+struct children_scan {
+	struct wcs_list *list;	  /* of segments */
+	struct wcs_scan *scan;	  /* of columns or versions; both NULL: none is open */
+	struct wcs_slice segment; /* the last one found */
+	struct wcs_cell cell;	  /* the same */
+	bool kept;		  /* it was not taken */
+};
+bool children_scan_is_open(const struct children_scan *scan);
+void children_scan_close(struct children_scan *scan);
+
 /* A copy of a child; NULL: no memory. Freed with free. */
 struct child *child_new(enum node_kind kind, struct wcs_slice bytes);
 
@@ -24,10 +36,14 @@ struct child *child_new(enum node_kind kind, struct wcs_slice bytes);
  * returns other than 0 and returns that; 0: the end; or an error. The cost grows with the children
  * given. Any thread that holds no lock of the inode table; each is called in that thread, while the
  * walk holds no lock.
+ *
+ * scan (NULL: none): if `each` returned more than 0, it may be open and hold the child that `each`
+ * did not take. The caller closes it, or passes it to the next walk of the same directory, with
+ * the child before that one as `after`: that walk opens no scan of its own.
  */
 typedef int children_each(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 			  const struct wcs_cell_info *info);
 int children_walk(struct fs *fs, const struct node *node, const struct child *after,
-		  children_each *each, void *ctx);
+		  struct children_scan *scan, children_each *each, void *ctx);
 
 #endif

@@ -190,7 +190,7 @@ static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 	int rc = after ? SEARCH_SKIP : -ENOMEM;
 
 	while (rc == SEARCH_SKIP) {
-		rc = children_walk(fs, base, after, search_child, &search);
+		rc = children_walk(fs, base, after, NULL, search_child, &search);
 		if (rc == SEARCH_SKIP) {
 			free(after);
 			after = search.skip;

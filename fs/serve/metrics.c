@@ -342,6 +342,8 @@ void metrics_print_now(const struct metrics_now *now, FILE *to)
 		{"rowfs_drafts", now->drafts, "Drafts in histories."},
 		{"rowfs_memory_directories", now->memory_directories,
 		 "Empty directories that are kept in memory, and drafts, which keep theirs."},
+		{"rowfs_listing_scans", now->scans,
+		 "Scans that open directories keep for their next READDIR."},
 		{"rowfs_errors_total", now->errors,
 		 "Refused requests with a reason in /.rowfs/errors."},
 	};

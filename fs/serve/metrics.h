@@ -36,7 +36,7 @@ struct metrics_now {
 	const char *version, *engine, *fuse; /* of rowfs and its libraries */
 	int64_t mounted;		     /* microseconds since 1970 */
 	uint64_t inodes;		     /* that the kernel holds */
-	uint64_t open_files, write_sessions, drafts, memory_directories;
+	uint64_t open_files, write_sessions, drafts, memory_directories, scans;
 	uint64_t errors; /* since the mount, in /.rowfs/errors */
 	struct wcs_gc_status gc;
 	struct wcs_stats store;

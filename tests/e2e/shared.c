@@ -13,6 +13,7 @@
 
 #include "fs/cache/cache_clock.h"
 #include "fs/cache/notice.h"
+#include "fs/dir/dir_scan.h"
 #include "fs/file/lock.h"
 #include "fs/serve/loop.h"
 #include "tests/unit/memory_engine.h"
@@ -55,7 +56,7 @@ static void *serve(void *arg)
 	int rc = notices_start(fs);
 
 	if (rc == 0)
-		rc = cache_clock_start(fs);
+		rc = cache_clock_start(fs, dir_scans_expire);
 	if (rc == 0)
 		rc = loop_run(fs, end_notices);
 	locks_end(fs->locks);

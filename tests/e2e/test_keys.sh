@@ -10,7 +10,7 @@
 . "$(dirname "$0")/cells.sh"
 
 cat >"$TMP/keys.py" <<'PYTHON'
-import ctypes, errno, json, os, random, signal, struct, subprocess, sys
+import ctypes, errno, json, os, random, signal, struct, subprocess, sys, time
 
 sys.path.insert(0, sys.argv[1])
 from model import encode, enter, row_line
@@ -205,6 +205,29 @@ def small(directory):
         print(errno.errorcode[error.errno], len(listing(fd, 512)))
 
 
+def scans(mount, segments):
+    """Listings go on with the scans that they left, or by key where one is not kept, or too old."""
+    with open(segments, encoding="utf-8") as text:
+        want = text.read().splitlines()
+    fds = [os.open(mount + "/many/p", os.O_RDONLY) for _ in range(70)]
+    begun = [dirents(fd, 4096) for fd in fds]
+
+    def kept():
+        with open(mount + "/.rowfs/metrics", encoding="utf-8") as text:
+            return int(text.read().split("\nrowfs_listing_scans ")[1].split("\n")[0])
+
+    def whole(i):
+        found = begun[i]
+        while more := dirents(fds[i], 4096):
+            found += more
+        return [name for name, _ in found if name] == want
+
+    first = "kept %d, at once %s %s" % (kept(), whole(0), whole(69))
+    while kept():
+        time.sleep(0.1)
+    print("%s, later %d %s" % (first, kept(), whole(1)))
+
+
 globals()[sys.argv[2]](*sys.argv[3:])
 PYTHON
 
@@ -311,6 +334,9 @@ check_eq "rewinddir sees what is new" "1 0" "$(perl -e '
 	opendir my $dir, $ARGV[0] or die; my @all = readdir $dir; mkdir "$ARGV[0]/a-new"; rewinddir $dir;
 	print scalar grep { $_ eq "a-new" } readdir $dir; rmdir "$ARGV[0]/a-new"; rewinddir $dir;
 	print " ", scalar grep { $_ eq "a-new" } readdir $dir' "$m/many/p")"
+
+check_eq "a directory keeps its scan for a while, if there are not many" \
+	"kept 64, at once True True, later 0 True" "$(keys scans "$m" "$TMP/segments")"
 
 # back COUNT FIRST CHANGE SEEK: the entries behind the offset of the entry p SEEK, in a directory of
 # COUNT columns of which FIRST were read, when one has CHANGEd it and read anew from the start; once

@@ -194,6 +194,7 @@ SUITE_TEST(test_now, 10)
 		"rowfs_write_sessions 13",
 		"rowfs_drafts 14",
 		"rowfs_memory_directories 15",
+		"rowfs_listing_scans 19",
 		"rowfs_errors_total 16",
 		"rowfs_store_written_cells_total 21",
 		"rowfs_store_deleted_cells_total 22",
@@ -212,6 +213,7 @@ SUITE_TEST(test_now, 10)
 				  .write_sessions = 13,
 				  .drafts = 14,
 				  .memory_directories = 15,
+				  .scans = 19,
 				  .errors = 16};
 	char *text = NULL;
 	size_t len;
