@@ -110,10 +110,17 @@ bool cache_is_usual(const char *name)
 	return strlen(name) <= NAMES_CHUNK_MAX;
 }
 
-static bool can_be_kept(const struct node *node, const char *name)
+bool cache_keeps_versions(const struct fs *fs)
+{
+	return wcs_store_fresh(fs->store) < KEPT;
+}
+
+static bool can_be_kept(const struct fs *fs, const struct node *node, const char *name)
 {
 	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER))
 		return false;
+	if (node->kind == NODE_HISTORY || node->kind == NODE_VERSION)
+		return cache_keeps_versions(fs) && cache_is_usual(name);
 	return node->kind == NODE_CHUNK ||
 	       ((node->kind == NODE_TABLE || node->kind == NODE_PREFIX ||
 		 node->kind == NODE_FAMILY || node->kind == NODE_CELL) &&
@@ -152,12 +159,12 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 {
 	const struct node *table;
 
-	if (!can_be_kept(node, name) || is_held(fs, mark) || !is_marked(fs, mark))
+	if (!can_be_kept(fs, node, name) || is_held(fs, mark) || !is_marked(fs, mark))
 		return 0;
 	node_state_set(node, mark->listing ? NODE_S_KEPT | NODE_S_LISTED : NODE_S_KEPT);
 	if (is_held(fs, mark) || !is_marked(fs, mark) || cache_is_below_removed(node))
 		return 0;
-	if (node->kind == NODE_CELL)
+	if (node_is_value(node->kind))
 		return info ? time_left(fs, info->expires) : 0;
 	table = node_up(node, NODE_TABLE);
 	/* A directory goes with the last of its cells, whose age is not known. */

@@ -43,6 +43,10 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 /* The limit of all timeouts, in seconds: other clients may change the store. */
 double cache_fresh(const struct fs *fs);
 
+/* May the kernel keep histories and versions? Only for a time, of an engine that other clients
+ * share: removing or renaming a column cannot wait until their dentries are invalid. */
+bool cache_keeps_versions(const struct fs *fs);
+
 /* Is it a spelling whose dentry may be kept? One of 231 to 255 bytes is not. */
 bool cache_is_usual(const char *name);
 

@@ -131,7 +131,7 @@ static struct node *reply_node(struct reply *reply, const char *name, struct nod
 	double timeout;
 
 	mark.listing = true;
-	if (key->kind == NODE_CELL) {
+	if (node_is_value(key->kind)) {
 		mark.column = node_child_id(key->parent, key->kind, key->name).column;
 		key->ts = info->ts;
 		key->etag = info->etag;
@@ -151,7 +151,7 @@ static struct node *reply_node(struct reply *reply, const char *name, struct nod
 }
 
 /* Adds a child; a listing that resumes at `next` continues after it. The entry has attributes if
- * the kernel requested them and may cache the name. info: a column's newest cell, read since the
+ * the kernel requested them and may cache the name. info: of a column or version, read since the
  * reply was started, or NULL. */
 static int reply_add_child(struct reply *reply, const char *name, struct node_key *key,
 			   const struct wcs_cell_info *info, off_t next)
@@ -166,8 +166,9 @@ static int reply_add_child(struct reply *reply, const char *name, struct node_ke
 	 * will expire is not cached from a listing: its timeout is computed now, but the kernel
 	 * counts from its receipt, so the dentry could outlive the cell. */
 	if (reply->plus && !(key->parent->flags & NODE_F_VERSIONS) &&
+	    (key->kind != NODE_VERSION || cache_keeps_versions(reply->fs)) &&
 	    (key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
-	     (key->kind == NODE_CELL && info && info->expires == WCS_TS_MAX)))
+	     (node_is_value(key->kind) && info && info->expires == WCS_TS_MAX)))
 		node = reply_node(reply, name, key, info, &entry);
 	if (node) {
 		reply->nodes[reply->count++] = node;

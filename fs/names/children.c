@@ -171,6 +171,16 @@ static int walk_families(struct walk *walk, const struct wcs_slice *after)
 	return memory_end(walk, rc);
 }
 
+/* The attributes of a cell as a file shows them. NULL: it takes another read. */
+static const struct wcs_cell_info *shown_info(enum wcs_type type, const struct wcs_cell *cell,
+					      struct wcs_cell_info *info)
+{
+	*info = cell->info;
+	if (wcs_type_aggregates(type) && number_size(type, cell->value, &info->size) != 0)
+		return NULL;
+	return info;
+}
+
 /* The columns of a family; below /.versions their histories, of which some may be in memory. A scan
  * has the size that a column shows, except of an inthll. */
 static int walk_columns(struct walk *walk, const struct wcs_slice *after)
@@ -178,7 +188,6 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 	struct wcs_filter filter = {
 		.each = WCS_EACH_COLUMN, .families = &walk->pos->family, .family_count = 1};
 	struct children_scan *scan = walk->scan;
-	struct wcs_cell *cell = &scan->cell;
 	char from[WCS_QUALIFIER_MAX + 1];
 	struct wcs_cell_info info;
 	enum wcs_type type;
@@ -194,14 +203,8 @@ static int walk_columns(struct walk *walk, const struct wcs_slice *after)
 		rc = pos_row_scan(walk->pos, &filter, &scan->scan);
 	if (rc == 0 && walk->pos->versions)
 		rc = memory_start(walk, MEMDIR_HISTORY, after);
-	while (rc == 0 && (rc = scan_next(scan)) > 0) {
-		bool shown = true;
-
-		info = cell->info;
-		if (wcs_type_aggregates(type))
-			shown = number_size(type, cell->value, &info.size) == 0;
-		rc = give(walk, cell->qualifier, shown ? &info : NULL);
-	}
+	while (rc == 0 && (rc = scan_next(scan)) > 0)
+		rc = give(walk, scan->cell.qualifier, shown_info(type, &scan->cell, &info));
 	return memory_end(walk, scan_end(scan, rc));
 }
 
@@ -219,8 +222,12 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 	char to[WCS_QUALIFIER_MAX + 1], name[NAMES_TS_MAX + 1];
 	struct wcs_filter filter = pos_column(pos, to);
 	struct children_scan *scan = walk->scan;
-	int rc = 0;
+	struct wcs_cell_info info;
+	enum wcs_type type;
+	int rc = pos_type(pos, &type);
 
+	if (rc != 0)
+		return rc == -ENOENT ? 0 : rc;
 	if (after && names_ts_parse(after->data, after->len, &filter.ts_to) != 0)
 		return -EINVAL;
 	if (pos->key_len == 0 || (after && filter.ts_to == 0))
@@ -230,7 +237,8 @@ static int walk_versions(struct walk *walk, const struct wcs_slice *after)
 	while (rc == 0 && (rc = scan_next(scan)) > 0) {
 		size_t len = names_ts_format(scan->cell.info.ts, name);
 
-		rc = walk->each(walk->ctx, NODE_VERSION, (struct wcs_slice){name, len}, NULL);
+		rc = walk->each(walk->ctx, NODE_VERSION, (struct wcs_slice){name, len},
+				shown_info(type, &scan->cell, &info));
 	}
 	return scan_end(scan, rc);
 }

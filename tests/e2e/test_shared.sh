@@ -76,6 +76,24 @@ gone() {
 check "a removed row goes soon" within gone
 check_eq "its versions, as the other mount lists them" "$(ls "$A/q@")" "$(ls "$B/q@")"
 
+# requests KIND COMMAND…: the mount's requests of that kind that the command makes.
+requests() {
+	local before kind="^rowfs_requests_total{operation=\"$1\"} "
+	before=$(sed -n "s/$kind//p" "$a/.rowfs/metrics")
+	"${@:2}" >/dev/null
+	echo $(($(sed -n "s/$kind//p" "$a/.rowfs/metrics") - before))
+}
+put "$A/old" new
+for i in {1..20}; do
+	put "$A/old@/$i" "$i"
+done
+sleep 1.1
+check "ls -l of 21 versions looks none of them up" test "$(requests lookup ls -l "$A/old@")" -lt 10
+check_eq "and has their attributes" "2 7 3 17" "$(stat -c '%s %.6Y' "$A/old@/7" "$A/old@/17" |
+	sed -E 's/ 0\.0+/ /' | xargs)"
+put "$B/old@/7" longer
+check "another mount's change of a version is seen soon" within size_is 7 "$A/old@/7"
+
 # ---- Open files
 exec 4<"$B/q"
 put "$A/q" "while it is open"
