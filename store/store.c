@@ -5,7 +5,7 @@
 #include "store/collect/collector.h"
 #include "store/disk/directory.h"
 #include "store/json/json_memory.h"
-#include "store/table/table.h"
+#include "store/resolve/resolve.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,6 +59,7 @@ static void store_free(struct wcs_store *store)
 	pthread_mutex_destroy(&store->admin);
 	pthread_mutex_destroy(&store->collecting);
 	pthread_mutex_destroy(&store->space_lock);
+	resolve_edits_free(store->edits);
 	free(store);
 }
 

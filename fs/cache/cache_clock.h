@@ -12,8 +12,8 @@
 struct cache_clock *cache_clock_new(void); /* NULL: no memory, or no file descriptor */
 void cache_clock_free(struct cache_clock *clock);
 
-/* Starts the thread; 0 or -EAGAIN. End it after notices_end. The thread calls `each` (NULL: none) at
- * each look. */
+/* Starts the thread; 0 or -EAGAIN. End it after notices_end. The thread calls `each` (NULL: none)
+ * at each look. */
 int cache_clock_start(struct fs *fs, void (*each)(struct fs *fs));
 void cache_clock_end(struct fs *fs);
 

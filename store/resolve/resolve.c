@@ -20,9 +20,16 @@
 enum {
 	RESOLVE_ROWS = 512,  /* in a group */
 	RESOLVE_SEEN = 1024, /* slots for their hashes; a power of two */
+	RESOLVE_SETS = 16,   /* of an edit, whose memory is kept */
 };
 /* Of a group: keys and values that it puts. */
 #define RESOLVE_BYTES (256u << 10)
+
+/* The edits of a batch keep the memory of their sets, and one such is kept for the next batch. */
+struct resolve_edits {
+	uint64_t seen[RESOLVE_SEEN]; /* hashes of the group's rows, 0: none */
+	struct wcs_edit all[RESOLVE_ROWS];
+};
 
 struct resolve {
 	const struct wcs_table *table;
@@ -31,8 +38,29 @@ struct resolve {
 	size_t count;		 /* left */
 	struct wcs_slice *given; /* of a mutation that is alone */
 	struct wcs_edit *edits;
-	uint64_t *seen; /* hashes of the group's rows, 0: none */
+	uint64_t *seen;
 };
+
+void resolve_edits_free(struct resolve_edits *edits)
+{
+	for (size_t i = 0; edits != NULL && i < RESOLVE_ROWS; i++)
+		change_free(&edits->all[i]);
+	free(edits);
+}
+
+/* Keeps the edits for the next batch, but not the memory of long rows. */
+static void resolve_keep(struct wcs_store *store, struct resolve_edits *edits, size_t count)
+{
+	for (size_t i = 0; i < count && i < RESOLVE_ROWS; i++) {
+		struct wcs_edit *edit = &edits->all[i];
+
+		if (edit->set_room <= RESOLVE_SETS && edit->delete_room == 0 && !edit->memory)
+			continue;
+		change_free(edit);
+		*edit = (struct wcs_edit){.delete_row = false};
+	}
+	resolve_edits_free(atomic_exchange(&store->edits, edits));
+}
 
 /* ---- Groups ------------------------------------------------------------------------------ */
 
@@ -194,17 +222,22 @@ static int resolve_next(struct resolve *resolve, size_t *done)
 int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		 struct wcs_entry *entries, size_t count, size_t *applied)
 {
-	size_t room = count < RESOLVE_ROWS ? count : RESOLVE_ROWS, done;
 	struct wcs_edit alone = {.delete_row = false};
 	struct resolve resolve = {.table = table, .view = view, .edits = &alone};
+	struct resolve_edits *edits = NULL;
+	size_t done;
 	int rc = 0;
 
-	if (count > 1) {
-		resolve.edits = calloc(room, sizeof(*resolve.edits));
-		resolve.seen = calloc(RESOLVE_SEEN, sizeof(*resolve.seen));
-		rc = resolve.edits != NULL && resolve.seen != NULL ? 0 : -ENOMEM;
-	}
 	*applied = 0;
+	if (count > 1) {
+		edits = atomic_exchange(&table->store->edits, NULL);
+		if (edits == NULL)
+			edits = calloc(1, sizeof(*edits));
+		if (edits == NULL)
+			return -ENOMEM;
+		resolve.edits = edits->all;
+		resolve.seen = edits->seen;
+	}
 	for (int tries = 0; rc == 0 && *applied < count;) {
 		resolve.entries = entries + *applied;
 		resolve.count = count - *applied;
@@ -214,10 +247,10 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		if (rc == -EAGAIN)
 			rc = tries < RESOLVE_TRIES ? 0 : -EBUSY;
 	}
-	for (size_t i = 0; resolve.edits != NULL && i < room; i++)
-		change_free(&resolve.edits[i]);
-	if (count > 1)
-		free(resolve.edits);
-	free(resolve.seen);
+	change_free(&alone);
+	if (rc == 0 && edits != NULL)
+		resolve_keep(table->store, edits, count);
+	else
+		resolve_edits_free(edits);
 	return rc;
 }

@@ -17,6 +17,10 @@
 int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		 struct wcs_entry *entries, size_t count, size_t *applied);
 
+/* Memory of the last batch of a store, for the next. NULL is none. */
+struct resolve_edits;
+void resolve_edits_free(struct resolve_edits *edits);
+
 /* As wcs_cells_move; arguments as above. *hidden: as that of a write, for the cell that moved. */
 int resolve_move(const struct wcs_table *table, const struct wcs_view *view, struct wcs_slice row,
 		 const struct wcs_move *move, int64_t *ts, bool *hidden);

@@ -26,11 +26,12 @@ struct wcs_store {
 	struct wcs_collector *collector;
 	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
 	int64_t created;
-	_Atomic uint64_t hidden;    /* cells that were hidden when they were written */
-	_Atomic uint64_t writing;   /* bytes that calls under way write, see room.c */
-	pthread_mutex_t space_lock; /* guards space and space_read */
-	struct wcs_space space;	    /* the last reading */
-	int64_t space_read;	    /* when that was, by clock_ns; 0: never */
+	_Atomic uint64_t hidden;	       /* cells that were hidden when they were written */
+	_Atomic(struct resolve_edits *) edits; /* see resolve.h */
+	_Atomic uint64_t writing;	       /* bytes that calls under way write, see room.c */
+	pthread_mutex_t space_lock;	       /* guards space and space_read */
+	struct wcs_space space;		       /* the last reading */
+	int64_t space_read;		       /* when that was, by clock_ns; 0: never */
 	pthread_mutex_t admin; /* one table is made or removed, or the format raised, at a time */
 	pthread_rwlock_t lock; /* guards the fields below; a change takes admin, too */
 	size_t table_count;

@@ -23,13 +23,14 @@
 static int apply_delete_all(struct ldb_rows *rows, const struct wcs_delete *entry)
 {
 	bool cell = entry && entry->kind == WCS_DELETE_CELL;
+	bool near = cell && ldb_iter_before(rows->iter, &rows->key);
 	bool taken = entry && entry->taken;
 
-	if (cell && ldb_iter_before(rows->iter, &rows->key))
-		ldb_iter_skip(rows->iter, &rows->key, 1);
-	else
-		ldb_iter_seek(rows->iter, &rows->key);
-	for (; ldb_iter_within(rows->iter, &rows->key); leveldb_iter_next(rows->iter)) {
+	if (near)
+		ldb_rows_next(rows);
+	if (!near || ldb_iter_before(rows->iter, &rows->key))
+		ldb_rows_seek(rows);
+	for (; ldb_iter_within(rows->iter, &rows->key); ldb_rows_next(rows)) {
 		size_t len;
 		int rc = ldb_rows_delete(rows, taken, &len);
 
@@ -74,7 +75,7 @@ static int apply_replaced(struct ldb_rows *rows)
 	size_t len;
 	int rc;
 
-	ldb_iter_seek(rows->iter, &rows->key);
+	ldb_rows_seek(rows);
 	if (!ldb_iter_within(rows->iter, &rows->key))
 		return 0;
 	rc = ldb_iter_cell(rows->db, rows->iter, &cell);
@@ -152,7 +153,7 @@ static int apply_edit(struct ldb_rows *rows, const struct wcs_edit *edit)
 	rc = apply_deletes(rows, edit, row_end);
 	for (size_t i = 0; i < edit->set_count && !rc; i++)
 		rc = apply_set(rows, edit, i, row_end);
-	unread = ldb_db_iter_error(rows->db, rows->iter);
+	unread = ldb_rows_error(rows);
 	return unread ? unread : rc;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/hash.h"
 #include "store/leveldb/write/write.h"
@@ -106,6 +107,34 @@ static void rows_key(struct ldb_rows *rows, const struct wcs_address *at)
 	ldb_key_qualifier(&rows->key, at->qualifier);
 }
 
+void ldb_rows_seek(struct ldb_rows *rows)
+{
+	const struct ldb_key *key = &rows->key;
+
+	if (rows->sought > 0 && ldb_key_compare(rows->from, rows->sought, key) <= 0 &&
+	    !ldb_iter_before(rows->iter, key))
+		return;
+	ldb_iter_seek(rows->iter, key);
+	rows->looked = true;
+	rows->sought = key->len <= sizeof(rows->from) ? key->len : 0;
+	memcpy(rows->from, key->data, rows->sought);
+}
+
+void ldb_rows_next(struct ldb_rows *rows)
+{
+	leveldb_iter_next(rows->iter);
+	rows->sought = 0;
+	rows->looked = true;
+}
+
+int ldb_rows_error(struct ldb_rows *rows)
+{
+	int rc = rows->looked ? ldb_db_iter_error(rows->db, rows->iter) : 0;
+
+	rows->looked = rc != 0;
+	return rc;
+}
+
 /* Puts the iterator at the first cell of the column, whose prefix is in the key, that is not later
  * than ts. A look at the cell behind the present one is a step. */
 static int rows_seek(struct ldb_rows *rows, int64_t ts)
@@ -117,13 +146,13 @@ static int rows_seek(struct ldb_rows *rows, int64_t ts)
 	if (ts != WCS_TS_NEWEST && ldb_iter_within(rows->iter, &rows->key)) {
 		rc = ldb_iter_ts(rows->db, rows->iter, column_end, &present);
 		if (!rc && present - 1 == ts) {
-			leveldb_iter_next(rows->iter);
+			ldb_rows_next(rows);
 			return 0;
 		}
 	}
 	if (ts != WCS_TS_NEWEST)
 		ldb_key_ts(&rows->key, ts);
-	ldb_iter_seek(rows->iter, &rows->key);
+	ldb_rows_seek(rows);
 	rows->key.len = column_end;
 	return rc;
 }
@@ -140,7 +169,7 @@ int ldb_rows_find(struct wcs_rows *base, const struct wcs_address *at, struct wc
 	rc = rows_seek(rows, at->family ? at->ts : WCS_TS_NEWEST);
 	within = !rc && ldb_iter_within(rows->iter, &rows->key);
 	if (!rc)
-		rc = ldb_db_iter_error(rows->db, rows->iter);
+		rc = ldb_rows_error(rows);
 	if (rc || !within || !at->family)
 		return rc ? rc : within;
 	rc = ldb_iter_ts(rows->db, rows->iter, rows->key.len, &ts);
@@ -209,7 +238,7 @@ int ldb_rows_purge(struct wcs_rows *base, const struct wcs_address *at)
 
 	rows_key(rows, at);
 	rc = rows_seek(rows, at->ts);
-	for (; !rc && ldb_iter_within(rows->iter, &rows->key); leveldb_iter_next(rows->iter)) {
+	for (; !rc && ldb_iter_within(rows->iter, &rows->key); ldb_rows_next(rows)) {
 		rc = ldb_rows_delete(rows, false, &len);
 		if (!rc && ++cells % ROWS_PURGE == 0)
 			rc = rows_purge_flush(rows);
@@ -218,5 +247,6 @@ int ldb_rows_purge(struct wcs_rows *base, const struct wcs_address *at)
 		rc = rows_purge_flush(rows);
 	rc = ldb_db_iter_end(rows->db, rows->iter, rc);
 	rows->iter = ldb_db_iterate(rows->db);
+	rows->sought = 0;
 	return rc;
 }

@@ -17,7 +17,10 @@ struct ldb_made {
 	bool replaced; /* by a later set of the edit: garbage from the start */
 };
 
-enum { LDB_ROWS_MASK_BITS = 64 }; /* stripes in a word of the mask */
+enum {
+	LDB_ROWS_MASK_BITS = 64, /* stripes in a word of the mask */
+	LDB_ROWS_FROM = 1024
+};
 
 struct ldb_rows {
 	struct ldb *db;
@@ -28,17 +31,28 @@ struct ldb_rows {
 	bool garbage;	      /* something became garbage */
 	bool unsynced;	      /* extents or purges were written since the logs were synced */
 	bool moved;	      /* the batch has a value in extents under a second key */
+	bool looked;	      /* at keys since the iterator's error was asked for */
 	bool changes;	      /* the batch has something */
 	size_t deleted;	      /* bytes of keys that the batch deletes */
 	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
 	struct ldb_made *made;
 	size_t made_count, made_room;
-	size_t used; /* of the given values, which come first in made */
+	size_t used;   /* of the given values, which come first in made */
+	size_t sought; /* bytes of from; 0: not known */
+	/* The iterator is at the first key from here on. */
+	unsigned char from[LDB_ROWS_FROM];
 	struct ldb_key key;
 	unsigned char record[LDB_CELL_MAX];
 };
 
 /* ---- rows.c ---- */
+/* Puts the iterator at the first key from rows->key on. Where it is there already, as rows that
+ * come in order are in a range without cells, nothing is looked up. */
+void ldb_rows_seek(struct ldb_rows *rows);
+/* Moves the iterator one key on. */
+void ldb_rows_next(struct ldb_rows *rows);
+/* The iterator's error, if it was moved since the last call. */
+int ldb_rows_error(struct ldb_rows *rows);
 /* Deletes the cell under the iterator, and counts its dead bytes. taken: its value lives on.
  * *key_len: bytes of its key. */
 int ldb_rows_delete(struct ldb_rows *rows, bool taken, size_t *key_len);
