@@ -12,6 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
+
+enum {
+	MUTATION_ROOM = 4,  /* of the first array */
+	MUTATION_KEPT = 64, /* writes that a cleared mutation keeps room for */
+};
+
 int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b)
 {
 	size_t common = a.len < b.len ? a.len : b.len;
@@ -29,10 +36,24 @@ void wcs_mutation_free(struct wcs_mutation *mutation)
 {
 	if (mutation == NULL)
 		return;
+	wcs_mutation_clear(mutation);
+	free(mutation->writes);
+	free(mutation);
+}
+
+void wcs_mutation_clear(struct wcs_mutation *mutation)
+{
+	struct wcs_mutation kept = {.delete_row = false};
+
+	if (mutation->write_room <= MUTATION_KEPT) {
+		kept.writes = mutation->writes;
+		kept.write_room = mutation->write_room;
+		mutation->writes = NULL;
+	}
 	free(mutation->conditions);
 	free(mutation->deletes);
 	free(mutation->writes);
-	free(mutation);
+	*mutation = kept;
 }
 
 static int mutation_check_column(const char *family, struct wcs_slice qualifier)
@@ -51,18 +72,8 @@ static int mutation_check_value(struct wcs_slice value)
 	return value.data == NULL && value.len > 0 ? -EINVAL : 0;
 }
 
-/* Returns the array with room for one entry more, or NULL; the old one stays good then. An array
- * has room for 4 entries, or for the next power of two. */
-static void *mutation_grow(void *entries, size_t count, size_t size)
-{
-	if (count > 0 && (count < 4 || (count & (count - 1)) != 0))
-		return entries;
-	return reallocarray(entries, count == 0 ? 4 : 2 * count, size);
-}
-
 int wcs_mutation_condition(struct wcs_mutation *mutation, struct wcs_condition condition)
 {
-	struct wcs_condition *grown;
 	int rc = mutation_check_column(condition.family, condition.qualifier);
 
 	if (rc == 0)
@@ -70,12 +81,11 @@ int wcs_mutation_condition(struct wcs_mutation *mutation, struct wcs_condition c
 	if (rc != 0)
 		return rc;
 	condition.expected = condition.given;
-	grown = mutation_grow(mutation->conditions, mutation->condition_count, sizeof(*grown));
-	if (grown == NULL)
-		return -ENOMEM;
-	mutation->conditions = grown;
-	grown[mutation->condition_count++] = condition;
-	return 0;
+	rc = grow(&mutation->conditions, &mutation->condition_room, mutation->condition_count + 1,
+		  MUTATION_ROOM, sizeof(condition));
+	if (rc == 0)
+		mutation->conditions[mutation->condition_count++] = condition;
+	return rc;
 }
 
 int wcs_mutation_if(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
@@ -98,18 +108,16 @@ int wcs_mutation_delete_row(struct wcs_mutation *mutation)
 static int mutation_delete(struct wcs_mutation *mutation, struct wcs_delete entry)
 {
 	int rc = mutation_check_column(entry.family, entry.qualifier);
-	struct wcs_delete *grown;
 
 	if (rc != 0)
 		return rc;
 	if (entry.ts < 0)
 		return -EINVAL;
-	grown = mutation_grow(mutation->deletes, mutation->delete_count, sizeof(*grown));
-	if (grown == NULL)
-		return -ENOMEM;
-	mutation->deletes = grown;
-	grown[mutation->delete_count++] = entry;
-	return 0;
+	rc = grow(&mutation->deletes, &mutation->delete_room, mutation->delete_count + 1,
+		  MUTATION_ROOM, sizeof(entry));
+	if (rc == 0)
+		mutation->deletes[mutation->delete_count++] = entry;
+	return rc;
 }
 
 int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family)
@@ -137,7 +145,6 @@ int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry)
 	/* WCS_TS_SERVER, WCS_TS_NEWEST and WCS_TS_NONE are one number. */
 	int64_t least = entry.kind == WCS_WRITE_SET_NEWEST ? 0 : WCS_TS_SERVER;
 	int rc = mutation_check_column(entry.family, entry.qualifier);
-	struct wcs_write *grown;
 
 	if (rc == 0)
 		rc = mutation_check_value(entry.value);
@@ -145,12 +152,12 @@ int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry)
 		rc = -EINVAL;
 	if (rc != 0)
 		return rc;
-	grown = mutation_grow(mutation->writes, mutation->write_count, sizeof(*grown));
-	if (grown == NULL)
-		return -ENOMEM;
-	mutation->writes = grown;
+	rc = grow(&mutation->writes, &mutation->write_room, mutation->write_count + 1,
+		  MUTATION_ROOM, sizeof(entry));
+	if (rc != 0)
+		return rc;
 	entry.order = mutation->write_count;
-	grown[mutation->write_count++] = entry;
+	mutation->writes[mutation->write_count++] = entry;
 	return 0;
 }
 
@@ -232,7 +239,7 @@ static int mutation_compare_writes(const void *left, const void *right)
 {
 	const struct wcs_write *a = left;
 	const struct wcs_write *b = right;
-	int order = strcmp(a->family, b->family);
+	int order = a->family == b->family ? 0 : strcmp(a->family, b->family);
 
 	if (order == 0)
 		order = wcs_slice_compare(a->qualifier, b->qualifier);
@@ -241,12 +248,17 @@ static int mutation_compare_writes(const void *left, const void *right)
 
 void wcs_mutation_seal(struct wcs_mutation *mutation)
 {
+	struct wcs_write *writes = mutation->writes;
+	size_t sorted = 1;
+
 	if (mutation->delete_count > 1)
 		qsort(mutation->deletes, mutation->delete_count, sizeof(*mutation->deletes),
 		      mutation_compare_deletes);
-	if (mutation->write_count > 1)
-		qsort(mutation->writes, mutation->write_count, sizeof(*mutation->writes),
-		      mutation_compare_writes);
+	while (sorted < mutation->write_count &&
+	       mutation_compare_writes(&writes[sorted - 1], &writes[sorted]) < 0)
+		sorted++;
+	if (sorted < mutation->write_count)
+		qsort(writes, mutation->write_count, sizeof(*writes), mutation_compare_writes);
 }
 
 static bool mutation_has_delete(const struct wcs_mutation *mutation, struct wcs_delete wanted)

@@ -59,16 +59,19 @@ struct wcs_write {
 
 struct wcs_mutation {
 	struct wcs_condition *conditions;
-	size_t condition_count;
+	size_t condition_count, condition_room;
 	bool delete_row;
 	/* Sealed: by family, then kind, then qualifier, then ts; families by name, bytes unsigned.
 	 */
 	struct wcs_delete *deletes;
-	size_t delete_count;
+	size_t delete_count, delete_room;
 	/* Sealed: by family, then qualifier, then order. */
 	struct wcs_write *writes;
-	size_t write_count;
+	size_t write_count, write_room;
 };
+
+/* Takes all entries out, and keeps the memory of a few writes. */
+void wcs_mutation_clear(struct wcs_mutation *mutation);
 
 /* Add an entry. Errors as of the calls of store.h. */
 int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry);

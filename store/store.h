@@ -800,10 +800,21 @@ int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *opt
  */
 int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
 		     struct wcs_fault *fault);
-/* Takes the last line, if it has no newline. */
+/* Takes the last line, if it has no newline, and applies all rows that wait. */
 int wcs_import_finish(struct wcs_import *import, struct wcs_fault *fault);
 /* Forgets the unfinished line. */
 void wcs_import_cancel(struct wcs_import *import);
+/*
+ * Rows that the caller makes, in place of text. wcs_import_begin gives an empty mutation, which the
+ * wcs_mutation_ functions fill; wcs_import_row adds it as the row of that key, and line is the
+ * number that a fault gets. Rows wait for those behind them; wcs_import_finish applies all. The
+ * key and the bytes of the mutation must stay until then: wcs_import_bytes gives memory that does,
+ * NULL: no memory. Errors as of wcs_import_write; that of wcs_import_row may be of an earlier row.
+ */
+int wcs_import_begin(struct wcs_import *import, struct wcs_mutation **mutation);
+void *wcs_import_bytes(struct wcs_import *import, size_t len);
+int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t line,
+		   struct wcs_fault *fault);
 /* How many rows are applied so far. */
 uint64_t wcs_import_lines(const struct wcs_import *import);
 void wcs_import_free(struct wcs_import *import);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies rows of text that comes in pieces of any size.
+ * Makes rows of text that comes in pieces of any size.
  *
  * - A line that is whole in a piece is parsed in place; only an unfinished line is copied.
- * - Rows wait until there are IMPORT_ROWS of them, or IMPORT_BYTES of their text. None waits when a
- *   call returns, or while a table or schema line is applied.
+ * - No row waits when a call returns, or while a table or schema line is applied.
  * - The error is that of the first bad line: the waiting rows are applied before a bad line is
  *   reported, and the error of one of them takes precedence. Once import->rc is set, no line is
  *   applied.
  */
+#include "store/json/import.h"
+
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,157 +18,8 @@
 
 #include "store/backend.h"
 #include "store/json/json_memory.h"
-#include "store/policy/aggregate.h"
 
-#define IMPORT_ROWS 512u /* the most that wait */
-/* Bytes of waiting rows: their trees, about ten times that, should fit a processor's cache. */
-#define IMPORT_BYTES (32u << 10)
-#define IMPORT_KEEP  (1u << 20) /* of the buffer for unfinished lines, between lines */
-
-struct import_row {
-	struct wcs_line *line;
-	uint64_t number;
-};
-
-struct wcs_import {
-	struct wcs_table *table;
-	struct wcs_import_options options; /* key points to the one below */
-	struct wcs_slice key;
-	char *text; /* the unfinished line */
-	size_t len, room;
-	uint64_t line; /* number of the last line, from 1 */
-	uint64_t applied;
-	int rc; /* 0: no error yet */
-	struct wcs_fault fault;
-	size_t waiting, bytes; /* rows, and the length of their text */
-	struct import_row rows[IMPORT_ROWS];
-	struct wcs_entry entries[IMPORT_ROWS];
-	unsigned char key_bytes[];
-};
-
-/* ---- Faults ------------------------------------------------------------------------------ */
-
-/* Sets the error of the import and its fault; returns it. number: of the line. */
-static int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *why)
-{
-	char applied[64];
-	int room;
-
-	snprintf(applied, sizeof(applied), " (%" PRIu64 " line%s applied before it)",
-		 import->applied, import->applied == 1 ? "" : "s");
-	room = (int)(sizeof(import->fault.text) - 1 - strlen(applied));
-	import->rc = rc;
-	wcs_fault_set(&import->fault, rc, "%.*s%s", room, why, applied);
-	import->fault.line = number < INT_MAX ? (int)number : INT_MAX;
-	return rc;
-}
-
-static bool import_fail_has(struct wcs_table *table, const char *family)
-{
-	return wcs_family_exists(table, (struct wcs_slice){family, strlen(family)});
-}
-
-/* The first family of the mutation that the table does not have; NULL: none. */
-static const char *import_fail_unknown(struct wcs_table *table, const struct wcs_mutation *mutation)
-{
-	for (size_t i = 0; i < mutation->condition_count; i++)
-		if (!import_fail_has(table, mutation->conditions[i].family))
-			return mutation->conditions[i].family;
-	for (size_t i = 0; i < mutation->delete_count; i++)
-		if (!import_fail_has(table, mutation->deletes[i].family))
-			return mutation->deletes[i].family;
-	for (size_t i = 0; i < mutation->write_count; i++)
-		if (!import_fail_has(table, mutation->writes[i].family))
-			return mutation->writes[i].family;
-	return NULL;
-}
-
-static int import_fail_family(struct wcs_import *import, uint64_t number,
-			      const struct wcs_mutation *mutation)
-{
-	const char *unknown = import_fail_unknown(import->table, mutation);
-	char why[sizeof(import->fault.text)], name[WCS_FAMILY_NAME_MAX + 1];
-	bool any = false;
-	size_t n;
-
-	if (!unknown) { /* a removed table lists no families */
-		snprintf(why, sizeof(why), "table %s was removed", wcs_table_name(import->table));
-		return import_fail(import, number, -ENOENT, why);
-	}
-	n = (size_t)snprintf(why, sizeof(why), "family %s: table %s does not have it; it has",
-			     unknown, wcs_table_name(import->table));
-	while (n < sizeof(why) && wcs_family_next(import->table, any ? name : NULL, name) == 0) {
-		n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", any ? "," : "", name);
-		any = true;
-	}
-	if (!any)
-		snprintf(why + n, sizeof(why) - n, " none");
-	return import_fail(import, number, -EINVAL, why);
-}
-
-static int import_fail_column(struct wcs_import *import, uint64_t number, int rc,
-			      const char *member, const char *family, struct wcs_slice qualifier,
-			      const char *reason)
-{
-	char why[sizeof(import->fault.text)];
-	char *name = wcs_text_encode(qualifier);
-
-	snprintf(why, sizeof(why), "%s.%s.%.40s: %s", member, family, name ? name : "?", reason);
-	free(name);
-	return import_fail(import, number, rc, why);
-}
-
-/* Names the first condition or write that its family refuses. If there is none, the engine refused
- * the row because of `otherwise`. */
-static int import_fail_value(struct wcs_import *import, uint64_t number,
-			     const struct wcs_mutation *mutation, int rc, const char *otherwise)
-{
-	const char *reason, *member;
-
-	for (size_t i = 0; i < mutation->condition_count; i++) {
-		const struct wcs_condition *condition = &mutation->conditions[i];
-
-		reason = wcs_aggregate_refuses_if(condition);
-		if (reason)
-			return import_fail_column(import, number, wcs_aggregate_error(reason), "if",
-						  condition->family, condition->qualifier, reason);
-	}
-	for (size_t i = 0; i < mutation->write_count; i++) {
-		const struct wcs_write *write = &mutation->writes[i];
-
-		reason = wcs_aggregate_refuses(write);
-		if (!reason)
-			continue;
-		member = write->kind == WCS_WRITE_APPEND      ? "append"
-			 : write->kind == WCS_WRITE_INCREMENT ? "increment"
-							      : "families";
-		return import_fail_column(import, number, wcs_aggregate_error(reason), member,
-					  write->family, write->qualifier, reason);
-	}
-	return import_fail(import, number, rc, otherwise);
-}
-
-/* As import_fail, with the reason for which wcs_rows_mutate refused the row. */
-static int import_fail_row(struct wcs_import *import, const struct import_row *row, int rc)
-{
-	switch (rc) {
-	case -ENOENT:
-		return import_fail_family(import, row->number, row->line->mutation);
-	case -ECANCELED:
-		return import_fail(import, row->number, rc, "the row is not as \"if\" says");
-	case -EINVAL:
-		return import_fail_value(import, row->number, row->line->mutation, rc,
-					 "\"increment\" of a value that is not an 8-byte integer");
-	case -EOVERFLOW:
-		return import_fail_value(import, row->number, row->line->mutation, rc,
-					 "an integer or a timestamp would leave its range");
-	case -EFBIG:
-		return import_fail(import, row->number, rc,
-				   "\"append\" makes a value larger than 100 MiB");
-	default:
-		return import_fail(import, row->number, rc, strerror(-rc));
-	}
-}
+#define IMPORT_KEEP (1u << 20) /* of the buffer for unfinished lines, between lines */
 
 /* ---- Unfinished lines ------------------------------------------------------------------ */
 
@@ -208,27 +58,6 @@ static void import_free_text(struct wcs_import *import)
 	free(import->text);
 	import->text = NULL;
 	import->len = import->room = 0;
-}
-
-/* ---- Rows that wait ---------------------------------------------------------------------- */
-
-static int import_flush(struct wcs_import *import)
-{
-	size_t applied = 0;
-	int rc;
-
-	if (import->waiting == 0)
-		return import->rc;
-	rc = wcs_rows_mutate(import->table, import->entries, import->waiting, &applied);
-	import->applied += applied;
-	for (size_t i = 0; i < applied && import->options.applied; i++)
-		import->options.applied(import->options.ctx, import->entries[i].row);
-	if (rc != 0)
-		import_fail_row(import, &import->rows[applied], rc);
-	for (size_t i = 0; i < import->waiting; i++)
-		wcs_line_free(import->rows[i].line);
-	import->waiting = import->bytes = 0;
-	return import->rc;
 }
 
 /* ---- Lines ------------------------------------------------------------------------------- */
@@ -294,23 +123,21 @@ static int import_refuse(struct wcs_import *import, int rc, const struct wcs_fau
 
 static int import_apply(struct wcs_import *import, const char *text, size_t len)
 {
+	struct import_group *group = import->filling;
 	struct wcs_fault fault = {0};
 	struct wcs_line *line = NULL;
-	size_t at = import->waiting;
+	size_t at = group->count;
 	int rc = len > import->options.line_max ? import_too_long(import, &fault)
 						: wcs_line_parse(text, len, &line, &fault);
 
 	if (rc == 0 && line->kind == WCS_LINE_ROW) {
 		rc = import_check_row(import, line->key, &fault);
 		if (rc == 0) {
-			import->rows[at] = (struct import_row){line, import->line};
-			import->entries[at].row = line->key.data ? line->key : import->key;
-			import->entries[at].mutation = line->mutation;
-			import->waiting++;
-			import->bytes += len;
-			if (import->waiting == IMPORT_ROWS || import->bytes >= IMPORT_BYTES)
-				return import_flush(import);
-			return 0;
+			group->rows[at].line = line;
+			group->rows[at].number = import->line;
+			group->entries[at].row = line->key.data ? line->key : import->key;
+			group->entries[at].mutation = line->mutation;
+			return import_add(import, len);
 		}
 	} else if (rc == 0) {
 		rc = import_flush(import);
@@ -394,7 +221,7 @@ int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
 
 		if (newline && import->len == 0)
 			rc = import_take(import, text, n);
-		else
+		else if (newline || import_flush(import) == 0) /* rows may borrow from the buffer */
 			rc = import_keep(import, text, n);
 		if (rc == 0 && newline && import->len > 0)
 			rc = import_take_kept(import);
@@ -443,6 +270,9 @@ int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *opt
 	if (!made)
 		return -ENOMEM;
 	made->table = table;
+	made->filling = made->groups;
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_cond_init(&made->changed, NULL);
 	made->options = *options;
 	if (made->options.line_max == 0)
 		made->options.line_max = WCS_IMPORT_LINE_MAX;
@@ -460,5 +290,6 @@ void wcs_import_free(struct wcs_import *import)
 	if (!import)
 		return;
 	import_free_text(import);
+	import_rows_free(import);
 	free(import);
 }

@@ -91,7 +91,7 @@ SUITE_STORES(test_applied_is_told, 10)
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-/* More lines than one batch takes, one of them bad; some are longer than IMPORT_BYTES,
+/* More lines than one batch takes, two of them bad; some are longer than IMPORT_BYTES,
  * and one column grows. fuzz_rows.c compares pieces of any rows. */
 SUITE_STORES(test_pieces_of_any_size, 60)
 {
@@ -108,8 +108,8 @@ SUITE_STORES(test_pieces_of_any_size, 60)
 		else if (i % 100 == 51)
 			fprintf(out, "{\"key\":\"r50\",\"append\":{\"f\":{\"a\":\"+%d\"}}}\n", i);
 		else
-			fprintf(out, "{\"key\":\"r%d\",\"families\":{\"f\":{\"q\":%s}}}\n", i,
-				i == 1200 ? "5" : "\"v\"");
+			fprintf(out, "{\"key\":\"r%d\",\"families\":{\"f\":{\"q\":%s}}}%s\n", i,
+				i == 1200 ? "5" : "\"v\"", i == 1201 ? "x" : "");
 	}
 	fclose(out);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -240,4 +240,40 @@ SUITE_STORES(test_tables_switch, 10)
 	ck_assert_ptr_nonnull(strstr(fault.text, "no line {\"table\": NAME} came before it"));
 	wcs_import_free(import);
 	wcs_table_close(other.u);
+}
+
+/* ---- Rows that the caller makes ---------------------------------------------------------- */
+
+/* 2,000 rows; one is written to a family that the table does not have. */
+SUITE_STORES(test_made_rows, 30)
+{
+	struct wcs_import *import = suite_import(s->table);
+	struct wcs_slice qualifier = {"q", 1};
+	struct wcs_fault fault = {0};
+	struct wcs_count count;
+	int rc = 0;
+
+	for (uint64_t i = 1; i <= 2000 && rc == 0; i++) {
+		struct wcs_mutation *mutation = NULL;
+		char *key = wcs_import_bytes(import, 8);
+
+		ck_assert_ptr_nonnull(key);
+		snprintf(key, 8, "r%d", (int)i);
+		rc = wcs_import_begin(import, &mutation);
+		if (rc == 0)
+			SUITE_OK(wcs_mutation_set(mutation, i == 1300 ? "none" : "f", qualifier, 5,
+						  (struct wcs_slice){key, strlen(key)}));
+		if (rc == 0)
+			rc = wcs_import_row(import, (struct wcs_slice){key, strlen(key)}, 3 * i,
+					    &fault);
+	}
+	ck_assert_int_eq(rc ? rc : wcs_import_finish(import, &fault), -EINVAL);
+	ck_assert_int_eq(fault.line, 3 * 1300);
+	ck_assert_str_eq(fault.text, "family none: table t does not have it; it has a, b, f (1299 "
+				     "lines applied before it)");
+	ck_assert_uint_eq(wcs_import_lines(import), 1299);
+	wcs_import_free(import);
+	SUITE_OK(wcs_rows_count(s->table, NULL, &count));
+	ck_assert_uint_eq(count.rows, 1299);
+	suite_expect_value(s->table, "r1299", "f", "q", 5, "r1299");
 }

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of an import that wait to be applied.
+ *
+ * - Rows gather in groups. While a thread applies a full group, the caller fills the next one, so
+ *   at most two groups wait, and rows are applied in the order in which they came.
+ * - The thread is made for the first full group and ends with the import. If none can be made, the
+ *   caller applies each group.
+ * - The thread only applies: counts, callbacks and faults are the caller's (import_applied).
+ */
+#include "store/json/import.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/backend.h"
+#include "store/mutation.h"
+#include "store/policy/aggregate.h"
+
+#define IMPORT_BLOCK (64u << 10) /* bytes of a block, or as many as a row needs at once */
+
+/* ---- Faults ------------------------------------------------------------------------------ */
+
+int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *why)
+{
+	char applied[64];
+	int room;
+
+	snprintf(applied, sizeof(applied), " (%" PRIu64 " line%s applied before it)",
+		 import->applied, import->applied == 1 ? "" : "s");
+	room = (int)(sizeof(import->fault.text) - 1 - strlen(applied));
+	import->rc = rc;
+	wcs_fault_set(&import->fault, rc, "%.*s%s", room, why, applied);
+	import->fault.line = number < INT_MAX ? (int)number : INT_MAX;
+	return rc;
+}
+
+static bool import_fail_has(struct wcs_table *table, const char *family)
+{
+	return wcs_family_exists(table, (struct wcs_slice){family, strlen(family)});
+}
+
+/* The first family of the mutation that the table does not have; NULL: none. */
+static const char *import_fail_unknown(struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	for (size_t i = 0; i < mutation->condition_count; i++)
+		if (!import_fail_has(table, mutation->conditions[i].family))
+			return mutation->conditions[i].family;
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (!import_fail_has(table, mutation->deletes[i].family))
+			return mutation->deletes[i].family;
+	for (size_t i = 0; i < mutation->write_count; i++)
+		if (!import_fail_has(table, mutation->writes[i].family))
+			return mutation->writes[i].family;
+	return NULL;
+}
+
+static int import_fail_family(struct wcs_import *import, uint64_t number,
+			      const struct wcs_mutation *mutation)
+{
+	const char *unknown = import_fail_unknown(import->table, mutation);
+	char why[sizeof(import->fault.text)], name[WCS_FAMILY_NAME_MAX + 1];
+	bool any = false;
+	size_t n;
+
+	if (!unknown) { /* a removed table lists no families */
+		snprintf(why, sizeof(why), "table %s was removed", wcs_table_name(import->table));
+		return import_fail(import, number, -ENOENT, why);
+	}
+	n = (size_t)snprintf(why, sizeof(why), "family %s: table %s does not have it; it has",
+			     unknown, wcs_table_name(import->table));
+	while (n < sizeof(why) && wcs_family_next(import->table, any ? name : NULL, name) == 0) {
+		n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", any ? "," : "", name);
+		any = true;
+	}
+	if (!any)
+		snprintf(why + n, sizeof(why) - n, " none");
+	return import_fail(import, number, -EINVAL, why);
+}
+
+static int import_fail_column(struct wcs_import *import, uint64_t number, int rc,
+			      const char *member, const char *family, struct wcs_slice qualifier,
+			      const char *reason)
+{
+	char why[sizeof(import->fault.text)];
+	char *name = wcs_text_encode(qualifier);
+
+	snprintf(why, sizeof(why), "%s.%s.%.40s: %s", member, family, name ? name : "?", reason);
+	free(name);
+	return import_fail(import, number, rc, why);
+}
+
+/* Names the first condition or write that its family refuses. If there is none, the engine refused
+ * the row because of `otherwise`. */
+static int import_fail_value(struct wcs_import *import, uint64_t number,
+			     const struct wcs_mutation *mutation, int rc, const char *otherwise)
+{
+	const char *reason, *member;
+
+	for (size_t i = 0; i < mutation->condition_count; i++) {
+		const struct wcs_condition *condition = &mutation->conditions[i];
+
+		reason = wcs_aggregate_refuses_if(condition);
+		if (reason)
+			return import_fail_column(import, number, wcs_aggregate_error(reason), "if",
+						  condition->family, condition->qualifier, reason);
+	}
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+
+		reason = wcs_aggregate_refuses(write);
+		if (!reason)
+			continue;
+		member = write->kind == WCS_WRITE_APPEND      ? "append"
+			 : write->kind == WCS_WRITE_INCREMENT ? "increment"
+							      : "families";
+		return import_fail_column(import, number, wcs_aggregate_error(reason), member,
+					  write->family, write->qualifier, reason);
+	}
+	return import_fail(import, number, rc, otherwise);
+}
+
+/* As import_fail, with the reason for which wcs_rows_mutate refused the row at that place. */
+static int import_fail_row(struct wcs_import *import, const struct import_group *group, size_t at)
+{
+	const struct wcs_mutation *mutation = group->entries[at].mutation;
+	uint64_t number = group->rows[at].number;
+	int rc = group->rc;
+
+	switch (rc) {
+	case -ENOENT:
+		return import_fail_family(import, number, mutation);
+	case -ECANCELED:
+		return import_fail(import, number, rc, "the row is not as \"if\" says");
+	case -EINVAL:
+		return import_fail_value(import, number, mutation, rc,
+					 "\"increment\" of a value that is not an 8-byte integer");
+	case -EOVERFLOW:
+		return import_fail_value(import, number, mutation, rc,
+					 "an integer or a timestamp would leave its range");
+	case -EFBIG:
+		return import_fail(import, number, rc,
+				   "\"append\" makes a value larger than 100 MiB");
+	default:
+		return import_fail(import, number, rc, strerror(-rc));
+	}
+}
+
+/* ---- Groups ------------------------------------------------------------------------------ */
+
+static void group_apply(struct import_group *group)
+{
+	group->rc = wcs_rows_mutate(group->table, group->entries, group->count, &group->applied);
+}
+
+/* Frees the blocks but for the last, which is the group's first. */
+static void group_forget_bytes(struct import_group *group)
+{
+	struct import_block *block;
+
+	while ((block = group->blocks) != NULL && block->next != NULL) {
+		group->blocks = block->next;
+		free(block);
+	}
+	if (block != NULL)
+		block->used = 0;
+}
+
+static void group_clear(struct import_group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		wcs_line_free(group->rows[i].line);
+		group->rows[i].line = NULL;
+	}
+	group_forget_bytes(group);
+	group->count = group->bytes = 0;
+}
+
+/* Takes note of what was applied of the group. */
+static int import_applied(struct wcs_import *import, struct import_group *group)
+{
+	import->applied += group->applied;
+	for (size_t i = 0; i < group->applied && import->options.applied; i++)
+		import->options.applied(import->options.ctx, group->entries[i].row);
+	if (group->rc != 0)
+		import_fail_row(import, group, group->applied);
+	group_clear(group);
+	return import->rc;
+}
+
+/* ---- The thread -------------------------------------------------------------------------- */
+
+static void *import_main(void *arg)
+{
+	struct wcs_import *import = arg;
+
+	pthread_mutex_lock(&import->lock);
+	while (!import->ending) {
+		if (!import->busy) {
+			pthread_cond_wait(&import->changed, &import->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&import->lock);
+		group_apply(import->given);
+		pthread_mutex_lock(&import->lock);
+		import->busy = false;
+		pthread_cond_signal(&import->changed);
+	}
+	pthread_mutex_unlock(&import->lock);
+	return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static bool import_thread(struct wcs_import *import)
+{
+	sigset_t all, old;
+
+	if (import->threaded)
+		return true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	import->threaded = pthread_create(&import->thread, NULL, import_main, import) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return import->threaded;
+}
+
+/* Sets busy, or waits until the thread is not. */
+static void import_turn(struct wcs_import *import, bool busy)
+{
+	pthread_mutex_lock(&import->lock);
+	while (import->busy)
+		pthread_cond_wait(&import->changed, &import->lock);
+	import->busy = busy;
+	pthread_cond_signal(&import->changed);
+	pthread_mutex_unlock(&import->lock);
+}
+
+/* Waits for the given group. */
+static int import_settle(struct wcs_import *import)
+{
+	struct import_group *given = import->given;
+
+	if (given == NULL)
+		return import->rc;
+	import_turn(import, false);
+	import->given = NULL;
+	return import_applied(import, given);
+}
+
+int import_flush(struct wcs_import *import)
+{
+	struct import_group *group = import->filling;
+
+	if (import_settle(import) != 0) {
+		group_clear(group);
+	} else if (group->count > 0) {
+		group_apply(group);
+		import_applied(import, group);
+	}
+	return import->rc;
+}
+
+/* Gives the full group to the thread. */
+static int import_give(struct wcs_import *import)
+{
+	struct import_group *group = import->filling;
+
+	if (!import_thread(import) || import_settle(import) != 0)
+		return import_flush(import);
+	import->filling = group == import->groups ? import->groups + 1 : import->groups;
+	import->given = group;
+	import_turn(import, true);
+	return 0;
+}
+
+int import_add(struct wcs_import *import, size_t bytes)
+{
+	struct import_group *group = import->filling;
+
+	group->table = import->table;
+	group->count++;
+	group->bytes += bytes;
+	if (bytes >= IMPORT_BYTES) /* nothing else is in memory beside a long row for long */
+		return import_flush(import);
+	return group->count == IMPORT_ROWS || group->bytes >= IMPORT_BYTES ? import_give(import)
+									   : 0;
+}
+
+void import_rows_free(struct wcs_import *import)
+{
+	if (import->threaded) {
+		pthread_mutex_lock(&import->lock);
+		import->ending = true;
+		pthread_cond_signal(&import->changed);
+		pthread_mutex_unlock(&import->lock);
+		pthread_join(import->thread, NULL);
+	}
+	for (size_t i = 0; i < 2 * IMPORT_ROWS; i++)
+		wcs_mutation_free(import->groups[i / IMPORT_ROWS].rows[i % IMPORT_ROWS].mutation);
+	for (size_t i = 0; i < 2; i++) {
+		group_forget_bytes(&import->groups[i]);
+		free(import->groups[i].blocks);
+	}
+	pthread_mutex_destroy(&import->lock);
+	pthread_cond_destroy(&import->changed);
+}
+
+/* ---- Rows that the caller makes ---------------------------------------------------------- */
+
+int wcs_import_begin(struct wcs_import *import, struct wcs_mutation **mutation)
+{
+	struct import_row *row = &import->filling->rows[import->filling->count];
+
+	if (import->rc != 0)
+		return import->rc;
+	if (row->mutation == NULL)
+		row->mutation = wcs_mutation_new();
+	if (row->mutation == NULL)
+		return -ENOMEM;
+	wcs_mutation_clear(row->mutation);
+	*mutation = row->mutation;
+	return 0;
+}
+
+void *wcs_import_bytes(struct wcs_import *import, size_t len)
+{
+	struct import_block **blocks = &import->filling->blocks, *block = *blocks;
+	size_t room = len > IMPORT_BLOCK ? len : IMPORT_BLOCK;
+
+	if (block == NULL || len > block->room - block->used) {
+		block = malloc(sizeof(*block) + room);
+		if (block == NULL)
+			return NULL;
+		*block = (struct import_block){.next = *blocks, .room = room};
+		*blocks = block;
+	}
+	block->used += len;
+	import->bytes += len;
+	return block->bytes + block->used - len;
+}
+
+int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t line,
+		   struct wcs_fault *fault)
+{
+	struct import_group *group = import->filling;
+	int rc;
+
+	group->rows[group->count].number = line;
+	group->entries[group->count] =
+		(struct wcs_entry){.row = key, .mutation = group->rows[group->count].mutation};
+	rc = import_add(import, import->bytes);
+	import->bytes = 0;
+	if (rc != 0 && fault != NULL)
+		*fault = import->fault;
+	return rc;
+}
