@@ -558,8 +558,14 @@ struct wcs_range {
 	struct wcs_slice end;
 };
 
+/* The parts of a cell's address, in their order. */
+enum wcs_part { WCS_PART_ROW, WCS_PART_FAMILY, WCS_PART_QUALIFIER, WCS_PART_TS };
+
 /* A cell that a scan found; its slices are good until the next call on that scan. */
 struct wcs_cell {
+	/* The first part that differs from the cell before; WCS_PART_ROW also for the first cell,
+	 * and for the first one behind a seek. */
+	enum wcs_part differs;
 	struct wcs_slice row;
 	struct wcs_slice family;
 	struct wcs_slice qualifier;

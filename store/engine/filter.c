@@ -100,6 +100,9 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 		if ((wanted->newest != 0 && filter->fitting > wanted->newest) ||
 		    (wanted->each != WCS_EACH_CELL && filter->given[wanted->each]))
 			continue;
+		cell->differs = (enum wcs_part)(filter->given[WCS_EACH_ROW] +
+						filter->given[WCS_EACH_FAMILY] +
+						filter->given[WCS_EACH_COLUMN]);
 		filter->given[WCS_EACH_COLUMN] = filter->given[WCS_EACH_FAMILY] = true;
 		filter->given[WCS_EACH_ROW] = true;
 		return 1;

@@ -238,6 +238,34 @@ static int quarantine_look(struct wcs_quarantine *quarantine, uint64_t size,
 	return 0;
 }
 
+/* The first part of the cell's address that differs from the last one written. */
+static enum wcs_part quarantine_differs(const struct wcs_quarantine *quarantine,
+					const struct wcs_cell *cell)
+{
+	const struct wcs_slice *last = quarantine->last;
+
+	if (wcs_slice_compare(cell->row, last[WCS_PART_ROW]) != 0)
+		return WCS_PART_ROW;
+	if (wcs_slice_compare(cell->family, last[WCS_PART_FAMILY]) != 0)
+		return WCS_PART_FAMILY;
+	return wcs_slice_compare(cell->qualifier, last[WCS_PART_QUALIFIER]) != 0
+		       ? WCS_PART_QUALIFIER
+		       : WCS_PART_TS;
+}
+
+/* Remembers the address of the cell, which is written. */
+static void quarantine_keep(struct wcs_quarantine *quarantine, const struct wcs_cell *cell)
+{
+	const struct wcs_slice parts[] = {cell->row, cell->family, cell->qualifier};
+	unsigned char *to = quarantine->last_bytes;
+
+	for (size_t i = 0; i < WCS_PART_TS; i++) {
+		quarantine->last[i] = (struct wcs_slice){to, parts[i].len};
+		if (parts[i].len > 0)
+			to = mempcpy(to, parts[i].data, parts[i].len);
+	}
+}
+
 static int quarantine_put_value(struct wcs_quarantine *quarantine, uint64_t size,
 				const struct wcs_quarantine_value *value, bool text)
 {
@@ -261,30 +289,25 @@ static int quarantine_put_value(struct wcs_quarantine *quarantine, uint64_t size
 static int quarantine_large(struct wcs_quarantine *quarantine, const struct wcs_cell *cell,
 			    const struct wcs_quarantine_value *value, bool text)
 {
-	struct wcs_row_writer *before = malloc(sizeof(*before));
+	struct wcs_row_writer before = quarantine->writer;
 	off_t start = ftello(quarantine->rows);
-	int rc = 0;
+	int rc;
 
-	if (before == NULL || start < 0) {
-		rc = quarantine_fail(quarantine, QUARANTINE_ROWS, before ? errno : ENOMEM);
-		free(before);
-		return rc;
-	}
-	*before = quarantine->writer;
+	if (start < 0)
+		return quarantine_fail(quarantine, QUARANTINE_ROWS, errno);
 	wcs_row_write_to(&quarantine->writer, quarantine->room);
-	wcs_row_write_cell(&quarantine->writer, cell);
+	wcs_row_write_cell(&quarantine->writer, cell, quarantine_differs(quarantine, cell));
 	rc = quarantine_put_value(quarantine, cell->info.size, value, text);
 	if (rc == 0)
 		rc = quarantine_put(quarantine);
 	if (rc != 0) { /* removes the begun cell whose value can no longer be read */
-		quarantine->writer = *before;
+		quarantine->writer = before;
 		errno = 0;
 		if (fflush(quarantine->rows) != 0 ||
 		    ftruncate(fileno(quarantine->rows), start) != 0 ||
 		    fseeko(quarantine->rows, start, SEEK_SET) != 0)
 			rc = quarantine_fail(quarantine, QUARANTINE_ROWS, errno);
 	}
-	free(before);
 	return rc;
 }
 
@@ -332,15 +355,20 @@ int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, en
 		rc = quarantine_set_table(quarantine, table);
 	if (rc != 0)
 		return rc;
-	if (large)
-		return quarantine_large(quarantine, cell, value, text);
-	wcs_row_write_to(&quarantine->writer, quarantine->room);
-	wcs_row_write_cell(&quarantine->writer, cell);
-	if (type == WCS_INTHLL)
-		wcs_row_write_state(&quarantine->writer, number, whole);
-	else
-		wcs_row_write_value(&quarantine->writer, whole, type);
-	return quarantine_put(quarantine);
+	if (large) {
+		rc = quarantine_large(quarantine, cell, value, text);
+	} else {
+		wcs_row_write_to(&quarantine->writer, quarantine->room);
+		wcs_row_write_cell(&quarantine->writer, cell, quarantine_differs(quarantine, cell));
+		if (type == WCS_INTHLL)
+			wcs_row_write_state(&quarantine->writer, number, whole);
+		else
+			wcs_row_write_value(&quarantine->writer, whole, type);
+		rc = quarantine_put(quarantine);
+	}
+	if (rc == 0)
+		quarantine_keep(quarantine, cell);
+	return rc;
 }
 
 /* ---- Raw records ------------------------------------------------------------------------- */

@@ -27,6 +27,8 @@ struct wcs_quarantine {
 	char table[WCS_TABLE_NAME_MAX + 1]; /* of the last rows; "": none */
 	unsigned char *piece;
 	struct wcs_row_writer writer;
+	struct wcs_slice last[WCS_PART_TS]; /* row, family, qualifier of the last cell written */
+	unsigned char last_bytes[WCS_ROW_KEY_MAX + WCS_FAMILY_NAME_MAX + WCS_QUALIFIER_MAX];
 	unsigned char room[QUARANTINE_ROOM];
 };
 

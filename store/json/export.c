@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as streams of text: the cells of a scan are spelled into a buffer whenever it is empty.
+ * Rows as streams of text: the cells of a scan are spelled into the reader's memory. A step that
+ * may not fit there is spelled into a room, and the reader gets it in parts.
  *
  * - One scan gives a subtree, so all of it is of one moment. Between a row and the rows below it
  *   the scan seeks.
  * - A large value is read twice, in pieces: the first pass finds out whether it is UTF-8, which
  *   its member's name depends on. Memory does not grow with a row or value.
- * - Each step writes less than the free room of the buffer.
+ * - A step has a bound of the bytes that it writes, which is known before it is taken.
  * - A row with more text than WCS_EXPORT_LINE_MAX takes several lines, which bounds the memory
  *   that a reader of lines needs.
  */
@@ -19,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT_FILL  (64u << 10) /* a fill ends when this many bytes wait */
 #define EXPORT_READ  (64u << 10) /* bytes of one read of a large value: a chunk of the store */
 #define EXPORT_PIECE (16u << 10) /* bytes that one step spells */
 _Static_assert(WCS_AGGREGATE_VALUE_MAX < EXPORT_READ &&
@@ -28,15 +28,24 @@ _Static_assert(WCS_AGGREGATE_VALUE_MAX < EXPORT_READ &&
 _Static_assert(WCS_EXPORT_LINE_MAX + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(WCS_VALUE_MAX) <
 		       WCS_IMPORT_LINE_MOST,
 	       "every line can be read back");
-#define EXPORT_ROOM (EXPORT_FILL + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(EXPORT_PIECE) + 64u)
+#define EXPORT_ROOM (WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(EXPORT_PIECE) + 64u)
+
+enum export_step {
+	EXPORT_FIND = 0, /* the next cell */
+	EXPORT_CELL,	 /* spells it */
+	EXPORT_VALUE,	 /* spells a piece of its value */
+	EXPORT_FINISH,
+};
 
 struct wcs_export {
 	enum wcs_export_kind kind;
 	struct wcs_table *table; /* a handle of its own */
-	int state;		 /* 1: more rows may follow; 0: the end; or an error */
+	int state;		 /* 1: more steps follow; 0: the end; or an error */
+	enum export_step step;	 /* the next one */
 	struct wcs_scan *scan;
 	struct wcs_subtree subtree;
-	bool below; /* the scan is past its seek, or needs none */
+	bool below;	      /* the scan is past its seek, or needs none */
+	struct wcs_cell cell; /* the last one found */
 
 	struct wcs_table_schema schema; /* when it was opened; its policies are not read */
 	enum wcs_type type;		/* of the last cell's family */
@@ -45,7 +54,6 @@ struct wcs_export {
 	uint64_t value_size, value_at;
 	unsigned char *value;	       /* NULL before the first large value */
 	size_t value_start, value_end; /* bytes read and not yet spelled */
-	bool in_value;
 
 	size_t start, end; /* of the unread text in room */
 	struct wcs_row_writer writer;
@@ -79,7 +87,7 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	made = malloc(sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
-	memset(made, 0, offsetof(struct wcs_export, writer.row));
+	memset(made, 0, offsetof(struct wcs_export, room));
 	made->kind = kind;
 	made->table = table_hold(table);
 	made->state = 1;
@@ -157,7 +165,7 @@ static int export_begin_value(struct wcs_export *exported, const struct wcs_cell
 	}
 	exported->value_at = 0;
 	exported->value_start = exported->value_end = 0;
-	exported->in_value = true;
+	exported->step = EXPORT_VALUE;
 	wcs_row_write_begin(&exported->writer, kept == 0);
 	return 0;
 }
@@ -202,9 +210,9 @@ static int export_piece(struct wcs_export *exported)
 	if (exported->value_start == exported->value_end &&
 	    exported->value_at == exported->value_size) {
 		wcs_row_write_end(&exported->writer);
-		exported->in_value = false;
+		exported->step = EXPORT_FIND;
 	}
-	return 1;
+	return 0;
 }
 
 /* ---- Steps ------------------------------------------------------------------------------- */
@@ -227,13 +235,13 @@ static int export_next(struct wcs_export *exported, struct wcs_cell *cell)
 static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 {
 	struct wcs_row_writer *writer = &exported->writer;
-	int rc;
 
+	exported->step = EXPORT_FIND;
 	if (exported->kind == WCS_EXPORT_KEYS) {
 		wcs_row_write_key(writer, cell->row);
-		return 1;
+		return 0;
 	}
-	if (wcs_row_write_cell(writer, cell)) { /* another family */
+	if (wcs_row_write_cell(writer, cell, cell->differs)) { /* another family */
 		exported->type = WCS_BYTES;
 		for (size_t i = 0; i < exported->schema.family_count; i++) {
 			const struct wcs_family *known = &exported->schema.families[i];
@@ -247,37 +255,66 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 	store_weigh_row(exported->table, writer->row_bytes, cell->info.size);
 	if (exported->type != WCS_INTHLL && cell->info.size <= WCS_VALUE_INLINE) {
 		wcs_row_write_value(writer, cell->value, exported->type);
-		return 1;
+		return 0;
 	}
 	if (exported->value == NULL)
 		exported->value = malloc(EXPORT_READ + 3);
 	if (exported->value == NULL)
 		return -ENOMEM;
-	rc = exported->type == WCS_INTHLL ? export_state(exported, cell)
-					  : export_begin_value(exported, cell);
-	return rc == 0 ? 1 : rc;
+	return exported->type == WCS_INTHLL ? export_state(exported, cell)
+					    : export_begin_value(exported, cell);
 }
 
-/* Fills the room, which is empty. */
-static void export_fill(struct wcs_export *exported)
+/* Finds the next step. Is there one, and does its text fit into that room with all that it may
+ * overwrite behind it? */
+static inline bool export_fits(struct wcs_export *exported, size_t room)
+{
+	const struct wcs_cell *cell = &exported->cell;
+	size_t value;
+	int rc;
+
+	if (exported->state > 0 && exported->step == EXPORT_FIND) {
+		rc = export_next(exported, &exported->cell);
+		exported->step = rc > 0 ? EXPORT_CELL : EXPORT_FINISH;
+		if (rc < 0)
+			exported->state = rc;
+	}
+	value = cell->info.size <= WCS_VALUE_INLINE ? cell->value.len : EXPORT_PIECE;
+	return exported->state > 0 && wcs_row_write_head(cell) + WCS_ROW_WRITE_VALUE(value) <= room;
+}
+
+static inline void export_take_step(struct wcs_export *exported)
+{
+	int rc = 0;
+
+	if (exported->step == EXPORT_CELL)
+		rc = export_cell(exported, &exported->cell);
+	else if (exported->step == EXPORT_VALUE)
+		rc = export_piece(exported);
+	else
+		wcs_row_write_finish(&exported->writer);
+	exported->state = rc == 0 ? exported->step != EXPORT_FINISH : rc;
+}
+
+/* Takes the steps whose text surely fits into len bytes, and returns how many bytes it has; or
+ * takes one in the room, which is empty. */
+static size_t export_fill(struct wcs_export *exported, unsigned char *to, size_t len)
 {
 	struct wcs_row_writer *writer = &exported->writer;
-	struct wcs_cell cell;
+	size_t made = 0;
 
-	wcs_row_write_to(writer, exported->room);
-	while (exported->state > 0 && writer->to < exported->room + EXPORT_FILL) {
-		if (exported->in_value) {
-			exported->state = export_piece(exported);
-			continue;
-		}
-		exported->state = export_next(exported, &cell);
-		if (exported->state > 0)
-			exported->state = export_cell(exported, &cell);
-		else if (exported->state == 0)
-			wcs_row_write_finish(writer);
+	wcs_row_write_to(writer, to);
+	while (export_fits(exported, len - made)) {
+		export_take_step(exported);
+		made = (size_t)(writer->to - to);
 	}
-	exported->start = 0;
-	exported->end = (size_t)(writer->to - exported->room);
+	if (made == 0 && exported->state > 0) {
+		wcs_row_write_to(writer, exported->room);
+		export_take_step(exported);
+		exported->start = 0;
+		exported->end = (size_t)(writer->to - exported->room);
+	}
+	return made;
 }
 
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got)
@@ -291,7 +328,7 @@ int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *
 		if (some == 0) {
 			if (exported->state <= 0)
 				break;
-			export_fill(exported);
+			made += export_fill(exported, to + made, len - made);
 			continue;
 		}
 		if (some > len - made)

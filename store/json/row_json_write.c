@@ -13,8 +13,7 @@
  */
 #include "store/json/row_json_write.h"
 
-#include <string.h>
-
+#include "lib/bytes.h"
 #include "lib/utf8.h"
 
 #define WORD_ONES 0x0101010101010101u
@@ -48,26 +47,19 @@ static inline uint64_t word_marks(uint64_t word)
 	return marks & WORD_HIGH;
 }
 
-/* The number of bytes, in memory order, before the first mark. */
-static inline size_t word_clean(uint64_t marks)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return (size_t)__builtin_ctzll(marks) / 8;
-#else
-	return (size_t)__builtin_clzll(marks) / 8;
-#endif
-}
-
-/* The first eight bytes of a text as a word; behind a shorter text the word has plain bytes. */
+/* The first bytes of a text, at most eight, as a word; behind a shorter text it has plain bytes. */
 static inline uint64_t word_load(const unsigned char *from, size_t len)
 {
-	uint64_t word = WORD_ONES * 'a';
+	uint64_t word;
 
 	if (len >= 8)
-		memcpy(&word, from, 8);
+		return get_le64(from);
+	if (len >= 4) /* these overlap */
+		word = get_le32(from) | (uint64_t)get_le32(from + len - 4) << (8 * len - 32);
 	else
-		memcpy(&word, from, len);
-	return word;
+		word = from[0] | (uint64_t)from[len / 2] << (len / 2 * 8) |
+		       (uint64_t)from[len - 1] << (8 * len - 8);
+	return word | (WORD_ONES * 'a') << 8 * len;
 }
 
 /* Writes a byte that a JSON string cannot hold as it is. */
@@ -127,9 +119,9 @@ static inline unsigned char *write_text(unsigned char *to, const unsigned char *
 		uint64_t word = word_load(from, len), marks = word_marks(word);
 		size_t n = len < 8 ? len : 8;
 
-		memcpy(to, &word, 8);
+		put_le64(to, word);
 		if (marks)
-			n = word_clean(marks);
+			n = (size_t)__builtin_ctzll(marks) / 8;
 		to += n;
 		from += n;
 		len -= n;
@@ -148,13 +140,18 @@ static inline unsigned char *write_text(unsigned char *to, const unsigned char *
 
 static unsigned char *write_number(unsigned char *to, int64_t number)
 {
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
 	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
 	unsigned char digits[20];
 	size_t at = sizeof(digits);
 
-	do
-		digits[--at] = (unsigned char)('0' + rest % 10);
-	while (rest /= 10);
+	for (; rest >= 10; rest /= 100)
+		memcpy(digits + (at -= 2), pairs + rest % 100 * 2, 2);
+	if (rest > 0 || at == sizeof(digits))
+		digits[--at] = (unsigned char)('0' + rest);
 	if (number < 0)
 		*to++ = '-';
 	memcpy(to, digits + at, sizeof(digits) - at);
@@ -184,18 +181,6 @@ static void write_base64_piece(struct wcs_row_writer *writer, const unsigned cha
 #define WRITE_LITERAL(to, literal)                                                                 \
 	((unsigned char *)memcpy(to, literal, sizeof(literal) - 1) + (sizeof(literal) - 1))
 
-static inline bool write_is(struct wcs_slice slice, const unsigned char *last, size_t last_len)
-{
-	return slice.len == last_len && (last_len == 0 || memcmp(slice.data, last, last_len) == 0);
-}
-
-static void write_keep(struct wcs_slice slice, unsigned char *last, size_t *last_len)
-{
-	if (slice.len > 0)
-		memcpy(last, slice.data, slice.len);
-	*last_len = slice.len;
-}
-
 static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice row)
 {
 	unsigned char *to = writer->to;
@@ -205,9 +190,6 @@ static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice 
 	writer->in_row = true;
 	writer->from = to;
 	writer->passed = 0;
-	if (!write_is(row, writer->row, writer->row_len))
-		writer->row_bytes = 0; /* else the row continues from another line */
-	write_keep(row, writer->row, &writer->row_len);
 	to = WRITE_LITERAL(to, "{\"key\":\"");
 	to = write_text(to, row.data, row.len, SPELL_NAME);
 	return WRITE_LITERAL(to, "\",\"families\":{");
@@ -238,40 +220,38 @@ void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room)
 	writer->from = room;
 }
 
-bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell)
+bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell,
+			enum wcs_part differs)
 {
 	struct wcs_slice family = cell->family, qualifier = cell->qualifier;
-	bool new_row = !writer->in_row || !write_is(cell->row, writer->row, writer->row_len) ||
-		       (writer->line_max > 0 && write_line_len(writer) > writer->line_max);
-	bool new_family = new_row || !write_is(family, writer->family, writer->family_len);
-	bool new_column =
-		new_family || !write_is(qualifier, writer->qualifier, writer->qualifier_len);
 	unsigned char *to = writer->to;
 
-	if (new_row)
+	if (differs == WCS_PART_ROW)
+		writer->row_bytes = 0;
+	if (!writer->in_row || (writer->line_max > 0 && write_line_len(writer) > writer->line_max))
+		differs = WCS_PART_ROW; /* the row goes on in another line */
+	if (differs == WCS_PART_ROW)
 		to = write_row(writer, cell->row);
-	else if (new_family)
+	else if (differs == WCS_PART_FAMILY)
 		to = WRITE_LITERAL(to, "]},");
-	else if (new_column)
+	else if (differs == WCS_PART_QUALIFIER)
 		to = WRITE_LITERAL(to, "],");
 	else
 		*to++ = ',';
-	if (new_family) {
-		write_keep(family, writer->family, &writer->family_len);
+	if (differs <= WCS_PART_FAMILY) {
 		*to++ = '"';
 		if (family.len > 0)
 			memcpy(to, family.data, family.len);
 		to = WRITE_LITERAL(to + family.len, "\":{");
 	}
-	if (new_column) {
-		write_keep(qualifier, writer->qualifier, &writer->qualifier_len);
+	if (differs <= WCS_PART_QUALIFIER) {
 		*to++ = '"';
 		to = write_text(to, qualifier.data, qualifier.len, SPELL_NAME);
 		to = WRITE_LITERAL(to, "\":[");
 	}
 	to = WRITE_LITERAL(to, "{\"ts\":");
 	writer->to = write_ts(writer, to, cell->info.ts);
-	return new_family;
+	return differs <= WCS_PART_FAMILY;
 }
 
 void wcs_row_write_finish(struct wcs_row_writer *writer)

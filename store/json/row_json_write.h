@@ -10,6 +10,12 @@
 #define WCS_ROW_WRITE_HEAD	 (3u * (WCS_ROW_KEY_MAX + WCS_QUALIFIER_MAX) + WCS_FAMILY_NAME_MAX + 256u)
 #define WCS_ROW_WRITE_VALUE(len) (6u * (size_t)(len) + 8u)
 
+/* The same before the value of that cell. */
+static inline size_t wcs_row_write_head(const struct wcs_cell *cell)
+{
+	return 3 * (cell->row.len + cell->qualifier.len) + cell->family.len + 256;
+}
+
 /*
  * Writes the cells of rows, in the order of a scan, as lines of JSON. The caller provides the room
  * behind `to`, which every call advances. All zero: nothing is written yet.
@@ -27,19 +33,16 @@ struct wcs_row_writer {
 	unsigned char ts_text[24]; /* of the last cell, with a comma */
 	size_t ts_len;
 	int64_t ts;
-	size_t row_len, family_len, qualifier_len; /* of the last cell */
-	unsigned char row[WCS_ROW_KEY_MAX];
-	unsigned char family[WCS_FAMILY_NAME_MAX];
-	unsigned char qualifier[WCS_QUALIFIER_MAX];
 };
 
 /* Moves `to` to the start of a room. */
 void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room);
 
-/* Writes the part before the cell's value, `{"ts":T,`; before it the row, family and column where
- * they differ from the last cell's, and all three on a new line. Needs WCS_ROW_WRITE_HEAD bytes of
- * room. Returns whether it began a family. */
-bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell);
+/* Writes the part before the cell's value, `{"ts":T,`; before it the row, family and qualifier from
+ * the part on that differs from the last cell's, and all three on a new line. Needs
+ * wcs_row_write_head bytes of room. Returns whether it began a family. */
+bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell,
+			enum wcs_part differs);
 
 /* Writes a whole value of a family of that type (no inthll), and closes its cell. Needs
  * WCS_ROW_WRITE_VALUE + 16. */

@@ -4,8 +4,8 @@
  *
  * - Keys outside the filter are skipped: by a few steps first, as the next wanted key is mostly
  *   near, then by a seek.
- * - The prefix of the present column is kept encoded. A key that starts with it, or with its part
- *   up to the row or family, is of that column, row or family, and is not decoded.
+ * - The prefix of the present column is kept encoded. The bytes that a key shares with it tell the
+ *   parts of the address that are the same, which are not decoded again.
  * - A cell's rank is counted, as the scan enters every column at its newest cell, up to the last
  *   rank that its policy distinguishes.
  * - An iterator passes over a block that it cannot read and reports it only when asked. It is asked
@@ -32,12 +32,13 @@ struct scan {
 	uint32_t table;
 	struct ldb_ticket ticket;
 	leveldb_iterator_t *iter;
-	size_t leave;	/* bytes of the column whose keys to skip before the next cell; SCAN_CELL */
-	bool at_cell;	/* cell is the last one given */
-	unsigned seeks; /* SCAN_RETRY, counted down; 0: steps are tried */
-	uint64_t read;	/* bytes of values */
-	unsigned passed; /* keys */
-	int state;	 /* 1: under way; else the result of every further call */
+	size_t leave; /* bytes of the column whose keys to skip before the next cell; SCAN_CELL */
+	bool at_cell; /* cell is the last one given */
+	enum wcs_part differs; /* the first part that differs from the last cell given */
+	unsigned seeks;	       /* SCAN_RETRY, counted down; 0: steps are tried */
+	uint64_t read;	       /* bytes of values */
+	unsigned passed;       /* keys */
+	int state;	       /* 1: under way; else the result of every further call */
 
 	const struct wcs_filter *filter;
 	int64_t ts_last; /* of the filter */
@@ -51,10 +52,11 @@ struct scan {
 	uint64_t last_rank;	 /* the last that gc distinguishes */
 	uint64_t rank;		 /* of the cell; at most last_rank */
 	int64_t expires;
-	size_t row_len, qualifier_len;
+	size_t row_len;
+	struct wcs_slice qualifier;
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	unsigned char row[WCS_ROW_KEY_MAX];
-	unsigned char qualifier[WCS_QUALIFIER_MAX];
+	unsigned char unescaped[WCS_QUALIFIER_MAX]; /* of a qualifier with escapes */
 
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
 	struct ldb_key target; /* of a skip */
@@ -75,6 +77,7 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 	scan->base.backend = &wcs_backend_leveldb;
 	scan->db = db;
 	scan->table = table;
+	scan->differs = WCS_PART_ROW;
 	scan->filter = filter;
 	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
 	scan->view = *view;
@@ -139,23 +142,30 @@ static void scan_leave(struct scan *scan, size_t len)
 
 /* ---- The present cell -------------------------------------------------------------------- */
 
-static bool scan_shares(const struct scan *scan, const unsigned char *key, size_t len, size_t part)
+/* The first part in which a key differs from the present column. */
+static enum wcs_part scan_differs(const struct scan *scan, const unsigned char *key, size_t len)
 {
-	return scan->column.len > 0 && len >= part && memcmp(key, scan->column.data, part) == 0;
+	size_t shared = ldb_key_shared(key, len, &scan->column);
+
+	if (scan->column.len == 0 || shared < scan->parts.row_end)
+		return WCS_PART_ROW;
+	if (shared < scan->parts.family_end)
+		return WCS_PART_FAMILY;
+	return shared < scan->column.len ? WCS_PART_QUALIFIER : WCS_PART_TS;
 }
 
-/* Takes a key of another column apart; the part that it shares with the present one stays. */
-static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t len)
+/* Takes a key of another column apart; the parts before the one that differs stay. */
+static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t len,
+			     enum wcs_part differs)
 {
+	bool same_family = differs == WCS_PART_QUALIFIER;
 	struct ldb_key_parts parts = scan->parts;
-	bool same_family = scan_shares(scan, key, len, parts.family_end);
-	bool same_row = same_family || scan_shares(scan, key, len, parts.row_end);
 	size_t kept = same_family ? parts.family_end : 0;
 	const char *family;
 
 	if (same_family ? ldb_key_split_column(key, len, &parts) : ldb_key_split(key, len, &parts))
 		return ldb_db_damaged(scan->db, "a cell's key");
-	if (!same_row)
+	if (differs == WCS_PART_ROW)
 		scan->row_len = ldb_key_get_row(key, &parts, scan->row);
 	family = (const char *)key + parts.row_end;
 	if (!same_family && (scan->column.len == 0 || strcmp(scan->family, family) != 0)) {
@@ -163,9 +173,14 @@ static int scan_enter_column(struct scan *scan, const unsigned char *key, size_t
 		scan->gc = wcs_view_gc(&scan->view, family);
 		scan->last_rank = scan->gc ? wcs_gc_last_rank(scan->gc) : 1;
 	}
-	scan->qualifier_len = ldb_key_get_qualifier(key, &parts, scan->qualifier);
 	memcpy(scan->column.data + kept, key + kept, parts.column_end - kept);
 	scan->column.len = parts.column_end;
+	scan->qualifier =
+		(struct wcs_slice){scan->column.data + parts.family_end, parts.qualifier_len};
+	if (parts.family_end + parts.qualifier_len + 2 < parts.column_end) {
+		ldb_key_get_qualifier(key, &parts, scan->unescaped);
+		scan->qualifier.data = scan->unescaped;
+	}
 	scan->parts = parts;
 	scan->given = 0;
 	scan->rank = 1;
@@ -207,15 +222,13 @@ static bool scan_family_wanted(struct scan *scan)
 
 static bool scan_qualifier_wanted(struct scan *scan)
 {
-	struct wcs_slice qualifier = {scan->qualifier, scan->qualifier_len};
-
 	if (scan->filter->qualifier_to.data &&
-	    wcs_slice_compare(qualifier, scan->filter->qualifier_to) >= 0) {
+	    wcs_slice_compare(scan->qualifier, scan->filter->qualifier_to) >= 0) {
 		scan_leave(scan, scan->parts.family_end);
 		return false;
 	}
 	if (scan->filter->qualifier_from.len == 0 ||
-	    wcs_slice_compare(qualifier, scan->filter->qualifier_from) >= 0)
+	    wcs_slice_compare(scan->qualifier, scan->filter->qualifier_from) >= 0)
 		return true;
 	scan_target(scan, scan->parts.family_end);
 	ldb_key_qualifier(&scan->target, scan->filter->qualifier_from);
@@ -251,13 +264,18 @@ static int scan_find(struct scan *scan)
 {
 	const struct wcs_options *options = scan->db->options;
 
-	while (ldb_iter_before(scan->iter, &scan->end)) {
+	while (leveldb_iter_valid(scan->iter)) {
 		size_t len;
 		const unsigned char *key = ldb_iter_key(scan->iter, &len);
+		enum wcs_part differs = scan_differs(scan, key, len);
 		int rc = 0;
 
-		if (scan->column.len == 0 || !ldb_key_starts(key, len, &scan->column))
-			rc = scan_enter_column(scan, key, len);
+		if (differs == WCS_PART_ROW && ldb_key_compare(key, len, &scan->end) >= 0)
+			return 0;
+		if (differs < scan->differs)
+			scan->differs = differs;
+		if (differs < WCS_PART_TS)
+			rc = scan_enter_column(scan, key, len, differs);
 		else if (ldb_key_split_ts(key, len, scan->parts.column_end, &scan->parts.ts))
 			rc = ldb_db_damaged(scan->db, "a cell's key");
 		else if (scan->rank < scan->last_rank)
@@ -282,9 +300,11 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 				[WCS_EACH_FAMILY] = parts->family_end,
 				[WCS_EACH_ROW] = parts->row_end};
 
+	cell->differs = scan->differs;
+	scan->differs = WCS_PART_TS;
 	cell->row = (struct wcs_slice){scan->row, scan->row_len};
 	cell->family = (struct wcs_slice){scan->family, parts->family_end - parts->row_end - 1};
-	cell->qualifier = (struct wcs_slice){scan->qualifier, scan->qualifier_len};
+	cell->qualifier = scan->qualifier;
 	cell->info =
 		(struct wcs_cell_info){parts->ts, scan->cell.size, scan->cell.etag, scan->expires};
 	cell->value =
@@ -327,6 +347,7 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 		return scan->state;
 	scan->state = 1;
 	scan->leave = 0;
+	scan->differs = WCS_PART_ROW;
 	scan->column.len = 0;
 	ldb_key_row(&scan->target, scan->table, row);
 	if (ldb_iter_before(scan->iter, &scan->target))

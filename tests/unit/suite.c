@@ -289,6 +289,27 @@ static int suite_print_cell(FILE *out, struct wcs_scan *scan, const struct wcs_c
 	return rc;
 }
 
+/* Checks the first part that differs from the last cell, whose row, family and qualifier are in
+ * `last`. */
+static void suite_check_differs(const struct wcs_cell *cell, struct wcs_slice *last)
+{
+	const struct wcs_slice parts[] = {cell->row, cell->family, cell->qualifier};
+	size_t same = 0;
+
+	while (same < WCS_PART_TS && last[same].data &&
+	       wcs_slice_compare(parts[same], last[same]) == 0)
+		same++;
+	ck_assert_uint_eq(cell->differs, same);
+	for (; same < WCS_PART_TS; same++) {
+		free((void *)(uintptr_t)last[same].data);
+		last[same].data = malloc(parts[same].len + 1);
+		if (parts[same].len > 0)
+			memcpy((void *)(uintptr_t)last[same].data, parts[same].data,
+			       parts[same].len);
+		last[same].len = parts[same].len;
+	}
+}
+
 char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
 		      const struct wcs_filter *filter, int *error)
 {
@@ -296,15 +317,20 @@ char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
 	struct wcs_cell cell;
 	char *text = NULL;
 	size_t len;
+	struct wcs_slice last[WCS_PART_TS] = {{NULL, 0}};
 	FILE *out = open_memstream(&text, &len);
 	int rc = wcs_scan_open(table, range, filter, &scan), unread;
 
 	ck_assert_int_eq(rc, 0);
 	*error = 0;
-	while ((rc = wcs_scan_next(scan, &cell)) == 1)
+	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
+		suite_check_differs(&cell, last);
 		if ((unread = suite_print_cell(out, scan, &cell)) != 0)
 			*error = unread;
+	}
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), rc);
+	for (size_t i = 0; i < WCS_PART_TS; i++)
+		free((void *)(uintptr_t)last[i].data);
 	if (rc != 0)
 		*error = rc;
 	wcs_scan_close(scan);

@@ -237,6 +237,30 @@ SUITE_STORES(longest_names, 10)
 	free(qualifier);
 }
 
+/* Cells whose text is as long as it can be, read into memory of any length: a step goes there only
+ * if all of it fits. */
+SUITE_STORES(any_piece, 60)
+{
+	static const struct wcs_slice names[] = {BYTES("\xff\xff\xff"), BYTES("\xff\xff\xff\0")};
+	static const struct wcs_slice values[] = {BYTES("\1\1\1\1\1\1\1\1"), BYTES("\xff"),
+						  BYTES("")};
+	size_t len, again_len;
+	char *text, *again;
+
+	for (size_t i = 0; i < 8; i++)
+		for (size_t k = 0; k < 3; k++)
+			suite_put(s->table, names[i & 1], i & 2 ? "f" : "a", names[i >> 2],
+				  INT64_MAX - (int64_t)k, values[k]);
+	text = exported_text(s->table, NULL, WCS_EXPORT_ROWS, 1 << 20, &len);
+	for (size_t piece = 1; piece < len + 512; piece++) {
+		again = exported_text(s->table, NULL, WCS_EXPORT_ROWS, piece, &again_len);
+		ck_assert_uint_eq(len, again_len);
+		ck_assert_int_eq(memcmp(text, again, len), 0);
+		free(again);
+	}
+	free(text);
+}
+
 SUITE_STORES(one_moment, 10)
 {
 	struct wcs_export *rows, *keys;

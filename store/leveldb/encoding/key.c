@@ -119,6 +119,22 @@ bool ldb_key_starts(const void *data, size_t len, const struct ldb_key *prefix)
 	return len >= prefix->len && memcmp(data, prefix->data, prefix->len) == 0;
 }
 
+size_t ldb_key_shared(const void *data, size_t len, const struct ldb_key *key)
+{
+	const unsigned char *a = data, *b = key->data;
+	size_t at = 0, end = len < key->len ? len : key->len;
+
+	for (; at + 8 <= end; at += 8) {
+		uint64_t differ = get_le64(a + at) ^ get_le64(b + at);
+
+		if (differ)
+			return at + (size_t)__builtin_ctzll(differ) / 8;
+	}
+	while (at < end && a[at] == b[at])
+		at++;
+	return at;
+}
+
 int ldb_key_compare(const void *data, size_t len, const struct ldb_key *key)
 {
 	int order = memcmp(data, key->data, len < key->len ? len : key->len);
@@ -166,10 +182,8 @@ int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *t
 
 int ldb_key_split_column(const void *data, size_t len, struct ldb_key_parts *parts)
 {
-	size_t bytes;
-
-	if (!key_part(data, len, parts->family_end, &parts->column_end, &bytes) ||
-	    bytes > WCS_QUALIFIER_MAX)
+	if (!key_part(data, len, parts->family_end, &parts->column_end, &parts->qualifier_len) ||
+	    parts->qualifier_len > WCS_QUALIFIER_MAX)
 		return -EIO;
 	return ldb_key_split_ts(data, len, parts->column_end, &parts->ts);
 }

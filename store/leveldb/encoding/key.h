@@ -40,6 +40,7 @@ struct ldb_key_parts {
 	size_t row_end;
 	size_t family_end;
 	size_t column_end;
+	size_t qualifier_len; /* without escapes */
 	int64_t ts;
 };
 
@@ -61,6 +62,8 @@ void ldb_key_ts(struct ldb_key *key, int64_t ts);
 void ldb_key_past(struct ldb_key *key);
 
 bool ldb_key_starts(const void *data, size_t len, const struct ldb_key *prefix);
+/* How many bytes data and the key have in common at their start. */
+size_t ldb_key_shared(const void *data, size_t len, const struct ldb_key *key);
 /* As memcmp: order of data against key. */
 int ldb_key_compare(const void *data, size_t len, const struct ldb_key *key);
 
