@@ -2,8 +2,7 @@
 /* Valid UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
 #include "lib/utf8.h"
 
-#include <stdint.h>
-#include <string.h>
+#include "lib/words.h"
 
 size_t utf8_character(const unsigned char *at, size_t left)
 {
@@ -37,16 +36,12 @@ size_t utf8_character(const unsigned char *at, size_t left)
 
 size_t utf8_prefix(const unsigned char *bytes, size_t len)
 {
-	const uint64_t high = 0x8080808080808080u; /* bits of a word without ASCII alone */
 	size_t at = 0;
 
 	while (at < len) {
 		size_t n = 8;
-		uint64_t word = high;
 
-		if (len - at >= 8)
-			memcpy(&word, bytes + at, 8);
-		if (word & high) {
+		if (len - at < 8 || get_le64(bytes + at) & WORD_HIGH) {
 			n = utf8_character(bytes + at, len - at);
 			if (n == 0)
 				return at;

@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,9 +66,11 @@ struct load {
 	const char *source; /* the input, as messages name it */
 	int fd;
 	struct sink *sink;
-	struct csv_rows_options csv; /* table NULL: the input is JSON */
-	uint64_t bytes, size;	     /* read; of the file, 0: not known */
-	bool file;		     /* the input is a named file */
+	const char *table; /* of CSV; NULL: the input is JSON */
+	struct csv_rows_options csv;
+	uint64_t bytes, size; /* read; of the file, 0: not known */
+	bool file;	      /* the input is a named file */
+	int exit_code;	      /* of an error that is printed */
 };
 
 /* ---- Messages ---------------------------------------------------------------------------- */
@@ -143,6 +146,24 @@ static int load_interrupted(const struct load *load, uint64_t line, uint64_t hea
 	return load_fail_at(load, line, 0, why);
 }
 
+/* ---- Lines and rows that wait ------------------------------------------------------------ */
+
+/* Is there more to read at once? */
+static bool load_ready(const struct load *load)
+{
+	struct pollfd input = {.fd = load->fd, .events = POLLIN};
+
+	return poll(&input, 1, 0) > 0;
+}
+
+/* Applies all that waits. PROGRAM_FAILED: the reason is printed. */
+static int load_finish(struct load *load)
+{
+	if (load->sink->kind->finish(load->sink))
+		load->exit_code = load_fail_sink(load, load->sink->failed);
+	return load->exit_code;
+}
+
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
 static int load_too_long(const struct load *load)
@@ -164,7 +185,7 @@ static int load_lines(struct load *load)
 	struct lines lines = {.fd = load->fd, .max = load->sink->line_max + 1};
 	const char *text;
 	size_t len;
-	int more, exit_code = PROGRAM_OK;
+	int more;
 
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
 		if (load->bytes == 0 && len >= sizeof(bom) && memcmp(text, bom, sizeof(bom)) == 0) {
@@ -173,7 +194,7 @@ static int load_lines(struct load *load)
 			load->bytes = sizeof(bom);
 		}
 		if (len > 0 && load->sink->kind->write(load->sink, text, len)) {
-			exit_code = load_fail_sink(load, load->sink->failed);
+			load->exit_code = load_fail_sink(load, load->sink->failed);
 			break;
 		}
 		for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + len - at)));
@@ -181,17 +202,19 @@ static int load_lines(struct load *load)
 			load->sink->lines++;
 		load->bytes += len;
 		load_progress(load);
-		if (load_signal)
+		if (load_signal || (!load_ready(load) && load_finish(load)))
 			break;
 	}
 	free(lines.buffer);
-	if (load_signal && exit_code == PROGRAM_OK)
+	if (load->exit_code || load_finish(load))
+		return load->exit_code;
+	if (load_signal)
 		return load_interrupted(load, load->sink->lines + 1, 0);
 	if (more == -EFBIG)
 		return load_too_long(load);
 	if (more < 0)
 		return load_fail_at(load, load->sink->lines + 1, 0, strerror(-more));
-	return exit_code;
+	return PROGRAM_OK;
 }
 
 /* ---- CSV --------------------------------------------------------------------------------- */
@@ -200,52 +223,83 @@ static int load_has_family(void *ctx, const char *family)
 {
 	struct load *load = ctx;
 
-	return sink_family(load->sink, load->csv.table, family);
+	return sink_family(load->sink, load->table, family);
 }
 
-/* Writes the lines made of the CSV, then reports rc, the error behind them. */
-static int load_csv_lines(struct load *load, struct csv_rows *rows, int rc)
+/* Writes the table's line; for --create after that of a schema of it and the family alone. line: of
+ * the header. */
+static int load_begin(void *ctx, uint64_t line)
 {
+	struct load *load = ctx;
 	struct sink *sink = load->sink;
+	char *table = escape_bytes(load->table, "\"\\"), *schema = NULL, *text = NULL;
+	int len = -1, rc;
 
-	if (rows->lines > 0 && sink->kind->write(sink, rows->out.bytes, rows->out.len)) {
-		uint64_t at = sink->failed - sink->lines;
+	if (table &&
+	    (!load->csv.create ||
+	     asprintf(&schema, "{\"version\":1,\"tables\":{\"%s\":{\"families\":{\"%s\":{}}}}}\n",
+		      table, load->csv.family) > 0))
+		len = asprintf(&text, "%s{\"table\":\"%s\"}\n", schema ? schema : "", table);
+	rc = len < 0 ? sink_fail(sink, -ENOMEM, "no memory")
+		     : sink->kind->write(sink, text, (size_t)len);
+	sink->lines += 1 + load->csv.create;
+	if (rc)
+		load->exit_code = load_fail_sink(load, sink->failed > 0 ? line : 0);
+	free(text);
+	free(schema);
+	free(table);
+	return rc;
+}
 
-		return load_fail_sink(load,
-				      at >= 1 && at <= rows->lines ? rows->origins[at - 1] : 0);
-	}
-	sink->lines += rows->lines;
-	if (rc == 0)
-		return PROGRAM_OK;
+static int load_row(void *ctx, const struct csv_row *row)
+{
+	struct load *load = ctx;
+	int rc = load->sink->kind->row(load->sink, row);
+
+	if (rc)
+		load->exit_code = load_fail_sink(load, load->sink->failed);
+	return rc;
+}
+
+/* Prints the error of a record, which comes behind those of the rows that wait. */
+static int load_csv_fail(struct load *load, const struct csv_rows *rows)
+{
+	if (load_finish(load))
+		return PROGRAM_FAILED;
 	return load_fail_at(load, rows->wrong.line, rows->wrong.column,
-			    rows->why[0] ? rows->why : sink->why);
+			    rows->why[0] ? rows->why : load->sink->why);
 }
 
 static int load_csv(struct load *load)
 {
 	static char buffer[256 << 10];
-	int exit_code = PROGRAM_OK;
 	struct csv_rows rows;
 	ssize_t got = 0;
+	int rc = 0;
 
 	csv_rows_open(&rows, &load->csv);
-	while (exit_code == PROGRAM_OK && !load_signal &&
-	       (got = read(load->fd, buffer, sizeof(buffer))) > 0) {
-		int rc = csv_rows_read(&rows, buffer, (size_t)got);
-
-		exit_code = load_csv_lines(load, &rows, rc);
+	while (!rc && !load_signal && (got = read(load->fd, buffer, sizeof(buffer))) > 0) {
+		rc = csv_rows_read(&rows, buffer, (size_t)got);
 		load->bytes += (uint64_t)got;
+		if (!rc && !load_ready(load))
+			rc = load_finish(load);
 		load_progress(load);
 	}
-	if (exit_code == PROGRAM_OK && load_signal)
-		exit_code = load_interrupted(load, rows.body ? csv_next(&rows.csv).line : 1,
-					     rows.body ? rows.body - 1 : 0);
-	else if (exit_code == PROGRAM_OK && got < 0)
-		exit_code = load_fail_at(load, rows.csv.place.line, 0, strerror(errno));
-	else if (exit_code == PROGRAM_OK)
-		exit_code = load_csv_lines(load, &rows, csv_rows_end(&rows));
+	if (!rc && !load_signal && got == 0)
+		rc = csv_rows_end(&rows);
+	if (rc && !load->exit_code)
+		load->exit_code = load_csv_fail(load, &rows);
+	else if (!rc && !load_finish(load)) {
+		if (load_signal)
+			load->exit_code =
+				load_interrupted(load, rows.body ? csv_next(&rows.csv).line : 1,
+						 rows.body ? rows.body - 1 : 0);
+		else if (got < 0)
+			load->exit_code =
+				load_fail_at(load, rows.csv.place.line, 0, strerror(errno));
+	}
 	csv_rows_close(&rows);
-	return exit_code;
+	return load->exit_code;
 }
 
 /* ---- Main -------------------------------------------------------------------------------- */
@@ -272,7 +326,7 @@ static int load_run(struct load *load)
 	if (fstat(load->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		load->size = (uint64_t)st.st_size;
 	program_progress_start(true);
-	exit_code = load->csv.table ? load_csv(load) : load_lines(load);
+	exit_code = load->table ? load_csv(load) : load_lines(load);
 	/* Lines that were applied before a wrong one must survive a power cut, too. */
 	if (load->sink->kind->sync(load->sink))
 		exit_code = program_fail(&program, "%s: not safe on disk: %s", load->path,
@@ -297,7 +351,7 @@ static int load_all(struct load *load, char **names, int count)
 	const struct csv_rows_options *csv = &load->csv;
 	int exit_code;
 
-	if (!csv->table && (csv->family || csv->timestamps || csv->key || csv->create))
+	if (!load->table && (csv->family || csv->timestamps || csv->key || csv->create))
 		return program_misuse(&program, "--key, --family, --create and --timestamps go "
 						"with --csv or --tsv");
 	if (!csv->family && (csv->key || csv->create))
@@ -331,7 +385,10 @@ int main(int argc, char **argv)
 						PROGRAM_OPTIONS};
 	struct load load = {.fd = STDIN_FILENO,
 			    .source = "standard input",
-			    .csv = {.has_family = load_has_family, .ctx = &load}};
+			    .csv = {.has_family = load_has_family,
+				    .begin = load_begin,
+				    .row = load_row,
+				    .ctx = &load}};
 	struct csv_rows_options *csv = &load.csv;
 	int option, exit_code;
 
@@ -339,9 +396,9 @@ int main(int argc, char **argv)
 	load_catch_signals();
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
 		if (option == LOAD_CSV || option == LOAD_TSV) {
-			if (csv->table)
+			if (load.table)
 				return program_misuse(&program, "only one --csv or --tsv");
-			csv->table = optarg;
+			load.table = optarg;
 			csv->separator = option == LOAD_CSV ? ',' : '\t';
 		} else if (option == LOAD_KEY) {
 			csv->key = optarg;

@@ -178,6 +178,19 @@ int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct w
 	return mutation_value(mutation, WCS_WRITE_SET, family, qualifier, ts, value);
 }
 
+int wcs_mutation_set_text(struct wcs_mutation *mutation, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, struct wcs_slice text)
+{
+	struct wcs_write entry = {.kind = WCS_WRITE_SET,
+				  .family = family,
+				  .qualifier = qualifier,
+				  .ts = ts,
+				  .value = text,
+				  .form = WCS_FORM_TEXT};
+
+	return wcs_mutation_write(mutation, entry);
+}
+
 int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
 			    struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {

@@ -635,6 +635,10 @@ int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
 int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
 		     int64_t ts, struct wcs_slice value);
 
+/* Sets a cell to a text as row JSON does: in a family of integers it is the digits of one. */
+int wcs_mutation_set_text(struct wcs_mutation *mutation, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, struct wcs_slice text);
+
 /* Sets a cell that becomes the newest: with ts where the newest cell is not later (it is replaced
  * where equal), else with the server's timestamp. */
 int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
@@ -840,6 +844,16 @@ unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, siz
 /* Reads base64 of the standard alphabet, padded, without spaces, unused bits zero. out has room
  * for len / 4 * 3 bytes. -EINVAL: something else. */
 int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
+
+/* Text that grows; all zero is empty, and its owner frees bytes. */
+struct wcs_text {
+	char *bytes;
+	size_t len, room;
+};
+/* Adds a line of row JSON that sets these cells, all of one row and sorted; without the timestamp
+ * where that is WCS_TS_SERVER. Each has its value, and `differs` from the cell before. -ENOMEM:
+ * nothing is added. */
+int wcs_text_row(struct wcs_text *text, const struct wcs_cell *cells, size_t count);
 
 /* The content of a stream of rows as text. */
 enum wcs_export_kind {

@@ -12,7 +12,7 @@
 
 #include "lib/grow.h"
 
-#define LINES_ROOM (256u << 10)
+#define LINES_ROOM (1u << 20)
 
 int lines_next(struct lines *lines, const char **text, size_t *len)
 {

@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 #include "mkfs/program.h"
+#include "mkfs/text/csv_rows.h"
 
 struct mounted;
 
 struct sink {
 	const struct sink_kind *kind;
-	uint64_t lines; /* before the present call; `failed` counts from there */
-	uint64_t rows;	/* applied so far */
+	uint64_t lines;			    /* given to write before the present call */
+	uint64_t rows;			    /* applied so far */
 	char table[WCS_TABLE_NAME_MAX + 1]; /* of the last table line; empty: none */
 	size_t line_max;		    /* bytes of a line */
 	struct wcs_schema *schema;	    /* as sink_family found it; NULL: not read */
@@ -25,9 +26,14 @@ struct sink {
 };
 
 struct sink_kind {
-	/* Applies whole lines; only the last of the input may lack its newline. After a failure the
-	 * lines before the failed one are applied, and write must not be called again. */
+	/* Applies whole lines; only the last of the input may lack its newline. Lines and rows may
+	 * wait, so that a failure may be one of an earlier call. After it the lines before the
+	 * failed one are applied, and no line or row may follow. */
 	int (*write)(struct sink *sink, const char *text, size_t len);
+	/* Applies a row of CSV; `failed` is then the line of a row. */
+	int (*row)(struct sink *sink, const struct csv_row *row);
+	/* Applies the lines and rows that wait. */
+	int (*finish)(struct sink *sink);
 	/* Returns when all applied lines survive a power cut. A failure sets only why. */
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; into a mount also by other processes. */

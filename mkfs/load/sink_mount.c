@@ -10,22 +10,49 @@
  *   table. At a root with tables each table line opens the .rows of its table.
  * - The number of applied lines counts those that the mount has acknowledged. If a write fails and
  *   the bad line is not known, more of them may be applied.
+ * - A thread writes a large piece while the next one is made. It only writes: the piece is counted,
+ *   or its error reported, when the next one is complete.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lib/grow.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 
+#define SINK_PIECE  (1u << 20)	     /* bytes of rows that are written at once, about */
+#define SINK_BEHIND (SINK_PIECE / 4) /* pieces of that size go to the thread */
 #define SINK_SCHEMA "/.rowfs/schema.json"
 #define SINK_LIMIT  "%s: this process may write no more into one file (ulimit -f)"
+
+/* Consecutive lines that go into one .rows. */
+struct sink_run {
+	const char *text;
+	size_t len;
+	uint64_t first;		 /* number of the first line, from 1 */
+	const uint64_t *origins; /* instead, the number of each; NULL: none */
+	uint64_t lines, rows;	 /* rows: lines that are neither blank nor a table's */
+};
+
+/* A run with memory of its own. */
+struct sink_piece {
+	struct sink_run run;
+	struct wcs_text text;
+	uint64_t *origins;
+	size_t origins_room;
+	int fd; /* for the thread, as the next; the rest is its result */
+	size_t taken;
+	int error;
+};
 
 struct sink_mount {
 	struct sink sink;
@@ -36,14 +63,9 @@ struct sink_mount {
 	int dir;		       /* the directory */
 	int rows;		       /* the open .rows; -1: none */
 	uint64_t stream;	       /* lines written into it */
-};
-
-/* Consecutive lines of the text that go into one .rows. */
-struct sink_run {
-	const char *text;
-	size_t len;
-	uint64_t first; /* number of the first line, from 1 */
-	uint64_t lines;
+	struct sink_piece pieces[2], *filling;
+	struct sink_piece *given; /* to the thread; NULL: none, and no thread */
+	pthread_t thread;
 };
 
 /* ---- Lines ------------------------------------------------------------------------------- */
@@ -76,7 +98,7 @@ static struct wcs_line *sink_mount_other(const char *text, size_t len)
 static void sink_mount_advance(struct sink_mount *to, struct sink_run *run, uint64_t lines)
 {
 	to->stream += lines;
-	for (; lines > 0 && run->lines > 0; lines--, run->lines--, run->first++) {
+	for (; lines > 0 && run->lines > 0; lines--, run->lines--) {
 		size_t n = sink_mount_line(run->text, run->len);
 		struct wcs_line *other = sink_mount_other(run->text, n);
 
@@ -85,6 +107,8 @@ static void sink_mount_advance(struct sink_mount *to, struct sink_run *run, uint
 		n += n < run->len ? 1 : 0;
 		run->text += n;
 		run->len -= n;
+		run->first++;
+		run->origins += run->origins != NULL;
 	}
 }
 
@@ -188,7 +212,7 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_
 		lines++;
 	to->rows = -1;
 	sink_mount_advance(to, run, told && line > to->stream ? line - to->stream - 1 : lines);
-	to->sink.failed = run->first;
+	to->sink.failed = !run->origins ? run->first : run->lines > 0 ? *run->origins : 0;
 	if (limit) /* the bad line is the one in which the last write ended */
 		sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
 	if (limit || told)
@@ -198,20 +222,123 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_
 	return rc;
 }
 
-/* Writes the run, if it has lines, and empties it. */
+static void sink_mount_count(struct sink_mount *to, const struct sink_run *run)
+{
+	to->stream += run->lines;
+	to->sink.rows += run->rows;
+}
+
+/* Waits for the given piece. */
+static int sink_mount_settle(struct sink_mount *to)
+{
+	struct sink_piece *piece = to->given;
+
+	if (!piece)
+		return 0;
+	pthread_join(to->thread, NULL);
+	to->given = NULL;
+	if (piece->taken < piece->run.len)
+		return sink_mount_refused(to, &piece->run, piece->taken, -piece->error);
+	sink_mount_count(to, &piece->run);
+	return 0;
+}
+
+/* Writes the run, if it has lines, and empties it; all before it is written first. */
 static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 {
+	int rc = sink_mount_settle(to);
 	size_t taken;
 
-	if (run->lines == 0)
-		return 0;
+	if (rc || run->lines == 0)
+		return rc;
 	taken = sink_mount_put(to->rows, run->text, run->len);
 	if (taken < run->len ||
 	    (run->text[run->len - 1] != '\n' && sink_mount_put(to->rows, "\n", 1) < 1))
 		return sink_mount_refused(to, run, taken, -errno);
-	sink_mount_advance(to, run, run->lines);
+	sink_mount_count(to, run);
+	*run = (struct sink_run){.text = NULL};
 	return 0;
 }
+
+/* ---- Pieces ------------------------------------------------------------------------------ */
+
+static void *sink_mount_main(void *arg)
+{
+	struct sink_piece *piece = arg;
+
+	piece->taken = sink_mount_put(piece->fd, piece->run.text, piece->run.len);
+	piece->error = errno;
+	return NULL;
+}
+
+/* Makes the thread, which takes no signal. */
+static bool sink_mount_thread(struct sink_mount *to, struct sink_piece *piece)
+{
+	sigset_t all, old;
+	bool made;
+
+	piece->fd = to->rows;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	made = pthread_create(&to->thread, NULL, sink_mount_main, piece) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return made;
+}
+
+/* Writes the piece that was filled, or has a thread write it. */
+static int sink_mount_give(struct sink_mount *to, bool behind)
+{
+	struct sink_piece *piece = to->filling;
+	int rc = sink_mount_settle(to);
+
+	if (rc)
+		return rc;
+	piece->run.text = piece->text.bytes;
+	piece->run.len = piece->text.len;
+	if (behind && sink_mount_thread(to, piece)) {
+		to->given = piece;
+		to->filling = to->pieces + (piece == to->pieces);
+	} else {
+		rc = sink_mount_flush(to, &piece->run);
+	}
+	if (to->filling->text.room > 4 * SINK_PIECE) { /* of a long row */
+		free(to->filling->text.bytes);
+		to->filling->text = (struct wcs_text){.bytes = NULL};
+	}
+	to->filling->text.len = 0;
+	to->filling->run = (struct sink_run){.text = NULL};
+	return rc;
+}
+
+static int sink_mount_finish(struct sink *sink)
+{
+	return sink_mount_give((struct sink_mount *)sink, false);
+}
+
+static int sink_mount_row(struct sink *sink, const struct csv_row *row)
+{
+	struct sink_mount *to = (struct sink_mount *)sink;
+	struct sink_piece *piece = to->filling;
+	struct sink_run *run = &piece->run;
+	int rc = grow(&piece->origins, &piece->origins_room, run->lines + 1, 1024,
+		      sizeof(*piece->origins));
+
+	if (!rc)
+		rc = wcs_text_row(&piece->text, row->cells, row->count);
+	if (rc && sink_mount_finish(sink))
+		return rc;
+	if (rc) {
+		sink->failed = row->line;
+		return sink_fail(sink, rc, "%s", strerror(-rc));
+	}
+	piece->origins[run->lines++] = row->line;
+	run->rows++;
+	run->origins = piece->origins;
+	return piece->text.len < SINK_PIECE ? 0
+					    : sink_mount_give(to, piece->text.len < 2 * SINK_PIECE);
+}
+
+/* ---- Tables and schemas ------------------------------------------------------------------ */
 
 /* path: from the directory. */
 static int sink_mount_rows_open(struct sink_mount *to, const char *path)
@@ -274,6 +401,20 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 	return sink_mount_schema(to, text, len);
 }
 
+/* Writes the run, the last of a text, or gives a copy of it to the thread. */
+static int sink_mount_end(struct sink_mount *to, struct sink_run *run)
+{
+	struct sink_piece *piece = to->filling;
+
+	if (run->len < SINK_BEHIND || run->len > SINK_PIECE || run->text[run->len - 1] != '\n' ||
+	    grow(&piece->text.bytes, &piece->text.room, run->len, SINK_PIECE, 1))
+		return sink_mount_flush(to, run);
+	memcpy(piece->text.bytes, run->text, run->len);
+	piece->text.len = run->len;
+	piece->run = *run;
+	return sink_mount_give(to, true);
+}
+
 static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
@@ -299,15 +440,17 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 				       "a row, but no line {\"table\": NAME} came before it");
 			sink_mount_applied(sink);
 		} else if (to->rows >= 0) {
-			if (run.lines++ == 0)
-				run = (struct sink_run){text, 0, number, 1};
+			if (run.len == 0)
+				run = (struct sink_run){.text = text, .first = number};
 			run.len += all;
+			run.lines++;
+			run.rows += !other && strspn(text, " \t\r") < n;
 		}
 		wcs_line_free(other);
 		text += all;
 		len -= all;
 	}
-	return rc ? rc : sink_mount_flush(to, &run);
+	return rc ? rc : sink_mount_end(to, &run);
 }
 
 static int sink_mount_sync(struct sink *sink)
@@ -361,11 +504,17 @@ static void sink_mount_close(struct sink *sink)
 		close(to->rows);
 	if (to->dir >= 0)
 		close(to->dir);
+	for (size_t i = 0; i < 2; i++) {
+		free(to->pieces[i].text.bytes);
+		free(to->pieces[i].origins);
+	}
 	wcs_schema_free(sink->schema);
 	free(to);
 }
 
 static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
+						 .row = sink_mount_row,
+						 .finish = sink_mount_finish,
 						 .sync = sink_mount_sync,
 						 .cells = sink_mount_cells,
 						 .schema = sink_mount_read_schema,
@@ -384,6 +533,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	to->program = program;
 	to->hidden = UINT64_MAX; /* nothing is written yet */
 	to->rows = -1;
+	to->filling = to->pieces;
 	to->mounted = mounted;
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to->dir < 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/utf8.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 
@@ -36,6 +37,16 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 	return 0;
 }
 
+/* Takes note of what is applied, and of a fault. */
+static int sink_store_result(struct sink_store *to, int rc, const struct wcs_fault *fault)
+{
+	to->sink.rows = wcs_import_lines(to->import);
+	if (!rc)
+		return 0;
+	to->sink.failed = (uint64_t)fault->line;
+	return sink_fail(&to->sink, rc, "%s", fault->text);
+}
+
 static int sink_store_write(struct sink *sink, const char *text, size_t len)
 {
 	struct sink_store *to = (struct sink_store *)sink;
@@ -44,11 +55,57 @@ static int sink_store_write(struct sink *sink, const char *text, size_t len)
 
 	if (!rc && text[len - 1] != '\n')
 		rc = wcs_import_finish(to->import, &fault);
-	sink->rows = wcs_import_lines(to->import);
+	return sink_store_result(to, rc, &fault);
+}
+
+static int sink_store_finish(struct sink *sink)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+	struct wcs_fault fault = {0};
+
+	return sink_store_result(to, wcs_import_finish(to->import, &fault), &fault);
+}
+
+/* Copies the bytes to memory of the import. */
+static struct wcs_slice sink_store_copy(unsigned char **to, struct wcs_slice bytes)
+{
+	struct wcs_slice copy = {*to, bytes.len};
+
+	*to = mempcpy(*to, bytes.data, bytes.len);
+	return copy;
+}
+
+static int sink_store_row(struct sink *sink, const struct csv_row *row)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+	struct wcs_mutation *mutation;
+	struct wcs_fault fault = {0};
+	size_t len = row->key.len;
+	struct wcs_slice key;
+	unsigned char *bytes;
+	int rc;
+
+	for (size_t i = 0; i < row->count; i++)
+		len += row->cells[i].value.len;
+	bytes = wcs_import_bytes(to->import, len);
+	rc = bytes ? wcs_import_begin(to->import, &mutation) : -ENOMEM;
 	if (!rc)
-		return 0;
-	sink->failed = (uint64_t)fault.line;
-	return sink_fail(sink, rc, "%s", fault.text);
+		key = sink_store_copy(&bytes, row->key);
+	for (size_t i = 0; i < row->count && !rc; i++) {
+		const struct wcs_cell *cell = &row->cells[i];
+		struct wcs_slice value = sink_store_copy(&bytes, cell->value);
+		bool text = utf8_prefix(value.data, value.len) == value.len; /* as in row JSON */
+
+		rc = (text ? wcs_mutation_set_text : wcs_mutation_set)(
+			mutation, cell->family.data, cell->qualifier, cell->info.ts, value);
+	}
+	if (rc && sink_store_finish(sink))
+		return rc;
+	if (rc) {
+		sink->failed = row->line;
+		return sink_fail(sink, rc, "%s", strerror(-rc));
+	}
+	return sink_store_result(to, wcs_import_row(to->import, key, row->line, &fault), &fault);
 }
 
 static int sink_store_sync(struct sink *sink)
@@ -87,6 +144,8 @@ static void sink_store_close(struct sink *sink)
 }
 
 static const struct sink_kind sink_store_kind = {.write = sink_store_write,
+						 .row = sink_store_row,
+						 .finish = sink_store_finish,
 						 .sync = sink_store_sync,
 						 .cells = sink_store_cells,
 						 .schema = sink_store_schema,

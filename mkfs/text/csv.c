@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads CSV byte by byte. A record ends with LF or CR LF; a CR elsewhere is a byte of its field. A
- * field in quotes may hold any bytes, a quote as two. A quote within a field without quotes is an
- * error, as are bytes behind the closing quote: programs disagree about such files.
+ * Reads CSV by runs of plain bytes. A record ends with LF or CR LF; a CR elsewhere is a byte of its
+ * field. A field in quotes may hold any bytes, a quote as two. A quote within a field without
+ * quotes is an error, as are bytes behind the closing quote: programs disagree about such files.
  */
 #include "mkfs/text/csv.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/grow.h"
+#include "lib/words.h"
 
 enum {
 	CSV_DONE,     /* the record is complete, or there is none yet */
@@ -27,24 +28,20 @@ static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *wh
 	return rc;
 }
 
-/* Room for one byte, and for one field. */
-static int csv_grow(struct csv *csv)
+/* Room for so many bytes more, and for one field. */
+static int csv_grow(struct csv *csv, size_t bytes)
 {
-	if (grow(&csv->bytes, &csv->room, csv->len + 1, 4096, 1) ||
+	if (grow(&csv->bytes, &csv->room, csv->len + bytes, 4096, 1) ||
 	    grow(&csv->fields, &csv->fields_room, csv->count + 1, 64, sizeof(*csv->fields)))
 		return csv_fail(csv, -ENOMEM, csv->place, "no memory");
 	return 0;
 }
 
-static void csv_field_begin(struct csv *csv)
+static void csv_field_begin(struct csv *csv, bool quoted)
 {
-	csv->fields[csv->count++] = (struct csv_field){.start = csv->len, .place = csv->place};
-}
-
-static void csv_byte(struct csv *csv, char byte)
-{
-	csv->bytes[csv->len++] = byte;
-	csv->fields[csv->count - 1].len++;
+	csv->fields[csv->count++] =
+		(struct csv_field){.start = csv->len, .place = csv->place, .quoted = quoted};
+	csv->state = quoted ? CSV_QUOTED : CSV_PLAIN;
 }
 
 /* The end of a record, whose last field has none of the CR before the LF. */
@@ -63,48 +60,90 @@ static bool csv_is_blank(const struct csv *csv)
 	return csv->count == 1 && csv->fields[0].len == 0 && !csv->fields[0].quoted;
 }
 
+/* ---- Runs -------------------------------------------------------------------------------- */
+
+/* The number of bytes before one that a field does not take as it is: in quotes a quote, else also
+ * a newline and the separator. */
+static size_t csv_run(const struct csv *csv, const char *text, size_t len)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	const char *quote;
+	uint64_t word, marks;
+	size_t at = 0;
+
+	if (csv->state == CSV_QUOTED) {
+		quote = memchr(text, '"', len);
+		return quote ? (size_t)(quote - text) : len;
+	}
+	for (; at + 8 <= len; at += 8) {
+		word = get_le64(bytes + at);
+		marks = word_equal(word, '"') | word_equal(word, '\n') |
+			word_equal(word, (unsigned char)csv->separator);
+		if (marks)
+			return at + word_first(marks);
+	}
+	while (at < len && text[at] != '"' && text[at] != '\n' && text[at] != csv->separator)
+		at++;
+	return at;
+}
+
+/* Moves the place behind the bytes of a run. */
+static void csv_pass(struct csv *csv, const char *text, size_t len)
+{
+	const char *newline;
+	size_t at = 0;
+
+	while (csv->state == CSV_QUOTED && (newline = memchr(text, '\n', len))) {
+		csv->place = (struct csv_place){csv->place.line + 1, 1};
+		len -= (size_t)(newline + 1 - text);
+		text = newline + 1;
+	}
+	csv->place.column += len;
+	while (at + 8 <= len && !(get_le64((const unsigned char *)text + at) & WORD_HIGH))
+		at += 8;
+	for (; at < len; at++) /* a character counts once */
+		csv->place.column -= ((unsigned char)text[at] & 0xc0) == 0x80;
+}
+
+/* Adds bytes to the field. */
+static int csv_add(struct csv *csv, const char *text, size_t len)
+{
+	int rc = csv_grow(csv, len);
+
+	if (rc)
+		return rc;
+	memcpy(csv->bytes + csv->len, text, len);
+	csv->len += len;
+	csv->fields[csv->count - 1].len += len;
+	csv_pass(csv, text, len);
+	return 0;
+}
+
+/* ---- Records ----------------------------------------------------------------------------- */
+
+/* Takes a byte that ends a run, or one behind a quote. */
 static int csv_take(struct csv *csv, char byte)
 {
 	if (csv->state == CSV_QUOTED) {
-		if (byte == '"')
-			csv->state = CSV_QUOTE;
-		else
-			csv_byte(csv, byte);
-		return 0;
-	}
-	if (csv->state == CSV_QUOTE || csv->state == CSV_QUOTE_CR) {
-		if (byte == '\n') {
-			csv_record_end(csv);
-		} else if (csv->state == CSV_QUOTE && byte == '"') {
-			csv_byte(csv, byte);
-			csv->state = CSV_QUOTED;
-		} else if (csv->state == CSV_QUOTE && byte == csv->separator) {
-			csv->state = CSV_FIELD;
-		} else if (csv->state == CSV_QUOTE && byte == '\r') {
-			csv->state = CSV_QUOTE_CR;
-		} else {
-			return csv_fail(
-				csv, -EINVAL, csv->place,
-				"a field in quotes goes on behind them; a quote in it is two");
-		}
-		return 0;
-	}
-	if (csv->state == CSV_FIELD) {
-		csv_field_begin(csv);
-		csv->fields[csv->count - 1].quoted = byte == '"';
-		csv->state = byte == '"' ? CSV_QUOTED : CSV_PLAIN;
-		if (byte == '"')
-			return 0;
-	}
-	if (byte == '"')
+		csv->state = CSV_QUOTE;
+	} else if (byte == '\n') {
+		csv_record_end(csv);
+		csv->place = (struct csv_place){csv->place.line + 1, 0};
+	} else if (csv->state == CSV_PLAIN && byte == '"') {
 		return csv_fail(csv, -EINVAL, csv->place,
 				"a quote in a field that does not begin with one");
-	if (byte == '\n')
-		csv_record_end(csv);
-	else if (byte == csv->separator)
+	} else if (csv->state != CSV_QUOTE_CR && byte == csv->separator) {
 		csv->state = CSV_FIELD;
-	else
-		csv_byte(csv, byte);
+	} else if (csv->state == CSV_QUOTE && byte == '"') {
+		csv->state = CSV_QUOTED;
+		return csv_add(csv, &byte, 1);
+	} else if (csv->state == CSV_QUOTE && byte == '\r') {
+		csv->state = CSV_QUOTE_CR;
+	} else {
+		return csv_fail(csv, -EINVAL, csv->place,
+				"a field in quotes goes on behind them; a quote in it is two");
+	}
+	csv->place.column++;
 	return 0;
 }
 
@@ -116,29 +155,51 @@ static void csv_begin(struct csv *csv)
 	csv->state = CSV_FIELD;
 }
 
+/* Takes the next bytes, *taken of them. */
+static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken)
+{
+	int rc = csv_grow(csv, 1);
+
+	if (rc)
+		return rc;
+	if (csv->len >= csv->max)
+		return csv_fail(csv, -EFBIG, csv->place, "the record is too long");
+	*taken = 1;
+	if (csv->state == CSV_FIELD) {
+		csv_field_begin(csv, *text == '"');
+		if (*text == '"') {
+			csv->place.column++;
+			return 0;
+		}
+	}
+	if (csv->state == CSV_PLAIN || csv->state == CSV_QUOTED) {
+		size_t room = csv->max - csv->len,
+		       run = csv_run(csv, text, len < room ? len : room);
+
+		if (run > 0) {
+			*taken = run;
+			return csv_add(csv, text, run);
+		}
+	}
+	return csv_take(csv, *text);
+}
+
 int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
 {
-	*used = 0;
-	csv_begin(csv);
-	while (*used < len) {
-		char byte = text[*used];
-		int rc = csv_grow(csv);
+	size_t taken;
+	int rc;
 
-		if (!rc && csv->len >= csv->max)
-			rc = csv_fail(csv, -EFBIG, csv->place, "the record is too long");
-		if (!rc)
-			rc = csv_take(csv, byte);
+	csv_begin(csv);
+	for (*used = 0; *used < len; *used += taken) {
+		rc = csv_step(csv, text + *used, len - *used, &taken);
 		if (rc)
 			return rc;
-		++*used;
-		if (byte == '\n')
-			csv->place = (struct csv_place){csv->place.line + 1, 1};
-		else if (((unsigned char)byte & 0xc0) != 0x80)
-			csv->place.column++;
 		if (csv->state != CSV_DONE)
 			continue;
-		if (!csv_is_blank(csv))
+		if (!csv_is_blank(csv)) {
+			*used += taken;
 			return 1;
+		}
 		csv_begin(csv);
 	}
 	return 0;
@@ -147,7 +208,7 @@ int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
 int csv_end(struct csv *csv)
 {
 	bool begun = csv->count > 0 && csv->state != CSV_DONE;
-	int rc = csv_grow(csv);
+	int rc = csv_grow(csv, 0);
 
 	if (rc)
 		return rc;
@@ -157,7 +218,7 @@ int csv_end(struct csv *csv)
 	if (!begun)
 		return 0;
 	if (csv->state == CSV_FIELD) /* behind a separator */
-		csv_field_begin(csv);
+		csv_field_begin(csv, false);
 	csv_record_end(csv);
 	return !csv_is_blank(csv);
 }

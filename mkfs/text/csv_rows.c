@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes records of CSV as lines of row JSON. Empty fields are no cells, and a row without cells is
- * no line. Values that are not ASCII become base64.
+ * Makes rows of records of CSV. Empty fields are no cells, and a record without cells is no row.
+ * The cells of a row are sorted, as those of a scan.
  */
 #include "mkfs/text/csv_rows.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/grow.h"
-#include "store/store.h"
-
 struct csv_column {
 	char family[WCS_FAMILY_NAME_MAX + 1];
-	char *qualifier; /* as JSON text, with quotes */
-	size_t field;	 /* of each record */
+	struct wcs_slice qualifier; /* owned */
+	size_t field;		    /* of each record */
 };
 
 void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options)
@@ -32,10 +28,9 @@ void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options
 void csv_rows_close(struct csv_rows *rows)
 {
 	for (size_t i = 0; i < rows->column_count; i++)
-		free(rows->columns[i].qualifier);
+		free((void *)(uintptr_t)rows->columns[i].qualifier.data);
 	free(rows->columns);
-	free(rows->out.bytes);
-	free(rows->origins);
+	free(rows->cells);
 	free(rows->csv.bytes);
 	free(rows->csv.fields);
 }
@@ -52,104 +47,9 @@ csv_rows_fail(struct csv_rows *rows, int rc, struct csv_place at, const char *fo
 	return rc;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
-
-/* Makes room for more bytes; false: there is no memory, now or before. */
-static bool csv_rows_reserve(struct csv_rows *rows, size_t more)
-{
-	struct csv_text *out = &rows->out;
-
-	out->failed = out->failed || grow(&out->bytes, &out->room, out->len + more, 65536, 1);
-	return !out->failed;
-}
-
-static void csv_rows_put(struct csv_rows *rows, const char *text)
-{
-	struct csv_text *out = &rows->out;
-	size_t len = strlen(text);
-
-	if (!csv_rows_reserve(rows, len))
-		return;
-	memcpy(out->bytes + out->len, text, len);
-	out->len += len;
-}
-
-/* Writes a string in quotes. The bytes must be UTF-8. */
-static void csv_rows_string(struct csv_rows *rows, const void *data, size_t len)
-{
-	const unsigned char *bytes = data;
-	struct csv_text *out = &rows->out;
-
-	if (!csv_rows_reserve(rows, 6 * len + 3))
-		return;
-	out->bytes[out->len++] = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] < 0x20) {
-			out->len += (size_t)sprintf(out->bytes + out->len, "\\u%04X", bytes[i]);
-			continue;
-		}
-		if (bytes[i] == '"' || bytes[i] == '\\')
-			out->bytes[out->len++] = '\\';
-		out->bytes[out->len++] = (char)bytes[i];
-	}
-	out->bytes[out->len++] = '"';
-}
-
-/* Writes a key or qualifier of any bytes in quotes, as row JSON spells it. */
-static void csv_rows_name(struct csv_rows *rows, const char *bytes, size_t len)
-{
-	char *text = wcs_text_encode((struct wcs_slice){bytes, len});
-
-	if (text)
-		csv_rows_string(rows, text, strlen(text));
-	else
-		rows->out.failed = true;
-	free(text);
-}
-
-/* Writes a cell's "value" if all bytes are ASCII, else its "base64". */
-static void csv_rows_value(struct csv_rows *rows, const void *data, size_t len)
-{
-	const unsigned char *bytes = data;
-	struct csv_text *out = &rows->out;
-	unsigned char rest[3] = {0}, *to;
-	size_t ascii = 0, left = len % 3;
-
-	while (ascii < len && bytes[ascii] < 0x80)
-		ascii++;
-	csv_rows_put(rows, ascii == len ? "\"value\":" : "\"base64\":\"");
-	if (ascii == len) {
-		csv_rows_string(rows, bytes, len);
-		return;
-	}
-	if (!csv_rows_reserve(rows, 2 * len + 6))
-		return;
-	to = wcs_text_base64((unsigned char *)out->bytes + out->len, bytes, len / 3);
-	if (left > 0) {
-		memcpy(rest, bytes + len - left, left);
-		to = wcs_text_base64(to, rest, 1);
-		memset(to - (3 - left), '=', 3 - left);
-	}
-	out->len = (size_t)(to - (unsigned char *)out->bytes);
-	out->bytes[out->len++] = '"';
-}
-
-/* ---- Lines ------------------------------------------------------------------------------- */
-
 static int csv_rows_no_memory(struct csv_rows *rows)
 {
 	return csv_rows_fail(rows, -ENOMEM, rows->csv.place, "no memory");
-}
-
-/* Ends the line that was made of the present record. */
-static int csv_rows_line(struct csv_rows *rows)
-{
-	csv_rows_put(rows, "\n");
-	if (rows->out.failed ||
-	    grow(&rows->origins, &rows->lines_room, rows->lines + 1, 256, sizeof(*rows->origins)))
-		return csv_rows_no_memory(rows);
-	rows->origins[rows->lines++] = rows->csv.fields[0].place.line;
-	return 0;
 }
 
 /* ---- Headers ----------------------------------------------------------------------------- */
@@ -177,26 +77,30 @@ static int csv_rows_family(struct csv_rows *rows, size_t i, const char *name, si
 static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column)
 {
 	const struct csv_field *field = &rows->csv.fields[column->field];
-	size_t start = rows->out.len;
+	void *bytes;
 
 	if (field->len > WCS_QUALIFIER_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, field->place,
 				     "a qualifier has at most %u bytes", WCS_QUALIFIER_MAX);
 	if (field->len == 0 && rows->options.key)
 		return csv_rows_fail(rows, -EINVAL, field->place, "the column has no name");
-	csv_rows_name(rows, rows->csv.bytes + field->start, field->len);
-	if (!rows->out.failed)
-		column->qualifier = strndup(rows->out.bytes + start, rows->out.len - start);
-	rows->out.len = start;
-	return column->qualifier ? 0 : csv_rows_no_memory(rows);
+	bytes = malloc(field->len + 1);
+	if (!bytes)
+		return csv_rows_no_memory(rows);
+	memcpy(bytes, csv_rows_field(rows, column->field), field->len);
+	column->qualifier = (struct wcs_slice){bytes, field->len};
+	return 0;
 }
 
 static int csv_rows_compare(const void *left, const void *right)
 {
 	const struct csv_column *a = left, *b = right;
+	size_t least = a->qualifier.len < b->qualifier.len ? a->qualifier.len : b->qualifier.len;
 	int order = strcmp(a->family, b->family);
 
-	return order ? order : strcmp(a->qualifier, b->qualifier);
+	if (!order)
+		order = memcmp(a->qualifier.data, b->qualifier.data, least);
+	return order ? order : (a->qualifier.len > least) - (b->qualifier.len > least);
 }
 
 /* Sorts the columns of cells by family, then qualifier. None may stand in the headers twice. */
@@ -279,27 +183,6 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 	return rc == 0 && !families ? csv_rows_sort(rows) : rc;
 }
 
-/* Makes the line of the table. Before it, for --create: that of a schema of this table and family
- * alone. */
-static int csv_rows_table(struct csv_rows *rows)
-{
-	const char *table = rows->options.table;
-	int rc = 0;
-
-	if (rows->options.create) {
-		csv_rows_put(rows, "{\"version\":1,\"tables\":{");
-		csv_rows_string(rows, table, strlen(table));
-		csv_rows_put(rows, ":{\"families\":{\"");
-		csv_rows_put(rows, rows->options.family);
-		csv_rows_put(rows, "\":{}}}}}");
-		rc = csv_rows_line(rows);
-	}
-	csv_rows_put(rows, "{\"table\":");
-	csv_rows_string(rows, table, strlen(table));
-	csv_rows_put(rows, "}");
-	return rc == 0 ? csv_rows_line(rows) : rc;
-}
-
 static int csv_rows_header(struct csv_rows *rows)
 {
 	static const char bom[3] = "\xef\xbb\xbf"; /* some programs put it before UTF-8 */
@@ -314,7 +197,8 @@ static int csv_rows_header(struct csv_rows *rows)
 			field->len -= sizeof(bom);
 		}
 		rows->columns = calloc(rows->csv.count, sizeof(*rows->columns));
-		if (!rows->columns)
+		rows->cells = calloc(rows->csv.count, sizeof(*rows->cells));
+		if (!rows->columns || !rows->cells)
 			return csv_rows_no_memory(rows);
 		rows->column_count = rows->csv.count;
 		for (size_t i = 0; i < rows->column_count; i++)
@@ -325,10 +209,10 @@ static int csv_rows_header(struct csv_rows *rows)
 				     "%zu fields, but the row before has %zu", rows->csv.count,
 				     rows->column_count);
 	rc = csv_rows_names(rows, families);
-	if (rc == 0 && !families)
-		rc = csv_rows_table(rows);
-	if (rc == 0 && !families)
+	if (rc == 0 && !families) {
 		rows->body = rows->csv.place.line;
+		rc = rows->options.begin(rows->options.ctx, field->place.line);
+	}
 	return rc;
 }
 
@@ -351,43 +235,40 @@ static int64_t csv_rows_ts(const char *text, size_t *len)
 	return ts;
 }
 
-/* last: the family of the cell before; NULL: none. */
-static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column, const char *last)
+/* Adds a cell of a field that is not empty. */
+static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column,
+			 struct csv_row *row)
 {
 	const struct csv_field *field = &rows->csv.fields[column->field];
 	const char *bytes = csv_rows_field(rows, column->field);
+	struct wcs_cell *cell = &rows->cells[row->count];
+	struct wcs_slice family = {column->family, strlen(column->family)};
 	int64_t ts = WCS_TS_SERVER;
 	size_t len = field->len;
-	char stamp[48];
 
 	if (rows->options.timestamps)
 		ts = csv_rows_ts(bytes, &len);
 	if (len > WCS_VALUE_MAX)
 		return csv_rows_fail(rows, -EFBIG, field->place, "a value has at most %u bytes",
 				     WCS_VALUE_MAX);
-	if (last && strcmp(last, column->family) == 0) {
-		csv_rows_put(rows, ",");
-	} else {
-		csv_rows_put(rows, last ? "},\"" : "\"");
-		csv_rows_put(rows, column->family);
-		csv_rows_put(rows, "\":{");
-	}
-	csv_rows_put(rows, column->qualifier);
-	csv_rows_put(rows, ":[{");
-	if (ts != WCS_TS_SERVER) {
-		snprintf(stamp, sizeof(stamp), "\"ts\":%" PRId64 ",", ts);
-		csv_rows_put(rows, stamp);
-	}
-	csv_rows_value(rows, bytes, len);
-	csv_rows_put(rows, "}]");
+	*cell = (struct wcs_cell){.differs = WCS_PART_ROW,
+				  .row = row->key,
+				  .family = family,
+				  .qualifier = column->qualifier,
+				  .info = {.ts = ts, .size = len},
+				  .value = {bytes, len}};
+	if (row->count++ > 0)
+		cell->differs = strcmp(cell[-1].family.data, family.data) == 0 ? WCS_PART_QUALIFIER
+									       : WCS_PART_FAMILY;
 	return 0;
 }
 
 static int csv_rows_row(struct csv_rows *rows)
 {
 	const struct csv_field *fields = rows->csv.fields, *key = &fields[rows->columns[0].field];
-	size_t start = rows->out.len;
-	const char *last = NULL;
+	struct csv_row row = {.key = {rows->csv.bytes + key->start, key->len},
+			      .cells = rows->cells,
+			      .line = fields[0].place.line};
 	int rc = 0;
 
 	if (rows->csv.count != rows->column_count)
@@ -399,24 +280,10 @@ static int csv_rows_row(struct csv_rows *rows)
 	if (key->len > WCS_ROW_KEY_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, key->place,
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
-	csv_rows_put(rows, "{\"key\":");
-	csv_rows_name(rows, rows->csv.bytes + key->start, key->len);
-	csv_rows_put(rows, ",\"families\":{");
-	for (size_t i = 1; i < rows->column_count && rc == 0; i++) {
-		const struct csv_column *column = &rows->columns[i];
-
-		if (fields[column->field].len == 0)
-			continue;
-		rc = csv_rows_cell(rows, column, last);
-		last = column->family;
-	}
-	if (rc == 0 && last) {
-		csv_rows_put(rows, "}}}");
-		rc = csv_rows_line(rows);
-	}
-	if (rc != 0 || !last)
-		rows->out.len = start;
-	return rc;
+	for (size_t i = 1; i < rows->column_count && rc == 0; i++)
+		if (fields[rows->columns[i].field].len > 0)
+			rc = csv_rows_cell(rows, &rows->columns[i], &row);
+	return rc == 0 && row.count > 0 ? rows->options.row(rows->options.ctx, &row) : rc;
 }
 
 /* ---- Records ----------------------------------------------------------------------------- */
@@ -436,7 +303,6 @@ int csv_rows_read(struct csv_rows *rows, const char *text, size_t len)
 	size_t used;
 	int rc = 0;
 
-	rows->out.len = rows->lines = 0;
 	for (; len > 0 && rc == 0; text += used, len -= used)
 		rc = csv_rows_take(rows, csv_read(&rows->csv, text, len, &used));
 	return rc;
@@ -444,10 +310,8 @@ int csv_rows_read(struct csv_rows *rows, const char *text, size_t len)
 
 int csv_rows_end(struct csv_rows *rows)
 {
-	int rc;
+	int rc = csv_rows_take(rows, csv_end(&rows->csv));
 
-	rows->out.len = rows->lines = 0;
-	rc = csv_rows_take(rows, csv_end(&rows->csv));
 	if (rc == 0 && !rows->body)
 		rc = csv_rows_fail(rows, -EINVAL, rows->csv.place,
 				   "the file ends before its columns are named");

@@ -13,14 +13,14 @@
  */
 #include "store/json/row_json_write.h"
 
-#include "lib/bytes.h"
+#include "lib/grow.h"
 #include "lib/utf8.h"
-
-#define WORD_ONES 0x0101010101010101u
-#define WORD_HIGH 0x8080808080808080u
+#include "lib/words.h"
 
 /* The largest integer that every reader of JSON takes exactly. */
 #define NUMBER_EXACT ((int64_t)1 << 53)
+
+#define TEXT_ROOM (64u << 10) /* of a text that grows, at first */
 
 /* How text is spelled. */
 enum spelling {
@@ -32,19 +32,11 @@ enum spelling {
 
 /* ---- Text -------------------------------------------------------------------------------- */
 
-/* Sets the high bit of each byte of the word that is below 0x20, '"', '%', '\\' or above 0x7e.
- * Bytes behind the first such byte may be marked, too. */
+/* Marks the bytes below 0x20 or above 0x7e, '"', '%' and '\\'. */
 static inline uint64_t word_marks(uint64_t word)
 {
-	uint64_t quote = word ^ (WORD_ONES * '"'), percent = word ^ (WORD_ONES * '%');
-	uint64_t backslash = word ^ (WORD_ONES * '\\');
-	uint64_t marks = word | (word + WORD_ONES);
-
-	marks |= (word - WORD_ONES * 0x20) & ~word;
-	marks |= (quote - WORD_ONES) & ~quote;
-	marks |= (percent - WORD_ONES) & ~percent;
-	marks |= (backslash - WORD_ONES) & ~backslash;
-	return marks & WORD_HIGH;
+	return ((word | (word + WORD_ONES)) & WORD_HIGH) | word_below(word, 0x20) |
+	       word_equal(word, '"') | word_equal(word, '%') | word_equal(word, '\\');
 }
 
 /* The first bytes of a text, at most eight, as a word; behind a shorter text it has plain bytes. */
@@ -121,7 +113,7 @@ static inline unsigned char *write_text(unsigned char *to, const unsigned char *
 
 		put_le64(to, word);
 		if (marks)
-			n = (size_t)__builtin_ctzll(marks) / 8;
+			n = word_first(marks);
 		to += n;
 		from += n;
 		len -= n;
@@ -203,6 +195,7 @@ static unsigned char *write_ts(struct wcs_row_writer *writer, unsigned char *to,
 		writer->ts_len = (size_t)(write_number(writer->ts_text, ts) - writer->ts_text);
 		writer->ts_text[writer->ts_len++] = ',';
 	}
+	to = WRITE_LITERAL(to, "\"ts\":");
 	memcpy(to, writer->ts_text, sizeof(writer->ts_text));
 	return to + writer->ts_len;
 }
@@ -249,8 +242,8 @@ bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *ce
 		to = write_text(to, qualifier.data, qualifier.len, SPELL_NAME);
 		to = WRITE_LITERAL(to, "\":[");
 	}
-	to = WRITE_LITERAL(to, "{\"ts\":");
-	writer->to = write_ts(writer, to, cell->info.ts);
+	*to++ = '{';
+	writer->to = cell->info.ts == WCS_TS_SERVER ? to : write_ts(writer, to, cell->info.ts);
 	return differs <= WCS_PART_FAMILY;
 }
 
@@ -340,4 +333,28 @@ void wcs_row_write_end(struct wcs_row_writer *writer)
 		writer->left = 0;
 	}
 	writer->to = WRITE_LITERAL(writer->to, "\"}");
+}
+
+/* ---- Rows of a caller -------------------------------------------------------------------- */
+
+int wcs_text_row(struct wcs_text *text, const struct wcs_cell *cells, size_t count)
+{
+	struct wcs_row_writer writer = {.in_row = false};
+	size_t len = text->len;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t most =
+			wcs_row_write_head(&cells[i]) + WCS_ROW_WRITE_VALUE(cells[i].value.len);
+
+		if (grow(&text->bytes, &text->room, len + most, TEXT_ROOM, 1))
+			return -ENOMEM;
+		wcs_row_write_to(&writer, (unsigned char *)text->bytes + len);
+		wcs_row_write_cell(&writer, &cells[i], cells[i].differs);
+		wcs_row_write_value(&writer, cells[i].value, WCS_BYTES);
+		if (i + 1 == count)
+			wcs_row_write_finish(&writer);
+		len = (size_t)(writer.to - (unsigned char *)text->bytes);
+	}
+	text->len = len;
+	return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CSV: records mean the same in one piece and in many, and with every field in quotes; the lines of
- * row JSON that come of them are such.
+ * CSV: records mean the same in one piece and in many, and with every field in quotes; the cells of
+ * their rows are in order, and as row JSON they mean the same.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include "mkfs/text/csv_rows.h"
+#include "store/mutation.h"
 
 #define CSV_FUZZ_RECORD 2000
 
@@ -108,54 +109,85 @@ static int csv_fuzz_family(void *ctx, const char *family)
 	return 0;
 }
 
-static void csv_fuzz_line(const struct csv_rows *rows, const char *text, size_t len, bool first)
-{
-	struct wcs_line *line = NULL;
+struct csv_fuzz_rows {
+	struct wcs_text text; /* of all rows */
+	uint64_t line;	      /* of the last one; 0: the header is not read */
+};
 
-	FUZZ_CHECK(rows->lines > 0);
-	FUZZ_CHECK(wcs_line_parse(text, len, &line, NULL) == 0);
-	FUZZ_CHECK(line->kind == (first ? WCS_LINE_TABLE : WCS_LINE_ROW));
-	FUZZ_CHECK(first || line->key.len > 0);
-	wcs_line_free(line);
+static int csv_fuzz_begin(void *ctx, uint64_t line)
+{
+	struct csv_fuzz_rows *seen = ctx;
+
+	FUZZ_CHECK(seen->line == 0 && line > 0);
+	seen->line = line;
+	return 0;
 }
 
-/* Takes the lines of a call, which are all there is in out. */
-static void csv_fuzz_take(const struct csv_rows *rows, struct csv_fuzz_text *text)
+static bool csv_fuzz_equal(struct wcs_slice a, struct wcs_slice b)
 {
-	size_t at = 0;
+	return wcs_slice_compare(a, b) == 0;
+}
 
-	for (size_t i = 0; i < rows->lines; i++) {
-		const char *line = rows->out.bytes + at;
-		const char *end = memchr(line, '\n', rows->out.len - at);
+static void csv_fuzz_cell(const struct csv_row *row, size_t i, const struct wcs_write *write)
+{
+	const struct wcs_cell *cell = &row->cells[i];
+	enum wcs_part differs = WCS_PART_ROW;
+	int order = 0;
 
-		FUZZ_CHECK(end);
-		csv_fuzz_line(rows, line, (size_t)(end - line), text->len == 0);
-		csv_fuzz_add(text, line, (size_t)(end - line) + 1);
-		FUZZ_CHECK(i == 0 || rows->origins[i] > rows->origins[i - 1]);
-		at = (size_t)(end - rows->out.bytes) + 1;
+	if (i > 0) {
+		order = wcs_slice_compare(cell[-1].family, cell->family);
+		differs = order ? WCS_PART_FAMILY : WCS_PART_QUALIFIER;
+		if (!order)
+			order = wcs_slice_compare(cell[-1].qualifier, cell->qualifier);
+		FUZZ_CHECK(order < 0);
 	}
+	FUZZ_CHECK(cell->differs == differs && csv_fuzz_equal(cell->row, row->key));
+	FUZZ_CHECK(strcmp(write->family, cell->family.data) == 0);
+	FUZZ_CHECK(strlen(write->family) == cell->family.len);
+	FUZZ_CHECK(csv_fuzz_equal(write->qualifier, cell->qualifier));
+	FUZZ_CHECK(csv_fuzz_equal(write->value, cell->value));
+	FUZZ_CHECK(write->ts == cell->info.ts);
+}
+
+/* The row, as a line, is read as its mutation. */
+static int csv_fuzz_row(void *ctx, const struct csv_row *row)
+{
+	struct csv_fuzz_rows *seen = ctx;
+	size_t start = seen->text.len;
+	struct wcs_line *line = NULL;
+
+	FUZZ_CHECK(row->line > seen->line && row->count > 0 && row->key.len > 0);
+	seen->line = row->line;
+	FUZZ_CHECK(wcs_text_row(&seen->text, row->cells, row->count) == 0);
+	FUZZ_CHECK(seen->text.bytes[seen->text.len - 1] == '\n');
+	FUZZ_CHECK(
+		!wcs_line_parse(seen->text.bytes + start, seen->text.len - start - 1, &line, NULL));
+	FUZZ_CHECK(line->kind == WCS_LINE_ROW && csv_fuzz_equal(line->key, row->key));
+	FUZZ_CHECK(line->mutation->write_count == row->count && !line->mutation->delete_row);
+	for (size_t i = 0; i < row->count; i++)
+		csv_fuzz_cell(row, i, &line->mutation->writes[i]);
+	wcs_line_free(line);
+	return 0;
 }
 
 static int csv_fuzz_rows_read(const char *bytes, size_t len, size_t piece, unsigned int how,
-			      struct csv_fuzz_text *text)
+			      struct csv_fuzz_rows *seen)
 {
-	struct csv_rows_options options = {.table = "t",
-					   .separator = ',',
+	struct csv_rows_options options = {.separator = ',',
 					   .family = how & 1 ? "f" : NULL,
 					   .timestamps = (how & 2) != 0,
-					   .has_family = csv_fuzz_family};
+					   .has_family = csv_fuzz_family,
+					   .begin = csv_fuzz_begin,
+					   .row = csv_fuzz_row,
+					   .ctx = seen};
 	struct csv_rows rows;
 	int error = 0;
 
 	csv_rows_open(&rows, &options);
-	for (size_t at = 0; at < len && !error; at += piece) {
+	for (size_t at = 0; at < len && !error; at += piece)
 		error = csv_rows_read(&rows, bytes + at, len - at < piece ? len - at : piece);
-		csv_fuzz_take(&rows, text);
-	}
-	if (!error) {
+	if (!error)
 		error = csv_rows_end(&rows);
-		csv_fuzz_take(&rows, text);
-	}
 	FUZZ_CHECK((error != 0) == (rows.why[0] != '\0'));
 	csv_rows_close(&rows);
 	return error;
@@ -163,13 +195,13 @@ static int csv_fuzz_rows_read(const char *bytes, size_t len, size_t piece, unsig
 
 static void csv_fuzz_rows(const char *bytes, size_t len, size_t piece, unsigned int how)
 {
-	struct csv_fuzz_text whole = {NULL, 0}, pieces = {NULL, 0};
+	struct csv_fuzz_rows whole = {.line = 0}, pieces = {.line = 0};
 	int error = csv_fuzz_rows_read(bytes, len, len + 1, how, &whole);
 
 	FUZZ_CHECK(csv_fuzz_rows_read(bytes, len, piece, how, &pieces) == error);
-	FUZZ_CHECK(fuzz_same(whole.bytes, whole.len, pieces.bytes, pieces.len));
-	free(whole.bytes);
-	free(pieces.bytes);
+	FUZZ_CHECK(fuzz_same(whole.text.bytes, whole.text.len, pieces.text.bytes, pieces.text.len));
+	free(whole.text.bytes);
+	free(pieces.text.bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

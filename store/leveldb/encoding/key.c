@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/words.h"
 #include "store/leveldb/encoding/bytes.h"
 
 enum {
@@ -128,7 +129,7 @@ size_t ldb_key_shared(const void *data, size_t len, const struct ldb_key *key)
 		uint64_t differ = get_le64(a + at) ^ get_le64(b + at);
 
 		if (differ)
-			return at + (size_t)__builtin_ctzll(differ) / 8;
+			return at + word_first(differ);
 	}
 	while (at < end && a[at] == b[at])
 		at++;
