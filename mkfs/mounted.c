@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +41,14 @@ static char *mounted_place(const char *store)
 {
 	char *resolved = realpath(store, NULL), *place = NULL;
 	FILE *mounts = resolved ? mounts_open() : NULL;
-	const char *what, *where;
+	struct mounts_entry entry;
 
-	while (mounts && !place && mounts_next(mounts, &what, &where))
-		if (strcmp(what, resolved) == 0 && mounted_has(where, ".rowfs/schema.json"))
-			place = strdup(where);
+	while (mounts && !place && mounts_next(mounts, &entry))
+		if (entry.rowfs && strcmp(entry.what, resolved) == 0 &&
+		    mounted_has(entry.where, ".rowfs/schema.json"))
+			place = strdup(entry.where);
 	if (mounts)
-		endmntent(mounts);
+		fclose(mounts);
 	free(resolved);
 	return place;
 }
@@ -151,15 +151,17 @@ int mounted_find(const char *path, struct mounted *mounted)
 {
 	struct mounted found = {.directory = realpath(path, NULL)};
 	int rc = found.directory ? mounted_root(&found) : -errno;
-	char kind[16];
+	char kind[16] = "";
 
 	if (rc)
 		goto out;
 	found.rows = getxattr(found.directory, "user.rowfs.table", found.table,
 			      sizeof(found.table) - 1) > 0;
-	found.below = found.rows && getxattr(found.directory, "user.rowfs.kind", kind,
-					     sizeof(kind)) != strlen("table");
-	if (found.rows ? mounted_has(found.directory, ".rows")
+	if (getxattr(found.directory, "user.rowfs.kind", kind, sizeof(kind) - 1) < 0)
+		kind[0] = '\0';
+	found.below = found.rows && strcmp(kind, "table") != 0;
+	/* In a family .rows would be a column. */
+	if (found.rows ? strcmp(kind, "family") != 0 && mounted_has(found.directory, ".rows")
 		       : strcmp(found.directory, found.root) == 0) {
 		*mounted = found;
 		return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * .drop, families/F/drop and .count: a read returns a count of rows. A write of a confirming text
- * to the first two deletes them: the prefix in bytes or as .drop spells it, the table's name,
- * "table" and that name, or the family's name. A newline or a close ends the text. Write sessions
- * of a dropped column commit nothing more, as after rm; sessions that create a new name still
- * create it.
+ * to the first two deletes them: the prefix in bytes or as .drop spells it (the empty one: %, as
+ * an empty line confirms nothing), the table's name, "table" and that name, or the family's name. A
+ * newline or a close ends the text. Write sessions of a dropped column commit nothing more, as
+ * after rm; sessions that create a new name still create it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -99,6 +99,10 @@ static int drop_texts(const struct pos *pos, struct drop_texts *all)
 	all->made = NULL;
 	if (pos->family)
 		return 0;
+	if (pos->depth > 0 && pos_key(pos).len == 0) {
+		all->texts[0] = all->texts[1] = (struct wcs_slice){"%", 1};
+		return 0;
+	}
 	if (pos->depth > 0) {
 		all->made = wcs_text_encode(pos_key(pos));
 		all->texts[1] = pos_key(pos);

@@ -24,10 +24,6 @@ static int delimiter_apply(const struct control_place *at, const char *text, siz
 	unsigned char delimiter = (unsigned char)text[0];
 	int rc = len == 1 ? control_delimiter_check(at->fs, at->pos.table, delimiter) : -EINVAL;
 
-	if (rc == -ENOTEMPTY)
-		return report(at->fs, at->node, NULL, at->line, rc,
-			      "the table has directories; its delimiter stays until they are "
-			      "removed");
 	if (rc == 0)
 		rc = wcs_table_set_delimiter(at->pos.table, delimiter);
 	if (rc == 0)
@@ -37,7 +33,8 @@ static int delimiter_apply(const struct control_place *at, const char *text, siz
 		       "a delimiter is one ASCII byte other than / %% .");
 	else if (rc == -ENOTEMPTY)
 		report(at->fs, at->node, NULL, at->line, rc,
-		       "the table has rows; its delimiter stays");
+		       "the table has rows or directories; its delimiter stays until they are "
+		       "removed");
 	return rc;
 }
 

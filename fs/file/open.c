@@ -184,6 +184,10 @@ static int check_create(struct fs *fs, struct node *dir, const char *name, struc
 	if (child->kind == NODE_PREFIX || child->kind == NODE_FAMILY ||
 	    (child->kind == NODE_CHUNK && !pos->family))
 		return report_no_family(fs, dir, name, pos->table);
+	if (child->kind == NODE_HISTORY)
+		return report(fs, dir, name, 0, -EPERM,
+			      "column@ is the directory of a column's versions; a final @ of a "
+			      "column's own name is written %%40");
 	if (!node_is_value(child->kind))
 		return report(
 			fs, dir, name, 0, -EPERM,

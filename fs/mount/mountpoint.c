@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,8 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "lib/system/mounts.h"
 
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
@@ -50,19 +51,19 @@ static bool is_dead(int error)
 /* Is a rowfs mounted at path? Its store goes to *what. */
 static bool find_mount(const char *path, char *what, size_t size)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	struct mntent *mount;
+	FILE *mounts = mounts_open();
+	struct mounts_entry entry;
 	bool found = false;
 
 	if (!mounts)
 		return false;
-	while ((mount = getmntent(mounts)) != NULL) {
-		if (strcmp(mount->mnt_dir, path) != 0)
+	while (mounts_next(mounts, &entry)) {
+		if (strcmp(entry.where, path) != 0)
 			continue;
-		found = strcmp(mount->mnt_type, "fuse.rowfs") == 0;
-		snprintf(what, size, "%s", mount->mnt_fsname);
+		found = entry.rowfs;
+		snprintf(what, size, "%s", entry.what);
 	}
-	endmntent(mounts);
+	fclose(mounts);
 	return found;
 }
 

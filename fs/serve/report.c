@@ -217,6 +217,10 @@ int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		      wcs_table_name(table), list);
 }
 
+#define REPORT_FAMILY                                                                              \
+	"it is a family, and no row can be here; families are in rows, below the segments of "     \
+	"their keys"
+
 void report_no_directory(struct fs *fs, const struct node *dir, const char *name)
 {
 	char path[4096], list[FAMILIES_MAX], reason[768];
@@ -225,10 +229,14 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.')
 		return;
 	list_families(table->table, list);
-	snprintf(reason, sizeof(reason),
-		 "no row or directory has that name yet (mkdir -p makes one, and with the option "
-		 "autodir none is needed); the families of table %s, which are in rows, are: %s",
-		 wcs_table_name(table->table), list);
+	if (wcs_family_exists(table->table, (struct wcs_slice){name, strlen(name)}))
+		snprintf(reason, sizeof(reason), REPORT_FAMILY);
+	else
+		snprintf(reason, sizeof(reason),
+			 "no row or directory has that name yet (mkdir -p makes one, and with the "
+			 "option autodir none is needed); the families of table %s, which are in "
+			 "rows, are: %s",
+			 wcs_table_name(table->table), list);
 	pos_path(dir, name, path, sizeof(path));
 	errors_miss(fs->errors, path, reason);
 }
@@ -245,6 +253,17 @@ int report_protected(struct fs *fs, const struct node *node, const char *name, i
 #define MISSPELLED                                                                                 \
 	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
 	"is not UTF-8, and nothing else (rowfs(5))"
+
+/* Are there bytes that a name has only as %XX? */
+static bool has_raw_bytes(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
+			return true;
+	return utf8_prefix((const unsigned char *)name, len) < len;
+}
 
 /* Why the name has no meaning in that directory. */
 static const char *bad_name(const struct node *dir, struct pos *pos, const char *name)
@@ -268,6 +287,9 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 	if (bytes.len > NAMES_CHUNK_MAX && !names_is_chunk(name, bytes.len))
 		return "a directory's name of more than 230 bytes is split into directories, which "
 		       "rowfs-path prints";
+	if (has_raw_bytes(name))
+		return "the name has control bytes, or bytes that are not UTF-8, as they are; "
+		       "write them %XX, as shown here";
 	if (!pos->table || pos->family)
 		return MISSPELLED;
 	if (name[0] == '.')
@@ -277,8 +299,7 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 		return "it holds the delimiter, at which keys become paths: a directory for each "
 		       "segment (mkdir -p)";
 	if (wcs_family_exists(pos->table, bytes))
-		return "it is a family, and no row can be here; families are in rows, below the "
-		       "segments of their keys";
+		return REPORT_FAMILY;
 	return MISSPELLED;
 }
 
@@ -297,6 +318,8 @@ const char *report_words(int error)
 		return "the store's engine refuses access: ask for the right to the table";
 	case -ETIMEDOUT:
 		return "the store's engine did not answer in time; try again";
+	case -EOVERFLOW:
+		return "the newest timestamp is the greatest that there is; remove that version";
 	case -EBUSY:
 		return "other clients of the store keep changing the row; try again";
 	default:

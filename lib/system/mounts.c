@@ -4,26 +4,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 FILE *mounts_open(void)
 {
-	return setmntent("/proc/self/mounts", "re");
+	return fopen("/proc/self/mounts", "re");
 }
 
-bool mounts_next(FILE *mounts, const char **store, const char **mountpoint)
+/* Decodes a field in place. getmntent(3) does not decode \043, a '#'. */
+static const char *mounts_decode(char *field)
 {
-	const struct mntent *mount;
+	char *to = field;
 
-	do {
-		mount = getmntent(mounts);
-		if (!mount)
+	for (const char *from = field; *from; to++) {
+		unsigned int byte;
+
+		if (*from == '\\' && sscanf(from + 1, "%3o", &byte) == 1) {
+			*to = (char)byte;
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+	return field;
+}
+
+bool mounts_next(FILE *mounts, struct mounts_entry *entry)
+{
+	static char *line;
+	static size_t room;
+	char *fields[3], *rest;
+
+	if (getline(&line, &room, mounts) < 0)
+		return false;
+	rest = line;
+	for (size_t i = 0; i < 3; i++) {
+		fields[i] = strsep(&rest, " ");
+		if (!rest)
 			return false;
-	} while (strcmp(mount->mnt_type, "fuse.rowfs") != 0);
-	*store = mount->mnt_fsname;
-	*mountpoint = mount->mnt_dir;
+	}
+	entry->what = mounts_decode(fields[0]);
+	entry->where = mounts_decode(fields[1]);
+	entry->rowfs = strcmp(fields[2], "fuse.rowfs") == 0;
 	return true;
 }
 
@@ -58,20 +83,23 @@ static void mounts_put(const char *path, FILE *to)
 int mounts_print(FILE *to)
 {
 	FILE *mounts = mounts_open();
-	const char *store, *mountpoint;
+	struct mounts_entry entry;
 
 	if (!mounts)
 		return -errno;
-	while (mounts_next(mounts, &store, &mountpoint)) {
-		pid_t pid = mounts_pid(store);
+	while (mounts_next(mounts, &entry)) {
+		pid_t pid;
 
-		mounts_put(store, to);
-		mounts_put(mountpoint, to);
+		if (!entry.rowfs)
+			continue;
+		pid = mounts_pid(entry.what);
+		mounts_put(entry.what, to);
+		mounts_put(entry.where, to);
 		if (pid > 0)
 			fprintf(to, "%ld\n", (long)pid);
 		else
 			fputs(pid == 0 ? "dead\n" : "?\n", to);
 	}
-	endmntent(mounts);
+	fclose(mounts);
 	return 0;
 }

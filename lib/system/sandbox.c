@@ -73,7 +73,7 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
 		*how = "no new privileges; the kernel has no Landlock";
 		return 0;
 	}
-	*how = "no new privileges; of all files Landlock leaves the store's in reach";
+	*how = "no new privileges; Landlock allows access to the store's files only";
 	handled = (struct sandbox_ruleset){.files = (SANDBOX_V1 << (version < 3 ? version : 3)) - 1,
 					   .network = version >= 4 ? SANDBOX_TCP : 0,
 					   .scopes = version >= 6 ? SANDBOX_SIGNALS : 0};

@@ -121,7 +121,9 @@ check "byte by byte" bash -c "mkdir '$t/bytes' && printf 'bytes\n' | dd of='$t/b
 yields "many rows: all of them" 0 'grep -c ^big "$t/.keys"' drop "$t/big" big
 check_eq "the rest stays" '#x a!b ab root' "$(paste -sd ' ' "$t/.keys")"
 check "rows written behind a drop stay" put "$t/.rows" '{"key":"big#000001","families":{"f":{"q":["1"]}}}'
-check_eq "the empty prefix" 0 "$(drop "$t/%" ''; grep -c '^#' "$t/.keys")"
+refuses "an empty line confirms nothing" "$t/%/.drop" ""
+error "errors says what to write for the empty prefix" '/t/%/.drop:1: .*write just % and a newline'
+check_eq "the empty prefix" 0 "$(drop "$t/%" %; grep -c '^#' "$t/.keys")"
 mkdir -p "$t/%01%25%FF"
 put "$t/%01%25%FF/.row" '{"families":{"f":{"q":["1"]}}}'
 check_eq "a prefix of any bytes is read as rows spell it" '%01%25%FF' "$(jq -r .prefix "$t/%01%25%FF/.drop")"

@@ -68,7 +68,10 @@ fail_with "csv: an unknown family" 1 '^rowfs-load: in:1:4: family no: table t do
 	"$load" --csv t m in
 printf ',f\n,a\nd#k,1\n"d#l","x\ny"\ne,1\n' >in
 fail_with "csv: a key outside" 1 '^rowfs-load: in:6: key: .*\(2 lines applied' "$load" --csv t m/t/d in
+echo column >m/t/a/f/.rows
 fail_with "a family's directory" 1 'm/t/a/f: holds no rows' "$load" m/t/a/f /dev/null
+check_eq "in which .rows is a column" column "$(cat m/t/a/f/.rows)"
+rm m/t/a/f/.rows
 fail_with "a directory that is missing" 1 'm/none: there is no such directory' "$load" m/none /dev/null
 
 # ---- Whose error it is -----------------------------------------------------------------------

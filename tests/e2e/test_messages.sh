@@ -107,6 +107,10 @@ spelled="no name is spelled so: %XX, with upper-case digits, stands for / % cont
 refused "a table's name" /-t "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first" mkdir m/-t
 refused "a family's name" '/t/.families/a b' "a family's name is 1 to 64 of -_.a-zA-Z0-9" mkdir 'm/t/.families/a b'
 refused "a family without a row" /t/f "it is a family, and no row can be here; families are in rows, below the segments of their keys" mkdir m/t/f
+fail_with "a list of a family without a row" - "No such file" ls m/t/f
+check "is told the same" grep -q "/t/f: it is a family, and no row can be here" m/.rowfs/errors
+refused "a delimiter beside directories" /t/.delimiter:1 "the table has rows or directories; its delimiter stays until they are removed" \
+	sh -c 'echo : >m/t/.delimiter'
 refused "a policy that is too long" /t/.families/f/gc:1 "longer than 1024 bytes" \
 	sh -c 'printf "never%02000d\n" 0 >m/t/.families/f/gc'
 refused "one of which the canonical spelling is" /t/.families/f/gc:1 "longer than 1024 bytes" \
@@ -119,6 +123,9 @@ refused "a segment with the delimiter" '/t/a#b' "it holds the delimiter, at whic
 refused "a segment with a leading dot" /t/.a "only control files start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
 refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61
 refused "a column that is not spelled right" /t/row/f/%61 "$spelled (rowfs(5))" touch m/t/row/f/%61
+raw="the name has control bytes, or bytes that are not UTF-8, as they are; write them %XX, as shown here"
+refused "a column with a newline" /t/row/f/a%0Ab "$raw" touch $'m/t/row/f/a\nb'
+refused "a column that is not UTF-8" /t/row/f/%FF "$raw" touch $'m/t/row/f/\xff'
 refused "one of /.versions" /.versions/t/row/f/%61@ "$spelled (rowfs(5))" mkdir m/.versions/t/row/f/%61@
 histories="in /.versions a family has only histories: column q is a directory q@, with its versions in it"
 refused "a column of /.versions" /.versions/t/row/f/x "$histories" touch m/.versions/t/row/f/x
@@ -138,7 +145,7 @@ echo one >m/t/row/f/q
 echo two >m/t/row/f/q
 older=$(find m/t/row/f/q@ -type f | sort | head -n 1)
 refused "a file above the tables" /file "a file is a column, in a family of a row, or one of its versions, and none of these can be here" touch m/file
-refused "a file that is spelled like a history" /t/row/f/x@ "a file is a column, in a family of a row, or one of its versions, and none of these can be here" sh -c 'echo >m/t/row/f/x@'
+refused "a file that is spelled like a history" /t/row/f/x@ "column@ is the directory of a column's versions; a final @ of a column's own name is written %40" sh -c 'echo >m/t/row/f/x@'
 refused "a table's new name" /t "only columns and versions can be renamed" mv m/t m/v
 mkdir m/u m/u/.families/g
 refused "a table that has families" /u 'the table has rows or families; "table" and its name, written to its .drop, removes it with them' rmdir m/u

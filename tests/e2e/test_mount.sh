@@ -12,7 +12,7 @@ cd "$TMP" || exit 1
 mkdir m n plain
 echo text >file
 make_store s '{"version":1,"tables":{"t":{"families":{"f":{}}},"u":{"families":{"f":{}}}}}'
-make_store other
+make_store 'other#1'
 
 # run ARGUMENT…: rowfs, which must not take long to return.
 run() {
@@ -116,21 +116,21 @@ fail_with "a store in use: who uses it" 1 "^rowfs: .*in use.*\\b$pid\\b" run s n
 check "nothing is mounted then" not_mounted n
 ln -s s link
 fail_with "also by another name" 1 "^rowfs: .*in use.*\\b$pid\\b" run link n
-fail_with "a mountpoint in use" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run other m
+fail_with "a mountpoint in use" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run 'other#1' m
 check "the mount there goes on" test "$(cat m/t/row/f/q)" = kept
 ln -s m place
 fail_with "a mountpoint in use by another name" 1 '^rowfs: .*m: .*(busy|in use|mounted)' \
-	run other place
-fail_with "or with a slash behind it" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run other place/
+	run 'other#1' place
+fail_with "or with a slash behind it" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run 'other#1' place/
 rm place
-check "another store on another place" run other n
+check "another store on another place" run 'other#1' n
 check "works next to it" mkdir n/x
 # ours: the mounts of this test that --status lists.
 ours() {
 	"$rowfs" --status | grep -F "$TMP/" | sort
 }
 check_eq "--status lists both: store, mountpoint, process" \
-	"$(printf "$TMP/%s\t$TMP/%s\t%s\n" other n "$(server)" s m "$pid")" "$(ours)"
+	"$(printf "$TMP/%s\t$TMP/%s\t%s\n" 'other#1' n "$(server)" s m "$pid")" "$(ours)"
 check "is unmounted" within fusermount3 -u n
 yields "fusermount3 -u, behind which --status lists none" "" 'ours' unmount m
 check "it is unmounted" not_mounted m
@@ -204,7 +204,7 @@ check "wholly" not_mounted m
 check_eq "no spool file is left in the store" "$(cat before)" "$(files)"
 run s m
 kill -KILL "$(server)"
-check "a dead mount is cleared for another store" run other m
+check "a dead mount is cleared for another store" run 'other#1' m
 check "which serves" mkdir m/y
 unmount m
 mkdir links
@@ -213,7 +213,7 @@ ln -s "$TMP/links/first" second
 for place in second links/first second/; do
 	run s m
 	kill -KILL "$(server)"
-	check "a dead mount is cleared by its symbolic link $place" run other "$place"
+	check "a dead mount is cleared by its symbolic link $place" run 'other#1' "$place"
 	yields "it is mounted where that leads, once" 1 'grep -cF " $TMP/m " /proc/self/mounts' mounted m
 	unmount m
 done
@@ -222,7 +222,7 @@ run s m
 pid=$(server)
 kill -STOP "$pid"
 check "the server stops" within stopped "$pid"
-"$rowfs" other m >"$TMP/dying" 2>&1 &
+"$rowfs" 'other#1' m >"$TMP/dying" 2>&1 &
 new=$!
 check "who mounts waits for a mount that does not answer" within grep -qs request_wait_answer "/proc/$new/wchan"
 kill -KILL "$pid"
@@ -300,6 +300,6 @@ check "mean what they say" test -d m/t
 unmount m
 check_eq "nothing runs at the end" "" "$(servers)"
 check "nothing is mounted at the end" bash -c "! grep -F '$TMP' /proc/self/mounts"
-check_eq "nothing else was left behind" "before file large link log m n odd other plain s" \
+check_eq "nothing else was left behind" "before file large link log m n odd other#1 plain s" \
 	"$(echo *)"
 finish

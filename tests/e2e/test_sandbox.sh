@@ -16,7 +16,7 @@ sys.exit(ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint3
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 mount_store "$TMP/s" "$TMP/m"
 if landlock; then
-	said="no new privileges; of all files Landlock leaves the store's in reach"
+	said="no new privileges; Landlock allows access to the store's files only"
 else
 	said="no new privileges; all files are in reach: the kernel has no Landlock"
 fi
