@@ -54,7 +54,7 @@ static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
 {
 	char line[WCS_TABLE_NAME_MAX + 32], buf[64u << 10];
 	size_t got = 0;
-	int exit_code = rows_start(dump->rows, table, dump->prefix);
+	int exit_code = rows_start(dump->rows, table, dump->prefix, WCS_EXPORT_ROWS);
 
 	snprintf(line, sizeof(line), "{\"table\":\"%s\"}\n", table->name);
 	if (exit_code == PROGRAM_OK)

@@ -84,7 +84,4 @@ void wcs_mutation_seal(struct wcs_mutation *mutation);
 bool wcs_mutation_deletes(const struct wcs_mutation *mutation, const char *family,
 			  struct wcs_slice qualifier, int64_t ts);
 
-/* Orders by unsigned bytes, and a prefix before a longer slice: negative, 0 or positive. */
-int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
-
 #endif

@@ -69,6 +69,8 @@ struct wcs_slice {
 	const void *data;
 	size_t len;
 };
+/* Orders by unsigned bytes, and a prefix before a longer slice: negative, 0 or positive. */
+int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
 
 struct wcs_store; /* an open store */
 struct wcs_table; /* a handle on one table */
@@ -859,7 +861,8 @@ int wcs_text_row(struct wcs_text *text, const struct wcs_cell *cells, size_t cou
 enum wcs_export_kind {
 	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
 	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
-	WCS_EXPORT_ROW	 /* the row object of just the row `key`; nothing where there is none */
+	WCS_EXPORT_ROW,	 /* the row object of just the row `key`; nothing where there is none */
+	WCS_EXPORT_CELLS /* no text, but the newest cell of each column, for wcs_export_cell */
 };
 
 /*
@@ -877,6 +880,10 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 /* Copies the next len bytes into buf, fewer only at the end, where *got is 0. The bytes before an
  * error come first; then every call returns the error. */
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);
+/* Of WCS_EXPORT_CELLS: as wcs_scan_next and wcs_scan_read. */
+int wcs_export_cell(struct wcs_export *exported, struct wcs_cell *cell);
+int wcs_export_value(struct wcs_export *exported, void *buf, size_t len, uint64_t offset,
+		     size_t *got);
 /* Of WCS_EXPORT_ROWS: a line that has more bytes ends before the row's next cell, and the row goes
  * on in another one, with its key; so all lines together make the same cells. Without this it is
  * WCS_EXPORT_LINE_MAX, and of WCS_EXPORT_ROW none (0). Before the first read. */

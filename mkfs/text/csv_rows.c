@@ -95,12 +95,9 @@ static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column)
 static int csv_rows_compare(const void *left, const void *right)
 {
 	const struct csv_column *a = left, *b = right;
-	size_t least = a->qualifier.len < b->qualifier.len ? a->qualifier.len : b->qualifier.len;
 	int order = strcmp(a->family, b->family);
 
-	if (!order)
-		order = memcmp(a->qualifier.data, b->qualifier.data, least);
-	return order ? order : (a->qualifier.len > least) - (b->qualifier.len > least);
+	return order ? order : wcs_slice_compare(a->qualifier, b->qualifier);
 }
 
 /* Sorts the columns of cells by family, then qualifier. None may stand in the headers twice. */

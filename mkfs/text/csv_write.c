@@ -1,29 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables as CSV. The first pass over the rows gathers the columns, in the order of the cells of a
- * row; only these are in memory. The second pass writes the rows. After a failed write, `out`
- * ignores the rest.
+ * Tables as CSV. The first pass over the newest cells gathers the columns, in the order of the
+ * cells of a row; only these are in memory. The second pass writes the rows. Cells come from a
+ * store as they are, from a mount as row JSON. After a failed write, `out` ignores the rest.
  */
 #include "mkfs/text/csv_write.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/grow.h"
+#include "lib/words.h"
 #include "mkfs/text/rows_reader.h"
+
+#define CSV_VALUE (64u << 10) /* a longer value is in quotes */
+
+struct csv_column {
+	struct wcs_slice family, qualifier; /* in one memory, which begins with the family */
+	enum wcs_type type;
+};
 
 struct csv_table {
 	const struct csv_options *options;
 	const struct wcs_table_schema *table;
 	struct output *out;
 	struct rows *rows;
-	struct rows_reader reader;
-	struct wcs_slice *columns; /* as rows_reader.h spells them */
+	struct rows_reader reader; /* of a mount */
+	struct wcs_cell cell;	   /* the present one */
+	bool row_begins;	   /* it is the first of its row in the families wanted */
+	uint64_t value_at;	   /* offset of its unread bytes in a store */
+	struct csv_column *columns;
 	size_t count, room;
-	size_t at; /* the present or last column of the row */
+	size_t at; /* the present or last column */
 	int exit_code;
-	unsigned char value[64u << 10];
+	size_t filled; /* of text */
+	unsigned char text[64u << 10];
+	unsigned char value[CSV_VALUE + 16];
 };
 
 static bool csv_fail(struct csv_table *csv, const char *why)
@@ -35,16 +49,13 @@ static bool csv_fail(struct csv_table *csv, const char *why)
 /* Names the present cell before the reason. */
 static bool csv_fail_cell(struct csv_table *csv, const char *why)
 {
-	const struct rows_name *row = &csv->reader.key, *column = &csv->reader.column;
-	size_t family = csv->reader.family_len;
-	char *key = wcs_text_encode((struct wcs_slice){row->bytes, row->len});
-	char *qualifier =
-		wcs_text_encode((struct wcs_slice){column->bytes + family, column->len - family});
+	char *key = wcs_text_encode(csv->cell.row);
+	char *qualifier = wcs_text_encode(csv->cell.qualifier);
 	char *text = NULL;
 
 	if (!key || !qualifier ||
-	    asprintf(&text, "row %s, column %s:%s: %s", key, (const char *)column->bytes, qualifier,
-		     why) < 0)
+	    asprintf(&text, "row %s, column %.*s:%s: %s", key, (int)csv->cell.family.len,
+		     (const char *)csv->cell.family.data, qualifier, why) < 0)
 		text = NULL;
 	csv_fail(csv, text ? text : why);
 	free(text);
@@ -53,149 +64,247 @@ static bool csv_fail_cell(struct csv_table *csv, const char *why)
 	return false;
 }
 
+/* ---- Cells ------------------------------------------------------------------------------- */
+
+/* The next column's newest cell in a mount. 1; 0: the end, or a failure. */
+static int csv_next_text(struct csv_table *csv)
+{
+	struct rows_reader *reader = &csv->reader;
+	const struct rows_name *key = &reader->key, *column = &reader->column;
+	enum wcs_part differs = WCS_PART_QUALIFIER;
+
+	while (!rows_reader_column(reader)) {
+		if (reader->exit_code || !rows_reader_row(reader)) {
+			csv->exit_code = reader->exit_code;
+			return 0;
+		}
+		differs = WCS_PART_ROW;
+	}
+	csv->cell = (struct wcs_cell){
+		.differs = differs,
+		.row = {key->bytes, key->len},
+		.family = {column->bytes, reader->family_len - 1},
+		.qualifier = {column->bytes + reader->family_len, column->len - reader->family_len},
+		.info = {.ts = strtoll(reader->ts, NULL, 10), .size = UINT64_MAX}};
+	return 1;
+}
+
+/* Goes to the next column of the families wanted. False: the end, or a failure. */
+static bool csv_next(struct csv_table *csv)
+{
+	const char *wanted = csv->options->family;
+	const struct wcs_cell *cell = &csv->cell;
+	int rc;
+
+	csv->row_begins = false;
+	do {
+		rc = csv->rows->store ? wcs_export_cell(csv->rows->exported, &csv->cell)
+				      : csv_next_text(csv);
+		csv->row_begins |= cell->differs == WCS_PART_ROW;
+	} while (rc > 0 && wanted &&
+		 (strlen(wanted) != cell->family.len ||
+		  memcmp(wanted, cell->family.data, cell->family.len) != 0));
+	csv->value_at = 0;
+	return rc < 0 ? csv_fail(csv, strerror(-rc)) : rc > 0;
+}
+
+/* The next bytes of the value, some at least; 0 only at its end, or at a failure. */
+static size_t csv_value_read(struct csv_table *csv, void *buf, size_t len)
+{
+	size_t got = 0;
+	int rc = 0;
+
+	if (!csv->rows->store) {
+		got = rows_reader_value(&csv->reader, buf, len);
+		csv->exit_code = csv->reader.exit_code;
+	} else if (csv->value_at < csv->cell.info.size) {
+		rc = wcs_export_value(csv->rows->exported, buf, len, csv->value_at, &got);
+		csv->value_at += got;
+	}
+	if (rc)
+		csv_fail(csv, strerror(-rc));
+	return got;
+}
+
+/* The value, or if it is longer more than CSV_VALUE bytes from its start. */
+static struct wcs_slice csv_value_begin(struct csv_table *csv)
+{
+	enum wcs_type type = csv->columns[csv->at].type;
+	struct wcs_slice value = csv->cell.value;
+	size_t got = csv->cell.info.size > WCS_VALUE_INLINE, len = 0;
+	int64_t number;
+
+	while (got > 0 && len <= CSV_VALUE) {
+		got = csv_value_read(csv, csv->value + len, sizeof(csv->value) - len);
+		len += got;
+		value = (struct wcs_slice){csv->value, len};
+	}
+	if (csv->rows->store && wcs_type_aggregates(type) &&
+	    wcs_aggregate_number(type, value, &number) == 0) {
+		len = (size_t)sprintf((char *)csv->value, "%" PRId64, number);
+		value = (struct wcs_slice){csv->value, len};
+	}
+	return value;
+}
+
 /* ---- Fields ------------------------------------------------------------------------------ */
+
+static void csv_flush(struct csv_table *csv)
+{
+	output_write(csv->out, csv->text, csv->filled);
+	csv->filled = 0;
+}
+
+static void csv_put(struct csv_table *csv, const void *bytes, size_t len)
+{
+	if (len > sizeof(csv->text) - csv->filled)
+		csv_flush(csv);
+	if (len > sizeof(csv->text)) {
+		output_write(csv->out, bytes, len);
+	} else if (len > 0) {
+		memcpy(csv->text + csv->filled, bytes, len);
+		csv->filled += len;
+	}
+}
+
+static void csv_put_byte(struct csv_table *csv, char byte)
+{
+	csv_put(csv, &byte, 1);
+}
 
 static bool csv_needs_quotes(const unsigned char *bytes, size_t len)
 {
-	for (const char *special = ",\"\n\r"; len > 0 && *special; special++)
-		if (memchr(bytes, *special, len))
+	size_t at = 0;
+
+	for (; at + 8 <= len; at += 8) {
+		uint64_t word = get_le64(bytes + at);
+
+		if (word_equal(word, ',') | word_equal(word, '"') | word_equal(word, '\n') |
+		    word_equal(word, '\r'))
+			return true;
+	}
+	for (; at < len; at++)
+		if (memchr(",\"\n\r", bytes[at], 4))
 			return true;
 	return false;
 }
 
-/* Writes bytes within quotes. */
-static void csv_quoted(struct csv_table *csv, const unsigned char *bytes, size_t len)
+/* Writes bytes of a field; quotes: it is in quotes. */
+static void csv_put_field(struct csv_table *csv, struct wcs_slice bytes, bool quotes)
 {
-	const unsigned char *quote;
+	const unsigned char *at = bytes.data, *end = at + bytes.len, *quote;
 
-	while (len > 0 && (quote = memchr(bytes, '"', len))) {
-		size_t some = (size_t)(quote + 1 - bytes);
-
-		output_write(csv->out, bytes, some);
-		output_text(csv->out, "\"");
-		bytes += some;
-		len -= some;
+	while (quotes && at < end && (quote = memchr(at, '"', (size_t)(end - at)))) {
+		csv_put(csv, at, (size_t)(quote + 1 - at));
+		csv_put_byte(csv, '"');
+		at = quote + 1;
 	}
-	output_write(csv->out, bytes, len);
+	csv_put(csv, at, (size_t)(end - at));
 }
 
-static void csv_name(struct csv_table *csv, const unsigned char *bytes, size_t len)
+static void csv_name(struct csv_table *csv, struct wcs_slice name)
 {
-	if (!csv_needs_quotes(bytes, len)) {
-		output_write(csv->out, bytes, len);
-		return;
-	}
-	output_text(csv->out, "\"");
-	csv_quoted(csv, bytes, len);
-	output_text(csv->out, "\"");
+	bool quotes = csv_needs_quotes(name.data, name.len);
+
+	if (quotes)
+		csv_put_byte(csv, '"');
+	csv_put_field(csv, name, quotes);
+	if (quotes)
+		csv_put_byte(csv, '"');
 }
 
 static bool csv_value(struct csv_table *csv)
 {
-	size_t len = rows_reader_value(&csv->reader, csv->value, sizeof(csv->value));
-	bool more = csv->reader.value != ROWS_VALUE_NONE;
-	bool quotes = more || csv_needs_quotes(csv->value, len);
+	struct wcs_slice value = csv_value_begin(csv);
+	bool more = value.len > CSV_VALUE;
+	bool quotes = more || csv_needs_quotes(value.data, value.len);
+	char ts[24];
 
-	if (len == 0 && !csv->reader.exit_code && !csv->options->timestamps)
+	if (csv->exit_code)
+		return false;
+	if (value.len == 0 && !csv->options->timestamps)
 		return csv_fail_cell(csv, "an empty value: only with --timestamps can CSV have it");
 	if (quotes)
-		output_text(csv->out, "\"");
-	while (len > 0 && !csv->out->failed) {
-		if (quotes)
-			csv_quoted(csv, csv->value, len);
-		else
-			output_write(csv->out, csv->value, len);
-		len = more ? rows_reader_value(&csv->reader, csv->value, sizeof(csv->value)) : 0;
+		csv_put_byte(csv, '"');
+	while (value.len > 0 && !csv->out->failed) {
+		csv_put_field(csv, value, quotes);
+		value.len = more ? csv_value_read(csv, csv->value, sizeof(csv->value)) : 0;
 	}
-	if (csv->options->timestamps) {
-		output_text(csv->out, "@");
-		output_text(csv->out, csv->reader.ts);
-	}
+	if (csv->options->timestamps)
+		csv_put(csv, ts, (size_t)sprintf(ts, "@%" PRId64, csv->cell.info.ts));
 	if (quotes)
-		output_text(csv->out, "\"");
-	return !csv->out->failed;
+		csv_put_byte(csv, '"');
+	return !csv->exit_code && !csv->out->failed;
 }
 
 /* ---- Columns ----------------------------------------------------------------------------- */
 
-/* Compares the reader's column to the gathered one of that number. */
+/* Compares the cell's column to the gathered one of that number. */
 static int csv_order(const struct csv_table *csv, size_t at)
 {
-	const struct rows_name *name = &csv->reader.column;
-	struct wcs_slice column = csv->columns[at];
-	int order =
-		memcmp(name->bytes, column.data, name->len < column.len ? name->len : column.len);
+	const struct csv_column *column = &csv->columns[at];
+	int order = wcs_slice_compare(csv->cell.family, column->family);
 
-	return order ? order : (name->len > column.len) - (name->len < column.len);
+	return order ? order : wcs_slice_compare(csv->cell.qualifier, column->qualifier);
 }
 
-/* Finds the reader's column, or its place. */
-static bool csv_find(const struct csv_table *csv, size_t *at)
+/* Sets at to the cell's column, or to its place. */
+static bool csv_find(struct csv_table *csv)
 {
-	size_t high = csv->count;
+	size_t low = csv->row_begins ? 0 : csv->at + 1, high = csv->count;
 	int order = 1;
 
-	*at = 0;
-	while (*at < high && order) {
-		size_t middle = (*at + high) / 2;
+	if (low < high && csv_order(csv, low) == 0) { /* usually */
+		csv->at = low;
+		return true;
+	}
+	while (low < high && order) {
+		size_t middle = (low + high) / 2;
 
 		order = csv_order(csv, middle);
 		if (order < 0)
 			high = middle;
 		else
-			*at = middle + (order > 0);
+			low = middle + (order > 0);
 	}
+	csv->at = low;
 	return order == 0;
 }
 
-static bool csv_add(struct csv_table *csv, size_t at)
+/* Adds the cell's column. */
+static bool csv_add(struct csv_table *csv)
 {
-	const struct rows_name *name = &csv->reader.column;
+	const struct wcs_cell *cell = &csv->cell;
 	const struct wcs_family *family =
-		rows_family(csv->table, name->bytes, csv->reader.family_len - 1);
-	void *column = NULL;
+		rows_family(csv->table, cell->family.data, cell->family.len);
+	struct csv_column *column;
+	unsigned char *bytes = NULL;
 
-	if (name->len == csv->reader.family_len)
+	if (cell->qualifier.len == 0)
 		return csv_fail_cell(csv, "a column without a name, which CSV cannot have");
 	if (family && family->type == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");
 	if (grow(&csv->columns, &csv->room, csv->count + 1, 64, sizeof(*csv->columns)) == 0)
-		column = malloc(name->len);
-	if (!column)
+		bytes = malloc(cell->family.len + cell->qualifier.len);
+	if (!bytes)
 		return csv_fail(csv, "no memory");
-	memcpy(column, name->bytes, name->len);
-	memmove(csv->columns + at + 1, csv->columns + at,
-		(csv->count - at) * sizeof(*csv->columns));
-	csv->columns[at] = (struct wcs_slice){column, name->len};
-	csv->count++;
+	memcpy(bytes, cell->family.data, cell->family.len);
+	memcpy(bytes + cell->family.len, cell->qualifier.data, cell->qualifier.len);
+	column = &csv->columns[csv->at];
+	memmove(column + 1, column, (csv->count++ - csv->at) * sizeof(*column));
+	*column = (struct csv_column){{bytes, cell->family.len},
+				      {bytes + cell->family.len, cell->qualifier.len},
+				      family ? family->type : WCS_BYTES};
 	return true;
-}
-
-/* Goes to the next column of the families wanted. */
-static bool csv_next_column(struct csv_table *csv)
-{
-	const char *wanted = csv->options->family;
-
-	while (rows_reader_column(&csv->reader))
-		if (!wanted || strcmp(wanted, (const char *)csv->reader.column.bytes) == 0)
-			return true;
-	return false;
 }
 
 /* The first pass. */
 static bool csv_gather(struct csv_table *csv)
 {
-	while (rows_reader_row(&csv->reader)) {
-		while (csv_next_column(csv)) {
-			/* Usually the column after the last one. */
-			if (csv->at + 1 < csv->count && csv_order(csv, csv->at + 1) == 0)
-				csv->at++;
-			else if (!csv_find(csv, &csv->at) && !csv_add(csv, csv->at))
-				return false;
-		}
-	}
-	csv->exit_code = csv->reader.exit_code;
+	while (csv_next(csv))
+		if (!csv_find(csv) && !csv_add(csv))
+			return false;
 	return csv->exit_code == PROGRAM_OK;
 }
 
@@ -204,58 +313,61 @@ static bool csv_gather(struct csv_table *csv)
 static void csv_header(struct csv_table *csv)
 {
 	for (size_t i = 0; i < csv->count; i++) {
-		const char *family = csv->columns[i].data;
+		struct wcs_slice family = csv->columns[i].family;
 
-		output_text(csv->out, ",");
-		if (i == 0 || strcmp(family, csv->columns[i - 1].data) != 0)
-			output_text(csv->out, family);
+		csv_put_byte(csv, ',');
+		if (i == 0 || wcs_slice_compare(family, csv->columns[i - 1].family) != 0)
+			csv_put(csv, family.data, family.len);
 	}
-	output_text(csv->out, "\n");
+	csv_put_byte(csv, '\n');
 	for (size_t i = 0; i < csv->count; i++) {
-		const unsigned char *column = csv->columns[i].data;
-		size_t family = strlen((const char *)column) + 1;
-
-		output_text(csv->out, ",");
-		csv_name(csv, column + family, csv->columns[i].len - family);
+		csv_put_byte(csv, ',');
+		csv_name(csv, csv->columns[i].qualifier);
 	}
-	output_text(csv->out, "\n");
+	csv_put_byte(csv, '\n');
 }
 
-/* Writes commas up to the field of that number; field 0 is the key's. */
-static void csv_commas(struct csv_table *csv, size_t field)
+/* Writes commas from one field up to another; field 0 is the key's. */
+static void csv_commas(struct csv_table *csv, size_t from, size_t to)
 {
-	for (; csv->at < field; csv->at++)
-		output_text(csv->out, ",");
+	for (; from < to; from++)
+		csv_put_byte(csv, ',');
 }
 
-static bool csv_row(struct csv_table *csv)
+/* The second pass. */
+static void csv_body(struct csv_table *csv)
 {
-	const struct rows_name *key = &csv->reader.key;
-	size_t column;
+	size_t field = SIZE_MAX; /* the last one of the row; SIZE_MAX: there is no row yet */
 
-	if (!csv_next_column(csv))
-		return !csv->reader.exit_code; /* no cell in the families wanted */
-	csv_name(csv, key->bytes, key->len);
-	csv->at = 0;
-	do {
-		if (!csv_find(csv, &column))
-			return csv_fail_cell(csv, "the column came while the table was read: try "
-						  "again");
-		csv_commas(csv, column + 1);
+	while (csv_next(csv)) {
+		if (csv->row_begins && field < SIZE_MAX) {
+			csv_commas(csv, field, csv->count);
+			csv_put_byte(csv, '\n');
+		}
+		if (csv->row_begins) {
+			csv_name(csv, csv->cell.row);
+			field = 0;
+		}
+		if (!csv_find(csv)) {
+			csv_fail_cell(csv, "the column came while the table was read: try again");
+			return;
+		}
+		csv_commas(csv, field, csv->at + 1);
+		field = csv->at + 1;
 		if (!csv_value(csv))
-			return false;
-	} while (csv_next_column(csv));
-	csv_commas(csv, csv->count);
-	output_text(csv->out, "\n");
-	return !csv->out->failed;
+			return;
+	}
+	if (csv->exit_code || field == SIZE_MAX)
+		return;
+	csv_commas(csv, field, csv->count);
+	csv_put_byte(csv, '\n');
 }
 
 static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
 		      const struct wcs_slice *key)
 {
 	csv->reader = (struct rows_reader){.rows = csv->rows};
-	csv->at = 0;
-	csv->exit_code = rows_start(csv->rows, table, key);
+	csv->exit_code = rows_start(csv->rows, table, key, WCS_EXPORT_CELLS);
 	return csv->exit_code == PROGRAM_OK;
 }
 
@@ -274,14 +386,12 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	if (csv_start(csv, table, key) && csv_gather(csv) && csv->count > 0) {
 		csv_header(csv);
 		if (csv_start(csv, table, key))
-			while (rows_reader_row(&csv->reader) && csv_row(csv))
-				;
-		if (!csv->exit_code)
-			csv->exit_code = csv->reader.exit_code;
+			csv_body(csv);
+		csv_flush(csv);
 	}
 	exit_code = csv->exit_code;
 	for (size_t i = 0; i < csv->count; i++)
-		free((void *)(uintptr_t)csv->columns[i].data);
+		free((void *)(uintptr_t)csv->columns[i].family.data);
 	free(csv->columns);
 	free(csv);
 	return exit_code;

@@ -154,7 +154,8 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	return fd;
 }
 
-int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key)
+int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
+	       enum wcs_export_kind kind)
 {
 	int rc, directory;
 
@@ -163,7 +164,7 @@ int rows_start(struct rows *rows, const struct wcs_table_schema *table, const st
 	if (rows->store) {
 		rc = wcs_table_open(rows->store, rows->name, &rows->table);
 		if (!rc)
-			rc = wcs_export_open(rows->table, key, WCS_EXPORT_ROWS, &rows->exported);
+			rc = wcs_export_open(rows->table, key, kind, &rows->exported);
 		return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
 	}
 	directory = rows_directory(rows, table, key);

@@ -30,9 +30,9 @@ void rows_close(struct rows *rows);
 const struct wcs_family *rows_family(const struct wcs_table_schema *table, const void *name,
 				     size_t len);
 /* Starts the stream of a table's rows; key: only the row of that key and those below it. Ends the
- * last stream. */
-int rows_start(struct rows *rows, const struct wcs_table_schema *table,
-	       const struct wcs_slice *key);
+ * last stream. kind: of the export of a store; in a mount it is text. */
+int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
+	       enum wcs_export_kind kind);
 /* Its next bytes; *got is 0 only at the end. */
 int rows_read(struct rows *rows, void *buf, size_t len, size_t *got);
 /* Prints why the stream is wrong. Returns PROGRAM_FAILED. */

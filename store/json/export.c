@@ -77,13 +77,16 @@ static int export_families(struct wcs_export *exported, struct wcs_table *table)
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
 		    struct wcs_export **exported)
 {
-	struct wcs_filter filter = {.each = kind == WCS_EXPORT_KEYS ? WCS_EACH_ROW : WCS_EACH_CELL};
+	static const enum wcs_each each[] = {
+		[WCS_EXPORT_KEYS] = WCS_EACH_ROW, [WCS_EXPORT_CELLS] = WCS_EACH_COLUMN};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	struct wcs_export *made;
 	struct wcs_range range;
 	int rc;
 
-	if ((unsigned int)kind > WCS_EXPORT_ROW || (kind == WCS_EXPORT_ROW && key == NULL))
+	if ((unsigned int)kind > WCS_EXPORT_CELLS || (kind == WCS_EXPORT_ROW && key == NULL))
 		return -EINVAL;
+	filter.each = each[kind];
 	made = malloc(sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
@@ -217,8 +220,8 @@ static int export_piece(struct wcs_export *exported)
 
 /* ---- Steps ------------------------------------------------------------------------------- */
 
-/* Moves from the row's own cells to those of the rows below it. */
-static int export_next(struct wcs_export *exported, struct wcs_cell *cell)
+/* Moves also from the row's own cells to those of the rows below it. */
+int wcs_export_cell(struct wcs_export *exported, struct wcs_cell *cell)
 {
 	const struct wcs_range *ranges = exported->subtree.ranges;
 	int rc = wcs_scan_next(exported->scan, cell);
@@ -274,7 +277,7 @@ static inline bool export_fits(struct wcs_export *exported, size_t room)
 	int rc;
 
 	if (exported->state > 0 && exported->step == EXPORT_FIND) {
-		rc = export_next(exported, &exported->cell);
+		rc = wcs_export_cell(exported, &exported->cell);
 		exported->step = rc > 0 ? EXPORT_CELL : EXPORT_FINISH;
 		if (rc < 0)
 			exported->state = rc;
@@ -315,6 +318,12 @@ static size_t export_fill(struct wcs_export *exported, unsigned char *to, size_t
 		exported->end = (size_t)(writer->to - exported->room);
 	}
 	return made;
+}
+
+int wcs_export_value(struct wcs_export *exported, void *buf, size_t len, uint64_t offset,
+		     size_t *got)
+{
+	return wcs_scan_read(exported->scan, buf, len, offset, got);
 }
 
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got)

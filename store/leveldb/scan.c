@@ -128,16 +128,19 @@ static void scan_leave_row(struct scan *scan)
 
 static void scan_leave(struct scan *scan, size_t len)
 {
-	if (len == SCAN_CELL) {
+	if (len == 0)
+		return;
+	if (len == SCAN_CELL || len == scan->parts.column_end)
 		leveldb_iter_next(scan->iter);
-	} else if (len > 0) {
-		scan_target(scan, len);
-		ldb_key_past(&scan->target);
-		if (len == scan->parts.row_end)
-			scan_leave_row(scan);
-		else
-			ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
-	}
+	if (len == SCAN_CELL ||
+	    (len == scan->parts.column_end && !ldb_iter_within(scan->iter, &scan->column)))
+		return; /* mostly a column has one cell */
+	scan_target(scan, len);
+	ldb_key_past(&scan->target);
+	if (len == scan->parts.row_end)
+		scan_leave_row(scan);
+	else
+		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
 }
 
 /* ---- The present cell -------------------------------------------------------------------- */
