@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Standard output, gathered to large writes. */
+/* Standard output, gathered to large writes. Bytes that come in a large piece are not copied. */
 #include "mkfs/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdio_ext.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,29 +13,46 @@ void output_start(struct output *out, const struct program *program)
 	out->program = program;
 	/* Where the output goes to the same terminal, it is progress enough. */
 	program_progress_start(isatty(STDOUT_FILENO) == 0);
-	setvbuf(stdout, out->room, _IOFBF, sizeof(out->room));
 }
 
-/* Prints the reason. Discards the buffered text, or the end of the program would write it. */
-static int output_fail(struct output *out)
+static int output_put(struct output *out, const char *from, size_t len)
 {
-	int error = errno;
+	while (len > 0 && !out->failed) {
+		ssize_t put = write(STDOUT_FILENO, from, len);
 
-	out->failed = true;
-	__fpurge(stdout);
-	if (error == EPIPE)
-		return PROGRAM_FAILED;
-	return program_fail(out->program, "standard output: %s", strerror(error));
+		if (put < 0 && errno != EINTR) {
+			out->failed = true;
+			if (errno != EPIPE)
+				program_fail(out->program, "standard output: %s", strerror(errno));
+		} else if (put > 0) {
+			from += put;
+			len -= (size_t)put;
+			out->bytes += (uint64_t)put;
+		}
+	}
+	program_progress(out->program, "%" PRIu64 " MiB", out->bytes >> 20);
+	return out->failed ? PROGRAM_FAILED : PROGRAM_OK;
+}
+
+static int output_flush(struct output *out)
+{
+	size_t len = out->filled;
+
+	out->filled = 0;
+	return output_put(out, out->room, len);
 }
 
 int output_write(struct output *out, const void *data, size_t len)
 {
-	if (out->failed)
+	bool large = len > OUTPUT_ROOM / 8;
+
+	if ((large || len > OUTPUT_ROOM - out->filled) && output_flush(out))
 		return PROGRAM_FAILED;
-	if (fwrite(data, 1, len, stdout) != len)
-		return output_fail(out);
-	out->bytes += len;
-	program_progress(out->program, "%" PRIu64 " MiB", out->bytes >> 20);
+	if (large)
+		return output_put(out, data, len);
+	if (len > 0)
+		memcpy(out->room + out->filled, data, len);
+	out->filled += len;
 	return PROGRAM_OK;
 }
 
@@ -48,10 +63,8 @@ int output_text(struct output *out, const char *text)
 
 int output_end(struct output *out)
 {
-	int exit_code = out->failed ? PROGRAM_FAILED : PROGRAM_OK;
+	int exit_code = output_flush(out);
 
-	if (!out->failed && fflush(stdout) != 0)
-		exit_code = output_fail(out);
 	program_progress_end();
 	return exit_code;
 }

@@ -9,9 +9,10 @@
 
 struct output {
 	const struct program *program;
-	bool failed;		/* it is not tried again */
-	uint64_t bytes;		/* written or buffered */
-	char room[OUTPUT_ROOM]; /* stdout's buffer until the program ends */
+	bool failed;	/* it is not tried again */
+	uint64_t bytes; /* written */
+	size_t filled;	/* of room */
+	char room[OUTPUT_ROOM];
 };
 
 void output_start(struct output *out, const struct program *program);

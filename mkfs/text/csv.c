@@ -21,6 +21,25 @@ enum {
 	CSV_QUOTE_CR, /* behind that and a CR */
 };
 
+size_t csv_plain(const char *text, size_t len, char separator, char other)
+{
+	size_t at = 0;
+
+	for (; at + 8 <= len; at += 8) {
+		uint64_t word = get_le64((const unsigned char *)text + at);
+		uint64_t marks = word_equal(word, '"') | word_equal(word, '\n') |
+				 word_equal(word, (unsigned char)separator) |
+				 word_equal(word, (unsigned char)other);
+
+		if (marks)
+			return at + word_first(marks);
+	}
+	while (at < len && text[at] != '"' && text[at] != '\n' && text[at] != separator &&
+	       text[at] != other)
+		at++;
+	return at;
+}
+
 static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *why)
 {
 	csv->why = why;
@@ -61,31 +80,6 @@ static bool csv_is_blank(const struct csv *csv)
 }
 
 /* ---- Runs -------------------------------------------------------------------------------- */
-
-/* The number of bytes before one that a field does not take as it is: in quotes a quote, else also
- * a newline and the separator. */
-static size_t csv_run(const struct csv *csv, const char *text, size_t len)
-{
-	const unsigned char *bytes = (const unsigned char *)text;
-	const char *quote;
-	uint64_t word, marks;
-	size_t at = 0;
-
-	if (csv->state == CSV_QUOTED) {
-		quote = memchr(text, '"', len);
-		return quote ? (size_t)(quote - text) : len;
-	}
-	for (; at + 8 <= len; at += 8) {
-		word = get_le64(bytes + at);
-		marks = word_equal(word, '"') | word_equal(word, '\n') |
-			word_equal(word, (unsigned char)csv->separator);
-		if (marks)
-			return at + word_first(marks);
-	}
-	while (at < len && text[at] != '"' && text[at] != '\n' && text[at] != csv->separator)
-		at++;
-	return at;
-}
 
 /* Moves the place behind the bytes of a run. */
 static void csv_pass(struct csv *csv, const char *text, size_t len)
@@ -159,6 +153,8 @@ static void csv_begin(struct csv *csv)
 static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken)
 {
 	int rc = csv_grow(csv, 1);
+	const char *quote;
+	size_t run;
 
 	if (rc)
 		return rc;
@@ -172,14 +168,16 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 			return 0;
 		}
 	}
-	if (csv->state == CSV_PLAIN || csv->state == CSV_QUOTED) {
-		size_t room = csv->max - csv->len,
-		       run = csv_run(csv, text, len < room ? len : room);
-
-		if (run > 0) {
-			*taken = run;
-			return csv_add(csv, text, run);
-		}
+	run = len < csv->max - csv->len ? len : csv->max - csv->len;
+	if (csv->state == CSV_QUOTED) {
+		quote = memchr(text, '"', run);
+		run = quote ? (size_t)(quote - text) : run;
+	} else {
+		run = csv->state == CSV_PLAIN ? csv_plain(text, run, csv->separator, '"') : 0;
+	}
+	if (run > 0) {
+		*taken = run;
+		return csv_add(csv, text, run);
 	}
 	return csv_take(csv, *text);
 }

@@ -44,4 +44,7 @@ int csv_end(struct csv *csv);
 /* The place of the record that is not complete yet. */
 struct csv_place csv_next(const struct csv *csv);
 
+/* The number of bytes before the first quote, newline, separator or other byte. */
+size_t csv_plain(const char *text, size_t len, char separator, char other);
+
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/grow.h"
-#include "lib/words.h"
+#include "mkfs/text/csv.h"
 #include "mkfs/text/rows_reader.h"
 
 #define CSV_VALUE (64u << 10) /* a longer value is in quotes */
@@ -35,8 +35,6 @@ struct csv_table {
 	size_t count, room;
 	size_t at; /* the present or last column */
 	int exit_code;
-	size_t filled; /* of text */
-	unsigned char text[64u << 10];
 	unsigned char value[CSV_VALUE + 16];
 };
 
@@ -67,7 +65,7 @@ static bool csv_fail_cell(struct csv_table *csv, const char *why)
 /* ---- Cells ------------------------------------------------------------------------------- */
 
 /* The next column's newest cell in a mount. 1; 0: the end, or a failure. */
-static int csv_next_text(struct csv_table *csv)
+static int csv_cell_text(struct csv_table *csv)
 {
 	struct rows_reader *reader = &csv->reader;
 	const struct rows_name *key = &reader->key, *column = &reader->column;
@@ -90,7 +88,7 @@ static int csv_next_text(struct csv_table *csv)
 }
 
 /* Goes to the next column of the families wanted. False: the end, or a failure. */
-static bool csv_next(struct csv_table *csv)
+static bool csv_cell(struct csv_table *csv)
 {
 	const char *wanted = csv->options->family;
 	const struct wcs_cell *cell = &csv->cell;
@@ -99,7 +97,7 @@ static bool csv_next(struct csv_table *csv)
 	csv->row_begins = false;
 	do {
 		rc = csv->rows->store ? wcs_export_cell(csv->rows->exported, &csv->cell)
-				      : csv_next_text(csv);
+				      : csv_cell_text(csv);
 		csv->row_begins |= cell->differs == WCS_PART_ROW;
 	} while (rc > 0 && wanted &&
 		 (strlen(wanted) != cell->family.len ||
@@ -149,44 +147,9 @@ static struct wcs_slice csv_value_begin(struct csv_table *csv)
 
 /* ---- Fields ------------------------------------------------------------------------------ */
 
-static void csv_flush(struct csv_table *csv)
+static bool csv_needs_quotes(struct wcs_slice bytes)
 {
-	output_write(csv->out, csv->text, csv->filled);
-	csv->filled = 0;
-}
-
-static void csv_put(struct csv_table *csv, const void *bytes, size_t len)
-{
-	if (len > sizeof(csv->text) - csv->filled)
-		csv_flush(csv);
-	if (len > sizeof(csv->text)) {
-		output_write(csv->out, bytes, len);
-	} else if (len > 0) {
-		memcpy(csv->text + csv->filled, bytes, len);
-		csv->filled += len;
-	}
-}
-
-static void csv_put_byte(struct csv_table *csv, char byte)
-{
-	csv_put(csv, &byte, 1);
-}
-
-static bool csv_needs_quotes(const unsigned char *bytes, size_t len)
-{
-	size_t at = 0;
-
-	for (; at + 8 <= len; at += 8) {
-		uint64_t word = get_le64(bytes + at);
-
-		if (word_equal(word, ',') | word_equal(word, '"') | word_equal(word, '\n') |
-		    word_equal(word, '\r'))
-			return true;
-	}
-	for (; at < len; at++)
-		if (memchr(",\"\n\r", bytes[at], 4))
-			return true;
-	return false;
+	return csv_plain(bytes.data, bytes.len, ',', '\r') < bytes.len;
 }
 
 /* Writes bytes of a field; quotes: it is in quotes. */
@@ -195,29 +158,29 @@ static void csv_put_field(struct csv_table *csv, struct wcs_slice bytes, bool qu
 	const unsigned char *at = bytes.data, *end = at + bytes.len, *quote;
 
 	while (quotes && at < end && (quote = memchr(at, '"', (size_t)(end - at)))) {
-		csv_put(csv, at, (size_t)(quote + 1 - at));
-		csv_put_byte(csv, '"');
+		output_write(csv->out, at, (size_t)(quote + 1 - at));
+		output_text(csv->out, "\"");
 		at = quote + 1;
 	}
-	csv_put(csv, at, (size_t)(end - at));
+	output_write(csv->out, at, (size_t)(end - at));
 }
 
 static void csv_name(struct csv_table *csv, struct wcs_slice name)
 {
-	bool quotes = csv_needs_quotes(name.data, name.len);
+	bool quotes = csv_needs_quotes(name);
 
 	if (quotes)
-		csv_put_byte(csv, '"');
+		output_text(csv->out, "\"");
 	csv_put_field(csv, name, quotes);
 	if (quotes)
-		csv_put_byte(csv, '"');
+		output_text(csv->out, "\"");
 }
 
 static bool csv_value(struct csv_table *csv)
 {
 	struct wcs_slice value = csv_value_begin(csv);
 	bool more = value.len > CSV_VALUE;
-	bool quotes = more || csv_needs_quotes(value.data, value.len);
+	bool quotes = more || csv_needs_quotes(value);
 	char ts[24];
 
 	if (csv->exit_code)
@@ -225,15 +188,15 @@ static bool csv_value(struct csv_table *csv)
 	if (value.len == 0 && !csv->options->timestamps)
 		return csv_fail_cell(csv, "an empty value: only with --timestamps can CSV have it");
 	if (quotes)
-		csv_put_byte(csv, '"');
+		output_text(csv->out, "\"");
 	while (value.len > 0 && !csv->out->failed) {
 		csv_put_field(csv, value, quotes);
 		value.len = more ? csv_value_read(csv, csv->value, sizeof(csv->value)) : 0;
 	}
 	if (csv->options->timestamps)
-		csv_put(csv, ts, (size_t)sprintf(ts, "@%" PRId64, csv->cell.info.ts));
+		output_write(csv->out, ts, (size_t)sprintf(ts, "@%" PRId64, csv->cell.info.ts));
 	if (quotes)
-		csv_put_byte(csv, '"');
+		output_text(csv->out, "\"");
 	return !csv->exit_code && !csv->out->failed;
 }
 
@@ -302,7 +265,7 @@ static bool csv_add(struct csv_table *csv)
 /* The first pass. */
 static bool csv_gather(struct csv_table *csv)
 {
-	while (csv_next(csv))
+	while (csv_cell(csv))
 		if (!csv_find(csv) && !csv_add(csv))
 			return false;
 	return csv->exit_code == PROGRAM_OK;
@@ -315,23 +278,23 @@ static void csv_header(struct csv_table *csv)
 	for (size_t i = 0; i < csv->count; i++) {
 		struct wcs_slice family = csv->columns[i].family;
 
-		csv_put_byte(csv, ',');
+		output_text(csv->out, ",");
 		if (i == 0 || wcs_slice_compare(family, csv->columns[i - 1].family) != 0)
-			csv_put(csv, family.data, family.len);
+			output_write(csv->out, family.data, family.len);
 	}
-	csv_put_byte(csv, '\n');
+	output_text(csv->out, "\n");
 	for (size_t i = 0; i < csv->count; i++) {
-		csv_put_byte(csv, ',');
+		output_text(csv->out, ",");
 		csv_name(csv, csv->columns[i].qualifier);
 	}
-	csv_put_byte(csv, '\n');
+	output_text(csv->out, "\n");
 }
 
 /* Writes commas from one field up to another; field 0 is the key's. */
 static void csv_commas(struct csv_table *csv, size_t from, size_t to)
 {
 	for (; from < to; from++)
-		csv_put_byte(csv, ',');
+		output_text(csv->out, ",");
 }
 
 /* The second pass. */
@@ -339,10 +302,10 @@ static void csv_body(struct csv_table *csv)
 {
 	size_t field = SIZE_MAX; /* the last one of the row; SIZE_MAX: there is no row yet */
 
-	while (csv_next(csv)) {
+	while (csv_cell(csv)) {
 		if (csv->row_begins && field < SIZE_MAX) {
 			csv_commas(csv, field, csv->count);
-			csv_put_byte(csv, '\n');
+			output_text(csv->out, "\n");
 		}
 		if (csv->row_begins) {
 			csv_name(csv, csv->cell.row);
@@ -360,7 +323,7 @@ static void csv_body(struct csv_table *csv)
 	if (csv->exit_code || field == SIZE_MAX)
 		return;
 	csv_commas(csv, field, csv->count);
-	csv_put_byte(csv, '\n');
+	output_text(csv->out, "\n");
 }
 
 static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
@@ -387,7 +350,6 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 		csv_header(csv);
 		if (csv_start(csv, table, key))
 			csv_body(csv);
-		csv_flush(csv);
 	}
 	exit_code = csv->exit_code;
 	for (size_t i = 0; i < csv->count; i++)
