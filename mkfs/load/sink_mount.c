@@ -17,8 +17,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +24,7 @@
 #include <unistd.h>
 
 #include "lib/grow.h"
+#include "lib/system/threads.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 
@@ -41,6 +40,8 @@ struct sink_run {
 	uint64_t first;		 /* number of the first line, from 1 */
 	const uint64_t *origins; /* instead, the number of each; NULL: none */
 	uint64_t lines, rows;	 /* rows: lines that are neither blank nor a table's */
+	size_t taken;		 /* set by sink_mount_put_run, as the next */
+	int error;
 };
 
 /* A run with memory of its own. */
@@ -49,9 +50,6 @@ struct sink_piece {
 	struct wcs_text text;
 	uint64_t *origins;
 	size_t origins_room;
-	int fd; /* for the thread, as the next; the rest is its result */
-	size_t taken;
-	int error;
 };
 
 struct sink_mount {
@@ -64,7 +62,7 @@ struct sink_mount {
 	int rows;		       /* the open .rows; -1: none */
 	uint64_t stream;	       /* lines written into it */
 	struct sink_piece pieces[2], *filling;
-	struct sink_piece *given; /* to the thread; NULL: none, and no thread */
+	struct sink_run *given; /* to the thread; NULL: none, and no thread */
 	pthread_t thread;
 };
 
@@ -127,6 +125,16 @@ static size_t sink_mount_put(int fd, const char *text, size_t len)
 		taken += put > 0 ? (size_t)put : 0;
 	}
 	return taken;
+}
+
+/* Writes the run, with a newline at its end. */
+static void sink_mount_put_run(int fd, struct sink_run *run)
+{
+	run->taken = sink_mount_put(fd, run->text, run->len);
+	run->error = run->taken < run->len || (run->text[run->len - 1] != '\n' &&
+					       sink_mount_put(fd, "\n", 1) < 1)
+			     ? errno
+			     : 0;
 }
 
 /* Has the file reached this process's limit on file sizes? */
@@ -194,10 +202,11 @@ static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
 		  range, sink->rows, sink->rows == 1 ? "" : "s");
 }
 
-/* A write failed after `taken` bytes of the run: finds the line and the reason. */
-static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_t taken, int rc)
+/* A write of the run failed: finds the line and the reason. */
+static int sink_mount_refused(struct sink_mount *to, struct sink_run *run)
 {
-	const char *at = run->text, *end = run->text + taken, *newline;
+	const char *at = run->text, *end = run->text + run->taken, *newline;
+	int rc = -run->error;
 	bool limit = rc == -EFBIG && sink_mount_is_limit(to->rows);
 	uint64_t lines = 0, line = 0;
 	bool told = !limit && sink_mount_reason(&to->sink, to->rows, &line);
@@ -222,67 +231,47 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run, size_
 	return rc;
 }
 
-static void sink_mount_count(struct sink_mount *to, const struct sink_run *run)
+/* Counts the run, which is written, and empties it; or finds out why it was refused. */
+static int sink_mount_result(struct sink_mount *to, struct sink_run *run)
 {
+	if (run->error)
+		return sink_mount_refused(to, run);
 	to->stream += run->lines;
 	to->sink.rows += run->rows;
-}
-
-/* Waits for the given piece. */
-static int sink_mount_settle(struct sink_mount *to)
-{
-	struct sink_piece *piece = to->given;
-
-	if (!piece)
-		return 0;
-	pthread_join(to->thread, NULL);
-	to->given = NULL;
-	if (piece->taken < piece->run.len)
-		return sink_mount_refused(to, &piece->run, piece->taken, -piece->error);
-	sink_mount_count(to, &piece->run);
-	return 0;
-}
-
-/* Writes the run, if it has lines, and empties it; all before it is written first. */
-static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
-{
-	int rc = sink_mount_settle(to);
-	size_t taken;
-
-	if (rc || run->lines == 0)
-		return rc;
-	taken = sink_mount_put(to->rows, run->text, run->len);
-	if (taken < run->len ||
-	    (run->text[run->len - 1] != '\n' && sink_mount_put(to->rows, "\n", 1) < 1))
-		return sink_mount_refused(to, run, taken, -errno);
-	sink_mount_count(to, run);
 	*run = (struct sink_run){.text = NULL};
 	return 0;
 }
 
-/* ---- Pieces ------------------------------------------------------------------------------ */
-
-static void *sink_mount_main(void *arg)
+static int sink_mount_settle(struct sink_mount *to)
 {
-	struct sink_piece *piece = arg;
+	struct sink_run *run = to->given;
 
-	piece->taken = sink_mount_put(piece->fd, piece->run.text, piece->run.len);
-	piece->error = errno;
-	return NULL;
+	if (!run)
+		return 0;
+	pthread_join(to->thread, NULL);
+	to->given = NULL;
+	return sink_mount_result(to, run);
 }
 
-/* Makes the thread, which takes no signal. */
-static bool sink_mount_thread(struct sink_mount *to, struct sink_piece *piece)
+/* Writes the run, if it has lines; all before it is written first. */
+static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
 {
-	sigset_t all, old;
-	bool made;
+	int rc = sink_mount_settle(to);
 
-	piece->fd = to->rows;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	made = pthread_create(&to->thread, NULL, sink_mount_main, piece) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return made;
+	if (rc || run->lines == 0)
+		return rc;
+	sink_mount_put_run(to->rows, run);
+	return sink_mount_result(to, run);
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------ */
+
+static void *sink_mount_main(void *ctx)
+{
+	struct sink_mount *to = ctx;
+
+	sink_mount_put_run(to->rows, to->given);
+	return NULL;
 }
 
 /* Writes the piece that was filled, or has a thread write it. */
@@ -295,18 +284,18 @@ static int sink_mount_give(struct sink_mount *to, bool behind)
 		return rc;
 	piece->run.text = piece->text.bytes;
 	piece->run.len = piece->text.len;
-	if (behind && sink_mount_thread(to, piece)) {
-		to->given = piece;
+	piece->text.len = 0;
+	to->given = &piece->run;
+	if (behind && threads_start(&to->thread, sink_mount_main, to)) {
 		to->filling = to->pieces + (piece == to->pieces);
-	} else {
-		rc = sink_mount_flush(to, &piece->run);
+		return 0;
 	}
-	if (to->filling->text.room > 4 * SINK_PIECE) { /* of a long row */
-		free(to->filling->text.bytes);
-		to->filling->text = (struct wcs_text){.bytes = NULL};
+	to->given = NULL;
+	rc = sink_mount_flush(to, &piece->run);
+	if (piece->text.room > 4 * SINK_PIECE) { /* of a long row */
+		free(piece->text.bytes);
+		piece->text = (struct wcs_text){.bytes = NULL};
 	}
-	to->filling->text.len = 0;
-	to->filling->run = (struct sink_run){.text = NULL};
 	return rc;
 }
 

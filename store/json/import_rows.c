@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/system/threads.h"
 #include "store/backend.h"
 #include "store/mutation.h"
 #include "store/policy/aggregate.h"
@@ -215,17 +215,10 @@ static void *import_main(void *arg)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
 static bool import_thread(struct wcs_import *import)
 {
-	sigset_t all, old;
-
-	if (import->threaded)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	import->threaded = pthread_create(&import->thread, NULL, import_main, import) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!import->threaded)
+		import->threaded = threads_start(&import->thread, import_main, import);
 	return import->threaded;
 }
 
