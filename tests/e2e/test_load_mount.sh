@@ -48,6 +48,19 @@ awk 'BEGIN { print "{\"table\":\"u\"}"
 	}' >many
 yields "20,000 rows: all of them" 20000 'find m/u/r -type f | wc -l' "$load" m many
 check_eq "the last one" 19999 "$(cat m/u/r/19999/f/q)"
+sed 's/r#/s#/; 9001s/"ts"/"tz"/' many >late
+fail_with "a bad line while the piece behind it is made" 1 \
+	'^rowfs-load: late:9001: .*tz.* \(8999 lines applied before it\)$' "$load" m late
+check_eq "no line behind it is applied" 8999 "$(find m/u/s -type f | wc -l)"
+awk 'BEGIN { print ",f"; print ",q"
+	for (i = 3; i <= 30000; i++) print (i == 9001 ? "m/" : "c#") i ",\"" i (i % 2 ? "\n" : "") "\""
+	}' | sed '20000s/"/""/' >late.csv
+fail_with "csv: a bad record behind a piece" 1 \
+	'^rowfs-load: late.csv:20000:[0-9]+: .*quotes.* \(13331 lines applied' "$load" --csv u m late.csv
+check_eq "csv: all before it are applied" 13330 "$(find m/u/c -type f | wc -l)"
+sed '20000d' late.csv >outside.csv
+fail_with "csv: a row that is refused while the piece behind it is made" 1 \
+	'^rowfs-load: outside.csv:13500: key' "$load" --csv u m/u/c outside.csv
 
 # ---- Where it stops --------------------------------------------------------------------------
 
