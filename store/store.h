@@ -771,8 +771,13 @@ struct wcs_line {
 	struct wcs_mutation *mutation; /* of a row */
 };
 
-/* Parses one line (len bytes without its newline). -EINVAL, -EOVERFLOW (an integer beyond 64 bits),
- * -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason. Families are not looked up here. */
+/*
+ * Parses one line (len bytes without its newline). *line is NULL, or an older line, whose content
+ * is replaced and whose memory is used again: a large one is better freed. The row lies partly in
+ * the text, which must stay until the line is freed or used again. -EINVAL, -EOVERFLOW (an integer
+ * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; an older line stays the
+ * caller's, without a content. Families are not looked up here.
+ */
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 
@@ -831,20 +836,37 @@ int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t lin
 uint64_t wcs_import_lines(const struct wcs_import *import);
 void wcs_import_free(struct wcs_import *import);
 
+/*
+ * Reads the cells of rows from text that comes in pieces: lines as wcs_export prints them, with the
+ * members in that order. Memory is constant, whatever the sizes of rows and values. A row may go on
+ * in the next line. read copies the next bytes of the text; *got is 0 only at the end. A reader
+ * belongs to one thread at a time. -ENOMEM.
+ */
+struct wcs_reader;
+int wcs_reader_new(int (*read)(void *ctx, void *buf, size_t len, size_t *got), void *ctx,
+		   struct wcs_reader **reader);
+void wcs_reader_free(struct wcs_reader *reader);
+/* As wcs_scan_next, without value, etag and expires; info.size is UINT64_MAX. -EINVAL: the text is
+ * not such lines; or an error of read. After an error every call returns it. */
+int wcs_reader_next(struct wcs_reader *reader, struct wcs_cell *cell);
+/* Copies the next bytes of that cell's value, at most len, which is 4 or more; of a number its
+ * digits. 1: more follow; 0: the value ends there; or an error as above. */
+int wcs_reader_value(struct wcs_reader *reader, void *buf, size_t len, size_t *got);
+
 /* Spells the bytes of a key or qualifier as that text: %XX (upper-case hex) for '%', 00-1F, 7F and
  * every byte that is not part of valid UTF-8. One spelling for the same bytes. The caller frees it;
  * NULL: no memory. */
 char *wcs_text_encode(struct wcs_slice bytes);
 
 /* The reverse; takes an escape of any byte, and other bytes as they are. out has room for len
- * bytes. -EINVAL: a '%' without two upper-case hex digits behind it. */
+ * bytes, and may be text. -EINVAL: a '%' without two upper-case hex digits behind it. */
 int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
 
 /* Writes groups of three bytes as base64, four characters each. Returns their end. */
 unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, size_t groups);
 
 /* Reads base64 of the standard alphabet, padded, without spaces, unused bits zero. out has room
- * for len / 4 * 3 bytes. -EINVAL: something else. */
+ * for len / 4 * 3 bytes, and may be text. -EINVAL: something else. */
 int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
 
 /* Text that grows; all zero is empty, and its owner frees bytes. */

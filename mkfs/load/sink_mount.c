@@ -79,7 +79,7 @@ static size_t sink_mount_line(const char *text, size_t len)
 /* The parsed line, if it is valid and no row; else NULL. The caller frees it. */
 static struct wcs_line *sink_mount_other(const char *text, size_t len)
 {
-	struct wcs_line *line;
+	struct wcs_line *line = NULL;
 
 	if (!memmem(text, len, "\"table", 6) && !memmem(text, len, "\"version", 8) &&
 	    !memmem(text, len, "\\u", 2))

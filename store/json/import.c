@@ -148,7 +148,7 @@ static int import_apply(struct wcs_import *import, const char *text, size_t len)
 	return import->rc != 0 || rc == 0 ? rc : import_refuse(import, rc, &fault);
 }
 
-/* A line beyond IMPORT_BYTES never waits, so its tree is freed before wcs_json_end. */
+/* A line beyond IMPORT_BYTES never waits, so its row is freed before wcs_json_end. */
 static int import_take(struct wcs_import *import, const char *text, size_t len)
 {
 	size_t end = len;

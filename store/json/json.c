@@ -1,180 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses JSON, with errors that name the place. jansson's tree has no positions, so a second pass
- * over the text finds them. It runs only for an error, and trusts the text that jansson accepted.
+ * Reads a JSON text in memory, with errors that name the place. Invariant: the decoded strings of a
+ * text take no more bytes than the text itself: each is shorter than its spelling, and a string is
+ * decoded once more only in its own place.
  */
 #include "store/json/json.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "store/backend.h"
+#include "store/json/json_memory.h"
 
-#define JSON_SCAN_DEPTH 16  /* nothing that is valid goes deeper than 6 */
-#define JSON_NAME_SHOWN 64  /* bytes of a name in an error */
+#define JSON_NAME_SHOWN 64u /* bytes of a name in an error */
 #define JSON_PATH_SHOWN 160 /* bytes of a path in an error, which has 256 */
+#define JSON_NAME_COST	64u /* bytes of memory for a name, at most */
 
-/* An object or list that the scan is in. */
-struct json_frame {
-	bool object;
-	bool at_key;	/* the next string is a member's name */
-	size_t key;	/* offset of the current member's name, with its quotes */
-	size_t key_len; /* 0: before the first */
-	size_t index;	/* of the current element */
+/* A member of an object, to find repeated ones. */
+struct wcs_json_name {
+	struct wcs_slice name;
+	const unsigned char *from; /* its opening quote in the text */
 };
 
-struct json_scan {
-	const char *text;
-	size_t len;
-	size_t pos;
-	size_t depth; /* may exceed the frames: those are only counted */
-	struct json_frame frames[JSON_SCAN_DEPTH];
-};
+/* ---- Faults ------------------------------------------------------------------------------ */
 
-static void json_scan_string(struct json_scan *scan)
+void wcs_json_locate(const struct wcs_json_text *in, const unsigned char *byte)
 {
-	while (scan->pos < scan->len) {
-		char c = scan->text[scan->pos++];
+	int line = 1, column = 1;
 
-		if (c == '"')
-			return;
-		if (c == '\\' && scan->pos < scan->len)
-			scan->pos++;
-	}
-}
-
-/* Goes on to the next member of any object; pos is then behind its name. false: the end. */
-static bool json_scan_next(struct json_scan *scan)
-{
-	while (scan->pos < scan->len) {
-		struct json_frame *top = NULL;
-		size_t start = scan->pos++;
-		bool object = scan->text[start] == '{';
-
-		if (scan->depth > 0 && scan->depth <= JSON_SCAN_DEPTH)
-			top = &scan->frames[scan->depth - 1];
-		switch (scan->text[start]) {
-		case '{':
-		case '[':
-			if (scan->depth < JSON_SCAN_DEPTH)
-				scan->frames[scan->depth] =
-					(struct json_frame){.object = object, .at_key = object};
-			scan->depth++;
-			break;
-		case '}':
-		case ']':
-			if (scan->depth > 0)
-				scan->depth--;
-			break;
-		case ',':
-			if (top) {
-				top->at_key = top->object;
-				top->index++;
-			}
-			break;
-		case '"':
-			json_scan_string(scan);
-			if (!top || !top->at_key)
-				break;
-			top->at_key = false;
-			top->key = start;
-			top->key_len = scan->pos - start;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The name of a frame's current member, decoded by jansson; NULL: no memory for it. */
-static json_t *json_frame_name(const struct json_scan *scan, const struct json_frame *frame)
-{
-	json_t *name = NULL;
-	json_error_t why;
-
-	wcs_json_load(scan->text + frame->key, frame->key_len, JSON_DECODE_ANY, &name, &why);
-	return name;
-}
-
-static bool json_scan_is_at(const struct json_scan *scan, const struct wcs_json_at *at)
-{
-	size_t depth = scan->depth;
-
-	if (depth > JSON_SCAN_DEPTH)
-		return false;
-	for (; at && depth > 0; at = at->up) {
-		const struct json_frame *frame = &scan->frames[--depth];
-		json_t *name;
-		bool same;
-
-		if (!frame->object || !at->name)
-			return false;
-		name = json_frame_name(scan, frame);
-		same = name && strcmp(json_string_value(name), at->name) == 0;
-		json_decref(name);
-		if (!same)
-			return false;
-	}
-	return !at && depth == 0;
-}
-
-/* Sets line and column of a fault, which may be NULL. */
-static void json_position(const char *text, size_t offset, struct wcs_fault *fault)
-{
-	size_t line = 1, column = 1;
-
-	if (!fault)
+	if (!in->fault)
 		return;
-	for (size_t i = 0; i < offset; i++) {
-		if (text[i] == '\n') {
+	for (const unsigned char *at = in->start; at < byte; at++) {
+		if (*at == '\n') {
 			line++;
 			column = 1;
-		} else if (((unsigned char)text[i] & 0xc0) != 0x80) {
+		} else if ((*at & 0xc0) != 0x80) {
 			column++;
 		}
 	}
-	fault->line = (int)line;
-	fault->column = (int)column;
-}
-
-void wcs_json_locate(const char *text, size_t len, const struct wcs_json_at *at,
-		     struct wcs_fault *fault)
-{
-	struct json_scan scan = {.text = text, .len = len};
-	size_t offset = 0;
-
-	while (fault && at && json_scan_next(&scan))
-		if (json_scan_is_at(&scan, at)) {
-			offset = scan.frames[scan.depth - 1].key;
-			break;
-		}
-	json_position(text, offset, fault);
+	in->fault->line = line;
+	in->fault->column = column;
 }
 
 /* Text behind path without control bytes, at most JSON_NAME_SHOWN bytes of it. */
-static void json_path_name(char *path, size_t room, const char *name)
+static void json_path_name(char *path, size_t room, struct wcs_slice name)
 {
-	size_t n = strlen(path), shown = strnlen(name, JSON_NAME_SHOWN + 1);
+	const unsigned char *bytes = name.data;
+	size_t n = strlen(path), shown = name.len;
 
 	if (shown == 0)
 		snprintf(path + n, room - n, "\"\"");
-	if (shown > JSON_NAME_SHOWN) {
-		shown = JSON_NAME_SHOWN;
-		while (shown > 0 && ((unsigned char)name[shown] & 0xc0) == 0x80)
+	if (shown > JSON_NAME_SHOWN)
+		for (shown = JSON_NAME_SHOWN; shown > 0 && (bytes[shown] & 0xc0) == 0x80;)
 			shown--;
-	}
-	for (size_t i = 0; i < shown && n + 4 < room; i++) {
-		unsigned char c = (unsigned char)name[i];
-
-		if (c < 0x20 || c == 0x7f) {
-			n += (size_t)snprintf(path + n, room - n, "%%%02X", (unsigned)c);
-		} else {
-			path[n++] = (char)c;
-			path[n] = '\0';
-		}
-	}
-	if (name[shown] && n + 4 < room)
+	for (size_t i = 0; i < shown && n + 4 < room; i++)
+		n += (size_t)snprintf(path + n, room - n,
+				      bytes[i] < 0x20 || bytes[i] == 0x7f ? "%%%02X" : "%c",
+				      bytes[i]);
+	if (shown < name.len && n + 4 < room)
 		snprintf(path + n, room - n, "...");
 }
 
@@ -186,8 +73,8 @@ static void json_path(char *path, size_t room, const struct wcs_json_at *at)
 		return;
 	json_path(path, room, at->up);
 	n = strlen(path);
-	if (!at->name) {
-		snprintf(path + n, room - n, "[%zu]", at->index);
+	if (!at->name.data) {
+		snprintf(path + n, room - n, "[%zu]", at->count - 1);
 		return;
 	}
 	if (n > 0)
@@ -195,138 +82,269 @@ static void json_path(char *path, size_t room, const struct wcs_json_at *at)
 	json_path_name(path, room, at->name);
 }
 
-int wcs_json_fault(struct wcs_fault *fault, int rc, const struct wcs_json_at *at,
+int wcs_json_fault(const struct wcs_json_text *in, int rc, const struct wcs_json_at *at,
 		   const char *format, ...)
 {
-	char path[JSON_PATH_SHOWN] = "", why[sizeof(fault->text)];
+	char path[JSON_PATH_SHOWN] = "", why[sizeof(in->fault->text)];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
 	json_path(path, sizeof(path), at);
-	return wcs_fault_set(fault, rc, "%s%s%s", path, at ? ": " : "", why);
+	return wcs_fault_set(in->fault, rc, "%s%s%s", path, at ? ": " : "", why);
 }
 
-/* Fills a fault with the member that the scan is at. */
-static int json_fault_member(struct wcs_fault *fault, int rc, const struct json_scan *scan,
-			     const char *why)
+/* Fills the fault with the reason why the text is not JSON, at the reader's byte. */
+static int json_fault_syntax(const struct wcs_json_text *in, const char *why)
 {
-	struct wcs_json_at at[JSON_SCAN_DEPTH];
-	json_t *names[JSON_SCAN_DEPTH] = {NULL};
-	size_t depth = scan->depth;
+	const struct wcs_json_reader *reader = &in->reader;
+	int c = reader->at < reader->end ? *reader->at : -1;
 
-	for (size_t i = 0; i < depth; i++) {
-		const struct json_frame *frame = &scan->frames[i];
+	if (c == 0)
+		why = "a NUL byte";
+	else if (!why && c < 0)
+		why = "it ends before its closing brace";
+	else if (!why)
+		why = c >= 0x80	  ? "bytes that are not UTF-8"
+		      : c < 0x20  ? "a control byte"
+		      : c == '\\' ? "an escape that JSON does not have"
+				  : "an unexpected character";
+	wcs_fault_set(in->fault, -EINVAL, "not JSON: %s", why);
+	wcs_json_locate(in, reader->at);
+	return -EINVAL;
+}
 
-		if (frame->object)
-			names[i] = json_frame_name(scan, frame);
-		at[i].up = i ? &at[i - 1] : NULL;
-		at[i].name = names[i] ? json_string_value(names[i]) : NULL;
-		at[i].index = frame->index;
+/* ---- Texts ------------------------------------------------------------------------------- */
+
+int wcs_json_start(struct wcs_json_text *in, const char *text, size_t len, struct wcs_fault *fault)
+{
+	if (grow(&in->bytes, &in->room, len + 1, 256, 1) != 0)
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	in->start = (const unsigned char *)text;
+	in->reader = (struct wcs_json_reader){.at = in->start, .end = in->start + len};
+	in->fault = fault;
+	in->to = in->bytes;
+	in->name_count = 0;
+	return 0;
+}
+
+void wcs_json_free(struct wcs_json_text *in)
+{
+	free(in->bytes);
+	free(in->names);
+}
+
+/* ---- Objects and lists ------------------------------------------------------------------- */
+
+int wcs_json_object(struct wcs_json_text *in, const struct wcs_json_at *at, const char *more)
+{
+	return wcs_json_read_byte(&in->reader, '{')
+		       ? 0
+		       : wcs_json_fault(in, -EINVAL, at, "must be an object%s", more);
+}
+
+static int json_names_order(const void *a, const void *b)
+{
+	const struct wcs_json_name *left = a, *right = b;
+	int order = wcs_slice_compare(left->name, right->name);
+
+	return order != 0 ? order : (left->from > right->from) - (left->from < right->from);
+}
+
+/* Ends an object: do its names differ? */
+static int json_distinct(struct wcs_json_text *in, const struct wcs_json_at *at)
+{
+	size_t count = in->name_count - at->names, i = 1;
+	struct wcs_json_name *names = count > 0 ? in->names + at->names : NULL;
+	struct wcs_json_reader again = in->reader;
+	struct wcs_json_at twice = {.up = at->up};
+
+	in->name_count = at->names;
+	while (i < count && wcs_slice_compare(names[i - 1].name, names[i].name) < 0)
+		i++;
+	if (i >= count) /* in order, as in an export */
+		return 0;
+	qsort(names, count, sizeof(*names), json_names_order);
+	for (i = 1; i < count; i++)
+		if ((!twice.from || names[i].from < twice.from) &&
+		    wcs_slice_compare(names[i - 1].name, names[i].name) == 0)
+			twice.from = names[i].from;
+	if (!twice.from)
+		return 0;
+	again.at = twice.from + 1;
+	in->to = in->bytes;
+	wcs_json_read_string(&again, &in->to, &twice.name);
+	wcs_json_fault(in, -EINVAL, &twice, "named twice");
+	wcs_json_locate(in, twice.from);
+	return -EINVAL;
+}
+
+int wcs_json_member(struct wcs_json_text *in, struct wcs_json_at *at)
+{
+	const unsigned char *decoded = in->to;
+	int rc;
+
+	if (at->count == 0)
+		at->names = in->name_count;
+	rc = wcs_json_read_next(&in->reader, '}', &at->count);
+	if (rc == 0)
+		return json_distinct(in, at);
+	at->from = in->reader.at - 1;
+	if (rc != 1 || wcs_json_read_string(&in->reader, &in->to, &at->name) != 0 ||
+	    !wcs_json_read_byte(&in->reader, ':'))
+		return -EBADMSG;
+	if (memchr(decoded, 0, (size_t)(in->to - decoded))) {
+		wcs_fault_set(in->fault, -EINVAL, "not JSON: a NUL in a name");
+		wcs_json_locate(in, at->from);
+		return -EINVAL;
 	}
-	wcs_json_fault(fault, rc, depth > 0 ? &at[depth - 1] : NULL, "%s", why);
-	for (size_t i = 0; i < depth; i++)
-		json_decref(names[i]);
+	if (in->name_count >= wcs_json_limited() / JSON_NAME_COST)
+		return wcs_fault_set(in->fault, -EFBIG, "JSON that takes too much memory to read");
+	if (grow(&in->names, &in->name_room, in->name_count + 1, 16, sizeof(*in->names)) != 0)
+		return -ENOMEM;
+	in->names[in->name_count++] = (struct wcs_json_name){at->name, at->from};
+	return 1;
+}
+
+void wcs_json_rename(struct wcs_json_text *in, struct wcs_slice name)
+{
+	in->names[in->name_count - 1].name = name;
+}
+
+int wcs_json_element(struct wcs_json_text *in, struct wcs_json_at *at)
+{
+	int rc = wcs_json_read_next(&in->reader, ']', &at->count);
+
+	at->from = in->reader.at;
 	return rc;
 }
 
-/* Names the member that ends at offset end, the second of its name. */
-static int json_fault_repeated(struct wcs_fault *fault, const char *text, size_t len, size_t end)
+bool wcs_json_is(const struct wcs_json_at *at, const char *name)
 {
-	struct json_scan scan = {.text = text, .len = len};
-
-	while (json_scan_next(&scan) && scan.pos < end)
-		;
-	/* Deeper than the scan looks, it goes past the name, or to the end of a text that ends
-	 * there. */
-	if (scan.pos != end || scan.depth > JSON_SCAN_DEPTH)
-		return wcs_fault_set(fault, -EINVAL, "a member named twice, deep inside");
-	json_fault_member(fault, -EINVAL, &scan, "named twice");
-	json_position(text, scan.frames[scan.depth - 1].key, fault);
-	return -EINVAL;
+	return at->name.len == strlen(name) && memcmp(at->name.data, name, at->name.len) == 0;
 }
 
-/* jansson's reason, without the text that it quotes: that may be a key or a value. */
-static int json_fault_syntax(struct wcs_fault *fault, const json_error_t *why)
-{
-	const char *text = why->text, *near = strstr(text, " near ");
-	int len = (int)(near ? (size_t)(near - text) : strlen(text));
+/* ---- Values ------------------------------------------------------------------------------ */
 
-	if (json_error_code(why) == json_error_end_of_input_expected)
-		wcs_fault_set(fault, -EINVAL, "not JSON: text behind the closing brace");
-	else if (json_error_code(why) == json_error_premature_end_of_input)
-		wcs_fault_set(fault, -EINVAL, "not JSON: it ends before its closing brace");
-	else
-		wcs_fault_set(fault, -EINVAL, "not JSON: %.*s", len, text);
-	if (fault && why->line > 0) {
-		fault->line = why->line;
-		fault->column = why->column > 0 ? why->column : 1;
+int wcs_json_string(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
+		    struct wcs_slice *string)
+{
+	return wcs_json_read_byte(&in->reader, '"')
+		       ? wcs_json_read_string(&in->reader, &in->to, string)
+		       : wcs_json_fault(in, -EINVAL, at, "%s", why);
+}
+
+bool wcs_json_at_number(struct wcs_json_text *in)
+{
+	int c = wcs_json_read_peek(&in->reader);
+
+	return c == '-' || (c >= '0' && c <= '9');
+}
+
+/* A number; the fault of one that is too large. */
+static int json_number(struct wcs_json_text *in, const struct wcs_json_at *at, int64_t *number,
+		       bool *whole)
+{
+	const unsigned char *start = in->reader.at;
+	int rc = wcs_json_read_number(&in->reader, number, whole);
+
+	if (rc == -EOVERFLOW) {
+		wcs_json_fault(in, rc, at, "an integer beyond 64 bits");
+		wcs_json_locate(in, start);
 	}
-	return -EINVAL;
+	return rc;
 }
 
-/* Names the member whose number exceeds 64 bits; why->position is the number's end. */
-static int json_fault_range(struct wcs_fault *fault, const char *text, const json_error_t *why)
+int wcs_json_integer(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
+		     int64_t *number)
 {
-	size_t end = (size_t)why->position;
-	struct json_scan scan = {.text = text, .len = end};
-	const struct json_frame *frame;
+	bool whole = false;
+	int rc = wcs_json_at_number(in) ? json_number(in, at, number, &whole) : 0;
 
-	while (json_scan_next(&scan))
-		;
-	if (scan.depth > JSON_SCAN_DEPTH)
-		return wcs_fault_set(fault, -EOVERFLOW, "an integer beyond 64 bits, deep inside");
-	frame = scan.depth > 0 ? &scan.frames[scan.depth - 1] : NULL;
-	if (frame && frame->object && frame->at_key)
-		return json_fault_syntax(fault, why);
-	json_fault_member(fault, -EOVERFLOW, &scan, "an integer beyond 64 bits");
-	while (end > 0 && strchr("-0123456789", text[end - 1]))
-		end--;
-	json_position(text, end, fault);
-	return -EOVERFLOW;
+	return rc == 0 && !whole ? wcs_json_fault(in, -EINVAL, at, "%s", why) : rc;
 }
 
-static int json_fault_at(struct wcs_fault *fault, const char *text, size_t offset, const char *why)
+unsigned char *wcs_json_room(struct wcs_json_text *in, struct wcs_slice string)
 {
-	wcs_fault_set(fault, -EINVAL, "not JSON: %s", why);
-	json_position(text, offset, fault);
-	return -EINVAL;
+	if ((const unsigned char *)string.data + string.len == in->to)
+		in->to -= string.len;
+	return in->to;
 }
 
-int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault)
+char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string)
 {
-	const char *nul = len > 0 ? memchr(text, 0, len) : NULL;
-	json_error_t why;
-	size_t start = 0;
-	json_t *json;
-	int rc;
+	char *copy = (char *)wcs_json_room(in, string);
 
-	if (nul) /* jansson overlooks a NUL behind a number or a word */
-		return json_fault_at(fault, text, (size_t)(nul - text), "a NUL byte");
-	while (start < len && strchr(" \t\r\n", text[start]))
-		start++;
-	if (start == len)
-		return json_fault_at(fault, text, start, "it is empty");
-	if (text[start] != '{' && text[start] != '[')
-		return json_fault_at(fault, text, start, "it must start with '{'");
-	rc = wcs_json_load(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json, &why);
+	memmove(copy, string.data, string.len);
+	copy[string.len] = '\0';
+	in->to += string.len + 1;
+	return copy;
+}
+
+/* ---- Any value --------------------------------------------------------------------------- */
+
+#define JSON_DEPTH 512 /* of objects and lists in each other */
+
+static int json_skip(struct wcs_json_text *in, const struct wcs_json_at *at, int depth)
+{
+	struct wcs_json_at inner = {.up = at};
+	struct wcs_slice string;
+	int64_t number;
+	int rc = 0, c = wcs_json_read_peek(&in->reader);
+
+	if (c == '"')
+		return wcs_json_string(in, at, "", &string);
+	if (wcs_json_at_number(in))
+		return json_number(in, at, &number, &(bool){false});
+	if (c != '{' && c != '[')
+		return wcs_json_read_word(&in->reader, "true") ||
+				       wcs_json_read_word(&in->reader, "false") ||
+				       wcs_json_read_word(&in->reader, "null")
+			       ? 0
+			       : -EBADMSG;
+	if (depth == 0)
+		return -EBADMSG;
+	in->reader.at++;
+	while (rc == 0 &&
+	       (rc = c == '{' ? wcs_json_member(in, &inner) : wcs_json_element(in, &inner)) == 1)
+		rc = json_skip(in, &inner, depth - 1);
+	return rc;
+}
+
+int wcs_json_skip(struct wcs_json_text *in, const struct wcs_json_at *at)
+{
+	return json_skip(in, at, JSON_DEPTH);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------- */
+
+/* Looks for the faults that come first, wherever they are. 0: there is none. */
+static int json_check(struct wcs_json_text *in)
+{
+	struct wcs_json_reader *reader = &in->reader;
+	int c, rc;
+
+	reader->at = in->start;
+	in->to = in->bytes;
+	in->name_count = 0;
+	c = wcs_json_read_peek(reader);
+	if (c != '{' && c != '[')
+		return json_fault_syntax(in, c < 0 ? "it is empty" : "it must start with '{'");
+	rc = wcs_json_skip(in, NULL);
+	if (rc == 0 && wcs_json_read_peek(reader) >= 0)
+		return json_fault_syntax(in, "text behind the closing brace");
+	return rc == -EBADMSG ? json_fault_syntax(in, NULL) : rc;
+}
+
+int wcs_json_finish(struct wcs_json_text *in, int rc)
+{
+	int first;
+
+	if (rc == 0 && wcs_json_read_peek(&in->reader) < 0)
+		return 0;
 	if (rc == -ENOMEM)
-		return wcs_fault_set(fault, rc, "no memory");
-	if (rc == -EFBIG)
-		return wcs_fault_set(fault, rc, "JSON that takes too much memory to read");
-	if (rc != 0 && json_error_code(&why) == json_error_duplicate_key)
-		return json_fault_repeated(fault, text, len, (size_t)why.position);
-	/* The code of integers is that of fractions, too, which are always wrong. */
-	if (rc != 0 && json_error_code(&why) == json_error_numeric_overflow &&
-	    strncmp(why.text, "too big ", 8) == 0)
-		return json_fault_range(fault, text, &why);
-	if (rc != 0)
-		return json_fault_syntax(fault, &why);
-	if (!json_is_object(json)) {
-		json_decref(json);
-		return wcs_fault_set(fault, -EINVAL, "must be an object in braces");
-	}
-	*root = json;
-	return 0;
+		return wcs_fault_set(in->fault, rc, "no memory");
+	first = json_check(in);
+	return first != 0 ? first : rc;
 }

@@ -1,36 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON errors that name the place. Private to store/json. */
+/*
+ * A JSON text in memory that is read in one pass, with errors that name the place. Private to
+ * store/json.
+ *
+ * -EBADMSG: the text is not JSON; wcs_json_finish fills the fault then. Other errors have filled
+ * it.
+ */
 #ifndef WCS_JSON_H
 #define WCS_JSON_H
 
-#include <jansson.h>
+#include "store/json/json_read.h"
 
-#include "store/store.h"
-
-/* A place in a JSON text: a chain of names on the stack of the functions that walk it. NULL: the
- * whole text. */
-struct wcs_json_at {
-	const struct wcs_json_at *up;
-	const char *name; /* of the member; NULL: an element of a list */
-	size_t index;	  /* of the element */
+struct wcs_json_text {
+	struct wcs_json_reader reader;
+	struct wcs_fault *fault; /* may be NULL */
+	const unsigned char *start;
+	unsigned char *bytes, *to; /* decoded strings; `to` is behind the last one */
+	size_t room;
+	struct wcs_json_name *names; /* of the objects around the present place */
+	size_t name_count, name_room;
 };
 
-/* As json_loadb. -EINVAL: the text is not JSON, *why has the reason; -ENOMEM; -EFBIG: its tree
- * takes more than the limit of wcs_json_limit. *why is set only with -EINVAL. */
-int wcs_json_load(const char *text, size_t len, size_t flags, json_t **json, json_error_t *why);
+/* A place in a text: a chain on the stack of the functions that read it. NULL: the whole text. */
+struct wcs_json_at {
+	const struct wcs_json_at *up;
+	struct wcs_slice name;	   /* of the present member; data NULL: an element of a list */
+	const unsigned char *from; /* the name's opening quote, or the element */
+	size_t names;		   /* those of the text before the first member */
+	size_t count;		   /* of members or elements, with the present one */
+};
 
-/* Parses one JSON object; a repeated member anywhere in it is an error. Strings may hold NUL.
- * -EINVAL, and -EOVERFLOW for an integer beyond 64 bits: fault has line, column and reason. The
- * caller releases *root with json_decref. */
-int wcs_json_parse(const char *text, size_t len, json_t **root, struct wcs_fault *fault);
+/* Starts to read a text; `in` is all zero, or its memory is used again. -ENOMEM: the fault is
+ * filled. */
+int wcs_json_start(struct wcs_json_text *in, const char *text, size_t len, struct wcs_fault *fault);
+/* Ends it; rc is the result so far. A text that is not JSON, has an object with a member twice, or
+ * an integer beyond 64 bits, gets that error, whatever else is wrong. */
+int wcs_json_finish(struct wcs_json_text *in, int rc);
+void wcs_json_free(struct wcs_json_text *in);
 
-/* Fills a fault with "tables.t.delimiter: why" and leaves its line open. Returns rc. */
-int wcs_json_fault(struct wcs_fault *fault, int rc, const struct wcs_json_at *at,
+/* Fills the fault with "tables.t.delimiter: why" and leaves its line open. Returns rc. */
+int wcs_json_fault(const struct wcs_json_text *in, int rc, const struct wcs_json_at *at,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Sets line and column of the fault to those of a byte of the text. */
+void wcs_json_locate(const struct wcs_json_text *in, const unsigned char *byte);
 
-/* Sets line and column of a fault to those of the member `at`, which has no list above it. The text
- * is one that wcs_json_parse accepted. */
-void wcs_json_locate(const char *text, size_t len, const struct wcs_json_at *at,
-		     struct wcs_fault *fault);
+/* Goes into an object, or fails with "must be an object" and more. */
+int wcs_json_object(struct wcs_json_text *in, const struct wcs_json_at *at, const char *more);
+/* Goes to the next member of an object, or element of a list, at its value. Before the first `at`
+ * is all zero but for up. 1; 0: there is none; or an error, also if two members had one name. */
+int wcs_json_member(struct wcs_json_text *in, struct wcs_json_at *at);
+int wcs_json_element(struct wcs_json_text *in, struct wcs_json_at *at);
+/* Is that the present member's name? */
+bool wcs_json_is(const struct wcs_json_at *at, const char *name);
+/* The present member is the same as one of the name that stands for these bytes. */
+void wcs_json_rename(struct wcs_json_text *in, struct wcs_slice name);
+/* Skips a value of any kind. */
+int wcs_json_skip(struct wcs_json_text *in, const struct wcs_json_at *at);
+
+/* Read a string, a whole number. Another value is an error with the text why. The string lies in
+ * the text, or in bytes. */
+int wcs_json_string(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
+		    struct wcs_slice *string);
+int wcs_json_integer(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
+		     int64_t *number);
+/* Does a number come? */
+bool wcs_json_at_number(struct wcs_json_text *in);
+
+/* Sets `to` to the place where the string read last may be decoded, which it returns: that of the
+ * string, if it is in bytes. The caller moves `to` behind the result. */
+unsigned char *wcs_json_room(struct wcs_json_text *in, struct wcs_slice string);
+/* A copy of the string read last, with a NUL behind it. */
+char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string);
+
+/* As wcs_schema_parse, but -EOVERFLOW: an integer beyond 64 bits. */
+int wcs_schema_read(const char *text, size_t len, struct wcs_schema **schema,
+		    struct wcs_fault *fault);
 
 #endif

@@ -5,32 +5,47 @@
  * directions.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "store/backend.h"
 #include "store/json/json.h"
-#include "store/json/json_memory.h"
 
 #define SCHEMA_JSON_VERSION 1
 
-struct schema_json {
-	const char *text;
-	size_t len;
-	struct wcs_fault *fault;
-};
-
-static int schema_json_fault(const struct schema_json *in, const struct wcs_json_at *at,
+static int schema_json_fault(const struct wcs_json_text *in, const struct wcs_json_at *at,
 			     const char *why)
 {
-	wcs_json_fault(in->fault, -EINVAL, at, "%s", why);
-	wcs_json_locate(in->text, in->len, at, in->fault);
+	wcs_json_fault(in, -EINVAL, at, "%s", why);
+	wcs_json_locate(in, at->from);
 	return -EINVAL;
 }
 
-static bool schema_json_has_nul(const json_t *string)
+/* Reads a string without NUL. *string lies in the text's bytes. */
+static int schema_json_string(struct wcs_json_text *in, const struct wcs_json_at *at,
+			      const char *why, const char **string)
 {
-	return strlen(json_string_value(string)) != json_string_length(string);
+	struct wcs_slice slice;
+	int rc = wcs_json_string(in, at, why, &slice);
+
+	if (rc == 0) {
+		*string = wcs_json_copy(in, slice);
+		if (strlen(*string) != slice.len)
+			rc = -EINVAL;
+	}
+	return rc == -EINVAL ? schema_json_fault(in, at, why) : rc;
+}
+
+static int schema_json_object(struct wcs_json_text *in, const struct wcs_json_at *at,
+			      const char *more)
+{
+	int rc = wcs_json_object(in, at, more);
+
+	if (rc != 0)
+		wcs_json_locate(in, at->from);
+	return rc;
 }
 
 /* Both structs begin with their name. */
@@ -41,201 +56,222 @@ static int schema_json_order(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static int schema_json_gc(const struct schema_json *in, const struct wcs_json_at *at,
-			  const json_t *json, char **gc)
+static int schema_json_gc(struct wcs_json_text *in, const struct wcs_json_at *at, char **gc)
 {
 	struct wcs_fault why = {0};
-	char *canonical;
-	int rc;
+	const char *policy;
+	int rc = schema_json_string(in, at, "must be a policy in quotes, without NUL", &policy);
 
-	if (!json_is_string(json))
-		return schema_json_fault(in, at, "must be a policy in quotes");
-	if (schema_json_has_nul(json))
-		return schema_json_fault(in, at, "no policy holds a NUL");
-	rc = wcs_gc_canonical(json_string_value(json), &canonical, &why);
-	if (rc) {
-		if (why.column > 0)
-			wcs_json_fault(in->fault, rc, at, "%s, at character %d of the policy",
-				       why.text, why.column);
-		else
-			wcs_json_fault(in->fault, rc, at, "%s", why.text);
-		wcs_json_locate(in->text, in->len, at, in->fault);
+	if (rc != 0)
 		return rc;
-	}
-	*gc = canonical;
-	return 0;
-}
-
-static int schema_json_family(const struct schema_json *in, const struct wcs_json_at *at,
-			      const json_t *json, struct wcs_family *family)
-{
-	struct wcs_json_at inner = {.up = at};
-	json_t *member;
-	int rc = 0;
-
-	if (!wcs_family_name_valid(at->name))
-		return schema_json_fault(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
-	strcpy(family->name, at->name);
-	family->type = WCS_TYPE_NONE;
-	if (json_is_string(json))
-		return schema_json_gc(in, at, json, &family->gc);
-	if (!json_is_object(json))
-		return schema_json_fault(in, at, "must be an object or a policy in quotes");
-	json_object_foreach((json_t *)(uintptr_t)json, inner.name, member)
-	{
-		if (strcmp(inner.name, "gc") == 0)
-			rc = schema_json_gc(in, &inner, member, &family->gc);
-		else if (strcmp(inner.name, "type") != 0)
-			rc = schema_json_fault(in, &inner, "a family has only gc and type");
-		else if (!json_is_string(member) || schema_json_has_nul(member) ||
-			 wcs_type_parse(json_string_value(member), &family->type))
-			rc = schema_json_fault(in, &inner,
-					       "must be \"bytes\", \"intsum\", \"intmin\", "
-					       "\"intmax\" or \"inthll\"");
-		if (rc)
-			break;
+	free(*gc);
+	*gc = NULL;
+	rc = wcs_gc_canonical(policy, gc, &why);
+	if (rc != 0) {
+		if (why.column > 0)
+			wcs_json_fault(in, rc, at, "%s, at character %d of the policy", why.text,
+				       why.column);
+		else
+			wcs_json_fault(in, rc, at, "%s", why.text);
+		wcs_json_locate(in, at->from);
 	}
 	return rc;
 }
 
-static int schema_json_families(const struct schema_json *in, const struct wcs_json_at *at,
-				json_t *json, struct wcs_table_schema *table)
+static int schema_json_type(struct wcs_json_text *in, const struct wcs_json_at *at,
+			    enum wcs_type *type)
 {
-	struct wcs_json_at inner = {.up = at};
-	json_t *member;
-	int rc;
+	static const char why[] =
+		"must be \"bytes\", \"intsum\", \"intmin\", \"intmax\" or \"inthll\"";
+	const char *name;
+	int rc = schema_json_string(in, at, why, &name);
 
-	if (!json_is_object(json))
-		return schema_json_fault(in, at, "must be an object with a member per family");
-	if (json_object_size(json) == 0)
-		return 0;
-	table->families = calloc(json_object_size(json), sizeof(table->families[0]));
-	if (!table->families)
-		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
-	json_object_foreach(json, inner.name, member)
-	{
-		/* Counted first, so that wcs_schema_free frees it after a failure. */
-		rc = schema_json_family(in, &inner, member,
-					&table->families[table->family_count++]);
-		if (rc)
-			return rc;
-	}
-	qsort(table->families, table->family_count, sizeof(table->families[0]), schema_json_order);
-	return 0;
+	return rc == 0 && wcs_type_parse(name, type) ? schema_json_fault(in, at, why) : rc;
 }
 
-static int schema_json_table(const struct schema_json *in, const struct wcs_json_at *at,
-			     json_t *json, struct wcs_table_schema *table)
+static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at *at,
+			      struct wcs_family *family)
 {
 	struct wcs_json_at inner = {.up = at};
-	const char *text;
-	json_t *member;
-	int rc = 0;
+	const char *name = wcs_json_copy(in, at->name);
+	int rc;
 
-	if (!wcs_table_name_valid(at->name))
+	if (!wcs_family_name_valid(name))
+		return schema_json_fault(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
+	strcpy(family->name, name);
+	family->type = WCS_TYPE_NONE;
+	if (wcs_json_read_peek(&in->reader) == '"')
+		return schema_json_gc(in, at, &family->gc);
+	rc = schema_json_object(in, at, " or a policy in quotes");
+	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
+		if (wcs_json_is(&inner, "gc"))
+			rc = schema_json_gc(in, &inner, &family->gc);
+		else if (wcs_json_is(&inner, "type"))
+			rc = schema_json_type(in, &inner, &family->type);
+		else
+			rc = schema_json_fault(in, &inner, "a family has only gc and type");
+	}
+	return rc;
+}
+
+static int schema_json_families(struct wcs_json_text *in, const struct wcs_json_at *at,
+				struct wcs_table_schema *table)
+{
+	struct wcs_json_at inner = {.up = at};
+	size_t room = table->family_count;
+	int rc = schema_json_object(in, at, " with a member per family");
+
+	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
+		rc = grow(&table->families, &room, table->family_count + 1, 8,
+			  sizeof(table->families[0]));
+		if (rc != 0)
+			return rc;
+		/* Counted first, so that wcs_schema_free frees it after a failure. */
+		table->families[table->family_count] = (struct wcs_family){.name = ""};
+		rc = schema_json_family(in, &inner, &table->families[table->family_count++]);
+	}
+	if (table->family_count > 0)
+		qsort(table->families, table->family_count, sizeof(table->families[0]),
+		      schema_json_order);
+	return rc;
+}
+
+static int schema_json_delimiter(struct wcs_json_text *in, const struct wcs_json_at *at,
+				 unsigned char *delimiter)
+{
+	static const char why[] = "must be one ASCII character in quotes, not / % . or NUL";
+	const char *text;
+	int rc = schema_json_string(in, at, why, &text);
+
+	if (rc == 0 && (strlen(text) != 1 || !wcs_delimiter_valid((unsigned char)*text)))
+		rc = schema_json_fault(in, at, why);
+	if (rc == 0)
+		*delimiter = (unsigned char)*text;
+	return rc;
+}
+
+static int schema_json_protected(struct wcs_json_text *in, const struct wcs_json_at *at,
+				 enum wcs_protection *protection)
+{
+	*protection = wcs_json_read_word(&in->reader, "true") ? WCS_PROTECTED : WCS_UNPROTECTED;
+	return *protection == WCS_PROTECTED || wcs_json_read_word(&in->reader, "false")
+		       ? 0
+		       : schema_json_fault(in, at, "must be true or false");
+}
+
+static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at *at,
+			     struct wcs_table_schema *table)
+{
+	struct wcs_json_at inner = {.up = at};
+	const char *name = wcs_json_copy(in, at->name);
+	int rc;
+
+	if (!wcs_table_name_valid(name))
 		return schema_json_fault(
 			in, at, "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first");
-	strcpy(table->name, at->name);
-	if (!json_is_object(json))
-		return schema_json_fault(in, at, "must be an object");
-	json_object_foreach(json, inner.name, member)
-	{
-		text = json_string_value(member);
-		if (strcmp(inner.name, "delimiter") == 0) {
-			if (text && json_string_length(member) == 1 && !strchr("/%.", *text))
-				table->delimiter = (unsigned char)*text;
-			else
-				rc = schema_json_fault(
-					in, &inner,
-					"must be one ASCII character in quotes, not / % . or NUL");
-		} else if (strcmp(inner.name, "protected") == 0) {
-			table->protection = json_is_true(member) ? WCS_PROTECTED : WCS_UNPROTECTED;
-			if (!json_is_boolean(member))
-				rc = schema_json_fault(in, &inner, "must be true or false");
-		} else if (strcmp(inner.name, "families") == 0) {
-			rc = schema_json_families(in, &inner, member, table);
-		} else {
+	strcpy(table->name, name);
+	rc = schema_json_object(in, at, "");
+	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
+		if (wcs_json_is(&inner, "delimiter"))
+			rc = schema_json_delimiter(in, &inner, &table->delimiter);
+		else if (wcs_json_is(&inner, "protected"))
+			rc = schema_json_protected(in, &inner, &table->protection);
+		else if (wcs_json_is(&inner, "families"))
+			rc = schema_json_families(in, &inner, table);
+		else
 			rc = schema_json_fault(
 				in, &inner, "a table has only delimiter, protected and families");
-		}
-		if (rc)
-			break;
 	}
 	return rc;
 }
 
-static int schema_json_tables(const struct schema_json *in, const struct wcs_json_at *at,
-			      json_t *json, struct wcs_schema *schema)
+static int schema_json_tables(struct wcs_json_text *in, const struct wcs_json_at *at,
+			      struct wcs_schema *schema)
 {
 	struct wcs_json_at inner = {.up = at};
-	json_t *member;
-	int rc;
+	size_t room = schema->table_count;
+	int rc = schema_json_object(in, at, " with a member per table");
 
-	if (!json_is_object(json))
-		return schema_json_fault(in, at, "must be an object with a member per table");
-	if (json_object_size(json) > WCS_TABLES_MAX)
-		return schema_json_fault(in, at, "a store holds at most 1000 tables");
-	if (json_object_size(json) == 0)
-		return 0;
-	schema->tables = calloc(json_object_size(json), sizeof(schema->tables[0]));
-	if (!schema->tables)
-		return wcs_fault_set(in->fault, -ENOMEM, "no memory");
-	json_object_foreach(json, inner.name, member)
-	{
-		rc = schema_json_table(in, &inner, member, &schema->tables[schema->table_count++]);
-		if (rc)
+	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
+		if (schema->table_count == WCS_TABLES_MAX)
+			return schema_json_fault(in, at, "a store holds at most 1000 tables");
+		rc = grow(&schema->tables, &room, schema->table_count + 1, 8,
+			  sizeof(schema->tables[0]));
+		if (rc != 0)
 			return rc;
+		schema->tables[schema->table_count] = (struct wcs_table_schema){.name = ""};
+		rc = schema_json_table(in, &inner, &schema->tables[schema->table_count++]);
 	}
-	qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]), schema_json_order);
-	return 0;
+	if (schema->table_count > 0)
+		qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]),
+		      schema_json_order);
+	return rc;
 }
 
-static int schema_json_root(const struct schema_json *in, json_t *root, struct wcs_schema *schema)
+static int schema_json_version(struct wcs_json_text *in, const struct wcs_json_at *at)
 {
-	const json_t *version = json_object_get(root, "version");
-	struct wcs_json_at at = {.name = "version"};
-	json_t *member;
-	int rc = 0;
+	static const char why[] = "must be the number 1";
+	int64_t version;
+	int rc = wcs_json_integer(in, at, why, &version);
 
-	/* The first check: in a newer version other members may be unknown. */
-	if (json_is_integer(version) && json_integer_value(version) > SCHEMA_JSON_VERSION)
-		return schema_json_fault(in, &at, "newer than this program, which knows version 1");
-	if (version && json_integer_value(version) != SCHEMA_JSON_VERSION)
-		return schema_json_fault(in, &at, "must be the number 1");
-	json_object_foreach(root, at.name, member)
-	{
-		if (strcmp(at.name, "tables") == 0)
-			rc = schema_json_tables(in, &at, member, schema);
-		else if (strcmp(at.name, "version") != 0)
+	if (rc == 0 && version > SCHEMA_JSON_VERSION)
+		return schema_json_fault(in, at, "newer than this program, which knows version 1");
+	return rc == -EINVAL || (rc == 0 && version != SCHEMA_JSON_VERSION)
+		       ? schema_json_fault(in, at, why)
+		       : rc;
+}
+
+/* Reads the version, or with a schema all members. */
+static int schema_json_root(struct wcs_json_text *in, struct wcs_schema *schema)
+{
+	struct wcs_json_at at = {.up = NULL};
+	int rc = wcs_json_object(in, NULL, " in braces");
+
+	while (rc == 0 && (rc = wcs_json_member(in, &at)) == 1) {
+		if (wcs_json_is(&at, "version"))
+			rc = schema_json_version(in, &at);
+		else if (!schema)
+			rc = wcs_json_skip(in, &at);
+		else if (wcs_json_is(&at, "tables"))
+			rc = schema_json_tables(in, &at, schema);
+		else
 			rc = schema_json_fault(in, &at, "a schema has only version and tables");
-		if (rc)
-			break;
 	}
 	return rc;
 }
 
-int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
-		     struct wcs_fault *fault)
+int wcs_schema_read(const char *text, size_t len, struct wcs_schema **schema,
+		    struct wcs_fault *fault)
 {
-	struct schema_json in = {.text = text, .len = len, .fault = fault};
 	struct wcs_schema *made = calloc(1, sizeof(*made));
-	bool begun = wcs_json_begin(len);
-	json_t *root = NULL;
-	int rc = made ? wcs_json_parse(text, len, &root, fault)
+	struct wcs_json_text in = {.fault = fault};
+	int rc = made ? wcs_json_start(&in, text, len, fault)
 		      : wcs_fault_set(fault, -ENOMEM, "no memory");
 
+	/* The version first: in a newer one other members may be unknown. */
 	if (rc == 0)
-		rc = schema_json_root(&in, root, made);
-	else if (rc == -EOVERFLOW) /* no member is a large number */
-		rc = -EINVAL;
-	json_decref(root);
-	wcs_json_end(begun);
+		rc = wcs_json_finish(&in, schema_json_root(&in, NULL));
+	if (rc == 0)
+		rc = wcs_json_start(&in, text, len, fault);
+	if (rc == 0)
+		rc = wcs_json_finish(&in, schema_json_root(&in, made));
+	wcs_json_free(&in);
 	if (rc == 0)
 		*schema = made;
 	else
 		wcs_schema_free(made);
 	return rc;
 }
+
+int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
+		     struct wcs_fault *fault)
+{
+	int rc = wcs_schema_read(text, len, schema, fault);
+
+	return rc == -EOVERFLOW ? -EINVAL : rc; /* no member is a large number */
+}
+
+/* ---- Writing ----------------------------------------------------------------------------- */
 
 /* A member, unless it is open. (json_pack would leave out members without memory.) */
 static int schema_json_put(json_t *object, const char *name, const char *value)

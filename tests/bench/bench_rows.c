@@ -104,16 +104,16 @@ static struct bench_time bench_parse(struct bench *bench)
 {
 	const char *text = bench->text, *end = text + bench->text_len;
 	struct bench_time start = bench_start();
+	struct wcs_line *line = NULL;
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		struct wcs_line *line;
 
 		if (wcs_line_parse(text, (size_t)(newline - text), &line, NULL) != 0)
 			ck_abort_msg("a line is wrong"); /* an assertion for each takes long */
-		wcs_line_free(line);
 		text = newline + 1;
 	}
+	wcs_line_free(line);
 	return bench_since(start);
 }
 

@@ -212,7 +212,7 @@ end
 
 # ---- Hostile text ----------------------------------------------------------------------------
 
-# 1 GiB for unfinished lines, 1 GiB for the tree of one line. The freed memory of a tree keeps its
+# 1 GiB for unfinished lines, 1 GiB for the cells of one line. Their freed memory keeps its
 # addresses, so only the peak counts here.
 begin hostile 0
 errors=$m/.rowfs/errors
@@ -237,8 +237,9 @@ for file in t/.rows t/row/.row .rowfs/schema.json; do
 	refused EINVAL '.' "$file" members $members
 done
 mib=$((HOSTILE << 20))
-refused EFBIG 'memory' t/.rows elements $mib
-refused EINVAL '.' t/row/.row numbers $((mib / 8))
+refused EFBIG 'memory' t/.rows numbers $((mib / 3))
+refused EINVAL '.' t/.rows elements $mib
+refused EINVAL '.' t/row/.row numbers $((mib / 64))
 refused EINVAL 'not JSON' t/row/.row string $mib
 refused EFBIG '16 MiB' .rowfs/schema.json spaces $((17 << 20))
 refused EFBIG '256 MiB' t/.rows string $((257 << 20))
@@ -252,7 +253,7 @@ check "says why" sh -c 'tail -n 1 "$0" | grep -q parenthes' "$errors"
 # They are read one after the other.
 pids=()
 for i in 1 2; do
-	bounds hostile elements $mib | bounds send "$m/t/.rows" >"$TMP/send$i" &
+	bounds hostile numbers $((mib / 3)) | bounds send "$m/t/.rows" >"$TMP/send$i" &
 	pids+=($!)
 done
 check_eq "others are served meanwhile" 1 "$(echo 1 >"$m/t/row/f/q" && cat "$m/t/row/f/q")"

@@ -124,8 +124,8 @@ const struct call calls_schema[] = {
 	 .run = run_schema_parse,
 	 .out = "{\"version\":1,\"tables\":{\"t\":{\"families\":{\"b\":{\"gc\":\"maxage=1d\"},"
 		"\"c\":{\"type\":\"intmax\"}}}}}\n ",
-	 .least = 20},
-	{.name = "schema_get", .run = run_schema_get, .out = "inthll ", .least = 20},
+	 .least = 8},
+	{.name = "schema_get", .run = run_schema_get, .out = "inthll ", .least = 8},
 	{.name = "schema_apply", .run = run_schema_apply, .schema = "\"intmax\"", .least = 4},
 	{.name = NULL},
 };

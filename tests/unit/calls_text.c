@@ -95,7 +95,7 @@ const struct call calls_text[] = {
 	 .run = run_import,
 	 .content = "r/a/\\00@4=\\00\\01 r/a/p@1000000=text r/a/q@1000000=new+ r/a/q@2=new "
 		    "r/h/e@1=\\01\\00AQT\\81 r/s/n@1=\\00\\00\\00\\00\\00\\00\\00\\06 " CALLS_REST,
-	 .least = 30},
+	 .least = 20},
 	{.name = "export",
 	 .run = run_export,
 	 .out = "{\"key\":\"t#1\",\"families\":{\"a\":{\"q\":[{\"ts\":1,\"value\":\"v\"}]}}}\n"
@@ -103,7 +103,7 @@ const struct call calls_text[] = {
 	 .least = 3},
 	{.name = "export_keys", .run = run_export_keys, .out = "r\nr#s\n", .least = 2},
 	{.name = "export_big", .run = run_export_big, .out = "}]}}}\n", .least = 3},
-	{.name = "line", .run = run_line, .least = 10},
+	{.name = "line", .run = run_line, .least = 4},
 	{.name = "text", .run = run_text, .out = "a%25%0A ", .least = 1},
 	{.name = NULL},
 };

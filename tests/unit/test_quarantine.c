@@ -48,7 +48,7 @@ static int good_lines(const char *path)
 	ck_assert_ptr_nonnull(file);
 	while ((len = getline(&text, &room, file)) > 0) {
 		struct wcs_fault fault = {.text = ""};
-		struct wcs_line *line;
+		struct wcs_line *line = NULL;
 		int rc = wcs_line_parse(text, (size_t)len - 1, &line, &fault);
 
 		ck_assert_msg(rc == 0, "%s", fault.text);

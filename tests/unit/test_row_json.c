@@ -112,7 +112,7 @@ static const struct {
 	{CELL("{\"value\":\"x\",\"ts\":-1}"), "families.f.q[0].ts: must be a whole number"},
 	{CELL("{\"value\":\"x\",\"ts\":1.0}"), "families.f.q[0].ts: must be a whole number"},
 	{CELL("{\"value\":\"x\",\"ts\":\"1\"}"), "families.f.q[0].ts: must be a whole number"},
-	{CELL("{\"value\":1e999}"), "not JSON: real number overflow"},
+	{CELL("{\"value\":1e999}"), "families.f.q[0].value: a number that is not whole"},
 	{CELL("{\"base64\":5}"), "families.f.q[0].base64: must be base64"},
 	{CELL("{\"base64\":\"A\"}"), "families.f.q[0].base64: not base64"},
 	{CELL("{\"base64\":\"AA\"}"), "families.f.q[0].base64: not base64"},
