@@ -6,6 +6,7 @@
  */
 #include "mkfs/text/csv_write.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 
 #include "lib/grow.h"
 #include "mkfs/text/csv.h"
-#include "mkfs/text/rows_reader.h"
 
 #define CSV_VALUE (64u << 10) /* a longer value is in quotes */
 
@@ -27,7 +27,7 @@ struct csv_table {
 	const struct wcs_table_schema *table;
 	struct output *out;
 	struct rows *rows;
-	struct rows_reader reader; /* of a mount */
+	struct wcs_reader *reader; /* of a mount */
 	struct wcs_cell cell;	   /* the present one */
 	bool row_begins;	   /* it is the first of its row in the families wanted */
 	uint64_t value_at;	   /* offset of its unread bytes in a store */
@@ -64,27 +64,18 @@ static bool csv_fail_cell(struct csv_table *csv, const char *why)
 
 /* ---- Cells ------------------------------------------------------------------------------- */
 
-/* The next column's newest cell in a mount. 1; 0: the end, or a failure. */
-static int csv_cell_text(struct csv_table *csv)
+/* Says why a read failed, unless rows_read did. */
+static bool csv_fail_read(struct csv_table *csv, int rc)
 {
-	struct rows_reader *reader = &csv->reader;
-	const struct rows_name *key = &reader->key, *column = &reader->column;
-	enum wcs_part differs = WCS_PART_QUALIFIER;
+	csv->exit_code = PROGRAM_FAILED;
+	if (rc == -ECANCELED)
+		return false;
+	return csv_fail(csv, rc == -EINVAL ? "not rows as this program knows them" : strerror(-rc));
+}
 
-	while (!rows_reader_column(reader)) {
-		if (reader->exit_code || !rows_reader_row(reader)) {
-			csv->exit_code = reader->exit_code;
-			return 0;
-		}
-		differs = WCS_PART_ROW;
-	}
-	csv->cell = (struct wcs_cell){
-		.differs = differs,
-		.row = {key->bytes, key->len},
-		.family = {column->bytes, reader->family_len - 1},
-		.qualifier = {column->bytes + reader->family_len, column->len - reader->family_len},
-		.info = {.ts = strtoll(reader->ts, NULL, 10), .size = UINT64_MAX}};
-	return 1;
+static int csv_text(void *ctx, void *buf, size_t len, size_t *got)
+{
+	return rows_read(ctx, buf, len, got) == PROGRAM_OK ? 0 : -ECANCELED;
 }
 
 /* Goes to the next column of the families wanted. False: the end, or a failure. */
@@ -97,13 +88,14 @@ static bool csv_cell(struct csv_table *csv)
 	csv->row_begins = false;
 	do {
 		rc = csv->rows->store ? wcs_export_cell(csv->rows->exported, &csv->cell)
-				      : csv_cell_text(csv);
+				      : wcs_reader_next(csv->reader, &csv->cell);
 		csv->row_begins |= cell->differs == WCS_PART_ROW;
-	} while (rc > 0 && wanted &&
-		 (strlen(wanted) != cell->family.len ||
-		  memcmp(wanted, cell->family.data, cell->family.len) != 0));
+	} while (rc > 0 &&
+		 (cell->differs == WCS_PART_TS || /* an older one */
+		  (wanted && (strlen(wanted) != cell->family.len ||
+			      memcmp(wanted, cell->family.data, cell->family.len) != 0))));
 	csv->value_at = 0;
-	return rc < 0 ? csv_fail(csv, strerror(-rc)) : rc > 0;
+	return rc < 0 ? csv_fail_read(csv, rc) : rc > 0;
 }
 
 /* The next bytes of the value, some at least; 0 only at its end, or at a failure. */
@@ -113,14 +105,13 @@ static size_t csv_value_read(struct csv_table *csv, void *buf, size_t len)
 	int rc = 0;
 
 	if (!csv->rows->store) {
-		got = rows_reader_value(&csv->reader, buf, len);
-		csv->exit_code = csv->reader.exit_code;
+		rc = wcs_reader_value(csv->reader, buf, len, &got);
 	} else if (csv->value_at < csv->cell.info.size) {
 		rc = wcs_export_value(csv->rows->exported, buf, len, csv->value_at, &got);
 		csv->value_at += got;
 	}
-	if (rc)
-		csv_fail(csv, strerror(-rc));
+	if (rc < 0)
+		csv_fail_read(csv, rc);
 	return got;
 }
 
@@ -329,8 +320,11 @@ static void csv_body(struct csv_table *csv)
 static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
 		      const struct wcs_slice *key)
 {
-	csv->reader = (struct rows_reader){.rows = csv->rows};
+	wcs_reader_free(csv->reader);
+	csv->reader = NULL;
 	csv->exit_code = rows_start(csv->rows, table, key, WCS_EXPORT_CELLS);
+	if (csv->exit_code == PROGRAM_OK && wcs_reader_new(csv_text, csv->rows, &csv->reader) != 0)
+		csv_fail(csv, "no memory");
 	return csv->exit_code == PROGRAM_OK;
 }
 
@@ -355,6 +349,7 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	for (size_t i = 0; i < csv->count; i++)
 		free((void *)(uintptr_t)csv->columns[i].family.data);
 	free(csv->columns);
+	wcs_reader_free(csv->reader);
 	free(csv);
 	return exit_code;
 }
