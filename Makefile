@@ -113,7 +113,7 @@ PROGRAMS      := $(BUILD)/rowfs $(MKFS_PROGRAMS)
 MAN_PAGES     := $(wildcard man/*.[158])
 UNIT_TESTS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_MAINS))
 FAULT         := $(BUILD)/crash/fault.so
-MEMORY        := $(call objects,$(wildcard tests/unit/memory_*.c))
+E2E_SHARED    := $(call objects,$(wildcard tests/unit/memory_*.c) tests/unit/forge.c)
 E2E_PROGRAMS  := $(patsubst tests/e2e/%.c,$(BUILD)/e2e/%,$(E2E_MAINS))
 BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
 FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
@@ -192,7 +192,7 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)
 	@mkdir -p $(@D)
 	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
 
-$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(MEMORY) $(LIBFS) $(LIBSTORE) $(LIBLIB)
+$(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(E2E_SHARED) $(LIBFS) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $^ $(FUSE_LIBS) $(STORE_LIBS)
 

@@ -1,213 +1,232 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Shared by the tests of fsck.rowfs: a store of known rows, damaged anew for each case.
+# Shared by the tests of fsck.rowfs: tables of damage to a store of known cells, which is made anew for each row.
 #
-#   make_base                      the store `base`, of the rows in rows/*
-#   damage_with CODE NAME COMMAND  a fresh copy `s`, damaged by the command; then -n (exit CODE), -y
-#                                  (exit 1, or 0 where CODE is 0), and -y again (exit 0, clean); their
-#                                  output is in first, second, third
-#   row LINE                       a case of exit code 4, in parts between bars: its name, its command, the arguments
-#                                  of expect_found, with & between two, those of expect_there, or "all",
-#                                  and those of expect_raw; the last two may be empty
-#   rows                           one for each line of the input
-#   expect_found REGEX…            the lines of the first run, each once, and as many of the second,
-#                                  which say that it is corrected
-#   expect_there PART…             the store has the rows of just those files of rows/
-#   expect_all_there
-#   expect_raw COUNT [KEY]         lines in raw.json; one has that key, in hexadecimal
-#   expect_rows LINE…              the rows in rows.json, as loaded into a fresh store and dumped
-#   expect_rows_of FILE            the same, of a file of rows
+#   make_base NAME ROWS…    the store NAME, by one rowfs-load of each file; each but the last becomes a table of
+#                           LevelDB's, if there is more than the schema in it, and the last stays in a log
+#   use NAME                the store of which each row damages a copy
+#   rows                    a table, one row a line, in parts between bars:
+#
+#     name | damage | findings | expectations | a command that succeeds then; may be left out
+#
+#   damage: shell commands in the directory of the copy `s`, such as d COMMANDS (tests/unit/forge.h).
+#   findings: extended regular expressions, with & between two. fsck.rowfs -n finds just these, and changes
+#   nothing; -y corrects each; the second -y finds nothing.
+#   expectations: words, of which the last tells the cells that are left:
+#
+#     clean                 there is no finding, and all three runs exit with 0, not with 4, 1 and 0
+#     refused[=REGEX]       a mount refuses the store before, with such words, or names the file of the first finding
+#     reads=STATUS          a reader ends before with 1 or that status
+#     raw=COUNT[:KEY]       lines in the quarantine's raw.json, one of which has that key, in hexadecimal
+#     kept=PATTERN          a file of that name is in the quarantine's files/; - : there is no quarantine
+#     store                 the quarantine has the store as it was, and nothing else
+#     all                   all cells of the base, as they were loaded
+#     without=REGEX         all but those that match, as ["table","row","family","qualifier",ts,"value"]; two commas
+#                           are a bar
+#     NUMBER                so many or more, and only such as the base had at some time
 
 fsck=$BUILD/fsck.rowfs
 TMPDIR_SCRATCH=$TMP/scratch
 cd "$TMP" || exit 1
-mkdir "$TMPDIR_SCRATCH" rows
+mkdir "$TMPDIR_SCRATCH" mounted
 export TMPDIR=$TMPDIR_SCRATCH
 case=
 
-# damage_of STORE COMMAND…, damage COMMAND…: of the store s.
-damage_of() {
-	"$BUILD/e2e/damage" "$@" || die "damage $*"
-}
-damage() {
-	damage_of s "$@"
-}
-
-# ts N: a timestamp as cell keys have it.
-ts() {
-	printf '%016x' $((0x7fffffffffffffff - $1))
-}
-
 base_schema='{"version":1,"tables":{"t":{"families":{"f":{},"g":{},"n":{"type":"intsum"},"h":{"type":"inthll"}}},"u":{"families":{"f":{}}}}}'
 
-make_base() {
-	local big text
-	big=$(head -c 200000 /dev/zero | tr '\0' x)
-	text=$(head -c 100000 /dev/zero | tr '\0' '\377' | base64 -w 0)
-	echo '{"key":"a#1","families":{"f":{"q":[{"ts":1,"value":"one"}]}}}' >rows/t_a1_old
-	echo '{"key":"a#1","families":{"f":{"q":[{"ts":2,"value":"two"},{"ts":1,"value":"one"}]}}}' >rows/t_a1
-	echo '{"key":"a#2","families":{"f":{"q":[{"ts":1,"value":"x"}]},"g":{"n":[{"ts":4,"value":"y"}]}}}' >rows/t_a2
-	echo '{"key":"a#2","families":{"g":{"n":[{"ts":4,"value":"y"}]}}}' >rows/t_a2_g
-	echo '{"key":"b#1","families":{"f":{"big":[{"ts":3,"value":"'"$big"'"}]}}}' >rows/t_b1
-	{
-		echo '{"key":"b#2","families":{"f":{"big":[{"ts":3,"base64":"'"$text"'"}]}}}'
-		echo '{"key":"b#3","families":{"f":{"":[{"ts":9,"value":""}]}}}'
-	} >rows/t_b2
-	{
-		echo '{"key":"x","families":{"f":{"q":[{"ts":1,"value":"1"}]}}}'
-		echo '{"key":"y","families":{"f":{"q":[{"ts":1,"value":"2"}]}}}'
-		echo '{"key":"z","families":{"f":{"q":[{"ts":1,"value":"3"}]}}}'
-	} >rows/u_all
-	for part in rows/*; do
-		sed -i "1i {\"table\":\"${part:5:1}\"}" "$part"
-	done
-	make_store base "$base_schema"
-	load base t_a1 t_a2 t_b1 t_b2 u_all
-	"$BUILD/rowfs-dump" base >whole || die "the store cannot be dumped"
+d() {
+	"$BUILD/e2e/damage" "$TMP/s" "$*" || die "$case: damage $*"
 }
 
-# load STORE PART…: loads files of rows/.
-load() {
-	local store=$1
-	shift
-	(cd "$TMP/rows" && cat /dev/null "$@") | "$BUILD/rowfs-load" "$store" ||
-		die "the rows cannot be loaded"
+hex() {
+	printf %s "$1" | od -An -tx1 -v | tr -d ' \n'
+}
+
+# Keys, as docs/format.md has them: of a cell, by table, row, family, qualifier and timestamp; of an extent, a
+# garbage record, a description and a drop.
+cell() {
+	printf '63%08x%s0001%s00%s0001%016x' "$1" "$(hex "$2")" "$(hex "$3")" "$(hex "$4")" $((0x7fffffffffffffff - $5))
+}
+extent() {
+	printf '76%016x%08x' "$1" "$2"
+}
+garbage() {
+	printf '67%016x' "$1"
+}
+description() {
+	printf '6d74%08x' "$1"
+}
+drop() {
+	printf '78%016x' "$1"
+}
+
+make_base() {
+	make_store "$1" "$base_schema"
+	for part in "${@:2}"; do
+		"$BUILD/rowfs-load" "$1" "$part" || die "$part cannot be loaded"
+	done
+	cat "${@:2}" | cells_of >"$1.ever"
+	jq -cs 'group_by(.[:5])[][-1]' "$1.ever" | sort >"$1.whole"
+}
+
+# cells_of: the cells of row JSON, one a line.
+cells_of() {
+	jq -cn 'foreach inputs as $l (null; $l.table // .; . as $t | $l | select(.key) | .key as $k | .families |
+		to_entries[] | .key as $f | .value | to_entries[] | .key as $q | .value[] |
+		[$t, $k, $f, $q, .ts, .value // .base64])'
+}
+
+# cells STORE: those that it has, sorted.
+cells() {
+	"$BUILD/rowfs-dump" "$1" | cells_of | sort
 }
 
 # fresh: a new copy of the store.
 fresh() {
 	rm -rf s s.quarantine-*
-	cp -a base s
+	cp -a "$base" s
+}
+
+use() {
+	base=$1
+	cp "$base.whole" whole
+	fresh
+	check_eq "the store $base has the cells that were loaded" "" "$(cells s | diff whole -)"
 }
 
 # state: all bytes of the store.
 state() {
-	find s -type f -exec sha256sum {} + | sort
+	tar -cf - s | sha256sum
 }
 
-# numbers: without the number of files.
-numbers() {
-	sed 's/; [0-9]* files/; N files/'
+# found RUN SUM REGEX…: each of them matches one line of the run, whose last line has the sum.
+found() {
+	local lines line regex count wrong=
+	mapfile -t lines <"$1"
+	((${#lines[@]})) || lines=(nothing)
+	[[ ${lines[-1]} == "s: $2;"* ]] || wrong=" ${lines[-1]}"
+	for regex in "${@:3}"; do
+		count=0
+		for line in "${lines[@]}"; do
+			[[ $line =~ ^s:\ .*$regex ]] && count=$((count + 1))
+		done
+		((count == 1)) || wrong+=" $count times: $regex"
+	done
+	check_eq "$case: $1 tells the findings" "" "$wrong"
 }
 
-damage_with() {
-	local want=$1 status=0 before
-	case=$2
-	shift 2
-	fresh
-	"$@" || die "$case: cannot be made"
+# runs CODES: fsck.rowfs -n, -y and -y again, whose output is in first, second, third.
+runs() {
+	local before codes="" run option
 	before=$(state)
-	"$fsck" -n s >first 2>first.err || status=$?
-	check_eq "$case: -n exits with $want" "$want" "$status"
-	check_eq "$case: and changes nothing" "$before" "$(state)"
-	status=0
-	"$fsck" -y s >second 2>second.err || status=$?
-	check_eq "$case: -y exits with $((want > 0))" "$((want > 0))" "$status"
-	status=0
-	"$fsck" -y s >third 2>third.err || status=$?
-	check_eq "$case: the second time it exits with 0" 0 "$status"
-	check_eq "$case: and finds nothing" "" "$(grep -v 's: clean; ' third | grep -v 'a mount reclaims')"
-	check_eq "$case: no errors are printed" "" "$(cat first.err second.err third.err)"
+	for run in first second third; do
+		[ $run = first ] && option=-n || option=-y
+		"$fsck" $option s >$run 2>$run.err
+		codes+="$? "
+		[ $run != first ] || check_eq "$case: -n changes nothing" "$before" "$(state)"
+	done
+	check_eq "$case: exit codes of -n, -y, -y; no errors" "$1 " "$codes$(cat first.err second.err third.err)"
+	check_eq "$case: at last it is clean" "" "$(grep -v 's: clean; \|a mount reclaims' third)"
 }
 
-row() {
-	local name command regexes parts raw words
-	IFS='|' read -r name command regexes parts raw <<<"$1"
-	read -r name <<<"$name"
-	damage_with 4 "$name" eval "$command"
-	mapfile -t words < <(sed 's/ & /\n/g; s/^ *//; s/ *$//' <<<"$regexes")
-	expect_found "${words[@]}"
-	read -ra words <<<"$parts"
-	case "${words[*]}" in
-	'') ;;
-	all) expect_all_there ;;
-	*) expect_there "${words[@]}" ;;
+# expect WORD: an expectation that is known behind the runs.
+expect() {
+	local want=${1#*=}
+	case $1 in
+	raw=*)
+		check_eq "$case: raw.json, each line an object of three texts" "${want%:*}" \
+			"$(jq -c 'select([.why, .key, .value] | all(type == "string"))' s.quarantine-*/raw.json | wc -l)"
+		[[ $want != *:* ]] || check_eq "$case: which has the key" "${want#*:}" \
+			"$(jq -r .key s.quarantine-*/raw.json | head -n 1 | base64 -d | od -An -tx1 -v | tr -d ' \n')"
+		;;
+	kept=-) check_eq "$case: there is no quarantine" "" "$(compgen -G 's.quarantine-*')" ;;
+	kept=*) # shellcheck disable=SC2254
+		case $(ls s.quarantine-*/files) in
+		$want) ok "$case: $want is in the quarantine" ;;
+		*) not_ok "$case: $want is in the quarantine" "it has $(ls s.quarantine-*/files)" ;;
+		esac
+		;;
+	store)
+		check_eq "$case: the quarantine has the store alone" store "$(ls s.quarantine-*)"
+		check "$case: as it was" diff -r damaged s.quarantine-*/store
+		;;
+	all) check_eq "$case: every cell is there" "" "$(cells s | diff whole -)" ;;
+	without=*)
+		grep -vE "${want//,,/|}" whole >rest
+		check_eq "$case: all other cells are there" "" "$(cells s | diff rest -)"
+		;;
+	*)
+		cells s >have
+		check_eq "$case: nothing is there that was not before" "" "$(sort -u "$base.ever" | comm -13 - have)"
+		check "$case: the cells that could be read are there ($(wc -l <have))" test "$(wc -l <have)" -ge "$1"
+		;;
 	esac
-	read -ra words <<<"$raw"
-	((${#words[@]} == 0)) || expect_raw "${words[@]}"
+}
+
+# row NAME DAMAGE FINDINGS EXPECTATIONS [COMMAND]
+row() {
+	local damage=$2 words=" $4 " word codes="4 1 0" place regexes count i
+	case=$1
+	mapfile -t regexes < <(sed 's/^ *//; s/ & /\n/g; s/ *$//' <<<"$3")
+	count=${#regexes[@]}
+	fresh
+	(cd s && eval "$damage") || die "$case: cannot be made"
+	rm -rf damaged
+	[[ $words != *" store "* ]] || cp -a s damaged
+	for word in $words; do
+		case $word in
+		clean) codes="0 0 0" ;;
+		reads=*) check "$case: a reader gets an error" reads "${word#*=}" ;;
+		refused)
+			place=${regexes[0]%%: *}
+			fail_with "$case: a mount refuses it" 1 "${place##*/}.*fsck\.rowfs" "$BUILD/rowfs" -f s mounted
+			;;
+		refused=*) fail_with "$case: a mount refuses it" 1 "${word#*=}" "$BUILD/rowfs" -f s mounted ;;
+		esac
+	done
+	runs "$codes"
+	if [ "$codes" = "4 1 0" ]; then
+		found first "$count found, 0 corrected, $count left" "${regexes[@]%%; corrected: *}"
+		for i in "${!regexes[@]}"; do
+			[[ ${regexes[i]} == *'; corrected: '* ]] || regexes[i]+='.*; corrected: '
+		done
+		found second "$count found, $count corrected, 0 left" "${regexes[@]}"
+	fi
+	for word in $words; do
+		[[ $word =~ ^(clean|reads=.*|refused.*)$ ]] || expect "$word"
+	done
+	[ -z "${5:-}" ] || check "$case: $5" eval "$5"
+}
+
+# reads STATUS
+reads() {
+	local status=0
+	"$BUILD/e2e/damage" s look >/dev/null 2>&1 || status=$?
+	[ $status = 1 ] || [ $status = "$1" ] || { echo "exit $status" && return 1; }
 }
 
 rows() {
-	local lines line
+	local lines line name damage findings expectations last
 	mapfile -t lines
 	for line in "${lines[@]}"; do
-		row "$line"
+		IFS='|' read -r name damage findings expectations last <<<"$line"
+		row "${name% }" "$damage" "$findings" "$expectations" "$last"
 	done
 }
 
-expect_found() {
-	local line
-	for line; do
-		line=${line%%; corrected*}
-		check_eq "$case: -n finds it" "1 0" \
-			"$(grep -cE "^s: .*$line" first) $(grep -cE "$line.*; corrected: " first)"
-		check_eq "$case: -y corrects it" 1 "$(grep -cE "^s: .*$line.*; corrected: " second)"
-	done
-	check_eq "$case: -n finds nothing else" "s: $# found, 0 corrected, $# left" \
-		"$(tail -n 1 first | cut -d ';' -f 1)"
-	check_eq "$case: -y corrects all" "s: $# found, $# corrected, 0 left" \
-		"$(tail -n 1 second | cut -d ';' -f 1)"
-}
-
-# dump_rows STORE: its rows, with the lines that name their table.
-dump_rows() {
-	"$BUILD/rowfs-dump" "$1" | tail -n +2
-}
-
-# without_empty: rows with one line for each table, and none for those that have no rows.
-without_empty() {
-	awk '/^{"table":/ { table = $0; next }
-		{ if (table != last) print table; last = table; print }'
-}
-
-expect_there() {
-	rm -rf expected
-	make_store expected "$base_schema"
-	load expected "$@"
-	check_eq "$case: all that is good is there" "$(dump_rows expected | without_empty)" \
-		"$(dump_rows s | without_empty)"
-}
-
-expect_all_there() {
-	check_eq "$case: all that is good is there" "$(tail -n +2 whole)" "$(dump_rows s)"
-}
-
-# quarantines: how many there are.
-quarantines() {
-	find . -maxdepth 1 -name 's.quarantine-*' | wc -l
-}
-
-# quarantine FILE: prints it, of the store's one quarantine.
-quarantine() {
-	cat s.quarantine-*/"$1"
-}
-
-expect_raw() {
-	check_eq "$case: raw.json has $1 records" "$1" "$(quarantine raw.json | wc -l)"
-	check "$case: each is an object of three texts" jq -e '[.why, .key, .value] | all(type == "string")' \
-		s.quarantine-*/raw.json
-	[ $# -lt 2 ] || check_eq "$case: its key is the one that is gone" "$2" \
-		"$(quarantine raw.json | head -n 1 | jq -r .key | base64 -d | od -An -tx1 -v | tr -d ' \n')"
-}
-
-expect_rows_of() {
+# taken CELLS: rows.json loads into an empty store, and gives these.
+taken() {
 	rm -rf loaded
 	make_store loaded
-	check "$case: rows.json loads" "$BUILD/rowfs-load" loaded s.quarantine-*/rows.json
-	check_eq "$case: it is what was taken away" "$(without_empty <"$1")" \
-		"$(dump_rows loaded | without_empty)"
-}
-
-expect_rows() {
-	printf '%s\n' "$@" >lines
-	expect_rows_of lines
+	"$BUILD/rowfs-load" loaded s.quarantine-*/rows.json && diff <(sort <<<"$1") <(cells loaded)
 }
 
 # ask ANSWER [SECONDS]: runs fsck.rowfs on the store s at a terminal, answers each question so, after that
 # time; its output is in `asked`, its exit code in $status.
 ask() {
-	python3 - "$fsck" s "$1" "${2:-0}" >asked 2>&1 <<'END'
+	status=0
+	python3 - "$fsck" s "$1" "${2:-0}" >asked 2>&1 <<'END' || status=$?
 import os, pty, sys, time
 program, store, answer, seconds = sys.argv[1:]
 pid, fd = pty.fork()
@@ -229,5 +248,4 @@ _, status = os.waitpid(pid, 0)
 sys.stdout.write(text.decode().replace('\r\n', '\n'))
 sys.exit(os.waitstatus_to_exitcode(status))
 END
-	status=$?
 }

@@ -2,95 +2,47 @@
 /* How stores to damage are made: see damage.h. */
 #include "tests/unit/damage.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/leveldb/formats/logfile.h"
 
-enum { BIG = 150000, LONG_CELLS = 24, LONG_CELL = 3000, MANY = 12, MUCH = 5 << 20 };
+enum { BIG = 150000, LONG_CELLS = 24, LONG_CELL = 3000, MUCH = 5 << 20 };
 
-const struct damage_shape damage_usual = {
-	.sessions = 3, .rows = 40, .size = 300, .big = true, .changes = 2, .limit = 0};
-const struct damage_shape damage_small = {
-	.sessions = 1, .rows = 40, .size = 300, .big = true, .changes = 22, .limit = 0};
-
-char damage_place[200], damage_base[256], damage_copy[256], damage_quarantine[300];
+char damage_place[200], damage_copy[256], damage_quarantine[300], damage_what[512];
 char *damage_states[DAMAGE_CHANGES_MAX + 1], *damage_all, *damage_ever;
 struct damage_piece damage_pieces[DAMAGE_PIECES_MAX];
 int damage_piece_count;
 
+static char damage_base[256];
 static struct damage_shape damage_shape;
 static uint64_t damage_random; /* of the values so far */
 
 /* ---- The base ---------------------------------------------------------------------------- */
 
-/* The bytes that a mutation points to until it is applied. */
-static char damage_pool[MUCH + 64];
-static size_t damage_pool_used;
-
-static void damage_set(struct wcs_mutation *mutation, const char *qualifier, size_t size)
+/* One record of the log: the column, of random bytes, and so many others. */
+static void damage_set(struct wcs_table *table, int row, const char *column, size_t size,
+		       int others)
 {
-	char *name = damage_pool + damage_pool_used, *value = name + strlen(qualifier);
-
-	damage_pool_used += strlen(qualifier) + size;
-	ck_assert_uint_le(damage_pool_used, sizeof(damage_pool));
-	memcpy(name, qualifier, strlen(qualifier));
-	for (size_t i = 0; i < size; i++)
-		value[i] = (char)(suite_random(&damage_random) >> 13);
-	SUITE_OK(wcs_mutation_set(mutation, "f", (struct wcs_slice){name, strlen(qualifier)}, 1,
-				  (struct wcs_slice){value, size}));
-}
-
-/* One record of the log: that column and so many others; "": these alone. */
-static void damage_set_row(struct wcs_table *table, int row, const char *column, size_t size,
-			   int others)
-{
+	static char bytes[MUCH], qualifiers[LONG_CELLS][16];
 	struct wcs_mutation *mutation = wcs_mutation_new();
-	char name[16], qualifier[16];
+	char name[16];
 
-	if (*column)
-		damage_set(mutation, column, size);
+	for (size_t i = 0; i < size + (size_t)others * LONG_CELL; i++)
+		bytes[i] = (char)(suite_random(&damage_random) >> 13);
+	SUITE_OK(wcs_mutation_set(mutation, "f", suite_text(column), 1,
+				  (struct wcs_slice){bytes, size}));
 	for (int i = 0; i < others; i++) {
-		snprintf(qualifier, sizeof(qualifier), "other%04d", i);
-		damage_set(mutation, qualifier, damage_shape.longs ? LONG_CELL : size);
+		snprintf(qualifiers[i], sizeof(qualifiers[i]), "other%04d", i);
+		SUITE_OK(wcs_mutation_set(
+			mutation, "f", suite_text(qualifiers[i]), 1,
+			(struct wcs_slice){bytes + size + i * LONG_CELL, LONG_CELL}));
 	}
 	snprintf(name, sizeof(name), "r%03d", row);
 	SUITE_OK(suite_mutate(table, name, mutation, NULL));
-	damage_pool_used = 0;
-}
-
-static struct wcs_schema *damage_parse(const char *text)
-{
-	struct wcs_schema *schema;
-
-	SUITE_OK(wcs_schema_parse(text, strlen(text), &schema, NULL));
-	return schema;
-}
-
-static struct wcs_table *damage_open(struct wcs_store **store)
-{
-	struct wcs_fault fault = {.text = ""};
-	struct wcs_schema *schema;
-	struct wcs_table *table;
-	int rc = wcs_store_open(damage_base, NULL, store, &fault);
-
-	ck_assert_msg(rc == 0, "%s", fault.text);
-	if (damage_shape.schema) {
-		schema = damage_parse(damage_shape.schema);
-		SUITE_OK(wcs_schema_apply(*store, schema, NULL));
-		wcs_schema_free(schema);
-	}
-	SUITE_OK(wcs_table_open(*store, "t", &table));
-	return table;
-}
-
-static void damage_close(struct wcs_store *store, struct wcs_table *table)
-{
-	wcs_table_close(table);
-	wcs_store_close(store);
 }
 
 /* The cells of now are some that the base had. */
@@ -102,71 +54,60 @@ static char *damage_remember(struct wcs_table *table)
 	damage_ever = realloc(damage_ever, len + strlen(cells) + 1);
 	damage_ever[len] = '\0';
 	for (char *cell = cells, *end; (end = strchr(cell, ' ')); cell = end + 1) {
-		char *one = strndup(cell, (size_t)(end + 1 - cell));
+		size_t one = (size_t)(end + 1 - cell);
 
-		if (!strstr(damage_ever, one))
-			strcat(damage_ever, one);
-		free(one);
+		if (!memmem(damage_ever, len, cell, one)) {
+			memcpy(damage_ever + len, cell, one);
+			damage_ever[len += one] = '\0';
+		}
 	}
 	return cells;
 }
 
-static void damage_session(int session)
+static void damage_session(struct wcs_table *table, int session)
 {
 	bool last = session == damage_shape.sessions - 1;
-	struct wcs_store *store;
-	struct wcs_table *table = damage_open(&store);
 
 	for (int row = session * 10; row < damage_shape.rows; row++)
-		damage_set_row(table, row, "q", damage_shape.size, 0);
+		damage_set(table, row, "q", damage_shape.size, 0);
 	if (damage_shape.big && session == 0)
-		damage_set_row(table, 3, "big1", BIG, 0);
+		damage_set(table, 3, "big1", BIG, 0);
 	if (damage_shape.big && last)
-		damage_set_row(table, 3, "big2", BIG, 0);
+		damage_set(table, 3, "big2", BIG, 0);
 	for (int row = 0; row < 5 && last && session > 0; row++)
-		damage_set_row(table, row, "q", damage_shape.size, 0);
+		damage_set(table, row, "q", damage_shape.size, 0);
 	free(damage_remember(table));
-	damage_close(store, table);
 }
 
-static void damage_log(void)
+static void damage_change(struct wcs_table *table, int i)
 {
-	struct wcs_store *store;
-	struct wcs_table *table = damage_open(&store);
+	size_t size = damage_shape.limit ? (size_t)(37 * i + 11) % damage_shape.limit + 1
+					 : damage_shape.size;
 
+	if (i == 2)
+		suite_delete_row(table, "r005");
+	else if (i == 7 && damage_shape.inner.len > 0)
+		suite_put(table, suite_text("r047"), "f", suite_text("q"), 1, damage_shape.inner);
+	else
+		damage_set(table, i == 1 ? 0 : damage_shape.rows + i, "q", size,
+			   damage_shape.longs && i % 7 == 3 ? LONG_CELLS : 0);
+}
+
+static void damage_log(struct wcs_table *table)
+{
+	char name[16];
+
+	for (int i = 0; i < damage_shape.many; i++) {
+		snprintf(name, sizeof(name), "many%04d", i);
+		damage_set(table, 39, name, MUCH, 0);
+		damage_set(table, i, "q", damage_shape.size, 0);
+	}
 	damage_states[0] = damage_remember(table);
 	for (int i = 0; i < damage_shape.changes; i++) {
-		int row;
-		size_t size = damage_shape.limit ? (size_t)(37 * i + 11) % damage_shape.limit + 1
-						 : damage_shape.size;
-
-		row = i == 1 ? 0 : damage_shape.rows + i;
-		if (i == 2)
-			suite_delete_row(table, "r005");
-		else if (i == 7 && damage_shape.inner.len > 0)
-			suite_put(table, suite_text("r047"), "f", suite_text("q"), 1,
-				  damage_shape.inner);
-		else
-			damage_set_row(table, row, "q", size,
-				       damage_shape.longs && i % 7 == 3 ? LONG_CELLS : 0);
+		damage_change(table, i);
 		damage_states[i + 1] = damage_remember(table);
 	}
 	damage_all = damage_states[damage_shape.changes];
-	damage_close(store, table);
-}
-
-static void damage_deepen(void)
-{
-	struct wcs_store *store;
-	struct wcs_table *table = damage_open(&store);
-
-	for (int row = 0; row < damage_shape.rows; row++)
-		damage_set_row(table, row, "", damage_shape.size, damage_shape.deep);
-	free(damage_all);
-	damage_all = damage_states[damage_shape.changes] = damage_remember(table);
-	damage_close(store, table);
-	table = damage_open(&store); /* which makes a table of the log */
-	damage_close(store, table);
 }
 
 void damage_name(const char *place)
@@ -177,57 +118,42 @@ void damage_name(const char *place)
 	snprintf(damage_quarantine, sizeof(damage_quarantine), "%s/quarantine", damage_place);
 }
 
-static int damage_tables(void)
+/* Returns how many tables it has. A schema is written in the first session. */
+static size_t damage_make_base(void)
 {
-	char pattern[300];
-	glob_t found;
-	int count;
-
-	snprintf(pattern, sizeof(pattern), "%s/data/*.ldb", damage_base);
-	count = glob(pattern, 0, NULL, &found) ? 0 : (int)found.gl_pathc;
-	globfree(&found);
-	return count;
-}
-
-static void damage_make_base(const struct damage_shape *shape)
-{
+	static const char usual[] = "{\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}";
+	const char *text = damage_shape.schema ? damage_shape.schema : usual;
 	struct wcs_schema *schema;
-	char place[200];
+	struct wcs_store *store;
+	struct wcs_table *table;
+	char name[64];
 
-	damage_shape = *shape;
 	damage_random = 1;
-	snprintf(place, sizeof(place), "%s/stores", suite_directory());
-	setenv("TMPDIR", suite_directory(), 1); /* a check that is killed leaves its own there */
-	suite_remove(place);			/* of a test that failed */
-	damage_name(place);
-	mkdir(place, 0700);
-	schema = damage_parse("{\"tables\":{\"t\":{\"families\":{\"f\":{}}}}}");
-	SUITE_OK(wcs_store_create(damage_base, shape->schema ? NULL : schema, false, NULL, NULL));
+	mkdir(damage_place, 0700);
+	SUITE_OK(wcs_schema_parse(text, strlen(text), &schema, NULL));
+	SUITE_OK(wcs_store_create(damage_base, text == usual ? schema : NULL, false, NULL, NULL));
+	for (int session = 0; session <= damage_shape.sessions; session++) {
+		SUITE_OK(wcs_store_open(damage_base, NULL, &store, NULL));
+		if (session == 0)
+			SUITE_OK(wcs_schema_apply(store, schema, NULL));
+		SUITE_OK(wcs_table_open(store, "t", &table));
+		if (session < damage_shape.sessions)
+			damage_session(table, session);
+		else
+			damage_log(table);
+		wcs_table_close(table);
+		wcs_store_close(store);
+	}
 	wcs_schema_free(schema);
-	for (int session = 0; session < shape->sessions; session++)
-		damage_session(session);
-	damage_log();
+	return (size_t)suite_store_files(damage_base, ".ldb", name);
 }
 
-/* On a slow machine a session may last until the store is compacted as a whole. Its tables are made
- * again then. */
-void damage_make(const struct damage_shape *shape)
+static void damage_read_log(void)
 {
-	int tries = 0;
-	unsigned char *bytes;
 	size_t len;
+	unsigned char *bytes = damage_bytes(".log", &len);
 	off_t at = 0;
 
-	do {
-		ck_assert_int_lt(tries, 10);
-		if (tries++ > 0)
-			damage_remove();
-		damage_make_base(shape);
-	} while (shape->sessions > 2 && damage_tables() < 2);
-	if (shape->deep > 0)
-		damage_deepen();
-	damage_fresh();
-	bytes = damage_bytes(".log", &len);
 	damage_piece_count = 0;
 	while (at + (off_t)LDB_LOGFILE_HEAD <= (off_t)len) {
 		struct damage_piece *piece = &damage_pieces[damage_piece_count];
@@ -247,22 +173,25 @@ void damage_make(const struct damage_shape *shape)
 	free(bytes);
 }
 
-/* The shape has no log. */
-void damage_make_many(void)
+/* On a slow machine a session may last until the store is compacted as a whole. Its tables are made
+ * again then. */
+void damage_make(const struct damage_shape *shape)
 {
-	struct wcs_store *store;
-	struct wcs_table *table = damage_open(&store);
+	char place[200];
+	int tries = 0;
 
-	for (int i = 0; i < MANY; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "many%04d", i);
-		damage_set_row(table, 39, name, MUCH, 0);
-		damage_set_row(table, i, "q", damage_shape.size, 0);
+	damage_shape = *shape;
+	snprintf(place, sizeof(place), "%s/stores", suite_directory());
+	setenv("TMPDIR", suite_directory(), 1); /* a check that is killed leaves its own there */
+	suite_remove(place);			/* of a test that failed */
+	damage_name(place);
+	while (damage_make_base() < 2 && shape->sessions > 2) {
+		ck_assert_int_lt(++tries, 10);
+		damage_remove();
 	}
-	free(damage_all);
-	damage_states[0] = damage_all = damage_remember(table);
-	damage_close(store, table);
+	damage(" ");
+	if (shape->many == 0)
+		damage_read_log();
 }
 
 void damage_remove(void)
@@ -276,44 +205,65 @@ void damage_remove(void)
 
 /* ---- A copy ------------------------------------------------------------------------------ */
 
-static void damage_copy_file(const char *from, const char *to)
+static void damage_copy_files(const char *below)
 {
 	static char bytes[1 << 20];
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	char path[600];
+	glob_t found;
 	ssize_t got;
 
-	while ((got = read(in, bytes, sizeof(bytes))) > 0)
-		ck_assert_int_eq(write(out, bytes, (size_t)got), got);
-	close(in);
-	close(out);
-}
+	snprintf(path, sizeof(path), "%s%s", damage_copy, below);
+	SUITE_OK(mkdir(path, 0700));
+	snprintf(path, sizeof(path), "%s%s/[A-Z0-9]*", damage_base, below);
+	SUITE_OK(glob(path, 0, NULL, &found));
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		int in = open(found.gl_pathv[i], O_RDONLY | O_CLOEXEC), out;
 
-static void damage_copy_directory(const char *from, const char *to)
-{
-	DIR *stream = opendir(from);
-	const struct dirent *entry;
-
-	ck_assert_ptr_nonnull(stream);
-	SUITE_OK(mkdir(to, 0700));
-	while ((entry = readdir(stream))) {
-		char source[512], target[512];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(source, sizeof(source), "%s/%.100s", from, entry->d_name);
-		snprintf(target, sizeof(target), "%s/%.100s", to, entry->d_name);
-		if (entry->d_type == DT_DIR)
-			damage_copy_directory(source, target);
-		else
-			damage_copy_file(source, target);
+		snprintf(path, sizeof(path), "%s%s", damage_copy,
+			 found.gl_pathv[i] + strlen(damage_base));
+		out = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		while ((got = read(in, bytes, sizeof(bytes))) > 0)
+			ck_assert_int_eq(write(out, bytes, (size_t)got), got);
+		close(in);
+		close(out);
 	}
-	closedir(stream);
+	globfree(&found);
 }
 
-void damage_fresh(void)
+void damage_need(bool good, const char *why, ...)
 {
+	char text[512];
+	va_list args;
+
+	va_start(args, why);
+	vsnprintf(text, sizeof(text), why, args);
+	va_end(args);
+	ck_assert_msg(good, "%s: %s", damage_what, text);
+}
+
+void damage(const char *commands, ...)
+{
+	va_list args;
+
+	va_start(args, commands);
+	vsnprintf(damage_what, sizeof(damage_what), commands, args);
+	va_end(args);
 	suite_remove(damage_copy);
 	suite_remove(damage_quarantine);
-	damage_copy_directory(damage_base, damage_copy);
+	damage_copy_files("");
+	damage_copy_files("/data");
+	forge(damage_copy, damage_what);
+}
+
+unsigned char *damage_bytes(const char *file, size_t *len)
+{
+	char path[512];
+	off_t size = forge_file(damage_copy, file, path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char *bytes = malloc((size_t)size + 1);
+
+	ck_assert_int_eq(read(fd, bytes, (size_t)size), size);
+	close(fd);
+	*len = (size_t)size;
+	return bytes;
 }

@@ -16,25 +16,22 @@ static void damage_log(void *ctx, enum wcs_log_level level, const char *text)
 	snprintf(damage_seen.warning, sizeof(damage_seen.warning), "%s", text);
 }
 
-static const struct wcs_options damage_options = {.log = damage_log};
-
-static bool damage_is_in(const char *cells, const char *cell, const char *end)
+static bool damage_has(const char *cells, const char *cell)
 {
-	return memmem(cells, strlen(cells), cell, (size_t)(end + 1 - cell));
+	return memmem(cells, strlen(cells), cell, strcspn(cell, " ") + 1);
 }
 
 int damage_lost(bool logged)
 {
 	int lost = 0;
 
-	for (const char *cell = damage_all, *end; (end = strchr(cell, ' ')); cell = end + 1) {
-		if (logged == !damage_is_in(damage_states[0], cell, end))
-			lost += !damage_is_in(damage_seen.cells, cell, end);
-	}
+	for (const char *cell = damage_all; *cell; cell = strchr(cell, ' ') + 1)
+		lost += logged == !damage_has(damage_states[0], cell) &&
+			!damage_has(damage_seen.cells, cell);
 	return lost;
 }
 
-/* Each row by itself, as a mount looks cells up. */
+/* A row by itself, as a mount looks cells up. */
 static void damage_look_up(struct wcs_table *table, const char *row)
 {
 	struct wcs_value *value;
@@ -44,20 +41,19 @@ static void damage_look_up(struct wcs_table *table, const char *row)
 
 	if (rc == -EIO)
 		return;
-	ck_assert_msg(rc == 0 || rc == -ENOENT, "%s: error %d", row, rc);
+	damage_need(rc == 0 || rc == -ENOENT, "%s: error %d", row, rc);
 	if (rc == 0)
 		wcs_value_close(value);
 	text = suite_value(table, row, "f", "q", WCS_TS_NEWEST);
 	snprintf(cell, sizeof(cell), "%s/f/q@1=%s", row, rc == 0 ? text : "");
 	damage_seen.stale += (strstr(damage_all, cell) == NULL) == (rc == 0);
-	ck_assert_msg(rc != 0 || strstr(damage_ever, cell), "never there: %s", cell);
+	damage_need(rc != 0 || strstr(damage_ever, cell), "never there: %s", cell);
 	free(text);
 }
 
 static void damage_read(struct wcs_table *table)
 {
 	const struct wcs_range range = {.end = SUITE_BYTES("s")};
-	const struct wcs_filter filter = {.each = WCS_EACH_CELL};
 	char row[16];
 	int rc;
 
@@ -65,17 +61,16 @@ static void damage_read(struct wcs_table *table)
 		snprintf(row, sizeof(row), "%.*s", (int)strcspn(at, "/"), at);
 		damage_look_up(table, row);
 	}
-	damage_seen.cells = suite_scan_some(table, &range, &filter, &rc);
-	ck_assert_msg(rc == 0 || rc == -EIO, "error %d of a scan", rc);
-	for (const char *cell = damage_seen.cells, *end; (end = strchr(cell, ' ')); cell = end + 1)
-		ck_assert_msg(damage_is_in(damage_ever, cell, end), "never there: %.*s",
-			      (int)(end - cell), cell);
+	damage_seen.cells = suite_scan_some(table, &range, &suite_cells, &rc);
+	damage_need(rc == 0 || rc == -EIO, "error %d of a scan", rc);
+	for (const char *cell = damage_seen.cells; *cell; cell = strchr(cell, ' ') + 1)
+		damage_need(damage_has(damage_ever, cell), "never there: %.60s", cell);
 	damage_seen.whole = rc == 0;
 }
 
-static int damage_open(bool write)
+int damage_look(bool write)
 {
-	struct wcs_schema *schema;
+	const struct wcs_options options = {.log = damage_log};
 	struct wcs_store *store;
 	struct wcs_table *table;
 	char *value;
@@ -84,12 +79,10 @@ static int damage_open(bool write)
 	free(damage_seen.cells);
 	free(damage_seen.schema);
 	memset(&damage_seen, 0, sizeof(damage_seen));
-	rc = wcs_store_open(damage_copy, &damage_options, &store, &damage_seen.fault);
+	rc = wcs_store_open(damage_copy, &options, &store, &damage_seen.fault);
 	if (rc != 0)
 		return rc;
-	SUITE_OK(wcs_schema_get(store, &schema));
-	damage_seen.schema = wcs_schema_line(schema);
-	wcs_schema_free(schema);
+	damage_seen.schema = suite_schema_line(store);
 	damage_seen.table = wcs_table_open(store, "t", &table) == 0;
 	if (damage_seen.table) {
 		value = suite_pattern(write ? 150000 : 0, 1);
@@ -104,34 +97,24 @@ static int damage_open(bool write)
 	return 0;
 }
 
-int damage_look(void)
-{
-	return damage_open(false);
-}
-
-int damage_write_and_look(void)
-{
-	return damage_open(true);
-}
-
-void damage_expect(const char *cells, const char *what)
+void damage_expect(const char *cells)
 {
 	size_t same = 0;
 
-	ck_assert_msg(damage_seen.table && damage_seen.whole, "%s: not all can be read", what);
+	damage_need(damage_seen.table && damage_seen.whole, "not all can be read");
 	while (cells[same] && cells[same] == damage_seen.cells[same])
 		same++;
-	ck_assert_msg(cells[same] == damage_seen.cells[same], "%s: from %zu on %.200s, not %.200s",
-		      what, same, damage_seen.cells + same, cells + same);
+	damage_need(cells[same] == damage_seen.cells[same], "from %zu on %.200s, not %.200s", same,
+		    damage_seen.cells + same, cells + same);
 }
 
-void damage_expect_refused(const char *file, const char *what)
+void damage_expect_refused(const char *file)
 {
-	int rc = damage_look();
+	int rc = damage_look(false);
 	const char *text = damage_seen.fault.text;
 
-	ck_assert_msg(rc == -EIO, "%s: opening says %d", what, rc);
-	ck_assert_msg(strstr(text, file) && strstr(text, "fsck.rowfs"), "%s: %s", what, text);
+	damage_need(rc == -EIO && strstr(text, file) && strstr(text, "fsck.rowfs"), "%d: %s", rc,
+		    text);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------ */
@@ -145,36 +128,33 @@ static void damage_found(void *ctx, const struct wcs_finding *finding)
 		 finding->where, finding->what, finding->done ? finding->done : "");
 }
 
-static int damage_run(const struct wcs_check_options *options, const char *what)
-{
-	struct wcs_check_result result;
-	struct wcs_fault fault = {.text = ""};
-	int rc = wcs_store_check(damage_copy, options, &result, &fault);
-
-	ck_assert_msg(rc == 0, "%s: error %d of a check: %s", what, rc, fault.text);
-	ck_assert_msg(result.corrected == (options->repair ? result.found : 0),
-		      "%s: %d of %d corrected", what, (int)result.corrected, (int)result.found);
-	return (int)result.found;
-}
-
-int damage_check(bool repair, const char *what)
+int damage_check(bool repair)
 {
 	const struct wcs_check_options options = {
 		.repair = repair, .quarantine = damage_quarantine, .found = damage_found};
+	struct wcs_check_result result;
+	struct wcs_fault fault = {.text = ""};
+	int rc;
 
 	damage_findings[0] = '\0';
-	suite_remove(damage_quarantine);
-	return damage_run(&options, what);
+	if (repair)
+		suite_remove(damage_quarantine);
+	rc = wcs_store_check(damage_copy, &options, &result, &fault);
+	damage_need(rc == 0, "error %d of a check: %s", rc, fault.text);
+	damage_need(result.corrected == (repair ? result.found : 0), "%d of %d corrected",
+		    (int)result.corrected, (int)result.found);
+	return (int)result.found;
 }
 
-int damage_mend(const char *what)
+int damage_mend(void)
 {
-	const struct wcs_check_options again = {.repair = false};
-	int found = damage_check(true, what);
+	char findings[sizeof(damage_findings)];
+	int found = damage_check(true);
 
-	ck_assert_msg(damage_run(&again, what) == 0, "%s: not clean behind a repair", what);
-	ck_assert_msg(damage_write_and_look() == 0, "%s: %s", what, damage_seen.fault.text);
-	ck_assert_msg(!damage_seen.table || damage_seen.whole, "%s: not to be read behind a repair",
-		      what);
+	strcpy(findings, damage_findings);
+	damage_need(damage_check(false) == 0, "not clean behind a repair: %s", damage_findings);
+	strcpy(damage_findings, findings);
+	damage_need(damage_look(true) == 0, "%s", damage_seen.fault.text);
+	damage_need(!damage_seen.table || damage_seen.whole, "not to be read behind a repair");
 	return found;
 }
