@@ -124,27 +124,27 @@ static int import_refuse(struct wcs_import *import, int rc, const struct wcs_fau
 static int import_apply(struct wcs_import *import, const char *text, size_t len)
 {
 	struct import_group *group = import->filling;
+	struct import_row *row = &group->rows[group->count];
+	struct wcs_entry *entry = &group->entries[group->count];
 	struct wcs_fault fault = {0};
-	struct wcs_line *line = NULL;
-	size_t at = group->count;
 	int rc = len > import->options.line_max ? import_too_long(import, &fault)
-						: wcs_line_parse(text, len, &line, &fault);
+						: wcs_line_parse(text, len, &row->line, &fault);
 
-	if (rc == 0 && line->kind == WCS_LINE_ROW) {
-		rc = import_check_row(import, line->key, &fault);
+	if (rc == 0 && row->line->kind == WCS_LINE_ROW) {
+		rc = import_check_row(import, row->line->key, &fault);
 		if (rc == 0) {
-			group->rows[at].line = line;
-			group->rows[at].number = import->line;
-			group->entries[at].row = line->key.data ? line->key : import->key;
-			group->entries[at].mutation = line->mutation;
+			row->number = import->line;
+			entry->row = row->line->key.data ? row->line->key : import->key;
+			entry->mutation = row->line->mutation;
 			return import_add(import, len);
 		}
 	} else if (rc == 0) {
 		rc = import_flush(import);
 		if (rc == 0)
-			rc = import_other(import, line, &fault);
+			rc = import_other(import, row->line, &fault);
 	}
-	wcs_line_free(line);
+	wcs_line_free(row->line);
+	row->line = NULL;
 	return import->rc != 0 || rc == 0 ? rc : import_refuse(import, rc, &fault);
 }
 
@@ -201,7 +201,9 @@ static int import_take_kept(struct wcs_import *import)
 
 static int import_end(struct wcs_import *import, struct wcs_fault *fault)
 {
-	if (import_flush(import) == 0)
+	import_flush(import);
+	import_lines_free(import);
+	if (import->rc == 0)
 		return 0;
 	wcs_import_cancel(import);
 	if (fault)

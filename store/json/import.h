@@ -22,14 +22,16 @@ struct import_block {
 
 /* A row that waits: a line, or a mutation that the caller made. */
 struct import_row {
-	struct wcs_line *line;	       /* NULL: none */
-	struct wcs_mutation *mutation; /* NULL: none yet; kept for the next row of the group */
+	struct wcs_line *line;	       /* or an older one, for its memory; NULL: none yet */
+	struct wcs_mutation *mutation; /* as the line */
 	uint64_t number;	       /* of the line */
+	size_t bytes;		       /* of its text */
 };
 
 struct import_group {
 	struct wcs_table *table;
 	size_t count, bytes;
+	size_t lines;	/* rows from the start on whose line may be kept */
 	size_t applied; /* set with rc, when the group is applied */
 	int rc;
 	struct import_block *blocks;
@@ -67,6 +69,9 @@ int import_add(struct wcs_import *import, size_t bytes);
 
 /* Applies all rows that wait. */
 int import_flush(struct wcs_import *import);
+
+/* Frees the lines that are kept for their memory; no row waits. */
+void import_lines_free(struct wcs_import *import);
 
 /* Ends the thread and frees what rows left. No row waits. */
 void import_rows_free(struct wcs_import *import);

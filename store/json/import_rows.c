@@ -22,7 +22,8 @@
 #include "store/mutation.h"
 #include "store/policy/aggregate.h"
 
-#define IMPORT_BLOCK (64u << 10) /* bytes of a block, or as many as a row needs at once */
+#define IMPORT_LINE_KEPT 1024u	     /* bytes of a line whose memory the next one may use */
+#define IMPORT_BLOCK	 (64u << 10) /* bytes of a block, or as many as a row needs at once */
 
 /* ---- Faults ------------------------------------------------------------------------------ */
 
@@ -171,12 +172,19 @@ static void group_forget_bytes(struct import_group *group)
 		block->used = 0;
 }
 
+static void group_free_line(struct import_group *group, size_t at)
+{
+	wcs_line_free(group->rows[at].line);
+	group->rows[at].line = NULL;
+}
+
 static void group_clear(struct import_group *group)
 {
-	for (size_t i = 0; i < group->count; i++) {
-		wcs_line_free(group->rows[i].line);
-		group->rows[i].line = NULL;
-	}
+	for (size_t i = 0; i < group->count; i++)
+		if (group->rows[i].bytes > IMPORT_LINE_KEPT)
+			group_free_line(group, i);
+	if (group->count > group->lines)
+		group->lines = group->count;
 	group_forget_bytes(group);
 	group->count = group->bytes = 0;
 }
@@ -271,12 +279,19 @@ static int import_give(struct wcs_import *import)
 	return 0;
 }
 
+void import_lines_free(struct wcs_import *import)
+{
+	for (struct import_group *group = import->groups; group < import->groups + 2; group++)
+		while (group->lines > 0)
+			group_free_line(group, --group->lines);
+}
+
 int import_add(struct wcs_import *import, size_t bytes)
 {
 	struct import_group *group = import->filling;
 
 	group->table = import->table;
-	group->count++;
+	group->rows[group->count++].bytes = bytes;
 	group->bytes += bytes;
 	if (bytes >= IMPORT_BYTES) /* nothing else is in memory beside a long row for long */
 		return import_flush(import);

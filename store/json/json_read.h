@@ -26,8 +26,8 @@ int wcs_json_read_space(struct wcs_json_reader *reader);
 /* The same, fast if there is no white space. One of {["-tfn or a digit starts a value. */
 static inline int wcs_json_read_peek(struct wcs_json_reader *reader)
 {
-	return reader->at<reader->end && * reader->at> ' ' ? *reader->at
-							   : wcs_json_read_space(reader);
+	return reader->end > reader->at && ' ' < *reader->at ? *reader->at
+							     : wcs_json_read_space(reader);
 }
 
 /* Skips white space and that byte; false: another comes. */
