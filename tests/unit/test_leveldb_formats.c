@@ -93,6 +93,7 @@ SUITE_TEST(test_restart_behind_the_entries, 20)
 				 0, 0, 0, 0,   1, 0, 0, 0, 0, 0, 0, 0};
 
 	SUITE_OK(ldb_block_check(block, sizeof(block) - 4));
+	ck_assert_int_eq(ldb_block_check(block, 3), -EIO); /* too short for a count */
 	block[17] = 13;
 	block[21] = 2;
 	ck_assert_int_eq(ldb_block_check(block, sizeof(block)), -EIO);
