@@ -39,7 +39,7 @@ CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
 LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
 # What store/leveldb/files/guard.c puts in the place of LevelDB's own.
 GUARDED        = _ZN7leveldb5BlockC1ERKNS_13BlockContentsE _ZN7leveldb11GetVarint64EPNS_5SliceEPm __assert_fail \
-		 leveldb_iter_seek
+		 leveldb_iter_seek _ZN7leveldb16NewErrorIteratorERKNS_6StatusE
 LEVELDB_LIBS   = $(GUARDED:%=-Wl,--wrap=%) $(LEVELDB) -lsnappy -lstdc++
 STORE_LIBS     = $(LEVELDB_LIBS) $(JANSSON_LIBS) -lpthread -lm
 

@@ -132,6 +132,9 @@ void ldb_engine_close_raw(struct ldb *db);
 /* ---- guard.c ---- */
 /* Makes the process print a line and exit, without a signal, if LevelDB throws an exception. */
 void ldb_guard_start(void);
+/* A number that changes with each iterator that LevelDB makes on this thread for an error; where
+ * LevelDB is a shared library, with each call. */
+unsigned int ldb_guard_errors(void);
 
 /* ---- db.c: reads, errors, parts of batches ---- */
 bool ldb_db_failed(void *db);

@@ -9,7 +9,8 @@
  * - A cell's rank is counted, as the scan enters every column at its newest cell, up to the last
  *   rank that its policy distinguishes.
  * - An iterator passes over a block that it cannot read and reports it only when asked. It is asked
- *   before each cell is given: an older version must not pass for the newest.
+ *   before a cell is given if there was such a block: an older version must not pass for the
+ * newest. It is also asked for each row: a key whose type LevelDB does not know makes no iterator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -324,14 +325,16 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
 	struct scan *scan = (struct scan *)base;
-	int rc;
+	unsigned int errors = ldb_guard_errors();
+	int rc = 0;
 
 	if (scan->state <= 0)
 		return scan->state;
 	scan->at_cell = false; /* the cell borrows from the iterator's position */
 	scan_leave(scan, scan->leave);
 	scan->state = scan_find(scan);
-	rc = ldb_db_iter_error(scan->db, scan->iter);
+	if (scan->state <= 0 || scan->differs == WCS_PART_ROW || errors != ldb_guard_errors())
+		rc = ldb_db_iter_error(scan->db, scan->iter);
 	if (!rc && scan->state > 0)
 		rc = ldb_iter_cell(scan->db, scan->iter, &scan->cell);
 	if (rc)

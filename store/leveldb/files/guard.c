@@ -10,6 +10,8 @@
  * - An iterator that a seek leaves before the key sought is at its end, with an error. Otherwise a
  *   reader that skips from seek to seek would meet the same key for ever in a table whose keys are
  *   out of order from one block to the next, or whose index leads past a block.
+ * - Iterators that have nothing but an error are counted: LevelDB makes one for each block or table
+ *   that it cannot read, and a scan asks its iterator for an error only then.
  * - Where an assertion fails or an exception is thrown all the same, as for keys that are in order
  *   within blocks but not from one to the next, or no memory for a block, the process says so and
  *   exits.
@@ -53,6 +55,7 @@ struct guard_status {
 
 #define GUARD_BLOCK  "_ZN7leveldb5BlockC1ERKNS_13BlockContentsE"
 #define GUARD_VARINT "_ZN7leveldb11GetVarint64EPNS_5SliceEPm"
+#define GUARD_ERROR  "_ZN7leveldb16NewErrorIteratorERKNS_6StatusE"
 
 /* Weak: LevelDB's shared library has its own, and does not call these. */
 extern void guard_real_block(struct guard_block *block,
@@ -62,8 +65,7 @@ extern bool guard_real_varint(struct guard_slice *from,
 			      uint64_t *to) __asm__("__real_" GUARD_VARINT) __attribute__((weak));
 extern void guard_real_seek(leveldb_iterator_t *iter, const char *key,
 			    size_t len) __asm__("__real_leveldb_iter_seek");
-extern void *guard_error_iterator(const struct guard_status *status) __asm__(
-	"_ZN7leveldb16NewErrorIteratorERKNS_6StatusE");
+extern void *guard_real_error(const struct guard_status *status) __asm__("__real_" GUARD_ERROR);
 extern void *guard_new(size_t size) __asm__("_Znwm");
 extern void (*guard_set_terminate(void (*handler)(void)))(void) __asm__("_ZSt13set_terminatePFvvE");
 
@@ -72,14 +74,28 @@ void guard_block(struct guard_block *block,
 bool guard_varint(struct guard_slice *from, uint64_t *to) __asm__("__wrap_" GUARD_VARINT);
 void guard_seek(leveldb_iterator_t *iter, const char *key,
 		size_t len) __asm__("__wrap_leveldb_iter_seek");
+void *guard_error(const struct guard_status *status) __asm__("__wrap_" GUARD_ERROR);
 _Noreturn void guard_assert(const char *what, const char *file, unsigned int line,
 			    const char *function) __asm__("__wrap___assert_fail");
+
+static _Thread_local unsigned int guard_errors;
 
 void guard_block(struct guard_block *block, const struct guard_slice *contents)
 {
 	guard_real_block(block, contents);
 	if (ldb_block_check(contents->data, contents->len))
 		block->size = 0;
+}
+
+void *guard_error(const struct guard_status *status)
+{
+	guard_errors++;
+	return guard_real_error(status);
+}
+
+unsigned int ldb_guard_errors(void)
+{
+	return guard_real_block ? guard_errors : ++guard_errors;
 }
 
 bool guard_varint(struct guard_slice *from, uint64_t *to)
@@ -103,7 +119,7 @@ void guard_seek(leveldb_iterator_t *iter, const char *key, size_t len)
 		return;
 	old = guard_new(sizeof(*old)); /* one with nothing but an error takes its place */
 	*old = *ended;
-	ended->real = guard_error_iterator(&status);
+	ended->real = guard_error(&status);
 	leveldb_iter_destroy((leveldb_iterator_t *)old);
 }
 
