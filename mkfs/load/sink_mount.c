@@ -28,7 +28,7 @@
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 
-#define SINK_PIECE  (1u << 20)	     /* bytes of rows that are written at once, about */
+#define SINK_PIECE  (15u << 16)	     /* bytes of rows: with the last row mostly one request */
 #define SINK_BEHIND (SINK_PIECE / 4) /* pieces of that size go to the thread */
 #define SINK_SCHEMA "/.rowfs/schema.json"
 #define SINK_LIMIT  "%s: this process may write no more into one file (ulimit -f)"
@@ -395,7 +395,8 @@ static int sink_mount_end(struct sink_mount *to, struct sink_run *run)
 {
 	struct sink_piece *piece = to->filling;
 
-	if (run->len < SINK_BEHIND || run->len > SINK_PIECE || run->text[run->len - 1] != '\n' ||
+	if (run->len < SINK_BEHIND || run->len > 2 * SINK_PIECE ||
+	    run->text[run->len - 1] != '\n' ||
 	    grow(&piece->text.bytes, &piece->text.room, run->len, SINK_PIECE, 1))
 		return sink_mount_flush(to, run);
 	memcpy(piece->text.bytes, run->text, run->len);
