@@ -18,8 +18,8 @@ FILE *mounts_open(void);
 /* The next mount; its names are good until the next call. Not for two threads. */
 bool mounts_next(FILE *mounts, struct mounts_entry *entry);
 
-/* Prints a line for each mount of rowfs: store, mountpoint and process, with tabs between them. 0, or a
- * negative errno. */
+/* Prints a line for each mount of rowfs: store, mountpoint and process, with tabs between them. 0,
+ * or a negative errno. */
 int mounts_print(FILE *to);
 
 #endif
