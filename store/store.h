@@ -773,10 +773,10 @@ struct wcs_line {
 
 /*
  * Parses one line (len bytes without its newline). *line is NULL, or an older line, whose content
- * is replaced and whose memory is used again: a large one is better freed. The row lies partly in
+ * is replaced and whose memory is used again; free a large line instead. The row lies partly in
  * the text, which must stay until the line is freed or used again. -EINVAL, -EOVERFLOW (an integer
- * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; an older line stays the
- * caller's, without a content. Families are not looked up here.
+ * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; after an error an older
+ * line is empty and still the caller's. Families are not looked up here.
  */
 int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);

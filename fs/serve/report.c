@@ -319,7 +319,7 @@ const char *report_words(int error)
 	case -ETIMEDOUT:
 		return "the store's engine did not answer in time; try again";
 	case -EOVERFLOW:
-		return "the newest timestamp is the greatest that there is; remove that version";
+		return "a number or a timestamp would leave its range of 64 bits";
 	case -EBUSY:
 		return "other clients of the store keep changing the row; try again";
 	default:

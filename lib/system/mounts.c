@@ -19,10 +19,8 @@ static const char *mounts_decode(char *field)
 	char *to = field;
 
 	for (const char *from = field; *from; to++) {
-		unsigned int byte;
-
-		if (*from == '\\' && sscanf(from + 1, "%3o", &byte) == 1) {
-			*to = (char)byte;
+		if (*from == '\\' && strspn(from + 1, "01234567") >= 3) {
+			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
 			from += 4;
 		} else {
 			*to = *from++;

@@ -323,7 +323,8 @@ static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *tabl
 	wcs_reader_free(csv->reader);
 	csv->reader = NULL;
 	csv->exit_code = rows_start(csv->rows, table, key, WCS_EXPORT_CELLS);
-	if (csv->exit_code == PROGRAM_OK && wcs_reader_new(csv_text, csv->rows, &csv->reader) != 0)
+	if (csv->exit_code == PROGRAM_OK && !csv->rows->store &&
+	    wcs_reader_new(csv_text, csv->rows, &csv->reader) != 0)
 		csv_fail(csv, "no memory");
 	return csv->exit_code == PROGRAM_OK;
 }

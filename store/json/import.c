@@ -202,7 +202,7 @@ static int import_take_kept(struct wcs_import *import)
 static int import_end(struct wcs_import *import, struct wcs_fault *fault)
 {
 	import_flush(import);
-	import_lines_free(import);
+	import_rest(import);
 	if (import->rc == 0)
 		return 0;
 	wcs_import_cancel(import);

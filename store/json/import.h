@@ -23,7 +23,7 @@ struct import_block {
 /* A row that waits: a line, or a mutation that the caller made. */
 struct import_row {
 	struct wcs_line *line;	       /* or an older one, for its memory; NULL: none yet */
-	struct wcs_mutation *mutation; /* as the line */
+	struct wcs_mutation *mutation; /* kept for its memory, as an older line */
 	uint64_t number;	       /* of the line */
 	size_t bytes;		       /* of its text */
 };
@@ -70,10 +70,10 @@ int import_add(struct wcs_import *import, size_t bytes);
 /* Applies all rows that wait. */
 int import_flush(struct wcs_import *import);
 
-/* Frees the lines that are kept for their memory; no row waits. */
-void import_lines_free(struct wcs_import *import);
+/* No row waits: ends the thread, and frees the lines that are kept for their memory. */
+void import_rest(struct wcs_import *import);
 
-/* Ends the thread and frees what rows left. No row waits. */
+/* Frees what rows left, and forgets those that wait. */
 void import_rows_free(struct wcs_import *import);
 
 #endif

@@ -2,11 +2,12 @@
 /*
  * The rows of an import that wait to be applied.
  *
- * - Rows gather in groups. While a thread applies a full group, the caller fills the next one, so
+ * - Rows gather in groups. While a thread applies a full group, the caller fills the next one. So
  *   at most two groups wait, and rows are applied in the order in which they came.
- * - The thread is made for the first full group and ends with the import. If none can be made, the
- *   caller applies each group.
- * - The thread only applies: counts, callbacks and faults are the caller's (import_applied).
+ * - The thread is made for the first full group and ends when no row waits (import_rest). If none
+ *   can be made, the caller applies the group.
+ * - The thread calls only wcs_rows_mutate. The caller counts, calls `applied` and sets the fault
+ *   (import_applied).
  */
 #include "store/json/import.h"
 
@@ -22,7 +23,7 @@
 #include "store/mutation.h"
 #include "store/policy/aggregate.h"
 
-#define IMPORT_LINE_KEPT 1024u	     /* bytes of a line whose memory the next one may use */
+#define IMPORT_LINE_KEPT 1024u	     /* bytes of a row whose memory a later one may use */
 #define IMPORT_BLOCK	 (64u << 10) /* bytes of a block, or as many as a row needs at once */
 
 /* ---- Faults ------------------------------------------------------------------------------ */
@@ -159,17 +160,14 @@ static void group_apply(struct import_group *group)
 	group->rc = wcs_rows_mutate(group->table, group->entries, group->count, &group->applied);
 }
 
-/* Frees the blocks but for the last, which is the group's first. */
-static void group_forget_bytes(struct import_group *group)
+static void group_free_blocks(struct import_group *group)
 {
 	struct import_block *block;
 
-	while ((block = group->blocks) != NULL && block->next != NULL) {
+	while ((block = group->blocks) != NULL) {
 		group->blocks = block->next;
 		free(block);
 	}
-	if (block != NULL)
-		block->used = 0;
 }
 
 static void group_free_line(struct import_group *group, size_t at)
@@ -180,12 +178,16 @@ static void group_free_line(struct import_group *group, size_t at)
 
 static void group_clear(struct import_group *group)
 {
-	for (size_t i = 0; i < group->count; i++)
-		if (group->rows[i].bytes > IMPORT_LINE_KEPT)
-			group_free_line(group, i);
+	for (size_t i = 0; i < group->count; i++) {
+		if (group->rows[i].bytes <= IMPORT_LINE_KEPT)
+			continue;
+		group_free_line(group, i);
+		wcs_mutation_free(group->rows[i].mutation);
+		group->rows[i].mutation = NULL;
+	}
 	if (group->count > group->lines)
 		group->lines = group->count;
-	group_forget_bytes(group);
+	group_free_blocks(group);
 	group->count = group->bytes = 0;
 }
 
@@ -279,8 +281,16 @@ static int import_give(struct wcs_import *import)
 	return 0;
 }
 
-void import_lines_free(struct wcs_import *import)
+void import_rest(struct wcs_import *import)
 {
+	if (import->threaded) {
+		pthread_mutex_lock(&import->lock);
+		import->ending = true;
+		pthread_cond_signal(&import->changed);
+		pthread_mutex_unlock(&import->lock);
+		pthread_join(import->thread, NULL);
+		import->threaded = import->ending = false;
+	}
 	for (struct import_group *group = import->groups; group < import->groups + 2; group++)
 		while (group->lines > 0)
 			group_free_line(group, --group->lines);
@@ -293,7 +303,7 @@ int import_add(struct wcs_import *import, size_t bytes)
 	group->table = import->table;
 	group->rows[group->count++].bytes = bytes;
 	group->bytes += bytes;
-	if (bytes >= IMPORT_BYTES) /* nothing else is in memory beside a long row for long */
+	if (bytes >= IMPORT_BYTES) /* a long row does not wait in memory beside others */
 		return import_flush(import);
 	return group->count == IMPORT_ROWS || group->bytes >= IMPORT_BYTES ? import_give(import)
 									   : 0;
@@ -301,19 +311,12 @@ int import_add(struct wcs_import *import, size_t bytes)
 
 void import_rows_free(struct wcs_import *import)
 {
-	if (import->threaded) {
-		pthread_mutex_lock(&import->lock);
-		import->ending = true;
-		pthread_cond_signal(&import->changed);
-		pthread_mutex_unlock(&import->lock);
-		pthread_join(import->thread, NULL);
-	}
+	import_settle(import);
+	import_rest(import);
 	for (size_t i = 0; i < 2 * IMPORT_ROWS; i++)
 		wcs_mutation_free(import->groups[i / IMPORT_ROWS].rows[i % IMPORT_ROWS].mutation);
-	for (size_t i = 0; i < 2; i++) {
-		group_forget_bytes(&import->groups[i]);
-		free(import->groups[i].blocks);
-	}
+	for (size_t i = 0; i < 2; i++)
+		group_free_blocks(&import->groups[i]);
 	pthread_mutex_destroy(&import->lock);
 	pthread_cond_destroy(&import->changed);
 }

@@ -303,8 +303,12 @@ static int json_skip(struct wcs_json_text *in, const struct wcs_json_at *at, int
 				       wcs_json_read_word(&in->reader, "null")
 			       ? 0
 			       : -EBADMSG;
-	if (depth == 0)
-		return -EBADMSG;
+	if (depth == 0) {
+		wcs_fault_set(in->fault, -EINVAL, "objects and lists are more than %d deep",
+			      JSON_DEPTH);
+		wcs_json_locate(in, in->reader.at);
+		return -EINVAL;
+	}
 	in->reader.at++;
 	while (rc == 0 &&
 	       (rc = c == '{' ? wcs_json_member(in, &inner) : wcs_json_element(in, &inner)) == 1)

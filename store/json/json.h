@@ -52,7 +52,7 @@ int wcs_json_member(struct wcs_json_text *in, struct wcs_json_at *at);
 int wcs_json_element(struct wcs_json_text *in, struct wcs_json_at *at);
 /* Is that the present member's name? */
 bool wcs_json_is(const struct wcs_json_at *at, const char *name);
-/* The present member is the same as one of the name that stands for these bytes. */
+/* Compares the present member by these bytes when repeated names are looked for. */
 void wcs_json_rename(struct wcs_json_text *in, struct wcs_slice name);
 /* Skips a value of any kind. */
 int wcs_json_skip(struct wcs_json_text *in, const struct wcs_json_at *at);

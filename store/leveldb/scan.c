@@ -9,8 +9,8 @@
  * - A cell's rank is counted, as the scan enters every column at its newest cell, up to the last
  *   rank that its policy distinguishes.
  * - An iterator passes over a block that it cannot read and reports it only when asked. It is asked
- *   before a cell is given if there was such a block: an older version must not pass for the
- * newest. It is also asked for each row: a key whose type LevelDB does not know makes no iterator.
+ *   at each row, and before a cell is given if there was such a block: an older version must not
+ *   pass for the newest.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -25,7 +25,8 @@ enum {
 /* Of a group: keys and values that it puts. */
 #define RESOLVE_BYTES (256u << 10)
 
-/* The edits of a batch keep the memory of their sets, and one such is kept for the next batch. */
+/* The edits of a batch. The store keeps the last one, with the arrays of small edits, for the next
+ * batch. */
 struct resolve_edits {
 	uint64_t seen[RESOLVE_SEEN]; /* hashes of the group's rows, 0: none */
 	struct wcs_edit all[RESOLVE_ROWS];

@@ -100,7 +100,7 @@ SUITE_TEST(test_rfc_8259, 10)
 	memset(deep, '[', 550);
 	memset(deep + 550, ']', 550);
 	value((struct wcs_slice){deep + 50, 1000}, "x: a row has only");
-	value((struct wcs_slice){deep, 1100}, "not JSON: ");
+	value((struct wcs_slice){deep, 1100}, "objects and lists are more than 512 deep");
 	value((struct wcs_slice)T("{\"a\":\"b\",\"a\":\"b\"}"), "x.a: named twice");
 	value((struct wcs_slice)T("{\"foo\\u0000bar\": 42}"), "not JSON: a NUL in a name");
 }

@@ -112,14 +112,22 @@ int ldb_block_next(struct ldb_block *block)
 	return 1;
 }
 
+/* Does LevelDB know the type of the last key? An iterator passes over others. The block of a table
+ * that leads to the filter has a name as its key. */
+static bool block_typed(const struct ldb_block *block)
+{
+	return block->bytes[block->key.len - BLOCK_TAG] <= 1 ||
+	       memcmp(block->bytes, "filter.", 7) == 0;
+}
+
 int ldb_block_check(const void *data, size_t len)
 {
 	struct ldb_block block;
 	int rc = ldb_block_open(&block, data, len);
 
 	if (rc == 0)
-		do
-			rc = ldb_block_next(&block);
-		while (rc > 0);
+		while ((rc = ldb_block_next(&block)) > 0)
+			if (!block_typed(&block))
+				return -EIO;
 	return rc;
 }

@@ -23,7 +23,7 @@ int ldb_block_open(struct ldb_block *block, const void *data, size_t len);
 /* 1: key and value are the next entry's; 0: there is no more. -EIO: an entry or a restart is wrong,
  * or a key is no internal key behind the last one. */
 int ldb_block_next(struct ldb_block *block);
-/* Reads a whole block. 0 or -EIO, as above. */
+/* Reads a whole block. 0 or -EIO, as above and for a key of a type that LevelDB does not know. */
 int ldb_block_check(const void *data, size_t len);
 
 /* The order of internal keys: a key with 8 bytes behind it, a sequence number and a type, the

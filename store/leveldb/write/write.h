@@ -46,8 +46,8 @@ struct ldb_rows {
 };
 
 /* ---- rows.c ---- */
-/* Puts the iterator at the first key from rows->key on. Where it is there already, as rows that
- * come in order are in a range without cells, nothing is looked up. */
+/* Puts the iterator at the first key from rows->key on. Does not seek if the iterator is
+ * there already: for ascending rows in an empty range one seek serves all. */
 void ldb_rows_seek(struct ldb_rows *rows);
 /* Moves the iterator one key on. */
 void ldb_rows_next(struct ldb_rows *rows);
