@@ -229,8 +229,8 @@ for file in t/.rows t/row/.row .rowfs/schema.json; do
 	[ $file != t/.rows ] || members=9000000 # a million
 	overflow=EOVERFLOW
 	[ $file != .rowfs/schema.json ] || overflow=EINVAL # in which no number is larger
-	refused EINVAL 'not JSON' "$file" lists 100000
-	refused EINVAL 'not JSON' "$file" objects 500000
+	refused EINVAL 'more than 512 deep' "$file" lists 100000
+	refused EINVAL 'more than 512 deep' "$file" objects 500000
 	refused EINVAL 'not JSON' "$file" string 1000000
 	refused EINVAL 'not JSON' "$file" spaces 1000000
 	refused "$overflow" 'beyond 64 bits' "$file" digits 1000000
