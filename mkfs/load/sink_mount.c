@@ -454,9 +454,10 @@ static uint64_t sink_mount_cells(struct sink *sink)
 {
 	const struct sink_mount *to = (const struct sink_mount *)sink;
 
-	return mounted_count(to->mounted->root, ".rowfs/metrics",
-			     "\nrowfs_store_written_cells_total") -
-	       to->cells;
+	uint64_t cells = mounted_count(to->mounted->root, ".rowfs/metrics",
+				       "\nrowfs_store_written_cells_total");
+
+	return cells > to->cells ? cells - to->cells : 0; /* less: the mount is gone */
 }
 
 static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)

@@ -105,8 +105,9 @@ static int row_json_value(struct row_json *row, const struct wcs_json_at *at, en
 	*form = wcs_json_at_number(&row->in) ? WCS_FORM_NUMBER : WCS_FORM_TEXT;
 	if (*form == WCS_FORM_TEXT)
 		return row_json_text(row, at, value);
-	return wcs_json_integer(&row->in, at, "a number that is not whole: put it in quotes",
-				number);
+	return wcs_json_integer(
+		&row->in, at,
+		"a number that is not whole; in a family of bytes it must be in quotes", number);
 }
 
 static int row_json_ts(struct row_json *row, const struct wcs_json_at *at, int64_t *ts)
@@ -340,6 +341,8 @@ static int row_json_member(struct row_json *row, const struct wcs_json_at *at)
 	const size_t count = sizeof(parts) / sizeof(parts[0]);
 	size_t i = 0;
 
+	if (wcs_json_is(at, "ts")) /* of a feed of changes */
+		return wcs_json_skip(&row->in, at);
 	while (i < count && !wcs_json_is(at, parts[i].name))
 		i++;
 	if (i == count)

@@ -155,6 +155,9 @@ check "csv: are taken off the value" "$load" s <(lines "$T" '{"key":"k4","if":{"
 fresh
 printf '\xef\xbb\xbf,a,b\nk,1,2\n' >in.csv
 check "csv: one family for all, behind a byte order mark" "$load" --csv t --family f s in.csv
+printf '\xef\xbb\xbf"","a"\r\n"quoted","1"\r\n' >quoted.csv
+check "csv: also where the first field is in quotes" "$load" --csv t --family f s quoted.csv
+check_eq "its row is there" quoted "$("$BUILD/rowfs-dump" s t | jq -r 'select(.key == "quoted").key')"
 is "arrived" t k b '"2"'
 csv 1:4 'family no: table t does not have it; it has f, g \(0 lines' < <(printf ',f,no\n,a,b\nk,1,\n')
 csv 1:1 'the first field of the families must be empty' < <(printf 'key,f\n')

@@ -153,7 +153,7 @@ static void json_fuzz_row(const struct wcs_line *line, json_t *root)
 	json_object_foreach(root, member, part)
 	{
 		if (strcmp(member, "key") == 0 || strcmp(member, "delete") == 0 ||
-		    strcmp(member, "if") == 0)
+		    strcmp(member, "if") == 0 || strcmp(member, "ts") == 0)
 			continue;
 		json_object_foreach(part, family, columns) json_object_foreach(columns, name, cells)
 		{

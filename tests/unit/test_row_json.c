@@ -9,7 +9,8 @@ static const struct {
 	const char *before, *line, *content;
 } rows[] = {
 	{NULL,
-	 "{\"key\":\"STC#22\",\"families\":{\"f\":{\"lat\":[{\"ts\":17,\"value\":\"53.4\"},"
+	 "{\"key\":\"STC#22\",\"ts\":9,\"families\":{\"f\":{\"lat\":[{\"ts\":17,\"value\":\"53.4\"}"
+	 ","
 	 "{\"value\":\"x\"},{\"ts\":0,\"base64\":\"aGk=\"},\"text\"],\"\":[\"\"],\"none\":[],"
 	 "\"one\":\"alone\"},\"a\":{}}}\r",
 	 "STC#22/f/@1000000= STC#22/f/lat@1000001=text STC#22/f/lat@1000000=x "
