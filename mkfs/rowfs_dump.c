@@ -114,7 +114,7 @@ static int dump_rows(struct dump *dump)
 	}
 	if (!dump->csv)
 		return dump_json(dump, tables, count);
-	if (family && !rows_family(tables, family, strlen(family)))
+	if (family && !wcs_schema_family(tables, family, strlen(family)))
 		return program_fail(&program, "table %s: there is no family %s", tables->name,
 				    family);
 	return csv_write(dump->rows, tables, dump->prefix, &dump->options, &dump->out);

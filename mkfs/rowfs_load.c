@@ -164,6 +164,12 @@ static int load_finish(struct load *load)
 	return load->exit_code;
 }
 
+/* The bytes of a byte order mark at the start of the input: some programs put it before UTF-8. */
+static size_t load_mark(const struct load *load, const char *text, size_t len)
+{
+	return load->bytes == 0 && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
 static int load_too_long(const struct load *load)
@@ -181,18 +187,17 @@ static int load_too_long(const struct load *load)
 
 static int load_lines(struct load *load)
 {
-	static const char bom[3] = "\xef\xbb\xbf"; /* some editors put it before the first line */
 	struct lines lines = {.fd = load->fd, .max = load->sink->line_max + 1};
 	const char *text;
 	size_t len;
 	int more;
 
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
-		if (load->bytes == 0 && len >= sizeof(bom) && memcmp(text, bom, sizeof(bom)) == 0) {
-			text += sizeof(bom);
-			len -= sizeof(bom);
-			load->bytes = sizeof(bom);
-		}
+		size_t mark = load_mark(load, text, len);
+
+		text += mark;
+		len -= mark;
+		load->bytes += mark;
 		if (len > 0 && load->sink->kind->write(load->sink, text, len)) {
 			load->exit_code = load_fail_sink(load, load->sink->failed);
 			break;
@@ -270,6 +275,21 @@ static int load_csv_fail(struct load *load, const struct csv_rows *rows)
 			    rows->why[0] ? rows->why : load->sink->why);
 }
 
+/* As read(2); at first so much that a byte order mark would be whole, and without it. */
+static ssize_t load_read(const struct load *load, char *buffer, size_t room)
+{
+	size_t got = 0, mark;
+	ssize_t more;
+
+	do {
+		more = read(load->fd, buffer + got, room - got);
+		got += more > 0 ? (size_t)more : 0;
+	} while (more > 0 && load->bytes == 0 && got < 3);
+	mark = load_mark(load, buffer, got);
+	memmove(buffer, buffer + mark, got - mark);
+	return got > 0 ? (ssize_t)(got - mark) : more;
+}
+
 static int load_csv(struct load *load)
 {
 	static char buffer[256 << 10];
@@ -278,7 +298,7 @@ static int load_csv(struct load *load)
 	int rc = 0;
 
 	csv_rows_open(&rows, &load->csv);
-	while (!rc && !load_signal && (got = read(load->fd, buffer, sizeof(buffer))) > 0) {
+	while (!rc && !load_signal && (got = load_read(load, buffer, sizeof(buffer))) > 0) {
 		rc = csv_rows_read(&rows, buffer, (size_t)got);
 		load->bytes += (uint64_t)got;
 		if (!rc && !load_ready(load))

@@ -62,3 +62,13 @@ bool wcs_delimiter_valid(unsigned char delimiter)
 	return delimiter > 0 && delimiter < 0x80 && delimiter != '/' && delimiter != '%' &&
 	       delimiter != '.';
 }
+
+const struct wcs_family *wcs_schema_family(const struct wcs_table_schema *table, const void *name,
+					   size_t len)
+{
+	for (size_t i = 0; i < table->family_count; i++)
+		if (strlen(table->families[i].name) == len &&
+		    memcmp(table->families[i].name, name, len) == 0)
+			return &table->families[i];
+	return NULL;
+}

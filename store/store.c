@@ -4,7 +4,7 @@
 
 #include "store/collect/collector.h"
 #include "store/disk/directory.h"
-#include "store/json/json_memory.h"
+#include "store/json/json.h"
 #include "store/resolve/resolve.h"
 
 #include <errno.h>

@@ -266,6 +266,9 @@ char *wcs_schema_format(const struct wcs_schema *schema);
 char *wcs_schema_line(const struct wcs_schema *schema);
 
 void wcs_schema_free(struct wcs_schema *schema);
+/* The family of that name, which is the schema's; NULL: none. */
+const struct wcs_family *wcs_schema_family(const struct wcs_table_schema *table, const void *name,
+					   size_t len);
 
 /* A copy of the store's schema as it is now. */
 int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);

@@ -37,7 +37,7 @@ int sink_family(struct sink *sink, const char *table, const char *family)
 			       "table %s: the store has none of that name; --create with --family "
 			       "makes it",
 			       table);
-	} else if (!rows_family(named, family, strlen(family))) {
+	} else if (!wcs_schema_family(named, family, strlen(family))) {
 		rc = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has%s",
 			       family, table, named->family_count > 0 ? "" : " none");
 		n = strlen(sink->why);

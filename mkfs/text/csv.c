@@ -115,13 +115,6 @@ static int csv_add(struct csv *csv, const char *text, size_t len)
 
 /* ---- Records ----------------------------------------------------------------------------- */
 
-/* Is a byte order mark all that came yet? */
-static bool csv_is_marked(const struct csv *csv)
-{
-	return csv->place.line == 1 && csv->count == 1 && csv->len == 3 &&
-	       memcmp(csv->bytes, "\xef\xbb\xbf", 3) == 0;
-}
-
 /* Takes a byte that ends a run, or one behind a quote. */
 static int csv_take(struct csv *csv, char byte)
 {
@@ -130,9 +123,6 @@ static int csv_take(struct csv *csv, char byte)
 	} else if (byte == '\n') {
 		csv_record_end(csv);
 		csv->place = (struct csv_place){csv->place.line + 1, 0};
-	} else if (csv->state == CSV_PLAIN && byte == '"' && csv_is_marked(csv)) {
-		csv->len = csv->count = 0;
-		csv_field_begin(csv, true);
 	} else if (csv->state == CSV_PLAIN && byte == '"') {
 		return csv_fail(csv, -EINVAL, csv->place,
 				"a quote in a field that does not begin with one");
@@ -168,7 +158,7 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 
 	if (rc)
 		return rc;
-	if (csv->len >= csv->max)
+	if (csv->len + csv->count * sizeof(*csv->fields) >= csv->max)
 		return csv_fail(csv, -EFBIG, csv->place, "the record is too long");
 	*taken = 1;
 	if (csv->state == CSV_FIELD) {

@@ -182,17 +182,11 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 
 static int csv_rows_header(struct csv_rows *rows)
 {
-	static const char bom[3] = "\xef\xbb\xbf"; /* some programs put it before UTF-8 */
-	struct csv_field *field = &rows->csv.fields[0];
+	const struct csv_field *field = &rows->csv.fields[0];
 	bool families = !rows->columns && !rows->options.family;
 	int rc;
 
 	if (!rows->columns) {
-		if (field->len >= sizeof(bom) &&
-		    memcmp(csv_rows_field(rows, 0), bom, sizeof(bom)) == 0) {
-			field->start += sizeof(bom);
-			field->len -= sizeof(bom);
-		}
 		rows->columns = calloc(rows->csv.count, sizeof(*rows->columns));
 		rows->cells = calloc(rows->csv.count, sizeof(*rows->cells));
 		if (!rows->columns || !rows->cells)

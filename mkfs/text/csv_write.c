@@ -230,7 +230,7 @@ static bool csv_add(struct csv_table *csv)
 {
 	const struct wcs_cell *cell = &csv->cell;
 	const struct wcs_family *family =
-		rows_family(csv->table, cell->family.data, cell->family.len);
+		wcs_schema_family(csv->table, cell->family.data, cell->family.len);
 	struct csv_column *column;
 	unsigned char *bytes = NULL;
 

@@ -98,19 +98,9 @@ int rows_fail(const struct rows *rows, const char *why)
 
 /* ---- Streams ----------------------------------------------------------------------------- */
 
-const struct wcs_family *rows_family(const struct wcs_table_schema *table, const void *name,
-				     size_t len)
-{
-	for (size_t i = 0; i < table->family_count; i++)
-		if (strlen(table->families[i].name) == len &&
-		    memcmp(table->families[i].name, name, len) == 0)
-			return &table->families[i];
-	return NULL;
-}
-
 static bool rows_has_family(void *ctx, const void *name, size_t len)
 {
-	return rows_family(ctx, name, len) != NULL;
+	return wcs_schema_family(ctx, name, len) != NULL;
 }
 
 /* Opens the directory at a path of any length below an open one, which it closes. Returns a

@@ -26,9 +26,6 @@ struct rows {
 int rows_open(const struct program *program, const char *path, struct rows **rows);
 void rows_close(struct rows *rows);
 
-/* The family of that name; NULL: none. */
-const struct wcs_family *rows_family(const struct wcs_table_schema *table, const void *name,
-				     size_t len);
 /* Starts the stream of a table's rows; key: only the row of that key and those below it. Ends the
  * last stream. kind: of the export of a store; in a mount it is text. */
 int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,

@@ -245,14 +245,10 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 		return 0;
 	}
 	if (wcs_row_write_cell(writer, cell, cell->differs)) { /* another family */
-		exported->type = WCS_BYTES;
-		for (size_t i = 0; i < exported->schema.family_count; i++) {
-			const struct wcs_family *known = &exported->schema.families[i];
+		const struct wcs_family *known =
+			wcs_schema_family(&exported->schema, cell->family.data, cell->family.len);
 
-			if (strncmp(known->name, cell->family.data, cell->family.len) == 0 &&
-			    known->name[cell->family.len] == '\0')
-				exported->type = known->type;
-		}
+		exported->type = known ? known->type : WCS_BYTES;
 	}
 	writer->row_bytes += cell->info.size;
 	store_weigh_row(exported->table, writer->row_bytes, cell->info.size);

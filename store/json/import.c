@@ -11,15 +11,18 @@
 #include "store/json/import.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/backend.h"
-#include "store/json/json_memory.h"
 
-#define IMPORT_KEEP (1u << 20) /* of the buffer for unfinished lines, between lines */
+#define IMPORT_KEEP  (1u << 20)	  /* of the buffer for unfinished lines, between lines */
+#define IMPORT_LARGE (256u << 10) /* bytes of a line */
+
+static pthread_mutex_t import_large = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Unfinished lines ------------------------------------------------------------------ */
 
@@ -148,11 +151,12 @@ static int import_apply(struct wcs_import *import, const char *text, size_t len)
 	return import->rc != 0 || rc == 0 ? rc : import_refuse(import, rc, &fault);
 }
 
-/* A line beyond IMPORT_BYTES never waits, so its row is freed before wcs_json_end. */
+/* A row of small cells takes up to a hundred times its text, so large lines are read one at a time.
+ * One beyond IMPORT_BYTES never waits: its row is freed before the next is read. */
 static int import_take(struct wcs_import *import, const char *text, size_t len)
 {
 	size_t end = len;
-	bool begun;
+	bool large = len > IMPORT_LARGE;
 	int rc;
 
 	import->line++;
@@ -160,9 +164,15 @@ static int import_take(struct wcs_import *import, const char *text, size_t len)
 		end--;
 	if (end == 0)
 		return 0;
-	begun = wcs_json_begin(len);
+	if (large)
+		pthread_mutex_lock(&import_large);
 	rc = import_apply(import, text, len);
-	wcs_json_end(begun);
+	if (large) {
+#ifdef __GLIBC__
+		malloc_trim(0); /* free memory would otherwise stay in each thread's arena */
+#endif
+		pthread_mutex_unlock(&import_large);
+	}
 	return rc;
 }
 

@@ -8,13 +8,13 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/grow.h"
 #include "store/backend.h"
-#include "store/json/json_memory.h"
 
 #define JSON_NAME_SHOWN 64u /* bytes of a name in an error */
 #define JSON_PATH_SHOWN 160 /* bytes of a path in an error, which has 256 */
@@ -25,6 +25,20 @@ struct wcs_json_name {
 	struct wcs_slice name;
 	const unsigned char *from; /* its opening quote in the text */
 };
+
+static atomic_size_t json_limit; /* bytes; 0: none */
+
+void wcs_json_limit(size_t bytes)
+{
+	atomic_store_explicit(&json_limit, bytes, memory_order_relaxed);
+}
+
+size_t wcs_json_limited(void)
+{
+	size_t bytes = atomic_load_explicit(&json_limit, memory_order_relaxed);
+
+	return bytes > 0 ? bytes : SIZE_MAX;
+}
 
 /* ---- Faults ------------------------------------------------------------------------------ */
 

@@ -30,6 +30,11 @@ struct wcs_json_at {
 	size_t count;		   /* of members or elements, with the present one */
 };
 
+/* Sets how many bytes one line may take, for all stores of the process; 0: any. Any thread. */
+void wcs_json_limit(size_t bytes);
+/* The limit; SIZE_MAX: none. */
+size_t wcs_json_limited(void);
+
 /* Starts to read a text; `in` is all zero, or its memory is used again. -ENOMEM: the fault is
  * filled. */
 int wcs_json_start(struct wcs_json_text *in, const char *text, size_t len, struct wcs_fault *fault);

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/bytes.h"
 #include "lib/utf8.h"
+#include "lib/words.h"
 
 /* Is there so much unread text in memory? */
 static inline bool json_read_has(struct wcs_json_reader *reader, size_t len)
@@ -57,22 +57,16 @@ int wcs_json_read_next(struct wcs_json_reader *reader, char close, size_t *count
 
 /* ---- Strings ----------------------------------------------------------------------------- */
 
-#define JSON_READ_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
 /* The first byte that is no plain ASCII of a string, or an earlier one near the end. */
 static const unsigned char *json_read_plain(const unsigned char *at, const unsigned char *end)
 {
 	for (; end - at >= 8; at += 8) {
-		uint64_t word = get_le64(at), quote = word ^ JSON_READ_EACH('"'),
-			 backslash = word ^ JSON_READ_EACH('\\');
-		/* A subtraction that borrows marks a byte, and maybe bytes behind it. */
-		uint64_t marks = (word | (word - JSON_READ_EACH(0x20)) |
-				  ((quote - JSON_READ_EACH(1)) & ~quote) |
-				  ((backslash - JSON_READ_EACH(1)) & ~backslash)) &
-				 JSON_READ_EACH(0x80);
+		uint64_t word = get_le64(at);
+		uint64_t marks = (word & WORD_HIGH) | word_below(word, 0x20) |
+				 word_equal(word, '"') | word_equal(word, '\\');
 
 		if (marks)
-			return at + __builtin_ctzll(marks) / 8;
+			return at + word_first(marks);
 	}
 	while (at < end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\')
 		at++;

@@ -10,7 +10,6 @@
 
 #include "store/backend.h"
 #include "store/json/json.h"
-#include "store/json/json_memory.h"
 #include "store/mutation.h"
 
 /* Bytes that a column or a cell may take: here, and when the mutation is applied. */
