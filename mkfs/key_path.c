@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "mkfs/program.h"
+#include "store/rows.h"
 
 char *key_path(struct wcs_slice key, unsigned char delimiter, const struct names_families *families)
 {

@@ -10,6 +10,7 @@
 
 #include "mkfs/key_path.h"
 #include "mkfs/text/csv_write.h"
+#include "store/rows.h"
 
 static const struct program program = {
 	.name = (char[]){"rowfs-dump"},

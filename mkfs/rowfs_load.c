@@ -23,6 +23,7 @@
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
+#include "store/rows.h"
 
 enum load_option { LOAD_CSV = 256, LOAD_TSV, LOAD_KEY, LOAD_FAMILY, LOAD_CREATE, LOAD_TIMESTAMPS };
 

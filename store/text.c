@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/utf8.h"
-#include "store/store.h"
+#include "store/rows.h"
 
 static const char text_hex[] = "0123456789ABCDEF";
 static const char text_base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -13,6 +13,7 @@
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "store/rows.h"
 
 struct rows {
 	struct fs *fs;

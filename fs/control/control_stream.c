@@ -20,6 +20,7 @@
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "store/rows.h"
 
 enum {
 	STREAM_BACK = 1 << 20, /* bytes that a reader can seek back */

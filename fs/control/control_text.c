@@ -7,6 +7,7 @@
 
 #include "fs/control/control_kind.h"
 #include "lib/escape.h"
+#include "store/rows.h"
 
 struct text {
 	char *data;

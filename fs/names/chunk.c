@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/rows.h"
+
 /* Decodes the beginning of a name; to has room for text.len. Returns the length. */
 static size_t unescape(struct wcs_slice text, unsigned char *to)
 {

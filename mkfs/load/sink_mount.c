@@ -27,6 +27,7 @@
 #include "lib/system/threads.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
+#include "store/rows.h"
 
 #define SINK_PIECE  (15u << 16)	     /* bytes of rows: with the last row mostly one request */
 #define SINK_BEHIND (SINK_PIECE / 4) /* pieces of that size go to the thread */

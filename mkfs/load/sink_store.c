@@ -8,6 +8,7 @@
 #include "lib/utf8.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
+#include "store/rows.h"
 
 struct sink_store {
 	struct sink sink;

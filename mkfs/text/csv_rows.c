@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/rows.h"
+
 struct csv_column {
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_slice qualifier; /* owned */

@@ -14,6 +14,7 @@
 
 #include "lib/grow.h"
 #include "mkfs/text/csv.h"
+#include "store/rows.h"
 
 #define CSV_VALUE (64u << 10) /* a longer value is in quotes */
 

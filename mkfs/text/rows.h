@@ -7,7 +7,7 @@
 #define ROWS_H
 
 #include "mkfs/mounted.h"
-#include "store/store.h"
+#include "store/rows.h"
 
 struct rows {
 	const struct program *program;

@@ -18,6 +18,7 @@
 #include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/disk/directory.h"
+#include "store/rows.h"
 
 #define QUARANTINE_BUFFER (256u << 10)
 

@@ -14,6 +14,7 @@
 #include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/json/row_json_write.h"
+#include "store/rows.h"
 #include "store/table/table.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "store/store.h"
+#include "store/rows.h"
 
 enum {
 	IMPORT_ROWS = 512,	  /* the most in a group */

@@ -11,6 +11,7 @@
 #include "store/backend.h"
 #include "store/json/json.h"
 #include "store/mutation.h"
+#include "store/rows.h"
 
 /* Bytes that a column or a cell may take: here, and when the mutation is applied. */
 #define ROW_JSON_ENTRY 320u

@@ -16,6 +16,7 @@
 #include "lib/grow.h"
 #include "lib/utf8.h"
 #include "lib/words.h"
+#include "store/rows.h"
 
 /* The largest integer that every reader of JSON takes exactly. */
 #define NUMBER_EXACT ((int64_t)1 << 53)

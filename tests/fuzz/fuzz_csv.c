@@ -7,6 +7,7 @@
 
 #include "mkfs/text/csv_rows.h"
 #include "store/mutation.h"
+#include "store/rows.h"
 
 #define CSV_FUZZ_RECORD 2000
 

@@ -10,6 +10,7 @@
 
 #include "store/json/json.h"
 #include "store/mutation.h"
+#include "store/rows.h"
 
 /* ---- Any value ---------------------------------------------------------------------------- */
 

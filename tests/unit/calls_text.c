@@ -2,6 +2,8 @@
 /* Calls of the store that read and write rows as text: see calls.h. */
 #include "tests/unit/calls.h"
 
+#include "store/rows.h"
+
 static int run_import(struct calls *calls)
 {
 	static const char rows[] =

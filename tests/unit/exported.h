@@ -3,6 +3,7 @@
 #ifndef TEST_EXPORTED_H
 #define TEST_EXPORTED_H
 
+#include "store/rows.h"
 #include "tests/unit/suite.h"
 
 /* All of a stream, read in pieces of that size, and closed. The caller frees it. */

@@ -7,7 +7,7 @@
 #define SUITE_H
 
 #include "store/policy/view.h"
-#include "store/store.h"
+#include "store/rows.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows as text, in and out: lines of row JSON, imports, exports, and the spelling of keys. Errors,
+ * threads and ownership as in store.h.
+ */
+#ifndef WCS_ROWS_H
+#define WCS_ROWS_H
+
+#include "store/store.h"
+
+/*
+ * A row object in JSON: {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…]}}}; K and Q are text with
+ * %XX for '%', control bytes and what is not UTF-8; "base64" instead of "value" for any bytes; a
+ * cell may be just "text" (the server's timestamp). A value of an integer aggregate is a number, or
+ * its digits in quotes; an inthll has "state" in base64, which is merged. "delete",
+ * "append", "increment" and "if" as in docs/semantics.md. A line {"table":T} names the table of
+ * those that follow.
+ */
+enum wcs_line_kind { WCS_LINE_ROW, WCS_LINE_TABLE, WCS_LINE_SCHEMA };
+struct wcs_line {
+	enum wcs_line_kind kind;
+	const char *table;	       /* of a table line */
+	struct wcs_schema *schema;     /* of a schema line */
+	struct wcs_slice key;	       /* of a row; data NULL: its object has no key */
+	struct wcs_mutation *mutation; /* of a row */
+};
+
+/*
+ * Parses one line (len bytes without its newline). *line is NULL, or an older line, whose content
+ * is replaced and whose memory is used again; free a large line instead. The row lies partly in
+ * the text, which must stay until the line is freed or used again. -EINVAL, -EOVERFLOW (an integer
+ * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; after an error an older
+ * line is empty and still the caller's. Families are not looked up here.
+ */
+int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
+void wcs_line_free(struct wcs_line *line);
+
+/*
+ * Rows from text: lines of row JSON, and {"table":T} lines, which must name this table; blank
+ * lines are skipped. Each row is one atomic mutation; those of one wcs_import_write are batched
+ * underneath and applied before it returns. A bad line stops it: those before it are applied, it
+ * and those behind it are not, and each later call gives its error.
+ */
+#define WCS_IMPORT_LINE_MAX  ((size_t)256 << 20) /* bytes, where the options name no other */
+#define WCS_IMPORT_LINE_MOST ((size_t)1 << 30)	 /* that they may name; no export has more */
+/* Bytes of all unfinished lines of the process that take more than 1 MiB each. */
+#define WCS_IMPORT_UNFINISHED ((size_t)1 << 30)
+
+struct wcs_import;
+struct wcs_import_options {
+	const struct wcs_slice *key; /* only this row and those below it; NULL: any row */
+	bool row;		     /* only that row; a row object may leave out its key */
+	size_t line_max;	     /* bytes of a line, in MiB; 0: WCS_IMPORT_LINE_MAX */
+	/* After the row's mutation is applied and before the call returns; NULL: none. */
+	void (*applied)(void *ctx, struct wcs_slice row);
+	/* Takes the lines that are no rows, when all before them is applied; NULL: as above.
+	 * *table is the table of the rows that follow, which it may replace. */
+	int (*other)(void *ctx, const struct wcs_line *line, struct wcs_table **table,
+		     struct wcs_fault *fault);
+	void *ctx;
+};
+/* table may be NULL where options->other gives one, but not with a key. options (NULL: none) and
+ * key are copied. -EINVAL: options->row without a key, or a line_max that is too large. */
+int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *options,
+		   struct wcs_import **import);
+/*
+ * The next bytes, any number. -EINVAL: no JSON, no such family, a wrong member or type, a key that
+ * is not below options->key; -EOVERFLOW; -ENAMETOOLONG; -EFBIG: a value or the line; and what
+ * wcs_row_mutate gives. fault->line is the number of the bad line, from 1; the text has the reason
+ * and ends in " (N lines applied before it)".
+ */
+int wcs_import_write(struct wcs_import *import, const void *data, size_t len,
+		     struct wcs_fault *fault);
+/* Takes the last line, if it has no newline, and applies all rows that wait. */
+int wcs_import_finish(struct wcs_import *import, struct wcs_fault *fault);
+/* Forgets the unfinished line. */
+void wcs_import_cancel(struct wcs_import *import);
+/*
+ * Rows that the caller makes, in place of text. wcs_import_begin gives an empty mutation, which the
+ * wcs_mutation_ functions fill; wcs_import_row adds it as the row of that key, and line is the
+ * number that a fault gets. Rows wait for those behind them; wcs_import_finish applies all. The
+ * key and the bytes of the mutation must stay until then: wcs_import_bytes gives memory that does,
+ * NULL: no memory. Errors as of wcs_import_write; that of wcs_import_row may be of an earlier row.
+ */
+int wcs_import_begin(struct wcs_import *import, struct wcs_mutation **mutation);
+void *wcs_import_bytes(struct wcs_import *import, size_t len);
+int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t line,
+		   struct wcs_fault *fault);
+/* How many rows are applied so far. */
+uint64_t wcs_import_lines(const struct wcs_import *import);
+void wcs_import_free(struct wcs_import *import);
+
+/*
+ * Reads the cells of rows from text that comes in pieces: lines as wcs_export prints them, with the
+ * members in that order. Memory is constant, whatever the sizes of rows and values. A row may go on
+ * in the next line. read copies the next bytes of the text; *got is 0 only at the end. A reader
+ * belongs to one thread at a time. -ENOMEM.
+ */
+struct wcs_reader;
+int wcs_reader_new(int (*read)(void *ctx, void *buf, size_t len, size_t *got), void *ctx,
+		   struct wcs_reader **reader);
+void wcs_reader_free(struct wcs_reader *reader);
+/* As wcs_scan_next, without value, etag and expires; info.size is UINT64_MAX. -EINVAL: the text is
+ * not such lines; or an error of read. After an error every call returns it. */
+int wcs_reader_next(struct wcs_reader *reader, struct wcs_cell *cell);
+/* Copies the next bytes of that cell's value, at most len, which is 4 or more; of a number its
+ * digits. 1: more follow; 0: the value ends there; or an error as above. */
+int wcs_reader_value(struct wcs_reader *reader, void *buf, size_t len, size_t *got);
+
+/* Spells the bytes of a key or qualifier as that text: %XX (upper-case hex) for '%', 00-1F, 7F and
+ * every byte that is not part of valid UTF-8. One spelling for the same bytes. The caller frees it;
+ * NULL: no memory. */
+char *wcs_text_encode(struct wcs_slice bytes);
+
+/* The reverse; takes an escape of any byte, and other bytes as they are. out has room for len
+ * bytes, and may be text. -EINVAL: a '%' without two upper-case hex digits behind it. */
+int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
+
+/* Writes groups of three bytes as base64, four characters each. Returns their end. */
+unsigned char *wcs_text_base64(unsigned char *to, const unsigned char *from, size_t groups);
+
+/* Reads base64 of the standard alphabet, padded, without spaces, unused bits zero. out has room
+ * for len / 4 * 3 bytes, and may be text. -EINVAL: something else. */
+int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, size_t *out_len);
+
+/* Text that grows; all zero is empty, and its owner frees bytes. */
+struct wcs_text {
+	char *bytes;
+	size_t len, room;
+};
+/* Adds a line of row JSON that sets these cells, all of one row and sorted; without the timestamp
+ * where that is WCS_TS_SERVER. Each has its value, and `differs` from the cell before. -ENOMEM:
+ * nothing is added. */
+int wcs_text_row(struct wcs_text *text, const struct wcs_cell *cells, size_t count);
+
+/* The content of a stream of rows as text. */
+enum wcs_export_kind {
+	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
+	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
+	WCS_EXPORT_ROW,	 /* the row object of just the row `key`; nothing where there is none */
+	WCS_EXPORT_CELLS /* no text, but the newest cell of each column, for wcs_export_cell */
+};
+
+/*
+ * Rows as text: those of the table (key NULL), or the row of that key and all below it, whose keys
+ * start with it and the delimiter; all of one moment, that of the call. One spelling: the same
+ * cells give the same bytes. Memory is constant, whatever the sizes of rows and values, which are
+ * read as they are asked for. Like a scan it holds resources of the engine and belongs to one
+ * thread at a time. -EINVAL, -ENAMETOOLONG: key.
+ */
+#define WCS_EXPORT_LINE_MAX ((size_t)128 << 20) /* bytes */
+
+struct wcs_export;
+int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
+		    struct wcs_export **exported);
+/* Copies the next len bytes into buf, fewer only at the end, where *got is 0. The bytes before an
+ * error come first; then every call returns the error. */
+int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);
+/* Of WCS_EXPORT_CELLS: as wcs_scan_next and wcs_scan_read. */
+int wcs_export_cell(struct wcs_export *exported, struct wcs_cell *cell);
+int wcs_export_value(struct wcs_export *exported, void *buf, size_t len, uint64_t offset,
+		     size_t *got);
+/* Of WCS_EXPORT_ROWS: a line that has more bytes ends before the row's next cell, and the row goes
+ * on in another one, with its key; so all lines together make the same cells. Without this it is
+ * WCS_EXPORT_LINE_MAX, and of WCS_EXPORT_ROW none (0). Before the first read. */
+void wcs_export_set_line_max(struct wcs_export *exported, size_t bytes);
+void wcs_export_close(struct wcs_export *exported);
+
+#endif
