@@ -4,21 +4,22 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
 
 /* Set by fs_log_init, in the main thread and then in the one that answers the first request, while
- * threads of the store may log: atomic. */
-static bool into_syslog;
-static enum wcs_log_level highest = WCS_LOG_INFO;
+ * threads of the store may log. */
+static atomic_bool into_syslog;
+static _Atomic(enum wcs_log_level) highest = WCS_LOG_INFO;
 
 void fs_log_init(bool to_syslog, bool debug)
 {
 	if (to_syslog)
 		openlog("rowfs", LOG_PID, LOG_DAEMON);
-	__atomic_store_n(&highest, debug ? WCS_LOG_DEBUG : WCS_LOG_INFO, __ATOMIC_RELAXED);
-	__atomic_store_n(&into_syslog, to_syslog, __ATOMIC_RELEASE);
+	atomic_store(&highest, debug ? WCS_LOG_DEBUG : WCS_LOG_INFO);
+	atomic_store(&into_syslog, to_syslog);
 }
 
 void fs_log(void *ctx, enum wcs_log_level level, const char *text)
@@ -27,9 +28,9 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 	static const char *const names[] = {"error", "warning", "info", "debug"};
 
 	(void)ctx;
-	if (level > __atomic_load_n(&highest, __ATOMIC_RELAXED))
+	if (level > atomic_load(&highest))
 		return;
-	if (__atomic_load_n(&into_syslog, __ATOMIC_ACQUIRE))
+	if (atomic_load(&into_syslog))
 		syslog(priorities[level], "%s", text);
 	else
 		fprintf(stderr, "rowfs: %s: %s\n", names[level], text);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/file.h>
 
@@ -48,7 +49,7 @@ struct locks {
 	struct waiter *waiting;		  /* in order of arrival */
 	size_t room;			  /* for ranges and waiters */
 	unsigned searches;
-	bool need_flush; /* atomic */
+	atomic_bool need_flush;
 };
 
 struct locks *locks_new(void)
@@ -72,7 +73,7 @@ void locks_free(struct locks *locks)
 
 bool locks_need_flush(const struct locks *locks)
 {
-	return __atomic_load_n(&locks->need_flush, __ATOMIC_RELAXED);
+	return atomic_load_explicit(&locks->need_flush, memory_order_relaxed);
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
@@ -338,7 +339,7 @@ void fs_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct 
 	struct fs *fs = fs_of(req);
 	struct waiter request = {.kind = LOCK_FCNTL, .want = range_of(fi, lock)};
 
-	__atomic_store_n(&fs->locks->need_flush, true, __ATOMIC_RELAXED);
+	atomic_store_explicit(&fs->locks->need_flush, true, memory_order_relaxed);
 	lock_set(req, lookup_ino(fs, ino), handle_of(fi), &request, lock->l_type, sleep);
 }
 

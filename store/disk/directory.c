@@ -189,7 +189,7 @@ static int directory_look(const struct directory *directory, const char *path, b
 	return damaged ? 0
 		       : wcs_fault_set(fault, -EIO,
 				       "%s/" DIRECTORY_MARKER
-				       ": damaged or missing; fsck.rowfs makes it anew",
+				       ": damaged or missing; fsck.rowfs rebuilds it",
 				       directory_name(directory->path));
 }
 

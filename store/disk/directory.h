@@ -13,7 +13,7 @@
 #define DIRECTORY_DATA	     "data"	  /* the engine's files */
 #define DIRECTORY_TABLES     "TABLES"	  /* an engine's copy of its tables' descriptions */
 #define DIRECTORY_TABLES_NEW "TABLES.new" /* one being made */
-#define DIRECTORY_ANEW	     "data.new"	  /* beside it, while a repair makes it anew */
+#define DIRECTORY_ANEW	     "data.new"	  /* beside it, while a repair rebuilds it */
 #define DIRECTORY_TORN	     "torn-"	  /* prefix of pieces that a repair cut from files in it */
 #define DIRECTORY_FORMAT     2		  /* the newest that is known */
 #define DIRECTORY_PROTECTS   2		  /* the format from which on a table may be protected */

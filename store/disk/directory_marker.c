@@ -130,7 +130,7 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 				     name, found.format, DIRECTORY_FORMAT);
 	if (rc != 0)
 		return wcs_fault_set(fault, -EIO,
-				     "%s/" DIRECTORY_MARKER ": damaged; fsck.rowfs makes it anew",
+				     "%s/" DIRECTORY_MARKER ": damaged; fsck.rowfs rebuilds it",
 				     name);
 	*marker = found;
 	return 0;

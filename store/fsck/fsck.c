@@ -75,7 +75,7 @@ static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, 
 {
 	bool mend =
 		wcs_fsck_agreed_one(fsck, "The file " DIRECTORY_MARKER " is damaged or missing. "
-					  "Make it anew?");
+					  "Rebuild it?");
 	int rc = 0;
 
 	if (mend && faccessat(directory->fd, DIRECTORY_MARKER, F_OK, 0) == 0)
@@ -84,7 +84,7 @@ static int fsck_mend_marker(struct wcs_fsck *fsck, struct directory *directory, 
 		rc = directory_mend_marker(directory, engine, fsck->fault);
 	if (rc == 0)
 		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "damaged or missing",
-			       mend ? "made anew; the store may seem made at another time" : NULL,
+			       mend ? "rebuilt; the store may seem made at another time" : NULL,
 			       DIRECTORY_MARKER);
 	return rc;
 }

@@ -60,13 +60,13 @@ int ldb_db_damaged(struct ldb *db, const char *what)
 	return -EIO;
 }
 
-int ldb_db_fail(struct ldb *db, int err, const char *why)
+int ldb_db_fail(struct ldb *db, int rc, const char *why)
 {
 	if (!atomic_exchange(&db->failed, true))
 		ldb_db_log(db, WCS_LOG_ERROR,
-			   "a write failed, the store is read-only until it is opened anew: %s",
+			   "a write failed, the store is read-only until it is opened again: %s",
 			   why);
-	return err;
+	return rc;
 }
 
 bool ldb_db_failed(void *engine)
@@ -136,12 +136,12 @@ int ldb_db_iter_error(struct ldb *db, leveldb_iterator_t *iter)
 	return text ? ldb_db_error(db, "read", text) : 0;
 }
 
-int ldb_db_iter_end(struct ldb *db, leveldb_iterator_t *iter, int err)
+int ldb_db_iter_end(struct ldb *db, leveldb_iterator_t *iter, int rc)
 {
 	int unread = ldb_db_iter_error(db, iter);
 
 	leveldb_iter_destroy(iter);
-	return unread ? unread : err;
+	return unread ? unread : rc;
 }
 
 uint64_t ldb_db_property(struct ldb *db, const char *name)

@@ -148,9 +148,9 @@ bool ldb_db_is_limit(const char *text);
 int ldb_db_error(struct ldb *db, const char *what, char *text);
 /* Logs that a record is damaged and returns -EIO. */
 int ldb_db_damaged(struct ldb *db, const char *what);
-/* Ends writing after the first failed write: logs why and returns err. The caller holds write_lock,
+/* Ends writing after the first failed write: logs why and returns rc. The caller holds write_lock,
  * or no lock if its failed call wrote nothing itself. */
-int ldb_db_fail(struct ldb *db, int err, const char *why);
+int ldb_db_fail(struct ldb *db, int rc, const char *why);
 /* Takes or frees all row locks; no mutation runs in between. */
 void ldb_db_lock_rows(struct ldb *db);
 void ldb_db_unlock_rows(struct ldb *db);
@@ -164,8 +164,8 @@ int ldb_db_next_table(struct ldb *db, uint32_t *id);
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db);
 /* The iterator's error, logged. An iterator with an error looks like the end, or skips a block. */
 int ldb_db_iter_error(struct ldb *db, leveldb_iterator_t *iter);
-/* Ends an iterator: its error, or else err. */
-int ldb_db_iter_end(struct ldb *db, leveldb_iterator_t *iter, int err);
+/* Ends an iterator: its error, or else rc. */
+int ldb_db_iter_end(struct ldb *db, leveldb_iterator_t *iter, int rc);
 /* A numeric property of LevelDB; 0 if it has none of that name. */
 uint64_t ldb_db_property(struct ldb *db, const char *name);
 /* Sets level_count and levels; a level's bytes are rounded down to MiB. */

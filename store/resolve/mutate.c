@@ -3,9 +3,9 @@
  * Decides a mutation: its conditions, its deletes, and column by column its writes.
  *
  * If it may save many looks, one look at the row's start tells whether the row exists; if not,
- * nothing else is read. A small mutation does without: in LevelDB that look steps over every
- * tombstone at the row's start, so 20,000 columns deleted one by one in order would cost the square
- * of that.
+ * nothing else is read. A small mutation does without: in an engine of sorted tables that look
+ * steps over every tombstone at the row's start, so 20,000 columns deleted one by one in order
+ * would cost the square of that.
  */
 #include "store/resolve/change.h"
 

@@ -38,7 +38,7 @@ check_read_only() {
 	fail_with "$1: nothing is removed" 1 'Read-only file system' rm "$m/t/files/0/f/q"
 	fail_with "$1: no cell is written" 1 'Read-only file system' full again "$m" 10
 	fail_with "$1: fsync says so, too" 1 'Read-only file system' sync_mount "$m/t"
-	check "$1: the log says so" grep -q 'read-only until it is opened anew' "$(mount_log "$m")"
+	check "$1: the log says so" grep -q 'read-only until it is opened again' "$(mount_log "$m")"
 	check "$1: reading goes on" full verify "$m"
 }
 

@@ -48,7 +48,7 @@ def value(text, ts=None):
 
 
 def fresh(world, name="q"):
-    """Removes a column, and makes it anew with two cells; returns their values and times."""
+    """Removes a column, and rebuilds it with two cells; returns their values and times."""
     if os.path.exists(world.f(name)):
         os.unlink(world.f(name))
     cells = []

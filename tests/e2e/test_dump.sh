@@ -36,7 +36,7 @@ fail_with "a store that is none" 1 '^rowfs-dump: .*broken' "$dump" broken
 "$BUILD/mkfs.rowfs" unmarked && rm unmarked/ROWFS
 for program in rowfs-dump rowfs-load; do
 	fail_with "$program: a store without its marker" 1 \
-		"^$program: .*/unmarked/ROWFS: damaged or missing; fsck.rowfs makes it anew" \
+		"^$program: .*/unmarked/ROWFS: damaged or missing; fsck.rowfs rebuilds it" \
 		"$BUILD/$program" unmarked </dev/null
 done
 check_eq "nothing is printed of what cannot be read" "" "$("$dump" broken 2>/dev/null)"

@@ -78,8 +78,8 @@ END
 # ---- Tables and counters ---------------------------------------------------------------------
 
 back="table u: .*; corrected: put back from TABLES; what it was is in"
-low="counter of tables: too low: what is there would be written over; corrected: counted anew"
-anew="TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
+low="counter of tables: too low: what is there would be written over; corrected: counted again"
+anew="TABLES: the copy of the tables' descriptions is damaged; corrected: rebuilt"
 gone="table lost-1, family f: 6 $lost & table lost-1, family g: 1 $lost"
 # A table without rows can be gone for good, since an older program removes it without a word to TABLES.
 rows <<END
@@ -98,8 +98,8 @@ no description of a table with large values | rm TABLES; d delete $(description 
 a policy that is none | rm TABLES; d put $u $none | table u: a family.s policy is none, or not canonical; corrected: put right | raw=1 all | "$BUILD/rowfs-dump" s | head -n 1 | jq -e '.tables.u.families.f.gc == "never"'
 a delimiter that is none | rm TABLES; d put $u 022f${record:4} | table u: its delimiter is none; corrected: put right | raw=1 all
 two tables of one name | d put $(description 3) $record | table lost-3: its name is none, or another table.s; corrected: put right & $low | raw=1 all | "$BUILD/rowfs-dump" s | head -n 1 | jq -e '.tables | keys == ["lost-3", "t", "u"]'
-no counter of tables | d delete $next_table | counter of tables: missing or damaged; corrected: counted anew | all | [ \$(get $next_table) = 00000003 ]
-no counter of values | d delete $next_value | counter of values: missing or damaged; corrected: counted anew | all | [ \$(get $next_value) = 0000000000000003 ]
+no counter of tables | d delete $next_table | counter of tables: missing or damaged; corrected: counted again | all | [ \$(get $next_table) = 00000003 ]
+no counter of values | d delete $next_value | counter of values: missing or damaged; corrected: counted again | all | [ \$(get $next_value) = 0000000000000003 ]
 a counter of values that is too low | d put $next_value 0000000000000001 | counter of values: too low: what is there would be written over | all
 a damaged note of the collector | d put $note 00 | key 6d6e: the note of where the collector was is damaged | raw=1:$note all
 a key of no kind | d put 7a01 02 | key 7a01: a key of no kind that there is | raw=1:7a01 all

@@ -125,7 +125,7 @@ use names
 a=${tables[0]} b=${tables[1]} c=${tables[2]} e=${tables[3]}
 another="it is another table"
 size="it has [0-9]+ $should [0-9]+"
-anew="corrected: made anew of all tables and logs"
+anew="corrected: rebuilt from all tables and logs"
 
 # exchange FILE FILE
 exchange() {
@@ -282,7 +282,7 @@ fail_with "no copy, no repair" 8 '^fsck.rowfs: .*/s\.quarantine-[0-9TZ]*/.*: Fil
 check_eq "the store is as it was" "$before" "$(state)"
 ask y 1.1
 check_eq "after yes" 1 $status
-check "its progress is shown, at a terminal" grep -qE '(copy|making anew|files): [0-9]+ of [0-9]+ MiB, [0-9]+ s' asked
+check "its progress is shown, at a terminal" grep -qE '(copy|rebuilding|files): [0-9]+ of [0-9]+ MiB, [0-9]+ s' asked
 expect all
 
 # ---- Where it is done ------------------------------------------------------------------------

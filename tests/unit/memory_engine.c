@@ -134,7 +134,7 @@ static char *memory_describe(void *db)
 
 /* ---- Collecting -------------------------------------------------------------------------- */
 
-/* Does the view hide the i-th cell? Its rank is counted anew for each. */
+/* Does the view hide the i-th cell? Its rank is counted again for each. */
 static bool memory_hides(const struct memory_cells *cells, size_t i, const struct wcs_view *view)
 {
 	const struct memory_cell *cell = cells->all[i];

@@ -2,7 +2,7 @@
 /*
  * Every call with which the engine writes fails in turn, during every kind of operation.
  * Acknowledged writes stay; the operation happened or did not; nothing is written afterwards until
- * the store is opened anew; and reading goes on. The model is the engine in memory, which does the
+ * the store is opened again; and reading goes on. The model is the engine in memory, which does the
  * same operations.
  */
 #include "tests/unit/suite.h"
@@ -211,7 +211,7 @@ static bool run_with_fault(struct suite *s, const struct mode *mode, uint64_t at
 	disarm();
 	suite_shut(s);
 	SUITE_OK(suite_try_open(s));
-	expect_state(s, number, "opened anew", at);
+	expect_state(s, number, "opened again", at);
 	SUITE_OK(set(s->table, "row", "late", 1, 10));
 	SUITE_OK(wcs_store_sync(s->store));
 	suite_shut(s);

@@ -19,10 +19,10 @@ static inline int ldb_buffer_room(struct ldb_buffer *buffer, size_t len)
 
 static inline int ldb_buffer_append(struct ldb_buffer *buffer, const void *data, size_t len)
 {
-	int err = ldb_buffer_room(buffer, buffer->len + len);
+	int rc = ldb_buffer_room(buffer, buffer->len + len);
 
-	if (err || len == 0)
-		return err;
+	if (rc || len == 0)
+		return rc;
 	memcpy(buffer->data + buffer->len, data, len);
 	buffer->len += len;
 	return 0;

@@ -198,7 +198,7 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	const unsigned char *data = ldb_rest_take(&rest, 10);
 	unsigned char version;
 	uint32_t count;
-	int err;
+	int rc;
 
 	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_PROTECTED)
 		return -EIO;
@@ -217,15 +217,15 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	made.families = calloc(count + 1, sizeof(*made.families));
 	if (!made.families)
 		return -ENOMEM;
-	for (err = 0; !err && made.family_count < count; made.family_count++)
-		err = record_family(&rest, version, &made.families[made.family_count]);
-	if (!err && rest.len > 0)
-		err = -EIO;
-	if (err)
+	for (rc = 0; !rc && made.family_count < count; made.family_count++)
+		rc = record_family(&rest, version, &made.families[made.family_count]);
+	if (!rc && rest.len > 0)
+		rc = -EIO;
+	if (rc)
 		ldb_record_table_clear(&made);
 	else
 		*schema = made;
-	return err;
+	return rc;
 }
 
 void ldb_record_table_clear(struct wcs_table_schema *schema)

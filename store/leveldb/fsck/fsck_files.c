@@ -34,7 +34,7 @@ bool ldb_fsck_may_rebuild(struct ldb_fsck *f)
 {
 	return wcs_fsck_agreed(
 		f->fsck, WCS_ASK_ALL,
-		"What says which files are in use is damaged. The store can be made anew of all "
+		"What says which files are in use is damaged. The store can be rebuilt from all "
 		"files that there are. Data that was deleted or replaced may be back then. All of "
 		"the store is copied into the quarantine before. Do it?");
 }

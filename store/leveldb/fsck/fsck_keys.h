@@ -180,7 +180,7 @@ int ldb_fsck_flush(struct ldb_fsck *f);
 int ldb_fsck_drops(struct ldb_fsck *f);
 int ldb_fsck_others(struct ldb_fsck *f);
 
-#define LDB_FSCK_REBUILT "made anew of all tables and logs"
+#define LDB_FSCK_REBUILT "rebuilt from all tables and logs"
 #define LDB_FSCK_RAW	 "taken to the quarantine, raw.json"
 #define LDB_FSCK_ROWS	 "taken to the quarantine, rows.json"
 

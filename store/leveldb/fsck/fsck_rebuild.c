@@ -41,7 +41,7 @@ static int rebuild_fail(struct rebuild *rebuild, const char *name, int error)
 
 static int rebuild_progress(void *ctx, uint64_t done, uint64_t total)
 {
-	return wcs_fsck_progress(((struct ldb_fsck *)ctx)->fsck, "making anew", done, total);
+	return wcs_fsck_progress(((struct ldb_fsck *)ctx)->fsck, "rebuilding", done, total);
 }
 
 /* ---- Files ------------------------------------------------------------------------------- */

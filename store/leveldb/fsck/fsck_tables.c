@@ -160,7 +160,7 @@ static int tables_read_copy(struct ldb_fsck *f)
 	if (rc)
 		return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc));
 	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, "the copy of the tables' descriptions is damaged",
-		       may ? "made anew; what it was is in the quarantine, files/" DIRECTORY_TABLES
+		       may ? "rebuilt; what it was is in the quarantine, files/" DIRECTORY_TABLES
 			   : NULL,
 		       DIRECTORY_TABLES);
 	return 0;
@@ -311,7 +311,7 @@ static int tables_counter(struct ldb_fsck *f, const struct ldb_id_key *key, cons
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
 			       next == 0 ? "missing or damaged"
 					 : "too low: what is there would be written over",
-			       may ? "counted anew" : NULL, "counter of %s", of);
+			       may ? "counted again" : NULL, "counter of %s", of);
 	return rc;
 }
 
