@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts the cells that their policy hides as soon as they are written, stamped or moved; the
- * engine says which (backend.h). Logs one line for a family in the time of the options, without key
- * and value.
+ * resolve layer says which (resolve.h). Logs one line for a family in the time of the options,
+ * without key and value.
  */
 #include "store/table/table.h"
 
