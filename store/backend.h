@@ -134,13 +134,14 @@ struct wcs_backend {
 	 * Calls for one table do not overlap. */
 	int (*table_put)(void *db, uint32_t *id, const struct wcs_table_schema *schema);
 
-	/* As the functions of store.h of like name. range is not empty, and borrowed for the call.
-	 * view and filter are for engines that evaluate them. The view is borrowed for the call,
-	 * its policies and the filter, whose families are sorted, until the scan is closed. A seek
-	 * may go back. Several threads may read the value of one cell at once. */
+	/* As the functions of store.h of like name. There is a range, and none is empty; all are
+	 * borrowed for the call. view and filter are for engines that evaluate them. The view is
+	 * borrowed for the call, its policies and the filter, whose families are sorted, until the
+	 * scan is closed. A seek may go back. Several threads may read the value of one cell at
+	 * once. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
-			 const struct wcs_range *range, const struct wcs_filter *filter,
-			 struct wcs_scan **scan);
+			 const struct wcs_range *ranges, size_t range_count,
+			 const struct wcs_filter *filter, struct wcs_scan **scan);
 	int (*scan_next)(struct wcs_scan *scan, struct wcs_cell *cell);
 	int (*scan_seek)(struct wcs_scan *scan, struct wcs_slice row);
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,

@@ -105,7 +105,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 	}
 	list->state = 1;
 	if (rc == 0)
-		rc = wcs_scan_open(table, &range, &rows, &list->scan);
+		rc = wcs_scan_open(table, &range, 1, &rows, &list->scan);
 	if (rc != 0)
 		free(list);
 	else

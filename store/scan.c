@@ -77,8 +77,30 @@ static struct wcs_filter *scan_copy_filter(const struct wcs_table *table,
 	return copy;
 }
 
+/* Keeps the ranges that are not empty; kept has room for all. -EINVAL: they are not in order. */
+static int scan_keep_ranges(const struct wcs_range *ranges, size_t count, struct wcs_range *kept,
+			    size_t *kept_count)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int rc = scan_check_bounds(ranges[i].start, ranges[i].end, WCS_ROW_KEY_MAX);
+
+		if (rc != 0)
+			return rc;
+		if (scan_bounds_empty(ranges[i].start, ranges[i].end))
+			continue;
+		if (made > 0 && (kept[made - 1].end.data == NULL ||
+				 wcs_slice_compare(kept[made - 1].end, ranges[i].start) > 0))
+			return -EINVAL;
+		kept[made++] = ranges[i];
+	}
+	*kept_count = made;
+	return 0;
+}
+
 /* The caller has entered the table. */
-static int scan_start(struct wcs_table *table, const struct wcs_range *range,
+static int scan_start(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		      const struct wcs_filter *filter, struct wcs_scan **scan)
 {
 	struct wcs_view view = table_view(table);
@@ -87,15 +109,14 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *range,
 
 	if (copy == NULL)
 		return -ENOMEM;
-	if (scan_bounds_empty(range->start, range->end) ||
-	    scan_bounds_empty(copy->qualifier_from, copy->qualifier_to) ||
+	if (range_count == 0 || scan_bounds_empty(copy->qualifier_from, copy->qualifier_to) ||
 	    (copy->ts_to != 0 && copy->ts_from >= copy->ts_to) ||
 	    (copy->families != NULL && copy->family_count == 0)) {
 		free(copy);
 		*scan = &scan_none;
 		return 0;
 	}
-	rc = engine_scan(&table->store->engine, &view, table->id, range, copy, scan);
+	rc = engine_scan(&table->store->engine, &view, table->id, ranges, range_count, copy, scan);
 	if (rc != 0) {
 		free(copy);
 		return rc;
@@ -105,11 +126,14 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *range,
 	return 0;
 }
 
-int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
+int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		  const struct wcs_filter *filter, struct wcs_scan **scan)
 {
-	int rc = scan_check_bounds(range->start, range->end, WCS_ROW_KEY_MAX);
+	struct wcs_range *kept = malloc((range_count + 1) * sizeof(*kept));
+	int rc = kept != NULL ? 0 : -ENOMEM;
 
+	if (rc == 0)
+		rc = scan_keep_ranges(ranges, range_count, kept, &range_count);
 	if (rc == 0)
 		rc = scan_check_bounds(filter->qualifier_from, filter->qualifier_to,
 				       WCS_QUALIFIER_MAX);
@@ -118,10 +142,11 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
 		rc = -EINVAL;
 	if (rc == 0)
 		rc = table_enter(table);
-	if (rc != 0)
-		return rc;
-	rc = scan_start(table, range, filter, scan);
-	table_leave(table);
+	if (rc == 0) {
+		rc = scan_start(table, kept, range_count, filter, scan);
+		table_leave(table);
+	}
+	free(kept);
 	return rc;
 }
 

@@ -581,16 +581,19 @@ struct wcs_cell {
 /*
  * A scan gives cells in order: rows and qualifiers by unsigned bytes ascending, families by name,
  * cells of a column newest first. All cells of one row come from one moment. It holds resources
- * of the engine: close it soon, and resume by key. range and filter must not be NULL.
+ * of the engine: close it soon, and resume by key.
+ *
+ * A scan reads the rows of any number of ranges, which are ascending and do not overlap (else
+ * -EINVAL); an empty range is ignored.
  */
 struct wcs_scan;
-int wcs_scan_open(struct wcs_table *table, const struct wcs_range *range,
+int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
 /* 1: *cell is the next one; 0: the end; or an error, of which -EINTR is no fault: close the scan.
  */
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
-/* Goes on at the first row from this one on, forward or back: cheaper than another scan. There is
- * no cell to read until the next one. */
+/* Goes on at the first row of the ranges from this one on, forward or back: cheaper than another
+ * scan. There is no cell to read until the next one. */
 int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 /* Like wcs_value_read, of the cell that wcs_scan_next gave last. -EINVAL: it gave none. */
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);

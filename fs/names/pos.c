@@ -118,7 +118,7 @@ int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct 
 		return -ENOENT;
 	memcpy(end, pos->key, pos->key_len);
 	end[pos->key_len] = 0;
-	return wcs_scan_open(pos->table, &range, filter, scan);
+	return wcs_scan_open(pos->table, &range, 1, filter, scan);
 }
 
 /* The n-th cell of the row that a filter lets through, n from 1. */

@@ -63,7 +63,7 @@ static int cell_scan(const struct wcs_engine *engine, const struct wcs_view *vie
 				    .ts_from = at->ts < 0 ? 0 : at->ts,
 				    .ts_to = at->ts < 0 || at->ts == INT64_MAX ? 0 : at->ts + 1};
 	value->base.backend = &cell_backend;
-	rc = engine_scan(engine, view, at->table, &range, &value->filter, &value->scan);
+	rc = engine_scan(engine, view, at->table, &range, 1, &value->filter, &value->scan);
 	if (rc != 0) {
 		free(value);
 		return rc;
@@ -96,7 +96,7 @@ static int key_shows(const struct wcs_engine *engine, const struct wcs_view *vie
 	static const struct wcs_filter first = {.each = WCS_EACH_ROW};
 	const struct wcs_range range = {start, end};
 	struct wcs_cell cell;
-	int rc = engine_first(engine, view, table, &range, &first, &cell);
+	int rc = engine_first(engine, view, table, &range, 1, &first, &cell);
 
 	*shows = rc > 0;
 	if (rc > 0 && cell.info.expires < *expires)

@@ -29,7 +29,7 @@ int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wc
 		return engine->backend->drop(engine->db, table, row, range);
 	rc = row != NULL ? drop_row(engine, table, *row) : 0;
 	if (rc == 0)
-		rc = engine_scan(engine, &everything, table, range, &rows, &scan);
+		rc = engine_scan(engine, &everything, table, range, 1, &rows, &scan);
 	if (rc != 0)
 		return rc;
 	while (rc == 0 && (rc = scan->backend->scan_next(scan, &cell)) > 0)

@@ -13,12 +13,12 @@
 /* Opens a scan of the cells that pass view and filter. The view's policies and the filter stay
  * valid until (*scan)->backend->scan_close. */
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-		const struct wcs_range *range, const struct wcs_filter *filter,
+		const struct wcs_range *ranges, size_t range_count, const struct wcs_filter *filter,
 		struct wcs_scan **scan);
 /* The first cell of such a scan, without its slices. 1, 0 or an error. */
 int engine_first(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-		 const struct wcs_range *range, const struct wcs_filter *filter,
-		 struct wcs_cell *cell);
+		 const struct wcs_range *ranges, size_t range_count,
+		 const struct wcs_filter *filter, struct wcs_cell *cell);
 
 /* ---- cell.c ---- */
 int engine_cell(const struct wcs_engine *engine, const struct wcs_view *view,

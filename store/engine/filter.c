@@ -140,8 +140,8 @@ static const struct wcs_backend filter_backend = {.scan_next = filter_next,
 						  .scan_close = filter_close};
 
 static int filter_open(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-		       const struct wcs_range *range, const struct wcs_filter *wanted,
-		       struct wcs_scan **scan)
+		       const struct wcs_range *ranges, size_t range_count,
+		       const struct wcs_filter *wanted, struct wcs_scan **scan)
 {
 	static const struct wcs_view everything = {.policies = NULL};
 	static const struct wcs_filter cells = {.each = WCS_EACH_CELL};
@@ -155,7 +155,8 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 	filter->view = *view;
 	filter->options = engine->options;
 	filter->wanted = wanted;
-	rc = engine->backend->scan_open(engine->db, &everything, table, range, &cells, &filter->of);
+	rc = engine->backend->scan_open(engine->db, &everything, table, ranges, range_count, &cells,
+					&filter->of);
 	if (rc != 0)
 		free(filter);
 	else
@@ -166,20 +167,21 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 /* ---- Any engine -------------------------------------------------------------------------- */
 
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-		const struct wcs_range *range, const struct wcs_filter *filter,
+		const struct wcs_range *ranges, size_t range_count, const struct wcs_filter *filter,
 		struct wcs_scan **scan)
 {
 	if (!engine->backend->can.filter)
-		return filter_open(engine, view, table, range, filter, scan);
-	return engine->backend->scan_open(engine->db, view, table, range, filter, scan);
+		return filter_open(engine, view, table, ranges, range_count, filter, scan);
+	return engine->backend->scan_open(engine->db, view, table, ranges, range_count, filter,
+					  scan);
 }
 
 int engine_first(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-		 const struct wcs_range *range, const struct wcs_filter *filter,
-		 struct wcs_cell *cell)
+		 const struct wcs_range *ranges, size_t range_count,
+		 const struct wcs_filter *filter, struct wcs_cell *cell)
 {
 	struct wcs_scan *scan;
-	int rc = engine_scan(engine, view, table, range, filter, &scan);
+	int rc = engine_scan(engine, view, table, ranges, range_count, filter, &scan);
 
 	if (rc != 0)
 		return rc;

@@ -3,8 +3,7 @@
  * Rows as streams of text: the cells of a scan are spelled into the reader's memory. A step that
  * may not fit there is spelled into a room, and the reader gets it in parts.
  *
- * - One scan gives a subtree, so all of it is of one moment. Between a row and the rows below it
- *   the scan seeks.
+ * - One scan gives a subtree, so all of it is of one moment.
  * - A large value is read twice, in pieces: the first pass finds out whether it is UTF-8, which
  *   its member's name depends on. Memory does not grow with a row or value.
  * - A step has a bound of the bytes that it writes, which is known before it is taken.
@@ -44,8 +43,6 @@ struct wcs_export {
 	int state;		 /* 1: more steps follow; 0: the end; or an error */
 	enum export_step step;	 /* the next one */
 	struct wcs_scan *scan;
-	struct wcs_subtree subtree;
-	bool below;	      /* the scan is past its seek, or needs none */
 	struct wcs_cell cell; /* the last one found */
 
 	struct wcs_table_schema schema; /* when it was opened; its policies are not read */
@@ -81,8 +78,8 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	static const enum wcs_each each[] = {
 		[WCS_EXPORT_KEYS] = WCS_EACH_ROW, [WCS_EXPORT_CELLS] = WCS_EACH_COLUMN};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_subtree subtree;
 	struct wcs_export *made;
-	struct wcs_range range;
 	int rc;
 
 	if ((unsigned int)kind > WCS_EXPORT_CELLS || (kind == WCS_EXPORT_ROW && key == NULL))
@@ -96,14 +93,11 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	made->table = table_hold(table);
 	made->state = 1;
 	made->writer.line_max = kind == WCS_EXPORT_ROWS ? WCS_EXPORT_LINE_MAX : 0;
-	rc = wcs_subtree_init(&made->subtree, key, wcs_table_delimiter(table));
-	if (rc == 0) {
-		made->below = kind == WCS_EXPORT_ROW || made->subtree.count == 1;
-		range = made->subtree.ranges[0];
-		if (!made->below)
-			range.end = made->subtree.ranges[1].end;
-		rc = wcs_scan_open(table, &range, &filter, &made->scan);
-	}
+	rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
+	if (rc == 0)
+		rc = wcs_scan_open(table, subtree.ranges,
+				   kind == WCS_EXPORT_ROW ? 1 : subtree.count, &filter,
+				   &made->scan);
 	if (rc == 0 && kind != WCS_EXPORT_KEYS)
 		rc = export_families(made, table);
 	if (rc != 0) {
@@ -221,19 +215,9 @@ static int export_piece(struct wcs_export *exported)
 
 /* ---- Steps ------------------------------------------------------------------------------- */
 
-/* Moves also from the row's own cells to those of the rows below it. */
 int wcs_export_cell(struct wcs_export *exported, struct wcs_cell *cell)
 {
-	const struct wcs_range *ranges = exported->subtree.ranges;
-	int rc = wcs_scan_next(exported->scan, cell);
-
-	if (rc != 1 || exported->below || wcs_slice_compare(cell->row, ranges[0].end) < 0)
-		return rc;
-	exported->below = true;
-	if (wcs_slice_compare(cell->row, ranges[1].start) >= 0)
-		return rc;
-	rc = wcs_scan_seek(exported->scan, ranges[1].start);
-	return rc == 0 ? wcs_scan_next(exported->scan, cell) : rc;
+	return wcs_scan_next(exported->scan, cell);
 }
 
 static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)

@@ -304,8 +304,8 @@ void ldb_read_close(struct wcs_value *value);
 int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
 		 struct wcs_key_info *info);
 int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
-		  const struct wcs_range *range, const struct wcs_filter *filter,
-		  struct wcs_scan **scan);
+		  const struct wcs_range *ranges, size_t range_count,
+		  const struct wcs_filter *filter, struct wcs_scan **scan);
 int ldb_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int ldb_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 int ldb_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);

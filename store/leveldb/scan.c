@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans a range of rows with one iterator, which is one consistent view.
+ * Scans ranges of rows with one iterator, which is one consistent view.
  *
  * - Keys outside the filter are skipped: by a few steps first, as the next wanted key is mostly
  *   near, then by a seek.
@@ -61,17 +61,65 @@ struct scan {
 
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
 	struct ldb_key target; /* of a skip */
-	struct ldb_key end;    /* first key not to be given */
+	struct ldb_key end;    /* first key behind the present range */
+	size_t range, range_count;
+	struct wcs_range ranges[]; /* and their bytes */
 };
+
+/* ---- Ranges ---------------------------------------------------------------------------- */
+
+/* Makes the present range the first one, from there on, that ends behind the row; none: false. Its
+ * first key that is not before the row becomes the target. */
+static bool scan_range_from(struct scan *scan, size_t range, struct wcs_slice row)
+{
+	const struct wcs_range *found = &scan->ranges[range];
+
+	for (; range < scan->range_count; range++, found++)
+		if (!found->end.data || wcs_slice_compare(found->end, row) > 0)
+			break;
+	if (range == scan->range_count)
+		return false;
+	scan->range = range;
+	ldb_key_table_past(&scan->end, scan->table);
+	if (found->end.data)
+		ldb_key_row(&scan->end, scan->table, found->end);
+	if (wcs_slice_compare(found->start, row) > 0)
+		row = found->start;
+	ldb_key_row(&scan->target, scan->table, row);
+	return true;
+}
+
+static void scan_copy_ranges(struct scan *scan, const struct wcs_range *ranges, size_t count)
+{
+	unsigned char *bytes = (unsigned char *)(scan->ranges + count);
+
+	scan->range_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct wcs_slice *bounds[] = {&scan->ranges[i].start, &scan->ranges[i].end};
+
+		scan->ranges[i] = ranges[i];
+		for (size_t j = 0; j < 2; j++) {
+			if (bounds[j]->len > 0)
+				memcpy(bytes, bounds[j]->data, bounds[j]->len);
+			if (bounds[j]->data)
+				bounds[j]->data = bytes;
+			bytes += bounds[j]->len;
+		}
+	}
+}
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
 int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
-		  const struct wcs_range *range, const struct wcs_filter *filter,
-		  struct wcs_scan **made)
+		  const struct wcs_range *ranges, size_t range_count,
+		  const struct wcs_filter *filter, struct wcs_scan **made)
 {
-	struct scan *scan = malloc(sizeof(*scan));
+	size_t bytes = range_count * sizeof(*ranges);
+	struct scan *scan;
 
+	for (size_t i = 0; i < range_count; i++)
+		bytes += ranges[i].start.len + ranges[i].end.len;
+	scan = malloc(sizeof(*scan) + bytes);
 	if (!scan)
 		return -ENOMEM;
 	memset(scan, 0, offsetof(struct scan, row));
@@ -84,10 +132,8 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 	scan->view = *view;
 	scan->state = 1;
 	scan->column.len = 0;
-	ldb_key_table_past(&scan->end, table);
-	if (range->end.data)
-		ldb_key_row(&scan->end, table, range->end);
-	ldb_key_row(&scan->target, table, range->start);
+	scan_copy_ranges(scan, ranges, range_count);
+	scan_range_from(scan, 0, scan->ranges[0].start);
 	ldb_reclaim_enter(scan->db, &scan->ticket);
 	scan->iter = ldb_db_iterate(scan->db);
 	ldb_iter_seek(scan->iter, &scan->target);
@@ -125,6 +171,19 @@ static void scan_leave_row(struct scan *scan)
 	} else if (!ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS)) {
 		scan->seeks = SCAN_RETRY;
 	}
+}
+
+/* Goes on in the next range. False: there is none. */
+static bool scan_leave_range(struct scan *scan)
+{
+	size_t next = scan->range + 1;
+
+	if (next == scan->range_count)
+		return false;
+	scan_range_from(scan, next, scan->ranges[next].start);
+	if (ldb_iter_before(scan->iter, &scan->target))
+		scan_leave_row(scan);
+	return true;
 }
 
 static void scan_leave(struct scan *scan, size_t len)
@@ -274,8 +333,11 @@ static int scan_find(struct scan *scan)
 		enum wcs_part differs = scan_differs(scan, key, len);
 		int rc = 0;
 
-		if (differs == WCS_PART_ROW && ldb_key_compare(key, len, &scan->end) >= 0)
-			return 0;
+		if (differs == WCS_PART_ROW && ldb_key_compare(key, len, &scan->end) >= 0) {
+			if (!scan_leave_range(scan))
+				return 0;
+			continue;
+		}
 		if (differs < scan->differs)
 			scan->differs = differs;
 		if (differs < WCS_PART_TS)
@@ -351,11 +413,12 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 	scan->at_cell = false;
 	if (scan->state < 0)
 		return scan->state;
-	scan->state = 1;
 	scan->leave = 0;
 	scan->differs = WCS_PART_ROW;
 	scan->column.len = 0;
-	ldb_key_row(&scan->target, scan->table, row);
+	scan->state = scan_range_from(scan, 0, row);
+	if (!scan->state)
+		return 0;
 	if (ldb_iter_before(scan->iter, &scan->target))
 		scan_leave_row(scan);
 	else

@@ -67,8 +67,8 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 /* ---- Counting ---------------------------------------------------------------------------- */
 
 /* family NULL: of all. The cells of a row come one after the other. */
-static int count_range(struct wcs_table *table, const struct wcs_range *range, const char *family,
-		       struct wcs_count *count)
+static int count_ranges(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
+			const char *family, struct wcs_count *count)
 {
 	struct wcs_filter every = {.each = WCS_EACH_CELL,
 				   .families = family ? &family : NULL,
@@ -76,9 +76,10 @@ static int count_range(struct wcs_table *table, const struct wcs_range *range, c
 	unsigned char row[WCS_ROW_KEY_MAX]; /* of the last cell */
 	size_t row_len = 0;		    /* 0: there was none */
 	uint64_t row_bytes = 0;		    /* of its values */
+	struct wcs_count found = {.rows = 0};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = wcs_scan_open(table, range, &every, &scan);
+	int rc = wcs_scan_open(table, ranges, range_count, &every, &scan);
 
 	if (rc != 0)
 		return rc;
@@ -87,37 +88,30 @@ static int count_range(struct wcs_table *table, const struct wcs_range *range, c
 			memcpy(row, cell.row.data, cell.row.len);
 			row_len = cell.row.len;
 			row_bytes = 0;
-			count->rows++;
+			found.rows++;
 		}
-		count->cells++;
-		count->bytes += cell.info.size;
+		found.cells++;
+		found.bytes += cell.info.size;
 		row_bytes += cell.info.size;
 		store_weigh_row(table, row_bytes, cell.info.size);
 	}
 	wcs_scan_close(scan);
+	if (rc == 0)
+		*count = found;
 	return rc;
 }
 
 int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count)
 {
-	struct wcs_count found = {.rows = 0};
 	struct wcs_subtree subtree;
 	int rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
 
-	for (size_t i = 0; i < subtree.count && rc == 0; i++)
-		rc = count_range(table, &subtree.ranges[i], NULL, &found);
-	if (rc == 0)
-		*count = found;
-	return rc;
+	return rc == 0 ? count_ranges(table, subtree.ranges, subtree.count, NULL, count) : rc;
 }
 
 int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count)
 {
 	struct wcs_range all = {.start = {NULL, 0}};
-	struct wcs_count found = {.rows = 0};
-	int rc = count_range(table, &all, name, &found);
 
-	if (rc == 0)
-		*count = found;
-	return rc;
+	return count_ranges(table, &all, 1, name, count);
 }

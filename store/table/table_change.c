@@ -45,7 +45,7 @@ static int table_check_view(struct wcs_table *table, const struct wcs_view *view
 				    .family_count = family != NULL ? 1 : 0};
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct wcs_cell cell;
-	int rc = engine_first(&table->store->engine, view, table->id, &range, &filter, &cell);
+	int rc = engine_first(&table->store->engine, view, table->id, &range, 1, &filter, &cell);
 
 	return rc > 0 ? -ENOTEMPTY : rc;
 }

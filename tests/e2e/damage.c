@@ -20,7 +20,7 @@ static int look_at_cells(struct wcs_table *table, enum wcs_each each)
 	const struct wcs_filter filter = {.each = each};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = wcs_scan_open(table, &range, &filter, &scan);
+	int rc = wcs_scan_open(table, &range, 1, &filter, &scan);
 
 	while (rc == 0 && (rc = wcs_scan_next(scan, &cell)) == 1)
 		rc = 0;

@@ -28,12 +28,12 @@ static bool is_row(struct wcs_slice row, const char *name)
 }
 
 static int shared_scan(void *db, const struct wcs_view *view, uint32_t table,
-		       const struct wcs_range *range, const struct wcs_filter *filter,
-		       struct wcs_scan **scan)
+		       const struct wcs_range *ranges, size_t range_count,
+		       const struct wcs_filter *filter, struct wcs_scan **scan)
 {
-	if (is_row(range->start, "late"))
+	if (is_row(ranges->start, "late"))
 		return -ETIMEDOUT;
-	return wcs_backend_memory.scan_open(db, view, table, range, filter, scan);
+	return wcs_backend_memory.scan_open(db, view, table, ranges, range_count, filter, scan);
 }
 
 static int shared_change(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,

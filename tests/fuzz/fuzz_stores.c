@@ -300,7 +300,7 @@ static int stores_fuzz_scan(struct wcs_table *table)
 	struct wcs_cell cell;
 	char bytes[8192];
 	size_t got, cells = 0;
-	int rc = wcs_scan_open(table, &range, &filter, &scan);
+	int rc = wcs_scan_open(table, &range, 1, &filter, &scan);
 
 	if (rc)
 		return rc;

@@ -52,7 +52,7 @@ static int run_scan(struct calls *calls)
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t got;
-	int rc = wcs_scan_open(calls->suite.table, &range, &filter, &scan), more = 0;
+	int rc = wcs_scan_open(calls->suite.table, &range, 1, &filter, &scan), more = 0;
 
 	if (rc != 0)
 		return rc;

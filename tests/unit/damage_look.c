@@ -61,7 +61,7 @@ static void damage_read(struct wcs_table *table)
 		snprintf(row, sizeof(row), "%.*s", (int)strcspn(at, "/"), at);
 		damage_look_up(table, row);
 	}
-	damage_seen.cells = suite_scan_some(table, &range, &suite_cells, &rc);
+	damage_seen.cells = suite_scan_some(table, &range, 1, &suite_cells, &rc);
 	damage_need(rc == 0 || rc == -EIO, "error %d of a scan", rc);
 	for (const char *cell = damage_seen.cells; *cell; cell = strchr(cell, ' ') + 1)
 		damage_need(damage_has(damage_ever, cell), "never there: %.60s", cell);

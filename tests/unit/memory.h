@@ -80,8 +80,8 @@ bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct w
 /* ---- memory_scan.c: operations of the backend ---- */
 
 int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
-		     const struct wcs_range *range, const struct wcs_filter *filter,
-		     struct wcs_scan **scan);
+		     const struct wcs_range *ranges, size_t range_count,
+		     const struct wcs_filter *filter, struct wcs_scan **scan);
 int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);

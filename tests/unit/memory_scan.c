@@ -11,8 +11,8 @@ struct memory_scan {
 };
 
 int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
-		     const struct wcs_range *range, const struct wcs_filter *filter,
-		     struct wcs_scan **scan)
+		     const struct wcs_range *ranges, size_t range_count,
+		     const struct wcs_filter *filter, struct wcs_scan **scan)
 {
 	struct memory_scan *made = memory_cells_realloc(NULL, sizeof(*made));
 	struct memory_engine *engine = db;
@@ -25,9 +25,12 @@ int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 	pthread_mutex_lock(&engine->mutex);
 	for (size_t i = 0; i < engine->cells.count; i++) {
 		struct memory_cell *cell = engine->cells.all[i];
+		size_t in = 0;
 
-		if (cell->table != table ||
-		    !memory_cells_within(cell->row, range->start, range->end))
+		while (in < range_count &&
+		       !memory_cells_within(cell->row, ranges[in].start, ranges[in].end))
+			in++;
+		if (cell->table != table || in == range_count)
 			continue;
 		cell->refs++;
 		memory_cells_add(&made->found, made->found.count, cell);

@@ -2,18 +2,38 @@
 /* Scans, listings and gets of both engines: see random.h. */
 #include "tests/unit/random.h"
 
+/* Up to three ranges, some of them empty. */
+static size_t random_ranges(struct random_run *run, struct wcs_range ranges[3])
+{
+	size_t count = 1 + random_below(run, 3);
+	struct wcs_slice bounds[6];
+
+	for (size_t i = 0; i < 2 * count; i++) {
+		struct wcs_slice bound = random_bytes(run, 0, 3);
+		size_t at = i;
+
+		for (; at > 0 && wcs_slice_compare(bounds[at - 1], bound) > 0; at--)
+			bounds[at] = bounds[at - 1];
+		bounds[at] = bound;
+	}
+	for (size_t i = 0; i < count; i++)
+		ranges[i] = (struct wcs_range){bounds[2 * i], bounds[2 * i + 1]};
+	if (random_below(run, 2) == 0)
+		ranges[0].start = (struct wcs_slice){NULL, 0};
+	if (random_below(run, 2) == 0)
+		ranges[count - 1].end = (struct wcs_slice){NULL, 0};
+	random_say(run, " %zu ranges", count);
+	return count;
+}
+
 void random_scan(struct random_run *run)
 {
-	struct wcs_range range = {.start = {NULL, 0}};
+	struct wcs_range ranges[3];
+	size_t range_count = random_ranges(run, ranges);
 	struct wcs_filter filter = {.each = (enum wcs_each)random_below(run, 4)};
 	const char *names[2];
 
 	random_say(run, " scan each=%d", (int)filter.each);
-	if (random_below(run, 2) == 0)
-		range.start = random_bytes(run, 0, 3);
-	random_say(run, " to");
-	if (random_below(run, 2) == 0)
-		range.end = random_bytes(run, 0, 3);
 	if (random_below(run, 2) == 0) {
 		filter.families = names;
 		filter.family_count = random_below(run, 3);
@@ -35,8 +55,8 @@ void random_scan(struct random_run *run)
 	if (random_below(run, 2) == 0)
 		filter.newest = random_below(run, 4);
 	random_say(run, " newest=%u", filter.newest);
-	random_compare(run, suite_scan(run->suites[0].table, &range, &filter),
-		       suite_scan(run->suites[1].table, &range, &filter));
+	random_compare(run, suite_scan(run->suites[0].table, ranges, range_count, &filter),
+		       suite_scan(run->suites[1].table, ranges, range_count, &filter));
 }
 
 void random_list(struct random_run *run)

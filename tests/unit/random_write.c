@@ -160,7 +160,7 @@ static bool random_pick(struct random_run *run, struct random_cell *picked)
 	struct wcs_cell cell;
 	bool found = false;
 
-	SUITE_OK(wcs_scan_open(run->suites[0].table, &range, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(run->suites[0].table, &range, 1, &suite_cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		found = true;
 		if (skip-- == 0)
@@ -218,6 +218,6 @@ void random_move(struct random_run *run)
 	row.end = (struct wcs_slice){random_buffer(run, cell.row.len + 1), cell.row.len + 1};
 	memcpy((char *)(uintptr_t)row.end.data, cell.row.data, cell.row.len);
 	((char *)(uintptr_t)row.end.data)[cell.row.len] = '\0';
-	random_compare(run, suite_scan(run->suites[0].table, &row, &suite_cells),
-		       suite_scan(run->suites[1].table, &row, &suite_cells));
+	random_compare(run, suite_scan(run->suites[0].table, &row, 1, &suite_cells),
+		       suite_scan(run->suites[1].table, &row, 1, &suite_cells));
 }

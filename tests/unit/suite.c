@@ -310,7 +310,7 @@ static void suite_check_differs(const struct wcs_cell *cell, struct wcs_slice *l
 	}
 }
 
-char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
+char *suite_scan_some(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		      const struct wcs_filter *filter, int *error)
 {
 	struct wcs_scan *scan;
@@ -319,7 +319,7 @@ char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
 	size_t len;
 	struct wcs_slice last[WCS_PART_TS] = {{NULL, 0}};
 	FILE *out = open_memstream(&text, &len);
-	int rc = wcs_scan_open(table, range, filter, &scan), unread;
+	int rc = wcs_scan_open(table, ranges, range_count, filter, &scan), unread;
 
 	ck_assert_int_eq(rc, 0);
 	*error = 0;
@@ -338,11 +338,11 @@ char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
 	return text;
 }
 
-char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
+char *suite_scan(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		 const struct wcs_filter *filter)
 {
 	int error;
-	char *text = suite_scan_some(table, range, filter, &error);
+	char *text = suite_scan_some(table, ranges, range_count, filter, &error);
 
 	ck_assert_int_eq(error, 0);
 	return text;
@@ -350,7 +350,7 @@ char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
 
 char *suite_content(struct wcs_table *table)
 {
-	return suite_scan(table, &suite_all, &suite_cells);
+	return suite_scan(table, &suite_all, 1, &suite_cells);
 }
 
 char *suite_state(const struct suite *suite)
@@ -365,7 +365,7 @@ char *suite_state(const struct suite *suite)
 	return state;
 }
 
-static void suite_expect_text(char *text, const char *expected)
+void suite_expect_text(char *text, const char *expected)
 {
 	ck_assert_str_eq(text, expected);
 	free(text);
@@ -374,7 +374,7 @@ static void suite_expect_text(char *text, const char *expected)
 void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
 		       const struct wcs_filter *filter, const char *expected)
 {
-	suite_expect_text(suite_scan(table, range, filter), expected);
+	suite_expect_text(suite_scan(table, range, 1, filter), expected);
 }
 
 void suite_expect(struct wcs_table *table, const char *expected)

@@ -145,7 +145,7 @@ int suite_load(struct wcs_table *table, const char *text, struct wcs_fault *faul
 
 /* The cells of a scan as text: "row/family/qualifier@ts=value", each followed by a space; bytes
  * outside 21-7E as \XX; a long value as its size and a checksum. The caller frees it. */
-char *suite_scan(struct wcs_table *table, const struct wcs_range *range,
+char *suite_scan(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		 const struct wcs_filter *filter);
 /* The same of the whole table. */
 char *suite_content(struct wcs_table *table);
@@ -153,8 +153,10 @@ char *suite_content(struct wcs_table *table);
 char *suite_state(const struct suite *suite);
 char *suite_schema_line(struct wcs_store *store);
 /* A scan of the cells that can be read; *error: 0 where these are all. */
-char *suite_scan_some(struct wcs_table *table, const struct wcs_range *range,
+char *suite_scan_some(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
 		      const struct wcs_filter *filter, int *error);
+/* Checks the text and frees it. */
+void suite_expect_text(char *text, const char *expected);
 /* Checks that a scan of the whole table gives this. */
 void suite_expect(struct wcs_table *table, const char *expected);
 void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,

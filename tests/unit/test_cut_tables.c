@@ -123,7 +123,7 @@ SUITE_LOOP(test_scan, 7, 60)
 
 	suite_open(&suite, SUITE_LEVELDB);
 	fill(&suite);
-	SUITE_OK(wcs_scan_open(suite.table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(suite.table, &suite_all, 1, &suite_cells, &scan));
 	ck_assert_int_eq(scan_some(scan, &row, _i + 1), 1);
 	ck_assert_int_gt(cut_tables(&suite, 0), 0);
 	ck_assert_int_eq(scan_some(scan, &row, 2 * ROWS), -EIO);

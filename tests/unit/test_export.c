@@ -332,7 +332,7 @@ SUITE_STORES(seek, 10)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		for (int ts = 1; ts <= 20; ts++)
 			suite_set(s->table, keys[i], "f", "q", ts, keys[i]);
-	SUITE_OK(wcs_scan_open(s->table, &range, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &range, 1, &suite_cells, &scan));
 	SUITE_OK(wcs_scan_seek(scan, suite_text("b")));
 	expect_next(scan, "b", 20);
 	/* Back, and to the row where it is. */

@@ -57,7 +57,7 @@ ENGINE_TEST(test_scan_keeps_chunks, 60)
 	size_t got;
 
 	SUITE_OK(engine_set(engine, "r", 1, 200000, 1));
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &range, &filter,
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &range, 1, &filter,
 					       &scan));
 	SUITE_OK(engine_delete(engine, "r"));
 	suite_sleep(300);

@@ -51,7 +51,7 @@ ENGINE_TEST(test_damaged_record, 60)
 				&(struct wcs_address){1, suite_text("r"), "f", suite_text("q"), ts},
 				&info, NULL),
 			-EIO);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all, 1,
 					       &suite_cells, &scan));
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
@@ -141,7 +141,7 @@ ENGINE_TEST(test_damaged_block, 60)
 		good += rc == 0;
 	}
 	ck_assert(good > 0 && good < 600);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all, 1,
 					       &filter, &scan));
 	while ((rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1)
 		ck_assert_int_eq(cell.info.ts, 3);

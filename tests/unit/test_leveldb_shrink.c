@@ -164,7 +164,7 @@ ENGINE_TEST(test_tables_that_readers_kept, 60)
 
 	shrink_room = SHRINK_DISK;
 	set_rows(engine, ROWS);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
+	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all, 1,
 					       &suite_cells, &scan));
 	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
 	delete_rows(engine, ROWS, false);

@@ -63,7 +63,7 @@ static void expect(struct suite *s, const char *family, const char *expected)
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &filter, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		unsigned char value[WCS_AGGREGATE_VALUE_MAX];
 		size_t len = strlen(text), got;
@@ -341,7 +341,7 @@ SUITE_LEVELDB_STORE(test_many_cells, 60)
 		for (int64_t i = 0; i < 2 * MANY; i++)
 			wcs_mutation_merge(mutation, "a", q, many_ts(order, i % MANY), one);
 		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
-		SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+		SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 		for (int64_t ts = MANY; ts-- > 0;) {
 			unsigned char value[WCS_AGGREGATE_LINE_MAX];
 			struct wcs_slice read = {value, 0};

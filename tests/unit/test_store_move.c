@@ -148,7 +148,7 @@ static char *cells_of(struct suite *s)
 	static const char *const families[] = {"f"};
 	static const char start[] = "r/f/";
 	struct wcs_filter filter = {.each = WCS_EACH_CELL, .families = families, .family_count = 1};
-	char *text = suite_scan(s->table, &suite_all, &filter);
+	char *text = suite_scan(s->table, &suite_all, 1, &filter);
 	char *at;
 
 	while ((at = strstr(text, start)) != NULL)

@@ -99,7 +99,7 @@ SUITE_STORES(test_scan_under_way, 30)
 
 	move_set_large(s, "p", 5, 200000, 1);
 	move_set_large(s, "p", 4, 200000, 1);
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	move_do(s, move_column("p", "q"));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
@@ -214,7 +214,7 @@ SUITE_STORES(test_no_version_is_lost, 120)
 		SUITE_OK(pthread_create(&threads[i], NULL, racer_main, &racers[i]));
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_mem_eq(cell.qualifier.data, "q", 1);
 		cells++;

@@ -34,7 +34,8 @@ SUITE_TEST(test_engines_agree, 600)
 		random_set_policy(run, random_families[i], "never");
 	random_check_all(run);
 	/* The full scan before has read every value, so the chunks that are needed are there. */
-	SUITE_OK(wcs_scan_open(run->suites[SUITE_LEVELDB].table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(run->suites[SUITE_LEVELDB].table, &suite_all, 1, &suite_cells,
+			       &scan));
 	while (wcs_scan_next(scan, &cell) == 1)
 		if (cell.info.size > WCS_VALUE_INLINE)
 			needed += ldb_extent_count(cell.info.size);

@@ -196,14 +196,14 @@ SUITE_LEVELDB_STORE(test_full_refuses_moves_of_values, 60)
 
 	set_bytes(s, "q", 5, WCS_VALUE_INLINE);
 	set_bytes(s, "p", 7, WCS_VALUE_INLINE);
-	before = suite_scan(s->table, &(struct wcs_range){0}, &(struct wcs_filter){0});
+	before = suite_scan(s->table, &(struct wcs_range){0}, 1, &(struct wcs_filter){0});
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "n", 0), -ENOSPC);
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_COLUMN_NEW, "q", 0, "n", 0), -ENOSPC);
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_COLUMN, "q", 0, "p", 0), -ENOSPC);
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_CELL_NEWEST, "q", 5, "p", 0), -ENOSPC);
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_CELL, "q", 5, "n", 9), -ENOSPC);
 	ck_assert_int_eq(move_with(s, short_of_it, WCS_MOVE_STAMP, "q", 0, "", 9), -ENOSPC);
-	after = suite_scan(s->table, &(struct wcs_range){0}, &(struct wcs_filter){0});
+	after = suite_scan(s->table, &(struct wcs_range){0}, 1, &(struct wcs_filter){0});
 	ck_assert_str_eq(after, before);
 	/* A move that fails for another reason returns that reason. */
 	ck_assert_int_eq(move_with(s, 4096, WCS_MOVE_COLUMN_NEW, "q", 0, "p", 0), -EEXIST);

@@ -29,7 +29,7 @@ SUITE_STORES(test_order_of_rows, 20)
 
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, read_sorted[(i * 11) % READ_SORTED], "f", q, 1, q);
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &filter, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
 	for (size_t i = 0; i < READ_SORTED; i++) {
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 		ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[i]), 0);
@@ -42,7 +42,7 @@ SUITE_STORES(test_order_of_rows, 20)
 			struct wcs_range range = {read_sorted[from], read_sorted[to]};
 			size_t count = 0;
 
-			SUITE_OK(wcs_scan_open(s->table, &range, &filter, &scan));
+			SUITE_OK(wcs_scan_open(s->table, &range, 1, &filter, &scan));
 			while (wcs_scan_next(scan, &cell) == 1)
 				ck_assert_int_eq(
 					wcs_slice_compare(cell.row, read_sorted[from + count++]),
@@ -61,7 +61,7 @@ SUITE_STORES(test_order_of_qualifiers, 10)
 	suite_put(s->table, q, "f", (struct wcs_slice){NULL, 0}, 5, q);
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, q, "f", read_sorted[(i * 11) % READ_SORTED], 5, q);
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.qualifier.len, 0);
 	for (size_t i = 0; i < READ_SORTED; i++) {
@@ -112,7 +112,7 @@ SUITE_STORES(test_longest_of_all, 10)
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		suite_put(s->table, row, family, column, INT64_MAX, q);
 	}
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 	for (int byte = 0; byte < 256; byte += 51) {
 		memset(bytes, byte, WCS_QUALIFIER_MAX);
 		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
@@ -149,7 +149,7 @@ SUITE_STORES(test_scan_read_without_a_cell, 10)
 	size_t got;
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_read(scan, &byte, 1, 0, &got), -EINVAL);
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	SUITE_OK(wcs_scan_read(scan, &byte, 1, 0, &got));
@@ -264,31 +264,31 @@ SUITE_STORES(test_scan_arguments, 10)
 	struct wcs_range range = {.start = {bytes, WCS_ROW_KEY_MAX + 2}};
 	struct wcs_scan *scan;
 
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, 1, &filter, &scan), -ENAMETOOLONG);
 	range.start.len = WCS_ROW_KEY_MAX + 1;
 	suite_expect_scan(s->table, &range, &filter, "");
 	range.start.len = 1;
 	range.end = (struct wcs_slice){bytes, WCS_ROW_KEY_MAX + 2};
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, 1, &filter, &scan), -ENAMETOOLONG);
 	range.end.len = WCS_ROW_KEY_MAX + 1;
 	suite_expect_scan(s->table, &range, &filter, "");
 	range.start = (struct wcs_slice){NULL, 1};
-	ck_assert_int_eq(wcs_scan_open(s->table, &range, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &range, 1, &filter, &scan), -EINVAL);
 	filter.qualifier_from = (struct wcs_slice){bytes, WCS_QUALIFIER_MAX + 2};
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan), -ENAMETOOLONG);
 	filter.qualifier_from.len = WCS_QUALIFIER_MAX + 1;
 	suite_set(s->table, "r", "f", "q", 1, "");
 	suite_expect_scan(s->table, &suite_all, &filter,
 			  wcs_slice_compare(filter.qualifier_from, q) > 0 ? "" : "r/f/q@1= ");
 	filter.qualifier_from = (struct wcs_slice){NULL, 0};
 	filter.ts_from = -1;
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan), -EINVAL);
 	filter.ts_from = 0;
 	filter.ts_to = -1;
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan), -EINVAL);
 	filter.ts_to = 0;
 	filter.each = (enum wcs_each)4;
-	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, &filter, &scan), -EINVAL);
+	ck_assert_int_eq(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan), -EINVAL);
 	free(bytes);
 }
 
@@ -305,7 +305,7 @@ SUITE_STORES(test_scan_values, 10)
 	suite_put(s->table, suite_text("r"), "f", suite_text("2"), 1,
 		  (struct wcs_slice){bytes, 200000});
 	suite_put(s->table, suite_text("r"), "f", suite_text("3"), 1, (struct wcs_slice){bytes, 0});
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
 	ck_assert_uint_eq(cell.value.len, 100);
 	SUITE_OK(wcs_scan_read(scan, buf, 1000, 90, &got));
@@ -334,6 +334,48 @@ SUITE_STORES(test_scan_values, 10)
 	free(bytes);
 }
 
+/* Three ranges of which one is empty: the first cell of each row, all from one scan. */
+SUITE_STORES(test_ranges, 10)
+{
+	static const char *const rows[] = {"a", "b", "b#", "c", "d", "e", "f"};
+	static const struct {
+		const char *seek;
+		const char *then; /* the rows from there on */
+	} seeks[] = {{"d", "ef"}, {"a", "bef"}, {"b!", "ef"}, {"f!", ""}, {"e", "ef"}, {"f", "f"}};
+	const struct wcs_range ranges[] = {{suite_text("aa"), suite_text("b!")},
+					   {suite_text("c"), suite_text("c")},
+					   {suite_text("e"), suite_text("f")},
+					   {suite_text("f"), {NULL, 0}}};
+	const struct wcs_range wrong[][2] = {
+		{{suite_text("b"), suite_text("c")}, {suite_text("a"), suite_text("b")}},
+		{{suite_text("a"), suite_text("c")}, {suite_text("b"), suite_text("d")}},
+		{{suite_text("a"), {NULL, 0}}, {suite_text("b"), suite_text("c")}}};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		suite_set_versions(s->table, rows[i], "f", 2);
+	suite_expect_text(suite_scan(s->table, ranges, 4, &suite_cells),
+			  "b/f/q@2=v b/f/q@1=v e/f/q@2=v e/f/q@1=v f/f/q@2=v f/f/q@1=v ");
+	suite_expect_text(suite_scan(s->table, ranges + 1, 1, &suite_cells), "");
+	suite_expect_text(suite_scan(s->table, ranges, 0, &suite_cells), "");
+	SUITE_OK(wcs_scan_open(s->table, ranges, 4, &suite_cells, &scan));
+	for (size_t i = 0; i < sizeof(seeks) / sizeof(seeks[0]); i++) {
+		SUITE_OK(wcs_scan_seek(scan, suite_text(seeks[i].seek)));
+		for (const char *row = seeks[i].then; *row; row++)
+			for (int64_t ts = 2; ts >= 1; ts--) {
+				ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+				ck_assert_int_eq(*(const char *)cell.row.data, *row);
+				ck_assert_int_eq(cell.info.ts, ts);
+			}
+		ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+	}
+	wcs_scan_close(scan);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		ck_assert_int_eq(wcs_scan_open(s->table, wrong[i], 2, &suite_cells, &scan),
+				 -EINVAL);
+}
+
 SUITE_CONTRACT("store.h, Reading: wcs_scan_seek")
 /* Row after row, each from a scan of its own that starts behind the last. */
 SUITE_STORES(test_resume_by_key, 10)
@@ -349,7 +391,7 @@ SUITE_STORES(test_resume_by_key, 10)
 	for (size_t i = 0; i < READ_SORTED; i++)
 		suite_put(s->table, read_sorted[i], "f", q, 1, q);
 	for (;;) {
-		SUITE_OK(wcs_scan_open(s->table, &range, &filter, &scan));
+		SUITE_OK(wcs_scan_open(s->table, &range, 1, &filter, &scan));
 		rc = wcs_scan_next(scan, &cell);
 		if (rc == 1) {
 			ck_assert_int_eq(wcs_slice_compare(cell.row, read_sorted[count++]), 0);

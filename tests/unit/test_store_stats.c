@@ -79,7 +79,7 @@ SUITE_LEVELDB_STORE(test_read, 10)
 	SUITE_OK(wcs_value_read(value, buf, sizeof(buf), LARGE - 30, &got));
 	wcs_value_close(value);
 	ck_assert_uint_eq(stats_of(s).value_bytes_read - before.value_bytes_read, 30);
-	free(suite_scan(s->table, &(struct wcs_range){.start = {NULL, 0}},
+	free(suite_scan(s->table, &(struct wcs_range){.start = {NULL, 0}}, 1,
 			&(struct wcs_filter){.each = WCS_EACH_CELL}));
 	ck_assert_uint_eq(stats_of(s).value_bytes_read - before.value_bytes_read, 35 + LARGE);
 }

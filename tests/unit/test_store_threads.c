@@ -50,7 +50,7 @@ static int threads_count(struct wcs_table *table, const char *family)
 	struct wcs_cell cell;
 	int count = 0;
 
-	SUITE_OK(wcs_scan_open(table, &suite_all, &filter, &scan));
+	SUITE_OK(wcs_scan_open(table, &suite_all, 1, &filter, &scan));
 	while (wcs_scan_next(scan, &cell) == 1)
 		count++;
 	wcs_scan_close(scan);
@@ -191,7 +191,7 @@ static void threads_scan(struct wcs_table *table)
 	struct wcs_cell cell;
 	int64_t ts = 0;
 
-	SUITE_OK(wcs_scan_open(table, &suite_all, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(table, &suite_all, 1, &suite_cells, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		char first = *(const char *)cell.family.data;
 		bool same = wcs_slice_compare(cell.row, suite_text(row)) == 0;

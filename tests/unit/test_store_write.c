@@ -332,7 +332,7 @@ SUITE_STORES(test_large_mutation, 20)
 					  WCS_TS_SERVER, suite_text(names[i])));
 	}
 	SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
-	SUITE_OK(wcs_scan_open(s->table, &suite_all, &newest, &scan));
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &newest, &scan));
 	while (wcs_scan_next(scan, &cell) == 1) {
 		ck_assert_int_eq(wcs_slice_compare(cell.qualifier, cell.value), 0);
 		count++;
