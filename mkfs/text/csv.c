@@ -152,34 +152,30 @@ static void csv_begin(struct csv *csv)
 /* Takes the next bytes, *taken of them. */
 static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken)
 {
+	size_t used = csv->len + csv->count * sizeof(*csv->fields), run;
 	int rc = csv_grow(csv, 1);
 	const char *quote;
-	size_t run;
 
 	if (rc)
 		return rc;
-	if (csv->len + csv->count * sizeof(*csv->fields) >= csv->max)
+	if (used >= csv->max)
 		return csv_fail(csv, -EFBIG, csv->place, "the record is too long");
-	*taken = 1;
 	if (csv->state == CSV_FIELD) {
-		csv_field_begin(csv, *text == '"');
-		if (*text == '"') {
-			csv->place.column++;
-			return 0;
-		}
+		*taken = *text == '"';
+		csv_field_begin(csv, *taken > 0);
+		csv->place.column += *taken;
+		return 0;
 	}
-	run = len < csv->max - csv->len ? len : csv->max - csv->len;
+	/* A run ends where the record is too long, so that pieces do not move that place. */
+	run = len < csv->max - used ? len : csv->max - used;
 	if (csv->state == CSV_QUOTED) {
 		quote = memchr(text, '"', run);
 		run = quote ? (size_t)(quote - text) : run;
 	} else {
 		run = csv->state == CSV_PLAIN ? csv_plain(text, run, csv->separator, '"') : 0;
 	}
-	if (run > 0) {
-		*taken = run;
-		return csv_add(csv, text, run);
-	}
-	return csv_take(csv, *text);
+	*taken = run > 0 ? run : 1;
+	return run > 0 ? csv_add(csv, text, run) : csv_take(csv, *text);
 }
 
 int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
