@@ -30,7 +30,6 @@ for main in fuzz_*.c; do
 	files | ops | stores) ;;
 	*)
 		count=30000
-		[ "$target" != aggregate ] || count=1000 # which merges large states
 		files=("corpus/$target")
 		[ ! -e "$target.dict" ] || files+=("$target.dict")
 		run "$target" --random "$count" 1 "${files[@]}"
