@@ -201,20 +201,12 @@ int csv_read(struct csv *csv, const char *text, size_t len, size_t *used)
 
 int csv_end(struct csv *csv)
 {
-	bool begun = csv->count > 0 && csv->state != CSV_DONE;
-	int rc = csv_grow(csv, 0);
-
-	if (rc)
-		return rc;
 	if (csv->state == CSV_QUOTED)
 		return csv_fail(csv, -EINVAL, csv->fields[csv->count - 1].place,
 				"the quotes of this field are not closed");
-	if (!begun)
+	if (csv->count == 0 || csv->state == CSV_DONE)
 		return 0;
-	if (csv->state == CSV_FIELD) /* behind a separator */
-		csv_field_begin(csv, false);
-	csv_record_end(csv);
-	return !csv_is_blank(csv);
+	return csv_read(csv, "\n", 1, &(size_t){0});
 }
 
 struct csv_place csv_next(const struct csv *csv)

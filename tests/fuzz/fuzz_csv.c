@@ -5,28 +5,22 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include "lib/grow.h"
 #include "mkfs/text/csv_rows.h"
 #include "store/mutation.h"
 #include "store/rows.h"
 
 #define CSV_FUZZ_RECORD 2000
 
-struct csv_fuzz_text {
-	char *bytes;
-	size_t len;
-};
-
-static void csv_fuzz_add(struct csv_fuzz_text *text, const void *bytes, size_t len)
+static void csv_fuzz_add(struct wcs_text *text, const void *bytes, size_t len)
 {
-	text->bytes = realloc(text->bytes, text->len + len + 1);
-	FUZZ_CHECK(text->bytes);
-	if (len > 0)
-		memcpy(text->bytes + text->len, bytes, len);
+	FUZZ_CHECK(grow(&text->bytes, &text->room, text->len + len, 4096, 1) == 0);
+	memcpy(text->bytes + text->len, bytes, len);
 	text->len += len;
 }
 
 /* The record with all its fields in quotes. */
-static void csv_fuzz_quote(const struct csv *csv, struct csv_fuzz_text *text)
+static void csv_fuzz_quote(const struct csv *csv, struct wcs_text *text)
 {
 	for (size_t i = 0; i < csv->count; i++) {
 		const struct csv_field *field = &csv->fields[i];
@@ -44,7 +38,7 @@ static void csv_fuzz_quote(const struct csv *csv, struct csv_fuzz_text *text)
 }
 
 /* Reads records in pieces of that size, and gives them back in quotes. */
-static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct csv_fuzz_text *quoted,
+static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct wcs_text *quoted,
 			 struct csv_place *wrong)
 {
 	struct csv csv = {.max = CSV_FUZZ_RECORD, .separator = ',', .place = {1, 1}};
@@ -70,7 +64,7 @@ static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct csv
 
 static void csv_fuzz_records(const char *bytes, size_t len, size_t piece)
 {
-	struct csv_fuzz_text whole = {NULL, 0}, pieces = {NULL, 0}, again = {NULL, 0};
+	struct wcs_text whole = {.bytes = NULL}, pieces = {.bytes = NULL}, again = {.bytes = NULL};
 	struct csv_place wrong, other;
 	int error = csv_fuzz_read(bytes, len, len + 1, &whole, &wrong);
 
@@ -87,7 +81,7 @@ static void csv_fuzz_records(const char *bytes, size_t len, size_t piece)
 /* Lines that end in CR LF mean the same as with LF alone. */
 static void csv_fuzz_ends(const char *bytes, size_t len)
 {
-	struct csv_fuzz_text crlf = {NULL, 0}, a = {NULL, 0}, b = {NULL, 0};
+	struct wcs_text crlf = {.bytes = NULL}, a = {.bytes = NULL}, b = {.bytes = NULL};
 	struct csv_place wrong;
 
 	if (len == 0 || memchr(bytes, '"', len) || memchr(bytes, '\r', len))
