@@ -29,10 +29,11 @@ JOBS        = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 FUSE_CFLAGS    = $(shell $(PKG_CONFIG) --cflags fuse3)
 FUSE_LIBS      = $(shell $(PKG_CONFIG) --libs fuse3)
-JANSSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags jansson)
-JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
 CHECK_CFLAGS   = $(shell $(PKG_CONFIG) --cflags check)
 CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
+# What fuzz_json compares with.
+JANSSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags jansson)
+JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
 # Debian's LevelDB comes without a .pc file. Its shared library does not have what keeps it from mapping
 # tables (store/leveldb/engine.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
 # ours.
@@ -41,7 +42,7 @@ LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
 GUARDED        = _ZN7leveldb5BlockC1ERKNS_13BlockContentsE _ZN7leveldb11GetVarint64EPNS_5SliceEPm __assert_fail \
 		 leveldb_iter_seek _ZN7leveldb16NewErrorIteratorERKNS_6StatusE
 LEVELDB_LIBS   = $(GUARDED:%=-Wl,--wrap=%) $(LEVELDB) -lsnappy -lstdc++
-STORE_LIBS     = $(LEVELDB_LIBS) $(JANSSON_LIBS) -lpthread -lm
+STORE_LIBS     = $(LEVELDB_LIBS) -lpthread -lm
 
 # ---- Flags ---------------------------------------------------------------------------------
 
@@ -134,15 +135,15 @@ fuzz-programs: $(FUZZERS)
 # ---- Rules ---------------------------------------------------------------------------------
 
 $(OBJ)/fs/%.o: EXTRA = $(FUSE_CFLAGS)
-$(OBJ)/store/%.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/%.o: EXTRA = $(CHECK_CFLAGS)
+$(OBJ)/tests/fuzz/fuzz_json.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/unit/%.o: EXTRA = $(CHECK_CFLAGS) $(FUSE_CFLAGS)
 $(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
 $(OBJ)/tests/e2e/%.o: EXTRA = $(FUSE_CFLAGS)
 
 $(OBJ)/libraries: Makefile
 	@mkdir -p $(@D)
-	@{ $(PKG_CONFIG) --exists --print-errors fuse3 jansson && \
+	@{ $(PKG_CONFIG) --exists --print-errors fuse3 && \
 		printf '%s\n' '#include <leveldb/c.h>' 'int main(void) { return 0; }' | \
 		$(CC) $(CPPFLAGS) $(CFLAGS) -x c - -x none $(LDFLAGS) $(LEVELDB_LIBS) -o $@; } || { \
 		echo 'make: a compiler or a library is missing, see above: "make deps" installs them' >&2; exit 1; }
@@ -190,7 +191,9 @@ $(FAULT): tests/crash/fault.c tests/crash/fault.h Makefile
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
-	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
+	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS) $(FUZZ_LIBS)
+
+$(BUILD)/fuzz/fuzz_json: FUZZ_LIBS = $(JANSSON_LIBS)
 
 $(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(E2E_SHARED) $(LIBFS) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)

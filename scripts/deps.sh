@@ -37,7 +37,6 @@ build() {
 	need libleveldb-dev header leveldb/c.h
 	need libsnappy-dev links snappy # as LevelDB's static library
 	need g++ links stdc++
-	need libjansson-dev pkg-config --exists jansson
 }
 
 demo() {
@@ -49,6 +48,7 @@ demo() {
 tests() {
 	demo
 	need check pkg-config --exists check
+	need libjansson-dev pkg-config --exists jansson # fuzz_json compares with it
 	need rsync command -v rsync
 	need procps command -v ps
 	need python3 python3 -c 'import ctypes, sqlite3'

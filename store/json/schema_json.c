@@ -5,7 +5,7 @@
  * directions.
  */
 #include <errno.h>
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,78 +273,77 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-/* A member, unless it is open. (json_pack would leave out members without memory.) */
-static int schema_json_put(json_t *object, const char *name, const char *value)
+static void schema_json_put_family(FILE *out, const struct wcs_family *family)
 {
-	return value ? json_object_set_new(object, name, json_string(value)) : 0;
+	const char *gc = family->gc, *type = wcs_type_name(family->type);
+
+	fprintf(out, "\n        \"%s\": {", family->name);
+	if (gc)
+		fprintf(out, "\n          \"gc\": \"%s\"%s", gc, type ? "," : "");
+	if (type)
+		fprintf(out, "\n          \"type\": \"%s\"", type);
+	fputs(gc || type ? "\n        }" : "}", out);
 }
 
-static json_t *schema_json_of_families(const struct wcs_table_schema *table)
+static void schema_json_put_table(FILE *out, const struct wcs_table_schema *table)
 {
-	json_t *families = json_object();
+	static const char escaped[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+	unsigned char byte = table->delimiter;
+	const char *escape = strchr(escaped, byte);
 
-	for (size_t i = 0; families && i < table->family_count; i++) {
-		const struct wcs_family *family = &table->families[i];
-		json_t *json = json_object();
-
-		if (json_object_set(families, family->name, json) ||
-		    schema_json_put(json, "gc", family->gc) ||
-		    schema_json_put(json, "type", wcs_type_name(family->type))) {
-			json_decref(families);
-			families = NULL;
-		}
-		json_decref(json);
+	fprintf(out, "\n    \"%s\": {", table->name);
+	if (byte) /* the only string that may need an escape */
+		fprintf(out,
+			escape	      ? "\n      \"delimiter\": \"\\%c\","
+			: byte < 0x20 ? "\n      \"delimiter\": \"\\u%04X\","
+				      : "\n      \"delimiter\": \"%c\",",
+			escape ? letters[escape - escaped] : byte);
+	if (table->protection == WCS_PROTECTED)
+		fputs("\n      \"protected\": true,", out);
+	fputs("\n      \"families\": {", out);
+	for (size_t i = 0; i < table->family_count; i++) {
+		fputs(i > 0 ? "," : "", out);
+		schema_json_put_family(out, &table->families[i]);
 	}
-	return families;
-}
-
-static json_t *schema_json_of_tables(const struct wcs_schema *schema)
-{
-	json_t *tables = json_object();
-
-	for (size_t i = 0; tables && i < schema->table_count; i++) {
-		const struct wcs_table_schema *table = &schema->tables[i];
-		const char delimiter[] = {(char)table->delimiter, '\0'};
-		json_t *json = json_object();
-
-		if (json_object_set(tables, table->name, json) ||
-		    schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL) ||
-		    (table->protection == WCS_PROTECTED &&
-		     json_object_set_new(json, "protected", json_true())) ||
-		    json_object_set_new(json, "families", schema_json_of_families(table))) {
-			json_decref(tables);
-			tables = NULL;
-		}
-		json_decref(json);
-	}
-	return tables;
-}
-
-static char *schema_json_text(const struct wcs_schema *schema, size_t flags)
-{
-	json_t *root = json_pack("{s:i, s:o}", "version", SCHEMA_JSON_VERSION, "tables",
-				 schema_json_of_tables(schema));
-	size_t len = root ? json_dumpb(root, NULL, 0, flags) : 0;
-	char *text = len > 0 ? malloc(len + 2) : NULL;
-
-	if (text && json_dumpb(root, text, len, flags) == len) {
-		memcpy(text + len, "\n", 2);
-	} else {
-		free(text);
-		text = NULL;
-	}
-	json_decref(root);
-	return text;
+	fputs(table->family_count > 0 ? "\n      }\n    }" : "}\n    }", out);
 }
 
 char *wcs_schema_format(const struct wcs_schema *schema)
 {
-	return schema_json_text(schema, JSON_INDENT(2));
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	fputs("{\n  \"version\": 1,\n  \"tables\": {", out);
+	for (size_t i = 0; i < schema->table_count; i++) {
+		fputs(i > 0 ? "," : "", out);
+		schema_json_put_table(out, &schema->tables[i]);
+	}
+	fputs(schema->table_count > 0 ? "\n  }\n}\n" : "}\n}\n", out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 char *wcs_schema_line(const struct wcs_schema *schema)
 {
-	return schema_json_text(schema, JSON_COMPACT);
+	char *text = wcs_schema_format(schema), *to = text;
+	bool quoted = false;
+
+	for (const char *from = text; from && *from; from++) { /* without white space */
+		if (quoted && *from == '\\')
+			*to++ = *from++;
+		else if (*from == '"')
+			quoted = !quoted;
+		if (quoted || (*from != ' ' && *from != '\n'))
+			*to++ = *from;
+	}
+	if (text)
+		strcpy(to, "\n");
+	return text;
 }
 
 void wcs_schema_free(struct wcs_schema *schema)

@@ -198,3 +198,24 @@ SUITE_TEST(test_format, 10)
 	free(text);
 	free(again);
 }
+
+SUITE_TEST(test_line, 10)
+{
+	static const char *const delimiters[] = {"#",	" ",   "\\\"",	  "\\\\",    "\\b",
+						 "\\n", "\\r", "\\u0001", "\\u001F", "\x7f"};
+	char text[160], *line;
+
+	for (size_t i = 0; i < sizeof(delimiters) / sizeof(delimiters[0]); i++) {
+		struct wcs_schema *schema;
+
+		snprintf(text, sizeof(text),
+			 "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"%s\",\"families\":{"
+			 "\"f\":{\"gc\":\"maxage=1d or maxversions=1\"}}}}}\n",
+			 delimiters[i]);
+		schema = parse(text);
+		line = wcs_schema_line(schema);
+		ck_assert_str_eq(line, text);
+		free(line);
+		wcs_schema_free(schema);
+	}
+}
