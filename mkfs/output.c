@@ -22,8 +22,7 @@ static int output_put(struct output *out, const char *from, size_t len)
 
 		if (put < 0 && errno != EINTR) {
 			out->failed = true;
-			if (errno != EPIPE)
-				program_fail(out->program, "standard output: %s", strerror(errno));
+			program_fail(out->program, "standard output: %s", strerror(errno));
 		} else if (put > 0) {
 			from += put;
 			len -= (size_t)put;
