@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes rows of records of CSV. Empty fields are no cells, and a record without cells is no row.
- * The cells of a row are sorted, as those of a scan.
+ * The cells of a row are sorted, as those of a scan. A header without columns is empty lines.
  */
 #include "mkfs/text/csv_rows.h"
 
@@ -305,6 +305,8 @@ int csv_rows_end(struct csv_rows *rows)
 {
 	int rc = csv_rows_take(rows, csv_end(&rows->csv));
 
+	if (rc == 0 && !rows->columns && rows->csv.place.line > 1)
+		return rows->options.begin(rows->options.ctx, 1); /* of a table without cells */
 	if (rc == 0 && !rows->body)
 		rc = csv_rows_fail(rows, -EINVAL, rows->csv.place,
 				   "the file ends before its columns are named");

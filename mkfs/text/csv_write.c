@@ -342,7 +342,7 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	csv->table = table;
 	csv->options = options;
 	csv->out = out;
-	if (csv_start(csv, table, key) && csv_gather(csv) && csv->count > 0) {
+	if (csv_start(csv, table, key) && csv_gather(csv)) {
 		csv_header(csv);
 		if (csv_start(csv, table, key))
 			csv_body(csv);

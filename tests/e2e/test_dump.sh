@@ -140,6 +140,8 @@ check_eq "--family" ',h,
 r1,x,
 r3, x ,é' "$("$dump" --csv --family h s t)"
 check_eq "a family without cells" "" "$("$dump" --csv --family g s t)"
+check "loads back, and adds nothing" bash -c "
+	'$dump' s >before; '$dump' --csv --family g s t | '$load' --csv t s && '$dump' s | cmp - before"
 fail_with "a family that is missing" 1 '^rowfs-dump: table t: there is no family x' \
 	"$dump" --csv --family x s t
 check_eq "a prefix's columns alone" ',f,h

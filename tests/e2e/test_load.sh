@@ -173,6 +173,9 @@ csv 4:3 'the quotes of this field are not closed \(1 line' < <(printf ',f\n,a\nk
 csv 2:1 'the file ends before its columns' < <(printf ',f\n')
 csv 1:1 'the file ends before its columns' </dev/null
 csv 3:1 'a row key has at most 4096 bytes' < <(printf ',f\n,a\n%05000d,1\n' 0)
+check "csv: empty lines alone are a table without cells" "$load" --csv t s <(printf '\n\n')
+fail_with "csv: which must exist" 1 ':1: table w: the store has none' "$load" --csv w s <(printf '\n\n')
+csv 3:1 'the row has no key' < <(printf ',f,\n,a,b\n,,\n')
 fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none of that name; --create with --family makes it' \
 	"$load" --csv w s <(printf ',f\n,a\n')
 fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t s
