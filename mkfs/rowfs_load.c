@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -63,6 +62,8 @@ static const struct program program = {
 };
 
 struct load {
+	char **argv; /* argc arguments: the options, and the store or directory */
+	int argc;
 	const char *path;   /* the store or directory, as given */
 	const char *source; /* the input, as messages name it */
 	int fd;
@@ -125,26 +126,46 @@ static void load_catch_signals(void)
 			sigaction(signals[i], &action, NULL);
 }
 
+static void load_put_word(FILE *out, const char *word)
+{
+	char *escaped = escape_bytes(word, " \t!\"#$&'()*;<>?[\\]`{|}~");
+
+	fprintf(out, "%s", escaped ? escaped : "?");
+	free(escaped);
+}
+
 /* Prints how to load the rest. line: the first that is not applied; header: the number of header
  * lines, 0: none. */
 static int load_interrupted(const struct load *load, uint64_t line, uint64_t header)
 {
-	char *escaped = escape_bytes(load->source, " \t!\"#$&'()*;<>?[\\]`{|}~");
-	const char *name = load->file && escaped && strncmp(load->source, "/dev/", 5) != 0 ? escaped
-											   : "FILE",
-		   *table = load->sink->table;
-	char why[4 * PATH_MAX + 256];
-	size_t n = (size_t)snprintf(why, sizeof(why), "interrupted; go on with (");
+	bool named = load->file && strncmp(load->source, "/dev/", 5) != 0;
+	const char *name = named ? load->source : "FILE", *table = load->sink->table;
+	char *why = NULL;
+	size_t len;
+	FILE *out = open_memstream(&why, &len);
+	int exit_code;
 
-	if (header > 0)
-		n += (size_t)snprintf(why + n, sizeof(why) - n, "head -n %" PRIu64 " %s; ", header,
-				      name);
-	else if (table[0])
-		n += (size_t)snprintf(why + n, sizeof(why) - n, "echo '{\"table\":\"%s\"}'; ",
-				      table);
-	snprintf(why + n, sizeof(why) - n, "tail -n +%" PRIu64 " %s)", line, name);
-	free(escaped);
-	return load_fail_at(load, line, 0, why);
+	if (!out)
+		return load_fail_at(load, line, 0, "interrupted");
+	fputs("interrupted; go on with (", out);
+	if (header > 0) {
+		fprintf(out, "head -n %" PRIu64 " ", header);
+		load_put_word(out, name);
+		fputs("; ", out);
+	} else if (table[0]) {
+		fprintf(out, "echo '{\"table\":\"%s\"}'; ", table);
+	}
+	fprintf(out, "tail -n +%" PRIu64 " ", line);
+	load_put_word(out, name);
+	fprintf(out, ") | %s", program.name);
+	for (int i = 1; i < load->argc; i++) {
+		putc(' ', out);
+		load_put_word(out, load->argv[i]);
+	}
+	fclose(out);
+	exit_code = load_fail_at(load, line, 0, why);
+	free(why);
+	return exit_code;
 }
 
 /* ---- Lines and rows that wait ------------------------------------------------------------ */
@@ -433,6 +454,8 @@ int main(int argc, char **argv)
 			return program_option(&program, option);
 		}
 	}
+	load.argv = argv;
+	load.argc = optind + 1;
 	exit_code = load_all(&load, argv + optind, argc - optind);
 	if (load_signal && exit_code) { /* a shell expects a program that a signal ended */
 		signal(load_signal, SIG_DFL);
