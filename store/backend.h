@@ -111,6 +111,7 @@ struct wcs_capabilities {
 	int64_t fresh;	     /* shared: microseconds for which a read value may be cached */
 	bool collects;	     /* it collects garbage itself: no view hides a cell */
 	bool filter;	     /* its scans evaluate views and filters; else they give all cells */
+	bool reverse;	     /* its scans give rows in reverse order if the filter says so */
 	int64_t granularity; /* of timestamps, in microseconds; 0 is 1 */
 };
 
@@ -135,10 +136,10 @@ struct wcs_backend {
 	int (*table_put)(void *db, uint32_t *id, const struct wcs_table_schema *schema);
 
 	/* As the functions of store.h of like name. There is a range, and none is empty; all are
-	 * borrowed for the call. view and filter are for engines that evaluate them. The view is
-	 * borrowed for the call, its policies and the filter, whose families are sorted, until the
-	 * scan is closed. A seek may go back. Several threads may read the value of one cell at
-	 * once. */
+	 * borrowed for the call. view and filter are for engines that evaluate them,
+	 * filter->reverse for all that can. The view is borrowed for the call, its policies and the
+	 * filter, whose families are sorted, until the scan is closed. A seek may go back. Several
+	 * threads may read the value of one cell at once. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
 			 const struct wcs_range *ranges, size_t range_count,
 			 const struct wcs_filter *filter, struct wcs_scan **scan);

@@ -555,6 +555,7 @@ struct wcs_filter {
 	int64_t ts_from; /* only timestamps in [ts_from, ts_to); ts_to 0: no upper end */
 	int64_t ts_to;
 	uint32_t newest; /* only so many of each column, the newest of those above; 0: all */
+	bool reverse;	 /* rows in descending order, the cells of each as otherwise */
 };
 
 /* Rows from start on, up to but not with end. A NULL data of end: to the last row. */
@@ -584,7 +585,8 @@ struct wcs_cell {
  * of the engine: close it soon, and resume by key.
  *
  * A scan reads the rows of any number of ranges, which are ascending and do not overlap (else
- * -EINVAL); an empty range is ignored.
+ * -EINVAL); an empty range is ignored. A scan in reverse order reads them from the last row to the
+ * first; -EOPNOTSUPP: the engine cannot.
  */
 struct wcs_scan;
 int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
@@ -592,8 +594,9 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_
 /* 1: *cell is the next one; 0: the end; or an error, of which -EINTR is no fault: close the scan.
  */
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
-/* Goes on at the first row of the ranges from this one on, forward or back: cheaper than another
- * scan. There is no cell to read until the next one. */
+/* Goes on at the first row of the ranges from this one on, or in reverse order at the last row
+ * before this one; it may go either way. Cheaper than another scan. There is no cell to read until
+ * the next one. */
 int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
 /* Like wcs_value_read, of the cell that wcs_scan_next gave last. -EINVAL: it gave none. */
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);

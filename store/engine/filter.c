@@ -84,8 +84,8 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 
 	if (wanted->each == WCS_EACH_ROW && filter->given[WCS_EACH_ROW]) {
 		filter->row[filter->row_len] = 0;
-		rc = of->backend->scan_seek(of,
-					    (struct wcs_slice){filter->row, filter->row_len + 1});
+		rc = of->backend->scan_seek(
+			of, (struct wcs_slice){filter->row, filter->row_len + !wanted->reverse});
 	}
 	while (rc == 0 && (rc = of->backend->scan_next(of, cell)) > 0) {
 		filter_enter(filter, cell);
@@ -144,7 +144,7 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 		       const struct wcs_filter *wanted, struct wcs_scan **scan)
 {
 	static const struct wcs_view everything = {.policies = NULL};
-	static const struct wcs_filter cells = {.each = WCS_EACH_CELL};
+	static const struct wcs_filter cells[] = {{.reverse = false}, {.reverse = true}};
 	struct filter *filter = malloc(sizeof(*filter));
 	int rc;
 
@@ -155,8 +155,8 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 	filter->view = *view;
 	filter->options = engine->options;
 	filter->wanted = wanted;
-	rc = engine->backend->scan_open(engine->db, &everything, table, ranges, range_count, &cells,
-					&filter->of);
+	rc = engine->backend->scan_open(engine->db, &everything, table, ranges, range_count,
+					&cells[wanted->reverse], &filter->of);
 	if (rc != 0)
 		free(filter);
 	else
@@ -170,6 +170,8 @@ int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, ui
 		const struct wcs_range *ranges, size_t range_count, const struct wcs_filter *filter,
 		struct wcs_scan **scan)
 {
+	if (filter->reverse && !engine->backend->can.reverse)
+		return -EOPNOTSUPP;
 	if (!engine->backend->can.filter)
 		return filter_open(engine, view, table, ranges, range_count, filter, scan);
 	return engine->backend->scan_open(engine->db, view, table, ranges, range_count, filter,

@@ -48,7 +48,7 @@ static const struct wcs_local engine_local = {
 
 const struct wcs_backend wcs_backend_leveldb = {
 	.name = "leveldb",
-	.can = {.filter = true},
+	.can = {.filter = true, .reverse = true},
 	.open = ldb_engine_open,
 	.close = ldb_engine_close,
 	.tables_load = ldb_admin_load,

@@ -4,6 +4,8 @@
  *
  * - Keys outside the filter are skipped: by a few steps first, as the next wanted key is mostly
  *   near, then by a seek.
+ * - In reverse order the cursor goes back row by row; each row is read forward. A row's prefix ends
+ *   it, as the keys behind it were read before.
  * - The prefix of the present column is kept encoded. The bytes that a key shares with it tell the
  *   parts of the address that are the same, which are not decoded again.
  * - A cell's rank is counted, as the scan enters every column at its newest cell, up to the last
@@ -17,12 +19,15 @@
 #include <string.h>
 
 #include "store/leveldb/compaction/compaction.h"
+#include "store/leveldb/cursor.h"
 #include "store/leveldb/extent.h"
 
 enum {
-	SCAN_STEPS = 8,	 /* before a seek: a seek costs about as much */
-	SCAN_RETRY = 32, /* rows left with a seek until steps are tried again, if they did not do */
 	SCAN_ASKS = 256, /* keys between two questions whether to go on */
+	/* In reverse order, keys of a row that cost less to keep than two seeks: if all of them are
+	 * read, and if few of them are. */
+	SCAN_KEEP = 24,
+	SCAN_KEEP_FIRST = 12,
 };
 
 #define SCAN_CELL SIZE_MAX /* as a length to skip: one cell */
@@ -32,11 +37,11 @@ struct scan {
 	struct ldb *db;
 	uint32_t table;
 	struct ldb_ticket ticket;
-	leveldb_iterator_t *iter;
+	struct ldb_cursor cursor;
 	size_t leave; /* bytes of the column whose keys to skip before the next cell; SCAN_CELL */
 	bool at_cell; /* cell is the last one given */
 	enum wcs_part differs; /* the first part that differs from the last cell given */
-	unsigned seeks;	       /* SCAN_RETRY, counted down; 0: steps are tried */
+	bool row_left;	       /* in reverse order: the row before the target is next */
 	uint64_t read;	       /* bytes of values */
 	unsigned passed;       /* keys */
 	int state;	       /* 1: under way; else the result of every further call */
@@ -61,31 +66,70 @@ struct scan {
 
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
 	struct ldb_key target; /* of a skip */
-	struct ldb_key end;    /* first key behind the present range */
+	struct ldb_key
+		end; /* of the present range: the first key behind it; in reverse order in it */
 	size_t range, range_count;
 	struct wcs_range ranges[]; /* and their bytes */
 };
 
 /* ---- Ranges ---------------------------------------------------------------------------- */
 
-/* Makes the present range the first one, from there on, that ends behind the row; none: false. Its
- * first key that is not before the row becomes the target. */
-static bool scan_range_from(struct scan *scan, size_t range, struct wcs_slice row)
+/* A bound as a key; the end of a range may be open. */
+static void scan_bound(const struct scan *scan, struct ldb_key *key, struct wcs_slice bound)
 {
-	const struct wcs_range *found = &scan->ranges[range];
+	if (bound.data)
+		ldb_key_row(key, scan->table, bound);
+	else
+		ldb_key_table_past(key, scan->table);
+}
 
-	for (; range < scan->range_count; range++, found++)
-		if (!found->end.data || wcs_slice_compare(found->end, row) > 0)
-			break;
-	if (range == scan->range_count)
+/* Makes that range the present one. The target becomes the key from which it is read: its own bound
+ * in front, or the given one if that is in the range. */
+static void scan_set_range(struct scan *scan, size_t i, const struct wcs_slice *given)
+{
+	struct wcs_slice start = scan->ranges[i].start, end = scan->ranges[i].end;
+
+	scan->range = i;
+	if (scan->filter->reverse) {
+		if (given && (!end.data || wcs_slice_compare(*given, end) < 0))
+			end = *given;
+		scan_bound(scan, &scan->target, end);
+		ldb_key_row(&scan->end, scan->table, start);
+	} else {
+		if (given && wcs_slice_compare(*given, start) > 0)
+			start = *given;
+		ldb_key_row(&scan->target, scan->table, start);
+		scan_bound(scan, &scan->end, end);
+	}
+}
+
+/* Makes the range present from which a seek to the row goes on. False: there is none. */
+static bool scan_seek_range(struct scan *scan, struct wcs_slice row)
+{
+	const struct wcs_range *ranges = scan->ranges;
+	size_t first = 0, last = scan->range_count; /* of the ranges that have rows there */
+
+	if (scan->filter->reverse)
+		while (last > first && wcs_slice_compare(ranges[last - 1].start, row) >= 0)
+			last--;
+	else
+		while (first < last && ranges[first].end.data &&
+		       wcs_slice_compare(ranges[first].end, row) <= 0)
+			first++;
+	if (first == last)
 		return false;
-	scan->range = range;
-	ldb_key_table_past(&scan->end, scan->table);
-	if (found->end.data)
-		ldb_key_row(&scan->end, scan->table, found->end);
-	if (wcs_slice_compare(found->start, row) > 0)
-		row = found->start;
-	ldb_key_row(&scan->target, scan->table, row);
+	scan_set_range(scan, scan->filter->reverse ? last - 1 : first, &row);
+	return true;
+}
+
+/* Makes the range present that follows in the scan's order. False: there is none. */
+static bool scan_next_range(struct scan *scan)
+{
+	bool reverse = scan->filter->reverse;
+
+	if (scan->range == (reverse ? 0 : scan->range_count - 1))
+		return false;
+	scan_set_range(scan, reverse ? scan->range - 1 : scan->range + 1, NULL);
 	return true;
 }
 
@@ -116,6 +160,7 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 {
 	size_t bytes = range_count * sizeof(*ranges);
 	struct scan *scan;
+	int rc;
 
 	for (size_t i = 0; i < range_count; i++)
 		bytes += ranges[i].start.len + ranges[i].end.len;
@@ -133,10 +178,20 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 	scan->state = 1;
 	scan->column.len = 0;
 	scan_copy_ranges(scan, ranges, range_count);
-	scan_range_from(scan, 0, scan->ranges[0].start);
+	scan_set_range(scan, filter->reverse ? range_count - 1 : 0, NULL);
 	ldb_reclaim_enter(scan->db, &scan->ticket);
-	scan->iter = ldb_db_iterate(scan->db);
-	ldb_iter_seek(scan->iter, &scan->target);
+	rc = ldb_cursor_open(&scan->cursor, scan->db,
+			     !filter->reverse		       ? 0
+			     : filter->each >= WCS_EACH_FAMILY ? SCAN_KEEP_FIRST
+							       : SCAN_KEEP);
+	if (rc) {
+		ldb_reclaim_leave(scan->db, &scan->ticket);
+		free(scan);
+		return rc;
+	}
+	scan->row_left = filter->reverse;
+	if (!filter->reverse)
+		ldb_cursor_seek(&scan->cursor, &scan->target);
 	*made = &scan->base;
 	return 0;
 }
@@ -147,7 +202,7 @@ void ldb_scan_close(struct wcs_scan *base)
 
 	if (!scan)
 		return;
-	leveldb_iter_destroy(scan->iter);
+	ldb_cursor_close(&scan->cursor);
 	ldb_reclaim_leave(scan->db, &scan->ticket);
 	ldb_count(&scan->db->counters.bytes_read, scan->read);
 	free(scan);
@@ -162,28 +217,12 @@ static void scan_target(struct scan *scan, size_t len)
 	scan->target.len = len;
 }
 
-/* Leaves a row, or rows, for the target: by a few steps if they sufficed before. */
+/* Leaves a row for the next one. */
 static void scan_leave_row(struct scan *scan)
 {
-	if (scan->seeks > 0) {
-		scan->seeks--;
-		ldb_iter_seek(scan->iter, &scan->target);
-	} else if (!ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS)) {
-		scan->seeks = SCAN_RETRY;
-	}
-}
-
-/* Goes on in the next range. False: there is none. */
-static bool scan_leave_range(struct scan *scan)
-{
-	size_t next = scan->range + 1;
-
-	if (next == scan->range_count)
-		return false;
-	scan_range_from(scan, next, scan->ranges[next].start);
-	if (ldb_iter_before(scan->iter, &scan->target))
-		scan_leave_row(scan);
-	return true;
+	scan->row_left = scan->filter->reverse;
+	if (!scan->row_left)
+		ldb_cursor_skip_row(&scan->cursor, &scan->target);
 }
 
 static void scan_leave(struct scan *scan, size_t len)
@@ -191,16 +230,16 @@ static void scan_leave(struct scan *scan, size_t len)
 	if (len == 0)
 		return;
 	if (len == SCAN_CELL || len == scan->parts.column_end)
-		leveldb_iter_next(scan->iter);
+		ldb_cursor_next(&scan->cursor);
 	if (len == SCAN_CELL ||
-	    (len == scan->parts.column_end && !ldb_iter_within(scan->iter, &scan->column)))
+	    (len == scan->parts.column_end && !ldb_cursor_within(&scan->cursor, &scan->column)))
 		return; /* mostly a column has one cell */
 	scan_target(scan, len);
 	ldb_key_past(&scan->target);
 	if (len == scan->parts.row_end)
 		scan_leave_row(scan);
 	else
-		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
+		ldb_cursor_skip(&scan->cursor, &scan->target);
 }
 
 /* ---- The present cell -------------------------------------------------------------------- */
@@ -276,7 +315,7 @@ static bool scan_family_wanted(struct scan *scan)
 		ldb_key_family(&scan->target, wanted);
 		if (scan->filter->qualifier_from.len > 0)
 			ldb_key_qualifier(&scan->target, scan->filter->qualifier_from);
-		ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
+		ldb_cursor_skip(&scan->cursor, &scan->target);
 	} else {
 		scan_leave(scan, scan->parts.row_end);
 	}
@@ -295,7 +334,7 @@ static bool scan_qualifier_wanted(struct scan *scan)
 		return true;
 	scan_target(scan, scan->parts.family_end);
 	ldb_key_qualifier(&scan->target, scan->filter->qualifier_from);
-	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
+	ldb_cursor_skip(&scan->cursor, &scan->target);
 	return false;
 }
 
@@ -318,26 +357,67 @@ static bool scan_version_wanted(struct scan *scan)
 	}
 	scan_target(scan, scan->parts.column_end);
 	ldb_key_ts(&scan->target, scan->ts_last);
-	ldb_iter_skip(scan->iter, &scan->target, SCAN_STEPS);
+	ldb_cursor_skip(&scan->cursor, &scan->target);
 	return false;
+}
+
+/* Goes back to the row before the present one. 1: there; 0: the end; or an error. */
+static int scan_back(struct scan *scan)
+{
+	int rc;
+
+	if (scan->column.len > 0)
+		scan_target(scan, scan->parts.row_end);
+	do
+		rc = ldb_cursor_back(&scan->cursor, &scan->target, &scan->end);
+	while (rc == 0 && scan_next_range(scan));
+	scan->row_left = false;
+	scan->column.len = 0;
+	return rc;
+}
+
+/* Goes on in the next range. 1: there; 0: the end. */
+static int scan_forward(struct scan *scan)
+{
+	if (!scan_next_range(scan))
+		return 0;
+	if (ldb_cursor_before(&scan->cursor, &scan->target))
+		ldb_cursor_skip_row(&scan->cursor, &scan->target);
+	return 1;
+}
+
+/* Finds the next key of the ranges, and the first part in which it differs from the present column:
+ * the cursor's key, unless a range ends there, or in reverse order a row. 1: there; 0: the end; or
+ * an error. */
+static int scan_key(struct scan *scan, const unsigned char **key, size_t *len,
+		    enum wcs_part *differs)
+{
+	int rc;
+
+	do {
+		*key = scan->row_left ? NULL : ldb_cursor_key(&scan->cursor, len);
+		*differs = *key ? scan_differs(scan, *key, *len) : WCS_PART_ROW;
+		if (*differs != WCS_PART_ROW)
+			return 1;
+		if (*key && (scan->filter->reverse ? scan->column.len == 0
+						   : ldb_key_compare(*key, *len, &scan->end) < 0))
+			return 1;
+		rc = scan->filter->reverse ? scan_back(scan) : *key ? scan_forward(scan) : 0;
+	} while (rc > 0);
+	return rc;
 }
 
 /* Moves to the next cell that passes the filter. 1: there; 0: the end; or an error. */
 static int scan_find(struct scan *scan)
 {
 	const struct wcs_options *options = scan->db->options;
+	const unsigned char *key;
+	enum wcs_part differs;
+	size_t len;
+	int rc;
 
-	while (leveldb_iter_valid(scan->iter)) {
-		size_t len;
-		const unsigned char *key = ldb_iter_key(scan->iter, &len);
-		enum wcs_part differs = scan_differs(scan, key, len);
-		int rc = 0;
-
-		if (differs == WCS_PART_ROW && ldb_key_compare(key, len, &scan->end) >= 0) {
-			if (!scan_leave_range(scan))
-				return 0;
-			continue;
-		}
+	while ((rc = scan_key(scan, &key, &len, &differs)) > 0) {
+		rc = 0;
 		if (differs < scan->differs)
 			scan->differs = differs;
 		if (differs < WCS_PART_TS)
@@ -355,7 +435,7 @@ static int scan_find(struct scan *scan)
 		    scan_version_wanted(scan))
 			return 1;
 	}
-	return 0;
+	return rc;
 }
 
 static void scan_give(struct scan *scan, struct wcs_cell *cell)
@@ -396,9 +476,9 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 	scan_leave(scan, scan->leave);
 	scan->state = scan_find(scan);
 	if (scan->state <= 0 || scan->differs == WCS_PART_ROW || errors != ldb_guard_errors())
-		rc = ldb_db_iter_error(scan->db, scan->iter);
+		rc = ldb_db_iter_error(scan->db, scan->cursor.iter);
 	if (!rc && scan->state > 0)
-		rc = ldb_iter_cell(scan->db, scan->iter, &scan->cell);
+		rc = ldb_cursor_cell(&scan->cursor, &scan->cell);
 	if (rc)
 		scan->state = rc;
 	if (scan->state > 0)
@@ -416,13 +496,16 @@ int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 	scan->leave = 0;
 	scan->differs = WCS_PART_ROW;
 	scan->column.len = 0;
-	scan->state = scan_range_from(scan, 0, row);
+	scan->state = scan_seek_range(scan, row);
+	scan->row_left = scan->filter->reverse;
 	if (!scan->state)
 		return 0;
-	if (ldb_iter_before(scan->iter, &scan->target))
-		scan_leave_row(scan);
+	if (scan->row_left)
+		scan->cursor.at = NULL; /* the row may be anywhere */
+	else if (ldb_cursor_before(&scan->cursor, &scan->target))
+		ldb_cursor_skip_row(&scan->cursor, &scan->target);
 	else
-		ldb_iter_seek(scan->iter, &scan->target);
+		ldb_cursor_seek(&scan->cursor, &scan->target);
 	return 0;
 }
 

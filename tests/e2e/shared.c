@@ -106,7 +106,8 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return fail("reading the arguments");
 	shared = wcs_backend_memory;
-	shared.can = (struct wcs_capabilities){.shared = true, .fresh = FRESH, .collects = true};
+	shared.can = (struct wcs_capabilities){
+		.shared = true, .fresh = FRESH, .collects = true, .reverse = true};
 	shared.local = NULL;
 	shared.scan_open = shared_scan;
 	shared.rows_open = shared_change;

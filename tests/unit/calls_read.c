@@ -39,7 +39,7 @@ static int run_value(struct calls *calls)
 	return rc != 0 ? rc : value(calls, "r#s", "f", "big");
 }
 
-static int run_scan(struct calls *calls)
+static int scan_rows(struct calls *calls, bool reverse)
 {
 	static char buf[CALLS_BIG + 1];
 	const char *families[] = {"a", "f"};
@@ -48,7 +48,8 @@ static int run_scan(struct calls *calls)
 				    .family_count = 2,
 				    .qualifier_from = suite_text("a"),
 				    .qualifier_to = suite_text("z"),
-				    .newest = 1};
+				    .newest = 1,
+				    .reverse = reverse};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t got;
@@ -63,11 +64,21 @@ static int run_scan(struct calls *calls)
 		calls_out(calls, " ", 1);
 		if (cell.info.size > WCS_VALUE_INLINE)
 			rc = wcs_scan_read(scan, buf, sizeof(buf), 0, &got);
-		if (rc == 0 && cell.row.len == 1)
+		if (rc == 0 && cell.row.len == 1 && !reverse)
 			rc = wcs_scan_seek(scan, suite_text("r#"));
 	}
 	wcs_scan_close(scan);
 	return rc != 0 ? rc : more;
+}
+
+static int run_scan(struct calls *calls)
+{
+	return scan_rows(calls, false);
+}
+
+static int run_reverse(struct calls *calls)
+{
+	return scan_rows(calls, true);
 }
 
 static int run_list(struct calls *calls)
@@ -111,6 +122,7 @@ const struct call calls_read[] = {
 	{.name = "get", .run = run_get, .out = "is "},
 	{.name = "value", .run = run_value, .out = "small big ", .least = 2},
 	{.name = "scan", .run = run_scan, .out = "r/q r#s/q r#s/big ", .least = 2},
+	{.name = "reverse", .run = run_reverse, .out = "r#s/q r#s/big r/q ", .least = 3},
 	{.name = "list", .run = run_list, .out = "2", .least = 1},
 	{.name = "count", .run = run_count, .out = "two ", .least = 1},
 	{.name = "stats", .run = run_stats, .least = 1},

@@ -224,6 +224,7 @@ static const struct wcs_local memory_local = {
 
 const struct wcs_backend wcs_backend_memory = {
 	.name = "memory",
+	.can = {.reverse = true},
 	.open = memory_open,
 	.close = memory_close,
 	.tables_load = memory_tables_load,

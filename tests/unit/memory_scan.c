@@ -7,6 +7,7 @@ struct memory_scan {
 	struct memory_engine *engine;
 	struct memory_cells found;
 	size_t next;
+	bool reverse;
 	bool at_cell;
 };
 
@@ -16,12 +17,13 @@ int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 {
 	struct memory_scan *made = memory_cells_realloc(NULL, sizeof(*made));
 	struct memory_engine *engine = db;
+	size_t at = 0;
 
 	(void)view;
-	(void)filter;
 	memset(made, 0, sizeof(*made));
 	made->base.backend = &wcs_backend_memory;
 	made->engine = engine;
+	made->reverse = filter->reverse;
 	pthread_mutex_lock(&engine->mutex);
 	for (size_t i = 0; i < engine->cells.count; i++) {
 		struct memory_cell *cell = engine->cells.all[i];
@@ -33,7 +35,14 @@ int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		if (cell->table != table || in == range_count)
 			continue;
 		cell->refs++;
-		memory_cells_add(&made->found, made->found.count, cell);
+		if (!made->reverse)
+			at = made->found.count;
+		else if (made->found.count > 0 &&
+			 memory_cells_same(made->found.all[at]->row, cell->row))
+			at++;
+		else
+			at = 0; /* before the rows before it */
+		memory_cells_add(&made->found, at, cell);
 	}
 	pthread_mutex_unlock(&engine->mutex);
 	*scan = &made->base;
@@ -67,7 +76,7 @@ int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
 	at->at_cell = false;
 	at->next = 0;
 	while (at->next < at->found.count &&
-	       wcs_slice_compare(at->found.all[at->next]->row, row) < 0)
+	       at->reverse == (wcs_slice_compare(at->found.all[at->next]->row, row) >= 0))
 		at->next++;
 	return 0;
 }

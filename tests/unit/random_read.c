@@ -54,7 +54,8 @@ void random_scan(struct random_run *run)
 		filter.ts_to = random_ts(run);
 	if (random_below(run, 2) == 0)
 		filter.newest = random_below(run, 4);
-	random_say(run, " newest=%u", filter.newest);
+	filter.reverse = random_below(run, 2) == 0;
+	random_say(run, " newest=%u reverse=%d", filter.newest, filter.reverse);
 	random_compare(run, suite_scan(run->suites[0].table, ranges, range_count, &filter),
 		       suite_scan(run->suites[1].table, ranges, range_count, &filter));
 }

@@ -141,12 +141,18 @@ ENGINE_TEST(test_damaged_block, 60)
 		good += rc == 0;
 	}
 	ck_assert(good > 0 && good < 600);
-	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all, 1,
-					       &filter, &scan));
-	while ((rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1)
-		ck_assert_int_eq(cell.info.ts, 3);
-	ck_assert_int_eq(rc, -EIO);
-	wcs_backend_leveldb.scan_close(scan);
+	for (int reverse = 0; reverse < 2; reverse++) {
+		filter.reverse = reverse;
+		SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
+						       1, &filter, &scan));
+		for (next = 0; (rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1; next++) {
+			snprintf(row, sizeof(row), "r%03d#x", reverse ? 599 - next : next);
+			ck_assert_int_eq(wcs_slice_compare(cell.row, suite_text(row)), 0);
+			ck_assert_int_eq(cell.info.ts, 3);
+		}
+		ck_assert_int_eq(rc, -EIO);
+		wcs_backend_leveldb.scan_close(scan);
+	}
 	table = engine_table(engine, &around);
 	for (int from = 0; from < 600; from += 20) {
 		snprintf(row, sizeof(row), "r%03d", from);

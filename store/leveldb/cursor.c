@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Moves of a cursor: see cursor.h. */
+#include "store/leveldb/cursor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define CURSOR_ROOM  (64u << 10) /* bytes of a row that are kept at most */
+#define CURSOR_STEPS 8		 /* before a seek: a seek costs about as much */
+#define CURSOR_RETRY                                                                               \
+	32 /* rows left with a seek until steps are tried again, if they did not do                \
+	    */
+
+int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep)
+{
+	*cursor = (struct ldb_cursor){.db = db, .keep = keep};
+	if (keep > 0) {
+		cursor->kept = malloc(CURSOR_ROOM);
+		if (!cursor->kept)
+			return -ENOMEM;
+		cursor->end = cursor->kept + CURSOR_ROOM;
+	}
+	cursor->iter = ldb_db_iterate(db);
+	return 0;
+}
+
+void ldb_cursor_close(struct ldb_cursor *cursor)
+{
+	leveldb_iter_destroy(cursor->iter);
+	free(cursor->kept);
+}
+
+int ldb_cursor_cell(const struct ldb_cursor *cursor, struct ldb_cell *cell)
+{
+	struct ldb_cursor_entry entry;
+	const unsigned char *value;
+
+	if (!cursor->at)
+		return ldb_iter_cell(cursor->db, cursor->iter, cell);
+	entry = ldb_cursor_entry(cursor->at);
+	value = cursor->at + sizeof(entry) + entry.key_len;
+	return ldb_record_cell_decode(value, entry.value_len, cell)
+		       ? ldb_db_damaged(cursor->db, "a cell's record")
+		       : 0;
+}
+
+/* ---- Forward ----------------------------------------------------------------------------- */
+
+void ldb_cursor_seek(struct ldb_cursor *cursor, const struct ldb_key *target)
+{
+	cursor->at = NULL;
+	ldb_iter_seek(cursor->iter, target);
+}
+
+bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target)
+{
+	if (!cursor->at)
+		return ldb_iter_skip(cursor->iter, target, CURSOR_STEPS);
+	do
+		ldb_cursor_next(cursor);
+	while (ldb_cursor_before(cursor, target));
+	return true;
+}
+
+void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target)
+{
+	if (cursor->seeks > 0) {
+		cursor->seeks--;
+		ldb_iter_seek(cursor->iter, target);
+	} else if (!ldb_cursor_skip(cursor, target)) {
+		cursor->seeks = CURSOR_RETRY;
+	}
+}
+
+/* ---- Back -------------------------------------------------------------------------------- */
+
+/* Puts the iterator at the last key before the target. */
+static void cursor_before(struct ldb_cursor *cursor, const struct ldb_key *target)
+{
+	leveldb_iterator_t *iter = cursor->iter;
+
+	if (!cursor->at || (leveldb_iter_valid(iter) && !ldb_iter_before(iter, target))) {
+		ldb_iter_seek(iter, target);
+		if (leveldb_iter_valid(iter))
+			leveldb_iter_prev(iter);
+		else
+			leveldb_iter_seek_to_last(iter);
+	}
+	cursor->at = cursor->end;
+}
+
+/* Keeps the row whose last key is under the iterator. False: it is too long. */
+static bool cursor_keep(struct ldb_cursor *cursor, const struct ldb_key *row)
+{
+	unsigned char *at = cursor->kept + CURSOR_ROOM;
+
+	for (unsigned int i = 0; i < cursor->keep; i++) {
+		size_t key_len, value_len, room = (size_t)(at - cursor->kept);
+		const unsigned char *key = ldb_iter_key(cursor->iter, &key_len);
+		const char *value = leveldb_iter_value(cursor->iter, &value_len);
+		struct ldb_cursor_entry entry = {(uint32_t)key_len, (uint32_t)value_len};
+
+		if (key_len > room || value_len > room ||
+		    sizeof(entry) + key_len + value_len > room)
+			return false;
+		at -= sizeof(entry) + key_len + value_len;
+		memcpy(at, &entry, sizeof(entry));
+		memcpy(at + sizeof(entry), key, key_len);
+		memcpy(at + sizeof(entry) + key_len, value, value_len);
+		leveldb_iter_prev(cursor->iter);
+		if (!ldb_iter_within(cursor->iter, row)) {
+			cursor->at = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+int ldb_cursor_back(struct ldb_cursor *cursor, struct ldb_key *target, const struct ldb_key *first)
+{
+	struct ldb_key_parts parts;
+	const unsigned char *key;
+	size_t len;
+
+	cursor_before(cursor, target);
+	if (!leveldb_iter_valid(cursor->iter) || ldb_iter_before(cursor->iter, first))
+		return 0;
+	key = ldb_iter_key(cursor->iter, &len);
+	if (ldb_key_split(key, len, &parts))
+		return ldb_db_damaged(cursor->db, "a cell's key");
+	target->len = parts.row_end;
+	memcpy(target->data, key, parts.row_end);
+	if (cursor->seeks > 0)
+		cursor->seeks--;
+	else if (cursor_keep(cursor, target))
+		return 1;
+	else
+		cursor->seeks = CURSOR_RETRY;
+	ldb_cursor_seek(cursor, target);
+	return 1;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The place of a scan among the keys: it moves forward key by key, and back row by row.
+ *
+ * A step back costs LevelDB twice a step forward, a change of direction as much as two seeks or
+ * twenty steps. The cursor therefore goes back over all keys of a short row, and keeps them: they
+ * are read forward from memory, while the iterator stands at the row before. In a long row it seeks
+ * to the first key.
+ */
+#ifndef WCS_LEVELDB_CURSOR_H
+#define WCS_LEVELDB_CURSOR_H
+
+#include <string.h>
+
+#include "store/leveldb/engine.h"
+
+struct ldb_cursor {
+	struct ldb *db;
+	leveldb_iterator_t *iter;
+	unsigned int seeks; /* CURSOR_RETRY, counted down; 0: steps are tried */
+	/* The present key among the kept ones, and their end; at it there is no key, and the
+	 * iterator is at the last key before the row. NULL: the iterator has the key. */
+	const unsigned char *at, *end;
+	unsigned char *kept;
+	unsigned int keep; /* keys at most */
+};
+
+/* Before each kept key and its value. */
+struct ldb_cursor_entry {
+	uint32_t key_len, value_len;
+};
+
+/* keep: the keys of a row that is short; 0: the cursor will not move back. It is nowhere until it
+ * has moved. -ENOMEM. */
+int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep);
+void ldb_cursor_close(struct ldb_cursor *cursor);
+
+static inline struct ldb_cursor_entry ldb_cursor_entry(const unsigned char *at)
+{
+	struct ldb_cursor_entry entry;
+
+	memcpy(&entry, at, sizeof(entry));
+	return entry;
+}
+
+/* The present key, good until the cursor moves; NULL: it is at the end of all keys, or of a row
+ * that it has moved back to. */
+static inline const unsigned char *ldb_cursor_key(const struct ldb_cursor *cursor, size_t *len)
+{
+	if (!cursor->at)
+		return leveldb_iter_valid(cursor->iter) ? ldb_iter_key(cursor->iter, len) : NULL;
+	if (cursor->at == cursor->end)
+		return NULL;
+	*len = ldb_cursor_entry(cursor->at).key_len;
+	return cursor->at + sizeof(struct ldb_cursor_entry);
+}
+
+/* The cell under the present key. -EIO, logged: damaged. */
+int ldb_cursor_cell(const struct ldb_cursor *cursor, struct ldb_cell *cell);
+
+static inline void ldb_cursor_next(struct ldb_cursor *cursor)
+{
+	struct ldb_cursor_entry entry;
+
+	if (!cursor->at) {
+		leveldb_iter_next(cursor->iter);
+		return;
+	}
+	entry = ldb_cursor_entry(cursor->at);
+	cursor->at += sizeof(entry) + entry.key_len + entry.value_len;
+}
+
+/* Whether the present key is before another. */
+static inline bool ldb_cursor_before(const struct ldb_cursor *cursor, const struct ldb_key *other)
+{
+	size_t len;
+	const unsigned char *key = ldb_cursor_key(cursor, &len);
+
+	return key && ldb_key_compare(key, len, other) < 0;
+}
+
+/* Whether the present key starts with prefix. */
+static inline bool ldb_cursor_within(const struct ldb_cursor *cursor, const struct ldb_key *prefix)
+{
+	size_t len;
+	const unsigned char *key = ldb_cursor_key(cursor, &len);
+
+	return key && ldb_key_starts(key, len, prefix);
+}
+
+/* Moves to the first key >= target, anywhere. */
+void ldb_cursor_seek(struct ldb_cursor *cursor, const struct ldb_key *target);
+/* Moves forward within a row, or a little behind it, to the first key >= target: by a few steps
+ * first, as it is mostly near. */
+bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target);
+/* The same from row to row: without steps if they did not suffice lately. */
+void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target);
+/* Moves to the first key of the last row between first and target, whose prefix becomes the target.
+ * The target is the prefix of the cursor's row, or before it; elsewhere the caller sets `at` to
+ * NULL first. 1: there; 0: there is no such row; -EIO, logged: a key is damaged. */
+int ldb_cursor_back(struct ldb_cursor *cursor, struct ldb_key *target, const struct ldb_key *first);
+
+#endif
