@@ -148,6 +148,14 @@ struct wcs_backend {
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			 size_t *got);
 	void (*scan_close)(struct wcs_scan *scan);
+	/* With can.filter, for scans of each cell. Goes on at the first cell of the row from that
+	 * column on (family NULL: at its first cell), and then with the rows behind it in the
+	 * scan's order; a row without such a cell is passed over. The slices may be those of the
+	 * last cell given. The next cell differs in its row. */
+	int (*scan_enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
+			  struct wcs_slice qualifier);
+	/* The next cell will differ from the last one given in this part or in one before. */
+	void (*scan_skip)(struct wcs_scan *scan, enum wcs_part part);
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
 	 * All calls on one wcs_rows come from one thread, and see the rows as they were at the

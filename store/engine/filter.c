@@ -20,16 +20,18 @@ struct filter {
 	struct wcs_view view;
 	const struct wcs_options *options;
 	const struct wcs_filter *wanted;
-	bool started;		      /* there is a present column */
-	const struct wcs_gc *gc;      /* of its family */
-	uint64_t rank;		      /* of the last cell in it */
-	unsigned int passed;	      /* cells */
-	uint32_t fitting;	      /* cells of it that fit */
+	enum wcs_each each;	 /* of the next cell */
+	bool entering;		 /* cells of the row before the present column are passed over */
+	bool started;		 /* there is a present column */
+	const struct wcs_gc *gc; /* of its family */
+	uint64_t rank;		 /* of the last cell in it */
+	unsigned int passed;	 /* cells */
+	uint32_t fitting;	 /* cells of it that fit */
 	bool given[WCS_EACH_ROW + 1]; /* a cell of the present column, family, row was given */
 	size_t row_len, qualifier_len;
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	unsigned char row[WCS_ROW_KEY_MAX + 1];
-	unsigned char qualifier[WCS_QUALIFIER_MAX];
+	unsigned char qualifier[WCS_QUALIFIER_MAX + 1];
 };
 
 static bool filter_same(struct wcs_slice a, const void *data, size_t len)
@@ -38,7 +40,7 @@ static bool filter_same(struct wcs_slice a, const void *data, size_t len)
 }
 
 /* Makes the cell's column the present one. */
-static void filter_enter(struct filter *filter, const struct wcs_cell *cell)
+static void filter_enter_column(struct filter *filter, const struct wcs_cell *cell)
 {
 	bool row = filter->started && filter_same(cell->row, filter->row, filter->row_len);
 	bool family = row && filter_same(cell->family, filter->family, strlen(filter->family));
@@ -59,6 +61,19 @@ static void filter_enter(struct filter *filter, const struct wcs_cell *cell)
 	if (cell->qualifier.len > 0)
 		memcpy(filter->qualifier, cell->qualifier.data, cell->qualifier.len);
 	filter->gc = wcs_view_gc(&filter->view, filter->family);
+}
+
+/* Is it a cell of the row to enter, before the column to enter? */
+static bool filter_before(const struct filter *filter, const struct wcs_cell *cell)
+{
+	int order = wcs_slice_compare(cell->family,
+				      (struct wcs_slice){filter->family, strlen(filter->family)});
+
+	if (order == 0)
+		order = wcs_slice_compare(
+			cell->qualifier,
+			(struct wcs_slice){filter->qualifier, filter->qualifier_len});
+	return order < 0 && filter_same(cell->row, filter->row, filter->row_len);
 }
 
 static bool filter_fits(const struct filter *filter, const struct wcs_cell *cell)
@@ -82,29 +97,33 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 	struct wcs_scan *of = filter->of;
 	int rc = 0;
 
-	if (wanted->each == WCS_EACH_ROW && filter->given[WCS_EACH_ROW]) {
+	if (filter->each == WCS_EACH_ROW && filter->given[WCS_EACH_ROW]) {
 		filter->row[filter->row_len] = 0;
 		rc = of->backend->scan_seek(
 			of, (struct wcs_slice){filter->row, filter->row_len + !wanted->reverse});
 	}
 	while (rc == 0 && (rc = of->backend->scan_next(of, cell)) > 0) {
-		filter_enter(filter, cell);
-		cell->info.expires = wcs_view_expiry(filter->gc, ++filter->rank, cell->info.ts);
 		rc = 0;
 		if (++filter->passed % FILTER_ASKS == 0 && filter->options->interrupted != NULL &&
 		    filter->options->interrupted())
 			return -EINTR;
+		filter->entering = filter->entering && filter_before(filter, cell);
+		if (filter->entering)
+			continue;
+		filter_enter_column(filter, cell);
+		cell->info.expires = wcs_view_expiry(filter->gc, ++filter->rank, cell->info.ts);
 		if (wcs_view_hides(&filter->view, cell->info.expires) || !filter_fits(filter, cell))
 			continue;
 		filter->fitting++;
 		if ((wanted->newest != 0 && filter->fitting > wanted->newest) ||
-		    (wanted->each != WCS_EACH_CELL && filter->given[wanted->each]))
+		    (filter->each != WCS_EACH_CELL && filter->given[filter->each]))
 			continue;
 		cell->differs = (enum wcs_part)(filter->given[WCS_EACH_ROW] +
 						filter->given[WCS_EACH_FAMILY] +
 						filter->given[WCS_EACH_COLUMN]);
 		filter->given[WCS_EACH_COLUMN] = filter->given[WCS_EACH_FAMILY] = true;
 		filter->given[WCS_EACH_ROW] = true;
+		filter->each = wanted->each;
 		return 1;
 	}
 	return rc;
@@ -114,9 +133,38 @@ static int filter_seek(struct wcs_scan *base, struct wcs_slice row)
 {
 	struct filter *filter = (struct filter *)base;
 
-	filter->started = false;
+	filter->started = filter->entering = false;
+	filter->each = filter->wanted->each;
 	memset(filter->given, 0, sizeof(filter->given));
 	return filter->of->backend->scan_seek(filter->of, row);
+}
+
+/* Seeks the row and passes over the cells before the column. */
+static int filter_enter(struct wcs_scan *base, struct wcs_slice row, const char *family,
+			struct wcs_slice qualifier)
+{
+	struct filter *filter = (struct filter *)base;
+	int rc;
+
+	filter->row_len = row.len;
+	memmove(filter->row, row.data, row.len);
+	filter->row[row.len] = 0;
+	filter->qualifier_len = family != NULL ? qualifier.len : 0;
+	if (filter->qualifier_len > 0)
+		memmove(filter->qualifier, qualifier.data, qualifier.len);
+	memmove(filter->family, family != NULL ? family : "",
+		family != NULL ? strlen(family) + 1 : 1);
+	rc = filter_seek(base, (struct wcs_slice){filter->row, row.len + filter->wanted->reverse});
+	filter->entering = true;
+	return rc;
+}
+
+static void filter_skip(struct wcs_scan *base, enum wcs_part part)
+{
+	struct filter *filter = (struct filter *)base;
+
+	if (filter->started)
+		filter->each = (enum wcs_each)(WCS_EACH_ROW - part);
 }
 
 static int filter_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
@@ -136,6 +184,8 @@ static void filter_close(struct wcs_scan *base)
 
 static const struct wcs_backend filter_backend = {.scan_next = filter_next,
 						  .scan_seek = filter_seek,
+						  .scan_enter = filter_enter,
+						  .scan_skip = filter_skip,
 						  .scan_read = filter_read,
 						  .scan_close = filter_close};
 
@@ -155,6 +205,7 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 	filter->view = *view;
 	filter->options = engine->options;
 	filter->wanted = wanted;
+	filter->each = wanted->each;
 	rc = engine->backend->scan_open(engine->db, &everything, table, ranges, range_count,
 					&cells[wanted->reverse], &filter->of);
 	if (rc != 0)

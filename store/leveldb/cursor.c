@@ -109,11 +109,21 @@ static bool cursor_keep(struct ldb_cursor *cursor, const struct ldb_key *row)
 		memcpy(at + sizeof(entry) + key_len, value, value_len);
 		leveldb_iter_prev(cursor->iter);
 		if (!ldb_iter_within(cursor->iter, row)) {
-			cursor->at = at;
+			cursor->at = cursor->first = at;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool ldb_cursor_rewind(struct ldb_cursor *cursor, const struct ldb_key *target)
+{
+	if (!cursor->at)
+		return false;
+	cursor->at = cursor->first;
+	while (ldb_cursor_before(cursor, target))
+		ldb_cursor_next(cursor);
+	return true;
 }
 
 int ldb_cursor_back(struct ldb_cursor *cursor, struct ldb_key *target, const struct ldb_key *first)

@@ -21,6 +21,7 @@ struct ldb_cursor {
 	/* The present key among the kept ones, and their end; at it there is no key, and the
 	 * iterator is at the last key before the row. NULL: the iterator has the key. */
 	const unsigned char *at, *end;
+	const unsigned char *first; /* the first kept key */
 	unsigned char *kept;
 	unsigned int keep; /* keys at most */
 };
@@ -96,8 +97,16 @@ bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target);
 /* The same from row to row: without steps if they did not suffice lately. */
 void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target);
 /* Moves to the first key of the last row between first and target, whose prefix becomes the target.
- * The target is the prefix of the cursor's row, or before it; elsewhere the caller sets `at` to
- * NULL first. 1: there; 0: there is no such row; -EIO, logged: a key is damaged. */
+ * The target is the prefix of the cursor's row, or before it, unless the cursor has left. 1: there;
+ * 0: there is no such row; -EIO, logged: a key is damaged. */
 int ldb_cursor_back(struct ldb_cursor *cursor, struct ldb_key *target, const struct ldb_key *first);
+/* Moves to the first key >= target of the row that it is in. False: its keys are not kept. */
+bool ldb_cursor_rewind(struct ldb_cursor *cursor, const struct ldb_key *target);
+
+/* The next move may be to anywhere. */
+static inline void ldb_cursor_leave(struct ldb_cursor *cursor)
+{
+	cursor->at = NULL;
+}
 
 #endif

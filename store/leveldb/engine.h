@@ -308,6 +308,9 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
 int ldb_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
 int ldb_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
+int ldb_scan_enter(struct wcs_scan *scan, struct wcs_slice row, const char *family,
+		   struct wcs_slice qualifier);
+void ldb_scan_skip(struct wcs_scan *scan, enum wcs_part part);
 int ldb_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
 void ldb_scan_close(struct wcs_scan *scan);
 

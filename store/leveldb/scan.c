@@ -438,13 +438,20 @@ static int scan_find(struct scan *scan)
 	return rc;
 }
 
+/* The bytes whose keys to skip for the next cell. */
+static size_t scan_leaves(const struct scan *scan, enum wcs_each each)
+{
+	const size_t leave[] = {[WCS_EACH_CELL] = SCAN_CELL,
+				[WCS_EACH_COLUMN] = scan->parts.column_end,
+				[WCS_EACH_FAMILY] = scan->parts.family_end,
+				[WCS_EACH_ROW] = scan->parts.row_end};
+
+	return leave[each];
+}
+
 static void scan_give(struct scan *scan, struct wcs_cell *cell)
 {
 	const struct ldb_key_parts *parts = &scan->parts;
-	const size_t leave[] = {[WCS_EACH_CELL] = SCAN_CELL,
-				[WCS_EACH_COLUMN] = parts->column_end,
-				[WCS_EACH_FAMILY] = parts->family_end,
-				[WCS_EACH_ROW] = parts->row_end};
 
 	cell->differs = scan->differs;
 	scan->differs = WCS_PART_TS;
@@ -458,7 +465,7 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 	scan->given++;
 	scan->read += cell->value.len;
 	scan->at_cell = true;
-	scan->leave = leave[scan->filter->each];
+	scan->leave = scan_leaves(scan, scan->filter->each);
 	if (scan->filter->each == WCS_EACH_CELL && scan->filter->newest &&
 	    scan->given >= scan->filter->newest)
 		scan->leave = parts->column_end;
@@ -486,27 +493,102 @@ int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 	return scan->state;
 }
 
-int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
-{
-	struct scan *scan = (struct scan *)base;
+/* ---- Moving ------------------------------------------------------------------------------ */
 
+/* Forgets the present cell, and makes the range present in which the rows from this one on are. The
+ * target becomes the key from which it is read. 1: there is one; 0: there is none; or an error. */
+static int scan_leave_cell(struct scan *scan, struct wcs_slice row)
+{
 	scan->at_cell = false;
 	if (scan->state < 0)
 		return scan->state;
 	scan->leave = 0;
 	scan->differs = WCS_PART_ROW;
 	scan->column.len = 0;
-	scan->state = scan_seek_range(scan, row);
 	scan->row_left = scan->filter->reverse;
-	if (!scan->state)
-		return 0;
+	return scan->state = scan_seek_range(scan, row);
+}
+
+/* Moves to the target, or in reverse order to the row before it. */
+static void scan_move(struct scan *scan)
+{
 	if (scan->row_left)
-		scan->cursor.at = NULL; /* the row may be anywhere */
+		ldb_cursor_leave(&scan->cursor);
 	else if (ldb_cursor_before(&scan->cursor, &scan->target))
 		ldb_cursor_skip_row(&scan->cursor, &scan->target);
 	else
 		ldb_cursor_seek(&scan->cursor, &scan->target);
+}
+
+int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
+{
+	struct scan *scan = (struct scan *)base;
+	int rc = scan_leave_cell(scan, row);
+
+	if (rc > 0)
+		scan_move(scan);
+	return rc < 0 ? rc : 0;
+}
+
+/* Is the target the prefix of the present row? */
+static bool scan_in_row(const struct scan *scan)
+{
+	return scan->column.len > 0 && scan->parts.row_end == scan->target.len &&
+	       memcmp(scan->column.data, scan->target.data, scan->target.len) == 0;
+}
+
+/* Moves to the target, or to the row before it if its row ends there. */
+static void scan_enter_back(struct scan *scan, size_t row_end, bool in_row)
+{
+	if (!in_row || !ldb_cursor_rewind(&scan->cursor, &scan->target))
+		ldb_cursor_seek(&scan->cursor, &scan->target);
+	scan->target.len = row_end;
+	scan->row_left = !ldb_cursor_within(&scan->cursor, &scan->target);
+}
+
+int ldb_scan_enter(struct wcs_scan *base, struct wcs_slice row, const char *family,
+		   struct wcs_slice qualifier)
+{
+	struct scan *scan = (struct scan *)base;
+	unsigned char past[WCS_ROW_KEY_MAX + 1];
+	struct wcs_slice behind = {past, row.len + 1};
+	const struct wcs_range *range;
+	bool in_row;
+	size_t row_end;
+	int rc;
+
+	ldb_key_row(&scan->target, scan->table, row);
+	in_row = scan_in_row(scan);
+	memcpy(past, row.data, row.len);
+	past[row.len] = 0;
+	rc = scan_leave_cell(scan, scan->filter->reverse ? behind : row);
+	if (rc <= 0)
+		return rc;
+	range = &scan->ranges[scan->range];
+	if (wcs_slice_compare(row, range->start) < 0 ||
+	    (range->end.data && wcs_slice_compare(row, range->end) >= 0)) {
+		scan_move(scan);
+		return 0;
+	}
+	ldb_key_row(&scan->target, scan->table, row);
+	row_end = scan->target.len;
+	if (family) {
+		ldb_key_family(&scan->target, family);
+		ldb_key_qualifier(&scan->target, qualifier);
+	}
+	if (scan->filter->reverse)
+		scan_enter_back(scan, row_end, in_row);
+	else
+		scan_move(scan);
 	return 0;
+}
+
+void ldb_scan_skip(struct wcs_scan *base, enum wcs_part part)
+{
+	struct scan *scan = (struct scan *)base;
+
+	if (scan->at_cell && part < WCS_PART_TS)
+		scan->leave = scan_leaves(scan, (enum wcs_each)(WCS_EACH_ROW - part));
 }
 
 int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)

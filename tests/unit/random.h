@@ -61,6 +61,7 @@ void random_mutate(struct random_run *run);
 void random_batch(struct random_run *run);
 void random_move(struct random_run *run);
 void random_scan(struct random_run *run);
+void random_walk(struct random_run *run);
 void random_list(struct random_run *run);
 void random_get(struct random_run *run);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans, listings and gets of both engines: see random.h. */
+#include "store/backend.h"
 #include "tests/unit/random.h"
 
 /* Up to three ranges, some of them empty. */
@@ -26,12 +27,10 @@ static size_t random_ranges(struct random_run *run, struct wcs_range ranges[3])
 	return count;
 }
 
-void random_scan(struct random_run *run)
+/* With up to two families in names. */
+static struct wcs_filter random_filter(struct random_run *run, const char *names[2])
 {
-	struct wcs_range ranges[3];
-	size_t range_count = random_ranges(run, ranges);
 	struct wcs_filter filter = {.each = (enum wcs_each)random_below(run, 4)};
-	const char *names[2];
 
 	random_say(run, " scan each=%d", (int)filter.each);
 	if (random_below(run, 2) == 0) {
@@ -56,8 +55,75 @@ void random_scan(struct random_run *run)
 		filter.newest = random_below(run, 4);
 	filter.reverse = random_below(run, 2) == 0;
 	random_say(run, " newest=%u reverse=%d", filter.newest, filter.reverse);
+	return filter;
+}
+
+void random_scan(struct random_run *run)
+{
+	struct wcs_range ranges[3];
+	size_t range_count = random_ranges(run, ranges);
+	const char *names[2];
+	struct wcs_filter filter = random_filter(run, names);
+
 	random_compare(run, suite_scan(run->suites[0].table, ranges, range_count, &filter),
 		       suite_scan(run->suites[1].table, ranges, range_count, &filter));
+}
+
+static bool random_same(const struct wcs_cell cells[SUITE_ENGINES])
+{
+	return cells[0].differs == cells[1].differs && cells[0].info.ts == cells[1].info.ts &&
+	       cells[0].info.size == cells[1].info.size &&
+	       wcs_slice_compare(cells[0].row, cells[1].row) == 0 &&
+	       wcs_slice_compare(cells[0].family, cells[1].family) == 0 &&
+	       wcs_slice_compare(cells[0].qualifier, cells[1].qualifier) == 0;
+}
+
+/* A scan of each cell that skips, seeks and enters rows. */
+void random_walk(struct random_run *run)
+{
+	static const char *const moves[] = {"next", "next", "skip", "skip", "seek", "enter", "row"};
+	struct wcs_range ranges[3];
+	size_t range_count = random_ranges(run, ranges);
+	const char *names[2];
+	struct wcs_filter filter = random_filter(run, names);
+	struct wcs_cell cells[SUITE_ENGINES];
+	struct wcs_scan *scans[SUITE_ENGINES];
+	int rc[SUITE_ENGINES];
+
+	filter.each = WCS_EACH_CELL;
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		SUITE_OK(wcs_scan_open(run->suites[i].table, ranges, range_count, &filter,
+				       &scans[i]));
+	for (int step = 0; step < 20 && scans[0]->backend != NULL; step++) {
+		uint32_t move = random_below(run, sizeof(moves) / sizeof(moves[0]));
+		enum wcs_part part = (enum wcs_part)random_below(run, 4);
+		const char *family;
+		struct wcs_slice row, qualifier;
+
+		random_say(run, " %s %d", moves[move], (int)part);
+		row = random_bytes(run, 1, 3);
+		family = move == 5 ? random_family(run) : NULL;
+		qualifier = random_bytes(run, 0, 1);
+		for (int i = 0; i < SUITE_ENGINES; i++) {
+			const struct wcs_backend *backend = scans[i]->backend;
+
+			if ((move == 2 || move == 3) && step > 0 && rc[i] > 0)
+				backend->scan_skip(scans[i], part);
+			else if (move == 4)
+				SUITE_OK(backend->scan_seek(scans[i], row));
+			else if (move > 4) /* now and then the present row */
+				SUITE_OK(backend->scan_enter(
+					scans[i],
+					part == 0 && step > 0 && rc[i] > 0 ? cells[i].row : row,
+					family, qualifier));
+			rc[i] = wcs_scan_next(scans[i], &cells[i]);
+		}
+		ck_assert_msg(rc[0] == rc[1] && rc[0] >= 0, "%.3900s: %d, %d", run->text, rc[0],
+			      rc[1]);
+		ck_assert_msg(rc[0] == 0 || random_same(cells), "%.3900s", run->text);
+	}
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		wcs_scan_close(scans[i]);
 }
 
 void random_list(struct random_run *run)

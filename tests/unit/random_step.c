@@ -95,7 +95,9 @@ void random_step(struct random_run *run)
 		random_move(run);
 	else if (kind < 740)
 		random_scan(run);
-	else if (kind < 840)
+	else if (kind < 800)
+		random_walk(run);
+	else if (kind < 860)
 		random_list(run);
 	else if (kind < 960)
 		random_get(run);

@@ -473,6 +473,78 @@ SUITE_LEVELDB_STORE(test_reverse_is_of_one_moment, 10)
 	wcs_scan_close(scan);
 }
 
+/* Checks the next cell: of the rows 10 to 49 the row n has the columns 0, 2 … 2n-2. n 9 and 50: the
+ * end. */
+static void scan_expect_column(struct wcs_scan *scan, int n, int column, int64_t ts)
+{
+	struct wcs_cell cell;
+	char name[16];
+
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), n > 9 && n < 50);
+	if (n == 9 || n == 50)
+		return;
+	snprintf(name, sizeof(name), "%02d", n);
+	ck_assert_int_eq(wcs_slice_compare(cell.row, suite_text(name)), 0);
+	snprintf(name, sizeof(name), "%02d", column);
+	ck_assert_int_eq(wcs_slice_compare(cell.qualifier, suite_text(name)), 0);
+	ck_assert_int_eq(cell.info.ts, ts);
+}
+
+SUITE_CONTRACT("backend.h: scan_enter and scan_skip")
+SUITE_STORES(test_enter_and_skip, 60)
+{
+	char row[16], name[16];
+	struct wcs_scan *scan;
+
+	for (int n = 10; n < 50; n++)
+		for (int i = 0; i < 2 * n; i++) {
+			snprintf(row, sizeof(row), "%02d", n);
+			snprintf(name, sizeof(name), "%02d", i / 2 * 2);
+			suite_set(s->table, row, "f", name, 1 + i % 2, "v");
+		}
+	for (int reverse = 0; reverse < 2; reverse++) {
+		const struct wcs_filter filter = {.reverse = reverse};
+		int step = reverse ? -1 : 1;
+
+		SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
+		for (int i = 0; i < 4000; i++) {
+			int n = 10 + i * 7 % 40, column = i * 13 % 100;
+			bool there = column <= 2 * n - 2;
+
+			snprintf(row, sizeof(row), "%02d", n);
+			snprintf(name, sizeof(name), "%02d", column);
+			SUITE_OK(scan->backend->scan_enter(scan, suite_text(row), i % 5 ? "f" : "b",
+							   suite_text(name)));
+			if (i % 5 == 0)
+				column = 0, there = true;
+			column = there ? (column + 1) / 2 * 2 : 0;
+			n = there ? n : n + step;
+			scan_expect_column(scan, n, column, 2);
+			if (n == 9 || n == 50)
+				continue;
+			if (i % 3 == 0) {
+				scan->backend->scan_skip(scan, WCS_PART_QUALIFIER);
+				if (column < 2 * n - 2)
+					scan_expect_column(scan, n, column + 2, 2);
+				else
+					scan_expect_column(scan, n + step, 0, 2);
+			} else if (i % 3 == 1) {
+				scan_expect_column(scan, n, column, 1);
+				scan->backend->scan_skip(scan,
+							 i % 2 ? WCS_PART_ROW : WCS_PART_FAMILY);
+				scan_expect_column(scan, n + step, 0, 2);
+			} else { /* the same row again, and the next */
+				SUITE_OK(scan->backend->scan_enter(scan, suite_text(row), NULL,
+								   suite_text("")));
+				scan_expect_column(scan, atoi(row), 0, 2);
+				scan->backend->scan_skip(scan, WCS_PART_ROW);
+				scan_expect_column(scan, atoi(row) + step, 0, 2);
+			}
+		}
+		wcs_scan_close(scan);
+	}
+}
+
 SUITE_CONTRACT("store.h, Reading: wcs_scan_seek")
 /* Row after row, each from a scan of its own that starts behind the last. */
 SUITE_STORES(test_resume_by_key, 10)
