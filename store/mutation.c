@@ -4,7 +4,8 @@
  *
  * A mutation owns its three arrays and borrows every name and byte in them. A builder that fails
  * leaves the mutation as it was: it checks its arguments, then grows the array, then adds the
- * entry. Sealing keeps every entry and its `order`: a caller may add more entries and seal again.
+ * entry. Sealing keeps every entry that has an effect, and its `order`: a caller may add more
+ * entries and seal again.
  */
 #include "store/mutation.h"
 
@@ -124,6 +125,12 @@ int wcs_mutation_delete_family(struct wcs_mutation *mutation, const char *family
 {
 	return mutation_delete(mutation,
 			       (struct wcs_delete){.kind = WCS_DELETE_FAMILY, .family = family});
+}
+
+int wcs_mutation_delete_nothing(struct wcs_mutation *mutation, const char *family)
+{
+	return mutation_delete(mutation,
+			       (struct wcs_delete){.kind = WCS_DELETE_NOTHING, .family = family});
 }
 
 int wcs_mutation_delete_column(struct wcs_mutation *mutation, const char *family,
@@ -263,9 +270,13 @@ static int mutation_compare_writes(const void *left, const void *right)
 void wcs_mutation_seal(struct wcs_mutation *mutation)
 {
 	struct wcs_write *writes = mutation->writes;
-	size_t sorted = 1;
+	size_t sorted = 1, deletes = 0;
 
-	if (mutation->delete_count > 1)
+	for (size_t i = 0; i < mutation->delete_count; i++)
+		if (mutation->deletes[i].kind != WCS_DELETE_NOTHING)
+			mutation->deletes[deletes++] = mutation->deletes[i];
+	mutation->delete_count = deletes;
+	if (deletes > 1)
 		qsort(mutation->deletes, mutation->delete_count, sizeof(*mutation->deletes),
 		      mutation_compare_deletes);
 	while (sorted < mutation->write_count &&

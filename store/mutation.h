@@ -5,7 +5,12 @@
 
 #include "store/store.h"
 
-enum wcs_delete_kind { WCS_DELETE_FAMILY, WCS_DELETE_COLUMN, WCS_DELETE_CELL };
+enum wcs_delete_kind {
+	WCS_DELETE_FAMILY,
+	WCS_DELETE_COLUMN,
+	WCS_DELETE_CELL,
+	WCS_DELETE_NOTHING, /* the family must exist; not in a sealed mutation */
+};
 enum wcs_write_kind {
 	WCS_WRITE_SET,
 	WCS_WRITE_SET_NEWEST,
@@ -76,8 +81,10 @@ void wcs_mutation_clear(struct wcs_mutation *mutation);
 /* Add an entry. Errors as of the calls of store.h. */
 int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry);
 int wcs_mutation_condition(struct wcs_mutation *mutation, struct wcs_condition condition);
+int wcs_mutation_delete_nothing(struct wcs_mutation *mutation, const char *family);
 
-/* Sorts deletes and writes as said above, before resolve/ gets the mutation. */
+/* Sorts deletes and writes as said above, before resolve/ gets the mutation. The families of the
+ * mutation exist. */
 void wcs_mutation_seal(struct wcs_mutation *mutation);
 
 /* Does this sealed mutation delete the cell? O(log deletes). */

@@ -97,34 +97,67 @@ static int import_fail_column(struct wcs_import *import, uint64_t number, int rc
 	return import_fail(import, number, rc, why);
 }
 
-/* Names the first condition or write that its family refuses. If there is none, the engine refused
- * the row because of `otherwise`. */
+static int import_fail_condition(struct wcs_import *import, uint64_t number, int rc,
+				 const struct wcs_condition *condition, const char *reason)
+{
+	return import_fail_column(import, number, rc, "if", condition->family, condition->qualifier,
+				  reason);
+}
+
+static int import_fail_write(struct wcs_import *import, uint64_t number, int rc,
+			     const struct wcs_write *write, const char *reason)
+{
+	const char *member = write->kind == WCS_WRITE_APPEND	  ? "append"
+			     : write->kind == WCS_WRITE_INCREMENT ? "increment"
+								  : "families";
+
+	return import_fail_column(import, number, rc, member, write->family, write->qualifier,
+				  reason);
+}
+
+/* The resolve layer refused one of the writes of that kind, or of all; it is named if it is the
+ * only one. */
+static int import_fail_only(struct wcs_import *import, uint64_t number, int rc,
+			    const struct wcs_mutation *mutation, bool all, enum wcs_write_kind kind,
+			    const char *reason)
+{
+	const struct wcs_write *only = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < mutation->write_count; i++)
+		if (all || mutation->writes[i].kind == kind) {
+			only = &mutation->writes[i];
+			count++;
+		}
+	return count == 1 ? import_fail_write(import, number, rc, only, reason)
+			  : import_fail(import, number, rc, reason);
+}
+
+/* Names the first condition or write that its family refuses. If there is none, the resolve layer
+ * refused the row because of `otherwise`. */
 static int import_fail_value(struct wcs_import *import, uint64_t number,
 			     const struct wcs_mutation *mutation, int rc, const char *otherwise)
 {
-	const char *reason, *member;
+	const char *reason;
 
 	for (size_t i = 0; i < mutation->condition_count; i++) {
 		const struct wcs_condition *condition = &mutation->conditions[i];
 
 		reason = wcs_aggregate_refuses_if(condition);
 		if (reason)
-			return import_fail_column(import, number, wcs_aggregate_error(reason), "if",
-						  condition->family, condition->qualifier, reason);
+			return import_fail_condition(import, number, wcs_aggregate_error(reason),
+						     condition, reason);
 	}
 	for (size_t i = 0; i < mutation->write_count; i++) {
 		const struct wcs_write *write = &mutation->writes[i];
 
 		reason = wcs_aggregate_refuses(write);
-		if (!reason)
-			continue;
-		member = write->kind == WCS_WRITE_APPEND      ? "append"
-			 : write->kind == WCS_WRITE_INCREMENT ? "increment"
-							      : "families";
-		return import_fail_column(import, number, wcs_aggregate_error(reason), member,
-					  write->family, write->qualifier, reason);
+		if (reason)
+			return import_fail_write(import, number, wcs_aggregate_error(reason), write,
+						 reason);
 	}
-	return import_fail(import, number, rc, otherwise);
+	return import_fail_only(import, number, rc, mutation, rc == -EOVERFLOW, WCS_WRITE_INCREMENT,
+				otherwise);
 }
 
 /* As import_fail, with the reason for which wcs_rows_mutate refused the row at that place. */
@@ -132,13 +165,18 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 {
 	const struct wcs_mutation *mutation = group->entries[at].mutation;
 	uint64_t number = group->rows[at].number;
+	const char *reason;
 	int rc = group->rc;
 
 	switch (rc) {
 	case -ENOENT:
 		return import_fail_family(import, number, mutation);
 	case -ECANCELED:
-		return import_fail(import, number, rc, "the row is not as \"if\" says");
+		reason = "the row is not as \"if\" says";
+		return mutation->condition_count == 1
+			       ? import_fail_condition(import, number, rc, mutation->conditions,
+						       reason)
+			       : import_fail(import, number, rc, reason);
 	case -EINVAL:
 		return import_fail_value(import, number, mutation, rc,
 					 "\"increment\" of a value that is not an 8-byte integer");
@@ -146,8 +184,8 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 		return import_fail_value(import, number, mutation, rc,
 					 "an integer or a timestamp would leave its range");
 	case -EFBIG:
-		return import_fail(import, number, rc,
-				   "\"append\" makes a value larger than 100 MiB");
+		return import_fail_only(import, number, rc, mutation, false, WCS_WRITE_APPEND,
+					"\"append\" makes a value larger than 100 MiB");
 	default:
 		return import_fail(import, number, rc, strerror(-rc));
 	}

@@ -287,6 +287,13 @@ static int row_json_columns(struct row_json *row, const struct wcs_json_at *at, 
 	return rc;
 }
 
+static size_t row_json_entries(const struct row_json *row)
+{
+	const struct wcs_mutation *mutation = row->line.mutation;
+
+	return mutation->condition_count + mutation->delete_count + mutation->write_count;
+}
+
 static int row_json_families(struct row_json *row, const struct wcs_json_at *at,
 			     row_json_column *each)
 {
@@ -303,7 +310,11 @@ static int row_json_families(struct row_json *row, const struct wcs_json_at *at,
 			rc = wcs_mutation_delete_family(row->line.mutation, family);
 			rc = row_json_built(row, &inner, rc);
 		} else {
+			size_t entries = row_json_entries(row);
+
 			rc = row_json_columns(row, &inner, family, each);
+			if (rc == 0 && row_json_entries(row) == entries)
+				rc = wcs_mutation_delete_nothing(row->line.mutation, family);
 		}
 	}
 	return rc;

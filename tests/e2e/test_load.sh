@@ -104,10 +104,10 @@ stops "a family that is missing" 3 'family h: table t does not have it; it has f
 	"$T" "$(row a 1)" '{"key":"a","families":{"h":{"q":["x"]},"f":{"h":["x"]}}}'
 is "nothing of that row is applied" t a h null
 stops "a row without a key" 2 'the row has no "key"' "$T" '{"families":{"f":{"q":["x"]}}}'
-stops "a condition that does not hold" 2 'the row is not as "if" says' "$T" \
+stops "a condition that does not hold" 2 'if.f.q: the row is not as "if" says' "$T" \
 	'{"key":"a","if":{"f":{"q":"other"}},"families":{"f":{"q":["2"]}}}'
 is "nothing is applied then" t a q '"1"'
-stops "increment of text" 2 '"increment" of a value' "$T" '{"key":"a","increment":{"f":{"q":1}}}'
+stops "increment of text" 2 'increment.f.q: "increment" of a value' "$T" '{"key":"a","increment":{"f":{"q":1}}}'
 stops "a key that is too long" 2 'key: has at most 4096 bytes' "$T" \
 	"$(row "$(printf '%4097s' '' | tr ' ' k)" 1)"
 stops "a wrong schema line" 1 'tables.t.families.f: ' '{"tables":{"t":{"families":{"f":"x"}}}}'

@@ -69,7 +69,7 @@ stops "a bad line, counted over tables" 7 'families.f.q: a number.*\(3 lines app
 	'{"key":"s4","families":{"f":{"q":[5]}}}' "$(row s5 4)"
 check_eq "what is before it is applied" "1 2 3" "$(cat m/t/s1/f/q) $(cat m/u/s2/f/q) $(cat m/u/s3/f/q)"
 check_eq "it is not, nor what is behind" "" "$(find m -name 's[45]*')"
-stops "a condition" 3 'the row is not as "if" says \(1 line applied' m/t \
+stops "a condition" 3 'if.f.q: the row is not as "if" says \(1 line applied' m/t \
 	"$(row s6 1)" '' '{"key":"s6","if":{"f":{"q":null}}}'
 stops "a row before any table line" 1 'a row, but no line .*table' m "$(row a 1)"
 stops "a table that is missing" 2 'table w: the store has none of that name' m "$T" '{"table":"w"}'
