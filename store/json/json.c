@@ -115,6 +115,7 @@ static int json_fault_syntax(const struct wcs_json_text *in, const char *why)
 	const struct wcs_json_reader *reader = &in->reader;
 	int c = reader->at < reader->end ? *reader->at : -1;
 
+	why = why ? why : reader->why;
 	if (c == 0)
 		why = "a NUL byte";
 	else if (!why && c < 0)

@@ -96,17 +96,18 @@ static int32_t json_read_hex(struct wcs_json_reader *reader)
 /* The code point of an escape behind its \u; -1: none. */
 static int32_t json_read_code(struct wcs_json_reader *reader)
 {
-	int32_t code = json_read_hex(reader), low;
+	int32_t code = json_read_hex(reader), low = -1;
 
 	if (code < 0xd800 || code > 0xdfff)
 		return code;
-	if (code > 0xdbff || !json_read_has(reader, 2) || memcmp(reader->at, "\\u", 2) != 0)
-		return -1;
-	reader->at += 2;
-	low = json_read_hex(reader);
-	if (low < 0xdc00 || low > 0xdfff)
-		return -1;
-	return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+	if (code <= 0xdbff && json_read_has(reader, 2) && memcmp(reader->at, "\\u", 2) == 0) {
+		reader->at += 2;
+		low = json_read_hex(reader);
+	}
+	if (low >= 0xdc00 && low <= 0xdfff)
+		return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+	reader->why = "a lone surrogate, which is no character";
+	return -1;
 }
 
 /* Writes a code point as UTF-8. Returns its length. */

@@ -18,6 +18,7 @@ struct wcs_json_reader {
 	 * is in memory, and outlives the slices that the reader gives. */
 	bool (*more)(struct wcs_json_reader *reader);
 	unsigned char escaped[4];
+	const char *why; /* the reason of an error, if the first wrong byte does not show it */
 };
 
 /* Skips white space and returns the next byte; -1: the text's end. */

@@ -103,6 +103,8 @@ SUITE_TEST(test_rfc_8259, 10)
 	value((struct wcs_slice){deep, 1100}, "objects and lists are more than 512 deep");
 	value((struct wcs_slice)T("{\"a\":\"b\",\"a\":\"b\"}"), "x.a: named twice");
 	value((struct wcs_slice)T("{\"foo\\u0000bar\": 42}"), "not JSON: a NUL in a name");
+	value((struct wcs_slice)T("[\"\\ud800abc\"]"), "not JSON: a lone surrogate");
+	value((struct wcs_slice)T("[\"\\ud800\\u0041\"]"), "not JSON: a lone surrogate");
 }
 
 /* ---- Rows in pieces ---------------------------------------------------------------------- */
