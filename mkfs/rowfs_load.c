@@ -259,14 +259,13 @@ static int load_begin(void *ctx, uint64_t line)
 {
 	struct load *load = ctx;
 	struct sink *sink = load->sink;
-	char *table = escape_bytes(load->table, "\"\\"), *schema = NULL, *text = NULL;
+	char *schema = NULL, *text = NULL;
 	int len = -1, rc;
 
-	if (table &&
-	    (!load->csv.create ||
-	     asprintf(&schema, "{\"version\":1,\"tables\":{\"%s\":{\"families\":{\"%s\":{}}}}}\n",
-		      table, load->csv.family) > 0))
-		len = asprintf(&text, "%s{\"table\":\"%s\"}\n", schema ? schema : "", table);
+	if (!load->csv.create ||
+	    asprintf(&schema, "{\"version\":1,\"tables\":{\"%s\":{\"families\":{\"%s\":{}}}}}\n",
+		     load->table, load->csv.family) > 0)
+		len = asprintf(&text, "%s{\"table\":\"%s\"}\n", schema ? schema : "", load->table);
 	rc = len < 0 ? sink_fail(sink, -ENOMEM, "no memory")
 		     : sink->kind->write(sink, text, (size_t)len);
 	sink->lines += 1 + load->csv.create;
@@ -274,7 +273,6 @@ static int load_begin(void *ctx, uint64_t line)
 		load->exit_code = load_fail_sink(load, sink->failed > 0 ? line : 0);
 	free(text);
 	free(schema);
-	free(table);
 	return rc;
 }
 
@@ -402,6 +400,11 @@ static int load_all(struct load *load, char **names, int count)
 		return program_misuse(&program, "STORE is missing");
 	if (count > 2)
 		return program_misuse(&program, "%s: one STORE and one FILE only", names[2]);
+	if (load->table && !wcs_table_name_valid(load->table))
+		return program_fail(&program,
+				    "table %s: a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or "
+				    ". first",
+				    load->table);
 	load->path = names[0];
 	if (count == 2 && strcmp(names[1], "-") != 0) {
 		load->source = names[1];

@@ -178,6 +178,10 @@ fail_with "csv: which must exist" 1 ':1: table w: the store has none' "$load" --
 csv 3:1 'the row has no key' < <(printf ',f,\n,a,b\n,,\n')
 fail_with "csv: a table that is missing" 1 ':1:2: table w: the store has none of that name; --create with --family makes it' \
 	"$load" --csv w s <(printf ',f\n,a\n')
+for name in '' 'a"b' .t; do
+	fail_with "csv: a table's name that is none" 1 "^rowfs-load: table $name: a table's name is 1 to 50" \
+		"$load" --csv "$name" --family f --create s /dev/null
+done
 fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t s
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
 fail_with "--key without --family" 2 'go with --family' "$load" --csv t --key id s
