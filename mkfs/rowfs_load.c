@@ -405,6 +405,10 @@ static int load_all(struct load *load, char **names, int count)
 				    "table %s: a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or "
 				    ". first",
 				    load->table);
+	if (csv->family && !wcs_family_name_valid(csv->family))
+		return program_fail(&program,
+				    "family %s: a family's name is 1 to 64 of -_.a-zA-Z0-9",
+				    csv->family);
 	load->path = names[0];
 	if (count == 2 && strcmp(names[1], "-") != 0) {
 		load->source = names[1];

@@ -182,6 +182,8 @@ for name in '' 'a"b' .t; do
 	fail_with "csv: a table's name that is none" 1 "^rowfs-load: table $name: a table's name is 1 to 50" \
 		"$load" --csv "$name" --family f --create s /dev/null
 done
+fail_with "csv: a family's name that is none" 1 '^rowfs-load: family a b: a family.s name is 1 to 64' \
+	"$load" --csv t --family 'a b' s /dev/null
 fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t s
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
 fail_with "--key without --family" 2 'go with --family' "$load" --csv t --key id s
