@@ -164,6 +164,6 @@ built() {
 }
 fail_with "make without the libraries refers to make deps" 2 '"make deps" installs them' built PKG_CONFIG=false
 check_eq "make prints a short line a file" "CC lib/names.c" "$(built "$TMP/built/obj/lib/names.o")"
-check "make V=1 prints commands" grep -q -- ' -c -o .* lib/names.c$' <(built V=1 -B "$TMP/built/obj/lib/names.o")
+check "make V=1 prints commands" grep -- ' -c -o .* lib/names.c$' <(built V=1 -B "$TMP/built/obj/lib/names.o")
 
 finish
