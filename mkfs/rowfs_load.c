@@ -157,7 +157,7 @@ static int load_interrupted(const struct load *load, uint64_t line, uint64_t hea
 	}
 	fprintf(out, "tail -n +%" PRIu64 " ", line);
 	load_put_word(out, name);
-	fprintf(out, ") | %s", program.name);
+	fputs(") | rowfs-load", out);
 	for (int i = 1; i < load->argc; i++) {
 		putc(' ', out);
 		load_put_word(out, load->argv[i]);
