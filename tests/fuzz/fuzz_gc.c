@@ -161,7 +161,7 @@ static bool gc_fuzz_collects(const struct wcs_gc *gc, uint64_t rank, int64_t ts)
 static void gc_fuzz_agrees(const struct gc_model *model, const struct wcs_gc *gc)
 {
 	for (uint64_t rank = 1; rank <= 7; rank++)
-		for (int64_t ts = 0; ts <= 8000; ts += 500)
+		for (int64_t ts = 0; ts <= 8000; ts += 1000)
 			FUZZ_CHECK(gc_fuzz_collects(gc, rank, ts) ==
 				   gc_model_collects(model, rank, ts, 7000));
 }
@@ -169,7 +169,7 @@ static void gc_fuzz_agrees(const struct gc_model *model, const struct wcs_gc *gc
 static bool gc_fuzz_within(const struct gc_model *model, const struct gc_model *other)
 {
 	for (uint64_t rank = 1; rank <= 7; rank++)
-		for (int64_t ts = 0; ts <= 8000; ts += 500)
+		for (int64_t ts = 0; ts <= 8000; ts += 1000)
 			if (gc_model_collects(model, rank, ts, 7000) &&
 			    !gc_model_collects(other, rank, ts, 7000))
 				return false;

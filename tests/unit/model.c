@@ -2,6 +2,7 @@
 /* The spelling of names once more, and the checks that compare. */
 #include "tests/unit/model.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +46,13 @@ static size_t model_character(const unsigned char *bytes, size_t left)
 static void model_add(struct model_units *units, const unsigned char *bytes, size_t len,
 		      bool escape)
 {
-	if (escape)
-		units->len += (size_t)sprintf(units->text + units->len, "%%%02X", bytes[0]);
+	static const char digits[] = "0123456789ABCDEF";
+
+	if (escape) {
+		units->text[units->len++] = '%';
+		units->text[units->len++] = digits[bytes[0] >> 4];
+		units->text[units->len++] = digits[bytes[0] & 15];
+	}
 	for (size_t i = 0; !escape && i < len; i++)
 		units->text[units->len++] = (char)bytes[i];
 	units->text[units->len] = '\0';
@@ -133,24 +139,22 @@ void model_check_encode(enum names_kind kind, const void *bytes, size_t len)
 	CHECK_FAST(len == 0 || memcmp(model_decoded, bytes, len) == 0);
 }
 
+static int model_digit(char c)
+{
+	return !isxdigit((unsigned char)c) ? -1 : c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
 /* Decodes %XX in any spelling; other characters stay as they are. */
 static size_t loose_decode(const char *name, size_t len, unsigned char *bytes)
 {
 	size_t count = 0;
-	unsigned value;
 
 	for (size_t i = 0; i < len; i++) {
-		char digits[3] = {0};
+		int high = name[i] == '%' && len - i >= 3 ? model_digit(name[i + 1]) : -1;
+		int low = high >= 0 ? model_digit(name[i + 2]) : -1;
 
-		if (name[i] == '%' && len - i >= 3)
-			memcpy(digits, name + i + 1, 2);
-		if (strspn(digits, "0123456789abcdefABCDEF") == 2) {
-			sscanf(digits, "%2x", &value);
-			bytes[count++] = (unsigned char)value;
-			i += 2;
-		} else {
-			bytes[count++] = (unsigned char)name[i];
-		}
+		bytes[count++] = (unsigned char)(low >= 0 ? high << 4 | low : name[i]);
+		i += low >= 0 ? 2 : 0;
 	}
 	return count;
 }
