@@ -97,13 +97,6 @@ static int import_fail_column(struct wcs_import *import, uint64_t number, int rc
 	return import_fail(import, number, rc, why);
 }
 
-static int import_fail_condition(struct wcs_import *import, uint64_t number, int rc,
-				 const struct wcs_condition *condition, const char *reason)
-{
-	return import_fail_column(import, number, rc, "if", condition->family, condition->qualifier,
-				  reason);
-}
-
 static int import_fail_write(struct wcs_import *import, uint64_t number, int rc,
 			     const struct wcs_write *write, const char *reason)
 {
@@ -145,8 +138,8 @@ static int import_fail_value(struct wcs_import *import, uint64_t number,
 
 		reason = wcs_aggregate_refuses_if(condition);
 		if (reason)
-			return import_fail_condition(import, number, wcs_aggregate_error(reason),
-						     condition, reason);
+			return import_fail_column(import, number, wcs_aggregate_error(reason), "if",
+						  condition->family, condition->qualifier, reason);
 	}
 	for (size_t i = 0; i < mutation->write_count; i++) {
 		const struct wcs_write *write = &mutation->writes[i];
@@ -173,10 +166,10 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 		return import_fail_family(import, number, mutation);
 	case -ECANCELED:
 		reason = "the row is not as \"if\" says";
-		return mutation->condition_count == 1
-			       ? import_fail_condition(import, number, rc, mutation->conditions,
-						       reason)
-			       : import_fail(import, number, rc, reason);
+		if (mutation->condition_count > 1)
+			return import_fail(import, number, rc, reason);
+		return import_fail_column(import, number, rc, "if", mutation->conditions->family,
+					  mutation->conditions->qualifier, reason);
 	case -EINVAL:
 		return import_fail_value(import, number, mutation, rc,
 					 "\"increment\" of a value that is not an 8-byte integer");

@@ -56,6 +56,31 @@ static int schema_json_order(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+/* Reads an object with a member for each element, which is all zero at first, of an array of that
+ * element size; array: the address of the pointer to it. Sorts it. */
+static int schema_json_array(struct wcs_json_text *in, const struct wcs_json_at *at,
+			     const char *more, void *array, size_t *count, size_t size,
+			     int (*read)(struct wcs_json_text *in, const struct wcs_json_at *at,
+					 void *element))
+{
+	struct wcs_json_at inner = {.up = at};
+	int rc = schema_json_object(in, at, more);
+	unsigned char *elements = NULL;
+	size_t room = *count;
+
+	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
+		rc = grow(array, &room, *count + 1, 8, size);
+		if (rc != 0)
+			return rc;
+		memcpy(&elements, array, sizeof(elements));
+		/* Counted first, so that wcs_schema_free frees it after a failure. */
+		rc = read(in, &inner, memset(elements + size * (*count)++, 0, size));
+	}
+	if (elements)
+		qsort(elements, *count, size, schema_json_order);
+	return rc;
+}
+
 static int schema_json_gc(struct wcs_json_text *in, const struct wcs_json_at *at, char **gc)
 {
 	struct wcs_fault why = {0};
@@ -89,10 +114,10 @@ static int schema_json_type(struct wcs_json_text *in, const struct wcs_json_at *
 	return rc == 0 && wcs_type_parse(name, type) ? schema_json_fault(in, at, why) : rc;
 }
 
-static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at *at,
-			      struct wcs_family *family)
+static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at *at, void *element)
 {
 	struct wcs_json_at inner = {.up = at};
+	struct wcs_family *family = element;
 	const char *name = wcs_json_copy(in, at->name);
 	int rc;
 
@@ -111,28 +136,6 @@ static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at
 		else
 			rc = schema_json_fault(in, &inner, "a family has only gc and type");
 	}
-	return rc;
-}
-
-static int schema_json_families(struct wcs_json_text *in, const struct wcs_json_at *at,
-				struct wcs_table_schema *table)
-{
-	struct wcs_json_at inner = {.up = at};
-	size_t room = table->family_count;
-	int rc = schema_json_object(in, at, " with a member per family");
-
-	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
-		rc = grow(&table->families, &room, table->family_count + 1, 8,
-			  sizeof(table->families[0]));
-		if (rc != 0)
-			return rc;
-		/* Counted first, so that wcs_schema_free frees it after a failure. */
-		table->families[table->family_count] = (struct wcs_family){.name = ""};
-		rc = schema_json_family(in, &inner, &table->families[table->family_count++]);
-	}
-	if (table->family_count > 0)
-		qsort(table->families, table->family_count, sizeof(table->families[0]),
-		      schema_json_order);
 	return rc;
 }
 
@@ -159,10 +162,10 @@ static int schema_json_protected(struct wcs_json_text *in, const struct wcs_json
 		       : schema_json_fault(in, at, "must be true or false");
 }
 
-static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at *at,
-			     struct wcs_table_schema *table)
+static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at *at, void *element)
 {
 	struct wcs_json_at inner = {.up = at};
+	struct wcs_table_schema *table = element;
 	const char *name = wcs_json_copy(in, at->name);
 	int rc;
 
@@ -177,7 +180,9 @@ static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at 
 		else if (wcs_json_is(&inner, "protected"))
 			rc = schema_json_protected(in, &inner, &table->protection);
 		else if (wcs_json_is(&inner, "families"))
-			rc = schema_json_families(in, &inner, table);
+			rc = schema_json_array(in, &inner, " with a member per family",
+					       &table->families, &table->family_count,
+					       sizeof(table->families[0]), schema_json_family);
 		else
 			rc = schema_json_fault(
 				in, &inner, "a table has only delimiter, protected and families");
@@ -188,24 +193,13 @@ static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at 
 static int schema_json_tables(struct wcs_json_text *in, const struct wcs_json_at *at,
 			      struct wcs_schema *schema)
 {
-	struct wcs_json_at inner = {.up = at};
-	size_t room = schema->table_count;
-	int rc = schema_json_object(in, at, " with a member per table");
+	int rc = schema_json_array(in, at, " with a member per table", &schema->tables,
+				   &schema->table_count, sizeof(schema->tables[0]),
+				   schema_json_table);
 
-	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
-		if (schema->table_count == WCS_TABLES_MAX)
-			return schema_json_fault(in, at, "a store holds at most 1000 tables");
-		rc = grow(&schema->tables, &room, schema->table_count + 1, 8,
-			  sizeof(schema->tables[0]));
-		if (rc != 0)
-			return rc;
-		schema->tables[schema->table_count] = (struct wcs_table_schema){.name = ""};
-		rc = schema_json_table(in, &inner, &schema->tables[schema->table_count++]);
-	}
-	if (schema->table_count > 0)
-		qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]),
-		      schema_json_order);
-	return rc;
+	return rc == 0 && schema->table_count > WCS_TABLES_MAX
+		       ? schema_json_fault(in, at, "a store holds at most 1000 tables")
+		       : rc;
 }
 
 static int schema_json_version(struct wcs_json_text *in, const struct wcs_json_at *at)

@@ -68,22 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t piece = fuzz_byte(&data, &size) + 1;
 	struct rows_fuzz_result whole, pieces;
 	char *text = fuzz_text(data, size), *rows;
-	struct wcs_line *line = NULL;
-	struct wcs_fault fault = {.text = ""};
-	int error;
 
 	if (!a) {
 		a = rows_fuzz_table();
 		b = rows_fuzz_table();
 	}
-	/* A row object alone: its mutation may be applied again and makes the same of an empty row.
-	 */
-	error = wcs_line_parse(text, size, &line, &fault);
-	FUZZ_CHECK((error != 0) == (line == NULL));
-	FUZZ_CHECK((error != 0) == (fault.text[0] != '\0'));
-	if (!error && line->kind == WCS_LINE_ROW)
-		FUZZ_CHECK(line->key.len <= WCS_ROW_KEY_MAX);
-	wcs_line_free(line);
 	whole = rows_fuzz_read(a, text, size, size + 1);
 	pieces = rows_fuzz_read(b, text, size, piece);
 	free(text);
