@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/escape.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
@@ -126,12 +125,12 @@ static void load_catch_signals(void)
 			sigaction(signals[i], &action, NULL);
 }
 
+/* Prints a space, and the word for a shell. */
 static void load_put_word(FILE *out, const char *word)
 {
-	char *escaped = escape_bytes(word, " \t!\"#$&'()*;<>?[\\]`{|}~");
-
-	fprintf(out, "%s", escaped ? escaped : "?");
-	free(escaped);
+	putc(' ', out);
+	for (; *word; word++)
+		fprintf(out, strchr(" \t!\"#$&'()*;<>?[\\]`{|}~", *word) ? "\\%c" : "%c", *word);
 }
 
 /* Prints how to load the rest. line: the first that is not applied; header: the number of header
@@ -149,19 +148,17 @@ static int load_interrupted(const struct load *load, uint64_t line, uint64_t hea
 		return load_fail_at(load, line, 0, "interrupted");
 	fputs("interrupted; go on with (", out);
 	if (header > 0) {
-		fprintf(out, "head -n %" PRIu64 " ", header);
+		fprintf(out, "head -n %" PRIu64, header);
 		load_put_word(out, name);
 		fputs("; ", out);
 	} else if (table[0]) {
 		fprintf(out, "echo '{\"table\":\"%s\"}'; ", table);
 	}
-	fprintf(out, "tail -n +%" PRIu64 " ", line);
+	fprintf(out, "tail -n +%" PRIu64, line);
 	load_put_word(out, name);
 	fputs(") | rowfs-load", out);
-	for (int i = 1; i < load->argc; i++) {
-		putc(' ', out);
+	for (int i = 1; i < load->argc; i++)
 		load_put_word(out, load->argv[i]);
-	}
 	fclose(out);
 	exit_code = load_fail_at(load, line, 0, why);
 	free(why);

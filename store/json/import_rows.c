@@ -108,17 +108,16 @@ static int import_fail_write(struct wcs_import *import, uint64_t number, int rc,
 				  reason);
 }
 
-/* The resolve layer refused one of the writes of that kind, or of all; it is named if it is the
- * only one. */
+/* Names the only write that the resolve layer can have refused with that error. */
 static int import_fail_only(struct wcs_import *import, uint64_t number, int rc,
-			    const struct wcs_mutation *mutation, bool all, enum wcs_write_kind kind,
-			    const char *reason)
+			    const struct wcs_mutation *mutation, const char *reason)
 {
+	enum wcs_write_kind kind = rc == -EFBIG ? WCS_WRITE_APPEND : WCS_WRITE_INCREMENT;
 	const struct wcs_write *only = NULL;
 	size_t count = 0;
 
 	for (size_t i = 0; i < mutation->write_count; i++)
-		if (all || mutation->writes[i].kind == kind) {
+		if (rc == -EOVERFLOW || mutation->writes[i].kind == kind) {
 			only = &mutation->writes[i];
 			count++;
 		}
@@ -149,8 +148,7 @@ static int import_fail_value(struct wcs_import *import, uint64_t number,
 			return import_fail_write(import, number, wcs_aggregate_error(reason), write,
 						 reason);
 	}
-	return import_fail_only(import, number, rc, mutation, rc == -EOVERFLOW, WCS_WRITE_INCREMENT,
-				otherwise);
+	return import_fail_only(import, number, rc, mutation, otherwise);
 }
 
 /* As import_fail, with the reason for which wcs_rows_mutate refused the row at that place. */
@@ -166,7 +164,7 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 		return import_fail_family(import, number, mutation);
 	case -ECANCELED:
 		reason = "the row is not as \"if\" says";
-		if (mutation->condition_count > 1)
+		if (mutation->condition_count != 1)
 			return import_fail(import, number, rc, reason);
 		return import_fail_column(import, number, rc, "if", mutation->conditions->family,
 					  mutation->conditions->qualifier, reason);
@@ -177,7 +175,7 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 		return import_fail_value(import, number, mutation, rc,
 					 "an integer or a timestamp would leave its range");
 	case -EFBIG:
-		return import_fail_only(import, number, rc, mutation, false, WCS_WRITE_APPEND,
+		return import_fail_only(import, number, rc, mutation,
 					"\"append\" makes a value larger than 100 MiB");
 	default:
 		return import_fail(import, number, rc, strerror(-rc));
