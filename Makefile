@@ -29,6 +29,7 @@ JOBS        = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 FUSE_CFLAGS    = $(shell $(PKG_CONFIG) --cflags fuse3)
 FUSE_LIBS      = $(shell $(PKG_CONFIG) --libs fuse3)
+PCRE2_LIBS     = $(shell $(PKG_CONFIG) --libs libpcre2-8)
 CHECK_CFLAGS   = $(shell $(PKG_CONFIG) --cflags check)
 CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
 # What fuzz_json compares with.
@@ -42,7 +43,7 @@ LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
 GUARDED        = _ZN7leveldb5BlockC1ERKNS_13BlockContentsE _ZN7leveldb11GetVarint64EPNS_5SliceEPm __assert_fail \
 		 leveldb_iter_seek _ZN7leveldb16NewErrorIteratorERKNS_6StatusE
 LEVELDB_LIBS   = $(GUARDED:%=-Wl,--wrap=%) $(LEVELDB) -lsnappy -lstdc++
-STORE_LIBS     = $(LEVELDB_LIBS) -lpthread -lm
+STORE_LIBS     = $(LEVELDB_LIBS) $(PCRE2_LIBS) -lpthread -lm
 
 # ---- Flags ---------------------------------------------------------------------------------
 
@@ -143,7 +144,7 @@ $(OBJ)/tests/e2e/%.o: EXTRA = $(FUSE_CFLAGS)
 
 $(OBJ)/libraries: Makefile
 	@mkdir -p $(@D)
-	@{ $(PKG_CONFIG) --exists --print-errors fuse3 && \
+	@{ $(PKG_CONFIG) --exists --print-errors fuse3 libpcre2-8 && \
 		printf '%s\n' '#include <leveldb/c.h>' 'int main(void) { return 0; }' | \
 		$(CC) $(CPPFLAGS) $(CFLAGS) -x c - -x none $(LDFLAGS) $(LEVELDB_LIBS) -o $@; } || { \
 		echo 'make: a compiler or a library is missing, see above: "make deps" installs them' >&2; exit 1; }

@@ -246,6 +246,17 @@ static bool names_filled(const char *above, size_t above_len, const char *next)
 	return above_len - start + (first == '%' ? 3 : unit) > NAMES_CHUNK_MAX;
 }
 
+/* Does every '%' begin an escape? */
+static bool names_escapes(const char *name, size_t len)
+{
+	unsigned char byte;
+	size_t at = 0, step = 1;
+
+	for (; at < len && step > 0; at += step)
+		step = names_byte(name + at, len - at, &byte);
+	return step > 0;
+}
+
 int names_join(enum names_kind kind, const char *above, size_t above_len, const char *component,
 	       size_t len, char *name, size_t *name_len, bool *more)
 {
@@ -270,7 +281,9 @@ int names_join(enum names_kind kind, const char *above, size_t above_len, const 
 	if (above_len > 0)
 		memmove(name, above, above_len);
 	memcpy(name + above_len, component, len);
-	if (chunk && !names_canonical(kind, false, true, name, above_len + len))
+	if (chunk &&
+	    !(kind == NAMES_TEXT ? names_escapes(name, above_len + len)
+				 : names_canonical(kind, false, true, name, above_len + len)))
 		return -EINVAL;
 	*name_len = above_len + len;
 	*more = chunk;

@@ -14,8 +14,8 @@
 
 static const struct program program = {
 	.name = (char[]){"rowfs-dump"},
-	.help = "Usage: rowfs-dump [--csv [--family F] [--timestamps]] STORE|DIRECTORY\n"
-		"                  [TABLE [PREFIX]]\n"
+	.help = "Usage: rowfs-dump [--view CHAIN] [--csv [--family F] [--timestamps]]\n"
+		"                  STORE|DIRECTORY [TABLE [PREFIX]]\n"
 		"\n"
 		"Prints a store that is not mounted, or what is in a directory of a mount, as\n"
 		"lines of JSON that rowfs-load takes: the schema, and for each table a line with\n"
@@ -24,6 +24,9 @@ static const struct program program = {
 		"  TABLE          prints this table only; DIRECTORY is then the mount's root\n"
 		"  PREFIX         prints the row of this key and those below it, as the directory\n"
 		"                 of that row has them; spelled as in .keys, where %XX is a byte\n"
+		"  --view CHAIN   prints only what this chain of views shows, as "
+		".from/A/.newest/1\n"
+		"                 (see rowfs(5)); the views stand in TABLE\n"
 		"  --csv          prints one table as the CSV that cbt import and rowfs-load\n"
 		"                 take: a row of families, each named at its first column; one of\n"
 		"                 columns; then rows with the newest values; an empty field is no\n"
@@ -41,6 +44,7 @@ static const struct program program = {
 
 struct dump {
 	struct rows *rows;
+	const char *views; /* NULL: none */
 	const char *table; /* NULL: all */
 	struct wcs_slice key;
 	const struct wcs_slice *prefix; /* the key; NULL: all rows */
@@ -103,6 +107,9 @@ static int dump_rows(struct dump *dump)
 		dump->table = in;
 	if (dump->csv && !dump->table)
 		return program_misuse(&program, "--csv: name the TABLE that is to be printed");
+	if (dump->views && !dump->table)
+		return program_misuse(&program, "--view: name the TABLE that is to be printed");
+	dump->rows->views = dump->views;
 	if (dump->table) {
 		while (count > 0 && strcmp(tables->name, dump->table) != 0) {
 			tables++;
@@ -123,7 +130,7 @@ static int dump_rows(struct dump *dump)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-enum dump_option { DUMP_CSV = 256, DUMP_FAMILY, DUMP_TIMESTAMPS };
+enum dump_option { DUMP_VIEW = 256, DUMP_CSV, DUMP_FAMILY, DUMP_TIMESTAMPS };
 
 static int dump_arguments(struct dump *dump, int argc, char **argv)
 {
@@ -143,7 +150,8 @@ static int dump_arguments(struct dump *dump, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"csv", no_argument, NULL, DUMP_CSV},
+	static const struct option options[] = {{"view", required_argument, NULL, DUMP_VIEW},
+						{"csv", no_argument, NULL, DUMP_CSV},
 						{"family", required_argument, NULL, DUMP_FAMILY},
 						{"timestamps", no_argument, NULL, DUMP_TIMESTAMPS},
 						PROGRAM_FOREIGN,
@@ -153,7 +161,9 @@ int main(int argc, char **argv)
 
 	program_begin(&program, argc, argv);
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
-		if (option == DUMP_CSV)
+		if (option == DUMP_VIEW)
+			dump.views = optarg;
+		else if (option == DUMP_CSV)
 			dump.csv = true;
 		else if (option == DUMP_FAMILY)
 			dump.options.family = optarg;

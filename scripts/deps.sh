@@ -37,6 +37,7 @@ build() {
 	need libleveldb-dev header leveldb/c.h
 	need libsnappy-dev links snappy # as LevelDB's static library
 	need g++ links stdc++
+	need libpcre2-dev pkg-config --exists libpcre2-8
 }
 
 demo() {

@@ -20,10 +20,10 @@ import sys
 LAYERS = ("lib", "store", "fs", "mkfs")
 # A layer, and the headers of the tree that it may include.
 MAY_INCLUDE = {
-    "lib": r"lib/.*|store/(store|rows)\.h",
+    "lib": r"lib/.*|store/(store|rows|chain/chain|chain/views)\.h",
     "store": r"store/.*|lib/.*",
-    "fs": r"fs/.*|lib/.*|store/(store|rows)\.h",
-    "mkfs": r"mkfs/.*|lib/.*|store/(store|rows)\.h",
+    "fs": r"fs/.*|lib/.*|store/(store|rows|chain/chain|chain/views)\.h",
+    "mkfs": r"mkfs/.*|lib/.*|store/(store|rows|chain/chain|chain/views)\.h",
 }
 
 

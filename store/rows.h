@@ -143,16 +143,17 @@ enum wcs_export_kind {
 
 /*
  * Rows as text: those of the table (key NULL), or the row of that key and all below it, whose keys
- * start with it and the delimiter; all of one moment, that of the call. One spelling: the same
- * cells give the same bytes. Memory is constant, whatever the sizes of rows and values, which are
- * read as they are asked for. Like a scan it holds resources of the engine and belongs to one
- * thread at a time. -EINVAL, -ENAMETOOLONG: key.
+ * start with it and the delimiter, as far as the chain (NULL: none; chain.h) shows them, in its
+ * order and of one moment, that of the call. One spelling: the same cells give the same bytes.
+ * Memory is constant, whatever the sizes of rows and values, which are read as they are asked for.
+ * Like a scan it holds resources of the engine and belongs to one thread at a time. -EINVAL,
+ * -ENAMETOOLONG: key.
  */
 #define WCS_EXPORT_LINE_MAX ((size_t)128 << 20) /* bytes */
 
 struct wcs_export;
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
-		    struct wcs_export **exported);
+		    struct wcs_chain *chain, struct wcs_export **exported);
 /* Copies the next len bytes into buf, fewer only at the end, where *got is 0. The bytes before an
  * error come first; then every call returns the error. */
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);

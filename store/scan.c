@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans: checks the arguments and copies the filter. An empty range, filter or list of families
  * never reaches an engine. */
-#include "store/engine/engine.h"
-#include "store/table/table.h"
+#include "store/chain/chain_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,11 +15,6 @@ static int scan_check_bounds(struct wcs_slice from, struct wcs_slice to, size_t 
 	int rc = store_check_slice(from, max + 1);
 
 	return rc == 0 ? store_check_slice(to, max + 1) : rc;
-}
-
-static bool scan_bounds_empty(struct wcs_slice from, struct wcs_slice to)
-{
-	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
 }
 
 /* ---- Scans ------------------------------------------------------------------------------- */
@@ -88,7 +82,7 @@ static int scan_keep_ranges(const struct wcs_range *ranges, size_t count, struct
 
 		if (rc != 0)
 			return rc;
-		if (scan_bounds_empty(ranges[i].start, ranges[i].end))
+		if (engine_bounds_empty(ranges[i].start, ranges[i].end))
 			continue;
 		if (made > 0 && (kept[made - 1].end.data == NULL ||
 				 wcs_slice_compare(kept[made - 1].end, ranges[i].start) > 0))
@@ -109,14 +103,16 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *ranges, s
 
 	if (copy == NULL)
 		return -ENOMEM;
-	if (range_count == 0 || scan_bounds_empty(copy->qualifier_from, copy->qualifier_to) ||
-	    (copy->ts_to != 0 && copy->ts_from >= copy->ts_to) ||
-	    (copy->families != NULL && copy->family_count == 0)) {
+	if (range_count == 0 || engine_filter_empty(copy)) {
 		free(copy);
 		*scan = &scan_none;
 		return 0;
 	}
-	rc = engine_scan(&table->store->engine, &view, table->id, ranges, range_count, copy, scan);
+	if (copy->chain != NULL)
+		rc = chain_scan(table, &view, ranges, range_count, copy, scan);
+	else
+		rc = engine_scan(&table->store->engine, &view, table->id, ranges, range_count, copy,
+				 scan);
 	if (rc != 0) {
 		free(copy);
 		return rc;
@@ -131,6 +127,7 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_
 {
 	struct wcs_range *kept = malloc((range_count + 1) * sizeof(*kept));
 	int rc = kept != NULL ? 0 : -ENOMEM;
+	struct chain_bounds bounds;
 
 	if (rc == 0)
 		rc = scan_keep_ranges(ranges, range_count, kept, &range_count);
@@ -138,8 +135,13 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_
 		rc = scan_check_bounds(filter->qualifier_from, filter->qualifier_to,
 				       WCS_QUALIFIER_MAX);
 	if (rc == 0 &&
-	    (filter->ts_from < 0 || filter->ts_to < 0 || (unsigned int)filter->each > WCS_EACH_ROW))
+	    (filter->ts_from < 0 || filter->ts_to < 0 ||
+	     (unsigned int)filter->each > WCS_EACH_ROW || wcs_chain_moves(filter->chain)))
 		rc = -EINVAL;
+	if (rc == 0 && filter->chain != NULL) {
+		chain_bounds(filter->chain, &bounds);
+		range_count = chain_cut(&bounds, kept, range_count);
+	}
 	if (rc == 0)
 		rc = table_enter(table);
 	if (rc == 0) {

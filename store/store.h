@@ -24,6 +24,7 @@
  *               of an engine with other clients: they keep changing the row
  *   -ETIMEDOUT -EACCES  the engine did not answer in time, or refuses access
  *   -EINTR      a read ended as the options' interrupted asked
+ *   -ELOOP -E2BIG  a chain has too many views; an expression took too many steps (chain.h)
  *   -EROFS      a write failed before; the store takes no more until it is opened again
  *   -EOPNOTSUPP the engine cannot do it
  *   -ENOSPC -EIO -ENOMEM -EPROTO  no room (deletes still have some), a damaged or unreadable
@@ -74,6 +75,7 @@ int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
 
 struct wcs_store; /* an open store */
 struct wcs_table; /* a handle on one table */
+struct wcs_chain; /* views of a table, see chain.h */
 
 /* The reason of a failure, and its place in a text: line and column from 1; 0: not known. */
 struct wcs_fault {
@@ -555,7 +557,8 @@ struct wcs_filter {
 	int64_t ts_from; /* only timestamps in [ts_from, ts_to); ts_to 0: no upper end */
 	int64_t ts_to;
 	uint32_t newest; /* only so many of each column, the newest of those above; 0: all */
-	bool reverse;	 /* rows in descending order, the cells of each as otherwise */
+	bool reverse;	 /* rows in the opposite order; the cells of each as otherwise */
+	struct wcs_chain *chain; /* only what this chain shows, see chain.h; NULL: everything */
 };
 
 /* Rows from start on, up to but not with end. A NULL data of end: to the last row. */
@@ -751,13 +754,15 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
  */
 int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key);
 
-/* Counts the rows that wcs_rows_drop would delete. Its cost grows with their cells. */
+/* Counts the rows below key (NULL: of the table), as far as the chain (NULL: none) shows them. Its
+ * cost grows with their cells. */
 struct wcs_count {
 	uint64_t rows;
 	uint64_t cells;
 	uint64_t bytes; /* of their values */
 };
-int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count);
+int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_chain *chain,
+		   struct wcs_count *count);
 /* Counts one family's cells, and the rows that have such cells. */
 int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count);
 

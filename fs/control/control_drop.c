@@ -25,7 +25,7 @@ static int drop_print(const struct control_place *at, FILE *to)
 	struct wcs_count count;
 	struct wcs_slice key;
 	int rc = pos->family ? wcs_family_count(pos->table, pos->family, &count)
-			     : wcs_rows_count(pos->table, control_key(pos, &key), &count);
+			     : wcs_rows_count(pos->table, control_key(pos, &key), NULL, &count);
 
 	if (rc != 0)
 		return rc;

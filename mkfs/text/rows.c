@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "mkfs/key_path.h"
+#include "store/chain/views.h"
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
@@ -132,6 +133,11 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 		return -errno;
 	if (!rows->mounted.table[0])
 		fd = rows_descend(fd, strcpy(name, table->name));
+	if (rows->views && fd >= 0) {
+		path = strdup(rows->views);
+		fd = path ? rows_descend(fd, path) : -ENOMEM;
+		free(path);
+	}
 	if (!key || fd < 0)
 		return fd;
 	path = key_path(*key, table->delimiter, &families);
@@ -144,19 +150,33 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	return fd;
 }
 
+/* Starts the export of a table of the store. */
+static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_export_kind kind)
+{
+	struct wcs_chain *chain = NULL, *resolved = NULL;
+	struct wcs_fault fault = {.text = ""};
+	int rc = wcs_table_open(rows->store, rows->name, &rows->table);
+
+	if (!rc && rows->views)
+		rc = wcs_view_chain(rows->table, rows->views, &chain, &fault);
+	if (!rc)
+		rc = wcs_chain_resolve(rows->table, chain, &resolved);
+	if (!rc)
+		rc = wcs_export_open(rows->table, key, kind, resolved, &rows->exported);
+	wcs_chain_free(resolved);
+	wcs_chain_free(chain);
+	return rc ? rows_fail(rows, fault.text[0] ? fault.text : strerror(-rc)) : PROGRAM_OK;
+}
+
 int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
 	       enum wcs_export_kind kind)
 {
-	int rc, directory;
+	int directory;
 
 	rows_stop(rows);
 	rows->name = table->name;
-	if (rows->store) {
-		rc = wcs_table_open(rows->store, rows->name, &rows->table);
-		if (!rc)
-			rc = wcs_export_open(rows->table, key, kind, &rows->exported);
-		return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
-	}
+	if (rows->store)
+		return rows_export(rows, key, kind);
 	directory = rows_directory(rows, table, key);
 	if (directory == -ENOENT && key)
 		return PROGRAM_OK; /* no such row, and none below it */

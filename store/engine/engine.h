@@ -9,6 +9,19 @@
 #include "store/backend.h"
 #include "store/policy/view.h"
 
+static inline bool engine_bounds_empty(struct wcs_slice from, struct wcs_slice to)
+{
+	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
+}
+
+/* Does no cell pass it? Such a filter never reaches an engine. */
+static inline bool engine_filter_empty(const struct wcs_filter *filter)
+{
+	return engine_bounds_empty(filter->qualifier_from, filter->qualifier_to) ||
+	       (filter->ts_to != 0 && filter->ts_from >= filter->ts_to) ||
+	       (filter->families != NULL && filter->family_count == 0);
+}
+
 /* ---- filter.c ---- */
 /* Opens a scan of the cells that pass view and filter. The view's policies and the filter stay
  * valid until (*scan)->backend->scan_close. */

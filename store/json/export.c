@@ -73,11 +73,11 @@ static int export_families(struct wcs_export *exported, struct wcs_table *table)
 }
 
 int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum wcs_export_kind kind,
-		    struct wcs_export **exported)
+		    struct wcs_chain *chain, struct wcs_export **exported)
 {
 	static const enum wcs_each each[] = {
 		[WCS_EXPORT_KEYS] = WCS_EACH_ROW, [WCS_EXPORT_CELLS] = WCS_EACH_COLUMN};
-	struct wcs_filter filter = {.each = WCS_EACH_CELL};
+	struct wcs_filter filter = {.each = WCS_EACH_CELL, .chain = chain};
 	struct wcs_subtree subtree;
 	struct wcs_export *made;
 	int rc;

@@ -66,27 +66,19 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 
 /* ---- Counting ---------------------------------------------------------------------------- */
 
-/* family NULL: of all. The cells of a row come one after the other. */
 static int count_ranges(struct wcs_table *table, const struct wcs_range *ranges, size_t range_count,
-			const char *family, struct wcs_count *count)
+			const struct wcs_filter *filter, struct wcs_count *count)
 {
-	struct wcs_filter every = {.each = WCS_EACH_CELL,
-				   .families = family ? &family : NULL,
-				   .family_count = family ? 1 : 0};
-	unsigned char row[WCS_ROW_KEY_MAX]; /* of the last cell */
-	size_t row_len = 0;		    /* 0: there was none */
-	uint64_t row_bytes = 0;		    /* of its values */
+	uint64_t row_bytes = 0; /* of values of the present row */
 	struct wcs_count found = {.rows = 0};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = wcs_scan_open(table, ranges, range_count, &every, &scan);
+	int rc = wcs_scan_open(table, ranges, range_count, filter, &scan);
 
 	if (rc != 0)
 		return rc;
 	while ((rc = wcs_scan_next(scan, &cell)) == 1) {
-		if (cell.row.len != row_len || memcmp(cell.row.data, row, row_len) != 0) {
-			memcpy(row, cell.row.data, cell.row.len);
-			row_len = cell.row.len;
+		if (cell.differs == WCS_PART_ROW) {
 			row_bytes = 0;
 			found.rows++;
 		}
@@ -101,17 +93,20 @@ static int count_ranges(struct wcs_table *table, const struct wcs_range *ranges,
 	return rc;
 }
 
-int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_count *count)
+int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct wcs_chain *chain,
+		   struct wcs_count *count)
 {
+	const struct wcs_filter filter = {.each = WCS_EACH_CELL, .chain = chain};
 	struct wcs_subtree subtree;
 	int rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
 
-	return rc == 0 ? count_ranges(table, subtree.ranges, subtree.count, NULL, count) : rc;
+	return rc == 0 ? count_ranges(table, subtree.ranges, subtree.count, &filter, count) : rc;
 }
 
 int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count)
 {
-	struct wcs_range all = {.start = {NULL, 0}};
+	const struct wcs_filter filter = {.families = &name, .family_count = 1};
+	const struct wcs_range all = {.start = {NULL, 0}};
 
-	return count_ranges(table, &all, 1, name, count);
+	return count_ranges(table, &all, 1, &filter, count);
 }

@@ -205,7 +205,8 @@ static struct bench_time bench_export(struct bench *bench)
 	size_t got;
 
 	bench->read = 0;
-	ck_assert_int_eq(wcs_export_open(bench->suite.table, NULL, WCS_EXPORT_ROWS, &exported), 0);
+	ck_assert_int_eq(
+		wcs_export_open(bench->suite.table, NULL, WCS_EXPORT_ROWS, NULL, &exported), 0);
 	while (wcs_export_read(exported, buf, BENCH_PIECE, &got) == 0 && got > 0)
 		bench_take(bench, buf, got);
 	wcs_export_close(exported);

@@ -99,7 +99,7 @@ static int run_count(struct calls *calls)
 {
 	struct wcs_slice key = suite_text("t");
 	struct wcs_count count;
-	int rc = wcs_rows_count(calls->suite.table, &key, &count);
+	int rc = wcs_rows_count(calls->suite.table, &key, NULL, &count);
 
 	if (rc == 0)
 		calls_out_text(calls, count.rows == 2 && count.cells == 2 ? "two" : "not two");

@@ -33,7 +33,7 @@ static int export(struct calls *calls, const char *key, enum wcs_export_kind kin
 	struct wcs_export *rows;
 	static char buf[1000];
 	size_t got = 0;
-	int rc = wcs_export_open(calls->suite.table, &slice, kind, &rows);
+	int rc = wcs_export_open(calls->suite.table, &slice, kind, NULL, &rows);
 
 	if (rc != 0)
 		return rc;

@@ -26,7 +26,7 @@ char *exported_text(struct wcs_table *table, const struct wcs_slice *key, enum w
 {
 	struct wcs_export *exported;
 
-	SUITE_OK(wcs_export_open(table, key, kind, &exported));
+	SUITE_OK(wcs_export_open(table, key, kind, NULL, &exported));
 	return exported_drain(exported, piece, len);
 }
 

@@ -10,13 +10,13 @@ static void random_drop(struct random_run *run)
 
 	random_say(run, root == NULL ? " drop all" : " drop");
 	for (int i = 0; i < SUITE_ENGINES; i++)
-		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
+		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, NULL, &count[i]), 0);
 	ck_assert_msg(count[0].rows == count[1].rows && count[0].cells == count[1].cells &&
 			      count[0].bytes == count[1].bytes,
 		      "%.2000s", run->text);
 	for (int i = 0; i < SUITE_ENGINES; i++) {
 		SUITE_OK(wcs_rows_drop(run->suites[i].table, root));
-		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, &count[i]), 0);
+		ck_assert_int_eq(wcs_rows_count(run->suites[i].table, root, NULL, &count[i]), 0);
 		ck_assert_uint_eq(count[i].cells, 0);
 	}
 }

@@ -230,9 +230,9 @@ SUITE_STORES(longest_names, 10)
 	text = exported_text(s->table, &above, WCS_EXPORT_KEYS, 1000, &len);
 	ck_assert_uint_eq(len, 3 * (WCS_ROW_KEY_MAX - 1) + 2);
 	free(text);
-	ck_assert_int_eq(wcs_export_open(s->table, &too_long, WCS_EXPORT_ROWS, &exported),
+	ck_assert_int_eq(wcs_export_open(s->table, &too_long, WCS_EXPORT_ROWS, NULL, &exported),
 			 -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROW, &exported), -EINVAL);
+	ck_assert_int_eq(wcs_export_open(s->table, NULL, WCS_EXPORT_ROW, NULL, &exported), -EINVAL);
 	free(key);
 	free(qualifier);
 }
@@ -271,8 +271,8 @@ SUITE_STORES(one_moment, 10)
 	suite_set(s->table, "a", "f", "q", 1, "old");
 	suite_set(s->table, "a!", "f", "q", 1, "old");
 	suite_set(s->table, "a#b", "f", "q", 1, "old");
-	SUITE_OK(wcs_export_open(s->table, &key, WCS_EXPORT_ROWS, &rows));
-	SUITE_OK(wcs_export_open(s->table, &key, WCS_EXPORT_KEYS, &keys));
+	SUITE_OK(wcs_export_open(s->table, &key, WCS_EXPORT_ROWS, NULL, &rows));
+	SUITE_OK(wcs_export_open(s->table, &key, WCS_EXPORT_KEYS, NULL, &keys));
 	suite_set(s->table, "a", "f", "q", 1, "new");
 	suite_set(s->table, "a#a", "f", "q", 1, "new");
 	suite_delete_row(s->table, "a#b");
@@ -300,9 +300,9 @@ SUITE_STORES(closed_early, 30)
 		snprintf(name, sizeof(name), "r%06d", i);
 		suite_set(s->table, name, "f", "q", 1, "value");
 	}
-	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported));
+	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, NULL, &exported));
 	wcs_export_close(exported);
-	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, &exported));
+	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_ROWS, NULL, &exported));
 	SUITE_OK(wcs_export_read(exported, buf, 0, &got));
 	ck_assert_uint_eq(got, 0);
 	SUITE_OK(wcs_export_read(exported, buf, sizeof(buf), &got));
@@ -365,7 +365,7 @@ SUITE_STORES(heavy_row, 60)
 		char q = (char)('a' + i);
 
 		if (i == 10) {
-			ck_assert_int_eq(wcs_rows_count(s->table, NULL, &count), 0);
+			ck_assert_int_eq(wcs_rows_count(s->table, NULL, NULL, &count), 0);
 			ck_assert_uint_eq(count.bytes, WCS_ROW_WARN);
 			ck_assert_int_eq(s->warnings, 0);
 		}
@@ -374,7 +374,7 @@ SUITE_STORES(heavy_row, 60)
 	}
 	suite_set(s->table, "light", "f", "q", 1, "v");
 	ck_assert_int_eq(s->warnings, 0);
-	ck_assert_int_eq(wcs_rows_count(s->table, NULL, &count), 0);
+	ck_assert_int_eq(wcs_rows_count(s->table, NULL, NULL, &count), 0);
 	ck_assert_int_eq(s->warnings, 1);
 	ck_assert_ptr_nonnull(strstr(s->log, "table t has a row of more than 104857600 bytes"));
 	ck_assert_ptr_null(strstr(s->log, "heavy"));
@@ -382,7 +382,8 @@ SUITE_STORES(heavy_row, 60)
 		struct wcs_export *exported;
 		size_t got;
 
-		SUITE_OK(wcs_export_open(s->table, &key, (enum wcs_export_kind)kind, &exported));
+		SUITE_OK(wcs_export_open(s->table, &key, (enum wcs_export_kind)kind, NULL,
+					 &exported));
 		do
 			SUITE_OK(wcs_export_read(exported, value, size, &got));
 		while (got > 0);

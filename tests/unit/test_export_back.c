@@ -175,7 +175,7 @@ static char *lines_text(struct wcs_table *table, size_t max, size_t piece, size_
 {
 	struct wcs_export *exported;
 
-	SUITE_OK(wcs_export_open(table, NULL, WCS_EXPORT_ROWS, &exported));
+	SUITE_OK(wcs_export_open(table, NULL, WCS_EXPORT_ROWS, NULL, &exported));
 	wcs_export_set_line_max(exported, max);
 	return exported_drain(exported, piece, len);
 }

@@ -9,7 +9,7 @@ static void expect_count(struct wcs_table *table, const struct wcs_slice *key, u
 {
 	struct wcs_count count = {.rows = 99};
 
-	ck_assert_int_eq(wcs_rows_count(table, key, &count), 0);
+	ck_assert_int_eq(wcs_rows_count(table, key, NULL, &count), 0);
 	ck_assert_uint_eq(count.rows, rows);
 	ck_assert_uint_eq(count.cells, cells);
 	ck_assert_uint_eq(count.bytes, bytes);
@@ -83,7 +83,7 @@ SUITE_STORES(test_drop_limits, 10)
 	SUITE_OK(wcs_row_mutate(s->table, longest, mutation, NULL));
 	wcs_mutation_free(mutation);
 	ck_assert_int_eq(wcs_rows_drop(s->table, &longer), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_rows_count(s->table, &longer, &count), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_rows_count(s->table, &longer, NULL, &count), -ENAMETOOLONG);
 	expect_count(s->table, &longest, 1, 1, 1);
 	SUITE_OK(wcs_rows_drop(s->table, &longest));
 	suite_expect(s->table, "");

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains: made view by view, and reduced to bounds of keys. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/chain/chain_private.h"
+
+/* ---- Views ------------------------------------------------------------------------------- */
+
+void chain_view_free(struct chain_view *view)
+{
+	if (view == NULL || atomic_fetch_sub(&view->holders, 1) != 1)
+		return;
+	regex_free(view->regex);
+	free(view->families);
+	free(view);
+}
+
+struct chain_view *chain_view_hold(struct chain_view *view)
+{
+	atomic_fetch_add(&view->holders, 1);
+	return view;
+}
+
+/* Copies a slice to *to, with a NUL behind it. An empty one is not NULL afterwards, if it was not.
+ */
+static struct wcs_slice view_copy(struct wcs_slice slice, unsigned char **to)
+{
+	struct wcs_slice copy = {slice.data != NULL ? *to : NULL, slice.len};
+
+	if (slice.len > 0)
+		memcpy(*to, slice.data, slice.len);
+	(*to)[slice.len] = '\0';
+	*to += slice.len + 1;
+	return copy;
+}
+
+struct chain_view *chain_view_new(const struct wcs_step *step)
+{
+	size_t count = step->column_count, len = step->bytes.len + 1;
+	struct wcs_column *columns;
+	struct chain_view *view;
+	struct wcs_slice *within;
+	unsigned char *to;
+
+	if (step->within != NULL)
+		len += step->within->len + 1;
+	for (size_t i = 0; i < count; i++)
+		len += step->columns[i].family.len + step->columns[i].qualifier.len + 2;
+	view = calloc(1, sizeof(*view) + len);
+	if (view == NULL)
+		return NULL;
+	view->families = calloc(count + 1, sizeof(*within) + sizeof(*columns) + sizeof(char *));
+	if (view->families == NULL) {
+		free(view);
+		return NULL;
+	}
+	within = (struct wcs_slice *)(void *)(view->families + count + 1);
+	columns = (struct wcs_column *)(void *)(within + 1);
+	to = view->memory;
+	atomic_init(&view->holders, 1);
+	view->step = *step;
+	view->step.bytes = view_copy(step->bytes, &to);
+	if (step->within != NULL)
+		*within = view_copy(*step->within, &to);
+	view->step.within = step->within != NULL ? within : NULL;
+	view->step.columns = columns;
+	for (size_t i = 0; i < count; i++) {
+		view->families[i] = (const char *)to;
+		columns[i].family = view_copy(step->columns[i].family, &to);
+		columns[i].qualifier = view_copy(step->columns[i].qualifier, &to);
+	}
+	return view;
+}
+
+static bool view_has_regex(const struct chain_view *view)
+{
+	return view->step.kind == WCS_STEP_KEY || view->step.kind == WCS_STEP_COLUMN ||
+	       view->step.kind == WCS_STEP_VALUE;
+}
+
+/* ---- Chains ------------------------------------------------------------------------------ */
+
+struct wcs_chain *chain_new(struct wcs_chain *before, struct chain_view *view)
+{
+	struct wcs_chain *chain = malloc(sizeof(*chain));
+
+	if (chain == NULL) {
+		chain_view_free(view);
+		wcs_chain_free(before);
+		return NULL;
+	}
+	atomic_init(&chain->holders, 1);
+	chain->length = before != NULL ? before->length + 1 : 1;
+	chain->before = before;
+	chain->view = view;
+	return chain;
+}
+
+static int chain_check(struct wcs_table *table, const struct wcs_chain *before,
+		       const struct wcs_step *step, struct wcs_fault *fault)
+{
+	if (before != NULL && before->length >= WCS_CHAIN_MAX)
+		return wcs_fault_set(fault, -ELOOP, "a chain has at most %u views", WCS_CHAIN_MAX);
+	if (step->bytes.len > WCS_ROW_KEY_MAX ||
+	    (step->within != NULL && step->within->len > WCS_ROW_KEY_MAX))
+		return wcs_fault_set(fault, -ENAMETOOLONG, "a row key has at most %u bytes",
+				     WCS_ROW_KEY_MAX);
+	for (size_t i = 0; i < step->column_count; i++) {
+		struct wcs_slice family = step->columns[i].family;
+
+		if (!wcs_family_exists(table, family))
+			return wcs_fault_set(fault, -EINVAL, "there is no family %.*s",
+					     (int)family.len, (const char *)family.data);
+	}
+	return 0;
+}
+
+int wcs_chain_add(struct wcs_table *table, struct wcs_chain *before, const struct wcs_step *step,
+		  struct wcs_chain **chain, struct wcs_fault *fault)
+{
+	int rc = chain_check(table, before, step, fault);
+	struct chain_view *view;
+	struct wcs_chain *made;
+
+	if (rc != 0)
+		return rc;
+	view = chain_view_new(step);
+	if (view == NULL)
+		return -ENOMEM;
+	if (view_has_regex(view))
+		rc = regex_compile(view->step.bytes, &view->regex, fault);
+	if (rc != 0) {
+		chain_view_free(view);
+		return rc;
+	}
+	made = chain_new(wcs_chain_hold(before), view);
+	if (made == NULL)
+		return -ENOMEM;
+	*chain = made;
+	return 0;
+}
+
+struct wcs_chain *wcs_chain_hold(struct wcs_chain *chain)
+{
+	if (chain != NULL)
+		atomic_fetch_add(&chain->holders, 1);
+	return chain;
+}
+
+void wcs_chain_free(struct wcs_chain *chain)
+{
+	while (chain != NULL && atomic_fetch_sub(&chain->holders, 1) == 1) {
+		struct wcs_chain *before = chain->before;
+
+		chain_view_free(chain->view);
+		free(chain);
+		chain = before;
+	}
+}
+
+bool chain_reversed(const struct wcs_chain *chain)
+{
+	bool reversed = false;
+
+	for (; chain != NULL; chain = chain->before)
+		reversed ^= chain->view->step.kind == WCS_STEP_REVERSE;
+	return reversed;
+}
+
+bool wcs_chain_moves(const struct wcs_chain *chain)
+{
+	for (; chain != NULL; chain = chain->before)
+		if (chain->view->step.ago || chain_view_is_limit(chain->view))
+			return true;
+	return false;
+}
+
+/* ---- Bounds ------------------------------------------------------------------------------ */
+
+static void bounds_raise(struct chain_bounds *bounds, struct wcs_slice start)
+{
+	if (wcs_slice_compare(start, bounds->start) <= 0)
+		return;
+	memcpy(bounds->start_bytes, start.data, start.len);
+	bounds->start = (struct wcs_slice){bounds->start_bytes, start.len};
+}
+
+static void bounds_lower(struct chain_bounds *bounds, struct wcs_slice end)
+{
+	if (bounds->end.data != NULL && wcs_slice_compare(end, bounds->end) >= 0)
+		return;
+	if (end.len > 0)
+		memcpy(bounds->end_bytes, end.data, end.len);
+	bounds->end = (struct wcs_slice){bounds->end_bytes, end.len};
+}
+
+static void bounds_prefix(struct chain_bounds *bounds, struct wcs_slice prefix)
+{
+	unsigned char past[WCS_ROW_KEY_MAX];
+	size_t len = prefix.len;
+
+	if (len > 0)
+		memcpy(past, prefix.data, len);
+	while (len > 0 && past[len - 1] == 0xFF)
+		len--;
+	bounds_raise(bounds, prefix);
+	if (len == 0)
+		return;
+	past[len - 1]++;
+	bounds_lower(bounds, (struct wcs_slice){past, len});
+}
+
+void chain_bounds(const struct wcs_chain *chain, struct chain_bounds *bounds)
+{
+	unsigned char literal[WCS_ROW_KEY_MAX];
+
+	bounds->start = (struct wcs_slice){bounds->start_bytes, 0};
+	bounds->end = (struct wcs_slice){NULL, 0};
+	for (; chain != NULL; chain = chain->before) {
+		struct wcs_slice bytes = chain->view->step.bytes;
+
+		switch (chain->view->step.kind) {
+		case WCS_STEP_FROM:
+			bounds_raise(bounds, bytes);
+			break;
+		case WCS_STEP_TO:
+			bounds_lower(bounds, bytes);
+			break;
+		case WCS_STEP_PREFIX:
+			bounds_prefix(bounds, bytes);
+			break;
+		case WCS_STEP_KEY:
+			bounds_prefix(bounds,
+				      (struct wcs_slice){literal, regex_literal(bytes, literal)});
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+size_t chain_cut(const struct chain_bounds *bounds, struct wcs_range *ranges, size_t count)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct wcs_range range = ranges[i];
+
+		if (wcs_slice_compare(bounds->start, range.start) > 0)
+			range.start = bounds->start;
+		if (bounds->end.data != NULL &&
+		    (range.end.data == NULL || wcs_slice_compare(bounds->end, range.end) < 0))
+			range.end = bounds->end;
+		if (!engine_bounds_empty(range.start, range.end))
+			ranges[left++] = range;
+	}
+	return left;
+}
+
+bool wcs_chain_crossed(const struct wcs_chain *chain)
+{
+	struct chain_bounds bounds = {.start = {bounds.start_bytes, 0}};
+
+	for (; chain != NULL; chain = chain->before) {
+		if (chain->view->step.kind == WCS_STEP_FROM)
+			bounds_raise(&bounds, chain->view->step.bytes);
+		if (chain->view->step.kind == WCS_STEP_TO)
+			bounds_lower(&bounds, chain->view->step.bytes);
+	}
+	return bounds.end.data != NULL && wcs_slice_compare(bounds.start, bounds.end) > 0;
+}

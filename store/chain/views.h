@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of views: `.VIEW/ARGUMENT` in a path becomes a step of a chain. rowfs(5) has them for
+ * users. Errors, threads and ownership as in store.h.
+ */
+#ifndef WCS_VIEWS_H
+#define WCS_VIEWS_H
+
+#include "store/chain/chain.h"
+
+#define WCS_ARGUMENT_MAX 255u /* bytes; a KEY may have more, in chunks of names (lib/names.h) */
+
+/* Why a KEY in chunks is refused. */
+#define WCS_VIEW_SPLIT                                                                             \
+	"a % has two upper-case hex digits behind it, and a key of more than 230 bytes is split "  \
+	"into directories, as rowfs-path prints them"
+
+/* An argument, and the directory in which its view stands. */
+struct wcs_view_text {
+	struct wcs_slice text;	     /* as spelled, without the joints of chunks */
+	const struct wcs_slice *key; /* of the directory; NULL: it is the table's */
+	unsigned char delimiter;     /* of the table */
+};
+
+/* A step with the memory that it points to, so it must not be copied; `within` borrows the key. */
+struct wcs_view_step {
+	struct wcs_step step;
+	struct wcs_slice within;
+	size_t used; /* of bytes */
+	struct wcs_column columns[WCS_ARGUMENT_MAX / 2 + 1];
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+};
+
+/* What else is known of an argument. */
+enum wcs_view_form {
+	WCS_VIEW_PLAIN,
+	WCS_VIEW_KEY,	     /* a KEY, which goes on in chunks */
+	WCS_VIEW_FAMILY,     /* it may be the name of a family */
+	WCS_VIEW_EXPRESSION, /* to be compiled */
+};
+
+/* A view. */
+struct wcs_view_name {
+	const char *name;     /* without its dot */
+	const char *argument; /* its form, for people; NULL: the view takes none */
+	enum wcs_view_form form;
+	enum wcs_step_kind kind;
+	int (*parse)(const struct wcs_view_text *argument, struct wcs_view_step *step,
+		     struct wcs_fault *fault); /* sets all of the step but its kind */
+};
+
+/* The i-th view, by name; NULL: there are fewer. */
+const struct wcs_view_name *wcs_view_name(size_t i);
+/* The view of that name, without its dot; NULL: none. */
+const struct wcs_view_name *wcs_view_find(const char *name, size_t len);
+
+/*
+ * Reads an argument (empty where the view takes none). -EINVAL: fault has the reason, and as column
+ * the offset in the argument, from 1. -ENAMETOOLONG: over WCS_ARGUMENT_MAX, or a key over its
+ * limit. Families are not looked up, and expressions not compiled.
+ */
+int wcs_view_parse(const struct wcs_view_name *view, const struct wcs_view_text *argument,
+		   struct wcs_view_step *step, struct wcs_fault *fault);
+
+/* The chain before (NULL: none) and the view, as wcs_chain_add, with faults as above. */
+int wcs_view_add(struct wcs_table *table, struct wcs_chain *before,
+		 const struct wcs_view_name *view, const struct wcs_view_text *argument,
+		 struct wcs_chain **chain, struct wcs_fault *fault);
+
+/* The chain of a text like .from/STC/.newest/1, of views that stand in the table; fault names the
+ * view and its argument, and has no column. The caller frees *chain. -EINVAL, and errors as above.
+ */
+int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain **chain,
+		   struct wcs_fault *fault);
+
+/* Spells a row key as KEY below a directory, with the joints of chunks; the caller frees *text.
+ * -ENOENT: no KEY there names it; -ENOMEM. */
+int wcs_view_key(struct wcs_slice row, const struct wcs_slice *key, unsigned char delimiter,
+		 char **text);
+
+#endif

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random chains of up to five views, on every engine, against the simplest model: the list of all
+ * visible cells, to which each view is applied in order. Then chains at their limits.
+ */
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "store/chain/chain.h"
+#include "store/table/table.h"
+#include "tests/unit/exported.h"
+#include "tests/unit/suite.h"
+
+enum { CELLS_MAX = 400, VIEWS_MAX = 5, TEXT_MAX = 8 };
+
+struct listed {
+	char row[16], family[4], qualifier[4], value[8];
+	int64_t ts;
+};
+
+struct listing {
+	size_t count;
+	struct listed cells[CELLS_MAX];
+};
+
+/* ---- The model --------------------------------------------------------------------------- */
+
+/* Expressions, each with a predicate of its own. */
+static bool like_a(const char *text)
+{
+	return text[0] == 'a';
+}
+
+static bool like_b_end(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len > 0 && text[len - 1] == 'b';
+}
+
+static bool like_two(const char *text)
+{
+	return strlen(text) == 2;
+}
+
+static bool like_ab(const char *text)
+{
+	return text[0] != '\0' && strspn(text, "ab") == strlen(text);
+}
+
+static bool like_deep(const char *text)
+{
+	return strncmp(text, "a#", 2) == 0 || strncmp(text, "b#", 2) == 0;
+}
+
+static const struct like {
+	const char *text;
+	bool (*is)(const char *text);
+} likes[] = {
+	{"a.*", like_a},    {".*b", like_b_end},     {"..", like_two},
+	{"[ab]+", like_ab}, {"(a|b)#.*", like_deep},
+};
+#define LIKES (sizeof(likes) / sizeof(likes[0]))
+
+struct modelled {
+	struct wcs_step step;
+	struct wcs_column columns[2];
+	const struct like *like;
+	char bytes[TEXT_MAX];
+};
+
+static const char *const model_families[] = {"a", "b", "f"};
+static const char *const model_qualifiers[] = {"", "a", "b", "ab"};
+static const char *const model_values[] = {"", "a", "b", "ab", "a\n"};
+#define PICK(state, of) ((of)[suite_random(state) % (sizeof(of) / sizeof((of)[0]))])
+
+/* The text without one final newline. */
+static const char *chopped(const char *value, char *to)
+{
+	size_t len = strlen(strcpy(to, value));
+
+	if (len > 0 && to[len - 1] == '\n')
+		to[len - 1] = '\0';
+	return to;
+}
+
+static bool model_is_in(const char *row, const char *within)
+{
+	size_t len = within != NULL ? strlen(within) : 0;
+
+	return within == NULL ||
+	       (strncmp(row, within, len) == 0 && (row[len] == '\0' || row[len] == '#'));
+}
+
+static bool model_has_column(const struct wcs_column *column, const struct listed *cell)
+{
+	return wcs_slice_compare(column->family, suite_text(cell->family)) == 0 &&
+	       (column->qualifier.data == NULL ||
+		wcs_slice_compare(column->qualifier, suite_text(cell->qualifier)) == 0);
+}
+
+/* Does the row of a cell pass HAS or WHERE? */
+static bool model_row_has(const struct listing *list, const struct listed *of,
+			  const struct modelled *view)
+{
+	char text[8];
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct listed *cell = &list->cells[i];
+
+		if (strcmp(cell->row, of->row) == 0 && model_has_column(view->columns, cell))
+			return view->step.kind == WCS_STEP_HAS ||
+			       strcmp(chopped(cell->value, text), view->bytes) == 0;
+	}
+	return false;
+}
+
+/* How many rows of the subtree come before the row of a cell (or behind it). */
+static uint64_t model_rank(const struct listing *list, size_t of, const char *within, bool behind)
+{
+	uint64_t rows = 0;
+	const char *last = list->cells[of].row;
+	size_t i = of;
+
+	while (behind ? ++i < list->count : i-- > 0) {
+		const char *row = list->cells[i].row;
+
+		rows += strcmp(row, last) != 0 && model_is_in(row, within);
+		last = row;
+	}
+	return rows;
+}
+
+/* The cells of the column before this one. */
+static uint64_t model_newer(const struct listing *list, size_t of)
+{
+	const struct listed *cell = &list->cells[of];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < of; i++)
+		count += strcmp(list->cells[i].row, cell->row) == 0 &&
+			 strcmp(list->cells[i].family, cell->family) == 0 &&
+			 strcmp(list->cells[i].qualifier, cell->qualifier) == 0;
+	return count;
+}
+
+static bool model_passes(const struct listing *list, size_t at, const struct modelled *view,
+			 const char *within)
+{
+	const struct listed *cell = &list->cells[at];
+	const struct wcs_step *step = &view->step;
+	uint64_t hash = 14695981039346656037u;
+	char text[8];
+
+	switch (step->kind) {
+	case WCS_STEP_FROM:
+		return strcmp(cell->row, view->bytes) >= 0;
+	case WCS_STEP_TO:
+		return strcmp(cell->row, view->bytes) < 0;
+	case WCS_STEP_PREFIX:
+		return strncmp(cell->row, view->bytes, strlen(view->bytes)) == 0;
+	case WCS_STEP_FIRST:
+		return model_rank(list, at, within, false) < step->number;
+	case WCS_STEP_LAST:
+		return model_rank(list, at, within, true) < step->number;
+	case WCS_STEP_SAMPLE:
+		for (const char *byte = cell->row; *byte != '\0'; byte++)
+			hash = (hash ^ (unsigned char)*byte) * 1099511628211u;
+		hash = (hash & 0xFFFFFFFFu) ^ (hash >> 32);
+		return (double)hash / 4294967296.0 < (double)step->number / 1e9;
+	case WCS_STEP_KEY:
+		return view->like->is(cell->row);
+	case WCS_STEP_HAS:
+	case WCS_STEP_WHERE:
+		return model_row_has(list, cell, view);
+	case WCS_STEP_COLUMNS:
+		for (size_t i = 0; i < step->column_count; i++)
+			if (model_has_column(&view->columns[i], cell))
+				return true;
+		return false;
+	case WCS_STEP_COLUMN:
+		return view->like->is(cell->qualifier);
+	case WCS_STEP_VALUE:
+		return view->like->is(chopped(cell->value, text));
+	case WCS_STEP_NEWEST:
+		return model_newer(list, at) < step->number;
+	case WCS_STEP_AT:
+		return cell->ts <= step->time;
+	case WCS_STEP_SINCE:
+		return cell->ts >= step->time;
+	case WCS_STEP_UNTIL:
+		return cell->ts < step->time;
+	default:
+		return true;
+	}
+}
+
+/* The same rows in the opposite order; the cells of a row stay as they are. */
+static void model_reverse(struct listing *list)
+{
+	static struct listing from;
+	size_t end;
+
+	from = *list;
+	list->count = 0;
+	for (size_t i = from.count; i > 0; i = end) {
+		end = i - 1;
+		while (end > 0 && strcmp(from.cells[end - 1].row, from.cells[i - 1].row) == 0)
+			end--;
+		for (size_t j = end; j < i; j++)
+			list->cells[list->count++] = from.cells[j];
+	}
+}
+
+static void model_apply(struct listing *list, const struct modelled *view, const char *within)
+{
+	static struct listing from;
+
+	if (view->step.kind == WCS_STEP_REVERSE) {
+		model_reverse(list);
+		return;
+	}
+	from = *list;
+	list->count = 0;
+	for (size_t i = 0; i < from.count; i++)
+		if (model_passes(&from, i, view, within))
+			list->cells[list->count++] = from.cells[i];
+}
+
+/* ---- Random stores and chains ------------------------------------------------------------ */
+
+static void random_key(uint64_t *state, char *key, size_t most)
+{
+	static const char alphabet[] = "ab#!";
+	size_t len = suite_random(state) % most + 1;
+
+	for (size_t i = 0; i < len; i++)
+		key[i] = alphabet[suite_random(state) % 4];
+	key[len] = '\0';
+}
+
+static void random_fill(struct suite *s, uint64_t *state)
+{
+	char key[16];
+
+	for (int i = 0; i < 120; i++) {
+		random_key(state, key, 4);
+		suite_set(s->table, key, PICK(state, model_families), PICK(state, model_qualifiers),
+			  suite_random(state) % 6, PICK(state, model_values));
+	}
+}
+
+static void copy_text(char *to, struct wcs_slice from)
+{
+	if (from.len > 0)
+		memcpy(to, from.data, from.len);
+	to[from.len] = '\0';
+}
+
+static void list_all(struct wcs_table *table, struct listing *list)
+{
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	list->count = 0;
+	SUITE_OK(wcs_scan_open(table, &suite_all, 1, &suite_cells, &scan));
+	while (wcs_scan_next(scan, &cell) == 1) {
+		struct listed *listed = &list->cells[list->count++];
+
+		ck_assert_uint_le(list->count, CELLS_MAX);
+		copy_text(listed->row, cell.row);
+		copy_text(listed->family, cell.family);
+		copy_text(listed->qualifier, cell.qualifier);
+		copy_text(listed->value, cell.value);
+		listed->ts = cell.info.ts;
+	}
+	wcs_scan_close(scan);
+}
+
+static void random_column(uint64_t *state, struct wcs_column *column)
+{
+	column->family = suite_text(PICK(state, model_families));
+	column->qualifier = (struct wcs_slice){NULL, 0};
+	if (suite_random(state) % 2)
+		column->qualifier = suite_text(PICK(state, model_qualifiers));
+}
+
+static void random_view(uint64_t *state, struct modelled *view)
+{
+	enum wcs_step_kind kind = suite_random(state) % (WCS_STEP_UNTIL + 1);
+	bool regex = kind == WCS_STEP_KEY || kind == WCS_STEP_COLUMN || kind == WCS_STEP_VALUE;
+
+	*view = (struct modelled){.step = {.kind = kind, .columns = view->columns}};
+	view->like = &likes[suite_random(state) % LIKES];
+	random_column(state, &view->columns[0]);
+	random_column(state, &view->columns[1]);
+	if (kind == WCS_STEP_WHERE && view->columns[0].qualifier.data == NULL)
+		view->columns[0].qualifier = suite_text("a");
+	view->step.column_count = kind == WCS_STEP_COLUMNS ? suite_random(state) % 2 + 1
+				  : kind == WCS_STEP_HAS || kind == WCS_STEP_WHERE ? 1
+										   : 0;
+	random_key(state, view->bytes, 3);
+	if (kind == WCS_STEP_WHERE)
+		strcpy(view->bytes, PICK(state, model_values));
+	view->step.bytes = suite_text(regex ? view->like->text : view->bytes);
+	view->step.number = kind == WCS_STEP_SAMPLE   ? suite_random(state) % 1000000000u
+			    : kind == WCS_STEP_NEWEST ? suite_random(state) % 4
+						      : suite_random(state) % 12;
+	view->step.time = suite_random(state) % 7;
+}
+
+/* ---- What a chain shows ------------------------------------------------------------------ */
+
+static void print_cell(FILE *to, const struct listed *cell)
+{
+	fprintf(to, "%s/%s/%s@%d=%s ", cell->row, cell->family, cell->qualifier, (int)cell->ts,
+		cell->value);
+}
+
+/* The cells of the model that a scan gives, of the rows below a key. */
+static char *model_text(const struct listing *list, const char *within,
+			const struct wcs_filter *filter)
+{
+	const struct listed *last = NULL;
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct listed *cell = &list->cells[i];
+		bool same = last != NULL && filter->each != WCS_EACH_CELL &&
+			    strcmp(last->row, cell->row) == 0;
+
+		if (!model_is_in(cell->row, within) ||
+		    (filter->family_count > 0 && strcmp(cell->family, filter->families[0]) != 0) ||
+		    cell->ts < filter->ts_from)
+			continue;
+		if (same && filter->each != WCS_EACH_ROW)
+			same = strcmp(last->family, cell->family) == 0 &&
+			       (filter->each == WCS_EACH_FAMILY ||
+				strcmp(last->qualifier, cell->qualifier) == 0);
+		if (!same)
+			print_cell(to, cell);
+		last = cell;
+	}
+	fclose(to);
+	return text;
+}
+
+static char *store_text(struct wcs_table *table, const char *within,
+			const struct wcs_filter *filter)
+{
+	struct wcs_slice key = suite_text(within != NULL ? within : "");
+	struct wcs_subtree subtree;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	struct listed listed = {.row = ""};
+
+	SUITE_OK(wcs_subtree_init(&subtree, within != NULL ? &key : NULL, '#'));
+	SUITE_OK(wcs_scan_open(table, subtree.ranges, subtree.count, filter, &scan));
+	while (wcs_scan_next(scan, &cell) == 1) {
+		enum wcs_part differs = WCS_PART_TS;
+		char row[16], family[4], qualifier[4];
+
+		copy_text(row, cell.row);
+		copy_text(family, cell.family);
+		copy_text(qualifier, cell.qualifier);
+		if (strcmp(qualifier, listed.qualifier) != 0)
+			differs = WCS_PART_QUALIFIER;
+		if (strcmp(family, listed.family) != 0)
+			differs = WCS_PART_FAMILY;
+		if (strcmp(row, listed.row) != 0)
+			differs = WCS_PART_ROW;
+		ck_assert_int_eq(cell.differs, differs);
+		strcpy(listed.row, row);
+		strcpy(listed.family, family);
+		strcpy(listed.qualifier, qualifier);
+		copy_text(listed.value, cell.value);
+		listed.ts = cell.info.ts;
+		print_cell(to, &listed);
+	}
+	wcs_scan_close(scan);
+	fclose(to);
+	return text;
+}
+
+static void check_text(char *expected, char *actual, const char *what)
+{
+	if (strcmp(expected, actual) != 0)
+		ck_abort_msg("%s\nexpected %s\n     got %s", what, expected, actual);
+	free(expected);
+	free(actual);
+}
+
+static void check_chain(struct suite *s, uint64_t *state, const struct listing *all)
+{
+	static const char *const places[] = {NULL, "a", "b", "", "a#b"};
+	static struct listing list;
+	struct modelled views[VIEWS_MAX];
+	size_t count = suite_random(state) % VIEWS_MAX + 1;
+	struct wcs_chain *chain = NULL, *longer, *resolved;
+	const char *within = PICK(state, places), *family = PICK(state, model_families);
+	struct wcs_slice key = suite_text(within != NULL ? within : "");
+	struct wcs_filter filter = {.each = suite_random(state) % (WCS_EACH_ROW + 1)};
+	struct wcs_count counted;
+	char what[400] = "";
+	size_t cells = 0;
+
+	list = *all;
+	for (size_t i = 0; i < count; i++) {
+		struct wcs_step *step = &views[i].step;
+
+		random_view(state, &views[i]);
+		step->within = within != NULL ? &key : NULL;
+		model_apply(&list, &views[i], within);
+		SUITE_OK(wcs_chain_add(s->table, chain, step, &longer, NULL));
+		wcs_chain_free(chain);
+		chain = longer;
+		snprintf(what + strlen(what), sizeof(what) - strlen(what),
+			 "%d(%.*s,%u,%d,%.*s:%.*s%s) ", step->kind, (int)step->bytes.len,
+			 (const char *)step->bytes.data, (unsigned)step->number, (int)step->time,
+			 (int)views[i].columns[0].family.len,
+			 (const char *)views[i].columns[0].family.data,
+			 (int)views[i].columns[0].qualifier.len,
+			 views[i].columns[0].qualifier.len > 0
+				 ? (const char *)views[i].columns[0].qualifier.data
+				 : "",
+			 step->column_count > 1 ? ",…" : "");
+	}
+	snprintf(what + strlen(what), sizeof(what) - strlen(what), "in %s, each %d",
+		 within != NULL ? within : "T", filter.each);
+	SUITE_OK(wcs_chain_resolve(s->table, chain, &resolved));
+	ck_assert(!wcs_chain_moves(resolved));
+	wcs_chain_free(chain);
+	chain = resolved;
+	filter.chain = chain;
+	if (suite_random(state) % 3 == 0) {
+		filter.families = &family;
+		filter.family_count = 1;
+	}
+	if (suite_random(state) % 3 == 0)
+		filter.ts_from = suite_random(state) % 4;
+	check_text(model_text(&list, within, &filter), store_text(s->table, within, &filter), what);
+	SUITE_OK(wcs_rows_count(s->table, within != NULL ? &key : NULL, chain, &counted));
+	for (size_t i = 0; i < list.count; i++)
+		cells += model_is_in(list.cells[i].row, within);
+	if (counted.cells != cells)
+		ck_abort_msg("%s: %zu cells, counted %zu", what, cells, (size_t)counted.cells);
+	wcs_chain_free(chain);
+}
+
+SUITE_CONTRACT("contract-2, 9: a chain is read from left to right")
+SUITE_STORES(test_random_chains, 300)
+{
+	uint64_t seed = suite_setting("SEED", 1), chains = suite_setting("CHAINS", 3400);
+	static struct listing all;
+	uint64_t state = seed;
+
+	for (uint64_t i = 0; i < chains; i++) {
+		if (i % 200 == 0) {
+			SUITE_OK(wcs_rows_drop(s->table, NULL));
+			suite_policy(s->table, "a", i % 400 == 0 ? "never" : "maxversions=2");
+			random_fill(s, &state);
+			list_all(s->table, &all);
+		}
+		check_chain(s, &state, &all);
+	}
+}
+
+/* ---- Limits ------------------------------------------------------------------------------ */
+
+/* Adds a view to *chain, which may be NULL. */
+static int chain_add(struct suite *s, struct wcs_chain **chain, const struct wcs_step *step,
+		     struct wcs_fault *fault)
+{
+	struct wcs_chain *longer = NULL;
+	int rc = wcs_chain_add(s->table, *chain, step, &longer, fault);
+
+	if (rc != 0)
+		return rc;
+	wcs_chain_free(*chain);
+	*chain = longer;
+	return 0;
+}
+
+static struct wcs_chain *chain_of(struct suite *s, const struct wcs_step *step)
+{
+	struct wcs_chain *chain = NULL;
+
+	SUITE_OK(chain_add(s, &chain, step, NULL));
+	return chain;
+}
+
+/* The keys that the chain of one view shows, each with a newline. */
+static void expect_keys(struct suite *s, const struct wcs_step *step, const char *expected)
+{
+	struct wcs_chain *chain = chain_of(s, step);
+	struct wcs_export *exported;
+	char *text;
+	size_t len;
+
+	SUITE_OK(wcs_export_open(s->table, NULL, WCS_EXPORT_KEYS, chain, &exported));
+	text = exported_drain(exported, 100, &len);
+	ck_assert_str_eq(text, expected);
+	free(text);
+	wcs_chain_free(chain);
+}
+
+SUITE_STORES(test_bad_views, 10)
+{
+	const struct wcs_column none = {suite_text("none"), {NULL, 0}};
+	struct wcs_step step = {.kind = WCS_STEP_HAS, .columns = &none, .column_count = 1};
+	struct wcs_chain *chain = NULL;
+	struct wcs_fault fault = {0};
+	char key[WCS_ROW_KEY_MAX + 1];
+
+	ck_assert_int_eq(chain_add(s, &chain, &step, &fault), -EINVAL);
+	ck_assert_str_eq(fault.text, "there is no family none");
+	step = (struct wcs_step){.kind = WCS_STEP_KEY, .bytes = suite_text("ab(c")};
+	ck_assert_int_eq(chain_add(s, &chain, &step, &fault), -EINVAL);
+	ck_assert_int_eq(fault.column, 5);
+	ck_assert_str_eq(fault.text, "missing closing parenthesis");
+	step.bytes = suite_text("(*UTF)a");
+	ck_assert_int_eq(chain_add(s, &chain, &step, &fault), -EINVAL);
+	step = (struct wcs_step){.kind = WCS_STEP_FROM, .bytes = {key, sizeof(key)}};
+	ck_assert_int_eq(chain_add(s, &chain, &step, &fault), -ENAMETOOLONG);
+	step = (struct wcs_step){.kind = WCS_STEP_REVERSE};
+	for (int i = 0; i < 32; i++)
+		SUITE_OK(chain_add(s, &chain, &step, NULL));
+	ck_assert_int_eq(chain_add(s, &chain, &step, &fault), -ELOOP);
+	wcs_chain_free(chain);
+}
+
+SUITE_STORES(test_chain_crossed, 10)
+{
+	struct wcs_step from = {.kind = WCS_STEP_FROM, .bytes = suite_text("b")};
+	struct wcs_step to = {.kind = WCS_STEP_TO, .bytes = suite_text("b")};
+	struct wcs_chain *chain = chain_of(s, &to);
+
+	suite_set(s->table, "b", "f", "q", 1, "v");
+	SUITE_OK(chain_add(s, &chain, &from, NULL));
+	ck_assert(!wcs_chain_crossed(chain));
+	from.bytes = suite_text("c");
+	SUITE_OK(chain_add(s, &chain, &from, NULL));
+	ck_assert(wcs_chain_crossed(chain));
+	wcs_chain_free(chain);
+	expect_keys(s, &(struct wcs_step){.kind = WCS_STEP_TO, .bytes = suite_text("")}, "");
+	expect_keys(s, &(struct wcs_step){.kind = WCS_STEP_FROM, .bytes = suite_text("")}, "b\n");
+}
+
+/* An expression that takes 2^n steps ends the scan; others are as before. */
+SUITE_STORES(test_slow_expression, 60)
+{
+	const struct wcs_step slow = {.kind = WCS_STEP_VALUE, .bytes = suite_text("(a+)+$")};
+	struct wcs_chain *chain = chain_of(s, &slow);
+	struct wcs_filter filter = {.chain = chain};
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	suite_set(s->table, "a", "f", "q", 1, "aaaa");
+	suite_set(s->table, "b", "f", "q", 1, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), -E2BIG);
+	wcs_scan_close(scan);
+	wcs_chain_free(chain);
+}
+
+/* Values beyond a record, and numbers of aggregates. */
+SUITE_STORES(test_large_values_in_views, 60)
+{
+	const struct wcs_column q = {suite_text("f"), suite_text("q")};
+	const struct wcs_column n = {suite_text("sum"), suite_text("n")};
+	struct wcs_step step = {.kind = WCS_STEP_VALUE, .bytes = suite_text("x{300000}y")};
+	const char *types = "{\"version\":1,\"tables\":{\"t\":{\"families\":"
+			    "{\"sum\":{\"type\":\"intsum\"}}}}}";
+	struct wcs_schema *schema;
+	size_t len = 300001;
+	char *large = malloc(len + 1);
+
+	ck_assert_ptr_nonnull(large);
+	memset(large, 'x', len);
+	large[len] = '\0';
+	large[len - 1] = 'y';
+	suite_set(s->table, "large", "f", "q", 1, large);
+	suite_set(s->table, "small", "f", "q", 1, "x y\n");
+	SUITE_OK(wcs_schema_parse(types, strlen(types), &schema, NULL));
+	SUITE_OK(wcs_schema_apply(s->store, schema, NULL));
+	wcs_schema_free(schema);
+	SUITE_OK(suite_load(s->table,
+			    "{\"key\":\"sum\",\"families\":{\"sum\":{\"n\":[{\"value\":-5}]}}}",
+			    NULL));
+	step.bytes = suite_text("(x{60000}){5}y");
+	expect_keys(s, &step, "large\n");
+	step.bytes = suite_text("x.y");
+	expect_keys(s, &step, "small\n");
+	step.bytes = suite_text("-\\d");
+	expect_keys(s, &step, "sum\n");
+	step = (struct wcs_step){.kind = WCS_STEP_WHERE, .columns = &n, .column_count = 1};
+	step.bytes = suite_text("-5");
+	expect_keys(s, &step, "sum\n");
+	step.columns = &q;
+	step.bytes = suite_text("x y");
+	expect_keys(s, &step, "small\n");
+	free(large);
+}
