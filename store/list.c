@@ -20,6 +20,12 @@
  * A segment found in its tail has no row between P·S and the tail, because R was the first row from
  * a position at or before P·S. The listing goes on behind the tail at once, and the common case is
  * one seek a child.
+ *
+ * A listing in reverse order scans the rows from the last to the first, and gives a segment at its
+ * last row. A row R in the tail of a segment is the last one of it; the listing goes on before that
+ * tail. R of no tail, P·S, is the last one of S unless S has a tail, behind it. Then only segments
+ * that start with S and a byte below the delimiter lie between the two: if the last segment given
+ * is one of them, a seek shows whether there is a tail.
  */
 #include "store/table/table.h"
 
@@ -28,21 +34,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_ROW_MAX = WCS_ROW_KEY_MAX + 1 }; /* bytes of a bound */
+enum {
+	LIST_ROW_MAX = WCS_ROW_KEY_MAX + 1, /* bytes of a bound */
+	LIST_NO_BYTE = -1,
+};
 
-/* The position from which the next row is looked for. */
+/* The position from which the next row is looked for; behind means before in reverse order. */
 enum list_from {
-	LIST_HERE, /* the scan's next row */
-	LIST_ROW,  /* behind the row P·last */
-	LIST_TAIL, /* behind the tail of last */
+	LIST_HERE,  /* the scan's next row */
+	LIST_ROW,   /* behind the row P·last */
+	LIST_TAIL,  /* behind the tail of last */
+	LIST_CHILD, /* behind all rows of last, in reverse order */
 };
 
 struct wcs_list {
 	struct wcs_scan *scan;
 	unsigned char delimiter;
+	bool reverse;
 	bool closed;  /* P ends in the delimiter: the row P is the empty segment */
 	bool started; /* there is a last segment */
-	bool bare;    /* the row found is P·segment, not of its tail */
+	bool bare;    /* the row found is P·segment, or before its tail */
 	bool probed;  /* the scan is elsewhere than at the row found */
 	int state;    /* 1: under way; else the result of every further call */
 	enum list_from from;
@@ -64,9 +75,9 @@ static size_t list_past(unsigned char *bytes, size_t len)
 }
 
 int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		  struct wcs_list **made)
+		  bool reverse, struct wcs_list **made)
 {
-	static const struct wcs_filter rows = {.each = WCS_EACH_ROW};
+	const struct wcs_filter rows = {.each = WCS_EACH_ROW, .reverse = reverse};
 	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
 	unsigned char end[LIST_ROW_MAX];
 	struct wcs_range range = {prefix, {NULL, 0}};
@@ -86,6 +97,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		list->delimiter = table->delimiter;
 		table_leave(table);
 	}
+	list->reverse = reverse;
 	list->prefix_len = prefix.len;
 	if (prefix.len > 0) {
 		memcpy(list->bound, prefix.data, prefix.len);
@@ -97,7 +109,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		range.end = (struct wcs_slice){end, end_len};
 	if (after != NULL) {
 		list->started = true;
-		list->from = LIST_ROW;
+		list->from = reverse ? LIST_CHILD : LIST_ROW;
 		list->probed = true;
 		list->last_len = after->len;
 		if (after->len > 0)
@@ -135,23 +147,30 @@ static int list_take(struct wcs_list *list, struct wcs_slice *rest)
 	return rc;
 }
 
-/* Puts the scan at the first row from P·segment·byte on. */
-static int list_seek(struct wcs_list *list, const unsigned char *segment, size_t len,
-		     unsigned char byte)
+/* Puts the scan at the first row from P·segment·byte on, or in reverse order at the last row before
+ * it. byte LIST_NO_BYTE: there is none. */
+static int list_seek(struct wcs_list *list, const unsigned char *segment, size_t len, int byte)
 {
 	size_t room = LIST_ROW_MAX - 1 - list->prefix_len;
 
-	if (len > room) /* no key has more bytes */
+	if (len > room) { /* no key has more bytes */
 		len = room;
+		byte = 0;
+	}
 	memcpy(list->bound + list->prefix_len, segment, len);
-	list->bound[list->prefix_len + len] = byte;
-	return wcs_scan_seek(list->scan,
-			     (struct wcs_slice){list->bound, list->prefix_len + len + 1});
+	if (byte != LIST_NO_BYTE)
+		list->bound[list->prefix_len + len++] = (unsigned char)byte;
+	return wcs_scan_seek(list->scan, (struct wcs_slice){list->bound, list->prefix_len + len});
+}
+
+static int list_seek_past_row(struct wcs_list *list, const unsigned char *segment, size_t len)
+{
+	return list_seek(list, segment, len, list->reverse ? LIST_NO_BYTE : 0);
 }
 
 static int list_seek_past_tail(struct wcs_list *list, const unsigned char *segment, size_t len)
 {
-	return list_seek(list, segment, len, (unsigned char)(list->delimiter + 1));
+	return list_seek(list, segment, len, list->delimiter + !list->reverse);
 }
 
 /* ---- The row found ----------------------------------------------------------------------- */
@@ -195,7 +214,7 @@ static int list_longest_before(struct wcs_list *list, size_t *longest)
 static int list_has_tail(struct wcs_list *list, size_t len)
 {
 	struct wcs_slice rest = {NULL, 0};
-	int rc = list_seek(list, list->segment, len, list->delimiter);
+	int rc = list_seek(list, list->segment, len, list->delimiter + list->reverse);
 
 	if (rc == 0)
 		rc = list_take(list, &rest);
@@ -204,15 +223,50 @@ static int list_has_tail(struct wcs_list *list, size_t len)
 				 ((const unsigned char *)rest.data)[len] == list->delimiter;
 }
 
-/* Finds a segment that comes before the one found though its rows come behind. *len is its length;
- * segment_len: there is none. */
-static int list_find_before(struct wcs_list *list, size_t *len)
+/* Whether the row found is P itself, which is no empty segment. */
+static bool list_is_parent(const struct wcs_list *list)
+{
+	return list->bare && list->segment_len == 0 && !list->closed;
+}
+
+/* Takes the scan's next row apart. 1: taken; 0: the end; or an error. */
+static int list_take_segment(struct wcs_list *list)
+{
+	const unsigned char *delimiter;
+	struct wcs_slice rest = {NULL, 0};
+	int rc = list_take(list, &rest);
+
+	if (rc <= 0)
+		return rc;
+	delimiter = rest.len > 0 ? memchr(rest.data, list->delimiter, rest.len) : NULL;
+	list->bare = delimiter == NULL;
+	list->segment_len = rest.len;
+	if (delimiter != NULL)
+		list->segment_len = (size_t)(delimiter - (const unsigned char *)rest.data);
+	if (list->segment_len > 0)
+		memcpy(list->segment, rest.data, list->segment_len);
+	return 1;
+}
+
+/* ---- Forward ----------------------------------------------------------------------------- */
+
+/* Whether the segment found was given, or is none. Then the scan goes on behind it. */
+static bool list_passed(const struct wcs_list *list)
+{
+	struct wcs_slice found = {list->segment, list->segment_len};
+
+	return list_is_parent(list) ||
+	       (list->started &&
+		wcs_slice_compare(found, (struct wcs_slice){list->last, list->last_len}) <= 0);
+}
+
+/* Takes a segment that comes before the one found though its rows come behind, if there is one. */
+static int list_find_before(struct wcs_list *list)
 {
 	size_t shortest = list->started ? list_common(list, list->last, list->last_len) + 1 : 0;
 	size_t longest = SIZE_MAX;
 	int rc = 0;
 
-	*len = list->segment_len;
 	for (size_t z = shortest; z < list->segment_len; z++) {
 		if (list->segment[z] >= list->delimiter)
 			continue;
@@ -221,42 +275,26 @@ static int list_find_before(struct wcs_list *list, size_t *len)
 		if (rc < 0 || z > longest)
 			break;
 		rc = list_has_tail(list, z);
-		if (rc > 0)
-			*len = z;
+		if (rc > 0) {
+			list->segment_len = z;
+			list->bare = true; /* the rows behind it come first */
+		}
 		if (rc != 0)
 			break;
 	}
 	return rc < 0 && rc != -ENOENT ? rc : 0;
 }
 
-/* Whether the segment found was given, or is none. Then the scan goes on behind it. */
-static bool list_passed(const struct wcs_list *list)
-{
-	struct wcs_slice found = {list->segment, list->segment_len};
-
-	if (list->bare && list->segment_len == 0 && !list->closed)
-		return true; /* the row P itself, which is no empty segment */
-	return list->started &&
-	       wcs_slice_compare(found, (struct wcs_slice){list->last, list->last_len}) <= 0;
-}
-
 /* Finds the next segment by its first row. 1: there is one; 0: the end; or an error. */
-static int list_find(struct wcs_list *list)
+static int list_find_first(struct wcs_list *list)
 {
-	const unsigned char *delimiter;
-	struct wcs_slice rest = {NULL, 0};
 	int rc;
 
-	while ((rc = list_take(list, &rest)) > 0) {
-		delimiter = rest.len > 0 ? memchr(rest.data, list->delimiter, rest.len) : NULL;
-		list->bare = delimiter == NULL;
-		list->segment_len = rest.len;
-		if (delimiter != NULL)
-			list->segment_len = (size_t)(delimiter - (const unsigned char *)rest.data);
-		if (list->segment_len > 0)
-			memcpy(list->segment, rest.data, list->segment_len);
-		if (!list_passed(list))
-			return 1;
+	while ((rc = list_take_segment(list)) > 0) {
+		if (!list_passed(list)) {
+			rc = list_find_before(list);
+			return rc < 0 ? rc : 1;
+		}
 		if (!list->bare || list->segment_len > 0)
 			rc = list_seek_past_tail(list, list->segment, list->segment_len);
 		if (rc < 0)
@@ -265,30 +303,90 @@ static int list_find(struct wcs_list *list)
 	return rc;
 }
 
+/* ---- In reverse order -------------------------------------------------------------------- */
+
+/* Whether the segment found, of the row P·segment, was given for a row of its tail: 1, 0 or an
+ * error. */
+static int list_gave_tail(struct wcs_list *list)
+{
+	size_t len = list->segment_len;
+
+	if (!list->started || list_common(list, list->last, list->last_len) < len)
+		return 0;
+	if (list->last_len == len)
+		return 1;
+	if (list->last[len] > list->delimiter)
+		return 0;
+	list->probed = true;
+	return list_has_tail(list, len);
+}
+
+/* Finds the next segment by its last row. 1: there is one; 0: the end; or an error. */
+static int list_find_last(struct wcs_list *list)
+{
+	int rc;
+
+	while ((rc = list_take_segment(list)) > 0) {
+		if (!list->bare)
+			return 1;
+		if (list_is_parent(list))
+			continue;
+		rc = list_gave_tail(list);
+		if (rc <= 0)
+			return rc < 0 ? rc : 1;
+		if (list->probed)
+			rc = list_seek_past_row(list, list->segment, list->segment_len);
+		list->probed = false;
+		if (rc < 0)
+			break;
+	}
+	return rc;
+}
+
+/* Goes on behind the child `after`, which may have a tail or not. */
+static int list_pass_child(struct wcs_list *list)
+{
+	int rc;
+
+	memcpy(list->segment, list->last, list->last_len);
+	list->segment_len = list->last_len;
+	rc = list_has_tail(list, list->last_len);
+	if (rc < 0)
+		return rc;
+	return rc > 0 ? list_seek_past_tail(list, list->last, list->last_len)
+		      : list_seek_past_row(list, list->last, list->last_len);
+}
+
+/* ---- Any order --------------------------------------------------------------------------- */
+
+static int list_go_on(struct wcs_list *list)
+{
+	if (list->from == LIST_TAIL)
+		return list_seek_past_tail(list, list->last, list->last_len);
+	if (list->from == LIST_CHILD)
+		return list_pass_child(list);
+	if (list->from == LIST_ROW && list->probed)
+		return list_seek_past_row(list, list->last, list->last_len);
+	return 0;
+}
+
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 {
-	size_t len;
-	int rc = 0;
+	int rc;
 
 	if (list->state <= 0)
 		return list->state;
-	if (list->from == LIST_TAIL)
-		rc = list_seek_past_tail(list, list->last, list->last_len);
-	else if (list->from == LIST_ROW && list->probed)
-		rc = list_seek(list, list->last, list->last_len, 0);
+	rc = list_go_on(list);
 	list->probed = false;
 	if (rc == 0)
-		rc = list_find(list);
+		rc = list->reverse ? list_find_last(list) : list_find_first(list);
 	list->state = rc;
 	if (rc <= 0)
 		return rc;
-	rc = list_find_before(list, &len);
-	if (rc < 0)
-		return list->state = rc;
-	list->from = list->bare || len < list->segment_len ? LIST_ROW : LIST_TAIL;
-	memcpy(list->last, list->segment, len);
-	list->last_len = len;
+	list->from = list->bare ? LIST_ROW : LIST_TAIL;
+	memcpy(list->last, list->segment, list->segment_len);
+	list->last_len = list->segment_len;
 	list->started = true;
-	*segment = (struct wcs_slice){list->last, len};
+	*segment = (struct wcs_slice){list->last, list->last_len};
 	return 1;
 }

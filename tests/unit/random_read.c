@@ -130,14 +130,15 @@ void random_list(struct random_run *run)
 {
 	struct wcs_slice prefix;
 	struct wcs_slice after;
-	bool from_start = random_below(run, 2) == 0;
+	bool from_start = random_below(run, 2) == 0, reverse = random_below(run, 2) == 0;
 
-	random_say(run, " list");
+	random_say(run, " list reverse=%d", reverse);
 	prefix = random_bytes(run, 0, 2);
 	after = random_bytes(run, 0, 2);
 	random_say(run, from_start ? " all" : " after");
-	random_compare(run, suite_list(run->suites[0].table, prefix, from_start ? NULL : &after),
-		       suite_list(run->suites[1].table, prefix, from_start ? NULL : &after));
+	random_compare(
+		run, suite_list(run->suites[0].table, prefix, from_start ? NULL : &after, reverse),
+		suite_list(run->suites[1].table, prefix, from_start ? NULL : &after, reverse));
 }
 
 void random_get(struct random_run *run)

@@ -382,14 +382,15 @@ void suite_expect(struct wcs_table *table, const char *expected)
 	suite_expect_text(suite_content(table), expected);
 }
 
-char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after)
+char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
+		 bool reverse)
 {
 	struct wcs_list *list;
 	struct wcs_slice segment;
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	int rc = wcs_list_open(table, prefix, after, &list);
+	int rc = wcs_list_open(table, prefix, after, reverse, &list);
 
 	ck_assert_int_eq(rc, 0);
 	while ((rc = wcs_list_next(list, &segment)) == 1) {

@@ -162,7 +162,8 @@ void suite_expect(struct wcs_table *table, const char *expected);
 void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
 		       const struct wcs_filter *filter, const char *expected);
 /* The segments below prefix, each followed by a space. The caller frees it. */
-char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after);
+char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
+		 bool reverse);
 /* A cell's value as text, "-" where there is none. The caller frees it. */
 char *suite_value(struct wcs_table *table, const char *row, const char *family,
 		  const char *qualifier, int64_t ts);

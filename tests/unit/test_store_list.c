@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Listings and prefixes by example. tests/e2e/test_keys.sh compares those of random keys with a
- * model, random.h those of the engines. */
+/* Listings and prefixes by example, and of random keys against a model. */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
+
+#include <time.h>
 
 static void list_put(struct wcs_table *table, struct wcs_slice key)
 {
@@ -13,7 +14,7 @@ static void list_put(struct wcs_table *table, struct wcs_slice key)
 static void list_expect(struct wcs_table *table, struct wcs_slice prefix,
 			const struct wcs_slice *after, const char *expected)
 {
-	char *text = suite_list(table, prefix, after);
+	char *text = suite_list(table, prefix, after, false);
 
 	ck_assert_str_eq(text, expected);
 	free(text);
@@ -61,6 +62,150 @@ SUITE_STORES(test_segment_before_a_lesser_key, 10)
 	list_expect(s->table, suite_text(""), &shorter, "a! a!! a\" ab ab!c ");
 }
 
+/* ---- Both orders against a model --------------------------------------------------------- */
+
+enum { LIST_ROWS = 24, LIST_KEY = 4 };
+
+struct list_child {
+	struct wcs_slice segment;
+	struct wcs_slice last; /* row */
+};
+
+/* The children of a prefix, among ascending rows, by their last row from the last one down. */
+static size_t list_model(const struct wcs_slice *rows, size_t count, struct wcs_slice prefix,
+			 struct list_child *children)
+{
+	bool closed = prefix.len > 0 && ((const char *)prefix.data)[prefix.len - 1] == '#';
+	size_t made = 0, at;
+
+	while (count-- > 0) {
+		const char *rest = (const char *)rows[count].data + prefix.len;
+		struct wcs_slice segment = {rest, 0};
+
+		if (rows[count].len < prefix.len + !closed ||
+		    (prefix.len > 0 && memcmp(rows[count].data, prefix.data, prefix.len) != 0))
+			continue;
+		while (segment.len < rows[count].len - prefix.len && rest[segment.len] != '#')
+			segment.len++;
+		for (at = 0; at < made; at++)
+			if (wcs_slice_compare(children[at].segment, segment) == 0)
+				break;
+		if (at == made)
+			children[made++] = (struct list_child){segment, rows[count]};
+	}
+	return made;
+}
+
+static int list_by_segment(const void *left, const void *right)
+{
+	return wcs_slice_compare(((const struct list_child *)left)->segment,
+				 ((const struct list_child *)right)->segment);
+}
+
+/* Is the child behind `after`, whose last row, or row if it has none, is `last`? */
+static bool list_is_behind(const struct list_child *child, const struct list_child *after,
+			   bool reverse)
+{
+	return after == NULL || (reverse ? wcs_slice_compare(child->last, after->last) < 0
+					 : list_by_segment(child, after) > 0);
+}
+
+static void list_compare(struct wcs_table *table, struct wcs_slice prefix,
+			 const struct list_child *children, size_t count,
+			 const struct list_child *after, bool reverse)
+{
+	struct wcs_slice segment;
+	struct wcs_list *list;
+
+	SUITE_OK(wcs_list_open(table, prefix, after != NULL ? &after->segment : NULL, reverse,
+			       &list));
+	for (size_t i = 0; i < count; i++)
+		if (list_is_behind(&children[i], after, reverse) &&
+		    (wcs_list_next(list, &segment) != 1 ||
+		     wcs_slice_compare(segment, children[i].segment) != 0))
+			ck_abort_msg("child %zu of %zu, reverse %d", i, count, reverse);
+	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
+	wcs_list_close(list);
+}
+
+/* All children, then those behind each one, and behind a segment that may have no row. */
+static void list_compare_all(struct wcs_table *table, const struct wcs_slice *rows, size_t count,
+			     struct wcs_slice prefix, struct wcs_slice other)
+{
+	struct list_child children[LIST_ROWS], none = {.segment = other};
+	size_t made = list_model(rows, count, prefix, children);
+	char bytes[2 * LIST_KEY];
+
+	memcpy(bytes, prefix.data, prefix.len);
+	memcpy(bytes + prefix.len, other.data, other.len);
+	none.last = (struct wcs_slice){bytes, prefix.len + other.len};
+	for (int reverse = 1; reverse >= 0; reverse--) {
+		if (!reverse)
+			qsort(children, made, sizeof(*children), list_by_segment);
+		list_compare(table, prefix, children, made, NULL, reverse);
+		for (size_t i = 0; i < made; i++) {
+			list_compare(table, prefix, children, made, &children[i], reverse);
+			if (wcs_slice_compare(children[i].segment, other) == 0)
+				none.last = children[i].last;
+		}
+		list_compare(table, prefix, children, made, &none, reverse);
+	}
+}
+
+/* Bytes around the delimiter; any but the delimiter if it is a segment. */
+static struct wcs_slice list_random(uint64_t *state, char bytes[LIST_KEY], size_t least,
+				    bool segment)
+{
+	static const char alphabet[] = {'#', '\0', '"', '$', 'a', '\xff'};
+	size_t len = least + suite_random(state) % (LIST_KEY + 1 - least);
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = alphabet[segment + suite_random(state) % (6 - segment)];
+	return (struct wcs_slice){bytes, len};
+}
+
+/* Random keys, of which a policy hides some. */
+SUITE_STORES(test_list_by_model, 120)
+{
+	uint64_t seed = suite_setting("ROWFS_SEED", (uint64_t)time(NULL)), state = seed;
+
+	printf("ROWFS_SEED=%llu\n", (unsigned long long)seed);
+	fflush(stdout);
+	s->clock = 5000000;
+	suite_policy(s->table, "f", "maxage=1s");
+	for (int round = 0; round < 60; round++) {
+		char bytes[LIST_ROWS + 2][LIST_KEY];
+		struct wcs_slice rows[LIST_ROWS];
+		size_t count = 0;
+
+		for (int i = 0; i < LIST_ROWS; i++) {
+			struct wcs_slice row = list_random(&state, bytes[count], 1, false);
+			size_t at = count;
+			int order = 1;
+
+			while (at > 0 && (order = wcs_slice_compare(rows[at - 1], row)) > 0)
+				at--;
+			if (at > 0 && order == 0)
+				continue;
+			if (suite_random(&state) % 4 == 0) {
+				suite_put(s->table, row, "f", suite_text("q"), 1, row);
+				continue;
+			}
+			suite_put(s->table, row, "f", suite_text("q"), 5000000, row);
+			memmove(rows + at + 1, rows + at, (count++ - at) * sizeof(*rows));
+			rows[at] = row;
+		}
+		for (int i = 0; i < 12; i++) {
+			struct wcs_slice prefix = rows[suite_random(&state) % count];
+			struct wcs_slice other = list_random(&state, bytes[LIST_ROWS], 0, true);
+
+			prefix.len = suite_random(&state) % (prefix.len + 1);
+			list_compare_all(s->table, rows, count, prefix, other);
+		}
+		SUITE_OK(wcs_rows_drop(s->table, NULL));
+	}
+}
+
 SUITE_CONTRACT("store.h, Reading: wcs_key_get")
 SUITE_STORES(test_key_get, 10)
 {
@@ -105,7 +250,7 @@ SUITE_STORES(test_longest_keys, 10)
 
 	memset(bytes, 0xff, WCS_ROW_KEY_MAX);
 	list_put(s->table, key);
-	SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, &list));
+	SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, false, &list));
 	ck_assert_int_eq(wcs_list_next(list, &segment), 1);
 	ck_assert_int_eq(wcs_slice_compare(segment, key), 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);

@@ -18,7 +18,7 @@ static void views_set(struct suite *s, const char *row, const char *qualifier, i
 
 static void views_lists(struct suite *s, const char *prefix, const char *expected)
 {
-	char *segments = suite_list(s->table, suite_text(prefix), NULL);
+	char *segments = suite_list(s->table, suite_text(prefix), NULL, false);
 
 	ck_assert_str_eq(segments, expected);
 	free(segments);
