@@ -27,7 +27,7 @@
  * that start with S and a byte below the delimiter lie between the two: if the last segment given
  * is one of them, a seek shows whether there is a tail.
  */
-#include "store/table/table.h"
+#include "store/chain/chain_private.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -75,9 +75,9 @@ static size_t list_past(unsigned char *bytes, size_t len)
 }
 
 int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		  bool reverse, struct wcs_list **made)
+		  struct wcs_chain *chain, struct wcs_list **made)
 {
-	const struct wcs_filter rows = {.each = WCS_EACH_ROW, .reverse = reverse};
+	const struct wcs_filter rows = {.each = WCS_EACH_ROW, .chain = chain};
 	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
 	unsigned char end[LIST_ROW_MAX];
 	struct wcs_range range = {prefix, {NULL, 0}};
@@ -97,7 +97,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		list->delimiter = table->delimiter;
 		table_leave(table);
 	}
-	list->reverse = reverse;
+	list->reverse = chain_reversed(chain);
 	list->prefix_len = prefix.len;
 	if (prefix.len > 0) {
 		memcpy(list->bound, prefix.data, prefix.len);
@@ -109,7 +109,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		range.end = (struct wcs_slice){end, end_len};
 	if (after != NULL) {
 		list->started = true;
-		list->from = reverse ? LIST_CHILD : LIST_ROW;
+		list->from = list->reverse ? LIST_CHILD : LIST_ROW;
 		list->probed = true;
 		list->last_len = after->len;
 		if (after->len > 0)

@@ -612,12 +612,13 @@ void wcs_scan_close(struct wcs_scan *scan);
  * empty segment if prefix ends in the delimiter. Skips from child to child: its cost grows with
  * the segments given, not with the rows below them. To resume, open another with the last one.
  *
- * In reverse order a segment stands at the last of its rows, and the segments are those whose last
- * row is before that of `after`.
+ * chain: counts only the rows that it shows (NULL: all). If these are in descending order, a
+ * segment stands at the last of its rows, and the segments are those whose last row is before that
+ * of `after`.
  */
 struct wcs_list;
 int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		  bool reverse, struct wcs_list **list);
+		  struct wcs_chain *chain, struct wcs_list **list);
 /* 1: *segment is the next, good until the next call; 0: the end; or an error. */
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void wcs_list_close(struct wcs_list *list);

@@ -143,7 +143,7 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 		/* Cut to the bytes that a key has room for there, which keeps the order. */
 		if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
 			cut.len = WCS_ROW_KEY_MAX - prefix.len;
-		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, false, &scan->list);
+		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, NULL, &scan->list);
 	}
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);

@@ -150,6 +150,12 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	return fd;
 }
 
+/* Prints the reason of a failed read of the store. */
+static int rows_fail_read(const struct rows *rows, int rc)
+{
+	return rows_fail(rows, rc == -E2BIG ? "an expression takes too many steps" : strerror(-rc));
+}
+
 /* Starts the export of a table of the store. */
 static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_export_kind kind)
 {
@@ -165,7 +171,9 @@ static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_
 		rc = wcs_export_open(rows->table, key, kind, resolved, &rows->exported);
 	wcs_chain_free(resolved);
 	wcs_chain_free(chain);
-	return rc ? rows_fail(rows, fault.text[0] ? fault.text : strerror(-rc)) : PROGRAM_OK;
+	if (fault.text[0])
+		return rows_fail(rows, fault.text);
+	return rc ? rows_fail_read(rows, rc) : PROGRAM_OK;
 }
 
 int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
@@ -194,7 +202,7 @@ int rows_read(struct rows *rows, void *buf, size_t len, size_t *got)
 
 	if (rows->store) {
 		rc = wcs_export_read(rows->exported, buf, len, got);
-		return rc ? rows_fail(rows, strerror(-rc)) : PROGRAM_OK;
+		return rc ? rows_fail_read(rows, rc) : PROGRAM_OK;
 	}
 	if (rows->fd >= 0)
 		do

@@ -31,7 +31,7 @@ static int look_at_rows(struct wcs_table *table)
 {
 	struct wcs_slice segment;
 	struct wcs_list *list;
-	int rc = wcs_list_open(table, (struct wcs_slice){NULL, 0}, NULL, false, &list);
+	int rc = wcs_list_open(table, (struct wcs_slice){NULL, 0}, NULL, NULL, &list);
 
 	while (rc == 0 && (rc = wcs_list_next(list, &segment)) == 1)
 		rc = 0;

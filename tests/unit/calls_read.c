@@ -85,7 +85,7 @@ static int run_list(struct calls *calls)
 {
 	struct wcs_slice after = suite_text("1"), segment;
 	struct wcs_list *list;
-	int rc = wcs_list_open(calls->suite.table, suite_text("t#"), &after, false, &list);
+	int rc = wcs_list_open(calls->suite.table, suite_text("t#"), &after, NULL, &list);
 
 	if (rc != 0)
 		return rc;

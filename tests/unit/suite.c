@@ -382,6 +382,16 @@ void suite_expect(struct wcs_table *table, const char *expected)
 	suite_expect_text(suite_content(table), expected);
 }
 
+struct wcs_chain *suite_reverse(struct wcs_table *table, bool reverse)
+{
+	const struct wcs_step step = {.kind = WCS_STEP_REVERSE};
+	struct wcs_chain *chain = NULL;
+
+	if (reverse)
+		SUITE_OK(wcs_chain_add(table, NULL, &step, &chain, NULL));
+	return chain;
+}
+
 char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
 		 bool reverse)
 {
@@ -390,7 +400,8 @@ char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct 
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	int rc = wcs_list_open(table, prefix, after, reverse, &list);
+	struct wcs_chain *chain = suite_reverse(table, reverse);
+	int rc = wcs_list_open(table, prefix, after, chain, &list);
 
 	ck_assert_int_eq(rc, 0);
 	while ((rc = wcs_list_next(list, &segment)) == 1) {
@@ -400,6 +411,7 @@ char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct 
 	ck_assert_int_eq(rc, 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
 	wcs_list_close(list);
+	wcs_chain_free(chain);
 	fclose(out);
 	return text;
 }

@@ -6,6 +6,7 @@
 #ifndef SUITE_H
 #define SUITE_H
 
+#include "store/chain/chain.h"
 #include "store/policy/view.h"
 #include "store/rows.h"
 
@@ -161,6 +162,8 @@ void suite_expect_text(char *text, const char *expected);
 void suite_expect(struct wcs_table *table, const char *expected);
 void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
 		       const struct wcs_filter *filter, const char *expected);
+/* A chain that reverses the order of rows, or none; wcs_chain_free frees it. */
+struct wcs_chain *suite_reverse(struct wcs_table *table, bool reverse);
 /* The segments below prefix, each followed by a space. The caller frees it. */
 char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
 		 bool reverse);

@@ -395,6 +395,70 @@ static void check_text(char *expected, char *actual, const char *what)
 	free(actual);
 }
 
+/* The children of a prefix (NULL: of the table) in the model: each at its first row in the order;
+ * a list that ascends is in the order of the segments instead. */
+static char *model_children(const struct listing *list, const char *within, bool reversed)
+{
+	char names[CELLS_MAX][16];
+	size_t count = 0, len, skip = within != NULL ? strlen(within) + 1 : 0;
+	char *text = NULL;
+	FILE *to = open_memstream(&text, &len);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const char *row = list->cells[i].row;
+		char name[16];
+		size_t at = 0;
+
+		if (!model_is_in(row, within) || strlen(row) < skip)
+			continue;
+		strcpy(name, row + skip);
+		name[strcspn(name, "#")] = '\0';
+		while (at < count && strcmp(names[at], name) != 0)
+			at++;
+		if (at < count)
+			continue;
+		for (at = count++; !reversed && at > 0 && strcmp(names[at - 1], name) > 0; at--)
+			strcpy(names[at], names[at - 1]);
+		strcpy(names[at], name);
+	}
+	for (size_t i = 0; i < count; i++)
+		fprintf(to, "%s ", names[i]);
+	fclose(to);
+	return text;
+}
+
+static char *store_children(struct wcs_table *table, const char *within, struct wcs_chain *chain)
+{
+	struct wcs_list *list = NULL;
+	struct wcs_slice segment, last;
+	char prefix[16] = "", after[16], *text = NULL;
+	bool started = false;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	if (within != NULL)
+		snprintf(prefix, sizeof(prefix), "%s#", within);
+	for (int given = 0;; given++) {
+		if (list == NULL) {
+			last = suite_text(after);
+			SUITE_OK(wcs_list_open(table, suite_text(prefix), started ? &last : NULL,
+					       chain, &list));
+		}
+		if (wcs_list_next(list, &segment) != 1)
+			break;
+		copy_text(after, segment);
+		started = true;
+		fprintf(to, "%s ", after);
+		if (given % 3 == 2) { /* now and then another resumes */
+			wcs_list_close(list);
+			list = NULL;
+		}
+	}
+	wcs_list_close(list);
+	fclose(to);
+	return text;
+}
+
 static void check_chain(struct suite *s, uint64_t *state, const struct listing *all)
 {
 	static const char *const places[] = {NULL, "a", "b", "", "a#b"};
@@ -407,6 +471,7 @@ static void check_chain(struct suite *s, uint64_t *state, const struct listing *
 	struct wcs_filter filter = {.each = suite_random(state) % (WCS_EACH_ROW + 1)};
 	struct wcs_count counted;
 	char what[400] = "";
+	bool reversed = false;
 	size_t cells = 0;
 
 	list = *all;
@@ -419,6 +484,7 @@ static void check_chain(struct suite *s, uint64_t *state, const struct listing *
 		SUITE_OK(wcs_chain_add(s->table, chain, step, &longer, NULL));
 		wcs_chain_free(chain);
 		chain = longer;
+		reversed ^= step->kind == WCS_STEP_REVERSE;
 		snprintf(what + strlen(what), sizeof(what) - strlen(what),
 			 "%d(%.*s,%u,%d,%.*s:%.*s%s) ", step->kind, (int)step->bytes.len,
 			 (const char *)step->bytes.data, (unsigned)step->number, (int)step->time,
@@ -444,6 +510,8 @@ static void check_chain(struct suite *s, uint64_t *state, const struct listing *
 	if (suite_random(state) % 3 == 0)
 		filter.ts_from = suite_random(state) % 4;
 	check_text(model_text(&list, within, &filter), store_text(s->table, within, &filter), what);
+	check_text(model_children(&list, within, reversed), store_children(s->table, within, chain),
+		   what);
 	SUITE_OK(wcs_rows_count(s->table, within != NULL ? &key : NULL, chain, &counted));
 	for (size_t i = 0; i < list.count; i++)
 		cells += model_is_in(list.cells[i].row, within);

@@ -115,10 +115,11 @@ static void list_compare(struct wcs_table *table, struct wcs_slice prefix,
 			 const struct list_child *after, bool reverse)
 {
 	struct wcs_slice segment;
+	struct wcs_chain *chain = suite_reverse(table, reverse);
 	struct wcs_list *list;
 
-	SUITE_OK(wcs_list_open(table, prefix, after != NULL ? &after->segment : NULL, reverse,
-			       &list));
+	SUITE_OK(
+		wcs_list_open(table, prefix, after != NULL ? &after->segment : NULL, chain, &list));
 	for (size_t i = 0; i < count; i++)
 		if (list_is_behind(&children[i], after, reverse) &&
 		    (wcs_list_next(list, &segment) != 1 ||
@@ -126,6 +127,7 @@ static void list_compare(struct wcs_table *table, struct wcs_slice prefix,
 			ck_abort_msg("child %zu of %zu, reverse %d", i, count, reverse);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
 	wcs_list_close(list);
+	wcs_chain_free(chain);
 }
 
 /* All children, then those behind each one, and behind a segment that may have no row. */
@@ -250,7 +252,7 @@ SUITE_STORES(test_longest_keys, 10)
 
 	memset(bytes, 0xff, WCS_ROW_KEY_MAX);
 	list_put(s->table, key);
-	SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, false, &list));
+	SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, NULL, &list));
 	ck_assert_int_eq(wcs_list_next(list, &segment), 1);
 	ck_assert_int_eq(wcs_slice_compare(segment, key), 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);

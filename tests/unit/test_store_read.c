@@ -60,9 +60,9 @@ SUITE_STORES(test_read_arguments, 10)
 	ck_assert_int_eq(wcs_value_open(s->table, r, "f", q, 0, &value), -ENOENT);
 	ck_assert_int_eq(wcs_key_get(s->table, longer_row, &key), -ENAMETOOLONG);
 	ck_assert_int_eq(wcs_key_get(s->table, missing, &key), -EINVAL);
-	ck_assert_int_eq(wcs_list_open(s->table, longer_row, NULL, false, &list), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_list_open(s->table, r, &longer_row, false, &list), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_list_open(s->table, missing, NULL, false, &list), -EINVAL);
+	ck_assert_int_eq(wcs_list_open(s->table, longer_row, NULL, NULL, &list), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_list_open(s->table, r, &longer_row, NULL, &list), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_list_open(s->table, missing, NULL, NULL, &list), -EINVAL);
 	wcs_value_close(NULL);
 	wcs_scan_close(NULL);
 	wcs_list_close(NULL);

@@ -606,7 +606,7 @@ SUITE_STORES(test_interrupted, 60)
 	s->store->options.interrupted = scan_interrupted;
 	for (int round = 0; round < 2; round++) {
 		scan_ends = round == 0;
-		SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, false, &list));
+		SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, NULL, &list));
 		ck_assert_int_eq(wcs_list_next(list, &segment), scan_ends ? -EINTR : 0);
 		wcs_list_close(list);
 		SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &last, &scan));

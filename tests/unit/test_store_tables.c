@@ -65,7 +65,7 @@ static void tables_expect_gone(struct wcs_table *table)
 	ck_assert_int_eq(wcs_value_open(table, q, "f", q, 0, &value), -ENOENT);
 	ck_assert_int_eq(wcs_key_get(table, q, &key), -ENOENT);
 	ck_assert_int_eq(wcs_scan_open(table, &suite_all, 1, &suite_cells, &scan), -ENOENT);
-	ck_assert_int_eq(wcs_list_open(table, q, NULL, false, &list), -ENOENT);
+	ck_assert_int_eq(wcs_list_open(table, q, NULL, NULL, &list), -ENOENT);
 	ck_assert_int_eq(wcs_row_mutate(table, q, mutation, NULL), -ENOENT);
 	ck_assert_int_eq(wcs_rows_mutate(table, &entry, 1, &applied), -ENOENT);
 	ck_assert_uint_eq(applied, 0);
