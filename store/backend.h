@@ -193,6 +193,10 @@ struct wcs_backend {
 	/* As wcs_key_get, hidden cells included: not called if the view can hide whole rows. */
 	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
 		       struct wcs_key_info *info);
+	/* As wcs_rows_splits: calls each for up to max rows of the range, other than its first.
+	 * NULL: the engine knows none. */
+	int (*splits)(void *db, uint32_t table, const struct wcs_range *range, size_t max,
+		      int (*each)(void *ctx, struct wcs_slice row), void *ctx);
 	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
 	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
 		    const struct wcs_range *range);

@@ -80,10 +80,13 @@ bool wcs_chain_crossed(const struct wcs_chain *chain);
 int wcs_chain_resolve(struct wcs_table *table, struct wcs_chain *chain,
 		      struct wcs_chain **resolved);
 
-/* Calls each for up to WCS_SPLITS_MAX row keys, ascending, that divide the rows below key (NULL: of
- * the table) as far as they are in the chain's range (NULL: no chain) into parts of about equal
- * size, by the engine's estimate of keys and values up to WCS_VALUE_INLINE; reads no rows. None:
- * all is in memory, or the engine has no estimate. Ends with the first result of each but 0. */
+/*
+ * Calls each for the keys of up to WCS_SPLITS_MAX rows, ascending, that divide the rows below key
+ * (NULL: of the table), within the bounds of the chain (NULL: none; it does not move), into parts
+ * of about equal size, by the engine's estimate of keys and of values up to WCS_VALUE_INLINE;
+ * without a scan. There are fewer of a small table, and none while it is in memory. Stops at the
+ * first error of each and returns it.
+ */
 int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct wcs_chain *chain,
 		    int (*each)(void *ctx, struct wcs_slice row), void *ctx);
 

@@ -70,6 +70,7 @@ const struct wcs_backend wcs_backend_leveldb = {
 	.value_read = ldb_read_value,
 	.value_close = ldb_read_close,
 	.key_get = ldb_read_key,
+	.splits = ldb_splits,
 	.drop = ldb_drop_rows,
 	.local = &engine_local,
 };

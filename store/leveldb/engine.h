@@ -323,6 +323,8 @@ int ldb_rows_purge(struct wcs_rows *rows, const struct wcs_address *at);
 int ldb_rows_apply(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
 		   size_t *applied);
 void ldb_rows_close(struct wcs_rows *rows);
+int ldb_splits(void *db, uint32_t table, const struct wcs_range *range, size_t max,
+	       int (*each)(void *ctx, struct wcs_slice row), void *ctx);
 int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
 		  const struct wcs_range *range);
 /* Finishes the drops that a crash interrupted. Called before the store serves. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drops and counts the rows of a subtree; counts the cells of a family.
+ * Drops, counts and divides the rows of a subtree; counts the cells of a family.
  *
  * A delimiter is an ASCII byte above NUL: a row's own range therefore ends before the range of the
  * rows below it starts, and the delimiter has a next byte.
  */
-#include "store/engine/engine.h"
-#include "store/table/table.h"
+#include "store/chain/chain_private.h"
 
 #include <errno.h>
 #include <string.h>
@@ -109,4 +108,28 @@ int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count
 	const struct wcs_range all = {.start = {NULL, 0}};
 
 	return count_ranges(table, &all, 1, &filter, count);
+}
+
+/* ---- Dividing ---------------------------------------------------------------------------- */
+
+int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct wcs_chain *chain,
+		    int (*each)(void *ctx, struct wcs_slice row), void *ctx)
+{
+	const struct wcs_engine *engine = &table->store->engine;
+	struct chain_bounds bounds;
+	struct wcs_subtree subtree;
+	size_t count;
+	int rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
+
+	if (rc == 0)
+		rc = wcs_chain_moves(chain) ? -EINVAL : table_enter(table);
+	if (rc != 0)
+		return rc;
+	chain_bounds(chain, &bounds);
+	count = chain_cut(&bounds, subtree.ranges, subtree.count);
+	if (count > 0 && engine->backend->splits != NULL)
+		rc = engine->backend->splits(engine->db, table->id, &subtree.ranges[count - 1],
+					     WCS_SPLITS_MAX, each, ctx);
+	table_leave(table);
+	return rc;
 }

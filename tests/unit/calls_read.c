@@ -106,6 +106,17 @@ static int run_count(struct calls *calls)
 	return rc;
 }
 
+static int see_split(void *ctx, struct wcs_slice row)
+{
+	calls_out(ctx, row.data, row.len);
+	return 0;
+}
+
+static int run_splits(struct calls *calls)
+{
+	return wcs_rows_splits(calls->suite.table, NULL, NULL, see_split, calls);
+}
+
 static int run_stats(struct calls *calls)
 {
 	struct wcs_stats stats;
@@ -125,6 +136,7 @@ const struct call calls_read[] = {
 	{.name = "reverse", .run = run_reverse, .out = "r#s/q r#s/big r/q ", .least = 3},
 	{.name = "list", .run = run_list, .out = "2", .least = 1},
 	{.name = "count", .run = run_count, .out = "two ", .least = 1},
+	{.name = "splits", .run = run_splits, .out = "", .least = 1},
 	{.name = "stats", .run = run_stats, .least = 1},
 	{.name = NULL},
 };
