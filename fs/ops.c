@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "fs/serve/loop.h"
 #include "lib/clock.h"
 
 enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) under way at once */
@@ -11,6 +12,10 @@ enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) und
 /* The kernel tells of each signal, also of one that has a handler and ends nothing, and a program
  * may take EINTR for the end of a directory. Only a request as long as this (ns) ends. */
 #define OPS_PATIENCE CLOCK_SECOND
+
+/* A request that has read for so long (ns) may go on for minutes, so the loop gets another thread
+ * in its place. */
+#define OPS_LONG (CLOCK_SECOND / 50)
 
 /*
  * ATOMIC_O_TRUNC: truncation is part of the write session that an open starts, not a version of its
@@ -34,17 +39,26 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 
 static _Thread_local fuse_req_t ops_interruptible;
 static _Thread_local int64_t ops_began;
+static _Thread_local bool ops_waits; /* loop_wait_begin was called */
 
 void fs_interruptible(fuse_req_t req)
 {
+	if (ops_waits)
+		loop_wait_end(fs_of(ops_interruptible));
+	ops_waits = false;
 	ops_interruptible = req;
 	ops_began = req ? clock_ns() : 0;
 }
 
 bool fs_interrupted(void)
 {
-	return ops_interruptible && clock_ns() - ops_began > OPS_PATIENCE &&
-	       fuse_req_interrupted(ops_interruptible);
+	int64_t took = ops_interruptible ? clock_ns() - ops_began : 0;
+
+	if (took > OPS_LONG && !ops_waits && fs_of(ops_interruptible)->loop) {
+		ops_waits = true;
+		loop_wait_begin(fs_of(ops_interruptible));
+	}
+	return took > OPS_PATIENCE && fuse_req_interrupted(ops_interruptible);
 }
 
 int64_t fs_now(void)

@@ -83,7 +83,7 @@ static bool add_directory(struct expiry *expiry, struct node *node)
 	int rc;
 
 	if (node->kind == NODE_CHUNK) {
-		rc = chunk_first(expiry->fs, node->parent, node_name(node), &first);
+		rc = chunk_first(expiry->fs, node->parent, NULL, node_name(node), &first);
 		free(first);
 	} else {
 		rc = pos_of(node, &pos);

@@ -52,6 +52,7 @@ static const struct control_kind kinds[] = {
 	[CONTROL_POLICY] = {&control_text_reader, &control_lines_writer, &control_policy},
 	[CONTROL_TYPE] = {&control_text_reader, &control_lines_writer, &control_type},
 	[CONTROL_COUNT] = {&control_text_reader, NULL, &control_drop},
+	[CONTROL_SPLITS] = {&control_text_reader, NULL, &control_splits},
 	[CONTROL_PROTECTED] = {&control_text_reader, &control_lines_writer, &control_protected},
 };
 
@@ -111,6 +112,7 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		 size_t *got)
 {
+	bool stream = file->kind->reader == &control_stream_reader;
 	int rc = 0;
 
 	pthread_mutex_lock(&file->lock);
@@ -123,6 +125,9 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 		pthread_mutex_unlock(&file->lock);
 		return 0;
 	}
+	/* A plain stream always has bytes soon; a view may read long for the next ones. */
+	if (!stream || (file->node->flags & NODE_F_VIEW))
+		fs_interruptible(req);
 	if (!file->reader || offset < file->start) {
 		close_reader(file);
 		rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
@@ -131,6 +136,9 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 	if (rc == 0)
 		rc = file->kind->reader->read(file->reader, req, buf, len, offset - file->start,
 					      got);
+	fs_interruptible(NULL);
+	if (rc == -EINTR) /* the next read begins again */
+		close_reader(file);
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }

@@ -24,8 +24,9 @@ static int drop_print(const struct control_place *at, FILE *to)
 	const struct pos *pos = &at->pos;
 	struct wcs_count count;
 	struct wcs_slice key;
-	int rc = pos->family ? wcs_family_count(pos->table, pos->family, &count)
-			     : wcs_rows_count(pos->table, control_key(pos, &key), NULL, &count);
+	int rc = pos->family
+			 ? wcs_family_count(pos->table, pos->family, &count)
+			 : wcs_rows_count(pos->table, control_key(pos, &key), pos->chain, &count);
 
 	if (rc != 0)
 		return rc;

@@ -38,7 +38,7 @@ struct control_writer {
 struct control_place {
 	struct fs *fs;
 	const struct node *node;
-	struct pos pos; /* the node's */
+	struct pos pos; /* the node's, entered where it is read */
 	int line;	/* of the written text, counted since the open */
 };
 
@@ -86,6 +86,7 @@ extern const struct control_text control_schema;
 extern const struct control_text control_info; /* all of /.rowfs that is read-only */
 extern const struct control_text control_gc;
 extern const struct control_text control_drop;
+extern const struct control_text control_splits;
 extern const struct control_text control_delimiter;
 extern const struct control_text control_policy;
 extern const struct control_text control_type;

@@ -127,9 +127,13 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 	rc = stream->kept ? pos_of(node, &pos) : -ENOMEM;
 	/* No row has an empty key. */
 	stream->ended = rc == 0 && kind == WCS_EXPORT_ROW && pos.key_len == 0;
-	if (rc == 0 && !stream->ended)
-		rc = wcs_export_open(pos.table, control_key(&pos, &key), kind, NULL,
-				     &stream->export);
+	if (rc == 0 && !stream->ended) {
+		rc = pos_enter(&pos);
+		if (rc == 0)
+			rc = wcs_export_open(pos.table, control_key(&pos, &key), kind, pos.chain,
+					     &stream->export);
+		pos_leave(&pos);
+	}
 	if (rc != 0) {
 		stream_close(stream);
 		return rc;

@@ -45,7 +45,11 @@ static int text_open(struct fs *fs, const struct node *node, uid_t user, void **
 
 	(void)user;
 	if (rc == 0)
+		rc = pos_enter(&at.pos);
+	if (rc == 0)
 		rc = control_kind(node)->text->print(&at, to);
+	if (to)
+		pos_leave(&at.pos);
 	bad = to && ferror(to);
 	if (to && (fclose(to) != 0 || bad) && rc == 0)
 		rc = -ENOMEM;

@@ -24,6 +24,7 @@
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
 #include "fs/serve/report.h"
+#include "store/chain/chain.h"
 
 enum {
 	DOTS = 2,
@@ -40,6 +41,9 @@ struct dir {
 	struct dir_kept kept; /* Lock: lock */
 	struct dir_scan scan;
 	struct fs *fs;
+	/* In a view: what it shows until it is closed; constant. */
+	struct wcs_chain *chain;
+	bool descends;
 };
 
 /* A reply under construction. */
@@ -56,7 +60,7 @@ struct reply {
 	struct node *node;
 	struct node *base;     /* the directory whose long names the chunk holds; else the node */
 	struct wcs_slice text; /* of a chunk directory */
-	struct wcs_table *table;
+	const struct pos *pos; /* of the node, with what the directory shows */
 	struct dir *dir;
 	off_t skip;	    /* entries to count without returning them */
 	struct child *jump; /* the child to continue after, if not the present one */
@@ -67,24 +71,58 @@ enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why the walk stops */
 static void dir_free(struct dir *dir)
 {
 	dir_scan_take(dir->fs, &dir->scan, -1);
+	wcs_chain_free(dir->chain);
 	dir_kept_clear(&dir->kept);
 	pthread_mutex_destroy(&dir->lock);
 	free(dir);
 }
 
-void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+/* Takes the chain of views that the directory shows. */
+static int dir_enter(struct dir *dir, const struct node *node)
 {
-	struct handle *handle = handle_new(fs_of(req));
+	struct pos pos;
+	int rc = pos_of(node, &pos);
+
+	if (rc == 0)
+		rc = pos_enter(&pos);
+	if (rc == 0 && node->kind == NODE_CHUNK)
+		rc = chunk_ascend(&pos);
+	if (rc != 0) {
+		pos_leave(&pos);
+		return rc;
+	}
+	dir->chain = dir->scan.scan.chain = pos.chain;
+	dir->descends = pos.descends;
+	dir->scan.scan.entered = true;
+	return 0;
+}
+
+static int dir_open(fuse_req_t req, struct node *node, struct handle *handle)
+{
+	int rc = 0;
 
 	if (handle)
 		handle->dir = calloc(1, sizeof(*handle->dir));
-	if (handle && handle->dir) {
-		pthread_mutex_init(&handle->dir->lock, NULL);
-		handle->dir->scan.lock = &handle->dir->lock;
-		handle->dir->fs = fs_of(req);
-		handle->dir_free = dir_free;
+	if (!handle || !handle->dir)
+		return -ENOMEM;
+	pthread_mutex_init(&handle->dir->lock, NULL);
+	handle->dir->scan.lock = &handle->dir->lock;
+	handle->dir->fs = fs_of(req);
+	handle->dir_free = dir_free;
+	if ((node->flags & NODE_F_VIEW) && node_base(node)->kind != NODE_VIEW) {
+		fs_interruptible(req);
+		rc = dir_enter(handle->dir, node);
+		fs_interruptible(NULL);
 	}
-	handle_reply(req, ino, handle && handle->dir ? 0 : -ENOMEM, handle, fi);
+	return report_unreadable(fs_of(req), node, NULL, rc);
+}
+
+void fs_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct handle *handle = handle_new(fs_of(req));
+	int rc = dir_open(req, lookup_ino(fs_of(req), ino), handle);
+
+	handle_reply(req, ino, rc, handle, fi);
 }
 
 static bool reply_fits(const struct reply *reply, const char *name)
@@ -165,7 +203,7 @@ static int reply_add_child(struct reply *reply, const char *name, struct node_ke
 	/* A table's node holds the table open, and a listing does not open all tables. A cell that
 	 * will expire is not cached from a listing: its timeout is computed now, but the kernel
 	 * counts from its receipt, so the dentry could outlive the cell. */
-	if (reply->plus && !(key->parent->flags & NODE_F_VERSIONS) &&
+	if (reply->plus && !(key->parent->flags & (NODE_F_VERSIONS | NODE_F_VIEW)) &&
 	    (key->kind != NODE_VERSION || cache_keeps_versions(reply->fs)) &&
 	    (key->kind == NODE_PREFIX || key->kind == NODE_FAMILY || key->kind == NODE_CHUNK ||
 	     (node_is_value(key->kind) && info && info->expires == WCS_TS_MAX)))
@@ -213,7 +251,7 @@ static int is_first(struct reply *reply, const struct chunk_name *name, enum nod
 {
 	struct wcs_slice text = {name->encoded, name->end};
 	struct child *first;
-	int rc = chunk_first(reply->fs, reply->base, text, &first);
+	int rc = chunk_first(reply->fs, reply->base, reply->pos, text, &first);
 
 	if (rc != 0)
 		return rc == -ENOENT ? 0 : rc;
@@ -247,12 +285,12 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		reply->jump = child_new(NODE_CHUNK, text);
 		return reply->jump ? REPLY_JUMP : -ENOMEM;
 	}
-	chunk_split(reply->table, text, kind, bytes, &name);
+	chunk_split(reply->pos->table, text, kind, bytes, &name);
 	if (name.place == CHUNK_BELOW)
 		listed = is_first(reply, &name, kind, bytes);
 	if (listed < 0)
 		return listed;
-	if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
+	if (name.place != CHUNK_HERE && kind != NODE_CHUNK && !reply->pos->descends)
 		reply->jump = chunk_skip(text, &name, kind, bytes, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)
 		rc = reply_entry(reply, &name, kind, bytes, info);
@@ -300,7 +338,9 @@ static int reply_fill(struct reply *reply)
 		rc = reply_add(reply, "..", parent->ino, S_IFDIR);
 	if (rc != 0)
 		return rc;
-	reply->table = pos.table;
+	pos.chain = reply->dir->chain;
+	pos.descends = reply->dir->descends;
+	reply->pos = &pos;
 	dir_scan_take(reply->fs, &reply->dir->scan, reply->offset);
 	rc = reply_start(reply);
 	if (rc == 0)

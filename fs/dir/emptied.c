@@ -59,7 +59,7 @@ static int keep_chunk(struct fs *fs, const struct node *history)
 		return 0;
 	pos.kind = NODE_CHUNK;
 	pos.chunk = (struct wcs_slice){encoded, at};
-	rc = pos.versions ? -ENOENT : chunk_first(fs, history->parent, pos.chunk, NULL);
+	rc = pos.versions ? -ENOENT : chunk_first(fs, history->parent, NULL, pos.chunk, NULL);
 	return rc == -ENOENT ? pos_keep(fs, &pos) : rc;
 }
 
@@ -69,7 +69,7 @@ void emptied_keep(struct fs *fs, struct node *dir, const struct spelled *removed
 	int rc = 0;
 
 	if (dir->kind == NODE_CHUNK) {
-		rc = chunk_first(fs, dir->parent, node_name(dir), NULL);
+		rc = chunk_first(fs, dir->parent, NULL, node_name(dir), NULL);
 		rc = rc == -ENOENT ? 1 : rc;
 	} else if (dir->kind == NODE_PREFIX || dir->kind == NODE_FAMILY ||
 		   dir->kind == NODE_HISTORY)

@@ -264,6 +264,8 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	struct side from, to;
 	int rc = flags & ~(unsigned)RENAME_NOREPLACE ? -EINVAL : 0;
 
+	if (lookup_refuses(req, parent) || lookup_refuses(req, new_parent))
+		return;
 	if (rc == 0) {
 		rc = side_of(fs, &from, lookup_ino(fs, parent), name);
 		rc = rc == -EINVAL ? -ENOENT : rc;

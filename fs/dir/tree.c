@@ -44,8 +44,11 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct spelled child;
 	struct pos pos;
 	bool less;
-	int rc = lookup_child(fs, dir, name, &pos, &child);
+	int rc;
 
+	if (lookup_refuses(req, parent))
+		return;
+	rc = lookup_child(fs, dir, name, &pos, &child);
 	if (rc == -EINVAL)
 		rc = -ENOENT;
 	else if (rc == 0 && !node_is_value(child.kind))
@@ -103,6 +106,8 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	int rc;
 
 	(void)mode;
+	if (lookup_refuses(req, parent))
+		return;
 	cache_mark(fs, &mark);
 	rc = wcs_store_failed(fs->store) ? -EROFS : spell_is_fixed(dir) ? -EPERM : 0;
 	if (rc == 0)
@@ -207,8 +212,11 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *dir = lookup_ino(fs, parent);
 	struct spelled child;
 	struct pos pos;
-	int rc = lookup_child(fs, dir, name, &pos, &child);
+	int rc;
 
+	if (lookup_refuses(req, parent))
+		return;
+	rc = lookup_child(fs, dir, name, &pos, &child);
 	if (rc != 0) {
 		fuse_reply_err(req, rc == -EINVAL ? ENOENT : -rc);
 		return;
@@ -240,15 +248,15 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	(void)target;
-	(void)parent;
 	(void)name;
-	fuse_reply_err(req, EPERM);
+	if (!lookup_refuses(req, parent))
+		fuse_reply_err(req, EPERM);
 }
 
 void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	(void)ino;
-	(void)parent;
 	(void)name;
-	fuse_reply_err(req, EPERM);
+	if (!lookup_refuses(req, parent))
+		fuse_reply_err(req, EPERM);
 }

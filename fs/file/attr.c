@@ -35,7 +35,8 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 	}
 	*st = (struct stat){.st_ino = node->ino,
 			    .st_mode = mode,
-			    .st_nlink = node->kind == NODE_CELL ? 2 : 1,
+			    .st_nlink =
+				    node->kind == NODE_CELL && !(node->flags & NODE_F_VIEW) ? 2 : 1,
 			    .st_uid = fs->options.uid,
 			    .st_gid = fs->options.gid,
 			    .st_size = (off_t)size,
@@ -53,7 +54,9 @@ double attr_timeout(const struct fs *fs, struct node *inode)
 {
 	unsigned state = node_state(inode);
 	bool session = node_now(inode)->flags & NODE_F_WRITER;
-	bool stays = session ? state & NODE_S_SHOWN : !(state & (NODE_S_PASSED | NODE_S_STALE));
+	bool stays = inode->flags & NODE_F_VIEW ? false
+		     : session			? state & NODE_S_SHOWN
+						: !(state & (NODE_S_PASSED | NODE_S_STALE));
 
 	return stays ? cache_fresh(fs) : 0;
 }

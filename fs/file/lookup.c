@@ -7,16 +7,18 @@
 #include "fs/file/attr.h"
 #include "fs/file/lookup.h"
 #include "fs/fs.h"
+#include "fs/inode/view.h"
 #include "fs/names/chunk.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
+#include "store/chain/views.h"
 
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node)
 {
-	uint8_t flags = dir->flags & NODE_F_VERSIONS;
+	uint8_t flags = dir->flags & (NODE_F_VERSIONS | NODE_F_VIEW);
 	struct node_key key = {.parent = dir, .kind = child->kind, .name = child->bytes};
 	bool root = child->kind == NODE_ROOT;
 	struct wcs_table *table = NULL;
@@ -24,6 +26,8 @@ int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 
 	if (root)
 		flags |= NODE_F_VERSIONS;
+	if (child->kind == NODE_VIEW)
+		flags |= NODE_F_VIEW;
 	/* A mount that shows one table has that table below .versions, too. */
 	if (child->kind == NODE_TABLE || (root && dir->kind == NODE_TABLE)) {
 		rc = wcs_table_open(fs->store, root ? wcs_table_name(dir->table) : child->buf,
@@ -44,6 +48,14 @@ int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		return 0;
 	wcs_table_close(table);
 	return -ENOMEM;
+}
+
+bool lookup_refuses(fuse_req_t req, fuse_ino_t ino)
+{
+	if (!(lookup_ino(fs_of(req), ino)->flags & NODE_F_VIEW))
+		return false;
+	fuse_reply_err(req, EROFS);
+	return true;
 }
 
 void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry)
@@ -91,8 +103,8 @@ static bool is_hidden_draft(struct fs *fs, const struct node *dir, const char *n
 	struct wcs_cell_info info;
 	struct spelled draft;
 
-	if (pos->kind != NODE_CELL || name[0] != '.' || drafts_count(fs->drafts) == 0 ||
-	    spell_temporary(dir, name, &draft) != 0)
+	if (pos->kind != NODE_CELL || pos->view || name[0] != '.' ||
+	    drafts_count(fs->drafts) == 0 || spell_temporary(dir, name, &draft) != 0)
 		return false;
 	return draft_get(fs, node_child_id(dir, NODE_DRAFT, draft.bytes), &info, NULL) == 0 &&
 	       pos_stored(pos, NULL) == -ENOENT;
@@ -124,8 +136,10 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child)
 {
+	if (base->kind == NODE_VIEW) /* a chunk of a KEY */
+		return 0;
 	if (child->kind == NODE_CHUNK)
-		return chunk_first(fs, base, child->bytes, NULL);
+		return chunk_first(fs, base, pos, child->bytes, NULL);
 	if (child->kind == NODE_POLICIES)
 		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
 	return pos_exists(fs, pos);
@@ -138,8 +152,84 @@ int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
 
 	if (child->kind != NODE_DRAFT)
 		return pos_stored(pos, info);
+	if (pos->view)
+		return -ENOENT;
 	return draft_get(fs, node_child_id(base, child->kind, child->bytes), info ? info : &unused,
 			 NULL);
+}
+
+/* Tells why the argument of a view is wrong. Returns error. */
+static int bad_view(struct fs *fs, const struct node *dir, const char *name, int error,
+		    const struct wcs_fault *fault)
+{
+	char at[32] = "";
+
+	if (fault->column > 0)
+		snprintf(at, sizeof(at), ", at character %d", fault->column);
+	return fault->text[0] ? report(fs, dir, name, 0, error, "%s%s", fault->text, at) : error;
+}
+
+/* The node of a view with its argument, and the chain of the views above and this one. The families
+ * that it names may have been removed since the node was made, so only expressions are not read
+ * again. */
+static int lookup_view(struct fs *fs, struct node *dir, const char *name, const struct pos *pos,
+		       const struct spelled *child, struct node **node)
+{
+	struct node *base = node_base(dir);
+	const char *view_name = (base->kind == NODE_VIEW ? base->name : child->buf) + 1;
+	const struct wcs_view_name *view = wcs_view_find(view_name, strlen(view_name));
+	struct node_key key = {
+		.parent = base, .kind = NODE_VIEWED, .name = child->bytes, .etag = pos->delimiter};
+	struct wcs_chain *above = view_chain(pos->view), *chain;
+	struct wcs_slice row = pos_key(pos);
+	struct wcs_view_text argument = {.text = child->bytes,
+					 .key = pos->depth > 0 ? &row : NULL,
+					 .delimiter = pos->delimiter};
+	struct wcs_fault fault = {0};
+	struct view *made;
+	int rc;
+
+	*node = nodes_find(fs->nodes, &key);
+	if (*node && view->form == WCS_VIEW_EXPRESSION)
+		return 0;
+	if (!view->argument)
+		argument.text.len = 0;
+	rc = wcs_view_add(pos->table, above, view, &argument, &chain, &fault);
+	if (rc == 0 && !*node) {
+		if (wcs_chain_crossed(chain) && !wcs_chain_crossed(above))
+			report(fs, dir, name, 0, -EINVAL,
+			       "no row is here: .from is above .to in this chain of views");
+		made = view_new(chain);
+		if (made)
+			*node = nodes_get_view(fs->nodes, &key, NODE_F_VIEW, made);
+		return *node ? 0 : -ENOMEM;
+	}
+	if (rc == 0) {
+		wcs_chain_free(chain);
+		return 0;
+	}
+	nodes_put(fs->nodes, *node, 1);
+	return bad_view(fs, dir, name, rc, &fault);
+}
+
+/* A name in a view. Only committed values are there, and directories that hold some. */
+static int lookup_viewed(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
+			 const struct spelled *child, struct node **node)
+{
+	struct node *base = node_base(dir);
+	struct wcs_cell_info info = {0};
+	int rc;
+
+	if (child->kind == NODE_VIEWED)
+		return lookup_view(fs, dir, name, pos, child, node);
+	if (child->kind == NODE_CONTROL || child->kind == NODE_VIEW || base->kind == NODE_VIEW)
+		return lookup_node(fs, base, child, NULL, node);
+	rc = pos_enter(pos);
+	if (rc == 0)
+		rc = node_is_value(child->kind) ? lookup_file(fs, base, pos, child, &info)
+						: lookup_exists(fs, base, pos, child);
+	pos_leave(pos);
+	return rc == 0 ? lookup_node(fs, base, child, &info, node) : rc;
 }
 
 /* A file's name leads to its committed value, or to the session that writes or creates it. */
@@ -173,8 +263,16 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 
 	cache_mark(fs, &mark);
 	rc = lookup_child(fs, dir, name, &pos, &child);
+	if (rc == -EINVAL && base->kind == NODE_VIEW)
+		return report(fs, dir, name, 0, rc, "%s", WCS_VIEW_SPLIT);
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
+	if ((base->flags & NODE_F_VIEW) || child.kind == NODE_VIEWED || child.kind == NODE_VIEW) {
+		rc = lookup_viewed(fs, dir, name, &pos, &child, &node);
+		if (rc == 0)
+			lookup_entry(fs, node, entry);
+		return rc;
+	}
 	if (child.kind == NODE_FAMILY || child.kind == NODE_HISTORY)
 		cache_deferred_wait(fs, thread);
 	if (node_is_value(child.kind)) {

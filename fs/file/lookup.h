@@ -24,7 +24,8 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
 		const struct spelled *child, struct wcs_cell_info *info);
 
-/* Does the directory child exist? base is no chunk. 0, -ENOENT or another error. */
+/* Does the directory child exist, which is no argument of a view? base is no chunk. 0, -ENOENT or
+ * another error. */
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child);
 
@@ -32,6 +33,9 @@ int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
  * was removed) or -ENOMEM. */
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node);
+
+/* Is the inode in a view, where nothing changes? Then the request is answered with EROFS. */
+bool lookup_refuses(fuse_req_t req, fuse_ino_t ino);
 
 /* Fills a reply that hands the node's reference to the kernel, with entry timeout 0. */
 void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry);

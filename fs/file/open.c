@@ -148,6 +148,21 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 	return rc;
 }
 
+/* In a view: a node's value is committed, and there are no sessions. If it was replaced, the kernel
+ * looks the name up again, once. */
+static int open_viewed(struct fs *fs, const struct node *node, struct handle *handle,
+		       struct fuse_file_info *fi)
+{
+	uint32_t etag;
+	int rc = open_value(fs, node, false, &etag, &handle->value);
+
+	if (rc == -ENOENT || (rc == 0 && etag != node_etag(node)))
+		return -ESTALE;
+	fi->keep_cache = 1;
+	fi->noflush = !locks_need_flush(fs->locks);
+	return rc;
+}
+
 static void set_direct(struct handle *handle, struct fuse_file_info *fi)
 {
 	if (handle->writer && writer_is_direct(handle->writer))
@@ -159,11 +174,16 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct node *node = lookup_inode(fs, ino);
-	struct handle *handle = handle_new(fs);
+	struct handle *handle;
 	int rc = -ENOMEM;
 
+	if (wants_write(fi) && lookup_refuses(req, ino))
+		return;
+	handle = handle_new(fs);
 	if (handle && node->kind == NODE_CONTROL)
 		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
+	else if (handle && (node->flags & NODE_F_VIEW))
+		rc = open_viewed(fs, node, handle, fi);
 	else if (handle)
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
 	if (rc == 0)
@@ -232,11 +252,14 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct handle *handle = handle_new(fs);
 	struct fuse_entry_param entry;
+	struct handle *handle;
 	int rc = -ENOMEM;
 
 	(void)mode;
+	if (lookup_refuses(req, parent))
+		return;
+	handle = handle_new(fs);
 	if (handle)
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
 	if (rc != 0) {
@@ -262,13 +285,16 @@ void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 {
 	struct fuse_file_info fi = {.flags = O_WRONLY | O_CREAT | O_EXCL};
 	struct fs *fs = fs_of(req);
-	struct handle *handle = S_ISREG(mode) ? handle_new(fs) : NULL;
+	struct handle *handle;
 	struct fuse_entry_param entry;
 	struct node *session;
 	struct pos pos;
 	int rc = S_ISREG(mode) ? -ENOMEM : -EPERM;
 
 	(void)rdev;
+	if (lookup_refuses(req, parent))
+		return;
+	handle = S_ISREG(mode) ? handle_new(fs) : NULL;
 	if (handle)
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, &fi);
 	if (rc != 0) {

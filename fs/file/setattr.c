@@ -143,6 +143,8 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	bool newest;
 	int rc;
 
+	if (lookup_refuses(req, ino))
+		return;
 	if (fi && handle_of(fi)->writer) /* an open file's session may be another node */
 		inode = handle_of(fi)->writer;
 	node = node_now(inode);

@@ -21,7 +21,7 @@
 
 /* A letter for each attribute that a kind of node has: kind, table, row key, family, qualifier,
  * stamp. */
-static const char *const attributes_of[NODE_CHUNK + 1] = {
+static const char *const attributes_of[NODE_VIEWED + 1] = {
 	[NODE_TABLE] = "kt",	 [NODE_PREFIX] = "ktr",	 [NODE_FAMILY] = "ktrf",
 	[NODE_HISTORY] = "trfq", [NODE_CELL] = "ktrfqs", [NODE_VERSION] = "ktrfqs",
 };
@@ -35,15 +35,30 @@ static const struct {
 };
 
 /* "row" if the store has a row of exactly this key. */
-static int kind_of(const struct pos *pos, const char **kind)
+static int kind_of(struct pos *pos, const char **kind)
 {
-	struct wcs_key_info info;
-	int rc;
+	const struct wcs_filter filter = {.each = WCS_EACH_ROW};
+	struct wcs_key_info info = {0};
+	struct wcs_scan *scan = NULL;
+	struct wcs_cell cell;
+	int rc = 0;
 
 	*kind = pos->kind == NODE_TABLE ? "table" : pos->kind == NODE_FAMILY ? "family" : "cell";
 	if (pos->kind != NODE_PREFIX)
 		return 0;
-	rc = wcs_key_get(pos->table, pos_key(pos), &info);
+	if (!pos->view) {
+		rc = wcs_key_get(pos->table, pos_key(pos), &info);
+	} else if (pos->key_len > 0) {
+		rc = pos_enter(pos);
+		if (rc == 0)
+			rc = pos_row_scan(pos, &filter, &scan);
+		if (rc == 0)
+			rc = wcs_scan_next(scan, &cell);
+		wcs_scan_close(scan);
+		pos_leave(pos);
+		info.row = rc > 0;
+		rc = rc > 0 ? 0 : rc;
+	}
 	*kind = rc == 0 && info.row ? "row" : "prefix";
 	return rc;
 }
@@ -61,12 +76,13 @@ static int value_of(const struct node *node, const char *name, struct pos *pos, 
 	while (i < sizeof(attributes) / sizeof(attributes[0]) &&
 	       strcmp(name, attributes[i].name) != 0)
 		i++;
-	if (i == sizeof(attributes) / sizeof(attributes[0]) || !attributes_of[node->kind] ||
-	    !strchr(attributes_of[node->kind], attributes[i].letter))
+	if (i == sizeof(attributes) / sizeof(attributes[0]))
 		return -ENODATA;
 	rc = pos_of(node, pos);
 	if (rc != 0)
 		return rc;
+	if (!attributes_of[pos->kind] || !strchr(attributes_of[pos->kind], attributes[i].letter))
+		return -ENODATA;
 	switch (attributes[i].letter) {
 	case 'k':
 		rc = kind_of(pos, &text);
@@ -137,15 +153,15 @@ static int check_settable(const char *name)
 void fs_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
 		 int flags)
 {
-	(void)ino;
 	(void)value;
 	(void)size;
 	(void)flags;
-	fuse_reply_err(req, check_settable(name));
+	if (!lookup_refuses(req, ino))
+		fuse_reply_err(req, check_settable(name));
 }
 
 void fs_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-	(void)ino;
-	fuse_reply_err(req, check_settable(name));
+	if (!lookup_refuses(req, ino))
+		fuse_reply_err(req, check_settable(name));
 }

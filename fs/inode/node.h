@@ -38,6 +38,8 @@ enum node_kind {
 	NODE_DRAFT,    /* a temporary file, which is no cell yet */
 	NODE_DRAFTS,   /* a directory of drafts, in a family or a history */
 	NODE_CHUNK,    /* a part of long names; its name is their encoded beginning */
+	NODE_VIEW,     /* T/.from: its children are arguments */
+	NODE_VIEWED, /* T/.from/KEY, T/.reverse: a directory of segments through a chain of views */
 };
 
 /* The identity of a node. name: decoded bytes. */
@@ -46,7 +48,8 @@ struct node_key {
 	enum node_kind kind;
 	struct wcs_slice name;
 	int64_t ts;    /* NODE_CELL, NODE_VERSION: of the stored value; NODE_CONTROL: which one */
-	uint32_t etag; /* of the stored value; NODE_TABLE: differs if the table is made anew */
+	uint32_t etag; /* of the stored value; NODE_TABLE: differs if the table is made anew;
+			* NODE_VIEWED: the delimiter */
 	uint32_t size; /* of the stored value in bytes; no part of the identity */
 };
 
@@ -62,6 +65,7 @@ struct node {
 				       * dentry, if that name has another node; 0: none */
 	union {
 		struct wcs_table *table; /* NODE_TABLE: owned */
+		struct view *view;	 /* NODE_VIEWED: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
 		/* Other cells: the node that this one stands for since a rename; NULL: itself.
 		 * Holds a reference. Set once. */
@@ -84,6 +88,7 @@ struct node {
 enum {
 	NODE_F_VERSIONS = 1, /* below /.versions */
 	NODE_F_WRITER = 2,   /* stands for a write session, not for a stored value */
+	NODE_F_VIEW = 4,     /* a view, or below one: nothing changes there */
 };
 
 /*
@@ -135,6 +140,11 @@ size_t nodes_count(struct nodes *nodes);
  * NODE_TABLE owns the table; with a node that is there the table is closed. */
 struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
 		       struct wcs_table *table);
+
+/* The same of a NODE_VIEWED; a new node owns the view, which is freed if there is a node. */
+struct view;
+struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uint8_t flags,
+			    struct view *view);
 
 /* A new node for one write session, which it owns on success, with one reference. NULL: no
  * memory. */

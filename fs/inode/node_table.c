@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "fs/inode/node.h"
+#include "fs/inode/view.h"
 #include "lib/grow.h"
 
 enum { SHARDS = 64, BUCKETS_FIRST = 64 };
@@ -86,6 +87,8 @@ static void node_free(const struct nodes *nodes, struct node *node)
 {
 	if (node->kind == NODE_TABLE)
 		wcs_table_close(node->table);
+	if (node->kind == NODE_VIEWED)
+		view_free(node->view);
 	if (node->flags & NODE_F_WRITER)
 		nodes->free_writer(node->writer);
 	free(node);
@@ -256,6 +259,25 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 			node->table = table;
 	}
 	pthread_mutex_unlock(&shard->lock);
+	return node;
+}
+
+struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uint8_t flags,
+			    struct view *view)
+{
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, key, &hash);
+	struct node *node = shard_find(shard, hash, key);
+
+	if (!node) {
+		node = shard_add(nodes, shard, hash, key, flags);
+		if (node) {
+			node->view = view;
+			view = NULL;
+		}
+	}
+	pthread_mutex_unlock(&shard->lock);
+	view_free(view);
 	return node;
 }
 

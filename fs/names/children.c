@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fs/names/number.h"
+#include "store/chain/views.h"
 
 struct walk {
 	struct fs *fs;
@@ -48,7 +49,7 @@ void children_scan_close(struct children_scan *scan)
 {
 	wcs_list_close(scan->list);
 	wcs_scan_close(scan->scan);
-	*scan = (struct children_scan){.list = NULL};
+	*scan = (struct children_scan){.entered = scan->entered, .chain = scan->chain};
 }
 
 /* 1: the next child of the scan, or the one that was not taken; 0: the end, or none is open; or an
@@ -87,6 +88,8 @@ static int memory_start(struct walk *walk, enum memdir_part part, const struct w
 	int rc;
 
 	walk->part = part;
+	if (walk->pos->view)
+		return 0;
 	rc = pos_memdir_path(walk->pos, &walk->path);
 	return rc == 0 ? memory_next(walk, after) : rc;
 }
@@ -143,7 +146,8 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 		/* Cut to the bytes that a key has room for there, which keeps the order. */
 		if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
 			cut.len = WCS_ROW_KEY_MAX - prefix.len;
-		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, NULL, &scan->list);
+		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, pos->chain,
+				   &scan->list);
 	}
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);
@@ -261,6 +265,24 @@ static int walk_names(struct walk *walk, enum node_kind kind, const struct wcs_s
 	return rc == -ENOENT ? 0 : rc;
 }
 
+/* The families that a view can name, as its arguments. */
+static int walk_arguments(struct walk *walk, const struct node *view, const struct wcs_slice *after)
+{
+	const struct wcs_view_name *name = wcs_view_find(view->name + 1, view->name_len - 1);
+	char family[WCS_FAMILY_NAME_MAX + 1] = "", spelled[NAMES_ENCODED_MAX(sizeof(family)) + 1];
+	struct wcs_slice child = {spelled, 0};
+	int rc = name->form == WCS_VIEW_FAMILY ? 0 : -ENOENT;
+
+	while (rc == 0 && (rc = wcs_family_next(walk->pos->table, family, family)) == 0) {
+		child.len = names_encode(NAMES_FAMILY, NULL, family, strlen(family), spelled);
+		if (!after)
+			rc = walk->each(walk->ctx, NODE_VIEWED, child, NULL);
+		else if (memdir_order(child, *after) == 0)
+			after = NULL;
+	}
+	return rc == -ENOENT ? 0 : rc;
+}
+
 /* The children of a directory of segments or of a family, one kind after the other; `after` is of
  * one of these kinds. */
 static int walk_kinds(struct walk *walk, const struct child *after, const struct wcs_slice *bytes)
@@ -286,7 +308,7 @@ static int walk(struct walk *walk, const struct node *node, const struct child *
 	const char *name;
 	int rc = 0;
 
-	switch (node->kind) {
+	switch (walk->pos->kind) {
 	case NODE_ROOT:
 		return walk_names(walk, NODE_TABLE, bytes);
 	case NODE_TABLE:
@@ -297,6 +319,8 @@ static int walk(struct walk *walk, const struct node *node, const struct child *
 		return walk_versions(walk, bytes);
 	case NODE_FAMILIES:
 		return walk_names(walk, NODE_POLICIES, bytes);
+	case NODE_VIEW:
+		return walk_arguments(walk, node, bytes);
 	default:
 		for (size_t i = 0; rc == 0 && spell_control(walk->pos->kind, i, &control, &name);
 		     i++) {
@@ -318,8 +342,13 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 	int rc = pos_of(node, &pos);
 
 	walked.scan = scan ? scan : &own;
+	if (rc == 0 && walked.scan->entered)
+		pos.chain = wcs_chain_hold(walked.scan->chain);
+	else if (rc == 0 && pos.kind != NODE_VIEW)
+		rc = pos_enter(&pos);
 	if (rc == 0)
 		rc = walk(&walked, node, after);
 	children_scan_close(&own);
+	pos_leave(&pos);
 	return rc;
 }

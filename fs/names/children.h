@@ -21,6 +21,10 @@ struct children_scan {
 	struct wcs_slice segment; /* the last one found */
 	struct wcs_cell cell;	  /* the same */
 	bool kept;		  /* it was not taken */
+	/* Of an open directory in a view, whose listing shows one moment of the view: stay when the
+	 * scan is closed. */
+	bool entered;		 /* chain is what the directory shows */
+	struct wcs_chain *chain; /* borrowed */
 };
 bool children_scan_is_open(const struct children_scan *scan);
 void children_scan_close(struct children_scan *scan);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/chain/chain.h"
 #include "store/rows.h"
 
 /* Decodes the beginning of a name; to has room for text.len. Returns the length. */
@@ -183,16 +184,36 @@ static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice t
 	return rc;
 }
 
+int chunk_ascend(struct pos *pos)
+{
+	const struct wcs_step reverse = {.kind = WCS_STEP_REVERSE};
+	struct wcs_chain *ascending;
+	struct wcs_fault fault;
+	int rc;
+
+	if (!pos->descends)
+		return 0;
+	rc = wcs_chain_add(pos->table, pos->chain, &reverse, &ascending, &fault);
+	if (rc != 0)
+		return rc;
+	wcs_chain_free(pos->chain);
+	pos->chain = ascending;
+	pos->descends = false;
+	return 0;
+}
+
 /* The first stored child. -ENOENT: none. */
 static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 		      const struct pos *pos, struct child **first)
 {
+	struct children_scan scan = {.entered = pos->view != NULL, .chain = pos->chain};
 	struct search search = {.table = pos->table, .text = text};
 	struct child *after = chunk_start(base, text);
 	int rc = after ? SEARCH_SKIP : -ENOMEM;
 
 	while (rc == SEARCH_SKIP) {
-		rc = children_walk(fs, base, after, NULL, search_child, &search);
+		rc = children_walk(fs, base, after, &scan, search_child, &search);
+		children_scan_close(&scan);
 		if (rc == SEARCH_SKIP) {
 			free(after);
 			after = search.skip;
@@ -204,27 +225,44 @@ static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 	return rc == SEARCH_FOUND ? 0 : rc < 0 ? rc : -ENOENT;
 }
 
-int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
+static int stored(struct fs *fs, struct node *base, struct wcs_slice text, const struct pos *pos,
+		  struct child **first)
 {
 	struct child *found = NULL;
-	struct pos pos;
-	int rc = pos_of(base, &pos);
+	int rc = find_first(fs, base, text, pos, &found);
 
-	if (rc == 0)
-		rc = find_first(fs, base, text, &pos, &found);
 	if (first)
 		*first = found;
 	else
 		free(found);
-	return rc == -ENOENT ? memory_below(fs, &pos, text) : rc;
+	return rc == -ENOENT && !pos->view ? memory_below(fs, pos, text) : rc;
 }
 
-int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
+int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first)
 {
 	struct pos pos;
-	int rc = chunk_stored(fs, base, text, first);
+	int rc = pos_of(base, &pos);
 
-	if (rc != -ENOENT)
+	return rc == 0 ? stored(fs, base, text, &pos, first) : rc;
+}
+
+int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struct wcs_slice text,
+		struct child **first)
+{
+	struct pos pos;
+	int rc = pos_of(base, &pos);
+
+	if (rc != 0)
+		return rc;
+	if (shown) {
+		pos.chain = wcs_chain_hold(shown->chain);
+		pos.descends = shown->descends;
+	}
+	rc = chunk_ascend(&pos);
+	if (rc == 0)
+		rc = stored(fs, base, text, &pos, first);
+	pos_leave(&pos);
+	if (rc != -ENOENT || pos.view)
 		return rc;
 	rc = pos_of(base, &pos);
 	if (rc == 0)

@@ -31,12 +31,18 @@ void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind 
 		 struct wcs_slice bytes, struct chunk_name *name);
 
 /* The first child of base whose name goes through the chunk directory text; *first is NULL if there
- * is none, but the directory is in memory. -ENOENT: neither. The caller frees *first; first may be
+ * is none, but the directory is in memory. shown: what the base shows, of an entered
+ * position; NULL: outside of views. -ENOENT: neither. The caller frees *first; first may be
  * NULL. */
-int chunk_first(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
+int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struct wcs_slice text,
+		struct child **first);
 
-/* The same, but of the directories in memory only those below it count. */
+/* The same outside of views, but of the directories in memory only those below it count. */
 int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
+
+/* The chain of a listing of a chunk directory: ascending, as the names in a chunk are found, also
+ * where the base is listed the other way. Replaces pos->chain. */
+int chunk_ascend(struct pos *pos);
 
 /*
  * A child to resume after. That skips all children in the same chunk directory below text as this

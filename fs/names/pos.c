@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fs/fs.h"
+#include "fs/inode/view.h"
 #include "fs/names/number.h"
 #include "fs/names/spell.h"
 
@@ -37,6 +38,9 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 	case NODE_CHUNK:
 		pos->chunk = bytes;
 		break;
+	case NODE_VIEWED: /* shows the directory in which its view stands */
+		kind = pos->depth > 0 ? NODE_PREFIX : NODE_TABLE;
+		break;
 	case NODE_VERSION:
 		rc = names_ts_parse(bytes.data, bytes.len, &pos->ts) == 0 ? 0 : -ENOENT;
 		break;
@@ -66,9 +70,28 @@ int pos_of(const struct node *node, struct pos *pos)
 		pos->family = NULL;
 		pos->qualifier = pos->chunk = (struct wcs_slice){0};
 		pos->ts = WCS_TS_NEWEST;
+		pos->view = NULL;
+		pos->descends = false;
+		pos->chain = NULL;
+	}
+	if (node->kind == NODE_VIEWED) {
+		pos->view = node->view;
+		pos->descends ^=
+			strcmp(node->name, ".reverse") == 0 && node->parent->kind != NODE_VIEW;
 	}
 	pos->versions = node->flags & NODE_F_VERSIONS;
 	return rc;
+}
+
+int pos_enter(struct pos *pos)
+{
+	return pos->view ? view_now(pos->view, pos->table, &pos->chain) : 0;
+}
+
+void pos_leave(struct pos *pos)
+{
+	wcs_chain_free(pos->chain);
+	pos->chain = NULL;
 }
 
 int pos_memdir_path(const struct pos *pos, struct memdir_path *path)
@@ -113,12 +136,14 @@ int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct 
 {
 	char end[WCS_ROW_KEY_MAX + 1];
 	struct wcs_range range = {pos_key(pos), {end, pos->key_len + 1}};
+	struct wcs_filter shown = *filter;
 
 	if (pos->key_len == 0)
 		return -ENOENT;
 	memcpy(end, pos->key, pos->key_len);
 	end[pos->key_len] = 0;
-	return wcs_scan_open(pos->table, &range, 1, filter, scan);
+	shown.chain = pos->chain;
+	return wcs_scan_open(pos->table, &range, 1, &shown, scan);
 }
 
 /* The n-th cell of the row that a filter lets through, n from 1. */
@@ -160,6 +185,52 @@ int pos_older(const struct pos *pos, struct wcs_cell_info *info)
 	return nth_cell(pos, &filter, 2, info);
 }
 
+/* Does a view show the row of the position, or rows below it? */
+static int viewed_prefix(const struct pos *pos)
+{
+	char start[WCS_ROW_KEY_MAX + 1], end[WCS_ROW_KEY_MAX + 1];
+	struct wcs_filter filter = {.each = WCS_EACH_ROW, .chain = pos->chain};
+	struct wcs_range below = {{start, pos->key_len + 1}, {end, pos->key_len + 1}};
+	struct wcs_cell_info unused;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	int rc = nth_cell(pos, &filter, 1, &unused);
+
+	if (rc != -ENOENT)
+		return rc;
+	memcpy(start, pos->key, pos->key_len);
+	memcpy(end, pos->key, pos->key_len);
+	start[pos->key_len] = (char)pos->delimiter;
+	end[pos->key_len] = (char)(pos->delimiter + 1);
+	rc = wcs_scan_open(pos->table, &below, 1, &filter, &scan);
+	if (rc != 0)
+		return rc;
+	rc = wcs_scan_next(scan, &cell);
+	wcs_scan_close(scan);
+	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
+}
+
+/* The cell that a view shows in the place of the position. */
+static int viewed_cell(const struct pos *pos, struct wcs_cell_info *info)
+{
+	char to[WCS_QUALIFIER_MAX + 1];
+	struct wcs_filter filter = pos_column(pos, to);
+	struct pos found = *pos;
+	enum wcs_type type;
+	int rc = pos_type(pos, &type);
+
+	if (pos->ts != WCS_TS_NEWEST) {
+		filter.ts_from = pos->ts;
+		filter.ts_to = pos->ts < WCS_TS_MAX ? pos->ts + 1 : 0;
+	}
+	if (rc == 0)
+		rc = nth_cell(pos, &filter, 1, info);
+	if (rc != 0 || !wcs_type_aggregates(type))
+		return rc;
+	found.ts = info->ts;
+	return number_text(&found, type, NULL, info);
+}
+
 int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 {
 	struct wcs_filter filter = {
@@ -171,6 +242,8 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 
 	switch (pos->kind) {
 	case NODE_PREFIX:
+		if (pos->view)
+			return viewed_prefix(pos);
 		rc = wcs_key_get(pos->table, pos_key(pos), &key);
 		return rc != 0 ? rc : key.row || key.prefix ? 0 : -ENOENT;
 	case NODE_FAMILY: /* exists if it holds a cell */
@@ -180,6 +253,8 @@ int pos_stored(const struct pos *pos, struct wcs_cell_info *info)
 	case NODE_VERSION:
 		if (pos->key_len == 0)
 			return -ENOENT;
+		if (pos->view)
+			return viewed_cell(pos, info ? info : &unused);
 		rc = info ? pos_type(pos, &type) : 0;
 		if (rc == 0 && info && wcs_type_aggregates(type))
 			return number_text(pos, type, NULL, info);
@@ -225,7 +300,7 @@ int pos_exists(struct fs *fs, const struct pos *pos)
 	struct memdir_path path = {0};
 	int rc = pos_stored(pos, NULL);
 
-	if (rc != -ENOENT || node_is_value(pos->kind))
+	if (rc != -ENOENT || node_is_value(pos->kind) || pos->view)
 		return rc;
 	if (pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path))
 		rc = 0;

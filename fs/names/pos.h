@@ -23,12 +23,21 @@ struct pos {
 	struct wcs_slice qualifier; /* of a cell, a history or a version */
 	struct wcs_slice chunk;	    /* of a chunk: its text */
 	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
+	struct view *view;	    /* of the nearest NODE_VIEWED; NULL: outside of views */
+	bool descends;		    /* an odd number of views above reverses the rows */
+	struct wcs_chain *chain;    /* what reads show, see pos_enter; NULL: all */
 	char key[WCS_ROW_KEY_MAX];
 };
 
 /* The node's position, which borrows from the node. -ENAMETOOLONG: its key is over the limit; no
  * lookup makes such a node (pos_descend). */
 int pos_of(const struct node *node, struct pos *pos);
+
+/* Before reads of the store, which then show what the views above show now: takes a reference to
+ * their chain, which pos_leave gives back. Outside of views nothing happens. Errors as of
+ * wcs_chain_resolve; also then call pos_leave. */
+int pos_enter(struct pos *pos);
+void pos_leave(struct pos *pos);
 
 /* Goes down to a child of that kind; borrows the bytes of a family, a qualifier or a chunk.
  * -ENAMETOOLONG; -ENOENT: no timestamp. */

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "lib/times.h"
+#include "store/chain/views.h"
 
-enum { TABLE = 1 << NODE_TABLE, PREFIX = 1 << NODE_PREFIX };
+enum { TABLE = 1 << NODE_TABLE, PREFIX = 1 << NODE_PREFIX, VIEWED = 1 << NODE_VIEWED };
 
-/* Those of directories of segments are not listed. */
+/* Those of directories of segments are not listed. VIEWED: these directories have it in views, too.
+ */
 static const struct {
 	unsigned dirs; /* bits: the kinds of directories that have it */
 	enum control control;
@@ -25,13 +27,14 @@ static const struct {
 	{1 << NODE_POLICIES, CONTROL_DROP, "drop"},
 	{1 << NODE_POLICIES, CONTROL_POLICY, "gc"},
 	{1 << NODE_POLICIES, CONTROL_TYPE, "type"},
-	{TABLE | PREFIX, CONTROL_COUNT, ".count"},
+	{TABLE | PREFIX | VIEWED, CONTROL_COUNT, ".count"},
 	{TABLE, CONTROL_DELIMITER, ".delimiter"},
 	{TABLE | PREFIX, CONTROL_DROP, ".drop"},
-	{TABLE | PREFIX, CONTROL_KEYS, ".keys"},
+	{TABLE | PREFIX | VIEWED, CONTROL_KEYS, ".keys"},
 	{TABLE, CONTROL_PROTECTED, ".protected"},
-	{PREFIX, CONTROL_ROW, ".row"},
-	{TABLE | PREFIX, CONTROL_ROWS, ".rows"},
+	{PREFIX | VIEWED, CONTROL_ROW, ".row"},
+	{TABLE | PREFIX | VIEWED, CONTROL_ROWS, ".rows"},
+	{TABLE | PREFIX | VIEWED, CONTROL_SPLITS, ".splits"},
 };
 
 bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name)
@@ -88,6 +91,10 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 	/* The kernel keeps one dentry for a directory: two names would move it back and forth. */
 	if (len > NAMES_CHUNK_MAX && kind != NODE_CELL && kind != NODE_DRAFT)
 		return -EINVAL;
+	if (names == NAMES_TEXT) {
+		take(child, kind, joined, count);
+		return 0;
+	}
 	if (names_decode(names, families, joined, count, child->buf, &count) != 0)
 		return -EINVAL;
 	if (count > WCS_QUALIFIER_MAX)
@@ -96,10 +103,11 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 	return 0;
 }
 
-static int parse_control(enum node_kind dir, const char *name, struct spelled *child)
+static int parse_control(enum node_kind dir, bool viewed, const char *name, struct spelled *child)
 {
 	for (size_t c = 0; c < sizeof(controls) / sizeof(controls[0]); c++) {
-		if (!(controls[c].dirs & 1u << dir) || strcmp(name, controls[c].name) != 0)
+		if (!(controls[c].dirs & 1u << dir) || strcmp(name, controls[c].name) != 0 ||
+		    (viewed && !(controls[c].dirs & VIEWED)))
 			continue;
 		take(child, NODE_CONTROL, name, strlen(name));
 		child->control = controls[c].control;
@@ -108,22 +116,51 @@ static int parse_control(enum node_kind dir, const char *name, struct spelled *c
 	return -EINVAL;
 }
 
-/* In a directory of segments: a control file, a family, or a segment. In a chunk directory: the
- * rest of a segment. */
+/* In a directory of segments: a control file, or a view. */
+static int parse_dotted(const struct node *dir, const struct pos *pos, const char *name, size_t len,
+			struct spelled *child)
+{
+	const struct wcs_view_name *view = wcs_view_find(name + 1, len - 1);
+	bool viewed = dir->flags & NODE_F_VIEW;
+
+	if (pos->versions)
+		return -EINVAL;
+	if (view)
+		take(child, view->argument ? NODE_VIEW : NODE_VIEWED, name, len);
+	else if (pos->kind == NODE_TABLE && !viewed && strcmp(name, ".families") == 0)
+		take(child, NODE_FAMILIES, name, len);
+	else
+		return parse_control(pos->kind, viewed, name, child);
+	return 0;
+}
+
+/* An argument, which may be wrong, or a chunk of a KEY. */
+static int parse_argument(const struct node *dir, const char *name, size_t len,
+			  struct spelled *child)
+{
+	const struct node *base = dir->kind == NODE_CHUNK ? dir->parent : dir;
+	const struct wcs_view_name *view = wcs_view_find(base->name + 1, base->name_len - 1);
+	int rc = -EINVAL;
+
+	if (view->form == WCS_VIEW_KEY)
+		rc = take_joined(child, dir, NODE_VIEWED, NAMES_TEXT, NULL, name, len);
+	if (rc != -EINVAL ||
+	    (view->form == WCS_VIEW_KEY && (dir->kind == NODE_CHUNK || len > NAMES_CHUNK_MAX)))
+		return rc;
+	take(child, NODE_VIEWED, name, len);
+	return 0;
+}
+
+/* In a directory of segments: a control file, a view, a family, or a segment. In a chunk directory:
+ * the rest of a segment. */
 static int parse_prefix(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 			struct spelled *child)
 {
 	struct names_families families = {families_has, pos->table};
 	int rc;
 
-	if (dir->kind != NODE_CHUNK && name[0] == '.') {
-		if (pos->versions)
-			return -EINVAL;
-		if (pos->kind != NODE_TABLE || strcmp(name, ".families") != 0)
-			return parse_control(pos->kind, name, child);
-		take(child, NODE_FAMILIES, name, len);
-		return 0;
-	}
+	if (dir->kind != NODE_CHUNK && name[0] == '.')
+		return parse_dotted(dir, pos, name, len, child);
 	if (dir->kind != NODE_CHUNK &&
 	    take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
 	    child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes))
@@ -247,7 +284,10 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		return wcs_table_name_valid(name) ? 0 : -EINVAL;
 	case NODE_TABLE:
 	case NODE_PREFIX:
+	case NODE_VIEWED:
 		return parse_prefix(dir, pos, name, len, child);
+	case NODE_VIEW:
+		return parse_argument(dir, name, len, child);
 	case NODE_FAMILY:
 		return parse_family(dir, pos, name, len, child);
 	case NODE_HISTORY:
@@ -258,7 +298,7 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 	case NODE_FAMILIES:
 		return take_joined(child, dir, NODE_POLICIES, NAMES_FAMILY, NULL, name, len);
 	default:
-		return parse_control(dir->kind, name, child);
+		return parse_control(dir->kind, false, name, child);
 	}
 }
 

@@ -29,6 +29,7 @@ enum control {
 	CONTROL_TYPE,	   /* T/.families/F/type */
 	CONTROL_PROTECTED, /* T/.protected */
 	CONTROL_COUNT,	   /* .count in T and below */
+	CONTROL_SPLITS,	   /* .splits in T and below */
 };
 
 /* The meaning of a name in its directory; the child need not exist. */

@@ -226,7 +226,8 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 	char path[4096], list[FAMILIES_MAX], reason[768];
 	const struct node *table = node_up(dir, NODE_TABLE);
 
-	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.')
+	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.' ||
+	    (dir->flags & NODE_F_VIEW))
 		return;
 	list_families(table->table, list);
 	if (wcs_family_exists(table->table, (struct wcs_slice){name, strlen(name)}))
@@ -293,8 +294,8 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 	if (!pos->table || pos->family)
 		return MISSPELLED;
 	if (name[0] == '.')
-		return "only control files start with a dot, /.rowfs/help has them; that of a key "
-		       "is written %2E";
+		return "only control files and views start with a dot, /.rowfs/help has them; that "
+		       "of a key is written %2E";
 	if (memchr(name, pos->delimiter, bytes.len))
 		return "it holds the delimiter, at which keys become paths: a directory for each "
 		       "segment (mkdir -p)";
@@ -329,6 +330,10 @@ const char *report_words(int error)
 
 int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error)
 {
+	if (error == -E2BIG)
+		return report(fs, node, name, 0, error,
+			      "an expression of the views here takes too many steps on some row; "
+			      "nested repeats like (a+)+ do");
 	if (error == -EACCES || error == -ETIMEDOUT)
 		return report(fs, node, name, 0, error, "%s", report_words(error));
 	if (error != -EIO)

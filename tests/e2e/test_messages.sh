@@ -120,7 +120,7 @@ refused "one that is wrong somewhere" /t/.families/f/gc:1 "a unit must follow th
 refused "one that is too long in a schema" /.rowfs/schema.json:1 "tables.t.families.f: longer than 1024 bytes" \
 	sh -c 'printf "{\"tables\":{\"t\":{\"families\":{\"f\":\"never%02000d\"}}}}\n" 0 >m/.rowfs/schema.json'
 refused "a segment with the delimiter" '/t/a#b' "it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)" mkdir 'm/t/a#b'
-refused "a segment with a leading dot" /t/.a "only control files start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
+refused "a segment with a leading dot" /t/.a "only control files and views start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
 refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61
 refused "a column that is not spelled right" /t/row/f/%61 "$spelled (rowfs(5))" touch m/t/row/f/%61
 raw="the name has control bytes, or bytes that are not UTF-8, as they are; write them %XX, as shown here"

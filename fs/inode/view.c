@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chain of a NODE_VIEWED. `.first`, `.last` and spans of time are resolved for a request; the
+ * result serves the requests of the next second, since a path is looked up name by name.
+ */
+#include "fs/inode/view.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "lib/clock.h"
+
+struct view {
+	struct wcs_chain *chain;
+	bool moves; /* it must be resolved */
+	pthread_mutex_t lock;
+	struct wcs_chain *resolved; /* NULL: it shows all. Lock: lock, as below */
+	int64_t until;		    /* of the steady clock; 0: it was never resolved */
+};
+
+struct view *view_new(struct wcs_chain *chain)
+{
+	struct view *view = calloc(1, sizeof(*view));
+
+	if (!view) {
+		wcs_chain_free(chain);
+		return NULL;
+	}
+	view->chain = chain;
+	view->moves = wcs_chain_moves(chain);
+	pthread_mutex_init(&view->lock, NULL);
+	return view;
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	wcs_chain_free(view->chain);
+	wcs_chain_free(view->resolved);
+	pthread_mutex_destroy(&view->lock);
+	free(view);
+}
+
+struct wcs_chain *view_chain(const struct view *view)
+{
+	return view ? view->chain : NULL;
+}
+
+int view_now(struct view *view, struct wcs_table *table, struct wcs_chain **chain)
+{
+	int64_t now = clock_ns();
+	struct wcs_chain *resolved, *old;
+	int rc;
+
+	if (!view->moves) {
+		*chain = wcs_chain_hold(view->chain);
+		return 0;
+	}
+	pthread_mutex_lock(&view->lock);
+	resolved = wcs_chain_hold(view->resolved);
+	rc = now < view->until;
+	pthread_mutex_unlock(&view->lock);
+	if (rc) {
+		*chain = resolved;
+		return 0;
+	}
+	wcs_chain_free(resolved);
+	rc = wcs_chain_resolve(table, view->chain, &resolved);
+	if (rc != 0)
+		return rc;
+	*chain = wcs_chain_hold(resolved);
+	pthread_mutex_lock(&view->lock);
+	old = view->resolved;
+	view->resolved = resolved;
+	view->until = now + CLOCK_SECOND;
+	pthread_mutex_unlock(&view->lock);
+	wcs_chain_free(old);
+	return 0;
+}
