@@ -23,6 +23,8 @@
 enum {
 	CHAIN_VALUE_KEPT = 1 << 20, /* bytes of memory for values that stay between two */
 	CHAIN_NUMBER_MAX = 21,
+	CHAIN_ASKS = 16, /* matches, each of milliseconds at worst, between two questions whether to
+			  * go on */
 };
 
 /* A view that is evaluated here. */
@@ -45,6 +47,8 @@ struct chain_scan {
 	struct wcs_filter engine; /* the part for the engine */
 	struct wcs_filter wanted; /* the part of the caller's that comes behind the steps */
 	struct regex_room *room;  /* NULL: there is no expression */
+	const struct wcs_options *options;
+	unsigned matches;
 	const char **families;	  /* of engine; owned */
 	struct chain_type *types; /* owned */
 	size_t type_count;
@@ -334,6 +338,16 @@ static bool columns_have(const struct wcs_step *step, const struct wcs_cell *cel
 	return false;
 }
 
+/* 1, 0 or an error. */
+static int expression_matches(struct chain_scan *scan, const struct chain_view *view,
+			      struct wcs_slice text)
+{
+	if (++scan->matches % CHAIN_ASKS == 0 && scan->options->interrupted != NULL &&
+	    scan->options->interrupted())
+		return -EINTR;
+	return regex_match(view->regex, scan->room, text);
+}
+
 static int value_matches(struct chain_scan *scan, const struct chain_view *view,
 			 const struct wcs_cell *cell)
 {
@@ -343,7 +357,7 @@ static int value_matches(struct chain_scan *scan, const struct chain_view *view,
 
 	if (rc == 0)
 		rc = view->step.kind == WCS_STEP_VALUE
-			     ? regex_match(view->regex, scan->room, text)
+			     ? expression_matches(scan, view, text)
 			     : wcs_slice_compare(text, view->step.bytes) == 0;
 	value_leave(scan);
 	return rc;
@@ -367,7 +381,7 @@ static int steps_enter(struct chain_scan *scan, size_t count, const struct wcs_c
 			if (scan->steps[i].column_out && !family)
 				*skip = WCS_PART_FAMILY;
 		} else if (view->step.kind == WCS_STEP_COLUMN) {
-			rc = regex_match(view->regex, scan->room, cell->qualifier);
+			rc = expression_matches(scan, view, cell->qualifier);
 			if (rc < 0)
 				return rc;
 			scan->steps[i].column_out = rc == 0;
@@ -432,7 +446,7 @@ static int row_key_passes(struct chain_scan *scan, struct wcs_slice row)
 		const struct chain_view *view = scan->steps[i].view;
 
 		if (view->step.kind == WCS_STEP_KEY)
-			rc = regex_match(view->regex, scan->room, row);
+			rc = expression_matches(scan, view, row);
 		else if (view->step.kind == WCS_STEP_SAMPLE)
 			rc = sample_has(row, view->step.number);
 	}
@@ -641,6 +655,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 	memset(scan, 0, offsetof(struct chain_scan, row));
 	memset(scan->steps, 0, sizeof(scan->steps));
 	scan->base.backend = &chain_backend;
+	scan->options = &table->store->options;
 	scan->chain = wcs_chain_hold(filter->chain);
 	scan->reverse = chain_reversed(filter->chain) ^ filter->reverse;
 	scan->engine.reverse = scan->reverse;
