@@ -1,0 +1,269 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Views against the contract: the tree and the streams of chains beside a model of lists (views.py), wrong
+# arguments, writes, tools that copy and compare, and what moves while a process stands in a view.
+. "$(dirname "$0")/lib.sh"
+
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{},".h":{},"n":{"type":"intsum"}}},
+	"u":{"families":{"f":{"gc":"maxversions=1"}}},"slow":{"families":{"f":{}}},"gone":{"families":{"f":{}}}}}'
+t=$m/t families=f,g,.h,n
+
+views() {
+	"$python" "$LIB_DIR/views.py" "$@" 2>&1
+}
+
+# reason NAME REGEX: the last line of the errors matches.
+reason() {
+	error "$1: the reason" "$2"
+}
+
+# ---- Beside the model ----------------------------------------------------------------------
+
+views table >"$TMP/in"
+cat "$TMP/in" >"$t/.rows"
+cat "$t/.rows" >"$TMP/rows"
+check_eq "each view" "$(printf '%s' '25 chains, 0 differ')" "$(views check "$t" "$TMP/rows" $families \
+	.from/b .to/b .prefix/a a/.prefix/1 .from/% .first/3 .last/3 .first/0 .newest/0 .reverse .sample/0.5 '.key/a#.*' .has/f \
+	.has/.h .has/%2Eh .has/g:% .where/n:c=7 .family/n .columns/f:q,n '.column/q.*' '.value/v[12]' .newest/1 .at/3 .since/1970-01-02 \
+	.until/1970-01-01T00:00:01.000001Z)"
+check_eq "random chains" '300 chains, 0 differ' "$(views random "$t" "$TMP/rows" $families 1 300)"
+
+# ---- Names ---------------------------------------------------------------------------------
+
+check_eq "ls -a shows no view" "$(printf '%s\n' . .. "$(ls -A "$t")" | sort)" "$(ls -a "$t" | sort)"
+check_eq "no view is listed" '' "$(entries "$t" | grep -E '^\.(from|has|rows)$')"
+lists "a view alone is empty" "$t/.from"
+lists "a view of a family lists these" "$t/.has" f g %2Eh n
+lists "the other one" "$t/.family" f g %2Eh n
+lists "no other lists them" "$t/.columns"
+none "an unknown view" "$t/.nope"
+none "an argument of one" "$t/.nope/1"
+none "no view below .versions" "$m/.versions/t/.first"
+none "no .drop in a view" "$t/.first/1/.drop"
+none "no .families in a view" "$t/.first/1/.families"
+none "no .delimiter in a view" "$t/.first/1/.delimiter"
+none "a row that the view does not show" "$t/.from/b/a"
+none "a cell that it does not show" "$t/.family/g/a/f"
+long=$(printf 'l%.0s' {1..230})%/$(printf 'l%.0s' {1..70})
+check_eq "a long key goes on in chunks" "$(views keys "$TMP/rows" "c/.from/$long")" "$(cat "$t/c/.from/$long/.keys")"
+lists "a chunk of one is empty" "$t/c/.from/${long%/*}"
+fail_with "no argument goes on in a chunk but a key" - 'Invalid argument' stat "$t/.newest/${long%/*}/a"
+fail_with "a key that is split at another place" - 'Invalid argument' stat "$t/c/.from/${long%/*}/%"
+
+# ---- Wrong arguments -----------------------------------------------------------------------
+
+# wrong PATH REASON: EINVAL, and the reason in the errors.
+wrong() {
+	fail_with "$1 is wrong" - 'Invalid argument' stat "$t/$1"
+	reason "$1" " /t/$2"
+}
+wrong .first/01 '\.first/01: it is a whole number without leading zeros, at character 2$'
+wrong .first/x '\.first/x: it is a whole number without leading zeros, at character 1$'
+wrong .newest/-1 '\.newest/-1: .*, at character 1$'
+wrong .last/18446744073709551616 '\.last/18446744073709551616: .*, at character 20$'
+wrong .sample/2 '\.sample/2: it is 1, or 0\. and up to 9 digits'
+wrong .sample/0.50 '\.sample/0\.50: .*, at character 4$'
+wrong .at/yesterday '\.at/yesterday: it is microseconds since 1970, a date,'
+wrong .since/1w '\.since/1w: '
+wrong .until/2024-02-30 '\.until/2024-02-30: '
+wrong .from/a% '\.from/a%: .*, at character 2$'
+wrong .from/a%2f '\.from/a%2f: .*, at character 2$'
+wrong a/.to/%zz 'a/\.to/%zz: .*, at character 1$'
+wrong .from/"$(printf 'a%.0s' {1..240})" '\.from/a*: .* split into directories'
+wrong '.key/a(b' '\.key/a\(b: .*, at character 4$'
+wrong '.key/%2F%2F[' '\.key/%2F%2F\[: .*, at character 8$'
+wrong '.value/*' '\.value/\*: '
+wrong '.column/a{2,1}' '\.column/'
+wrong .has/nope '\.has/nope: there is no family nope$'
+wrong .family/f:q '\.family/f:q: .*, at character 2$'
+wrong .columns/f,nope '\.columns/f,nope: there is no family nope$'
+wrong .columns/f, '\.columns/f,: '
+wrong .has/f: '\.has/f:: '
+wrong .where/f:q '\.where/f:q: '
+fail_with "an argument of 256 bytes" - 'File name too long' stat "$t/.key/$(printf 'a%.0s' {1..256})"
+check_eq "a key above its limit" ENAMETOOLONG "$(python "
+fd = os.open(q, os.O_RDONLY)
+for _ in range(20):
+    fd = os.open('a' * 230 + '%', os.O_RDONLY, dir_fd=fd)
+" "$t/.from")"
+path=$t
+for ((i = 0; i < 32; i++)); do path+=/.key/$(printf 'a*%.0s' {1..55}).\*; done
+check "32 views as long as a path may be: ${#path} bytes" ls "$path"
+fail_with "33 views" - 'Too many levels of symbolic links' stat "$t$(printf '/.reverse%.0s' {1..33})"
+reason "33 views" 'a chain has at most 32 views'
+before=$(grep -c 'from is above' "$m/.rowfs/errors")
+check_eq ".from above .to is empty" '' "$(cat "$t/.from/b/.to/a/.newest/1/.rows")"
+lists "and lists nothing" "$t/.from/b/.to/a"
+check_eq "which is one line of the errors" $((before + 1)) "$(grep -c 'from is above' "$m/.rowfs/errors")"
+check_eq "an empty range is none" "" "$(cat "$t/.from/b/.to/b/.rows")"
+check_eq "and no line" $((before + 1)) "$(grep -c 'from is above' "$m/.rowfs/errors")"
+check ".has of a family" stat "$t/.has/g"
+mkdir "$t/.families/x" && check "a family's view" stat "$t/.has/x"
+rmdir "$t/.families/x"
+fail_with "is wrong once the family is removed" - 'Invalid argument' stat "$t/.has/x"
+
+# ---- Read-only -----------------------------------------------------------------------------
+
+v=$t/.newest/1
+file=$(cd "$v" && find . -path './d/f/*' -o -path './d/g/*' -o -path './d/%2Eh/*' | grep -v @ | head -n 1)
+before=$(cat "$t/.rows" | md5sum)
+# refused NAME COMMAND…: EROFS.
+refused() {
+	fail_with "$1 in a view" - 'Read-only file system' "${@:2}"
+}
+refused "an open for writing" sh -c ": >>'$v/$file'"
+refused "a truncation" truncate -s 0 "$v/$file"
+refused "an overwrite" cp "$TMP/in" "$v/$file"
+refused "a new file" touch "$v/${file%/*}/new"
+refused "a new row" mkdir -p "$v/new/f"
+refused "mkdir" mkdir "$v/d/new"
+refused "unlink" rm -f "$v/$file"
+refused "rmdir" rmdir "$v/d"
+refused "rm -r" rm -r "$v/a"
+refused "a rename" mv "$v/$file" "$v/$file.new"
+refused "a rename out of it" "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$v/$file" "$t/$file.new"
+refused "a rename into it" "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$t/$file" "$v/$file.new"
+refused "a directory's rename into it" "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$t/a" "$v/new"
+refused "a link" ln "$t/$file" "$v/new"
+refused "a symlink" ln -s x "$v/new"
+refused "mknod" mkfifo "$v/new"
+refused "chmod" chmod 600 "$v/$file"
+refused "chown" chown 0:0 "$v/$file"
+refused "a time" touch "$v/$file"
+refused "a time of a directory" touch "$v/d"
+refused "an attribute" setfattr -n user.rowfs.x -v 1 "$v/$file"
+refused "removing one" setfattr -x user.rowfs.x "$v/$file"
+refused ".rows" sh -c "echo '{}' >'$v/.rows'"
+refused ".row" sh -c "echo '{}' >>'$v/d/.row'"
+refused "O_RDWR" sh -c ": <>'$v/.rows'"
+refused "a time of a view's name" touch "$t/.from/new"
+refused "a draft" touch "$v/${file%/*}/.q.abcdef"
+check_eq "nothing has changed" "$before" "$(cat "$t/.rows" | md5sum)"
+check_eq "modes are as outside" "$(cd "$t" && stat -c %a "$file" a .rows .keys)" "$(cd "$v" && stat -c %a "$file" a .rows .keys)"
+check_eq "owners are as outside" "$(cd "$t" && stat -c %u:%g "$file" a)" "$(cd "$v" && stat -c %u:%g "$file" a)"
+check_eq "an inode's number is of the chain" 3 "$(stat -c %i "$t/$file" "$v/$file" "$t/.newest/2/$file" | sort -u | wc -l)"
+check_eq "a file has one link" '1 2' "$(stat -c %h "$v/$file" "$t/$file" | xargs)"
+check_eq "the kind of a view" table "$(getfattr --only-values -n user.rowfs.kind "$v")"
+check_eq "of its row" row "$(getfattr --only-values -n user.rowfs.kind "$v/d")"
+check_eq "of a prefix whose row it does not show" prefix "$(getfattr --only-values -n user.rowfs.kind "$t/.from/a%23/a")"
+
+# ---- Tools ---------------------------------------------------------------------------------
+
+sh -c "cd '$t' && for k in 1 2 3 4 5 6 7 8 9; do printf '{\"key\":\"%s\",\"families\":{\"f\":{\"q\":[{\"ts\":%s00,\"value\":\"%s\"}]}}}\n' z#\$k \$k v\$k; done" >"$m/t/.rows"
+put "$t/z/5/f/q" newer
+cat "$t/.rows" >"$TMP/rows"
+# files CHAIN: its files as the model has them: path and value's digest.
+check_eq "find .since -type f" "5/f/q" "$(cd "$t/z/.since/1h" && find . -type f | sed 's#^\./##')"
+check_eq "the rest of it" '' "$(cd "$t/.since/1h" && find . -type f | grep -v '^./z/5/f/q$')"
+check_eq "diff -r of two times" "Only in $t/z/.at/700: 6
+Only in $t/z/.at/700: 7" "$(diff -r "$t/z/.at/500" "$t/z/.at/700" | sort)"
+check_eq "diff of a change" "Files $t/.at/700/z/5/f/q and $t/.at/now/z/5/f/q differ" "$(diff -rq "$t/.at/700" "$t/.at/now" | grep '^Files.*/t/[.]at/700/z/')"
+check_eq "grep -r" "3/f/q:v3" "$(cd "$t/z/.to/5" && grep -r v3)"
+check_eq "grep in a value's view" 9 "$(grep -rl . "$t/z/.value/v.|newer" | wc -l)"
+mkdir "$TMP/tar" "$TMP/rsync" "$TMP/cp"
+check "tar out of a view" sh -c "tar -C '$t/.newest/1/z' --format=posix -cf - . | tar -C '$TMP/tar' -xf -"
+check "rsync out of a view" rsync -a "$t/.newest/1/z/" "$TMP/rsync/"
+check "cp -a out of a view" cp -a "$t/.newest/1/z/." "$TMP/cp/"
+for tool in tar rsync cp; do
+	check_eq "$tool: the values" "$(cd "$t/z" && find . -type f | sort | xargs md5sum)" "$(cd "$TMP/$tool" && find . -type f | sort | xargs md5sum)"
+	check_eq "$tool: the times" "$(cd "$t/z" && find . -type f -printf '%P %T@\n' | sort)" "$(cd "$TMP/$tool" && find . -type f -printf '%P %T@\n' | sort)"
+done
+check_eq "ls -U in .reverse" "9 8 7 6 5 4 3 2 1" "$(ls -U "$t/z/.reverse" | xargs)"
+check_eq "ls -U in .last" "7 8 9" "$(ls -U "$t/z/.last/3" | xargs)"
+check_eq "in the reverse of the first" "3 2 1" "$(ls -U "$t/z/.first/3/.reverse" | xargs)"
+check_eq "in the first of the reverse" "9 8 7" "$(ls -U "$t/z/.reverse/.first/3" | xargs)"
+check_eq ".rows of a chain" "$(views rows "$TMP/rows" z/.reverse/.first/2)" "$(cat "$t/z/.reverse/.first/2/.rows")"
+check_eq "the answer to a question that is no prefix" "z#5" "$(cat "$t/.where/f:q=newer/.keys")"
+check_eq "head closes a stream" 1 "$(head -n 1 "$t/.reverse/.keys" | wc -l)"
+check_eq ".splits of a small table" '' "$(cat "$t/.splits" "$t/.from/a/.splits" "$t/a/.splits")"
+
+# Policies apply before the chain.
+echo '{"key":"r","families":{"f":{"q":[{"ts":2,"value":"new"},{"ts":1,"value":"old"}]}}}' >"$m/u/.rows"
+check_eq "a cell that its policy hides is in no view" '' "$(cat "$m/u/.at/1/.rows" "$m/u/.value/old/.rows")"
+none "nor its row" "$m/u/.at/1/r"
+
+# ---- What moves ----------------------------------------------------------------------------
+
+echo '{"key":"b","families":{"f":{"q":"1"}}}' >"$m/u/.rows"
+gone() { ! stat "$m/u/.first/1/b" >/dev/null 2>&1; }
+check "the first row" stat "$m/u/.first/1/b"
+exec 3<"$m/u/.first/1"
+echo '{"key":"a","families":{"f":{"q":"1"}}}' >"$m/u/.rows"
+check "is not the first any more" within gone
+check "which is another" stat "$m/u/.first/1/a"
+check_eq "an open directory keeps its bound, which is the key b" "a b" "$(python "print(*os.listdir(3))" 3<&3)"
+exec 3<&-
+check_eq "a process can stand in a span" "a b" "$(cd "$m/u/.since/1h" && ls | xargs)"
+check_eq "a span that has passed" "" "$(ls "$m/u/.until/1h" | grep -v '^r$')"
+check_eq "values are of their opening" "1 2" "$(
+	exec 4<"$m/u/.newest/1/b/f/q"
+	printf 2 >"$m/u/b/f/q"
+	printf '%s %s' "$(cat <&4)" "$(cat "$m/u/.newest/1/b/f/q")"
+)"
+check_eq "names in a view are not cached" "old new" "$(
+	printf old >"$m/u/b/f/q" && cat "$m/u/.newest/1/b/f/q"
+	printf ' new' >"$m/u/b/f/q" && cat "$m/u/.newest/1/b/f/q"
+)"
+
+echo '{"key":"r","families":{"f":{"q":"1"}}}' >"$m/gone/.rows"
+check_eq "a table's view" r "$(cd "$m/gone/.newest/1" && ls && echo 'table gone' >"$m/gone/.drop")"
+(
+	FAILED=0
+	mkdir "$m/gone" "$m/gone/.families/f" && echo '{"key":"r","families":{"f":{"q":"1"}}}' >"$m/gone/.rows"
+	cd "$m/gone/.newest/1" || exit
+	echo 'table gone' >"$m/gone/.drop"
+	lists "a view whose table is dropped" .
+	fail_with "its rows" - 'No such file or directory' cat .rows
+	exit $((FAILED > 0))
+) || not_ok "a view of a dropped table" "see above"
+
+# ---- Long reads ----------------------------------------------------------------------------
+
+"$python" -c '
+for i in range(20000):
+    print("{\"key\":\"%05d\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%s\"}]}}}" % (i, "a" * 24))
+' >"$m/slow/.rows"
+printf '%s' "$(printf 'a%.0s' {1..40})b" >"$m/u/b/f/q"
+fail_with "an expression that is built to be slow" - 'Argument list too long' cat "$m/u/.value/(a+)+\$/.rows"
+reason "it" 'takes too many steps'
+fail_with "it in a listing" - 'Argument list too long' ls "$m/u/.value/(a+)+\$"
+fail_with "it in a lookup" - 'Argument list too long' stat "$m/u/.value/(a+)+\$/b"
+fail_with "it in a count" - 'Argument list too long' cat "$m/u/.value/(a+)+\$/.count"
+
+# interrupted NAME COMMAND…: runs long, ends soon after SIGINT; meanwhile other requests are served.
+interrupted() {
+	local pid start worst
+	"${@:2}" >/dev/null 2>"$TMP/.interrupted" &
+	pid=$!
+	track_pid $pid
+	worst=$("$python" -c '
+import os, sys, time
+worst, end = 0, time.monotonic() + 1.5
+while time.monotonic() < end:
+    start = time.monotonic()
+    os.stat(sys.argv[1])
+    worst = max(worst, time.monotonic() - start)
+    time.sleep(0.002)
+print(int(worst * 1000))' "$m/.versions/u/b")
+	check "$1 is still reading" kill -0 $pid
+	start=$(date +%s%N)
+	kill -INT $pid
+	within ended $pid
+	check "$1 ends at once" test $((($(date +%s%N) - start) / 1000000)) -lt 1000
+	wait $pid 2>/dev/null
+	check "$1 delays no other request: $worst ms" test "$worst" -lt 500
+}
+never='(?:a|aa){1,24}[bc]'
+LONG=()
+for i in 1 2 3 4 5 6; do # more than the loop's threads; the kernel lists a directory for one process at a time
+	env --default-signal=INT ls "$m/slow/.newest/$i/.value/$never" >/dev/null 2>&1 &
+	LONG+=($!)
+	track_pid $!
+done
+interrupted "a listing" env --default-signal=INT ls "$m/slow/.value/$never"
+interrupted "a stream" env --default-signal=INT cat "$m/slow/.value/$never/.rows"
+interrupted "a count" env --default-signal=INT cat "$m/slow/.value/$never/.count"
+kill -INT "${LONG[@]}" 2>/dev/null
+wait "${LONG[@]}" 2>/dev/null
+
+finish
