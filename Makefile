@@ -267,11 +267,11 @@ fuzz: ## runs the fuzz targets for T seconds altogether (default 60); what fails
 bench: $(BUILD)/bench/bench_table $(BUILD)/bench/null $(BUILD)/rowfs ## measures speed, as a table of ratios (docs/performance.md); larger: SCALE=full
 	$<
 
-bench-more: $(filter-out %/bench_table,$(BENCHES)) bench-beside ## the other benchmarks; bench-gc: one of them
+bench-more: $(filter-out %/bench_table,$(BENCHES)) bench-beside bench-views ## the other benchmarks; bench-gc: one of them
 	for bench in $(filter %/bench/%,$^); do $$bench || exit 1; done
 
-bench-beside: all
-	tests/bench/bench_beside.py $(BUILD)
+bench-beside bench-views: all
+	tests/bench/$(subst -,_,$@).py $(BUILD)
 
 bench-%: $(BUILD)/bench/bench_% $(BUILD)/rowfs
 	$<

@@ -116,9 +116,9 @@ _rowfs_dump() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--csv --family --timestamps --foreign -h -V --help --version" "$word"
-	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} != --family ]]; then
-		_rowfs_operands --family
+		_rowfs_words "--view --csv --family --timestamps --foreign -h -V --help --version" "$word"
+	elif [[ ! ${COMP_WORDS[COMP_CWORD - 1]} =~ ^--(family|view)$ ]]; then
+		_rowfs_operands "--family --view"
 		case ${#_rowfs_before[@]} in
 		0) _rowfs_names < <(compgen -d -- "$word") ;;
 		1) _rowfs_tables "${_rowfs_before[0]}" "$word" ;;
@@ -146,6 +146,57 @@ _rowfs_path() {
 	[[ $word != -* ]] || _rowfs_words "-h -V --help --version" "$word"
 }
 
+# The views, each with the form of its argument; see rowfs(5).
+_rowfs_forms=(at/TIME column/RE 'columns/F:Q,F,...' family/F first/N from/KEY has/F has/F:Q key/RE last/N newest/N
+	prefix/KEY reverse/ sample/P since/TIME to/KEY until/TIME value/RE where/F:Q=V)
+_rowfs_former=() # words: a command, and the function that completed it before
+
+# Is the directory, as it is typed, a table of a mount or a directory in one? Only these have .splits.
+_rowfs_in_table() {
+	local at=${1/#\~\//$HOME/}
+	[ -e "${at//\\/}/.splits" ]
+}
+
+# Completes T/. to the views, and shows the form of an argument behind T/.VIEW/. Any other word is
+# completed as before.
+_rowfs_views() {
+	local word=${COMP_WORDS[COMP_CWORD]} directory=. name form i
+	COMPREPLY=()
+	[[ $word != */* ]] || directory=${word%/*}/
+	name=${word##*/}
+	if [[ $name == .* ]] && _rowfs_in_table "$directory"; then
+		[[ $word == */* ]] || directory=
+		for form in "${_rowfs_forms[@]}"; do
+			form=.${form%%/*}/
+			[[ $form != "$name"* || " ${COMPREPLY[*]} " == *" $directory$form "* ]] ||
+				COMPREPLY+=("$directory$form")
+		done
+		compopt -o nospace 2>/dev/null
+	elif [[ -z $name && $directory =~ (^|/)[.]([a-z]+)/$ && ${BASH_REMATCH[2]} != @(has|family) ]] &&
+		_rowfs_in_table "$directory.."; then
+		for form in "${_rowfs_forms[@]}"; do
+			[[ $form != "${BASH_REMATCH[2]}"/?* ]] || COMPREPLY+=("${form#*/}")
+		done
+		# A second answer without a common beginning: the form is shown, not taken.
+		[[ ${#COMPREPLY[@]} != 1 ]] || COMPREPLY+=(" ")
+	else
+		for ((i = 0; i < ${#_rowfs_former[@]}; i += 2)); do
+			[[ ${_rowfs_former[i]} != "$1" ]] || "${_rowfs_former[i + 1]}" "$@"
+		done
+	fi
+}
+
+_rowfs_take() {
+	local command former
+	for command; do
+		former=$(complete -p "$command" 2>/dev/null | sed -n 's/.*-F \([^ ]*\) .*/\1/p')
+		[[ -z $former || $former == _rowfs_views ]] || _rowfs_former+=("$command" "$former")
+	done
+}
+
+_rowfs_take cd ls cat grep find diff
+complete -o bashdefault -o dirnames -F _rowfs_views cd
+complete -o bashdefault -o default -F _rowfs_views ls cat grep find diff
 complete -F _rowfs rowfs
 complete -F _rowfs_mkfs mkfs.rowfs
 complete -F _rowfs_fsck fsck.rowfs

@@ -155,6 +155,11 @@ tour() {
 	show "ls $note@" "$mnt"
 	show "grep . $note@/*" "$mnt"
 
+	say "A question is a path as well: views are directories with fewer rows or cells"
+	show "cat packages/.last/3/.keys" "$mnt"
+	show "cat 'packages/.key/.*#coreutils#.*/.keys'" "$mnt"
+	show "cat packages/.has/meta:note/.columns/meta:note/.newest/1/.rows" "$mnt"
+
 	say "The schema, with how many versions each family keeps"
 	show "jq -c '.tables.packages.families | map_values(.gc)' .rowfs/schema.json" "$mnt"
 }

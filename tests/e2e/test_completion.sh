@@ -34,7 +34,7 @@ is() {
 
 for program in rowfs mkfs.rowfs fsck.rowfs rowfs-dump rowfs-load rowfs-path; do
 	is "--help" "$program" --h
-	is "--version" "$program" --v
+	is "--version" "$program" --ve
 	# Each option that is completed is one that the program's help has.
 	for option in $(completed "$program" - | tr '|' ' '); do
 		check "$program has $option" grep -qE -- "(^|[^a-z])$option([^a-z]|\$)" <("$BUILD/$program" --help)
@@ -105,7 +105,26 @@ is 'vehicles|visits' rowfs-dump 'a\ b/m\ n' v
 is 'visits' rowfs-dump --csv 'a\ b/m\ n/' vi
 is '' rowfs-dump 'a\ b/m\ n' vehicles ''
 mkdir -p "a b/m n/vehicles/STC/1/f"
+echo 1 >"a b/m n/vehicles/STC/1/f/q"
+# Views, in a table, a directory of segments and another view; elsewhere names as ever.
+t='a\ b/m\ n/vehicles'
+for command in cd ls cat grep find diff; do
+	is "$t/.sample/|$t/.since/" "$command" "$t/.s"
+done
+is "$t/STC/.where/" ls "$t/STC/.w"
+is "$t/.reverse/.last/" ls "$t/.reverse/.l"
+is ' |TIME' ls "$t/.since/"
+is ' |KEY' cat "$t/STC/.from/"
+is '' ls "$t/.has/" # which lists the families
+is '' ls "$t/.since/1"
+is '' ls 'a\ b/m\ n/.f'
+is '' ls './.f'
+# shellcheck disable=SC2016 # awk's
+check_eq "the completion has the views of the page, and no other" \
+	"$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1/p' "$LIB_DIR/../../man/rowfs.5" | sort)" \
+	"$(completed ls "$t/." | tr '|' '\n' | sed 's,.*/\([.][a-z]*\)/$,\1,' | sort)"
 is '' rowfs-dump 'a\ b/m\ n/vehicles' ''
+rm -r "a b/m n/vehicles/STC"
 unmount_store "a b/m n"
 
 # ---- Names that bash would run -------------------------------------------------------------------

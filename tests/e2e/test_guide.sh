@@ -9,7 +9,7 @@
 
 repository=$LIB_DIR/../..
 
-for page in README.md docs/row-keys.md docs/operations.md; do
+for page in README.md docs/row-keys.md docs/queries.md docs/operations.md; do
 	run_page "$repository/$page"
 done
 
@@ -18,7 +18,7 @@ made() {
 	python3 "$LIB_DIR/examples.py" --list "$1" | grep -oE '[a-z]+[.]db|/mnt/[a-z]+' | sort -u
 }
 check_eq "no two pages make the same store or mountpoint" "" "$(
-	for page in "$repository"/README.md "$repository"/docs/{row-keys,operations}.md "$repository"/man/*; do
+	for page in "$repository"/README.md "$repository"/docs/{row-keys,queries,operations}.md "$repository"/man/*; do
 		made "$page"
 	done | sort | uniq -d)"
 check_eq "what a page makes is found" "/mnt/fleet fleet.db" "$(made "$repository/README.md" | xargs)"
