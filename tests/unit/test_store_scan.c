@@ -461,7 +461,7 @@ SUITE_LEVELDB_STORE(test_reverse_is_of_one_moment, 10)
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
-	for (const char *row = "a\0b\0c\0d"; *row; row += 2)
+	for (const char *row = "a\0b\0c\0d\0"; *row; row += 2)
 		suite_set_versions(s->table, row, "f", 2);
 	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
 	ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);

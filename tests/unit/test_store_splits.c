@@ -125,6 +125,7 @@ SUITE_LOOP(test_parts, sizeof(splits_cases) / sizeof(splits_cases[0]), 120)
 	static struct splits_seen seen;
 	struct suite s;
 
+	memset(&seen, 0, sizeof(seen));
 	suite_open(&s, SUITE_LEVELDB);
 	splits_fill(&s, &splits_cases[_i]);
 	SUITE_OK(wcs_rows_splits(s.table, NULL, NULL, splits_see, &seen));
@@ -143,6 +144,7 @@ SUITE_LEVELDB_STORE(test_parts_of_a_subtree, 120)
 	static struct splits_seen seen;
 	char *large = suite_pattern(1 << 20, 1), name[16];
 
+	memset(&seen, 0, sizeof(seen));
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "t#0000%04d", i);
 		suite_put(s->table, suite_text(name), "f", suite_text("large"), 1,
@@ -166,6 +168,7 @@ SUITE_STORES(test_no_parts, 30)
 	static struct splits_seen seen;
 	struct wcs_slice key = {NULL, 1};
 
+	memset(&seen, 0, sizeof(seen));
 	SUITE_OK(wcs_rows_splits(s->table, NULL, NULL, splits_see, &seen));
 	suite_set(s->table, "a", "f", "q", 1, "v");
 	suite_set(s->table, "b", "f", "q", 1, "v");
