@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{},".h":{},"n":{"type":"intsum"}}},
-	"u":{"families":{"f":{"gc":"maxversions=1"}}},"slow":{"families":{"f":{}}},"gone":{"families":{"f":{}}}}}'
+	"u":{"families":{"f":{"gc":"maxversions=1"}}},"slow":{"families":{"f":{}}},"gone":{"families":{"f":{}}},"split":{"families":{"f":{}}}}}'
 t=$m/t families=f,g,.h,n
 
 views() {
@@ -175,6 +175,28 @@ check_eq ".rows of a chain" "$(views rows "$TMP/rows" z/.reverse/.first/2)" "$(c
 check_eq "the answer to a question that is no prefix" "z#5" "$(cat "$t/.where/f:q=newer/.keys")"
 check_eq "head closes a stream" 1 "$(head -n 1 "$t/.reverse/.keys" | wc -l)"
 check_eq ".splits of a small table" '' "$(cat "$t/.splits" "$t/.from/a/.splits" "$t/a/.splits")"
+
+# parts DIRECTORY: the keys of the parts that its .splits make, in order.
+parts() {
+	local key before=%
+	while read -r key; do
+		cat "$1/.from/$before/.to/$key/.keys" || echo "no part to $key"
+		before=$key
+	done <"$1/.splits"
+	cat "$1/.from/$before/.keys"
+}
+"$python" -c '
+for i in range(30000):
+    name = "l" * 300 if i % 4 == 0 else "/%"
+    print("{\"key\":\"p%d#%s%05d%%00\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%s\"}]}}}" % (
+        i % 2, name.replace("%", "%25"), i, "v" * 300))
+' >"$m/split/.rows"
+remount
+for place in . p0 p1 .from/p1 p0/.from/%2F .reverse; do
+	check_eq ".splits of $place divide it" "$(LC_ALL=C sort "$m/split/$place/.keys" | md5sum)" "$(parts "$m/split/$place" | LC_ALL=C sort | md5sum)"
+	check ".splits of $place are many" test "$(wc -l <"$m/split/$place/.splits")" -gt 3
+done
+check "some are in chunks" grep -q '%/l' "$m/split/.splits"
 
 # Policies apply before the chain.
 echo '{"key":"r","families":{"f":{"q":[{"ts":2,"value":"new"},{"ts":1,"value":"old"}]}}}' >"$m/u/.rows"
