@@ -278,8 +278,10 @@ static int load_row(void *ctx, const struct csv_row *row)
 	struct load *load = ctx;
 	int rc = load->sink->kind->row(load->sink, row);
 
-	if (rc)
+	if (rc && load->sink->why[0])
 		load->exit_code = load_fail_sink(load, load->sink->failed);
+	else if (rc && !load_finish(load))
+		load->exit_code = load_fail_at(load, row->line, 0, strerror(-rc));
 	return rc;
 }
 

@@ -315,12 +315,8 @@ static int sink_mount_row(struct sink *sink, const struct csv_row *row)
 
 	if (!rc)
 		rc = wcs_text_row(&piece->text, row->cells, row->count);
-	if (rc && sink_mount_finish(sink))
+	if (rc)
 		return rc;
-	if (rc) {
-		sink->failed = row->line;
-		return sink_fail(sink, rc, "%s", strerror(-rc));
-	}
 	piece->origins[run->lines++] = row->line;
 	run->rows++;
 	run->origins = piece->origins;

@@ -100,13 +100,9 @@ static int sink_store_row(struct sink *sink, const struct csv_row *row)
 		rc = (text ? wcs_mutation_set_text : wcs_mutation_set)(
 			mutation, cell->family.data, cell->qualifier, cell->info.ts, value);
 	}
-	if (rc && sink_store_finish(sink))
-		return rc;
-	if (rc) {
-		sink->failed = row->line;
-		return sink_fail(sink, rc, "%s", strerror(-rc));
-	}
-	return sink_store_result(to, wcs_import_row(to->import, key, row->line, &fault), &fault);
+	return rc ? rc
+		  : sink_store_result(to, wcs_import_row(to->import, key, row->line, &fault),
+				      &fault);
 }
 
 static int sink_store_sync(struct sink *sink)
