@@ -247,6 +247,8 @@ interrupted() {
 	head -n 2500 whole >&9
 	within eval "((0x\$(sed -n 's/^SigCgt:.//p' /proc/$!/status) >> ($(kill -l "$signal") - 1) & 1))" ||
 		not_ok "$name is met by a program that takes signals" "it takes none"
+	within eval "(($(head -n 2500 whole | wc -c) < \$(sed -n 's/^rchar: //p' /proc/$!/io)))" ||
+		not_ok "$name is met by a program that reads" "it does not read"
 	sleep 0.2
 	kill -s "$signal" $!
 	wait $! || status=$?
