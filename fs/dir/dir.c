@@ -60,7 +60,7 @@ struct reply {
 	struct node *node;
 	struct node *base;     /* the directory whose long names the chunk holds; else the node */
 	struct wcs_slice text; /* of a chunk directory */
-	const struct pos *pos; /* of the node, with what the directory shows */
+	struct pos pos;	       /* of the node, with what the directory shows */
 	struct dir *dir;
 	off_t skip;	    /* entries to count without returning them */
 	struct child *jump; /* the child to continue after, if not the present one */
@@ -251,7 +251,7 @@ static int is_first(struct reply *reply, const struct chunk_name *name, enum nod
 {
 	struct wcs_slice text = {name->encoded, name->end};
 	struct child *first;
-	int rc = chunk_first(reply->fs, reply->base, reply->pos, text, &first);
+	int rc = chunk_first(reply->fs, reply->base, &reply->pos, text, &first);
 
 	if (rc != 0)
 		return rc == -ENOENT ? 0 : rc;
@@ -285,12 +285,12 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		reply->jump = child_new(NODE_CHUNK, text);
 		return reply->jump ? REPLY_JUMP : -ENOMEM;
 	}
-	chunk_split(reply->pos->table, text, kind, bytes, &name);
+	chunk_split(reply->pos.table, text, kind, bytes, &name);
 	if (name.place == CHUNK_BELOW)
 		listed = is_first(reply, &name, kind, bytes);
 	if (listed < 0)
 		return listed;
-	if (name.place != CHUNK_HERE && kind != NODE_CHUNK && !reply->pos->descends)
+	if (name.place != CHUNK_HERE && kind != NODE_CHUNK && !reply->pos.descends)
 		reply->jump = chunk_skip(text, &name, kind, bytes, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)
 		rc = reply_entry(reply, &name, kind, bytes, info);
@@ -329,8 +329,7 @@ static int reply_fill(struct reply *reply)
 	const struct node *node = reply->node, *parent = node->parent ? node->parent : node;
 	struct children_scan *scan = &reply->dir->scan.scan;
 	struct child *after;
-	struct pos pos;
-	int rc = pos_of(node, &pos);
+	int rc = pos_of(node, &reply->pos);
 
 	if (rc == 0 && reply->offset == 0)
 		rc = reply_add(reply, ".", node->ino, S_IFDIR);
@@ -338,9 +337,8 @@ static int reply_fill(struct reply *reply)
 		rc = reply_add(reply, "..", parent->ino, S_IFDIR);
 	if (rc != 0)
 		return rc;
-	pos.chain = reply->dir->chain;
-	pos.descends = reply->dir->descends;
-	reply->pos = &pos;
+	reply->pos.chain = reply->dir->chain;
+	reply->pos.descends = reply->dir->descends;
 	dir_scan_take(reply->fs, &reply->dir->scan, reply->offset);
 	rc = reply_start(reply);
 	if (rc == 0)
