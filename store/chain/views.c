@@ -199,10 +199,12 @@ static bool parse_span(const struct wcs_view_text *argument, int64_t *time)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		int64_t unit = units[i].seconds * VIEWS_SECOND;
 
-		if (((const char *)argument->text.data)[end] == units[i].unit) {
-			*time = (int64_t)number * unit;
-			return number <= (uint64_t)(INT64_MAX / unit);
-		}
+		if (((const char *)argument->text.data)[end] != units[i].unit)
+			continue;
+		if (number > (uint64_t)(INT64_MAX / unit))
+			break;
+		*time = (int64_t)number * unit;
+		return true;
 	}
 	return false;
 }
