@@ -176,15 +176,6 @@ check_eq "the answer to a question that is no prefix" "z#5" "$(cat "$t/.where/f:
 check_eq "head closes a stream" 1 "$(head -n 1 "$t/.reverse/.keys" | wc -l)"
 check_eq ".splits of a small table" '' "$(cat "$t/.splits" "$t/.from/a/.splits" "$t/a/.splits")"
 
-# parts DIRECTORY: the keys of the parts that its .splits make, in order.
-parts() {
-	local key before=%
-	while read -r key; do
-		cat "$1/.from/$before/.to/$key/.keys" || echo "no part to $key"
-		before=$key
-	done <"$1/.splits"
-	cat "$1/.from/$before/.keys"
-}
 "$python" -c '
 for i in range(30000):
     name = "l" * 300 if i % 4 == 0 else "/%"
@@ -193,8 +184,7 @@ for i in range(30000):
 ' >"$m/split/.rows"
 remount
 for place in . p0 p1 .from/p1 p0/.from/%2F .reverse; do
-	check_eq ".splits of $place divide it" "$(LC_ALL=C sort "$m/split/$place/.keys" | md5sum)" "$(parts "$m/split/$place" | LC_ALL=C sort | md5sum)"
-	check ".splits of $place are many" test "$(wc -l <"$m/split/$place/.splits")" -gt 3
+	check_eq ".splits of $place divide it" ok "$(views parts "$m/split/$place")"
 done
 check "some are in chunks" grep -q '%/l' "$m/split/.splits"
 
@@ -270,9 +260,9 @@ print(int(worst * 1000))' "$m/.versions/u/b")
 	start=$(date +%s%N)
 	kill -INT $pid
 	within ended $pid
-	check "$1 ends at once" test $((($(date +%s%N) - start) / 1000000)) -lt 1000
+	check "$1 ends at once" test $((($(date +%s%N) - start) / 1000000)) -lt 5000
 	wait $pid 2>/dev/null
-	check "$1 delays no other request: $worst ms" test "$worst" -lt 500
+	check "$1 delays no other request: $worst ms" test "$worst" -lt 2000
 }
 never='(?:a|aa){1,24}[bc]'
 LONG=()
@@ -286,5 +276,17 @@ interrupted "a stream" env --default-signal=INT cat "$m/slow/.value/$never/.rows
 interrupted "a count" env --default-signal=INT cat "$m/slow/.value/$never/.count"
 kill -INT "${LONG[@]}" 2>/dev/null
 wait "${LONG[@]}" 2>/dev/null
+
+# ---- Options of the mount ------------------------------------------------------------------
+
+remount -o autodir
+check "autodir: outside of views each name is a directory" stat "$t/nope"
+none "autodir: in a view none is that it does not show" "$t/.newest/1/nope"
+check "autodir: a view below one" ls "$t/nope/.newest/1"
+want=$(cat "$t/z/.newest/1/.rows")
+remount -o table=t
+check_eq "the table is the root" "$want" "$(cat "$m/z/.newest/1/.rows")"
+check_eq "a view of the root" z#1 "$(cat "$m/.from/z#/.first/1/.keys")"
+fail_with "which is read-only" - 'Read-only file system' mkdir "$m/.newest/1/new"
 
 finish

@@ -9,6 +9,7 @@
                                           before and between views (a/.first/1/b/.newest/2)
     views.py random TABLE FILE FAMILIES SEED COUNT
                                           the same with COUNT random chains of up to five views
+    views.py parts DIRECTORY              checks that the keys of .splits cut a directory into all its rows
     views.py table                        row JSON of a table full of odd keys, columns and values
 FAMILIES: separated by commas. Prints what differs, and fails if anything does."""
 import json
@@ -374,6 +375,18 @@ def random_chain(rng, rows, families):
     return "/".join(parts)
 
 
+def check_parts(directory):
+    def keys(chain):
+        with open(directory + chain + "/.keys", "rb") as stream:
+            return stream.read().splitlines()
+    with open(directory + "/.splits") as stream:
+        splits = stream.read().splitlines()
+    assert len(splits) > 3, splits
+    parts = [keys("/.from/%s/.to/%s" % pair) for pair in zip(["%"] + splits, splits)] + [keys("/.from/" + splits[-1])]
+    assert sorted(keys("")) == sorted(key for part in parts for key in part)
+    print("ok")
+
+
 # ---- The table --------------------------------------------------------------------------------------
 
 def print_table():
@@ -397,6 +410,8 @@ def print_table():
 def main(command, *a):
     if command == "table":
         return print_table()
+    if command == "parts":
+        return check_parts(a[0])
     if command in ("rows", "keys"):
         rows = table_of(a[0])
         for chain in a[1:]:
