@@ -41,9 +41,7 @@ struct dir {
 	struct dir_kept kept; /* Lock: lock */
 	struct dir_scan scan;
 	struct fs *fs;
-	/* In a view: what it shows until it is closed; constant. */
-	struct wcs_chain *chain;
-	bool descends;
+	struct wcs_chain *chain; /* in a view: what it shows until it is closed; constant */
 };
 
 /* A reply under construction. */
@@ -85,14 +83,11 @@ static int dir_enter(struct dir *dir, const struct node *node)
 
 	if (rc == 0)
 		rc = pos_enter(&pos);
-	if (rc == 0 && node->kind == NODE_CHUNK)
-		rc = chunk_ascend(&pos);
 	if (rc != 0) {
 		pos_leave(&pos);
 		return rc;
 	}
 	dir->chain = dir->scan.scan.chain = pos.chain;
-	dir->descends = pos.descends;
 	dir->scan.scan.entered = true;
 	return 0;
 }
@@ -290,8 +285,8 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		listed = is_first(reply, &name, kind, bytes);
 	if (listed < 0)
 		return listed;
-	if (name.place != CHUNK_HERE && kind != NODE_CHUNK && !reply->pos.descends)
-		reply->jump = chunk_skip(text, &name, kind, bytes, &rc);
+	if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
+		reply->jump = chunk_skip(reply->pos.descends, text, &name, kind, bytes, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)
 		rc = reply_entry(reply, &name, kind, bytes, info);
 	if (rc != 0) {
@@ -320,7 +315,7 @@ static int reply_start(struct reply *reply)
 	reply->skip = dir_kept_position(offset) - DOTS;
 	if (reply->text.len == 0)
 		return 0;
-	reply->jump = chunk_start(reply->base, reply->text);
+	reply->jump = chunk_start(reply->base, reply->pos.descends, reply->text);
 	return reply->jump ? 0 : -ENOMEM;
 }
 
@@ -338,7 +333,6 @@ static int reply_fill(struct reply *reply)
 	if (rc != 0)
 		return rc;
 	reply->pos.chain = reply->dir->chain;
-	reply->pos.descends = reply->dir->descends;
 	dir_scan_take(reply->fs, &reply->dir->scan, reply->offset);
 	rc = reply_start(reply);
 	if (rc == 0)

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/chain/chain.h"
 #include "store/rows.h"
 
 /* Decodes the beginning of a name; to has room for text.len. Returns the length. */
@@ -78,17 +77,33 @@ static size_t room_left(const char *encoded, size_t end)
 	return NAMES_CHUNK_MAX - (end - at);
 }
 
-struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, enum node_kind kind,
-			 struct wcs_slice bytes, int *error)
+/* A child behind all whose bytes start with the stem. NULL: no memory. */
+static struct child *last_child(enum node_kind kind, const unsigned char *stem, size_t len)
+{
+	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
+	struct child *child = malloc(sizeof(*child) + room + 1);
+
+	if (!child)
+		return NULL;
+	child->kind = kind;
+	child->len = room;
+	len = len < room ? len : room;
+	memcpy(child->bytes, stem, len);
+	memset(child->bytes + len, 0xFF, room - len);
+	child->bytes[room] = 0;
+	return child;
+}
+
+struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
+			 enum node_kind kind, struct wcs_slice bytes, int *error)
 {
 	bool away = name->place == CHUNK_AWAY;
-	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
 	struct wcs_slice shared = {name->encoded, away ? text.len : name->end};
 	unsigned char stem[SPELL_MAX];
 	size_t len = unescape(shared, stem);
 	struct child *child;
 
-	if (bytes.len <= len)
+	if (bytes.len <= len || descends)
 		return NULL;
 	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
 	 * change the spelling of the bytes before it. */
@@ -97,26 +112,20 @@ struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, e
 		if (stem[len++] >= 0x80)
 			return NULL;
 	}
-	child = malloc(sizeof(*child) + room + 1);
-	if (!child) {
+	child = last_child(kind, stem, len);
+	if (!child)
 		*error = -ENOMEM;
-		return NULL;
-	}
-	child->kind = kind;
-	child->len = room;
-	len = len < room ? len : room;
-	memcpy(child->bytes, stem, len);
-	memset(child->bytes + len, 0xFF, room - len); /* behind all that start with the stem */
-	child->bytes[room] = 0;
 	return child;
 }
 
-struct child *chunk_start(const struct node *base, struct wcs_slice text)
+struct child *chunk_start(const struct node *base, bool descends, struct wcs_slice text)
 {
 	enum node_kind kind = NODE_PREFIX;
 	unsigned char stem[SPELL_MAX];
 	size_t len = unescape(text, stem);
 
+	if (descends)
+		return last_child(kind, stem, len);
 	if (base->kind == NODE_FAMILY)
 		kind = base->flags & NODE_F_VERSIONS ? NODE_HISTORY : NODE_CELL;
 	return child_new(kind, (struct wcs_slice){stem, len});
@@ -124,7 +133,7 @@ struct child *chunk_start(const struct node *base, struct wcs_slice text)
 
 /* A search for the first child in a chunk directory. */
 struct search {
-	struct wcs_table *table;
+	const struct pos *pos; /* of the base */
 	struct wcs_slice text;
 	struct child *found;
 	struct child *skip; /* to go on behind */
@@ -152,9 +161,10 @@ static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		return SEARCH_END;
 	if (!chunk_behind(search->text, bytes))
 		return SEARCH_END;
-	chunk_split(search->table, search->text, kind, bytes, &name);
+	chunk_split(search->pos->table, search->text, kind, bytes, &name);
 	if (name.place == CHUNK_AWAY) {
-		search->skip = chunk_skip(search->text, &name, kind, bytes, &error);
+		search->skip =
+			chunk_skip(search->pos->descends, search->text, &name, kind, bytes, &error);
 		return search->skip ? SEARCH_SKIP : error;
 	}
 	search->found = child_new(kind, bytes);
@@ -184,31 +194,13 @@ static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice t
 	return rc;
 }
 
-int chunk_ascend(struct pos *pos)
-{
-	const struct wcs_step reverse = {.kind = WCS_STEP_REVERSE};
-	struct wcs_chain *ascending;
-	struct wcs_fault fault;
-	int rc;
-
-	if (!pos->descends)
-		return 0;
-	rc = wcs_chain_add(pos->table, pos->chain, &reverse, &ascending, &fault);
-	if (rc != 0)
-		return rc;
-	wcs_chain_free(pos->chain);
-	pos->chain = ascending;
-	pos->descends = false;
-	return 0;
-}
-
 /* The first stored child. -ENOENT: none. */
 static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 		      const struct pos *pos, struct child **first)
 {
 	struct children_scan scan = {.entered = pos->view != NULL, .chain = pos->chain};
-	struct search search = {.table = pos->table, .text = text};
-	struct child *after = chunk_start(base, text);
+	struct search search = {.pos = pos, .text = text};
+	struct child *after = chunk_start(base, pos->descends, text);
 	int rc = after ? SEARCH_SKIP : -ENOMEM;
 
 	while (rc == SEARCH_SKIP) {
@@ -254,14 +246,8 @@ int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struc
 
 	if (rc != 0)
 		return rc;
-	if (shown) {
-		pos.chain = wcs_chain_hold(shown->chain);
-		pos.descends = shown->descends;
-	}
-	rc = chunk_ascend(&pos);
-	if (rc == 0)
-		rc = stored(fs, base, text, &pos, first);
-	pos_leave(&pos);
+	pos.chain = shown ? shown->chain : NULL;
+	rc = stored(fs, base, text, &pos, first);
 	if (rc != -ENOENT || pos.view)
 		return rc;
 	rc = pos_of(base, &pos);

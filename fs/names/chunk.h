@@ -40,22 +40,19 @@ int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struc
 /* The same outside of views, but of the directories in memory only those below it count. */
 int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
-/* The chain of a listing of a chunk directory: ascending, as the names in a chunk are found, also
- * where the base is listed the other way. Replaces pos->chain. */
-int chunk_ascend(struct pos *pos);
-
 /*
  * A child to resume after. That skips all children in the same chunk directory below text as this
- * one; if this one is away, all that are away for the same reason. NULL: no such child is known, go
- * on with the next one; or *error is -ENOMEM.
+ * one; if this one is away, all that are away for the same reason. NULL: no such child is known, as
+ * in descending order, go on with the next one; or *error is -ENOMEM.
  */
-struct child *chunk_skip(struct wcs_slice text, const struct chunk_name *name, enum node_kind kind,
-			 struct wcs_slice bytes, int *error);
+struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
+			 enum node_kind kind, struct wcs_slice bytes, int *error);
 
 /* Do a child's bytes begin with those of the text? Such children are listed next to each other. */
 bool chunk_behind(struct wcs_slice text, struct wcs_slice bytes);
 
-/* The child to start after: no child before it has a name that goes through text. */
-struct child *chunk_start(const struct node *base, struct wcs_slice text);
+/* The child to start after: no child before it has a name that goes through text. descends: the
+ * children come in descending order. */
+struct child *chunk_start(const struct node *base, bool descends, struct wcs_slice text);
 
 #endif

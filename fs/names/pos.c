@@ -29,6 +29,7 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 		break;
 	case NODE_FAMILY:
 	case NODE_POLICIES:
+		pos->descends = false;
 		pos->family = bytes.data;
 		break;
 	case NODE_CELL:

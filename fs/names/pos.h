@@ -24,7 +24,7 @@ struct pos {
 	struct wcs_slice chunk;	    /* of a chunk: its text */
 	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
 	struct view *view;	    /* of the nearest NODE_VIEWED; NULL: outside of views */
-	bool descends;		    /* an odd number of views above reverses the rows */
+	bool descends;		    /* its segments are in descending order */
 	struct wcs_chain *chain;    /* what reads show, see pos_enter; NULL: all */
 	char key[WCS_ROW_KEY_MAX];
 };

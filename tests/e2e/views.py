@@ -205,9 +205,7 @@ class Tree:
         depth = len(above) and len(above.split("/"))
         heads = unique(parts[depth] for parts in mine)
         got = names(fd)
-        same("entries of " + where, sorted(heads), sorted(got))
-        if not any(len(parts) > 1 for parts in mine):
-            same("order of " + where, heads, got)
+        same("order of " + where, heads, got)
         for head in heads:
             yield head, [name for name, parts in zip(children, mine) if parts[depth] == head and len(parts) > depth + 1]
 
