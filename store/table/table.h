@@ -116,7 +116,7 @@ void room_leave(struct wcs_store *store, uint64_t size);
 int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *entries, size_t count,
 		      uint64_t *size);
 
-/* ---- drop_count.c ---- */
+/* ---- drop.c ---- */
 /*
  * Below a row are the keys that start with its key and the delimiter. Other keys may lie between
  * ("a!b" is between "a" and "a#b"): a subtree has two ranges, in order, a whole table one.
