@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chain of a NODE_VIEWED. `.first`, `.last` and spans of time are resolved for a request; the
- * result serves the requests of the next second, since a path is looked up name by name.
+ * The chain of a NODE_VIEWED. `.first` and `.last` are resolved for a request; the bounds serve the
+ * requests of the next second, since a path is looked up name by name.
  */
 #include "fs/inode/view.h"
 
@@ -73,7 +73,7 @@ int view_now(struct view *view, struct wcs_table *table, struct wcs_chain **chai
 	pthread_mutex_lock(&view->lock);
 	old = view->resolved;
 	view->resolved = resolved;
-	view->until = now + CLOCK_SECOND;
+	view->until = clock_ns() + CLOCK_SECOND; /* to resolve may take longer */
 	pthread_mutex_unlock(&view->lock);
 	wcs_chain_free(old);
 	return 0;

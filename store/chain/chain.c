@@ -172,7 +172,7 @@ bool chain_reversed(const struct wcs_chain *chain)
 bool wcs_chain_moves(const struct wcs_chain *chain)
 {
 	for (; chain != NULL; chain = chain->before)
-		if (chain->view->step.ago || chain_view_is_limit(chain->view))
+		if (chain_view_is_limit(chain->view))
 			return true;
 	return false;
 }

@@ -46,7 +46,7 @@ enum wcs_step_kind {
 /* A view. Expressions are PCRE2 on bytes, anchored at both ends, and '.' matches every byte. */
 struct wcs_step {
 	enum wcs_step_kind kind;
-	bool ago; /* time is a span before the present, evaluated when a read starts */
+	bool ago; /* time is a span before the present, which each read evaluates as it starts */
 	struct wcs_slice bytes;
 	const struct wcs_slice *within; /* a key: its row and the rows below it; NULL: all */
 	uint64_t number;
@@ -67,15 +67,15 @@ int wcs_chain_add(struct wcs_table *table, struct wcs_chain *before, const struc
 struct wcs_chain *wcs_chain_hold(struct wcs_chain *chain);
 void wcs_chain_free(struct wcs_chain *chain);
 
-/* Does it depend on the time, or on the rows that there are: has it FIRST, LAST or a time `ago`? */
+/* Does it depend on the rows that there are: has it FIRST or LAST? */
 bool wcs_chain_moves(const struct wcs_chain *chain);
 /* Does its FROM lie above its TO? Then it is empty. */
 bool wcs_chain_crossed(const struct wcs_chain *chain);
 /*
- * The chain as it is now: FIRST and LAST become bounds, and times ago become times; the caller
- * frees it. *resolved NULL: it shows everything. Reads take only such a chain. A chain that does
- * not move is itself. The cost is that of reading the keys of the first or last rows. Errors as of
- * scans; -E2BIG: an expression took too many steps.
+ * The chain as it is now: FIRST and LAST become bounds; the caller frees it. *resolved NULL: it
+ * shows everything. Reads take only such a chain. A chain that does not move is itself. The cost is
+ * that of reading the keys of the first or last rows. Errors as of scans; -E2BIG: an expression
+ * took too many steps.
  */
 int wcs_chain_resolve(struct wcs_table *table, struct wcs_chain *chain,
 		      struct wcs_chain **resolved);

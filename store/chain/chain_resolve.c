@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resolves chains: FIRST and LAST become bounds of keys, times ago become times. All views of rows
- * of a resolved chain may be evaluated in any order.
+ * Resolves chains: FIRST and LAST become bounds of keys. All views of rows of a resolved chain may
+ * be evaluated in any order.
  */
 #include <errno.h>
 #include <string.h>
@@ -49,22 +49,18 @@ static int view_resolve(struct wcs_table *table, struct wcs_chain *before, struc
 			struct chain_view **now)
 {
 	unsigned char key[WCS_ROW_KEY_MAX + 1];
-	struct wcs_step step = view->step;
-	int rc = 1;
+	struct wcs_step bound;
+	int rc;
 
-	if (chain_view_is_limit(view))
-		rc = limit_find(table, before, &view->step, key, &step);
-	else if (view->step.ago)
-		step.time = store_now(table->store) - step.time;
 	*now = NULL;
+	if (!chain_view_is_limit(view)) {
+		*now = chain_view_hold(view);
+		return 0;
+	}
+	rc = limit_find(table, before, &view->step, key, &bound);
 	if (rc <= 0)
 		return rc;
-	if (step.ago && step.time < 0)
-		step.time = 0;
-	step.ago = false;
-	*now = view->regex == NULL && (view->step.ago || chain_view_is_limit(view))
-		       ? chain_view_new(&step)
-		       : chain_view_hold(view);
+	*now = chain_view_new(&bound);
 	return *now != NULL ? 0 : -ENOMEM;
 }
 

@@ -30,6 +30,7 @@ enum {
 /* A view that is evaluated here. */
 struct chain_step {
 	const struct chain_view *view;
+	int64_t time;	 /* of a view of times, as of the scan's start */
 	uint64_t count;	 /* NEWEST: cells of the column that came so far */
 	bool column_out; /* COLUMNS, COLUMN: the present column is not wanted */
 };
@@ -126,7 +127,7 @@ static int fold_columns(struct chain_scan *scan, const struct wcs_table *table,
 
 /* Gives a view to the engine. 1: done; 0: it cannot be; or an error. */
 static int fold_view(struct chain_scan *scan, const struct wcs_table *table,
-		     const struct chain_view *view, bool counted, bool valued)
+		     const struct chain_view *view, int64_t time, bool counted, bool valued)
 {
 	const struct wcs_step *step = &view->step;
 
@@ -138,18 +139,18 @@ static int fold_view(struct chain_scan *scan, const struct wcs_table *table,
 	case WCS_STEP_AT:
 		if (counted)
 			return 0;
-		fold_times(&scan->engine, 0, step->time == INT64_MAX ? 0 : step->time + 1);
+		fold_times(&scan->engine, 0, time == INT64_MAX ? 0 : time + 1);
 		return 1;
 	case WCS_STEP_SINCE:
 		if (counted)
 			return 0;
-		fold_times(&scan->engine, step->time, 0);
+		fold_times(&scan->engine, time, 0);
 		return 1;
 	case WCS_STEP_UNTIL:
 		/* ts_to 0 is no bound */
-		if (counted || step->time == 0)
+		if (counted || time == 0)
 			return 0;
-		fold_times(&scan->engine, 0, step->time);
+		fold_times(&scan->engine, 0, time);
 		return 1;
 	case WCS_STEP_NEWEST:
 		if (valued || step->number == 0)
@@ -166,6 +167,14 @@ static bool kind_is_rows(enum wcs_step_kind kind)
 	return kind == WCS_STEP_HAS || kind == WCS_STEP_WHERE;
 }
 
+/* The time of a view of times. */
+static int64_t view_time(const struct wcs_table *table, const struct wcs_step *step)
+{
+	int64_t time = step->ago ? store_now(table->store) - step->time : step->time;
+
+	return time > 0 ? time : 0;
+}
+
 /* Divides the chain and the caller's filter between the engine and the steps. 0 or -ENOMEM. */
 static int scan_plan(struct chain_scan *scan, const struct wcs_table *table,
 		     const struct wcs_filter *filter)
@@ -178,12 +187,13 @@ static int scan_plan(struct chain_scan *scan, const struct wcs_table *table,
 		views[--count] = at->view;
 	for (; count < scan->chain->length; count++) {
 		enum wcs_step_kind kind = views[count]->step.kind;
+		int64_t time = view_time(table, &views[count]->step);
 		int rc = 0;
 
 		if (kind <= WCS_STEP_REVERSE) /* bounds and direction */
 			continue;
 		if (!rows)
-			rc = fold_view(scan, table, views[count], counted, valued);
+			rc = fold_view(scan, table, views[count], time, counted, valued);
 		if (rc < 0)
 			return rc;
 		rows |= kind_is_rows(kind);
@@ -192,6 +202,7 @@ static int scan_plan(struct chain_scan *scan, const struct wcs_table *table,
 			continue;
 		/* Times and values behind which a count stays here, too. */
 		valued |= kind >= WCS_STEP_VALUE;
+		scan->steps[scan->count].time = time;
 		scan->steps[scan->count++].view = views[count];
 		if (kind_is_rows(kind))
 			scan->rows_end = scan->count;
@@ -413,11 +424,11 @@ static int steps_pass(struct chain_scan *scan, size_t count, const struct wcs_ce
 		else if (wanted->kind == WCS_STEP_NEWEST)
 			rc = ++step->count <= wanted->number;
 		else if (wanted->kind == WCS_STEP_AT)
-			rc = cell->info.ts <= wanted->time;
+			rc = cell->info.ts <= step->time;
 		else if (wanted->kind == WCS_STEP_UNTIL)
-			rc = cell->info.ts < wanted->time;
+			rc = cell->info.ts < step->time;
 		else if (wanted->kind == WCS_STEP_SINCE)
-			rc = cell->info.ts >= wanted->time;
+			rc = cell->info.ts >= step->time;
 		if (rc == 0 &&
 		    (wanted->kind == WCS_STEP_NEWEST || wanted->kind == WCS_STEP_SINCE) &&
 		    *skip == WCS_PART_TS)
