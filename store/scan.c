@@ -22,14 +22,6 @@ static int scan_check_bounds(struct wcs_slice from, struct wcs_slice to, size_t 
 /* The scan without cells: it has no engine and no state, and all callers share it. */
 static struct wcs_scan scan_none;
 
-static int scan_compare_names(const void *left, const void *right)
-{
-	const char *const *a = left;
-	const char *const *b = right;
-
-	return strcmp(*a, *b);
-}
-
 static void scan_copy_slice(struct wcs_slice *slice, char **to)
 {
 	if (slice->data == NULL)
@@ -61,8 +53,7 @@ static struct wcs_filter *scan_copy_filter(const struct wcs_table *table,
 		names[kept++] = strcpy(bytes, filter->families[i]);
 		bytes += strlen(bytes) + 1;
 	}
-	if (kept > 0)
-		qsort(names, kept, sizeof(*names), scan_compare_names);
+	engine_sort_families(names, kept);
 	if (copy->families != NULL)
 		copy->families = names;
 	copy->family_count = kept;

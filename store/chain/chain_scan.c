@@ -56,11 +56,14 @@ struct chain_scan {
 	unsigned char *value; /* memory of a value; owned */
 	size_t value_room;
 
-	size_t count;	       /* of steps */
-	size_t rows_end;       /* steps up to the last of HAS and WHERE; 0: there is none */
-	bool reverse;	       /* the rows come in descending order */
-	bool given;	       /* the cell that the engine gave last was given */
-	bool inside;	       /* `row` was looked into and is being given */
+	size_t count;	 /* of steps */
+	size_t rows_end; /* steps up to the last of HAS and WHERE; 0: there is none */
+	bool given;	 /* the cell that the engine gave last was given */
+	bool ahead;	 /* `next` is the engine's last cell, which was not looked at */
+	bool inside;	 /* `row` was looked into and is being given */
+	bool empty;	 /* no cell can pass */
+	int error;	 /* of all further calls; 0: none yet */
+	struct wcs_cell next;
 	uint32_t fitting;      /* cells of the column that reached `wanted` */
 	enum wcs_part differs; /* the first part that differs from the last cell given */
 	size_t row_len;
@@ -95,11 +98,6 @@ static bool fold_takes_columns(const struct wcs_filter *to, const struct wcs_ste
 	return true;
 }
 
-static int fold_compare(const void *left, const void *right)
-{
-	return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 /* 0 or -ENOMEM. */
 static int fold_columns(struct chain_scan *scan, const struct wcs_table *table,
 			const struct chain_view *view)
@@ -113,7 +111,7 @@ static int fold_columns(struct chain_scan *scan, const struct wcs_table *table,
 	for (size_t i = 0; i < step->column_count; i++)
 		if (family_of(table, view->families[i]) != NULL)
 			scan->families[count++] = view->families[i];
-	qsort(scan->families, count, sizeof(*scan->families), fold_compare);
+	engine_sort_families(scan->families, count);
 	scan->engine.families = scan->families;
 	scan->engine.family_count = count;
 	if (step->column_count == 1 && step->columns[0].qualifier.data != NULL) {
@@ -147,13 +145,12 @@ static int fold_view(struct chain_scan *scan, const struct wcs_table *table,
 		fold_times(&scan->engine, time, 0);
 		return 1;
 	case WCS_STEP_UNTIL:
-		/* ts_to 0 is no bound */
-		if (counted || time == 0)
+		if (counted)
 			return 0;
 		fold_times(&scan->engine, 0, time);
 		return 1;
 	case WCS_STEP_NEWEST:
-		if (valued || step->number == 0)
+		if (valued)
 			return 0;
 		fold_newest(&scan->engine, step->number);
 		return 1;
@@ -167,12 +164,10 @@ static bool kind_is_rows(enum wcs_step_kind kind)
 	return kind == WCS_STEP_HAS || kind == WCS_STEP_WHERE;
 }
 
-/* The time of a view of times. */
+/* The time of a view of times; below 0: before 1970. */
 static int64_t view_time(const struct wcs_table *table, const struct wcs_step *step)
 {
-	int64_t time = step->ago ? store_now(table->store) - step->time : step->time;
-
-	return time > 0 ? time : 0;
+	return step->ago ? store_now(table->store) - step->time : step->time;
 }
 
 /* Divides the chain and the caller's filter between the engine and the steps. 0 or -ENOMEM. */
@@ -192,6 +187,9 @@ static int scan_plan(struct chain_scan *scan, const struct wcs_table *table,
 
 		if (kind <= WCS_STEP_REVERSE) /* bounds and direction */
 			continue;
+		scan->empty |= (kind == WCS_STEP_NEWEST && views[count]->step.number == 0) ||
+			       (kind == WCS_STEP_UNTIL && time <= 0) ||
+			       (kind == WCS_STEP_AT && time < 0);
 		if (!rows)
 			rc = fold_view(scan, table, views[count], time, counted, valued);
 		if (rc < 0)
@@ -469,8 +467,8 @@ static bool is_row(const struct chain_scan *scan, struct wcs_slice row)
 	return wcs_slice_compare(row, (struct wcs_slice){scan->row, scan->row_len}) == 0;
 }
 
-/* Whether the row passes the HAS or WHERE at that index: 1, 0 or an error. The scan is elsewhere
- * then. */
+/* Whether the row passes the HAS or WHERE at that index: 1, 0 or an error. The engine is elsewhere
+ * in the row then, or at the next one. */
 static int row_passes_step(struct chain_scan *scan, size_t index)
 {
 	const struct chain_view *view = scan->steps[index].view;
@@ -482,8 +480,12 @@ static int row_passes_step(struct chain_scan *scan, size_t index)
 
 	while (rc == 0) {
 		rc = scan->of->backend->scan_next(scan->of, &cell);
-		if (rc <= 0 || !is_row(scan, cell.row) ||
-		    wcs_slice_compare(cell.family, column->family) != 0 ||
+		if (rc > 0 && !is_row(scan, cell.row)) {
+			scan->ahead = true;
+			scan->next = cell;
+			return 0;
+		}
+		if (rc <= 0 || wcs_slice_compare(cell.family, column->family) != 0 ||
 		    (column->qualifier.data != NULL &&
 		     wcs_slice_compare(cell.qualifier, column->qualifier) != 0))
 			return rc < 0 ? rc : 0;
@@ -496,11 +498,10 @@ static int row_passes_step(struct chain_scan *scan, size_t index)
 	return rc;
 }
 
-/* Looks into a row whose first cell the engine gave. 1: it passes, and the engine gives its first
- * wanted cell next; 0: it does not, and the engine goes on behind it; or an error. */
-static int row_look(struct chain_scan *scan, struct wcs_slice row)
+/* Looks into a row whose first cell the engine gave. If it passes, the engine gives its first
+ * wanted cell next. 0 or an error; *skip: as in steps_enter. */
+static int row_look(struct chain_scan *scan, struct wcs_slice row, enum wcs_part *skip)
 {
-	const struct wcs_backend *backend = scan->of->backend;
 	const struct wcs_filter *wanted = &scan->wanted;
 	int rc = 1;
 
@@ -510,37 +511,17 @@ static int row_look(struct chain_scan *scan, struct wcs_slice row)
 	for (size_t i = 0; i < scan->rows_end && rc > 0; i++)
 		if (kind_is_rows(scan->steps[i].view->step.kind))
 			rc = row_passes_step(scan, i);
-	row = (struct wcs_slice){scan->row, scan->row_len + !scan->reverse};
 	scan->inside = rc > 0;
-	if (rc == 0)
-		return backend->scan_seek(scan->of, row);
-	if (rc < 0)
+	*skip = rc == 0 && !scan->ahead ? WCS_PART_ROW : WCS_PART_TS;
+	if (rc <= 0)
 		return rc;
-	row.len = scan->row_len;
-	rc = backend->scan_enter(scan->of, row,
-				 wanted->family_count > 0 ? wanted->families[0] : NULL,
-				 wanted->qualifier_from);
-	return rc == 0 ? 1 : rc;
+	row.data = scan->row;
+	return scan->of->backend->scan_enter(scan->of, row,
+					     wanted->family_count > 0 ? wanted->families[0] : NULL,
+					     wanted->qualifier_from);
 }
 
 /* ---- The scan ---------------------------------------------------------------------------- */
-
-/* Whether the cell passes the caller's filter. */
-static bool wanted_has(struct chain_scan *scan, const struct wcs_cell *cell)
-{
-	const struct wcs_filter *wanted = &scan->wanted;
-	bool family = wanted->families == NULL;
-
-	for (size_t i = 0; i < wanted->family_count && !family; i++)
-		family = strlen(wanted->families[i]) == cell->family.len &&
-			 memcmp(wanted->families[i], cell->family.data, cell->family.len) == 0;
-	return family && wcs_slice_compare(cell->qualifier, wanted->qualifier_from) >= 0 &&
-	       (wanted->qualifier_to.data == NULL ||
-		wcs_slice_compare(cell->qualifier, wanted->qualifier_to) < 0) &&
-	       cell->info.ts >= wanted->ts_from &&
-	       (wanted->ts_to == 0 || cell->info.ts < wanted->ts_to) &&
-	       (++scan->fitting <= wanted->newest || wanted->newest == 0);
-}
 
 /* Is the cell behind the last that the caller wants of its row? */
 static bool wanted_ends(const struct chain_scan *scan, const struct wcs_cell *cell)
@@ -569,10 +550,8 @@ static int scan_takes(struct chain_scan *scan, const struct wcs_cell *cell, enum
 		rc = row_key_passes(scan, cell->row);
 		if (rc == 0)
 			*skip = WCS_PART_ROW;
-		else if (rc > 0 && scan->rows_end > 0) {
-			rc = row_look(scan, cell->row);
-			return rc < 0 ? rc : 0; /* the cell is gone */
-		}
+		else if (rc > 0 && scan->rows_end > 0)
+			return row_look(scan, cell->row, skip); /* the cell is gone */
 	}
 	if (rc > 0)
 		rc = steps_pass(scan, scan->count, cell, skip);
@@ -580,7 +559,20 @@ static int scan_takes(struct chain_scan *scan, const struct wcs_cell *cell, enum
 		return rc;
 	if (wanted_ends(scan, cell))
 		*skip = WCS_PART_ROW;
-	return wanted_has(scan, cell);
+	return engine_filter_has(&scan->wanted, cell) &&
+	       (scan->wanted.newest == 0 || ++scan->fitting <= scan->wanted.newest);
+}
+
+/* The engine's next cell: 1, 0 or an error. */
+static int scan_step(struct chain_scan *scan, struct wcs_cell *cell)
+{
+	bool ahead = scan->ahead;
+
+	scan->ahead = false;
+	if (!ahead)
+		return scan->of->backend->scan_next(scan->of, cell);
+	*cell = scan->next;
+	return 1;
 }
 
 static int chain_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
@@ -591,15 +583,15 @@ static int chain_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 	struct chain_scan *scan = (struct chain_scan *)base;
 	const struct wcs_backend *backend;
 	enum wcs_part skip;
-	int rc;
+	int rc = scan->error;
 
-	if (scan->of == NULL) /* nothing can pass */
-		return 0;
+	if (rc != 0 || scan->of == NULL) /* no cell can pass */
+		return rc;
 	backend = scan->of->backend;
 	if (scan->given && scan->wanted.each != WCS_EACH_CELL)
 		backend->scan_skip(scan->of, parts[scan->wanted.each]);
 	scan->given = false;
-	while ((rc = backend->scan_next(scan->of, cell)) > 0) {
+	while ((rc = scan_step(scan, cell)) > 0) {
 		if (cell->differs < scan->differs)
 			scan->differs = cell->differs;
 		rc = scan_takes(scan, cell, &skip);
@@ -609,7 +601,7 @@ static int chain_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 			backend->scan_skip(scan->of, skip);
 	}
 	if (rc <= 0)
-		return rc;
+		return scan->error = rc;
 	cell->differs = scan->differs;
 	scan->differs = WCS_PART_TS;
 	scan->given = true;
@@ -620,7 +612,7 @@ static int chain_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 {
 	struct chain_scan *scan = (struct chain_scan *)base;
 
-	scan->given = scan->inside = false;
+	scan->given = scan->inside = scan->ahead = false;
 	scan->differs = WCS_PART_ROW;
 	return scan->of != NULL ? scan->of->backend->scan_seek(scan->of, row) : 0;
 }
@@ -668,8 +660,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 	scan->base.backend = &chain_backend;
 	scan->options = &table->store->options;
 	scan->chain = wcs_chain_hold(filter->chain);
-	scan->reverse = chain_reversed(filter->chain) ^ filter->reverse;
-	scan->engine.reverse = scan->reverse;
+	scan->engine.reverse = chain_reversed(filter->chain) ^ filter->reverse;
 	rc = scan_plan(scan, table, filter);
 	for (size_t i = 0; i < scan->count; i++) {
 		regex |= scan->steps[i].view->regex != NULL;
@@ -686,7 +677,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 		scan->engine.each = filter->each;
 		scan->wanted.each = WCS_EACH_CELL;
 	}
-	if (rc == 0 && !engine_filter_empty(&scan->engine))
+	if (rc == 0 && !scan->empty && !engine_filter_empty(&scan->engine))
 		rc = engine_scan(&table->store->engine, view, table->id, ranges, count,
 				 &scan->engine, &scan->of);
 	if (rc != 0)

@@ -10,10 +10,11 @@
 #include <string.h>
 
 enum {
-	REGEX_STEPS = 1000000,	    /* of one match: some milliseconds */
-	REGEX_HEAP_KIB = 4096,	    /* of one match */
-	REGEX_STACK_MIN = 32 << 10, /* bytes, of compiled code */
-	REGEX_STACK_MAX = 1 << 20,
+	REGEX_STEPS = 1000000,	   /* of one match: some milliseconds */
+	REGEX_STEPS_BYTE = 16,	   /* more of them for each byte: linear expressions end */
+	REGEX_HEAP_KIB = 64 << 10, /* of one match, as the next */
+	REGEX_STACK_MIN = 32 << 10,
+	REGEX_STACK_MAX = 64 << 20,
 };
 
 struct regex {
@@ -62,7 +63,8 @@ void regex_free(struct regex *regex)
 	free(regex);
 }
 
-/* An alternative could begin with other bytes, and an item that may be absent is no beginning. */
+/* An alternative could begin with other bytes. A byte that may be absent is no beginning: its
+ * quantifier may stand behind a comment or an escape. */
 size_t regex_literal(struct wcs_slice text, unsigned char *to)
 {
 	const char *at = text.data, *end = at + text.len;
@@ -77,7 +79,7 @@ size_t regex_literal(struct wcs_slice text, unsigned char *to)
 		at += *at == '\\';
 		to[len++] = (unsigned char)*at++;
 	}
-	return at < end && len > 0 && strchr("*?{", *at) != NULL ? len - 1 : len;
+	return at < end && len > 0 && strchr("*?{(\\", *at) != NULL ? len - 1 : len;
 }
 
 struct regex_room *regex_room_new(void)
@@ -93,7 +95,6 @@ struct regex_room *regex_room_new(void)
 		regex_room_free(room);
 		return NULL;
 	}
-	pcre2_set_match_limit(room->limits, REGEX_STEPS);
 	pcre2_set_heap_limit(room->limits, REGEX_HEAP_KIB);
 	if (room->stack != NULL) /* NULL: this PCRE2 has no compiler */
 		pcre2_jit_stack_assign(room->limits, NULL, room->stack);
@@ -112,8 +113,12 @@ void regex_room_free(struct regex_room *room)
 
 int regex_match(const struct regex *regex, struct regex_room *room, struct wcs_slice bytes)
 {
-	int rc = pcre2_match(regex->code, bytes.len > 0 ? bytes.data : (PCRE2_SPTR) "", bytes.len,
-			     0, 0, room->data, room->limits);
+	uint64_t steps = REGEX_STEPS + (uint64_t)REGEX_STEPS_BYTE * bytes.len;
+	int rc;
+
+	pcre2_set_match_limit(room->limits, steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX);
+	rc = pcre2_match(regex->code, bytes.len > 0 ? bytes.data : (PCRE2_SPTR) "", bytes.len, 0, 0,
+			 room->data, room->limits);
 
 	if (rc >= 0)
 		return 1;

@@ -23,6 +23,10 @@ static inline bool engine_filter_empty(const struct wcs_filter *filter)
 }
 
 /* ---- filter.c ---- */
+/* Has the filter the family, qualifier and time of the cell? */
+bool engine_filter_has(const struct wcs_filter *filter, const struct wcs_cell *cell);
+/* Sorts families by name, as a filter has them. */
+void engine_sort_families(const char **families, size_t count);
 /* Opens a scan of the cells that pass view and filter. The view's policies and the filter stay
  * valid until (*scan)->backend->scan_close. */
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,

@@ -76,20 +76,6 @@ static bool filter_before(const struct filter *filter, const struct wcs_cell *ce
 	return order < 0 && filter_same(cell->row, filter->row, filter->row_len);
 }
 
-static bool filter_fits(const struct filter *filter, const struct wcs_cell *cell)
-{
-	const struct wcs_filter *wanted = filter->wanted;
-	bool family = wanted->families == NULL;
-
-	for (size_t i = 0; i < wanted->family_count && !family; i++)
-		family = strcmp(wanted->families[i], filter->family) == 0;
-	return family && wcs_slice_compare(cell->qualifier, wanted->qualifier_from) >= 0 &&
-	       (wanted->qualifier_to.data == NULL ||
-		wcs_slice_compare(cell->qualifier, wanted->qualifier_to) < 0) &&
-	       cell->info.ts >= wanted->ts_from &&
-	       (wanted->ts_to == 0 || cell->info.ts < wanted->ts_to);
-}
-
 static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
 	struct filter *filter = (struct filter *)base;
@@ -112,7 +98,8 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 			continue;
 		filter_enter_column(filter, cell);
 		cell->info.expires = wcs_view_expiry(filter->gc, ++filter->rank, cell->info.ts);
-		if (wcs_view_hides(&filter->view, cell->info.expires) || !filter_fits(filter, cell))
+		if (wcs_view_hides(&filter->view, cell->info.expires) ||
+		    !engine_filter_has(filter->wanted, cell))
 			continue;
 		filter->fitting++;
 		if ((wanted->newest != 0 && filter->fitting > wanted->newest) ||
@@ -216,6 +203,31 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 }
 
 /* ---- Any engine -------------------------------------------------------------------------- */
+
+bool engine_filter_has(const struct wcs_filter *filter, const struct wcs_cell *cell)
+{
+	bool family = filter->families == NULL;
+
+	for (size_t i = 0; i < filter->family_count && !family; i++)
+		family = strlen(filter->families[i]) == cell->family.len &&
+			 memcmp(filter->families[i], cell->family.data, cell->family.len) == 0;
+	return family && wcs_slice_compare(cell->qualifier, filter->qualifier_from) >= 0 &&
+	       (filter->qualifier_to.data == NULL ||
+		wcs_slice_compare(cell->qualifier, filter->qualifier_to) < 0) &&
+	       cell->info.ts >= filter->ts_from &&
+	       (filter->ts_to == 0 || cell->info.ts < filter->ts_to);
+}
+
+static int engine_compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+void engine_sort_families(const char **families, size_t count)
+{
+	if (count > 0)
+		qsort(families, count, sizeof(*families), engine_compare_names);
+}
 
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
 		const struct wcs_range *ranges, size_t range_count, const struct wcs_filter *filter,

@@ -619,6 +619,33 @@ SUITE_STORES(test_chain_crossed, 10)
 	expect_keys(s, &(struct wcs_step){.kind = WCS_STEP_FROM, .bytes = suite_text("")}, "b\n");
 }
 
+/* A literal beginning bounds the rows only as far as every match has it. */
+SUITE_STORES(test_literal_beginnings, 10)
+{
+	static const char *const optional[] = {"abc?",	  "abc*",	"abc{0}", "abc(?#x)*",
+					       "abc\\E*", "abc\\Q\\E?", "abc|ab", "ab(c|)"};
+	struct wcs_step step = {.kind = WCS_STEP_KEY};
+
+	suite_set(s->table, "ab", "f", "q", 1, "v");
+	suite_set(s->table, "abc", "f", "q", 1, "v");
+	suite_set(s->table, "b", "f", "q", 1, "v");
+	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
+		step.bytes = suite_text(optional[i]);
+		if (strchr(optional[i], '0') != NULL)
+			expect_keys(s, &step, "ab\n");
+		else
+			expect_keys(s, &step, "ab\nabc\n");
+	}
+	step.bytes = suite_text("abc+");
+	expect_keys(s, &step, "abc\n");
+	step.bytes = suite_text("\\x62");
+	expect_keys(s, &step, "b\n");
+	step = (struct wcs_step){.kind = WCS_STEP_AT, .ago = true, .time = 2000000};
+	expect_keys(s, &step, "");
+	step.time = 999999;
+	expect_keys(s, &step, "ab\nabc\nb\n");
+}
+
 /* An expression that takes 2^n steps ends the scan; others are as before. */
 SUITE_STORES(test_slow_expression, 60)
 {
@@ -646,7 +673,7 @@ SUITE_STORES(test_large_values_in_views, 60)
 	const char *types = "{\"version\":1,\"tables\":{\"t\":{\"families\":"
 			    "{\"sum\":{\"type\":\"intsum\"}}}}}";
 	struct wcs_schema *schema;
-	size_t len = 300001;
+	size_t len = 2000001;
 	char *large = malloc(len + 1);
 
 	ck_assert_ptr_nonnull(large);
@@ -661,10 +688,14 @@ SUITE_STORES(test_large_values_in_views, 60)
 	SUITE_OK(suite_load(s->table,
 			    "{\"key\":\"sum\",\"families\":{\"sum\":{\"n\":[{\"value\":-5}]}}}",
 			    NULL));
-	step.bytes = suite_text("(x{60000}){5}y");
+	step.bytes = suite_text("(x{50000}){40}y");
 	expect_keys(s, &step, "large\n");
 	step.bytes = suite_text("x.y");
 	expect_keys(s, &step, "small\n");
+	step.bytes = suite_text(".*z");
+	expect_keys(s, &step, "");
+	step.bytes = suite_text("(x|y)*");
+	expect_keys(s, &step, "large\n");
 	step.bytes = suite_text("-\\d");
 	expect_keys(s, &step, "sum\n");
 	step = (struct wcs_step){.kind = WCS_STEP_WHERE, .columns = &n, .column_count = 1};
