@@ -128,7 +128,7 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 	/* No row has an empty key. */
 	stream->ended = rc == 0 && kind == WCS_EXPORT_ROW && pos.key_len == 0;
 	if (rc == 0 && !stream->ended) {
-		rc = pos_enter(&pos);
+		rc = pos_enter(&pos, true);
 		if (rc == 0)
 			rc = wcs_export_open(pos.table, control_key(&pos, &key), kind, pos.chain,
 					     &stream->export);

@@ -45,7 +45,7 @@ static int text_open(struct fs *fs, const struct node *node, uid_t user, void **
 
 	(void)user;
 	if (rc == 0)
-		rc = pos_enter(&at.pos);
+		rc = pos_enter(&at.pos, true);
 	if (rc == 0)
 		rc = control_kind(node)->text->print(&at, to);
 	if (to)

@@ -82,7 +82,7 @@ static int dir_enter(struct dir *dir, const struct node *node)
 	int rc = pos_of(node, &pos);
 
 	if (rc == 0)
-		rc = pos_enter(&pos);
+		rc = pos_enter(&pos, true);
 	if (rc != 0) {
 		pos_leave(&pos);
 		return rc;

@@ -224,7 +224,7 @@ static int lookup_viewed(struct fs *fs, struct node *dir, const char *name, stru
 		return lookup_view(fs, dir, name, pos, child, node);
 	if (child->kind == NODE_CONTROL || child->kind == NODE_VIEW || base->kind == NODE_VIEW)
 		return lookup_node(fs, base, child, NULL, node);
-	rc = pos_enter(pos);
+	rc = pos_enter(pos, false);
 	if (rc == 0)
 		rc = node_is_value(child->kind) ? lookup_file(fs, base, pos, child, &info)
 						: lookup_exists(fs, base, pos, child);

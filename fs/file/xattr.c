@@ -49,7 +49,7 @@ static int kind_of(struct pos *pos, const char **kind)
 	if (!pos->view) {
 		rc = wcs_key_get(pos->table, pos_key(pos), &info);
 	} else if (pos->key_len > 0) {
-		rc = pos_enter(pos);
+		rc = pos_enter(pos, false);
 		if (rc == 0)
 			rc = pos_row_scan(pos, &filter, &scan);
 		if (rc == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chain of a NODE_VIEWED. `.first` and `.last` are resolved for a request; the bounds serve the
- * requests of the next second, since a path is looked up name by name.
+ * The chain of a NODE_VIEWED. `.first` and `.last` are resolved as the view is opened; the bounds
+ * serve the lookups of the next second, since a path is looked up name by name.
  */
 #include "fs/inode/view.h"
 
@@ -47,10 +47,10 @@ struct wcs_chain *view_chain(const struct view *view)
 	return view ? view->chain : NULL;
 }
 
-int view_now(struct view *view, struct wcs_table *table, struct wcs_chain **chain)
+int view_now(struct view *view, struct wcs_table *table, bool fresh, struct wcs_chain **chain)
 {
-	int64_t now = clock_ns();
 	struct wcs_chain *resolved, *old;
+	bool kept;
 	int rc;
 
 	if (!view->moves) {
@@ -58,14 +58,12 @@ int view_now(struct view *view, struct wcs_table *table, struct wcs_chain **chai
 		return 0;
 	}
 	pthread_mutex_lock(&view->lock);
-	resolved = wcs_chain_hold(view->resolved);
-	rc = now < view->until;
+	kept = !fresh && clock_ns() < view->until;
+	if (kept)
+		*chain = wcs_chain_hold(view->resolved);
 	pthread_mutex_unlock(&view->lock);
-	if (rc) {
-		*chain = resolved;
+	if (kept)
 		return 0;
-	}
-	wcs_chain_free(resolved);
 	rc = wcs_chain_resolve(table, view->chain, &resolved);
 	if (rc != 0)
 		return rc;

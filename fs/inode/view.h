@@ -12,8 +12,8 @@ void view_free(struct view *view); /* NULL is none */
 /* The chain as spelled; NULL: of no view. Borrowed. */
 struct wcs_chain *view_chain(const struct view *view);
 
-/* The chain as it is now, or was less than a second ago; the caller frees it. NULL: it shows all.
- * Errors as wcs_chain_resolve. */
-int view_now(struct view *view, struct wcs_table *table, struct wcs_chain **chain);
+/* The chain as it is now, or (fresh false) was less than a second ago; the caller frees it. NULL:
+ * it shows all. Errors as wcs_chain_resolve. */
+int view_now(struct view *view, struct wcs_table *table, bool fresh, struct wcs_chain **chain);
 
 #endif

@@ -345,7 +345,7 @@ int children_walk(struct fs *fs, const struct node *node, const struct child *af
 	if (rc == 0 && walked.scan->entered)
 		pos.chain = wcs_chain_hold(walked.scan->chain);
 	else if (rc == 0 && pos.kind != NODE_VIEW)
-		rc = pos_enter(&pos);
+		rc = pos_enter(&pos, false);
 	if (rc == 0)
 		rc = walk(&walked, node, after);
 	children_scan_close(&own);

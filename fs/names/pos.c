@@ -29,7 +29,7 @@ int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 		break;
 	case NODE_FAMILY:
 	case NODE_POLICIES:
-		pos->descends = false;
+		pos->descends = pos->at_view = false;
 		pos->family = bytes.data;
 		break;
 	case NODE_CELL:
@@ -72,7 +72,7 @@ int pos_of(const struct node *node, struct pos *pos)
 		pos->qualifier = pos->chunk = (struct wcs_slice){0};
 		pos->ts = WCS_TS_NEWEST;
 		pos->view = NULL;
-		pos->descends = false;
+		pos->descends = pos->at_view = false;
 		pos->chain = NULL;
 	}
 	if (node->kind == NODE_VIEWED) {
@@ -80,13 +80,15 @@ int pos_of(const struct node *node, struct pos *pos)
 		pos->descends ^=
 			strcmp(node->name, ".reverse") == 0 && node->parent->kind != NODE_VIEW;
 	}
+	if (node->kind != NODE_CONTROL)
+		pos->at_view = node->kind == NODE_VIEWED;
 	pos->versions = node->flags & NODE_F_VERSIONS;
 	return rc;
 }
 
-int pos_enter(struct pos *pos)
+int pos_enter(struct pos *pos, bool opens)
 {
-	return pos->view ? view_now(pos->view, pos->table, &pos->chain) : 0;
+	return pos->view ? view_now(pos->view, pos->table, opens && pos->at_view, &pos->chain) : 0;
 }
 
 void pos_leave(struct pos *pos)

@@ -25,6 +25,7 @@ struct pos {
 	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
 	struct view *view;	    /* of the nearest NODE_VIEWED; NULL: outside of views */
 	bool descends;		    /* its segments are in descending order */
+	bool at_view;		    /* the node is the NODE_VIEWED, or a control file in it */
 	struct wcs_chain *chain;    /* what reads show, see pos_enter; NULL: all */
 	char key[WCS_ROW_KEY_MAX];
 };
@@ -33,10 +34,11 @@ struct pos {
  * lookup makes such a node (pos_descend). */
 int pos_of(const struct node *node, struct pos *pos);
 
-/* Before reads of the store, which then show what the views above show now: takes a reference to
- * their chain, which pos_leave gives back. Outside of views nothing happens. Errors as of
+/* Before reads of the store: takes a reference to the present chain of the views above, which
+ * pos_leave gives back. opens: at the view itself its bounds are found anew; deeper down, and for
+ * lookups, they may be a second old. Outside of views nothing happens. Errors as of
  * wcs_chain_resolve; also then call pos_leave. */
-int pos_enter(struct pos *pos);
+int pos_enter(struct pos *pos, bool opens);
 void pos_leave(struct pos *pos);
 
 /* Goes down to a child of that kind; borrows the bytes of a family, a qualifier or a chunk.
