@@ -166,8 +166,9 @@ _rowfs_views() {
 	name=${word##*/}
 	if [[ $name == .* ]] && _rowfs_in_table "$directory"; then
 		[[ $word == */* ]] || directory=
-		for form in "${_rowfs_forms[@]}"; do
-			form=.${form%%/*}/
+		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits; do
+			[[ $form == .* ]] || form=.${form%%/*}/
+			[[ $form == */ || $1 != cd ]] || continue
 			[[ $form != "$name"* || " ${COMPREPLY[*]} " == *" $directory$form "* ]] ||
 				COMPREPLY+=("$directory$form")
 		done

@@ -53,15 +53,15 @@ struct dump {
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
+/* Prints the table whose rows are started. */
 static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
 {
 	char line[WCS_TABLE_NAME_MAX + 32], buf[64u << 10];
 	size_t got = 0;
-	int exit_code = rows_start(dump->rows, table, dump->prefix, WCS_EXPORT_ROWS);
+	int exit_code;
 
 	snprintf(line, sizeof(line), "{\"table\":\"%s\"}\n", table->name);
-	if (exit_code == PROGRAM_OK)
-		exit_code = output_text(&dump->out, line);
+	exit_code = output_text(&dump->out, line);
 	while (exit_code == PROGRAM_OK) {
 		exit_code = rows_read(dump->rows, buf, sizeof(buf), &got);
 		if (exit_code || got == 0)
@@ -71,19 +71,30 @@ static int dump_table(struct dump *dump, const struct wcs_table_schema *table)
 	return exit_code;
 }
 
-/* The schema of the tables that are printed, in a line; then their rows. */
+static int dump_start(struct dump *dump, const struct wcs_table_schema *table)
+{
+	return rows_start(dump->rows, table, dump->prefix, WCS_EXPORT_ROWS);
+}
+
+/* The schema of the tables that are printed, in a line; then their rows. Nothing is printed if the
+ * first table's rows cannot be read. */
 static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t count)
 {
 	const struct wcs_schema schema = {.table_count = count, .tables = tables};
 	char *text = wcs_schema_line(&schema);
-	int exit_code;
+	int exit_code = count > 0 ? dump_start(dump, &tables[0]) : PROGRAM_OK;
 
 	if (!text)
 		return program_fail(&program, "no memory");
-	exit_code = output_text(&dump->out, text);
+	if (exit_code == PROGRAM_OK)
+		exit_code = output_text(&dump->out, text);
 	free(text);
-	for (size_t i = 0; i < count && exit_code == PROGRAM_OK; i++)
-		exit_code = dump_table(dump, &tables[i]);
+	for (size_t i = 0; i < count && exit_code == PROGRAM_OK; i++) {
+		if (i > 0)
+			exit_code = dump_start(dump, &tables[i]);
+		if (exit_code == PROGRAM_OK)
+			exit_code = dump_table(dump, &tables[i]);
+	}
 	return exit_code;
 }
 
@@ -107,6 +118,10 @@ static int dump_rows(struct dump *dump)
 		return program_misuse(&program, "--csv: name the TABLE that is to be printed");
 	if (dump->views && !dump->table)
 		return program_misuse(&program, "--view: name the TABLE that is to be printed");
+	if (dump->views && dump->views[0] != '.')
+		return program_misuse(&program,
+				      "--view %s: a chain begins with a view, as .first/10",
+				      dump->views);
 	dump->rows->views = dump->views;
 	if (dump->table) {
 		while (count > 0 && strcmp(tables->name, dump->table) != 0) {

@@ -121,26 +121,9 @@ static int rows_descend(int fd, char *path)
 	return fd;
 }
 
-/* The directory of the key, or of the table. */
-static int rows_directory(struct rows *rows, const struct wcs_table_schema *table,
-			  const struct wcs_slice *key)
+/* The same; path is freed, NULL: there is no memory. */
+static int rows_descend_free(int fd, char *path)
 {
-	struct names_families families = {rows_has_family, (void *)(uintptr_t)table};
-	char name[WCS_TABLE_NAME_MAX + 1], *path;
-	int fd = open(rows->mounted.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (!rows->mounted.table[0])
-		fd = rows_descend(fd, strcpy(name, table->name));
-	if (rows->views && fd >= 0) {
-		path = strdup(rows->views);
-		fd = path ? rows_descend(fd, path) : -ENOMEM;
-		free(path);
-	}
-	if (!key || fd < 0)
-		return fd;
-	path = key_path(*key, table->delimiter, &families);
 	if (!path) {
 		close(fd);
 		return -ENOMEM;
@@ -148,6 +131,17 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	fd = rows_descend(fd, path);
 	free(path);
 	return fd;
+}
+
+/* The directory of the table. */
+static int rows_directory(struct rows *rows, const struct wcs_table_schema *table)
+{
+	char name[WCS_TABLE_NAME_MAX + 1];
+	int fd = open(rows->mounted.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return rows->mounted.table[0] ? fd : rows_descend(fd, strcpy(name, table->name));
 }
 
 /* Prints the reason of a failed read of the store. */
@@ -179,13 +173,24 @@ static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_
 int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
 	       enum wcs_export_kind kind)
 {
+	struct names_families families = {rows_has_family, (void *)(uintptr_t)table};
 	int directory;
 
 	rows_stop(rows);
 	rows->name = table->name;
 	if (rows->store)
 		return rows_export(rows, key, kind);
-	directory = rows_directory(rows, table, key);
+	directory = rows_directory(rows, table);
+	if (directory >= 0 && rows->views) {
+		directory = rows_descend_free(directory, strdup(rows->views));
+		if (directory < 0)
+			return program_fail(rows->program,
+					    "--view %s: %s; %s/.rowfs/errors may have the reason",
+					    rows->views, strerror(-directory), rows->mounted.root);
+	}
+	if (directory >= 0 && key)
+		directory =
+			rows_descend_free(directory, key_path(*key, table->delimiter, &families));
 	if (directory == -ENOENT && key)
 		return PROGRAM_OK; /* no such row, and none below it */
 	if (directory < 0)

@@ -152,7 +152,7 @@ static int parse_number(const struct wcs_view_text *argument, struct wcs_view_st
 		step->step.within = &step->within;
 	}
 	if (end == 0 || end < argument->text.len)
-		return refuse(fault, end, "it is a whole number without leading zeros");
+		return refuse(fault, end, "it is a whole number below 2^64, without leading zeros");
 	return 0;
 }
 
@@ -355,7 +355,8 @@ static struct wcs_slice component(const char **text)
 {
 	struct wcs_slice taken = {*text, strcspn(*text, "/")};
 
-	*text += taken.len + ((*text)[taken.len] == '/');
+	*text += taken.len;
+	*text += strspn(*text, "/");
 	return taken;
 }
 

@@ -109,8 +109,10 @@ echo 1 >"a b/m n/vehicles/STC/1/f/q"
 # Views, in a table, a directory of segments and another view; elsewhere names as ever.
 t='a\ b/m\ n/vehicles'
 for command in cd ls cat grep find diff; do
-	is "$t/.sample/|$t/.since/" "$command" "$t/.s"
+	is "$t/.family/|$t/.first/|$t/.from/" "$command" "$t/.f"
 done
+is "$t/.key/|$t/.keys" cat "$t/.k"
+is "$t/.key/" cd "$t/.k"
 is "$t/STC/.where/" ls "$t/STC/.w"
 is "$t/.reverse/.last/" ls "$t/.reverse/.l"
 is ' |TIME' ls "$t/.since/"
@@ -122,7 +124,7 @@ is '' ls './.f'
 # shellcheck disable=SC2016 # awk's
 check_eq "the completion has the views of the page, and no other" \
 	"$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1/p' "$LIB_DIR/../../man/rowfs.5" | sort)" \
-	"$(completed ls "$t/." | tr '|' '\n' | sed 's,.*/\([.][a-z]*\)/$,\1,' | sort)"
+	"$(completed cd "$t/." | tr '|' '\n' | sed 's,.*/\([.][a-z]*\)/$,\1,' | sort)"
 is '' rowfs-dump 'a\ b/m\ n/vehicles' ''
 rm -r "a b/m n/vehicles/STC"
 unmount_store "a b/m n"

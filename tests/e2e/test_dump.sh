@@ -141,7 +141,17 @@ r1,x,
 r3, x ,é' "$("$dump" --csv --family h s t)"
 check_eq "a family without cells" "" "$("$dump" --csv --family g s t)"
 check "loads back, and adds nothing" bash -c "
-	'$dump' s >before; '$dump' --csv --family g s t | '$load' --csv t s && '$dump' s | cmp - before"
+	'$dump' s >before; '$dump' --csv --family g s t >empty; '$load' --csv t s <empty && '$dump' s | cmp - before"
+# Views.
+check_eq "--view" r,2 "$("$dump" --view .first/1/.newest/1 s t | jq -r '.key // empty')"
+check_eq "in reverse order" r3 "$("$dump" --view .reverse/.first/1 s t | jq -r '.key // empty')"
+check_eq "as CSV" ',f
+,b
+r1,new' "$("$dump" --csv --view .columns/f:b/.key/r1 s t)"
+fail_with "a wrong argument of a view" 1 '^rowfs-dump: s: table t: \.first/x: it is a whole number' "$dump" --view .first/x s t
+check_eq "of which nothing is printed" '' "$("$dump" --view .first/x s t 2>/dev/null)"
+fail_with "what is no view" 2 'a chain begins with a view' "$dump" --view first/1 s t
+fail_with "a chain of no table" 2 'name the TABLE' "$dump" --view .first/1 s
 fail_with "a family that is missing" 1 '^rowfs-dump: table t: there is no family x' \
 	"$dump" --csv --family x s t
 check_eq "a prefix's columns alone" ',f,h

@@ -56,8 +56,8 @@ wrong() {
 	fail_with "$1 is wrong" - 'Invalid argument' stat "$t/$1"
 	reason "$1" " /t/$2"
 }
-wrong .first/01 '\.first/01: it is a whole number without leading zeros, at character 2$'
-wrong .first/x '\.first/x: it is a whole number without leading zeros, at character 1$'
+wrong .first/01 '\.first/01: it is a whole number below 2\^64, without leading zeros, at character 2$'
+wrong .first/x '\.first/x: it is a whole number below 2\^64, without leading zeros, at character 1$'
 wrong .newest/-1 '\.newest/-1: .*, at character 1$'
 wrong .last/18446744073709551616 '\.last/18446744073709551616: .*, at character 20$'
 wrong .sample/2 '\.sample/2: it is 1, or 0\. and up to 9 digits'

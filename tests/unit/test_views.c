@@ -312,8 +312,8 @@ SUITE_LEVELDB_STORE(a_chain_as_text, 30)
 		{"", NULL},
 		{".raw", ".raw: there is no such view"},
 		{"from/b", "from: there is no such view"},
-		{".from/a/.newest/01/.reverse",
-		 ".newest/01: it is a whole number without leading zeros, at character 2"},
+		{".from/a/.newest/01/.reverse", ".newest/01: it is a whole number below 2^64, "
+						"without leading zeros, at character 2"},
 		{".from/a%", ".from/a%: " WCS_VIEW_SPLIT ", at character 1"},
 		{".family", ".family: a family's name is 1 to 64 of -_.a-zA-Z0-9, at character 1"},
 	};
