@@ -148,10 +148,10 @@ struct wcs_backend {
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			 size_t *got);
 	void (*scan_close)(struct wcs_scan *scan);
-	/* With can.filter, for scans of each cell. Goes on at the first cell of the row from that
-	 * column on (family NULL: at its first cell), and then with the rows behind it in the
-	 * scan's order; a row without such a cell is passed over. The slices may be those of the
-	 * last cell given. The next cell differs in its row. */
+	/* Engines with can.filter have these two, for scans of each cell. Goes on at the first cell
+	 * of the row from that column on (family NULL: at its first cell), and then with the rows
+	 * behind it in the scan's order; a row without such a cell is passed over. The slices may
+	 * be those of the last cell given. The next cell differs in its row. */
 	int (*scan_enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
 			  struct wcs_slice qualifier);
 	/* The next cell will differ from the last one given in this part or in one before. */

@@ -22,10 +22,10 @@
  * one seek a child.
  *
  * A listing in reverse order scans the rows from the last to the first, and gives a segment at its
- * last row. A row R in the tail of a segment is the last one of it; the listing goes on before that
- * tail. R of no tail, P·S, is the last one of S unless S has a tail, behind it. Then only segments
- * that start with S and a byte below the delimiter lie between the two: if the last segment given
- * is one of them, a seek shows whether there is a tail.
+ * last row. A row R in the tail of a segment is its last one, and the listing goes on before that
+ * tail. A row P·S is the last one of S unless S has a tail. Between that tail and P·S are only
+ * segments that start with S and a byte below the delimiter: if the last segment given is one of
+ * them, a seek shows whether there is a tail.
  */
 #include "store/chain/chain_private.h"
 

@@ -169,9 +169,8 @@ static int bad_view(struct fs *fs, const struct node *dir, const char *name, int
 	return fault->text[0] ? report(fs, dir, name, 0, error, "%s%s", fault->text, at) : error;
 }
 
-/* The node of a view with its argument, and the chain of the views above and this one. The families
- * that it names may have been removed since the node was made, so only expressions are not read
- * again. */
+/* The node of a view with its argument, and the chain of the views above and this one. A view that
+ * names families is read again: one may have been removed since the node was made. */
 static int lookup_view(struct fs *fs, struct node *dir, const char *name, const struct pos *pos,
 		       const struct spelled *child, struct node **node)
 {
@@ -190,7 +189,8 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 	int rc;
 
 	*node = nodes_find(fs->nodes, &key);
-	if (*node && view->form == WCS_VIEW_EXPRESSION)
+	if (*node && view->kind != WCS_STEP_HAS && view->kind != WCS_STEP_WHERE &&
+	    view->kind != WCS_STEP_COLUMNS)
 		return 0;
 	if (!view->argument)
 		argument.text.len = 0;

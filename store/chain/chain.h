@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chains of views: what a reader sees of a table's rows and cells. A chain is read from left to
- * right; each view narrows the result of the one before. docs/queries.md shows their use. Errors,
+ * A chain of views selects rows and cells of a table. It is read from left to right; each view
+ * narrows the result of the one before. docs/queries.md shows their use. Errors,
  * threads and ownership as in store.h.
  *
  * Policies apply before the chain. A row without a visible cell does not exist, for the next view

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A chain's memory, and what a scan does with it. Private to store/. */
+/* A chain's memory, its bounds and its scan. Private to store/. */
 #ifndef WCS_CHAIN_PRIVATE_H
 #define WCS_CHAIN_PRIVATE_H
 

@@ -198,7 +198,7 @@ static int scan_plan(struct chain_scan *scan, const struct wcs_table *table,
 		counted |= kind == WCS_STEP_NEWEST;
 		if (rc > 0)
 			continue;
-		/* Times and values behind which a count stays here, too. */
+		/* A count behind these cannot go to the engine. */
 		valued |= kind >= WCS_STEP_VALUE;
 		scan->steps[scan->count].time = time;
 		scan->steps[scan->count++].view = views[count];

@@ -281,13 +281,13 @@ static int parse_where(const struct wcs_view_text *argument, struct wcs_view_ste
 /* Sorted by name. */
 static const struct wcs_view_name views[] = {
 	{"at", "TIME", WCS_VIEW_PLAIN, WCS_STEP_AT, parse_time},
-	{"column", "RE", WCS_VIEW_EXPRESSION, WCS_STEP_COLUMN, parse_expression},
+	{"column", "RE", WCS_VIEW_PLAIN, WCS_STEP_COLUMN, parse_expression},
 	{"columns", "F:Q,F,...", WCS_VIEW_PLAIN, WCS_STEP_COLUMNS, parse_columns},
 	{"family", "F", WCS_VIEW_FAMILY, WCS_STEP_COLUMNS, parse_family},
 	{"first", "N", WCS_VIEW_PLAIN, WCS_STEP_FIRST, parse_number},
 	{"from", "KEY", WCS_VIEW_KEY, WCS_STEP_FROM, parse_key},
 	{"has", "F or F:Q", WCS_VIEW_FAMILY, WCS_STEP_HAS, parse_has},
-	{"key", "RE", WCS_VIEW_EXPRESSION, WCS_STEP_KEY, parse_expression},
+	{"key", "RE", WCS_VIEW_PLAIN, WCS_STEP_KEY, parse_expression},
 	{"last", "N", WCS_VIEW_PLAIN, WCS_STEP_LAST, parse_number},
 	{"newest", "N", WCS_VIEW_PLAIN, WCS_STEP_NEWEST, parse_number},
 	{"prefix", "KEY", WCS_VIEW_KEY, WCS_STEP_PREFIX, parse_key},
@@ -296,7 +296,7 @@ static const struct wcs_view_name views[] = {
 	{"since", "TIME", WCS_VIEW_PLAIN, WCS_STEP_SINCE, parse_time},
 	{"to", "KEY", WCS_VIEW_KEY, WCS_STEP_TO, parse_key},
 	{"until", "TIME", WCS_VIEW_PLAIN, WCS_STEP_UNTIL, parse_time},
-	{"value", "RE", WCS_VIEW_EXPRESSION, WCS_STEP_VALUE, parse_expression},
+	{"value", "RE", WCS_VIEW_PLAIN, WCS_STEP_VALUE, parse_expression},
 	{"where", "F:Q=V", WCS_VIEW_PLAIN, WCS_STEP_WHERE, parse_where},
 };
 

@@ -31,12 +31,11 @@ struct wcs_view_step {
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 };
 
-/* What else is known of an argument. */
+/* The form of an argument. */
 enum wcs_view_form {
 	WCS_VIEW_PLAIN,
-	WCS_VIEW_KEY,	     /* a KEY, which goes on in chunks */
-	WCS_VIEW_FAMILY,     /* it may be the name of a family */
-	WCS_VIEW_EXPRESSION, /* to be compiled */
+	WCS_VIEW_KEY,	 /* a KEY, which goes on in chunks */
+	WCS_VIEW_FAMILY, /* it may be the name of a family */
 };
 
 /* A view. */

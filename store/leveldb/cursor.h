@@ -17,9 +17,10 @@
 struct ldb_cursor {
 	struct ldb *db;
 	leveldb_iterator_t *iter;
-	unsigned int seeks; /* CURSOR_RETRY, counted down; 0: steps are tried */
-	/* The present key among the kept ones, and their end; at it there is no key, and the
-	 * iterator is at the last key before the row. NULL: the iterator has the key. */
+	unsigned int seeks; /* moves from row to row that seek before steps are tried again */
+	/* `at` is the present key among the kept ones of a row; NULL: none are kept, and the
+	 * iterator has the key. At `end` there is no key. While keys are kept, the iterator is at
+	 * the last key before their row. */
 	const unsigned char *at, *end;
 	const unsigned char *first; /* the first kept key */
 	unsigned char *kept;
