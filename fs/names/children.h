@@ -23,7 +23,7 @@ struct children_scan {
 	bool kept;		  /* it was not taken */
 	/* Of an open directory in a view, whose listing shows one moment of the view: stay when the
 	 * scan is closed. */
-	bool entered;		 /* chain is what the directory shows */
+	bool entered;		 /* chain is the directory's */
 	struct wcs_chain *chain; /* borrowed */
 };
 bool children_scan_is_open(const struct children_scan *scan);

@@ -26,7 +26,7 @@ struct pos {
 	struct view *view;	    /* of the nearest NODE_VIEWED; NULL: outside of views */
 	bool descends;		    /* its segments are in descending order */
 	bool at_view;		    /* the node is the NODE_VIEWED, or a control file in it */
-	struct wcs_chain *chain;    /* what reads show, see pos_enter; NULL: all */
+	struct wcs_chain *chain;    /* of reads, see pos_enter; NULL: all */
 	char key[WCS_ROW_KEY_MAX];
 };
 

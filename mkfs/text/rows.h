@@ -13,7 +13,7 @@ struct rows {
 	const struct program *program;
 	const char *path;
 	struct wcs_schema *schema;
-	const char *views; /* only what this chain shows: set after rows_open; NULL: everything */
+	const char *views; /* a chain, set after rows_open; NULL: everything */
 
 	struct wcs_store *store; /* NULL: a mount */
 	struct wcs_table *table;
