@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans of a chain: the engine evaluates what it can, and the rest is evaluated here, over a scan
- * of the engine's.
+ * Scans of a chain: the engine evaluates a part of it, and the rest is evaluated here, over the
+ * engine's scan.
  *
  * - Families, times and counts at the chain's beginning go to the engine, as far as the order of
  *   views allows: a view of times does not pass one of counts, and no view of cells passes one of
@@ -71,7 +71,7 @@ struct chain_scan {
 	struct chain_step steps[WCS_CHAIN_MAX];
 };
 
-/* ---- What goes to the engine ------------------------------------------------------------- */
+/* ---- The part for the engine ------------------------------------------------------------- */
 
 static void fold_times(struct wcs_filter *to, int64_t from, int64_t end)
 {

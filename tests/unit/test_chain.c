@@ -309,7 +309,7 @@ static void random_view(uint64_t *state, struct modelled *view)
 	view->step.time = suite_random(state) % 7;
 }
 
-/* ---- What a chain shows ------------------------------------------------------------------ */
+/* ---- The results of a chain ------------------------------------------------------------------ */
 
 static void print_cell(FILE *to, const struct listed *cell)
 {
