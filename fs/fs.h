@@ -63,11 +63,13 @@ void fs_log_init(bool to_syslog, bool debug);
 /* libfuse's own messages go to the same log: for fuse_set_log_func. Any thread. */
 void fs_log_fuse(enum fuse_log_level level, const char *format, va_list args);
 
-/* Sets the request of this thread whose calls of the store a signal to its process may end; NULL:
- * it is over. */
+/* Sets the request of this thread whose calls of the store may end with -EINTR: by a signal to its
+ * process, at the end of the mount, or since too many reads take long. NULL: it is over. */
 void fs_interruptible(fuse_req_t req);
 /* For struct wcs_options. */
 bool fs_interrupted(void);
+/* Too many reads took long, when the last such request of this thread did. */
+bool fs_refused(void);
 
 static inline struct fs *fs_of(fuse_req_t req)
 {

@@ -14,7 +14,7 @@ enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) und
 #define OPS_PATIENCE CLOCK_SECOND
 
 /* A request that has read for so long (ns) may go on for minutes, so the loop gets another thread
- * in its place. */
+ * in its place, or ends it. */
 #define OPS_LONG (CLOCK_SECOND / 50)
 
 /*
@@ -39,26 +39,39 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 
 static _Thread_local fuse_req_t ops_interruptible;
 static _Thread_local int64_t ops_began;
-static _Thread_local bool ops_waits; /* loop_wait_begin was called */
+static _Thread_local bool ops_reads; /* loop_read_begin was called */
+static _Thread_local bool ops_refused;
 
 void fs_interruptible(fuse_req_t req)
 {
-	if (ops_waits)
-		loop_wait_end(fs_of(ops_interruptible));
-	ops_waits = false;
+	if (ops_reads)
+		loop_read_end(fs_of(ops_interruptible));
+	ops_reads = false;
+	if (req)
+		ops_refused = false;
 	ops_interruptible = req;
 	ops_began = req ? clock_ns() : 0;
 }
 
 bool fs_interrupted(void)
 {
-	int64_t took = ops_interruptible ? clock_ns() - ops_began : 0;
+	fuse_req_t req = ops_interruptible;
+	int64_t took;
 
-	if (took > OPS_LONG && !ops_waits && fs_of(ops_interruptible)->loop) {
-		ops_waits = true;
-		loop_wait_begin(fs_of(ops_interruptible));
+	if (!req)
+		return false;
+	took = clock_ns() - ops_began;
+	if (took > OPS_LONG && !ops_reads && fs_of(req)->loop) {
+		ops_reads = loop_read_begin(fs_of(req));
+		ops_refused = !ops_reads;
 	}
-	return took > OPS_PATIENCE && fuse_req_interrupted(ops_interruptible);
+	return ops_refused || fuse_session_exited(fs_of(req)->session) ||
+	       (took > OPS_PATIENCE && fuse_req_interrupted(req));
+}
+
+bool fs_refused(void)
+{
+	return ops_refused;
 }
 
 int64_t fs_now(void)

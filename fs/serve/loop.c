@@ -12,8 +12,9 @@
  * no other thread needs the processor.
  *
  * A request that waits for the kernel would hold up the requests that the kernel waits for, and one
- * that waits for the medium all others. There are always THREADS_FREE threads that do not wait, and
- * the loop makes more threads if it needs them.
+ * that waits for the medium all others. The loop therefore makes threads until THREADS_FREE do not
+ * wait. Long reads, which may take minutes, are limited so that they leave these free; waits of
+ * other kinds end without the user.
  *
  * The leader polls for a request and for `stop` at once, so the end of the loop reaches it without
  * a signal, which could interrupt other threads in a call of the store.
@@ -38,7 +39,8 @@
 /* In nanoseconds. */
 enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 };
 enum { SPINS_IN_VAIN = 4, SATURATED = 8 };
-enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 64 };
+enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 128 };
+enum { READS_LIMIT = 64 }; /* the other threads are left to waits of other kinds */
 
 /* Sent to the main thread, which waits for it with sigwait, when a thread of the loop ends. */
 #define SIGNAL_ENDED SIGUSR1
@@ -58,7 +60,8 @@ struct loop {
 	pthread_mutex_t counting;
 	pthread_t threads[THREADS_LIMIT]; /* Lock: counting, as all below */
 	unsigned count;
-	unsigned waiting; /* of these, for the kernel or the medium */
+	unsigned waiting; /* of these, for the kernel or the medium, or in a long read */
+	unsigned reading; /* of these, in a long read */
 	bool ends;	  /* no more threads are made */
 };
 
@@ -193,27 +196,24 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Makes threads until `wanted` do not wait, or no more can be made. waits: one more will wait.
- * Returns how many there are. */
-static unsigned have_threads(struct loop *loop, unsigned wanted, bool waits)
+/* Makes threads until `wanted` do not wait. False: no more can be made. Lock: counting. */
+static bool have_threads(struct loop *loop, unsigned wanted)
 {
-	unsigned count;
-
-	pthread_mutex_lock(&loop->counting);
-	if (waits)
-		loop->waiting++;
 	while (!loop->ends && loop->count < wanted + loop->waiting && loop->count < THREADS_LIMIT &&
 	       pthread_create(&loop->threads[loop->count], NULL, worker, loop) == 0)
 		loop->count++;
-	count = loop->count;
-	pthread_mutex_unlock(&loop->counting);
-	return count;
+	return loop->count >= wanted + loop->waiting;
 }
 
 void loop_wait_begin(struct fs *fs)
 {
-	have_threads(fs->loop, THREADS_FREE, true);
-	lead_give(&fs->loop->lead);
+	struct loop *loop = fs->loop;
+
+	pthread_mutex_lock(&loop->counting);
+	loop->waiting++;
+	have_threads(loop, THREADS_FREE);
+	pthread_mutex_unlock(&loop->counting);
+	lead_give(&loop->lead);
 }
 
 void loop_wait_end(struct fs *fs)
@@ -222,6 +222,34 @@ void loop_wait_end(struct fs *fs)
 
 	pthread_mutex_lock(&loop->counting);
 	loop->waiting--;
+	pthread_mutex_unlock(&loop->counting);
+}
+
+bool loop_read_begin(struct fs *fs)
+{
+	struct loop *loop = fs->loop;
+	bool fits;
+
+	pthread_mutex_lock(&loop->counting);
+	loop->waiting++;
+	fits = loop->reading < READS_LIMIT && have_threads(loop, THREADS_FREE);
+	if (fits)
+		loop->reading++;
+	else
+		loop->waiting--;
+	pthread_mutex_unlock(&loop->counting);
+	if (fits)
+		lead_give(&loop->lead);
+	return fits;
+}
+
+void loop_read_end(struct fs *fs)
+{
+	struct loop *loop = fs->loop;
+
+	pthread_mutex_lock(&loop->counting);
+	loop->waiting--;
+	loop->reading--;
 	pthread_mutex_unlock(&loop->counting);
 }
 
@@ -242,7 +270,10 @@ static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs
 	int signal;
 
 	threads = threads < THREADS_MIN ? THREADS_MIN : threads;
-	threads = have_threads(loop, threads < THREADS_MAX ? threads : THREADS_MAX, false);
+	pthread_mutex_lock(&loop->counting);
+	have_threads(loop, threads < THREADS_MAX ? threads : THREADS_MAX);
+	threads = loop->count;
+	pthread_mutex_unlock(&loop->counting);
 	signals_of_end(&set);
 	if (threads > 0)
 		sigwait(&set, &signal);

@@ -27,6 +27,11 @@ bool loop_can_wait(void);
 void loop_wait_begin(struct fs *fs);
 void loop_wait_end(struct fs *fs);
 
+/* Around the rest of a read that takes long. False: it would leave too few threads for other
+ * requests, so it must end; do not call loop_read_end. */
+bool loop_read_begin(struct fs *fs);
+void loop_read_end(struct fs *fs);
+
 /* wcs_store_sync between these two. Callers that wait for the medium together share the work. */
 int loop_sync(struct fs *fs);
 

@@ -334,6 +334,10 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
 		return report(fs, node, name, 0, error,
 			      "an expression of the views here takes too many steps on some row; "
 			      "nested repeats like (a+)+ do");
+	if (error == -EINTR && fs_refused())
+		return report(fs, node, name, 0, -EAGAIN,
+			      "too many reads of this mount take long; try again when some have "
+			      "ended");
 	if (error == -EACCES || error == -ETIMEDOUT)
 		return report(fs, node, name, 0, error, "%s", report_words(error));
 	if (error != -EIO)

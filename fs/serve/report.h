@@ -50,8 +50,8 @@ int report_bad_name(struct fs *fs, const struct node *dir, const char *name);
 /* An error of the store in words. Static, or as strerror's. */
 const char *report_words(int error);
 
-/* The store could not be read: -EIO, -EACCES, -ETIMEDOUT or -E2BIG. Other errors are not reported.
- * Returns error. */
+/* The store could not be read: -EIO, -EACCES, -ETIMEDOUT or -E2BIG; or -EINTR, which is -EAGAIN if
+ * too many reads take long. Other errors are not reported. Returns error. */
 int report_unreadable(struct fs *fs, const struct node *node, const char *name, int error);
 
 /* No room for a value: in a cell (-EFBIG) or on the medium (-ENOSPC). Other errors are not

@@ -277,6 +277,25 @@ interrupted "a count" env --default-signal=INT cat "$m/slow/.value/$never/.count
 kill -INT "${LONG[@]}" 2>/dev/null
 wait "${LONG[@]}" 2>/dev/null
 
+"$python" -c '
+import os, sys, threading
+def read():
+    try:
+        os.read(os.open(sys.argv[1], os.O_RDONLY), 100)
+    except OSError:
+        pass
+for _ in range(66): # more than the loop allows at once
+    threading.Thread(target=read).start()' "$m/slow/.value/$never/.count" &
+readers=$!
+track_pid $readers
+limited() { grep -q 'too many reads' "$m/.rowfs/errors"; }
+check "the long reads above the limit end" within limited
+check "the others delay no other request" timeout 5 cat "$m/u/b/.row"
+server=$(mount_pid "$m")
+kill -TERM "$server"
+check "SIGTERM ends them" within ended "$server"
+wait $readers
+
 # ---- Options of the mount ------------------------------------------------------------------
 
 remount -o autodir
