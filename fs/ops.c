@@ -4,13 +4,15 @@
 
 #include <time.h>
 
+#include "fs/mount/process.h"
 #include "fs/serve/loop.h"
 #include "lib/clock.h"
 
 enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) under way at once */
 
 /* The kernel tells of each signal, also of one that has a handler and ends nothing, and a program
- * may take EINTR for the end of a directory. Only a request as long as this (ns) ends. */
+ * may take EINTR for the end of a directory. Signals other than those of process_ends therefore end
+ * only a request as long as this (ns). */
 #define OPS_PATIENCE CLOCK_SECOND
 
 /* A request that has read for so long (ns) may go on for minutes, so the loop gets another thread
@@ -65,8 +67,10 @@ bool fs_interrupted(void)
 		ops_reads = loop_read_begin(fs_of(req));
 		ops_refused = !ops_reads;
 	}
-	return ops_refused || fuse_session_exited(fs_of(req)->session) ||
-	       (took > OPS_PATIENCE && fuse_req_interrupted(req));
+	if (ops_refused || fuse_session_exited(fs_of(req)->session))
+		return true;
+	return took > OPS_LONG && fuse_req_interrupted(req) &&
+	       (took > OPS_PATIENCE || process_ends(fuse_req_ctx(req)->pid));
 }
 
 bool fs_refused(void)

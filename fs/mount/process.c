@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 
 /* The flags field of /proc/PID/stat, from the kernel's include/linux/sched.h. */
 enum { FLAG_EXITING = 0x4, FLAG_SIGNALED = 0x400 };
+
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1)) /* in /proc/PID/status */
 
 static bool read_proc(pid_t thread, const char *file, char *text, size_t size)
 {
@@ -62,6 +66,23 @@ bool process_same(pid_t a, pid_t b)
 		return a > 0;
 	process = process_of(a);
 	return process > 0 && (process == b || process == process_of(b));
+}
+
+bool process_ends(pid_t thread)
+{
+	const uint64_t ends = SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGINT) | SIGNAL_BIT(SIGQUIT) |
+			      SIGNAL_BIT(SIGABRT) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGTERM);
+	unsigned long long own, shared, blocked;
+	char text[4096];
+	const char *at;
+
+	if (thread <= 0 || !read_proc(thread, "status", text, sizeof(text)))
+		return false;
+	at = strstr(text, "\nSigPnd:");
+	if (!at ||
+	    sscanf(at, " SigPnd: %llx ShdPnd: %llx SigBlk: %llx", &own, &shared, &blocked) != 3)
+		return false;
+	return ((own | shared) & ~blocked & ends) != 0;
 }
 
 bool process_killed(pid_t thread)

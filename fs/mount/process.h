@@ -15,6 +15,10 @@ pid_t process_of(pid_t thread);
 /* Do two threads belong to one process? False if that is unknown. */
 bool process_same(pid_t a, pid_t b);
 
+/* Does a signal wait for the thread that ends programs, unless they catch it? The kernel adds
+ * SIGKILL to a signal that ends the process for sure. */
+bool process_ends(pid_t thread);
+
 /* Is the thread exiting because a signal killed its process? */
 bool process_killed(pid_t thread);
 

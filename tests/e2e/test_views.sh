@@ -276,16 +276,18 @@ interrupted "a stream" env --default-signal=INT cat "$m/slow/.value/$never/.rows
 interrupted "a count" env --default-signal=INT cat "$m/slow/.value/$never/.count"
 kill -INT "${LONG[@]}" 2>/dev/null
 wait "${LONG[@]}" 2>/dev/null
+soon() {
+	local start
+	start=$(date +%s%N)
+	timeout -s INT 0.2 env --default-signal=INT cat "$m/slow/.value/$never/$1" >/dev/null 2>&1
+	((($(date +%s%N) - start) / 1000000 < 800))
+}
+check "SIGINT ends a stream in its first second" within soon .rows
+check "and a count" within soon .count
 
-"$python" -c '
-import os, sys, threading
-def read():
-    try:
-        os.read(os.open(sys.argv[1], os.O_RDONLY), 100)
-    except OSError:
-        pass
-for _ in range(66): # more than the loop allows at once
-    threading.Thread(target=read).start()' "$m/slow/.value/$never/.count" &
+python '
+for file in [os.open(q, os.O_RDONLY) for _ in range(66)]: # more than the loop allows at once
+    threading.Thread(target=error, args=(os.read, file, 100)).start()' "$m/slow/.value/$never/.count" &
 readers=$!
 track_pid $readers
 limited() { grep -q 'too many reads' "$m/.rowfs/errors"; }
