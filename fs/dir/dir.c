@@ -42,6 +42,7 @@ struct dir {
 	struct dir_scan scan;
 	struct fs *fs;
 	struct wcs_chain *chain; /* in a view: what it shows until it is closed; constant */
+	off_t end; /* in a view: the offset behind the last child; 0: unknown. Lock: lock */
 };
 
 /* A reply under construction. */
@@ -332,6 +333,9 @@ static int reply_fill(struct reply *reply)
 		rc = reply_add(reply, "..", parent->ino, S_IFDIR);
 	if (rc != 0)
 		return rc;
+	/* The kernel asks once more behind the last child, and a view would read its tail again. */
+	if (reply->offset != 0 && reply->offset == reply->dir->end)
+		return 0;
 	reply->pos.chain = reply->dir->chain;
 	dir_scan_take(reply->fs, &reply->dir->scan, reply->offset);
 	rc = reply_start(reply);
@@ -346,6 +350,7 @@ static int reply_fill(struct reply *reply)
 			children_scan_close(scan);
 	}
 	free(reply->jump);
+	reply->dir->end = scan->entered && (rc == 0 || rc == REPLY_END) ? reply->offset : 0;
 	if (children_scan_is_open(scan))
 		dir_scan_keep(reply->fs, &reply->dir->scan, reply->offset);
 	return rc;
@@ -377,7 +382,8 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_interruptible(NULL);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
-	if (rc < 0 && reply.used == 0)
+	/* A program with a handler goes on after a reply of `.` and `..` alone. */
+	if (rc < 0 && (reply.used == 0 || reply.offset == DOTS))
 		rc = fuse_reply_err(req, -report_unreadable(reply.fs, node, NULL, rc));
 	else
 		rc = fuse_reply_buf(req, reply.buf, reply.used);

@@ -204,6 +204,21 @@ check "is not the first any more" within gone
 check "which is another" stat "$m/u/.first/1/a"
 check_eq "an open directory keeps its bound, which is the key b" "a b" "$(python "print(*os.listdir(3))" 3<&3)"
 exec 3<&-
+check_eq "a listing stays at its end until it is rewound" "a b r - a b r z" "$(python "
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+dir = ctypes.c_void_p(libc.opendir(q.encode()))
+def names():
+    while entry := libc.readdir(dir):
+        name = ctypes.string_at(entry + 19).decode()
+        if name[0] != '.':
+            print(name, end=' ')
+names()
+put(a[1], '{\"key\":\"z\",\"families\":{\"f\":{\"q\":\"1\"}}}')
+names()
+print('-', end=' ')
+libc.rewinddir(dir)
+names()" "$m/u/.newest/1" "$m/u/.rows" | xargs)"
+echo '{"key":"z","delete":true}' >"$m/u/.rows"
 check_eq "a process can stand in a span" "a b" "$(cd "$m/u/.since/1h" && entries . | xargs)"
 check_eq "a span that has passed" "" "$(entries "$m/u/.until/1h" | grep -v '^r$')"
 check_eq "values are of their opening" "1 2" "$(
