@@ -15,6 +15,7 @@
 
 #include "fs/file/lookup.h"
 #include "fs/names/pos.h"
+#include "fs/serve/report.h"
 #include "fs/write/writer.h"
 
 #define PREFIX "user.rowfs."
@@ -129,9 +130,14 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	char digits[24];
 	int rc = -EOPNOTSUPP;
 
-	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0)
-		rc = value_of(lookup_ino(fs_of(req), ino), name, &pos, digits, &value);
-	else if (strncmp(name, "user.", 5) == 0 || strncmp(name, "security.", 9) == 0)
+	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0) {
+		const struct node *node = lookup_ino(fs_of(req), ino);
+
+		fs_interruptible(req);
+		rc = value_of(node, name, &pos, digits, &value);
+		fs_interruptible(NULL);
+		rc = report_unreadable(fs_of(req), node, NULL, rc);
+	} else if (strncmp(name, "user.", 5) == 0 || strncmp(name, "security.", 9) == 0)
 		rc = -ENODATA;
 	if (rc != 0)
 		fuse_reply_err(req, -rc);
