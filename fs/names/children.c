@@ -273,12 +273,16 @@ static int walk_arguments(struct walk *walk, const struct node *view, const stru
 	struct wcs_slice child = {spelled, 0};
 	int rc = name->form == WCS_VIEW_FAMILY ? 0 : -ENOENT;
 
+	if (rc == 0 && after && after->len < sizeof(spelled)) {
+		char bytes[sizeof(spelled)];
+
+		rc = names_decode(NAMES_FAMILY, NULL, after->data, after->len, bytes, &child.len);
+		if (rc == 0 && child.len < sizeof(family))
+			memcpy(family, bytes, child.len);
+	}
 	while (rc == 0 && (rc = wcs_family_next(walk->pos->table, family, family)) == 0) {
 		child.len = names_encode(NAMES_FAMILY, NULL, family, strlen(family), spelled);
-		if (!after)
-			rc = walk->each(walk->ctx, NODE_VIEWED, child, NULL);
-		else if (memdir_order(child, *after) == 0)
-			after = NULL;
+		rc = walk->each(walk->ctx, NODE_VIEWED, child, NULL);
 	}
 	return rc == -ENOENT ? 0 : rc;
 }
