@@ -19,6 +19,9 @@ enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) und
  * in its place, or ends it. */
 #define OPS_LONG (CLOCK_SECOND / 50)
 
+/* A read of a stream outside of views takes less of a processor (ns). */
+#define OPS_SHORT (CLOCK_SECOND / 200)
+
 /*
  * ATOMIC_O_TRUNC: truncation is part of the write session that an open starts, not a version of its
  * own. The kernel sends RELEASE in the background. If it held RELEASEs back, a later request would
@@ -43,16 +46,34 @@ static _Thread_local fuse_req_t ops_interruptible;
 static _Thread_local int64_t ops_began;
 static _Thread_local bool ops_reads; /* loop_read_begin was called */
 static _Thread_local bool ops_refused;
+static _Thread_local int64_t
+	ops_used; /* of a processor, when it was to be refused; 0: it was not */
 
 void fs_interruptible(fuse_req_t req)
 {
 	if (ops_reads)
 		loop_read_end(fs_of(ops_interruptible));
 	ops_reads = false;
-	if (req)
+	if (req) {
 		ops_refused = false;
+		ops_used = 0;
+	}
 	ops_interruptible = req;
 	ops_began = req ? clock_ns() : 0;
+}
+
+/* Ends a read that finds too many others. A short one only looks long if it waits for a processor,
+ * so it may still use OPS_SHORT of one. */
+static void ops_refuse(int64_t took)
+{
+	struct timespec now;
+	int64_t used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	used = (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+	if (ops_used == 0)
+		ops_used = used;
+	ops_refused = used - ops_used > OPS_SHORT || took > OPS_PATIENCE;
 }
 
 bool fs_interrupted(void)
@@ -65,7 +86,8 @@ bool fs_interrupted(void)
 	took = clock_ns() - ops_began;
 	if (took > OPS_LONG && !ops_reads && fs_of(req)->loop) {
 		ops_reads = loop_read_begin(fs_of(req));
-		ops_refused = !ops_reads;
+		if (!ops_reads)
+			ops_refuse(took);
 	}
 	if (ops_refused || fuse_session_exited(fs_of(req)->session))
 		return true;

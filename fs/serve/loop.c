@@ -39,8 +39,8 @@
 /* In nanoseconds. */
 enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 };
 enum { SPINS_IN_VAIN = 4, SATURATED = 8 };
-enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 128 };
-enum { READS_LIMIT = 64 }; /* the other threads are left to waits of other kinds */
+enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 64 };
+enum { READS_LIMIT = 32 }; /* the other threads are left to waits of other kinds */
 
 /* Sent to the main thread, which waits for it with sigwait, when a thread of the loop ends. */
 #define SIGNAL_ENDED SIGUSR1

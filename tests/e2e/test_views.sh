@@ -313,7 +313,7 @@ check "SIGINT ends a stream in its first second" within soon .rows
 check "and a count" within soon .count
 
 python '
-for file in [os.open(q, os.O_RDONLY) for _ in range(66)]: # more than the loop allows at once
+for file in [os.open(q, os.O_RDONLY) for _ in range(34)]: # more than the loop allows at once
     threading.Thread(target=error, args=(os.read, file, 100)).start()' "$m/slow/.value/$never/.count" &
 readers=$!
 track_pid $readers
