@@ -8,6 +8,10 @@
  * bytes are made ahead of the readers, so STREAM_BACK bytes before the furthest read are always
  * there.
  *
+ * A view may search long for its next row. A read of one therefore ends once it has bytes and took
+ * STREAM_SOON: of .keys at the end of a line, and the first one at the first. The end of a line is
+ * seen only if bytes are made one by one, which a slow stream can bear.
+ *
  * An open view pins the engine's memtables and files as of its start. At most STREAMS_MAX streams
  * are therefore open, and users other than root and the owner get a share of them.
  */
@@ -20,6 +24,7 @@
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "lib/clock.h"
 #include "store/rows.h"
 
 enum {
@@ -30,6 +35,8 @@ enum {
 	STREAMS_OTHERS = 192, /* for all users but root and the owner together */
 	STREAMS_USER = 64,    /* for one of them */
 };
+
+#define STREAM_SOON (CLOCK_SECOND / 200) /* ns */
 
 struct streams {
 	pthread_mutex_t lock;
@@ -47,6 +54,9 @@ struct stream {
 	int error;	/* after the made bytes; 0: none yet */
 	bool ended;	/* the stream ends after the made bytes */
 	char *kept;	/* the ring */
+	bool viewed;
+	bool lines;   /* it is .keys of a view */
+	size_t quick; /* of a view: bytes made since it was slow */
 };
 
 struct streams *streams_new(void)
@@ -123,6 +133,8 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 			      "user but root and the owner",
 			      STREAMS_MAX, STREAMS_USER);
 	}
+	stream->viewed = node->flags & NODE_F_VIEW;
+	stream->lines = stream->viewed && kind == WCS_EXPORT_KEYS;
 	stream->kept = malloc(STREAM_KEPT);
 	rc = stream->kept ? pos_of(node, &pos) : -ENOMEM;
 	/* No row has an empty key. */
@@ -142,10 +154,43 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 	return 0;
 }
 
+static bool stream_at_line(const struct stream *stream)
+{
+	return stream->made > 0 && stream->kept[(stream->made - 1) % STREAM_KEPT] == '\n';
+}
+
+/* Makes the next bytes, up to the end of a step. */
+static void stream_make(struct stream *stream)
+{
+	size_t at = (size_t)(stream->made % STREAM_KEPT), step = STREAM_STEP - at % STREAM_STEP;
+	size_t few = 1 + stream->quick / 256, some = 0;
+	int64_t from = stream->viewed ? clock_ns() : 0;
+
+	stream->error = wcs_export_read(stream->export, stream->kept + at,
+					stream->viewed && few < step ? few : step, &some);
+	stream->ended = stream->error == 0 && some == 0;
+	stream->made += some;
+	if (!stream->viewed)
+		return;
+	if (clock_ns() - from > STREAM_SOON)
+		stream->quick = 0;
+	else if (!stream->lines || stream->quick > 0 || stream_at_line(stream))
+		stream->quick += some;
+}
+
+/* Is a read that began then to end with the bytes that it has? */
+static bool stream_is_slow(const struct stream *stream, int64_t began)
+{
+	if (!stream->viewed || (stream->lines && stream->quick == 0 && !stream_at_line(stream)))
+		return false;
+	return (stream->lines && stream->given == 0) || clock_ns() - began > STREAM_SOON;
+}
+
 static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		       size_t *got)
 {
 	struct stream *stream = state;
+	int64_t began = stream->viewed ? clock_ns() : 0;
 	size_t count = 0, at, some;
 
 	if (offset + STREAM_BACK < stream->given)
@@ -158,17 +203,13 @@ static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint6
 			some = some < STREAM_KEPT - at ? some : STREAM_KEPT - at;
 			memcpy((char *)buf + count, stream->kept + at, some);
 			count += some;
-		} else if (stream->ended || stream->error != 0) {
+		} else if (stream->ended || stream->error != 0 ||
+			   (count > 0 && stream_is_slow(stream, began))) {
 			break;
 		} else if (stream->made < offset && fuse_req_interrupted(req)) {
 			return -EINTR;
 		} else {
-			at = (size_t)(stream->made % STREAM_KEPT);
-			some = 0; /* make the next bytes, up to the end of a step */
-			stream->error = wcs_export_read(stream->export, stream->kept + at,
-							STREAM_STEP - at % STREAM_STEP, &some);
-			stream->ended = stream->error == 0 && some == 0;
-			stream->made += some;
+			stream_make(stream);
 		}
 	}
 	if (count == 0 && len > 0 && stream->error != 0)

@@ -303,6 +303,8 @@ interrupted "a stream" env --default-signal=INT cat "$m/slow/.value/$never/.rows
 interrupted "a count" env --default-signal=INT cat "$m/slow/.value/$never/.count"
 kill -INT "${LONG[@]}" 2>/dev/null
 wait "${LONG[@]}" 2>/dev/null
+echo '{"key":"0","families":{"f":{"q":"b"}}}' >"$m/slow/.rows"
+check_eq "the first key of a slow stream comes at once" 0 "$(timeout 5 head -n 1 "$m/slow/.value/b|$never/.keys")"
 soon() {
 	local start
 	start=$(date +%s%N)
