@@ -4,7 +4,8 @@
  *
  * The lock of one open file is held during a read and while written lines are applied in the store,
  * which keeps them in order. No other lock is taken under it here. A write may wait for another one
- * (a drop, a large line), so the request loop is told.
+ * (a drop, a large line), so the request loop is told. A read may wait for a slow read of a view,
+ * and can be interrupted as that one can.
  */
 #include "fs/control/control.h"
 
@@ -18,6 +19,9 @@
 #include "fs/mount/process.h"
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
+#include "lib/clock.h"
+
+#define LOCK_ASKS (CLOCK_SECOND / 50) /* ns after which a waiting read asks if it must end */
 
 struct control_file {
 	struct fs *fs;
@@ -30,7 +34,9 @@ struct control_file {
 	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as for all below */
 	uint64_t start; /* the offset at which the present text begins: 0 before the first write */
 	bool written;
-	void *writer;	      /* of kind->writer */
+	bool given;	      /* the reader gave bytes */
+	bool lost;	      /* and was interrupted: the rest of its text is gone */
+	void *writer;	      /* of kind->writer; NULL or not since the open */
 	int error;	      /* of the first bad write, after which nothing is applied; 0: none */
 	char why[REPORT_MAX]; /* its reason, which is the text of the file from then on */
 };
@@ -73,6 +79,7 @@ static void close_reader(struct control_file *file)
 	if (file->reader)
 		file->kind->reader->close(file->reader);
 	file->reader = NULL;
+	file->given = file->lost = false;
 }
 
 void control_abort(struct control_file *file)
@@ -109,36 +116,72 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 	return 0;
 }
 
+/* 0: it is locked; -EINTR. */
+static int lock_to_read(struct control_file *file)
+{
+	struct timespec until = clock_deadline(LOCK_ASKS);
+
+	while (pthread_mutex_clocklock(&file->lock, CLOCK_MONOTONIC, &until) != 0) {
+		if (fs_interrupted())
+			return -EINTR;
+		until = clock_deadline(LOCK_ASKS);
+	}
+	return 0;
+}
+
+/* Programs repeat a read that was interrupted. The rest of another moment would not fit to the
+ * bytes that the reader gave. */
+static int read_locked(struct control_file *file, fuse_req_t req, void *buf, size_t len,
+		       uint64_t offset, size_t *got)
+{
+	int rc;
+
+	if (file->lost)
+		return report(file->fs, file->node, NULL, 0, -ESTALE,
+			      "an earlier read was interrupted; read it again from its start");
+	rc = file->kind->reader->read(file->reader, req, buf, len, offset, got);
+	if (rc == 0)
+		file->given |= *got > 0;
+	if (rc != -ESTALE)
+		return rc;
+	if (file->given)
+		file->lost = true;
+	else
+		close_reader(file); /* the next read begins again */
+	return -EINTR;
+}
+
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		 size_t *got)
 {
 	bool stream = file->kind->reader == &control_stream_reader;
-	int rc = 0;
+	int rc;
 
-	pthread_mutex_lock(&file->lock);
+	fs_interruptible(req);
+	rc = lock_to_read(file);
+	/* A plain stream always has bytes soon; a view may read long for the next ones. */
+	if (rc != 0 || (stream && !(file->node->flags & NODE_F_VIEW)))
+		fs_interruptible(NULL);
+	if (rc != 0)
+		return rc;
 	if (file->why[0]) {
 		size_t left = strlen(file->why);
 
 		left -= offset < left ? (size_t)offset : left;
 		*got = len < left ? len : left;
 		memcpy(buf, file->why + strlen(file->why) - left, *got);
+		fs_interruptible(NULL);
 		pthread_mutex_unlock(&file->lock);
 		return 0;
 	}
-	/* A plain stream always has bytes soon; a view may read long for the next ones. */
-	if (!stream || (file->node->flags & NODE_F_VIEW))
-		fs_interruptible(req);
-	if (!file->reader || offset < file->start) {
+	if (!file->reader || offset < file->start || (file->lost && offset == file->start)) {
 		close_reader(file);
 		rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
 		file->start = file->written ? offset : 0;
 	}
 	if (rc == 0)
-		rc = file->kind->reader->read(file->reader, req, buf, len, offset - file->start,
-					      got);
+		rc = read_locked(file, req, buf, len, offset - file->start, got);
 	fs_interruptible(NULL);
-	if (rc == -EINTR) /* the next read begins again */
-		close_reader(file);
 	pthread_mutex_unlock(&file->lock);
 	return rc;
 }
@@ -149,9 +192,11 @@ static int apply(struct control_file *file, const char *data, size_t len)
 	const struct control_writer *writer = file->kind->writer;
 	int rc;
 
+	if (!file->writer)
+		return 0;
 	loop_wait_begin(file->fs);
 	pthread_mutex_lock(&file->lock);
-	if (file->error == 0 && file->writer) {
+	if (file->error == 0) {
 		report_keep(file->why);
 		file->error = data ? writer->write(file->writer, data, len)
 				   : writer->end(file->writer, true);
@@ -178,13 +223,17 @@ int control_flush(struct control_file *file, pid_t thread)
 	bool own = process_same(thread, file->opener);
 	int rc;
 
+	if (!file->writer)
+		return 0;
 	if (own && !process_killed(thread))
 		return apply(file, NULL, 0);
+	loop_wait_begin(file->fs);
 	pthread_mutex_lock(&file->lock);
-	if (own && file->writer)
+	if (own)
 		file->kind->writer->end(file->writer, false);
 	rc = file->error;
 	pthread_mutex_unlock(&file->lock);
+	loop_wait_end(file->fs);
 	return rc;
 }
 

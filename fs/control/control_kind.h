@@ -18,7 +18,8 @@ struct control_reader {
 	/* user: the owner of the process that opened the file. */
 	int (*open)(struct fs *fs, const struct node *node, uid_t user, void **state);
 	/* Reads up to len bytes; *got is 0 only at the end. -ESPIPE: these bytes are no longer
-	 * kept; -EINTR: req was interrupted before the stream reached them. */
+	 * kept; -EINTR: req was interrupted before the stream reached them; -ESTALE: the same, and
+	 * the reader cannot go on. */
 	int (*read)(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		    size_t *got);
 	void (*close)(void *state);

@@ -30,6 +30,7 @@
 enum {
 	STREAM_BACK = 1 << 20, /* bytes that a reader can seek back */
 	STREAM_STEP = 1 << 16,
+	STREAM_FEW = 1 << 10, /* made at once by a slow stream, but of .keys */
 	STREAM_KEPT = STREAM_BACK + STREAM_STEP,
 	STREAMS_MAX = 256,
 	STREAMS_OTHERS = 192, /* for all users but root and the owner together */
@@ -163,7 +164,7 @@ static bool stream_at_line(const struct stream *stream)
 static void stream_make(struct stream *stream)
 {
 	size_t at = (size_t)(stream->made % STREAM_KEPT), step = STREAM_STEP - at % STREAM_STEP;
-	size_t few = 1 + stream->quick / 256, some = 0;
+	size_t few = (stream->lines ? 1 : STREAM_FEW) + stream->quick / 64, some = 0;
 	int64_t from = stream->viewed ? clock_ns() : 0;
 
 	stream->error = wcs_export_read(stream->export, stream->kept + at,
@@ -213,7 +214,7 @@ static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint6
 		}
 	}
 	if (count == 0 && len > 0 && stream->error != 0)
-		return stream->error;
+		return stream->error == -EINTR ? -ESTALE : stream->error;
 	if (offset + count > stream->given)
 		stream->given = offset + count;
 	*got = count;

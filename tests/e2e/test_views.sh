@@ -305,6 +305,14 @@ kill -INT "${LONG[@]}" 2>/dev/null
 wait "${LONG[@]}" 2>/dev/null
 echo '{"key":"0","families":{"f":{"q":"b"}}}' >"$m/slow/.rows"
 check_eq "the first key of a slow stream comes at once" 0 "$(timeout 5 head -n 1 "$m/slow/.value/b|$never/.keys")"
+check_eq "a stream that was interrupted does not go on at another moment" "0 ESTALE 0" "$(python "
+file = os.open(q, os.O_RDONLY)
+signal.signal(signal.SIGINT, lambda *_: None)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+print(os.read(file, 100).decode(), error(os.read, file, 100), end=' ')
+os.lseek(file, 0, os.SEEK_SET)
+print(os.read(file, 100).decode())" "$m/slow/.value/b|$never/.keys" | xargs)"
+reason "it" 'read it again from its start'
 soon() {
 	local start
 	start=$(date +%s%N)
@@ -314,12 +322,20 @@ soon() {
 check "SIGINT ends a stream in its first second" within soon .rows
 check "and a count" within soon .count
 
-python '
-for file in [os.open(q, os.O_RDONLY) for _ in range(34)]: # more than the loop allows at once
-    threading.Thread(target=error, args=(os.read, file, 100)).start()' "$m/slow/.value/$never/.count" &
-readers=$!
-track_pid $readers
+# readers FILES: reads each of them in a thread.
+readers() {
+	python "
+for file in $1:
+    threading.Thread(target=error, args=(os.pread, file, 100, 0)).start()" "$m/slow/.value/$never/.count" &
+	readers=$!
+	track_pid $readers
+}
 limited() { grep -q 'too many reads' "$m/.rowfs/errors"; }
+readers '[os.open(q, os.O_RDONLY)] * 12' # more than the threads of a small machine
+check "reads of one open file delay no other request" timeout 5 cat "$m/u/b/.row"
+kill -KILL $readers
+wait $readers 2>/dev/null
+readers '[os.open(q, os.O_RDONLY) for _ in range(34)]' # more than the loop allows at once
 check "the long reads above the limit end" within limited
 check "the others delay no other request" timeout 5 cat "$m/u/b/.row"
 server=$(mount_pid "$m")
