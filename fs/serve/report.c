@@ -332,8 +332,8 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
 {
 	if (error == -E2BIG)
 		return report(fs, node, name, 0, error,
-			      "an expression of the views here takes too many steps on some row; "
-			      "nested repeats like (a+)+ do");
+			      "an expression of these views takes too many steps on a key, "
+			      "qualifier or value of some row");
 	if (error == -EINTR && fs_refused())
 		return report(fs, node, name, 0, -EAGAIN,
 			      "too many reads of this mount take long; try again when some have "

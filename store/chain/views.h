@@ -12,8 +12,8 @@
 
 /* Why a KEY in chunks is refused. */
 #define WCS_VIEW_SPLIT                                                                             \
-	"a % has two upper-case hex digits behind it, and a key of more than 230 bytes is split "  \
-	"into directories, as rowfs-path prints them"
+	"a % has two upper-case hex digits behind it, and a key of more than 230 bytes goes on "   \
+	"in directories: 230 bytes and %, then the rest"
 
 /* An argument, and the directory in which its view stands. */
 struct wcs_view_text {
