@@ -54,9 +54,7 @@ double attr_timeout(const struct fs *fs, struct node *inode)
 {
 	unsigned state = node_state(inode);
 	bool session = node_now(inode)->flags & NODE_F_WRITER;
-	bool stays = inode->flags & NODE_F_VIEW ? false
-		     : session			? state & NODE_S_SHOWN
-						: !(state & (NODE_S_PASSED | NODE_S_STALE));
+	bool stays = session ? state & NODE_S_SHOWN : !(state & (NODE_S_PASSED | NODE_S_STALE));
 
 	return stays ? cache_fresh(fs) : 0;
 }

@@ -169,14 +169,34 @@ static int bad_view(struct fs *fs, const struct node *dir, const char *name, int
 	return fault->text[0] ? report(fs, dir, name, 0, error, "%s%s", fault->text, at) : error;
 }
 
+/* The view that the name of a NODE_VIEWED gives an argument to, or is. */
+static const struct wcs_view_name *view_of(const struct node *base, const struct spelled *child)
+{
+	const char *name = (base->kind == NODE_VIEW ? base->name : child->buf) + 1;
+
+	return wcs_view_find(name, strlen(name));
+}
+
+static bool names_families(const struct wcs_view_name *view)
+{
+	return view->kind == WCS_STEP_HAS || view->kind == WCS_STEP_WHERE ||
+	       view->kind == WCS_STEP_COLUMNS;
+}
+
+/* Does the child of a view, or the view, exist as long as its directory does? */
+static bool is_constant(const struct node *base, const struct spelled *child)
+{
+	return child->kind == NODE_CONTROL || child->kind == NODE_VIEW ||
+	       (child->kind == NODE_VIEWED && !names_families(view_of(base, child)));
+}
+
 /* The node of a view with its argument, and the chain of the views above and this one. A view that
  * names families is read again: one may have been removed since the node was made. */
 static int lookup_view(struct fs *fs, struct node *dir, const char *name, const struct pos *pos,
 		       const struct spelled *child, struct node **node)
 {
 	struct node *base = node_base(dir);
-	const char *view_name = (base->kind == NODE_VIEW ? base->name : child->buf) + 1;
-	const struct wcs_view_name *view = wcs_view_find(view_name, strlen(view_name));
+	const struct wcs_view_name *view = view_of(base, child);
 	struct node_key key = {
 		.parent = base, .kind = NODE_VIEWED, .name = child->bytes, .etag = pos->delimiter};
 	struct wcs_chain *above = view_chain(pos->view), *chain;
@@ -189,8 +209,7 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 	int rc;
 
 	*node = nodes_find(fs->nodes, &key);
-	if (*node && view->kind != WCS_STEP_HAS && view->kind != WCS_STEP_WHERE &&
-	    view->kind != WCS_STEP_COLUMNS)
+	if (*node && !names_families(view))
 		return 0;
 	if (!view->argument)
 		argument.text.len = 0;
@@ -269,8 +288,10 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		return rc == -EINVAL ? -ENOENT : rc;
 	if ((base->flags & NODE_F_VIEW) || child.kind == NODE_VIEWED || child.kind == NODE_VIEW) {
 		rc = lookup_viewed(fs, dir, name, &pos, &child, &node);
-		if (rc == 0)
+		if (rc == 0) {
 			lookup_entry(fs, node, entry);
+			entry->entry_timeout = is_constant(base, &child) ? cache_fresh(fs) : 0;
+		}
 		return rc;
 	}
 	if (child.kind == NODE_FAMILY || child.kind == NODE_HISTORY)
