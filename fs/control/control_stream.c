@@ -17,12 +17,14 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
+#include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "lib/clock.h"
 #include "store/rows.h"
@@ -42,6 +44,7 @@ enum {
 struct streams {
 	pthread_mutex_t lock;
 	struct stream *first; /* the open ones. Lock: lock */
+	atomic_uint count;    /* of them */
 };
 
 struct stream {
@@ -93,6 +96,7 @@ static bool streams_add(struct streams *streams, struct stream *stream)
 	if (fits) {
 		stream->next = streams->first;
 		streams->first = stream;
+		streams->count++;
 	}
 	pthread_mutex_unlock(&streams->lock);
 	return fits;
@@ -107,6 +111,7 @@ static void stream_close(void *state)
 	while (*link != stream)
 		link = &(*link)->next;
 	*link = stream->next;
+	stream->fs->streams->count--;
 	pthread_mutex_unlock(&stream->fs->streams->lock);
 	free(stream->kept);
 	free(stream);
@@ -196,6 +201,8 @@ static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint6
 
 	if (offset + STREAM_BACK < stream->given)
 		return -ESPIPE;
+	if (stream->fs->streams->count > 1) /* several readers use several processors */
+		loop_share(stream->fs);
 	while (count < len) {
 		if (offset + count < stream->made) {
 			at = (size_t)((offset + count) % STREAM_KEPT);

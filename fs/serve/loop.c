@@ -216,6 +216,11 @@ void loop_wait_begin(struct fs *fs)
 	lead_give(&loop->lead);
 }
 
+void loop_share(struct fs *fs)
+{
+	lead_give(&fs->loop->lead);
+}
+
 void loop_wait_end(struct fs *fs)
 {
 	struct loop *loop = fs->loop;

@@ -25,6 +25,9 @@ bool loop_can_wait(void);
  * served first. A thread outside of the loop may call them, too; the loop then makes a thread that
  * it would not need. */
 void loop_wait_begin(struct fs *fs);
+/* Before a request computes for long while others of its kind wait: another thread reads the next
+ * one. */
+void loop_share(struct fs *fs);
 void loop_wait_end(struct fs *fs);
 
 /* Around the rest of a read that takes long. False: it would leave too few threads for other
