@@ -14,14 +14,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fs/control/control_kind.h"
 #include "fs/mount/process.h"
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
-#include "lib/clock.h"
 
-#define LOCK_ASKS (CLOCK_SECOND / 50) /* ns after which a waiting read asks if it must end */
+#define LOCK_PAUSE 200000 /* ns between two tries of a read that waits for another */
 
 struct control_file {
 	struct fs *fs;
@@ -119,12 +119,12 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 /* 0: it is locked; -EINTR. */
 static int lock_to_read(struct control_file *file)
 {
-	struct timespec until = clock_deadline(LOCK_ASKS);
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE};
 
-	while (pthread_mutex_clocklock(&file->lock, CLOCK_MONOTONIC, &until) != 0) {
+	while (pthread_mutex_trylock(&file->lock) != 0) {
 		if (fs_interrupted())
 			return -EINTR;
-		until = clock_deadline(LOCK_ASKS);
+		nanosleep(&pause, NULL);
 	}
 	return 0;
 }
