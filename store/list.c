@@ -63,17 +63,6 @@ struct wcs_list {
 	unsigned char bound[LIST_ROW_MAX + 1]; /* P, and the rest of a seek's bound */
 };
 
-/* Makes bytes the first key behind all that start with them. Returns its length; 0: there is none.
- */
-static size_t list_past(unsigned char *bytes, size_t len)
-{
-	while (len > 0 && bytes[len - 1] == 0xFF)
-		len--;
-	if (len > 0)
-		bytes[len - 1]++;
-	return len;
-}
-
 int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
 		  struct wcs_chain *chain, struct wcs_list **made)
 {
@@ -104,7 +93,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		memcpy(end, prefix.data, prefix.len);
 		list->closed = list->bound[prefix.len - 1] == list->delimiter;
 	}
-	end_len = list_past(end, prefix.len);
+	end_len = engine_past(end, prefix.len);
 	if (end_len > 0)
 		range.end = (struct wcs_slice){end, end_len};
 	if (after != NULL) {
@@ -197,7 +186,7 @@ static int list_longest_before(struct wcs_list *list, size_t *longest)
 
 	memcpy(key, list->bound, list->prefix_len);
 	memcpy(key + list->prefix_len, list->segment, list->segment_len);
-	len = list_past(key, len);
+	len = engine_past(key, len);
 	if (len <= list->prefix_len)
 		return -ENOENT;
 	list->probed = true;

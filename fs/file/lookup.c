@@ -136,8 +136,6 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child)
 {
-	if (base->kind == NODE_VIEW) /* a chunk of a KEY */
-		return 0;
 	if (child->kind == NODE_CHUNK)
 		return chunk_first(fs, base, pos, child->bytes, NULL);
 	if (child->kind == NODE_POLICIES)

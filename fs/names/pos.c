@@ -191,21 +191,22 @@ int pos_older(const struct pos *pos, struct wcs_cell_info *info)
 /* Does a view show the row of the position, or rows below it? */
 static int viewed_prefix(const struct pos *pos)
 {
-	char start[WCS_ROW_KEY_MAX + 1], end[WCS_ROW_KEY_MAX + 1];
-	struct wcs_filter filter = {.each = WCS_EACH_ROW, .chain = pos->chain};
-	struct wcs_range below = {{start, pos->key_len + 1}, {end, pos->key_len + 1}};
-	struct wcs_cell_info unused;
+	char past[WCS_ROW_KEY_MAX + 1], start[WCS_ROW_KEY_MAX + 1], end[WCS_ROW_KEY_MAX + 1];
+	const struct wcs_filter filter = {.each = WCS_EACH_ROW, .chain = pos->chain};
+	const size_t len = pos->key_len + 1;
+	const struct wcs_range ranges[] = {{pos_key(pos), {past, len}}, {{start, len}, {end, len}}};
+	bool row = pos->key_len > 0; /* no row has an empty key */
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
-	int rc = nth_cell(pos, &filter, 1, &unused);
+	int rc;
 
-	if (rc != -ENOENT)
-		return rc;
+	memcpy(past, pos->key, pos->key_len);
 	memcpy(start, pos->key, pos->key_len);
 	memcpy(end, pos->key, pos->key_len);
+	past[pos->key_len] = 0;
 	start[pos->key_len] = (char)pos->delimiter;
 	end[pos->key_len] = (char)(pos->delimiter + 1);
-	rc = wcs_scan_open(pos->table, &below, 1, &filter, &scan);
+	rc = wcs_scan_open(pos->table, row ? ranges : ranges + 1, row ? 2 : 1, &filter, &scan);
 	if (rc != 0)
 		return rc;
 	rc = wcs_scan_next(scan, &cell);
@@ -218,8 +219,8 @@ static int viewed_cell(const struct pos *pos, struct wcs_cell_info *info)
 {
 	char to[WCS_QUALIFIER_MAX + 1];
 	struct wcs_filter filter = pos_column(pos, to);
-	struct pos found = *pos;
 	enum wcs_type type;
+	struct pos found;
 	int rc = pos_type(pos, &type);
 
 	if (pos->ts != WCS_TS_NEWEST) {
@@ -230,6 +231,7 @@ static int viewed_cell(const struct pos *pos, struct wcs_cell_info *info)
 		rc = nth_cell(pos, &filter, 1, info);
 	if (rc != 0 || !wcs_type_aggregates(type))
 		return rc;
+	found = *pos;
 	found.ts = info->ts;
 	return number_text(&found, type, NULL, info);
 }

@@ -199,46 +199,42 @@ static void bounds_lower(struct chain_bounds *bounds, struct wcs_slice end)
 static void bounds_prefix(struct chain_bounds *bounds, struct wcs_slice prefix)
 {
 	unsigned char past[WCS_ROW_KEY_MAX];
-	size_t len = prefix.len;
+	size_t len;
 
-	if (len > 0)
-		memcpy(past, prefix.data, len);
-	while (len > 0 && past[len - 1] == 0xFF)
-		len--;
+	if (prefix.len > 0)
+		memcpy(past, prefix.data, prefix.len);
+	len = engine_past(past, prefix.len);
 	bounds_raise(bounds, prefix);
-	if (len == 0)
-		return;
-	past[len - 1]++;
-	bounds_lower(bounds, (struct wcs_slice){past, len});
+	if (len > 0)
+		bounds_lower(bounds, (struct wcs_slice){past, len});
 }
 
-void chain_bounds(const struct wcs_chain *chain, struct chain_bounds *bounds)
+/* The bounds of FROM and TO, and, if all is true, of the other views as well. */
+static void bounds_get(const struct wcs_chain *chain, bool all, struct chain_bounds *bounds)
 {
 	unsigned char literal[WCS_ROW_KEY_MAX];
 
 	bounds->start = (struct wcs_slice){bounds->start_bytes, 0};
 	bounds->end = (struct wcs_slice){NULL, 0};
 	for (; chain != NULL; chain = chain->before) {
+		enum wcs_step_kind kind = chain->view->step.kind;
 		struct wcs_slice bytes = chain->view->step.bytes;
 
-		switch (chain->view->step.kind) {
-		case WCS_STEP_FROM:
+		if (kind == WCS_STEP_FROM)
 			bounds_raise(bounds, bytes);
-			break;
-		case WCS_STEP_TO:
+		else if (kind == WCS_STEP_TO)
 			bounds_lower(bounds, bytes);
-			break;
-		case WCS_STEP_PREFIX:
+		else if (all && kind == WCS_STEP_PREFIX)
 			bounds_prefix(bounds, bytes);
-			break;
-		case WCS_STEP_KEY:
+		else if (all && kind == WCS_STEP_KEY)
 			bounds_prefix(bounds,
 				      (struct wcs_slice){literal, regex_literal(bytes, literal)});
-			break;
-		default:
-			break;
-		}
 	}
+}
+
+void chain_bounds(const struct wcs_chain *chain, struct chain_bounds *bounds)
+{
+	bounds_get(chain, true, bounds);
 }
 
 size_t chain_cut(const struct chain_bounds *bounds, struct wcs_range *ranges, size_t count)
@@ -261,13 +257,8 @@ size_t chain_cut(const struct chain_bounds *bounds, struct wcs_range *ranges, si
 
 bool wcs_chain_crossed(const struct wcs_chain *chain)
 {
-	struct chain_bounds bounds = {.start = {bounds.start_bytes, 0}};
+	struct chain_bounds bounds;
 
-	for (; chain != NULL; chain = chain->before) {
-		if (chain->view->step.kind == WCS_STEP_FROM)
-			bounds_raise(&bounds, chain->view->step.bytes);
-		if (chain->view->step.kind == WCS_STEP_TO)
-			bounds_lower(&bounds, chain->view->step.bytes);
-	}
+	bounds_get(chain, false, &bounds);
 	return bounds.end.data != NULL && wcs_slice_compare(bounds.start, bounds.end) > 0;
 }

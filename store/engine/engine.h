@@ -14,6 +14,17 @@ static inline bool engine_bounds_empty(struct wcs_slice from, struct wcs_slice t
 	return to.data != NULL && wcs_slice_compare(from, to) >= 0;
 }
 
+/* Makes bytes the first key behind all that start with them. Returns its length; 0: there is none.
+ */
+static inline size_t engine_past(unsigned char *bytes, size_t len)
+{
+	while (len > 0 && bytes[len - 1] == 0xFF)
+		len--;
+	if (len > 0)
+		bytes[len - 1]++;
+	return len;
+}
+
 /* Does no cell pass it? Such a filter never reaches an engine. */
 static inline bool engine_filter_empty(const struct wcs_filter *filter)
 {
