@@ -193,8 +193,8 @@ def put(path, text, flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
 def put_in(path, *args):
     """The same, with the directories. Those may vanish with a cell whose time is over."""
     for _ in range(5):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
         try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             return put(path, *args)
         except FileNotFoundError:
             pass
