@@ -117,7 +117,7 @@ bool cache_keeps_versions(const struct fs *fs)
 
 static bool can_be_kept(const struct fs *fs, const struct node *node, const char *name)
 {
-	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER | NODE_F_VIEW))
+	if (node->flags & (NODE_F_VERSIONS | NODE_F_WRITER))
 		return false;
 	if (node->kind == NODE_HISTORY || node->kind == NODE_VERSION)
 		return cache_keeps_versions(fs) && cache_is_usual(name);
