@@ -276,7 +276,9 @@ done
 
 # ---- Size ------------------------------------------------------------------------------------
 
+# The limit is one of address space, of which malloc reserves much for each thread's arena, so there is one arena.
 # A sanitizer's own memory is beyond any limit.
+export MALLOC_ARENA_MAX=1
 fresh
 awk 'BEGIN { print "{\"table\":\"t\"}"
 	for (i = 0; i < 100000; i++)
