@@ -20,10 +20,10 @@ import sys
 LAYERS = ("lib", "store", "fs", "mkfs")
 # A layer, and the headers of the tree that it may include.
 MAY_INCLUDE = {
-    "lib": r"lib/.*|store/(store|rows|chain/chain|chain/views)\.h",
+    "lib": r"lib/.*|store/(store|rows|chain/chain|chain/views|keys/keys)\.h",
     "store": r"store/.*|lib/.*",
-    "fs": r"fs/.*|lib/.*|store/(store|rows|chain/chain|chain/views)\.h",
-    "mkfs": r"mkfs/.*|lib/.*|store/(store|rows|chain/chain|chain/views)\.h",
+    "fs": r"fs/.*|lib/.*|store/(store|rows|chain/chain|chain/views|keys/keys)\.h",
+    "mkfs": r"mkfs/.*|lib/.*|store/(store|rows|chain/chain|chain/views|keys/keys)\.h",
 }
 
 

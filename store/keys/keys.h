@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Key designs: how a table's row keys are built. Errors, threads and ownership as in store.h.
+ *
+ * A row key has up to three forms:
+ *   shown   the text that people see: each segment as its codec shows it, with %XX for bytes
+ *   key     the bytes of store.h: each segment as its codec stores it, in an order that serves
+ *   stored  the key of the engine: the key behind its salt, if the table has one
+ *
+ * A codec is a bijection between the bytes of a segment and its canonical shown form. A segment
+ * that has none (letters under pad) is shown as "%=" and its bytes, spelled as usual. So every key
+ * has one shown form, and no two keys share one.
+ *
+ * A design is immutable once a table has it.
+ */
+#ifndef WCS_KEYS_H
+#define WCS_KEYS_H
+
+#include "store/store.h"
+
+#define WCS_KEYS_SEGMENTS_MAX 32u  /* segments that a design declares */
+#define WCS_KEYS_NAME_MAX     64u  /* bytes of a segment's name, of [-_.a-zA-Z0-9]; at least 1 */
+#define WCS_KEYS_BUCKETS_MAX  256u /* of a salt; at least 2 */
+#define WCS_KEYS_SALT	      3u   /* bytes: two digits and the delimiter */
+#define WCS_KEYS_SHOWN_MAX    27u  /* bytes of the shown form of a time or a number, at most */
+
+/* The numbers are on disk. */
+enum wcs_codec {
+	WCS_CODEC_TEXT = 0,	      /* unchanged */
+	WCS_CODEC_REVERSE_DOMAIN = 1, /* labels between dots in the opposite order */
+	WCS_CODEC_TIME = 2,	      /* `width` digits: the time since 1970 in the unit */
+	WCS_CODEC_REVERSE_TIME = 3,   /* 19 digits: INT64_MAX minus that time */
+	WCS_CODEC_PAD = 4,	      /* `width` digits: a number with zeros in front */
+	WCS_CODEC_REVERSE = 5	      /* the bytes in the opposite order */
+};
+enum wcs_unit { WCS_UNIT_US = 0, WCS_UNIT_MS = 1, WCS_UNIT_S = 2 };
+
+struct wcs_keys_segment {
+	char name[WCS_KEYS_NAME_MAX + 1];
+	enum wcs_codec codec;
+	enum wcs_unit unit;  /* of the times */
+	unsigned char width; /* of TIME (10 to 19) and PAD (1 to 19) */
+};
+
+/* Without segments and buckets it is the design of a plain table. */
+struct wcs_keys {
+	unsigned char delimiter; /* of its table; 0: in a schema from JSON */
+	unsigned int buckets;	 /* of the salt; 0: none */
+	unsigned int salted;	 /* the salt is a hash of so many segments; 0: of the whole key */
+	size_t segment_count;
+	struct wcs_keys_segment segments[WCS_KEYS_SEGMENTS_MAX];
+};
+
+/* ---- codec.c ---- */
+/* The names of codecs and units: "text", … and "us", "ms", "s". NULL: a number that is none. */
+const char *wcs_codec_name(enum wcs_codec codec);
+const char *wcs_unit_name(enum wcs_unit unit);
+
+/* Is the design whole: names, widths and buckets within their limits, and is there no delimiter
+ * (0: any) that its codecs or its salt can make? -EINVAL: fault has the reason. */
+int wcs_keys_check(const struct wcs_keys *keys, unsigned char delimiter, struct wcs_fault *fault);
+/* The same design: the delimiter does not count. Both take NULL, a plain one. */
+bool wcs_keys_equal(const struct wcs_keys *a, const struct wcs_keys *b);
+
+/* Has the segment at that index (0: the key's first) a codec other than text? keys may be NULL. */
+static inline bool wcs_keys_coded(const struct wcs_keys *keys, size_t segment)
+{
+	return keys != NULL && segment < keys->segment_count &&
+	       keys->segments[segment].codec != WCS_CODEC_TEXT;
+}
+
+/*
+ * The bytes of a segment for its canonical shown form, without %XX. bytes has room for
+ * shown.len + 19, and must not be shown. -EINVAL: not a form that the codec takes; fault (may be
+ * NULL) says which it takes, or names the canonical form of a time or number in another.
+ */
+int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
+		    unsigned char *bytes, size_t *len, struct wcs_fault *fault);
+/* As wcs_keys_encode, but takes a time in every form of TIME (docs/queries.md), where now is the
+ * present in microseconds, and a number with zeros in front. */
+int wcs_keys_encode_any(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
+			int64_t now, unsigned char *bytes, size_t *len, struct wcs_fault *fault);
+/* The shown form of a segment's bytes. shown has room for bytes.len + WCS_KEYS_SHOWN_MAX, and must
+ * not be bytes. false: it has none, and is shown as "%=" and its bytes. */
+bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_slice bytes,
+		     unsigned char *shown, size_t *len);
+
+/* ---- shown.c: whole keys. keys NULL: a plain table ---- */
+/* Room for the shown form of any key of so many bytes: three for each, and "%=" or a time for each
+ * segment. */
+#define WCS_KEYS_TEXT_MAX(len) (3 * (size_t)(len) + WCS_KEYS_SEGMENTS_MAX * 32u)
+/* Writes the shown form of a key, without a NUL; returns its length. */
+size_t wcs_keys_show(const struct wcs_keys *keys, struct wcs_slice key, char *text);
+/* The same in memory, with a NUL, which the caller frees; NULL: no memory. */
+char *wcs_keys_text(const struct wcs_keys *keys, struct wcs_slice key);
+/* The same as bytes, without %XX but in segments behind "%="; text as of wcs_keys_show. */
+size_t wcs_keys_bytes(const struct wcs_keys *keys, struct wcs_slice key, char *text);
+/*
+ * Reads a shown form: text with %XX, with "%=" before the bytes of any segment. key has room for
+ * WCS_ROW_KEY_MAX bytes. -EINVAL: a '%' with something else behind it, or a segment that its codec
+ * does not take, which fault names; -ENAMETOOLONG. An empty text is an empty key. any: takes the
+ * forms of wcs_keys_encode_any, with the time *any; NULL: only canonical ones. segment: the index
+ * of the text's first segment, behind those of a prefix.
+ */
+int wcs_keys_parse(const struct wcs_keys *keys, size_t segment, struct wcs_slice text,
+		   const int64_t *any, unsigned char *key, size_t *len, struct wcs_fault *fault);
+
+/* ---- salt.c ---- */
+/* The bucket of a key: its salt in digits. keys has a salt. */
+unsigned int wcs_keys_bucket(const struct wcs_keys *keys, struct wcs_slice key);
+/* Writes the salt of a bucket: WCS_KEYS_SALT bytes. */
+void wcs_keys_salt(const struct wcs_keys *keys, unsigned int bucket, unsigned char *salt);
+/* The bucket to which all keys of the range belong, or -1: several. */
+int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *range);
+
+#endif
