@@ -25,8 +25,6 @@
 #include "lib/times.h"
 #include "store/rows.h"
 
-#define VIEWS_SECOND INT64_C(1000000) /* microseconds */
-
 static int refuse(struct wcs_fault *fault, size_t offset, const char *reason)
 {
 	fault->line = 0;
@@ -184,43 +182,11 @@ static int parse_share(const struct wcs_view_text *argument, struct wcs_view_ste
 	return 0;
 }
 
-/* Reads a number and its unit. */
-static bool parse_span(const struct wcs_view_text *argument, int64_t *time)
-{
-	static const struct {
-		char unit;
-		int64_t seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	uint64_t number;
-	size_t end = digits(argument, &number);
-
-	if (end == 0 || end + 1 != argument->text.len)
-		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		int64_t unit = units[i].seconds * VIEWS_SECOND;
-
-		if (((const char *)argument->text.data)[end] != units[i].unit)
-			continue;
-		if (number > (uint64_t)(INT64_MAX / unit))
-			break;
-		*time = (int64_t)number * unit;
-		return true;
-	}
-	return false;
-}
-
 static int parse_time(const struct wcs_view_text *argument, struct wcs_view_step *step,
 		      struct wcs_fault *fault)
 {
-	const char *text = argument->text.data;
-	size_t len = argument->text.len;
-
-	step->step.ago = len == 3 && memcmp(text, "now", 3) == 0;
-	if (step->step.ago)
-		return 0;
-	step->step.ago = parse_span(argument, &step->step.time);
-	if (step->step.ago || names_ts_parse(text, len, &step->step.time) == 0 ||
-	    times_parse(text, len, &step->step.time) == 0)
+	if (times_parse_any(argument->text.data, argument->text.len, &step->step.time,
+			    &step->step.ago) == 0)
 		return 0;
 	return refuse(fault, 0,
 		      "it is microseconds since 1970, a date, a time like 2024-01-31T10:00:00Z, "
