@@ -37,14 +37,11 @@ bool wcs_text_is_plain(const char *text, size_t len)
 	return true;
 }
 
-char *wcs_text_encode(struct wcs_slice bytes)
+size_t wcs_text_spell(struct wcs_slice bytes, char *text)
 {
 	const unsigned char *b = bytes.data;
-	char *text = malloc(bytes.len * 3 + 1);
 	char *out = text;
 
-	if (!text)
-		return NULL;
 	for (size_t i = 0; i < bytes.len;) {
 		size_t n = utf8_character(b + i, bytes.len - i);
 
@@ -58,27 +55,42 @@ char *wcs_text_encode(struct wcs_slice bytes)
 		while (n--)
 			*out++ = (char)b[i++];
 	}
-	*out = '\0';
+	return (size_t)(out - text);
+}
+
+char *wcs_text_encode(struct wcs_slice bytes)
+{
+	char *text = malloc(bytes.len * 3 + 1);
+
+	if (text)
+		text[wcs_text_spell(bytes, text)] = '\0';
 	return text;
+}
+
+size_t wcs_text_byte(const char *text, size_t len, unsigned char *byte)
+{
+	int high, low;
+
+	if (text[0] != '%') {
+		*byte = (unsigned char)text[0];
+		return 1;
+	}
+	high = len < 3 ? -1 : text_digit(text_hex, 16, text[1]);
+	low = len < 3 ? -1 : text_digit(text_hex, 16, text[2]);
+	if (high < 0 || low < 0)
+		return 0;
+	*byte = (unsigned char)(high << 4 | low);
+	return 3;
 }
 
 int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len)
 {
-	size_t n = 0;
+	size_t n = 0, step;
 
-	for (size_t i = 0; i < len; i++) {
-		int high, low;
-
-		if (text[i] != '%') {
-			out[n++] = (unsigned char)text[i];
-			continue;
-		}
-		high = len - i < 3 ? -1 : text_digit(text_hex, 16, text[i + 1]);
-		low = len - i < 3 ? -1 : text_digit(text_hex, 16, text[i + 2]);
-		if (high < 0 || low < 0)
+	for (size_t i = 0; i < len; i += step) {
+		step = wcs_text_byte(text + i, len - i, &out[n++]);
+		if (step == 0)
 			return -EINVAL;
-		out[n++] = (unsigned char)(high << 4 | low);
-		i += 2;
 	}
 	*out_len = n;
 	return 0;

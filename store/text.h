@@ -3,10 +3,17 @@
 #ifndef WCS_TEXT_H
 #define WCS_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "store/store.h"
 
 /* Is this UTF-8 text its own spelling: no '%' and no control byte? */
 bool wcs_text_is_plain(const char *text, size_t len);
+
+/* As wcs_text_encode, into text, which has room for three times the bytes, without a NUL. Returns
+ * the length. */
+size_t wcs_text_spell(struct wcs_slice bytes, char *text);
+
+/* The byte that the start of len >= 1 bytes of such text stands for. Returns how many bytes of the
+ * text it takes; 0: a '%' without two upper-case hex digits behind it. */
+size_t wcs_text_byte(const char *text, size_t len, unsigned char *byte);
 
 #endif

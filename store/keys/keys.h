@@ -55,6 +55,8 @@ struct wcs_keys {
 /* The names of codecs and units: "text", … and "us", "ms", "s". NULL: a number that is none. */
 const char *wcs_codec_name(enum wcs_codec codec);
 const char *wcs_unit_name(enum wcs_unit unit);
+/* The width of a segment whose design names none; 0: the codec has no width, or must have one. */
+unsigned char wcs_codec_width(enum wcs_codec codec);
 
 /* Is the design whole: names, widths and buckets within their limits, and is there no delimiter
  * (0: any) that its codecs or its salt can make? -EINVAL: fault has the reason. */
@@ -87,20 +89,22 @@ bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_sli
 
 /* ---- shown.c: whole keys. keys NULL: a plain table ---- */
 /* Room for the shown form of any key of so many bytes: three for each, and "%=" or a time for each
- * segment. */
+ * segment. Keys have at most WCS_ROW_KEY_MAX bytes in these functions. */
 #define WCS_KEYS_TEXT_MAX(len) (3 * (size_t)(len) + WCS_KEYS_SEGMENTS_MAX * 32u)
-/* Writes the shown form of a key, without a NUL; returns its length. */
+/* Writes the shown form of a key, without a NUL; returns its length. That of the empty key is
+ * empty. */
 size_t wcs_keys_show(const struct wcs_keys *keys, struct wcs_slice key, char *text);
 /* The same in memory, with a NUL, which the caller frees; NULL: no memory. */
 char *wcs_keys_text(const struct wcs_keys *keys, struct wcs_slice key);
 /* The same as bytes, without %XX but in segments behind "%="; text as of wcs_keys_show. */
 size_t wcs_keys_bytes(const struct wcs_keys *keys, struct wcs_slice key, char *text);
 /*
- * Reads a shown form: text with %XX, with "%=" before the bytes of any segment. key has room for
- * WCS_ROW_KEY_MAX bytes. -EINVAL: a '%' with something else behind it, or a segment that its codec
- * does not take, which fault names; -ENAMETOOLONG. An empty text is an empty key. any: takes the
- * forms of wcs_keys_encode_any, with the time *any; NULL: only canonical ones. segment: the index
- * of the text's first segment, behind those of a prefix.
+ * Reads a shown form: text with %XX, with "%=" before the bytes of any segment (keys NULL:
+ * anywhere, since the delimiter is not known). key has room for WCS_ROW_KEY_MAX bytes; it may have
+ * been written to after an error. An empty text is an empty key. -EINVAL: a '%' with something else
+ * behind it, or a segment that its codec does not take, which the fault names, with its column in
+ * the text; -ENAMETOOLONG. any: takes the forms of wcs_keys_encode_any, with the time *any; NULL:
+ * only canonical ones. segment: the index of the text's first segment, behind those of a prefix.
  */
 int wcs_keys_parse(const struct wcs_keys *keys, size_t segment, struct wcs_slice text,
 		   const int64_t *any, unsigned char *key, size_t *len, struct wcs_fault *fault);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The salt of a key: a hash of its first segments, modulo the buckets, as two digits. */
+#include "store/keys/keys.h"
+
+#include <string.h>
+
+#include "lib/hash.h"
+
+/* Where the delimiter behind the first salted segments is in the key; its end: there is none, or
+ * the whole key is salted. */
+static size_t salt_end(const struct wcs_keys *keys, struct wcs_slice key)
+{
+	const unsigned char *bytes = key.data, *delimiter;
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < keys->salted; i++) {
+		delimiter = at < key.len ? memchr(bytes + at, keys->delimiter, key.len - at) : NULL;
+		if (delimiter == NULL)
+			return key.len;
+		at = (size_t)(delimiter - bytes) + 1;
+	}
+	return at > 0 ? at - 1 : key.len;
+}
+
+static unsigned int salt_of(const struct wcs_keys *keys, const void *bytes, size_t len)
+{
+	uint64_t hash = hash_bytes(HASH_START, bytes, len);
+
+	return (uint32_t)(hash >> 32 ^ hash) % keys->buckets;
+}
+
+unsigned int wcs_keys_bucket(const struct wcs_keys *keys, struct wcs_slice key)
+{
+	return salt_of(keys, key.data, salt_end(keys, key));
+}
+
+void wcs_keys_salt(const struct wcs_keys *keys, unsigned int bucket, unsigned char *salt)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	salt[0] = (unsigned char)digits[bucket >> 4];
+	salt[1] = (unsigned char)digits[bucket & 15];
+	salt[2] = keys->delimiter;
+}
+
+/* Is that the range of one key: does it end at the key with a NUL behind it? */
+static bool salt_is_one(const struct wcs_range *range)
+{
+	size_t len = range->start.len;
+
+	return range->end.len == len + 1 && ((const unsigned char *)range->end.data)[len] == 0 &&
+	       (len == 0 || memcmp(range->start.data, range->end.data, len) == 0);
+}
+
+/* Keys that begin with the salted segments and a delimiter stand together, but others that begin
+ * with those segments may stand before them: "a!b" is before "a#b". */
+int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *range)
+{
+	size_t len = salt_end(keys, range->start);
+	const unsigned char *end = range->end.data;
+	int order;
+
+	if (end == NULL)
+		return -1;
+	if (salt_is_one(range))
+		return (int)salt_of(keys, range->start.data, len);
+	if (len == range->start.len)
+		return -1;
+	/* The end is at most those segments with the byte behind the delimiter. */
+	order = memcmp(end, range->start.data, range->end.len < len ? range->end.len : len);
+	if (order > 0 || (order == 0 && range->end.len > len &&
+			  (end[len] > keys->delimiter + 1 ||
+			   (end[len] == keys->delimiter + 1 && range->end.len > len + 1))))
+		return -1;
+	return (int)salt_of(keys, range->start.data, len);
+}
