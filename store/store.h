@@ -226,9 +226,10 @@ enum wcs_type {
  * that may hide more than the present one give -EPERM then. */
 enum wcs_protection { WCS_PROTECTION_OPEN = 0, WCS_UNPROTECTED, WCS_PROTECTED };
 
-/* A schema from JSON or from a caller may leave a type, policy, delimiter or protection open: an
- * existing table or family keeps its own then, a new one gets the default. A schema from a store
- * leaves none open. */
+/* A schema from JSON or from a caller may leave a type, policy, delimiter, protection or design of
+ * keys open: an existing table or family keeps its own then, a new one gets the default. A schema
+ * from a store leaves none open, but for the design of a plain table. */
+struct wcs_keys; /* store/keys/keys.h */
 struct wcs_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	enum wcs_type type; /* default: WCS_BYTES */
@@ -241,7 +242,8 @@ struct wcs_table_schema {
 	char name[WCS_TABLE_NAME_MAX + 1];
 	unsigned char delimiter;	/* an ASCII byte, by default '#'; 0: open */
 	enum wcs_protection protection; /* default: WCS_UNPROTECTED */
-	int64_t created; /* microseconds since 1970; 0: not known (a schema from JSON) */
+	int64_t created;       /* microseconds since 1970; 0: not known (a schema from JSON) */
+	struct wcs_keys *keys; /* the schema's own; NULL: open, or in a store a plain table */
 	size_t family_count;
 	struct wcs_family *families; /* sorted by name */
 };
@@ -252,10 +254,10 @@ struct wcs_schema {
 };
 
 /*
- * Reads a schema from JSON text: {"version":1,"tables":{T:{"delimiter":D,"protected":B,
+ * Reads a schema from JSON text: {"version":1,"tables":{T:{"delimiter":D,"protected":B,"keys":K,
  * "families":{F:{"gc":P,"type":Y}}}}}; all but the names may be left out (and is open then), F:P is
- * short for a policy alone. A repeated or unknown member is an error. -EINVAL: fault has the line
- * and names the member.
+ * short for a policy alone; K as of wcs_keys_json (store/keys/keys.h), checked against D. A
+ * repeated or unknown member is an error. -EINVAL: fault has the line and names the member.
  */
 int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 		     struct wcs_fault *fault);

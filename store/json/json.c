@@ -297,6 +297,55 @@ char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string)
 	return copy;
 }
 
+/* ---- Schemas ----------------------------------------------------------------------------- */
+
+int wcs_json_refuse(const struct wcs_json_text *in, const struct wcs_json_at *at, const char *why)
+{
+	wcs_json_fault(in, -EINVAL, at, "%s", why);
+	wcs_json_locate(in, at ? at->from : in->reader.at);
+	return -EINVAL;
+}
+
+int wcs_json_begin(struct wcs_json_text *in, const struct wcs_json_at *at, const char *more)
+{
+	int rc = wcs_json_object(in, at, more);
+
+	if (rc != 0)
+		wcs_json_locate(in, at ? at->from : in->reader.at);
+	return rc;
+}
+
+int wcs_json_words(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
+		   const char **string)
+{
+	struct wcs_slice slice;
+	int rc = wcs_json_string(in, at, why, &slice);
+
+	if (rc == 0) {
+		*string = wcs_json_copy(in, slice);
+		if (strlen(*string) != slice.len)
+			rc = -EINVAL;
+	}
+	return rc == -EINVAL ? wcs_json_refuse(in, at, why) : rc;
+}
+
+char *wcs_json_one_line(char *text)
+{
+	char *to = text;
+	bool quoted = false;
+
+	for (const char *from = text; *from; from++) {
+		if (quoted && *from == '\\')
+			*to++ = *from++;
+		else if (*from == '"')
+			quoted = !quoted;
+		if (quoted || (*from != ' ' && *from != '\n'))
+			*to++ = *from;
+	}
+	strcpy(to, "\n");
+	return text;
+}
+
 /* ---- Any value --------------------------------------------------------------------------- */
 
 #define JSON_DEPTH 512 /* of objects and lists in each other */

@@ -9,7 +9,10 @@
 #ifndef WCS_JSON_H
 #define WCS_JSON_H
 
+#include <stdio.h>
+
 #include "store/json/json_read.h"
+#include "store/keys/keys.h"
 
 struct wcs_json_text {
 	struct wcs_json_reader reader;
@@ -77,6 +80,27 @@ unsigned char *wcs_json_room(struct wcs_json_text *in, struct wcs_slice string);
 /* A copy of the string read last, with a NUL behind it. */
 char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string);
 
+/* ---- Schemas: errors with line and column of the member, or element ---- */
+/* Fills the fault with "tables.t.delimiter: why". Returns -EINVAL. */
+int wcs_json_refuse(const struct wcs_json_text *in, const struct wcs_json_at *at, const char *why);
+/* As wcs_json_object. */
+int wcs_json_begin(struct wcs_json_text *in, const struct wcs_json_at *at, const char *more);
+/* Reads a string without NUL. *string lies in bytes. */
+int wcs_json_words(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
+		   const char **string);
+/* Removes white space outside of strings from a text that ends in a newline. Returns text. */
+char *wcs_json_one_line(char *text);
+
+/* ---- keys_json.c ---- */
+/* Reads a design, which is all zero at first, and checks it without a delimiter. */
+int wcs_json_keys(struct wcs_json_text *in, const struct wcs_json_at *at, struct wcs_keys *keys);
+/* As wcs_keys_check. */
+int wcs_json_keys_check(const struct wcs_json_text *in, const struct wcs_json_at *at,
+			const struct wcs_keys *keys, unsigned char delimiter);
+/* Writes it, as an object whose first line is behind so many columns. */
+void wcs_json_put_keys(FILE *out, const struct wcs_keys *keys, int indent);
+
+/* ---- schema_json.c ---- */
 /* As wcs_schema_parse, but -EOVERFLOW: an integer beyond 64 bits. */
 int wcs_schema_read(const char *text, size_t len, struct wcs_schema **schema,
 		    struct wcs_fault *fault);

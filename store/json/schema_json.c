@@ -15,39 +15,6 @@
 
 #define SCHEMA_JSON_VERSION 1
 
-static int schema_json_fault(const struct wcs_json_text *in, const struct wcs_json_at *at,
-			     const char *why)
-{
-	wcs_json_fault(in, -EINVAL, at, "%s", why);
-	wcs_json_locate(in, at->from);
-	return -EINVAL;
-}
-
-/* Reads a string without NUL. *string lies in the text's bytes. */
-static int schema_json_string(struct wcs_json_text *in, const struct wcs_json_at *at,
-			      const char *why, const char **string)
-{
-	struct wcs_slice slice;
-	int rc = wcs_json_string(in, at, why, &slice);
-
-	if (rc == 0) {
-		*string = wcs_json_copy(in, slice);
-		if (strlen(*string) != slice.len)
-			rc = -EINVAL;
-	}
-	return rc == -EINVAL ? schema_json_fault(in, at, why) : rc;
-}
-
-static int schema_json_object(struct wcs_json_text *in, const struct wcs_json_at *at,
-			      const char *more)
-{
-	int rc = wcs_json_object(in, at, more);
-
-	if (rc != 0)
-		wcs_json_locate(in, at->from);
-	return rc;
-}
-
 /* Both structs begin with their name. */
 static int schema_json_order(const void *a, const void *b)
 {
@@ -64,7 +31,7 @@ static int schema_json_array(struct wcs_json_text *in, const struct wcs_json_at 
 					 void *element))
 {
 	struct wcs_json_at inner = {.up = at};
-	int rc = schema_json_object(in, at, more);
+	int rc = wcs_json_begin(in, at, more);
 	unsigned char *elements = NULL;
 	size_t room = *count;
 
@@ -85,7 +52,7 @@ static int schema_json_gc(struct wcs_json_text *in, const struct wcs_json_at *at
 {
 	struct wcs_fault why = {0};
 	const char *policy;
-	int rc = schema_json_string(in, at, "must be a policy in quotes, without NUL", &policy);
+	int rc = wcs_json_words(in, at, "must be a policy in quotes, without NUL", &policy);
 
 	if (rc != 0)
 		return rc;
@@ -109,9 +76,9 @@ static int schema_json_type(struct wcs_json_text *in, const struct wcs_json_at *
 	static const char why[] =
 		"must be \"bytes\", \"intsum\", \"intmin\", \"intmax\" or \"inthll\"";
 	const char *name;
-	int rc = schema_json_string(in, at, why, &name);
+	int rc = wcs_json_words(in, at, why, &name);
 
-	return rc == 0 && wcs_type_parse(name, type) ? schema_json_fault(in, at, why) : rc;
+	return rc == 0 && wcs_type_parse(name, type) ? wcs_json_refuse(in, at, why) : rc;
 }
 
 static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at *at, void *element)
@@ -122,19 +89,19 @@ static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at
 	int rc;
 
 	if (!wcs_family_name_valid(name))
-		return schema_json_fault(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
+		return wcs_json_refuse(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
 	strcpy(family->name, name);
 	family->type = WCS_TYPE_NONE;
 	if (wcs_json_read_peek(&in->reader) == '"')
 		return schema_json_gc(in, at, &family->gc);
-	rc = schema_json_object(in, at, " or a policy in quotes");
+	rc = wcs_json_begin(in, at, " or a policy in quotes");
 	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
 		if (wcs_json_is(&inner, "gc"))
 			rc = schema_json_gc(in, &inner, &family->gc);
 		else if (wcs_json_is(&inner, "type"))
 			rc = schema_json_type(in, &inner, &family->type);
 		else
-			rc = schema_json_fault(in, &inner, "a family has only gc and type");
+			rc = wcs_json_refuse(in, &inner, "a family has only gc and type");
 	}
 	return rc;
 }
@@ -144,10 +111,10 @@ static int schema_json_delimiter(struct wcs_json_text *in, const struct wcs_json
 {
 	static const char why[] = "must be one ASCII character in quotes, not / % . or NUL";
 	const char *text;
-	int rc = schema_json_string(in, at, why, &text);
+	int rc = wcs_json_words(in, at, why, &text);
 
 	if (rc == 0 && (strlen(text) != 1 || !wcs_delimiter_valid((unsigned char)*text)))
-		rc = schema_json_fault(in, at, why);
+		rc = wcs_json_refuse(in, at, why);
 	if (rc == 0)
 		*delimiter = (unsigned char)*text;
 	return rc;
@@ -159,34 +126,49 @@ static int schema_json_protected(struct wcs_json_text *in, const struct wcs_json
 	*protection = wcs_json_read_word(&in->reader, "true") ? WCS_PROTECTED : WCS_UNPROTECTED;
 	return *protection == WCS_PROTECTED || wcs_json_read_word(&in->reader, "false")
 		       ? 0
-		       : schema_json_fault(in, at, "must be true or false");
+		       : wcs_json_refuse(in, at, "must be true or false");
+}
+
+/* Reads a design. *place: where it is. */
+static int schema_json_keys(struct wcs_json_text *in, const struct wcs_json_at *at,
+			    struct wcs_json_at *place, struct wcs_keys **keys)
+{
+	free(*keys);
+	*place = *at;
+	*keys = calloc(1, sizeof(**keys));
+	return *keys ? wcs_json_keys(in, at, *keys) : -ENOMEM;
 }
 
 static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at *at, void *element)
 {
-	struct wcs_json_at inner = {.up = at};
+	struct wcs_json_at inner = {.up = at}, keys = {.up = at};
 	struct wcs_table_schema *table = element;
 	const char *name = wcs_json_copy(in, at->name);
 	int rc;
 
 	if (!wcs_table_name_valid(name))
-		return schema_json_fault(
+		return wcs_json_refuse(
 			in, at, "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first");
 	strcpy(table->name, name);
-	rc = schema_json_object(in, at, "");
+	rc = wcs_json_begin(in, at, "");
 	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
 		if (wcs_json_is(&inner, "delimiter"))
 			rc = schema_json_delimiter(in, &inner, &table->delimiter);
 		else if (wcs_json_is(&inner, "protected"))
 			rc = schema_json_protected(in, &inner, &table->protection);
+		else if (wcs_json_is(&inner, "keys"))
+			rc = schema_json_keys(in, &inner, &keys, &table->keys);
 		else if (wcs_json_is(&inner, "families"))
 			rc = schema_json_array(in, &inner, " with a member per family",
 					       &table->families, &table->family_count,
 					       sizeof(table->families[0]), schema_json_family);
 		else
-			rc = schema_json_fault(
-				in, &inner, "a table has only delimiter, protected and families");
+			rc = wcs_json_refuse(
+				in, &inner,
+				"a table has only delimiter, protected, keys and families");
 	}
+	if (rc == 0 && table->keys)
+		rc = wcs_json_keys_check(in, &keys, table->keys, table->delimiter);
 	return rc;
 }
 
@@ -198,7 +180,7 @@ static int schema_json_tables(struct wcs_json_text *in, const struct wcs_json_at
 				   schema_json_table);
 
 	return rc == 0 && schema->table_count > WCS_TABLES_MAX
-		       ? schema_json_fault(in, at, "a store holds at most 1000 tables")
+		       ? wcs_json_refuse(in, at, "a store holds at most 1000 tables")
 		       : rc;
 }
 
@@ -209,9 +191,9 @@ static int schema_json_version(struct wcs_json_text *in, const struct wcs_json_a
 	int rc = wcs_json_integer(in, at, why, &version);
 
 	if (rc == 0 && version > SCHEMA_JSON_VERSION)
-		return schema_json_fault(in, at, "newer than this program, which knows version 1");
+		return wcs_json_refuse(in, at, "newer than this program, which knows version 1");
 	return rc == -EINVAL || (rc == 0 && version != SCHEMA_JSON_VERSION)
-		       ? schema_json_fault(in, at, why)
+		       ? wcs_json_refuse(in, at, why)
 		       : rc;
 }
 
@@ -229,7 +211,7 @@ static int schema_json_root(struct wcs_json_text *in, struct wcs_schema *schema)
 		else if (wcs_json_is(&at, "tables"))
 			rc = schema_json_tables(in, &at, schema);
 		else
-			rc = schema_json_fault(in, &at, "a schema has only version and tables");
+			rc = wcs_json_refuse(in, &at, "a schema has only version and tables");
 	}
 	return rc;
 }
@@ -294,6 +276,11 @@ static void schema_json_put_table(FILE *out, const struct wcs_table_schema *tabl
 			escape ? letters[escape - escaped] : byte);
 	if (table->protection == WCS_PROTECTED)
 		fputs("\n      \"protected\": true,", out);
+	if (table->keys) {
+		fputs("\n      \"keys\": ", out);
+		wcs_json_put_keys(out, table->keys, 6);
+		fputs(",", out);
+	}
 	fputs("\n      \"families\": {", out);
 	for (size_t i = 0; i < table->family_count; i++) {
 		fputs(i > 0 ? "," : "", out);
@@ -324,20 +311,9 @@ char *wcs_schema_format(const struct wcs_schema *schema)
 
 char *wcs_schema_line(const struct wcs_schema *schema)
 {
-	char *text = wcs_schema_format(schema), *to = text;
-	bool quoted = false;
+	char *text = wcs_schema_format(schema);
 
-	for (const char *from = text; from && *from; from++) { /* without white space */
-		if (quoted && *from == '\\')
-			*to++ = *from++;
-		else if (*from == '"')
-			quoted = !quoted;
-		if (quoted || (*from != ' ' && *from != '\n'))
-			*to++ = *from;
-	}
-	if (text)
-		strcpy(to, "\n");
-	return text;
+	return text ? wcs_json_one_line(text) : NULL;
 }
 
 void wcs_schema_free(struct wcs_schema *schema)
@@ -350,6 +326,7 @@ void wcs_schema_free(struct wcs_schema *schema)
 		for (size_t k = 0; k < table->family_count; k++)
 			free(table->families[k].gc);
 		free(table->families);
+		free(table->keys);
 	}
 	free(schema->tables);
 	free(schema);

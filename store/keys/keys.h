@@ -109,6 +109,19 @@ size_t wcs_keys_bytes(const struct wcs_keys *keys, struct wcs_slice key, char *t
 int wcs_keys_parse(const struct wcs_keys *keys, size_t segment, struct wcs_slice text,
 		   const int64_t *any, unsigned char *key, size_t *len, struct wcs_fault *fault);
 
+/* ---- json/keys_json.c ---- */
+/*
+ * A design as JSON, in one line with a newline: {"segments":[S,…],"salt":{"buckets":N,
+ * "segments":K}}, where S is "NAME" for text, or {"name":NAME,"codec":C,"unit":U,"width":W}. What
+ * is as by default is left out: the unit us, width 19 of time, segments 0 of the salt; a plain
+ * design (keys may be NULL) is {}. The caller frees it. NULL: no memory.
+ */
+char *wcs_keys_json(const struct wcs_keys *keys);
+/* Reads such an object; *keys has no delimiter then, and is checked without one. -EINVAL, -EFBIG,
+ * -ENOMEM: fault has the reason, with the line and column; *keys is as it was. */
+int wcs_keys_json_parse(const char *text, size_t len, struct wcs_keys *keys,
+			struct wcs_fault *fault);
+
 /* ---- salt.c ---- */
 /* The bucket of a key: its salt in digits. keys has a salt. */
 unsigned int wcs_keys_bucket(const struct wcs_keys *keys, struct wcs_slice key);

@@ -4,6 +4,8 @@
 
 #include "tests/unit/suite.h"
 
+#include "store/keys/keys.h"
+
 static struct wcs_schema *parse(const char *text)
 {
 	struct wcs_schema *schema = NULL;
@@ -60,6 +62,57 @@ static const struct {
 	{"{\"tables\":{\"t\":{\"delimiter\":35}}}", 1, "tables.t.delimiter: must"},
 	{"{\"tables\":{\"t\":{\n\"protected\":1}}}", 2,
 	 "tables.t.protected: must be true or false"},
+	{"{\"tables\":{\"t\":{\n\"keys\":[]}}}", 2, "tables.t.keys: must be an object"},
+	{"{\"tables\":{\"t\":{\"keys\":{\n\"segment\":[]}}}}", 2,
+	 "tables.t.keys.segment: a design has only segments and salt"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":{}}}}}", 1,
+	 "tables.t.keys.segments: must be a list"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[\"a\",\n1]}}}}", 2,
+	 "tables.t.keys.segments[1]: must be an object or a name in quotes"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[\"a\",\n\"a\"]}}}}", 2,
+	 "tables.t.keys.segments[1]: a: two segments have that name"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[\"a b\"]}}}}", 1,
+	 "tables.t.keys.segments[0]: a segment's name is 1 to 64 of -_.a-zA-Z0-9"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{}]}}}}", 1,
+	 "tables.t.keys.segments[0]: a segment's name is 1 to 64"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":"
+	 "\"0123456789012345678901234567890123"
+	 "4567890123456789012345678901234\"}]}}}}",
+	 1, "tables.t.keys.segments[0].name: a segment's name is 1 to 64"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\"length\":8}]}}}}", 1,
+	 "tables.t.keys.segments[0].length: a segment has only name, codec, unit and width"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\n\"codec\":\"hash\"}]}}}}",
+	 2, "tables.t.keys.segments[0].codec: must be \"text\", \"reverse-domain\", \"time\", "},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\"unit\":\"ns\"}]}}}}", 1,
+	 "tables.t.keys.segments[0].unit: must be \"us\", \"ms\" or \"s\""},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"pad\","
+	 "\"width\":0}]}}}}",
+	 1, "tables.t.keys.segments[0].width: must be a whole number from 1 to 19"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"pad\","
+	 "\"width\":20}]}}}}",
+	 1, "tables.t.keys.segments[0].width: must be a whole number from 1 to 19"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"pad\"}]}}}}", 1,
+	 "tables.t.keys.segments[0]: a: the codec pad needs a width from 1 to 19"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"segments\":[{\"name\":\"a\",\"width\":3}]}}}}", 1,
+	 "tables.t.keys.segments[0]: a: the codec text has no width"},
+	{"{\"tables\":{\"t\":{\"keys\":{\n\"salt\":{}}}}}", 2,
+	 "tables.t.keys.salt: a salt has buckets"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"salt\":16}}}}", 1,
+	 "tables.t.keys.salt: must be an object"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"salt\":{\"bucket\":2}}}}}", 1,
+	 "tables.t.keys.salt.bucket: a salt has only buckets and segments"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"salt\":{\"buckets\":1}}}}}", 1,
+	 "tables.t.keys.salt.buckets: must be a whole number from 2 to 256"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"salt\":{\"buckets\":257}}}}}", 1,
+	 "tables.t.keys.salt.buckets: must be a whole number from 2 to 256"},
+	{"{\"tables\":{\"t\":{\"keys\":{\"salt\":{\"buckets\":2,\"segments\":33}}}}}", 1,
+	 "tables.t.keys.salt.segments: must be a whole number from 0 to 32"},
+	{"{\"tables\":{\"t\":{\"keys\":{},\n\"keys\":{}}}}", 2, "tables.t.keys: named twice"},
+	{"{\"tables\":{\"t\":{\n\"keys\":{\"segments\":[{\"name\":\"at\",\"codec\":\"time\"}]},\n"
+	 "\"delimiter\":\"-\"}}}",
+	 2, "tables.t.keys: at: the codec time makes '-', which is the table's delimiter"},
+	{"{\"tables\":{\"t\":{\"delimiter\":\"a\",\n\"keys\":{\"salt\":{\"buckets\":2}}}}}", 2,
+	 "tables.t.keys: the salt makes 'a', which is the table's delimiter"},
 	{"{\"tables\":{\"t\":{\"families\":[\n]}}}", 1, "tables.t.families: must"},
 	{"{\"tables\":{\"t\":{\"families\":{\n\"a b\":{}}}}}", 2,
 	 "tables.t.families.a b: a family's name"},
@@ -218,4 +271,141 @@ SUITE_TEST(test_line, 10)
 		free(line);
 		wcs_schema_free(schema);
 	}
+}
+
+/* Designs, and their canonical text. */
+static const struct {
+	const char *text;
+	const char *line; /* NULL: the same */
+} designs[] = {
+	{"{}", NULL},
+	{" { \n } ", "{}"},
+	{"{\"segments\":[]}", "{}"},
+	{"{\"segments\":[\"a\",\"B-_.9\"]}", NULL},
+	{"{\"salt\":{\"buckets\":2}}", NULL},
+	{"{\"salt\":{\"segments\":32,\"buckets\":256}}",
+	 "{\"salt\":{\"buckets\":256,\"segments\":32}}"},
+	{"{\"salt\":{\"buckets\":16,\"segments\":0}}", "{\"salt\":{\"buckets\":16}}"},
+	{"{\"segments\":[{\"name\":\"a\"},{\"codec\":\"text\",\"name\":\"b\"}]}",
+	 "{\"segments\":[\"a\",\"b\"]}"},
+	{"{\"segments\":[{\"name\":\"a\",\"codec\":\"reverse-domain\"},"
+	 "{\"name\":\"b\",\"codec\":\"reverse\"}]}",
+	 NULL},
+	{"{\"segments\":[{\"name\":\"a\",\"codec\":\"time\",\"unit\":\"us\",\"width\":19}]}",
+	 "{\"segments\":[{\"name\":\"a\",\"codec\":\"time\"}]}"},
+	{"{\"segments\":[{\"name\":\"a\",\"codec\":\"time\",\"unit\":\"ms\",\"width\":13},"
+	 "{\"name\":\"b\",\"codec\":\"reverse-time\",\"unit\":\"s\"},"
+	 "{\"name\":\"c\",\"codec\":\"pad\",\"width\":8}],"
+	 "\"salt\":{\"buckets\":16,\"segments\":2}}",
+	 NULL},
+};
+
+SUITE_TEST(test_designs, 10)
+{
+	for (size_t i = 0; i < sizeof(designs) / sizeof(designs[0]); i++) {
+		const char *expected = designs[i].line ? designs[i].line : designs[i].text;
+		struct wcs_keys keys;
+		char *line;
+
+		SUITE_OK(
+			wcs_keys_json_parse(designs[i].text, strlen(designs[i].text), &keys, NULL));
+		line = wcs_keys_json(&keys);
+		ck_assert_msg(strncmp(line, expected, strlen(expected)) == 0 &&
+				      strcmp(line + strlen(expected), "\n") == 0,
+			      "%s", line);
+		free(line);
+	}
+	suite_expect_text(wcs_keys_json(NULL), "{}\n");
+}
+
+SUITE_TEST(test_design_faults, 10)
+{
+	static const struct {
+		const char *text;
+		int line, column;
+		const char *says;
+	} bad[] = {
+		{"", 1, 1, "not JSON: it is empty"},
+		{"[]", 1, 1, "must be an object"},
+		{"{}{}", 1, 3, "not JSON: text behind the closing brace"},
+		{"{\"segments\":[\n \"a\", {\"name\":\"b\",\"codec\":7}]}", 2, 19,
+		 "segments[1].codec: must be"},
+		{"{\"salt\":{\"buckets\":99999999999999999999}}", 1, 20,
+		 "salt.buckets: an integer"},
+	};
+	struct wcs_keys keys = {.buckets = 7};
+	struct wcs_fault fault;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ck_assert_int_eq(
+			wcs_keys_json_parse(bad[i].text, strlen(bad[i].text), &keys, &fault),
+			-EINVAL);
+		ck_assert_msg(strncmp(fault.text, bad[i].says, strlen(bad[i].says)) == 0, "%s",
+			      fault.text);
+		ck_assert_int_eq(fault.line, bad[i].line);
+		ck_assert_int_eq(fault.column, bad[i].column);
+		ck_assert_uint_eq(keys.buckets, 7);
+	}
+}
+
+SUITE_TEST(test_too_many_segments, 10)
+{
+	for (int count = 32; count <= 33; count++) {
+		struct wcs_fault fault = {.text = ""};
+		struct wcs_keys keys;
+		char text[512] = "{\"segments\":[";
+
+		for (int i = 0; i < count; i++)
+			sprintf(text + strlen(text), "%s\"s%d\"", i > 0 ? "," : "", i);
+		strcat(text, "]}");
+		ck_assert_int_eq(wcs_keys_json_parse(text, strlen(text), &keys, &fault),
+				 count > 32 ? -EINVAL : 0);
+		ck_assert_str_eq(fault.text,
+				 count > 32 ? "segments: a design has at most 32 segments" : "");
+	}
+}
+
+/* In a schema: open, explicitly plain, and with a delimiter. */
+SUITE_TEST(test_designs_in_schemas, 10)
+{
+	static const char text[] = "{\n"
+				   "  \"version\": 1,\n"
+				   "  \"tables\": {\n"
+				   "    \"a\": {\n"
+				   "      \"delimiter\": \"|\",\n"
+				   "      \"keys\": {\n"
+				   "        \"segments\": [\n"
+				   "          \"tenant\",\n"
+				   "          {\"name\": \"at\", \"codec\": \"reverse-time\"}\n"
+				   "        ],\n"
+				   "        \"salt\": {\"buckets\": 16, \"segments\": 1}\n"
+				   "      },\n"
+				   "      \"families\": {}\n"
+				   "    },\n"
+				   "    \"b\": {\n"
+				   "      \"keys\": {},\n"
+				   "      \"families\": {}\n"
+				   "    },\n"
+				   "    \"c\": {\n"
+				   "      \"families\": {}\n"
+				   "    }\n"
+				   "  }\n"
+				   "}\n";
+	struct wcs_schema *schema = parse(text);
+
+	ck_assert_uint_eq(schema->tables[0].keys->buckets, 16);
+	ck_assert_uint_eq(schema->tables[0].keys->salted, 1);
+	ck_assert_uint_eq(schema->tables[0].keys->segment_count, 2);
+	ck_assert_str_eq(schema->tables[0].keys->segments[1].name, "at");
+	ck_assert_int_eq(schema->tables[0].keys->segments[1].codec, WCS_CODEC_REVERSE_TIME);
+	ck_assert(wcs_keys_equal(schema->tables[1].keys, NULL));
+	ck_assert_ptr_nonnull(schema->tables[1].keys);
+	ck_assert_ptr_null(schema->tables[2].keys);
+	suite_expect_text(wcs_schema_format(schema), text);
+	suite_expect_text(wcs_schema_line(schema),
+			  "{\"version\":1,\"tables\":{\"a\":{\"delimiter\":\"|\",\"keys\":{"
+			  "\"segments\":[\"tenant\",{\"name\":\"at\",\"codec\":\"reverse-time\"}],"
+			  "\"salt\":{\"buckets\":16,\"segments\":1}},\"families\":{}},\"b\":{"
+			  "\"keys\":{},\"families\":{}},\"c\":{\"families\":{}}}}\n");
+	wcs_schema_free(schema);
 }
